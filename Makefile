@@ -1,0 +1,91 @@
+# What one does here every day. `make` lists it. Needs Go and make; the tools are
+# pinned in internal/tools/go.mod and built by Go at their first use.
+
+GO           ?= go
+FUZZTIME     ?= 10s
+TEST_TIMEOUT ?= 10m
+TESTFLAGS    ?=
+
+BUILD := .build
+TOOL  := $(GO) tool -modfile=internal/tools/go.mod
+TREES := verification adapters hosts internal
+
+# The race detector needs a C compiler; Go sets CGO_ENABLED to 0 where there is none.
+RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
+
+# Every file of the project with its checksum, one a line.
+sums = find . \( -path ./.git -o -path ./$(BUILD) \) -prune -o -type f -exec cksum {} + | sort
+
+# The folders whose tests have a function that begins with $(1).
+folders = find $(TREES) -name '*_test.go' -exec grep -l '^func $(1)' {} + 2>/dev/null | sed 's|/[^/]*$$||' | sort -u
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run test verify verify-rest fmt fmt-check vet lint arch generate generate-check tidy-check cover bench fuzz
+
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## Serve the demo from memory
+	$(GO) run ./hosts/verifyd serve
+
+test: ## Run every test
+	$(GO) test -timeout $(TEST_TIMEOUT) $(TESTFLAGS) ./...
+
+verify: TESTFLAGS += $(RACE)
+verify: verify-rest test ## Run all that CI runs: format, vet, lint, race tests, generated files, go.mod
+	@test -n "$(RACE)" || echo 'No C compiler was found: the tests ran without the race detector.'
+
+# All of verify but the tests.
+verify-rest: fmt-check vet lint generate-check tidy-check
+
+fmt: ## Format every Go file
+	$(TOOL) gofumpt -w .
+
+fmt-check:
+	@bad=$$($(TOOL) gofumpt -l .) && if test -n "$$bad"; then \
+		echo "Not formatted, run make fmt:"; echo "$$bad"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+
+lint: ## Run the linter
+	$(TOOL) golangci-lint run ./...
+
+arch: ## Check layout, imports and names
+	$(GO) test -count=1 ./internal/arch
+
+generate: ## Write generated files anew
+	$(GO) generate ./...
+
+# Compares checksums, so that it works outside of git and on an unclean tree.
+generate-check:
+	@mkdir -p $(BUILD)
+	@$(sums) >$(BUILD)/before
+	$(GO) generate ./...
+	@$(sums) >$(BUILD)/after
+	@diff $(BUILD)/before $(BUILD)/after >$(BUILD)/generated || { \
+		echo 'go generate changed these files, commit what it wrote:'; \
+		awk '/^[<>]/ { print $$4 }' $(BUILD)/generated | sort -u; exit 1; }
+
+tidy-check:
+	$(GO) mod tidy -diff
+
+cover: ## Measure coverage over all packages; the report goes to .build/cover.html
+	@mkdir -p $(BUILD)
+	$(GO) test -timeout $(TEST_TIMEOUT) -coverprofile=$(BUILD)/cover.out \
+		-coverpkg="$$($(GO) list ./... | grep -v /internal/ | paste -sd , -)" ./...
+	$(GO) tool cover -html=$(BUILD)/cover.out -o $(BUILD)/cover.html
+	@$(GO) tool cover -func=$(BUILD)/cover.out | tail -n 1
+
+bench: ## Run the benchmarks
+	@for dir in $$($(call folders,Benchmark)); do \
+		$(GO) test -run '^$$' -bench . -benchmem ./$$dir || exit 1; done
+
+fuzz: ## Run every fuzz target for FUZZTIME (10s) each
+	@for dir in $$($(call folders,Fuzz)); do \
+		list=$$($(GO) test -list '^Fuzz' ./$$dir) || { echo "$$list"; exit 1; }; \
+		for target in $$(echo "$$list" | grep '^Fuzz'); do \
+			echo "$$dir $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$dir || exit 1; \
+		done; done

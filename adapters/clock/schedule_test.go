@@ -1,0 +1,125 @@
+package clock_test
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+)
+
+// plan is a timer, and those that it sets when it fires.
+type plan struct {
+	ID    int
+	In    time.Duration
+	Kind  string // "call", "sleep" or "stopped"
+	Plans []plan
+}
+
+// firing is one thing that happened.
+type firing struct {
+	ID int
+	At time.Duration
+}
+
+func drawPlans(t *rapid.T, id *int, depth int) []plan {
+	var plans []plan
+	for range rapid.IntRange(0, 5).Draw(t, "timers") {
+		*id++
+		p := plan{
+			ID:   *id,
+			In:   time.Duration(rapid.IntRange(1, 8).Draw(t, "in")),
+			Kind: rapid.SampledFrom([]string{"call", "call", "sleep", "stopped"}).Draw(t, "kind"),
+		}
+		if depth > 0 && p.Kind != "stopped" {
+			p.Plans = drawPlans(t, id, depth-1)
+		}
+		plans = append(plans, p)
+	}
+	return plans
+}
+
+// wanted lists what a schedule set at a moment must fire by the end, by moment.
+func wanted(plans []plan, from, end time.Duration) []firing {
+	var out []firing
+	for _, p := range plans {
+		if at := from + p.In; at <= end && p.Kind != "stopped" {
+			out = append(out, firing{p.ID, at})
+			out = append(out, wanted(p.Plans, at, end)...)
+		}
+	}
+	byMoment(out)
+	return out
+}
+
+// byMoment sorts by moment and, since sleepers register in the order in which
+// their goroutines get there, by ID within one moment.
+func byMoment(f []firing) {
+	slices.SortFunc(f, func(a, b firing) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+func TestRandomSchedulesFireInOrderAtTheirMoments(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		id := 0
+		plans := drawPlans(r, &id, 2)
+		c := clock.NewManual(noon())
+		fired := make(chan firing, id)
+		var set func([]plan)
+		set = func(plans []plan) {
+			for _, p := range plans {
+				fire := func() {
+					fired <- firing{p.ID, c.Now().Sub(noon())}
+					set(p.Plans)
+				}
+				switch p.Kind {
+				case "call":
+					c.AfterFunc(p.In, fire)
+				case "stopped":
+					if stop := c.AfterFunc(p.In, fire); !stop() {
+						r.Errorf("stop of timer %d = false, want true", p.ID)
+					}
+				case "sleep":
+					work(c, func() {
+						if err := c.Sleep(t.Context(), p.In); err != nil {
+							r.Errorf("Sleep(%v) = %v", p.In, err)
+						}
+						fire()
+					})
+				}
+			}
+		}
+		set(plans)
+
+		var end time.Duration
+		var got []firing
+		for _, d := range rapid.SliceOfN(rapid.IntRange(0, 9), 1, 6).Draw(r, "turns") {
+			from := end
+			end += time.Duration(d)
+			if err := c.Advance(t.Context(), time.Duration(d)); err != nil {
+				r.Fatalf("Advance(%v) = %v", d, err)
+			}
+			var now []firing
+			for len(fired) > 0 {
+				f := <-fired
+				if f.At < from || f.At > end {
+					r.Errorf("%+v fired between %v and %v", f, from, end)
+				}
+				now = append(now, f)
+			}
+			if !slices.IsSortedFunc(now, func(a, b firing) int { return cmp.Compare(a.At, b.At) }) {
+				r.Errorf("fired out of order: %+v", now)
+			}
+			got = append(got, now...)
+		}
+		byMoment(got)
+		if diff := gocmp.Diff(wanted(plans, 0, end), got); diff != "" {
+			r.Errorf("firings by %v differ (-want +got):\n%s", end, diff)
+		}
+	})
+}

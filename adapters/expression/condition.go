@@ -1,0 +1,56 @@
+// Branch conditions.
+
+package expression
+
+import (
+	"fmt"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+type condition struct{ *expression }
+
+// Holds evaluates the condition. Seen has every path that it names and the run
+// has a value for.
+func (c condition) Holds(s verification.Scope) (holds bool, seen map[string]any, err error) {
+	defer recovered(&err)
+	r := newReading(&s)
+	v, err := c.evaluate(r)
+	if err != nil {
+		return false, nil, err
+	}
+	b, ok := v.(types.Bool)
+	if !ok {
+		return false, nil, fmt.Errorf("a condition must be a boolean, and this is %s", typeWords(v.Type().TypeName()))
+	}
+	if seen, err = c.seen(r); err != nil {
+		return false, nil, err
+	}
+	return bool(b), seen, nil
+}
+
+func (e *expression) evaluate(r *reading) (ref.Val, error) {
+	v, _, err := e.program.Eval(cel.Activation(r))
+	if err != nil {
+		return nil, e.failed(err, r)
+	}
+	return v, nil
+}
+
+func (e *expression) seen(r *reading) (map[string]any, error) {
+	seen := make(map[string]any, len(e.reads))
+	for _, read := range e.reads {
+		v, err := r.find(read.path)
+		if err != nil {
+			continue
+		}
+		if seen[read.text], err = plain(v); err != nil {
+			return nil, err
+		}
+	}
+	return seen, nil
+}

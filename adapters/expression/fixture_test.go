@@ -1,0 +1,113 @@
+package expression_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/verification"
+)
+
+const onboarding = `{
+	"type": "object",
+	"properties": {
+		"name": {"type": "string"},
+		"age": {"type": "integer"},
+		"score": {"type": ["number", "null"]},
+		"nick": {"type": ["string", "null"]},
+		"tags": {"type": "array", "items": {"type": "string"}},
+		"limits": {"type": "array", "items": {"type": "number"}},
+		"x-y": {"type": "string"},
+		"active": {"type": "boolean"},
+		"address": {"$ref": "#/$defs/address"},
+		"people": {"type": "array", "items": {"type": "object", "properties": {"age": {"type": "number"}, "name": {"type": "string"}}}},
+		"extra": {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": true},
+		"typed_extra": {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "string"}},
+		"union": {"type": "object", "properties": {"a": {"type": "string"}}, "anyOf": [{"required": ["a"]}]},
+		"free": {"type": "object"},
+		"mixed": {"type": ["string", "number"]},
+		"tree": {"$ref": "#/$defs/tree"},
+		"any": true
+	},
+	"$defs": {
+		"address": {"type": "object", "properties": {"city": {"type": "string"}, "zip": {"type": "string", "maxLength": 6}}},
+		"tree": {"type": "object", "properties": {"value": {"type": "number"}, "left": {"$ref": "#/$defs/tree"}}}
+	}
+}`
+
+// declared is what a node late in an onboarding may read.
+func declared() verification.Declarations {
+	return verification.Declarations{
+		Input: verification.Data(onboarding),
+		Steps: map[verification.NodeID]verification.StepDeclaration{
+			"consent": {Type: verification.NodeConsent, CanHaveRun: true},
+			"details": {
+				Type: verification.NodeCustomerInput, Optional: true, CanHaveRun: true,
+				Fields: verification.InputFields{
+					{Name: "pan", Type: verification.FieldText},
+					{Name: "about", Type: verification.FieldTextarea},
+					{Name: "age", Type: verification.FieldNumber},
+					{Name: "dob", Type: verification.FieldDate},
+					{Name: "country", Type: verification.FieldSelect},
+					{Name: "agree", Type: verification.FieldCheckbox},
+					{Name: "email", Type: verification.FieldEmail},
+					{Name: "phone", Type: verification.FieldPhone},
+					{Name: "front", Type: verification.FieldFile},
+					{Name: "face", Type: verification.FieldImage},
+					{Name: "place", Type: verification.FieldLocation},
+				},
+			},
+			"plain":  {Type: verification.NodeCustomerInput, CanHaveRun: true, Fields: verification.InputFields{{Name: "a", Type: verification.FieldText}}},
+			"pan":    {Type: verification.NodeCheck, CanHaveRun: true},
+			"review": {Type: verification.NodeReview, CanHaveRun: true},
+			"later":  {Type: verification.NodeCheck},
+		},
+	}
+}
+
+// reached is a run that has its details and a failed PAN check behind it.
+func reached() verification.Scope {
+	return verification.Scope{
+		Input: verification.Data(`{"name":"Asha Rao","age":30,"nick":null,"tags":["a","b"],"limits":[1,2.5],` +
+			`"people":[{"age":3,"name":"x"},{"age":40}],"extra":{"a":"x","more":7},"any":{"list":[10,20]},"active":true}`),
+		RunID:       "0191f3c0-0000-7000-8000-000000000001",
+		ReferenceID: "ref-1",
+		StartedAt:   time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
+		Steps: []verification.Step{
+			{Node: "consent", Type: verification.NodeConsent, Status: verification.CheckPassed, Data: verification.Data(`{"consent_status":"success"}`)},
+			{Node: "details", Type: verification.NodeCustomerInput, Status: verification.CheckPassed, Data: verification.Data(
+				`{"pan":"ABCDE1234F","age":18,"dob":"1990-01-31","country":"IN","agree":true,"email":"asha@example.com",` +
+					`"phone":null,"front":{"document_id":"d-1"},"place":{"latitude":19.07,"longitude":72.87},"geo_ok":true}`)},
+			{Node: "pan", Type: verification.NodeCheck, Status: verification.CheckFailed, Dispatches: 2, Data: verification.Data(
+				`{"name_match":0.7,"name":"Asha R","hits":[{"list":"a","score":0.9},{"list":"b","score":0.2}],"nested":{"n":1},"note":null}`)},
+		},
+	}
+}
+
+func compiled(t testing.TB, text string) verification.Condition {
+	t.Helper()
+	c, err := expression.New().Condition(text, declared())
+	if err != nil {
+		t.Fatalf("Condition(%q) = %v, want no error", text, err)
+	}
+	return c
+}
+
+func render(t testing.TB, object string) (map[string]any, error) {
+	t.Helper()
+	tpl, err := expression.New().Template(verification.Data(object), declared())
+	if err != nil {
+		t.Fatalf("Template(%s) = %v, want no error", object, err)
+	}
+	return tpl.Render(reached())
+}
+
+func asJSON(t testing.TB, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatalf("marshal %v: %v", v, err)
+	}
+	return string(raw)
+}

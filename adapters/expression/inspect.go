@@ -1,0 +1,155 @@
+// What an expression selects, and what it must not do.
+
+package expression
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/common/ast"
+	celoperators "cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+)
+
+// inspect walks the checked tree from the root: it notes the paths and refuses
+// what the type checker lets through.
+func (e *expression) inspect(tree *ast.AST) error {
+	return e.visit(tree.Expr(), false)
+}
+
+// visit looks at one node; inPath says that it is part of a longer path.
+func (e *expression) visit(x ast.Expr, inPath bool) error {
+	if p, ok := pathOf(x); ok {
+		e.paths[x.ID()] = p
+		if !inPath {
+			if p.root == nameSteps && len(p.keys) == 0 {
+				return errors.New("steps must be followed by the name of a step")
+			}
+			if text := p.String(); !slices.ContainsFunc(e.reads, func(r read) bool { return r.text == text }) {
+				e.reads = append(e.reads, read{p, text})
+			}
+		}
+	}
+	switch x.Kind() {
+	case ast.SelectKind:
+		return e.visit(x.AsSelect().Operand(), isPath(x))
+	case ast.CallKind:
+		return e.visitCall(x)
+	case ast.ListKind:
+		return e.visitAll(x.AsList().Elements())
+	case ast.MapKind:
+		for _, entry := range x.AsMap().Entries() {
+			if err := e.visitAll([]ast.Expr{entry.AsMapEntry().Key(), entry.AsMapEntry().Value()}); err != nil {
+				return err
+			}
+		}
+	case ast.StructKind:
+		return fmt.Errorf("an object of the type %s cannot be made here", x.AsStruct().TypeName())
+	case ast.ComprehensionKind:
+		loop := x.AsComprehension()
+		for _, name := range []string{loop.IterVar(), loop.IterVar2(), loop.AccuVar()} {
+			if slices.Contains(globals(), name) {
+				return fmt.Errorf("a variable cannot have the name %s", name)
+			}
+		}
+		return e.visitAll([]ast.Expr{
+			loop.IterRange(), loop.AccuInit(), loop.LoopCondition(), loop.LoopStep(), loop.Result(),
+		})
+	case ast.IdentKind, ast.LiteralKind, ast.UnspecifiedExprKind:
+	}
+	return nil
+}
+
+func (e *expression) visitAll(xs []ast.Expr) error {
+	for _, x := range xs {
+		if err := e.visit(x, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *expression) visitCall(x ast.Expr) error {
+	call := x.AsCall()
+	if call.IsMemberFunction() {
+		if err := e.visit(call.Target(), false); err != nil {
+			return err
+		}
+		if strings.HasPrefix(call.FunctionName(), "get") && len(call.Args()) == 1 && !isOffset(call.Args()[0]) {
+			return fmt.Errorf(`the time zone of %s must be "UTC" or an offset such as "+05:30"`, call.FunctionName())
+		}
+	}
+	for i, arg := range call.Args() {
+		if err := e.visit(arg, i == 0 && isPath(x)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isOffset tells whether a time zone needs no database, which would differ from
+// host to host.
+func isOffset(x ast.Expr) bool {
+	if x.Kind() != ast.LiteralKind {
+		return false
+	}
+	zone, _ := x.AsLiteral().(types.String)
+	s := string(zone)
+	return s == "UTC" || len(s) == 6 && (s[0] == '+' || s[0] == '-') && s[3] == ':' &&
+		strings.Trim(s[1:3]+s[4:], "0123456789") == ""
+}
+
+func isPath(x ast.Expr) bool {
+	_, ok := pathOf(x)
+	return ok
+}
+
+// pathOf reads a node as a path: selections and constant indices, also the
+// optional ones, on one of the names.
+func pathOf(x ast.Expr) (path, bool) {
+	switch x.Kind() {
+	case ast.IdentKind:
+		name := strings.TrimPrefix(x.AsIdent(), ".")
+		return path{root: name}, slices.Contains(globals(), name)
+	case ast.SelectKind:
+		p, ok := pathOf(x.AsSelect().Operand())
+		return p.to(key{name: x.AsSelect().FieldName()}), ok
+	case ast.CallKind:
+		call := x.AsCall()
+		switch call.FunctionName() {
+		case celoperators.Index, celoperators.OptIndex, celoperators.OptSelect:
+		default:
+			return path{}, false
+		}
+		if len(call.Args()) != 2 || call.Args()[1].Kind() != ast.LiteralKind {
+			return path{}, false
+		}
+		k, ok := keyOf(call.Args()[1])
+		if !ok {
+			return path{}, false
+		}
+		p, ok := pathOf(call.Args()[0])
+		return p.to(k), ok
+	case ast.ComprehensionKind, ast.ListKind, ast.LiteralKind, ast.MapKind, ast.StructKind, ast.UnspecifiedExprKind:
+	}
+	return path{}, false
+}
+
+func keyOf(x ast.Expr) (key, bool) {
+	switch v := x.AsLiteral().(type) {
+	case types.String:
+		return key{name: string(v)}, true
+	case types.Int:
+		return key{index: int64(v), list: true}, true
+	case types.Uint:
+		return key{index: int64(min(v, math.MaxInt64)), list: true}, true
+	}
+	return key{}, false
+}
+
+func (p path) to(k key) path {
+	return path{p.root, append(slices.Clip(p.keys), k)}
+}

@@ -1,0 +1,118 @@
+// Where the expressions in a template's string begin and end.
+
+package expression
+
+import (
+	"errors"
+	"strings"
+)
+
+var errUnclosed = errors.New("a ${ is not closed with }")
+
+// piece is a stretch of a string: an expression, or plain text.
+type piece struct {
+	text string
+	code bool
+}
+
+// scan cuts a string at its ${...}. `$${` is plain text: `${`.
+func scan(s string) ([]piece, error) {
+	var pieces []piece
+	var plain strings.Builder
+	flush := func() {
+		if plain.Len() > 0 {
+			pieces = append(pieces, piece{text: plain.String()})
+			plain.Reset()
+		}
+	}
+	for len(s) > 0 {
+		switch {
+		case strings.HasPrefix(s, "$${"):
+			plain.WriteString("${")
+			s = s[3:]
+		case strings.HasPrefix(s, "${"):
+			end := closing(s[2:])
+			if end < 0 {
+				return nil, errUnclosed
+			}
+			flush()
+			pieces = append(pieces, piece{text: s[2 : 2+end], code: true})
+			s = s[2+end+1:]
+		default:
+			next := strings.IndexByte(s[1:], '$') + 1
+			if next == 0 {
+				next = len(s)
+			}
+			plain.WriteString(s[:next])
+			s = s[next:]
+		}
+	}
+	flush()
+	return pieces, nil
+}
+
+// closing finds the } that ends an expression: not one of its own braces, and
+// none inside a string or a comment of it. It is -1 when there is none.
+func closing(s string) int {
+	depth := 0
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c == '}' && depth == 0:
+			return i
+		case c == '}':
+			depth--
+			i++
+		case c == '{':
+			depth++
+			i++
+		case c == '"' || c == '\'':
+			n := quotation(s[i:], isRaw(s[:i]))
+			if n < 0 {
+				return -1
+			}
+			i += n
+		case strings.HasPrefix(s[i:], "//"):
+			end := strings.IndexAny(s[i:], "\r\n")
+			if end < 0 {
+				return -1
+			}
+			i += end
+		default:
+			i++
+		}
+	}
+	return -1
+}
+
+// quotation measures the string literal at the start of s; -1 when it has no
+// end.
+func quotation(s string, raw bool) int {
+	quote := s[:1]
+	if triple := strings.Repeat(quote, 3); strings.HasPrefix(s, triple) {
+		quote = triple
+	}
+	for i := len(quote); i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && !raw:
+			i++
+		case strings.HasPrefix(s[i:], quote):
+			return i + len(quote)
+		}
+	}
+	return -1
+}
+
+// isRaw tells whether the prefix of a string literal, such as r or bR, makes
+// it a raw one, where a backslash is itself.
+func isRaw(before string) bool {
+	prefix := before[len(strings.TrimRight(before, "bBrR")):]
+	name := strings.TrimSuffix(before, prefix)
+	if name != "" && isNameByte(name[len(name)-1]) {
+		return false // the end of a name, which cannot stand before a string
+	}
+	return strings.ContainsAny(prefix, "rR")
+}
+
+func isNameByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}

@@ -1,0 +1,141 @@
+// What is known of a value before any run, and how CEL is told of it.
+
+package expression
+
+import (
+	"maps"
+	"slices"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+)
+
+// shape is the type of a value and, of an object whose fields are known, the
+// shapes of those.
+type shape struct {
+	cel    *types.Type
+	path   string // of an object with known fields
+	fields map[string]*shape
+	open   bool   // the object may have other fields, too
+	items  *shape // of a list
+	most   uint64 // characters of a string or items of a list; 0 for unknown
+}
+
+func scalar(t *types.Type) *shape { return &shape{cel: t} }
+func text(most uint64) *shape     { return &shape{cel: cel.StringType, most: most} }
+func anything() *shape            { return &shape{cel: cel.DynType} }
+func anyObject() *shape           { return &shape{cel: cel.MapType(cel.StringType, cel.DynType)} }
+func listOf(items *shape, most uint64) *shape {
+	return &shape{cel: cel.ListType(items.cel), items: items, most: most}
+}
+
+// nullable tells whether null is a value of the shape and not a missing one.
+func (s *shape) nullable() bool {
+	return s.cel.Kind() == types.DynKind || s.cel.IsAssignableType(cel.NullType)
+}
+
+// at follows a path of the cost estimator.
+func (s *shape) at(path []string) *shape {
+	for _, step := range path {
+		switch {
+		case s == nil:
+			return nil
+		case step == "@items":
+			s = s.items
+		default:
+			s = s.fields[step]
+		}
+	}
+	return s
+}
+
+// shapes provides CEL with the object types of one set of declarations.
+type shapes struct {
+	types.Provider
+	root    *shape // its fields are the names that an expression sees
+	objects map[string]*shape
+}
+
+func newShapes(base types.Provider) *shapes {
+	return &shapes{Provider: base, root: &shape{fields: map[string]*shape{}}, objects: map[string]*shape{}}
+}
+
+// object makes the shape of an object with known fields. The name of its type
+// is none that an expression could spell.
+func (p *shapes) object(path string, fields map[string]*shape) *shape {
+	name := "{" + path + "}"
+	for p.objects[name] != nil {
+		name = "{" + name + "}"
+	}
+	s := &shape{cel: cel.ObjectType(name), path: path, fields: fields}
+	p.objects[name] = s
+	return s
+}
+
+// FindStructType finds the type of an object.
+func (p *shapes) FindStructType(name string) (*types.Type, bool) {
+	if s, ok := p.objects[name]; ok {
+		return types.NewTypeTypeWithParam(s.cel), true
+	}
+	return p.Provider.FindStructType(name)
+}
+
+// FindStructFieldNames lists the known fields of an object.
+func (p *shapes) FindStructFieldNames(name string) ([]string, bool) {
+	if s, ok := p.objects[name]; ok {
+		return slices.Sorted(maps.Keys(s.fields)), true
+	}
+	return p.Provider.FindStructFieldNames(name)
+}
+
+// FindStructFieldType finds one field of an object, and how it is read.
+func (p *shapes) FindStructFieldType(name, field string) (*types.FieldType, bool) {
+	object, ok := p.objects[name]
+	if !ok {
+		return p.Provider.FindStructFieldType(name, field)
+	}
+	s, ok := object.fields[field]
+	if !ok {
+		if !object.open {
+			return nil, false
+		}
+		s = anything()
+	}
+	path, null := pathTo(object.path, field), s.nullable()
+	return &types.FieldType{
+		Type: s.cel,
+		IsSet: func(of any) bool {
+			v, ok := member(of, field)
+			return ok && (v != nil || null)
+		},
+		GetFrom: func(of any) (any, error) {
+			if v, ok := member(of, field); ok && (v != nil || null) {
+				return v, nil
+			}
+			return nil, missing(of, path, field)
+		},
+	}, true
+}
+
+// adapter turns what a reading holds into values of CEL.
+type adapter struct{ types.Adapter }
+
+// NativeToValue adapts one value.
+func (a adapter) NativeToValue(v any) ref.Val {
+	switch v := v.(type) {
+	case float64:
+		return types.Double(v)
+	case string:
+		return types.String(v)
+	case bool:
+		return types.Bool(v)
+	case map[string]any:
+		return types.NewStringInterfaceMap(a, v)
+	case *stepReading:
+		return types.NewStringInterfaceMap(a, v.fields())
+	case *runReading:
+		return types.NewStringInterfaceMap(a, v.fields())
+	}
+	return a.Adapter.NativeToValue(v)
+}

@@ -1,0 +1,160 @@
+// Objects with ${...} in their strings.
+
+package expression
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+type template struct{ root part }
+
+// Render fills the template in with the values of one run.
+func (t template) Render(s verification.Scope) (object map[string]any, err error) {
+	defer recovered(&err)
+	v, err := t.root.render(newReading(&s))
+	if err != nil {
+		return nil, err
+	}
+	object, _ = v.(map[string]any)
+	return object, nil
+}
+
+// part is one value of a template.
+type part interface {
+	render(r *reading) (any, error)
+}
+
+type (
+	literal struct{ value any }
+	object  []field
+	field   struct {
+		name string
+		part part
+	}
+	list []part
+	// whole string that is one expression
+	filled struct {
+		path string
+		*expression
+	}
+	// string with expressions in it
+	mixed struct {
+		path   string
+		pieces []part
+	}
+)
+
+// template compiles the value at a path of the object.
+func (c *compiler) template(at string, v any) (part, error) {
+	switch v := v.(type) {
+	case string:
+		return c.text(at, v)
+	case map[string]any:
+		fields := make(object, 0, len(v))
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			p, err := c.template(pathTo(at, name), v[name])
+			if err != nil {
+				return nil, err
+			}
+			fields = append(fields, field{name, p})
+		}
+		return fields, nil
+	case []any:
+		items := make(list, 0, len(v))
+		for i, item := range v {
+			p, err := c.template(at+"["+strconv.Itoa(i)+"]", item)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, p)
+		}
+		return items, nil
+	}
+	return literal{v}, nil
+}
+
+func (c *compiler) text(at, s string) (part, error) {
+	pieces, err := scan(s)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", at, err)
+	}
+	var parts []part
+	for _, piece := range pieces {
+		if !piece.code {
+			parts = append(parts, literal{piece.text})
+			continue
+		}
+		e, err := c.compile(piece.text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
+		parts = append(parts, filled{at, e})
+	}
+	switch len(parts) {
+	case 0:
+		return literal{""}, nil
+	case 1:
+		return parts[0], nil
+	}
+	return mixed{at, parts}, nil
+}
+
+func (l literal) render(*reading) (any, error) { return l.value, nil }
+
+func (o object) render(r *reading) (any, error) {
+	m := make(map[string]any, len(o))
+	for _, f := range o {
+		v, err := f.part.render(r)
+		if err != nil {
+			return nil, err
+		}
+		m[f.name] = v
+	}
+	return m, nil
+}
+
+func (l list) render(r *reading) (any, error) {
+	items := make([]any, len(l))
+	for i, p := range l {
+		v, err := p.render(r)
+		if err != nil {
+			return nil, err
+		}
+		items[i] = v
+	}
+	return items, nil
+}
+
+func (f filled) render(r *reading) (any, error) {
+	v, err := f.evaluate(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	p, err := plain(v)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	return p, nil
+}
+
+func (m mixed) render(r *reading) (any, error) {
+	var b strings.Builder
+	for _, piece := range m.pieces {
+		v, err := piece.render(r)
+		if err != nil {
+			return nil, err
+		}
+		s, err := asText(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.path, err)
+		}
+		b.WriteString(s)
+	}
+	return b.String(), nil
+}

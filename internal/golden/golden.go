@@ -1,0 +1,63 @@
+// Package golden compares what a test made with a file that was looked at by a
+// person: byte for byte. `go test -update`, or VERIFYD_UPDATE_GOLDEN=1 for many
+// packages at once, writes the files anew; read the diff before committing it.
+package golden
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Env is the environment variable that, set to 1, stands for -update.
+const Env = "VERIFYD_UPDATE_GOLDEN"
+
+var update = flag.Bool("update", false, "write golden files anew") //nolint:gochecknoglobals // a test flag must be declared before the tests start
+
+// Equal fails the test when got is not what the file at path holds. The path is
+// relative to the test's folder: "testdata/report.json".
+func Equal(t testing.TB, path string, got []byte) {
+	t.Helper()
+	want, err := os.ReadFile(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !missing {
+		t.Fatalf("read golden file: %v", err)
+	}
+	if !missing && bytes.Equal(want, got) {
+		return
+	}
+	if *update || os.Getenv(Env) == "1" {
+		if err := write(path, got); err != nil {
+			t.Fatalf("write golden file: %v", err)
+		}
+		t.Logf("%s was written; read it before you commit it", path)
+		return
+	}
+	again := "If this is meant, run this test again with -update, or with " + Env + "=1, and read the diff."
+	if missing {
+		t.Fatalf("%s does not exist. %s", path, again)
+	}
+	t.Errorf("%s differs (-want +got):\n%s%s", path, diff(want, got), again)
+}
+
+func write(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
+}
+
+// diff goes by lines for a text and by offsets for anything else.
+func diff(want, got []byte) string {
+	if utf8.Valid(want) && utf8.Valid(got) {
+		return cmp.Diff(string(want), string(got))
+	}
+	return cmp.Diff(want, got)
+}

@@ -1,0 +1,6 @@
+// Package mock makes a port fail, or lets a test see how it was called. It is
+// written by moq from verification/ports.go; for a store that works, use
+// adapters/memory.
+package mock
+
+//go:generate go tool -modfile=../tools/go.mod moq -rm -out ports_moq.go -pkg mock ../../verification RunStore WorkQueue WorkflowStore TenantStore StartKeys Provider LinkSigner ReportPrinter Notifier

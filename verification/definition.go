@@ -1,0 +1,309 @@
+// One version of a workflow: its nodes, branches, and the checks it can produce.
+
+package verification
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Definition is one version of a workflow, as it is written in a file. It is
+// plain data: Validate finds its faults and Compile makes it runnable. See
+// docs/workflows.md.
+type Definition struct {
+	// Workflow is the stable name inside the tenant.
+	Workflow string `json:"workflow"`
+	// ID of the workflow; when empty it is derived from tenant and name.
+	ID          WorkflowID `json:"id,omitempty"`
+	Name        string     `json:"name"`
+	Description string     `json:"description,omitempty"`
+	// RunTTLSeconds is how long a run stays usable from its start; 0 means no
+	// deadline.
+	RunTTLSeconds int64 `json:"run_ttl_seconds,omitempty"`
+	// AbandonTimeoutSeconds is how long a customer may be idle before the run
+	// reads abandoned; 0 means never.
+	AbandonTimeoutSeconds int64 `json:"abandon_timeout_seconds,omitempty"`
+	// LifecycleWebhookURL is set on the workflow when it has none yet.
+	LifecycleWebhookURL string `json:"lifecycle_webhook_url,omitempty"`
+	// Publish makes this version the one that runs execute; nil means true.
+	Publish *bool `json:"publish,omitempty"`
+	// InputSchema is a JSON Schema for the input of a start; nil accepts any.
+	InputSchema Data            `json:"input_schema,omitempty"`
+	Start       NodeID          `json:"start"`
+	Nodes       map[NodeID]Node `json:"nodes"`
+}
+
+// NodeType is what a node does.
+type NodeType string
+
+// The node types. Branch and end are not steps: they never show on a report.
+const (
+	NodeConsent       NodeType = "consent"
+	NodeCustomerInput NodeType = "customer_input"
+	NodeCheck         NodeType = "check"
+	NodeBranch        NodeType = "branch"
+	NodeReview        NodeType = "review"
+	NodeEnd           NodeType = "end"
+)
+
+// Node is one node of a definition. Type says which of the fields below its
+// own group may be set.
+type Node struct {
+	Type  NodeType `json:"type"`
+	Label string   `json:"label,omitempty"`
+	Next  NodeID   `json:"next,omitempty"`
+
+	// Consent and customer input: the signal that the customer's answer is
+	// sent by; empty means the node's name followed by _submitted.
+	Signal string `json:"signal,omitempty"`
+
+	// Consent.
+	Text       string `json:"text,omitempty"`
+	OnDeclined NodeID `json:"on_declined,omitempty"` // empty means go on, flagged
+
+	// Customer input.
+	Optional bool        `json:"optional,omitempty"` // the customer may opt out
+	Fields   InputFields `json:"fields,omitempty"`
+
+	// Check.
+	Key            string  `json:"key,omitempty"` // empty means the node's name
+	Provider       string  `json:"provider,omitempty"`
+	With           Data    `json:"with,omitempty"` // strings may hold ${...}
+	TimeoutSeconds float64 `json:"timeout_seconds,omitempty"`
+	Retry          *Retry  `json:"retry,omitempty"`
+	Poll           *Poll   `json:"poll,omitempty"`
+	Fallback       string  `json:"fallback,omitempty"`
+	OnFailed       NodeID  `json:"on_failed,omitempty"`      // fail, next or a node
+	OnUnavailable  NodeID  `json:"on_unavailable,omitempty"` // fail, next or a node
+
+	// Branch.
+	Rules []Rule `json:"rules,omitempty"`
+	Else  NodeID `json:"else,omitempty"`
+
+	// Review.
+	Reason   string `json:"reason,omitempty"`
+	OnReject NodeID `json:"on_reject,omitempty"` // empty means next
+}
+
+// The two routes that are words and not nodes.
+const (
+	RouteFail NodeID = "fail" // the run fails
+	RouteNext NodeID = "next" // the run goes on to the node's next
+)
+
+// Retry says how often and how soon an unanswered check is dispatched again.
+type Retry struct {
+	// MaxDispatches counts the first one; 1 to 100, 0 means 4.
+	MaxDispatches int `json:"max_dispatches,omitempty"`
+	// BackoffSeconds is the longest wait before the second dispatch; it
+	// doubles each time. 0 means 1.
+	BackoffSeconds float64 `json:"backoff_seconds,omitempty"`
+	// MaxBackoffSeconds bounds the doubling; 0 means 60.
+	MaxBackoffSeconds float64 `json:"max_backoff_seconds,omitempty"`
+}
+
+// Poll says how a check is asked for the answer it owes.
+type Poll struct {
+	// IntervalSeconds between polls when the provider names no time itself;
+	// 0 means 0.2.
+	IntervalSeconds float64 `json:"interval_seconds,omitempty"`
+	// TimeoutSeconds is how long an answer may stay out before the dispatch
+	// counts as unanswered; 0 means 86400.
+	TimeoutSeconds float64 `json:"timeout_seconds,omitempty"`
+}
+
+// Rule sends the run to Next when its condition holds.
+type Rule struct {
+	When string `json:"when"`
+	Next NodeID `json:"next"`
+}
+
+// Published tells whether this version is to be the one that runs execute.
+func (d Definition) Published() bool { return d.Publish == nil || *d.Publish }
+
+// RunTTL is the longest life of a run; 0 means no deadline.
+func (d Definition) RunTTL() time.Duration { return time.Duration(d.RunTTLSeconds) * time.Second }
+
+// AbandonTimeout is the longest idleness of a customer; 0 means no limit.
+func (d Definition) AbandonTimeout() time.Duration {
+	return time.Duration(d.AbandonTimeoutSeconds) * time.Second
+}
+
+// Interactive tells whether a run of this definition can need its customer.
+func (d Definition) Interactive() bool {
+	for _, n := range d.Nodes {
+		if n.Type == NodeConsent || n.Type == NodeCustomerInput {
+			return true
+		}
+	}
+	return false
+}
+
+// VersionHash names the content of the definition: the SHA-256 of its
+// canonical JSON, in hexadecimal. Equal definitions have equal hashes; whether
+// to publish it and where its webhook goes are not part of it.
+func (d Definition) VersionHash() string {
+	d.Publish, d.LifecycleWebhookURL = nil, ""
+	raw, err := json.Marshal(d)
+	if err != nil {
+		// A definition is plain data: only a Data that is not JSON gets here.
+		raw = []byte(err.Error())
+	}
+	sum := sha256.Sum256(raw)
+	return fmt.Sprintf("%x", sum)
+}
+
+// DeriveWorkflowID is the id of a workflow whose definition names none: the
+// same for the same tenant and name, in the form of a version 8 UUID.
+func DeriveWorkflowID(t TenantID, workflow string) WorkflowID {
+	sum := sha256.Sum256([]byte("verifyd workflow\x00" + string(t) + "\x00" + workflow))
+	sum[6] = sum[6]&0x0f | 0x80
+	sum[8] = sum[8]&0x3f | 0x80
+	x := fmt.Sprintf("%x", sum[:16])
+	return WorkflowID(x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:])
+}
+
+// WorkflowStep is a check that runs of a workflow can produce.
+type WorkflowStep struct {
+	Key   string `json:"key"`
+	Label string `json:"label"`
+}
+
+// Steps lists the check nodes, breadth first from the start, one entry a key.
+// It is a superset of what one run produces. See docs/api.md, "WorkflowDetail".
+func (d Definition) Steps() []WorkflowStep {
+	steps, seen := []WorkflowStep{}, map[string]bool{}
+	for _, id := range d.breadthFirst() {
+		n := d.Nodes[id]
+		if n.Type != NodeCheck {
+			continue
+		}
+		if key := n.checkKey(id); !seen[key] {
+			seen[key] = true
+			steps = append(steps, WorkflowStep{Key: key, Label: n.label(id)})
+		}
+	}
+	return steps
+}
+
+// breadthFirst lists the nodes that can be reached from the start.
+func (d Definition) breadthFirst() []NodeID {
+	var order []NodeID
+	seen := map[NodeID]bool{d.Start: true}
+	for queue := []NodeID{d.Start}; len(queue) > 0; queue = queue[1:] {
+		n, ok := d.Nodes[queue[0]]
+		if !ok {
+			continue
+		}
+		order = append(order, queue[0])
+		for _, to := range n.Targets() {
+			if !seen[to] {
+				seen[to] = true
+				queue = append(queue, to)
+			}
+		}
+	}
+	return order
+}
+
+// Targets lists the nodes that this one can lead to, in the order they are
+// written: rules, next, and the routes on failure.
+func (n Node) Targets() []NodeID {
+	var to []NodeID
+	add := func(id NodeID) {
+		switch id {
+		case "", RouteFail:
+		case RouteNext:
+			to = append(to, n.Next)
+		default:
+			to = append(to, id)
+		}
+	}
+	for _, r := range n.Rules {
+		add(r.Next)
+	}
+	add(n.Else)
+	add(n.Next)
+	add(n.OnDeclined)
+	add(n.OnFailed)
+	add(n.OnUnavailable)
+	add(n.OnReject)
+	return to
+}
+
+// IsStep tells whether a report can show a card for the node.
+func (n Node) IsStep() bool { return n.Type != NodeBranch && n.Type != NodeEnd }
+
+func (n Node) label(id NodeID) string {
+	if n.Label != "" {
+		return n.Label
+	}
+	return string(id)
+}
+
+func (n Node) checkKey(id NodeID) string {
+	if n.Key != "" {
+		return n.Key
+	}
+	return string(id)
+}
+
+func (n Node) signal(id NodeID) string {
+	if n.Signal != "" {
+		return n.Signal
+	}
+	return string(id) + "_submitted"
+}
+
+// Timeout is how long one call of the provider may take; default 30 s.
+func (n Node) Timeout() time.Duration { return secondsOr(n.TimeoutSeconds, 30) }
+
+// MaxDispatches is how often one provider is called for the step; default 4.
+func (n Node) MaxDispatches() int {
+	if n.Retry == nil || n.Retry.MaxDispatches == 0 {
+		return 4
+	}
+	return n.Retry.MaxDispatches
+}
+
+// Backoff is the longest wait before dispatch number failed+1 of a provider,
+// after failed unanswered ones (at least 1).
+func (n Node) Backoff(failed int) time.Duration {
+	r := Retry{}
+	if n.Retry != nil {
+		r = *n.Retry
+	}
+	wait, most := secondsOr(r.BackoffSeconds, 1), secondsOr(r.MaxBackoffSeconds, 60)
+	for range failed - 1 {
+		if wait >= most {
+			break
+		}
+		wait *= 2
+	}
+	return min(wait, most)
+}
+
+// PollInterval is the wait between polls; default 200 ms.
+func (n Node) PollInterval() time.Duration {
+	if n.Poll == nil {
+		return 200 * time.Millisecond
+	}
+	return secondsOr(n.Poll.IntervalSeconds, 0.2)
+}
+
+// PollTimeout is how long an answer may stay out; default 24 h.
+func (n Node) PollTimeout() time.Duration {
+	if n.Poll == nil {
+		return 24 * time.Hour
+	}
+	return secondsOr(n.Poll.TimeoutSeconds, 86400)
+}
+
+func secondsOr(s, otherwise float64) time.Duration {
+	if s == 0 {
+		s = otherwise
+	}
+	return time.Duration(s * float64(time.Second))
+}

@@ -1,0 +1,101 @@
+// What is to be done once events are saved.
+
+package verification
+
+import (
+	"fmt"
+	"time"
+)
+
+// Appendix is what one append adds to a run: events, the summary they lead
+// to, and the effects to be carried out once all of it is saved.
+type Appendix struct {
+	// Events may be empty: then only the effects change.
+	Events  []Event
+	Summary Summary
+	// AdvanceAt is when the run is to be driven on, replacing what was queued
+	// for it before; zero when there is nothing to drive.
+	AdvanceAt time.Time
+	// Announce enqueues the notice that the run is over.
+	Announce bool
+}
+
+// WorkKind is what a piece of work asks for.
+type WorkKind string
+
+// The kinds of work.
+const (
+	WorkAdvance  WorkKind = "advance"  // drive the run on
+	WorkAnnounce WorkKind = "announce" // tell the client that the run is over
+)
+
+// Work is one effect that is due and leased to whoever took it.
+type Work struct {
+	Kind WorkKind
+	RunRef
+	// Attempt counts how often it was postponed, 0 at first.
+	Attempt int
+	// Until is the end of the lease; it tells this taking from later ones.
+	Until time.Time
+}
+
+// Notice is what a client is told when a run is over.
+type Notice struct {
+	// ID is the same at every try: one a run.
+	ID      string
+	Tenant  TenantID
+	URL     string
+	Attempt int // 0 for the first try
+	At      time.Time
+	Run     RunView
+}
+
+// NoticeRetry is the wait after a try number attempt (0 for the first) of a
+// notice that was not taken, and false when the plan has no more tries.
+func NoticeRetry(attempt int) (wait time.Duration, more bool) {
+	plan := [...]time.Duration{
+		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
+		10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+	}
+	if attempt < 0 || attempt >= len(plan) {
+		return 0, false
+	}
+	return plan[attempt], true
+}
+
+// RetryError is a Notifier's wish: not before At, or never when At is zero.
+type RetryError struct {
+	At    time.Time
+	Cause error
+}
+
+// Error is the text of the cause.
+func (e *RetryError) Error() string { return fmt.Sprintf("retry: %v", e.Cause) }
+
+// Unwrap gives the cause.
+func (e *RetryError) Unwrap() error { return e.Cause }
+
+// The lives of an idempotency key: how long it is remembered, and how long a
+// start may stay unanswered before another may take it over.
+const (
+	StartKeyLife   = 24 * time.Hour
+	StartKeyFlight = time.Minute
+)
+
+// StartClaim is the start that an idempotency key stands for.
+type StartClaim struct {
+	Fingerprint string // of the request
+	Run         RunID
+	At          time.Time
+	Settled     bool // the start was answered
+}
+
+// Link is what the token of a hosted-journey link says.
+type Link struct {
+	RunRef
+	// Wait numbers the wait on the customer inside the run: the length of the
+	// history when the run parked.
+	Wait int
+	// ExpiresAt is the run's deadline; zero when it has none.
+	ExpiresAt time.Time
+}

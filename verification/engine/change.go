@@ -1,0 +1,155 @@
+// The one way a run changes: load, decide, append.
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// changeTries bounds how often a command is decided again because the history
+// moved on in between.
+const changeTries = 100
+
+// load folds the history of a run. What was folded before is kept, so only
+// the events since are read.
+func (e *Engine) load(ctx context.Context, ref verification.RunRef) (verification.Run, error) {
+	run, ok := e.runs.get(ref)
+	if !ok {
+		run = verification.Run{ID: ref.Run}
+	}
+	events, err := e.ports.Runs.Load(ctx, ref.Tenant, ref.Run, run.Seq)
+	if err != nil {
+		return verification.Run{}, err
+	}
+	if len(events) == 0 {
+		return run, nil
+	}
+	for _, event := range events {
+		run = run.Evolve(event)
+	}
+	e.runs.put(ref, run)
+	return run, nil
+}
+
+// programOf is the version that a run executes.
+func (e *Engine) programOf(ctx context.Context, t verification.TenantID, r verification.Run) (verification.Program, error) {
+	return e.program(ctx, programKey{t, r.Started.Workflow, r.Started.VersionHash})
+}
+
+// change is what a command came to.
+type change struct {
+	before, after verification.Run
+	events        []verification.Event
+	at            time.Time
+}
+
+// command decides c on the run as it stands, appends what follows, and drives
+// the run on. A lost race is decided again on the fresh history.
+func (e *Engine) command(ctx context.Context, ref verification.RunRef, c verification.Command) (change, error) {
+	for try := 1; ; try++ {
+		run, err := e.load(ctx, ref)
+		if err != nil {
+			return change{}, err
+		}
+		program, err := e.programOf(ctx, ref.Tenant, run)
+		if err != nil {
+			return change{}, fmt.Errorf("read the version of run %s: %w", ref.Run, err)
+		}
+		now := e.now()
+		events, err := verification.Decide(program, run, c, now)
+		if err != nil {
+			return change{}, err
+		}
+		if len(events) == 0 {
+			return change{before: run, after: run, at: now}, nil
+		}
+		after, err := e.append(ctx, ref, run, events, program)
+		if err == nil {
+			return change{before: run, after: after, events: events, at: now}, nil
+		}
+		if try == changeTries || !errors.Is(err, verification.ErrConflict) {
+			return change{}, err
+		}
+	}
+}
+
+// append saves events with the summary and effects that follow from them. A
+// run that needs driving is driven on here when there is room, and is
+// otherwise left to the queue.
+func (e *Engine) append(
+	ctx context.Context, ref verification.RunRef, before verification.Run,
+	events []verification.Event, program verification.Program,
+) (verification.Run, error) {
+	after := before
+	for _, event := range events {
+		after = after.Evolve(event)
+	}
+	var seat *job
+	if drivable(after.Task(e.now())) {
+		seat = e.reserve(ref)
+	}
+	if err := e.save(ctx, ref, before, after, events, seat != nil); err != nil {
+		e.giveBack(seat)
+		return verification.Run{}, err
+	}
+	if seat != nil {
+		e.sit(seat, after, program)
+	}
+	return after, nil
+}
+
+// save appends events and carries out the effects that this host can. The
+// run of a driven history keeps its lease as long as it goes on.
+func (e *Engine) save(
+	ctx context.Context, ref verification.RunRef, before, after verification.Run,
+	events []verification.Event, driven bool,
+) error {
+	now := e.now()
+	ends := after.Ended != "" && before.Ended == ""
+	a := verification.Appendix{Events: events, Summary: after.Summary(), Announce: ends && e.ports.Notifier != nil}
+	switch task := after.Task(now); {
+	case task.Kind == verification.TaskWait:
+		a.AdvanceAt = task.At
+	case drivable(task) && driven:
+		a.AdvanceAt = now.Add(e.opt.Lease)
+	case drivable(task):
+		a.AdvanceAt = now
+	}
+	if err := e.ports.Runs.Append(ctx, ref.Tenant, ref.Run, before.Seq, a); err != nil {
+		return err
+	}
+	e.runs.put(ref, after)
+	if before.Seq == 0 {
+		e.opt.Observer.RunStarted()
+		if deadline := after.Deadline(); !deadline.IsZero() {
+			e.nudge(deadline.Add(time.Microsecond)) // it has passed only after it
+		}
+	}
+	if ends {
+		e.opt.Observer.RunEnded(after.Ended)
+		e.interrupt(ref)
+	}
+	e.watch.wake(ref)
+	if !a.AdvanceAt.IsZero() {
+		e.nudge(a.AdvanceAt)
+	}
+	if a.Announce {
+		e.nudge(now)
+	}
+	return nil
+}
+
+// drivable tells whether there is something to do now.
+func drivable(t verification.Task) bool {
+	switch t.Kind {
+	case verification.TaskCheck, verification.TaskPoll, verification.TaskRedispatch:
+		return true
+	case verification.TaskNone, verification.TaskWait:
+	}
+	return false
+}

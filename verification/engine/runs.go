@@ -1,0 +1,102 @@
+// Runs: list, read, report, print, cancel.
+
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Runs returns one page of the runs that match the query now, newest first.
+func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.RunView], error) {
+	if err := q.PageQuery.Validate(); err != nil {
+		return verification.Page[verification.RunView]{}, err
+	}
+	q.Now = e.now()
+	found, err := e.ports.Runs.List(ctx, t, q)
+	if err != nil {
+		return verification.Page[verification.RunView]{}, err
+	}
+	page := verification.Page[verification.RunView]{
+		Data: make([]verification.RunView, 0, len(found.Data)), Total: found.Total, PageQuery: q.PageQuery,
+	}
+	for _, s := range found.Data {
+		v, err := e.linked(t, s, s.View(q.Now))
+		if err != nil {
+			return verification.Page[verification.RunView]{}, err
+		}
+		page.Data = append(page.Data, v)
+	}
+	return page, nil
+}
+
+// Run reads one run, or fails with ErrNotFound.
+func (e *Engine) Run(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunDetail, error) {
+	run, err := e.load(ctx, verification.RunRef{Tenant: t, Run: id})
+	if err != nil {
+		return verification.RunDetail{}, err
+	}
+	d := run.Detail(e.now())
+	d.RunView, err = e.linked(t, run.Summary(), d.RunView)
+	return d, err
+}
+
+// Report reads the report of one run, terminal or not.
+func (e *Engine) Report(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.Report, error) {
+	history, err := e.ports.Runs.Load(ctx, t, id, 0)
+	if err != nil {
+		return verification.Report{}, err
+	}
+	return verification.MakeReport(id, history, e.now()), nil
+}
+
+// PrintReport prints the report of a terminal run; any other is ErrConflict.
+func (e *Engine) PrintReport(ctx context.Context, t verification.TenantID, id verification.RunID) ([]byte, error) {
+	report, err := e.Report(ctx, t, id)
+	if err != nil {
+		return nil, err
+	}
+	if !report.Run.Status.Terminal() {
+		return nil, &verification.Error{Kind: verification.ErrConflict, Subject: "run",
+			Message: "the run is " + string(report.Run.Status) + "; its report is printed once it is over"}
+	}
+	if e.ports.Printer == nil {
+		return nil, &verification.Error{Kind: verification.ErrUnavailable, Subject: "report", Message: "reports are not printed here"}
+	}
+	return e.ports.Printer.PrintReport(ctx, report)
+}
+
+// Cancel ends a live run. One that is cancelled already stays so without an
+// error; any other terminal run is ErrConflict.
+func (e *Engine) Cancel(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunView, error) {
+	c, err := e.command(ctx, verification.RunRef{Tenant: t, Run: id}, verification.Cancel{})
+	if err != nil {
+		return verification.RunView{}, err
+	}
+	return c.after.Summary().View(c.at), nil
+}
+
+// linked adds the journey link to a run that waits on its customer.
+func (e *Engine) linked(t verification.TenantID, s verification.Summary, v verification.RunView) (verification.RunView, error) {
+	if v.Action == nil || v.Action.Type != verification.ActionCustomerInput {
+		return v, nil
+	}
+	token, err := e.ports.Links.SignLink(verification.Link{
+		RunRef: verification.RunRef{Tenant: t, Run: s.ID}, Wait: s.Wait, ExpiresAt: s.ExpiresAt,
+	})
+	if err != nil {
+		return verification.RunView{}, err
+	}
+	a := *v.Action
+	a.URL = e.opt.PublicURL + "/journey/" + token
+	v.Action = &a
+	return v, nil
+}
+
+// view is a run as lists show it, with its link.
+func (e *Engine) view(t verification.TenantID, r verification.Run, now time.Time) (verification.RunView, error) {
+	s := r.Summary()
+	return e.linked(t, s, s.View(now))
+}

@@ -1,0 +1,191 @@
+// Starts: once for each idempotency key, and answered when there is something to say.
+
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// StartRequest asks for a run.
+type StartRequest struct {
+	// ReferenceID is the client's name for the person: 1 to 255 characters.
+	ReferenceID string `json:"reference_id"`
+	// Input is what the workflow is started with.
+	Input verification.Data `json:"input,omitempty"`
+	// RedirectURI must be in the tenant's allowlist; empty for none.
+	RedirectURI string `json:"redirect_uri,omitempty"`
+	// IdempotencyKey makes the same request start one run alone, for 24 hours;
+	// empty for none.
+	IdempotencyKey string `json:"-"`
+	// Wait is how long to wait for the run to park or end; nil leaves it to
+	// the workflow: an interactive one waits for Options.StartWait, any other
+	// not at all.
+	Wait *time.Duration `json:"-"`
+}
+
+// watchEvery is how often a start that waits looks at the store, in case
+// another host does the work.
+const watchEvery = 100 * time.Millisecond
+
+// Start begins a run. It is accepted once it is saved: a caller that goes away
+// while it waits does not undo it.
+//
+// Errors: ErrInvalid naming the fields, ErrNotFound for the workflow,
+// ErrConflict when it has no version, ErrKeyReused and ErrInFlight for the
+// idempotency key.
+func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (verification.RunView, error) {
+	w, err := e.ports.Workflows.Workflow(ctx, t, id)
+	if err != nil {
+		return verification.RunView{}, err
+	}
+	if w.Current() == "" {
+		return verification.RunView{}, &verification.Error{Kind: verification.ErrConflict, Subject: "workflow",
+			Message: "the workflow has no version to run"}
+	}
+	program, err := e.program(ctx, programKey{t, id, w.Current()})
+	if err != nil {
+		return verification.RunView{}, err
+	}
+	run := verification.Run{ID: verification.RunID(e.ports.NewID())}
+	events, err := e.decideStart(ctx, t, program, run, r)
+	if err != nil {
+		return verification.RunView{}, err
+	}
+	if r.IdempotencyKey != "" {
+		claimed, err := e.claim(ctx, t, id, run.ID, r)
+		if err != nil {
+			return verification.RunView{}, err
+		}
+		if claimed != run.ID {
+			if v, err := e.started(ctx, t, claimed); !errors.Is(err, verification.ErrNotFound) {
+				return v, err
+			}
+			// The host that claimed the key went away before it saved the run.
+			run.ID = claimed
+			if events, err = e.decideStart(ctx, t, program, run, r); err != nil {
+				return verification.RunView{}, err
+			}
+		}
+	}
+	ref := verification.RunRef{Tenant: t, Run: run.ID}
+	woken, unwatch := e.watch.add(ref)
+	defer unwatch()
+	run, err = e.append(context.WithoutCancel(ctx), ref, run, events, program)
+	if err != nil && !errors.Is(err, verification.ErrConflict) {
+		return verification.RunView{}, err
+	}
+	e.awaitRest(ctx, ref, woken, run, e.startWait(r, program))
+	if r.IdempotencyKey != "" {
+		if err := e.ports.StartKeys.SettleStart(context.WithoutCancel(ctx), t, r.IdempotencyKey, ref.Run); err != nil {
+			e.log.Error("idempotency key not settled", "run", ref.Run, "tenant", t, "error", err)
+		}
+	}
+	return e.started(context.WithoutCancel(ctx), t, ref.Run)
+}
+
+func (e *Engine) decideStart(
+	ctx context.Context, t verification.TenantID, p verification.Program, run verification.Run, r StartRequest,
+) ([]verification.Event, error) {
+	events, err := verification.Decide(p, run, verification.Start{
+		ReferenceID: r.ReferenceID, Input: r.Input, RedirectURI: r.RedirectURI,
+	}, e.now())
+	if r.RedirectURI == "" {
+		return events, err
+	}
+	tenant, found := e.ports.Tenants.Tenant(ctx, t)
+	if found != nil {
+		return nil, found
+	}
+	return events, joinFields(err, tenant.CheckRedirect(r.RedirectURI))
+}
+
+// joinFields tells the faults of both errors at once.
+func joinFields(a, b error) error {
+	var one, other *verification.Error
+	if !errors.As(a, &one) || !errors.As(b, &other) {
+		return errors.Join(a, b)
+	}
+	joined := *one
+	joined.Fields = append(one.Fields[:len(one.Fields):len(one.Fields)], other.Fields...)
+	return &joined
+}
+
+// claim has the key stand for this start, and returns the run it stands for.
+func (e *Engine) claim(
+	ctx context.Context, t verification.TenantID, w verification.WorkflowID, run verification.RunID, r StartRequest,
+) (verification.RunID, error) {
+	raw, err := json.Marshal(struct {
+		Workflow verification.WorkflowID
+		StartRequest
+	}{w, r})
+	if err != nil {
+		return "", fmt.Errorf("fingerprint the start: %w", err)
+	}
+	now := e.now()
+	mine := verification.StartClaim{Fingerprint: fmt.Sprintf("%x", sha256.Sum256(raw)), Run: run, At: now}
+	kept, err := e.ports.StartKeys.ClaimStart(ctx, t, r.IdempotencyKey, mine)
+	switch {
+	case err != nil:
+		return "", err
+	case kept.Run == run:
+		return run, nil
+	case kept.Fingerprint != mine.Fingerprint:
+		return "", &verification.Error{Kind: verification.ErrKeyReused, Subject: "run",
+			Message: "the idempotency key was used with another request"}
+	case !kept.Settled && now.Sub(kept.At) < verification.StartKeyFlight:
+		return "", &verification.Error{Kind: verification.ErrInFlight, Subject: "run",
+			Message: "the first request with this idempotency key has not been answered yet"}
+	}
+	return kept.Run, nil
+}
+
+func (e *Engine) started(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunView, error) {
+	run, err := e.load(ctx, verification.RunRef{Tenant: t, Run: id})
+	if err != nil {
+		return verification.RunView{}, err
+	}
+	return e.view(t, run, e.now())
+}
+
+func (e *Engine) startWait(r StartRequest, p verification.Program) time.Duration {
+	switch {
+	case r.Wait != nil:
+		return *r.Wait
+	case p.Version.Definition.Interactive():
+		return e.opt.StartWait
+	}
+	return 0
+}
+
+// awaitRest waits until the run parks on a human or ends, or the time is over.
+func (e *Engine) awaitRest(ctx context.Context, ref verification.RunRef, woken <-chan struct{}, run verification.Run, most time.Duration) {
+	if most <= 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	look := time.NewTicker(watchEvery)
+	defer look.Stop()
+	for !atRest(run) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-woken:
+		case <-look.C:
+		}
+		if fresh, err := e.load(ctx, ref); err == nil {
+			run = fresh
+		}
+	}
+}
+
+func atRest(r verification.Run) bool {
+	return r.Ended != "" || r.Wait.Kind == verification.WaitCustomer || r.Wait.Kind == verification.WaitReview
+}

@@ -1,0 +1,253 @@
+// What has happened to a run.
+
+package verification
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Event is one fact about a run, with its time.
+type Event struct {
+	At   time.Time
+	Fact Fact
+}
+
+// Fact is one of the types below. The set is closed; a payload may grow fields
+// that default well, and one that must change gets a new name, so that old
+// histories fold for ever.
+type Fact interface{ kind() string }
+
+// Started opens every history.
+type Started struct {
+	Workflow              WorkflowID `json:"workflow"`
+	WorkflowName          string     `json:"workflow_name"`
+	Version               int        `json:"version"`
+	VersionHash           string     `json:"version_hash"`
+	ReferenceID           string     `json:"reference_id"`
+	Input                 Data       `json:"input,omitempty"`
+	RedirectURI           string     `json:"redirect_uri,omitempty"`
+	RunTTLSeconds         int64      `json:"run_ttl_seconds,omitempty"`
+	AbandonTimeoutSeconds int64      `json:"abandon_timeout_seconds,omitempty"`
+}
+
+// Dispatched says that a provider is being called for a check.
+type Dispatched struct {
+	Node     NodeID `json:"node"`
+	Key      string `json:"key"`
+	Label    string `json:"label"`
+	Provider string `json:"provider"`
+	// Dispatch counts the calls for this step in this run, 1 for the first.
+	Dispatch int `json:"dispatch"`
+	// Visit counts how often the run came to the node, 1 for the first.
+	Visit int `json:"visit"`
+}
+
+// Pended says that the provider owes the answer and is to be polled.
+type Pended struct {
+	Node   NodeID    `json:"node"`
+	Handle string    `json:"handle"`
+	PollAt time.Time `json:"poll_at"`
+}
+
+// PollFailed says that a poll brought no answer.
+type PollFailed struct {
+	Node   NodeID    `json:"node"`
+	Cause  string    `json:"cause"`
+	PollAt time.Time `json:"poll_at"`
+}
+
+// Answered says what a check came to.
+type Answered struct {
+	Node   NodeID `json:"node"`
+	Passed bool   `json:"passed"`
+	Data   Data   `json:"data,omitempty"`
+}
+
+// DispatchFailed says that a dispatch brought no answer.
+type DispatchFailed struct {
+	Node  NodeID `json:"node"`
+	Cause string `json:"cause"`
+	// RetryAt is when the provider is called again; zero when it is not.
+	RetryAt time.Time `json:"retry_at,omitzero"`
+}
+
+// Unanswered says that every retry and fallback of a check is used up.
+type Unanswered struct {
+	Node NodeID `json:"node"`
+	// Data is the step's data when the run goes on without an answer.
+	Data Data `json:"data,omitempty"`
+}
+
+// CustomerAwaited says that the run parked on its customer.
+type CustomerAwaited struct {
+	Node   NodeID   `json:"node"`
+	Type   NodeType `json:"type"`
+	Label  string   `json:"label"`
+	Signal string   `json:"signal"`
+}
+
+// CustomerCame says that the customer opened the journey.
+type CustomerCame struct {
+	Node NodeID `json:"node"`
+}
+
+// CustomerSubmitted carries what the customer answered, and what follows from
+// it.
+type CustomerSubmitted struct {
+	Node NodeID `json:"node"`
+	Data Data   `json:"data,omitempty"`
+}
+
+// BranchTaken says which way a branch went, and on which values.
+type BranchTaken struct {
+	Node NodeID `json:"node"`
+	When string `json:"when,omitempty"` // the rule that held; empty for else
+	Next NodeID `json:"next"`
+	Seen Data   `json:"seen,omitempty"` // the values read, by path
+}
+
+// ReviewAsked says that the run parked on a reviewer.
+type ReviewAsked struct {
+	Node   NodeID `json:"node"`
+	Label  string `json:"label"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// VerdictRecorded is a reviewer's word.
+type VerdictRecorded struct {
+	// Node is the review step it answered; empty when the run was over.
+	Node     NodeID   `json:"node,omitempty"`
+	Decision Decision `json:"decision"`
+	Notes    string   `json:"notes,omitempty"`
+	// By is who gave it; kept here and never shown by the API.
+	By string `json:"by,omitempty"`
+}
+
+// Completed says that the workflow reached its end.
+type Completed struct {
+	Node NodeID `json:"node"`
+}
+
+// Failed says that the workflow stopped on an error.
+type Failed struct {
+	Node  NodeID   `json:"node"`
+	Error RunError `json:"error"`
+	// Cause is for the operator, never shown by the API.
+	Cause string `json:"cause,omitempty"`
+}
+
+// Expired says that the deadline passed; its moment is the deadline.
+type Expired struct {
+	Error RunError `json:"error"`
+}
+
+// Cancelled says that the client cancelled the run.
+type Cancelled struct{}
+
+func (Started) kind() string           { return "started" }
+func (Dispatched) kind() string        { return "dispatched" }
+func (Pended) kind() string            { return "pended" }
+func (PollFailed) kind() string        { return "poll_failed" }
+func (Answered) kind() string          { return "answered" }
+func (DispatchFailed) kind() string    { return "dispatch_failed" }
+func (Unanswered) kind() string        { return "unanswered" }
+func (CustomerAwaited) kind() string   { return "customer_awaited" }
+func (CustomerCame) kind() string      { return "customer_came" }
+func (CustomerSubmitted) kind() string { return "customer_submitted" }
+func (BranchTaken) kind() string       { return "branch_taken" }
+func (ReviewAsked) kind() string       { return "review_asked" }
+func (VerdictRecorded) kind() string   { return "verdict_recorded" }
+func (Completed) kind() string         { return "completed" }
+func (Failed) kind() string            { return "failed" }
+func (Expired) kind() string           { return "expired" }
+func (Cancelled) kind() string         { return "cancelled" }
+
+// Kind names the type of the event's fact, such as "dispatched"; empty for an
+// event without one.
+func (e Event) Kind() string {
+	if e.Fact == nil {
+		return ""
+	}
+	return e.Fact.kind()
+}
+
+type eventJSON struct {
+	Type string          `json:"type"`
+	At   time.Time       `json:"at"`
+	Fact json.RawMessage `json:"fact"`
+}
+
+// MarshalJSON writes the event as {"type", "at", "fact"}.
+func (e Event) MarshalJSON() ([]byte, error) {
+	if e.Fact == nil {
+		return nil, errors.New("encode an event without a fact")
+	}
+	fact, err := json.Marshal(e.Fact)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", e.Kind(), err)
+	}
+	return json.Marshal(eventJSON{e.Kind(), e.At.UTC(), fact})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, of this version or an older one.
+func (e *Event) UnmarshalJSON(raw []byte) error {
+	var j eventJSON
+	if err := json.Unmarshal(raw, &j); err != nil {
+		return fmt.Errorf("decode event: %w", err)
+	}
+	fact, err := decodeFact(j.Type, j.Fact)
+	if err != nil {
+		return fmt.Errorf("decode event %q: %w", j.Type, err)
+	}
+	e.At, e.Fact = j.At.UTC(), fact
+	return nil
+}
+
+func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
+	switch kind {
+	case "started":
+		return decodeAs[Started](raw)
+	case "dispatched":
+		return decodeAs[Dispatched](raw)
+	case "pended":
+		return decodeAs[Pended](raw)
+	case "poll_failed":
+		return decodeAs[PollFailed](raw)
+	case "answered":
+		return decodeAs[Answered](raw)
+	case "dispatch_failed":
+		return decodeAs[DispatchFailed](raw)
+	case "unanswered":
+		return decodeAs[Unanswered](raw)
+	case "customer_awaited":
+		return decodeAs[CustomerAwaited](raw)
+	case "customer_came":
+		return decodeAs[CustomerCame](raw)
+	case "customer_submitted":
+		return decodeAs[CustomerSubmitted](raw)
+	case "branch_taken":
+		return decodeAs[BranchTaken](raw)
+	case "review_asked":
+		return decodeAs[ReviewAsked](raw)
+	case "verdict_recorded":
+		return decodeAs[VerdictRecorded](raw)
+	case "completed":
+		return decodeAs[Completed](raw)
+	case "failed":
+		return decodeAs[Failed](raw)
+	case "expired":
+		return decodeAs[Expired](raw)
+	case "cancelled":
+		return decodeAs[Cancelled](raw)
+	}
+	return nil, errors.New("there is no such type")
+}
+
+func decodeAs[F Fact](raw json.RawMessage) (Fact, error) {
+	var f F
+	err := json.Unmarshal(raw, &f)
+	return f, err
+}

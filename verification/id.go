@@ -1,0 +1,82 @@
+// The identifiers of tenants, workflows, runs and nodes.
+
+package verification
+
+import "strings"
+
+// TenantID names a tenant: a lower-case UUID. Every read and write is scoped
+// by one.
+type TenantID string
+
+// WorkflowID names a workflow of a tenant: a lower-case UUID.
+type WorkflowID string
+
+// RunID names a run: a lower-case UUID.
+type RunID string
+
+// NodeID names a node inside one workflow definition: a lower-case letter
+// followed by letters, digits and underscores, at most 64 characters. The API
+// shows it as node_id.
+type NodeID string
+
+// RunRef names a run together with its tenant.
+type RunRef struct {
+	Tenant TenantID
+	Run    RunID
+}
+
+// ParseTenantID reads a UUID in its 36-character form, in either case.
+func ParseTenantID(s string) (TenantID, error) {
+	id, err := parseUUID("tenant", s)
+	return TenantID(id), err
+}
+
+// ParseWorkflowID reads a UUID in its 36-character form, in either case.
+func ParseWorkflowID(s string) (WorkflowID, error) {
+	id, err := parseUUID("workflow", s)
+	return WorkflowID(id), err
+}
+
+// ParseRunID reads a UUID in its 36-character form, in either case.
+func ParseRunID(s string) (RunID, error) {
+	id, err := parseUUID("run", s)
+	return RunID(id), err
+}
+
+// parseUUID accepts the dashed hexadecimal form alone: no braces, no urn:
+// prefix, no undashed form.
+func parseUUID(subject, s string) (string, error) {
+	fault := func() (string, error) {
+		return "", &Error{Kind: ErrInvalid, Subject: subject, Message: "an id must be a UUID"}
+	}
+	if len(s) != 36 {
+		return fault()
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if c != '-' {
+				return fault()
+			}
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'f', c >= 'A' && c <= 'F':
+		default:
+			return fault()
+		}
+	}
+	return strings.ToLower(s), nil
+}
+
+// validName tells whether s can name a node, a field or a check key.
+func validName(s string) bool {
+	if s == "" || len(s) > 64 || s[0] < 'a' || s[0] > 'z' {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}

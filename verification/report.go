@@ -1,0 +1,171 @@
+// The document that is read, and printed.
+
+package verification
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// CardStatus is how a step reads on a report.
+type CardStatus string
+
+// The card statuses.
+const (
+	CardOK          CardStatus = "ok"
+	CardFailed      CardStatus = "failed"
+	CardNeedsReview CardStatus = "needs_review"
+)
+
+// Report is a run as a document: a pure function of its history, so it reads
+// the same today and in five years. See docs/api.md, "Report".
+type Report struct {
+	Run      ReportRun
+	Workflow ReportWorkflow
+	Summary  ReportSummary
+	Cards    []Card // in execution order
+	Error    *RunError
+
+	// Reviews, Decision, Notes and ResolvedAt are never printed.
+	Reviews    []ReviewFlag
+	Decision   Decision // empty for none
+	Notes      string
+	ResolvedAt time.Time // zero for none
+
+	// Digest is the SHA-256 over the history, in hexadecimal.
+	Digest string
+}
+
+// ReportRun is the run a report is about.
+type ReportRun struct {
+	ID          RunID
+	ReferenceID string
+	Status      Status
+	StartedAt   time.Time
+	CompletedAt time.Time // zero until terminal
+}
+
+// ReportWorkflow is the version the run executed.
+type ReportWorkflow struct {
+	ID          WorkflowID
+	Name        string
+	Version     int // 1 for the first
+	VersionHash string
+}
+
+// ReportSummary counts the cards by status.
+type ReportSummary struct {
+	OK          int
+	Failed      int
+	NeedsReview int
+}
+
+// Card is one step on a report: a finished one, the one the run is parked on,
+// or a flagged one.
+type Card struct {
+	NodeID      NodeID
+	Type        NodeType
+	Key         string // of a check; else empty
+	Label       string
+	Status      CardStatus
+	Reason      string // empty when there is nothing to say
+	StartedAt   time.Time
+	CompletedAt time.Time // zero while unfinished
+	Dispatches  int       // of a check; else 0
+	Data        Data
+}
+
+// The sentences that a verdict adds to the reason of each flagged card.
+const (
+	approvedSentence = "A reviewer approved the run."
+	rejectedSentence = "A reviewer rejected the run."
+)
+
+// MakeReport makes the report of a history as of a moment.
+func MakeReport(id RunID, history []Event, now time.Time) Report {
+	r := Fold(id, history)
+	if e, overdue := r.expiry(now); overdue {
+		r = r.Evolve(e)
+		history = append(history[:len(history):len(history)], e)
+	}
+	view := r.Summary().View(now)
+	report := Report{
+		Run: ReportRun{
+			ID: id, ReferenceID: view.ReferenceID, Status: view.Status,
+			StartedAt: view.StartedAt, CompletedAt: view.CompletedAt,
+		},
+		Workflow: ReportWorkflow{
+			ID: r.Started.Workflow, Name: r.Started.WorkflowName,
+			Version: r.Started.Version, VersionHash: r.Started.VersionHash,
+		},
+		Error:    view.Error,
+		Reviews:  r.Reviews(),
+		Decision: r.Decision(),
+		Digest:   digest(history),
+	}
+	report.Notes, report.ResolvedAt = r.resolution()
+	for _, s := range r.Steps {
+		if s.CompletedAt.IsZero() && s.Node != r.parkedOn() && !s.flagged() {
+			continue
+		}
+		c := s.card(report.Decision)
+		report.Cards = append(report.Cards, c)
+		switch c.Status {
+		case CardOK:
+			report.Summary.OK++
+		case CardFailed:
+			report.Summary.Failed++
+		case CardNeedsReview:
+			report.Summary.NeedsReview++
+		}
+	}
+	return report
+}
+
+func (r Run) parkedOn() NodeID {
+	if r.Wait.Kind == WaitCustomer || r.Wait.Kind == WaitReview {
+		return r.Wait.Node
+	}
+	return ""
+}
+
+// card is the step on a report. A verdict settles the flagged steps alone.
+func (s Step) card(d Decision) Card {
+	c := Card{
+		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label, Reason: s.flagReason(),
+		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.Data,
+	}
+	if s.Type == NodeReview {
+		c.Data = nil // the verdict is shown beside the cards, and never printed
+	}
+	switch {
+	case s.flagged() && d == DecisionApprove:
+		c.Status, c.Reason = CardOK, c.Reason+" "+approvedSentence
+	case s.flagged() && d == DecisionReject:
+		c.Status, c.Reason = CardFailed, c.Reason+" "+rejectedSentence
+	case s.flagged():
+		c.Status = CardNeedsReview
+	case s.Type == NodeCheck && s.Status == CheckFailed:
+		c.Status, c.Reason = CardFailed, "The check did not pass."
+	default:
+		c.Status = CardOK
+	}
+	return c
+}
+
+// digest is the SHA-256 over the history: each event as JSON, one a line.
+func digest(history []Event) string {
+	h := sha256.New()
+	for _, e := range history {
+		line, err := json.Marshal(e)
+		if err != nil {
+			// Facts are plain data: only a Data that is not JSON gets here.
+			line = []byte(err.Error())
+		}
+		h.Write(line)
+		h.Write([]byte{'\n'})
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}

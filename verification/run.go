@@ -1,0 +1,291 @@
+// A run: the fold of its history.
+
+package verification
+
+import (
+	"slices"
+	"time"
+)
+
+// Run is what a history folds into. It is a value: Evolve returns a new one
+// and leaves the old one as it was.
+type Run struct {
+	ID RunID
+	// Seq is the length of the history folded so far.
+	Seq       int
+	StartedAt time.Time
+	// Started is what the run was started with.
+	Started Started
+	// Steps are the steps reached so far, in execution order; a step that the
+	// run came to again keeps its place.
+	Steps []Step
+	// Wait is what the run waits for; its Kind is empty once the run is over.
+	Wait Wait
+
+	// Ended is the terminal status that the history says; empty while live.
+	Ended       Status
+	CompletedAt time.Time // zero while live
+	Error       *RunError // of a failed or expired run
+
+	// Verdict is the newest one; its Decision is empty when there is none.
+	Verdict Verdict
+}
+
+// Step is one node of a run that can show on a report.
+type Step struct {
+	Node   NodeID
+	Type   NodeType
+	Key    string // of a check
+	Label  string
+	Status CheckStatus // of any step: running until it has its answer
+	Data   Data
+	// Reason is why a review step asks for a reviewer.
+	Reason      string
+	StartedAt   time.Time // of the first visit
+	VisitedAt   time.Time // the start of the last visit
+	CompletedAt time.Time // of the last visit; zero while it is unfinished
+	Visits      int
+	// Dispatches counts the calls of its providers over all visits.
+	Dispatches int
+	// Failures counts the dispatches and polls that brought no answer.
+	Failures int
+	// Recovered says that an answer came after such a failure, or that the
+	// check passed after it had failed on an earlier visit.
+	Recovered bool
+
+	failedBefore bool
+	reached      int // the length of the history when the last visit began
+	signs        signs
+}
+
+// Verdict is a reviewer's word on a run.
+type Verdict struct {
+	Decision Decision
+	Notes    string
+	By       string
+	At       time.Time
+}
+
+// WaitKind is what a run waits for.
+type WaitKind string
+
+// The waits.
+const (
+	WaitNothing  WaitKind = ""
+	WaitAnswer   WaitKind = "answer"   // a provider was dispatched and owes its answer
+	WaitPoll     WaitKind = "poll"     // until a pending answer is asked for
+	WaitRetry    WaitKind = "retry"    // until the next dispatch
+	WaitCustomer WaitKind = "customer" // parked on the customer
+	WaitReview   WaitKind = "review"   // parked on a reviewer
+)
+
+// Wait is where a live run stands.
+type Wait struct {
+	Kind WaitKind
+	Node NodeID
+	// Number is the length of the history when the run came to wait here.
+	Number int
+	Signal string // of a customer wait
+	// Since is when the run parked or, if later, when the customer last came.
+	Since time.Time
+	// At is when to poll or to dispatch again.
+	At time.Time
+
+	// Of a check.
+	Provider     string
+	Dispatch     int // over the run
+	Tries        int // of this provider on this visit
+	Handle       string
+	PendingSince time.Time
+	PollFailures int // in a row
+}
+
+// Fold makes the run of a history.
+func Fold(id RunID, history []Event) Run {
+	r := Run{ID: id}
+	for _, e := range history {
+		r = r.Evolve(e)
+	}
+	return r
+}
+
+// Evolve is the run one event later. It never fails: what is in a history has
+// happened.
+func (r Run) Evolve(e Event) Run {
+	r.Seq++
+	switch f := e.Fact.(type) {
+	case Started:
+		r.Started, r.StartedAt = f, e.At
+	case Dispatched:
+		r = r.dispatched(f, e.At)
+	case Pended:
+		if r.Wait.PendingSince.IsZero() {
+			r.Wait.PendingSince = e.At
+		}
+		r.Wait.Kind, r.Wait.Handle, r.Wait.At, r.Wait.PollFailures = WaitPoll, f.Handle, f.PollAt, 0
+	case PollFailed:
+		r.Wait.Kind, r.Wait.At = WaitPoll, f.PollAt
+		r.Wait.PollFailures++
+		r = r.withStep(f.Node, func(s *Step) { s.Failures++ })
+	case Answered:
+		r.Wait = Wait{}
+		r = r.withStep(f.Node, func(s *Step) { s.answer(f, e.At) })
+	case DispatchFailed:
+		r.Wait.Kind, r.Wait.At = WaitRetry, f.RetryAt
+		r = r.withStep(f.Node, func(s *Step) { s.Failures++; s.Status = CheckPending })
+	case Unanswered:
+		r.Wait = Wait{}
+		r = r.withStep(f.Node, func(s *Step) { s.finish(CheckFailed, f.Data, e.At) })
+	case CustomerAwaited:
+		r.Wait = Wait{Kind: WaitCustomer, Node: f.Node, Number: r.Seq, Signal: f.Signal, Since: e.At}
+		r = r.reach(Step{Node: f.Node, Type: f.Type, Label: f.Label, StartedAt: e.At})
+	case CustomerCame:
+		r.Wait.Since = e.At
+	case CustomerSubmitted:
+		r.Wait = Wait{}
+		r = r.withStep(f.Node, func(s *Step) { s.submit(f.Data, e.At) })
+	case BranchTaken:
+	case ReviewAsked:
+		r.Wait = Wait{Kind: WaitReview, Node: f.Node, Number: r.Seq, Since: e.At}
+		r = r.reach(Step{Node: f.Node, Type: NodeReview, Label: f.Label, Reason: f.Reason, StartedAt: e.At})
+	case VerdictRecorded:
+		r = r.judged(f, e.At)
+	case Completed:
+		r = r.ended(StatusCompleted, nil, e.At)
+	case Failed:
+		r = r.ended(StatusFailed, &f.Error, e.At)
+	case Expired:
+		r = r.ended(StatusExpired, &f.Error, e.At)
+	case Cancelled:
+		r = r.ended(StatusCancelled, nil, e.At)
+	}
+	return r
+}
+
+// AsOf is the run as it reads at a moment: a deadline that has passed counts
+// even where the history does not say so yet.
+func (r Run) AsOf(now time.Time) Run {
+	if e, overdue := r.expiry(now); overdue {
+		return r.Evolve(e)
+	}
+	return r
+}
+
+// Deadline is the moment after which the run reads expired; zero for never.
+func (r Run) Deadline() time.Time {
+	if r.Started.RunTTLSeconds == 0 {
+		return time.Time{}
+	}
+	return r.StartedAt.Add(time.Duration(r.Started.RunTTLSeconds) * time.Second)
+}
+
+// Step finds the step of a node.
+func (r Run) Step(id NodeID) (Step, bool) {
+	i := slices.IndexFunc(r.Steps, func(s Step) bool { return s.Node == id })
+	if i < 0 {
+		return Step{}, false
+	}
+	return r.Steps[i], true
+}
+
+// expiry is the event that a passed deadline amounts to. A run is expired
+// when it is older than its workflow allows: not yet at the deadline itself.
+func (r Run) expiry(now time.Time) (Event, bool) {
+	deadline := r.Deadline()
+	if r.Ended != "" || deadline.IsZero() || !now.After(deadline) {
+		return Event{}, false
+	}
+	return Event{At: deadline, Fact: Expired{Error: deadlineError(r.Wait.Kind == WaitCustomer)}}, true
+}
+
+func deadlineError(onCustomer bool) RunError {
+	if onCustomer {
+		return RunError{Code: CodeLinkExpired, Message: "The customer did not complete the journey before it expired."}
+	}
+	return RunError{Code: CodeRunExpired, Message: "The run did not finish before its deadline."}
+}
+
+func (r Run) dispatched(f Dispatched, at time.Time) Run {
+	again := r.Wait.Node == f.Node && r.Wait.Provider == f.Provider && r.Wait.Kind == WaitRetry
+	tries := 1
+	if again {
+		tries = r.Wait.Tries + 1
+	}
+	r.Wait = Wait{
+		Kind: WaitAnswer, Node: f.Node, Number: r.Seq, Since: at,
+		Provider: f.Provider, Dispatch: f.Dispatch, Tries: tries,
+	}
+	if s, ok := r.Step(f.Node); ok && s.Visits == f.Visit {
+		return r.withStep(f.Node, func(s *Step) { s.Status, s.Dispatches = CheckRunning, f.Dispatch })
+	}
+	r = r.reach(Step{Node: f.Node, Type: NodeCheck, Key: f.Key, Label: f.Label, StartedAt: at})
+	return r.withStep(f.Node, func(s *Step) { s.Dispatches = f.Dispatch })
+}
+
+func (r Run) judged(f VerdictRecorded, at time.Time) Run {
+	r.Verdict = Verdict{Decision: f.Decision, Notes: f.Notes, By: f.By, At: at}
+	if f.Node == "" {
+		return r
+	}
+	r.Wait = Wait{}
+	status := CheckPassed
+	if f.Decision == DecisionReject {
+		status = CheckFailed
+	}
+	return r.withStep(f.Node, func(s *Step) {
+		s.finish(status, Data(`{"decision":"`+string(f.Decision)+`"}`), at)
+	})
+}
+
+func (r Run) ended(s Status, cause *RunError, at time.Time) Run {
+	r.Wait = Wait{}
+	r.Ended, r.CompletedAt, r.Error = s, at, cause
+	return r
+}
+
+// reach opens a step, or opens it again on a later visit.
+func (r Run) reach(s Step) Run {
+	if _, seen := r.Step(s.Node); seen {
+		return r.withStep(s.Node, func(old *Step) {
+			old.failedBefore = old.failedBefore || old.Type == NodeCheck && old.Status == CheckFailed
+			old.Visits++
+			old.Status, old.Data, old.signs, old.CompletedAt = CheckRunning, nil, signs{}, time.Time{}
+			old.Reason, old.VisitedAt, old.reached = s.Reason, s.StartedAt, r.Seq
+		})
+	}
+	s.Visits, s.Status, s.VisitedAt, s.reached = 1, CheckRunning, s.StartedAt, r.Seq
+	r.Steps = append(r.Steps[:len(r.Steps):len(r.Steps)], s)
+	return r
+}
+
+// withStep changes the step of a node in a copy of the steps.
+func (r Run) withStep(id NodeID, change func(*Step)) Run {
+	for i := range r.Steps {
+		if r.Steps[i].Node == id {
+			r.Steps = slices.Clone(r.Steps)
+			change(&r.Steps[i])
+			break
+		}
+	}
+	return r
+}
+
+func (s *Step) answer(f Answered, at time.Time) {
+	status := CheckFailed
+	if f.Passed {
+		status = CheckPassed
+	}
+	s.Recovered = s.Recovered || s.Failures > 0 || (f.Passed && s.failedBefore)
+	s.finish(status, f.Data, at)
+}
+
+func (s *Step) submit(d Data, at time.Time) {
+	s.finish(CheckPassed, d, at)
+	if s.signs.any() {
+		s.Status = CheckFailed
+	}
+}
+
+func (s *Step) finish(status CheckStatus, d Data, at time.Time) {
+	s.Status, s.Data, s.CompletedAt, s.signs = status, d, at, signsOf(d)
+}

@@ -1,0 +1,257 @@
+// Every fault of a definition, at once: its fields.
+
+package verification
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The bounds of a definition.
+const (
+	maxNodes      = 500
+	maxSeconds    = 10 * 366 * 24 * 3600 // of any limit: ten years
+	maxTimeout    = 600                  // of one call of a provider
+	maxLabel      = 200
+	maxText       = 20000
+	maxRules      = 50
+	maxFields     = 100
+	maxDispatches = 100
+)
+
+// validator collects the faults of one definition.
+type validator struct {
+	def    Definition
+	faults []Field
+	// lost says that some arrow leads nowhere, so that what the arrows lead to
+	// cannot be told.
+	lost bool
+	back map[NodeID][]NodeID // the arrows turned round; made when first needed
+}
+
+func (v *validator) fault(path, format string, args ...any) {
+	v.faults = append(v.faults, Field{Name: path, Message: fmt.Sprintf(format, args...)})
+}
+
+func (v *validator) check(path string, holds bool, format string, args ...any) bool {
+	if !holds {
+		v.fault(path, format, args...)
+	}
+	return holds
+}
+
+func (v *validator) length(path, s string, least, most int) {
+	n := utf8.RuneCountInString(s)
+	switch {
+	case n < least:
+		v.fault(path, "is required")
+	case n > most:
+		v.fault(path, "must be at most %d characters", most)
+	case !keepable(s):
+		v.fault(path, "must be valid UTF-8 without a NUL character")
+	}
+}
+
+func (v *validator) within(path string, n, least, most float64) {
+	v.check(path, !math.IsNaN(n) && n >= least && n <= most,
+		"must be %s to %s", formatNumber(least), formatNumber(most))
+}
+
+// names lists the nodes in a stable order, so that faults come in one.
+func (v *validator) names() []NodeID { return slices.Sorted(maps.Keys(v.def.Nodes)) }
+
+// fields checks everything that can be seen without following an arrow.
+func (v *validator) fields(knows func(provider string) bool) {
+	d := v.def
+	v.check("workflow", validSlug(d.Workflow),
+		"must be 1 to 64 lower-case letters, digits, - or _, beginning with a letter or digit")
+	if d.ID != "" {
+		_, err := ParseWorkflowID(string(d.ID))
+		v.check("id", err == nil, "must be a UUID")
+	}
+	v.length("name", d.Name, 1, maxLabel)
+	v.length("description", d.Description, 0, maxText)
+	v.within("run_ttl_seconds", float64(d.RunTTLSeconds), 0, maxSeconds)
+	v.within("abandon_timeout_seconds", float64(d.AbandonTimeoutSeconds), 0, maxSeconds)
+	if d.LifecycleWebhookURL != "" {
+		v.check("lifecycle_webhook_url", CheckWebhookURL(d.LifecycleWebhookURL) == nil,
+			"must be an absolute http(s) URL without user information or fragment")
+	}
+	v.arrows(v.check("nodes", len(d.Nodes) > 0 && len(d.Nodes) <= maxNodes, "must have 1 to %d nodes", maxNodes))
+	v.target("start", d.Start, true, false)
+	for _, id := range v.names() {
+		v.node(id, d.Nodes[id], knows)
+	}
+	v.labels()
+}
+
+func validSlug(s string) bool {
+	if s == "" || len(s) > 64 || s[0] == '-' || s[0] == '_' {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '-' && r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+}
+
+func nodePath(id NodeID) string { return "nodes." + string(id) }
+
+func (v *validator) node(id NodeID, n Node, knows func(string) bool) {
+	at := nodePath(id)
+	v.check(at, validName(string(id)) && v.arrows(id != RouteFail && id != RouteNext),
+		"a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next")
+	v.length(at+".label", n.Label, 0, maxLabel)
+	v.belongs(at, n)
+	switch n.Type {
+	case NodeConsent:
+		v.length(at+".text", n.Text, 1, maxText)
+		v.signal(at, n)
+	case NodeCustomerInput:
+		v.inputs(at, n)
+		v.signal(at, n)
+	case NodeCheck:
+		v.provider(at, n, knows)
+	case NodeBranch:
+		v.check(at+".rules", len(n.Rules) > 0 && len(n.Rules) <= maxRules, "must have 1 to %d rules", maxRules)
+		v.target(at+".else", n.Else, true, false)
+		for i, r := range n.Rules {
+			path := fmt.Sprintf("%s.rules[%d]", at, i)
+			v.length(path+".when", r.When, 1, maxText)
+			v.target(path+".next", r.Next, true, false)
+		}
+	case NodeReview:
+		v.length(at+".reason", n.Reason, 0, maxText)
+		v.target(at+".on_reject", n.OnReject, false, false)
+	case NodeEnd:
+	case "":
+		v.arrows(v.check(at+".type", false, "is required"))
+		return
+	default:
+		v.arrows(v.check(at+".type", false,
+			"there is no type %q (supported: consent, customer_input, check, branch, review, end)", n.Type))
+		return
+	}
+	if n.Type != NodeBranch && n.Type != NodeEnd {
+		v.target(at+".next", n.Next, true, false)
+	}
+}
+
+// belongs finds fields that the node's type does not have.
+func (v *validator) belongs(at string, n Node) {
+	set := []struct {
+		name  string
+		set   bool
+		types []NodeType
+	}{
+		{"label", n.Label != "", []NodeType{NodeConsent, NodeCustomerInput, NodeCheck, NodeReview, NodeBranch, NodeEnd}},
+		{"next", n.Next != "", []NodeType{NodeConsent, NodeCustomerInput, NodeCheck, NodeReview}},
+		{"signal", n.Signal != "", []NodeType{NodeConsent, NodeCustomerInput}},
+		{"text", n.Text != "", []NodeType{NodeConsent, NodeCustomerInput}},
+		{"on_declined", n.OnDeclined != "", []NodeType{NodeConsent}},
+		{"optional", n.Optional, []NodeType{NodeCustomerInput}},
+		{"fields", n.Fields != nil, []NodeType{NodeCustomerInput}},
+		{"key", n.Key != "", []NodeType{NodeCheck}},
+		{"provider", n.Provider != "", []NodeType{NodeCheck}},
+		{"with", n.With != nil, []NodeType{NodeCheck}},
+		{"timeout_seconds", n.TimeoutSeconds != 0, []NodeType{NodeCheck}},
+		{"retry", n.Retry != nil, []NodeType{NodeCheck}},
+		{"poll", n.Poll != nil, []NodeType{NodeCheck}},
+		{"fallback", n.Fallback != "", []NodeType{NodeCheck}},
+		{"on_failed", n.OnFailed != "", []NodeType{NodeCheck}},
+		{"on_unavailable", n.OnUnavailable != "", []NodeType{NodeCheck}},
+		{"rules", n.Rules != nil, []NodeType{NodeBranch}},
+		{"else", n.Else != "", []NodeType{NodeBranch}},
+		{"reason", n.Reason != "", []NodeType{NodeReview}},
+		{"on_reject", n.OnReject != "", []NodeType{NodeReview}},
+	}
+	for _, f := range set {
+		if f.set && n.Type != "" {
+			v.check(at+"."+f.name, slices.Contains(f.types, n.Type), "does not belong to a node of type %s", n.Type)
+		}
+	}
+	if n.Type == NodeConsent {
+		v.target(at+".on_declined", n.OnDeclined, false, false)
+	}
+}
+
+// target checks where an arrow leads.
+func (v *validator) target(path string, to NodeID, required, words bool) {
+	switch {
+	case to == "":
+		v.arrows(v.check(path, !required, "is required"))
+	case to == RouteFail || to == RouteNext:
+		v.arrows(v.check(path, words, "must be a node: %q is for on_failed and on_unavailable", to))
+	default:
+		_, ok := v.def.Nodes[to]
+		v.arrows(v.check(path, ok, "there is no node %q", to))
+	}
+}
+
+// arrows keeps whether all arrows can be followed so far.
+func (v *validator) arrows(hold bool) bool {
+	v.lost = v.lost || !hold
+	return hold
+}
+
+func (v *validator) signal(at string, n Node) {
+	if n.Signal == "" {
+		return
+	}
+	v.check(at+".signal", validSlug(n.Signal) && n.Signal != ReviewSignal,
+		"must be 1 to 64 lower-case letters, digits, - or _, and not %s", ReviewSignal)
+}
+
+func (v *validator) provider(at string, n Node, knows func(string) bool) {
+	v.check(at+".key", n.Key == "" || validName(n.Key),
+		"must be a lower-case letter followed by letters, digits or _")
+	if v.check(at+".provider", n.Provider != "", "is required") {
+		v.check(at+".provider", knows(n.Provider), "there is no provider %q", n.Provider)
+	}
+	if n.Fallback != "" {
+		v.check(at+".fallback", knows(n.Fallback), "there is no provider %q", n.Fallback)
+		v.check(at+".fallback", n.Fallback != n.Provider, "must differ from the provider")
+	}
+	v.within(at+".timeout_seconds", n.TimeoutSeconds, 0, maxTimeout)
+	if r := n.Retry; r != nil {
+		v.within(at+".retry.max_dispatches", float64(r.MaxDispatches), 0, maxDispatches)
+		v.within(at+".retry.backoff_seconds", r.BackoffSeconds, 0, maxSeconds)
+		v.within(at+".retry.max_backoff_seconds", r.MaxBackoffSeconds, 0, maxSeconds)
+	}
+	if p := n.Poll; p != nil {
+		v.within(at+".poll.interval_seconds", p.IntervalSeconds, 0, maxSeconds)
+		v.within(at+".poll.timeout_seconds", p.TimeoutSeconds, 0, maxSeconds)
+	}
+	v.target(at+".on_failed", n.OnFailed, false, true)
+	v.target(at+".on_unavailable", n.OnUnavailable, false, true)
+}
+
+// labels finds check keys that read differently at two nodes.
+func (v *validator) labels() {
+	first := map[string]NodeID{}
+	for _, id := range v.names() {
+		n := v.def.Nodes[id]
+		if n.Type != NodeCheck {
+			continue
+		}
+		key := n.checkKey(id)
+		other, seen := first[key]
+		if !seen {
+			first[key] = id
+			continue
+		}
+		label := v.def.Nodes[other].label(other)
+		v.check(nodePath(id)+".label", n.label(id) == label,
+			"the check key %q is labelled %q at node %s", key, label, other)
+	}
+}
+
+// sorted puts the faults in the order of their places.
+func (v *validator) sorted() []Field {
+	slices.SortStableFunc(v.faults, func(a, b Field) int { return cmp.Compare(a.Name, b.Name) })
+	return v.faults
+}

@@ -1,0 +1,116 @@
+// Every fault of a definition, at once: where its arrows lead.
+
+package verification
+
+import (
+	"slices"
+	"strings"
+)
+
+// graph checks the arrows. It expects that each of them leads to a node.
+func (v *validator) graph() {
+	reached := v.reach(v.def.Start, nil)
+	reached[v.def.Start] = true
+	var ends []NodeID
+	for id, n := range v.def.Nodes {
+		if n.Type == NodeEnd {
+			ends = append(ends, id)
+		}
+	}
+	finishes := v.before(ends...)
+	for _, id := range v.names() {
+		if !reached[id] {
+			v.fault(nodePath(id), "no path leads here from the start")
+			continue
+		}
+		v.check(nodePath(id), finishes[id] || slices.Contains(ends, id), "no path leads from here to an end")
+	}
+	v.loops()
+}
+
+// reach is the set of nodes after one or more arrows from a node, not passing
+// through those that stop says.
+func (v *validator) reach(from NodeID, stop func(NodeID) bool) map[NodeID]bool {
+	reached := map[NodeID]bool{}
+	queue := v.def.Nodes[from].Targets()
+	for len(queue) > 0 {
+		id := queue[0]
+		queue = queue[1:]
+		if reached[id] || (stop != nil && stop(id)) {
+			continue
+		}
+		reached[id] = true
+		queue = append(queue, v.def.Nodes[id].Targets()...)
+	}
+	return reached
+}
+
+// before is the set of nodes from which one or more arrows lead to one of to.
+func (v *validator) before(to ...NodeID) map[NodeID]bool {
+	if v.back == nil {
+		v.back = map[NodeID][]NodeID{}
+		for id, n := range v.def.Nodes {
+			for _, next := range n.Targets() {
+				v.back[next] = append(v.back[next], id)
+			}
+		}
+	}
+	found := map[NodeID]bool{}
+	for queue := to; len(queue) > 0; {
+		id := queue[0]
+		queue = queue[1:]
+		for _, from := range v.back[id] {
+			if !found[from] {
+				found[from] = true
+				queue = append(queue, from)
+			}
+		}
+	}
+	return found
+}
+
+// loops finds loops on which nobody is asked: such a run could go round for ever.
+func (v *validator) loops() {
+	asks := func(id NodeID) bool {
+		switch v.def.Nodes[id].Type {
+		case NodeConsent, NodeCustomerInput, NodeReview:
+			return true
+		case NodeCheck, NodeBranch, NodeEnd:
+		}
+		return false
+	}
+	told := map[NodeID]bool{}
+	for _, id := range v.names() {
+		if asks(id) || told[id] {
+			continue
+		}
+		onward := v.reach(id, asks)
+		if !onward[id] {
+			continue
+		}
+		loop := []string{string(id)}
+		for _, other := range v.names() {
+			if other != id && onward[other] && v.reach(other, asks)[id] {
+				told[other] = true
+				loop = append(loop, string(other))
+			}
+		}
+		v.fault(nodePath(id), "a loop must have a customer or review step on it: %s", strings.Join(loop, ", "))
+	}
+}
+
+// declarations say what expressions at a node may read: the steps that lie on
+// some path from the start to it. Where arrows are at fault all steps are
+// declared, so that no fault is told that is none.
+func (v *validator) declarations(at NodeID) Declarations {
+	d := Declarations{Input: v.def.InputSchema, Steps: map[NodeID]StepDeclaration{}}
+	before := v.before(at)
+	for id, n := range v.def.Nodes {
+		if n.IsStep() {
+			d.Steps[id] = StepDeclaration{
+				Type: n.Type, Fields: n.Fields, Optional: n.Optional, CanHaveRun: v.lost || before[id],
+			}
+		}
+	}
+	return d
+}

@@ -1,0 +1,91 @@
+// Every fault of a definition, at once: what a customer is asked for.
+
+package verification
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+func (v *validator) inputs(at string, n Node) {
+	v.length(at+".text", n.Text, 0, maxText)
+	v.check(at+".fields", len(n.Fields) > 0 && len(n.Fields) <= maxFields, "must have 1 to %d fields", maxFields)
+	seen := map[string]bool{}
+	for _, f := range n.Fields {
+		path := at + ".fields." + f.Name
+		v.check(path, validName(f.Name), "a field's name must be a lower-case letter followed by letters, digits or _")
+		v.check(path, !slices.Contains(derivedNames(), f.Name), "the name is kept for what the engine derives")
+		v.check(path, !seen[f.Name], "the field is given twice")
+		seen[f.Name] = true
+		v.inputField(path, f)
+	}
+}
+
+// derivedNames are the fields of a step's data that rules read.
+func derivedNames() []string {
+	return []string{"opted_out", "geo_ok", "consent_status", "source_ok", "analysis_ok", "node_id"}
+}
+
+func (v *validator) inputField(path string, f InputField) {
+	v.length(path+".label", f.Label, 0, maxLabel)
+	v.length(path+".help", f.Help, 0, maxText)
+	v.within(path+".max_length", float64(f.MaxLength), 0, 100000)
+	text := f.Type == FieldText || f.Type == FieldTextarea || f.Type == FieldEmail || f.Type == FieldPhone
+	upload := f.Type == FieldFile || f.Type == FieldImage
+	only := func(name string, set, belongs bool) {
+		v.check(path+"."+name, !set || belongs, "does not belong to a field of type %s", f.Type)
+	}
+	switch f.Type {
+	case FieldText, FieldTextarea, FieldNumber, FieldDate, FieldSelect, FieldCheckbox,
+		FieldEmail, FieldPhone, FieldFile, FieldImage, FieldLocation:
+	case "":
+		v.fault(path+".type", "is required")
+		return
+	default:
+		v.fault(path+".type", "there is no type %q (supported: text, textarea, number, date, select, checkbox, "+
+			"email, phone, file, image, location)", f.Type)
+		return
+	}
+	only("pattern", f.Pattern != "", text)
+	only("max_length", f.MaxLength != 0, text)
+	only("min", f.Min != nil, f.Type == FieldNumber)
+	only("max", f.Max != nil, f.Type == FieldNumber)
+	only("options", f.Options != nil, f.Type == FieldSelect)
+	only("accept", f.Accept != nil, upload)
+	only("within", f.Within != nil, f.Type == FieldLocation)
+	finite := func(name string, n *float64) bool {
+		return n == nil || v.check(path+"."+name, !math.IsNaN(*n) && !math.IsInf(*n, 0), "must be a finite number")
+	}
+	least, most := finite("min", f.Min), finite("max", f.Max)
+	if least && most && f.Min != nil && f.Max != nil {
+		v.check(path+".max", *f.Min <= *f.Max, "must not be below min")
+	}
+	if f.Type == FieldSelect {
+		v.options(path, f)
+	}
+	for i, media := range f.Accept {
+		kind, sub, ok := strings.Cut(media, "/")
+		v.check(fmt.Sprintf("%s.accept[%d]", path, i), ok && kind != "" && sub != "" && !strings.ContainsAny(media, " ,;"),
+			"must be a media type, such as image/jpeg")
+	}
+	for i, a := range f.Within {
+		at := fmt.Sprintf("%s.within[%d]", path, i)
+		v.within(at+".latitude", a.Latitude, -90, 90)
+		v.within(at+".longitude", a.Longitude, -180, 180)
+		v.check(at+".radius_km", a.RadiusKM > 0 && !math.IsInf(a.RadiusKM, 0), "must be above 0")
+	}
+}
+
+func (v *validator) options(path string, f InputField) {
+	v.check(path+".options", len(f.Options) > 0, "is required")
+	seen := map[string]bool{}
+	for i, o := range f.Options {
+		at := fmt.Sprintf("%s.options[%d].value", path, i)
+		v.length(at, o.Value, 1, maxOneLine)
+		v.length(fmt.Sprintf("%s.options[%d].label", path, i), o.Label, 0, maxLabel)
+		v.check(at, !seen[o.Value], "the value %q is given twice", o.Value)
+		seen[o.Value] = true
+	}
+}

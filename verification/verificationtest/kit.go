@@ -1,0 +1,171 @@
+// Package verificationtest is for test suites of teams that embed the engine:
+// an engine on memory, a clock turned by hand, a scripted provider, seeded
+// ids, and a memory of what clients were told.
+//
+//	kit := verificationtest.New(t)
+//	kit.Provider.On("pan_verification", verificationtest.Pass(nil))
+//	workflow := kit.Apply(definition)
+//	run := kit.Start(workflow.ID, engine.StartRequest{ReferenceID: "person-1"})
+//	kit.Advance(24 * time.Hour) // fires exactly what falls due, in order
+//
+// Nothing sleeps: after every call the engine has done all that it can do
+// before time goes on.
+package verificationtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// Tenant is the tenant that a Kit acts for.
+const Tenant verification.TenantID = "00000000-0000-7000-8000-0000000000aa"
+
+// Began is the moment at which the clock of a Kit stands first.
+func Began() time.Time { return time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC) }
+
+// patience bounds how long a call waits for work that never comes to rest.
+const patience = 30 * time.Second
+
+// Kit is an engine under test with everything around it. Its methods fail the
+// test on errors; call the Engine itself to see them.
+type Kit struct {
+	Engine   *engine.Engine
+	Store    *memory.Store
+	Clock    *clock.Manual
+	Provider *Script  // registered under the name "script"
+	Notices  *Notices // what clients were told
+	IDs      verification.NewID
+
+	tb testing.TB
+}
+
+// Change adjusts the ports and options of a Kit before its engine is made.
+type Change func(*engine.Ports, *engine.Options)
+
+// New makes a Kit that serves until the test ends.
+func New(tb testing.TB, changes ...Change) *Kit {
+	tb.Helper()
+	k := &Kit{
+		Store: memory.New(), Clock: clock.NewManual(Began()), Notices: &Notices{}, IDs: SeededIDs(1), tb: tb,
+	}
+	k.Provider = NewScript(k.Clock.Sleep)
+	p := engine.Ports{
+		Runs: k.Store, Queue: k.Store, Workflows: k.Store, Tenants: k.Store, StartKeys: k.Store,
+		Providers: map[string]verification.Provider{"script": k.Provider},
+		Language:  expression.New(), Links: Links{}, Clock: k.Clock, NewID: k.IDs, Notifier: k.Notices,
+	}
+	o := engine.Options{PublicURL: "http://journey.example", StartWait: -1}
+	for _, change := range changes {
+		change(&p, &o)
+	}
+	e, err := engine.New(p, o)
+	if err != nil {
+		tb.Fatalf("make the engine: %v", err)
+	}
+	k.Engine = e
+	if err := k.Store.SaveTenant(tb.Context(), verification.Tenant{ID: Tenant, Name: "Test"}); err != nil {
+		tb.Fatalf("save the tenant: %v", err)
+	}
+	k.serve()
+	return k
+}
+
+// serve runs the engine's loop until the test ends.
+func (k *Kit) serve() {
+	ctx, stop := context.WithCancel(context.WithoutCancel(k.tb.Context()))
+	serving, served := k.Engine.Serving(), make(chan struct{})
+	go func() {
+		defer close(served)
+		k.Engine.Serve(ctx)
+	}()
+	<-serving
+	k.tb.Cleanup(func() {
+		stop()
+		<-served
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if err := k.Engine.Close(ctx); err != nil {
+			k.tb.Errorf("close the engine: %v", err)
+		}
+	})
+}
+
+// Apply makes a definition the published version of its workflow.
+func (k *Kit) Apply(d verification.Definition) verification.Workflow {
+	k.tb.Helper()
+	applied, err := k.Engine.Apply(k.tb.Context(), Tenant, d)
+	if err != nil {
+		k.tb.Fatalf("apply %s: %v", d.Workflow, err)
+	}
+	return applied.Workflow
+}
+
+// Start starts a run, lets it go as far as it can, and reads it.
+func (k *Kit) Start(id verification.WorkflowID, r engine.StartRequest) verification.RunDetail {
+	k.tb.Helper()
+	v, err := k.Engine.Start(k.tb.Context(), Tenant, id, r)
+	if err != nil {
+		k.tb.Fatalf("start %s: %v", id, err)
+	}
+	return k.Run(v.ID)
+}
+
+// Run reads a run once nothing moves any more.
+func (k *Kit) Run(id verification.RunID) verification.RunDetail {
+	k.tb.Helper()
+	k.Settle()
+	d, err := k.Engine.Run(k.tb.Context(), Tenant, id)
+	if err != nil {
+		k.tb.Fatalf("read run %s: %v", id, err)
+	}
+	return d
+}
+
+// Submit sends the answer of the customer, and reads the run after it.
+func (k *Kit) Submit(id verification.RunID, signal string, payload map[string]any) verification.RunDetail {
+	k.tb.Helper()
+	data, err := verification.NewData(payload)
+	if err != nil {
+		k.tb.Fatalf("payload of %s: %v", signal, err)
+	}
+	if _, err := k.Engine.Submit(k.tb.Context(), Tenant, id, signal, data); err != nil {
+		k.tb.Fatalf("submit %s: %v", signal, err)
+	}
+	return k.Run(id)
+}
+
+// Decide gives a verdict, and reads the run after it.
+func (k *Kit) Decide(id verification.RunID, d verification.Decision) verification.RunDetail {
+	k.tb.Helper()
+	if _, err := k.Engine.GiveVerdict(k.tb.Context(), Tenant, id, engine.VerdictRequest{Decision: d}); err != nil {
+		k.tb.Fatalf("%s run %s: %v", d, id, err)
+	}
+	return k.Run(id)
+}
+
+// Advance turns the clock: what falls due on the way happens at its moment.
+func (k *Kit) Advance(d time.Duration) {
+	k.tb.Helper()
+	ctx, cancel := context.WithTimeout(k.tb.Context(), patience)
+	defer cancel()
+	if err := k.Clock.Advance(ctx, d); err != nil {
+		k.tb.Fatalf("advance %s: %v", d, err)
+	}
+}
+
+// Settle waits until the engine has done all that it can do now.
+func (k *Kit) Settle() {
+	k.tb.Helper()
+	ctx, cancel := context.WithTimeout(k.tb.Context(), patience)
+	defer cancel()
+	if err := k.Clock.Settle(ctx); err != nil {
+		k.tb.Fatalf("settle: %v", err)
+	}
+}
