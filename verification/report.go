@@ -147,6 +147,8 @@ func (s Step) card(d Decision) Card {
 		c.Status, c.Reason = CardFailed, c.Reason+" "+rejectedSentence
 	case s.flagged():
 		c.Status = CardNeedsReview
+	case s.Type == NodeCheck && s.Status == CheckFailed && s.unanswered:
+		c.Status, c.Reason = CardFailed, "The source gave no answer."
 	case s.Type == NodeCheck && s.Status == CheckFailed:
 		c.Status, c.Reason = CardFailed, "The check did not pass."
 	default:

@@ -95,17 +95,7 @@ func (s Step) flagReason() string {
 // Decision is where the human verdict stands: parked on review it is owed;
 // else the newest verdict holds; else a completed run owes one when some step
 // left something open. Ask it of a run AsOf a moment.
-func (r Run) Decision() Decision {
-	switch {
-	case r.Wait.Kind == WaitReview:
-		return DecisionReview
-	case r.Verdict.Decision != DecisionNone:
-		return r.Verdict.Decision
-	case r.Ended == StatusCompleted && r.open():
-		return DecisionReview
-	}
-	return DecisionNone
-}
+func (r Run) Decision() Decision { return r.Summary().decision(false) }
 
 func (r Run) open() bool {
 	for _, s := range r.Steps {

@@ -53,8 +53,9 @@ type Step struct {
 	// check passed after it had failed on an earlier visit.
 	Recovered bool
 
-	failedBefore bool
-	reached      int // the length of the history when the last visit began
+	failedBefore bool // on an earlier visit
+	unanswered   bool // on the last visit
+	reached      int  // the length of the history when the last visit began
 	signs        signs
 }
 
@@ -135,7 +136,10 @@ func (r Run) Evolve(e Event) Run {
 		r = r.withStep(f.Node, func(s *Step) { s.Failures++; s.Status = CheckPending })
 	case Unanswered:
 		r.Wait = Wait{}
-		r = r.withStep(f.Node, func(s *Step) { s.finish(CheckFailed, f.Data, e.At) })
+		r = r.withStep(f.Node, func(s *Step) {
+			s.finish(CheckFailed, f.Data, e.At)
+			s.unanswered = true
+		})
 	case CustomerAwaited:
 		r.Wait = Wait{Kind: WaitCustomer, Node: f.Node, Number: r.Seq, Signal: f.Signal, Since: e.At}
 		r = r.reach(Step{Node: f.Node, Type: f.Type, Label: f.Label, StartedAt: e.At})
@@ -288,4 +292,5 @@ func (s *Step) submit(d Data, at time.Time) {
 
 func (s *Step) finish(status CheckStatus, d Data, at time.Time) {
 	s.Status, s.Data, s.CompletedAt, s.signs = status, d, at, signsOf(d)
+	s.unanswered = false
 }

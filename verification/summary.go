@@ -65,9 +65,11 @@ func (s Summary) StatusAt(now time.Time) Status {
 }
 
 // DecisionAt is the decision as of a moment.
-func (s Summary) DecisionAt(now time.Time) Decision {
+func (s Summary) DecisionAt(now time.Time) Decision { return s.decision(s.expired(now)) }
+
+func (s Summary) decision(expired bool) Decision {
 	switch {
-	case s.Ended == "" && s.Waiting == ActionReview && !s.expired(now):
+	case s.Ended == "" && s.Waiting == ActionReview && !expired:
 		return DecisionReview
 	case s.Verdict != DecisionNone:
 		return s.Verdict

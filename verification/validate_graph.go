@@ -56,7 +56,7 @@ func (v *validator) before(to ...NodeID) map[NodeID]bool {
 		}
 	}
 	found := map[NodeID]bool{}
-	for queue := to; len(queue) > 0; {
+	for queue := slices.Clone(to); len(queue) > 0; {
 		id := queue[0]
 		queue = queue[1:]
 		for _, from := range v.back[id] {

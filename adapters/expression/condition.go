@@ -27,10 +27,7 @@ func (c condition) Holds(s verification.Scope) (holds bool, seen map[string]any,
 	if !ok {
 		return false, nil, fmt.Errorf("a condition must be a boolean, and this is %s", typeWords(v.Type().TypeName()))
 	}
-	if seen, err = c.seen(r); err != nil {
-		return false, nil, err
-	}
-	return bool(b), seen, nil
+	return bool(b), c.seen(r), nil
 }
 
 func (e *expression) evaluate(r *reading) (ref.Val, error) {
@@ -41,16 +38,18 @@ func (e *expression) evaluate(r *reading) (ref.Val, error) {
 	return v, nil
 }
 
-func (e *expression) seen(r *reading) (map[string]any, error) {
+// seen reads the paths of the expression once more, for the record. What is not
+// there, or too large to be kept, is left out.
+func (e *expression) seen(r *reading) map[string]any {
 	seen := make(map[string]any, len(e.reads))
 	for _, read := range e.reads {
 		v, err := r.find(read.path)
 		if err != nil {
 			continue
 		}
-		if seen[read.text], err = plain(v); err != nil {
-			return nil, err
+		if v, err = plain(v); err == nil {
+			seen[read.text] = v
 		}
 	}
-	return seen, nil
+	return seen
 }

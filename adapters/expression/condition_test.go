@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -139,7 +138,7 @@ func TestAConditionFailsWhenAValueIsMissing(t *testing.T) {
 		{`input.score == null`, `input.score has no value`},
 		{"input.`x-y` == 'a'", `input["x-y"] has no value`},
 		{`input.people.all(p, p.name != "")`, `input.people[].name has no value`},
-		{`input.any.list.all(p, p.x)`, `a field x has no value (column 25)`},
+		{`input.any.list.all(p, p.x)`, `a field x has no value (column 24)`},
 		{`input.any[input.name] == 1`, `there is no value at an index or a key (column 10)`},
 		{`input.any.list[int(input.age)] == 1`, `there is no value at an index or a key (column 15)`},
 		{`steps.review.passed`, `the step review has not run`},
@@ -190,7 +189,7 @@ func TestAConditionFailsOnValuesThatDoNotFit(t *testing.T) {
 
 func TestAnInputWithoutASchemaMayHoldAnything(t *testing.T) {
 	for _, schema := range []string{``, `{}`, `{"type":"object"}`, `{"type":"string"}`, `[]`} {
-		c, err := expression.New().Condition(`input.a.b[0] == 3`, verification.Declarations{Input: verification.Data(schema)})
+		c, err := language.Condition(`input.a.b[0] == 3`, verification.Declarations{Input: verification.Data(schema)})
 		if err != nil {
 			t.Errorf("schema %s: %v", schema, err)
 			continue

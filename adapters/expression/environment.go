@@ -15,7 +15,7 @@ import (
 // The bounds of one expression. A unit of cost takes about 50 ns.
 const (
 	maxExpression  = 10_000  // characters of its text
-	maxNodes       = 5_000   // nodes of its tree, after macros
+	maxNodes       = 4_000   // nodes of its tree, after macros
 	maxNesting     = 100     // brackets and operators inside each other
 	maxRegexp      = 1_000   // instructions of a regular expression
 	maxEstimate    = 500_000 // cost that it could come to, with the sizes assumed below

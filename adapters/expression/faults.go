@@ -59,7 +59,7 @@ func (c *compiler) describe(issues *cel.Issues, tree *ast.AST) error {
 		return fmt.Errorf("%s cannot be looped over%s", typeWords(t), at)
 	}
 	if kind, ok := strings.CutPrefix(fault.Message, "invalid "); ok && strings.HasSuffix(kind, " argument") {
-		return fmt.Errorf("the %s cannot be read%s", literalWord(strings.TrimSuffix(kind, " argument")), at)
+		return fmt.Errorf("%s%s", literalFault(strings.TrimSuffix(kind, " argument")), at)
 	}
 	if want, rest, ok := cutQuoted(fault.Message, "expected type "); ok {
 		if got, ok := quoted(rest, " but found "); ok {

@@ -36,6 +36,9 @@ const onboarding = `{
 	}
 }`
 
+// language is one for all tests: it is meant to be shared.
+var language = expression.New()
+
 // declared is what a node late in an onboarding may read.
 func declared() verification.Declarations {
 	return verification.Declarations{
@@ -87,7 +90,7 @@ func reached() verification.Scope {
 
 func compiled(t testing.TB, text string) verification.Condition {
 	t.Helper()
-	c, err := expression.New().Condition(text, declared())
+	c, err := language.Condition(text, declared())
 	if err != nil {
 		t.Fatalf("Condition(%q) = %v, want no error", text, err)
 	}
@@ -96,7 +99,7 @@ func compiled(t testing.TB, text string) verification.Condition {
 
 func render(t testing.TB, object string) (map[string]any, error) {
 	t.Helper()
-	tpl, err := expression.New().Template(verification.Data(object), declared())
+	tpl, err := language.Template(verification.Data(object), declared())
 	if err != nil {
 		t.Fatalf("Template(%s) = %v, want no error", object, err)
 	}

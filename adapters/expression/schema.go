@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -39,24 +40,26 @@ func (l *Language) Schema(text verification.Data) (s verification.Schema, err er
 }
 
 func schemaFault(err error, text verification.Data) error {
+	var refused *jsonschema.SchemaValidationError
 	var invalid *jsonschema.ValidationError
-	if errors.As(err, &invalid) {
+	if errors.As(err, &refused) && errors.As(refused.Err, &invalid) {
 		if faults := fieldsOf(invalid, text.Map()); len(faults) > 0 {
-			return fmt.Errorf("the schema is not a valid JSON Schema: %s %s", nameOr(faults[0].Name, "it"), faults[0].Message)
+			return fmt.Errorf("the schema is not a valid JSON Schema: %s %s", cmp.Or(faults[0].Name, "it"), faults[0].Message)
 		}
 	}
 	var load *jsonschema.LoadURLError
 	if errors.As(err, &load) {
 		return fmt.Errorf("the schema refers to %s, and references to files and hosts are not followed", load.URL)
 	}
-	return fmt.Errorf("the schema cannot be used: %s", oneLine(err.Error()))
-}
-
-func nameOr(name, otherwise string) string {
-	if name == "" {
-		return otherwise
+	var pointer *jsonschema.JSONPointerNotFoundError
+	if errors.As(err, &pointer) {
+		return fmt.Errorf("the schema refers to %s, which is not there", strings.TrimPrefix(pointer.URL, schemaURL))
 	}
-	return name
+	var anchor *jsonschema.AnchorNotFoundError
+	if errors.As(err, &anchor) {
+		return fmt.Errorf("the schema refers to %s, which is not there", strings.TrimPrefix(anchor.Reference, schemaURL))
+	}
+	return fmt.Errorf("the schema cannot be used: %s", oneLine(strings.ReplaceAll(err.Error(), schemaURL, "")))
 }
 
 type schema struct{ compiled *jsonschema.Schema }
@@ -114,7 +117,8 @@ func collect(e *jsonschema.ValidationError, value any, faults *[]verification.Fi
 			add("is not allowed", name)
 		}
 	case *kind.PropertyNames:
-		add("must not have a field of the name " + strconv.Quote(k.Property))
+		// The library overwrites the location of this one with a sibling's.
+		*faults = append(*faults, verification.Field{Message: "must not have a field of the name " + strconv.Quote(k.Property)})
 	default:
 		if message := schemaMessage(e.ErrorKind); message != "" {
 			add(message)

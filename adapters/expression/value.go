@@ -33,7 +33,7 @@ func (p *plainer) value(v any, depth int) (any, error) {
 	if p.left--; p.left < 0 {
 		return nil, errors.New("the value is too large")
 	}
-	if depth > verification.MaxDepth+1 {
+	if depth > verification.MaxDepth {
 		return nil, fmt.Errorf("the value nests deeper than %d", verification.MaxDepth)
 	}
 	switch v := v.(type) {

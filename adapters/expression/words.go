@@ -97,12 +97,12 @@ func operatorWord(name string) string {
 	return strings.Trim(name, "_")
 }
 
-// literalWord names what a function's constant argument is.
-func literalWord(function string) string {
+// literalFault says what is wrong with a function's constant argument.
+func literalFault(function string) string {
 	if function == "matches" {
-		return "regular expression"
+		return "the regular expression is not valid, or too large"
 	}
-	return function
+	return "the " + function + " is not valid"
 }
 
 // exceeded names the bound that a text goes beyond; empty for none.
@@ -114,8 +114,6 @@ func exceeded(message string) string {
 		return fmt.Sprintf("the expression is longer than %d characters", maxExpression)
 	case strings.HasPrefix(message, "expression node count exceeds"):
 		return "the expression has too many parts"
-	case strings.HasPrefix(message, "regex program size"):
-		return "the regular expression is too large"
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -179,20 +180,22 @@ func (e *Engine) takeWork(ctx context.Context, now time.Time) (next time.Time, e
 	return next, err
 }
 
-// sweep writes down the deadlines that have passed.
+// sweep writes down the deadlines that have passed. A run that cannot be
+// written down holds up no other.
 func (e *Engine) sweep(ctx context.Context, now time.Time) (next time.Time, err error) {
 	for {
 		overdue, next, err := e.ports.Runs.Overdue(ctx, now, sweepMost)
 		if err != nil {
 			return time.Time{}, err
 		}
+		var failures []error
 		for _, ref := range overdue {
 			if _, err := e.command(ctx, ref, verification.Expire{}); err != nil {
-				return time.Time{}, err
+				failures = append(failures, fmt.Errorf("expire run %s: %w", ref.Run, err))
 			}
 		}
-		if len(overdue) < sweepMost {
-			return next, nil
+		if len(overdue) < sweepMost || len(failures) > 0 {
+			return next, errors.Join(failures...)
 		}
 	}
 }

@@ -1,0 +1,168 @@
+package definition_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/verification"
+)
+
+var update = flag.Bool("update", false, "write the wanted answers in testdata anew")
+
+// conversation is one file of an archive, and what is told about it.
+type conversation struct {
+	name string // of the file, with its extension
+	raw  []byte
+	want *txtar.File
+	// beside are the files that stand beside it.
+	beside map[string][]byte
+}
+
+// conversations reads an archive in which a file "want" follows each other
+// file. With -update it is written anew at the end of the test.
+func conversations(t *testing.T, archive string) []conversation {
+	t.Helper()
+	path := filepath.Join("testdata", "faults", archive)
+	a, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []conversation
+	c := conversation{beside: map[string][]byte{}}
+	for i := range a.Files {
+		f := &a.Files[i]
+		switch {
+		case f.Name == "want":
+			c.want = f
+			all = append(all, c)
+			c = conversation{beside: map[string][]byte{}}
+		case strings.Contains(f.Name, "/"):
+			c.beside[f.Name] = f.Data
+		default:
+			c.name, c.raw = f.Name, f.Data
+		}
+	}
+	if *update {
+		t.Cleanup(func() {
+			if err := os.WriteFile(path, txtar.Format(a), 0o644); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return all
+}
+
+func (c conversation) check(t *testing.T, err error) {
+	t.Helper()
+	got := fmt.Sprintf("%v\n", err)
+	if *update {
+		c.want.Data = []byte(got)
+	}
+	if diff := cmp.Diff(string(c.want.Data), got); diff != "" {
+		t.Errorf("told about the file (-want +got):\n%s", diff)
+	}
+	var faults *definition.Faults
+	if !errors.As(err, &faults) || !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("error is a %T, want *Faults that unwraps to ErrInvalid", err)
+	}
+}
+
+func TestFaultsOfAWorkflowAreToldAtOnceWithTheirPlaces(t *testing.T) {
+	for _, archive := range []string{"structure.txtar", "syntax.txtar"} {
+		for _, c := range conversations(t, archive) {
+			t.Run(c.name, func(t *testing.T) {
+				_, err := definition.ReadWorkflow("w"+filepath.Ext(c.name), c.raw)
+				c.check(t, err)
+			})
+		}
+	}
+}
+
+func TestFaultsOfABootstrapAreToldAtOnceAndKeepSecrets(t *testing.T) {
+	environment := func(name string) string {
+		return map[string]string{"API_KEY": "0123456789-secret-0123456789", "SHORT": "secret"}[name]
+	}
+	for _, c := range conversations(t, "bootstrap.txtar") {
+		t.Run(c.name, func(t *testing.T) {
+			open := func(path string) ([]byte, error) {
+				raw, ok := c.beside[strings.TrimPrefix(path, "etc/")]
+				if !ok {
+					return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+				}
+				return raw, nil
+			}
+			_, err := definition.ReadBootstrap("etc/b.yaml", c.raw, open, environment)
+			c.check(t, err)
+			for _, secret := range []string{"secret0", "-secret", "secret-", "spaces are", "MfKQ", "123456789"} {
+				if strings.Contains(fmt.Sprintf("%+v %#v", err, errors.Unwrap(err)), secret) {
+					t.Errorf("a secret shows: %s", secret)
+				}
+			}
+		})
+	}
+}
+
+func TestTheBoundsOfAFile(t *testing.T) {
+	nested := func(open, close string, n int) string {
+		return strings.Repeat(open, n) + strings.Repeat(close, n)
+	}
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	for c := 'b'; c < 'i'; c++ {
+		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 10))
+	}
+	tests := []struct{ name, file, raw, want string }{
+		{"large", "w.yaml", "a: " + strings.Repeat("x", 1<<20), "w.yaml: the file is larger than 1 MiB"},
+		{"empty", "w.yaml", "", "w.yaml: the file is empty"},
+		{"blank", "w.json", " \n\t\n", "w.json: the file is empty"},
+		{"deep YAML", "w.yaml", "a: " + nested("[", "]", 64), "w.yaml:1:67: a" + strings.Repeat("[0]", 63) + ": the file nests too deep"},
+		{"deep JSON", "w.json", `{"a":` + nested("[", "]", 64) + "}", "w.json:1:69: a" + strings.Repeat("[0]", 63) + ": the file nests too deep"},
+		{"very deep YAML", "w.yaml", strings.Repeat("[", 20000), "w.yaml:1: it is not valid YAML: exceeded max depth of 10000"},
+		{"very deep JSON", "w.json", strings.Repeat("[", 20000), "w.json:1:10001: it is not valid JSON: invalid character '[' exceeded max depth"},
+		{"aliases", "w.yaml", bomb, "w.yaml:1:26: d[7][1][0][6]: aliases stand for too many values"},
+		{"UTF-8", "w.yaml", "name: Zo\xeb\n", "w.yaml:1:9: the file is not valid UTF-8 here"},
+		{"UTF-16", "w.yaml", "\xff\xfea\x00:\x00", "w.yaml:1:1: the file is not valid UTF-8 here"},
+		{"NUL", "w.json", "{\n\"a\": \"\x00\"}", "w.json:2:7: a control character does not belong in a file"},
+		{"escape", "w.yaml", "# ok\nname: \x1b[2J", "w.yaml:2:7: a control character does not belong in a file"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := definition.ReadWorkflow(test.file, []byte(test.raw))
+			if got, _, _ := strings.Cut(fmt.Sprint(err), "\n"); got != test.want {
+				t.Errorf("told %q, want %q", got, test.want)
+			}
+			if !errors.Is(err, verification.ErrInvalid) {
+				t.Errorf("the error %T is not ErrInvalid", err)
+			}
+		})
+	}
+}
+
+func TestManyFaultsAreCountedAndNotAllListed(t *testing.T) {
+	var raw bytes.Buffer
+	for i := range 20000 {
+		fmt.Fprintf(&raw, "%s%d: x\n", strings.Repeat("k", 30), i)
+	}
+	_, err := definition.ReadWorkflow("w.yaml", raw.Bytes())
+	lines := strings.Split(fmt.Sprint(err), "\n")
+	if got := lines[len(lines)-1]; got != "and 19500 more faults" || len(lines) != 501 {
+		t.Errorf("%d lines that end with %q, want 501 and the count of the rest", len(lines), got)
+	}
+}
+
+func TestAFaultIsOneLineWhateverItSays(t *testing.T) {
+	f := definition.Fault{File: "w.yaml", Line: 3, Path: "nodes", Message: "one\r\ntwo\u2028three\x1b[31m"}
+	if got, want := f.String(), "w.yaml:3: nodes: one  two three [31m"; got != want {
+		t.Errorf("String() = %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,84 @@
+package definition_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestWhatIsStoredAsJSONReadsBackEqual(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := anyDefinition().Draw(t, "definition")
+		raw, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := definition.ReadWorkflow("w.json", raw)
+		if err != nil {
+			t.Fatalf("%s\n%v", raw, err)
+		}
+		if diff := cmp.Diff(want, d.Definition); diff != "" {
+			t.Fatalf("definition (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func anyDefinition() *rapid.Generator[verification.Definition] {
+	name := rapid.StringMatching(`[a-z][a-z0-9_]{0,9}`)
+	text := rapid.StringOf(rapid.Rune().Filter(func(r rune) bool {
+		return r != 0 && r != '\ufffd' && (r < 0x7f || r >= 0xa0) && r != 0xfffe && r != 0xffff
+	}))
+	node := func(t *rapid.T, label string) verification.NodeID { return verification.NodeID(name.Draw(t, label)) }
+	data := rapid.Custom(func(t *rapid.T) verification.Data {
+		m := map[string]any{}
+		for k, v := range rapid.MapOfN(text, text, 0, 3).Draw(t, "texts") {
+			m[k] = v
+		}
+		if rapid.Bool().Draw(t, "more") {
+			m["list"] = []any{rapid.Float64Range(-1e9, -1e-9).Draw(t, "number"), nil, true, rapid.Int32().Draw(t, "whole")}
+		}
+		d, err := verification.NewData(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	})
+	seconds := rapid.Float64Range(0, 1e6)
+	return rapid.Custom(func(t *rapid.T) verification.Definition {
+		d := verification.Definition{
+			Workflow: name.Draw(t, "workflow"), Name: text.Draw(t, "name"), Description: text.Draw(t, "description"),
+			RunTTLSeconds: rapid.Int64Range(0, 1<<53).Draw(t, "ttl"), Start: node(t, "start"),
+			InputSchema: data.Draw(t, "schema"), Nodes: map[verification.NodeID]verification.Node{},
+		}
+		if rapid.Bool().Draw(t, "told") {
+			publish := rapid.Bool().Draw(t, "publish")
+			d.Publish = &publish
+		}
+		for range rapid.IntRange(0, 4).Draw(t, "nodes") {
+			n := verification.Node{
+				Type: verification.NodeType(name.Draw(t, "type")), Label: text.Draw(t, "label"), Next: node(t, "next"),
+				Optional: rapid.Bool().Draw(t, "optional"), With: data.Draw(t, "with"), TimeoutSeconds: seconds.Draw(t, "timeout"),
+			}
+			if rapid.Bool().Draw(t, "retries") {
+				n.Retry = &verification.Retry{MaxDispatches: rapid.IntRange(0, 100).Draw(t, "max"), BackoffSeconds: seconds.Draw(t, "backoff")}
+			}
+			for _, rule := range rapid.SliceOfN(text, 0, 3).Draw(t, "rules") {
+				n.Rules = append(n.Rules, verification.Rule{When: rule, Next: node(t, "to")})
+			}
+			for _, field := range rapid.SliceOfNDistinct(name, 0, 3, rapid.ID).Draw(t, "fields") {
+				low := seconds.Draw(t, "min")
+				n.Fields = append(n.Fields, verification.InputField{
+					Name: field, Type: verification.FieldNumber, Help: text.Draw(t, "help"), Min: &low,
+					Accept: rapid.SliceOfN(text, 1, 2).Draw(t, "accept"),
+				})
+			}
+			d.Nodes[node(t, "node")] = n
+		}
+		return d
+	})
+}

@@ -1,0 +1,53 @@
+// Did you mean: the known name that a wrong one is nearest to.
+
+package definition
+
+import "strings"
+
+// nearest is the known name that the fewest slips make of name; empty when that
+// takes more than one slip in four letters, or three.
+func nearest(name string, known []string) string {
+	const longest = 64
+	if len(name) > longest {
+		return ""
+	}
+	best, fewest := "", 3
+	plain := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(name))
+	for _, candidate := range known {
+		n := slips(plain, candidate)
+		switch {
+		case strings.ReplaceAll(plain, "_", "") == strings.ReplaceAll(candidate, "_", ""):
+			n = 0
+		case strings.HasPrefix(candidate, plain+"_"):
+			n = 1
+		}
+		if n < fewest && n*4 <= max(len(candidate), 4) {
+			best, fewest = candidate, n
+		}
+	}
+	return best
+}
+
+// slips counts letters left out, added, changed, or swapped with the next.
+func slips(a, b string) int {
+	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	var beforeThat []int
+	for i := 1; i <= len(a); i++ {
+		beforeThat, before, row = before, row, make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			row[j] = min(before[j]+1, row[j-1]+1, before[j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], beforeThat[j-2]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}

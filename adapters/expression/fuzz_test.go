@@ -1,0 +1,114 @@
+package expression_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// oneSentence holds what the port promises of every error.
+func oneSentence(t *testing.T, err error) {
+	t.Helper()
+	if text := err.Error(); text == "" || strings.ContainsAny(text, "\r\n") {
+		t.Errorf("error %q, want one sentence on one line", text)
+	}
+	if strings.Contains(err.Error(), "cannot be worked out") || strings.Contains(err.Error(), "internal error") {
+		t.Errorf("error %q, want no panic behind it", err)
+	}
+}
+
+func FuzzCondition(f *testing.F) {
+	for _, text := range []string{
+		`steps.pan.data.name_match < 0.8 || !steps.pan.passed`, `input.age in [1, 2.0]`,
+		`input.people.exists(p, p.age > 3)`, `steps.pan.data.hits[0].score / 0 > 1`, `has(steps.review.data.decision)`,
+		`steps.details.data.?age.orValue(0) == 3`, `timestamp(input.name) > run.started_at`, "input.`x-y`.matches(input.name)",
+		`steps[?"pan"].x`, `{"a": [1, 2]}.a.map(x, x * x).filter(x, x > 1)`, `input.any.x[input.age]`, `-9223372036854775808 - 1 == 0`,
+		`[input.any].map(x, x == x)`, `dyn(run).id.size() == dyn(input)`, `type(input) == map`, `b"\xff" == bytes(input.name)`,
+		`optional.of(input.age).optMap(x, x + 1).value() == 31`, `run.started_at.getHours("+05:30") == 1`, `"x".replace("", "y").split("").join("")`,
+	} {
+		f.Add(text)
+	}
+	s := reached()
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := language.Condition(text, declared())
+		if err != nil {
+			oneSentence(t, err)
+			return
+		}
+		_, seen, err := c.Holds(s)
+		if err != nil {
+			oneSentence(t, err)
+			return
+		}
+		if _, err := json.Marshal(seen); err != nil {
+			t.Errorf("seen %v cannot be recorded: %v", seen, err)
+		}
+	})
+}
+
+func FuzzTemplate(f *testing.F) {
+	for _, text := range []string{
+		`${input.age}`, `a ${steps.pan.data.name} b`, `$${x}`, `${"}"}`, `${{"a": input.tags}}`, `${r'\'}`, `${'''}'''}`,
+		`${[1,2].map(x, x)}`, `${1.0/0.0}`, `${steps.pan}`, `${run}`, "${// }\n1}", `$`, `${`, `${b"\xff"}`, `${duration("1s")}`,
+		`${steps.pan.data.?x}`, `${type(1)}`, `${{1: 2}}`, `${[[input.any]]}${null}`,
+	} {
+		f.Add(text)
+	}
+	s := reached()
+	f.Fuzz(func(t *testing.T, text string) {
+		object, err := json.Marshal(map[string]any{"a": []any{text}})
+		if err != nil {
+			t.Skip()
+		}
+		tpl, err := language.Template(object, declared())
+		if err != nil {
+			oneSentence(t, err)
+			return
+		}
+		got, err := tpl.Render(s)
+		if err != nil {
+			oneSentence(t, err)
+			return
+		}
+		if _, err := json.Marshal(got); err != nil {
+			t.Errorf("%q rendered %v, which is not JSON: %v", text, got, err)
+		}
+		if !strings.Contains(text, "${") && strings.ToValidUTF8(text, "\uFFFD") == text {
+			if items, ok := got["a"].([]any); !ok || items[0] != text {
+				t.Errorf("%q without an expression rendered %v", text, got)
+			}
+		}
+	})
+}
+
+func FuzzSchema(f *testing.F) {
+	f.Add(onboarding, `{"age":1,"name":2}`)
+	f.Add(`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":["string","null"]}}}`, `{"a":[]}`)
+	f.Add(`{"items":{"uniqueItems":true},"propertyNames":{"pattern":"^a"}}`, `{"b":1e400}`)
+	f.Fuzz(func(t *testing.T, text, object string) {
+		schema, err := verification.ParseData([]byte(text))
+		if err != nil {
+			t.Skip()
+		}
+		data, err := verification.ParseData([]byte(object))
+		if err != nil {
+			t.Skip()
+		}
+		// The input of an expression is shaped by schemas that need not be valid.
+		if _, err := language.Condition(`true`, verification.Declarations{Input: schema}); err != nil {
+			oneSentence(t, err)
+		}
+		s, err := language.Schema(schema)
+		if err != nil {
+			oneSentence(t, err)
+			return
+		}
+		for _, fault := range s.Check(data) {
+			if fault.Message == "" || strings.ContainsAny(fault.Message, "\r\n") {
+				t.Errorf("Check(%s) = %+v, want one sentence", data, fault)
+			}
+		}
+	})
+}

@@ -1,0 +1,189 @@
+package expression_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestATemplateIsFilledIn(t *testing.T) {
+	for _, row := range []struct{ text, want string }{
+		// A whole string keeps its type.
+		{`${input.name}`, `"Asha Rao"`},
+		{`${input.age}`, `30`},
+		{`${input.age * 2 + 0.5}`, `60.5`},
+		{`${input.age / 4}`, `7.5`},
+		{`${steps.pan.dispatches}`, `2`},
+		{`${9007199254740993}`, `9007199254740993`},
+		{`${18446744073709551615u}`, `18446744073709551615`},
+		{`${100000000.0 * 100000000.0}`, `10000000000000000`},
+		{`${steps.pan.passed}`, `false`},
+		{`${input.nick}`, `null`},
+		{`${input.tags}`, `["a","b"]`},
+		{`${input.extra}`, `{"a":"x","more":7}`},
+		{`${steps.details.data.place}`, `{"latitude":19.07,"longitude":72.87}`},
+		{`${steps.pan.data.nested}`, `{"n":1}`},
+		{`${steps.consent}`, `{"data":{"consent_status":"success"},"dispatches":0,"passed":true,"status":"passed"}`},
+		{`${run}`, `{"id":"0191f3c0-0000-7000-8000-000000000001","reference_id":"ref-1","started_at":"2026-03-04T05:06:07Z"}`},
+		{`${run.started_at}`, `"2026-03-04T05:06:07Z"`},
+		{`${run.started_at - timestamp("2026-03-04T05:06:06.5Z")}`, `"0.5s"`},
+		{`${b"hi"}`, `"aGk="`},
+		{`${steps.pan.data.?nowhere}`, `null`},
+		{`${steps.pan.data.?name}`, `"Asha R"`},
+		{`${steps.details.data.?phone.orValue("none")}`, `"none"`},
+		{`${input.people.map(p, p.age * 2)}`, `[6,80]`},
+		{`${{"name": input.name, "ages": input.people.map(p, p.age)}}`, `{"ages":[3,40],"name":"Asha Rao"}`},
+		{`${input.active ? "yes" : "no"}`, `"yes"`},
+		// Inside a longer string it becomes text.
+		{`age ${input.age}`, `"age 30"`},
+		{`${input.age} years`, `"30 years"`},
+		{`${input.name}${input.age}`, `"Asha Rao30"`},
+		{` ${input.age}`, `" 30"`},
+		{`m ${steps.pan.data.name_match} p ${steps.pan.passed} n ${input.nick}.`, `"m 0.7 p false n ."`},
+		{`${0.1 + 0.2}|${1e21}|${1e-7}|${100000.0}|${-0.5}`, `"0.30000000000000004|1e+21|1e-7|100000|-0.5"`},
+		{`at ${run.started_at}`, `"at 2026-03-04T05:06:07Z"`},
+		{`tags ${input.tags} of <${input.extra}>`, `"tags [\"a\",\"b\"] of <{\"a\":\"x\",\"more\":7}>"`},
+		// Plain text stays as it is.
+		{``, `""`},
+		{`no expression`, `"no expression"`},
+		{`$ {x} } { $`, `"$ {x} } { $"`},
+		{`costs $5 or 5$`, `"costs $5 or 5$"`},
+		{`$${input.age}`, `"${input.age}"`},
+		{`a $${ b`, `"a ${ b"`},
+		{`$$${input.age}`, `"$${input.age}"`},
+		{`$${x} ${input.age}`, `"${x} 30"`},
+		// Braces and quotes inside the expression.
+		{`${"}"}`, `"}"`},
+		{`${'}' + "{"}`, `"}{"`},
+		{`${"\"}"}`, `"\"}"`},
+		{`${r"\"}`, `"\\"`},
+		{`${R'\'}${"}"}`, `"\\}"`},
+		{`${"""a"}'b"""}`, `"a\"}'b"`},
+		{`${'''}'''}`, `"}"`},
+		{`${{"a": {"b": "}"}}.a.b}`, `"}"`},
+		{"${ // it's a } here\n input.age }", `30`},
+		{"${\n  input.age\n}", `30`},
+		{`${{}}`, `{}`},
+		{`ä ${"ö}"} ü`, `"ä ö} ü"`},
+	} {
+		raw, err := json.Marshal(map[string]any{"f": row.text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := render(t, string(raw))
+		if err != nil {
+			t.Errorf("%s: %v", row.text, err)
+			continue
+		}
+		if got := asJSON(t, got); strings.ReplaceAll(got, `\u003c`, "<") != strings.ReplaceAll(`{"f":`+row.want+`}`, ">", `\u003e`) {
+			t.Errorf("%s = %s, want %s", row.text, got, row.want)
+		}
+	}
+}
+
+func TestATemplateIsFilledInAtAnyDepth(t *testing.T) {
+	got, err := render(t, `{
+		"a": {"b": [{"c": "${input.age}"}, "x ${input.age}", 1, true, null]},
+		"${input.age}": "key",
+		"n": 1.5, "empty": {}, "none": []
+	}`)
+	if err != nil {
+		t.Fatalf("Render = %v, want no error", err)
+	}
+	want := map[string]any{
+		"a":            map[string]any{"b": []any{map[string]any{"c": 30.0}, "x 30", 1.0, true, nil}},
+		"${input.age}": "key",
+		"n":            1.5, "empty": map[string]any{}, "none": []any{},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Render (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatATemplateRendersBelongsToTheCaller(t *testing.T) {
+	tpl, err := language.Template(verification.Data(`{"a":{"b":1},"l":[1],"x":"${input.extra}","y":"${input.extra}"}`), declared())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := tpl.Render(reached())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := asJSON(t, first)
+	for _, name := range []string{"a", "x"} {
+		if object, ok := first[name].(map[string]any); ok {
+			object["changed"] = true
+		}
+	}
+	if list, ok := first["l"].([]any); ok {
+		list[0] = "changed"
+	}
+	if got := asJSON(t, first["y"]); got != `{"a":"x","more":7}` {
+		t.Errorf("a second value from the same place = %s, want it unchanged", got)
+	}
+	second, err := tpl.Render(reached())
+	if err != nil || asJSON(t, second) != before {
+		t.Errorf("the second Render = %s, %v, want %s", asJSON(t, second), err, before)
+	}
+}
+
+func TestAnEmptyTemplateRendersAnEmptyObject(t *testing.T) {
+	tpl, err := language.Template(nil, verification.Declarations{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := tpl.Render(verification.Scope{})
+	if err != nil || got == nil || len(got) != 0 {
+		t.Errorf("Render = %v, %v, want an empty object", got, err)
+	}
+}
+
+func TestATemplateThatCannotBeIsRefused(t *testing.T) {
+	for _, row := range []struct{ object, want string }{
+		{`{"a":"${input.age"}`, `a: a ${ is not closed with }`},
+		{`{"a":{"b":[1,"x ${ y"]}}`, `a.b[1]: a ${ is not closed with }`},
+		{`{"a":"${ {\"x\": 1 }"}`, `a: a ${ is not closed with }`},
+		{`{"a":"${ 'it }"}`, `a: a ${ is not closed with }`},
+		{`{"a":"${ '''it' }"}`, `a: a ${ is not closed with }`},
+		{`{"a":"${ x // }"}`, `a: a ${ is not closed with }`},
+		{`{"a":"${}"}`, `a: the expression is empty`},
+		{`{"a":"${ }"}`, `a: the expression is empty`},
+		{`{"a":["${steps.foo.data}"]}`, `a[0]: there is no step foo`},
+		{`{"a b":"${steps.later.data}"}`, `["a b"]: the step later cannot have run before this node`},
+		{`{"a":"${input.ago}"}`, `a: input has no field ago`},
+		{`{"b":"${input.ago}","a":"${input.before}"}`, `a: input has no field before`},
+		{`{"a":"x ${input.age + \"x\"} y"}`, `a: + cannot be applied to a number and a string (column 11)`},
+	} {
+		_, err := language.Template(verification.Data(row.object), declared())
+		if err == nil || err.Error() != row.want {
+			t.Errorf("Template(%s) = %v, want %q", row.object, err, row.want)
+		}
+	}
+}
+
+func TestATemplateFailsOnWhatIsNotThereOrNotJSON(t *testing.T) {
+	for _, row := range []struct{ object, want string }{
+		{`{"a":[{"b":"${steps.pan.data.nowhere}"}]}`, `a[0].b: steps.pan.data.nowhere has no value`},
+		{`{"a":"x ${steps.review.data.decision}"}`, `a: the step review has not run`},
+		{`{"a":"${1.0 / 0.0}"}`, `a: the value is not a finite number`},
+		{`{"a":"${{1: 2}}"}`, `a: the keys of an object must be strings`},
+		{`{"a":"${type(1)}"}`, `a: the value has a type that JSON does not have`},
+	} {
+		got, err := render(t, row.object)
+		if err == nil || err.Error() != row.want || got != nil {
+			t.Errorf("Render(%s) = %v, %v, want %q", row.object, got, err, row.want)
+		}
+	}
+	tpl, err := language.Template(verification.Data(`{"a":"${input}"}`), verification.Declarations{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deep := verification.Data(strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40))
+	if _, err := tpl.Render(verification.Scope{Input: deep}); err == nil || err.Error() != "a: the value nests deeper than 32" {
+		t.Errorf("Render of 40 levels = %v, want the value nests deeper than 32", err)
+	}
+}

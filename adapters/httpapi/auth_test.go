@@ -1,0 +1,188 @@
+// Credentials, each refusal in its exact words.
+
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/verifyd/verifyd/adapters/httpapi"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+const (
+	missingCredentials = `{"error":"missing credentials: send client-id + x-api-key headers"}`
+	wrongCredentials   = `{"error":"invalid service credentials"}`
+)
+
+func TestCredentialsThatAreMissingOrWrong(t *testing.T) {
+	a := newAPI(t, setup{})
+	for _, c := range []struct {
+		name    string
+		headers []string
+		want    string
+	}{
+		{"none", []string{"client-id:", "x-api-key:"}, missingCredentials},
+		{"no key", []string{"x-api-key:"}, missingCredentials},
+		{"no client", []string{"client-id:"}, missingCredentials},
+		{"empty key", []string{"x-api-key: "}, missingCredentials},
+		{"a bearer where none is taken", []string{"client-id:", "x-api-key:", "Authorization: Bearer good"}, missingCredentials},
+		{"wrong key", []string{"x-api-key: a wrong key of twenty characters"}, wrongCredentials},
+		{"unknown client", []string{"client-id: nobody"}, wrongCredentials},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a.t = t
+			a.do(http.MethodGet, "/v1/workflows", "", c.headers...).is(401, c.want).
+				header("WWW-Authenticate", `ApiKey realm="verifyd"`).header("Cache-Control", "no-store")
+		})
+	}
+}
+
+func TestCredentialsSentTwiceAreWrong(t *testing.T) {
+	a := newAPI(t, setup{})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/runs", nil)
+	save(t, err)
+	r.Header["Client-Id"] = []string{"acme", "other"}
+	r.Header.Set("x-api-key", apiKey)
+	a.send(r).is(401, wrongCredentials)
+}
+
+func TestAnAccountIsToldItsStateOnlyWithTheRightKey(t *testing.T) {
+	a := newAPI(t, setup{})
+	save(t, a.Store.SaveAccount(t.Context(), verification.Account{
+		ClientID: "asleep", Tenant: verificationtest.Tenant, KeyHash: verification.HashAPIKey(apiKey), Disabled: true,
+	}))
+	a.do(http.MethodGet, "/v1/workflows", "", "client-id: asleep", "x-api-key: wrong").is(401, wrongCredentials)
+	a.do(http.MethodGet, "/v1/workflows", "", "client-id: asleep").is(403, `{"error":"account_disabled"}`)
+}
+
+func TestASurfaceOpensItsRoutesAlone(t *testing.T) {
+	a := newAPI(t, setup{})
+	routes := map[verification.Surface][]string{
+		verification.SurfaceWorkflows: {"GET /v1/workflows", "GET /v1/workflows/x", "POST /v1/workflows/x/webhook"},
+		verification.SurfaceRuns: {
+			"POST /v1/workflows/x/runs", "GET /v1/runs", "GET /v1/runs/x", "GET /v1/runs/x/report.pdf", "POST /v1/runs/x/cancel",
+		},
+		verification.SurfaceSignals: {"POST /v1/signals/x/human_review_decision"},
+	}
+	for owned := range routes {
+		a.account("narrow", verificationtest.Tenant, owned)
+		for surface, of := range routes {
+			for _, route := range of {
+				method, path, _ := cut(route)
+				got := a.do(method, path, "", "client-id: narrow")
+				refused := string(got.Body) == `{"error":"service account not authorized for this surface"}` && got.Status == 403
+				if refused != (surface != owned) {
+					t.Errorf("%s with surface %s = %d %s", route, owned, got.Status, got.Body)
+				}
+			}
+		}
+	}
+}
+
+func cut(route string) (method, path string, ok bool) {
+	for i := range route {
+		if route[i] == ' ' {
+			return route[:i], route[i+1:], true
+		}
+	}
+	return "", "", false
+}
+
+func bearers(_ context.Context, token string) (verification.TenantID, string, error) {
+	switch token {
+	case "good":
+		return verificationtest.Tenant, "ravi", nil
+	case "foreign":
+		return otherTenant, "eve", nil
+	case "down":
+		return "", "", &verification.Error{Kind: verification.ErrUnavailable}
+	case "broken":
+		return "", "", errors.New("the key set is gone")
+	}
+	return "", "", &verification.Error{Kind: verification.ErrUnauthenticated, Message: "expired"}
+}
+
+func TestABearerStandsInForThePairOnTheSignalsRoute(t *testing.T) {
+	a := newAPI(t, setup{options: httpapi.Options{Bearers: bearers}})
+	id := a.parked()
+	signal, body := "/v1/signals/"+string(id)+"/human_review_decision", `{"payload":{"decision":"approve"}}`
+	bearer := func(token string) []string {
+		return []string{"client-id:", "x-api-key:", "Authorization: " + token}
+	}
+	both := `ApiKey realm="verifyd" | Bearer realm="verifyd"`
+
+	a.do(http.MethodPost, signal, body, bearer("Bearer bad")...).is(401, wrongCredentials).header("WWW-Authenticate", both)
+	a.do(http.MethodPost, signal, body, bearer("Bearer ")...).is(401, missingCredentials)
+	a.do(http.MethodPost, signal, body, bearer("Basic good")...).is(401, missingCredentials)
+	a.do(http.MethodPost, signal, body, bearer("Bearer down")...).says(503, "Service Unavailable").header("Retry-After", "1")
+	a.do(http.MethodPost, signal, body, bearer("Bearer broken")...).says(500, "Internal Server Error")
+	a.do(http.MethodPost, signal, body, bearer("Bearer foreign")...).is(404, noRun)
+	a.do(http.MethodGet, "/v1/runs/"+string(id), "", bearer("Bearer good")...).is(401, missingCredentials)
+	// The pair comes first: a bearer is not looked at beside it.
+	a.do(http.MethodPost, signal, body, "x-api-key: wrong", "Authorization: Bearer good").is(401, wrongCredentials)
+	a.do(http.MethodPost, signal, body, "x-api-key:", "Authorization: Bearer good").is(401, missingCredentials)
+
+	a.do(http.MethodPost, signal, body, bearer("bearer good")...).is(200, `{"ok":true,"result":"signal_delivered","decision":"approve"}`)
+	if by := verdictBy(t, a, id); by != "ravi" {
+		t.Errorf("the verdict was given by %q, want ravi", by)
+	}
+	a.do(http.MethodPost, signal, body, "Authorization: Bearer foreign").is(200, `{"ok":true,"result":"review_recorded","decision":"approve"}`)
+	if by := verdictBy(t, a, id); by != "acme" {
+		t.Errorf("the verdict was given by %q, want acme", by)
+	}
+}
+
+// verdictBy is who gave the newest verdict, which the history alone knows.
+func verdictBy(t *testing.T, a *api, id verification.RunID) string {
+	t.Helper()
+	a.Settle()
+	events, err := a.Store.Load(t.Context(), verificationtest.Tenant, id, 0)
+	save(t, err)
+	return verification.Fold(id, events).Verdict.By
+}
+
+func TestWithoutBearersATokenIsNoCredential(t *testing.T) {
+	a := newAPI(t, setup{})
+	a.do(http.MethodPost, "/v1/signals/"+nowhere+"/human_review_decision", "{}", "client-id:", "x-api-key:", "Authorization: Bearer good").
+		is(401, missingCredentials).header("WWW-Authenticate", `ApiKey realm="verifyd"`)
+}
+
+func TestTheRateLimitCountsEachClientBySecond(t *testing.T) {
+	a := newAPI(t, setup{options: httpapi.Options{RateLimit: 3, Bearers: bearers}})
+	a.do(http.MethodGet, "/v1/runs", "", "x-api-key: wrong").is(401, wrongCredentials)
+	for range 3 {
+		a.do(http.MethodGet, "/v1/runs", "").says(200, `"total":0`)
+	}
+	a.do(http.MethodGet, "/v1/runs", "").is(429, `{"error":"too many requests: slow down","code":"rate_limited"}`).header("Retry-After", "1")
+	a.do(http.MethodGet, "/v1/runs", "", "client-id: other").says(200, `"total":0`)
+	for range 3 {
+		a.do(http.MethodPost, "/v1/signals/x/y", `{"payload":{}}`, "client-id:", "x-api-key:", "Authorization: Bearer good").is(404, noRun)
+	}
+	a.do(http.MethodPost, "/v1/signals/x/y", `{"payload":{}}`, "client-id:", "x-api-key:", "Authorization: Bearer good").says(429, "rate_limited")
+}
+
+func TestAnotherTenantsThingsAreNotFound(t *testing.T) {
+	a := newAPI(t, setup{})
+	w := a.Apply(simple())
+	id := a.Start(w.ID, engine.StartRequest{ReferenceID: "person-1"}).ID
+	for _, c := range []struct{ method, path, body, want string }{
+		{http.MethodGet, "/v1/workflows/" + string(w.ID), "", noWorkflow},
+		{http.MethodPost, "/v1/workflows/" + string(w.ID) + "/webhook", `{"lifecycle_webhook_url":"https://h.example/"}`, noWorkflow},
+		{http.MethodPost, "/v1/workflows/" + string(w.ID) + "/runs", `{"reference_id":"p"}`, noWorkflow},
+		{http.MethodGet, "/v1/runs/" + string(id), "", noRun},
+		{http.MethodGet, "/v1/runs/" + string(id) + "?view=report", "", noRun},
+		{http.MethodGet, "/v1/runs/" + string(id) + "/report.pdf", "", noRun},
+		{http.MethodPost, "/v1/runs/" + string(id) + "/cancel", "", noRun},
+		{http.MethodPost, "/v1/signals/" + string(id) + "/human_review_decision", `{"payload":{"decision":"approve"}}`, noRun},
+		{http.MethodPost, "/v1/signals/" + string(id) + "/consent_submitted", `{"payload":{}}`, noRun},
+	} {
+		a.do(c.method, c.path, c.body, "client-id: other").is(404, c.want)
+	}
+	a.do(http.MethodGet, "/v1/runs", "", "client-id: other").is(200, `{"data":[],"total":0,"limit":50,"offset":0}`)
+	a.do(http.MethodGet, "/v1/workflows", "", "client-id: other").is(200, `{"data":[],"total":0,"limit":50,"offset":0}`)
+}

@@ -1,0 +1,139 @@
+// The bodies kept for polling clients: bounded, and never stale.
+
+package httpapi_test
+
+import (
+	"net/http"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/httpapi"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestKeptBodiesAreBoundedInBytes(t *testing.T) {
+	const most = 10000
+	b := httpapi.NewBodies(most)
+	for i := range 100 {
+		b.Put(verification.RunRef{Tenant: "t", Run: verification.RunID(rune('a' + i))}, verification.RunDetail{Revision: 1}, make([]byte, 500))
+		if size := b.Size(); size > most {
+			t.Fatalf("%d bytes are kept after %d runs, want at most %d", size, i+1, most)
+		}
+	}
+	if b.Len() != 4 {
+		t.Errorf("%d bodies are kept, want the 4 that fit", b.Len())
+	}
+	b.Put(verification.RunRef{Run: "big"}, verification.RunDetail{}, make([]byte, most))
+	if b.Len() != 4 {
+		t.Error("a body that is too big drove the others out")
+	}
+	none := httpapi.NewBodies(-1)
+	none.Put(verification.RunRef{Run: "x"}, verification.RunDetail{}, []byte("x"))
+	if none.Len() != 0 {
+		t.Error("a body is kept where none should be")
+	}
+}
+
+func TestTheBodyReadLatestIsForgottenLast(t *testing.T) {
+	b := httpapi.NewBodies(3 * 1100)
+	ref := func(run verification.RunID) verification.RunRef { return verification.RunRef{Run: run} }
+	for _, run := range []verification.RunID{"a", "b", "c"} {
+		b.Put(ref(run), verification.RunDetail{}, []byte(run))
+	}
+	b.Get(ref("a"), verification.RunDetail{})
+	b.Put(ref("d"), verification.RunDetail{}, []byte("d"))
+	for run, kept := range map[verification.RunID]bool{"a": true, "b": false, "c": true, "d": true} {
+		if _, ok := b.Get(ref(run), verification.RunDetail{}); ok != kept {
+			t.Errorf("kept %s = %t, want %t", run, ok, kept)
+		}
+	}
+	b.Put(ref("a"), verification.RunDetail{Revision: 2}, []byte("new"))
+	if b.Len() != 3 {
+		t.Errorf("%d bodies are kept, want one a run", b.Len())
+	}
+}
+
+// TestABodyIsServedForAnEqualDetailAlone changes every field of a detail, so
+// that a field added later is not forgotten.
+func TestABodyIsServedForAnEqualDetailAlone(t *testing.T) {
+	at := time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)
+	full := func() verification.RunDetail {
+		return verification.RunDetail{
+			RunView: verification.RunView{
+				ID: "id", WorkflowID: "w", ReferenceID: "r", Status: verification.StatusFailed, StartedAt: at, CompletedAt: at,
+				Action: &verification.Action{Type: verification.ActionReview, SignalName: "s", URL: "u"},
+				Error:  &verification.RunError{Code: verification.CodeCheckFailed, Check: "c", Message: "m"},
+			},
+			Checks:   []verification.Check{{Key: "k", Label: "l", Status: verification.CheckPassed, Data: verification.Data(`{"a":1}`)}},
+			Decision: verification.DecisionReview, Notes: "n", ResolvedAt: at,
+			Reviews: []verification.ReviewFlag{{NodeID: "n", Label: "l", Reason: "r"}}, Revision: 7,
+		}
+	}
+	b := httpapi.NewBodies(1 << 20)
+	b.Put(verification.RunRef{Run: "id"}, full(), []byte("body"))
+	if _, ok := b.Get(verification.RunRef{Run: "id"}, full()); !ok {
+		t.Fatal("the body of an equal detail is not served")
+	}
+	changed := 0
+	var walk func(path string, v reflect.Value)
+	check := func(path string, d verification.RunDetail) {
+		changed++
+		if _, ok := b.Get(verification.RunRef{Run: "id"}, d); ok {
+			t.Errorf("the body is served although %s differs", path)
+		}
+	}
+	d := full()
+	walk = func(path string, v reflect.Value) {
+		before := reflect.New(v.Type()).Elem()
+		before.Set(v)
+		switch {
+		case v.Type() == reflect.TypeFor[time.Time]():
+			v.Set(reflect.ValueOf(at.Add(time.Second)))
+			check(path, d)
+		case v.Kind() == reflect.String:
+			v.SetString("other")
+			check(path, d)
+		case v.Kind() == reflect.Int:
+			v.SetInt(99)
+			check(path, d)
+		case v.Kind() == reflect.Pointer:
+			v.Set(reflect.Zero(v.Type()))
+			check(path, d)
+			v.Set(before)
+			walk(path, v.Elem())
+		case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8:
+			v.SetBytes([]byte("{}"))
+			check(path, d)
+		case v.Kind() == reflect.Slice:
+			v.Set(reflect.Zero(v.Type()))
+			check(path, d)
+			v.Set(before)
+			walk(path+"[0]", v.Index(0))
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				walk(path+"."+v.Type().Field(i).Name, v.Field(i))
+			}
+		default:
+			t.Errorf("%s is of a kind that this test does not know: %s", path, v.Kind())
+		}
+		v.Set(before)
+	}
+	walk("RunDetail", reflect.ValueOf(&d).Elem())
+	if changed < 25 {
+		t.Errorf("%d fields were changed, want them all", changed)
+	}
+}
+
+func TestWithoutKeptBodiesTheAnswersAreTheSame(t *testing.T) {
+	a := newAPI(t, setup{})
+	id := string(a.parked())
+	bare := httpapi.New(a.Engine, httpapi.Options{CacheBytes: -1})
+	kept := a.handler
+	for range 3 {
+		a.handler = kept
+		want := a.do(http.MethodGet, "/v1/runs/"+id, "")
+		a.handler = bare
+		a.do(http.MethodGet, "/v1/runs/"+id, "").is(want.Status, string(want.Body)).header("ETag", want.Header.Get("ETag"))
+	}
+}

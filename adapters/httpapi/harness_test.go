@@ -1,0 +1,222 @@
+// What the tests of this package have in common: an engine on memory behind the API, and a client whose answers are all held to the OpenAPI document.
+
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/verifyd/verifyd/adapters/httpapi"
+	"github.com/verifyd/verifyd/internal/scenario"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+const (
+	apiKey      = "a key of at least twenty characters"
+	otherTenant = verification.TenantID("00000000-0000-7000-8000-0000000000bb")
+	nowhere     = "00000000-0000-7000-8000-00000000dead"
+)
+
+// contract is read once: validating the document takes its time.
+var contract = sync.OnceValues(func() (*scenario.Contract, error) {
+	return scenario.NewContract(httpapi.OpenAPI())
+})
+
+// api is a kit behind the API.
+type api struct {
+	*verificationtest.Kit
+	handler http.Handler
+	t       testing.TB
+}
+
+// setup is what a test changes before the API is made.
+type setup struct {
+	options httpapi.Options
+	ports   verificationtest.Change
+}
+
+func newAPI(t testing.TB, s setup) *api {
+	t.Helper()
+	change := func(p *engine.Ports, o *engine.Options) {
+		p.Printer = printer{}
+		if s.ports != nil {
+			s.ports(p, o)
+		}
+	}
+	a := &api{Kit: verificationtest.New(t, change), t: t}
+	a.account("acme", verificationtest.Tenant, verification.Surfaces()...)
+	a.account("other", otherTenant, verification.Surfaces()...)
+	save(t, a.Store.SaveTenant(t.Context(), verification.Tenant{
+		ID: verificationtest.Tenant, Name: "Acme", RedirectAllowlist: []string{"https://app.example/verify"},
+	}))
+	save(t, a.Store.SaveTenant(t.Context(), verification.Tenant{ID: otherTenant, Name: "Other"}))
+	a.handler = httpapi.New(a.Engine, s.options)
+	return a
+}
+
+func save(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (a *api) account(clientID string, tenant verification.TenantID, surfaces ...verification.Surface) {
+	a.t.Helper()
+	save(a.t, a.Store.SaveAccount(a.t.Context(), verification.Account{
+		ClientID: clientID, Tenant: tenant, KeyHash: verification.HashAPIKey(apiKey), Surfaces: surfaces,
+	}))
+}
+
+// answer is what came back, with the status and body at hand.
+type answer struct {
+	scenario.Answer
+	t testing.TB
+}
+
+// do sends a request as acme, with a body announced as JSON. Headers are given
+// as "name: value", or as "name:" to leave one out. The answer must keep to
+// the OpenAPI document.
+func (a *api) do(method, path, body string, headers ...string) answer {
+	a.t.Helper()
+	r := httptest.NewRequestWithContext(a.t.Context(), method, "http://api.example/", strings.NewReader(body))
+	var err error
+	if r.URL, err = url.ParseRequestURI(path); err != nil {
+		a.t.Fatal(err)
+	}
+	r.Header.Set("client-id", "acme")
+	r.Header.Set("x-api-key", apiKey)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ":")
+		r.Header.Del(name)
+		if value != "" {
+			r.Header.Set(name, strings.TrimPrefix(value, " "))
+		}
+	}
+	return a.send(r)
+}
+
+func (a *api) send(r *http.Request) answer {
+	a.t.Helper()
+	rec := httptest.NewRecorder()
+	a.handler.ServeHTTP(rec, r)
+	body, err := io.ReadAll(rec.Result().Body)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	got := answer{scenario.Answer{Status: rec.Code, Header: rec.Header(), Body: body}, a.t}
+	c, err := contract()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if err := c.Check(r.Method, r.URL.EscapedPath(), got.Answer); err != nil {
+		a.t.Errorf("%v\n%s", err, body)
+	}
+	return got
+}
+
+// is fails the test unless the answer has this status and this very body.
+func (got answer) is(status int, body string) answer {
+	got.t.Helper()
+	if got.Status != status || string(got.Body) != body {
+		got.t.Errorf("answer = %d %s\nwant     %d %s", got.Status, got.Body, status, body)
+	}
+	return got
+}
+
+// says fails the test unless the answer has this status and this text in it.
+func (got answer) says(status int, text string) answer {
+	got.t.Helper()
+	if got.Status != status || !bytes.Contains(got.Body, []byte(text)) {
+		got.t.Errorf("answer = %d %s\nwant     %d with %s", got.Status, got.Body, status, text)
+	}
+	return got
+}
+
+func (got answer) header(name, value string) answer {
+	got.t.Helper()
+	if h := strings.Join(got.Header.Values(name), " | "); h != value {
+		got.t.Errorf("%s = %q, want %q", name, h, value)
+	}
+	return got
+}
+
+// bad is the body of a 400 whose details are given as JSON.
+func bad(details string) string {
+	return `{"error":"Bad Request","message":"The request is not valid.","code":400,"details":` + details + `}`
+}
+
+func badField(field, message string) string {
+	return bad(`[{"field":"` + field + `","message":"` + message + `"}]`)
+}
+
+const (
+	noRun      = `{"error":"Not Found","message":"There is no such run.","code":404}`
+	noWorkflow = `{"error":"Not Found","message":"There is no such workflow.","code":404}`
+)
+
+// printer prints a report as one line.
+type printer struct{}
+
+func (printer) PrintReport(_ context.Context, r verification.Report) ([]byte, error) {
+	return []byte("%PDF of " + string(r.Run.ID)), nil
+}
+
+// The workflows of the tests.
+
+// simple has one check, and ends.
+func simple() verification.Definition {
+	return verification.Definition{
+		Workflow: "simple", Name: "Simple", Start: "pan",
+		Nodes: map[verification.NodeID]verification.Node{
+			"pan":  {Type: verification.NodeCheck, Key: "pan_verification", Label: "PAN verification", Provider: "script", Next: "done"},
+			"done": {Type: verification.NodeEnd},
+		},
+	}
+}
+
+// journey asks its customer, checks, and asks a reviewer.
+func journey() verification.Definition {
+	return verification.Definition{
+		Workflow: "journey", Name: "Journey", Description: "Consent, details, PAN, review.",
+		RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, Start: "consent",
+		InputSchema: verification.Data(`{"type":"object","properties":{"name":{"type":"string"}}}`),
+		Nodes: map[verification.NodeID]verification.Node{
+			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "May we?", Next: "details"},
+			"details": {
+				Type: verification.NodeCustomerInput, Label: "Your details", Next: "pan",
+				Fields: verification.InputFields{{Name: "pan", Type: verification.FieldText, Required: true}},
+			},
+			"pan":    {Type: verification.NodeCheck, Key: "pan_verification", Label: "PAN verification", Provider: "script", Next: "review"},
+			"review": {Type: verification.NodeReview, Label: "Manual review", Reason: "A person has to look.", Next: "done"},
+			"done":   {Type: verification.NodeEnd},
+		},
+	}
+}
+
+// started starts a run of a workflow and lets it go as far as it can.
+func (a *api) started(d verification.Definition) verification.RunDetail {
+	a.t.Helper()
+	return a.Start(a.Apply(d).ID, engine.StartRequest{ReferenceID: "person-1"})
+}
+
+// parked brings a run of journey to its review step.
+func (a *api) parked() verification.RunID {
+	a.t.Helper()
+	id := a.started(journey()).ID
+	a.Submit(id, "consent_submitted", map[string]any{"consent_status": "success"})
+	a.Submit(id, "details_submitted", map[string]any{"pan": "ABCDE1234F"})
+	return id
+}

@@ -1,0 +1,47 @@
+// The document is the one that is published, and every route is in it.
+
+package httpapi_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/adapters/httpapi"
+	"github.com/verifyd/verifyd/internal/golden"
+)
+
+func TestThePublishedDocumentIsTheOneServed(t *testing.T) {
+	golden.Equal(t, "../../docs/openapi.yaml", httpapi.OpenAPI())
+	a := newAPI(t, setup{})
+	got := a.do(http.MethodGet, "/openapi.yaml", "", "client-id:", "x-api-key:")
+	if got.Status != http.StatusOK || string(got.Body) != string(httpapi.OpenAPI()) {
+		t.Errorf("GET /openapi.yaml = %d with %d bytes, want the document", got.Status, len(got.Body))
+	}
+	got.header("Content-Type", "application/yaml")
+}
+
+func TestTheDocumentIsValid(t *testing.T) {
+	if _, err := contract(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEveryDocumentedOperationIsRouted(t *testing.T) {
+	a := newAPI(t, setup{})
+	c, err := contract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, operation := range c.Operations() {
+		method, path, _ := strings.Cut(operation, " ")
+		got := a.do(method, strings.NewReplacer("{", "", "}", "").Replace(path), "", "client-id:", "x-api-key:")
+		want := http.StatusUnauthorized
+		if path == "/openapi.yaml" {
+			want = http.StatusOK
+		}
+		if got.Status != want {
+			t.Errorf("%s without credentials = %d, want %d", operation, got.Status, want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+// Query parameters: what is taken, and the exact words for what is not.
+
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+const (
+	invalidStatus   = "invalid status (supported: completed, cancelled, expired, failed, in_progress, abandoned)"
+	invalidDecision = "invalid decision (supported: review, approve, reject)"
+)
+
+func TestInvalidQueryParametersAreNamed(t *testing.T) {
+	a := newAPI(t, setup{})
+	for want, queries := range map[string][]string{
+		invalidStatus: {
+			"status=", "status", "status=done", "status=Completed", "status=completed,failed", "status=completed&status=failed",
+			"status=completed&status=completed", "status=%zz", "%73tatus=x", "status=+completed",
+		},
+		invalidDecision: {"decision=", "decision=null", "decision=approved", "decision=review&decision=approve"},
+		"invalid limit": {
+			"limit=", "limit=0", "limit=201", "limit=-1", "limit=%2B5", "limit=+5", "limit=5.0", "limit=5e1", "limit=0x10", "limit=ten",
+			"limit=99999999999999999999999999", "limit=1&limit=1", "limit=١", "limit=1_0", "limit=%",
+		},
+		"invalid offset": {"offset=", "offset=-1", "offset=-0", "offset=x", "offset=99999999999999999999999999", "offset=9007199254740992", "offset=0&offset=0"},
+		"invalid workflow_id": {
+			"workflow_id=", "workflow_id=x", "workflow_id={" + nowhere + "}", "workflow_id=urn:uuid:" + nowhere,
+			"workflow_id=00000000000070008000000000000000", "workflow_id=" + nowhere + "&workflow_id=" + nowhere,
+		},
+	} {
+		for _, q := range queries {
+			a.do(http.MethodGet, "/v1/runs?"+q, "").is(400, fmt.Sprintf("{%q:%q}", "error", want))
+			if want == "invalid limit" || want == "invalid offset" {
+				a.do(http.MethodGet, "/v1/workflows?"+q, "").is(400, fmt.Sprintf("{%q:%q}", "error", want))
+			}
+		}
+	}
+	for _, q := range []string{"view=", "view", "view=Report", "view=pdf", "view=report&view=report", "view=%"} {
+		a.do(http.MethodGet, "/v1/runs/"+nowhere+"?"+q, "").is(400, `{"error":"invalid view"}`)
+	}
+}
+
+func TestQueryParametersThatAreTaken(t *testing.T) {
+	a := newAPI(t, setup{})
+	id := a.started(journey()).ID
+	w := a.Apply(journey()).ID
+	for q, want := range map[string]string{
+		"limit=1":                         `"total":1,"limit":1,"offset":0`,
+		"limit=200&offset=0":              `"total":1,"limit":200,"offset":0`,
+		"limit=007":                       `"total":1,"limit":7,"offset":0`,
+		"%6cimit=%32":                     `"total":1,"limit":2,"offset":0`,
+		"offset=1":                        `{"data":[],"total":1,"limit":50,"offset":1}`,
+		"offset=9007199254740991":         `{"data":[],"total":1,"limit":50,"offset":9007199254740991}`,
+		"status=in_progress":              string(id),
+		"status=completed":                `"total":0`,
+		"decision=review":                 `"total":0`,
+		"workflow_id=" + string(w):        string(id),
+		"workflow_id=" + nowhere:          `"total":0`,
+		"colour=blue&&=&Limit=0&limit%5B": string(id),
+		"view=":                           string(id),
+	} {
+		a.do(http.MethodGet, "/v1/runs?"+q, "").says(200, want)
+	}
+	a.do(http.MethodGet, "/v1/workflows?status=&decision=x", "").says(200, `"total":1,"limit":50,"offset":0`)
+	a.do(http.MethodGet, "/v1/runs/"+string(id)+"?limit=0", "").says(200, string(id))
+	a.do(http.MethodGet, "/v1/runs/"+string(id)+"?%76iew=report", "").says(200, `"cards":[`)
+}
+
+func TestFiltersAreAnded(t *testing.T) {
+	a := newAPI(t, setup{})
+	parked := a.parked()
+	waiting := a.Start(a.Apply(journey()).ID, engine.StartRequest{ReferenceID: "person-2"}).ID
+	list := func(query string) []verification.RunID {
+		return idsOf(t, a.do(http.MethodGet, "/v1/runs?"+query, "").Body)
+	}
+	same(t, list("status=in_progress"), waiting, parked)
+	same(t, list("decision=review"), parked)
+	same(t, list("decision=review&status=in_progress"), parked)
+	same(t, list("decision=review&status=completed"))
+	same(t, list("decision=approve"))
+}

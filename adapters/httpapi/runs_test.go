@@ -1,0 +1,167 @@
+// Runs: every shape byte for byte, and what goes around it.
+
+package httpapi_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+func idsOf(t *testing.T, body []byte) []verification.RunID {
+	t.Helper()
+	var page struct {
+		Data []struct{ ID verification.RunID }
+	}
+	save(t, json.Unmarshal(body, &page))
+	var ids []verification.RunID
+	for _, r := range page.Data {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+func same(t *testing.T, got []verification.RunID, want ...verification.RunID) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("runs = %v, want %v", got, want)
+	}
+}
+
+func (a *api) golden(name, path string) {
+	a.t.Helper()
+	got := a.do(http.MethodGet, path, "")
+	if got.Status != http.StatusOK {
+		a.t.Fatalf("GET %s = %d %s", path, got.Status, got.Body)
+	}
+	golden.Equal(a.t, "testdata/"+name+".json", got.Body)
+}
+
+func (a *api) goldenRun(name string, id verification.RunID) {
+	a.t.Helper()
+	a.golden("run-"+name, "/v1/runs/"+string(id))
+	a.golden("report-"+name, "/v1/runs/"+string(id)+"?view=report")
+}
+
+// TestRunShapes walks runs through their lives and looks at each as it reads
+// alone and as a report.
+func TestRunShapes(t *testing.T) {
+	a := newAPI(t, setup{})
+	w := a.Apply(journey())
+
+	id := a.Start(w.ID, engine.StartRequest{ReferenceID: `Ünïcode & "quotes" <tags>`}).ID
+	a.goldenRun("awaits-customer", id)
+	a.Advance(31 * time.Minute)
+	a.goldenRun("abandoned", id)
+	a.Submit(id, "consent_submitted", map[string]any{"consent_status": "declined"})
+	a.Provider.On("pan_verification",
+		verificationtest.Pass(map[string]any{"source_ok": false, "nested": map[string]any{"list": []any{1.5, nil, "é<"}}}))
+	a.Submit(id, "details_submitted", map[string]any{"pan": "ABCDE1234F"})
+	a.goldenRun("awaits-review", id)
+	a.do(http.MethodPost, "/v1/signals/"+string(id)+"/human_review_decision", `{"payload":{"decision":"approve","notes":"Line one\nLine \"two\""}}`).
+		is(200, `{"ok":true,"result":"signal_delivered","decision":"approve"}`)
+	a.Settle()
+	a.goldenRun("approved", id)
+	a.do(http.MethodPost, "/v1/signals/"+string(id)+"/human_review_decision", `{"payload":{"decision":"reject"}}`).
+		is(200, `{"ok":true,"result":"review_recorded","decision":"reject"}`)
+	a.goldenRun("rejected", id)
+
+	expired := a.Start(w.ID, engine.StartRequest{ReferenceID: "person-2"}).ID
+	a.Advance(25 * time.Hour)
+	a.goldenRun("expired", expired)
+
+	a.Provider.On("pan_verification", verificationtest.Fail(map[string]any{}))
+	failed := a.started(simple()).ID
+	a.goldenRun("failed", failed)
+
+	a.Provider.On("pan_verification", verificationtest.Slow(time.Hour, verificationtest.Pass(nil)))
+	v, err := a.Engine.Start(t.Context(), verificationtest.Tenant, a.Apply(simple()).ID, engine.StartRequest{ReferenceID: "person-4"})
+	save(t, err)
+	a.goldenRun("running", v.ID)
+	a.do(http.MethodPost, "/v1/runs/"+string(v.ID)+"/cancel", "").is(200, `{"id":"`+string(v.ID)+`","status":"cancelled"}`)
+	a.goldenRun("cancelled", v.ID)
+
+	a.golden("runs", "/v1/runs?limit=3&offset=1")
+}
+
+func TestTheStartOfARunAnswersTheListShape(t *testing.T) {
+	a := newAPI(t, setup{})
+	w := a.Apply(journey())
+	got := a.do(http.MethodPost, "/v1/workflows/"+string(w.ID)+"/runs",
+		`{"reference_id":"person-1","input":{"name":"Asha"},"redirect_uri":"https://app.example/verify/done"}`)
+	if got.Status != http.StatusAccepted {
+		t.Fatalf("start = %d %s", got.Status, got.Body)
+	}
+	golden.Equal(t, "testdata/run-started.json", got.Body)
+	a.do(http.MethodPost, "/v1/workflows/"+string(w.ID)+"/runs", `{"reference_id":"p","input":{"name":7}}`).says(400, `{"field":"input.name"`)
+}
+
+func TestCancelSaysWhatTheRunIs(t *testing.T) {
+	a := newAPI(t, setup{})
+	done := a.started(simple()).ID
+	cancel := "/v1/runs/" + string(done) + "/cancel"
+	a.do(http.MethodPost, cancel, "").is(409, `{"error":"Conflict","message":"The run is completed and can no longer be cancelled.","code":409}`)
+
+	live := a.started(journey()).ID
+	for range 2 {
+		a.do(http.MethodPost, "/v1/runs/"+string(live)+"/cancel", "").is(200, `{"id":"`+string(live)+`","status":"cancelled"}`)
+	}
+	a.do(http.MethodPost, "/v1/runs/no-uuid/cancel", "").is(404, noRun)
+}
+
+func TestIDsOfThePathAreUUIDs(t *testing.T) {
+	a := newAPI(t, setup{})
+	id := string(a.started(simple()).ID)
+	a.do(http.MethodGet, "/v1/runs/"+strings.ToUpper(id), "").says(200, id)
+	a.do(http.MethodGet, "/v1/runs/"+strings.Replace(id, "-", "%2D", 1), "").says(200, id)
+	for _, bad := range []string{"x", "{" + id + "}", "urn:uuid:" + id, strings.ReplaceAll(id, "-", ""), id + "%00", id + "%2F", id + "0"} {
+		a.do(http.MethodGet, "/v1/runs/"+bad, "").is(404, noRun)
+		a.do(http.MethodGet, "/v1/runs/"+bad+"/report.pdf", "").is(404, noRun)
+		a.do(http.MethodGet, "/v1/workflows/"+bad, "").is(404, noWorkflow)
+	}
+}
+
+func TestThePrintedReport(t *testing.T) {
+	a := newAPI(t, setup{})
+	id := string(a.started(simple()).ID)
+	a.do(http.MethodGet, "/v1/runs/"+id+"/report.pdf", "").is(200, "%PDF of "+id).
+		header("Content-Type", "application/pdf").
+		header("Content-Disposition", `inline; filename="verification-`+id+`.pdf"`).
+		header("Content-Length", "44")
+	live := string(a.started(journey()).ID)
+	a.do(http.MethodGet, "/v1/runs/"+live+"/report.pdf", "").
+		is(409, `{"error":"Conflict","message":"The run is in_progress; its report is printed once it is over.","code":409}`)
+	a.do(http.MethodGet, "/v1/runs/"+nowhere+"/report.pdf", "").is(404, noRun)
+
+	none := newAPI(t, setup{ports: func(p *engine.Ports, _ *engine.Options) { p.Printer = nil }})
+	none.do(http.MethodGet, "/v1/runs/"+string(none.started(simple()).ID)+"/report.pdf", "").
+		says(503, "Reports are not printed here.").header("Retry-After", "1")
+}
+
+// TestRecordedDataGoesOutAsItCameIn keeps what a source was careless about.
+func TestRecordedDataGoesOutAsItCameIn(t *testing.T) {
+	a := newAPI(t, setup{})
+	w := a.Apply(simple())
+	at := verificationtest.Began()
+	id := verification.RunID("00000000-0000-7000-8000-00000000da7a")
+	const data = `{"a":1,"a":2,"big":12345678901234567890.10,"e":1E5,"s":"\u00e9\/\ud800"}`
+	history := []verification.Event{
+		{At: at, Fact: verification.Started{Workflow: w.ID, WorkflowName: "Simple", Version: 1, VersionHash: w.Latest, ReferenceID: "p"}},
+		{At: at, Fact: verification.Dispatched{Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "script", Dispatch: 1, Visit: 1}},
+		{At: at, Fact: verification.Answered{Node: "pan", Passed: true, Data: verification.Data(data)}},
+		{At: at, Fact: verification.Completed{Node: "done"}},
+	}
+	save(t, a.Store.Append(t.Context(), verificationtest.Tenant, id, 0, verification.Appendix{
+		Events: history, Summary: verification.Fold(id, history).Summary(),
+	}))
+	a.do(http.MethodGet, "/v1/runs/"+string(id), "").says(200, `"data":`+data)
+	a.do(http.MethodGet, "/v1/runs/"+string(id)+"?view=report", "").says(200, `"data":`+data)
+}

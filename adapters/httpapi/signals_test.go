@@ -1,0 +1,90 @@
+// Signals: a verdict's body in its exact words, and what a customer sends.
+
+package httpapi_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+const (
+	nodeIDGone  = `{"error":"payload.node_id is no longer accepted: a review decision applies to the whole run"}`
+	badDecision = `{"error":"payload rejected: decision must be \"approve\" or \"reject\""}`
+)
+
+func TestTheBodyOfAVerdict(t *testing.T) {
+	a := newAPI(t, setup{})
+	review := "/v1/signals/" + string(a.parked()) + "/human_review_decision"
+	for body, want := range map[string]string{
+		`{"payload":{"decision":"approve","node_id":"pan"}}`: nodeIDGone,
+		`{"payload":{"decision":"approve","node_id":null}}`:  nodeIDGone,
+		`{"payload":{"decision":"maybe","node_id":1,"x":1}}`: nodeIDGone,
+		`{"payload":{}}`:                                         badDecision,
+		`{"payload":{"notes":"x"}}`:                              badDecision,
+		`{"payload":{"decision":"review"}}`:                      badDecision,
+		`{"payload":{"decision":"Approve"}}`:                     badDecision,
+		`{"payload":{"decision":""}}`:                            badDecision,
+		`{"payload":{"decision":null}}`:                          badDecision,
+		`{"payload":{"decision":true}}`:                          badDecision,
+		`{"payload":{"decision":["approve"]}}`:                   badDecision,
+		`{"payload":{"decision":7,"notes":7}}`:                   badDecision,
+		`{"payload":{"decision":"approve","note":"x"}}`:          badField("payload.note", "is not a known field"),
+		`{"payload":{"decision":"approve","notes":7}}`:           badField("payload.notes", "must be a string"),
+		`{"payload":{"decision":"approve","notes":null}}`:        badField("payload.notes", "must be a string"),
+		`{"payload":{"decision":"approve","notes":"\u0000"}}`:    badField("payload.notes", "must not hold a NUL character"),
+		`{"payload":{"decision":"approve","decision":"reject"}}`: badField("payload.decision", "is given twice"),
+		`{"payload":{"decision":"approve"},"extra":1}`:           badField("extra", "is not a known field"),
+		`{"decision":"approve"}`:                                 bad(`[{"field":"decision","message":"is not a known field"},{"field":"payload","message":"is required"}]`),
+		`{}`:                                                     badField("payload", "is required"),
+		`{"payload":null}`:                                       badField("payload", "must be an object"),
+		`{"payload":"approve"}`:                                  badField("payload", "must be an object"),
+		`{"payload":{"decision":"approve"`:                       badField("payload.decision", "is not valid JSON at byte 32"),
+		`{"payload":{"decision":"reject","notes":"` + strings.Repeat("é", 10001) + `"}}`: badField("payload.notes", "must be at most 10000 characters"),
+	} {
+		got := a.do(http.MethodPost, review, body)
+		if strings.HasPrefix(body, `{"payload":{"decision":"approve"`) && !strings.HasSuffix(body, "}") {
+			got.says(400, "is not valid JSON at byte 32")
+			continue
+		}
+		got.is(400, want)
+	}
+	a.do(http.MethodPost, review, `{"payload":{"notes":"`+strings.Repeat("é", 10000)+`","decision":"reject"}}`).
+		is(200, `{"ok":true,"result":"signal_delivered","decision":"reject"}`)
+	a.do(http.MethodPost, review, `{"payload":{"decision":"approve","notes":""}}`).
+		is(200, `{"ok":true,"result":"review_recorded","decision":"approve"}`)
+}
+
+func TestSignalsThatAreNotOpen(t *testing.T) {
+	a := newAPI(t, setup{})
+	waiting := "/v1/signals/" + string(a.started(journey()).ID) + "/"
+	const approve = `{"payload":{"decision":"approve"}}`
+	a.do(http.MethodPost, waiting+"human_review_decision", approve).is(404, `{"error":"no open signal human_review_decision for this run"}`)
+	a.do(http.MethodPost, waiting+"details_submitted", `{"payload":{}}`).is(404, `{"error":"no open signal details_submitted for this run"}`)
+	a.do(http.MethodPost, waiting+"a%2Fb%20%22c%22", `{"payload":{}}`).is(404, `{"error":"no open signal a/b \"c\" for this run"}`)
+	a.do(http.MethodPost, waiting+"human_review%5fdecision", approve).is(404, `{"error":"no open signal human_review_decision for this run"}`)
+	a.do(http.MethodPost, waiting, approve).says(404, "There is no such route.")
+
+	a.do(http.MethodPost, "/v1/signals/"+nowhere+"/consent_submitted", `{"payload":{}}`).is(404, noRun)
+	a.do(http.MethodPost, "/v1/signals/no-uuid/human_review_decision", approve).is(404, noRun)
+}
+
+func TestACustomersAnswer(t *testing.T) {
+	a := newAPI(t, setup{})
+	id := a.started(journey()).ID
+	consent, details := "/v1/signals/"+string(id)+"/consent_submitted", "/v1/signals/"+string(id)+"/details_submitted"
+	a.do(http.MethodPost, consent, `{"payload":{"consent_status":"yes"}}`).is(400, badField("payload.consent_status", `must be \"success\" or \"declined\"`))
+	a.do(http.MethodPost, consent, `{"payload":{"a":{"b":1,"b":1}}}`).is(400, badField("payload.a.b", "is given twice"))
+	a.do(http.MethodPost, consent, `{"consent_status":"success"}`).
+		is(400, bad(`[{"field":"consent_status","message":"is not a known field"},{"field":"payload","message":"is required"}]`))
+	a.do(http.MethodPost, consent, `{"payload":{"consent_status":"success"}}`).is(200, `{"ok":true,"result":"signal_delivered"}`)
+	a.do(http.MethodPost, consent, `{"payload":{"consent_status":"success"}}`).is(404, `{"error":"no open signal consent_submitted for this run"}`)
+	a.do(http.MethodPost, details, `{"payload":{"colour":"red"}}`).
+		is(400, bad(`[{"field":"payload.colour","message":"is not a field of this step"},{"field":"payload.pan","message":"is required"}]`))
+	a.do(http.MethodPost, details, `{"payload":{"pan":"ABCDE1234F"}}`).is(200, `{"ok":true,"result":"signal_delivered"}`)
+	if d := a.Run(id); d.Action == nil || d.Action.Type != verification.ActionReview {
+		t.Errorf("action = %+v, want a review", d.Action)
+	}
+}

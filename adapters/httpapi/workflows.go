@@ -1,0 +1,70 @@
+// Workflows: list, read, set the webhook.
+
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func (a *api) listWorkflows(w *response, r *http.Request, who caller) error {
+	q, err := pageQuery(r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	page, err := a.engine.Workflows(r.Context(), who.tenant, q)
+	if err != nil {
+		return err
+	}
+	return a.write(w, http.StatusOK, pageOf(page, workflowOf))
+}
+
+func (a *api) readWorkflow(w *response, r *http.Request, who caller) error {
+	id, err := verification.ParseWorkflowID(pathParam(r, "id"))
+	if err != nil {
+		return missing("workflow")
+	}
+	d, err := a.engine.Workflow(r.Context(), who.tenant, id)
+	if err != nil {
+		return err
+	}
+	return a.write(w, http.StatusOK, workflowDetailOf(d))
+}
+
+// setWebhook adds the lifecycle webhook of a workflow that has none.
+func (a *api) setWebhook(w *response, r *http.Request, who caller) error {
+	var b webhookBody
+	faults, err := a.body(w, r, &b, b.member)
+	if err != nil {
+		return err
+	}
+	if len(faults) > 0 {
+		return badFields(faults)
+	}
+	if err := verification.CheckWebhookURL(b.LifecycleWebhookURL); err != nil {
+		return err
+	}
+	id, err := verification.ParseWorkflowID(pathParam(r, "id"))
+	if err != nil {
+		return missing("workflow")
+	}
+	changed, err := a.engine.SetWebhook(context.WithoutCancel(r.Context()), who.tenant, id, b.LifecycleWebhookURL)
+	if err != nil {
+		return withField(err, "lifecycle_webhook_url", "is already configured and cannot be changed")
+	}
+	return a.write(w, http.StatusOK, workflowOf(changed))
+}
+
+// withField names the field that a conflict is about, when it names none.
+func withField(err error, field, message string) error {
+	var e *verification.Error
+	if !errors.As(err, &e) || !errors.Is(e.Kind, verification.ErrConflict) || len(e.Fields) > 0 {
+		return err
+	}
+	named := *e
+	named.Fields = []verification.Field{{Name: field, Message: message}}
+	return &named
+}

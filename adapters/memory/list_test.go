@@ -1,0 +1,226 @@
+package memory_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/verification"
+)
+
+const tenant = verification.TenantID("00000000-0000-7000-8000-000000000001")
+
+// instants are few, so that runs begin together and moments meet deadlines.
+func instants() *rapid.Generator[time.Time] {
+	return rapid.Custom(func(t *rapid.T) time.Time {
+		return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(rapid.IntRange(0, 12).Draw(t, "instant")) * time.Second)
+	})
+}
+
+func maybe(g *rapid.Generator[time.Time]) *rapid.Generator[time.Time] {
+	return rapid.OneOf(rapid.Just(time.Time{}), g)
+}
+
+func workflows() *rapid.Generator[verification.WorkflowID] {
+	return rapid.SampledFrom([]verification.WorkflowID{"w1", "w2", "w3"})
+}
+
+// summaries are any at all: more than histories lead to.
+func summaries(id verification.RunID) *rapid.Generator[verification.Summary] {
+	return rapid.Custom(func(t *rapid.T) verification.Summary {
+		return verification.Summary{
+			ID: id, Workflow: workflows().Draw(t, "workflow"), StartedAt: instants().Draw(t, "start"),
+			ExpiresAt: maybe(instants()).Draw(t, "deadline"), AbandonAt: maybe(instants()).Draw(t, "abandon"),
+			Waiting: rapid.SampledFrom([]verification.ActionType{"", verification.ActionCustomerInput, verification.ActionReview}).Draw(t, "waiting"),
+			Ended: rapid.SampledFrom([]verification.Status{
+				"", "", "", "", verification.StatusCompleted, verification.StatusFailed, verification.StatusExpired, verification.StatusCancelled,
+			}).Draw(t, "ended"),
+			Verdict: rapid.SampledFrom([]verification.Decision{"", "", verification.DecisionApprove, verification.DecisionReject}).Draw(t, "verdict"),
+			Open:    rapid.Bool().Draw(t, "open"),
+		}
+	})
+}
+
+// histories are events in any order that begin with a start.
+func histories() *rapid.Generator[[]verification.Event] {
+	facts := rapid.SampledFrom([]verification.Fact{
+		verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Signal: "consent_submitted"},
+		verification.CustomerCame{Node: "consent"},
+		verification.CustomerSubmitted{Node: "consent", Data: verification.Data(`{"consent_status":"declined"}`)},
+		verification.Dispatched{Node: "pan", Key: "pan", Dispatch: 1, Visit: 1},
+		verification.Answered{Node: "pan", Passed: true},
+		verification.ReviewAsked{Node: "review"},
+		verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove},
+		verification.VerdictRecorded{Decision: verification.DecisionReject},
+		verification.Completed{Node: "done"},
+		verification.Failed{Node: "pan"},
+		verification.Expired{},
+		verification.Cancelled{},
+	})
+	return rapid.Custom(func(t *rapid.T) []verification.Event {
+		history := []verification.Event{{At: instants().Draw(t, "start"), Fact: verification.Started{
+			Workflow:              workflows().Draw(t, "workflow"),
+			RunTTLSeconds:         rapid.Int64Range(0, 5).Draw(t, "ttl"),
+			AbandonTimeoutSeconds: rapid.Int64Range(0, 5).Draw(t, "abandon"),
+		}}}
+		for _, f := range rapid.SliceOfN(facts, 0, 6).Draw(t, "facts") {
+			at := history[len(history)-1].At.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "pause")) * time.Second)
+			history = append(history, verification.Event{At: at, Fact: f})
+		}
+		return history
+	})
+}
+
+// moments lie at what runs change at, a little after it, and far away.
+func moments() *rapid.Generator[time.Time] {
+	return rapid.Custom(func(t *rapid.T) time.Time {
+		at := instants().Draw(t, "now")
+		switch rapid.IntRange(0, 5).Draw(t, "nudge") {
+		case 0:
+			return at.Add(time.Microsecond)
+		case 1:
+			return at.Add(-time.Microsecond)
+		case 2:
+			return at.AddDate(rapid.IntRange(-1, 1).Draw(t, "years"), 0, 0)
+		}
+		return at
+	})
+}
+
+func queries() *rapid.Generator[verification.RunQuery] {
+	return rapid.Custom(func(t *rapid.T) verification.RunQuery {
+		return verification.RunQuery{
+			PageQuery: verification.PageQuery{
+				Limit:  rapid.SampledFrom([]int{1, 3, verification.MaxLimit}).Draw(t, "limit"),
+				Offset: rapid.SampledFrom([]int{0, 0, 1, 3, 100}).Draw(t, "offset"),
+			},
+			Workflow: rapid.SampledFrom([]verification.WorkflowID{"", "w1", "w2", "none"}).Draw(t, "workflow"),
+			Status:   rapid.SampledFrom(append(verification.Statuses(), "")).Draw(t, "status"),
+			Decision: rapid.SampledFrom([]verification.Decision{
+				"", verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject,
+			}).Draw(t, "decision"),
+			Now: moments().Draw(t, "now"),
+		}
+	})
+}
+
+// picked is what List must give, found the slow way.
+func picked(all map[verification.RunID]verification.Summary, q verification.RunQuery) verification.Page[verification.Summary] {
+	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
+	for _, s := range all {
+		if q.Matches(s) {
+			p.Data = append(p.Data, s)
+		}
+	}
+	slices.SortFunc(p.Data, func(a, b verification.Summary) int {
+		if verification.Newer(a, b) {
+			return -1
+		}
+		return 1
+	})
+	p.Total = len(p.Data)
+	p.Data = p.Data[min(q.Offset, p.Total):min(q.Offset+q.Limit, p.Total)]
+	if len(p.Data) == 0 {
+		p.Data = nil
+	}
+	return p
+}
+
+func TestListGivesWhatTheQueryMatchesAtAnyMoment(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := memory.New()
+		all, lengths := map[verification.RunID]verification.Summary{}, map[verification.RunID]int{}
+		save := func(id verification.RunID, events []verification.Event, summary verification.Summary) {
+			a := verification.Appendix{Events: events, Summary: summary}
+			if err := s.Append(t.Context(), tenant, id, lengths[id], a); err != nil {
+				t.Fatalf("Append: %v", err)
+			}
+			lengths[id] += len(events)
+			all[id] = summary
+		}
+		list := func(q verification.RunQuery) {
+			got, err := s.List(t.Context(), tenant, q)
+			if err != nil {
+				t.Fatalf("List: %v", err)
+			}
+			if diff := cmp.Diff(picked(all, q), got); diff != "" {
+				t.Fatalf("List(%+v) (-want +got):\n%s", q, diff)
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"start or replace a run": func(t *rapid.T) {
+				id := verification.RunID(fmt.Sprint("run-", rapid.IntRange(1, 12).Draw(t, "run")))
+				event := verification.Event{At: moments().Draw(t, "at"), Fact: verification.CustomerCame{}}
+				save(id, []verification.Event{event}, summaries(id).Draw(t, "summary"))
+			},
+			"tell the history of a run": func(t *rapid.T) {
+				id := verification.RunID(fmt.Sprint("told-", len(all)))
+				if lengths[id] > 0 {
+					return
+				}
+				history := histories().Draw(t, "history")
+				for n := range history {
+					save(id, history[n:n+1], verification.Fold(id, history[:n+1]).Summary())
+					list(queries().Draw(t, "query"))
+				}
+			},
+			"list": func(t *rapid.T) { list(queries().Draw(t, "query")) },
+			"part by status": func(t *rapid.T) {
+				q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: verification.MaxLimit}, Now: moments().Draw(t, "now")}
+				for _, q.Status = range append(verification.Statuses(), "") {
+					list(q)
+				}
+			},
+			"ask for overdue runs": func(t *rapid.T) {
+				checkOverdue(t, s, all, moments().Draw(t, "now"), rapid.IntRange(0, 5).Draw(t, "most"))
+			},
+		})
+	})
+}
+
+// checkOverdue compares Overdue with a look at every run.
+func checkOverdue(t *rapid.T, s *memory.Store, all map[verification.RunID]verification.Summary, now time.Time, most int) {
+	var live []verification.Summary
+	for _, sum := range all {
+		if sum.Ended == "" && !sum.ExpiresAt.IsZero() {
+			live = append(live, sum)
+		}
+	}
+	slices.SortFunc(live, func(a, b verification.Summary) int {
+		if c := a.ExpiresAt.Compare(b.ExpiresAt); c != 0 {
+			return c
+		}
+		return cmpStrings(a.ID, b.ID)
+	})
+	var want []verification.RunRef
+	for len(live) > 0 && len(want) < most && now.After(live[0].ExpiresAt) {
+		want = append(want, verification.RunRef{Tenant: tenant, Run: live[0].ID})
+		live = live[1:]
+	}
+	var wantNext time.Time
+	if len(live) > 0 {
+		wantNext = live[0].ExpiresAt.Add(time.Microsecond)
+	}
+	got, next, err := s.Overdue(t.Context(), now, most)
+	if err != nil {
+		t.Fatalf("Overdue: %v", err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("Overdue(%v, %d) (-want +got):\n%s", now, most, diff)
+	}
+	if !next.Equal(wantNext) {
+		t.Fatalf("Overdue(%v, %d) asks again at %v, want %v", now, most, next, wantNext)
+	}
+}
+
+func cmpStrings[T ~string](a, b T) int {
+	if a < b {
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,150 @@
+package memory_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/storetest"
+)
+
+func TestStoreKeepsTheContract(t *testing.T) {
+	storetest.Run(t, func(*testing.T) storetest.Store { return memory.New() })
+}
+
+// TestManyCallersAtOnce is for the race detector: every method, from many
+// sides, at moments that go to and fro.
+func TestManyCallersAtOnce(t *testing.T) {
+	const callers, runs = 8, 60
+	s, ctx := memory.New(), t.Context()
+	start := benchStart()
+	var wg sync.WaitGroup
+	for caller := range callers {
+		wg.Go(func() {
+			own := verification.TenantID(fmt.Sprint("tenant-", caller%2))
+			for i := range runs {
+				id, history := benchRun(i), benchLife(i)
+				for n := range history {
+					a := verification.Appendix{
+						Events: history[n : n+1], Summary: verification.Fold(id, history[:n+1]).Summary(),
+						AdvanceAt: start.Add(time.Duration(i) * time.Second), Announce: n+1 == len(history),
+					}
+					if err := s.Append(ctx, own, id, n, a); err != nil && !errors.Is(err, verification.ErrConflict) {
+						t.Errorf("Append: %v", err)
+					}
+					if _, err := s.Load(ctx, own, id, n); err != nil {
+						t.Errorf("Load: %v", err)
+					}
+				}
+				callEverything(ctx, t, s, own, i, start.Add(time.Duration((caller*31+i*17)%100)*time.Hour))
+			}
+		})
+	}
+	wg.Wait()
+	for _, own := range []verification.TenantID{"tenant-0", "tenant-1"} {
+		p, err := s.List(ctx, own, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: start})
+		if err != nil || p.Total != runs {
+			t.Errorf("List counts %d runs (%v), want %d", p.Total, err, runs)
+		}
+	}
+}
+
+func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own verification.TenantID, i int, now time.Time) {
+	status := verification.Statuses()[i%6]
+	p, err := s.List(ctx, own, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 10}, Status: status, Now: now})
+	if err != nil {
+		t.Errorf("List: %v", err)
+	}
+	for _, got := range p.Data {
+		if got.StatusAt(now) != status {
+			t.Errorf("List(%s) has a run that reads %s", status, got.StatusAt(now))
+		}
+	}
+	if _, _, err := s.Overdue(ctx, now, 5); err != nil {
+		t.Errorf("Overdue: %v", err)
+	}
+	work, _, err := s.Take(ctx, now, time.Minute, 3)
+	if err != nil {
+		t.Errorf("Take: %v", err)
+	}
+	for n, w := range work {
+		errs := []error{s.Renew(ctx, []verification.RunRef{w.RunRef}, now.Add(time.Hour))}
+		if n%2 == 0 {
+			errs = append(errs, s.Finish(ctx, w))
+		} else {
+			errs = append(errs, s.Postpone(ctx, w, now.Add(time.Minute)))
+		}
+		if err := errors.Join(errs...); err != nil {
+			t.Errorf("Renew, Finish or Postpone: %v", err)
+		}
+	}
+	w := verification.Workflow{ID: benchWorkflow(i), CreatedAt: now, Revision: 1}
+	if err := s.SaveWorkflow(ctx, own, w, &verification.Version{Hash: "hash"}); err != nil && !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("SaveWorkflow: %v", err)
+	}
+	_, missing := s.Workflow(ctx, own, w.ID)
+	_, unversioned := s.Version(ctx, own, w.ID, "hash")
+	_, unlisted := s.Workflows(ctx, own, verification.PageQuery{Limit: 10})
+	key := fmt.Sprint("key-", i)
+	_, unclaimed := s.ClaimStart(ctx, own, key, verification.StartClaim{Run: benchRun(i), At: now})
+	err = errors.Join(missing, unversioned, unlisted, unclaimed,
+		s.SettleStart(ctx, own, key, benchRun(i)),
+		s.SaveTenant(ctx, verification.Tenant{ID: own}),
+		s.SaveAccount(ctx, verification.Account{ClientID: "client of " + string(own), Tenant: own}))
+	if err != nil {
+		t.Errorf("one of the rest: %v", err)
+	}
+}
+
+func TestOldClaimsAreForgotten(t *testing.T) {
+	const claims = 200_000
+	s, at := memory.New(), benchStart()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range claims {
+		// One a minute: a day has 1440.
+		c := verification.StartClaim{Run: "run", At: at.Add(time.Duration(i) * time.Minute)}
+		if _, err := s.ClaimStart(t.Context(), tenant, fmt.Sprint("key-", i), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 4<<20 {
+		t.Errorf("%d claims over %d days hold %d bytes, want less than 4 MiB", claims, claims/1440, grown)
+	}
+	runtime.KeepAlive(s)
+}
+
+func TestPagesOutOfBoundsAreEmpty(t *testing.T) {
+	s := memory.New()
+	appendLife(t, s, 1)
+	for _, q := range []verification.PageQuery{{Limit: 0}, {Limit: -1}, {Limit: 1, Offset: -1}, {Limit: 1, Offset: 1}} {
+		p, err := s.List(t.Context(), benchTenant, verification.RunQuery{PageQuery: q, Now: benchStart()})
+		if err != nil || len(p.Data) != 0 || p.Total != 1 {
+			t.Errorf("List(%+v) = %d of %d runs, %v, want 0 of 1", q, len(p.Data), p.Total, err)
+		}
+		if _, err := s.Workflows(t.Context(), benchTenant, q); err != nil {
+			t.Errorf("Workflows(%+v): %v", q, err)
+		}
+	}
+}
+
+func TestOverdueAsksAgainAtOnceWhenMoreAreOverdueThanAskedFor(t *testing.T) {
+	s := memory.New()
+	for _, i := range []int{0, 10, 20} {
+		appendLife(t, s, i) // parked on the customer, with a deadline of a day
+	}
+	now := benchStart().Add(48 * time.Hour)
+	runs, next, err := s.Overdue(t.Context(), now, 2)
+	if err != nil || len(runs) != 2 || next.IsZero() || next.After(now) {
+		t.Errorf("Overdue(at most 2 of 3) = %d runs, again at %v, %v, want 2 and a moment that has passed", len(runs), next, err)
+	}
+}

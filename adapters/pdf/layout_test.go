@@ -1,0 +1,149 @@
+package pdf_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// object is data of n fields: name000, name001, ...
+func object(n int, name, value string) verification.Data {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `"%s%03d":"%s"`, name, i, value)
+	}
+	b.WriteByte('}')
+	return verification.Data(b.String())
+}
+
+func TestALongTableGoesOnOverPages(t *testing.T) {
+	r := sample()
+	r.Cards[2].Data = object(300, "line", strings.Repeat("UPI transfer ", 8))
+	doc := render(t, plain(t), r)
+	pages := check(t, doc)
+	if pages < 8 {
+		t.Errorf("300 rows take %d pages", pages)
+	}
+	got := text(t, doc)
+	for i := range 300 {
+		if key := fmt.Sprintf("line%03d\n", i); strings.Count(got, key) != 1 {
+			t.Errorf("row %d is shown %d times", i, strings.Count(got, key))
+		}
+	}
+	continued, seams := strings.Count(got, "(continued)"), strings.Count(got, "Continued on the next page")
+	if continued != seams || continued < 6 {
+		t.Errorf("the card goes on %d times and is continued %d times", seams, continued)
+	}
+}
+
+func TestManySteps(t *testing.T) {
+	r := sample()
+	r.Cards = nil
+	for i := range 220 {
+		c := sample().Cards[i%5]
+		c.Label = fmt.Sprintf("Step number %d", i+1)
+		r.Cards = append(r.Cards, c)
+	}
+	doc := render(t, plain(t), r)
+	check(t, doc)
+	got := text(t, doc)
+	for i := range 220 {
+		if label := fmt.Sprintf("%d.\nStep number %d\n", i+1, i+1); !strings.Contains(got, label) {
+			t.Errorf("step %d is missing", i+1)
+		}
+	}
+}
+
+func TestDataIsFlattened(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 30) + `"end"` + strings.Repeat("}", 30)
+	for _, tt := range []struct{ data, want string }{
+		{`{"b":true,"a":{"x":1.50,"y":{"z":"deep"}}}`, "b\ntrue\na.x\n1.50\na.y.z\ndeep"},
+		{`{"list":["one",2,null,false]}`, "list\none, 2, none, false"},
+		{`{"hits":[{"court":"Pune"},{"court":"Goa"}]}`, "hits#1.court\nPune\nhits#2.court\nGoa"},
+		{`{"mixed":[1,[2,3],{"a":4}]}`, "mixed#1\n1\nmixed#2\n2, 3\nmixed#3.a\n4"},
+		{`{"o":{},"l":[],"s":"","n":null}`, "o\nempty object\nl\nempty list\ns\nempty\nn\nnone"},
+		{`{"big":123456789012345678901234567890.10}`, "big\n123456789012345678901234567890.10"},
+		{`{"deep":` + deep + `}`, "end"},
+		{`{"":{"":"no name"}}`, "no name"},
+		{`{"broken":`, `{"broken":`},
+		{`[1,2]`, `[1,2]`},
+		{`{}`, "VALID"},
+	} {
+		r := sample()
+		r.Cards[2].Data = verification.Data(tt.data)
+		if tt.data == `{}` {
+			r.Cards[2].Reason = "VALID"
+		}
+		doc := render(t, plain(t), r)
+		check(t, doc)
+		if got := text(t, doc); !strings.Contains(got, tt.want) {
+			t.Errorf("%s: the document does not show %q", tt.data, tt.want)
+		}
+	}
+}
+
+func TestWhatIsTooMuchIsCutAndSaysSo(t *testing.T) {
+	lines := func(r *verification.Report) {
+		for i := range 40 {
+			c := sample().Cards[2]
+			c.NodeID = verification.NodeID(fmt.Sprint(i))
+			c.Data = object(400, "k", "v")
+			r.Cards = append(r.Cards, c)
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(*verification.Report)
+		want   string
+	}{
+		{"a value", func(r *verification.Report) { r.Cards[2].Data = object(1, "k", strings.Repeat("v ", 7000)) }, "… (2,000 of 14,000 characters)"},
+		{"a reason", func(r *verification.Report) { r.Cards[2].Reason = strings.Repeat("é", 2001) }, "… (2,000 of 2,001 characters)"},
+		{"a reason of wide letters", func(r *verification.Report) { r.Cards[2].Reason = strings.Repeat("﷽", 2000) }, "﷽"},
+		{"a message", func(r *verification.Report) {
+			r.Error = &verification.RunError{Code: "X", Message: strings.Repeat("漢", 9000)}
+		}, "… (2,000 of 9,000 characters)"},
+		{"a label", func(r *verification.Report) { r.Cards[2].Label = strings.Repeat("label ", 100) }, "… (300 of 600 characters)"},
+		{"a label of wide letters", func(r *verification.Report) { r.Cards[2].Label = strings.Repeat("﷽", 300) }, "…"},
+		{"names of wide letters", func(r *verification.Report) {
+			wide := strings.Repeat("﷽", 300)
+			r.Workflow.Name, r.Run.ReferenceID, r.Cards[2].Key, r.Digest = wide, wide, wide, wide
+			r.Run.ID, r.Workflow.ID, r.Cards[2].NodeID = verification.RunID(wide), verification.WorkflowID(wide), verification.NodeID(wide)
+			r.Cards[2].Label, r.Cards[2].Reason = wide, wide
+			r.Cards[2].Data = object(3, wide, wide)
+		}, "…"},
+		{"a key", func(r *verification.Report) { r.Cards[2].Data = object(2, strings.Repeat("k.", 1000), "v") }, "… (300 of 2,003 characters)"},
+		{"rows", func(r *verification.Report) { r.Cards[2].Data = object(1500, "k", "v") }, "1,000 more values are not printed here."},
+		{"lines of a document", lines, "400 more values are not printed here."},
+		{"steps", func(r *verification.Report) {
+			for range 1100 {
+				r.Cards = append(r.Cards, verification.Card{Label: "x", Status: verification.CardOK})
+			}
+		}, "105 more steps are not printed here."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := sample()
+			tt.change(&r)
+			doc := render(t, plain(t), r)
+			check(t, doc)
+			if got := text(t, doc); !strings.Contains(got, tt.want) {
+				t.Errorf("the document does not say %q", tt.want)
+			}
+		})
+	}
+}
+
+func TestAnEmptyReportPrints(t *testing.T) {
+	doc := render(t, plain(t), verification.Report{})
+	if pages := check(t, doc); pages != 1 {
+		t.Errorf("an empty report has %d pages", pages)
+	}
+	if got := text(t, doc); !strings.Contains(got, "The run reached no step.") {
+		t.Errorf("an empty report does not say so:\n%s", got)
+	}
+}

@@ -1,0 +1,119 @@
+// Package pdf prints a verification report with maroto: A4 pages with a card for
+// each step, the same bytes for the same report, and nothing of its notes,
+// reviews and decision.
+//
+// # Text
+//
+// A report holds what people typed, in any script. Text in Latin, Greek and
+// Cyrillic is live. Any other is shaped by the rules of its script with the port
+// of HarfBuzz, and each glyph is placed where the shaper put it. The glyphs that
+// a document needs, of whichever font, are written into a small TrueType font of
+// that document, because gofpdf crashes beyond 16-bit characters, cannot read
+// fonts with cubic outlines, does not shape, and writes pictures in a random
+// order. A character that no font has prints as a box.
+//
+// # Limits
+//
+// A value is cut after 2,000 characters, a name after 300, the table of a card
+// after 500 rows. The page says what was left out.
+package pdf
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Options of a printer. The zero value is a good one.
+type Options struct {
+	// FontDir is a directory with more fonts (.ttf, .otf, .ttc; of a collection
+	// the first), for scripts that the embedded ones lack, such as Chinese. A
+	// character looks for its font in the order of the file names. Empty for
+	// none.
+	FontDir string
+	// Concurrent is how many reports are printed at the same time, each of
+	// which takes some 20 MB; 0 means 2. The others wait.
+	Concurrent int
+	// CacheBytes bounds the printed reports that are kept for the next time;
+	// 0 means 16 MiB, less than 0 means none.
+	CacheBytes int
+	// Uncompressed leaves the pages readable, for tests.
+	Uncompressed bool
+}
+
+// Printer prints reports. It is safe for concurrent use.
+type Printer struct {
+	faces    *typefaces
+	desks    chan *desk
+	cache    *cache
+	compress bool
+}
+
+var _ verification.ReportPrinter = (*Printer)(nil)
+
+// New loads the fonts, which takes some 50 ms. It fails when a font of FontDir
+// cannot be read.
+func New(o Options) (*Printer, error) {
+	if o.Concurrent <= 0 {
+		o.Concurrent = 2
+	}
+	if o.CacheBytes == 0 {
+		o.CacheBytes = 16 << 20
+	}
+	faces, err := loadTypefaces(o.FontDir)
+	if err != nil {
+		return nil, err
+	}
+	p := &Printer{
+		faces: faces, desks: make(chan *desk, o.Concurrent),
+		cache: newCache(o.CacheBytes), compress: !o.Uncompressed,
+	}
+	for range o.Concurrent {
+		p.desks <- newDesk(faces)
+	}
+	sortCatalog()
+	return p, nil
+}
+
+// PrintReport prints the report. It waits for a free desk as long as ctx lasts
+// and returns the error of ctx when that was not long enough.
+func (p *Printer) PrintReport(ctx context.Context, r verification.Report) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
+	}
+	key := fingerprint(r)
+	if out, ok := p.cache.find(key); ok {
+		return slices.Clone(out), nil
+	}
+	select {
+	case d := <-p.desks:
+		out, err := p.print(ctx, d, r)
+		if err != nil {
+			return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
+		}
+		p.cache.keep(key, out)
+		return slices.Clone(out), nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait to print the report of run %s: %w", r.Run.ID, ctx.Err())
+	}
+}
+
+// print makes the document at a desk and puts the desk back. A panic of a
+// library becomes an error, and its desk is thrown away.
+func (p *Printer) print(ctx context.Context, d *desk, r verification.Report) (out []byte, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			out, err = nil, fmt.Errorf("the library failed: %v", fault)
+			d = newDesk(p.faces)
+		}
+		p.desks <- d
+	}()
+	l := &layout{setter: newSetter(d), linesLeft: limitLines}
+	groups, err := l.report(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return generate(r, l.dress(paginate(groups), r), l.sheets, p.compress)
+}

@@ -1,0 +1,251 @@
+package pdf_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/pdf"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestNotesReviewsAndDecisionAreNotPrinted(t *testing.T) {
+	p := plain(t)
+	r := sample()
+	doc := render(t, p, r)
+	for _, secret := range []string{"SECRET", "1999", "approve "} {
+		if strings.Contains(text(t, doc), secret) || strings.Contains(string(doc), secret) {
+			t.Errorf("the document contains %q", secret)
+		}
+	}
+	r.Notes, r.Reviews, r.Decision, r.ResolvedAt = "", nil, verification.DecisionReject, at(9)
+	if other := render(t, p, r); string(other) != string(doc) {
+		t.Error("the document depends on notes, reviews or decision")
+	}
+}
+
+func TestAllElseIsPrinted(t *testing.T) {
+	failed := &verification.RunError{Code: verification.CodeCheckFailed, Check: "pan_check", Message: "The check did not pass."}
+	for _, tt := range []struct {
+		name   string
+		change func(*verification.Report)
+		want   string
+	}{
+		{"run id", func(r *verification.Report) { r.Run.ID = "0191-other" }, "Run 0191-other"},
+		{"reference", func(r *verification.Report) { r.Run.ReferenceID = "REF (1)\\2" }, "REF (1)\\2"},
+		{"status", func(r *verification.Report) { r.Run.Status = verification.StatusExpired }, "EXPIRED"},
+		{"started", func(r *verification.Report) { r.Run.StartedAt = at(-60).In(time.FixedZone("IST", 19800)) }, "2026-11-20T09:13:03Z"},
+		{"completed", func(r *verification.Report) { r.Run.CompletedAt = at(3600) }, "2026-11-20T10:14:03Z"},
+		{"workflow", func(r *verification.Report) { r.Workflow.Name = "Other name" }, "Other name, version 3"},
+		{"workflow id", func(r *verification.Report) { r.Workflow.ID = "wf-2" }, "wf-2"},
+		{"version", func(r *verification.Report) { r.Workflow.Version = 77 }, "Individual onboarding, version 77"},
+		{"version hash", func(r *verification.Report) { r.Workflow.VersionHash = "abcdefabcdefabcdef" }, "abcdefabcdef\n"},
+		{"ok", func(r *verification.Report) { r.Summary.OK = 4711 }, "4711\nOK"},
+		{"failed", func(r *verification.Report) { r.Summary.Failed = 4711 }, "4711\nFailed"},
+		{"needs review", func(r *verification.Report) { r.Summary.NeedsReview = 4711 }, "4711\nNeeds review"},
+		{"error code", func(r *verification.Report) { r.Error = failed }, "CHECK_FAILED"},
+		{"error check", func(r *verification.Report) { r.Error = failed }, "pan_check"},
+		{"error message", func(r *verification.Report) { r.Error = failed }, "The check did not pass."},
+		{"node", func(r *verification.Report) { r.Cards[2].NodeID = "node_x" }, "node_x"},
+		{"type", func(r *verification.Report) { r.Cards[2].Type = verification.NodeReview }, "Type\nReview"},
+		{"key", func(r *verification.Report) { r.Cards[2].Key = "key_x" }, "key_x"},
+		{"label", func(r *verification.Report) { r.Cards[2].Label = "Label x" }, "3.\nLabel x"},
+		{"card status", func(r *verification.Report) { r.Cards[2].Status = verification.CardNeedsReview }, "NEEDS REVIEW"},
+		{"reason", func(r *verification.Report) { r.Cards[2].Reason = "Reason x." }, "Reason x."},
+		{"card started", func(r *verification.Report) { r.Cards[2].StartedAt = at(59 - 3) }, "2026-11-20T09:14:59Z"},
+		{"card completed", func(r *verification.Report) { r.Cards[2].CompletedAt = at(7200) }, "2026-11-20T11:14:03Z"},
+		{"dispatches", func(r *verification.Report) { r.Cards[2].Dispatches = 99 }, "Dispatches\n99"},
+		{"data", func(r *verification.Report) { r.Cards[2].Data = verification.Data(`{"a":{"b":1e3}}`) }, "a.b\n1e3"},
+		{"digest", func(r *verification.Report) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			// The cache must not take the changed report for the one before.
+			p := printer(t, pdf.Options{Uncompressed: true})
+			before := render(t, p, sample())
+			r := sample()
+			tt.change(&r)
+			doc := render(t, p, r)
+			if got := text(t, doc); !strings.Contains(got, tt.want) {
+				t.Errorf("the document does not contain %q:\n%s", tt.want, got)
+			}
+			if string(doc) == string(before) {
+				t.Error("the change changed nothing")
+			}
+			check(t, doc)
+		})
+	}
+}
+
+func TestTheSameReportHasTheSameBytes(t *testing.T) {
+	r := with("Latin, देवनागरी, عربي, ไทย, 😀")
+	var mu sync.Mutex
+	seen := map[[32]byte]int{}
+	var wg sync.WaitGroup
+	for range 2 {
+		p := printer(t, pdf.Options{CacheBytes: -1, Concurrent: 4})
+		for range 10 {
+			wg.Go(func() {
+				out, err := p.PrintReport(t.Context(), r)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				seen[sha256.Sum256(out)]++
+				mu.Unlock()
+			})
+		}
+	}
+	wg.Wait()
+	if len(seen) != 1 {
+		t.Errorf("20 documents have %d hashes, want 1", len(seen))
+	}
+}
+
+func TestTheDatesAreTheReports(t *testing.T) {
+	p := plain(t)
+	r := sample()
+	running := sample()
+	running.Run.CompletedAt = time.Time{}
+	for _, tt := range []struct {
+		report verification.Report
+		want   string
+	}{{r, "20261120092055"}, {running, "20261120091403"}, {verification.Report{}, "19700101000000"}} {
+		doc := string(render(t, p, tt.report))
+		for _, date := range []string{"/CreationDate (D:", "/ModDate (D:"} {
+			if !strings.Contains(doc, date+tt.want+")") {
+				t.Errorf("the document has no %s%s)", date, tt.want)
+			}
+		}
+	}
+}
+
+func TestACallerMayChangeWhatItGot(t *testing.T) {
+	p := printer(t, pdf.Options{})
+	first := render(t, p, sample())
+	want := string(first)
+	for range 2 {
+		clear(first)
+		if first = render(t, p, sample()); string(first) != want {
+			t.Fatal("a change of the bytes came back")
+		}
+	}
+}
+
+// gate is a context that stops whoever asks it for an error after the first
+// time, which is before a desk is taken.
+type gate struct {
+	context.Context
+	asked   atomic.Int32
+	entered chan<- struct{}
+	leave   <-chan struct{}
+}
+
+func (g *gate) Err() error {
+	if g.asked.Add(1) == 2 {
+		g.entered <- struct{}{}
+		<-g.leave
+	}
+	return nil
+}
+
+func TestOnlySoManyArePrintedAtATime(t *testing.T) {
+	const most = 3
+	p := printer(t, pdf.Options{Concurrent: most, CacheBytes: -1})
+	entered, leave := make(chan struct{}, 10), make(chan struct{})
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			if _, err := p.PrintReport(&gate{Context: t.Context(), entered: entered, leave: leave}, sample()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range most {
+		<-entered
+	}
+	select {
+	case <-entered:
+		t.Errorf("a report was started while %d were being printed", most)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(leave)
+	wg.Wait()
+}
+
+// busy is a printer whose only desk is taken until the test ends.
+func busy(t *testing.T, o pdf.Options, before ...verification.Report) *pdf.Printer {
+	o.Concurrent = 1
+	p := printer(t, o)
+	for _, r := range before {
+		render(t, p, r)
+	}
+	entered, leave, done := make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		if _, err := p.PrintReport(&gate{Context: context.Background(), entered: entered, leave: leave}, with("busy")); err != nil {
+			t.Error(err)
+		}
+	}()
+	<-entered
+	t.Cleanup(func() { close(leave); <-done })
+	return p
+}
+
+func TestWaitingEndsWithTheContext(t *testing.T) {
+	p := busy(t, pdf.Options{CacheBytes: -1})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := p.PrintReport(ctx, sample()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("PrintReport while busy = %v, want the deadline", err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.PrintReport(gone, sample()); !errors.Is(err, context.Canceled) {
+		t.Errorf("PrintReport when cancelled = %v, want Canceled", err)
+	}
+}
+
+func TestAKeptReportNeedsNoDesk(t *testing.T) {
+	p := busy(t, pdf.Options{}, sample())
+	render(t, p, sample())
+}
+
+func TestTheCacheIsBounded(t *testing.T) {
+	one := len(render(t, printer(t, pdf.Options{}), sample()))
+	p := busy(t, pdf.Options{CacheBytes: 2*one + one/2}, with("a"), with("b"), with("a"), with("c"))
+	render(t, p, with("a"))
+	render(t, p, with("c"))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := p.PrintReport(ctx, with("b")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the report not asked for the longest is still kept: %v", err)
+	}
+}
+
+// explosive panics where a library could: while the pages are made.
+type explosive struct {
+	context.Context
+	asked atomic.Int32
+}
+
+func (e *explosive) Err() error {
+	if e.asked.Add(1) == 2 {
+		panic("boom")
+	}
+	return nil
+}
+
+func TestAPanicIsAnErrorAndTheNextReportPrints(t *testing.T) {
+	p := printer(t, pdf.Options{Concurrent: 1, CacheBytes: -1})
+	for range 3 {
+		if _, err := p.PrintReport(&explosive{Context: t.Context()}, sample()); err == nil || !strings.Contains(err.Error(), "boom") {
+			t.Fatalf("PrintReport = %v, want an error that names the panic", err)
+		}
+		render(t, p, sample())
+	}
+}

@@ -1,0 +1,190 @@
+package pdf_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"github.com/pdfcpu/pdfcpu/pkg/api"
+
+	"github.com/verifyd/verifyd/adapters/pdf"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// at is a moment of the sample run, with a fraction that is not printed.
+func at(second int) time.Time {
+	return time.Date(2026, 11, 20, 9, 14, 3, 987654000, time.UTC).Add(time.Duration(second) * time.Second)
+}
+
+// sample is a run of five steps that a reviewer approved.
+func sample() verification.Report {
+	card := func(node, kind, key, label, reason, data string, from, to, dispatches int) verification.Card {
+		return verification.Card{
+			NodeID: verification.NodeID(node), Type: verification.NodeType(kind), Key: key, Label: label,
+			Status: verification.CardOK, Reason: reason, StartedAt: at(from), CompletedAt: at(to),
+			Dispatches: dispatches, Data: verification.Data(data),
+		}
+	}
+	return verification.Report{
+		Run: verification.ReportRun{
+			ID: "0191f3c0-7a11-7c2e-9b52-6f0a4c1d2e3f", ReferenceID: "LOAN-2026-004217",
+			Status: verification.StatusCompleted, StartedAt: at(0), CompletedAt: at(412),
+		},
+		Workflow: verification.ReportWorkflow{
+			ID: "0191f3c0-0000-7000-8000-000000000001", Name: "Individual onboarding", Version: 3,
+			VersionHash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+		},
+		Summary: verification.ReportSummary{OK: 5},
+		Cards: []verification.Card{
+			card("consent", "consent", "", "Consent", "", `{"consent_status":"success","text_version":2}`, 1, 44, 0),
+			card("details", "customer_input", "", "Your details", "",
+				`{"pan":"ABCPE1234F","dob":"1988-04-12","location":{"latitude":19.0760,"longitude":72.8777},"geo_ok":true}`, 44, 130, 0),
+			card("pan", "check", "pan_verification", "PAN verification", "",
+				`{"source_ok":true,"name":"Ananya Iyer","status":"VALID","last_updated":null}`, 130, 133, 1),
+			card("face", "check", "face_match", "Face match",
+				"The analysis could not be completed with confidence. A reviewer approved the run.",
+				`{"analysis_ok":false,"score":0.71,"frames":[1,4,9],"liveness":{"passed":true,"signals":["blink","turn_left"]}}`, 133, 139, 2),
+			card("court", "check", "court_records", "Court records", "",
+				`{"hits":[{"court":"City Civil Court, Mumbai","case":"CC/1182/2019"},{"court":"District Court, Pune","closed":true}],"searched":["Ananya Iyer","A. Iyer"]}`, 139, 161, 1),
+		},
+		Reviews:    []verification.ReviewFlag{{NodeID: "face", Label: "SECRETFLAG", Reason: "SECRETREASON"}},
+		Decision:   verification.DecisionApprove,
+		Notes:      "SECRETNOTE",
+		ResolvedAt: time.Date(1999, 1, 2, 3, 4, 5, 0, time.UTC),
+		Digest:     "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea",
+	}
+}
+
+// with is the sample with another text in the reason of its third card.
+func with(text string) verification.Report {
+	r := sample()
+	r.Cards[2].Reason = text
+	return r
+}
+
+func printer(t testing.TB, o pdf.Options) *pdf.Printer {
+	t.Helper()
+	p, err := pdf.New(o)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	return p
+}
+
+// plain is a printer that keeps nothing and does not compress.
+func plain(t testing.TB) *pdf.Printer {
+	return printer(t, pdf.Options{CacheBytes: -1, Uncompressed: true})
+}
+
+func render(t testing.TB, p *pdf.Printer, r verification.Report) []byte {
+	t.Helper()
+	out, err := p.PrintReport(t.Context(), r)
+	if err != nil {
+		t.Fatalf("PrintReport: %v", err)
+	}
+	// A sample to look at: PDF_SAMPLES names a folder.
+	if dir := os.Getenv("PDF_SAMPLES"); dir != "" {
+		name := strings.NewReplacer("/", "-", " ", "_").Replace(t.Name()) + ".pdf"
+		if err := os.WriteFile(filepath.Join(dir, name), out, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// shown is one string that a document shows: where its baseline starts, in
+// points from the lower left corner of page number page.
+type shown struct {
+	page int
+	x, y float64
+	text string
+}
+
+// read finds the strings of a document that is not compressed.
+func read(t testing.TB, doc []byte) []shown {
+	t.Helper()
+	stream := regexp.MustCompile(`(?s)<</Length \d+>>\nstream\n(.*?)\nendstream`)
+	put := regexp.MustCompile(`(?s)BT (-?[\d.]+) (-?[\d.]+) Td \(((?:[^\\)]|\\.)*)\) Tj ET`)
+	var all []shown
+	page := 0
+	for _, s := range stream.FindAllSubmatch(doc, -1) {
+		if !bytes.Contains(s[1], []byte(" Tf ET")) {
+			continue
+		}
+		page++
+		for _, m := range put.FindAllSubmatch(s[1], -1) {
+			x, _ := strconv.ParseFloat(string(m[1]), 64)
+			y, _ := strconv.ParseFloat(string(m[2]), 64)
+			all = append(all, shown{page, x, y, decode(m[3])})
+		}
+	}
+	if page == 0 {
+		t.Fatal("the document shows no text")
+	}
+	return all
+}
+
+// decode reads a literal string of 16-bit codes.
+func decode(raw []byte) string {
+	var b []byte
+	for i := 0; i < len(raw); i++ {
+		if raw[i] == '\\' {
+			i++
+			if raw[i] == 'r' {
+				b = append(b, '\r')
+				continue
+			}
+		}
+		b = append(b, raw[i])
+	}
+	codes := make([]uint16, 0, len(b)/2)
+	for ; len(b) > 1; b = b[2:] {
+		codes = append(codes, binary.BigEndian.Uint16(b))
+	}
+	return string(utf16.Decode(codes))
+}
+
+// text is all that a document shows, a string a line.
+func text(t testing.TB, doc []byte) string {
+	t.Helper()
+	var b strings.Builder
+	for _, s := range read(t, doc) {
+		fmt.Fprintln(&b, s.text)
+	}
+	return b.String()
+}
+
+// check holds what every document keeps: a reader can open it, each page says
+// which of how many it is, and nothing leaves the page.
+func check(t testing.TB, doc []byte) (pages int) {
+	t.Helper()
+	api.DisableConfigDir()
+	if err := api.Validate(bytes.NewReader(doc), nil); err != nil {
+		t.Fatalf("the document is not valid: %v", err)
+	}
+	pages, err := api.PageCount(bytes.NewReader(doc), nil)
+	if err != nil {
+		t.Fatalf("PageCount: %v", err)
+	}
+	numbers := 0
+	for _, s := range read(t, doc) {
+		if s.text == fmt.Sprintf("Page %d of %d", s.page, pages) {
+			numbers++
+		}
+		if s.x < 51 || s.x > 545 || s.y < 28 || s.y > 815 {
+			t.Errorf("page %d shows %q at %.0f, %.0f: that is outside the margins", s.page, s.text, s.x, s.y)
+		}
+	}
+	if numbers != pages {
+		t.Errorf("%d of %d pages carry their number", numbers, pages)
+	}
+	return pages
+}

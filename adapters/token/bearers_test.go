@@ -1,0 +1,320 @@
+package token_test
+
+import (
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/lestrrat-go/jwx/v3/jwk"
+	"github.com/lestrrat-go/jwx/v3/jwt"
+
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/verification"
+)
+
+const aTenant verification.TenantID = "0191f3c0-0000-7000-8000-00000000000a"
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func issue(t testing.TB, b *token.Bearers) string {
+	t.Helper()
+	raw, err := b.Issue(aTenant, "ada@example.com", time.Hour, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func TestABearerTokenReadsBackUnderAnyKey(t *testing.T) {
+	for kind, raw := range private() {
+		t.Run(kind, func(t *testing.T) {
+			b := token.NewBearers(read(t, jwkOf(t, raw)))
+			signed, err := b.Issue(aTenant, "Ada Lovelace 👩‍💻", time.Hour, noon.Add(600*time.Millisecond))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := b.Verify(signed, noon.Add(time.Hour-time.Nanosecond))
+			want := token.Bearer{Tenant: aTenant, Reviewer: "Ada Lovelace 👩‍💻", ExpiresAt: noon.Add(time.Hour)}
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("%v; bearer (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func TestTheAlgorithmAKeyNamesIsTheOneItUses(t *testing.T) {
+	for alg, raw := range map[string]any{
+		"EdDSA": private()["Ed25519"], "Ed25519": private()["Ed25519"], "PS384": private()["RSA"], "RS512": private()["RSA"],
+		"HS512": []byte(strings.Repeat("0123456789abcdef", 4)),
+	} {
+		named := token.NewBearers(read(t, jwkOf(t, raw, "alg", alg, "kid", "k")))
+		signed := issue(t, named)
+		if head, _, _ := strings.Cut(signed, "."); !strings.Contains(decode(t, head), `"alg":"`+alg+`"`) {
+			t.Errorf("signed with %s, want %s", decode(t, head), alg)
+		}
+		if _, err := named.Verify(signed, noon); err != nil {
+			t.Errorf("%s: %v", alg, err)
+		}
+		if alg == "EdDSA" {
+			continue
+		}
+		usual := token.NewBearers(read(t, jwkOf(t, raw, "kid", "k")))
+		if _, err := usual.Verify(signed, noon); !errors.Is(err, verification.ErrUnauthenticated) {
+			t.Errorf("a key for another algorithm verifies %s: %v", alg, err)
+		}
+	}
+}
+
+func TestBearerTokensEndAndRotate(t *testing.T) {
+	old, fresh := jwkOf(t, private()["P-384"]), jwkOf(t, private()["Ed25519"])
+	signed := issue(t, token.NewBearers(read(t, old)))
+	during := token.NewBearers(read(t, fresh, old))
+	if _, err := during.Verify(signed, noon); err != nil {
+		t.Errorf("while the old key is kept: %v", err)
+	}
+	if _, err := token.NewBearers(read(t, fresh)).Verify(signed, noon); !errors.Is(err, verification.ErrUnauthenticated) {
+		t.Errorf("once the old key is gone: %v, want ErrUnauthenticated", err)
+	}
+	if _, err := during.Verify(issue(t, during), noon.Add(-time.Minute)); err != nil {
+		t.Errorf("on a host whose clock is a minute behind: %v", err)
+	}
+	for _, late := range []time.Duration{time.Hour, time.Hour + time.Nanosecond, 1000 * time.Hour} {
+		_, err := during.Verify(signed, noon.Add(late))
+		if !errors.Is(err, verification.ErrUnauthenticated) || fmt.Sprint(err) != "bearer token: it has expired" {
+			t.Errorf("after %s: %v, want that it has expired", late, err)
+		}
+	}
+}
+
+func TestBearerTokensForNobodyAreNotIssued(t *testing.T) {
+	b := token.NewBearers(read(t, jwkOf(t, private()["oct"])))
+	for name, try := range map[string]func() (string, error){
+		"no tenant":     func() (string, error) { return b.Issue("acme", "ada", time.Hour, noon) },
+		"no reviewer":   func() (string, error) { return b.Issue(aTenant, " ", time.Hour, noon) },
+		"two lines":     func() (string, error) { return b.Issue(aTenant, "ada\nadmin", time.Hour, noon) },
+		"not UTF-8":     func() (string, error) { return b.Issue(aTenant, "ad\xe4", time.Hour, noon) },
+		"a long name":   func() (string, error) { return b.Issue(aTenant, strings.Repeat("a", 201), time.Hour, noon) },
+		"over at once":  func() (string, error) { return b.Issue(aTenant, "ada", 0, noon) },
+		"over before":   func() (string, error) { return b.Issue(aTenant, "ada", -time.Hour, noon) },
+		"half a second": func() (string, error) { return b.Issue(aTenant, "ada", time.Second/2, noon) },
+	} {
+		if raw, err := try(); !errors.Is(err, verification.ErrInvalid) {
+			t.Errorf("%s: issued %q, %v; want ErrInvalid", name, raw, err)
+		}
+	}
+}
+
+// forge signs a header and claims with HMAC, or with nothing.
+func forge(t *testing.T, header, claims map[string]any, sign func(signed string) []byte) string {
+	t.Helper()
+	h, err := json.Marshal(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := json.Marshal(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := base64.RawURLEncoding.EncodeToString(h) + "." + base64.RawURLEncoding.EncodeToString(c)
+	return signed + "." + base64.RawURLEncoding.EncodeToString(sign(signed))
+}
+
+func decode(t testing.TB, part string) string {
+	t.Helper()
+	raw, err := base64.RawURLEncoding.DecodeString(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
+	ed, ok := private()["Ed25519"].(ed25519.PrivateKey)
+	if !ok {
+		t.Fatal("no Ed25519 key")
+	}
+	keys := read(t, jwkOf(t, ed, "kid", "ed"), jwkOf(t, private()["oct"], "kid", "oct"))
+	b := token.NewBearers(keys)
+	with := func(m map[string]any, fields ...any) map[string]any {
+		n := maps.Clone(m)
+		for i := 0; i < len(fields); i += 2 {
+			if n[fmt.Sprint(fields[i])] = fields[i+1]; fields[i+1] == nil {
+				delete(n, fmt.Sprint(fields[i]))
+			}
+		}
+		return n
+	}
+	header := map[string]any{"alg": "EdDSA", "kid": "ed", "typ": token.Type}
+	claims := map[string]any{
+		"iss": token.Issuer, "aud": token.Audience, "sub": "ada", "tenant": string(aTenant), "exp": noon.Unix() + 60, "iat": noon.Unix(),
+	}
+	sign := func(signed string) []byte { return ed25519.Sign(ed, []byte(signed)) }
+	hs256 := func(secret []byte) func(string) []byte {
+		return func(signed string) []byte {
+			mac := hmac.New(sha256.New, secret)
+			mac.Write([]byte(signed))
+			return mac.Sum(nil)
+		}
+	}
+	public, err := jwk.Import(ed.Public())
+	must(err)
+	publicJSON, err := json.Marshal(public)
+	must(err)
+	der, err := x509.MarshalPKIXPublicKey(ed.Public())
+	must(err)
+	publicPEM := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	publicRaw, _ := ed.Public().(ed25519.PublicKey)
+	good := forge(t, header, claims, sign)
+	if _, err := b.Verify(good, noon); err != nil {
+		t.Fatalf("the frame of the tests is refused: %v", err)
+	}
+	parts := strings.Split(good, ".")
+	nested, err := jwt.Sign(jwt.New(), jwt.WithInsecureNoSignature())
+	must(err)
+	link, err := token.NewLinks(keys).SignLink(aLink)
+	must(err)
+
+	tests := map[string]string{
+		"empty":                    "",
+		"garbage":                  "not a token",
+		"dots":                     "..",
+		"a link":                   link,
+		"a link in three parts":    link[:30] + "." + link[30:60] + "." + link[60:],
+		"alg none":                 forge(t, with(header, "alg", "none"), claims, func(string) []byte { return nil }),
+		"alg none, signed":         forge(t, with(header, "alg", "none"), claims, sign),
+		"alg None":                 forge(t, with(header, "alg", "None"), claims, func(string) []byte { return nil }),
+		"unsigned":                 parts[0] + "." + parts[1] + ".",
+		"unsigned, two parts":      parts[0] + "." + parts[1],
+		"unsigned by jwx":          string(nested),
+		"HS256 with public key":    forge(t, with(header, "alg", "HS256"), claims, hs256(publicRaw)),
+		"HS256 with public JWK":    forge(t, with(header, "alg", "HS256"), claims, hs256(publicJSON)),
+		"HS256 with public PEM":    forge(t, with(header, "alg", "HS256"), claims, hs256(publicPEM)),
+		"HS256 with an empty key":  forge(t, with(header, "alg", "HS256", "kid", "oct"), claims, hs256(nil)),
+		"a header for another key": forge(t, with(header, "kid", "oct"), claims, sign),
+		"another algorithm named":  forge(t, with(header, "alg", "Ed25519"), claims, sign),
+		"no algorithm named":       forge(t, with(header, "alg", nil, "x", "y"), claims, sign),
+		"no kid":                   forge(t, with(header, "kid", nil), claims, sign),
+		"no kid, one field more":   forge(t, with(header, "kid", nil, "x", "y"), claims, sign),
+		"an empty kid":             forge(t, with(header, "kid", ""), claims, sign),
+		"an unknown kid":           forge(t, with(header, "kid", "other"), claims, sign),
+		"a kid that is no text":    forge(t, with(header, "kid", 1), claims, sign),
+		"a key in the header":      forge(t, with(header, "jwk", json.RawMessage(publicJSON)), claims, sign),
+		"a key set elsewhere":      forge(t, with(header, "jku", "https://evil.example/jwks"), claims, sign),
+		"critical extensions":      forge(t, with(header, "crit", []string{"b64"}, "b64", true), claims, sign),
+		"no typ":                   forge(t, with(header, "typ", nil, "x", "y"), claims, sign),
+		"typ JWT":                  forge(t, with(header, "typ", "JWT"), claims, sign),
+		"typ in other letters":     forge(t, with(header, "typ", strings.ToUpper(token.Type)), claims, sign),
+		"no exp":                   forge(t, header, with(claims, "exp", nil), sign),
+		"exp null":                 forge(t, header, with(claims, "exp", json.RawMessage("null")), sign),
+		"exp in words":             forge(t, header, with(claims, "exp", "tomorrow"), sign),
+		"exp now":                  forge(t, header, with(claims, "exp", noon.Unix()), sign),
+		"exp long ago":             forge(t, header, with(claims, "exp", 1), sign),
+		"exp below 0":              forge(t, header, with(claims, "exp", -1), sign),
+		"nbf later":                forge(t, header, with(claims, "nbf", noon.Unix()+1), sign),
+		"no iss":                   forge(t, header, with(claims, "iss", nil), sign),
+		"another iss":              forge(t, header, with(claims, "iss", "https://id.example"), sign),
+		"no aud":                   forge(t, header, with(claims, "aud", nil), sign),
+		"another aud":              forge(t, header, with(claims, "aud", []string{"verifyd", "api"}), sign),
+		"no sub":                   forge(t, header, with(claims, "sub", nil), sign),
+		"an empty sub":             forge(t, header, with(claims, "sub", ""), sign),
+		"no tenant":                forge(t, header, with(claims, "tenant", nil), sign),
+		"a tenant that is none":    forge(t, header, with(claims, "tenant", "*"), sign),
+		"tenants":                  forge(t, header, with(claims, "tenant", []string{string(aTenant)}), sign),
+		"claims of another token":  parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"root"}`)) + "." + parts[2],
+		"padding":                  good + "=",
+		"padding inside":           parts[0] + "=." + parts[1] + "." + parts[2],
+		"a line break":             good + "\n",
+		"a line break inside":      parts[0] + "\n." + parts[1] + "." + parts[2],
+		"a space":                  " " + good,
+		"Bearer":                   "Bearer " + good,
+		"four parts":               good + "." + parts[2],
+		"five parts":               good + ".e30.e30",
+		"JSON":                     `{"payload":"` + parts[1] + `","protected":"` + parts[0] + `","signature":"` + parts[2] + `"}`,
+		"large":                    forge(t, header, with(claims, "pad", strings.Repeat("x", 4096)), sign),
+	}
+	for name, raw := range tests {
+		t.Run(name, func(t *testing.T) {
+			bearer, err := b.Verify(raw, noon)
+			if !errors.Is(err, verification.ErrUnauthenticated) || bearer != (token.Bearer{}) {
+				t.Errorf("Verify = %+v, %v; want ErrUnauthenticated", bearer, err)
+			}
+		})
+	}
+}
+
+func TestEveryChangeOfABearerTokenIsRefused(t *testing.T) {
+	b := token.NewBearers(read(t, jwkOf(t, private()["Ed25519"]), jwkOf(t, private()["oct"])))
+	signed := issue(t, b)
+	for i := range len(signed) {
+		others := "AZ_9.\x00"
+		if i+1 == len(signed) || signed[i+1] == '.' {
+			others += alphabet // where bits are to spare
+		}
+		for _, c := range others {
+			if changed := signed[:i] + string(c) + signed[i+1:]; changed != signed {
+				if bearer, err := b.Verify(changed, noon); !errors.Is(err, verification.ErrUnauthenticated) {
+					t.Fatalf("with %q at %d: %+v, %v; want ErrUnauthenticated", c, i, bearer, err)
+				}
+			}
+		}
+		for _, changed := range []string{signed[:i], signed[i+1:], signed[:i] + signed[i+1:]} {
+			if _, err := b.Verify(changed, noon); !errors.Is(err, verification.ErrUnauthenticated) {
+				t.Fatalf("cut at %d: %v, want ErrUnauthenticated", i, err)
+			}
+		}
+	}
+}
+
+func TestABearerTokenIsNoLink(t *testing.T) {
+	keys := read(t, jwkOf(t, private()["oct"]))
+	signed := issue(t, token.NewBearers(keys))
+	links := token.NewLinks(keys)
+	for _, raw := range append(strings.Split(signed, "."), signed, signed[:92], signed[len(signed)-92:]) {
+		if link, err := links.OpenLink(raw); !errors.Is(err, verification.ErrInvalid) {
+			t.Errorf("OpenLink(%q) = %+v, %v; want ErrInvalid", raw, link, err)
+		}
+	}
+}
+
+func FuzzVerifyBearer(f *testing.F) {
+	b := token.NewBearers(read(f, jwkOf(f, private()["oct"]), jwkOf(f, private()["Ed25519"])))
+	issued := issue(f, b)
+	f.Add(issued)
+	f.Add("e30.e30.e30")
+	f.Add("eyJhbGciOiJub25lIn0.e30.")
+	f.Fuzz(func(t *testing.T, raw string) {
+		bearer, err := b.Verify(raw, noon)
+		switch {
+		case err == nil && raw != issued:
+			t.Errorf("Verify(%q) = %+v, want it refused", raw, bearer)
+		case err != nil && !errors.Is(err, verification.ErrUnauthenticated):
+			t.Errorf("Verify(%q): %v, want ErrUnauthenticated", raw, err)
+		}
+	})
+}
+
+func BenchmarkVerifyBearer(b *testing.B) {
+	for _, kind := range []string{"Ed25519", "P-256", "RSA", "oct"} {
+		b.Run(kind, func(b *testing.B) {
+			bearers := token.NewBearers(read(b, jwkOf(b, private()[kind])))
+			signed := issue(b, bearers)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := bearers.Verify(signed, noon); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,296 @@
+package token_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/lestrrat-go/jwx/v3/jwk"
+
+	"github.com/verifyd/verifyd/adapters/token"
+)
+
+// private makes the raw private key of each kind that signs; they are made once.
+var private = sync.OnceValue(func() map[string]any {
+	_, ed, err := ed25519.GenerateKey(rand.Reader)
+	must(err)
+	p256, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(err)
+	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	must(err)
+	rsa2048, err := rsa.GenerateKey(rand.Reader, 2048)
+	must(err)
+	return map[string]any{
+		"Ed25519": ed, "P-256": p256, "P-384": p384, "RSA": rsa2048, "oct": []byte("a secret of thirty-two bytes, or more"),
+	}
+})
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// jwkOf writes a raw key as a JWK with further fields.
+func jwkOf(t testing.TB, raw any, fields ...any) map[string]any {
+	t.Helper()
+	k, err := jwk.Import(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(fields); i += 2 {
+		name := fmt.Sprint(fields[i])
+		if m[name] = fields[i+1]; m[name] == nil {
+			delete(m, name)
+		}
+	}
+	return m
+}
+
+func set(t testing.TB, keys ...map[string]any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(map[string]any{"keys": keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func read(t testing.TB, keys ...map[string]any) *token.Keys {
+	t.Helper()
+	k, err := token.ReadKeys(set(t, keys...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestEveryKindOfKeyReadsAndWritesBack(t *testing.T) {
+	for kind, raw := range private() {
+		t.Run(kind, func(t *testing.T) {
+			keys := read(t, jwkOf(t, raw))
+			stored, err := keys.PrivateJWKS()
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := token.ReadKeys(stored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(keys.IDs(), again.IDs()); diff != "" {
+				t.Errorf("kids (-before +after):\n%s", diff)
+			}
+			before, err := token.NewLinks(keys).SignLink(aLink)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if after, err := token.NewLinks(again).SignLink(aLink); err != nil || before != after {
+				t.Errorf("a key that was stored signs %s, before %s; %v", after, before, err)
+			}
+			if twice, err := again.PrivateJWKS(); err != nil || string(twice) != string(stored) {
+				t.Errorf("stored a second time it reads\n%s, before\n%s; %v", twice, stored, err)
+			}
+		})
+	}
+}
+
+func TestAKeyWithoutAKidIsNamedByItsThumbprint(t *testing.T) {
+	// The key of RFC 8037, appendix A, with its thumbprint there.
+	keys, err := token.ReadKeys([]byte(`{"keys": [{"kty": "OKP", "crv": "Ed25519",
+		"d": "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := keys.IDs(), []string{"kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"}; !slices.Equal(got, want) {
+		t.Errorf("IDs() = %q, want %q", got, want)
+	}
+}
+
+func TestAFreshKeyIsEd25519AndNeverTheSame(t *testing.T) {
+	one, err := token.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := token.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Equal(one.IDs(), other.IDs()) {
+		t.Error("two fresh keys have one kid")
+	}
+	stored, err := one.PrivateJWKS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := token.ReadKeys(stored)
+	if err != nil || !slices.Equal(one.IDs(), again.IDs()) || !strings.Contains(string(stored), `"Ed25519"`) {
+		t.Errorf("a fresh key reads back as %v, want %v; %v", again, one.IDs(), err)
+	}
+}
+
+func TestThePublicSetHoldsNoSecret(t *testing.T) {
+	var all []map[string]any
+	for _, raw := range private() {
+		all = append(all, jwkOf(t, raw))
+	}
+	public, err := read(t, all...).JWKS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Keys []map[string]any }
+	if err := json.Unmarshal(public, &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Keys) != len(all)-1 {
+		t.Errorf("%d public keys, want %d: all but the symmetric one", len(got.Keys), len(all)-1)
+	}
+	for _, k := range got.Keys {
+		for _, secret := range []string{"d", "p", "q", "dp", "dq", "qi", "k"} {
+			if _, ok := k[secret]; ok {
+				t.Errorf("a public key of type %s holds %q", k["kty"], secret)
+			}
+		}
+		if k["kid"] == "" || k["alg"] == "" || k["use"] != "sig" {
+			t.Errorf("a public key without kid, alg or use: %v", k)
+		}
+	}
+}
+
+func TestKeysDoNotGetIntoLogs(t *testing.T) {
+	keys := read(t, jwkOf(t, private()["oct"]))
+	links, bearers := token.NewLinks(keys), token.NewBearers(keys)
+	var log strings.Builder
+	slog.New(slog.NewTextHandler(&log, nil)).Info("keys", "keys", keys, "links", links, "bearers", bearers)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("keys", "keys", keys, "links", links, "bearers", bearers)
+	fmt.Fprintf(&log, "%v %+v %#v %s %x %d", keys, keys, keys, keys, keys, keys)
+	secret := private()["oct"].([]byte)
+	for _, shown := range []string{
+		string(secret), base64.RawURLEncoding.EncodeToString(secret), fmt.Sprintf("%x", secret), strings.Trim(fmt.Sprint(secret), "[]"),
+	} {
+		if strings.Contains(log.String(), shown) {
+			t.Errorf("a secret shows in %s", log.String())
+		}
+	}
+}
+
+func TestKeysThatWillNotDoAreRefusedByName(t *testing.T) {
+	ed, p256 := jwkOf(t, private()["Ed25519"]), jwkOf(t, private()["P-256"])
+	_, otherEd, err := ed25519.GenerateKey(rand.Reader)
+	must(err)
+	other := jwkOf(t, otherEd)
+	p521, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
+	must(err)
+	otherEC, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(err)
+	torn := *private()["RSA"].(*rsa.PrivateKey)
+	torn.D = new(big.Int).Add(torn.D, big.NewInt(2))
+	rsa1024, err := rsa.GenerateKey(rand.Reader, 1024)
+	must(err)
+	with := func(m map[string]any, fields ...any) map[string]any {
+		n := map[string]any{}
+		for k, v := range m {
+			n[k] = v
+		}
+		for i := 0; i < len(fields); i += 2 {
+			n[fmt.Sprint(fields[i])] = fields[i+1]
+		}
+		return n
+	}
+	public := func(raw map[string]any) map[string]any {
+		n := with(raw, "kid", "public")
+		delete(n, "d")
+		return n
+	}
+	many := make([]map[string]any, 101)
+	number := func(n *big.Int) string { return base64.RawURLEncoding.EncodeToString(n.Bytes()) }
+	small := map[string]any{
+		"kty": "RSA", "e": "AQAB", "n": number(rsa1024.N), "d": number(rsa1024.D),
+		"p": number(rsa1024.Primes[0]), "q": number(rsa1024.Primes[1]),
+		"dp": number(rsa1024.Precomputed.Dp), "dq": number(rsa1024.Precomputed.Dq), "qi": number(rsa1024.Precomputed.Qinv),
+	}
+	large := jwkOf(t, private()["RSA"], "n", base64.RawURLEncoding.EncodeToString(bytes.Repeat([]byte{0xff}, 1025)))
+	const unsound = "key 1: it is not a sound key of a kind that signs here: OKP Ed25519, EC P-256 or P-384, RSA of 2048 bits or more, oct of 32 bytes or more"
+	tests := map[string]struct {
+		raw  []byte
+		want string
+	}{
+		"not JSON":                {[]byte("-----BEGIN PRIVATE KEY-----"), `it is not a JWK set: {"keys": [...]}`},
+		"a key and no set":        {[]byte(`{"kty": "oct", "k": "AAAA"}`), `it is not a JWK set: {"keys": [...]}`},
+		"empty":                   {set(t), `it is not a JWK set: {"keys": [...]}`},
+		"none":                    {[]byte(`{"keys": []}`), "a JWK set must hold 1 to 100 keys"},
+		"many":                    {set(t, many...), "a JWK set must hold 1 to 100 keys"},
+		"large":                   {[]byte(strings.Repeat(" ", 1<<20+1)), "the JWK set is larger than 1 MiB"},
+		"no key type":             {[]byte(`{"keys": [{"d": "AAAA"}]}`), unsound},
+		"null":                    {[]byte(`{"keys": [null]}`), unsound},
+		"public Ed25519":          {set(t, ed, public(ed)), `key 2 (kid "public"): it is only the public half of a key`},
+		"public P-256":            {set(t, public(p256)), `key 1 (kid "public"): it is only the public half of a key`},
+		"public RSA":              {set(t, jwkOf(t, &private()["RSA"].(*rsa.PrivateKey).PublicKey)), "key 1: it is only the public half of a key"},
+		"P-521":                   {set(t, jwkOf(t, p521)), "key 1: its curve must be P-256 or P-384"},
+		"short secret":            {set(t, jwkOf(t, []byte("31 bytes are not long enough..."))), "key 1: its secret is shorter than 32 bytes"},
+		"short secret for HS512":  {set(t, jwkOf(t, private()["oct"], "alg", "HS512")), "key 1: the algorithm HS512 needs a secret of 64 bytes"},
+		"halves of two Ed25519":   {set(t, with(ed, "x", other["x"])), unsound},
+		"halves of two P-256":     {set(t, with(p256, "x", jwkOf(t, otherEC)["x"], "y", jwkOf(t, otherEC)["y"])), "key 1: its private and public half do not belong together"},
+		"RSA that does not match": {set(t, jwkOf(t, &torn)), "key 1: its private and public half do not belong together"},
+		"small RSA":               {set(t, small), unsound},
+		"large RSA":               {set(t, large), "key 1: it has 8200 bits: it must have 2048 to 8192"},
+		"encryption":              {set(t, with(ed, "use", "enc")), `key 1: its use is "enc": it must be sig, or left out`},
+		"wrong algorithm":         {set(t, with(p256, "alg", "RS256")), `key 1: its alg is "RS256": it must be one of [ES256], or left out`},
+		"no algorithm":            {set(t, with(ed, "alg", "none")), `key 1: its alg is "none": it must be one of [EdDSA Ed25519], or left out`},
+		"long kid":                {set(t, with(ed, "kid", strings.Repeat("k", 201))), "its kid is longer than 200 bytes"},
+		"two of one kid":          {set(t, with(ed, "kid", "k"), with(p256, "kid", "k")), `key 2: the kid "k" is there twice`},
+		"one key twice":           {set(t, ed, ed), `key 2: the kid "` + read(t, ed).IDs()[0] + `" is there twice`},
+		"one key under two kids":  {set(t, with(ed, "kid", "a"), with(ed, "kid", "b")), `key 2 (kid "b"): the same key is there under another kid`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			keys, err := token.ReadKeys(test.raw)
+			if err == nil {
+				t.Fatalf("ReadKeys = %v, want an error", keys.IDs())
+			}
+			if !strings.HasPrefix(err.Error(), "signing keys: ") || !strings.HasSuffix(err.Error(), test.want) {
+				t.Errorf("told %q, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestOtherKindsOfKeyAreRefused(t *testing.T) {
+	for _, raw := range []string{
+		`{"kty": "OKP", "crv": "X25519", "d": "` + b64(32) + `", "x": "` + b64(32) + `"}`,
+		`{"kty": "OKP", "crv": "Ed448", "d": "` + b64(57) + `", "x": "` + b64(57) + `"}`,
+		`{"kty": "EC", "crv": "secp256k1", "d": "` + b64(32) + `", "x": "` + b64(32) + `", "y": "` + b64(32) + `"}`,
+		`{"kty": "EC", "crv": "P-256", "d": "` + b64(32) + `", "x": "` + b64(32) + `", "y": "` + b64(32) + `"}`,
+		`{"kty": "RSA", "n": "` + b64(256) + `", "e": "AQAB", "d": "` + b64(256) + `"}`,
+		`{"kty": "quantum", "k": "` + b64(32) + `"}`,
+		`{"kty": "OKP", "crv": "Ed25519", "d": "` + b64(31) + `", "x": "` + b64(32) + `"}`,
+	} {
+		if _, err := token.ReadKeys([]byte(`{"keys": [` + raw + `]}`)); err == nil || strings.Contains(err.Error(), b64(31)[:20]) {
+			t.Errorf("%.40s...: %v, want an error without the key in it", raw, err)
+		}
+	}
+}
+
+func b64(n int) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("\x07", n)))
+}

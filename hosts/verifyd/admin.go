@@ -1,0 +1,72 @@
+// The operators' address: health, metrics, and the clock where it is turned by hand.
+
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+)
+
+// health tells whether the host takes requests.
+type health struct{ ready atomic.Bool }
+
+func (h *health) set(ready bool) { h.ready.Store(ready) }
+
+// maxTurn is the furthest that one request turns the clock, in seconds: ten years.
+const maxTurn = 10 * 366 * 24 * 3600
+
+func adminHandler(h *health, m *metrics, manual *clock.Manual) http.Handler {
+	r := chi.NewRouter()
+	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) {
+		tell(w, http.StatusOK, map[string]any{"status": "ok"})
+	})
+	r.Get("/readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if !h.ready.Load() {
+			tell(w, http.StatusServiceUnavailable, map[string]any{"status": "stopping"})
+			return
+		}
+		tell(w, http.StatusOK, map[string]any{"status": "ready"})
+	})
+	r.Handle("/metrics", m.handler())
+	if manual != nil {
+		r.Post("/clock/advance", func(w http.ResponseWriter, r *http.Request) { advance(w, r, manual) })
+	}
+	r.NotFound(func(w http.ResponseWriter, _ *http.Request) {
+		tell(w, http.StatusNotFound, map[string]any{"error": "Not Found"})
+	})
+	return r
+}
+
+// advance turns the clock by {"seconds": N}; fractions are allowed.
+func advance(w http.ResponseWriter, r *http.Request, manual *clock.Manual) {
+	var body struct {
+		Seconds *float64 `json:"seconds"`
+	}
+	raw, err := io.ReadAll(io.LimitReader(r.Body, 1<<10))
+	if err == nil {
+		err = json.Unmarshal(raw, &body)
+	}
+	if err != nil || body.Seconds == nil || *body.Seconds < 0 || *body.Seconds > maxTurn {
+		tell(w, http.StatusBadRequest, map[string]any{"error": `send {"seconds": N}, N from 0 to ten years`})
+		return
+	}
+	if err := manual.Advance(r.Context(), time.Duration(*body.Seconds*float64(time.Second))); err != nil {
+		tell(w, http.StatusServiceUnavailable, map[string]any{"error": err.Error()})
+		return
+	}
+	tell(w, http.StatusOK, map[string]any{"now": manual.Now().UTC().Format(time.RFC3339Nano)})
+}
+
+func tell(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the peer may have gone away
+}

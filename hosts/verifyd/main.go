@@ -1,0 +1,38 @@
+// Command verifyd serves verification journeys over HTTP.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	stop()
+	switch {
+	case err == nil:
+	case errors.Is(err, errHelp):
+	default:
+		fmt.Fprintln(os.Stderr, "verifyd: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+// run serves until ctx ends, and then until what is in flight is done.
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
+	s, err := parse(args, getenv, stdout)
+	if err != nil {
+		return err
+	}
+	h, err := wire(ctx, s, getenv, stderr)
+	if err != nil {
+		return err
+	}
+	return h.serve(ctx, stdout, stderr)
+}

@@ -1,0 +1,375 @@
+// Tests of the host as its operators see it.
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// served is a host that runs inside the test.
+type served struct {
+	t          *testing.T
+	api, admin string
+	stop       context.CancelFunc
+	ended      chan error
+	stderr     *quietBuffer
+}
+
+// quietBuffer may be written and read by several goroutines.
+type quietBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (q *quietBuffer) Write(p []byte) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.b.Write(p)
+}
+
+func (q *quietBuffer) String() string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.b.String()
+}
+
+func env(pairs map[string]string) func(string) string {
+	return func(name string) string { return pairs[name] }
+}
+
+// serveHost starts a host on free ports and waits for its ready line.
+func serveHost(t *testing.T, vars map[string]string) *served {
+	t.Helper()
+	all := map[string]string{"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0"}
+	for name, value := range vars {
+		all[name] = value
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	read, write := io.Pipe()
+	s := &served{t: t, stop: stop, ended: make(chan error, 1), stderr: &quietBuffer{}}
+	go func() {
+		s.ended <- run(ctx, []string{"serve"}, env(all), write, s.stderr)
+		_ = write.Close()
+	}()
+	line, err := bufio.NewReader(read).ReadString('\n')
+	if err != nil {
+		t.Fatalf("no ready line: %v; %v", err, <-s.ended)
+	}
+	ready := regexp.MustCompile(`^verifyd ready api=(http://127\.0\.0\.1:\d+) admin=(http://127\.0\.0\.1:\d+) store=memory\n$`)
+	found := ready.FindStringSubmatch(line)
+	if found == nil {
+		t.Fatalf("ready line = %q", line)
+	}
+	s.api, s.admin = found[1], found[2]
+	go func() {
+		if more, _ := io.ReadAll(read); len(more) > 0 {
+			t.Errorf("more than one line on stdout: %q", more)
+		}
+	}()
+	t.Cleanup(func() { s.end() })
+	return s
+}
+
+// end stops the host as SIGTERM does, and returns what run returned.
+func (s *served) end() error {
+	s.stop()
+	select {
+	case err := <-s.ended:
+		s.ended <- err
+		return err
+	case <-time.After(30 * time.Second):
+		s.t.Fatal("the host did not stop")
+		return nil
+	}
+}
+
+// ask sends a request with the demo's credentials.
+func (s *served) ask(method, url, body string, headers ...string) (int, []byte, http.Header) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("client-id", "demo")
+	r.Header.Set("x-api-key", "demo-key-for-local-use-only")
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer.StatusCode, raw, answer.Header
+}
+
+type runJSON struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	Action *struct {
+		Type       string `json:"type"`
+		SignalName string `json:"signal_name"`
+		URL        string `json:"url"`
+	} `json:"action_required"`
+	Decision *string `json:"decision"`
+}
+
+func (s *served) run(method, url, body string, headers ...string) runJSON {
+	s.t.Helper()
+	status, raw, _ := s.ask(method, url, body, headers...)
+	var r runJSON
+	if err := json.Unmarshal(raw, &r); err != nil || status >= 300 {
+		s.t.Fatalf("%s %s = %d %s", method, url, status, raw)
+	}
+	return r
+}
+
+const (
+	records    = "/v1/workflows/0191f3c0-0000-7000-8000-000000000001/runs"
+	onboarding = "/v1/workflows/0191f3c0-0000-7000-8000-000000000002/runs"
+)
+
+func TestTheDemoGoesFromStartToAPDF(t *testing.T) {
+	s := serveHost(t, nil)
+	if !strings.Contains(s.stderr.String(), "curl -s "+s.api+records) {
+		t.Errorf("stderr does not say what to try: %s", s.stderr)
+	}
+	r := s.run("POST", s.api+records, `{"reference_id":"person-1"}`, "Prefer", "wait=10")
+	if r.Status != "completed" {
+		t.Fatalf("run = %+v, want completed", r)
+	}
+	status, raw, header := s.ask("GET", s.api+"/v1/runs/"+r.ID+"/report.pdf", "")
+	if status != 200 || header.Get("Content-Type") != "application/pdf" || !bytes.HasPrefix(raw, []byte("%PDF-")) {
+		t.Errorf("report = %d %v, %d bytes", status, header, len(raw))
+	}
+}
+
+func TestTheDemoTakesItsCustomerAndItsReviewerAlong(t *testing.T) {
+	s := serveHost(t, nil)
+	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-2","input":{"sandbox":{"face_match":"fail"}},"redirect_uri":"https://app.acme.example/verify/done"}`)
+	if r.Action == nil || !strings.HasPrefix(r.Action.URL, s.api+"/journey/") {
+		t.Fatalf("start = %+v, want a journey link", r)
+	}
+	if status, page, header := s.ask("GET", r.Action.URL, ""); status != 200 || !bytes.Contains(page, []byte("Acme Demo")) ||
+		header.Get("Referrer-Policy") != "no-referrer" || header.Get("Cache-Control") != "no-store" {
+		t.Errorf("journey page = %d %v %s", status, header, page)
+	}
+	signal := s.api + "/v1/signals/" + r.ID + "/"
+	s.ask("POST", signal+r.Action.SignalName, `{"payload":{"consent_status":"success"}}`)
+	status, answer, _ := s.ask("POST", signal+"details_submitted",
+		`{"payload":{"name":"Asha Rao","pan":"ABCDE1234F","dob":"1990-04-01","location":{"latitude":19.07,"longitude":72.87,"accuracy":20}}}`)
+	if status != 200 {
+		t.Fatalf("details = %d %s", status, answer)
+	}
+	var parked runJSON
+	for range 200 {
+		if parked = s.run("GET", s.api+"/v1/runs/"+r.ID, ""); parked.Action != nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // the host runs on the wall clock
+	}
+	if parked.Action == nil || parked.Action.Type != "review" || parked.Decision == nil || *parked.Decision != "review" {
+		t.Fatalf("run = %+v, want it parked on review", parked)
+	}
+	status, answer, _ = s.ask("POST", signal+"human_review_decision", `{"payload":{"decision":"approve","notes":"seen in person"}}`)
+	if want := `{"ok":true,"result":"signal_delivered","decision":"approve"}`; status != 200 || strings.TrimSpace(string(answer)) != want {
+		t.Errorf("verdict = %d %s, want %s", status, answer, want)
+	}
+	if status, page, _ := s.ask("GET", r.Action.URL, ""); status != http.StatusGone || !bytes.Contains(page, []byte("finished")) {
+		t.Errorf("journey page of the finished run = %d %s", status, page)
+	}
+}
+
+func TestAForgedLinkLeadsNowhere(t *testing.T) {
+	s := serveHost(t, nil)
+	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-3"}`)
+	forged := r.Action.URL[:len(r.Action.URL)-1] + "A"
+	if forged == r.Action.URL {
+		forged = r.Action.URL[:len(r.Action.URL)-1] + "B"
+	}
+	if status, page, _ := s.ask("GET", forged, ""); status != http.StatusNotFound || !bytes.Contains(page, []byte("does not work")) {
+		t.Errorf("forged link = %d %s", status, page)
+	}
+}
+
+func TestTheClockStandsStillUntilItIsTurned(t *testing.T) {
+	s := serveHost(t, map[string]string{"VERIFYD_CLOCK": "manual"})
+	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-4"}`)
+	turn := func(seconds int) {
+		t.Helper()
+		if status, raw, _ := s.ask("POST", s.admin+"/clock/advance", fmt.Sprintf(`{"seconds":%d}`, seconds)); status != 200 {
+			t.Fatalf("advance = %d %s", status, raw)
+		}
+	}
+	read := func() string { t.Helper(); return s.run("GET", s.api+"/v1/runs/"+r.ID, "").Status }
+	turn(900)
+	if got := read(); got != "in_progress" {
+		t.Errorf("after 15 idle minutes = %s, want in_progress: not longer than the timeout", got)
+	}
+	turn(1)
+	if got := read(); got != "abandoned" {
+		t.Errorf("a second later = %s, want abandoned", got)
+	}
+	s.ask("GET", r.Action.URL, "")
+	if got := read(); got != "in_progress" {
+		t.Errorf("after the customer came = %s, want in_progress", got)
+	}
+	turn(86400)
+	if got := read(); got != "expired" {
+		t.Errorf("after the deadline = %s, want expired", got)
+	}
+	if status, page, _ := s.ask("GET", r.Action.URL, ""); status != http.StatusGone || !bytes.Contains(page, []byte("expired")) {
+		t.Errorf("journey page of the expired run = %d %s", status, page)
+	}
+	for _, bad := range []string{``, `{}`, `{"seconds":-1}`, `{"seconds":"1"}`, `{"seconds":1e300}`} {
+		if status, raw, _ := s.ask("POST", s.admin+"/clock/advance", bad); status != 400 {
+			t.Errorf("advance %q = %d %s, want 400", bad, status, raw)
+		}
+	}
+}
+
+func TestOperatorsSeeHealthAndMetrics(t *testing.T) {
+	s := serveHost(t, nil)
+	s.run("POST", s.api+records, `{"reference_id":"person-5"}`, "Prefer", "wait=10")
+	for path, want := range map[string]string{
+		"/healthz": `{"status":"ok"}`,
+		"/readyz":  `{"status":"ready"}`,
+	} {
+		if status, raw, _ := s.ask("GET", s.admin+path, ""); status != 200 || strings.TrimSpace(string(raw)) != want {
+			t.Errorf("%s = %d %s, want %s", path, status, raw, want)
+		}
+	}
+	status, raw, _ := s.ask("GET", s.admin+"/metrics", "")
+	for _, want := range []string{
+		"verifyd_runs_started_total 1",
+		`verifyd_runs_ended_total{status="completed"} 1`,
+		`verifyd_provider_call_seconds_count{outcome="passed",provider="sandbox"} 5`,
+		`verifyd_http_request_seconds_count{method="POST",route="/v1/workflows/{id}/runs",status="202"} 1`,
+	} {
+		if status != 200 || !strings.Contains(string(raw), want) {
+			t.Errorf("metrics lack %s:\n%s", want, raw)
+		}
+	}
+	if status, _, _ := s.ask("POST", s.admin+"/clock/advance", `{"seconds":1}`); status != http.StatusNotFound {
+		t.Errorf("a host on the wall clock lets its clock be turned: %d", status)
+	}
+}
+
+func TestAStopLetsRequestsInFlightFinish(t *testing.T) {
+	s := serveHost(t, nil)
+	answered := make(chan runJSON, 1)
+	go func() {
+		answered <- s.run("POST", s.api+records, `{"reference_id":"person-6","input":{"sandbox":{"court_records":"slow:300ms"}}}`, "Prefer", "wait=10")
+	}()
+	time.Sleep(100 * time.Millisecond) //nolint:forbidigo // the request must be under way on the wall clock
+	if err := s.end(); err != nil {
+		t.Errorf("stop = %v, want none", err)
+	}
+	if r := <-answered; r.Status != "completed" {
+		t.Errorf("the request in flight = %+v, want completed", r)
+	}
+}
+
+func TestAWrongSettingStopsTheStartWithOneLineThatNamesIt(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for name, value := range map[string]string{
+		"VERIFYD_ADDR":             "nonsense",
+		"VERIFYD_ADMIN_ADDR":       "300.0.0.1:1",
+		"VERIFYD_PUBLIC_URL":       "ftp://x",
+		"VERIFYD_DATABASE_URL":     "postgres://x",
+		"VERIFYD_BOOTSTRAP":        filepath.Join(dir, "absent.yaml"),
+		"VERIFYD_SIGNING_KEY_FILE": write("keys.json", "{}"),
+		"VERIFYD_START_WAIT":       "1h",
+		"VERIFYD_WORKERS":          "0",
+		"VERIFYD_RATE_LIMIT":       "-1",
+		"VERIFYD_SHUTDOWN_TIMEOUT": "soon",
+		"VERIFYD_CLOCK":            "sundial",
+		"VERIFYD_LOG_LEVEL":        "loud",
+		"VERIFYD_LOG_FORMAT":       "xml",
+	} {
+		vars := map[string]string{"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0", name: value}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		err := run(ctx, []string{"serve"}, env(vars), io.Discard, io.Discard)
+		cancel()
+		flag := "--" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "VERIFYD_"), "_", "-"))
+		if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), flag) {
+			t.Errorf("%s=%s: %v; want one line that names %s", name, value, err, flag)
+		}
+	}
+}
+
+func TestABootstrapFileIsAppliedOrItsFaultsAreTold(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "bootstrap.yaml")
+	good := `tenants:
+  - id: 0191f3c0-0000-7000-8000-00000000000b
+    name: Bank
+    accounts: [{client_id: demo, api_key: demo-key-for-local-use-only}]
+    workflows:
+      - {workflow: simple, name: Simple, start: pan, nodes: {pan: {type: check, provider: sandbox, next: done}, done: {type: end}}}
+`
+	if err := os.WriteFile(path, []byte(good), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": path})
+	status, raw, _ := s.ask("GET", s.api+"/v1/workflows", "")
+	if status != 200 || !bytes.Contains(raw, []byte(`"name":"Simple"`)) || !bytes.Contains(raw, []byte(`"total":1`)) {
+		t.Errorf("workflows = %d %s", status, raw)
+	}
+	if got := s.stderr.String(); strings.Count(got, "whsec_") != 1 || strings.Contains(got, "curl") {
+		t.Errorf("stderr = %s, want the made webhook secret once, and no demo", got)
+	}
+
+	bad := strings.ReplaceAll(good, "provider: sandbox", "provider: nobody")
+	if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := run(t.Context(), nil, env(map[string]string{
+		"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0", "VERIFYD_BOOTSTRAP": path,
+	}), io.Discard, io.Discard)
+	if want := path + ":6:"; err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), `there is no provider "nobody"`) {
+		t.Errorf("bad bootstrap = %v, want it to name %s and the provider", err, want)
+	}
+}
+
+func TestHelpListsEverySetting(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"serve", "--help"}, env(nil), &out, io.Discard); err != errHelp { //nolint:errorlint // the very value
+		t.Fatalf("help = %v", err)
+	}
+	for _, flag := range []string{
+		"--addr", "--admin-addr", "--public-url", "--bootstrap", "--signing-key-file", "--start-wait", "--workers",
+		"--rate-limit", "--shutdown-timeout", "--clock", "--log-level", "--log-format",
+	} {
+		if !strings.Contains(out.String(), flag) {
+			t.Errorf("help lacks %s:\n%s", flag, out.String())
+		}
+	}
+}

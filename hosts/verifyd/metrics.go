@@ -1,0 +1,77 @@
+// What operators watch: counts and durations, without a word about people.
+
+package main
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// metrics observes the engine and the API.
+type metrics struct {
+	registry *prometheus.Registry
+	started  prometheus.Counter
+	ended    *prometheus.CounterVec
+	calls    *prometheus.HistogramVec
+	notices  *prometheus.CounterVec
+	requests *prometheus.HistogramVec
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		started:  prometheus.NewCounter(prometheus.CounterOpts{Name: "verifyd_runs_started_total", Help: "Runs started."}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "verifyd_runs_ended_total", Help: "Runs that reached a terminal status, by status.",
+		}, []string{"status"}),
+		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "verifyd_provider_call_seconds", Help: "Calls of check providers, by provider and outcome.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
+		}, []string{"provider", "outcome"}),
+		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "verifyd_notices_total", Help: "Tries to tell a client that a run is over, by outcome.",
+		}, []string{"outcome"}),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "verifyd_http_request_seconds", Help: "API requests, by route, method and status.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 9),
+		}, []string{"route", "method", "status"}),
+	}
+	m.registry.MustRegister(m.started, m.ended, m.calls, m.notices, m.requests,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, s := range verification.Statuses() {
+		if s.Terminal() {
+			m.ended.WithLabelValues(string(s))
+		}
+	}
+	return m
+}
+
+// RunStarted counts a start.
+func (m *metrics) RunStarted() { m.started.Inc() }
+
+// RunEnded counts a run that is over.
+func (m *metrics) RunEnded(s verification.Status) { m.ended.WithLabelValues(string(s)).Inc() }
+
+// ProviderCalled measures a call of a provider.
+func (m *metrics) ProviderCalled(provider, outcome string, took time.Duration) {
+	m.calls.WithLabelValues(provider, outcome).Observe(took.Seconds())
+}
+
+// NoticeSent counts a try of a notice.
+func (m *metrics) NoticeSent(outcome string) { m.notices.WithLabelValues(outcome).Inc() }
+
+// request measures an answer of the API.
+func (m *metrics) request(route, method string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}

@@ -1,0 +1,74 @@
+// Serving, and coming to a stop without losing anything.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// serve answers until ctx ends, then drains: no new requests, those in flight
+// finish, runs come to their next wait. It returns nil after a clean stop.
+func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
+	working, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	var background sync.WaitGroup
+	background.Go(func() { h.engine.Serve(working) })
+	<-h.engine.Serving()
+
+	failed := make(chan error, 2)
+	api, admin := server(h.api.handler), server(h.admin.handler)
+	for l, s := range map[*listener]*http.Server{&h.api: api, &h.admin: admin} {
+		background.Go(func() {
+			if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		})
+	}
+	h.health.set(true)
+	h.demo.tell(stderr, h.api.url())
+	fmt.Fprintf(stdout, "verifyd ready api=%s admin=%s store=memory\n", h.api.url(), h.admin.url())
+
+	var err error
+	select {
+	case <-ctx.Done():
+		h.log.Info("stopping", "timeout", h.settings.ShutdownTimeout)
+	case err = <-failed:
+	}
+	h.health.set(false)
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.settings.ShutdownTimeout)
+	defer cancel()
+	err = errors.Join(err, late(api.Shutdown(draining), "requests were still in flight"))
+	stopWork()
+	err = errors.Join(err, h.engine.Close(draining))
+	err = errors.Join(err, late(admin.Shutdown(draining), "admin requests were still in flight"))
+	_ = api.Close()
+	_ = admin.Close()
+	background.Wait()
+	return err
+}
+
+// late names what the drain did not wait for.
+func late(err error, what string) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("the shutdown timeout passed: %s", what)
+	}
+	return err
+}
+
+// server bounds how long a peer may take. A start may wait for 25 s.
+func server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       60 * time.Second,
+		WriteTimeout:      90 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+}

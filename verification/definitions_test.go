@@ -1,0 +1,122 @@
+package verification_test
+
+import "github.com/verifyd/verifyd/verification"
+
+type nodes = map[verification.NodeID]verification.Node
+
+// define makes a definition with a life of an hour, and ten minutes for an
+// idle customer.
+func define(start verification.NodeID, n nodes) verification.Definition {
+	return verification.Definition{
+		Workflow: "onboarding", Name: "Onboarding", Start: start, Nodes: n,
+		RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
+	}
+}
+
+// consentNode asks for consent.
+func consentNode(next verification.NodeID) verification.Node {
+	return verification.Node{Type: verification.NodeConsent, Label: "Consent", Text: "We will verify you.", Next: next}
+}
+
+// checkNode asks the registry at most twice.
+func checkNode(label string, next verification.NodeID) verification.Node {
+	return verification.Node{
+		Type: verification.NodeCheck, Label: label, Provider: "registry", Next: next,
+		Retry: &verification.Retry{MaxDispatches: 2},
+	}
+}
+
+func reviewNode(label string, next verification.NodeID) verification.Node {
+	return verification.Node{Type: verification.NodeReview, Label: label, Next: next}
+}
+
+func branchNode(when string, then, otherwise verification.NodeID) verification.Node {
+	return verification.Node{
+		Type: verification.NodeBranch, Else: otherwise,
+		Rules: []verification.Rule{{When: when, Next: then}},
+	}
+}
+
+func endNode() verification.Node { return verification.Node{Type: verification.NodeEnd} }
+
+// desk asks for consent and for one check, and where the input wishes for one
+// review or two.
+func desk() verification.Definition {
+	return define("consent", nodes{
+		"consent": consentNode("pan"),
+		"pan":     checkNode("PAN", "gate"),
+		"gate":    branchNode("review wanted", "review", "done"),
+		"review":  reviewNode("Manual review", "more"),
+		"more":    branchNode("again wanted", "again", "done"),
+		"again":   reviewNode("Second look", "done"),
+		"done":    endNode(),
+	})
+}
+
+// single is one check and nothing else; change makes it another.
+func single(change func(*verification.Node)) verification.Definition {
+	n := checkNode("PAN", "done")
+	if change != nil {
+		change(&n)
+	}
+	return define("pan", nodes{"pan": n, "done": endNode()})
+}
+
+// ladder has every kind of node, a fallback, and ways on from every failure.
+func ladder() verification.Definition {
+	pan := checkNode("PAN", "risk")
+	pan.Key, pan.Fallback = "pan_verification", "backup"
+	pan.OnFailed, pan.OnUnavailable = verification.RouteNext, verification.RouteNext
+	face := checkNode("Face match", "done")
+	face.Poll = &verification.Poll{IntervalSeconds: 5, TimeoutSeconds: 60}
+	face.OnUnavailable = "review"
+	review := reviewNode("Manual review", "face")
+	review.Reason, review.OnReject = "The PAN did not pass.", "done"
+	return define("consent", nodes{
+		"consent": consentNode("details"),
+		"details": {
+			Type: verification.NodeCustomerInput, Label: "Your details", Optional: true, Next: "pan",
+			Fields: verification.InputFields{
+				{Name: "pan", Type: verification.FieldText, Pattern: "^[A-Z]{5}[0-9]{4}[A-Z]$"},
+				{Name: "place", Type: verification.FieldLocation,
+					Within: []verification.Area{{Latitude: 19.07, Longitude: 72.87, RadiusKM: 500}}},
+			},
+		},
+		"pan":    pan,
+		"risk":   branchNode("pan failed", "review", "face"),
+		"review": review,
+		"face":   face,
+		"done":   endNode(),
+	})
+}
+
+// loop goes back to its customer for as long as the check does not pass, and
+// has two nodes of one check key.
+func loop() verification.Definition {
+	pan, twin := checkNode("PAN", "twin"), checkNode("PAN", "done")
+	pan.Key, twin.Key = "pan_verification", "pan_verification"
+	pan.OnFailed, pan.OnUnavailable = "details", "details"
+	twin.OnFailed, twin.OnUnavailable = "details", verification.RouteNext
+	return define("details", nodes{
+		"details": {
+			Type: verification.NodeCustomerInput, Label: "Your details", Next: "pan",
+			Fields: verification.InputFields{{Name: "pan", Type: verification.FieldText, Required: true}},
+		},
+		"pan":  pan,
+		"twin": twin,
+		"done": endNode(),
+	})
+}
+
+// refusal takes consent or goes straight to a reviewer, for ever if need be.
+func refusal() verification.Definition {
+	consent := consentNode("pan")
+	consent.OnDeclined = "review"
+	review := reviewNode("Manual review", "done")
+	review.OnReject = "consent"
+	d := define("consent", nodes{
+		"consent": consent, "pan": checkNode("PAN", "review"), "review": review, "done": endNode(),
+	})
+	d.RunTTLSeconds, d.AbandonTimeoutSeconds = 0, 0
+	return d
+}

@@ -1,0 +1,44 @@
+// How much a run costs.
+
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+// BenchmarkFiveChecks is a whole run in memory: start, five checks that answer
+// at once, completed.
+func BenchmarkFiveChecks(b *testing.B) {
+	store, system := memory.New(), clock.System()
+	e, err := engine.New(engine.Ports{
+		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
+		Providers: map[string]verification.Provider{"script": verificationtest.NewScript(nil)},
+		Language:  noLanguage{}, Links: verificationtest.Links{}, Clock: system, NewID: verificationtest.SeededIDs(1),
+	}, engine.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	applied, err := e.Apply(b.Context(), verificationtest.Tenant, chain("a", "b", "c", "d", "e"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	wait := time.Minute
+	b.ReportAllocs()
+	for b.Loop() {
+		v, err := e.Start(b.Context(), verificationtest.Tenant, applied.Workflow.ID,
+			engine.StartRequest{ReferenceID: "person-1", Wait: &wait})
+		if err != nil || v.Status != verification.StatusCompleted {
+			b.Fatalf("run = %+v, %v", v, err)
+		}
+	}
+}
+
+// noLanguage is enough for workflows without texts to compile.
+type noLanguage struct{ verification.Language }

@@ -1,0 +1,226 @@
+// Tests of activations: dispatch, retry, fallback, poll, timeout, panic.
+
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	. "github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+func TestARunOfChecksGoesToItsEndByItself(t *testing.T) {
+	k := New(t)
+	run := start(k, chain("a", "b", "c", "d", "e"))
+	wantStatus(t, run, verification.StatusCompleted)
+	var keys []string
+	for _, c := range run.Checks {
+		keys = append(keys, c.Key)
+	}
+	if got := strings.Join(keys, ""); got != "abcde" {
+		t.Errorf("checks = %s, want abcde", got)
+	}
+}
+
+func TestARetryComesWithinTheBackoffAndNotBeforeHalfOfIt(t *testing.T) {
+	k := New(t)
+	k.Provider.On("a", Flake(), Pass(nil))
+	run := start(k, with(chain("a"), "a", func(n *verification.Node) {
+		n.Retry = &verification.Retry{MaxDispatches: 2, BackoffSeconds: 10}
+	}))
+	wantStatus(t, run, verification.StatusInProgress)
+	wantCheck(t, run, "a", verification.CheckPending)
+	k.Advance(4999 * time.Millisecond)
+	if got := len(k.Provider.Calls("a")); got != 1 {
+		t.Fatalf("calls before half the backoff = %d, want 1", got)
+	}
+	k.Advance(5001 * time.Millisecond)
+	run = k.Run(run.ID)
+	wantStatus(t, run, verification.StatusCompleted)
+	if run.Decision != verification.DecisionReview {
+		t.Errorf("decision = %q, want review: a failure was recovered from", run.Decision)
+	}
+	calls := k.Provider.Calls("a")
+	if calls[0].IdempotencyKey == calls[1].IdempotencyKey {
+		t.Errorf("two dispatches share the idempotency key %s", calls[0].IdempotencyKey)
+	}
+}
+
+func TestBackoffDoublesUpToItsBound(t *testing.T) {
+	k := New(t)
+	k.Provider.On("a", Flake())
+	run := start(k, with(chain("a"), "a", func(n *verification.Node) {
+		n.Retry = &verification.Retry{MaxDispatches: 6, BackoffSeconds: 1, MaxBackoffSeconds: 4}
+	}))
+	for i, most := range []time.Duration{1, 2, 4, 4, 4} {
+		before := len(k.Provider.Calls("a"))
+		k.Advance(most * time.Second)
+		if got := len(k.Provider.Calls("a")); got != before+1 {
+			t.Fatalf("retry %d: %d calls within %d s, want 1", i+1, got-before, most)
+		}
+	}
+	run = k.Run(run.ID)
+	wantStatus(t, run, verification.StatusFailed)
+	if run.Error.Code != verification.CodeCheckUnavailable || run.Error.Check != "a" {
+		t.Errorf("error = %+v, want CHECK_UNAVAILABLE of a", run.Error)
+	}
+}
+
+func TestAPermanentErrorIsNotRetried(t *testing.T) {
+	k := New(t)
+	k.Provider.On("a", Break())
+	run := start(k, chain("a"))
+	wantStatus(t, run, verification.StatusFailed)
+	if got := len(k.Provider.Calls("a")); got != 1 {
+		t.Errorf("calls = %d, want 1", got)
+	}
+}
+
+func TestTheFallbackIsAskedAfterTheLastRetry(t *testing.T) {
+	other := NewScript(nil)
+	k := New(t, func(p *engine.Ports, _ *engine.Options) { p.Providers["other"] = other })
+	k.Provider.On("a", Flake())
+	run := start(k, with(chain("a"), "a", func(n *verification.Node) {
+		n.Fallback = "other"
+		n.Retry = &verification.Retry{MaxDispatches: 2, BackoffSeconds: 1}
+	}))
+	k.Advance(time.Second)
+	run = k.Run(run.ID)
+	wantStatus(t, run, verification.StatusCompleted)
+	if first, then := len(k.Provider.Calls("a")), len(other.Calls("a")); first != 2 || then != 1 {
+		t.Errorf("calls = %d and %d, want 2 of the provider and 1 of the fallback", first, then)
+	}
+}
+
+func TestARunGoesOnWithoutAnAnswerWhereItMay(t *testing.T) {
+	k := New(t)
+	k.Provider.On("a", Break())
+	run := start(k, with(chain("a", "b"), "a", func(n *verification.Node) { n.OnUnavailable = verification.RouteNext }))
+	wantStatus(t, run, verification.StatusCompleted)
+	wantCheck(t, run, "a", verification.CheckFailed)
+	if got := string(run.Checks[0].Data); got != `{"source_ok":false}` {
+		t.Errorf("data = %s, want source_ok false", got)
+	}
+}
+
+func TestAPendingAnswerIsPolledAtItsMoments(t *testing.T) {
+	k := New(t)
+	k.Provider.On("a", Pend("h1", 0), Pend("h1", 0), Pend("h2", 3*time.Second), Pass(map[string]any{"score": 1}))
+	run := start(k, chain("a"))
+	wantCheck(t, run, "a", verification.CheckRunning)
+	for i, wait := range []time.Duration{200 * time.Millisecond, 200 * time.Millisecond, 3 * time.Second} {
+		k.Advance(wait - time.Millisecond)
+		if got := len(k.Provider.Calls("a")); got != i+1 {
+			t.Fatalf("calls just before poll %d = %d, want %d", i+1, got, i+1)
+		}
+		k.Advance(time.Millisecond)
+		if got := len(k.Provider.Calls("a")); got != i+2 {
+			t.Fatalf("calls at poll %d = %d, want %d", i+1, got, i+2)
+		}
+	}
+	run = k.Run(run.ID)
+	wantStatus(t, run, verification.StatusCompleted)
+	if len(run.Checks) != 1 || string(run.Checks[0].Data) != `{"score":1}` {
+		t.Errorf("checks = %+v, want one entry with the data of the poll", run.Checks)
+	}
+	if run.Decision != verification.DecisionNone {
+		t.Errorf("decision = %q, want none: polls are not dispatches", run.Decision)
+	}
+	var handles []string
+	for _, c := range k.Provider.Calls("a") {
+		handles = append(handles, c.Handle)
+	}
+	if got := fmt.Sprint(handles); got != "[ h1 h1 h2]" {
+		t.Errorf("handles = %s, want [ h1 h1 h2]", got)
+	}
+	if run.Revision != 6 { // started, dispatched, pended h1, pended h2, answered, completed
+		t.Errorf("events = %d, want 6: a poll that says nothing new is not written down", run.Revision)
+	}
+}
+
+func TestADispatchThatTakesTooLongIsGivenUp(t *testing.T) {
+	k := New(t)
+	k.Provider.On("a", Slow(40*time.Second, Pass(nil)), Slow(29*time.Second, Pass(nil)))
+	run := start(k, chain("a"))
+	wantCheck(t, run, "a", verification.CheckRunning)
+	k.Advance(30*time.Second - time.Millisecond)
+	wantCheck(t, k.Run(run.ID), "a", verification.CheckRunning)
+	k.Advance(time.Millisecond)
+	wantCheck(t, k.Run(run.ID), "a", verification.CheckPending)
+	k.Advance(time.Second)
+	wantCheck(t, k.Run(run.ID), "a", verification.CheckRunning)
+	k.Advance(29 * time.Second)
+	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
+}
+
+func TestAProviderThatIgnoresItsContextHoldsNoRunUp(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	k := New(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Providers["stuck"], p.Clock = stuck{release}, clock.System()
+	})
+	w := k.Apply(with(chain("a"), "a", func(n *verification.Node) {
+		n.Provider, n.TimeoutSeconds, n.Retry = "stuck", 0.01, &verification.Retry{MaxDispatches: 1}
+	}))
+	wait := time.Minute
+	v, err := k.Engine.Start(t.Context(), Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Wait: &wait})
+	if err != nil || v.Status != verification.StatusFailed {
+		t.Errorf("run = %+v, %v; want failed although the provider never returned", v, err)
+	}
+}
+
+func TestAPanicOfAProviderIsAnErrorOfThatDispatch(t *testing.T) {
+	k := New(t)
+	k.Provider.On("a", Reply{Panic: "boom"}, Pass(nil))
+	run := start(k, chain("a"))
+	wantCheck(t, run, "a", verification.CheckPending)
+	k.Advance(time.Second)
+	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
+}
+
+func TestCancelEndsTheCallUnderWay(t *testing.T) {
+	k := New(t)
+	k.Provider.On("a", Slow(time.Hour, Pass(nil)))
+	run := start(k, chain("a"))
+	if _, err := k.Engine.Cancel(t.Context(), Tenant, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	wantStatus(t, k.Run(run.ID), verification.StatusCancelled)
+	k.Advance(2 * time.Hour)
+	wantStatus(t, k.Run(run.ID), verification.StatusCancelled)
+}
+
+func TestATemplateThatCannotBeFilledInFailsTheRun(t *testing.T) {
+	k := New(t)
+	run := start(k, with(chain("a"), "a", func(n *verification.Node) {
+		n.With = verification.Data(`{"pan":"${input.pan}"}`)
+	}))
+	wantStatus(t, run, verification.StatusFailed)
+	if run.Error.Code != verification.CodeInternalError || run.Error.Check != "a" {
+		t.Errorf("error = %+v, want INTERNAL_ERROR at a", run.Error)
+	}
+}
+
+func TestManyRunsShareFewWorkers(t *testing.T) {
+	k := New(t, func(_ *engine.Ports, o *engine.Options) { o.Workers = 2 })
+	k.Provider.On("a", Slow(time.Second, Pass(nil)))
+	w := k.Apply(chain("a", "b"))
+	const runs = 500 // more than the seats of two workers
+	for i := range runs {
+		if _, err := k.Engine.Start(t.Context(), Tenant, w.ID, engine.StartRequest{ReferenceID: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.Advance(runs / 2 * time.Second)
+	page, err := k.Engine.Runs(t.Context(), Tenant, verification.RunQuery{
+		PageQuery: verification.PageQuery{Limit: 1}, Status: verification.StatusCompleted,
+	})
+	if err != nil || page.Total != runs {
+		t.Errorf("completed after %d s = %d, %v; want all %d", runs/2, page.Total, err, runs)
+	}
+}

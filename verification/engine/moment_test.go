@@ -1,0 +1,122 @@
+// Tests of deadlines, abandonment, notices and their retries.
+
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	. "github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+func TestADeadlineIsWrittenDownOnceItHasPassed(t *testing.T) {
+	k := New(t)
+	d := onboarding()
+	d.LifecycleWebhookURL = "https://client.example/hooks"
+	run := start(k, d)
+	k.Advance(time.Hour)
+	wantStatus(t, k.Run(run.ID), verification.StatusAbandoned)
+	k.Advance(time.Microsecond)
+	history, err := k.Store.Load(t.Context(), Tenant, run.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := history[len(history)-1]
+	if _, ok := last.Fact.(verification.Expired); !ok || !last.At.Equal(Began().Add(time.Hour)) {
+		t.Errorf("last event = %s at %s, want expired at the deadline", last.Kind(), last.At)
+	}
+	if told := k.Notices.All(); len(told) != 1 || told[0].Run.Status != verification.StatusExpired {
+		t.Errorf("told = %+v, want one notice of the expiry", told)
+	}
+}
+
+func TestClientsAreToldOnceOfEveryEnd(t *testing.T) {
+	d := chain("a")
+	d.LifecycleWebhookURL = "https://client.example/hooks"
+	for name, c := range map[string]struct {
+		reply Reply
+		want  verification.Status
+	}{
+		"completed": {Pass(nil), verification.StatusCompleted},
+		"failed":    {Fail(nil), verification.StatusFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := New(t)
+			k.Provider.On("a", c.reply)
+			run := start(k, d)
+			k.Decide(run.ID, verification.DecisionApprove)
+			k.Advance(48 * time.Hour)
+			told := k.Notices.All()
+			if len(told) != 1 || told[0].Run.Status != c.want || told[0].Run.ID != run.ID {
+				t.Errorf("told = %+v, want once, of %s; never of the verdict", told, c.want)
+			}
+		})
+	}
+}
+
+func TestANoticeIsTriedAsPlannedUnderOneID(t *testing.T) {
+	k := New(t)
+	down := errors.New("down")
+	k.Notices.FailWith(down, down, down, down, down, down, down, down, down, down)
+	d := chain("a")
+	d.LifecycleWebhookURL = "https://client.example/hooks"
+	start(k, d)
+	k.Advance(30 * 24 * time.Hour)
+	var waits []time.Duration
+	ids := map[string]bool{}
+	told := k.Notices.All()
+	for i, n := range told {
+		ids[n.ID] = true
+		if i > 0 {
+			waits = append(waits, n.At.Sub(told[i-1].At))
+		}
+	}
+	want := []time.Duration{
+		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
+		10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+	}
+	if diff := cmp.Diff(want, waits); diff != "" {
+		t.Errorf("waits between tries (-want +got):\n%s", diff)
+	}
+	if len(ids) != 1 {
+		t.Errorf("ids = %v, want one", ids)
+	}
+}
+
+func TestANotifierMaySayWhenToTryAgainOrNever(t *testing.T) {
+	k := New(t)
+	later := Began().Add(time.Hour)
+	k.Notices.FailWith(
+		&verification.RetryError{At: later, Cause: errors.New("429")},
+		&verification.RetryError{Cause: errors.New("410")},
+	)
+	d := chain("a")
+	d.LifecycleWebhookURL = "https://client.example/hooks"
+	start(k, d)
+	k.Advance(30 * 24 * time.Hour)
+	told := k.Notices.All()
+	if len(told) != 2 || !told[1].At.Equal(later) {
+		t.Errorf("tries = %+v, want a second one at %s and no third", told, later)
+	}
+}
+
+func TestAWebhookSetLaterStillTellsOfTheEnd(t *testing.T) {
+	k := New(t)
+	w := k.Apply(onboarding())
+	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
+	if _, err := k.Engine.SetWebhook(t.Context(), Tenant, w.ID, "https://client.example/hooks"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Engine.Cancel(t.Context(), Tenant, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	k.Settle()
+	if told := k.Notices.All(); len(told) != 1 || told[0].URL != "https://client.example/hooks" {
+		t.Errorf("told = %+v, want one notice to the address set meanwhile", told)
+	}
+}

@@ -1,0 +1,118 @@
+// Tests of what the engine does when a port fails it.
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/internal/mock"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	. "github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+var errDisk = errors.New("the disk is gone")
+
+func TestNewNamesThePortThatIsMissing(t *testing.T) {
+	_, err := engine.New(engine.Ports{}, engine.Options{})
+	if err == nil || err.Error() != "engine: the port Runs is required" {
+		t.Errorf("New without ports = %v, want it to name Runs", err)
+	}
+}
+
+func TestWrongKeysAndUnknownClientsReadTheSame(t *testing.T) {
+	const key = "a key of at least twenty characters"
+	k := New(t)
+	account := verification.Account{ClientID: "acme", Tenant: Tenant, KeyHash: verification.HashAPIKey(key)}
+	if err := k.Store.SaveAccount(t.Context(), account); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := k.Engine.Authenticate(t.Context(), "acme", key); err != nil || a.Tenant != Tenant {
+		t.Errorf("right credentials = %+v, %v; want the account", a, err)
+	}
+	_, wrong := k.Engine.Authenticate(t.Context(), "acme", key+"!")
+	_, unknown := k.Engine.Authenticate(t.Context(), "nobody", key)
+	_, empty := k.Engine.Authenticate(t.Context(), "nobody", "")
+	for _, err := range []error{wrong, unknown, empty} {
+		if !errors.Is(err, verification.ErrUnauthenticated) || err.Error() != wrong.Error() {
+			t.Errorf("refusal = %v, want ErrUnauthenticated in the same words", err)
+		}
+	}
+}
+
+func TestAFaultOfTheAccountStoreIsNoRefusal(t *testing.T) {
+	tenants := &mock.TenantStoreMock{
+		AccountFunc: func(context.Context, string) (verification.Account, error) {
+			return verification.Account{}, errDisk
+		},
+		SaveTenantFunc: func(context.Context, verification.Tenant) error { return nil },
+	}
+	k := New(t, func(p *engine.Ports, _ *engine.Options) { p.Tenants = tenants })
+	if _, err := k.Engine.Authenticate(t.Context(), "acme", "x"); !errors.Is(err, errDisk) {
+		t.Errorf("authenticate = %v, want the store's fault", err)
+	}
+}
+
+func TestAQueueThatFailsIsAskedAgainAfterASecond(t *testing.T) {
+	asked := 0
+	queue := &mock.WorkQueueMock{
+		TakeFunc: func(context.Context, time.Time, time.Duration, int) ([]verification.Work, time.Time, error) {
+			if asked++; asked == 1 {
+				return nil, time.Time{}, errDisk
+			}
+			return nil, time.Time{}, nil
+		},
+	}
+	var log strings.Builder
+	k := New(t, func(p *engine.Ports, o *engine.Options) {
+		p.Queue, o.Log = queue, slog.New(slog.NewTextHandler(&log, nil))
+	})
+	k.Settle()
+	k.Advance(999 * time.Millisecond)
+	if asked != 1 {
+		t.Fatalf("asked %d times before the second was over, want 1", asked)
+	}
+	k.Advance(time.Millisecond)
+	if asked != 2 {
+		t.Errorf("asked %d times after a second, want 2", asked)
+	}
+	if !strings.Contains(log.String(), "the disk is gone") {
+		t.Errorf("log = %q, want the fault", log.String())
+	}
+}
+
+func TestReportsAreUnavailableWithoutAPrinter(t *testing.T) {
+	k := New(t)
+	run := start(k, chain("a"))
+	_, err := k.Engine.PrintReport(t.Context(), Tenant, run.ID)
+	if !errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("print without a printer = %v, want ErrUnavailable", err)
+	}
+}
+
+func TestAReportIsPrintedOnceTheRunIsOver(t *testing.T) {
+	printer := &mock.ReportPrinterMock{
+		PrintReportFunc: func(_ context.Context, r verification.Report) ([]byte, error) {
+			return []byte(r.Run.Status), nil
+		},
+	}
+	k := New(t, func(p *engine.Ports, _ *engine.Options) { p.Printer = printer })
+	run := start(k, onboarding())
+	if _, err := k.Engine.PrintReport(t.Context(), Tenant, run.ID); !errors.Is(err, verification.ErrConflict) ||
+		!strings.Contains(err.Error(), "in_progress") {
+		t.Errorf("print of a live run = %v, want ErrConflict naming in_progress", err)
+	}
+	k.Submit(run.ID, "consent_submitted", consent())
+	k.Decide(run.ID, verification.DecisionApprove)
+	if raw, err := k.Engine.PrintReport(t.Context(), Tenant, run.ID); err != nil || string(raw) != "completed" {
+		t.Errorf("print = %s, %v; want the printer's bytes", raw, err)
+	}
+	if calls := len(printer.PrintReportCalls()); calls != 1 {
+		t.Errorf("the printer was called %d times, want 1", calls)
+	}
+}

@@ -1,0 +1,116 @@
+// Tests of what happens when hosts come and go.
+
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	. "github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+// stuck never answers, whatever its context says.
+type stuck struct{ release chan struct{} }
+
+func (s stuck) Check(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
+	<-s.release
+	return verification.CheckResult{Outcome: verification.OutcomePassed}, nil
+}
+
+func TestARunOfAHostThatDiedIsTakenUpWhenItsLeaseRanOut(t *testing.T) {
+	k := New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 10 * time.Second })
+	w := k.Apply(chain("a"))
+	// What the dead host left behind: a dispatch without an answer, leased.
+	version, err := k.Store.Version(t.Context(), Tenant, w.ID, w.Published)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := verification.Restore(w.ID, version, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := verification.Run{ID: "00000000-0000-7000-8000-00000000dead"}
+	events, err := verification.Decide(program, run, verification.Start{ReferenceID: "x"}, k.Clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := verification.Appendix{
+		Events: events, Summary: verification.Fold(run.ID, events).Summary(),
+		AdvanceAt: k.Clock.Now().Add(10 * time.Second),
+	}
+	if err := k.Store.Append(t.Context(), Tenant, run.ID, 0, left); err != nil {
+		t.Fatal(err)
+	}
+	// Another append of this host makes its loop look at the queue.
+	k.Start(w.ID, engine.StartRequest{ReferenceID: "y"})
+	k.Advance(9 * time.Second)
+	if got := len(k.Provider.Calls("a")); got != 1 {
+		t.Fatalf("calls while the lease holds = %d, want 1: that of the other run", got)
+	}
+	k.Advance(10 * time.Second)
+	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
+	calls := k.Provider.Calls("a")
+	if want := string(run.ID) + "/a/1"; calls[1].IdempotencyKey != want {
+		t.Errorf("idempotency key = %s, want %s: that of the dispatch written down", calls[1].IdempotencyKey, want)
+	}
+}
+
+func TestALongCallKeepsItsLease(t *testing.T) {
+	k := New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 6 * time.Second })
+	k.Provider.On("a", Slow(25*time.Second, Pass(nil)))
+	run := start(k, chain("a"))
+	for range 24 {
+		k.Advance(time.Second)
+		work, _, err := k.Store.Take(t.Context(), k.Clock.Now(), time.Second, 10)
+		if err != nil || len(work) != 0 {
+			t.Fatalf("another host was handed %v, %v while the call is under way", work, err)
+		}
+	}
+	k.Advance(time.Second)
+	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
+	if got := len(k.Provider.Calls("a")); got != 1 {
+		t.Errorf("calls = %d, want 1", got)
+	}
+}
+
+func TestCloseHandsOverWhatItCannotFinish(t *testing.T) {
+	k := New(t)
+	k.Provider.On("a", Slow(time.Hour, Pass(nil)))
+	run := start(k, with(chain("a"), "a", func(n *verification.Node) { n.TimeoutSeconds = 600 }))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // no patience at all
+	if err := k.Engine.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	work, _, err := k.Store.Take(t.Context(), k.Clock.Now(), time.Second, 10)
+	if err != nil || len(work) != 1 || work[0].Run != run.ID {
+		t.Fatalf("due after the close = %v, %v; want the run that was being driven", work, err)
+	}
+	history, err := k.Store.Load(t.Context(), Tenant, run.ID, 0)
+	if err != nil || len(history) != 2 {
+		t.Errorf("history = %v, %v; want started and dispatched alone: a cut-off call is no failure", history, err)
+	}
+}
+
+func TestAStoreWithoutRoomForDoubtIsAskedAgain(t *testing.T) {
+	k := New(t)
+	w := k.Apply(onboarding())
+	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
+	// The customer and the client race: one of the two comes first, and the
+	// other is decided again on what that left.
+	done := make(chan error, 2)
+	go func() {
+		_, err := k.Engine.Submit(t.Context(), Tenant, run.ID, "consent_submitted", verification.Data(`{"consent_status":"success"}`))
+		done <- err
+	}()
+	go func() {
+		_, err := k.Engine.Cancel(t.Context(), Tenant, run.ID)
+		done <- err
+	}()
+	<-done
+	<-done
+	wantStatus(t, k.Run(run.ID), verification.StatusCancelled)
+}

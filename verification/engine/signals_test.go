@@ -1,0 +1,132 @@
+// Tests of verdicts, customer answers, journeys, and workflows.
+
+package engine_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	. "github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+func TestAVerdictAtAReviewStepLetsTheRunGoOn(t *testing.T) {
+	k := New(t)
+	run := start(k, onboarding())
+	run = k.Submit(run.ID, "consent_submitted", consent())
+	if run.Decision != verification.DecisionReview || run.Action == nil || run.Action.SignalName != verification.ReviewSignal {
+		t.Fatalf("run = %+v, want it parked on review", run)
+	}
+	d, err := k.Engine.GiveVerdict(t.Context(), Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionReject})
+	if err != nil || d.Result != engine.ResultDelivered || d.Decision != verification.DecisionReject {
+		t.Errorf("verdict = %+v, %v; want it delivered", d, err)
+	}
+	run = k.Run(run.ID)
+	wantStatus(t, run, verification.StatusCompleted)
+	again, err := k.Engine.GiveVerdict(t.Context(), Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
+	if err != nil || again.Result != engine.ResultRecorded {
+		t.Errorf("verdict on the finished run = %+v, %v; want it recorded", again, err)
+	}
+	after := k.Run(run.ID)
+	if after.Decision != verification.DecisionApprove || !after.CompletedAt.Equal(run.CompletedAt) {
+		t.Errorf("run = %+v, want the new verdict and the old end", after)
+	}
+}
+
+func TestAVerdictNeedsSomethingToDecide(t *testing.T) {
+	k := New(t)
+	run := start(k, onboarding())
+	_, err := k.Engine.GiveVerdict(t.Context(), Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
+	if !errors.Is(err, verification.ErrNotOpen) {
+		t.Errorf("verdict while the customer is awaited = %v, want ErrNotOpen", err)
+	}
+}
+
+func TestRunsOfOtherTenantsAreNotThere(t *testing.T) {
+	const other verification.TenantID = "00000000-0000-7000-8000-0000000000bb"
+	k := New(t)
+	run := start(k, onboarding())
+	for name, err := range map[string]error{
+		"read":   second(k.Engine.Run(t.Context(), other, run.ID)),
+		"report": second(k.Engine.Report(t.Context(), other, run.ID)),
+		"cancel": second(k.Engine.Cancel(t.Context(), other, run.ID)),
+		"verdict": second(k.Engine.GiveVerdict(t.Context(), other, run.ID,
+			engine.VerdictRequest{Decision: verification.DecisionApprove})),
+		"submit": second(k.Engine.Submit(t.Context(), other, run.ID, "consent_submitted", nil)),
+		"start":  second(k.Engine.Start(t.Context(), other, run.WorkflowID, engine.StartRequest{ReferenceID: "x"})),
+	} {
+		if !errors.Is(err, verification.ErrNotFound) {
+			t.Errorf("%s by another tenant = %v, want ErrNotFound", name, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestALinkLeadsToItsWaitAloneAndKeepsTheRunFromBeingAbandoned(t *testing.T) {
+	k := New(t)
+	run := start(k, onboarding())
+	token := strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
+	k.Advance(11 * time.Minute)
+	if got := k.Run(run.ID); got.Status != verification.StatusAbandoned || got.Action == nil || got.Action.URL != run.Action.URL {
+		t.Fatalf("after 11 idle minutes = %+v, want abandoned with the same link", got.RunView)
+	}
+	v, err := k.Engine.Visit(t.Context(), token)
+	if err != nil || !v.Open || v.Run.Status != verification.StatusInProgress || v.Tenant.Name != "Test" {
+		t.Errorf("visit = %+v, %v; want the open step of a run in progress", v, err)
+	}
+	k.Submit(run.ID, "consent_submitted", consent())
+	if v, err := k.Engine.Visit(t.Context(), token); err != nil || v.Open {
+		t.Errorf("visit of a step that is done = %+v, %v; want it not open", v, err)
+	}
+	if _, err := k.Engine.Visit(t.Context(), "forged"); !errors.Is(err, verification.ErrNotFound) {
+		t.Errorf("visit by a forged token = %v, want ErrNotFound", err)
+	}
+}
+
+func TestApplyingTheSameDefinitionChangesNothing(t *testing.T) {
+	k := New(t)
+	first := k.Apply(chain("a"))
+	again, err := k.Engine.Apply(t.Context(), Tenant, chain("a"))
+	if err != nil || again.Changed || again.Workflow != first {
+		t.Errorf("apply again = %+v, %v; want nothing changed", again, err)
+	}
+	next := k.Apply(chain("a", "b"))
+	if next.Versions != 2 || next.Published == first.Published {
+		t.Errorf("apply a change = %+v, want a second version, published", next)
+	}
+	detail, err := k.Engine.Workflow(t.Context(), Tenant, first.ID)
+	if err != nil || len(detail.Steps) != 2 {
+		t.Errorf("steps = %+v, %v; want those of the published version", detail.Steps, err)
+	}
+	back, err := k.Engine.Publish(t.Context(), Tenant, first.ID, first.Published)
+	if err != nil || back.Published != first.Published {
+		t.Errorf("publish the first = %+v, %v", back, err)
+	}
+}
+
+func TestARunStaysOnTheVersionItStartedWith(t *testing.T) {
+	k := New(t)
+	k.Provider.On("a", Slow(time.Second, Pass(nil)))
+	run := start(k, chain("a"))
+	k.Apply(chain("a", "b"))
+	k.Advance(time.Second)
+	if run = k.Run(run.ID); len(run.Checks) != 1 {
+		t.Errorf("checks = %+v, want those of the first version", run.Checks)
+	}
+}
+
+func TestADefinitionIsRefusedWithAllItsFaults(t *testing.T) {
+	k := New(t)
+	d := chain("a")
+	d.Name = ""
+	d = with(d, "a", func(n *verification.Node) { n.Provider = "nobody" })
+	_, err := k.Engine.Apply(t.Context(), Tenant, d)
+	var fault *verification.Error
+	if !errors.As(err, &fault) || len(fault.Fields) != 2 {
+		t.Errorf("apply = %v, want both faults", err)
+	}
+}

@@ -1,0 +1,323 @@
+package verification_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+const (
+	tenantID   verification.TenantID   = "0191f3c0-0000-7000-8000-00000000000a"
+	workflowID verification.WorkflowID = "0191f3c0-0000-7000-8000-000000000001"
+	runID      verification.RunID      = "0191f3c0-0000-7000-8000-00000000000b"
+)
+
+// noon is when every run of these tests starts.
+func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
+
+// language is a Language whose texts are names of functions.
+type language struct {
+	conditions map[string]condition
+	templates  map[string]template
+	schemas    map[string]schema
+}
+
+type (
+	condition func(verification.Scope) (bool, map[string]any, error)
+	template  func(verification.Scope) (map[string]any, error)
+	schema    func(verification.Data) []verification.Field
+)
+
+func (c condition) Holds(s verification.Scope) (bool, map[string]any, error) { return c(s) }
+func (t template) Render(s verification.Scope) (map[string]any, error)       { return t(s) }
+func (s schema) Check(d verification.Data) []verification.Field              { return s(d) }
+func (l language) Pattern(text string) (verification.Pattern, error)         { return regexp.Compile(text) }
+func (l language) Schema(text verification.Data) (verification.Schema, error) {
+	return named(l.schemas, text.String())
+}
+
+func (l language) Condition(text string, d verification.Declarations) (verification.Condition, error) {
+	if node, ok := strings.CutPrefix(text, "reads "); ok && !d.Steps[verification.NodeID(node)].CanHaveRun {
+		return nil, fmt.Errorf("the step %s cannot have run", node)
+	}
+	return named(l.conditions, text)
+}
+
+func (l language) Template(object verification.Data, _ verification.Declarations) (verification.Template, error) {
+	return named(l.templates, object.String())
+}
+
+// named finds a function, or says that there is none.
+func named[F any](functions map[string]F, text string) (F, error) {
+	f, ok := functions[text]
+	if !ok {
+		return f, fmt.Errorf("there is no function %q", text)
+	}
+	return f, nil
+}
+
+// newLanguage has the conditions that the definitions of these tests use.
+func newLanguage() language {
+	asks := func(name string) condition {
+		return func(s verification.Scope) (bool, map[string]any, error) {
+			v := s.Input.Map()[name]
+			return v == true, map[string]any{"input." + name: v}, nil
+		}
+	}
+	passed := func(node verification.NodeID, want bool) condition {
+		return func(s verification.Scope) (bool, map[string]any, error) {
+			for _, step := range s.Steps {
+				if step.Node == node {
+					is := step.Status == verification.CheckPassed
+					return is == want, map[string]any{"steps." + string(node) + ".passed": is}, nil
+				}
+			}
+			return false, nil, fmt.Errorf("the step %s has not run", node)
+		}
+	}
+	return language{
+		conditions: map[string]condition{
+			"review wanted": asks("review"),
+			"again wanted":  asks("again"),
+			"pan failed":    passed("pan", false),
+			"pan passed":    passed("pan", true),
+			"reads pan":     passed("pan", true),
+			"reads face":    passed("face", true),
+			"breaks": func(verification.Scope) (bool, map[string]any, error) {
+				return false, nil, errors.New("the value is not there")
+			},
+			"seen too deep": func(verification.Scope) (bool, map[string]any, error) {
+				return true, map[string]any{"a": func() {}}, nil
+			},
+		},
+		templates: map[string]template{
+			`{"number":"${pan}"}`: func(s verification.Scope) (map[string]any, error) {
+				return map[string]any{"number": "ABCDE1234F", "reference": s.ReferenceID, "run": string(s.RunID)}, nil
+			},
+			`{"number":"${breaks}"}`: func(verification.Scope) (map[string]any, error) {
+				return nil, errors.New("the value is not there")
+			},
+		},
+		schemas: map[string]schema{
+			`{"required":["name"]}`: func(d verification.Data) []verification.Field {
+				if _, ok := d.Map()["name"]; ok {
+					return nil
+				}
+				return []verification.Field{{Name: "name", Message: "is required"}}
+			},
+			`{"type":"object"}`: func(d verification.Data) []verification.Field {
+				if len(d.Map()) > 3 {
+					return []verification.Field{{Message: "has too many fields"}}
+				}
+				return nil
+			},
+		},
+	}
+}
+
+// tester is what a test and a property have in common.
+type tester interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// compile makes the program of a definition that has no fault.
+func compile(t tester, d verification.Definition) verification.Program {
+	t.Helper()
+	v := verification.Version{Number: 3, Hash: d.VersionHash(), Definition: d}
+	p, err := verification.Compile(workflowID, v, newLanguage(), nil)
+	if err != nil {
+		t.Fatalf("Compile: %v", err)
+	}
+	return p
+}
+
+// journey is one run under a clock that is turned by hand.
+type journey struct {
+	t       tester
+	program verification.Program
+	run     verification.Run
+	history []verification.Event
+	now     time.Time
+}
+
+// unstarted is a run without history.
+func unstarted(t tester, d verification.Definition) *journey {
+	t.Helper()
+	return &journey{t: t, program: compile(t, d), run: verification.Run{ID: runID}, now: noon()}
+}
+
+// begin starts a run at noon.
+func begin(t tester, d verification.Definition, input string) *journey {
+	t.Helper()
+	return unstarted(t, d).do(verification.Start{ReferenceID: "customer-1", Input: data(t, input)})
+}
+
+// try decides a command and changes nothing.
+func (j *journey) try(c verification.Command) ([]verification.Event, error) {
+	return verification.Decide(j.program, j.run, c, j.now)
+}
+
+// do decides a command that is not refused, and keeps what follows.
+func (j *journey) do(c verification.Command) *journey {
+	j.t.Helper()
+	events, err := j.try(c)
+	if err != nil {
+		j.t.Fatalf("%T = %v, want no error", c, err)
+	}
+	for _, e := range events {
+		j.run = j.run.Evolve(e)
+	}
+	j.history = append(j.history, events...)
+	return j
+}
+
+// after turns the clock.
+func (j *journey) after(d time.Duration) *journey {
+	j.now = j.now.Add(d)
+	return j
+}
+
+// answer records what the provider of the outstanding check says.
+func (j *journey) answer(o verification.Outcome, object string) *journey {
+	j.t.Helper()
+	w := j.run.Wait
+	return j.do(verification.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: o, Data: data(j.t, object)})
+}
+
+func (j *journey) pass() *journey { j.t.Helper(); return j.answer(verification.OutcomePassed, "") }
+func (j *journey) fail() *journey { j.t.Helper(); return j.answer(verification.OutcomeFailed, "") }
+
+// pend records that the provider owes the answer.
+func (j *journey) pend(handle string) *journey {
+	j.t.Helper()
+	w := j.run.Wait
+	return j.do(verification.RecordResult{
+		Node: w.Node, Dispatch: w.Dispatch, Outcome: verification.OutcomePending, Handle: handle,
+	})
+}
+
+// unanswered records that the provider did not answer.
+func (j *journey) unanswered(permanent bool) *journey {
+	j.t.Helper()
+	w := j.run.Wait
+	return j.do(verification.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: permanent, Cause: "timeout"})
+}
+
+// redispatch turns the clock to the retry and calls again.
+func (j *journey) redispatch() *journey {
+	j.t.Helper()
+	j.now = j.run.Wait.At
+	return j.do(verification.Redispatch{})
+}
+
+// submit delivers the customer's answer to the open signal.
+func (j *journey) submit(payload string) *journey {
+	j.t.Helper()
+	return j.do(verification.Submit{Signal: j.run.Wait.Signal, Payload: data(j.t, payload)})
+}
+
+func (j *journey) approve(notes string) *journey {
+	j.t.Helper()
+	return j.do(verification.GiveVerdict{Decision: verification.DecisionApprove, Notes: notes, By: "asha"})
+}
+
+func (j *journey) reject(notes string) *journey {
+	j.t.Helper()
+	return j.do(verification.GiveVerdict{Decision: verification.DecisionReject, Notes: notes, By: "ravi"})
+}
+
+func (j *journey) cancel() *journey { j.t.Helper(); return j.do(verification.Cancel{}) }
+
+func (j *journey) detail() verification.RunDetail { return j.run.Detail(j.now) }
+
+func (j *journey) report() verification.Report {
+	return verification.MakeReport(j.run.ID, j.history, j.now)
+}
+
+// status and decision are read the way a list reads them.
+func (j *journey) status() verification.Status     { return j.run.Summary().StatusAt(j.now) }
+func (j *journey) decision() verification.Decision { return j.run.Summary().DecisionAt(j.now) }
+
+// card finds the card of a node.
+func (j *journey) card(node verification.NodeID) verification.Card {
+	j.t.Helper()
+	for _, c := range j.report().Cards {
+		if c.NodeID == node {
+			return c
+		}
+	}
+	j.t.Fatalf("the report has no card of %s", node)
+	return verification.Card{}
+}
+
+// data parses an object that has no fault; empty for none.
+func data(t tester, object string) verification.Data {
+	t.Helper()
+	d, err := verification.ParseData([]byte(object))
+	if err != nil {
+		t.Fatalf("ParseData(%s): %v", object, err)
+	}
+	return d
+}
+
+// kinds names the types of events, in their order.
+func kinds(events []verification.Event) string {
+	names := make([]string, len(events))
+	for i, e := range events {
+		names[i] = e.Kind()
+	}
+	return strings.Join(names, ", ")
+}
+
+// outcome says in words what a command came to.
+func outcome(events []verification.Event, err error) string {
+	for _, refusal := range []struct {
+		kind error
+		word string
+	}{
+		{verification.ErrNotFound, "not found"},
+		{verification.ErrConflict, "conflict"},
+		{verification.ErrInvalid, "invalid"},
+		{verification.ErrNotOpen, "not open"},
+	} {
+		if errors.Is(err, refusal.kind) {
+			return refusal.word
+		}
+	}
+	switch {
+	case err != nil:
+		return "fault: " + err.Error()
+	case len(events) == 0:
+		return "nothing"
+	}
+	return kinds(events)
+}
+
+// equal compares values down to their unexported fields.
+func equal(t tester, what string, got, want any) {
+	t.Helper()
+	all := cmp.Exporter(func(reflect.Type) bool { return true })
+	if diff := cmp.Diff(want, got, all); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// fieldsOf are the faults that an error names.
+func fieldsOf(t testing.TB, err error) []verification.Field {
+	t.Helper()
+	var e *verification.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error = %v, want a *verification.Error", err)
+	}
+	return e.Fields
+}

@@ -1,0 +1,291 @@
+package verification_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// situation is where a run of the desk definition can stand.
+type situation struct {
+	name string
+	come func(t tester) *journey
+}
+
+// situations lists where a run can stand, each by the way there.
+func situations() []situation {
+	asked := func(t tester, input string) *journey { t.Helper(); return begin(t, desk(), input) }
+	checking := func(t tester, input string) *journey {
+		t.Helper()
+		return asked(t, input).submit(`{"consent_status":"success"}`)
+	}
+	reviewing := func(t tester) *journey { t.Helper(); return checking(t, `{"review":true,"again":true}`).pass() }
+	open := func(t tester) *journey {
+		t.Helper()
+		return checking(t, "").answer(verification.OutcomePassed, `{"source_ok":false}`)
+	}
+	return []situation{
+		{"not started", func(t tester) *journey { return unstarted(t, desk()) }},
+		{"awaiting an answer", func(t tester) *journey { return checking(t, "") }},
+		{"pending", func(t tester) *journey { return checking(t, "").pend("ticket-1") }},
+		{"waiting for a retry", func(t tester) *journey { return checking(t, "").unanswered(false) }},
+		{"retry due", func(t tester) *journey { return checking(t, "").unanswered(false).after(time.Second) }},
+		{"parked on the customer", func(t tester) *journey { return asked(t, "").after(time.Minute) }},
+		{"abandoned", func(t tester) *journey { return asked(t, "").after(10*time.Minute + 1) }},
+		{"customer came back", func(t tester) *journey {
+			return asked(t, "").after(11 * time.Minute).do(verification.CustomerArrives{}).after(time.Minute)
+		}},
+		{"parked on review", reviewing},
+		{"parked on a second review", func(t tester) *journey { return reviewing(t).approve("fine") }},
+		{"completed, nothing open", func(t tester) *journey { return checking(t, "").pass() }},
+		{"completed, something open", open},
+		{"completed, settled", func(t tester) *journey { return open(t).after(time.Minute).approve("fine") }},
+		{"failed", func(t tester) *journey { return checking(t, "").fail() }},
+		{"failed, settled", func(t tester) *journey { return checking(t, "").fail().reject("") }},
+		{"expired", func(t tester) *journey { return asked(t, "").after(2 * time.Hour).do(verification.Expire{}) }},
+		{"overdue on the customer", func(t tester) *journey { return asked(t, "").after(2 * time.Hour) }},
+		{"overdue on an answer", func(t tester) *journey { return checking(t, "").after(2 * time.Hour) }},
+		{"overdue on review", func(t tester) *journey { return reviewing(t).after(2 * time.Hour) }},
+		{"cancelled", func(t tester) *journey { return checking(t, "").cancel() }},
+		{"cancelled after a verdict", func(t tester) *journey { return reviewing(t).approve("").cancel() }},
+	}
+}
+
+// asked is a command as somebody may send it.
+type asked struct {
+	name    string
+	command verification.Command
+}
+
+// matrix is one part of the table of what every command comes to in every
+// situation.
+type matrix struct {
+	title    string
+	commands []asked
+	cells    string // a line a situation, its outcomes in the order of commands
+}
+
+func matrices() []matrix {
+	result := func(o verification.Outcome) verification.Command {
+		return verification.RecordResult{Node: "pan", Dispatch: 1, Outcome: o, Handle: "ticket-1"}
+	}
+	failure := func(permanent bool) verification.Command {
+		return verification.RecordFailure{Node: "pan", Dispatch: 1, Permanent: permanent, Cause: "timeout"}
+	}
+	submit := func(signal, payload string) verification.Command {
+		return verification.Submit{Signal: signal, Payload: verification.Data(payload)}
+	}
+	return []matrix{
+		{"Answers of the provider", []asked{
+			{"passed", result(verification.OutcomePassed)},
+			{"failed", result(verification.OutcomeFailed)},
+			{"pending", result(verification.OutcomePending)},
+			{"an unknown word", result("perhaps")},
+			{"of another dispatch", verification.RecordResult{Node: "pan", Dispatch: 9, Outcome: verification.OutcomePassed}},
+			{"of another step", verification.RecordResult{Node: "consent", Dispatch: 1, Outcome: verification.OutcomePassed}},
+		}, `
+			not started               | not found | not found | not found | not found | not found | not found
+			awaiting an answer        | answered, branch_taken, completed | answered, failed | pended | dispatch_failed, unanswered, failed | nothing | nothing
+			pending                   | answered, branch_taken, completed | answered, failed | nothing | dispatch_failed, unanswered, failed | nothing | nothing
+			waiting for a retry       | nothing | nothing | nothing | nothing | nothing | nothing
+			retry due                 | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on the customer    | nothing | nothing | nothing | nothing | nothing | nothing
+			abandoned                 | nothing | nothing | nothing | nothing | nothing | nothing
+			customer came back        | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on review          | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on a second review | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, nothing open   | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, something open | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, settled        | nothing | nothing | nothing | nothing | nothing | nothing
+			failed                    | nothing | nothing | nothing | nothing | nothing | nothing
+			failed, settled           | nothing | nothing | nothing | nothing | nothing | nothing
+			expired                   | nothing | nothing | nothing | nothing | nothing | nothing
+			overdue on the customer   | expired | expired | expired | expired | expired | expired
+			overdue on an answer      | expired | expired | expired | expired | expired | expired
+			overdue on review         | expired | expired | expired | expired | expired | expired
+			cancelled                 | nothing | nothing | nothing | nothing | nothing | nothing
+			cancelled after a verdict | nothing | nothing | nothing | nothing | nothing | nothing`},
+		{"What the engine brings besides", []asked{
+			{"no answer, transient", failure(false)},
+			{"no answer, permanent", failure(true)},
+			{"redispatch", verification.Redispatch{}},
+			{"break at the check", verification.Break{Node: "pan", Cause: "a template failed"}},
+			{"break elsewhere", verification.Break{Node: "gate", Cause: "a template failed"}},
+			{"expire", verification.Expire{}},
+		}, `
+			not started               | not found | not found | not found | not found | not found | not found
+			awaiting an answer        | dispatch_failed | dispatch_failed, unanswered, failed | nothing | failed | nothing | nothing
+			pending                   | poll_failed | dispatch_failed, unanswered, failed | nothing | failed | nothing | nothing
+			waiting for a retry       | nothing | nothing | nothing | failed | nothing | nothing
+			retry due                 | nothing | nothing | dispatched | failed | nothing | nothing
+			parked on the customer    | nothing | nothing | nothing | nothing | nothing | nothing
+			abandoned                 | nothing | nothing | nothing | nothing | nothing | nothing
+			customer came back        | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on review          | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on a second review | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, nothing open   | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, something open | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, settled        | nothing | nothing | nothing | nothing | nothing | nothing
+			failed                    | nothing | nothing | nothing | nothing | nothing | nothing
+			failed, settled           | nothing | nothing | nothing | nothing | nothing | nothing
+			expired                   | nothing | nothing | nothing | nothing | nothing | nothing
+			overdue on the customer   | expired | expired | expired | expired | expired | expired
+			overdue on an answer      | expired | expired | expired | expired | expired | expired
+			overdue on review         | expired | expired | expired | expired | expired | expired
+			cancelled                 | nothing | nothing | nothing | nothing | nothing | nothing
+			cancelled after a verdict | nothing | nothing | nothing | nothing | nothing | nothing`},
+		{"What the client and the customer do", []asked{
+			{"start", verification.Start{ReferenceID: "customer-1"}},
+			{"start, bad input", verification.Start{}},
+			{"customer comes", verification.CustomerArrives{}},
+			{"comes to another wait", verification.CustomerArrives{Wait: 99}},
+			{"submit", submit("consent_submitted", `{"consent_status":"success"}`)},
+			{"submit, bad payload", submit("consent_submitted", `{"consent_status":"maybe"}`)},
+			{"submit to another signal", submit("details_submitted", `{"consent_status":"success"}`)},
+		}, `
+			not started               | started, customer_awaited | invalid | not found | not found | not found | not found | not found
+			awaiting an answer        | conflict | conflict | not open | not open | not open | not open | not open
+			pending                   | conflict | conflict | not open | not open | not open | not open | not open
+			waiting for a retry       | conflict | conflict | not open | not open | not open | not open | not open
+			retry due                 | conflict | conflict | not open | not open | not open | not open | not open
+			parked on the customer    | conflict | conflict | customer_came | not open | customer_submitted, dispatched | invalid | not open
+			abandoned                 | conflict | conflict | customer_came | not open | customer_submitted, dispatched | invalid | not open
+			customer came back        | conflict | conflict | customer_came | not open | customer_submitted, dispatched | invalid | not open
+			parked on review          | conflict | conflict | not open | not open | not open | not open | not open
+			parked on a second review | conflict | conflict | not open | not open | not open | not open | not open
+			completed, nothing open   | conflict | conflict | not open | not open | not open | not open | not open
+			completed, something open | conflict | conflict | not open | not open | not open | not open | not open
+			completed, settled        | conflict | conflict | not open | not open | not open | not open | not open
+			failed                    | conflict | conflict | not open | not open | not open | not open | not open
+			failed, settled           | conflict | conflict | not open | not open | not open | not open | not open
+			expired                   | conflict | conflict | not open | not open | not open | not open | not open
+			overdue on the customer   | conflict | conflict | not open | not open | not open | not open | not open
+			overdue on an answer      | conflict | conflict | not open | not open | not open | not open | not open
+			overdue on review         | conflict | conflict | not open | not open | not open | not open | not open
+			cancelled                 | conflict | conflict | not open | not open | not open | not open | not open
+			cancelled after a verdict | conflict | conflict | not open | not open | not open | not open | not open`},
+		{"What the operator does", []asked{
+			{"approve", verification.GiveVerdict{Decision: verification.DecisionApprove}},
+			{"reject", verification.GiveVerdict{Decision: verification.DecisionReject}},
+			{"verdict `review`", verification.GiveVerdict{Decision: verification.DecisionReview}},
+			{"cancel", verification.Cancel{}},
+		}, `
+			not started               | not found | not found | not found | not found
+			awaiting an answer        | not open | not open | invalid | cancelled
+			pending                   | not open | not open | invalid | cancelled
+			waiting for a retry       | not open | not open | invalid | cancelled
+			retry due                 | not open | not open | invalid | cancelled
+			parked on the customer    | not open | not open | invalid | cancelled
+			abandoned                 | not open | not open | invalid | cancelled
+			customer came back        | not open | not open | invalid | cancelled
+			parked on review          | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | invalid | cancelled
+			parked on a second review | verdict_recorded, completed | verdict_recorded, completed | invalid | cancelled
+			completed, nothing open   | verdict_recorded | verdict_recorded | invalid | conflict
+			completed, something open | verdict_recorded | verdict_recorded | invalid | conflict
+			completed, settled        | verdict_recorded | verdict_recorded | invalid | conflict
+			failed                    | verdict_recorded | verdict_recorded | invalid | conflict
+			failed, settled           | verdict_recorded | verdict_recorded | invalid | conflict
+			expired                   | verdict_recorded | verdict_recorded | invalid | conflict
+			overdue on the customer   | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
+			overdue on an answer      | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
+			overdue on review         | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
+			cancelled                 | verdict_recorded | verdict_recorded | invalid | nothing
+			cancelled after a verdict | verdict_recorded | verdict_recorded | invalid | nothing`},
+	}
+}
+
+// rows reads the cells by situation. It fails unless every situation has its
+// line and every command its cell.
+func (m matrix) rows(t testing.TB) map[string][]string {
+	t.Helper()
+	rows := map[string][]string{}
+	for line := range strings.Lines(strings.TrimSpace(m.cells)) {
+		cells := strings.Split(line, "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		if len(cells) != len(m.commands)+1 {
+			t.Fatalf("%s, %s: there are %d outcomes for %d commands", m.title, cells[0], len(cells)-1, len(m.commands))
+		}
+		if rows[cells[0]] != nil {
+			t.Fatalf("%s: %s has two lines", m.title, cells[0])
+		}
+		rows[cells[0]] = cells[1:]
+	}
+	var known []string
+	for _, s := range situations() {
+		known = append(known, s.name)
+	}
+	slices.Sort(known)
+	if told := slices.Sorted(maps.Keys(rows)); !slices.Equal(told, known) {
+		t.Fatalf("%s tells of %q, want exactly %q", m.title, told, known)
+	}
+	return rows
+}
+
+func TestEveryCommandInEverySituation(t *testing.T) {
+	for _, m := range matrices() {
+		rows := m.rows(t)
+		for _, s := range situations() {
+			for i, c := range m.commands {
+				t.Run(s.name+"/"+c.name, func(t *testing.T) {
+					j := s.come(t)
+					status, ended := j.status(), j.detail().CompletedAt
+					if got := outcome(j.try(c.command)); got != rows[s.name][i] {
+						t.Fatalf("Decide = %s, want %s", got, rows[s.name][i])
+					}
+					if !status.Terminal() {
+						return
+					}
+					if _, err := j.try(c.command); err == nil {
+						j.do(c.command)
+					}
+					if j.status() != status || !j.detail().CompletedAt.Equal(ended) {
+						t.Errorf("%T led from %s at %v to %s at %v", c.command, status, ended, j.status(), j.detail().CompletedAt)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestMatrixHasEveryCommand(t *testing.T) {
+	asked := map[string]bool{}
+	for _, m := range matrices() {
+		for _, c := range m.commands {
+			asked[strings.TrimPrefix(fmt.Sprintf("%T", c.command), "verification.")] = true
+		}
+	}
+	if declared, got := receiversOf(t, "command.go", "command"), slices.Sorted(maps.Keys(asked)); !slices.Equal(got, declared) {
+		t.Errorf("the matrix asks %q, want all of %q", got, declared)
+	}
+}
+
+// receiversOf lists the types of a source file that have the method.
+func receiversOf(t *testing.T, file, method string) []string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for _, d := range parsed.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv == nil || f.Name.Name != method {
+			continue
+		}
+		if name, ok := f.Recv.List[0].Type.(*ast.Ident); ok {
+			types = append(types, name.Name)
+		}
+	}
+	slices.Sort(types)
+	return types
+}

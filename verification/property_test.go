@@ -1,0 +1,232 @@
+package verification_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// consistent fails unless all that can be read of a run at a moment agrees.
+func consistent(t tester, j *journey) {
+	t.Helper()
+	statusesPartition(t, j)
+	summaryAgrees(t, j)
+	queueAgrees(t, j)
+	reportAgrees(t, j)
+	historyFolds(t, j)
+}
+
+// statusesPartition: exactly one of the six statuses finds the run, and the
+// fields that go with it are there and no others.
+func statusesPartition(t tester, j *journey) {
+	t.Helper()
+	s, d := j.run.Summary(), j.detail()
+	var found []verification.Status
+	for _, status := range verification.Statuses() {
+		if (verification.RunQuery{Status: status, Now: j.now}).Matches(s) {
+			found = append(found, status)
+		}
+	}
+	if !slices.Equal(found, []verification.Status{d.Status}) {
+		t.Errorf("the filters %v find a run that reads %s", found, d.Status)
+	}
+	if d.Status.Terminal() == d.CompletedAt.IsZero() {
+		t.Errorf("a run that is %s was completed at %v", d.Status, d.CompletedAt)
+	}
+	if d.Action != nil && d.Status.Terminal() {
+		t.Errorf("a run that is %s asks for %+v", d.Status, d.Action)
+	}
+	halted := d.Status == verification.StatusFailed || d.Status == verification.StatusExpired
+	if (d.Error != nil) != halted {
+		t.Errorf("a run that is %s has the error %+v", d.Status, d.Error)
+	}
+}
+
+// summaryAgrees: what a list says of the run is what the run says of itself.
+func summaryAgrees(t tester, j *journey) {
+	t.Helper()
+	s, asOf := j.run.Summary(), j.run.AsOf(j.now)
+	equal(t, "the view of the summary", s.View(j.now), j.detail().RunView)
+	equal(t, "the view as of now", asOf.Summary().View(j.now), s.View(j.now))
+	if got := s.DecisionAt(j.now); got != asOf.Decision() {
+		t.Errorf("the list says the decision %q, the run %q", got, asOf.Decision())
+	}
+	if asOf.Ended != "" && asOf.Ended != s.StatusAt(j.now) {
+		t.Errorf("the list says %s, the run %s", s.StatusAt(j.now), asOf.Ended)
+	}
+}
+
+// queueAgrees: a run reads review if and only if the queue has it, and then it
+// is in progress or completed.
+func queueAgrees(t tester, j *journey) {
+	t.Helper()
+	d := j.detail()
+	queued := (verification.RunQuery{Decision: verification.DecisionReview, Now: j.now}).Matches(j.run.Summary())
+	if queued != (d.Decision == verification.DecisionReview) {
+		t.Errorf("the run reads %q, in the queue: %v", d.Decision, queued)
+	}
+	switch {
+	case !queued:
+	case d.Status == verification.StatusCompleted && len(d.Reviews) > 0:
+	case d.Status == verification.StatusInProgress && d.Action != nil && d.Action.Type == verification.ActionReview:
+	default:
+		t.Errorf("a run is queued that is %s, with the action %+v and %d flags", d.Status, d.Action, len(d.Reviews))
+	}
+	if resolved := !d.ResolvedAt.IsZero(); resolved != d.Decision.Verdict() || d.Notes != "" && !resolved {
+		t.Errorf("the decision is %q, resolved at %v with notes %q", d.Decision, d.ResolvedAt, d.Notes)
+	}
+}
+
+// reportAgrees: the report tells what the detail tells, and a card that needs
+// review is a flagged one.
+func reportAgrees(t tester, j *journey) {
+	t.Helper()
+	d, r := j.detail(), j.report()
+	equal(t, "the reviews of the report", r.Reviews, d.Reviews)
+	if r.Decision != d.Decision || r.Notes != d.Notes || !r.ResolvedAt.Equal(d.ResolvedAt) {
+		t.Errorf("the report says %q, %q, %v; the run %q, %q, %v",
+			r.Decision, r.Notes, r.ResolvedAt, d.Decision, d.Notes, d.ResolvedAt)
+	}
+	if r.Run.Status != d.Status || !r.Run.CompletedAt.Equal(d.CompletedAt) {
+		t.Errorf("the report says %s at %v, the run %s at %v", r.Run.Status, r.Run.CompletedAt, d.Status, d.CompletedAt)
+	}
+	equal(t, "the error of the report", r.Error, d.Error)
+	flagged := map[verification.NodeID]bool{}
+	for _, f := range d.Reviews {
+		flagged[f.NodeID] = true
+	}
+	needing, carded := 0, map[verification.NodeID]bool{}
+	for _, c := range r.Cards {
+		carded[c.NodeID] = true
+		if c.Status != verification.CardNeedsReview {
+			continue
+		}
+		needing++
+		if !flagged[c.NodeID] || d.Decision.Verdict() {
+			t.Errorf("the card %s needs review; flagged: %v, decision: %q", c.NodeID, flagged[c.NodeID], d.Decision)
+		}
+	}
+	if needing != r.Summary.NeedsReview || needing+r.Summary.OK+r.Summary.Failed != len(r.Cards) {
+		t.Errorf("%d cards count as %+v", len(r.Cards), r.Summary)
+	}
+	for id := range flagged {
+		if !carded[id] {
+			t.Errorf("the flagged step %s has no card", id)
+		}
+	}
+	if d.Status.Terminal() {
+		later := verification.MakeReport(j.run.ID, j.history, j.now.Add(1000*time.Hour))
+		equal(t, "the report in later times", later, r)
+	}
+}
+
+// historyFolds: the fold of the history, before and after it was saved as
+// JSON, is the run that grew event by event.
+func historyFolds(t tester, j *journey) {
+	t.Helper()
+	equal(t, "the fold of the history", verification.Fold(j.run.ID, j.history), j.run)
+	raw, err := json.Marshal(j.history)
+	if err != nil {
+		t.Fatalf("Marshal: %v", err)
+	}
+	var saved []verification.Event
+	if err := json.Unmarshal(raw, &saved); err != nil {
+		t.Fatalf("Unmarshal: %v", err)
+	}
+	if diff := cmp.Diff(j.history, saved, cmp.Transformer("", verification.Data.String)); diff != "" {
+		t.Errorf("the history changed in JSON (-want +got):\n%s", diff)
+	}
+	equal(t, "the fold of the saved history", verification.Fold(j.run.ID, saved), j.run)
+	if got, want := verification.MakeReport(j.run.ID, saved, j.now).Digest, j.report().Digest; got != want {
+		t.Errorf("the digest of the saved history is %s, want %s", got, want)
+	}
+}
+
+// picture is all of a run as text, to see whether anything was written into it.
+func picture(r verification.Run) string { return fmt.Sprintf("%+v %+v", r, r.Error) }
+
+// pictures are the events as text.
+func pictures(history []verification.Event) string { return fmt.Sprintf("%+v", history) }
+
+func TestRandomLivesKeepEveryPromise(t *testing.T) {
+	definitions := []verification.Definition{desk(), single(nil), ladder(), loop(), refusal()}
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.SampledFrom(definitions).Draw(t, "definition")
+		input := rapid.SampledFrom([]string{"", wantsOne, wantsTwo, `{"a":"<b>&\u2028"}`}).Draw(t, "input")
+		j := begin(t, d, input)
+		if somewhere := situations()[1:]; rapid.Bool().Draw(t, "further on") {
+			j = somewhere[rapid.IntRange(0, len(somewhere)-1).Draw(t, "situation")].come(t)
+		}
+		for range rapid.IntRange(0, 25).Draw(t, "steps") {
+			j.after(nextMoment(t, j))
+			c := nextCommand(t, j)
+			before, was, history := picture(j.run), j.detail(), pictures(j.history)
+			old, oldHistory := j.run, slices.Clip(j.history)
+			events, err := j.try(c)
+			again, againErr := j.try(c)
+			equal(t, "the same decision twice", again, events)
+			if outcome(events, err) != outcome(again, againErr) {
+				t.Errorf("%T came to %v and then to %v", c, err, againErr)
+			}
+			if err == nil {
+				j.do(c)
+			}
+			if picture(old) != before || pictures(oldHistory) != history {
+				t.Fatalf("%T wrote into the run before it", c)
+			}
+			terminalStays(t, was, j)
+			if _, ok := c.(verification.GiveVerdict); ok && err == nil && was.Status.Terminal() {
+				verdictSettles(t, j)
+			}
+			consistent(t, j)
+		}
+	})
+}
+
+// terminalStays: a run that was over is over, in the same way.
+func terminalStays(t tester, was verification.RunDetail, j *journey) {
+	t.Helper()
+	if is := j.detail(); was.Status.Terminal() {
+		equal(t, "a run that was over", is.RunView, was.RunView)
+		equal(t, "its checks", is.Checks, was.Checks)
+		equal(t, "its flags", is.Reviews, was.Reviews)
+	}
+}
+
+// verdictSettles: after a verdict on a finished run no card needs review.
+func verdictSettles(t tester, j *journey) {
+	t.Helper()
+	r := j.report()
+	if !r.Decision.Verdict() || r.Summary.NeedsReview != 0 {
+		t.Errorf("after a verdict the decision is %q and %d cards need review", r.Decision, r.Summary.NeedsReview)
+	}
+}
+
+func TestDigestTellsHistoriesApart(t *testing.T) {
+	j := begin(t, desk(), wantsTwo).submit(consents).unanswered(false).redispatch().pass().approve("seen").reject("")
+	seen := map[string]string{}
+	tell := func(what string, history []verification.Event) {
+		t.Helper()
+		digest := verification.MakeReport(runID, history, noon()).Digest
+		if other, ok := seen[digest]; ok {
+			t.Errorf("%s has the digest of %s", what, other)
+		}
+		seen[digest] = what
+	}
+	for i := range j.history {
+		tell(fmt.Sprintf("the first %d events", i+1), j.history[:i+1])
+		if i > 0 && i < len(j.history)-1 {
+			tell(fmt.Sprintf("all but event %d", i), slices.Delete(slices.Clone(j.history), i, i+1))
+		}
+		moved := slices.Clone(j.history)
+		moved[i].At = moved[i].At.Add(time.Microsecond)
+		tell(fmt.Sprintf("event %d a microsecond later", i), moved)
+	}
+}

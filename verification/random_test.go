@@ -1,0 +1,157 @@
+package verification_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// nextMoment is how long nothing happens: often no time at all, and often
+// until a limit, exactly or just past it.
+func nextMoment(t *rapid.T, j *journey) time.Duration {
+	waits := []time.Duration{0, 0, 1, time.Microsecond, 999 * time.Millisecond, time.Second, 5 * time.Minute}
+	s := j.run.Summary()
+	for _, limit := range []time.Time{s.ExpiresAt, s.AbandonAt, j.run.Wait.At, j.run.Wait.PendingSince.Add(time.Minute)} {
+		if until := limit.Sub(j.now); until >= 0 {
+			waits = append(waits, until, until+1, until+time.Microsecond)
+		}
+	}
+	return rapid.SampledFrom(waits).Draw(t, "wait")
+}
+
+// nextCommand is mostly what the run waits for, and sometimes anything.
+func nextCommand(t *rapid.T, j *journey) verification.Command {
+	w := j.run.Wait
+	if rapid.IntRange(0, 4).Draw(t, "stray") == 0 {
+		return strayCommand(t, j)
+	}
+	switch w.Kind {
+	case verification.WaitAnswer, verification.WaitPoll:
+		return providerCommand(t, w.Node, w.Dispatch)
+	case verification.WaitRetry:
+		return verification.Redispatch{}
+	case verification.WaitCustomer:
+		return verification.Submit{Signal: w.Signal, Payload: data(t, rapid.SampledFrom(payloads(w.Signal)).Draw(t, "payload"))}
+	case verification.WaitReview, verification.WaitNothing:
+		return verdictCommand(t)
+	}
+	return verification.Expire{}
+}
+
+func providerCommand(t *rapid.T, node verification.NodeID, dispatch int) verification.Command {
+	if rapid.IntRange(0, 3).Draw(t, "unanswered") == 0 {
+		return verification.RecordFailure{
+			Node: node, Dispatch: dispatch, Permanent: rapid.Bool().Draw(t, "permanent"),
+			Cause: rapid.SampledFrom([]string{"", "timeout", "a\x00b\xff"}).Draw(t, "cause"),
+		}
+	}
+	return verification.RecordResult{
+		Node: node, Dispatch: dispatch,
+		Outcome: rapid.SampledFrom([]verification.Outcome{
+			verification.OutcomePassed, verification.OutcomePassed, verification.OutcomeFailed, verification.OutcomePending, "perhaps",
+		}).Draw(t, "outcome"),
+		Data: data(t, rapid.SampledFrom([]string{
+			"", `{"name_match":0.5}`, `{"source_ok":false}`, `{"analysis_ok":false,"n":"<>"}`, `{"consent_status":"late"}`,
+		}).Draw(t, "data")),
+		Handle:    rapid.SampledFrom([]string{"ticket-1", "ticket-2", "", "a\x00"}).Draw(t, "handle"),
+		PollAfter: rapid.SampledFrom([]time.Duration{0, 1, time.Second, time.Hour, 1 << 62}).Draw(t, "poll after"),
+	}
+}
+
+// payloads are answers of a customer, the last of each kind a bad one.
+func payloads(signal string) []string {
+	if signal == "consent_submitted" {
+		return []string{consents, consents, `{"consent_status":"declined"}`, `{"consent_status":true}`}
+	}
+	return []string{
+		`{"pan":"ABCDE1234F"}`, `{"pan":"ABCDE1234F"}`, `{"opted_out":true}`,
+		`{"pan":"ABCDE1234F","place":{"latitude":19,"longitude":72.9}}`,
+		`{"pan":"ABCDE1234F","place":{"denied":true}}`, `{"pan":1}`,
+	}
+}
+
+func verdictCommand(t *rapid.T) verification.Command {
+	return verification.GiveVerdict{
+		Decision: rapid.SampledFrom([]verification.Decision{
+			verification.DecisionApprove, verification.DecisionReject, verification.DecisionReview,
+		}).Draw(t, "verdict"),
+		Notes: rapid.SampledFrom([]string{"", "seen"}).Draw(t, "notes"), By: "asha",
+	}
+}
+
+// strayCommand is anything, as likely out of place as not.
+func strayCommand(t *rapid.T, j *journey) verification.Command {
+	node := rapid.SampledFrom(slices.Sorted(maps.Keys(j.program.Version.Definition.Nodes))).Draw(t, "node")
+	dispatch := rapid.IntRange(0, 3).Draw(t, "dispatch")
+	commands := []verification.Command{
+		verification.Start{ReferenceID: "customer-2"}, providerCommand(t, node, dispatch), verification.Redispatch{},
+		verification.Break{Node: node, Cause: "a template failed"},
+		verification.CustomerArrives{Wait: rapid.SampledFrom([]int{0, 0, 1, j.run.Wait.Number}).Draw(t, "number")},
+		verification.Submit{Signal: "details_submitted"}, verdictCommand(t), verification.Cancel{}, verification.Expire{},
+	}
+	return rapid.SampledFrom(commands).Draw(t, "command")
+}
+
+// anyEvent is an event of any kind, whether or not it can have happened.
+func anyEvent(t *rapid.T) verification.Event {
+	node := rapid.SampledFrom([]verification.NodeID{"", "pan", "details", "review", "nowhere"}).Draw(t, "node")
+	n := rapid.IntRange(-1, 4).Draw(t, "n")
+	object := verification.Data(rapid.SampledFrom([]string{"", "{}", `{"source_ok":false}`, "[1]", "7", `{"geo_ok"`}).Draw(t, "data"))
+	at := noon().Add(time.Duration(rapid.IntRange(-10, 7200).Draw(t, "at")) * time.Second)
+	decision := rapid.SampledFrom([]verification.Decision{"", "review", "approve", "reject", "odd"}).Draw(t, "decision")
+	kind := rapid.SampledFrom([]verification.NodeType{verification.NodeConsent, verification.NodeCustomerInput, "odd"}).Draw(t, "type")
+	facts := []verification.Fact{
+		nil,
+		verification.Started{Workflow: workflowID, Input: object, RunTTLSeconds: int64(n), AbandonTimeoutSeconds: int64(n)},
+		verification.Dispatched{Node: node, Key: "key", Label: "Label", Provider: "registry", Dispatch: n, Visit: n},
+		verification.Pended{Node: node, Handle: "ticket", PollAt: at},
+		verification.PollFailed{Node: node, PollAt: at},
+		verification.Answered{Node: node, Passed: n > 1, Data: object},
+		verification.DispatchFailed{Node: node, RetryAt: at},
+		verification.Unanswered{Node: node, Data: object},
+		verification.CustomerAwaited{Node: node, Type: kind, Label: "Label", Signal: "signal"},
+		verification.CustomerCame{Node: node},
+		verification.CustomerSubmitted{Node: node, Data: object},
+		verification.BranchTaken{Node: node, Next: node, Seen: object},
+		verification.ReviewAsked{Node: node, Label: "Label"},
+		verification.VerdictRecorded{Node: node, Decision: decision},
+		verification.Completed{Node: node},
+		verification.Failed{Node: node},
+		verification.Expired{},
+		verification.Cancelled{},
+	}
+	return verification.Event{At: at, Fact: rapid.SampledFrom(facts).Draw(t, "fact")}
+}
+
+func TestAnyHistoryFoldsAndCanBeRead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := compile(t, ladder())
+		r, now := verification.Run{ID: runID}, noon()
+		var history []verification.Event
+		for range rapid.IntRange(0, 20).Draw(t, "events") {
+			e := anyEvent(t)
+			old, before := r, picture(r)
+			r, history = r.Evolve(e), append(history, e)
+			if picture(old) != before {
+				t.Fatalf("%s wrote into the run before it", e.Kind())
+			}
+			now = now.Add(time.Duration(rapid.IntRange(0, 2000).Draw(t, "seconds")) * time.Second)
+			_, _, _ = r.Task(now), r.Detail(now), verification.MakeReport(runID, history, now)
+			_, _ = p.Request(tenantID, r)
+			_, _ = json.Marshal(e)
+			j := &journey{t: t, program: p, run: r, now: now}
+			_, _ = j.try(nextCommand(t, j))
+			equal(t, "the view", r.AsOf(now).Summary().View(now), r.Summary().View(now))
+			if got, want := r.Summary().DecisionAt(now), r.AsOf(now).Decision(); got != want {
+				t.Errorf("the list says the decision %q, the run %q", got, want)
+			}
+		}
+		equal(t, "the fold", verification.Fold(runID, history), r)
+	})
+}

@@ -1,0 +1,123 @@
+package storetest_test
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/storetest"
+)
+
+// onConflict breaks what Append does once its history has moved on.
+func onConflict(then func(ctx context.Context, sound storetest.Store, run runRef, seq int, a verification.Appendix) error) func(storetest.Store) storetest.Store {
+	return when(func(b *broken, sound storetest.Store) {
+		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+			err := sound.Append(ctx, t, id, seq, a)
+			if errors.Is(err, verification.ErrConflict) {
+				return then(ctx, sound, runRef{Tenant: t, Run: id}, seq, a)
+			}
+			return err
+		}
+	})
+}
+
+// atTheEnd appends wherever the history ends.
+func atTheEnd(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Appendix) error {
+	for {
+		history, err := s.Load(ctx, run.Tenant, run.Run, 0)
+		if err != nil && !errors.Is(err, verification.ErrNotFound) {
+			return err
+		}
+		if err := s.Append(ctx, run.Tenant, run.Run, len(history), a); !errors.Is(err, verification.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// appending breaks what Append is given.
+func appending(change func(*verification.Appendix)) func(storetest.Store) storetest.Store {
+	return when(func(b *broken, sound storetest.Store) {
+		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+			change(&a)
+			return sound.Append(ctx, t, id, seq, a)
+		}
+	})
+}
+
+func appendBreaches() []breach {
+	conflict := &verification.Error{Kind: verification.ErrConflict, Subject: "run"}
+	return []breach{
+		{"a run is created once", "Append at 0 goes on with a run that is there",
+			onConflict(func(ctx context.Context, s storetest.Store, run runRef, seq int, a verification.Appendix) error {
+				if seq > 0 {
+					return conflict
+				}
+				return atTheEnd(ctx, s, run, seq, a)
+			})},
+		{"an append names the length of the history", "Append ignores seq", onConflict(atTheEnd)},
+		{"of appends that meet exactly one wins", "Append ignores seq", onConflict(atTheEnd)},
+		{"of appends that meet exactly one wins", "an append that came late is said to be saved",
+			onConflict(func(context.Context, storetest.Store, runRef, int, verification.Appendix) error { return nil })},
+		{"appends to different runs do not meet", "one run at a time may change", when(func(b *broken, sound storetest.Store) {
+			last := memo[string, runID]{}
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+				if other, ok := last.get("last"); ok && other != id {
+					return conflict
+				}
+				last.set("last", id)
+				return sound.Append(ctx, t, id, seq, a)
+			}
+		})},
+		{"an append saves events, summary and effects together", "Append forgets the announcement",
+			appending(func(a *verification.Appendix) { a.Announce = false })},
+		{"an append saves events, summary and effects together", "Append queues no advance",
+			appending(func(a *verification.Appendix) { a.AdvanceAt = time.Time{} })},
+		{"an append saves events, summary and effects together", "Append saves the first event alone",
+			appending(func(a *verification.Appendix) { a.Events = a.Events[:min(1, len(a.Events))] })},
+		{"a refused append changes nothing", "Append queues the effects before it looks at the history",
+			onConflict(func(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Appendix) error {
+				_ = requeue(ctx, s, run, a.AdvanceAt)
+				return conflict
+			})},
+		{"a refused append changes nothing", "Append replaces the summary before it looks at the history",
+			onConflict(func(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Appendix) error {
+				a.Events, a.Announce = nil, false
+				if _, err := s.Load(ctx, run.Tenant, run.Run, 0); err == nil {
+					_ = atTheEnd(ctx, s, run, 0, a)
+				}
+				return conflict
+			})},
+		{"an append whose context is over changes nothing", "Append looks at no context", when(func(b *broken, sound storetest.Store) {
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+				return sound.Append(context.WithoutCancel(ctx), t, id, seq, a)
+			}
+		})},
+		{"an append whose context is over changes nothing", "Append looks at the context too late", when(func(b *broken, sound storetest.Store) {
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+				if err := sound.Append(context.WithoutCancel(ctx), t, id, seq, a); err != nil {
+					return err
+				}
+				return ctx.Err()
+			}
+		})},
+		{"an append without events changes the effects alone", "Append does nothing without events", when(func(b *broken, sound storetest.Store) {
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+				if len(a.Events) == 0 {
+					return nil
+				}
+				return sound.Append(ctx, t, id, seq, a)
+			}
+		})},
+		{"a tenant cannot append to the run of another", "Append ignores the tenant", when(func(b *broken, sound storetest.Store) {
+			owners := owned(b, sound)
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+				if owner, ok := owners.get(id); ok {
+					t = owner
+				}
+				owners.set(id, t)
+				return sound.Append(ctx, t, id, seq, a)
+			}
+		})},
+	}
+}

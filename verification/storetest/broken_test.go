@@ -1,0 +1,171 @@
+package storetest_test
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/storetest"
+)
+
+// Short names for what the methods of the ports take and give.
+type (
+	tenantID = verification.TenantID
+	runID    = verification.RunID
+	runRef   = verification.RunRef
+	summary  = verification.Summary
+	event    = verification.Event
+	work     = verification.Work
+)
+
+// broken is a sound store but for the methods that are set.
+type broken struct {
+	storetest.Store
+	load         func(context.Context, tenantID, runID, int) ([]event, error)
+	append       func(context.Context, tenantID, runID, int, verification.Appendix) error
+	list         func(context.Context, tenantID, verification.RunQuery) (verification.Page[summary], error)
+	overdue      func(context.Context, time.Time, int) ([]runRef, time.Time, error)
+	take         func(context.Context, time.Time, time.Duration, int) ([]work, time.Time, error)
+	renew        func(context.Context, []runRef, time.Time) error
+	finish       func(context.Context, work) error
+	postpone     func(context.Context, work, time.Time) error
+	workflow     func(context.Context, tenantID, verification.WorkflowID) (verification.Workflow, error)
+	workflows    func(context.Context, tenantID, verification.PageQuery) (verification.Page[verification.Workflow], error)
+	version      func(context.Context, tenantID, verification.WorkflowID, string) (verification.Version, error)
+	saveWorkflow func(context.Context, tenantID, verification.Workflow, *verification.Version) error
+	tenant       func(context.Context, tenantID) (verification.Tenant, error)
+	saveTenant   func(context.Context, verification.Tenant) error
+	account      func(context.Context, string) (verification.Account, error)
+	saveAccount  func(context.Context, verification.Account) error
+	claimStart   func(context.Context, tenantID, string, verification.StartClaim) (verification.StartClaim, error)
+	settleStart  func(context.Context, tenantID, string, runID) error
+}
+
+// when breaks a store by setting methods of it.
+func when(change func(b *broken, sound storetest.Store)) func(storetest.Store) storetest.Store {
+	return func(s storetest.Store) storetest.Store {
+		b := &broken{
+			Store: s,
+			load:  s.Load, append: s.Append, list: s.List, overdue: s.Overdue,
+			take: s.Take, renew: s.Renew, finish: s.Finish, postpone: s.Postpone,
+			workflow: s.Workflow, workflows: s.Workflows, version: s.Version, saveWorkflow: s.SaveWorkflow,
+			tenant: s.Tenant, saveTenant: s.SaveTenant, account: s.Account, saveAccount: s.SaveAccount,
+			claimStart: s.ClaimStart, settleStart: s.SettleStart,
+		}
+		change(b, s)
+		return b
+	}
+}
+
+func (b *broken) Load(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
+	return b.load(ctx, t, id, after)
+}
+
+func (b *broken) Append(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+	return b.append(ctx, t, id, seq, a)
+}
+
+func (b *broken) List(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {
+	return b.list(ctx, t, q)
+}
+
+func (b *broken) Overdue(ctx context.Context, now time.Time, most int) ([]runRef, time.Time, error) {
+	return b.overdue(ctx, now, most)
+}
+
+func (b *broken) Take(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
+	return b.take(ctx, now, lease, most)
+}
+
+func (b *broken) Renew(ctx context.Context, runs []runRef, until time.Time) error {
+	return b.renew(ctx, runs, until)
+}
+
+func (b *broken) Finish(ctx context.Context, w work) error { return b.finish(ctx, w) }
+
+func (b *broken) Postpone(ctx context.Context, w work, at time.Time) error {
+	return b.postpone(ctx, w, at)
+}
+
+func (b *broken) Workflow(ctx context.Context, t tenantID, id verification.WorkflowID) (verification.Workflow, error) {
+	return b.workflow(ctx, t, id)
+}
+
+func (b *broken) Workflows(ctx context.Context, t tenantID, p verification.PageQuery) (verification.Page[verification.Workflow], error) {
+	return b.workflows(ctx, t, p)
+}
+
+func (b *broken) Version(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+	return b.version(ctx, t, id, hash)
+}
+
+func (b *broken) SaveWorkflow(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+	return b.saveWorkflow(ctx, t, w, added)
+}
+
+func (b *broken) Tenant(ctx context.Context, id tenantID) (verification.Tenant, error) {
+	return b.tenant(ctx, id)
+}
+
+func (b *broken) SaveTenant(ctx context.Context, t verification.Tenant) error {
+	return b.saveTenant(ctx, t)
+}
+
+func (b *broken) Account(ctx context.Context, clientID string) (verification.Account, error) {
+	return b.account(ctx, clientID)
+}
+
+func (b *broken) SaveAccount(ctx context.Context, a verification.Account) error {
+	return b.saveAccount(ctx, a)
+}
+
+func (b *broken) ClaimStart(ctx context.Context, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
+	return b.claimStart(ctx, t, key, c)
+}
+
+func (b *broken) SettleStart(ctx context.Context, t tenantID, key string, run runID) error {
+	return b.settleStart(ctx, t, key, run)
+}
+
+// memo is what a broken store remembers beside the sound one.
+type memo[K comparable, V any] struct {
+	mu sync.Mutex
+	of map[K]V
+}
+
+func (m *memo[K, V]) get(k K) (V, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.of[k]
+	return v, ok
+}
+
+func (m *memo[K, V]) set(k K, v V) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.of == nil {
+		m.of = map[K]V{}
+	}
+	m.of[k] = v
+}
+
+func (m *memo[K, V]) keys() []K {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []K
+	for k := range m.of {
+		all = append(all, k)
+	}
+	return all
+}
+
+// requeue changes the advance of a run behind everybody's back; zero removes it.
+func requeue(ctx context.Context, s storetest.Store, run runRef, at time.Time) error {
+	history, err := s.Load(ctx, run.Tenant, run.Run, 0)
+	if err != nil {
+		return nil // there is no such run, so there is nothing to break
+	}
+	a := verification.Appendix{Summary: verification.Fold(run.Run, history).Summary(), AdvanceAt: at}
+	return s.Append(ctx, run.Tenant, run.Run, len(history), a)
+}

@@ -1,0 +1,171 @@
+package storetest_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/storetest"
+)
+
+// piece names a piece of work across takings.
+type piece struct {
+	kind verification.WorkKind
+	run  runRef
+}
+
+// holding remembers who took each piece last.
+func holding(b *broken, sound storetest.Store) *memo[piece, work] {
+	held := &memo[piece, work]{}
+	b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
+		taken, next, err := sound.Take(ctx, now, lease, most)
+		for _, w := range taken {
+			held.set(piece{w.Kind, w.RunRef}, w)
+		}
+		return taken, next, err
+	}
+	return held
+}
+
+func leaseBreaches() []breach {
+	unleased := taking(func(_ *time.Time, lease *time.Duration, _ *int) { *lease = 0 }, nil)
+	return []breach{
+		{"work that was taken is not handed out under its lease", "Take leases nothing", unleased},
+		{"work whose lease ran out is handed out again", "Take removes what it hands out", when(func(b *broken, sound storetest.Store) {
+			b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
+				taken, next, err := sound.Take(ctx, now, lease, most)
+				for _, w := range taken {
+					_ = sound.Finish(ctx, w)
+				}
+				return taken, next, err
+			}
+		})},
+		{"work whose lease ran out is handed out again", "a lease that ran out counts as an attempt",
+			func(s storetest.Store) storetest.Store {
+				seen := memo[piece, int]{}
+				return taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
+					for i, w := range taken {
+						n, _ := seen.get(piece{w.Kind, w.RunRef})
+						seen.set(piece{w.Kind, w.RunRef}, n+1)
+						taken[i].Attempt += n
+					}
+					return taken, next
+				})(s)
+			}},
+		{"a renewed lease holds until its new end", "Renew does nothing", when(func(b *broken, _ storetest.Store) {
+			b.renew = func(context.Context, []runRef, time.Time) error { return nil }
+		})},
+		{"a renewed lease holds until its new end", "Renew renews the first run alone", when(func(b *broken, sound storetest.Store) {
+			b.renew = func(ctx context.Context, runs []runRef, until time.Time) error {
+				return sound.Renew(ctx, runs[:1], until)
+			}
+		})},
+		{"renewing makes no work and keeps no announcement", "Renew queues an advance where there is none",
+			when(func(b *broken, sound storetest.Store) {
+				b.renew = func(ctx context.Context, runs []runRef, until time.Time) error {
+					for _, run := range runs {
+						if err := requeue(ctx, sound, run, until); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+			})},
+		{"renewing makes no work and keeps no announcement", "Renew holds the announcement back", when(func(b *broken, sound storetest.Store) {
+			held := holding(b, sound)
+			b.renew = func(ctx context.Context, runs []runRef, until time.Time) error {
+				for _, run := range runs {
+					if w, ok := held.get(piece{verification.WorkAnnounce, run}); ok {
+						_ = sound.Postpone(ctx, w, until)
+					}
+				}
+				return sound.Renew(ctx, runs, until)
+			}
+		})},
+		{"finished work does not come again", "Finish does nothing", when(func(b *broken, _ storetest.Store) {
+			b.finish = func(context.Context, work) error { return nil }
+		})},
+		{"work may be finished after its lease was renewed", "Renew makes another taking of it", when(renewedAway)},
+		{"finishing leaves the work that replaced what was taken", "Finish removes the advance of the run, whichever it is",
+			when(func(b *broken, sound storetest.Store) {
+				b.finish = func(ctx context.Context, w work) error { return requeue(ctx, sound, w.RunRef, time.Time{}) }
+			})},
+		{"finishing leaves the work that another has taken since", "Finish removes what another has", when(func(b *broken, sound storetest.Store) {
+			held := holding(b, sound)
+			b.finish = func(ctx context.Context, w work) error {
+				if newest, ok := held.get(piece{w.Kind, w.RunRef}); ok {
+					w = newest
+				}
+				return sound.Finish(ctx, w)
+			}
+		})},
+		{"takings at one moment are told apart", "their leases end alike", when(endAlike)},
+		{"postponed work comes again at its moment with one more attempt", "Postpone counts no attempt",
+			taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
+				for i := range taken {
+					taken[i].Attempt = 0
+				}
+				return taken, next
+			})},
+		{"postponed work comes again at its moment with one more attempt", "Postpone waits for the end of the lease",
+			when(func(b *broken, sound storetest.Store) {
+				b.postpone = func(ctx context.Context, w work, at time.Time) error {
+					if at.Before(w.Until) {
+						at = w.Until
+					}
+					return sound.Postpone(ctx, w, at)
+				}
+			})},
+		{"postponing leaves the work that replaced what was taken", "Postpone moves the advance of the run, whichever it is", when(postponedAnyway)},
+		{"work that is no longer there may be finished and postponed", "Postpone puts back what is gone", when(postponedAnyway)},
+		{"work that is no longer there may be finished and postponed", "Finish wants it to be there", when(func(b *broken, sound storetest.Store) {
+			done := memo[work, bool]{}
+			b.finish = func(ctx context.Context, w work) error {
+				if twice, _ := done.get(w); twice {
+					return &verification.Error{Kind: verification.ErrNotFound, Subject: "work"}
+				}
+				done.set(w, true)
+				return sound.Finish(ctx, w)
+			}
+		})},
+	}
+}
+
+// postponedAnyway queues an advance without looking at what is there.
+func postponedAnyway(b *broken, sound storetest.Store) {
+	b.postpone = func(ctx context.Context, w work, at time.Time) error { return requeue(ctx, sound, w.RunRef, at) }
+}
+
+// renewedAway takes no notice of who finishes what was renewed.
+func renewedAway(b *broken, sound storetest.Store) {
+	away := memo[runRef, bool]{}
+	b.renew = func(ctx context.Context, runs []runRef, until time.Time) error {
+		for _, run := range runs {
+			away.set(run, true)
+		}
+		return sound.Renew(ctx, runs, until)
+	}
+	b.finish = func(ctx context.Context, w work) error {
+		if gone, _ := away.get(w.RunRef); gone {
+			return nil
+		}
+		return sound.Finish(ctx, w)
+	}
+}
+
+// endAlike tells takings apart by the plain end of their lease.
+func endAlike(b *broken, sound storetest.Store) {
+	real := memo[piece, time.Time]{}
+	b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
+		taken, next, err := sound.Take(ctx, now, lease, most)
+		for i, w := range taken {
+			real.set(piece{w.Kind, w.RunRef}, w.Until)
+			taken[i].Until = now.Add(lease)
+		}
+		return taken, next, err
+	}
+	b.finish = func(ctx context.Context, w work) error {
+		w.Until, _ = real.get(piece{w.Kind, w.RunRef})
+		return sound.Finish(ctx, w)
+	}
+}

@@ -1,0 +1,148 @@
+package storetest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/storetest"
+)
+
+// loading breaks what Load gives back, event by event.
+func loading(change func(event) event) func(storetest.Store) storetest.Store {
+	return when(func(b *broken, sound storetest.Store) {
+		b.load = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
+			events, err := sound.Load(ctx, t, id, after)
+			events = slices.Clone(events)
+			for i := range events {
+				events[i] = change(events[i])
+			}
+			return events, err
+		}
+	})
+}
+
+func runBreaches() []breach {
+	return []breach{
+		{"every kind of event comes back as it was saved", "Load forgets who gave a verdict", loading(func(e event) event {
+			if f, ok := e.Fact.(verification.VerdictRecorded); ok {
+				f.By = ""
+				e.Fact = f
+			}
+			return e
+		})},
+		{"every kind of event comes back as it was saved", "Load gives an empty object for no data", loading(func(e event) event {
+			if f, ok := e.Fact.(verification.CustomerSubmitted); ok && f.Data == nil {
+				f.Data = verification.Data(`{}`)
+				e.Fact = f
+			}
+			return e
+		})},
+		{"the data of an event comes back byte for byte", "Load reads and writes it again", loading(func(e event) event {
+			if f, ok := e.Fact.(verification.Answered); ok {
+				f.Data, _ = verification.NewData(f.Data.Map())
+				e.Fact = f
+			}
+			return e
+		})},
+		{"moments come back to the microsecond and in UTC", "Load drops microseconds", loading(func(e event) event {
+			e.At = e.At.Truncate(time.Millisecond)
+			return e
+		})},
+		{"moments come back to the microsecond and in UTC", "Load is in another zone", loading(func(e event) event {
+			e.At = e.At.In(time.FixedZone("", 3600))
+			return e
+		})},
+		{"events come in the order they were appended in", "events of one moment come in any order", when(unordered)},
+		{"a history is given out from where it is asked for", "Load gives all of it", when(func(b *broken, sound storetest.Store) {
+			b.load = func(ctx context.Context, t tenantID, id runID, _ int) ([]event, error) {
+				return sound.Load(ctx, t, id, 0)
+			}
+		})},
+		{"a run that was never started is not found", "Load gives it an empty history", when(func(b *broken, sound storetest.Store) {
+			b.load = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
+				events, err := sound.Load(ctx, t, id, after)
+				if errors.Is(err, verification.ErrNotFound) {
+					err = nil
+				}
+				return events, err
+			}
+		})},
+		{"a run that was never started is not found", "Load fails with an error of its own", when(func(b *broken, sound storetest.Store) {
+			b.load = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
+				events, err := sound.Load(ctx, t, id, after)
+				if err != nil {
+					err = verification.ErrNotFound
+				}
+				return events, err
+			}
+		})},
+		{"what was loaded stays apart from what is kept", "Load hands out the room at the end of the history", when(roomy)},
+		{"a tenant cannot load the run of another", "Load ignores the tenant", when(func(b *broken, sound storetest.Store) {
+			owners := owned(b, sound)
+			b.load = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
+				events, err := sound.Load(ctx, t, id, after)
+				if owner, ok := owners.get(id); ok && err != nil {
+					return sound.Load(ctx, owner, id, after)
+				}
+				return events, err
+			}
+		})},
+		{"two tenants may have runs of one id", "runs are kept by their id alone", when(func(b *broken, sound storetest.Store) {
+			owners := owned(b, sound)
+			remember := b.append
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+				if owner, ok := owners.get(id); ok {
+					t = owner
+				}
+				return remember(ctx, t, id, seq, a)
+			}
+		})},
+	}
+}
+
+// owned remembers which tenant first appended to a run.
+func owned(b *broken, sound storetest.Store) *memo[runID, tenantID] {
+	owners := &memo[runID, tenantID]{}
+	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+		err := sound.Append(ctx, t, id, seq, a)
+		if _, ok := owners.get(id); !ok && err == nil {
+			owners.set(id, t)
+		}
+		return err
+	}
+	return owners
+}
+
+// unordered turns the order of events of one moment around.
+func unordered(b *broken, sound storetest.Store) {
+	b.load = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
+		events, err := sound.Load(ctx, t, id, after)
+		events = slices.Clone(events)
+		slices.Reverse(events)
+		slices.SortStableFunc(events, func(a, b event) int { return a.At.Compare(b.At) })
+		return events, err
+	}
+}
+
+// roomy keeps histories in slices that have room at their end.
+func roomy(b *broken, sound storetest.Store) {
+	histories := memo[runRef, []event]{}
+	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+		err := sound.Append(ctx, t, id, seq, a)
+		if err == nil {
+			history, _ := histories.get(runRef{Tenant: t, Run: id})
+			if history == nil {
+				history = make([]event, 0, 100)
+			}
+			histories.set(runRef{Tenant: t, Run: id}, append(history, a.Events...))
+		}
+		return err
+	}
+	b.load = func(_ context.Context, t tenantID, id runID, after int) ([]event, error) {
+		history, _ := histories.get(runRef{Tenant: t, Run: id})
+		return history[after:], nil
+	}
+}

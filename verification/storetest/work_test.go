@@ -1,0 +1,183 @@
+package storetest_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/storetest"
+)
+
+// taking breaks what Take is asked and what it gives.
+func taking(change func(now *time.Time, lease *time.Duration, most *int), then func([]work, time.Time) ([]work, time.Time)) func(storetest.Store) storetest.Store {
+	return when(func(b *broken, sound storetest.Store) {
+		b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
+			if change != nil {
+				change(&now, &lease, &most)
+			}
+			taken, next, err := sound.Take(ctx, now, lease, most)
+			if then != nil {
+				taken, next = then(taken, next)
+			}
+			return taken, next, err
+		}
+	})
+}
+
+// advancing breaks the advances that are queued: was is what the run had.
+func advancing(change func(was, at time.Time) time.Time) func(storetest.Store) storetest.Store {
+	return when(func(b *broken, sound storetest.Store) {
+		queued := memo[runRef, time.Time]{}
+		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+			was, _ := queued.get(runRef{Tenant: t, Run: id})
+			a.AdvanceAt = change(was, a.AdvanceAt)
+			queued.set(runRef{Tenant: t, Run: id}, a.AdvanceAt)
+			return sound.Append(ctx, t, id, seq, a)
+		}
+	})
+}
+
+func workBreaches() []breach {
+	return []breach{
+		{"an advance is handed out once it is due and not before", "Take hands out what is not due",
+			taking(func(now *time.Time, lease *time.Duration, _ *int) {
+				*now, *lease = now.Add(24*time.Hour), *lease-24*time.Hour
+			}, nil)},
+		{"an advance is handed out once it is due and not before", "work is due strictly after its moment",
+			taking(func(now *time.Time, lease *time.Duration, _ *int) {
+				*now, *lease = now.Add(-time.Microsecond), *lease+time.Microsecond
+			}, nil)},
+		{"a new advance replaces the one before", "the first advance stays", advancing(func(was, at time.Time) time.Time {
+			if was.IsZero() {
+				return at
+			}
+			return was
+		})},
+		{"an append without an advance removes the one before", "the advance stays", advancing(func(was, at time.Time) time.Time {
+			if at.IsZero() {
+				return was
+			}
+			return at
+		})},
+		{"an announcement is due at once and is work of its own", "the announcement takes the place of the advance",
+			appending(func(a *verification.Appendix) {
+				if a.Announce {
+					a.AdvanceAt = time.Time{}
+				}
+			})},
+		{"an announcement is due at once and is work of its own", "finishing the advance finishes both", when(bothFinished)},
+		{"a later append leaves the announcement that waits alone", "an append without one removes it", when(unannounced)},
+		{"a run has at most one announcement in the queue", "every announcement is queued", when(announcedTwice)},
+		{"no more work is taken than asked for, the earliest due first", "Take gives all that is due",
+			taking(func(_ *time.Time, _ *time.Duration, most *int) { *most = 1000 }, nil)},
+		{"no more work is taken than asked for, the earliest due first", "the latest due comes first", when(latestFirst)},
+		{"the earliest work left is the moment to ask again", "Take never wants to be asked again",
+			taking(nil, func(w []work, _ time.Time) ([]work, time.Time) { return w, time.Time{} })},
+		{"takers that meet share the work", "Take leases nothing",
+			taking(func(_ *time.Time, lease *time.Duration, _ *int) { *lease = 0 }, nil)},
+		{"a taking whose context is over takes nothing", "Take looks at no context", when(func(b *broken, sound storetest.Store) {
+			b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
+				return sound.Take(context.WithoutCancel(ctx), now, lease, most)
+			}
+		})},
+		{"the work of two tenants is kept apart", "work is kept by the id of its run alone", when(func(b *broken, sound storetest.Store) {
+			owners := owned(b, sound)
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+				if owner, ok := owners.get(id); ok && owner != t {
+					_ = requeue(ctx, sound, runRef{Tenant: owner, Run: id}, time.Time{})
+				}
+				owners.set(id, t)
+				return sound.Append(ctx, t, id, seq, a)
+			}
+		})},
+		{"the work of two tenants is kept apart", "Renew renews the runs of every tenant", when(func(b *broken, sound storetest.Store) {
+			tenants := memo[tenantID, bool]{}
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+				tenants.set(t, true)
+				return sound.Append(ctx, t, id, seq, a)
+			}
+			b.renew = func(ctx context.Context, runs []runRef, until time.Time) error {
+				var all []runRef
+				for _, run := range runs {
+					for _, t := range tenants.keys() {
+						all = append(all, runRef{Tenant: t, Run: run.Run})
+					}
+				}
+				return sound.Renew(ctx, all, until)
+			}
+		})},
+	}
+}
+
+// bothFinished finishes the announcement of a run with its advance.
+func bothFinished(b *broken, sound storetest.Store) {
+	held := memo[runRef, work]{}
+	b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
+		taken, next, err := sound.Take(ctx, now, lease, most)
+		for _, w := range taken {
+			if w.Kind == verification.WorkAnnounce {
+				held.set(w.RunRef, w)
+			}
+		}
+		return taken, next, err
+	}
+	b.finish = func(ctx context.Context, w work) error {
+		if announcement, ok := held.get(w.RunRef); ok {
+			_ = sound.Finish(ctx, announcement)
+		}
+		return sound.Finish(ctx, w)
+	}
+}
+
+// unannounced loses the announcement of a run at its next append.
+func unannounced(b *broken, sound storetest.Store) {
+	lost := memo[runRef, bool]{}
+	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+		lost.set(runRef{Tenant: t, Run: id}, !a.Announce)
+		return sound.Append(ctx, t, id, seq, a)
+	}
+	b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
+		taken, next, err := sound.Take(ctx, now, lease, most)
+		var left []work
+		for _, w := range taken {
+			if gone, _ := lost.get(w.RunRef); !gone || w.Kind != verification.WorkAnnounce {
+				left = append(left, w)
+			}
+		}
+		return left, next, err
+	}
+}
+
+// announcedTwice hands out as many announcements as were queued.
+func announcedTwice(b *broken, sound storetest.Store) {
+	queued := memo[runRef, int]{}
+	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+		if a.Announce {
+			n, _ := queued.get(runRef{Tenant: t, Run: id})
+			queued.set(runRef{Tenant: t, Run: id}, n+1)
+		}
+		return sound.Append(ctx, t, id, seq, a)
+	}
+	b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
+		taken, next, err := sound.Take(ctx, now, lease, most)
+		for _, w := range taken {
+			for n, _ := queued.get(w.RunRef); n > 1; n-- {
+				taken = append(taken, w)
+			}
+		}
+		return taken, next, err
+	}
+}
+
+// latestFirst takes all that is due and gives back what is too much from the
+// front.
+func latestFirst(b *broken, sound storetest.Store) {
+	b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
+		taken, next, err := sound.Take(ctx, now, lease, 1000)
+		for len(taken) > most {
+			_ = sound.Postpone(ctx, taken[0], now)
+			taken = taken[1:]
+		}
+		return taken, next, err
+	}
+}

@@ -1,0 +1,270 @@
+package storetest_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/storetest"
+)
+
+// versionName names a version across saves.
+type versionName struct {
+	tenant   tenantID
+	workflow verification.WorkflowID
+	hash     string
+}
+
+// saving breaks what SaveWorkflow does once another came first.
+func saving(then func(ctx context.Context, sound storetest.Store, t tenantID, w verification.Workflow, added *verification.Version) error) func(storetest.Store) storetest.Store {
+	return when(func(b *broken, sound storetest.Store) {
+		b.saveWorkflow = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+			err := sound.SaveWorkflow(ctx, t, w, added)
+			if errors.Is(err, verification.ErrConflict) {
+				return then(ctx, sound, t, w, added)
+			}
+			return err
+		}
+	})
+}
+
+// besides keeps versions beside the sound store, and gives them out first.
+func besides(b *broken, sound storetest.Store) *memo[versionName, verification.Version] {
+	kept := &memo[versionName, verification.Version]{}
+	b.version = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+		if v, ok := kept.get(versionName{t, id, hash}); ok {
+			return v, nil
+		}
+		return sound.Version(ctx, t, id, hash)
+	}
+	return kept
+}
+
+func workflowBreaches() []breach {
+	return []breach{
+		{"a workflow comes back as it was saved", "Workflow forgets the webhook", when(func(b *broken, sound storetest.Store) {
+			b.workflow = func(ctx context.Context, t tenantID, id verification.WorkflowID) (verification.Workflow, error) {
+				w, err := sound.Workflow(ctx, t, id)
+				w.LifecycleWebhookURL = ""
+				return w, err
+			}
+		})},
+		{"a workflow comes back as it was saved", "the list shows no limits", when(func(b *broken, sound storetest.Store) {
+			b.workflows = func(ctx context.Context, t tenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
+				p, err := sound.Workflows(ctx, t, q)
+				for i := range p.Data {
+					p.Data[i].RunTTLSeconds = 0
+				}
+				return p, err
+			}
+		})},
+		{"a version comes back as it was saved", "Version sorts the fields of an input", when(func(b *broken, sound storetest.Store) {
+			b.version = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+				v, err := sound.Version(ctx, t, id, hash)
+				nodes := map[verification.NodeID]verification.Node{}
+				for id, n := range v.Definition.Nodes {
+					n.Fields = slices.Clone(n.Fields)
+					slices.SortFunc(n.Fields, func(a, b verification.InputField) int { return strings.Compare(a.Name, b.Name) })
+					nodes[id] = n
+				}
+				v.Definition.Nodes = nodes
+				return v, err
+			}
+		})},
+		{"what was never saved is not found", "Workflow makes one up", when(func(b *broken, sound storetest.Store) {
+			b.workflow = func(ctx context.Context, t tenantID, id verification.WorkflowID) (verification.Workflow, error) {
+				w, err := sound.Workflow(ctx, t, id)
+				if errors.Is(err, verification.ErrNotFound) {
+					return verification.Workflow{ID: id}, nil
+				}
+				return w, err
+			}
+		})},
+		{"what was never saved is not found", "Version gives any version for a hash it does not have", when(func(b *broken, sound storetest.Store) {
+			b.version = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+				v, err := sound.Version(ctx, t, id, hash)
+				if err != nil {
+					return sound.Version(ctx, t, id, "hash-1")
+				}
+				return v, err
+			}
+		})},
+		{"a workflow is replaced by its next revision alone", "SaveWorkflow looks at no revision",
+			saving(func(ctx context.Context, s storetest.Store, t tenantID, w verification.Workflow, added *verification.Version) error {
+				stored, _ := s.Workflow(ctx, t, w.ID)
+				w.Revision = stored.Revision + 1
+				return s.SaveWorkflow(ctx, t, w, added)
+			})},
+		{"of saves that meet exactly one wins", "a save that came late is said to be kept",
+			saving(func(context.Context, storetest.Store, tenantID, verification.Workflow, *verification.Version) error {
+				return nil
+			})},
+		{"a refused save changes nothing", "the version is kept before the revision is looked at", when(func(b *broken, sound storetest.Store) {
+			kept := besides(b, sound)
+			b.saveWorkflow = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+				if added != nil {
+					kept.set(versionName{t, w.ID, added.Hash}, *added)
+				}
+				return sound.SaveWorkflow(ctx, t, w, added)
+			}
+		})},
+		{"a save whose context is over changes nothing", "SaveWorkflow looks at no context", when(func(b *broken, sound storetest.Store) {
+			b.saveWorkflow = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+				return sound.SaveWorkflow(context.WithoutCancel(ctx), t, w, added)
+			}
+		})},
+		{"a version never changes", "a hash that comes again replaces its version", when(func(b *broken, sound storetest.Store) {
+			kept := besides(b, sound)
+			b.saveWorkflow = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+				err := sound.SaveWorkflow(ctx, t, w, added)
+				if added != nil && err == nil {
+					kept.set(versionName{t, w.ID, added.Hash}, *added)
+				}
+				return err
+			}
+		})},
+		{"the newest workflow comes first, and of one moment the highest id", "of one moment the lowest id comes first",
+			when(func(b *broken, sound storetest.Store) {
+				b.workflows = func(ctx context.Context, t tenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
+					p, err := sound.Workflows(ctx, t, q)
+					slices.SortFunc(p.Data, func(a, b verification.Workflow) int {
+						return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
+					})
+					return p, err
+				}
+			})},
+		{"the workflows of two tenants are kept apart", "workflows are kept by their id alone", when(func(b *broken, sound storetest.Store) {
+			owners := memo[verification.WorkflowID, tenantID]{}
+			b.saveWorkflow = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+				owners.set(w.ID, t)
+				return sound.SaveWorkflow(ctx, t, w, added)
+			}
+			b.workflow = func(ctx context.Context, t tenantID, id verification.WorkflowID) (verification.Workflow, error) {
+				if owner, ok := owners.get(id); ok {
+					t = owner
+				}
+				return sound.Workflow(ctx, t, id)
+			}
+		})},
+		{"the workflows of two tenants are kept apart", "Version ignores the tenant", when(func(b *broken, sound storetest.Store) {
+			kept := memo[string, verification.Version]{}
+			b.saveWorkflow = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+				if added != nil {
+					kept.set(added.Hash, *added)
+				}
+				return sound.SaveWorkflow(ctx, t, w, added)
+			}
+			b.version = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+				if v, ok := kept.get(hash); ok {
+					return v, nil
+				}
+				return sound.Version(ctx, t, id, hash)
+			}
+		})},
+	}
+}
+
+func tenantBreaches() []breach {
+	return []breach{
+		{"a tenant comes back as it was saved", "Tenant sorts the allowlist", when(func(b *broken, sound storetest.Store) {
+			b.tenant = func(ctx context.Context, id tenantID) (verification.Tenant, error) {
+				t, err := sound.Tenant(ctx, id)
+				t.RedirectAllowlist = slices.Sorted(slices.Values(t.RedirectAllowlist))
+				return t, err
+			}
+		})},
+		{"a tenant that was never saved is not found", "Tenant makes one up", when(func(b *broken, sound storetest.Store) {
+			b.tenant = func(ctx context.Context, id tenantID) (verification.Tenant, error) {
+				t, err := sound.Tenant(ctx, id)
+				if errors.Is(err, verification.ErrNotFound) {
+					return verification.Tenant{ID: id}, nil
+				}
+				return t, err
+			}
+		})},
+		{"an account comes back as it was saved", "Account forgets that it is disabled", when(func(b *broken, sound storetest.Store) {
+			b.account = func(ctx context.Context, id string) (verification.Account, error) {
+				a, err := sound.Account(ctx, id)
+				a.Disabled = false
+				return a, err
+			}
+		})},
+		{"an account that was never saved is not found", "Account takes a client identifier in any case", when(func(b *broken, sound storetest.Store) {
+			b.account = func(ctx context.Context, id string) (verification.Account, error) {
+				return sound.Account(ctx, strings.ToLower(id))
+			}
+		})},
+		{"a client identifier stays with its tenant", "SaveAccount hands it over", when(func(b *broken, sound storetest.Store) {
+			b.saveAccount = func(ctx context.Context, a verification.Account) error {
+				err := sound.SaveAccount(ctx, a)
+				if errors.Is(err, verification.ErrConflict) {
+					return nil
+				}
+				return err
+			}
+		})},
+	}
+}
+
+// claiming breaks what ClaimStart is given and what it gives.
+func claiming(claim func(ctx context.Context, sound storetest.Store, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error)) func(storetest.Store) storetest.Store {
+	return when(func(b *broken, sound storetest.Store) {
+		b.claimStart = func(ctx context.Context, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
+			return claim(ctx, sound, t, key, c)
+		}
+	})
+}
+
+func startKeyBreaches() []breach {
+	newest := claiming(func(_ context.Context, _ storetest.Store, _ tenantID, _ string, c verification.StartClaim) (verification.StartClaim, error) {
+		return c, nil
+	})
+	return []breach{
+		{"the first claim of a key is kept and later ones are given it", "the newest claim is kept", newest},
+		{"of claims that meet exactly one is kept", "every caller is given its own", newest},
+		{"a claim lives for a day", "a claim of a whole day still counts", func(s storetest.Store) storetest.Store {
+			kept := memo[string, verification.StartClaim]{}
+			return claiming(func(_ context.Context, _ storetest.Store, _ tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
+				if old, ok := kept.get(key); ok && c.At.Sub(old.At) <= verification.StartKeyLife {
+					return old, nil
+				}
+				kept.set(key, c)
+				return c, nil
+			})(s)
+		}},
+		{"a claim lives for a day", "a claim lives for an hour", when(func(b *broken, sound storetest.Store) {
+			b.claimStart = func(ctx context.Context, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
+				return sound.ClaimStart(ctx, t, key+c.At.Truncate(time.Hour).String(), c)
+			}
+		})},
+		{"a settled claim says so", "SettleStart does nothing", when(func(b *broken, _ storetest.Store) {
+			b.settleStart = func(context.Context, tenantID, string, runID) error { return nil }
+		})},
+		{"settling leaves the claim of another run alone", "SettleStart settles whichever is there", when(func(b *broken, sound storetest.Store) {
+			holders := memo[string, runID]{}
+			b.claimStart = func(ctx context.Context, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
+				c, err := sound.ClaimStart(ctx, t, key, c)
+				holders.set(key, c.Run)
+				return c, err
+			}
+			b.settleStart = func(ctx context.Context, t tenantID, key string, run runID) error {
+				if holder, ok := holders.get(key); ok {
+					run = holder
+				}
+				return sound.SettleStart(ctx, t, key, run)
+			}
+		})},
+		{"a claim whose context is over is not kept", "ClaimStart looks at no context",
+			claiming(func(ctx context.Context, s storetest.Store, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
+				return s.ClaimStart(context.WithoutCancel(ctx), t, key, c)
+			})},
+		{"the keys of two tenants are kept apart", "keys are kept without their tenant",
+			claiming(func(ctx context.Context, s storetest.Store, _ tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
+				return s.ClaimStart(ctx, "", key, c)
+			})},
+	}
+}

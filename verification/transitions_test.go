@@ -1,0 +1,305 @@
+package verification_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// transition is one row of the table of statuses or of decisions: a way to
+// where it begins, what then happens, and what is so afterwards.
+type transition struct {
+	from, trigger, condition, to, also string
+
+	come func(t *testing.T) *journey
+	act  func(j *journey)
+	hold func(t *testing.T, j *journey) // what `also` says; may be nil
+}
+
+const (
+	consents = `{"consent_status":"success"}`
+	wantsTwo = `{"review":true,"again":true}`
+	wantsOne = `{"review":true}`
+)
+
+func ttl(j *journey)                { j.after(time.Hour + 1) }
+func idle(j *journey)               { j.after(10*time.Minute + 1) }
+func atDesk(t *testing.T) *journey  { t.Helper(); return begin(t, desk(), "") }
+func checked(t *testing.T) *journey { t.Helper(); return atDesk(t).submit(consents) }
+
+func onReview(t *testing.T) *journey {
+	t.Helper()
+	return begin(t, desk(), wantsOne).submit(consents).pass()
+}
+
+func finishedOpen(t *testing.T) *journey {
+	t.Helper()
+	return checked(t).answer(verification.OutcomePassed, `{"source_ok":false}`).after(time.Minute)
+}
+
+func statusTransitions() []transition {
+	expiredWith := func(code verification.ErrorCode) func(*testing.T, *journey) {
+		return func(t *testing.T, j *journey) {
+			t.Helper()
+			d := j.detail()
+			if d.Error == nil || d.Error.Code != code || d.Error.Check != "" || !d.CompletedAt.Equal(noon().Add(time.Hour)) {
+				t.Errorf("error = %+v at %v, want %s without a check at the deadline", d.Error, d.CompletedAt, code)
+			}
+		}
+	}
+	failedWith := func(code verification.ErrorCode, check string) func(*testing.T, *journey) {
+		return func(t *testing.T, j *journey) {
+			t.Helper()
+			d := j.detail()
+			if d.Error == nil || d.Error.Code != code || d.Error.Check != check || !d.CompletedAt.Equal(j.now) {
+				t.Errorf("error = %+v at %v, want %s on %q now", d.Error, d.CompletedAt, code, check)
+			}
+		}
+	}
+	live := func(action verification.ActionType) func(*testing.T, *journey) {
+		return func(t *testing.T, j *journey) {
+			t.Helper()
+			d := j.detail()
+			if !d.CompletedAt.IsZero() || d.Error != nil {
+				t.Errorf("completed at %v with %v, want neither", d.CompletedAt, d.Error)
+			}
+			if got := d.Action; (got == nil) != (action == "") || got != nil && got.Type != action {
+				t.Errorf("action = %+v, want %q", got, action)
+			}
+		}
+	}
+	unchanged := func(j *journey) { j.after(time.Minute).approve("fine") }
+	recorded := func(t *testing.T, j *journey) {
+		t.Helper()
+		last := j.history[len(j.history)-1]
+		if v, ok := last.Fact.(verification.VerdictRecorded); !ok || v.Node != "" {
+			t.Errorf("the last event is %+v, want a verdict on no step", last)
+		}
+		if !j.detail().CompletedAt.Before(j.now) {
+			t.Errorf("completed_at = %v, want that of before the verdict", j.detail().CompletedAt)
+		}
+	}
+	return []transition{
+		{"(none)", "start", "accepted", "in_progress", "`action_required` where the workflow begins with its customer",
+			func(t *testing.T) *journey { return unstarted(t, desk()) },
+			func(j *journey) { j.do(verification.Start{ReferenceID: "customer-1"}) }, live(verification.ActionCustomerInput)},
+		{"in_progress", "read", "the customer is idle for longer than `abandon_timeout_seconds`", "abandoned",
+			"the run stays live; the timeout itself is not longer", atDesk, idle, live(verification.ActionCustomerInput)},
+		{"in_progress", "read", "`abandon_timeout_seconds` is 0", "in_progress", "",
+			func(t *testing.T) *journey { return begin(t, refusal(), "") },
+			func(j *journey) { j.after(1000 * time.Hour) }, live(verification.ActionCustomerInput)},
+		{"in_progress", "read", "the run waits for a source", "in_progress", "nobody but the customer can abandon a run",
+			checked, idle, live("")},
+		{"in_progress", "read", "the run is parked on review", "in_progress", "", onReview, idle, live(verification.ActionReview)},
+		{"abandoned", "customer comes", "", "in_progress", "the only status that reverts",
+			func(t *testing.T) *journey { return atDesk(t).after(11 * time.Minute) },
+			func(j *journey) { j.do(verification.CustomerArrives{}) }, live(verification.ActionCustomerInput)},
+		{"abandoned", "customer submits", "", "in_progress", "the run goes on",
+			func(t *testing.T) *journey { return atDesk(t).after(11 * time.Minute) },
+			func(j *journey) { j.submit(consents) }, live("")},
+		{"in_progress", "cancel", "", "cancelled", "", atDesk, func(j *journey) { j.cancel() }, nil},
+		{"abandoned", "cancel", "", "cancelled", "",
+			func(t *testing.T) *journey { return atDesk(t).after(11 * time.Minute) }, func(j *journey) { j.cancel() }, nil},
+		{"in_progress", "read", "older than `run_ttl_seconds`, on the customer", "expired",
+			"`LINK_EXPIRED`; `completed_at` is the deadline; the deadline itself is not older",
+			func(t *testing.T) *journey {
+				return atDesk(t).after(55 * time.Minute).do(verification.CustomerArrives{})
+			},
+			func(j *journey) { j.after(5*time.Minute + 1) }, expiredWith(verification.CodeLinkExpired)},
+		{"abandoned", "read", "older than `run_ttl_seconds`", "expired", "`LINK_EXPIRED`",
+			func(t *testing.T) *journey { return atDesk(t).after(time.Hour) },
+			func(j *journey) { j.after(1) }, expiredWith(verification.CodeLinkExpired)},
+		{"in_progress", "read", "older than `run_ttl_seconds`, waiting for a source", "expired", "`RUN_EXPIRED`",
+			checked, ttl, expiredWith(verification.CodeRunExpired)},
+		{"in_progress", "read", "older than `run_ttl_seconds`, on review", "expired", "`RUN_EXPIRED`",
+			onReview, ttl, expiredWith(verification.CodeRunExpired)},
+		{"in_progress", "read", "`run_ttl_seconds` is 0", "in_progress", "",
+			func(t *testing.T) *journey { return begin(t, refusal(), "").submit(consents) },
+			func(j *journey) { j.after(100000 * time.Hour) }, live("")},
+		{"in_progress", "verdict", "parked on review", "in_progress", "`signal_delivered`: the workflow goes on",
+			func(t *testing.T) *journey { return begin(t, desk(), wantsTwo).submit(consents).pass() },
+			func(j *journey) { j.approve("") }, live(verification.ActionReview)},
+		{"in_progress", "check answered", "the workflow reaches its end", "completed", "whatever the checks came to",
+			checked, func(j *journey) { j.pass() }, nil},
+		{"in_progress", "check answered", "it did not pass, and `on_failed` is `fail`", "failed",
+			"`CHECK_FAILED` with the check", checked, func(j *journey) { j.fail() },
+			failedWith(verification.CodeCheckFailed, "pan")},
+		{"in_progress", "check unanswered", "no retry and no fallback is left, and `on_unavailable` is `fail`", "failed",
+			"`CHECK_UNAVAILABLE` with the check", checked, func(j *journey) { j.unanswered(true) },
+			failedWith(verification.CodeCheckUnavailable, "pan")},
+		{"in_progress", "an expression fails", "", "failed", "`INTERNAL_ERROR`",
+			func(t *testing.T) *journey {
+				d := desk()
+				d.Nodes["gate"] = branchNode("breaks", "review", "done")
+				return begin(t, d, "").submit(consents)
+			},
+			func(j *journey) { j.pass() }, failedWith(verification.CodeInternalError, "")},
+		{"completed", "verdict", "", "completed", "`review_recorded`: status and `completed_at` do not change",
+			finishedOpen, unchanged, recorded},
+		{"failed", "verdict", "", "failed", "`review_recorded`",
+			func(t *testing.T) *journey { return checked(t).fail() }, unchanged, recorded},
+		{"expired", "verdict", "", "expired", "`review_recorded`",
+			func(t *testing.T) *journey { return onReview(t).after(2 * time.Hour) }, unchanged, recorded},
+		{"cancelled", "verdict", "", "cancelled", "`review_recorded`",
+			func(t *testing.T) *journey { return checked(t).cancel() }, unchanged, recorded},
+	}
+}
+
+func decisionTransitions() []transition {
+	resolved := func(notes string) func(*testing.T, *journey) {
+		return func(t *testing.T, j *journey) {
+			t.Helper()
+			d := j.detail()
+			if !d.ResolvedAt.Equal(j.now) || d.Notes != notes {
+				t.Errorf("resolved at %v with notes %q, want now with %q", d.ResolvedAt, d.Notes, notes)
+			}
+		}
+	}
+	unresolved := func(t *testing.T, j *journey) {
+		t.Helper()
+		if d := j.detail(); !d.ResolvedAt.IsZero() || d.Notes != "" {
+			t.Errorf("resolved at %v with notes %q, want neither", d.ResolvedAt, d.Notes)
+		}
+	}
+	settled := func(status verification.CardStatus, sentence string) func(*testing.T, *journey) {
+		return func(t *testing.T, j *journey) {
+			t.Helper()
+			resolved("seen")(t, j)
+			reason := "The source could not vouch for the answer."
+			if c := j.card("pan"); c.Status != status || c.Reason != reason+" "+sentence {
+				t.Errorf("the flagged card is %s: %s", c.Status, c.Reason)
+			}
+			if c := j.card("consent"); c.Status != verification.CardOK || c.Reason != "" {
+				t.Errorf("the card that is not flagged is %s: %s", c.Status, c.Reason)
+			}
+			want := []verification.ReviewFlag{{NodeID: "pan", Label: "PAN", Reason: reason}}
+			if diff := cmp.Diff(want, j.detail().Reviews); diff != "" {
+				t.Errorf("reviews (-want +got):\n%s", diff)
+			}
+		}
+	}
+	twice := func(t *testing.T) *journey { return begin(t, desk(), wantsTwo).submit(consents).pass() }
+	openThenReview := func(t *testing.T) *journey {
+		return begin(t, desk(), wantsOne).submit(consents).answer(verification.OutcomePassed, `{"source_ok":false}`)
+	}
+	approve, reject := func(j *journey) { j.approve("seen") }, func(j *journey) { j.reject("seen") }
+	return []transition{
+		{"null", "check answered", "the run completes, nothing is open", "null", "", checked,
+			func(j *journey) { j.pass() }, unresolved},
+		{"null", "check answered", "the run completes, some step left something open", "review", "status `completed`",
+			checked, func(j *journey) { j.answer(verification.OutcomePassed, `{"source_ok":false}`) }, unresolved},
+		{"null", "check answered", "the run parks on review", "review", "status `in_progress`",
+			func(t *testing.T) *journey { return begin(t, desk(), wantsOne).submit(consents) },
+			func(j *journey) { j.pass() }, unresolved},
+		{"null", "check answered", "the run fails, some step left something open", "null",
+			"`failed` runs are never in the queue",
+			checked, func(j *journey) { j.answer(verification.OutcomeFailed, `{"source_ok":false}`) }, unresolved},
+		{"null", "verdict approve", "finished, flagged for nothing", "approve", "any finished run can be decided",
+			func(t *testing.T) *journey { return checked(t).pass() }, approve, resolved("seen")},
+		{"null", "verdict reject", "finished without completing", "reject", "",
+			func(t *testing.T) *journey { return checked(t).fail() }, reject, resolved("seen")},
+		{"null", "verdict", "neither finished nor parked on review", "null", "404, no open signal", checked,
+			func(j *journey) {
+				_, err := j.try(verification.GiveVerdict{Decision: verification.DecisionApprove})
+				if got := outcome(nil, err); got != "not open" {
+					j.t.Errorf("GiveVerdict = %s, want not open", got)
+				}
+			}, unresolved},
+		{"review", "verdict approve", "finished", "approve",
+			"`resolved_at`, `notes`; each flagged card becomes `ok`, its reason ends with a fixed sentence; other cards are untouched",
+			finishedOpen, approve, settled(verification.CardOK, "A reviewer approved the run.")},
+		{"review", "verdict reject", "finished", "reject", "the same, with `failed`",
+			finishedOpen, reject, settled(verification.CardFailed, "A reviewer rejected the run.")},
+		{"review", "verdict approve", "parked on review", "approve", "the workflow goes on", onReview, approve, resolved("seen")},
+		{"review", "verdict reject", "parked on review", "reject", "the workflow goes on, to `on_reject` where there is one",
+			onReview, reject, resolved("seen")},
+		{"approve", "verdict reject", "finished", "reject", "without notes, the old ones are gone",
+			func(t *testing.T) *journey { return finishedOpen(t).approve("seen").after(time.Minute) },
+			func(j *journey) { j.reject("") }, resolved("")},
+		{"reject", "verdict approve", "finished; the first was given to a review step", "approve", "the newest verdict counts",
+			func(t *testing.T) *journey { return onReview(t).reject("no").after(time.Minute) }, approve, resolved("seen")},
+		{"review", "verdict approve", "parked on review, and another review follows", "review",
+			"owed again: `resolved_at` null, no `notes`", twice, approve, unresolved},
+		{"review", "verdict approve", "parked on the second review", "approve", "",
+			func(t *testing.T) *journey { return twice(t).reject("no") }, approve, resolved("seen")},
+		{"review", "verdict approve", "parked on review; the run then completes with something open", "approve",
+			"the verdict stands", openThenReview, approve, resolved("seen")},
+		{"review", "cancel", "parked on review", "null", "leaves the queue", onReview, func(j *journey) { j.cancel() }, unresolved},
+		{"review", "cancel", "parked on a second review", "approve", "the verdict stands",
+			func(t *testing.T) *journey { return twice(t).approve("seen") },
+			func(j *journey) { j.cancel() }, resolved("seen")},
+		{"review", "read", "older than `run_ttl_seconds`, parked on review", "null", "never `review` once expired",
+			onReview, ttl, unresolved},
+		{"null", "verdict approve", "cancelled", "approve", "",
+			func(t *testing.T) *journey { return checked(t).cancel() }, approve, resolved("seen")},
+		{"null", "verdict reject", "overdue", "reject", "the expiry is written down first",
+			func(t *testing.T) *journey { return checked(t).after(2 * time.Hour) }, reject, resolved("seen")},
+	}
+}
+
+func TestEveryRowOfTheStatusTable(t *testing.T) {
+	for _, row := range statusTransitions() {
+		t.Run(row.from+"/"+row.trigger+"/"+row.condition, func(t *testing.T) {
+			j := row.come(t)
+			if got := j.status(); row.from != "(none)" && string(got) != row.from {
+				t.Fatalf("the row begins at %s, want %s", got, row.from)
+			}
+			row.act(j)
+			if got := j.status(); string(got) != row.to {
+				t.Errorf("status = %s, want %s", got, row.to)
+			}
+			if row.hold != nil {
+				row.hold(t, j)
+			}
+			consistent(t, j)
+		})
+	}
+}
+
+func TestEveryRowOfTheDecisionTable(t *testing.T) {
+	null := func(d verification.Decision) string {
+		if d == verification.DecisionNone {
+			return "null"
+		}
+		return string(d)
+	}
+	for _, row := range decisionTransitions() {
+		t.Run(row.from+"/"+row.trigger+"/"+row.condition, func(t *testing.T) {
+			j := row.come(t)
+			if got := null(j.decision()); got != row.from {
+				t.Fatalf("the row begins at %s, want %s", got, row.from)
+			}
+			row.act(j)
+			if got := null(j.decision()); got != row.to {
+				t.Errorf("decision = %s, want %s", got, row.to)
+			}
+			if row.hold != nil {
+				row.hold(t, j)
+			}
+			consistent(t, j)
+		})
+	}
+}
+
+func TestAtTheLimitNothingHasHappenedYet(t *testing.T) {
+	j := atDesk(t).after(10 * time.Minute)
+	if got := j.status(); got != verification.StatusInProgress {
+		t.Errorf("StatusAt(start+10m) = %s, want in_progress", got)
+	}
+	if got := j.after(1).status(); got != verification.StatusAbandoned {
+		t.Errorf("StatusAt(start+10m+1ns) = %s, want abandoned", got)
+	}
+	j = onReview(t).after(time.Hour)
+	if got := j.status(); got != verification.StatusInProgress {
+		t.Errorf("StatusAt(start+1h) = %s, want in_progress", got)
+	}
+	if got := outcome(j.try(verification.Expire{})); got != "nothing" {
+		t.Errorf("Expire at the deadline = %s, want nothing", got)
+	}
+	if got := j.after(1).status(); got != verification.StatusExpired {
+		t.Errorf("StatusAt(start+1h+1ns) = %s, want expired", got)
+	}
+}
