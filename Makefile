@@ -87,5 +87,5 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 		list=$$($(GO) test -list '^Fuzz' ./$$dir) || { echo "$$list"; exit 1; }; \
 		for target in $$(echo "$$list" | grep '^Fuzz'); do \
 			echo "$$dir $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$dir || exit 1; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./$$dir || exit 1; \
 		done; done

@@ -142,10 +142,10 @@ func (d Definition) Interactive() bool {
 }
 
 // VersionHash names the content of the definition: the SHA-256 of its
-// canonical JSON, in hexadecimal. Equal definitions have equal hashes; whether
-// to publish it and where its webhook goes are not part of it.
+// canonical JSON, in hexadecimal. Equal definitions have equal hashes; its ID,
+// whether to publish it, and where its webhook goes are not part of it.
 func (d Definition) VersionHash() string {
-	d.Publish, d.LifecycleWebhookURL = nil, ""
+	d.ID, d.Publish, d.LifecycleWebhookURL = "", nil, ""
 	raw, err := json.Marshal(d)
 	if err != nil {
 		// A definition is plain data: only a Data that is not JSON gets here.

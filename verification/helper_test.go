@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,6 +180,13 @@ func (j *journey) do(c verification.Command) *journey {
 	}
 	j.history = append(j.history, events...)
 	return j
+}
+
+// fork is another journey that begins like this one.
+func (j *journey) fork() *journey {
+	other := *j
+	other.history = slices.Clone(j.history)
+	return &other
 }
 
 // after turns the clock.

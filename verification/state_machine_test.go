@@ -33,7 +33,7 @@ A cell names the events that the command leads to, in their order, or why it is 
 
 | word | meaning |
 | --- | --- |
-| nothing | accepted, and nothing changes; so it is with all that comes too late or twice |
+| – | accepted, and nothing changes; so it is with all that comes too late or twice |
 | not found | there is no such run |
 | invalid | a field of the command breaks a rule |
 | conflict | the state of the run forbids it |
@@ -101,7 +101,14 @@ func writeMatrix(t *testing.T, b *strings.Builder, m matrix) {
 	row(b, line...)
 	rows := m.rows(t)
 	for _, s := range situations() {
-		row(b, append([]string{s.name}, rows[s.name]...)...)
+		cells := []string{s.name}
+		for _, cell := range rows[s.name] {
+			if cell == "nothing" {
+				cell = "–"
+			}
+			cells = append(cells, cell)
+		}
+		row(b, cells...)
 	}
 	b.WriteString("\n")
 }

@@ -3,6 +3,7 @@
 package definition
 
 import (
+	"io/fs"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -27,16 +28,25 @@ type Tenant struct {
 	// Tenant has an empty WebhookSecret when the file has none.
 	Tenant   verification.Tenant
 	Accounts []verification.Account
-	// Workflows all have an ID: their own, or that of WorkflowID.
+	// Workflows all have an ID: their own, or that of verification.DeriveWorkflowID.
 	Workflows []Document
 }
 
 // ReadBootstrap reads a bootstrap file. Workflows that it names by a path
 // beside it are read through open. An api_key or webhook_secret may be
 // ${env:NAME}: then it is what getenv says of NAME, which must not be empty.
+// Either may be nil: then there are no files beside this one, or no variables.
 // The error is a *Faults of all files together; it unwraps to an ErrInvalid and
 // never holds a secret.
 func ReadBootstrap(file string, raw []byte, open func(path string) ([]byte, error), getenv func(name string) string) (Bootstrap, error) {
+	if open == nil {
+		open = func(path string) ([]byte, error) {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+		}
+	}
+	if getenv == nil {
+		getenv = func(string) string { return "" }
+	}
 	b := &bootstrapReader{
 		reader: reader{file: file, faults: &faults{discreet: true, files: []string{file}}},
 		open:   open, getenv: getenv,
@@ -89,7 +99,7 @@ func (b *bootstrapReader) tenant(f *fields) Tenant {
 			return
 		}
 		if d.Definition.ID == "" {
-			d.Definition.ID = WorkflowID(t.ID, d.Definition.Workflow)
+			d.Definition.ID = verification.DeriveWorkflowID(t.ID, d.Definition.Workflow)
 		}
 		name, id := d.Definition.Workflow, d.Definition.ID
 		switch {

@@ -64,15 +64,15 @@ func TestABootstrapReads(t *testing.T) {
 				},
 			},
 			Workflows: []string{
-				"etc/workflows/smallest.yaml nothing " + string(definition.WorkflowID(acme, "nothing")),
+				"etc/workflows/smallest.yaml nothing " + string(verification.DeriveWorkflowID(acme, "nothing")),
 				"etc/bootstrap.yaml inline 0191f3c0-0000-7000-8000-000000000002",
 			},
 		},
 		{
 			Tenant: verification.Tenant{ID: beta, Name: "Beta", WebhookSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"},
 			Workflows: []string{
-				"etc/workflows/smallest.yaml nothing " + string(definition.WorkflowID(beta, "nothing")),
-				"/elsewhere/smallest.json nothing-in-json " + string(definition.WorkflowID(beta, "nothing-in-json")),
+				"etc/workflows/smallest.yaml nothing " + string(verification.DeriveWorkflowID(beta, "nothing")),
+				"/elsewhere/smallest.json nothing-in-json " + string(verification.DeriveWorkflowID(beta, "nothing-in-json")),
 			},
 		},
 	}
@@ -122,6 +122,21 @@ func TestABootstrapNamesNotTooManyWorkflows(t *testing.T) {
 	}
 }
 
+func TestABootstrapNeedsNeitherFilesNorVariables(t *testing.T) {
+	raw := `tenants:
+  - id: 0191f3c0-0000-7000-8000-00000000000a
+    name: Acme
+    webhook_secret: ${env:SECRET}
+    workflows: [w.yaml]
+`
+	_, err := definition.ReadBootstrap("b.yaml", []byte(raw), nil, nil)
+	const want = "b.yaml:4:5: tenants[0].webhook_secret: the environment variable SECRET is not set\n" +
+		"b.yaml:5:17: tenants[0].workflows[0]: open w.yaml: file does not exist"
+	if got := fmt.Sprint(err); got != want {
+		t.Errorf("told %q, want %q", got, want)
+	}
+}
+
 // testdata opens the example workflows wherever they are said to be.
 func testdata(path string) ([]byte, error) {
 	for _, folder := range []string{"etc/", "/elsewhere/"} {
@@ -163,13 +178,13 @@ nodes:
 	for _, tenant := range b.Tenants {
 		fmt.Println(tenant.Tenant.Name, tenant.Accounts[0].ClientID, tenant.Workflows[0].Definition.ID)
 	}
-	// Output: Acme acme 05fae0b3-3e54-547f-b419-40a9d44515b6
+	// Output: Acme acme 20ea5abe-779a-8071-92f1-2a7158c1e060
 }
 
 func ExampleReadWorkflow() {
 	_, err := definition.ReadWorkflow("workflows/hello.yaml", []byte(`
 workflow: hello
-nmae: Hello
+nam: Hello
 start: consent
 nodes:
   consent: {type: consent, text: May we go on, on_decline: done, next: done}
@@ -177,7 +192,7 @@ nodes:
 `))
 	fmt.Println(err)
 	// Output:
-	// workflows/hello.yaml:3:1: nmae: unknown field; did you mean name?
+	// workflows/hello.yaml:3:1: nam: unknown field; did you mean name?
 	// workflows/hello.yaml:6:48: nodes.consent.on_decline: unknown field; did you mean on_declined?
 	// workflows/hello.yaml:7:21: nodes.done.label: must be a string, not a number: put it in quotes
 }

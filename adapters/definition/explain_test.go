@@ -69,10 +69,26 @@ func TestExplainFindsTheNearestPlace(t *testing.T) {
 		path         string
 		line, column int
 	}{
-		{"", 1, 1}, {"workflow", 2, 3}, {"name", 1, 1}, {"workflow.x.y", 2, 3},
-		{"nodes.a", 4, 5}, {"nodes.a.type", 4, 11}, {"nodes.a.b", 7, 5}, {"nodes.a.b.type", 7, 13}, {"nodes.a.bc", 4, 5}, {"nodes.c.next", 3, 3},
-		{"nodes.a.rules", 5, 7}, {"nodes.a.rules[0]", 5, 17}, {"nodes.a.rules[1].when", 6, 18}, {"nodes.a.rules[1].next", 6, 17},
-		{"nodes.a.rules[2].when", 5, 7}, {"nodes.a.rules[-1]", 5, 7}, {"nodes.a.rules[x", 5, 7}, {"nodes.a.rules[", 5, 7}, {"..nodes", 1, 1}, {"[0]", 1, 1},
+		{"", 1, 1},
+		{"workflow", 2, 3},
+		{"name", 1, 1},
+		{"workflow.x.y", 2, 3},
+		{"nodes.a", 4, 5},
+		{"nodes.a.type", 4, 11},
+		{"nodes.a.b", 7, 5},
+		{"nodes.a.b.type", 7, 13},
+		{"nodes.a.bc", 4, 5},
+		{"nodes.c.next", 3, 3},
+		{"nodes.a.rules", 5, 7},
+		{"nodes.a.rules[0]", 5, 17},
+		{"nodes.a.rules[1].when", 6, 18},
+		{"nodes.a.rules[1].next", 6, 17},
+		{"nodes.a.rules[2].when", 5, 7},
+		{"nodes.a.rules[-1]", 5, 7},
+		{"nodes.a.rules[x", 5, 7},
+		{"nodes.a.rules[", 5, 7},
+		{"..nodes", 1, 1},
+		{"[0]", 1, 1},
 	}
 	for _, test := range tests {
 		err := d.Explain(&verification.Error{Kind: verification.ErrInvalid, Fields: []verification.Field{{Name: test.path, Message: "no"}}})

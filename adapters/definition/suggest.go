@@ -14,12 +14,14 @@ func nearest(name string, known []string) string {
 	best, fewest := "", 3
 	plain := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(name))
 	for _, candidate := range known {
-		n := slips(plain, candidate)
-		switch {
+		n := fewest
+		switch apart := len(plain) - len(candidate); {
 		case strings.ReplaceAll(plain, "_", "") == strings.ReplaceAll(candidate, "_", ""):
 			n = 0
 		case strings.HasPrefix(candidate, plain+"_"):
 			n = 1
+		case -fewest < apart && apart < fewest:
+			n = slips(plain, candidate)
 		}
 		if n < fewest && n*4 <= max(len(candidate), 4) {
 			best, fewest = candidate, n

@@ -3,8 +3,6 @@
 package definition
 
 import (
-	"github.com/google/uuid"
-
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -39,13 +37,6 @@ func read(file string, raw []byte, f *faults) Document {
 		d.Definition = r.workflow(d.root, d.root.at, nil)
 	}
 	return d
-}
-
-// WorkflowID is the id of a workflow that names none itself: the same for the
-// same tenant and workflow, always.
-func WorkflowID(tenant verification.TenantID, workflow string) verification.WorkflowID {
-	namespace := uuid.UUID{0x5d, 0x2c, 0x97, 0x1e, 0x64, 0x0b, 0x4f, 0x83, 0x9a, 0x41, 0xc7, 0x38, 0xe2, 0x15, 0xb0, 0x6d}
-	return verification.WorkflowID(uuid.NewSHA1(namespace, []byte(string(tenant)+"/"+workflow)).String())
 }
 
 func (r *reader) workflow(t *tree, at place, p *path) verification.Definition {

@@ -176,21 +176,3 @@ func TestJSONIsKnownByItsLooksToo(t *testing.T) {
 		t.Errorf("name = %q, %v; want W from YAML in braces", d.Definition.Name, err)
 	}
 }
-
-func TestWorkflowIDsAreTheSameForEver(t *testing.T) {
-	const tenant, other = "0191f3c0-0000-7000-8000-00000000000a", "0191f3c0-0000-7000-8000-00000000000b"
-	id := definition.WorkflowID(tenant, "individual-onboarding")
-	if want := verification.WorkflowID("fbd9ccfc-306e-52e7-b7d3-48805b807bef"); id != want {
-		t.Errorf("WorkflowID = %s, want %s: what runs refer to must not change", id, want)
-	}
-	if parsed, err := verification.ParseWorkflowID(string(id)); err != nil || parsed != id || id[14] != '5' {
-		t.Errorf("%s is not a UUID of version 5: %v", id, err)
-	}
-	for _, different := range []verification.WorkflowID{
-		definition.WorkflowID(other, "individual-onboarding"), definition.WorkflowID(tenant, "individual"),
-	} {
-		if different == id {
-			t.Errorf("two workflows have the id %s", id)
-		}
-	}
-}

@@ -187,7 +187,7 @@ func (r *yamlReader) key(n *yaml.Node, p *path) (string, bool) {
 func (r *yamlReader) scalar(n *yaml.Node, p *path, t *tree) {
 	tagged, quoted := n.Style&yaml.TaggedStyle != 0, n.Style&^yaml.TaggedStyle != 0
 	t.kind, t.word = kindText, n.Value
-	if !quoted && !(tagged && n.Tag == "!!str") {
+	if !quoted && (!tagged || n.Tag != "!!str") {
 		var fault string
 		if t.kind, t.word, fault = resolve(n.Value); fault != "" {
 			r.fault(n, p, fault)

@@ -5,37 +5,39 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/verification"
 )
 
 func TestWhatWasCompiledIsSharedSafely(t *testing.T) {
 	texts := []string{
-		`steps.pan.data.name_match < 0.8 || !steps.pan.passed`,
-		`input.people.exists(p, p.age > 30 && p.age in [40, 50])`,
-		`steps.pan.data.hits.map(h, h.score * 2).all(s, s > 0)`,
-		`steps.details.data.pan.matches("^[A-Z]+") && input.name.lowerAscii() == "asha rao"`,
-		// Failures, too: some are values that the library shares.
+		// Failures first: some are values that the library shares.
+		`steps.pan.data.nested.matches("x")`,
+		`timestamp(steps.pan.dispatches * 9000000000000) > run.started_at`,
 		`steps.pan.data.nowhere > 3`,
 		`steps.review.passed`,
 		`"a" in steps.pan.data.name`,
 		`steps.pan.data.name.getHours() == 1`,
-		`timestamp(steps.pan.dispatches * 9000000000000) > run.started_at`,
-		`steps.pan.data.nested.matches("x")`,
+		`steps.pan.data.name_match < 0.8 || !steps.pan.passed`,
+		`input.people.exists(p, p.age > 30 && p.age in [40, 50])`,
+		`steps.pan.data.hits.map(h, h.score * 2).all(s, s > 0)`,
+		`steps.details.data.pan.matches("^[A-Z]+") && input.name.lowerAscii() == "asha rao"`,
 	}
 	type outcome struct {
-		holds bool
-		err   string
-		seen  string
+		Holds bool
+		Err   string
+		Seen  string
 	}
 	of := func(c verification.Condition) outcome {
 		holds, seen, err := c.Holds(reached())
-		o := outcome{holds: holds}
+		o := outcome{Holds: holds}
 		if err != nil {
-			o.err = err.Error()
+			o.Err = err.Error()
 		}
 		if raw, err := json.Marshal(seen); err == nil {
-			o.seen = string(raw)
+			o.Seen = string(raw)
 		}
 		return o
 	}
@@ -54,28 +56,25 @@ func TestWhatWasCompiledIsSharedSafely(t *testing.T) {
 	// Nothing is evaluated before the goroutines start: a first failure is what
 	// would write into shared values.
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	got := make([]map[outcome]bool, len(texts))
-	for n := range got {
-		got[n] = map[outcome]bool{}
-	}
-	note := func(n int, o outcome) {
-		mu.Lock()
-		defer mu.Unlock()
-		got[n][o] = true
-	}
-	for range 8 {
+	got := make([][]map[outcome]bool, 8) // by goroutine and text
+	start := make(chan struct{})
+	for g := range got {
+		got[g] = make([]map[outcome]bool, len(texts))
 		wg.Go(func() {
 			fresh := expression.New()
+			<-start
 			for i := range 40 {
 				n := i % len(texts)
-				note(n, of(conditions[n]))
+				if got[g][n] == nil {
+					got[g][n] = map[outcome]bool{}
+				}
+				got[g][n][of(conditions[n])] = true
 				c, err := fresh.Condition(texts[n], declared())
 				if err != nil {
 					t.Errorf("%s: %v", texts[n], err)
 					continue
 				}
-				note(n, of(c))
+				got[g][n][of(c)] = true
 				if _, err := tpl.Render(reached()); err != nil {
 					t.Errorf("Render = %v, want no error", err)
 				}
@@ -85,10 +84,14 @@ func TestWhatWasCompiledIsSharedSafely(t *testing.T) {
 			}
 		})
 	}
+	close(start)
 	wg.Wait()
 	for n, text := range texts {
-		if want := of(compiled(t, text)); len(got[n]) != 1 || !got[n][want] {
-			t.Errorf("%s = %+v, want %+v alone", text, got[n], want)
+		want := map[outcome]bool{of(compiled(t, text)): true}
+		for g := range got {
+			if diff := cmp.Diff(want, got[g][n]); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", text, diff)
+			}
 		}
 	}
 }

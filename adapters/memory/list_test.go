@@ -198,13 +198,15 @@ func checkOverdue(t *rapid.T, s *memory.Store, all map[verification.RunID]verifi
 		return cmpStrings(a.ID, b.ID)
 	})
 	var want []verification.RunRef
-	for len(live) > 0 && len(want) < most && now.After(live[0].ExpiresAt) {
-		want = append(want, verification.RunRef{Tenant: tenant, Run: live[0].ID})
-		live = live[1:]
-	}
 	var wantNext time.Time
-	if len(live) > 0 {
-		wantNext = live[0].ExpiresAt.Add(time.Microsecond)
+	for _, sum := range live {
+		if !now.After(sum.ExpiresAt) {
+			wantNext = sum.ExpiresAt.Add(time.Microsecond)
+			break
+		}
+		if len(want) < most {
+			want = append(want, verification.RunRef{Tenant: tenant, Run: sum.ID})
+		}
 	}
 	got, next, err := s.Overdue(t.Context(), now, most)
 	if err != nil {

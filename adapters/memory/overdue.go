@@ -20,13 +20,16 @@ type deadlines struct {
 
 type due struct {
 	at  time.Time
-	run *record
+	run *record // nil sorts before every run of the same moment
 }
 
 func newDeadlines() deadlines {
 	before := func(a, b due) bool {
 		if c := a.at.Compare(b.at); c != 0 {
 			return c < 0
+		}
+		if a.run == nil || b.run == nil {
+			return a.run == nil && b.run != nil
 		}
 		if a.run.ref.Tenant != b.run.ref.Tenant {
 			return a.run.ref.Tenant < b.run.ref.Tenant
@@ -37,8 +40,7 @@ func newDeadlines() deadlines {
 }
 
 // Overdue returns up to most live runs whose deadline has passed, the longest
-// overdue first, and when the first of the others is overdue: a moment that
-// has passed already when there were more than most.
+// overdue first, and when the next deadline that lies ahead will have passed.
 func (s *Store) Overdue(ctx context.Context, now time.Time, most int) (runs []verification.RunRef, next time.Time, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, time.Time{}, err
@@ -47,11 +49,14 @@ func (s *Store) Overdue(ctx context.Context, now time.Time, most int) (runs []ve
 	defer s.deadlines.mu.RUnlock()
 	s.deadlines.tree.Scan(func(d due) bool {
 		if len(runs) >= most || !now.After(d.at) {
-			next = d.at.Add(time.Microsecond)
 			return false
 		}
 		runs = append(runs, d.run.ref)
 		return true
+	})
+	s.deadlines.tree.Ascend(due{at: now}, func(d due) bool {
+		next = d.at.Add(time.Microsecond)
+		return false
 	})
 	return runs, next, nil
 }

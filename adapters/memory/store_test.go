@@ -136,15 +136,3 @@ func TestPagesOutOfBoundsAreEmpty(t *testing.T) {
 		}
 	}
 }
-
-func TestOverdueAsksAgainAtOnceWhenMoreAreOverdueThanAskedFor(t *testing.T) {
-	s := memory.New()
-	for _, i := range []int{0, 10, 20} {
-		appendLife(t, s, i) // parked on the customer, with a deadline of a day
-	}
-	now := benchStart().Add(48 * time.Hour)
-	runs, next, err := s.Overdue(t.Context(), now, 2)
-	if err != nil || len(runs) != 2 || next.IsZero() || next.After(now) {
-		t.Errorf("Overdue(at most 2 of 3) = %d runs, again at %v, %v, want 2 and a moment that has passed", len(runs), next, err)
-	}
-}

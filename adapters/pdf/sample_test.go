@@ -174,6 +174,13 @@ func check(t testing.TB, doc []byte) (pages int) {
 	if err != nil {
 		t.Fatalf("PageCount: %v", err)
 	}
+	checkPages(t, doc, pages)
+	return pages
+}
+
+// checkPages is the part of check that needs no other reader.
+func checkPages(t testing.TB, doc []byte, pages int) {
+	t.Helper()
 	numbers := 0
 	for _, s := range read(t, doc) {
 		if s.text == fmt.Sprintf("Page %d of %d", s.page, pages) {
@@ -186,5 +193,4 @@ func check(t testing.TB, doc []byte) (pages int) {
 	if numbers != pages {
 		t.Errorf("%d of %d pages carry their number", numbers, pages)
 	}
-	return pages
 }

@@ -140,10 +140,7 @@ func decode(t testing.TB, part string) string {
 }
 
 func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
-	ed, ok := private()["Ed25519"].(ed25519.PrivateKey)
-	if !ok {
-		t.Fatal("no Ed25519 key")
-	}
+	ed := rawKey[ed25519.PrivateKey](t, "Ed25519")
 	keys := read(t, jwkOf(t, ed, "kid", "ed"), jwkOf(t, private()["oct"], "kid", "oct"))
 	b := token.NewBearers(keys)
 	with := func(m map[string]any, fields ...any) map[string]any {

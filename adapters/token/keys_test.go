@@ -44,6 +44,16 @@ func must(err error) {
 	}
 }
 
+// rawKey is the key of a kind, as what it is.
+func rawKey[K any](t testing.TB, kind string) K {
+	t.Helper()
+	k, ok := private()[kind].(K)
+	if !ok {
+		t.Fatalf("the key %s is a %T", kind, private()[kind])
+	}
+	return k
+}
+
 // jwkOf writes a raw key as a JWK with further fields.
 func jwkOf(t testing.TB, raw any, fields ...any) map[string]any {
 	t.Helper()
@@ -184,9 +194,9 @@ func TestKeysDoNotGetIntoLogs(t *testing.T) {
 	slog.New(slog.NewTextHandler(&log, nil)).Info("keys", "keys", keys, "links", links, "bearers", bearers)
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("keys", "keys", keys, "links", links, "bearers", bearers)
 	fmt.Fprintf(&log, "%v %+v %#v %s %x %d", keys, keys, keys, keys, keys, keys)
-	secret := private()["oct"].([]byte)
+	secret := rawKey[[]byte](t, "oct")
 	for _, shown := range []string{
-		string(secret), base64.RawURLEncoding.EncodeToString(secret), fmt.Sprintf("%x", secret), strings.Trim(fmt.Sprint(secret), "[]"),
+		string(secret), base64.RawURLEncoding.EncodeToString(secret), fmt.Sprintf("%x", secret), strings.Trim(fmt.Sprintf("%d", secret), "[]"),
 	} {
 		if strings.Contains(log.String(), shown) {
 			t.Errorf("a secret shows in %s", log.String())
@@ -203,9 +213,9 @@ func TestKeysThatWillNotDoAreRefusedByName(t *testing.T) {
 	must(err)
 	otherEC, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(err)
-	torn := *private()["RSA"].(*rsa.PrivateKey)
+	torn := *rawKey[*rsa.PrivateKey](t, "RSA")
 	torn.D = new(big.Int).Add(torn.D, big.NewInt(2))
-	rsa1024, err := rsa.GenerateKey(rand.Reader, 1024)
+	rsa1024, err := rsa.GenerateKey(rand.Reader, 1024) //nolint:gosec // a key that is to be refused
 	must(err)
 	with := func(m map[string]any, fields ...any) map[string]any {
 		n := map[string]any{}
@@ -245,7 +255,7 @@ func TestKeysThatWillNotDoAreRefusedByName(t *testing.T) {
 		"null":                    {[]byte(`{"keys": [null]}`), unsound},
 		"public Ed25519":          {set(t, ed, public(ed)), `key 2 (kid "public"): it is only the public half of a key`},
 		"public P-256":            {set(t, public(p256)), `key 1 (kid "public"): it is only the public half of a key`},
-		"public RSA":              {set(t, jwkOf(t, &private()["RSA"].(*rsa.PrivateKey).PublicKey)), "key 1: it is only the public half of a key"},
+		"public RSA":              {set(t, jwkOf(t, rawKey[*rsa.PrivateKey](t, "RSA").Public())), "key 1: it is only the public half of a key"},
 		"P-521":                   {set(t, jwkOf(t, p521)), "key 1: its curve must be P-256 or P-384"},
 		"short secret":            {set(t, jwkOf(t, []byte("31 bytes are not long enough..."))), "key 1: its secret is shorter than 32 bytes"},
 		"short secret for HS512":  {set(t, jwkOf(t, private()["oct"], "alg", "HS512")), "key 1: the algorithm HS512 needs a secret of 64 bytes"},

@@ -79,7 +79,7 @@ func serveHost(t *testing.T, vars map[string]string) *served {
 			t.Errorf("more than one line on stdout: %q", more)
 		}
 	}()
-	t.Cleanup(func() { s.end() })
+	t.Cleanup(func() { _ = s.end() })
 	return s
 }
 

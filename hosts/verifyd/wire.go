@@ -74,14 +74,14 @@ func wire(ctx context.Context, s settings, getenv func(string) string, stderr io
 	if err != nil {
 		return nil, err
 	}
-	time, manual := newClock(s)
+	used, manual := newClock(s)
 	store, observed := memory.New(), newMetrics()
 	h.engine, err = engine.New(engine.Ports{
 		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
-		Providers: map[string]verification.Provider{"sandbox": sandbox.New(time.Sleep)},
+		Providers: map[string]verification.Provider{"sandbox": sandbox.New(used.Sleep)},
 		Language:  expression.New(),
 		Links:     token.NewLinks(keys),
-		Clock:     time,
+		Clock:     used,
 		NewID:     newID,
 		Printer:   printer,
 	}, engine.Options{

@@ -82,6 +82,16 @@ func (c *Contract) Operations() []string {
 	return all
 }
 
+// Operation is the operation that a request belongs to; empty for none.
+func (c *Contract) Operation(method, path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	template, item := c.find(path)
+	if item == nil || item.GetOperation(method) == nil {
+		return ""
+	}
+	return method + " " + template
+}
+
 // Statuses lists what an operation may answer, such as "202".
 func (c *Contract) Statuses(operation string) []string {
 	method, path, _ := strings.Cut(operation, " ")

@@ -1,33 +1,43 @@
-// Package scenario holds the API to its contract by conversations: txtar files
-// that open with prose, quote the sentence they hold, and then list requests
-// with the answers that are wanted. The same conversations run against every
-// store.
+// Package scenario holds a host to the contract of the API by conversations:
+// txtar files that open with prose, quote the sentences they hold, and then
+// list requests with the answers that are wanted. The same conversations run
+// against every store.
 //
 // # The files
 //
-// The comment of the archive is the prose. Its files are the steps, in their
-// order, and the name of each says what happens there. A step is made of lines:
+// The comment of the archive is the prose. Its files are the steps in their
+// order; the name of a step says what happens in it. A step is made of lines
+// like these:
 //
 //	POST /v1/workflows/{onboarding}/runs      a request: method and path
-//	content-type: application/json            its headers, if any
-//	{"reference_id": "customer-1"}            its body, up to the answer
+//	Prefer: wait=10                           its headers, if any
+//	{"reference_id": "customer-1"}            its body, if any
 //	--- 202                                   the status that is wanted
-//	X-Request-Id: <any>                       headers that are wanted
-//	{"id": "<uuid run>", "status": "in_progress", ...}
+//	Preference-Applied: wait=10               headers that are wanted, if any
+//	{"id": "<uuid run>", "...": ""}           the body that is wanted, if any
 //
-//	advance 31m                               the clock is turned
+//	advance 31m                               turns the clock
+//	webhook /hooks {"type": "run.completed", "...": ""}
+//	no webhook                                nothing more was told
 //
-// A step may hold several requests. The body that is wanted is compared as
-// JSON, but for the order of fields, which counts for nothing. In it:
+// A request is sent with the client-id and x-api-key of Acme, and its body as
+// application/json, unless it says otherwise; a header with nothing behind its
+// colon is left out.
 //
-//	"<any>"          anything but null
-//	"<string>"       a string that is not empty
-//	"<uuid>"         a lower-case UUID
-//	"<timestamp>"    a time in whole seconds, UTC
-//	"<url>"          an absolute URL
-//	"<uuid run>"     a UUID that is called {run} from here on
-//	"...": "<any>"   more fields may be there, which else may not
+// A body that is wanted is compared as JSON: the order of fields counts for
+// nothing, and there may be no others. Some strings stand for more:
 //
-// A name in braces stands for its value in paths, headers and bodies, sent and
-// wanted. Hosts give the first names; conversations catch more.
+//	"<any>"  "<string>"  "<number>"  "<uuid>"  "<timestamp>"  "<url>"  "<hash>"
+//	"<uuid run>"       and what was there is called {run} from now on
+//	"...": ""          there may be more fields; as the last of an array: more elements
+//	/^no open signal/  a string that matches the expression
+//
+// A name in braces stands for its value in paths, headers and bodies, in what
+// is sent and in what is wanted; {x*300} is x three hundred times.
+//
+// # What is checked besides
+//
+// Every answer is held to the OpenAPI document, and after every step the runs
+// of the tenant are read in all ways there are and compared: see
+// [Client.Consistent].
 package scenario

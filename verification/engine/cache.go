@@ -2,52 +2,63 @@
 
 package engine
 
-import (
-	"container/list"
-	"sync"
-)
+import "sync"
 
 // cache is safe for concurrent use.
 type cache[K comparable, V any] struct {
-	mu    sync.Mutex
-	most  int
-	order *list.List // front is the newest
-	items map[K]*list.Element
+	mu      sync.Mutex
+	most    int
+	entries map[K]*entry[K, V]
+	ring    entry[K, V] // its next is the newest entry, its prev the oldest
 }
 
-type cached[K comparable, V any] struct {
-	key   K
-	value V
+// entry is one place in the ring.
+type entry[K comparable, V any] struct {
+	key        K
+	value      V
+	next, prev *entry[K, V]
 }
 
 func newCache[K comparable, V any](most int) *cache[K, V] {
-	return &cache[K, V]{most: most, order: list.New(), items: map[K]*list.Element{}}
+	c := &cache[K, V]{most: most, entries: map[K]*entry[K, V]{}}
+	c.ring.next, c.ring.prev = &c.ring, &c.ring
+	return c
 }
 
-func (c *cache[K, V]) get(key K) (V, bool) {
+func (c *cache[K, V]) get(key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	el, ok := c.items[key]
+	n, ok := c.entries[key]
 	if !ok {
-		var none V
-		return none, false
+		return value, false
 	}
-	c.order.MoveToFront(el)
-	return el.Value.(*cached[K, V]).value, true
+	c.refresh(n)
+	return n.value, true
 }
 
 func (c *cache[K, V]) put(key K, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if el, ok := c.items[key]; ok {
-		el.Value.(*cached[K, V]).value = value
-		c.order.MoveToFront(el)
-		return
+	n, ok := c.entries[key]
+	if !ok {
+		n = &entry[K, V]{key: key}
+		n.next, n.prev = n, n
+		c.entries[key] = n
 	}
-	c.items[key] = c.order.PushFront(&cached[K, V]{key, value})
-	if c.order.Len() > c.most {
-		oldest := c.order.Back()
-		c.order.Remove(oldest)
-		delete(c.items, oldest.Value.(*cached[K, V]).key)
+	n.value = value
+	c.refresh(n)
+	if len(c.entries) > c.most {
+		oldest := c.ring.prev
+		oldest.leave()
+		delete(c.entries, oldest.key)
 	}
 }
+
+// refresh makes an entry the newest.
+func (c *cache[K, V]) refresh(n *entry[K, V]) {
+	n.leave()
+	n.next, n.prev = c.ring.next, &c.ring
+	n.next.prev, n.prev.next = n, n
+}
+
+func (n *entry[K, V]) leave() { n.next.prev, n.prev.next = n.prev, n.next }

@@ -54,7 +54,7 @@ func (e *Engine) notify(ctx context.Context, w verification.Work) error {
 		return e.ports.Queue.Finish(ctx, w)
 	}
 	if e.base.Err() != nil {
-		return nil // cut off by the host: the lease runs out, and it is tried again
+		return err // cut off by the host: the lease runs out, and it is tried again
 	}
 	at, more := nextTry(err, w, now)
 	if !more {

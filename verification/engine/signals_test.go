@@ -10,23 +10,23 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	. "github.com/verifyd/verifyd/verification/verificationtest"
+	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func TestAVerdictAtAReviewStepLetsTheRunGoOn(t *testing.T) {
-	k := New(t)
+	k := verificationtest.New(t)
 	run := start(k, onboarding())
 	run = k.Submit(run.ID, "consent_submitted", consent())
 	if run.Decision != verification.DecisionReview || run.Action == nil || run.Action.SignalName != verification.ReviewSignal {
 		t.Fatalf("run = %+v, want it parked on review", run)
 	}
-	d, err := k.Engine.GiveVerdict(t.Context(), Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionReject})
+	d, err := k.Engine.GiveVerdict(t.Context(), verificationtest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionReject})
 	if err != nil || d.Result != engine.ResultDelivered || d.Decision != verification.DecisionReject {
 		t.Errorf("verdict = %+v, %v; want it delivered", d, err)
 	}
 	run = k.Run(run.ID)
 	wantStatus(t, run, verification.StatusCompleted)
-	again, err := k.Engine.GiveVerdict(t.Context(), Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
+	again, err := k.Engine.GiveVerdict(t.Context(), verificationtest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
 	if err != nil || again.Result != engine.ResultRecorded {
 		t.Errorf("verdict on the finished run = %+v, %v; want it recorded", again, err)
 	}
@@ -37,9 +37,9 @@ func TestAVerdictAtAReviewStepLetsTheRunGoOn(t *testing.T) {
 }
 
 func TestAVerdictNeedsSomethingToDecide(t *testing.T) {
-	k := New(t)
+	k := verificationtest.New(t)
 	run := start(k, onboarding())
-	_, err := k.Engine.GiveVerdict(t.Context(), Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
+	_, err := k.Engine.GiveVerdict(t.Context(), verificationtest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
 	if !errors.Is(err, verification.ErrNotOpen) {
 		t.Errorf("verdict while the customer is awaited = %v, want ErrNotOpen", err)
 	}
@@ -47,7 +47,7 @@ func TestAVerdictNeedsSomethingToDecide(t *testing.T) {
 
 func TestRunsOfOtherTenantsAreNotThere(t *testing.T) {
 	const other verification.TenantID = "00000000-0000-7000-8000-0000000000bb"
-	k := New(t)
+	k := verificationtest.New(t)
 	run := start(k, onboarding())
 	for name, err := range map[string]error{
 		"read":   second(k.Engine.Run(t.Context(), other, run.ID)),
@@ -67,7 +67,7 @@ func TestRunsOfOtherTenantsAreNotThere(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestALinkLeadsToItsWaitAloneAndKeepsTheRunFromBeingAbandoned(t *testing.T) {
-	k := New(t)
+	k := verificationtest.New(t)
 	run := start(k, onboarding())
 	token := strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
 	k.Advance(11 * time.Minute)
@@ -88,9 +88,9 @@ func TestALinkLeadsToItsWaitAloneAndKeepsTheRunFromBeingAbandoned(t *testing.T) 
 }
 
 func TestApplyingTheSameDefinitionChangesNothing(t *testing.T) {
-	k := New(t)
+	k := verificationtest.New(t)
 	first := k.Apply(chain("a"))
-	again, err := k.Engine.Apply(t.Context(), Tenant, chain("a"))
+	again, err := k.Engine.Apply(t.Context(), verificationtest.Tenant, chain("a"))
 	if err != nil || again.Changed || again.Workflow != first {
 		t.Errorf("apply again = %+v, %v; want nothing changed", again, err)
 	}
@@ -98,19 +98,19 @@ func TestApplyingTheSameDefinitionChangesNothing(t *testing.T) {
 	if next.Versions != 2 || next.Published == first.Published {
 		t.Errorf("apply a change = %+v, want a second version, published", next)
 	}
-	detail, err := k.Engine.Workflow(t.Context(), Tenant, first.ID)
+	detail, err := k.Engine.Workflow(t.Context(), verificationtest.Tenant, first.ID)
 	if err != nil || len(detail.Steps) != 2 {
 		t.Errorf("steps = %+v, %v; want those of the published version", detail.Steps, err)
 	}
-	back, err := k.Engine.Publish(t.Context(), Tenant, first.ID, first.Published)
+	back, err := k.Engine.Publish(t.Context(), verificationtest.Tenant, first.ID, first.Published)
 	if err != nil || back.Published != first.Published {
 		t.Errorf("publish the first = %+v, %v", back, err)
 	}
 }
 
 func TestARunStaysOnTheVersionItStartedWith(t *testing.T) {
-	k := New(t)
-	k.Provider.On("a", Slow(time.Second, Pass(nil)))
+	k := verificationtest.New(t)
+	k.Provider.On("a", verificationtest.Slow(time.Second, verificationtest.Pass(nil)))
 	run := start(k, chain("a"))
 	k.Apply(chain("a", "b"))
 	k.Advance(time.Second)
@@ -120,11 +120,11 @@ func TestARunStaysOnTheVersionItStartedWith(t *testing.T) {
 }
 
 func TestADefinitionIsRefusedWithAllItsFaults(t *testing.T) {
-	k := New(t)
+	k := verificationtest.New(t)
 	d := chain("a")
 	d.Name = ""
 	d = with(d, "a", func(n *verification.Node) { n.Provider = "nobody" })
-	_, err := k.Engine.Apply(t.Context(), Tenant, d)
+	_, err := k.Engine.Apply(t.Context(), verificationtest.Tenant, d)
 	var fault *verification.Error
 	if !errors.As(err, &fault) || len(fault.Fields) != 2 {
 		t.Errorf("apply = %v, want both faults", err)

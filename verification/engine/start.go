@@ -46,8 +46,10 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 		return verification.RunView{}, err
 	}
 	if w.Current() == "" {
-		return verification.RunView{}, &verification.Error{Kind: verification.ErrConflict, Subject: "workflow",
-			Message: "the workflow has no version to run"}
+		return verification.RunView{}, &verification.Error{
+			Kind: verification.ErrConflict, Subject: "workflow",
+			Message: "the workflow has no version to run",
+		}
 	}
 	program, err := e.program(ctx, programKey{t, id, w.Current()})
 	if err != nil {
@@ -137,11 +139,15 @@ func (e *Engine) claim(
 	case kept.Run == run:
 		return run, nil
 	case kept.Fingerprint != mine.Fingerprint:
-		return "", &verification.Error{Kind: verification.ErrKeyReused, Subject: "run",
-			Message: "the idempotency key was used with another request"}
+		return "", &verification.Error{
+			Kind: verification.ErrKeyReused, Subject: "run",
+			Message: "the idempotency key was used with another request",
+		}
 	case !kept.Settled && now.Sub(kept.At) < verification.StartKeyFlight:
-		return "", &verification.Error{Kind: verification.ErrInFlight, Subject: "run",
-			Message: "the first request with this idempotency key has not been answered yet"}
+		return "", &verification.Error{
+			Kind: verification.ErrInFlight, Subject: "run",
+			Message: "the first request with this idempotency key has not been answered yet",
+		}
 	}
 	return kept.Run, nil
 }

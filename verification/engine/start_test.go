@@ -11,17 +11,17 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	. "github.com/verifyd/verifyd/verification/verificationtest"
+	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func TestAStartOfAnInteractiveWorkflowCarriesItsLink(t *testing.T) {
-	k := New(t, func(_ *engine.Ports, o *engine.Options) { o.StartWait = time.Minute })
+	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.StartWait = time.Minute })
 	d := onboarding()
 	d.Start = "pan"
 	d = with(d, "pan", func(n *verification.Node) { n.Next = "consent" })
 	d = with(d, "consent", func(n *verification.Node) { n.Next = "review" })
 	w := k.Apply(d)
-	v, err := k.Engine.Start(t.Context(), Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
+	v, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,24 +31,24 @@ func TestAStartOfAnInteractiveWorkflowCarriesItsLink(t *testing.T) {
 }
 
 func TestAStartThatWaitsInVainStillAnswers(t *testing.T) {
-	k := New(t)
-	k.Provider.On("pan", Slow(time.Hour, Pass(nil)))
+	k := verificationtest.New(t)
+	k.Provider.On("pan", verificationtest.Slow(time.Hour, verificationtest.Pass(nil)))
 	w := k.Apply(with(chain("pan"), "pan", func(n *verification.Node) { n.TimeoutSeconds = 600 }))
 	wait := time.Millisecond
-	v, err := k.Engine.Start(t.Context(), Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Wait: &wait})
+	v, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Wait: &wait})
 	if err != nil || v.Status != verification.StatusInProgress || v.Action != nil {
 		t.Errorf("start = %+v, %v; want in progress without an action", v, err)
 	}
 }
 
 func TestACallerThatGoesAwayDoesNotUndoAStart(t *testing.T) {
-	k := New(t)
+	k := verificationtest.New(t)
 	w := k.Apply(chain("a"))
 	ctx, cancel := context.WithCancel(t.Context())
 	wait := time.Minute
-	k.Provider.On("a", Slow(time.Second, Pass(nil)))
+	k.Provider.On("a", verificationtest.Slow(time.Second, verificationtest.Pass(nil)))
 	time.AfterFunc(10*time.Millisecond, cancel)
-	v, err := k.Engine.Start(ctx, Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Wait: &wait})
+	v, err := k.Engine.Start(ctx, verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Wait: &wait})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,71 +57,71 @@ func TestACallerThatGoesAwayDoesNotUndoAStart(t *testing.T) {
 }
 
 func TestAnIdempotencyKeyStartsOneRun(t *testing.T) {
-	k := New(t)
+	k := verificationtest.New(t)
 	w := k.Apply(chain("a"))
 	first := engine.StartRequest{ReferenceID: "x", Input: verification.Data(`{"a":1}`), IdempotencyKey: "key-1"}
-	one, err := k.Engine.Start(t.Context(), Tenant, w.ID, first)
+	one, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := k.Engine.Start(t.Context(), Tenant, w.ID, first)
+	again, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, first)
 	if err != nil || again.ID != one.ID {
 		t.Errorf("the same request = run %s, %v; want %s again", again.ID, err, one.ID)
 	}
 	other := first
 	other.ReferenceID = "y"
-	if _, err := k.Engine.Start(t.Context(), Tenant, w.ID, other); !errors.Is(err, verification.ErrKeyReused) {
+	if _, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, other); !errors.Is(err, verification.ErrKeyReused) {
 		t.Errorf("another request under the key = %v, want ErrKeyReused", err)
 	}
 	k.Advance(24*time.Hour + time.Second)
-	fresh, err := k.Engine.Start(t.Context(), Tenant, w.ID, other)
+	fresh, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, other)
 	if err != nil || fresh.ID == one.ID {
 		t.Errorf("after 24 h = run %s, %v; want a new run", fresh.ID, err)
 	}
 }
 
 func TestAKeyWhoseFirstRequestIsInFlightIsRefused(t *testing.T) {
-	k := New(t)
-	k.Provider.On("a", Slow(time.Hour, Pass(nil)))
+	k := verificationtest.New(t)
+	k.Provider.On("a", verificationtest.Slow(time.Hour, verificationtest.Pass(nil)))
 	w := k.Apply(with(chain("a"), "a", func(n *verification.Node) { n.TimeoutSeconds = 600 }))
 	wait := time.Hour
 	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key", Wait: &wait}
 	ctx, cancel := context.WithCancel(t.Context())
 	answered := make(chan verification.RunView, 1)
 	go func() {
-		v, _ := k.Engine.Start(ctx, Tenant, w.ID, r)
+		v, _ := k.Engine.Start(ctx, verificationtest.Tenant, w.ID, r)
 		answered <- v
 	}()
 	for len(k.Provider.Calls("a")) == 0 {
 		time.Sleep(time.Millisecond) //nolint:forbidigo // the other request runs in real time
 	}
-	if _, err := k.Engine.Start(t.Context(), Tenant, w.ID, r); !errors.Is(err, verification.ErrInFlight) {
+	if _, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r); !errors.Is(err, verification.ErrInFlight) {
 		t.Errorf("while the first waits = %v, want ErrInFlight", err)
 	}
 	cancel()
 	first := <-answered
-	again, err := k.Engine.Start(t.Context(), Tenant, w.ID, engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"})
+	again, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"})
 	if err != nil || again.ID != first.ID {
 		t.Errorf("after it was answered = %s, %v; want %s", again.ID, err, first.ID)
 	}
 }
 
 func TestAKeyOfAHostThatDiedIsTakenOver(t *testing.T) {
-	k := New(t)
+	k := verificationtest.New(t)
 	w := k.Apply(chain("a"))
 	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}
 	lost := failOnce(k.Store)
-	dying := New(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Runs, p.StartKeys, p.Workflows, p.NewID = lost, k.Store, k.Store, SeededIDs(2)
+	dying := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Runs, p.StartKeys, p.Workflows, p.NewID = lost, k.Store, k.Store, verificationtest.SeededIDs(2)
 	})
-	if _, err := dying.Engine.Start(t.Context(), Tenant, w.ID, r); err == nil {
+	if _, err := dying.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r); err == nil {
 		t.Fatal("the start went through although its append failed")
 	}
-	if _, err := k.Engine.Start(t.Context(), Tenant, w.ID, r); !errors.Is(err, verification.ErrInFlight) {
+	if _, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r); !errors.Is(err, verification.ErrInFlight) {
 		t.Errorf("at once = %v, want ErrInFlight", err)
 	}
 	k.Advance(verification.StartKeyFlight)
-	v, err := k.Engine.Start(t.Context(), Tenant, w.ID, r)
+	v, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r)
 	if err != nil {
 		t.Fatalf("after a minute: %v", err)
 	}
@@ -145,11 +145,11 @@ func (f *failing) Append(ctx context.Context, t verification.TenantID, id verifi
 }
 
 func TestAStartIsRefusedWithAllItsFaults(t *testing.T) {
-	k := New(t)
+	k := verificationtest.New(t)
 	d := chain("a")
 	d.InputSchema = verification.Data(`{"type":"object","required":["pan"],"properties":{"pan":{"type":"string"}}}`)
 	w := k.Apply(d)
-	_, err := k.Engine.Start(t.Context(), Tenant, w.ID, engine.StartRequest{RedirectURI: "https://elsewhere.example/"})
+	_, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{RedirectURI: "https://elsewhere.example/"})
 	var fault *verification.Error
 	if !errors.As(err, &fault) || !errors.Is(err, verification.ErrInvalid) {
 		t.Fatalf("start = %v, want ErrInvalid", err)

@@ -48,17 +48,21 @@ func appending(change func(*verification.Appendix)) func(storetest.Store) storet
 func appendBreaches() []breach {
 	conflict := &verification.Error{Kind: verification.ErrConflict, Subject: "run"}
 	return []breach{
-		{"a run is created once", "Append at 0 goes on with a run that is there",
+		{
+			"a run is created once", "Append at 0 goes on with a run that is there",
 			onConflict(func(ctx context.Context, s storetest.Store, run runRef, seq int, a verification.Appendix) error {
 				if seq > 0 {
 					return conflict
 				}
 				return atTheEnd(ctx, s, run, seq, a)
-			})},
+			}),
+		},
 		{"an append names the length of the history", "Append ignores seq", onConflict(atTheEnd)},
 		{"of appends that meet exactly one wins", "Append ignores seq", onConflict(atTheEnd)},
-		{"of appends that meet exactly one wins", "an append that came late is said to be saved",
-			onConflict(func(context.Context, storetest.Store, runRef, int, verification.Appendix) error { return nil })},
+		{
+			"of appends that meet exactly one wins", "an append that came late is said to be saved",
+			onConflict(func(context.Context, storetest.Store, runRef, int, verification.Appendix) error { return nil }),
+		},
 		{"appends to different runs do not meet", "one run at a time may change", when(func(b *broken, sound storetest.Store) {
 			last := memo[string, runID]{}
 			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
@@ -69,25 +73,35 @@ func appendBreaches() []breach {
 				return sound.Append(ctx, t, id, seq, a)
 			}
 		})},
-		{"an append saves events, summary and effects together", "Append forgets the announcement",
-			appending(func(a *verification.Appendix) { a.Announce = false })},
-		{"an append saves events, summary and effects together", "Append queues no advance",
-			appending(func(a *verification.Appendix) { a.AdvanceAt = time.Time{} })},
-		{"an append saves events, summary and effects together", "Append saves the first event alone",
-			appending(func(a *verification.Appendix) { a.Events = a.Events[:min(1, len(a.Events))] })},
-		{"a refused append changes nothing", "Append queues the effects before it looks at the history",
+		{
+			"an append saves events, summary and effects together", "Append forgets the announcement",
+			appending(func(a *verification.Appendix) { a.Announce = false }),
+		},
+		{
+			"an append saves events, summary and effects together", "Append queues no advance",
+			appending(func(a *verification.Appendix) { a.AdvanceAt = time.Time{} }),
+		},
+		{
+			"an append saves events, summary and effects together", "Append saves the first event alone",
+			appending(func(a *verification.Appendix) { a.Events = a.Events[:min(1, len(a.Events))] }),
+		},
+		{
+			"a refused append changes nothing", "Append queues the effects before it looks at the history",
 			onConflict(func(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Appendix) error {
 				_ = requeue(ctx, s, run, a.AdvanceAt)
 				return conflict
-			})},
-		{"a refused append changes nothing", "Append replaces the summary before it looks at the history",
+			}),
+		},
+		{
+			"a refused append changes nothing", "Append replaces the summary before it looks at the history",
 			onConflict(func(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Appendix) error {
 				a.Events, a.Announce = nil, false
 				if _, err := s.Load(ctx, run.Tenant, run.Run, 0); err == nil {
 					_ = atTheEnd(ctx, s, run, 0, a)
 				}
 				return conflict
-			})},
+			}),
+		},
 		{"an append whose context is over changes nothing", "Append looks at no context", when(func(b *broken, sound storetest.Store) {
 			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
 				return sound.Append(context.WithoutCancel(ctx), t, id, seq, a)

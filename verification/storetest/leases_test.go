@@ -40,7 +40,8 @@ func leaseBreaches() []breach {
 				return taken, next, err
 			}
 		})},
-		{"work whose lease ran out is handed out again", "a lease that ran out counts as an attempt",
+		{
+			"work whose lease ran out is handed out again", "a lease that ran out counts as an attempt",
 			func(s storetest.Store) storetest.Store {
 				seen := memo[piece, int]{}
 				return taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
@@ -51,7 +52,8 @@ func leaseBreaches() []breach {
 					}
 					return taken, next
 				})(s)
-			}},
+			},
+		},
 		{"a renewed lease holds until its new end", "Renew does nothing", when(func(b *broken, _ storetest.Store) {
 			b.renew = func(context.Context, []runRef, time.Time) error { return nil }
 		})},
@@ -60,7 +62,8 @@ func leaseBreaches() []breach {
 				return sound.Renew(ctx, runs[:1], until)
 			}
 		})},
-		{"renewing makes no work and keeps no announcement", "Renew queues an advance where there is none",
+		{
+			"renewing makes no work and keeps no announcement", "Renew queues an advance where there is none",
 			when(func(b *broken, sound storetest.Store) {
 				b.renew = func(ctx context.Context, runs []runRef, until time.Time) error {
 					for _, run := range runs {
@@ -70,7 +73,8 @@ func leaseBreaches() []breach {
 					}
 					return nil
 				}
-			})},
+			}),
+		},
 		{"renewing makes no work and keeps no announcement", "Renew holds the announcement back", when(func(b *broken, sound storetest.Store) {
 			held := holding(b, sound)
 			b.renew = func(ctx context.Context, runs []runRef, until time.Time) error {
@@ -86,10 +90,12 @@ func leaseBreaches() []breach {
 			b.finish = func(context.Context, work) error { return nil }
 		})},
 		{"work may be finished after its lease was renewed", "Renew makes another taking of it", when(renewedAway)},
-		{"finishing leaves the work that replaced what was taken", "Finish removes the advance of the run, whichever it is",
+		{
+			"finishing leaves the work that replaced what was taken", "Finish removes the advance of the run, whichever it is",
 			when(func(b *broken, sound storetest.Store) {
 				b.finish = func(ctx context.Context, w work) error { return requeue(ctx, sound, w.RunRef, time.Time{}) }
-			})},
+			}),
+		},
 		{"finishing leaves the work that another has taken since", "Finish removes what another has", when(func(b *broken, sound storetest.Store) {
 			held := holding(b, sound)
 			b.finish = func(ctx context.Context, w work) error {
@@ -100,14 +106,17 @@ func leaseBreaches() []breach {
 			}
 		})},
 		{"takings at one moment are told apart", "their leases end alike", when(endAlike)},
-		{"postponed work comes again at its moment with one more attempt", "Postpone counts no attempt",
+		{
+			"postponed work comes again at its moment with one more attempt", "Postpone counts no attempt",
 			taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
 				for i := range taken {
 					taken[i].Attempt = 0
 				}
 				return taken, next
-			})},
-		{"postponed work comes again at its moment with one more attempt", "Postpone waits for the end of the lease",
+			}),
+		},
+		{
+			"postponed work comes again at its moment with one more attempt", "Postpone waits for the end of the lease",
 			when(func(b *broken, sound storetest.Store) {
 				b.postpone = func(ctx context.Context, w work, at time.Time) error {
 					if at.Before(w.Until) {
@@ -115,7 +124,8 @@ func leaseBreaches() []breach {
 					}
 					return sound.Postpone(ctx, w, at)
 				}
-			})},
+			}),
+		},
 		{"postponing leaves the work that replaced what was taken", "Postpone moves the advance of the run, whichever it is", when(postponedAnyway)},
 		{"work that is no longer there may be finished and postponed", "Postpone puts back what is gone", when(postponedAnyway)},
 		{"work that is no longer there may be finished and postponed", "Finish wants it to be there", when(func(b *broken, sound storetest.Store) {

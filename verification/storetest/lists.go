@@ -79,24 +79,24 @@ func summaryReplaced(t *trial) {
 		t.extend(ours, next, len(s.events))
 		s = next
 		for _, now := range []time.Time{moment(time.Minute), moment(20 * time.Minute), moment(2 * time.Hour)} {
-			t.matches([]story{s, other}, everything(now))
+			t.matches(listed(s, other), everything(now))
 			for _, q := range byAll(now) {
-				t.matches([]story{s, other}, q)
+				t.matches(listed(s, other), q)
 			}
 		}
 	}
 }
 
-// matches wants List to give what RunQuery.Matches picks out of the stories,
-// in the order of Newer.
-func (t *trial) matches(stories []story, q verification.RunQuery) {
+// matches wants List to give what RunQuery.Matches picks out of all runs, which
+// are in the order they are listed in.
+func (t *trial) matches(all []verification.Summary, q verification.RunQuery) {
 	if t.over() {
 		return
 	}
 	var want, got []verification.RunID
-	for _, s := range ordered(stories) {
-		if q.Matches(s.summary()) {
-			want = append(want, s.id)
+	for _, s := range all {
+		if q.Matches(s) {
+			want = append(want, s.ID)
 		}
 	}
 	p := t.list(ours, q)
@@ -108,16 +108,19 @@ func (t *trial) matches(stories []story, q verification.RunQuery) {
 	same(t, "the total of "+what, p.Total, len(want))
 }
 
-func ordered(stories []story) []story {
-	return slices.SortedStableFunc(slices.Values(stories), func(a, b story) int {
-		switch {
-		case verification.Newer(a.summary(), b.summary()):
+// listed are the summaries of stories in the order they are listed in.
+func listed(stories ...story) []verification.Summary {
+	var all []verification.Summary
+	for _, s := range stories {
+		all = append(all, s.summary())
+	}
+	slices.SortFunc(all, func(a, b verification.Summary) int {
+		if verification.Newer(a, b) {
 			return -1
-		case verification.Newer(b.summary(), a.summary()):
-			return 1
 		}
-		return 0
+		return 1
 	})
+	return all
 }
 
 func byWorkflow(now time.Time) []verification.RunQuery {
@@ -171,10 +174,11 @@ func (t *trial) filtered(queries func(time.Time) []verification.RunQuery, at ...
 	if len(at) == 0 {
 		at = moments(stories)
 	}
+	all := listed(stories...)
 	for _, now := range at {
-		t.matches(stories, everything(now))
+		t.matches(all, everything(now))
 		for _, q := range queries(now) {
-			t.matches(stories, q)
+			t.matches(all, q)
 		}
 	}
 }

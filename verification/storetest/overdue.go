@@ -17,7 +17,7 @@ func Overdue() []Clause {
 		clause("a run is overdue strictly after its deadline",
 			promise+"runs whose deadline has passed",
 			overdueAfter),
-		clause("the next deadline is the moment to ask again",
+		clause("the next deadline ahead is the moment to ask again",
 			promise+"the moment to ask again if nothing is appended meanwhile (zero for never)",
 			overdueNext),
 		clause("a run that is over or has no deadline is never overdue",
@@ -103,9 +103,11 @@ func overdueMost(t *trial) {
 		t.save(ours, s)
 	}
 	now := moment(time.Hour)
+	t.save(ours, begin(6, moment(0), limited(7200, 0)))
 	for _, want := range []int{2, 2, 1, 0} {
-		runs, _ := t.overdue(now, 2)
+		runs, next := t.overdue(now, 2)
 		same(t, "the number of overdue runs, at most 2", len(runs), want)
+		same(t, "the moment to ask again", next, moment(2*time.Hour+tick))
 		for _, run := range runs {
 			s, known := stories[run]
 			if !known {

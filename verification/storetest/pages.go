@@ -22,13 +22,13 @@ func crowd() []story {
 	return stories
 }
 
-// paged wants one page of the stories.
-func (t *trial) paged(stories []story, limit, offset int) {
+// paged wants one page of all runs, which are in the order they are listed in.
+func (t *trial) paged(all []verification.Summary, limit, offset int) {
 	q := everything(moment(time.Hour))
 	q.Limit, q.Offset = limit, offset
 	var got, want []verification.RunID
-	for _, s := range stories[min(offset, len(stories)):min(offset+limit, len(stories))] {
-		want = append(want, s.id)
+	for _, s := range all[min(offset, len(all)):min(offset+limit, len(all))] {
+		want = append(want, s.ID)
 	}
 	p := t.list(ours, q)
 	for _, s := range p.Data {
@@ -36,23 +36,23 @@ func (t *trial) paged(stories []story, limit, offset int) {
 	}
 	what := fmt.Sprintf("List(limit %d, offset %d)", limit, offset)
 	same(t, what, got, want)
-	same(t, "the total of "+what, p.Total, len(stories))
+	same(t, "the total of "+what, p.Total, len(all))
 	same(t, "the page that "+what+" says it is", p.PageQuery, q.PageQuery)
 }
 
 func newestFirst(t *trial) {
 	stories := crowd()
 	t.save(ours, stories...)
-	t.paged(ordered(stories), verification.MaxLimit, 0)
+	t.paged(listed(stories...), verification.MaxLimit, 0)
 }
 
 func pagesJoin(t *trial) {
 	stories := crowd()
 	t.save(ours, stories...)
-	stories = ordered(stories)
+	all := listed(stories...)
 	for _, limit := range []int{1, 7, verification.DefaultLimit, verification.MaxLimit} {
-		for _, offset := range []int{0, limit, 2 * limit, len(stories) - limit, len(stories) - 1} {
-			t.paged(stories, limit, offset)
+		for _, offset := range []int{0, limit, 2 * limit, len(all) - limit, len(all) - 1} {
+			t.paged(all, limit, offset)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func pastTheEnd(t *trial) {
 	stories := crowd()[:3]
 	t.save(ours, stories...)
 	for _, offset := range []int{3, 4, 1_000_000} {
-		t.paged(ordered(stories), 1, offset)
+		t.paged(listed(stories...), 1, offset)
 	}
 }
 
@@ -97,7 +97,7 @@ func strictlyAfter(t *trial) {
 func backInTime(t *trial) {
 	stories := lives()
 	t.save(ours, stories...)
-	at := moments(stories)
+	all, at := listed(stories...), moments(stories)
 	for i := range at {
 		// Far ahead, then near, then back: 0, last, 1, last but one, ...
 		now := at[i/2]
@@ -105,7 +105,7 @@ func backInTime(t *trial) {
 			now = at[len(at)-1-i/2]
 		}
 		for _, q := range append(byStatus(now), byDecision(now)...) {
-			t.matches(stories, q)
+			t.matches(all, q)
 		}
 	}
 }
@@ -115,9 +115,9 @@ func listsApart(t *trial) {
 	t.save(ours, mine)
 	t.save(theirs, yours, begin(2, moment(time.Minute), started()))
 	for _, now := range []time.Time{moment(time.Minute), moment(time.Hour)} {
-		t.matches([]story{mine}, everything(now))
+		t.matches(listed(mine), everything(now))
 		for _, q := range byAll(now) {
-			t.matches([]story{mine}, q)
+			t.matches(listed(mine), q)
 		}
 	}
 	same(t, "the number of their runs", t.list(theirs, everything(moment(time.Minute))).Total, 2)

@@ -39,14 +39,18 @@ func advancing(change func(was, at time.Time) time.Time) func(storetest.Store) s
 
 func workBreaches() []breach {
 	return []breach{
-		{"an advance is handed out once it is due and not before", "Take hands out what is not due",
+		{
+			"an advance is handed out once it is due and not before", "Take hands out what is not due",
 			taking(func(now *time.Time, lease *time.Duration, _ *int) {
 				*now, *lease = now.Add(24*time.Hour), *lease-24*time.Hour
-			}, nil)},
-		{"an advance is handed out once it is due and not before", "work is due strictly after its moment",
+			}, nil),
+		},
+		{
+			"an advance is handed out once it is due and not before", "work is due strictly after its moment",
 			taking(func(now *time.Time, lease *time.Duration, _ *int) {
 				*now, *lease = now.Add(-time.Microsecond), *lease+time.Microsecond
-			}, nil)},
+			}, nil),
+		},
 		{"a new advance replaces the one before", "the first advance stays", advancing(func(was, at time.Time) time.Time {
 			if was.IsZero() {
 				return at
@@ -59,22 +63,30 @@ func workBreaches() []breach {
 			}
 			return at
 		})},
-		{"an announcement is due at once and is work of its own", "the announcement takes the place of the advance",
+		{
+			"an announcement is due at once and is work of its own", "the announcement takes the place of the advance",
 			appending(func(a *verification.Appendix) {
 				if a.Announce {
 					a.AdvanceAt = time.Time{}
 				}
-			})},
+			}),
+		},
 		{"an announcement is due at once and is work of its own", "finishing the advance finishes both", when(bothFinished)},
 		{"a later append leaves the announcement that waits alone", "an append without one removes it", when(unannounced)},
 		{"a run has at most one announcement in the queue", "every announcement is queued", when(announcedTwice)},
-		{"no more work is taken than asked for, the earliest due first", "Take gives all that is due",
-			taking(func(_ *time.Time, _ *time.Duration, most *int) { *most = 1000 }, nil)},
+		{
+			"no more work is taken than asked for, the earliest due first", "Take gives all that is due",
+			taking(func(_ *time.Time, _ *time.Duration, most *int) { *most = 1000 }, nil),
+		},
 		{"no more work is taken than asked for, the earliest due first", "the latest due comes first", when(latestFirst)},
-		{"the earliest work left is the moment to ask again", "Take never wants to be asked again",
-			taking(nil, func(w []work, _ time.Time) ([]work, time.Time) { return w, time.Time{} })},
-		{"takers that meet share the work", "Take leases nothing",
-			taking(func(_ *time.Time, lease *time.Duration, _ *int) { *lease = 0 }, nil)},
+		{
+			"the earliest work left is the moment to ask again", "Take never wants to be asked again",
+			taking(nil, func(w []work, _ time.Time) ([]work, time.Time) { return w, time.Time{} }),
+		},
+		{
+			"takers that meet share the work", "Take leases nothing",
+			taking(func(_ *time.Time, lease *time.Duration, _ *int) { *lease = 0 }, nil),
+		},
 		{"a taking whose context is over takes nothing", "Take looks at no context", when(func(b *broken, sound storetest.Store) {
 			b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
 				return sound.Take(context.WithoutCancel(ctx), now, lease, most)

@@ -93,16 +93,20 @@ func workflowBreaches() []breach {
 				return v, err
 			}
 		})},
-		{"a workflow is replaced by its next revision alone", "SaveWorkflow looks at no revision",
+		{
+			"a workflow is replaced by its next revision alone", "SaveWorkflow looks at no revision",
 			saving(func(ctx context.Context, s storetest.Store, t tenantID, w verification.Workflow, added *verification.Version) error {
 				stored, _ := s.Workflow(ctx, t, w.ID)
 				w.Revision = stored.Revision + 1
 				return s.SaveWorkflow(ctx, t, w, added)
-			})},
-		{"of saves that meet exactly one wins", "a save that came late is said to be kept",
+			}),
+		},
+		{
+			"of saves that meet exactly one wins", "a save that came late is said to be kept",
 			saving(func(context.Context, storetest.Store, tenantID, verification.Workflow, *verification.Version) error {
 				return nil
-			})},
+			}),
+		},
 		{"a refused save changes nothing", "the version is kept before the revision is looked at", when(func(b *broken, sound storetest.Store) {
 			kept := besides(b, sound)
 			b.saveWorkflow = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
@@ -127,7 +131,8 @@ func workflowBreaches() []breach {
 				return err
 			}
 		})},
-		{"the newest workflow comes first, and of one moment the highest id", "of one moment the lowest id comes first",
+		{
+			"the newest workflow comes first, and of one moment the highest id", "of one moment the lowest id comes first",
 			when(func(b *broken, sound storetest.Store) {
 				b.workflows = func(ctx context.Context, t tenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
 					p, err := sound.Workflows(ctx, t, q)
@@ -136,7 +141,8 @@ func workflowBreaches() []breach {
 					})
 					return p, err
 				}
-			})},
+			}),
+		},
 		{"the workflows of two tenants are kept apart", "workflows are kept by their id alone", when(func(b *broken, sound storetest.Store) {
 			owners := memo[verification.WorkflowID, tenantID]{}
 			b.saveWorkflow = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
@@ -258,13 +264,17 @@ func startKeyBreaches() []breach {
 				return sound.SettleStart(ctx, t, key, run)
 			}
 		})},
-		{"a claim whose context is over is not kept", "ClaimStart looks at no context",
+		{
+			"a claim whose context is over is not kept", "ClaimStart looks at no context",
 			claiming(func(ctx context.Context, s storetest.Store, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
 				return s.ClaimStart(context.WithoutCancel(ctx), t, key, c)
-			})},
-		{"the keys of two tenants are kept apart", "keys are kept without their tenant",
+			}),
+		},
+		{
+			"the keys of two tenants are kept apart", "keys are kept without their tenant",
 			claiming(func(ctx context.Context, s storetest.Store, _ tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
 				return s.ClaimStart(ctx, "", key, c)
-			})},
+			}),
+		},
 	}
 }

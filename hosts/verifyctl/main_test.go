@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/internal/golden"
+)
+
+// transcript runs one command line and writes down what it did.
+func transcript(ctx context.Context, args ...string) string {
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, args, func(string) string { return "" }, &stdout, &stderr)
+	var b strings.Builder
+	fmt.Fprintln(&b, "$ verifyctl", strings.Join(args, " "))
+	b.WriteString(stdout.String())
+	for line := range strings.Lines(stderr.String()) {
+		b.WriteString("stderr: " + line)
+	}
+	fmt.Fprintln(&b, "exit", code)
+	return b.String()
+}
+
+func TestTheCommandsPrintWhatTheyAlwaysPrinted(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	for _, tt := range []struct{ name, args string }{
+		{"help", "--help"},
+		{"workflow-help", "workflow --help"},
+		{"validate-help", "workflow validate --help"},
+		{"graph-help", "workflow graph --help"},
+
+		{"validate", "workflow validate testdata/onboarding.yaml testdata/screening.json"},
+		{"validate-json", "workflow validate --json testdata/onboarding.yaml"},
+		{"validate-meaning", "workflow validate testdata/meaning.yaml"},
+		{"validate-form", "workflow validate testdata/form.yaml"},
+		{"validate-many-json", "workflow validate --json testdata/form.yaml testdata/onboarding.yaml testdata/meaning.yaml"},
+		{"validate-providers", "workflow validate testdata/screening.json --providers http,offline"},
+		{"validate-providers-known", "workflow validate testdata/screening.json --providers http,sandbox"},
+		{"validate-missing", "workflow validate testdata/none.yaml testdata/onboarding.yaml testdata/form.yaml"},
+		{"validate-missing-json", "workflow validate --json testdata/none.yaml testdata/neither.yaml"},
+		{"validate-nothing", "workflow validate"},
+
+		{"graph", "workflow graph testdata/onboarding.yaml"},
+		{"graph-dot", "workflow graph --format dot testdata/onboarding.yaml"},
+		{"graph-meaning", "workflow graph testdata/meaning.yaml"},
+		{"graph-form", "workflow graph testdata/form.yaml"},
+		{"graph-missing", "workflow graph testdata/none.yaml"},
+		{"graph-format", "workflow graph testdata/onboarding.yaml --format svg"},
+		{"graph-two", "workflow graph testdata/onboarding.yaml testdata/screening.json"},
+
+		{"nothing", ""},
+		{"unknown", "workflw validate"},
+		{"unknown-flag", "workflow validate --jsn testdata/onboarding.yaml"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := transcript(t.Context(), strings.Fields(tt.args)...)
+			golden.Equal(t, "testdata/transcripts/"+tt.name+".txt", []byte(got))
+		})
+	}
+}
+
+func TestTheFaultsAreTheSameInJSON(t *testing.T) {
+	files := []string{"testdata/form.yaml", "testdata/meaning.yaml"}
+	lines := func(args ...string) string {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), append(append([]string{"workflow", "validate"}, args...), files...), nil, &stdout, &stderr)
+		if code != exitFaults || stderr.Len() > 0 {
+			t.Fatalf("validate %v = %d, %s; want %d", args, code, &stderr, exitFaults)
+		}
+		return stdout.String()
+	}
+	var faults []fault
+	if err := json.Unmarshal([]byte(lines("--json")), &faults); err != nil {
+		t.Fatalf("the output is not JSON: %v", err)
+	}
+	var fromJSON strings.Builder
+	for _, f := range faults {
+		fmt.Fprintf(&fromJSON, "%s:%d:%d: %s: %s\n", f.File, f.Line, f.Column, f.Field, f.Message)
+	}
+	if diff := cmp.Diff(lines(), fromJSON.String()); diff != "" {
+		t.Errorf("faults differ (-text +json):\n%s", diff)
+	}
+}
+
+func TestMermaidIsTheDefaultFormat(t *testing.T) {
+	drawn := func(args ...string) string {
+		_, out, _ := strings.Cut(transcript(t.Context(), args...), "\n")
+		return out
+	}
+	short := drawn("workflow", "graph", "testdata/onboarding.yaml")
+	long := drawn("workflow", "graph", "testdata/onboarding.yaml", "--format", "mermaid")
+	if diff := cmp.Diff(short, long); diff != "" {
+		t.Errorf("graphs differ (-without +with --format mermaid):\n%s", diff)
+	}
+}
+
+func TestAnInterruptedCommandLooksAtNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	got := transcript(ctx, "workflow", "validate", "testdata/onboarding.yaml")
+	want := "$ verifyctl workflow validate testdata/onboarding.yaml\nstderr: verifyctl: context canceled\nexit 2\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("transcript differs (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,32 @@
+// What every host of a conversation has from the start.
+
+package scenario
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed testdata
+var files embed.FS
+
+// APIKey is the key of every account of the bootstrap file.
+const APIKey = "a-key-of-at-least-twenty-characters"
+
+// Bootstrap is the bootstrap file that a host has applied before it talks.
+func Bootstrap() ([]byte, error) { return files.ReadFile("testdata/bootstrap.yaml") }
+
+// Conversations are the conversations of this package.
+func Conversations() (fs.FS, error) { return fs.Sub(files, "testdata") }
+
+// Names are what conversations call the workflows of the bootstrap file, and a
+// tenant.
+func Names() map[string]string {
+	const id = "0191f3c0-0000-7000-8000-0000000000"
+	return map[string]string{
+		"acme":       id + "aa",
+		"onboarding": id + "01", "records": id + "02", "reviewed": id + "03", "located": id + "04", "twice": id + "05",
+		"lenient": id + "06", "draft": id + "07", "hooked": id + "08", "broken": id + "09", "strict": id + "0a", "late": id + "0b",
+		"foreign": id + "f1",
+	}
+}

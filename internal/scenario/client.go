@@ -1,0 +1,171 @@
+// The client of a conversation: sends requests and remembers names.
+
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Host is a running service with the bootstrap file of this package applied.
+type Host interface {
+	// URL is its base address, without a slash at its end.
+	URL() string
+	// Advance turns its clock, and returns once everything that fell due on
+	// the way is done. With 0 it only waits for what is under way.
+	Advance(ctx context.Context, d time.Duration) error
+	// Bearer is a dashboard access token of a reviewer of Acme.
+	Bearer(reviewer string) (string, error)
+}
+
+// Client talks to one host.
+type Client struct {
+	host     Host
+	http     *http.Client
+	contract *Contract
+	names    names
+	hooks    *receiver
+	seen     func(operation string, status int)
+}
+
+// newClient makes a client that ends with the test.
+func newClient(t testing.TB, h Host, c *Contract, seen func(operation string, status int)) *Client {
+	t.Helper()
+	bearer, err := h.Bearer("Ravi")
+	if err != nil {
+		t.Fatalf("issue a bearer token: %v", err)
+	}
+	hooks := newReceiver(t)
+	n := Names()
+	n["bearer"], n["hooks"], n["nowhere"] = bearer, hooks.url, "00000000-0000-7000-8000-00000000dead"
+	transport := &http.Transport{DisableCompression: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &Client{
+		host: h, contract: c, names: n, hooks: hooks, seen: seen,
+		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
+}
+
+// do carries out one item, and says how it went wrong.
+func (c *Client) do(ctx context.Context, i item) error {
+	switch i := i.(type) {
+	case advance:
+		return c.host.Advance(ctx, i.by)
+	case webhook:
+		if err := c.host.Advance(ctx, 0); err != nil {
+			return err
+		}
+		if i.path == "" {
+			return c.hooks.none()
+		}
+		return c.hooks.next(c.names, i.path, i.wantBody)
+	case exchange:
+		return c.exchange(ctx, i)
+	}
+	return fmt.Errorf("unknown item %T", i)
+}
+
+func (c *Client) exchange(ctx context.Context, e exchange) error {
+	path, err := c.names.fill(e.path)
+	if err != nil {
+		return err
+	}
+	body, err := c.names.fill(e.body)
+	if err != nil {
+		return err
+	}
+	header := http.Header{"Client-Id": {"acme"}, "X-Api-Key": {APIKey}}
+	if body != "" {
+		header.Set("Content-Type", "application/json")
+	}
+	for _, h := range e.header {
+		value, err := c.names.fill(h[1])
+		if err != nil {
+			return err
+		}
+		header.Set(h[0], value)
+		if value == "" {
+			header.Del(h[0])
+		}
+	}
+	got, err := c.send(ctx, e.method, path, header, body)
+	if err != nil {
+		return err
+	}
+	return c.compare(e, got)
+}
+
+// send sends a request once nothing is under way any more, and holds the
+// answer to the OpenAPI document.
+func (c *Client) send(ctx context.Context, method, path string, header http.Header, body string) (Answer, error) {
+	if err := c.host.Advance(ctx, 0); err != nil {
+		return Answer{}, fmt.Errorf("settle: %w", err)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.host.URL()+path, strings.NewReader(body))
+	if err != nil {
+		return Answer{}, err
+	}
+	r.Header = header
+	response, err := c.http.Do(r)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	if err != nil {
+		return Answer{}, err
+	}
+	got := Answer{Status: response.StatusCode, Header: response.Header, Body: raw}
+	c.seen(c.contract.Operation(method, path), got.Status)
+	return got, c.contract.Check(method, r.URL.EscapedPath(), got)
+}
+
+func (c *Client) compare(e exchange, got Answer) error {
+	var faults []error
+	if got.Status != e.status {
+		faults = append(faults, fmt.Errorf("want status %d, got %d", e.status, got.Status))
+	}
+	for _, h := range e.wantHeader {
+		want, err := c.names.fill(h[1])
+		if err == nil {
+			err = c.wantHeader(want, got.Header.Values(h[0]))
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", h[0], err))
+		}
+	}
+	if e.wantBody != "" {
+		if err := c.names.matchBody(e.wantBody, got.Body); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w\nthe answer was %d %s", errors.Join(faults...), got.Status, got.Body)
+}
+
+// wantHeader compares the values of one header; one without a value must not
+// be there.
+func (c *Client) wantHeader(want string, got []string) error {
+	if want == "" {
+		if len(got) > 0 {
+			return fmt.Errorf("want none, got %q", got)
+		}
+		return nil
+	}
+	if len(got) > 1 && slices.Contains(got, want) {
+		return nil
+	}
+	if len(got) != 1 {
+		return fmt.Errorf("want %q, got %q", want, got)
+	}
+	return c.names.matchString(want, got[0])
+}

@@ -1,0 +1,158 @@
+// A host from memory, put together in the test.
+
+package scenario_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/adapters/httpapi"
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/pdf"
+	"github.com/verifyd/verifyd/adapters/provider/sandbox"
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/internal/scenario"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// memoryHost is the service on the memory store, under a clock turned by hand.
+type memoryHost struct {
+	url     string
+	clock   *clock.Manual
+	bearers *token.Bearers
+}
+
+// URL is its base address.
+func (h *memoryHost) URL() string { return h.url }
+
+// Advance turns its clock.
+func (h *memoryHost) Advance(ctx context.Context, d time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	return h.clock.Advance(ctx, d)
+}
+
+// Bearer issues an access token.
+func (h *memoryHost) Bearer(reviewer string) (string, error) {
+	return h.bearers.Issue(verification.TenantID(scenario.Names()["acme"]), reviewer, 24*time.Hour, h.clock.Now())
+}
+
+// verify is what the API asks of a token.
+func (h *memoryHost) verify(_ context.Context, raw string) (verification.TenantID, string, error) {
+	b, err := h.bearers.Verify(raw, h.clock.Now())
+	return b.Tenant, b.Reviewer, err
+}
+
+func newMemoryHost(t testing.TB) scenario.Host {
+	t.Helper()
+	keys, err := token.NewKeys()
+	check(t, err)
+	printer, err := pdf.New(pdf.Options{})
+	check(t, err)
+	h := &memoryHost{clock: clock.NewManual(time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)), bearers: token.NewBearers(keys)}
+	store := memory.New()
+	server := httptest.NewUnstartedServer(nil)
+	h.url = "http://" + server.Listener.Addr().String()
+	e, err := engine.New(engine.Ports{
+		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
+		Providers: map[string]verification.Provider{"sandbox": sandbox.New(h.clock.Sleep)},
+		Language:  expression.New(), Links: token.NewLinks(keys), Clock: h.clock,
+		NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Printer: printer, Notifier: notifier{},
+	}, engine.Options{PublicURL: h.url, StartWait: 50 * time.Millisecond})
+	check(t, err)
+	bootstrap(t, e, store)
+	serve(t, e)
+	server.Config.Handler = httpapi.New(e, httpapi.Options{Bearers: h.verify})
+	server.Start()
+	t.Cleanup(server.Close)
+	return h
+}
+
+func bootstrap(t testing.TB, e *engine.Engine, store *memory.Store) {
+	t.Helper()
+	raw, err := scenario.Bootstrap()
+	check(t, err)
+	b, err := definition.ReadBootstrap("bootstrap.yaml", raw, nil, func(string) string { return "" })
+	check(t, err)
+	for _, tenant := range b.Tenants {
+		check(t, store.SaveTenant(t.Context(), tenant.Tenant))
+		for _, a := range tenant.Accounts {
+			check(t, store.SaveAccount(t.Context(), a))
+		}
+		for _, w := range tenant.Workflows {
+			if _, err := e.Apply(t.Context(), tenant.Tenant.ID, w.Definition); err != nil {
+				t.Fatal(w.Explain(err))
+			}
+		}
+	}
+}
+
+// serve runs the engine's loop until the test ends.
+func serve(t testing.TB, e *engine.Engine) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		e.Serve(ctx)
+	}()
+	<-e.Serving()
+	t.Cleanup(func() {
+		stop()
+		<-served
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		check(t, e.Close(ctx))
+	})
+}
+
+// notifier posts what lifecycle webhooks say, without their signature.
+type notifier struct{}
+
+// Notify posts once.
+func (notifier) Notify(ctx context.Context, n verification.Notice) error {
+	body, err := json.Marshal(map[string]any{
+		"type": "run." + n.Run.Status, "timestamp": n.At.UTC().Format("2006-01-02T15:04:05Z"),
+		"data": map[string]any{
+			"id": n.Run.ID, "workflow_id": n.Run.WorkflowID, "reference_id": n.Run.ReferenceID, "status": n.Run.Status,
+			"started_at": n.Run.StartedAt.UTC().Format("2006-01-02T15:04:05Z"), "completed_at": n.Run.CompletedAt.UTC().Format("2006-01-02T15:04:05Z"),
+			"action_required": nil, "error": n.Run.Error,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.URL, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode >= 300 {
+		return errors.New(fmt.Sprint("status ", answer.StatusCode))
+	}
+	return nil
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

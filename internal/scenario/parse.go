@@ -1,0 +1,179 @@
+// Conversations, as they are written.
+
+package scenario
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/tools/txtar"
+)
+
+// conversation is one file.
+type conversation struct {
+	prose string
+	steps []step
+}
+
+// step is a part of a conversation with a name of its own.
+type step struct {
+	name  string
+	items []item
+}
+
+// item is one of the types below.
+type item interface{ line() int }
+
+type at int
+
+func (a at) line() int { return int(a) }
+
+// exchange is a request with its answer.
+type exchange struct {
+	at
+	method, path string
+	header       [][2]string
+	body         string
+	status       int
+	wantHeader   [][2]string
+	wantBody     string
+}
+
+// advance turns the clock.
+type advance struct {
+	at
+	by time.Duration
+}
+
+// webhook is what the client was told; without a path, that there was nothing
+// more.
+type webhook struct {
+	at
+	path, wantBody string
+}
+
+// parse reads a conversation. Lines count from the top of the file.
+func parse(raw []byte) (conversation, error) {
+	archive := txtar.Parse(raw)
+	c := conversation{prose: strings.TrimSpace(string(archive.Comment))}
+	if c.prose == "" {
+		return c, fmt.Errorf("a conversation opens with prose")
+	}
+	first := 1 + strings.Count(string(archive.Comment), "\n")
+	for _, f := range archive.Files {
+		s := step{name: f.Name}
+		p := &parser{lines: strings.Split(strings.TrimSuffix(string(f.Data), "\n"), "\n"), first: first + 1}
+		for p.skipBlank(); !p.done(); p.skipBlank() {
+			i, err := p.item()
+			if err != nil {
+				return c, fmt.Errorf("line %d: %w", p.first+p.next, err)
+			}
+			s.items = append(s.items, i)
+		}
+		if len(s.items) == 0 {
+			return c, fmt.Errorf("line %d: the step %q is empty", first, s.name)
+		}
+		c.steps = append(c.steps, s)
+		first += 1 + strings.Count(string(f.Data), "\n")
+	}
+	if len(c.steps) == 0 {
+		return c, fmt.Errorf("a conversation has steps")
+	}
+	return c, nil
+}
+
+// parser reads the lines of one step.
+type parser struct {
+	lines []string
+	next  int
+	first int // the line of the file that the step begins on
+}
+
+func (p *parser) done() bool { return p.next >= len(p.lines) }
+
+func (p *parser) skipBlank() {
+	for !p.done() && strings.TrimSpace(p.lines[p.next]) == "" {
+		p.next++
+	}
+}
+
+func (p *parser) item() (item, error) {
+	where, line := at(p.first+p.next), p.lines[p.next]
+	word, rest, _ := strings.Cut(line, " ")
+	switch {
+	case line == "no webhook":
+		p.next++
+		return webhook{at: where}, nil
+	case word == "webhook":
+		path, _, _ := strings.Cut(rest, " ")
+		p.lines[p.next] = strings.TrimPrefix(rest, path)
+		return webhook{at: where, path: path, wantBody: p.text()}, nil
+	case word == "advance":
+		p.next++
+		by, err := time.ParseDuration(rest)
+		return advance{at: where, by: by}, err
+	case isMethod(word) && strings.HasPrefix(rest, "/"):
+		p.next++
+		return p.exchange(exchange{at: where, method: word, path: rest})
+	}
+	return nil, fmt.Errorf("want a request, advance, webhook or no webhook, not %q", line)
+}
+
+func (p *parser) exchange(e exchange) (item, error) {
+	e.header = p.header()
+	e.body = p.text()
+	if p.done() || !strings.HasPrefix(p.lines[p.next], "--- ") {
+		return nil, fmt.Errorf("%s %s: want a line such as --- 200", e.method, e.path)
+	}
+	var err error
+	if e.status, err = strconv.Atoi(strings.TrimPrefix(p.lines[p.next], "--- ")); err != nil {
+		return nil, err
+	}
+	p.next++
+	e.wantHeader = p.header()
+	e.wantBody = p.text()
+	return e, nil
+}
+
+// header reads lines such as "Name: value".
+func (p *parser) header() [][2]string {
+	named := regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*):(?: (.*))?$`)
+	var found [][2]string
+	for ; !p.done(); p.next++ {
+		m := named.FindStringSubmatch(p.lines[p.next])
+		if m == nil {
+			break
+		}
+		found = append(found, [2]string{m[1], m[2]})
+	}
+	return found
+}
+
+// text reads up to the answer or the next item.
+func (p *parser) text() string {
+	from := p.next
+	for ; !p.done(); p.next++ {
+		if line := p.lines[p.next]; strings.HasPrefix(line, "--- ") || begins(line) {
+			break
+		}
+	}
+	return strings.TrimSpace(strings.Join(p.lines[from:p.next], "\n"))
+}
+
+// begins tells whether a line is the first of an item.
+func begins(line string) bool {
+	word, rest, _ := strings.Cut(line, " ")
+	return line == "no webhook" || word == "webhook" || word == "advance" || isMethod(word) && strings.HasPrefix(rest, "/")
+}
+
+func isMethod(word string) bool {
+	switch word {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return true
+	}
+	return false
+}

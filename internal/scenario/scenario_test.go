@@ -1,0 +1,35 @@
+// The conversations, held against the service from memory.
+
+package scenario_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/httpapi"
+	"github.com/verifyd/verifyd/internal/scenario"
+)
+
+func TestTheServiceKeepsToItsContract(t *testing.T) {
+	contract, err := scenario.NewContract(httpapi.OpenAPI())
+	check(t, err)
+	conversations, err := scenario.Conversations()
+	check(t, err)
+	r := &scenario.Runner{Host: newMemoryHost, Contract: contract}
+	r.Run(t, conversations)
+	if t.Failed() || testing.Short() {
+		return
+	}
+	// What one client at a time does not bring about, and what a host that
+	// works does not answer, is held by the tests of adapters/httpapi.
+	unseen := slices.DeleteFunc(r.Unseen(), func(answer string) bool {
+		status := answer[strings.LastIndex(answer, " ")+1:]
+		return slices.Contains([]string{"413", "429", "500", "503"}, status) || answer == "POST /v1/workflows/{id}/runs 409"
+	})
+	if diff := cmp.Diff([]string(nil), unseen); diff != "" {
+		t.Errorf("documented answers that no conversation has (-want +got):\n%s", diff)
+	}
+}

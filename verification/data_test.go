@@ -1,0 +1,189 @@
+package verification_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestParseDataTakesObjects(t *testing.T) {
+	for _, c := range []struct{ name, raw, want string }{
+		{"nothing", ``, ``},
+		{"white space", " \t\r\n", ``},
+		{"null", ` null `, ``},
+		{"empty object", `{}`, `{}`},
+		{"white space inside", "{ \"a\" :\n[1, 2] }\n", `{"a":[1,2]}`},
+		{"the order of names", `{"b":1,"a":2}`, `{"b":1,"a":2}`},
+		{"numbers as they are", `{"a":1.50,"b":1e2,"c":-0,"d":12345678901234567890}`, `{"a":1.50,"b":1e2,"c":-0,"d":12345678901234567890}`},
+		{"the largest number", `{"a":-1.7976931348623157e308}`, `{"a":-1.7976931348623157e308}`},
+		{"a number too small to tell from zero", `{"a":1e-999}`, `{"a":1e-999}`},
+		{"an escaped backslash before u0000", `{"a":"\\u0000"}`, `{"a":"\\u0000"}`},
+		{"a surrogate pair", `{"a":"\ud83d\uDE00"}`, `{"a":"\ud83d\uDE00"}`},
+		{"braces and digits in a string", `{"a":"{[1e999","b":"\"{"}`, `{"a":"{[1e999","b":"\"{"}`},
+		{"what other encoders escape", "{\"a\":\"<b>&\u2028\"}", `{"a":"\u003cb\u003e\u0026\u2028"}`},
+		{"other scripts", `{"नाम":"आशा"}`, `{"नाम":"आशा"}`},
+		{"32 levels", strings.Repeat(`{"a":`, 31) + `{}` + strings.Repeat(`}`, 31), strings.Repeat(`{"a":`, 31) + `{}` + strings.Repeat(`}`, 31)},
+	} {
+		got, err := verification.ParseData([]byte(c.raw))
+		if err != nil || got.String() != c.want || (got == nil) != (c.want == "") {
+			t.Errorf("%s: ParseData = %s, %v, want %s", c.name, got, err, c.want)
+		}
+		saved, err := json.Marshal(map[string]verification.Data{"data": got})
+		if err != nil || got != nil && string(saved) != `{"data":`+c.want+`}` {
+			t.Errorf("%s: inside other JSON it is %s, %v, want the same bytes", c.name, saved, err)
+		}
+	}
+}
+
+func TestParseDataRefusesTheRest(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 32) + `{}` + strings.Repeat(`}`, 32)
+	for _, c := range []struct{ name, raw, want string }{
+		{"an array", `[]`, "it must be an object"},
+		{"a string", `"{}"`, "it must be an object"},
+		{"a number", `7`, "it must be an object"},
+		{"another kind of space", "\u00a0{}", "it must be an object"},
+		{"broken UTF-8", "{\"a\":\"\xff\"}", "it must be valid UTF-8"},
+		{"33 levels", deep, "it must not nest deeper than 32"},
+		{"33 levels of arrays", `{"a":` + strings.Repeat(`[`, 32) + strings.Repeat(`]`, 32) + `}`, "it must not nest deeper than 32"},
+		{"levels without end", strings.Repeat(`{"a":`, 100000), "it must not nest deeper than 32"},
+		{"NUL", `{"a":"x\u0000"}`, "it must not hold a NUL character"},
+		{"NUL in a name", `{"\u0000":1}`, "it must not hold a NUL character"},
+		{"NUL after an escaped backslash", `{"a":"\\\u0000"}`, "it must not hold a NUL character"},
+		{"half a pair", `{"a":"\ud83d"}`, "it must not hold half of a surrogate pair"},
+		{"half a pair and text", `{"a":"\ud83dxyzabc"}`, "it must not hold half of a surrogate pair"},
+		{"half a pair and another escape", `{"a":"\ud83d\u0041"}`, "it must not hold half of a surrogate pair"},
+		{"the second half alone", `{"a":"\ude00"}`, "it must not hold half of a surrogate pair"},
+		{"a number out of range", `{"a":1e999}`, "it must not hold a number beyond the range of a float64"},
+		{"a number out of range below", `{"a":[-1e309]}`, "it must not hold a number beyond the range of a float64"},
+		{"a raw NUL", "{\"a\":\"\x00\"}", "it must be valid JSON"},
+		{"two objects", `{}{}`, "it must be valid JSON"},
+		{"cut off", `{"a":`, "it must be valid JSON"},
+		{"cut off in a string", `{"a`, "it must be valid JSON"},
+		{"cut off in an escape", `{"a\`, "it must be valid JSON"},
+		{"cut off in a code", `{"a\u00`, "it must be valid JSON"},
+		{"no code", `{"a":"\u00zz"}`, "it must be valid JSON"},
+		{"no number", `{"a":1-2}`, "it must be valid JSON"},
+	} {
+		got, err := verification.ParseData([]byte(c.raw))
+		if got != nil || outcome(nil, err) != "invalid" || err.Error() != "data: "+c.want {
+			t.Errorf("%s: ParseData = %s, %v, want %s", c.name, got, err, c.want)
+		}
+	}
+}
+
+func TestNewDataEncodesObjects(t *testing.T) {
+	for _, none := range []map[string]any{nil, {}} {
+		if d, err := verification.NewData(none); d != nil || err != nil {
+			t.Errorf("NewData(%v) = %s, %v, want none", none, d, err)
+		}
+	}
+	d, err := verification.NewData(map[string]any{"b": 1, "a": "<", "c": nil})
+	if err != nil || d.String() != `{"a":"\u003c","b":1,"c":null}` {
+		t.Errorf("NewData = %s, %v", d, err)
+	}
+	for want, v := range map[string]any{
+		"it cannot be written as JSON":     math.NaN(),
+		"it must not hold a NUL character": "\x00",
+	} {
+		if _, err := verification.NewData(map[string]any{"a": v}); outcome(nil, err) != "invalid" || err.Error() != "data: "+want {
+			t.Errorf("NewData(%v) = %v, want %s", v, err, want)
+		}
+	}
+}
+
+func TestDataDecodesToAMap(t *testing.T) {
+	for _, c := range []struct {
+		d    verification.Data
+		want map[string]any
+	}{
+		{nil, map[string]any{}},
+		{verification.Data(`{"a":1,"b":[true,null]}`), map[string]any{"a": 1.0, "b": []any{true, nil}}},
+		{verification.Data(`[1]`), map[string]any{}},
+		{verification.Data(`{`), map[string]any{}},
+	} {
+		if diff := cmp.Diff(c.want, c.d.Map()); diff != "" {
+			t.Errorf("Map of %s (-want +got):\n%s", c.d, diff)
+		}
+	}
+}
+
+func TestDataIsJSONItself(t *testing.T) {
+	var v struct {
+		Some verification.Data `json:"some"`
+		None verification.Data `json:"none"`
+	}
+	v.None = verification.Data(`{"old":1}`)
+	raw := []byte(`{"some":{"a":1},"none":null}`)
+	if err := json.Unmarshal(raw, &v); err != nil || v.Some.String() != `{"a":1}` || v.None != nil {
+		t.Fatalf("Unmarshal = %+v, %v", v, err)
+	}
+	kept := v.Some
+	if err := json.Unmarshal([]byte(`{"some":{"b":2}}`), &v); err != nil || kept.String() != `{"a":1}` {
+		t.Errorf("decoding again wrote into what was decoded before: %s, %v", kept, err)
+	}
+	if out, err := json.Marshal(v); err != nil || string(out) != `{"some":{"b":2},"none":null}` {
+		t.Errorf("Marshal = %s, %v", out, err)
+	}
+}
+
+func FuzzParseData(f *testing.F) {
+	for _, seed := range []string{
+		``, `null`, `{}`, `{"a":[1,-2.5e3,"\ud83d\ude00"]}`, `{"a":"\u0000"}`, `{"a":1e999}`, "{\"\xff\":1}", `{"a":"<"}`, `{} {}`, `{"\ud800`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		d, err := verification.ParseData(raw)
+		if err != nil {
+			if d != nil || outcome(nil, err) != "invalid" {
+				t.Errorf("ParseData = %s, %v, want none and an ErrInvalid", d, err)
+			}
+			return
+		}
+		if d == nil {
+			return
+		}
+		var m map[string]any
+		if err := json.Unmarshal(d, &m); err != nil {
+			t.Fatalf("%s does not decode: %v", d, err)
+		}
+		again, err := verification.ParseData(d)
+		if err != nil || string(again) != string(d) {
+			t.Errorf("%s parses to %s, %v, want itself", d, again, err)
+		}
+		saved, err := json.Marshal(d)
+		if err != nil || string(saved) != string(d) {
+			t.Errorf("%s is saved as %s, %v, want itself", d, saved, err)
+		}
+		if strings.Contains(textsOf(m), "\x00") {
+			t.Errorf("%s holds a NUL", d)
+		}
+		var was map[string]any
+		if err := json.Unmarshal(raw, &was); err != nil || !cmp.Equal(was, m) {
+			t.Errorf("%s became %s, %v", raw, d, err)
+		}
+	})
+}
+
+// textsOf joins every name and every text of a decoded object.
+func textsOf(v any) string {
+	var b strings.Builder
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		for _, e := range v {
+			b.WriteString(textsOf(e))
+		}
+	case map[string]any:
+		for name, e := range v {
+			b.WriteString(name + textsOf(e))
+		}
+	}
+	return b.String()
+}

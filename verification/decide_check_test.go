@@ -1,0 +1,226 @@
+package verification_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestFailedCheckLeadsWhereItsNodeSays(t *testing.T) {
+	for _, c := range []struct {
+		route verification.NodeID
+		want  string
+	}{
+		{"", "answered, failed"},
+		{verification.RouteFail, "answered, failed"},
+		{verification.RouteNext, "answered, completed"},
+		{"review", "answered, review_asked"},
+	} {
+		j := begin(t, routed(c.route, ""), "")
+		before := len(j.history)
+		j.answer(verification.OutcomeFailed, `{"name_match":0.2}`)
+		if got := kinds(j.history[before:]); got != c.want {
+			t.Errorf("on_failed %q: %s, want %s", c.route, got, c.want)
+		}
+		want := []verification.Check{{
+			Key: "pan", Label: "PAN", Status: verification.CheckFailed, Data: verification.Data(`{"name_match":0.2}`),
+		}}
+		if diff := cmp.Diff(want, j.detail().Checks); diff != "" {
+			t.Errorf("on_failed %q: checks (-want +got):\n%s", c.route, diff)
+		}
+	}
+}
+
+func TestUnansweredCheckLeadsWhereItsNodeSays(t *testing.T) {
+	for _, c := range []struct {
+		route      verification.NodeID
+		want, data string
+	}{
+		{"", "dispatch_failed, unanswered, failed", ""},
+		{verification.RouteFail, "dispatch_failed, unanswered, failed", ""},
+		{verification.RouteNext, "dispatch_failed, unanswered, completed", `{"source_ok":false}`},
+		{"review", "dispatch_failed, unanswered, review_asked", `{"source_ok":false}`},
+	} {
+		j := begin(t, routed("", c.route), "")
+		before := len(j.history)
+		j.unanswered(true)
+		if got := kinds(j.history[before:]); got != c.want {
+			t.Errorf("on_unavailable %q: %s, want %s", c.route, got, c.want)
+		}
+		check := j.detail().Checks[0]
+		if check.Status != verification.CheckFailed || check.Data.String() != c.data {
+			t.Errorf("on_unavailable %q: the check is %s with %s, want failed with %s", c.route, check.Status, check.Data, c.data)
+		}
+	}
+}
+
+// routed is one check, and a review that its routes may lead to.
+func routed(onFailed, onUnavailable verification.NodeID) verification.Definition {
+	pan := checkNode("PAN", "done")
+	pan.OnFailed, pan.OnUnavailable = onFailed, onUnavailable
+	n := nodes{"pan": pan, "done": endNode()}
+	if onFailed == "review" || onUnavailable == "review" {
+		n["review"] = reviewNode("Manual review", "done")
+	}
+	return define("pan", n)
+}
+
+func TestRunErrorsNameTheCheckByItsKey(t *testing.T) {
+	d := single(func(n *verification.Node) { n.Key = "pan_verification" })
+	for _, c := range []struct {
+		name string
+		end  func(*journey)
+		want verification.RunError
+	}{
+		{"failed", func(j *journey) { j.fail() }, verification.RunError{
+			Code: verification.CodeCheckFailed, Check: "pan_verification", Message: "The check pan_verification did not pass.",
+		}},
+		{"unanswered", func(j *journey) { j.unanswered(true) }, verification.RunError{
+			Code: verification.CodeCheckUnavailable, Check: "pan_verification",
+			Message: "The source of the check pan_verification gave no answer.",
+		}},
+		{"broken", func(j *journey) { j.do(verification.Break{Node: "pan", Cause: "with: no value"}) }, verification.RunError{
+			Code: verification.CodeInternalError, Check: "pan_verification", Message: "The workflow could not go on at the node pan.",
+		}},
+	} {
+		j := begin(t, d, "")
+		c.end(j)
+		equal(t, c.name, j.detail().Error, &c.want)
+	}
+}
+
+func TestRetriesGoOnUntilTheLastDispatch(t *testing.T) {
+	d := single(func(n *verification.Node) { n.Retry = &verification.Retry{MaxDispatches: 3} })
+	j := begin(t, d, "")
+	for dispatch := 1; dispatch <= 3; dispatch++ {
+		if w := j.run.Wait; w.Kind != verification.WaitAnswer || w.Dispatch != dispatch || w.Tries != dispatch {
+			t.Fatalf("the run waits for %+v, want dispatch %d", w, dispatch)
+		}
+		if got := j.detail().Checks[0].Status; got != verification.CheckRunning {
+			t.Errorf("dispatch %d is out: the check is %s, want running", dispatch, got)
+		}
+		j.unanswered(false)
+		if dispatch == 3 {
+			break
+		}
+		if got := j.detail().Checks[0].Status; got != verification.CheckPending {
+			t.Errorf("dispatch %d is scheduled: the check is %s, want pending", dispatch+1, got)
+		}
+		j.now = j.run.Wait.At.Add(-time.Microsecond)
+		if got := outcome(j.try(verification.Redispatch{})); got != "nothing" {
+			t.Errorf("Redispatch before its time = %s, want nothing", got)
+		}
+		j.redispatch()
+	}
+	if e := j.detail().Error; e == nil || e.Code != verification.CodeCheckUnavailable {
+		t.Errorf("after the last dispatch the error is %+v, want CHECK_UNAVAILABLE", e)
+	}
+	step, _ := j.run.Step("pan")
+	if step.Dispatches != 3 || step.Failures != 3 || step.Visits != 1 || step.Recovered {
+		t.Errorf("step = %+v, want 3 dispatches and 3 failures on one visit", step)
+	}
+}
+
+func TestPermanentFailureIsNotRetried(t *testing.T) {
+	j := begin(t, single(nil), "").unanswered(true)
+	failure, ok := j.history[2].Fact.(verification.DispatchFailed)
+	if !ok || !failure.RetryAt.IsZero() || failure.Cause != "timeout" {
+		t.Errorf("the failure is %+v, want one without a retry", j.history[2].Fact)
+	}
+}
+
+func TestFallbackAnswersAfterTheLastRetry(t *testing.T) {
+	j := begin(t, single(func(n *verification.Node) { n.Fallback = "backup" }), "")
+	j.unanswered(false).redispatch().unanswered(false)
+	w := j.run.Wait
+	if w.Kind != verification.WaitAnswer || w.Provider != "backup" || w.Dispatch != 3 || w.Tries != 1 {
+		t.Fatalf("after the last retry the run waits for %+v, want dispatch 3 by backup", w)
+	}
+	j.unanswered(false)
+	if w := j.run.Wait; w.Kind != verification.WaitRetry {
+		t.Fatalf("the fallback is retried as well; the run waits for %+v", w)
+	}
+	j.redispatch()
+	if w := j.run.Wait; w.Provider != "backup" || w.Dispatch != 4 || w.Tries != 2 {
+		t.Fatalf("the retry is %+v, want dispatch 4 by backup", w)
+	}
+	unanswered := j.fork().unanswered(false)
+	if e := unanswered.detail().Error; e == nil || e.Code != verification.CodeCheckUnavailable {
+		t.Errorf("without an answer of the fallback the error is %+v, want CHECK_UNAVAILABLE", e)
+	}
+	j.pass()
+	if got := j.status(); got != verification.StatusCompleted {
+		t.Errorf("status = %s, want completed", got)
+	}
+}
+
+func TestUnknownOutcomeIsAPermanentFailure(t *testing.T) {
+	j := begin(t, single(func(n *verification.Node) { n.Fallback = "backup" }), "").answer("perhaps", "")
+	failure, _ := j.history[2].Fact.(verification.DispatchFailed)
+	if failure.Cause != `the provider answered the unknown outcome "perhaps"` || j.run.Wait.Provider != "backup" {
+		t.Errorf("the failure is %+v and the run waits for %+v", failure, j.run.Wait)
+	}
+}
+
+func TestCausesAreCutAndCleaned(t *testing.T) {
+	for _, c := range []struct{ cause, want string }{
+		{"timeout", "timeout"},
+		{strings.Repeat("x", 501), strings.Repeat("x", 500)},
+		{strings.Repeat("x", 499) + "ä", strings.Repeat("x", 499)},
+		{"a\x00b\xffc", "abc"},
+	} {
+		j := begin(t, single(nil), "")
+		j.do(verification.RecordFailure{Node: "pan", Dispatch: 1, Cause: c.cause})
+		if got, _ := j.history[2].Fact.(verification.DispatchFailed); got.Cause != c.want {
+			t.Errorf("cause = %q, want %q", got.Cause, c.want)
+		}
+	}
+}
+
+func TestRetriesWaitBetweenHalfOfTheBackoffAndAllOfIt(t *testing.T) {
+	d := single(func(n *verification.Node) {
+		n.Retry = &verification.Retry{MaxDispatches: 8, BackoffSeconds: 2, MaxBackoffSeconds: 20}
+	})
+	least, most := math.Inf(1), 0.0
+	for i := range 200 {
+		j := begin(t, d, "")
+		j.run.ID = verification.RunID(strings.Repeat("x", i)) // the share follows from it
+		for failed, backoff := range []time.Duration{2, 4, 8, 16, 20, 20, 20} {
+			j.unanswered(false)
+			wait := j.run.Wait.At.Sub(j.now)
+			if wait < backoff*time.Second/2-time.Microsecond || wait > backoff*time.Second {
+				t.Fatalf("after %d failures the wait is %v, want half of %ds to all of it", failed+1, wait, backoff)
+			}
+			share := wait.Seconds() / float64(backoff)
+			least, most = min(least, share), max(most, share)
+			j.redispatch()
+		}
+	}
+	if least > 0.52 || most < 0.98 {
+		t.Errorf("the waits are %.2f to %.2f of the backoff, want them spread from 0.5 to 1", least, most)
+	}
+}
+
+func TestBackoffDoublesUpToItsBound(t *testing.T) {
+	second := time.Second
+	for _, c := range []struct {
+		retry *verification.Retry
+		want  []time.Duration
+	}{
+		{nil, []time.Duration{second, 2 * second, 4 * second, 8 * second, 16 * second, 32 * second, 60 * second, 60 * second}},
+		{&verification.Retry{BackoffSeconds: 0.5, MaxBackoffSeconds: 3}, []time.Duration{second / 2, second, 2 * second, 3 * second}},
+		{&verification.Retry{BackoffSeconds: 100}, []time.Duration{60 * second, 60 * second}},
+		{&verification.Retry{BackoffSeconds: 316224000, MaxBackoffSeconds: 316224000}, []time.Duration{316224000 * second, 316224000 * second}},
+	} {
+		for i, want := range c.want {
+			if got := (verification.Node{Retry: c.retry}).Backoff(i + 1); got != want {
+				t.Errorf("Backoff(%d) of %+v = %v, want %v", i+1, c.retry, got, want)
+			}
+		}
+	}
+}

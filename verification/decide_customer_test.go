@@ -1,0 +1,147 @@
+package verification_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestConsentLeadsOnOrToOnDeclined(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		d       verification.Definition
+		payload string
+		want    string
+		flagged bool
+	}{
+		{"given", refusal(), consents, "customer_submitted, dispatched", false},
+		{"declined, and on_declined is a node", refusal(), `{"consent_status":"declined"}`, "customer_submitted, review_asked", true},
+		{"declined, and on_declined is not set", desk(), `{"consent_status":"declined"}`, "customer_submitted, dispatched", true},
+	} {
+		j := begin(t, c.d, "")
+		before := len(j.history)
+		j.submit(c.payload)
+		if got := kinds(j.history[before:]); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		step, _ := j.run.Step("consent")
+		if step.Data.String() != c.payload || (step.Status == verification.CheckFailed) != c.flagged {
+			t.Errorf("%s: step = %+v", c.name, step)
+		}
+		if flags := j.detail().Reviews; c.flagged != (len(flags) > 0 && flags[0].NodeID == "consent") {
+			t.Errorf("%s: reviews = %+v, want consent flagged: %v", c.name, flags, c.flagged)
+		}
+	}
+}
+
+func TestConsentRefusesAnythingElse(t *testing.T) {
+	status := verification.Field{Name: "payload.consent_status", Message: `must be "success" or "declined"`}
+	for _, c := range []struct {
+		payload string
+		want    []verification.Field
+	}{
+		{``, []verification.Field{status}},
+		{`{}`, []verification.Field{status}},
+		{`{"consent_status":true}`, []verification.Field{status}},
+		{`{"consent_status":"Success"}`, []verification.Field{status}},
+		{`{"consent_status":null}`, []verification.Field{status}},
+		{`{"consent_status":"success","node_id":"pan","a":1}`, []verification.Field{
+			{Name: "payload.a", Message: "is not a field of this step"},
+			{Name: "payload.node_id", Message: "is not a field of this step"},
+		}},
+	} {
+		j := begin(t, desk(), "")
+		_, err := j.try(verification.Submit{Signal: "consent_submitted", Payload: data(t, c.payload)})
+		if diff := cmp.Diff(c.want, fieldsOf(t, err)); diff != "" {
+			t.Errorf("payload %s (-want +got):\n%s", c.payload, diff)
+		}
+	}
+}
+
+func TestSubmitAnswersOnlyTheWaitItWasMeantFor(t *testing.T) {
+	j := begin(t, loop(), "")
+	first := j.run.Wait.Number
+	if first != 2 || j.run.Summary().Wait != first {
+		t.Fatalf("the first wait is number %d, want the length of the history, 2", first)
+	}
+	j.submit(`{"pan":"x"}`).fail() // back to the customer
+	second := j.run.Wait.Number
+	if second == first || j.run.Wait.Signal != "details_submitted" {
+		t.Fatalf("the run waits for %+v, want details once more", j.run.Wait)
+	}
+	submit := verification.Submit{Signal: "details_submitted", Payload: data(t, `{"pan":"y"}`)}
+	for _, c := range []struct {
+		wait int
+		want string
+	}{{first, "not open"}, {second, "customer_submitted, dispatched"}, {0, "customer_submitted, dispatched"}} {
+		submit.Wait = c.wait
+		if got := outcome(j.try(submit)); got != c.want {
+			t.Errorf("Submit to wait %d = %s, want %s", c.wait, got, c.want)
+		}
+	}
+	j.after(time.Minute)
+	for _, c := range []struct {
+		wait int
+		want string
+	}{{first, "not open"}, {second, "customer_came"}, {0, "customer_came"}} {
+		if got := outcome(j.try(verification.CustomerArrives{Wait: c.wait})); got != c.want {
+			t.Errorf("CustomerArrives at wait %d = %s, want %s", c.wait, got, c.want)
+		}
+	}
+}
+
+func TestNotOpenSignalIsNamed(t *testing.T) {
+	j := begin(t, desk(), "")
+	for _, c := range []struct {
+		command verification.Command
+		want    string
+	}{
+		{verification.Submit{Signal: "pan_submitted"}, "pan_submitted"},
+		{verification.GiveVerdict{Decision: verification.DecisionApprove}, "human_review_decision"},
+		{verification.CustomerArrives{Wait: 99}, "journey"},
+	} {
+		_, err := j.try(c.command)
+		if got := err.Error(); got != "signal: "+c.want {
+			t.Errorf("%T = %s, want the signal %s", c.command, got, c.want)
+		}
+	}
+}
+
+func TestComingCountsAsActivity(t *testing.T) {
+	j := begin(t, desk(), "").after(999 * time.Millisecond)
+	if got := outcome(j.try(verification.CustomerArrives{})); got != "nothing" {
+		t.Errorf("coming within the second the run parked = %s, want nothing", got)
+	}
+	j.after(9 * time.Minute).do(verification.CustomerArrives{})
+	parked := j.run.Wait.Number
+	if s := j.run.Summary(); !s.AbandonAt.Equal(j.now.Add(10*time.Minute)) || s.Wait != 2 {
+		t.Errorf("summary = %+v, want idle since now at wait 2", s)
+	}
+	j.after(10 * time.Minute)
+	if got := j.status(); got != verification.StatusInProgress || parked != 2 {
+		t.Errorf("ten minutes after the customer came: %s at wait %d, want in_progress at 2", got, parked)
+	}
+	if got := j.after(1).status(); got != verification.StatusAbandoned {
+		t.Errorf("and a moment later: %s, want abandoned", got)
+	}
+}
+
+func TestSignalNamesFollowTheNode(t *testing.T) {
+	d := desk()
+	named := d.Nodes["consent"]
+	named.Signal = "consent-given"
+	d.Nodes["consent"] = named
+	j := begin(t, d, "")
+	if a := j.detail().Action; a == nil || a.SignalName != "consent-given" || a.Type != verification.ActionCustomerInput || a.URL != "" {
+		t.Errorf("action = %+v, want consent-given of the customer, its link left to the engine", a)
+	}
+	if got := outcome(j.try(verification.Submit{Signal: "consent_submitted", Payload: data(t, consents)})); got != "not open" {
+		t.Errorf("Submit under the usual name = %s, want not open", got)
+	}
+	if a := onReview(t).detail().Action; a == nil || a.SignalName != verification.ReviewSignal || a.Type != verification.ActionReview {
+		t.Errorf("action = %+v, want the review signal", a)
+	}
+}

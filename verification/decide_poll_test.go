@@ -1,0 +1,147 @@
+package verification_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// polled is a check that is polled every 5 s, for a minute at most.
+func polled() verification.Definition {
+	return single(func(n *verification.Node) {
+		n.Poll = &verification.Poll{IntervalSeconds: 5, TimeoutSeconds: 60}
+	})
+}
+
+func TestPendingAnswerIsWrittenDownOnce(t *testing.T) {
+	j := begin(t, polled(), "").pend("ticket-1")
+	want := verification.Pended{Node: "pan", Handle: "ticket-1", PollAt: noon().Add(5 * time.Second)}
+	if diff := cmp.Diff(want, j.history[2].Fact); diff != "" {
+		t.Fatalf("the pending answer (-want +got):\n%s", diff)
+	}
+	if got := j.detail().Checks[0].Status; got != verification.CheckRunning {
+		t.Errorf("the check is %s, want running while an answer is outstanding", got)
+	}
+	if got := kinds(j.after(5 * time.Second).pend("ticket-1").history[3:]); got != "" {
+		t.Errorf("the same handle again: %s, want nothing", got)
+	}
+	if got := kinds(j.after(5 * time.Second).pend("ticket-2").history[3:]); got != "pended" {
+		t.Errorf("another handle: %s, want pended", got)
+	}
+	j.pass()
+	step, _ := j.run.Step("pan")
+	if step.Dispatches != 1 || step.Recovered || j.decision() != verification.DecisionNone {
+		t.Errorf("step = %+v, want one dispatch and no flag: polls do not count", step)
+	}
+}
+
+func TestPendingAnswerComesInTimeOrCountsAsUnanswered(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		wait time.Duration
+		want string
+	}{
+		{"before the timeout", 60*time.Second - time.Microsecond, ""},
+		{"at the timeout", 60 * time.Second, "dispatch_failed"},
+		{"later", time.Hour, "dispatch_failed"},
+	} {
+		j := begin(t, polled(), "").pend("ticket-1").after(c.wait)
+		if got := kinds(j.pend("ticket-1").history[3:]); got != c.want {
+			t.Errorf("still pending %s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	j := begin(t, polled(), "").pend("ticket-1").after(50 * time.Second).pend("ticket-2").after(10 * time.Second).pend("ticket-2")
+	failed, _ := j.history[len(j.history)-1].Fact.(verification.DispatchFailed)
+	if failed.Cause != "the pending answer did not come in time" || failed.RetryAt.IsZero() {
+		t.Errorf("a new handle does not begin a new wait: %+v, want a failed dispatch that is retried", failed)
+	}
+	j.redispatch().pend("ticket-3")
+	if got := j.run.Wait.PendingSince; !got.Equal(j.now) {
+		t.Errorf("the second dispatch pends since %v, want now", got)
+	}
+	if late := begin(t, polled(), "").pend("ticket-1").after(59 * time.Minute).pass(); late.status() != verification.StatusCompleted {
+		t.Errorf("an answer that came late at last: the run is %s, want completed", late.status())
+	}
+}
+
+func TestFailedPollsAreTriedAgain(t *testing.T) {
+	d := polled()
+	pan := d.Nodes["pan"]
+	pan.Retry = &verification.Retry{MaxDispatches: 3, BackoffSeconds: 4}
+	d.Nodes["pan"] = pan
+	j := begin(t, d, "").pend("ticket-1").after(5 * time.Second)
+	for failures := 1; failures <= 2; failures++ {
+		j.unanswered(false)
+		w, step := j.run.Wait, j.detail().Checks[0]
+		backoff := time.Duration(4*failures) * time.Second
+		if w.Kind != verification.WaitPoll || w.PollFailures != failures || w.Handle != "ticket-1" || step.Status != verification.CheckRunning {
+			t.Fatalf("after %d failed polls the run waits for %+v, and the check is %s", failures, w, step.Status)
+		}
+		if wait := w.At.Sub(j.now); wait < backoff/2-time.Microsecond || wait > backoff {
+			t.Errorf("after %d failed polls the wait is %v, want half of %v to all of it", failures, wait, backoff)
+		}
+		j.now = w.At
+	}
+	j.unanswered(false)
+	if got := j.history[len(j.history)-1].Kind(); got != "dispatch_failed" {
+		t.Errorf("the third failure in a row: %s, want the dispatch to have failed", got)
+	}
+}
+
+func TestAnswerToAPollEndsTheRowOfFailures(t *testing.T) {
+	j := begin(t, polled(), "").pend("ticket-1").unanswered(false)
+	if got := kinds(j.pend("ticket-1").history[4:]); got != "pended" || j.run.Wait.PollFailures != 0 {
+		t.Errorf("still pending after a failed poll: %s with %d failures, want it written down with none", got, j.run.Wait.PollFailures)
+	}
+	j.pass()
+	step, _ := j.run.Step("pan")
+	if step.Failures != 1 || !step.Recovered || j.decision() != verification.DecisionReview {
+		t.Errorf("step = %+v and decision %q, want one failure that it recovered from, flagged", step, j.decision())
+	}
+}
+
+func TestFailedPollsEndTheDispatchWhenTheAnswerIsOverdue(t *testing.T) {
+	j := begin(t, polled(), "").pend("ticket-1").after(time.Minute).unanswered(false)
+	if got := j.history[3].Kind(); got != "dispatch_failed" {
+		t.Errorf("a poll that fails after the timeout: %s, want the dispatch to have failed", got)
+	}
+	j = begin(t, polled(), "").pend("ticket-1").unanswered(true)
+	if got := kinds(j.history[3:]); got != "dispatch_failed, unanswered, failed" {
+		t.Errorf("a poll that fails for ever: %s, want the check unanswered", got)
+	}
+}
+
+func TestHandlesThatNoStoreKeepsAreFailures(t *testing.T) {
+	for _, handle := range []string{"a\x00", "a\xff"} {
+		j := begin(t, polled(), "").pend(handle)
+		if got := kinds(j.history[2:]); got != "dispatch_failed, unanswered, failed" {
+			t.Errorf("handle %q: %s, want a permanent failure", handle, got)
+		}
+	}
+}
+
+func TestPollAtKeepsWithinItsBounds(t *testing.T) {
+	n := verification.Node{Poll: &verification.Poll{IntervalSeconds: 5, TimeoutSeconds: 60}}
+	for _, c := range []struct {
+		name  string
+		node  verification.Node
+		after time.Duration
+		want  time.Duration
+	}{
+		{"as the node says", n, 0, 5 * time.Second},
+		{"as the node says for nonsense", n, -time.Second, 5 * time.Second},
+		{"as the provider wishes", n, 7 * time.Second, 7 * time.Second},
+		{"never a busy loop", n, 1, time.Millisecond},
+		{"never later than the answer may stay out", n, 1000 * time.Hour, time.Minute},
+		{"by default", verification.Node{}, 0, 200 * time.Millisecond},
+		{"by default at most", verification.Node{}, 1 << 62, 24 * time.Hour},
+		{"an interval near zero", verification.Node{Poll: &verification.Poll{IntervalSeconds: 1e-12}}, 0, time.Millisecond},
+	} {
+		if got := verification.PollAt(c.node, c.after, noon()).Sub(noon()); got != c.want {
+			t.Errorf("%s: PollAt(%v) = now+%v, want now+%v", c.name, c.after, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package verification_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestVerdictRefusesWhatItCannotKeep(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		give verification.GiveVerdict
+		want []verification.Field
+	}{
+		{"approve", verification.GiveVerdict{Decision: verification.DecisionApprove}, nil},
+		{"10000 characters of two bytes", verification.GiveVerdict{Decision: verification.DecisionReject, Notes: strings.Repeat("ä", 10000)}, nil},
+		{"10001 characters", verification.GiveVerdict{Decision: verification.DecisionReject, Notes: strings.Repeat("x", 10001)},
+			[]verification.Field{{Name: "payload.notes", Message: "must be at most 10000 characters"}}},
+		{"NUL", verification.GiveVerdict{Decision: verification.DecisionReject, Notes: "a\x00b"},
+			[]verification.Field{{Name: "payload.notes", Message: "must be valid UTF-8 without a NUL character"}}},
+		{"broken UTF-8", verification.GiveVerdict{Decision: verification.DecisionReject, Notes: "a\xff"},
+			[]verification.Field{{Name: "payload.notes", Message: "must be valid UTF-8 without a NUL character"}}},
+		{"no decision", verification.GiveVerdict{},
+			[]verification.Field{{Name: "payload.decision", Message: `must be "approve" or "reject"`}}},
+		{"review", verification.GiveVerdict{Decision: verification.DecisionReview},
+			[]verification.Field{{Name: "payload.decision", Message: `must be "approve" or "reject"`}}},
+		{"capital letters", verification.GiveVerdict{Decision: "Approve"},
+			[]verification.Field{{Name: "payload.decision", Message: `must be "approve" or "reject"`}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, j := range []*journey{onReview(t), finishedOpen(t)} {
+				_, err := j.try(c.give)
+				if c.want == nil {
+					if err != nil {
+						t.Errorf("GiveVerdict = %v, want no error", err)
+					}
+					continue
+				}
+				if diff := cmp.Diff(c.want, fieldsOf(t, err)); diff != "" {
+					t.Errorf("fields (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func TestVerdictOnAReviewStepIsItsOutput(t *testing.T) {
+	for _, c := range []struct {
+		give   func(*journey, string) *journey
+		status verification.CheckStatus
+		output string
+		next   string
+	}{
+		{(*journey).approve, verification.CheckPassed, `{"decision":"approve"}`, "dispatched"},
+		{(*journey).reject, verification.CheckFailed, `{"decision":"reject"}`, "completed"}, // on_reject is done
+	} {
+		j := begin(t, ladder(), "").submit(consents).submit(`{"pan":"ABCDE1234F"}`).fail().after(time.Minute)
+		before := len(j.history)
+		c.give(j, "looked at it")
+		if got := kinds(j.history[before:]); got != "verdict_recorded, "+c.next {
+			t.Errorf("the verdict leads to %s, want %s", got, c.next)
+		}
+		given, _ := j.history[before].Fact.(verification.VerdictRecorded)
+		if given.Node != "review" || given.Notes != "looked at it" || given.By == "" {
+			t.Errorf("the verdict is kept as %+v", given)
+		}
+		step, _ := j.run.Step("review")
+		if step.Status != c.status || step.Data.String() != c.output || !step.CompletedAt.Equal(j.now) {
+			t.Errorf("step = %+v, want %s with %s", step, c.status, c.output)
+		}
+	}
+}
+
+func TestWhoGaveAVerdictIsKeptCleanAndNotShown(t *testing.T) {
+	j := finishedOpen(t).do(verification.GiveVerdict{Decision: verification.DecisionApprove, By: "as\x00ha\xff"})
+	given, _ := j.history[len(j.history)-1].Fact.(verification.VerdictRecorded)
+	if given.By != "asha" || j.run.Verdict.By != "asha" {
+		t.Errorf("by = %q, want asha", given.By)
+	}
+}
+
+func TestDecidingAgainReplacesDecisionMomentAndNotesTogether(t *testing.T) {
+	j := finishedOpen(t).approve("first").after(time.Hour).reject("second")
+	if d := j.detail(); d.Decision != verification.DecisionReject || d.Notes != "second" || !d.ResolvedAt.Equal(j.now) {
+		t.Errorf("detail = %q, %q at %v, want the second verdict", d.Decision, d.Notes, d.ResolvedAt)
+	}
+	j.after(time.Hour).approve("")
+	if d := j.detail(); d.Decision != verification.DecisionApprove || d.Notes != "" || !d.ResolvedAt.Equal(j.now) {
+		t.Errorf("detail = %q, %q at %v, want the third verdict without notes", d.Decision, d.Notes, d.ResolvedAt)
+	}
+	j.after(time.Hour).approve("")
+	if d := j.detail(); !d.ResolvedAt.Equal(j.now) {
+		t.Errorf("resolved at %v, want the newest verdict even where it says the same", d.ResolvedAt)
+	}
+}
+
+func TestCancelTwiceIsHarmless(t *testing.T) {
+	j := checked(t).cancel().after(time.Minute)
+	ended, before := j.detail().CompletedAt, len(j.history)
+	if j.cancel(); len(j.history) != before || !j.detail().CompletedAt.Equal(ended) {
+		t.Errorf("the second cancel left %s, ended at %v", kinds(j.history[before:]), j.detail().CompletedAt)
+	}
+}
+
+func TestCancelOfAnotherTerminalRunNamesTheStatus(t *testing.T) {
+	for _, c := range []struct {
+		j    *journey
+		want string
+	}{
+		{finishedOpen(t), "completed"},
+		{checked(t).fail(), "failed"},
+		{checked(t).after(2 * time.Hour), "expired"},
+	} {
+		_, err := c.j.try(verification.Cancel{})
+		want := "run: the run is " + c.want + " and can no longer be cancelled"
+		if outcome(nil, err) != "conflict" || err.Error() != want {
+			t.Errorf("Cancel = %v, want %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package verification_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestVersionHashNamesTheContent(t *testing.T) {
+	no := false
+	base := ladder().VersionHash()
+	if len(base) != 64 || base != ladder().VersionHash() {
+		t.Fatalf("VersionHash = %s, then %s", base, ladder().VersionHash())
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*verification.Definition)
+		same   bool
+	}{
+		{"publish", func(d *verification.Definition) { d.Publish = &no }, true},
+		{"webhook", func(d *verification.Definition) { d.LifecycleWebhookURL = "https://app.example/hooks" }, true},
+		{"name", func(d *verification.Definition) { d.Name = "Other" }, false},
+		{"id", func(d *verification.Definition) { d.ID = workflowID }, false},
+		{"limits", func(d *verification.Definition) { d.RunTTLSeconds++ }, false},
+		{"input schema", func(d *verification.Definition) { d.InputSchema = verification.Data(`{"type":"object"}`) }, false},
+		{"a node", func(d *verification.Definition) { d.Nodes["done"] = verification.Node{Type: verification.NodeEnd, Label: "End"} }, false},
+		{"the order of fields", func(d *verification.Definition) {
+			n := d.Nodes["details"]
+			n.Fields = verification.InputFields{n.Fields[1], n.Fields[0]}
+			d.Nodes["details"] = n
+		}, false},
+		{"data that is not JSON", func(d *verification.Definition) { d.InputSchema = verification.Data(`{`) }, false},
+	} {
+		d := ladder()
+		c.change(&d)
+		if got := d.VersionHash(); (got == base) != c.same || len(got) != 64 {
+			t.Errorf("with another %s the hash is %s, want the same: %v", c.name, got, c.same)
+		}
+	}
+}
+
+func TestVersionHashSurvivesJSON(t *testing.T) {
+	for _, d := range []verification.Definition{desk(), ladder(), loop(), refusal()} {
+		raw, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back verification.Definition
+		if err := json.Unmarshal(raw, &back); err != nil || back.VersionHash() != d.VersionHash() {
+			t.Errorf("%s came back as %s, %v", d.VersionHash(), back.VersionHash(), err)
+		}
+		if diff := cmp.Diff(d, back); diff != "" {
+			t.Errorf("the definition changed in JSON (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestDerivedWorkflowIDsStayWhatTheyAre(t *testing.T) {
+	got := verification.DeriveWorkflowID(tenantID, "onboarding")
+	if want := verification.WorkflowID("e10f4dd2-20ab-87e5-86bd-dd1e0dcdd0f6"); got != want {
+		t.Errorf("DeriveWorkflowID = %s, want %s: clients keep these ids", got, want)
+	}
+	if parsed, err := verification.ParseWorkflowID(string(got)); err != nil || parsed != got || got[14] != '8' {
+		t.Errorf("%s is not a version 8 UUID in lower case: %v", got, err)
+	}
+	others := map[verification.WorkflowID]bool{got: true}
+	for _, c := range []struct {
+		tenant verification.TenantID
+		name   string
+	}{{tenantID, "onboardin"}, {tenantID[:35] + "b", "onboarding"}, {"", string(tenantID) + "onboarding"}, {tenantID, ""}} {
+		id := verification.DeriveWorkflowID(c.tenant, c.name)
+		if others[id] {
+			t.Errorf("%q of %q has the id of another", c.name, c.tenant)
+		}
+		others[id] = true
+	}
+}
+
+func TestStepsListTheChecksBreadthFirst(t *testing.T) {
+	label := func(l string) verification.Node { return verification.Node{Type: verification.NodeCheck, Label: l, Provider: "p"} }
+	check := func(l, key string, next, failed, unavailable verification.NodeID) verification.Node {
+		n := label(l)
+		n.Key, n.Next, n.OnFailed, n.OnUnavailable = key, next, failed, unavailable
+		return n
+	}
+	for _, c := range []struct {
+		name string
+		d    verification.Definition
+		want []verification.WorkflowStep
+	}{
+		{"none", define("done", nodes{"done": endNode()}), []verification.WorkflowStep{}},
+		{"no nodes at all", verification.Definition{Start: "lost"}, []verification.WorkflowStep{}},
+		{"one entry a key", loop(), []verification.WorkflowStep{{Key: "pan_verification", Label: "PAN"}}},
+		{"only checks", ladder(), []verification.WorkflowStep{{Key: "pan_verification", Label: "PAN"}, {Key: "face", Label: "Face match"}}},
+		{"label and key by default the node's name", define("pan", nodes{"pan": check("", "", "done", "", ""), "done": endNode()}),
+			[]verification.WorkflowStep{{Key: "pan", Label: "pan"}}},
+		{"near before far, next before the routes on failure", define("a", nodes{
+			"a": check("A", "", "b", "c", verification.RouteNext), "b": check("B", "", "d", verification.RouteFail, ""),
+			"c": check("C", "", "d", "", ""), "d": check("D", "", "done", "", ""), "done": endNode(),
+		}), []verification.WorkflowStep{{Key: "a", Label: "A"}, {Key: "b", Label: "B"}, {Key: "c", Label: "C"}, {Key: "d", Label: "D"}}},
+	} {
+		if diff := cmp.Diff(c.want, c.d.Steps()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestTargetsComeAsTheyAreWritten(t *testing.T) {
+	n := verification.Node{
+		Rules: []verification.Rule{{Next: "rule1"}, {Next: "rule2"}}, Else: "else", Next: "next_one", OnDeclined: "declined",
+		OnFailed: verification.RouteFail, OnUnavailable: verification.RouteNext, OnReject: "rejected",
+	}
+	want := []verification.NodeID{"rule1", "rule2", "else", "next_one", "declined", "next_one", "rejected"}
+	if diff := cmp.Diff(want, n.Targets()); diff != "" {
+		t.Errorf("Targets (-want +got):\n%s", diff)
+	}
+}
+
+func TestNodesHaveDefaults(t *testing.T) {
+	n := verification.Node{}
+	if n.Timeout() != 30*time.Second || n.MaxDispatches() != 4 || n.PollInterval() != 200*time.Millisecond || n.PollTimeout() != 24*time.Hour {
+		t.Errorf("defaults: %v, %d, %v, %v", n.Timeout(), n.MaxDispatches(), n.PollInterval(), n.PollTimeout())
+	}
+	n = verification.Node{Retry: &verification.Retry{}, Poll: &verification.Poll{}}
+	if n.MaxDispatches() != 4 || n.PollInterval() != 200*time.Millisecond || n.PollTimeout() != 24*time.Hour || n.Backoff(1) != time.Second {
+		t.Errorf("defaults of empty groups: %d, %v, %v, %v", n.MaxDispatches(), n.PollInterval(), n.PollTimeout(), n.Backoff(1))
+	}
+	n = verification.Node{
+		TimeoutSeconds: 0.5, Retry: &verification.Retry{MaxDispatches: 7}, Poll: &verification.Poll{IntervalSeconds: 2, TimeoutSeconds: 3},
+	}
+	if n.Timeout() != time.Second/2 || n.MaxDispatches() != 7 || n.PollInterval() != 2*time.Second || n.PollTimeout() != 3*time.Second {
+		t.Errorf("as set: %v, %d, %v, %v", n.Timeout(), n.MaxDispatches(), n.PollInterval(), n.PollTimeout())
+	}
+}
+
+func TestDefinitionSaysHowItRuns(t *testing.T) {
+	yes, no := true, false
+	for _, c := range []struct {
+		publish *bool
+		want    bool
+	}{{nil, true}, {&yes, true}, {&no, false}} {
+		if got := (verification.Definition{Publish: c.publish}).Published(); got != c.want {
+			t.Errorf("Published = %v, want %v", got, c.want)
+		}
+	}
+	if d := desk(); d.RunTTL() != time.Hour || d.AbandonTimeout() != 10*time.Minute {
+		t.Errorf("limits = %v, %v", d.RunTTL(), d.AbandonTimeout())
+	}
+	for name, want := range map[string]bool{"desk": true, "loop": true, "single": false} {
+		d := map[string]verification.Definition{"desk": desk(), "loop": loop(), "single": single(nil)}[name]
+		if got := d.Interactive(); got != want {
+			t.Errorf("%s.Interactive = %v, want %v", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package verification_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// facts has one fact of every kind, all its fields set. Its JSON is what old
+// histories hold: to change it is to break them.
+func facts() map[string]struct {
+	fact verification.Fact
+	json string
+} {
+	type both = struct {
+		fact verification.Fact
+		json string
+	}
+	at, object := noon(), verification.Data(`{"n":1}`)
+	return map[string]both{
+		"started": {verification.Started{
+			Workflow: workflowID, WorkflowName: "Onboarding", Version: 3, VersionHash: "abc", ReferenceID: "customer-1",
+			Input: object, RedirectURI: "https://app.example", RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
+		}, `{"workflow":"0191f3c0-0000-7000-8000-000000000001","workflow_name":"Onboarding","version":3,"version_hash":"abc",` +
+			`"reference_id":"customer-1","input":{"n":1},"redirect_uri":"https://app.example","run_ttl_seconds":3600,` +
+			`"abandon_timeout_seconds":600}`},
+		"dispatched": {verification.Dispatched{Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "registry", Dispatch: 2, Visit: 1},
+			`{"node":"pan","key":"pan_verification","label":"PAN","provider":"registry","dispatch":2,"visit":1}`},
+		"pended": {verification.Pended{Node: "pan", Handle: "ticket-1", PollAt: at},
+			`{"node":"pan","handle":"ticket-1","poll_at":"2026-03-02T12:00:00Z"}`},
+		"poll_failed": {verification.PollFailed{Node: "pan", Cause: "timeout", PollAt: at},
+			`{"node":"pan","cause":"timeout","poll_at":"2026-03-02T12:00:00Z"}`},
+		"answered": {verification.Answered{Node: "pan", Passed: true, Data: object},
+			`{"node":"pan","passed":true,"data":{"n":1}}`},
+		"dispatch_failed": {verification.DispatchFailed{Node: "pan", Cause: "timeout", RetryAt: at},
+			`{"node":"pan","cause":"timeout","retry_at":"2026-03-02T12:00:00Z"}`},
+		"unanswered": {verification.Unanswered{Node: "pan", Data: object}, `{"node":"pan","data":{"n":1}}`},
+		"customer_awaited": {verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Label: "Consent", Signal: "consent_submitted"},
+			`{"node":"consent","type":"consent","label":"Consent","signal":"consent_submitted"}`},
+		"customer_came":      {verification.CustomerCame{Node: "consent"}, `{"node":"consent"}`},
+		"customer_submitted": {verification.CustomerSubmitted{Node: "consent", Data: object}, `{"node":"consent","data":{"n":1}}`},
+		"branch_taken": {verification.BranchTaken{Node: "gate", When: "a < b", Next: "done", Seen: object},
+			`{"node":"gate","when":"a \u003c b","next":"done","seen":{"n":1}}`},
+		"review_asked": {verification.ReviewAsked{Node: "review", Label: "Review", Reason: "Look."},
+			`{"node":"review","label":"Review","reason":"Look."}`},
+		"verdict_recorded": {verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove, Notes: "fine", By: "asha"},
+			`{"node":"review","decision":"approve","notes":"fine","by":"asha"}`},
+		"completed": {verification.Completed{Node: "done"}, `{"node":"done"}`},
+		"failed": {verification.Failed{Node: "pan", Error: verification.RunError{Code: verification.CodeCheckFailed, Check: "pan", Message: "No."}, Cause: "x"},
+			`{"node":"pan","error":{"code":"CHECK_FAILED","check":"pan","message":"No."},"cause":"x"}`},
+		"expired": {verification.Expired{Error: verification.RunError{Code: verification.CodeLinkExpired, Message: "Late."}},
+			`{"error":{"code":"LINK_EXPIRED","message":"Late."}}`},
+		"cancelled": {verification.Cancelled{}, `{}`},
+	}
+}
+
+func TestEveryFactHasItsJSON(t *testing.T) {
+	var types []string
+	for kind, c := range facts() {
+		e := verification.Event{At: noon(), Fact: c.fact}
+		want := fmt.Sprintf(`{"type":%q,"at":"2026-03-02T12:00:00Z","fact":%s}`, kind, c.json)
+		raw, err := json.Marshal(e)
+		if err != nil || string(raw) != want || e.Kind() != kind {
+			t.Errorf("%s: Marshal = %s, %v\nwant %s", e.Kind(), raw, err, want)
+		}
+		var back verification.Event
+		if err := json.Unmarshal(raw, &back); err != nil {
+			t.Errorf("%s: Unmarshal: %v", kind, err)
+		}
+		if diff := cmp.Diff(e, back); diff != "" {
+			t.Errorf("%s came back changed (-want +got):\n%s", kind, diff)
+		}
+		types = append(types, fmt.Sprintf("%T", c.fact)[len("verification."):])
+	}
+	slices.Sort(types)
+	if declared := receiversOf(t, "event.go", "kind"); !slices.Equal(types, declared) {
+		t.Errorf("the table has %q, want all of %q", types, declared)
+	}
+}
+
+func TestOldEventsDefaultTheFieldsThatCameLater(t *testing.T) {
+	for _, kind := range slices.Sorted(maps.Keys(facts())) {
+		for _, fact := range []string{`{}`, `null`, `{"came_later":1}`} {
+			var e verification.Event
+			raw := fmt.Sprintf(`{"type":%q,"at":"2026-03-02T17:30:00.5+05:30","fact":%s,"came_later":1}`, kind, fact)
+			if err := json.Unmarshal([]byte(raw), &e); err != nil || e.Kind() != kind {
+				t.Errorf("Unmarshal(%s) = %s, %v", raw, e.Kind(), err)
+			}
+			if !e.At.Equal(noon().Add(time.Second/2)) || e.At.Location() != time.UTC {
+				t.Errorf("at = %v, want the moment in UTC", e.At)
+			}
+		}
+	}
+}
+
+func TestEventsThatCannotBeRead(t *testing.T) {
+	for _, c := range []struct{ raw, want string }{
+		{`{"type":"danced","at":"2026-03-02T12:00:00Z","fact":{}}`, `decode event "danced": there is no such type`},
+		{`{"at":"2026-03-02T12:00:00Z"}`, `decode event "": there is no such type`},
+		{`{"type":"answered","at":"yesterday","fact":{}}`, `decode event: parsing time "yesterday"`},
+		{`{"type":"answered","at":"2026-03-02T12:00:00Z","fact":{"passed":"yes"}}`, `decode event "answered": json: cannot unmarshal`},
+		{`[]`, `decode event: json: cannot unmarshal`},
+	} {
+		var e verification.Event
+		err := json.Unmarshal([]byte(c.raw), &e)
+		if err == nil || len(err.Error()) < len(c.want) || err.Error()[:len(c.want)] != c.want {
+			t.Errorf("Unmarshal(%s) = %v, want %s...", c.raw, err, c.want)
+		}
+	}
+}
+
+func TestEventsThatCannotBeWritten(t *testing.T) {
+	for name, e := range map[string]verification.Event{
+		"no fact":     {At: noon()},
+		"broken data": {At: noon(), Fact: verification.Answered{Data: verification.Data(`{`)}},
+		"year 10000":  {At: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), Fact: verification.Cancelled{}},
+	} {
+		if raw, err := json.Marshal(e); err == nil {
+			t.Errorf("%s: Marshal = %s, want an error", name, raw)
+		}
+		if got := verification.MakeReport(runID, []verification.Event{e}, noon()).Digest; len(got) != 64 {
+			t.Errorf("%s: digest = %q, want one all the same", name, got)
+		}
+	}
+	if got := (verification.Event{}).Kind(); got != "" {
+		t.Errorf("Kind without a fact = %q, want none", got)
+	}
+}
+
+func TestErrorsOfEncodingCanBeLookedInto(t *testing.T) {
+	_, err := json.Marshal(verification.Event{Fact: verification.Answered{Data: verification.Data(`{`)}})
+	var cause *json.MarshalerError
+	if !errors.As(err, &cause) {
+		t.Errorf("Marshal = %v, want the error of the encoder inside", err)
+	}
+}
+
+func FuzzEventJSON(f *testing.F) {
+	for kind, c := range facts() {
+		f.Add(fmt.Appendf(nil, `{"type":%q,"at":"2026-03-02T12:00:00Z","fact":%s}`, kind, c.json))
+	}
+	f.Add([]byte(`{"type":"answered","at":"0000-01-01T00:00:00+23:59","fact":{"data":[1, 2]}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var e verification.Event
+		if json.Unmarshal(raw, &e) != nil {
+			return
+		}
+		r := verification.Run{ID: runID}.Evolve(e)
+		_, _ = r.Detail(noon()), verification.MakeReport(runID, []verification.Event{e}, noon())
+		first, err := json.Marshal(e)
+		if err != nil {
+			return // a year that JSON has no form for
+		}
+		var again verification.Event
+		if err := json.Unmarshal(first, &again); err != nil {
+			t.Fatalf("Unmarshal(%s): %v", first, err)
+		}
+		second, err := json.Marshal(again)
+		if err != nil || string(first) != string(second) {
+			t.Errorf("%s became %s, %v", first, second, err)
+		}
+		digest := func(e verification.Event) string {
+			return verification.MakeReport(runID, []verification.Event{e}, noon()).Digest
+		}
+		if digest(e) != digest(again) {
+			t.Errorf("the digest of %s changed when it was saved", first)
+		}
+	})
+}

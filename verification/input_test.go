@@ -1,0 +1,308 @@
+package verification_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// asking is a run that asks its customer for the fields.
+func asking(t tester, optional bool, fields ...verification.InputField) *journey {
+	t.Helper()
+	return begin(t, define("details", nodes{
+		"details": {
+			Type: verification.NodeCustomerInput, Label: "Your details", Optional: optional, Next: "done",
+			Fields: fields,
+		},
+		"done": endNode(),
+	}), "")
+}
+
+func number(n float64) *float64 { return &n }
+
+// mumbai is the city and 500 km around it.
+func mumbai() []verification.Area {
+	return []verification.Area{{Latitude: 19.07, Longitude: 72.87, RadiusKM: 500}}
+}
+
+func TestFieldTakesWhatItsTypeSays(t *testing.T) {
+	const id = `{"document_id":"0191f3c0-0000-7000-8000-00000000000d"}`
+	const document, place = `must be {"document_id": the id of an upload}`, `must be {"latitude", "longitude", "accuracy"} or {"denied": true}`
+	options := []verification.Option{{Value: "in", Label: "India"}, {Value: "np"}}
+	field := func(kind verification.FieldType) verification.InputField { return verification.InputField{Type: kind} }
+	pan := verification.InputField{Type: verification.FieldText, Pattern: "^[A-Z]{5}[0-9]{4}[A-Z]$"}
+	for _, c := range []struct {
+		name  string
+		field verification.InputField
+		right []string
+		wrong map[string]string // value to message
+	}{
+		{"text", field(verification.FieldText), []string{`"x"`, `"` + strings.Repeat("ä", 1000) + `"`},
+			map[string]string{
+				`7`: "must be a string", `{}`: "must be a string", `"a\nb"`: "must be one line", `"a\rb"`: "must be one line",
+				`"` + strings.Repeat("x", 1001) + `"`: "must be at most 1000 characters",
+			}},
+		{"text with a length", verification.InputField{Type: verification.FieldText, MaxLength: 2}, []string{`"ää"`},
+			map[string]string{`"abc"`: "must be at most 2 characters"}},
+		{"text with a pattern", pan, []string{`"ABCDE1234F"`}, map[string]string{`"abcde1234f"`: "does not have the expected form"}},
+		{"textarea", field(verification.FieldTextarea), []string{`"a\nb"`, `"` + strings.Repeat("x", 10000) + `"`},
+			map[string]string{`"` + strings.Repeat("x", 10001) + `"`: "must be at most 10000 characters", `true`: "must be a string"}},
+		{"number", verification.InputField{Type: verification.FieldNumber, Min: number(-1.5), Max: number(1e6)},
+			[]string{`-1.5`, `0`, `1000000`, `1e6`},
+			map[string]string{`-1.6`: "must be at least -1.5", `1000001`: "must be at most 1e+06", `"1"`: "must be a number"}},
+		{"number without bounds", field(verification.FieldNumber), []string{`-1e300`, `1e300`}, nil},
+		{"date", field(verification.FieldDate), []string{`"2024-02-29"`, `"1900-01-01"`},
+			map[string]string{
+				`"2023-02-29"`: "must be a date, as YYYY-MM-DD", `"2023-2-9"`: "must be a date, as YYYY-MM-DD",
+				`"29-02-2024"`: "must be a date, as YYYY-MM-DD", `20240229`: "must be a string",
+			}},
+		{"select", verification.InputField{Type: verification.FieldSelect, Options: options}, []string{`"in"`, `"np"`},
+			map[string]string{`"India"`: "must be one of the options", `1`: "must be a string"}},
+		{"checkbox", field(verification.FieldCheckbox), []string{`true`, `false`},
+			map[string]string{`"on"`: "must be true or false", `1`: "must be true or false"}},
+		{"checkbox that must be checked", verification.InputField{Type: verification.FieldCheckbox, Required: true}, []string{`true`},
+			map[string]string{`false`: "must be checked"}},
+		{"email", field(verification.FieldEmail),
+			[]string{`"a@example.com"`, `"a.b+c@mail.example.co.in"`, `"आशा@उदाहरण.भारत"`},
+			map[string]string{
+				`"a"`: "must be an email address", `"@example.com"`: "must be an email address", `"a@"`: "must be an email address",
+				`"a@example"`: "must be an email address", `"a@b@example.com"`: "must be an email address",
+				`"a @example.com"`: "must be an email address", `"a@example.com, b@example.com"`: "must be an email address",
+				`"a@.example.com"`: "must be an email address", `"a@example.com."`: "must be an email address",
+				`"a@example..com"`: "must be an email address", `"a@example.com:25"`: "must be an email address",
+				`"a@example.com:"`: "must be an email address", `"a@example.com/x"`: "must be an email address",
+				`"<a@example.com>"`: "must be an email address", `"a@[::1"`: "must be an email address",
+				`"` + strings.Repeat("x", 250) + `@example.com"`: "must be an email address",
+			}},
+		{"phone", field(verification.FieldPhone), []string{`"+91 98765 43210"`, `"(022) 2345-678"`, `"1234567"`, `"123456789012345"`},
+			map[string]string{
+				`"123456"`: "must be a phone number", `"1234567890123456"`: "must be a phone number", `"91+98765432"`: "must be a phone number",
+				`"98765x43210"`: "must be a phone number", `"९८७६५४३२१०"`: "must be a phone number", `9876543210`: "must be a string",
+			}},
+		{"file", field(verification.FieldFile), []string{id, strings.ReplaceAll(id, "f3c0", "F3C0")},
+			map[string]string{
+				`"x"`: document, `{}`: document, `{"document_id":"x"}`: document, `{"document_id":7}`: document,
+				`{"document_id":"0191f3c0-0000-7000-8000-00000000000d","name":"a"}`: document,
+			}},
+		{"image", field(verification.FieldImage), []string{id}, map[string]string{`[]`: document}},
+		{"location", verification.InputField{Type: verification.FieldLocation, Within: mumbai()},
+			[]string{`{"latitude":19,"longitude":72.8,"accuracy":10}`, `{"latitude":-90,"longitude":180}`, `{"denied":true}`},
+			map[string]string{
+				`"19,72"`: place, `{}`: place, `{"latitude":19}`: place, `{"latitude":"19","longitude":72}`: place,
+				`{"latitude":90.1,"longitude":0}`: place, `{"latitude":0,"longitude":-180.1}`: place,
+				`{"latitude":0,"longitude":0,"accuracy":-1}`: place, `{"latitude":0,"longitude":0,"accuracy":"near"}`: place,
+				`{"latitude":0,"longitude":0,"altitude":7}`: place, `{"denied":false}`: place,
+				`{"denied":true,"latitude":1,"longitude":1}`: place,
+			}},
+		{"a type that came later", verification.InputField{Type: "signature"}, []string{`"anything"`, `7`}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := c.field
+			f.Name = "value"
+			if c.field.Type == "signature" {
+				f.Type = verification.FieldText
+			}
+			j := asking(t, false, f)
+			if c.field.Type == "signature" {
+				j.program.Version.Definition.Nodes["details"].Fields[0].Type = "signature"
+			}
+			for _, v := range c.right {
+				if _, err := j.try(verification.Submit{Signal: "details_submitted", Payload: data(t, `{"value":`+v+`}`)}); err != nil {
+					t.Errorf("%s = %v, want it taken", v, err)
+				}
+			}
+			for v, message := range c.wrong {
+				_, err := j.try(verification.Submit{Signal: "details_submitted", Payload: data(t, `{"value":`+v+`}`)})
+				if err == nil {
+					t.Errorf("%s is taken, want: %s", v, message)
+					continue
+				}
+				want := []verification.Field{{Name: "payload.value", Message: message}}
+				if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", v, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestPayloadIsTakenOrEveryFaultIsTold(t *testing.T) {
+	fields := []verification.InputField{
+		{Name: "pan", Type: verification.FieldText, Required: true},
+		{Name: "born", Type: verification.FieldDate},
+		{Name: "here", Type: verification.FieldLocation, Within: mumbai()},
+		{Name: "there", Type: verification.FieldLocation},
+	}
+	fault := func(name, message string) verification.Field {
+		return verification.Field{Name: "payload." + name, Message: message}
+	}
+	inside, outside := `{"latitude":19,"longitude":72.8}`, `{"latitude":28.6,"longitude":77.2}`
+	for _, c := range []struct {
+		name     string
+		optional bool
+		payload  string
+		want     string // the step's data
+		faults   []verification.Field
+	}{
+		{"what is required", false, `{"pan":"x"}`, `{"pan":"x"}`, nil},
+		{"null and empty are not given", false, `{"pan":"x","born":null,"here":""}`, `{"pan":"x","born":null,"here":""}`, nil},
+		{"inside", false, `{"pan":"x","here":` + inside + `}`, `{"pan":"x","here":` + inside + `,"geo_ok":true}`, nil},
+		{"outside", false, `{"pan":"x","here":` + outside + `}`, `{"pan":"x","here":` + outside + `,"geo_ok":false}`, nil},
+		{"denied", false, `{"pan":"x","here":{"denied":true}}`, `{"pan":"x","here":{"denied":true},"geo_ok":false}`, nil},
+		{"anywhere will do", false, `{"pan":"x","there":` + outside + `}`, `{"pan":"x","there":` + outside + `,"geo_ok":true}`, nil},
+		{"one of two inside", false, `{"pan":"x","here":` + outside + `,"there":` + inside + `}`,
+			`{"pan":"x","here":` + outside + `,"there":` + inside + `,"geo_ok":false}`, nil},
+		{"too vague to be inside", false, `{"pan":"x","here":{"latitude":19,"longitude":72.8,"accuracy":500000}}`,
+			`{"pan":"x","here":{"latitude":19,"longitude":72.8,"accuracy":500000},"geo_ok":false}`, nil},
+		{"opted out", true, `{"opted_out":true}`, `{"opted_out":true}`, nil},
+		{"nothing", false, ``, ``, []verification.Field{fault("pan", "is required")}},
+		{"an empty answer to what is required", false, `{"pan":""}`, ``, []verification.Field{fault("pan", "is required")}},
+		{"several faults", false, `{"zebra":1,"born":"x","apple":2}`, ``, []verification.Field{
+			fault("apple", "is not a field of this step"), fault("born", "must be a date, as YYYY-MM-DD"),
+			fault("pan", "is required"), fault("zebra", "is not a field of this step"),
+		}},
+		{"what the engine derives", false, `{"pan":"x","geo_ok":true}`, ``, []verification.Field{fault("geo_ok", "is not a field of this step")}},
+		{"opted out of what is not optional", false, `{"opted_out":true}`, ``, []verification.Field{fault("opted_out", "this step is not optional")}},
+		{"opted out and not", true, `{"opted_out":false}`, ``, []verification.Field{fault("opted_out", "must be true")}},
+		{"opted out and answered", true, `{"opted_out":true,"pan":"x"}`, ``, []verification.Field{fault("opted_out", "must be sent alone")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j := asking(t, c.optional, fields...)
+			events, err := j.try(verification.Submit{Signal: "details_submitted", Payload: data(t, c.payload)})
+			if c.faults != nil {
+				if diff := cmp.Diff(c.faults, fieldsOf(t, err)); diff != "" {
+					t.Errorf("fields (-want +got):\n%s", diff)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := events[0].Fact.(verification.CustomerSubmitted); got.Data.String() != c.want {
+				t.Errorf("data = %s, want %s", got.Data, c.want)
+			}
+		})
+	}
+}
+
+func TestStepWithoutAnAnswerHasEmptyData(t *testing.T) {
+	j := asking(t, false, verification.InputField{Name: "note", Type: verification.FieldText}).submit("")
+	if s, _ := j.run.Step("details"); s.Data.String() != "{}" || s.Status != verification.CheckPassed {
+		t.Errorf("step = %+v, want passed with an empty object", s)
+	}
+	j = asking(t, false, verification.InputField{Name: "here", Type: verification.FieldLocation}).submit(`{"here":{"denied":true}}`)
+	if s, _ := j.run.Step("details"); s.Status != verification.CheckFailed || j.decision() != verification.DecisionReview {
+		t.Errorf("step = %+v and decision %q, want not passed and review", s, j.decision())
+	}
+}
+
+func TestDistanceGoesRoundTheEarth(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		from             verification.Area
+		latitude, longit float64
+		km               float64
+	}{
+		{"nowhere", verification.Area{Latitude: 19.07, Longitude: 72.87}, 19.07, 72.87, 0},
+		{"Mumbai to Delhi", verification.Area{Latitude: 19.0760, Longitude: 72.8777}, 28.6139, 77.2090, 1148},
+		{"across the date line", verification.Area{Longitude: 179.5}, 0, -179.5, 111.2},
+		{"pole to pole", verification.Area{Latitude: 90}, -90, 0, 20015.1},
+	} {
+		for by, want := range map[float64]bool{-0.5: false, 0.5: true} {
+			a := c.from
+			if a.RadiusKM = c.km + by; a.RadiusKM <= 0 {
+				continue
+			}
+			j := asking(t, false, verification.InputField{Name: "here", Type: verification.FieldLocation, Within: []verification.Area{a}})
+			payload, _ := verification.NewData(map[string]any{"here": map[string]any{"latitude": c.latitude, "longitude": c.longit}})
+			j.do(verification.Submit{Signal: "details_submitted", Payload: payload})
+			s, _ := j.run.Step("details")
+			if got := s.Data.Map()["geo_ok"]; got != want {
+				t.Errorf("%s: within %.1f km is %v, want %v", c.name, a.RadiusKM, got, want)
+			}
+		}
+	}
+}
+
+func TestInputFieldsKeepTheirOrder(t *testing.T) {
+	raw := `{"zebra":{"type":"text","required":true},"apple":{"type":"number","min":0},"mango":{"type":"select","options":[{"value":"a"}]}}`
+	var fs verification.InputFields
+	if err := json.Unmarshal([]byte(raw), &fs); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range fs {
+		names = append(names, f.Name)
+	}
+	if diff := cmp.Diff([]string{"zebra", "apple", "mango"}, names); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	if out, err := json.Marshal(fs); err != nil || string(out) != raw {
+		t.Errorf("Marshal = %s, %v, want %s", out, err, raw)
+	}
+	if f, ok := fs.ByName("apple"); !ok || f.Min == nil || *f.Min != 0 {
+		t.Errorf("ByName(apple) = %+v, %v", f, ok)
+	}
+	if _, ok := fs.ByName("cherry"); ok {
+		t.Error("ByName finds a field that is not there")
+	}
+	if err := json.Unmarshal([]byte(`null`), &fs); err != nil || fs != nil {
+		t.Errorf("null = %+v, %v, want none", fs, err)
+	}
+	for _, bad := range []string{`[]`, `7`, `{"a":7}`, `{"a":{"type":7}}`} {
+		if err := json.Unmarshal([]byte(bad), &fs); err == nil {
+			t.Errorf("Unmarshal(%s) takes it", bad)
+		}
+	}
+	if err := fs.UnmarshalJSON([]byte(`{"a":{},7:{}}`)); err == nil {
+		t.Error("a name that is no string is taken")
+	}
+	if err := fs.UnmarshalJSON(nil); err == nil {
+		t.Error("nothing at all is taken")
+	}
+	if _, err := json.Marshal(verification.InputFields{{Name: "a", Min: number(math.Inf(1))}}); err == nil {
+		t.Error("an infinite bound is written")
+	}
+}
+
+func FuzzSubmit(f *testing.F) {
+	for _, seed := range []string{
+		``, `{"consent_status":"success"}`, `{"opted_out":true}`, `{"pan":"ABCDE1234F"}`, `{"pan":null,"place":{"denied":true}}`,
+		`{"place":{"latitude":19,"longitude":72.8,"accuracy":1e308}}`, `{"pan":["\u0041"]}`, `{"geo_ok":false}`,
+	} {
+		f.Add([]byte(seed), false)
+		f.Add([]byte(seed), true)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, details bool) {
+		payload, err := verification.ParseData(raw)
+		if err != nil {
+			return
+		}
+		j := begin(t, ladder(), "")
+		if details {
+			j.submit(consents)
+		}
+		before := picture(j.run)
+		events, err := j.try(verification.Submit{Signal: j.run.Wait.Signal, Payload: payload})
+		switch {
+		case picture(j.run) != before:
+			t.Fatal("the run before the answer changed")
+		case err != nil:
+			if outcome(nil, err) != "invalid" || len(fieldsOf(t, err)) == 0 {
+				t.Errorf("Submit = %v, want the fields that are at fault", err)
+			}
+			return
+		}
+		j.do(verification.Submit{Signal: j.run.Wait.Signal, Payload: payload})
+		given, _ := events[0].Fact.(verification.CustomerSubmitted)
+		if _, err := verification.ParseData(given.Data); err != nil {
+			t.Errorf("the step's data %s cannot be kept: %v", given.Data, err)
+		}
+		consistent(t, j)
+	})
+}

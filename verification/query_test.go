@@ -1,0 +1,88 @@
+package verification_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestPageHasBounds(t *testing.T) {
+	for _, c := range []struct {
+		page verification.PageQuery
+		want string
+	}{
+		{verification.PageQuery{Limit: 1}, ""},
+		{verification.PageQuery{Limit: 200, Offset: 1 << 40}, ""},
+		{verification.PageQuery{Limit: verification.DefaultLimit}, ""},
+		{verification.PageQuery{}, "limit: limit must be 1 to 200"},
+		{verification.PageQuery{Limit: -1}, "limit: limit must be 1 to 200"},
+		{verification.PageQuery{Limit: 201}, "limit: limit must be 1 to 200"},
+		{verification.PageQuery{Limit: 50, Offset: -1}, "offset: offset must be at least 0"},
+		{verification.PageQuery{Limit: 0, Offset: -1}, "limit: limit must be 1 to 200"},
+	} {
+		err := c.page.Validate()
+		if c.want == "" && err != nil || c.want != "" && (outcome(nil, err) != "invalid" || err.Error() != c.want) {
+			t.Errorf("Validate(%+v) = %v, want %q", c.page, err, c.want)
+		}
+	}
+}
+
+// The filters meet every combination of the two axes that a run can stand in.
+func TestFiltersAreJoinedByAnd(t *testing.T) {
+	statuses := append([]verification.Status{""}, verification.Statuses()...)
+	decisions := []verification.Decision{"", verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject}
+	for _, s := range situations()[1:] {
+		j := s.come(t)
+		d := j.detail()
+		for _, workflow := range []verification.WorkflowID{"", workflowID, "other"} {
+			for _, status := range statuses {
+				for _, decision := range decisions {
+					q := verification.RunQuery{Workflow: workflow, Status: status, Decision: decision, Now: j.now}
+					want := workflow != "other" && (status == "" || status == d.Status) && (decision == "" || decision == d.Decision)
+					if got := q.Matches(j.run.Summary()); got != want {
+						t.Errorf("%s: Matches(%q, %q, %q) = %v, want %v", s.name, workflow, status, decision, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestFailedFilterDoesNotFindExpiredRuns(t *testing.T) {
+	j := checked(t).after(2 * time.Hour)
+	for _, c := range []struct {
+		status verification.Status
+		want   bool
+	}{{verification.StatusFailed, false}, {verification.StatusExpired, true}} {
+		if got := (verification.RunQuery{Status: c.status, Now: j.now}).Matches(j.run.Summary()); got != c.want {
+			t.Errorf("%s finds an expired run: %v, want %v", c.status, got, c.want)
+		}
+	}
+}
+
+func TestRunsComeNewestFirstTiesByID(t *testing.T) {
+	at := func(id verification.RunID, seconds int) verification.Summary {
+		return verification.Summary{ID: id, StartedAt: noon().Add(time.Duration(seconds) * time.Second)}
+	}
+	runs := []verification.Summary{at("b", 0), at("a", 1), at("c", 0), at("d", 2)}
+	slices.SortFunc(runs, func(a, b verification.Summary) int {
+		if verification.Newer(a, b) {
+			return -1
+		}
+		return 1
+	})
+	var got []verification.RunID
+	for _, r := range runs {
+		got = append(got, r.ID)
+	}
+	if diff := cmp.Diff([]verification.RunID{"d", "a", "c", "b"}, got); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+	if verification.Newer(runs[0], runs[0]) {
+		t.Error("a run is newer than itself")
+	}
+}

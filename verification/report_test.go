@@ -1,0 +1,170 @@
+package verification_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestReportTellsTheWholeRun(t *testing.T) {
+	j := begin(t, ladder(), "").after(time.Minute).submit(consents)
+	j.after(time.Minute).submit(`{"pan":"ABCDE1234F","place":{"denied":true}}`)
+	j.after(time.Second).answer(verification.OutcomeFailed, `{"name_match":0.3}`)
+	j.after(time.Minute).approve("fine").after(time.Second).pass().after(time.Minute)
+	minute := func(n int) time.Time { return noon().Add(time.Duration(n) * time.Minute) }
+	approved := " A reviewer approved the run."
+	want := verification.Report{
+		Run: verification.ReportRun{
+			ID: runID, ReferenceID: "customer-1", Status: verification.StatusCompleted,
+			StartedAt: noon(), CompletedAt: minute(3).Add(2 * time.Second),
+		},
+		Workflow: verification.ReportWorkflow{
+			ID: workflowID, Name: "Onboarding", Version: 3, VersionHash: ladder().VersionHash(),
+		},
+		Summary: verification.ReportSummary{OK: 4, Failed: 1},
+		Cards: []verification.Card{
+			{
+				NodeID: "consent", Type: verification.NodeConsent, Label: "Consent", Status: verification.CardOK,
+				StartedAt: noon(), CompletedAt: minute(1), Data: verification.Data(consents),
+			},
+			{
+				NodeID: "details", Type: verification.NodeCustomerInput, Label: "Your details", Status: verification.CardOK,
+				Reason:    "The customer's location was not shared or lies outside the allowed area." + approved,
+				StartedAt: minute(1), CompletedAt: minute(2),
+				Data: verification.Data(`{"pan":"ABCDE1234F","place":{"denied":true},"geo_ok":false}`),
+			},
+			{
+				NodeID: "pan", Type: verification.NodeCheck, Key: "pan_verification", Label: "PAN", Status: verification.CardFailed,
+				Reason: "The check did not pass.", StartedAt: minute(2), CompletedAt: minute(2).Add(time.Second),
+				Dispatches: 1, Data: verification.Data(`{"name_match":0.3}`),
+			},
+			{
+				NodeID: "review", Type: verification.NodeReview, Label: "Manual review", Status: verification.CardOK,
+				Reason:    "The PAN did not pass." + approved,
+				StartedAt: minute(2).Add(time.Second), CompletedAt: minute(3).Add(time.Second),
+			},
+			{
+				NodeID: "face", Type: verification.NodeCheck, Key: "face", Label: "Face match", Status: verification.CardOK,
+				StartedAt: minute(3).Add(time.Second), CompletedAt: minute(3).Add(2 * time.Second), Dispatches: 1,
+			},
+		},
+		Reviews: []verification.ReviewFlag{
+			{NodeID: "details", Label: "Your details", Reason: "The customer's location was not shared or lies outside the allowed area."},
+			{NodeID: "review", Label: "Manual review", Reason: "The PAN did not pass."},
+		},
+		Decision: verification.DecisionApprove, Notes: "fine", ResolvedAt: minute(3).Add(time.Second),
+	}
+	got := j.report()
+	want.Digest = got.Digest // its own test tells what it depends on
+	if diff := cmp.Diff(want, got, cmp.Transformer("", verification.Data.String)); diff != "" {
+		t.Errorf("MakeReport (-want +got):\n%s", diff)
+	}
+	if len(got.Digest) != 64 {
+		t.Errorf("digest = %q, want a SHA-256 in hexadecimal", got.Digest)
+	}
+}
+
+func TestCardReadsAsItsStepStands(t *testing.T) {
+	lenient := single(func(n *verification.Node) {
+		n.OnFailed, n.OnUnavailable = verification.RouteNext, verification.RouteNext
+	})
+	open := `{"source_ok":false}`
+	const source, approved, rejected = "The source could not vouch for the answer.",
+		" A reviewer approved the run.", " A reviewer rejected the run."
+	for _, c := range []struct {
+		name   string
+		j      *journey
+		status verification.CardStatus
+		reason string
+	}{
+		{"passed", begin(t, lenient, "").pass(), verification.CardOK, ""},
+		{"failed", begin(t, lenient, "").fail(), verification.CardFailed, "The check did not pass."},
+		{"failed, run approved", begin(t, lenient, "").fail().approve(""), verification.CardFailed, "The check did not pass."},
+		{"passed, run rejected", begin(t, lenient, "").pass().reject(""), verification.CardOK, ""},
+		{"flagged", begin(t, lenient, "").answer(verification.OutcomePassed, open), verification.CardNeedsReview, source},
+		{"flagged and failed", begin(t, lenient, "").answer(verification.OutcomeFailed, open), verification.CardNeedsReview, source},
+		{"flagged, approved", begin(t, lenient, "").answer(verification.OutcomeFailed, open).approve(""), verification.CardOK, source + approved},
+		{"flagged, rejected", begin(t, lenient, "").answer(verification.OutcomePassed, open).reject(""), verification.CardFailed, source + rejected},
+		{"flagged, approved, then rejected", begin(t, lenient, "").answer(verification.OutcomePassed, open).approve("").reject(""),
+			verification.CardFailed, source + rejected},
+		{"unanswered, run goes on", begin(t, lenient, "").unanswered(true), verification.CardNeedsReview, source},
+		{"unanswered, run failed", begin(t, single(nil), "").unanswered(true), verification.CardFailed, "The source gave no answer."},
+	} {
+		if got := c.j.card("pan"); got.Status != c.status || got.Reason != c.reason {
+			t.Errorf("%s: the card is %s: %q, want %s: %q", c.name, got.Status, got.Reason, c.status, c.reason)
+		}
+	}
+}
+
+func TestCardsAreOfFinishedParkedAndFlaggedSteps(t *testing.T) {
+	four := func() *journey {
+		return begin(t, single(func(n *verification.Node) { n.Retry = &verification.Retry{MaxDispatches: 4} }), "")
+	}
+	for _, c := range []struct {
+		name string
+		j    *journey
+		want []verification.NodeID
+	}{
+		{"parked on the customer", atDesk(t), []verification.NodeID{"consent"}},
+		{"no longer parked", atDesk(t).cancel(), nil},
+		{"a dispatch is out", checked(t), []verification.NodeID{"consent"}},
+		{"a third dispatch is out", four().unanswered(false).redispatch().unanswered(false).redispatch(), []verification.NodeID{"pan"}},
+		{"parked on review", onReview(t), []verification.NodeID{"consent", "pan", "review"}},
+		{"cancelled on review", onReview(t).cancel(), []verification.NodeID{"consent", "pan", "review"}},
+		{"failed", checked(t).fail(), []verification.NodeID{"consent", "pan"}},
+		{"back at the customer", begin(t, loop(), "").submit(`{"pan":"x"}`).fail(), []verification.NodeID{"details", "pan"}},
+		{"checking again", begin(t, loop(), "").submit(`{"pan":"x"}`).fail().submit(`{"pan":"y"}`), []verification.NodeID{"details"}},
+	} {
+		var got []verification.NodeID
+		for _, card := range c.j.report().Cards {
+			got = append(got, card.NodeID)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: cards (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestReviewCardShowsNoData(t *testing.T) {
+	j := onReview(t).approve("private")
+	if got := j.card("review"); got.Data != nil {
+		t.Errorf("data = %s, want none: the verdict stands beside the cards", got.Data)
+	}
+}
+
+func TestEveryFlaggedCardWaitsForTheSecondVerdictToo(t *testing.T) {
+	j := begin(t, desk(), wantsTwo).submit(consents).pass().approve("fine")
+	for _, c := range j.report().Cards {
+		want := verification.CardOK
+		if c.Type == verification.NodeReview {
+			want = verification.CardNeedsReview
+		}
+		if c.Status != want {
+			t.Errorf("the card %s is %s, want %s", c.NodeID, c.Status, want)
+		}
+	}
+}
+
+func TestReportReadsTheSameWhoeverWroteTheExpiryDown(t *testing.T) {
+	read := onReview(t).after(2 * time.Hour)
+	written := read.fork().do(verification.Expire{})
+	equal(t, "the report", read.report(), written.report())
+	if before := len(read.history); len(written.history) != before+1 {
+		t.Fatalf("Expire wrote %d events, want one", len(written.history)-before)
+	}
+	early := read.fork()
+	early.now = noon()
+	if early.report().Digest == read.report().Digest {
+		t.Error("the digest does not tell the expiry")
+	}
+}
+
+func TestReportOfARunInProgressTellsWhatIsKnown(t *testing.T) {
+	r := checked(t).report()
+	if r.Run.Status != verification.StatusInProgress || !r.Run.CompletedAt.IsZero() || r.Error != nil || len(r.Digest) != 64 {
+		t.Errorf("report = %+v", r)
+	}
+}

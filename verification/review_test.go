@@ -1,0 +1,218 @@
+package verification_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Each cause has one fixed sentence, and what is no cause has none.
+func TestDataLeavesAStepOpen(t *testing.T) {
+	const (
+		source   = "The source could not vouch for the answer."
+		analysis = "The analysis could not be completed with confidence."
+		opted    = "The customer opted out of this step."
+		geo      = "The customer's location was not shared or lies outside the allowed area."
+		consent  = "The customer did not give consent."
+	)
+	for _, c := range []struct{ data, want string }{
+		{`{"source_ok":false}`, source},
+		{`{"source_ok":true}`, ""},
+		{`{"source_ok":null}`, ""},
+		{`{"source_ok":"false"}`, ""},
+		{`{"source_ok":0}`, ""},
+		{`{"Source_OK":false}`, ""},
+		{`{"answer":{"source_ok":false}}`, ""},
+		{`{"text":"\"source_ok\":false"}`, ""},
+		{`{"source_\u006fk":false}`, source},
+		{`{ "source_ok" : false }`, source},
+		{`{"analysis_ok":false}`, analysis},
+		{`{"analysis_ok":true}`, ""},
+		{`{"opted_out":true}`, opted},
+		{`{"opted_out":false}`, ""},
+		{`{"opted_out":"true"}`, ""},
+		{`{"geo_ok":false}`, geo},
+		{`{"geo_ok":true}`, ""},
+		{`{"consent_status":"success"}`, ""},
+		{`{"consent_status":"\u0073uccess"}`, ""},
+		{`{"consent_status":"declined"}`, consent},
+		{`{"consent_status":""}`, consent},
+		{`{"consent_status":null}`, consent},
+		{`{"consent_status":true}`, consent},
+		{`{"consent_status":{"success":true}}`, consent},
+		{`{"other":false}`, ""},
+		{`{}`, ""},
+		{``, ""},
+		{
+			`{"consent_status":"no","geo_ok":false,"opted_out":true,"analysis_ok":false,"source_ok":false}`,
+			source + " " + analysis + " " + opted + " " + geo + " " + consent,
+		},
+	} {
+		j := begin(t, single(nil), "").answer(verification.OutcomePassed, c.data)
+		var want []verification.ReviewFlag
+		decision := verification.DecisionNone
+		if c.want != "" {
+			want = []verification.ReviewFlag{{NodeID: "pan", Label: "PAN", Reason: c.want}}
+			decision = verification.DecisionReview
+		}
+		if diff := cmp.Diff(want, j.detail().Reviews); diff != "" {
+			t.Errorf("data %s: reviews (-want +got):\n%s", c.data, diff)
+		}
+		if got := j.decision(); got != decision {
+			t.Errorf("data %s: decision = %q, want %q", c.data, got, decision)
+		}
+	}
+}
+
+func TestHistoryLeavesAStepOpen(t *testing.T) {
+	const (
+		recovered = "The step recovered from a failure."
+		thrice    = "The step was dispatched three or more times."
+	)
+	four := single(func(n *verification.Node) { n.Retry = &verification.Retry{MaxDispatches: 4} })
+	backed := single(func(n *verification.Node) { n.Fallback = "backup" })
+	lenient := single(func(n *verification.Node) { n.OnFailed = verification.RouteNext })
+	for _, c := range []struct {
+		name, want string
+		j          *journey
+	}{
+		{"passed at once", "", begin(t, four, "").pass()},
+		{"failed alone is no flag", "", begin(t, lenient, "").fail()},
+		{"passed at the second dispatch", recovered, begin(t, four, "").unanswered(false).redispatch().pass()},
+		{"failed at the second dispatch", recovered, begin(t, lenient, "").unanswered(false).redispatch().fail()},
+		{"passed at the third dispatch", recovered + " " + thrice,
+			begin(t, four, "").unanswered(false).redispatch().unanswered(false).redispatch().pass()},
+		{"passed after a failed poll", recovered, begin(t, four, "").pend("ticket-1").unanswered(false).pass()},
+		{"passed after being polled", "", begin(t, four, "").pend("ticket-1").pend("ticket-2").pass()},
+		{"passed by the fallback", recovered, begin(t, backed, "").unanswered(true).pass()},
+		{"never answered", "", begin(t, four, "").unanswered(true)},
+		{"never answered, three dispatches", thrice,
+			begin(t, four, "").unanswered(false).redispatch().unanswered(false).redispatch().unanswered(true)},
+		{"the third dispatch is out", thrice,
+			begin(t, four, "").unanswered(false).redispatch().unanswered(false).redispatch()},
+		{"the second dispatch is out", "", begin(t, four, "").unanswered(false).redispatch()},
+	} {
+		var got string
+		for _, f := range c.j.detail().Reviews {
+			got += f.Reason
+		}
+		if got != c.want {
+			t.Errorf("%s: reason = %q, want %q", c.name, got, c.want)
+		}
+		queued := c.want != "" && c.j.status() == verification.StatusCompleted
+		if (c.j.decision() == verification.DecisionReview) != queued {
+			t.Errorf("%s: status %s and decision %q, want review: %v", c.name, c.j.status(), c.j.decision(), queued)
+		}
+	}
+}
+
+func TestSourceThatGaveNoAnswerLeavesItsStepOpen(t *testing.T) {
+	j := begin(t, single(func(n *verification.Node) { n.OnUnavailable = verification.RouteNext }), "").unanswered(true)
+	want := []verification.ReviewFlag{{NodeID: "pan", Label: "PAN", Reason: "The source could not vouch for the answer."}}
+	if diff := cmp.Diff(want, j.detail().Reviews); diff != "" {
+		t.Errorf("reviews (-want +got):\n%s", diff)
+	}
+	if j.decision() != verification.DecisionReview {
+		t.Errorf("decision = %q, want review", j.decision())
+	}
+}
+
+func TestStepThatFailedOnAnEarlierVisitHasRecovered(t *testing.T) {
+	twice := func() *journey { return begin(t, loop(), "").submit(`{"pan":"x"}`).fail().submit(`{"pan":"y"}`) }
+	for _, c := range []struct {
+		name, want string
+		j          *journey
+	}{
+		{"still out", "", twice()},
+		{"failed again", "", twice().fail()},
+		{"passed", "The step recovered from a failure.", twice().pass()},
+		{"passed the third time", "The step recovered from a failure. The step was dispatched three or more times.",
+			twice().fail().submit(`{"pan":"z"}`).pass()},
+	} {
+		var got string
+		for _, f := range c.j.detail().Reviews {
+			got += f.Reason
+		}
+		if got != c.want {
+			t.Errorf("%s: reason = %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestLaterVisitReplacesWhatTheEarlierLeftOpen(t *testing.T) {
+	j := begin(t, refusal(), "").submit(`{"consent_status":"declined"}`).reject("ask once more")
+	step, _ := j.run.Step("consent")
+	if step.Visits != 2 || step.Data != nil || step.Status != verification.CheckRunning || !step.CompletedAt.IsZero() {
+		t.Fatalf("step = %+v, want a second visit with nothing known yet", step)
+	}
+	if flags := j.detail().Reviews; len(flags) != 1 || flags[0].NodeID != "review" {
+		t.Errorf("reviews = %+v, want the review step alone: consent is open to the customer again", flags)
+	}
+	j.submit(consents).pass()
+	if flags := j.detail().Reviews; len(flags) != 1 || flags[0].NodeID != "review" {
+		t.Errorf("reviews = %+v, want the review step alone: consent was given in the end", flags)
+	}
+}
+
+func TestReviewStepIsFlaggedOnceReached(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		j    *journey
+		want verification.ReviewFlag
+	}{
+		{"with a reason of its own", begin(t, ladder(), "").submit(consents).submit(`{"pan":"ABCDE1234F"}`).fail(),
+			verification.ReviewFlag{NodeID: "review", Label: "Manual review", Reason: "The PAN did not pass."}},
+		{"without one", onReview(t),
+			verification.ReviewFlag{NodeID: "review", Label: "Manual review", Reason: "The workflow asks for a manual review."}},
+	} {
+		for _, when := range []string{"parked", "decided", "much later"} {
+			if diff := cmp.Diff([]verification.ReviewFlag{c.want}, c.j.detail().Reviews); diff != "" {
+				t.Errorf("%s, %s: reviews (-want +got):\n%s", c.name, when, diff)
+			}
+			if when == "parked" {
+				c.j.approve("fine")
+			}
+			c.j.after(100 * time.Hour)
+		}
+	}
+}
+
+func TestFlagsComeInTheOrderOfTheSteps(t *testing.T) {
+	j := begin(t, ladder(), "").submit(`{"consent_status":"declined"}`).submit(`{"opted_out":true}`).
+		unanswered(true).unanswered(true).approve("") // the fallback gave no answer either
+	var got []verification.NodeID
+	for _, f := range j.detail().Reviews {
+		got = append(got, f.NodeID)
+	}
+	if diff := cmp.Diff([]verification.NodeID{"consent", "details", "pan", "review"}, got); diff != "" {
+		t.Errorf("flagged (-want +got):\n%s", diff)
+	}
+}
+
+func TestOnlyCompletedRunsOweAVerdictForWhatIsOpen(t *testing.T) {
+	open := func() *journey { return begin(t, ladder(), "").submit(`{"consent_status":"declined"}`) }
+	details := `{"pan":"ABCDE1234F"}`
+	for _, c := range []struct {
+		name string
+		j    *journey
+		want verification.Decision
+	}{
+		{"parked on the customer", open(), verification.DecisionNone},
+		{"abandoned", open().after(11 * time.Minute), verification.DecisionNone},
+		{"running", open().submit(details), verification.DecisionNone},
+		{"expired", open().after(2 * time.Hour), verification.DecisionNone},
+		{"cancelled", open().cancel(), verification.DecisionNone},
+		{"failed", open().submit(details).pass().fail(), verification.DecisionNone},
+		{"completed", open().submit(details).pass().pass(), verification.DecisionReview},
+	} {
+		if got := c.j.decision(); got != c.want {
+			t.Errorf("%s: decision = %q, want %q", c.name, got, c.want)
+		}
+		if len(c.j.detail().Reviews) != 1 {
+			t.Errorf("%s: reviews = %+v, want the flag of consent all the same", c.name, c.j.detail().Reviews)
+		}
+	}
+}

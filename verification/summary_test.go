@@ -1,0 +1,93 @@
+package verification_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestSummaryHoldsMomentsAndFacts(t *testing.T) {
+	hour, wait := noon().Add(time.Hour), noon().Add(10*time.Minute)
+	base := func(change func(*verification.Summary)) verification.Summary {
+		s := verification.Summary{
+			ID: runID, Workflow: workflowID, ReferenceID: "customer-1", StartedAt: noon(), ExpiresAt: hour,
+		}
+		change(&s)
+		return s
+	}
+	for _, c := range []struct {
+		name string
+		j    *journey
+		want verification.Summary
+	}{
+		{"parked on the customer", atDesk(t), base(func(s *verification.Summary) {
+			s.Waiting, s.Signal, s.Wait, s.AbandonAt = verification.ActionCustomerInput, "consent_submitted", 2, wait
+		})},
+		{"no limits", begin(t, refusal(), ""), base(func(s *verification.Summary) {
+			s.Waiting, s.Signal, s.Wait = verification.ActionCustomerInput, "consent_submitted", 2
+			s.ExpiresAt = time.Time{}
+		})},
+		{"checking", checked(t), base(func(*verification.Summary) {})},
+		{"parked on review", onReview(t), base(func(s *verification.Summary) {
+			s.Waiting, s.Signal, s.Wait, s.Open = verification.ActionReview, verification.ReviewSignal, 7, true
+		})},
+		{"completed, something open", finishedOpen(t), base(func(s *verification.Summary) {
+			s.Ended, s.CompletedAt, s.Open = verification.StatusCompleted, noon(), true
+		})},
+		{"settled", finishedOpen(t).reject("no"), base(func(s *verification.Summary) {
+			s.Ended, s.CompletedAt, s.Open, s.Verdict = verification.StatusCompleted, noon(), true, verification.DecisionReject
+		})},
+		{"failed", checked(t).fail(), base(func(s *verification.Summary) {
+			s.Ended, s.CompletedAt = verification.StatusFailed, noon()
+			s.Error = &verification.RunError{Code: verification.CodeCheckFailed, Check: "pan", Message: "The check pan did not pass."}
+		})},
+	} {
+		equal(t, c.name, c.j.run.Summary(), c.want)
+	}
+}
+
+func TestStatusesAreSix(t *testing.T) {
+	seen := map[verification.Status]bool{}
+	for _, s := range verification.Statuses() {
+		seen[s] = true
+		parsed, err := verification.ParseStatus(string(s))
+		if err != nil || parsed != s {
+			t.Errorf("ParseStatus(%s) = %s, %v", s, parsed, err)
+		}
+		terminal := s != verification.StatusInProgress && s != verification.StatusAbandoned
+		if s.Terminal() != terminal {
+			t.Errorf("%s.Terminal() = %v, want %v", s, s.Terminal(), terminal)
+		}
+	}
+	if len(seen) != 6 {
+		t.Errorf("there are %d statuses, want 6", len(seen))
+	}
+	for _, s := range []string{"", "COMPLETED", "in-progress", "done"} {
+		if _, err := verification.ParseStatus(s); outcome(nil, err) != "invalid" || err.Error() != "status: there is no such status" {
+			t.Errorf("ParseStatus(%q) = %v, want invalid", s, err)
+		}
+	}
+	if verification.Status("odd").Terminal() {
+		t.Error("an unknown status reads terminal")
+	}
+}
+
+func TestDecisionsAreThreeAndNull(t *testing.T) {
+	for d, verdict := range map[verification.Decision]bool{
+		verification.DecisionReview: false, verification.DecisionApprove: true, verification.DecisionReject: true,
+	} {
+		parsed, err := verification.ParseDecision(string(d))
+		if err != nil || parsed != d || d.Verdict() != verdict {
+			t.Errorf("ParseDecision(%s) = %s, %v; a verdict: %v", d, parsed, err, d.Verdict())
+		}
+	}
+	for _, s := range []string{"", "null", "Approve", "approved"} {
+		if _, err := verification.ParseDecision(s); outcome(nil, err) != "invalid" || err.Error() != "decision: there is no such decision" {
+			t.Errorf("ParseDecision(%q) = %v, want invalid", s, err)
+		}
+	}
+	if verification.DecisionNone.Verdict() {
+		t.Error("null reads as a verdict")
+	}
+}

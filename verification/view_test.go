@@ -1,0 +1,70 @@
+package verification_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestChecksListsOneEntryAKey(t *testing.T) {
+	first, second := verification.OutcomePassed, verification.OutcomeFailed
+	for _, c := range []struct {
+		name string
+		j    *journey
+		want []verification.Check
+	}{
+		{"not reached", begin(t, loop(), ""), nil},
+		{"the first is out", begin(t, loop(), "").submit(`{"pan":"x"}`), []verification.Check{
+			{Key: "pan_verification", Label: "PAN", Status: verification.CheckRunning},
+		}},
+		{"the second tells", begin(t, loop(), "").submit(`{"pan":"x"}`).answer(first, `{"n":1}`), []verification.Check{
+			{Key: "pan_verification", Label: "PAN", Status: verification.CheckRunning},
+		}},
+		{"the first was reached again", begin(t, loop(), "").submit(`{"pan":"x"}`).answer(first, `{"n":1}`).
+			answer(second, `{"n":2}`).submit(`{"pan":"y"}`).answer(second, `{"n":3}`), []verification.Check{
+			{Key: "pan_verification", Label: "PAN", Status: verification.CheckFailed, Data: verification.Data(`{"n":3}`)},
+		}},
+		{"and the second after it", begin(t, loop(), "").submit(`{"pan":"x"}`).answer(first, `{"n":1}`).
+			answer(second, `{"n":2}`).submit(`{"pan":"y"}`).answer(first, `{"n":3}`).answer(first, `{"n":4}`), []verification.Check{
+			{Key: "pan_verification", Label: "PAN", Status: verification.CheckPassed, Data: verification.Data(`{"n":4}`)},
+		}},
+	} {
+		// The clock stands still throughout: what counts is the order of events.
+		if diff := cmp.Diff(c.want, c.j.detail().Checks, cmp.Transformer("", verification.Data.String)); diff != "" {
+			t.Errorf("%s: checks (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestChecksComeInExecutionOrder(t *testing.T) {
+	j := begin(t, ladder(), "").submit(consents).submit(`{"pan":"ABCDE1234F"}`).pass()
+	var got []string
+	for _, c := range j.detail().Checks {
+		got = append(got, c.Key+" "+string(c.Status))
+	}
+	if diff := cmp.Diff([]string{"pan_verification passed", "face running"}, got); diff != "" {
+		t.Errorf("checks (-want +got):\n%s", diff)
+	}
+}
+
+func TestDetailIsOfTheMomentItIsAskedFor(t *testing.T) {
+	j := onReview(t)
+	parked, late := j.run.Detail(noon()), j.run.Detail(noon().Add(2*time.Hour))
+	if parked.Status != verification.StatusInProgress || parked.Decision != verification.DecisionReview || parked.Revision != 7 {
+		t.Errorf("in time: %s, %q, revision %d", parked.Status, parked.Decision, parked.Revision)
+	}
+	if late.Status != verification.StatusExpired || late.Decision != verification.DecisionNone || late.Revision != 8 {
+		t.Errorf("late: %s, %q, revision %d", late.Status, late.Decision, late.Revision)
+	}
+	if late.Action != nil || !late.CompletedAt.Equal(noon().Add(time.Hour)) || len(late.Reviews) != 1 {
+		t.Errorf("late: action %+v, completed at %v, reviews %+v", late.Action, late.CompletedAt, late.Reviews)
+	}
+	want := verification.RunView{
+		ID: runID, WorkflowID: workflowID, ReferenceID: "customer-1", Status: verification.StatusInProgress, StartedAt: noon(),
+		Action: &verification.Action{Type: verification.ActionReview, SignalName: "human_review_decision"},
+	}
+	equal(t, "the view", parked.RunView, want)
+}
