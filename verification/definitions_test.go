@@ -78,8 +78,10 @@ func ladder() verification.Definition {
 			Type: verification.NodeCustomerInput, Label: "Your details", Optional: true, Next: "pan",
 			Fields: verification.InputFields{
 				{Name: "pan", Type: verification.FieldText, Pattern: "^[A-Z]{5}[0-9]{4}[A-Z]$"},
-				{Name: "place", Type: verification.FieldLocation,
-					Within: []verification.Area{{Latitude: 19.07, Longitude: 72.87, RadiusKM: 500}}},
+				{
+					Name: "place", Type: verification.FieldLocation,
+					Within: []verification.Area{{Latitude: 19.07, Longitude: 72.87, RadiusKM: 500}},
+				},
 			},
 		},
 		"pan":    pan,

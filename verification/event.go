@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -181,15 +182,31 @@ type eventJSON struct {
 }
 
 // MarshalJSON writes the event as {"type", "at", "fact"}.
-func (e Event) MarshalJSON() ([]byte, error) {
+func (e Event) MarshalJSON() ([]byte, error) { return EncodeEvent(e) }
+
+// EncodeEvent writes the event as {"type", "at", "fact"}, with every Data byte
+// for byte as it was recorded. json.Marshal would escape characters that HTML
+// minds: a store that keeps JSON must use this.
+func EncodeEvent(e Event) ([]byte, error) {
 	if e.Fact == nil {
 		return nil, errors.New("encode an event without a fact")
 	}
-	fact, err := json.Marshal(e.Fact)
+	fact, err := plainJSON(e.Fact)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", e.Kind(), err)
 	}
-	return json.Marshal(eventJSON{e.Kind(), e.At.UTC(), fact})
+	return plainJSON(eventJSON{e.Kind(), e.At.UTC(), fact})
+}
+
+// plainJSON is v as JSON, without escapes for HTML.
+func plainJSON(v any) ([]byte, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote, of this version or an older one.

@@ -32,32 +32,54 @@ func facts() map[string]struct {
 		}, `{"workflow":"0191f3c0-0000-7000-8000-000000000001","workflow_name":"Onboarding","version":3,"version_hash":"abc",` +
 			`"reference_id":"customer-1","input":{"n":1},"redirect_uri":"https://app.example","run_ttl_seconds":3600,` +
 			`"abandon_timeout_seconds":600}`},
-		"dispatched": {verification.Dispatched{Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "registry", Dispatch: 2, Visit: 1},
-			`{"node":"pan","key":"pan_verification","label":"PAN","provider":"registry","dispatch":2,"visit":1}`},
-		"pended": {verification.Pended{Node: "pan", Handle: "ticket-1", PollAt: at},
-			`{"node":"pan","handle":"ticket-1","poll_at":"2026-03-02T12:00:00Z"}`},
-		"poll_failed": {verification.PollFailed{Node: "pan", Cause: "timeout", PollAt: at},
-			`{"node":"pan","cause":"timeout","poll_at":"2026-03-02T12:00:00Z"}`},
-		"answered": {verification.Answered{Node: "pan", Passed: true, Data: object},
-			`{"node":"pan","passed":true,"data":{"n":1}}`},
-		"dispatch_failed": {verification.DispatchFailed{Node: "pan", Cause: "timeout", RetryAt: at},
-			`{"node":"pan","cause":"timeout","retry_at":"2026-03-02T12:00:00Z"}`},
+		"dispatched": {
+			verification.Dispatched{Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "registry", Dispatch: 2, Visit: 1},
+			`{"node":"pan","key":"pan_verification","label":"PAN","provider":"registry","dispatch":2,"visit":1}`,
+		},
+		"pended": {
+			verification.Pended{Node: "pan", Handle: "ticket-1", PollAt: at},
+			`{"node":"pan","handle":"ticket-1","poll_at":"2026-03-02T12:00:00Z"}`,
+		},
+		"poll_failed": {
+			verification.PollFailed{Node: "pan", Cause: "timeout", PollAt: at},
+			`{"node":"pan","cause":"timeout","poll_at":"2026-03-02T12:00:00Z"}`,
+		},
+		"answered": {
+			verification.Answered{Node: "pan", Passed: true, Data: object},
+			`{"node":"pan","passed":true,"data":{"n":1}}`,
+		},
+		"dispatch_failed": {
+			verification.DispatchFailed{Node: "pan", Cause: "timeout", RetryAt: at},
+			`{"node":"pan","cause":"timeout","retry_at":"2026-03-02T12:00:00Z"}`,
+		},
 		"unanswered": {verification.Unanswered{Node: "pan", Data: object}, `{"node":"pan","data":{"n":1}}`},
-		"customer_awaited": {verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Label: "Consent", Signal: "consent_submitted"},
-			`{"node":"consent","type":"consent","label":"Consent","signal":"consent_submitted"}`},
+		"customer_awaited": {
+			verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Label: "Consent", Signal: "consent_submitted"},
+			`{"node":"consent","type":"consent","label":"Consent","signal":"consent_submitted"}`,
+		},
 		"customer_came":      {verification.CustomerCame{Node: "consent"}, `{"node":"consent"}`},
 		"customer_submitted": {verification.CustomerSubmitted{Node: "consent", Data: object}, `{"node":"consent","data":{"n":1}}`},
-		"branch_taken": {verification.BranchTaken{Node: "gate", When: "a < b", Next: "done", Seen: object},
-			`{"node":"gate","when":"a \u003c b","next":"done","seen":{"n":1}}`},
-		"review_asked": {verification.ReviewAsked{Node: "review", Label: "Review", Reason: "Look."},
-			`{"node":"review","label":"Review","reason":"Look."}`},
-		"verdict_recorded": {verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove, Notes: "fine", By: "asha"},
-			`{"node":"review","decision":"approve","notes":"fine","by":"asha"}`},
+		"branch_taken": {
+			verification.BranchTaken{Node: "gate", When: "a < b", Next: "done", Seen: object},
+			`{"node":"gate","when":"a < b","next":"done","seen":{"n":1}}`,
+		},
+		"review_asked": {
+			verification.ReviewAsked{Node: "review", Label: "Review", Reason: "Look."},
+			`{"node":"review","label":"Review","reason":"Look."}`,
+		},
+		"verdict_recorded": {
+			verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove, Notes: "fine", By: "asha"},
+			`{"node":"review","decision":"approve","notes":"fine","by":"asha"}`,
+		},
 		"completed": {verification.Completed{Node: "done"}, `{"node":"done"}`},
-		"failed": {verification.Failed{Node: "pan", Error: verification.RunError{Code: verification.CodeCheckFailed, Check: "pan", Message: "No."}, Cause: "x"},
-			`{"node":"pan","error":{"code":"CHECK_FAILED","check":"pan","message":"No."},"cause":"x"}`},
-		"expired": {verification.Expired{Error: verification.RunError{Code: verification.CodeLinkExpired, Message: "Late."}},
-			`{"error":{"code":"LINK_EXPIRED","message":"Late."}}`},
+		"failed": {
+			verification.Failed{Node: "pan", Error: verification.RunError{Code: verification.CodeCheckFailed, Check: "pan", Message: "No."}, Cause: "x"},
+			`{"node":"pan","error":{"code":"CHECK_FAILED","check":"pan","message":"No."},"cause":"x"}`,
+		},
+		"expired": {
+			verification.Expired{Error: verification.RunError{Code: verification.CodeLinkExpired, Message: "Late."}},
+			`{"error":{"code":"LINK_EXPIRED","message":"Late."}}`,
+		},
 		"cancelled": {verification.Cancelled{}, `{}`},
 	}
 }
@@ -67,9 +89,9 @@ func TestEveryFactHasItsJSON(t *testing.T) {
 	for kind, c := range facts() {
 		e := verification.Event{At: noon(), Fact: c.fact}
 		want := fmt.Sprintf(`{"type":%q,"at":"2026-03-02T12:00:00Z","fact":%s}`, kind, c.json)
-		raw, err := json.Marshal(e)
+		raw, err := verification.EncodeEvent(e)
 		if err != nil || string(raw) != want || e.Kind() != kind {
-			t.Errorf("%s: Marshal = %s, %v\nwant %s", e.Kind(), raw, err, want)
+			t.Errorf("%s: EncodeEvent = %s, %v\nwant %s", e.Kind(), raw, err, want)
 		}
 		var back verification.Event
 		if err := json.Unmarshal(raw, &back); err != nil {
@@ -135,6 +157,39 @@ func TestEventsThatCannotBeWritten(t *testing.T) {
 	}
 }
 
+// Histories that were saved by any encoder have the digest they had before.
+func TestEncodersDoNotChangeTheDigest(t *testing.T) {
+	odd := data(t, `{"z":1,"a":"<b> & é 漢字","n":1.50,"e":1e2,"line":"`+"\u2028"+`"}`)
+	e := verification.Event{At: noon(), Fact: verification.Answered{Node: "pan", Data: odd}}
+	digest := func(e verification.Event) string {
+		return verification.MakeReport(runID, []verification.Event{e}, noon()).Digest
+	}
+	for name, encode := range map[string]func(verification.Event) ([]byte, error){
+		"EncodeEvent":  verification.EncodeEvent,
+		"json.Marshal": func(e verification.Event) ([]byte, error) { return json.Marshal(e) },
+	} {
+		raw, err := encode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back verification.Event
+		if err := json.Unmarshal(raw, &back); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(e, back); diff != "" || digest(back) != digest(e) {
+			t.Errorf("%s: the event came back with the digest %s, was %s (-want +got):\n%s", name, digest(back), digest(e), diff)
+		}
+	}
+}
+
+func TestEncodeEventKeepsDataByteForByte(t *testing.T) {
+	const odd = `{"z":1,"a":"<b> & \u00e9 \/","n":1.50}` // not as ParseData would have written it
+	raw, err := verification.EncodeEvent(verification.Event{At: noon(), Fact: verification.Unanswered{Node: "pan", Data: verification.Data(odd)}})
+	if want := `{"type":"unanswered","at":"2026-03-02T12:00:00Z","fact":{"node":"pan","data":` + odd + `}}`; err != nil || string(raw) != want {
+		t.Errorf("EncodeEvent = %s, %v\nwant %s", raw, err, want)
+	}
+}
+
 func TestErrorsOfEncodingCanBeLookedInto(t *testing.T) {
 	_, err := json.Marshal(verification.Event{Fact: verification.Answered{Data: verification.Data(`{`)}})
 	var cause *json.MarshalerError
@@ -155,7 +210,7 @@ func FuzzEventJSON(f *testing.F) {
 		}
 		r := verification.Run{ID: runID}.Evolve(e)
 		_, _ = r.Detail(noon()), verification.MakeReport(runID, []verification.Event{e}, noon())
-		first, err := json.Marshal(e)
+		first, err := verification.EncodeEvent(e)
 		if err != nil {
 			return // a year that JSON has no form for
 		}
@@ -163,7 +218,7 @@ func FuzzEventJSON(f *testing.F) {
 		if err := json.Unmarshal(first, &again); err != nil {
 			t.Fatalf("Unmarshal(%s): %v", first, err)
 		}
-		second, err := json.Marshal(again)
+		second, err := verification.EncodeEvent(again)
 		if err != nil || string(first) != string(second) {
 			t.Errorf("%s became %s, %v", first, second, err)
 		}

@@ -41,6 +41,7 @@ func (c condition) Holds(s verification.Scope) (bool, map[string]any, error) { r
 func (t template) Render(s verification.Scope) (map[string]any, error)       { return t(s) }
 func (s schema) Check(d verification.Data) []verification.Field              { return s(d) }
 func (l language) Pattern(text string) (verification.Pattern, error)         { return regexp.Compile(text) }
+
 func (l language) Schema(text verification.Data) (verification.Schema, error) {
 	return named(l.schemas, text.String())
 }

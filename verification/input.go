@@ -375,4 +375,11 @@ func distanceKM(lat1, lon1, lat2, lon2 float64) float64 {
 	return 2 * earthKM * math.Asin(math.Min(1, math.Sqrt(h)))
 }
 
-func formatNumber(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+// formatNumber writes a number as people do, unless it is very long that way.
+func formatNumber(f float64) string {
+	form := byte('f')
+	if math.Abs(f) >= 1e15 {
+		form = 'g'
+	}
+	return strconv.FormatFloat(f, form, -1, 64)
+}

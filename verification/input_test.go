@@ -42,32 +42,66 @@ func TestFieldTakesWhatItsTypeSays(t *testing.T) {
 		right []string
 		wrong map[string]string // value to message
 	}{
-		{"text", field(verification.FieldText), []string{`"x"`, `"` + strings.Repeat("ä", 1000) + `"`},
+		{
+			"text", field(verification.FieldText),
+			[]string{`"x"`, `"` + strings.Repeat("ä", 1000) + `"`},
 			map[string]string{
 				`7`: "must be a string", `{}`: "must be a string", `"a\nb"`: "must be one line", `"a\rb"`: "must be one line",
 				`"` + strings.Repeat("x", 1001) + `"`: "must be at most 1000 characters",
-			}},
-		{"text with a length", verification.InputField{Type: verification.FieldText, MaxLength: 2}, []string{`"ää"`},
-			map[string]string{`"abc"`: "must be at most 2 characters"}},
+			},
+		},
+		{
+			"text with a length",
+			verification.InputField{Type: verification.FieldText, MaxLength: 2},
+			[]string{`"ää"`},
+			map[string]string{`"abc"`: "must be at most 2 characters"},
+		},
 		{"text with a pattern", pan, []string{`"ABCDE1234F"`}, map[string]string{`"abcde1234f"`: "does not have the expected form"}},
-		{"textarea", field(verification.FieldTextarea), []string{`"a\nb"`, `"` + strings.Repeat("x", 10000) + `"`},
-			map[string]string{`"` + strings.Repeat("x", 10001) + `"`: "must be at most 10000 characters", `true`: "must be a string"}},
-		{"number", verification.InputField{Type: verification.FieldNumber, Min: number(-1.5), Max: number(1e6)},
+		{
+			"textarea", field(verification.FieldTextarea),
+			[]string{`"a\nb"`, `"` + strings.Repeat("x", 10000) + `"`},
+			map[string]string{`"` + strings.Repeat("x", 10001) + `"`: "must be at most 10000 characters", `true`: "must be a string"},
+		},
+		{
+			"number",
+			verification.InputField{Type: verification.FieldNumber, Min: number(-1.5), Max: number(1e6)},
 			[]string{`-1.5`, `0`, `1000000`, `1e6`},
-			map[string]string{`-1.6`: "must be at least -1.5", `1000001`: "must be at most 1e+06", `"1"`: "must be a number"}},
+			map[string]string{`-1.6`: "must be at least -1.5", `1000001`: "must be at most 1000000", `"1"`: "must be a number"},
+		},
+		{
+			"number with a great bound",
+			verification.InputField{Type: verification.FieldNumber, Max: number(1e21)},
+			[]string{`1e21`},
+			map[string]string{`1e22`: "must be at most 1e+21"},
+		},
 		{"number without bounds", field(verification.FieldNumber), []string{`-1e300`, `1e300`}, nil},
-		{"date", field(verification.FieldDate), []string{`"2024-02-29"`, `"1900-01-01"`},
+		{
+			"date", field(verification.FieldDate),
+			[]string{`"2024-02-29"`, `"1900-01-01"`},
 			map[string]string{
 				`"2023-02-29"`: "must be a date, as YYYY-MM-DD", `"2023-2-9"`: "must be a date, as YYYY-MM-DD",
 				`"29-02-2024"`: "must be a date, as YYYY-MM-DD", `20240229`: "must be a string",
-			}},
-		{"select", verification.InputField{Type: verification.FieldSelect, Options: options}, []string{`"in"`, `"np"`},
-			map[string]string{`"India"`: "must be one of the options", `1`: "must be a string"}},
-		{"checkbox", field(verification.FieldCheckbox), []string{`true`, `false`},
-			map[string]string{`"on"`: "must be true or false", `1`: "must be true or false"}},
-		{"checkbox that must be checked", verification.InputField{Type: verification.FieldCheckbox, Required: true}, []string{`true`},
-			map[string]string{`false`: "must be checked"}},
-		{"email", field(verification.FieldEmail),
+			},
+		},
+		{
+			"select",
+			verification.InputField{Type: verification.FieldSelect, Options: options},
+			[]string{`"in"`, `"np"`},
+			map[string]string{`"India"`: "must be one of the options", `1`: "must be a string"},
+		},
+		{
+			"checkbox", field(verification.FieldCheckbox),
+			[]string{`true`, `false`},
+			map[string]string{`"on"`: "must be true or false", `1`: "must be true or false"},
+		},
+		{
+			"checkbox that must be checked",
+			verification.InputField{Type: verification.FieldCheckbox, Required: true},
+			[]string{`true`},
+			map[string]string{`false`: "must be checked"},
+		},
+		{
+			"email", field(verification.FieldEmail),
 			[]string{`"a@example.com"`, `"a.b+c@mail.example.co.in"`, `"आशा@उदाहरण.भारत"`},
 			map[string]string{
 				`"a"`: "must be an email address", `"@example.com"`: "must be an email address", `"a@"`: "must be an email address",
@@ -78,19 +112,28 @@ func TestFieldTakesWhatItsTypeSays(t *testing.T) {
 				`"a@example.com:"`: "must be an email address", `"a@example.com/x"`: "must be an email address",
 				`"<a@example.com>"`: "must be an email address", `"a@[::1"`: "must be an email address",
 				`"` + strings.Repeat("x", 250) + `@example.com"`: "must be an email address",
-			}},
-		{"phone", field(verification.FieldPhone), []string{`"+91 98765 43210"`, `"(022) 2345-678"`, `"1234567"`, `"123456789012345"`},
+			},
+		},
+		{
+			"phone", field(verification.FieldPhone),
+			[]string{`"+91 98765 43210"`, `"(022) 2345-678"`, `"1234567"`, `"123456789012345"`},
 			map[string]string{
 				`"123456"`: "must be a phone number", `"1234567890123456"`: "must be a phone number", `"91+98765432"`: "must be a phone number",
 				`"98765x43210"`: "must be a phone number", `"९८७६५४३२१०"`: "must be a phone number", `9876543210`: "must be a string",
-			}},
-		{"file", field(verification.FieldFile), []string{id, strings.ReplaceAll(id, "f3c0", "F3C0")},
+			},
+		},
+		{
+			"file", field(verification.FieldFile),
+			[]string{id, strings.ReplaceAll(id, "f3c0", "F3C0")},
 			map[string]string{
 				`"x"`: document, `{}`: document, `{"document_id":"x"}`: document, `{"document_id":7}`: document,
 				`{"document_id":"0191f3c0-0000-7000-8000-00000000000d","name":"a"}`: document,
-			}},
+			},
+		},
 		{"image", field(verification.FieldImage), []string{id}, map[string]string{`[]`: document}},
-		{"location", verification.InputField{Type: verification.FieldLocation, Within: mumbai()},
+		{
+			"location",
+			verification.InputField{Type: verification.FieldLocation, Within: mumbai()},
 			[]string{`{"latitude":19,"longitude":72.8,"accuracy":10}`, `{"latitude":-90,"longitude":180}`, `{"denied":true}`},
 			map[string]string{
 				`"19,72"`: place, `{}`: place, `{"latitude":19}`: place, `{"latitude":"19","longitude":72}`: place,
@@ -98,7 +141,8 @@ func TestFieldTakesWhatItsTypeSays(t *testing.T) {
 				`{"latitude":0,"longitude":0,"accuracy":-1}`: place, `{"latitude":0,"longitude":0,"accuracy":"near"}`: place,
 				`{"latitude":0,"longitude":0,"altitude":7}`: place, `{"denied":false}`: place,
 				`{"denied":true,"latitude":1,"longitude":1}`: place,
-			}},
+			},
+		},
 		{"a type that came later", verification.InputField{Type: "signature"}, []string{`"anything"`, `7`}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -155,10 +199,14 @@ func TestPayloadIsTakenOrEveryFaultIsTold(t *testing.T) {
 		{"outside", false, `{"pan":"x","here":` + outside + `}`, `{"pan":"x","here":` + outside + `,"geo_ok":false}`, nil},
 		{"denied", false, `{"pan":"x","here":{"denied":true}}`, `{"pan":"x","here":{"denied":true},"geo_ok":false}`, nil},
 		{"anywhere will do", false, `{"pan":"x","there":` + outside + `}`, `{"pan":"x","there":` + outside + `,"geo_ok":true}`, nil},
-		{"one of two inside", false, `{"pan":"x","here":` + outside + `,"there":` + inside + `}`,
-			`{"pan":"x","here":` + outside + `,"there":` + inside + `,"geo_ok":false}`, nil},
-		{"too vague to be inside", false, `{"pan":"x","here":{"latitude":19,"longitude":72.8,"accuracy":500000}}`,
-			`{"pan":"x","here":{"latitude":19,"longitude":72.8,"accuracy":500000},"geo_ok":false}`, nil},
+		{
+			"one of two inside", false, `{"pan":"x","here":` + outside + `,"there":` + inside + `}`,
+			`{"pan":"x","here":` + outside + `,"there":` + inside + `,"geo_ok":false}`, nil,
+		},
+		{
+			"too vague to be inside", false, `{"pan":"x","here":{"latitude":19,"longitude":72.8,"accuracy":500000}}`,
+			`{"pan":"x","here":{"latitude":19,"longitude":72.8,"accuracy":500000},"geo_ok":false}`, nil,
+		},
 		{"opted out", true, `{"opted_out":true}`, `{"opted_out":true}`, nil},
 		{"nothing", false, ``, ``, []verification.Field{fault("pan", "is required")}},
 		{"an empty answer to what is required", false, `{"pan":""}`, ``, []verification.Field{fault("pan", "is required")}},

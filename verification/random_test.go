@@ -90,10 +90,15 @@ func strayCommand(t *rapid.T, j *journey) verification.Command {
 	node := rapid.SampledFrom(slices.Sorted(maps.Keys(j.program.Version.Definition.Nodes))).Draw(t, "node")
 	dispatch := rapid.IntRange(0, 3).Draw(t, "dispatch")
 	commands := []verification.Command{
-		verification.Start{ReferenceID: "customer-2"}, providerCommand(t, node, dispatch), verification.Redispatch{},
+		verification.Start{ReferenceID: "customer-2"},
+		providerCommand(t, node, dispatch),
+		verification.Redispatch{},
 		verification.Break{Node: node, Cause: "a template failed"},
 		verification.CustomerArrives{Wait: rapid.SampledFrom([]int{0, 0, 1, j.run.Wait.Number}).Draw(t, "number")},
-		verification.Submit{Signal: "details_submitted"}, verdictCommand(t), verification.Cancel{}, verification.Expire{},
+		verification.Submit{Signal: "details_submitted"},
+		verdictCommand(t),
+		verification.Cancel{},
+		verification.Expire{},
 	}
 	return rapid.SampledFrom(commands).Draw(t, "command")
 }

@@ -4,7 +4,6 @@ package verification
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -161,7 +160,7 @@ func (s Step) card(d Decision) Card {
 func digest(history []Event) string {
 	h := sha256.New()
 	for _, e := range history {
-		line, err := json.Marshal(e)
+		line, err := EncodeEvent(e)
 		if err != nil {
 			// Facts are plain data: only a Data that is not JSON gets here.
 			line = []byte(err.Error())

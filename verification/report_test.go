@@ -88,8 +88,10 @@ func TestCardReadsAsItsStepStands(t *testing.T) {
 		{"flagged and failed", begin(t, lenient, "").answer(verification.OutcomeFailed, open), verification.CardNeedsReview, source},
 		{"flagged, approved", begin(t, lenient, "").answer(verification.OutcomeFailed, open).approve(""), verification.CardOK, source + approved},
 		{"flagged, rejected", begin(t, lenient, "").answer(verification.OutcomePassed, open).reject(""), verification.CardFailed, source + rejected},
-		{"flagged, approved, then rejected", begin(t, lenient, "").answer(verification.OutcomePassed, open).approve("").reject(""),
-			verification.CardFailed, source + rejected},
+		{
+			"flagged, approved, then rejected", begin(t, lenient, "").answer(verification.OutcomePassed, open).approve("").reject(""),
+			verification.CardFailed, source + rejected,
+		},
 		{"unanswered, run goes on", begin(t, lenient, "").unanswered(true), verification.CardNeedsReview, source},
 		{"unanswered, run failed", begin(t, single(nil), "").unanswered(true), verification.CardFailed, "The source gave no answer."},
 	} {

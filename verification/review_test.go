@@ -83,16 +83,22 @@ func TestHistoryLeavesAStepOpen(t *testing.T) {
 		{"failed alone is no flag", "", begin(t, lenient, "").fail()},
 		{"passed at the second dispatch", recovered, begin(t, four, "").unanswered(false).redispatch().pass()},
 		{"failed at the second dispatch", recovered, begin(t, lenient, "").unanswered(false).redispatch().fail()},
-		{"passed at the third dispatch", recovered + " " + thrice,
-			begin(t, four, "").unanswered(false).redispatch().unanswered(false).redispatch().pass()},
+		{
+			"passed at the third dispatch", recovered + " " + thrice,
+			begin(t, four, "").unanswered(false).redispatch().unanswered(false).redispatch().pass(),
+		},
 		{"passed after a failed poll", recovered, begin(t, four, "").pend("ticket-1").unanswered(false).pass()},
 		{"passed after being polled", "", begin(t, four, "").pend("ticket-1").pend("ticket-2").pass()},
 		{"passed by the fallback", recovered, begin(t, backed, "").unanswered(true).pass()},
 		{"never answered", "", begin(t, four, "").unanswered(true)},
-		{"never answered, three dispatches", thrice,
-			begin(t, four, "").unanswered(false).redispatch().unanswered(false).redispatch().unanswered(true)},
-		{"the third dispatch is out", thrice,
-			begin(t, four, "").unanswered(false).redispatch().unanswered(false).redispatch()},
+		{
+			"never answered, three dispatches", thrice,
+			begin(t, four, "").unanswered(false).redispatch().unanswered(false).redispatch().unanswered(true),
+		},
+		{
+			"the third dispatch is out", thrice,
+			begin(t, four, "").unanswered(false).redispatch().unanswered(false).redispatch(),
+		},
 		{"the second dispatch is out", "", begin(t, four, "").unanswered(false).redispatch()},
 	} {
 		var got string
@@ -129,8 +135,10 @@ func TestStepThatFailedOnAnEarlierVisitHasRecovered(t *testing.T) {
 		{"still out", "", twice()},
 		{"failed again", "", twice().fail()},
 		{"passed", "The step recovered from a failure.", twice().pass()},
-		{"passed the third time", "The step recovered from a failure. The step was dispatched three or more times.",
-			twice().fail().submit(`{"pan":"z"}`).pass()},
+		{
+			"passed the third time", "The step recovered from a failure. The step was dispatched three or more times.",
+			twice().fail().submit(`{"pan":"z"}`).pass(),
+		},
 	} {
 		var got string
 		for _, f := range c.j.detail().Reviews {
@@ -163,10 +171,14 @@ func TestReviewStepIsFlaggedOnceReached(t *testing.T) {
 		j    *journey
 		want verification.ReviewFlag
 	}{
-		{"with a reason of its own", begin(t, ladder(), "").submit(consents).submit(`{"pan":"ABCDE1234F"}`).fail(),
-			verification.ReviewFlag{NodeID: "review", Label: "Manual review", Reason: "The PAN did not pass."}},
-		{"without one", onReview(t),
-			verification.ReviewFlag{NodeID: "review", Label: "Manual review", Reason: "The workflow asks for a manual review."}},
+		{
+			"with a reason of its own", begin(t, ladder(), "").submit(consents).submit(`{"pan":"ABCDE1234F"}`).fail(),
+			verification.ReviewFlag{NodeID: "review", Label: "Manual review", Reason: "The PAN did not pass."},
+		},
+		{
+			"without one", onReview(t),
+			verification.ReviewFlag{NodeID: "review", Label: "Manual review", Reason: "The workflow asks for a manual review."},
+		},
 	} {
 		for _, when := range []string{"parked", "decided", "much later"} {
 			if diff := cmp.Diff([]verification.ReviewFlag{c.want}, c.j.detail().Reviews); diff != "" {

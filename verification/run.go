@@ -222,8 +222,7 @@ func (r Run) dispatched(f Dispatched, at time.Time) Run {
 	if s, ok := r.Step(f.Node); ok && s.Visits == f.Visit {
 		return r.withStep(f.Node, func(s *Step) { s.Status, s.Dispatches = CheckRunning, f.Dispatch })
 	}
-	r = r.reach(Step{Node: f.Node, Type: NodeCheck, Key: f.Key, Label: f.Label, StartedAt: at})
-	return r.withStep(f.Node, func(s *Step) { s.Dispatches = f.Dispatch })
+	return r.reach(Step{Node: f.Node, Type: NodeCheck, Key: f.Key, Label: f.Label, StartedAt: at, Dispatches: f.Dispatch})
 }
 
 func (r Run) judged(f VerdictRecorded, at time.Time) Run {
@@ -254,7 +253,7 @@ func (r Run) reach(s Step) Run {
 			old.failedBefore = old.failedBefore || old.Type == NodeCheck && old.Status == CheckFailed
 			old.Visits++
 			old.Status, old.Data, old.signs, old.CompletedAt = CheckRunning, nil, signs{}, time.Time{}
-			old.Reason, old.VisitedAt, old.reached = s.Reason, s.StartedAt, r.Seq
+			old.Reason, old.VisitedAt, old.reached, old.Dispatches = s.Reason, s.StartedAt, r.Seq, s.Dispatches
 		})
 	}
 	s.Visits, s.Status, s.VisitedAt, s.reached = 1, CheckRunning, s.StartedAt, r.Seq

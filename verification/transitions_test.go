@@ -83,68 +83,110 @@ func statusTransitions() []transition {
 		}
 	}
 	return []transition{
-		{"(none)", "start", "accepted", "in_progress", "`action_required` where the workflow begins with its customer",
+		{
+			"(none)", "start", "accepted", "in_progress", "`action_required` where the workflow begins with its customer",
 			func(t *testing.T) *journey { return unstarted(t, desk()) },
-			func(j *journey) { j.do(verification.Start{ReferenceID: "customer-1"}) }, live(verification.ActionCustomerInput)},
-		{"in_progress", "read", "the customer is idle for longer than `abandon_timeout_seconds`", "abandoned",
-			"the run stays live; the timeout itself is not longer", atDesk, idle, live(verification.ActionCustomerInput)},
-		{"in_progress", "read", "`abandon_timeout_seconds` is 0", "in_progress", "",
+			func(j *journey) { j.do(verification.Start{ReferenceID: "customer-1"}) }, live(verification.ActionCustomerInput),
+		},
+		{
+			"in_progress", "read", "the customer is idle for longer than `abandon_timeout_seconds`", "abandoned",
+			"the run stays live; the timeout itself is not longer", atDesk, idle, live(verification.ActionCustomerInput),
+		},
+		{
+			"in_progress", "read", "`abandon_timeout_seconds` is 0", "in_progress", "",
 			func(t *testing.T) *journey { return begin(t, refusal(), "") },
-			func(j *journey) { j.after(1000 * time.Hour) }, live(verification.ActionCustomerInput)},
-		{"in_progress", "read", "the run waits for a source", "in_progress", "nobody but the customer can abandon a run",
-			checked, idle, live("")},
+			func(j *journey) { j.after(1000 * time.Hour) }, live(verification.ActionCustomerInput),
+		},
+		{
+			"in_progress", "read", "the run waits for a source", "in_progress", "nobody but the customer can abandon a run",
+			checked, idle, live(""),
+		},
 		{"in_progress", "read", "the run is parked on review", "in_progress", "", onReview, idle, live(verification.ActionReview)},
-		{"abandoned", "customer comes", "", "in_progress", "the only status that reverts",
+		{
+			"abandoned", "customer comes", "", "in_progress", "the only status that reverts",
 			func(t *testing.T) *journey { return atDesk(t).after(11 * time.Minute) },
-			func(j *journey) { j.do(verification.CustomerArrives{}) }, live(verification.ActionCustomerInput)},
-		{"abandoned", "customer submits", "", "in_progress", "the run goes on",
+			func(j *journey) { j.do(verification.CustomerArrives{}) }, live(verification.ActionCustomerInput),
+		},
+		{
+			"abandoned", "customer submits", "", "in_progress", "the run goes on",
 			func(t *testing.T) *journey { return atDesk(t).after(11 * time.Minute) },
-			func(j *journey) { j.submit(consents) }, live("")},
+			func(j *journey) { j.submit(consents) }, live(""),
+		},
 		{"in_progress", "cancel", "", "cancelled", "", atDesk, func(j *journey) { j.cancel() }, nil},
-		{"abandoned", "cancel", "", "cancelled", "",
-			func(t *testing.T) *journey { return atDesk(t).after(11 * time.Minute) }, func(j *journey) { j.cancel() }, nil},
-		{"in_progress", "read", "older than `run_ttl_seconds`, on the customer", "expired",
+		{
+			"abandoned", "cancel", "", "cancelled", "",
+			func(t *testing.T) *journey { return atDesk(t).after(11 * time.Minute) }, func(j *journey) { j.cancel() }, nil,
+		},
+		{
+			"in_progress", "read", "older than `run_ttl_seconds`, on the customer", "expired",
 			"`LINK_EXPIRED`; `completed_at` is the deadline; the deadline itself is not older",
 			func(t *testing.T) *journey {
 				return atDesk(t).after(55 * time.Minute).do(verification.CustomerArrives{})
 			},
-			func(j *journey) { j.after(5*time.Minute + 1) }, expiredWith(verification.CodeLinkExpired)},
-		{"abandoned", "read", "older than `run_ttl_seconds`", "expired", "`LINK_EXPIRED`",
+			func(j *journey) { j.after(5*time.Minute + 1) }, expiredWith(verification.CodeLinkExpired),
+		},
+		{
+			"abandoned", "read", "older than `run_ttl_seconds`", "expired", "`LINK_EXPIRED`",
 			func(t *testing.T) *journey { return atDesk(t).after(time.Hour) },
-			func(j *journey) { j.after(1) }, expiredWith(verification.CodeLinkExpired)},
-		{"in_progress", "read", "older than `run_ttl_seconds`, waiting for a source", "expired", "`RUN_EXPIRED`",
-			checked, ttl, expiredWith(verification.CodeRunExpired)},
-		{"in_progress", "read", "older than `run_ttl_seconds`, on review", "expired", "`RUN_EXPIRED`",
-			onReview, ttl, expiredWith(verification.CodeRunExpired)},
-		{"in_progress", "read", "`run_ttl_seconds` is 0", "in_progress", "",
+			func(j *journey) { j.after(1) }, expiredWith(verification.CodeLinkExpired),
+		},
+		{
+			"in_progress", "read", "older than `run_ttl_seconds`, waiting for a source", "expired", "`RUN_EXPIRED`",
+			checked, ttl, expiredWith(verification.CodeRunExpired),
+		},
+		{
+			"in_progress", "read", "older than `run_ttl_seconds`, on review", "expired", "`RUN_EXPIRED`",
+			onReview, ttl, expiredWith(verification.CodeRunExpired),
+		},
+		{
+			"in_progress", "read", "`run_ttl_seconds` is 0", "in_progress", "",
 			func(t *testing.T) *journey { return begin(t, refusal(), "").submit(consents) },
-			func(j *journey) { j.after(100000 * time.Hour) }, live("")},
-		{"in_progress", "verdict", "parked on review", "in_progress", "`signal_delivered`: the workflow goes on",
+			func(j *journey) { j.after(100000 * time.Hour) }, live(""),
+		},
+		{
+			"in_progress", "verdict", "parked on review", "in_progress", "`signal_delivered`: the workflow goes on",
 			func(t *testing.T) *journey { return begin(t, desk(), wantsTwo).submit(consents).pass() },
-			func(j *journey) { j.approve("") }, live(verification.ActionReview)},
-		{"in_progress", "check answered", "the workflow reaches its end", "completed", "whatever the checks came to",
-			checked, func(j *journey) { j.pass() }, nil},
-		{"in_progress", "check answered", "it did not pass, and `on_failed` is `fail`", "failed",
+			func(j *journey) { j.approve("") }, live(verification.ActionReview),
+		},
+		{
+			"in_progress", "check answered", "the workflow reaches its end", "completed", "whatever the checks came to",
+			checked, func(j *journey) { j.pass() }, nil,
+		},
+		{
+			"in_progress", "check answered", "it did not pass, and `on_failed` is `fail`", "failed",
 			"`CHECK_FAILED` with the check", checked, func(j *journey) { j.fail() },
-			failedWith(verification.CodeCheckFailed, "pan")},
-		{"in_progress", "check unanswered", "no retry and no fallback is left, and `on_unavailable` is `fail`", "failed",
+			failedWith(verification.CodeCheckFailed, "pan"),
+		},
+		{
+			"in_progress", "check unanswered", "no retry and no fallback is left, and `on_unavailable` is `fail`", "failed",
 			"`CHECK_UNAVAILABLE` with the check", checked, func(j *journey) { j.unanswered(true) },
-			failedWith(verification.CodeCheckUnavailable, "pan")},
-		{"in_progress", "an expression fails", "", "failed", "`INTERNAL_ERROR`",
+			failedWith(verification.CodeCheckUnavailable, "pan"),
+		},
+		{
+			"in_progress", "an expression fails", "", "failed", "`INTERNAL_ERROR`",
 			func(t *testing.T) *journey {
 				d := desk()
 				d.Nodes["gate"] = branchNode("breaks", "review", "done")
 				return begin(t, d, "").submit(consents)
 			},
-			func(j *journey) { j.pass() }, failedWith(verification.CodeInternalError, "")},
-		{"completed", "verdict", "", "completed", "`review_recorded`: status and `completed_at` do not change",
-			finishedOpen, unchanged, recorded},
-		{"failed", "verdict", "", "failed", "`review_recorded`",
-			func(t *testing.T) *journey { return checked(t).fail() }, unchanged, recorded},
-		{"expired", "verdict", "", "expired", "`review_recorded`",
-			func(t *testing.T) *journey { return onReview(t).after(2 * time.Hour) }, unchanged, recorded},
-		{"cancelled", "verdict", "", "cancelled", "`review_recorded`",
-			func(t *testing.T) *journey { return checked(t).cancel() }, unchanged, recorded},
+			func(j *journey) { j.pass() }, failedWith(verification.CodeInternalError, ""),
+		},
+		{
+			"completed", "verdict", "", "completed", "`review_recorded`: status and `completed_at` do not change",
+			finishedOpen, unchanged, recorded,
+		},
+		{
+			"failed", "verdict", "", "failed", "`review_recorded`",
+			func(t *testing.T) *journey { return checked(t).fail() }, unchanged, recorded,
+		},
+		{
+			"expired", "verdict", "", "expired", "`review_recorded`",
+			func(t *testing.T) *journey { return onReview(t).after(2 * time.Hour) }, unchanged, recorded,
+		},
+		{
+			"cancelled", "verdict", "", "cancelled", "`review_recorded`",
+			func(t *testing.T) *journey { return checked(t).cancel() }, unchanged, recorded,
+		},
 	}
 }
 
@@ -187,56 +229,94 @@ func decisionTransitions() []transition {
 	}
 	approve, reject := func(j *journey) { j.approve("seen") }, func(j *journey) { j.reject("seen") }
 	return []transition{
-		{"null", "check answered", "the run completes, nothing is open", "null", "", checked,
-			func(j *journey) { j.pass() }, unresolved},
-		{"null", "check answered", "the run completes, some step left something open", "review", "status `completed`",
-			checked, func(j *journey) { j.answer(verification.OutcomePassed, `{"source_ok":false}`) }, unresolved},
-		{"null", "check answered", "the run parks on review", "review", "status `in_progress`",
+		{
+			"null", "check answered", "the run completes, nothing is open", "null", "", checked,
+			func(j *journey) { j.pass() }, unresolved,
+		},
+		{
+			"null", "check answered", "the run completes, some step left something open", "review", "status `completed`",
+			checked, func(j *journey) { j.answer(verification.OutcomePassed, `{"source_ok":false}`) }, unresolved,
+		},
+		{
+			"null", "check answered", "the run parks on review", "review", "status `in_progress`",
 			func(t *testing.T) *journey { return begin(t, desk(), wantsOne).submit(consents) },
-			func(j *journey) { j.pass() }, unresolved},
-		{"null", "check answered", "the run fails, some step left something open", "null",
+			func(j *journey) { j.pass() }, unresolved,
+		},
+		{
+			"null", "check answered", "the run fails, some step left something open", "null",
 			"`failed` runs are never in the queue",
-			checked, func(j *journey) { j.answer(verification.OutcomeFailed, `{"source_ok":false}`) }, unresolved},
-		{"null", "verdict approve", "finished, flagged for nothing", "approve", "any finished run can be decided",
-			func(t *testing.T) *journey { return checked(t).pass() }, approve, resolved("seen")},
-		{"null", "verdict reject", "finished without completing", "reject", "",
-			func(t *testing.T) *journey { return checked(t).fail() }, reject, resolved("seen")},
-		{"null", "verdict", "neither finished nor parked on review", "null", "404, no open signal", checked,
+			checked, func(j *journey) { j.answer(verification.OutcomeFailed, `{"source_ok":false}`) }, unresolved,
+		},
+		{
+			"null", "verdict approve", "finished, flagged for nothing", "approve", "any finished run can be decided",
+			func(t *testing.T) *journey { return checked(t).pass() }, approve, resolved("seen"),
+		},
+		{
+			"null", "verdict reject", "finished without completing", "reject", "",
+			func(t *testing.T) *journey { return checked(t).fail() }, reject, resolved("seen"),
+		},
+		{
+			"null", "verdict", "neither finished nor parked on review", "null", "404, no open signal", checked,
 			func(j *journey) {
 				_, err := j.try(verification.GiveVerdict{Decision: verification.DecisionApprove})
 				if got := outcome(nil, err); got != "not open" {
 					j.t.Errorf("GiveVerdict = %s, want not open", got)
 				}
-			}, unresolved},
-		{"review", "verdict approve", "finished", "approve",
+			}, unresolved,
+		},
+		{
+			"review", "verdict approve", "finished", "approve",
 			"`resolved_at`, `notes`; each flagged card becomes `ok`, its reason ends with a fixed sentence; other cards are untouched",
-			finishedOpen, approve, settled(verification.CardOK, "A reviewer approved the run.")},
-		{"review", "verdict reject", "finished", "reject", "the same, with `failed`",
-			finishedOpen, reject, settled(verification.CardFailed, "A reviewer rejected the run.")},
+			finishedOpen, approve, settled(verification.CardOK, "A reviewer approved the run."),
+		},
+		{
+			"review", "verdict reject", "finished", "reject", "the same, with `failed`",
+			finishedOpen, reject, settled(verification.CardFailed, "A reviewer rejected the run."),
+		},
 		{"review", "verdict approve", "parked on review", "approve", "the workflow goes on", onReview, approve, resolved("seen")},
-		{"review", "verdict reject", "parked on review", "reject", "the workflow goes on, to `on_reject` where there is one",
-			onReview, reject, resolved("seen")},
-		{"approve", "verdict reject", "finished", "reject", "without notes, the old ones are gone",
+		{
+			"review", "verdict reject", "parked on review", "reject", "the workflow goes on, to `on_reject` where there is one",
+			onReview, reject, resolved("seen"),
+		},
+		{
+			"approve", "verdict reject", "finished", "reject", "without notes, the old ones are gone",
 			func(t *testing.T) *journey { return finishedOpen(t).approve("seen").after(time.Minute) },
-			func(j *journey) { j.reject("") }, resolved("")},
-		{"reject", "verdict approve", "finished; the first was given to a review step", "approve", "the newest verdict counts",
-			func(t *testing.T) *journey { return onReview(t).reject("no").after(time.Minute) }, approve, resolved("seen")},
-		{"review", "verdict approve", "parked on review, and another review follows", "review",
-			"owed again: `resolved_at` null, no `notes`", twice, approve, unresolved},
-		{"review", "verdict approve", "parked on the second review", "approve", "",
-			func(t *testing.T) *journey { return twice(t).reject("no") }, approve, resolved("seen")},
-		{"review", "verdict approve", "parked on review; the run then completes with something open", "approve",
-			"the verdict stands", openThenReview, approve, resolved("seen")},
+			func(j *journey) { j.reject("") }, resolved(""),
+		},
+		{
+			"reject", "verdict approve", "finished; the first was given to a review step", "approve", "the newest verdict counts",
+			func(t *testing.T) *journey { return onReview(t).reject("no").after(time.Minute) }, approve, resolved("seen"),
+		},
+		{
+			"review", "verdict approve", "parked on review, and another review follows", "review",
+			"owed again: `resolved_at` null, no `notes`", twice, approve, unresolved,
+		},
+		{
+			"review", "verdict approve", "parked on the second review", "approve", "",
+			func(t *testing.T) *journey { return twice(t).reject("no") }, approve, resolved("seen"),
+		},
+		{
+			"review", "verdict approve", "parked on review; the run then completes with something open", "approve",
+			"the verdict stands", openThenReview, approve, resolved("seen"),
+		},
 		{"review", "cancel", "parked on review", "null", "leaves the queue", onReview, func(j *journey) { j.cancel() }, unresolved},
-		{"review", "cancel", "parked on a second review", "approve", "the verdict stands",
+		{
+			"review", "cancel", "parked on a second review", "approve", "the verdict stands",
 			func(t *testing.T) *journey { return twice(t).approve("seen") },
-			func(j *journey) { j.cancel() }, resolved("seen")},
-		{"review", "read", "older than `run_ttl_seconds`, parked on review", "null", "never `review` once expired",
-			onReview, ttl, unresolved},
-		{"null", "verdict approve", "cancelled", "approve", "",
-			func(t *testing.T) *journey { return checked(t).cancel() }, approve, resolved("seen")},
-		{"null", "verdict reject", "overdue", "reject", "the expiry is written down first",
-			func(t *testing.T) *journey { return checked(t).after(2 * time.Hour) }, reject, resolved("seen")},
+			func(j *journey) { j.cancel() }, resolved("seen"),
+		},
+		{
+			"review", "read", "older than `run_ttl_seconds`, parked on review", "null", "never `review` once expired",
+			onReview, ttl, unresolved,
+		},
+		{
+			"null", "verdict approve", "cancelled", "approve", "",
+			func(t *testing.T) *journey { return checked(t).cancel() }, approve, resolved("seen"),
+		},
+		{
+			"null", "verdict reject", "overdue", "reject", "the expiry is written down first",
+			func(t *testing.T) *journey { return checked(t).after(2 * time.Hour) }, reject, resolved("seen"),
+		},
 	}
 }
 

@@ -181,10 +181,10 @@ func (v *validator) belongs(at string, n Node) {
 
 // target checks where an arrow leads.
 func (v *validator) target(path string, to NodeID, required, words bool) {
-	switch {
-	case to == "":
+	switch to {
+	case "":
 		v.arrows(v.check(path, !required, "is required"))
-	case to == RouteFail || to == RouteNext:
+	case RouteFail, RouteNext:
 		v.arrows(v.check(path, words, "must be a node: %q is for on_failed and on_unavailable", to))
 	default:
 		_, ok := v.def.Nodes[to]

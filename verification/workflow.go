@@ -53,8 +53,10 @@ func (w Workflow) WithWebhook(address string) (Workflow, error) {
 		return Workflow{}, err
 	}
 	if w.LifecycleWebhookURL != "" {
-		return Workflow{}, &Error{Kind: ErrConflict, Subject: "workflow",
-			Message: "a lifecycle webhook is already configured and cannot be changed"}
+		return Workflow{}, &Error{
+			Kind: ErrConflict, Subject: "workflow",
+			Message: "a lifecycle webhook is already configured and cannot be changed",
+		}
 	}
 	w.LifecycleWebhookURL = address
 	w.Revision++
@@ -106,8 +108,10 @@ func (w Workflow) Apply(d Definition, now time.Time) (next Workflow, added *Vers
 	}
 	if d.LifecycleWebhookURL != "" && d.LifecycleWebhookURL != w.LifecycleWebhookURL {
 		if w.LifecycleWebhookURL != "" {
-			return Workflow{}, nil, false, &Error{Kind: ErrConflict, Subject: "workflow",
-				Message: "lifecycle_webhook_url differs from the one that is configured, which cannot be changed"}
+			return Workflow{}, nil, false, &Error{
+				Kind: ErrConflict, Subject: "workflow",
+				Message: "lifecycle_webhook_url differs from the one that is configured, which cannot be changed",
+			}
 		}
 		next.LifecycleWebhookURL = d.LifecycleWebhookURL
 	}

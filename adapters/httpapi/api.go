@@ -12,6 +12,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -150,16 +151,16 @@ func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	if path == "" {
 		path = r.URL.Path
 	}
-	found := false
+	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
 		if a.routes.Match(chi.NewRouteContext(), method, path) {
-			w.Header().Add("Allow", method)
-			found = true
+			allowed = append(allowed, method)
 		}
 	}
-	if !found {
-		a.notFound(w, r)
+	if allowed == nil {
+		a.notFound(w, r) // chi takes every method that it does not know for a wrong one
 		return
 	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	a.refuse(responseOf(w), r, rule{}, errMethod)
 }

@@ -86,7 +86,7 @@ func overLoopback(b *testing.B, h http.Handler, path string) {
 			b.Error(err)
 			return
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		buf := make([]byte, 64<<10)
 		length := 0
 		for pb.Next() {

@@ -44,7 +44,7 @@ var (
 
 // notOpen refuses a signal that nothing waits for.
 func notOpen(signal string) error {
-	return &refusal{status: http.StatusNotFound, text: "no open signal " + signal + " for this run"}
+	return &refusal{status: http.StatusNotFound, text: "no open signal " + short(signal) + " for this run"}
 }
 
 // missing refuses an id that names nothing, or nothing of this tenant.
@@ -226,7 +226,7 @@ func detailsOf(faults []verification.Field) any {
 }
 
 // maxDetails bounds the faults that one answer tells, and maxName the
-// characters of a field's name: a client may send what it likes.
+// characters of a name that it repeats: a client may send what it likes.
 const (
 	maxDetails = 100
 	maxName    = 200

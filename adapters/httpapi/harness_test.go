@@ -179,7 +179,7 @@ func (printer) PrintReport(_ context.Context, r verification.Report) ([]byte, er
 // simple has one check, and ends.
 func simple() verification.Definition {
 	return verification.Definition{
-		Workflow: "simple", Name: "Simple", Start: "pan",
+		Workflow: "simple", ID: "00000000-0000-7000-8000-00000000f001", Name: "Simple", Start: "pan",
 		Nodes: map[verification.NodeID]verification.Node{
 			"pan":  {Type: verification.NodeCheck, Key: "pan_verification", Label: "PAN verification", Provider: "script", Next: "done"},
 			"done": {Type: verification.NodeEnd},
@@ -190,7 +190,7 @@ func simple() verification.Definition {
 // journey asks its customer, checks, and asks a reviewer.
 func journey() verification.Definition {
 	return verification.Definition{
-		Workflow: "journey", Name: "Journey", Description: "Consent, details, PAN, review.",
+		Workflow: "journey", ID: "00000000-0000-7000-8000-00000000f002", Name: "Journey", Description: "Consent, details, PAN, review.",
 		RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, Start: "consent",
 		InputSchema: verification.Data(`{"type":"object","properties":{"name":{"type":"string"}}}`),
 		Nodes: map[verification.NodeID]verification.Node{

@@ -30,15 +30,15 @@ func TestUnknownRoutesAndWrongMethods(t *testing.T) {
 	}
 	const wrongMethod = `{"error":"Method Not Allowed","message":"The route does not take this method.","code":405}`
 	for path, allow := range map[string]string{
-		"/v1/workflows": "GET | HEAD", "/v1/workflows/x": "GET | HEAD", "/v1/workflows/x/webhook": "POST", "/v1/workflows/x/runs": "POST",
-		"/v1/runs": "GET | HEAD", "/v1/runs/x": "GET | HEAD", "/v1/runs/x/report.pdf": "GET | HEAD", "/v1/runs/x/cancel": "POST",
-		"/v1/signals/x/y": "POST", "/openapi.yaml": "GET | HEAD", "/v1/runs/%78": "GET | HEAD",
+		"/v1/workflows": "GET, HEAD", "/v1/workflows/x": "GET, HEAD", "/v1/workflows/x/webhook": "POST", "/v1/workflows/x/runs": "POST",
+		"/v1/runs": "GET, HEAD", "/v1/runs/x": "GET, HEAD", "/v1/runs/x/report.pdf": "GET, HEAD", "/v1/runs/x/cancel": "POST",
+		"/v1/signals/x/y": "POST", "/openapi.yaml": "GET, HEAD", "/v1/runs/%78": "GET, HEAD",
 	} {
 		for _, method := range []string{http.MethodDelete, http.MethodPut, http.MethodPatch, http.MethodOptions, "BREW"} {
 			a.do(method, path, "", "client-id:", "x-api-key:").is(405, wrongMethod).header("Allow", allow)
 		}
 	}
-	a.do(http.MethodPost, "/v1/runs", "{}").header("Allow", "GET | HEAD")
+	a.do(http.MethodPost, "/v1/runs", "{}").header("Allow", "GET, HEAD")
 	a.do(http.MethodGet, "/v1/runs/x/cancel", "").is(405, wrongMethod).header("Allow", "POST")
 	a.do(http.MethodHead, "/v1/runs/x/cancel", "").header("Allow", "POST")
 }

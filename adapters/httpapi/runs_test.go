@@ -5,6 +5,7 @@ package httpapi_test
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +43,14 @@ func (a *api) golden(name, path string) {
 	if got.Status != http.StatusOK {
 		a.t.Fatalf("GET %s = %d %s", path, got.Status, got.Body)
 	}
-	golden.Equal(a.t, "testdata/"+name+".json", got.Body)
+	golden.Equal(a.t, "testdata/"+name+".json", masked(got.Body))
+}
+
+// masked hides what the rules and the test kit make, and not this package:
+// hashes and link tokens.
+func masked(body []byte) []byte {
+	body = regexp.MustCompile(`"[0-9a-f]{64}"`).ReplaceAll(body, []byte(`"<hash>"`))
+	return regexp.MustCompile(`/journey/[0-9a-f]+"`).ReplaceAll(body, []byte(`/journey/<token>"`))
 }
 
 func (a *api) goldenRun(name string, id verification.RunID) {
@@ -100,7 +108,7 @@ func TestTheStartOfARunAnswersTheListShape(t *testing.T) {
 	if got.Status != http.StatusAccepted {
 		t.Fatalf("start = %d %s", got.Status, got.Body)
 	}
-	golden.Equal(t, "testdata/run-started.json", got.Body)
+	golden.Equal(t, "testdata/run-started.json", masked(got.Body))
 	a.do(http.MethodPost, "/v1/workflows/"+string(w.ID)+"/runs", `{"reference_id":"p","input":{"name":7}}`).says(400, `{"field":"input.name"`)
 }
 

@@ -66,6 +66,9 @@ func TestSignalsThatAreNotOpen(t *testing.T) {
 	a.do(http.MethodPost, waiting+"a%2Fb%20%22c%22", `{"payload":{}}`).is(404, `{"error":"no open signal a/b \"c\" for this run"}`)
 	a.do(http.MethodPost, waiting+"human_review%5fdecision", approve).is(404, `{"error":"no open signal human_review_decision for this run"}`)
 	a.do(http.MethodPost, waiting, approve).says(404, "There is no such route.")
+	if got := a.do(http.MethodPost, waiting+strings.Repeat("n", 100000), `{"payload":{}}`).says(404, "no open signal nnn"); len(got.Body) > 1000 {
+		t.Errorf("a long name makes an answer of %d bytes", len(got.Body))
+	}
 
 	a.do(http.MethodPost, "/v1/signals/"+nowhere+"/consent_submitted", `{"payload":{}}`).is(404, noRun)
 	a.do(http.MethodPost, "/v1/signals/no-uuid/human_review_decision", approve).is(404, noRun)

@@ -63,7 +63,7 @@ func guard(h http.Header) {
 
 // visit opens the link and finds the words for what it leads to.
 func visit(e *engine.Engine, log *slog.Logger, r *http.Request) (status int, n notice) {
-	v, err := e.Visit(r.Context(), chi.URLParam(r, "token"))
+	j, err := e.OpenJourney(r.Context(), chi.URLParam(r, "token"))
 	switch {
 	case errors.Is(err, verification.ErrNotFound):
 		return http.StatusNotFound, notice{Title: "This link does not work", Text: "Please check that it is complete, or ask for a new one."}
@@ -73,9 +73,9 @@ func visit(e *engine.Engine, log *slog.Logger, r *http.Request) (status int, n n
 		log.Error("journey not opened", "error", err)
 		return http.StatusInternalServerError, notice{Title: "Something went wrong", Text: "Please try again in a minute."}
 	}
-	n = notice{Tenant: v.Tenant.Name}
+	n = notice{Tenant: j.Tenant.Name}
 	status = http.StatusGone
-	switch v.Run.Status {
+	switch j.Run.Status {
 	case verification.StatusExpired:
 		n.Title, n.Text = "This link has expired", "Please ask for a new one."
 	case verification.StatusCancelled:
@@ -84,10 +84,10 @@ func visit(e *engine.Engine, log *slog.Logger, r *http.Request) (status int, n n
 		n.Title, n.Text = "This verification is finished", "Thank you. There is nothing more to do here."
 	case verification.StatusInProgress, verification.StatusAbandoned:
 		status = http.StatusOK
-		if v.Open {
+		if j.Step != nil {
 			n.Title, n.Text = "Your verification is waiting for you", "The steps are not yet served on this page. Please use the app that sent you here."
 		} else {
-			n.Title, n.Text = "This step is done", "Thank you. There is nothing more to do on this page."
+			n.Title, n.Text = "We are checking your answers", "There is nothing to do for you right now."
 		}
 	}
 	return status, n

@@ -56,7 +56,7 @@ func TestALinkLeadsToAPageThatSaysWhereTheRunStands(t *testing.T) {
 			k.Provider.On("pan", verificationtest.Flake())
 			k.Submit(r.ID, "consent_submitted", consent)
 			k.Provider.On("pan")
-		}, http.StatusOK, "This step is done"},
+		}, http.StatusOK, "We are checking"},
 		{"expired", func(verification.RunDetail) { k.Advance(time.Hour + time.Second) }, http.StatusGone, "has expired"},
 	}
 	for _, row := range rows {

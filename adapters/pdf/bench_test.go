@@ -31,8 +31,11 @@ func BenchmarkPrint(b *testing.B) {
 		report verification.Report
 		cache  int
 	}{
-		{"5 steps", sample(), -1}, {"22 steps", steps, -1}, {"5 steps in Hindi", hindi, -1},
-		{"all the lines there may be", full, -1}, {"22 steps, kept", steps, 0},
+		{"5 steps", sample(), -1},
+		{"22 steps", steps, -1},
+		{"5 steps in Hindi", hindi, -1},
+		{"all the lines there may be", full, -1},
+		{"22 steps, kept", steps, 0},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			p := printer(b, pdf.Options{CacheBytes: bb.cache})

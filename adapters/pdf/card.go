@@ -94,8 +94,12 @@ func (l *layout) cardFacts(c verification.Card) block {
 		dispatches = fmt.Sprint(c.Dispatches)
 	}
 	facts := [][2]string{
-		{"Type", typeName(c.Type)}, {"Key", c.Key}, {"Node ID", string(c.NodeID)},
-		{"Started", moment(c.StartedAt)}, {"Completed", moment(c.CompletedAt)}, {"Dispatches", dispatches},
+		{"Type", typeName(c.Type)},
+		{"Key", c.Key},
+		{"Node ID", string(c.NodeID)},
+		{"Started", moment(c.StartedAt)},
+		{"Completed", moment(c.CompletedAt)},
+		{"Dispatches", dispatches},
 	}
 	const columns, gap = 3, 4.0
 	width := (cardWidth - (columns-1)*gap) / columns
@@ -150,6 +154,9 @@ func (l *layout) cardData(data verification.Data) []block {
 			break
 		}
 		blocks = append(blocks, l.cardRow(r)...)
+	}
+	if len(blocks) > 3 {
+		blocks[len(blocks)-2].holds = true // the last row does not go over alone
 	}
 	if more > 0 {
 		var d drawing

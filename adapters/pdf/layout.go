@@ -52,6 +52,9 @@ func (l *layout) report(ctx context.Context, r verification.Report) ([]group, er
 	if len(r.Cards) == 0 {
 		groups = append(groups, l.note("The run reached no step."))
 	}
+	// The digest does not stand on a page alone.
+	last := groups[len(groups)-1].blocks
+	last[len(last)-1].holds = true
 	return append(groups, l.closing(r)), nil
 }
 

@@ -5,17 +5,23 @@
 // # Text
 //
 // A report holds what people typed, in any script. Text in Latin, Greek and
-// Cyrillic is live. Any other is shaped by the rules of its script with the port
-// of HarfBuzz, and each glyph is placed where the shaper put it. The glyphs that
-// a document needs, of whichever font, are written into a small TrueType font of
-// that document, because gofpdf crashes beyond 16-bit characters, cannot read
-// fonts with cubic outlines, does not shape, and writes pictures in a random
-// order. A character that no font has prints as a box.
+// Cyrillic is live. Any other is shaped by the rules of its script with a port of
+// HarfBuzz, and each glyph is placed where the shaper put it. The glyphs that a
+// document needs, of whichever font, are written into small TrueType fonts of
+// that document: gofpdf crashes on characters beyond 16 bits, does not shape and
+// cannot read the outlines of many fonts, and it orders pictures of text
+// differently each time. A character that no font has prints as the replacement
+// character. Controls and overrides of the writing direction print so too.
+//
+// Shaped text stays sharp and can be searched as far as a glyph stands for one
+// character; a glyph made of several, such as a Devanagari conjunct, is copied
+// as a character of the private use area.
 //
 // # Limits
 //
 // A value is cut after 2,000 characters, a name after 300, the table of a card
-// after 500 rows. The page says what was left out.
+// after 500 rows, all tables together after 6,000 lines, and the cards after
+// 1,000. The page says what was left out.
 package pdf
 
 import (
@@ -29,12 +35,14 @@ import (
 // Options of a printer. The zero value is a good one.
 type Options struct {
 	// FontDir is a directory with more fonts (.ttf, .otf, .ttc; of a collection
-	// the first), for scripts that the embedded ones lack, such as Chinese. A
-	// character looks for its font in the order of the file names. Empty for
-	// none.
+	// the first), for scripts that the embedded ones lack, such as Chinese. They
+	// are asked after the embedded ones, in the order of their names; bold text
+	// asks the files that end in -Bold first. They are held in memory. Empty
+	// for none.
 	FontDir string
-	// Concurrent is how many reports are printed at the same time, each of
-	// which takes some 20 MB; 0 means 2. The others wait.
+	// Concurrent is how many reports are printed at the same time; 0 means 2.
+	// The others wait. Each takes some 20 MB, and the longest that the limits
+	// allow some 100 MB.
 	Concurrent int
 	// CacheBytes bounds the printed reports that are kept for the next time;
 	// 0 means 16 MiB, less than 0 means none.
@@ -53,7 +61,7 @@ type Printer struct {
 
 var _ verification.ReportPrinter = (*Printer)(nil)
 
-// New loads the fonts, which takes some 50 ms. It fails when a font of FontDir
+// New loads the fonts, which takes some 10 ms. It fails when a font of FontDir
 // cannot be read.
 func New(o Options) (*Printer, error) {
 	if o.Concurrent <= 0 {

@@ -76,7 +76,6 @@ func TestAllElseIsPrinted(t *testing.T) {
 			if string(doc) == string(before) {
 				t.Error("the change changed nothing")
 			}
-			check(t, doc)
 		})
 	}
 }

@@ -34,6 +34,7 @@ func main() {
 // commands is the whole command line.
 type commands struct {
 	Workflow workflowCommands `cmd:"" help:"Work with workflow files."`
+	Token    tokenCommands    `cmd:"" help:"Make signing keys and dashboard tokens."`
 }
 
 // session is what the Run method of a command gets, beside the context.

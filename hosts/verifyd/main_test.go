@@ -17,6 +17,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/verification"
 )
 
 // served is a host that runs inside the test.
@@ -109,6 +112,10 @@ func (s *served) ask(method, url, body string, headers ...string) (int, []byte, 
 		r.Header.Set("Content-Type", "application/json")
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i+1] == "" {
+			r.Header.Del(headers[i])
+			continue
+		}
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	answer, err := http.DefaultClient.Do(r)
@@ -197,6 +204,50 @@ func TestTheDemoTakesItsCustomerAndItsReviewerAlong(t *testing.T) {
 	}
 	if status, page, _ := s.ask("GET", r.Action.URL, ""); status != http.StatusGone || !bytes.Contains(page, []byte("finished")) {
 		t.Errorf("journey page of the finished run = %d %s", status, page)
+	}
+}
+
+func TestAReviewerMayUseADashboardTokenOnTheSignalsRouteAlone(t *testing.T) {
+	keys, err := token.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := keys.PrivateJWKS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "keys.json")
+	if err := os.WriteFile(file, set, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveHost(t, map[string]string{"VERIFYD_SIGNING_KEY_FILE": file})
+	r := s.run("POST", s.api+records, `{"reference_id":"person-7"}`, "Prefer", "wait=10")
+	bearer := func(tenant verification.TenantID, method, path, body string) int {
+		t.Helper()
+		raw, err := token.NewBearers(keys).Issue(tenant, "asha", time.Hour, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, _, _ := s.ask(method, s.api+path, body, "client-id", "", "x-api-key", "", "Authorization", "Bearer "+raw)
+		return status
+	}
+	const demo, other = "0191f3c0-0000-7000-8000-00000000000a", "0191f3c0-0000-7000-8000-00000000000b"
+	verdict := "/v1/signals/" + r.ID + "/human_review_decision"
+	for _, row := range []struct {
+		tenant             verification.TenantID
+		method, path, body string
+		want               int
+	}{
+		{demo, "POST", verdict, `{"payload":{"decision":"approve"}}`, http.StatusOK},
+		{other, "POST", verdict, `{"payload":{"decision":"reject"}}`, http.StatusNotFound},
+		{demo, "GET", "/v1/runs/" + r.ID, "", http.StatusUnauthorized},
+	} {
+		if got := bearer(row.tenant, row.method, row.path, row.body); got != row.want {
+			t.Errorf("%s %s as %s = %d, want %d", row.method, row.path, row.tenant, got, row.want)
+		}
+	}
+	if read := s.run("GET", s.api+"/v1/runs/"+r.ID, ""); read.Decision == nil || *read.Decision != "approve" {
+		t.Errorf("run = %+v, want the reviewer's approval", read)
 	}
 }
 

@@ -98,9 +98,11 @@ func wire(ctx context.Context, s settings, getenv func(string) string, stderr io
 	if err != nil {
 		return nil, err
 	}
-	h.api.handler = apiAndPages(httpapi.New(h.engine, httpapi.Options{
-		Log: h.log, RateLimit: s.RateLimit, Observe: observed.request,
-	}), pages)
+	h.api.handler = httpapi.New(h.engine, httpapi.Options{
+		Log: h.log, Now: time.Now, RateLimit: s.RateLimit, Observe: observed.request,
+		Bearers: bearers(keys, used),
+		Mounts:  map[string]http.Handler{"/journey": pages},
+	})
 	h.admin.handler = adminHandler(h.health, observed, manual)
 	return h, nil
 }
@@ -160,14 +162,11 @@ func orNone(wait time.Duration) time.Duration {
 	return wait
 }
 
-// apiAndPages sends /journey to the pages and everything else to the API.
-func apiAndPages(api, pages http.Handler) http.Handler {
-	pages = http.StripPrefix("/journey", pages)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/journey/") {
-			pages.ServeHTTP(w, r)
-			return
-		}
-		api.ServeHTTP(w, r)
-	})
+// bearers opens the signals route to tokens that were signed with our keys.
+func bearers(keys *token.Keys, clock verification.Clock) httpapi.Bearers {
+	signed := token.NewBearers(keys)
+	return func(_ context.Context, raw string) (verification.TenantID, string, error) {
+		b, err := signed.Verify(raw, clock.Now())
+		return b.Tenant, b.Reviewer, err
+	}
 }

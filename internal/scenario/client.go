@@ -14,7 +14,9 @@ import (
 	"time"
 )
 
-// Host is a running service with the bootstrap file of this package applied.
+// Host is a running service with the bootstrap file of this package applied. Its
+// clock is turned by hand; its starts wait for less than a second of real time;
+// and it may send webhooks to loopback addresses.
 type Host interface {
 	// URL is its base address, without a slash at its end.
 	URL() string

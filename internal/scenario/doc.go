@@ -29,6 +29,7 @@
 //
 //	"<any>"  "<string>"  "<number>"  "<uuid>"  "<timestamp>"  "<url>"  "<hash>"
 //	"<uuid run>"       and what was there is called {run} from now on
+//	"<later ended>"    a timestamp after the one that is called {ended}
 //	"...": ""          there may be more fields; as the last of an array: more elements
 //	/^no open signal/  a string that matches the expression
 //

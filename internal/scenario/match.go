@@ -189,6 +189,11 @@ func (n names) matchString(want, got string) error {
 		err = isUUID(got)
 	case "timestamp":
 		err = isTimestamp(got)
+	case "later":
+		if err = isTimestamp(got); err == nil && got <= n[name] {
+			err = fmt.Errorf("not after %q", n[name])
+		}
+		name = ""
 	case "url":
 		err = isAbsoluteURL(got)
 	case "hash":

@@ -3,6 +3,8 @@
 package engine_test
 
 import (
+	"context"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,7 +21,7 @@ func BenchmarkFiveChecks(b *testing.B) {
 	store, system := memory.New(), clock.System()
 	e, err := engine.New(engine.Ports{
 		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
-		Providers: map[string]verification.Provider{"script": verificationtest.NewScript(nil)},
+		Providers: map[string]verification.Provider{"script": passes{}},
 		Language:  noLanguage{}, Links: verificationtest.Links{}, Clock: system, NewID: verificationtest.SeededIDs(1),
 	}, engine.Options{})
 	if err != nil {
@@ -31,6 +33,7 @@ func BenchmarkFiveChecks(b *testing.B) {
 	}
 	wait := time.Minute
 	b.ReportAllocs()
+	before := cpuTime(b)
 	for b.Loop() {
 		v, err := e.Start(b.Context(), verificationtest.Tenant, applied.Workflow.ID,
 			engine.StartRequest{ReferenceID: "person-1", Wait: &wait})
@@ -38,6 +41,24 @@ func BenchmarkFiveChecks(b *testing.B) {
 			b.Fatalf("run = %+v, %v", v, err)
 		}
 	}
+	b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op")
+}
+
+// cpuTime is what the process has used so far, of both kinds.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// passes answers every check at once.
+type passes struct{}
+
+func (passes) Check(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
+	return verification.CheckResult{Outcome: verification.OutcomePassed}, nil
 }
 
 // noLanguage is enough for workflows without texts to compile.

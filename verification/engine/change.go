@@ -61,14 +61,14 @@ func (e *Engine) command(ctx context.Context, ref verification.RunRef, c verific
 			return change{}, fmt.Errorf("read the version of run %s: %w", ref.Run, err)
 		}
 		now := e.now()
-		events, err := verification.Decide(program, run, c, now)
+		events, after, err := verification.DecideAndFold(program, run, c, now)
 		if err != nil {
 			return change{}, err
 		}
 		if len(events) == 0 {
 			return change{before: run, after: run, at: now}, nil
 		}
-		after, err := e.append(ctx, ref, run, events, program)
+		err = e.append(ctx, ref, run, after, events, program)
 		if err == nil {
 			return change{before: run, after: after, events: events, at: now}, nil
 		}
@@ -82,25 +82,21 @@ func (e *Engine) command(ctx context.Context, ref verification.RunRef, c verific
 // run that needs driving is driven on here when there is room, and is
 // otherwise left to the queue.
 func (e *Engine) append(
-	ctx context.Context, ref verification.RunRef, before verification.Run,
+	ctx context.Context, ref verification.RunRef, before, after verification.Run,
 	events []verification.Event, program verification.Program,
-) (verification.Run, error) {
-	after := before
-	for _, event := range events {
-		after = after.Evolve(event)
-	}
+) error {
 	var seat *job
 	if drivable(after.Task(e.now())) {
 		seat = e.reserve(ref)
 	}
 	if err := e.save(ctx, ref, before, after, events, seat != nil); err != nil {
 		e.giveBack(seat)
-		return verification.Run{}, err
+		return err
 	}
 	if seat != nil {
 		e.sit(seat, after, program)
 	}
-	return after, nil
+	return nil
 }
 
 // save appends events and carries out the effects that this host can. The

@@ -74,7 +74,7 @@ func (e *Engine) step(ctx context.Context, j *job) (goesOn bool, err error) {
 		}
 	}
 	now := e.now()
-	events, err := verification.Decide(j.program, j.run, c, now)
+	events, after, err := verification.DecideAndFold(j.program, j.run, c, now)
 	if err != nil {
 		return false, err
 	}
@@ -84,10 +84,6 @@ func (e *Engine) step(ctx context.Context, j *job) (goesOn bool, err error) {
 			return false, e.wait(j, verification.PollAt(n, r.PollAfter, now))
 		}
 		return false, errNoProgress
-	}
-	after := j.run
-	for _, event := range events {
-		after = after.Evolve(event)
 	}
 	if err := e.saveStep(j, after, events); err != nil {
 		return false, err

@@ -17,8 +17,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Ports are what the engine needs from outside. All but Printer and Notifier
-// are required.
+// Ports are what the engine needs from outside. All but Printer,
+// Notifier and Documents are required.
 type Ports struct {
 	Runs      verification.RunStore
 	Queue     verification.WorkQueue
@@ -35,6 +35,9 @@ type Ports struct {
 	Printer verification.ReportPrinter
 	// Notifier tells clients that runs are over; without one, nobody is told.
 	Notifier verification.Notifier
+	// Documents keeps what customers upload; without it, nothing can be
+	// uploaded.
+	Documents verification.DocumentStore
 }
 
 // Options have defaults that suit a small host.

@@ -4,7 +4,10 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -76,7 +79,7 @@ func nextTry(err error, w verification.Work, now time.Time) (at time.Time, more 
 	if !more {
 		return time.Time{}, false
 	}
-	at = now.Add(wait)
+	at = now.Add(jittered(wait, w)).Truncate(time.Microsecond)
 	var wish *verification.RetryError
 	if !errors.As(err, &wish) {
 		return at, true
@@ -88,4 +91,13 @@ func nextTry(err error, w verification.Work, now time.Time) (at time.Time, more 
 		at = wish.At
 	}
 	return at, true
+}
+
+// jittered is between nine tenths of wait and all of it, so that notices that
+// failed together are not all tried together. The share follows from run and
+// attempt.
+func jittered(wait time.Duration, w verification.Work) time.Duration {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", w.Run, w.Attempt))
+	share := float64(binary.BigEndian.Uint32(sum[:4])) / (1 << 32)
+	return wait - time.Duration(share*float64(wait)/10)
 }

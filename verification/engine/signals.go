@@ -1,10 +1,9 @@
-// Signals: a reviewer's verdict, a customer's answer, a customer's coming.
+// Signals: a reviewer's verdict, a customer's answer.
 
 package engine
 
 import (
 	"context"
-	"errors"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -58,43 +57,3 @@ func (e *Engine) Submit(ctx context.Context, t verification.TenantID, id verific
 	}
 	return Delivery{Result: ResultDelivered}, nil
 }
-
-// Visit is what a journey link leads to.
-type Visit struct {
-	Tenant verification.Tenant
-	Run    verification.RunView
-	// Open says that the step the link was made for still waits on the customer.
-	Open bool
-}
-
-// Visit opens a journey link, which counts as the customer's coming. A token
-// that was not made here is ErrNotFound; a link to a run that is over, or to
-// a step that is done, is not open.
-func (e *Engine) Visit(ctx context.Context, token string) (Visit, error) {
-	link, err := e.ports.Links.OpenLink(token)
-	if err != nil {
-		return Visit{}, &verification.Error{Kind: verification.ErrNotFound, Subject: "journey", Cause: err}
-	}
-	tenant, err := e.ports.Tenants.Tenant(ctx, link.Tenant)
-	if err != nil {
-		return Visit{}, err
-	}
-	v := Visit{Tenant: tenant, Open: true}
-	run, err := e.load(ctx, link.RunRef)
-	if err != nil {
-		return Visit{}, err
-	}
-	c, err := e.command(ctx, link.RunRef, verification.CustomerArrives{Wait: link.Wait})
-	switch {
-	case err == nil:
-		run = c.after
-	case isNotOpen(err):
-		v.Open = false
-	default:
-		return Visit{}, err
-	}
-	v.Run, err = e.view(link.Tenant, run, e.now())
-	return v, err
-}
-
-func isNotOpen(err error) bool { return errors.Is(err, verification.ErrNotOpen) }

@@ -66,24 +66,63 @@ func TestRunsOfOtherTenantsAreNotThere(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-func TestALinkLeadsToItsWaitAloneAndKeepsTheRunFromBeingAbandoned(t *testing.T) {
+func TestALinkLeadsToTheStepThatIsOpenNow(t *testing.T) {
 	k := verificationtest.New(t)
-	run := start(k, onboarding())
+	d := onboarding()
+	d.Nodes["consent"] = verification.Node{Type: verification.NodeConsent, Label: "Consent", Text: "We will check your PAN.", Next: "name"}
+	d.Nodes["name"] = verification.Node{
+		Type: verification.NodeCustomerInput, Next: "pan",
+		Fields: verification.InputFields{{Name: "name", Type: verification.FieldText, Required: true}},
+	}
+	w := k.Apply(d)
+	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
 	token := strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
 	k.Advance(11 * time.Minute)
-	if got := k.Run(run.ID); got.Status != verification.StatusAbandoned || got.Action == nil || got.Action.URL != run.Action.URL {
+	if got := k.Run(run.ID); got.Status != verification.StatusAbandoned || got.Action.URL != run.Action.URL {
 		t.Fatalf("after 11 idle minutes = %+v, want abandoned with the same link", got.RunView)
 	}
-	v, err := k.Engine.Visit(t.Context(), token)
-	if err != nil || !v.Open || v.Run.Status != verification.StatusInProgress || v.Tenant.Name != "Test" {
-		t.Errorf("visit = %+v, %v; want the open step of a run in progress", v, err)
+	first, err := k.Engine.OpenJourney(t.Context(), token)
+	if err != nil || first.Step == nil || first.Step.Label != "Consent" || first.Run.Status != verification.StatusInProgress ||
+		first.Done != 0 || first.Total != 2 {
+		t.Fatalf("open = %+v, %v; want the consent of a run in progress, the first of two steps", first, err)
 	}
-	k.Submit(run.ID, "consent_submitted", consent())
-	if v, err := k.Engine.Visit(t.Context(), token); err != nil || v.Open {
-		t.Errorf("visit of a step that is done = %+v, %v; want it not open", v, err)
+	answer := verification.Data(`{"consent_status":"success"}`)
+	second, err := k.Engine.AnswerJourney(t.Context(), token, first.Step.Wait, answer)
+	if err != nil || second.Step == nil || second.Step.Node != "name" || second.Done != 1 || second.Total != 2 {
+		t.Fatalf("answer = %+v, %v; want the second step", second, err)
 	}
-	if _, err := k.Engine.Visit(t.Context(), "forged"); !errors.Is(err, verification.ErrNotFound) {
-		t.Errorf("visit by a forged token = %v, want ErrNotFound", err)
+	if _, err := k.Engine.AnswerJourney(t.Context(), token, first.Step.Wait, answer); !errors.Is(err, verification.ErrNotOpen) {
+		t.Errorf("the same answer again = %v, want ErrNotOpen", err)
+	}
+	var fault *verification.Error
+	_, err = k.Engine.AnswerJourney(t.Context(), token, second.Step.Wait, verification.Data(`{"name":""}`))
+	if !errors.As(err, &fault) || len(fault.Fields) != 1 || fault.Fields[0].Name != "payload.name" {
+		t.Errorf("an empty name = %v, want its field named", err)
+	}
+	if again, err := k.Engine.OpenJourney(t.Context(), token); err != nil || again.Step == nil || again.Step.Node != "name" {
+		t.Errorf("the old link = %+v, %v; want the step that is open", again.Step, err)
+	}
+	if _, err := k.Engine.OpenJourney(t.Context(), "forged"); !errors.Is(err, verification.ErrNotFound) {
+		t.Errorf("a forged link = %v, want ErrNotFound", err)
+	}
+}
+
+func TestAFinishedJourneySendsTheCustomerOn(t *testing.T) {
+	k := verificationtest.New(t)
+	if err := k.Store.SaveTenant(t.Context(), verification.Tenant{
+		ID: verificationtest.Tenant, Name: "Test", RedirectAllowlist: []string{"https://app.example/done"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w := k.Apply(onboarding())
+	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x", RedirectURI: "https://app.example/done?from=mail"})
+	token := strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
+	if _, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	j, err := k.Engine.OpenJourney(t.Context(), token)
+	if want := "https://app.example/done?from=mail&run_id=" + string(run.ID) + "&status=cancelled"; err != nil || j.Redirect != want || j.Step != nil {
+		t.Errorf("journey = %+v, %v; want it to redirect to %s", j, err, want)
 	}
 }
 
@@ -102,6 +141,11 @@ func TestApplyingTheSameDefinitionChangesNothing(t *testing.T) {
 	if err != nil || len(detail.Steps) != 2 {
 		t.Errorf("steps = %+v, %v; want those of the published version", detail.Steps, err)
 	}
+	third := k.Apply(chain("a"))
+	if third.Versions != 2 || third.Published != first.Published || third.Latest != first.Published {
+		t.Errorf("apply the first again = %+v, want its version back and no third", third)
+	}
+	k.Apply(chain("a", "b"))
 	back, err := k.Engine.Publish(t.Context(), verificationtest.Tenant, first.ID, first.Published)
 	if err != nil || back.Published != first.Published {
 		t.Errorf("publish the first = %+v, %v", back, err)

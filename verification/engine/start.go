@@ -56,7 +56,7 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 		return verification.RunView{}, err
 	}
 	run := verification.Run{ID: verification.RunID(e.ports.NewID())}
-	events, err := e.decideStart(ctx, t, program, run, r)
+	events, after, err := e.decideStart(ctx, t, program, run, r)
 	if err != nil {
 		return verification.RunView{}, err
 	}
@@ -71,7 +71,7 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 			}
 			// The host that claimed the key went away before it saved the run.
 			run.ID = claimed
-			if events, err = e.decideStart(ctx, t, program, run, r); err != nil {
+			if events, after, err = e.decideStart(ctx, t, program, run, r); err != nil {
 				return verification.RunView{}, err
 			}
 		}
@@ -79,11 +79,11 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 	ref := verification.RunRef{Tenant: t, Run: run.ID}
 	woken, unwatch := e.watch.add(ref)
 	defer unwatch()
-	run, err = e.append(context.WithoutCancel(ctx), ref, run, events, program)
+	err = e.append(context.WithoutCancel(ctx), ref, run, after, events, program)
 	if err != nil && !errors.Is(err, verification.ErrConflict) {
 		return verification.RunView{}, err
 	}
-	e.awaitRest(ctx, ref, woken, run, e.startWait(r, program))
+	e.awaitRest(ctx, ref, woken, after, e.startWait(r, program))
 	if r.IdempotencyKey != "" {
 		if err := e.ports.StartKeys.SettleStart(context.WithoutCancel(ctx), t, r.IdempotencyKey, ref.Run); err != nil {
 			e.log.Error("idempotency key not settled", "run", ref.Run, "tenant", t, "error", err)
@@ -94,18 +94,18 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 
 func (e *Engine) decideStart(
 	ctx context.Context, t verification.TenantID, p verification.Program, run verification.Run, r StartRequest,
-) ([]verification.Event, error) {
-	events, err := verification.Decide(p, run, verification.Start{
+) ([]verification.Event, verification.Run, error) {
+	events, after, err := verification.DecideAndFold(p, run, verification.Start{
 		ReferenceID: r.ReferenceID, Input: r.Input, RedirectURI: r.RedirectURI,
 	}, e.now())
 	if r.RedirectURI == "" {
-		return events, err
+		return events, after, err
 	}
 	tenant, found := e.ports.Tenants.Tenant(ctx, t)
 	if found != nil {
-		return nil, found
+		return nil, run, found
 	}
-	return events, joinFields(err, tenant.CheckRedirect(r.RedirectURI))
+	return events, after, joinFields(err, tenant.CheckRedirect(r.RedirectURI))
 }
 
 // joinFields tells the faults of both errors at once.

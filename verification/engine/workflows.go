@@ -96,6 +96,16 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 		if err != nil || !changed {
 			return Applied{Workflow: w}, err
 		}
+		if added != nil {
+			// What an earlier version says already is not kept twice.
+			_, err := e.ports.Workflows.Version(ctx, t, d.ID, added.Hash)
+			switch {
+			case err == nil:
+				added, next.Versions = nil, w.Versions
+			case !errors.Is(err, verification.ErrNotFound):
+				return Applied{}, err
+			}
+		}
 		err = e.ports.Workflows.SaveWorkflow(ctx, t, next, added)
 		if err == nil {
 			return Applied{Workflow: next, Changed: true, NewHash: next.Latest}, nil

@@ -1,0 +1,50 @@
+// What tests reach besides the exported names.
+
+package scenario
+
+import (
+	"context"
+	"testing"
+)
+
+// Match compares a body with the one that is wanted, and returns the names
+// that are known afterwards.
+func Match(known map[string]string, want, got string) (map[string]string, error) {
+	n := names{}
+	for name, value := range known {
+		n[name] = value
+	}
+	err := n.matchBody(want, []byte(got))
+	return n, err
+}
+
+// Parse tells the steps of a conversation and how many items each has.
+func Parse(raw string) (steps []string, items []int, err error) {
+	c, err := parse([]byte(raw))
+	for _, s := range c.steps {
+		steps, items = append(steps, s.name), append(items, len(s.items))
+	}
+	return steps, items, err
+}
+
+// Talk holds a conversation, and returns the first thing that went wrong.
+func Talk(t testing.TB, h Host, c *Contract, raw string) error {
+	parsed, err := parse([]byte(raw))
+	if err != nil {
+		return err
+	}
+	client := newClient(t, h, c, func(string, int) {})
+	for _, s := range parsed.steps {
+		for _, i := range s.items {
+			if err := client.do(t.Context(), i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Consistent reads every run of a host and compares.
+func Consistent(ctx context.Context, t testing.TB, h Host, c *Contract) error {
+	return newClient(t, h, c, func(string, int) {}).Consistent(ctx)
+}

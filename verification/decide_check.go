@@ -1,0 +1,155 @@
+// Commands become events: checks are dispatched, answered, polled and retried.
+
+package verification
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"time"
+)
+
+// minPoll is the shortest wait between two polls of one check.
+const minPoll = time.Millisecond
+
+// dispatch calls a provider for the step; on arrival the step begins a visit.
+func (d *decision) dispatch(id NodeID, n Node, provider string, arrival bool) {
+	step, _ := d.run.Step(id)
+	visit := step.Visits
+	if arrival {
+		visit++
+	}
+	d.add(Dispatched{
+		Node: id, Key: n.checkKey(id), Label: n.label(id), Provider: provider,
+		Dispatch: step.Dispatches + 1, Visit: visit,
+	})
+}
+
+// outstanding tells whether the run still waits for the answer to a dispatch.
+func (d *decision) outstanding(id NodeID, dispatch int) bool {
+	w := d.run.Wait
+	return d.live() && (w.Kind == WaitAnswer || w.Kind == WaitPoll) && w.Node == id && w.Dispatch == dispatch
+}
+
+func (d *decision) result(c RecordResult) {
+	if !d.outstanding(c.Node, c.Dispatch) {
+		return
+	}
+	n, _ := d.program.Node(c.Node)
+	switch c.Outcome {
+	case OutcomePending:
+		if !keepable(c.Handle) {
+			d.failure(RecordFailure{
+				Node: c.Node, Dispatch: c.Dispatch, Permanent: true,
+				Cause: "the handle of the pending answer must be valid UTF-8 without a NUL character",
+			})
+			return
+		}
+		d.pend(c, n)
+	case OutcomePassed:
+		d.add(Answered{Node: c.Node, Passed: true, Data: c.Data})
+		d.goTo(n.Next)
+	case OutcomeFailed:
+		d.add(Answered{Node: c.Node, Data: c.Data})
+		if to, goesOn := route(n.OnFailed, n.Next); goesOn {
+			d.goTo(to)
+			return
+		}
+		key := n.checkKey(c.Node)
+		d.add(Failed{Node: c.Node, Error: RunError{
+			Code: CodeCheckFailed, Check: key, Message: "The check " + key + " did not pass.",
+		}})
+	default:
+		d.failure(RecordFailure{
+			Node: c.Node, Dispatch: c.Dispatch, Permanent: true,
+			Cause: fmt.Sprintf("the provider answered the unknown outcome %q", c.Outcome),
+		})
+	}
+}
+
+// pend keeps a pending answer. One that says nothing new is not written down,
+// so that a long wait does not grow the history.
+func (d *decision) pend(c RecordResult, n Node) {
+	w := d.run.Wait
+	if w.Kind == WaitPoll && d.now.Sub(w.PendingSince) >= n.PollTimeout() {
+		d.failure(RecordFailure{Node: c.Node, Dispatch: c.Dispatch, Cause: "the pending answer did not come in time"})
+		return
+	}
+	if w.Kind == WaitPoll && w.Handle == c.Handle && w.PollFailures == 0 {
+		return
+	}
+	d.add(Pended{Node: c.Node, Handle: c.Handle, PollAt: PollAt(n, c.PollAfter, d.now)})
+}
+
+// PollAt is when a check that pends is asked again: as the provider wished, or
+// else as the node says. It is never so soon that the poll would be a busy
+// loop, nor later than an answer may stay out.
+func PollAt(n Node, after time.Duration, now time.Time) time.Time {
+	if after <= 0 {
+		after = n.PollInterval()
+	}
+	after = max(min(after, n.PollTimeout()), minPoll)
+	return now.Add(after).Truncate(time.Microsecond)
+}
+
+func (d *decision) failure(c RecordFailure) {
+	if !d.outstanding(c.Node, c.Dispatch) {
+		return
+	}
+	n, _ := d.program.Node(c.Node)
+	w, cause := d.run.Wait, cut(c.Cause)
+	retryAt := func(failed int) time.Time {
+		return d.now.Add(d.jittered(n.Backoff(failed), c)).Truncate(time.Microsecond)
+	}
+	if w.Kind == WaitPoll && !c.Permanent && w.PollFailures+1 < n.MaxDispatches() &&
+		d.now.Sub(w.PendingSince) < n.PollTimeout() {
+		d.add(PollFailed{Node: c.Node, Cause: cause, PollAt: retryAt(w.PollFailures + 1)})
+		return
+	}
+	if !c.Permanent && w.Tries < n.MaxDispatches() {
+		d.add(DispatchFailed{Node: c.Node, Cause: cause, RetryAt: retryAt(w.Tries)})
+		return
+	}
+	d.add(DispatchFailed{Node: c.Node, Cause: cause})
+	if n.Fallback != "" && w.Provider != n.Fallback {
+		d.dispatch(c.Node, n, n.Fallback, false)
+		return
+	}
+	if to, goesOn := route(n.OnUnavailable, n.Next); goesOn {
+		d.add(Unanswered{Node: c.Node, Data: Data(`{"source_ok":false}`)})
+		d.goTo(to)
+		return
+	}
+	d.add(Unanswered{Node: c.Node})
+	key := n.checkKey(c.Node)
+	d.add(Failed{Node: c.Node, Error: RunError{
+		Code: CodeCheckUnavailable, Check: key, Message: "The source of the check " + key + " gave no answer.",
+	}})
+}
+
+// jittered is between half of wait and all of it. The share follows from run,
+// node and dispatch, so that deciding again decides the same.
+func (d *decision) jittered(wait time.Duration, c RecordFailure) time.Duration {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d", d.run.ID, c.Node, c.Dispatch, d.run.Seq))
+	share := float64(uint32(sum[0])<<16|uint32(sum[1])<<8|uint32(sum[2])) / (1 << 24)
+	return wait/2 + time.Duration(share*float64(wait/2))
+}
+
+func (d *decision) redispatch() {
+	w := d.run.Wait
+	if !d.live() || w.Kind != WaitRetry || d.now.Before(w.At) {
+		return
+	}
+	n, _ := d.program.Node(w.Node)
+	d.dispatch(w.Node, n, w.Provider, false)
+}
+
+// route reads where a check leads when it did not pass.
+func route(to, next NodeID) (NodeID, bool) {
+	switch to {
+	case "", RouteFail:
+		return "", false
+	case RouteNext:
+		return next, true
+	}
+	return to, true
+}

@@ -1,0 +1,335 @@
+// One executed example for each use case. The first one is the one in README.md.
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/provider/sandbox"
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+const acme = verification.TenantID("0191f3c0-0000-7000-8000-00000000000a")
+
+const passport = `
+workflow: passport
+name: Passport
+start: check
+nodes:
+  check: {type: check, key: passport, label: Passport, provider: registry, next: done}
+  done: {type: end}
+`
+
+// registry is a provider of your own: whatever can answer a check.
+type registry struct{}
+
+func (registry) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+	data := map[string]any{"number": "L898902C", "holder": r.ReferenceID}
+	return verification.CheckResult{Outcome: verification.OutcomePassed, Data: data}, nil
+}
+
+func Example() {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	store := memory.New()
+	e := must(engine.New(engine.Ports{
+		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
+		Providers: map[string]verification.Provider{"registry": registry{}},
+		Language:  expression.New(), Links: token.NewLinks(must(token.NewKeys())),
+		Clock: clock.System(), NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
+	}, engine.Options{PublicURL: "https://verify.example"}))
+	go e.Serve(ctx) // retries, polls, deadlines: all that happens later
+
+	file := must(definition.ReadWorkflow("passport.yaml", []byte(passport)))
+	applied := must(e.Apply(ctx, acme, file.Definition))
+	wait := time.Second
+	run := must(e.Start(ctx, acme, applied.Workflow.ID, engine.StartRequest{ReferenceID: "person-1", Wait: &wait}))
+
+	read := must(e.Run(ctx, acme, run.ID))
+	fmt.Println(read.Status, read.Checks[0].Key, read.Checks[0].Status, read.Checks[0].Data)
+	// Output: completed passport passed {"holder":"person-1","number":"L898902C"}
+}
+
+func ExampleEngine_Apply() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+
+	file := must(definition.ReadWorkflow("journey.yaml", []byte(journey)))
+	first := must(s.Apply(ctx, acme, file.Definition))
+	again := must(s.Apply(ctx, acme, file.Definition))
+	fmt.Println(first.Workflow.Name, first.Changed, again.Changed)
+
+	// A change makes a new version; runs that began before stay on theirs.
+	changed := file.Definition
+	changed.Description = "Now with a description."
+	second := must(s.Apply(ctx, acme, changed))
+	fmt.Println(second.Workflow.Versions, second.Workflow.Published == second.NewHash)
+
+	// Publish goes back to an earlier one.
+	back := must(s.Publish(ctx, acme, first.Workflow.ID, first.NewHash))
+	fmt.Println(back.Published == first.NewHash, back.Latest == second.NewHash)
+
+	// A definition with faults changes nothing, and all of them are told, each with its place.
+	broken := must(definition.ReadWorkflow("broken.yaml", []byte(strings.Replace(journey, "next: pan", "next: pam", 1))))
+	_, err := s.Apply(ctx, acme, broken.Definition)
+	fmt.Println(broken.Explain(err))
+	// Output:
+	// Onboarding true false
+	// 2 true
+	// true true
+	// broken.yaml:7:54: nodes.consent.next: there is no node "pam"
+}
+
+func ExampleEngine_Workflows() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	workflow := s.apply(journey)
+
+	page := must(s.Workflows(ctx, acme, verification.PageQuery{Limit: verification.DefaultLimit}))
+	for _, w := range page.Data {
+		fmt.Println(w.Name, w.RunTTLSeconds)
+	}
+	detail := must(s.Workflow(ctx, acme, workflow))
+	fmt.Println(page.Total, detail.Steps)
+	// Output:
+	// Onboarding 3600
+	// 1 [{pan_verification PAN verification}]
+}
+
+func ExampleEngine_Start() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	workflow := s.apply(journey)
+
+	started := must(s.Start(ctx, acme, workflow, engine.StartRequest{
+		ReferenceID:    "person-1",
+		Input:          verification.Data(`{"channel":"branch"}`),
+		IdempotencyKey: "order-8841", // a second start with it is the same run
+	}))
+	again := must(s.Start(ctx, acme, workflow, engine.StartRequest{
+		ReferenceID: "person-1", Input: verification.Data(`{"channel":"branch"}`), IdempotencyKey: "order-8841",
+	}))
+	fmt.Println(started.ID == again.ID)
+
+	run := must(s.Run(ctx, acme, started.ID))
+	fmt.Println(run.Status, run.Action.Type, run.Action.SignalName)
+	fmt.Println(strings.HasPrefix(run.Action.URL, "https://verify.example/journey/"))
+	// Output:
+	// true
+	// in_progress customer_input consent_submitted
+	// true
+}
+
+func ExampleEngine_Submit() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	run := s.start(s.apply(journey), "")
+
+	// A payload that will not do is refused, and the run waits on.
+	_, err := s.Submit(ctx, acme, run, "consent_submitted", verification.Data(`{"consent_status":"perhaps"}`))
+	var refused *verification.Error
+	if errors.As(err, &refused) {
+		fmt.Println(errors.Is(err, verification.ErrInvalid), refused.Fields)
+	}
+	// So is a signal that the run does not wait for.
+	_, err = s.Submit(ctx, acme, run, "details_submitted", nil)
+	fmt.Println(errors.Is(err, verification.ErrNotOpen))
+
+	delivery := must(s.Submit(ctx, acme, run, "consent_submitted", verification.Data(`{"consent_status":"success"}`)))
+	s.settle()
+	fmt.Println(delivery.Result, must(s.Run(ctx, acme, run)).Status)
+	// Output:
+	// true [{payload.consent_status must be "success" or "declined"}]
+	// true
+	// signal_delivered completed
+}
+
+func ExampleEngine_GiveVerdict() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	run := s.start(s.apply(journey), `{"sandbox":{"pan_verification":"fail"}}`)
+	s.consent(run)
+
+	parked := must(s.Run(ctx, acme, run))
+	fmt.Println(parked.Status, parked.Decision, parked.Action.SignalName)
+	delivery := must(s.GiveVerdict(ctx, acme, run, engine.VerdictRequest{
+		Decision: verification.DecisionApprove, Notes: "Seen on the phone.", By: "ravi",
+	}))
+	s.settle()
+	settled := must(s.Run(ctx, acme, run))
+	fmt.Println(delivery.Result, settled.Status, settled.Decision, settled.Notes)
+
+	// The last word counts. A run that is over stays as it ended.
+	delivery = must(s.GiveVerdict(ctx, acme, run, engine.VerdictRequest{Decision: verification.DecisionReject}))
+	settled = must(s.Run(ctx, acme, run))
+	fmt.Printf("%s %s %s %q\n", delivery.Result, settled.Status, settled.Decision, settled.Notes)
+	// Output:
+	// in_progress review human_review_decision
+	// signal_delivered completed approve Seen on the phone.
+	// review_recorded completed reject ""
+}
+
+func ExampleEngine_Runs() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	workflow := s.apply(journey)
+	for _, input := range []string{`{"sandbox":{"pan_verification":"fail"}}`, `{}`} {
+		s.consent(s.start(workflow, input))
+	}
+
+	// The review queue: what reads review is what this filter finds.
+	queue := must(s.Runs(ctx, acme, verification.RunQuery{
+		PageQuery: verification.PageQuery{Limit: verification.DefaultLimit},
+		Decision:  verification.DecisionReview,
+	}))
+	all := must(s.Runs(ctx, acme, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}}))
+	fmt.Println(queue.Total, queue.Data[0].Status, queue.Data[0].Action.Type)
+	fmt.Println(all.Total, len(all.Data))
+	// Output:
+	// 1 in_progress review
+	// 2 1
+}
+
+func ExampleEngine_Cancel() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	workflow := s.apply(journey)
+	run := s.start(workflow, "")
+
+	fmt.Println(must(s.Cancel(ctx, acme, run)).Status)
+	fmt.Println(must(s.Cancel(ctx, acme, run)).Status) // again is as good as once
+
+	done := s.start(workflow, "")
+	s.consent(done)
+	_, err := s.Cancel(ctx, acme, done)
+	fmt.Println(err, errors.Is(err, verification.ErrConflict))
+	// Output:
+	// cancelled
+	// cancelled
+	// run: the run is completed and can no longer be cancelled true
+}
+
+func ExampleEngine_Report() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	run := s.start(s.apply(journey), `{"sandbox":{"pan_verification":{"outcome":"pass","data":{"source_ok":false}}}}`)
+	s.consent(run)
+
+	report := must(s.Report(ctx, acme, run))
+	for _, c := range report.Cards {
+		fmt.Printf("%s: %s %q\n", c.NodeID, c.Status, c.Reason)
+	}
+	fmt.Println(report.Run.Status, report.Decision, report.Summary)
+	fmt.Println(report.Digest == must(s.Report(ctx, acme, run)).Digest)
+	// Output:
+	// consent: ok ""
+	// pan: needs_review "The source could not vouch for the answer."
+	// completed review {1 0 1}
+	// true
+}
+
+// journey asks for consent, checks a number, and has a reviewer look at what
+// did not pass. The sandbox does what the input of the run says.
+const journey = `
+workflow: onboarding
+name: Onboarding
+run_ttl_seconds: 3600
+start: consent
+nodes:
+  consent: {type: consent, text: We check your PAN., next: pan}
+  pan:
+    type: check
+    key: pan_verification
+    label: PAN verification
+    provider: sandbox
+    on_failed: review
+    next: done
+  review: {type: review, next: done}
+  done: {type: end}
+`
+
+// stage is an engine on memory whose clock stands still.
+type stage struct {
+	*engine.Engine
+	clock *clock.Manual
+}
+
+func open() stage {
+	store, still := memory.New(), clock.NewManual(verificationtest.Began())
+	return stage{must(engine.New(engine.Ports{
+		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
+		Providers: map[string]verification.Provider{"sandbox": sandbox.New(still.Sleep)},
+		Language:  expression.New(), Links: verificationtest.Links{}, Clock: still, NewID: verificationtest.SeededIDs(1),
+	}, engine.Options{PublicURL: "https://verify.example"})), still}
+}
+
+func (s stage) close() {
+	if err := s.Close(context.Background()); err != nil {
+		panic(err)
+	}
+}
+
+// settle waits until the engine has done all that it can do now.
+func (s stage) settle() {
+	if err := s.clock.Settle(context.Background()); err != nil {
+		panic(err)
+	}
+}
+
+func (s stage) apply(file string) verification.WorkflowID {
+	doc := must(definition.ReadWorkflow("journey.yaml", []byte(file)))
+	return must(s.Apply(context.Background(), acme, doc.Definition)).Workflow.ID
+}
+
+func (s stage) start(w verification.WorkflowID, input string) verification.RunID {
+	r := engine.StartRequest{ReferenceID: "person-1", Input: verification.Data(input)}
+	id := must(s.Start(context.Background(), acme, w, r)).ID
+	s.settle()
+	return id
+}
+
+func (s stage) consent(run verification.RunID) {
+	must(s.Submit(context.Background(), acme, run, "consent_submitted", verification.Data(`{"consent_status":"success"}`)))
+	s.settle()
+}
+
+// must is for examples: it has no use for an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestTheREADMEShowsTheExampleAsItRuns(t *testing.T) {
+	here, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for language, part := range map[string]string{"yaml": "workflow: passport\n", "go": "\nfunc Example() {\n"} {
+		_, block, _ := strings.Cut(string(readme), "```"+language+"\n")
+		block, _, _ = strings.Cut(block, "```\n")
+		if !strings.Contains(block, part) || !strings.Contains(string(here), block) {
+			t.Errorf("the %s of README.md does not stand in example_test.go word for word:\n%s", language, block)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package verification_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// recorded reads the histories of testdata/histories: JSON, an event a line,
+// as some version of this package wrote them. They are added to and never
+// edited: such histories lie in databases.
+func recorded(t testing.TB) map[string][]verification.Event {
+	t.Helper()
+	files, err := filepath.Glob("testdata/histories/*.jsonl")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no recorded histories: %v", err)
+	}
+	histories := map[string][]verification.Event{}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(raw) {
+			var e verification.Event
+			if err := json.Unmarshal(line, &e); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			again, err := verification.EncodeEvent(e)
+			if err != nil || string(again) != strings.TrimSpace(string(line)) {
+				t.Errorf("%s: an event is written otherwise today, so that digests change:\n%s\nwas\n%s", file, again, line)
+			}
+			histories[file] = append(histories[file], e)
+		}
+	}
+	return histories
+}
+
+func TestRecordedHistoriesFoldForEver(t *testing.T) {
+	for file, history := range recorded(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			last := history[len(history)-1].At
+			later := last.Add(30 * 24 * time.Hour)
+			run := verification.Fold(runID, history)
+			reading := struct {
+				Summary verification.Summary
+				Then    verification.RunDetail // right after the last event
+				Later   verification.RunDetail // a month after it
+				Report  verification.Report    // a month after it
+			}{run.Summary(), run.Detail(last), run.Detail(later), verification.MakeReport(runID, history, later)}
+			raw, err := json.MarshalIndent(reading, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden.Equal(t, strings.TrimSuffix(file, ".jsonl")+".golden.json", append(raw, '\n'))
+			for _, now := range []time.Time{last, later} {
+				consistent(t, &journey{t: t, run: run, history: history, now: now})
+			}
+		})
+	}
+}
+
+func TestRecordedHistoriesHaveEventsOfEveryKind(t *testing.T) {
+	missing := facts()
+	for _, history := range recorded(t) {
+		for _, e := range history {
+			delete(missing, e.Kind())
+		}
+	}
+	for kind := range missing {
+		t.Errorf("no recorded history has an event %s", kind)
+	}
+}

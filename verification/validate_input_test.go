@@ -1,0 +1,141 @@
+package verification_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// form is a definition that asks for the fields.
+func form(fields ...verification.InputField) verification.Definition {
+	return define("details", nodes{
+		"details": {Type: verification.NodeCustomerInput, Label: "Details", Next: "done", Fields: fields},
+		"done":    endNode(),
+	})
+}
+
+func TestEveryFaultOfAField(t *testing.T) {
+	type field = verification.InputField
+	const name = "a field's name must be a lower-case letter followed by letters, digits or _"
+	const types = "(supported: text, textarea, number, date, select, checkbox, email, phone, file, image, location)"
+	const media = "must be a media type, such as image/jpeg"
+	place := func(a verification.Area) field {
+		return field{Name: "f", Type: verification.FieldLocation, Within: []verification.Area{mumbai()[0], a}}
+	}
+	options := func(o ...verification.Option) field {
+		return field{Name: "f", Type: verification.FieldSelect, Options: o}
+	}
+	accept := func(media string) field {
+		return field{Name: "f", Type: verification.FieldFile, Accept: []string{"image/png", media}}
+	}
+	bounds := func(least, most float64) field {
+		return field{Name: "f", Type: verification.FieldNumber, Min: &least, Max: &most}
+	}
+	text := func(change func(*field)) field {
+		f := field{Name: "f", Type: verification.FieldText}
+		change(&f)
+		return f
+	}
+	for _, c := range []struct {
+		name           string
+		field          field
+		place, message string
+	}{
+		{"a name in capitals", field{Name: "PAN", Type: verification.FieldText}, "PAN", name},
+		{"no name", field{Type: verification.FieldText}, "", name},
+		{"opted_out", field{Name: "opted_out", Type: verification.FieldCheckbox}, "opted_out", "the name is kept for what the engine derives"},
+		{"geo_ok", field{Name: "geo_ok", Type: verification.FieldText}, "geo_ok", "the name is kept for what the engine derives"},
+		{"consent_status", field{Name: "consent_status", Type: verification.FieldText}, "consent_status", "the name is kept for what the engine derives"},
+		{"source_ok", field{Name: "source_ok", Type: verification.FieldText}, "source_ok", "the name is kept for what the engine derives"},
+		{"analysis_ok", field{Name: "analysis_ok", Type: verification.FieldText}, "analysis_ok", "the name is kept for what the engine derives"},
+		{"node_id", field{Name: "node_id", Type: verification.FieldText}, "node_id", "the name is kept for what the engine derives"},
+		{"no type", field{Name: "f"}, "f.type", "is required"},
+		{"a type that is not there", field{Name: "f", Type: "colour"}, "f.type", `there is no type "colour" ` + types},
+		{"a long label", text(func(f *field) { f.Label = strings.Repeat("x", 201) }), "f.label", "must be at most 200 characters"},
+		{"a long help", text(func(f *field) { f.Help = strings.Repeat("x", 20001) }), "f.help", "must be at most 20000 characters"},
+		{"a length below zero", text(func(f *field) { f.MaxLength = -1 }), "f.max_length", "must be 0 to 100000"},
+		{"a great length", text(func(f *field) { f.MaxLength = 100001 }), "f.max_length", "must be 0 to 100000"},
+		{"min above max", bounds(2, 1), "f.max", "must not be below min"},
+		{"an infinite min", bounds(math.Inf(-1), 1), "f.min", "must be a finite number"},
+		{"a max that is no number", bounds(0, math.NaN()), "f.max", "must be a finite number"},
+		{"no options", options(), "f.options", "is required"},
+		{"an option without a value", options(verification.Option{Label: "None"}), "f.options[0].value", "is required"},
+		{"an option with a long value", options(verification.Option{Value: strings.Repeat("x", 1001)}), "f.options[0].value", "must be at most 1000 characters"},
+		{"an option with a long label", options(verification.Option{Value: "a", Label: strings.Repeat("x", 201)}), "f.options[0].label", "must be at most 200 characters"},
+		{"an option given twice", options(verification.Option{Value: "a"}, verification.Option{Value: "a", Label: "A"}), "f.options[1].value", `the value "a" is given twice`},
+		{"a media type without a slash", accept("jpeg"), "f.accept[1]", media},
+		{"a media type without a kind", accept("/jpeg"), "f.accept[1]", media},
+		{"a media type without a subtype", accept("image/"), "f.accept[1]", media},
+		{"two media types in one", accept("image/png, image/jpeg"), "f.accept[1]", media},
+		{"a latitude beyond the pole", place(verification.Area{Latitude: 90.5, RadiusKM: 1}), "f.within[1].latitude", "must be -90 to 90"},
+		{"a longitude beyond the date line", place(verification.Area{Longitude: -180.5, RadiusKM: 1}), "f.within[1].longitude", "must be -180 to 180"},
+		{"no radius", place(verification.Area{}), "f.within[1].radius_km", "must be above 0"},
+		{"a radius without end", place(verification.Area{RadiusKM: math.Inf(1)}), "f.within[1].radius_km", "must be above 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := []verification.Field{{Name: "nodes.details.fields." + c.place, Message: c.message}}
+			if diff := cmp.Diff(want, faultsOf(t, form(c.field))); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestStepHasOneToAHundredFieldsEachOnce(t *testing.T) {
+	const count = "must have 1 to 100 fields"
+	many := make([]verification.InputField, 101)
+	for i := range many {
+		many[i] = verification.InputField{Name: fmt.Sprintf("f%d", i), Type: verification.FieldText}
+	}
+	for _, c := range []struct {
+		name           string
+		fields         []verification.InputField
+		place, message string
+	}{
+		{"none", nil, "", count},
+		{"101", many, "", count},
+		{"one twice", []verification.InputField{many[0], many[1], many[0]}, ".f0", "the field is given twice"},
+	} {
+		want := []verification.Field{{Name: "nodes.details.fields" + c.place, Message: c.message}}
+		if diff := cmp.Diff(want, faultsOf(t, form(c.fields...))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+	if faults := faultsOf(t, form(many[:100]...)); faults != nil {
+		t.Errorf("100 fields: %+v, want no fault", faults)
+	}
+}
+
+// Every setting of a field is told where its type does not have it.
+func TestSettingsBelongToTheirFieldTypes(t *testing.T) {
+	zero := 0.0
+	full := verification.InputField{
+		Name: "f", Pattern: "x", MaxLength: 1, Min: &zero, Max: &zero, Options: []verification.Option{{Value: "a"}},
+		Accept: []string{"image/png"}, Within: mumbai(),
+	}
+	for kind, belong := range map[verification.FieldType]string{
+		verification.FieldText: "pattern max_length", verification.FieldTextarea: "pattern max_length",
+		verification.FieldEmail: "pattern max_length", verification.FieldPhone: "pattern max_length",
+		verification.FieldNumber: "min max", verification.FieldSelect: "options", verification.FieldFile: "accept",
+		verification.FieldImage: "accept", verification.FieldLocation: "within", verification.FieldDate: "", verification.FieldCheckbox: "",
+	} {
+		f := full
+		f.Type = kind
+		var want []verification.Field
+		for _, name := range []string{"accept", "max", "max_length", "min", "options", "pattern", "within"} {
+			if !strings.Contains(" "+belong+" ", " "+name+" ") {
+				want = append(want, verification.Field{
+					Name: "nodes.details.fields.f." + name, Message: "does not belong to a field of type " + string(kind),
+				})
+			}
+		}
+		if diff := cmp.Diff(want, faultsOf(t, form(f))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
+}

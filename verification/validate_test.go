@@ -1,0 +1,266 @@
+package verification_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// fault is one row of the tables of faults: a change of a valid definition,
+// and what is then told, at its place.
+type fault struct {
+	name           string
+	change         func(d *verification.Definition)
+	place, message string
+}
+
+// edit changes one node.
+func edit(id verification.NodeID, change func(n *verification.Node)) func(*verification.Definition) {
+	return func(d *verification.Definition) {
+		n := d.Nodes[id]
+		change(&n)
+		d.Nodes[id] = n
+	}
+}
+
+// faultsOf compiles a definition with the providers registry and backup.
+func faultsOf(t testing.TB, d verification.Definition) []verification.Field {
+	t.Helper()
+	knows := func(provider string) bool { return provider == "registry" || provider == "backup" }
+	_, err := verification.Compile(workflowID, verification.Version{Definition: d}, newLanguage(), knows)
+	if err == nil {
+		return nil
+	}
+	if outcome(nil, err) != "invalid" || !strings.HasPrefix(err.Error(), "workflow: the definition is not valid: ") {
+		t.Errorf("Compile = %v, want an invalid workflow", err)
+	}
+	return fieldsOf(t, err)
+}
+
+// eachFault tries every row on a definition of its own.
+func eachFault(t *testing.T, rows []fault) {
+	t.Helper()
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			d := ladder()
+			row.change(&d)
+			want := []verification.Field{{Name: row.place, Message: row.message}}
+			if diff := cmp.Diff(want, faultsOf(t, d)); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLadderHasNoFault(t *testing.T) {
+	if faults := faultsOf(t, ladder()); faults != nil {
+		t.Errorf("faults = %+v, want none: the tables below begin with it", faults)
+	}
+}
+
+func TestEveryFaultOfTheWorkflowItself(t *testing.T) {
+	type def = verification.Definition
+	const slug = "must be 1 to 64 lower-case letters, digits, - or _, beginning with a letter or digit"
+	const webhook = "must be an absolute http(s) URL without user information or fragment"
+	eachFault(t, []fault{
+		{"no workflow", func(d *def) { d.Workflow = "" }, "workflow", slug},
+		{"capital letters", func(d *def) { d.Workflow = "Onboarding" }, "workflow", slug},
+		{"begins with a dash", func(d *def) { d.Workflow = "-a" }, "workflow", slug},
+		{"begins with an underscore", func(d *def) { d.Workflow = "_a" }, "workflow", slug},
+		{"65 characters", func(d *def) { d.Workflow = strings.Repeat("a", 65) }, "workflow", slug},
+		{"an id that is no UUID", func(d *def) { d.ID = "7" }, "id", "must be a UUID"},
+		{"no name", func(d *def) { d.Name = "" }, "name", "is required"},
+		{"a long name", func(d *def) { d.Name = strings.Repeat("ä", 201) }, "name", "must be at most 200 characters"},
+		{"NUL in the name", func(d *def) { d.Name = "a\x00" }, "name", "must be valid UTF-8 without a NUL character"},
+		{"broken UTF-8 in the name", func(d *def) { d.Name = "a\xff" }, "name", "must be valid UTF-8 without a NUL character"},
+		{"a long description", func(d *def) { d.Description = strings.Repeat("x", 20001) }, "description", "must be at most 20000 characters"},
+		{"a life below zero", func(d *def) { d.RunTTLSeconds = -1 }, "run_ttl_seconds", "must be 0 to 316224000"},
+		{"a life above ten years", func(d *def) { d.RunTTLSeconds = 316224001 }, "run_ttl_seconds", "must be 0 to 316224000"},
+		{"idle below zero", func(d *def) { d.AbandonTimeoutSeconds = -1 }, "abandon_timeout_seconds", "must be 0 to 316224000"},
+		{"a webhook that is no URL", func(d *def) { d.LifecycleWebhookURL = "app.example" }, "lifecycle_webhook_url", webhook},
+		{"no start", func(d *def) { d.Start = "" }, "start", "is required"},
+		{"a start that is not there", func(d *def) { d.Start = "cosnent" }, "start", `there is no node "cosnent"`},
+		{"a start that is a word", func(d *def) { d.Start = "next" }, "start", `must be a node: "next" is for on_failed and on_unavailable`},
+	})
+}
+
+func TestDefinitionHasOneToFiveHundredNodes(t *testing.T) {
+	const message = "must have 1 to 500 nodes"
+	want := []verification.Field{{Name: "nodes", Message: message}, {Name: "start", Message: `there is no node "consent"`}}
+	if diff := cmp.Diff(want, faultsOf(t, define("consent", nil))); diff != "" {
+		t.Errorf("no nodes (-want +got):\n%s", diff)
+	}
+	many := nodes{}
+	for i := range 501 {
+		many[verification.NodeID(fmt.Sprintf("n%d", i))] = endNode()
+	}
+	want = []verification.Field{{Name: "nodes", Message: message}}
+	if diff := cmp.Diff(want, faultsOf(t, define("n0", many))); diff != "" {
+		t.Errorf("501 nodes (-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryFaultOfANode(t *testing.T) {
+	type node = verification.Node
+	const name = "a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next"
+	const key = "must be a lower-case letter followed by letters, digits or _"
+	const signal = "must be 1 to 64 lower-case letters, digits, - or _, and not human_review_decision"
+	rename := func(to verification.NodeID) func(*verification.Definition) {
+		return func(d *verification.Definition) {
+			d.Nodes[to] = d.Nodes["face"]
+			delete(d.Nodes, "face")
+			for _, id := range []verification.NodeID{"risk", "review"} {
+				edit(id, func(n *node) {
+					if n.Else == "face" {
+						n.Else = to
+					} else {
+						n.Next = to
+					}
+				})(d)
+			}
+		}
+	}
+	rows := []fault{
+		{"a name in capitals", rename("Face"), "nodes.Face", name},
+		{"a name that begins with a digit", rename("1face"), "nodes.1face", name},
+		{"a name with a dash", rename("face-match"), "nodes.face-match", name},
+		{"a name of 65 characters", rename(verification.NodeID(strings.Repeat("f", 65))), "nodes." + strings.Repeat("f", 65), name},
+		{"no type", edit("face", func(n *node) { n.Type = "" }), "nodes.face.type", "is required"},
+		{
+			"a type that is not there", edit("face", func(n *node) { *n = node{Type: "dance"} }), "nodes.face.type",
+			`there is no type "dance" (supported: consent, customer_input, check, branch, review, end)`,
+		},
+		{"a long label", edit("face", func(n *node) { n.Label = strings.Repeat("x", 201) }), "nodes.face.label", "must be at most 200 characters"},
+		{"no next", edit("face", func(n *node) { n.Next = "" }), "nodes.face.next", "is required"},
+		{"a next that is not there", edit("face", func(n *node) { n.Next = "end" }), "nodes.face.next", `there is no node "end"`},
+		{
+			"a next that is a word", edit("face", func(n *node) { n.Next = "fail" }), "nodes.face.next",
+			`must be a node: "fail" is for on_failed and on_unavailable`,
+		},
+		{"a consent without text", edit("consent", func(n *node) { n.Text = "" }), "nodes.consent.text", "is required"},
+		{"a long text", edit("details", func(n *node) { n.Text = strings.Repeat("x", 20001) }), "nodes.details.text", "must be at most 20000 characters"},
+		{"a signal in capitals", edit("consent", func(n *node) { n.Signal = "Given" }), "nodes.consent.signal", signal},
+		{"the review signal", edit("details", func(n *node) { n.Signal = "human_review_decision" }), "nodes.details.signal", signal},
+		{"on_declined that is not there", edit("consent", func(n *node) { n.OnDeclined = "end" }), "nodes.consent.on_declined", `there is no node "end"`},
+		{
+			"on_declined that is a word", edit("consent", func(n *node) { n.OnDeclined = "next" }), "nodes.consent.on_declined",
+			`must be a node: "next" is for on_failed and on_unavailable`,
+		},
+		{"a key in capitals", edit("pan", func(n *node) { n.Key = "PAN" }), "nodes.pan.key", key},
+		{"no provider", edit("pan", func(n *node) { n.Provider = "" }), "nodes.pan.provider", "is required"},
+		{"a provider that is not there", edit("pan", func(n *node) { n.Provider = "sandbax" }), "nodes.pan.provider", `there is no provider "sandbax"`},
+		{"a fallback that is not there", edit("pan", func(n *node) { n.Fallback = "bakcup" }), "nodes.pan.fallback", `there is no provider "bakcup"`},
+		{"a fallback to itself", edit("pan", func(n *node) { n.Fallback = "registry" }), "nodes.pan.fallback", "must differ from the provider"},
+		{"a timeout below zero", edit("pan", func(n *node) { n.TimeoutSeconds = -1 }), "nodes.pan.timeout_seconds", "must be 0 to 600"},
+		{"a timeout above ten minutes", edit("pan", func(n *node) { n.TimeoutSeconds = 600.5 }), "nodes.pan.timeout_seconds", "must be 0 to 600"},
+		{"a timeout that is no number", edit("pan", func(n *node) { n.TimeoutSeconds = math.NaN() }), "nodes.pan.timeout_seconds", "must be 0 to 600"},
+		{"101 dispatches", edit("pan", func(n *node) { n.Retry = &verification.Retry{MaxDispatches: 101} }), "nodes.pan.retry.max_dispatches", "must be 0 to 100"},
+		{
+			"a backoff below zero", edit("pan", func(n *node) { n.Retry = &verification.Retry{BackoffSeconds: -1} }),
+			"nodes.pan.retry.backoff_seconds", "must be 0 to 316224000",
+		},
+		{
+			"a bound of the backoff below zero", edit("pan", func(n *node) { n.Retry = &verification.Retry{MaxBackoffSeconds: -1} }),
+			"nodes.pan.retry.max_backoff_seconds", "must be 0 to 316224000",
+		},
+		{
+			"an interval without end", edit("pan", func(n *node) { n.Poll = &verification.Poll{IntervalSeconds: math.Inf(1)} }),
+			"nodes.pan.poll.interval_seconds", "must be 0 to 316224000",
+		},
+		{
+			"a poll timeout below zero", edit("pan", func(n *node) { n.Poll = &verification.Poll{TimeoutSeconds: -1} }),
+			"nodes.pan.poll.timeout_seconds", "must be 0 to 316224000",
+		},
+		{"on_failed that is not there", edit("pan", func(n *node) { n.OnFailed = "end" }), "nodes.pan.on_failed", `there is no node "end"`},
+		{"on_unavailable that is not there", edit("pan", func(n *node) { n.OnUnavailable = "end" }), "nodes.pan.on_unavailable", `there is no node "end"`},
+		{"51 rules", edit("risk", func(n *node) {
+			for range 50 {
+				n.Rules = append(n.Rules, n.Rules[0])
+			}
+		}), "nodes.risk.rules", "must have 1 to 50 rules"},
+		{"no else", edit("risk", func(n *node) { n.Else = "" }), "nodes.risk.else", "is required"},
+		{"a rule without a condition", edit("risk", func(n *node) { n.Rules[0].When = "" }), "nodes.risk.rules[0].when", "is required"},
+		{"a rule that leads nowhere", edit("risk", func(n *node) { n.Rules[0].Next = "" }), "nodes.risk.rules[0].next", "is required"},
+		{"a rule to what is not there", edit("risk", func(n *node) { n.Rules[0].Next = "end" }), "nodes.risk.rules[0].next", `there is no node "end"`},
+		{"a long reason", edit("review", func(n *node) { n.Reason = strings.Repeat("x", 20001) }), "nodes.review.reason", "must be at most 20000 characters"},
+		{"on_reject that is not there", edit("review", func(n *node) { n.OnReject = "end" }), "nodes.review.on_reject", `there is no node "end"`},
+		{
+			"one key with two labels", edit("face", func(n *node) { n.Key = "pan_verification" }), "nodes.pan.label",
+			`the check key "pan_verification" is labelled "Face match" at node face`,
+		},
+	}
+	eachFault(t, rows)
+}
+
+func TestBranchWithoutRulesLeadsToItsElse(t *testing.T) {
+	d := ladder()
+	edit("risk", func(n *verification.Node) { n.Rules = nil })(&d)
+	edit("consent", func(n *verification.Node) { n.OnDeclined = "review" })(&d) // so that review can be reached
+	want := []verification.Field{{Name: "nodes.risk.rules", Message: "must have 1 to 50 rules"}}
+	if diff := cmp.Diff(want, faultsOf(t, d)); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}
+
+// Every field that a node of another type has is told where it does not belong.
+func TestFieldsBelongToTheirTypes(t *testing.T) {
+	full := verification.Node{
+		Label: "Label", Next: "done", Signal: "sig", Text: "Text", OnDeclined: "done", Optional: true,
+		Fields: verification.InputFields{{Name: "a", Type: verification.FieldText}}, Key: "key", Provider: "registry",
+		With: verification.Data(`{"number":"${pan}"}`), TimeoutSeconds: 1, Retry: &verification.Retry{}, Poll: &verification.Poll{},
+		Fallback: "backup", OnFailed: "done", OnUnavailable: "done",
+		Rules: []verification.Rule{{When: "pan failed", Next: "done"}}, Else: "done", Reason: "Reason", OnReject: "done",
+	}
+	steps := []string{
+		"else", "fallback", "fields", "key", "next", "on_declined", "on_failed", "on_reject", "on_unavailable", "optional", "poll",
+		"provider", "reason", "retry", "rules", "signal", "text", "timeout_seconds", "with",
+	}
+	for kind, belong := range map[verification.NodeType]string{
+		verification.NodeConsent:       "next signal text on_declined",
+		verification.NodeCustomerInput: "next signal text optional fields",
+		verification.NodeCheck:         "next key provider with timeout_seconds retry poll fallback on_failed on_unavailable",
+		verification.NodeBranch:        "rules else",
+		verification.NodeReview:        "next reason on_reject",
+		verification.NodeEnd:           "",
+	} {
+		n := full
+		n.Type = kind
+		var want []verification.Field
+		for _, name := range steps {
+			if !strings.Contains(" "+belong+" ", " "+name+" ") {
+				want = append(want, verification.Field{
+					Name: "nodes.start." + name, Message: "does not belong to a node of type " + string(kind),
+				})
+			}
+		}
+		if diff := cmp.Diff(want, faultsOf(t, define("start", nodes{"start": n, "done": endNode()}))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
+}
+
+func TestAllFaultsAreToldAtOnceInTheOrderOfTheirPlaces(t *testing.T) {
+	d := ladder()
+	d.Name, d.RunTTLSeconds, d.InputSchema = "", -1, verification.Data(`{"type":"odd"}`)
+	edit("face", func(n *verification.Node) { n.Provider, n.Reason, n.TimeoutSeconds = "lost", "Why", 601 })(&d)
+	edit("risk", func(n *verification.Node) { n.Rules[0].When = "odd" })(&d)
+	d.Nodes["island"] = checkNode("Island", "done")
+	want := []verification.Field{
+		{Name: "input_schema", Message: `there is no function "{\"type\":\"odd\"}"`},
+		{Name: "name", Message: "is required"},
+		{Name: "nodes.face.provider", Message: `there is no provider "lost"`},
+		{Name: "nodes.face.reason", Message: "does not belong to a node of type check"},
+		{Name: "nodes.face.timeout_seconds", Message: "must be 0 to 600"},
+		{Name: "nodes.island", Message: "no path leads here from the start"},
+		{Name: "nodes.risk.rules[0].when", Message: `there is no function "odd"`},
+		{Name: "run_ttl_seconds", Message: "must be 0 to 316224000"},
+	}
+	if diff := cmp.Diff(want, faultsOf(t, d)); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}

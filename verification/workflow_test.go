@@ -1,0 +1,173 @@
+package verification_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+const hooks = "https://app.example/hooks"
+
+func TestRunsExecuteThePublishedVersionElseTheLatest(t *testing.T) {
+	for _, c := range []struct {
+		w    verification.Workflow
+		want string
+	}{
+		{verification.Workflow{}, ""},
+		{verification.Workflow{Latest: "two"}, "two"},
+		{verification.Workflow{Latest: "two", Published: "one"}, "one"},
+	} {
+		if got := c.w.Current(); got != c.want {
+			t.Errorf("Current of %+v = %q, want %q", c.w, got, c.want)
+		}
+	}
+}
+
+func TestWebhookCanBeAddedNeverChanged(t *testing.T) {
+	w := verification.Workflow{ID: workflowID, Revision: 3}
+	next, err := w.WithWebhook(hooks)
+	if err != nil || next.LifecycleWebhookURL != hooks || next.Revision != 4 || w.LifecycleWebhookURL != "" {
+		t.Errorf("WithWebhook = %+v, %v", next, err)
+	}
+	for _, again := range []string{hooks, "https://other.example"} {
+		if _, err := next.WithWebhook(again); outcome(nil, err) != "conflict" ||
+			err.Error() != "workflow: a lifecycle webhook is already configured and cannot be changed" {
+			t.Errorf("WithWebhook(%s) once more = %v, want a conflict", again, err)
+		}
+	}
+	if _, err := next.WithWebhook("nonsense"); outcome(nil, err) != "invalid" {
+		t.Errorf("WithWebhook(nonsense) = %v, want invalid", err)
+	}
+}
+
+func TestWebhookIsAnAbsoluteURL(t *testing.T) {
+	for _, address := range []string{
+		hooks, "http://localhost", "https://a.example:65535/x?y=z", "http://[::1]:80/", "https://a.example/" + strings.Repeat("x", 2030),
+	} {
+		if err := verification.CheckWebhookURL(address); err != nil {
+			t.Errorf("CheckWebhookURL(%s) = %v, want it taken", address, err)
+		}
+	}
+	for _, address := range []string{
+		"", "app.example/hooks", "/hooks", "//app.example", "ftp://app.example", "https://", "https:app.example", "https://:443",
+		"https://user@app.example", "https://user:word@app.example", "https://app.example#part", "https://app.example:0",
+		"https://app.example:65536", "https://app.example:999999", "https://app.example:x", "https://a.example/\n", "https://a b.example",
+		"https://a.example/" + strings.Repeat("x", 2048),
+	} {
+		err := verification.CheckWebhookURL(address)
+		want := "workflow: invalid: lifecycle_webhook_url: must be an absolute http(s) URL without user information or fragment"
+		if outcome(nil, err) != "invalid" || err.Error() != want {
+			t.Errorf("CheckWebhookURL(%s) = %v, want invalid", address, err)
+		}
+	}
+}
+
+// applied is a workflow with its versions, as a store would keep it.
+type applied struct {
+	t *testing.T
+	w verification.Workflow
+}
+
+func (a *applied) apply(d verification.Definition) (added *verification.Version, changed bool) {
+	a.t.Helper()
+	d.ID = workflowID
+	next, added, changed, err := a.w.Apply(d, noon().Add(time.Duration(a.w.Revision)*time.Hour))
+	if err != nil {
+		a.t.Fatalf("Apply: %v", err)
+	}
+	a.w = next
+	return added, changed
+}
+
+func TestApplyMakesVersionsOfWhatIsNew(t *testing.T) {
+	a := &applied{t: t}
+	one, draft := desk(), ladder()
+	one.Description, one.LifecycleWebhookURL = "First.", hooks
+	no := false
+	draft.Publish, draft.Name, draft.RunTTLSeconds = &no, "Draft", 7
+
+	added, changed := a.apply(one)
+	want := verification.Workflow{
+		ID: workflowID, Slug: "onboarding", Name: "Onboarding", Description: "First.", RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
+		Published: one.VersionHash(), Latest: one.VersionHash(), Versions: 1, LifecycleWebhookURL: hooks, CreatedAt: noon(), Revision: 1,
+	}
+	if diff := cmp.Diff(want, a.w); diff != "" || !changed {
+		t.Fatalf("the first version (-want +got):\n%s", diff)
+	}
+	if added == nil || added.Number != 1 || added.Hash != one.VersionHash() || !added.CreatedAt.Equal(noon()) || added.Definition.Name != one.Name {
+		t.Errorf("added = %+v, want version 1", added)
+	}
+	if added, changed := a.apply(one); added != nil || changed || a.w.Revision != 1 {
+		t.Errorf("applied unchanged: %+v, %v at revision %d, want nothing", added, changed, a.w.Revision)
+	}
+
+	added, changed = a.apply(draft)
+	want.Latest, want.Versions, want.Revision = draft.VersionHash(), 2, 2
+	if diff := cmp.Diff(want, a.w); diff != "" || !changed || added == nil || added.Number != 2 {
+		t.Errorf("a draft shows nothing but that it is there; added %+v (-want +got):\n%s", added, diff)
+	}
+	if added, changed := a.apply(draft); added != nil || changed {
+		t.Errorf("the draft unchanged: %+v, %v, want nothing", added, changed)
+	}
+
+	draft.Publish = nil
+	added, changed = a.apply(draft)
+	want.Published, want.Name, want.Description, want.RunTTLSeconds, want.Revision = draft.VersionHash(), "Draft", "", 7, 3
+	if diff := cmp.Diff(want, a.w); diff != "" || !changed || added != nil {
+		t.Errorf("the draft published; added %+v (-want +got):\n%s", added, diff)
+	}
+}
+
+func TestDraftShowsWhereNothingIsPublished(t *testing.T) {
+	a, no := &applied{t: t}, false
+	d := desk()
+	d.Publish = &no
+	a.apply(d)
+	if a.w.Published != "" || a.w.Current() != d.VersionHash() || a.w.Name != "Onboarding" {
+		t.Errorf("workflow = %+v, want an unpublished one that runs its latest version", a.w)
+	}
+	d.Name = "Renamed"
+	if a.apply(d); a.w.Name != "Renamed" || a.w.Versions != 2 {
+		t.Errorf("workflow = %+v, want that of the second draft", a.w)
+	}
+}
+
+func TestApplyAddsAWebhookAndRefusesAnother(t *testing.T) {
+	a := &applied{t: t}
+	d := desk()
+	a.apply(d)
+	d.LifecycleWebhookURL = hooks
+	if added, changed := a.apply(d); added != nil || !changed || a.w.LifecycleWebhookURL != hooks {
+		t.Errorf("a webhook alone: added %+v, changed %v, %s", added, changed, a.w.LifecycleWebhookURL)
+	}
+	d.LifecycleWebhookURL = ""
+	if _, changed := a.apply(d); changed || a.w.LifecycleWebhookURL != hooks {
+		t.Errorf("a file that names none changes nothing; it did: %v", changed)
+	}
+	d.LifecycleWebhookURL = "https://other.example"
+	_, _, changed, err := a.w.Apply(d, noon())
+	if outcome(nil, err) != "conflict" || changed {
+		t.Errorf("Apply with another webhook = %v, want a conflict", err)
+	}
+}
+
+func TestPublishGoesBackToAnEarlierVersion(t *testing.T) {
+	a := &applied{t: t}
+	one, two := desk(), ladder()
+	two.Name = "Two"
+	first, _ := a.apply(one)
+	a.apply(two)
+	next, changed := a.w.Publish(*first)
+	want := a.w
+	want.Published, want.Name, want.Revision = first.Hash, "Onboarding", 3
+	if diff := cmp.Diff(want, next); diff != "" || !changed {
+		t.Errorf("Publish (-want +got):\n%s", diff)
+	}
+	if again, changed := next.Publish(*first); changed || again != next {
+		t.Errorf("Publish again = %+v, %v, want no change", again, changed)
+	}
+}
