@@ -54,6 +54,9 @@ type Submit struct {
 	Signal  string
 	Payload Data
 	Wait    int // the number of the wait it answers; 0 for whichever is open
+	// Documents are the uploads that the payload names, by their field; nil
+	// where uploads are not kept, and then any document_id will do.
+	Documents map[string]Document
 }
 
 // GiveVerdict delivers a reviewer's word: to the review step the run is

@@ -94,8 +94,12 @@ func (d *Data) UnmarshalJSON(raw []byte) error {
 func (d Data) String() string { return string(d) }
 
 // with returns an object that is not empty with one more field at its end.
-func (d Data) with(name string, value bool) Data {
-	return fmt.Appendf(d[:len(d)-1:len(d)-1], `,%q:%t}`, name, value)
+func (d Data) with(name string, value any) Data {
+	raw, err := plainJSON(value)
+	if err != nil {
+		return d // facts of ours always encode
+	}
+	return fmt.Appendf(d[:len(d)-1:len(d)-1], `,%q:%s}`, name, raw)
 }
 
 // refuseJSON says why a JSON text cannot be kept, or nothing. It looks at what

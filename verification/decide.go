@@ -235,7 +235,7 @@ func (d *decision) submit(c Submit) error {
 			to = n.OnDeclined
 		}
 	} else {
-		data, faults = acceptInput(n, d.program.patterns[w.Node], c.Payload)
+		data, faults = acceptInput(n, d.program.patterns[w.Node], c.Payload, c.Documents)
 	}
 	if len(faults) > 0 {
 		return &Error{Kind: ErrInvalid, Subject: "signal", Fields: faults}

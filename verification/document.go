@@ -37,3 +37,20 @@ type DocumentStore interface {
 	// OpenDocument reads a document; the caller closes it.
 	OpenDocument(ctx context.Context, r RunRef, id string) (io.ReadCloser, error)
 }
+
+// documentFacts is what a step's data says of an upload.
+type documentFacts struct {
+	DocumentID string `json:"document_id"`
+	MediaType  string `json:"media_type"`
+	Size       int64  `json:"size"`
+	SHA256     string `json:"sha256"`
+}
+
+// factsOf is what a step's data says of its uploads, by field.
+func factsOf(documents map[string]Document) map[string]documentFacts {
+	facts := make(map[string]documentFacts, len(documents))
+	for field, d := range documents {
+		facts[field] = documentFacts{DocumentID: d.ID, MediaType: d.MediaType, Size: d.Size, SHA256: d.SHA256}
+	}
+	return facts
+}

@@ -136,7 +136,7 @@ func (fs InputFields) ByName(name string) (InputField, bool) {
 // acceptInput checks a customer's payload against the fields of its node and
 // returns the step's data: the payload with what is derived from it. Faults
 // name fields below "payload".
-func acceptInput(n Node, patterns map[string]Pattern, payload Data) (Data, []Field) {
+func acceptInput(n Node, patterns map[string]Pattern, payload Data, documents map[string]Document) (Data, []Field) {
 	if optedOut, ok := payload.Map()["opted_out"]; ok {
 		if _, isField := n.Fields.ByName("opted_out"); !isField {
 			return acceptOptOut(n, payload, optedOut)
@@ -160,6 +160,10 @@ func acceptInput(n Node, patterns map[string]Pattern, payload Data) (Data, []Fie
 			fault(f.Name, message)
 			continue
 		}
+		if documents != nil && f.Upload() && documents[f.Name].ID != documentID(v) {
+			fault(f.Name, "is not an upload of this run")
+			continue
+		}
 		if f.Type == FieldLocation {
 			located = true
 			geo = geo && f.inside(v)
@@ -179,7 +183,31 @@ func acceptInput(n Node, patterns map[string]Pattern, payload Data) (Data, []Fie
 	if located {
 		data = data.with("geo_ok", geo)
 	}
+	if len(documents) > 0 {
+		data = data.with("documents", factsOf(documents))
+	}
 	return data, nil
+}
+
+// Upload tells whether the field takes a document.
+func (f InputField) Upload() bool { return f.Type == FieldFile || f.Type == FieldImage }
+
+// documentID is the id that the value of an upload names; empty for none.
+func documentID(v any) string {
+	d, _ := v.(map[string]any)
+	id, _ := d["document_id"].(string)
+	return strings.ToLower(id)
+}
+
+// Uploads lists the documents that a payload names for the fields, by field.
+func (fs InputFields) Uploads(payload Data) map[string]string {
+	ids, values := map[string]string{}, payload.Map()
+	for _, f := range fs {
+		if id := documentID(values[f.Name]); f.Upload() && id != "" {
+			ids[f.Name] = id
+		}
+	}
+	return ids
 }
 
 func acceptOptOut(n Node, payload Data, optedOut any) (Data, []Field) {

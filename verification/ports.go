@@ -91,6 +91,9 @@ type TenantStore interface {
 
 // StartKeys remembers which start an idempotency key stood for, for 24 hours.
 type StartKeys interface {
+	// FindStart returns the claim that a key stands for at a moment, or
+	// ErrNotFound when there is none younger than StartKeyLife.
+	FindStart(ctx context.Context, t TenantID, key string, now time.Time) (StartClaim, error)
 	// ClaimStart keeps the claim under the key unless one younger than
 	// StartKeyLife is there, and returns the one that is kept.
 	ClaimStart(ctx context.Context, t TenantID, key string, c StartClaim) (StartClaim, error)

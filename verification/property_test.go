@@ -186,8 +186,20 @@ func TestRandomLivesKeepEveryPromise(t *testing.T) {
 				verdictSettles(t, j)
 			}
 			consistent(t, j)
+			checksAreDeclared(t, j)
 		}
 	})
+}
+
+// checksAreDeclared: the steps of the definition list every check of the run.
+func checksAreDeclared(t tester, j *journey) {
+	t.Helper()
+	steps := j.program.Version.Definition.Steps()
+	for _, c := range j.detail().Checks {
+		if !slices.Contains(steps, verification.WorkflowStep{Key: c.Key, Label: c.Label}) {
+			t.Errorf("the run has the check %s, %q; the definition lists %+v", c.Key, c.Label, steps)
+		}
+	}
 }
 
 // terminalStays: a run that was over is over, in the same way.

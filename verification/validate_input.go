@@ -25,7 +25,7 @@ func (v *validator) inputs(at string, n Node) {
 
 // derivedNames are the fields of a step's data that rules read.
 func derivedNames() []string {
-	return []string{"opted_out", "geo_ok", "consent_status", "source_ok", "analysis_ok", "node_id"}
+	return []string{"opted_out", "geo_ok", "consent_status", "source_ok", "analysis_ok", "node_id", "documents"}
 }
 
 func (v *validator) inputField(path string, f InputField) {

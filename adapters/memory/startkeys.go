@@ -31,6 +31,20 @@ func newClaims() claims {
 	return claims{held: map[startKey]verification.StartClaim{}}
 }
 
+// FindStart returns the claim that a key stands for at a moment.
+func (s *Store) FindStart(ctx context.Context, t verification.TenantID, key string, now time.Time) (verification.StartClaim, error) {
+	if err := ctx.Err(); err != nil {
+		return verification.StartClaim{}, err
+	}
+	s.claims.mu.Lock()
+	defer s.claims.mu.Unlock()
+	c, ok := s.claims.held[startKey{t, key}]
+	if !ok || now.Sub(c.At) >= verification.StartKeyLife {
+		return verification.StartClaim{}, notFound("idempotency key")
+	}
+	return c, nil
+}
+
 // ClaimStart keeps the claim unless one younger than StartKeyLife is there,
 // and returns the one that is kept.
 func (s *Store) ClaimStart(ctx context.Context, t verification.TenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {

@@ -362,6 +362,7 @@ func TestAWrongSettingStopsTheStartWithOneLineThatNamesIt(t *testing.T) {
 		"VERIFYD_RATE_LIMIT":       "-1",
 		"VERIFYD_SHUTDOWN_TIMEOUT": "soon",
 		"VERIFYD_CLOCK":            "sundial",
+		"VERIFYD_FONT_DIR":         filepath.Join(dir, "absent"),
 		"VERIFYD_LOG_LEVEL":        "loud",
 		"VERIFYD_LOG_FORMAT":       "xml",
 	} {
@@ -417,7 +418,7 @@ func TestHelpListsEverySetting(t *testing.T) {
 	}
 	for _, flag := range []string{
 		"--addr", "--admin-addr", "--public-url", "--bootstrap", "--signing-key-file", "--start-wait", "--workers",
-		"--rate-limit", "--shutdown-timeout", "--clock", "--log-level", "--log-format",
+		"--rate-limit", "--shutdown-timeout", "--clock", "--font-dir", "--log-level", "--log-format",
 	} {
 		if !strings.Contains(out.String(), flag) {
 			t.Errorf("help lacks %s:\n%s", flag, out.String())

@@ -16,17 +16,18 @@ import (
 
 // settings are the flags of `verifyd serve`.
 type settings struct {
-	Addr            string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the API and the journey pages listen; port 0 picks a free one."`
-	AdminAddr       string        `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where /healthz, /readyz and /metrics listen."`
+	Addr            string        `default:"127.0.0.1:8080" help:"Where the API and the journey pages listen; port 0 picks a free one."`
+	AdminAddr       string        `default:"127.0.0.1:8081" help:"Where /healthz, /readyz and /metrics listen."`
 	PublicURL       string        `name:"public-url" placeholder:"URL" help:"Base of journey links (default: http://ADDR)."`
 	DatabaseURL     string        `name:"database-url" placeholder:"URL" help:"PostgreSQL; this build serves from memory alone and refuses one."`
 	Bootstrap       string        `placeholder:"FILE" help:"Tenants, accounts and workflows to apply at start. Without one, the built-in demo is served."`
 	SigningKeyFile  string        `placeholder:"FILE" help:"JWK set of private keys that signs journey links: the first key signs, all verify. Without one, a key is made at start."`
 	StartWait       time.Duration `default:"2s" help:"Longest wait of a start for its run to need the customer or to end."`
 	Workers         int           `default:"16" help:"Runs driven at once."`
-	RateLimit       int           `default:"0" placeholder:"N" help:"Requests a second for one client-id; 0 means no limit."`
+	RateLimit       int           `default:"0" help:"Requests a second for one client-id; 0 means no limit."`
 	ShutdownTimeout time.Duration `default:"20s" help:"How long requests and runs in flight may take to finish at a stop."`
 	Clock           string        `default:"system" enum:"system,manual" help:"manual: time stands still until POST /clock/advance {\"seconds\": N} on ADMIN_ADDR."`
+	FontDir         string        `placeholder:"DIR" help:"Folder of more fonts for reports, such as one for Chinese, Japanese and Korean."`
 	LogLevel        string        `default:"info" enum:"debug,info,warn,error" help:"debug, info, warn or error."`
 	LogFormat       string        `default:"text" enum:"text,json" help:"text or json."`
 }

@@ -70,9 +70,9 @@ func wire(ctx context.Context, s settings, getenv func(string) string, stderr io
 	if err != nil {
 		return nil, err
 	}
-	printer, err := pdf.New(pdf.Options{})
+	printer, err := pdf.New(pdf.Options{FontDir: s.FontDir})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--font-dir (VERIFYD_FONT_DIR): %w", err)
 	}
 	used, manual := newClock(s)
 	store, observed := memory.New(), newMetrics()

@@ -6,6 +6,7 @@ package mock
 import (
 	"context"
 	"github.com/verifyd/verifyd/verification"
+	"io"
 	"sync"
 	"time"
 )
@@ -1013,6 +1014,9 @@ var _ verification.StartKeys = &StartKeysMock{}
 //			ClaimStartFunc: func(ctx context.Context, t verification.TenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
 //				panic("mock out the ClaimStart method")
 //			},
+//			FindStartFunc: func(ctx context.Context, t verification.TenantID, key string, now time.Time) (verification.StartClaim, error) {
+//				panic("mock out the FindStart method")
+//			},
 //			SettleStartFunc: func(ctx context.Context, t verification.TenantID, key string, run verification.RunID) error {
 //				panic("mock out the SettleStart method")
 //			},
@@ -1025,6 +1029,9 @@ var _ verification.StartKeys = &StartKeysMock{}
 type StartKeysMock struct {
 	// ClaimStartFunc mocks the ClaimStart method.
 	ClaimStartFunc func(ctx context.Context, t verification.TenantID, key string, c verification.StartClaim) (verification.StartClaim, error)
+
+	// FindStartFunc mocks the FindStart method.
+	FindStartFunc func(ctx context.Context, t verification.TenantID, key string, now time.Time) (verification.StartClaim, error)
 
 	// SettleStartFunc mocks the SettleStart method.
 	SettleStartFunc func(ctx context.Context, t verification.TenantID, key string, run verification.RunID) error
@@ -1042,6 +1049,17 @@ type StartKeysMock struct {
 			// C is the c argument value.
 			C verification.StartClaim
 		}
+		// FindStart holds details about calls to the FindStart method.
+		FindStart []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// Key is the key argument value.
+			Key string
+			// Now is the now argument value.
+			Now time.Time
+		}
 		// SettleStart holds details about calls to the SettleStart method.
 		SettleStart []struct {
 			// Ctx is the ctx argument value.
@@ -1055,6 +1073,7 @@ type StartKeysMock struct {
 		}
 	}
 	lockClaimStart  sync.RWMutex
+	lockFindStart   sync.RWMutex
 	lockSettleStart sync.RWMutex
 }
 
@@ -1099,6 +1118,50 @@ func (mock *StartKeysMock) ClaimStartCalls() []struct {
 	mock.lockClaimStart.RLock()
 	calls = mock.calls.ClaimStart
 	mock.lockClaimStart.RUnlock()
+	return calls
+}
+
+// FindStart calls FindStartFunc.
+func (mock *StartKeysMock) FindStart(ctx context.Context, t verification.TenantID, key string, now time.Time) (verification.StartClaim, error) {
+	if mock.FindStartFunc == nil {
+		panic("StartKeysMock.FindStartFunc: method is nil but StartKeys.FindStart was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		T   verification.TenantID
+		Key string
+		Now time.Time
+	}{
+		Ctx: ctx,
+		T:   t,
+		Key: key,
+		Now: now,
+	}
+	mock.lockFindStart.Lock()
+	mock.calls.FindStart = append(mock.calls.FindStart, callInfo)
+	mock.lockFindStart.Unlock()
+	return mock.FindStartFunc(ctx, t, key, now)
+}
+
+// FindStartCalls gets all the calls that were made to FindStart.
+// Check the length with:
+//
+//	len(mockedStartKeys.FindStartCalls())
+func (mock *StartKeysMock) FindStartCalls() []struct {
+	Ctx context.Context
+	T   verification.TenantID
+	Key string
+	Now time.Time
+} {
+	var calls []struct {
+		Ctx context.Context
+		T   verification.TenantID
+		Key string
+		Now time.Time
+	}
+	mock.lockFindStart.RLock()
+	calls = mock.calls.FindStart
+	mock.lockFindStart.RUnlock()
 	return calls
 }
 
@@ -1469,5 +1532,207 @@ func (mock *NotifierMock) NotifyCalls() []struct {
 	mock.lockNotify.RLock()
 	calls = mock.calls.Notify
 	mock.lockNotify.RUnlock()
+	return calls
+}
+
+// Ensure, that DocumentStoreMock does implement verification.DocumentStore.
+// If this is not the case, regenerate this file with moq.
+var _ verification.DocumentStore = &DocumentStoreMock{}
+
+// DocumentStoreMock is a mock implementation of verification.DocumentStore.
+//
+//	func TestSomethingThatUsesDocumentStore(t *testing.T) {
+//
+//		// make and configure a mocked verification.DocumentStore
+//		mockedDocumentStore := &DocumentStoreMock{
+//			DocumentFunc: func(ctx context.Context, r verification.RunRef, id string) (verification.Document, error) {
+//				panic("mock out the Document method")
+//			},
+//			OpenDocumentFunc: func(ctx context.Context, r verification.RunRef, id string) (io.ReadCloser, error) {
+//				panic("mock out the OpenDocument method")
+//			},
+//			SaveDocumentFunc: func(ctx context.Context, r verification.RunRef, d verification.Document, accept []string, content io.Reader) (verification.Document, error) {
+//				panic("mock out the SaveDocument method")
+//			},
+//		}
+//
+//		// use mockedDocumentStore in code that requires verification.DocumentStore
+//		// and then make assertions.
+//
+//	}
+type DocumentStoreMock struct {
+	// DocumentFunc mocks the Document method.
+	DocumentFunc func(ctx context.Context, r verification.RunRef, id string) (verification.Document, error)
+
+	// OpenDocumentFunc mocks the OpenDocument method.
+	OpenDocumentFunc func(ctx context.Context, r verification.RunRef, id string) (io.ReadCloser, error)
+
+	// SaveDocumentFunc mocks the SaveDocument method.
+	SaveDocumentFunc func(ctx context.Context, r verification.RunRef, d verification.Document, accept []string, content io.Reader) (verification.Document, error)
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// Document holds details about calls to the Document method.
+		Document []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// R is the r argument value.
+			R verification.RunRef
+			// ID is the id argument value.
+			ID string
+		}
+		// OpenDocument holds details about calls to the OpenDocument method.
+		OpenDocument []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// R is the r argument value.
+			R verification.RunRef
+			// ID is the id argument value.
+			ID string
+		}
+		// SaveDocument holds details about calls to the SaveDocument method.
+		SaveDocument []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// R is the r argument value.
+			R verification.RunRef
+			// D is the d argument value.
+			D verification.Document
+			// Accept is the accept argument value.
+			Accept []string
+			// Content is the content argument value.
+			Content io.Reader
+		}
+	}
+	lockDocument     sync.RWMutex
+	lockOpenDocument sync.RWMutex
+	lockSaveDocument sync.RWMutex
+}
+
+// Document calls DocumentFunc.
+func (mock *DocumentStoreMock) Document(ctx context.Context, r verification.RunRef, id string) (verification.Document, error) {
+	if mock.DocumentFunc == nil {
+		panic("DocumentStoreMock.DocumentFunc: method is nil but DocumentStore.Document was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		R   verification.RunRef
+		ID  string
+	}{
+		Ctx: ctx,
+		R:   r,
+		ID:  id,
+	}
+	mock.lockDocument.Lock()
+	mock.calls.Document = append(mock.calls.Document, callInfo)
+	mock.lockDocument.Unlock()
+	return mock.DocumentFunc(ctx, r, id)
+}
+
+// DocumentCalls gets all the calls that were made to Document.
+// Check the length with:
+//
+//	len(mockedDocumentStore.DocumentCalls())
+func (mock *DocumentStoreMock) DocumentCalls() []struct {
+	Ctx context.Context
+	R   verification.RunRef
+	ID  string
+} {
+	var calls []struct {
+		Ctx context.Context
+		R   verification.RunRef
+		ID  string
+	}
+	mock.lockDocument.RLock()
+	calls = mock.calls.Document
+	mock.lockDocument.RUnlock()
+	return calls
+}
+
+// OpenDocument calls OpenDocumentFunc.
+func (mock *DocumentStoreMock) OpenDocument(ctx context.Context, r verification.RunRef, id string) (io.ReadCloser, error) {
+	if mock.OpenDocumentFunc == nil {
+		panic("DocumentStoreMock.OpenDocumentFunc: method is nil but DocumentStore.OpenDocument was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		R   verification.RunRef
+		ID  string
+	}{
+		Ctx: ctx,
+		R:   r,
+		ID:  id,
+	}
+	mock.lockOpenDocument.Lock()
+	mock.calls.OpenDocument = append(mock.calls.OpenDocument, callInfo)
+	mock.lockOpenDocument.Unlock()
+	return mock.OpenDocumentFunc(ctx, r, id)
+}
+
+// OpenDocumentCalls gets all the calls that were made to OpenDocument.
+// Check the length with:
+//
+//	len(mockedDocumentStore.OpenDocumentCalls())
+func (mock *DocumentStoreMock) OpenDocumentCalls() []struct {
+	Ctx context.Context
+	R   verification.RunRef
+	ID  string
+} {
+	var calls []struct {
+		Ctx context.Context
+		R   verification.RunRef
+		ID  string
+	}
+	mock.lockOpenDocument.RLock()
+	calls = mock.calls.OpenDocument
+	mock.lockOpenDocument.RUnlock()
+	return calls
+}
+
+// SaveDocument calls SaveDocumentFunc.
+func (mock *DocumentStoreMock) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, accept []string, content io.Reader) (verification.Document, error) {
+	if mock.SaveDocumentFunc == nil {
+		panic("DocumentStoreMock.SaveDocumentFunc: method is nil but DocumentStore.SaveDocument was just called")
+	}
+	callInfo := struct {
+		Ctx     context.Context
+		R       verification.RunRef
+		D       verification.Document
+		Accept  []string
+		Content io.Reader
+	}{
+		Ctx:     ctx,
+		R:       r,
+		D:       d,
+		Accept:  accept,
+		Content: content,
+	}
+	mock.lockSaveDocument.Lock()
+	mock.calls.SaveDocument = append(mock.calls.SaveDocument, callInfo)
+	mock.lockSaveDocument.Unlock()
+	return mock.SaveDocumentFunc(ctx, r, d, accept, content)
+}
+
+// SaveDocumentCalls gets all the calls that were made to SaveDocument.
+// Check the length with:
+//
+//	len(mockedDocumentStore.SaveDocumentCalls())
+func (mock *DocumentStoreMock) SaveDocumentCalls() []struct {
+	Ctx     context.Context
+	R       verification.RunRef
+	D       verification.Document
+	Accept  []string
+	Content io.Reader
+} {
+	var calls []struct {
+		Ctx     context.Context
+		R       verification.RunRef
+		D       verification.Document
+		Accept  []string
+		Content io.Reader
+	}
+	mock.lockSaveDocument.RLock()
+	calls = mock.calls.SaveDocument
+	mock.lockSaveDocument.RUnlock()
 	return calls
 }

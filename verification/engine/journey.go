@@ -68,10 +68,14 @@ func (e *Engine) AnswerJourney(ctx context.Context, token string, wait int, payl
 	if wait <= 0 {
 		return Journey{}, &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal", Message: run.Wait.Signal}
 	}
+	documents, err := e.documents(ctx, link.RunRef, run, payload)
+	if err != nil {
+		return Journey{}, err
+	}
 	woken, unwatch := e.watch.add(link.RunRef)
 	defer unwatch()
 	c, err := e.command(context.WithoutCancel(ctx), link.RunRef,
-		verification.Submit{Signal: run.Wait.Signal, Payload: payload, Wait: wait})
+		verification.Submit{Signal: run.Wait.Signal, Payload: payload, Wait: wait, Documents: documents})
 	if err != nil {
 		return Journey{}, err
 	}
@@ -100,7 +104,7 @@ func (e *Engine) UploadDocument(ctx context.Context, token string, wait int, fie
 		return verification.Document{}, &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal", Message: "upload"}
 	}
 	f, ok := j.Step.Fields.ByName(field)
-	if !ok || (f.Type != verification.FieldFile && f.Type != verification.FieldImage) {
+	if !ok || !f.Upload() {
 		return verification.Document{}, &verification.Error{
 			Kind: verification.ErrInvalid, Subject: "document",
 			Fields: []verification.Field{{Name: "payload." + field, Message: "does not take a file"}},

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -51,9 +52,43 @@ func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id ve
 // ErrNotOpen when no signal of that name is open; ErrInvalid naming the fields
 // of a payload that will not do.
 func (e *Engine) Submit(ctx context.Context, t verification.TenantID, id verification.RunID, signal string, payload verification.Data) (Delivery, error) {
-	_, err := e.command(ctx, verification.RunRef{Tenant: t, Run: id}, verification.Submit{Signal: signal, Payload: payload})
+	ref := verification.RunRef{Tenant: t, Run: id}
+	run, err := e.load(ctx, ref)
+	if err != nil {
+		return Delivery{}, err
+	}
+	documents, err := e.documents(ctx, ref, run, payload)
+	if err != nil {
+		return Delivery{}, err
+	}
+	_, err = e.command(ctx, ref, verification.Submit{Signal: signal, Payload: payload, Documents: documents})
 	if err != nil {
 		return Delivery{}, err
 	}
 	return Delivery{Result: ResultDelivered}, nil
+}
+
+// documents finds the uploads that a payload names; nil where none are kept.
+func (e *Engine) documents(
+	ctx context.Context, ref verification.RunRef, run verification.Run, payload verification.Data,
+) (map[string]verification.Document, error) {
+	if e.ports.Documents == nil || run.Wait.Kind != verification.WaitCustomer {
+		return nil, nil //nolint:nilnil // nil is the word for no store of documents
+	}
+	program, err := e.programOf(ctx, ref.Tenant, run)
+	if err != nil {
+		return nil, err
+	}
+	n, _ := program.Node(run.Wait.Node)
+	found := map[string]verification.Document{}
+	for field, id := range n.Fields.Uploads(payload) {
+		d, err := e.ports.Documents.Document(ctx, ref, id)
+		switch {
+		case err == nil && d.Field == field:
+			found[field] = d
+		case err != nil && !errors.Is(err, verification.ErrNotFound) && !errors.Is(err, verification.ErrInvalid):
+			return nil, err
+		}
+	}
+	return found, nil
 }

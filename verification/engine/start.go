@@ -45,51 +45,76 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 	if err != nil {
 		return verification.RunView{}, err
 	}
+	run := verification.RunID(e.ports.NewID())
+	mine, err := fingerprinted(id, run, r, e.now())
+	if err != nil {
+		return verification.RunView{}, err
+	}
+	if r.IdempotencyKey != "" {
+		// A start that was accepted answers again, whatever the rules are now.
+		kept, err := e.ports.StartKeys.FindStart(ctx, t, r.IdempotencyKey, e.now())
+		switch {
+		case err == nil:
+			if run, err = mine.standFor(kept); err != nil {
+				return verification.RunView{}, err
+			}
+			if v, err := e.started(ctx, t, run); !errors.Is(err, verification.ErrNotFound) {
+				return v, err
+			}
+			// The host that claimed the key went away before it saved the run.
+		case !errors.Is(err, verification.ErrNotFound):
+			return verification.RunView{}, err
+		}
+	}
+	return e.begin(ctx, t, w, run, mine, r)
+}
+
+// begin decides and saves the first events of a run, and waits as asked.
+func (e *Engine) begin(
+	ctx context.Context, t verification.TenantID, w verification.Workflow, run verification.RunID, mine claim, r StartRequest,
+) (verification.RunView, error) {
 	if w.Current() == "" {
 		return verification.RunView{}, &verification.Error{
 			Kind: verification.ErrConflict, Subject: "workflow",
 			Message: "the workflow has no version to run",
 		}
 	}
-	program, err := e.program(ctx, programKey{t, id, w.Current()})
+	program, err := e.program(ctx, programKey{t, w.ID, w.Current()})
 	if err != nil {
 		return verification.RunView{}, err
 	}
-	run := verification.Run{ID: verification.RunID(e.ports.NewID())}
-	events, after, err := e.decideStart(ctx, t, program, run, r)
+	none := verification.Run{ID: run}
+	events, after, err := e.decideStart(ctx, t, program, none, r)
 	if err != nil {
 		return verification.RunView{}, err
 	}
 	if r.IdempotencyKey != "" {
-		claimed, err := e.claim(ctx, t, id, run.ID, r)
+		kept, err := e.ports.StartKeys.ClaimStart(ctx, t, r.IdempotencyKey, verification.StartClaim(mine))
 		if err != nil {
 			return verification.RunView{}, err
 		}
-		if claimed != run.ID {
-			if v, err := e.started(ctx, t, claimed); !errors.Is(err, verification.ErrNotFound) {
-				return v, err
+		if kept.Run != run { // another request came first since the key was looked up
+			_, err := mine.standFor(kept)
+			if err == nil {
+				return e.started(ctx, t, kept.Run)
 			}
-			// The host that claimed the key went away before it saved the run.
-			run.ID = claimed
-			if events, after, err = e.decideStart(ctx, t, program, run, r); err != nil {
-				return verification.RunView{}, err
-			}
+			return verification.RunView{}, err
 		}
 	}
-	ref := verification.RunRef{Tenant: t, Run: run.ID}
+	ref := verification.RunRef{Tenant: t, Run: run}
 	woken, unwatch := e.watch.add(ref)
 	defer unwatch()
-	err = e.append(context.WithoutCancel(ctx), ref, run, after, events, program)
+	err = e.append(context.WithoutCancel(ctx), ref, none, after, events, program)
 	if err != nil && !errors.Is(err, verification.ErrConflict) {
 		return verification.RunView{}, err
 	}
 	e.awaitRest(ctx, ref, woken, after, e.startWait(r, program))
 	if r.IdempotencyKey != "" {
-		if err := e.ports.StartKeys.SettleStart(context.WithoutCancel(ctx), t, r.IdempotencyKey, ref.Run); err != nil {
-			e.log.Error("idempotency key not settled", "run", ref.Run, "tenant", t, "error", err)
+		if err := e.ports.StartKeys.SettleStart(context.WithoutCancel(ctx), t, r.IdempotencyKey, run); err != nil {
+			e.log.Error("idempotency key not settled", "run", run, "tenant", t, "error", err)
 		}
 	}
-	return e.started(context.WithoutCancel(ctx), t, ref.Run)
+	return e.started(context.WithoutCancel(ctx), t, run)
 }
 
 func (e *Engine) decideStart(
@@ -119,31 +144,30 @@ func joinFields(a, b error) error {
 	return &joined
 }
 
-// claim has the key stand for this start, and returns the run it stands for.
-func (e *Engine) claim(
-	ctx context.Context, t verification.TenantID, w verification.WorkflowID, run verification.RunID, r StartRequest,
-) (verification.RunID, error) {
+// claim is what a start would have its idempotency key stand for.
+type claim verification.StartClaim
+
+func fingerprinted(w verification.WorkflowID, run verification.RunID, r StartRequest, now time.Time) (claim, error) {
 	raw, err := json.Marshal(struct {
 		Workflow verification.WorkflowID
 		StartRequest
 	}{w, r})
 	if err != nil {
-		return "", fmt.Errorf("fingerprint the start: %w", err)
+		return claim{}, fmt.Errorf("fingerprint the start: %w", err)
 	}
-	now := e.now()
-	mine := verification.StartClaim{Fingerprint: fmt.Sprintf("%x", sha256.Sum256(raw)), Run: run, At: now}
-	kept, err := e.ports.StartKeys.ClaimStart(ctx, t, r.IdempotencyKey, mine)
+	return claim{Fingerprint: fmt.Sprintf("%x", sha256.Sum256(raw)), Run: run, At: now}, nil
+}
+
+// standFor tells which run the key stands for already, or why the start is
+// refused.
+func (c claim) standFor(kept verification.StartClaim) (verification.RunID, error) {
 	switch {
-	case err != nil:
-		return "", err
-	case kept.Run == run:
-		return run, nil
-	case kept.Fingerprint != mine.Fingerprint:
+	case kept.Fingerprint != c.Fingerprint:
 		return "", &verification.Error{
 			Kind: verification.ErrKeyReused, Subject: "run",
 			Message: "the idempotency key was used with another request",
 		}
-	case !kept.Settled && now.Sub(kept.At) < verification.StartKeyFlight:
+	case !kept.Settled && c.At.Sub(kept.At) < verification.StartKeyFlight:
 		return "", &verification.Error{
 			Kind: verification.ErrInFlight, Subject: "run",
 			Message: "the first request with this idempotency key has not been answered yet",

@@ -144,6 +144,36 @@ func (f *failing) Append(ctx context.Context, t verification.TenantID, id verifi
 	return f.RunStore.Append(ctx, t, id, seq, a)
 }
 
+func TestAStartThatWasAcceptedAnswersAgainUnderStricterRules(t *testing.T) {
+	k := verificationtest.New(t)
+	w := k.Apply(chain("a"))
+	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}
+	first, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := chain("a")
+	d.InputSchema = verification.Data(`{"type":"object","required":["pan"],"properties":{"pan":{"type":"string"}}}`)
+	k.Apply(d)
+	again, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r)
+	if err != nil || again.ID != first.ID {
+		t.Errorf("the same start again = %s, %v; want run %s", again.ID, err, first.ID)
+	}
+}
+
+func TestARefusedStartLeavesItsKeyFree(t *testing.T) {
+	k := verificationtest.New(t)
+	w := k.Apply(chain("a"))
+	r := engine.StartRequest{IdempotencyKey: "key"}
+	if _, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r); !errors.Is(err, verification.ErrInvalid) {
+		t.Fatalf("start without a reference = %v, want ErrInvalid", err)
+	}
+	r.ReferenceID = "x"
+	if _, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r); err != nil {
+		t.Errorf("the corrected start = %v, want none", err)
+	}
+}
+
 func TestAStartIsRefusedWithAllItsFaults(t *testing.T) {
 	k := verificationtest.New(t)
 	d := chain("a")

@@ -39,6 +39,7 @@ type broken struct {
 	saveTenant   func(context.Context, verification.Tenant) error
 	account      func(context.Context, string) (verification.Account, error)
 	saveAccount  func(context.Context, verification.Account) error
+	findStart    func(context.Context, tenantID, string, time.Time) (verification.StartClaim, error)
 	claimStart   func(context.Context, tenantID, string, verification.StartClaim) (verification.StartClaim, error)
 	settleStart  func(context.Context, tenantID, string, runID) error
 }
@@ -52,7 +53,7 @@ func when(change func(b *broken, sound storetest.Store)) func(storetest.Store) s
 			take: s.Take, renew: s.Renew, finish: s.Finish, postpone: s.Postpone,
 			workflow: s.Workflow, workflows: s.Workflows, version: s.Version, saveWorkflow: s.SaveWorkflow,
 			tenant: s.Tenant, saveTenant: s.SaveTenant, account: s.Account, saveAccount: s.SaveAccount,
-			claimStart: s.ClaimStart, settleStart: s.SettleStart,
+			findStart: s.FindStart, claimStart: s.ClaimStart, settleStart: s.SettleStart,
 		}
 		change(b, s)
 		return b
@@ -119,6 +120,10 @@ func (b *broken) Account(ctx context.Context, clientID string) (verification.Acc
 
 func (b *broken) SaveAccount(ctx context.Context, a verification.Account) error {
 	return b.saveAccount(ctx, a)
+}
+
+func (b *broken) FindStart(ctx context.Context, t tenantID, key string, now time.Time) (verification.StartClaim, error) {
+	return b.findStart(ctx, t, key, now)
 }
 
 func (b *broken) ClaimStart(ctx context.Context, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {

@@ -28,6 +28,9 @@ func StartKeys() []Clause {
 		clause("settling leaves the claim of another run alone",
 			"StartKeys.SettleStart: marks the claim of this run",
 			settledOther),
+		clause("a claim is found as long as it lives",
+			"StartKeys.FindStart: returns the claim that a key stands for at a moment, or ErrNotFound when there is none younger than StartKeyLife",
+			claimFound),
 		clause("a claim whose context is over is not kept",
 			claims+"returns the one that is kept",
 			cancelledClaim),
@@ -121,6 +124,33 @@ func settledOther(t *trial) {
 	// Nothing is kept of a key that nobody claimed.
 	t.settle(ours, "never", runID(6))
 	t.claims(ours, "never", claim(6, moment(0)), claim(6, moment(0)))
+}
+
+// finds wants a key to stand for a claim at a moment; nil for none.
+func (t *trial) finds(tenant verification.TenantID, key string, now time.Time, want *verification.StartClaim) {
+	if t.over() {
+		return
+	}
+	got, err := t.store.FindStart(t.ctx, tenant, key, now)
+	if want == nil {
+		t.refused("FindStart of "+key, err, verification.ErrNotFound)
+		return
+	}
+	t.ok("FindStart", err)
+	same(t, "the claim found under "+key, got, *want)
+}
+
+func claimFound(t *trial) {
+	const life = verification.StartKeyLife
+	c := claim(1, moment(0))
+	t.finds(ours, "key", moment(0), nil)
+	t.claims(ours, "key", c, c)
+	t.finds(ours, "key", moment(life-tick), &c)
+	t.finds(ours, "key", moment(life), nil)
+	t.finds(theirs, "key", moment(0), nil)
+	t.settle(ours, "key", c.Run)
+	c.Settled = true
+	t.finds(ours, "key", moment(time.Hour), &c)
 }
 
 func cancelledClaim(t *trial) {

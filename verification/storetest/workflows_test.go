@@ -247,6 +247,16 @@ func startKeyBreaches() []breach {
 				return sound.ClaimStart(ctx, t, key+c.At.Truncate(time.Hour).String(), c)
 			}
 		})},
+		{"a claim is found as long as it lives", "FindStart finds what is too old", when(func(b *broken, sound storetest.Store) {
+			b.findStart = func(ctx context.Context, t tenantID, key string, now time.Time) (verification.StartClaim, error) {
+				return sound.FindStart(ctx, t, key, now.Add(-time.Second))
+			}
+		})},
+		{"a claim is found as long as it lives", "FindStart looks in another tenant", when(func(b *broken, sound storetest.Store) {
+			b.findStart = func(ctx context.Context, _ tenantID, key string, now time.Time) (verification.StartClaim, error) {
+				return sound.FindStart(ctx, "a0000000-0000-7000-8000-000000000001", key, now)
+			}
+		})},
 		{"a settled claim says so", "SettleStart does nothing", when(func(b *broken, _ storetest.Store) {
 			b.settleStart = func(context.Context, tenantID, string, runID) error { return nil }
 		})},
