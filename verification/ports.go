@@ -101,6 +101,19 @@ type StartKeys interface {
 	SettleStart(ctx context.Context, t TenantID, key string, run RunID) error
 }
 
+// DeliveryStore is the delivery ledger: how the notices of runs fared, one
+// delivery a run.
+type DeliveryStore interface {
+	// SaveDelivery creates or replaces the delivery of a run.
+	SaveDelivery(ctx context.Context, t TenantID, d Delivery) error
+	// Delivery returns the delivery of a run, or ErrNotFound.
+	Delivery(ctx context.Context, t TenantID, run RunID) (Delivery, error)
+	// Deliveries returns one page of the deliveries in a state (empty for
+	// every state), newest LastAt first, ties by run id from the highest, and
+	// how many there are in all. NewerDelivery is the order.
+	Deliveries(ctx context.Context, t TenantID, state DeliveryState, p PageQuery) (Page[Delivery], error)
+}
+
 // Provider answers checks. It is called again with the same IdempotencyKey
 // when a host died before its answer was kept. An error is transient unless it
 // was made by Permanent.
@@ -144,7 +157,8 @@ type ReportPrinter interface {
 }
 
 // Notifier tells the client that a run is over. A nil error ends the notice; a
-// RetryError says when to try again; any other error is retried as planned.
+// RetryError says when to try again; any other error is retried as planned. The
+// error may say the class of the try for the ledger: see ClassOf.
 type Notifier interface {
 	Notify(ctx context.Context, n Notice) error
 }

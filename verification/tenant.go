@@ -19,6 +19,12 @@ type Tenant struct {
 	RedirectAllowlist []string
 	// WebhookSecret signs lifecycle webhooks, in the whsec_ form.
 	WebhookSecret string
+	// PreviousWebhookSecret signs them, too, while receivers change over;
+	// empty for none.
+	PreviousWebhookSecret string
+	// Colour is that of the tenant's journey pages, as #rrggbb; empty for the
+	// pages' own.
+	Colour string
 }
 
 // Surface is a family of routes that an account may be authorized for.

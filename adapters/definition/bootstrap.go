@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/verifyd/verifyd/verification"
@@ -83,7 +84,15 @@ func (b *bootstrapReader) tenant(f *fields) Tenant {
 		ID:                b.tenantID(f),
 		Name:              f.text("name"),
 		RedirectAllowlist: b.allowlist(f),
-		WebhookSecret:     b.webhookSecret(f),
+		WebhookSecret:     b.webhookSecret(f, "webhook_secret"),
+		Colour:            f.text("colour"),
+	}
+	t.PreviousWebhookSecret = b.webhookSecret(f, "previous_webhook_secret")
+	if e, ok := f.tree.entry("colour"); ok && e.value.kind == kindText && !colour(t.Colour) {
+		f.fault(e.at, f.path.field("colour"), "must be six hexadecimal digits after a #, in quotes, such as \"#0b5c4a\"")
+	}
+	if e, ok := f.tree.entry("previous_webhook_secret"); ok && t.WebhookSecret == "" {
+		f.fault(e.at, f.path.field("previous_webhook_secret"), "must come with a webhook_secret")
 	}
 	if e, ok := f.tree.entry("name"); ok && e.value.kind == kindText && (t.Name == "" || utf8.RuneCountInString(t.Name) > maxName) {
 		f.fault(e.at, f.path.field("name"), "must be 1 to 200 characters")
@@ -113,6 +122,12 @@ func (b *bootstrapReader) tenant(f *fields) Tenant {
 	})
 	f.close()
 	return all
+}
+
+// colour tells whether s is #rrggbb.
+func colour(s string) bool {
+	digits, ok := strings.CutPrefix(s, "#")
+	return ok && len(digits) == 6 && strings.Trim(digits, "0123456789abcdefABCDEF") == ""
 }
 
 func (b *bootstrapReader) tenantID(f *fields) verification.TenantID {

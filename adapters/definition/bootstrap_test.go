@@ -196,3 +196,28 @@ nodes:
 	// workflows/hello.yaml:6:48: nodes.consent.on_decline: unknown field; did you mean on_declined?
 	// workflows/hello.yaml:7:21: nodes.done.label: must be a string, not a number: put it in quotes
 }
+
+func TestATenantHasAColourAndASecretThatIsBeingReplaced(t *testing.T) {
+	const head = "tenants:\n  - id: 0191f3c0-0000-7000-8000-00000000000a\n    name: Acme\n"
+	const old, next = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+	b, err := definition.ReadBootstrap("b.yaml", []byte(head+
+		"    colour: \"#0b5c4a\"\n    webhook_secret: "+next+"\n    previous_webhook_secret: "+old+"\n"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := b.Tenants[0].Tenant
+	if got.Colour != "#0b5c4a" || got.WebhookSecret != next || got.PreviousWebhookSecret != old {
+		t.Errorf("tenant = %+v, want its colour and both secrets", got)
+	}
+	for text, want := range map[string]string{
+		"    colour: green\n":                        `b.yaml:4:5: tenants[0].colour: must be six hexadecimal digits after a #, in quotes, such as "#0b5c4a"`,
+		"    colour: \"#0b5c\"\n":                    `b.yaml:4:5: tenants[0].colour: must be six hexadecimal digits after a #, in quotes, such as "#0b5c4a"`,
+		"    previous_webhook_secret: " + old + "\n": "b.yaml:4:5: tenants[0].previous_webhook_secret: must come with a webhook_secret",
+		"    webhook_secret: " + next + "\n    previous_webhook_secret: whsec_x\n": "b.yaml:5:5: tenants[0].previous_webhook_secret: " +
+			"must be whsec_ followed by the base64 of 24 to 64 bytes",
+	} {
+		if _, err := definition.ReadBootstrap("b.yaml", []byte(head+text), nil, nil); err == nil || err.Error() != want {
+			t.Errorf("%q = %v, want %s", text, err, want)
+		}
+	}
+}

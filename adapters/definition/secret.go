@@ -51,15 +51,15 @@ func (b *bootstrapReader) apiKey(f *fields) string {
 	return key
 }
 
-func (b *bootstrapReader) webhookSecret(f *fields) string {
-	secret, ok := b.secret(f, "webhook_secret")
+func (b *bootstrapReader) webhookSecret(f *fields, name string) string {
+	secret, ok := b.secret(f, name)
 	if !ok {
 		return ""
 	}
 	coded, prefixed := strings.CutPrefix(secret, "whsec_")
 	raw, err := base64.StdEncoding.Strict().DecodeString(coded)
 	if !prefixed || err != nil || strings.ContainsAny(coded, "\r\n") || len(raw) < minSecret || len(raw) > maxSecret {
-		f.fault(f.place("webhook_secret"), f.path.field("webhook_secret"),
+		f.fault(f.place(name), f.path.field(name),
 			fmt.Sprintf("must be whsec_ followed by the base64 of %d to %d bytes", minSecret, maxSecret))
 	}
 	return secret

@@ -30,7 +30,7 @@ func (a *api) deliverSignal(w *response, r *http.Request, who caller) error {
 	return a.write(w, http.StatusOK, deliveryJSON{OK: true, Result: d.Result, Decision: d.Decision})
 }
 
-func (a *api) giveVerdict(w *response, r *http.Request, who caller, _ string) (engine.Delivery, error) {
+func (a *api) giveVerdict(w *response, r *http.Request, who caller, _ string) (engine.SignalResult, error) {
 	var b reviewBody
 	faults, err := a.body(w, r, &b, b.member)
 	if err == nil && b.Payload != nil {
@@ -40,29 +40,29 @@ func (a *api) giveVerdict(w *response, r *http.Request, who caller, _ string) (e
 		err = badFields(faults)
 	}
 	if err != nil {
-		return engine.Delivery{}, err
+		return engine.SignalResult{}, err
 	}
 	id, err := verification.ParseRunID(pathParam(r, "run_id"))
 	if err != nil {
-		return engine.Delivery{}, missing("run")
+		return engine.SignalResult{}, missing("run")
 	}
 	return a.engine.GiveVerdict(context.WithoutCancel(r.Context()), who.tenant, id, engine.VerdictRequest{
 		Decision: verification.Decision(b.Payload.Decision), Notes: b.Payload.Notes, By: who.name,
 	})
 }
 
-func (a *api) submit(w *response, r *http.Request, who caller, signal string) (engine.Delivery, error) {
+func (a *api) submit(w *response, r *http.Request, who caller, signal string) (engine.SignalResult, error) {
 	var b signalBody
 	faults, err := a.body(w, r, &b, b.member)
 	if err == nil && len(faults) > 0 {
 		err = badFields(faults)
 	}
 	if err != nil {
-		return engine.Delivery{}, err
+		return engine.SignalResult{}, err
 	}
 	id, err := verification.ParseRunID(pathParam(r, "run_id"))
 	if err != nil {
-		return engine.Delivery{}, missing("run")
+		return engine.SignalResult{}, missing("run")
 	}
 	return a.engine.Submit(context.WithoutCancel(r.Context()), who.tenant, id, signal, b.Payload)
 }

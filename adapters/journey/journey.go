@@ -1,17 +1,23 @@
-// Package journey serves the hosted journey: the page that a customer's link
+// Package journey serves the hosted journey: the pages that a customer's link
 // leads to.
 //
-// It tells what has become of the link: whether it was ever given out, and
-// whether its run still waits for the customer there.
+// A link shows the one step that is open now, whatever step it was made for:
+// a consent, a form, the wait in between, or how the run ended. Every answer is
+// a plain form post that names its wait and is followed by a redirect, so that
+// a reload, a second tab, the back button or a double click do no harm. The
+// pages work without JavaScript; with it they share a location, follow the
+// checks without a reload, and refuse a large file before it is sent.
+//
+// Nothing here decides: the engine tells what is open and what is wrong with an
+// answer. The pages are in page, their looks in assets, their texts in words.
+// See docs/journey.md.
 package journey
 
 import (
-	"bytes"
-	"embed"
 	"errors"
-	"html/template"
 	"log/slog"
 	"net/http"
+	"strconv"
 
 	"github.com/go-chi/chi/v5"
 
@@ -19,76 +25,150 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-//go:embed page/notice.html
-var pages embed.FS
-
-// notice is what the page says.
-type notice struct {
-	Tenant string
-	Title  string
-	Text   string
+// site is what every page needs.
+type site struct {
+	engine *engine.Engine
+	log    *slog.Logger
+	pages  pages
+	assets assets
+	words  catalogues
+	origin *http.CrossOriginProtection
 }
 
-// Handler serves GET {prefix}/{token} for the links that the engine gives out.
+// Handler serves the links that the engine gives out, below whatever path it
+// is mounted at: {path}/{token} and {path}/assets/.
 func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
-	page, err := template.ParseFS(pages, "page/notice.html")
-	if err != nil {
+	s := &site{engine: e, log: log, origin: http.NewCrossOriginProtection()}
+	var err error
+	if s.words, err = readCatalogues(); err != nil {
+		return nil, err
+	}
+	if s.assets, err = readAssets(); err != nil {
+		return nil, err
+	}
+	if s.pages, err = readPages(); err != nil {
 		return nil, err
 	}
 	r := chi.NewRouter()
-	r.Get("/{token}", func(w http.ResponseWriter, r *http.Request) {
-		status, n := visit(e, log, r)
-		var b bytes.Buffer
-		if err := page.Execute(&b, n); err != nil {
-			log.Error("page not written", "error", err)
-			w.WriteHeader(http.StatusInternalServerError)
-			return
-		}
-		guard(w.Header())
-		w.WriteHeader(status)
-		_, _ = w.Write(b.Bytes()) // the customer may have gone away
+	r.Use(guard)
+	r.NotFound(func(w http.ResponseWriter, r *http.Request) { s.refuse(w, s.visitor(r), errLost) })
+	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		s.refuse(w, s.visitor(r), errMethod)
 	})
+	read := func(pattern string, h http.HandlerFunc) {
+		r.Get(pattern, h)
+		r.Head(pattern, h)
+	}
+	read("/assets/{version}/{name}", s.serveAsset)
+	read("/assets/{version}/colour/{colour}", s.serveColour)
+	read("/{token}", s.show)
+	read("/{token}/state", s.state)
+	r.Post("/{token}", s.answer)
 	return r, nil
 }
 
-// guard keeps the token out of caches, referrers and frames.
-func guard(h http.Header) {
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Robots-Tag", "noindex")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
+// maxToken is the longest token that the engine is asked about, in bytes.
+const maxToken = 1024
+
+// open follows the link of a request.
+func (s *site) open(r *http.Request) (engine.Journey, error) {
+	token := chi.URLParam(r, "token")
+	if len(token) > maxToken {
+		return engine.Journey{}, errLost
+	}
+	return s.engine.OpenJourney(r.Context(), token)
 }
 
-// visit opens the link and finds the words for what it leads to.
-func visit(e *engine.Engine, log *slog.Logger, r *http.Request) (status int, n notice) {
-	j, err := e.OpenJourney(r.Context(), chi.URLParam(r, "token"))
+// show answers with the page for where the run stands.
+func (s *site) show(w http.ResponseWriter, r *http.Request) {
+	v := s.visitor(r)
+	j, err := s.open(r)
+	switch {
+	case err != nil:
+		s.refuse(w, v, err)
+	case j.Run.Status.Terminal():
+		s.write(w, endStatus(j.Run.Status), "end", endPage(v, j))
+	case j.Step == nil:
+		s.write(w, http.StatusOK, "wait", waitPage(v, j))
+	default:
+		p := stepPage(v, j, emptyForm())
+		if r.URL.Query().Has("moved") {
+			p.Note = "note.moved"
+		}
+		s.write(w, http.StatusOK, "step", p)
+	}
+}
+
+// state tells a waiting page whether there is something new to show.
+func (s *site) state(w http.ResponseWriter, r *http.Request) {
+	j, err := s.open(r)
+	if err != nil {
+		status := statusOf(err)
+		if status == http.StatusInternalServerError {
+			s.log.ErrorContext(r.Context(), "journey not opened", "error", err)
+		}
+		w.WriteHeader(status)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte(stateOf(j))) // the customer may have gone away
+}
+
+// stateOf changes when the customer has something new to see.
+func stateOf(j engine.Journey) string {
+	state := string(j.Run.Status)
+	if j.Run.Status == verification.StatusAbandoned {
+		state = string(verification.StatusInProgress)
+	}
+	switch {
+	case j.Run.Status.Terminal():
+	case j.Step != nil:
+		state += "." + strconv.Itoa(j.Step.Wait)
+	case underReview(j):
+		state += ".review"
+	}
+	return state
+}
+
+// underReview tells whether a person has to look at the answers.
+func underReview(j engine.Journey) bool {
+	return j.Run.Action != nil && j.Run.Action.Type == verification.ActionReview
+}
+
+// Refusals of requests that no run is asked about.
+var (
+	errLost      = &verification.Error{Kind: verification.ErrNotFound, Subject: "journey"}
+	errMethod    = errors.New("method not allowed")
+	errCrossSite = errors.New("the request comes from another site")
+	errTooMuch   = errors.New("too much was sent")
+)
+
+// statusOf is the HTTP status of a refusal.
+func statusOf(err error) int {
 	switch {
 	case errors.Is(err, verification.ErrNotFound):
-		return http.StatusNotFound, notice{Title: "This link does not work", Text: "Please check that it is complete, or ask for a new one."}
-	case errors.Is(err, verification.ErrUnavailable):
-		return http.StatusServiceUnavailable, notice{Title: "We will be right back", Text: "Please try again in a minute."}
-	case err != nil:
-		log.Error("journey not opened", "error", err)
-		return http.StatusInternalServerError, notice{Title: "Something went wrong", Text: "Please try again in a minute."}
+		return http.StatusNotFound
+	case errors.Is(err, verification.ErrUnavailable), errors.Is(err, verification.ErrConflict):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, errMethod):
+		return http.StatusMethodNotAllowed
+	case errors.Is(err, errCrossSite):
+		return http.StatusForbidden
+	case errors.Is(err, errTooMuch):
+		return http.StatusRequestEntityTooLarge
 	}
-	n = notice{Tenant: j.Tenant.Name}
-	status = http.StatusGone
-	switch j.Run.Status {
-	case verification.StatusExpired:
-		n.Title, n.Text = "This link has expired", "Please ask for a new one."
-	case verification.StatusCancelled:
-		n.Title, n.Text = "This verification was cancelled", "There is nothing more to do here."
-	case verification.StatusCompleted, verification.StatusFailed:
-		n.Title, n.Text = "This verification is finished", "Thank you. There is nothing more to do here."
-	case verification.StatusInProgress, verification.StatusAbandoned:
-		status = http.StatusOK
-		if j.Step != nil {
-			n.Title, n.Text = "Your verification is waiting for you", "The steps are not yet served on this page. Please use the app that sent you here."
-		} else {
-			n.Title, n.Text = "We are checking your answers", "There is nothing to do for you right now."
-		}
+	return http.StatusInternalServerError
+}
+
+// refuse answers with a plain page that says what is the matter.
+func (s *site) refuse(w http.ResponseWriter, v visitor, err error) {
+	status := statusOf(err)
+	switch status {
+	case http.StatusInternalServerError:
+		s.log.Error("journey not served", "error", err)
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "30")
 	}
-	return status, n
+	s.write(w, status, "notice", noticePage(v, status))
 }

@@ -1,91 +1,180 @@
-// Tests of what a customer reads behind a link.
+// Tests of the way from the link to the end.
 
 package journey_test
 
 import (
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/journey"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
-func TestALinkLeadsToAPageThatSaysWhereTheRunStands(t *testing.T) {
-	k := verificationtest.New(t)
-	pages, err := journey.Handler(k.Engine, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
+func TestTheCustomerGoesFromTheLinkToTheEnd(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "https://app.example/verify?theme=dark")
+	page := c.get()
+	wants(t, page, http.StatusOK, "Acme Bank", "Step 1 of 3", "Your consent", "We keep the result", "I agree", "I do not agree")
+	onward(t, c.post("consent", "success"))
+	page = c.get()
+	wants(t, page, http.StatusOK, "Step 2 of 3", "Full name", "Ten characters, such as ABCDE1234F", `type="date"`, `type="tel"`, `inputmode="decimal"`, "I am employed")
+	onward(t, c.post(details()...))
+	wants(t, c.get(), http.StatusOK, "Step 3 of 3", "So that we know it is you.", `capture="environment"`, `accept="image/jpeg,application/pdf"`, "This step is optional")
+	onward(t, c.send([]file{{"front", "pass.jpg", picture(t, 90)}, {"selfie", "me.jpg", picture(t, 200)}},
+		"f.where.latitude", "19.076000", "f.where.longitude", "72.877000", "f.where.accuracy", "12"))
+	s.Settle()
+	page = c.get()
+	wants(t, page, http.StatusOK, "Thank you, this is finished", "taken back to app.example",
+		`href="https://app.example/verify?theme=dark&amp;run_id=`+string(c.run)+`&amp;status=completed"`)
+	if diff := cmp.Diff(`{"about":"line 1\nline 2","age":36,"dob":"1990-04-01","email":"asha@example.com","name":"Asha Rao","pan":"ABCDE1234F","phone":"+91 98765 43210","terms":true,"work":"own"}`, s.data(c, "details")); diff != "" {
+		t.Errorf("details (-want +got):\n%s", diff)
 	}
-	workflow := k.Apply(verification.Definition{
-		Workflow: "onboarding", Name: "Onboarding", Start: "consent", RunTTLSeconds: 3600,
-		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Text: "We will check your PAN.", Next: "pan"},
-			"pan":     {Type: verification.NodeCheck, Provider: "script", Next: "done"},
-			"done":    {Type: verification.NodeEnd},
-		},
-	})
-	begin := func() verification.RunDetail {
-		return k.Start(workflow.ID, engine.StartRequest{ReferenceID: "person-1"})
+	extra := s.data(c, "extra")
+	if !strings.Contains(extra, `"where":{"accuracy":12,"latitude":19.076,"longitude":72.877}`) || !strings.Contains(extra, `"geo_ok":true`) || strings.Count(extra, `"media_type":"image/jpeg"`) != 2 {
+		t.Errorf("extra = %s", extra)
 	}
-	consent := map[string]any{"consent_status": "success"}
-	rows := []struct {
-		name   string
-		then   func(verification.RunDetail)
-		status int
-		words  string
-	}{
-		{"open", func(verification.RunDetail) {}, http.StatusOK, "waiting for you"},
-		{"cancelled", func(r verification.RunDetail) {
-			if _, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, r.ID); err != nil {
-				t.Fatal(err)
-			}
-		}, http.StatusGone, "was cancelled"},
-		{"finished", func(r verification.RunDetail) { k.Submit(r.ID, "consent_submitted", consent) }, http.StatusGone, "is finished"},
-		{"failed", func(r verification.RunDetail) {
-			k.Provider.On("pan", verificationtest.Fail(nil))
-			k.Submit(r.ID, "consent_submitted", consent)
-			k.Provider.On("pan")
-		}, http.StatusGone, "is finished"},
-		{"done step of a live run", func(r verification.RunDetail) {
-			k.Provider.On("pan", verificationtest.Flake())
-			k.Submit(r.ID, "consent_submitted", consent)
-			k.Provider.On("pan")
-		}, http.StatusOK, "We are checking"},
-		{"expired", func(verification.RunDetail) { k.Advance(time.Hour + time.Second) }, http.StatusGone, "has expired"},
+	if s.log.Len() > 0 {
+		t.Errorf("log = %s", s.log)
 	}
-	for _, row := range rows {
-		t.Run(row.name, func(t *testing.T) {
-			r := begin()
-			row.then(r)
-			status, header, page := get(t, pages, strings.TrimPrefix(r.Action.URL, "http://journey.example/journey"))
-			if status != row.status || !strings.Contains(page, row.words) || !strings.Contains(page, "<p>Test</p>") {
-				t.Errorf("page = %d %s, want %d with %q and the tenant's name", status, page, row.status, row.words)
-			}
-			for name, want := range map[string]string{
-				"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
-			} {
-				if got := header.Get(name); got != want {
-					t.Errorf("%s = %q, want %q", name, got, want)
-				}
-			}
-		})
+}
+
+func TestDecliningAndOptingOutAreAnswers(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "declined"))
+	onward(t, c.post(details()...))
+	onward(t, c.post("do", "opt_out"))
+	s.Settle()
+	wants(t, c.get(), http.StatusOK, "Thank you", "close this page")
+	if got := s.data(c, "consent"); got != `{"consent_status":"declined"}` {
+		t.Errorf("consent = %s", got)
 	}
-	for _, token := range []string{"/x", "/" + strings.Repeat("a", 5000), "/%00"} {
-		if status, _, page := get(t, pages, token); status != http.StatusNotFound || !strings.Contains(page, "does not work") {
-			t.Errorf("a wrong link = %d %s, want 404", status, page)
+	if got := s.data(c, "extra"); got != `{"opted_out":true}` {
+		t.Errorf("extra = %s", got)
+	}
+}
+
+func TestEmptyAnswersAreLeftOut(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	onward(t, c.post("f.name", " Asha ", "f.pan", "ABCDE1234F", "f.dob", "१९९०-०४-०१", "f.age", " ", "f.terms", "on", "f.unknown", "x"))
+	if got, want := s.data(c, "details"), `{"dob":"1990-04-01","name":"Asha","pan":"ABCDE1234F","terms":true}`; got != want {
+		t.Errorf("details = %s, want %s", got, want)
+	}
+}
+
+func TestACustomerWithoutALocationCanSaySo(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	onward(t, c.post(details()...))
+	page := c.send([]file{{"front", "pass.jpg", picture(t, 30)}})
+	wants(t, page, http.StatusUnprocessableEntity, "Please share your location, or tick the box", "Uploaded:", "pass.jpg")
+	id := between(page.body, `name="f.front.id" value="`, `"`)
+	onward(t, c.send(nil, "f.front.id", id, "f.front.name", "pass.jpg", "f.where.denied", "on", "f.where.latitude", "19"))
+	got := s.data(c, "extra")
+	for _, want := range []string{`"front":{"document_id":"` + id + `"}`, `"geo_ok":false`, `"where":{"denied":true}`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("extra = %s, want %s in it", got, want)
 		}
 	}
 }
 
-func get(t *testing.T, h http.Handler, path string) (int, http.Header, string) {
+func TestAWaitingPageGoesOnByItself(t *testing.T) {
+	s := serve(t)
+	s.Provider.On("pan_verification", verificationtest.Flake(), verificationtest.Fail(nil))
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	onward(t, c.post(details()...))
+	onward(t, c.post("do", "opt_out"))
+	page := c.get()
+	wants(t, page, http.StatusOK, "We are checking your answers", `<noscript><meta http-equiv="refresh" content="4;url=./`)
+	before := c.do(http.MethodGet, c.link+"/state", "", nil)
+	if want := `data-state="` + before.body + `"`; before.status != http.StatusOK || !strings.Contains(page.body, want) {
+		t.Errorf("state = %d %s, want it on the page", before.status, before.body)
+	}
+	s.Advance(time.Minute)
+	if after := c.do(http.MethodGet, c.link+"/state", "", nil); after.body == before.body {
+		t.Errorf("state stays %s though a reviewer must decide now", after.body)
+	}
+	wants(t, c.get(), http.StatusOK, "Your answers are being looked at", "You can close this page")
+	s.Decide(c.run, verification.DecisionReject)
+	wants(t, c.get(), http.StatusOK, "Thank you, this is finished") // nothing of the verdict
+}
+
+func TestALinkThatLeadsNowhereSaysWhy(t *testing.T) {
+	s := serve(t)
+	rows := []struct {
+		name   string
+		then   func(c *customer)
+		status int
+		words  []string
+	}{
+		{"wrong", func(c *customer) { c.link = strings.Replace(c.link, "/journey/", "/journey/x", 1) }, http.StatusNotFound, []string{"This link does not work"}},
+		{"too long", func(c *customer) { c.link = c.server.URL + "/journey/" + strings.Repeat("a", 5000) }, http.StatusNotFound, []string{"This link does not work"}},
+		{"deep", func(c *customer) { c.link += "/a/b" }, http.StatusNotFound, []string{"This link does not work", `href="./../../assets/`}},
+		{"encoded", func(c *customer) { c.link = c.server.URL + "/journey/%2e%2e%2fassets" }, http.StatusNotFound, []string{"This link does not work"}},
+		{"cancelled", func(c *customer) {
+			if _, err := c.Engine.Cancel(t.Context(), verificationtest.Tenant, c.run); err != nil {
+				t.Fatal(err)
+			}
+		}, http.StatusGone, []string{"This verification was cancelled", "Go back to app.example", "status=cancelled"}},
+		{"expired", func(c *customer) { c.Advance(day + time.Second) }, http.StatusGone, []string{"This link has expired", "Acme Bank", "status=expired"}},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			c := s.begin(onboarding(), "https://app.example/verify")
+			row.then(c)
+			page := c.get()
+			wants(t, page, row.status, row.words...)
+			if strings.Contains(page.body, "data-leave") || strings.Contains(page.body, "http-equiv") {
+				t.Error("the customer is taken away before they can read the page")
+			}
+		})
+	}
+}
+
+func TestComingBackBringsAnAbandonedRunToLife(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	s.Advance(20 * time.Minute)
+	if got := s.Run(c.run).Status; got != verification.StatusAbandoned {
+		t.Fatalf("status = %s, want abandoned", got)
+	}
+	wants(t, c.get(), http.StatusOK, "Your consent")
+	if got := s.Run(c.run).Status; got != verification.StatusInProgress {
+		t.Errorf("status = %s, want in_progress", got)
+	}
+}
+
+// wants holds that a page has this status and these words.
+func wants(t testing.TB, a answer, status int, words ...string) {
 	t.Helper()
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-	return w.Code, w.Header(), w.Body.String()
+	if a.status != status {
+		t.Errorf("status = %d, want %d", a.status, status)
+	}
+	for _, w := range words {
+		if !strings.Contains(a.body, w) {
+			t.Errorf("page has no %q: %s", w, a.body)
+		}
+	}
+}
+
+// onward holds that the browser is sent back to the link.
+func onward(t testing.TB, a answer) {
+	t.Helper()
+	if a.status != http.StatusSeeOther || !strings.HasPrefix(a.header.Get("Location"), "./") || a.header.Get("Location") == "./" || a.body != "" {
+		t.Fatalf("answer = %d to %q: %s, want 303 to the link", a.status, a.header.Get("Location"), a.body)
+	}
+}
+
+func between(s, from, to string) string {
+	_, s, _ = strings.Cut(s, from)
+	s, _, _ = strings.Cut(s, to)
+	return s
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Store is a verification.RunStore, WorkQueue, WorkflowStore, TenantStore and
-// StartKeys. It is safe for concurrent use.
+// Store is a verification.RunStore, WorkQueue, WorkflowStore, TenantStore,
+// StartKeys and DeliveryStore. It is safe for concurrent use.
 //
 // Locks are taken in the order books, one book, deadlines, queue; the rest
 // stand alone.
@@ -26,6 +26,7 @@ type Store struct {
 	catalogs  catalogs
 	accounts  accounts
 	claims    claims
+	ledgers   ledgers
 }
 
 var (
@@ -34,6 +35,7 @@ var (
 	_ verification.WorkflowStore = (*Store)(nil)
 	_ verification.TenantStore   = (*Store)(nil)
 	_ verification.StartKeys     = (*Store)(nil)
+	_ verification.DeliveryStore = (*Store)(nil)
 )
 
 // New makes an empty store.
@@ -45,6 +47,7 @@ func New() *Store {
 		catalogs:  newCatalogs(),
 		accounts:  newAccounts(),
 		claims:    newClaims(),
+		ledgers:   newLedgers(),
 	}
 }
 

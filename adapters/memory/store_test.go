@@ -93,7 +93,13 @@ func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own veri
 	_, unlisted := s.Workflows(ctx, own, verification.PageQuery{Limit: 10})
 	key := fmt.Sprint("key-", i)
 	_, unclaimed := s.ClaimStart(ctx, own, key, verification.StartClaim{Run: benchRun(i), At: now})
-	err = errors.Join(missing, unversioned, unlisted, unclaimed,
+	d := verification.Delivery{Run: benchRun(i), State: deliveryStates()[i%3], LastAt: now}
+	if err := s.SaveDelivery(ctx, own, d); err != nil {
+		t.Errorf("SaveDelivery: %v", err)
+	}
+	_, undelivered := s.Delivery(ctx, own, d.Run)
+	_, unledgered := s.Deliveries(ctx, own, d.State, verification.PageQuery{Limit: 10})
+	err = errors.Join(missing, unversioned, unlisted, unclaimed, undelivered, unledgered,
 		s.SettleStart(ctx, own, key, benchRun(i)),
 		s.SaveTenant(ctx, verification.Tenant{ID: own}),
 		s.SaveAccount(ctx, verification.Account{ClientID: "client of " + string(own), Tenant: own}))
@@ -126,6 +132,9 @@ func TestOldClaimsAreForgotten(t *testing.T) {
 func TestPagesOutOfBoundsAreEmpty(t *testing.T) {
 	s := memory.New()
 	appendLife(t, s, 1)
+	if err := s.SaveDelivery(t.Context(), benchTenant, verification.Delivery{Run: benchRun(1)}); err != nil {
+		t.Fatal(err)
+	}
 	for _, q := range []verification.PageQuery{{Limit: 0}, {Limit: -1}, {Limit: 1, Offset: -1}, {Limit: 1, Offset: 1}} {
 		p, err := s.List(t.Context(), benchTenant, verification.RunQuery{PageQuery: q, Now: benchStart()})
 		if err != nil || len(p.Data) != 0 || p.Total != 1 {
@@ -133,6 +142,10 @@ func TestPagesOutOfBoundsAreEmpty(t *testing.T) {
 		}
 		if _, err := s.Workflows(t.Context(), benchTenant, q); err != nil {
 			t.Errorf("Workflows(%+v): %v", q, err)
+		}
+		d, err := s.Deliveries(t.Context(), benchTenant, "", q)
+		if err != nil || len(d.Data) != 0 || d.Total != 1 {
+			t.Errorf("Deliveries(%+v) = %d of %d, %v, want 0 of 1", q, len(d.Data), d.Total, err)
 		}
 	}
 }

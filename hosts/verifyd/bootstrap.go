@@ -4,9 +4,7 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"embed"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/webhook"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -82,20 +81,13 @@ func saveTenant(ctx context.Context, t verification.Tenant, tenants verification
 	case known.WebhookSecret != "":
 		t.WebhookSecret = known.WebhookSecret
 	default:
-		t.WebhookSecret = newWebhookSecret()
+		t.WebhookSecret = webhook.NewSecret()
 		fmt.Fprintf(stderr, "verifyd: the webhook secret of tenant %s, told this once: %s\n", t.Name, t.WebhookSecret)
 	}
 	if err := tenants.SaveTenant(ctx, t); err != nil {
 		return fmt.Errorf("save tenant %s: %w", t.ID, err)
 	}
 	return nil
-}
-
-// newWebhookSecret makes a secret in the form of Standard Webhooks.
-func newWebhookSecret() string {
-	raw := make([]byte, 32)
-	_, _ = rand.Read(raw) // never fails
-	return "whsec_" + base64.StdEncoding.EncodeToString(raw)
 }
 
 // demo tells a newcomer what to try. A nil demo tells nothing.

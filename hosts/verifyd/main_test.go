@@ -202,8 +202,9 @@ func TestTheDemoTakesItsCustomerAndItsReviewerAlong(t *testing.T) {
 	if want := `{"ok":true,"result":"signal_delivered","decision":"approve"}`; status != 200 || strings.TrimSpace(string(answer)) != want {
 		t.Errorf("verdict = %d %s, want %s", status, answer, want)
 	}
-	if status, page, _ := s.ask("GET", r.Action.URL, ""); status != http.StatusGone || !bytes.Contains(page, []byte("finished")) {
-		t.Errorf("journey page of the finished run = %d %s", status, page)
+	onward := "https://app.acme.example/verify/done?run_id=" + r.ID + "&amp;status=completed"
+	if status, page, _ := s.ask("GET", r.Action.URL, ""); status != http.StatusOK || !bytes.Contains(page, []byte(onward)) {
+		t.Errorf("journey page of the finished run = %d %s, want it to lead on to %s", status, page, onward)
 	}
 }
 
@@ -351,20 +352,22 @@ func TestAWrongSettingStopsTheStartWithOneLineThatNamesIt(t *testing.T) {
 		return path
 	}
 	for name, value := range map[string]string{
-		"VERIFYD_ADDR":             "nonsense",
-		"VERIFYD_ADMIN_ADDR":       "300.0.0.1:1",
-		"VERIFYD_PUBLIC_URL":       "ftp://x",
-		"VERIFYD_DATABASE_URL":     "postgres://x",
-		"VERIFYD_BOOTSTRAP":        filepath.Join(dir, "absent.yaml"),
-		"VERIFYD_SIGNING_KEY_FILE": write("keys.json", "{}"),
-		"VERIFYD_START_WAIT":       "1h",
-		"VERIFYD_WORKERS":          "0",
-		"VERIFYD_RATE_LIMIT":       "-1",
-		"VERIFYD_SHUTDOWN_TIMEOUT": "soon",
-		"VERIFYD_CLOCK":            "sundial",
-		"VERIFYD_FONT_DIR":         filepath.Join(dir, "absent"),
-		"VERIFYD_LOG_LEVEL":        "loud",
-		"VERIFYD_LOG_FORMAT":       "xml",
+		"VERIFYD_ADDR":                   "nonsense",
+		"VERIFYD_ADMIN_ADDR":             "300.0.0.1:1",
+		"VERIFYD_PUBLIC_URL":             "ftp://x",
+		"VERIFYD_DATABASE_URL":           "postgres://x",
+		"VERIFYD_BOOTSTRAP":              filepath.Join(dir, "absent.yaml"),
+		"VERIFYD_SIGNING_KEY_FILE":       write("keys.json", "{}"),
+		"VERIFYD_START_WAIT":             "1h",
+		"VERIFYD_WORKERS":                "0",
+		"VERIFYD_RATE_LIMIT":             "-1",
+		"VERIFYD_SHUTDOWN_TIMEOUT":       "soon",
+		"VERIFYD_CLOCK":                  "sundial",
+		"VERIFYD_FONT_DIR":               filepath.Join(dir, "absent"),
+		"VERIFYD_BLOB_DIR":               filepath.Join(write("file", ""), "below"),
+		"VERIFYD_ALLOW_PRIVATE_NETWORKS": "perhaps",
+		"VERIFYD_LOG_LEVEL":              "loud",
+		"VERIFYD_LOG_FORMAT":             "xml",
 	} {
 		vars := map[string]string{"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0", name: value}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

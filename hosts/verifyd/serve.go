@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
@@ -22,7 +23,7 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 	<-h.engine.Serving()
 
 	failed := make(chan error, 2)
-	api, admin := server(h.api.handler), server(h.admin.handler)
+	api, admin := h.server(h.api.handler), h.server(h.admin.handler)
 	for l, s := range map[*listener]*http.Server{&h.api: api, &h.admin: admin} {
 		background.Go(func() {
 			if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -61,13 +62,15 @@ func late(err error, what string) error {
 	return err
 }
 
-// server bounds how long a peer may take. A start may wait for 25 s.
-func server(h http.Handler) *http.Server {
+// server bounds how long a peer may take. A start may wait for 25 s, and a
+// phone may need minutes to send its photo.
+func (h *host) server(handler http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           h,
+		Handler:           handler,
+		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       60 * time.Second,
-		WriteTimeout:      90 * time.Second,
+		ReadTimeout:       5 * time.Minute,
+		WriteTimeout:      6 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}

@@ -24,6 +24,8 @@ type settings struct {
 	SigningKeyFile  string        `placeholder:"FILE" help:"JWK set of private keys that signs journey links: the first key signs, all verify. Without one, a key is made at start."`
 	StartWait       time.Duration `default:"2s" help:"Longest wait of a start for its run to need the customer or to end."`
 	Workers         int           `default:"16" help:"Runs driven at once."`
+	AllowPrivate    bool          `name:"allow-private-networks" help:"Let webhooks go to private and loopback addresses."`
+	BlobDir         string        `placeholder:"DIR" help:"Folder that keeps uploaded documents. Without one, they are kept in memory."`
 	RateLimit       int           `default:"0" help:"Requests a second for one client-id; 0 means no limit."`
 	ShutdownTimeout time.Duration `default:"20s" help:"How long requests and runs in flight may take to finish at a stop."`
 	Clock           string        `default:"system" enum:"system,manual" help:"manual: time stands still until POST /clock/advance {\"seconds\": N} on ADMIN_ADDR."`

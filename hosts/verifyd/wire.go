@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/httpapi"
@@ -23,6 +24,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/webhook"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -76,6 +78,16 @@ func wire(ctx context.Context, s settings, getenv func(string) string, stderr io
 	}
 	used, manual := newClock(s)
 	store, observed := memory.New(), newMetrics()
+	documents, err := documentStore(s)
+	if err != nil {
+		return nil, err
+	}
+	notifier, err := webhook.New(webhook.Options{
+		Secrets: secrets(store), Now: used.Now, AllowPrivateNetworks: s.AllowPrivate,
+	})
+	if err != nil {
+		return nil, err
+	}
 	h.engine, err = engine.New(engine.Ports{
 		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
 		Providers: map[string]verification.Provider{"sandbox": sandbox.New(used.Sleep)},
@@ -84,6 +96,8 @@ func wire(ctx context.Context, s settings, getenv func(string) string, stderr io
 		Clock:     used,
 		NewID:     newID,
 		Printer:   printer,
+		Notifier:  notifier,
+		Documents: documents, Deliveries: store,
 	}, engine.Options{
 		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: orNone(s.StartWait),
 		Workers: s.Workers, Log: h.log, Observer: observed,
@@ -160,6 +174,34 @@ func orNone(wait time.Duration) time.Duration {
 		return -1
 	}
 	return wait
+}
+
+// memoryForDocuments bounds what uploads may hold without a BLOB_DIR, in bytes.
+const memoryForDocuments = 512 << 20
+
+func documentStore(s settings) (verification.DocumentStore, error) {
+	if s.BlobDir == "" {
+		return blob.Memory(memoryForDocuments), nil
+	}
+	folder, err := blob.Folder(s.BlobDir)
+	if err != nil {
+		return nil, fmt.Errorf("--blob-dir (VERIFYD_BLOB_DIR): %w", err)
+	}
+	return folder, nil
+}
+
+// secrets are those that sign a tenant's webhooks, the newest first.
+func secrets(tenants verification.TenantStore) func(context.Context, verification.TenantID) ([]string, error) {
+	return func(ctx context.Context, id verification.TenantID) ([]string, error) {
+		t, err := tenants.Tenant(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if t.PreviousWebhookSecret != "" {
+			return []string{t.WebhookSecret, t.PreviousWebhookSecret}, nil
+		}
+		return []string{t.WebhookSecret}, nil
+	}
 }
 
 // bearers opens the signals route to tokens that were signed with our keys.

@@ -1535,6 +1535,202 @@ func (mock *NotifierMock) NotifyCalls() []struct {
 	return calls
 }
 
+// Ensure, that DeliveryStoreMock does implement verification.DeliveryStore.
+// If this is not the case, regenerate this file with moq.
+var _ verification.DeliveryStore = &DeliveryStoreMock{}
+
+// DeliveryStoreMock is a mock implementation of verification.DeliveryStore.
+//
+//	func TestSomethingThatUsesDeliveryStore(t *testing.T) {
+//
+//		// make and configure a mocked verification.DeliveryStore
+//		mockedDeliveryStore := &DeliveryStoreMock{
+//			DeliveriesFunc: func(ctx context.Context, t verification.TenantID, state verification.DeliveryState, p verification.PageQuery) (verification.Page[verification.Delivery], error) {
+//				panic("mock out the Deliveries method")
+//			},
+//			DeliveryFunc: func(ctx context.Context, t verification.TenantID, run verification.RunID) (verification.Delivery, error) {
+//				panic("mock out the Delivery method")
+//			},
+//			SaveDeliveryFunc: func(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
+//				panic("mock out the SaveDelivery method")
+//			},
+//		}
+//
+//		// use mockedDeliveryStore in code that requires verification.DeliveryStore
+//		// and then make assertions.
+//
+//	}
+type DeliveryStoreMock struct {
+	// DeliveriesFunc mocks the Deliveries method.
+	DeliveriesFunc func(ctx context.Context, t verification.TenantID, state verification.DeliveryState, p verification.PageQuery) (verification.Page[verification.Delivery], error)
+
+	// DeliveryFunc mocks the Delivery method.
+	DeliveryFunc func(ctx context.Context, t verification.TenantID, run verification.RunID) (verification.Delivery, error)
+
+	// SaveDeliveryFunc mocks the SaveDelivery method.
+	SaveDeliveryFunc func(ctx context.Context, t verification.TenantID, d verification.Delivery) error
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// Deliveries holds details about calls to the Deliveries method.
+		Deliveries []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// State is the state argument value.
+			State verification.DeliveryState
+			// P is the p argument value.
+			P verification.PageQuery
+		}
+		// Delivery holds details about calls to the Delivery method.
+		Delivery []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// Run is the run argument value.
+			Run verification.RunID
+		}
+		// SaveDelivery holds details about calls to the SaveDelivery method.
+		SaveDelivery []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// D is the d argument value.
+			D verification.Delivery
+		}
+	}
+	lockDeliveries   sync.RWMutex
+	lockDelivery     sync.RWMutex
+	lockSaveDelivery sync.RWMutex
+}
+
+// Deliveries calls DeliveriesFunc.
+func (mock *DeliveryStoreMock) Deliveries(ctx context.Context, t verification.TenantID, state verification.DeliveryState, p verification.PageQuery) (verification.Page[verification.Delivery], error) {
+	if mock.DeliveriesFunc == nil {
+		panic("DeliveryStoreMock.DeliveriesFunc: method is nil but DeliveryStore.Deliveries was just called")
+	}
+	callInfo := struct {
+		Ctx   context.Context
+		T     verification.TenantID
+		State verification.DeliveryState
+		P     verification.PageQuery
+	}{
+		Ctx:   ctx,
+		T:     t,
+		State: state,
+		P:     p,
+	}
+	mock.lockDeliveries.Lock()
+	mock.calls.Deliveries = append(mock.calls.Deliveries, callInfo)
+	mock.lockDeliveries.Unlock()
+	return mock.DeliveriesFunc(ctx, t, state, p)
+}
+
+// DeliveriesCalls gets all the calls that were made to Deliveries.
+// Check the length with:
+//
+//	len(mockedDeliveryStore.DeliveriesCalls())
+func (mock *DeliveryStoreMock) DeliveriesCalls() []struct {
+	Ctx   context.Context
+	T     verification.TenantID
+	State verification.DeliveryState
+	P     verification.PageQuery
+} {
+	var calls []struct {
+		Ctx   context.Context
+		T     verification.TenantID
+		State verification.DeliveryState
+		P     verification.PageQuery
+	}
+	mock.lockDeliveries.RLock()
+	calls = mock.calls.Deliveries
+	mock.lockDeliveries.RUnlock()
+	return calls
+}
+
+// Delivery calls DeliveryFunc.
+func (mock *DeliveryStoreMock) Delivery(ctx context.Context, t verification.TenantID, run verification.RunID) (verification.Delivery, error) {
+	if mock.DeliveryFunc == nil {
+		panic("DeliveryStoreMock.DeliveryFunc: method is nil but DeliveryStore.Delivery was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		T   verification.TenantID
+		Run verification.RunID
+	}{
+		Ctx: ctx,
+		T:   t,
+		Run: run,
+	}
+	mock.lockDelivery.Lock()
+	mock.calls.Delivery = append(mock.calls.Delivery, callInfo)
+	mock.lockDelivery.Unlock()
+	return mock.DeliveryFunc(ctx, t, run)
+}
+
+// DeliveryCalls gets all the calls that were made to Delivery.
+// Check the length with:
+//
+//	len(mockedDeliveryStore.DeliveryCalls())
+func (mock *DeliveryStoreMock) DeliveryCalls() []struct {
+	Ctx context.Context
+	T   verification.TenantID
+	Run verification.RunID
+} {
+	var calls []struct {
+		Ctx context.Context
+		T   verification.TenantID
+		Run verification.RunID
+	}
+	mock.lockDelivery.RLock()
+	calls = mock.calls.Delivery
+	mock.lockDelivery.RUnlock()
+	return calls
+}
+
+// SaveDelivery calls SaveDeliveryFunc.
+func (mock *DeliveryStoreMock) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
+	if mock.SaveDeliveryFunc == nil {
+		panic("DeliveryStoreMock.SaveDeliveryFunc: method is nil but DeliveryStore.SaveDelivery was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		T   verification.TenantID
+		D   verification.Delivery
+	}{
+		Ctx: ctx,
+		T:   t,
+		D:   d,
+	}
+	mock.lockSaveDelivery.Lock()
+	mock.calls.SaveDelivery = append(mock.calls.SaveDelivery, callInfo)
+	mock.lockSaveDelivery.Unlock()
+	return mock.SaveDeliveryFunc(ctx, t, d)
+}
+
+// SaveDeliveryCalls gets all the calls that were made to SaveDelivery.
+// Check the length with:
+//
+//	len(mockedDeliveryStore.SaveDeliveryCalls())
+func (mock *DeliveryStoreMock) SaveDeliveryCalls() []struct {
+	Ctx context.Context
+	T   verification.TenantID
+	D   verification.Delivery
+} {
+	var calls []struct {
+		Ctx context.Context
+		T   verification.TenantID
+		D   verification.Delivery
+	}
+	mock.lockSaveDelivery.RLock()
+	calls = mock.calls.SaveDelivery
+	mock.lockSaveDelivery.RUnlock()
+	return calls
+}
+
 // Ensure, that DocumentStoreMock does implement verification.DocumentStore.
 // If this is not the case, regenerate this file with moq.
 var _ verification.DocumentStore = &DocumentStoreMock{}

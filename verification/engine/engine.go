@@ -17,8 +17,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Ports are what the engine needs from outside. All but Printer,
-// Notifier and Documents are required.
+// Ports are what the engine needs from outside. All but Printer, Notifier,
+// Deliveries and Documents are required.
 type Ports struct {
 	Runs      verification.RunStore
 	Queue     verification.WorkQueue
@@ -35,6 +35,9 @@ type Ports struct {
 	Printer verification.ReportPrinter
 	// Notifier tells clients that runs are over; without one, nobody is told.
 	Notifier verification.Notifier
+	// Deliveries is the ledger of what clients were told; without one, none
+	// is kept, and Deliveries is ErrUnavailable.
+	Deliveries verification.DeliveryStore
 	// Documents keeps what customers upload; without it, nothing can be
 	// uploaded.
 	Documents verification.DocumentStore
@@ -51,7 +54,8 @@ type Options struct {
 	// means none: other hosts drive them.
 	Workers int
 	// Lease is how long a run that is being driven is kept from other hosts
-	// after each append; 0 means 15 s.
+	// after each append; 0 means 20 s. It must be longer than the Notifier's
+	// longest try, or a notice is sent twice.
 	Lease time.Duration
 	// CachedRuns bounds the folded runs kept in memory; 0 means 10,000.
 	CachedRuns int
@@ -137,7 +141,7 @@ func defaults(o *Options) {
 		o.Workers = 16
 	}
 	if o.Lease == 0 {
-		o.Lease = 15 * time.Second
+		o.Lease = 20 * time.Second
 	}
 	if o.CachedRuns == 0 {
 		o.CachedRuns = 10000

@@ -114,8 +114,23 @@ func (e *Engine) UploadDocument(ctx context.Context, token string, wait int, fie
 	if len(accept) == 0 && f.Type == verification.FieldImage {
 		accept = []string{"image/*"}
 	}
-	return e.ports.Documents.SaveDocument(ctx, link.RunRef,
+	d, err := e.ports.Documents.SaveDocument(ctx, link.RunRef,
 		verification.Document{ID: e.ports.NewID(), Field: field, CreatedAt: e.now()}, accept, content)
+	return d, belowPayload(err)
+}
+
+// belowPayload names the fields of a refusal as those of a payload are named.
+func belowPayload(err error) error {
+	var refused *verification.Error
+	if !errors.As(err, &refused) || len(refused.Fields) == 0 {
+		return err
+	}
+	below := *refused
+	below.Fields = make([]verification.Field, len(refused.Fields))
+	for i, f := range refused.Fields {
+		below.Fields[i] = verification.Field{Name: "payload." + f.Name, Message: f.Message}
+	}
+	return &below
 }
 
 // journeyWait is how long an answer waits for the next step, so that the

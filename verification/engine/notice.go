@@ -48,18 +48,21 @@ func (e *Engine) notify(ctx context.Context, w verification.Work) error {
 		return e.ports.Queue.Finish(ctx, w)
 	}
 	now := e.now()
-	err = e.ports.Notifier.Notify(ctx, verification.Notice{
+	notice := verification.Notice{
 		ID: "run_" + string(w.Run), Tenant: w.Tenant, URL: workflow.LifecycleWebhookURL,
 		Attempt: w.Attempt, At: now, Run: run.Summary().View(now),
-	})
+	}
+	err = e.ports.Notifier.Notify(ctx, notice)
 	if err == nil {
+		e.tried(ctx, notice, nil, time.Time{})
 		e.opt.Observer.NoticeSent("delivered")
 		return e.ports.Queue.Finish(ctx, w)
 	}
 	if e.base.Err() != nil {
 		return err // cut off by the host: the lease runs out, and it is tried again
 	}
-	at, more := nextTry(err, w, now)
+	at, more := nextTry(err, w, e.now())
+	e.tried(ctx, notice, err, at)
 	if !more {
 		e.opt.Observer.NoticeSent("dropped")
 		e.log.Warn("notice given up", "run", w.Run, "tenant", w.Tenant, "attempts", w.Attempt+1)

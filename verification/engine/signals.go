@@ -25,21 +25,21 @@ const (
 	ResultRecorded = "review_recorded"
 )
 
-// Delivery is what a signal came to.
-type Delivery struct {
+// SignalResult is what a signal came to.
+type SignalResult struct {
 	Result   string
 	Decision verification.Decision // of a verdict
 }
 
 // GiveVerdict records a verdict: it lets a run that is parked on review go on,
 // or settles one that is over. ErrNotOpen when the run is neither.
-func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (Delivery, error) {
+func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
 	c, err := e.command(ctx, verification.RunRef{Tenant: t, Run: id},
 		verification.GiveVerdict{Decision: v.Decision, Notes: v.Notes, By: v.By})
 	if err != nil {
-		return Delivery{}, err
+		return SignalResult{}, err
 	}
-	d := Delivery{Result: ResultRecorded, Decision: v.Decision}
+	d := SignalResult{Result: ResultRecorded, Decision: v.Decision}
 	for _, event := range c.events {
 		if given, ok := event.Fact.(verification.VerdictRecorded); ok && given.Node != "" {
 			d.Result = ResultDelivered
@@ -51,21 +51,21 @@ func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id ve
 // Submit delivers the customer's answer to the step that the run is parked on.
 // ErrNotOpen when no signal of that name is open; ErrInvalid naming the fields
 // of a payload that will not do.
-func (e *Engine) Submit(ctx context.Context, t verification.TenantID, id verification.RunID, signal string, payload verification.Data) (Delivery, error) {
+func (e *Engine) Submit(ctx context.Context, t verification.TenantID, id verification.RunID, signal string, payload verification.Data) (SignalResult, error) {
 	ref := verification.RunRef{Tenant: t, Run: id}
 	run, err := e.load(ctx, ref)
 	if err != nil {
-		return Delivery{}, err
+		return SignalResult{}, err
 	}
 	documents, err := e.documents(ctx, ref, run, payload)
 	if err != nil {
-		return Delivery{}, err
+		return SignalResult{}, err
 	}
 	_, err = e.command(ctx, ref, verification.Submit{Signal: signal, Payload: payload, Documents: documents})
 	if err != nil {
-		return Delivery{}, err
+		return SignalResult{}, err
 	}
-	return Delivery{Result: ResultDelivered}, nil
+	return SignalResult{Result: ResultDelivered}, nil
 }
 
 // documents finds the uploads that a payload names; nil where none are kept.

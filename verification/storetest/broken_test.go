@@ -42,6 +42,9 @@ type broken struct {
 	findStart    func(context.Context, tenantID, string, time.Time) (verification.StartClaim, error)
 	claimStart   func(context.Context, tenantID, string, verification.StartClaim) (verification.StartClaim, error)
 	settleStart  func(context.Context, tenantID, string, runID) error
+	saveDelivery func(context.Context, tenantID, verification.Delivery) error
+	delivery     func(context.Context, tenantID, runID) (verification.Delivery, error)
+	deliveries   func(context.Context, tenantID, verification.DeliveryState, verification.PageQuery) (verification.Page[verification.Delivery], error)
 }
 
 // when breaks a store by setting methods of it.
@@ -54,6 +57,7 @@ func when(change func(b *broken, sound storetest.Store)) func(storetest.Store) s
 			workflow: s.Workflow, workflows: s.Workflows, version: s.Version, saveWorkflow: s.SaveWorkflow,
 			tenant: s.Tenant, saveTenant: s.SaveTenant, account: s.Account, saveAccount: s.SaveAccount,
 			findStart: s.FindStart, claimStart: s.ClaimStart, settleStart: s.SettleStart,
+			saveDelivery: s.SaveDelivery, delivery: s.Delivery, deliveries: s.Deliveries,
 		}
 		change(b, s)
 		return b
@@ -132,6 +136,18 @@ func (b *broken) ClaimStart(ctx context.Context, t tenantID, key string, c verif
 
 func (b *broken) SettleStart(ctx context.Context, t tenantID, key string, run runID) error {
 	return b.settleStart(ctx, t, key, run)
+}
+
+func (b *broken) SaveDelivery(ctx context.Context, t tenantID, d verification.Delivery) error {
+	return b.saveDelivery(ctx, t, d)
+}
+
+func (b *broken) Delivery(ctx context.Context, t tenantID, run runID) (verification.Delivery, error) {
+	return b.delivery(ctx, t, run)
+}
+
+func (b *broken) Deliveries(ctx context.Context, t tenantID, state verification.DeliveryState, p verification.PageQuery) (verification.Page[verification.Delivery], error) {
+	return b.deliveries(ctx, t, state, p)
 }
 
 // memo is what a broken store remembers beside the sound one.

@@ -30,7 +30,7 @@ func TestClausesSaveEveryKindOfEvent(t *testing.T) {
 
 func TestClausesFillInEveryField(t *testing.T) {
 	saved := savedByClauses(t)
-	for _, typ := range []string{"Started", "Failed", "Summary", "RunError", "Workflow", "Version", "Definition", "Node", "InputField", "Tenant", "Account", "StartClaim"} {
+	for _, typ := range []string{"Started", "Failed", "Summary", "RunError", "Workflow", "Version", "Definition", "Node", "InputField", "Tenant", "Account", "StartClaim", "Delivery"} {
 		if !slices.Contains(saved.types(), "verification."+typ) {
 			t.Errorf("no clause saves a %s", typ)
 		}
@@ -120,6 +120,10 @@ func savedByClauses(t *testing.T) fields {
 		b.claimStart = func(ctx context.Context, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
 			note <- c
 			return sound.ClaimStart(ctx, t, key, c)
+		}
+		b.saveDelivery = func(ctx context.Context, t tenantID, d verification.Delivery) error {
+			note <- d
+			return sound.SaveDelivery(ctx, t, d)
 		}
 	})
 	for _, c := range storetest.Clauses() {

@@ -20,14 +20,15 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Store is everything that the clauses try: the five ports over one set of
+// Store is everything that the clauses try: the six ports over one set of
 // data.
-type Store interface {
+type Store interface { //nolint:interfacebloat // the ports are small; this is all of them
 	verification.RunStore
 	verification.WorkQueue
 	verification.WorkflowStore
 	verification.TenantStore
 	verification.StartKeys
+	verification.DeliveryStore
 }
 
 // Clause is one promise of a store.
@@ -43,7 +44,7 @@ type Clause struct {
 
 // Clauses lists the whole contract.
 func Clauses() []Clause {
-	return slices.Concat(Runs(), Appends(), Lists(), Overdue(), Work(), Leases(), Workflows(), Tenants(), StartKeys())
+	return slices.Concat(Runs(), Appends(), Lists(), Overdue(), Work(), Leases(), Workflows(), Tenants(), StartKeys(), Deliveries())
 }
 
 // Run tries every clause as a subtest, each on a store of its own. fresh makes
@@ -63,6 +64,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Store) {
 		{"workflows", Workflows()},
 		{"tenants", Tenants()},
 		{"start keys", StartKeys()},
+		{"deliveries", Deliveries()},
 	}
 	for _, subject := range subjects {
 		t.Run(subject.name, func(t *testing.T) {

@@ -29,7 +29,7 @@ func Tenants() []Clause {
 
 func tenant(id verification.TenantID) verification.Tenant {
 	return verification.Tenant{
-		ID: id, Name: prose, WebhookSecret: "whsec_bm90IGEgc2VjcmV0",
+		ID: id, Name: prose, Colour: "#0b5c4a", WebhookSecret: "whsec_bm90IGEgc2VjcmV0", PreviousWebhookSecret: "whsec_b25lIGJlZm9yZQ==",
 		RedirectAllowlist: []string{"https://z.example/done", "https://a.example"},
 	}
 }

@@ -59,7 +59,7 @@ func New(tb testing.TB, changes ...Change) *Kit {
 	p := engine.Ports{
 		Runs: k.Store, Queue: k.Store, Workflows: k.Store, Tenants: k.Store, StartKeys: k.Store,
 		Providers: map[string]verification.Provider{"script": k.Provider},
-		Language:  expression.New(), Links: Links{}, Clock: k.Clock, NewID: k.IDs, Notifier: k.Notices,
+		Language:  expression.New(), Links: Links{}, Clock: k.Clock, NewID: k.IDs, Notifier: k.Notices, Deliveries: k.Store,
 	}
 	o := engine.Options{PublicURL: "http://journey.example", StartWait: -1}
 	for _, change := range changes {

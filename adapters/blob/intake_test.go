@@ -1,0 +1,163 @@
+package blob_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/blob"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func intake(t *testing.T, content []byte, accept ...string) error {
+	t.Helper()
+	_, err := blob.Intake(t.Context(), upload(1), accept, bytes.NewReader(content), io.Discard)
+	return err
+}
+
+// samples are files of every format, each with something that is not kept.
+func samples() map[string][]byte {
+	clean, exif := someJPEG(), string(tiff(binary.BigEndian, 5))
+	return map[string][]byte{
+		"image/jpeg":      join(clean[:2], segment(0xe1, "Exif\x00\x00"+exif), clean[2:], []byte("more")),
+		"image/png":       pngWith(pngChunk("eXIf", exif), pngChunk("tEXt", "x")),
+		"image/webp":      webp(canvas(hasXMP|hasExif, 1, 1), lossless(), riffChunk("EXIF", exif), riffChunk("XMP ", "x")),
+		"application/pdf": somePDF(100_000),
+	}
+}
+
+func TestIntakeTellsWhatIsKept(t *testing.T) {
+	for mediaType, content := range samples() {
+		t.Run(mediaType, func(t *testing.T) {
+			var kept bytes.Buffer
+			got, err := blob.Intake(t.Context(), upload(1), nil, bytes.NewReader(content), &kept)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := sha256.Sum256(kept.Bytes())
+			want := upload(1)
+			want.MediaType, want.Size, want.SHA256 = mediaType, int64(kept.Len()), hex.EncodeToString(sum[:])
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("Intake (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatIsKeptIsKeptAgainAsItIs(t *testing.T) {
+	for mediaType, content := range samples() {
+		once := taken(t, content)
+		if twice := taken(t, once); !bytes.Equal(once, twice) {
+			t.Errorf("%s: the second time %d bytes are kept of %d, want the same", mediaType, len(twice), len(once))
+		}
+	}
+}
+
+func TestHowContentArrivesMakesNoDifference(t *testing.T) {
+	ways := map[string]func(io.Reader) io.Reader{
+		"one byte at a time": iotest.OneByteReader, "in halves": iotest.HalfReader, "with the end": iotest.DataErrReader,
+	}
+	for mediaType, content := range samples() {
+		want := taken(t, content)
+		for name, way := range ways {
+			var kept bytes.Buffer
+			if _, err := blob.Intake(t.Context(), upload(1), nil, way(bytes.NewReader(content)), &kept); err != nil {
+				t.Errorf("%s %s: %v", mediaType, name, err)
+			}
+			if !bytes.Equal(kept.Bytes(), want) {
+				t.Errorf("%s %s: other bytes are kept", mediaType, name)
+			}
+		}
+	}
+}
+
+func TestLengthIsCountedWhatever(t *testing.T) {
+	const most = verification.MaxDocumentBytes
+	filled := func(content []byte, length int) []byte { return join(content, make([]byte, length-len(content))) }
+	inside := join(someJPEG()[:2], bytes.Repeat(segment(0xfe, strings.Repeat("x", 65_000)), 162), someJPEG()[2:])
+	for name, content := range map[string][]byte{
+		"a PDF":                       somePDF(most + 1),
+		"behind the end of a JPEG":    filled(someJPEG(), most+1),
+		"behind the end of a PNG":     filled(somePNG(), most+1),
+		"behind the end of a WebP":    filled(webp(lossy()), most+1),
+		"in comments":                 inside,
+		"in a scan":                   join(someJPEG()[:len(someJPEG())-2], make([]byte, most)),
+		"in a chunk that is dropped":  pngWith(pngChunk("tEXt", strings.Repeat("x", most))),
+		"in a chunk that is kept":     pngWith(pngChunk("iCCP", strings.Repeat("x", most))),
+		"in a chunk that is blanked":  webp(canvas(0, 1, 1), lossy(), riffChunk("more", strings.Repeat("x", most))),
+		"in an Exif of a WebP":        webp(canvas(0, 1, 1), lossy(), riffChunk("EXIF", strings.Repeat("x", most))),
+		"in fillers between segments": join(someJPEG()[:2], bytes.Repeat([]byte{0xff}, most)),
+	} {
+		t.Run(name, func(t *testing.T) { refused(t, "must be at most 10 MiB", content) })
+	}
+	for _, content := range [][]byte{somePDF(most), filled(someJPEG(), most), filled(somePNG(), most)} {
+		taken(t, content)
+	}
+}
+
+func TestIntakeReadsNoMoreThanItMust(t *testing.T) {
+	for name, c := range map[string]struct {
+		head []byte
+		most int64
+	}{
+		"an unknown type":       {[]byte("<html>"), 64 << 10},
+		"an image out of order": {join([]byte("\x89PNG\r\n\x1a\n"), pngChunk("IDAT", "")), 64 << 10},
+		"an endless PDF":        {somePDF(0), verification.MaxDocumentBytes + 64<<10},
+		"an endless JPEG":       {someJPEG(), verification.MaxDocumentBytes + 64<<10},
+	} {
+		endless := &io.LimitedReader{R: io.MultiReader(bytes.NewReader(c.head), zeros{}), N: 100 << 20}
+		if _, err := blob.Intake(t.Context(), upload(1), nil, endless, io.Discard); !errors.Is(err, verification.ErrInvalid) {
+			t.Errorf("%s: %v, want invalid", name, err)
+		}
+		if read := 100<<20 - endless.N; read > c.most {
+			t.Errorf("%s: %d bytes were read, want at most %d", name, read, c.most)
+		}
+	}
+}
+
+// zeros never end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestFaultsAreNoRefusals(t *testing.T) {
+	broken := errors.New("broken")
+	for mediaType, content := range samples() {
+		for _, came := range []int{0, 1, 20, len(content) / 2, len(content)} {
+			// A line that breaks says what a file that is cut off says.
+			for _, err := range []error{broken, io.ErrUnexpectedEOF} {
+				line := io.MultiReader(bytes.NewReader(content[:came]), iotest.ErrReader(err))
+				_, got := blob.Intake(t.Context(), upload(1), nil, line, io.Discard)
+				if !errors.Is(got, err) || errors.Is(got, verification.ErrInvalid) {
+					t.Errorf("%s, broken after %d bytes: %v, want %v", mediaType, came, got, err)
+				}
+			}
+		}
+		_, err := blob.Intake(t.Context(), upload(1), nil, bytes.NewReader(content), full{broken})
+		if !errors.Is(err, broken) || errors.Is(err, verification.ErrInvalid) {
+			t.Errorf("%s, kept nowhere: %v, want %v", mediaType, err, broken)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := blob.Intake(ctx, upload(1), nil, bytes.NewReader(content), io.Discard); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s, given up: %v, want %v", mediaType, err, context.Canceled)
+		}
+	}
+}
+
+// full takes nothing.
+type full struct{ err error }
+
+func (f full) Write([]byte) (int, error) { return 0, f.err }

@@ -1,0 +1,96 @@
+package blob_test
+
+import (
+	"bytes"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// largest is the largest upload of a format; only its length is in memory.
+func largest(head, tail []byte) func() io.Reader {
+	filling := int64(verification.MaxDocumentBytes - len(head) - len(tail))
+	return func() io.Reader {
+		return io.MultiReader(bytes.NewReader(head), io.LimitReader(zeros{}, filling), bytes.NewReader(tail))
+	}
+}
+
+// TestFiftyUploadsAtOnceTakeLittleMemory also holds that they are all in flight
+// at the same time.
+func TestFiftyUploadsAtOnceTakeLittleMemory(t *testing.T) {
+	const uploads, most = 50, 64 << 20
+	s := folder(t, t.TempDir())
+	jpeg, pdf := someJPEG(), somePDF(0)
+	contents := []func() io.Reader{
+		largest(jpeg[:len(jpeg)-2], jpeg[len(jpeg)-2:]), // one long scan
+		largest(pdf[:10], pdf[10:]),
+		largest(jpeg, nil), // behind the end
+	}
+	peak := &sampled{}
+	runtime.GC()
+	before := peak.sample()
+	var started, wg sync.WaitGroup
+	started.Add(uploads)
+	for n := range uploads {
+		wg.Go(func() {
+			content := &watched{content: contents[n%len(contents)](), started: &started, peak: peak}
+			if _, err := s.SaveDocument(t.Context(), someRun(n), upload(n), nil, content); err != nil {
+				t.Errorf("SaveDocument: %v", err)
+			}
+			content.begin() // also when nothing was read: the others wait
+		})
+	}
+	wg.Wait()
+	grown := peak.most.Load() - before
+	t.Logf("%d uploads of 10 MiB at once: %d KiB above idle", uploads, grown>>10)
+	if grown > most {
+		t.Errorf("the heap grew by %d MiB, want at most %d", grown>>20, most>>20)
+	}
+}
+
+// sampled is the most that the heap ever held.
+type sampled struct{ most atomic.Int64 }
+
+func (s *sampled) sample() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	now := int64(m.HeapAlloc)
+	for {
+		old := s.most.Load()
+		if now <= old || s.most.CompareAndSwap(old, now) {
+			return now
+		}
+	}
+}
+
+// watched is an upload that begins when all have, and looks at the heap once a
+// mebibyte.
+type watched struct {
+	content io.Reader
+	started *sync.WaitGroup
+	peak    *sampled
+	read    int64
+	begun   bool
+}
+
+func (w *watched) begin() {
+	if !w.begun {
+		w.begun = true
+		w.started.Done()
+	}
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	w.begin()
+	w.started.Wait()
+	n, err := w.content.Read(p)
+	if before := w.read; before>>20 != (before+int64(n))>>20 {
+		w.peak.sample()
+	}
+	w.read += int64(n)
+	return n, err
+}

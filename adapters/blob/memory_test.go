@@ -1,0 +1,94 @@
+package blob_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/verifyd/verifyd/adapters/blob"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestFullMemoryIsUnavailable(t *testing.T) {
+	s := blob.Memory(3 << 20)
+	save := func(n, length int) error {
+		_, err := s.SaveDocument(t.Context(), someRun(1), upload(n), nil, bytes.NewReader(somePDF(length)))
+		return err
+	}
+	for n := range 2 {
+		if err := save(n, 1<<20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 5 {
+		if err := save(10+n, 1<<20); !errors.Is(err, verification.ErrUnavailable) {
+			t.Errorf("SaveDocument of 1 MiB with less free: %v, want unavailable", err)
+		}
+		if _, err := s.Document(t.Context(), someRun(1), upload(10+n).ID); !errors.Is(err, verification.ErrNotFound) {
+			t.Errorf("Document of what found no room: %v, want not found", err)
+		}
+		if err := save(10+n, 1<<20-4<<10); n == 0 && err != nil {
+			t.Errorf("SaveDocument of what fits: %v, want no error", err)
+		}
+	}
+}
+
+func TestRefusedDocumentsGiveTheirRoomBack(t *testing.T) {
+	s := blob.Memory(2 << 20)
+	for n := range 20 {
+		cut := somePDF(2 << 20)[:1<<20]
+		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(n), nil, bytes.NewReader(cut)); !errors.Is(err, verification.ErrInvalid) {
+			t.Fatalf("SaveDocument number %d of half a PDF: %v, want invalid", n, err)
+		}
+	}
+	if _, err := s.SaveDocument(t.Context(), someRun(1), upload(1), nil, bytes.NewReader(somePDF(1<<20))); err != nil {
+		t.Errorf("SaveDocument of what fits: %v, want no error", err)
+	}
+	// The same id again, which also had room.
+	for range 20 {
+		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(1), nil, bytes.NewReader(somePDF(500_000))); !errors.Is(err, verification.ErrConflict) {
+			t.Fatalf("SaveDocument under an id that is taken: %v, want conflict", err)
+		}
+	}
+}
+
+func TestManySmallDocumentsFillTheMemory(t *testing.T) {
+	s := blob.Memory(1 << 20)
+	for n := range 2000 {
+		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(n), nil, bytes.NewReader(somePDF(0))); err != nil {
+			if !errors.Is(err, verification.ErrUnavailable) {
+				t.Errorf("SaveDocument: %v, want unavailable", err)
+			}
+			return
+		}
+	}
+	t.Error("a store of 1 MiB took 2000 documents, want their records counted")
+}
+
+func TestMemoryHoldsAboutItsLimit(t *testing.T) {
+	const limit, uploads = 32 << 20, 16
+	s := blob.Memory(limit)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var wg sync.WaitGroup
+	for n := range uploads {
+		wg.Go(func() {
+			content := io.MultiReader(bytes.NewReader(somePDF(0)[:20]), io.LimitReader(zeros{}, 4<<20), bytes.NewReader(somePDF(0)))
+			_, err := s.SaveDocument(t.Context(), someRun(n), upload(n), nil, content)
+			if err != nil && !errors.Is(err, verification.ErrUnavailable) {
+				t.Errorf("SaveDocument: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > limit+4<<20 {
+		t.Errorf("a store of %d bytes holds %d", limit, grown)
+	}
+	runtime.KeepAlive(s)
+}

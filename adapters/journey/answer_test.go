@@ -1,0 +1,259 @@
+// Tests of answers that will not do, come too late, or come twice.
+
+package journey_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/verifyd/verifyd/internal/mock"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+func TestFaultsStandBesideTheirFieldsAndAnswersAreKept(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	page := c.post("f.name", "Asha <b>Rao</b>", "f.pan", "abcde", "f.dob", "1990-02-31", "f.age", "1,234", "f.email", "asha@",
+		"f.phone", "12", "f.work", "thief", "f.about", "a\x00b\r\nc", "f.terms", "")
+	wants(t, page, http.StatusUnprocessableEntity,
+		"<title>Error: Your details", `role="alert"`, "autofocus", `value="Asha &lt;b&gt;Rao&lt;/b&gt;"`, `value="abcde"`, `value="1,234"`, "\nab\nc</textarea>")
+	for field, text := range map[string]string{
+		"pan": "This does not have the right form.", "dob": "Please give a full date", "age": "without commas or spaces",
+		"email": "Please write an email address", "phone": "Please write a phone number", "work": "Please choose one of the options",
+		"terms": "Please tick this box",
+	} {
+		if told := between(page.body, `id="f-`+field+`-error">`, "</p>"); !strings.Contains(told, text) {
+			t.Errorf("%s is told %q, want %q", field, told, text)
+		}
+		if !regexp.MustCompile(`id="f-` + field + `"[^>]*aria-describedby="[^"]*f-` + field + `-error"[^>]* aria-invalid="true"`).MatchString(page.body) {
+			t.Errorf("%s is not tied to its fault", field)
+		}
+		if !strings.Contains(page.body, `<li><a href="#f-`+field+`">`) {
+			t.Errorf("%s is not in the summary", field)
+		}
+	}
+	if got := s.data(c, "details"); got != "" {
+		t.Errorf("details = %s after a refusal, want none", got)
+	}
+}
+
+func TestNumbersAreReadAsPeopleWriteThem(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	for sent, want := range map[string]string{
+		"36,5": "without commas", "3 6": "without commas", "thirty": "in digits", "1e3": "in digits", "0x20": "in digits",
+		"1.2.3": "in digits", ".": "in digits", "Inf": "in digits", "17": "18 or more", "120.5": "120 or less", strings.Repeat("9", 400): "in digits",
+	} {
+		wants(t, c.post(append(details(), "f.age", sent)...), http.StatusUnprocessableEntity, want)
+	}
+	onward(t, c.post(append(details(), "f.age", "+३६.5")...))
+	if got := s.data(c, "details"); !strings.Contains(got, `"age":36.5`) {
+		t.Errorf("details = %s, want the age 36.5", got)
+	}
+}
+
+func TestARefusedFileIsToldBesideItsFieldAndTheOthersStay(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	onward(t, c.post(details()...))
+	for _, row := range []struct{ content, told string }{
+		{"GIF89a no picture of ours", "one of these kinds: JPEG, PDF"},
+		{"", "This file is empty"},
+		{picture(t, 1) + strings.Repeat("x", verification.MaxDocumentBytes), "too large"},
+	} {
+		page := c.send([]file{{"front", "a.gif", row.content}, {"selfie", "me.jpg", picture(t, 9)}}, "f.where.denied", "on")
+		wants(t, page, http.StatusUnprocessableEntity, row.told, "Uploaded:", "me.jpg", `name="f.where.denied" value="on" checked`)
+		if kept := between(page.body, `name="f.front.id" value="`, `"`); kept != "" && strings.Contains(page.body, `name="f.front.id"`) {
+			t.Errorf("the refused file was kept as %s", kept)
+		}
+	}
+	page := c.send([]file{{"front", "pass.jpg", picture(t, 5)}, {"name", "x.jpg", "not a field for files"}, {"selfie", "", ""}})
+	wants(t, page, http.StatusUnprocessableEntity, "pass.jpg")
+	id := between(page.body, `name="f.front.id" value="`, `"`)
+	wants(t, c.send(nil, "f.front.id", "00000000-0000-7000-8000-00000000ffff", "f.where.denied", "on"),
+		http.StatusUnprocessableEntity, "Please choose this file again")
+	onward(t, c.send(nil, "f.front.id", id, "f.where.denied", "on", "f.selfie.id", id, "f.selfie.drop", "on"))
+	if got := s.data(c, "extra"); strings.Contains(got, "selfie") || !strings.Contains(got, id) {
+		t.Errorf("extra = %s, want the front alone", got)
+	}
+}
+
+func TestAStalePageShowsTheStepThatIsOpen(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	first := c.wait()
+	onward(t, c.postTo(first, "consent", "success"))
+	for _, wait := range []string{first, "", "0", "-1", "x", "99999999999999999999"} {
+		a := c.postTo(wait, append(details(), "consent", "declined")...)
+		onward(t, a)
+		if !strings.HasSuffix(a.header.Get("Location"), "?moved") {
+			t.Errorf("a post for wait %q leads to %q, want it marked", wait, a.header.Get("Location"))
+		}
+	}
+	moved := *c
+	moved.link += "?moved"
+	wants(t, moved.get(), http.StatusOK, "That step has already been answered", "Your details")
+	if got := s.data(c, "consent"); got != `{"consent_status":"success"}` {
+		t.Errorf("consent = %s, want the first answer", got)
+	}
+}
+
+func TestADoubleClickDeliversOnce(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	wait := c.wait()
+	var all sync.WaitGroup
+	answers := make([]answer, 8)
+	for i := range answers {
+		all.Go(func() { answers[i] = c.postTo(wait, details()...) })
+	}
+	all.Wait()
+	for _, a := range answers {
+		onward(t, a)
+	}
+	wants(t, c.get(), http.StatusOK, "Step 3 of 3")
+	stale := c.postTo(wait, details()...)
+	onward(t, stale)
+	onward(t, c.post("do", "opt_out"))
+	s.Settle()
+	onward(t, c.postTo(wait, details()...))
+	wants(t, c.get(), http.StatusOK, "Thank you")
+}
+
+func TestOnlyAnOptionalStepCanBeSkipped(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	wants(t, c.post("consent", ""), http.StatusUnprocessableEntity, "Something here cannot be taken")
+	onward(t, c.post("consent", "success"))
+	wants(t, c.post("do", "opt_out"), http.StatusUnprocessableEntity, "Something here cannot be taken")
+}
+
+func TestAnotherSiteCannotAnswer(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	body := "consent=success&wait=" + c.wait()
+	post := func(headers ...string) answer {
+		return c.do(http.MethodPost, c.link, "application/x-www-form-urlencoded", strings.NewReader(body), headers...)
+	}
+	for _, headers := range [][]string{
+		{"Sec-Fetch-Site", "cross-site"},
+		{"Sec-Fetch-Site", "same-site"},
+		{"Sec-Fetch-Site", "cross-site", "Origin", "null"},
+		{"Origin", "https://evil.example"},
+	} {
+		wants(t, post(headers...), http.StatusForbidden, "This answer came from another site")
+	}
+	onward(t, post("Origin", "null")) // an old browser, which the pages tell to send no referrer
+}
+
+func TestTooMuchIsRefused(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	wants(t, c.post("f.about", strings.Repeat("x", 5<<20)), http.StatusRequestEntityTooLarge, "That was too much to take")
+	onward(t, c.post(details()...))
+	wants(t, c.send(nil, "f.about", strings.Repeat("x", 5<<20)), http.StatusRequestEntityTooLarge)
+	wants(t, c.send([]file{{"front", "a.jpg", strings.Repeat("x", 70<<20)}}), http.StatusRequestEntityTooLarge)
+	many := make([]string, 0, 4000)
+	for i := range 2000 {
+		many = append(many, fmt.Sprint("f.x", i), "y")
+	}
+	wants(t, c.send(nil, many...), http.StatusRequestEntityTooLarge)
+}
+
+func TestABrokenPostChangesNothing(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	onward(t, c.post(details()...))
+	half := "--b\r\nContent-Disposition: form-data; name=\"wait\"\r\n\r\n" + c.wait() +
+		"\r\n--b\r\nContent-Disposition: form-data; name=\"f.front\"; filename=\"a.jpg\"\r\n\r\n\xff\xd8"
+	if a := c.do(http.MethodPost, c.link, "multipart/form-data; boundary=b", strings.NewReader(half)); a.status != http.StatusBadRequest {
+		t.Errorf("half a post = %d, want 400", a.status)
+	}
+	for _, media := range []string{"multipart/form-data", "application/json", "", "text/plain; charset"} {
+		onward(t, c.do(http.MethodPost, c.link, media, strings.NewReader(`{"x":1}`)))
+	}
+	wants(t, c.get(), http.StatusOK, "Step 3 of 3")
+}
+
+func TestAFullStoreOfDocumentsIsNoEnd(t *testing.T) {
+	s := serve(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Documents = &mock.DocumentStoreMock{
+			SaveDocumentFunc: func(_ context.Context, _ verification.RunRef, d verification.Document, _ []string, _ io.Reader) (verification.Document, error) {
+				if d.Field == "selfie" {
+					return d, errors.New("the disk burns")
+				}
+				return d, &verification.Error{Kind: verification.ErrUnavailable, Subject: "document"}
+			},
+		}
+	})
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	onward(t, c.post(details()...))
+	wants(t, c.send([]file{{"front", "a.jpg", "x"}}, "f.where.denied", "on"), http.StatusUnprocessableEntity, "We could not take the file just now")
+	wants(t, c.send([]file{{"selfie", "a.jpg", "x"}}), http.StatusInternalServerError, "Something went wrong")
+	if log := s.log.String(); !strings.Contains(log, "the disk burns") || strings.Contains(log, strings.TrimPrefix(c.link, s.server.URL)) {
+		t.Errorf("log = %s, want the cause and no token", log)
+	}
+}
+
+// moody is a tenant store that fails when it is told to.
+type moody struct {
+	verification.TenantStore
+	mu   sync.Mutex
+	fail error
+}
+
+func (m *moody) feel(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fail = err
+}
+
+func (m *moody) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail != nil {
+		return verification.Tenant{}, m.fail
+	}
+	return m.TenantStore.Tenant(ctx, id)
+}
+
+func TestAStoreOutOfReachIsToldKindly(t *testing.T) {
+	var tenants *moody
+	s := serve(t, func(p *engine.Ports, _ *engine.Options) {
+		tenants = &moody{TenantStore: p.Tenants}
+		p.Tenants = tenants
+	})
+	c := s.begin(onboarding(), "")
+	tenants.feel(&verification.Error{Kind: verification.ErrUnavailable, Subject: "tenant"})
+	page := c.get()
+	wants(t, page, http.StatusServiceUnavailable, "We will be right back", "Try again")
+	if page.header.Get("Retry-After") == "" {
+		t.Error("nothing says when to try again")
+	}
+	if a := c.do(http.MethodGet, c.link+"/state", "", nil); a.status != http.StatusServiceUnavailable {
+		t.Errorf("state = %d, want 503", a.status)
+	}
+	wants(t, c.postTo("2", "consent", "success"), http.StatusServiceUnavailable)
+	tenants.feel(errors.New("a fault"))
+	wants(t, c.get(), http.StatusInternalServerError, "Something went wrong")
+	tenants.feel(nil)
+	wants(t, c.get(), http.StatusOK, "Your consent")
+	if strings.Contains(s.log.String(), strings.TrimPrefix(c.link, s.server.URL+"/journey/")) {
+		t.Errorf("the log tells the token: %s", s.log)
+	}
+}

@@ -1,0 +1,166 @@
+// Tests of the pages in a real browser: a phone, with and without JavaScript.
+
+package journey_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+// onto is the button that goes on.
+const onto = "form:not(.optout) > .buttons button:not(.quiet)"
+
+// shots is where pictures of the pages are kept, to be looked at.
+var shots = filepath.Join("..", "..", ".build", "journey")
+
+// client is the site that a customer is sent back to.
+func client(t *testing.T) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "<!doctype html><title>Back</title><p id=back>%s</p><p id=from>%s</p>", r.URL.RawQuery, r.Header.Get("Referer"))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// photo is a file to upload.
+func photo(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "pass.jpg")
+	if err := os.WriteFile(path, []byte(picture(t, 120)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestAPhoneGoesTheWholeWay(t *testing.T) {
+	for _, noScript := range []bool{false, true} {
+		t.Run(fmt.Sprintf("without JavaScript %v", noScript), func(t *testing.T) {
+			s, back := serve(t), client(t)
+			c := s.begin(onboarding(), back.URL+"/done")
+			tab := browser.Start(t).Open(t, browser.Options{
+				NoScript: noScript, Place: &browser.Place{Latitude: 19.076, Longitude: 72.877, Accuracy: 15},
+			})
+			tab.Go(c.link)
+			tab.Press("button[value=success]")
+			tab.See("#f-name")
+			tab.Fill("#f-name", "Asha Rao")
+			tab.Fill("#f-pan", "abc")
+			tab.Press(onto)
+			tab.See(".complaints")
+			if text := tab.Text(); !strings.Contains(text, "This does not have the right form") {
+				t.Errorf("page = %s", text)
+			}
+			if id := browser.Eval[string](tab, "document.activeElement.className"); id != "complaints" {
+				t.Errorf("%s has the focus, want the complaints", id)
+			}
+			if name := browser.Eval[string](tab, `document.querySelector("#f-name").value`); name != "Asha Rao" {
+				t.Errorf("name = %q after a fault, want it kept", name)
+			}
+			tab.Set("#f-pan", "ABCDE1234F")
+			tab.Set("#f-dob", "1990-04-01")
+			tab.Press("#f-terms")
+			tab.Press(onto)
+			tab.See("#f-front")
+			tab.Choose("#f-front", photo(t))
+			if noScript {
+				tab.Press(`input[name="f.where.denied"]`)
+			} else {
+				tab.Press("[data-share] button")
+				tab.Wait(`document.querySelector("input[name='f.where.latitude']").value !== ""`)
+			}
+			tab.Press(onto)
+			tab.See("#back")
+			if text := tab.Text(); !strings.Contains(text, "run_id="+string(c.run)+"&status=completed") {
+				t.Errorf("the client is told %q", text)
+			}
+			if from := browser.Eval[string](tab, `document.querySelector("#from").textContent`); from != "" {
+				t.Errorf("the client was told where the customer came from: %s", from)
+			}
+			want := `"where":{"accuracy":15,"latitude":19.076,"longitude":72.877}`
+			if noScript {
+				want = `"where":{"denied":true}`
+			}
+			if extra := s.data(c, "extra"); !strings.Contains(extra, want) || !strings.Contains(extra, `"media_type":"image/jpeg"`) {
+				t.Errorf("extra = %s, want %s in it", extra, want)
+			}
+		})
+	}
+}
+
+func TestAWaitingPageGoesOnInTheBrowser(t *testing.T) {
+	for _, noScript := range []bool{false, true} {
+		t.Run(fmt.Sprintf("without JavaScript %v", noScript), func(t *testing.T) {
+			s := serve(t)
+			s.Provider.On("pan_verification", verificationtest.Flake(), verificationtest.Fail(nil))
+			c := s.begin(onboarding(), "")
+			reach(c, "uploads")
+			tab := browser.Start(t).Open(t, browser.Options{NoScript: noScript})
+			tab.Go(c.link)
+			tab.Press(".optout button")
+			tab.See(`[data-state="in_progress"]`)
+			s.Advance(time.Minute)
+			tab.See(`[data-state="in_progress.review"]`)
+			if noScript {
+				return // it looks again in a minute
+			}
+			s.Decide(c.run, verification.DecisionApprove)
+			tab.See(".tick")
+		})
+	}
+}
+
+func TestTheBackButtonAndASecondTabDoNoHarm(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	b := browser.Start(t)
+	one, two := b.Open(t, browser.Options{}), b.Open(t, browser.Options{})
+	one.Go(c.link)
+	two.Go(c.link)
+	one.Press("button[value=success]")
+	one.See("#f-name")
+	two.Press("button[value=declined]")
+	two.See(".note")
+	two.See("#f-name")
+	one.Back()
+	one.See("#f-name")
+	if got := s.data(c, "consent"); got != `{"consent_status":"success"}` {
+		t.Errorf("consent = %s, want the first answer", got)
+	}
+}
+
+func TestJavaScriptTellsEarlierWhatIsWrong(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	reach(c, "uploads")
+	tab := browser.Start(t).Open(t, browser.Options{})
+	tab.Go(c.link)
+	large := filepath.Join(t.TempDir(), "large.jpg")
+	if err := os.WriteFile(large, make([]byte, verification.MaxDocumentBytes+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tab.Choose("#f-front", large)
+	tab.See("#f-front-large")
+	tab.Press("[data-share] button")
+	tab.Wait(`document.querySelector(".told").textContent.includes("does not let this page know")`)
+	if found := violations(tab); found != "" {
+		t.Errorf("axe finds:\n%s", found)
+	}
+	tab.Shoot(filepath.Join(shots, "uploads-told-early.png"))
+	tab.Press(onto) // goes nowhere
+	if id := browser.Eval[string](tab, "document.activeElement.id"); id != "f-front" {
+		t.Errorf("%q has the focus, want the file", id)
+	}
+	tab.Choose("#f-front", photo(t))
+	tab.Press(`input[name="f.where.denied"]`)
+	tab.Press(onto)
+	tab.See(".tick")
+}

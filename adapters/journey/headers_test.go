@@ -1,0 +1,101 @@
+// Tests of what goes with the pages: headers, methods, assets, languages.
+
+package journey_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestEveryAnswerKeepsTheTokenToItself(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	answers := map[string]answer{
+		"page": c.get(), "state": c.do(http.MethodGet, c.link+"/state", "", nil), "refusal": c.post("consent", "maybe"),
+		"lost": c.do(http.MethodGet, c.server.URL+"/journey/nothing", "", nil), "deep": c.do(http.MethodGet, c.link+"/x/y", "", nil),
+		"method": c.do(http.MethodPut, c.link, "", nil), "redirect": c.postTo("1", "consent", "success"),
+	}
+	for name, a := range answers {
+		for header, want := range map[string]string{
+			"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
+			"X-Robots-Tag": "noindex, nofollow", "X-Frame-Options": "DENY",
+			"Permissions-Policy":      "camera=(self), geolocation=(self), microphone=(), payment=(), usb=()",
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+		} {
+			if got := a.header.Get(header); got != want {
+				t.Errorf("%s: %s = %q, want %q", name, header, got, want)
+			}
+		}
+		if len(a.header.Values("Set-Cookie")) > 0 {
+			t.Errorf("%s sets a cookie", name)
+		}
+	}
+}
+
+func TestMethodsThatMeanNothingAreRefused(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	head := c.do(http.MethodHead, c.link, "", nil)
+	if head.status != http.StatusOK || head.body != "" || !strings.HasPrefix(head.header.Get("Content-Type"), "text/html") {
+		t.Errorf("HEAD = %d %q", head.status, head.body)
+	}
+	for _, method := range []string{http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions, "FETCH"} {
+		a := c.do(method, c.link, "", nil)
+		if a.status != http.StatusMethodNotAllowed || a.header.Get("Allow") != "GET, HEAD, POST" {
+			t.Errorf("%s = %d, Allow %q", method, a.status, a.header.Get("Allow"))
+		}
+	}
+}
+
+func TestAssetsAreKeptByBrowsersAndHoldNothingForeign(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	found := regexp.MustCompile(`(?:href|src)="\./(assets/[^"]+)"`).FindAllStringSubmatch(c.get().body, -1)
+	if len(found) != 3 {
+		t.Fatalf("the page has the assets %v, want 3", found)
+	}
+	for _, f := range found {
+		a := c.do(http.MethodGet, c.server.URL+"/journey/"+f[1], "", nil)
+		if a.status != http.StatusOK || a.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || a.body == "" {
+			t.Errorf("%s = %d %v", f[1], a.status, a.header)
+		}
+		if regexp.MustCompile(`https?://(?:[^w]|w[^w])`).MatchString(a.body) || strings.Contains(a.body, "eval(") {
+			t.Errorf("%s speaks of another host", f[1])
+		}
+	}
+	for _, path := range []string{"assets/0/journey.css", "assets/" + strings.Split(found[0][1], "/")[1] + "/nothing.css", "assets/../journey.go"} {
+		if a := c.do(http.MethodGet, c.server.URL+"/journey/"+path, "", nil); a.status != http.StatusNotFound {
+			t.Errorf("%s = %d, want 404", path, a.status)
+		}
+	}
+}
+
+func TestTheBrowserChoosesTheLanguageAndTheCustomerMayChange(t *testing.T) {
+	s := serve(t)
+	for accept, want := range map[string]string{
+		"": "en", "hi": "hi", "hi-IN,en;q=0.5": "hi", "en-IN,hi;q=0.9": "en", "fr, hi;q=0.3, *;q=0.1": "hi", "xx": "en", ";;;": "en",
+		"hi;q=0, en": "en",
+	} {
+		c := s.begin(onboarding(), "")
+		c.language = accept
+		page := c.get()
+		if got := between(page.body, `<html lang="`, `"`); got != want || page.header.Get("Content-Language") != want || page.header.Get("Vary") != "Accept-Language" {
+			t.Errorf("Accept-Language %q leads to %q (%v), want %q", accept, got, page.header, want)
+		}
+	}
+	c := s.begin(onboarding(), "")
+	wants(t, c.get(), http.StatusOK, `<a href="?lang=hi" lang="hi" hreflang="hi">हिन्दी</a>`)
+	wait, link := c.wait(), c.link
+	c.link += "?lang=hi"
+	wants(t, c.get(), http.StatusOK, "मैं सहमत हूँ", "Your consent", "चरण 1 / 3")
+	a := c.postTo(wait, "consent", "success")
+	onward(t, a)
+	if to := a.header.Get("Location"); !strings.HasSuffix(to, "?lang=hi") {
+		t.Errorf("Location = %q, want the language kept", to)
+	}
+	wants(t, c.postTo(c.wait(), "f.name", "आशा"), http.StatusUnprocessableEntity, "कृपया इसे भरें।", `value="आशा"`, "त्रुटि:")
+	c.link = link + "?lang=fr"
+	wants(t, c.get(), http.StatusOK, `<html lang="en" dir="ltr">`)
+}

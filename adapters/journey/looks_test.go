@@ -1,0 +1,176 @@
+// Tests of how the pages look, and of who can use them.
+
+package journey_test
+
+import (
+	_ "embed"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+// axe is axe-core 4.14.1, which finds what keeps people out of a page.
+//
+//go:embed testdata/axe.min.js
+var axe string
+
+// violations asks axe-core what is wrong with the page of a tab.
+func violations(tab *browser.Tab) string {
+	browser.Eval[bool](tab, axe+"\n;true")
+	return browser.Eval[string](tab, `axe.run(document, {resultTypes: ["violations"]}).then((r) =>
+		r.violations.map((v) => v.id + ": " + v.help + "\n" + v.nodes.map((n) => "  " + n.html + "\n  " + n.failureSummary).join("\n")).join("\n"))`)
+}
+
+func TestNoPageKeepsAnybodyOut(t *testing.T) {
+	b := browser.Start(t)
+	for _, look := range []struct {
+		name string
+		browser.Options
+	}{
+		{"light", browser.Options{}},
+		{"dark", browser.Options{Dark: true}},
+		{"hindi", browser.Options{Language: "hi-IN"}},
+		{"wide", browser.Options{Wide: true}},
+	} {
+		tab := b.Open(t, look.Options)
+		for _, kind := range kinds() {
+			t.Run(look.name+" "+kind.name, func(t *testing.T) {
+				s := serve(t)
+				c := s.begin(onboarding(), "https://app.example/verify")
+				kind.reach(c)
+				tab.Go(c.link)
+				if kind.then != nil {
+					kind.then(tab)
+				}
+				tab.Shoot(filepath.Join(shots, strings.ReplaceAll(kind.name+"-"+look.name, " ", "-")+".png"))
+				if found := violations(tab); found != "" {
+					t.Errorf("axe finds:\n%s", found)
+				}
+				if wide := browser.Eval[int](tab, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+					t.Errorf("the page is %d pixels too wide", wide)
+				}
+				if small := browser.Eval[string](tab, tooSmall); small != "" {
+					t.Errorf("smaller than 44 pixels: %s", small)
+				}
+			})
+		}
+	}
+}
+
+func TestATenantsColourCanBeReadWhateverItIs(t *testing.T) {
+	b := browser.Start(t)
+	for _, colour := range []string{"#ffe600", "#ffffff", "#000000", "#e4002b", "#7fbf3f", "#777777"} {
+		for _, dark := range []bool{false, true} {
+			s := serve(t)
+			c := s.begin(onboarding(), "")
+			reach(c, "uploads")
+			tenant := verification.Tenant{ID: verificationtest.Tenant, Name: "Acme Bank", Colour: colour}
+			if err := s.Store.SaveTenant(t.Context(), tenant); err != nil {
+				t.Fatal(err)
+			}
+			tab := b.Open(t, browser.Options{Dark: dark})
+			tab.Go(c.link)
+			tab.Press(onto)
+			tab.See(".complaints")
+			if found := violations(tab); found != "" {
+				t.Errorf("%s, dark %v: axe finds:\n%s", colour, dark, found)
+			}
+			if got := browser.Eval[string](tab, `getComputedStyle(document.documentElement).getPropertyValue("--brand")`); got == "#2554c7" || got == "#8db2ff" {
+				t.Errorf("%s, dark %v: the page has our colour, %s", colour, dark, got)
+			}
+			name := "colour-" + colour[1:]
+			if dark {
+				name += "-dark"
+			}
+			tab.Shoot(filepath.Join(shots, name+".png"))
+		}
+	}
+}
+
+func TestThePagesTurnFromRightToLeft(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	reach(c, "uploads")
+	tab := browser.Start(t).Open(t, browser.Options{})
+	tab.Go(c.link)
+	browser.Eval[bool](tab, `document.documentElement.dir = "rtl", true`)
+	tab.Shoot(filepath.Join(shots, "uploads-right-to-left.png"))
+	if wide := browser.Eval[int](tab, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+		t.Errorf("the page is %d pixels too wide", wide)
+	}
+	if found := violations(tab); found != "" {
+		t.Errorf("axe finds:\n%s", found)
+	}
+}
+
+// tooSmall lists what one can hardly hit with a finger. A box to tick is as
+// large as its label.
+const tooSmall = `[...document.querySelectorAll("a, button, input:not([type=hidden]), select, textarea")]
+	.filter((e) => !e.closest(".complaints, .skip"))
+	.map((e) => e.closest("label") || e)
+	.filter((e) => { const r = e.getBoundingClientRect(); return r.height > 0 && (r.height < 44 || r.width < 44); })
+	.map((e) => e.outerHTML).join("\n")`
+
+// kind is a kind of page, and how to come to it.
+type kind struct {
+	name  string
+	reach func(c *customer)
+	then  func(tab *browser.Tab)
+}
+
+func kinds() []kind {
+	first := func(*customer) {}
+	second := func(c *customer) { onward(c.t, c.post("consent", "success")) }
+	third := func(c *customer) { second(c); onward(c.t, c.post(details()...)) }
+	last := func(c *customer) { third(c); onward(c.t, c.post("do", "opt_out")) }
+	press := func(tab *browser.Tab) { tab.Press(onto); tab.See(".complaints") }
+	return []kind{
+		{"consent", first, nil},
+		{"form", second, nil},
+		{"form with faults", second, func(tab *browser.Tab) {
+			tab.Fill("#f-name", "Asha Rao")
+			tab.Fill("#f-age", "1,7")
+			tab.Fill("#f-email", "asha")
+			press(tab)
+		}},
+		{"uploads", third, nil},
+		{"uploads with faults", third, press},
+		{"moved", func(c *customer) { second(c); c.link += "?moved" }, nil},
+		{"waiting", func(c *customer) {
+			c.Provider.On("pan_verification", verificationtest.Flake())
+			last(c)
+		}, nil},
+		{"review", func(c *customer) {
+			c.Provider.On("pan_verification", verificationtest.Fail(nil))
+			last(c)
+			c.Settle()
+		}, nil},
+		{"done", func(c *customer) { last(c); c.Settle() }, func(tab *browser.Tab) {
+			browser.Eval[bool](tab, "stop(), true")
+		}},
+		{"expired", func(c *customer) { c.Advance(day + time.Second) }, nil},
+		{"cancelled", func(c *customer) {
+			if _, err := c.Engine.Cancel(c.t.Context(), verificationtest.Tenant, c.run); err != nil {
+				c.t.Fatal(err)
+			}
+		}, nil},
+		{"lost", func(c *customer) { c.link = strings.Replace(c.link, "/journey/", "/journey/x", 1) }, nil},
+	}
+}
+
+// reach brings a customer to a kind of page.
+func reach(c *customer, name string) {
+	c.t.Helper()
+	for _, kind := range kinds() {
+		if kind.name == name {
+			kind.reach(c)
+			return
+		}
+	}
+	c.t.Fatalf("there is no page %q", name)
+}

@@ -1,0 +1,107 @@
+// Tests of the catalogues: nothing is missing, and nothing is left over.
+
+package journey_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func catalogue(t *testing.T, name string) map[string]string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("words", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts map[string]string
+	if err := json.Unmarshal(raw, &texts); err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+func TestEveryCatalogueSaysTheSame(t *testing.T) {
+	files, err := filepath.Glob("words/*.json")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("catalogues = %v, %v", files, err)
+	}
+	en := catalogue(t, "en.json")
+	filled := regexp.MustCompile(`%\S|#`)
+	for _, f := range files {
+		texts := catalogue(t, filepath.Base(f))
+		for key, text := range en {
+			want, got := filled.FindAllString(text, -1), filled.FindAllString(texts[key], -1)
+			slices.Sort(want)
+			slices.Sort(got)
+			if texts[key] == "" || !slices.EqualFunc(want, got, func(a, b string) bool { return a[:min(2, len(a))] == b[:min(2, len(b))] }) {
+				t.Errorf("%s says %q for %q, want it to be filled in with %v", f, texts[key], key, want)
+			}
+		}
+		for key := range texts {
+			if _, ok := en[key]; !ok {
+				t.Errorf("%s has %q, which nobody asks for", f, key)
+			}
+		}
+	}
+}
+
+func TestEveryTextIsUsed(t *testing.T) {
+	var all strings.Builder
+	for _, pattern := range []string{"*.go", "page/*.html"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			raw, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(f, "_test.go") {
+				all.Write(raw)
+			}
+		}
+	}
+	for key := range catalogue(t, "en.json") {
+		if !strings.HasPrefix(key, "fault: ") && !strings.Contains(all.String(), `"`+key+`"`) {
+			t.Errorf("nothing says %q", key)
+		}
+	}
+}
+
+// The rules and the document stores word their refusals in English; each has
+// its text here, so that nobody reads "something cannot be taken".
+func TestEveryRefusalHasAText(t *testing.T) {
+	en := catalogue(t, "en.json")
+	number := regexp.MustCompile(`-?\d+|%d`)
+	for file, pattern := range map[string]string{
+		"../../verification/input.go": `(?:return|fault\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`,
+		"../blob/intake.go":           `refusal\("([^"]*)"\)`,
+	} {
+		raw, err := os.ReadFile(filepath.FromSlash(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile(pattern).FindAllStringSubmatch(string(raw), -1)
+		if len(found) < 5 {
+			t.Errorf("%s has the refusals %q: are they written in another way now?", file, found)
+		}
+		for _, f := range found {
+			message := strings.TrimSuffix(f[1], " ")
+			if strings.HasSuffix(f[1], " ") { // a number follows
+				message += " #"
+			}
+			if message == "must be a string" || message == "must be true or false" {
+				continue // no form sends it
+			}
+			if key := "fault: " + number.ReplaceAllString(message, "#"); en[key] == "" {
+				t.Errorf("words/en.json has no %q, which %s says", key, file)
+			}
+		}
+	}
+}

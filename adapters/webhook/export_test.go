@@ -1,0 +1,16 @@
+// What tests reach besides the exported names.
+
+package webhook
+
+import "code.dny.dev/ssrf"
+
+// RetryAfter reads the value of a Retry-After header.
+var RetryAfter = retryAfter
+
+// MaxRetryAfter is the longest wait that a client may ask for.
+const MaxRetryAfter = maxRetryAfter
+
+// Dialable tells whether an address may be dialled.
+func Dialable(network, address string) error {
+	return guard(ssrf.New(ssrf.WithAnyPort()))(network, address, nil)
+}

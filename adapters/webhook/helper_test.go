@@ -1,0 +1,234 @@
+// What the tests of this package have in common: a run that is over, a Notifier that may call this machine, and a receiver that keeps what it is told.
+
+package webhook_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"go.uber.org/goleak"
+
+	"github.com/verifyd/verifyd/adapters/webhook"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	aTenant = verification.TenantID("0191f3c0-0000-7000-8000-00000000000a")
+	aRun    = verification.RunID("0191f3c0-0000-7000-8000-000000000101")
+
+	// Not secrets of anybody.
+	newSecret = "whsec_bmV3IHNlY3JldCBvZiB0aGUgdGVzdHMgYWxvbmUh"
+	oldSecret = "whsec_b2xkIHNlY3JldCBvZiB0aGUgdGVzdHMgYWxvbmUh"
+
+	// hidden stands in the query of every address, and must not be told on.
+	hidden = "hidden-in-the-query"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// view is a run that reached a status.
+func view(status verification.Status) verification.RunView {
+	v := verification.RunView{
+		ID: aRun, WorkflowID: "0191f3c0-0000-7000-8000-000000000001", ReferenceID: "person-1", Status: status,
+		StartedAt: noon.Add(-2*time.Minute - 250*time.Millisecond), CompletedAt: noon.Add(-time.Minute - time.Microsecond),
+	}
+	switch status {
+	case verification.StatusFailed:
+		v.Error = &verification.RunError{Code: verification.CodeCheckFailed, Check: "pan_verification", Message: "PAN <verification> did not pass & the run ended \u2028 «наконец»"}
+	case verification.StatusExpired:
+		v.Error = &verification.RunError{Code: verification.CodeLinkExpired, Message: "The customer did not come in time."}
+	case verification.StatusCompleted, verification.StatusCancelled, verification.StatusInProgress, verification.StatusAbandoned:
+	}
+	return v
+}
+
+// notice is one that has to be told to an origin.
+func notice(origin string) verification.Notice {
+	return verification.Notice{
+		ID: "run_" + string(aRun), Tenant: aTenant, URL: origin + "/hooks?key=" + hidden, At: noon.Add(1500 * time.Millisecond),
+		Run: view(verification.StatusCompleted),
+	}
+}
+
+// secretsOf has the same secrets for every tenant.
+func secretsOf(secrets ...string) func(context.Context, verification.TenantID) ([]string, error) {
+	return func(context.Context, verification.TenantID) ([]string, error) { return secrets, nil }
+}
+
+// sender is a Notifier and what it told of its tries.
+type sender struct {
+	*webhook.Notifier
+	mu    sync.Mutex
+	tries []webhook.Try
+}
+
+// newSender makes one that may call this machine, with its clock at noon.
+func newSender(t testing.TB, changes ...func(*webhook.Options)) *sender {
+	t.Helper()
+	s := &sender{}
+	o := webhook.Options{
+		Secrets: secretsOf(newSecret), Now: func() time.Time { return noon }, AllowPrivateNetworks: true,
+		Observe: s.observe,
+	}
+	for _, change := range changes {
+		change(&o)
+	}
+	n, err := webhook.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Notifier = n
+	return s
+}
+
+func (s *sender) observe(_ context.Context, try webhook.Try) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tries = append(s.tries, try)
+}
+
+// soon has a try end before a test grows dull.
+func soon(o *webhook.Options) { o.Timeout = 150 * time.Millisecond }
+
+// told returns the tries so far.
+func (s *sender) told() []webhook.Try {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.tries)
+}
+
+// last fails the test unless there was one try and it ended in this way.
+func (s *sender) last(t testing.TB, class webhook.Class, status int) webhook.Try {
+	t.Helper()
+	tries := s.told()
+	if len(tries) != 1 {
+		t.Fatalf("tries = %+v, want one", tries)
+	}
+	if tries[0].Class != class || tries[0].Status != status {
+		t.Errorf("the try ended %s %d (%v), want %s %d", tries[0].Class, tries[0].Status, tries[0].Err, class, status)
+	}
+	return tries[0]
+}
+
+// discreet fails the test when an error tells more than an operator may read.
+func discreet(t testing.TB, err error) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("err = nil, want one")
+	}
+	text := err.Error()
+	for _, secret := range []string{hidden, "/hooks", newSecret, oldSecret, strings.TrimPrefix(newSecret, "whsec_"), "person-1", "v1,", "\n", "\r"} {
+		if strings.Contains(text, secret) {
+			t.Errorf("the error tells %q: %q", secret, text)
+		}
+	}
+}
+
+// delivery is a request as it came.
+type delivery struct {
+	*http.Request
+	body []byte
+}
+
+// verified fails the test unless the reference library accepts the signature.
+func (d delivery) verified(t testing.TB, secret string) {
+	t.Helper()
+	if !d.accepts(t, secret) {
+		t.Errorf("signature %q of %s is not accepted", d.Header.Get("webhook-signature"), d.body)
+	}
+}
+
+func (d delivery) accepts(t testing.TB, secret string) bool {
+	t.Helper()
+	hook, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = hook.VerifyIgnoringTimestamp(d.body, d.Header)
+	if err != nil && !errors.Is(err, standardwebhooks.ErrNoMatchingSignature) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// receiver keeps what it is told, and answers as it is told.
+type receiver struct {
+	*httptest.Server
+	mu   sync.Mutex
+	came []delivery
+}
+
+// newReceiver answers by handler; nil answers 204.
+func newReceiver(t testing.TB, handler http.HandlerFunc) *receiver {
+	t.Helper()
+	r := unstarted(t, handler)
+	r.Start()
+	return r
+}
+
+func unstarted(t testing.TB, handler http.HandlerFunc) *receiver {
+	t.Helper()
+	r := &receiver{}
+	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		body, err := io.ReadAll(request.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		r.mu.Lock()
+		r.came = append(r.came, delivery{request, body})
+		r.mu.Unlock()
+		if handler == nil {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		handler(w, request)
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+// all returns what came so far.
+func (r *receiver) all() []delivery {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.came)
+}
+
+// one fails the test unless exactly one notice came.
+func (r *receiver) one(t testing.TB) delivery {
+	t.Helper()
+	came := r.all()
+	if len(came) != 1 {
+		t.Fatalf("%d notices came, want one", len(came))
+	}
+	return came[0]
+}
+
+// raw takes the connection of a request over, and closes it after f.
+func raw(t testing.TB, f func(c io.Writer)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		hijacker, ok := w.(http.Hijacker)
+		if !ok {
+			t.Error("the connection cannot be taken over")
+			return
+		}
+		c, _, err := hijacker.Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		f(c)
+		_ = c.Close()
+	}
+}

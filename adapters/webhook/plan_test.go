@@ -1,0 +1,154 @@
+// Notices that an engine sends, in virtual time.
+
+package webhook_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/webhook"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+// newKit makes an engine that tells by a Notifier of its own.
+func newKit(t testing.TB) (k *verificationtest.Kit, s *sender) {
+	t.Helper()
+	k = verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		s = newSender(t, func(o *webhook.Options) { o.Now = p.Clock.Now })
+		p.Notifier = s
+	})
+	return k, s
+}
+
+// definition asks for consent, checks, and is told of at an origin.
+func definition(origin string) verification.Definition {
+	return verification.Definition{
+		Workflow: "onboarding", Name: "Onboarding", Start: "consent", RunTTLSeconds: 24 * 3600,
+		LifecycleWebhookURL: origin + "/hooks?key=" + hidden,
+		Nodes: map[verification.NodeID]verification.Node{
+			"consent": {Type: verification.NodeConsent, Text: "We check your PAN.", Next: "pan"},
+			"pan": {
+				Type: verification.NodeCheck, Key: "pan_verification", Label: "PAN verification",
+				Provider: "script", Next: "done",
+			},
+			"done": {Type: verification.NodeEnd},
+		},
+	}
+}
+
+// cancelled starts a run and cancels it, which is told of.
+func cancelled(t testing.TB, k *verificationtest.Kit, origin string) verification.RunID {
+	t.Helper()
+	id := k.Start(k.Apply(definition(origin)).ID, engine.StartRequest{ReferenceID: "person-1"}).ID
+	if _, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, id); err != nil {
+		t.Fatal(err)
+	}
+	k.Settle()
+	return id
+}
+
+func TestAReceiverThatIsDownIsToldForThreeDaysUnderOneID(t *testing.T) {
+	r := newReceiver(t, answers(http.StatusInternalServerError))
+	k, s := newKit(t)
+	id := cancelled(t, k, r.URL)
+	k.Advance(30 * 24 * time.Hour)
+
+	came, tries := r.all(), s.told()
+	if len(came) != 10 || len(tries) != 10 {
+		t.Fatalf("%d notices came of %d tries, want 10", len(came), len(tries))
+	}
+	for i, d := range came {
+		d.verified(t, newSecret)
+		if !slices.Equal(d.body, came[0].body) {
+			t.Errorf("try %d said %s, the first %s", i+1, d.body, came[0].body)
+		}
+		if got := d.Header.Get("webhook-id"); got != "run_"+string(id) {
+			t.Errorf("webhook-id of try %d = %q", i+1, got)
+		}
+		try := tries[i]
+		if try.Attempt != i || try.Class != webhook.ClassFailed || try.Status != 500 || try.Run != id || try.Tenant != verificationtest.Tenant {
+			t.Errorf("try %d was told as %+v", i+1, try)
+		}
+		if got := d.Header.Get("webhook-timestamp"); got != strconv.FormatInt(try.At.Unix(), 10) {
+			t.Errorf("webhook-timestamp of try %d = %s, want %d", i+1, got, try.At.Unix())
+		}
+		if i == 0 {
+			continue
+		}
+		most, _ := verification.NoticeRetry(i - 1)
+		if wait := try.At.Sub(tries[i-1].At); wait > most || wait < most*9/10 {
+			t.Errorf("wait before try %d = %s, want %s or up to a tenth less", i+1, wait, most)
+		}
+	}
+	if span := tries[9].At.Sub(tries[0].At); span < 65*time.Hour || span > 76*time.Hour {
+		t.Errorf("the tries span %s, want about three days", span)
+	}
+}
+
+func TestAReceiverThatComesBackIsToldOnce(t *testing.T) {
+	status := []int{500, 301, 200}
+	r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status[0])
+		status = status[1:]
+	})
+	k, s := newKit(t)
+	cancelled(t, k, r.URL)
+	k.Advance(30 * 24 * time.Hour)
+	var classes []webhook.Class
+	for _, try := range s.told() {
+		classes = append(classes, try.Class)
+	}
+	if want := []webhook.Class{webhook.ClassFailed, webhook.ClassRedirected, webhook.ClassDelivered}; !slices.Equal(classes, want) {
+		t.Errorf("tries ended %q, want %q", classes, want)
+	}
+}
+
+func TestAReceiverIsTakenAtItsWord(t *testing.T) {
+	replies := []http.HandlerFunc{
+		answers(429, "Retry-After: 5400"),
+		answers(503, "Retry-After: "+verificationtest.Began().Add(4*time.Hour).Format(http.TimeFormat)),
+		answers(http.StatusGone),
+	}
+	r := newReceiver(t, func(w http.ResponseWriter, request *http.Request) {
+		reply := replies[0]
+		replies = replies[1:]
+		reply(w, request)
+	})
+	k, s := newKit(t)
+	cancelled(t, k, r.URL)
+	k.Advance(30 * 24 * time.Hour)
+	var at []time.Duration
+	for _, try := range s.told() {
+		at = append(at, try.At.Sub(verificationtest.Began()))
+	}
+	if want := []time.Duration{0, 90 * time.Minute, 4 * time.Hour}; !slices.Equal(at, want) {
+		t.Errorf("tries came at %s, want %s", at, want)
+	}
+}
+
+func TestANoticeLeavesOnlyOnceTheRunAndItsReportCanBeRead(t *testing.T) {
+	var k *verificationtest.Kit
+	read := make(chan error, 1)
+	r := newReceiver(t, func(_ http.ResponseWriter, request *http.Request) {
+		id := verification.RunID(request.Header.Get("webhook-id")[len("run_"):])
+		run, err := k.Engine.Run(request.Context(), verificationtest.Tenant, id)
+		if err == nil && run.Status != verification.StatusCancelled {
+			err = errors.New("it reads " + string(run.Status))
+		}
+		if err == nil {
+			_, err = k.Engine.Report(request.Context(), verificationtest.Tenant, id)
+		}
+		read <- err
+	})
+	k, _ = newKit(t)
+	cancelled(t, k, r.URL)
+	if err := <-read; err != nil {
+		t.Errorf("the run was told of before it could be read: %v", err)
+	}
+}

@@ -1,0 +1,100 @@
+// Tests of what the client's backend hears from the host.
+
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// heard is one notice that a receiver took.
+type heard struct {
+	header http.Header
+	body   []byte
+}
+
+func receiver(t *testing.T) (url string, notices <-chan heard) {
+	t.Helper()
+	c := make(chan heard, 10)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		c <- heard{r.Header, body}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, c
+}
+
+func TestTheClientHearsOfTheEndOfARunOnceSigned(t *testing.T) {
+	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	url, notices := receiver(t)
+	path := filepath.Join(t.TempDir(), "bootstrap.yaml")
+	text := `tenants:
+  - id: 0191f3c0-0000-7000-8000-00000000000b
+    name: Bank
+    webhook_secret: ` + secret + `
+    accounts: [{client_id: demo, api_key: demo-key-for-local-use-only}]
+    workflows:
+      - workflow: simple
+        id: 0191f3c0-0000-7000-8000-000000000001
+        name: Simple
+        lifecycle_webhook_url: ` + url + `/hooks
+        start: pan
+        nodes: {pan: {type: check, provider: sandbox, next: done}, done: {type: end}}
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": path, "VERIFYD_ALLOW_PRIVATE_NETWORKS": "true"})
+	r := s.run("POST", s.api+records, `{"reference_id":"person-8"}`, "Prefer", "wait=10")
+	var n heard
+	select {
+	case n = <-notices:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the client heard nothing")
+	}
+	hook, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := hook.Verify(n.body, n.header); err != nil {
+		t.Errorf("the signature does not hold: %v", err)
+	}
+	var told struct {
+		Type string  `json:"type"`
+		Data runJSON `json:"data"`
+	}
+	if err := json.Unmarshal(n.body, &told); err != nil || told.Type != "run.completed" || told.Data.ID != r.ID {
+		t.Errorf("notice = %s, %v; want the completion of run %s", n.body, err, r.ID)
+	}
+	s.ask("POST", s.api+"/v1/signals/"+r.ID+"/human_review_decision", `{"payload":{"decision":"reject"}}`)
+	if err := s.end(); err != nil {
+		t.Fatal(err)
+	}
+	if len(notices) > 0 {
+		t.Errorf("a verdict was told to the client: %s", (<-notices).body)
+	}
+}
+
+func TestPrivateAddressesHearNothingUnlessAllowed(t *testing.T) {
+	url, notices := receiver(t)
+	s := serveHost(t, nil)
+	if status, raw, _ := s.ask("POST", s.api+"/v1/workflows/0191f3c0-0000-7000-8000-000000000001/webhook",
+		`{"lifecycle_webhook_url":"`+url+`"}`); status != 200 {
+		t.Fatalf("set the webhook = %d %s", status, raw)
+	}
+	s.run("POST", s.api+records, `{"reference_id":"person-9"}`, "Prefer", "wait=10")
+	if err := s.end(); err != nil { // waits for the try that is under way
+		t.Fatal(err)
+	}
+	if len(notices) > 0 {
+		t.Errorf("a loopback address was told: %s", (<-notices).body)
+	}
+}

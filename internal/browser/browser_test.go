@@ -1,0 +1,58 @@
+// Tests of the browser itself: that it shows pages, and what it cannot reach.
+
+package browser_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/internal/browser"
+)
+
+const page = `<!doctype html><title>Page</title><p id="script">off</p><noscript><p id="none">no script</p></noscript>
+<input id="name"><button id="go">Go</button><p id="language">%s</p>
+<script>
+script.textContent = "on";
+document.querySelector("#go").onclick = () => { script.textContent = "hello " + document.querySelector("#name").value; };
+</script>`
+
+func TestATabShowsAPageAndReachesNothingElse(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, page, r.Header.Get("Accept-Language"))
+	}))
+	defer s.Close()
+	b := browser.Start(t)
+	tab := b.Open(t, browser.Options{Language: "hi", Dark: true, Place: &browser.Place{Latitude: 19, Longitude: 73, Accuracy: 10}})
+	tab.Go(s.URL)
+	tab.Fill("#name", "Asha")
+	tab.Press("#go")
+	if text := tab.Text(); !strings.Contains(text, "hello Asha") || !strings.Contains(text, "hi") {
+		t.Errorf("page = %q", text)
+	}
+	if !browser.Eval[bool](tab, `matchMedia("(prefers-color-scheme: dark)").matches`) {
+		t.Error("the screen is not dark")
+	}
+	if lat := browser.Eval[float64](tab, `new Promise((found, refused) => navigator.geolocation.getCurrentPosition((p) => found(p.coords.latitude), refused))`); lat != 19 {
+		t.Errorf("latitude = %v, want 19", lat)
+	}
+	if reached := browser.Eval[bool](tab, `fetch("http://verifyd.example/", {mode: "no-cors"}).then(() => true, () => false)`); reached {
+		t.Error("the browser reached another host")
+	}
+	picture := filepath.Join(t.TempDir(), "page.png")
+	tab.Shoot(picture)
+	if raw, err := os.ReadFile(picture); err != nil || !strings.HasPrefix(string(raw), "\x89PNG") {
+		t.Errorf("picture = %.8q, %v", raw, err)
+	}
+
+	plain := b.Open(t, browser.Options{NoScript: true, Wide: true})
+	plain.Go(s.URL)
+	plain.See("#none")
+	if text := plain.Text(); !strings.Contains(text, "off") {
+		t.Errorf("page without JavaScript = %q", text)
+	}
+}

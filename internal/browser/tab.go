@@ -1,0 +1,178 @@
+// One tab of the browser, and what a person does in it.
+
+package browser
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+// Options say who sits before the tab. The zero value is a person with a
+// phone, JavaScript and a light screen, who speaks English.
+type Options struct {
+	Wide     bool   // a desktop window instead of a phone
+	Dark     bool   // prefers a dark screen
+	NoScript bool   // JavaScript is switched off
+	Language string // the Accept-Language header; empty means en
+	Place    *Place // what the browser tells of where it is; nil refuses to tell
+}
+
+// Place is a position on the earth.
+type Place struct{ Latitude, Longitude, Accuracy float64 }
+
+// Tab is one tab. Its methods fail the test on errors.
+type Tab struct {
+	ctx context.Context
+	tb  testing.TB
+}
+
+// Open opens an empty tab.
+func (b *Browser) Open(tb testing.TB, o Options) *Tab {
+	tb.Helper()
+	ctx, leave := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
+	tb.Cleanup(leave)
+	t := &Tab{ctx: ctx, tb: tb}
+	width, height, scale, mobile := int64(390), int64(844), 2.0, true
+	if o.Wide {
+		width, height, scale, mobile = 1200, 900, 1.0, false
+	}
+	language, scheme := "en", "light"
+	if o.Language != "" {
+		language = o.Language
+	}
+	if o.Dark {
+		scheme = "dark"
+	}
+	setting := browser.PermissionSettingDenied
+	if o.Place != nil {
+		setting = browser.PermissionSettingGranted
+	}
+	t.try("set up the tab", func(ctx context.Context) error {
+		if err := call(ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+			Width: width, Height: height, DeviceScaleFactor: scale, Mobile: mobile,
+		}); err != nil {
+			return err
+		}
+		if err := call(ctx, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: mobile}); err != nil {
+			return err
+		}
+		if err := call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+			},
+		}); err != nil {
+			return err
+		}
+		if err := call(ctx, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{
+			Headers: network.Headers{"Accept-Language": language},
+		}); err != nil {
+			return err
+		}
+		if err := call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: o.NoScript}); err != nil {
+			return err
+		}
+		if o.Place != nil {
+			if err := call(ctx, emulation.SetGeolocationOverride, emulation.SetGeolocationOverrideParams{
+				Latitude: &o.Place.Latitude, Longitude: &o.Place.Longitude, Accuracy: &o.Place.Accuracy,
+			}); err != nil {
+				return err
+			}
+		}
+		_, err := chromedp.CallBrowser(ctx, browser.SetPermission, browser.SetPermissionParams{
+			Permission: &browser.PermissionDescriptor{Name: "geolocation"}, Setting: setting,
+			BrowserContextID: chromedp.FromContext(ctx).BrowserContextID,
+		})
+		return err
+	})
+	return t
+}
+
+// Go opens an address.
+func (t *Tab) Go(url string) {
+	t.tb.Helper()
+	t.do("open the page", chromedp.Navigate(url))
+}
+
+// Back presses the back button.
+func (t *Tab) Back() {
+	t.tb.Helper()
+	t.do("go back", chromedp.NavigateBack())
+}
+
+// Press clicks on what the selector finds.
+func (t *Tab) Press(selector string) {
+	t.tb.Helper()
+	t.do("press "+selector, chromedp.Click(chromedp.CSS(selector)))
+}
+
+// Fill types into an input.
+func (t *Tab) Fill(selector, text string) {
+	t.tb.Helper()
+	t.do("fill "+selector, chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+// Set gives an input its value, for those that one does not type into.
+func (t *Tab) Set(selector, value string) {
+	t.tb.Helper()
+	t.do("set "+selector, chromedp.SetValue(chromedp.CSS(selector), value))
+}
+
+// Choose picks a file.
+func (t *Tab) Choose(selector, path string) {
+	t.tb.Helper()
+	t.do("choose a file for "+selector, chromedp.SetUploadFiles(chromedp.CSS(selector), []string{path}))
+}
+
+// See waits until the selector finds something that can be seen.
+func (t *Tab) See(selector string) {
+	t.tb.Helper()
+	t.do("see "+selector, chromedp.WaitVisible(chromedp.CSS(selector)))
+}
+
+// Wait waits until a JavaScript expression is true.
+func (t *Tab) Wait(expression string) {
+	t.tb.Helper()
+	t.try("wait for "+expression, func(ctx context.Context) error {
+		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression))
+		return err
+	})
+}
+
+// Eval evaluates a JavaScript expression, which may be a promise, in the tab.
+func Eval[T any](t *Tab, expression string) T {
+	t.tb.Helper()
+	var v T
+	t.try("evaluate an expression", func(ctx context.Context) (err error) {
+		v, err = chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+		return err
+	})
+	return v
+}
+
+// Text is what can be read in the whole page.
+func (t *Tab) Text() string {
+	t.tb.Helper()
+	return Eval[string](t, "document.body.innerText")
+}
+
+// Shoot writes a picture of the whole page, as PNG.
+func (t *Tab) Shoot(path string) {
+	t.tb.Helper()
+	t.try("take a picture", func(ctx context.Context) error {
+		raw, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			return err
+		}
+		return os.WriteFile(path, raw, 0o600)
+	})
+}

@@ -1,0 +1,182 @@
+// Tests of the delivery ledger.
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/internal/mock"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+const hooks = "https://client.example/hooks"
+
+// timedOut is a Notifier's error that tells its class.
+type timedOut struct{}
+
+func (timedOut) Error() string { return "no whole answer within 15s" }
+
+func (timedOut) Class() string { return "timeout" }
+
+// told starts a run that ends at once, with a webhook.
+func told(k *verificationtest.Kit) verification.RunDetail {
+	d := chain("a")
+	d.LifecycleWebhookURL = hooks
+	return start(k, d)
+}
+
+// delivery reads the ledger of one run.
+func delivery(t *testing.T, k *verificationtest.Kit, run verification.RunID) verification.Delivery {
+	t.Helper()
+	k.Settle()
+	d, err := k.Store.Delivery(t.Context(), verificationtest.Tenant, run)
+	if err != nil {
+		t.Fatalf("read the delivery: %v", err)
+	}
+	return d
+}
+
+func TestTheLedgerFollowsANoticeToItsDelivery(t *testing.T) {
+	k := verificationtest.New(t)
+	k.Notices.FailWith(timedOut{}, errors.New("down"))
+	run := told(k)
+	began := verificationtest.Began()
+	want := verification.Delivery{
+		Run: run.ID, URL: hooks, State: verification.DeliveryPending, Attempts: 1, FirstAt: began, LastAt: began, Class: "timeout",
+	}
+	got := delivery(t, k, run.ID)
+	if wait := got.NextAt.Sub(began); wait > 5*time.Second || wait < 4500*time.Millisecond {
+		t.Errorf("next try after %s, want 5 s or up to a tenth less", wait)
+	}
+	want.NextAt = got.NextAt
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("after the first try (-want +got):\n%s", diff)
+	}
+	k.Advance(time.Minute)
+	want.Attempts, want.LastAt, want.Class = 2, want.NextAt, "failed"
+	got = delivery(t, k, run.ID)
+	want.NextAt = got.NextAt
+	if diff := cmp.Diff(want, got); diff != "" || !got.NextAt.After(k.Clock.Now()) {
+		t.Errorf("after the second try (-want +got):\n%s", diff)
+	}
+	k.Advance(time.Hour)
+	want.State, want.Attempts, want.LastAt = verification.DeliveryDelivered, 3, want.NextAt
+	want.NextAt, want.Class = time.Time{}, "delivered"
+	if diff := cmp.Diff(want, delivery(t, k, run.ID)); diff != "" {
+		t.Errorf("after the third try (-want +got):\n%s", diff)
+	}
+}
+
+func TestANoticeRestsAsFailedOnceItsPlanIsUsedUp(t *testing.T) {
+	k := verificationtest.New(t)
+	k.Notices.FailWith(slices.Repeat([]error{timedOut{}}, 10)...)
+	run := told(k)
+	k.Advance(30 * 24 * time.Hour)
+	tries := k.Notices.All()
+	want := verification.Delivery{
+		Run: run.ID, URL: hooks, State: verification.DeliveryFailed, Attempts: 10,
+		FirstAt: verificationtest.Began(), LastAt: tries[len(tries)-1].At, Class: "timeout",
+	}
+	if diff := cmp.Diff(want, delivery(t, k, run.ID)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestANoticeThatIsNeverToBeTriedAgainRestsAsFailed(t *testing.T) {
+	k := verificationtest.New(t)
+	k.Notices.FailWith(&verification.RetryError{Cause: timedOut{}})
+	run := told(k)
+	d := delivery(t, k, run.ID)
+	if d.State != verification.DeliveryFailed || d.Attempts != 1 || !d.NextAt.IsZero() || d.Class != "timeout" {
+		t.Errorf("delivery = %+v, want failed by a timeout after one try", d)
+	}
+}
+
+func TestDeliveriesAreListedByState(t *testing.T) {
+	k := verificationtest.New(t)
+	k.Notices.FailWith(timedOut{}, &verification.RetryError{Cause: errors.New("410")})
+	want := map[verification.DeliveryState]verification.RunID{}
+	for _, state := range []verification.DeliveryState{
+		verification.DeliveryPending, verification.DeliveryFailed, verification.DeliveryDelivered,
+	} {
+		want[state] = told(k).ID
+	}
+	got := map[verification.DeliveryState]verification.RunID{}
+	for state := range want {
+		p, err := k.Engine.Deliveries(t.Context(), verificationtest.Tenant, state, verification.PageQuery{Limit: 10})
+		if err != nil || p.Total != 1 || len(p.Data) != 1 {
+			t.Fatalf("deliveries %s = %+v, %v; want one", state, p, err)
+		}
+		got[state] = p.Data[0].Run
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("runs by state (-want +got):\n%s", diff)
+	}
+	if p, err := k.Engine.Deliveries(t.Context(), verificationtest.Tenant, "", verification.PageQuery{Limit: 1}); err != nil || p.Total != 3 || len(p.Data) != 1 {
+		t.Errorf("a page of one = %+v, %v; want one of three", p, err)
+	}
+	if _, err := k.Engine.Deliveries(t.Context(), verificationtest.Tenant, "", verification.PageQuery{}); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("a page of none = %v, want ErrInvalid", err)
+	}
+}
+
+func TestWithoutALedgerNoticesAreSentAndSentAgain(t *testing.T) {
+	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Deliveries = nil })
+	run := told(k)
+	k.Settle()
+	if err := k.Engine.Redeliver(t.Context(), verificationtest.Tenant, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	k.Settle()
+	if all := k.Notices.All(); len(all) != 2 || all[0].ID != all[1].ID {
+		t.Errorf("told = %+v, want twice under one id", all)
+	}
+	_, err := k.Engine.Deliveries(t.Context(), verificationtest.Tenant, "", verification.PageQuery{Limit: 10})
+	if !errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("deliveries = %v, want ErrUnavailable", err)
+	}
+}
+
+func TestALedgerThatFailsHoldsNothingUp(t *testing.T) {
+	for name, broken := range map[string]*mock.DeliveryStoreMock{
+		"reading": {DeliveryFunc: func(context.Context, verification.TenantID, verification.RunID) (verification.Delivery, error) {
+			return verification.Delivery{}, errDisk
+		}},
+		"writing": {
+			DeliveryFunc: func(context.Context, verification.TenantID, verification.RunID) (verification.Delivery, error) {
+				return verification.Delivery{}, &verification.Error{Kind: verification.ErrNotFound}
+			},
+			SaveDeliveryFunc: func(context.Context, verification.TenantID, verification.Delivery) error { return errDisk },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			k := verificationtest.New(t, func(p *engine.Ports, o *engine.Options) {
+				p.Deliveries, o.Log = broken, slog.New(slog.NewTextHandler(&log, nil))
+			})
+			k.Notices.FailWith(timedOut{})
+			run := told(k)
+			k.Advance(time.Hour)
+			if err := k.Engine.Redeliver(t.Context(), verificationtest.Tenant, run.ID); err != nil {
+				t.Errorf("redeliver = %v, want it queued", err)
+			}
+			k.Settle()
+			if all := k.Notices.All(); len(all) != 3 {
+				t.Errorf("tries = %d, want the failed one, its retry and the redelivery", len(all))
+			}
+			if !strings.Contains(log.String(), "the disk is gone") {
+				t.Errorf("log = %q, want the fault", log.String())
+			}
+		})
+	}
+}
