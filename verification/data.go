@@ -148,7 +148,7 @@ func refuseString(text string, i int) (end int, message string) {
 		case unit >= 0xdc00 && unit <= 0xdfff:
 			return i, "it must not hold half of a surrogate pair"
 		case unit >= 0xd800 && unit <= 0xdbff:
-			i += len(`uXXXX\`)
+			i += len(`u0000\`)
 			if low := escaped(text, i); i > len(text) || text[i-1] != '\\' || low < 0xdc00 || low > 0xdfff {
 				return i, "it must not hold half of a surrogate pair"
 			}
@@ -157,7 +157,7 @@ func refuseString(text string, i int) (end int, message string) {
 	return i, ""
 }
 
-// escaped reads the uXXXX of an escape at i; -1 when there is another one.
+// escaped reads the four digits of an escape at i; -1 when there is another one.
 func escaped(text string, i int) int64 {
 	if i+5 > len(text) || text[i] != 'u' {
 		return -1

@@ -257,7 +257,10 @@ func (r Run) reach(s Step) Run {
 		})
 	}
 	s.Visits, s.Status, s.VisitedAt, s.reached = 1, CheckRunning, s.StartedAt, r.Seq
-	r.Steps = append(r.Steps[:len(r.Steps):len(r.Steps)], s)
+	steps := make([]Step, len(r.Steps)+1)
+	copy(steps, r.Steps)
+	steps[len(r.Steps)] = s
+	r.Steps = steps
 	return r
 }
 

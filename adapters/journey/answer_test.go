@@ -83,6 +83,8 @@ func TestARefusedFileIsToldBesideItsFieldAndTheOthersStay(t *testing.T) {
 	id := between(page.body, `name="f.front.id" value="`, `"`)
 	wants(t, c.send(nil, "f.front.id", "00000000-0000-7000-8000-00000000ffff", "f.where.denied", "on"),
 		http.StatusUnprocessableEntity, "Please choose this file again")
+	wants(t, c.send([]file{{"front", "b.gif", "GIF89a"}}, "f.front.id", id, "f.front.name", "pass.jpg", "f.where.denied", "on"),
+		http.StatusUnprocessableEntity, "one of these kinds", `name="f.front.id" value="`+id) // the first one stays
 	onward(t, c.send(nil, "f.front.id", id, "f.where.denied", "on", "f.selfie.id", id, "f.selfie.drop", "on"))
 	if got := s.data(c, "extra"); strings.Contains(got, "selfie") || !strings.Contains(got, id) {
 		t.Errorf("extra = %s, want the front alone", got)

@@ -21,6 +21,7 @@ func (f *form) tell(step *engine.JourneyStep, faults []verification.Field, w wor
 			f.general = w.texts["fault.general"]
 		case f.faults[name] == "":
 			f.faults[name] = w.fault(field, fault.Message)
+			delete(f.uploads, name) // a file that the engine refuses is not to be sent again
 		}
 	}
 	if len(faults) == 0 && len(f.faults) == 0 {

@@ -3,10 +3,17 @@
 package journey_test
 
 import (
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/verifyd/verifyd/adapters/journey"
 )
 
 func TestEveryAnswerKeepsTheTokenToItself(t *testing.T) {
@@ -72,11 +79,39 @@ func TestAssetsAreKeptByBrowsersAndHoldNothingForeign(t *testing.T) {
 	}
 }
 
+func TestThePagesWorkWhereverTheyAreMounted(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	r := chi.NewRouter()
+	pages, err := journey.Handler(s.Engine, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Mount("/deep/er", pages)
+	mounted := httptest.NewServer(r)
+	defer mounted.Close()
+	token := strings.TrimPrefix(c.link, s.server.URL+"/journey/")
+	for _, path := range []string{"/deep/er/" + token, "/deep/er/nothing", "/deep/er/nothing/at/all", "/deep/er/" + token + "/"} {
+		page := c.do(http.MethodGet, mounted.URL+path, "", nil)
+		at, err := url.Parse(mounted.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sheet, err := at.Parse(between(page.body, `<link rel="stylesheet" href="`, `"`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := c.do(http.MethodGet, sheet.String(), "", nil); a.status != http.StatusOK {
+			t.Errorf("the style sheet of %s is %s, which is %d", path[:min(len(path), 40)], sheet, a.status)
+		}
+	}
+}
+
 func TestTheBrowserChoosesTheLanguageAndTheCustomerMayChange(t *testing.T) {
 	s := serve(t)
 	for accept, want := range map[string]string{
 		"": "en", "hi": "hi", "hi-IN,en;q=0.5": "hi", "en-IN,hi;q=0.9": "en", "fr, hi;q=0.3, *;q=0.1": "hi", "xx": "en", ";;;": "en",
-		"hi;q=0, en": "en",
+		"hi;q=0, en": "en", strings.Repeat("hi,", 1000): "en",
 	} {
 		c := s.begin(onboarding(), "")
 		c.language = accept

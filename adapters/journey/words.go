@@ -50,13 +50,20 @@ func readCatalogues() (catalogues, error) {
 	return c, nil
 }
 
+// maxAccept is the longest Accept-Language that is read, in bytes.
+const maxAccept = 1000
+
 // choose picks the language that the customer chose on the page, else the best
 // one that the browser asks for.
 func (c catalogues) choose(chosen string, h http.Header) words {
 	if i := slices.Index(languages(), chosen); i >= 0 {
 		return c.list[i]
 	}
-	_, i := language.MatchStrings(c.matcher, strings.Join(h.Values("Accept-Language"), ","))
+	accept := strings.Join(h.Values("Accept-Language"), ",")
+	if len(accept) > maxAccept {
+		return c.list[0]
+	}
+	_, i := language.MatchStrings(c.matcher, accept)
 	return c.list[i]
 }
 

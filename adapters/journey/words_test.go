@@ -80,8 +80,8 @@ func TestEveryRefusalHasAText(t *testing.T) {
 	en := catalogue(t, "en.json")
 	number := regexp.MustCompile(`-?\d+|%d`)
 	for file, pattern := range map[string]string{
-		"../../verification/input.go": `(?:return|fault\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`,
-		"../blob/intake.go":           `refusal\("([^"]*)"\)`,
+		"../../verification/answer.go": `(?:return|fault\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`,
+		"../blob/intake.go":            `refusal\("([^"]*)"\)`,
 	} {
 		raw, err := os.ReadFile(filepath.FromSlash(file))
 		if err != nil {

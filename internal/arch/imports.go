@@ -60,7 +60,8 @@ func table() []row {
 			libs:  true,
 			inside: func(from, p string) bool {
 				driving := within(from, "adapters/httpapi/...", "adapters/journey/...", "adapters/console/...")
-				return p == "verification" || driving && p == "verification/engine"
+				return p == "verification" || driving && p == "verification/engine" ||
+					p == "adapters/blob" && within(from, "adapters/blob/s3/...")
 			},
 			advice: "an adapter imports the rules and its own libraries (a driving one also the engine): let a host wire two adapters together",
 		},
@@ -124,7 +125,7 @@ func (r row) allows(from, imp string) bool {
 // host, one package of the rules.
 func unit(path string) string {
 	n := 2
-	if within(path, "adapters/provider/...") {
+	if within(path, "adapters/provider/...", "adapters/blob/s3/...") {
 		n = 3
 	}
 	parts := strings.Split(path, "/")

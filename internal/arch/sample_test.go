@@ -78,6 +78,8 @@ func TestCheckImports(t *testing.T) {
 		{"adapters/provider/http", "adapters/provider/sandbox", false},
 		{"adapters/provider", "adapters/provider/sandbox", false},
 		{"adapters/provider/http", "verification/engine", false},
+		{"adapters/blob/s3", "adapters/blob", true},
+		{"adapters/blob", "adapters/blob/s3", false},
 
 		{"hosts/verifyd", "verification/engine", true},
 		{"hosts/verifyd", "adapters/postgres", true},

@@ -70,8 +70,9 @@ func (e *Engine) question(w verification.Wait, kind verification.TaskKind, r ver
 	if !ok {
 		return nil, fmt.Errorf("the provider %q answered pending and cannot be polled", w.Provider)
 	}
+	handle := w.Handle
 	return func(ctx context.Context) (verification.CheckResult, error) {
-		return poller.Poll(ctx, verification.PollRequest{CheckRequest: r, Handle: w.Handle})
+		return poller.Poll(ctx, verification.PollRequest{CheckRequest: r, Handle: handle})
 	}, nil
 }
 

@@ -130,7 +130,9 @@ func (e *Engine) save(
 		e.opt.Observer.RunEnded(after.Ended)
 		e.interrupt(ref)
 	}
-	e.watch.wake(ref)
+	if atRest(after) {
+		e.watch.wake(ref)
+	}
 	if !a.AdvanceAt.IsZero() {
 		e.nudge(a.AdvanceAt)
 	}

@@ -46,11 +46,11 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 		return verification.RunView{}, err
 	}
 	run := verification.RunID(e.ports.NewID())
-	mine, err := fingerprinted(id, run, r, e.now())
-	if err != nil {
-		return verification.RunView{}, err
-	}
+	var mine claim
 	if r.IdempotencyKey != "" {
+		if mine, err = fingerprinted(id, run, r, e.now()); err != nil {
+			return verification.RunView{}, err
+		}
 		// A start that was accepted answers again, whatever the rules are now.
 		kept, err := e.ports.StartKeys.FindStart(ctx, t, r.IdempotencyKey, e.now())
 		switch {

@@ -1,4 +1,4 @@
-// Those who wait for a run to change.
+// Those who wait for a run to come to rest.
 
 package engine
 
@@ -8,14 +8,14 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// watchers wakes whoever waits for the next append to a run on this host.
+// watchers wakes whoever waits for a run to come to rest on this host.
 type watchers struct {
 	mu   sync.Mutex
 	runs map[verification.RunRef]map[chan struct{}]struct{}
 }
 
-// add returns a channel that holds a token after each append, and a function
-// that ends the watch.
+// add returns a channel that holds a token once the run has come to rest, and a
+// function that ends the watch.
 func (w *watchers) add(ref verification.RunRef) (woken <-chan struct{}, end func()) {
 	c := make(chan struct{}, 1)
 	w.mu.Lock()

@@ -1,0 +1,296 @@
+package s3_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/blob/s3"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/storetest"
+)
+
+func TestBucketKeepsTheContract(t *testing.T) {
+	spools := t.TempDir()
+	t.Setenv("TMPDIR", spools)
+	storetest.RunDocuments(t, func(t *testing.T) verification.DocumentStore { return newBucket(t).store(t) })
+	left, err := os.ReadDir(spools)
+	if err != nil || len(left) != 0 {
+		t.Errorf("there are %v, %v left of the spools, want none", left, err)
+	}
+}
+
+func TestDocumentIsOneObjectSentOnce(t *testing.T) {
+	b := newBucket(t)
+	d, err := save(t, b.store(t), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"verifyd/documents/a0000000-0000-7000-8000-000000000001/d0000000-0000-7000-8000-000000000001/e0000000-0000-7000-8000-000000000001/content"}
+	if diff := cmp.Diff(want, b.keys(t)); diff != "" {
+		t.Errorf("the bucket (-want +got):\n%s", diff)
+	}
+	sent := b.sent()
+	if len(sent) != 1 {
+		t.Fatalf("%d objects were put, want 1", len(sent))
+	}
+	for key, want := range map[string]string{
+		"Content-Length": fmt.Sprint(d.Size), "Content-Type": "application/pdf", "X-Amz-Content-Sha256": d.SHA256, "If-None-Match": "*",
+	} {
+		if got := sent[0].Get(key); got != want {
+			t.Errorf("%s = %q, want %q", key, got, want)
+		}
+	}
+}
+
+func TestAnIdIsTakenOnce(t *testing.T) {
+	b := newBucket(t)
+	const callers = 8
+	var won atomic.Int32
+	done := make(chan error, callers)
+	for range callers {
+		s := b.store(t)
+		go func() {
+			_, err := s.SaveDocument(t.Context(), someRun(), upload(1), nil, bytes.NewReader(somePDF(1000)))
+			done <- err
+		}()
+	}
+	for range callers {
+		switch err := <-done; {
+		case err == nil:
+			won.Add(1)
+		case !errors.Is(err, verification.ErrConflict):
+			t.Errorf("SaveDocument: %v, want conflict", err)
+		}
+	}
+	if won.Load() != 1 {
+		t.Errorf("%d of %d callers saved one document, want 1", won.Load(), callers)
+	}
+	if got, err := read(t, b.store(t), 1); err != nil || !bytes.Equal(got, somePDF(1000)) {
+		t.Errorf("the document reads %d bytes, %v, want it as it was saved", len(got), err)
+	}
+}
+
+func TestAnAnswerThatWasLostIsNoConflict(t *testing.T) {
+	b := newBucket(t)
+	var lost atomic.Bool
+	b.after = func(w http.ResponseWriter, r *http.Request, answer *httptest.ResponseRecorder) {
+		if r.Method == http.MethodPut && !lost.Swap(true) {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		pass(w, answer)
+	}
+	want, err := save(t, b.store(t), 1)
+	if err != nil {
+		t.Fatalf("SaveDocument: %v, want it saved", err)
+	}
+	if got, err := b.store(t).Document(t.Context(), someRun(), upload(1).ID); err != nil || got != want {
+		t.Errorf("Document = %+v, %v, want %+v", got, err, want)
+	}
+	if n := len(b.sent()); n != 2 {
+		t.Errorf("%d requests to put, want 2", n)
+	}
+}
+
+func pass(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
+	for key, values := range answer.Header() {
+		w.Header()[key] = values
+	}
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
+}
+
+func TestWhatIsRefusedIsNeverSent(t *testing.T) {
+	b := newBucket(t)
+	s := b.store(t)
+	spools := t.TempDir()
+	t.Setenv("TMPDIR", spools)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx     context.Context
+		id      string
+		content io.Reader
+		want    error
+	}{
+		"a page":               {t.Context(), upload(1).ID, strings.NewReader("<html>"), verification.ErrInvalid},
+		"half a PDF":           {t.Context(), upload(1).ID, bytes.NewReader(somePDF(100_000)[:50_000]), verification.ErrInvalid},
+		"too much":             {t.Context(), upload(1).ID, bytes.NewReader(somePDF(verification.MaxDocumentBytes)), verification.ErrInvalid},
+		"a line that breaks":   {t.Context(), upload(1).ID, iotest.ErrReader(io.ErrClosedPipe), io.ErrClosedPipe},
+		"a context that ended": {over, upload(1).ID, bytes.NewReader(somePDF(0)), context.Canceled},
+		"a path for an id":     {t.Context(), "../" + upload(1).ID, bytes.NewReader(somePDF(0)), nil},
+	} {
+		d := upload(1)
+		d.ID = c.id
+		if _, err := s.SaveDocument(c.ctx, someRun(), d, nil, c.content); err == nil || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("SaveDocument of %s: %v, want %v", name, err, c.want)
+		}
+	}
+	if keys, sent := b.keys(t), b.sent(); len(keys) != 0 || len(sent) != 0 {
+		t.Errorf("the bucket has %q after %d requests to put, want nothing and none", keys, len(sent))
+	}
+	if left, err := os.ReadDir(spools); err != nil || len(left) != 0 {
+		t.Errorf("there are %v, %v left of the spools, want none", left, err)
+	}
+}
+
+// uses are what a store does, on a document that may be there or not.
+func uses(t *testing.T, s *s3.Store) map[string]error {
+	t.Helper()
+	_, saved := save(t, s, 1)
+	_, known := s.Document(t.Context(), someRun(), upload(1).ID)
+	_, opened := read(t, s, 1)
+	return map[string]error{"SaveDocument": saved, "Document": known, "OpenDocument": opened}
+}
+
+func TestAnEndpointThatIsGoneIsUnavailable(t *testing.T) {
+	b := newBucket(t)
+	s := b.store(t)
+	b.server.Close()
+	for use, err := range uses(t, s) {
+		if !errors.Is(err, verification.ErrUnavailable) {
+			t.Errorf("%s: %v, want unavailable", use, err)
+		}
+		discreet(t, err)
+	}
+}
+
+func TestAnswersAreReadByTheirCode(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		code   string
+		want   error // nil for a fault
+	}{
+		{http.StatusServiceUnavailable, "SlowDown", verification.ErrUnavailable},
+		{http.StatusInternalServerError, "InternalError", verification.ErrUnavailable},
+		{http.StatusTooManyRequests, "TooManyRequests", verification.ErrUnavailable},
+		{http.StatusBadRequest, "RequestTimeout", verification.ErrUnavailable},
+		{http.StatusConflict, "ConditionalRequestConflict", verification.ErrUnavailable},
+		{http.StatusForbidden, "InvalidAccessKeyId", nil},
+		{http.StatusNotFound, "NoSuchBucket", nil},
+		{http.StatusBadRequest, "InvalidArgument", nil},
+	} {
+		t.Run(c.code, func(t *testing.T) {
+			t.Parallel() // the pauses between attempts add up
+			b := newBucket(t)
+			b.after = func(w http.ResponseWriter, _ *http.Request, _ *httptest.ResponseRecorder) {
+				w.Header().Set("X-Minio-Error-Code", c.code) // a HEAD has no body to say it in
+				w.WriteHeader(c.status)
+				fmt.Fprintf(w, "<Error><Code>%s</Code><Message>NoSuchKey: unavailable, %s %s</Message></Error>", c.code, accessKey, secretKey)
+			}
+			for use, err := range uses(t, b.store(t)) {
+				discreet(t, err)
+				var expected *verification.Error
+				switch {
+				case c.want != nil && !errors.Is(err, c.want):
+					t.Errorf("%s: %v, want %v", use, err, c.want)
+				case c.want == nil && (err == nil || errors.As(err, &expected)):
+					t.Errorf("%s: %v, want a fault", use, err)
+				}
+			}
+		})
+	}
+}
+
+func TestAContentThatBreaksOffIsUnavailable(t *testing.T) {
+	b := newBucket(t)
+	s := b.store(t)
+	if _, err := save(t, s, 1); err != nil {
+		t.Fatal(err)
+	}
+	b.mu.Lock()
+	b.after = func(w http.ResponseWriter, _ *http.Request, answer *httptest.ResponseRecorder) {
+		answer.Body.Truncate(100) // of the length that was announced
+		pass(w, answer)
+	}
+	b.mu.Unlock()
+	if got, err := read(t, s, 1); !errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("reading what breaks off: %d bytes, %v, want unavailable", len(got), err)
+	}
+}
+
+func TestAWaitEndsWithItsContext(t *testing.T) {
+	asked, free := make(chan struct{}, 1), make(chan struct{})
+	b := newBucket(t)
+	b.after = func(http.ResponseWriter, *http.Request, *httptest.ResponseRecorder) {
+		asked <- struct{}{}
+		<-free
+	}
+	defer close(free)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	_, err := b.store(t).SaveDocument(ctx, someRun(), upload(1), nil, bytes.NewReader(somePDF(1000)))
+	if !errors.Is(err, context.Canceled) || errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("SaveDocument: %v, want the end of the context", err)
+	}
+}
+
+func TestOptionsThatCannotBe(t *testing.T) {
+	for name, spoil := range map[string]func(*s3.Options){
+		"no endpoint":             func(o *s3.Options) { o.Endpoint = "" },
+		"an endpoint with a path": func(o *s3.Options) { o.Endpoint = "https://" + accessKey + ":" + secretKey + "@localhost/x" },
+		"no bucket":               func(o *s3.Options) { o.Bucket = "" },
+		"a bucket with a slash":   func(o *s3.Options) { o.Bucket = "up/loads" },
+		"a prefix that climbs":    func(o *s3.Options) { o.Prefix = "a/../../b" },
+		"no access key":           func(o *s3.Options) { o.AccessKey = "" },
+		"no secret key":           func(o *s3.Options) { o.SecretKey = "" },
+	} {
+		o := s3.Options{Endpoint: "localhost:9000", Bucket: bucketName, AccessKey: accessKey, SecretKey: secretKey}
+		spoil(&o)
+		_, err := s3.New(o)
+		if err == nil {
+			t.Errorf("New with %s succeeded, want an error", name)
+			continue
+		}
+		discreet(t, err)
+	}
+}
+
+func TestOptionsKeepTheirKeysToThemselves(t *testing.T) {
+	o := newBucket(t).options()
+	var said bytes.Buffer
+	slog.New(slog.NewJSONHandler(&said, nil)).Info("open", "options", o, "all", []s3.Options{o})
+	slog.New(slog.NewTextHandler(&said, nil)).Info("open", "options", o, "all", []s3.Options{o})
+	fmt.Fprintf(&said, "%v %+v %#v %s %q", o, &o, o, o, o)
+	if err := json.NewEncoder(&said).Encode(o); err != nil {
+		t.Fatal(err)
+	}
+	hides(t, said.String())
+}
+
+// discreet wants an error to hide the keys, and its causes, too.
+func discreet(t *testing.T, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	hides(t, fmt.Sprintf("%v %+v", err, err))
+	var expected *verification.Error
+	if errors.As(err, &expected) {
+		hides(t, fmt.Sprintf("%v %+v", expected.Cause, expected))
+	}
+}
+
+func hides(t *testing.T, text string) {
+	t.Helper()
+	if strings.Contains(text, accessKey) || strings.Contains(text, secretKey) {
+		t.Errorf("%s\ntells a key", text)
+	}
+}

@@ -1,0 +1,273 @@
+// Tests of what uploads cost the host, which runs as its own process.
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// child is a host in a process of its own.
+type child struct {
+	served
+	process *exec.Cmd
+}
+
+// startChild builds the host, starts it and waits for its ready line.
+func startChild(t *testing.T, vars ...string) *child {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "verifyd")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	c := &child{served: served{t: t, stderr: &quietBuffer{}}, process: exec.CommandContext(t.Context(), binary, "serve")}
+	c.process.Env = append([]string{"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0"}, vars...)
+	c.process.Stderr = c.stderr
+	stdout, err := c.process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if _, bad := fmt.Sscanf(line, "verifyd ready api=%s admin=%s", &c.api, &c.admin); err != nil || bad != nil {
+		t.Fatalf("ready line = %q, %v, %v; %s", line, err, bad, c.stderr)
+	}
+	return c
+}
+
+// terminate stops the child as an operator does, and tells how it went.
+func (c *child) terminate() error {
+	if err := c.process.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	return c.process.Wait()
+}
+
+// memory reads a line of the child's status, such as VmRSS, in bytes.
+func (c *child) memory(name string) int64 {
+	c.t.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.process.Process.Pid))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^` + name + `:\s+(\d+) kB$`).FindSubmatch(raw)
+	if found == nil {
+		c.t.Fatalf("no %s in %s", name, raw)
+	}
+	n, err := strconv.ParseInt(string(found[1]), 10, 64)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return n << 10
+}
+
+// zeros are what the files are filled with; only their number is in memory.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// meeting is a reader without content, where everybody waits for all others.
+type meeting struct {
+	all  *sync.WaitGroup
+	here func()
+}
+
+func (m meeting) Read([]byte) (int, error) {
+	m.here()
+	m.all.Wait()
+	return 0, io.EOF
+}
+
+// form is what a journey page asks for: the inputs that it fills in itself, and
+// the one for a file.
+type form struct {
+	hidden map[string]string
+	file   string
+}
+
+var (
+	hiddenInput = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)"`)
+	fileInput   = regexp.MustCompile(`<input type="file" id="[^"]+" name="([^"]+)"[^>]*>`)
+)
+
+// readForm opens a link as a browser does.
+func (c *child) readForm(link string) form {
+	c.t.Helper()
+	status, page, _ := c.ask("GET", link, "", "client-id", "", "x-api-key", "")
+	file := fileInput.FindSubmatch(page)
+	if status != http.StatusOK || file == nil {
+		c.t.Fatalf("journey page = %d %s, want one that takes a file", status, page)
+	}
+	f := form{hidden: map[string]string{}, file: string(file[1])}
+	for _, found := range hiddenInput.FindAllSubmatch(page, -1) {
+		f.hidden[string(found[1])] = string(found[2])
+	}
+	return f
+}
+
+// post is the form with a PDF that is as large as it may be. In the middle of
+// the file it waits until all posts are there.
+func (f form) post(link string, m meeting) (*http.Request, error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for name, value := range f.hidden {
+		if err := w.WriteField(name, value); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := w.CreateFormFile(f.file, "statement.pdf"); err != nil {
+		return nil, err
+	}
+	const begin, end = "%PDF-1.4\n%", "\n%%EOF\n"
+	b.WriteString(begin)
+	head := b.Bytes()
+	tail := end + "\r\n--" + w.Boundary() + "--\r\n"
+	filling := int64(verification.MaxDocumentBytes - len(begin) - len(end))
+	r, err := http.NewRequest(http.MethodPost, link, io.MultiReader(
+		bytes.NewReader(head), io.LimitReader(zeros{}, filling/2), m,
+		io.LimitReader(zeros{}, filling-filling/2), strings.NewReader(tail),
+	))
+	if err != nil {
+		return nil, err
+	}
+	r.ContentLength = int64(len(head)) + filling + int64(len(tail))
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	return r, nil
+}
+
+const oneFile = `tenants:
+  - id: 0191f3c0-0000-7000-8000-00000000000b
+    name: Bank
+    accounts: [{client_id: demo, api_key: demo-key-for-local-use-only}]
+    workflows:
+      - workflow: statement
+        id: 0191f3c0-0000-7000-8000-000000000001
+        name: Statement
+        start: upload
+        nodes:
+          upload:
+            type: customer_input
+            label: Your statement
+            fields: {statement: {type: file, label: Statement, required: true, accept: [application/pdf]}}
+            next: done
+          done: {type: end}
+`
+
+// The kernel keeps the most memory that a process ever had, so that no peak
+// falls between two looks.
+func TestUnderFiftyUploadsAtOnceTheHostsMemoryStaysSmall(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells the most memory that another process ever had")
+	}
+	const uploads, most = 50, 200 << 20
+	bootstrap, blobs := filepath.Join(t.TempDir(), "bootstrap.yaml"), t.TempDir()
+	if err := os.WriteFile(bootstrap, []byte(oneFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := startChild(t, "VERIFYD_BOOTSTRAP="+bootstrap, "VERIFYD_BLOB_DIR="+blobs)
+	idle := c.memory("VmRSS")
+	var runs [uploads]runJSON
+	var forms [uploads]form
+	for n := range uploads {
+		runs[n] = c.run("POST", c.api+records, fmt.Sprintf(`{"reference_id":"person-%d"}`, n))
+		forms[n] = c.readForm(runs[n].Action.URL)
+	}
+	before, begun := c.memory("VmRSS"), time.Now()
+	browser := &http.Client{
+		Timeout:       2 * time.Minute,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	var met, wg sync.WaitGroup
+	met.Add(uploads)
+	for n := range uploads {
+		here := sync.OnceFunc(met.Done)
+		wg.Go(func() {
+			defer here() // also when the post ended early: the others wait
+			r, err := forms[n].post(runs[n].Action.URL, meeting{&met, here})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			answer, err := browser.Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer answer.Body.Close()
+			page, _ := io.ReadAll(answer.Body)
+			if to := answer.Header.Get("Location"); answer.StatusCode != http.StatusSeeOther || strings.Contains(to, "moved") {
+				t.Errorf("upload %d = %d %s %s, want it taken", n, answer.StatusCode, to, page)
+			}
+		})
+	}
+	wg.Wait()
+	took, peak := time.Since(begun), c.memory("VmHWM")
+	t.Logf("%d uploads of 10 MiB in %v: idle %d MiB, before %d MiB, peak %d MiB, %d MiB above idle",
+		uploads, took.Round(time.Millisecond), idle>>20, before>>20, peak>>20, (peak-idle)>>20)
+	if peak-idle >= most {
+		t.Errorf("the host's memory grew by %d MiB, want less than %d", (peak-idle)>>20, most>>20)
+	}
+	for _, r := range runs {
+		c.wantCompleted(r.ID)
+	}
+	if kept := bytesBelow(t, blobs); kept < uploads*verification.MaxDocumentBytes {
+		t.Errorf("%d bytes are kept, want %d files of 10 MiB", kept, uploads)
+	}
+	if err := c.terminate(); err != nil {
+		t.Errorf("after SIGTERM: %v; %s", err, c.stderr)
+	}
+}
+
+// wantCompleted waits until the host has taken a run to its end.
+func (c *child) wantCompleted(run string) {
+	c.t.Helper()
+	var r runJSON
+	for range 1000 {
+		if r = c.run("GET", c.api+"/v1/runs/"+run, ""); r.Status == "completed" {
+			return
+		}
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // the host runs on the wall clock
+	}
+	c.t.Errorf("run = %+v, want completed", r)
+}
+
+// bytesBelow is the size of all files in a folder.
+func bytesBelow(t *testing.T, dir string) (sum int64) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(_ string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			sum += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
