@@ -156,6 +156,7 @@ func kinds() []kind {
 		}},
 		{"uploads", third, nil},
 		{"uploads with faults", third, press},
+		{"camera", third, func(tab *browser.Tab) { tab.Press("[data-open]"); tab.See("[data-use]:focus") }},
 		{"moved", func(c *customer) { second(c); c.link += "?moved" }, nil},
 		{"waiting", func(c *customer) {
 			c.Provider.On("pan_verification", verificationtest.Flake())

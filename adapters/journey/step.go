@@ -149,6 +149,12 @@ func kindsOf(f verification.InputField) []string {
 	return f.Accept
 }
 
+// Camera tells whether a photo that the page takes, a JPEG, is an answer.
+func (w fieldView) Camera() bool {
+	kinds := kindsOf(w.InputField)
+	return w.Type == verification.FieldImage && (slices.Contains(kinds, "image/jpeg") || slices.Contains(kinds, "image/*"))
+}
+
 // KindNames are the media types as people call them.
 func (w fieldView) KindNames() string { return kindNames(kindsOf(w.InputField)) }
 

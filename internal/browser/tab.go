@@ -22,6 +22,7 @@ type Options struct {
 	NoScript bool   // JavaScript is switched off
 	Language string // the Accept-Language header; empty means en
 	Place    *Place // what the browser tells of where it is; nil refuses to tell
+	NoCamera bool   // refuses pages the camera; else they get one that shows a test picture
 }
 
 // Place is a position on the earth.
@@ -50,9 +51,13 @@ func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 	if o.Dark {
 		scheme = "dark"
 	}
-	setting := browser.PermissionSettingDenied
+	place := browser.PermissionSettingDenied
 	if o.Place != nil {
-		setting = browser.PermissionSettingGranted
+		place = browser.PermissionSettingGranted
+	}
+	camera := browser.PermissionSettingGranted
+	if o.NoCamera {
+		camera = browser.PermissionSettingDenied
 	}
 	t.try("set up the tab", func(ctx context.Context) error {
 		if err := call(ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
@@ -85,11 +90,15 @@ func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 				return err
 			}
 		}
-		_, err := chromedp.CallBrowser(ctx, browser.SetPermission, browser.SetPermissionParams{
-			Permission: &browser.PermissionDescriptor{Name: "geolocation"}, Setting: setting,
-			BrowserContextID: chromedp.FromContext(ctx).BrowserContextID,
-		})
-		return err
+		for name, setting := range map[string]browser.PermissionSetting{"geolocation": place, "camera": camera} {
+			if _, err := chromedp.CallBrowser(ctx, browser.SetPermission, browser.SetPermissionParams{
+				Permission: &browser.PermissionDescriptor{Name: name}, Setting: setting,
+				BrowserContextID: chromedp.FromContext(ctx).BrowserContextID,
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return t
 }

@@ -58,6 +58,117 @@ for (const input of document.querySelectorAll("input[type=file][data-most]")) {
   });
 }
 
+// A photo may be taken on the page itself. It goes into the file input, so that
+// the form sends it like a chosen one.
+let closeCamera = () => {};
+for (const camera of document.querySelectorAll("[data-camera]")) {
+  if (!navigator.mediaDevices?.getUserMedia || !("DataTransfer" in window)) continue;
+  const input = camera.closest(".field").querySelector("input[type=file]");
+  const open = camera.querySelector("[data-open]");
+  const live = camera.querySelector("[data-live]");
+  const use = camera.querySelector("[data-use]");
+  const video = camera.querySelector("video");
+  const canvas = camera.querySelector("canvas");
+  const told = camera.querySelector(".news");
+  const tell = (text) => { told.textContent = text; };
+  const most = 1600; // pixels of the long side
+  let stream;
+  let turn = 0; // an answer that comes after the camera was closed is late
+  let asking = false;
+  let ours = false;
+
+  const stop = (some) => some?.getTracks().forEach((track) => track.stop());
+  const close = (text) => {
+    const focus = live.contains(document.activeElement);
+    turn++;
+    asking = false;
+    stop(stream);
+    stream = null;
+    video.srcObject = null;
+    live.hidden = true;
+    open.hidden = false;
+    tell(text);
+    if (focus) open.focus();
+  };
+  const shut = () => { if (stream || asking) close(""); };
+
+  open.addEventListener("click", async () => {
+    if (asking) return;
+    closeCamera(); // phones give their camera to one only
+    closeCamera = shut;
+    const mine = ++turn;
+    asking = true;
+    tell(told.dataset.asking);
+    let found;
+    try {
+      found = await navigator.mediaDevices.getUserMedia({
+        audio: false,
+        video: { facingMode: { ideal: input.getAttribute("capture") || "environment" }, width: { ideal: most }, height: { ideal: 1200 } },
+      });
+      if (mine !== turn) {
+        stop(found);
+        return;
+      }
+      stream = found;
+      stream.getVideoTracks()[0].addEventListener("ended", () => { if (stream === found) close(told.dataset.failed); });
+      video.srcObject = stream;
+      live.hidden = false;
+      await video.play();
+      if (mine !== turn) return;
+      asking = false;
+      open.hidden = true;
+      tell(told.dataset.ready);
+      use.focus();
+      live.scrollIntoView({ block: "nearest" });
+    } catch (refused) {
+      if (mine === turn) close(refused.name === "NotAllowedError" ? told.dataset.refused : told.dataset.failed);
+    }
+  });
+
+  use.addEventListener("click", () => {
+    if (!stream || !video.videoWidth) return;
+    const mine = turn;
+    const part = Math.min(1, most / Math.max(video.videoWidth, video.videoHeight));
+    const shot = document.createElement("canvas");
+    shot.width = Math.round(video.videoWidth * part);
+    shot.height = Math.round(video.videoHeight * part);
+    shot.getContext("2d").drawImage(video, 0, 0, shot.width, shot.height);
+    shot.toBlob((blob) => {
+      if (mine !== turn) return;
+      try {
+        const files = new DataTransfer();
+        files.items.add(new File([blob], "photo.jpg", { type: "image/jpeg" }));
+        input.files = files.files;
+      } catch {
+        close(told.dataset.failed);
+        return;
+      }
+      ours = true;
+      input.dispatchEvent(new Event("change", { bubbles: true }));
+      ours = false;
+      canvas.width = shot.width;
+      canvas.height = shot.height;
+      canvas.getContext("2d").drawImage(shot, 0, 0);
+      canvas.hidden = false;
+      open.textContent = open.dataset.again;
+      close(told.dataset.taken);
+    }, "image/jpeg", 0.9);
+  });
+
+  const first = open.textContent;
+  input.addEventListener("change", () => {
+    if (ours) return; // else another file was chosen instead
+    shut();
+    canvas.hidden = true;
+    open.textContent = first;
+    tell("");
+  });
+  camera.querySelector("[data-cancel]").addEventListener("click", () => close(canvas.hidden ? "" : told.dataset.taken));
+  document.addEventListener("submit", shut);
+  addEventListener("pagehide", shut);
+  camera.hidden = false;
+}
+
 // The location is asked for when the customer presses the button, never before.
 for (const place of document.querySelectorAll("[data-location]")) {
   const share = place.querySelector("[data-share]");
