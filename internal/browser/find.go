@@ -15,22 +15,23 @@ import (
 // errMissing is all that a developer has to know.
 var errMissing = errors.New("no Chromium found: install one that is called chromium, chromium-browser or google-chrome on the PATH (Debian, Ubuntu: apt-get install chromium)")
 
-// find looks for a browser, and installs one where it may.
+// find looks for a browser, and installs one where it may. Whoever may install
+// waits for another test that does: what is half installed is on the PATH, too.
 func find(ctx context.Context) (string, error) {
+	apt, err := exec.LookPath("apt-get")
+	installs := err == nil && os.Geteuid() == 0
+	if installs {
+		unlock, err := lock()
+		if err != nil {
+			return "", err
+		}
+		defer unlock()
+	}
 	if path := onPath(); path != "" {
 		return path, nil
 	}
-	apt, err := exec.LookPath("apt-get")
-	if err != nil || os.Geteuid() != 0 {
+	if !installs {
 		return "", errMissing
-	}
-	unlock, err := lock()
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	if path := onPath(); path != "" {
-		return path, nil // another test installed it meanwhile
 	}
 	for _, args := range [][]string{{"update"}, {"install", "-y", "--no-install-recommends", "chromium"}} {
 		c := exec.CommandContext(ctx, apt, args...)
