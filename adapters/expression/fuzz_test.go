@@ -60,7 +60,7 @@ func FuzzTemplate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		object, err := json.Marshal(map[string]any{"a": []any{text}})
 		if err != nil {
-			t.Skip()
+			t.Skip("the rules keep no such text")
 		}
 		tpl, err := language.Template(object, declared())
 		if err != nil {
@@ -90,11 +90,11 @@ func FuzzSchema(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, object string) {
 		schema, err := verification.ParseData([]byte(text))
 		if err != nil {
-			t.Skip()
+			t.Skip("the rules keep no such text")
 		}
 		data, err := verification.ParseData([]byte(object))
 		if err != nil {
-			t.Skip()
+			t.Skip("the rules keep no such text")
 		}
 		// The input of an expression is shaped by schemas that need not be valid.
 		if _, err := language.Condition(`true`, verification.Declarations{Input: schema}); err != nil {
