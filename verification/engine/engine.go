@@ -101,8 +101,9 @@ type Engine struct {
 	mu         sync.Mutex
 	jobs       map[verification.RunRef]*job
 	backlog    []*job
-	running    int // jobs that have a worker
-	announcing int // notices that are being sent
+	cut        []verification.RunRef // left while the host went down
+	running    int                   // jobs that have a worker
+	announcing int                   // notices that are being sent
 	closing    bool
 	starving   bool       // the queue was not asked, for want of room
 	idle       *sync.Cond // told whenever a worker is done

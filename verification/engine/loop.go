@@ -68,7 +68,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	for (e.running > 0 || e.announcing > 0) && ctx.Err() == nil {
 		e.idle.Wait()
 	}
-	var left []verification.RunRef
+	left := e.cut
 	for ref := range e.jobs {
 		left = append(left, ref)
 	}

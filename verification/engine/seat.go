@@ -136,6 +136,9 @@ func (e *Engine) left(j *job) (again bool) {
 	}
 	delete(e.jobs, j.ref)
 	e.running--
+	if e.base.Err() != nil {
+		e.cut = append(e.cut, j.ref)
+	}
 	if len(e.backlog) > 0 && !e.closing {
 		next := e.backlog[0]
 		e.backlog = e.backlog[1:]
