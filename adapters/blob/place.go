@@ -37,6 +37,16 @@ func placeOf(r verification.RunRef, id string) (p place, ok bool) {
 	return p, true
 }
 
+// PathOf is where other stores keep a document: tenant/run/document, all in
+// lower case. An id that is no UUID is a fault.
+func PathOf(r verification.RunRef, id string) (string, error) {
+	p, ok := placeOf(r, id)
+	if !ok {
+		return "", misplaced(r, id)
+	}
+	return p.String(), nil
+}
+
 func (p place) folder() string { return path.Join(p.tenant, p.run) }
 
 func (p place) String() string { return path.Join(p.tenant, p.run, p.document) }

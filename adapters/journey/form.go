@@ -81,7 +81,7 @@ func readForm(w http.ResponseWriter, r *http.Request, step *engine.JourneyStep, 
 	f := emptyForm()
 	limit := int64(maxTexts)
 	for _, field := range step.Fields {
-		if takesFile(field) {
+		if field.Upload() {
 			limit += maxSent
 		}
 	}
@@ -157,7 +157,7 @@ func isFile(part *multipart.Part) bool {
 func (f form) readFile(part *multipart.Part, step *engine.JourneyStep, file take) error {
 	name := strings.TrimPrefix(part.FormName(), "f.")
 	field, ok := step.Fields.ByName(name)
-	if ok && takesFile(field) && part.FileName() != "" && f.wait() == step.Wait {
+	if ok && field.Upload() && part.FileName() != "" && f.wait() == step.Wait {
 		if err := file(f, field, cut(plain(part.FileName()), 100), part); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (f form) readFile(part *multipart.Part, step *engine.JourneyStep, file take
 func (f form) keepUploads(step *engine.JourneyStep) {
 	for _, field := range step.Fields {
 		name := formName(field.Name)
-		if id := f.values[name+".id"]; takesFile(field) && f.uploads[field.Name].ID == "" && id != "" && f.values[name+".drop"] == "" {
+		if id := f.values[name+".id"]; field.Upload() && f.uploads[field.Name].ID == "" && id != "" && f.values[name+".drop"] == "" {
 			f.uploads[field.Name] = upload{ID: id, Name: cut(f.values[name+".name"], 100)}
 		}
 	}

@@ -69,7 +69,7 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 	}
 	for _, field := range s.Fields {
 		w := viewOf(field, f)
-		p.Step.Upload = p.Step.Upload || takesFile(field)
+		p.Step.Upload = p.Step.Upload || field.Upload()
 		if w.Error != "" {
 			p.Step.Complaints = append(p.Step.Complaints, complaint{Target: w.ID, Label: w.Label, Text: w.Error})
 		}
@@ -79,10 +79,6 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 		p.Step.Complaints = append(p.Step.Complaints, complaint{Text: f.general})
 	}
 	return p
-}
-
-func takesFile(f verification.InputField) bool {
-	return f.Type == verification.FieldFile || f.Type == verification.FieldImage
 }
 
 func viewOf(field verification.InputField, f form) fieldView {
@@ -181,7 +177,7 @@ func (w fieldView) DescribedBy() string {
 	if w.Help != "" {
 		ids = append(ids, w.ID+"-help")
 	}
-	if takesFile(w.InputField) {
+	if w.InputField.Upload() {
 		ids = append(ids, w.ID+"-limits")
 		if w.Kept.ID != "" {
 			ids = append(ids, w.ID+"-kept")

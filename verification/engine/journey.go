@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -79,7 +78,8 @@ func (e *Engine) AnswerJourney(ctx context.Context, token string, wait int, payl
 	if err != nil {
 		return Journey{}, err
 	}
-	e.awaitRest(ctx, link.RunRef, woken, c.after, e.journeyWait())
+	// As long as a start waits, so that the customer seldom sees the page in between.
+	e.awaitRest(ctx, link.RunRef, woken, c.after, e.opt.StartWait)
 	return e.journey(context.WithoutCancel(ctx), link.RunRef)
 }
 
@@ -132,10 +132,6 @@ func belowPayload(err error) error {
 	}
 	return &below
 }
-
-// journeyWait is how long an answer waits for the next step, so that the
-// customer seldom sees the page in between.
-func (e *Engine) journeyWait() time.Duration { return e.opt.StartWait }
 
 func (e *Engine) openLink(token string) (verification.Link, error) {
 	link, err := e.ports.Links.OpenLink(token)

@@ -28,15 +28,15 @@ var _ verification.DocumentStore = (*Store)(nil)
 // ErrUnavailable when the object store does not answer; then, and when the
 // context ends while it is being sent, the document may be there all the same.
 func (s *Store) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, accept []string, content io.Reader) (verification.Document, error) {
-	at, ok := placeOf(r, d.ID)
-	if !ok {
-		return verification.Document{}, misplaced(r, d.ID)
+	at, err := placeOf(r, d.ID)
+	if err != nil {
+		return verification.Document{}, err
 	}
 	if err := ctx.Err(); err != nil {
 		return verification.Document{}, err
 	}
-	d.ID, d.CreatedAt = at.document, d.CreatedAt.UTC()
-	d, err := s.send(ctx, at, func(to io.Writer) (verification.Document, error) {
+	d.ID, d.CreatedAt = at.document(), d.CreatedAt.UTC()
+	d, err = s.send(ctx, at, func(to io.Writer) (verification.Document, error) {
 		return blob.Intake(ctx, d, accept, content, to)
 	})
 	if err != nil {
@@ -74,11 +74,11 @@ func (s *Store) OpenDocument(ctx context.Context, r verification.RunRef, id stri
 // find tells where a document would be.
 func find(ctx context.Context, r verification.RunRef, id string) (place, error) {
 	if err := ctx.Err(); err != nil {
-		return place{}, err
+		return "", err
 	}
-	at, ok := placeOf(r, id)
-	if !ok {
-		return place{}, notFound()
+	at, err := placeOf(r, id)
+	if err != nil {
+		return "", notFound()
 	}
 	return at, nil
 }
