@@ -18,6 +18,13 @@ type Appendix struct {
 	AdvanceAt time.Time
 	// Announce enqueues the notice that the run is over.
 	Announce bool
+	// Quiet says that the events change neither the summary nor the queue: the
+	// store keeps both as they are, and looks at nothing but Events.
+	Quiet bool
+	// Kept says that whoever appends sees to the effects by itself, and that
+	// others need to be told only if it dies first. A store that nobody else
+	// works on has no use for it.
+	Kept bool
 }
 
 // WorkKind is what a piece of work asks for.

@@ -63,6 +63,17 @@ func (w Workflow) WithWebhook(address string) (Workflow, error) {
 	return w, nil
 }
 
+// WithoutWebhook takes the webhook away, so that another can be set; a workflow
+// that has none is ErrConflict. The API never does this, an operator may.
+func (w Workflow) WithoutWebhook() (Workflow, error) {
+	if w.LifecycleWebhookURL == "" {
+		return Workflow{}, &Error{Kind: ErrConflict, Subject: "workflow", Message: "no lifecycle webhook is configured"}
+	}
+	w.LifecycleWebhookURL = ""
+	w.Revision++
+	return w, nil
+}
+
 // CheckWebhookURL refuses what is not an absolute http(s) URL of at most 2048
 // characters without user information or fragment.
 func CheckWebhookURL(address string) error {

@@ -72,6 +72,9 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 		b.runs[id] = r
 	}
 	r.extend(a)
+	if a.Quiet {
+		return nil
+	}
 	before := deadline(r.summary)
 	if n := len(a.Events); n > 0 {
 		b.index.follow(a.Events[n-1].At)

@@ -60,8 +60,7 @@ func (b *Bearers) Issue(tenant verification.TenantID, reviewer string, ttl time.
 			Fields: []verification.Field{{Name: field, Message: message}},
 		}
 	}
-	if strings.TrimSpace(reviewer) == "" || !utf8.ValidString(reviewer) || utf8.RuneCountInString(reviewer) > maxReviewer ||
-		strings.ContainsFunc(reviewer, unicode.IsControl) {
+	if !soundReviewer(reviewer) {
 		return "", invalid("reviewer", "must be 1 to 200 printable characters")
 	}
 	if ttl < time.Second {
@@ -164,6 +163,12 @@ func canonicalJWT(raw string) bool {
 		}
 	}
 	return len(parts) == 3
+}
+
+// soundReviewer holds that a name can be kept with a verdict.
+func soundReviewer(name string) bool {
+	return strings.TrimSpace(name) != "" && utf8.ValidString(name) && utf8.RuneCountInString(name) <= maxReviewer &&
+		!strings.ContainsFunc(name, unicode.IsControl)
 }
 
 func refused(message string, cause error) error {

@@ -116,7 +116,7 @@ func TestBearerTokensForNobodyAreNotIssued(t *testing.T) {
 }
 
 // forge signs a header and claims with HMAC, or with nothing.
-func forge(t *testing.T, header, claims map[string]any, sign func(signed string) []byte) string {
+func forge(t testing.TB, header, claims map[string]any, sign func(signed string) []byte) string {
 	t.Helper()
 	h, err := json.Marshal(header)
 	if err != nil {

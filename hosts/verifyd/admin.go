@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -15,9 +16,13 @@ import (
 )
 
 // health tells whether the host takes requests.
-type health struct{ ready atomic.Bool }
+type health struct {
+	ready atomic.Bool
+	ping  func(context.Context) error // of the store
+}
 
-func (h *health) set(ready bool) { h.ready.Store(ready) }
+// pingPatience is how long the store may take to give a sign of life.
+const pingPatience = 2 * time.Second
 
 // maxTurn is the furthest that one request turns the clock, in seconds: ten years.
 const maxTurn = 10 * 366 * 24 * 3600
@@ -27,9 +32,15 @@ func adminHandler(h *health, m *metrics, manual *clock.Manual) http.Handler {
 	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) {
 		tell(w, http.StatusOK, map[string]any{"status": "ok"})
 	})
-	r.Get("/readyz", func(w http.ResponseWriter, _ *http.Request) {
+	r.Get("/readyz", func(w http.ResponseWriter, r *http.Request) {
 		if !h.ready.Load() {
 			tell(w, http.StatusServiceUnavailable, map[string]any{"status": "stopping"})
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), pingPatience)
+		defer cancel()
+		if err := h.ping(ctx); err != nil {
+			tell(w, http.StatusServiceUnavailable, map[string]any{"status": "the database does not answer"})
 			return
 		}
 		tell(w, http.StatusOK, map[string]any{"status": "ready"})

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/verifyd/verifyd/adapters/definition"
-	"github.com/verifyd/verifyd/adapters/webhook"
+	boot "github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -50,44 +49,10 @@ func bootstrap(
 	return nil, apply(ctx, b, e, tenants, stderr)
 }
 
-// apply saves what a bootstrap file says.
+// apply makes everything as a bootstrap file says.
 func apply(ctx context.Context, b definition.Bootstrap, e *engine.Engine, tenants verification.TenantStore, stderr io.Writer) error {
-	for _, t := range b.Tenants {
-		if err := saveTenant(ctx, t.Tenant, tenants, stderr); err != nil {
-			return err
-		}
-		for _, a := range t.Accounts {
-			if err := tenants.SaveAccount(ctx, a); err != nil {
-				return fmt.Errorf("save account %s: %w", a.ClientID, err)
-			}
-		}
-		for _, w := range t.Workflows {
-			if _, err := e.Apply(ctx, t.Tenant.ID, w.Definition); err != nil {
-				return w.Explain(err)
-			}
-		}
-	}
-	return nil
-}
-
-// saveTenant keeps the webhook secret that a tenant has when its file names
-// none; a new one is told once.
-func saveTenant(ctx context.Context, t verification.Tenant, tenants verification.TenantStore, stderr io.Writer) error {
-	known, err := tenants.Tenant(ctx, t.ID)
-	switch {
-	case err != nil && !errors.Is(err, verification.ErrNotFound):
-		return fmt.Errorf("read tenant %s: %w", t.ID, err)
-	case t.WebhookSecret != "":
-	case known.WebhookSecret != "":
-		t.WebhookSecret = known.WebhookSecret
-	default:
-		t.WebhookSecret = webhook.NewSecret()
-		fmt.Fprintf(stderr, "verifyd: the webhook secret of tenant %s, told this once: %s\n", t.Name, t.WebhookSecret)
-	}
-	if err := tenants.SaveTenant(ctx, t); err != nil {
-		return fmt.Errorf("save tenant %s: %w", t.ID, err)
-	}
-	return nil
+	_, err := boot.Apply(ctx, b, e, tenants, func(line string) { fmt.Fprintln(stderr, "verifyd:", line) })
+	return err
 }
 
 // demo tells a newcomer what to try. A nil demo tells nothing.

@@ -9,7 +9,10 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 func main() {
@@ -37,4 +40,14 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return err
 	}
 	return h.serve(ctx, stdout, stderr)
+}
+
+// explained is an expected failure with what the log would say of its cause,
+// on one line, for an operator who has no log yet.
+func explained(err error) error {
+	var expected *verification.Error
+	if errors.As(err, &expected) && expected.Cause != nil {
+		return fmt.Errorf("%w (%s)", err, strings.Join(strings.Fields(expected.Cause.Error()), " "))
+	}
+	return err
 }

@@ -26,6 +26,7 @@ import (
 type served struct {
 	t          *testing.T
 	api, admin string
+	store      string
 	stop       context.CancelFunc
 	ended      chan error
 	stderr     *quietBuffer
@@ -71,12 +72,12 @@ func serveHost(t *testing.T, vars map[string]string) *served {
 	if err != nil {
 		t.Fatalf("no ready line: %v; %v", err, <-s.ended)
 	}
-	ready := regexp.MustCompile(`^verifyd ready api=(http://127\.0\.0\.1:\d+) admin=(http://127\.0\.0\.1:\d+) store=memory\n$`)
+	ready := regexp.MustCompile(`^verifyd ready api=(http://127\.0\.0\.1:\d+|none) admin=(http://127\.0\.0\.1:\d+) store=(memory|postgres)\n$`)
 	found := ready.FindStringSubmatch(line)
 	if found == nil {
 		t.Fatalf("ready line = %q", line)
 	}
-	s.api, s.admin = found[1], found[2]
+	s.api, s.admin, s.store = found[1], found[2], found[3]
 	go func() {
 		if more, _ := io.ReadAll(read); len(more) > 0 {
 			t.Errorf("more than one line on stdout: %q", more)

@@ -16,24 +16,36 @@ import (
 // serve answers until ctx ends, then drains: no new requests, those in flight
 // finish, runs come to their next wait. It returns nil after a clean stop.
 func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
+	defer h.close()
 	working, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
+	failed := make(chan error, 3)
 	var background sync.WaitGroup
-	background.Go(func() { h.engine.Serve(working) })
-	<-h.engine.Serving()
-
-	failed := make(chan error, 2)
+	if h.settings.has(roleWorker) {
+		background.Go(func() { h.engine.Serve(working) })
+		<-h.engine.Serving()
+	}
+	if h.fleet != nil {
+		background.Go(func() {
+			if err := h.fleet.Serve(working); err != nil {
+				failed <- err
+			}
+		})
+	}
 	api, admin := h.server(h.api.handler), h.server(h.admin.handler)
 	for l, s := range map[*listener]*http.Server{&h.api: api, &h.admin: admin} {
+		if l.Listener == nil {
+			continue
+		}
 		background.Go(func() {
 			if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 				failed <- err
 			}
 		})
 	}
-	h.health.set(true)
+	h.health.ready.Store(true)
 	h.demo.tell(stderr, h.api.url())
-	fmt.Fprintf(stdout, "verifyd ready api=%s admin=%s store=memory\n", h.api.url(), h.admin.url())
+	fmt.Fprintf(stdout, "verifyd ready api=%s admin=%s store=%s\n", h.api.url(), h.admin.url(), h.storage.name())
 
 	var err error
 	select {
@@ -41,7 +53,7 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 		h.log.Info("stopping", "timeout", h.settings.ShutdownTimeout)
 	case err = <-failed:
 	}
-	h.health.set(false)
+	h.health.ready.Store(false)
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.settings.ShutdownTimeout)
 	defer cancel()
 	err = errors.Join(err, late(api.Shutdown(draining), "requests were still in flight"))

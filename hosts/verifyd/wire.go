@@ -4,24 +4,26 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/verifyd/verifyd/adapters/blob"
+	"github.com/verifyd/verifyd/adapters/blob/s3"
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/adapters/journey"
-	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/pdf"
+	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/webhook"
@@ -39,11 +41,14 @@ type turnable interface {
 type host struct {
 	settings settings
 	log      *slog.Logger
+	storage  *storage
 	engine   *engine.Engine
-	api      listener
+	fleet    *postgres.Fleet // nil for a host that is alone, or drives no runs
+	api      listener        // its listener is nil for a host that is no api
 	admin    listener
 	health   *health
 	demo     *demo // nil when a bootstrap file says what to serve
+	closing  []func()
 }
 
 // listener is one address and what answers there.
@@ -52,15 +57,22 @@ type listener struct {
 	handler http.Handler
 }
 
-func (l listener) url() string { return "http://" + l.Addr().String() }
+// url is where it is, or none.
+func (l listener) url() string {
+	if l.Listener == nil {
+		return "none"
+	}
+	return "http://" + l.Addr().String()
+}
 
 // wire makes the host: it opens its addresses, so that its links can name
-// them, and applies the bootstrap file or the demo.
-func wire(ctx context.Context, s settings, getenv func(string) string, stderr io.Writer) (*host, error) {
-	h := &host{settings: s, log: newLog(s, stderr), health: &health{}}
-	var err error
-	if h.api.Listener, err = listen(ctx, "addr", s.Addr); err != nil {
-		return nil, err
+// them, and its store, and applies the bootstrap file or the demo.
+func wire(ctx context.Context, s settings, getenv func(string) string, stderr io.Writer) (_ *host, err error) {
+	h := &host{settings: s, log: newLog(s, stderr)}
+	if s.has(roleAPI) {
+		if h.api.Listener, err = listen(ctx, "addr", s.Addr); err != nil {
+			return nil, err
+		}
 	}
 	if h.admin.Listener, err = listen(ctx, "admin-addr", s.AdminAddr); err != nil {
 		return nil, err
@@ -68,28 +80,38 @@ func wire(ctx context.Context, s settings, getenv func(string) string, stderr io
 	if s.PublicURL == "" {
 		s.PublicURL = h.api.url()
 	}
-	keys, err := signingKeys(s, h.log)
-	if err != nil {
-		return nil, err
-	}
 	printer, err := pdf.New(pdf.Options{FontDir: s.FontDir})
 	if err != nil {
 		return nil, fmt.Errorf("--font-dir (VERIFYD_FONT_DIR): %w", err)
 	}
-	used, manual := newClock(s)
-	store, observed := memory.New(), newMetrics()
-	documents, err := documentStore(s)
+	documents, err := documentStore(s, h.log)
 	if err != nil {
 		return nil, err
 	}
+	if h.storage, err = openStorage(ctx, s, h.log); err != nil {
+		return nil, err
+	}
+	h.closing = append(h.closing, h.storage.close)
+	defer func() {
+		if err != nil {
+			h.close()
+		}
+	}()
+	h.health = &health{ping: h.storage.ping}
+	keys, err := h.storage.signingKeys(ctx, s, h.log)
+	if err != nil {
+		return nil, err
+	}
+	used, manual := newClock(s)
+	observed := newMetrics()
 	notifier, err := webhook.New(webhook.Options{
-		Secrets: secrets(store), Now: used.Now, AllowPrivateNetworks: s.AllowPrivate,
+		Secrets: secrets(h.storage), Now: used.Now, AllowPrivateNetworks: s.AllowPrivate,
 	})
 	if err != nil {
 		return nil, err
 	}
 	h.engine, err = engine.New(engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
+		Runs: h.storage, Queue: h.storage, Workflows: h.storage, Tenants: h.storage, StartKeys: h.storage,
 		Providers: map[string]verification.Provider{"sandbox": sandbox.New(used.Sleep)},
 		Language:  expression.New(),
 		Links:     token.NewLinks(keys),
@@ -97,28 +119,57 @@ func wire(ctx context.Context, s settings, getenv func(string) string, stderr io
 		NewID:     newID,
 		Printer:   printer,
 		Notifier:  notifier,
-		Documents: documents, Deliveries: store,
-	}, engine.Options{
-		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: orNone(s.StartWait),
-		Workers: s.Workers, Log: h.log, Observer: observed,
-	})
+		Documents: documents, Deliveries: h.storage,
+	}, options(s, h.storage, h.log, observed))
 	if err != nil {
 		return nil, err
 	}
-	if h.demo, err = bootstrap(ctx, s, h.engine, store, getenv, stderr); err != nil {
+	if h.fleet, err = h.storage.join(s, h.engine, used.Now, h.log); err != nil {
 		return nil, err
+	}
+	if s.Bootstrap != "" || h.storage.database == nil { // a database is never given the demo
+		if h.demo, err = bootstrap(ctx, s, h.engine, h.storage, getenv, stderr); err != nil {
+			return nil, err
+		}
 	}
 	pages, err := journey.Handler(h.engine, h.log)
 	if err != nil {
 		return nil, err
 	}
+	bearers, done, err := newBearers(s, keys, used, h.log)
+	if err != nil {
+		return nil, err
+	}
+	h.closing = append(h.closing, done)
 	h.api.handler = httpapi.New(h.engine, httpapi.Options{
 		Log: h.log, Now: time.Now, RateLimit: s.RateLimit, Observe: observed.request,
-		Bearers: bearers(keys, used),
+		Bearers: bearers,
 		Mounts:  map[string]http.Handler{"/journey": pages},
 	})
 	h.admin.handler = adminHandler(h.health, observed, manual)
 	return h, nil
+}
+
+// close lets go of what the host has opened, but for its addresses.
+func (h *host) close() {
+	for _, done := range slices.Backward(h.closing) {
+		done()
+	}
+}
+
+// options are those of the engine of this host.
+func options(s settings, kept *storage, log *slog.Logger, observed *metrics) engine.Options {
+	o := engine.Options{
+		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: orNone(s.StartWait),
+		Workers: s.Workers, Log: log, Observer: observed,
+	}
+	if kept.shared(s) {
+		o.Poll = poll
+	}
+	if !s.has(roleWorker) {
+		o.Workers = -1
+	}
+	return o
 }
 
 func listen(ctx context.Context, name, addr string) (net.Listener, error) {
@@ -138,22 +189,6 @@ func newLog(s settings, stderr io.Writer) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(stderr, o))
 	}
 	return slog.New(slog.NewTextHandler(stderr, o))
-}
-
-func signingKeys(s settings, log *slog.Logger) (*token.Keys, error) {
-	if s.SigningKeyFile == "" {
-		log.Warn("journey links are signed with a key made now: they stop working at a restart (set VERIFYD_SIGNING_KEY_FILE)")
-		return token.NewKeys()
-	}
-	raw, err := os.ReadFile(s.SigningKeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("--signing-key-file (VERIFYD_SIGNING_KEY_FILE): %w", err)
-	}
-	keys, err := token.ReadKeys(raw)
-	if err != nil {
-		return nil, fmt.Errorf("--signing-key-file (VERIFYD_SIGNING_KEY_FILE): %s: %w", s.SigningKeyFile, err)
-	}
-	return keys, nil
 }
 
 func newClock(s settings) (t turnable, manual *clock.Manual) {
@@ -179,8 +214,21 @@ func orNone(wait time.Duration) time.Duration {
 // memoryForDocuments bounds what uploads may hold without a BLOB_DIR, in bytes.
 const memoryForDocuments = 512 << 20
 
-func documentStore(s settings) (verification.DocumentStore, error) {
+func documentStore(s settings, log *slog.Logger) (verification.DocumentStore, error) {
+	if s.S3Endpoint != "" {
+		bucket, err := s3.New(s3.Options{
+			Endpoint: s.S3Endpoint, Bucket: s.S3Bucket, Region: s.S3Region,
+			AccessKey: s.S3AccessKey, SecretKey: s.S3SecretKey, Secure: true,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("--s3-endpoint (VERIFYD_S3_ENDPOINT): %w", err)
+		}
+		return bucket, nil
+	}
 	if s.BlobDir == "" {
+		if s.DatabaseURL != "" {
+			log.Warn("uploaded documents are kept in the memory of this host (set VERIFYD_BLOB_DIR or VERIFYD_S3_ENDPOINT)")
+		}
 		return blob.Memory(memoryForDocuments), nil
 	}
 	folder, err := blob.Folder(s.BlobDir)
@@ -204,11 +252,31 @@ func secrets(tenants verification.TenantStore) func(context.Context, verificatio
 	}
 }
 
-// bearers opens the signals route to tokens that were signed with our keys.
-func bearers(keys *token.Keys, clock verification.Clock) httpapi.Bearers {
-	signed := token.NewBearers(keys)
-	return func(_ context.Context, raw string) (verification.TenantID, string, error) {
-		b, err := signed.Verify(raw, clock.Now())
-		return b.Tenant, b.Reviewer, err
+// newBearers opens the signals route to tokens that were signed with our keys,
+// and to those of the OpenID Connect issuer if there is one.
+func newBearers(s settings, keys *token.Keys, clock verification.Clock, log *slog.Logger) (httpapi.Bearers, func(), error) {
+	var issuer *token.OIDC
+	done := func() {}
+	if s.OIDCIssuer != "" {
+		var err error
+		issuer, err = token.NewOIDC(token.OIDCOptions{
+			Issuer: s.OIDCIssuer, Audience: s.OIDCAudience, JWKSURL: s.OIDCKeys,
+			TenantClaim: s.OIDCTenant, ReviewerClaim: s.OIDCReviewer,
+			Now: time.Now, // its tokens end by the issuer's clock, whatever ours is
+			Observe: func(keys int, err error) {
+				if err != nil && !errors.Is(err, context.Canceled) {
+					log.Warn("the keys of the token issuer cannot be fetched", "error", err)
+				}
+			},
+		})
+		if err != nil {
+			return nil, nil, fmt.Errorf("--oidc-issuer (VERIFYD_OIDC_ISSUER): %w", err)
+		}
+		done = issuer.Close
 	}
+	verify := token.Either(token.NewBearers(keys), issuer, clock.Now)
+	return func(ctx context.Context, raw string) (verification.TenantID, string, error) {
+		b, err := verify(ctx, raw)
+		return b.Tenant, b.Reviewer, err
+	}, done, nil
 }

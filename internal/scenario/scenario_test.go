@@ -1,15 +1,35 @@
-// The conversations, held against the service from memory.
+// The conversations, held against the service from memory and on PostgreSQL.
 
 package scenario_test
 
 import (
+	"context"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/httpapi"
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/internal/scenario"
 )
+
+func TestMain(m *testing.M) {
+	os.Exit(pgtest.Main(m, func(ctx context.Context, url string) error {
+		_, err := postgres.Migrate(ctx, url)
+		return err
+	}))
+}
+
+func TestTheServiceOnPostgresKeepsToItsContract(t *testing.T) {
+	contract, err := scenario.NewContract(httpapi.OpenAPI())
+	check(t, err)
+	conversations, err := scenario.Conversations()
+	check(t, err)
+	r := &scenario.Runner{Host: newPostgresHost, Contract: contract}
+	r.Run(t, conversations)
+}
 
 func TestTheServiceKeepsToItsContract(t *testing.T) {
 	contract, err := scenario.NewContract(httpapi.OpenAPI())

@@ -89,7 +89,7 @@ func (e *Engine) append(
 	if drivable(after.Task(e.now())) {
 		seat = e.reserve(ref)
 	}
-	if err := e.save(ctx, ref, before, after, events, seat != nil); err != nil {
+	if _, err := e.save(ctx, ref, before, after, events, lease{held: seat != nil}); err != nil {
 		e.giveBack(seat)
 		return err
 	}
@@ -99,25 +99,37 @@ func (e *Engine) append(
 	return nil
 }
 
+// lease says how a run is kept from other hosts while it is driven here.
+type lease struct {
+	held  bool // this host drives the run
+	young bool // the queue knows, and need not hear it again yet
+}
+
 // save appends events and carries out the effects that this host can. The
-// run of a driven history keeps its lease as long as it goes on.
+// run of a driven history keeps its lease as long as it goes on; quiet says
+// that nothing but the history changed.
 func (e *Engine) save(
 	ctx context.Context, ref verification.RunRef, before, after verification.Run,
-	events []verification.Event, driven bool,
-) error {
+	events []verification.Event, l lease,
+) (quiet bool, err error) {
 	now := e.now()
+	a := verification.Appendix{Events: events, Summary: after.Summary()}
 	ends := after.Ended != "" && before.Ended == ""
-	a := verification.Appendix{Events: events, Summary: after.Summary(), Announce: ends && e.ports.Notifier != nil}
+	if ends {
+		a.Announce = e.announces(ctx, ref.Tenant, after)
+		a.Kept = a.Announce && e.keeps(now, now)
+	}
 	switch task := after.Task(now); {
 	case task.Kind == verification.TaskWait:
-		a.AdvanceAt = task.At
-	case drivable(task) && driven:
-		a.AdvanceAt = now.Add(e.opt.Lease)
+		a.AdvanceAt, a.Kept = task.At, e.keeps(task.At, now)
+	case drivable(task) && l.held:
+		a.AdvanceAt, a.Kept = now.Add(e.opt.Lease), true
+		a.Quiet = l.young && before.Seq > 0 && before.Summary() == a.Summary
 	case drivable(task):
 		a.AdvanceAt = now
 	}
 	if err := e.ports.Runs.Append(ctx, ref.Tenant, ref.Run, before.Seq, a); err != nil {
-		return err
+		return false, err
 	}
 	e.runs.put(ref, after)
 	if before.Seq == 0 {
@@ -133,13 +145,36 @@ func (e *Engine) save(
 	if atRest(after) {
 		e.watch.wake(ref)
 	}
-	if !a.AdvanceAt.IsZero() {
+	if !a.AdvanceAt.IsZero() && !a.Quiet {
 		e.nudge(a.AdvanceAt)
 	}
 	if a.Announce {
 		e.nudge(now)
 	}
-	return nil
+	return a.Quiet, nil
+}
+
+// announces tells whether somebody is to be told that a run is over. When that
+// cannot be found out now, it is when the notice is sent.
+func (e *Engine) announces(ctx context.Context, t verification.TenantID, r verification.Run) bool {
+	if e.ports.Notifier == nil {
+		return false
+	}
+	w, err := e.ports.Workflows.Workflow(ctx, t, r.Started.Workflow)
+	return err != nil || w.LifecycleWebhookURL != ""
+}
+
+// keptWait is the longest wait that a host keeps to itself, as long as it lives.
+const keptWait = 5 * time.Second
+
+// keeps tells whether this host sees to what falls due at a moment.
+func (e *Engine) keeps(at, now time.Time) bool {
+	if e.opt.Workers < 0 || at.Sub(now) > keptWait {
+		return false
+	}
+	e.loop.mu.Lock()
+	defer e.loop.mu.Unlock()
+	return e.loop.serving
 }
 
 // drivable tells whether there is something to do now.

@@ -78,7 +78,8 @@ func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run
 // verdict that is given meanwhile does not stop it.
 func (e *Engine) announceAgain(ctx context.Context, ref verification.RunRef, run verification.Run) error {
 	for try := 1; ; try++ {
-		a := verification.Appendix{Summary: run.Summary(), Announce: true}
+		now := e.now()
+		a := verification.Appendix{Summary: run.Summary(), Announce: true, Kept: e.keeps(now, now)}
 		err := e.ports.Runs.Append(ctx, ref.Tenant, ref.Run, run.Seq, a)
 		if err == nil || try == changeTries || !errors.Is(err, verification.ErrConflict) {
 			return err

@@ -94,11 +94,17 @@ func (e *Engine) step(ctx context.Context, j *job) (goesOn bool, err error) {
 func (e *Engine) saveStep(j *job, after verification.Run, events []verification.Event) error {
 	j.saving.Lock()
 	defer j.saving.Unlock()
-	if err := e.save(e.base, j.ref, j.run, after, events, true); err != nil {
+	now := e.ports.Clock.Now()
+	l := lease{held: true, young: now.UnixNano()-j.leased.Load() < int64(e.opt.Lease/renewals)}
+	quiet, err := e.save(e.base, j.ref, j.run, after, events, l)
+	if err != nil {
 		return err
 	}
-	j.run, j.work = after, nil
-	j.leased.Store(e.ports.Clock.Now().UnixNano())
+	j.run = after
+	if !quiet {
+		j.work = nil
+		j.leased.Store(now.UnixNano())
+	}
 	return nil
 }
 
@@ -117,7 +123,7 @@ func (e *Engine) release(j *job) error {
 func (e *Engine) wait(j *job, at time.Time) error {
 	j.saving.Lock()
 	defer j.saving.Unlock()
-	a := verification.Appendix{Summary: j.run.Summary(), AdvanceAt: at}
+	a := verification.Appendix{Summary: j.run.Summary(), AdvanceAt: at, Kept: e.keeps(at, e.now())}
 	if err := e.ports.Runs.Append(e.base, j.ref.Tenant, j.ref.Run, j.run.Seq, a); err != nil {
 		return err
 	}

@@ -57,6 +57,11 @@ type Options struct {
 	// after each append; 0 means 20 s. It must be longer than the Notifier's
 	// longest try, or a notice is sent twice.
 	Lease time.Duration
+	// Poll is for hosts that share one store: how long each goes at most before
+	// it asks the queue for what another has left. Deadlines are then written
+	// down only when Sweep is called. 0 means that the engine is alone on its
+	// store, and hears of everything by its own appends.
+	Poll time.Duration
 	// CachedRuns bounds the folded runs kept in memory; 0 means 10,000.
 	CachedRuns int
 	// Log takes what operators need to know; nil drops it.

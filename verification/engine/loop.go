@@ -15,6 +15,7 @@ import (
 // The measures of one turn of the loop.
 const (
 	sweepMost   = 200         // overdue runs written down at a time
+	renewals    = 3           // how often a lease is renewed while it lasts
 	troubleWait = time.Second // before the store is asked again after a failure
 )
 
@@ -139,9 +140,13 @@ func (e *Engine) round() (next time.Time) {
 	at, err := e.takeWork(ctx, now)
 	trouble("take", err)
 	sooner(at)
-	at, err = e.sweep(ctx, now)
-	trouble("sweep", err)
-	sooner(at)
+	if e.opt.Poll == 0 {
+		at, err = e.sweep(ctx, now)
+		trouble("sweep", err)
+		sooner(at)
+	} else if e.opt.Workers >= 0 {
+		sooner(now.Add(e.opt.Poll))
+	}
 	at, err = e.keepLeases(ctx, now)
 	trouble("renew", err)
 	sooner(at)
@@ -180,10 +185,29 @@ func (e *Engine) takeWork(ctx context.Context, now time.Time) (next time.Time, e
 	return next, err
 }
 
+// Wake has the queue asked now, because another host may have left something
+// in it. It tells whether this host has room for work.
+func (e *Engine) Wake() bool {
+	e.mu.Lock()
+	room := e.room() > 0
+	e.mu.Unlock()
+	if room {
+		e.nudge(e.now())
+	}
+	return room
+}
+
+// Sweep writes down the deadlines that have passed and tells the clients. It
+// is for hosts that share a store, see Options.Poll; one at a time is enough.
+func (e *Engine) Sweep(ctx context.Context) error {
+	_, err := e.sweep(ctx, e.now())
+	return err
+}
+
 // sweep writes down the deadlines that have passed. A run that cannot be
 // written down holds up no other.
 func (e *Engine) sweep(ctx context.Context, now time.Time) (next time.Time, err error) {
-	for {
+	for ctx.Err() == nil {
 		overdue, next, err := e.ports.Runs.Overdue(ctx, now, sweepMost)
 		if err != nil {
 			return time.Time{}, err
@@ -198,11 +222,12 @@ func (e *Engine) sweep(ctx context.Context, now time.Time) (next time.Time, err 
 			return next, errors.Join(failures...)
 		}
 	}
+	return time.Time{}, ctx.Err()
 }
 
 // keepLeases renews the leases of runs whose providers take long to answer.
 func (e *Engine) keepLeases(ctx context.Context, now time.Time) (next time.Time, err error) {
-	every := e.opt.Lease / 3
+	every := e.opt.Lease / renewals
 	e.mu.Lock()
 	jobs := make([]*job, 0, len(e.jobs))
 	for _, j := range e.jobs {

@@ -58,12 +58,26 @@ func (e *Engine) SetWebhook(ctx context.Context, t verification.TenantID, id ver
 	if err := verification.CheckWebhookURL(url); err != nil {
 		return verification.Workflow{}, err
 	}
+	return e.rewriteWorkflow(ctx, t, id, func(w verification.Workflow) (verification.Workflow, error) { return w.WithWebhook(url) })
+}
+
+// ClearWebhook takes the lifecycle webhook of a workflow away, so that the
+// client can set another; ErrConflict when it has none. It is for operators.
+func (e *Engine) ClearWebhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+	return e.rewriteWorkflow(ctx, t, id, verification.Workflow.WithoutWebhook)
+}
+
+// rewriteWorkflow changes a workflow, against whoever changes it meanwhile.
+func (e *Engine) rewriteWorkflow(
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID,
+	change func(verification.Workflow) (verification.Workflow, error),
+) (verification.Workflow, error) {
 	for try := 1; ; try++ {
 		w, err := e.ports.Workflows.Workflow(ctx, t, id)
 		if err != nil {
 			return verification.Workflow{}, err
 		}
-		next, err := w.WithWebhook(url)
+		next, err := change(w)
 		if err != nil {
 			return verification.Workflow{}, err
 		}

@@ -38,6 +38,12 @@ func Appends() []Clause {
 		clause("an append without events changes the effects alone",
 			"verification.Appendix: Events may be empty: then only the effects change",
 			appendWithoutEvents),
+		clause("a quiet append changes the history alone",
+			"verification.Appendix: Quiet says that the events change neither the summary nor the queue",
+			quietAppend),
+		clause("effects that somebody keeps are in the queue all the same",
+			"verification.Appendix: others need to be told only if it dies first",
+			keptEffects),
 		clause("a tenant cannot append to the run of another",
 			"RunStore.Append: the history is that of the tenant's own run",
 			appendApart),
@@ -236,6 +242,38 @@ func appendWithoutEvents(t *trial) {
 	s = s.then(time.Minute, completed())
 	t.extend(ours, s, 2)
 	t.holds(ours, s)
+}
+
+func quietAppend(t *trial) {
+	s := begin(1, moment(0), limited(3600, 0)).then(time.Second, dispatched(1))
+	t.add(ours, s.id, 0, s.advancing(moment(10*time.Minute)))
+	_, seq, a := attempt(s)
+	a.Events, a.Quiet = s.then(time.Second, answered(`{}`), dispatched(1)).events[seq:], true
+	t.add(ours, s.id, seq, a)
+	same(t, "the history", t.load(ours, s.id, 0), append(s.events[:seq:seq], a.Events...))
+	same(t, "the summary", t.list(ours, everything(moment(0))).Data, listed(s))
+	t.refusedAppend("quietly to a history that moved on", ours, s, seq)
+	work := t.takeOne(moment(10 * time.Minute))
+	same(t, "the work", work.Kind, verification.WorkAdvance)
+	// What was taken stays taken.
+	a.Events = s.then(time.Minute, answered(`{}`)).events[seq:]
+	t.add(ours, s.id, seq+2, a)
+	t.takeNone(work.Until.Add(-tick))
+	t.finish(work)
+	t.takeNone(moment(24 * time.Hour))
+}
+
+func keptEffects(t *trial) {
+	s := simple(1).then(time.Second, dispatched(1))
+	a := s.advancing(moment(time.Minute))
+	a.Kept = true
+	t.add(ours, s.id, 0, a)
+	over := simple(2).then(time.Minute, completed())
+	a = over.announcing()
+	a.Kept = true
+	t.add(ours, over.id, 0, a)
+	work, _ := t.take(moment(time.Minute), many)
+	same(t, "the number of pieces", len(work), 2)
 }
 
 func appendApart(t *trial) {

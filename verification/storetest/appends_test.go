@@ -123,6 +123,17 @@ func appendBreaches() []breach {
 				return sound.Append(ctx, t, id, seq, a)
 			}
 		})},
+		{"a quiet append changes the history alone", "a quiet Append is like any other", changing(func(a *verification.Appendix) { a.Quiet = false })},
+		{"a quiet append changes the history alone", "a quiet Append takes the run out of the queue", changing(func(a *verification.Appendix) {
+			if a.Quiet {
+				a.Quiet, a.AdvanceAt, a.Announce = false, time.Time{}, false
+			}
+		})},
+		{"effects that somebody keeps are in the queue all the same", "Append queues nothing that is kept", changing(func(a *verification.Appendix) {
+			if a.Kept {
+				a.AdvanceAt, a.Announce = time.Time{}, false
+			}
+		})},
 		{"a tenant cannot append to the run of another", "Append ignores the tenant", when(func(b *broken, sound storetest.Store) {
 			owners := owned(b, sound)
 			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
@@ -134,4 +145,14 @@ func appendBreaches() []breach {
 			}
 		})},
 	}
+}
+
+// changing has a store take appends for others than they are.
+func changing(change func(*verification.Appendix)) func(storetest.Store) storetest.Store {
+	return when(func(b *broken, sound storetest.Store) {
+		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+			change(&a)
+			return sound.Append(ctx, t, id, seq, a)
+		}
+	})
 }

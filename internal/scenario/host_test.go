@@ -1,4 +1,4 @@
-// A host from memory, put together in the test.
+// A host on a store, put together in the test.
 
 package scenario_test
 
@@ -21,49 +21,66 @@ import (
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/pdf"
+	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/internal/scenario"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/storetest"
 )
 
-// memoryHost is the service on the memory store, under a clock turned by hand.
-type memoryHost struct {
+// host is the service on a store, under a clock turned by hand.
+type host struct {
 	url     string
 	clock   *clock.Manual
 	bearers *token.Bearers
 }
 
 // URL is its base address.
-func (h *memoryHost) URL() string { return h.url }
+func (h *host) URL() string { return h.url }
 
 // Advance turns its clock.
-func (h *memoryHost) Advance(ctx context.Context, d time.Duration) error {
+func (h *host) Advance(ctx context.Context, d time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	return h.clock.Advance(ctx, d)
 }
 
 // Bearer issues an access token.
-func (h *memoryHost) Bearer(reviewer string) (string, error) {
+func (h *host) Bearer(reviewer string) (string, error) {
 	return h.bearers.Issue(verification.TenantID(scenario.Names()["acme"]), reviewer, 24*time.Hour, h.clock.Now())
 }
 
 // verify is what the API asks of a token.
-func (h *memoryHost) verify(_ context.Context, raw string) (verification.TenantID, string, error) {
+func (h *host) verify(_ context.Context, raw string) (verification.TenantID, string, error) {
 	b, err := h.bearers.Verify(raw, h.clock.Now())
 	return b.Tenant, b.Reviewer, err
 }
 
+// newMemoryHost is the service from memory.
 func newMemoryHost(t testing.TB) scenario.Host {
+	t.Helper()
+	return newHost(t, memory.New())
+}
+
+// newPostgresHost is the service on a database of its own.
+func newPostgresHost(t testing.TB) scenario.Host {
+	t.Helper()
+	store, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.Options{Alone: true})
+	check(t, err)
+	t.Cleanup(store.Close)
+	return newHost(t, store)
+}
+
+func newHost(t testing.TB, store storetest.Store) scenario.Host {
 	t.Helper()
 	keys, err := token.NewKeys()
 	check(t, err)
 	printer, err := pdf.New(pdf.Options{})
 	check(t, err)
-	h := &memoryHost{clock: clock.NewManual(time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)), bearers: token.NewBearers(keys)}
-	store := memory.New()
+	h := &host{clock: clock.NewManual(time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)), bearers: token.NewBearers(keys)}
 	server := httptest.NewUnstartedServer(nil)
 	h.url = "http://" + server.Listener.Addr().String()
 	e, err := engine.New(engine.Ports{
@@ -81,7 +98,7 @@ func newMemoryHost(t testing.TB) scenario.Host {
 	return h
 }
 
-func bootstrap(t testing.TB, e *engine.Engine, store *memory.Store) {
+func bootstrap(t testing.TB, e *engine.Engine, store verification.TenantStore) {
 	t.Helper()
 	raw, err := scenario.Bootstrap()
 	check(t, err)

@@ -1,0 +1,225 @@
+// The totals of lists, held against counting.
+
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func runNumber(n int) verification.RunID {
+	return verification.RunID(fmt.Sprintf("d0000000-0000-7000-8000-%012x", n))
+}
+
+// life is a history of some length, one of several kinds.
+func life(n, kind, length int) []verification.Event {
+	started := verification.Started{
+		Workflow: verification.WorkflowID(fmt.Sprintf("c0000000-0000-7000-8000-%012x", n%3)), WorkflowName: "Onboarding",
+		Version: 1, VersionHash: "hash", ReferenceID: "customer", RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
+	}
+	awaited := verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Signal: "consent_submitted"}
+	asked := verification.ReviewAsked{Node: "review"}
+	verdict := func(d verification.Decision) verification.Fact {
+		return verification.VerdictRecorded{Node: "review", Decision: d}
+	}
+	lives := [][]verification.Fact{
+		{started, awaited, verification.CustomerCame{Node: "consent"}, verification.Cancelled{}},
+		{started, asked, verdict(verification.DecisionApprove), verification.Completed{Node: "done"}},
+		{started, asked, verdict(verification.DecisionReject), verification.Completed{Node: "done"}},
+		{started, verification.Failed{Node: "pan", Error: verification.RunError{Code: verification.CodeCheckFailed, Message: "The check failed."}}},
+		{started, verification.Expired{Error: verification.RunError{Code: verification.CodeRunExpired}}},
+		{started, verification.Completed{Node: "done"}},
+	}
+	facts := lives[kind%len(lives)]
+	facts = facts[:1+length%len(facts)]
+	var history []verification.Event
+	for i, f := range facts {
+		history = append(history, verification.Event{At: noon().Add(time.Duration(n+i) * time.Minute), Fact: f})
+	}
+	return history
+}
+
+// queries are all combinations of filters at a moment.
+func queries(now time.Time) []verification.RunQuery {
+	var all []verification.RunQuery
+	for _, w := range []verification.WorkflowID{"", flow, "c0000000-0000-7000-8000-000000000002"} {
+		for _, s := range append(verification.Statuses(), "") {
+			for _, d := range []verification.Decision{"", verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject} {
+				all = append(all, verification.RunQuery{
+					PageQuery: verification.PageQuery{Limit: 7}, Workflow: w, Status: s, Decision: d, Now: now,
+				})
+			}
+		}
+	}
+	return all
+}
+
+// Random appends, refilings and questions at moments that jump to and fro: the
+// lists are those of the store in memory.
+func TestListsAreThoseOfTheStoreInMemory(t *testing.T) {
+	ctx, s, tenants := t.Context(), fresh(t), 0
+	rapid.Check(t, func(rt *rapid.T) {
+		tenants++
+		tenant := verification.TenantID(fmt.Sprintf("a0000000-0000-7000-8000-%012x", tenants))
+		m := memory.New()
+		seqs := map[int]int{}
+		rt.Repeat(map[string]func(*rapid.T){
+			"append": func(rt *rapid.T) {
+				n := rapid.IntRange(0, 19).Draw(rt, "run")
+				history := life(n, n, rapid.IntRange(0, 3).Draw(rt, "length"))
+				if len(history) <= seqs[n] {
+					return
+				}
+				a := verification.Appendix{Events: history[seqs[n]:], Summary: verification.Fold(runNumber(n), history).Summary()}
+				if err := errors.Join(s.Append(ctx, tenant, runNumber(n), seqs[n], a), m.Append(ctx, tenant, runNumber(n), seqs[n], a)); err != nil {
+					rt.Fatal(err)
+				}
+				seqs[n] = len(history)
+			},
+			"upkeep": func(rt *rapid.T) {
+				if err := s.Refile(ctx, tenant, noon().Add(time.Duration(rapid.IntRange(0, 120).Draw(rt, "minutes"))*time.Minute)); err != nil {
+					rt.Fatal(err)
+				}
+			},
+			"list": func(rt *rapid.T) {
+				now := noon().Add(time.Duration(rapid.IntRange(0, 120).Draw(rt, "minutes")) * time.Minute)
+				q := rapid.SampledFrom(queries(now)).Draw(rt, "query")
+				q.Offset = rapid.IntRange(0, 22).Draw(rt, "offset")
+				got, err := s.List(ctx, tenant, q)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				want, err := m.List(ctx, tenant, q)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				if len(got.Data) == 0 {
+					got.Data, want.Data = nil, want.Data[:0:0]
+				}
+				if diff := cmp.Diff(fmt.Sprint(want.Total, idsOf(want)), fmt.Sprint(got.Total, idsOf(got))); diff != "" {
+					rt.Fatalf("List(%+v) (-memory +postgres):\n%s", q, diff)
+				}
+			},
+		})
+	})
+}
+
+func idsOf(p verification.Page[verification.Summary]) (ids []verification.RunID) {
+	for _, s := range p.Data {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+func TestCountsStayExactUnderConcurrentWriters(t *testing.T) {
+	url := pgtest.Database(t)
+	stores := []*postgres.Store{openAt(t, url, postgres.Options{}), openAt(t, url, postgres.Options{Writers: 4})}
+	if err := stores[0].SaveTenant(t.Context(), verification.Tenant{ID: ours, Name: "Ours"}); err != nil {
+		t.Fatal(err)
+	}
+	const writers, each = 16, 60
+	var done sync.WaitGroup
+	stop := make(chan struct{})
+	upkeep := make(chan struct{})
+	go func() { // beside the writers
+		defer close(upkeep)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := stores[1].Upkeep(context.WithoutCancel(t.Context()), noon().Add(time.Hour)); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	for w := range writers {
+		done.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(w)))
+			for range each {
+				// Runs are shared, so that some appends meet and one of them is refused.
+				n := random.IntN(writers * each / 3)
+				history := life(n, n, 3)
+				for seq := range history {
+					run := verification.Fold(runNumber(n), history[:seq+1])
+					a := verification.Appendix{Events: history[seq : seq+1], Summary: run.Summary()}
+					err := stores[random.IntN(2)].Append(t.Context(), ours, runNumber(n), seq, a)
+					if err != nil && !errors.Is(err, verification.ErrConflict) {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	done.Wait()
+	close(stop)
+	<-upkeep
+	off, err := stores[0].CheckCounts(t.Context())
+	if err != nil || len(off) > 0 {
+		t.Fatalf("counts that differ from counting: %v, %v", off, err)
+	}
+	for _, now := range []time.Time{noon(), noon().Add(25 * time.Minute), noon().Add(1000 * time.Hour)} {
+		for _, q := range queries(now) {
+			q.Limit = verification.MaxLimit
+			p, err := stores[0].List(t.Context(), ours, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := len(p.Data)
+			for q.Offset = verification.MaxLimit; q.Offset < p.Total; q.Offset += verification.MaxLimit {
+				more, err := stores[0].List(t.Context(), ours, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				seen += len(more.Data)
+			}
+			if seen != p.Total {
+				t.Errorf("List(%q, %q, %q) has %d runs and a total of %d", q.Workflow, q.Status, q.Decision, seen, p.Total)
+			}
+		}
+	}
+}
+
+func TestManyRunsThatTurnedAreFiledBeforeTheyAreListed(t *testing.T) {
+	s := fresh(t)
+	const many = 2_100 // more than a list looks at one by one
+	var done sync.WaitGroup
+	for w := range 8 {
+		done.Go(func() {
+			for n := w; n < many; n += 8 {
+				history := life(0, 0, 1)
+				a := verification.Appendix{Events: history, Summary: verification.Fold(runNumber(n), history).Summary()}
+				if err := s.Append(t.Context(), ours, runNumber(n), 0, a); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	done.Wait()
+	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: 10}, Status: verification.StatusAbandoned, Now: noon().Add(30 * time.Minute)}
+	for _, want := range []struct {
+		at    time.Duration
+		total int
+	}{{30 * time.Minute, many}, {0, 0}, {30 * time.Minute, many}, {2 * time.Hour, 0}} {
+		q.Now = noon().Add(want.at)
+		p, err := s.List(t.Context(), ours, q)
+		if err != nil || p.Total != want.total {
+			t.Errorf("abandoned runs after %s: %d, %v; want %d", want.at, p.Total, err, want.total)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+// What the database answers, in the words of the ports.
+
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// errPatience ends a call that the database did not answer in time.
+var errPatience = errors.New("the database did not answer in time")
+
+// translate says in the words of the ports what came of doing something. An
+// expected failure stays as it is.
+func translate(doing string, err error) error {
+	var expected *verification.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &expected):
+		return err
+	case unavailable(err):
+		return &verification.Error{
+			Kind: verification.ErrUnavailable, Subject: "database", Message: "the database does not answer",
+			Cause: fmt.Errorf("%s: %w", doing, err),
+		}
+	case code(err) == "22021" || code(err) == "22P05":
+		return &verification.Error{
+			Kind: verification.ErrInvalid, Message: "a text holds a character that cannot be kept",
+			Cause: fmt.Errorf("%s: %w", doing, err),
+		}
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// code is the SQLSTATE of what the database refused; empty when it was not the
+// database.
+func code(err error) string {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		return refused.Code
+	}
+	return ""
+}
+
+// unavailable tells whether the database was not there, or went away: what was
+// asked of it may or may not have happened.
+func unavailable(err error) bool {
+	if c := code(err); c != "" {
+		// Connections, shutdowns, too many clients, a standby that takes no writes.
+		return strings.HasPrefix(c, "08") || strings.HasPrefix(c, "57P") || c == "53300" || c == "25006"
+	}
+	var connecting *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connecting) || errors.As(err, &network) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, errPatience) ||
+		errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "conn closed")
+}
+
+// missing tells whether there was no such row.
+func missing(err error) bool { return errors.Is(err, sql.ErrNoRows) }
+
+func notFound(subject string) error {
+	return &verification.Error{Kind: verification.ErrNotFound, Subject: subject}
+}
+
+func conflict(subject, message string) error {
+	return &verification.Error{Kind: verification.ErrConflict, Subject: subject, Message: message}
+}
+
+// badAddress says what is wrong with the address of a database, without its
+// password.
+func badAddress(err error) error {
+	var parsing *url.Error
+	if errors.As(err, &parsing) {
+		err = parsing.Err
+	}
+	var config *pgconn.ParseConfigError
+	if errors.As(err, &config) {
+		err = errors.New(config.Error())
+	}
+	return &verification.Error{
+		Kind: verification.ErrInvalid, Subject: "database",
+		Message: "the address must be like postgres://user:password@host:5432/name", Cause: err,
+	}
+}
+
+// hasPoolSize tells whether the address bounds the pool by itself.
+func hasPoolSize(address string) bool { return strings.Contains(address, "pool_max_conns") }

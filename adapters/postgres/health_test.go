@@ -1,0 +1,124 @@
+package postgres_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestHealthOfAnEmptyDatabase(t *testing.T) {
+	s := fresh(t)
+	h, err := s.Health(t.Context(), time.Now)
+	must(t, err)
+	if h.ServerVersion == "" || h.Connections < 1 || h.MaxConnections < h.Connections || h.Superuser {
+		t.Errorf("Health() = %+v, want a server with connections and an ordinary role", h)
+	}
+	if h.ClockSkew.Abs() > 5*time.Second {
+		t.Errorf("ClockSkew = %s on one machine", h.ClockSkew)
+	}
+	if h.Overdue != 0 || !h.OldestDue.IsZero() || h.Expired != 0 || h.PendingDeliveries != 0 || h.DeadDeliveries != 0 {
+		t.Errorf("Health() = %+v, want nothing overdue", h)
+	}
+}
+
+func TestHealthTellsWhatIsLateInEveryTenant(t *testing.T) {
+	s := fresh(t)
+	begin(t, s, tenantNumber(1), runNumber(1), verification.Summary{ExpiresAt: noon().Add(time.Minute)})
+	begin(t, s, tenantNumber(2), runNumber(2), verification.Summary{ExpiresAt: noon().Add(time.Hour)})
+	begin(t, s, tenantNumber(2), runNumber(3), verification.Summary{
+		ExpiresAt: noon().Add(time.Minute), Ended: verification.StatusCancelled, CompletedAt: noon(),
+	})
+	for n, state := range []verification.DeliveryState{
+		verification.DeliveryFailed, verification.DeliveryDelivered, verification.DeliveryFailed,
+		verification.DeliveryPending, verification.DeliveryFailed,
+	} {
+		must(t, s.SaveDelivery(t.Context(), tenantNumber(n/2), verification.Delivery{Run: runNumber(n), State: state, LastAt: noon()}))
+	}
+	for _, c := range []struct {
+		after            time.Duration
+		overdue, expired int64
+	}{
+		{0, 0, 0},
+		{postgres.OverdueAfter, 0, 0},
+		{postgres.OverdueAfter + time.Microsecond, 3, 0},
+		{postgres.OverdueAfter + time.Minute, 3, 0},
+		{postgres.OverdueAfter + time.Minute + time.Microsecond, 3, 1},
+		{postgres.OverdueAfter + 2*time.Hour, 3, 2},
+	} {
+		h, err := s.Health(t.Context(), func() time.Time { return noon().Add(c.after) })
+		must(t, err)
+		if h.Overdue != c.overdue || h.Expired != c.expired || h.OldestDue.IsZero() != (c.overdue == 0) {
+			t.Errorf("Health(start+%s): overdue %d since %s, expired %d, want %d and %d",
+				c.after, h.Overdue, h.OldestDue, h.Expired, c.overdue, c.expired)
+		}
+		if c.overdue > 0 && !h.OldestDue.Equal(noon()) {
+			t.Errorf("OldestDue = %s, want %s", h.OldestDue, noon())
+		}
+		if h.PendingDeliveries != 1 || h.DeadDeliveries != 3 {
+			t.Errorf("deliveries: %d pending, %d dead, want 1 and 3", h.PendingDeliveries, h.DeadDeliveries)
+		}
+	}
+}
+
+func TestHealthTellsHowFarTheClocksAreApart(t *testing.T) {
+	s := fresh(t)
+	for _, ahead := range []time.Duration{time.Hour, -time.Hour} {
+		h, err := s.Health(t.Context(), func() time.Time { return time.Now().Add(-ahead) })
+		must(t, err)
+		if (h.ClockSkew - ahead).Abs() > 5*time.Second {
+			t.Errorf("ClockSkew = %s with a clock that is %s behind", h.ClockSkew, ahead)
+		}
+	}
+}
+
+func TestHealthTellsThatTheRoleIsBoundByNothing(t *testing.T) {
+	s, err := postgres.Open(t.Context(), pgtest.Admin(t, pgtest.Database(t)), postgres.Options{})
+	must(t, err)
+	defer s.Close()
+	h, err := s.Health(t.Context(), time.Now)
+	if err != nil || !h.Superuser {
+		t.Errorf("Health() of a superuser = %+v, %v", h, err)
+	}
+}
+
+func TestHealthUnderAContextThatIsOver(t *testing.T) {
+	s := fresh(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if h, err := s.Health(ctx, time.Now); err == nil || h != (postgres.Health{}) {
+		t.Errorf("Health() = %+v, %v, want an error alone", h, err)
+	}
+	if _, err := s.CheckCounts(ctx); err == nil {
+		t.Error("CheckCounts() succeeded, want an error")
+	}
+}
+
+func TestCountsThatAreOffAreTold(t *testing.T) {
+	s := fresh(t)
+	begin(t, s, tenantNumber(1), runNumber(1), verification.Summary{})
+	begin(t, s, tenantNumber(1), runNumber(2), verification.Summary{})
+	begin(t, s, tenantNumber(2), runNumber(3), verification.Summary{Ended: verification.StatusFailed, CompletedAt: noon()})
+	if lines, err := s.CheckCounts(t.Context()); err != nil || len(lines) != 0 {
+		t.Errorf("CheckCounts() = %q, %v, want none", lines, err)
+	}
+	must(t, named(t, s, "all", func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "UPDATE verifyd.run_counts SET runs = runs + 40 WHERE tenant_id = $1", string(tenantNumber(1)))
+		if err == nil {
+			_, err = tx.Exec(ctx, "DELETE FROM verifyd.run_counts WHERE tenant_id = $1", string(tenantNumber(2)))
+		}
+		return err
+	}))
+	lines, err := s.CheckCounts(t.Context())
+	must(t, err)
+	if len(lines) != 2 || !strings.Contains(lines[0], string(tenantNumber(1))) || !strings.Contains(lines[0], "in_progress") ||
+		!strings.Contains(lines[1], string(tenantNumber(2))) || !strings.HasSuffix(lines[1], "the count is 0, the runs are 1") {
+		t.Errorf("CheckCounts() = %q, want one line for each tenant", lines)
+	}
+}

@@ -1,0 +1,147 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// The second wall: whatever a statement forgets, the database shows it the
+// tenants that its transaction has named.
+
+func TestEveryTableOfTenantsIsBehindTheWall(t *testing.T) {
+	s := fresh(t)
+	const tables = `
+SELECT c.relname, c.relrowsecurity AND c.relforcerowsecurity FROM pg_class c
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_id'
+WHERE c.relnamespace = 'verifyd'::regnamespace AND c.relkind IN ('r', 'p')`
+	rows, err := s.Pool().Query(t.Context(), tables)
+	must(t, err)
+	kept, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct {
+		Name   string
+		Walled bool
+	}])
+	must(t, err)
+	var found []string
+	for _, table := range kept {
+		found = append(found, table.Name)
+		if !table.Walled {
+			t.Errorf("row-level security of %s is not forced", table.Name)
+		}
+	}
+	for _, table := range walledTables() {
+		if !slices.Contains(found, table) {
+			t.Errorf("table %s has no tenant", table)
+		}
+	}
+	if len(found) != len(walledTables()) {
+		t.Errorf("tables with a tenant = %v, want %v", found, walledTables())
+	}
+}
+
+func TestRowsAreSeenByThoseAloneWhoNameTheirTenant(t *testing.T) {
+	s := fresh(t)
+	furnish(t, s, 1)
+	furnish(t, s, 2)
+	ours, theirs, nobody := string(tenantNumber(1)), string(tenantNumber(2)), string(tenantNumber(3))
+	for _, table := range walledTables() {
+		one := count(t, s, table, ours)
+		if one == 0 {
+			t.Errorf("%s of the tenant that is named: none", table)
+		}
+		for named, want := range map[string]int{
+			"": 0, nobody: 0, "ALL": 0, "%": 0, theirs: one, ours + "," + theirs: 2 * one, "all": 2 * one,
+		} {
+			if got := count(t, s, table, named); got != want {
+				t.Errorf("rows of %s for %q = %d, want %d", table, named, got, want)
+			}
+		}
+	}
+}
+
+func TestRowsOfAnotherTenantCannotBeWritten(t *testing.T) {
+	s := fresh(t)
+	furnish(t, s, 1)
+	furnish(t, s, 2)
+	for _, table := range walledTables() {
+		err := named(t, s, string(tenantNumber(1)), func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, fmt.Sprintf("UPDATE verifyd.%s SET tenant_id = $1", table), string(tenantNumber(2)))
+			return err
+		})
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) || refused.Code != "42501" {
+			t.Errorf("UPDATE of %s to another tenant: %v, want it to be refused by the policy", table, err)
+		}
+	}
+}
+
+func walledTables() []string {
+	return []string{
+		"accounts", "deliveries", "run_counts", "run_events", "runs", "start_keys", "tenants", "work", "workflow_versions", "workflows",
+	}
+}
+
+// count counts the rows of a table in a transaction that names tenants; none
+// for an empty name.
+func count(t *testing.T, s *postgres.Store, table, tenants string) (n int) {
+	t.Helper()
+	must(t, named(t, s, tenants, func(ctx context.Context, tx pgx.Tx) error {
+		return tx.QueryRow(ctx, "SELECT count(*) FROM verifyd."+table).Scan(&n)
+	}))
+	return n
+}
+
+func named(t *testing.T, s *postgres.Store, tenants string, f func(context.Context, pgx.Tx) error) error {
+	t.Helper()
+	return pgx.BeginFunc(t.Context(), s.Pool(), func(tx pgx.Tx) error {
+		if tenants != "" {
+			if _, err := tx.Exec(t.Context(), "SELECT set_config('verifyd.tenant', $1, true)", tenants); err != nil {
+				return err
+			}
+		}
+		return f(t.Context(), tx)
+	})
+}
+
+// furnish leaves one row of everything for a tenant.
+func furnish(t *testing.T, s *postgres.Store, n int) {
+	t.Helper()
+	ctx, tenant, run := t.Context(), tenantNumber(n), runNumber(n)
+	must(t, s.SaveTenant(ctx, verification.Tenant{ID: tenant}))
+	must(t, s.SaveAccount(ctx, verification.Account{ClientID: fmt.Sprintf("client-%d", n), Tenant: tenant}))
+	must(t, s.SaveWorkflow(ctx, tenant, verification.Workflow{ID: flow, Revision: 1}, &verification.Version{Hash: "h"}))
+	_, err := s.ClaimStart(ctx, tenant, "key", verification.StartClaim{Run: run, At: noon()})
+	must(t, err)
+	begin(t, s, tenant, run, verification.Summary{})
+	must(t, s.SaveDelivery(ctx, tenant, verification.Delivery{Run: run, State: verification.DeliveryPending, LastAt: noon()}))
+}
+
+// begin starts a run that is to be driven on at noon.
+func begin(t *testing.T, s *postgres.Store, tenant verification.TenantID, run verification.RunID, summary verification.Summary) {
+	t.Helper()
+	summary.ID, summary.Workflow, summary.StartedAt = run, flow, noon()
+	must(t, s.Append(t.Context(), tenant, run, 0, verification.Appendix{
+		Events:    []verification.Event{{At: noon(), Fact: verification.Started{Workflow: flow}}},
+		Summary:   summary,
+		AdvanceAt: noon(),
+	}))
+}
+
+func tenantNumber(n int) verification.TenantID {
+	return verification.TenantID(fmt.Sprintf("a0000000-0000-7000-8000-%012x", n))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,227 @@
+// The schema: embedded migrations, applied by one host at a time.
+
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// schema is where everything stands.
+const schema = "verifyd"
+
+// versionTable says which migrations were applied.
+const versionTable = schema + ".migrations"
+
+// Migration is one step of the schema.
+type Migration struct {
+	Version int64
+	Name    string
+	// AppliedAt is when it was applied; zero when it was not.
+	AppliedAt time.Time
+}
+
+// Migrate brings the schema up to what this build needs, each step in a
+// transaction, and returns the steps that it applied. Hosts that start together
+// wait for each other. The role of the address must own the database, or be
+// allowed to create the schema "verifyd" in it.
+func Migrate(ctx context.Context, url string) (applied []Migration, err error) {
+	err = migrating(ctx, url, func(m *migrator) error {
+		if _, err := m.conn.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema); err != nil {
+			return err
+		}
+		before, err := m.goose.GetDBVersion(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := m.goose.Up(ctx); err != nil {
+			return err
+		}
+		if applied, err = m.known(ctx); err != nil {
+			return err
+		}
+		applied = slices.DeleteFunc(applied, func(a Migration) bool { return a.Version <= before })
+		return m.jobs(ctx, rivermigrate.DirectionUp)
+	})
+	return applied, err
+}
+
+// MigrateDown takes back the newest step that was applied, with all that was
+// kept in it. Taking back the first removes the schema.
+func MigrateDown(ctx context.Context, url string) (undone Migration, err error) {
+	err = migrating(ctx, url, func(m *migrator) error {
+		version, err := m.goose.GetDBVersion(ctx)
+		if err != nil {
+			return err
+		}
+		if version == 0 {
+			return conflict("migrations", "there is nothing to take back")
+		}
+		if version == 1 {
+			if err := m.jobs(ctx, rivermigrate.DirectionDown); err != nil {
+				return err
+			}
+		}
+		r, err := m.goose.Down(ctx)
+		if err != nil {
+			return err
+		}
+		undone = Migration{Version: r.Source.Version, Name: nameOf(r.Source.Path)}
+		if version == 1 {
+			_, err = m.conn.ExecContext(ctx, "DROP SCHEMA "+schema+" CASCADE")
+		}
+		return err
+	})
+	return undone, err
+}
+
+// Migrations lists the steps that this build knows, oldest first.
+func Migrations(ctx context.Context, url string) (all []Migration, err error) {
+	err = migrating(ctx, url, func(m *migrator) error {
+		var there bool
+		const exists = "SELECT to_regclass($1) IS NOT NULL"
+		if err := m.conn.QueryRowContext(ctx, exists, versionTable).Scan(&there); err != nil {
+			return err
+		}
+		if !there {
+			for _, s := range m.goose.ListSources() {
+				all = append(all, Migration{Version: s.Version, Name: nameOf(s.Path)})
+			}
+			return nil
+		}
+		all, err = m.known(ctx)
+		return err
+	})
+	return all, err
+}
+
+// known lists the steps once there is a table that says which were applied.
+func (m *migrator) known(ctx context.Context) (all []Migration, err error) {
+	found, err := m.goose.Status(ctx)
+	for _, s := range found {
+		all = append(all, Migration{Version: s.Source.Version, Name: nameOf(s.Source.Path), AppliedAt: utc(s.AppliedAt)})
+	}
+	return all, err
+}
+
+// migrator works on the schema while it holds the lock of the database.
+type migrator struct {
+	conn  *sql.Conn
+	goose *goose.Provider
+	pool  *pgxpool.Pool
+}
+
+// migrating runs f alone on the database.
+func migrating(ctx context.Context, url string, f func(*migrator) error) error {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return badAddress(err)
+	}
+	config.ConnConfig.RuntimeParams["verifyd.tenant"] = everyTenant
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return translate("open the database", err)
+	}
+	defer pool.Close()
+	db := stdlib.OpenDBFromPool(pool)
+	defer func() { _ = db.Close() }() // its connections are the pool's
+	steps, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, steps,
+		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("read the migrations: %w", err)
+	}
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return fmt.Errorf("lock the migrations: %w", err)
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return translate("reach the database", err)
+	}
+	defer func() { _ = conn.Close() }() // it goes back to the pool
+	if err := locker.SessionLock(ctx, conn); err != nil {
+		return translate("lock the migrations", err)
+	}
+	err = f(&migrator{conn: conn, goose: provider, pool: pool})
+	return translate("migrate the database", errors.Join(err, locker.SessionUnlock(context.WithoutCancel(ctx), conn)))
+}
+
+// jobs migrates the tables of River.
+func (m *migrator) jobs(ctx context.Context, d rivermigrate.Direction) error {
+	river, err := rivermigrate.New(riverpgxv5.New(m.pool), &rivermigrate.Config{Schema: schema})
+	if err != nil {
+		return err
+	}
+	o := &rivermigrate.MigrateOpts{}
+	if d == rivermigrate.DirectionDown {
+		o.TargetVersion = -1
+	}
+	_, err = river.Migrate(ctx, d, o)
+	return err
+}
+
+// checkSchema refuses a database whose schema is older than this build needs.
+// A newer one is taken: hosts of two builds run side by side during an upgrade.
+func checkSchema(ctx context.Context, config *pgx.ConnConfig) error {
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return translate("reach the database", err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	var applied []int64
+	var there bool
+	if err := conn.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", versionTable).Scan(&there); err != nil {
+		return translate("look at the schema", err)
+	}
+	if there {
+		rows, err := conn.Query(ctx, "SELECT version_id FROM "+versionTable+" WHERE is_applied")
+		if err != nil {
+			return translate("look at the schema", err)
+		}
+		if applied, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil {
+			return translate("look at the schema", err)
+		}
+	}
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		version, err := goose.NumericComponent(file)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(applied, version) {
+			return conflict("database", fmt.Sprintf("its schema lacks migration %d (%s): run verifyctl migrate up", version, nameOf(file)))
+		}
+	}
+	return nil
+}
+
+func nameOf(file string) string {
+	_, name, _ := strings.Cut(strings.TrimSuffix(path.Base(file), ".sql"), "_")
+	return name
+}

@@ -1,0 +1,195 @@
+// The store: one pool of connections, and what is asked through it.
+
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Options have defaults that suit a host.
+type Options struct {
+	// MaxConns bounds the connections of this host; 0 means 16. A pool_max_conns
+	// in the address goes before it.
+	MaxConns int
+	// Writers is how many groups of appends may be under way at once; 0 means 3.
+	Writers int
+	// Patience bounds how long one call may take before the database counts as
+	// not there; 0 means 10 s.
+	Patience time.Duration
+	// Alone says that no other host works on this database, so that nobody has
+	// to be told of work.
+	Alone bool
+	// Log takes what operators need to know; nil drops it.
+	Log *slog.Logger
+}
+
+// Store is a verification.RunStore, WorkQueue, WorkflowStore, TenantStore,
+// StartKeys and DeliveryStore on PostgreSQL. It is safe for concurrent use, and
+// any number of hosts may have one on the same database. A database that does
+// not answer is ErrUnavailable.
+type Store struct {
+	pool    *pgxpool.Pool
+	db      *bun.DB
+	opt     Options
+	log     *slog.Logger
+	writers *writers
+	alarms  alarms
+	left    atomic.Bool // the database
+}
+
+var (
+	_ verification.RunStore      = (*Store)(nil)
+	_ verification.WorkQueue     = (*Store)(nil)
+	_ verification.WorkflowStore = (*Store)(nil)
+	_ verification.TenantStore   = (*Store)(nil)
+	_ verification.StartKeys     = (*Store)(nil)
+	_ verification.DeliveryStore = (*Store)(nil)
+)
+
+// Open connects to the database at a postgres:// address, whose schema must be
+// current: see Migrate. It fails with ErrUnavailable when nobody answers there,
+// and with ErrConflict when the schema is another.
+func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	if o.MaxConns == 0 {
+		o.MaxConns = 16
+	}
+	if o.Writers == 0 {
+		o.Writers = 3
+	}
+	if o.Patience == 0 {
+		o.Patience = 10 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	config, err := configure(url, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSchema(ctx, config.ConnConfig); err != nil {
+		return nil, err
+	}
+	config.AfterConnect = prepare
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	s := &Store{pool: pool, db: bunOver(pool), opt: o, log: o.Log}
+	if err := s.Ping(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	if !o.Alone {
+		if s.alarms, err = newAlarms(pool); err != nil {
+			s.Close()
+			return nil, fmt.Errorf("open the jobs: %w", err)
+		}
+	}
+	s.writers = startWriters(s, o.Writers)
+	return s, nil
+}
+
+// configure reads the address. Statements are sent as they are, with their
+// arguments: bun's texts differ at every call, and preparing each would cost
+// more than it saves. The hot ones are prepared by name.
+func configure(url string, o Options) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, badAddress(err)
+	}
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "verifyd"
+	}
+	if config.ConnConfig.ConnectTimeout == 0 || config.ConnConfig.ConnectTimeout > o.Patience {
+		config.ConnConfig.ConnectTimeout = min(5*time.Second, o.Patience)
+	}
+	if !hasPoolSize(url) {
+		config.MaxConns = int32(min(o.MaxConns, 1000))
+	}
+	config.MinIdleConns = min(2, config.MaxConns)
+	config.MaxConnIdleTime = 5 * time.Minute
+	config.HealthCheckPeriod = 5 * time.Second
+	return config, nil
+}
+
+// bunOver opens bun on the pool; database/sql keeps none of its connections.
+func bunOver(pool *pgxpool.Pool) *bun.DB {
+	db := stdlib.OpenDBFromPool(pool)
+	db.SetMaxIdleConns(0)
+	return bun.NewDB(db, pgdialect.New())
+}
+
+// Ping asks the database for a sign of life.
+func (s *Store) Ping(ctx context.Context) error {
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	return translate("reach the database", s.pool.Ping(ctx))
+}
+
+// Close waits for the appends that are under way and leaves the database.
+func (s *Store) Close() {
+	if s.writers != nil {
+		s.writers.stop()
+	}
+	s.left.Store(true)
+	_ = s.db.Close() // it holds no connection
+	s.pool.Close()
+}
+
+// Pool is the store's pool of connections, for what an embedder keeps beside it.
+func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+
+// link is the way to the database on a connection of the pool.
+func (s *Store) link() link { return link{to: s.pool} }
+
+// patience bounds one call.
+func (s *Store) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, s.opt.Patience, errPatience)
+}
+
+// everyTenant names all tenants to row-level security.
+const everyTenant = "all"
+
+// nameTenant has the rest of a transaction see the rows of some tenants.
+const nameTenant = "SELECT set_config('verifyd.tenant', $1, true)"
+
+// read runs f in a transaction that sees one tenant at one moment.
+func (s *Store) read(ctx context.Context, tenant verification.TenantID, f func(context.Context, bun.Tx) error) error {
+	return s.transact(ctx, string(tenant), &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, f)
+}
+
+// write runs f in a transaction that sees and changes one tenant.
+func (s *Store) write(ctx context.Context, tenant verification.TenantID, f func(context.Context, bun.Tx) error) error {
+	return s.transact(ctx, string(tenant), nil, f)
+}
+
+// transact runs f in a transaction that names the tenants. It may be called
+// again after f failed; f must not keep what it read then.
+func (s *Store) transact(ctx context.Context, tenants string, o *sql.TxOptions, f func(context.Context, bun.Tx) error) error {
+	if s.left.Load() {
+		return closed()
+	}
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	return s.db.RunInTx(ctx, o, func(ctx context.Context, tx bun.Tx) error {
+		if _, err := tx.ExecContext(ctx, "SELECT set_config('verifyd.tenant', ?, true)", tenants); err != nil {
+			return err
+		}
+		return f(ctx, tx)
+	})
+}

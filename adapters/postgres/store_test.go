@@ -1,0 +1,101 @@
+// The store on a real server: every clause of the contract, and what it keeps
+// to itself.
+
+package postgres_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/storetest"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(pgtest.Main(m, func(ctx context.Context, url string) error {
+		_, err := postgres.Migrate(ctx, url)
+		return err
+	}))
+}
+
+const (
+	ours   = verification.TenantID("a0000000-0000-7000-8000-000000000001")
+	theirs = verification.TenantID("b0000000-0000-7000-8000-000000000002")
+	flow   = verification.WorkflowID("c0000000-0000-7000-8000-000000000001")
+)
+
+func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+
+// openAt opens a store that is closed at the end of the test.
+func openAt(tb testing.TB, url string, o postgres.Options) *postgres.Store {
+	tb.Helper()
+	s, err := postgres.Open(tb.Context(), url, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Close)
+	return s
+}
+
+// fresh is an empty store.
+func fresh(tb testing.TB) *postgres.Store {
+	tb.Helper()
+	return openAt(tb, pgtest.Database(tb), postgres.Options{})
+}
+
+func TestStoreKeepsTheContract(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{})
+	storetest.Run(t, func(t *testing.T) storetest.Store { return emptied(t, s, s) })
+}
+
+func TestTwoStoresOnOneDatabaseKeepTheContract(t *testing.T) {
+	url := pgtest.Database(t)
+	p := &pair{Store: openAt(t, url, postgres.Options{}), other: openAt(t, url, postgres.Options{Alone: true})}
+	storetest.Run(t, func(t *testing.T) storetest.Store { return emptied(t, p.Store, p) })
+}
+
+// emptied is a store without a row.
+func emptied(t *testing.T, s *postgres.Store, same storetest.Store) storetest.Store {
+	t.Helper()
+	const empty = `TRUNCATE verifyd.tenants, verifyd.accounts, verifyd.workflows, verifyd.workflow_versions,
+		verifyd.run_events, verifyd.runs, verifyd.run_counts, verifyd.work, verifyd.start_keys, verifyd.deliveries`
+	if _, err := s.Pool().Exec(t.Context(), empty); err != nil {
+		t.Fatal(err)
+	}
+	return same
+}
+
+// pair is two hosts' stores on one database: what one wrote the other reads.
+type pair struct {
+	*postgres.Store
+	other *postgres.Store
+}
+
+func (p *pair) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+	return p.other.Load(ctx, t, id, after)
+}
+
+func (p *pair) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
+	return p.other.List(ctx, t, q)
+}
+
+func (p *pair) Take(ctx context.Context, now time.Time, lease time.Duration, most int) ([]verification.Work, time.Time, error) {
+	return p.other.Take(ctx, now, lease, most)
+}
+
+func (p *pair) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+	return p.other.Workflow(ctx, t, id)
+}
+
+func (p *pair) FindStart(ctx context.Context, t verification.TenantID, key string, now time.Time) (verification.StartClaim, error) {
+	return p.other.FindStart(ctx, t, key, now)
+}
+
+func (p *pair) Delivery(ctx context.Context, t verification.TenantID, run verification.RunID) (verification.Delivery, error) {
+	return p.other.Delivery(ctx, t, run)
+}

@@ -1,0 +1,130 @@
+// Upkeep: what one host of the fleet does now and then for all.
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/uptrace/bun"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// The measures of upkeep.
+const (
+	refileMost  = 500             // runs filed anew in one transaction
+	refileAfter = 5 * time.Second // most runs that turn are appended to soon
+	forgetMost  = 1000            // old claims removed in one transaction
+)
+
+// Upkeep files anew the runs that read differently by now, folds the counts of
+// connections that are gone, and forgets idempotency keys that have lived their
+// life. Nothing is wrong without it, only slower. One host at a time is enough.
+func (s *Store) Upkeep(ctx context.Context, now time.Time) error {
+	var errs []error
+	turned, err := s.tenantsTurned(ctx, now.Add(-refileAfter))
+	errs = append(errs, err)
+	for _, t := range turned {
+		_, err := s.refile(ctx, t, now.Add(-refileAfter))
+		errs = append(errs, err)
+	}
+	errs = append(errs, s.foldCounts(ctx))
+	_, err = s.forgetStarts(ctx, now.Add(-verification.StartKeyLife), forgetMost)
+	return errors.Join(append(errs, err)...)
+}
+
+// tenantsTurned are the tenants with runs to file anew.
+func (s *Store) tenantsTurned(ctx context.Context, now time.Time) (tenants []verification.TenantID, err error) {
+	err = s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
+		return tx.NewSelect().TableExpr("verifyd.tenants AS t").Column("t.tenant_id").
+			Where("EXISTS (SELECT 1 FROM verifyd.runs r WHERE r.tenant_id = t.tenant_id AND r.filed_until < ?)", now).
+			Scan(ctx, &tenants)
+	})
+	return tenants, translate("find runs to file anew", err)
+}
+
+// refile files the runs of a tenant as they read at a moment, which may lie
+// before the last one, and tells how many there were. Runs that are being
+// appended to are passed over.
+func (s *Store) refile(ctx context.Context, t verification.TenantID, now time.Time) (n int, err error) {
+	for _, misfiled := range []string{"filed_until < ?", "filed_since >= ?"} {
+		for {
+			var rows []row
+			err := s.write(ctx, t, func(ctx context.Context, tx bun.Tx) error {
+				rows = nil
+				err := tx.NewSelect().Model(&rows).Where("tenant_id = ?", t).Where(misfiled, now).
+					Limit(refileMost).For("UPDATE SKIP LOCKED").Scan(ctx)
+				if err != nil || len(rows) == 0 {
+					return err
+				}
+				return saveFilings(ctx, tx, t, rows, now)
+			})
+			n += len(rows)
+			if err != nil {
+				return n, translate("file runs anew", err)
+			}
+			if len(rows) < refileMost {
+				break
+			}
+		}
+	}
+	return n, nil
+}
+
+// filed is a filing on its way to the database.
+type filed struct {
+	ID       verification.RunID    `bun:"id,type:uuid"`
+	Status   verification.Status   `bun:"status,type:text"`
+	Decision verification.Decision `bun:"decision,type:text"`
+	Since    pgtype.Timestamptz    `bun:"since,type:timestamptz"`
+	Until    pgtype.Timestamptz    `bun:"until,type:timestamptz"`
+}
+
+func saveFilings(ctx context.Context, tx bun.Tx, t verification.TenantID, rows []row, now time.Time) error {
+	filings := make([]filed, len(rows))
+	for i, r := range rows {
+		s, err := r.summary()
+		if err != nil {
+			return err
+		}
+		f := filingAt(s, now)
+		filings[i] = filed{r.ID, f.status, f.decision, moment(f.since), moment(f.until)}
+	}
+	_, err := tx.NewUpdate().With("f", tx.NewValues(&filings)).Model((*row)(nil)).TableExpr("f").
+		Set("status = f.status").Set("decision = f.decision").
+		Set("filed_since = f.since").Set("filed_until = f.until").
+		Where("r.tenant_id = ?", t).Where("r.id = f.id").Exec(ctx)
+	return err
+}
+
+// foldCounts adds what connections counted that are gone to slot 0. Writers do
+// not wait for it, nor it for them.
+func (s *Store) foldCounts(ctx context.Context) error {
+	const (
+		alone = "SELECT pg_try_advisory_xact_lock(hashtext('verifyd.run_counts'))"
+		fold  = `
+WITH gone AS (
+    SELECT ctid FROM verifyd.run_counts
+    WHERE slot <> 0 AND slot NOT IN (SELECT pid FROM pg_stat_activity WHERE pid IS NOT NULL)
+    FOR UPDATE SKIP LOCKED
+), folded AS (
+    DELETE FROM verifyd.run_counts c USING gone g WHERE c.ctid = g.ctid
+    RETURNING c.tenant_id, c.workflow_id, c.status, c.decision, c.runs
+)
+INSERT INTO verifyd.run_counts AS c
+SELECT tenant_id, workflow_id, status, decision, 0, sum(runs) FROM folded GROUP BY 1, 2, 3, 4
+ON CONFLICT (tenant_id, workflow_id, status, decision, slot) DO UPDATE SET runs = c.runs + excluded.runs`
+	)
+	err := s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
+		var mine bool
+		if err := tx.NewRaw(alone).Scan(ctx, &mine); err != nil || !mine {
+			return err
+		}
+		_, err := tx.NewRaw(fold).Exec(ctx)
+		return err
+	})
+	return translate("fold counts", err)
+}

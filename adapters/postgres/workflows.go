@@ -1,0 +1,210 @@
+// Workflows and their immutable versions.
+
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// selectWorkflow is asked at every start.
+const selectWorkflow = `
+SELECT id::text, slug, name, description, run_ttl_seconds, abandon_timeout_seconds, published, latest, versions,
+    lifecycle_webhook_url, created_at, revision
+FROM verifyd.workflows WHERE tenant_id = $1 AND id = $2`
+
+// workflowRow is a workflow as it is kept.
+type workflowRow struct {
+	bun.BaseModel `bun:"table:verifyd.workflows,alias:w"`
+
+	TenantID              verification.TenantID   `bun:",pk"`
+	ID                    verification.WorkflowID `bun:",pk"`
+	Slug                  string
+	Name                  string
+	Description           string
+	RunTTLSeconds         int64
+	AbandonTimeoutSeconds int64
+	Published             string
+	Latest                string
+	Versions              int
+	LifecycleWebhookURL   string
+	CreatedAt             time.Time
+	Revision              int
+}
+
+func (r workflowRow) workflow() verification.Workflow {
+	return verification.Workflow{
+		ID: r.ID, Slug: r.Slug, Name: r.Name, Description: r.Description,
+		RunTTLSeconds: r.RunTTLSeconds, AbandonTimeoutSeconds: r.AbandonTimeoutSeconds,
+		Published: r.Published, Latest: r.Latest, Versions: r.Versions,
+		LifecycleWebhookURL: r.LifecycleWebhookURL, CreatedAt: r.CreatedAt.UTC(), Revision: r.Revision,
+	}
+}
+
+// versionRow is a version as it is kept.
+type versionRow struct {
+	bun.BaseModel `bun:"table:verifyd.workflow_versions,alias:v"`
+
+	TenantID   verification.TenantID   `bun:",pk"`
+	WorkflowID verification.WorkflowID `bun:",pk"`
+	Hash       string                  `bun:",pk"`
+	Number     int
+	Definition string
+	CreatedAt  time.Time
+}
+
+// Workflow returns one workflow, or ErrNotFound.
+func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	return loadWorkflow(ctx, s.link(), t, id)
+}
+
+func loadWorkflow(ctx context.Context, l link, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+	tenant, errTenant := uuidOf(string(t))
+	workflow, errWorkflow := uuidOf(string(id))
+	if errTenant != nil || errWorkflow != nil {
+		return verification.Workflow{}, notFound("workflow")
+	}
+	var r workflowRow
+	err := l.one(ctx, string(t), l.say(stmtWorkflow), []any{tenant, workflow},
+		&r.ID, &r.Slug, &r.Name, &r.Description, &r.RunTTLSeconds, &r.AbandonTimeoutSeconds, &r.Published, &r.Latest, &r.Versions,
+		&r.LifecycleWebhookURL, &r.CreatedAt, &r.Revision)
+	if missing(err) {
+		err = notFound("workflow")
+	}
+	if err != nil {
+		return verification.Workflow{}, translate("load workflow "+string(id), err)
+	}
+	return r.workflow(), nil
+}
+
+// Workflows returns one page, newest first.
+func (s *Store) Workflows(ctx context.Context, t verification.TenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
+	p := verification.Page[verification.Workflow]{PageQuery: q}
+	var rows []workflowRow
+	err := s.read(ctx, t, func(ctx context.Context, tx bun.Tx) (err error) {
+		rows = nil
+		p.Total, err = page(ctx, q, tx.NewSelect().Model(&rows).Where("tenant_id = ?", t).OrderExpr("created_at DESC, id DESC"))
+		return err
+	})
+	if err != nil {
+		return verification.Page[verification.Workflow]{PageQuery: q}, translate("list workflows", err)
+	}
+	for _, r := range rows {
+		p.Data = append(p.Data, r.workflow())
+	}
+	return p, nil
+}
+
+// Version returns one version by its hash, or ErrNotFound.
+func (s *Store) Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	return loadVersion(ctx, s.link(), t, id, hash)
+}
+
+func loadVersion(
+	ctx context.Context, l link, t verification.TenantID, id verification.WorkflowID, hash string,
+) (verification.Version, error) {
+	const selectVersion = `
+SELECT number, definition, created_at
+FROM verifyd.workflow_versions WHERE tenant_id = $1 AND workflow_id = $2 AND hash = $3`
+	tenant, errTenant := uuidOf(string(t))
+	workflow, errWorkflow := uuidOf(string(id))
+	if errTenant != nil || errWorkflow != nil || !plain(hash) {
+		return verification.Version{}, notFound("version")
+	}
+	v := verification.Version{Hash: hash}
+	var definition string
+	err := l.one(ctx, string(t), selectVersion, []any{tenant, workflow, hash}, &v.Number, &definition, &v.CreatedAt)
+	switch {
+	case missing(err):
+		err = notFound("version")
+	case err == nil:
+		err = json.Unmarshal([]byte(definition), &v.Definition)
+	}
+	if err != nil {
+		return verification.Version{}, translate("load version "+hash+" of workflow "+string(id), err)
+	}
+	v.CreatedAt = v.CreatedAt.UTC()
+	return v, nil
+}
+
+// SaveWorkflow creates or replaces a workflow and adds a version, all or
+// nothing, or returns ErrConflict. A hash that is there keeps its version.
+func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {
+	r := workflowRow{
+		TenantID: t, ID: w.ID, Slug: w.Slug, Name: w.Name, Description: w.Description,
+		RunTTLSeconds: w.RunTTLSeconds, AbandonTimeoutSeconds: w.AbandonTimeoutSeconds,
+		Published: w.Published, Latest: w.Latest, Versions: w.Versions,
+		LifecycleWebhookURL: w.LifecycleWebhookURL, CreatedAt: w.CreatedAt, Revision: w.Revision,
+	}
+	if !plain(w.Slug, w.Name, w.Description, w.Published, w.Latest, w.LifecycleWebhookURL) {
+		return unkept("workflow")
+	}
+	var v *versionRow
+	if added != nil {
+		definition, err := encodeDefinition(added.Definition)
+		if err != nil {
+			return translate("encode version "+added.Hash, err)
+		}
+		v = &versionRow{
+			TenantID: t, WorkflowID: w.ID, Hash: added.Hash, Number: added.Number,
+			Definition: definition, CreatedAt: added.CreatedAt,
+		}
+	}
+	err := s.write(ctx, t, func(ctx context.Context, tx bun.Tx) error {
+		if err := saveRevision(ctx, tx, r); err != nil || v == nil {
+			return err
+		}
+		_, err := tx.NewInsert().Model(v).On("CONFLICT DO NOTHING").Exec(ctx)
+		return err
+	})
+	return translate("save workflow "+string(w.ID), err)
+}
+
+// saveRevision writes a workflow if nobody else came first.
+func saveRevision(ctx context.Context, tx bun.Tx, r workflowRow) error {
+	var save interface {
+		Exec(ctx context.Context, into ...any) (sql.Result, error)
+	}
+	if r.Revision == 1 {
+		save = tx.NewInsert().Model(&r).On("CONFLICT DO NOTHING")
+	} else {
+		save = tx.NewUpdate().Model(&r).WherePK().Where("revision = ?", r.Revision-1)
+	}
+	result, err := save.Exec(ctx)
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 1 {
+		return err
+	}
+	return conflict("workflow", "it was changed by another")
+}
+
+// encodeDefinition writes a definition as JSON, the objects in it byte for byte.
+func encodeDefinition(d verification.Definition) (string, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(d)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+// page counts what is selected and reads one page of it.
+func page(ctx context.Context, q verification.PageQuery, s *bun.SelectQuery) (total int, err error) {
+	n, err := s.Count(ctx)
+	if err != nil || q.Limit < 1 || int64(q.Offset) >= n {
+		return int(n), err
+	}
+	return int(n), s.Offset(int64(q.Offset)).Limit(int64(q.Limit)).Scan(ctx)
+}

@@ -1,0 +1,95 @@
+package token_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestEitherVerifiesBothKindsEachByItsOwn(t *testing.T) {
+	local := token.NewBearers(read(t, jwkOf(t, private()["P-256"])))
+	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	verify := token.Either(local, i.verifier(t), i.clock.now)
+
+	got, err := verify(t.Context(), issue(t, local))
+	if want, _ := local.Verify(issue(t, local), noon); err != nil || !cmp.Equal(got, want) || got.Tenant != aTenant {
+		t.Errorf("a token of our own: %+v, %v; want %+v", got, err, want)
+	}
+	i.came(t, 0, 0)
+	if got, err := verify(t.Context(), edToken(t, "k", i.claims())); err != nil || got.Reviewer != "ada@example.com" {
+		t.Errorf("a token of the issuer: %+v, %v", got, err)
+	}
+	i.came(t, 1, 1)
+}
+
+func TestATokenOfNeitherIsRefusedWithoutAFetch(t *testing.T) {
+	ed := private()["Ed25519"]
+	keys := read(t, jwkOf(t, ed, "kid", "k"))
+	i := newIssuer(t, publicOf(t, ed, "kid", "k"))
+	verify := token.Either(token.NewBearers(keys), i.verifier(t), i.clock.now)
+	link := sign(t, token.NewLinks(keys), aLink)
+	for name, raw := range map[string]string{
+		"empty":                 "",
+		"garbage":               "a.b.c",
+		"a link":                link,
+		"another issuer":        edToken(t, "k", i.claims("iss", "https://id.example")),
+		"no issuer":             edToken(t, "k", i.claims("iss", nil)),
+		"we are not the issuer": edToken(t, "k", i.claims("iss", token.Issuer)),
+		"issuers":               edToken(t, "k", i.claims("iss", []string{i.URL})),
+		"an issuer like it":     edToken(t, "k", i.claims("iss", i.URL+"/")),
+		"it has expired":        edToken(t, "k", i.claims("exp", 1)),
+		"another audience":      edToken(t, "k", i.claims("aud", token.Audience)),
+	} {
+		b, err := verify(t.Context(), raw)
+		if !errors.Is(err, verification.ErrUnauthenticated) || b != (token.Bearer{}) {
+			t.Errorf("%s: %+v, %v; want ErrUnauthenticated", name, b, err)
+		}
+	}
+	i.came(t, 0, 0)
+}
+
+func TestWithoutAnIssuerOnlyOurOwnTokensAreGood(t *testing.T) {
+	local := token.NewBearers(read(t, jwkOf(t, private()["Ed25519"], "kid", "k")))
+	verify := token.Either(local, nil, newHand().now)
+	if _, err := verify(t.Context(), issue(t, local)); err != nil {
+		t.Errorf("a token of our own: %v", err)
+	}
+	if b, err := verify(t.Context(), edToken(t, "k", claimsOf(farIssuer, noon))); !errors.Is(err, verification.ErrUnauthenticated) {
+		t.Errorf("a token of some issuer: %+v, %v; want ErrUnauthenticated", b, err)
+	}
+}
+
+func ExampleEither() {
+	keys, err := token.NewKeys()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	now := newHand().now
+	remote, err := token.NewOIDC(token.OIDCOptions{
+		Issuer: "https://id.example/realms/one", Audience: "verifyd-dashboard", Now: now,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer remote.Close()
+	local := token.NewBearers(keys)
+	verify := token.Either(local, remote, now)
+
+	raw, err := local.Issue(aTenant, "ada", 8*time.Hour, now())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	b, err := verify(context.Background(), raw)
+	fmt.Println(b.Reviewer, err)
+	// Output: ada <nil>
+}

@@ -1,0 +1,174 @@
+// Tests of hosts that share a PostgreSQL.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(pgtest.Main(m, func(ctx context.Context, url string) error {
+		_, err := postgres.Migrate(ctx, url)
+		return err
+	}))
+}
+
+// onPostgres are settings of a host on a database, with the demo as its
+// bootstrap file.
+func onPostgres(url string, more ...string) map[string]string {
+	vars := map[string]string{
+		"VERIFYD_DATABASE_URL": url, "VERIFYD_BOOTSTRAP": filepath.Join("demo", "bootstrap.yaml"),
+		"VERIFYD_ALLOW_PRIVATE_NETWORKS": "true", "VERIFYD_LOG_LEVEL": "error",
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		vars[more[i]] = more[i+1]
+	}
+	return vars
+}
+
+func TestAHostOnPostgresKeepsItsRunsOverARestart(t *testing.T) {
+	url := pgtest.Empty(t)
+	first := serveHost(t, onPostgres(url))
+	if first.store != "postgres" {
+		t.Errorf("the ready line says store=%s, want postgres", first.store)
+	}
+	done := first.run("POST", first.api+records, `{"reference_id":"person-1"}`, "Prefer", "wait=10")
+	if done.Status != "completed" {
+		t.Fatalf("run = %+v, want completed", done)
+	}
+	waiting := first.run("POST", first.api+onboarding, `{"reference_id":"person-2"}`)
+	if err := first.end(); err != nil {
+		t.Fatal(err)
+	}
+	second := serveHost(t, onPostgres(url))
+	if r := second.run("GET", second.api+"/v1/runs/"+done.ID, ""); r.Status != "completed" {
+		t.Errorf("after the restart run = %+v, want completed", r)
+	}
+	path := waiting.Action.URL[strings.Index(waiting.Action.URL, "/journey/"):]
+	if status, page, _ := second.ask("GET", second.api+path, ""); status != http.StatusOK {
+		t.Errorf("after the restart the journey link = %d %s", status, page)
+	}
+	if r := second.run("GET", second.api+"/v1/runs/"+waiting.ID, ""); !strings.HasSuffix(r.Action.URL, path) {
+		t.Errorf("after the restart the link = %s, want the same token", r.Action.URL)
+	}
+}
+
+func TestAStartIsAnsweredWhicheverHostDoesTheWork(t *testing.T) {
+	url := pgtest.Empty(t)
+	worker := serveHost(t, onPostgres(url, "VERIFYD_ROLES", "worker"))
+	if worker.api != "none" {
+		t.Errorf("a host that is no api listens at %s", worker.api)
+	}
+	api := serveHost(t, onPostgres(url, "VERIFYD_ROLES", "api"))
+	for range 5 {
+		began := time.Now()
+		r := api.run("POST", api.api+records, `{"reference_id":"person-3"}`, "Prefer", "wait=10")
+		if r.Status != "completed" {
+			t.Fatalf("run = %+v after %s, want completed by the worker", r, time.Since(began))
+		}
+	}
+	_, metrics, _ := worker.ask("GET", worker.admin+"/metrics", "")
+	if want := `verifyd_provider_call_seconds_count{outcome="passed",provider="sandbox"} 25`; !strings.Contains(string(metrics), want) {
+		t.Errorf("the worker's metrics lack %s", want)
+	}
+}
+
+func TestHostsThatStartTogetherMigrateOnce(t *testing.T) {
+	url := pgtest.Empty(t)
+	hosts := make(chan *served, 3)
+	for range cap(hosts) {
+		go func() { hosts <- serveHost(t, onPostgres(url)) }()
+	}
+	for range cap(hosts) {
+		h := <-hosts
+		if status, raw, _ := h.ask("GET", h.admin+"/readyz", ""); status != http.StatusOK {
+			t.Errorf("/readyz = %d %s", status, raw)
+		}
+	}
+}
+
+func TestAnOlderSchemaIsRefusedWhenItMayNotBeMigrated(t *testing.T) {
+	vars := onPostgres(pgtest.Empty(t), "VERIFYD_ADDR", "127.0.0.1:0", "VERIFYD_ADMIN_ADDR", "127.0.0.1:0", "VERIFYD_MIGRATE", "never")
+	err := run(t.Context(), nil, env(vars), io.Discard, io.Discard)
+	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "verifyctl migrate up") {
+		t.Errorf("start = %v, want one line that says what to do", err)
+	}
+}
+
+func TestADatabaseIsNotGivenTheDemo(t *testing.T) {
+	s := serveHost(t, onPostgres(pgtest.Database(t), "VERIFYD_BOOTSTRAP", ""))
+	if status, _, _ := s.ask("GET", s.api+"/v1/workflows", ""); status != http.StatusUnauthorized {
+		t.Errorf("the demo's credentials = %d, want 401", status)
+	}
+	if strings.Contains(s.stderr.String(), "curl") {
+		t.Errorf("stderr = %s, want no demo", s.stderr)
+	}
+}
+
+func TestAHostIsReadyOnlyWhileItsDatabaseAnswers(t *testing.T) {
+	server, err := pgtest.Start(t.Context(), pgtest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := server.CreateDatabase(t.Context(), "hosted", ""); err != nil {
+		t.Fatal(err)
+	}
+	s := serveHost(t, onPostgres(server.URL("hosted")))
+	if err := server.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	status, raw, header := s.ask("POST", s.api+records, `{"reference_id":"person-4"}`)
+	if status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" || !strings.Contains(string(raw), `"error"`) {
+		t.Errorf("a start without a database = %d %v %s, want 503 with Retry-After", status, header, raw)
+	}
+	if status, raw, _ := s.ask("GET", s.admin+"/readyz", ""); status != http.StatusServiceUnavailable {
+		t.Errorf("/readyz without a database = %d %s, want 503", status, raw)
+	}
+	if status, _, _ := s.ask("GET", s.admin+"/healthz", ""); status != http.StatusOK {
+		t.Errorf("/healthz without a database = %d, want 200: the process is fine", status)
+	}
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for ctx.Err() == nil {
+		if status, _, _ := s.ask("GET", s.admin+"/readyz", ""); status == http.StatusOK {
+			break
+		}
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // the host runs on the wall clock
+	}
+	if r := s.run("POST", s.api+records, `{"reference_id":"person-4"}`, "Prefer", "wait=10"); r.Status != "completed" {
+		t.Errorf("run after the database came back = %+v, want completed", r)
+	}
+	if err := ctx.Err(); err != nil {
+		t.Error(errors.Join(errors.New("the host did not recover"), err))
+	}
+}
+
+func TestTheClockMayBeTurnedOnPostgres(t *testing.T) {
+	s := serveHost(t, onPostgres(pgtest.Database(t), "VERIFYD_CLOCK", "manual"))
+	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-5"}`)
+	if status, raw, _ := s.ask("POST", s.admin+"/clock/advance", `{"seconds":90000}`); status != http.StatusOK {
+		t.Fatalf("advance = %d %s", status, raw)
+	}
+	if got := s.run("GET", s.api+"/v1/runs/"+r.ID, ""); got.Status != "expired" {
+		t.Errorf("after the deadline = %s, want expired", got.Status)
+	}
+}

@@ -1,0 +1,86 @@
+// Tenants, accounts and workflows become as the file says.
+
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// Apply makes everything as the file says and lists, in the file's order, what
+// became of it: also before an error, for what was done by then stays done. A
+// webhook secret that had to be made is told, in one line and once. The faults
+// of all workflows come together, each a *definition.Faults.
+func Apply(
+	ctx context.Context, b definition.Bootstrap, e *engine.Engine, tenants verification.TenantStore, tell func(line string),
+) ([]Change, error) {
+	var done []Change
+	var faults error
+	for _, t := range b.Tenants {
+		outcome, err := SaveTenant(ctx, tenants, t.Tenant, tell)
+		if err != nil {
+			return done, errors.Join(faults, err)
+		}
+		done = append(done, Change{Tenant: t.Tenant.ID, Kind: KindTenant, Name: t.Tenant.Name, Outcome: outcome})
+		for _, a := range t.Accounts {
+			outcome, err := saveAccount(ctx, tenants, a)
+			if err != nil {
+				return done, errors.Join(faults, err)
+			}
+			done = append(done, Change{Tenant: t.Tenant.ID, Kind: KindAccount, Name: a.ClientID, Outcome: outcome})
+		}
+		for _, w := range t.Workflows {
+			applied, err := e.Apply(ctx, t.Tenant.ID, w.Definition)
+			var found *definition.Faults
+			switch err = w.Explain(err); {
+			case errors.As(err, &found):
+				faults = errors.Join(faults, found)
+			case err != nil:
+				return done, errors.Join(faults, fmt.Errorf("apply workflow %s: %w", w.Definition.Workflow, err))
+			default:
+				done = append(done, changeOf(t.Tenant.ID, applied))
+			}
+		}
+	}
+	return done, faults
+}
+
+func changeOf(t verification.TenantID, a engine.Applied) Change {
+	c := Change{
+		Tenant: t, Kind: KindWorkflow, Name: a.Workflow.Slug, Outcome: Unchanged,
+		Workflow: a.Workflow.ID, VersionHash: a.Workflow.Latest,
+	}
+	switch {
+	case a.Changed && a.Workflow.Revision == 1:
+		c.Outcome = Created
+	case a.Changed:
+		c.Outcome = Changed
+	}
+	return c
+}
+
+func saveAccount(ctx context.Context, tenants verification.TenantStore, a verification.Account) (Outcome, error) {
+	known, err := tenants.Account(ctx, a.ClientID)
+	there := err == nil
+	switch {
+	case err != nil && !errors.Is(err, verification.ErrNotFound):
+		return "", fmt.Errorf("read account %s: %w", a.ClientID, err)
+	case there && sameAccount(known, a):
+		return Unchanged, nil
+	}
+	if err := tenants.SaveAccount(ctx, a); err != nil {
+		return "", fmt.Errorf("save account %s: %w", a.ClientID, err)
+	}
+	return written(there), nil
+}
+
+func sameAccount(a, b verification.Account) bool {
+	surfaces := slices.Equal(a.Surfaces, b.Surfaces)
+	return a.Tenant == b.Tenant && a.KeyHash == b.KeyHash && a.Disabled == b.Disabled && surfaces
+}

@@ -1,0 +1,211 @@
+// Tests of what applying a file writes, keeps and tells.
+
+package bootstrap_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/provider/sandbox"
+	"github.com/verifyd/verifyd/internal/bootstrap"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+const bank verification.TenantID = "0191f3c0-0000-7000-8000-00000000000b"
+
+const simple = `
+tenants:
+  - id: 0191f3c0-0000-7000-8000-00000000000b
+    name: Bank
+    accounts:
+      - {client_id: bank, api_key: a-key-for-local-use-only}
+      - {client_id: reader, api_key: another-key-for-local-use, surfaces: [runs]}
+    workflows:
+      - {workflow: simple, name: Simple, start: pan, nodes: {pan: {type: check, provider: sandbox, next: done}, done: {type: end}}}
+`
+
+// counting counts what is written of tenants and accounts.
+type counting struct {
+	*memory.Store
+	writes int
+}
+
+func (c *counting) SaveTenant(ctx context.Context, t verification.Tenant) error {
+	c.writes++
+	return c.Store.SaveTenant(ctx, t)
+}
+
+func (c *counting) SaveAccount(ctx context.Context, a verification.Account) error {
+	c.writes++
+	return c.Store.SaveAccount(ctx, a)
+}
+
+// bench is a store, an engine on it, and what was told.
+type bench struct {
+	t      *testing.T
+	store  *counting
+	engine *engine.Engine
+	told   []string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	store := &counting{Store: memory.New()}
+	e, err := engine.New(engine.Ports{
+		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
+		Providers: map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
+		Language:  expression.New(), Links: verificationtest.Links{}, Clock: clock.System(), NewID: verificationtest.SeededIDs(1),
+	}, engine.Options{Workers: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &bench{t: t, store: store, engine: e}
+}
+
+// apply applies a file and returns what became of each thing, a line each.
+func (b *bench) apply(text string) ([]string, error) {
+	b.t.Helper()
+	read, err := definition.ReadBootstrap("bootstrap.yaml", []byte(text), nil, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.store.writes, b.told = 0, nil
+	changes, err := bootstrap.Apply(b.t.Context(), read, b.engine, b.store, func(line string) { b.told = append(b.told, line) })
+	lines := make([]string, 0, len(changes))
+	for _, c := range changes {
+		lines = append(lines, strings.Join([]string{string(c.Kind), c.Name, string(c.Outcome)}, " "))
+	}
+	return lines, err
+}
+
+// mustApply applies a file that has no faults, and holds what it changed.
+func (b *bench) mustApply(text string, want ...string) {
+	b.t.Helper()
+	got, err := b.apply(text)
+	if err != nil {
+		b.t.Fatalf("apply: %v", err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		b.t.Errorf("changes differ (-want +got):\n%s", diff)
+	}
+}
+
+func (b *bench) tenant() verification.Tenant {
+	b.t.Helper()
+	t, err := b.store.Tenant(b.t.Context(), bank)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return t
+}
+
+func TestAFileThatSaysNothingNewWritesNothing(t *testing.T) {
+	b := newBench(t)
+	b.mustApply(simple, "tenant Bank created", "account bank created", "account reader created", "workflow simple created")
+	if secret := b.tenant().WebhookSecret; len(b.told) != 1 || secret == "" || !strings.HasSuffix(b.told[0], ": "+secret) {
+		t.Errorf("told %q, want the made secret once", b.told)
+	}
+	before, err := b.store.Workflows(t.Context(), bank, verification.PageQuery{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.mustApply(simple, "tenant Bank unchanged", "account bank unchanged", "account reader unchanged", "workflow simple unchanged")
+	after, err := b.store.Workflows(t.Context(), bank, verification.PageQuery{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.store.writes != 0 || len(b.told) != 0 {
+		t.Errorf("the same file again wrote %d times and told %q, want nothing", b.store.writes, b.told)
+	}
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("workflows differ (-before +after):\n%s", diff)
+	}
+}
+
+func TestOnlyWhatTheFileChangesIsWritten(t *testing.T) {
+	for _, tt := range []struct {
+		name, from, to string
+		want           []string
+	}{
+		{"a name", "name: Bank", "name: Bench", []string{"tenant Bench changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged"}},
+		{"an allowlist", "name: Bank", "name: Bank\n    redirect_allowlist: [\"https://bank.example\"]", []string{"tenant Bank changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged"}},
+		{"a colour", "name: Bank", "name: Bank\n    colour: \"#102030\"", []string{"tenant Bank changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged"}},
+		{"a key", "a-key-for", "one-key-for", []string{"tenant Bank unchanged", "account bank changed", "account reader unchanged", "workflow simple unchanged"}},
+		{"a disabled account", "only}", "only, disabled: true}", []string{"tenant Bank unchanged", "account bank changed", "account reader unchanged", "workflow simple unchanged"}},
+		{"surfaces", "[runs]", "[runs, signals]", []string{"tenant Bank unchanged", "account bank unchanged", "account reader changed", "workflow simple unchanged"}},
+		{"a workflow", "name: Simple", "name: Simpler", []string{"tenant Bank unchanged", "account bank unchanged", "account reader unchanged", "workflow simple changed"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			if _, err := b.apply(simple); err != nil {
+				t.Fatal(err)
+			}
+			b.mustApply(strings.Replace(simple, tt.from, tt.to, 1), tt.want...)
+		})
+	}
+}
+
+func TestAFileWithoutASecretLeavesARotationAlone(t *testing.T) {
+	b := newBench(t)
+	if _, err := b.apply(simple); err != nil {
+		t.Fatal(err)
+	}
+	rotating := b.tenant()
+	rotating.PreviousWebhookSecret, rotating.WebhookSecret = rotating.WebhookSecret, "whsec_bmV3LXNlY3JldC1uZXctc2VjcmV0LW5ldw=="
+	if err := b.store.Store.SaveTenant(t.Context(), rotating); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{simple, strings.Replace(simple, "name: Bank", "name: Bench", 1)} {
+		if _, err := b.apply(text); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.tenant(); got.WebhookSecret != rotating.WebhookSecret || got.PreviousWebhookSecret != rotating.PreviousWebhookSecret {
+			t.Errorf("secrets = %s, %s; want those of the rotation", got.WebhookSecret, got.PreviousWebhookSecret)
+		}
+	}
+	named := strings.Replace(simple, "name: Bank", "name: Bank\n    webhook_secret: whsec_b25lLW9uZS1vbmUtb25lLW9uZS1vbmUt", 1)
+	b.mustApply(named, "tenant Bank changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged")
+	if got := b.tenant(); got.WebhookSecret != "whsec_b25lLW9uZS1vbmUtb25lLW9uZS1vbmUt" || got.PreviousWebhookSecret != "" || len(b.told) != 0 {
+		t.Errorf("tenant = %+v, told %q; want the secret of the file alone, untold", got, b.told)
+	}
+}
+
+func TestTheFaultsOfAllWorkflowsAreToldTogether(t *testing.T) {
+	b := newBench(t)
+	text := simple + `      - {workflow: second, name: Second, start: gst, nodes: {gst: {type: check, provider: bureau, next: done}, done: {type: end}}}
+      - {workflow: third, name: Third, start: gst, nodes: {gst: {type: check, provider: nobody, next: done}, done: {type: end}}}
+`
+	done, err := b.apply(text)
+	var faults *definition.Faults
+	if !errors.As(err, &faults) || !strings.Contains(err.Error(), `"bureau"`) || !strings.Contains(err.Error(), `"nobody"`) {
+		t.Errorf("apply = %v, want the faults of both workflows", err)
+	}
+	if diff := cmp.Diff([]string{"tenant Bank created", "account bank created", "account reader created", "workflow simple created"}, done); diff != "" {
+		t.Errorf("changes differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnAccountOfAnotherTenantIsAConflict(t *testing.T) {
+	b := newBench(t)
+	theirs := verification.Account{ClientID: "reader", Tenant: "0191f3c0-0000-7000-8000-00000000000c"}
+	if err := b.store.Store.SaveAccount(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	done, err := b.apply(simple)
+	if !errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), "reader") {
+		t.Errorf("apply = %v, want a conflict that names the account", err)
+	}
+	if diff := cmp.Diff([]string{"tenant Bank created", "account bank created"}, done); diff != "" {
+		t.Errorf("changes differ (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,48 @@
+// A tenant and the secret that signs its webhooks.
+
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/verifyd/verifyd/adapters/webhook"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// SaveTenant makes a tenant as t says. Without a webhook secret in t it keeps
+// those that it has, the previous one included; when it has none, one is made,
+// and told once it is kept.
+func SaveTenant(
+	ctx context.Context, tenants verification.TenantStore, t verification.Tenant, tell func(line string),
+) (Outcome, error) {
+	known, err := tenants.Tenant(ctx, t.ID)
+	if err != nil && !errors.Is(err, verification.ErrNotFound) {
+		return "", fmt.Errorf("read tenant %s: %w", t.ID, err)
+	}
+	there, made := err == nil, false
+	if t.WebhookSecret == "" {
+		t.WebhookSecret, t.PreviousWebhookSecret = known.WebhookSecret, known.PreviousWebhookSecret
+	}
+	if t.WebhookSecret == "" {
+		t.WebhookSecret, made = webhook.NewSecret(), true
+	}
+	if there && sameTenant(known, t) {
+		return Unchanged, nil
+	}
+	if err := tenants.SaveTenant(ctx, t); err != nil {
+		return "", fmt.Errorf("save tenant %s: %w", t.ID, err)
+	}
+	if made {
+		tell(fmt.Sprintf("the webhook secret of tenant %s, told this once: %s", t.Name, t.WebhookSecret))
+	}
+	return written(there), nil
+}
+
+func sameTenant(a, b verification.Tenant) bool {
+	return a.ID == b.ID && a.Name == b.Name && a.Colour == b.Colour &&
+		a.WebhookSecret == b.WebhookSecret && a.PreviousWebhookSecret == b.PreviousWebhookSecret &&
+		slices.Equal(a.RedirectAllowlist, b.RedirectAllowlist)
+}

@@ -1,0 +1,106 @@
+// What is asked of a server as the role that owns it: roles and databases.
+
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/url"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// access knows a server by two roles: one that may do everything, and a plain one
+// that owns the databases of the tests.
+type access struct {
+	admin, owner url.URL
+	copies       string // how a database is copied: an option of CREATE DATABASE
+}
+
+// URL is the address of a database for the role that owns it.
+func (a *access) URL(database string) string { return at(a.owner, database) }
+
+// Admin is the address of a database for the role that owns the server.
+func (a *access) Admin(database string) string { return at(a.admin, database) }
+
+func at(server url.URL, database string) string {
+	server.Path = "/" + database
+	return server.String()
+}
+
+// password has characters that a URL must escape, so that whoever takes the URL
+// apart is tried, too.
+func password() string { return rand.Text() + "@:/?#%" }
+
+// setUp makes the plain role. Without fsync copying the files is the faster way
+// to copy a database; with it the write-ahead log is, which is the default.
+func (a *access) setUp(ctx context.Context) error {
+	return a.connected(ctx, func(c *pgx.Conn) error {
+		var quick bool
+		const ask = "SELECT current_setting('fsync') = 'off' AND current_setting('server_version_num')::int >= 150000"
+		if err := c.QueryRow(ctx, ask).Scan(&quick); err != nil {
+			return err
+		}
+		if quick {
+			a.copies = " STRATEGY file_copy"
+		}
+		secret, _ := a.owner.User.Password()
+		if err := run(ctx, c, "CREATE ROLE %I LOGIN PASSWORD %L", a.owner.User.Username(), secret); err != nil {
+			return err
+		}
+		return run(ctx, c, "GRANT %I TO CURRENT_USER", a.owner.User.Username())
+	})
+}
+
+func (a *access) tearDown(ctx context.Context) error {
+	return a.connected(ctx, func(c *pgx.Conn) error {
+		return run(ctx, c, "DROP ROLE %I", a.owner.User.Username())
+	})
+}
+
+// CreateDatabase makes a database as a copy of another one, to which nobody may
+// be connected; an empty template makes an empty database.
+func (a *access) CreateDatabase(ctx context.Context, name, template string) error {
+	if template == "" {
+		template = "template0"
+	}
+	err := a.connected(ctx, func(c *pgx.Conn) error {
+		return run(ctx, c, "CREATE DATABASE %I OWNER %I TEMPLATE %I"+a.copies, name, a.owner.User.Username(), template)
+	})
+	if err != nil {
+		return fmt.Errorf("create database %s: %w", name, err)
+	}
+	return nil
+}
+
+// DropDatabase drops a database, and the connections to it.
+func (a *access) DropDatabase(ctx context.Context, name string) error {
+	err := a.connected(ctx, func(c *pgx.Conn) error {
+		return run(ctx, c, "DROP DATABASE IF EXISTS %I WITH (FORCE)", name)
+	})
+	if err != nil {
+		return fmt.Errorf("drop database %s: %w", name, err)
+	}
+	return nil
+}
+
+func (a *access) connected(ctx context.Context, do func(c *pgx.Conn) error) error {
+	c, err := pgx.Connect(ctx, a.admin.String())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	return do(c)
+}
+
+// run executes a statement in which the server itself has quoted the names (%I)
+// and the texts (%L).
+func run(ctx context.Context, c *pgx.Conn, statement string, args ...string) error {
+	var quoted string
+	if err := c.QueryRow(ctx, "SELECT format($1, VARIADIC $2::text[])", statement, args).Scan(&quoted); err != nil {
+		return err
+	}
+	_, err := c.Exec(ctx, quoted)
+	return err
+}

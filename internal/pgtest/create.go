@@ -1,0 +1,118 @@
+// How a server is made: its files, its settings, its port.
+
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// create tries another port when somebody was quicker to take the one it found.
+func (s *Server) create(ctx context.Context) error {
+	secret := password()
+	if err := s.initialize(ctx, secret); err != nil {
+		return err
+	}
+	for attempt := 1; ; attempt++ {
+		s.move(secret)
+		err := s.Restart(ctx)
+		if err == nil {
+			return s.setUp(ctx)
+		}
+		if attempt == 5 || available(s.port) {
+			return err
+		}
+	}
+}
+
+// initialize writes the data folder.
+func (s *Server) initialize(ctx context.Context, secret string) error {
+	file := filepath.Join(s.folder.path, "password")
+	if err := s.folder.write(file, secret); err != nil {
+		return err
+	}
+	p, err := launch(s.folder.path, filepath.Join(s.bin, "initdb"),
+		"--pgdata="+s.data(), "--username=postgres", "--pwfile="+file,
+		"--auth-host=scram-sha-256", "--auth-local=trust",
+		"--encoding=UTF8", "--locale=C", "--lc-ctype="+letters, "--no-sync", "--no-instructions")
+	if err != nil {
+		return err
+	}
+	if err := p.wait(ctx); err != nil {
+		return errors.Join(fmt.Errorf("wait for initdb: %w", err), p.kill())
+	}
+	if p.err != nil {
+		return fmt.Errorf("initdb: %w: %s", p.err, p.log)
+	}
+	return os.Remove(file)
+}
+
+func (s *Server) data() string { return filepath.Join(s.folder.path, "data") }
+
+func settings(o Options, socket string) map[string]string {
+	durable := "off"
+	if o.Durable {
+		durable = "on"
+	}
+	all := map[string]string{
+		"listen_addresses":           "127.0.0.1",
+		"unix_socket_directories":    socket,
+		"max_connections":            "200",
+		"shared_buffers":             "64MB",
+		"dynamic_shared_memory_type": "mmap", // in the data folder, so that it goes with it
+		"log_checkpoints":            "off",
+		"fsync":                      durable,
+		"synchronous_commit":         durable,
+		"full_page_writes":           durable,
+	}
+	if len(socket) > 80 {
+		all["unix_socket_directories"] = "" // the path of a socket must not be longer than a hundred bytes
+	}
+	maps.Copy(all, o.Settings)
+	return all
+}
+
+func (s *Server) arguments() []string {
+	args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port)}
+	for _, name := range slices.Sorted(maps.Keys(s.settings)) {
+		args = append(args, "-c", name+"="+s.settings[name])
+	}
+	return args
+}
+
+// move takes a port below those that the system gives to clients: else a client
+// that calls while the server is down could be given the port itself.
+func (s *Server) move(secret string) {
+	for range 100 {
+		s.port = 20000 + rand.IntN(12000) //nolint:gosec // any port that is free will do
+		if available(s.port) {
+			break
+		}
+	}
+	server := url.URL{
+		Scheme:   "postgres",
+		Host:     net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)),
+		RawQuery: "sslmode=disable",
+	}
+	s.admin, s.owner = server, server
+	s.admin.User, s.admin.Path = url.UserPassword("postgres", secret), "/postgres"
+	s.owner.User = url.UserPassword("verifyd", password())
+}
+
+// available reports whether nobody listens on a port of loopback.
+func available(port int) bool {
+	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
+}

@@ -1,0 +1,24 @@
+// What tests reach besides the exported names.
+
+package pgtest
+
+import "context"
+
+// ErrMissing is what is said when there is no PostgreSQL.
+func ErrMissing() error { return errMissing }
+
+// FindIn looks in the places given, and installs nothing.
+func FindIn(named, path string, systems ...string) (string, error) {
+	return places{named: named, path: path, systems: systems}.find()
+}
+
+// NPMName is the package for a system and a processor.
+func NPMName(system, processor string) string { return npmName(system, processor) }
+
+// NPMInstall installs with the npm at a path.
+func NPMInstall(ctx context.Context, npm, name, cache string) (string, error) {
+	return npmInstall(ctx, npm, name, cache)
+}
+
+// Folder is where a server keeps its files.
+func Folder(s *Server) string { return s.folder.path }

