@@ -35,6 +35,11 @@ func translate(doing string, err error) error {
 			Kind: verification.ErrUnavailable, Subject: "database", Message: "the database does not answer",
 			Cause: fmt.Errorf("%s: %w", doing, err),
 		}
+	case code(err) == "55P03":
+		return &verification.Error{
+			Kind: verification.ErrUnavailable, Subject: "run", Message: "a transaction that is still open holds the run",
+			Cause: fmt.Errorf("%s: %w", doing, err),
+		}
 	case code(err) == "22021" || code(err) == "22P05":
 		return &verification.Error{
 			Kind: verification.ErrInvalid, Message: "a text holds a character that cannot be kept",
@@ -67,6 +72,12 @@ func unavailable(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, errPatience) ||
 		errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "conn closed")
+}
+
+// met tells whether two appends came to one place at one moment.
+func met(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == "23505" && refused.ConstraintName == "run_events_pkey"
 }
 
 // missing tells whether there was no such row.

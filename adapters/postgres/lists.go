@@ -192,11 +192,28 @@ func totalQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) *b
 }
 
 // pageQuery reads the runs that are filed under the filters, strays left out.
+// Without a status it merges the runs of each: every index has the status before
+// the moment.
 func pageQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, offset, limit int) *bun.SelectQuery {
-	return filtered(tx.NewSelect().Model((*row)(nil)), t, q).
-		Where("filed_until IS NULL OR filed_until >= ?", q.Now).
-		Where("filed_since IS NULL OR filed_since < ?", q.Now).
-		OrderExpr("started_at DESC, id DESC").
+	one := func(q verification.RunQuery) *bun.SelectQuery {
+		return filtered(tx.NewSelect().Model((*row)(nil)), t, q).
+			Where("filed_until IS NULL OR filed_until >= ?", q.Now).
+			Where("filed_since IS NULL OR filed_since < ?", q.Now).
+			OrderExpr("started_at DESC, id DESC")
+	}
+	if q.Status != "" {
+		return one(q).Offset(int64(offset)).Limit(int64(limit))
+	}
+	var all *bun.SelectQuery
+	for _, q.Status = range verification.Statuses() {
+		part := one(q).Limit(int64(offset + limit))
+		if all == nil {
+			all = part
+			continue
+		}
+		all = all.UnionAll(part)
+	}
+	return tx.NewSelect().TableExpr("(?) AS r", all).OrderExpr("started_at DESC, id DESC").
 		Offset(int64(offset)).Limit(int64(limit))
 }
 

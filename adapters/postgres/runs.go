@@ -50,7 +50,7 @@ func load(ctx context.Context, l link, t verification.TenantID, id verification.
 		})
 		return err
 	}
-	err = l.ask(ctx, string(t), func(b *pgx.Batch) error {
+	err = l.askHot(ctx, string(t), func(b *pgx.Batch) error {
 		b.Queue(l.say(stmtLoad), tenant, run, max(after, 0)).Query(read)
 		return nil
 	})

@@ -12,6 +12,7 @@ import (
 // The names of the prepared statements.
 const (
 	stmtTenant   = "verifyd_tenant"
+	stmtHot      = "verifyd_tenant_hot"
 	stmtQuiet    = "verifyd_append_quiet"
 	stmtLoud     = "verifyd_append"
 	stmtLoad     = "verifyd_load"
@@ -20,7 +21,10 @@ const (
 )
 
 // appendQuiet adds rows of events to histories that still end where they are
-// said to, and tells which. Two appends at one place meet at the primary key.
+// said to, and tells which. Two appends that come to one place at one moment meet
+// at the primary key: the second fails, and with it all that was sent together,
+// which is then sent one by one. %s is for a transaction that must not fail: there
+// the second is left out.
 const appendQuiet = `
 INSERT INTO verifyd.run_events (tenant_id, run_id, seq, upto, events)
 SELECT i.tenant_id, i.run_id, i.seq, i.upto, i.events
@@ -29,7 +33,7 @@ FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[]) WITH ORDIN
 WHERE i.seq = (SELECT e.upto FROM verifyd.run_events e
     WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id ORDER BY e.seq DESC LIMIT 1)
 ORDER BY i.place
-ON CONFLICT DO NOTHING
+%s
 RETURNING tenant_id, run_id`
 
 // appendLoud does the same, replaces the summaries and changes the queue. An
@@ -51,7 +55,7 @@ WITH input AS MATERIALIZED (
     WHERE i.upto > i.seq AND (i.seq = 0 OR i.seq = (SELECT e.upto FROM verifyd.run_events e
         WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id ORDER BY e.seq DESC LIMIT 1))
     ORDER BY i.place
-    ON CONFLICT DO NOTHING
+    %s
     RETURNING tenant_id, run_id
 ), kept AS (
     SELECT tenant_id, run_id FROM written
@@ -96,17 +100,19 @@ FROM verifyd.run_events
 WHERE tenant_id = $1 AND run_id = $2 AND (upto > $3 OR seq = 0)
 ORDER BY seq`
 
-// texts are the prepared statements by their names.
-func texts() map[string]string {
+// texts are the prepared statements by their names; careful says how an append
+// that meets another is left out, or nothing.
+func texts(careful string) map[string]string {
 	return map[string]string{
-		stmtTenant: nameTenant, stmtQuiet: appendQuiet, stmtLoud: appendLoud, stmtLoad: loadEvents,
+		stmtTenant: nameTenant, stmtHot: nameTenantHot, stmtLoad: loadEvents,
+		stmtQuiet: fmt.Sprintf(appendQuiet, careful), stmtLoud: fmt.Sprintf(appendLoud, careful),
 		stmtWorkflow: selectWorkflow, stmtAccount: selectAccount,
 	}
 }
 
 // prepare makes a new connection ready.
 func prepare(ctx context.Context, conn *pgx.Conn) error {
-	for name, text := range texts() {
+	for name, text := range texts("") {
 		if _, err := conn.Prepare(ctx, name, text); err != nil {
 			return fmt.Errorf("prepare %s: %w", name, err)
 		}
@@ -126,7 +132,7 @@ type link struct {
 // say is how a statement is called there.
 func (l link) say(name string) string {
 	if l.foreign {
-		return texts()[name]
+		return texts("ON CONFLICT DO NOTHING")[name]
 	}
 	return name
 }
@@ -134,8 +140,20 @@ func (l link) say(name string) string {
 // ask sends statements in one round trip, and in one transaction that has named
 // its tenants. What is queued reads its own answer.
 func (l link) ask(ctx context.Context, tenants string, queue func(*pgx.Batch) error) error {
+	return l.send(ctx, stmtTenant, tenants, queue)
+}
+
+// askHot does the same with prepared statements alone.
+func (l link) askHot(ctx context.Context, tenants string, queue func(*pgx.Batch) error) error {
+	if l.foreign { // the transaction is not ours to set up
+		return l.send(ctx, stmtTenant, tenants, queue)
+	}
+	return l.send(ctx, stmtHot, tenants, queue)
+}
+
+func (l link) send(ctx context.Context, name, tenants string, queue func(*pgx.Batch) error) error {
 	var b pgx.Batch
-	b.Queue(l.say(stmtTenant), tenants)
+	b.Queue(l.say(name), tenants)
 	if err := queue(&b); err != nil {
 		return err
 	}

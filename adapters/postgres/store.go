@@ -24,7 +24,7 @@ type Options struct {
 	// MaxConns bounds the connections of this host; 0 means 16. A pool_max_conns
 	// in the address goes before it.
 	MaxConns int
-	// Writers is how many groups of appends may be under way at once; 0 means 3.
+	// Writers is how many groups of appends may be under way at once; 0 means 2.
 	Writers int
 	// Patience bounds how long one call may take before the database counts as
 	// not there; 0 means 10 s.
@@ -48,6 +48,10 @@ type Store struct {
 	writers *writers
 	alarms  alarms
 	left    atomic.Bool // the database
+
+	// What is asked at every request, of few things.
+	workflows *asks[workflowKey, verification.Workflow]
+	accounts  *asks[string, verification.Account]
 }
 
 var (
@@ -67,7 +71,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		o.MaxConns = 16
 	}
 	if o.Writers == 0 {
-		o.Writers = 3
+		o.Writers = 2
 	}
 	if o.Patience == 0 {
 		o.Patience = 10 * time.Second
@@ -88,6 +92,12 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	s := &Store{pool: pool, db: bunOver(pool), opt: o, log: o.Log}
+	s.accounts = newAsks(s.loadAccount)
+	s.workflows = newAsks(func(ctx context.Context, k workflowKey) (verification.Workflow, error) {
+		ctx, cancel := s.patience(ctx)
+		defer cancel()
+		return loadWorkflow(ctx, s.link(), k.tenant, k.id)
+	})
 	if err := s.Ping(ctx); err != nil {
 		s.Close()
 		return nil, err
@@ -167,6 +177,13 @@ const everyTenant = "all"
 
 // nameTenant has the rest of a transaction see the rows of some tenants.
 const nameTenant = "SELECT set_config('verifyd.tenant', $1, true)"
+
+// nameTenantHot has it besides plan prepared statements once and for all: the
+// server would plan them anew for each number of appends in a group, which costs
+// more than carrying them out. And it does not wait long for a run that an
+// embedder's open transaction holds, because a group waits with it.
+const nameTenantHot = `SELECT set_config('verifyd.tenant', $1, true),
+	set_config('plan_cache_mode', 'force_generic_plan', true), set_config('lock_timeout', '300ms', true)`
 
 // read runs f in a transaction that sees one tenant at one moment.
 func (s *Store) read(ctx context.Context, tenant verification.TenantID, f func(context.Context, bun.Tx) error) error {

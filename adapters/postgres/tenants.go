@@ -123,6 +123,10 @@ func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
 // Account returns the account of a client identifier, or ErrNotFound. Whose it
 // is shows only then, so that it is looked for in every tenant.
 func (s *Store) Account(ctx context.Context, clientID string) (verification.Account, error) {
+	return s.accounts.get(ctx, clientID)
+}
+
+func (s *Store) loadAccount(ctx context.Context, clientID string) (verification.Account, error) {
 	if !plain(clientID) {
 		return verification.Account{}, notFound("account")
 	}

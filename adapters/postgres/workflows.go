@@ -62,9 +62,12 @@ type versionRow struct {
 
 // Workflow returns one workflow, or ErrNotFound.
 func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
-	ctx, cancel := s.patience(ctx)
-	defer cancel()
-	return loadWorkflow(ctx, s.link(), t, id)
+	return s.workflows.get(ctx, workflowKey{t, id})
+}
+
+type workflowKey struct {
+	tenant verification.TenantID
+	id     verification.WorkflowID
 }
 
 func loadWorkflow(ctx context.Context, l link, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {

@@ -160,6 +160,8 @@ func (s *Store) commit(group []*waiting) {
 	}
 	for _, p := range group {
 		switch {
+		case met(err):
+			p.answer <- outrun()
 		case err != nil:
 			p.answer <- translate("append to run "+string(p.ref.Run), err)
 		case !kept[p.ref]:
@@ -192,7 +194,7 @@ func (s *Store) commitTogether(group []addition) (kept map[verification.RunRef]b
 // open, and tells which of its appends were kept.
 func sendGroup(ctx context.Context, l link, group []addition) (map[verification.RunRef]bool, error) {
 	kept := make(map[verification.RunRef]bool, len(group))
-	err := l.ask(ctx, tenantsOf(group), func(b *pgx.Batch) error { return send(l, b, group, kept) })
+	err := l.askHot(ctx, tenantsOf(group), func(b *pgx.Batch) error { return send(l, b, group, kept) })
 	return kept, err
 }
 

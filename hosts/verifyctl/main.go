@@ -12,6 +12,9 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/verification"
 )
 
 // The exit codes.
@@ -26,51 +29,73 @@ var errFaults = errors.New("faults were found")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	code := run(ctx, os.Args[1:], session{
+		getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		clock: clock.System(), server: postgresServer(),
+	})
 	stop()
 	os.Exit(code)
 }
 
 // commands is the whole command line.
 type commands struct {
-	Workflow workflowCommands `cmd:"" help:"Work with workflow files."`
+	Apply    applyFile        `cmd:"" help:"Make everything as a bootstrap file says."`
+	Migrate  migrateCommands  `cmd:"" help:"Work with the schema of the database."`
+	Doctor   doctor           `cmd:"" help:"Look for what is wrong."`
+	Tenant   tenantCommands   `cmd:"" help:"Work with tenants."`
+	Account  accountCommands  `cmd:"" help:"Work with the accounts that call the API."`
+	Workflow workflowCommands `cmd:"" help:"Work with workflow files, and with the workflows of a tenant."`
+	Run      runCommands      `cmd:"" help:"Look at runs."`
+	Webhook  webhookCommands  `cmd:"" help:"Work with lifecycle webhooks and their deliveries."`
 	Token    tokenCommands    `cmd:"" help:"Make signing keys and dashboard tokens."`
 }
 
+const about = `The operator's tool of verifyd. It exits with 0 when all is well, 1 when what it looked at has faults, and 2 when the command could not be carried out.
+
+Commands about what is kept work on PostgreSQL directly: set VERIFYD_DATABASE_URL. Hosts that serve meanwhile see every change at once.`
+
 // session is what the Run method of a command gets, beside the context.
 type session struct {
+	getenv func(string) string
+	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+	clock  verification.Clock
+	server server
 }
 
-// run carries out one command line and returns the exit code. It is given the
-// environment, as every host is; the commands about files do not look at it.
-func run(ctx context.Context, args []string, _ func(string) string, stdout, stderr io.Writer) int {
+// note tells what the operator should know besides.
+func (s *session) note(line string) { fmt.Fprintln(s.stderr, "verifyctl:", line) }
+
+// run carries out one command line and returns the exit code.
+func run(ctx context.Context, args []string, s session) int {
 	helped := false
 	parser, err := kong.New(&commands{},
 		kong.Name("verifyctl"),
-		kong.Description("The operator's tool of verifyd. It exits with 0 when all is well, 1 when what it looked at has faults, and 2 when the command could not be carried out."),
+		kong.Description(about),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}),
-		kong.Writers(stdout, stderr),
+		kong.ValueFormatter(withVariable),
+		kong.Resolvers(environment(s.getenv)),
+		kong.Writers(s.stdout, s.stderr),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Exit(func(int) { helped = true }),
 	)
 	if err != nil {
-		return fail(stderr, err)
+		return fail(s.stderr, err)
 	}
 	command, err := parser.Parse(args)
 	if helped {
 		return exitDone
 	}
 	if err != nil {
-		return fail(stderr, fmt.Errorf("%w (see verifyctl --help)", err))
+		return fail(s.stderr, fmt.Errorf("%w (see verifyctl --help)", err))
 	}
-	err = command.Run(&session{stdout: stdout, stderr: stderr})
+	err = command.Run(&s)
 	switch {
 	case errors.Is(err, errFaults):
 		return exitFaults
 	case err != nil:
-		return fail(stderr, err)
+		return fail(s.stderr, explained(err))
 	}
 	return exitDone
 }
@@ -81,4 +106,13 @@ func fail(stderr io.Writer, err error) int {
 		fmt.Fprintln(stderr, "verifyctl:", line)
 	}
 	return exitUsage
+}
+
+// explained says why something is not there: an operator has no log to look at.
+func explained(err error) error {
+	var expected *verification.Error
+	if errors.As(err, &expected) && errors.Is(expected.Kind, verification.ErrUnavailable) && expected.Cause != nil {
+		return fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(expected.Cause.Error()), " "))
+	}
+	return err
 }

@@ -13,18 +13,11 @@ import (
 	"github.com/verifyd/verifyd/internal/golden"
 )
 
-// transcript runs one command line and writes down what it did.
+// transcript runs one command line without a database and writes down what it did.
 func transcript(ctx context.Context, args ...string) string {
 	var stdout, stderr bytes.Buffer
-	code := run(ctx, args, func(string) string { return "" }, &stdout, &stderr)
-	var b strings.Builder
-	fmt.Fprintln(&b, "$ verifyctl", strings.Join(args, " "))
-	b.WriteString(stdout.String())
-	for line := range strings.Lines(stderr.String()) {
-		b.WriteString("stderr: " + line)
-	}
-	fmt.Fprintln(&b, "exit", code)
-	return b.String()
+	code := run(ctx, args, bare(&stdout, &stderr))
+	return written(strings.Join(args, " "), stdout.String(), stderr.String(), code)
 }
 
 func TestTheCommandsPrintWhatTheyAlwaysPrinted(t *testing.T) {
@@ -69,7 +62,7 @@ func TestTheFaultsAreTheSameInJSON(t *testing.T) {
 	files := []string{"testdata/form.yaml", "testdata/meaning.yaml"}
 	lines := func(args ...string) string {
 		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), append(append([]string{"workflow", "validate"}, args...), files...), nil, &stdout, &stderr)
+		code := run(t.Context(), append(append([]string{"workflow", "validate"}, args...), files...), bare(&stdout, &stderr))
 		if code != exitFaults || stderr.Len() > 0 {
 			t.Fatalf("validate %v = %d, %s; want %d", args, code, &stderr, exitFaults)
 		}

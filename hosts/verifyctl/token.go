@@ -5,12 +5,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/token"
-	"github.com/verifyd/verifyd/verification"
 )
 
 type tokenCommands struct {
@@ -19,38 +19,87 @@ type tokenCommands struct {
 }
 
 type tokenIssue struct {
-	SigningKeyFile string        `required:"" placeholder:"FILE" env:"VERIFYD_SIGNING_KEY_FILE" help:"The key set that the host signs with; its first key signs."`
-	Tenant         string        `required:"" placeholder:"ID" help:"The tenant whose runs the reviewer decides."`
+	tenantFlag
 	Reviewer       string        `required:"" placeholder:"NAME" help:"Who decides; kept in the history of a run."`
-	TTL            time.Duration `name:"ttl" default:"8h" help:"How long the token holds."`
+	TTL            time.Duration `name:"ttl" default:"8h" help:"How long the token holds (default 8h)."`
+	SigningKeyFile string        `placeholder:"FILE" variable:"VERIFYD_SIGNING_KEY_FILE" help:"The key set that the hosts sign with; its first key signs. Without one, the key set of the database does."`
+	databaseFlag
+	jsonFlag
 }
 
 // Help is shown below the usage.
 func (tokenIssue) Help() string {
 	return `The token alone is printed. It is the Bearer credential of POST /v1/signals/{run_id}/{signal_name}.
+Take the keys from where the hosts take them: the file that they were given, or the
+database that they share.
 
-Example:
+Examples:
 
-    verifyctl token issue --signing-key-file keys.json \
+    verifyctl token issue --tenant 0191f3c0-0000-7000-8000-00000000000a --reviewer asha
+    verifyctl token issue --signing-key-file keys.json --ttl 1h \
       --tenant 0191f3c0-0000-7000-8000-00000000000a --reviewer asha`
 }
 
+type tokenJSON struct {
+	Token     string `json:"token"`
+	ExpiresAt moment `json:"expires_at"`
+}
+
 // Run prints the token on stdout.
-func (c tokenIssue) Run(_ context.Context, s *session) error {
-	raw, err := os.ReadFile(c.SigningKeyFile)
+func (c tokenIssue) Run(ctx context.Context, s *session) error {
+	keys, err := s.signingKeys(ctx, c)
 	if err != nil {
 		return err
 	}
-	keys, err := token.ReadKeys(raw)
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.SigningKeyFile, err)
-	}
-	issued, err := token.NewBearers(keys).Issue(verification.TenantID(c.Tenant), c.Reviewer, c.TTL, time.Now())
+	now := s.clock.Now()
+	issued, err := token.NewBearers(keys).Issue(c.Tenant.TenantID, c.Reviewer, c.TTL, now)
 	if err != nil {
 		return err
+	}
+	if c.JSON {
+		return s.json(tokenJSON{Token: issued, ExpiresAt: moment(now.Add(c.TTL))})
 	}
 	_, err = fmt.Fprintln(s.stdout, issued)
 	return err
+}
+
+// signingKeys are those of the file; else those that the hosts share in the
+// database, where the tenant must be, too.
+func (s *session) signingKeys(ctx context.Context, c tokenIssue) (keys *token.Keys, err error) {
+	switch {
+	case c.SigningKeyFile != "":
+		raw, err := os.ReadFile(c.SigningKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("--signing-key-file (VERIFYD_SIGNING_KEY_FILE): %w", err)
+		}
+		if keys, err = token.ReadKeys(raw); err != nil {
+			return nil, fmt.Errorf("--signing-key-file (VERIFYD_SIGNING_KEY_FILE): %s: %w", c.SigningKeyFile, err)
+		}
+		return keys, nil
+	case c.DatabaseURL == "":
+		return nil, errors.New("--signing-key-file (VERIFYD_SIGNING_KEY_FILE) or --database-url (VERIFYD_DATABASE_URL): one must be given")
+	}
+	err = s.on(ctx, c.databaseFlag, func(db *database) error {
+		if _, err := db.tenant(ctx, c.Tenant); err != nil {
+			return err
+		}
+		set, err := db.SigningKeys(ctx, newKeySet)
+		if err != nil {
+			return err
+		}
+		keys, err = token.ReadKeys(set)
+		return err
+	})
+	return keys, err
+}
+
+// newKeySet is a set of one new key, as it is kept.
+func newKeySet() ([]byte, error) {
+	keys, err := token.NewKeys()
+	if err != nil {
+		return nil, err
+	}
+	return keys.PrivateJWKS()
 }
 
 type tokenNewKey struct{}
@@ -67,15 +116,9 @@ Example:
 
 // Run prints the key set on stdout.
 func (tokenNewKey) Run(_ context.Context, s *session) error {
-	keys, err := token.NewKeys()
+	set, err := newKeySet()
 	if err != nil {
 		return err
 	}
-	set, err := keys.PrivateJWKS()
-	if err != nil {
-		return err
-	}
-	enc := json.NewEncoder(s.stdout)
-	enc.SetIndent("", "  ")
-	return enc.Encode(json.RawMessage(set))
+	return s.json(json.RawMessage(set))
 }

@@ -13,9 +13,8 @@ import (
 
 func TestATokenIsIssuedByANewKeyAndHoldsAsLongAsAsked(t *testing.T) {
 	const tenant = "0191f3c0-0000-7000-8000-00000000000a"
-	none := func(string) string { return "" }
 	var set, issued, stderr bytes.Buffer
-	if code := run(t.Context(), []string{"token", "new-key"}, none, &set, &stderr); code != exitDone {
+	if code := run(t.Context(), []string{"token", "new-key"}, bare(&set, &stderr)); code != exitDone {
 		t.Fatalf("new-key = %d %s", code, &stderr)
 	}
 	file := filepath.Join(t.TempDir(), "keys.json")
@@ -23,7 +22,7 @@ func TestATokenIsIssuedByANewKeyAndHoldsAsLongAsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"token", "issue", "--signing-key-file", file, "--tenant", tenant, "--reviewer", "asha", "--ttl", "1h"}
-	if code := run(t.Context(), args, none, &issued, &stderr); code != exitDone {
+	if code := run(t.Context(), args, bare(&issued, &stderr)); code != exitDone {
 		t.Fatalf("issue = %d %s", code, &stderr)
 	}
 	keys, err := token.ReadKeys(set.Bytes())
@@ -45,7 +44,7 @@ func TestATokenIsIssuedByANewKeyAndHoldsAsLongAsAsked(t *testing.T) {
 	} {
 		stderr.Reset()
 		issued.Reset()
-		if code := run(t.Context(), bad, none, &issued, &stderr); code != exitUsage || issued.Len() > 0 || strings.Count(stderr.String(), "\n") != 1 {
+		if code := run(t.Context(), bad, bare(&issued, &stderr)); code != exitUsage || issued.Len() > 0 || strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("%v = %d, %q, %q; want one line on stderr and exit 2", bad, code, &issued, &stderr)
 		}
 	}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,8 @@ import (
 type workflowCommands struct {
 	Validate workflowValidate `cmd:"" help:"Tell every fault of workflow files."`
 	Graph    workflowGraph    `cmd:"" help:"Draw the graph of a workflow file."`
+	List     workflowList     `cmd:"" help:"List the workflows of a tenant."`
+	Publish  workflowPublish  `cmd:"" help:"Make a version the one that runs execute."`
 }
 
 type workflowValidate struct {
@@ -74,10 +75,7 @@ func (w workflowValidate) Run(ctx context.Context, s *session) error {
 		}
 	}
 	if w.JSON {
-		out := json.NewEncoder(s.stdout)
-		out.SetEscapeHTML(false)
-		out.SetIndent("", "  ")
-		if err := out.Encode(found); err != nil {
+		if err := s.json(found); err != nil {
 			return err
 		}
 	}

@@ -105,16 +105,19 @@ func (e *Engine) begin(
 	woken, unwatch := e.watch.add(ref)
 	defer unwatch()
 	err = e.append(context.WithoutCancel(ctx), ref, none, after, events, program)
-	if err != nil && !errors.Is(err, verification.ErrConflict) {
+	if errors.Is(err, verification.ErrConflict) { // the host that claimed the key before has saved it after all
+		after, err = e.load(context.WithoutCancel(ctx), ref)
+	}
+	if err != nil {
 		return verification.RunView{}, err
 	}
-	e.awaitRest(ctx, ref, woken, after, e.startWait(r, program))
+	after = e.awaitRest(ctx, ref, woken, after, e.startWait(r, program))
 	if r.IdempotencyKey != "" {
 		if err := e.ports.StartKeys.SettleStart(context.WithoutCancel(ctx), t, r.IdempotencyKey, run); err != nil {
 			e.log.Error("idempotency key not settled", "run", run, "tenant", t, "error", err)
 		}
 	}
-	return e.started(context.WithoutCancel(ctx), t, run)
+	return e.view(t, after, e.now())
 }
 
 func (e *Engine) decideStart(
@@ -194,10 +197,13 @@ func (e *Engine) startWait(r StartRequest, p verification.Program) time.Duration
 	return 0
 }
 
-// awaitRest waits until the run parks on a human or ends, or the time is over.
-func (e *Engine) awaitRest(ctx context.Context, ref verification.RunRef, woken <-chan struct{}, run verification.Run, most time.Duration) {
+// awaitRest waits until the run parks on a human or ends, or the time is over,
+// and returns the run as it was seen last.
+func (e *Engine) awaitRest(
+	ctx context.Context, ref verification.RunRef, woken <-chan struct{}, run verification.Run, most time.Duration,
+) verification.Run {
 	if most <= 0 {
-		return
+		return run
 	}
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -206,14 +212,19 @@ func (e *Engine) awaitRest(ctx context.Context, ref verification.RunRef, woken <
 	for !atRest(run) {
 		select {
 		case <-ctx.Done():
-			return
-		case <-woken:
+			return run
+		case <-woken: // by this host, which has just saved it
+			if saved, ok := e.runs.get(ref); ok && saved.Seq > run.Seq {
+				run = saved
+				continue
+			}
 		case <-look.C:
 		}
 		if fresh, err := e.load(ctx, ref); err == nil {
 			run = fresh
 		}
 	}
+	return run
 }
 
 func atRest(r verification.Run) bool {

@@ -1,0 +1,83 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestWhoAsksMeanwhileIsToldWhatIsTrueAfterwards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var truth, asked atomic.Int64
+		a := newAsks(func(context.Context, string) (int64, error) {
+			asked.Add(1)
+			seen := truth.Load()
+			time.Sleep(time.Second)
+			return seen, nil
+		})
+		var all sync.WaitGroup
+		ask := func(want int64) {
+			all.Go(func() {
+				if got, err := a.get(t.Context(), "workflow"); got != want || err != nil {
+					t.Errorf("get = %d, %v; want %d", got, err, want)
+				}
+			})
+		}
+		ask(0)
+		time.Sleep(100 * time.Millisecond)
+		truth.Store(1)
+		for range 50 {
+			ask(1)
+		}
+		time.Sleep(time.Second)
+		truth.Store(2)
+		ask(2)
+		all.Wait()
+		if got := asked.Load(); got != 3 {
+			t.Errorf("it was asked %d times, want 3", got)
+		}
+		if len(a.open) != 0 {
+			t.Errorf("%d questions stay open", len(a.open))
+		}
+	})
+}
+
+func TestAnAnswerIsForItsQuestionAlone(t *testing.T) {
+	a := newAsks(func(_ context.Context, key string) (string, error) { return key, errors.New(key) })
+	for _, key := range []string{"a", "b"} {
+		if got, err := a.get(t.Context(), key); got != key || err.Error() != key {
+			t.Errorf("get(%s) = %s, %v", key, got, err)
+		}
+	}
+}
+
+func TestACallerMayLeaveAndTheOthersAreAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsks(func(ctx context.Context, _ int) (int, error) {
+			time.Sleep(time.Second)
+			return 7, ctx.Err()
+		})
+		leaving, leave := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() {
+				if got, err := a.get(t.Context(), 1); got != 7 || err != nil {
+					t.Errorf("get = %d, %v", got, err)
+				}
+			})
+		}
+		synctest.Wait()
+		all.Go(func() {
+			if _, err := a.get(leaving, 1); !errors.Is(err, context.Canceled) {
+				t.Errorf("get of a caller who left = %v", err)
+			}
+		})
+		synctest.Wait()
+		leave()
+		all.Wait()
+	})
+}

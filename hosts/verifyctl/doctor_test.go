@@ -1,0 +1,110 @@
+// Tests of what the doctor finds.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+// sound is a database that nothing is wrong with.
+func sound() postgres.Health {
+	return postgres.Health{ServerVersion: "15.18", Connections: 20, MaxConnections: 100, PendingDeliveries: 2}
+}
+
+func TestTheDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
+	w := onMemory(t)
+	r := newRemembered()
+	w.server = r.server()
+	began := verificationtest.Began()
+	for _, change := range []func(*postgres.Health){
+		func(*postgres.Health) {},
+		func(h *postgres.Health) { h.Superuser = true },
+		func(h *postgres.Health) { h.ClockSkew = -1500 * time.Millisecond },
+		func(h *postgres.Health) { h.ClockSkew = 11 * time.Second },
+		func(h *postgres.Health) { h.Connections = 80 },
+		func(h *postgres.Health) { h.Connections = 95 },
+		func(h *postgres.Health) { h.Overdue, h.OldestDue = 3, began.Add(-90*time.Second) },
+		func(h *postgres.Health) { h.Expired = 4 },
+		func(h *postgres.Health) { h.DeadDeliveries = 5 },
+	} {
+		r.health = sound()
+		change(&r.health)
+		w.ctl("doctor")
+	}
+	r.health = sound()
+	w.ctl("doctor --counts --json")
+	r.counts = []string{"tenant a, workflow b: the count is 1, the runs are 2", "tenant a, workflow c: the count is 2, the runs are 1"}
+	w.ctl("doctor --counts")
+	w.ctl("doctor")
+	golden.Equal(t, "testdata/talks/doctor.txt", w.heard())
+}
+
+func TestTheDoctorSaysHowFarItCame(t *testing.T) {
+	w := onMemory(t)
+	r := newRemembered()
+	gone := &verification.Error{
+		Kind: verification.ErrUnavailable, Subject: "database", Message: "the database does not answer",
+		Cause: errors.New("failed to connect to `user=v database=v`:\n\tdial tcp 127.0.0.1:1: connection refused"),
+	}
+	w.server = r.server()
+	w.server.migrations = func(context.Context, string) ([]postgres.Migration, error) { return nil, gone }
+	w.ctl("doctor")
+	w.server = r.server()
+	w.server.migrations = func(context.Context, string) ([]postgres.Migration, error) {
+		return []postgres.Migration{{Version: 1, Name: "runs", AppliedAt: verificationtest.Began()}, {Version: 2, Name: "more"}, {Version: 3, Name: "most"}}, nil
+	}
+	w.ctl("doctor")
+	w.server = r.server()
+	w.server.open = func(context.Context, string) (*database, error) { return nil, gone }
+	w.ctl("doctor")
+	w.server = r.server()
+	r.broken = gone
+	w.ctl("doctor --json")
+	w.env["VERIFYD_DATABASE_URL"] = ""
+	w.ctl("doctor")
+	golden.Equal(t, "testdata/talks/doctor-far.txt", w.heard())
+}
+
+func TestAnInterruptedDoctorIsNotDone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout, stderr bytes.Buffer
+	s := bare(&stdout, &stderr)
+	if code := run(ctx, []string{"doctor", "--database-url", "postgres://none"}, s); code != exitUsage || stdout.Len() > 0 {
+		t.Errorf("doctor = %d, %s; want %d and nothing on stdout", code, &stdout, exitUsage)
+	}
+}
+
+// statuses are what a doctor's JSON says of each check.
+func (w *world) statuses(line string) map[string]string {
+	w.t.Helper()
+	var found []finding
+	w.decode(w.ctl(line), &found)
+	all := map[string]string{}
+	for _, f := range found {
+		all[f.Check] = string(f.Status)
+	}
+	return all
+}
+
+func (w *world) holdStatuses(line string, want map[string]string) {
+	w.t.Helper()
+	if diff := cmp.Diff(want, w.statuses(line)); diff != "" {
+		w.t.Errorf("%s differs (-want +got):\n%s\n%s", line, diff, w.heard())
+	}
+	if strings.Contains(w.said.String(), "@:/?#") { // as the passwords of pgtest have it
+		w.t.Errorf("the password was told:\n%s", w.heard())
+	}
+}

@@ -1,0 +1,94 @@
+// What is shown of a history.
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// eventOf is an event as it is kept, but for the handle that a source gave out.
+func eventOf(e verification.Event) json.RawMessage {
+	if p, ok := e.Fact.(verification.Pended); ok {
+		p.Handle = ""
+		e.Fact = p
+	}
+	raw, err := verification.EncodeEvent(e)
+	if err != nil {
+		raw, _ = json.Marshal(err.Error()) // a text always has a form in JSON
+	}
+	return raw
+}
+
+// told says in words what a fact says beside its name, without what customers
+// and sources answered.
+func told(f verification.Fact) string {
+	switch f := f.(type) {
+	case verification.Started:
+		return fmt.Sprintf("%s, version %d", f.WorkflowName, f.Version)
+	case verification.Dispatched:
+		return fmt.Sprintf("%s by %s, dispatch %d", f.Node, f.Provider, f.Dispatch)
+	case verification.Pended:
+		return fmt.Sprintf("%s, asked again at %s", f.Node, moment(f.PollAt))
+	case verification.PollFailed:
+		return fmt.Sprintf("%s, asked again at %s: %s", f.Node, moment(f.PollAt), f.Cause)
+	case verification.Answered:
+		if f.Passed {
+			return string(f.Node) + " passed"
+		}
+		return string(f.Node) + " failed"
+	case verification.DispatchFailed:
+		if f.RetryAt.IsZero() {
+			return fmt.Sprintf("%s, not tried again: %s", f.Node, f.Cause)
+		}
+		return fmt.Sprintf("%s, tried again at %s: %s", f.Node, moment(f.RetryAt), f.Cause)
+	case verification.Unanswered:
+		return string(f.Node)
+	case verification.CustomerAwaited:
+		return fmt.Sprintf("%s, signal %s", f.Node, f.Signal)
+	case verification.CustomerCame:
+		return string(f.Node)
+	case verification.CustomerSubmitted:
+		return string(f.Node)
+	case verification.BranchTaken:
+		when := f.When
+		if when == "" {
+			when = "else"
+		}
+		return fmt.Sprintf("%s to %s: %s", f.Node, f.Next, when)
+	case verification.ReviewAsked:
+		return fmt.Sprintf("%s: %s", f.Node, f.Reason)
+	case verification.VerdictRecorded:
+		return verdict(f)
+	case verification.Completed:
+		return string(f.Node)
+	case verification.Failed:
+		return failure(f)
+	case verification.Expired:
+		return faultOf(&f.Error)
+	case verification.Cancelled:
+		return ""
+	}
+	return ""
+}
+
+func verdict(f verification.VerdictRecorded) string {
+	text := string(f.Decision)
+	if f.By != "" {
+		text += " by " + f.By
+	}
+	if f.Node != "" {
+		text += " on " + string(f.Node)
+	}
+	return text
+}
+
+func failure(f verification.Failed) string {
+	text := fmt.Sprintf("%s: %s", f.Node, faultOf(&f.Error))
+	if f.Cause != "" {
+		text += ": " + f.Cause
+	}
+	return text
+}

@@ -1,0 +1,149 @@
+// Tests of what only a real database shows.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(pgtest.Main(m, func(ctx context.Context, url string) error {
+		_, err := postgres.Migrate(ctx, url)
+		return err
+	}))
+}
+
+// fresh is a world on a database that has nothing in it.
+func fresh(t *testing.T) *world {
+	t.Helper()
+	w := onMemory(t)
+	w.server, w.clock = postgresServer(), clock.System()
+	w.env["VERIFYD_DATABASE_URL"] = pgtest.Empty(t)
+	return w
+}
+
+func TestMigrationsAreAppliedListedAndTakenBack(t *testing.T) {
+	w := fresh(t)
+	count := func(line string) int {
+		t.Helper()
+		var steps []any
+		w.decode(w.ctl(line), &steps)
+		return len(steps)
+	}
+	all := count("migrate status --json")
+	if got := w.heard(); all == 0 || !strings.HasSuffix(string(got), "exit 1\n") {
+		t.Errorf("status of an empty database says %s, want all steps missing and exit 1", got)
+	}
+	if applied := count("migrate up --json"); applied != all {
+		t.Errorf("up applied %d steps, want %d", applied, all)
+	}
+	if again := count("migrate up --json"); again != 0 {
+		t.Errorf("up applied %d steps of a current schema", again)
+	}
+	w.heard()
+	for _, want := range []struct{ line, says, exit string }{
+		{"migrate status", "1        runs", "exit 0\n"},
+		{"migrate up", "VERSION  NAME  APPLIED_AT\nexit", "exit 0\n"},
+		{"migrate down", "stderr: verifyctl: --yes: must be given; it would take back ", "exit 2\n"},
+		{"run list --tenant TENANT", "stderr: verifyctl: tenant: there is none of this id", "exit 2\n"},
+		{"migrate down --yes", "taken back: ", "exit 0\n"},
+		{"run list --tenant TENANT", "stderr: verifyctl: --database-url (VERIFYD_DATABASE_URL): database: its schema lacks migration ", "exit 2\n"},
+	} {
+		w.ctl(want.line)
+		if got := string(w.heard()); !strings.Contains(got, want.says) || !strings.HasSuffix(got, want.exit) {
+			t.Errorf("%s says %s, want %q and %q", want.line, got, want.says, want.exit)
+		}
+	}
+	for range all {
+		w.ctl("migrate down --yes --json")
+	}
+	if got := string(w.heard()); !strings.Contains(got, "there is nothing to take back") {
+		t.Errorf("after all was taken back: %s", got)
+	}
+}
+
+func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
+	w := onPostgres(t)
+	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
+	w.ctl("apply testdata/bootstrap.yaml")
+	w.clock = clock.System()
+	right := map[string]string{
+		"connection": "ok", "migrations": "ok", "role": "ok", "clock": "ok", "connections": "ok",
+		"work": "ok", "expiry": "ok", "deliveries": "ok", "counts": "ok",
+	}
+	w.holdStatuses("doctor --counts --json", right)
+
+	// The host's clock stands still, months ago: what waits there is overdue now.
+	w.start(onboarding, "person-1")
+	w.kit.Notices.FailWith(&verification.RetryError{Cause: errors.New("gone")}, errors.New("not now"))
+	w.start(records, "firm-1")
+	w.start(records, "firm-2")
+	w.kit.Settle()
+	app := w.env["VERIFYD_DATABASE_URL"]
+	admin := pgtest.Admin(t, app)
+	conn, err := pgx.Connect(t.Context(), admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	if _, err := conn.Exec(t.Context(), "UPDATE verifyd.run_counts SET runs = runs + 1"); err != nil {
+		t.Fatal(err)
+	}
+	wrong := map[string]string{
+		"connection": "ok", "migrations": "ok", "role": "warn", "clock": "ok", "connections": "ok",
+		"work": "fail", "expiry": "fail", "deliveries": "warn", "counts": "fail",
+	}
+	w.env["VERIFYD_DATABASE_URL"] = admin
+	w.holdStatuses("doctor --counts --json", wrong)
+	delete(wrong, "counts")
+	wrong["role"] = "ok"
+	w.env["VERIFYD_DATABASE_URL"] = app
+	w.holdStatuses("doctor --json", wrong)
+
+	w.env["VERIFYD_DATABASE_URL"] = pgtest.Empty(t)
+	w.holdStatuses("doctor --json", map[string]string{"connection": "ok", "migrations": "fail"})
+	for _, spoil := range []func(*url.URL){
+		func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), "wrong@:/?#%") },
+		func(u *url.URL) { u.Host = "127.0.0.1:1" },
+		func(u *url.URL) { u.Path += "_not_there" },
+	} {
+		u, err := url.Parse(app)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spoil(u)
+		w.env["VERIFYD_DATABASE_URL"] = u.String()
+		w.holdStatuses("doctor --json", map[string]string{"connection": "fail"})
+		w.heard()
+		w.ctl("run list --tenant TENANT")
+		got := string(w.heard())
+		if strings.Count(got, "\n") != 3 || !strings.Contains(got, "--database-url (VERIFYD_DATABASE_URL)") || strings.Contains(got, "@:/?#") {
+			t.Errorf("run list says %s; want one line that names the setting, without the password", got)
+		}
+	}
+}
+
+func TestAnAddressThatIsNoneIsRefusedWithoutItsPassword(t *testing.T) {
+	w := fresh(t)
+	for _, address := range []string{"postgres://u:hush-hush@[bad/db", "hush-hush", "mysql://u:hush-hush@127.0.0.1/db", "postgres://u:hush-hush@127.0.0.1:x/db"} {
+		w.env["VERIFYD_DATABASE_URL"] = address
+		for _, line := range []string{"doctor", "migrate up", "migrate status", "tenant list"} {
+			w.ctl(line)
+			if got := string(w.heard()); strings.Contains(got, "hush") || strings.HasSuffix(got, "exit 0\n") {
+				t.Errorf("%s on %s says %s", line, address, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,269 @@
+// Talks: what every command says, the same on memory and on PostgreSQL.
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+const (
+	records    verification.WorkflowID = "0191f3c0-0000-7000-8000-000000000001"
+	onboarding verification.WorkflowID = "0191f3c0-0000-7000-8000-000000000002"
+)
+
+func TestTheCommandsSayTheSameOnMemoryAndOnPostgreSQL(t *testing.T) {
+	for _, store := range []struct {
+		name string
+		open func(*testing.T) *world
+	}{{"memory", onMemory}, {"postgres", onPostgres}} {
+		t.Run(store.name, func(t *testing.T) {
+			w := store.open(t)
+			w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
+			for _, talk := range []struct {
+				name string
+				hold func(*world)
+			}{
+				{"apply", talkOfApply},
+				{"accounts", talkOfAccounts},
+				{"workflows", talkOfWorkflows},
+				{"runs", talkOfRuns},
+				{"deliveries", talkOfDeliveries},
+				{"webhooks", talkOfWebhooks},
+				{"tokens", talkOfTokens},
+			} {
+				talk.hold(w)
+				golden.Equal(t, "testdata/talks/"+talk.name+".txt", w.heard())
+			}
+		})
+	}
+}
+
+func talkOfApply(w *world) {
+	w.ctl("tenant list")
+	w.ctl("apply testdata/faulty.yaml")
+	w.ctl("apply testdata/bootstrap.yaml")
+	w.ctl("apply testdata/bootstrap.yaml --json")
+	w.ctl("apply testdata/bootstrap.yaml --providers http,offline")
+	w.ctl("apply testdata/none.yaml")
+	w.env["ACME_API_KEY"] = ""
+	w.ctl("apply testdata/bootstrap.yaml")
+	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
+	w.ctl("tenant list")
+	w.ctl("tenant list --json")
+}
+
+func talkOfAccounts(w *world) {
+	key := strings.TrimSuffix(w.ctl("account create --tenant TENANT --client-id acme-reader --surfaces runs,workflows"), "\n")
+	w.authenticates("acme-reader", key)
+	w.ctl("account create --tenant TENANT --client-id acme-reader")
+	w.ctlWith("one-more-key-for-local-use\n", "account create --tenant TENANT --client-id acme-given --api-key-file -")
+	w.authenticates("acme-given", "one-more-key-for-local-use")
+	w.ctlWith("too short\n", "account create --tenant TENANT --client-id acme-short --api-key-file -")
+	w.ctl("account create --tenant 00000000-0000-7000-8000-0000000000bb --client-id bank")
+	w.ctl("account create --tenant 00000000-0000-7000-8000-0000000000bb --client-id bank --tenant-name Bank --json")
+	w.ctl("account create --tenant 00000000-0000-7000-8000-0000000000bb --client-id bank-two --tenant-name Bench")
+	w.ctl("account create --tenant acme --client-id acme-two")
+	w.ctl("account create --tenant TENANT --client-id acme-two --surfaces all")
+	w.ctl("account create --tenant TENANT --client-id Ä")
+	w.ctl("account disable acme-reader")
+	w.ctl("account disable acme-reader --json")
+	w.ctl("account list --tenant TENANT")
+	w.ctl("account enable acme-reader")
+	rotated := strings.TrimSuffix(w.ctl("account rotate-key acme-reader"), "\n")
+	w.authenticates("acme-reader", rotated)
+	if _, err := w.kit.Engine.Authenticate(w.t.Context(), "acme-reader", key); !errors.Is(err, verification.ErrUnauthenticated) {
+		w.t.Errorf("the old key: %v, want it refused", err)
+	}
+	w.ctl("account rotate-key acme-given --json")
+	w.ctl("account rotate-key nobody")
+	w.ctl("account disable nobody")
+	w.ctl("account list --tenant TENANT --json")
+	w.ctl("account list --tenant 00000000-0000-7000-8000-0000000000cc")
+}
+
+// authenticates holds that a key opens its account.
+func (w *world) authenticates(clientID, key string) {
+	w.t.Helper()
+	if _, err := w.kit.Engine.Authenticate(w.t.Context(), clientID, key); err != nil {
+		w.t.Errorf("the key of %s does not open it: %v", clientID, err)
+	}
+}
+
+func talkOfWorkflows(w *world) {
+	w.ctl("workflow list --tenant TENANT")
+	var page struct {
+		Data []struct {
+			ID          verification.WorkflowID
+			VersionHash string `json:"version_hash"`
+		}
+	}
+	w.decode(w.ctl("workflow list --tenant TENANT --json"), &page)
+	first := ""
+	for _, found := range page.Data {
+		if found.ID == records {
+			first = found.VersionHash
+		}
+	}
+	w.reword(map[string]string{"name: Business records": "name: Records of a business"})
+	w.ctl("workflow list --tenant TENANT --limit 1")
+	w.ctl("workflow publish --tenant TENANT " + string(records) + " " + first)
+	w.ctl("workflow publish --tenant TENANT " + string(records) + " " + first + " --json")
+	w.ctl("workflow publish --tenant TENANT " + string(records) + " none")
+	w.ctl("workflow publish --tenant TENANT 0191f3c0-0000-7000-8000-000000000009 none")
+	w.ctl("workflow list --tenant TENANT --limit 0")
+	w.ctl("workflow list --tenant TENANT --offset=-1")
+}
+
+// reword applies the bootstrap file with other words in the workflow beside it.
+func (w *world) reword(words map[string]string) {
+	w.t.Helper()
+	dir := w.t.TempDir()
+	for _, name := range []string{"bootstrap.yaml", "records.yaml"} {
+		raw, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		text := string(raw)
+		for from, to := range words {
+			text = strings.ReplaceAll(text, from, to)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	said := w.said.String()
+	w.ctl("apply " + filepath.Join(dir, "bootstrap.yaml"))
+	w.said.Reset()
+	w.said.WriteString(said) // the folder has another name each time
+}
+
+func (w *world) decode(text string, into any) {
+	w.t.Helper()
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		w.t.Fatalf("decode %s: %v", text, err)
+	}
+}
+
+func (w *world) start(id verification.WorkflowID, reference string) verification.RunDetail {
+	w.t.Helper()
+	return w.kit.Start(id, engine.StartRequest{ReferenceID: reference})
+}
+
+func talkOfRuns(w *world) {
+	w.ctl("run list --tenant TENANT")
+	w.kit.Provider.On("gst_registration", verificationtest.Fail(map[string]any{"found": false}))
+	failed := w.start(records, "firm-1").ID
+	w.kit.Provider.On("gst_registration", verificationtest.Pass(nil))
+	w.kit.Provider.On("pan_verification", verificationtest.Flake(), verificationtest.Pend("handle-that-is-a-secret", time.Minute),
+		verificationtest.Pass(map[string]any{"name_match": 0.9}))
+	parked := w.start(onboarding, "person-1").ID
+	w.ctl("run show --tenant TENANT " + string(parked))
+	w.kit.Submit(parked, "consent_submitted", map[string]any{"consent_status": "success"})
+	w.kit.Advance(2 * time.Minute)
+	w.ctl("run list --tenant TENANT")
+	w.ctl("run list --tenant TENANT --decision review --json")
+	decided := w.start(onboarding, "person-2").ID
+	w.kit.Submit(decided, "consent_submitted", map[string]any{"consent_status": "declined"})
+	if _, err := w.kit.Engine.GiveVerdict(w.t.Context(), tenant, decided, engine.VerdictRequest{
+		Decision: verification.DecisionReject, Notes: "Asked twice.\nNo\u001b[2J consent.", By: "asha",
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.ctl("run show --tenant TENANT " + string(decided))
+	w.ctl("run show --tenant TENANT --json " + string(decided))
+	w.kit.Advance(time.Hour)
+	w.ctl("run list --tenant TENANT --status expired --workflow " + string(onboarding))
+	w.ctl("run show --tenant TENANT --events " + string(parked))
+	w.ctl("run show --tenant TENANT --events --json " + string(parked))
+	w.ctl("run show --tenant TENANT --events " + string(failed))
+	w.ctl("run list --tenant TENANT --limit 1 --offset 1")
+	w.ctl("run list --tenant 00000000-0000-7000-8000-0000000000bb --json")
+	w.ctl("run show --tenant 00000000-0000-7000-8000-0000000000bb " + string(failed))
+	w.ctl("run list --tenant TENANT --status done")
+	w.ctl("run list --tenant TENANT --decision maybe")
+	w.ctl("run list --tenant TENANT --workflow records")
+	w.ctl("run show --tenant TENANT")
+}
+
+func talkOfDeliveries(w *world) {
+	w.ctl("webhook list --tenant TENANT")
+	w.kit.Notices.FailWith(&verification.RetryError{Cause: errors.New("gone")})
+	refused := w.start(records, "firm-2").ID
+	w.kit.Notices.FailWith(errors.New("not now"))
+	w.start(records, "firm-3")
+	w.kit.Settle()
+	w.ctl("webhook list --tenant TENANT")
+	w.ctl("webhook list --tenant TENANT --state failed --json")
+	told := len(w.kit.Notices.All())
+	w.ctl("webhook redeliver --tenant TENANT --all-failed")
+	w.kit.Advance(2 * time.Second)
+	if n := len(w.kit.Notices.All()); n != told+1 || w.kit.Notices.All()[told].Run.ID != refused {
+		w.t.Errorf("%d notices were sent after the command, want that of run %s", n-told, refused)
+	}
+	w.ctl("webhook list --tenant TENANT --state delivered")
+	other := w.start(onboarding, "person-3").ID
+	w.ctl("webhook redeliver --tenant TENANT " + string(refused) + " " + string(other) + " 00000000-0000-7000-8000-00000000ffff")
+	w.ctl("webhook redeliver --tenant TENANT --json " + string(other))
+	w.ctl("webhook redeliver --tenant TENANT --all-failed")
+	w.ctl("webhook redeliver --tenant TENANT")
+	w.ctl("webhook redeliver --tenant TENANT --all-failed " + string(refused))
+	w.ctl("webhook list --tenant TENANT --state lost")
+}
+
+func talkOfWebhooks(w *world) {
+	w.ctl("webhook secret --tenant TENANT")
+	w.ctl("webhook secret --tenant TENANT --end-rotation")
+	w.ctl("webhook secret --tenant TENANT --rotate")
+	w.ctl("webhook secret --tenant TENANT --json")
+	w.ctl("webhook secret --tenant TENANT --rotate")
+	w.ctl("webhook secret --tenant TENANT --end-rotation")
+	w.ctl("webhook secret --tenant TENANT --json")
+	w.ctl("webhook secret --tenant TENANT --rotate --end-rotation")
+	w.ctl("webhook secret --tenant 00000000-0000-7000-8000-0000000000cc")
+	w.ctl("webhook clear --tenant TENANT " + string(records))
+	w.ctl("webhook clear --tenant TENANT " + string(records))
+	w.ctl("webhook clear --tenant TENANT --json 0191f3c0-0000-7000-8000-000000000009")
+}
+
+func talkOfTokens(w *world) {
+	issued := strings.TrimSuffix(w.ctl("token issue --tenant TENANT --reviewer asha"), "\n")
+	if b, err := token.NewBearers(w.signingKeys()).Verify(issued, w.clock.Now()); err != nil || b.Tenant != tenant || b.Reviewer != "asha" {
+		w.t.Errorf("token = %+v, %v; want one of asha, signed with the keys of the database", b, err)
+	}
+	w.ctl("token issue --tenant TENANT --reviewer asha --ttl 1h --json")
+	w.ctl("token issue --tenant 00000000-0000-7000-8000-0000000000cc --reviewer asha")
+	w.env["VERIFYD_DATABASE_URL"] = ""
+	w.ctl("token issue --tenant TENANT --reviewer asha")
+	w.ctl("run list --tenant TENANT")
+}
+
+// signingKeys are those that the database has by now.
+func (w *world) signingKeys() *token.Keys {
+	w.t.Helper()
+	db, err := w.server.open(w.t.Context(), w.env["VERIFYD_DATABASE_URL"])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.close()
+	set, err := db.SigningKeys(w.t.Context(), func() ([]byte, error) { return nil, errors.New("there are none") })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	keys, err := token.ReadKeys(set)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return keys
+}

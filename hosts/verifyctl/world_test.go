@@ -1,0 +1,220 @@
+// What the commands are tried on: a database in memory, or PostgreSQL, with an
+// engine that drives its runs on a clock turned by hand.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+const tenant = verificationtest.Tenant
+
+// remembered is a store in memory that also answers what only operators ask.
+type remembered struct {
+	*memory.Store
+
+	mu       sync.Mutex
+	tenants  map[verification.TenantID]bool
+	accounts map[string]bool
+	keys     []byte
+	health   postgres.Health
+	counts   []string
+	broken   error // what Health and CheckCounts answer
+}
+
+func newRemembered() *remembered {
+	return &remembered{Store: memory.New(), tenants: map[verification.TenantID]bool{}, accounts: map[string]bool{}}
+}
+
+func (r *remembered) SaveTenant(ctx context.Context, t verification.Tenant) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tenants[t.ID] = true
+	return r.Store.SaveTenant(ctx, t)
+}
+
+func (r *remembered) SaveAccount(ctx context.Context, a verification.Account) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.accounts[a.ClientID] = true
+	return r.Store.SaveAccount(ctx, a)
+}
+
+func (r *remembered) Tenants(ctx context.Context) (all []verification.Tenant, err error) {
+	for id := range r.tenants {
+		t, err := r.Tenant(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b verification.Tenant) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	return all, nil
+}
+
+func (r *remembered) Accounts(ctx context.Context, t verification.TenantID) (all []verification.Account, err error) {
+	for id := range r.accounts {
+		a, err := r.Account(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if a.Tenant == t {
+			all = append(all, a)
+		}
+	}
+	slices.SortFunc(all, func(a, b verification.Account) int { return strings.Compare(a.ClientID, b.ClientID) })
+	return all, nil
+}
+
+func (r *remembered) SigningKeys(_ context.Context, fresh func() ([]byte, error)) (_ []byte, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.keys == nil {
+		r.keys, err = fresh()
+	}
+	return r.keys, err
+}
+
+func (r *remembered) Health(context.Context, func() time.Time) (postgres.Health, error) {
+	return r.health, r.broken
+}
+
+func (r *remembered) CheckCounts(context.Context) ([]string, error) { return r.counts, r.broken }
+
+// server opens the store in memory, whose schema is always current.
+func (r *remembered) server() server {
+	steps := func(context.Context, string) ([]postgres.Migration, error) {
+		return []postgres.Migration{{Version: 1, Name: "runs", AppliedAt: verificationtest.Began()}}, nil
+	}
+	return server{
+		open: func(context.Context, string) (*database, error) {
+			return &database{ports: r, operated: r, close: func() {}}, nil
+		},
+		migrations: steps,
+		migrate:    func(context.Context, string) ([]postgres.Migration, error) { return nil, nil },
+		migrateDown: func(context.Context, string) (postgres.Migration, error) {
+			return postgres.Migration{}, errors.New("nothing is ever taken back here")
+		},
+	}
+}
+
+// world is a database, the host that works on it, and what was said so far.
+type world struct {
+	t       *testing.T
+	kit     *verificationtest.Kit
+	server  server
+	clock   verification.Clock
+	env     map[string]string
+	said    strings.Builder
+	secrets []string // in the order in which they came up
+}
+
+func onMemory(t *testing.T) *world {
+	t.Helper()
+	r := newRemembered()
+	return newWorld(t, r, r.server(), "postgres://memory")
+}
+
+func onPostgres(t *testing.T) *world {
+	t.Helper()
+	url := pgtest.Database(t)
+	s, err := postgres.Open(t.Context(), url, postgres.Options{Alone: true, MaxConns: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return newWorld(t, s, postgresServer(), url)
+}
+
+func newWorld(t *testing.T, kept ports, s server, url string) *world {
+	t.Helper()
+	kit := verificationtest.New(t, func(p *engine.Ports, o *engine.Options) {
+		p.Runs, p.Queue, p.Workflows, p.Tenants, p.StartKeys, p.Deliveries = kept, kept, kept, kept, kept, kept
+		p.Providers["sandbox"] = p.Providers["script"]
+		o.Poll = time.Second // others leave work
+	})
+	return &world{t: t, kit: kit, server: s, clock: kit.Clock, env: map[string]string{"VERIFYD_DATABASE_URL": url}}
+}
+
+// ctl carries out a command line, writes down what was said, and returns what
+// came out. TENANT stands for the tenant.
+func (w *world) ctl(line string) string { return w.ctlWith("", line) }
+
+// ctlWith gives the command something on stdin.
+func (w *world) ctlWith(stdin, line string) string {
+	w.t.Helper()
+	line = strings.ReplaceAll(line, "TENANT", string(tenant))
+	var stdout, stderr bytes.Buffer
+	code := run(w.t.Context(), strings.Fields(line), session{
+		getenv: func(name string) string { return w.env[name] }, stdin: strings.NewReader(stdin),
+		stdout: &stdout, stderr: &stderr, clock: w.clock, server: w.server,
+	})
+	if w.said.Len() > 0 {
+		w.said.WriteString("\n")
+	}
+	w.said.WriteString(w.masked(written(line, stdout.String(), stderr.String(), code)))
+	return stdout.String()
+}
+
+// heard returns what was said since it was last asked.
+func (w *world) heard() []byte {
+	text := w.said.String()
+	w.said.Reset()
+	return []byte(text)
+}
+
+// masked gives each secret a name, so that it can be told apart and not be known.
+func (w *world) masked(text string) string {
+	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+|\b[A-Z2-7]{52}\b|\beyJ[\w-]+\.[\w-]+\.[\w-]+`)
+	return secret.ReplaceAllStringFunc(text, func(s string) string {
+		i := slices.Index(w.secrets, s)
+		if i < 0 {
+			i, w.secrets = len(w.secrets), append(w.secrets, s)
+		}
+		return fmt.Sprintf("(secret %d)", i+1)
+	})
+}
+
+// written is how a command line and its answer stand in a transcript.
+func written(line, stdout, stderr string, code int) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, "$ verifyctl", line)
+	b.WriteString(stdout)
+	for line := range strings.Lines(stderr) {
+		b.WriteString("stderr: " + line)
+	}
+	fmt.Fprintln(&b, "exit", code)
+	return b.String()
+}
+
+// bare is a session without a database.
+func bare(stdout, stderr *bytes.Buffer) session {
+	unreached := func() error { return errors.New("no database is reached here") }
+	return session{
+		getenv: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: stdout, stderr: stderr,
+		clock: clock.System(),
+		server: server{
+			open:        func(context.Context, string) (*database, error) { return nil, unreached() },
+			migrate:     func(context.Context, string) ([]postgres.Migration, error) { return nil, unreached() },
+			migrations:  func(context.Context, string) ([]postgres.Migration, error) { return nil, unreached() },
+			migrateDown: func(context.Context, string) (postgres.Migration, error) { return postgres.Migration{}, unreached() },
+		},
+	}
+}
