@@ -1,0 +1,99 @@
+// An engine on the store, for tests of what hosts and embedders see.
+
+package postgres_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/adapters/provider/sandbox"
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+func newEngine(t *testing.T, store *postgres.Store) *engine.Engine {
+	t.Helper()
+	keys, err := token.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.New(engine.Ports{
+		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store, Deliveries: store,
+		Providers: map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
+		Language:  expression.New(), Links: token.NewLinks(keys), Clock: clock.System(),
+		NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
+	}, engine.Options{PublicURL: "https://verify.example", Poll: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// reviewed is a workflow of a check and a review.
+func reviewed() verification.Definition {
+	return verification.Definition{
+		Workflow: "reviewed", Name: "Reviewed", Start: "pan",
+		Nodes: map[verification.NodeID]verification.Node{
+			"pan":    {Type: verification.NodeCheck, Label: "PAN", Provider: "sandbox", Next: "review"},
+			"review": {Type: verification.NodeReview, Label: "Review", Next: "done"},
+			"done":   {Type: verification.NodeEnd},
+		},
+	}
+}
+
+// serve has the engine work as one of a fleet until the test ends.
+func (e *embedder) serve(t *testing.T) { t.Helper(); serveFleet(t, e.store, e.engine) }
+
+func serveFleet(t *testing.T, store *postgres.Store, e *engine.Engine) {
+	t.Helper()
+	fleet, err := store.Join(postgres.FleetOptions{Wake: e.Wake, Sweep: e.Sweep, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var done sync.WaitGroup
+	done.Go(func() { e.Serve(ctx) })
+	done.Go(func() {
+		if err := fleet.Serve(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	<-e.Serving()
+	t.Cleanup(func() {
+		stop()
+		done.Wait()
+		closing, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+		defer cancel()
+		if err := e.Close(closing); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// wait reads a run until it is as wanted.
+func (e *embedder) wait(t *testing.T, id verification.RunID, as func(verification.RunDetail) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		d, err := e.engine.Run(ctx, ours, id)
+		if err == nil && as(d) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("the run stays %+v, %v", d, err)
+		case <-tick.C:
+		}
+	}
+}

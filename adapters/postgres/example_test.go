@@ -1,0 +1,95 @@
+// An executed example of a run that starts in its embedder's transaction.
+
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/adapters/provider/sandbox"
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+const passport = `
+workflow: passport
+name: Passport
+start: check
+nodes:
+  check: {type: check, key: passport, label: Passport, provider: sandbox, next: done}
+  done: {type: end}
+`
+
+// A customer is written down together with the run that verifies him, or not
+// at all.
+func ExampleStore_Within() {
+	ctx := context.Background()
+	url, stop := exampleDatabase(ctx)
+	defer stop()
+	store := got(postgres.Open(ctx, url, postgres.Options{}))
+	defer store.Close()
+	e := got(engine.New(engine.Ports{
+		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
+		Providers: map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
+		Language:  expression.New(), Links: token.NewLinks(got(token.NewKeys())),
+		Clock: clock.System(), NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
+	}, engine.Options{PublicURL: "https://verify.example"}))
+	applied := got(e.Apply(ctx, ours, got(definition.ReadWorkflow("passport.yaml", []byte(passport))).Definition))
+
+	pool := got(pgxpool.New(ctx, url)) // your own, on the same database
+	defer pool.Close()
+	got(pool.Exec(ctx, "CREATE TABLE customers (name text)"))
+	register := func(name string, oops error) (run verification.RunView, err error) {
+		err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "INSERT INTO customers VALUES ($1)", name); err != nil {
+				return err
+			}
+			in := store.Within(tx)
+			run, err = e.Within(engine.Ports{Runs: in, Workflows: in, Tenants: in}).
+				Start(ctx, ours, applied.Workflow.ID, engine.StartRequest{ReferenceID: name})
+			return errors.Join(err, oops)
+		})
+		return run, err
+	}
+
+	lost, err := register("asha", errors.New("the card was declined"))
+	fmt.Println("asha:", err)
+	_, err = e.Run(ctx, ours, lost.ID)
+	fmt.Println("her run:", err)
+	kept := got(register("ravi", nil))
+	fmt.Println("ravi's run:", got(e.Run(ctx, ours, kept.ID)).Status)
+
+	// Output:
+	// asha: the card was declined
+	// her run: run: not found
+	// ravi's run: in_progress
+}
+
+// exampleDatabase is a database with the schema, on a server of its own.
+func exampleDatabase(ctx context.Context) (url string, stop func()) {
+	server := got(pgtest.Start(ctx, pgtest.Options{}))
+	if err := server.CreateDatabase(ctx, "example", ""); err != nil {
+		panic(err)
+	}
+	url = server.URL("example")
+	got(postgres.Migrate(ctx, url))
+	return url, func() { _ = server.Close() }
+}
+
+func got[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,154 @@
+// Tests of hosts that share a database.
+
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// member is a host that counts what it is called for.
+type member struct {
+	store         *postgres.Store
+	wakes, sweeps atomic.Int64
+	busy          atomic.Bool
+}
+
+func join(t *testing.T, url string) *member {
+	t.Helper()
+	m := &member{store: openAt(t, url, postgres.Options{})}
+	fleet, err := m.store.Join(postgres.FleetOptions{
+		Wake:  func() bool { m.wakes.Add(1); return !m.busy.Load() },
+		Sweep: func(context.Context) error { m.sweeps.Add(1); return nil },
+		Now:   time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	served := make(chan error, 1)
+	go func() { served <- fleet.Serve(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+// eventually waits for something that another goroutine brings about.
+func eventually(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !happened() {
+		select {
+		case <-deadline:
+			t.Fatalf("%s did not happen", what)
+		case <-tick.C:
+		}
+	}
+}
+
+func started(n int, at time.Time, kept bool) verification.Appendix {
+	history := life(n, 5, 0)
+	return verification.Appendix{
+		Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), AdvanceAt: at, Kept: kept,
+	}
+}
+
+func TestSomeHostIsWokenForWorkThatIsLeft(t *testing.T) {
+	url := pgtest.Database(t)
+	a, b := join(t, url), join(t, url)
+	front := openAt(t, url, postgres.Options{}) // a host that drives nothing
+	wakes := func() int64 { return a.wakes.Load() + b.wakes.Load() }
+	eventually(t, "the fleet's first sweep", func() bool { return a.sweeps.Load()+b.sweeps.Load() > 0 })
+	for n := range 5 {
+		if err := front.Append(t.Context(), ours, runNumber(n), 0, started(n, time.Now(), false)); err != nil {
+			t.Fatal(err)
+		}
+		want := int64(n + 1)
+		eventually(t, "a wake", func() bool { return wakes() >= want })
+	}
+	before := wakes()
+	if err := front.Append(t.Context(), ours, runNumber(100), 0, started(100, time.Now(), true)); err != nil {
+		t.Fatal(err)
+	}
+	if err := front.Append(t.Context(), ours, runNumber(0), 3, started(0, time.Now(), false)); !errors.Is(err, verification.ErrConflict) {
+		t.Fatalf("an append to a history that is shorter = %v", err)
+	}
+	sweeps := a.sweeps.Load() + b.sweeps.Load()
+	eventually(t, "two more sweeps", func() bool { return a.sweeps.Load()+b.sweeps.Load() >= sweeps+2 })
+	if got := wakes(); got != before {
+		t.Errorf("%d wakes for work that is kept and an append that was refused, want none", got-before)
+	}
+}
+
+func TestAHostWithoutRoomLeavesTheWorkToAnother(t *testing.T) {
+	url := pgtest.Database(t)
+	a := join(t, url)
+	a.busy.Store(true)
+	front := openAt(t, url, postgres.Options{})
+	if err := front.Append(t.Context(), ours, runNumber(1), 0, started(1, time.Now(), false)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a wake of the busy host", func() bool { return a.wakes.Load() > 0 })
+	b := join(t, url)
+	eventually(t, "a wake of the other host", func() bool { return b.wakes.Load() > 0 })
+}
+
+func TestOneHostAtATimeSweeps(t *testing.T) {
+	url := pgtest.Database(t)
+	a, b := join(t, url), join(t, url)
+	began := time.Now()
+	eventually(t, "four sweeps", func() bool { return a.sweeps.Load()+b.sweeps.Load() >= 4 })
+	if took := time.Since(began); took < 2*time.Second {
+		t.Errorf("four sweeps of two hosts in %s: both sweep", took)
+	}
+}
+
+func TestADeadlineThatPassesIsWrittenDownByTheFleet(t *testing.T) {
+	e := newEmbedder(t)
+	e.serve(t)
+	if err := e.store.SaveTenant(t.Context(), verification.Tenant{ID: ours, Name: "Ours"}); err != nil {
+		t.Fatal(err)
+	}
+	history := []verification.Event{{At: time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond), Fact: verification.Started{
+		Workflow: e.flow, WorkflowName: "Reviewed", Version: 1, VersionHash: version(t, e), ReferenceID: "late", RunTTLSeconds: 60,
+	}}, {At: time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond), Fact: verification.ReviewAsked{Node: "review", Label: "Review"}}}
+	a := verification.Appendix{Events: history, Summary: verification.Fold(runNumber(1), history).Summary()}
+	if err := e.store.Append(t.Context(), ours, runNumber(1), 0, a); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the expiry in the history", func() bool {
+		events, err := e.store.Load(t.Context(), ours, runNumber(1), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(events) == 1 && events[0].Kind() == "expired"
+	})
+}
+
+func version(t *testing.T, e *embedder) string {
+	t.Helper()
+	w, err := e.store.Workflow(t.Context(), ours, e.flow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Current()
+}
+
+func TestJoiningNeedsSomethingToDo(t *testing.T) {
+	if _, err := fresh(t).Join(postgres.FleetOptions{}); err == nil {
+		t.Error("Join without anything to do succeeded")
+	}
+}

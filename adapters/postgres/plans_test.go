@@ -1,0 +1,113 @@
+// The plans of what lists ask, written down as text.
+
+package postgres_test
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// populate gives a tenant many runs in every state, straight in SQL.
+const populate = `
+INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at, waiting, signal, wait,
+    ended, completed_at, error, verdict, open, status, decision, filed_since, filed_until)
+SELECT $1::uuid, ('d0000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid,
+    ('c0000000-0000-7000-8000-' || lpad(to_hex(n % 10), 12, '0'))::uuid, 'customer',
+    timestamptz '2026-01-01' + n * interval '1 second', NULL, NULL, '', '', 0,
+    CASE WHEN n % 20 < 18 THEN (ARRAY['completed', 'failed', 'expired', 'cancelled'])[1 + n % 4] ELSE '' END, NULL, '', '', false,
+    CASE WHEN n % 20 < 18 THEN (ARRAY['completed', 'failed', 'expired', 'cancelled'])[1 + n % 4]
+        ELSE (ARRAY['in_progress', 'abandoned'])[1 + n % 2] END,
+    CASE WHEN n % 7 = 0 THEN (ARRAY['review', 'approve', 'reject'])[1 + n % 3] ELSE '' END,
+    CASE WHEN n % 20 = 19 THEN timestamptz '2026-01-02' END,
+    CASE WHEN n % 20 = 18 THEN timestamptz '2026-12-01' END
+FROM generate_series(1, 60000) AS n`
+
+// populateCounts has many other tenants that have runs, too.
+const populateCounts = `
+INSERT INTO verifyd.run_counts SELECT gen_random_uuid(), gen_random_uuid(), status, decision, 0, 7
+FROM generate_series(1, 2000), unnest(ARRAY['completed', 'failed', 'expired', 'cancelled', 'in_progress', 'abandoned']) AS status,
+    unnest(ARRAY['', 'review', 'approve', 'reject']) AS decision;
+ANALYZE verifyd.run_counts`
+
+func TestListsAreReadFromIndexes(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{Alone: true})
+	admin, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close(t.Context()) }()
+	for _, sql := range []string{strings.ReplaceAll(populate, "$1", "'"+string(ours)+"'"), strings.NewReplacer("$1", "'"+string(theirs)+"'", "60000", "1000").Replace(populate), "VACUUM ANALYZE verifyd.runs, verifyd.run_counts"} {
+		if _, err := admin.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := admin.Exec(t.Context(), populateCounts); err != nil {
+		t.Fatal(err)
+	}
+	queries := map[string]verification.RunQuery{}
+	for _, w := range []verification.WorkflowID{"", flow} {
+		for _, st := range []verification.Status{"", verification.StatusCompleted, verification.StatusAbandoned} {
+			for _, d := range []verification.Decision{"", verification.DecisionReview} {
+				name := strings.Join(slices.DeleteFunc([]string{map[bool]string{true: "workflow"}[w != ""], string(st), string(d)},
+					func(s string) bool { return s == "" }), " ")
+				if name == "" {
+					name = "all runs"
+				}
+				queries[name] = verification.RunQuery{
+					PageQuery: verification.PageQuery{Limit: 50}, Workflow: w, Status: st, Decision: d, Now: noon(),
+				}
+			}
+		}
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	if _, err := conn.Exec(t.Context(), "SELECT set_config('verifyd.tenant', $1, false)", string(ours)); err != nil {
+		t.Fatal(err)
+	}
+	sorts := regexp.MustCompile(`(?m)^\s*(->\s*)?(Incremental )?Sort\s*$`)
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(queries)) {
+		for _, part := range []string{"strays", "total", "page"} {
+			plan := explain(t, conn, s.ListQueries(ours, queries[name])[part])
+			if strings.Contains(plan, "Seq Scan") || part == "page" && sorts.MatchString(plan) {
+				t.Errorf("%s, %s scans or sorts:\n%s", name, part, plan)
+			}
+			if part == "page" || name == "all runs" || part == "total" && name == "workflow completed review" {
+				fmt.Fprintf(&b, "## %s, %s\n\n%s\n", name, part, plan)
+			}
+		}
+	}
+	golden.Equal(t, "testdata/plans.txt", []byte(b.String()))
+}
+
+// explain tells how a query is carried out, without what differs from one
+// server to the next.
+func explain(t *testing.T, conn *pgx.Conn, query string) string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), "EXPLAIN (COSTS OFF) "+query, pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	filter := regexp.MustCompile(`^\s*(Filter|Recheck Cond): `)
+	lines = slices.DeleteFunc(lines, filter.MatchString)
+	return strings.Join(lines, "\n") + "\n"
+}
