@@ -24,7 +24,9 @@ type Options struct {
 	// MaxConns bounds the connections of this host; 0 means 16. A pool_max_conns
 	// in the address goes before it.
 	MaxConns int
-	// Writers is how many groups of appends may be under way at once; 0 means 2.
+	// Writers is how many groups of appends may be under way at once; 0 means 1,
+	// which is best where hosts and database have few processors: larger groups
+	// cost less.
 	Writers int
 	// Patience bounds how long one call may take before the database counts as
 	// not there; 0 means 10 s.
@@ -71,7 +73,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		o.MaxConns = 16
 	}
 	if o.Writers == 0 {
-		o.Writers = 2
+		o.Writers = 1
 	}
 	if o.Patience == 0 {
 		o.Patience = 10 * time.Second

@@ -143,6 +143,9 @@ func TestAHostIsReadyOnlyWhileItsDatabaseAnswers(t *testing.T) {
 	if status, _, _ := s.ask("GET", s.admin+"/healthz", ""); status != http.StatusOK {
 		t.Errorf("/healthz without a database = %d, want 200: the process is fine", status)
 	}
+	if _, metrics, _ := s.ask("GET", s.admin+"/metrics", ""); !strings.Contains(string(metrics), "verifyd_database_up 0") {
+		t.Errorf("the metrics do not say that the database is away:\n%s", metrics)
+	}
 	if err := server.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -156,6 +159,12 @@ func TestAHostIsReadyOnlyWhileItsDatabaseAnswers(t *testing.T) {
 	}
 	if r := s.run("POST", s.api+records, `{"reference_id":"person-4"}`, "Prefer", "wait=10"); r.Status != "completed" {
 		t.Errorf("run after the database came back = %+v, want completed", r)
+	}
+	_, metrics, _ := s.ask("GET", s.admin+"/metrics", "")
+	for _, want := range []string{"verifyd_database_up 1", `verifyd_database_connections{state="most"} 16`, "verifyd_work_lateness_seconds 0"} {
+		if !strings.Contains(string(metrics), want) {
+			t.Errorf("the metrics lack %s:\n%s", want, metrics)
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		t.Error(errors.Join(errors.New("the host did not recover"), err))

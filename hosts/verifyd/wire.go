@@ -104,6 +104,9 @@ func wire(ctx context.Context, s settings, getenv func(string) string, stderr io
 	}
 	used, manual := newClock(s)
 	observed := newMetrics()
+	if h.storage.database != nil {
+		observed.registry.MustRegister(newDatabaseGauges(h.storage.database))
+	}
 	notifier, err := webhook.New(webhook.Options{
 		Secrets: secrets(h.storage), Now: used.Now, AllowPrivateNetworks: s.AllowPrivate,
 	})

@@ -1,0 +1,56 @@
+// What operators watch of the database.
+
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+)
+
+// databaseGauges asks the store at every look at the metrics.
+type databaseGauges struct {
+	store                           *postgres.Store
+	up, connections, line, lateness *prometheus.Desc
+}
+
+func newDatabaseGauges(s *postgres.Store) *databaseGauges {
+	return &databaseGauges{
+		store: s,
+		up:    prometheus.NewDesc("verifyd_database_up", "1 while the database answers.", nil, nil),
+		connections: prometheus.NewDesc("verifyd_database_connections",
+			"Connections of this host: open, busy, and the most there may be.", []string{"state"}, nil),
+		line:     prometheus.NewDesc("verifyd_appends_waiting", "Appends that wait for a writer on this host.", nil, nil),
+		lateness: prometheus.NewDesc("verifyd_work_lateness_seconds", "How long the oldest piece of work of any host has been due.", nil, nil),
+	}
+}
+
+// Describe lists them.
+func (g *databaseGauges) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{g.up, g.connections, g.line, g.lateness} {
+		to <- d
+	}
+}
+
+// Collect asks. While the database is away, how late work is is not known.
+func (g *databaseGauges) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), pingPatience)
+	defer cancel()
+	seen, err := g.store.Gauges(ctx, time.Now())
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	gauge(g.connections, float64(seen.Connections), "open")
+	gauge(g.connections, float64(seen.Busy), "busy")
+	gauge(g.connections, float64(seen.MostConnections), "most")
+	gauge(g.line, float64(seen.Waiting))
+	if err != nil {
+		gauge(g.up, 0)
+		return
+	}
+	gauge(g.up, 1)
+	gauge(g.lateness, seen.Lateness.Seconds())
+}
