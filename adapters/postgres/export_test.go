@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"io/fs"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -27,3 +28,12 @@ func (s *Store) ListQueries(t verification.TenantID, q verification.RunQuery) ma
 	}
 	return texts
 }
+
+// MigrateFrom migrates by other files.
+func MigrateFrom(ctx context.Context, url string, files fs.FS) error {
+	_, err := migrate(ctx, url, files)
+	return err
+}
+
+// MigrationFiles are the embedded ones.
+func MigrationFiles() fs.FS { return migrations }

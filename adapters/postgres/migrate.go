@@ -45,7 +45,11 @@ type Migration struct {
 // wait for each other. The role of the address must own the database, or be
 // allowed to create the schema "verifyd" in it.
 func Migrate(ctx context.Context, url string) (applied []Migration, err error) {
-	err = migrating(ctx, url, func(m *migrator) error {
+	return migrate(ctx, url, migrations)
+}
+
+func migrate(ctx context.Context, url string, files fs.FS) (applied []Migration, err error) {
+	err = migrating(ctx, url, files, func(m *migrator) error {
 		if _, err := m.conn.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema); err != nil {
 			return err
 		}
@@ -68,8 +72,12 @@ func Migrate(ctx context.Context, url string) (applied []Migration, err error) {
 // MigrateDown takes back the newest step that was applied, with all that was
 // kept in it. Taking back the first removes the schema.
 func MigrateDown(ctx context.Context, url string) (undone Migration, err error) {
-	err = migrating(ctx, url, func(m *migrator) error {
-		version, err := m.goose.GetDBVersion(ctx)
+	err = migrating(ctx, url, migrations, func(m *migrator) error {
+		there, err := m.begun(ctx)
+		var version int64
+		if err == nil && there {
+			version, err = m.goose.GetDBVersion(ctx)
+		}
 		if err != nil {
 			return err
 		}
@@ -96,10 +104,9 @@ func MigrateDown(ctx context.Context, url string) (undone Migration, err error) 
 
 // Migrations lists the steps that this build knows, oldest first.
 func Migrations(ctx context.Context, url string) (all []Migration, err error) {
-	err = migrating(ctx, url, func(m *migrator) error {
-		var there bool
-		const exists = "SELECT to_regclass($1) IS NOT NULL"
-		if err := m.conn.QueryRowContext(ctx, exists, versionTable).Scan(&there); err != nil {
+	err = migrating(ctx, url, migrations, func(m *migrator) error {
+		there, err := m.begun(ctx)
+		if err != nil {
 			return err
 		}
 		if !there {
@@ -112,6 +119,12 @@ func Migrations(ctx context.Context, url string) (all []Migration, err error) {
 		return err
 	})
 	return all, err
+}
+
+// begun tells whether there is a table that says which steps were applied.
+func (m *migrator) begun(ctx context.Context) (there bool, err error) {
+	err = m.conn.QueryRowContext(ctx, "SELECT to_regclass($1) IS NOT NULL", versionTable).Scan(&there)
+	return there, err
 }
 
 // known lists the steps once there is a table that says which were applied.
@@ -131,7 +144,7 @@ type migrator struct {
 }
 
 // migrating runs f alone on the database.
-func migrating(ctx context.Context, url string, f func(*migrator) error) error {
+func migrating(ctx context.Context, url string, files fs.FS, f func(*migrator) error) error {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return badAddress(err)
@@ -144,7 +157,7 @@ func migrating(ctx context.Context, url string, f func(*migrator) error) error {
 	defer pool.Close()
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { _ = db.Close() }() // its connections are the pool's
-	steps, err := fs.Sub(migrations, "migrations")
+	steps, err := fs.Sub(files, "migrations")
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,151 @@
+// Tests of the schema's way up and down.
+
+package postgres_test
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// schemaOf writes down what stands in the schema of ours, River's tables left
+// out.
+func schemaOf(t *testing.T, url string) string {
+	t.Helper()
+	const everything = `
+SELECT line FROM (
+    SELECT 'column ' || table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || coalesce(column_default, '') AS line
+    FROM information_schema.columns WHERE table_schema = 'verifyd'
+    UNION ALL SELECT 'index ' || tablename || ' ' || indexdef FROM pg_indexes WHERE schemaname = 'verifyd'
+    UNION ALL SELECT 'trigger ' || pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+    UNION ALL SELECT 'policy ' || tablename || ' ' || policyname || ' ' || qual FROM pg_policies WHERE schemaname = 'verifyd'
+    UNION ALL SELECT 'security ' || relname || ' ' || relrowsecurity || ' ' || relforcerowsecurity FROM pg_class
+        WHERE relnamespace = 'verifyd'::regnamespace AND relkind = 'r'
+    UNION ALL SELECT 'function ' || proname || ' ' || prosrc FROM pg_proc WHERE pronamespace = 'verifyd'::regnamespace
+) AS lines WHERE line NOT LIKE '%river%' ORDER BY line COLLATE "C"`
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	rows, err := conn.Query(t.Context(), everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func TestTheSchemaGoesUpAndDownAndUp(t *testing.T) {
+	url := pgtest.Empty(t)
+	all, err := postgres.Migrations(t.Context(), url)
+	if err != nil || len(all) == 0 || !all[0].AppliedAt.IsZero() {
+		t.Fatalf("Migrations of an empty database = %+v, %v", all, err)
+	}
+	applied, err := postgres.Migrate(t.Context(), url)
+	if err != nil || len(applied) != len(all) || applied[0].Name != all[0].Name || applied[0].AppliedAt.IsZero() {
+		t.Fatalf("Migrate = %+v, %v; want %+v", applied, err, all)
+	}
+	first := schemaOf(t, url)
+	golden.Equal(t, "testdata/schema.txt", []byte(first))
+	if again, err := postgres.Migrate(t.Context(), url); err != nil || len(again) != 0 {
+		t.Errorf("Migrate again = %+v, %v; want nothing to do", again, err)
+	}
+	openAt(t, url, postgres.Options{}).Close()
+	for i := len(all) - 1; i >= 0; i-- {
+		if undone, err := postgres.MigrateDown(t.Context(), url); err != nil || undone.Name != all[i].Name {
+			t.Fatalf("MigrateDown = %+v, %v; want %s", undone, err, all[i].Name)
+		}
+	}
+	if _, err := postgres.MigrateDown(t.Context(), url); !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("MigrateDown of an empty database = %v, want nothing to take back", err)
+	}
+	if _, err := postgres.Migrate(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	if second := schemaOf(t, url); second != first {
+		t.Errorf("the schema after going down and up differs:\n%s", second)
+	}
+}
+
+func TestAMigrationThatFailsLeavesNothing(t *testing.T) {
+	url := pgtest.Database(t)
+	before := schemaOf(t, url)
+	files := fstest.MapFS{}
+	ours, err := fs.ReadDir(postgres.MigrationFiles(), "migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range ours {
+		raw, err := fs.ReadFile(postgres.MigrationFiles(), "migrations/"+f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		files["migrations/"+f.Name()] = &fstest.MapFile{Data: raw}
+	}
+	files["migrations/99998_bad.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nCREATE TABLE verifyd.half (n int);\nALTER TABLE verifyd.nothing ADD n int;\n")}
+	if err := postgres.MigrateFrom(t.Context(), url, files); err == nil || !strings.Contains(err.Error(), "nothing") {
+		t.Errorf("a migration that cannot be = %v", err)
+	}
+	if after := schemaOf(t, url); after != before {
+		t.Errorf("the migration that failed left:\n%s", after)
+	}
+	files["migrations/99998_bad.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nCREATE TABLE verifyd.later (n int);\n")}
+	if err := postgres.MigrateFrom(t.Context(), url, files); err != nil {
+		t.Fatal(err)
+	}
+	openAt(t, url, postgres.Options{}).Close() // a newer schema is taken
+}
+
+func TestHostsThatMigrateTogetherDoSoOnce(t *testing.T) {
+	url := pgtest.Empty(t)
+	var done sync.WaitGroup
+	var mu sync.Mutex
+	applied := 0
+	for range 4 {
+		done.Go(func() {
+			steps, err := postgres.Migrate(t.Context(), url)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if len(steps) > 0 {
+				applied++
+			}
+		})
+	}
+	done.Wait()
+	if applied != 1 {
+		t.Errorf("%d hosts applied migrations, want one", applied)
+	}
+}
+
+func TestADatabaseThatWillNotDoIsRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		url  string
+		kind error
+	}{
+		"an older schema": {pgtest.Empty(t), verification.ErrConflict},
+		"nobody there":    {"postgres://verifyd@127.0.0.1:1/none", verification.ErrUnavailable},
+		"no address":      {"mysql://x:secret@y/z", verification.ErrInvalid},
+	} {
+		_, err := postgres.Open(t.Context(), tt.url, postgres.Options{})
+		if !errors.Is(err, tt.kind) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: Open = %v, want %v", name, err, tt.kind)
+		}
+	}
+}
