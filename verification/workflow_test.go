@@ -44,6 +44,17 @@ func TestWebhookCanBeAddedNeverChanged(t *testing.T) {
 	}
 }
 
+func TestWebhookCanBeTakenAwayWhereThereIsOne(t *testing.T) {
+	w := verification.Workflow{ID: workflowID, Revision: 3, LifecycleWebhookURL: hooks}
+	next, err := w.WithoutWebhook()
+	if err != nil || next.LifecycleWebhookURL != "" || next.Revision != 4 {
+		t.Errorf("WithoutWebhook = %+v, %v", next, err)
+	}
+	if _, err := next.WithoutWebhook(); outcome(nil, err) != "conflict" {
+		t.Errorf("WithoutWebhook once more = %v, want a conflict", err)
+	}
+}
+
 func TestWebhookIsAnAbsoluteURL(t *testing.T) {
 	for _, address := range []string{
 		hooks, "http://localhost", "https://a.example:65535/x?y=z", "http://[::1]:80/", "https://a.example/" + strings.Repeat("x", 2030),

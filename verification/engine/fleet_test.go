@@ -1,0 +1,212 @@
+// Tests of what an engine leaves to others, and takes from them.
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+// seen keeps what is appended.
+type seen struct {
+	verification.RunStore
+	mu   sync.Mutex
+	came []verification.Appendix
+}
+
+func (s *seen) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+	s.mu.Lock()
+	s.came = append(s.came, a)
+	s.mu.Unlock()
+	return s.RunStore.Append(ctx, t, id, seq, a)
+}
+
+// kinds tells of each append whether it was quiet, and whether it was kept.
+func (s *seen) kinds() (kinds []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.came {
+		kind := "told"
+		switch {
+		case a.Quiet:
+			kind = "quiet"
+		case a.Kept:
+			kind = "kept"
+		}
+		if a.Announce {
+			kind += ", announced"
+		}
+		kinds = append(kinds, kind)
+	}
+	s.came = nil
+	return kinds
+}
+
+func watched(t *testing.T, changes ...verificationtest.Change) (*verificationtest.Kit, *seen) {
+	t.Helper()
+	s := &seen{}
+	k := verificationtest.New(t, append(changes, func(p *engine.Ports, _ *engine.Options) {
+		s.RunStore, p.Runs = p.Runs, s
+	})...)
+	return k, s
+}
+
+func (s *seen) want(t *testing.T, what string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, s.kinds()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestAStepThatChangesNothingButTheHistoryIsQuiet(t *testing.T) {
+	k, s := watched(t)
+	start(k, chain("a", "b", "c"))
+	s.want(t, "the appends of three checks", "kept", "quiet", "quiet", "told")
+}
+
+func TestALeaseIsRenewedByAStepOnceItIsNoLongerYoung(t *testing.T) {
+	k, s := watched(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 30 * time.Second })
+	k.Provider.On("b", verificationtest.Slow(20*time.Second, verificationtest.Pass(nil)))
+	w := k.Apply(with(chain("a", "b", "c"), "b", func(n *verification.Node) { n.TimeoutSeconds = 60 }))
+	k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
+	k.Advance(20 * time.Second)
+	got := s.kinds()
+	if len(got) != 4 || got[0] != "kept" || got[1] != "quiet" || got[3] != "told" {
+		t.Errorf("the appends of a slow check = %q", got)
+	}
+}
+
+func TestARunIsAnnouncedOnlyWhereSomebodyListens(t *testing.T) {
+	k, s := watched(t)
+	start(k, chain("a"))
+	s.want(t, "the appends without a webhook", "kept", "told")
+	d := chain("b")
+	d.Workflow, d.LifecycleWebhookURL = "told", "https://app.example/hooks"
+	start(k, d)
+	s.want(t, "the appends with a webhook", "kept", "kept, announced")
+}
+
+func TestWaitsThatAreLongAreToldToOthers(t *testing.T) {
+	for _, tt := range []struct {
+		backoff float64
+		want    string
+	}{{3, "kept"}, {60, "told"}} {
+		k, s := watched(t)
+		k.Provider.On("a", verificationtest.Flake())
+		start(k, with(chain("a"), "a", func(n *verification.Node) {
+			n.Retry = &verification.Retry{MaxDispatches: 2, BackoffSeconds: tt.backoff, MaxBackoffSeconds: tt.backoff}
+		}))
+		s.want(t, "the appends of a check that is tried again", "kept", tt.want)
+	}
+}
+
+func TestAHostThatDrivesNothingTellsOthers(t *testing.T) {
+	k, s := watched(t, func(_ *engine.Ports, o *engine.Options) { o.Workers = -1 })
+	start(k, chain("a"))
+	s.want(t, "the appends of a host without workers", "told")
+}
+
+func TestAHostInAFleetAsksTheQueueNowAndThenAndWhenItIsWoken(t *testing.T) {
+	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = 2 * time.Second })
+	front := operator(t, k, nil)
+	w := k.Apply(chain("a"))
+	leave := func() verification.RunID {
+		v, err := front.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.ID
+	}
+	polled := leave()
+	k.Advance(2 * time.Second)
+	wantStatus(t, k.Run(polled), verification.StatusCompleted)
+	woken := leave()
+	if !k.Engine.Wake() {
+		t.Error("Wake of a host with room = false")
+	}
+	k.Settle()
+	wantStatus(t, k.Run(woken), verification.StatusCompleted)
+	if front.Wake() {
+		t.Error("Wake of a host that drives nothing = true")
+	}
+}
+
+func TestAHostInAFleetWritesDeadlinesDownWhenItIsTold(t *testing.T) {
+	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = time.Second })
+	d := onboarding()
+	d.RunTTLSeconds = 60
+	run := start(k, d)
+	k.Advance(2 * time.Minute)
+	written := func() bool {
+		events, err := k.Store.Load(t.Context(), verificationtest.Tenant, run.ID, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(events, func(e verification.Event) bool { return e.Kind() == "expired" })
+	}
+	if written() {
+		t.Error("the deadline is written down by a host that nobody told to")
+	}
+	if err := k.Engine.Sweep(t.Context()); err != nil || !written() {
+		t.Errorf("Sweep = %v, and the deadline is written down: %t", err, written())
+	}
+	over, stop := context.WithCancel(t.Context())
+	stop()
+	if err := k.Engine.Sweep(over); !errors.Is(err, context.Canceled) {
+		t.Errorf("Sweep under a context that is over = %v", err)
+	}
+}
+
+func TestATransactionDrivesNothingAndTakesNoKeys(t *testing.T) {
+	k, s := watched(t)
+	w := k.Apply(chain("a"))
+	in := k.Engine.Within(engine.Ports{Workflows: k.Store, Tenants: k.Store})
+	v, err := in.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
+	if err != nil || v.Status != verification.StatusInProgress {
+		t.Fatalf("Start = %+v, %v", v, err)
+	}
+	s.want(t, "the appends inside a transaction", "told")
+	if c, err := in.Cancel(t.Context(), verificationtest.Tenant, v.ID); err != nil || c.Status != verification.StatusCancelled {
+		t.Errorf("Cancel = %+v, %v", c, err)
+	}
+	_, err = in.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", IdempotencyKey: "k"})
+	if !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("Start with an idempotency key = %v, want it refused", err)
+	}
+	if _, err := in.GiveVerdict(t.Context(), verificationtest.Tenant, v.ID, engine.VerdictRequest{Decision: verification.DecisionApprove}); err != nil {
+		t.Errorf("GiveVerdict = %v", err)
+	}
+	if _, err := in.Submit(t.Context(), verificationtest.Tenant, v.ID, "a_submitted", nil); !errors.Is(err, verification.ErrNotOpen) {
+		t.Errorf("Submit = %v, want it not open", err)
+	}
+}
+
+func TestAnOperatorMayTakeAWebhookAway(t *testing.T) {
+	k := verificationtest.New(t)
+	w := k.Apply(chain("a"))
+	clearing := func() error {
+		_, err := k.Engine.ClearWebhook(t.Context(), verificationtest.Tenant, w.ID)
+		return err
+	}
+	if err := clearing(); !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("ClearWebhook of a workflow without one = %v", err)
+	}
+	for _, url := range []string{"https://one.example", "https://two.example"} {
+		if _, err := k.Engine.SetWebhook(t.Context(), verificationtest.Tenant, w.ID, url); err != nil {
+			t.Fatal(err)
+		}
+		if err := clearing(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
