@@ -40,6 +40,9 @@ func TestWhoAsksMeanwhileIsToldWhatIsTrueAfterwards(t *testing.T) {
 		if got := asked.Load(); got != 3 {
 			t.Errorf("it was asked %d times, want 3", got)
 		}
+		synctest.Wait()
+		a.mu.Lock()
+		defer a.mu.Unlock()
 		if len(a.open) != 0 {
 			t.Errorf("%d questions stay open", len(a.open))
 		}

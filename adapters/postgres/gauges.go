@@ -27,7 +27,7 @@ func (s *Store) Gauges(ctx context.Context, now time.Time) (Gauges, error) {
 	pool := s.pool.Stat()
 	g := Gauges{
 		Connections: int(pool.TotalConns()), Busy: int(pool.AcquiredConns()), MostConnections: int(pool.MaxConns()),
-		Waiting: len(s.writers.line),
+		Waiting: s.writers.waits(),
 	}
 	ctx, cancel := s.patience(ctx)
 	defer cancel()

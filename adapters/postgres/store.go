@@ -110,7 +110,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 			return nil, fmt.Errorf("open the jobs: %w", err)
 		}
 	}
-	s.writers = startWriters(s, o.Writers)
+	s.writers = newWriters(s, o.Writers)
 	return s, nil
 }
 

@@ -14,21 +14,20 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The bounds of what waits: how many appends a group has at most, and how many
-// may wait before a caller waits to be let in.
-const (
-	groupMost = 256
-	lineMost  = 4096
-)
+// groupMost is how many appends a group has at most.
+const groupMost = 256
 
-// writers commit appends in groups. Nobody waits for a group to fill: a writer
-// that is free takes what is there.
+// writers commit appends in groups. Nobody waits for a group to fill: whoever
+// comes while a writer is free becomes that writer, and takes what is there.
 type writers struct {
 	store *Store
-	line  chan *waiting
-	over  chan struct{} // closed when no more are let in
-	once  sync.Once
-	done  sync.WaitGroup
+	most  int // writers at once
+
+	mu     sync.Mutex
+	line   []*waiting
+	busy   int // writers under way
+	closed bool
+	idle   *sync.Cond // told when the last writer is done
 }
 
 // waiting is an append in the line.
@@ -38,35 +37,46 @@ type waiting struct {
 	answer chan error
 }
 
-func startWriters(s *Store, n int) *writers {
-	w := &writers{store: s, line: make(chan *waiting, lineMost), over: make(chan struct{})}
-	for range n {
-		w.done.Go(w.serve)
-	}
+func newWriters(s *Store, most int) *writers {
+	w := &writers{store: s, most: most}
+	w.idle = sync.NewCond(&w.mu)
 	return w
 }
 
 // stop lets nobody in any more and waits for those who are in the line.
 func (w *writers) stop() {
-	w.once.Do(func() { close(w.over) })
-	w.done.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	for w.busy > 0 {
+		w.idle.Wait()
+	}
+}
+
+// waits is how many appends are in the line.
+func (w *writers) waits() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.line)
 }
 
 // append waits until the append is committed, or refused. A caller whose ctx
 // ends leaves the line; once a writer has called it, it waits for the answer.
 func (w *writers) append(ctx context.Context, d addition) error {
 	p := &waiting{addition: d, answer: make(chan error, 1)}
-	select {
-	case <-w.over:
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
 		return closed()
-	default:
 	}
-	select {
-	case w.line <- p:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-w.over:
-		return closed()
+	w.line = append(w.line, p)
+	write := w.busy < w.most
+	if write {
+		w.busy++
+	}
+	w.mu.Unlock()
+	if write && w.group() {
+		go w.serve() // this caller has its answer, others wait for theirs
 	}
 	select {
 	case err := <-p.answer:
@@ -83,56 +93,49 @@ func closed() error {
 	return &verification.Error{Kind: verification.ErrUnavailable, Subject: "database", Message: "the store is closed"}
 }
 
-// serve is the life of one writer.
+// serve writes until nobody waits.
 func (w *writers) serve() {
-	var aside []*waiting // of runs that were in the last group already
-	for {
-		if len(aside) == 0 {
-			select {
-			case p := <-w.line:
-				aside = append(aside, p)
-			case <-w.over:
-				select { // who came in at the last moment
-				case p := <-w.line:
-					aside = append(aside, p)
-				default:
-					return
-				}
-			}
-		}
-		var group []*waiting
-		group, aside = w.gather(aside)
-		if len(group) > 0 {
-			w.store.commit(group)
-		}
+	for w.group() {
 	}
 }
 
-// gather calls everybody who waits into a group, one append a run; the rest is
-// set aside.
-func (w *writers) gather(first []*waiting) (group, aside []*waiting) {
-	runs := make(map[verification.RunRef]bool, len(first)+len(w.line))
-	call := func(p *waiting) {
+// group writes one group and tells whether more wait. Otherwise this writer is
+// done.
+func (w *writers) group() (more bool) {
+	w.mu.Lock()
+	group := w.gather()
+	w.mu.Unlock()
+	if len(group) > 0 {
+		w.store.commit(group)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.line) > 0 {
+		return true
+	}
+	w.busy--
+	if w.busy == 0 {
+		w.idle.Broadcast()
+	}
+	return false
+}
+
+// gather calls everybody who waits into a group, one append a run; the rest
+// stays in the line. The caller holds the lock.
+func (w *writers) gather() (group []*waiting) {
+	runs := make(map[verification.RunRef]bool, len(w.line))
+	rest := w.line[:0]
+	for _, p := range w.line {
 		switch {
 		case runs[p.ref] || len(group) == groupMost:
-			aside = append(aside, p)
+			rest = append(rest, p)
 		case p.called.CompareAndSwap(false, true):
 			runs[p.ref] = true
 			group = append(group, p)
 		}
 	}
-	for _, p := range first {
-		call(p)
-	}
-	for len(group) < groupMost {
-		select {
-		case p := <-w.line:
-			call(p)
-			continue
-		default:
-		}
-		break
-	}
+	clear(w.line[len(rest):])
+	w.line = rest
 	// Two writers that meet at some runs meet there in the same order.
 	slices.SortFunc(group, func(a, b *waiting) int {
 		if c := strings.Compare(string(a.ref.Tenant), string(b.ref.Tenant)); c != 0 {
@@ -140,7 +143,7 @@ func (w *writers) gather(first []*waiting) (group, aside []*waiting) {
 		}
 		return strings.Compare(string(a.ref.Run), string(b.ref.Run))
 	})
-	return group, aside
+	return group
 }
 
 // commit commits a group and answers everybody in it.

@@ -1,0 +1,150 @@
+// Tests of appends that wait together.
+
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// appendix is the first append of run number n.
+func appendix(n int) verification.Appendix {
+	history := life(n, 5, 0)
+	return verification.Appendix{Events: history, Summary: verification.Fold(runNumber(n), history).Summary()}
+}
+
+// held is a transaction that holds a place in the history of run 1, so that
+// appends to it wait.
+func held(t *testing.T, url string) (letGo func()) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const take = "INSERT INTO verifyd.run_events (tenant_id, run_id, seq, upto, events) VALUES ($1, $2, 0, 1, '[]')"
+	if _, err := tx.Exec(t.Context(), take, string(ours), string(runNumber(1))); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(tx.Rollback(context.WithoutCancel(t.Context())), conn.Close(context.WithoutCancel(t.Context()))); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNobodyAnswersForAnothersFault(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{})
+	letGo := held(t, url)
+	var done sync.WaitGroup
+	errs := make([]error, 40)
+	for n := range errs {
+		done.Go(func() {
+			a := appendix(n)
+			if n == 2 { // which the database cannot keep
+				a.Summary.ReferenceID = "a\x00b"
+			}
+			errs[n] = s.Append(t.Context(), ours, runNumber(n), 0, a)
+		})
+	}
+	done.Wait()
+	letGo()
+	for n, err := range errs {
+		want := map[int]error{1: verification.ErrUnavailable, 2: verification.ErrInvalid}[n]
+		if !errors.Is(err, want) {
+			t.Errorf("append %d = %v, want %v", n, err, want)
+		}
+	}
+	if err := s.Append(t.Context(), ours, runNumber(1), 0, appendix(1)); err != nil {
+		t.Errorf("the append to the run that was held, once it is free = %v", err)
+	}
+}
+
+func TestWhoGivesUpBeforeHisTurnIsNotWrittenDown(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{})
+	letGo := held(t, url)
+	first := make(chan error, 1)
+	go func() { first <- s.Append(t.Context(), ours, runNumber(1), 0, appendix(1)) }()
+	eventually(t, "a writer at work", func() bool { g, err := s.Gauges(t.Context(), noon()); return err == nil && g.Busy > 0 })
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	second := s.Append(ctx, ours, runNumber(5), 0, appendix(5))
+	letGo()
+	if err := <-first; err != nil && !errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("the append that waited for the run = %v", err)
+	}
+	_, err := s.Load(t.Context(), ours, runNumber(5), 0)
+	if kept := err == nil; kept != (second == nil) {
+		t.Errorf("the append of a caller who gave up = %v, and then it was loaded: %v", second, err)
+	}
+}
+
+func TestACloseWaitsForWhoIsInTheLine(t *testing.T) {
+	url := pgtest.Database(t)
+	s, err := postgres.Open(t.Context(), url, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var done sync.WaitGroup
+	errs := make([]error, 50)
+	for n := range errs {
+		done.Go(func() { errs[n] = s.Append(t.Context(), ours, runNumber(n), 0, appendix(n)) })
+	}
+	s.Close()
+	done.Wait()
+	again := openAt(t, url, postgres.Options{})
+	for n, err := range errs {
+		_, missing := again.Load(t.Context(), ours, runNumber(n), 0)
+		if (err == nil) != (missing == nil) || err != nil && !errors.Is(err, verification.ErrUnavailable) {
+			t.Errorf("append %d = %v, and then Load = %v", n, err, missing)
+		}
+	}
+	for what, err := range map[string]error{
+		"Append": s.Append(t.Context(), ours, runNumber(99), 0, appendix(99)),
+		"Tenant": func() error { _, err := s.Tenant(t.Context(), ours); return err }(),
+		"List": func() error {
+			_, err := s.List(t.Context(), ours, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: noon()})
+			return err
+		}(),
+	} {
+		if !errors.Is(err, verification.ErrUnavailable) {
+			t.Errorf("%s of a store that is closed = %v, want unavailable", what, err)
+		}
+	}
+}
+
+func TestAGroupOfManyTenantsStaysApart(t *testing.T) {
+	s := fresh(t)
+	var done sync.WaitGroup
+	for n := range 60 {
+		done.Go(func() {
+			tenant := verification.TenantID(fmt.Sprintf("a0000000-0000-7000-8000-%012x", n%6))
+			if err := s.Append(t.Context(), tenant, runNumber(n), 0, appendix(n)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	done.Wait()
+	for n := range 6 {
+		tenant := verification.TenantID(fmt.Sprintf("a0000000-0000-7000-8000-%012x", n))
+		p, err := s.List(t.Context(), tenant, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 100}, Now: noon()})
+		if err != nil || p.Total != 10 || len(p.Data) != 10 {
+			t.Errorf("tenant %d has %d runs, %v; want 10", n, p.Total, err)
+		}
+	}
+}
