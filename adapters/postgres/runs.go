@@ -76,25 +76,27 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	}
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.appendIn(ctx, link{to: tx}, tx, d) })
+	if len(s.alarms.of([]addition{d})) == 0 {
+		err = s.appendIn(ctx, s.link(), nil, d)
+	} else {
+		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.appendIn(ctx, link{to: tx}, tx, d) })
+	}
 	return translate("append to run "+string(id), err)
 }
 
-// appendIn appends inside an open transaction, together with what other hosts
-// are to be told.
+// lockRun keeps an append without events apart from others: nothing else does.
+const lockRun = "SELECT 1 FROM verifyd.runs WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
+
+// appendIn appends one by itself, together with what other hosts are to be told:
+// inside an open transaction, or in one of its own if nobody is.
 func (s *Store) appendIn(ctx context.Context, l link, tx pgx.Tx, d addition) error {
-	if len(d.a.Events) == 0 {
-		// Without events nothing else keeps two appends apart.
-		const lock = "SELECT 1 FROM verifyd.runs WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
-		err := l.ask(ctx, string(d.ref.Tenant), func(b *pgx.Batch) error {
-			b.Queue(lock, d.tenant, d.run)
-			return nil
-		})
-		if err != nil {
-			return err
+	kept := make(map[verification.RunRef]bool, 1)
+	err := l.askHot(ctx, string(d.ref.Tenant), func(b *pgx.Batch) error {
+		if len(d.a.Events) == 0 {
+			b.Queue(lockRun, d.tenant, d.run)
 		}
-	}
-	kept, err := sendGroup(ctx, l, []addition{d})
+		return send(l, b, []addition{d}, kept)
+	})
 	if err != nil {
 		return err
 	}

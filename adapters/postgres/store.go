@@ -185,7 +185,7 @@ const nameTenant = "SELECT set_config('verifyd.tenant', $1, true)"
 // more than carrying them out. And it does not wait long for a run that an
 // embedder's open transaction holds, because a group waits with it.
 const nameTenantHot = `SELECT set_config('verifyd.tenant', $1, true),
-	set_config('plan_cache_mode', 'force_generic_plan', true), set_config('lock_timeout', '300ms', true)`
+	set_config('plan_cache_mode', 'force_generic_plan', true), set_config('lock_timeout', '1s', true)`
 
 // read runs f in a transaction that sees one tenant at one moment.
 func (s *Store) read(ctx context.Context, tenant verification.TenantID, f func(context.Context, bun.Tx) error) error {

@@ -61,6 +61,13 @@ func (e *Engine) command(ctx context.Context, ref verification.RunRef, c verific
 			return change{}, fmt.Errorf("read the version of run %s: %w", ref.Run, err)
 		}
 		now := e.now()
+		if _, expiring := c.(verification.Expire); !expiring && overdue(run, now) {
+			// Whoever is refused because of a deadline is told of it, too: see seen.
+			if _, err := e.command(ctx, ref, verification.Expire{}); err != nil {
+				return change{}, err
+			}
+			continue
+		}
 		events, after, err := verification.DecideAndFold(program, run, c, now)
 		if err != nil {
 			return change{}, err
@@ -76,6 +83,11 @@ func (e *Engine) command(ctx context.Context, ref verification.RunRef, c verific
 			return change{}, err
 		}
 	}
+}
+
+// overdue tells whether a deadline has passed that the history does not tell of.
+func overdue(r verification.Run, now time.Time) bool {
+	return r.Ended == "" && r.AsOf(now).Ended != ""
 }
 
 // append saves events with the summary and effects that follow from them. A

@@ -167,6 +167,43 @@ func TestAHostInAFleetWritesDeadlinesDownWhenItIsTold(t *testing.T) {
 	}
 }
 
+func TestADeadlineIsWrittenDownBeforeAnybodyIsToldOfIt(t *testing.T) {
+	tell := map[string]func(*verificationtest.Kit, verification.RunID) error{
+		"reading": func(k *verificationtest.Kit, id verification.RunID) error {
+			d, err := k.Engine.Run(t.Context(), verificationtest.Tenant, id)
+			if d.Status != verification.StatusExpired {
+				t.Errorf("the run reads %s, want expired", d.Status)
+			}
+			return err
+		},
+		"reporting": func(k *verificationtest.Kit, id verification.RunID) error {
+			_, err := k.Engine.Report(t.Context(), verificationtest.Tenant, id)
+			return err
+		},
+		"refusing": func(k *verificationtest.Kit, id verification.RunID) error {
+			_, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, id)
+			if !errors.Is(err, verification.ErrConflict) {
+				t.Errorf("Cancel = %v, want a conflict", err)
+			}
+			return nil
+		},
+	}
+	for name, f := range tell {
+		k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = time.Hour })
+		d := onboarding()
+		d.RunTTLSeconds = 60
+		run := start(k, d)
+		k.Advance(61 * time.Second)
+		if err := f(k, run.ID); err != nil {
+			t.Fatal(err)
+		}
+		events, err := k.Store.Load(t.Context(), verificationtest.Tenant, run.ID, 0)
+		if err != nil || events[len(events)-1].Kind() != "expired" {
+			t.Errorf("after %s the history ends with %s, %v", name, events[len(events)-1].Kind(), err)
+		}
+	}
+}
+
 func TestATransactionDrivesNothingAndTakesNoKeys(t *testing.T) {
 	k, s := watched(t)
 	w := k.Apply(chain("a"))

@@ -142,7 +142,7 @@ func (e *Engine) openLink(token string) (verification.Link, error) {
 }
 
 func (e *Engine) journey(ctx context.Context, ref verification.RunRef) (Journey, error) {
-	run, err := e.load(ctx, ref)
+	run, now, err := e.seen(ctx, ref)
 	if err != nil {
 		return Journey{}, err
 	}
@@ -154,7 +154,6 @@ func (e *Engine) journey(ctx context.Context, ref verification.RunRef) (Journey,
 	if err != nil {
 		return Journey{}, err
 	}
-	now := e.now()
 	run = run.AsOf(now)
 	j := Journey{Tenant: tenant, Workflow: run.Started.WorkflowName}
 	j.Done, j.Total = program.Progress(run)

@@ -34,22 +34,42 @@ func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q verificati
 
 // Run reads one run, or fails with ErrNotFound.
 func (e *Engine) Run(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunDetail, error) {
-	run, err := e.load(ctx, verification.RunRef{Tenant: t, Run: id})
+	run, now, err := e.seen(ctx, verification.RunRef{Tenant: t, Run: id})
 	if err != nil {
 		return verification.RunDetail{}, err
 	}
-	d := run.Detail(e.now())
+	d := run.Detail(now)
 	d.RunView, err = e.linked(t, run.Summary(), d.RunView)
 	return d, err
 }
 
 // Report reads the report of one run, terminal or not.
 func (e *Engine) Report(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.Report, error) {
+	_, now, err := e.seen(ctx, verification.RunRef{Tenant: t, Run: id})
+	if err != nil {
+		return verification.Report{}, err
+	}
 	history, err := e.ports.Runs.Load(ctx, t, id, 0)
 	if err != nil {
 		return verification.Report{}, err
 	}
-	return verification.MakeReport(id, history, e.now()), nil
+	return verification.MakeReport(id, history, now), nil
+}
+
+// seen reads a run to tell somebody of it. A deadline that has passed is written
+// down before it is told: what another host decided just before it, and has not
+// saved yet, then comes too late, and nobody reads a run as expired that later
+// reads as something else.
+func (e *Engine) seen(ctx context.Context, ref verification.RunRef) (run verification.Run, now time.Time, err error) {
+	if run, err = e.load(ctx, ref); err != nil {
+		return run, now, err
+	}
+	now = e.now()
+	if !overdue(run, now) {
+		return run, now, nil
+	}
+	c, err := e.command(ctx, ref, verification.Expire{})
+	return c.after, c.at, err
 }
 
 // PrintReport prints the report of a terminal run; any other is ErrConflict.

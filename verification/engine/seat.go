@@ -170,12 +170,16 @@ func (e *Engine) interrupt(ref verification.RunRef) {
 	}
 }
 
-// taken seats a run that the queue handed out; one that has a seat here is
-// being driven already, and keeps its lease.
+// taken seats a run that the queue handed out. One that has a seat here is
+// being driven already and keeps its lease; it is looked at once more when its
+// turn ends, which may be this very moment.
 func (e *Engine) taken(w verification.Work) (seated bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.jobs[w.RunRef] != nil {
+	if j := e.jobs[w.RunRef]; j != nil {
+		if j.running {
+			j.again = true
+		}
 		return false
 	}
 	j := &job{ref: w.RunRef, work: &w}
