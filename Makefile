@@ -3,6 +3,7 @@
 
 GO           ?= go
 FUZZTIME     ?= 10s
+SOAK         ?= 10m
 TEST_TIMEOUT ?= 10m
 TESTFLAGS    ?=
 
@@ -21,7 +22,7 @@ folders = find $(TREES) -name '*_test.go' -exec grep -l '^func $(1)' {} + 2>/dev
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test verify verify-rest fmt fmt-check vet lint arch generate generate-check tidy-check cover bench fuzz
+.PHONY: help run test verify verify-rest fmt fmt-check vet lint arch generate generate-check tidy-check cover bench fuzz soak
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,3 +90,6 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 			echo "$$dir $$target"; \
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./$$dir || exit 1; \
 		done; done
+
+soak: ## Kill hosts, databases and networks for SOAK (10m), and count what was lost
+	VERIFYD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run TestNothingAcceptedIsLostInAStorm ./internal/soak

@@ -71,13 +71,26 @@ func (a alarms) of(group []addition) []bell {
 			continue
 		}
 		if !d.a.AdvanceAt.IsZero() {
-			bells = append(bells, newBell(verification.WorkAdvance, d.ref, d.a.AdvanceAt))
+			bells = append(bells, newBell(verification.WorkAdvance, d.ref, d.ringAt()))
 		}
 		if d.a.Announce {
 			bells = append(bells, newBell(verification.WorkAnnounce, d.ref, time.Time{}))
 		}
 	}
 	return bells
+}
+
+// soon is the wait up to which others are told at once. A job of a later moment
+// is looked for every five seconds only; a host that is told early sets its own
+// alarm.
+const soon = 5 * time.Second
+
+// ringAt is when others are to be told that the run is due; zero for at once.
+func (d addition) ringAt() time.Time {
+	if n := len(d.a.Events); n > 0 && d.a.AdvanceAt.Sub(d.a.Events[n-1].At) <= soon {
+		return time.Time{}
+	}
+	return d.a.AdvanceAt
 }
 
 // at is the bell of work that was postponed.

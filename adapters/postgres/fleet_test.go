@@ -61,6 +61,7 @@ func eventually(t *testing.T, what string, happened func() bool) {
 
 func started(n int, at time.Time, kept bool) verification.Appendix {
 	history := life(n, 5, 0)
+	history[0].At = at.UTC().Truncate(time.Microsecond)
 	return verification.Appendix{
 		Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), AdvanceAt: at, Kept: kept,
 	}
@@ -72,12 +73,16 @@ func TestSomeHostIsWokenForWorkThatIsLeft(t *testing.T) {
 	front := openAt(t, url, postgres.Options{}) // a host that drives nothing
 	wakes := func() int64 { return a.wakes.Load() + b.wakes.Load() }
 	eventually(t, "the fleet's first sweep", func() bool { return a.sweeps.Load()+b.sweeps.Load() > 0 })
+	began := time.Now()
 	for n := range 5 {
 		if err := front.Append(t.Context(), ours, runNumber(n), 0, started(n, time.Now(), false)); err != nil {
 			t.Fatal(err)
 		}
 		want := int64(n + 1)
 		eventually(t, "a wake", func() bool { return wakes() >= want })
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("five wakes took %s: the host is told late", took) // a few milliseconds each, and five seconds if it were not told at once
 	}
 	before := wakes()
 	if err := front.Append(t.Context(), ours, runNumber(100), 0, started(100, time.Now(), true)); err != nil {

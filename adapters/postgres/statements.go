@@ -37,7 +37,8 @@ ORDER BY i.place
 RETURNING tenant_id, run_id`
 
 // appendLoud does the same, replaces the summaries and changes the queue. An
-// append without events must hold the lock of its run.
+// append without events must hold the lock of its run: the run comes before the
+// queue, here as there, or the two would wait for each other.
 const appendLoud = `
 WITH input AS MATERIALIZED (
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[],
@@ -76,17 +77,18 @@ WITH input AS MATERIALIZED (
         ended = excluded.ended, completed_at = excluded.completed_at, error = excluded.error,
         verdict = excluded.verdict, open = excluded.open,
         status = excluded.status, decision = excluded.decision, filed_since = NULL, filed_until = excluded.filed_until
+    RETURNING tenant_id, id AS run_id
 ), dropped AS (
-    DELETE FROM verifyd.work w USING input i JOIN kept k USING (tenant_id, run_id)
+    DELETE FROM verifyd.work w USING input i JOIN summed k USING (tenant_id, run_id)
     WHERE w.tenant_id = i.tenant_id AND w.run_id = i.run_id AND w.kind = 'advance'
         AND i.advance_at IS NULL AND i.seq > 0
 ), queued AS (
     INSERT INTO verifyd.work AS w (tenant_id, run_id, kind, due)
     SELECT i.tenant_id, i.run_id, 'advance', i.advance_at
-    FROM input i JOIN kept k USING (tenant_id, run_id) WHERE i.advance_at IS NOT NULL
+    FROM input i JOIN summed k USING (tenant_id, run_id) WHERE i.advance_at IS NOT NULL
     UNION ALL
     SELECT i.tenant_id, i.run_id, 'announce', i.announce_at
-    FROM input i JOIN kept k USING (tenant_id, run_id) WHERE i.announce_at IS NOT NULL
+    FROM input i JOIN summed k USING (tenant_id, run_id) WHERE i.announce_at IS NOT NULL
     ON CONFLICT (tenant_id, run_id, kind) DO UPDATE SET due = excluded.due, attempt = 0, taken = false
 )
 SELECT tenant_id, run_id FROM kept`

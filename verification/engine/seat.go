@@ -65,7 +65,12 @@ func (e *Engine) giveBack(j *job) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !j.seated && e.jobs[j.ref] == j {
+	switch {
+	case j.seated || e.jobs[j.ref] != j:
+	case j.again && !e.closing: // the queue has handed it out meanwhile
+		j.again = false
+		e.enqueue(j)
+	default:
 		delete(e.jobs, j.ref)
 	}
 }
@@ -177,9 +182,7 @@ func (e *Engine) taken(w verification.Work) (seated bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if j := e.jobs[w.RunRef]; j != nil {
-		if j.running {
-			j.again = true
-		}
+		j.again = true
 		return false
 	}
 	j := &job{ref: w.RunRef, work: &w}

@@ -180,11 +180,11 @@ func (c claim) standFor(kept verification.StartClaim) (verification.RunID, error
 }
 
 func (e *Engine) started(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunView, error) {
-	run, err := e.load(ctx, verification.RunRef{Tenant: t, Run: id})
+	run, now, err := e.seen(ctx, verification.RunRef{Tenant: t, Run: id})
 	if err != nil {
 		return verification.RunView{}, err
 	}
-	return e.view(t, run, e.now())
+	return e.view(t, run, now)
 }
 
 func (e *Engine) startWait(r StartRequest, p verification.Program) time.Duration {

@@ -1,0 +1,194 @@
+// Filling a database with runs.
+
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// FillOptions say what to fill a database with. Tenant and Runs are required.
+type FillOptions struct {
+	Tenant verification.TenantID // made if it is not there
+	Runs   int
+	// Workflows is over how many workflows the runs are spread, the first ones
+	// having most; 0 means 10.
+	Workflows int
+	// Spread is over how much time up to Now the runs have started, evenly; 0
+	// means 90 days.
+	Spread time.Duration
+	// Histories is how many runs that are over there are for each that has a
+	// history; the others are in lists alone, and cannot be read. 0 means 100.
+	// Runs that are live all have one, so that hosts can go on with them.
+	Histories int
+	// Now is the moment that the runs have lived up to; zero means the present.
+	Now time.Time
+	// Seed makes the same runs at the same Now; another one makes others.
+	Seed uint64
+	// Progress is told how many runs are written; nil tells nobody.
+	Progress func(runs int)
+
+	tenant uuid.UUID
+	remake bool // the indexes at the end
+}
+
+// lag is how far behind upkeep is: what turned since is not filed anew.
+const lag = 10 * time.Second
+
+// batch is how many runs are written in one statement.
+const batch = 20_000
+
+// indexesFrom is from how many runs on the indexes are made anew at the end,
+// which is faster than to keep them.
+const indexesFrom = 200_000
+
+// Fill writes runs that have gone the ways that runs go: nine in ten are over,
+// some with a verdict; of the rest some were abandoned, some wait for their
+// customer or a reviewer, and some are about to turn. Their summaries, counts and
+// filings are what appends and upkeep would have left at Now.
+//
+// It is one transaction, and meanwhile nobody else can use the runs. The
+// database must have the current schema.
+func Fill(ctx context.Context, s *postgres.Store, o FillOptions) error {
+	if o.Workflows == 0 {
+		o.Workflows = 10
+	}
+	if o.Spread == 0 {
+		o.Spread = 90 * 24 * time.Hour
+	}
+	if o.Histories == 0 {
+		o.Histories = 100
+	}
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	if o.Tenant == "" || o.Runs < 1 || o.Workflows < 1 || o.Spread < 0 || o.Histories < 0 {
+		return errors.New("fill: a tenant and a number of runs are required, and nothing may be negative")
+	}
+	var err error
+	if o.tenant, err = uuid.Parse(string(o.Tenant)); err != nil {
+		return fmt.Errorf("fill: tenant %s: %w", o.Tenant, err)
+	}
+	o.Now = o.Now.UTC().Truncate(time.Microsecond)
+	o.remake = o.remake || o.Runs >= indexesFrom
+	flows, err := saveFlows(ctx, s, o)
+	if err != nil {
+		return err
+	}
+	err = pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error { return fill(ctx, tx, o, flows) })
+	if err != nil {
+		return fmt.Errorf("fill tenant %s: %w", o.Tenant, err)
+	}
+	if _, err := s.Pool().Exec(ctx, "VACUUM (ANALYZE) verifyd.runs, verifyd.run_events, verifyd.run_counts"); err != nil {
+		return fmt.Errorf("tidy up after the filling: %w", err)
+	}
+	return nil
+}
+
+func fill(ctx context.Context, tx pgx.Tx, o FillOptions, flows []verification.Workflow) error {
+	const prepare = `
+SELECT set_config('verifyd.tenant', $1, true), set_config('maintenance_work_mem', '512MB', true),
+    set_config('work_mem', '64MB', true)`
+	if _, err := tx.Exec(ctx, prepare, string(o.Tenant)); err != nil {
+		return err
+	}
+	if err := makeIncoming(ctx, tx); err != nil {
+		return err
+	}
+	remake := func(context.Context) error { return nil }
+	if o.remake {
+		var err error
+		if remake, err = dropIndexes(ctx, tx); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	written := 0
+	for rows := range made(ctx, o, flows) {
+		if rows.err != nil {
+			return rows.err
+		}
+		if err := rows.write(ctx, tx); err != nil {
+			return err
+		}
+		written += len(rows.runs)
+		if o.Progress != nil {
+			o.Progress(written)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return remake(ctx)
+}
+
+// made makes the runs, oldest first, a batch ahead of who writes them.
+func made(ctx context.Context, o FillOptions, flows []verification.Workflow) <-chan rows {
+	batches := make(chan rows, 1)
+	go func() {
+		defer close(batches)
+		g := newGenerator(o, flows)
+		for n := 0; n < o.Runs; {
+			var b rows
+			for ; n < o.Runs && len(b.runs) < batch && b.err == nil; n++ {
+				b.err = g.add(&b, n)
+			}
+			select {
+			case batches <- b:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return batches
+}
+
+// generator makes one run after the other.
+type generator struct {
+	o      FillOptions
+	flows  []verification.Workflow
+	lives  []*life // ten thousand, as their shares are
+	random *rand.Rand
+}
+
+func newGenerator(o FillOptions, flows []verification.Workflow) *generator {
+	g := &generator{o: o, flows: flows}
+	g.random = rand.New(rand.NewPCG(o.Seed, uint64(o.Runs))) //nolint:gosec // nothing is to be guessed, and it is to be repeatable
+	for _, l := range lives() {
+		for range l.share {
+			g.lives = append(g.lives, &l)
+		}
+	}
+	return g
+}
+
+// add makes run number n, and its history if it is to have one.
+func (g *generator) add(to *rows, n int) error {
+	age := time.Duration((float64(g.o.Runs-n) - 0.5) / float64(g.o.Runs) * float64(g.o.Spread))
+	started := g.o.Now.Add(-age).Truncate(time.Microsecond)
+	among := g.random.Float64()
+	w := g.flows[int(among*among*float64(len(g.flows)))]
+	l := g.lives[g.random.IntN(len(g.lives))]
+	history := l.history(w, n, started, g.o.Now, 0.5+g.random.Float64(), g.random)
+	id := newID(started, g.random)
+	r := newRow(g.o.tenant, id, history, g.o.Now.Add(-lag))
+	to.runs = append(to.runs, r)
+	if r.summary.Ended == "" || n%g.o.Histories == 0 {
+		events, err := encode(history)
+		if err != nil {
+			return err
+		}
+		to.histories = append(to.histories, historyRow{g.o.tenant, id, len(history), events})
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+// Filled databases are as hosts would have left them.
+
+package bench_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/bench"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+const neighbour = verification.TenantID("b0000000-0000-7000-8000-000000000002")
+
+func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+
+// fill fills a database of its own and opens the store on it.
+func fill(t *testing.T, all ...bench.FillOptions) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	for _, o := range all {
+		if err := bench.Fill(t.Context(), s, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func TestTheCountsOfAFilledDatabaseAreExact(t *testing.T) {
+	s := fill(t,
+		bench.FillOptions{Tenant: tenant, Runs: 2_500, Now: noon()},
+		bench.Remaking(bench.FillOptions{Tenant: tenant, Runs: 500, Now: noon(), Seed: 1}),
+		bench.FillOptions{Tenant: neighbour, Runs: 40, Now: noon()})
+	if off, err := s.CheckCounts(t.Context()); err != nil || len(off) > 0 {
+		t.Errorf("counts that differ from counting: %v, %v", off, err)
+	}
+	all := everyRun(t, s, tenant, noon())
+	if len(all) != 3_000 {
+		t.Fatalf("the tenant has %d runs, want 3000", len(all))
+	}
+	for _, now := range []time.Time{noon(), noon().Add(5 * time.Minute), noon().Add(-time.Minute), noon().Add(30 * 24 * time.Hour)} {
+		for _, q := range combinations(verification.DeriveWorkflowID(tenant, "filled-3")) {
+			q.Now = now
+			var want []verification.RunID
+			for _, r := range all {
+				if q.Matches(r) {
+					want = append(want, r.ID)
+				}
+			}
+			got, err := s.List(t.Context(), tenant, q)
+			if err != nil || got.Total != len(want) {
+				t.Errorf("%s at %s: %d runs, %v; want %d", nameOf(q), now, got.Total, err, len(want))
+			}
+			var ids []verification.RunID
+			for _, r := range got.Data {
+				ids = append(ids, r.ID)
+			}
+			if diff := cmp.Diff(want[:min(q.Limit, len(want))], ids); diff != "" && len(want) > 0 {
+				t.Errorf("%s at %s (-want +got):\n%s", nameOf(q), now, diff)
+			}
+		}
+	}
+}
+
+func TestHistoriesOfAFilledDatabaseFoldToItsSummaries(t *testing.T) {
+	s := fill(t, bench.FillOptions{Tenant: tenant, Runs: 600, Histories: 1, Now: noon()})
+	for _, r := range everyRun(t, s, tenant, noon()) {
+		history, err := s.Load(t.Context(), tenant, r.ID, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(verification.Fold(r.ID, history).Summary(), r); diff != "" {
+			t.Errorf("run %s (-history +list):\n%s", r.ID, diff)
+		}
+		if last := history[len(history)-1].At; last.After(noon()) {
+			t.Errorf("run %s has lived until %s, which is yet to come", r.ID, last)
+		}
+	}
+}
+
+func TestAFilledDatabaseHasRunsOfEveryKind(t *testing.T) {
+	s := fill(t, bench.FillOptions{Tenant: tenant, Runs: 20_000, Now: noon(), Seed: 1})
+	all := everyRun(t, s, tenant, noon())
+	kinds := map[[2]string]int{}
+	over, idle, due := 0, 0, 0
+	for _, r := range all {
+		kinds[[2]string{string(r.StatusAt(noon())), string(r.DecisionAt(noon()))}]++
+		if r.Ended != "" {
+			over++
+		}
+		if tomorrow := r.StatusAt(noon().Add(24 * time.Hour)); tomorrow != r.StatusAt(noon()) {
+			if tomorrow == verification.StatusExpired {
+				due++
+			} else {
+				idle++
+			}
+		}
+	}
+	for _, kind := range [][2]string{
+		{"completed", ""},
+		{"completed", "approve"},
+		{"completed", "reject"},
+		{"completed", "review"},
+		{"failed", ""},
+		{"failed", "reject"},
+		{"expired", ""},
+		{"expired", "approve"},
+		{"cancelled", ""},
+		{"cancelled", "reject"},
+		{"in_progress", ""},
+		{"in_progress", "review"},
+		{"in_progress", "approve"},
+		{"in_progress", "reject"},
+		{"abandoned", ""},
+		{"abandoned", "approve"},
+		{"abandoned", "reject"},
+	} {
+		if kinds[kind] == 0 {
+			t.Errorf("no run reads %q with decision %q", kind[0], kind[1])
+		}
+	}
+	if over < 18_000 || over > 19_000 || idle < 1 || due < 10 {
+		t.Errorf("%d runs of 20000 are over, %d are soon abandoned and %d soon expire; want about 18400, 5 and 40", over, idle, due)
+	}
+}
+
+func TestAFillingLeavesTheSchemaAsItWas(t *testing.T) {
+	s := fill(t)
+	before := indexes(t, s)
+	if err := bench.Fill(t.Context(), s, bench.Remaking(bench.FillOptions{Tenant: tenant, Runs: 10})); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, indexes(t, s)); diff != "" || len(before) == 0 {
+		t.Errorf("indexes (-before +after):\n%s", diff)
+	}
+}
+
+func TestTheWorkflowsOfAFilledDatabaseCompile(t *testing.T) {
+	s := fill(t, bench.FillOptions{Tenant: tenant, Runs: 10, Workflows: 2})
+	p, err := s.Workflows(t.Context(), tenant, verification.PageQuery{Limit: 10})
+	if err != nil || p.Total != 2 {
+		t.Fatalf("there are %d workflows, %v; want 2", p.Total, err)
+	}
+	for _, w := range p.Data {
+		v, err := s.Version(t.Context(), tenant, w.ID, w.Current())
+		if err != nil {
+			t.Fatal(err)
+		}
+		knows := func(provider string) bool { return provider == "sandbox" }
+		if _, err := verification.Compile(w.ID, v, expression.New(), knows); err != nil {
+			t.Errorf("workflow %s: %v", w.Slug, err)
+		}
+	}
+}
+
+// everyRun is all runs of a tenant, in the order of lists.
+func everyRun(t *testing.T, s *postgres.Store, of verification.TenantID, now time.Time) (all []verification.Summary) {
+	t.Helper()
+	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: verification.MaxLimit}, Now: now}
+	for {
+		p, err := s.List(t.Context(), of, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p.Data...)
+		q.Offset += q.Limit
+		if q.Offset >= p.Total {
+			break
+		}
+	}
+	if !slices.IsSortedFunc(all, func(a, b verification.Summary) int {
+		if verification.Newer(a, b) {
+			return -1
+		}
+		return 1
+	}) {
+		t.Error("runs are not listed newest first")
+	}
+	return all
+}
+
+func indexes(t *testing.T, s *postgres.Store) []string {
+	t.Helper()
+	const definitions = "SELECT indexdef FROM pg_indexes WHERE schemaname = 'verifyd' ORDER BY 1"
+	rows, err := s.Pool().Query(context.WithoutCancel(t.Context()), definitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

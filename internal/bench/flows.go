@@ -1,0 +1,78 @@
+// The workflows of a filled tenant.
+
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// The timeouts of the workflows.
+const (
+	runTTL         = 100 * 24 * time.Hour // longer than the time over which runs are spread
+	abandonTimeout = 15 * time.Minute
+)
+
+// flow asks for consent and details, runs three checks, and has a reviewer look
+// when the name differs; whoever was reviewed signs.
+func flow(n int) verification.Definition {
+	check := func(label string, next verification.NodeID) verification.Node {
+		return verification.Node{Type: verification.NodeCheck, Label: label, Provider: "sandbox", Next: next}
+	}
+	return verification.Definition{
+		Workflow: fmt.Sprintf("filled-%d", n), Name: fmt.Sprintf("Filled %d", n), Description: "Its runs were made up.",
+		RunTTLSeconds: int64(runTTL.Seconds()), AbandonTimeoutSeconds: int64(abandonTimeout.Seconds()),
+		Start: "consent",
+		Nodes: map[verification.NodeID]verification.Node{
+			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "We will verify your identity.", Next: "details"},
+			"details": {
+				Type: verification.NodeCustomerInput, Label: "Your details", Next: "pan",
+				Fields: verification.InputFields{{Name: "name", Type: verification.FieldText, Label: "Name", Required: true}},
+			},
+			"pan":   check("PAN", "bank"),
+			"bank":  check("Bank account", "court"),
+			"court": check("Court records", "risk"),
+			"risk": {
+				Type: verification.NodeBranch, Else: "done",
+				Rules: []verification.Rule{{When: "!steps.bank.passed", Next: "review"}},
+			},
+			"review": {Type: verification.NodeReview, Label: "Manual review", Reason: "The name differs.", Next: "sign"},
+			"sign":   {Type: verification.NodeConsent, Label: "Signature", Text: "I confirm what I said.", Next: "done"},
+			"done":   {Type: verification.NodeEnd},
+		},
+	}
+}
+
+// saveFlows makes the tenant and its workflows, if they are not there.
+func saveFlows(ctx context.Context, s *postgres.Store, o FillOptions) ([]verification.Workflow, error) {
+	_, err := s.Tenant(ctx, o.Tenant)
+	if errors.Is(err, verification.ErrNotFound) {
+		err = s.SaveTenant(ctx, verification.Tenant{ID: o.Tenant, Name: "Filled"})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("save the tenant: %w", err)
+	}
+	all := make([]verification.Workflow, o.Workflows)
+	for n := range all {
+		d := flow(n + 1)
+		d.ID = verification.DeriveWorkflowID(o.Tenant, d.Workflow)
+		w, err := s.Workflow(ctx, o.Tenant, d.ID)
+		if err != nil && !errors.Is(err, verification.ErrNotFound) {
+			return nil, err
+		}
+		next, added, changed, err := w.Apply(d, o.Now.Add(-o.Spread))
+		if err == nil && changed {
+			err = s.SaveWorkflow(ctx, o.Tenant, next, added)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("save workflow %s: %w", d.Workflow, err)
+		}
+		all[n] = next
+	}
+	return all, nil
+}

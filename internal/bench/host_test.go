@@ -1,0 +1,225 @@
+// The host that is measured: the engine on the store, put together as verifyd
+// does it, and clients that call it in this process.
+
+package bench_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+const tenant = verification.TenantID("a0000000-0000-7000-8000-000000000001")
+
+// clientPatience ends a benchmark whose run never comes to its end.
+const clientPatience = 30 * time.Second
+
+// host is one verifyd without its addresses.
+type host struct {
+	engine   *engine.Engine
+	store    *witness
+	checks   verification.WorkflowID // five checks
+	reviewed verification.WorkflowID // three checks, a review, two checks
+}
+
+// newHost opens a host that is closed at the end of the test.
+func newHost(tb testing.TB, url string, o postgres.Options) *host {
+	tb.Helper()
+	ctx := context.WithoutCancel(tb.Context())
+	kept, err := postgres.Open(ctx, url, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(kept.Close)
+	keys, err := token.NewKeys()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	store := &witness{Store: kept}
+	e, err := engine.New(engine.Ports{
+		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store, Deliveries: store,
+		Providers: map[string]verification.Provider{"instant": instant{}},
+		Language:  expression.New(), Links: token.NewLinks(keys), Clock: clock.System(),
+		NewID:    func() string { return uuid.Must(uuid.NewV7()).String() },
+		Notifier: nobody{},
+	}, engine.Options{PublicURL: "http://127.0.0.1", Workers: 64, Poll: 2 * time.Second})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	h := &host{engine: e, store: store}
+	h.serve(tb)
+	if err := store.SaveTenant(ctx, verification.Tenant{ID: tenant, Name: "Bench"}); err != nil {
+		tb.Fatal(err)
+	}
+	h.checks = h.apply(tb, chain("checks", "a", "b", "c", "d", "e"))
+	h.reviewed = h.apply(tb, chain("reviewed", "a", "b", "c", "review", "d", "e"))
+	return h
+}
+
+// serve has the host take part in the fleet until the test ends.
+func (h *host) serve(tb testing.TB) {
+	tb.Helper()
+	fleet, err := h.store.Join(postgres.FleetOptions{Wake: h.engine.Wake, Sweep: h.engine.Sweep, Now: time.Now})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
+	var background sync.WaitGroup
+	background.Go(func() { h.engine.Serve(ctx) })
+	background.Go(func() {
+		if err := fleet.Serve(ctx); err != nil {
+			tb.Error(err)
+		}
+	})
+	<-h.engine.Serving()
+	tb.Cleanup(func() {
+		stop()
+		background.Wait()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), clientPatience)
+		defer cancel()
+		if err := h.engine.Close(ctx); err != nil {
+			tb.Error(err)
+		}
+	})
+}
+
+// chain is a workflow of checks, one after the other; a node that is called
+// review is one.
+func chain(name string, nodes ...verification.NodeID) verification.Definition {
+	d := verification.Definition{
+		Workflow: name, Name: name, Start: nodes[0],
+		Nodes: map[verification.NodeID]verification.Node{"done": {Type: verification.NodeEnd}},
+	}
+	for i, id := range nodes {
+		next := verification.NodeID("done")
+		if i+1 < len(nodes) {
+			next = nodes[i+1]
+		}
+		n := verification.Node{Type: verification.NodeCheck, Label: "Check " + string(id), Provider: "instant", Next: next}
+		if id == "review" {
+			n = verification.Node{Type: verification.NodeReview, Label: "Review", Next: next}
+		}
+		d.Nodes[id] = n
+	}
+	return d
+}
+
+func (h *host) apply(tb testing.TB, d verification.Definition) verification.WorkflowID {
+	tb.Helper()
+	applied, err := h.engine.Apply(tb.Context(), tenant, d)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return applied.Workflow.ID
+}
+
+// runChecks starts a run of five checks and tells how long it took to complete.
+func (h *host) runChecks(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	v, err := h.engine.Start(ctx, tenant, h.checks, engine.StartRequest{ReferenceID: "person"})
+	if err != nil {
+		return 0, err
+	}
+	defer h.store.forget(v.ID)
+	return h.completed(v.ID, began)
+}
+
+// runReviewed does the same with a verdict as soon as the run asks for one.
+func (h *host) runReviewed(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	v, err := h.engine.Start(ctx, tenant, h.reviewed, engine.StartRequest{ReferenceID: "person"})
+	if err != nil {
+		return 0, err
+	}
+	defer h.store.forget(v.ID)
+	at, err := h.store.rest(v.ID)
+	if err != nil {
+		return 0, err
+	}
+	if at.Waiting != verification.ActionReview {
+		return 0, fmt.Errorf("run %s waits for %q, ended %q; want it to wait for its review", v.ID, at.Waiting, at.Ended)
+	}
+	verdict := engine.VerdictRequest{Decision: verification.DecisionApprove, By: "reviewer"}
+	if _, err := h.engine.GiveVerdict(ctx, tenant, v.ID, verdict); err != nil {
+		return 0, err
+	}
+	return h.completed(v.ID, began)
+}
+
+func (h *host) completed(id verification.RunID, began time.Time) (time.Duration, error) {
+	at, err := h.store.rest(id)
+	if err == nil && at.Ended != verification.StatusCompleted {
+		err = fmt.Errorf("run %s ended %q; want it completed", id, at.Ended)
+	}
+	return at.moment.Sub(began), err
+}
+
+// witness is the store, and sees what is appended: how many steps, and which
+// runs have come to rest.
+type witness struct {
+	*postgres.Store
+	steps atomic.Int64
+	rests sync.Map // of chan rest, by RunID
+}
+
+// rest is how a run that was appended to waits for somebody, or has ended.
+type rest struct {
+	verification.Summary
+	moment time.Time
+}
+
+// Append is the store's.
+func (w *witness) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+	err := w.Store.Append(ctx, t, id, seq, a)
+	if err == nil {
+		w.steps.Add(1)
+		if a.Summary.Ended != "" || a.Summary.Waiting != "" {
+			w.restsOf(id) <- rest{a.Summary, time.Now()}
+		}
+	}
+	return err
+}
+
+func (w *witness) restsOf(id verification.RunID) chan rest {
+	const most = 4 // more than a run of ours has
+	c, _ := w.rests.LoadOrStore(id, make(chan rest, most))
+	return c.(chan rest) //nolint:errcheck // nothing else is kept there
+}
+
+// rest waits until the run rests the next time.
+func (w *witness) rest(id verification.RunID) (rest, error) {
+	patience := time.NewTimer(clientPatience)
+	defer patience.Stop()
+	select {
+	case r := <-w.restsOf(id):
+		return r, nil
+	case <-patience.C:
+		return rest{}, fmt.Errorf("run %s does not come to rest", id)
+	}
+}
+
+func (w *witness) forget(id verification.RunID) { w.rests.Delete(id) }
+
+// instant answers every check at once.
+type instant struct{}
+
+func (instant) Check(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
+	return verification.CheckResult{Outcome: verification.OutcomePassed}, nil
+}
+
+// nobody wants to be told.
+type nobody struct{}
+
+func (nobody) Notify(context.Context, verification.Notice) error { return nil }

@@ -1,0 +1,135 @@
+// The servers: one that is fast for the tests, one that keeps what it commits for
+// the benchmarks.
+
+package bench_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
+)
+
+func TestMain(m *testing.M) {
+	code := pgtest.Main(m, migrate)
+	if err := shared.close(); err != nil {
+		fmt.Fprintf(os.Stderr, "clean up after the benchmarks: %v\n", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+func migrate(ctx context.Context, url string) error {
+	_, err := postgres.Migrate(ctx, url)
+	return err
+}
+
+var shared durable
+
+// durable is the server of the benchmarks. It starts when the first one asks.
+type durable struct {
+	once   sync.Once
+	server *pgtest.Server
+	err    error
+	made   atomic.Int64 // databases so far, for their names
+}
+
+// start has room for the log of a benchmark, so that no checkpoint falls into
+// what is measured unless somebody asks for one.
+func (d *durable) start(ctx context.Context) error {
+	d.once.Do(func() {
+		d.server, d.err = pgtest.Start(ctx, pgtest.Options{Durable: true, Settings: map[string]string{
+			"shared_buffers":     "512MB",
+			"min_wal_size":       "4GB",
+			"max_wal_size":       "16GB",
+			"checkpoint_timeout": "1h",
+		}})
+		if d.err == nil {
+			d.err = d.age(ctx)
+		}
+	})
+	return d.err
+}
+
+// age makes the server one that has run for a while: the files of its log are
+// there to be used again. A fresh one writes each of them full of zeros first,
+// and everybody waits for that.
+func (d *durable) age(ctx context.Context) error {
+	admin, err := pgx.Connect(ctx, d.server.Admin("postgres"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = admin.Close(ctx) }()
+	const files = `DO $$ BEGIN
+    FOR file IN 1..128 LOOP
+        PERFORM pg_logical_emit_message(false, 'bench', '');
+        PERFORM pg_switch_wal();
+    END LOOP;
+END $$`
+	for _, statement := range []string{files, "CHECKPOINT"} {
+		if _, err := admin.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("age the server: %w", err)
+		}
+	}
+	return nil
+}
+
+func (d *durable) close() error {
+	if d.server == nil {
+		return nil
+	}
+	return d.server.Close()
+}
+
+// place is a database with our schema on the durable server.
+type place struct {
+	url   string
+	admin *pgx.Conn // of the role that owns the server
+}
+
+// newPlace makes a database that goes at the end of the benchmark.
+func newPlace(b *testing.B) place {
+	b.Helper()
+	ctx := context.WithoutCancel(b.Context())
+	if err := shared.start(ctx); err != nil {
+		b.Fatal(err)
+	}
+	name := fmt.Sprintf("bench_%d", shared.made.Add(1))
+	if err := shared.server.CreateDatabase(ctx, name, ""); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := shared.server.DropDatabase(ctx, name); err != nil {
+			b.Error(err)
+		}
+	})
+	p := place{url: shared.server.URL(name)}
+	if err := migrate(ctx, p.url); err != nil {
+		b.Fatal(err)
+	}
+	var err error
+	if p.admin, err = pgx.Connect(ctx, shared.server.Admin(name)); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := p.admin.Close(ctx); err != nil {
+			b.Error(err)
+		}
+	})
+	return p
+}
+
+// checkpoint has the server write down all that it has in memory.
+func (p place) checkpoint(b *testing.B) {
+	b.Helper()
+	if _, err := p.admin.Exec(b.Context(), "CHECKPOINT"); err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,188 @@
+// Made-up runs as they are written.
+
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// rows are written together.
+type rows struct {
+	runs      []row
+	histories []historyRow
+	err       error
+}
+
+// row is a run, and how it is filed: see the table "runs".
+type row struct {
+	tenant, id   [16]byte
+	summary      verification.Summary
+	status       verification.Status
+	decision     verification.Decision
+	since, until time.Time
+}
+
+// historyRow is the whole history of a run, as if it were one append.
+type historyRow struct {
+	tenant, id [16]byte
+	upto       int
+	events     string
+}
+
+// newRow files a run as upkeep leaves it at a moment.
+func newRow(tenant, id uuid.UUID, history []verification.Event, at time.Time) row {
+	s := verification.Fold(verification.RunID(id.String()), history).Summary()
+	r := row{tenant: tenant, id: id, summary: s, status: s.StatusAt(at), decision: s.DecisionAt(at)}
+	if s.Ended != "" {
+		return r
+	}
+	for _, turns := range []time.Time{s.AbandonAt, s.ExpiresAt} {
+		switch {
+		case turns.IsZero():
+		case at.After(turns):
+			if turns.After(r.since) {
+				r.since = turns
+			}
+		case r.until.IsZero() || turns.Before(r.until):
+			r.until = turns
+		}
+	}
+	return r
+}
+
+// newID makes a UUID of version 7.
+func newID(at time.Time, random *rand.Rand) (u uuid.UUID) {
+	binary.BigEndian.PutUint64(u[:8], uint64(at.UnixMilli())<<16|0x7000|random.Uint64N(1<<12))
+	binary.BigEndian.PutUint64(u[8:], 1<<63|random.Uint64N(1<<62))
+	return u
+}
+
+func encode(history []verification.Event) (string, error) {
+	var b bytes.Buffer
+	for _, e := range history {
+		raw, err := verification.EncodeEvent(e)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(",\n")
+		b.Write(raw)
+	}
+	return "[" + strings.TrimPrefix(b.String(), ",\n") + "]", nil
+}
+
+// makeIncoming makes tables that rows can be copied to: none can be where
+// row-level security holds.
+func makeIncoming(ctx context.Context, tx pgx.Tx) error {
+	const tables = `
+CREATE TEMPORARY TABLE incoming_runs (LIKE verifyd.runs) ON COMMIT DROP;
+CREATE TEMPORARY TABLE incoming_histories (LIKE verifyd.run_events) ON COMMIT DROP`
+	_, err := tx.Exec(ctx, tables)
+	return err
+}
+
+// write adds the rows; the triggers of the table count them.
+func (b rows) write(ctx context.Context, tx pgx.Tx) error {
+	columns := []string{
+		"tenant_id", "id", "workflow_id", "reference_id", "started_at", "expires_at", "abandon_at",
+		"waiting", "signal", "wait", "ended", "completed_at", "error", "verdict", "open",
+		"status", "decision", "filed_since", "filed_until",
+	}
+	const take = `
+INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
+    waiting, signal, wait, ended, completed_at, error, verdict, open, status, decision, filed_since, filed_until)
+SELECT tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
+    waiting, signal, wait, ended, completed_at, error, verdict, open, status, decision, filed_since, filed_until
+FROM incoming_runs`
+	const takeHistories = `
+INSERT INTO verifyd.run_events (tenant_id, run_id, seq, upto, events)
+SELECT tenant_id, run_id, seq, upto, events FROM incoming_histories`
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{"incoming_runs"}, columns,
+		pgx.CopyFromSlice(len(b.runs), func(i int) ([]any, error) { return b.runs[i].values() }))
+	if err != nil {
+		return err
+	}
+	_, err = tx.CopyFrom(ctx, pgx.Identifier{"incoming_histories"}, []string{"tenant_id", "run_id", "seq", "upto", "events"},
+		pgx.CopyFromSlice(len(b.histories), func(i int) ([]any, error) {
+			h := b.histories[i]
+			return []any{h.tenant, h.id, int32(0), int32(h.upto), h.events}, nil
+		}))
+	if err != nil {
+		return err
+	}
+	for _, statement := range []string{take, takeHistories, "TRUNCATE incoming_runs, incoming_histories"} {
+		if _, err := tx.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r row) values() ([]any, error) {
+	s := r.summary
+	fault := ""
+	if s.Error != nil {
+		raw, err := json.Marshal(s.Error)
+		if err != nil {
+			return nil, err
+		}
+		fault = string(raw)
+	}
+	workflow, err := uuid.Parse(string(s.Workflow))
+	if err != nil {
+		return nil, err
+	}
+	return []any{
+		r.tenant, r.id, [16]byte(workflow), s.ReferenceID, s.StartedAt, orNull(s.ExpiresAt), orNull(s.AbandonAt),
+		string(s.Waiting), s.Signal, s.Wait, string(s.Ended), orNull(s.CompletedAt), fault, string(s.Verdict), s.Open,
+		string(r.status), string(r.decision), orNull(r.since), orNull(r.until),
+	}, nil
+}
+
+func orNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// dropIndexes drops the indexes of the runs but for the primary key, and tells
+// how to make them again.
+func dropIndexes(ctx context.Context, tx pgx.Tx) (remake func(context.Context) error, err error) {
+	const indexes = `
+SELECT pg_get_indexdef(indexrelid), format('DROP INDEX %s', indexrelid::regclass)
+FROM pg_index WHERE indrelid = 'verifyd.runs'::regclass AND NOT indisprimary`
+	found, err := tx.Query(ctx, indexes)
+	if err != nil {
+		return nil, err
+	}
+	type index struct{ Make, Drop string }
+	all, err := pgx.CollectRows(found, pgx.RowToStructByPos[index])
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range all {
+		if _, err := tx.Exec(ctx, i.Drop); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context) error {
+		for _, i := range all {
+			if _, err := tx.Exec(ctx, i.Make); err != nil {
+				return fmt.Errorf("%s: %w", i.Make, err)
+			}
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,75 @@
+// The clock of the hosts: it goes on like any other, and can be turned ahead.
+
+package linear
+
+import (
+	"sync"
+	"time"
+)
+
+// Clock is shared by all hosts. It implements verification.Clock.
+type Clock struct {
+	began time.Time
+
+	mu     sync.Mutex
+	ahead  time.Duration
+	timers map[*timer]bool
+}
+
+type timer struct {
+	due  time.Duration // since the clock began, on the clock
+	fire func()
+	real *time.Timer
+}
+
+// NewClock makes a clock that shows the time of the wall, for now.
+func NewClock() *Clock { return &Clock{began: time.Now(), timers: map[*timer]bool{}} }
+
+// Now is the present moment. It never goes back.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.began.Round(0).Add(c.passed())
+}
+
+// AfterFunc calls f in a goroutine of its own once d has passed; stop tells
+// whether it was in time.
+func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := &timer{due: c.passed() + d}
+	t.fire = func() {
+		if c.drop(t) {
+			f()
+		}
+	}
+	t.real = time.AfterFunc(d, t.fire)
+	c.timers[t] = true
+	return func() bool {
+		t.real.Stop()
+		return c.drop(t)
+	}
+}
+
+// Turn lets d pass at once, with all that falls due in it.
+func (c *Clock) Turn(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead += d
+	passed := c.passed()
+	for t := range c.timers {
+		t.real.Reset(max(0, t.due-passed))
+	}
+}
+
+// passed is how long the clock has gone; the caller holds the lock.
+func (c *Clock) passed() time.Duration { return time.Since(c.began) + c.ahead }
+
+// drop forgets a timer and tells whether it was still set.
+func (c *Clock) drop(t *timer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	set := c.timers[t]
+	delete(c.timers, t)
+	return set
+}

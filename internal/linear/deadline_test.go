@@ -1,0 +1,71 @@
+package linear_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/internal/linear"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// slow holds what it is to append, once it is told to.
+type slow struct {
+	*memory.Store
+
+	held, goOn chan struct{}
+}
+
+func (s slow) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+	for _, e := range a.Events {
+		if _, ok := e.Fact.(verification.Cancelled); ok {
+			s.held <- struct{}{}
+			<-s.goOn
+		}
+	}
+	return s.Store.Append(ctx, t, id, seq, a)
+}
+
+func TestWhatIsOnItsWayAtTheDeadlineComesTooLate(t *testing.T) {
+	for _, look := range []linear.Input{
+		{Op: linear.OpRead},
+		{Op: linear.OpReport},
+		{Op: linear.OpCancel},
+		{Op: linear.OpList},
+		{Op: linear.OpList, Status: "expired"},
+	} {
+		t.Run(look.String(), func(t *testing.T) {
+			s := slow{held: make(chan struct{}), goOn: make(chan struct{})}
+			h := twoInMemory(t, func(m *memory.Store) store {
+				s.Store = m
+				return s
+			})
+			plan := linear.Plan{Way: linear.Ways()[0], Script: "pass"}
+			desks := h.start(t, &plan)
+			answered := make(chan linear.Output, 1)
+			go func() {
+				out, err := desks[1].Do(t.Context(), linear.Input{Op: linear.OpCancel})
+				if err != nil {
+					t.Error(err)
+				}
+				answered <- out
+			}()
+			<-s.held
+			h.clock.Turn(linear.Past)
+			seen := do(t, desks[0], look)
+			close(s.goOn)
+			late, after := <-answered, do(t, desks[0], linear.Input{Op: linear.OpRead})
+			if want := linear.Conflict + "expired"; late.Answer != want || after.Seen.Status != "expired" {
+				t.Errorf("%s = %s; then the cancel that was on its way = %s and the run reads %s, want %s and expired",
+					look, seen, late, after.Seen.Status, want)
+			}
+		})
+	}
+}
+
+func do(t *testing.T, h linear.Host, in linear.Input) linear.Output {
+	t.Helper()
+	out, err := h.Do(t.Context(), in)
+	must(t, err)
+	return out
+}

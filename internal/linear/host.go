@@ -1,0 +1,169 @@
+// A host as its clients see it: it is asked something about one run and answers.
+
+package linear
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// Host answers what it is asked about one run. An error is a fault: every
+// refusal that the contract knows is an answer.
+type Host interface {
+	Do(ctx context.Context, in Input) (Output, error)
+}
+
+// Desk is a Host that hands everything to an engine.
+type Desk struct {
+	Engine   *engine.Engine
+	Tenant   verification.TenantID
+	Workflow verification.WorkflowID // it has no other run
+	Run      verification.RunID
+}
+
+// Do carries out one operation.
+func (d Desk) Do(ctx context.Context, in Input) (out Output, err error) {
+	switch in.Op {
+	case OpSubmit:
+		var r engine.SignalResult
+		r, err = d.Engine.Submit(ctx, d.Tenant, d.Run, in.Signal, payload(in))
+		out.Answer = r.Result
+	case OpVerdict:
+		var r engine.SignalResult
+		r, err = d.Engine.GiveVerdict(ctx, d.Tenant, d.Run, engine.VerdictRequest{
+			Decision: verification.Decision(in.Decision), Notes: in.Notes,
+		})
+		out.Answer, out.Decision = r.Result, string(r.Decision)
+	case OpCancel:
+		var v verification.RunView
+		v, err = d.Engine.Cancel(ctx, d.Tenant, d.Run)
+		out.Answer, out.Seen = Done, viewed(v)
+	case OpRead:
+		var r verification.RunDetail
+		r, err = d.Engine.Run(ctx, d.Tenant, d.Run)
+		out.Answer, out.Seen = Done, read(r)
+	case OpReport:
+		var r verification.Report
+		if r, err = d.Engine.Report(ctx, d.Tenant, d.Run); err == nil {
+			out.Answer = Done
+			out.Seen, err = reported(r)
+		}
+	case OpList:
+		return d.list(ctx, in)
+	case OpSweep:
+		out.Answer, err = Done, d.Engine.Sweep(ctx)
+	case OpNap, OpTurn:
+		return out, fmt.Errorf("no host can %s", in.Op)
+	}
+	return refused(out, err)
+}
+
+// list asks for the runs of the workflow. Page and total must agree.
+func (d Desk) list(ctx context.Context, in Input) (Output, error) {
+	page, err := d.Engine.Runs(ctx, d.Tenant, verification.RunQuery{
+		PageQuery: verification.PageQuery{Limit: 10}, Workflow: d.Workflow,
+		Status: verification.Status(in.Status), Decision: verification.Decision(in.Decision),
+	})
+	switch {
+	case err != nil:
+		return Output{}, err
+	case page.Total == 0 && len(page.Data) == 0:
+		return Output{Answer: Done}, nil
+	case page.Total == 1 && len(page.Data) == 1 && page.Data[0].ID == d.Run:
+		return Output{Answer: Done, Listed: true, Seen: viewed(page.Data[0])}, nil
+	}
+	return Output{}, fmt.Errorf("the list of one run holds %d and counts %d", len(page.Data), page.Total)
+}
+
+// refused makes an answer of an expected failure.
+func refused(out Output, err error) (Output, error) {
+	var e *verification.Error
+	switch {
+	case err == nil:
+		return out, nil
+	case errors.Is(err, verification.ErrNotOpen):
+		return Output{Answer: NotOpen}, nil
+	case errors.Is(err, verification.ErrInvalid):
+		return Output{Answer: Invalid}, nil
+	case errors.Is(err, verification.ErrConflict) && errors.As(err, &e):
+		for _, s := range verification.Statuses() {
+			if strings.Contains(e.Message, "is "+string(s)) {
+				return Output{Answer: Conflict + string(s)}, nil
+			}
+		}
+	}
+	return out, err
+}
+
+func payload(in Input) verification.Data {
+	consent := strings.HasPrefix(in.Signal, string(Consent))
+	switch {
+	case in.Payload == Bad:
+		return verification.Data(`{"wrong":true}`)
+	case consent && in.Payload == Declined:
+		return verification.Data(`{"consent_status":"declined"}`)
+	case consent:
+		return verification.Data(`{"consent_status":"success"}`)
+	}
+	return verification.Data(`{"pan":"ABCDE1234F"}`)
+}
+
+func viewed(v verification.RunView) Seen {
+	s := Seen{Status: string(v.Status), Completed: micros(v.CompletedAt)}
+	if v.Action != nil {
+		s.Action, s.Signal, s.Linked = string(v.Action.Type), v.Action.SignalName, v.Action.URL != ""
+	}
+	return s.failed(v.Error)
+}
+
+func (s Seen) failed(e *verification.RunError) Seen {
+	if e != nil {
+		s.Code, s.FailedOn = string(e.Code), e.Check
+	}
+	return s
+}
+
+func (s Seen) decided(d verification.Decision, notes string, at time.Time, flags []verification.ReviewFlag) Seen {
+	s.Decision, s.Notes, s.Resolved = string(d), notes, micros(at)
+	var nodes []string
+	for _, f := range flags {
+		nodes = append(nodes, string(f.NodeID))
+	}
+	s.Flags = strings.Join(nodes, " ")
+	return s
+}
+
+func read(r verification.RunDetail) Seen {
+	s := viewed(r.RunView).decided(r.Decision, r.Notes, r.ResolvedAt, r.Reviews)
+	for _, c := range r.Checks {
+		s.Check += string(c.Status)
+	}
+	return s
+}
+
+func reported(r verification.Report) (Seen, error) {
+	s := Seen{Status: string(r.Run.Status), Completed: micros(r.Run.CompletedAt)}.
+		failed(r.Error).decided(r.Decision, r.Notes, r.ResolvedAt, r.Reviews)
+	s.Owed = r.Summary.NeedsReview
+	for _, c := range r.Cards {
+		s.Dispatches += c.Dispatches
+		if c.Status == verification.CardNeedsReview && !strings.Contains(" "+s.Flags+" ", " "+string(c.NodeID)+" ") {
+			return s, fmt.Errorf("the card of %s needs a review, and reviews does not say so", c.NodeID)
+		}
+	}
+	return s, nil
+}
+
+// micros is a moment in microseconds; zero for none.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}

@@ -1,0 +1,157 @@
+package linear_test
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/adapters/provider/sandbox"
+	"github.com/verifyd/verifyd/internal/linear"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+const tenant = verificationtest.Tenant
+
+// store is what a host keeps its runs in.
+type store interface {
+	verification.RunStore
+	verification.WorkQueue
+	verification.WorkflowStore
+	verification.TenantStore
+	verification.StartKeys
+}
+
+// hosts are engines that share one clock and one set of data.
+type hosts struct {
+	engines []*engine.Engine
+	clock   *linear.Clock
+}
+
+// inMemory is one host that keeps everything to itself.
+func inMemory(t *testing.T) hosts {
+	c := linear.NewClock()
+	return share(t, c, memory.New())
+}
+
+// onPostgres are two hosts of one fleet, put together as hosts/verifyd does.
+func onPostgres(t *testing.T) hosts {
+	c, url := linear.NewClock(), pgtest.Database(t)
+	open := func() *postgres.Store {
+		s, err := postgres.Open(t.Context(), url, postgres.Options{})
+		must(t, err)
+		t.Cleanup(s.Close)
+		return s
+	}
+	one, other := open(), open()
+	h := share(t, c, one, other)
+	join(t, one, h.engines[0], c)
+	join(t, other, h.engines[1], c)
+	return h
+}
+
+// share starts a host on each store; they are views of the same data.
+func share(t *testing.T, c *linear.Clock, stores ...store) hosts {
+	t.Helper()
+	must(t, stores[0].SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "Test"}))
+	h := hosts{clock: c}
+	for _, s := range stores {
+		var poll time.Duration
+		if len(stores) > 1 {
+			poll = 2 * time.Second
+		}
+		h.engines = append(h.engines, newEngine(t, s, c, poll))
+	}
+	return h
+}
+
+func newEngine(t *testing.T, s store, c verification.Clock, poll time.Duration) *engine.Engine {
+	t.Helper()
+	e, err := engine.New(engine.Ports{
+		Runs: s, Queue: s, Workflows: s, Tenants: s, StartKeys: s,
+		Providers: map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
+		Language:  expression.New(), Links: verificationtest.Links{}, Clock: c,
+		NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
+	}, engine.Options{PublicURL: "http://journey.example", Poll: poll, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	must(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Second)
+		defer cancel()
+		must(t, e.Close(ctx))
+	})
+	background(t, e.Serve)
+	<-e.Serving()
+	return e
+}
+
+func join(t *testing.T, s *postgres.Store, e *engine.Engine, c verification.Clock) {
+	t.Helper()
+	fleet, err := s.Join(postgres.FleetOptions{Wake: e.Wake, Sweep: e.Sweep, Now: c.Now})
+	must(t, err)
+	background(t, func(ctx context.Context) {
+		if err := fleet.Serve(ctx); err != nil {
+			t.Errorf("serve the fleet: %v", err)
+		}
+	})
+}
+
+// background runs f until the test ends.
+func background(t *testing.T, f func(context.Context)) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var done sync.WaitGroup
+	done.Go(func() { f(ctx) })
+	t.Cleanup(func() {
+		stop()
+		done.Wait()
+	})
+}
+
+// start starts the run of a trial, and tells its plan the deadline.
+func (h hosts) start(t *testing.T, p *linear.Plan) []linear.Host {
+	t.Helper()
+	name := "w" + uuid.NewString()
+	applied, err := h.engines[0].Apply(t.Context(), tenant, p.Definition(name))
+	must(t, err)
+	run, err := h.engines[0].Start(t.Context(), tenant, applied.Workflow.ID, engine.StartRequest{ReferenceID: name, Input: p.Input()})
+	must(t, err)
+	p.Deadline = run.StartedAt.Add(time.Hour).UnixMicro()
+	var desks []linear.Host
+	for _, e := range h.engines {
+		desks = append(desks, linear.Desk{
+			Engine: e, Tenant: tenant, Workflow: applied.Workflow.ID, Run: run.ID,
+		})
+	}
+	return desks
+}
+
+// draw draws a trial for the hosts.
+func (h hosts) draw(seed, number uint64) linear.Trial {
+	return linear.Draw(rand.New(rand.NewPCG(seed, number)), len(h.engines))
+}
+
+// stage is where a trial is played on the desks; those who sit there may lie.
+func (h hosts) stage(honest linear.Host, desks ...linear.Host) *linear.Stage {
+	return &linear.Stage{Hosts: desks, Clock: h.clock, Honest: honest, Wake: func() {
+		for _, e := range h.engines {
+			e.Wake()
+		}
+	}}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,202 @@
+package linear_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/internal/linear"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// The same trials on hosts that lie and stores that are broken: whoever finds
+// nothing there finds nothing anywhere.
+
+// tries is how many trials a lie may take to come up, or to be found out.
+const tries = 500
+
+// stale answers reads, once a cancel has been answered, with what it read
+// before.
+type stale struct {
+	linear.Host
+
+	mu        sync.Mutex
+	before    linear.Output
+	cancelled bool
+	lies      int
+}
+
+func (s *stale) Do(ctx context.Context, in linear.Input) (linear.Output, error) {
+	out, err := s.Host.Do(ctx, in)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case in.Op == linear.OpCancel && out.Answer == linear.Done:
+		s.cancelled = true
+	case in.Op == linear.OpRead && s.cancelled && s.before.Answer != "":
+		s.lies++
+		return s.before, err
+	case in.Op == linear.OpRead && out.Seen.Status == "in_progress":
+		s.before = out
+	}
+	return out, err
+}
+
+func TestAReadFromBeforeACancelIsFoundOut(t *testing.T) {
+	h := twoInMemory(t, nil)
+	eachLie(t, h, func(linear.Trial) bool { return true }, func(honest []linear.Host) ([]linear.Host, func() int) {
+		s := &stale{Host: honest[0]}
+		return []linear.Host{s, honest[1]}, func() int { return s.lies }
+	})
+}
+
+// boast tells a second client, too, that it was its verdict that let the run go
+// on. It speaks for all hosts.
+type boast struct {
+	linear.Host
+
+	shared *boasting
+}
+
+type boasting struct {
+	mu        sync.Mutex
+	delivered bool
+	lies      int
+}
+
+func (b boast) Do(ctx context.Context, in linear.Input) (linear.Output, error) {
+	out, err := b.Host.Do(ctx, in)
+	b.shared.mu.Lock()
+	defer b.shared.mu.Unlock()
+	switch {
+	case in.Op != linear.OpVerdict:
+	case out.Answer == linear.Delivered:
+		b.shared.delivered = true
+	case out.Answer == linear.Recorded && b.shared.delivered:
+		b.shared.lies++
+		out.Answer = linear.Delivered
+	}
+	return out, err
+}
+
+func TestAVerdictThatIsDeliveredTwiceIsFoundOut(t *testing.T) {
+	h := twoInMemory(t, nil)
+	oneReview := func(trial linear.Trial) bool {
+		return len(slices.DeleteFunc(slices.Clone(trial.Plan.Way), func(s linear.Stop) bool { return s.Kind != linear.Review })) == 1
+	}
+	eachLie(t, h, oneReview, func(honest []linear.Host) ([]linear.Host, func() int) {
+		s := &boasting{}
+		return []linear.Host{boast{honest[0], s}, boast{honest[1], s}}, func() int { return s.lies }
+	})
+}
+
+// eachLie plays trials until some were lied in; every one of these must be
+// found out.
+func eachLie(t *testing.T, h hosts, fit func(linear.Trial) bool, lying func([]linear.Host) (hosts []linear.Host, lies func() int)) {
+	t.Helper()
+	const enough = 5
+	lied := 0
+	for i := uint64(0); i < tries && lied < enough; i++ {
+		trial := h.draw(rand.Uint64(), i)
+		if !fit(trial) {
+			continue
+		}
+		honest := h.start(t, &trial.Plan)
+		desks, lies := lying(honest)
+		history, err := h.stage(honest[0], desks...).Play(t.Context(), trial)
+		if err != nil {
+			t.Fatalf("trial %d: %v\n%s", i, err, history)
+		}
+		if lies() == 0 {
+			hold(t, i, history)
+			continue
+		}
+		lied++
+		if result, _ := history.Check(patience); result != porcupine.Illegal {
+			t.Errorf("a history with %d lies is %s, want Illegal:\n%s", lies(), result, history)
+		}
+	}
+	if lied < enough {
+		t.Errorf("lies were told in %d of %d trials, want %d", lied, tries, enough)
+	}
+}
+
+// careless appends to whatever the history has become.
+type careless struct{ *memory.Store }
+
+func (s careless) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+	for {
+		err := s.Store.Append(ctx, t, id, seq, a)
+		if !errors.Is(err, verification.ErrConflict) {
+			return err
+		}
+		history, err := s.Load(ctx, t, id, 0)
+		if err != nil {
+			return err
+		}
+		seq = len(history)
+	}
+}
+
+// lagging reads what was there when it was last asked.
+type lagging struct {
+	*memory.Store
+
+	mu   sync.Mutex
+	seen map[verification.RunID]int
+}
+
+func (s *lagging) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+	history, err := s.Store.Load(ctx, t, id, 0)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	upto := max(s.seen[id], min(1, len(history)))
+	s.seen[id] = len(history)
+	if err != nil || upto <= after {
+		return nil, err
+	}
+	return history[after:upto], nil
+}
+
+func TestABrokenStoreIsFoundOut(t *testing.T) {
+	for name, broken := range map[string]func(*memory.Store) store{
+		"appends to whatever is there": func(s *memory.Store) store { return careless{s} },
+		"reads what was there before": func(s *memory.Store) store {
+			return &lagging{Store: s, seen: map[verification.RunID]int{}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := twoInMemory(t, broken)
+			for i := range uint64(tries) {
+				trial := h.draw(rand.Uint64(), i)
+				desks := h.start(t, &trial.Plan)
+				history, err := h.stage(desks[0], desks...).Play(t.Context(), trial)
+				if err != nil {
+					return // found out even sooner
+				}
+				if result, _ := history.Check(patience); result == porcupine.Illegal {
+					t.Logf("found out in trial %d", i)
+					return
+				}
+			}
+			t.Errorf("not found out in %d trials", tries)
+		})
+	}
+}
+
+// twoInMemory are two hosts on one memory; the second may see it through a
+// broken store.
+func twoInMemory(t *testing.T, broken func(*memory.Store) store) hosts {
+	s := memory.New()
+	other := store(s)
+	if broken != nil {
+		other = broken(s)
+	}
+	return share(t, linear.NewClock(), s, other)
+}

@@ -1,0 +1,113 @@
+package linear_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/linear"
+	"github.com/verifyd/verifyd/internal/pgtest"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(pgtest.Main(m, func(ctx context.Context, url string) error {
+		_, err := postgres.Migrate(ctx, url)
+		return err
+	}))
+}
+
+// The environment of a longer look, or of one more at the same trials.
+const (
+	envRuns = "VERIFYD_LINEAR_RUNS"
+	envSeed = "VERIFYD_LINEAR_SEED"
+)
+
+// patience is how long porcupine may look at one history.
+const patience = 10 * time.Second
+
+func TestRequestsAboutOneRunAreAnsweredAsIfInTurn(t *testing.T) {
+	for name, start := range map[string]func(*testing.T) hosts{
+		"one host on memory":      inMemory,
+		"two hosts on PostgreSQL": onPostgres,
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, seed, runs := start(t), number(t, envSeed, rand.Uint64()), number(t, envRuns, 60)
+			t.Logf("to draw the same again: %s=%d %s=%d", envSeed, seed, envRuns, runs)
+			given := map[string]int{}
+			for i := range runs {
+				trial := h.draw(seed, i)
+				desks := h.start(t, &trial.Plan)
+				history, err := h.stage(desks[0], desks...).Play(t.Context(), trial)
+				if err != nil {
+					t.Fatalf("trial %d: %v\n%s", i, err, history)
+				}
+				hold(t, i, history)
+				for _, op := range history.Operations {
+					given[op.Input.(linear.Input).Describe(op.Output.(linear.Output))]++ //nolint:errcheck,forcetypeassert // they are what was recorded
+				}
+			}
+			if runs >= 60 {
+				wantAll(t, given)
+			}
+		})
+	}
+}
+
+// wantAll has the trials together meet every kind of answer.
+func wantAll(t *testing.T, given map[string]int) {
+	t.Helper()
+	for _, kind := range []string{
+		"submit signal_delivered", "submit invalid", "submit not open",
+		"verdict signal_delivered", "verdict review_recorded", "verdict not open",
+		"cancel ok", "cancel conflict: completed", "cancel conflict: expired",
+		"read in_progress", "read in_progress review", "read completed approve", "read completed reject",
+		"read cancelled", "read expired",
+	} {
+		met := func(answer string) bool { return strings.HasPrefix(answer, kind) }
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(given)), met) {
+			t.Errorf("no trial met %q: %v", kind, given)
+		}
+	}
+}
+
+// hold fails the test when no order explains the history.
+func hold(t *testing.T, i uint64, h linear.History) {
+	t.Helper()
+	result, info := h.Check(patience)
+	if result == porcupine.Ok {
+		return
+	}
+	dir := os.TempDir() // which outlives the test
+	if f := flag.Lookup("test.artifacts"); f != nil && f.Value.String() == "true" {
+		dir = t.ArtifactDir()
+	}
+	picture := filepath.Join(dir, fmt.Sprintf("verifyd-linear-%d-%d.html", os.Getpid(), i))
+	must(t, porcupine.VisualizePath(h.Plan.Model(), info, picture))
+	t.Errorf("trial %d is %s, as %s shows:\n%s", i, result, picture, h)
+}
+
+// number reads a number from the environment.
+func number(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	s := os.Getenv(name)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}

@@ -1,0 +1,186 @@
+package linear_test
+
+import (
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/verifyd/verifyd/internal/linear"
+)
+
+// step is one operation of a history in which nothing overlaps.
+type step struct {
+	in  linear.Input
+	out linear.Output
+}
+
+func submit(signal string, p linear.Payload, answer string) step {
+	return step{linear.Input{Op: linear.OpSubmit, Signal: signal, Payload: p}, linear.Output{Answer: answer}}
+}
+
+func verdict(decision, notes, answer string) step {
+	return step{
+		linear.Input{Op: linear.OpVerdict, Decision: decision, Notes: notes},
+		linear.Output{Answer: answer, Decision: decision},
+	}
+}
+
+func cancel(answer string, completed int64) step {
+	out := linear.Output{Answer: answer}
+	if answer == linear.Done {
+		out.Seen = linear.Seen{Status: "cancelled", Completed: completed}
+	}
+	return step{linear.Input{Op: linear.OpCancel}, out}
+}
+
+func read(s linear.Seen) step {
+	return step{linear.Input{Op: linear.OpRead}, linear.Output{Answer: linear.Done, Seen: s}}
+}
+
+func list(status, decision string, found ...linear.Seen) step {
+	out := linear.Output{Answer: linear.Done, Listed: len(found) > 0}
+	if out.Listed {
+		out.Seen = found[0]
+	}
+	return step{linear.Input{Op: linear.OpList, Status: status, Decision: decision}, out}
+}
+
+func turn() step {
+	return step{linear.Input{Op: linear.OpTurn}, linear.Output{Answer: linear.Done}}
+}
+
+// The deadline of the histories below; each step takes ten microseconds, the
+// first begins at 10.
+const deadline = 1000
+
+// row is a history and whether the contract allows it.
+type row struct {
+	name  string
+	legal bool
+	way   []linear.Stop
+	steps []step
+}
+
+func rows() []row {
+	consent, details := linear.Stop{Name: "consent", Kind: linear.Consent}, linear.Stop{Name: "details", Kind: linear.Details}
+	pan, review := linear.Stop{Name: "pan", Kind: linear.Check}, linear.Stop{Name: "review", Kind: linear.Review}
+	again := linear.Stop{Name: "again", Kind: linear.Review}
+	atConsent := linear.Seen{Status: "in_progress", Action: "customer_input", Signal: "consent_submitted", Linked: true}
+	atCheck := linear.Seen{Status: "in_progress", Check: "running"}
+	atReview := linear.Seen{Status: "in_progress", Action: "review", Signal: "human_review_decision", Decision: "review", Flags: "review"}
+	expired := linear.Seen{Status: "expired", Completed: deadline, Code: "LINK_EXPIRED"}
+	agreed := submit("consent_submitted", linear.Good, linear.Delivered)
+	ways := map[string][]linear.Stop{
+		"form": {consent, details}, "check": {consent, pan, details}, "review": {consent, review}, "twice": {consent, review, again},
+	}
+	plain := []row{
+		{"a signal is delivered once", true, ways["form"], []step{agreed, submit("consent_submitted", linear.Good, linear.NotOpen)}},
+		{"a signal is delivered twice", false, ways["form"], []step{agreed, agreed}},
+		{"a bad payload changes nothing", true, ways["form"], []step{submit("consent_submitted", linear.Bad, linear.Invalid), agreed}},
+		{"a bad payload of a signal that is not open", false, ways["form"], []step{agreed, submit("consent_submitted", linear.Bad, linear.Invalid)}},
+		{"a signal of a later stop", false, ways["form"], []step{submit("details_submitted", linear.Good, linear.Delivered)}},
+		{"a check is seen at work", true, ways["check"], []step{agreed, read(atCheck), submit("details_submitted", linear.Good, linear.Delivered)}},
+		{"a check is never seen", true, ways["check"], []step{agreed, submit("details_submitted", linear.Good, linear.Delivered)}},
+		{"a check is at work after its answer", false, ways["check"], []step{agreed, submit("details_submitted", linear.Bad, linear.Invalid), read(atCheck)}},
+		{"a signal after a cancel", true, ways["form"], []step{cancel(linear.Done, 15), submit("consent_submitted", linear.Good, linear.NotOpen)}},
+		{"a signal is delivered after a cancel", false, ways["form"], []step{cancel(linear.Done, 15), agreed}},
+		{"a cancel is harmless twice", true, ways["form"], []step{cancel(linear.Done, 15), cancel(linear.Done, 15)}},
+		{"a second cancel moves the end", false, ways["form"], []step{cancel(linear.Done, 15), cancel(linear.Done, 25)}},
+		{"a read from before a cancel", false, ways["form"], []step{cancel(linear.Done, 15), read(atConsent)}},
+		{"a cancel after the end", true, ways["form"], []step{turn(), cancel(linear.Conflict+"expired", 0)}},
+		{"a cancel undoes the end", false, ways["form"], []step{turn(), cancel(linear.Done, 25)}},
+		{"expired after the deadline", true, ways["form"], []step{read(atConsent), turn(), read(expired), list("expired", "", linear.Seen{Status: "expired", Completed: deadline, Code: "LINK_EXPIRED"}), list("in_progress", "")}},
+		{"expired before the deadline", false, ways["form"], []step{read(expired), turn()}},
+		{"in progress after the deadline", false, ways["form"], []step{turn(), read(atConsent)}},
+		{"expired at the moment somebody looked", false, ways["form"], []step{turn(), read(linear.Seen{Status: "expired", Completed: 25, Code: "LINK_EXPIRED"})}},
+		{"expired on a review is no matter of the link", false, ways["review"], []step{agreed, turn(), read(expired)}},
+		{"an end is taken back", false, ways["form"], []step{turn(), read(expired), read(linear.Seen{Status: "cancelled", Completed: 15})}},
+	}
+	return append(plain, verdictRows(ways, agreed, atReview)...)
+}
+
+func verdictRows(ways map[string][]linear.Stop, agreed step, atReview linear.Seen) []row {
+	approved := linear.Seen{Status: "completed", Completed: 25, Decision: "approve", Notes: "fine", Resolved: 25, Flags: "review"}
+	rejected := approved
+	rejected.Decision, rejected.Notes, rejected.Resolved = "reject", "", 35
+	kept := rejected
+	kept.Notes = "fine"
+	deliver, record := verdict("approve", "fine", linear.Delivered), verdict("reject", "", linear.Recorded)
+	parkedAgain := linear.Seen{Status: "in_progress", Action: "review", Signal: "human_review_decision", Decision: "review", Flags: "review again"}
+	early := parkedAgain
+	early.Resolved, early.Notes = 25, "fine"
+	settled := linear.Seen{Status: "cancelled", Completed: 15, Decision: "reject", Resolved: 25}
+	return []row{
+		{"a review is owed and listed", true, ways["review"], []step{agreed, read(atReview), list("in_progress", "review", linear.Seen{Status: "in_progress", Action: "review", Signal: "human_review_decision"})}},
+		{"a review is owed and not listed", false, ways["review"], []step{agreed, read(atReview), list("", "review")}},
+		{"a verdict with nothing to decide", true, ways["review"], []step{verdict("approve", "", linear.NotOpen)}},
+		{"a verdict lets the run go on", true, ways["review"], []step{agreed, deliver, read(approved), read(approved)}},
+		{"a verdict is delivered twice", false, ways["review"], []step{agreed, deliver, verdict("reject", "", linear.Delivered)}},
+		{"a verdict replaces decision, notes and moment", true, ways["review"], []step{agreed, deliver, record, read(rejected)}},
+		{"a verdict without notes leaves the old ones", false, ways["review"], []step{agreed, deliver, record, read(kept)}},
+		{"a verdict is lost", false, ways["review"], []step{agreed, deliver, record, read(approved)}},
+		{"a verdict moves in time", false, ways["review"], []step{agreed, deliver, read(approved), read(moved(approved))}},
+		{"a second review takes the first verdict's place", true, ways["twice"], []step{agreed, deliver, read(parkedAgain), verdict("reject", "", linear.Delivered)}},
+		{"a second review shows the first verdict", false, ways["twice"], []step{agreed, deliver, read(early)}},
+		{"a verdict on a cancelled run", true, ways["form"], []step{cancel(linear.Done, 15), record, read(settled), list("cancelled", "reject", linear.Seen{Status: "cancelled", Completed: 15})}},
+		{"a cancelled run goes on by a verdict", false, ways["form"], []step{cancel(linear.Done, 15), verdict("reject", "", linear.Delivered)}},
+		{"a cancelled run is in the queue", false, ways["review"], []step{agreed, cancel(linear.Done, 25), list("", "review", linear.Seen{Status: "cancelled", Completed: 25})}},
+		{"a completed run that was declined owes a verdict", true, ways["form"], []step{
+			submit("consent_submitted", linear.Declined, linear.Delivered), submit("details_submitted", linear.Good, linear.Delivered),
+			read(linear.Seen{Status: "completed", Completed: 25, Decision: "review", Flags: "consent"}),
+		}},
+	}
+}
+
+func moved(s linear.Seen) linear.Seen {
+	s.Resolved++
+	return s
+}
+
+func TestTheModelKeepsTheContract(t *testing.T) {
+	for _, r := range rows() {
+		t.Run(r.name, func(t *testing.T) {
+			h := linear.History{Plan: linear.Plan{Way: r.way, Deadline: deadline, Calm: true}}
+			at := int64(10)
+			for _, s := range r.steps {
+				s.out.From, s.out.To = at, at+9
+				h.Operations = append(h.Operations, porcupine.Operation{Input: s.in, Output: s.out, Call: at, Return: at + 9})
+				at += 10
+			}
+			want := porcupine.Illegal
+			if r.legal {
+				want = porcupine.Ok
+			}
+			if got, _ := h.Check(patience); got != want {
+				t.Errorf("the history is %s, want %s:\n%s", got, want, h)
+			}
+		})
+	}
+}
+
+func TestOperationsThatOverlapMayComeInAnyOrder(t *testing.T) {
+	way := []linear.Stop{{Name: "consent", Kind: linear.Consent}, {Name: "review", Kind: linear.Review}}
+	at := func(client int, from, to int64, s step) porcupine.Operation {
+		s.out.From, s.out.To = from, to
+		return porcupine.Operation{ClientId: client, Input: s.in, Output: s.out, Call: from, Return: to}
+	}
+	agreed := at(0, 10, 19, submit("consent_submitted", linear.Good, linear.Delivered))
+	later := at(1, 22, 39, verdict("approve", "", linear.Recorded))
+	for _, c := range []struct {
+		name  string
+		other porcupine.Operation
+		want  porcupine.CheckResult
+	}{
+		{"the verdict that was called first is recorded last", at(2, 30, 45, verdict("reject", "", linear.Delivered)), porcupine.Ok},
+		{"neither lets the run go on", at(2, 30, 45, verdict("reject", "", linear.Recorded)), porcupine.Illegal},
+		{"the one that lets the run go on comes too late", at(2, 40, 45, verdict("reject", "", linear.Delivered)), porcupine.Illegal},
+	} {
+		h := linear.History{
+			Plan:       linear.Plan{Way: way, Deadline: deadline},
+			Operations: []porcupine.Operation{agreed, later, c.other},
+		}
+		if got, _ := h.Check(patience); got != c.want {
+			t.Errorf("%s: the history is %s, want %s", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,253 @@
+// After the storm: what must hold of everything that was accepted.
+
+package soak_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// aftermath is what is left, and what was found in it.
+type aftermath struct {
+	histories map[string]*history
+	accepted  map[string]order
+	notices   []notice
+	ledger    map[string]string // how deliveries fared, as hosts see it
+	seed      uint64
+	storm     storm
+	now       time.Time
+
+	lost, unanswered int
+	longest, raw     time.Duration // the longest gap, counted from the last fault of the run, and in all
+	worst            string        // the longest one
+	stuck            map[string][]stuckRun
+	deliveries       int
+	counters         string
+	faults           []string
+}
+
+func (a *aftermath) fault(format string, args ...any) {
+	a.faults = append(a.faults, fmt.Sprintf(format, args...))
+}
+
+// runs looks at every run: it is there, its history is sound, it ended as its
+// order says, and it was never stuck.
+func (a *aftermath) runs() {
+	a.stuck = map[string][]stuckRun{}
+	for run, o := range a.accepted {
+		if a.histories[run] == nil {
+			a.lost++
+			a.fault("run %s of order %d was accepted and is gone", run, o.number)
+		}
+	}
+	orders := map[int]string{}
+	for run, h := range a.histories {
+		a.faults = append(a.faults, h.faults()...)
+		r := h.fold()
+		o, err := orderOf(a.seed, r.Started.ReferenceID)
+		if err != nil {
+			a.fault("run %s: %v", run, err)
+			continue
+		}
+		if twin, there := orders[o.number]; there {
+			a.fault("order %d has the runs %s and %s", o.number, twin, run)
+		}
+		orders[o.number] = run
+		if known, ok := a.accepted[run]; ok && known.number != o.number {
+			a.fault("run %s was accepted for order %d and is of order %d", run, known.number, o.number)
+		} else if !ok {
+			a.unanswered++
+		}
+		if missed := o.want.missed(r); missed != "" {
+			a.fault("%s", missed)
+			if r.Ended == "" {
+				a.lost++
+			}
+		}
+		a.gaps(h)
+	}
+	for what, runs := range a.stuck {
+		worst := slices.MaxFunc(runs, func(a, b stuckRun) int { return cmp.Compare(a.length, b.length) })
+		a.fault("stuck, and due for %s: %d runs; the worst, for %s: %s", what, len(runs), worst.length.Round(time.Millisecond), worst.story)
+	}
+}
+
+// stuckRun is a run that stood still for too long after the last thing that
+// went wrong for it.
+type stuckRun struct {
+	story  string
+	length time.Duration
+}
+
+func (a *aftermath) gaps(h *history) {
+	for _, g := range h.gaps(a.now) {
+		stood, stuck := a.storm.stood(g), a.storm.stuck(h, g)
+		a.raw = max(a.raw, stood)
+		if stuck > a.longest {
+			a.longest, a.worst = stuck, g.tell(h)
+		}
+		if stuck > stuckAfter {
+			a.stuck[g.what] = append(a.stuck[g.what], stuckRun{g.tell(h), stuck})
+		}
+	}
+}
+
+// webhooks holds what was told against the runs: each at least once, under one
+// id, with the status that it has; and nothing else.
+func (a *aftermath) webhooks() {
+	ids := map[string]string{}
+	for _, n := range a.notices {
+		a.deliveries += n.tries
+		if other, there := ids[n.run]; there {
+			a.fault("run %s was told of as %s and as %s", n.run, other, n.id)
+		}
+		ids[n.run] = n.id
+		h := a.histories[n.run]
+		if h == nil {
+			a.fault("webhook %s tells of run %s, which nobody knows", n.id, n.run)
+			continue
+		}
+		if status := h.fold().Ended; n.status != string(status) || n.kind != "run."+string(status) {
+			a.fault("webhook %s said %s and %s of a run that is %s", n.id, n.kind, n.status, status)
+		}
+		if n.taken == 0 {
+			a.fault("webhook %s came %d times, and never when it was taken: its ledger says %s", n.id, n.tries, a.ledger[n.run])
+		}
+	}
+	for run, h := range a.histories {
+		if _, told := ids[run]; !told && h.fold().Ended != "" {
+			a.fault("run %s is over and nobody was told", run)
+		}
+	}
+}
+
+// readLedger reads the deliveries that have not succeeded.
+func readLedger(ctx context.Context, c *pgx.Conn) (map[string]string, error) {
+	rows, err := c.Query(ctx, "SELECT run_id::text AS run, format('%s after %s tries (%s), next at %s', state, attempts, class, next_at) AS line FROM verifyd.deliveries WHERE state <> 'delivered'")
+	if err != nil {
+		return nil, err
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[struct{ Run, Line string }])
+	ledger := map[string]string{}
+	for _, d := range found {
+		ledger[d.Run] = d.Line
+	}
+	return ledger, err
+}
+
+// counts compares the counts that lists are answered from with the runs.
+func (a *aftermath) counts(ctx context.Context, database string) error {
+	store, err := postgres.Open(ctx, database, postgres.Options{})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	differences, err := store.CheckCounts(ctx)
+	a.faults = append(a.faults, differences...)
+	a.counters = "exact"
+	if len(differences) > 0 {
+		a.counters = "wrong"
+	}
+	return err
+}
+
+// totals compares the totals of the API's lists with the runs.
+func (a *aftermath) totals(ctx context.Context, c client, h *host) error {
+	want := map[string]int{}
+	now := time.Now()
+	for _, each := range a.histories {
+		s := each.fold().Summary()
+		want[""]++
+		for _, filter := range []string{"status=" + string(s.StatusAt(now)), "decision=" + string(s.DecisionAt(now)), "workflow_id=" + string(s.Workflow)} {
+			want[filter]++
+		}
+	}
+	delete(want, "decision=")
+	for _, status := range []verification.Status{verification.StatusInProgress, verification.StatusAbandoned} {
+		want["status="+string(status)] += 0
+	}
+	for _, filter := range slices.Sorted(maps.Keys(want)) {
+		var page struct{ Total int }
+		if err := c.read(ctx, h.api+"/v1/runs?limit=1&"+filter, &page); err != nil {
+			return err
+		}
+		if page.Total != want[filter] {
+			a.fault("GET /v1/runs?%s has the total %d, want %d", filter, page.Total, want[filter])
+		}
+	}
+	return nil
+}
+
+// reads compares runs as the API shows them with their histories.
+func (a *aftermath) reads(ctx context.Context, c client, any func() *host, most int) error {
+	runs := slices.Sorted(maps.Keys(a.histories))
+	rand.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
+	for _, run := range runs[:min(most, len(runs))] {
+		var got runJSON
+		if err := c.read(ctx, any().api+"/v1/runs/"+run, &got); err != nil {
+			return err
+		}
+		r := a.histories[run].fold()
+		if want := r.Detail(time.Now()); shown(got) != told(want) {
+			a.fault("GET /v1/runs/%s shows %s, its history says %s", run, shown(got), told(want))
+		}
+	}
+	return nil
+}
+
+// shown is a run of the API in one line.
+func shown(r runJSON) string {
+	line := fmt.Sprintf("%s %s %q", r.ReferenceID, r.Status, r.decided())
+	if r.CompletedAt != nil {
+		line += " " + r.CompletedAt.UTC().Format(time.RFC3339)
+	}
+	if r.Error != nil {
+		line += fmt.Sprintf(" %s %s", r.Error.Code, r.Error.Check)
+	}
+	for _, c := range r.Checks {
+		line += fmt.Sprintf(" %s=%s", c.Key, c.Status)
+	}
+	return line
+}
+
+// told is a run as its history tells it, in one line like that.
+func told(r verification.RunDetail) string {
+	line := fmt.Sprintf("%s %s %q", r.ReferenceID, r.Status, r.Decision)
+	if !r.CompletedAt.IsZero() {
+		line += " " + r.CompletedAt.UTC().Format(time.RFC3339)
+	}
+	if r.Error != nil {
+		line += fmt.Sprintf(" %s %s", r.Error.Code, r.Error.Check)
+	}
+	for _, c := range r.Checks {
+		line += fmt.Sprintf(" %s=%s", c.Key, c.Status)
+	}
+	return line
+}
+
+// refusals lists what customers had to put up with.
+func refusals(refused map[int]int) (line string) {
+	for _, status := range slices.Sorted(maps.Keys(refused)) {
+		name := strconv.Itoa(status) + " " + http.StatusText(status)
+		if status == 0 {
+			name = "no answer"
+		}
+		if line != "" {
+			line += ", "
+		}
+		line += fmt.Sprintf("%s %d times", name, refused[status])
+	}
+	return line
+}

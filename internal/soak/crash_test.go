@@ -1,0 +1,93 @@
+// Test of a host that dies while a check is under way.
+
+package soak_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestACheckOfAHostThatDiedIsAskedAgainByAnother(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, steady.get(t), "crash", 1)
+	s.migrate(t)
+	first, second, c := s.serve(t, "api,worker"), s.serve(t, "api,worker"), newClient(t)
+	const slow = 3 * time.Second
+	a := c.ask(t.Context(), http.MethodPost, first.api+"/v1/workflows/0191f3c0-0000-7000-8000-000000000001/runs",
+		`{"reference_id":"person-1","input":{"sandbox":{"pan":"slow:3s"}}}`)
+	var r runJSON
+	if err := json.Unmarshal(a.body, &r); a.status != http.StatusAccepted || err != nil {
+		t.Fatalf("start = %s", a)
+	}
+	<-time.After(time.Second) // the check is under way
+	died := time.Now()
+	if err := first.kill(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	for r.Status != verification.StatusCompleted {
+		if !pause(ctx) {
+			t.Fatalf("a minute later the run is %s", r.Status)
+		}
+		if err := c.read(ctx, second.api+"/v1/runs/"+r.ID, &r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := readHistories(t.Context(), s.connect(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := all[r.ID]
+	report(t, h.faults())
+	// The key of a call is made of run, step and dispatch: it was dispatched once.
+	if pan, _ := h.fold().Step("pan"); pan.Dispatches != 1 || pan.Recovered {
+		t.Errorf("pan was dispatched %d times (recovered: %t), want the same dispatch called again", pan.Dispatches, pan.Recovered)
+	}
+	if got, want := calls(t, c, second), "5"; got != want {
+		t.Errorf("the second host called %s times, want %s: the check that was under way, and those after it", got, want)
+	}
+	var taken, answered time.Time
+	for _, m := range h.marks {
+		switch {
+		case m.at.Before(died):
+			if m.host != first.name {
+				t.Errorf("%s had the run before the first host died", m.host)
+			}
+		case m.host != second.name:
+			t.Errorf("%s had the run after the first host died", m.host)
+		case taken.IsZero():
+			taken = m.at
+		case answered.IsZero() && m.upto > 0:
+			answered = m.at
+		}
+	}
+	t.Logf("taken over %.1fs after the host died, answered %.1fs after it", taken.Sub(died).Seconds(), answered.Sub(died).Seconds())
+	if resumed := taken.Sub(died); resumed > stuckAfter {
+		t.Errorf("the run was taken over after %s, want at most %s", resumed, stuckAfter)
+	}
+	if again := answered.Sub(taken); again < slow {
+		t.Errorf("answered %s after it was taken over: the check was not asked again", again)
+	}
+}
+
+// calls is how often a host has called a provider that passed.
+func calls(t *testing.T, c client, h *host) string {
+	t.Helper()
+	a := c.ask(t.Context(), http.MethodGet, h.admin+"/metrics", "")
+	if a.status != http.StatusOK {
+		t.Fatalf("/metrics = %s", a)
+	}
+	for line := range strings.Lines(string(a.body)) {
+		if n, ok := strings.CutPrefix(line, `verifyd_provider_call_seconds_count{outcome="passed",provider="sandbox"} `); ok {
+			return strings.TrimSpace(n)
+		}
+	}
+	return "no"
+}

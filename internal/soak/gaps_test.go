@@ -1,0 +1,160 @@
+// How long runs stood still although something was to be done for them.
+
+package soak_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// stuckAfter is how long a run may stand still after the last thing that went
+// wrong for it.
+const stuckAfter = 30 * time.Second
+
+// fault is something that happened to one host.
+type fault struct {
+	host     string
+	from, to time.Time
+}
+
+// outage is a time in which the database did not answer anybody.
+type outage struct{ from, to time.Time }
+
+// storm is everything that went wrong.
+type storm struct {
+	faults  []fault
+	outages []outage
+}
+
+// gap is a time in which a run was due and nothing happened to it.
+type gap struct {
+	run      string
+	what     string // what it was due for
+	due, end time.Time
+	deadline bool // due to be written down as expired, which no host in particular does
+	open     bool // it never went on
+}
+
+// gaps are the times between the moment that something was to be done for a
+// run and the append that followed; now is the end of those that are open.
+func (h *history) gaps(now time.Time) (gaps []gap) {
+	run := verification.Run{ID: verification.RunID(h.run)}
+	for i, a := range h.appends {
+		at := h.appendedAt(a.upto)
+		for _, e := range a.events {
+			run = run.Evolve(e)
+		}
+		g := gap{run: h.run, end: now, open: true}
+		if i+1 < len(h.appends) {
+			g.end, g.open = h.appendedAt(h.appends[i+1].upto), false
+		}
+		due := true
+		switch task := run.Task(at); task.Kind {
+		case verification.TaskNone:
+			// Parked, and so due at its deadline alone, or over.
+			g.what, g.due, g.deadline = "expiry", run.Deadline(), true
+			due = run.Ended == "" && !g.due.IsZero()
+		case verification.TaskWait:
+			g.what, g.due = string(run.Wait.Kind), task.At
+		case verification.TaskCheck:
+			step, _ := run.Step(run.Wait.Node)
+			g.what, g.due = "the answer of "+step.Key, at.Add(slowness(run.Started.Input, step.Key))
+		case verification.TaskPoll, verification.TaskRedispatch:
+			g.what, g.due = string(task.Kind), at
+		}
+		if due && g.end.After(g.due) {
+			gaps = append(gaps, g)
+		}
+	}
+	return gaps
+}
+
+// tell says what happened in a gap, and who had the run meanwhile.
+func (g gap) tell(h *history) string {
+	const clock = "15:04:05.000"
+	line := fmt.Sprintf("run %s was due for %s at %s and went on at %s", g.run, g.what, g.due.Format(clock), g.end.Format(clock))
+	if g.open {
+		line = fmt.Sprintf("run %s was due for %s at %s and never went on", g.run, g.what, g.due.Format(clock))
+	}
+	for _, m := range h.marks {
+		line += fmt.Sprintf(" [%s %s %d]", m.at.Format(clock), m.host, m.upto)
+	}
+	return line
+}
+
+// appendedAt is when the append that led to a length was made.
+func (h *history) appendedAt(upto int) time.Time {
+	for _, m := range h.marks {
+		if m.upto == upto {
+			return m.at
+		}
+	}
+	return time.Time{}
+}
+
+// holder is the host that had a run at a moment.
+func (h *history) holder(at time.Time) (name string) {
+	for _, m := range h.marks {
+		if m.at.After(at) {
+			break
+		}
+		name = m.host
+	}
+	return name
+}
+
+// stood is how long a gap lasted without the times in which the database was
+// away.
+func (s storm) stood(g gap) time.Duration {
+	length := g.end.Sub(g.due)
+	for _, o := range s.outages {
+		from, to := latest(o.from, g.due), earliest(o.to, g.end)
+		if to.After(from) {
+			length -= to.Sub(from)
+		}
+	}
+	return length
+}
+
+// stuck is how long the run stood still after the last thing that went wrong
+// for it: the database was away, or the host that had it was hit.
+func (s storm) stuck(h *history, g gap) time.Duration {
+	since := g.due
+	count := func(at time.Time) {
+		if at.After(since) && at.Before(g.end) {
+			since = at
+		}
+	}
+	for _, o := range s.outages {
+		if o.from.Before(g.end) && o.to.After(g.due) {
+			count(earliest(o.to, g.end.Add(-1)))
+		}
+	}
+	for _, f := range s.faults {
+		if g.deadline || h.holder(f.from) == f.host {
+			count(f.from)
+		}
+		for _, m := range h.marks { // it took the run while it was hit
+			if m.host == f.host && m.at.After(f.from) && !m.at.After(f.to) {
+				count(m.at)
+			}
+		}
+	}
+	return g.end.Sub(since)
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

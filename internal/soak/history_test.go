@@ -1,0 +1,162 @@
+// Histories as the database keeps them, and what is wrong with one.
+
+package soak_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// history is all that is kept of a run.
+type history struct {
+	run     string
+	appends []appended
+	marks   []mark
+}
+
+// appended is what one append added.
+type appended struct {
+	seq, upto int
+	raw       string
+	events    []verification.Event
+}
+
+// readHistories reads all runs with their marks.
+func readHistories(ctx context.Context, c *pgx.Conn) (map[string]*history, error) {
+	rows, err := readAppends(ctx, c, "true")
+	if err != nil {
+		return nil, err
+	}
+	marks, err := readMarks(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*history{}
+	for _, r := range rows {
+		a := appended{seq: r.Seq, upto: r.Upto, raw: r.Raw}
+		if err := json.Unmarshal([]byte(a.raw), &a.events); err != nil {
+			return nil, fmt.Errorf("run %s, after %d events: %w", r.Run, a.seq, err)
+		}
+		if all[r.Run] == nil {
+			all[r.Run] = &history{run: r.Run, marks: marks[r.Run]}
+		}
+		all[r.Run].appends = append(all[r.Run].appends, a)
+	}
+	return all, nil
+}
+
+// row is a row of the table of events.
+type row struct {
+	Run       string
+	Seq, Upto int
+	Raw       string
+}
+
+// readAppends reads the rows that a condition selects, in their order.
+func readAppends(ctx context.Context, c *pgx.Conn, condition string, args ...any) ([]row, error) {
+	statement := "SELECT run_id::text AS run, seq, upto, events AS raw FROM verifyd.run_events WHERE " + condition + " ORDER BY run_id, seq"
+	rows, err := c.Query(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByName[row])
+}
+
+// events are all events, oldest first.
+func (h *history) events() (all []verification.Event) {
+	for _, a := range h.appends {
+		all = append(all, a.events...)
+	}
+	return all
+}
+
+// fold is the run that the history comes to.
+func (h *history) fold() verification.Run {
+	return verification.Fold(verification.RunID(h.run), h.events())
+}
+
+// faults are what no history may show: a gap, an answer that nobody waits for,
+// a second answer to one dispatch, something after the end.
+func (h *history) faults() (faults []string) {
+	fault := func(format string, args ...any) {
+		faults = append(faults, "run "+h.run+": "+fmt.Sprintf(format, args...))
+	}
+	upto := 0
+	for _, a := range h.appends {
+		if a.seq != upto || a.upto != a.seq+len(a.events) || len(a.events) == 0 {
+			fault("the history ends at %d, and goes on at %d with %d events up to %d", upto, a.seq, len(a.events), a.upto)
+		}
+		upto = a.upto
+	}
+	run := verification.Run{ID: verification.RunID(h.run)}
+	var last verification.Event
+	for i, e := range h.events() {
+		if _, first := e.Fact.(verification.Started); first != (i == 0) {
+			fault("event %d is %s", i+1, e.Kind())
+		}
+		if _, late := e.Fact.(verification.Expired); !late && e.At.Before(last.At) {
+			fault("event %d (%s) is older than the one before", i+1, e.Kind())
+		}
+		if err := follows(run, e); err != nil {
+			fault("event %d: %v", i+1, err)
+		}
+		run, last = run.Evolve(e), e
+	}
+	return faults
+}
+
+// follows tells whether an event may come next.
+func follows(run verification.Run, e verification.Event) error {
+	if _, verdict := e.Fact.(verification.VerdictRecorded); run.Ended != "" && !verdict {
+		return fmt.Errorf("%s after the end", e.Kind())
+	}
+	w := run.Wait
+	on := func(node verification.NodeID, kinds ...verification.WaitKind) error {
+		for _, k := range kinds {
+			if w.Kind == k && w.Node == node {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s of %s while the run waits for %q of %s", e.Kind(), node, w.Kind, w.Node)
+	}
+	switch f := e.Fact.(type) {
+	case verification.Answered:
+		return on(f.Node, verification.WaitAnswer, verification.WaitPoll)
+	case verification.Pended:
+		return on(f.Node, verification.WaitAnswer, verification.WaitPoll)
+	case verification.DispatchFailed:
+		return on(f.Node, verification.WaitAnswer, verification.WaitPoll)
+	case verification.CustomerSubmitted:
+		return on(f.Node, verification.WaitCustomer)
+	case verification.Dispatched:
+		step, _ := run.Step(f.Node)
+		if f.Dispatch != step.Dispatches+1 {
+			return fmt.Errorf("dispatch %d of %s after %d", f.Dispatch, f.Node, step.Dispatches)
+		}
+		if w.Kind == verification.WaitAnswer || w.Kind == verification.WaitPoll {
+			return fmt.Errorf("dispatch of %s while %s owes its answer", f.Node, w.Node)
+		}
+	case verification.VerdictRecorded:
+		if f.Node != "" {
+			return on(f.Node, verification.WaitReview)
+		}
+	}
+	return nil
+}
+
+// missed compares a run with the end that its order has.
+func (e end) missed(r verification.Run) string {
+	got := end{Status: r.Ended, Decision: r.Decision()}
+	if r.Error != nil {
+		got.Code, got.Check = r.Error.Code, r.Error.Check
+	}
+	if got == e {
+		return ""
+	}
+	return fmt.Sprintf("run %s (%s) ended as %+v, want %+v", r.ID, r.Started.ReferenceID, got, e)
+}

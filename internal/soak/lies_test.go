@@ -1,0 +1,179 @@
+// Tests of what is looked for after a storm: each thing that may go wrong is
+// made up, and must be found.
+
+package soak_test
+
+import (
+	"crypto/sha256"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+const (
+	aRun  = "0191f3c0-0000-7000-8000-000000000101"
+	aSeed = 1
+)
+
+// at is a moment some seconds after a run of these tests started.
+func at(seconds float64) time.Time {
+	return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
+}
+
+func event(seconds float64, f verification.Fact) verification.Event {
+	return verification.Event{At: at(seconds), Fact: f}
+}
+
+// add appends events to a history, by a host and at the moment of the last one.
+func (h *history) add(host string, events ...verification.Event) *history {
+	seq := len(h.events())
+	upto := seq + len(events)
+	h.appends = append(h.appends, appended{seq: seq, upto: upto, raw: host, events: events})
+	h.marks = append(h.marks, mark{host, upto, events[len(events)-1].At})
+	return h
+}
+
+// soundHistory is that of a run of order number 0 with one check, answered after
+// a second.
+func soundHistory(seconds float64) *history {
+	h := &history{run: aRun}
+	h.add("host-1",
+		event(0, verification.Started{Workflow: "w", ReferenceID: referencePrefix + "0"}),
+		event(0, verification.Dispatched{Node: "pan", Key: "pan", Dispatch: 1, Visit: 1}))
+	return h.add("host-1", event(seconds, verification.Answered{Node: "pan", Passed: true}), event(seconds, verification.Completed{Node: "done"}))
+}
+
+// soundAftermath is one in which all is well.
+func soundAftermath() *aftermath {
+	o := newOrder(aSeed, 0)
+	h := soundHistory(1)
+	return &aftermath{
+		histories: map[string]*history{aRun: h}, accepted: map[string]order{aRun: o}, seed: aSeed, now: at(100),
+		notices: []notice{{id: "run_" + aRun, run: aRun, status: "completed", kind: "run.completed", tries: 2, taken: 1}},
+	}
+}
+
+func (a *aftermath) look() string {
+	a.runs()
+	a.webhooks()
+	return strings.Join(a.faults, "\n")
+}
+
+func TestASoundAftermathIsTakenForOne(t *testing.T) {
+	if o := newOrder(aSeed, 0); o.want != (end{Status: verification.StatusCompleted}) {
+		t.Fatalf("order 0 of seed %d wants %+v: these tests need one that just completes", aSeed, o.want)
+	}
+	a := soundAftermath()
+	if found := a.look(); found != "" || a.lost != 0 || a.longest != time.Second {
+		t.Errorf("found %s, lost %d, longest gap %s, want nothing and a gap of 1s", found, a.lost, a.longest)
+	}
+}
+
+func TestWhatGoesWrongIsFound(t *testing.T) {
+	passed := verification.Answered{Node: "pan", Passed: true}
+	for name, row := range map[string]struct {
+		spoil func(a *aftermath, h *history)
+		want  string
+	}{
+		"a run that is gone": {func(a *aftermath, _ *history) { delete(a.histories, aRun) }, "was accepted and is gone"},
+		"a run that never ended": {func(a *aftermath, h *history) {
+			h.appends, h.marks = h.appends[:1], h.marks[:1]
+		}, "ended as {Status:"},
+		"a run that nobody ordered": {func(_ *aftermath, h *history) {
+			h.appends[0].events[0] = event(0, verification.Started{ReferenceID: "stranger"})
+		}, "which nobody gave"},
+		"two runs of one order": {func(a *aftermath, _ *history) {
+			twin := soundHistory(1)
+			twin.run = "0191f3c0-0000-7000-8000-000000000102"
+			a.histories[twin.run] = twin
+		}, "order 0 has the runs"},
+		"another end": {func(_ *aftermath, h *history) {
+			h.appends[1].events[1] = event(1, verification.Cancelled{})
+		}, "Status:cancelled"},
+		"a second answer": {func(_ *aftermath, h *history) {
+			h.appends[1].events = []verification.Event{event(1, passed), event(1, passed)}
+		}, `answered of pan while the run waits for ""`},
+		"a dispatch left out": {func(_ *aftermath, h *history) {
+			h.appends[0].events[1] = event(0, verification.Dispatched{Node: "pan", Key: "pan", Dispatch: 2, Visit: 1})
+		}, "dispatch 2 of pan after 0"},
+		"something after the end": {func(_ *aftermath, h *history) {
+			h.add("host-2", event(2, passed))
+		}, "answered after the end"},
+		"a gap in the history": {func(_ *aftermath, h *history) { h.appends[1].seq++ }, "the history ends at 2, and goes on at 3"},
+		"time that runs backwards": {func(_ *aftermath, h *history) {
+			h.appends[1].events[0] = event(-1, passed)
+		}, "older than the one before"},
+		"a run that was stuck": {func(a *aftermath, _ *history) {
+			a.histories[aRun] = soundHistory(31)
+		}, "stuck, and due for the answer of pan: 1 runs; the worst, for 31s"},
+		"a run that nobody was told of": {func(a *aftermath, _ *history) { a.notices = nil }, "nobody was told"},
+		"a webhook under a second id": {func(a *aftermath, _ *history) {
+			again := a.notices[0]
+			again.id = "other"
+			a.notices = append(a.notices, again)
+		}, "as other"},
+		"a webhook of an unknown run": {func(a *aftermath, _ *history) {
+			a.notices = append(a.notices, notice{id: "x", run: "y"})
+		}, "which nobody knows"},
+		"a webhook with another status":  {func(a *aftermath, _ *history) { a.notices[0].status = "failed" }, "of a run that is completed"},
+		"a webhook that was never taken": {func(a *aftermath, _ *history) { a.notices[0].taken = 0 }, "never when it was taken"},
+	} {
+		a := soundAftermath()
+		row.spoil(a, a.histories[aRun])
+		if found := a.look(); !strings.Contains(found, row.want) {
+			t.Errorf("%s: found %q, want %q", name, found, row.want)
+		}
+	}
+}
+
+func TestAGapIsCountedFromTheLastFaultOfTheRun(t *testing.T) {
+	h := soundHistory(50)
+	g := h.gaps(at(100))[0]
+	for name, row := range map[string]struct {
+		storm        storm
+		stood, stuck time.Duration
+	}{
+		"nothing":                     {storm{}, 50 * time.Second, 50 * time.Second},
+		"its host was killed":         {storm{faults: []fault{{"host-1", at(20), at(21)}}}, 50 * time.Second, 30 * time.Second},
+		"another host was killed":     {storm{faults: []fault{{"host-2", at(20), at(21)}}}, 50 * time.Second, 50 * time.Second},
+		"its host was killed before":  {storm{faults: []fault{{"host-1", at(-2), at(-1)}}}, 50 * time.Second, 50 * time.Second},
+		"its host was killed after":   {storm{faults: []fault{{"host-1", at(60), at(61)}}}, 50 * time.Second, 50 * time.Second},
+		"the database was away":       {storm{outages: []outage{{at(10), at(15)}}}, 45 * time.Second, 35 * time.Second},
+		"the database was away twice": {storm{outages: []outage{{at(-5), at(5)}, {at(10), at(15)}}}, 40 * time.Second, 35 * time.Second},
+	} {
+		if stood, stuck := row.storm.stood(g), row.storm.stuck(h, g); stood != row.stood || stuck != row.stuck {
+			t.Errorf("%s: stood %s, stuck %s, want %s and %s", name, stood, stuck, row.stood, row.stuck)
+		}
+	}
+	taken := soundHistory(50)
+	taken.marks = []mark{taken.marks[0], {"host-2", 0, at(20)}, taken.marks[1]}
+	s := storm{faults: []fault{{"host-1", at(1), at(2)}, {"host-1", at(30), at(31)}}}
+	if got := s.stuck(taken, taken.gaps(at(100))[0]); got != 49*time.Second {
+		t.Errorf("stuck = %s, want 49s: the run had left host-1 when it was killed again", got)
+	}
+	s.faults = append(s.faults, fault{"host-2", at(40), at(41)})
+	if got := s.stuck(taken, taken.gaps(at(100))[0]); got != 10*time.Second {
+		t.Errorf("stuck = %s, want 10s: host-2 had the run when it was killed", got)
+	}
+}
+
+func TestAWitnessSeesWhatChangesAndWhatVanishes(t *testing.T) {
+	row := func(raw string) [sha256.Size]byte { return sha256.Sum256([]byte(raw)) }
+	w := newWitness()
+	for _, run := range []string{"kept", "changed", "vanished", "gone"} {
+		w.compare(run, map[int][sha256.Size]byte{0: row("started"), 2: row("answered")})
+	}
+	w.compare("kept", map[int][sha256.Size]byte{0: row("started"), 2: row("answered"), 4: row("completed")})
+	w.compare("changed", map[int][sha256.Size]byte{0: row("started"), 2: row("failed")})
+	w.compare("vanished", map[int][sha256.Size]byte{0: row("started")})
+	kept := &history{appends: []appended{{seq: 0, raw: "started"}, {seq: 2, raw: "answered"}, {seq: 4, raw: "completed"}}}
+	less := &history{appends: kept.appends[:1]}
+	found := strings.Join(w.conclude(map[string]*history{"kept": kept, "changed": kept, "vanished": less}), "\n")
+	for run, want := range map[string]bool{"kept": false, "changed": true, "vanished": true, "gone": true} {
+		if got := strings.Contains(found, "run "+run+":"); got != want {
+			t.Errorf("run %s is at fault: %t, want %t:\n%s", run, got, want, found)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+// The network between one host and the database: a proxy that can be cut and slowed.
+
+package soak_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+)
+
+// line is the only way of one host to the database.
+type line struct {
+	proxy *toxiproxy.Proxy
+}
+
+// newLine opens a proxy in front of an address.
+func newLine(upstream string) (*line, error) {
+	quiet := zerolog.Nop()
+	server := &toxiproxy.ApiServer{Metrics: toxiproxy.NewMetricsContainer(nil), Logger: &quiet}
+	for try := 1; ; try++ {
+		// Below the ports that the system gives to clients: else one that calls
+		// while the line is cut could be given the port itself.
+		listen := net.JoinHostPort("127.0.0.1", strconv.Itoa(10000+rand.IntN(10000)))
+		l := &line{toxiproxy.NewProxy(server, "postgres", listen, upstream)}
+		err := l.proxy.Start()
+		if err == nil || try == 100 {
+			return l, err
+		}
+	}
+}
+
+// address is where the host finds the database.
+func (l *line) address() string { return l.proxy.Listen }
+
+// cut closes every connection and refuses new ones.
+func (l *line) cut() error {
+	l.proxy.Stop()
+	return nil
+}
+
+// mend undoes a cut.
+func (l *line) mend() error { return l.proxy.Start() }
+
+// swallow has everything vanish on its way, in one direction or both, and tells
+// neither side.
+func (l *line) swallow(directions ...string) error {
+	for _, d := range directions {
+		if err := l.add("swallow_"+d, "timeout", d, `"timeout":0`); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slow delays every answer and narrows the way.
+func (l *line) slow() error {
+	if err := l.add("latency", "latency", "downstream", `"latency":200,"jitter":50`); err != nil {
+		return err
+	}
+	return l.add("bandwidth", "bandwidth", "downstream", `"rate":200`)
+}
+
+// clear undoes swallow and slow.
+func (l *line) clear() error {
+	l.proxy.Toxics.ResetToxics(context.Background())
+	return nil
+}
+
+// close ends the proxy.
+func (l *line) close() { l.proxy.Stop() }
+
+func (l *line) add(name, kind, direction, attributes string) error {
+	_, err := l.proxy.Toxics.AddToxicJson(strings.NewReader(fmt.Sprintf(
+		`{"name":%q,"type":%q,"stream":%q,"attributes":{%s}}`, name, kind, direction, attributes)))
+	return err
+}

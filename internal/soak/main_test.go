@@ -1,0 +1,132 @@
+// What the crash tests share: the program, and a server that nothing happens to.
+
+package soak_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/verifyd/verifyd/internal/pgtest"
+)
+
+func TestMain(m *testing.M) {
+	zerolog.SetGlobalLevel(zerolog.Disabled) // some of the proxy's parts have no other logger
+	code := m.Run()
+	if err := errors.Join(steady.close(), verifyd.remove()); err != nil {
+		fmt.Fprintf(os.Stderr, "clean up after the crash tests: %v\n", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+var (
+	verifyd program
+	steady  sharedServer
+)
+
+// program is verifyd as it is built for operators, once for all tests.
+type program struct {
+	once   sync.Once
+	folder string
+	err    error
+}
+
+// path builds the program when it is asked for first.
+func (p *program) path(t *testing.T) string {
+	t.Helper()
+	p.once.Do(func() { p.err = p.build() })
+	if p.err != nil {
+		t.Fatal(p.err)
+	}
+	return filepath.Join(p.folder, "verifyd")
+}
+
+func (p *program) build() (err error) {
+	if err := readSources(); err != nil {
+		return err
+	}
+	if p.folder, err = os.MkdirTemp("", "verifyd-soak-"); err != nil {
+		return err
+	}
+	c := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(p.folder, "verifyd"), "github.com/verifyd/verifyd/hosts/verifyd")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("build verifyd: %w\n%s", err, out)
+	}
+	return nil
+}
+
+func (p *program) remove() error { return os.RemoveAll(p.folder) }
+
+// readSources reads what the program is built from, so that `go test` does not
+// take an old result for a program that has changed.
+func readSources() error {
+	for _, tree := range []string{"verification", "adapters", "hosts", "internal/bootstrap"} {
+		err := filepath.WalkDir(filepath.Join("..", "..", tree), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			_, err = os.ReadFile(path)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read the sources of verifyd: %w", err)
+		}
+	}
+	return nil
+}
+
+// sharedServer is a PostgreSQL for the tests that do no harm to it.
+type sharedServer struct {
+	once   sync.Once
+	server *pgtest.Server
+	err    error
+}
+
+func (s *sharedServer) get(t *testing.T) *pgtest.Server {
+	t.Helper()
+	s.once.Do(func() { s.server, s.err = startServer() })
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+	return s.server
+}
+
+func (s *sharedServer) close() error {
+	if s.server == nil {
+		return nil
+	}
+	return s.server.Close()
+}
+
+// startServer starts a PostgreSQL that keeps what it has committed.
+func startServer() (*pgtest.Server, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // it may have to be installed
+	defer cancel()
+	return pgtest.Start(ctx, pgtest.Options{Durable: true})
+}
+
+// serverOf is a PostgreSQL for one test, that may be killed.
+func serverOf(t *testing.T) *pgtest.Server {
+	t.Helper()
+	s, err := startServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}

@@ -1,0 +1,175 @@
+// What a client orders: a run whose end is known before it starts.
+
+package soak_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// order is one run. It follows from its number and the seed, so that a run is
+// known by its reference even if its start was never answered.
+type order struct {
+	number   int
+	workflow string // the end of the workflow's id
+	scripts  map[string]string
+	prefer   string // header of the start
+	then     deed
+	want     end
+}
+
+// deed is what the client does once the run is started.
+type deed struct {
+	verb    string // signal or cancel; empty for nothing
+	signal  string
+	payload string
+}
+
+// end is how a run must end.
+type end struct {
+	Status   verification.Status
+	Code     verification.ErrorCode
+	Check    string
+	Decision verification.Decision
+}
+
+// The deeds.
+const (
+	doSignal = "signal"
+	doCancel = "cancel"
+)
+
+func keys() []string { return []string{"pan", "gst", "bank", "watchlist", "court"} }
+
+// newOrder makes the order of a number.
+func newOrder(seed uint64, number int) order {
+	rng := rand.New(rand.NewPCG(seed, uint64(number)))
+	o := order{number: number, scripts: map[string]string{}, want: end{Status: verification.StatusCompleted}}
+	if rng.IntN(4) == 0 {
+		o.prefer = "wait=3"
+	}
+	switch dice := rng.IntN(100); {
+	case dice < 45:
+		o.records(rng)
+	case dice < 55:
+		o.records(rng)
+		check := keys()[rng.IntN(5)]
+		o.scripts[check] = "fail"
+		o.want = end{Status: verification.StatusFailed, Code: verification.CodeCheckFailed, Check: check}
+	case dice < 60:
+		o.records(rng)
+		check := keys()[rng.IntN(5)]
+		o.scripts[check] = "unavailable"
+		o.want = end{Status: verification.StatusFailed, Code: verification.CodeCheckUnavailable, Check: check}
+	case dice < 74:
+		o.workflow = "2"
+		o.checks(rng, "pan", "court")
+		o.want.Decision = []verification.Decision{verification.DecisionApprove, verification.DecisionReject}[rng.IntN(2)]
+		o.then = deed{doSignal, verification.ReviewSignal, fmt.Sprintf(`{"decision":%q}`, o.want.Decision)}
+	case dice < 84:
+		o.workflow = "3"
+		o.checks(rng, "pan")
+		o.then = deed{doSignal, "consent_submitted", `{"consent_status":"success"}`}
+	case dice < 88:
+		o.workflow = "3"
+		o.then = deed{doSignal, "consent_submitted", `{"consent_status":"declined"}`}
+	case dice < 92:
+		o.workflow = "4"
+		o.want = end{Status: verification.StatusExpired, Code: verification.CodeLinkExpired}
+	case dice < 95:
+		o.workflow = "5"
+		o.want = end{Status: verification.StatusExpired, Code: verification.CodeRunExpired}
+	default:
+		o.workflow = strconv.Itoa(2 + rng.IntN(2))
+		o.then = deed{verb: doCancel}
+		o.want = end{Status: verification.StatusCancelled}
+	}
+	if o.want.Status == verification.StatusCompleted && o.want.Decision == verification.DecisionNone && o.flagged() {
+		o.want.Decision = verification.DecisionReview
+	}
+	return o
+}
+
+func (o *order) records(rng *rand.Rand) {
+	o.workflow = "1"
+	o.checks(rng, keys()...)
+}
+
+// checks has each check play one of the scripts that pass in the end.
+func (o *order) checks(rng *rand.Rand, keys ...string) {
+	for _, key := range keys {
+		switch rng.IntN(8) {
+		case 0:
+			o.scripts[key] = fmt.Sprintf("flaky:%d", 1+rng.IntN(2))
+		case 1, 2:
+			o.scripts[key] = fmt.Sprintf("slow:%dms", 50+rng.IntN(550))
+		case 3:
+			o.scripts[key] = fmt.Sprintf("pending:%d", 1+rng.IntN(3))
+		}
+	}
+}
+
+// flagged tells whether a run that completes leaves a reviewer something: a
+// step that recovered, or a consent that was refused.
+func (o *order) flagged() bool {
+	for _, script := range o.scripts {
+		if strings.HasPrefix(script, "flaky") {
+			return true
+		}
+	}
+	return strings.Contains(o.then.payload, "declined")
+}
+
+func (o *order) path() string {
+	return "/v1/workflows/0191f3c0-0000-7000-8000-00000000000" + o.workflow + "/runs"
+}
+
+func (o *order) key() string { return fmt.Sprintf("order-%d", o.number) }
+
+const referencePrefix = "person-"
+
+// body is the body of the start.
+func (o *order) body() string {
+	raw, err := json.Marshal(map[string]any{
+		"reference_id": referencePrefix + strconv.Itoa(o.number),
+		"input":        map[string]any{"sandbox": o.scripts},
+	})
+	if err != nil {
+		panic(err) // it is texts alone
+	}
+	return string(raw)
+}
+
+// orderOf is the order that a run was started with.
+func orderOf(seed uint64, reference string) (order, error) {
+	number, err := strconv.Atoi(strings.TrimPrefix(reference, referencePrefix))
+	if err != nil {
+		return order{}, fmt.Errorf("a run has the reference %q, which nobody gave", reference)
+	}
+	return newOrder(seed, number), nil
+}
+
+// slowness is how long a check takes to answer by its script.
+func slowness(input verification.Data, key string) time.Duration {
+	var given struct {
+		Sandbox map[string]string `json:"sandbox"`
+	}
+	if err := json.Unmarshal(input, &given); err != nil {
+		return 0
+	}
+	rest, slow := strings.CutPrefix(given.Sandbox[key], "slow:")
+	if !slow {
+		return 0
+	}
+	d, err := time.ParseDuration(rest)
+	if err != nil {
+		return 0
+	}
+	return d
+}

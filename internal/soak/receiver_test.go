@@ -1,0 +1,128 @@
+// The receiver of webhooks: it keeps all that comes, and is sometimes unwell.
+
+package soak_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// receiver takes webhooks. One id in eight is answered 500 or not at all when
+// it comes first, and then taken: the second retry of the plan is minutes away.
+type receiver struct {
+	url  string
+	seed uint64
+	hook *standardwebhooks.Webhook
+
+	mu     sync.Mutex
+	came   map[string]*notice // by webhook-id
+	faults []string
+}
+
+// notice is all that came under one webhook-id.
+type notice struct {
+	id      string
+	run     string
+	status  string
+	kind    string // run.completed
+	body    string
+	tries   int
+	taken   int // answered 2xx
+	firstAt time.Time
+}
+
+func newReceiver(t *testing.T, seed uint64) *receiver {
+	t.Helper()
+	hook, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &receiver{seed: seed, hook: hook, came: map[string]*notice{}}
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	r.url = server.URL + "/hooks"
+	return r
+}
+
+// ServeHTTP takes a webhook, or breaks down.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return // the host went away while it was telling us
+	}
+	switch n := r.keep(request, body); {
+	case n.tries == 1 && r.dice(n.id)%16 == 0:
+		w.WriteHeader(http.StatusInternalServerError)
+	case n.tries == 1 && r.dice(n.id)%16 == 1:
+		panic(http.ErrAbortHandler)
+	default:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.came[n.id].taken++
+	}
+}
+
+// keep notes what came, and what is wrong with it.
+func (r *receiver) keep(request *http.Request, body []byte) notice {
+	id := request.Header.Get(standardwebhooks.HeaderWebhookID)
+	var told struct {
+		Type string
+		Data struct{ ID, Status string }
+	}
+	err := json.Unmarshal(body, &told)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.faults = append(r.faults, fmt.Sprintf("webhook %s: %v: %s", id, err, body))
+	}
+	if err := r.hook.Verify(body, request.Header); err != nil {
+		r.faults = append(r.faults, fmt.Sprintf("webhook %s: %v", id, err))
+	}
+	n := r.came[id]
+	if n == nil {
+		n = &notice{id: id, run: told.Data.ID, status: told.Data.Status, kind: told.Type, body: string(body), firstAt: time.Now()}
+		r.came[id] = n
+	}
+	if n.body != string(body) {
+		r.faults = append(r.faults, fmt.Sprintf("webhook %s said %s, and then %s", id, n.body, body))
+	}
+	n.tries++
+	return *n
+}
+
+// dice is the same for one id at every try.
+func (r *receiver) dice(id string) uint32 {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%d %s", r.seed, id)
+	return h.Sum32()
+}
+
+// all is what came so far, and what was wrong with it.
+func (r *receiver) all() (notices []notice, faults []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range r.came {
+		notices = append(notices, *n)
+	}
+	return notices, append(faults, r.faults...)
+}
+
+// taken tells how many ids were answered 2xx.
+func (r *receiver) taken() (n int) {
+	notices, _ := r.all()
+	for _, each := range notices {
+		if each.taken > 0 {
+			n++
+		}
+	}
+	return n
+}

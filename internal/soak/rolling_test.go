@@ -1,0 +1,107 @@
+// Test of a rolling restart: every host is replaced under load, and nobody notices.
+
+package soak_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+// handover is how long a run may stand still when its host stops in good order:
+// hosts look for what was left every 2 s. Without a handover it would be a lease
+// of 20 s.
+const handover = 12 * time.Second
+
+func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
+	t.Parallel()
+	const seed = 7
+	s := newSite(t, steady.get(t), "rolling", seed)
+	s.migrate(t)
+	f := newFleet(t, s, "api,worker", "api,worker", "worker")
+	l := newLoad(t, f, seed)
+	var heard leaving
+	l.heard = heard.hear
+	loading, stopLoad := context.WithCancel(t.Context())
+	defer stopLoad()
+	orders := make(chan int)
+	go func() { orders <- l.run(loading, t.Context(), 50*time.Millisecond) }()
+	var storm storm
+	for place := range f.roles {
+		<-time.After(time.Second)
+		h := f.at(place)
+		heard.leaves(h)
+		began := time.Now()
+		if err := h.stop(); err != nil {
+			t.Error(err)
+		}
+		f.take(place)
+		t.Logf("%s %s (%s) stopped within %s", began.Format("15:04:05.000"), h.name, h.roles, time.Since(began).Round(time.Millisecond))
+		if err := f.fill(place); err != nil {
+			t.Fatal(err)
+		}
+		h.line.close()
+	}
+	stopLoad()
+	n := <-orders
+	quiet := calm(t.Context(), t, s, l)
+	l.all.Wait()
+	conn := s.connect(t)
+	all, err := readHistories(t.Context(), conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &aftermath{histories: all, accepted: l.accepted, seed: seed, storm: storm, now: time.Now()}
+	a.notices, a.faults = s.hooks.all()
+	if a.ledger, err = readLedger(t.Context(), conn); err != nil {
+		t.Error(err)
+	}
+	a.faults = append(append(a.faults, l.faults...), heard.faults...)
+	a.runs()
+	a.webhooks()
+	if err := a.counts(t.Context(), s.database); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d orders, %d runs, lost %d, calm %t, %d requests to a host that was stopping went unanswered, longest gap %.1fs",
+		n, len(all), a.lost, quiet, heard.unanswered, a.longest.Seconds())
+	report(t, a.faults)
+	if a.longest > handover {
+		t.Errorf("a run waited %s, as if its host had died, want less than %s: %s", a.longest, handover, a.worst)
+	}
+	if len(all) != n || a.unanswered > 0 {
+		t.Errorf("%d orders made %d runs, and %d starts were not answered", n, len(all), a.unanswered)
+	}
+}
+
+// leaving knows which hosts were asked to stop, and what was heard of others.
+type leaving struct {
+	mu         sync.Mutex
+	stopping   map[*host]bool
+	unanswered int
+	faults     []string
+}
+
+func (l *leaving) leaves(h *host) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopping == nil {
+		l.stopping = map[*host]bool{}
+	}
+	l.stopping[h] = true
+}
+
+// hear takes no excuse but that of a host that was asked to stop: it need not
+// answer at all.
+func (l *leaving) hear(h *host, a answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case a.status == 0 && l.stopping[h]:
+		l.unanswered++
+	case a.status == 0 || a.status >= http.StatusInternalServerError:
+		l.faults = append(l.faults, fmt.Sprintf("%s (asked to stop: %t) answered %s", h.name, l.stopping[h], a))
+	}
+}

@@ -1,0 +1,143 @@
+// Where hosts run: one database, one receiver of webhooks, a bootstrap file.
+
+package soak_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
+)
+
+// The one tenant and its account, as the bootstrap file has them.
+const (
+	tenant   = "0191f3c0-0000-7000-8000-0000000000aa"
+	clientID = "acme"
+	apiKey   = "a-key-of-at-least-twenty-characters"
+	secret   = "whsec_Y3Jhc2ggdGVzdHMgYXJlIG5vIHNlY3JldHMgYXQgYWxsIQ=="
+)
+
+// site is a database and what the hosts on it have in common.
+type site struct {
+	server    *pgtest.Server
+	database  string // its URL, past every line
+	program   string
+	bootstrap string
+	logs      string
+	hooks     *receiver
+	made      atomic.Int64 // hosts so far, for their names
+}
+
+// newSite makes an empty database on a server; the hosts started there end
+// with the test.
+func newSite(t *testing.T, server *pgtest.Server, name string, seed uint64) *site {
+	t.Helper()
+	if err := server.CreateDatabase(t.Context(), name, ""); err != nil {
+		t.Fatal(err)
+	}
+	s := &site{server: server, database: server.URL(name), program: verifyd.path(t), hooks: newReceiver(t, seed)}
+	if s.logs = os.Getenv("VERIFYD_SOAK_LOGS"); s.logs != "" {
+		s.logs = filepath.Join(s.logs, t.Name())
+		if err := os.MkdirAll(s.logs, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw, err := os.ReadFile("testdata/bootstrap.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.bootstrap = filepath.Join(t.TempDir(), "bootstrap.yaml")
+	if err := os.WriteFile(s.bootstrap, bytes.ReplaceAll(raw, []byte("HOOKS"), []byte(s.hooks.url)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// migrate makes the schema, and with it the ledger of who held which run when.
+func (s *site) migrate(t *testing.T) {
+	t.Helper()
+	if _, err := postgres.Migrate(t.Context(), s.database); err != nil {
+		t.Fatal(err)
+	}
+	c := s.connect(t)
+	if _, err := c.Exec(t.Context(), keepMarks); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start starts a host with roles, and a line of its own.
+func (s *site) start(roles string) (*host, error) {
+	address, err := url.Parse(s.database)
+	if err != nil {
+		return nil, err
+	}
+	h := &host{name: fmt.Sprintf("host-%d", s.made.Add(1)), roles: roles}
+	if h.log, err = newHostLog(s.logs, h.name); err != nil {
+		return nil, err
+	}
+	if h.line, err = newLine(address.Host); err != nil {
+		return nil, err
+	}
+	address.Host = h.line.address()
+	q := address.Query()
+	q.Set("application_name", h.name)
+	address.RawQuery = q.Encode()
+	return h, launch(s.program, []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.Getenv("TMPDIR"),
+		"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0", "VERIFYD_ROLES=" + roles,
+		"VERIFYD_DATABASE_URL=" + address.String(), "VERIFYD_BOOTSTRAP=" + s.bootstrap,
+		"VERIFYD_ALLOW_PRIVATE_NETWORKS=true",
+	}, h)
+}
+
+// serve starts a host that ends with the test.
+func (s *site) serve(t *testing.T, roles string) *host {
+	t.Helper()
+	h, err := s.start(roles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { retire(t, h) })
+	return h
+}
+
+// retire ends a host for good. One that panicked fails the test.
+func retire(t *testing.T, h *host) {
+	if err := h.kill(); err != nil {
+		t.Error(err)
+	}
+	h.line.close()
+	if h.log.crashed() {
+		t.Errorf("%s panicked: %s", h.name, h.log)
+	}
+}
+
+// connect opens a connection past every line, that sees all tenants and closes
+// with the test.
+func (s *site) connect(t *testing.T) *pgx.Conn {
+	t.Helper()
+	c, err := s.dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(context.WithoutCancel(t.Context())) })
+	return c
+}
+
+func (s *site) dial(ctx context.Context) (*pgx.Conn, error) {
+	config, err := pgx.ParseConfig(s.database)
+	if err != nil {
+		return nil, err
+	}
+	config.RuntimeParams["verifyd.tenant"] = "all"
+	return pgx.ConnectConfig(ctx, config)
+}

@@ -1,0 +1,231 @@
+// The storm itself: hosts under load while everything around them goes wrong.
+
+package soak_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// How the short version differs from one that lasts as long as VERIFYD_SOAK says.
+const (
+	shortEvery = 40 * time.Millisecond // from start to start
+	longEvery  = 50 * time.Millisecond
+	settled    = 90 * time.Second // until everything must have come to its end
+)
+
+// seedOf is the seed of the storm: VERIFYD_SOAK_SEED, or another one each time.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	given := os.Getenv("VERIFYD_SOAK_SEED")
+	if given == "" {
+		return uint64(rand.Uint32())
+	}
+	seed, err := strconv.ParseUint(given, 10, 64)
+	if err != nil {
+		t.Fatalf("VERIFYD_SOAK_SEED: %v", err)
+	}
+	return seed
+}
+
+// lengthOf is how long the storm lasts: VERIFYD_SOAK, or one deck of cards.
+func lengthOf(t *testing.T) (length time.Duration, long bool) {
+	t.Helper()
+	given := os.Getenv("VERIFYD_SOAK")
+	if given == "" {
+		return 0, false
+	}
+	length, err := time.ParseDuration(given)
+	if err != nil {
+		t.Fatalf("VERIFYD_SOAK: %v", err)
+	}
+	return length, true
+}
+
+func TestNothingAcceptedIsLostInAStorm(t *testing.T) {
+	t.Parallel()
+	seed := seedOf(t)
+	length, long := lengthOf(t)
+	t.Logf("repeat with VERIFYD_SOAK_SEED=%d", seed)
+	s := newSite(t, serverOf(t), "soak", seed)
+	s.migrate(t)
+	f := newFleet(t, s, "api,worker", "api,worker", "worker")
+	l := newLoad(t, f, seed)
+	every := shortEvery
+	if long {
+		every = longEvery
+	}
+
+	// The load begins before the storm, and is there until after it.
+	loading, stopLoad := context.WithCancel(t.Context())
+	customers, dismiss := context.WithCancel(t.Context())
+	defer dismiss()
+	orders := make(chan int)
+	go func() { orders <- l.run(loading, customers, every) }()
+	watching, stopWatch := context.WithCancel(t.Context())
+	saw := make(chan *witness)
+	go func() { saw <- watch(watching, s) }()
+	c := newChaos(t, f, seed, long)
+	c.run(t.Context(), length)
+	stopLoad()
+	l.leave()
+	n := <-orders
+	healed := time.Now()
+	quiet := calm(customers, t, s, l)
+	stopWatch()
+	w := <-saw
+	dismiss()
+	l.all.Wait()
+
+	conn := s.connect(t)
+	all, err := readHistories(t.Context(), conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &aftermath{histories: all, accepted: l.accepted, seed: seed, storm: c.storm, now: time.Now()}
+	a.notices, a.faults = s.hooks.all()
+	if a.ledger, err = readLedger(t.Context(), conn); err != nil {
+		t.Error(err)
+	}
+	a.faults = append(a.faults, w.conclude(all)...)
+	a.faults = append(a.faults, l.faults...)
+	a.runs()
+	a.webhooks()
+	if err := a.counts(t.Context(), s.database); err != nil {
+		t.Error(err)
+	}
+	if err := a.totals(t.Context(), l.client, f.any()); err != nil {
+		t.Error(err)
+	}
+	if err := a.reads(t.Context(), l.client, f.any, 300); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d orders, %d runs that nobody was told of; customers heard %s; the slowest start was accepted after %s",
+		n, a.unanswered, refusals(l.refused), l.slowest.Round(time.Millisecond))
+	t.Logf("calm %s after the storm, everything there (%t); the witness looked %d times; the longest gap in all, with further faults inside, was %.1fs",
+		time.Since(healed).Round(time.Millisecond), quiet, w.looks, a.raw.Seconds())
+	t.Logf("kills %d, stops %d, database restarts %d, cuts %d, slow lines %d, runs %d, lost %d, longest gap %.1fs, webhooks %d under %d ids (%d deliveries), counters %s",
+		c.played(cardKill), c.played(cardStop), c.played(cardCrash, cardRestart), c.played(cardCut, cardSwallow, cardHalf), c.played(cardSlow),
+		len(a.histories), a.lost, a.longest.Seconds(), len(ended(all)), len(a.notices), a.deliveries, a.counters)
+	report(t, a.faults)
+	if len(a.histories) < n/4 {
+		t.Errorf("%d orders made %d runs, want most of them", n, len(a.histories))
+	}
+}
+
+// report fails the test with what was found, but not with all of it.
+func report(t *testing.T, faults []string) {
+	t.Helper()
+	const most = 30
+	for _, f := range faults[:min(most, len(faults))] {
+		t.Error(f)
+	}
+	if more := len(faults) - most; more > 0 {
+		t.Errorf("... and %d more", more)
+	}
+}
+
+// ended are the runs that are over.
+func ended(all map[string]*history) (runs []string) {
+	for run, h := range all {
+		if h.fold().Ended != "" {
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
+
+// watch has the witness look until ctx ends. It looks past every line; while
+// the database is away it sees nothing.
+func watch(ctx context.Context, s *site) *witness {
+	w := newWitness()
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	var c *pgx.Conn
+	for {
+		select {
+		case <-ctx.Done():
+			if c != nil {
+				_ = c.Close(context.WithoutCancel(ctx))
+			}
+			return w
+		case <-tick.C:
+		}
+		if c == nil || c.IsClosed() {
+			var err error
+			if c, err = s.dial(ctx); err != nil {
+				c = nil
+				continue
+			}
+		}
+		if w.look(ctx, c) != nil {
+			_ = c.Close(context.WithoutCancel(ctx))
+		}
+	}
+}
+
+// calm waits until every run is over, nothing is left to be done and every
+// client was told. A run whose start was never answered is followed like the
+// others once it is found. It tells whether calm came in time.
+func calm(ctx context.Context, t *testing.T, s *site, l *load) bool {
+	t.Helper()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	adopted := map[string]bool{}
+	for end := time.Now().Add(settled); time.Now().Before(end); <-tick.C {
+		c, err := s.dial(ctx)
+		if err != nil {
+			t.Error(err)
+			return false
+		}
+		live, work, err := backlog(ctx, c)
+		_ = c.Close(ctx)
+		if err != nil {
+			t.Error(err)
+			return false
+		}
+		for run, reference := range live.references {
+			if l.knows(run) || adopted[run] {
+				continue
+			}
+			adopted[run] = true
+			if o, err := orderOf(l.seed, reference); err == nil {
+				l.all.Go(func() { l.follow(ctx, run, o) })
+			}
+		}
+		if len(live.references) == 0 && work == 0 && s.hooks.taken() >= live.all {
+			return true
+		}
+	}
+	return false
+}
+
+// living are the runs that are not over.
+type living struct {
+	references map[string]string // by id
+	all        int               // with those that are
+}
+
+// backlog is what is still to come to its end.
+func backlog(ctx context.Context, c *pgx.Conn) (l living, work int, err error) {
+	rows, err := c.Query(ctx, "SELECT id::text AS id, reference_id AS reference FROM verifyd.runs WHERE ended = ''")
+	if err != nil {
+		return l, 0, err
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[struct{ ID, Reference string }])
+	if err != nil {
+		return l, 0, err
+	}
+	l.references = map[string]string{}
+	for _, run := range found {
+		l.references[run.ID] = run.Reference
+	}
+	const sum = "SELECT (SELECT count(*) FROM verifyd.runs), (SELECT count(*) FROM verifyd.work)"
+	return l, work, c.QueryRow(ctx, sum).Scan(&l.all, &work)
+}

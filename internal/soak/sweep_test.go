@@ -1,0 +1,49 @@
+// Test of a host that dies while it writes down deadlines for all.
+
+package soak_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// The job of a host that died stays as it was: under way.
+const leaveSweep = `
+UPDATE verifyd.river_job SET state = 'running', finalized_at = NULL, attempted_at = now(), attempted_by = '{gone}'
+WHERE id = (SELECT max(id) FROM verifyd.river_job WHERE kind = 'verifyd_sweep' AND state = 'completed')`
+
+func TestASweepThatDiedWithItsHostHoldsUpNoDeadline(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, steady.get(t), "sweep", 1)
+	h, c := s.serve(t, "api,worker"), newClient(t)
+	conn := s.connect(t)
+	for ctx, left := t.Context(), false; !left; { // while another sweep is to be done, this one cannot come back
+		tag, err := conn.Exec(ctx, leaveSweep)
+		var refused *pgconn.PgError
+		if err != nil && !(errors.As(err, &refused) && refused.Code == "23505") {
+			t.Fatal(err)
+		}
+		left = err == nil && tag.RowsAffected() == 1
+		if !left && !pause(ctx) {
+			return
+		}
+	}
+	a := c.ask(t.Context(), http.MethodPost, h.api+"/v1/workflows/0191f3c0-0000-7000-8000-000000000004/runs", `{"reference_id":"person-1"}`)
+	if a.status != http.StatusAccepted {
+		t.Fatalf("start = %s", a)
+	}
+	deadline := time.Now().Add(4 * time.Second)
+	ctx, cancel := context.WithDeadline(t.Context(), deadline.Add(stuckAfter))
+	defer cancel()
+	for s.hooks.taken() == 0 {
+		if !pause(ctx) {
+			t.Fatalf("%s after its deadline nobody was told that the run is over", stuckAfter)
+		}
+	}
+	t.Logf("the client was told %.1fs after the deadline", time.Since(deadline).Seconds())
+}
