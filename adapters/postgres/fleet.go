@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivertype"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -59,12 +59,14 @@ func (s *Store) Join(o FleetOptions) (*Fleet, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	sweep := alone(o.Sweep)
+	upkeep := alone(func(ctx context.Context) error { return s.Upkeep(ctx, o.Now()) })
 	workers := river.NewWorkers()
 	err := errors.Join(
 		river.AddWorkerSafely(workers, river.WorkFunc(func(context.Context, *river.Job[advanceJob]) error { return woken(o.Wake()) })),
 		river.AddWorkerSafely(workers, river.WorkFunc(func(context.Context, *river.Job[announceJob]) error { return woken(o.Wake()) })),
-		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[sweepJob]) error { return o.Sweep(ctx) })),
-		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[upkeepJob]) error { return s.Upkeep(ctx, o.Now()) })),
+		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[sweepJob]) error { return sweep(ctx) })),
+		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[upkeepJob]) error { return upkeep(ctx) })),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("register the jobs: %w", err)
@@ -98,15 +100,25 @@ func woken(room bool) error {
 	return river.JobSnooze(busyWait)
 }
 
-// every inserts a job at an interval, unless the last one is still to be done.
-// The next one comes soon, so a failed one is not tried again.
+// every inserts a job at an interval. The next one comes soon, so a failed one is
+// not tried again; nor does one wait for another, which may have died with its
+// host.
 func every(interval time.Duration, job river.JobArgs) *river.PeriodicJob {
 	return river.NewPeriodicJob(river.PeriodicInterval(interval), func() (river.JobArgs, *river.InsertOpts) {
-		return job, &river.InsertOpts{MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByState: []rivertype.JobState{
-			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning,
-			rivertype.JobStateRetryable, rivertype.JobStateScheduled,
-		}}}
+		return job, &river.InsertOpts{MaxAttempts: 1}
 	}, &river.PeriodicJobOpts{RunOnStart: true})
+}
+
+// alone has a host do a thing once at a time: who comes meanwhile goes away.
+func alone(do func(context.Context) error) func(context.Context) error {
+	var mu sync.Mutex
+	return func(ctx context.Context) error {
+		if !mu.TryLock() {
+			return nil
+		}
+		defer mu.Unlock()
+		return do(ctx)
+	}
 }
 
 // Serve takes part until ctx ends. It waits for a database that is away.
