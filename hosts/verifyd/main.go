@@ -42,12 +42,13 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	return h.serve(ctx, stdout, stderr)
 }
 
-// explained is an expected failure with what the log would say of its cause,
-// on one line, for an operator who has no log yet.
+// explained is an error on one line, an expected failure with what the log would
+// say of its cause, for an operator who has no log yet.
 func explained(err error) error {
+	text := err.Error()
 	var expected *verification.Error
 	if errors.As(err, &expected) && expected.Cause != nil {
-		return fmt.Errorf("%w (%s)", err, strings.Join(strings.Fields(expected.Cause.Error()), " "))
+		text += " (" + expected.Cause.Error() + ")"
 	}
-	return err
+	return errors.New(strings.Join(strings.Fields(text), " "))
 }

@@ -24,8 +24,8 @@ type settings struct {
 	DatabaseConns   int           `name:"database-conns" default:"16" help:"Connections to the database at most."`
 	Migrate         string        `default:"auto" enum:"auto,never" help:"auto: bring the schema up at start, one host at a time. never: refuse to start on an older one."`
 	Roles           []string      `default:"api,worker" enum:"api,worker" help:"What the host does: api answers requests, worker drives runs and sends webhooks."`
-	Bootstrap       string        `placeholder:"FILE" help:"Tenants, accounts and workflows to apply at start. Without one, the built-in demo is served."`
-	SigningKeyFile  string        `placeholder:"FILE" help:"JWK set of private keys that signs journey links: the first key signs, all verify. Without one, a key is made at start."`
+	Bootstrap       string        `placeholder:"FILE" help:"Tenants, accounts and workflows to apply at start. Without one, the built-in demo is served from memory; a database stays as it is."`
+	SigningKeyFile  string        `placeholder:"FILE" help:"JWK set of private keys that signs journey links: the first key signs, all verify. Without one, hosts on a database share a set that is kept there; in memory a key is made at start."`
 	StartWait       time.Duration `default:"2s" help:"Longest wait of a start for its run to need the customer or to end."`
 	Workers         int           `default:"16" help:"Runs driven at once."`
 	OIDCIssuer      string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer whose tokens reviewers may use, too."`

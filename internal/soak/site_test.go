@@ -37,10 +37,13 @@ type site struct {
 	made      atomic.Int64 // hosts so far, for their names
 }
 
+var sites atomic.Int64 // so far, for the names of their databases
+
 // newSite makes an empty database on a server; the hosts started there end
 // with the test.
 func newSite(t *testing.T, server *pgtest.Server, name string, seed uint64) *site {
 	t.Helper()
+	name = fmt.Sprintf("%s_%d", name, sites.Add(1))
 	if err := server.CreateDatabase(t.Context(), name, ""); err != nil {
 		t.Fatal(err)
 	}

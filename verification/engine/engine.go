@@ -109,6 +109,7 @@ type Engine struct {
 	cut        []verification.RunRef // left while the host went down
 	running    int                   // jobs that have a worker
 	announcing int                   // notices that are being sent
+	rounds     int                   // of the loop that are under way
 	closing    bool
 	starving   bool       // the queue was not asked, for want of room
 	idle       *sync.Cond // told whenever a worker is done

@@ -247,3 +247,17 @@ func TestAnOperatorMayTakeAWebhookAway(t *testing.T) {
 		}
 	}
 }
+
+func TestATryThatOurOwnStorePreventedIsNotCounted(t *testing.T) {
+	k := verificationtest.New(t)
+	k.Notices.FailWith(&verification.Error{Kind: verification.ErrUnavailable, Subject: "database"})
+	run := told(k)
+	k.Advance(21 * time.Second) // past the lease
+	tries := k.Notices.All()
+	if len(tries) != 2 || tries[1].Attempt != 0 {
+		t.Fatalf("tries = %+v, want a second one that counts as the first", tries)
+	}
+	if d := delivery(t, k, run.ID); d.State != verification.DeliveryDelivered || d.Attempts != 1 {
+		t.Errorf("delivery = %+v, want it delivered with one try", d)
+	}
+}

@@ -66,7 +66,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	})
 	defer stop()
 	e.mu.Lock()
-	for (e.running > 0 || e.announcing > 0) && ctx.Err() == nil {
+	for (e.running > 0 || e.announcing > 0 || e.rounds > 0) && ctx.Err() == nil {
 		e.idle.Wait()
 	}
 	left := e.cut
@@ -125,6 +125,15 @@ func (e *Engine) turn() {
 
 // round does all that is due, and tells when there is more.
 func (e *Engine) round() (next time.Time) {
+	e.mu.Lock()
+	e.rounds++
+	e.mu.Unlock()
+	defer func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.rounds--
+		e.idle.Broadcast()
+	}()
 	ctx, now := e.base, e.now()
 	sooner := func(at time.Time) {
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {

@@ -58,6 +58,9 @@ func (e *Engine) notify(ctx context.Context, w verification.Work) error {
 		e.opt.Observer.NoticeSent("delivered")
 		return e.ports.Queue.Finish(ctx, w)
 	}
+	if errors.Is(err, verification.ErrUnavailable) {
+		return err // our own store was away: the lease runs out, and no try is counted
+	}
 	if e.base.Err() != nil {
 		return err // cut off by the host: the lease runs out, and it is tried again
 	}
