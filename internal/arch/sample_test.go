@@ -47,6 +47,13 @@ func TestCheckImports(t *testing.T) {
 		{"verification/engine", "adapters/memory", false},
 		{"verification/engine", "verification/storetest", false},
 
+		{"verification/engine", "verification/fair", true},
+		{"verification/fair", "sync", true},
+		{"verification/fair", "net/http", false},
+		{"verification/fair", "verification", false},
+		{"verification", "verification/fair", false},
+		{"adapters/pdf", "verification/fair", true},
+
 		{"verification/storetest", "testing", true},
 		{"verification/storetest", "verification", true},
 		{"verification/storetest", "verification/engine", false},

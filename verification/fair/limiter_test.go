@@ -1,0 +1,174 @@
+// What a Limiter promises about shares, order and callers that leave.
+
+package fair_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/verifyd/verifyd/verification/fair"
+)
+
+// hold acquires a slot that must be free.
+func hold(t *testing.T, l *fair.Limiter, key string) (release func()) {
+	t.Helper()
+	release, err := l.Acquire(t.Context(), key)
+	if err != nil {
+		t.Fatalf("Acquire(%q): %v", key, err)
+	}
+	return release
+}
+
+// line records who is served, in order.
+type line struct {
+	mu     sync.Mutex
+	served []string
+}
+
+// wait acquires in a goroutine, records the name once it is served, and releases.
+// It returns once the goroutine waits.
+func (o *line) wait(t *testing.T, l *fair.Limiter, key, name string) {
+	go func() {
+		release, err := l.Acquire(t.Context(), key)
+		if err != nil {
+			t.Errorf("Acquire(%q): %v", key, err)
+			return
+		}
+		o.mu.Lock()
+		o.served = append(o.served, name)
+		o.mu.Unlock()
+		release()
+	}()
+	synctest.Wait()
+}
+
+func TestKeysAreServedRoundRobin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := fair.NewLimiter(1, 1)
+		release := hold(t, l, "z")
+		var o line
+		for _, name := range []string{"a1", "a2", "a3", "a4", "b1", "b2", "c1"} {
+			o.wait(t, l, name[:1], name)
+		}
+		release()
+		synctest.Wait()
+		if want := []string{"a1", "b1", "c1", "a2", "b2", "a3", "a4"}; !slices.Equal(o.served, want) {
+			t.Errorf("served %v, want %v", o.served, want)
+		}
+	})
+}
+
+func TestTheKeyThatHoldsTheFewestIsServedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := fair.NewLimiter(2, 2)
+		first, second := hold(t, l, "a"), hold(t, l, "a")
+		var o line
+		o.wait(t, l, "a", "a3")
+		o.wait(t, l, "b", "b1")
+		first()
+		synctest.Wait()
+		if want := []string{"b1", "a3"}; !slices.Equal(o.served, want) {
+			t.Errorf("served %v, want %v: b must wait for one slot, not for two", o.served, want)
+		}
+		second()
+	})
+}
+
+func TestOneKeyHoldsNoMoreThanItsShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := fair.NewLimiter(3, 2)
+		release := hold(t, l, "a")
+		hold(t, l, "a")
+		var o line
+		o.wait(t, l, "a", "a3")
+		if len(o.served) != 0 {
+			t.Fatal("a third slot was given to a key whose share is 2")
+		}
+		hold(t, l, "b")()
+		release()
+		synctest.Wait()
+		if want := []string{"a3"}; !slices.Equal(o.served, want) {
+			t.Errorf("after a release, served %v, want %v", o.served, want)
+		}
+	})
+}
+
+func TestACallerThatLeavesLosesNoSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := fair.NewLimiter(1, 1)
+		release := hold(t, l, "a")
+		gone := errors.New("gone")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		failed := make(chan error, 1)
+		go func() {
+			_, err := l.Acquire(ctx, "b")
+			failed <- err
+		}()
+		synctest.Wait()
+		var o line
+		o.wait(t, l, "b", "b2")
+		cancel(gone)
+		if err := <-failed; !errors.Is(err, gone) {
+			t.Errorf("Acquire after its context ended = %v, want the cause", err)
+		}
+		release()
+		release() // once more is harmless
+		synctest.Wait()
+		if want := []string{"b2"}; !slices.Equal(o.served, want) {
+			t.Errorf("served %v, want %v", o.served, want)
+		}
+		if _, err := l.Acquire(ctx, "a"); !errors.Is(err, gone) {
+			t.Errorf("Acquire with a context that has ended = %v, want the cause", err)
+		}
+		held := hold(t, l, "c")
+		ctx, cancel = context.WithCancelCause(t.Context())
+		cancel(gone)
+		if _, err := l.Acquire(ctx, "d"); !errors.Is(err, gone) {
+			t.Errorf("Acquire = %v, want the cause", err)
+		}
+		held()
+		hold(t, l, "d")()
+	})
+}
+
+func TestSharesHoldUnderLoad(t *testing.T) {
+	const max, perKey, callers, rounds = 5, 2, 24, 200
+	l := fair.NewLimiter(max, perKey)
+	keys := []string{"a", "b", "c", "d"}
+	var all atomic.Int64
+	held := make([]atomic.Int64, len(keys))
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			for n := range rounds {
+				ctx, cancel := context.WithCancel(t.Context())
+				if n%3 == 0 {
+					go cancel() // some leave while they wait, or just as they are served
+				}
+				k := (i + n) % len(keys)
+				release, err := l.Acquire(ctx, keys[k])
+				if err == nil {
+					if n := all.Add(1); n > max {
+						t.Errorf("%d slots are held, want at most %d", n, max)
+					}
+					if n := held[k].Add(1); n > perKey {
+						t.Errorf("%q holds %d slots, want at most %d", keys[k], n, perKey)
+					}
+					held[k].Add(-1)
+					all.Add(-1)
+					release()
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	for range max { // none was lost
+		hold(t, l, "x"+string(rune('0'+all.Add(1))))
+	}
+}
