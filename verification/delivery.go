@@ -36,6 +36,7 @@ const (
 const (
 	ClassDelivered = "delivered" // the client took the notice
 	ClassFailed    = "failed"    // it did not, and nothing more is known
+	ClassTimeout   = "timeout"   // it gave no answer in time
 )
 
 // ParseDeliveryState reads a state; anything else is ErrInvalid.

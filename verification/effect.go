@@ -16,6 +16,9 @@ type Appendix struct {
 	// AdvanceAt is when the run is to be driven on, replacing what was queued
 	// for it before; zero when there is nothing to drive.
 	AdvanceAt time.Time
+	// Leased says that AdvanceAt is the end of a lease of the caller, which
+	// drives the run. Work that falls due at the end of a lease counts as lost.
+	Leased bool
 	// Announce enqueues the notice that the run is over.
 	Announce bool
 	// Quiet says that the events change neither the summary nor the queue: the
@@ -36,13 +39,34 @@ const (
 	WorkAnnounce WorkKind = "announce" // tell the client that the run is over
 )
 
-// Work is one effect that is due and leased to whoever took it.
+// TakeRequest asks for due work of one kind. Tenants take turns: each is given
+// its first piece before any is given its second.
+type TakeRequest struct {
+	Kind  WorkKind
+	Now   time.Time
+	Lease time.Duration // the work is leased until Now+Lease
+	// Max bounds the pieces in all, MaxPerTenant those of each tenant.
+	Max, MaxPerTenant int
+	// Except are tenants that are given nothing.
+	Except []TenantID
+	// After is the tenant that was served last: the turns go on with the tenants
+	// whose ids are higher, and then start again from the lowest. Empty starts
+	// there.
+	After TenantID
+}
+
+// Work is one effect that is due and leased to the host that took it.
 type Work struct {
 	Kind WorkKind
 	RunRef
+	// Workflow is the workflow of the run.
+	Workflow WorkflowID
 	// Attempt counts how often it was postponed, 0 at first.
 	Attempt int
-	// Until is the end of the lease; it tells this taking from later ones.
+	// Lost counts the leases that ended since the last append, postponement or
+	// release: the host died, or could not save what it did.
+	Lost int
+	// Until is the end of the lease; it distinguishes this lease from later ones.
 	Until time.Time
 }
 

@@ -44,21 +44,26 @@ type RunStore interface {
 
 // WorkQueue keeps the effects that wait to be carried out. A run has at most
 // one advance in the queue: a new one replaces it, an Appendix without one
-// removes it. Work is handed out at least once.
+// removes it. Work is handed out at least once, and fairly: tenants take turns,
+// however much work one of them has.
 type WorkQueue interface {
-	// Take leases up to most pieces of due work until now+lease, and tells
-	// the moment to ask again if nothing is appended meanwhile (zero for
-	// never).
-	Take(ctx context.Context, now time.Time, lease time.Duration, most int) (work []Work, next time.Time, err error)
+	// Take leases due work, see TakeRequest, and returns the time at which to
+	// ask again if nothing is appended meanwhile: r.Now when more was due than
+	// was taken, zero for never.
+	Take(ctx context.Context, r TakeRequest) (work []Work, next time.Time, err error)
 	// Renew moves the lease of runs that are being driven to until. A run
 	// without an advance in the queue is left alone.
 	Renew(ctx context.Context, runs []RunRef, until time.Time) error
 	// Finish removes a piece of work, unless it was replaced since it was
 	// taken.
 	Finish(ctx context.Context, w Work) error
-	// Postpone makes a piece of work due again at a moment, with one more
+	// Postpone makes a piece of work due again at a time, with one more
 	// attempt counted, unless it was replaced since it was taken.
 	Postpone(ctx context.Context, w Work, at time.Time) error
+	// Release gives leases up: the pieces are due again at a time, with no
+	// attempt and no lost lease counted, unless they were replaced since they
+	// were taken. Work whose Until is zero is released whoever leased it.
+	Release(ctx context.Context, work []Work, at time.Time) error
 }
 
 // WorkflowStore keeps workflows and their immutable versions.

@@ -69,7 +69,9 @@ func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own veri
 	if _, _, err := s.Overdue(ctx, now, 5); err != nil {
 		t.Errorf("Overdue: %v", err)
 	}
-	work, _, err := s.Take(ctx, now, time.Minute, 3)
+	work, _, err := s.Take(ctx, verification.TakeRequest{
+		Kind: verification.WorkAdvance, Now: now, Lease: time.Minute, Max: 3, MaxPerTenant: 3,
+	})
 	if err != nil {
 		t.Errorf("Take: %v", err)
 	}

@@ -1,9 +1,11 @@
-// The work queue: what is to be done, in the order it falls due.
+// The work queue: what is to be done, by kind, tenant and due time.
 
 package memory
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,9 +18,10 @@ import (
 type queue struct {
 	mu     sync.Mutex
 	pieces map[name]*piece
-	order  *btree.BTreeG[*piece]
-	ticket uint64    // counts the places given out in the order
-	until  time.Time // the end of the newest lease
+	lanes  map[laneKey]*lane
+	// heads has the lanes of each kind by the due time of their first piece.
+	heads  map[verification.WorkKind]*btree.BTreeG[*lane]
+	ticket uint64 // counts the positions given out in the lanes
 }
 
 type name struct {
@@ -26,59 +29,130 @@ type name struct {
 	run  verification.RunRef
 }
 
+// lane holds the pieces of one kind and one tenant, the earliest due first.
+type lane struct {
+	laneKey
+
+	order *btree.BTreeG[*piece]
+}
+
+type laneKey struct {
+	kind   verification.WorkKind
+	tenant verification.TenantID
+}
+
 // piece is one effect that waits. A leased piece is due at the end of its
 // lease.
 type piece struct {
 	name
+
+	workflow verification.WorkflowID
+
 	due     time.Time
-	ticket  uint64 // parts pieces of one moment: first come, first served
+	ticket  uint64 // orders pieces of one due time: first come, first served
 	attempt int
-	until   time.Time // what the taker knows it by; zero while nobody has it
+	lost    int
+	leased  bool      // by a taker, or by the host that appended
+	taken   bool      // by a taker
+	until   time.Time // what the newest taker knows it by
 }
 
 func newQueue() queue {
-	before := func(a, b *piece) bool {
-		if c := a.due.Compare(b.due); c != 0 {
-			return c < 0
-		}
-		return a.ticket < b.ticket
-	}
 	return queue{
 		pieces: map[name]*piece{},
-		order:  btree.NewBTreeGOptions(before, btree.Options{NoLocks: true}),
+		lanes:  map[laneKey]*lane{},
+		heads:  map[verification.WorkKind]*btree.BTreeG[*lane]{},
 	}
 }
 
-// Take leases up to most pieces of due work, the earliest due first, and
-// tells when the first of all that is in the queue falls due; a leased piece
-// does at the end of its lease.
-func (s *Store) Take(ctx context.Context, now time.Time, lease time.Duration, most int) (work []verification.Work, next time.Time, err error) {
+// Take leases due work of one kind. Its cost grows with the tenants that have
+// due work and with the pieces taken, not with the pieces that wait.
+func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []verification.Work, next time.Time, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, time.Time{}, err
 	}
 	q := &s.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var taken []*piece
-	q.order.Scan(func(p *piece) bool {
-		if len(taken) >= most || p.due.After(now) {
-			return false
+	taken, more := roundRobin(q.dueLanes(r), r)
+	for _, p := range taken {
+		if p.leased {
+			p.lost++
 		}
-		taken = append(taken, p)
-		return true
+		p.leased, p.taken, p.until = true, true, p.leaseEnd(r.Now.Add(r.Lease))
+		q.put(p, p.until)
+		work = append(work, verification.Work{
+			Kind: p.kind, RunRef: p.run, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, Until: p.until,
+		})
+	}
+	if more {
+		return work, r.Now, nil
+	}
+	return work, q.dueAfter(r.Kind, r.Now), nil
+}
+
+// dueLanes returns the lanes that Take serves, in the order of their turns.
+func (q *queue) dueLanes(r verification.TakeRequest) (due []*lane) {
+	q.scanHeads(r.Kind, func(l *lane, at time.Time) bool {
+		if !at.After(r.Now) && !slices.Contains(r.Except, l.tenant) {
+			due = append(due, l)
+		}
+		return !at.After(r.Now)
 	})
-	if len(taken) > 0 {
-		until := q.leaseEnd(now.Add(lease))
-		for _, p := range taken {
-			q.put(p, until)
-			p.until = until
-			work = append(work, verification.Work{Kind: p.kind, RunRef: p.run, Attempt: p.attempt, Until: until})
+	slices.SortFunc(due, func(a, b *lane) int {
+		if after := a.tenant > r.After; after != (b.tenant > r.After) {
+			if after {
+				return -1
+			}
+			return 1
 		}
+		return strings.Compare(string(a.tenant), string(b.tenant))
+	})
+	return due
+}
+
+// dueAfter returns when the first lane that is not due yet falls due; zero for
+// never.
+func (q *queue) dueAfter(kind verification.WorkKind, now time.Time) (next time.Time) {
+	q.scanHeads(kind, func(_ *lane, at time.Time) bool {
+		if at.After(now) {
+			next = at
+		}
+		return next.IsZero()
+	})
+	return next
+}
+
+// scanHeads calls f with each lane of a kind and the due time of its first
+// piece, the earliest first, until f returns false.
+func (q *queue) scanHeads(kind verification.WorkKind, f func(l *lane, at time.Time) bool) {
+	if heads := q.heads[kind]; heads != nil {
+		heads.Scan(func(l *lane) bool {
+			first, _ := l.order.Min()
+			return f(l, first.due)
+		})
 	}
-	if first, ok := q.order.Min(); ok {
-		next = first.due
+}
+
+// roundRobin picks the first due piece of every lane, then the second, and so
+// on; more reports whether the limits left due pieces behind.
+func roundRobin(lanes []*lane, r verification.TakeRequest) (taken []*piece, more bool) {
+	for turn := 0; len(lanes) > 0; turn++ {
+		left := lanes[:0:0]
+		for _, l := range lanes {
+			p, ok := l.order.GetAt(turn)
+			if !ok || p.due.After(r.Now) {
+				continue
+			}
+			if turn >= r.MaxPerTenant || len(taken) >= r.Max {
+				return taken, true
+			}
+			taken = append(taken, p)
+			left = append(left, l)
+		}
+		lanes = left
 	}
-	return work, next, nil
+	return taken, false
 }
 
 // Renew moves the lease of runs that are being driven to until.
@@ -109,8 +183,7 @@ func (s *Store) Finish(ctx context.Context, w verification.Work) error {
 	return nil
 }
 
-// Postpone makes a piece of work due at a moment, if it is still as it was
-// taken.
+// Postpone makes a piece of work due at a time, if it is still as it was taken.
 func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -118,9 +191,29 @@ func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time)
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
 	if p := s.queue.taken(w); p != nil {
-		s.queue.put(p, at)
-		p.until = time.Time{}
 		p.attempt++
+		p.lost = 0
+		s.queue.giveUp(p, at)
+	}
+	return nil
+}
+
+// Release gives leases up: the pieces that are still as they were taken are due
+// again at a time.
+func (s *Store) Release(ctx context.Context, work []verification.Work, at time.Time) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	for _, w := range work {
+		p := s.queue.taken(w)
+		if w.Until.IsZero() {
+			p = s.queue.pieces[name{w.Kind, w.RunRef}]
+		}
+		if p != nil {
+			s.queue.giveUp(p, at)
+		}
 	}
 	return nil
 }
@@ -129,19 +222,28 @@ func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time)
 func (q *queue) enqueue(run verification.RunRef, a verification.Appendix) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	advance := name{verification.WorkAdvance, run}
-	q.remove(advance)
+	advance := q.renewed(name{verification.WorkAdvance, run}, a.Summary.Workflow)
+	q.remove(advance.name)
 	if !a.AdvanceAt.IsZero() {
-		q.put(&piece{name: advance}, a.AdvanceAt)
+		advance.leased = a.Leased
+		q.put(advance, a.AdvanceAt)
 	}
 	if a.Announce {
-		announce := name{verification.WorkAnnounce, run}
-		q.remove(announce)
-		q.put(&piece{name: announce}, announceAt(a.Summary))
+		q.put(q.renewed(name{verification.WorkAnnounce, run}, a.Summary.Workflow), announceAt(a.Summary))
 	}
 }
 
-// announceAt is a moment that has come: the append knows no better one.
+// renewed is a piece that replaces the one of that name, if there is one. It
+// keeps the end of the last lease, so that the next one differs.
+func (q *queue) renewed(n name, w verification.WorkflowID) *piece {
+	p := &piece{name: n, workflow: w}
+	if old := q.pieces[n]; old != nil {
+		p.until = old.until
+	}
+	return p
+}
+
+// announceAt is a time that has come: the append knows no better one.
 func announceAt(s verification.Summary) time.Time {
 	if s.CompletedAt.IsZero() {
 		return s.StartedAt
@@ -152,36 +254,76 @@ func announceAt(s verification.Summary) time.Time {
 // taken finds a piece that its taker still has.
 func (q *queue) taken(w verification.Work) *piece {
 	p := q.pieces[name{w.Kind, w.RunRef}]
-	if p == nil || p.until.IsZero() || !p.until.Equal(w.Until) {
+	if p == nil || !p.taken || !p.until.Equal(w.Until) {
 		return nil
 	}
 	return p
 }
 
-// put files a piece at the end of those that are due at the moment.
+// giveUp ends the lease of a piece, which is then due at a time.
+func (q *queue) giveUp(p *piece, at time.Time) {
+	p.leased, p.taken = false, false
+	q.put(p, at)
+}
+
+// put places a piece behind those of its lane that are due at the same time.
 func (q *queue) put(p *piece, at time.Time) {
-	if old := q.pieces[p.name]; old != nil {
-		q.order.Delete(old)
-	}
+	q.remove(p.name)
 	q.ticket++
 	p.due, p.ticket = at, q.ticket
 	q.pieces[p.name] = p
-	q.order.Set(p)
+	q.change(p.name, func(l *lane) { l.order.Set(p) })
 }
 
 func (q *queue) remove(n name) {
 	if p := q.pieces[n]; p != nil {
 		delete(q.pieces, n)
-		q.order.Delete(p)
+		q.change(n, func(l *lane) { l.order.Delete(p) })
 	}
 }
 
-// leaseEnd is the moment, or a little later: takings at one moment of a clock
-// that stands still must be told apart by their ends.
-func (q *queue) leaseEnd(at time.Time) time.Time {
-	if !at.After(q.until) && q.until.Sub(at) < time.Second {
-		at = q.until.Add(time.Microsecond)
+// change changes the lane of a piece and keeps the lane's position among the
+// heads.
+func (q *queue) change(n name, f func(*lane)) {
+	key := laneKey{n.kind, n.run.Tenant}
+	heads := q.heads[n.kind]
+	if heads == nil {
+		heads = btree.NewBTreeGOptions(headBefore, btree.Options{NoLocks: true})
+		q.heads[n.kind] = heads
 	}
-	q.until = at
+	l := q.lanes[key]
+	if l == nil {
+		l = &lane{laneKey: key, order: btree.NewBTreeGOptions(pieceBefore, btree.Options{NoLocks: true})}
+		q.lanes[key] = l
+	} else {
+		heads.Delete(l)
+	}
+	f(l)
+	if l.order.Len() == 0 {
+		delete(q.lanes, key)
+		return
+	}
+	heads.Set(l)
+}
+
+func pieceBefore(a, b *piece) bool {
+	if c := a.due.Compare(b.due); c != 0 {
+		return c < 0
+	}
+	return a.ticket < b.ticket
+}
+
+func headBefore(a, b *lane) bool {
+	first, _ := a.order.Min()
+	second, _ := b.order.Min()
+	return pieceBefore(first, second)
+}
+
+// leaseEnd is the time, or a little later: leases of one piece that are taken at
+// one instant of a clock that stands still must differ in their ends.
+func (p *piece) leaseEnd(at time.Time) time.Time {
+	if !at.After(p.until) && p.until.Sub(at) < time.Second {
+		return p.until.Add(time.Microsecond)
+	}
 	return at
 }

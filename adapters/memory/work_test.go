@@ -14,9 +14,10 @@ import (
 
 // waiting is a piece of work in the simplest queue there is.
 type waiting struct {
-	due     time.Time
-	attempt int
-	until   time.Time // zero while nobody has it
+	due           time.Time
+	attempt, lost int
+	leased        bool
+	until         time.Time // zero while nobody took it
 }
 
 type pieceName struct {
@@ -63,43 +64,76 @@ func TestQueueWorksLikeAListThatIsSearched(t *testing.T) {
 				}
 			},
 			"take": func(t *rapid.T) {
-				now, most := instants().Draw(t, "now"), rapid.IntRange(0, 4).Draw(t, "most")
 				lease := 3 * time.Second
-				work, next, err := s.Take(t.Context(), now, lease, most)
+				request := verification.TakeRequest{
+					Kind: rapid.SampledFrom([]verification.WorkKind{verification.WorkAdvance, verification.WorkAnnounce}).Draw(t, "kind"),
+					Now:  instants().Draw(t, "now"), Lease: lease,
+					Max: rapid.IntRange(0, 4).Draw(t, "max"), MaxPerTenant: rapid.IntRange(1, 3).Draw(t, "share"),
+					Except: rapid.SliceOfN(rapid.SampledFrom([]verification.TenantID{"0", "1"}), 0, 1).Draw(t, "except"),
+					After:  rapid.SampledFrom([]verification.TenantID{"", "0", "1"}).Draw(t, "after"),
+				}
+				work, next, err := s.Take(t.Context(), request)
 				if err != nil {
 					t.Fatal(err)
 				}
-				var due []time.Time
-				for _, p := range model {
-					if !p.due.After(now) {
-						due = append(due, p.due)
+				lines := map[verification.TenantID][]time.Time{} // the due times of each tenant
+				for n, p := range model {
+					if n.kind == request.Kind && !p.due.After(request.Now) && !slices.Contains(request.Except, n.run.Tenant) {
+						lines[n.run.Tenant] = append(lines[n.run.Tenant], p.due)
 					}
 				}
-				slices.SortFunc(due, time.Time.Compare)
-				if want := min(most, len(due)); len(work) != want {
-					t.Fatalf("Take gives %d pieces, want %d", len(work), want)
+				var want []due // in the order of their turns
+				left := false
+				for turn := 0; ; turn++ {
+					found := false
+					for _, tenant := range turns(request.After) {
+						slices.SortFunc(lines[tenant], time.Time.Compare)
+						switch {
+						case turn >= len(lines[tenant]):
+						case turn >= request.MaxPerTenant || len(want) >= request.Max:
+							left = true
+						default:
+							found = true
+							want = append(want, due{tenant, lines[tenant][turn]})
+						}
+					}
+					if !found {
+						break
+					}
+				}
+				if len(work) != len(want) {
+					t.Fatalf("Take gives %d pieces, want %d", len(work), len(want))
 				}
 				for i, w := range work {
 					p := model[pieceName{w.Kind, w.RunRef}]
-					if p == nil || !p.due.Equal(due[i]) || p.attempt != w.Attempt {
-						t.Fatalf("piece %d is %+v, want one that was due at %v; the queue has %+v", i, w, due[i], p)
+					if p == nil || w.Tenant != want[i].tenant || !p.due.Equal(want[i].at) || p.attempt != w.Attempt {
+						t.Fatalf("piece %d is %+v, want one of %+v; the queue has %+v", i, w, want[i], p)
 					}
-					if late := w.Until.Sub(now.Add(lease)); late < 0 || late > time.Millisecond {
-						t.Fatalf("the lease ends at %v, want %v", w.Until, now.Add(lease))
+					if p.leased {
+						p.lost++
+					}
+					if p.lost != w.Lost {
+						t.Fatalf("piece %d has lost %d leases, want %d", i, w.Lost, p.lost)
+					}
+					if late := w.Until.Sub(request.Now.Add(lease)); late < 0 || late > time.Millisecond {
+						t.Fatalf("the lease ends at %v, want %v", w.Until, request.Now.Add(lease))
 					}
 				}
 				for _, w := range work {
 					p := model[pieceName{w.Kind, w.RunRef}]
-					p.due, p.until = w.Until, w.Until
+					p.due, p.until, p.leased = w.Until, w.Until, true
 				}
 				taken = append(taken, work...)
 				var first time.Time
-				for _, p := range model {
-					if first.IsZero() || p.due.Before(first) {
+				for n, p := range model {
+					if n.kind == request.Kind && p.due.After(request.Now) && (first.IsZero() || p.due.Before(first)) {
 						first = p.due
 					}
 				}
-				if !next.Equal(first) {
+				switch {
+				case left && !next.Equal(request.Now):
+					t.Fatalf("Take asks again at %v, want at once: it left work behind", next)
+				case !left && len(request.Except) == 0 && !next.Equal(first):
 					t.Fatalf("Take asks again at %v, want %v", next, first)
 				}
 			},
@@ -124,8 +158,20 @@ func TestQueueWorksLikeAListThatIsSearched(t *testing.T) {
 					t.Fatal(err)
 				}
 				if p := held(w); p != nil {
-					p.due, p.until = at, time.Time{}
+					p.due, p.until, p.leased, p.lost = at, time.Time{}, false, 0
 					p.attempt++
+				}
+			},
+			"release": func(t *rapid.T) {
+				if len(taken) == 0 {
+					t.Skip("nothing was taken")
+				}
+				w, at := rapid.SampledFrom(taken).Draw(t, "work"), instants().Draw(t, "at")
+				if err := s.Release(t.Context(), []verification.Work{w}, at); err != nil {
+					t.Fatal(err)
+				}
+				if p := held(w); p != nil {
+					p.due, p.until, p.leased = at, time.Time{}, false
 				}
 			},
 			"renew": func(t *rapid.T) {
@@ -141,4 +187,18 @@ func TestQueueWorksLikeAListThatIsSearched(t *testing.T) {
 			},
 		})
 	})
+}
+
+// due is a piece that is due.
+type due struct {
+	tenant verification.TenantID
+	at     time.Time
+}
+
+// turns is the order of the two tenants after one of them was served.
+func turns(after verification.TenantID) []verification.TenantID {
+	if after == "0" {
+		return []verification.TenantID{"1", "0"}
+	}
+	return []verification.TenantID{"0", "1"}
 }

@@ -103,7 +103,7 @@ func loudArgs(group []addition) ([]any, error) {
 	waiting, signals, waits := texts(), texts(), make([]int32, n)
 	ended, completed, faults, verdicts, open := texts(), moments(), texts(), texts(), make([]bool, n)
 	statuses, decisions, until := texts(), texts(), moments()
-	advance, announce := moments(), moments()
+	advance, announce, leased := moments(), moments(), make([]bool, n)
 	for i, d := range group {
 		s := d.a.Summary
 		var err error
@@ -118,12 +118,12 @@ func loudArgs(group []addition) ([]any, error) {
 		started[i], expires[i], abandon[i] = moment(s.StartedAt), moment(s.ExpiresAt), moment(s.AbandonAt)
 		ended[i], completed[i], verdicts[i], open[i] = string(s.Ended), moment(s.CompletedAt), string(s.Verdict), s.Open
 		statuses[i], decisions[i], until[i] = string(f.status), string(f.decision), moment(f.until)
-		advance[i], announce[i] = moment(d.a.AdvanceAt), moment(d.announceAt())
+		advance[i], announce[i], leased[i] = moment(d.a.AdvanceAt), moment(d.announceAt()), d.a.Leased
 	}
 	return append(quietArgs(group),
 		workflows, references, started, expires, abandon,
 		waiting, signals, waits, ended, completed, faults, verdicts, open,
-		statuses, decisions, until, advance, announce), nil
+		statuses, decisions, until, advance, announce, leased), nil
 }
 
 // send queues the appends of a group on a batch; kept is told of each that is

@@ -22,6 +22,10 @@ type Gauges struct {
 	Lateness time.Duration
 }
 
+// oldestWork reads the ends of an index.
+const oldestWork = `
+SELECT least((SELECT min(due) FROM verifyd.work WHERE kind = 'advance'), (SELECT min(due) FROM verifyd.work WHERE kind = 'announce'))`
+
 // Gauges looks at the pool, and asks for the oldest piece of work.
 func (s *Store) Gauges(ctx context.Context, now time.Time) (Gauges, error) {
 	pool := s.pool.Stat()
@@ -33,7 +37,7 @@ func (s *Store) Gauges(ctx context.Context, now time.Time) (Gauges, error) {
 	defer cancel()
 	var oldest pgtype.Timestamptz
 	err := s.link().ask(ctx, everyTenant, func(b *pgx.Batch) error {
-		b.Queue("SELECT min(due) FROM verifyd.work").QueryRow(func(row pgx.Row) error { return row.Scan(&oldest) })
+		b.Queue(oldestWork).QueryRow(func(row pgx.Row) error { return row.Scan(&oldest) })
 		return nil
 	})
 	if err == nil && oldest.Valid {

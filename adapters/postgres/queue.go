@@ -12,51 +12,109 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Take leases up to most pieces of due work, the earliest due first, and tells
-// when the first of all that is in the queue falls due; a leased piece does at
-// the end of its lease. What another host is taking now is passed over.
-func (s *Store) Take(
-	ctx context.Context, now time.Time, lease time.Duration, most int,
-) (work []verification.Work, next time.Time, err error) {
-	const (
-		// Two takings of a piece at one moment are told apart by a microsecond.
-		take = `
-WITH ready AS (
-    SELECT tenant_id, run_id, kind FROM verifyd.work WHERE due <= $1 ORDER BY due LIMIT $3 FOR UPDATE SKIP LOCKED
+// takeWork leases due work. Where no more is due than may be taken, all of it is
+// taken in the order in which it falls due; otherwise tenants take turns, and
+// the first pieces of each are found by steps along an index, so that the cost
+// grows with the tenants that have work and not with the work that waits. Two
+// leases of one piece that begin at one time differ by a microsecond.
+const takeWork = `
+WITH RECURSIVE head AS MATERIALIZED (
+    SELECT tenant_id, run_id FROM verifyd.work WHERE kind = $1 AND due <= $2
+    ORDER BY due LIMIT least($4::int, $5::int) + 1
+), few AS MATERIALIZED (
+    SELECT count(*) <= least($4::int, $5::int) AS yes FROM head
+), tenants AS (
+    (SELECT w.tenant_id FROM verifyd.work w WHERE w.kind = $1 AND NOT (SELECT yes FROM few) ORDER BY w.tenant_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT w.tenant_id FROM verifyd.work w WHERE w.kind = $1 AND w.tenant_id > t.tenant_id ORDER BY w.tenant_id LIMIT 1)
+    FROM tenants t WHERE t.tenant_id IS NOT NULL
+), first AS MATERIALIZED (
+    SELECT w.* FROM tenants t CROSS JOIN LATERAL (
+        SELECT d.tenant_id, d.run_id, row_number() OVER (ORDER BY d.due) AS turn FROM (
+            SELECT tenant_id, run_id, due FROM verifyd.work
+            WHERE kind = $1 AND tenant_id = t.tenant_id AND due <= $2 ORDER BY due LIMIT $5::int + 1) AS d
+    ) AS w
+    WHERE t.tenant_id <> ALL ($6::uuid[])
+), chosen AS MATERIALIZED (
+    SELECT tenant_id, run_id, 1 AS turn FROM head WHERE (SELECT yes FROM few) AND tenant_id <> ALL ($6::uuid[])
+    UNION ALL
+    (SELECT tenant_id, run_id, turn FROM first WHERE turn <= $5::int
+     ORDER BY turn, tenant_id <= $7::uuid, tenant_id LIMIT $4::int)
+), ready AS (
+    SELECT w.tenant_id, w.run_id, c.turn FROM verifyd.work w JOIN chosen c USING (tenant_id, run_id)
+    WHERE w.kind = $1 AND w.due <= $2 FOR UPDATE OF w SKIP LOCKED
 ), leased AS (
-    UPDATE verifyd.work w SET taken = true,
-        until = CASE WHEN w.until >= $2 AND w.until < $2 + interval '1 second' THEN w.until + interval '1 microsecond' ELSE $2 END,
-        due = CASE WHEN w.until >= $2 AND w.until < $2 + interval '1 second' THEN w.until + interval '1 microsecond' ELSE $2 END
-    FROM ready r WHERE w.tenant_id = r.tenant_id AND w.run_id = r.run_id AND w.kind = r.kind
-    RETURNING w.kind, w.tenant_id, w.run_id, w.attempt, w.until
+    UPDATE verifyd.work w SET taken = true, leased = true, lost = w.lost + CASE WHEN w.leased THEN 1 ELSE 0 END,
+        until = CASE WHEN w.until >= $3 AND w.until < $3 + interval '1 second' THEN w.until + interval '1 microsecond' ELSE $3 END,
+        due = CASE WHEN w.until >= $3 AND w.until < $3 + interval '1 second' THEN w.until + interval '1 microsecond' ELSE $3 END
+    FROM ready r WHERE w.tenant_id = r.tenant_id AND w.run_id = r.run_id AND w.kind = $1
+    RETURNING w.kind, w.tenant_id, w.run_id, w.workflow_id, w.attempt, w.lost, w.until, r.turn
 )
-SELECT kind, tenant_id::text, run_id::text, attempt, until FROM leased`
-		first = "SELECT min(due) FROM verifyd.work"
-	)
+SELECT l.kind, l.tenant_id::text, l.run_id::text, l.workflow_id::text, l.attempt, l.lost, l.until,
+    (SELECT count(*) FROM chosen) > (SELECT count(*) FROM leased)
+        OR (SELECT count(*) FROM first) > (SELECT count(*) FROM leased) AS more
+FROM (SELECT 1) AS one LEFT JOIN leased l ON true
+ORDER BY l.turn, l.tenant_id <= $7::uuid, l.tenant_id`
+
+// Take leases due work of one kind, see takeWork. What another host is taking at
+// this moment is left to it.
+func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []verification.Work, next time.Time, err error) {
+	const dueAfter = "SELECT min(due) FROM verifyd.work WHERE kind = $1 AND due > $2"
+	except := make([]pgtype.UUID, 0, len(r.Except))
+	for _, t := range r.Except {
+		id, err := uuidOf(string(t))
+		if err != nil {
+			return nil, time.Time{}, err
+		}
+		except = append(except, id)
+	}
+	after := pgtype.UUID{Valid: true} // below every other
+	if r.After != "" {
+		if after, err = uuidOf(string(r.After)); err != nil {
+			return nil, time.Time{}, err
+		}
+	}
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
+	var more bool
 	var at pgtype.Timestamptz
-	until := now.Add(lease)
 	err = s.link().ask(ctx, everyTenant, func(b *pgx.Batch) error {
-		b.Queue(take, now, until, most).Query(func(rows pgx.Rows) error {
-			var w verification.Work
-			_, err := pgx.ForEachRow(rows, []any{&w.Kind, &w.Tenant, &w.Run, &w.Attempt, &w.Until}, func() error {
-				w.Until = w.Until.UTC()
-				work = append(work, w)
-				return nil
-			})
+		b.Queue(takeWork, r.Kind, r.Now, r.Now.Add(r.Lease), r.Max, r.MaxPerTenant, except, after).Query(func(rows pgx.Rows) error {
+			work, more, err = readWork(rows)
 			return err
 		})
-		b.Queue(first).QueryRow(func(row pgx.Row) error { return row.Scan(&at) })
+		b.Queue(dueAfter, r.Kind, r.Now).QueryRow(func(row pgx.Row) error { return row.Scan(&at) })
 		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, time.Time{}, translate("take work", err)
-	}
-	if at.Valid {
+	case more:
+		return work, r.Now, nil
+	case at.Valid:
 		next = at.Time.UTC()
 	}
 	return work, next, nil
+}
+
+// readWork reads the leased pieces; one row without a piece says that there are
+// none.
+func readWork(rows pgx.Rows) (work []verification.Work, more bool, err error) {
+	var kind, tenant, run, workflow pgtype.Text
+	var attempt, lost pgtype.Int4
+	var until pgtype.Timestamptz
+	_, err = pgx.ForEachRow(rows, []any{&kind, &tenant, &run, &workflow, &attempt, &lost, &until, &more}, func() error {
+		if kind.Valid {
+			work = append(work, verification.Work{
+				Kind:     verification.WorkKind(kind.String),
+				RunRef:   verification.RunRef{Tenant: verification.TenantID(tenant.String), Run: verification.RunID(run.String)},
+				Workflow: verification.WorkflowID(workflow.String),
+				Attempt:  int(attempt.Int32), Lost: int(lost.Int32), Until: until.Time.UTC(),
+			})
+		}
+		return nil
+	})
+	return work, more, err
 }
 
 // Renew moves the lease of runs that are being driven to until. A run that is
@@ -95,7 +153,7 @@ func (s *Store) Finish(ctx context.Context, w verification.Work) error {
 // Postpone makes a piece of work due at a moment, if it is still as it was
 // taken, and tells the other hosts.
 func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time) error {
-	const postpone = `UPDATE verifyd.work SET due = $5, taken = false, attempt = attempt + 1
+	const postpone = `UPDATE verifyd.work SET due = $5, taken = false, leased = false, lost = 0, attempt = attempt + 1
 		WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND kind = $3 AND taken AND until = $4`
 	if err := ctx.Err(); err != nil {
 		return err
@@ -113,6 +171,36 @@ func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time)
 		return s.alarms.ring(ctx, tx, s.alarms.at(w, at), map[verification.RunRef]bool{w.RunRef: true})
 	})
 	return translate("postpone work", err)
+}
+
+// Release gives leases up: the pieces that are still as they were taken are due
+// again at a time. Hosts that poll find them; none is woken.
+func (s *Store) Release(ctx context.Context, work []verification.Work, at time.Time) error {
+	const release = `
+WITH held AS (
+    SELECT w.tenant_id, w.run_id, w.kind FROM verifyd.work w
+    JOIN unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[]) AS r (tenant_id, run_id, kind, until)
+        ON w.tenant_id = r.tenant_id AND w.run_id = r.run_id AND w.kind = r.kind
+        AND (r.until IS NULL OR w.taken AND w.until = r.until)
+    FOR UPDATE OF w SKIP LOCKED
+)
+UPDATE verifyd.work w SET due = $5, taken = false, leased = false FROM held h
+WHERE w.tenant_id = h.tenant_id AND w.run_id = h.run_id AND w.kind = h.kind`
+	if err := ctx.Err(); err != nil || len(work) == 0 {
+		return err
+	}
+	var tenants, runs []pgtype.UUID
+	var kinds []string
+	var untils []pgtype.Timestamptz
+	for _, w := range work {
+		d, err := newAddition(w.Tenant, w.Run, 0, verification.Appendix{})
+		if err != nil {
+			continue // there is no such run
+		}
+		tenants, runs = append(tenants, d.tenant), append(runs, d.run)
+		kinds, untils = append(kinds, string(w.Kind)), append(untils, moment(w.Until))
+	}
+	return s.settle(ctx, "release work", everyTenant, release, tenants, runs, kinds, untils, at)
 }
 
 // settle changes something that may no longer be there.

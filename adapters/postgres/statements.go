@@ -44,11 +44,11 @@ WITH input AS MATERIALIZED (
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[],
         $6::uuid[], $7::text[], $8::timestamptz[], $9::timestamptz[], $10::timestamptz[],
         $11::text[], $12::text[], $13::int[], $14::text[], $15::timestamptz[], $16::text[], $17::text[], $18::bool[],
-        $19::text[], $20::text[], $21::timestamptz[], $22::timestamptz[], $23::timestamptz[]) WITH ORDINALITY
+        $19::text[], $20::text[], $21::timestamptz[], $22::timestamptz[], $23::timestamptz[], $24::bool[]) WITH ORDINALITY
     AS i (tenant_id, run_id, seq, upto, events,
         workflow_id, reference_id, started_at, expires_at, abandon_at,
         waiting, signal, wait, ended, completed_at, error, verdict, open,
-        status, decision, filed_until, advance_at, announce_at, place)
+        status, decision, filed_until, advance_at, announce_at, leased, place)
 ), written AS (
     INSERT INTO verifyd.run_events (tenant_id, run_id, seq, upto, events)
     SELECT i.tenant_id, i.run_id, i.seq, i.upto, i.events
@@ -83,13 +83,14 @@ WITH input AS MATERIALIZED (
     WHERE w.tenant_id = i.tenant_id AND w.run_id = i.run_id AND w.kind = 'advance'
         AND i.advance_at IS NULL AND i.seq > 0
 ), queued AS (
-    INSERT INTO verifyd.work AS w (tenant_id, run_id, kind, due)
-    SELECT i.tenant_id, i.run_id, 'advance', i.advance_at
+    INSERT INTO verifyd.work AS w (tenant_id, run_id, workflow_id, kind, due, leased)
+    SELECT i.tenant_id, i.run_id, i.workflow_id, 'advance', i.advance_at, i.leased
     FROM input i JOIN summed k USING (tenant_id, run_id) WHERE i.advance_at IS NOT NULL
     UNION ALL
-    SELECT i.tenant_id, i.run_id, 'announce', i.announce_at
+    SELECT i.tenant_id, i.run_id, i.workflow_id, 'announce', i.announce_at, false
     FROM input i JOIN summed k USING (tenant_id, run_id) WHERE i.announce_at IS NOT NULL
-    ON CONFLICT (tenant_id, run_id, kind) DO UPDATE SET due = excluded.due, attempt = 0, taken = false
+    ON CONFLICT (tenant_id, run_id, kind) DO UPDATE SET
+        due = excluded.due, attempt = 0, leased = excluded.leased, taken = false, lost = 0
 )
 SELECT tenant_id, run_id FROM kept`
 

@@ -84,8 +84,8 @@ func (p *pair) List(ctx context.Context, t verification.TenantID, q verification
 	return p.other.List(ctx, t, q)
 }
 
-func (p *pair) Take(ctx context.Context, now time.Time, lease time.Duration, most int) ([]verification.Work, time.Time, error) {
-	return p.other.Take(ctx, now, lease, most)
+func (p *pair) Take(ctx context.Context, r verification.TakeRequest) ([]verification.Work, time.Time, error) {
+	return p.other.Take(ctx, r)
 }
 
 func (p *pair) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {

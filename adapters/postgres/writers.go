@@ -14,8 +14,12 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// groupMost is how many appends a group has at most.
-const groupMost = 256
+// The bounds of a group. A single append may be larger than maxGroupBytes; it
+// then is a group of its own.
+const (
+	maxGroup      = 256
+	maxGroupBytes = 2 << 20 // of events
+)
 
 // writers commit appends in groups. Nobody waits for a group to fill: whoever
 // comes while a writer is free becomes that writer, and takes what is there.
@@ -120,23 +124,49 @@ func (w *writers) group() (more bool) {
 	return false
 }
 
-// gather calls everybody who waits into a group, one append a run; the rest
-// stays in the line. The caller holds the lock.
+// gather moves appends from the line into a group, one append a run; the rest
+// stays in the line. Tenants take turns, so that the appends of one tenant,
+// however many and large they are, delay those of another by one group at most.
+// The caller holds the lock.
 func (w *writers) gather() (group []*waiting) {
-	runs := make(map[verification.RunRef]bool, len(w.line))
-	rest := w.line[:0]
+	var tenants []verification.TenantID // in the order of their first append
+	lines := map[verification.TenantID][]*waiting{}
 	for _, p := range w.line {
-		switch {
-		case runs[p.ref] || len(group) == groupMost:
-			rest = append(rest, p)
-		case p.called.CompareAndSwap(false, true):
+		t := p.ref.Tenant
+		if lines[t] == nil {
+			tenants = append(tenants, t)
+		}
+		lines[t] = append(lines[t], p)
+	}
+	runs := make(map[verification.RunRef]bool, min(len(w.line), maxGroup))
+	bytes := 0
+	take := func(p *waiting) bool {
+		if runs[p.ref] || len(group) == maxGroup || len(group) > 0 && bytes+len(p.events) > maxGroupBytes {
+			return false
+		}
+		if p.called.CompareAndSwap(false, true) {
 			runs[p.ref] = true
+			bytes += len(p.events)
 			group = append(group, p)
 		}
+		return true // a caller that gave up leaves the line, too
 	}
-	clear(w.line[len(rest):])
+	var rest []*waiting
+	for turn := 0; len(tenants) > 0; turn++ {
+		left := tenants[:0]
+		for _, t := range tenants {
+			if turn == len(lines[t]) {
+				continue
+			}
+			left = append(left, t)
+			if p := lines[t][turn]; !take(p) {
+				rest = append(rest, p)
+			}
+		}
+		tenants = left
+	}
 	w.line = rest
-	// Two writers that meet at some runs meet there in the same order.
+	// Writers that meet at some runs meet there in the same order.
 	slices.SortFunc(group, func(a, b *waiting) int {
 		if c := strings.Compare(string(a.ref.Tenant), string(b.ref.Tenant)); c != 0 {
 			return c

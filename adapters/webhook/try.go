@@ -21,15 +21,15 @@ type Class string
 
 // The classes. Every one but ClassDelivered and ClassGone is tried again.
 const (
-	ClassDelivered   Class = "delivered"   // answered 2xx
-	ClassGone        Class = "gone"        // answered 410: not to be tried again
-	ClassRefused     Class = "refused_4xx" // answered another 4xx
-	ClassFailed      Class = "failed_5xx"  // answered 5xx, or a status that HTTP does not know
-	ClassRedirected  Class = "redirected"  // answered 3xx, which is not followed
-	ClassTimeout     Class = "timeout"     // no whole answer in time
-	ClassUnreachable Class = "unreachable" // no connection, or nothing on it that can be read as an answer
-	ClassBlocked     Class = "blocked"     // the address may not be called
-	ClassUnsent      Class = "unsent"      // nothing was sent, for want of a secret to sign with
+	ClassDelivered   Class = "delivered"               // answered 2xx
+	ClassGone        Class = "gone"                    // answered 410: not to be tried again
+	ClassRefused     Class = "refused_4xx"             // answered another 4xx
+	ClassFailed      Class = "failed_5xx"              // answered 5xx, or a status that HTTP does not know
+	ClassRedirected  Class = "redirected"              // answered 3xx, which is not followed
+	ClassTimeout     Class = verification.ClassTimeout // no whole answer in time
+	ClassUnreachable Class = "unreachable"             // no connection, or nothing on it that can be read as an answer
+	ClassBlocked     Class = "blocked"                 // the address may not be called
+	ClassUnsent      Class = "unsent"                  // nothing was sent, for want of a secret to sign with
 )
 
 // Try is what is known of a try once it has ended.

@@ -125,7 +125,7 @@ func (s *session) engine(d *database, providers ...string) (*engine.Engine, erro
 		Providers: known, Language: expression.New(), Links: elsewhere{}, Notifier: elsewhere{},
 		Clock: s.clock, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{
-		Workers: -1, Log: slog.New(slog.NewTextHandler(s.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Passive: true, Log: slog.New(slog.NewTextHandler(s.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 }
 

@@ -21,6 +21,7 @@ type metrics struct {
 	ended    *prometheus.CounterVec
 	calls    *prometheus.HistogramVec
 	notices  *prometheus.CounterVec
+	poisoned prometheus.Counter
 	requests *prometheus.HistogramVec
 }
 
@@ -36,14 +37,17 @@ func newMetrics() *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
 		}, []string{"provider", "outcome"}),
 		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "verifyd_notices_total", Help: "Tries to tell a client that a run is over, by outcome.",
+			Name: "verifyd_notices_total", Help: "Attempts to notify a client that a run is over, by outcome.",
 		}, []string{"outcome"}),
+		poisoned: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "verifyd_runs_poisoned_total", Help: "Runs that were ended because the hosts that drove them kept stopping.",
+		}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "verifyd_http_request_seconds", Help: "API requests, by route, method and status.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 9),
 		}, []string{"route", "method", "status"}),
 	}
-	m.registry.MustRegister(m.started, m.ended, m.calls, m.notices, m.requests,
+	m.registry.MustRegister(m.started, m.ended, m.calls, m.notices, m.poisoned, m.requests,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, s := range verification.Statuses() {
 		if s.Terminal() {
@@ -64,7 +68,10 @@ func (m *metrics) ProviderCalled(provider, outcome string, took time.Duration) {
 	m.calls.WithLabelValues(provider, outcome).Observe(took.Seconds())
 }
 
-// NoticeSent counts a try of a notice.
+// RunPoisoned counts a run that was ended because it kept stopping its hosts.
+func (m *metrics) RunPoisoned() { m.poisoned.Inc() }
+
+// NoticeSent counts an attempt to send a notice.
 func (m *metrics) NoticeSent(outcome string) { m.notices.WithLabelValues(outcome).Inc() }
 
 // request measures an answer of the API.

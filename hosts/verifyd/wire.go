@@ -170,7 +170,7 @@ func options(s settings, kept *storage, log *slog.Logger, observed *metrics) eng
 		o.Poll = poll
 	}
 	if !s.has(roleWorker) {
-		o.Workers = -1
+		o.Passive = true
 	}
 	return o
 }

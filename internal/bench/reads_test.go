@@ -52,7 +52,9 @@ func BenchmarkReads(b *testing.B) {
 			return err
 		}},
 		{"TakeNothing", func(ctx context.Context) error {
-			_, _, err := h.store.Take(ctx, time.Now(), time.Minute, 64)
+			_, _, err := h.store.Take(ctx, verification.TakeRequest{
+				Kind: verification.WorkAdvance, Now: time.Now(), Lease: time.Minute, Max: 64, MaxPerTenant: 64,
+			})
 			return err
 		}},
 	} {

@@ -65,7 +65,7 @@ func newBench(t *testing.T) *bench {
 		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
 		Providers: map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
 		Language:  expression.New(), Links: verificationtest.Links{}, Clock: clock.System(), NewID: verificationtest.SeededIDs(1),
-	}, engine.Options{Workers: -1})
+	}, engine.Options{Passive: true})
 	if err != nil {
 		t.Fatal(err)
 	}

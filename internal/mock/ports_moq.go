@@ -291,10 +291,13 @@ var _ verification.WorkQueue = &WorkQueueMock{}
 //			PostponeFunc: func(ctx context.Context, w verification.Work, at time.Time) error {
 //				panic("mock out the Postpone method")
 //			},
+//			ReleaseFunc: func(ctx context.Context, work []verification.Work, at time.Time) error {
+//				panic("mock out the Release method")
+//			},
 //			RenewFunc: func(ctx context.Context, runs []verification.RunRef, until time.Time) error {
 //				panic("mock out the Renew method")
 //			},
-//			TakeFunc: func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]verification.Work, time.Time, error) {
+//			TakeFunc: func(ctx context.Context, r verification.TakeRequest) ([]verification.Work, time.Time, error) {
 //				panic("mock out the Take method")
 //			},
 //		}
@@ -310,11 +313,14 @@ type WorkQueueMock struct {
 	// PostponeFunc mocks the Postpone method.
 	PostponeFunc func(ctx context.Context, w verification.Work, at time.Time) error
 
+	// ReleaseFunc mocks the Release method.
+	ReleaseFunc func(ctx context.Context, work []verification.Work, at time.Time) error
+
 	// RenewFunc mocks the Renew method.
 	RenewFunc func(ctx context.Context, runs []verification.RunRef, until time.Time) error
 
 	// TakeFunc mocks the Take method.
-	TakeFunc func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]verification.Work, time.Time, error)
+	TakeFunc func(ctx context.Context, r verification.TakeRequest) ([]verification.Work, time.Time, error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -334,6 +340,15 @@ type WorkQueueMock struct {
 			// At is the at argument value.
 			At time.Time
 		}
+		// Release holds details about calls to the Release method.
+		Release []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// Work is the work argument value.
+			Work []verification.Work
+			// At is the at argument value.
+			At time.Time
+		}
 		// Renew holds details about calls to the Renew method.
 		Renew []struct {
 			// Ctx is the ctx argument value.
@@ -347,16 +362,13 @@ type WorkQueueMock struct {
 		Take []struct {
 			// Ctx is the ctx argument value.
 			Ctx context.Context
-			// Now is the now argument value.
-			Now time.Time
-			// Lease is the lease argument value.
-			Lease time.Duration
-			// Most is the most argument value.
-			Most int
+			// R is the r argument value.
+			R verification.TakeRequest
 		}
 	}
 	lockFinish   sync.RWMutex
 	lockPostpone sync.RWMutex
+	lockRelease  sync.RWMutex
 	lockRenew    sync.RWMutex
 	lockTake     sync.RWMutex
 }
@@ -437,6 +449,46 @@ func (mock *WorkQueueMock) PostponeCalls() []struct {
 	return calls
 }
 
+// Release calls ReleaseFunc.
+func (mock *WorkQueueMock) Release(ctx context.Context, work []verification.Work, at time.Time) error {
+	if mock.ReleaseFunc == nil {
+		panic("WorkQueueMock.ReleaseFunc: method is nil but WorkQueue.Release was just called")
+	}
+	callInfo := struct {
+		Ctx  context.Context
+		Work []verification.Work
+		At   time.Time
+	}{
+		Ctx:  ctx,
+		Work: work,
+		At:   at,
+	}
+	mock.lockRelease.Lock()
+	mock.calls.Release = append(mock.calls.Release, callInfo)
+	mock.lockRelease.Unlock()
+	return mock.ReleaseFunc(ctx, work, at)
+}
+
+// ReleaseCalls gets all the calls that were made to Release.
+// Check the length with:
+//
+//	len(mockedWorkQueue.ReleaseCalls())
+func (mock *WorkQueueMock) ReleaseCalls() []struct {
+	Ctx  context.Context
+	Work []verification.Work
+	At   time.Time
+} {
+	var calls []struct {
+		Ctx  context.Context
+		Work []verification.Work
+		At   time.Time
+	}
+	mock.lockRelease.RLock()
+	calls = mock.calls.Release
+	mock.lockRelease.RUnlock()
+	return calls
+}
+
 // Renew calls RenewFunc.
 func (mock *WorkQueueMock) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
 	if mock.RenewFunc == nil {
@@ -478,25 +530,21 @@ func (mock *WorkQueueMock) RenewCalls() []struct {
 }
 
 // Take calls TakeFunc.
-func (mock *WorkQueueMock) Take(ctx context.Context, now time.Time, lease time.Duration, most int) ([]verification.Work, time.Time, error) {
+func (mock *WorkQueueMock) Take(ctx context.Context, r verification.TakeRequest) ([]verification.Work, time.Time, error) {
 	if mock.TakeFunc == nil {
 		panic("WorkQueueMock.TakeFunc: method is nil but WorkQueue.Take was just called")
 	}
 	callInfo := struct {
-		Ctx   context.Context
-		Now   time.Time
-		Lease time.Duration
-		Most  int
+		Ctx context.Context
+		R   verification.TakeRequest
 	}{
-		Ctx:   ctx,
-		Now:   now,
-		Lease: lease,
-		Most:  most,
+		Ctx: ctx,
+		R:   r,
 	}
 	mock.lockTake.Lock()
 	mock.calls.Take = append(mock.calls.Take, callInfo)
 	mock.lockTake.Unlock()
-	return mock.TakeFunc(ctx, now, lease, most)
+	return mock.TakeFunc(ctx, r)
 }
 
 // TakeCalls gets all the calls that were made to Take.
@@ -504,16 +552,12 @@ func (mock *WorkQueueMock) Take(ctx context.Context, now time.Time, lease time.D
 //
 //	len(mockedWorkQueue.TakeCalls())
 func (mock *WorkQueueMock) TakeCalls() []struct {
-	Ctx   context.Context
-	Now   time.Time
-	Lease time.Duration
-	Most  int
+	Ctx context.Context
+	R   verification.TakeRequest
 } {
 	var calls []struct {
-		Ctx   context.Context
-		Now   time.Time
-		Lease time.Duration
-		Most  int
+		Ctx context.Context
+		R   verification.TakeRequest
 	}
 	mock.lockTake.RLock()
 	calls = mock.calls.Take

@@ -16,14 +16,14 @@ import (
 // errTimeout ends a call that took longer than its node allows.
 var errTimeout = errors.New("no answer in time")
 
-// call asks the provider of the check that the run waits for, and turns what
-// comes back into a command. held says that the clock is held for the caller.
-func (e *Engine) call(ctx context.Context, j *job, kind verification.TaskKind) (c verification.Command, held bool) {
-	w := j.run.Wait
-	n, _ := j.program.Node(w.Node)
-	request, err := j.program.Request(j.ref.Tenant, j.run)
+// call calls the provider of the check that the run waits for, and turns what
+// comes back into a command.
+func (e *Engine) call(ctx context.Context, ref verification.RunRef, p verification.Program, run verification.Run, kind verification.TaskKind) outcome {
+	w := run.Wait
+	n, _ := p.Node(w.Node)
+	request, err := p.Request(ref.Tenant, run)
 	if err != nil {
-		return verification.Break{Node: w.Node, Cause: "with: " + err.Error()}, false
+		return outcome{command: verification.Break{Node: w.Node, Cause: "with: " + err.Error()}}
 	}
 	failed := func(err error) verification.RecordFailure {
 		var p interface{ Permanent() bool }
@@ -34,26 +34,26 @@ func (e *Engine) call(ctx context.Context, j *job, kind verification.TaskKind) (
 	}
 	ask, err := e.question(w, kind, request)
 	if err != nil {
-		return failed(verification.Permanent(err)), false
+		return outcome{command: failed(verification.Permanent(err))}
 	}
 	began := e.ports.Clock.Now()
 	result, held, err := e.bounded(ctx, n.Timeout(), ask)
-	outcome := "error"
+	seen := "error"
 	if err == nil {
-		outcome = string(result.Outcome)
+		seen = string(result.Outcome)
 	}
-	e.opt.Observer.ProviderCalled(w.Provider, outcome, e.ports.Clock.Now().Sub(began))
+	e.opt.Observer.ProviderCalled(w.Provider, seen, e.ports.Clock.Now().Sub(began))
 	if err != nil {
-		return failed(err), held
+		return outcome{failed(err), held}
 	}
 	data, err := verification.NewData(result.Data)
 	if err != nil {
-		return failed(verification.Permanent(fmt.Errorf("the provider's data cannot be kept: %w", err))), held
+		return outcome{failed(verification.Permanent(fmt.Errorf("the provider's data cannot be kept: %w", err))), held}
 	}
-	return verification.RecordResult{
+	return outcome{verification.RecordResult{
 		Node: w.Node, Dispatch: w.Dispatch, Outcome: result.Outcome, Data: data,
 		Handle: result.Handle, PollAfter: result.PollAfter,
-	}, held
+	}, held}
 }
 
 type question func(context.Context) (verification.CheckResult, error)
@@ -89,7 +89,7 @@ func (e *Engine) bounded(ctx context.Context, limit time.Duration, ask question)
 		defer once.Unlock()
 		if !over {
 			fired = true
-			e.quiet.Enter()
+			e.activity.Enter()
 			cancel(errTimeout)
 		}
 	})

@@ -49,9 +49,10 @@ type change struct {
 }
 
 // command decides c on the run as it stands, appends what follows, and drives
-// the run on. A lost race is decided again on the fresh history.
+// the run on. A lost race is decided again on the fresh history; ErrUnavailable
+// when there are too many.
 func (e *Engine) command(ctx context.Context, ref verification.RunRef, c verification.Command) (change, error) {
-	for try := 1; ; try++ {
+	for range changeTries {
 		run, err := e.load(ctx, ref)
 		if err != nil {
 			return change{}, err
@@ -62,7 +63,7 @@ func (e *Engine) command(ctx context.Context, ref verification.RunRef, c verific
 		}
 		now := e.now()
 		if _, expiring := c.(verification.Expire); !expiring && overdue(run, now) {
-			// Whoever is refused because of a deadline is told of it, too: see seen.
+			// A caller that is refused because of a deadline learns of it, too: see seen.
 			if _, err := e.command(ctx, ref, verification.Expire{}); err != nil {
 				return change{}, err
 			}
@@ -79,13 +80,16 @@ func (e *Engine) command(ctx context.Context, ref verification.RunRef, c verific
 		if err == nil {
 			return change{before: run, after: after, events: events, at: now}, nil
 		}
-		if try == changeTries || !errors.Is(err, verification.ErrConflict) {
+		if !errors.Is(err, verification.ErrConflict) {
 			return change{}, err
 		}
 	}
+	return change{}, &verification.Error{
+		Kind: verification.ErrUnavailable, Subject: "run", Message: "the run is being changed by too many requests at once",
+	}
 }
 
-// overdue tells whether a deadline has passed that the history does not tell of.
+// overdue reports whether a deadline has passed that the history does not show.
 func overdue(r verification.Run, now time.Time) bool {
 	return r.Ended == "" && r.AsOf(now).Ended != ""
 }
@@ -97,16 +101,16 @@ func (e *Engine) append(
 	ctx context.Context, ref verification.RunRef, before, after verification.Run,
 	events []verification.Event, program verification.Program,
 ) error {
-	var seat *job
+	var reserved *job
 	if drivable(after.Task(e.now())) {
-		seat = e.reserve(ref)
+		reserved = e.runner.reserve(ref)
 	}
-	if _, err := e.save(ctx, ref, before, after, events, lease{held: seat != nil}); err != nil {
-		e.giveBack(seat)
+	if _, err := e.save(ctx, ref, before, after, events, lease{held: reserved != nil}); err != nil {
+		e.runner.cancelReservation(reserved)
 		return err
 	}
-	if seat != nil {
-		e.sit(seat, after, program)
+	if reserved != nil {
+		e.runner.submit(reserved, after, program)
 	}
 	return nil
 }
@@ -129,13 +133,13 @@ func (e *Engine) save(
 	ends := after.Ended != "" && before.Ended == ""
 	if ends {
 		a.Announce = e.announces(ctx, ref.Tenant, after)
-		a.Kept = a.Announce && e.keeps(now, now)
+		a.Kept = a.Announce && e.runner.keeps(now, now)
 	}
 	switch task := after.Task(now); {
 	case task.Kind == verification.TaskWait:
-		a.AdvanceAt, a.Kept = task.At, e.keeps(task.At, now)
+		a.AdvanceAt, a.Kept = task.At, e.runner.keeps(task.At, now)
 	case drivable(task) && l.held:
-		a.AdvanceAt, a.Kept = now.Add(e.opt.Lease), true
+		a.AdvanceAt, a.Leased, a.Kept = now.Add(e.opt.Lease), true, true
 		a.Quiet = l.young && before.Seq > 0 && before.Summary() == a.Summary
 	case drivable(task):
 		a.AdvanceAt = now
@@ -146,50 +150,47 @@ func (e *Engine) save(
 	e.runs.put(ref, after)
 	if before.Seq == 0 {
 		e.opt.Observer.RunStarted()
-		if deadline := after.Deadline(); !deadline.IsZero() {
-			e.nudge(deadline.Add(time.Microsecond)) // it has passed only after it
-		}
 	}
 	if ends {
 		e.opt.Observer.RunEnded(after.Ended)
-		e.interrupt(ref)
 	}
 	if atRest(after) {
 		e.watch.wake(ref)
 	}
-	if !a.AdvanceAt.IsZero() && !a.Quiet {
-		e.nudge(a.AdvanceAt)
-	}
-	if a.Announce {
-		e.nudge(now)
+	e.runner.appended(ref, before, after, a)
+	if ends && !a.Announce {
+		e.announceLate(ctx, ref, after)
 	}
 	return a.Quiet, nil
 }
 
-// announces tells whether somebody is to be told that a run is over. When that
-// cannot be found out now, it is when the notice is sent.
+// announceLate announces a run that has ended if its workflow was given its
+// webhook between the decision and the append.
+func (e *Engine) announceLate(ctx context.Context, ref verification.RunRef, run verification.Run) {
+	ctx = context.WithoutCancel(ctx)
+	if !e.announces(ctx, ref.Tenant, run) {
+		return
+	}
+	if err := e.announceAgain(ctx, ref, run); err != nil {
+		e.log.Error("notice not queued", "run", ref.Run, "tenant", ref.Tenant, "error", err)
+	}
+}
+
+// announces reports whether a client is to be notified that a run is over. When
+// that cannot be determined now, or may change before a caller's transaction
+// commits, it is determined when the notice is sent.
 func (e *Engine) announces(ctx context.Context, t verification.TenantID, r verification.Run) bool {
 	if e.ports.Notifier == nil {
 		return false
+	}
+	if e.external {
+		return true
 	}
 	w, err := e.ports.Workflows.Workflow(ctx, t, r.Started.Workflow)
 	return err != nil || w.LifecycleWebhookURL != ""
 }
 
-// keptWait is the longest wait that a host keeps to itself, as long as it lives.
-const keptWait = 5 * time.Second
-
-// keeps tells whether this host sees to what falls due at a moment.
-func (e *Engine) keeps(at, now time.Time) bool {
-	if e.opt.Workers < 0 || at.Sub(now) > keptWait {
-		return false
-	}
-	e.loop.mu.Lock()
-	defer e.loop.mu.Unlock()
-	return e.loop.serving
-}
-
-// drivable tells whether there is something to do now.
+// drivable reports whether there is something to do now.
 func drivable(t verification.Task) bool {
 	switch t.Kind {
 	case verification.TaskCheck, verification.TaskPoll, verification.TaskRedispatch:

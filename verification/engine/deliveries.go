@@ -50,7 +50,7 @@ func (e *Engine) Redeliver(ctx context.Context, t verification.TenantID, id veri
 		unmark()
 		return fmt.Errorf("queue the notice of run %s: %w", id, err)
 	}
-	e.nudge(e.now())
+	e.runner.nudge(e.now())
 	return nil
 }
 
@@ -77,9 +77,9 @@ func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run
 // announceAgain replaces the announcement in the queue, if there is one. A
 // verdict that is given meanwhile does not stop it.
 func (e *Engine) announceAgain(ctx context.Context, ref verification.RunRef, run verification.Run) error {
-	for try := 1; ; try++ {
+	for try := 1; ; try++ { // at most changeTries
 		now := e.now()
-		a := verification.Appendix{Summary: run.Summary(), Announce: true, Kept: e.keeps(now, now)}
+		a := verification.Appendix{Summary: run.Summary(), Announce: true, Kept: e.runner.keeps(now, now)}
 		err := e.ports.Runs.Append(ctx, ref.Tenant, ref.Run, run.Seq, a)
 		if err == nil || try == changeTries || !errors.Is(err, verification.ErrConflict) {
 			return err

@@ -1,4 +1,4 @@
-// Activations: a run is driven until it parks, waits or ends.
+// Driving: a run goes on until it parks, waits or ends.
 
 package engine
 
@@ -14,37 +14,127 @@ import (
 // errNoProgress says that a step led nowhere, which the rules exclude.
 var errNoProgress = errors.New("the run did not move")
 
-// drive takes the run as far as it can go now, one append a step.
-func (e *Engine) drive(j *job) {
+// outcome is what a call of a provider brought.
+type outcome struct {
+	command verification.Command // nil before the first call
+	held    bool                 // the clock is held until the command is saved
+}
+
+// drive takes the run as far as it can go now, one append a step. It holds a
+// worker slot while it works on the run and a call slot while a provider is
+// called, never both.
+func (r *runner) drive(j *job) {
+	var o outcome
 	for {
-		var err error
-		goesOn := true
-		if j.run.Seq == 0 {
-			err = e.reread(j)
-		} else {
-			goesOn, err = e.step(j.ctx, j)
+		kind, err := r.work(j, o)
+		if err == nil && kind == verification.TaskNone {
+			return
+		}
+		if err == nil {
+			o, err = r.call(j, kind)
 		}
 		switch {
-		case e.base.Err() != nil:
-			return // the host goes down, and hands its leases on
-		case errors.Is(err, verification.ErrConflict):
-			j.run = verification.Run{}
-		case err != nil:
+		case err == nil:
+			continue
+		case errors.Is(err, errHandOver):
+			j.left = true
+		case r.base.Err() == nil && j.ctx.Err() == nil:
 			// The lease runs out, and the run is taken up again.
-			e.log.Error("run not driven", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
-			return
-		case !goesOn:
-			return
+			r.e.log.Error("run not driven", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
 		}
+		return
 	}
 }
 
-func (e *Engine) reread(j *job) error {
-	run, err := e.load(e.base, j.ref)
+// work takes the run to its next call, and returns which call that is; TaskNone
+// when there is nothing more to do now.
+func (r *runner) work(j *job, o outcome) (verification.TaskKind, error) {
+	if o.held {
+		defer r.clock.Leave()
+	}
+	release, err := r.workers.Acquire(r.base, string(j.ref.Tenant))
+	if err != nil {
+		return verification.TaskNone, err
+	}
+	defer release()
+	c := o.command
+	for range changeTries {
+		if c == nil && r.isClosing() {
+			return verification.TaskNone, errHandOver
+		}
+		kind, err := r.step(j, c)
+		c = nil
+		if errors.Is(err, verification.ErrConflict) {
+			j.run = verification.Run{} // read it again
+			continue
+		}
+		if err != nil || kind != verification.TaskRedispatch {
+			return kind, err
+		}
+	}
+	return verification.TaskNone, errNoProgress
+}
+
+// step decides c on the run, or what the run needs next when c is nil. It
+// returns TaskRedispatch when another step follows, and otherwise as work does.
+func (r *runner) step(j *job, c verification.Command) (verification.TaskKind, error) {
+	if j.run.Seq == 0 {
+		if err := r.reread(j); err != nil {
+			return verification.TaskNone, err
+		}
+	}
+	poisoned := false
+	if c == nil {
+		switch task := j.run.Task(r.e.now()); task.Kind {
+		case verification.TaskNone:
+			return verification.TaskNone, r.release(j)
+		case verification.TaskWait:
+			return verification.TaskNone, r.wait(j, task.At)
+		case verification.TaskCheck, verification.TaskPoll:
+			if !j.isPoison() {
+				return task.Kind, nil
+			}
+			poisoned = true
+			c = verification.Break{Node: j.run.Wait.Node, Cause: "the hosts that drove the run kept stopping before they saved anything"}
+		case verification.TaskRedispatch:
+			c = verification.Redispatch{}
+		}
+	}
+	now := r.e.now()
+	events, after, err := verification.DecideAndFold(j.program, j.run, c, now)
+	if err != nil {
+		return verification.TaskNone, err
+	}
+	if len(events) == 0 {
+		if result, ok := c.(verification.RecordResult); ok && result.Outcome == verification.OutcomePending {
+			n, _ := j.program.Node(result.Node)
+			return verification.TaskNone, r.wait(j, verification.PollAt(n, result.PollAfter, now))
+		}
+		return verification.TaskNone, errNoProgress
+	}
+	if err := r.saveStep(j, after, events); err != nil {
+		return verification.TaskNone, err
+	}
+	if poisoned {
+		r.e.opt.Observer.RunPoisoned()
+		r.e.log.Error("run ended: the hosts that drove it kept stopping", "run", j.ref.Run, "tenant", j.ref.Tenant)
+	}
+	if drivable(after.Task(r.e.now())) {
+		return verification.TaskRedispatch, nil
+	}
+	return verification.TaskNone, nil
+}
+
+// isPoison reports whether driving the run has stopped its hosts so often that
+// it is ended instead.
+func (j *job) isPoison() bool { return j.work != nil && j.work.Lost >= maxLost }
+
+func (r *runner) reread(j *job) error {
+	run, err := r.e.load(r.base, j.ref)
 	if err != nil {
 		return err
 	}
-	program, err := e.programOf(e.base, j.ref.Tenant, run)
+	program, err := r.e.programOf(r.base, j.ref.Tenant, run)
 	if err != nil {
 		return fmt.Errorf("read the version: %w", err)
 	}
@@ -52,51 +142,14 @@ func (e *Engine) reread(j *job) error {
 	return nil
 }
 
-// step does what the run needs next, and tells whether there is more to do.
-func (e *Engine) step(ctx context.Context, j *job) (goesOn bool, err error) {
-	var c verification.Command
-	task := j.run.Task(e.now())
-	switch task.Kind {
-	case verification.TaskNone:
-		return false, e.release(j)
-	case verification.TaskWait:
-		return false, e.wait(j, task.At)
-	case verification.TaskRedispatch:
-		c = verification.Redispatch{}
-	case verification.TaskCheck, verification.TaskPoll:
-		var held bool
-		c, held = e.call(ctx, j, task.Kind)
-		if held {
-			defer e.quiet.Leave()
-		}
-		if e.base.Err() != nil {
-			return false, nil // cut off by the host, not by the provider
-		}
-	}
-	now := e.now()
-	events, after, err := verification.DecideAndFold(j.program, j.run, c, now)
-	if err != nil {
-		return false, err
-	}
-	if len(events) == 0 {
-		if r, ok := c.(verification.RecordResult); ok && r.Outcome == verification.OutcomePending {
-			n, _ := j.program.Node(r.Node)
-			return false, e.wait(j, verification.PollAt(n, r.PollAfter, now))
-		}
-		return false, errNoProgress
-	}
-	if err := e.saveStep(j, after, events); err != nil {
-		return false, err
-	}
-	return drivable(after.Task(e.now())), nil
-}
-
-func (e *Engine) saveStep(j *job, after verification.Run, events []verification.Event) error {
+// saveStep appends. The first append of a run that the queue handed out renews
+// its lease in any case, so that the queue counts no lost leases.
+func (r *runner) saveStep(j *job, after verification.Run, events []verification.Event) error {
 	j.saving.Lock()
 	defer j.saving.Unlock()
-	now := e.ports.Clock.Now()
-	l := lease{held: true, young: now.UnixNano()-j.leased.Load() < int64(e.opt.Lease/renewals)}
-	quiet, err := e.save(e.base, j.ref, j.run, after, events, l)
+	now := r.e.ports.Clock.Now()
+	young := now.UnixNano()-j.leased.Load() < int64(r.e.opt.Lease/renewals)
+	quiet, err := r.e.save(r.base, j.ref, j.run, after, events, lease{held: true, young: young && j.work == nil})
 	if err != nil {
 		return err
 	}
@@ -110,24 +163,87 @@ func (e *Engine) saveStep(j *job, after verification.Run, events []verification.
 
 // release takes a run that needs nothing out of the queue, when it came from
 // there and nothing has replaced it.
-func (e *Engine) release(j *job) error {
+func (r *runner) release(j *job) error {
 	if j.work == nil {
 		return nil
 	}
 	w := *j.work
 	j.work = nil
-	return e.ports.Queue.Finish(e.base, w)
+	return r.e.ports.Queue.Finish(r.base, w)
 }
 
-// wait queues the run for a moment without writing history.
-func (e *Engine) wait(j *job, at time.Time) error {
+// wait queues the run for a time without writing history.
+func (r *runner) wait(j *job, at time.Time) error {
 	j.saving.Lock()
 	defer j.saving.Unlock()
-	a := verification.Appendix{Summary: j.run.Summary(), AdvanceAt: at, Kept: e.keeps(at, e.now())}
-	if err := e.ports.Runs.Append(e.base, j.ref.Tenant, j.ref.Run, j.run.Seq, a); err != nil {
+	a := verification.Appendix{Summary: j.run.Summary(), AdvanceAt: at, Kept: r.keeps(at, r.e.now())}
+	if err := r.e.ports.Runs.Append(r.base, j.ref.Tenant, j.ref.Run, j.run.Seq, a); err != nil {
 		return err
 	}
 	j.work = nil
-	e.nudge(at)
+	r.nudge(at)
 	return nil
+}
+
+// slotBytes is how much of a run one call slot pays for: a call holds the run,
+// what is sent, and what comes back.
+const slotBytes = 128 << 10
+
+// call waits for its turn, calls the provider that the run waits for, and turns
+// what comes back into a command.
+func (r *runner) call(j *job, kind verification.TaskKind) (outcome, error) {
+	size, provider := j.run.Size(), j.run.Wait.Provider
+	if size > maxCachedRun {
+		j.run = verification.Run{} // it is not held while it waits
+	}
+	release, err := r.acquireCall(j, provider, 1+size/slotBytes)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer release()
+	if j.run.Seq == 0 {
+		if err := r.reread(j); err != nil {
+			return outcome{}, err
+		}
+		if task := j.run.Task(r.e.now()); task.Kind != kind || j.run.Wait.Provider != provider {
+			j.run = verification.Run{}
+			return outcome{}, nil // the run has changed: work looks at it again
+		}
+	}
+	return r.e.call(j.ctx, j.ref, j.program, j.run, kind), r.base.Err()
+}
+
+// acquireCall waits for slots: of the provider, then of all calls.
+func (r *runner) acquireCall(j *job, provider string, n int) (release func(), err error) {
+	r.mu.Lock()
+	if r.closing {
+		r.mu.Unlock()
+		return nil, errHandOver
+	}
+	j.queued = true
+	ctx := j.ctx
+	r.mu.Unlock()
+	release, err = r.acquireSlots(ctx, j.ref.Tenant, provider, n)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	j.queued = false
+	if err != nil && r.closing {
+		return nil, errHandOver
+	}
+	return release, err
+}
+
+func (r *runner) acquireSlots(ctx context.Context, t verification.TenantID, provider string, n int) (release func(), err error) {
+	ofProvider := func() {}
+	if l := r.providers[provider]; l != nil { // a call of an unknown provider fails by itself
+		if ofProvider, err = l.AcquireN(ctx, string(t), n); err != nil {
+			return nil, err
+		}
+	}
+	all, err := r.calls.AcquireN(ctx, string(t), n)
+	if err != nil {
+		ofProvider()
+		return nil, err
+	}
+	return func() { all(); ofProvider() }, nil
 }

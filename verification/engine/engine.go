@@ -50,20 +50,27 @@ type Options struct {
 	// StartWait is how long a start of an interactive workflow waits for the
 	// run to park or end. 0 means 2 s; negative means not at all.
 	StartWait time.Duration
-	// Workers bounds the runs that are driven at once; 0 means 16. Negative
-	// means none: other hosts drive them.
+	// Workers bounds the runs that are worked on at once; 0 means 16. A run holds
+	// no worker while a provider is called.
 	Workers int
+	// Calls bounds the provider calls in flight on this host; 0 means 1024. One
+	// provider takes up at most half of them, one tenant at most a quarter, and a
+	// quarter of those of each provider. A large run counts as several calls.
+	Calls int
+	// Passive says that this engine drives nothing: it carries out use cases, and
+	// other hosts on the same store do what follows from them.
+	Passive bool
 	// Lease is how long a run that is being driven is kept from other hosts
 	// after each append; 0 means 20 s. It must be longer than the Notifier's
 	// longest try, or a notice is sent twice.
 	Lease time.Duration
-	// Poll is for hosts that share one store: how long each goes at most before
-	// it asks the queue for what another has left. Deadlines are then written
-	// down only when Sweep is called. 0 means that the engine is alone on its
-	// store, and hears of everything by its own appends.
+	// Poll is for hosts that share one store: how long each waits at most before
+	// it looks into the queue for what another has left. Deadlines are then
+	// written down only when Sweep is called. 0 means that the engine is alone on
+	// its store, and knows of everything by its own appends.
 	Poll time.Duration
-	// CachedRuns bounds the folded runs kept in memory; 0 means 10,000.
-	CachedRuns int
+	// CacheBytes bounds the folded runs kept in memory, in bytes; 0 means 64 MiB.
+	CacheBytes int
 	// Log takes what operators need to know; nil drops it.
 	Log *slog.Logger
 	// Observer is told what happens, for metrics; nil tells nobody.
@@ -79,41 +86,38 @@ type Observer interface {
 	// ProviderCalled measures one call; outcome is passed, failed, pending or
 	// error.
 	ProviderCalled(provider, outcome string, took time.Duration)
-	// NoticeSent counts a try of a notice; outcome is delivered, retried or
-	// dropped.
+	// NoticeSent counts an attempt to send a notice; outcome is delivered,
+	// retried, dropped, or deferred when the receiver is paused or busy.
 	NoticeSent(outcome string)
+	// RunPoisoned counts a run that was ended because the hosts that drove it
+	// kept stopping before they saved anything.
+	RunPoisoned()
 }
 
 // Engine runs verification journeys. Make one with New; it is safe for
-// concurrent use.
+// concurrent use. Its methods are the use cases; what takes time, or goes on
+// after a method has returned, is the runner's.
 type Engine struct {
-	ports Ports
-	opt   Options
-	log   *slog.Logger
-	quiet quiet
+	ports    Ports
+	opt      Options
+	log      *slog.Logger
+	activity activity
 
 	programs *cache[programKey, verification.Program]
 	runs     *cache[verification.RunRef, verification.Run]
+	watch    *watchers
 
-	base context.Context // cancelled when Close gives up waiting
-	halt context.CancelFunc
-
-	watch   watchers
-	loop    loop
-	begun   sync.Once
-	serving chan struct{}
-
-	mu         sync.Mutex
-	jobs       map[verification.RunRef]*job
-	backlog    []*job
-	cut        []verification.RunRef // left while the host went down
-	running    int                   // jobs that have a worker
-	announcing int                   // notices that are being sent
-	rounds     int                   // of the loop that are under way
-	closing    bool
-	starving   bool       // the queue was not asked, for want of room
-	idle       *sync.Cond // told whenever a worker is done
+	runner   *runner // nil for an engine that drives nothing
+	external bool    // it works inside a transaction of its caller
+	begun    sync.Once
+	serving  chan struct{}
 }
+
+// The bounds of the caches.
+const (
+	maxPrograms  = 1000
+	maxCachedRun = 64 << 10 // bytes; a larger run is read every time
+)
 
 // New makes an engine, or says which required port is missing.
 func New(p Ports, o Options) (*Engine, error) {
@@ -129,15 +133,58 @@ func New(p Ports, o Options) (*Engine, error) {
 	}
 	defaults(&o)
 	e := &Engine{
-		ports: p, opt: o, log: o.Log, quiet: quietOf(p.Clock),
-		programs: newCache[programKey, verification.Program](1000),
-		runs:     newCache[verification.RunRef, verification.Run](o.CachedRuns),
-		jobs:     map[verification.RunRef]*job{},
+		ports: p, opt: o, log: o.Log, activity: activityOf(p.Clock),
+		programs: newCache[programKey](maxPrograms, 1, func(verification.Program) int { return 1 }),
+		runs:     newRunCache(o.CacheBytes),
+		watch:    &watchers{},
 		serving:  make(chan struct{}),
 	}
-	e.idle = sync.NewCond(&e.mu)
-	e.base, e.halt = context.WithCancel(context.Background())
+	if !o.Passive {
+		e.runner = newRunner(e)
+	}
 	return e, nil
+}
+
+func newRunCache(bytes int) *cache[verification.RunRef, verification.Run] {
+	return newCache[verification.RunRef](bytes, maxCachedRun, verification.Run.Size)
+}
+
+// Serve carries out queued work until ctx ends: it drives runs that are due,
+// writes down deadlines that have passed, and sends notices. Runs that change on
+// this host are driven without it, but nothing that waits is.
+func (e *Engine) Serve(ctx context.Context) {
+	begun := func() { e.begun.Do(func() { close(e.serving) }) }
+	if e.runner == nil {
+		begun()
+		<-ctx.Done()
+		return
+	}
+	e.runner.serve(ctx, begun)
+}
+
+// Serving is closed once Serve has begun.
+func (e *Engine) Serving() <-chan struct{} { return e.serving }
+
+// Close lets the steps that are under way end, calls of providers and notices
+// included, or ctx if that is sooner, and hands over what is left. The engine
+// starts nothing after it.
+func (e *Engine) Close(ctx context.Context) error { return e.runner.close(ctx) }
+
+// Wake has the queue looked at now, because another host may have left something
+// in it. It reports whether this host takes work.
+func (e *Engine) Wake() bool {
+	if e.runner == nil || e.runner.isClosing() {
+		return false
+	}
+	e.runner.nudge(e.now())
+	return true
+}
+
+// Sweep writes down the deadlines that have passed and notifies the clients. It
+// is for hosts that share a store, see Options.Poll; one at a time is enough.
+func (e *Engine) Sweep(ctx context.Context) error {
+	_, err := e.sweep(ctx, e.now())
+	return err
 }
 
 func defaults(o *Options) {
@@ -150,40 +197,44 @@ func defaults(o *Options) {
 	if o.Lease == 0 {
 		o.Lease = 20 * time.Second
 	}
-	if o.CachedRuns == 0 {
-		o.CachedRuns = 10000
+	if o.Calls == 0 {
+		o.Calls = 1024
+	}
+	if o.CacheBytes == 0 {
+		o.CacheBytes = 64 << 20
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Observer == nil {
-		o.Observer = nobody{}
+		o.Observer = noop{}
 	}
 }
 
-// now is the present moment as histories keep it: UTC, to the microsecond.
+// now is the present time as histories keep it: UTC, to the microsecond.
 func (e *Engine) now() time.Time { return e.ports.Clock.Now().UTC().Truncate(time.Microsecond) }
 
-// quiet is what a clock that is turned by hand offers besides: it goes on only
-// when nothing moves any more.
-type quiet interface {
+// activity is what a clock offers that is advanced by hand: it goes on only when
+// nothing is under way between Enter and Leave.
+type activity interface {
 	Enter()
 	Leave()
 }
 
-func quietOf(c verification.Clock) quiet {
-	if q, ok := c.(quiet); ok {
-		return q
+func activityOf(c verification.Clock) activity {
+	if a, ok := c.(activity); ok {
+		return a
 	}
-	return nobody{}
+	return noop{}
 }
 
-// nobody observes nothing.
-type nobody struct{}
+// noop observes nothing.
+type noop struct{}
 
-func (nobody) Enter()                                       {}
-func (nobody) Leave()                                       {}
-func (nobody) RunStarted()                                  {}
-func (nobody) RunEnded(verification.Status)                 {}
-func (nobody) ProviderCalled(string, string, time.Duration) {}
-func (nobody) NoticeSent(string)                            {}
+func (noop) Enter()                                       {}
+func (noop) Leave()                                       {}
+func (noop) RunStarted()                                  {}
+func (noop) RunEnded(verification.Status)                 {}
+func (noop) ProviderCalled(string, string, time.Duration) {}
+func (noop) NoticeSent(string)                            {}
+func (noop) RunPoisoned()                                 {}

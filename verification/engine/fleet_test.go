@@ -111,7 +111,7 @@ func TestWaitsThatAreLongAreToldToOthers(t *testing.T) {
 }
 
 func TestAHostThatDrivesNothingTellsOthers(t *testing.T) {
-	k, s := watched(t, func(_ *engine.Ports, o *engine.Options) { o.Workers = -1 })
+	k, s := watched(t, func(_ *engine.Ports, o *engine.Options) { o.Passive = true })
 	start(k, chain("a"))
 	s.want(t, "the appends of a host without workers", "told")
 }

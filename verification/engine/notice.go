@@ -1,4 +1,4 @@
-// Clients are told that a run is over.
+// Notices: clients are told that a run is over.
 
 package engine
 
@@ -13,74 +13,135 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// announce tells the client in a goroutine of its own.
-func (e *Engine) announce(w verification.Work) {
-	e.mu.Lock()
-	e.announcing++
-	e.mu.Unlock()
-	e.quiet.Enter()
-	go func() {
-		defer e.quiet.Leave()
-		defer func() {
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			e.announcing--
-			e.feed()
-			e.idle.Broadcast()
-		}()
-		if err := e.notify(e.base, w); err != nil && e.base.Err() == nil {
-			e.log.Error("notice not sent", "run", w.Run, "tenant", w.Tenant, "error", err)
-		}
-	}()
+// errStopped stands for attempts whose hosts stopped before they ended.
+var errStopped = errors.New("the hosts that sent the notice kept stopping")
+
+// announce sends the notices that the queue handed out, in goroutines: one for
+// each workflow looks at the receiver, and one for each notice sends it.
+func (r *runner) announce(work []verification.Work) {
+	type key struct {
+		tenant   verification.TenantID
+		workflow verification.WorkflowID
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	batches := map[key][]verification.Work{}
+	for _, w := range work {
+		r.notices.add(w.Tenant)
+		k := key{w.Tenant, w.Workflow}
+		batches[k] = append(batches[k], w)
+	}
+	for k, batch := range batches {
+		r.begin()
+		go r.sendBatch(k.tenant, k.workflow, batch)
+	}
 }
 
-// notify makes one try, and plans the next if it was not taken.
-func (e *Engine) notify(ctx context.Context, w verification.Work) error {
+// sendBatch sends the notices of one workflow. Those whose receiver is paused or
+// busy go back to the queue.
+func (r *runner) sendBatch(t verification.TenantID, id verification.WorkflowID, batch []verification.Work) {
+	back, at, err := r.dispatch(t, id, batch)
+	if len(back) > 0 {
+		r.e.opt.Observer.NoticeSent("deferred")
+		err = errors.Join(err, r.e.ports.Queue.Release(r.base, back, at))
+	}
+	if err != nil && r.base.Err() == nil {
+		r.e.log.Error("notices not sent", "tenant", t, "workflow", id, "notices", len(batch), "error", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for range back {
+		r.removed(&r.notices, t)
+	}
+	r.nudge(at)
+	r.end()
+}
+
+// dispatch starts a goroutine for each notice that its receiver may be sent now,
+// and returns the others with the time to try them.
+func (r *runner) dispatch(t verification.TenantID, id verification.WorkflowID, batch []verification.Work) (back []verification.Work, at time.Time, err error) {
+	now := r.e.now()
+	workflow, err := r.e.ports.Workflows.Workflow(r.base, t, id)
+	if err != nil {
+		return batch, now.Add(retryAfter), err
+	}
+	host := receiverOf(workflow.LifecycleWebhookURL)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n, w := range batch {
+		if !r.receivers.admit(host, now) {
+			back = batch[n:]
+			return back, r.receivers.deferUntil(host, now, len(back)), nil
+		}
+		r.begin()
+		go func() {
+			err := r.e.notify(r.base, w, workflow.LifecycleWebhookURL)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.receivers.ended(host, err, r.e.now())
+			r.removed(&r.notices, t)
+			r.end()
+		}()
+	}
+	return nil, time.Time{}, nil
+}
+
+// notify makes one attempt, and plans the next if it failed. It returns the
+// error of the attempt.
+func (e *Engine) notify(ctx context.Context, w verification.Work, url string) error {
+	answer, err := e.attempt(ctx, w, url)
+	if err != nil && e.runner.base.Err() == nil {
+		e.log.Error("notice not sent", "run", w.Run, "tenant", w.Tenant, "error", err)
+	}
+	return answer
+}
+
+// attempt returns what the Notifier answered; err says that the attempt could
+// not be made or not be written down: it is made again when its lease runs out.
+func (e *Engine) attempt(ctx context.Context, w verification.Work, url string) (answer, err error) {
+	if url == "" || e.ports.Notifier == nil {
+		return nil, e.ports.Queue.Finish(ctx, w)
+	}
 	run, err := e.load(ctx, w.RunRef)
 	if err != nil {
-		return err
-	}
-	workflow, err := e.ports.Workflows.Workflow(ctx, w.Tenant, run.Started.Workflow)
-	if err != nil {
-		return err
-	}
-	if workflow.LifecycleWebhookURL == "" || e.ports.Notifier == nil {
-		return e.ports.Queue.Finish(ctx, w)
+		return nil, err
 	}
 	now := e.now()
 	notice := verification.Notice{
-		ID: "run_" + string(w.Run), Tenant: w.Tenant, URL: workflow.LifecycleWebhookURL,
+		ID: "run_" + string(w.Run), Tenant: w.Tenant, URL: url,
 		Attempt: w.Attempt, At: now, Run: run.Summary().View(now),
 	}
-	err = e.ports.Notifier.Notify(ctx, notice)
-	if err == nil {
+	answer = errStopped
+	if w.Lost < maxLost {
+		answer = e.ports.Notifier.Notify(ctx, notice)
+	}
+	switch {
+	case answer == nil:
 		e.tried(ctx, notice, nil, time.Time{})
 		e.opt.Observer.NoticeSent("delivered")
-		return e.ports.Queue.Finish(ctx, w)
+		return nil, e.ports.Queue.Finish(ctx, w)
+	case errors.Is(answer, verification.ErrUnavailable):
+		return nil, answer // our own store was away: no attempt is counted
+	case e.runner.base.Err() != nil:
+		return nil, answer // the host stops: no attempt is counted
 	}
-	if errors.Is(err, verification.ErrUnavailable) {
-		return err // our own store was away: the lease runs out, and no try is counted
-	}
-	if e.base.Err() != nil {
-		return err // cut off by the host: the lease runs out, and it is tried again
-	}
-	at, more := nextTry(err, w, e.now())
-	e.tried(ctx, notice, err, at)
+	at, more := nextAttempt(answer, w, e.now())
+	e.tried(ctx, notice, answer, at)
 	if !more {
 		e.opt.Observer.NoticeSent("dropped")
 		e.log.Warn("notice given up", "run", w.Run, "tenant", w.Tenant, "attempts", w.Attempt+1)
-		return e.ports.Queue.Finish(ctx, w)
+		return answer, e.ports.Queue.Finish(ctx, w)
 	}
 	e.opt.Observer.NoticeSent("retried")
 	if err := e.ports.Queue.Postpone(ctx, w, at); err != nil {
-		return err
+		return answer, err
 	}
-	e.nudge(at)
-	return nil
+	e.runner.nudge(at)
+	return answer, nil
 }
 
-// nextTry is when a notice that was not taken is tried again.
-func nextTry(err error, w verification.Work, now time.Time) (at time.Time, more bool) {
+// nextAttempt returns when a notice that was not taken is sent again.
+func nextAttempt(err error, w verification.Work, now time.Time) (at time.Time, more bool) {
 	wait, more := verification.NoticeRetry(w.Attempt)
 	if !more {
 		return time.Time{}, false
@@ -100,8 +161,8 @@ func nextTry(err error, w verification.Work, now time.Time) (at time.Time, more 
 }
 
 // jittered is between nine tenths of wait and all of it, so that notices that
-// failed together are not all tried together. The share follows from run and
-// attempt.
+// failed together are not all sent again together. The share follows from run
+// and attempt.
 func jittered(wait time.Duration, w verification.Work) time.Duration {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", w.Run, w.Attempt))
 	share := float64(binary.BigEndian.Uint32(sum[:4])) / (1 << 32)

@@ -61,7 +61,10 @@ func TestAFaultOfTheAccountStoreIsNoRefusal(t *testing.T) {
 func TestAQueueThatFailsIsAskedAgainAfterASecond(t *testing.T) {
 	asked := 0
 	queue := &mock.WorkQueueMock{
-		TakeFunc: func(context.Context, time.Time, time.Duration, int) ([]verification.Work, time.Time, error) {
+		TakeFunc: func(_ context.Context, r verification.TakeRequest) ([]verification.Work, time.Time, error) {
+			if r.Kind == verification.WorkAnnounce {
+				return nil, time.Time{}, nil
+			}
 			if asked++; asked == 1 {
 				return nil, time.Time{}, errDisk
 			}

@@ -59,13 +59,22 @@ func TestARunOfAHostThatDiedIsTakenUpWhenItsLeaseRanOut(t *testing.T) {
 	}
 }
 
+// due takes the runs that another host would be handed.
+func due(t *testing.T, k *verificationtest.Kit) ([]verification.Work, error) {
+	t.Helper()
+	work, _, err := k.Store.Take(t.Context(), verification.TakeRequest{
+		Kind: verification.WorkAdvance, Now: k.Clock.Now(), Lease: time.Second, Max: 10, MaxPerTenant: 10,
+	})
+	return work, err
+}
+
 func TestALongCallKeepsItsLease(t *testing.T) {
 	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 6 * time.Second })
 	k.Provider.On("a", verificationtest.Slow(25*time.Second, verificationtest.Pass(nil)))
 	run := start(k, chain("a"))
 	for range 24 {
 		k.Advance(time.Second)
-		work, _, err := k.Store.Take(t.Context(), k.Clock.Now(), time.Second, 10)
+		work, err := due(t, k)
 		if err != nil || len(work) != 0 {
 			t.Fatalf("another host was handed %v, %v while the call is under way", work, err)
 		}
@@ -86,7 +95,7 @@ func TestCloseHandsOverWhatItCannotFinish(t *testing.T) {
 	if err := k.Engine.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	work, _, err := k.Store.Take(t.Context(), k.Clock.Now(), time.Second, 10)
+	work, err := due(t, k)
 	if err != nil || len(work) != 1 || work[0].Run != run.ID {
 		t.Fatalf("due after the close = %v, %v; want the run that was being driven", work, err)
 	}

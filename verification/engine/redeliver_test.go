@@ -75,7 +75,7 @@ func operator(t *testing.T, k *verificationtest.Kit, change func(*engine.Ports))
 	if change != nil {
 		change(&p)
 	}
-	e, err := engine.New(p, engine.Options{Workers: -1})
+	e, err := engine.New(p, engine.Options{Passive: true})
 	if err != nil {
 		t.Fatal(err)
 	}

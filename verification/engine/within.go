@@ -4,7 +4,6 @@ package engine
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -23,12 +22,10 @@ type Within struct{ inner *Engine }
 // hears of the work first takes it up.
 func (e *Engine) Within(tx Ports) *Within {
 	inner := &Engine{
-		ports: e.ports, opt: e.opt, log: e.log, quiet: e.quiet, programs: e.programs,
-		runs: newCache[verification.RunRef, verification.Run](withinRuns),
-		jobs: map[verification.RunRef]*job{}, base: e.base, halt: func() {},
+		ports: e.ports, opt: e.opt, log: e.log, activity: e.activity, programs: e.programs,
+		runs: newRunCache(withinBytes), watch: &watchers{}, external: true,
 	}
-	inner.opt.Workers, inner.opt.Observer = -1, nobody{}
-	inner.idle = sync.NewCond(&inner.mu)
+	inner.opt.Observer = noop{}
 	if tx.Runs != nil {
 		inner.ports.Runs = tx.Runs
 	}
@@ -41,8 +38,8 @@ func (e *Engine) Within(tx Ports) *Within {
 	return &Within{inner}
 }
 
-// withinRuns is how many folded runs are kept inside a transaction.
-const withinRuns = 16
+// withinBytes bounds the folded runs that are kept inside a transaction.
+const withinBytes = 1 << 20
 
 // Start begins a run as Engine.Start does, and does not wait for it. An
 // idempotency key is ErrInvalid: the transaction itself happens once.

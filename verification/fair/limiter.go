@@ -14,7 +14,8 @@ import (
 // key by one slot, not by thousands. Every operation costs the same however many
 // wait. A Limiter is safe for concurrent use.
 type Limiter struct {
-	perKey int
+	perKey       int
+	wait, resume func() // see OnWait
 
 	mu   sync.Mutex
 	free int
@@ -33,6 +34,8 @@ type holder struct {
 
 // waiter is one call of Acquire that waits.
 type waiter struct {
+	slots   int
+	waits   bool // wait was called for it
 	granted chan struct{}
 }
 
@@ -48,26 +51,41 @@ func NewLimiter(max, perKey int) *Limiter {
 	return &Limiter{perKey: perKey, free: max, keys: map[string]*holder{}, rings: make([]list.List, perKey)}
 }
 
+// OnWait has wait called when a caller begins to wait, and resume before it goes
+// on, with its slots or without. Both are called under a lock and must not block.
+// OnWait must be called before the Limiter is used.
+func (l *Limiter) OnWait(wait, resume func()) { l.wait, l.resume = wait, resume }
+
 // Acquire waits for a slot and returns the func that gives it back, which may be
 // called more than once. When ctx ends first, Acquire returns the cause of that
 // (see [context.Cause]) and holds no slot.
 func (l *Limiter) Acquire(ctx context.Context, key string) (release func(), err error) {
+	return l.AcquireN(ctx, key, 1)
+}
+
+// AcquireN is Acquire for n slots at once. An n below 1 counts as 1; an n above
+// the share of a key counts as the share.
+func (l *Limiter) AcquireN(ctx context.Context, key string, n int) (release func(), err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	w := &waiter{slots: min(max(n, 1), l.perKey), granted: make(chan struct{})}
 	l.mu.Lock()
 	h := l.keys[key]
 	if h == nil {
 		h = &holder{key: key}
 		l.keys[key] = h
 	}
-	w := &waiter{granted: make(chan struct{})}
 	place := h.waiting.PushBack(w)
 	l.enter(h)
 	l.grant()
+	if !w.isGranted() && l.wait != nil {
+		w.waits = true
+		l.wait()
+	}
 	l.mu.Unlock()
 
-	release = sync.OnceFunc(func() { l.release(h) })
+	release = sync.OnceFunc(func() { l.release(h, w.slots) })
 	select {
 	case <-w.granted:
 		return release, nil
@@ -75,50 +93,70 @@ func (l *Limiter) Acquire(ctx context.Context, key string) (release func(), err 
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	select {
-	case <-w.granted: // at the same time: the slot goes to the next caller
-		l.giveBack(h)
-	default:
-		h.waiting.Remove(place)
-		if h.waiting.Len() == 0 {
-			l.leave(h)
-		}
-		l.forget(h)
+	if w.isGranted() { // at the same time: the slots go to the next caller
+		l.giveBack(h, w.slots)
+		return nil, context.Cause(ctx)
 	}
+	if w.waits {
+		l.resume()
+	}
+	l.leave(h)
+	h.waiting.Remove(place)
+	l.enter(h)
+	l.forget(h)
+	l.grant() // a caller behind it may need fewer slots
 	return nil, context.Cause(ctx)
 }
 
-func (l *Limiter) release(h *holder) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.giveBack(h)
+func (w *waiter) isGranted() bool {
+	select {
+	case <-w.granted:
+		return true
+	default:
+		return false
+	}
 }
 
-// giveBack takes a slot from a key and serves the next one.
-func (l *Limiter) giveBack(h *holder) {
+func (l *Limiter) release(h *holder, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.giveBack(h, n)
+}
+
+// giveBack takes slots from a key and serves the next one.
+func (l *Limiter) giveBack(h *holder, n int) {
 	l.leave(h)
-	h.held--
-	l.free++
+	h.held -= n
+	l.free += n
 	l.enter(h)
 	l.forget(h)
 	l.grant()
 }
 
-// grant hands out free slots for as long as a key may have one.
+// grant hands out free slots until there is nobody to serve, or until the caller
+// to be served next needs more than are free: it is not overtaken.
 func (l *Limiter) grant() {
 	for l.free > 0 {
 		h := l.next()
-		if h == nil {
+		if h == nil || h.first().slots > l.free {
 			return
 		}
 		l.leave(h)
-		h.held++
-		l.free--
-		first := h.waiting.Front()
-		close(first.Value.(*waiter).granted) //nolint:errcheck // the list holds nothing else
-		h.waiting.Remove(first)
+		w := h.first()
+		h.waiting.Remove(h.waiting.Front())
+		h.held += w.slots
+		l.free -= w.slots
+		if w.waits {
+			l.resume()
+		}
+		close(w.granted)
 		l.enter(h)
 	}
+}
+
+// first is the caller of the key that is served next.
+func (h *holder) first() *waiter {
+	return h.waiting.Front().Value.(*waiter) //nolint:errcheck // the list holds nothing else
 }
 
 // next is the key to serve next, nil for none.
@@ -131,9 +169,10 @@ func (l *Limiter) next() *holder {
 	return nil
 }
 
-// enter puts a key at the end of its ring, if it waits and may hold one more.
+// enter puts a key at the end of its ring, if its next caller stays within the
+// share.
 func (l *Limiter) enter(h *holder) {
-	if h.at == nil && h.waiting.Len() > 0 && h.held < l.perKey {
+	if h.at == nil && h.waiting.Len() > 0 && h.held+h.first().slots <= l.perKey {
 		h.at = l.rings[h.held].PushBack(h)
 	}
 }

@@ -27,10 +27,11 @@ type broken struct {
 	append       func(context.Context, tenantID, runID, int, verification.Appendix) error
 	list         func(context.Context, tenantID, verification.RunQuery) (verification.Page[summary], error)
 	overdue      func(context.Context, time.Time, int) ([]runRef, time.Time, error)
-	take         func(context.Context, time.Time, time.Duration, int) ([]work, time.Time, error)
+	take         func(context.Context, verification.TakeRequest) ([]work, time.Time, error)
 	renew        func(context.Context, []runRef, time.Time) error
 	finish       func(context.Context, work) error
 	postpone     func(context.Context, work, time.Time) error
+	release      func(context.Context, []work, time.Time) error
 	workflow     func(context.Context, tenantID, verification.WorkflowID) (verification.Workflow, error)
 	workflows    func(context.Context, tenantID, verification.PageQuery) (verification.Page[verification.Workflow], error)
 	version      func(context.Context, tenantID, verification.WorkflowID, string) (verification.Version, error)
@@ -53,7 +54,7 @@ func when(change func(b *broken, sound storetest.Store)) func(storetest.Store) s
 		b := &broken{
 			Store: s,
 			load:  s.Load, append: s.Append, list: s.List, overdue: s.Overdue,
-			take: s.Take, renew: s.Renew, finish: s.Finish, postpone: s.Postpone,
+			take: s.Take, renew: s.Renew, finish: s.Finish, postpone: s.Postpone, release: s.Release,
 			workflow: s.Workflow, workflows: s.Workflows, version: s.Version, saveWorkflow: s.SaveWorkflow,
 			tenant: s.Tenant, saveTenant: s.SaveTenant, account: s.Account, saveAccount: s.SaveAccount,
 			findStart: s.FindStart, claimStart: s.ClaimStart, settleStart: s.SettleStart,
@@ -80,8 +81,8 @@ func (b *broken) Overdue(ctx context.Context, now time.Time, most int) ([]runRef
 	return b.overdue(ctx, now, most)
 }
 
-func (b *broken) Take(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
-	return b.take(ctx, now, lease, most)
+func (b *broken) Take(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+	return b.take(ctx, r)
 }
 
 func (b *broken) Renew(ctx context.Context, runs []runRef, until time.Time) error {
@@ -92,6 +93,10 @@ func (b *broken) Finish(ctx context.Context, w work) error { return b.finish(ctx
 
 func (b *broken) Postpone(ctx context.Context, w work, at time.Time) error {
 	return b.postpone(ctx, w, at)
+}
+
+func (b *broken) Release(ctx context.Context, released []work, at time.Time) error {
+	return b.release(ctx, released, at)
 }
 
 func (b *broken) Workflow(ctx context.Context, t tenantID, id verification.WorkflowID) (verification.Workflow, error) {

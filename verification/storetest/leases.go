@@ -45,6 +45,18 @@ func Leases() []Clause {
 		clause("postponing leaves the work that replaced what was taken",
 			"WorkQueue.Postpone: due again at a moment"+replaced,
 			postponedAfterReplacement),
+		clause("leases that end without an append are counted",
+			"verification.Work: Lost counts the leases that ended since the last append, postponement or release",
+			lostLeases),
+		clause("a lease that an append took counts like one of a taker",
+			"verification.Appendix: work that falls due at the end of a lease counts as lost",
+			lostAppended),
+		clause("released work is due at its time and counts nothing",
+			"WorkQueue.Release: due again at a time, with no attempt and no lost lease counted",
+			released),
+		clause("releasing leaves the work that replaced what was taken",
+			"WorkQueue.Release: due again at a time"+replaced,
+			releasedAfterReplacement),
 		clause("work that is no longer there may be finished and postponed",
 			"WorkQueue.Finish: removes a piece of work"+replaced,
 			goneWork),
@@ -212,6 +224,67 @@ func postponedAfterReplacement(t *trial) {
 	same(t, "the attempt", again.Attempt, 0)
 	t.again(ours, s, time.Time{})
 	t.postpone(again, moment(time.Hour))
+	t.takeNone(moment(24 * time.Hour))
+}
+
+func lostLeases(t *trial) {
+	s := t.start(ours, 1, moment(0))
+	for n := range 3 {
+		same(t, "the lost leases", t.takeOne(moment(time.Duration(n)*lease)).Lost, n)
+	}
+	t.renew(moment(4*lease), s.ref(ours))
+	work := t.takeOne(moment(4 * lease))
+	same(t, "the lost leases after a renewal", work.Lost, 3)
+	t.postpone(work, moment(5*lease))
+	same(t, "the lost leases after a postponement", t.takeOne(moment(5*lease)).Lost, 0)
+	t.again(ours, s, moment(0))
+	same(t, "the lost leases after an append", t.takeOne(moment(5*lease)).Lost, 0)
+}
+
+func lostAppended(t *trial) {
+	s := simple(1)
+	a := s.advancing(moment(lease))
+	a.Leased = true
+	t.add(ours, s.id, 0, a)
+	same(t, "the lost leases", t.takeOne(moment(lease)).Lost, 1)
+}
+
+func released(t *trial) {
+	s := t.start(ours, 1, moment(0))
+	work := t.takeOne(moment(0))
+	t.release(moment(time.Second), work)
+	t.takeNone(moment(time.Second - tick))
+	work = t.takeOne(moment(time.Second))
+	same(t, "the run", work.RunRef, s.ref(ours))
+	same(t, "the attempt", work.Attempt, 0)
+	same(t, "the lost leases", work.Lost, 0)
+	// An appender knows no end of its lease.
+	a := s.only(moment(time.Hour))
+	a.Leased = true
+	t.add(ours, s.id, len(s.events), a)
+	t.end(ours, 2)
+	t.release(moment(time.Minute), verification.Work{Kind: verification.WorkAdvance, RunRef: s.ref(ours)})
+	both, _ := t.take(moment(time.Minute), many)
+	same(t, "the number of pieces", len(both), 2)
+	for _, w := range both {
+		same(t, "the lost leases of what was released", w.Lost, 0)
+	}
+	t.release(moment(2*time.Minute), both...)
+	both, _ = t.take(moment(2*time.Minute), many)
+	same(t, "the number of pieces that were released together", len(both), 2)
+}
+
+func releasedAfterReplacement(t *trial) {
+	s := t.start(ours, 1, moment(0))
+	first := t.takeOne(moment(0))
+	t.again(ours, s, moment(time.Minute))
+	t.release(moment(0), first)
+	t.takeNone(moment(time.Minute - tick))
+	second := t.takeOne(moment(time.Minute))
+	t.release(moment(0), first)
+	t.takeNone(moment(time.Minute))
+	t.finish(second)
+	t.release(moment(0), second)
 	t.takeNone(moment(24 * time.Hour))
 }
 

@@ -17,8 +17,8 @@ type piece struct {
 // holding remembers who took each piece last.
 func holding(b *broken, sound storetest.Store) *memo[piece, work] {
 	held := &memo[piece, work]{}
-	b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
-		taken, next, err := sound.Take(ctx, now, lease, most)
+	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+		taken, next, err := sound.Take(ctx, r)
 		for _, w := range taken {
 			held.set(piece{w.Kind, w.RunRef}, w)
 		}
@@ -28,12 +28,12 @@ func holding(b *broken, sound storetest.Store) *memo[piece, work] {
 }
 
 func leaseBreaches() []breach {
-	unleased := taking(func(_ *time.Time, lease *time.Duration, _ *int) { *lease = 0 }, nil)
+	unleased := taking(func(r *verification.TakeRequest) { r.Lease = 0 }, nil)
 	return []breach{
 		{"work that was taken is not handed out under its lease", "Take leases nothing", unleased},
 		{"work whose lease ran out is handed out again", "Take removes what it hands out", when(func(b *broken, sound storetest.Store) {
-			b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
-				taken, next, err := sound.Take(ctx, now, lease, most)
+			b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+				taken, next, err := sound.Take(ctx, r)
 				for _, w := range taken {
 					_ = sound.Finish(ctx, w)
 				}
@@ -127,6 +127,55 @@ func leaseBreaches() []breach {
 			}),
 		},
 		{"postponing leaves the work that replaced what was taken", "Postpone moves the advance of the run, whichever it is", when(postponedAnyway)},
+		{"leases that end without an append are counted", "Take counts none", taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
+			for i := range taken {
+				taken[i].Lost = 0
+			}
+			return taken, next
+		})},
+		{"leases that end without an append are counted", "an append leaves the count alone", when(func(b *broken, sound storetest.Store) {
+			counts := memo[runRef, int]{}
+			b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+				taken, next, err := sound.Take(ctx, r)
+				for i, w := range taken {
+					n, _ := counts.get(w.RunRef)
+					counts.set(w.RunRef, n+1)
+					taken[i].Lost = n
+				}
+				return taken, next, err
+			}
+		})},
+		{"a lease that an append took counts like one of a taker", "Append knows no leases", appending(func(a *verification.Appendix) {
+			a.Leased = false
+		})},
+		{"released work is due at its time and counts nothing", "Release does nothing", when(func(b *broken, _ storetest.Store) {
+			b.release = func(context.Context, []work, time.Time) error { return nil }
+		})},
+		{"released work is due at its time and counts nothing", "Release counts an attempt", when(func(b *broken, sound storetest.Store) {
+			b.release = func(ctx context.Context, released []work, at time.Time) error {
+				for _, w := range released {
+					_ = sound.Postpone(ctx, w, at)
+				}
+				return nil
+			}
+		})},
+		{"released work is due at its time and counts nothing", "Release moves the end of the lease", when(func(b *broken, sound storetest.Store) {
+			b.release = func(ctx context.Context, released []work, at time.Time) error {
+				var runs []runRef
+				for _, w := range released {
+					runs = append(runs, w.RunRef)
+				}
+				return sound.Renew(ctx, runs, at)
+			}
+		})},
+		{"releasing leaves the work that replaced what was taken", "Release releases whatever is there", when(func(b *broken, sound storetest.Store) {
+			b.release = func(ctx context.Context, released []work, at time.Time) error {
+				for i := range released {
+					released[i].Until = time.Time{}
+				}
+				return sound.Release(ctx, released, at)
+			}
+		})},
 		{"work that is no longer there may be finished and postponed", "Postpone puts back what is gone", when(postponedAnyway)},
 		{"work that is no longer there may be finished and postponed", "Finish wants it to be there", when(func(b *broken, sound storetest.Store) {
 			done := memo[work, bool]{}
@@ -166,11 +215,11 @@ func renewedAway(b *broken, sound storetest.Store) {
 // endAlike tells takings apart by the plain end of their lease.
 func endAlike(b *broken, sound storetest.Store) {
 	real := memo[piece, time.Time]{}
-	b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
-		taken, next, err := sound.Take(ctx, now, lease, most)
+	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+		taken, next, err := sound.Take(ctx, r)
 		for i, w := range taken {
 			real.set(piece{w.Kind, w.RunRef}, w.Until)
-			taken[i].Until = now.Add(lease)
+			taken[i].Until = r.Now.Add(r.Lease)
 		}
 		return taken, next, err
 	}

@@ -44,7 +44,7 @@ type Clause struct {
 
 // Clauses lists the whole contract.
 func Clauses() []Clause {
-	return slices.Concat(Runs(), Appends(), Lists(), Overdue(), Work(), Leases(), Workflows(), Tenants(), StartKeys(), Deliveries())
+	return slices.Concat(Runs(), Appends(), Lists(), Overdue(), Work(), Turns(), Leases(), Workflows(), Tenants(), StartKeys(), Deliveries())
 }
 
 // Run tries every clause as a subtest, each on a store of its own. fresh makes
@@ -60,6 +60,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Store) {
 		{"lists", Lists()},
 		{"overdue", Overdue()},
 		{"work", Work()},
+		{"turns", Turns()},
 		{"leases", Leases()},
 		{"workflows", Workflows()},
 		{"tenants", Tenants()},

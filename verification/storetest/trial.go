@@ -176,11 +176,25 @@ const lease = time.Minute
 // many is more than any clause has of anything.
 const many = 100
 
-func (t *trial) take(now time.Time, most int) ([]verification.Work, time.Time) {
+// take takes advances and then announcements, max in all.
+func (t *trial) take(now time.Time, max int) (work []verification.Work, next time.Time) {
+	for _, kind := range []verification.WorkKind{verification.WorkAdvance, verification.WorkAnnounce} {
+		more, at := t.takeKind(verification.TakeRequest{
+			Kind: kind, Now: now, Lease: lease, Max: max - len(work), MaxPerTenant: many,
+		})
+		work = append(work, more...)
+		if next.IsZero() || !at.IsZero() && at.Before(next) {
+			next = at
+		}
+	}
+	return work, next
+}
+
+func (t *trial) takeKind(r verification.TakeRequest) ([]verification.Work, time.Time) {
 	if t.over() {
 		return nil, time.Time{}
 	}
-	work, next, err := t.store.Take(t.ctx, now, lease, most)
+	work, next, err := t.store.Take(t.ctx, r)
 	t.ok("Take", err)
 	return work, next
 }
@@ -211,6 +225,12 @@ func (t *trial) finish(w verification.Work) {
 func (t *trial) postpone(w verification.Work, at time.Time) {
 	if !t.over() {
 		t.ok("Postpone", t.store.Postpone(t.ctx, w, at))
+	}
+}
+
+func (t *trial) release(at time.Time, work ...verification.Work) {
+	if !t.over() {
+		t.ok("Release", t.store.Release(t.ctx, work, at))
 	}
 }
 

@@ -186,7 +186,7 @@ func takeNext(t *trial) {
 	next("before anything is due", moment(0), many, moment(30*time.Minute))
 	t.again(ours, a, moment(20*time.Minute))
 	next("after an advance was replaced", moment(0), many, moment(20*time.Minute))
-	next("when more is due than was taken", moment(40*time.Minute), 1, moment(30*time.Minute))
+	next("when more is due than was taken", moment(40*time.Minute), 1, moment(40*time.Minute))
 	next("when all is leased", moment(40*time.Minute+tick), many, moment(40*time.Minute+lease))
 	t.renew(moment(time.Hour), a.ref(ours))
 	next("after a lease was renewed", moment(41*time.Minute), 0, moment(40*time.Minute+tick+lease))
@@ -208,7 +208,7 @@ func takersMeet(t *trial) {
 	taken := map[verification.RunRef]int{}
 	together(func(int) {
 		for range pieces {
-			work, _, err := t.store.Take(t.ctx, moment(0), lease, 3)
+			work, _, err := t.store.Take(t.ctx, advances(moment(0), 3))
 			mu.Lock()
 			t.ok("Take", err)
 			for _, w := range work {
@@ -228,7 +228,7 @@ func cancelledTake(t *trial) {
 	if t.over() {
 		return
 	}
-	work, _, err := t.store.Take(cancelled(t.ctx), moment(0), lease, many)
+	work, _, err := t.store.Take(cancelled(t.ctx), advances(moment(0), many))
 	if err == nil || len(work) > 0 {
 		t.faultf("Take under a context that is over = %s, %v, want an error", shown(work), err)
 	}

@@ -9,13 +9,13 @@ import (
 )
 
 // taking breaks what Take is asked and what it gives.
-func taking(change func(now *time.Time, lease *time.Duration, most *int), then func([]work, time.Time) ([]work, time.Time)) func(storetest.Store) storetest.Store {
+func taking(change func(r *verification.TakeRequest), then func([]work, time.Time) ([]work, time.Time)) func(storetest.Store) storetest.Store {
 	return when(func(b *broken, sound storetest.Store) {
-		b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
+		b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 			if change != nil {
-				change(&now, &lease, &most)
+				change(&r)
 			}
-			taken, next, err := sound.Take(ctx, now, lease, most)
+			taken, next, err := sound.Take(ctx, r)
 			if then != nil {
 				taken, next = then(taken, next)
 			}
@@ -41,14 +41,14 @@ func workBreaches() []breach {
 	return []breach{
 		{
 			"an advance is handed out once it is due and not before", "Take hands out what is not due",
-			taking(func(now *time.Time, lease *time.Duration, _ *int) {
-				*now, *lease = now.Add(24*time.Hour), *lease-24*time.Hour
+			taking(func(r *verification.TakeRequest) {
+				r.Now, r.Lease = r.Now.Add(24*time.Hour), r.Lease-24*time.Hour
 			}, nil),
 		},
 		{
 			"an advance is handed out once it is due and not before", "work is due strictly after its moment",
-			taking(func(now *time.Time, lease *time.Duration, _ *int) {
-				*now, *lease = now.Add(-time.Microsecond), *lease+time.Microsecond
+			taking(func(r *verification.TakeRequest) {
+				r.Now, r.Lease = r.Now.Add(-time.Microsecond), r.Lease+time.Microsecond
 			}, nil),
 		},
 		{"a new advance replaces the one before", "the first advance stays", advancing(func(was, at time.Time) time.Time {
@@ -76,7 +76,7 @@ func workBreaches() []breach {
 		{"a run has at most one announcement in the queue", "every announcement is queued", when(announcedTwice)},
 		{
 			"no more work is taken than asked for, the earliest due first", "Take gives all that is due",
-			taking(func(_ *time.Time, _ *time.Duration, most *int) { *most = 1000 }, nil),
+			taking(func(r *verification.TakeRequest) { r.Max = 1000 }, nil),
 		},
 		{"no more work is taken than asked for, the earliest due first", "the latest due comes first", when(latestFirst)},
 		{
@@ -85,11 +85,11 @@ func workBreaches() []breach {
 		},
 		{
 			"takers that meet share the work", "Take leases nothing",
-			taking(func(_ *time.Time, lease *time.Duration, _ *int) { *lease = 0 }, nil),
+			taking(func(r *verification.TakeRequest) { r.Lease = 0 }, nil),
 		},
 		{"a taking whose context is over takes nothing", "Take looks at no context", when(func(b *broken, sound storetest.Store) {
-			b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
-				return sound.Take(context.WithoutCancel(ctx), now, lease, most)
+			b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+				return sound.Take(context.WithoutCancel(ctx), r)
 			}
 		})},
 		{"the work of two tenants is kept apart", "work is kept by the id of its run alone", when(func(b *broken, sound storetest.Store) {
@@ -124,8 +124,8 @@ func workBreaches() []breach {
 // bothFinished finishes the announcement of a run with its advance.
 func bothFinished(b *broken, sound storetest.Store) {
 	held := memo[runRef, work]{}
-	b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
-		taken, next, err := sound.Take(ctx, now, lease, most)
+	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+		taken, next, err := sound.Take(ctx, r)
 		for _, w := range taken {
 			if w.Kind == verification.WorkAnnounce {
 				held.set(w.RunRef, w)
@@ -148,8 +148,8 @@ func unannounced(b *broken, sound storetest.Store) {
 		lost.set(runRef{Tenant: t, Run: id}, !a.Announce)
 		return sound.Append(ctx, t, id, seq, a)
 	}
-	b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
-		taken, next, err := sound.Take(ctx, now, lease, most)
+	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+		taken, next, err := sound.Take(ctx, r)
 		var left []work
 		for _, w := range taken {
 			if gone, _ := lost.get(w.RunRef); !gone || w.Kind != verification.WorkAnnounce {
@@ -170,8 +170,8 @@ func announcedTwice(b *broken, sound storetest.Store) {
 		}
 		return sound.Append(ctx, t, id, seq, a)
 	}
-	b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
-		taken, next, err := sound.Take(ctx, now, lease, most)
+	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+		taken, next, err := sound.Take(ctx, r)
 		for _, w := range taken {
 			for n, _ := queued.get(w.RunRef); n > 1; n-- {
 				taken = append(taken, w)
@@ -184,10 +184,12 @@ func announcedTwice(b *broken, sound storetest.Store) {
 // latestFirst takes all that is due and gives back what is too much from the
 // front.
 func latestFirst(b *broken, sound storetest.Store) {
-	b.take = func(ctx context.Context, now time.Time, lease time.Duration, most int) ([]work, time.Time, error) {
-		taken, next, err := sound.Take(ctx, now, lease, 1000)
-		for len(taken) > most {
-			_ = sound.Postpone(ctx, taken[0], now)
+	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+		max := r.Max
+		r.Max = 1000
+		taken, next, err := sound.Take(ctx, r)
+		for len(taken) > max {
+			_ = sound.Postpone(ctx, taken[0], r.Now)
 			taken = taken[1:]
 		}
 		return taken, next, err

@@ -140,19 +140,23 @@ CREATE TRIGGER runs_changed AFTER UPDATE ON verifyd.runs
 CREATE TRIGGER runs_removed AFTER DELETE ON verifyd.runs
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_runs();
 
--- What is to be done, one piece of a kind for a run. A piece that somebody has
--- taken is due at the end of the lease.
+-- What is to be done, one piece of a kind for a run. A leased piece is due at
+-- the end of its lease.
 CREATE TABLE verifyd.work (
     tenant_id uuid NOT NULL,
     run_id    uuid NOT NULL,
     kind      text COLLATE "C" NOT NULL,
     due       timestamptz NOT NULL,
+    workflow_id uuid NOT NULL,
     attempt   integer NOT NULL DEFAULT 0,
-    taken     boolean NOT NULL DEFAULT false,
-    until     timestamptz, -- what the newest taker knows it by
+    leased    boolean NOT NULL DEFAULT false, -- by a taker, or by the host that appended
+    taken     boolean NOT NULL DEFAULT false, -- by a taker
+    lost      integer NOT NULL DEFAULT 0,     -- leases that ended since the last append
+    until     timestamptz,                    -- what the newest taker knows it by
     PRIMARY KEY (tenant_id, run_id, kind)
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
-CREATE INDEX work_due ON verifyd.work (due);
+CREATE INDEX work_due ON verifyd.work (kind, due);
+CREATE INDEX work_of_tenant ON verifyd.work (kind, tenant_id, due); -- by which tenants take turns
 
 CREATE TABLE verifyd.start_keys (
     tenant_id   uuid NOT NULL,
