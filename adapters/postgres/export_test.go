@@ -16,6 +16,9 @@ func (s *Store) Refile(ctx context.Context, t verification.TenantID, now time.Ti
 	return err
 }
 
+// TakeWork is the statement of Take.
+const TakeWork = takeWork
+
 // ListQueries are the texts of what List asks, by name.
 func (s *Store) ListQueries(t verification.TenantID, q verification.RunQuery) map[string]string {
 	texts := map[string]string{}

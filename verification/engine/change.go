@@ -173,7 +173,9 @@ func (e *Engine) announceLate(ctx context.Context, ref verification.RunRef, run 
 	}
 	if err := e.announceAgain(ctx, ref, run); err != nil {
 		e.log.Error("notice not queued", "run", ref.Run, "tenant", ref.Tenant, "error", err)
+		return
 	}
+	e.runner.nudge(e.now())
 }
 
 // announces reports whether a client is to be notified that a run is over. When

@@ -1,0 +1,107 @@
+// Tests of what taking work costs when much of it waits.
+
+package postgres_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// backlog queues many due pieces for one tenant, and one for each of some others.
+const backlog = `
+INSERT INTO verifyd.work (tenant_id, run_id, kind, due, workflow_id)
+SELECT '%[1]s', gen_random_uuid(), 'advance', timestamptz '2026-01-01' + n * interval '1 millisecond', gen_random_uuid()
+FROM generate_series(1, %[2]d) AS n;
+INSERT INTO verifyd.work (tenant_id, run_id, kind, due, workflow_id)
+SELECT gen_random_uuid(), gen_random_uuid(), 'advance', timestamptz '2026-01-02', gen_random_uuid()
+FROM generate_series(1, 20);
+ANALYZE verifyd.work`
+
+// queued opens a store with a backlog of n pieces of one tenant.
+func queued(tb testing.TB, n int) (*postgres.Store, *pgx.Conn) {
+	tb.Helper()
+	url := pgtest.Database(tb)
+	s := openAt(tb, url, postgres.Options{Alone: true})
+	admin, err := pgx.Connect(tb.Context(), pgtest.Admin(tb, url))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = admin.Close(tb.Context()) })
+	if _, err := admin.Exec(tb.Context(), fmt.Sprintf(backlog, ours, n)); err != nil {
+		tb.Fatal(err)
+	}
+	return s, admin
+}
+
+func request() verification.TakeRequest {
+	return verification.TakeRequest{Kind: verification.WorkAdvance, Now: noon(), Lease: time.Minute, Max: 64, MaxPerTenant: 16}
+}
+
+func TestTakingWorkReadsNoBacklog(t *testing.T) {
+	s, admin := queued(t, 30000)
+	for name, except := range map[string][]string{"": {}, ", the tenant of the backlog excepted": {string(ours)}} {
+		var raw []byte
+		r := request()
+		tx, err := admin.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+postgres.TakeWork,
+			r.Kind, r.Now, r.Now.Add(r.Lease), r.Max, r.MaxPerTenant, except, string(theirs)).Scan(&raw)
+		if err := errors.Join(err, tx.Rollback(t.Context())); err != nil { // the plan was carried out
+			t.Fatal(err)
+		}
+		var plans []struct {
+			Plan struct {
+				Hit  int `json:"Shared Hit Blocks"`
+				Read int `json:"Shared Read Blocks"`
+			}
+		}
+		if err := json.Unmarshal(raw, &plans); err != nil {
+			t.Fatal(err)
+		}
+		// The backlog has some 400 blocks, and its index 300; 36 pieces are updated in three indexes.
+		if got := plans[0].Plan.Hit + plans[0].Plan.Read; got > 1500 {
+			t.Errorf("taking work%s touches %d blocks\n%s", name, got, raw)
+		}
+	}
+	work, next, err := s.Take(t.Context(), request())
+	if err != nil || !next.Equal(noon()) {
+		t.Fatalf("Take = %v, %v, want to be called again at once", next, err)
+	}
+	tenants := map[verification.TenantID]int{}
+	for _, w := range work {
+		tenants[w.Tenant]++
+	}
+	if len(tenants) != 21 || tenants[ours] != 16 {
+		t.Errorf("Take gives %d pieces of the tenant with the backlog, of %d tenants; want 16 of 21", tenants[ours], len(tenants))
+	}
+}
+
+func BenchmarkTake(b *testing.B) {
+	for _, n := range []int{1000, 1000000} {
+		b.Run(fmt.Sprintf("backlog=%d", n), func(b *testing.B) {
+			s, _ := queued(b, n)
+			r := request()
+			r.Except = []verification.TenantID{ours} // others are served beside the backlog
+			for b.Loop() {
+				work, _, err := s.Take(b.Context(), r)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := s.Release(b.Context(), work, noon()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
