@@ -172,3 +172,68 @@ func TestSharesHoldUnderLoad(t *testing.T) {
 		hold(t, l, "x"+string(rune('0'+all.Add(1))))
 	}
 }
+
+func TestACallerMayNeedSeveralSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := fair.NewLimiter(4, 4)
+		one, another := hold(t, l, "a"), hold(t, l, "b")
+		var mu sync.Mutex
+		var served []string
+		wait := func(key string, n int) {
+			go func() {
+				release, err := l.AcquireN(t.Context(), key, n)
+				if err != nil {
+					t.Errorf("AcquireN(%q, %d): %v", key, n, err)
+					return
+				}
+				mu.Lock()
+				served = append(served, key)
+				mu.Unlock()
+				release()
+			}()
+			synctest.Wait()
+		}
+		wait("large", 9) // counts as all 4
+		wait("small", 1) // does not overtake it
+		if len(served) != 0 {
+			t.Fatalf("served %v while two slots are held, want nobody: 4 are needed", served)
+		}
+		one()
+		synctest.Wait()
+		another()
+		synctest.Wait()
+		if want := []string{"large", "small"}; !slices.Equal(served, want) {
+			t.Errorf("served %v, want %v", served, want)
+		}
+	})
+}
+
+func TestWaitingIsObserved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := fair.NewLimiter(1, 1)
+		waiting := 0 // under the lock of the Limiter
+		l.OnWait(func() { waiting++ }, func() { waiting-- })
+		release := hold(t, l, "a")
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = l.Acquire(ctx, "b") }()
+		var o line
+		o.wait(t, l, "c", "c")
+		if waiting != 2 {
+			t.Errorf("%d callers wait, want 2", waiting)
+		}
+		cancel()
+		synctest.Wait()
+		if waiting != 1 {
+			t.Errorf("%d callers wait after one has left, want 1", waiting)
+		}
+		release()
+		synctest.Wait()
+		if waiting != 0 || len(o.served) != 1 {
+			t.Errorf("%d callers wait after all were served, want none", waiting)
+		}
+		hold(t, l, "d")() // without waiting
+		if waiting != 0 {
+			t.Errorf("a caller that did not wait is counted")
+		}
+	})
+}

@@ -1,0 +1,54 @@
+// Tests of how groups are gathered, from inside.
+
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestGroupsAreBoundedAndTenantsTakeTurns(t *testing.T) {
+	w := newWriters(nil, 1)
+	add := func(tenant verification.TenantID, n, size int) {
+		w.line = append(w.line, &waiting{addition: addition{
+			ref:    verification.RunRef{Tenant: tenant, Run: verification.RunID(fmt.Sprint(n))},
+			events: strings.Repeat("x", size),
+		}})
+	}
+	for n := range 32 {
+		add("a", n, 1<<20)
+	}
+	add("b", 1, 1000)
+	add("b", 1, 1000) // of the same run: in another group
+	group := w.gather()
+	bytes, ofB := 0, 0
+	for _, p := range group {
+		bytes += len(p.events)
+		if p.ref.Tenant == "b" {
+			ofB++
+		}
+	}
+	if ofB != 1 || bytes > maxGroupBytes {
+		t.Errorf("the first group has %d appends of the tenant that came last and %d bytes, want 1 and at most %d", ofB, bytes, maxGroupBytes)
+	}
+	groups, seen := 1, len(group)
+	for ; len(w.line) > 0 && groups < 100; groups++ {
+		seen += len(w.gather())
+	}
+	if seen != 34 {
+		t.Errorf("%d appends came into %d groups, want all 34", seen, groups)
+	}
+	add("a", 1, 3*maxGroupBytes)
+	if group := w.gather(); len(group) != 1 {
+		t.Errorf("an append that is larger than a group is in a group of %d, want 1", len(group))
+	}
+	for n := range 1000 {
+		add("a", n, 10)
+	}
+	if group := w.gather(); len(group) != maxGroup {
+		t.Errorf("a group has %d appends, want %d", len(group), maxGroup)
+	}
+}
