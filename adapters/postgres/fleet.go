@@ -141,7 +141,9 @@ func (f *Fleet) Serve(ctx context.Context) error {
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*goodbye)
 	defer cancel()
 	if err := f.client.Stop(stopping); err != nil {
-		return f.client.StopAndCancel(context.WithoutCancel(ctx))
+		cutting, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+		defer cancel()
+		return f.client.StopAndCancel(cutting)
 	}
 	return nil
 }
