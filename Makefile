@@ -4,12 +4,15 @@
 GO           ?= go
 FUZZTIME     ?= 10s
 SOAK         ?= 10m
-TEST_TIMEOUT ?= 10m
+TEST_TIMEOUT ?= 30m
 TESTFLAGS    ?=
 
 BUILD := .build
 TOOL  := $(GO) tool -modfile=internal/tools/go.mod
 TREES := verification adapters hosts internal
+
+# The packages all of whose tests need a browser or a database.
+SERVICES := /adapters/postgres$$|/internal/(bench|bench/fill|browser|pgtest|soak)$$
 
 # The race detector needs a C compiler; Go sets CGO_ENABLED to 0 where there is none.
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
@@ -22,7 +25,7 @@ folders = find $(TREES) -name '*_test.go' -exec grep -l '^func $(1)' {} + 2>/dev
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test verify verify-rest fmt fmt-check vet lint arch generate generate-check tidy-check cover bench fuzz soak
+.PHONY: help run test check verify verify-rest fmt fmt-check vet lint arch generate generate-check tidy-check cover bench fuzz soak
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,8 +33,15 @@ help: ## List what can be made
 run: ## Serve the demo from memory
 	$(GO) run ./hosts/verifyd serve
 
+# Names the browser and the PostgreSQL first, and installs them once: go test runs
+# several packages at the same time.
 test: ## Run every test
+	@$(GO) run ./internal/testenv
 	$(GO) test -timeout $(TEST_TIMEOUT) $(TESTFLAGS) ./...
+
+check: ## Run the tests that need neither a browser nor a database
+	$(GO) test -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $$($(GO) list ./... | grep -Ev '$(SERVICES)')
+	@echo 'The tests that need a browser or a database did not run: make test runs every test.'
 
 verify: TESTFLAGS += $(RACE)
 verify: verify-rest test ## Run all that CI runs: format, vet, lint, race tests, generated files, go.mod
@@ -74,6 +84,7 @@ tidy-check:
 
 cover: ## Measure coverage over all packages; the report goes to .build/cover.html
 	@mkdir -p $(BUILD)
+	@$(GO) run ./internal/testenv
 	$(GO) test -timeout $(TEST_TIMEOUT) -coverprofile=$(BUILD)/cover.out \
 		-coverpkg="$$($(GO) list ./... | grep -v /internal/ | paste -sd , -)" ./...
 	$(GO) tool cover -html=$(BUILD)/cover.out -o $(BUILD)/cover.html

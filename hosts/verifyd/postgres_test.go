@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/internal/pgtest"
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(pgtest.Main(m, func(ctx context.Context, url string) error {
+	os.Exit(pgtest.Main(browser.Tests{M: m}, func(ctx context.Context, url string) error {
 		_, err := postgres.Migrate(ctx, url)
 		return err
 	}))
@@ -117,6 +118,7 @@ func TestADatabaseIsNotGivenTheDemo(t *testing.T) {
 }
 
 func TestAHostIsReadyOnlyWhileItsDatabaseAnswers(t *testing.T) {
+	pgtest.SkipIfShort(t)
 	server, err := pgtest.Start(t.Context(), pgtest.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -77,8 +77,8 @@ func table() []row {
 			libs:  true,
 			inside: func(_, p string) bool {
 				return !within(p, "verification/storetest/...", "verification/verificationtest/...",
-					"internal/arch/...", "internal/bench/...", "internal/golden/...", "internal/mock/...",
-					"internal/pgtest/...", "internal/scenario/...")
+					"internal/arch/...", "internal/bench/...", "internal/browser/...", "internal/golden/...",
+					"internal/mock/...", "internal/npm/...", "internal/pgtest/...", "internal/scenario/...")
 			},
 			advice: "a host imports no mock and no test suite: move it into a test file",
 		},

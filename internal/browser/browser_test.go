@@ -14,6 +14,8 @@ import (
 	"github.com/verifyd/verifyd/internal/browser"
 )
 
+func TestMain(m *testing.M) { os.Exit(browser.Tests{M: m}.Run()) }
+
 const page = `<!doctype html><title>Page</title><p id="script">off</p><noscript><p id="none">no script</p></noscript>
 <input id="name"><button id="go">Go</button><p id="language">%s</p>
 <script>

