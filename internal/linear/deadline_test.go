@@ -3,16 +3,18 @@ package linear_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/internal/linear"
 	"github.com/verifyd/verifyd/verification"
 )
 
-// slow holds what it is to append, once it is told to.
+// slow holds the append of a cancel until goOn is closed, and reports starts.
 type slow struct {
 	*memory.Store
 
+	started    chan struct{} // may be nil
 	held, goOn chan struct{}
 }
 
@@ -23,7 +25,11 @@ func (s slow) Append(ctx context.Context, t verification.TenantID, id verificati
 			<-s.goOn
 		}
 	}
-	return s.Store.Append(ctx, t, id, seq, a)
+	err := s.Store.Append(ctx, t, id, seq, a)
+	if seq == 0 && s.started != nil {
+		s.started <- struct{}{}
+	}
+	return err
 }
 
 func TestWhatIsOnItsWayAtTheDeadlineComesTooLate(t *testing.T) {
@@ -41,7 +47,7 @@ func TestWhatIsOnItsWayAtTheDeadlineComesTooLate(t *testing.T) {
 				return s
 			})
 			plan := linear.Plan{Way: linear.Ways()[0], Script: "pass"}
-			desks := h.start(t, &plan)
+			desks := h.start(t, plan)
 			answered := make(chan linear.Output, 1)
 			go func() {
 				out, err := desks[1].Do(t.Context(), linear.Input{Op: linear.OpCancel})
@@ -60,6 +66,37 @@ func TestWhatIsOnItsWayAtTheDeadlineComesTooLate(t *testing.T) {
 					look, seen, late, after.Seen.Status, want)
 			}
 		})
+	}
+}
+
+func TestAStartWritesTheDeadlineDownBeforeItAnswersExpired(t *testing.T) {
+	s := slow{started: make(chan struct{}, 1), held: make(chan struct{}), goOn: make(chan struct{})}
+	h := twoInMemory(t, func(m *memory.Store) store {
+		s.Store = m
+		return s
+	})
+	desks := h.desks(t, linear.Plan{Way: linear.Ways()[4], Script: "slow:1m"})
+	answer := func(in linear.Input) <-chan linear.Output {
+		answered := make(chan linear.Output, 1)
+		go func() {
+			out, err := desks[1].Do(t.Context(), in)
+			if err != nil {
+				t.Error(err)
+			}
+			answered <- out
+		}()
+		return answered
+	}
+	start := answer(linear.Input{Op: linear.OpStart, Wait: 3 * time.Second})
+	<-s.started
+	cancel := answer(linear.Input{Op: linear.OpCancel})
+	<-s.held
+	h.clock.Turn(linear.Past)
+	started := <-start
+	close(s.goOn)
+	late := <-cancel
+	if started.Seen.Status != "expired" || late.Answer != linear.Conflict+"expired" {
+		t.Errorf("the start = %s, then the cancel that was on its way = %s, want expired and a conflict", started, late)
 	}
 }
 

@@ -43,6 +43,9 @@ func Draw(r *rand.Rand, hosts int) Trial {
 	each := 40 / clients
 	for c := range clients {
 		var ops []Input
+		if c < 2 { // at the same time; the first of them turns the clock later
+			ops = append(ops, d.start())
+		}
 		for i := range each {
 			done := float64(i) / float64(each)
 			if c == 0 && d.turn <= done {
@@ -103,8 +106,10 @@ func (d *drawer) draw(done float64) Input {
 		in.Op = OpList
 		in.Status = pick(d.Rand, "", "", "in_progress", "abandoned", "completed", "failed", "expired", "cancelled")
 		in.Decision = pick(d.Rand, "", "", "review", "review", "approve", "reject")
-	case n < 86:
+	case n < 85:
 		in.Op = OpSweep
+	case n < 86:
+		return d.start()
 	case n < 88:
 		in.Op = OpNap
 	case done >= d.cancel:
@@ -113,6 +118,14 @@ func (d *drawer) draw(done float64) Input {
 		d.signal(&in, done)
 	}
 	return in
+}
+
+// start draws a start. Half of them wait, most not for long enough.
+func (d *drawer) start() Input {
+	return Input{
+		Op: OpStart, Host: d.IntN(d.hosts), Pause: time.Duration(d.Int64N(int64(longest))),
+		Wait: pick(d.Rand, 0, 0, time.Millisecond, 5*time.Millisecond),
+	}
 }
 
 // signal draws the signal of a stop that the run may have come to by then.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -31,18 +32,79 @@ type Stage struct {
 	Honest Host
 }
 
-// Play has all clients go at once, and asks the last questions once they have
-// gone and the check has come to its end.
+// ErrStuck is returned for a trial that does not end in time.
+var ErrStuck = errors.New("the trial does not end")
+
+const (
+	// trialTimeout bounds a trial; even on a busy machine it takes seconds.
+	trialTimeout = 2 * time.Minute
+	// graceTimeout is how long operations may go on once their context is over.
+	graceTimeout = 5 * time.Second
+)
+
+// Play runs all clients at the same time, and carries out the last operations
+// once they have ended and the check has come to its end. It leaves operations
+// behind that do not return in time, and names them in an ErrStuck.
 func (s *Stage) Play(ctx context.Context, t Trial) (History, error) {
-	p := &player{Stage: s, plan: t.Plan, began: time.Now()}
+	return s.play(ctx, t, trialTimeout, graceTimeout)
+}
+
+func (s *Stage) play(ctx context.Context, t Trial, most, grace time.Duration) (History, error) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	p := &player{Stage: s, plan: t.Plan, began: time.Now(), under: map[int]Input{}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.play(ctx, t)
+	}()
+	select {
+	case <-done:
+		return p.history()
+	case <-ctx.Done():
+	}
+	p.stuck(most)
+	select {
+	case <-done:
+	case <-time.After(grace):
+	}
+	return p.history()
+}
+
+// play plays the trial to its end.
+func (p *player) play(ctx context.Context, t Trial) {
 	var clients sync.WaitGroup
 	for c, ops := range t.Clients {
 		clients.Go(func() { p.client(ctx, c, ops) })
 	}
 	clients.Wait()
 	p.rest(ctx)
-	p.client(ctx, len(t.Clients), t.Last(len(s.Hosts)))
-	return History{t.Plan, p.operations}, errors.Join(p.faults...)
+	p.client(ctx, len(t.Clients), t.Last(len(p.Hosts)))
+}
+
+// history is the history so far. What is recorded later is not part of it.
+func (p *player) history() (History, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := History{Plan: p.plan, Operations: slices.Clone(p.operations)}
+	for _, op := range h.Operations {
+		if out, ok := op.Output.(Output); ok && out.Started != 0 {
+			h.Plan.Deadline = out.Started + ttl.Microseconds()
+			break
+		}
+	}
+	return h, errors.Join(p.faults...)
+}
+
+// stuck adds the fault of a trial that does not end.
+func (p *player) stuck(most time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var under []string
+	for _, client := range slices.Sorted(maps.Keys(p.under)) {
+		under = append(under, fmt.Sprintf("client %d: %s", client, p.under[client]))
+	}
+	p.faults = append(p.faults, fmt.Errorf("%w within %s; operations under way: %s", ErrStuck, most, strings.Join(under, ", ")))
 }
 
 // player records one trial.
@@ -53,12 +115,16 @@ type player struct {
 	calm  sync.RWMutex // held to read while an operation is under way
 
 	mu         sync.Mutex
+	under      map[int]Input // by client: the operation under way
 	operations []porcupine.Operation
 	faults     []error
 }
 
 func (p *player) client(ctx context.Context, number int, ops []Input) {
 	for _, in := range ops {
+		if ctx.Err() != nil {
+			return
+		}
 		pause(ctx, in.Pause)
 		p.calmly(ctx, in.Op, func() { p.operation(ctx, number, in) })
 	}
@@ -81,17 +147,37 @@ func (p *player) calmly(ctx context.Context, op Op, f func()) {
 
 // operation carries out one operation and writes it down.
 func (p *player) operation(ctx context.Context, number int, in Input) {
+	p.mu.Lock()
+	p.under[number] = in
+	p.mu.Unlock()
 	op := porcupine.Operation{ClientId: number, Input: in, Call: int64(time.Since(p.began))}
 	from := p.Clock.Now()
 	out, err := p.do(ctx, in)
 	out.From, out.To = from.UnixMicro(), p.Clock.Now().UnixMicro()
 	op.Output, op.Return = out, int64(time.Since(p.began))
 	p.mu.Lock()
-	p.operations = append(p.operations, op)
+	p.operations = append(p.operations, parts(op, in, out)...)
+	delete(p.under, number)
 	p.mu.Unlock()
 	if err != nil {
 		p.fault(fmt.Errorf("client %d: %s: %w", number, in, err))
 	}
+}
+
+// parts splits a start that was answered into its operations. A client of
+// porcupine does one thing at a time, so the added ones get clients of their own.
+func parts(op porcupine.Operation, in Input, out Output) []porcupine.Operation {
+	if in.Op != OpStart || out.Answer != Done {
+		return []porcupine.Operation{op}
+	}
+	created, settled, shown := op, op, op
+	times := Output{Answer: Done, From: out.From, To: out.To}
+	first, last := times, times
+	first.Started, last.Seen = out.Started, out.Seen
+	created.Output, settled.Output, shown.Output = first, times, last
+	settled.Input, shown.Input = Input{Op: OpSettled, Host: in.Host}, Input{Op: OpShown, Host: in.Host}
+	settled.ClientId, shown.ClientId = op.ClientId+100, op.ClientId+200
+	return []porcupine.Operation{created, settled, shown}
 }
 
 func (p *player) fault(err error) {
@@ -113,12 +199,12 @@ func (p *player) do(ctx context.Context, in Input) (Output, error) {
 	return Output{Answer: Done}, nil
 }
 
-// stuck is when nobody will go on with a check any more: sooner than a lease.
-const stuck = 15 * time.Second
+// restTimeout bounds the wait for a check, which takes less than a lease.
+const restTimeout = 15 * time.Second
 
 // rest waits until no check is under way.
 func (p *player) rest(ctx context.Context) {
-	for began := time.Now(); time.Since(began) < stuck; pause(ctx, time.Millisecond) {
+	for began := time.Now(); time.Since(began) < restTimeout; pause(ctx, time.Millisecond) {
 		out, err := p.Honest.Do(ctx, Input{Op: OpRead})
 		if err != nil {
 			p.fault(err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -24,44 +25,99 @@ type Desk struct {
 	Engine   *engine.Engine
 	Tenant   verification.TenantID
 	Workflow verification.WorkflowID // it has no other run
-	Run      verification.RunID
+	Input    verification.Data       // of the run
+	Run      *Run
+}
+
+// Run is the run of a trial, shared by its desks. Its ID is empty until a start
+// returned it or a list showed it.
+type Run struct {
+	mu sync.Mutex
+	id verification.RunID
+}
+
+// is returns an error if another run is known.
+func (r *Run) is(id verification.RunID) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.id != "" && r.id != id {
+		return fmt.Errorf("there are two runs, %s and %s", r.id, id)
+	}
+	r.id = id
+	return nil
+}
+
+func (r *Run) known() verification.RunID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.id
 }
 
 // Do carries out one operation.
-func (d Desk) Do(ctx context.Context, in Input) (out Output, err error) {
+func (d Desk) Do(ctx context.Context, in Input) (Output, error) {
+	switch in.Op {
+	case OpStart:
+		return refused(d.start(ctx, in))
+	case OpList:
+		return d.list(ctx, in)
+	case OpSweep:
+		return Output{Answer: Done}, d.Engine.Sweep(ctx)
+	case OpNap, OpTurn, OpSettled, OpShown:
+		return Output{}, fmt.Errorf("no host can %s", in.Op)
+	case OpSubmit, OpVerdict, OpCancel, OpRead, OpReport:
+	}
+	run := d.Run.known()
+	if run == "" {
+		if out, err := d.list(ctx, Input{Op: OpList}); err != nil || !out.Listed {
+			return Output{Answer: NotFound}, err
+		}
+		run = d.Run.known()
+	}
+	return refused(d.ask(ctx, run, in))
+}
+
+// start starts the run, or learns which run the idempotency key stands for.
+func (d Desk) start(ctx context.Context, in Input) (Output, error) {
+	v, err := d.Engine.Start(ctx, d.Tenant, d.Workflow, engine.StartRequest{
+		ReferenceID: "trial", Input: d.Input, IdempotencyKey: string(d.Workflow), Wait: &in.Wait,
+	})
+	if err != nil {
+		return Output{}, err
+	}
+	return Output{Answer: Done, Seen: viewed(v), Started: micros(v.StartedAt)}, d.Run.is(v.ID)
+}
+
+// ask carries out an operation on a run that has been started.
+func (d Desk) ask(ctx context.Context, run verification.RunID, in Input) (out Output, err error) {
 	switch in.Op {
 	case OpSubmit:
 		var r engine.SignalResult
-		r, err = d.Engine.Submit(ctx, d.Tenant, d.Run, in.Signal, payload(in))
+		r, err = d.Engine.Submit(ctx, d.Tenant, run, in.Signal, payload(in))
 		out.Answer = r.Result
 	case OpVerdict:
 		var r engine.SignalResult
-		r, err = d.Engine.GiveVerdict(ctx, d.Tenant, d.Run, engine.VerdictRequest{
+		r, err = d.Engine.GiveVerdict(ctx, d.Tenant, run, engine.VerdictRequest{
 			Decision: verification.Decision(in.Decision), Notes: in.Notes,
 		})
 		out.Answer, out.Decision = r.Result, string(r.Decision)
 	case OpCancel:
 		var v verification.RunView
-		v, err = d.Engine.Cancel(ctx, d.Tenant, d.Run)
+		v, err = d.Engine.Cancel(ctx, d.Tenant, run)
 		out.Answer, out.Seen = Done, viewed(v)
 	case OpRead:
 		var r verification.RunDetail
-		r, err = d.Engine.Run(ctx, d.Tenant, d.Run)
+		r, err = d.Engine.Run(ctx, d.Tenant, run)
 		out.Answer, out.Seen = Done, read(r)
 	case OpReport:
 		var r verification.Report
-		if r, err = d.Engine.Report(ctx, d.Tenant, d.Run); err == nil {
+		if r, err = d.Engine.Report(ctx, d.Tenant, run); err == nil {
 			out.Answer = Done
 			out.Seen, err = reported(r)
 		}
-	case OpList:
-		return d.list(ctx, in)
-	case OpSweep:
-		out.Answer, err = Done, d.Engine.Sweep(ctx)
-	case OpNap, OpTurn:
-		return out, fmt.Errorf("no host can %s", in.Op)
+	case OpStart, OpList, OpSweep, OpNap, OpTurn, OpSettled, OpShown:
+		return out, fmt.Errorf("%s is not about a run that has been started", in.Op)
 	}
-	return refused(out, err)
+	return out, err
 }
 
 // list asks for the runs of the workflow. Page and total must agree.
@@ -75,8 +131,8 @@ func (d Desk) list(ctx context.Context, in Input) (Output, error) {
 		return Output{}, err
 	case page.Total == 0 && len(page.Data) == 0:
 		return Output{Answer: Done}, nil
-	case page.Total == 1 && len(page.Data) == 1 && page.Data[0].ID == d.Run:
-		return Output{Answer: Done, Listed: true, Seen: viewed(page.Data[0])}, nil
+	case page.Total == 1 && len(page.Data) == 1:
+		return Output{Answer: Done, Listed: true, Seen: viewed(page.Data[0])}, d.Run.is(page.Data[0].ID)
 	}
 	return Output{}, fmt.Errorf("the list of one run holds %d and counts %d", len(page.Data), page.Total)
 }
@@ -87,6 +143,10 @@ func refused(out Output, err error) (Output, error) {
 	switch {
 	case err == nil:
 		return out, nil
+	case errors.Is(err, verification.ErrNotFound):
+		return Output{Answer: NotFound}, nil
+	case errors.Is(err, verification.ErrInFlight):
+		return Output{Answer: InFlight}, nil
 	case errors.Is(err, verification.ErrNotOpen):
 		return Output{Answer: NotOpen}, nil
 	case errors.Is(err, verification.ErrInvalid):

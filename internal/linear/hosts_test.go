@@ -117,27 +117,40 @@ func background(t *testing.T, f func(context.Context)) {
 	})
 }
 
-// start starts the run of a trial, and tells its plan the deadline.
-func (h hosts) start(t *testing.T, p *linear.Plan) []linear.Host {
+// desks prepares a trial: its workflow is there, its run is not started.
+func (h hosts) desks(t *testing.T, p linear.Plan) []linear.Host {
 	t.Helper()
-	name := "w" + uuid.NewString()
-	applied, err := h.engines[0].Apply(t.Context(), tenant, p.Definition(name))
+	applied, err := h.engines[0].Apply(t.Context(), tenant, p.Definition("w"+uuid.NewString()))
 	must(t, err)
-	run, err := h.engines[0].Start(t.Context(), tenant, applied.Workflow.ID, engine.StartRequest{ReferenceID: name, Input: p.Input()})
-	must(t, err)
-	p.Deadline = run.StartedAt.Add(time.Hour).UnixMicro()
 	var desks []linear.Host
+	run := &linear.Run{}
 	for _, e := range h.engines {
 		desks = append(desks, linear.Desk{
-			Engine: e, Tenant: tenant, Workflow: applied.Workflow.ID, Run: run.ID,
+			Engine: e, Tenant: tenant, Workflow: applied.Workflow.ID, Input: p.Input(), Run: run,
 		})
 	}
+	return desks
+}
+
+// start prepares a trial and starts its run.
+func (h hosts) start(t *testing.T, p linear.Plan) []linear.Host {
+	t.Helper()
+	desks := h.desks(t, p)
+	do(t, desks[0], linear.Input{Op: linear.OpStart})
 	return desks
 }
 
 // draw draws a trial for the hosts.
 func (h hosts) draw(seed, number uint64) linear.Trial {
 	return linear.Draw(rand.New(rand.NewPCG(seed, number)), len(h.engines))
+}
+
+// seed is given by the environment, or new, and is logged if the test fails.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	s := number(t, envSeed, rand.Uint64())
+	t.Logf("to draw the same trials again: %s=%d", envSeed, s)
+	return s
 }
 
 // stage is where a trial is played on the desks; those who sit there may lie.

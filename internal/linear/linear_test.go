@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,12 +42,11 @@ func TestRequestsAboutOneRunAreAnsweredAsIfInTurn(t *testing.T) {
 		"two hosts on PostgreSQL": onPostgres,
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, seed, runs := start(t), number(t, envSeed, rand.Uint64()), number(t, envRuns, 60)
-			t.Logf("to draw the same again: %s=%d %s=%d", envSeed, seed, envRuns, runs)
+			h, from, runs := start(t), seed(t), number(t, envRuns, 60)
 			given := map[string]int{}
 			for i := range runs {
-				trial := h.draw(seed, i)
-				desks := h.start(t, &trial.Plan)
+				trial := h.draw(from, i)
+				desks := h.desks(t, trial.Plan)
 				history, err := h.stage(desks[0], desks...).Play(t.Context(), trial)
 				if err != nil {
 					t.Fatalf("trial %d: %v\n%s", i, err, history)
@@ -69,6 +67,7 @@ func TestRequestsAboutOneRunAreAnsweredAsIfInTurn(t *testing.T) {
 func wantAll(t *testing.T, given map[string]int) {
 	t.Helper()
 	for _, kind := range []string{
+		"start ok", "start in flight", "shown in_progress", "read not found",
 		"submit signal_delivered", "submit invalid", "submit not open",
 		"verdict signal_delivered", "verdict review_recorded", "verdict not open",
 		"cancel ok", "cancel conflict: completed", "cancel conflict: expired",

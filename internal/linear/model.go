@@ -13,10 +13,12 @@ import (
 
 // state is a run between two operations. It is compared by its value.
 type state struct {
+	started  bool
+	settled  bool   // a start has been answered, so that no other is in flight
 	at       int    // the stop that the run has come to; len(Way) behind the last
 	ended    string // the terminal status; empty while the run is live
 	declined bool   // consent was refused
-	past     bool   // the deadline has passed
+	past     bool   // the deadline has passed, of a run that is started now, too
 
 	verdict  string // the newest one
 	notes    string
@@ -64,7 +66,7 @@ func (p Plan) Model() porcupine.Model {
 // unfold lists what the run may have become by itself.
 func (p Plan) unfold(s state) []state {
 	all := []state{s}
-	if !s.live() || p.stop(s).Kind != Check {
+	if !s.started || !s.live() || p.stop(s).Kind != Check {
 		return all
 	}
 	if p.Fails {
@@ -92,8 +94,55 @@ func (p Plan) advance(s *state, at span) {
 	}
 }
 
-// step does one operation, and tells whether the answer is the right one.
+// step does one operation, and reports whether the answer is right.
 func (p Plan) step(s *state, in Input, out Output) bool {
+	switch in.Op {
+	case OpStart:
+		return p.start(s, out)
+	case OpSettled:
+		s.settled = true
+		return s.started
+	case OpTurn:
+		if s.past = s.past || p.Deadline <= out.To; s.started {
+			p.expire(s)
+		}
+		return out.Answer == Done
+	case OpSweep, OpNap: // nothing that a client could see
+		return out.Answer == Done
+	case OpList:
+		if !s.started {
+			return out.Answer == Done && !out.Listed
+		}
+	case OpShown, OpSubmit, OpVerdict, OpCancel, OpRead, OpReport:
+		if !s.started {
+			return out.Answer == NotFound
+		}
+	}
+	return p.ask(s, in, out)
+}
+
+// start: the first one creates the run, which has expired if the deadline has
+// passed in between. A start that finds another unanswered may be refused.
+func (p Plan) start(s *state, out Output) bool {
+	if out.Answer == InFlight {
+		return !s.settled
+	}
+	if !s.started {
+		s.started = true
+		p.expire(s)
+	}
+	return out.Answer == Done && out.Started+ttl.Microseconds() == p.Deadline
+}
+
+// expire ends a live run whose deadline has passed.
+func (p Plan) expire(s *state) {
+	if s.past && s.live() {
+		s.ended, s.completed = "expired", span{p.Deadline, p.Deadline}
+	}
+}
+
+// ask does an operation on a run that has been started.
+func (p Plan) ask(s *state, in Input, out Output) bool {
 	switch in.Op {
 	case OpSubmit:
 		return p.submit(s, in, out)
@@ -101,18 +150,13 @@ func (p Plan) step(s *state, in Input, out Output) bool {
 		return p.verdict(s, in, out)
 	case OpCancel:
 		return p.cancel(s, out)
-	case OpRead, OpReport:
+	case OpRead, OpReport, OpShown:
 		return out.Answer == Done && p.shows(s, in.Op, out)
 	case OpList:
 		return out.Answer == Done && p.lists(s, in, out)
-	case OpTurn:
-		s.past = true
-		if s.live() {
-			s.ended, s.completed = "expired", span{p.Deadline, p.Deadline}
-		}
-	case OpSweep, OpNap: // nothing that a client could see
+	case OpStart, OpSettled, OpSweep, OpNap, OpTurn: // not about the run, or done by step
 	}
-	return out.Answer == Done
+	return false
 }
 
 // submit: a customer's signal lets the run go on that waits for it.
@@ -184,7 +228,7 @@ func (p Plan) shows(s *state, by Op, out Output) bool {
 	case s.ended == "failed":
 		want.Code, want.FailedOn = "CHECK_FAILED", at.Name
 	}
-	if by != OpList {
+	if by != OpList && by != OpShown {
 		flags := p.flags(*s)
 		want.Decision, want.Flags = p.decision(*s), strings.Join(flags, " ")
 		settled := want.Decision == "approve" || want.Decision == "reject"
@@ -208,7 +252,7 @@ func (p Plan) shows(s *state, by Op, out Output) bool {
 		if c := p.check(*s); c == "passed" || c == "failed" {
 			want.Dispatches = 1 + p.Flakes
 		}
-	case OpSubmit, OpVerdict, OpCancel, OpList, OpSweep, OpNap, OpTurn:
+	case OpStart, OpSettled, OpShown, OpSubmit, OpVerdict, OpCancel, OpList, OpSweep, OpNap, OpTurn:
 	}
 	if max(got.Resolved, got.Completed) > max(out.To, p.Deadline) || !s.completed.shows(got.Completed) {
 		return false

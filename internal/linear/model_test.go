@@ -1,7 +1,9 @@
 package linear_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -43,6 +45,18 @@ func list(status, decision string, found ...linear.Seen) step {
 		out.Seen = found[0]
 	}
 	return step{linear.Input{Op: linear.OpList, Status: status, Decision: decision}, out}
+}
+
+func started() step {
+	return step{linear.Input{Op: linear.OpStart}, linear.Output{Answer: linear.Done, Started: deadline - time.Hour.Microseconds()}}
+}
+
+func settled() step {
+	return step{linear.Input{Op: linear.OpSettled}, linear.Output{Answer: linear.Done}}
+}
+
+func shown(s linear.Seen) step {
+	return step{linear.Input{Op: linear.OpShown}, linear.Output{Answer: linear.Done, Seen: s}}
 }
 
 func turn() step {
@@ -96,7 +110,23 @@ func rows() []row {
 		{"expired on a review is no matter of the link", false, ways["review"], []step{agreed, turn(), read(expired)}},
 		{"an end is taken back", false, ways["form"], []step{turn(), read(expired), read(linear.Seen{Status: "cancelled", Completed: 15})}},
 	}
-	return append(plain, verdictRows(ways, agreed, atReview)...)
+	return slices.Concat(plain, startRows(ways, atConsent, expired), verdictRows(ways, agreed, atReview))
+}
+
+func startRows(ways map[string][]linear.Stop, atConsent, expired linear.Seen) []row {
+	refused, other := started(), started()
+	refused.out.Answer, refused.out.Started = linear.InFlight, 0
+	other.out.Started++
+	return []row{
+		{"a start is answered again", true, ways["form"], []step{started(), shown(atConsent)}},
+		{"a start is answered with another run", false, ways["form"], []step{other}},
+		{"a start does not show the run", false, ways["form"], []step{shown(linear.Seen{Status: "completed", Completed: 15})}},
+		{"a start is refused while another is in flight", true, ways["form"], []step{refused, settled()}},
+		{"a start is refused once one was answered", false, ways["form"], []step{settled(), refused}},
+		{"a start is answered expired", true, ways["form"], []step{turn(), shown(expired)}},
+		{"a start is answered expired, and the run is cancelled later", false, ways["form"], []step{turn(), shown(expired), cancel(linear.Done, 35)}},
+		{"a run that was started is not found", false, ways["form"], []step{{linear.Input{Op: linear.OpRead}, linear.Output{Answer: linear.NotFound}}}},
+	}
 }
 
 func verdictRows(ways map[string][]linear.Stop, agreed step, atReview linear.Seen) []row {
@@ -139,22 +169,42 @@ func moved(s linear.Seen) linear.Seen {
 
 func TestTheModelKeepsTheContract(t *testing.T) {
 	for _, r := range rows() {
-		t.Run(r.name, func(t *testing.T) {
-			h := linear.History{Plan: linear.Plan{Way: r.way, Deadline: deadline, Calm: true}}
-			at := int64(10)
-			for _, s := range r.steps {
-				s.out.From, s.out.To = at, at+9
-				h.Operations = append(h.Operations, porcupine.Operation{Input: s.in, Output: s.out, Call: at, Return: at + 9})
-				at += 10
-			}
-			want := porcupine.Illegal
-			if r.legal {
-				want = porcupine.Ok
-			}
-			if got, _ := h.Check(patience); got != want {
-				t.Errorf("the history is %s, want %s:\n%s", got, want, h)
-			}
-		})
+		r.steps = append([]step{started()}, r.steps...)
+		t.Run(r.name, r.hold)
+	}
+}
+
+// hold checks the history of the row.
+func (r row) hold(t *testing.T) {
+	h := linear.History{Plan: linear.Plan{Way: r.way, Deadline: deadline, Calm: true}}
+	at := int64(0)
+	for _, s := range r.steps {
+		s.out.From, s.out.To = at, at+9
+		if s.in.Op == linear.OpTurn {
+			s.out.To = deadline
+		}
+		h.Operations = append(h.Operations, porcupine.Operation{Input: s.in, Output: s.out, Call: at, Return: at + 9})
+		at += 10
+	}
+	want := porcupine.Illegal
+	if r.legal {
+		want = porcupine.Ok
+	}
+	if got, _ := h.Check(patience); got != want {
+		t.Errorf("the history is %s, want %s:\n%s", got, want, h)
+	}
+}
+
+func TestNothingIsFoundBeforeTheStart(t *testing.T) {
+	way := []linear.Stop{{Name: "details", Kind: linear.Details}}
+	notFound := step{linear.Input{Op: linear.OpRead}, linear.Output{Answer: linear.NotFound}}
+	parked := linear.Seen{Status: "in_progress", Action: "customer_input", Signal: "details_submitted", Linked: true}
+	for _, r := range []row{
+		{"a read before the start", true, way, []step{notFound, list("", ""), started(), read(parked)}},
+		{"a read that shows a run before its start", false, way, []step{read(parked), started()}},
+		{"a list that shows a run before its start", false, way, []step{list("", "", parked), started()}},
+	} {
+		t.Run(r.name, r.hold)
 	}
 }
 
@@ -177,7 +227,7 @@ func TestOperationsThatOverlapMayComeInAnyOrder(t *testing.T) {
 	} {
 		h := linear.History{
 			Plan:       linear.Plan{Way: way, Deadline: deadline},
-			Operations: []porcupine.Operation{agreed, later, c.other},
+			Operations: []porcupine.Operation{at(0, 0, 9, started()), agreed, later, c.other},
 		}
 		if got, _ := h.Check(patience); got != c.want {
 			t.Errorf("%s: the history is %s, want %s", c.name, got, c.want)

@@ -13,6 +13,7 @@ type Op string
 
 // The operations.
 const (
+	OpStart   Op = "start"   // always with the same idempotency key
 	OpSubmit  Op = "submit"  // the customer's answer
 	OpVerdict Op = "verdict" // a reviewer's word
 	OpCancel  Op = "cancel"
@@ -22,6 +23,14 @@ const (
 	OpSweep   Op = "sweep" // write down the deadlines that have passed
 	OpNap     Op = "nap"   // longer than a lease, shorter than the deadline
 	OpTurn    Op = "turn"  // the clock goes past the deadline
+)
+
+// A start does three things, each at a time of its own between its call and its
+// return: it creates the run, settles its idempotency key, and looks at the run
+// for its answer. A history has the last two as operations of their own.
+const (
+	OpSettled Op = "settled"
+	OpShown   Op = "shown"
 )
 
 // Input is one operation. Which fields count depends on its kind.
@@ -36,6 +45,8 @@ type Input struct {
 
 	// Pause is how long the client waits before it.
 	Pause time.Duration
+	// Wait is how long a start may wait for the run to park or end.
+	Wait time.Duration
 }
 
 // Payload is what the customer answers.
@@ -55,6 +66,7 @@ type Output struct {
 	Decision string // of a verdict
 	Listed   bool   // the list has the run
 	Seen     Seen   // of whatever shows the run
+	Started  int64  // of a start: when the run was started, as the times below
 
 	// From and To are the moments of the hosts' clock at which the operation
 	// was called and returned, in microseconds of Unix time.
@@ -68,6 +80,8 @@ const (
 	Recorded  = "review_recorded"
 	Invalid   = "invalid"
 	NotOpen   = "not open"
+	NotFound  = "not found" // the run has not been started
+	InFlight  = "in flight" // of a start: another one has not been answered
 	Conflict  = "conflict: "
 )
 
@@ -97,7 +111,7 @@ type Seen struct {
 // Describe says in short how an operation was answered.
 func (i Input) Describe(o Output) string {
 	words := []string{string(i.Op), o.Answer}
-	if i.Op == OpRead {
+	if (i.Op == OpRead || i.Op == OpShown) && o.Answer == Done {
 		words = []string{string(i.Op), o.Seen.Status, o.Seen.Decision}
 	}
 	return strings.TrimSpace(strings.Join(words, " "))

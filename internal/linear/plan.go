@@ -40,8 +40,8 @@ type Plan struct {
 	// under way.
 	Calm bool
 
-	// Deadline is the moment after which the run is expired, in microseconds
-	// of Unix time.
+	// Deadline is when the run expires, in microseconds of Unix time. It is
+	// known once the run has been started.
 	Deadline int64
 }
 
@@ -74,6 +74,7 @@ func Ways() [][]Stop {
 		{consent, pan, details},
 		{consent, review, pan, Stop{"second", Review}, details},
 		{consent, details, pan},
+		{pan, details}, // a start may wait for the check
 	}
 }
 
