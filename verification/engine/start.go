@@ -117,7 +117,10 @@ func (e *Engine) begin(
 			e.log.Error("idempotency key not settled", "run", run, "tenant", t, "error", err)
 		}
 	}
-	return e.view(t, after, e.now())
+	if now := e.now(); !overdue(after, now) {
+		return e.view(t, after, now)
+	}
+	return e.started(ctx, t, run)
 }
 
 func (e *Engine) decideStart(
