@@ -71,7 +71,9 @@ func writeFonts(dir string) error {
 	var b strings.Builder
 	b.WriteString("<fontconfig>\n")
 	for _, entry := range [][2]string{
-		{"dir", filepath.Join(dir, "fonts")}, {"dir", "/usr/share/fonts"}, {"dir", "/usr/local/share/fonts"},
+		{"dir", filepath.Join(dir, "fonts")},
+		{"dir", "/usr/share/fonts"},
+		{"dir", "/usr/local/share/fonts"},
 		{"cachedir", filepath.Join(dir, "fonts-cache")},
 	} {
 		fmt.Fprintf(&b, "<%s>", entry[0])
