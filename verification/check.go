@@ -10,7 +10,7 @@ const (
 	CheckPending CheckStatus = "pending" // its next dispatch is scheduled
 	CheckRunning CheckStatus = "running" // an answer is outstanding
 	CheckPassed  CheckStatus = "passed"
-	CheckFailed  CheckStatus = "failed"
+	CheckFailed  CheckStatus = "failed" // it did not pass, or the run ended without its answer
 )
 
 // Check is one logical verification step, keyed by a name that is stable

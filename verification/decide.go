@@ -213,11 +213,22 @@ func (d *decision) arrive(c CustomerArrives) error {
 	if w.Kind != WaitCustomer || (c.Wait != 0 && c.Wait != w.Number) {
 		return notOpen("journey")
 	}
-	// Opening again within the same second says nothing new.
-	if d.now.Sub(w.Since) >= time.Second {
+	if d.now.Sub(w.Since) >= d.run.arrivalInterval() {
 		d.add(CustomerCame{Node: w.Node})
 	}
 	return nil
+}
+
+// arrivalInterval is how long after the last arrival another one is recorded.
+// It bounds the history of a run whose page is reloaded all the time: at most
+// once a second, and more often only where a second would matter to the abandon
+// timeout.
+func (r Run) arrivalInterval() time.Duration {
+	timeout := time.Duration(r.Started.AbandonTimeoutSeconds) * time.Second
+	if timeout == 0 {
+		return time.Second
+	}
+	return min(time.Second, timeout/10)
 }
 
 func (d *decision) submit(c Submit) error {

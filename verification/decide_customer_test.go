@@ -110,6 +110,34 @@ func TestNotOpenSignalIsNamed(t *testing.T) {
 	}
 }
 
+func TestAnArrivalIsRecordedWhereItMattersToTheAbandonTimeout(t *testing.T) {
+	for _, c := range []struct {
+		timeout     int64
+		least, more time.Duration
+	}{
+		{0, 999 * time.Millisecond, time.Second},
+		{600, 999 * time.Millisecond, time.Second},
+		{5, 499 * time.Millisecond, 500 * time.Millisecond},
+		{1, 99 * time.Millisecond, 100 * time.Millisecond},
+	} {
+		d := desk()
+		d.AbandonTimeoutSeconds = c.timeout
+		early, late := begin(t, d, "").after(c.least), begin(t, d, "").after(c.more)
+		if got := outcome(early.try(verification.CustomerArrives{})); got != "nothing" {
+			t.Errorf("timeout %d s: coming after %s = %s, want nothing", c.timeout, c.least, got)
+		}
+		if got := outcome(late.try(verification.CustomerArrives{})); got != "customer_came" {
+			t.Errorf("timeout %d s: coming after %s = %s, want customer_came", c.timeout, c.more, got)
+		}
+	}
+	d := desk()
+	d.AbandonTimeoutSeconds = 1
+	j := begin(t, d, "").after(900 * time.Millisecond).do(verification.CustomerArrives{}).after(time.Second)
+	if got := j.status(); got != verification.StatusInProgress {
+		t.Errorf("a second after the customer came: %s, want in_progress", got)
+	}
+}
+
 func TestComingCountsAsActivity(t *testing.T) {
 	j := begin(t, desk(), "").after(999 * time.Millisecond)
 	if got := outcome(j.try(verification.CustomerArrives{})); got != "nothing" {

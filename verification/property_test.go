@@ -105,6 +105,9 @@ func reportAgrees(t tester, j *journey) {
 	needing, carded := 0, map[verification.NodeID]bool{}
 	for _, c := range r.Cards {
 		carded[c.NodeID] = true
+		if c.Status == verification.CardOK && c.CompletedAt.IsZero() && (!flagged[c.NodeID] || j.run.Verdict.Node != "") {
+			t.Errorf("the card of the unfinished step %s is ok", c.NodeID)
+		}
 		if c.Status != verification.CardNeedsReview {
 			continue
 		}
@@ -116,14 +119,29 @@ func reportAgrees(t tester, j *journey) {
 	if needing != r.Summary.NeedsReview || needing+r.Summary.OK+r.Summary.Failed != len(r.Cards) {
 		t.Errorf("%d cards count as %+v", len(r.Cards), r.Summary)
 	}
-	for id := range flagged {
-		if !carded[id] {
-			t.Errorf("the flagged step %s has no card", id)
-		}
-	}
+	stepsHaveCards(t, j, carded)
 	if d.Status.Terminal() {
 		later := verification.MakeReport(j.run.ID, j.history, j.now.Add(1000*time.Hour))
 		equal(t, "the report in later times", later, r)
+	}
+}
+
+// stepsHaveCards: a run that is over has a card for every step that it reached
+// and no check that is outstanding; a live one has a card for every step that it
+// does not wait on, and for the review step that it is parked on.
+func stepsHaveCards(t tester, j *journey, carded map[verification.NodeID]bool) {
+	t.Helper()
+	d, live := j.detail(), j.run.AsOf(j.now)
+	for _, s := range live.Steps {
+		want := s.Node != live.Wait.Node || live.Wait.Kind == verification.WaitReview
+		if carded[s.Node] != want {
+			t.Errorf("the step %s has a card: %t, want %t in a run that is %s", s.Node, carded[s.Node], want, d.Status)
+		}
+	}
+	for _, c := range d.Checks {
+		if d.Status.Terminal() && c.Status != verification.CheckPassed && c.Status != verification.CheckFailed {
+			t.Errorf("the run is %s and its check %s is %s", d.Status, c.Key, c.Status)
+		}
 	}
 }
 

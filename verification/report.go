@@ -5,6 +5,7 @@ package verification
 import (
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -61,8 +62,8 @@ type ReportSummary struct {
 	NeedsReview int
 }
 
-// Card is one step on a report: a finished one, the one the run is parked on,
-// or a flagged one.
+// Card is one step on a report: a finished one, the review step that a live run
+// is parked on, or the step at which a run ended.
 type Card struct {
 	NodeID      NodeID
 	Type        NodeType
@@ -75,6 +76,9 @@ type Card struct {
 	Dispatches  int       // of a check; else 0
 	Data        Data
 }
+
+// unfinishedSentence is the reason of the card at which a run ended.
+const unfinishedSentence = "The run ended before this step was finished."
 
 // The sentences that a verdict adds to the reason of each flagged card.
 const (
@@ -106,10 +110,10 @@ func MakeReport(id RunID, history []Event, now time.Time) Report {
 	}
 	report.Notes, report.ResolvedAt = r.resolution()
 	for _, s := range r.Steps {
-		if s.CompletedAt.IsZero() && s.Node != r.parkedOn() && !s.flagged() {
-			continue
+		if !s.finished() && s.Type != NodeReview && r.Ended == "" {
+			continue // a live run waits on it
 		}
-		c := s.card(report.Decision)
+		c := r.card(s, report.Decision)
 		report.Cards = append(report.Cards, c)
 		switch c.Status {
 		case CardOK:
@@ -123,15 +127,10 @@ func MakeReport(id RunID, history []Event, now time.Time) Report {
 	return report
 }
 
-func (r Run) parkedOn() NodeID {
-	if r.Wait.Kind == WaitCustomer || r.Wait.Kind == WaitReview {
-		return r.Wait.Node
-	}
-	return ""
-}
-
-// card is the step on a report. A verdict settles the flagged steps alone.
-func (s Step) card(d Decision) Card {
+// card returns a step as the report shows it. A verdict settles the flagged
+// steps alone, and of those that the run ended before only when it was given
+// after the end.
+func (r Run) card(s Step, d Decision) Card {
 	c := Card{
 		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label, Reason: s.flagReason(),
 		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.Data,
@@ -139,11 +138,18 @@ func (s Step) card(d Decision) Card {
 	if s.Type == NodeReview {
 		c.Data = nil // the verdict is shown beside the cards, and never printed
 	}
+	stopped := r.Ended != "" && !s.finished()
+	if stopped {
+		c.Reason = strings.TrimPrefix(c.Reason+" "+unfinishedSentence, " ")
+	}
+	settled := s.flagged() && (s.finished() || r.Verdict.Node == "")
 	switch {
-	case s.flagged() && d == DecisionApprove:
+	case settled && d == DecisionApprove:
 		c.Status, c.Reason = CardOK, c.Reason+" "+approvedSentence
-	case s.flagged() && d == DecisionReject:
+	case settled && d == DecisionReject:
 		c.Status, c.Reason = CardFailed, c.Reason+" "+rejectedSentence
+	case stopped:
+		c.Status = CardFailed
 	case s.flagged():
 		c.Status = CardNeedsReview
 	case s.Type == NodeCheck && s.Status == CheckFailed && s.unanswered:

@@ -71,6 +71,11 @@ func TestCardReadsAsItsStepStands(t *testing.T) {
 	lenient := single(func(n *verification.Node) {
 		n.OnFailed, n.OnUnavailable = verification.RouteNext, verification.RouteNext
 	})
+	dispatched := func() *journey {
+		n := single(func(n *verification.Node) { n.Retry = &verification.Retry{MaxDispatches: 4} })
+		return begin(t, n, "").unanswered(false).redispatch().unanswered(false).redispatch()
+	}
+	const unfinished, often = "The run ended before this step was finished.", "The step was dispatched three or more times."
 	open := `{"source_ok":false}`
 	const source, approved, rejected = "The source could not vouch for the answer.",
 		" A reviewer approved the run.", " A reviewer rejected the run."
@@ -92,6 +97,15 @@ func TestCardReadsAsItsStepStands(t *testing.T) {
 			"flagged, approved, then rejected", begin(t, lenient, "").answer(verification.OutcomePassed, open).approve("").reject(""),
 			verification.CardFailed, source + rejected,
 		},
+		{"outstanding, run cancelled", begin(t, lenient, "").cancel(), verification.CardFailed, unfinished},
+		{"outstanding, run expired", begin(t, lenient, "").after(2 * time.Hour), verification.CardFailed, unfinished},
+		{"outstanding, run broken", begin(t, lenient, "").do(verification.Break{Node: "pan"}), verification.CardFailed, unfinished},
+		{"outstanding, run cancelled, then approved", begin(t, lenient, "").cancel().approve(""), verification.CardFailed, unfinished},
+		{"flagged and outstanding, run cancelled", dispatched().cancel(), verification.CardFailed, often + " " + unfinished},
+		{
+			"flagged and outstanding, run cancelled, then approved", dispatched().cancel().approve(""),
+			verification.CardOK, often + " " + unfinished + approved,
+		},
 		{"unanswered, run goes on", begin(t, lenient, "").unanswered(true), verification.CardNeedsReview, source},
 		{"unanswered, run failed", begin(t, single(nil), "").unanswered(true), verification.CardFailed, "The source gave no answer."},
 	} {
@@ -101,7 +115,7 @@ func TestCardReadsAsItsStepStands(t *testing.T) {
 	}
 }
 
-func TestCardsAreOfFinishedParkedAndFlaggedSteps(t *testing.T) {
+func TestCardsAreOfFinishedStepsReviewsAndWhereARunEnded(t *testing.T) {
 	four := func() *journey {
 		return begin(t, single(func(n *verification.Node) { n.Retry = &verification.Retry{MaxDispatches: 4} }), "")
 	}
@@ -110,14 +124,17 @@ func TestCardsAreOfFinishedParkedAndFlaggedSteps(t *testing.T) {
 		j    *journey
 		want []verification.NodeID
 	}{
-		{"parked on the customer", atDesk(t), []verification.NodeID{"consent"}},
-		{"no longer parked", atDesk(t).cancel(), nil},
+		{"parked on the customer", atDesk(t), nil},
+		{"cancelled at the customer", atDesk(t).cancel(), []verification.NodeID{"consent"}},
+		{"expired at the customer", atDesk(t).after(2 * time.Hour), []verification.NodeID{"consent"}},
 		{"a dispatch is out", checked(t), []verification.NodeID{"consent"}},
-		{"a third dispatch is out", four().unanswered(false).redispatch().unanswered(false).redispatch(), []verification.NodeID{"pan"}},
+		{"cancelled while a dispatch is out", checked(t).cancel(), []verification.NodeID{"consent", "pan"}},
+		{"broken at a check", checked(t).do(verification.Break{Node: "pan"}), []verification.NodeID{"consent", "pan"}},
+		{"a third dispatch is out", four().unanswered(false).redispatch().unanswered(false).redispatch(), nil},
 		{"parked on review", onReview(t), []verification.NodeID{"consent", "pan", "review"}},
 		{"cancelled on review", onReview(t).cancel(), []verification.NodeID{"consent", "pan", "review"}},
 		{"failed", checked(t).fail(), []verification.NodeID{"consent", "pan"}},
-		{"back at the customer", begin(t, loop(), "").submit(`{"pan":"x"}`).fail(), []verification.NodeID{"details", "pan"}},
+		{"back at the customer", begin(t, loop(), "").submit(`{"pan":"x"}`).fail(), []verification.NodeID{"pan"}},
 		{"checking again", begin(t, loop(), "").submit(`{"pan":"x"}`).fail().submit(`{"pan":"y"}`), []verification.NodeID{"details"}},
 	} {
 		var got []verification.NodeID
@@ -127,6 +144,17 @@ func TestCardsAreOfFinishedParkedAndFlaggedSteps(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: cards (-want +got):\n%s", c.name, diff)
 		}
+	}
+}
+
+func TestAVerdictBeforeTheEndSettlesNoStepThatTheRunEndedBefore(t *testing.T) {
+	j := begin(t, desk(), wantsTwo).submit(consents).pass().approve("fine").cancel()
+	const reason = "The workflow asks for a manual review."
+	if got, want := j.card("again"), reason+" The run ended before this step was finished."; got.Status != verification.CardFailed || got.Reason != want {
+		t.Errorf("the second review is %s: %q, want failed: %q", got.Status, got.Reason, want)
+	}
+	if got, want := j.card("review"), reason+" A reviewer approved the run."; got.Status != verification.CardOK || got.Reason != want {
+		t.Errorf("the first review is %s: %q, want ok: %q", got.Status, got.Reason, want)
 	}
 }
 

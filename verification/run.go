@@ -61,6 +61,8 @@ type Step struct {
 
 // Verdict is a reviewer's word on a run.
 type Verdict struct {
+	// Node is the review step it answered; empty when the run was over.
+	Node     NodeID
 	Decision Decision
 	Notes    string
 	By       string
@@ -226,7 +228,7 @@ func (r Run) dispatched(f Dispatched, at time.Time) Run {
 }
 
 func (r Run) judged(f VerdictRecorded, at time.Time) Run {
-	r.Verdict = Verdict{Decision: f.Decision, Notes: f.Notes, By: f.By, At: at}
+	r.Verdict = Verdict{Node: f.Node, Decision: f.Decision, Notes: f.Notes, By: f.By, At: at}
 	if f.Node == "" {
 		return r
 	}
@@ -240,7 +242,14 @@ func (r Run) judged(f VerdictRecorded, at time.Time) Run {
 	})
 }
 
+// ended closes the run. A check that is still outstanding then has failed: no
+// answer is accepted any more.
 func (r Run) ended(s Status, cause *RunError, at time.Time) Run {
+	for _, step := range r.Steps {
+		if step.Type == NodeCheck && !step.finished() {
+			r = r.withStep(step.Node, func(s *Step) { s.Status = CheckFailed })
+		}
+	}
 	r.Wait = Wait{}
 	r.Ended, r.CompletedAt, r.Error = s, at, cause
 	return r
@@ -291,6 +300,9 @@ func (s *Step) submit(d Data, at time.Time) {
 		s.Status = CheckFailed
 	}
 }
+
+// finished reports whether the last visit of the step is over.
+func (s Step) finished() bool { return !s.CompletedAt.IsZero() }
 
 func (s *Step) finish(status CheckStatus, d Data, at time.Time) {
 	s.Status, s.Data, s.CompletedAt, s.signs = status, d, at, signsOf(d)

@@ -4,9 +4,11 @@ package verification
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Tenant is a customer of the service. Nothing of one tenant is visible to
@@ -60,20 +62,23 @@ func (a Account) Allows(s Surface) bool { return slices.Contains(a.Surfaces, s) 
 // SHA-256 resists guessing.
 func HashAPIKey(key string) [32]byte { return sha256.Sum256([]byte(key)) }
 
-// CheckRedirect tells whether the tenant may send an end user to uri. It
-// refuses whatever browsers and parsers read in two ways: user information,
-// backslashes, control characters, encoded slashes, backslashes and dots, and
-// dot segments.
+// MaxURL is the longest redirect_uri or lifecycle_webhook_url, in characters.
+const MaxURL = 2048
+
+// CheckRedirect returns an error unless the tenant may send an end user to uri.
+// It refuses what browsers and parsers read in different ways: user information,
+// backslashes, control characters, encoded slashes, backslashes and dots, dot
+// segments, and escapes in the path that are not UTF-8, such as overlong dots.
 func (t Tenant) CheckRedirect(uri string) error {
 	refused := func(message string) error { return invalid("run", "redirect_uri", message) }
 	u, err := url.Parse(uri)
 	switch {
 	case err != nil, u.Hostname() == "", u.Scheme != "http" && u.Scheme != "https":
 		return refused("must be an absolute http(s) URL")
-	case len(uri) > 2048:
-		return refused("must be at most 2048 characters")
+	case utf8.RuneCountInString(uri) > MaxURL:
+		return refused(fmt.Sprintf("must be at most %d characters", MaxURL))
 	case ambiguousURL(uri, u):
-		return refused("must be a plain URL: no user information, backslash, dot segment or encoded separator")
+		return refused("must be a plain URL: no user information, backslash, dot segment, encoded separator or escape that is not UTF-8")
 	}
 	for _, allowed := range t.RedirectAllowlist {
 		a, err := url.Parse(allowed)
@@ -97,6 +102,9 @@ func ambiguousURL(raw string, u *url.URL) bool {
 		authority = authority[:end]
 	}
 	if u.User != nil || authority != u.Host || strings.ContainsAny(u.Host, "@%") || strings.HasSuffix(u.Host, ":") {
+		return true
+	}
+	if !utf8.ValidString(u.Path) {
 		return true
 	}
 	path := strings.ToLower(u.EscapedPath())

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,6 +26,7 @@ func TestRedirectGoesWhereTheTenantAllows(t *testing.T) {
 		"https://app.acme.example/verify/done?a=1&b=https://evil.example/#top",
 		"https://app.acme.example/verify?next=..%2f..",
 		"https://app.acme.example/verify/a.b/..c/...",
+		"https://app.acme.example/verify/%C3%A9",
 		"https://app.acme.example/verify//x",
 		"https://app.acme.example/%76erify",
 		"HTTPS://APP.ACME.EXAMPLE/verify",
@@ -43,7 +45,7 @@ func TestRedirectGoesWhereTheTenantAllows(t *testing.T) {
 
 func TestRedirectGoesNowhereElse(t *testing.T) {
 	const form, long, plain, list = "must be an absolute http(s) URL", "must be at most 2048 characters",
-		"must be a plain URL: no user information, backslash, dot segment or encoded separator",
+		"must be a plain URL: no user information, backslash, dot segment, encoded separator or escape that is not UTF-8",
 		"is not in the tenant's redirect allowlist"
 	for _, c := range []struct{ name, uri, want string }{
 		{"nothing", "", form},
@@ -59,6 +61,7 @@ func TestRedirectGoesNowhereElse(t *testing.T) {
 		{"a line break", "https://app.acme.example/verify\r\nLocation: https://evil.example", form},
 		{"a bad escape", "https://app.acme.example/verify/%zz", form},
 		{"long", "https://app.acme.example/verify?" + strings.Repeat("x", 2048), long},
+		{"not long by its characters", "https://app.acme.example/verify?" + strings.Repeat("é", 2000), plain},
 		{"http for https", "http://app.acme.example/verify", list},
 		{"another host", "https://evil.example/verify", list},
 		{"a host below", "https://www.app.acme.example/verify", list},
@@ -91,6 +94,8 @@ func TestRedirectGoesNowhereElse(t *testing.T) {
 		{"encoded twice", "https://app.acme.example/verify/%252e%252e/x", plain},
 		{"an encoded NUL", "https://app.acme.example/verify/%00", plain},
 		{"an encoded line break", "https://app.acme.example/verify/%0d%0aLocation:x", plain},
+		{"overlong dots", "https://app.acme.example/verify/%c0%ae%C0%AE/x", plain},
+		{"half a character", "https://app.acme.example/verify/%e2%82", plain},
 		{"a space", "https://app.acme.example/verify/a b", plain},
 		{"a look-alike", "https://аpp.acme.example/verify", plain}, // the first letter is Cyrillic
 		{"an encoded look-alike", "https://%E2%84%AAyc.acme.example/", plain},
@@ -119,6 +124,7 @@ func FuzzCheckRedirect(f *testing.F) {
 		"https://app.acme.example/verify", "https://APP.acme.example:443/verify/x?y#z", "https://a@app.acme.example/verify",
 		`https://app.acme.example\@evil.example`, "https://kyc.acme.example", "https://%E2%84%AAyc.acme.example/",
 		"https://:443/", "https://app.acme.example/verify/..;/x", "http://localhost:3000/done", "https://[2001:db8::1]/a",
+		"https://app.acme.example/verify/%c0%ae%c0%ae/x",
 	} {
 		f.Add(seed)
 	}
@@ -138,6 +144,9 @@ func FuzzCheckRedirect(f *testing.F) {
 		}
 		if scheme == "https" {
 			authority = strings.TrimSuffix(authority, ":443")
+		}
+		if u, err := url.Parse(uri); err == nil && !utf8.ValidString(u.Path) {
+			t.Fatalf("CheckRedirect allows escapes that are not UTF-8: %q", uri)
 		}
 		path, ok := allowed[scheme+" "+authority]
 		u, err := url.Parse(uri)

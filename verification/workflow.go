@@ -3,8 +3,10 @@
 package verification
 
 import (
+	"fmt"
 	"net/url"
 	"time"
+	"unicode/utf8"
 )
 
 // Workflow is what a tenant starts runs of. Its name, description and limits
@@ -74,12 +76,15 @@ func (w Workflow) WithoutWebhook() (Workflow, error) {
 	return w, nil
 }
 
-// CheckWebhookURL refuses what is not an absolute http(s) URL of at most 2048
-// characters without user information or fragment.
+// CheckWebhookURL returns an error unless address is an absolute http(s) URL of
+// at most MaxURL characters, without user information or fragment.
 func CheckWebhookURL(address string) error {
+	if utf8.RuneCountInString(address) > MaxURL {
+		return invalid("workflow", "lifecycle_webhook_url", fmt.Sprintf("must be at most %d characters", MaxURL))
+	}
 	u, err := url.Parse(address)
 	bad := err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
-		u.User != nil || u.Fragment != "" || u.Opaque != "" || !validPort(u.Port()) || len(address) > 2048
+		u.User != nil || u.Fragment != "" || u.Opaque != "" || !validPort(u.Port())
 	if bad {
 		return invalid("workflow", "lifecycle_webhook_url",
 			"must be an absolute http(s) URL without user information or fragment")

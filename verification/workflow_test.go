@@ -57,7 +57,7 @@ func TestWebhookCanBeTakenAwayWhereThereIsOne(t *testing.T) {
 
 func TestWebhookIsAnAbsoluteURL(t *testing.T) {
 	for _, address := range []string{
-		hooks, "http://localhost", "https://a.example:65535/x?y=z", "http://[::1]:80/", "https://a.example/" + strings.Repeat("x", 2030),
+		hooks, "https://a.example/" + strings.Repeat("é", 2030), "http://localhost", "https://a.example:65535/x?y=z", "http://[::1]:80/", "https://a.example/" + strings.Repeat("x", 2030),
 	} {
 		if err := verification.CheckWebhookURL(address); err != nil {
 			t.Errorf("CheckWebhookURL(%s) = %v, want it taken", address, err)
@@ -67,13 +67,16 @@ func TestWebhookIsAnAbsoluteURL(t *testing.T) {
 		"", "app.example/hooks", "/hooks", "//app.example", "ftp://app.example", "https://", "https:app.example", "https://:443",
 		"https://user@app.example", "https://user:word@app.example", "https://app.example#part", "https://app.example:0",
 		"https://app.example:65536", "https://app.example:999999", "https://app.example:x", "https://a.example/\n", "https://a b.example",
-		"https://a.example/" + strings.Repeat("x", 2048),
 	} {
 		err := verification.CheckWebhookURL(address)
 		want := "workflow: invalid: lifecycle_webhook_url: must be an absolute http(s) URL without user information or fragment"
 		if outcome(nil, err) != "invalid" || err.Error() != want {
 			t.Errorf("CheckWebhookURL(%s) = %v, want invalid", address, err)
 		}
+	}
+	err := verification.CheckWebhookURL("https://a.example/" + strings.Repeat("é", 2031))
+	if want := "workflow: invalid: lifecycle_webhook_url: must be at most 2048 characters"; err == nil || err.Error() != want {
+		t.Errorf("CheckWebhookURL of 2049 characters = %v, want %s", err, want)
 	}
 }
 
