@@ -5,6 +5,7 @@ package pdf
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -22,8 +23,19 @@ const (
 	chunkLines = 12
 )
 
+// printed returns what is printed of a card. The time at which a review step was
+// completed is that of its verdict, and its data the verdict itself: neither is
+// printed.
+func printed(c verification.Card) verification.Card {
+	if c.Type == verification.NodeReview {
+		c.CompletedAt, c.Data = time.Time{}, nil
+	}
+	return c
+}
+
 // card lays out the step that is number n of the report.
 func (l *layout) card(n int, c verification.Card) group {
+	c = printed(c)
 	word, t := cardStatus(c.Status)
 	again := l.cardHeading(n, c.Label, word, t, "continued")
 	g := group{
@@ -100,6 +112,9 @@ func (l *layout) cardFacts(c verification.Card) block {
 		{"Started", moment(c.StartedAt)},
 		{"Completed", moment(c.CompletedAt)},
 		{"Dispatches", dispatches},
+	}
+	if c.Type == verification.NodeReview {
+		facts = [][2]string{facts[0], facts[2], facts[3]} // it has none of the others to show
 	}
 	const columns, gap = 3, 4.0
 	width := (cardWidth - (columns-1)*gap) / columns

@@ -29,6 +29,7 @@ func fingerprint(r verification.Report) key {
 	}
 	f.numbers(len(r.Cards))
 	for _, c := range r.Cards {
+		c = printed(c)
 		f.texts(string(c.NodeID), string(c.Type), c.Key, c.Label, string(c.Status), c.Reason, string(c.Data))
 		f.times(c.StartedAt, c.CompletedAt)
 		f.numbers(c.Dispatches)

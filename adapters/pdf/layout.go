@@ -50,7 +50,7 @@ func (l *layout) report(ctx context.Context, r verification.Report) ([]group, er
 		groups = append(groups, l.card(i+1, c))
 	}
 	if len(r.Cards) == 0 {
-		groups = append(groups, l.note("The run reached no step."))
+		groups = append(groups, l.note("The run finished no step."))
 	}
 	// The digest does not stand on a page alone.
 	last := groups[len(groups)-1].blocks

@@ -143,7 +143,7 @@ func TestAnEmptyReportPrints(t *testing.T) {
 	if pages := check(t, doc); pages != 1 {
 		t.Errorf("an empty report has %d pages", pages)
 	}
-	if got := text(t, doc); !strings.Contains(got, "The run reached no step.") {
+	if got := text(t, doc); !strings.Contains(got, "The run finished no step.") {
 		t.Errorf("an empty report does not say so:\n%s", got)
 	}
 }

@@ -29,6 +29,23 @@ func TestNotesReviewsAndDecisionAreNotPrinted(t *testing.T) {
 	}
 }
 
+func TestAReviewCardShowsNothingOfItsVerdict(t *testing.T) {
+	p := plain(t)
+	r := sample()
+	r.Cards[3].Type = verification.NodeReview
+	r.Cards[3].CompletedAt, r.Cards[3].Data = at(5000), verification.Data(`{"decision":"SECRET"}`)
+	doc := render(t, p, r)
+	for _, secret := range []string{"SECRET", "2026-11-20T10:37:23Z", "Completed\n–"} {
+		if strings.Contains(text(t, doc), secret) {
+			t.Errorf("the document contains %q", secret)
+		}
+	}
+	r.Cards[3].CompletedAt, r.Cards[3].Data = time.Time{}, nil
+	if other := render(t, p, r); string(other) != string(doc) {
+		t.Error("the document depends on the completion time or the data of a review card")
+	}
+}
+
 func TestAllElseIsPrinted(t *testing.T) {
 	failed := &verification.RunError{Code: verification.CodeCheckFailed, Check: "pan_check", Message: "The check did not pass."}
 	for _, tt := range []struct {
