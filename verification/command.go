@@ -57,6 +57,9 @@ type Submit struct {
 	// Documents are the uploads that the payload names, by their field; nil
 	// where uploads are not kept, and then any document_id will do.
 	Documents map[string]Document
+	// Request is the id of a request with an idempotency key; empty for none.
+	// The same request delivered again changes nothing.
+	Request string
 }
 
 // GiveVerdict delivers a reviewer's word: to the review step the run is
@@ -65,6 +68,9 @@ type GiveVerdict struct {
 	Decision Decision // approve or reject
 	Notes    string   // at most MaxNotes characters
 	By       string
+	// Request is the id of a request with an idempotency key; empty for none.
+	// The same request delivered again changes nothing.
+	Request string
 }
 
 // MaxNotes is the longest note of a verdict, in characters.

@@ -232,6 +232,9 @@ func (r Run) arrivalInterval() time.Duration {
 }
 
 func (d *decision) submit(c Submit) error {
+	if _, again := d.run.Receipt(c.Request); again {
+		return nil
+	}
 	w := d.run.Wait
 	if w.Kind != WaitCustomer || w.Signal != c.Signal || (c.Wait != 0 && c.Wait != w.Number) {
 		return notOpen(c.Signal)
@@ -251,12 +254,15 @@ func (d *decision) submit(c Submit) error {
 	if len(faults) > 0 {
 		return &Error{Kind: ErrInvalid, Subject: "signal", Fields: faults}
 	}
-	d.add(CustomerSubmitted{Node: w.Node, Data: data})
+	d.add(CustomerSubmitted{Node: w.Node, Data: data, Request: c.Request})
 	d.goTo(to)
 	return nil
 }
 
 func (d *decision) verdict(c GiveVerdict) error {
+	if _, again := d.run.Receipt(c.Request); again {
+		return nil
+	}
 	if !c.Decision.Verdict() {
 		return invalid("signal", "payload.decision", `must be "approve" or "reject"`)
 	}
@@ -267,7 +273,7 @@ func (d *decision) verdict(c GiveVerdict) error {
 		return invalid("signal", "payload.notes", "must be valid UTF-8 without a NUL character")
 	}
 	w := d.run.Wait
-	recorded := VerdictRecorded{Decision: c.Decision, Notes: c.Notes, By: clean(c.By)}
+	recorded := VerdictRecorded{Decision: c.Decision, Notes: c.Notes, By: clean(c.By), Request: c.Request}
 	switch {
 	case !d.live():
 		d.add(recorded)

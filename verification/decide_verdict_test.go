@@ -140,3 +140,29 @@ func TestCancelOfAnotherTerminalRunNamesTheStatus(t *testing.T) {
 		}
 	}
 }
+
+func TestASignalWithTheSameRequestIsDeliveredOnce(t *testing.T) {
+	submit := verification.Submit{Signal: "consent_submitted", Payload: verification.Data(consents), Request: "one"}
+	approve := verification.GiveVerdict{Decision: verification.DecisionApprove, Request: "two"}
+	j := begin(t, desk(), wantsTwo).do(submit).pass().do(approve)
+	for _, c := range []verification.Command{submit, approve} {
+		if got := outcome(j.try(c)); got != "nothing" {
+			t.Errorf("%T again = %s, want nothing", c, got)
+		}
+	}
+	want := []verification.SignalReceipt{
+		{Request: "one", Node: "consent"}, {Request: "two", Node: "review", Verdict: verification.DecisionApprove},
+	}
+	for _, w := range want {
+		if got, ok := j.run.Receipt(w.Request); !ok || got != w {
+			t.Errorf("Receipt(%s) = %+v, %t; want %+v", w.Request, got, ok, w)
+		}
+	}
+	approve.Request = "three"
+	if got := outcome(j.try(approve)); got != "verdict_recorded, completed" {
+		t.Errorf("another request = %s, want the second review to be decided", got)
+	}
+	if _, ok := j.run.Receipt(""); ok {
+		t.Error("there is a receipt of no request")
+	}
+}

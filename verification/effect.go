@@ -106,21 +106,6 @@ func (e *RetryError) Error() string { return fmt.Sprintf("retry: %v", e.Cause) }
 // Unwrap gives the cause.
 func (e *RetryError) Unwrap() error { return e.Cause }
 
-// The lives of an idempotency key: how long it is remembered, and how long a
-// start may stay unanswered before another may take it over.
-const (
-	StartKeyLife   = 24 * time.Hour
-	StartKeyFlight = time.Minute
-)
-
-// StartClaim is the start that an idempotency key stands for.
-type StartClaim struct {
-	Fingerprint string // of the request
-	Run         RunID
-	At          time.Time
-	Settled     bool // the start was answered
-}
-
 // Link is what the token of a hosted-journey link says.
 type Link struct {
 	RunRef

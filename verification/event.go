@@ -100,6 +100,8 @@ type CustomerCame struct {
 type CustomerSubmitted struct {
 	Node NodeID `json:"node"`
 	Data Data   `json:"data,omitempty"`
+	// Request is the id of the request, if it had an idempotency key.
+	Request string `json:"request,omitempty"`
 }
 
 // BranchTaken says which way a branch went, and on which values.
@@ -125,6 +127,8 @@ type VerdictRecorded struct {
 	Notes    string   `json:"notes,omitempty"`
 	// By is who gave it; kept here and never shown by the API.
 	By string `json:"by,omitempty"`
+	// Request is the id of the request, if it had an idempotency key.
+	Request string `json:"request,omitempty"`
 }
 
 // Completed says that the workflow reached its end.

@@ -58,7 +58,7 @@ func facts() map[string]struct {
 			`{"node":"consent","type":"consent","label":"Consent","signal":"consent_submitted"}`,
 		},
 		"customer_came":      {verification.CustomerCame{Node: "consent"}, `{"node":"consent"}`},
-		"customer_submitted": {verification.CustomerSubmitted{Node: "consent", Data: object}, `{"node":"consent","data":{"n":1}}`},
+		"customer_submitted": {verification.CustomerSubmitted{Node: "consent", Data: object, Request: "r"}, `{"node":"consent","data":{"n":1},"request":"r"}`},
 		"branch_taken": {
 			verification.BranchTaken{Node: "gate", When: "a < b", Next: "done", Seen: object},
 			`{"node":"gate","when":"a < b","next":"done","seen":{"n":1}}`,
@@ -68,8 +68,8 @@ func facts() map[string]struct {
 			`{"node":"review","label":"Review","reason":"Look."}`,
 		},
 		"verdict_recorded": {
-			verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove, Notes: "fine", By: "asha"},
-			`{"node":"review","decision":"approve","notes":"fine","by":"asha"}`,
+			verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove, Notes: "fine", By: "asha", Request: "r"},
+			`{"node":"review","decision":"approve","notes":"fine","by":"asha","request":"r"}`,
 		},
 		"completed": {verification.Completed{Node: "done"}, `{"node":"done"}`},
 		"failed": {

@@ -94,16 +94,21 @@ type TenantStore interface {
 	SaveAccount(ctx context.Context, a Account) error
 }
 
-// StartKeys remembers which start an idempotency key stood for, for 24 hours.
-type StartKeys interface {
-	// FindStart returns the claim that a key stands for at a moment, or
-	// ErrNotFound when there is none younger than StartKeyLife.
-	FindStart(ctx context.Context, t TenantID, key string, now time.Time) (StartClaim, error)
-	// ClaimStart keeps the claim under the key unless one younger than
-	// StartKeyLife is there, and returns the one that is kept.
-	ClaimStart(ctx context.Context, t TenantID, key string, c StartClaim) (StartClaim, error)
-	// SettleStart marks the claim of this run as answered.
-	SettleStart(ctx context.Context, t TenantID, key string, run RunID) error
+// IdempotencyStore remembers which request an idempotency key stands for, for
+// IdempotencyKeyLife.
+type IdempotencyStore interface {
+	// IdempotencyRecord returns the record under a key at a time, or
+	// ErrNotFound when there is none younger than IdempotencyKeyLife.
+	IdempotencyRecord(ctx context.Context, t TenantID, k IdempotencyKey, now time.Time) (IdempotencyRecord, error)
+	// ClaimIdempotencyKey keeps the record under its key unless one younger
+	// than IdempotencyKeyLife is there, and returns the one that is kept.
+	ClaimIdempotencyKey(ctx context.Context, t TenantID, r IdempotencyRecord) (IdempotencyRecord, error)
+	// SettleIdempotencyKey marks the record with this ID as settled, and keeps
+	// its Result and Decision.
+	SettleIdempotencyKey(ctx context.Context, t TenantID, r IdempotencyRecord) error
+	// ReleaseIdempotencyKey removes the record with this ID unless it is
+	// settled.
+	ReleaseIdempotencyKey(ctx context.Context, t TenantID, r IdempotencyRecord) error
 }
 
 // DeliveryStore is the delivery ledger: how the notices of runs fared, one

@@ -29,6 +29,15 @@ type Run struct {
 
 	// Verdict is the newest one; its Decision is empty when there is none.
 	Verdict Verdict
+
+	receipts []SignalReceipt // oldest first
+}
+
+// SignalReceipt is what a signal with an idempotency key came to.
+type SignalReceipt struct {
+	Request string   // the id of the request
+	Node    NodeID   // the step it answered; empty for a verdict on a run that was over
+	Verdict Decision // empty for the customer's answer
 }
 
 // Step is one node of a run that can show on a report.
@@ -149,13 +158,13 @@ func (r Run) Evolve(e Event) Run {
 		r.Wait.Since = e.At
 	case CustomerSubmitted:
 		r.Wait = Wait{}
-		r = r.withStep(f.Node, func(s *Step) { s.submit(f.Data, e.At) })
+		r = r.withStep(f.Node, func(s *Step) { s.submit(f.Data, e.At) }).received(SignalReceipt{Request: f.Request, Node: f.Node})
 	case BranchTaken:
 	case ReviewAsked:
 		r.Wait = Wait{Kind: WaitReview, Node: f.Node, Number: r.Seq, Since: e.At}
 		r = r.reach(Step{Node: f.Node, Type: NodeReview, Label: f.Label, Reason: f.Reason, StartedAt: e.At})
 	case VerdictRecorded:
-		r = r.judged(f, e.At)
+		r = r.judged(f, e.At).received(SignalReceipt{f.Request, f.Node, f.Decision})
 	case Completed:
 		r = r.ended(StatusCompleted, nil, e.At)
 	case Failed:
@@ -192,6 +201,23 @@ func (r Run) Step(id NodeID) (Step, bool) {
 		return Step{}, false
 	}
 	return r.Steps[i], true
+}
+
+// Receipt returns what the signal with this request id came to, and whether it
+// was delivered at all.
+func (r Run) Receipt(request string) (SignalReceipt, bool) {
+	if i := slices.IndexFunc(r.receipts, func(s SignalReceipt) bool { return s.Request == request }); i >= 0 {
+		return r.receipts[i], true
+	}
+	return SignalReceipt{}, false
+}
+
+// received keeps the receipt of a signal with an idempotency key.
+func (r Run) received(s SignalReceipt) Run {
+	if s.Request != "" {
+		r.receipts = append(r.receipts[:len(r.receipts):len(r.receipts)], s)
+	}
+	return r
 }
 
 // expiry is the event that a passed deadline amounts to. A run is expired

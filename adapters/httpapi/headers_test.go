@@ -52,11 +52,12 @@ func TestAnIdempotencyKeyInFlight(t *testing.T) {
 	w := a.Apply(simple())
 	start := "/v1/workflows/" + string(w.ID) + "/runs"
 	a.do(http.MethodPost, start, `{"reference_id":"p"}`, "Idempotency-Key: k").says(202, `"status"`)
-	claim, err := a.Store.ClaimStart(t.Context(), verificationtest.Tenant, "k", verification.StartClaim{At: a.Clock.Now()})
+	record, err := a.Store.IdempotencyRecord(t.Context(), verificationtest.Tenant,
+		verification.IdempotencyKey{Scope: verification.ScopeStart, Key: "k"}, a.Clock.Now())
 	save(t, err)
 	// Another host has claimed the key and not answered yet.
-	claim.Settled, claim.At = false, a.Clock.Now()
-	_, err = a.Store.ClaimStart(t.Context(), verificationtest.Tenant, "k2", claim)
+	record.Key, record.Settled, record.At = "k2", false, a.Clock.Now()
+	_, err = a.Store.ClaimIdempotencyKey(t.Context(), verificationtest.Tenant, record)
 	save(t, err)
 	a.do(http.MethodPost, start, `{"reference_id":"p"}`, "Idempotency-Key: k2").
 		is(409, `{"error":"the first request with this idempotency key has not been answered yet","code":"idempotency_key_in_flight"}`).

@@ -13,7 +13,7 @@ import (
 )
 
 // Store is a verification.RunStore, WorkQueue, WorkflowStore, TenantStore,
-// StartKeys and DeliveryStore. It is safe for concurrent use.
+// IdempotencyStore and DeliveryStore. It is safe for concurrent use.
 //
 // Locks are taken in the order books, one book, deadlines, queue; the rest
 // stand alone.
@@ -30,12 +30,12 @@ type Store struct {
 }
 
 var (
-	_ verification.RunStore      = (*Store)(nil)
-	_ verification.WorkQueue     = (*Store)(nil)
-	_ verification.WorkflowStore = (*Store)(nil)
-	_ verification.TenantStore   = (*Store)(nil)
-	_ verification.StartKeys     = (*Store)(nil)
-	_ verification.DeliveryStore = (*Store)(nil)
+	_ verification.RunStore         = (*Store)(nil)
+	_ verification.WorkQueue        = (*Store)(nil)
+	_ verification.WorkflowStore    = (*Store)(nil)
+	_ verification.TenantStore      = (*Store)(nil)
+	_ verification.IdempotencyStore = (*Store)(nil)
+	_ verification.DeliveryStore    = (*Store)(nil)
 )
 
 // New makes an empty store.

@@ -93,16 +93,21 @@ func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own veri
 	_, missing := s.Workflow(ctx, own, w.ID)
 	_, unversioned := s.Version(ctx, own, w.ID, "hash")
 	_, unlisted := s.Workflows(ctx, own, verification.PageQuery{Limit: 10})
-	key := fmt.Sprint("key-", i)
-	_, unclaimed := s.ClaimStart(ctx, own, key, verification.StartClaim{Run: benchRun(i), At: now})
+	record := verification.IdempotencyRecord{
+		IdempotencyKey: verification.IdempotencyKey{Scope: verification.ScopeStart, Key: fmt.Sprint("key-", i)},
+		ID:             string(benchRun(i)), At: now,
+	}
+	_, unclaimed := s.ClaimIdempotencyKey(ctx, own, record)
+	_, unrecorded := s.IdempotencyRecord(ctx, own, record.IdempotencyKey, now)
 	d := verification.Delivery{Run: benchRun(i), State: deliveryStates()[i%3], LastAt: now}
 	if err := s.SaveDelivery(ctx, own, d); err != nil {
 		t.Errorf("SaveDelivery: %v", err)
 	}
 	_, undelivered := s.Delivery(ctx, own, d.Run)
 	_, unledgered := s.Deliveries(ctx, own, d.State, verification.PageQuery{Limit: 10})
-	err = errors.Join(missing, unversioned, unlisted, unclaimed, undelivered, unledgered,
-		s.SettleStart(ctx, own, key, benchRun(i)),
+	err = errors.Join(missing, unversioned, unlisted, unclaimed, unrecorded, undelivered, unledgered,
+		s.SettleIdempotencyKey(ctx, own, record),
+		s.ReleaseIdempotencyKey(ctx, own, record),
 		s.SaveTenant(ctx, verification.Tenant{ID: own}),
 		s.SaveAccount(ctx, verification.Account{ClientID: "client of " + string(own), Tenant: own}))
 	if err != nil {
@@ -118,8 +123,11 @@ func TestOldClaimsAreForgotten(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	for i := range claims {
 		// One a minute: a day has 1440.
-		c := verification.StartClaim{Run: "run", At: at.Add(time.Duration(i) * time.Minute)}
-		if _, err := s.ClaimStart(t.Context(), tenant, fmt.Sprint("key-", i), c); err != nil {
+		r := verification.IdempotencyRecord{
+			IdempotencyKey: verification.IdempotencyKey{Scope: verification.ScopeStart, Key: fmt.Sprint("key-", i)},
+			ID:             "run", At: at.Add(time.Duration(i) * time.Minute),
+		}
+		if _, err := s.ClaimIdempotencyKey(t.Context(), tenant, r); err != nil {
 			t.Fatal(err)
 		}
 	}

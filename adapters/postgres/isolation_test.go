@@ -85,7 +85,7 @@ func TestRowsOfAnotherTenantCannotBeWritten(t *testing.T) {
 
 func walledTables() []string {
 	return []string{
-		"accounts", "deliveries", "run_counts", "run_events", "runs", "start_keys", "tenants", "work", "workflow_versions", "workflows",
+		"accounts", "deliveries", "idempotency_keys", "run_counts", "run_events", "runs", "tenants", "work", "workflow_versions", "workflows",
 	}
 }
 
@@ -118,7 +118,7 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 	must(t, s.SaveTenant(ctx, verification.Tenant{ID: tenant}))
 	must(t, s.SaveAccount(ctx, verification.Account{ClientID: fmt.Sprintf("client-%d", n), Tenant: tenant}))
 	must(t, s.SaveWorkflow(ctx, tenant, verification.Workflow{ID: flow, Revision: 1}, &verification.Version{Hash: "h"}))
-	_, err := s.ClaimStart(ctx, tenant, "key", verification.StartClaim{Run: run, At: noon()})
+	_, err := s.ClaimIdempotencyKey(ctx, tenant, startRecord("key", run, noon()))
 	must(t, err)
 	begin(t, s, tenant, run, verification.Summary{})
 	must(t, s.SaveDelivery(ctx, tenant, verification.Delivery{Run: run, State: verification.DeliveryPending, LastAt: noon()}))

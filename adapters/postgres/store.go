@@ -39,7 +39,7 @@ type Options struct {
 }
 
 // Store is a verification.RunStore, WorkQueue, WorkflowStore, TenantStore,
-// StartKeys and DeliveryStore on PostgreSQL. It is safe for concurrent use, and
+// IdempotencyStore and DeliveryStore on PostgreSQL. It is safe for concurrent use, and
 // any number of hosts may have one on the same database. A database that does
 // not answer is ErrUnavailable.
 type Store struct {
@@ -57,12 +57,12 @@ type Store struct {
 }
 
 var (
-	_ verification.RunStore      = (*Store)(nil)
-	_ verification.WorkQueue     = (*Store)(nil)
-	_ verification.WorkflowStore = (*Store)(nil)
-	_ verification.TenantStore   = (*Store)(nil)
-	_ verification.StartKeys     = (*Store)(nil)
-	_ verification.DeliveryStore = (*Store)(nil)
+	_ verification.RunStore         = (*Store)(nil)
+	_ verification.WorkQueue        = (*Store)(nil)
+	_ verification.WorkflowStore    = (*Store)(nil)
+	_ verification.TenantStore      = (*Store)(nil)
+	_ verification.IdempotencyStore = (*Store)(nil)
+	_ verification.DeliveryStore    = (*Store)(nil)
 )
 
 // Open connects to the database at a postgres:// address, whose schema must be

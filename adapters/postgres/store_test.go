@@ -63,7 +63,7 @@ func TestTwoStoresOnOneDatabaseKeepTheContract(t *testing.T) {
 func emptied(t *testing.T, s *postgres.Store, same storetest.Store) storetest.Store {
 	t.Helper()
 	const empty = `TRUNCATE verifyd.tenants, verifyd.accounts, verifyd.workflows, verifyd.workflow_versions,
-		verifyd.run_events, verifyd.runs, verifyd.run_counts, verifyd.work, verifyd.start_keys, verifyd.deliveries`
+		verifyd.run_events, verifyd.runs, verifyd.run_counts, verifyd.work, verifyd.idempotency_keys, verifyd.deliveries`
 	if _, err := s.Pool().Exec(t.Context(), empty); err != nil {
 		t.Fatal(err)
 	}
@@ -92,8 +92,10 @@ func (p *pair) Workflow(ctx context.Context, t verification.TenantID, id verific
 	return p.other.Workflow(ctx, t, id)
 }
 
-func (p *pair) FindStart(ctx context.Context, t verification.TenantID, key string, now time.Time) (verification.StartClaim, error) {
-	return p.other.FindStart(ctx, t, key, now)
+func (p *pair) IdempotencyRecord(
+	ctx context.Context, t verification.TenantID, k verification.IdempotencyKey, now time.Time,
+) (verification.IdempotencyRecord, error) {
+	return p.other.IdempotencyRecord(ctx, t, k, now)
 }
 
 func (p *pair) Delivery(ctx context.Context, t verification.TenantID, run verification.RunID) (verification.Delivery, error) {

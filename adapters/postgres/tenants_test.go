@@ -99,7 +99,7 @@ func TestTextsThatTheDatabaseCannotKeepAreInvalid(t *testing.T) {
 			"SaveAccount":       s.SaveAccount(t.Context(), verification.Account{ClientID: bad, Tenant: tenantNumber(1)}),
 			"SaveWorkflow":      s.SaveWorkflow(t.Context(), tenantNumber(1), verification.Workflow{ID: flow, Name: bad, Revision: 1}, nil),
 			"SaveDelivery":      s.SaveDelivery(t.Context(), tenantNumber(1), verification.Delivery{Run: runNumber(1), URL: bad}),
-			"ClaimStart":        claimError(t, s, bad),
+			"ClaimKey":          claimError(t, s, bad),
 		} {
 			var expected *verification.Error
 			if !errors.Is(err, verification.ErrInvalid) || !errors.As(err, &expected) {
@@ -114,6 +114,6 @@ func TestTextsThatTheDatabaseCannotKeepAreInvalid(t *testing.T) {
 
 func claimError(t *testing.T, s *postgres.Store, key string) error {
 	t.Helper()
-	_, err := s.ClaimStart(t.Context(), tenantNumber(1), key, verification.StartClaim{Run: runNumber(1), At: noon()})
+	_, err := s.ClaimIdempotencyKey(t.Context(), tenantNumber(1), startRecord(key, runNumber(1), noon()))
 	return err
 }

@@ -32,7 +32,7 @@ func (s *Store) Upkeep(ctx context.Context, now time.Time) error {
 		errs = append(errs, err)
 	}
 	errs = append(errs, s.foldCounts(ctx))
-	_, err = s.forgetStarts(ctx, now.Add(-verification.StartKeyLife), forgetMost)
+	_, err = s.forgetKeys(ctx, now.Add(-verification.IdempotencyKeyLife), forgetMost)
 	return errors.Join(append(errs, err)...)
 }
 

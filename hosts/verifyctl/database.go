@@ -23,7 +23,7 @@ type ports interface { //nolint:interfacebloat // the ports are small; this is a
 	verification.WorkQueue
 	verification.WorkflowStore
 	verification.TenantStore
-	verification.StartKeys
+	verification.IdempotencyStore
 	verification.DeliveryStore
 }
 
@@ -121,7 +121,7 @@ func (s *session) engine(d *database, providers ...string) (*engine.Engine, erro
 		known[name] = elsewhere{}
 	}
 	return engine.New(engine.Ports{
-		Runs: d, Queue: d, Workflows: d, Tenants: d, StartKeys: d, Deliveries: d,
+		Runs: d, Queue: d, Workflows: d, Tenants: d, Idempotency: d, Deliveries: d,
 		Providers: known, Language: expression.New(), Links: elsewhere{}, Notifier: elsewhere{},
 		Clock: s.clock, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{

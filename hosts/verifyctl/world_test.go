@@ -146,7 +146,7 @@ func onPostgres(t *testing.T) *world {
 func newWorld(t *testing.T, kept ports, s server, url string) *world {
 	t.Helper()
 	kit := verificationtest.New(t, func(p *engine.Ports, o *engine.Options) {
-		p.Runs, p.Queue, p.Workflows, p.Tenants, p.StartKeys, p.Deliveries = kept, kept, kept, kept, kept, kept
+		p.Runs, p.Queue, p.Workflows, p.Tenants, p.Idempotency, p.Deliveries = kept, kept, kept, kept, kept, kept
 		p.Providers["sandbox"] = p.Providers["script"]
 		o.Poll = time.Second // others leave work
 	})

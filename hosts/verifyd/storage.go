@@ -22,7 +22,7 @@ type ports interface { //nolint:interfacebloat // the ports are small; this is a
 	verification.WorkQueue
 	verification.WorkflowStore
 	verification.TenantStore
-	verification.StartKeys
+	verification.IdempotencyStore
 	verification.DeliveryStore
 }
 

@@ -114,7 +114,7 @@ func wire(ctx context.Context, s settings, getenv func(string) string, stderr io
 		return nil, err
 	}
 	h.engine, err = engine.New(engine.Ports{
-		Runs: h.storage, Queue: h.storage, Workflows: h.storage, Tenants: h.storage, StartKeys: h.storage,
+		Runs: h.storage, Queue: h.storage, Workflows: h.storage, Tenants: h.storage, Idempotency: h.storage,
 		Providers: map[string]verification.Provider{"sandbox": sandbox.New(used.Sleep)},
 		Language:  expression.New(),
 		Links:     token.NewLinks(keys),

@@ -62,7 +62,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	store := &counting{Store: memory.New()}
 	e, err := engine.New(engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
+		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
 		Providers: map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
 		Language:  expression.New(), Links: verificationtest.Links{}, Clock: clock.System(), NewID: verificationtest.SeededIDs(1),
 	}, engine.Options{Passive: true})

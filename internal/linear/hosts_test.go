@@ -30,7 +30,7 @@ type store interface {
 	verification.WorkQueue
 	verification.WorkflowStore
 	verification.TenantStore
-	verification.StartKeys
+	verification.IdempotencyStore
 }
 
 // hosts are engines that share one clock and one set of data.
@@ -79,7 +79,7 @@ func share(t *testing.T, c *linear.Clock, stores ...store) hosts {
 func newEngine(t *testing.T, s store, c verification.Clock, poll time.Duration) *engine.Engine {
 	t.Helper()
 	e, err := engine.New(engine.Ports{
-		Runs: s, Queue: s, Workflows: s, Tenants: s, StartKeys: s,
+		Runs: s, Queue: s, Workflows: s, Tenants: s, Idempotency: s,
 		Providers: map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
 		Language:  expression.New(), Links: verificationtest.Links{}, Clock: c,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() },

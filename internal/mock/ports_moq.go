@@ -1045,211 +1045,255 @@ func (mock *TenantStoreMock) TenantCalls() []struct {
 	return calls
 }
 
-// Ensure, that StartKeysMock does implement verification.StartKeys.
+// Ensure, that IdempotencyStoreMock does implement verification.IdempotencyStore.
 // If this is not the case, regenerate this file with moq.
-var _ verification.StartKeys = &StartKeysMock{}
+var _ verification.IdempotencyStore = &IdempotencyStoreMock{}
 
-// StartKeysMock is a mock implementation of verification.StartKeys.
+// IdempotencyStoreMock is a mock implementation of verification.IdempotencyStore.
 //
-//	func TestSomethingThatUsesStartKeys(t *testing.T) {
+//	func TestSomethingThatUsesIdempotencyStore(t *testing.T) {
 //
-//		// make and configure a mocked verification.StartKeys
-//		mockedStartKeys := &StartKeysMock{
-//			ClaimStartFunc: func(ctx context.Context, t verification.TenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
-//				panic("mock out the ClaimStart method")
+//		// make and configure a mocked verification.IdempotencyStore
+//		mockedIdempotencyStore := &IdempotencyStoreMock{
+//			ClaimIdempotencyKeyFunc: func(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) (verification.IdempotencyRecord, error) {
+//				panic("mock out the ClaimIdempotencyKey method")
 //			},
-//			FindStartFunc: func(ctx context.Context, t verification.TenantID, key string, now time.Time) (verification.StartClaim, error) {
-//				panic("mock out the FindStart method")
+//			IdempotencyRecordFunc: func(ctx context.Context, t verification.TenantID, k verification.IdempotencyKey, now time.Time) (verification.IdempotencyRecord, error) {
+//				panic("mock out the IdempotencyRecord method")
 //			},
-//			SettleStartFunc: func(ctx context.Context, t verification.TenantID, key string, run verification.RunID) error {
-//				panic("mock out the SettleStart method")
+//			ReleaseIdempotencyKeyFunc: func(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) error {
+//				panic("mock out the ReleaseIdempotencyKey method")
+//			},
+//			SettleIdempotencyKeyFunc: func(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) error {
+//				panic("mock out the SettleIdempotencyKey method")
 //			},
 //		}
 //
-//		// use mockedStartKeys in code that requires verification.StartKeys
+//		// use mockedIdempotencyStore in code that requires verification.IdempotencyStore
 //		// and then make assertions.
 //
 //	}
-type StartKeysMock struct {
-	// ClaimStartFunc mocks the ClaimStart method.
-	ClaimStartFunc func(ctx context.Context, t verification.TenantID, key string, c verification.StartClaim) (verification.StartClaim, error)
+type IdempotencyStoreMock struct {
+	// ClaimIdempotencyKeyFunc mocks the ClaimIdempotencyKey method.
+	ClaimIdempotencyKeyFunc func(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) (verification.IdempotencyRecord, error)
 
-	// FindStartFunc mocks the FindStart method.
-	FindStartFunc func(ctx context.Context, t verification.TenantID, key string, now time.Time) (verification.StartClaim, error)
+	// IdempotencyRecordFunc mocks the IdempotencyRecord method.
+	IdempotencyRecordFunc func(ctx context.Context, t verification.TenantID, k verification.IdempotencyKey, now time.Time) (verification.IdempotencyRecord, error)
 
-	// SettleStartFunc mocks the SettleStart method.
-	SettleStartFunc func(ctx context.Context, t verification.TenantID, key string, run verification.RunID) error
+	// ReleaseIdempotencyKeyFunc mocks the ReleaseIdempotencyKey method.
+	ReleaseIdempotencyKeyFunc func(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) error
+
+	// SettleIdempotencyKeyFunc mocks the SettleIdempotencyKey method.
+	SettleIdempotencyKeyFunc func(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) error
 
 	// calls tracks calls to the methods.
 	calls struct {
-		// ClaimStart holds details about calls to the ClaimStart method.
-		ClaimStart []struct {
+		// ClaimIdempotencyKey holds details about calls to the ClaimIdempotencyKey method.
+		ClaimIdempotencyKey []struct {
 			// Ctx is the ctx argument value.
 			Ctx context.Context
 			// T is the t argument value.
 			T verification.TenantID
-			// Key is the key argument value.
-			Key string
-			// C is the c argument value.
-			C verification.StartClaim
+			// R is the r argument value.
+			R verification.IdempotencyRecord
 		}
-		// FindStart holds details about calls to the FindStart method.
-		FindStart []struct {
+		// IdempotencyRecord holds details about calls to the IdempotencyRecord method.
+		IdempotencyRecord []struct {
 			// Ctx is the ctx argument value.
 			Ctx context.Context
 			// T is the t argument value.
 			T verification.TenantID
-			// Key is the key argument value.
-			Key string
+			// K is the k argument value.
+			K verification.IdempotencyKey
 			// Now is the now argument value.
 			Now time.Time
 		}
-		// SettleStart holds details about calls to the SettleStart method.
-		SettleStart []struct {
+		// ReleaseIdempotencyKey holds details about calls to the ReleaseIdempotencyKey method.
+		ReleaseIdempotencyKey []struct {
 			// Ctx is the ctx argument value.
 			Ctx context.Context
 			// T is the t argument value.
 			T verification.TenantID
-			// Key is the key argument value.
-			Key string
-			// Run is the run argument value.
-			Run verification.RunID
+			// R is the r argument value.
+			R verification.IdempotencyRecord
+		}
+		// SettleIdempotencyKey holds details about calls to the SettleIdempotencyKey method.
+		SettleIdempotencyKey []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// R is the r argument value.
+			R verification.IdempotencyRecord
 		}
 	}
-	lockClaimStart  sync.RWMutex
-	lockFindStart   sync.RWMutex
-	lockSettleStart sync.RWMutex
+	lockClaimIdempotencyKey   sync.RWMutex
+	lockIdempotencyRecord     sync.RWMutex
+	lockReleaseIdempotencyKey sync.RWMutex
+	lockSettleIdempotencyKey  sync.RWMutex
 }
 
-// ClaimStart calls ClaimStartFunc.
-func (mock *StartKeysMock) ClaimStart(ctx context.Context, t verification.TenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
-	if mock.ClaimStartFunc == nil {
-		panic("StartKeysMock.ClaimStartFunc: method is nil but StartKeys.ClaimStart was just called")
+// ClaimIdempotencyKey calls ClaimIdempotencyKeyFunc.
+func (mock *IdempotencyStoreMock) ClaimIdempotencyKey(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) (verification.IdempotencyRecord, error) {
+	if mock.ClaimIdempotencyKeyFunc == nil {
+		panic("IdempotencyStoreMock.ClaimIdempotencyKeyFunc: method is nil but IdempotencyStore.ClaimIdempotencyKey was just called")
 	}
 	callInfo := struct {
 		Ctx context.Context
 		T   verification.TenantID
-		Key string
-		C   verification.StartClaim
+		R   verification.IdempotencyRecord
 	}{
 		Ctx: ctx,
 		T:   t,
-		Key: key,
-		C:   c,
+		R:   r,
 	}
-	mock.lockClaimStart.Lock()
-	mock.calls.ClaimStart = append(mock.calls.ClaimStart, callInfo)
-	mock.lockClaimStart.Unlock()
-	return mock.ClaimStartFunc(ctx, t, key, c)
+	mock.lockClaimIdempotencyKey.Lock()
+	mock.calls.ClaimIdempotencyKey = append(mock.calls.ClaimIdempotencyKey, callInfo)
+	mock.lockClaimIdempotencyKey.Unlock()
+	return mock.ClaimIdempotencyKeyFunc(ctx, t, r)
 }
 
-// ClaimStartCalls gets all the calls that were made to ClaimStart.
+// ClaimIdempotencyKeyCalls gets all the calls that were made to ClaimIdempotencyKey.
 // Check the length with:
 //
-//	len(mockedStartKeys.ClaimStartCalls())
-func (mock *StartKeysMock) ClaimStartCalls() []struct {
+//	len(mockedIdempotencyStore.ClaimIdempotencyKeyCalls())
+func (mock *IdempotencyStoreMock) ClaimIdempotencyKeyCalls() []struct {
 	Ctx context.Context
 	T   verification.TenantID
-	Key string
-	C   verification.StartClaim
+	R   verification.IdempotencyRecord
 } {
 	var calls []struct {
 		Ctx context.Context
 		T   verification.TenantID
-		Key string
-		C   verification.StartClaim
+		R   verification.IdempotencyRecord
 	}
-	mock.lockClaimStart.RLock()
-	calls = mock.calls.ClaimStart
-	mock.lockClaimStart.RUnlock()
+	mock.lockClaimIdempotencyKey.RLock()
+	calls = mock.calls.ClaimIdempotencyKey
+	mock.lockClaimIdempotencyKey.RUnlock()
 	return calls
 }
 
-// FindStart calls FindStartFunc.
-func (mock *StartKeysMock) FindStart(ctx context.Context, t verification.TenantID, key string, now time.Time) (verification.StartClaim, error) {
-	if mock.FindStartFunc == nil {
-		panic("StartKeysMock.FindStartFunc: method is nil but StartKeys.FindStart was just called")
+// IdempotencyRecord calls IdempotencyRecordFunc.
+func (mock *IdempotencyStoreMock) IdempotencyRecord(ctx context.Context, t verification.TenantID, k verification.IdempotencyKey, now time.Time) (verification.IdempotencyRecord, error) {
+	if mock.IdempotencyRecordFunc == nil {
+		panic("IdempotencyStoreMock.IdempotencyRecordFunc: method is nil but IdempotencyStore.IdempotencyRecord was just called")
 	}
 	callInfo := struct {
 		Ctx context.Context
 		T   verification.TenantID
-		Key string
+		K   verification.IdempotencyKey
 		Now time.Time
 	}{
 		Ctx: ctx,
 		T:   t,
-		Key: key,
+		K:   k,
 		Now: now,
 	}
-	mock.lockFindStart.Lock()
-	mock.calls.FindStart = append(mock.calls.FindStart, callInfo)
-	mock.lockFindStart.Unlock()
-	return mock.FindStartFunc(ctx, t, key, now)
+	mock.lockIdempotencyRecord.Lock()
+	mock.calls.IdempotencyRecord = append(mock.calls.IdempotencyRecord, callInfo)
+	mock.lockIdempotencyRecord.Unlock()
+	return mock.IdempotencyRecordFunc(ctx, t, k, now)
 }
 
-// FindStartCalls gets all the calls that were made to FindStart.
+// IdempotencyRecordCalls gets all the calls that were made to IdempotencyRecord.
 // Check the length with:
 //
-//	len(mockedStartKeys.FindStartCalls())
-func (mock *StartKeysMock) FindStartCalls() []struct {
+//	len(mockedIdempotencyStore.IdempotencyRecordCalls())
+func (mock *IdempotencyStoreMock) IdempotencyRecordCalls() []struct {
 	Ctx context.Context
 	T   verification.TenantID
-	Key string
+	K   verification.IdempotencyKey
 	Now time.Time
 } {
 	var calls []struct {
 		Ctx context.Context
 		T   verification.TenantID
-		Key string
+		K   verification.IdempotencyKey
 		Now time.Time
 	}
-	mock.lockFindStart.RLock()
-	calls = mock.calls.FindStart
-	mock.lockFindStart.RUnlock()
+	mock.lockIdempotencyRecord.RLock()
+	calls = mock.calls.IdempotencyRecord
+	mock.lockIdempotencyRecord.RUnlock()
 	return calls
 }
 
-// SettleStart calls SettleStartFunc.
-func (mock *StartKeysMock) SettleStart(ctx context.Context, t verification.TenantID, key string, run verification.RunID) error {
-	if mock.SettleStartFunc == nil {
-		panic("StartKeysMock.SettleStartFunc: method is nil but StartKeys.SettleStart was just called")
+// ReleaseIdempotencyKey calls ReleaseIdempotencyKeyFunc.
+func (mock *IdempotencyStoreMock) ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) error {
+	if mock.ReleaseIdempotencyKeyFunc == nil {
+		panic("IdempotencyStoreMock.ReleaseIdempotencyKeyFunc: method is nil but IdempotencyStore.ReleaseIdempotencyKey was just called")
 	}
 	callInfo := struct {
 		Ctx context.Context
 		T   verification.TenantID
-		Key string
-		Run verification.RunID
+		R   verification.IdempotencyRecord
 	}{
 		Ctx: ctx,
 		T:   t,
-		Key: key,
-		Run: run,
+		R:   r,
 	}
-	mock.lockSettleStart.Lock()
-	mock.calls.SettleStart = append(mock.calls.SettleStart, callInfo)
-	mock.lockSettleStart.Unlock()
-	return mock.SettleStartFunc(ctx, t, key, run)
+	mock.lockReleaseIdempotencyKey.Lock()
+	mock.calls.ReleaseIdempotencyKey = append(mock.calls.ReleaseIdempotencyKey, callInfo)
+	mock.lockReleaseIdempotencyKey.Unlock()
+	return mock.ReleaseIdempotencyKeyFunc(ctx, t, r)
 }
 
-// SettleStartCalls gets all the calls that were made to SettleStart.
+// ReleaseIdempotencyKeyCalls gets all the calls that were made to ReleaseIdempotencyKey.
 // Check the length with:
 //
-//	len(mockedStartKeys.SettleStartCalls())
-func (mock *StartKeysMock) SettleStartCalls() []struct {
+//	len(mockedIdempotencyStore.ReleaseIdempotencyKeyCalls())
+func (mock *IdempotencyStoreMock) ReleaseIdempotencyKeyCalls() []struct {
 	Ctx context.Context
 	T   verification.TenantID
-	Key string
-	Run verification.RunID
+	R   verification.IdempotencyRecord
 } {
 	var calls []struct {
 		Ctx context.Context
 		T   verification.TenantID
-		Key string
-		Run verification.RunID
+		R   verification.IdempotencyRecord
 	}
-	mock.lockSettleStart.RLock()
-	calls = mock.calls.SettleStart
-	mock.lockSettleStart.RUnlock()
+	mock.lockReleaseIdempotencyKey.RLock()
+	calls = mock.calls.ReleaseIdempotencyKey
+	mock.lockReleaseIdempotencyKey.RUnlock()
+	return calls
+}
+
+// SettleIdempotencyKey calls SettleIdempotencyKeyFunc.
+func (mock *IdempotencyStoreMock) SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) error {
+	if mock.SettleIdempotencyKeyFunc == nil {
+		panic("IdempotencyStoreMock.SettleIdempotencyKeyFunc: method is nil but IdempotencyStore.SettleIdempotencyKey was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		T   verification.TenantID
+		R   verification.IdempotencyRecord
+	}{
+		Ctx: ctx,
+		T:   t,
+		R:   r,
+	}
+	mock.lockSettleIdempotencyKey.Lock()
+	mock.calls.SettleIdempotencyKey = append(mock.calls.SettleIdempotencyKey, callInfo)
+	mock.lockSettleIdempotencyKey.Unlock()
+	return mock.SettleIdempotencyKeyFunc(ctx, t, r)
+}
+
+// SettleIdempotencyKeyCalls gets all the calls that were made to SettleIdempotencyKey.
+// Check the length with:
+//
+//	len(mockedIdempotencyStore.SettleIdempotencyKeyCalls())
+func (mock *IdempotencyStoreMock) SettleIdempotencyKeyCalls() []struct {
+	Ctx context.Context
+	T   verification.TenantID
+	R   verification.IdempotencyRecord
+} {
+	var calls []struct {
+		Ctx context.Context
+		T   verification.TenantID
+		R   verification.IdempotencyRecord
+	}
+	mock.lockSettleIdempotencyKey.RLock()
+	calls = mock.calls.SettleIdempotencyKey
+	mock.lockSettleIdempotencyKey.RUnlock()
 	return calls
 }
 

@@ -84,7 +84,7 @@ func newHost(t testing.TB, store storetest.Store) scenario.Host {
 	server := httptest.NewUnstartedServer(nil)
 	h.url = "http://" + server.Listener.Addr().String()
 	e, err := engine.New(engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
+		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
 		Providers: map[string]verification.Provider{"sandbox": sandbox.New(h.clock.Sleep)},
 		Language:  expression.New(), Links: token.NewLinks(keys), Clock: h.clock,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Printer: printer, Notifier: notifier{},

@@ -20,7 +20,7 @@ import (
 func BenchmarkFiveChecks(b *testing.B) {
 	store, system := memory.New(), clock.System()
 	e, err := engine.New(engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
+		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
 		Providers: map[string]verification.Provider{"script": passes{}},
 		Language:  noLanguage{}, Links: verificationtest.Links{}, Clock: system, NewID: verificationtest.SeededIDs(1),
 	}, engine.Options{})

@@ -20,11 +20,11 @@ import (
 // Ports are what the engine needs from outside. All but Printer, Notifier,
 // Deliveries and Documents are required.
 type Ports struct {
-	Runs      verification.RunStore
-	Queue     verification.WorkQueue
-	Workflows verification.WorkflowStore
-	Tenants   verification.TenantStore
-	StartKeys verification.StartKeys
+	Runs        verification.RunStore
+	Queue       verification.WorkQueue
+	Workflows   verification.WorkflowStore
+	Tenants     verification.TenantStore
+	Idempotency verification.IdempotencyStore
 	// Providers by the name that definitions call them by.
 	Providers map[string]verification.Provider
 	Language  verification.Language
@@ -123,10 +123,10 @@ const (
 func New(p Ports, o Options) (*Engine, error) {
 	required := map[string]bool{
 		"Runs": p.Runs == nil, "Queue": p.Queue == nil, "Workflows": p.Workflows == nil,
-		"Tenants": p.Tenants == nil, "StartKeys": p.StartKeys == nil, "Language": p.Language == nil,
+		"Tenants": p.Tenants == nil, "Idempotency": p.Idempotency == nil, "Language": p.Language == nil,
 		"Links": p.Links == nil, "Clock": p.Clock == nil, "NewID": p.NewID == nil,
 	}
-	for _, name := range []string{"Runs", "Queue", "Workflows", "Tenants", "StartKeys", "Language", "Links", "Clock", "NewID"} {
+	for _, name := range []string{"Runs", "Queue", "Workflows", "Tenants", "Idempotency", "Language", "Links", "Clock", "NewID"} {
 		if required[name] {
 			return nil, errors.New("engine: the port " + name + " is required")
 		}

@@ -48,7 +48,7 @@ func Example() {
 	defer stop()
 	store := memory.New()
 	e := must(engine.New(engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
+		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
 		Providers: map[string]verification.Provider{"registry": registry{}},
 		Language:  expression.New(), Links: token.NewLinks(must(token.NewKeys())),
 		Clock: clock.System(), NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
@@ -272,7 +272,7 @@ type stage struct {
 func open() stage {
 	store, still := memory.New(), clock.NewManual(verificationtest.Began())
 	return stage{must(engine.New(engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, StartKeys: store,
+		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
 		Providers: map[string]verification.Provider{"sandbox": sandbox.New(still.Sleep)},
 		Language:  expression.New(), Links: verificationtest.Links{}, Clock: still, NewID: verificationtest.SeededIDs(1),
 	}, engine.Options{PublicURL: "https://verify.example"})), still}

@@ -167,6 +167,27 @@ func TestAHostInAFleetWritesDeadlinesDownWhenItIsTold(t *testing.T) {
 	}
 }
 
+// brief expires after a minute.
+func brief() verification.Definition {
+	d := onboarding()
+	d.RunTTLSeconds = 60
+	return d
+}
+
+// lateStore takes its time to save the first append of a run.
+type lateStore struct {
+	verification.RunStore
+	saved func()
+}
+
+func (s *lateStore) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+	err := s.RunStore.Append(ctx, t, id, seq, a)
+	if seq == 0 && s.saved != nil {
+		s.saved()
+	}
+	return err
+}
+
 func TestADeadlineIsWrittenDownBeforeAnybodyIsToldOfIt(t *testing.T) {
 	tell := map[string]func(*verificationtest.Kit, verification.RunID) error{
 		"reading": func(k *verificationtest.Kit, id verification.RunID) error {
@@ -188,16 +209,31 @@ func TestADeadlineIsWrittenDownBeforeAnybodyIsToldOfIt(t *testing.T) {
 			return nil
 		},
 	}
+	// A start is told of a deadline that passed while its first append was saved.
+	started := verification.RunID("")
+	tell["starting"] = func(k *verificationtest.Kit, _ verification.RunID) error {
+		v, err := k.Engine.Start(t.Context(), verificationtest.Tenant, k.Apply(brief()).ID, engine.StartRequest{ReferenceID: "late"})
+		started = v.ID
+		if v.Status != verification.StatusExpired {
+			t.Errorf("the start is answered %s, want expired", v.Status)
+		}
+		return err
+	}
 	for name, f := range tell {
-		k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = time.Hour })
-		d := onboarding()
-		d.RunTTLSeconds = 60
-		run := start(k, d)
+		started = ""
+		late := &lateStore{}
+		k := verificationtest.New(t, func(p *engine.Ports, o *engine.Options) { o.Poll = time.Hour; late.RunStore, p.Runs = p.Runs, late })
+		run := start(k, brief())
 		k.Advance(61 * time.Second)
+		late.saved = func() { k.Advance(61 * time.Second) }
 		if err := f(k, run.ID); err != nil {
 			t.Fatal(err)
 		}
-		events, err := k.Store.Load(t.Context(), verificationtest.Tenant, run.ID, 0)
+		id := run.ID
+		if started != "" {
+			id = started
+		}
+		events, err := k.Store.Load(t.Context(), verificationtest.Tenant, id, 0)
 		if err != nil || events[len(events)-1].Kind() != "expired" {
 			t.Errorf("after %s the history ends with %s, %v", name, events[len(events)-1].Kind(), err)
 		}
@@ -222,6 +258,11 @@ func TestATransactionDrivesNothingAndTakesNoKeys(t *testing.T) {
 	}
 	if _, err := in.GiveVerdict(t.Context(), verificationtest.Tenant, v.ID, engine.VerdictRequest{Decision: verification.DecisionApprove}); err != nil {
 		t.Errorf("GiveVerdict = %v", err)
+	}
+	_, err = in.GiveVerdict(t.Context(), verificationtest.Tenant, v.ID,
+		engine.VerdictRequest{Decision: verification.DecisionApprove, IdempotencyKey: "k"})
+	if !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("GiveVerdict with an idempotency key = %v, want it refused", err)
 	}
 	if _, err := in.Submit(t.Context(), verificationtest.Tenant, v.ID, "a_submitted", nil); !errors.Is(err, verification.ErrNotOpen) {
 		t.Errorf("Submit = %v, want it not open", err)

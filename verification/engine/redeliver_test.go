@@ -70,7 +70,7 @@ func operator(t *testing.T, k *verificationtest.Kit, change func(*engine.Ports))
 	t.Helper()
 	var p engine.Ports
 	verificationtest.New(t, func(made *engine.Ports, _ *engine.Options) { p = *made })
-	p.Runs, p.Queue, p.Workflows, p.Tenants, p.StartKeys, p.Deliveries = k.Store, k.Store, k.Store, k.Store, k.Store, k.Store
+	p.Runs, p.Queue, p.Workflows, p.Tenants, p.Idempotency, p.Deliveries = k.Store, k.Store, k.Store, k.Store, k.Store, k.Store
 	p.Clock = k.Clock
 	if change != nil {
 		change(&p)

@@ -31,13 +31,19 @@ func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q verificati
 	return page, nil
 }
 
+// listAttempts bounds how often a page is read again because it showed deadlines
+// that were not written down.
+const listAttempts = 5
+
 // list reads a page as of now. Deadlines that it would be the first to tell of
-// are written down before: see seen.
-func (e *Engine) list(ctx context.Context, t verification.TenantID, q *verification.RunQuery) (verification.Page[verification.Summary], error) {
-	for attempt := 1; ; attempt++ {
+// are written down before: see current. Where a summary disagrees with its
+// history, that does not help, and the page is returned as it is.
+func (e *Engine) list(
+	ctx context.Context, t verification.TenantID, q *verification.RunQuery,
+) (found verification.Page[verification.Summary], err error) {
+	for range listAttempts {
 		q.Now = e.now()
-		found, err := e.ports.Runs.List(ctx, t, *q)
-		if err != nil {
+		if found, err = e.ports.Runs.List(ctx, t, *q); err != nil {
 			return found, err
 		}
 		fresh := true
@@ -50,10 +56,11 @@ func (e *Engine) list(ctx context.Context, t verification.TenantID, q *verificat
 				return found, err
 			}
 		}
-		if fresh || attempt == changeTries {
-			return found, nil
+		if fresh {
+			break
 		}
 	}
+	return found, nil
 }
 
 // Run reads one run, or fails with ErrNotFound.
@@ -80,15 +87,20 @@ func (e *Engine) Report(ctx context.Context, t verification.TenantID, id verific
 	return verification.MakeReport(id, history, now), nil
 }
 
-// seen reads a run to tell somebody of it. A deadline that has passed is written
-// down before it is told: what another host decided just before it, and has not
-// saved yet, then comes too late, and nobody reads a run as expired that later
-// reads as something else.
+// seen reads a run as it may be shown: see current.
 func (e *Engine) seen(ctx context.Context, ref verification.RunRef) (run verification.Run, now time.Time, err error) {
 	if run, err = e.load(ctx, ref); err != nil {
 		return run, now, err
 	}
-	now = e.now()
+	return e.current(ctx, ref, run)
+}
+
+// current returns a run that was loaded as it may be shown, and the time. A
+// deadline that has passed is written down before it is shown: what another host
+// decided just before it, and has not saved yet, then comes too late, and nobody
+// reads a run as expired that later reads as something else.
+func (e *Engine) current(ctx context.Context, ref verification.RunRef, run verification.Run) (verification.Run, time.Time, error) {
+	now := e.now()
 	if !overdue(run, now) {
 		return run, now, nil
 	}

@@ -15,6 +15,9 @@ type VerdictRequest struct {
 	Notes    string
 	// By is who gave it; it is kept in the history and shown nowhere.
 	By string
+	// IdempotencyKey makes the same verdict on the same run count once, for 24
+	// hours, and answers it as it was answered first; empty for none.
+	IdempotencyKey string
 }
 
 // The results of a signal.
@@ -32,27 +35,67 @@ type SignalResult struct {
 }
 
 // GiveVerdict records a verdict: it lets a run that is parked on review go on,
-// or settles one that is over. ErrNotOpen when the run is neither.
+// or settles one that is over. ErrNotOpen when the run is neither, ErrKeyReused
+// and ErrInFlight for the idempotency key.
 func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
-	c, err := e.command(ctx, verification.RunRef{Tenant: t, Run: id},
-		verification.GiveVerdict{Decision: v.Decision, Notes: v.Notes, By: v.By})
-	if err != nil {
-		return SignalResult{}, err
-	}
-	d := SignalResult{Result: ResultRecorded, Decision: v.Decision}
-	for _, event := range c.events {
-		if given, ok := event.Fact.(verification.VerdictRecorded); ok && given.Node != "" {
-			d.Result = ResultDelivered
+	request := signalOf{Run: id, Signal: verification.ReviewSignal, Decision: v.Decision, Notes: v.Notes}
+	return e.once(ctx, t, v.IdempotencyKey, request, func(request string) (SignalResult, error) {
+		c, err := e.command(ctx, verification.RunRef{Tenant: t, Run: id},
+			verification.GiveVerdict{Decision: v.Decision, Notes: v.Notes, By: v.By, Request: request})
+		if err != nil {
+			return SignalResult{}, err
 		}
-	}
-	return d, nil
+		node := c.after.Verdict.Node
+		if before, again := c.before.Receipt(request); again {
+			node = before.Node
+		}
+		if node == "" {
+			return SignalResult{Result: ResultRecorded, Decision: v.Decision}, nil
+		}
+		return SignalResult{Result: ResultDelivered, Decision: v.Decision}, nil
+	})
+}
+
+// signalOf is what has to be the same for a signal to be the same request.
+type signalOf struct {
+	Run      verification.RunID
+	Signal   string
+	Decision verification.Decision `json:",omitempty"`
+	Notes    string                `json:",omitempty"`
+	Payload  verification.Data     `json:",omitempty"`
+}
+
+// SubmitOption adjusts how a customer's answer is delivered.
+type SubmitOption func(*submitOptions)
+
+type submitOptions struct{ idempotencyKey string }
+
+// WithIdempotencyKey makes the same answer to the same signal of a run count
+// once, for 24 hours, and answers it as it was answered first.
+func WithIdempotencyKey(key string) SubmitOption {
+	return func(o *submitOptions) { o.idempotencyKey = key }
 }
 
 // Submit delivers the customer's answer to the step that the run is parked on.
 // ErrNotOpen when no signal of that name is open; ErrInvalid naming the fields
-// of a payload that will not do.
-func (e *Engine) Submit(ctx context.Context, t verification.TenantID, id verification.RunID, signal string, payload verification.Data) (SignalResult, error) {
-	ref := verification.RunRef{Tenant: t, Run: id}
+// of a payload that will not do; ErrKeyReused and ErrInFlight for the
+// idempotency key.
+func (e *Engine) Submit(
+	ctx context.Context, t verification.TenantID, id verification.RunID, signal string, payload verification.Data, opts ...SubmitOption,
+) (SignalResult, error) {
+	var o submitOptions
+	for _, set := range opts {
+		set(&o)
+	}
+	request := signalOf{Run: id, Signal: signal, Payload: payload}
+	return e.once(ctx, t, o.idempotencyKey, request, func(request string) (SignalResult, error) {
+		return e.submit(ctx, verification.RunRef{Tenant: t, Run: id}, signal, payload, request)
+	})
+}
+
+func (e *Engine) submit(
+	ctx context.Context, ref verification.RunRef, signal string, payload verification.Data, request string,
+) (SignalResult, error) {
 	run, err := e.load(ctx, ref)
 	if err != nil {
 		return SignalResult{}, err
@@ -61,7 +104,8 @@ func (e *Engine) Submit(ctx context.Context, t verification.TenantID, id verific
 	if err != nil {
 		return SignalResult{}, err
 	}
-	_, err = e.command(ctx, ref, verification.Submit{Signal: signal, Payload: payload, Documents: documents})
+	_, err = e.command(ctx, ref,
+		verification.Submit{Signal: signal, Payload: payload, Documents: documents, Request: request})
 	if err != nil {
 		return SignalResult{}, err
 	}

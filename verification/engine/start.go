@@ -4,10 +4,7 @@ package engine
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -46,32 +43,40 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 		return verification.RunView{}, err
 	}
 	run := verification.RunID(e.ports.NewID())
-	var mine claim
+	var mine verification.IdempotencyRecord
 	if r.IdempotencyKey != "" {
-		if mine, err = fingerprinted(id, run, r, e.now()); err != nil {
+		if mine, err = e.newRecord(verification.ScopeStart, r.IdempotencyKey, string(run), startOf{id, r}); err != nil {
 			return verification.RunView{}, err
 		}
-		// A start that was accepted answers again, whatever the rules are now.
-		kept, err := e.ports.StartKeys.FindStart(ctx, t, r.IdempotencyKey, e.now())
+		// A start that was accepted is answered again, whatever the rules are now.
+		kept, err := e.ports.Idempotency.IdempotencyRecord(ctx, t, mine.IdempotencyKey, mine.At)
 		switch {
 		case err == nil:
-			if run, err = mine.standFor(kept); err != nil {
+			if err := takeOver(kept, mine); err != nil {
 				return verification.RunView{}, err
 			}
-			if v, err := e.started(ctx, t, run); !errors.Is(err, verification.ErrNotFound) {
+			if v, saved, err := e.startedBefore(ctx, t, kept, r); saved || err != nil {
 				return v, err
 			}
-			// The host that claimed the key went away before it saved the run.
+			mine.ID = kept.ID // its host went away before it saved the run
 		case !errors.Is(err, verification.ErrNotFound):
 			return verification.RunView{}, err
 		}
+		run = verification.RunID(mine.ID)
 	}
 	return e.begin(ctx, t, w, run, mine, r)
 }
 
+// startOf is what has to be the same for a start to be the same request.
+type startOf struct {
+	Workflow verification.WorkflowID
+	StartRequest
+}
+
 // begin decides and saves the first events of a run, and waits as asked.
 func (e *Engine) begin(
-	ctx context.Context, t verification.TenantID, w verification.Workflow, run verification.RunID, mine claim, r StartRequest,
+	ctx context.Context, t verification.TenantID, w verification.Workflow, run verification.RunID,
+	mine verification.IdempotencyRecord, r StartRequest,
 ) (verification.RunView, error) {
 	if w.Current() == "" {
 		return verification.RunView{}, &verification.Error{
@@ -89,16 +94,19 @@ func (e *Engine) begin(
 		return verification.RunView{}, err
 	}
 	if r.IdempotencyKey != "" {
-		kept, err := e.ports.StartKeys.ClaimStart(ctx, t, r.IdempotencyKey, verification.StartClaim(mine))
+		kept, err := e.ports.Idempotency.ClaimIdempotencyKey(ctx, t, mine)
 		if err != nil {
 			return verification.RunView{}, err
 		}
-		if kept.Run != run { // another request came first since the key was looked up
-			_, err := mine.standFor(kept)
-			if err == nil {
-				return e.started(ctx, t, kept.Run)
+		if kept.ID != mine.ID { // another request came first since the key was looked up
+			if err := takeOver(kept, mine); err != nil {
+				return verification.RunView{}, err
 			}
-			return verification.RunView{}, err
+			v, saved, err := e.startedBefore(ctx, t, kept, r)
+			if err == nil && !saved {
+				err = &verification.Error{Kind: verification.ErrUnavailable, Subject: "run"}
+			}
+			return v, err
 		}
 	}
 	ref := verification.RunRef{Tenant: t, Run: run}
@@ -111,16 +119,11 @@ func (e *Engine) begin(
 	if err != nil {
 		return verification.RunView{}, err
 	}
-	after = e.awaitRest(ctx, ref, woken, after, e.startWait(r, program))
+	v, err := e.started(ctx, ref, woken, after, e.startWait(r, program))
 	if r.IdempotencyKey != "" {
-		if err := e.ports.StartKeys.SettleStart(context.WithoutCancel(ctx), t, r.IdempotencyKey, run); err != nil {
-			e.log.Error("idempotency key not settled", "run", run, "tenant", t, "error", err)
-		}
+		e.settle(context.WithoutCancel(ctx), t, mine)
 	}
-	if now := e.now(); !overdue(after, now) {
-		return e.view(t, after, now)
-	}
-	return e.started(ctx, t, run)
+	return v, err
 }
 
 func (e *Engine) decideStart(
@@ -150,44 +153,40 @@ func joinFields(a, b error) error {
 	return &joined
 }
 
-// claim is what a start would have its idempotency key stand for.
-type claim verification.StartClaim
-
-func fingerprinted(w verification.WorkflowID, run verification.RunID, r StartRequest, now time.Time) (claim, error) {
-	raw, err := json.Marshal(struct {
-		Workflow verification.WorkflowID
-		StartRequest
-	}{w, r})
+// startedBefore answers the start that a key stands for already, if its run was
+// saved.
+func (e *Engine) startedBefore(
+	ctx context.Context, t verification.TenantID, kept verification.IdempotencyRecord, r StartRequest,
+) (v verification.RunView, saved bool, err error) {
+	ref := verification.RunRef{Tenant: t, Run: verification.RunID(kept.ID)}
+	woken, unwatch := e.watch.add(ref)
+	defer unwatch()
+	run, err := e.load(ctx, ref)
+	if errors.Is(err, verification.ErrNotFound) {
+		return verification.RunView{}, false, nil
+	}
 	if err != nil {
-		return claim{}, fmt.Errorf("fingerprint the start: %w", err)
+		return verification.RunView{}, false, err
 	}
-	return claim{Fingerprint: fmt.Sprintf("%x", sha256.Sum256(raw)), Run: run, At: now}, nil
+	program, err := e.programOf(ctx, t, run)
+	if err != nil {
+		return verification.RunView{}, true, err
+	}
+	v, err = e.started(ctx, ref, woken, run, e.startWait(r, program))
+	return v, true, err
 }
 
-// standFor tells which run the key stands for already, or why the start is
-// refused.
-func (c claim) standFor(kept verification.StartClaim) (verification.RunID, error) {
-	switch {
-	case kept.Fingerprint != c.Fingerprint:
-		return "", &verification.Error{
-			Kind: verification.ErrKeyReused, Subject: "run",
-			Message: "the idempotency key was used with another request",
-		}
-	case !kept.Settled && c.At.Sub(kept.At) < verification.StartKeyFlight:
-		return "", &verification.Error{
-			Kind: verification.ErrInFlight, Subject: "run",
-			Message: "the first request with this idempotency key has not been answered yet",
-		}
-	}
-	return kept.Run, nil
-}
-
-func (e *Engine) started(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunView, error) {
-	run, now, err := e.seen(ctx, verification.RunRef{Tenant: t, Run: id})
+// started waits until a run parks on a human or ends, or the time is over, and
+// returns it as it reads then.
+func (e *Engine) started(
+	ctx context.Context, ref verification.RunRef, woken <-chan struct{}, run verification.Run, wait time.Duration,
+) (verification.RunView, error) {
+	run = e.awaitRest(ctx, ref, woken, run, wait)
+	run, now, err := e.current(context.WithoutCancel(ctx), ref, run)
 	if err != nil {
 		return verification.RunView{}, err
 	}
-	return e.view(t, run, now)
+	return e.view(ref.Tenant, run, now)
 }
 
 func (e *Engine) startWait(r StartRequest, p verification.Program) time.Duration {

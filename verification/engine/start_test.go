@@ -112,7 +112,7 @@ func TestAKeyOfAHostThatDiedIsTakenOver(t *testing.T) {
 	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}
 	lost := failOnce(k.Store)
 	dying := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Runs, p.StartKeys, p.Workflows, p.NewID = lost, k.Store, k.Store, verificationtest.SeededIDs(2)
+		p.Runs, p.Idempotency, p.Workflows, p.NewID = lost, k.Store, k.Store, verificationtest.SeededIDs(2)
 	})
 	if _, err := dying.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r); err == nil {
 		t.Fatal("the start went through although its append failed")
@@ -120,7 +120,7 @@ func TestAKeyOfAHostThatDiedIsTakenOver(t *testing.T) {
 	if _, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r); !errors.Is(err, verification.ErrInFlight) {
 		t.Errorf("at once = %v, want ErrInFlight", err)
 	}
-	k.Advance(verification.StartKeyFlight)
+	k.Advance(verification.IdempotencyKeyFlight)
 	v, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r)
 	if err != nil {
 		t.Fatalf("after a minute: %v", err)
@@ -190,5 +190,34 @@ func TestAStartIsRefusedWithAllItsFaults(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); got != "reference_id input.pan redirect_uri" {
 		t.Errorf("fields = %s, want reference_id input.pan redirect_uri", got)
+	}
+}
+
+func TestARepeatedStartWaitsAsAsked(t *testing.T) {
+	k := verificationtest.New(t)
+	w := k.Apply(chain("a"))
+	k.Provider.On("a", verificationtest.Slow(time.Second, verificationtest.Pass(nil)))
+	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}
+	if _, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r); err != nil {
+		t.Fatal(err)
+	}
+	wait := time.Minute
+	r.Wait = &wait
+	answered := make(chan verification.RunView, 1)
+	go func() {
+		v, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r)
+		if err != nil {
+			t.Error(err)
+		}
+		answered <- v
+	}()
+	select {
+	case v := <-answered:
+		t.Errorf("the repeated start is answered %s at once, want it to wait for the check", v.Status)
+	case <-time.After(50 * time.Millisecond):
+		k.Advance(time.Second)
+		if v := <-answered; v.Status != verification.StatusCompleted {
+			t.Errorf("the repeated start is answered %s, want completed", v.Status)
+		}
 	}
 }

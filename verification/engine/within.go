@@ -44,19 +44,31 @@ const withinBytes = 1 << 20
 // Start begins a run as Engine.Start does, and does not wait for it. An
 // idempotency key is ErrInvalid: the transaction itself happens once.
 func (w *Within) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (verification.RunView, error) {
-	if r.IdempotencyKey != "" {
-		return verification.RunView{}, &verification.Error{
-			Kind: verification.ErrInvalid, Subject: "run",
-			Fields: []verification.Field{{Name: "idempotency_key", Message: "is not taken inside a transaction"}},
-		}
+	if err := keyless(r.IdempotencyKey); err != nil {
+		return verification.RunView{}, err
 	}
 	var none time.Duration // its transaction does not see the run go on
 	r.Wait = &none
 	return w.inner.Start(ctx, t, id, r)
 }
 
-// GiveVerdict records a verdict as Engine.GiveVerdict does.
+// keyless refuses an idempotency key.
+func keyless(key string) error {
+	if key == "" {
+		return nil
+	}
+	return &verification.Error{
+		Kind: verification.ErrInvalid, Subject: "idempotency key",
+		Fields: []verification.Field{{Name: "idempotency_key", Message: "is not taken inside a transaction"}},
+	}
+}
+
+// GiveVerdict records a verdict as Engine.GiveVerdict does. An idempotency key
+// is ErrInvalid.
 func (w *Within) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
+	if err := keyless(v.IdempotencyKey); err != nil {
+		return SignalResult{}, err
+	}
 	return w.inner.GiveVerdict(ctx, t, id, v)
 }
 

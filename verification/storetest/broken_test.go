@@ -17,6 +17,7 @@ type (
 	runRef   = verification.RunRef
 	summary  = verification.Summary
 	event    = verification.Event
+	record   = verification.IdempotencyRecord
 	work     = verification.Work
 )
 
@@ -40,9 +41,10 @@ type broken struct {
 	saveTenant   func(context.Context, verification.Tenant) error
 	account      func(context.Context, string) (verification.Account, error)
 	saveAccount  func(context.Context, verification.Account) error
-	findStart    func(context.Context, tenantID, string, time.Time) (verification.StartClaim, error)
-	claimStart   func(context.Context, tenantID, string, verification.StartClaim) (verification.StartClaim, error)
-	settleStart  func(context.Context, tenantID, string, runID) error
+	record       func(context.Context, tenantID, verification.IdempotencyKey, time.Time) (record, error)
+	claimKey     func(context.Context, tenantID, record) (record, error)
+	settleKey    func(context.Context, tenantID, record) error
+	releaseKey   func(context.Context, tenantID, record) error
 	saveDelivery func(context.Context, tenantID, verification.Delivery) error
 	delivery     func(context.Context, tenantID, runID) (verification.Delivery, error)
 	deliveries   func(context.Context, tenantID, verification.DeliveryState, verification.PageQuery) (verification.Page[verification.Delivery], error)
@@ -57,7 +59,8 @@ func when(change func(b *broken, sound storetest.Store)) func(storetest.Store) s
 			take: s.Take, renew: s.Renew, finish: s.Finish, postpone: s.Postpone, release: s.Release,
 			workflow: s.Workflow, workflows: s.Workflows, version: s.Version, saveWorkflow: s.SaveWorkflow,
 			tenant: s.Tenant, saveTenant: s.SaveTenant, account: s.Account, saveAccount: s.SaveAccount,
-			findStart: s.FindStart, claimStart: s.ClaimStart, settleStart: s.SettleStart,
+			record: s.IdempotencyRecord, claimKey: s.ClaimIdempotencyKey,
+			settleKey: s.SettleIdempotencyKey, releaseKey: s.ReleaseIdempotencyKey,
 			saveDelivery: s.SaveDelivery, delivery: s.Delivery, deliveries: s.Deliveries,
 		}
 		change(b, s)
@@ -131,16 +134,20 @@ func (b *broken) SaveAccount(ctx context.Context, a verification.Account) error 
 	return b.saveAccount(ctx, a)
 }
 
-func (b *broken) FindStart(ctx context.Context, t tenantID, key string, now time.Time) (verification.StartClaim, error) {
-	return b.findStart(ctx, t, key, now)
+func (b *broken) IdempotencyRecord(ctx context.Context, t tenantID, k verification.IdempotencyKey, now time.Time) (record, error) {
+	return b.record(ctx, t, k, now)
 }
 
-func (b *broken) ClaimStart(ctx context.Context, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
-	return b.claimStart(ctx, t, key, c)
+func (b *broken) ClaimIdempotencyKey(ctx context.Context, t tenantID, r record) (record, error) {
+	return b.claimKey(ctx, t, r)
 }
 
-func (b *broken) SettleStart(ctx context.Context, t tenantID, key string, run runID) error {
-	return b.settleStart(ctx, t, key, run)
+func (b *broken) SettleIdempotencyKey(ctx context.Context, t tenantID, r record) error {
+	return b.settleKey(ctx, t, r)
+}
+
+func (b *broken) ReleaseIdempotencyKey(ctx context.Context, t tenantID, r record) error {
+	return b.releaseKey(ctx, t, r)
 }
 
 func (b *broken) SaveDelivery(ctx context.Context, t tenantID, d verification.Delivery) error {

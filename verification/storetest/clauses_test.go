@@ -17,7 +17,7 @@ type breach struct {
 
 func breaches() []breach {
 	return slices.Concat(runBreaches(), appendBreaches(), listBreaches(), overdueBreaches(),
-		workBreaches(), turnBreaches(), leaseBreaches(), workflowBreaches(), tenantBreaches(), startKeyBreaches(), deliveryBreaches())
+		workBreaches(), turnBreaches(), leaseBreaches(), workflowBreaches(), tenantBreaches(), idempotencyBreaches(), deliveryBreaches())
 }
 
 func TestEveryClauseCatchesItsBreach(t *testing.T) {

@@ -30,7 +30,7 @@ func TestClausesSaveEveryKindOfEvent(t *testing.T) {
 
 func TestClausesFillInEveryField(t *testing.T) {
 	saved := savedByClauses(t)
-	for _, typ := range []string{"Started", "Failed", "Summary", "RunError", "Workflow", "Version", "Definition", "Node", "InputField", "Tenant", "Account", "StartClaim", "Delivery"} {
+	for _, typ := range []string{"Started", "Failed", "Summary", "RunError", "Workflow", "Version", "Definition", "Node", "InputField", "Tenant", "Account", "IdempotencyRecord", "Delivery"} {
 		if !slices.Contains(saved.types(), "verification."+typ) {
 			t.Errorf("no clause saves a %s", typ)
 		}
@@ -42,8 +42,14 @@ func TestClausesFillInEveryField(t *testing.T) {
 	}
 }
 
-// settledOnly names what a claim is never saved with: SettleStart sets it.
-func settledOnly(field string) bool { return field == "verification.StartClaim.Settled" }
+// settledOnly names what a key is never claimed with.
+func settledOnly(field string) bool {
+	switch field {
+	case "verification.IdempotencyRecord.Settled", "verification.IdempotencyRecord.Result", "verification.IdempotencyRecord.Decision":
+		return true
+	}
+	return false
+}
 
 // fields tells of each field of a struct whether it was ever filled in.
 type fields map[string]bool
@@ -117,9 +123,9 @@ func savedByClauses(t *testing.T) fields {
 			note <- v
 			return sound.SaveTenant(ctx, v)
 		}
-		b.claimStart = func(ctx context.Context, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
-			note <- c
-			return sound.ClaimStart(ctx, t, key, c)
+		b.claimKey = func(ctx context.Context, t tenantID, r record) (record, error) {
+			note <- r
+			return sound.ClaimIdempotencyKey(ctx, t, r)
 		}
 		b.saveDelivery = func(ctx context.Context, t tenantID, d verification.Delivery) error {
 			note <- d

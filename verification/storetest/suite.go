@@ -27,7 +27,7 @@ type Store interface { //nolint:interfacebloat // the ports are small; this is a
 	verification.WorkQueue
 	verification.WorkflowStore
 	verification.TenantStore
-	verification.StartKeys
+	verification.IdempotencyStore
 	verification.DeliveryStore
 }
 
@@ -44,7 +44,7 @@ type Clause struct {
 
 // Clauses lists the whole contract.
 func Clauses() []Clause {
-	return slices.Concat(Runs(), Appends(), Lists(), Overdue(), Work(), Turns(), Leases(), Workflows(), Tenants(), StartKeys(), Deliveries())
+	return slices.Concat(Runs(), Appends(), Lists(), Overdue(), Work(), Turns(), Leases(), Workflows(), Tenants(), Idempotency(), Deliveries())
 }
 
 // Run tries every clause as a subtest, each on a store of its own. fresh makes
@@ -64,7 +64,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Store) {
 		{"leases", Leases()},
 		{"workflows", Workflows()},
 		{"tenants", Tenants()},
-		{"start keys", StartKeys()},
+		{"idempotency keys", Idempotency()},
 		{"deliveries", Deliveries()},
 	}
 	for _, subject := range subjects {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/storetest"
@@ -213,78 +212,5 @@ func tenantBreaches() []breach {
 				return err
 			}
 		})},
-	}
-}
-
-// claiming breaks what ClaimStart is given and what it gives.
-func claiming(claim func(ctx context.Context, sound storetest.Store, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error)) func(storetest.Store) storetest.Store {
-	return when(func(b *broken, sound storetest.Store) {
-		b.claimStart = func(ctx context.Context, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
-			return claim(ctx, sound, t, key, c)
-		}
-	})
-}
-
-func startKeyBreaches() []breach {
-	newest := claiming(func(_ context.Context, _ storetest.Store, _ tenantID, _ string, c verification.StartClaim) (verification.StartClaim, error) {
-		return c, nil
-	})
-	return []breach{
-		{"the first claim of a key is kept and later ones are given it", "the newest claim is kept", newest},
-		{"of claims that meet exactly one is kept", "every caller is given its own", newest},
-		{"a claim lives for a day", "a claim of a whole day still counts", func(s storetest.Store) storetest.Store {
-			kept := memo[string, verification.StartClaim]{}
-			return claiming(func(_ context.Context, _ storetest.Store, _ tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
-				if old, ok := kept.get(key); ok && c.At.Sub(old.At) <= verification.StartKeyLife {
-					return old, nil
-				}
-				kept.set(key, c)
-				return c, nil
-			})(s)
-		}},
-		{"a claim lives for a day", "a claim lives for an hour", when(func(b *broken, sound storetest.Store) {
-			b.claimStart = func(ctx context.Context, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
-				return sound.ClaimStart(ctx, t, key+c.At.Truncate(time.Hour).String(), c)
-			}
-		})},
-		{"a claim is found as long as it lives", "FindStart finds what is too old", when(func(b *broken, sound storetest.Store) {
-			b.findStart = func(ctx context.Context, t tenantID, key string, now time.Time) (verification.StartClaim, error) {
-				return sound.FindStart(ctx, t, key, now.Add(-time.Second))
-			}
-		})},
-		{"a claim is found as long as it lives", "FindStart looks in another tenant", when(func(b *broken, sound storetest.Store) {
-			b.findStart = func(ctx context.Context, _ tenantID, key string, now time.Time) (verification.StartClaim, error) {
-				return sound.FindStart(ctx, "a0000000-0000-7000-8000-000000000001", key, now)
-			}
-		})},
-		{"a settled claim says so", "SettleStart does nothing", when(func(b *broken, _ storetest.Store) {
-			b.settleStart = func(context.Context, tenantID, string, runID) error { return nil }
-		})},
-		{"settling leaves the claim of another run alone", "SettleStart settles whichever is there", when(func(b *broken, sound storetest.Store) {
-			holders := memo[string, runID]{}
-			b.claimStart = func(ctx context.Context, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
-				c, err := sound.ClaimStart(ctx, t, key, c)
-				holders.set(key, c.Run)
-				return c, err
-			}
-			b.settleStart = func(ctx context.Context, t tenantID, key string, run runID) error {
-				if holder, ok := holders.get(key); ok {
-					run = holder
-				}
-				return sound.SettleStart(ctx, t, key, run)
-			}
-		})},
-		{
-			"a claim whose context is over is not kept", "ClaimStart looks at no context",
-			claiming(func(ctx context.Context, s storetest.Store, t tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
-				return s.ClaimStart(context.WithoutCancel(ctx), t, key, c)
-			}),
-		},
-		{
-			"the keys of two tenants are kept apart", "keys are kept without their tenant",
-			claiming(func(ctx context.Context, s storetest.Store, _ tenantID, key string, c verification.StartClaim) (verification.StartClaim, error) {
-				return s.ClaimStart(ctx, "", key, c)
-			}),
-		},
 	}
 }

@@ -57,7 +57,7 @@ func New(tb testing.TB, changes ...Change) *Kit {
 	}
 	k.Provider = NewScript(k.Clock.Sleep)
 	p := engine.Ports{
-		Runs: k.Store, Queue: k.Store, Workflows: k.Store, Tenants: k.Store, StartKeys: k.Store,
+		Runs: k.Store, Queue: k.Store, Workflows: k.Store, Tenants: k.Store, Idempotency: k.Store,
 		Providers: map[string]verification.Provider{"script": k.Provider},
 		Language:  expression.New(), Links: Links{}, Clock: k.Clock, NewID: k.IDs, Notifier: k.Notices, Deliveries: k.Store,
 	}

@@ -158,16 +158,20 @@ CREATE TABLE verifyd.work (
 CREATE INDEX work_due ON verifyd.work (kind, due);
 CREATE INDEX work_of_tenant ON verifyd.work (kind, tenant_id, due); -- by which tenants take turns
 
-CREATE TABLE verifyd.start_keys (
+-- Which request an idempotency key stands for, and what a signal was answered.
+CREATE TABLE verifyd.idempotency_keys (
     tenant_id   uuid NOT NULL,
+    scope       text COLLATE "C" NOT NULL, -- start or signal
     key         text COLLATE "C" NOT NULL,
     fingerprint text NOT NULL,
-    run_id      uuid NOT NULL,
+    id          uuid NOT NULL, -- of the request; of a start, that of its run
     claimed_at  timestamptz NOT NULL,
     settled     boolean NOT NULL,
-    PRIMARY KEY (tenant_id, key)
+    result      text NOT NULL,
+    decision    text NOT NULL,
+    PRIMARY KEY (tenant_id, scope, key)
 );
-CREATE INDEX start_keys_oldest ON verifyd.start_keys (claimed_at);
+CREATE INDEX idempotency_keys_oldest ON verifyd.idempotency_keys (claimed_at);
 
 CREATE TABLE verifyd.deliveries (
     tenant_id uuid NOT NULL,
@@ -199,7 +203,7 @@ DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['tenants', 'accounts', 'workflows', 'workflow_versions', 'run_events', 'runs',
-        'run_counts', 'work', 'start_keys', 'deliveries'] LOOP
+        'run_counts', 'work', 'idempotency_keys', 'deliveries'] LOOP
         EXECUTE format('ALTER TABLE verifyd.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
         EXECUTE format($policy$
             CREATE POLICY tenant ON verifyd.%I USING (
@@ -212,6 +216,6 @@ $$;
 -- +goose StatementEnd
 
 -- +goose Down
-DROP TABLE verifyd.fleet, verifyd.deliveries, verifyd.start_keys, verifyd.work, verifyd.run_counts, verifyd.runs,
+DROP TABLE verifyd.fleet, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.run_counts, verifyd.runs,
     verifyd.run_events, verifyd.workflow_versions, verifyd.workflows, verifyd.accounts, verifyd.tenants;
 DROP FUNCTION verifyd.count_runs();

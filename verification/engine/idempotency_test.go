@@ -1,0 +1,218 @@
+// Tests of idempotency keys on signals, hosts that die included.
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/verificationtest"
+)
+
+// twoReviews has two reviewers decide, one after the other.
+func twoReviews() verification.Definition {
+	return verification.Definition{
+		Workflow: "two-reviews", Name: "Two reviews", Start: "first",
+		Nodes: map[verification.NodeID]verification.Node{
+			"first":  {Type: verification.NodeReview, Label: "First", Next: "second"},
+			"second": {Type: verification.NodeReview, Label: "Second", Next: "done"},
+			"done":   {Type: verification.NodeEnd},
+		},
+	}
+}
+
+func decide(e *engine.Engine, run verification.RunID, v engine.VerdictRequest) (engine.SignalResult, error) {
+	return e.GiveVerdict(context.Background(), verificationtest.Tenant, run, v)
+}
+
+// kinds are the events of a run.
+func kinds(t *testing.T, k *verificationtest.Kit, run verification.RunID) (all []string) {
+	t.Helper()
+	history, err := k.Store.Load(t.Context(), verificationtest.Tenant, run, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range history {
+		all = append(all, e.Kind())
+	}
+	return all
+}
+
+func count(all []string, kind string) (n int) {
+	for _, k := range all {
+		if k == kind {
+			n++
+		}
+	}
+	return n
+}
+
+func TestAVerdictThatIsSentAgainDecidesNoOtherReview(t *testing.T) {
+	k := verificationtest.New(t)
+	run := start(k, twoReviews())
+	v := engine.VerdictRequest{Decision: verification.DecisionApprove, Notes: "seen", IdempotencyKey: "key"}
+	for range 3 {
+		got, err := decide(k.Engine, run.ID, v)
+		if err != nil || got != (engine.SignalResult{Result: engine.ResultDelivered, Decision: verification.DecisionApprove}) {
+			t.Fatalf("verdict = %+v, %v; want it delivered", got, err)
+		}
+	}
+	run = k.Run(run.ID)
+	if got := count(kinds(t, k, run.ID), "verdict_recorded"); got != 1 || run.Decision != verification.DecisionReview {
+		t.Errorf("%d verdicts are recorded and the run reads %q, want one and review", got, run.Decision)
+	}
+	k.Decide(run.ID, verification.DecisionReject) // without a key: the second review
+	again, err := decide(k.Engine, run.ID, v)
+	if err != nil || again.Result != engine.ResultDelivered || again.Decision != verification.DecisionApprove {
+		t.Errorf("the first verdict again = %+v, %v; want its first answer", again, err)
+	}
+	if d := k.Run(run.ID); d.Decision != verification.DecisionReject {
+		t.Errorf("the decision is %q, want the later one", d.Decision)
+	}
+}
+
+func TestASignalKeyStandsForOneRequest(t *testing.T) {
+	k := verificationtest.New(t)
+	run, other := start(k, twoReviews()), start(k, twoReviews())
+	v := engine.VerdictRequest{Decision: verification.DecisionApprove, IdempotencyKey: "key"}
+	if _, err := decide(k.Engine, run.ID, v); err != nil {
+		t.Fatal(err)
+	}
+	noted, rejected := v, v
+	noted.Notes, rejected.Decision = "x", verification.DecisionReject
+	for name, err := range map[string]error{
+		"other notes":    second(decide(k.Engine, run.ID, noted)),
+		"other decision": second(decide(k.Engine, run.ID, rejected)),
+		"another run":    second(decide(k.Engine, other.ID, v)),
+		"another signal": second(k.Engine.Submit(t.Context(), verificationtest.Tenant, run.ID, "x", nil, engine.WithIdempotencyKey("key"))),
+	} {
+		if !errors.Is(err, verification.ErrKeyReused) {
+			t.Errorf("%s under the key = %v, want ErrKeyReused", name, err)
+		}
+	}
+	if v, err := k.Engine.Start(t.Context(), verificationtest.Tenant, run.WorkflowID,
+		engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}); err != nil || v.ID == run.ID {
+		t.Errorf("a start under the key of a signal = %s, %v; want a run of its own", v.ID, err)
+	}
+	k.Advance(verification.IdempotencyKeyLife)
+	if got, err := decide(k.Engine, run.ID, rejected); err != nil || got.Decision != verification.DecisionReject {
+		t.Errorf("another verdict after a day = %+v, %v; want it delivered", got, err)
+	}
+}
+
+func TestARefusedSignalLeavesItsKeyFree(t *testing.T) {
+	k := verificationtest.New(t)
+	run := start(k, onboarding())
+	submit := func(payload string) error {
+		_, err := k.Engine.Submit(t.Context(), verificationtest.Tenant, run.ID, "consent_submitted",
+			verification.Data(payload), engine.WithIdempotencyKey("key"))
+		return err
+	}
+	if err := submit(`{"consent_status":"perhaps"}`); !errors.Is(err, verification.ErrInvalid) {
+		t.Fatalf("a wrong answer = %v, want ErrInvalid", err)
+	}
+	v := engine.VerdictRequest{Decision: verification.DecisionApprove, IdempotencyKey: "key"}
+	if _, err := decide(k.Engine, run.ID, v); !errors.Is(err, verification.ErrNotOpen) {
+		t.Fatalf("a verdict that is not open = %v, want ErrNotOpen", err)
+	}
+	for range 2 {
+		if err := submit(`{"consent_status":"success"}`); err != nil {
+			t.Errorf("the right answer = %v, want it delivered, and again", err)
+		}
+	}
+	if got := count(kinds(t, k, run.ID), "customer_submitted"); got != 1 {
+		t.Errorf("%d answers are recorded, want one", got)
+	}
+}
+
+// dying is a store of idempotency keys and runs whose host goes away between two
+// writes.
+type dying struct {
+	verification.RunStore
+	verification.IdempotencyStore
+	unsaved   bool // the append is not saved
+	uncertain bool // the append is saved, and its host does not hear of it
+}
+
+var errGone = errors.New("the host is gone")
+
+func (d *dying) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+	if d.unsaved {
+		return errGone
+	}
+	if err := d.RunStore.Append(ctx, t, id, seq, a); err != nil || !d.uncertain {
+		return err
+	}
+	return errGone
+}
+
+func (d *dying) SettleIdempotencyKey(context.Context, verification.TenantID, verification.IdempotencyRecord) error {
+	return errGone
+}
+
+func TestASignalWhoseHostDiedIsDeliveredOnce(t *testing.T) {
+	for name, fault := range map[string]dying{
+		"before the append":                     {unsaved: true},
+		"while the append was being saved":      {uncertain: true},
+		"between the append and its settlement": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := verificationtest.New(t)
+			run := start(k, twoReviews())
+			fault.RunStore, fault.IdempotencyStore = k.Store, k.Store
+			host := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
+				p.Runs, p.Idempotency, p.Workflows, p.Tenants, p.Clock = &fault, &fault, k.Store, k.Store, k.Clock
+				p.NewID = verificationtest.SeededIDs(2)
+			})
+			v := engine.VerdictRequest{Decision: verification.DecisionApprove, IdempotencyKey: "key"}
+			if _, err := decide(host.Engine, run.ID, v); (err == nil) != (name == "between the append and its settlement") {
+				t.Fatalf("the verdict of the host that dies = %v", err)
+			}
+			if _, err := decide(k.Engine, run.ID, v); !errors.Is(err, verification.ErrInFlight) {
+				t.Errorf("at once = %v, want ErrInFlight", err)
+			}
+			k.Advance(verification.IdempotencyKeyFlight)
+			var attempts sync.WaitGroup
+			for range 4 {
+				attempts.Go(func() {
+					got, err := decide(k.Engine, run.ID, v)
+					if err != nil || got != (engine.SignalResult{Result: engine.ResultDelivered, Decision: verification.DecisionApprove}) {
+						t.Errorf("after a minute = %+v, %v; want it delivered", got, err)
+					}
+				})
+			}
+			attempts.Wait()
+			if got := count(kinds(t, k, run.ID), "verdict_recorded"); got != 1 {
+				t.Errorf("%d verdicts are recorded, want one: the second review is owed still", got)
+			}
+		})
+	}
+}
+
+func TestACustomersAnswerWhoseHostDiedIsDeliveredOnce(t *testing.T) {
+	k := verificationtest.New(t)
+	run := start(k, onboarding())
+	fault := &dying{RunStore: k.Store, IdempotencyStore: k.Store}
+	host := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Runs, p.Idempotency, p.Workflows, p.Tenants, p.Clock = fault, fault, k.Store, k.Store, k.Clock
+		p.NewID = verificationtest.SeededIDs(2)
+	})
+	submit := func(e *engine.Engine) (engine.SignalResult, error) {
+		return e.Submit(t.Context(), verificationtest.Tenant, run.ID, "consent_submitted",
+			verification.Data(`{"consent_status":"success"}`), engine.WithIdempotencyKey("key"))
+	}
+	if _, err := submit(host.Engine); err != nil {
+		t.Fatal(err)
+	}
+	k.Advance(verification.IdempotencyKeyFlight)
+	if got, err := submit(k.Engine); err != nil || got.Result != engine.ResultDelivered {
+		t.Errorf("after a minute = %+v, %v; want it delivered, though the step is no longer open", got, err)
+	}
+	if got := count(kinds(t, k, run.ID), "customer_submitted"); got != 1 {
+		t.Errorf("%d answers are recorded, want one", got)
+	}
+}
