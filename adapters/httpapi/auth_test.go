@@ -75,7 +75,7 @@ func TestASurfaceOpensItsRoutesAlone(t *testing.T) {
 			for _, route := range of {
 				method, path, _ := cut(route)
 				got := a.do(method, path, "", "client-id: narrow")
-				refused := string(got.Body) == `{"error":"service account not authorized for this surface"}` && got.Status == 403
+				refused := string(got.Body) == `{"error":"service account not authorized for this surface"}`+"\n" && got.Status == 403
 				if refused != (surface != owned) {
 					t.Errorf("%s with surface %s = %d %s", route, owned, got.Status, got.Body)
 				}

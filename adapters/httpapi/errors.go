@@ -131,8 +131,7 @@ func (a *api) writeRefusal(w *response, rule rule, f *refusal) error {
 }
 
 func (a *api) logFault(w *response, r *http.Request, level slog.Level, message string, err error) {
-	a.log.LogAttrs(r.Context(), level, message, slog.String("request_id", w.id),
-		slog.String("route", routeOf(r)), slog.Any("error", err))
+	a.log.LogAttrs(r.Context(), level, message, append(logged(w, r), slog.Any("error", err))...)
 }
 
 // refusalOf translates: an expected failure by its kind, anything else into a

@@ -127,9 +127,13 @@ func (a *api) send(r *http.Request) answer {
 	return got
 }
 
-// is fails the test unless the answer has this status and this very body.
+// is fails the test unless the answer has this status and this very body, which
+// ends with a line break where it is JSON.
 func (got answer) is(status int, body string) answer {
 	got.t.Helper()
+	if strings.HasPrefix(body, "{") && !strings.HasSuffix(body, "\n") {
+		body += "\n"
+	}
 	if got.Status != status || string(got.Body) != body {
 		got.t.Errorf("answer = %d %s\nwant     %d %s", got.Status, got.Body, status, body)
 	}

@@ -14,7 +14,7 @@ import (
 // maxWait is the longest wait that a client may prefer, in seconds.
 const maxWait = 25
 
-// idempotencyKey reads the key of a start: one header of 1 to 255 visible
+// idempotencyKey reads the key of a start or a signal: one header of 1 to 255 visible
 // ASCII characters.
 func idempotencyKey(h http.Header) (string, []verification.Field) {
 	values, sent := h["Idempotency-Key"]

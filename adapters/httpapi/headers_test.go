@@ -64,17 +64,41 @@ func TestAnIdempotencyKeyInFlight(t *testing.T) {
 		header("Retry-After", "1")
 }
 
+func TestAnIdempotencyKeyOfASignalInFlight(t *testing.T) {
+	a := newAPI(t, setup{})
+	signal := "/v1/signals/" + string(a.parked()) + "/human_review_decision"
+	const approve = `{"payload":{"decision":"approve"}}`
+	a.do(http.MethodPost, signal, approve, "Idempotency-Key: k").
+		is(200, `{"ok":true,"result":"signal_delivered","decision":"approve"}`)
+	record, err := a.Store.IdempotencyRecord(t.Context(), verificationtest.Tenant,
+		verification.IdempotencyKey{Scope: verification.ScopeSignal, Key: "k"}, a.Clock.Now())
+	save(t, err)
+	// Another host has claimed the key and not answered yet.
+	record.Key, record.Settled, record.At = "k2", false, a.Clock.Now()
+	_, err = a.Store.ClaimIdempotencyKey(t.Context(), verificationtest.Tenant, record)
+	save(t, err)
+	a.do(http.MethodPost, signal, approve, "Idempotency-Key: k2").
+		is(409, `{"error":"the first request with this idempotency key has not been answered yet","code":"idempotency_key_in_flight"}`).
+		header("Retry-After", "1")
+}
+
 func TestIdempotencyKeysThatWillNotDo(t *testing.T) {
 	a := newAPI(t, setup{})
 	start := "/v1/workflows/" + string(a.Apply(simple()).ID) + "/runs"
 	fault := badField("Idempotency-Key", "must be 1 to 255 visible ASCII characters")
-	for _, key := range []string{"", "a b", "a\tb", "é", strings.Repeat("k", 256)} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, start, strings.NewReader(`{"reference_id":"p"}`))
-		save(t, err)
-		r.Header = http.Header{
-			"Client-Id": {"acme"}, "X-Api-Key": {apiKey}, "Content-Type": {"application/json"}, "Idempotency-Key": {key},
+	for path, body := range map[string]string{
+		start: `{"reference_id":"p"}`,
+		"/v1/signals/" + nowhere + "/human_review_decision": `{"payload":{"decision":"approve"}}`,
+		"/v1/signals/" + nowhere + "/consent_submitted":     `{"payload":{}}`,
+	} {
+		for _, key := range []string{"", "a b", "a\tb", "é", strings.Repeat("k", 256)} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
+			save(t, err)
+			r.Header = http.Header{
+				"Client-Id": {"acme"}, "X-Api-Key": {apiKey}, "Content-Type": {"application/json"}, "Idempotency-Key": {key},
+			}
+			a.send(r).is(400, fault)
 		}
-		a.send(r).is(400, fault)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, start, strings.NewReader(`{"reference_id":""}`))
 	save(t, err)

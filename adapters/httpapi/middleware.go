@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // response remembers what was answered.
@@ -20,6 +22,7 @@ type response struct {
 	http.ResponseWriter
 	status int // 0 until the header is written
 	id     string
+	run    verification.RunID // that a start made, for the log
 }
 
 // WriteHeader writes the header.
@@ -74,8 +77,8 @@ func (a *api) leave(res *response, r *http.Request, began time.Time) {
 		if p == http.ErrAbortHandler { //nolint:errorlint // a panic value is compared as net/http does
 			panic(p)
 		}
-		a.log.LogAttrs(r.Context(), slog.LevelError, "request panicked", slog.String("request_id", res.id),
-			slog.String("route", routeOf(r)), slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
+		a.log.LogAttrs(r.Context(), slog.LevelError, "request panicked", append(logged(res, r),
+			slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))...)
 		if res.status != 0 {
 			panic(http.ErrAbortHandler) // the client must not take half an answer for a whole one
 		}
@@ -99,9 +102,8 @@ func (a *api) leave(res *response, r *http.Request, began time.Time) {
 		level = slog.LevelDebug
 	}
 	if a.log.Enabled(r.Context(), level) {
-		a.log.LogAttrs(r.Context(), level, "request", slog.String("request_id", res.id),
-			slog.String("method", methodOf(r)), slog.String("route", routeOf(r)),
-			slog.Int("status", status), slog.Duration("took", took))
+		a.log.LogAttrs(r.Context(), level, "request", append(logged(res, r),
+			slog.String("method", methodOf(r)), slog.Int("status", status), slog.Duration("took", took))...)
 	}
 }
 
@@ -110,6 +112,23 @@ func (a *api) now() time.Time {
 		return time.Time{}
 	}
 	return a.opt.Now()
+}
+
+// logged is what every log line tells of a request: its id, its route, and the
+// run that it names or made.
+func logged(w *response, r *http.Request) []slog.Attr {
+	attrs := []slog.Attr{slog.String("request_id", w.id), slog.String("route", routeOf(r))}
+	run := w.run
+	switch {
+	case strings.HasPrefix(r.Pattern, "/v1/runs/"):
+		run, _ = verification.ParseRunID(pathParam(r, "id"))
+	case strings.HasPrefix(r.Pattern, "/v1/signals/"):
+		run, _ = verification.ParseRunID(pathParam(r, "run_id"))
+	}
+	if run != "" {
+		attrs = append(attrs, slog.String("run", string(run)))
+	}
+	return attrs
 }
 
 // routeOf is the pattern of the request's route, never its path.

@@ -23,7 +23,7 @@ import (
 func TestUnknownRoutesAndWrongMethods(t *testing.T) {
 	a := newAPI(t, setup{})
 	const noRoute = `{"error":"Not Found","message":"There is no such route.","code":404}`
-	for _, path := range []string{"/", "/v1", "/v1/", "/v2/runs", "/v1/runs/", "/v1/workflows/", "/v1/runs/x/", "/V1/runs", "//v1/runs", "/v1//runs", "/v1/./runs", "/v1/runs/x/report", "/v1/signals/x"} {
+	for _, path := range []string{"/v1", "/v1/", "/v2/runs", "/v1/runs/", "/v1/workflows/", "/v1/runs/x/", "/V1/runs", "//v1/runs", "/v1//runs", "/v1/./runs", "/v1/runs/x/report", "/v1/signals/x"} {
 		for _, method := range []string{http.MethodGet, http.MethodPost, "BREW"} {
 			a.do(method, path, "", "client-id:", "x-api-key:").is(404, noRoute).header("Allow", "").header("Cache-Control", "no-store")
 		}
@@ -32,7 +32,7 @@ func TestUnknownRoutesAndWrongMethods(t *testing.T) {
 	for path, allow := range map[string]string{
 		"/v1/workflows": "GET, HEAD", "/v1/workflows/x": "GET, HEAD", "/v1/workflows/x/webhook": "POST", "/v1/workflows/x/runs": "POST",
 		"/v1/runs": "GET, HEAD", "/v1/runs/x": "GET, HEAD", "/v1/runs/x/report.pdf": "GET, HEAD", "/v1/runs/x/cancel": "POST",
-		"/v1/signals/x/y": "POST", "/openapi.yaml": "GET, HEAD", "/v1/runs/%78": "GET, HEAD",
+		"/v1/signals/x/y": "POST", "/": "GET, HEAD", "/openapi.yaml": "GET, HEAD", "/v1/runs/%78": "GET, HEAD",
 	} {
 		for _, method := range []string{http.MethodDelete, http.MethodPut, http.MethodPatch, http.MethodOptions, "BREW"} {
 			a.do(method, path, "", "client-id:", "x-api-key:").is(405, wrongMethod).header("Allow", allow)
@@ -50,7 +50,7 @@ func TestHeadAnswersLikeGetWithoutABody(t *testing.T) {
 	id := string(a.started(simple()).ID)
 	server := httptest.NewServer(a.handler)
 	t.Cleanup(server.Close)
-	for _, path := range []string{"/v1/workflows", "/v1/runs", "/v1/runs/" + id, "/v1/runs/" + id + "/report.pdf", "/openapi.yaml", "/v1/runs/x", "/nowhere"} {
+	for _, path := range []string{"/v1/workflows", "/v1/runs", "/v1/runs/" + id, "/v1/runs/" + id + "/report.pdf", "/", "/openapi.yaml", "/v1/runs/x", "/nowhere"} {
 		want := a.do(http.MethodGet, path, "")
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+path, http.NoBody)
 		save(t, err)
@@ -124,7 +124,7 @@ func TestFaultsAreLoggedOnceAndToldToNobody(t *testing.T) {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/runs", nil)
 			r.Header = http.Header{"Client-Id": {"acme"}, "X-Api-Key": {apiKey}, "X-Request-Id": {"r-1"}}
 			a.handler.ServeHTTP(rec, r)
-			if rec.Code != c.status || rec.Body.String() != c.body {
+			if rec.Code != c.status || rec.Body.String() != c.body+"\n" {
 				t.Errorf("answer = %d %s, want %d %s", rec.Code, rec.Body, c.status, c.body)
 			}
 			if (c.status == 503) != (rec.Header().Get("Retry-After") == "1") {
@@ -217,6 +217,33 @@ func TestTheLogHasOneLineARequestAndNothingOfItsContent(t *testing.T) {
 			t.Errorf("the log holds %q:\n%s", secret, log.String())
 		}
 	}
+}
+
+func TestTheLogNamesTheRunOfARequest(t *testing.T) {
+	var log bytes.Buffer
+	a := newAPI(t, setup{options: httpapi.Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}})
+	id := string(a.started(simple()).ID)
+	named := func(method, path, body, run string) {
+		t.Helper()
+		log.Reset()
+		got := a.do(method, path, body)
+		if run == "" && method == http.MethodPost {
+			run = field(t, got, "id")
+		}
+		if want := " run=" + run; run != "" && !strings.Contains(log.String(), want) || run == "" && strings.Contains(log.String(), " run=") {
+			t.Errorf("%s %s is logged as %s, want the run %q", method, path, log.String(), run)
+		}
+	}
+	named(http.MethodGet, "/v1/runs/"+id, "", id)
+	named(http.MethodGet, "/v1/runs/"+strings.ToUpper(id)+"?view=report", "", id)
+	named(http.MethodGet, "/v1/runs/"+id+"/report.pdf", "", id)
+	named(http.MethodPost, "/v1/runs/"+id+"/cancel", "", id)
+	named(http.MethodPost, "/v1/signals/"+id+"/human_review_decision", `{"payload":{"decision":"approve"}}`, id)
+	named(http.MethodPost, "/v1/signals/"+nowhere+"/x", `{"payload":`, nowhere)
+	named(http.MethodPost, "/v1/workflows/"+string(a.Apply(simple()).ID)+"/runs", `{"reference_id":"p"}`, "")
+	named(http.MethodGet, "/v1/runs/the-path", "", "")
+	named(http.MethodGet, "/v1/runs", "", "")
+	named(http.MethodGet, "/v1/workflows/"+string(a.Apply(simple()).ID), "", "")
 }
 
 // TestAGoneClientIsNoFault holds that a cancelled request is not logged as one.

@@ -21,6 +21,13 @@ func TestThePublishedDocumentIsTheOneServed(t *testing.T) {
 	got.header("Content-Type", "application/yaml")
 }
 
+func TestTheBareAddressSaysWhereTheDocumentIs(t *testing.T) {
+	a := newAPI(t, setup{})
+	a.do(http.MethodGet, "/", "", "client-id:", "x-api-key:").is(200, `{"service":"verifyd","openapi":"/openapi.yaml"}`)
+	a.do(http.MethodPost, "/", "{}").header("Allow", "GET, HEAD").says(405, "Method Not Allowed")
+	a.do(http.MethodGet, "/nowhere", "").says(404, "There is no such route.")
+}
+
 func TestTheDocumentIsValid(t *testing.T) {
 	if _, err := contract(); err != nil {
 		t.Fatal(err)
@@ -37,7 +44,7 @@ func TestEveryDocumentedOperationIsRouted(t *testing.T) {
 		method, path, _ := strings.Cut(operation, " ")
 		got := a.do(method, strings.NewReplacer("{", "", "}", "").Replace(path), "", "client-id:", "x-api-key:")
 		want := http.StatusUnauthorized
-		if path == "/openapi.yaml" {
+		if path == "/openapi.yaml" || path == "/" {
 			want = http.StatusOK
 		}
 		if got.Status != want {

@@ -36,7 +36,8 @@ func (a *api) giveVerdict(w *response, r *http.Request, who caller, _ string) (e
 	if err == nil && b.Payload != nil {
 		err = b.Payload.refuse()
 	}
-	if err == nil && len(faults) > 0 {
+	key, wrong := idempotencyKey(r.Header)
+	if faults = append(faults, wrong...); err == nil && len(faults) > 0 {
 		err = badFields(faults)
 	}
 	if err != nil {
@@ -47,14 +48,15 @@ func (a *api) giveVerdict(w *response, r *http.Request, who caller, _ string) (e
 		return engine.SignalResult{}, missing("run")
 	}
 	return a.engine.GiveVerdict(context.WithoutCancel(r.Context()), who.tenant, id, engine.VerdictRequest{
-		Decision: verification.Decision(b.Payload.Decision), Notes: b.Payload.Notes, By: who.name,
+		Decision: verification.Decision(b.Payload.Decision), Notes: b.Payload.Notes, By: who.name, IdempotencyKey: key,
 	})
 }
 
 func (a *api) submit(w *response, r *http.Request, who caller, signal string) (engine.SignalResult, error) {
 	var b signalBody
 	faults, err := a.body(w, r, &b, b.member)
-	if err == nil && len(faults) > 0 {
+	key, wrong := idempotencyKey(r.Header)
+	if faults = append(faults, wrong...); err == nil && len(faults) > 0 {
 		err = badFields(faults)
 	}
 	if err != nil {
@@ -64,5 +66,5 @@ func (a *api) submit(w *response, r *http.Request, who caller, signal string) (e
 	if err != nil {
 		return engine.SignalResult{}, missing("run")
 	}
-	return a.engine.Submit(context.WithoutCancel(r.Context()), who.tenant, id, signal, b.Payload)
+	return a.engine.Submit(context.WithoutCancel(r.Context()), who.tenant, id, signal, b.Payload, engine.WithIdempotencyKey(key))
 }

@@ -14,6 +14,11 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
+type welcomeJSON struct {
+	Service string `json:"service"`
+	OpenAPI string `json:"openapi"`
+}
+
 type shortErrorJSON struct {
 	Error string `json:"error"`
 	Code  string `json:"code,omitzero"`
@@ -151,7 +156,12 @@ func newEncoder() encoder {
 	)}
 }
 
-func (e encoder) bytes(v any) ([]byte, error) { return json.Marshal(v, e.options) }
+// bytes encodes a body, which ends with a line break: a terminal shows it on a
+// line of its own.
+func (e encoder) bytes(v any) ([]byte, error) {
+	body, err := json.Marshal(v, e.options)
+	return append(body, '\n'), err
+}
 
 // write answers with a shape.
 func (a *api) write(w *response, status int, v any) error {
