@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"compress/zlib"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -207,6 +208,30 @@ func TestTheDemoTakesItsCustomerAndItsReviewerAlong(t *testing.T) {
 	if status, page, _ := s.ask("GET", r.Action.URL, ""); status != http.StatusOK || !bytes.Contains(page, []byte(onward)) {
 		t.Errorf("journey page of the finished run = %d %s, want it to lead on to %s", status, page, onward)
 	}
+	status, doc, _ := s.ask("GET", s.api+"/v1/runs/"+r.ID+"/report.pdf", "")
+	if status != http.StatusOK || !printed(t, doc, "Manual review") || printed(t, doc, "seen in person") {
+		t.Errorf("report.pdf = %d, want the review step without its notes", status)
+	}
+}
+
+// printed reports whether a PDF shows a text on one line. Its strings are
+// UTF-16 inside compressed streams.
+func printed(t *testing.T, doc []byte, text string) bool {
+	t.Helper()
+	var want []byte
+	for _, c := range []byte(text) {
+		want = append(want, 0, c)
+	}
+	for part := range bytes.SplitSeq(doc, []byte("\nstream\n")) {
+		r, err := zlib.NewReader(bytes.NewReader(part))
+		if err != nil {
+			continue // what stands before the first stream
+		}
+		if content, err := io.ReadAll(r); err == nil && bytes.Contains(content, want) {
+			return true
+		}
+	}
+	return false
 }
 
 func TestAReviewerMayUseADashboardTokenOnTheSignalsRouteAlone(t *testing.T) {
