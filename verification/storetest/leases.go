@@ -53,7 +53,7 @@ func Leases() []Clause {
 			lostAppended),
 		clause("released work is due at its time and counts nothing",
 			"WorkQueue.Release: due again at a time, with no attempt and no lost lease counted",
-			released),
+			workReleased),
 		clause("releasing leaves the work that replaced what was taken",
 			"WorkQueue.Release: due again at a time"+replaced,
 			releasedAfterReplacement),
@@ -249,10 +249,10 @@ func lostAppended(t *trial) {
 	same(t, "the lost leases", t.takeOne(moment(lease)).Lost, 1)
 }
 
-func released(t *trial) {
+func workReleased(t *trial) {
 	s := t.start(ours, 1, moment(0))
 	work := t.takeOne(moment(0))
-	t.release(moment(time.Second), work)
+	t.releaseWork(moment(time.Second), work)
 	t.takeNone(moment(time.Second - tick))
 	work = t.takeOne(moment(time.Second))
 	same(t, "the run", work.RunRef, s.ref(ours))
@@ -263,13 +263,13 @@ func released(t *trial) {
 	a.Leased = true
 	t.add(ours, s.id, len(s.events), a)
 	t.end(ours, 2)
-	t.release(moment(time.Minute), verification.Work{Kind: verification.WorkAdvance, RunRef: s.ref(ours)})
+	t.releaseWork(moment(time.Minute), verification.Work{Kind: verification.WorkAdvance, RunRef: s.ref(ours)})
 	both, _ := t.take(moment(time.Minute), many)
 	same(t, "the number of pieces", len(both), 2)
 	for _, w := range both {
 		same(t, "the lost leases of what was released", w.Lost, 0)
 	}
-	t.release(moment(2*time.Minute), both...)
+	t.releaseWork(moment(2*time.Minute), both...)
 	both, _ = t.take(moment(2*time.Minute), many)
 	same(t, "the number of pieces that were released together", len(both), 2)
 }
@@ -278,13 +278,13 @@ func releasedAfterReplacement(t *trial) {
 	s := t.start(ours, 1, moment(0))
 	first := t.takeOne(moment(0))
 	t.again(ours, s, moment(time.Minute))
-	t.release(moment(0), first)
+	t.releaseWork(moment(0), first)
 	t.takeNone(moment(time.Minute - tick))
 	second := t.takeOne(moment(time.Minute))
-	t.release(moment(0), first)
+	t.releaseWork(moment(0), first)
 	t.takeNone(moment(time.Minute))
 	t.finish(second)
-	t.release(moment(0), second)
+	t.releaseWork(moment(0), second)
 	t.takeNone(moment(24 * time.Hour))
 }
 

@@ -228,7 +228,7 @@ func (t *trial) postpone(w verification.Work, at time.Time) {
 	}
 }
 
-func (t *trial) release(at time.Time, work ...verification.Work) {
+func (t *trial) releaseWork(at time.Time, work ...verification.Work) {
 	if !t.over() {
 		t.ok("Release", t.store.Release(t.ctx, work, at))
 	}
