@@ -15,8 +15,11 @@ import (
 
 // acceptInput checks a customer's payload against the fields of its node and
 // returns the step's data: the payload with what is derived from it. Faults
-// name fields below "payload".
-func acceptInput(n Node, patterns map[string]Pattern, payload Data, documents map[string]Document) (Data, []Field) {
+// name fields below "payload". upload finds the document of a field by its id;
+// with a nil upload, any document_id is accepted.
+func acceptInput(
+	n Node, patterns map[string]Pattern, payload Data, upload func(field, id string) (Document, bool),
+) (Data, []Field) {
 	if optedOut, ok := payload.Map()["opted_out"]; ok {
 		if _, isField := n.Fields.ByName("opted_out"); !isField {
 			return acceptOptOut(n, payload, optedOut)
@@ -27,6 +30,7 @@ func acceptInput(n Node, patterns map[string]Pattern, payload Data, documents ma
 		faults = append(faults, Field{Name: "payload." + name, Message: message})
 	}
 	geo, located := true, false
+	documents := map[string]Document{}
 	for _, f := range n.Fields {
 		v, given := values[f.Name]
 		delete(values, f.Name)
@@ -40,9 +44,13 @@ func acceptInput(n Node, patterns map[string]Pattern, payload Data, documents ma
 			fault(f.Name, message)
 			continue
 		}
-		if documents != nil && f.Upload() && documents[f.Name].ID != documentID(v) {
-			fault(f.Name, "is not an upload of this run")
-			continue
+		if f.Upload() && upload != nil {
+			d, ok := upload(f.Name, documentID(v))
+			if !ok {
+				fault(f.Name, "is not an upload of this run")
+				continue
+			}
+			documents[f.Name] = d
 		}
 		if f.Type == FieldLocation {
 			located = true
@@ -69,7 +77,7 @@ func acceptInput(n Node, patterns map[string]Pattern, payload Data, documents ma
 	return data, nil
 }
 
-// Upload tells whether the field takes a document.
+// Upload reports whether the field takes a document.
 func (f InputField) Upload() bool { return f.Type == FieldFile || f.Type == FieldImage }
 
 // documentID is the id that the value of an upload names; empty for none.
@@ -77,17 +85,6 @@ func documentID(v any) string {
 	d, _ := v.(map[string]any)
 	id, _ := d["document_id"].(string)
 	return strings.ToLower(id)
-}
-
-// Uploads lists the documents that a payload names for the fields, by field.
-func (fs InputFields) Uploads(payload Data) map[string]string {
-	ids, values := map[string]string{}, payload.Map()
-	for _, f := range fs {
-		if id := documentID(values[f.Name]); f.Upload() && id != "" {
-			ids[f.Name] = id
-		}
-	}
-	return ids
 }
 
 func acceptOptOut(n Node, payload Data, optedOut any) (Data, []Field) {

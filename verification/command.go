@@ -51,15 +51,22 @@ type CustomerArrives struct {
 
 // Submit delivers the customer's answer to the step the run is parked on.
 type Submit struct {
-	Signal  string
+	Signal  string // may be empty when Wait is not 0
 	Payload Data
 	Wait    int // the number of the wait it answers; 0 for whichever is open
-	// Documents are the uploads that the payload names, by their field; nil
-	// where uploads are not kept, and then any document_id will do.
-	Documents map[string]Document
+	// CheckDocuments requires each document_id to name an upload of the run for
+	// its field. It is false where no documents are kept: any UUID is accepted.
+	CheckDocuments bool
 	// Request is the id of a request with an idempotency key; empty for none.
 	// The same request delivered again changes nothing.
 	Request string
+}
+
+// Upload records a document that was saved for a field of the open wait.
+// Content that the field already has changes nothing.
+type Upload struct {
+	Wait     int // the number of the wait
+	Document Document
 }
 
 // GiveVerdict delivers a reviewer's word: to the review step the run is
@@ -89,6 +96,7 @@ func (Redispatch) command()      {}
 func (Break) command()           {}
 func (CustomerArrives) command() {}
 func (Submit) command()          {}
+func (Upload) command()          {}
 func (GiveVerdict) command()     {}
 func (Cancel) command()          {}
 func (Expire) command()          {}

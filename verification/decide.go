@@ -76,6 +76,8 @@ func (d *decision) decide(c Command) error {
 		return d.arrive(c)
 	case Submit:
 		return d.submit(c)
+	case Upload:
+		return d.upload(c)
 	case GiveVerdict:
 		return d.verdict(c)
 	case Cancel:
@@ -236,7 +238,8 @@ func (d *decision) submit(c Submit) error {
 		return nil
 	}
 	w := d.run.Wait
-	if w.Kind != WaitCustomer || w.Signal != c.Signal || (c.Wait != 0 && c.Wait != w.Number) {
+	meant := c.Signal == w.Signal || c.Signal == "" && c.Wait != 0
+	if w.Kind != WaitCustomer || !meant || (c.Wait != 0 && c.Wait != w.Number) {
 		return notOpen(c.Signal)
 	}
 	n, _ := d.program.Node(w.Node)
@@ -249,7 +252,11 @@ func (d *decision) submit(c Submit) error {
 			to = n.OnDeclined
 		}
 	} else {
-		data, faults = acceptInput(n, d.program.patterns[w.Node], c.Payload, c.Documents)
+		upload := d.run.upload
+		if !c.CheckDocuments {
+			upload = nil
+		}
+		data, faults = acceptInput(n, d.program.patterns[w.Node], c.Payload, upload)
 	}
 	if len(faults) > 0 {
 		return &Error{Kind: ErrInvalid, Subject: "signal", Fields: faults}

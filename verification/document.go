@@ -30,12 +30,17 @@ type DocumentStore interface {
 	// takes every type that is known), an image that cannot be decoded or is
 	// out of bounds, or too much content is ErrInvalid, and nothing is kept.
 	// What a JPEG says of where it was taken is removed. Memory stays bounded
-	// whatever is sent.
+	// whatever is sent. ErrUnavailable is returned when the store is full, or when
+	// the tenant holds all that one tenant may.
 	SaveDocument(ctx context.Context, r RunRef, d Document, accept []string, content io.Reader) (Document, error)
 	// Document returns what is known of a document.
 	Document(ctx context.Context, r RunRef, id string) (Document, error)
 	// OpenDocument reads a document; the caller closes it.
 	OpenDocument(ctx context.Context, r RunRef, id string) (io.ReadCloser, error)
+	// RemoveDocument removes a document and frees the space that it takes. It is
+	// gone or it is whole, also after a crash. A document that the run does not
+	// have is no error.
+	RemoveDocument(ctx context.Context, r RunRef, id string) error
 }
 
 // documentFacts is what a step's data says of an upload.

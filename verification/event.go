@@ -95,6 +95,17 @@ type CustomerCame struct {
 	Node NodeID `json:"node"`
 }
 
+// DocumentUploaded says that the customer sent a file for a field of the open
+// step. It replaces the file that was sent for that field before.
+type DocumentUploaded struct {
+	Node      NodeID `json:"node"`
+	Document  string `json:"document_id"`
+	Field     string `json:"field"`
+	MediaType string `json:"media_type"`
+	Size      int64  `json:"size"`
+	SHA256    string `json:"sha256"`
+}
+
 // CustomerSubmitted carries what the customer answered, and what follows from
 // it.
 type CustomerSubmitted struct {
@@ -161,6 +172,7 @@ func (DispatchFailed) kind() string    { return "dispatch_failed" }
 func (Unanswered) kind() string        { return "unanswered" }
 func (CustomerAwaited) kind() string   { return "customer_awaited" }
 func (CustomerCame) kind() string      { return "customer_came" }
+func (DocumentUploaded) kind() string  { return "document_uploaded" }
 func (CustomerSubmitted) kind() string { return "customer_submitted" }
 func (BranchTaken) kind() string       { return "branch_taken" }
 func (ReviewAsked) kind() string       { return "review_asked" }
@@ -247,6 +259,8 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 		return decodeAs[CustomerAwaited](raw)
 	case "customer_came":
 		return decodeAs[CustomerCame](raw)
+	case "document_uploaded":
+		return decodeAs[DocumentUploaded](raw)
 	case "customer_submitted":
 		return decodeAs[CustomerSubmitted](raw)
 	case "branch_taken":

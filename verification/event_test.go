@@ -57,7 +57,14 @@ func facts() map[string]struct {
 			verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Label: "Consent", Signal: "consent_submitted"},
 			`{"node":"consent","type":"consent","label":"Consent","signal":"consent_submitted"}`,
 		},
-		"customer_came":      {verification.CustomerCame{Node: "consent"}, `{"node":"consent"}`},
+		"customer_came": {verification.CustomerCame{Node: "consent"}, `{"node":"consent"}`},
+		"document_uploaded": {
+			verification.DocumentUploaded{
+				Node: "photo", Document: "e0000000-0000-7000-8000-000000000001", Field: "face",
+				MediaType: "image/jpeg", Size: 7, SHA256: "ab",
+			},
+			`{"node":"photo","document_id":"e0000000-0000-7000-8000-000000000001","field":"face","media_type":"image/jpeg","size":7,"sha256":"ab"}`,
+		},
 		"customer_submitted": {verification.CustomerSubmitted{Node: "consent", Data: object, Request: "r"}, `{"node":"consent","data":{"n":1},"request":"r"}`},
 		"branch_taken": {
 			verification.BranchTaken{Node: "gate", When: "a < b", Next: "done", Seen: object},

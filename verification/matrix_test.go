@@ -150,28 +150,29 @@ func matrices() []matrix {
 			{"submit", submit("consent_submitted", `{"consent_status":"success"}`)},
 			{"submit, bad payload", submit("consent_submitted", `{"consent_status":"maybe"}`)},
 			{"submit to another signal", submit("details_submitted", `{"consent_status":"success"}`)},
+			{"upload", verification.Upload{Wait: 2, Document: verification.Document{Field: "front"}}},
 		}, `
-			not started               | started, customer_awaited | invalid | not found | not found | not found | not found | not found
-			awaiting an answer        | conflict | conflict | not open | not open | not open | not open | not open
-			pending                   | conflict | conflict | not open | not open | not open | not open | not open
-			waiting for a retry       | conflict | conflict | not open | not open | not open | not open | not open
-			retry due                 | conflict | conflict | not open | not open | not open | not open | not open
-			parked on the customer    | conflict | conflict | customer_came | not open | customer_submitted, dispatched | invalid | not open
-			abandoned                 | conflict | conflict | customer_came | not open | customer_submitted, dispatched | invalid | not open
-			customer came back        | conflict | conflict | customer_came | not open | customer_submitted, dispatched | invalid | not open
-			parked on review          | conflict | conflict | not open | not open | not open | not open | not open
-			parked on a second review | conflict | conflict | not open | not open | not open | not open | not open
-			completed, nothing open   | conflict | conflict | not open | not open | not open | not open | not open
-			completed, something open | conflict | conflict | not open | not open | not open | not open | not open
-			completed, settled        | conflict | conflict | not open | not open | not open | not open | not open
-			failed                    | conflict | conflict | not open | not open | not open | not open | not open
-			failed, settled           | conflict | conflict | not open | not open | not open | not open | not open
-			expired                   | conflict | conflict | not open | not open | not open | not open | not open
-			overdue on the customer   | conflict | conflict | not open | not open | not open | not open | not open
-			overdue on an answer      | conflict | conflict | not open | not open | not open | not open | not open
-			overdue on review         | conflict | conflict | not open | not open | not open | not open | not open
-			cancelled                 | conflict | conflict | not open | not open | not open | not open | not open
-			cancelled after a verdict | conflict | conflict | not open | not open | not open | not open | not open`},
+			not started               | started, customer_awaited | invalid | not found | not found | not found | not found | not found | not found
+			awaiting an answer        | conflict | conflict | not open | not open | not open | not open | not open | not open
+			pending                   | conflict | conflict | not open | not open | not open | not open | not open | not open
+			waiting for a retry       | conflict | conflict | not open | not open | not open | not open | not open | not open
+			retry due                 | conflict | conflict | not open | not open | not open | not open | not open | not open
+			parked on the customer    | conflict | conflict | customer_came | not open | customer_submitted, dispatched | invalid | not open | invalid
+			abandoned                 | conflict | conflict | customer_came | not open | customer_submitted, dispatched | invalid | not open | invalid
+			customer came back        | conflict | conflict | customer_came | not open | customer_submitted, dispatched | invalid | not open | invalid
+			parked on review          | conflict | conflict | not open | not open | not open | not open | not open | not open
+			parked on a second review | conflict | conflict | not open | not open | not open | not open | not open | not open
+			completed, nothing open   | conflict | conflict | not open | not open | not open | not open | not open | not open
+			completed, something open | conflict | conflict | not open | not open | not open | not open | not open | not open
+			completed, settled        | conflict | conflict | not open | not open | not open | not open | not open | not open
+			failed                    | conflict | conflict | not open | not open | not open | not open | not open | not open
+			failed, settled           | conflict | conflict | not open | not open | not open | not open | not open | not open
+			expired                   | conflict | conflict | not open | not open | not open | not open | not open | not open
+			overdue on the customer   | conflict | conflict | not open | not open | not open | not open | not open | not open
+			overdue on an answer      | conflict | conflict | not open | not open | not open | not open | not open | not open
+			overdue on review         | conflict | conflict | not open | not open | not open | not open | not open | not open
+			cancelled                 | conflict | conflict | not open | not open | not open | not open | not open | not open
+			cancelled after a verdict | conflict | conflict | not open | not open | not open | not open | not open | not open`},
 		{"What the operator does", []asked{
 			{"approve", verification.GiveVerdict{Decision: verification.DecisionApprove}},
 			{"reject", verification.GiveVerdict{Decision: verification.DecisionReject}},

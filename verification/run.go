@@ -27,6 +27,9 @@ type Run struct {
 	CompletedAt time.Time // zero while live
 	Error       *RunError // of a failed or expired run
 
+	// Documents are the uploads that accepted answers name, in their order.
+	Documents []Document
+
 	// Verdict is the newest one; its Decision is empty when there is none.
 	Verdict Verdict
 
@@ -98,6 +101,10 @@ type Wait struct {
 	// Number is the length of the history when the run came to wait here.
 	Number int
 	Signal string // of a customer wait
+	// Uploads are the documents sent during a customer wait: the last one of
+	// each field. Uploaded counts all that were sent.
+	Uploads  []Document
+	Uploaded int
 	// Since is when the run parked or, if later, when the customer last came.
 	Since time.Time
 	// At is when to poll or to dispatch again.
@@ -156,7 +163,10 @@ func (r Run) Evolve(e Event) Run {
 		r = r.reach(Step{Node: f.Node, Type: f.Type, Label: f.Label, StartedAt: e.At})
 	case CustomerCame:
 		r.Wait.Since = e.At
+	case DocumentUploaded:
+		r.Wait = r.Wait.uploaded(f, e.At)
 	case CustomerSubmitted:
+		r.Documents = slices.Concat(r.Documents, r.Wait.named(f.Data))
 		r.Wait = Wait{}
 		r = r.withStep(f.Node, func(s *Step) { s.submit(f.Data, e.At) }).received(SignalReceipt{Request: f.Request, Node: f.Node})
 	case BranchTaken:

@@ -74,7 +74,7 @@ func TestAsOfChangesNothingBeforeTheDeadline(t *testing.T) {
 	j := checked(t)
 	equal(t, "the run at its deadline", j.run.AsOf(noon().Add(time.Hour)), j.run)
 	late := j.run.AsOf(noon().Add(time.Hour + 1))
-	if late.Ended != verification.StatusExpired || late.Seq != j.run.Seq+1 || late.Wait != (verification.Wait{}) {
+	if late.Ended != verification.StatusExpired || late.Seq != j.run.Seq+1 || late.Wait.Kind != verification.WaitNothing {
 		t.Errorf("AsOf(deadline+1ns) = %s at %d waiting for %+v, want expired, waiting for nothing", late.Ended, late.Seq, late.Wait)
 	}
 	equal(t, "asked twice", late.AsOf(noon().Add(9*time.Hour)), late)

@@ -9,7 +9,7 @@ import (
 )
 
 func TestMemoryKeepsTheContract(t *testing.T) {
-	storetest.RunDocuments(t, func(*testing.T) verification.DocumentStore { return blob.Memory(100 << 20) })
+	storetest.RunDocuments(t, func(*testing.T) verification.DocumentStore { return blob.Memory(100<<20, 100<<20) })
 }
 
 func TestFolderKeepsTheContract(t *testing.T) {
@@ -18,7 +18,7 @@ func TestFolderKeepsTheContract(t *testing.T) {
 
 func folder(t testing.TB, dir string) *blob.FolderStore {
 	t.Helper()
-	s, err := blob.Folder(dir)
+	s, err := blob.Folder(dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,6 +83,18 @@ func (d *draft) settle() error {
 	return nil
 }
 
+// withdraw moves the document from its place in one step and then removes it.
+// What a crash leaves is removed when the folder is opened again.
+func (d *draft) withdraw() error {
+	if err := d.root.Rename(d.at.String(), d.path); err != nil {
+		return err
+	}
+	if err := d.flush(d.at.folder()); err != nil {
+		return err
+	}
+	return d.root.RemoveAll(d.path)
+}
+
 // flush makes the entries of a folder safe from a loss of power.
 func (d *draft) flush(folder string) error {
 	f, err := d.root.Open(folder)
@@ -100,9 +112,10 @@ func (d *draft) discard() {
 	}
 }
 
-// fault tells which document could not be saved. An expected failure stays as
-// it is.
+// fault adds which document could not be saved. An expected failure stays as it
+// is, and a full disk is one.
 func (d *draft) fault(err error) error {
+	err = DiskFull(err)
 	var expected *verification.Error
 	switch {
 	case err == nil:

@@ -34,14 +34,19 @@ const (
 // FolderStore is a verification.DocumentStore below one folder. It is safe for
 // concurrent use, by several processes, too.
 type FolderStore struct {
-	root *os.Root // nothing outside of it is reached, links included
+	root   *os.Root // nothing outside of it is reached, links included
+	quota  *quota
+	counts counts
 }
 
 var _ verification.DocumentStore = (*FolderStore)(nil)
 
 // Folder opens a folder, makes it if it is missing, and removes what was on its
-// way there when a process died.
-func Folder(dir string) (*FolderStore, error) {
+// way there when a process died. One tenant may hold up to tenantLimit bytes of
+// documents, those on their way included; 0 stands for no limit. Beyond it, and
+// on a full disk, saving is ErrUnavailable. Where several processes share the
+// folder, each counts what the others saved again after a minute.
+func Folder(dir string, tenantLimit int64) (*FolderStore, error) {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, fmt.Errorf("make the folder of documents: %w", err)
 	}
@@ -49,7 +54,7 @@ func Folder(dir string) (*FolderStore, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder of documents: %w", err)
 	}
-	s := &FolderStore{root: root}
+	s := &FolderStore{root: root, quota: newQuota(0, tenantLimit)}
 	if err := s.sweep(); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
@@ -69,11 +74,16 @@ func (s *FolderStore) SaveDocument(ctx context.Context, r verification.RunRef, d
 	if err := ctx.Err(); err != nil {
 		return verification.Document{}, err
 	}
+	room, err := s.reserve(at.tenant)
+	defer room.release()
+	if err != nil {
+		return verification.Document{}, err
+	}
 	d.ID, d.CreatedAt = at.document, d.CreatedAt.UTC()
 	draft := s.draft(at)
 	defer draft.discard()
-	d, err := draft.fill(func(to io.Writer) (verification.Document, error) {
-		return Intake(ctx, d, accept, content, to)
+	d, err = draft.fill(func(to io.Writer) (verification.Document, error) {
+		return Intake(ctx, d, accept, content, metered{to, room})
 	})
 	if err == nil {
 		err = ctx.Err()
@@ -84,6 +94,7 @@ func (s *FolderStore) SaveDocument(ctx context.Context, r verification.RunRef, d
 	if err != nil {
 		return verification.Document{}, err
 	}
+	room.keep()
 	return d, nil
 }
 
@@ -108,6 +119,30 @@ func (s *FolderStore) OpenDocument(ctx context.Context, r verification.RunRef, i
 		return nil, err
 	}
 	return f, nil
+}
+
+// RemoveDocument removes a document in one step; once it returns, no loss of
+// power brings it back. Those who read it go on reading.
+func (s *FolderStore) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	at, ok := placeOf(r, id)
+	if !ok {
+		return nil
+	}
+	info, err := s.root.Stat(path.Join(at.String(), contentFile))
+	if err == nil {
+		err = s.draft(at).withdraw()
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // another caller may have been faster
+		return nil
+	case err != nil:
+		return fmt.Errorf("remove document %s: %w", at, err)
+	}
+	s.quota.free(at.tenant, info.Size()+recordBytes)
+	return nil
 }
 
 func (s *FolderStore) open(ctx context.Context, r verification.RunRef, id, file string) (*os.File, error) {

@@ -24,7 +24,7 @@ import (
 // stores are both stores, empty.
 func stores(t *testing.T) map[string]verification.DocumentStore {
 	t.Helper()
-	return map[string]verification.DocumentStore{"memory": blob.Memory(100 << 20), "folder": folder(t, t.TempDir())}
+	return map[string]verification.DocumentStore{"memory": blob.Memory(100<<20, 100<<20), "folder": folder(t, t.TempDir())}
 }
 
 // files lists what stands below a folder, with its permissions.
@@ -134,6 +134,43 @@ func TestLeftoversOfACrashAreRemovedAtOpen(t *testing.T) {
 	}
 }
 
+func TestARemovedDocumentLeavesNoFile(t *testing.T) {
+	dir := t.TempDir()
+	s := folder(t, dir)
+	for n := range 2 {
+		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(n), nil, bytes.NewReader(somePDF(0))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removed := string(someRun(1).Tenant) + "/" + string(someRun(1).Run) + "/" + upload(0).ID
+	want := files(t, dir)
+	for name := range want {
+		if strings.HasPrefix(name, removed) {
+			delete(want, name)
+		}
+	}
+	open, err := s.OpenDocument(t.Context(), someRun(1), upload(0).ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := s.RemoveDocument(t.Context(), someRun(1), upload(0).ID); err != nil {
+				t.Errorf("RemoveDocument: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if diff := cmp.Diff(want, files(t, dir)); diff != "" {
+		t.Errorf("the folder (-want +got):\n%s", diff)
+	}
+	if content, err := io.ReadAll(open); err != nil || !bytes.Equal(content, somePDF(0)) {
+		t.Errorf("the document that was being read ends as %q, %v", content, err)
+	}
+}
+
 func TestAFolderThatCannotBeUsedIsToldAtOpen(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -144,7 +181,7 @@ func TestAFolderThatCannotBeUsedIsToldAtOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{file, filepath.Join(file, "below"), occupied, "a\x00b"} {
-		if s, err := blob.Folder(dir); err == nil {
+		if s, err := blob.Folder(dir, 0); err == nil {
 			t.Errorf("Folder(%q) opened, want an error", dir)
 			_ = s.Close()
 		}

@@ -18,9 +18,9 @@ import (
 // fullDisk names the folder that a process of this test fills up.
 const fullDisk = "VERIFYD_TEST_FULL_DISK"
 
-// TestAFullDiskIsAFaultAndLeavesNothing runs itself in another process, where
+// TestAFullDiskIsUnavailableAndLeavesNothing runs itself in another process, where
 // the kernel writes no file beyond 100,000 bytes.
-func TestAFullDiskIsAFaultAndLeavesNothing(t *testing.T) {
+func TestAFullDiskIsUnavailableAndLeavesNothing(t *testing.T) {
 	if dir := os.Getenv(fullDisk); dir != "" {
 		fillDisk(t, dir)
 		return
@@ -44,13 +44,24 @@ func fillDisk(t *testing.T, dir string) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 100_000, Max: 100_000}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := blob.Folder(dir)
+	s, err := blob.Folder(dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.SaveDocument(t.Context(), someRun(1), upload(1), nil, bytes.NewReader(somePDF(1<<20)))
-	var expected *verification.Error
-	if !errors.Is(err, syscall.EFBIG) || errors.As(err, &expected) {
-		t.Errorf("SaveDocument: %v, want the fault of the disk", err)
+	if !errors.Is(err, verification.ErrUnavailable) || !errors.Is(err, syscall.EFBIG) {
+		t.Errorf("SaveDocument: %v, want unavailable, and the cause for the log", err)
+	}
+}
+
+func TestEveryWayInWhichADiskIsFullIsUnavailable(t *testing.T) {
+	for _, code := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		if err := blob.DiskFull(&os.PathError{Op: "write", Path: "content", Err: code}); !errors.Is(err, verification.ErrUnavailable) {
+			t.Errorf("%v: %v, want unavailable", code, err)
+		}
+	}
+	burnt := &os.PathError{Op: "write", Path: "content", Err: syscall.EIO}
+	if err := blob.DiskFull(burnt); err != error(burnt) { //nolint:errorlint // the very value
+		t.Errorf("EIO: %v, want it as it is", err)
 	}
 }

@@ -37,6 +37,13 @@ const (
 // with thousands, a small file takes minutes to decode.
 const maxScans = 100
 
+// Lengths of the two application segments that are kept, in bytes. What comes
+// behind them, such as a thumbnail, is left out.
+const (
+	jfifBytes  = 14
+	adobeBytes = 12
+)
+
 // jpegFile is a JPEG that streams by.
 type jpegFile struct {
 	*stream
@@ -104,11 +111,15 @@ func (j *jpegFile) segment(marker byte) {
 	case jpegDQT, jpegDHT, jpegDRI, jpegDNL:
 		j.write(marker, body)
 	case jpegAPP0:
-		j.writeIf(bytes.HasPrefix(body, []byte("JFIF\x00")), marker, body)
+		j.jfif(body)
 	case jpegAPP2:
-		j.writeIf(bytes.HasPrefix(body, []byte("ICC_PROFILE\x00")), marker, body)
+		if bytes.HasPrefix(body, []byte("ICC_PROFILE\x00")) {
+			j.write(marker, body)
+		}
 	case jpegAPP14:
-		j.writeIf(bytes.HasPrefix(body, []byte("Adobe")), marker, body)
+		if len(body) >= adobeBytes && bytes.HasPrefix(body, []byte("Adobe")) {
+			j.write(marker, body[:adobeBytes])
+		}
 	case jpegAPP1:
 		j.turn(body)
 	default:
@@ -133,6 +144,15 @@ func (j *jpegFile) frame(marker byte, body []byte) {
 	j.write(marker, body)
 }
 
+// jfif keeps the density of the picture and leaves out its thumbnail, whose
+// width and height are the last two bytes.
+func (j *jpegFile) jfif(body []byte) {
+	if len(body) >= jfifBytes && bytes.HasPrefix(body, []byte("JFIF\x00")) {
+		body[jfifBytes-2], body[jfifBytes-1] = 0, 0
+		j.write(jpegAPP0, body[:jfifBytes])
+	}
+}
+
 // turn keeps the orientation of the first Exif that has one.
 func (j *jpegFile) turn(body []byte) {
 	tiff, ok := bytes.CutPrefix(body, []byte(exifPrefix))
@@ -151,12 +171,6 @@ func (j *jpegFile) write(marker byte, body []byte) {
 	j.put(byte((len(body) + 2) >> 8))
 	j.put(byte(len(body) + 2))
 	j.keep(body)
-}
-
-func (j *jpegFile) writeIf(wanted bool, marker byte, body []byte) {
-	if wanted {
-		j.write(marker, body)
-	}
 }
 
 // scan keeps the coded picture, byte for byte, and reads the marker after it.

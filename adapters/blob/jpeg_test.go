@@ -100,6 +100,19 @@ func TestJPEGKeepsItsColours(t *testing.T) {
 	}
 }
 
+func TestAThumbnailIsLeftOut(t *testing.T) {
+	clean, thumbnail := someJPEG(), "the room before it was cut off"
+	jfif, adobe := "JFIF\x00\x01\x02\x01\x00\x48\x00\x48", "Adobe\x00\x64\x00\x00\x00\x00\x01"
+	sent := join(
+		clean[:2], segment(0xe0, jfif+"\x0a\x01"+thumbnail), segment(0xee, adobe+thumbnail),
+		segment(0xe0, "JFIF\x00\x01\x02"), segment(0xee, "Adobe"), clean[2:], // too short to say anything
+	)
+	want := join(clean[:2], segment(0xe0, jfif+"\x00\x00"), segment(0xee, adobe), clean[2:])
+	if kept := taken(t, sent); !bytes.Equal(kept, want) {
+		t.Errorf("kept %.120q, want %.120q", kept, want)
+	}
+}
+
 // coded is the coded part of a picture in two passes, with all that may stand
 // there: stuffed bytes, restarts, fillers, tables, and what ends up nowhere.
 func coded(between ...[]byte) []byte {

@@ -11,15 +11,12 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// recordBytes is what a document takes beside its content, about.
-const recordBytes = 1 << 10
-
 // MemoryStore is a verification.DocumentStore that forgets all when the process
 // ends. It is safe for concurrent use.
 type MemoryStore struct {
-	mu   sync.RWMutex
-	free int64 // bytes that may still be taken
-	held map[place]*held
+	quota *quota
+	mu    sync.RWMutex
+	held  map[place]*held
 }
 
 var _ verification.DocumentStore = (*MemoryStore)(nil)
@@ -30,10 +27,14 @@ type held struct {
 	pieces   [][]byte
 }
 
-// Memory makes an empty store that takes up to limit bytes, those on their way
-// included. When it is full, saving is ErrUnavailable.
-func Memory(limit int64) *MemoryStore {
-	return &MemoryStore{free: limit, held: map[place]*held{}}
+// Memory returns an empty store that takes up to limit bytes, and of one tenant
+// up to tenantLimit; 0 stands for a quarter of limit. Documents on their way
+// count. Saving beyond a limit is ErrUnavailable.
+func Memory(limit, tenantLimit int64) *MemoryStore {
+	if tenantLimit == 0 {
+		tenantLimit = limit / 4
+	}
+	return &MemoryStore{quota: newQuota(limit, tenantLimit), held: map[place]*held{}}
 }
 
 // SaveDocument keeps a document. ErrConflict when there is one of that id.
@@ -42,13 +43,14 @@ func (s *MemoryStore) SaveDocument(ctx context.Context, r verification.RunRef, d
 	if !ok {
 		return verification.Document{}, misplaced(r, d.ID)
 	}
-	p := &pile{store: s}
-	defer p.release()
-	if err := p.reserve(recordBytes); err != nil {
+	room, err := s.quota.reserve(at.tenant)
+	defer room.release()
+	if err != nil {
 		return verification.Document{}, err
 	}
+	p := &pile{room: room}
 	d.ID, d.CreatedAt = at.document, d.CreatedAt.UTC()
-	d, err := Intake(ctx, d, accept, content, p)
+	d, err = Intake(ctx, d, accept, content, p)
 	if err != nil {
 		return verification.Document{}, err
 	}
@@ -61,7 +63,7 @@ func (s *MemoryStore) SaveDocument(ctx context.Context, r verification.RunRef, d
 		return verification.Document{}, taken()
 	}
 	s.held[at] = &held{document: d, pieces: p.pieces}
-	p.reserved = 0 // for good
+	room.keep()
 	return d, nil
 }
 
@@ -87,6 +89,24 @@ func (s *MemoryStore) OpenDocument(ctx context.Context, r verification.RunRef, i
 	return io.NopCloser(io.MultiReader(readers...)), nil
 }
 
+// RemoveDocument removes a document. Those who read it go on reading.
+func (s *MemoryStore) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	at, ok := placeOf(r, id)
+	if !ok {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.held[at]; h != nil {
+		delete(s.held, at)
+		s.quota.free(at.tenant, h.document.Size+recordBytes)
+	}
+	return nil
+}
+
 func (s *MemoryStore) find(ctx context.Context, r verification.RunRef, id string) (*held, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -104,39 +124,17 @@ func (s *MemoryStore) find(ctx context.Context, r verification.RunRef, id string
 	return h, nil
 }
 
-// pile is a document on its way into memory.
+// pile is the content of a document on its way into memory.
 type pile struct {
-	store    *MemoryStore
-	reserved int64
-	pieces   [][]byte
+	room   *reservation
+	pieces [][]byte
 }
 
-// Write keeps a copy of what it is given, if there is room for it.
+// Write keeps a copy of b, if there is room for it.
 func (p *pile) Write(b []byte) (int, error) {
-	if err := p.reserve(int64(len(b))); err != nil {
+	if err := p.room.grow(int64(len(b))); err != nil {
 		return 0, err
 	}
 	p.pieces = append(p.pieces, bytes.Clone(b))
 	return len(b), nil
-}
-
-func (p *pile) reserve(n int64) error {
-	p.store.mu.Lock()
-	defer p.store.mu.Unlock()
-	if n > p.store.free {
-		return &verification.Error{
-			Kind: verification.ErrUnavailable, Subject: "document", Message: "there is no room for more files",
-		}
-	}
-	p.store.free -= n
-	p.reserved += n
-	return nil
-}
-
-// release gives back what was reserved.
-func (p *pile) release() {
-	p.store.mu.Lock()
-	defer p.store.mu.Unlock()
-	p.store.free += p.reserved
-	p.reserved = 0
 }

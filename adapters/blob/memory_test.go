@@ -13,7 +13,7 @@ import (
 )
 
 func TestFullMemoryIsUnavailable(t *testing.T) {
-	s := blob.Memory(3 << 20)
+	s := blob.Memory(3<<20, 3<<20)
 	save := func(n, length int) error {
 		_, err := s.SaveDocument(t.Context(), someRun(1), upload(n), nil, bytes.NewReader(somePDF(length)))
 		return err
@@ -37,7 +37,7 @@ func TestFullMemoryIsUnavailable(t *testing.T) {
 }
 
 func TestRefusedDocumentsGiveTheirRoomBack(t *testing.T) {
-	s := blob.Memory(2 << 20)
+	s := blob.Memory(2<<20, 2<<20)
 	for n := range 20 {
 		cut := somePDF(2 << 20)[:1<<20]
 		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(n), nil, bytes.NewReader(cut)); !errors.Is(err, verification.ErrInvalid) {
@@ -56,7 +56,7 @@ func TestRefusedDocumentsGiveTheirRoomBack(t *testing.T) {
 }
 
 func TestManySmallDocumentsFillTheMemory(t *testing.T) {
-	s := blob.Memory(1 << 20)
+	s := blob.Memory(1<<20, 1<<20)
 	for n := range 2000 {
 		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(n), nil, bytes.NewReader(somePDF(0))); err != nil {
 			if !errors.Is(err, verification.ErrUnavailable) {
@@ -70,7 +70,7 @@ func TestManySmallDocumentsFillTheMemory(t *testing.T) {
 
 func TestMemoryHoldsAboutItsLimit(t *testing.T) {
 	const limit, uploads = 32 << 20, 16
-	s := blob.Memory(limit)
+	s := blob.Memory(limit, limit)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

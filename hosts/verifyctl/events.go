@@ -50,6 +50,8 @@ func told(f verification.Fact) string {
 		return fmt.Sprintf("%s, signal %s", f.Node, f.Signal)
 	case verification.CustomerCame:
 		return string(f.Node)
+	case verification.DocumentUploaded:
+		return fmt.Sprintf("%s, %s, %d bytes for %s", f.Node, f.MediaType, f.Size, f.Field)
 	case verification.CustomerSubmitted:
 		return string(f.Node)
 	case verification.BranchTaken:

@@ -1835,6 +1835,9 @@ var _ verification.DocumentStore = &DocumentStoreMock{}
 //			OpenDocumentFunc: func(ctx context.Context, r verification.RunRef, id string) (io.ReadCloser, error) {
 //				panic("mock out the OpenDocument method")
 //			},
+//			RemoveDocumentFunc: func(ctx context.Context, r verification.RunRef, id string) error {
+//				panic("mock out the RemoveDocument method")
+//			},
 //			SaveDocumentFunc: func(ctx context.Context, r verification.RunRef, d verification.Document, accept []string, content io.Reader) (verification.Document, error) {
 //				panic("mock out the SaveDocument method")
 //			},
@@ -1850,6 +1853,9 @@ type DocumentStoreMock struct {
 
 	// OpenDocumentFunc mocks the OpenDocument method.
 	OpenDocumentFunc func(ctx context.Context, r verification.RunRef, id string) (io.ReadCloser, error)
+
+	// RemoveDocumentFunc mocks the RemoveDocument method.
+	RemoveDocumentFunc func(ctx context.Context, r verification.RunRef, id string) error
 
 	// SaveDocumentFunc mocks the SaveDocument method.
 	SaveDocumentFunc func(ctx context.Context, r verification.RunRef, d verification.Document, accept []string, content io.Reader) (verification.Document, error)
@@ -1874,6 +1880,15 @@ type DocumentStoreMock struct {
 			// ID is the id argument value.
 			ID string
 		}
+		// RemoveDocument holds details about calls to the RemoveDocument method.
+		RemoveDocument []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// R is the r argument value.
+			R verification.RunRef
+			// ID is the id argument value.
+			ID string
+		}
 		// SaveDocument holds details about calls to the SaveDocument method.
 		SaveDocument []struct {
 			// Ctx is the ctx argument value.
@@ -1888,9 +1903,10 @@ type DocumentStoreMock struct {
 			Content io.Reader
 		}
 	}
-	lockDocument     sync.RWMutex
-	lockOpenDocument sync.RWMutex
-	lockSaveDocument sync.RWMutex
+	lockDocument       sync.RWMutex
+	lockOpenDocument   sync.RWMutex
+	lockRemoveDocument sync.RWMutex
+	lockSaveDocument   sync.RWMutex
 }
 
 // Document calls DocumentFunc.
@@ -1970,6 +1986,46 @@ func (mock *DocumentStoreMock) OpenDocumentCalls() []struct {
 	mock.lockOpenDocument.RLock()
 	calls = mock.calls.OpenDocument
 	mock.lockOpenDocument.RUnlock()
+	return calls
+}
+
+// RemoveDocument calls RemoveDocumentFunc.
+func (mock *DocumentStoreMock) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {
+	if mock.RemoveDocumentFunc == nil {
+		panic("DocumentStoreMock.RemoveDocumentFunc: method is nil but DocumentStore.RemoveDocument was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		R   verification.RunRef
+		ID  string
+	}{
+		Ctx: ctx,
+		R:   r,
+		ID:  id,
+	}
+	mock.lockRemoveDocument.Lock()
+	mock.calls.RemoveDocument = append(mock.calls.RemoveDocument, callInfo)
+	mock.lockRemoveDocument.Unlock()
+	return mock.RemoveDocumentFunc(ctx, r, id)
+}
+
+// RemoveDocumentCalls gets all the calls that were made to RemoveDocument.
+// Check the length with:
+//
+//	len(mockedDocumentStore.RemoveDocumentCalls())
+func (mock *DocumentStoreMock) RemoveDocumentCalls() []struct {
+	Ctx context.Context
+	R   verification.RunRef
+	ID  string
+} {
+	var calls []struct {
+		Ctx context.Context
+		R   verification.RunRef
+		ID  string
+	}
+	mock.lockRemoveDocument.RLock()
+	calls = mock.calls.RemoveDocument
+	mock.lockRemoveDocument.RUnlock()
 	return calls
 }
 

@@ -4,10 +4,13 @@ package engine_test
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
@@ -24,7 +27,7 @@ func shelf() *mock.DocumentStoreMock {
 			if kept[r] == nil {
 				kept[r] = map[string]verification.Document{}
 			}
-			d.Size, d.MediaType, d.SHA256 = int64(len(raw)), "image/png", "ab"
+			d.Size, d.MediaType, d.SHA256 = int64(len(raw)), "image/png", hex.EncodeToString(raw)
 			kept[r][d.ID] = d
 			return d, err
 		},
@@ -34,6 +37,10 @@ func shelf() *mock.DocumentStoreMock {
 				return d, &verification.Error{Kind: verification.ErrNotFound, Subject: "document"}
 			}
 			return d, nil
+		},
+		RemoveDocumentFunc: func(_ context.Context, r verification.RunRef, id string) error {
+			delete(kept[r], id)
+			return nil
 		},
 	}
 }
@@ -87,7 +94,7 @@ func TestAnUploadBelongsToItsRunAndField(t *testing.T) {
 	}
 	report, err := k.Engine.Report(t.Context(), verificationtest.Tenant, mine.ID)
 	want := `{"face":{"document_id":"` + d.ID + `"},"documents":{"face":{"document_id":"` + d.ID +
-		`","media_type":"image/png","size":6,"sha256":"ab"}}}`
+		`","media_type":"image/png","size":6,"sha256":"706978656c73"}}}`
 	if err != nil || string(report.Cards[0].Data) != want {
 		t.Errorf("data = %s, %v; want %s", report.Cards[0].Data, err, want)
 	}
@@ -121,5 +128,205 @@ func TestAnUploadIsRefusedWhereNoneIsAskedFor(t *testing.T) {
 	token = strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
 	if _, err := without.Engine.UploadDocument(t.Context(), token, 2, "face", strings.NewReader("x")); !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("without a store of documents = %v, want ErrUnavailable", err)
+	}
+}
+
+// hooked runs functions between the calls of a run store.
+type hooked struct {
+	verification.RunStore
+	loaded    func() // once, after the next Load
+	appending func() // once, before the next Append
+}
+
+func once(hook *func()) {
+	if f := *hook; f != nil {
+		*hook = nil
+		f()
+	}
+}
+
+func (h *hooked) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+	events, err := h.RunStore.Load(ctx, t, id, after)
+	once(&h.loaded)
+	return events, err
+}
+
+func (h *hooked) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+	once(&h.appending)
+	return h.RunStore.Append(ctx, t, id, seq, a)
+}
+
+// sitting is one customer at the page of a form.
+type sitting struct {
+	*verificationtest.Kit
+	t     *testing.T
+	run   verification.RunID
+	token string
+	wait  int
+	shelf *mock.DocumentStoreMock
+	store *hooked
+}
+
+func sit(t *testing.T, d verification.Definition) *sitting {
+	t.Helper()
+	s := &sitting{t: t, shelf: shelf()}
+	s.Kit = verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		s.store = &hooked{RunStore: p.Runs}
+		p.Documents, p.Runs = s.shelf, s.store
+	})
+	run := start(s.Kit, d)
+	s.run, s.token = run.ID, strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
+	j, err := s.Engine.OpenJourney(t.Context(), s.token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.wait = j.Step.Wait
+	return s
+}
+
+func (s *sitting) upload(field, content string) (string, error) {
+	d, err := s.Engine.UploadDocument(s.t.Context(), s.token, s.wait, field, strings.NewReader(content))
+	return d.ID, err
+}
+
+func (s *sitting) mustUpload(field, content string) string {
+	s.t.Helper()
+	id, err := s.upload(field, content)
+	if err != nil {
+		s.t.Fatalf("upload of %q for %s = %v", content, field, err)
+	}
+	return id
+}
+
+func (s *sitting) answer(fields ...string) error {
+	payload := map[string]any{}
+	for i := 0; i+1 < len(fields); i += 2 {
+		payload[fields[i]] = map[string]any{"document_id": fields[i+1]}
+	}
+	data, err := verification.NewData(payload)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, err = s.Engine.Submit(s.t.Context(), verificationtest.Tenant, s.run, "photo_submitted", data)
+	return err
+}
+
+// kept lists which of the documents the store still has.
+func (s *sitting) kept(ids ...string) (kept []string) {
+	ref := verification.RunRef{Tenant: verificationtest.Tenant, Run: s.run}
+	for _, id := range ids {
+		if _, err := s.shelf.Document(s.t.Context(), ref, id); err == nil {
+			kept = append(kept, id)
+		}
+	}
+	return kept
+}
+
+// portraits asks for two files.
+func portraits() verification.Definition {
+	return with(portrait(), "photo", func(n *verification.Node) {
+		n.Fields = append(n.Fields, verification.InputField{Name: "back", Type: verification.FieldFile})
+	})
+}
+
+func TestAReplacedUploadIsRemoved(t *testing.T) {
+	s := sit(t, portraits())
+	first, back := s.mustUpload("face", "first"), s.mustUpload("back", "back")
+	second := s.mustUpload("face", "second")
+	if got := s.kept(first, second, back); !slices.Equal(got, []string{second, back}) {
+		t.Errorf("kept = %q, want the second face %s and the back %s", got, second, back)
+	}
+	if again := s.mustUpload("face", "second"); again != second {
+		t.Errorf("the same content again = %s, want %s", again, second)
+	}
+	if got := len(s.shelf.SaveDocumentCalls()) - len(s.shelf.RemoveDocumentCalls()); got != 2 {
+		t.Errorf("%d documents are kept, want 2", got)
+	}
+	if err := s.answer("face", first); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("an answer that names the replaced upload = %v, want ErrInvalid", err)
+	}
+	if err := s.answer("face", second); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.kept(second, back); !slices.Equal(got, []string{second}) {
+		t.Errorf("kept after the answer = %q, want %s alone, which it names", got, second)
+	}
+}
+
+func TestAnUploadThatMeetsAnAnswerLeavesWhatTheAnswerNames(t *testing.T) {
+	s := sit(t, portrait())
+	first := s.mustUpload("face", "first")
+	var second string
+	s.store.appending = func() { second = s.mustUpload("face", "second") } // from another tab
+	if err := s.answer("face", first); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("an answer that names what was replaced meanwhile = %v, want ErrInvalid", err)
+	}
+	if err := s.answer("face", second); err != nil {
+		t.Errorf("an answer that names the last upload = %v", err)
+	}
+	if got := s.kept(first, second); !slices.Equal(got, []string{second}) {
+		t.Errorf("kept = %q, want %s", got, second)
+	}
+}
+
+func TestAnAnswerThatMeetsAnUploadKeepsWhatItNames(t *testing.T) {
+	s := sit(t, portrait())
+	first := s.mustUpload("face", "first")
+	s.store.appending = func() {
+		if err := s.answer("face", first); err != nil {
+			t.Errorf("answer = %v", err)
+		}
+	}
+	if _, err := s.upload("face", "second"); !errors.Is(err, verification.ErrNotOpen) {
+		t.Errorf("an upload to a step that was answered meanwhile = %v, want ErrNotOpen", err)
+	}
+	if got := s.kept(first); len(got) != 1 {
+		t.Error("the document that the answer names is gone")
+	}
+	if got := len(s.shelf.SaveDocumentCalls()) - len(s.shelf.RemoveDocumentCalls()); got != 1 {
+		t.Errorf("%d documents are kept, want 1", got)
+	}
+}
+
+func TestWhatCouldNotBeSavedIsRemoved(t *testing.T) {
+	s := sit(t, portrait())
+	s.shelf.SaveDocumentFunc = func(context.Context, verification.RunRef, verification.Document, []string, io.Reader) (verification.Document, error) {
+		return verification.Document{}, context.Canceled // a bucket may have it all the same
+	}
+	if _, err := s.upload("face", "x"); !errors.Is(err, context.Canceled) {
+		t.Errorf("upload = %v, want the fault", err)
+	}
+	saved, removed := s.shelf.SaveDocumentCalls(), s.shelf.RemoveDocumentCalls()
+	if len(removed) != 1 || removed[0].ID != saved[0].D.ID {
+		t.Errorf("removed = %+v, want what was being saved", removed)
+	}
+}
+
+// The run comes to its form while the answer is on its way.
+func TestAMadeUpDocumentIsRefusedWhileACheckRuns(t *testing.T) {
+	checked := portrait()
+	checked.Start = "check"
+	checked.Nodes["check"] = verification.Node{Type: verification.NodeCheck, Provider: "script", Next: "photo"}
+	store := &hooked{}
+	k := verificationtest.New(t, func(p *engine.Ports, o *engine.Options) {
+		store.RunStore = p.Runs
+		p.Documents, p.Runs, o.StartWait = shelf(), store, -1
+	})
+	k.Provider.On("check", verificationtest.Slow(time.Second, verificationtest.Pass(nil)))
+	run := k.Start(k.Apply(checked).ID, engine.StartRequest{ReferenceID: "x"})
+	store.loaded = func() { k.Advance(time.Second) }
+	madeUp := verification.Data(`{"face":{"document_id":"e0000000-0000-7000-8000-00000000ffff"}}`)
+	submit := func() error {
+		_, err := k.Engine.Submit(t.Context(), verificationtest.Tenant, run.ID, "photo_submitted", madeUp)
+		return err
+	}
+	if err := submit(); !errors.Is(err, verification.ErrNotOpen) {
+		t.Errorf("an answer that came before the form = %v, want ErrNotOpen", err)
+	}
+	if got := k.Run(run.ID); got.Action == nil {
+		t.Errorf("run = %+v, want it to wait for its customer", got)
+	}
+	if err := submit(); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("a document that was never uploaded = %v, want ErrInvalid", err)
 	}
 }

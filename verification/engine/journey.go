@@ -5,7 +5,7 @@ package engine
 import (
 	"context"
 	"errors"
-	"io"
+	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -45,11 +45,14 @@ func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error)
 	if err != nil {
 		return Journey{}, err
 	}
-	_, err = e.command(ctx, link.RunRef, verification.CustomerArrives{})
-	if err != nil && !errors.Is(err, verification.ErrNotOpen) {
-		return Journey{}, err
+	c, err := e.command(ctx, link.RunRef, verification.CustomerArrives{})
+	switch {
+	case err == nil:
+		return e.journeyOf(ctx, link.RunRef, c.after, c.at)
+	case errors.Is(err, verification.ErrNotOpen):
+		return e.journey(ctx, link.RunRef)
 	}
-	return e.journey(ctx, link.RunRef)
+	return Journey{}, err
 }
 
 // AnswerJourney delivers what the customer answered to the wait of that
@@ -60,77 +63,19 @@ func (e *Engine) AnswerJourney(ctx context.Context, token string, wait int, payl
 	if err != nil {
 		return Journey{}, err
 	}
-	run, err := e.load(ctx, link.RunRef)
-	if err != nil {
-		return Journey{}, err
-	}
 	if wait <= 0 {
-		return Journey{}, &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal", Message: run.Wait.Signal}
-	}
-	documents, err := e.documents(ctx, link.RunRef, run, payload)
-	if err != nil {
-		return Journey{}, err
+		return Journey{}, &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}
 	}
 	woken, unwatch := e.watch.add(link.RunRef)
 	defer unwatch()
-	c, err := e.command(context.WithoutCancel(ctx), link.RunRef,
-		verification.Submit{Signal: run.Wait.Signal, Payload: payload, Wait: wait, Documents: documents})
+	c, err := e.submit(context.WithoutCancel(ctx), link.RunRef, verification.Submit{Payload: payload, Wait: wait})
 	if err != nil {
 		return Journey{}, err
 	}
+	e.removeDropped(ctx, link.RunRef, c)
 	// As long as a start waits, so that the customer seldom sees the page in between.
 	e.awaitRest(ctx, link.RunRef, woken, c.after, e.opt.StartWait)
 	return e.journey(context.WithoutCancel(ctx), link.RunRef)
-}
-
-// UploadDocument keeps a file for one field of the wait of that number. The
-// answer then names it: {"document_id": Document.ID}. ErrNotOpen when that wait
-// is over; ErrInvalid naming the field when the file will not do.
-func (e *Engine) UploadDocument(ctx context.Context, token string, wait int, field string, content io.Reader) (verification.Document, error) {
-	link, err := e.openLink(token)
-	if err != nil {
-		return verification.Document{}, err
-	}
-	if e.ports.Documents == nil {
-		return verification.Document{}, &verification.Error{
-			Kind: verification.ErrUnavailable, Subject: "document", Message: "files are not taken here",
-		}
-	}
-	j, err := e.journey(ctx, link.RunRef)
-	if err != nil {
-		return verification.Document{}, err
-	}
-	if j.Step == nil || j.Step.Wait != wait {
-		return verification.Document{}, &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal", Message: "upload"}
-	}
-	f, ok := j.Step.Fields.ByName(field)
-	if !ok || !f.Upload() {
-		return verification.Document{}, &verification.Error{
-			Kind: verification.ErrInvalid, Subject: "document",
-			Fields: []verification.Field{{Name: "payload." + field, Message: "does not take a file"}},
-		}
-	}
-	accept := f.Accept
-	if len(accept) == 0 && f.Type == verification.FieldImage {
-		accept = []string{"image/*"}
-	}
-	d, err := e.ports.Documents.SaveDocument(ctx, link.RunRef,
-		verification.Document{ID: e.ports.NewID(), Field: field, CreatedAt: e.now()}, accept, content)
-	return d, belowPayload(err)
-}
-
-// belowPayload names the fields of a refusal as those of a payload are named.
-func belowPayload(err error) error {
-	var refused *verification.Error
-	if !errors.As(err, &refused) || len(refused.Fields) == 0 {
-		return err
-	}
-	below := *refused
-	below.Fields = make([]verification.Field, len(refused.Fields))
-	for i, f := range refused.Fields {
-		below.Fields[i] = verification.Field{Name: "payload." + f.Name, Message: f.Message}
-	}
-	return &below
 }
 
 func (e *Engine) openLink(token string) (verification.Link, error) {
@@ -146,6 +91,11 @@ func (e *Engine) journey(ctx context.Context, ref verification.RunRef) (Journey,
 	if err != nil {
 		return Journey{}, err
 	}
+	return e.journeyOf(ctx, ref, run, now)
+}
+
+// journeyOf is the journey of a run as it reads at an instant.
+func (e *Engine) journeyOf(ctx context.Context, ref verification.RunRef, run verification.Run, now time.Time) (Journey, error) {
 	program, err := e.programOf(ctx, ref.Tenant, run)
 	if err != nil {
 		return Journey{}, err

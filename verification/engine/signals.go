@@ -4,7 +4,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -88,51 +87,20 @@ func (e *Engine) Submit(
 		set(&o)
 	}
 	request := signalOf{Run: id, Signal: signal, Payload: payload}
+	ref := verification.RunRef{Tenant: t, Run: id}
 	return e.once(ctx, t, o.idempotencyKey, request, func(request string) (SignalResult, error) {
-		return e.submit(ctx, verification.RunRef{Tenant: t, Run: id}, signal, payload, request)
+		c, err := e.submit(ctx, ref, verification.Submit{Signal: signal, Payload: payload, Request: request})
+		if err != nil {
+			return SignalResult{}, err
+		}
+		e.removeDropped(ctx, ref, c)
+		return SignalResult{Result: ResultDelivered}, nil
 	})
 }
 
-func (e *Engine) submit(
-	ctx context.Context, ref verification.RunRef, signal string, payload verification.Data, request string,
-) (SignalResult, error) {
-	run, err := e.load(ctx, ref)
-	if err != nil {
-		return SignalResult{}, err
-	}
-	documents, err := e.documents(ctx, ref, run, payload)
-	if err != nil {
-		return SignalResult{}, err
-	}
-	_, err = e.command(ctx, ref,
-		verification.Submit{Signal: signal, Payload: payload, Documents: documents, Request: request})
-	if err != nil {
-		return SignalResult{}, err
-	}
-	return SignalResult{Result: ResultDelivered}, nil
-}
-
-// documents finds the uploads that a payload names; nil where none are kept.
-func (e *Engine) documents(
-	ctx context.Context, ref verification.RunRef, run verification.Run, payload verification.Data,
-) (map[string]verification.Document, error) {
-	if e.ports.Documents == nil || run.Wait.Kind != verification.WaitCustomer {
-		return nil, nil //nolint:nilnil // nil is the word for no store of documents
-	}
-	program, err := e.programOf(ctx, ref.Tenant, run)
-	if err != nil {
-		return nil, err
-	}
-	n, _ := program.Node(run.Wait.Node)
-	found := map[string]verification.Document{}
-	for field, id := range n.Fields.Uploads(payload) {
-		d, err := e.ports.Documents.Document(ctx, ref, id)
-		switch {
-		case err == nil && d.Field == field:
-			found[field] = d
-		case err != nil && !errors.Is(err, verification.ErrNotFound) && !errors.Is(err, verification.ErrInvalid):
-			return nil, err
-		}
-	}
-	return found, nil
+// submit delivers an answer whose documents are checked against the very
+// history that the answer is appended to.
+func (e *Engine) submit(ctx context.Context, ref verification.RunRef, c verification.Submit) (change, error) {
+	c.CheckDocuments = e.ports.Documents != nil
+	return e.command(ctx, ref, c)
 }

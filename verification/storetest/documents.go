@@ -43,7 +43,7 @@ func RunDocuments(t *testing.T, fresh func(t *testing.T) verification.DocumentSt
 
 // Documents are the clauses on what customers upload.
 func Documents() []DocumentClause {
-	const save = "DocumentStore.SaveDocument: "
+	const save, remove = "DocumentStore.SaveDocument: ", "DocumentStore.RemoveDocument: "
 	return []DocumentClause{
 		document("a document comes back as it was saved",
 			"DocumentStore.Document, OpenDocument: what is known of a document; reads it", savedDocument),
@@ -75,6 +75,14 @@ func Documents() []DocumentClause {
 			save+"keeps what it reads from content", cancelledDocument),
 		document("documents saved at once are all kept",
 			save+"keeps what it reads from content", documentsMeet),
+		document("a removed document is gone",
+			remove+"removes a document", removedDocument),
+		document("removing a document leaves all others",
+			remove+"removes a document", removedAlone),
+		document("removing what is not there is no error",
+			remove+"a document that the run does not have is no error", removedTwice),
+		document("a removed document frees its space",
+			remove+"frees the space that it takes", removedSpace),
 	}
 }
 
@@ -148,6 +156,13 @@ func (t documentTrial) lacks(r verification.RunRef, id string) {
 	f, err := t.docs.OpenDocument(t.ctx, r, id)
 	if t.refused("OpenDocument", err, verification.ErrNotFound); err == nil {
 		f.Close()
+	}
+}
+
+// remove removes a document and wants no error.
+func (t documentTrial) remove(r verification.RunRef, id string) {
+	if !t.over() {
+		t.ok("RemoveDocument", t.docs.RemoveDocument(t.ctx, r, id))
 	}
 }
 
@@ -239,6 +254,46 @@ func cancelledDocument(t documentTrial) {
 		t.faultf("SaveDocument under a context that ends succeeded, want an error")
 	}
 	t.lacks(ourRun(1), upload(1).ID)
+}
+
+func removedDocument(t documentTrial) {
+	t.keep(ourRun(1), upload(1), nil, somePDF(1<<20))
+	t.remove(ourRun(1), upload(1).ID)
+	t.lacks(ourRun(1), upload(1).ID)
+	d := t.keep(ourRun(1), upload(1), nil, somePDF(10))
+	t.holds(ourRun(1), d, somePDF(10))
+}
+
+func removedAlone(t documentTrial) {
+	d := t.keep(ourRun(1), upload(1), nil, somePDF(0))
+	others := []verification.RunRef{ourRun(2), {Tenant: theirs, Run: runID(1)}}
+	for _, r := range others {
+		t.keep(r, upload(1), nil, somePDF(0))
+	}
+	beside := t.keep(ourRun(1), upload(2), nil, somePDF(100))
+	t.remove(ourRun(1), upload(1).ID)
+	for _, r := range others {
+		t.holds(r, d, somePDF(0))
+	}
+	t.holds(ourRun(1), beside, somePDF(100))
+}
+
+func removedTwice(t documentTrial) {
+	t.keep(ourRun(1), upload(1), nil, somePDF(0))
+	for range 2 {
+		t.remove(ourRun(1), upload(1).ID)
+	}
+	for _, id := range []string{upload(2).ID, "", "..", "../" + upload(2).ID, "no uuid"} {
+		t.remove(ourRun(1), id)
+	}
+}
+
+func removedSpace(t documentTrial) {
+	content := somePDF(verification.MaxDocumentBytes)
+	for n := range 12 { // more than there is room for
+		d := t.keep(ourRun(n), upload(n), nil, content)
+		t.remove(ourRun(n), d.ID)
+	}
 }
 
 func documentsMeet(t documentTrial) {

@@ -23,6 +23,7 @@ type brokenDocuments struct {
 	save     saveFunc
 	document func(context.Context, runRef, string) (document, error)
 	open     func(context.Context, runRef, string) (io.ReadCloser, error)
+	remove   func(context.Context, runRef, string) error
 }
 
 func (b brokenDocuments) SaveDocument(ctx context.Context, r runRef, d document, accept []string, content io.Reader) (document, error) {
@@ -37,6 +38,10 @@ func (b brokenDocuments) OpenDocument(ctx context.Context, r runRef, id string) 
 	return b.open(ctx, r, id)
 }
 
+func (b brokenDocuments) RemoveDocument(ctx context.Context, r runRef, id string) error {
+	return b.remove(ctx, r, id)
+}
+
 // documentBreach is a store that breaks one clause, and in which way.
 type documentBreach struct {
 	clause string
@@ -46,12 +51,12 @@ type documentBreach struct {
 
 func (d documentBreach) store() verification.DocumentStore {
 	sound := room()
-	b := &brokenDocuments{sound.SaveDocument, sound.Document, sound.OpenDocument}
+	b := &brokenDocuments{sound.SaveDocument, sound.Document, sound.OpenDocument, sound.RemoveDocument}
 	d.change(b, sound)
 	return b
 }
 
-func room() verification.DocumentStore { return blob.Memory(100 << 20) }
+func room() verification.DocumentStore { return blob.Memory(100<<20, 100<<20) }
 
 func TestEveryDocumentClauseCatchesItsBreach(t *testing.T) {
 	for _, b := range documentBreaches() {
@@ -183,5 +188,16 @@ func scoped(change func(*runRef)) func(*brokenDocuments, verification.DocumentSt
 			change(&r)
 			return sound.OpenDocument(ctx, r, id)
 		}
+		b.remove = func(ctx context.Context, r runRef, id string) error {
+			change(&r)
+			return sound.RemoveDocument(ctx, r, id)
+		}
+	}
+}
+
+// removing breaks what RemoveDocument does.
+func removing(change func(ctx context.Context, sound verification.DocumentStore, r runRef, id string) error) func(*brokenDocuments, verification.DocumentStore) {
+	return func(b *brokenDocuments, sound verification.DocumentStore) {
+		b.remove = func(ctx context.Context, r runRef, id string) error { return change(ctx, sound, r, id) }
 	}
 }

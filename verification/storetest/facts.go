@@ -36,6 +36,10 @@ func everyFact() []verification.Fact {
 		verification.Unanswered{Node: "pan"},
 		verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Label: prose, Signal: "consent_submitted"},
 		verification.CustomerCame{Node: "consent"},
+		verification.DocumentUploaded{
+			Node: "consent", Document: "e0000000-0000-7000-8000-000000000001", Field: prose,
+			MediaType: "image/jpeg", Size: 1 << 40, SHA256: "ab",
+		},
 		verification.CustomerSubmitted{Node: "consent", Data: data, Request: "a request"},
 		verification.CustomerSubmitted{Node: "consent"},
 		verification.BranchTaken{Node: "risk", When: "steps.pan.data.name_match < 0.8", Next: "review", Seen: data},

@@ -17,7 +17,42 @@ import (
 )
 
 func documentBreaches() []documentBreach {
-	return slices.Concat(keptBreaches(), contentBreaches(), refusalBreaches())
+	return slices.Concat(keptBreaches(), contentBreaches(), refusalBreaches(), removalBreaches())
+}
+
+func removalBreaches() []documentBreach {
+	const gone, others = "a removed document is gone", "removing a document leaves all others"
+	const absent, space = "removing what is not there is no error", "a removed document frees its space"
+	return []documentBreach{
+		{gone, "RemoveDocument does nothing", removing(func(context.Context, verification.DocumentStore, runRef, string) error { return nil })},
+		{others, "the run is ignored", removing(func(ctx context.Context, sound verification.DocumentStore, r runRef, id string) error {
+			other := r
+			other.Run = "d0000000-0000-7000-8000-000000000002"
+			return errors.Join(sound.RemoveDocument(ctx, other, id), sound.RemoveDocument(ctx, r, id))
+		})},
+		{others, "all of the run are removed", removing(func(ctx context.Context, sound verification.DocumentStore, r runRef, id string) error {
+			return errors.Join(sound.RemoveDocument(ctx, r, id), sound.RemoveDocument(ctx, r, "e0000000-0000-7000-8000-000000000002"))
+		})},
+		{absent, "it is refused", removing(func(ctx context.Context, sound verification.DocumentStore, r runRef, id string) error {
+			if _, err := sound.Document(ctx, r, id); err != nil {
+				return err
+			}
+			return sound.RemoveDocument(ctx, r, id)
+		})},
+		{space, "the document is hidden and kept", func(b *brokenDocuments, sound verification.DocumentStore) {
+			var hidden memo[string, bool]
+			b.remove = func(_ context.Context, _ runRef, id string) error {
+				hidden.set(id, true)
+				return nil
+			}
+			b.document = func(ctx context.Context, r runRef, id string) (document, error) {
+				if _, gone := hidden.get(id); gone {
+					return document{}, &verification.Error{Kind: verification.ErrNotFound, Subject: "document"}
+				}
+				return sound.Document(ctx, r, id)
+			}
+		}},
+	}
 }
 
 func keptBreaches() []documentBreach {

@@ -27,6 +27,7 @@ func (p place) document() string { return path.Base(string(p)) }
 // fault tells what could not be done with which document. An expected failure
 // stays as it is.
 func (p place) fault(verb string, err error) error {
+	err = blob.DiskFull(err) // of the spool
 	var expected *verification.Error
 	if errors.As(err, &expected) {
 		return expected

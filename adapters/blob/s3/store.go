@@ -71,6 +71,22 @@ func (s *Store) OpenDocument(ctx context.Context, r verification.RunRef, id stri
 	return &download{ctx: ctx, body: body}, nil
 }
 
+// RemoveDocument removes a document. A bucket that keeps versions keeps it as an
+// earlier version.
+func (s *Store) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {
+	at, err := find(ctx, r, id)
+	if errors.Is(err, verification.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = translate(ctx, s.client.RemoveObject(ctx, s.bucket, at.key(s.prefix), minio.RemoveObjectOptions{}))
+	}
+	if err == nil || errors.Is(err, verification.ErrNotFound) {
+		return nil
+	}
+	return at.fault("remove", err)
+}
+
 // find tells where a document would be.
 func find(ctx context.Context, r verification.RunRef, id string) (place, error) {
 	if err := ctx.Err(); err != nil {

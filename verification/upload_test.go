@@ -1,0 +1,144 @@
+// Tests of what the history keeps of uploads.
+
+package verification_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// photos asks for two files, and again when the check of them fails.
+func photos() verification.Definition {
+	return verification.Definition{
+		Workflow: "photos", Name: "Photos", Start: "photo",
+		Nodes: map[verification.NodeID]verification.Node{
+			"photo": {Type: verification.NodeCustomerInput, Next: "pan", Fields: verification.InputFields{
+				{Name: "front", Type: verification.FieldFile, Required: true},
+				{Name: "back", Type: verification.FieldImage},
+				{Name: "again", Type: verification.FieldCheckbox},
+			}},
+			"pan":  {Type: verification.NodeCheck, Provider: "registry", Next: "done", OnFailed: "photo"},
+			"done": {Type: verification.NodeEnd},
+		},
+	}
+}
+
+func uploadID(n int) string { return fmt.Sprintf("e0000000-0000-7000-8000-%012x", n) }
+
+// upload records upload n of a field, with that digest.
+func upload(j *journey, n int, field, digest string) verification.Command {
+	return verification.Upload{Wait: j.run.Wait.Number, Document: verification.Document{
+		ID: uploadID(n), Field: field, MediaType: "image/png", Size: 7, SHA256: digest, CreatedAt: j.now,
+	}}
+}
+
+// naming is an answer that names uploads by field.
+func naming(fields map[string]int) string {
+	var parts []string
+	for field, n := range fields {
+		parts = append(parts, fmt.Sprintf(`%q:{"document_id":%q}`, field, uploadID(n)))
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+// submitChecked sends an answer where documents are kept.
+func submitChecked(t tester, payload string) verification.Submit {
+	return verification.Submit{Signal: "photo_submitted", Payload: data(t, payload), CheckDocuments: true}
+}
+
+func dropped(before, after verification.Run) (ids []string) {
+	for _, d := range before.Dropped(after) {
+		ids = append(ids, d.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestOnlyTheLastUploadOfAFieldCanBeNamed(t *testing.T) {
+	j := begin(t, photos(), "")
+	j.do(upload(j, 1, "front", "a")).do(upload(j, 2, "back", "b"))
+	before := j.run
+	j.do(upload(j, 3, "front", "c"))
+	if got := dropped(before, j.run); !slices.Equal(got, []string{uploadID(1)}) {
+		t.Errorf("dropped = %q, want the replaced document", got)
+	}
+	for _, fields := range []map[string]int{{"front": 1}, {"front": 2}, {"front": 3, "back": 3}, {"front": 9}} {
+		if got := outcome(j.try(submitChecked(t, naming(fields)))); got != "invalid" {
+			t.Errorf("an answer that names %v = %s, want invalid", fields, got)
+		}
+	}
+	before = j.run
+	j.do(submitChecked(t, naming(map[string]int{"front": 3})))
+	if got := dropped(before, j.run); !slices.Equal(got, []string{uploadID(2)}) {
+		t.Errorf("dropped = %q, want the document that the answer does not name", got)
+	}
+	if len(j.run.Documents) != 1 || j.run.Documents[0].ID != uploadID(3) {
+		t.Errorf("documents = %+v, want the one that was named", j.run.Documents)
+	}
+}
+
+func TestAnUploadThatAnAnswerNamedIsNeverDropped(t *testing.T) {
+	j := begin(t, photos(), "")
+	j.do(upload(j, 1, "front", "a")).do(submitChecked(t, naming(map[string]int{"front": 1}))).fail()
+	before := j.run
+	j.do(upload(j, 2, "front", "b")).do(upload(j, 3, "front", "c"))
+	if got := dropped(before, j.run); len(got) > 0 {
+		t.Errorf("dropped = %q, want nothing of the earlier answer", got)
+	}
+	before = j.run
+	j.do(submitChecked(t, naming(map[string]int{"front": 1})))
+	if got := dropped(before, j.run); !slices.Equal(got, []string{uploadID(3)}) {
+		t.Errorf("dropped = %q, want the one that was not named", got)
+	}
+}
+
+func TestTheSameContentAgainChangesNothing(t *testing.T) {
+	j := begin(t, photos(), "")
+	j.do(upload(j, 1, "front", "a"))
+	if got := outcome(j.try(upload(j, 2, "front", "a"))); got != "nothing" {
+		t.Errorf("the same content for the same field = %s, want nothing", got)
+	}
+	if got := outcome(j.try(upload(j, 2, "back", "a"))); got != "document_uploaded" {
+		t.Errorf("the same content for another field = %s, want document_uploaded", got)
+	}
+}
+
+func TestUploadsOutOfPlaceAreRefused(t *testing.T) {
+	j := begin(t, photos(), "")
+	number := j.run.Wait.Number
+	for _, c := range []struct {
+		upload verification.Upload
+		want   string
+	}{
+		{verification.Upload{Wait: number, Document: verification.Document{Field: "again"}}, "invalid"},
+		{verification.Upload{Wait: number, Document: verification.Document{Field: "side"}}, "invalid"},
+		{verification.Upload{Wait: number - 1, Document: verification.Document{Field: "front"}}, "not open"},
+		{verification.Upload{Document: verification.Document{Field: "front"}}, "not open"},
+	} {
+		if got := outcome(j.try(c.upload)); got != c.want {
+			t.Errorf("%+v = %s, want %s", c.upload, got, c.want)
+		}
+	}
+	j.do(upload(j, 1, "front", "a")).do(submitChecked(t, naming(map[string]int{"front": 1}))).pass()
+	if got := outcome(j.try(verification.Upload{Wait: number, Document: verification.Document{Field: "front"}})); got != "not open" {
+		t.Errorf("an upload to a run that is over = %s, want not open", got)
+	}
+}
+
+func TestUploadsOfAWaitAreBounded(t *testing.T) {
+	j := begin(t, photos(), "")
+	for n := range verification.MaxUploads {
+		j.do(upload(j, n, "front", fmt.Sprint(n)))
+	}
+	if len(j.run.Wait.Uploads) != 1 {
+		t.Errorf("%d documents can be named, want 1", len(j.run.Wait.Uploads))
+	}
+	if got := outcome(j.try(upload(j, 999, "back", "x"))); got != "invalid" {
+		t.Errorf("one upload more = %s, want invalid", got)
+	}
+	j.do(submitChecked(t, naming(map[string]int{"front": verification.MaxUploads - 1})))
+}
