@@ -200,12 +200,13 @@ func TestAFullStoreOfDocumentsIsNoEnd(t *testing.T) {
 				}
 				return d, &verification.Error{Kind: verification.ErrUnavailable, Subject: "document"}
 			},
+			RemoveDocumentFunc: func(context.Context, verification.RunRef, string) error { return nil },
 		}
 	})
 	c := s.begin(onboarding(), "")
 	onward(t, c.post("consent", "success"))
 	onward(t, c.post(details()...))
-	wants(t, c.send([]file{{"front", "a.jpg", "x"}}, "f.where.denied", "on"), http.StatusUnprocessableEntity, "We could not take the file just now")
+	wants(t, c.send([]file{{"front", "a.jpg", "x"}}, "f.where.denied", "on"), http.StatusUnprocessableEntity, "We cannot take more files right now", `name="f.where.denied" value="on" checked`)
 	wants(t, c.send([]file{{"selfie", "a.jpg", "x"}}), http.StatusInternalServerError, "Something went wrong")
 	if log := s.log.String(); !strings.Contains(log, "the disk burns") || strings.Contains(log, strings.TrimPrefix(c.link, s.server.URL)) {
 		t.Errorf("log = %s, want the cause and no token", log)

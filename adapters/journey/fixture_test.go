@@ -37,7 +37,7 @@ type site struct {
 
 func serve(t testing.TB, changes ...verificationtest.Change) *site {
 	t.Helper()
-	s := &site{t: t, documents: blob.Memory(64 << 20), log: &bytes.Buffer{}}
+	s := &site{t: t, documents: blob.Memory(64<<20, 64<<20), log: &bytes.Buffer{}}
 	s.Kit = verificationtest.New(t, append([]verificationtest.Change{func(p *engine.Ports, _ *engine.Options) {
 		p.Documents = s.documents
 	}}, changes...)...)
@@ -164,9 +164,14 @@ type file struct{ field, name, content string }
 // send sends the open form with files.
 func (c *customer) send(files []file, pairs ...string) answer {
 	c.t.Helper()
+	return c.sendTo(c.wait(), files, pairs...)
+}
+
+func (c *customer) sendTo(wait string, files []file, pairs ...string) answer {
+	c.t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
-	for _, pair := range append([][2]string{{"wait", c.wait()}}, twos(pairs)...) {
+	for _, pair := range append([][2]string{{"wait", wait}}, twos(pairs)...) {
 		if err := w.WriteField(pair[0], pair[1]); err != nil {
 			c.t.Fatal(err)
 		}

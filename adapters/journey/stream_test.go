@@ -36,6 +36,7 @@ func TestAFileIsNeverHeldInMemory(t *testing.T) {
 			DocumentFunc: func(context.Context, verification.RunRef, string) (verification.Document, error) {
 				return verification.Document{}, &verification.Error{Kind: verification.ErrNotFound, Subject: "document"}
 			},
+			RemoveDocumentFunc: func(context.Context, verification.RunRef, string) error { return nil },
 		}
 	})
 	c := s.begin(onboarding(), "")

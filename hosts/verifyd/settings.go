@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // settings are the flags of `verifyd serve`.
@@ -35,6 +37,7 @@ type settings struct {
 	OIDCKeys        string        `name:"oidc-jwks-url" placeholder:"URL" help:"The issuer's keys, when its discovery document is not to be asked."`
 	AllowPrivate    bool          `name:"allow-private-networks" help:"Let webhooks go to private and loopback addresses."`
 	BlobDir         string        `placeholder:"DIR" help:"Folder that keeps uploaded documents; hosts that share a database must share it. Without one, they are kept in memory."`
+	DocumentShare   int64         `name:"document-bytes-per-tenant" default:"0" help:"Bytes of uploaded documents that one tenant may hold. 0: a quarter of what memory takes, and no limit in a folder."`
 	S3Endpoint      string        `name:"s3-endpoint" placeholder:"HOST" help:"S3 object store that keeps uploaded documents instead, reached over TLS."`
 	S3Bucket        string        `name:"s3-bucket" placeholder:"NAME" help:"Its bucket, which must be there."`
 	S3Region        string        `name:"s3-region" placeholder:"NAME" help:"Its region; without one, the object store is asked."`
@@ -137,6 +140,10 @@ func (s settings) check() error {
 		return errors.New("--blob-dir (VERIFYD_BLOB_DIR) and --s3-endpoint (VERIFYD_S3_ENDPOINT) exclude each other")
 	case (s.S3Endpoint == "") != (s.S3Bucket == ""):
 		return errors.New("--s3-endpoint (VERIFYD_S3_ENDPOINT) and --s3-bucket (VERIFYD_S3_BUCKET) belong together")
+	case s.DocumentShare != 0 && s.DocumentShare < verification.MaxDocumentBytes+1<<20:
+		return errors.New("--document-bytes-per-tenant (VERIFYD_DOCUMENT_BYTES_PER_TENANT): must be 0 or at least 11534336, for one document of 10 MiB")
+	case s.DocumentShare != 0 && s.S3Endpoint != "":
+		return errors.New("--document-bytes-per-tenant (VERIFYD_DOCUMENT_BYTES_PER_TENANT): is not counted in an object store; set a quota there")
 	case s.StartWait < 0 || s.StartWait > 25*time.Second:
 		return errors.New("--start-wait (VERIFYD_START_WAIT): must be 0s to 25s")
 	case s.Workers < 1 || s.Workers > 10000:

@@ -97,7 +97,7 @@ func TestHelpListsEverySetting(t *testing.T) {
 	}
 	for _, flag := range []string{
 		"--addr", "--admin-addr", "--public-url", "--bootstrap", "--signing-key-file", "--start-wait", "--workers",
-		"--rate-limit", "--shutdown-timeout", "--clock", "--font-dir", "--log-level", "--log-format",
+		"--document-bytes-per-tenant", "--rate-limit", "--shutdown-timeout", "--clock", "--font-dir", "--log-level", "--log-format",
 	} {
 		if !strings.Contains(out.String(), flag) {
 			t.Errorf("help lacks %s:\n%s", flag, out.String())

@@ -113,12 +113,12 @@ var (
 )
 
 // readForm opens a link as a browser does.
-func (c *child) readForm(link string) form {
-	c.t.Helper()
-	status, page, _ := c.ask("GET", link, "", "client-id", "", "x-api-key", "")
+func (s *served) readForm(link string) form {
+	s.t.Helper()
+	status, page, _ := s.ask("GET", link, "", "client-id", "", "x-api-key", "")
 	file := fileInput.FindSubmatch(page)
 	if status != http.StatusOK || file == nil {
-		c.t.Fatalf("journey page = %d %s, want one that takes a file", status, page)
+		s.t.Fatalf("journey page = %d %s, want one that takes a file", status, page)
 	}
 	f := form{hidden: map[string]string{}, file: string(file[1])}
 	for _, found := range hiddenInput.FindAllSubmatch(page, -1) {
@@ -270,4 +270,51 @@ func bytesBelow(t *testing.T, dir string) (sum int64) {
 		t.Fatal(err)
 	}
 	return sum
+}
+
+func TestATenantsShareOfDocumentsIsSettable(t *testing.T) {
+	bootstrap := filepath.Join(t.TempDir(), "bootstrap.yaml")
+	if err := os.WriteFile(bootstrap, []byte(oneFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, vars := range map[string]map[string]string{
+		"memory": {}, "folder": {"VERIFYD_BLOB_DIR": t.TempDir()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			vars["VERIFYD_BOOTSTRAP"], vars["VERIFYD_DOCUMENT_BYTES_PER_TENANT"] = bootstrap, "11534336"
+			s := serveHost(t, vars)
+			send := func() (int, string) {
+				run := s.run("POST", s.api+records, `{"reference_id":"person-1"}`)
+				r, err := s.readForm(run.Action.URL).post(run.Action.URL, meeting{&sync.WaitGroup{}, func() {}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer, err := http.DefaultTransport.RoundTrip(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer answer.Body.Close()
+				page, _ := io.ReadAll(answer.Body)
+				return answer.StatusCode, string(page)
+			}
+			if status, page := send(); status != http.StatusSeeOther {
+				t.Errorf("a file of 10 MiB within 11 MiB = %d %s, want it taken", status, page)
+			}
+			if status, page := send(); status != http.StatusUnprocessableEntity || !strings.Contains(page, "We cannot take more files right now") {
+				t.Errorf("another one = %d %s, want it refused", status, page)
+			}
+		})
+	}
+}
+
+func TestAShareOfDocumentsThatCannotHoldIsRefused(t *testing.T) {
+	const share, flag = "VERIFYD_DOCUMENT_BYTES_PER_TENANT", "--document-bytes-per-tenant"
+	for _, vars := range []map[string]string{
+		{share: "1000"}, {share: "-1"}, {share: "much"},
+		{share: "20000000", "VERIFYD_S3_ENDPOINT": "127.0.0.1:1", "VERIFYD_S3_BUCKET": "documents"},
+	} {
+		if _, err := parse([]string{"serve"}, env(vars), io.Discard); err == nil || !strings.Contains(err.Error(), flag) {
+			t.Errorf("%v: %v, want a line that names %s", vars, err, flag)
+		}
+	}
 }

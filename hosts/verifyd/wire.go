@@ -232,9 +232,9 @@ func documentStore(s settings, log *slog.Logger) (verification.DocumentStore, er
 		if s.DatabaseURL != "" {
 			log.Warn("uploaded documents are kept in the memory of this host (set VERIFYD_BLOB_DIR or VERIFYD_S3_ENDPOINT)")
 		}
-		return blob.Memory(memoryForDocuments), nil
+		return blob.Memory(memoryForDocuments, s.DocumentShare), nil
 	}
-	folder, err := blob.Folder(s.BlobDir)
+	folder, err := blob.Folder(s.BlobDir, s.DocumentShare)
 	if err != nil {
 		return nil, fmt.Errorf("--blob-dir (VERIFYD_BLOB_DIR): %w", err)
 	}
