@@ -8,5 +8,6 @@
 // left out; the picture itself is kept byte for byte, and so is the way it is
 // to be turned.
 //
-// Whatever is refused leaves nothing behind.
+// Content that is refused leaves nothing behind. One tenant can be held to a
+// share of the space, and a store without room says ErrUnavailable.
 package blob

@@ -9,6 +9,6 @@
 //
 // That an id is taken once is decided by the object store, which must honour
 // If-None-Match when it is written to. The keys it is used with must be allowed
-// to read, to write and to list: without the last, AWS answers access denied
-// where there is nothing.
+// to read, to write, to delete and to list: without the last, AWS answers access
+// denied where there is nothing.
 package s3
