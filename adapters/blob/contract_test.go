@@ -18,7 +18,12 @@ func TestFolderKeepsTheContract(t *testing.T) {
 
 func folder(t testing.TB, dir string) *blob.FolderStore {
 	t.Helper()
-	s, err := blob.Folder(dir, 0)
+	return limitedFolder(t, dir, 0)
+}
+
+func limitedFolder(t testing.TB, dir string, tenantLimit int64) *blob.FolderStore {
+	t.Helper()
+	s, err := blob.Folder(dir, tenantLimit)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,24 +9,24 @@ import (
 	"io/fs"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // recount is how long a count holds. Other processes may save to the same
-// folder meanwhile. A count that took long holds longer, so that an upload
-// seldom waits for one.
-const recount = time.Minute
+// folder meanwhile.
+const recount = 5 * time.Minute
 
-// counts says when the documents of each tenant were last counted.
+// counts says which tenants have been counted.
 type counts struct {
 	mu      sync.Mutex
 	tenants map[string]*count
 }
 
-// count is the last count of a tenant. Its lock is held while it is counted.
+// count is the last count of a tenant.
 type count struct {
-	mu    sync.Mutex
-	until time.Time // zero before the first count
+	mu    sync.Mutex // held while the tenant is counted
+	valid atomic.Bool
 }
 
 func (c *counts) of(tenant string) *count {
@@ -57,8 +57,7 @@ func (s *FolderStore) count(tenant string) error {
 	c := s.counts.of(tenant)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	begun := time.Now()
-	if begun.Before(c.until) {
+	if c.valid.Load() {
 		return nil
 	}
 	var bytes int64
@@ -76,8 +75,8 @@ func (s *FolderStore) count(tenant string) error {
 		return fmt.Errorf("count the documents of tenant %s: %w", tenant, err)
 	}
 	s.quota.set(tenant, bytes)
-	now := time.Now()
-	c.until = now.Add(max(recount, 100*now.Sub(begun)))
+	c.valid.Store(true)
+	time.AfterFunc(recount, func() { c.valid.Store(false) })
 	return nil
 }
 

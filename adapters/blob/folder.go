@@ -45,7 +45,7 @@ var _ verification.DocumentStore = (*FolderStore)(nil)
 // way there when a process died. One tenant may hold up to tenantLimit bytes of
 // documents, those on their way included; 0 stands for no limit. Beyond it, and
 // on a full disk, saving is ErrUnavailable. Where several processes share the
-// folder, each counts what the others saved again after a minute.
+// folder, each counts anew every five minutes what the others saved.
 func Folder(dir string, tenantLimit int64) (*FolderStore, error) {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, fmt.Errorf("make the folder of documents: %w", err)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/verification"
@@ -22,11 +24,7 @@ func tenantRun(n int) verification.RunRef {
 }
 
 func TestATenantHoldsAtMostItsShare(t *testing.T) {
-	folder, err := blob.Folder(t.TempDir(), 3<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer folder.Close()
+	folder := limitedFolder(t, t.TempDir(), 3<<20)
 	for name, s := range map[string]verification.DocumentStore{
 		"memory": blob.Memory(12<<20, 0), "memory with a share": blob.Memory(100<<20, 3<<20), "folder": folder,
 	} {
@@ -57,11 +55,7 @@ func TestATenantHoldsAtMostItsShare(t *testing.T) {
 }
 
 func TestUploadsAtOnceStayWithinTheShare(t *testing.T) {
-	folder, err := blob.Folder(t.TempDir(), 4<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer folder.Close()
+	folder := limitedFolder(t, t.TempDir(), 4<<20)
 	for name, s := range map[string]verification.DocumentStore{"memory": blob.Memory(16<<20, 0), "folder": folder} {
 		var saved atomic.Int32
 		var wg sync.WaitGroup
@@ -102,15 +96,35 @@ func TestAFolderCountsWhatIsThereAtItsOpening(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := blob.Folder(dir, 3<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := limitedFolder(t, dir, 3<<20)
 	if _, err := s.SaveDocument(t.Context(), tenantRun(1), upload(2), nil, bytes.NewReader(somePDF(1<<20))); !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("SaveDocument beyond the share: %v, want unavailable", err)
 	}
 	if _, err := s.SaveDocument(t.Context(), tenantRun(2), upload(2), nil, bytes.NewReader(somePDF(1<<20))); err != nil {
 		t.Errorf("SaveDocument of another tenant: %v, want no error", err)
 	}
+}
+
+// Time passes by itself in the bubble.
+func TestWhatOtherHostsSaveIsCountedAfterAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		one, other := limitedFolder(t, dir, 3<<20), limitedFolder(t, dir, 3<<20)
+		save := func(s *blob.FolderStore, n int) error {
+			_, err := s.SaveDocument(t.Context(), tenantRun(1), upload(n), nil, bytes.NewReader(somePDF(1<<20)))
+			return err
+		}
+		for n, s := range []*blob.FolderStore{one, other} {
+			if err := save(s, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := save(other, 2); !errors.Is(err, verification.ErrUnavailable) {
+			t.Errorf("SaveDocument beyond the share that was counted: %v, want unavailable", err)
+		}
+		<-time.After(5*time.Minute + time.Second)
+		if err := save(one, 3); !errors.Is(err, verification.ErrUnavailable) {
+			t.Errorf("SaveDocument after a new count: %v, want unavailable", err)
+		}
+	})
 }

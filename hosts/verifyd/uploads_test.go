@@ -310,7 +310,9 @@ func TestATenantsShareOfDocumentsIsSettable(t *testing.T) {
 func TestAShareOfDocumentsThatCannotHoldIsRefused(t *testing.T) {
 	const share, flag = "VERIFYD_DOCUMENT_BYTES_PER_TENANT", "--document-bytes-per-tenant"
 	for _, vars := range []map[string]string{
-		{share: "1000"}, {share: "-1"}, {share: "much"},
+		{share: "1000"},
+		{share: "-1"},
+		{share: "much"},
 		{share: "20000000", "VERIFYD_S3_ENDPOINT": "127.0.0.1:1", "VERIFYD_S3_BUCKET": "documents"},
 	} {
 		if _, err := parse([]string{"serve"}, env(vars), io.Discard); err == nil || !strings.Contains(err.Error(), flag) {
