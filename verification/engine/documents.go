@@ -93,8 +93,9 @@ func (e *Engine) recordUpload(ctx context.Context, ref verification.RunRef, u ve
 }
 
 // removeDropped removes the documents that no answer can name after a change.
+// Inside a transaction of the caller they stay, since it may be rolled back.
 func (e *Engine) removeDropped(ctx context.Context, ref verification.RunRef, c change) {
-	if e.ports.Documents == nil {
+	if e.ports.Documents == nil || e.external {
 		return
 	}
 	for _, d := range c.before.Dropped(c.after) {

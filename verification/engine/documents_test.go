@@ -288,6 +288,19 @@ func TestAnAnswerThatMeetsAnUploadKeepsWhatItNames(t *testing.T) {
 	}
 }
 
+func TestAnAnswerInsideATransactionRemovesNothing(t *testing.T) {
+	s := sit(t, portraits())
+	face, back := s.mustUpload("face", "face"), s.mustUpload("back", "back")
+	payload := verification.Data(`{"face":{"document_id":"` + face + `"}}`)
+	inside := s.Engine.Within(engine.Ports{Runs: s.store})
+	if _, err := inside.Submit(t.Context(), verificationtest.Tenant, s.run, "photo_submitted", payload); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.kept(face, back); len(got) != 2 { // it may be rolled back
+		t.Errorf("kept = %q, want both", got)
+	}
+}
+
 func TestWhatCouldNotBeSavedIsRemoved(t *testing.T) {
 	s := sit(t, portrait())
 	s.shelf.SaveDocumentFunc = func(context.Context, verification.RunRef, verification.Document, []string, io.Reader) (verification.Document, error) {

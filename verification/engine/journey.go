@@ -72,7 +72,6 @@ func (e *Engine) AnswerJourney(ctx context.Context, token string, wait int, payl
 	if err != nil {
 		return Journey{}, err
 	}
-	e.removeDropped(ctx, link.RunRef, c)
 	// As long as a start waits, so that the customer seldom sees the page in between.
 	e.awaitRest(ctx, link.RunRef, woken, c.after, e.opt.StartWait)
 	return e.journey(context.WithoutCancel(ctx), link.RunRef)

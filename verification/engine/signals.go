@@ -89,18 +89,21 @@ func (e *Engine) Submit(
 	request := signalOf{Run: id, Signal: signal, Payload: payload}
 	ref := verification.RunRef{Tenant: t, Run: id}
 	return e.once(ctx, t, o.idempotencyKey, request, func(request string) (SignalResult, error) {
-		c, err := e.submit(ctx, ref, verification.Submit{Signal: signal, Payload: payload, Request: request})
+		_, err := e.submit(ctx, ref, verification.Submit{Signal: signal, Payload: payload, Request: request})
 		if err != nil {
 			return SignalResult{}, err
 		}
-		e.removeDropped(ctx, ref, c)
 		return SignalResult{Result: ResultDelivered}, nil
 	})
 }
 
-// submit delivers an answer whose documents are checked against the very
-// history that the answer is appended to.
-func (e *Engine) submit(ctx context.Context, ref verification.RunRef, c verification.Submit) (change, error) {
-	c.CheckDocuments = e.ports.Documents != nil
-	return e.command(ctx, ref, c)
+// submit delivers an answer and removes the documents that it does not name. It
+// is decided on the documents in the very history that it is appended to.
+func (e *Engine) submit(ctx context.Context, ref verification.RunRef, s verification.Submit) (change, error) {
+	s.CheckDocuments = e.ports.Documents != nil
+	c, err := e.command(ctx, ref, s)
+	if err == nil {
+		e.removeDropped(ctx, ref, c)
+	}
+	return c, err
 }

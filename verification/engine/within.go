@@ -74,11 +74,7 @@ func (w *Within) GiveVerdict(ctx context.Context, t verification.TenantID, id ve
 
 // Submit delivers the customer's answer as Engine.Submit does.
 func (w *Within) Submit(ctx context.Context, t verification.TenantID, id verification.RunID, signal string, payload verification.Data) (SignalResult, error) {
-	_, err := w.inner.submit(ctx, verification.RunRef{Tenant: t, Run: id}, verification.Submit{Signal: signal, Payload: payload})
-	if err != nil {
-		return SignalResult{}, err
-	}
-	return SignalResult{Result: ResultDelivered}, nil // documents that it drops stay: it may be rolled back
+	return w.inner.Submit(ctx, t, id, signal, payload)
 }
 
 // Cancel ends a live run as Engine.Cancel does.
