@@ -154,7 +154,8 @@ func uses(t *testing.T, s *s3.Store) map[string]error {
 	_, saved := save(t, s, 1)
 	_, known := s.Document(t.Context(), someRun(), upload(1).ID)
 	_, opened := read(t, s, 1)
-	return map[string]error{"SaveDocument": saved, "Document": known, "OpenDocument": opened}
+	removed := s.RemoveDocument(t.Context(), someRun(), upload(1).ID)
+	return map[string]error{"SaveDocument": saved, "Document": known, "OpenDocument": opened, "RemoveDocument": removed}
 }
 
 func TestAnEndpointThatIsGoneIsUnavailable(t *testing.T) {
