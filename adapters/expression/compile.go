@@ -39,8 +39,9 @@ type read struct {
 }
 
 func (l *Language) compiler(d verification.Declarations) (*compiler, error) {
-	s := newShapes(l.base.CELTypeProvider())
-	s.declare(d)
+	input := l.inputShapes(d.Input)
+	s := newShapes(input)
+	s.declare(input.root.fields[nameInput], d)
 	opts := []cel.EnvOption{
 		cel.CustomTypeAdapter(adapter{l.base.CELTypeAdapter()}),
 		cel.CustomTypeProvider(s),

@@ -38,18 +38,22 @@ func (e *expression) evaluate(r *reading) (ref.Val, error) {
 	return v, nil
 }
 
-// seen reads the paths of the expression once more, for the record. What is not
-// there, or too large to be kept, is left out.
+// seen reads the paths of the expression once more, for the record. It leaves
+// out what is not there, and what would make the record larger than maxValue.
 func (e *expression) seen(r *reading) map[string]any {
 	seen := make(map[string]any, len(e.reads))
+	p := plainer{left: maxValue}
 	for _, read := range e.reads {
 		v, err := r.find(read.path)
 		if err != nil {
 			continue
 		}
-		if v, err = plain(v); err == nil {
-			seen[read.text] = v
+		before := p
+		if v, err = p.value(v, 1); err != nil {
+			p = before
+			continue
 		}
+		seen[read.text] = v
 	}
 	return seen
 }

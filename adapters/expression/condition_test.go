@@ -1,6 +1,10 @@
 package expression_test
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -201,5 +205,23 @@ func TestAnInputWithoutASchemaMayHoldAnything(t *testing.T) {
 		if _, _, err = c.Holds(verification.Scope{}); err == nil || err.Error() != "input.a has no value" {
 			t.Errorf("schema %s: Holds of nothing = %v, want input.a has no value", schema, err)
 		}
+	}
+}
+
+func TestAConditionRecordsNoMoreThanItMay(t *testing.T) {
+	input, err := json.Marshal(map[string]any{"a": strings.Repeat("x", 600_000), "b": strings.Repeat("y", 600_000), "c": "z"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := language.Condition(`input.a != input.b && input.c == "z"`, verification.Declarations{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds, seen, err := c.Holds(verification.Scope{Input: input})
+	if !holds || err != nil {
+		t.Fatalf("Holds = %v, %v, want true", holds, err)
+	}
+	if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, []string{"input.a", "input.c"}) {
+		t.Errorf("it saw %v, want input.a and input.c: both strings are larger than 1 MiB together", got)
 	}
 }

@@ -19,9 +19,9 @@ const (
 
 func globals() []string { return []string{nameInput, nameRun, nameSteps} }
 
-// declare shapes the names that an expression at one node may use. A step that
-// cannot have run is left out.
-func (p *shapes) declare(d verification.Declarations) {
+// declare adds the shapes of the names that an expression at one node may use,
+// given the shape of the input. A step that cannot have run is left out.
+func (p *shapes) declare(input *shape, d verification.Declarations) {
 	steps := map[string]*shape{}
 	for id, step := range d.Steps {
 		if step.CanHaveRun {
@@ -32,7 +32,7 @@ func (p *shapes) declare(d verification.Declarations) {
 	p.root.fields[nameRun] = p.object(nameRun, map[string]*shape{
 		"id": text(36), "reference_id": text(0), "started_at": scalar(cel.TimestampType),
 	})
-	p.root.fields[nameInput] = p.input(d.Input)
+	p.root.fields[nameInput] = input
 }
 
 func (p *shapes) step(path string, d verification.StepDeclaration) *shape {

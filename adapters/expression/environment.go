@@ -21,6 +21,7 @@ const (
 	maxEstimate    = 500_000 // cost that it could come to, with the sizes assumed below
 	maxCost        = 500_000 // cost of one evaluation
 	maxElements    = 500_000 // elements of the largest value that it builds
+	maxValue       = 1 << 20 // bytes of what a template renders, or a condition records
 	maxText        = 100_000 // bytes of a text that it puts together
 	assumedString  = 1_000   // characters, where no declaration says
 	assumedList    = 100     // items, where no declaration says

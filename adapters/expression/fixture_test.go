@@ -2,6 +2,7 @@ package expression_test
 
 import (
 	"encoding/json"
+	"runtime"
 	"testing"
 	"time"
 
@@ -113,4 +114,14 @@ func asJSON(t testing.TB, v any) string {
 		t.Fatalf("marshal %v: %v", v, err)
 	}
 	return string(raw)
+}
+
+// allocated returns how many bytes f allocates: what does too much work shows
+// here, whatever else the machine does.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }

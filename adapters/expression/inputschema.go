@@ -1,8 +1,9 @@
-// The shape of the input, from its JSON Schema.
+// The shape of the input, read from its JSON Schema.
 
 package expression
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,30 +14,57 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// maxSchemaDepth is how deep a schema is followed; it may refer to itself.
-const maxSchemaDepth = 12
+// The bounds of what is read from a schema; it may refer to itself.
+const (
+	maxSchemaDepth = 12    // objects and lists inside each other
+	maxShapes      = 5_000 // shapes, where 100 bytes of a path count as one more
+)
 
-// schemaReader follows one schema document.
+// schemaReader reads the shapes of one schema document.
 type schemaReader struct {
 	shapes *shapes
 	root   map[string]any
+	left   int // shapes that may still be made
+	unread []unreadObject
 }
 
-// input shapes what a schema says about the input of a run: any object when it
-// names no properties.
+// unreadObject is an object whose fields have not been read yet.
+type unreadObject struct {
+	shape      *shape
+	properties map[string]any
+	depth      int
+}
+
+// inputShapes returns the shapes of the input that a schema describes. It keeps
+// those of the last schema: the expressions of one definition all use the same.
+func (l *Language) inputShapes(schema verification.Data) *shapes {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.input == nil || !bytes.Equal(l.schema, schema) {
+		p := newShapes(l.base.CELTypeProvider())
+		p.root.fields[nameInput] = p.input(schema)
+		l.schema, l.input = schema, p
+	}
+	return l.input
+}
+
+// input returns the shape of what a schema says about the input of a run: any
+// object when it names no properties.
 func (p *shapes) input(schema verification.Data) *shape {
 	if len(schema) == 0 {
 		return anyObject()
 	}
-	root := schema.Map()
-	s := schemaReader{p, root}.shape(nameInput, root, 0)
+	r := &schemaReader{shapes: p, root: schema.Map(), left: maxShapes}
+	s := r.shape(nameInput, r.root, 0)
+	r.readFields()
 	if s.fields == nil {
 		return anyObject()
 	}
 	return s
 }
 
-func (r schemaReader) shape(path string, schema any, depth int) *shape {
+func (r *schemaReader) shape(path string, schema any, depth int) *shape {
+	r.left -= 1 + len(path)/100
 	s, ok := r.resolve(schema)
 	if !ok || depth > maxSchemaDepth {
 		return anything()
@@ -50,38 +78,55 @@ func (r schemaReader) shape(path string, schema any, depth int) *shape {
 		known = scalar(cel.DoubleType)
 	case "boolean":
 		known = scalar(cel.BoolType)
-	case "array":
-		known = r.list(path, s, depth)
-	case "object":
-		known = r.object(path, s, depth)
+	case "array", "object":
+		switch {
+		case null: // CEL has no type for a list or an object that may be null
+			return anything()
+		case kind == "array":
+			return r.list(path, s, depth)
+		}
+		return r.object(path, s, depth)
 	default:
 		return anything()
 	}
-	if !null {
-		return known
-	}
-	switch kind {
-	case "string", "number", "integer", "boolean":
+	if null {
 		known.cel = cel.NullableType(known.cel)
-		return known
 	}
-	return anything()
+	return known
 }
 
-// object has known fields when the schema names properties. It has others, too,
-// when the schema says so, or may say so where it is not followed.
-func (r schemaReader) object(path string, schema map[string]any, depth int) *shape {
+// object returns a shape with known fields when the schema names properties;
+// readFields adds them. It has others, too, when the schema says so, or may say
+// so in a keyword that is not read here.
+func (r *schemaReader) object(path string, schema map[string]any, depth int) *shape {
 	properties, ok := schema["properties"].(map[string]any)
 	if !ok {
 		return anyObject()
 	}
-	fields := map[string]*shape{}
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		fields[name] = r.shape(pathTo(path, name), properties[name], depth+1)
-	}
-	s := r.shapes.object(path, fields)
+	s := r.shapes.object(path, map[string]*shape{})
 	s.open = open(schema)
+	r.unread = append(r.unread, unreadObject{s, properties, depth})
 	return s
+}
+
+// readFields reads the fields of all objects, those of outer objects first. A
+// field beyond the bound may hold anything.
+func (r *schemaReader) readFields() {
+	for len(r.unread) > 0 {
+		o := r.unread[0]
+		r.unread = r.unread[1:]
+		if r.left <= 0 {
+			o.shape.open = true
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(o.properties)) {
+			if r.left <= 0 {
+				o.shape.open = true
+				break
+			}
+			o.shape.fields[name] = r.shape(pathTo(o.shape.path, name), o.properties[name], o.depth+1)
+		}
+	}
 }
 
 func open(schema map[string]any) bool {
@@ -106,7 +151,7 @@ func open(schema map[string]any) bool {
 	return false
 }
 
-func (r schemaReader) list(path string, schema map[string]any, depth int) *shape {
+func (r *schemaReader) list(path string, schema map[string]any, depth int) *shape {
 	items := anything()
 	if schema["items"] != nil && schema["prefixItems"] == nil {
 		items = r.shape(path+"[]", schema["items"], depth+1)
@@ -115,7 +160,7 @@ func (r schemaReader) list(path string, schema map[string]any, depth int) *shape
 }
 
 // resolve follows references inside the document that stand alone.
-func (r schemaReader) resolve(schema any) (map[string]any, bool) {
+func (r *schemaReader) resolve(schema any) (map[string]any, bool) {
 	for range maxSchemaDepth {
 		s, ok := schema.(map[string]any)
 		if !ok {
@@ -133,7 +178,7 @@ func (r schemaReader) resolve(schema any) (map[string]any, bool) {
 }
 
 // pointer follows a JSON Pointer such as "#/$defs/address".
-func (r schemaReader) pointer(to string) (any, bool) {
+func (r *schemaReader) pointer(to string) (any, bool) {
 	path, ok := strings.CutPrefix(to, "#/")
 	if !ok {
 		return nil, false

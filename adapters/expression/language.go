@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"sync"
 	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
@@ -22,6 +23,10 @@ const maxPattern = 1000
 // plain sentence each.
 type Language struct {
 	base *cel.Env
+
+	mu     sync.Mutex
+	schema verification.Data // the input schema that was read last
+	input  *shapes           // the shapes of that schema
 }
 
 var _ verification.Language = (*Language)(nil)

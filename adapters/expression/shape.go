@@ -50,7 +50,8 @@ func (s *shape) at(path []string) *shape {
 	return s
 }
 
-// shapes provides CEL with the object types of one set of declarations.
+// shapes provides CEL with the object types of one set of declarations, and
+// with those of the provider it is made with.
 type shapes struct {
 	types.Provider
 	root    *shape // its fields are the names that an expression sees

@@ -14,10 +14,17 @@ import (
 
 type template struct{ root part }
 
-// Render fills the template in with the values of one run.
+// rendering is one rendering of a template.
+type rendering struct {
+	*reading
+	plainer
+}
+
+// Render fills the template in with the values of one run. It fails once what
+// it makes is larger than maxValue.
 func (t template) Render(s verification.Scope) (object map[string]any, err error) {
 	defer recovered(&err)
-	v, err := t.root.render(newReading(&s))
+	v, err := t.root.render(&rendering{newReading(&s), plainer{left: maxValue}})
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +34,7 @@ func (t template) Render(s verification.Scope) (object map[string]any, err error
 
 // part is one value of a template.
 type part interface {
-	render(r *reading) (any, error)
+	render(r *rendering) (any, error)
 }
 
 type (
@@ -105,11 +112,16 @@ func (c *compiler) text(at, s string) (part, error) {
 	return mixed{at, parts}, nil
 }
 
-func (l literal) render(*reading) (any, error) { return l.value, nil }
+func (l literal) render(r *rendering) (any, error) {
+	return l.value, r.spend(textSize(l.value))
+}
 
-func (o object) render(r *reading) (any, error) {
+func (o object) render(r *rendering) (any, error) {
 	m := make(map[string]any, len(o))
 	for _, f := range o {
+		if err := r.spend(len(f.name)); err != nil {
+			return nil, err
+		}
 		v, err := f.part.render(r)
 		if err != nil {
 			return nil, err
@@ -119,7 +131,7 @@ func (o object) render(r *reading) (any, error) {
 	return m, nil
 }
 
-func (l list) render(r *reading) (any, error) {
+func (l list) render(r *rendering) (any, error) {
 	items := make([]any, len(l))
 	for i, p := range l {
 		v, err := p.render(r)
@@ -131,27 +143,33 @@ func (l list) render(r *reading) (any, error) {
 	return items, nil
 }
 
-func (f filled) render(r *reading) (any, error) {
-	v, err := f.evaluate(r)
+func (f filled) render(r *rendering) (any, error) {
+	v, err := f.evaluate(r.reading)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
-	p, err := plain(v)
+	p, err := r.value(v, 1)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
 	return p, nil
 }
 
-func (m mixed) render(r *reading) (any, error) {
+// render writes the pieces into one string. They count by what they add to it.
+func (m mixed) render(r *rendering) (any, error) {
 	var b strings.Builder
 	for _, piece := range m.pieces {
+		left := r.left
 		v, err := piece.render(r)
 		if err != nil {
 			return nil, err
 		}
 		s, err := asText(v)
 		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.path, err)
+		}
+		r.left = left
+		if err := r.spend(len(s)); err != nil {
 			return nil, fmt.Errorf("%s: %w", m.path, err)
 		}
 		b.WriteString(s)

@@ -2,6 +2,7 @@ package expression_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -185,5 +186,50 @@ func TestATemplateFailsOnWhatIsNotThereOrNotJSON(t *testing.T) {
 	deep := verification.Data(strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40))
 	if _, err := tpl.Render(verification.Scope{Input: deep}); err == nil || err.Error() != "a: the value nests deeper than 32" {
 		t.Errorf("Render of 40 levels = %v, want the value nests deeper than 32", err)
+	}
+}
+
+func TestATemplateRendersNoMoreThanItMay(t *testing.T) {
+	const tooLarge = "the value is larger than 1048576 bytes"
+	half := strings.Repeat("x", 600_000)
+	input, err := json.Marshal(map[string]any{"half": half, "list": make([]any, 300_000), "bytes": half})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := verification.Scope{Input: input}
+	for _, row := range []struct {
+		name string
+		with map[string]any
+		want string // the error; empty for none
+	}{
+		{"one string", map[string]any{"a": strings.Repeat("${input.half}", 10_000)}, "a: " + tooLarge},
+		{"one text of an object", map[string]any{"a": strings.Repeat("${input}", 10_000)}, "a: " + tooLarge},
+		{"one text of lists", map[string]any{"a": "x" + strings.Repeat("${input.list}", 10_000)}, "a: " + tooLarge},
+		{"the sum of strings", map[string]any{"a": "${input.half}", "b": []any{"x", "${input.half}"}}, "b[1]: " + tooLarge},
+		{"the sum of texts", map[string]any{"a": "${input.half}", "b": "x ${input.half}"}, "b: " + tooLarge},
+		{"the sum of lists", map[string]any{"a": "${input.list}", "b": "${input.list}"}, "b: " + tooLarge},
+		{"a string in base64", map[string]any{"a": "${[bytes(input.bytes), bytes(input.bytes)]}"}, "a: " + tooLarge},
+		{"a name", map[string]any{"a": "${{input.half: input.half}}"}, "a: " + tooLarge},
+		{"what fits", map[string]any{"a": "${input.half}", "b": "x ${input.half.substring(0, 400000)} y"}, ""},
+	} {
+		with, err := verification.NewData(row.with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tpl, err := language.Template(with, verification.Declarations{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]any
+		bytes := allocated(func() { got, err = tpl.Render(s) })
+		if text := fmt.Sprint(err); row.want == "" && err != nil || row.want != "" && text != row.want {
+			t.Errorf("%s: Render = %v, want %q", row.name, err, row.want)
+		}
+		if row.want == "" && (len(got) != len(row.with)) {
+			t.Errorf("%s: Render has %d fields, want %d", row.name, len(got), len(row.with))
+		}
+		if bytes > 128<<20 {
+			t.Errorf("%s: Render allocated %d bytes, want at most 128 MiB", row.name, bytes)
+		}
 	}
 }

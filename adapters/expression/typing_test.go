@@ -1,9 +1,11 @@
 package expression_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -173,5 +175,49 @@ func TestPatternsAreRE2AndBounded(t *testing.T) {
 	}
 	if _, err := language.Pattern(strings.Repeat("ä", 1000)); err != nil {
 		t.Errorf("Pattern of 1000 characters = %v, want no error", err)
+	}
+}
+
+// tree is an input schema of objects with n fields that are such objects again.
+func tree(n int) verification.Data {
+	fields := make([]string, n)
+	for i := range fields {
+		fields[i] = fmt.Sprintf(`"p%d":{"$ref":"#/$defs/x"}`, i)
+	}
+	return verification.Data(`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"},"z":{"type":"string"}},` +
+		`"$defs":{"x":{"type":"object","properties":{` + strings.Join(fields, ",") + `}}}}`)
+}
+
+func TestASchemaThatRefersToItselfIsReadInBoundedWork(t *testing.T) {
+	for _, n := range []int{2, 3, 4, 6, 10, 1000} {
+		l := expression.New()
+		d := verification.Declarations{Input: tree(n)}
+		var err error
+		bytes := allocated(func() { _, err = l.Condition(`has(input.a.p0.p1.p0) && input.z == "x"`, d) })
+		if err != nil {
+			t.Errorf("%d references: %v, want no error", n, err)
+		}
+		if bytes > 32<<20 {
+			t.Errorf("%d references: reading the schema allocated %d bytes, want at most 32 MiB", n, bytes)
+		}
+		for _, path := range []string{"input", "input.a", "input.a.p0"} {
+			_, err := l.Condition(path+`.nowhere == "x"`, d)
+			if want := path + " has no field nowhere"; n < 1000 && (err == nil || err.Error() != want) {
+				t.Errorf("%d references: %v, want %q", n, err, want)
+			}
+		}
+	}
+}
+
+func TestLongNamesOfASchemaAreReadInBoundedMemory(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	schema := verification.Data(`{"properties":{"` + long + `":{"$ref":"#"},"b":{"$ref":"#"},"c":{"$ref":"#"}}}`)
+	bytes := allocated(func() {
+		if _, err := expression.New().Condition(`has(input.b)`, verification.Declarations{Input: schema}); err != nil {
+			t.Errorf("Condition = %v, want no error", err)
+		}
+	})
+	if bytes > 32<<20 {
+		t.Errorf("reading the schema allocated %d bytes, want at most 32 MiB", bytes)
 	}
 }

@@ -20,18 +20,43 @@ import (
 // maxExact is the last of the whole numbers that a float64 holds all of.
 const maxExact = 1 << 53
 
+// errTooLarge is returned for a value, or a text, beyond maxValue.
+var errTooLarge = fmt.Errorf("the value is larger than %d bytes", maxValue)
+
+// valueSize is what a value, or a field's name, counts for beside the bytes of
+// its text: no JSON is shorter.
+const valueSize = 2
+
 // plainer makes plain JSON values: nil, bool, float64, string, []any and
 // map[string]any. A whole number that float64 does not hold stays an int64 or
-// a uint64. What it returns shares nothing with what it was given.
+// a uint64. The containers that it returns are new ones. It fails once it has
+// made left bytes.
 type plainer struct{ left int }
 
-func plain(v any) (any, error) {
-	return (&plainer{left: maxElements}).value(v, 1)
+// spend counts one more value, or a field's name, with n bytes of text.
+func (p *plainer) spend(n int) error {
+	if p.left -= valueSize + n; p.left < 0 {
+		return errTooLarge
+	}
+	return nil
+}
+
+// textSize returns the bytes of a string, and of what becomes one.
+func textSize(v any) int {
+	switch v := v.(type) {
+	case string:
+		return len(v)
+	case types.String:
+		return len(v)
+	case types.Bytes:
+		return base64.StdEncoding.EncodedLen(len(v))
+	}
+	return 0
 }
 
 func (p *plainer) value(v any, depth int) (any, error) {
-	if p.left--; p.left < 0 {
-		return nil, errors.New("the value is too large")
+	if err := p.spend(textSize(v)); err != nil {
+		return nil, err
 	}
 	if depth > verification.MaxDepth {
 		return nil, fmt.Errorf("the value nests deeper than %d", verification.MaxDepth)
@@ -81,8 +106,7 @@ func (p *plainer) container(v any, depth int) (any, error) {
 	case map[string]any:
 		object := make(map[string]any, len(v))
 		for name, field := range v {
-			var err error
-			if object[name], err = p.value(field, depth+1); err != nil {
+			if err := p.field(object, name, field, depth); err != nil {
 				return nil, err
 			}
 		}
@@ -108,8 +132,7 @@ func (p *plainer) container(v any, depth int) (any, error) {
 			if !ok {
 				return nil, errors.New("the keys of an object must be strings")
 			}
-			var err error
-			if object[string(s)], err = p.value(v.Get(name), depth+1); err != nil {
+			if err := p.field(object, string(s), v.Get(name), depth); err != nil {
 				return nil, err
 			}
 		}
@@ -126,6 +149,16 @@ func (p *plainer) container(v any, depth int) (any, error) {
 		return list, nil
 	}
 	return nil, errors.New("the value has a type that JSON does not have")
+}
+
+// field adds a field to an object at this depth.
+func (p *plainer) field(object map[string]any, name string, v any, depth int) error {
+	if err := p.spend(len(name)); err != nil {
+		return err
+	}
+	v, err := p.value(v, depth+1)
+	object[name] = v
+	return err
 }
 
 func number(f float64) (any, error) {
