@@ -86,6 +86,10 @@ func FuzzTemplate(f *testing.F) {
 func FuzzSchema(f *testing.F) {
 	f.Add(onboarding, `{"age":1,"name":2}`)
 	f.Add(`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":["string","null"]}}}`, `{"a":[]}`)
+	f.Add(recursive, nested(20))
+	f.Add(doubling(9, `{"additionalProperties":{"anyOf":[@,@]}}`), nested(9))
+	f.Add(`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`, `{}`)
+	f.Add(`{"properties":{"a":{"prefixItems":[true],"items":{"pattern":"^(a{1,9}){1,9}$"},"uniqueItems":true,"contains":{"enum":[1,"a",[1]]}}},"unevaluatedProperties":false}`, `{"a":[1,"a",[1],1],"b":2}`)
 	f.Add(`{"items":{"uniqueItems":true},"propertyNames":{"pattern":"^a"}}`, `{"b":1e400}`)
 	f.Fuzz(func(t *testing.T, text, object string) {
 		schema, err := verification.ParseData([]byte(text))
@@ -105,9 +109,13 @@ func FuzzSchema(f *testing.F) {
 			oneSentence(t, err)
 			return
 		}
-		for _, fault := range s.Check(data) {
-			if fault.Message == "" || strings.ContainsAny(fault.Message, "\r\n") {
-				t.Errorf("Check(%s) = %+v, want one sentence", data, fault)
+		var problems []verification.Field
+		if bytes := allocated(func() { problems = s.Check(data) }); bytes > 96<<20 {
+			t.Errorf("Check(%s) allocated %d bytes, want at most 96 MiB", data, bytes)
+		}
+		for _, problem := range problems {
+			if problem.Message == "" || strings.ContainsAny(problem.Message, "\r\n") {
+				t.Errorf("Check(%s) = %+v, want one sentence", data, problem)
 			}
 		}
 	})

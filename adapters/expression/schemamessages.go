@@ -93,7 +93,7 @@ func jsonType(t string) string {
 	return "a " + t
 }
 
-// oneOf lists values when they are few and plain.
+// oneOf lists values when they are few, short and plain.
 func oneOf(values []any) string {
 	if len(values) > 10 {
 		return "one of the allowed values"
@@ -107,6 +107,9 @@ func oneOf(values []any) string {
 			words[i] = "null"
 		default:
 			if s, ok := v.(string); ok {
+				if len(s) > maxStep {
+					return "one of the allowed values"
+				}
 				words[i] = strconv.Quote(s)
 			} else if s, err := asText(v); err == nil {
 				words[i] = s

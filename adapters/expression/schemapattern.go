@@ -1,0 +1,79 @@
+// The regular expressions inside a schema.
+
+package expression
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// schemaPattern is a regular expression with its number of instructions.
+type schemaPattern struct {
+	*regexp.Regexp
+	size int
+}
+
+// sizeOfPattern returns how many instructions a regular expression of a schema
+// has: matching it takes that many steps for each byte of a text, at most.
+func sizeOfPattern(re jsonschema.Regexp) int {
+	if p, ok := re.(schemaPattern); ok {
+		return p.size
+	}
+	return maxSchemaPattern // one that the library brings along
+}
+
+// schemaPatterns compiles the regular expressions of one schema.
+type schemaPatterns struct {
+	size    int // of all of them
+	known   map[string]schemaPattern
+	refused error // the first that is too large
+}
+
+// compile is an engine for the library, which compiles a pattern several times.
+func (p *schemaPatterns) compile(text string) (jsonschema.Regexp, error) {
+	if known, ok := p.known[text]; ok {
+		return known, nil
+	}
+	if p.refused != nil {
+		return nil, p.refused
+	}
+	if utf8.RuneCountInString(text) > maxPattern {
+		p.refused = fmt.Errorf("a pattern of the schema has more than %d characters", maxPattern)
+		return nil, p.refused
+	}
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	size := instructions(tree)
+	if p.size += size; p.size > maxSchemaPattern {
+		p.refused = fmt.Errorf("the patterns of the schema have more than %d instructions together: repeat less in them", maxSchemaPattern)
+		return nil, p.refused
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	p.known[text] = schemaPattern{re, size}
+	return p.known[text], nil
+}
+
+// instructions returns about how many instructions an expression compiles to,
+// and not fewer.
+func instructions(re *syntax.Regexp) int {
+	n := 2
+	for _, sub := range re.Sub {
+		n += instructions(sub)
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		n += len(re.Rune)
+	case syntax.OpRepeat:
+		n *= max(re.Min+1, re.Max)
+	}
+	return n
+}

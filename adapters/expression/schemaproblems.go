@@ -1,0 +1,113 @@
+// What is wrong with a value, from what the library reports.
+
+package expression
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// The bounds of what is reported: a value may come from anyone.
+const (
+	maxProblems = 1_000
+	maxStep     = 200 // bytes of one step of a path, and of a name in a message
+)
+
+// fieldsOf returns what is wrong with a value, sorted and without repetition:
+// all of it up to maxProblems, and any maxProblems where there is more.
+func fieldsOf(invalid *jsonschema.ValidationError, value any) []verification.Field {
+	p := problems{value: value}
+	p.collect(invalid)
+	slices.SortFunc(p.fields, func(a, b verification.Field) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.Compact(p.fields)
+}
+
+// problems collects what is wrong with a value.
+type problems struct {
+	value  any
+	fields []verification.Field
+}
+
+func (p *problems) full() bool { return len(p.fields) >= maxProblems }
+
+// add adds a problem of the value at a location, or of the field below it.
+func (p *problems) add(message string, location []string, below ...string) {
+	if !p.full() {
+		p.fields = append(p.fields, verification.Field{
+			Name: dotted(p.value, slices.Concat(location, below)), Message: message,
+		})
+	}
+}
+
+func (p *problems) missing(e *jsonschema.ValidationError, names []string, message string) {
+	for _, name := range names[:min(len(names), maxProblems)] {
+		p.add(message, e.InstanceLocation, name)
+	}
+}
+
+func (p *problems) collect(e *jsonschema.ValidationError) {
+	if p.full() {
+		return
+	}
+	switch k := e.ErrorKind.(type) {
+	case *kind.Required:
+		p.missing(e, k.Missing, "is required")
+	case *kind.DependentRequired:
+		p.missing(e, k.Missing, "is required when "+clipped(k.Prop)+" is given")
+	case *kind.Dependency:
+		p.missing(e, k.Missing, "is required when "+clipped(k.Prop)+" is given")
+	case *kind.AdditionalProperties:
+		p.missing(e, k.Properties, "is not allowed")
+	case *kind.PropertyNames:
+		// The library overwrites the location of this one with a sibling's.
+		p.add("must not have a field of the name "+strconv.Quote(clipped(k.Property)), nil)
+	default:
+		if message := schemaMessage(e.ErrorKind); message != "" {
+			p.add(message, e.InstanceLocation)
+			return
+		}
+		for _, cause := range e.Causes {
+			p.collect(cause)
+		}
+		if len(e.Causes) == 0 {
+			p.add("is not valid", e.InstanceLocation)
+		}
+	}
+}
+
+// dotted writes a location as a path: address.city, items[0].x.
+func dotted(value any, location []string) string {
+	name := ""
+	for _, step := range location {
+		switch at := value.(type) {
+		case []any:
+			name += "[" + step + "]"
+			value = nil
+			if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(at) {
+				value = at[i]
+			}
+		case map[string]any:
+			name, value = pathTo(name, clipped(step)), at[step]
+		default:
+			name, value = pathTo(name, clipped(step)), nil
+		}
+	}
+	return name
+}
+
+// clipped shortens a name that is longer than maxStep.
+func clipped(name string) string {
+	if len(name) <= maxStep {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxStep], "") + "..."
+}
