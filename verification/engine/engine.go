@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/fair"
 )
 
 // Ports are what the engine needs from outside. All but Printer, Notifier,
@@ -106,6 +107,7 @@ type Engine struct {
 	programs *cache[programKey, verification.Program]
 	runs     *cache[verification.RunRef, verification.Run]
 	watch    *watchers
+	inputs   *fair.Limiter // slots for checks of large inputs
 
 	runner   *runner // nil for an engine that drives nothing
 	external bool    // it works inside a transaction of its caller
@@ -113,10 +115,12 @@ type Engine struct {
 	serving  chan struct{}
 }
 
-// The bounds of the caches.
+// The bounds of the caches, and of the inputs that are checked at once.
 const (
 	maxPrograms  = 1000
 	maxCachedRun = 64 << 10 // bytes; a larger run is read every time
+	largeInput   = 64 << 10 // bytes; the check of a smaller input takes little memory
+	largeInputs  = 2        // checked at once, by one tenant one
 )
 
 // New makes an engine, or says which required port is missing.
@@ -137,6 +141,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		programs: newCache[programKey](maxPrograms, 1, func(verification.Program) int { return 1 }),
 		runs:     newRunCache(o.CacheBytes),
 		watch:    &watchers{},
+		inputs:   fair.NewLimiter(largeInputs, 1),
 		serving:  make(chan struct{}),
 	}
 	if !o.Passive {

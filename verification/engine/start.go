@@ -129,9 +129,9 @@ func (e *Engine) begin(
 func (e *Engine) decideStart(
 	ctx context.Context, t verification.TenantID, p verification.Program, run verification.Run, r StartRequest,
 ) ([]verification.Event, verification.Run, error) {
-	events, after, err := verification.DecideAndFold(p, run, verification.Start{
+	events, after, err := e.checkInput(ctx, t, p, run, verification.Start{
 		ReferenceID: r.ReferenceID, Input: r.Input, RedirectURI: r.RedirectURI,
-	}, e.now())
+	})
 	if r.RedirectURI == "" {
 		return events, after, err
 	}
@@ -140,6 +140,21 @@ func (e *Engine) decideStart(
 		return nil, run, found
 	}
 	return events, after, joinFields(err, tenant.CheckRedirect(r.RedirectURI))
+}
+
+// checkInput decides a start. Checking a large input against a schema takes much
+// memory for a short time, so such starts wait for a slot, until ctx ends.
+func (e *Engine) checkInput(
+	ctx context.Context, t verification.TenantID, p verification.Program, run verification.Run, c verification.Start,
+) ([]verification.Event, verification.Run, error) {
+	if len(c.Input) > largeInput && p.Version.Definition.InputSchema != nil {
+		release, err := e.inputs.Acquire(ctx, string(t))
+		if err != nil {
+			return nil, run, err
+		}
+		defer release()
+	}
+	return verification.DecideAndFold(p, run, c, e.now())
 }
 
 // joinFields tells the faults of both errors at once.

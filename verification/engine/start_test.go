@@ -221,3 +221,73 @@ func TestARepeatedStartWaitsAsAsked(t *testing.T) {
 		}
 	}
 }
+
+// slowLanguage has schemas whose checks end when the test says so.
+type slowLanguage struct {
+	verification.Language
+	began, end chan struct{}
+}
+
+type slowSchema slowLanguage
+
+func (l slowLanguage) Schema(verification.Data) (verification.Schema, error) {
+	return slowSchema(l), nil
+}
+
+func (s slowSchema) Check(verification.Data) []verification.Field {
+	s.began <- struct{}{}
+	<-s.end
+	return nil
+}
+
+func TestATenantChecksOneLargeInputAtOnce(t *testing.T) {
+	slow := slowLanguage{began: make(chan struct{}, 10), end: make(chan struct{})}
+	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		slow.Language = p.Language
+		p.Language = slow
+	})
+	d := chain("a")
+	d.InputSchema = verification.Data(`{"type":"object"}`)
+	const other verification.TenantID = "00000000-0000-7000-8000-0000000000bb"
+	if err := k.Store.SaveTenant(t.Context(), verification.Tenant{ID: other, Name: "Other"}); err != nil {
+		t.Fatal(err)
+	}
+	workflows := map[verification.TenantID]verification.WorkflowID{verificationtest.Tenant: k.Apply(d).ID}
+	applied, err := k.Engine.Apply(t.Context(), other, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	workflows[other] = applied.Workflow.ID
+	small := verification.Data(`{"a":1}`)
+	large := verification.Data(`{"a":"` + strings.Repeat("x", 100_000) + `"}`)
+	started := make(chan error, 10)
+	begin := func(ctx context.Context, tenant verification.TenantID, input verification.Data) {
+		go func() {
+			_, err := k.Engine.Start(ctx, tenant, workflows[tenant], engine.StartRequest{ReferenceID: "x", Input: input})
+			started <- err
+		}()
+	}
+	begin(t.Context(), verificationtest.Tenant, large)
+	<-slow.began
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	begin(ctx, verificationtest.Tenant, large)
+	select {
+	case <-slow.began:
+		t.Error("a second large input of the tenant is checked beside the first")
+	case err := <-started:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the start whose caller left = %v, want its deadline", err)
+		}
+	}
+	begin(t.Context(), verificationtest.Tenant, small)
+	<-slow.began
+	begin(t.Context(), other, large)
+	<-slow.began
+	close(slow.end)
+	for range 3 {
+		if err := <-started; err != nil {
+			t.Errorf("start = %v, want no error", err)
+		}
+	}
+}
