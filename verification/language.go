@@ -45,7 +45,8 @@ type Condition interface {
 // Template is a compiled object with ${...} in its strings.
 type Template interface {
 	// Render fills it in. An expression that fills a whole string keeps the
-	// type of its value; inside a longer string it becomes text.
+	// type of its value; inside a longer string it becomes text. It fails when
+	// a value it needs is not there, or when it makes too much.
 	Render(s Scope) (map[string]any, error)
 }
 
@@ -56,6 +57,7 @@ type Pattern interface {
 
 // Schema is a compiled JSON Schema.
 type Schema interface {
-	// Check returns what is wrong with d, by path below d; none when valid.
+	// Check returns what is wrong with d, by path below d; none when valid. Its
+	// work is bounded: it refuses an object that would take too much.
 	Check(d Data) []Field
 }

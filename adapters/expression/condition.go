@@ -3,6 +3,7 @@
 package expression
 
 import (
+	"errors"
 	"fmt"
 
 	"cel.dev/cel-go/cel"
@@ -30,8 +31,16 @@ func (c condition) Holds(s verification.Scope) (holds bool, seen map[string]any,
 	return bool(b), c.seen(r), nil
 }
 
+// evaluate runs the expression. It fails once the expressions of one reading
+// cost more than they may together.
 func (e *expression) evaluate(r *reading) (ref.Val, error) {
-	v, _, err := e.program.Eval(cel.Activation(r))
+	if r.cost > maxTotalCost {
+		return nil, errors.New("the expressions cost more together than the limit allows")
+	}
+	v, details, err := e.program.Eval(cel.Activation(r))
+	if cost := details.ActualCost(); cost != nil {
+		r.cost += *cost
+	}
 	if err != nil {
 		return nil, e.failed(err, r)
 	}

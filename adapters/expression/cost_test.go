@@ -93,3 +93,37 @@ func TestAnEvaluationThatCostsTooMuchIsStopped(t *testing.T) {
 		}
 	}
 }
+
+func TestTheExpressionsOfATemplateMayNotCostTooMuchTogether(t *testing.T) {
+	list := make([]any, 300)
+	for i := range list {
+		list[i] = float64(i)
+	}
+	input, err := verification.NewData(map[string]any{"l": list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := verification.Declarations{Input: verification.Data(
+		`{"properties":{"l":{"type":"array","maxItems":50,"items":{"type":"number"}}}}`)}
+	with := make([]any, 200)
+	for i := range with {
+		with[i] = `${input.l.all(a, input.l.exists(b, b == 150.0))}`
+	}
+	for _, row := range []struct {
+		n    int
+		want string // the error; empty for none
+	}{{5, ""}, {200, "the expressions cost more together than the limit allows"}} {
+		object, err := verification.NewData(map[string]any{"a": with[:row.n]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tpl, err := language.Template(object, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = tpl.Render(verification.Scope{Input: input})
+		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.HasSuffix(err.Error(), row.want)) {
+			t.Errorf("%d expressions: %v, want %q", row.n, err, row.want)
+		}
+	}
+}

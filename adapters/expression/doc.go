@@ -12,5 +12,7 @@
 // CEL and its optional values (`a.?b.orValue(c)`) there are lowerAscii,
 // upperAscii, trim, substring, replace, split and join. Nothing reads a clock,
 // and the cost of an expression is bounded twice: before it is accepted, by
-// what it could come to, and while it runs, by what it does come to.
+// what it could come to, and while it runs, by what it does come to. A template
+// renders a bounded number of bytes. A JSON Schema is refused when the work of
+// checking a value cannot be bounded, and a value when it would take too much.
 package expression

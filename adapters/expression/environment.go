@@ -14,18 +14,19 @@ import (
 
 // The bounds of one expression. A unit of cost takes about 50 ns.
 const (
-	maxExpression  = 10_000  // characters of its text
-	maxNodes       = 4_000   // nodes of its tree, after macros
-	maxNesting     = 100     // brackets and operators inside each other
-	maxRegexp      = 1_000   // instructions of a regular expression
-	maxEstimate    = 500_000 // cost that it could come to, with the sizes assumed below
-	maxCost        = 500_000 // cost of one evaluation
-	maxElements    = 500_000 // elements of the largest value that it builds
-	maxValue       = 1 << 20 // bytes of what a template renders, or a condition records
-	maxText        = 100_000 // bytes of a text that it puts together
-	assumedString  = 1_000   // characters, where no declaration says
-	assumedList    = 100     // items, where no declaration says
-	assumedUnknown = 1_000   // of a value of unknown type, with all that is in it
+	maxExpression  = 10_000    // characters of its text
+	maxNodes       = 4_000     // nodes of its tree, after macros
+	maxNesting     = 100       // brackets and operators inside each other
+	maxRegexp      = 1_000     // instructions of a regular expression
+	maxEstimate    = 500_000   // cost that it could come to, with the sizes assumed below
+	maxCost        = 500_000   // cost of one evaluation
+	maxTotalCost   = 5_000_000 // cost of the evaluations of one template
+	maxElements    = 500_000   // elements of the largest value that it builds
+	maxValue       = 1 << 20   // bytes of what a template renders, or a condition records
+	maxText        = 100_000   // bytes of a text that it puts together
+	assumedString  = 1_000     // characters, where no declaration says
+	assumedList    = 100       // items, where no declaration says
+	assumedUnknown = 1_000     // of a value of unknown type, with all that is in it
 )
 
 // cel-go hands these two errors out to every program and writes the place of

@@ -19,6 +19,7 @@ type reading struct {
 	scope *verification.Scope
 	input map[string]any
 	steps []stepReading
+	cost  uint64 // of the expressions that were evaluated
 }
 
 // The other views of a reading: what `run` and `steps` stand for.

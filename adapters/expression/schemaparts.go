@@ -35,8 +35,8 @@ type schemaPart struct {
 	textBytes               int // more for each byte of a text, in parts of textScale
 	names                   int // fields that are looked for in an object
 
-	applied, depth int // how many apply to the same value, itself included; 0 until known
-	open           bool
+	applied, depth int  // how many apply to the same value, itself included; 0 until measured
+	measuring      bool // it is being measured
 }
 
 // schema is a compiled JSON Schema.
@@ -46,7 +46,8 @@ type schema struct {
 	unevaluated bool // it has unevaluatedProperties or unevaluatedItems
 }
 
-// inspected returns the schema with its parts, or says what is not supported.
+// inspected returns a compiled schema with its parts, or an error that says what
+// is not supported or cannot be bounded.
 func inspected(root *jsonschema.Schema) (schema, error) {
 	s := schema{root: root, parts: map[*jsonschema.Schema]*schemaPart{}}
 	all := []*jsonschema.Schema{root}
@@ -63,7 +64,7 @@ func inspected(root *jsonschema.Schema) (schema, error) {
 	all = slices.SortedFunc(maps.Keys(s.parts), func(a, b *jsonschema.Schema) int { return cmp.Compare(a.Location, b.Location) })
 	for _, at := range all {
 		if name := unsupported(at); name != "" {
-			return schema{}, fmt.Errorf("the schema uses %s at %s, which is not supported", name, placeOf(at))
+			return schema{}, fmt.Errorf("the schema uses %s at %s, which is not supported", name, locationOf(at))
 		}
 	}
 	for _, at := range all {
@@ -74,16 +75,17 @@ func inspected(root *jsonschema.Schema) (schema, error) {
 	return s, nil
 }
 
-// measure counts the schemas that apply to the same value as s, s included.
+// measure counts the schemas that apply to the same value as the one at hand,
+// which is included, and how deep they are inside each other.
 func (s schema) measure(at *jsonschema.Schema) error {
 	p := s.parts[at]
 	switch {
-	case p.open:
-		return fmt.Errorf("the schema at %s refers to itself, with no field and no item in between", placeOf(at))
+	case p.measuring:
+		return fmt.Errorf("the schema at %s refers to itself, with no field and no item in between", locationOf(at))
 	case p.applied > 0:
 		return nil
 	}
-	p.open = true
+	p.measuring = true
 	applied, depth := 1, 1
 	for _, sub := range p.same {
 		if err := s.measure(sub); err != nil {
@@ -92,13 +94,13 @@ func (s schema) measure(at *jsonschema.Schema) error {
 		applied += s.parts[sub].applied
 		depth = max(depth, 1+s.parts[sub].depth)
 		if applied > maxApplied {
-			return fmt.Errorf("more than %d schemas apply to the same value at %s", maxApplied, placeOf(at))
+			return fmt.Errorf("more than %d schemas apply to the same value at %s", maxApplied, locationOf(at))
 		}
 		if depth > maxAppliedDepth {
-			return fmt.Errorf("more than %d schemas inside each other apply to the same value at %s", maxAppliedDepth, placeOf(at))
+			return fmt.Errorf("more than %d schemas inside each other apply to the same value at %s", maxAppliedDepth, locationOf(at))
 		}
 	}
-	p.applied, p.depth, p.open = applied, depth, false
+	p.applied, p.depth, p.measuring = applied, depth, false
 	return nil
 }
 
@@ -115,8 +117,8 @@ func unsupported(s *jsonschema.Schema) string {
 	return ""
 }
 
-// placeOf returns where a schema is: #/properties/a.
-func placeOf(s *jsonschema.Schema) string { return strings.TrimPrefix(s.Location, schemaURL) }
+// locationOf returns the JSON Pointer of a schema, such as #/properties/a.
+func locationOf(s *jsonschema.Schema) string { return strings.TrimPrefix(s.Location, schemaURL) }
 
 // partOf reads one schema.
 func partOf(s *jsonschema.Schema) *schemaPart {

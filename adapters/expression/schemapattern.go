@@ -23,7 +23,7 @@ func sizeOfPattern(re jsonschema.Regexp) int {
 	if p, ok := re.(schemaPattern); ok {
 		return p.size
 	}
-	return maxSchemaPattern // one that the library brings along
+	return maxSchemaPattern // from a schema of the library itself
 }
 
 // schemaPatterns compiles the regular expressions of one schema.
