@@ -5,16 +5,13 @@ package verification
 import "fmt"
 
 // Compile validates a version of a workflow and compiles what is written
-// inside it. knows tells whether a provider of that name is there; nil knows
-// all. When anything is wrong, the error is an ErrInvalid whose Fields name
+// inside it. providers names the providers that checks may use; nil allows any,
+// and an empty list none. When anything is wrong, the error is an ErrInvalid whose Fields name
 // every fault by its place, such as "nodes.pan.on_failed", in the order of the
 // places.
-func Compile(id WorkflowID, version Version, l Language, knows func(provider string) bool) (Program, error) {
-	if knows == nil {
-		knows = func(string) bool { return true }
-	}
+func Compile(id WorkflowID, version Version, l Language, providers []string) (Program, error) {
 	v := &validator{def: version.Definition}
-	if v.fields(knows); !v.lost {
+	if v.fields(providers); !v.lost {
 		v.graph()
 	}
 	return v.compile(id, version, l)

@@ -84,7 +84,7 @@ func TestBrokenArrowsTellNoOtherFaults(t *testing.T) {
 	pan.Next = "gaet"
 	d.Nodes["pan"] = pan
 	_, err := verification.Compile(workflowID, verification.Version{Definition: d}, newLanguage(), nil)
-	want := []verification.Field{{Name: "nodes.pan.next", Message: `there is no node "gaet"`}}
+	want := []verification.Field{{Name: "nodes.pan.next", Message: `there is no node "gaet"; did you mean gate?`}}
 	if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}

@@ -248,7 +248,7 @@ func (d *decision) submit(c Submit) error {
 	if n.Type == NodeConsent {
 		var declined bool
 		data, declined, faults = acceptConsent(c.Payload)
-		if declined && n.OnDeclined != "" {
+		if declined && n.OnDeclined != "" && n.OnDeclined != RouteNext {
 			to = n.OnDeclined
 		}
 	} else {

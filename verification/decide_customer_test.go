@@ -19,7 +19,7 @@ func TestConsentLeadsOnOrToOnDeclined(t *testing.T) {
 	}{
 		{"given", refusal(), consents, "customer_submitted, dispatched", false},
 		{"declined, and on_declined is a node", refusal(), `{"consent_status":"declined"}`, "customer_submitted, review_asked", true},
-		{"declined, and on_declined is not set", desk(), `{"consent_status":"declined"}`, "customer_submitted, dispatched", true},
+		{"declined, and on_declined is next", desk(), `{"consent_status":"declined"}`, "customer_submitted, dispatched", true},
 	} {
 		j := begin(t, c.d, "")
 		before := len(j.history)

@@ -60,8 +60,10 @@ type Node struct {
 	Signal string `json:"signal,omitempty"`
 
 	// Consent.
-	Text       string `json:"text,omitempty"`
-	OnDeclined NodeID `json:"on_declined,omitempty"` // empty means go on, flagged
+	Text string `json:"text,omitempty"`
+	// OnDeclined is next or a node. A definition must have it; where an older
+	// version lacks it, a run goes on to Next.
+	OnDeclined NodeID `json:"on_declined,omitempty"`
 
 	// Customer input.
 	Optional bool        `json:"optional,omitempty"` // the customer may opt out
@@ -85,9 +87,13 @@ type Node struct {
 	// Review.
 	Reason   string `json:"reason,omitempty"`
 	OnReject NodeID `json:"on_reject,omitempty"` // empty means next
+
+	// End: a short name for the way the run ended, such as declined.
+	Outcome string `json:"outcome,omitempty"`
 }
 
-// The two routes that are words and not nodes.
+// The two routes that are words and not nodes. on_failed and on_unavailable
+// take both, on_declined takes RouteNext.
 const (
 	RouteFail NodeID = "fail" // the run fails
 	RouteNext NodeID = "next" // the run goes on to the node's next

@@ -15,7 +15,7 @@ func define(start verification.NodeID, n nodes) verification.Definition {
 
 // consentNode asks for consent.
 func consentNode(next verification.NodeID) verification.Node {
-	return verification.Node{Type: verification.NodeConsent, Label: "Consent", Text: "We will verify you.", Next: next}
+	return verification.Node{Type: verification.NodeConsent, Label: "Consent", Text: "We will verify you.", OnDeclined: verification.RouteNext, Next: next}
 }
 
 // checkNode asks the registry at most twice.

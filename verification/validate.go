@@ -65,8 +65,9 @@ func (v *validator) within(path string, n, least, most float64) {
 // names lists the nodes in a stable order, so that faults come in one.
 func (v *validator) names() []NodeID { return slices.Sorted(maps.Keys(v.def.Nodes)) }
 
-// fields checks everything that can be seen without following an arrow.
-func (v *validator) fields(knows func(provider string) bool) {
+// fields checks everything that can be seen without following an arrow. Nil
+// providers allow any provider.
+func (v *validator) fields(providers []string) {
 	d := v.def
 	v.check("workflow", validSlug(d.Workflow),
 		"must be 1 to 64 lower-case letters, digits, - or _, beginning with a letter or digit")
@@ -83,9 +84,9 @@ func (v *validator) fields(knows func(provider string) bool) {
 			"must be an absolute http(s) URL without user information or fragment")
 	}
 	v.arrows(v.check("nodes", len(d.Nodes) > 0 && len(d.Nodes) <= maxNodes, "must have 1 to %d nodes", maxNodes))
-	v.target("start", d.Start, true, false)
+	v.target("start", d.Start, true)
 	for _, id := range v.names() {
-		v.node(id, d.Nodes[id], knows)
+		v.node(id, d.Nodes[id], providers)
 	}
 	v.labels()
 }
@@ -101,7 +102,7 @@ func validSlug(s string) bool {
 
 func nodePath(id NodeID) string { return "nodes." + string(id) }
 
-func (v *validator) node(id NodeID, n Node, knows func(string) bool) {
+func (v *validator) node(id NodeID, n Node, providers []string) {
 	at := nodePath(id)
 	v.check(at, validName(string(id)) && v.arrows(id != RouteFail && id != RouteNext),
 		"a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next")
@@ -110,24 +111,27 @@ func (v *validator) node(id NodeID, n Node, knows func(string) bool) {
 	switch n.Type {
 	case NodeConsent:
 		v.length(at+".text", n.Text, 1, maxText)
+		v.declined(at+".on_declined", n.OnDeclined)
 		v.signal(at, n)
 	case NodeCustomerInput:
 		v.inputs(at, n)
 		v.signal(at, n)
 	case NodeCheck:
-		v.provider(at, n, knows)
+		v.provider(at, n, providers)
 	case NodeBranch:
 		v.check(at+".rules", len(n.Rules) > 0 && len(n.Rules) <= maxRules, "must have 1 to %d rules", maxRules)
-		v.target(at+".else", n.Else, true, false)
+		v.target(at+".else", n.Else, true)
 		for i, r := range n.Rules {
 			path := fmt.Sprintf("%s.rules[%d]", at, i)
 			v.length(path+".when", r.When, 1, maxText)
-			v.target(path+".next", r.Next, true, false)
+			v.target(path+".next", r.Next, true)
 		}
 	case NodeReview:
 		v.length(at+".reason", n.Reason, 0, maxText)
-		v.target(at+".on_reject", n.OnReject, false, false)
+		v.target(at+".on_reject", n.OnReject, false)
 	case NodeEnd:
+		v.check(at+".outcome", n.Outcome == "" || validName(n.Outcome),
+			"must be a lower-case letter followed by letters, digits or _, at most 64 characters")
 	case "":
 		v.arrows(v.check(at+".type", false, "is required"))
 		return
@@ -137,59 +141,47 @@ func (v *validator) node(id NodeID, n Node, knows func(string) bool) {
 		return
 	}
 	if n.Type != NodeBranch && n.Type != NodeEnd {
-		v.target(at+".next", n.Next, true, false)
+		v.target(at+".next", n.Next, true)
 	}
 }
 
 // belongs finds fields that the node's type does not have.
 func (v *validator) belongs(at string, n Node) {
-	set := []struct {
-		name  string
-		set   bool
-		types []NodeType
-	}{
-		{"label", n.Label != "", []NodeType{NodeConsent, NodeCustomerInput, NodeCheck, NodeReview, NodeBranch, NodeEnd}},
-		{"next", n.Next != "", []NodeType{NodeConsent, NodeCustomerInput, NodeCheck, NodeReview}},
-		{"signal", n.Signal != "", []NodeType{NodeConsent, NodeCustomerInput}},
-		{"text", n.Text != "", []NodeType{NodeConsent, NodeCustomerInput}},
-		{"on_declined", n.OnDeclined != "", []NodeType{NodeConsent}},
-		{"optional", n.Optional, []NodeType{NodeCustomerInput}},
-		{"fields", n.Fields != nil, []NodeType{NodeCustomerInput}},
-		{"key", n.Key != "", []NodeType{NodeCheck}},
-		{"provider", n.Provider != "", []NodeType{NodeCheck}},
-		{"with", n.With != nil, []NodeType{NodeCheck}},
-		{"timeout_seconds", n.TimeoutSeconds != 0, []NodeType{NodeCheck}},
-		{"retry", n.Retry != nil, []NodeType{NodeCheck}},
-		{"poll", n.Poll != nil, []NodeType{NodeCheck}},
-		{"fallback", n.Fallback != "", []NodeType{NodeCheck}},
-		{"on_failed", n.OnFailed != "", []NodeType{NodeCheck}},
-		{"on_unavailable", n.OnUnavailable != "", []NodeType{NodeCheck}},
-		{"rules", n.Rules != nil, []NodeType{NodeBranch}},
-		{"else", n.Else != "", []NodeType{NodeBranch}},
-		{"reason", n.Reason != "", []NodeType{NodeReview}},
-		{"on_reject", n.OnReject != "", []NodeType{NodeReview}},
+	if n.Type == "" {
+		return
 	}
-	for _, f := range set {
-		if f.set && n.Type != "" {
+	for _, f := range nodeFields() {
+		if f.set(n) {
 			v.check(at+"."+f.name, slices.Contains(f.types, n.Type), "does not belong to a node of type %s", n.Type)
 		}
 	}
-	if n.Type == NodeConsent {
-		v.target(at+".on_declined", n.OnDeclined, false, false)
+}
+
+// target checks that an arrow leads to a node, or to one of the routes that
+// the field takes.
+func (v *validator) target(path string, to NodeID, required bool, routes ...NodeID) {
+	switch {
+	case to == "":
+		v.arrows(v.check(path, !required, "is required"))
+	case slices.Contains(routes, to):
+	case to == RouteFail:
+		v.arrows(v.check(path, false, "must be a node: fail is for on_failed and on_unavailable"))
+	case to == RouteNext:
+		v.arrows(v.check(path, false, "must be a node: next is for on_declined, on_failed and on_unavailable"))
+	default:
+		_, ok := v.def.Nodes[to]
+		v.arrows(v.check(path, ok, "there is no node %q%s", to, didYouMean(string(to), append(v.names(), routes...))))
 	}
 }
 
-// target checks where an arrow leads.
-func (v *validator) target(path string, to NodeID, required, words bool) {
-	switch to {
-	case "":
-		v.arrows(v.check(path, !required, "is required"))
-	case RouteFail, RouteNext:
-		v.arrows(v.check(path, words, "must be a node: %q is for on_failed and on_unavailable", to))
-	default:
-		_, ok := v.def.Nodes[to]
-		v.arrows(v.check(path, ok, "there is no node %q", to))
+// declined checks where a consent leads that the customer declines. It has no
+// default: whether to go on all the same is for the author to say.
+func (v *validator) declined(path string, to NodeID) {
+	if to == "" {
+		v.arrows(v.check(path, false, "is required: name the node that a declined consent leads to, or next to go on all the same"))
+		return
 	}
+	v.target(path, to, true, RouteNext)
 }
 
 // arrows keeps whether all arrows can be followed so far.
@@ -206,14 +198,24 @@ func (v *validator) signal(at string, n Node) {
 		"must be 1 to 64 lower-case letters, digits, - or _, and not %s", ReviewSignal)
 }
 
-func (v *validator) provider(at string, n Node, knows func(string) bool) {
+func (v *validator) provider(at string, n Node, providers []string) {
+	known := func(path, name string) {
+		if providers == nil || slices.Contains(providers, name) {
+			return
+		}
+		hint := didYouMean(name, providers)
+		if hint == "" && len(providers) > 0 {
+			hint = " (supported: " + joined(providers) + ")"
+		}
+		v.fault(path, "there is no provider %q%s", name, hint)
+	}
 	v.check(at+".key", n.Key == "" || validName(n.Key),
 		"must be a lower-case letter followed by letters, digits or _")
 	if v.check(at+".provider", n.Provider != "", "is required") {
-		v.check(at+".provider", knows(n.Provider), "there is no provider %q", n.Provider)
+		known(at+".provider", n.Provider)
 	}
 	if n.Fallback != "" {
-		v.check(at+".fallback", knows(n.Fallback), "there is no provider %q", n.Fallback)
+		known(at+".fallback", n.Fallback)
 		v.check(at+".fallback", n.Fallback != n.Provider, "must differ from the provider")
 	}
 	v.within(at+".timeout_seconds", n.TimeoutSeconds, 0, maxTimeout)
@@ -226,8 +228,8 @@ func (v *validator) provider(at string, n Node, knows func(string) bool) {
 		v.within(at+".poll.interval_seconds", p.IntervalSeconds, 0, maxSeconds)
 		v.within(at+".poll.timeout_seconds", p.TimeoutSeconds, 0, maxSeconds)
 	}
-	v.target(at+".on_failed", n.OnFailed, false, true)
-	v.target(at+".on_unavailable", n.OnUnavailable, false, true)
+	v.target(at+".on_failed", n.OnFailed, false, RouteFail, RouteNext)
+	v.target(at+".on_unavailable", n.OnUnavailable, false, RouteFail, RouteNext)
 }
 
 // labels finds check keys that read differently at two nodes.

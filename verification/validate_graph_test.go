@@ -39,7 +39,7 @@ func TestEveryFaultOfTheArrows(t *testing.T) {
 		},
 		{
 			"an island of two",
-			nodes{"a": failing("done", ""), "done": endNode(), "b": declining("c", ""), "c": declining("b", "")},
+			nodes{"a": failing("done", ""), "done": endNode(), "b": declining("c", "next"), "c": declining("b", "next")},
 			[]verification.Field{{Name: "nodes.b", Message: island}, {Name: "nodes.c", Message: island}},
 		},
 		{
@@ -49,17 +49,17 @@ func TestEveryFaultOfTheArrows(t *testing.T) {
 		},
 		{
 			"no end",
-			nodes{"a": declining("b", ""), "b": declining("a", "")},
+			nodes{"a": declining("b", "next"), "b": declining("a", "next")},
 			[]verification.Field{{Name: "nodes.a", Message: maze}, {Name: "nodes.b", Message: maze}},
 		},
 		{
 			"no end on one of the ways",
-			nodes{"a": failing("done", "b"), "done": endNode(), "b": declining("c", ""), "c": rejecting("b", "c")},
+			nodes{"a": failing("done", "b"), "done": endNode(), "b": declining("c", "next"), "c": rejecting("b", "c")},
 			[]verification.Field{{Name: "nodes.b", Message: maze}, {Name: "nodes.c", Message: maze}},
 		},
 		{
 			"failing is no end",
-			nodes{"a": failing("b", verification.RouteFail), "b": declining("a", "")},
+			nodes{"a": failing("b", verification.RouteFail), "b": declining("a", "next")},
 			[]verification.Field{{Name: "nodes.a", Message: maze}, {Name: "nodes.b", Message: maze}},
 		},
 		{"reached by on_failed alone", nodes{"a": failing("done", "b"), "b": failing("done", ""), "done": endNode()}, nil},
@@ -85,9 +85,9 @@ func TestEveryFaultOfTheArrows(t *testing.T) {
 			"a": failing("b", "a"), "b": branchNode("again wanted", "c", "done"), "c": failing("b", ""), "done": endNode(),
 		}, []verification.Field{{Name: "nodes.a", Message: asks("a")}, {Name: "nodes.b", Message: asks("b, c")}}},
 		{"a loop beside one with a customer", nodes{
-			"a": declining("b", ""), "b": branchNode("again wanted", "a", "c"), "c": failing("done", "b"), "done": endNode(),
+			"a": declining("b", "next"), "b": branchNode("again wanted", "a", "c"), "c": failing("done", "b"), "done": endNode(),
 		}, []verification.Field{{Name: "nodes.b", Message: asks("b, c")}}},
-		{"a loop with consent", nodes{"a": declining("b", ""), "b": failing("done", "a"), "done": endNode()}, nil},
+		{"a loop with consent", nodes{"a": declining("b", "next"), "b": failing("done", "a"), "done": endNode()}, nil},
 		{"a consent that leads to itself", nodes{"a": declining("done", "a"), "done": endNode()}, nil},
 		{"a loop with a review", nodes{"a": failing("b", ""), "b": rejecting("done", "a"), "done": endNode()}, nil},
 	} {

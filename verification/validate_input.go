@@ -32,29 +32,19 @@ func (v *validator) inputField(path string, f InputField) {
 	v.length(path+".label", f.Label, 0, maxLabel)
 	v.length(path+".help", f.Help, 0, maxText)
 	v.within(path+".max_length", float64(f.MaxLength), 0, 100000)
-	text := f.Type == FieldText || f.Type == FieldTextarea || f.Type == FieldEmail || f.Type == FieldPhone
-	upload := f.Type == FieldFile || f.Type == FieldImage
-	only := func(name string, set, belongs bool) {
-		v.check(path+"."+name, !set || belongs, "does not belong to a field of type %s", f.Type)
-	}
-	switch f.Type {
-	case FieldText, FieldTextarea, FieldNumber, FieldDate, FieldSelect, FieldCheckbox,
-		FieldEmail, FieldPhone, FieldFile, FieldImage, FieldLocation:
-	case "":
+	switch {
+	case f.Type == "":
 		v.fault(path+".type", "is required")
 		return
-	default:
-		v.fault(path+".type", "there is no type %q (supported: text, textarea, number, date, select, checkbox, "+
-			"email, phone, file, image, location)", f.Type)
+	case !slices.Contains(fieldTypes(), f.Type):
+		v.fault(path+".type", "there is no type %q (supported: %s)", f.Type, joined(fieldTypes()))
 		return
 	}
-	only("pattern", f.Pattern != "", text)
-	only("max_length", f.MaxLength != 0, text)
-	only("min", f.Min != nil, f.Type == FieldNumber)
-	only("max", f.Max != nil, f.Type == FieldNumber)
-	only("options", f.Options != nil, f.Type == FieldSelect)
-	only("accept", f.Accept != nil, upload)
-	only("within", f.Within != nil, f.Type == FieldLocation)
+	for _, field := range inputFieldFields() {
+		if field.set(f) {
+			v.check(path+"."+field.name, slices.Contains(field.types, f.Type), "does not belong to a field of type %s", f.Type)
+		}
+	}
 	finite := func(name string, n *float64) bool {
 		return n == nil || v.check(path+"."+name, !math.IsNaN(*n) && !math.IsInf(*n, 0), "must be a finite number")
 	}
@@ -66,15 +56,27 @@ func (v *validator) inputField(path string, f InputField) {
 		v.options(path, f)
 	}
 	for i, media := range f.Accept {
-		kind, sub, ok := strings.Cut(media, "/")
-		v.check(fmt.Sprintf("%s.accept[%d]", path, i), ok && kind != "" && sub != "" && !strings.ContainsAny(media, " ,;"),
-			"must be a media type, such as image/jpeg")
+		v.accept(fmt.Sprintf("%s.accept[%d]", path, i), media)
 	}
 	for i, a := range f.Within {
 		at := fmt.Sprintf("%s.within[%d]", path, i)
 		v.within(at+".latitude", a.Latitude, -90, 90)
 		v.within(at+".longitude", a.Longitude, -180, 180)
 		v.check(at+".radius_km", a.RadiusKM > 0 && !math.IsInf(a.RadiusKM, 0), "must be above 0")
+	}
+}
+
+// accept checks one media type of an upload. A type that no document store
+// takes is a problem: the customer could not answer the field.
+func (v *validator) accept(path, media string) {
+	kind, sub, ok := strings.Cut(media, "/")
+	if !v.check(path, ok && kind != "" && sub != "" && !strings.ContainsAny(media, " ,;"), "must be a media type, such as image/jpeg") {
+		return
+	}
+	switch strings.ToLower(media) {
+	case "image/jpeg", "image/jpg", "image/png", "image/webp", "application/pdf", "image/*", "application/*", "*/*":
+	default:
+		v.fault(path, "files of the type %s cannot be taken (supported: image/jpeg, image/png, image/webp, application/pdf, image/*)", media)
 	}
 }
 

@@ -72,6 +72,8 @@ func TestEveryFaultOfAField(t *testing.T) {
 		{"a media type without a kind", accept("/jpeg"), "f.accept[1]", media},
 		{"a media type without a subtype", accept("image/"), "f.accept[1]", media},
 		{"two media types in one", accept("image/png, image/jpeg"), "f.accept[1]", media},
+		{"a kind of image that is never taken", accept("image/heic"), "f.accept[1]", taken("image/heic")},
+		{"a kind of file that is never taken", accept("application/zip"), "f.accept[1]", taken("application/zip")},
 		{"a latitude beyond the pole", place(verification.Area{Latitude: 90.5, RadiusKM: 1}), "f.within[1].latitude", "must be -90 to 90"},
 		{"a longitude beyond the date line", place(verification.Area{Longitude: -180.5, RadiusKM: 1}), "f.within[1].longitude", "must be -180 to 180"},
 		{"no radius", place(verification.Area{}), "f.within[1].radius_km", "must be above 0"},
@@ -84,6 +86,18 @@ func TestEveryFaultOfAField(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestEveryMediaTypeThatIsTakenIsAllowed(t *testing.T) {
+	accept := []string{"image/jpeg", "image/jpg", "IMAGE/PNG", "image/webp", "application/pdf", "image/*", "application/*", "*/*"}
+	if faults := faultsOf(t, form(verification.InputField{Name: "f", Type: verification.FieldFile, Accept: accept})); faults != nil {
+		t.Errorf("accept %v: %+v, want no fault", accept, faults)
+	}
+}
+
+// taken is the message about a media type that no upload can have.
+func taken(media string) string {
+	return "files of the type " + media + " cannot be taken (supported: image/jpeg, image/png, image/webp, application/pdf, image/*)"
 }
 
 func TestStepHasOneToAHundredFieldsEachOnce(t *testing.T) {

@@ -31,8 +31,7 @@ func edit(id verification.NodeID, change func(n *verification.Node)) func(*verif
 // faultsOf compiles a definition with the providers registry and backup.
 func faultsOf(t testing.TB, d verification.Definition) []verification.Field {
 	t.Helper()
-	knows := func(provider string) bool { return provider == "registry" || provider == "backup" }
-	_, err := verification.Compile(workflowID, verification.Version{Definition: d}, newLanguage(), knows)
+	_, err := verification.Compile(workflowID, verification.Version{Definition: d}, newLanguage(), []string{"backup", "registry"})
 	if err == nil {
 		return nil
 	}
@@ -84,8 +83,9 @@ func TestEveryFaultOfTheWorkflowItself(t *testing.T) {
 		{"idle below zero", func(d *def) { d.AbandonTimeoutSeconds = -1 }, "abandon_timeout_seconds", "must be 0 to 316224000"},
 		{"a webhook that is no URL", func(d *def) { d.LifecycleWebhookURL = "app.example" }, "lifecycle_webhook_url", webhook},
 		{"no start", func(d *def) { d.Start = "" }, "start", "is required"},
-		{"a start that is not there", func(d *def) { d.Start = "cosnent" }, "start", `there is no node "cosnent"`},
-		{"a start that is a word", func(d *def) { d.Start = "next" }, "start", `must be a node: "next" is for on_failed and on_unavailable`},
+		{"a start that is not there", func(d *def) { d.Start = "elsewhere" }, "start", `there is no node "elsewhere"`},
+		{"a misspelt start", func(d *def) { d.Start = "cosnent" }, "start", `there is no node "cosnent"; did you mean consent?`},
+		{"a start that is a word", func(d *def) { d.Start = "next" }, "start", `must be a node: next is for on_declined, on_failed and on_unavailable`},
 	})
 }
 
@@ -109,6 +109,7 @@ func TestEveryFaultOfANode(t *testing.T) {
 	type node = verification.Node
 	const name = "a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next"
 	const key = "must be a lower-case letter followed by letters, digits or _"
+	const outcomeName = key + ", at most 64 characters"
 	const signal = "must be 1 to 64 lower-case letters, digits, - or _, and not human_review_decision"
 	rename := func(to verification.NodeID) func(*verification.Definition) {
 		return func(d *verification.Definition) {
@@ -140,7 +141,7 @@ func TestEveryFaultOfANode(t *testing.T) {
 		{"a next that is not there", edit("face", func(n *node) { n.Next = "end" }), "nodes.face.next", `there is no node "end"`},
 		{
 			"a next that is a word", edit("face", func(n *node) { n.Next = "fail" }), "nodes.face.next",
-			`must be a node: "fail" is for on_failed and on_unavailable`,
+			`must be a node: fail is for on_failed and on_unavailable`,
 		},
 		{"a consent without text", edit("consent", func(n *node) { n.Text = "" }), "nodes.consent.text", "is required"},
 		{"a long text", edit("details", func(n *node) { n.Text = strings.Repeat("x", 20001) }), "nodes.details.text", "must be at most 20000 characters"},
@@ -148,13 +149,23 @@ func TestEveryFaultOfANode(t *testing.T) {
 		{"the review signal", edit("details", func(n *node) { n.Signal = "human_review_decision" }), "nodes.details.signal", signal},
 		{"on_declined that is not there", edit("consent", func(n *node) { n.OnDeclined = "end" }), "nodes.consent.on_declined", `there is no node "end"`},
 		{
-			"on_declined that is a word", edit("consent", func(n *node) { n.OnDeclined = "next" }), "nodes.consent.on_declined",
-			`must be a node: "next" is for on_failed and on_unavailable`,
+			"no on_declined", edit("consent", func(n *node) { n.OnDeclined = "" }), "nodes.consent.on_declined",
+			"is required: name the node that a declined consent leads to, or next to go on all the same",
 		},
+		{
+			"on_declined that fails the run", edit("consent", func(n *node) { n.OnDeclined = "fail" }), "nodes.consent.on_declined",
+			"must be a node: fail is for on_failed and on_unavailable",
+		},
+		{
+			"on_declined that is misspelt", edit("consent", func(n *node) { n.OnDeclined = "nxt" }), "nodes.consent.on_declined",
+			`there is no node "nxt"; did you mean next?`,
+		},
+		{"an outcome in capitals", edit("done", func(n *node) { n.Outcome = "Declined" }), "nodes.done.outcome", outcomeName},
+		{"a long outcome", edit("done", func(n *node) { n.Outcome = strings.Repeat("o", 65) }), "nodes.done.outcome", outcomeName},
 		{"a key in capitals", edit("pan", func(n *node) { n.Key = "PAN" }), "nodes.pan.key", key},
 		{"no provider", edit("pan", func(n *node) { n.Provider = "" }), "nodes.pan.provider", "is required"},
-		{"a provider that is not there", edit("pan", func(n *node) { n.Provider = "sandbax" }), "nodes.pan.provider", `there is no provider "sandbax"`},
-		{"a fallback that is not there", edit("pan", func(n *node) { n.Fallback = "bakcup" }), "nodes.pan.fallback", `there is no provider "bakcup"`},
+		{"a provider that is not there", edit("pan", func(n *node) { n.Provider = "sandbax" }), "nodes.pan.provider", `there is no provider "sandbax" (supported: backup, registry)`},
+		{"a fallback that is not there", edit("pan", func(n *node) { n.Fallback = "bakcup" }), "nodes.pan.fallback", `there is no provider "bakcup"; did you mean backup?`},
 		{"a fallback to itself", edit("pan", func(n *node) { n.Fallback = "registry" }), "nodes.pan.fallback", "must differ from the provider"},
 		{"a timeout below zero", edit("pan", func(n *node) { n.TimeoutSeconds = -1 }), "nodes.pan.timeout_seconds", "must be 0 to 600"},
 		{"a timeout above ten minutes", edit("pan", func(n *node) { n.TimeoutSeconds = 600.5 }), "nodes.pan.timeout_seconds", "must be 0 to 600"},
@@ -214,10 +225,10 @@ func TestFieldsBelongToTheirTypes(t *testing.T) {
 		Fields: verification.InputFields{{Name: "a", Type: verification.FieldText}}, Key: "key", Provider: "registry",
 		With: verification.Data(`{"number":"${pan}"}`), TimeoutSeconds: 1, Retry: &verification.Retry{}, Poll: &verification.Poll{},
 		Fallback: "backup", OnFailed: "done", OnUnavailable: "done",
-		Rules: []verification.Rule{{When: "pan failed", Next: "done"}}, Else: "done", Reason: "Reason", OnReject: "done",
+		Rules: []verification.Rule{{When: "pan failed", Next: "done"}}, Else: "done", Reason: "Reason", OnReject: "done", Outcome: "approved",
 	}
 	steps := []string{
-		"else", "fallback", "fields", "key", "next", "on_declined", "on_failed", "on_reject", "on_unavailable", "optional", "poll",
+		"else", "fallback", "fields", "key", "next", "on_declined", "on_failed", "on_reject", "on_unavailable", "optional", "outcome", "poll",
 		"provider", "reason", "retry", "rules", "signal", "text", "timeout_seconds", "with",
 	}
 	for kind, belong := range map[verification.NodeType]string{
@@ -226,7 +237,7 @@ func TestFieldsBelongToTheirTypes(t *testing.T) {
 		verification.NodeCheck:         "next key provider with timeout_seconds retry poll fallback on_failed on_unavailable",
 		verification.NodeBranch:        "rules else",
 		verification.NodeReview:        "next reason on_reject",
-		verification.NodeEnd:           "",
+		verification.NodeEnd:           "outcome",
 	} {
 		n := full
 		n.Type = kind
@@ -253,7 +264,7 @@ func TestAllFaultsAreToldAtOnceInTheOrderOfTheirPlaces(t *testing.T) {
 	want := []verification.Field{
 		{Name: "input_schema", Message: `there is no function "{\"type\":\"odd\"}"`},
 		{Name: "name", Message: "is required"},
-		{Name: "nodes.face.provider", Message: `there is no provider "lost"`},
+		{Name: "nodes.face.provider", Message: `there is no provider "lost" (supported: backup, registry)`},
 		{Name: "nodes.face.reason", Message: "does not belong to a node of type check"},
 		{Name: "nodes.face.timeout_seconds", Message: "must be 0 to 600"},
 		{Name: "nodes.island", Message: "no path leads here from the start"},

@@ -161,7 +161,7 @@ workflow: hello
 name: Hello
 start: consent
 nodes:
-  consent: {type: consent, text: May we go on, next: done}
+  consent: {type: consent, text: May we go on, on_declined: next, next: done}
   done: {type: end}
 `)},
 	}

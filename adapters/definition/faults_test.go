@@ -127,7 +127,7 @@ func TestTheBoundsOfAFile(t *testing.T) {
 		{"blank", "w.json", " \n\t\n", "w.json: the file is empty"},
 		{"deep YAML", "w.yaml", "a: " + nested("[", "]", 64), "w.yaml:1:67: a" + strings.Repeat("[0]", 63) + ": the file nests too deep"},
 		{"deep JSON", "w.json", `{"a":` + nested("[", "]", 64) + "}", "w.json:1:69: a" + strings.Repeat("[0]", 63) + ": the file nests too deep"},
-		{"very deep YAML", "w.yaml", strings.Repeat("[", 20000), "w.yaml:1: it is not valid YAML: exceeded max depth of 10000"},
+		{"very deep YAML", "w.yaml", strings.Repeat("[", 20000), "w.yaml:1:10001: it is not valid YAML: exceeded max depth of 10000"},
 		{"very deep JSON", "w.json", strings.Repeat("[", 20000), "w.json:1:10001: it is not valid JSON: invalid character '[' exceeded max depth"},
 		{"aliases", "w.yaml", bomb, "w.yaml:1:26: d[7][1][0][6]: aliases stand for too many values"},
 		{"UTF-8", "w.yaml", "name: Zo\xeb\n", "w.yaml:1:9: the file is not valid UTF-8 here"},
@@ -164,5 +164,33 @@ func TestAFaultIsOneLineWhateverItSays(t *testing.T) {
 	f := definition.Fault{File: "w.yaml", Line: 3, Path: "nodes", Message: "one\r\ntwo\u2028three\x1b[31m"}
 	if got, want := f.String(), "w.yaml:3: nodes: one  two three [31m"; got != want {
 		t.Errorf("String() = %q, want %q", got, want)
+	}
+}
+
+// A question mark in a flow mapping is plain text in YAML 1.2.
+func TestAQuestionNeedsNoQuotes(t *testing.T) {
+	d, err := definition.ReadWorkflow("w.yaml", []byte("nodes: {a: {type: customer_input, fields: {x: {label: Anything else?, type: text}}}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Definition.Nodes["a"].Fields[0].Label; got != "Anything else?" {
+		t.Errorf("label = %q, want the question", got)
+	}
+}
+
+// A large file is parsed once, whether its last line is right or wrong.
+func TestTheLineOfASyntaxErrorCostsNoSecondParse(t *testing.T) {
+	lines := strings.Repeat("- {label: A, options: [b, c]}\n", 10000)
+	parse := func(last string) func() {
+		raw := []byte(lines + last)
+		return func() { _, _ = definition.ReadWorkflow("w.yaml", raw) }
+	}
+	_, err := definition.ReadWorkflow("w.yaml", []byte(lines+"- \"open\n"))
+	if got, want := fmt.Sprint(err), "w.yaml:10001:3: it is not valid YAML: found unexpected end of stream: a quote is not closed"; got != want {
+		t.Errorf("error = %s, want %s", got, want)
+	}
+	right, wrong := testing.AllocsPerRun(1, parse("- end\n")), testing.AllocsPerRun(1, parse("- \"open\n"))
+	if wrong > 2*right {
+		t.Errorf("%.0f allocations for a file with an error in its last line, and %.0f without", wrong, right)
 	}
 }

@@ -5,6 +5,7 @@ package definition
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,11 @@ type fields struct {
 	path  *path
 	asked []string
 	void  bool // it is no object at all: nothing is missed in it
+	// owner is what the object is, such as "a field of type date", and own
+	// lists the fields that it may have. Both are empty when that does not
+	// depend on a type.
+	owner string
+	own   []string
 }
 
 // object begins to read a value that must be an object; any other value is told
@@ -44,7 +50,11 @@ func (r *reader) object(t *tree, at place, p *path) *fields {
 }
 
 func (r *reader) wrongType(t *tree, at place, p *path, want kind) {
-	message := "must be " + want.String() + ", not " + t.kind.String()
+	wanted := want.String()
+	if want == kindNumber && p != nil && strings.HasSuffix(p.name, "_seconds") {
+		wanted += " of seconds"
+	}
+	message := "must be " + wanted + ", not " + t.kind.String()
 	switch {
 	case t.kind == kindNull:
 		message += ": leave it out instead"
@@ -61,11 +71,23 @@ func (r *reader) wrongType(t *tree, at place, p *path, want kind) {
 func (f *fields) get(name string, want kind) (entry, bool) {
 	f.asked = append(f.asked, name)
 	e, ok := f.tree.entry(name)
-	if ok && e.value.kind != want {
+	switch {
+	case !ok || e.value.kind == want:
+		return e, ok
+	case f.own != nil && !slices.Contains(f.own, name):
+		// Another type of value would be no better.
+		f.fault(e.at, f.path.field(name), "does not belong to "+f.owner)
+	default:
 		f.wrongType(e.value, e.at, f.path.field(name), want)
-		return e, false
 	}
-	return e, ok
+	return e, false
+}
+
+// typed says what type the object is of, for the messages about its fields.
+func (f *fields) typed(owner string, own []string) {
+	if own != nil {
+		f.owner, f.own = owner, own
+	}
 }
 
 // require tells when a field is not there whose zero value would pass for one.
@@ -204,8 +226,15 @@ func (f *fields) place(name string) place {
 	return f.at
 }
 
-// close tells of every field that is not known.
+// maxListed is how many names a message lists at most.
+const maxListed = 13
+
+// close reports every unknown field, with the nearest name or all that would do.
 func (f *fields) close() {
+	names := f.asked
+	if f.own != nil {
+		names = f.own
+	}
 	known := make(map[string]bool, len(f.asked))
 	for _, name := range f.asked {
 		known[name] = true
@@ -215,8 +244,10 @@ func (f *fields) close() {
 			continue
 		}
 		message := "unknown field"
-		if near := nearest(e.name, f.asked); near != "" {
+		if near := verification.Nearest(e.name, names); near != "" {
 			message += "; did you mean " + near + "?"
+		} else if len(names) <= maxListed {
+			message += " (supported: " + strings.Join(names, ", ") + ")"
 		}
 		f.fault(e.at, f.faults.name(f.path, e.name), message)
 	}

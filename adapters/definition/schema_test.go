@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/verifyd/verifyd/adapters/definition"
 )
@@ -123,10 +123,12 @@ func TestTheSchemaAndTheReaderRefuseEachFaultAlone(t *testing.T) {
 		"b: {type: customer_input, fields: {x: {type: text, size: 3}}, next: a}",
 		"b: {type: customer_input, fields: {x: {type: text, max_length: 2.5}}, next: a}",
 		"b: {type: customer_input, fields: {x: {type: number, min: low}}, next: a}",
-		"b: {type: customer_input, fields: {x: {type: select, options: [a]}}, next: a}",
+		"b: {type: customer_input, fields: {x: {type: select, options: [1]}}, next: a}",
+		"b: {type: customer_input, fields: {x: {type: date, max: 2008-01-01}}, next: a}",
 		"b: {type: customer_input, fields: {x: {type: select, options: [{value: 1}]}}, next: a}",
 		"b: {type: customer_input, fields: {x: {type: file, accept: image/png}}, next: a}",
 		"b: {type: customer_input, fields: {x: {type: location, within: [{latitude: 1, longitude: 1}]}}, next: a}",
+		"b: {type: end, outcome: 1}",
 		"b: {type: 1}",
 		"b: end",
 		"b: null",

@@ -71,8 +71,10 @@ func (r *reader) workflow(t *tree, at place, p *path) verification.Definition {
 
 func (f *fields) node() verification.Node {
 	to := func(name string) verification.NodeID { return verification.NodeID(f.text(name)) }
+	kind := verification.NodeType(f.text("type"))
+	f.typed("a node of type "+string(kind), kind.Fields())
 	n := verification.Node{
-		Type:  verification.NodeType(f.text("type")),
+		Type:  kind,
 		Label: f.text("label"),
 		Next:  to("next"),
 
@@ -92,6 +94,8 @@ func (f *fields) node() verification.Node {
 		Else:     to("else"),
 		Reason:   f.text("reason"),
 		OnReject: to("on_reject"),
+
+		Outcome: f.text("outcome"),
 	}
 	if inputs := f.child("fields"); inputs != nil {
 		inputs.children(func(name string, input *fields) {
@@ -134,9 +138,11 @@ func (f *fields) rule() verification.Rule {
 }
 
 func (f *fields) input(name string) verification.InputField {
+	kind := verification.FieldType(f.text("type"))
+	f.typed("a field of type "+string(kind), kind.Fields())
 	in := verification.InputField{
 		Name:      name,
-		Type:      verification.FieldType(f.text("type")),
+		Type:      kind,
 		Label:     f.text("label"),
 		Help:      f.text("help"),
 		Required:  f.flag("required"),
@@ -146,9 +152,8 @@ func (f *fields) input(name string) verification.InputField {
 		Max:       f.float("max"),
 		Accept:    f.texts("accept"),
 	}
-	f.objects("options", func(o *fields) {
-		in.Options = append(in.Options, verification.Option{Value: o.text("value"), Label: o.text("label")})
-		o.close()
+	f.items("options", func(item *tree, p *path) {
+		in.Options = append(in.Options, f.option(item, p))
 	})
 	f.objects("within", func(a *fields) {
 		a.require("latitude", "longitude", "radius_km")
@@ -159,4 +164,19 @@ func (f *fields) input(name string) verification.InputField {
 	})
 	f.close()
 	return in
+}
+
+// option reads one option of a select: an object, or a string that is its value.
+func (f *fields) option(item *tree, p *path) verification.Option {
+	switch item.kind {
+	case kindText:
+		return verification.Option{Value: item.word}
+	case kindNumber, kindBoolean:
+		f.wrongType(item, item.at, p, kindText)
+		return verification.Option{}
+	case kindNull, kindObject, kindList:
+	}
+	o := f.object(item, item.at, p)
+	defer o.close()
+	return verification.Option{Value: o.text("value"), Label: o.text("label")}
 }

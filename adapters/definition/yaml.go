@@ -6,11 +6,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
-	"sort"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // yamlReader turns the nodes of the YAML library into trees.
@@ -25,8 +23,7 @@ type yamlReader struct {
 func parseYAML(file string, raw []byte, f *faults) *tree {
 	docs, err := yamlDocuments(raw)
 	if err != nil {
-		message := yamlMessage(err)
-		f.add(Fault{File: file, Line: yamlLine(raw, message), Message: message})
+		f.add(yamlFault(file, raw, err))
 		return nil
 	}
 	if len(docs) == 0 {
@@ -45,12 +42,16 @@ func parseYAML(file string, raw []byte, f *faults) *tree {
 	return t
 }
 
-// yamlDocuments reads at most two documents: a second one is a fault already.
+// yamlDocuments reads at most two documents: a second one is a problem already.
 func yamlDocuments(raw []byte) ([]*yaml.Node, error) {
+	loader, err := yaml.NewLoader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
 	var docs []*yaml.Node
-	for dec := yaml.NewDecoder(bytes.NewReader(raw)); len(docs) < 2; {
+	for len(docs) < 2 {
 		doc := &yaml.Node{}
-		switch err := dec.Decode(doc); {
+		switch err := loader.Load(doc); {
 		case errors.Is(err, io.EOF):
 			return docs, nil
 		case err != nil:
@@ -61,30 +62,54 @@ func yamlDocuments(raw []byte) ([]*yaml.Node, error) {
 	return docs, nil
 }
 
-// yamlMessage is the library's sentence without its line, which is often that
-// of the block around the fault, and without words of the file.
-func yamlMessage(err error) string {
-	message := regexp.MustCompile(`^yaml: (line \d+: )?`).ReplaceAllString(err.Error(), "")
-	if strings.HasPrefix(message, "unknown anchor") {
-		return "an alias names an anchor that is not there"
+// yamlFault places a syntax error of the library. A construct that is still
+// open at the end of the file is reported where it begins.
+func yamlFault(file string, raw []byte, err error) Fault {
+	syntax, ok := errors.AsType[*yaml.LoadError](err)
+	switch {
+	case !ok:
+		return Fault{File: file, Message: "it is not valid YAML"}
+	case syntax.Stage == yaml.ComposerStage:
+		// The library's message holds the name of the anchor, which may be a secret.
+		return Fault{File: file, Line: syntax.Mark.Line, Column: syntax.Mark.Column, Message: "an alias names an anchor that is not there"}
 	}
-	hint := map[string]string{
-		"did not find expected key":                      ": is the indentation right?",
-		"mapping values are not allowed in this context": ": text with a colon in it needs quotes",
-		"found character that cannot start any token":    ": no tabs, and text that begins with a sign needs quotes",
-		"found unexpected end of stream":                 ": a quote is not closed",
+	at := place{line: syntax.Mark.Line, column: syntax.Mark.Column}
+	opened := place{line: syntax.ContextMark.Line, column: syntax.ContextMark.Column}
+	found, context := characterAt(raw, at), characterAt(raw, opened)
+	hint := ""
+	switch {
+	case found == 0 && (context == '"' || context == '\''):
+		at, hint = opened, ": a quote is not closed"
+	case found == 0 && (context == '[' || context == '{'):
+		at, hint = opened, ": a bracket is not closed"
+	case found == ':':
+		hint = ": text with a colon in it needs quotes"
+	case found == '\t':
+		hint = ": indent with spaces, not with tabs"
+	case strings.ContainsRune("@`%&*!|>", found):
+		hint = ": text that begins with " + string(found) + " needs quotes"
+	case at == opened:
+	case (context == '[' || context == '{') && (found == ']' || found == '}'):
+		hint = ": a bracket is not closed"
+	case context == '[' || context == '{':
+		hint = ": put a comma between two values, and quotes around text with a bracket or a quote in it"
+	case syntax.Stage == yaml.ParserStage && found != 0:
+		hint = ": is the indentation right?"
 	}
-	return "it is not valid YAML: " + message + hint[message]
+	return Fault{File: file, Line: at.line, Column: at.column, Message: "it is not valid YAML: " + syntax.Message + hint}
 }
 
-// yamlLine finds the line that a syntax fault is on: the first one with which
-// the text up to there has the same fault.
-func yamlLine(raw []byte, message string) int {
-	lines := bytes.SplitAfter(raw, []byte("\n"))
-	return 1 + sort.Search(len(lines)-1, func(i int) bool {
-		_, err := yamlDocuments(bytes.Join(lines[:i+1], nil))
-		return err != nil && yamlMessage(err) == message
-	})
+// characterAt returns the character at a place, and 0 for a place that is unknown
+// or at the end of the file.
+func characterAt(raw []byte, at place) rune {
+	here := place{line: 1, column: 1}
+	for _, c := range string(raw) {
+		if here == at {
+			return c
+		}
+		here = here.after(c)
+	}
+	return 0
 }
 
 func (r *yamlReader) fault(n *yaml.Node, p *path, message string) {

@@ -85,14 +85,14 @@ func TestARouteThatGoesWhereNextGoesSharesItsArrow(t *testing.T) {
 			"a": {Type: verification.NodeCheck, Next: "b", OnFailed: verification.RouteNext, OnUnavailable: verification.RouteFail},
 			"b": {Type: verification.NodeCheck, Next: "c", OnFailed: verification.RouteFail},
 			"c": {Type: verification.NodeReview, Next: "d"},
-			"d": {Type: verification.NodeConsent, Next: "e"},
+			"d": {Type: verification.NodeConsent, OnDeclined: verification.RouteNext, Next: "e"},
 			"e": {Type: verification.NodeEnd},
 		},
 	}
 	const want = `  n0 -->|"passed or failed"| n1
   n1 --> n2
   n2 -->|"approve or reject"| n3
-  n3 --> n4
+  n3 -->|"agreed or declined"| n4
 `
 	if got := graph.Mermaid(d); !strings.HasSuffix(got, want) {
 		t.Errorf("drawn as\n%s\nwant it to end with\n%s", got, want)

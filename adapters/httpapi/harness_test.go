@@ -198,7 +198,7 @@ func journey() verification.Definition {
 		RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, Start: "consent",
 		InputSchema: verification.Data(`{"type":"object","properties":{"name":{"type":"string"}}}`),
 		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "May we?", Next: "details"},
+			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "May we?", OnDeclined: "next", Next: "details"},
 			"details": {
 				Type: verification.NodeCustomerInput, Label: "Your details", Next: "pan",
 				Fields: verification.InputFields{{Name: "pan", Type: verification.FieldText, Required: true}},

@@ -32,7 +32,7 @@ func definition(origin string) verification.Definition {
 		Workflow: "onboarding", Name: "Onboarding", Start: "consent", RunTTLSeconds: 24 * 3600,
 		LifecycleWebhookURL: origin + "/hooks?key=" + hidden,
 		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Text: "We check your PAN.", Next: "pan"},
+			"consent": {Type: verification.NodeConsent, Text: "We check your PAN.", OnDeclined: "next", Next: "pan"},
 			"pan": {
 				Type: verification.NodeCheck, Key: "pan_verification", Label: "PAN verification",
 				Provider: "script", Next: "done",

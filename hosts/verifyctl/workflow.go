@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/expression"
@@ -137,9 +136,8 @@ func compile(file string, providers []string) (verification.Definition, error) {
 		return verification.Definition{}, err
 	}
 	def := doc.Definition
-	knows := func(provider string) bool { return len(providers) == 0 || slices.Contains(providers, provider) }
 	version := verification.Version{Number: 1, Hash: def.VersionHash(), Definition: def}
-	_, err = verification.Compile(def.ID, version, expression.New(), knows)
+	_, err = verification.Compile(def.ID, version, expression.New(), providers)
 	return def, doc.Explain(err)
 }
 

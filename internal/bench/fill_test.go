@@ -158,8 +158,7 @@ func TestTheWorkflowsOfAFilledDatabaseCompile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		knows := func(provider string) bool { return provider == "sandbox" }
-		if _, err := verification.Compile(w.ID, v, expression.New(), knows); err != nil {
+		if _, err := verification.Compile(w.ID, v, expression.New(), []string{"sandbox"}); err != nil {
 			t.Errorf("workflow %s: %v", w.Slug, err)
 		}
 	}

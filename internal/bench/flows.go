@@ -29,7 +29,7 @@ func flow(n int) verification.Definition {
 		RunTTLSeconds: int64(runTTL.Seconds()), AbandonTimeoutSeconds: int64(abandonTimeout.Seconds()),
 		Start: "consent",
 		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "We will verify your identity.", Next: "details"},
+			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "We will verify your identity.", OnDeclined: "next", Next: "details"},
 			"details": {
 				Type: verification.NodeCustomerInput, Label: "Your details", Next: "pan",
 				Fields: verification.InputFields{{Name: "name", Type: verification.FieldText, Label: "Name", Required: true}},
@@ -42,7 +42,7 @@ func flow(n int) verification.Definition {
 				Rules: []verification.Rule{{When: "!steps.bank.passed", Next: "review"}},
 			},
 			"review": {Type: verification.NodeReview, Label: "Manual review", Reason: "The name differs.", Next: "sign"},
-			"sign":   {Type: verification.NodeConsent, Label: "Signature", Text: "I confirm what I said.", Next: "done"},
+			"sign":   {Type: verification.NodeConsent, Label: "Signature", Text: "I confirm what I said.", OnDeclined: "next", Next: "done"},
 			"done":   {Type: verification.NodeEnd},
 		},
 	}

@@ -92,7 +92,7 @@ func (p Plan) Definition(name string) verification.Definition {
 		}
 		switch s.Kind {
 		case Consent:
-			n.Type, n.Text = verification.NodeConsent, "We will check who you are."
+			n.Type, n.Text, n.OnDeclined = verification.NodeConsent, "We will check who you are.", verification.RouteNext
 		case Details:
 			n.Type = verification.NodeCustomerInput
 			n.Fields = verification.InputFields{{Name: "pan", Type: verification.FieldText, Required: true}}

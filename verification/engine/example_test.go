@@ -92,7 +92,7 @@ func ExampleEngine_Apply() {
 	// Onboarding true false
 	// 2 true
 	// true true
-	// broken.yaml:7:54: nodes.consent.next: there is no node "pam"
+	// broken.yaml:7:73: nodes.consent.next: there is no node "pam"; did you mean pan?
 }
 
 func ExampleEngine_Workflows() {
@@ -251,7 +251,7 @@ name: Onboarding
 run_ttl_seconds: 3600
 start: consent
 nodes:
-  consent: {type: consent, text: We check your PAN., next: pan}
+  consent: {type: consent, text: We check your PAN., on_declined: done, next: pan}
   pan:
     type: check
     key: pan_verification

@@ -44,7 +44,7 @@ func onboarding() verification.Definition {
 		Workflow: "onboarding", Name: "Onboarding", Start: "consent",
 		RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
 		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Text: "We will check your PAN.", Next: "pan"},
+			"consent": {Type: verification.NodeConsent, Text: "We will check your PAN.", OnDeclined: "next", Next: "pan"},
 			"pan":     {Type: verification.NodeCheck, Provider: "script", Next: "review"},
 			"review":  {Type: verification.NodeReview, Label: "Review", Next: "done"},
 			"done":    {Type: verification.NodeEnd},

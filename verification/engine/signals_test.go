@@ -69,7 +69,7 @@ func second[T any](_ T, err error) error { return err }
 func TestALinkLeadsToTheStepThatIsOpenNow(t *testing.T) {
 	k := verificationtest.New(t)
 	d := onboarding()
-	d.Nodes["consent"] = verification.Node{Type: verification.NodeConsent, Label: "Consent", Text: "We will check your PAN.", Next: "name"}
+	d.Nodes["consent"] = verification.Node{Type: verification.NodeConsent, Label: "Consent", Text: "We will check your PAN.", OnDeclined: "next", Next: "name"}
 	d.Nodes["name"] = verification.Node{
 		Type: verification.NodeCustomerInput, Next: "pan",
 		Fields: verification.InputFields{{Name: "name", Type: verification.FieldText, Required: true}},

@@ -5,6 +5,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -98,7 +100,7 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 	if id, err := verification.ParseWorkflowID(string(d.ID)); err == nil {
 		d.ID = id
 	}
-	if _, err := verification.Compile(d.ID, verification.Version{Definition: d}, e.ports.Language, e.knows); err != nil {
+	if _, err := verification.Compile(d.ID, verification.Version{Definition: d}, e.ports.Language, e.providers()); err != nil {
 		return Applied{}, err
 	}
 	for try := 1; ; try++ {
@@ -152,9 +154,12 @@ func (e *Engine) Publish(ctx context.Context, t verification.TenantID, id verifi
 	}
 }
 
-func (e *Engine) knows(provider string) bool {
-	_, ok := e.ports.Providers[provider]
-	return ok
+// providers returns the names of the registered providers in order. It is never
+// nil, which would allow any provider.
+func (e *Engine) providers() []string {
+	names := slices.AppendSeq([]string{}, maps.Keys(e.ports.Providers))
+	slices.Sort(names)
+	return names
 }
 
 type programKey struct {

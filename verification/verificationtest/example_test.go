@@ -144,7 +144,7 @@ func onboarding() verification.Definition {
 		Workflow: "onboarding", Name: "Onboarding", Start: "consent",
 		RunTTLSeconds: 24 * 3600, AbandonTimeoutSeconds: 15 * 60,
 		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Text: "We check your PAN.", Next: "pan"},
+			"consent": {Type: verification.NodeConsent, Text: "We check your PAN.", OnDeclined: "done", Next: "pan"},
 			"pan": {
 				Type: verification.NodeCheck, Key: "pan_verification", Label: "PAN verification",
 				Provider: "script", OnFailed: "review", Next: "done",

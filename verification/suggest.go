@@ -1,19 +1,21 @@
 // Did you mean: the known name that a wrong one is nearest to.
 
-package definition
+package verification
 
 import "strings"
 
-// nearest is the known name that the fewest slips make of name; empty when that
-// takes more than one slip in four letters, or three.
-func nearest(name string, known []string) string {
+// Nearest returns the known name that differs from name by the fewest slips of
+// the pen. It returns the empty string when that takes more than one slip in
+// four letters, or more than two.
+func Nearest[S ~string](name string, known []S) string {
 	const longest = 64
 	if len(name) > longest {
 		return ""
 	}
 	best, fewest := "", 3
 	plain := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(name))
-	for _, candidate := range known {
+	for _, k := range known {
+		candidate := string(k)
 		n := fewest
 		switch apart := len(plain) - len(candidate); {
 		case strings.ReplaceAll(plain, "_", "") == strings.ReplaceAll(candidate, "_", ""):
@@ -28,6 +30,16 @@ func nearest(name string, known []string) string {
 		}
 	}
 	return best
+}
+
+// didYouMean returns the end of a message that names the nearest known name, and
+// the empty string when none is near.
+func didYouMean[S ~string](name string, known []S) string {
+	near := Nearest(name, known)
+	if near == "" {
+		return ""
+	}
+	return "; did you mean " + near + "?"
 }
 
 // slips counts letters left out, added, changed, or swapped with the next.
