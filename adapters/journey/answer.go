@@ -27,7 +27,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if j.Step == nil {
-		s.onward(w, v, false)
+		s.onward(w, v, markSent)
 		return
 	}
 	token := chi.URLParam(r, "token")
@@ -37,50 +37,56 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 	if err == nil && f.wait() != j.Step.Wait {
 		err = &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}
 	}
+	mark := ""
 	if err == nil {
-		err = s.deliver(r, v, token, j.Step, &f)
+		mark, err = s.deliver(r, v, token, j.Step, &f)
 	}
 	switch {
 	case errors.Is(err, errBroken):
 		w.WriteHeader(http.StatusBadRequest) // for nobody
 	case errors.Is(err, verification.ErrNotOpen):
-		s.onward(w, v, true)
+		s.onward(w, v, markMoved)
 	case err != nil:
 		s.refuse(w, v, err)
 	case f.failed():
 		s.write(w, http.StatusUnprocessableEntity, "step", stepPage(v, j, f))
 	default:
-		s.onward(w, v, false)
+		s.onward(w, v, mark)
 	}
 }
 
-// onward sends the browser to the link itself. moved says that the answer came
-// for a step that is no longer open.
-func (s *site) onward(w http.ResponseWriter, v visitor, moved bool) {
+// onward sends the browser to the link itself, with the mark of what happened;
+// no mark when another step is open.
+func (s *site) onward(w http.ResponseWriter, v visitor, mark string) {
 	to := v.again()
 	switch {
-	case moved && v.chosen == "":
-		to += "?moved"
-	case moved:
-		to += "&moved"
+	case mark == "":
+	case v.chosen == "":
+		to += "?" + mark
+	default:
+		to += "&" + mark
 	}
 	// Relative, so that it is right behind any proxy.
 	w.Header().Set("Location", to)
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// deliver hands the answer to the engine. What the engine refuses is told in
-// the form.
-func (s *site) deliver(r *http.Request, v visitor, token string, step *engine.JourneyStep, f *form) error {
+// deliver hands the answer to the engine, and returns the mark of the page that
+// comes next. The form tells what the engine refuses.
+func (s *site) deliver(r *http.Request, v visitor, token string, step *engine.JourneyStep, f *form) (mark string, err error) {
+	var j engine.Journey
 	payload, err := verification.NewData(payloadOf(step, *f, v.words))
 	if err == nil {
-		_, err = s.engine.AnswerJourney(r.Context(), token, step.Wait, payload)
+		j, err = s.engine.AnswerJourney(r.Context(), token, step.Wait, payload)
 	}
 	if refusal, ok := errors.AsType[*verification.Error](err); ok && errors.Is(err, verification.ErrInvalid) {
 		f.tell(step, refusal.Fields, v.words)
-		return nil
+		return "", nil
 	}
-	return err
+	if err == nil && j.Step == nil {
+		mark = markSent // the run is over, or may be before the browser gets there
+	}
+	return mark, err
 }
 
 // keep hands one file to the engine. A file that will not do is told in the

@@ -46,7 +46,7 @@ func (w words) fileFault(field verification.InputField, faults []verification.Fi
 			return text
 		}
 	}
-	if kinds := kindNames(kindsOf(field)); kinds != "" {
+	if kinds := w.kindNames(kindsOf(field)); kinds != "" {
 		return strings.ReplaceAll(w.texts["file.kind"], "#", kinds)
 	}
 	return w.texts["file.unreadable"]

@@ -87,17 +87,34 @@ func (s *site) show(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		s.refuse(w, v, err)
+	case j.Redirect != "" && !afterPost(r):
+		w.Header().Set("Location", j.Redirect)
+		w.WriteHeader(http.StatusSeeOther)
 	case j.Run.Status.Terminal():
 		s.write(w, endStatus(j.Run.Status), "end", endPage(v, j))
 	case j.Step == nil:
 		s.write(w, http.StatusOK, "wait", waitPage(v, j))
 	default:
 		p := stepPage(v, j, emptyForm())
-		if r.URL.Query().Has("moved") {
+		if r.URL.Query().Has(markMoved) {
 			p.Note = "note.moved"
 		}
 		s.write(w, http.StatusOK, "step", p)
 	}
+}
+
+// The marks in the query of a link to which the answer to a post redirects.
+const (
+	markSent  = "sent"
+	markMoved = "moved" // the post came for a step that is no longer open
+)
+
+// afterPost reports whether the browser was sent here by the answer to a post.
+// Then another redirect must not lead to the client's site: a browser that
+// enforces form-action would not follow it.
+func afterPost(r *http.Request) bool {
+	q := r.URL.Query()
+	return q.Has(markSent) || q.Has(markMoved)
 }
 
 // state tells a waiting page whether there is something new to show.

@@ -27,9 +27,15 @@ func TestTheCustomerGoesFromTheLinkToTheEnd(t *testing.T) {
 	onward(t, c.send([]file{{"front", "pass.jpg", picture(t, 90)}, {"selfie", "me.jpg", picture(t, 200)}},
 		"f.where.latitude", "19.076000", "f.where.longitude", "72.877000", "f.where.accuracy", "12"))
 	s.Settle()
+	back := "https://app.example/verify?theme=dark&run_id=" + string(c.run) + "&status=completed"
+	away(t, c.get(), back)
+	c.link += "?sent" // where the last post led
 	page = c.get()
-	wants(t, page, http.StatusOK, "Thank you, this is finished", "taken back to app.example",
-		`href="https://app.example/verify?theme=dark&amp;run_id=`+string(c.run)+`&amp;status=completed"`)
+	wants(t, page, http.StatusOK, "Thank you, this is finished", "taken back to app.example", `class="icon tick"`,
+		`href="`+strings.ReplaceAll(back, "&", "&amp;")+`"`, `<noscript><meta http-equiv="refresh" content="3;url=https://app.example/verify?`)
+	if strings.Contains(page.body, "meant for you alone") {
+		t.Error("the page warns about a link that is good for nothing any more")
+	}
 	if diff := cmp.Diff(`{"about":"line 1\nline 2","age":36,"dob":"1990-04-01","email":"asha@example.com","name":"Asha Rao","pan":"ABCDE1234F","phone":"+91 98765 43210","terms":true,"work":"own"}`, s.data(c, "details")); diff != "" {
 		t.Errorf("details (-want +got):\n%s", diff)
 	}
@@ -102,7 +108,11 @@ func TestAWaitingPageGoesOnByItself(t *testing.T) {
 	if after := c.do(http.MethodGet, c.link+"/state", "", nil); after.body == before.body {
 		t.Errorf("state stays %s though a reviewer must decide now", after.body)
 	}
-	wants(t, c.get(), http.StatusOK, "Your answers are being looked at", "You can close this page")
+	page = c.get()
+	wants(t, page, http.StatusOK, "Your answers are being looked at", "You can close this page", "Your reference: <bdi>person-1</bdi>", `class="icon"`)
+	if strings.Contains(page.body, "spinner") {
+		t.Error("a spinner promises seconds where a person takes hours")
+	}
 	s.Decide(c.run, verification.DecisionReject)
 	wants(t, c.get(), http.StatusOK, "Thank you, this is finished") // nothing of the verdict
 }
@@ -119,23 +129,129 @@ func TestALinkThatLeadsNowhereSaysWhy(t *testing.T) {
 		{"too long", func(c *customer) { c.link = c.server.URL + "/journey/" + strings.Repeat("a", 5000) }, http.StatusNotFound, []string{"This link does not work"}},
 		{"deep", func(c *customer) { c.link += "/a/b" }, http.StatusNotFound, []string{"This link does not work", `href="./../../assets/`}},
 		{"encoded", func(c *customer) { c.link = c.server.URL + "/journey/%2e%2e%2fassets" }, http.StatusNotFound, []string{"This link does not work"}},
-		{"cancelled", func(c *customer) {
-			if _, err := c.Engine.Cancel(t.Context(), verificationtest.Tenant, c.run); err != nil {
-				t.Fatal(err)
-			}
-		}, http.StatusGone, []string{"This verification was cancelled", "Go back to app.example", "status=cancelled"}},
-		{"expired", func(c *customer) { c.Advance(day + time.Second) }, http.StatusGone, []string{"This link has expired", "Acme Bank", "status=expired"}},
+		{"cancelled", cancel, http.StatusGone, []string{"This verification was cancelled", "close this page"}},
+		{"expired", expire, http.StatusGone, []string{"This link has expired", "Please ask whoever sent it"}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			c := s.begin(onboarding(), "https://app.example/verify")
+			c := s.begin(onboarding(), "")
 			row.then(c)
 			page := c.get()
-			wants(t, page, row.status, row.words...)
-			if strings.Contains(page.body, "data-leave") || strings.Contains(page.body, "http-equiv") {
-				t.Error("the customer is taken away before they can read the page")
+			wants(t, page, row.status, append(row.words, `class="icon"`)...)
+			for _, no := range []string{"data-leave", "http-equiv", "✓", "tick", "meant for you alone"} {
+				if strings.Contains(page.body, no) {
+					t.Errorf("the page has %s", no)
+				}
 			}
 		})
+	}
+}
+
+func cancel(c *customer) {
+	c.t.Helper()
+	if _, err := c.Engine.Cancel(c.t.Context(), verificationtest.Tenant, c.run); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func expire(c *customer) { c.Advance(day + time.Second) }
+
+// Whatever the status, the customer goes to the redirect_uri: at once, or from a
+// page when the browser comes from a post.
+func TestTheCustomerIsSentAwayWhateverTheStatus(t *testing.T) {
+	finish := func(c *customer) {
+		reach(c, "uploads")
+		onward(c.t, c.post("do", "opt_out"))
+		c.Settle()
+	}
+	rows := []struct {
+		status verification.Status
+		page   int
+		then   func(c *customer)
+		words  string
+	}{
+		{verification.StatusCompleted, http.StatusOK, finish, "Thank you, this is finished"},
+		{verification.StatusFailed, http.StatusOK, func(c *customer) {
+			c.Provider.On("pan_verification", verificationtest.Break())
+			finish(c)
+		}, "Thank you, this is finished"},
+		{verification.StatusCancelled, http.StatusGone, cancel, "This verification was cancelled"},
+		{verification.StatusExpired, http.StatusGone, expire, "This link has expired"},
+	}
+	for _, row := range rows {
+		t.Run(string(row.status), func(t *testing.T) {
+			c := serve(t).begin(onboarding(), "https://app.example/verify")
+			link := c.link
+			row.then(c)
+			back := "https://app.example/verify?run_id=" + string(c.run) + "&status=" + string(row.status)
+			away(t, c.get(), back)
+			away(t, c.do(http.MethodHead, link, "", nil), back)
+			posted := c.postTo("1", "consent", "success")
+			onward(t, posted)
+			for _, mark := range []string{"sent", "moved", "lang=hi&sent"} {
+				c.link = link + "?" + mark
+				page := c.get()
+				wants(t, page, row.page, `data-leave>`, `<noscript><meta http-equiv="refresh" content="3;url=https://app.example/verify?run_id=`)
+				if mark == "sent" {
+					wants(t, page, row.page, row.words, "taken back to app.example")
+				}
+			}
+			if to := posted.header.Get("Location"); !strings.HasSuffix(to, "?sent") {
+				t.Errorf("a post leads to %s, want a page that forwards", to)
+			}
+		})
+	}
+}
+
+func TestACustomerWhoDeclinesIsToldThatNothingWasChecked(t *testing.T) {
+	s := serve(t)
+	c := s.begin(declining(), "")
+	onward(t, c.post("consent", "declined"))
+	s.Settle()
+	page := c.get()
+	wants(t, page, http.StatusOK, "You did not agree", "Nothing was checked.", "close this page")
+	if strings.Contains(page.body, "tick") || strings.Contains(page.body, "Thank you") {
+		t.Errorf("a declined consent reads as success: %s", page.body)
+	}
+	c.link += "?lang=hi"
+	wants(t, c.get(), http.StatusOK, "आपने सहमति नहीं दी", "कुछ भी जाँचा नहीं गया।")
+
+	agreed := s.begin(declining(), "")
+	onward(t, agreed.post("consent", "success"))
+	s.Settle()
+	wants(t, agreed.get(), http.StatusOK, "Thank you, this is finished", `class="icon tick"`)
+
+	// A check that came before the consent is not denied.
+	d := declining()
+	d.Start, d.Nodes["first"] = "first", verification.Node{Type: verification.NodeCheck, Provider: "script", Next: "consent"}
+	checked := s.begin(d, "")
+	onward(t, checked.post("consent", "declined"))
+	s.Settle()
+	page = checked.get()
+	wants(t, page, http.StatusOK, "You did not agree", "close this page")
+	if strings.Contains(page.body, "Nothing was checked") {
+		t.Error("the page says that nothing was checked after a check")
+	}
+}
+
+// declining ends the run where the customer declines.
+func declining() verification.Definition {
+	return verification.Definition{
+		Workflow: "declining", Name: "Open an account", Start: "consent",
+		Nodes: map[verification.NodeID]verification.Node{
+			"consent":  {Type: verification.NodeConsent, Label: "Your consent", Text: "We check your identity.", OnDeclined: "declined", Next: "check"},
+			"check":    {Type: verification.NodeCheck, Provider: "script", Next: "done"},
+			"done":     {Type: verification.NodeEnd},
+			"declined": {Type: verification.NodeEnd, Outcome: "declined"},
+		},
+	}
+}
+
+// away holds that the browser is sent to the client at once.
+func away(t testing.TB, a answer, to string) {
+	t.Helper()
+	if a.status != http.StatusSeeOther || a.header.Get("Location") != to || a.body != "" {
+		t.Errorf("answer = %d to %q: %s, want 303 to %s", a.status, a.header.Get("Location"), a.body, to)
 	}
 }
 

@@ -15,6 +15,7 @@ func waitPage(v visitor, j engine.Journey) page {
 	p.Title, p.Text, p.State, p.Refresh = "wait.title", "wait.text", stateOf(j), 4
 	if underReview(j) {
 		p.Title, p.Text, p.Refresh = "review.title", "review.text", 60
+		p.Icon, p.Reference = "clock", j.Run.ReferenceID
 	}
 	if j.Done < j.Total {
 		p.Now, p.Total = j.Done+1, j.Total
@@ -22,22 +23,25 @@ func waitPage(v visitor, j engine.Journey) page {
 	return p
 }
 
-// endPage is shown once the run is over. It does not tell how the run ended:
-// that is for the client to say.
+// endPage is shown once the run is over. It does not say how the checks or the
+// review turned out: that is for the client to say.
 func endPage(v visitor, j engine.Journey) page {
 	p := newPage(v, j)
-	p.Redirect = j.Redirect
-	switch j.Run.Status {
-	case verification.StatusExpired:
-		p.Title, p.Text = "expired.title", "expired.text"
-	case verification.StatusCancelled:
-		p.Title, p.Text = "cancelled.title", "cancelled.text"
-	case verification.StatusCompleted, verification.StatusFailed:
-		p.Title, p.Text, p.Leave = "done.title", "done.text", j.Redirect != ""
-	case verification.StatusInProgress, verification.StatusAbandoned:
+	p.Icon, p.Closing = "stop", "end.close"
+	switch {
+	case j.Run.Status == verification.StatusExpired:
+		p.Title, p.Text, p.Closing = "expired.title", "expired.text", ""
+	case j.Run.Status == verification.StatusCancelled:
+		p.Title = "cancelled.title"
+	case j.Declined && j.Checked:
+		p.Title = "declined.title"
+	case j.Declined:
+		p.Title, p.Text = "declined.title", "declined.text"
+	default:
+		p.Title, p.Icon = "done.title", "tick"
 	}
-	if p.Leave {
-		p.Text, p.Refresh = "done.leave", 3
+	if p.Redirect = j.Redirect; p.Redirect != "" {
+		p.Closing, p.Refresh = "end.leave", 3
 	}
 	return p
 }
@@ -54,7 +58,7 @@ func endStatus(s verification.Status) int {
 
 // noticePage says why there is nothing to show.
 func noticePage(v visitor, status int) page {
-	p := page{visitor: v}
+	p := page{visitor: v, Icon: "stop"}
 	switch status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		p.Title, p.Text = "lost.title", "lost.text"

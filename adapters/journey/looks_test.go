@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
@@ -41,7 +40,14 @@ func TestNoPageKeepsAnybodyOut(t *testing.T) {
 		for _, kind := range kinds() {
 			t.Run(look.name+" "+kind.name, func(t *testing.T) {
 				s := serve(t)
-				c := s.begin(onboarding(), "https://app.example/verify")
+				workflow, redirect := onboarding(), ""
+				if strings.HasPrefix(kind.name, "declined") {
+					workflow = declining()
+				}
+				if strings.HasSuffix(kind.name, "and on") {
+					redirect = "https://app.example/verify"
+				}
+				c := s.begin(workflow, redirect)
 				kind.reach(c)
 				tab.Go(c.link)
 				if kind.then != nil {
@@ -144,6 +150,11 @@ func kinds() []kind {
 	second := func(c *customer) { onward(c.t, c.post("consent", "success")) }
 	third := func(c *customer) { second(c); onward(c.t, c.post(details()...)) }
 	last := func(c *customer) { third(c); onward(c.t, c.post("do", "opt_out")) }
+	finish := func(c *customer) { last(c); c.Settle() }
+	decline := func(c *customer) { onward(c.t, c.post("consent", "declined")); c.Settle() }
+	stay := func(tab *browser.Tab) {
+		browser.Eval[bool](tab, `document.querySelector("a[data-leave]").href = "#", true`)
+	}
 	press := func(tab *browser.Tab) { tab.Press(onto); tab.See(".complaints") }
 	return []kind{
 		{"consent", first, nil},
@@ -167,15 +178,13 @@ func kinds() []kind {
 			last(c)
 			c.Settle()
 		}, nil},
-		{"done", func(c *customer) { last(c); c.Settle() }, func(tab *browser.Tab) {
-			browser.Eval[bool](tab, `document.querySelector("a[data-leave]").href = "#", true`) // and stay here
-		}},
-		{"expired", func(c *customer) { c.Advance(day + time.Second) }, nil},
-		{"cancelled", func(c *customer) {
-			if _, err := c.Engine.Cancel(c.t.Context(), verificationtest.Tenant, c.run); err != nil {
-				c.t.Fatal(err)
-			}
-		}, nil},
+		{"done", finish, nil},
+		{"done and on", func(c *customer) { finish(c); c.link += "?sent" }, stay},
+		{"declined", decline, nil},
+		{"declined and on", func(c *customer) { decline(c); c.link += "?sent" }, stay},
+		{"expired", expire, nil},
+		{"expired and on", func(c *customer) { expire(c); c.link += "?sent" }, stay},
+		{"cancelled", cancel, nil},
 		{"lost", func(c *customer) { c.link = strings.Replace(c.link, "/journey/", "/journey/x", 1) }, nil},
 	}
 }

@@ -24,7 +24,7 @@ type pages map[string]*template.Template
 func readPages() (pages, error) {
 	p := pages{}
 	for _, kind := range []string{"step", "wait", "end", "notice"} {
-		t, err := template.New("layout.html").Funcs(template.FuncMap{"pair": pair}).ParseFS(pageFiles, "page/layout.html", "page/field.html", "page/"+kind+".html")
+		t, err := template.New("layout.html").Funcs(template.FuncMap{"pair": pair}).ParseFS(pageFiles, "page/layout.html", "page/icon.html", "page/field.html", "page/"+kind+".html")
 		if err != nil {
 			return nil, err
 		}
@@ -83,21 +83,24 @@ type page struct {
 	Title  string // a key, or the workflow's own words when Own is set
 	Own    bool
 	Text   string // a key; may be empty
+	Icon   string // of a page without a form: tick, stop or clock; may be empty
 	Note   string // a key of a friendly line above; may be empty
 	Now    int    // the step that is shown, from 1; 0 for none
 	Total  int
 	// Refresh is after how many seconds a browser without JavaScript loads
 	// the page again, or goes to Redirect; 0 for never.
-	Refresh  int
-	Redirect string // where the customer goes on; may be empty
-	Leave    bool   // go there without being asked
-	State    string // of a page that waits
-	Again    bool   // offers to try again
-	Step     *stepView
+	Refresh   int
+	Redirect  string // where the page sends the customer; may be empty
+	Closing   string // the key of the last line of an end; may be empty
+	Reference string // the client's name for the run; may be empty
+	State     string // of a page that waits
+	Live      bool   // the run goes on, so the link is still good for something
+	Again     bool   // offers to try again
+	Step      *stepView
 }
 
 func newPage(v visitor, j engine.Journey) page {
-	return page{visitor: v, Tenant: j.Tenant.Name, colour: j.Tenant.Colour}
+	return page{visitor: v, Tenant: j.Tenant.Name, colour: j.Tenant.Colour, Live: !j.Run.Status.Terminal()}
 }
 
 // T is a text of the catalogue.
@@ -118,12 +121,21 @@ func (p page) Query() string { return p.visitor.query() }
 // Self is the address of this page without what was said on the way to it.
 func (p page) Self() string { return p.visitor.again() }
 
-// Initial is the first letter of the tenant's name.
-func (p page) Initial() string {
-	for _, r := range p.Tenant {
-		return strings.ToUpper(string(r))
+// Brand is the tenant's name, or ours where no tenant is known.
+func (p page) Brand() (string, error) {
+	if p.Tenant != "" {
+		return p.Tenant, nil
 	}
-	return ""
+	return p.T("brand")
+}
+
+// Initial is the first letter of the brand.
+func (p page) Initial() (string, error) {
+	brand, err := p.Brand()
+	for _, r := range brand {
+		return strings.ToUpper(string(r)), err
+	}
+	return "", err
 }
 
 // Heading is the title in the customer's language, or in the workflow's.

@@ -3,8 +3,10 @@
 package journey
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -151,18 +153,32 @@ func (w fieldView) Camera() bool {
 	return w.Type == verification.FieldImage && (slices.Contains(kinds, "image/jpeg") || slices.Contains(kinds, "image/*"))
 }
 
-// KindNames are the media types as people call them.
-func (w fieldView) KindNames() string { return kindNames(kindsOf(w.InputField)) }
-
-func kindNames(kinds []string) string {
+// kindNames lists media types as people call them, such as "PDF or an image".
+// It is empty when any file will do.
+func (w words) kindNames(kinds []string) string {
 	var names []string
+	images := slices.ContainsFunc(kinds, func(kind string) bool { return strings.EqualFold(kind, "image/*") })
 	for _, kind := range kinds {
-		_, name, _ := strings.Cut(kind, "/")
-		if name = strings.ToUpper(name); name != "*" && !slices.Contains(names, name) {
+		group, name, _ := strings.Cut(strings.ToUpper(kind), "/")
+		switch {
+		case group == "*":
+			return ""
+		case group == "IMAGE" && images:
+			name = w.texts["file.image"]
+		case group == "APPLICATION":
+			name = "PDF" // the only one that is taken
+		case name == "JPG":
+			name = "JPEG"
+		}
+		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	return strings.Join(names, ", ")
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return fmt.Sprintf(w.texts["file.or"], strings.Join(names[:last], ", "), names[last])
 }
 
 // MaxBytes is the largest file, in bytes.
@@ -196,3 +212,11 @@ type pairOf struct {
 }
 
 func pair(p page, f fieldView) pairOf { return pairOf{P: p, F: f} }
+
+// KindNames lists the kinds of file that the field takes, as people call them
+// and as a sentence begins.
+func (p pairOf) KindNames() string {
+	names := p.P.visitor.kindNames(kindsOf(p.F.InputField))
+	_, first := utf8.DecodeRuneInString(names)
+	return strings.ToUpper(names[:first]) + names[first:]
+}

@@ -19,6 +19,9 @@ type Journey struct {
 	Step *JourneyStep
 	// Done and Total count the steps that ask the customer something.
 	Done, Total int
+	// Declined reports whether the run completed on a declined consent, and
+	// Checked whether a provider was called for it.
+	Declined, Checked bool
 	// Redirect is where the customer goes once the run is over, with run_id
 	// and status appended; empty for nowhere.
 	Redirect string
@@ -106,6 +109,7 @@ func (e *Engine) journeyOf(ctx context.Context, ref verification.RunRef, run ver
 	run = run.AsOf(now)
 	j := Journey{Tenant: tenant, Workflow: run.Started.WorkflowName}
 	j.Done, j.Total = program.Progress(run)
+	j.Declined, j.Checked = run.Declined(), run.Checked()
 	if j.Run, err = e.view(ref.Tenant, run, now); err != nil {
 		return Journey{}, err
 	}
