@@ -31,6 +31,38 @@ func TestProgressCountsWhatTheCustomerIsAsked(t *testing.T) {
 	}
 }
 
+func TestARunIsDeclinedWhenItEndsOnADeclinedConsent(t *testing.T) {
+	const declines = `{"consent_status":"declined"}`
+	ends := func() verification.Definition { // on the consent, which comes after a check
+		d := define("pan", nodes{"pan": checkNode("PAN", "consent"), "consent": consentNode("face"), "face": checkNode("Face", "done"), "done": endNode()})
+		edit("consent", func(n *verification.Node) { n.OnDeclined = "done" })(&d)
+		return d
+	}
+	for _, c := range []struct {
+		name              string
+		j                 *journey
+		declined, checked bool
+	}{
+		{"not started", unstarted(t, desk()), false, false},
+		{"declined, and still checked", begin(t, desk(), "").submit(declines).pass(), false, true},
+		{"declined, and reviewed", begin(t, refusal(), "").submit(declines).approve(""), true, false},
+		{"declined, and in review", begin(t, refusal(), "").submit(declines), false, false},
+		{"declined, and cancelled", begin(t, refusal(), "").submit(declines).cancel(), false, false},
+		{"agreed", begin(t, refusal(), "").submit(consents).pass().approve(""), false, true},
+		{"agreed when asked again", begin(t, refusal(), "").submit(declines).reject("").submit(consents).pass().approve(""), false, true},
+		{"declined when asked again", begin(t, refusal(), "").submit(consents).pass().reject("").submit(declines).approve(""), true, true},
+		{"declined after a check", begin(t, ends(), "").pass().submit(declines), true, true},
+		{"agreed after a check", begin(t, ends(), "").pass().submit(consents).pass(), false, true},
+	} {
+		if got := c.j.run.Declined(); got != c.declined {
+			t.Errorf("%s: Declined = %v, want %v", c.name, got, c.declined)
+		}
+		if got := c.j.run.Checked(); got != c.checked {
+			t.Errorf("%s: Checked = %v, want %v", c.name, got, c.checked)
+		}
+	}
+}
+
 func TestProgressCountsEveryBranchThatIsOpen(t *testing.T) {
 	d := define("gate", nodes{
 		"gate": branchNode("again wanted", "pan", "pan"), "pan": checkNode("PAN", "one"),

@@ -93,6 +93,9 @@ func (c *compiler) check(text string) (*cel.Ast, error) {
 	for {
 		parsed, issues := c.env.Parse(text)
 		if issues.Err() != nil {
+			if at := assignment(text, issues.Errors()); at != "" {
+				return nil, errors.New("use == to compare" + at)
+			}
 			return nil, c.describe(issues, nil)
 		}
 		for id, arg := range loose {
@@ -112,6 +115,27 @@ func (c *compiler) check(text string) (*cel.Ast, error) {
 			return nil, c.describe(issues, parsed.NativeRep())
 		}
 	}
+}
+
+// assignment returns the place of the first error when a single = stands there,
+// and the empty string otherwise.
+func assignment(text string, faults []*cel.Error) string {
+	if len(faults) == 0 || faults[0].Location == nil || faults[0].Location.Line() < 1 {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	line, column := faults[0].Location.Line()-1, faults[0].Location.Column()
+	if line >= len(lines) {
+		return ""
+	}
+	runes := []rune(lines[line])
+	if column < 0 || column >= len(runes) || runes[column] != '=' {
+		return ""
+	}
+	if column+1 < len(runes) && strings.ContainsRune("=<>", runes[column+1]) || column > 0 && strings.ContainsRune("=!<>", runes[column-1]) {
+		return ""
+	}
+	return place(faults[0].Location)
 }
 
 // mixesNumbers tells whether the checker refused a call only for the difference

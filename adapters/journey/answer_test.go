@@ -68,7 +68,7 @@ func TestARefusedFileIsToldBesideItsFieldAndTheOthersStay(t *testing.T) {
 	onward(t, c.post("consent", "success"))
 	onward(t, c.post(details()...))
 	for _, row := range []struct{ content, told string }{
-		{"GIF89a no picture of ours", "one of these kinds: JPEG, PDF"},
+		{"GIF89a no picture of ours", "one of these kinds: JPEG or PDF."},
 		{"", "This file is empty"},
 		{picture(t, 1) + strings.Repeat("x", verification.MaxDocumentBytes), "too large"},
 	} {
@@ -88,6 +88,32 @@ func TestARefusedFileIsToldBesideItsFieldAndTheOthersStay(t *testing.T) {
 	onward(t, c.send(nil, "f.front.id", id, "f.where.denied", "on", "f.selfie.id", id, "f.selfie.drop", "on"))
 	if got := s.data(c, "extra"); strings.Contains(got, "selfie") || !strings.Contains(got, id) {
 		t.Errorf("extra = %s, want the front alone", got)
+	}
+}
+
+func TestThePageNamesTheKindsOfFilesThatWillDo(t *testing.T) {
+	s := serve(t)
+	for _, row := range []struct {
+		accept     []string
+		hint, told string
+		hindi      string
+	}{
+		{[]string{"application/pdf", "image/*"}, "PDF or an image, up to 10 MB.", "one of these kinds: PDF or an image.", "PDF या तस्वीर,"},
+		{[]string{"image/*", "image/png"}, "An image, up to 10 MB.", "one of these kinds: an image.", "तस्वीर,"},
+		{[]string{"image/jpg", "image/jpeg", "IMAGE/PNG", "application/*"}, "JPEG, PNG or PDF, up to 10 MB.", "one of these kinds: JPEG, PNG or PDF.", "JPEG, PNG या PDF,"},
+		{[]string{"image/png", "*/*"}, "Up to 10 MB.", "Please choose another one.", "अधिकतम 10 MB"},
+	} {
+		d := onboarding()
+		d.Nodes["consent"] = verification.Node{
+			Type: verification.NodeCustomerInput, Next: "done",
+			Fields: verification.InputFields{{Name: "f", Type: verification.FieldFile, Accept: row.accept}},
+		}
+		d.Nodes = map[verification.NodeID]verification.Node{"consent": d.Nodes["consent"], "done": d.Nodes["done"]}
+		c := s.begin(d, "")
+		wants(t, c.get(), http.StatusOK, ">"+row.hint+"<")
+		wants(t, c.send([]file{{"f", "a.gif", "GIF89a no picture of ours"}}), http.StatusUnprocessableEntity, row.told)
+		c.link += "?lang=hi"
+		wants(t, c.get(), http.StatusOK, ">"+row.hindi)
 	}
 }
 

@@ -82,6 +82,8 @@ func TestAPhoneGoesTheWholeWay(t *testing.T) {
 			if text := tab.Text(); !strings.Contains(text, "run_id="+string(c.run)+"&status=completed") {
 				t.Errorf("the client is told %q", text)
 			}
+			tab.Go(c.link)
+			tab.See("#back") // at once: no page of ours is in between
 			if from := browser.Eval[string](tab, `document.querySelector("#from").textContent`); from != "" {
 				t.Errorf("the client was told where the customer came from: %s", from)
 			}

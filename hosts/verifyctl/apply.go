@@ -16,7 +16,7 @@ import (
 type applyFile struct {
 	File string `arg:"" help:"Bootstrap file, in YAML or JSON."`
 	databaseFlag
-	Providers []string `placeholder:"NAME" default:"sandbox" variable:"VERIFYD_PROVIDERS" help:"The providers that the hosts have (default sandbox); a check that names another one is a fault."`
+	Providers []string `placeholder:"NAME" default:"sandbox,sandbox_2" variable:"VERIFYD_PROVIDERS" help:"The providers that the hosts have (default sandbox and sandbox_2); a check that names another one is a fault."`
 	jsonFlag
 }
 

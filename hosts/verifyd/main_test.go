@@ -120,7 +120,8 @@ func (s *served) ask(method, url, body string, headers ...string) (int, []byte, 
 		}
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	answer, err := http.DefaultClient.Do(r)
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.Do(r)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -140,7 +141,8 @@ type runJSON struct {
 		SignalName string `json:"signal_name"`
 		URL        string `json:"url"`
 	} `json:"action_required"`
-	Decision *string `json:"decision"`
+	Decision *string           `json:"decision"`
+	Checks   []json.RawMessage `json:"checks"`
 }
 
 func (s *served) run(method, url, body string, headers ...string) runJSON {
@@ -204,9 +206,50 @@ func TestTheDemoTakesItsCustomerAndItsReviewerAlong(t *testing.T) {
 	if want := `{"ok":true,"result":"signal_delivered","decision":"approve"}`; status != 200 || strings.TrimSpace(string(answer)) != want {
 		t.Errorf("verdict = %d %s, want %s", status, answer, want)
 	}
-	onward := "https://app.acme.example/verify/done?run_id=" + r.ID + "&amp;status=completed"
-	if status, page, _ := s.ask("GET", r.Action.URL, ""); status != http.StatusOK || !bytes.Contains(page, []byte(onward)) {
-		t.Errorf("journey page of the finished run = %d %s, want it to lead on to %s", status, page, onward)
+	onward := "https://app.acme.example/verify/done?run_id=" + r.ID + "&status=completed"
+	if status, _, header := s.ask("GET", r.Action.URL, ""); status != http.StatusSeeOther || header.Get("Location") != onward {
+		t.Errorf("link of the finished run = %d to %q, want 303 to %s", status, header.Get("Location"), onward)
+	}
+}
+
+func TestTheDemoChecksNothingWithoutConsent(t *testing.T) {
+	s := serveHost(t, nil)
+	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-3"}`)
+	link := r.Action.URL
+	s.ask("POST", s.api+"/v1/signals/"+r.ID+"/"+r.Action.SignalName, `{"payload":{"consent_status":"declined"}}`)
+	if r = s.run("GET", s.api+"/v1/runs/"+r.ID, ""); r.Status != "completed" || r.Checks != nil || r.Decision == nil || *r.Decision != "review" {
+		t.Errorf("run = %+v, want it completed without a check, and flagged", r)
+	}
+	if status, page, _ := s.ask("GET", link, ""); status != http.StatusOK || !bytes.Contains(page, []byte("You did not agree")) || !bytes.Contains(page, []byte("Nothing was checked.")) {
+		t.Errorf("page = %d %s, want it to say that nothing was checked", status, page)
+	}
+}
+
+// A fallback can be tried without a vendor.
+func TestTheHostHasASecondSandboxToFallBackTo(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "bootstrap.yaml")
+	bootstrap := `tenants:
+  - id: 0191f3c0-0000-7000-8000-00000000000a
+    name: Acme
+    accounts: [{client_id: demo, api_key: demo-key-for-local-use-only}]
+    workflows:
+      - workflow: fallback
+        id: 0191f3c0-0000-7000-8000-000000000009
+        name: Fallback
+        start: pan
+        nodes:
+          pan: {type: check, provider: sandbox, retry: {max_dispatches: 2, backoff_seconds: 0.01}, fallback: sandbox_2, next: done}
+          done: {type: end}
+`
+	if err := os.WriteFile(file, []byte(bootstrap), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": file})
+	r := s.run("POST", s.api+"/v1/workflows/0191f3c0-0000-7000-8000-000000000009/runs",
+		`{"reference_id":"person-4","input":{"sandbox":{"pan":"flaky:2"}}}`, "Prefer", "wait=10")
+	if r.Status != "completed" {
+		t.Errorf("run = %+v, want it completed by the fallback", r)
 	}
 	status, doc, _ := s.ask("GET", s.api+"/v1/runs/"+r.ID+"/report.pdf", "")
 	if status != http.StatusOK || !printed(t, doc, "Manual review") || printed(t, doc, "seen in person") {
