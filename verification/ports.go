@@ -75,6 +75,10 @@ type WorkflowStore interface {
 	Workflows(ctx context.Context, t TenantID, p PageQuery) (Page[Workflow], error)
 	// Version returns one version by its hash, or ErrNotFound.
 	Version(ctx context.Context, t TenantID, id WorkflowID, hash string) (Version, error)
+	// Versions returns one page of the versions of a workflow, without their
+	// definitions, the highest number first; none when the tenant has no such
+	// workflow.
+	Versions(ctx context.Context, t TenantID, id WorkflowID, p PageQuery) (Page[VersionInfo], error)
 	// SaveWorkflow creates the workflow (Revision 1) or replaces it (the
 	// stored Revision is one less), together with a new version if there is
 	// one, all or nothing. ErrConflict when another came first.

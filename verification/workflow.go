@@ -39,6 +39,13 @@ type Version struct {
 	CreatedAt  time.Time
 }
 
+// VersionInfo is a version without its definition, as lists show it.
+type VersionInfo struct {
+	Number    int
+	Hash      string
+	CreatedAt time.Time
+}
+
 // Current is the hash of the version that a run would execute: the published
 // one, else the latest; empty when there is none.
 func (w Workflow) Current() string {

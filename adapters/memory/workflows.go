@@ -4,6 +4,7 @@ package memory
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/tidwall/btree"
@@ -96,6 +97,31 @@ func (s *Store) Version(ctx context.Context, t verification.TenantID, id verific
 		}
 	}
 	return verification.Version{}, notFound("version")
+}
+
+// Versions returns one page, the highest number first.
+func (s *Store) Versions(
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID, q verification.PageQuery,
+) (verification.Page[verification.VersionInfo], error) {
+	p := verification.Page[verification.VersionInfo]{PageQuery: q}
+	if err := ctx.Err(); err != nil {
+		return p, err
+	}
+	s.catalogs.mu.RLock()
+	defer s.catalogs.mu.RUnlock()
+	e := s.catalogs.entry(t, id)
+	if e == nil {
+		return p, nil
+	}
+	all := make([]verification.VersionInfo, 0, len(e.versions))
+	for _, v := range e.versions {
+		all = append(all, verification.VersionInfo{Number: v.Number, Hash: v.Hash, CreatedAt: v.CreatedAt})
+	}
+	slices.SortFunc(all, func(a, b verification.VersionInfo) int { return b.Number - a.Number })
+	p.Total = len(all)
+	first := min(q.Offset, len(all))
+	p.Data = all[first:min(first+max(q.Limit, 0), len(all))]
+	return p, nil
 }
 
 // SaveWorkflow creates or replaces a workflow and adds a version, all or

@@ -141,6 +141,30 @@ FROM verifyd.workflow_versions WHERE tenant_id = $1 AND workflow_id = $2 AND has
 	return v, nil
 }
 
+// Versions returns one page, the highest number first.
+func (s *Store) Versions(
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID, q verification.PageQuery,
+) (verification.Page[verification.VersionInfo], error) {
+	p := verification.Page[verification.VersionInfo]{PageQuery: q}
+	var rows []versionRow
+	if _, err := uuidOf(string(id)); err != nil {
+		return p, nil //nolint:nilerr // no workflow has such an id
+	}
+	err := s.read(ctx, t, func(ctx context.Context, tx bun.Tx) (err error) {
+		rows = nil
+		p.Total, err = page(ctx, q, tx.NewSelect().Model(&rows).Column("hash", "number", "created_at").
+			Where("tenant_id = ?", t).Where("workflow_id = ?", id).OrderExpr("number DESC"))
+		return err
+	})
+	if err != nil {
+		return verification.Page[verification.VersionInfo]{PageQuery: q}, translate("list the versions of workflow "+string(id), err)
+	}
+	for _, r := range rows {
+		p.Data = append(p.Data, verification.VersionInfo{Number: r.Number, Hash: r.Hash, CreatedAt: r.CreatedAt.UTC()})
+	}
+	return p, nil
+}
+
 // SaveWorkflow creates or replaces a workflow and adds a version, all or
 // nothing, or returns ErrConflict. A hash that is there keeps its version.
 func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {

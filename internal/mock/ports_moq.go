@@ -581,6 +581,9 @@ var _ verification.WorkflowStore = &WorkflowStoreMock{}
 //			VersionFunc: func(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
 //				panic("mock out the Version method")
 //			},
+//			VersionsFunc: func(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
+//				panic("mock out the Versions method")
+//			},
 //			WorkflowFunc: func(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
 //				panic("mock out the Workflow method")
 //			},
@@ -599,6 +602,9 @@ type WorkflowStoreMock struct {
 
 	// VersionFunc mocks the Version method.
 	VersionFunc func(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error)
+
+	// VersionsFunc mocks the Versions method.
+	VersionsFunc func(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p verification.PageQuery) (verification.Page[verification.VersionInfo], error)
 
 	// WorkflowFunc mocks the Workflow method.
 	WorkflowFunc func(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error)
@@ -630,6 +636,17 @@ type WorkflowStoreMock struct {
 			// Hash is the hash argument value.
 			Hash string
 		}
+		// Versions holds details about calls to the Versions method.
+		Versions []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// ID is the id argument value.
+			ID verification.WorkflowID
+			// P is the p argument value.
+			P verification.PageQuery
+		}
 		// Workflow holds details about calls to the Workflow method.
 		Workflow []struct {
 			// Ctx is the ctx argument value.
@@ -651,6 +668,7 @@ type WorkflowStoreMock struct {
 	}
 	lockSaveWorkflow sync.RWMutex
 	lockVersion      sync.RWMutex
+	lockVersions     sync.RWMutex
 	lockWorkflow     sync.RWMutex
 	lockWorkflows    sync.RWMutex
 }
@@ -740,6 +758,50 @@ func (mock *WorkflowStoreMock) VersionCalls() []struct {
 	mock.lockVersion.RLock()
 	calls = mock.calls.Version
 	mock.lockVersion.RUnlock()
+	return calls
+}
+
+// Versions calls VersionsFunc.
+func (mock *WorkflowStoreMock) Versions(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
+	if mock.VersionsFunc == nil {
+		panic("WorkflowStoreMock.VersionsFunc: method is nil but WorkflowStore.Versions was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		T   verification.TenantID
+		ID  verification.WorkflowID
+		P   verification.PageQuery
+	}{
+		Ctx: ctx,
+		T:   t,
+		ID:  id,
+		P:   p,
+	}
+	mock.lockVersions.Lock()
+	mock.calls.Versions = append(mock.calls.Versions, callInfo)
+	mock.lockVersions.Unlock()
+	return mock.VersionsFunc(ctx, t, id, p)
+}
+
+// VersionsCalls gets all the calls that were made to Versions.
+// Check the length with:
+//
+//	len(mockedWorkflowStore.VersionsCalls())
+func (mock *WorkflowStoreMock) VersionsCalls() []struct {
+	Ctx context.Context
+	T   verification.TenantID
+	ID  verification.WorkflowID
+	P   verification.PageQuery
+} {
+	var calls []struct {
+		Ctx context.Context
+		T   verification.TenantID
+		ID  verification.WorkflowID
+		P   verification.PageQuery
+	}
+	mock.lockVersions.RLock()
+	calls = mock.calls.Versions
+	mock.lockVersions.RUnlock()
 	return calls
 }
 

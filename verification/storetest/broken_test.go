@@ -36,6 +36,7 @@ type broken struct {
 	workflow     func(context.Context, tenantID, verification.WorkflowID) (verification.Workflow, error)
 	workflows    func(context.Context, tenantID, verification.PageQuery) (verification.Page[verification.Workflow], error)
 	version      func(context.Context, tenantID, verification.WorkflowID, string) (verification.Version, error)
+	versions     func(context.Context, tenantID, verification.WorkflowID, verification.PageQuery) (verification.Page[verification.VersionInfo], error)
 	saveWorkflow func(context.Context, tenantID, verification.Workflow, *verification.Version) error
 	tenant       func(context.Context, tenantID) (verification.Tenant, error)
 	saveTenant   func(context.Context, verification.Tenant) error
@@ -57,7 +58,7 @@ func when(change func(b *broken, sound storetest.Store)) func(storetest.Store) s
 			Store: s,
 			load:  s.Load, append: s.Append, list: s.List, overdue: s.Overdue,
 			take: s.Take, renew: s.Renew, finish: s.Finish, postpone: s.Postpone, release: s.Release,
-			workflow: s.Workflow, workflows: s.Workflows, version: s.Version, saveWorkflow: s.SaveWorkflow,
+			workflow: s.Workflow, workflows: s.Workflows, version: s.Version, versions: s.Versions, saveWorkflow: s.SaveWorkflow,
 			tenant: s.Tenant, saveTenant: s.SaveTenant, account: s.Account, saveAccount: s.SaveAccount,
 			record: s.IdempotencyRecord, claimKey: s.ClaimIdempotencyKey,
 			settleKey: s.SettleIdempotencyKey, releaseKey: s.ReleaseIdempotencyKey,
@@ -112,6 +113,12 @@ func (b *broken) Workflows(ctx context.Context, t tenantID, p verification.PageQ
 
 func (b *broken) Version(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
 	return b.version(ctx, t, id, hash)
+}
+
+func (b *broken) Versions(
+	ctx context.Context, t tenantID, id verification.WorkflowID, p verification.PageQuery,
+) (verification.Page[verification.VersionInfo], error) {
+	return b.versions(ctx, t, id, p)
 }
 
 func (b *broken) SaveWorkflow(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {

@@ -62,6 +62,43 @@ func versionsStay(t *trial) {
 	t.keeps(ours, w)
 }
 
+func versionsInOrder(t *trial) {
+	const n = 12
+	w, other, others := workflow(1), workflow(2), version(n+1)
+	t.keep(ours, other, &others)
+	var all []verification.VersionInfo
+	for i := range n {
+		// Later versions do not have later hashes or times: the number is the order.
+		v := version(i + 1)
+		v.Hash, v.CreatedAt = fmt.Sprintf("hash-%d", i*7%n), moment(time.Duration(i*5%n)*tick)
+		w.Revision = i + 1
+		t.keep(ours, w, &v)
+		all = append([]verification.VersionInfo{{Number: v.Number, Hash: v.Hash, CreatedAt: v.CreatedAt}}, all...)
+	}
+	for _, limit := range []int{1, 5, verification.MaxLimit} {
+		for _, offset := range []int{0, limit, n - 1, n, 1_000_000} {
+			q := verification.PageQuery{Limit: limit, Offset: offset}
+			what := fmt.Sprintf("Versions(limit %d, offset %d)", limit, offset)
+			p := t.versions(ours, w.ID, q)
+			same(t, what, p.Data, all[min(offset, n):min(offset+limit, n)])
+			same(t, "the total of "+what, p.Total, n)
+			same(t, "the page that "+what+" says it is", p.PageQuery, q)
+		}
+	}
+	q := verification.PageQuery{Limit: verification.MaxLimit}
+	same(t, "the number of versions of a workflow that was never saved", t.versions(ours, workflowID(3), q).Total, 0)
+	same(t, "the number of versions of another tenant's workflow", t.versions(theirs, w.ID, q).Total, 0)
+}
+
+func (t *trial) versions(tenant verification.TenantID, id verification.WorkflowID, q verification.PageQuery) verification.Page[verification.VersionInfo] {
+	if t.over() {
+		return verification.Page[verification.VersionInfo]{}
+	}
+	p, err := t.store.Versions(t.ctx, tenant, id, q)
+	t.ok("Versions", err)
+	return p
+}
+
 func workflowsInOrder(t *trial) {
 	const n = 25
 	var all []verification.Workflow

@@ -43,6 +43,17 @@ func besides(b *broken, sound storetest.Store) *memo[versionName, verification.V
 	return kept
 }
 
+// listingVersions breaks what Versions gives.
+func listingVersions(spoil func(*verification.Page[verification.VersionInfo])) func(storetest.Store) storetest.Store {
+	return when(func(b *broken, sound storetest.Store) {
+		b.versions = func(ctx context.Context, t tenantID, id verification.WorkflowID, q verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
+			p, err := sound.Versions(ctx, t, id, q)
+			spoil(&p)
+			return p, err
+		}
+	})
+}
+
 func workflowBreaches() []breach {
 	return []breach{
 		{"a workflow comes back as it was saved", "Workflow forgets the webhook", when(func(b *broken, sound storetest.Store) {
@@ -130,6 +141,24 @@ func workflowBreaches() []breach {
 				return err
 			}
 		})},
+		{
+			"the versions of a workflow are listed, the highest number first", "the newest version comes first",
+			listingVersions(func(p *verification.Page[verification.VersionInfo]) {
+				slices.SortFunc(p.Data, func(a, b verification.VersionInfo) int { return b.CreatedAt.Compare(a.CreatedAt) })
+			}),
+		},
+		{
+			"the versions of a workflow are listed, the highest number first", "the total is that of the page",
+			listingVersions(func(p *verification.Page[verification.VersionInfo]) { p.Total = len(p.Data) }),
+		},
+		{
+			"the versions of a workflow are listed, the highest number first", "Versions ignores the tenant",
+			when(func(b *broken, sound storetest.Store) {
+				b.versions = func(ctx context.Context, _ tenantID, id verification.WorkflowID, q verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
+					return sound.Versions(ctx, "a0000000-0000-7000-8000-000000000001", id, q)
+				}
+			}),
+		},
 		{
 			"the newest workflow comes first, and of one moment the highest id", "of one moment the lowest id comes first",
 			when(func(b *broken, sound storetest.Store) {
