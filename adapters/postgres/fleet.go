@@ -151,9 +151,10 @@ func (f *Fleet) Serve(ctx context.Context) error {
 // onlyWarnings drops what a library says for its own developers.
 type onlyWarnings struct{ slog.Handler }
 
-// Enabled lets warnings and errors through.
+// Enabled reports whether a record is a warning or an error. What a part of
+// River says once it was told to stop, with its context, is neither.
 func (h onlyWarnings) Enabled(ctx context.Context, l slog.Level) bool {
-	return l >= slog.LevelWarn && h.Handler.Enabled(ctx, l)
+	return l >= slog.LevelWarn && !errors.Is(ctx.Err(), context.Canceled) && h.Handler.Enabled(ctx, l)
 }
 
 // WithAttrs keeps the level.

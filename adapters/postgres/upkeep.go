@@ -22,7 +22,8 @@ const (
 
 // Upkeep files anew the runs that read differently by now, folds the counts of
 // connections that are gone, and forgets idempotency keys that have lived their
-// life. Nothing is wrong without it, only slower. One host at a time is enough.
+// life and hosts that died long ago. Nothing is wrong without it, only slower.
+// One host at a time is enough.
 func (s *Store) Upkeep(ctx context.Context, now time.Time) error {
 	var errs []error
 	turned, err := s.tenantsTurned(ctx, now.Add(-refileAfter))
@@ -31,7 +32,7 @@ func (s *Store) Upkeep(ctx context.Context, now time.Time) error {
 		_, err := s.refile(ctx, t, now.Add(-refileAfter))
 		errs = append(errs, err)
 	}
-	errs = append(errs, s.foldCounts(ctx))
+	errs = append(errs, s.foldCounts(ctx), s.forgetHosts(ctx))
 	_, err = s.forgetKeys(ctx, now.Add(-verification.IdempotencyKeyLife), forgetMost)
 	return errors.Join(append(errs, err)...)
 }

@@ -36,16 +36,17 @@ type accountList struct {
 func (accountList) Help() string {
 	return `Example:
 
-    verifyctl account list --tenant 0191f3c0-0000-7000-8000-00000000000a`
+    verifyctl account list --tenant Acme`
 }
 
 // Run prints the accounts by client identifier.
 func (c accountList) Run(ctx context.Context, s *session) error {
 	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		if _, err := db.tenant(ctx, c.Tenant); err != nil {
+		t, err := db.tenant(ctx, c.tenantFlag)
+		if err != nil {
 			return err
 		}
-		all, err := db.Accounts(ctx, c.Tenant.TenantID)
+		all, err := db.Accounts(ctx, t.ID)
 		if err != nil {
 			return err
 		}
@@ -59,11 +60,11 @@ func (c accountList) Run(ctx context.Context, s *session) error {
 }
 
 type accountCreate struct {
+	ClientID string `arg:"" name:"client-id" help:"What the client sends as client-id."`
 	databaseFlag
 	tenantFlag
-	ClientID   string   `name:"client-id" required:"" placeholder:"NAME" help:"What the client sends as client-id."`
 	Surfaces   []string `default:"workflows,runs,signals" enum:"workflows,runs,signals" placeholder:"NAME" help:"What the account may use: workflows, runs, signals (default all)."`
-	TenantName string   `placeholder:"NAME" help:"Make the tenant, too, under this name, when there is none of this id."`
+	TenantName string   `placeholder:"NAME" help:"Make the tenant, too, under this name, when there is none of the id that --tenant gives."`
 	keyFlag
 	jsonFlag
 }
@@ -75,24 +76,23 @@ func (accountCreate) Help() string {
 
 Examples:
 
-    verifyctl account create --tenant 0191f3c0-0000-7000-8000-00000000000a --client-id acme
-    verifyctl account create --tenant 0191f3c0-0000-7000-8000-00000000000b --tenant-name Bank \
-      --client-id bank-reader --surfaces runs
-    pass show acme/api-key | verifyctl account create --api-key-file - \
-      --tenant 0191f3c0-0000-7000-8000-00000000000a --client-id acme`
+    verifyctl account create acme --tenant Acme
+    verifyctl account create bank --tenant 0191f3c0-0000-7000-8000-00000000000b --tenant-name Bank
+    verifyctl account create bank-reader --tenant Bank --surfaces runs
+    pass show acme/api-key | verifyctl account create acme --tenant Acme --api-key-file -`
 }
 
 // Run prints the API key.
 func (c accountCreate) Run(ctx context.Context, s *session) error {
 	if c.ClientID == "" || len(c.ClientID) > maxClientID || !headerWord(c.ClientID) {
-		return errors.New("--client-id: must be 1 to 200 letters, digits and signs of ASCII, without spaces")
+		return errors.New("CLIENT_ID: must be 1 to 200 letters, digits and signs of ASCII, without spaces")
 	}
 	key, err := s.apiKey(c.keyFlag)
 	if err != nil {
 		return err
 	}
 	a := verification.Account{
-		ClientID: c.ClientID, Tenant: c.Tenant.TenantID, KeyHash: verification.HashAPIKey(key.text), Surfaces: c.surfaces(),
+		ClientID: c.ClientID, KeyHash: verification.HashAPIKey(key.text), Surfaces: c.surfaces(),
 	}
 	return s.on(ctx, c.databaseFlag, func(db *database) error {
 		switch _, err := db.Account(ctx, a.ClientID); {
@@ -101,7 +101,7 @@ func (c accountCreate) Run(ctx context.Context, s *session) error {
 		case !errors.Is(err, verification.ErrNotFound):
 			return err
 		}
-		if err := s.makeTenant(ctx, db, c.Tenant, c.TenantName); err != nil {
+		if a.Tenant, err = s.makeTenant(ctx, db, c.tenantFlag, c.TenantName); err != nil {
 			return err
 		}
 		if err := db.SaveAccount(ctx, a); err != nil {
@@ -118,19 +118,29 @@ func (c accountCreate) surfaces() []verification.Surface {
 	})
 }
 
-// makeTenant makes a tenant that is not there when it was given a name.
-func (s *session) makeTenant(ctx context.Context, db *database, id tenantID, name string) error {
-	t, err := db.tenant(ctx, id)
+// makeTenant finds a tenant, or makes it when it was given a name and an id that
+// nobody has.
+func (s *session) makeTenant(ctx context.Context, db *database, f tenantFlag, name string) (verification.TenantID, error) {
+	id, parsing := verification.ParseTenantID(f.Tenant)
+	if name != "" && parsing != nil {
+		return "", errors.New("--tenant: must be the id of the tenant, a UUID, beside --tenant-name")
+	}
+	t, err := db.tenant(ctx, f)
 	switch {
 	case err == nil && name != "" && name != t.Name:
-		return fmt.Errorf("--tenant-name: the tenant is there under another name, %s", t.Name)
+		return "", fmt.Errorf("--tenant-name: the tenant is there under another name, %s", t.Name)
 	case name == "" || !errors.Is(err, verification.ErrNotFound):
-		return err
+		return t.ID, err
 	case len([]rune(name)) > maxTenantName:
-		return errors.New("--tenant-name: must be 1 to 200 characters")
+		return "", errors.New("--tenant-name: must be 1 to 200 characters")
 	}
-	_, err = bootstrap.SaveTenant(ctx, db, verification.Tenant{ID: id.TenantID, Name: name}, s.note)
-	return err
+	_, err = bootstrap.SaveTenant(ctx, db, verification.Tenant{ID: id, Name: name}, s.tellSecret)
+	return id, err
+}
+
+// tellSecret says where the webhook secret of a new tenant can be read.
+func (s *session) tellSecret(t verification.Tenant) {
+	s.note("made the webhook secret of tenant " + t.Name + "; read it with verifyctl webhook secret --tenant " + string(t.ID))
 }
 
 // account prints an account that has a new key.

@@ -23,8 +23,8 @@ type applyFile struct {
 // Help is shown below the usage.
 func (applyFile) Help() string {
 	return `What is as the file says already is not written again, so a file can be applied over and
-over. A webhook secret that had to be made is told on stderr. The faults of the file are
-told on stderr, a line each, with exit code 1.
+over. A webhook secret that had to be made is not printed: see webhook secret. The
+problems of the file are printed on stderr, a line each, with exit code 1.
 
 Examples:
 
@@ -48,7 +48,7 @@ func (c applyFile) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		done, err := bootstrap.Apply(ctx, file, e, db, s.note)
+		done, err := bootstrap.Apply(ctx, file, e, db, s.tellSecret)
 		if printed := s.changes(done, c.JSON); printed != nil {
 			return errors.Join(err, printed)
 		}
@@ -87,6 +87,6 @@ func (s *session) changes(done []bootstrap.Change, asJSON bool) error {
 		}))
 	}
 	return s.table([]string{"KIND", "NAME", "OUTCOME", "WORKFLOW_ID", "VERSION_HASH"}, shapes(done, func(c bootstrap.Change) []string {
-		return []string{string(c.Kind), c.Name, string(c.Outcome), string(c.Workflow), c.VersionHash}
+		return []string{string(c.Kind), c.Name, string(c.Outcome), string(c.Workflow), short(c.VersionHash)}
 	}))
 }

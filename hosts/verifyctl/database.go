@@ -28,12 +28,14 @@ type ports interface { //nolint:interfacebloat // the ports are small; this is a
 }
 
 // operated is what only operators ask of a database.
-type operated interface {
+type operated interface { //nolint:interfacebloat // it is one store
 	Tenants(ctx context.Context) ([]verification.Tenant, error)
 	Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error)
 	SigningKeys(ctx context.Context, fresh func() ([]byte, error)) ([]byte, error)
 	Health(ctx context.Context, now func() time.Time) (postgres.Health, error)
 	CheckCounts(ctx context.Context) ([]string, error)
+	Hosts(ctx context.Context) ([]postgres.Host, error)
+	RunTenants(ctx context.Context, id verification.RunID) ([]verification.TenantID, error)
 }
 
 // database is what is kept.
@@ -79,7 +81,7 @@ func named(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("--database-url (VERIFYD_DATABASE_URL): %w", err)
+	return fmt.Errorf("--database-url (VERIFYD_DATABASE_URL): %w", postgres.Explain(err))
 }
 
 // on runs f on the database.
@@ -94,15 +96,6 @@ func (s *session) on(ctx context.Context, f databaseFlag, do func(*database) err
 	}
 	defer db.close()
 	return do(db)
-}
-
-// tenant reads a tenant that must be there.
-func (d *database) tenant(ctx context.Context, id tenantID) (verification.Tenant, error) {
-	t, err := d.Tenant(ctx, id.TenantID)
-	if errors.Is(err, verification.ErrNotFound) {
-		return t, notFound("tenant", "there is none of this id")
-	}
-	return t, err
 }
 
 func notFound(subject, message string) error {

@@ -27,8 +27,8 @@ NEXT_AT; failed has no try left, and rests until it is redelivered.
 
 Examples:
 
-    verifyctl webhook list --tenant 0191f3c0-0000-7000-8000-00000000000a
-    verifyctl webhook list --tenant 0191f3c0-0000-7000-8000-00000000000a --state failed --json`
+    verifyctl webhook list --tenant Acme
+    verifyctl webhook list --tenant Acme --state failed --json`
 }
 
 // Run prints one page of deliveries.
@@ -44,10 +44,11 @@ func (c webhookList) Run(ctx context.Context, s *session) error {
 		}
 	}
 	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		if _, err := db.tenant(ctx, c.Tenant); err != nil {
+		t, err := db.tenant(ctx, c.tenantFlag)
+		if err != nil {
 			return err
 		}
-		found, err := db.Deliveries(ctx, c.Tenant.TenantID, state, q)
+		found, err := db.Deliveries(ctx, t.ID, state, q)
 		if err != nil {
 			return err
 		}
@@ -98,9 +99,8 @@ plan before them; the hosts send them.
 
 Examples:
 
-    verifyctl webhook redeliver --tenant 0191f3c0-0000-7000-8000-00000000000a \
-      0191f3c0-0000-7000-8000-00000000a001
-    verifyctl webhook redeliver --tenant 0191f3c0-0000-7000-8000-00000000000a --all-failed`
+    verifyctl webhook redeliver --tenant Acme 0191f3c0-0000-7000-8000-00000000a001
+    verifyctl webhook redeliver --tenant Acme --all-failed`
 }
 
 // queuedJSON is what became of one notice.
@@ -116,7 +116,8 @@ func (c webhookRedeliver) Run(ctx context.Context, s *session) error {
 		return errors.New("one must be given: the ids of runs, or --all-failed")
 	}
 	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		if _, err := db.tenant(ctx, c.Tenant); err != nil {
+		t, err := db.tenant(ctx, c.tenantFlag)
+		if err != nil {
 			return err
 		}
 		e, err := s.engine(db)
@@ -125,38 +126,29 @@ func (c webhookRedeliver) Run(ctx context.Context, s *session) error {
 		}
 		runs := shapes(c.RunIDs, func(id runID) verification.RunID { return id.RunID })
 		if c.AllFailed {
-			if runs, err = failedNotices(ctx, db, c.Tenant); err != nil {
+			if runs, err = failedNotices(ctx, db, t.ID); err != nil {
 				return err
 			}
 		}
-		done, err := redeliver(ctx, e, c.Tenant, runs)
+		done, err := redeliver(ctx, e, t.ID, runs)
 		return errors.Join(s.queued(done, c.JSON), err)
 	})
 }
 
-// failedNotices are the runs whose notices rest as failed.
-func failedNotices(ctx context.Context, db *database, t tenantID) ([]verification.RunID, error) {
+// failedNotices lists the runs whose notices have no attempt left.
+func failedNotices(ctx context.Context, db *database, t verification.TenantID) ([]verification.RunID, error) {
 	var runs []verification.RunID
-	for {
-		q := verification.PageQuery{Limit: verification.MaxLimit, Offset: len(runs)}
-		p, err := db.Deliveries(ctx, t.TenantID, verification.DeliveryFailed, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range p.Data {
-			runs = append(runs, d.Run)
-		}
-		if len(p.Data) == 0 || len(runs) >= p.Total {
-			return runs, nil
-		}
-	}
+	err := pages(func(q verification.PageQuery) (verification.Page[verification.Delivery], error) {
+		return db.Deliveries(ctx, t, verification.DeliveryFailed, q)
+	}, func(d verification.Delivery) { runs = append(runs, d.Run) })
+	return runs, err
 }
 
 // redeliver queues the notices of runs. One that is refused stops no other.
-func redeliver(ctx context.Context, e *engine.Engine, t tenantID, runs []verification.RunID) ([]queuedJSON, error) {
+func redeliver(ctx context.Context, e *engine.Engine, t verification.TenantID, runs []verification.RunID) ([]queuedJSON, error) {
 	done, refused := []queuedJSON{}, 0
 	for _, id := range runs {
-		err := e.Redeliver(ctx, t.TenantID, id)
+		err := e.Redeliver(ctx, t, id)
 		q := queuedJSON{RunID: id, Queued: err == nil}
 		switch {
 		case err == nil:

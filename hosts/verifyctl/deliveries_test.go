@@ -28,7 +28,7 @@ func TestAllFailedNoticesAreFoundHoweverManyPagesTheyFill(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	runs, err := failedNotices(t.Context(), &database{ports: r}, tenantID{tenant})
+	runs, err := failedNotices(t.Context(), &database{ports: r}, tenant)
 	if err != nil || len(runs) != failed {
 		t.Errorf("found %d notices, %v; want %d", len(runs), err, failed)
 	}

@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
 )
 
 type doctor struct {
@@ -77,8 +79,12 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 	if err != nil {
 		return []finding{unreachable(err), schema}
 	}
+	hosts, err := db.Hosts(ctx)
+	if err != nil {
+		return []finding{unreachable(err), schema}
+	}
 	found := []finding{
-		fine("connection", "PostgreSQL "+h.ServerVersion), schema, role(h), skew(h), connections(h),
+		fine("connection", "PostgreSQL "+h.ServerVersion), schema, living(hosts), role(h), skew(h), connections(h),
 		stuck(h, s.clock.Now()), expired(h), deliveries(h),
 	}
 	if counts {
@@ -91,7 +97,7 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 func compared(ctx context.Context, db *database) []finding {
 	differences, err := db.CheckCounts(ctx)
 	if err != nil {
-		return []finding{failed("counts", explained(err).Error(), "try again")}
+		return []finding{failed("counts", postgres.Explain(err).Error(), "try again")}
 	}
 	if len(differences) == 0 {
 		return []finding{fine("counts", "all are right")}

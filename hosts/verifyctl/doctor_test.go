@@ -28,6 +28,25 @@ func TestTheDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 	r := newRemembered()
 	w.server = r.server()
 	began := verificationtest.Began()
+	host := func(name string, alive bool, roles ...string) postgres.Host {
+		return postgres.Host{
+			ID: "00000000-0000-7000-8000-00000000000" + name, Name: name, Roles: roles, Version: "v1.2.3",
+			StartedAt: began, SeenAt: began.Add(time.Minute), Alive: alive,
+		}
+	}
+	for _, hosts := range [][]postgres.Host{
+		nil,
+		{host("1", false, "api", "worker")},
+		{host("1", true, "api"), host("2", false, "worker")},
+		{host("1", true, "worker")},
+		{host("1", true, "api"), host("2", true, "worker"), host("3", false, "api")},
+	} {
+		r.health, r.hosts = sound(), hosts
+		w.ctl("doctor")
+	}
+	w.ctl("host list")
+	w.ctl("host list --json")
+	r.hosts = []postgres.Host{host("1", true, "api", "worker")}
 	for _, change := range []func(*postgres.Health){
 		func(*postgres.Health) {},
 		func(h *postgres.Health) { h.Superuser = true },

@@ -47,7 +47,7 @@ func (f finding) row() []string {
 }
 
 func unreachable(err error) finding {
-	return failed("connection", explained(err).Error(), "see that the server runs, and that address, role and password are right")
+	return failed("connection", postgres.Explain(err).Error(), "see that the server runs, and that address, role and password are right")
 }
 
 func migrated(steps []postgres.Migration) finding {

@@ -18,7 +18,7 @@ type databaseFlag struct {
 
 // tenantFlag says whose things are meant.
 type tenantFlag struct {
-	Tenant tenantID `required:"" placeholder:"ID" help:"The tenant."`
+	Tenant string `placeholder:"TENANT" variable:"VERIFYD_TENANT" help:"The tenant: its name or its id. It may be left out where there is only one."`
 }
 
 // jsonFlag asks for JSON instead of a table.
@@ -44,24 +44,9 @@ func (p pageFlags) page() (verification.PageQuery, error) {
 	return q, nil
 }
 
-// Ids on the command line: what is no UUID is refused by the name of the flag.
-type (
-	tenantID   struct{ verification.TenantID }
-	workflowID struct{ verification.WorkflowID }
-	runID      struct{ verification.RunID }
-)
-
-// UnmarshalText reads a UUID.
-func (i *tenantID) UnmarshalText(text []byte) (err error) {
-	i.TenantID, err = verification.ParseTenantID(string(text))
-	return err
-}
-
-// UnmarshalText reads a UUID.
-func (i *workflowID) UnmarshalText(text []byte) (err error) {
-	i.WorkflowID, err = verification.ParseWorkflowID(string(text))
-	return err
-}
+// runID is an id on the command line: anything but a UUID is refused by the name
+// of its argument.
+type runID struct{ verification.RunID }
 
 // UnmarshalText reads a UUID.
 func (i *runID) UnmarshalText(text []byte) (err error) {

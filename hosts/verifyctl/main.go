@@ -14,6 +14,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -42,12 +44,15 @@ type commands struct {
 	Apply    applyFile        `cmd:"" help:"Make everything as a bootstrap file says."`
 	Migrate  migrateCommands  `cmd:"" help:"Work with the schema of the database."`
 	Doctor   doctor           `cmd:"" help:"Look for what is wrong."`
+	Host     hostCommands     `cmd:"" help:"Look at the hosts that are alive."`
 	Tenant   tenantCommands   `cmd:"" help:"Work with tenants."`
 	Account  accountCommands  `cmd:"" help:"Work with the accounts that call the API."`
 	Workflow workflowCommands `cmd:"" help:"Work with workflow files, and with the workflows of a tenant."`
 	Run      runCommands      `cmd:"" help:"Look at runs."`
 	Webhook  webhookCommands  `cmd:"" help:"Work with lifecycle webhooks and their deliveries."`
 	Token    tokenCommands    `cmd:"" help:"Make signing keys and dashboard tokens."`
+
+	Version kong.VersionFlag `help:"Print the version and exit."`
 }
 
 const about = `The operator's tool of verifyd. It exits with 0 when all is well, 1 when what it looked at has faults, and 2 when the command could not be carried out.
@@ -73,6 +78,7 @@ func run(ctx context.Context, args []string, s session) int {
 	parser, err := kong.New(&commands{},
 		kong.Name("verifyctl"),
 		kong.Description(about),
+		kong.Vars{"version": "verifyctl " + cli.ReadBuild().String()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}),
 		kong.ValueFormatter(withVariable),
 		kong.Resolvers(environment(s.getenv)),
@@ -88,7 +94,7 @@ func run(ctx context.Context, args []string, s session) int {
 		return exitDone
 	}
 	if err != nil {
-		return fail(s.stderr, fmt.Errorf("%w (see verifyctl --help)", err))
+		return fail(s.stderr, fmt.Errorf("%w (see %s --help)", err, helpFor(err)))
 	}
 	err = command.Run(&s)
 	switch {
@@ -98,6 +104,21 @@ func run(ctx context.Context, args []string, s session) int {
 		return fail(s.stderr, explained(err))
 	}
 	return exitDone
+}
+
+// helpFor returns the command line whose help explains err: that of the command
+// as far as it was understood.
+func helpFor(err error) string {
+	words := []string{"verifyctl"}
+	var parsing *kong.ParseError
+	if errors.As(err, &parsing) {
+		for _, step := range parsing.Context.Path {
+			if step.Command != nil {
+				words = append(words, step.Command.Name)
+			}
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // fail tells what went wrong, each error on one line.
@@ -112,7 +133,7 @@ func fail(stderr io.Writer, err error) int {
 func explained(err error) error {
 	var expected *verification.Error
 	if errors.As(err, &expected) && errors.Is(expected.Kind, verification.ErrUnavailable) && expected.Cause != nil {
-		return fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(expected.Cause.Error()), " "))
+		return postgres.Explain(err)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/golden"
 )
 
@@ -49,12 +50,21 @@ func TestTheCommandsPrintWhatTheyAlwaysPrinted(t *testing.T) {
 
 		{"nothing", ""},
 		{"unknown", "workflw validate"},
+		{"unknown-below", "account disabel acme"},
+		{"nothing-below", "account disable"},
 		{"unknown-flag", "workflow validate --jsn testdata/onboarding.yaml"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := transcript(t.Context(), strings.Fields(tt.args)...)
 			golden.Equal(t, "testdata/transcripts/"+tt.name+".txt", []byte(got))
 		})
+	}
+}
+
+func TestTheVersionIsPrinted(t *testing.T) {
+	want := "$ verifyctl --version\nverifyctl " + cli.ReadBuild().String() + "\nexit 0\n"
+	if diff := cmp.Diff(want, transcript(t.Context(), "--version")); diff != "" {
+		t.Errorf("transcript differs (-want +got):\n%s", diff)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -79,8 +80,17 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
 	w.ctl("apply testdata/bootstrap.yaml")
 	w.clock = clock.System()
+	hosts, err := postgres.Open(t.Context(), w.env["VERIFYD_DATABASE_URL"], postgres.Options{Alone: true, MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hosts.Close()
+	host := postgres.Host{ID: "00000000-0000-7000-8000-000000000001", Name: "one", Roles: []string{"api", "worker"}, StartedAt: time.Now()}
+	if err := hosts.SaveHost(t.Context(), host); err != nil {
+		t.Fatal(err)
+	}
 	right := map[string]string{
-		"connection": "ok", "migrations": "ok", "role": "ok", "clock": "ok", "connections": "ok",
+		"hosts": "ok", "connection": "ok", "migrations": "ok", "role": "ok", "clock": "ok", "connections": "ok",
 		"work": "ok", "expiry": "ok", "deliveries": "ok", "counts": "ok",
 	}
 	w.holdStatuses("doctor --counts --json", right)
@@ -101,8 +111,11 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), "UPDATE verifyd.run_counts SET runs = runs + 1"); err != nil {
 		t.Fatal(err)
 	}
+	if err := hosts.RemoveHost(t.Context(), host.ID); err != nil {
+		t.Fatal(err)
+	}
 	wrong := map[string]string{
-		"connection": "ok", "migrations": "ok", "role": "warn", "clock": "ok", "connections": "ok",
+		"hosts": "fail", "connection": "ok", "migrations": "ok", "role": "warn", "clock": "ok", "connections": "ok",
 		"work": "fail", "expiry": "fail", "deliveries": "warn", "counts": "fail",
 	}
 	w.env["VERIFYD_DATABASE_URL"] = admin

@@ -17,9 +17,9 @@ type runCommands struct {
 type runList struct {
 	databaseFlag
 	tenantFlag
-	Workflow workflowID `placeholder:"ID" help:"Only runs of this workflow."`
-	Status   string     `placeholder:"STATUS" help:"Only runs that are completed, cancelled, expired, failed, in_progress or abandoned."`
-	Decision string     `placeholder:"DECISION" help:"Only runs whose decision is review, approve or reject."`
+	Workflow string `placeholder:"WORKFLOW" help:"Only runs of this workflow: its stable name or its id."`
+	Status   string `placeholder:"STATUS" help:"Only runs that are completed, cancelled, expired, failed, in_progress or abandoned."`
+	Decision string `placeholder:"DECISION" help:"Only runs whose decision is review, approve or reject."`
 	pageFlags
 	jsonFlag
 }
@@ -30,8 +30,8 @@ func (runList) Help() string {
 
 Examples:
 
-    verifyctl run list --tenant 0191f3c0-0000-7000-8000-00000000000a --status failed
-    verifyctl run list --tenant 0191f3c0-0000-7000-8000-00000000000a --decision review --json`
+    verifyctl run list --tenant Acme --status failed
+    verifyctl run list --tenant Acme --decision review --json`
 }
 
 // Run prints one page of runs.
@@ -41,11 +41,19 @@ func (c runList) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		if _, err := db.tenant(ctx, c.Tenant); err != nil {
+		t, err := db.tenant(ctx, c.tenantFlag)
+		if err != nil {
 			return err
 		}
+		if c.Workflow != "" {
+			w, err := db.workflow(ctx, t.ID, c.Workflow)
+			if err != nil {
+				return err
+			}
+			q.Workflow = w.ID
+		}
 		q.Now = s.clock.Now().UTC()
-		found, err := db.List(ctx, c.Tenant.TenantID, q)
+		found, err := db.List(ctx, t.ID, q)
 		if err != nil {
 			return err
 		}
@@ -71,7 +79,6 @@ func (c runList) query() (q verification.RunQuery, err error) {
 	if q.PageQuery, err = c.page(); err != nil {
 		return q, err
 	}
-	q.Workflow = c.Workflow.WorkflowID
 	if c.Status != "" {
 		if q.Status, err = verification.ParseStatus(c.Status); err != nil {
 			return q, errors.New("--status: invalid status (supported: completed, cancelled, expired, failed, in_progress, abandoned)")

@@ -22,14 +22,13 @@ type runShow struct {
 // Help is shown below the usage.
 func (runShow) Help() string {
 	return `What customers and sources answered stands in the JSON alone: it is personal data. The
-customer's link is never shown. Who gave a verdict is.
+customer's link is never shown. Who gave a verdict is. The tenant need not be named: it is
+found by the run.
 
 Examples:
 
-    verifyctl run show --tenant 0191f3c0-0000-7000-8000-00000000000a \
-      0191f3c0-0000-7000-8000-00000000a001 --events
-    verifyctl run show --tenant 0191f3c0-0000-7000-8000-00000000000a \
-      0191f3c0-0000-7000-8000-00000000a001 --json`
+    verifyctl run show 0191f3c0-0000-7000-8000-00000000a001 --events
+    verifyctl run show 0191f3c0-0000-7000-8000-00000000a001 --json`
 }
 
 // shown is all that is shown of a run, out of one reading of its history.
@@ -43,7 +42,11 @@ type shown struct {
 // Run prints the run.
 func (c runShow) Run(ctx context.Context, s *session) error {
 	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		history, err := db.Load(ctx, c.Tenant.TenantID, c.RunID.RunID, 0)
+		tenant, err := db.tenantOf(ctx, c.tenantFlag, c.RunID.RunID)
+		if err != nil {
+			return err
+		}
+		history, err := db.Load(ctx, tenant, c.RunID.RunID, 0)
 		if errors.Is(err, verification.ErrNotFound) {
 			return notFound("run", "the tenant has none of this id")
 		}
@@ -80,7 +83,7 @@ func (r shown) print(s *session, events bool) error {
 		{"reference_id", report.Run.ReferenceID},
 		{"workflow", fmt.Sprintf("%s, version %d", report.Workflow.Name, report.Workflow.Version)},
 		{"workflow_id", string(report.Workflow.ID)},
-		{"version_hash", report.Workflow.VersionHash},
+		{"version_hash", short(report.Workflow.VersionHash)},
 		{"status", string(report.Run.Status)},
 		{"waits_for", waits},
 		{"error", fault},

@@ -41,6 +41,7 @@ func TestTheCommandsSayTheSameOnMemoryAndOnPostgreSQL(t *testing.T) {
 				{"runs", talkOfRuns},
 				{"deliveries", talkOfDeliveries},
 				{"webhooks", talkOfWebhooks},
+				{"tenants", talkOfTenants},
 				{"tokens", talkOfTokens},
 			} {
 				talk.hold(w)
@@ -62,21 +63,24 @@ func talkOfApply(w *world) {
 	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
 	w.ctl("tenant list")
 	w.ctl("tenant list --json")
+	w.ctl("account list") // of the only tenant
 }
 
 func talkOfAccounts(w *world) {
-	key := strings.TrimSuffix(w.ctl("account create --tenant TENANT --client-id acme-reader --surfaces runs,workflows"), "\n")
+	key := strings.TrimSuffix(w.ctl("account create acme-reader --tenant TENANT --surfaces runs,workflows"), "\n")
 	w.authenticates("acme-reader", key)
-	w.ctl("account create --tenant TENANT --client-id acme-reader")
-	w.ctlWith("one-more-key-for-local-use\n", "account create --tenant TENANT --client-id acme-given --api-key-file -")
+	w.ctl("account create acme-reader --tenant TENANT")
+	w.ctlWith("one-more-key-for-local-use\n", "account create acme-given --tenant TENANT --api-key-file -")
 	w.authenticates("acme-given", "one-more-key-for-local-use")
-	w.ctlWith("too short\n", "account create --tenant TENANT --client-id acme-short --api-key-file -")
-	w.ctl("account create --tenant 00000000-0000-7000-8000-0000000000bb --client-id bank")
-	w.ctl("account create --tenant 00000000-0000-7000-8000-0000000000bb --client-id bank --tenant-name Bank --json")
-	w.ctl("account create --tenant 00000000-0000-7000-8000-0000000000bb --client-id bank-two --tenant-name Bench")
-	w.ctl("account create --tenant acme --client-id acme-two")
-	w.ctl("account create --tenant TENANT --client-id acme-two --surfaces all")
-	w.ctl("account create --tenant TENANT --client-id Ä")
+	w.ctlWith("too short\n", "account create acme-short --tenant TENANT --api-key-file -")
+	w.ctl("account create bank --tenant 00000000-0000-7000-8000-0000000000bb")
+	w.ctl("account create bank --tenant 00000000-0000-7000-8000-0000000000bb --tenant-name Bank --json")
+	w.ctl("account create bank-two --tenant 00000000-0000-7000-8000-0000000000bb --tenant-name Bench")
+	w.ctl("account create acme-two --tenant acme")
+	w.ctl("account create bench --tenant Bench --tenant-name Bench")
+	w.ctl("account create acme-two --tenant TENANT --api-key")
+	w.ctl("account create acme-two --tenant TENANT --surfaces all")
+	w.ctl("account create Ä --tenant TENANT")
 	w.ctl("account disable acme-reader")
 	w.ctl("account disable acme-reader --json")
 	w.ctl("account list --tenant TENANT")
@@ -120,8 +124,19 @@ func talkOfWorkflows(w *world) {
 	w.ctl("workflow list --tenant TENANT --limit 1")
 	w.ctl("workflow publish --tenant TENANT " + string(records) + " " + first)
 	w.ctl("workflow publish --tenant TENANT " + string(records) + " " + first + " --json")
-	w.ctl("workflow publish --tenant TENANT " + string(records) + " none")
-	w.ctl("workflow publish --tenant TENANT 0191f3c0-0000-7000-8000-000000000009 none")
+	w.ctl("workflow publish --tenant TENANT records " + first[:6])
+	w.ctl("workflow publish --tenant TENANT records " + strings.ToUpper(first[:20]))
+	w.ctl("workflow publish --tenant TENANT records " + first[:5])
+	w.ctl("workflow publish --tenant TENANT " + string(records) + " 000000")
+	w.ctl("workflow publish --tenant TENANT 0191f3c0-0000-7000-8000-000000000009 000000")
+	w.ctl("workflow publish --tenant TENANT record 000000")
+	w.ctl("workflow versions --tenant TENANT records")
+	w.ctl("workflow versions --tenant TENANT records --json --limit 1")
+	w.ctl("workflow versions --tenant TENANT records " + first[:6])
+	w.ctl("workflow versions --tenant TENANT records --json " + first[:6])
+	w.ctl("workflow versions --tenant TENANT " + string(onboarding))
+	w.ctl("workflow versions --tenant TENANT nothing")
+	w.ctl("workflow versions --tenant TENANT records 000000")
 	w.ctl("workflow list --tenant TENANT --limit 0")
 	w.ctl("workflow list --tenant TENANT --offset=-1")
 }
@@ -187,13 +202,15 @@ func talkOfRuns(w *world) {
 	w.ctl("run list --tenant TENANT --status expired --workflow " + string(onboarding))
 	w.ctl("run show --tenant TENANT --events " + string(parked))
 	w.ctl("run show --tenant TENANT --events --json " + string(parked))
-	w.ctl("run show --tenant TENANT --events " + string(failed))
+	w.ctl("run show --events " + string(failed))
+	w.ctl("run show 00000000-0000-7000-8000-00000000ffff")
 	w.ctl("run list --tenant TENANT --limit 1 --offset 1")
 	w.ctl("run list --tenant 00000000-0000-7000-8000-0000000000bb --json")
 	w.ctl("run show --tenant 00000000-0000-7000-8000-0000000000bb " + string(failed))
 	w.ctl("run list --tenant TENANT --status done")
 	w.ctl("run list --tenant TENANT --decision maybe")
 	w.ctl("run list --tenant TENANT --workflow records")
+	w.ctl("run list --tenant TENANT --workflow nothing")
 	w.ctl("run show --tenant TENANT")
 }
 
@@ -237,6 +254,21 @@ func talkOfWebhooks(w *world) {
 	w.ctl("webhook clear --tenant TENANT --json 0191f3c0-0000-7000-8000-000000000009")
 }
 
+// talkOfTenants is about how a tenant is named; there are two by now.
+func talkOfTenants(w *world) {
+	w.ctl("account list")
+	w.ctl("account list --tenant Bank")
+	w.ctl("account list --tenant bank")
+	w.env["VERIFYD_TENANT"] = "Bank"
+	w.ctl("account list")
+	w.ctl("account list --tenant Acme")
+	w.env["VERIFYD_TENANT"] = ""
+	w.ctl("account create second --tenant 00000000-0000-7000-8000-0000000000dd --tenant-name Bank")
+	w.ctl("account list --tenant Bank")
+	w.ctl("host list")
+	w.ctl("host list --json")
+}
+
 func talkOfTokens(w *world) {
 	issued := strings.TrimSuffix(w.ctl("token issue --tenant TENANT --reviewer asha"), "\n")
 	if b, err := token.NewBearers(w.signingKeys()).Verify(issued, w.clock.Now()); err != nil || b.Tenant != tenant || b.Reviewer != "asha" {
@@ -244,6 +276,7 @@ func talkOfTokens(w *world) {
 	}
 	w.ctl("token issue --tenant TENANT --reviewer asha --ttl 1h --json")
 	w.ctl("token issue --tenant 00000000-0000-7000-8000-0000000000cc --reviewer asha")
+	w.ctl("token issue --tenant Acme --reviewer asha")
 	w.env["VERIFYD_DATABASE_URL"] = ""
 	w.ctl("token issue --tenant TENANT --reviewer asha")
 	w.ctl("run list --tenant TENANT")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/verification"
 )
 
 type tokenCommands struct {
@@ -35,7 +36,7 @@ database that they share.
 
 Examples:
 
-    verifyctl token issue --tenant 0191f3c0-0000-7000-8000-00000000000a --reviewer asha
+    verifyctl token issue --tenant Acme --reviewer asha
     verifyctl token issue --signing-key-file keys.json --ttl 1h \
       --tenant 0191f3c0-0000-7000-8000-00000000000a --reviewer asha`
 }
@@ -47,12 +48,12 @@ type tokenJSON struct {
 
 // Run prints the token on stdout.
 func (c tokenIssue) Run(ctx context.Context, s *session) error {
-	keys, err := s.signingKeys(ctx, c)
+	keys, tenant, err := s.signingKeys(ctx, c)
 	if err != nil {
 		return err
 	}
 	now := s.clock.Now()
-	issued, err := token.NewBearers(keys).Issue(c.Tenant.TenantID, c.Reviewer, c.TTL, now)
+	issued, err := token.NewBearers(keys).Issue(tenant, c.Reviewer, c.TTL, now)
 	if err != nil {
 		return err
 	}
@@ -63,34 +64,44 @@ func (c tokenIssue) Run(ctx context.Context, s *session) error {
 	return err
 }
 
-// signingKeys are those of the file; else those that the hosts share in the
-// database, where the tenant must be, too.
-func (s *session) signingKeys(ctx context.Context, c tokenIssue) (keys *token.Keys, err error) {
-	switch {
-	case c.SigningKeyFile != "":
+// signingKeys reads the keys from the file; without one, those that the hosts
+// share in the database. It also returns the tenant, which must be in the
+// database unless its id and a file of keys are given.
+func (s *session) signingKeys(ctx context.Context, c tokenIssue) (keys *token.Keys, tenant verification.TenantID, err error) {
+	if c.SigningKeyFile == "" && c.DatabaseURL == "" {
+		return nil, "", errors.New("--signing-key-file (VERIFYD_SIGNING_KEY_FILE) or --database-url (VERIFYD_DATABASE_URL): one must be given")
+	}
+	if c.SigningKeyFile != "" {
 		raw, err := os.ReadFile(c.SigningKeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("--signing-key-file (VERIFYD_SIGNING_KEY_FILE): %w", err)
+			return nil, "", fmt.Errorf("--signing-key-file (VERIFYD_SIGNING_KEY_FILE): %w", err)
 		}
 		if keys, err = token.ReadKeys(raw); err != nil {
-			return nil, fmt.Errorf("--signing-key-file (VERIFYD_SIGNING_KEY_FILE): %s: %w", c.SigningKeyFile, err)
+			return nil, "", fmt.Errorf("--signing-key-file (VERIFYD_SIGNING_KEY_FILE): %s: %w", c.SigningKeyFile, err)
 		}
-		return keys, nil
-	case c.DatabaseURL == "":
-		return nil, errors.New("--signing-key-file (VERIFYD_SIGNING_KEY_FILE) or --database-url (VERIFYD_DATABASE_URL): one must be given")
+		tenant, err := verification.ParseTenantID(c.Tenant)
+		switch {
+		case err == nil:
+			return keys, tenant, nil
+		case c.DatabaseURL == "":
+			return nil, "", errors.New("--tenant (VERIFYD_TENANT): must be the id of the tenant, a UUID, without a database")
+		}
 	}
 	err = s.on(ctx, c.databaseFlag, func(db *database) error {
-		if _, err := db.tenant(ctx, c.Tenant); err != nil {
+		t, err := db.tenant(ctx, c.tenantFlag)
+		if err != nil || keys != nil {
+			tenant = t.ID
 			return err
 		}
 		set, err := db.SigningKeys(ctx, newKeySet)
 		if err != nil {
 			return err
 		}
+		tenant = t.ID
 		keys, err = token.ReadKeys(set)
 		return err
 	})
-	return keys, err
+	return keys, tenant, err
 }
 
 // newKeySet is a set of one new key, as it is kept.

@@ -32,9 +32,9 @@ new one, --end-rotation. In between every webhook carries two signatures.
 
 Examples:
 
-    verifyctl webhook secret --tenant 0191f3c0-0000-7000-8000-00000000000a
-    verifyctl webhook secret --tenant 0191f3c0-0000-7000-8000-00000000000a --rotate
-    verifyctl webhook secret --tenant 0191f3c0-0000-7000-8000-00000000000a --end-rotation`
+    verifyctl webhook secret --tenant Acme
+    verifyctl webhook secret --tenant Acme --rotate
+    verifyctl webhook secret --tenant Acme --end-rotation`
 }
 
 type secretJSON struct {
@@ -47,7 +47,7 @@ type secretJSON struct {
 // Run prints the secret that signs.
 func (c webhookSecret) Run(ctx context.Context, s *session) error {
 	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		t, err := db.tenant(ctx, c.Tenant)
+		t, err := db.tenant(ctx, c.tenantFlag)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (c webhookSecret) rotated(t verification.Tenant) (verification.Tenant, erro
 }
 
 type webhookClear struct {
-	WorkflowID workflowID `arg:"" help:"The workflow."`
+	Workflow string `arg:"" help:"The workflow: its stable name or its id."`
 	databaseFlag
 	tenantFlag
 	jsonFlag
@@ -98,14 +98,17 @@ func (webhookClear) Help() string {
 
 Example:
 
-    verifyctl webhook clear --tenant 0191f3c0-0000-7000-8000-00000000000a \
-      0191f3c0-0000-7000-8000-000000000001`
+    verifyctl webhook clear --tenant Acme onboarding`
 }
 
 // Run takes the webhook away, and prints where it went.
 func (c webhookClear) Run(ctx context.Context, s *session) error {
 	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		before, err := db.workflow(ctx, c.Tenant, c.WorkflowID)
+		t, err := db.tenant(ctx, c.tenantFlag)
+		if err != nil {
+			return err
+		}
+		before, err := db.workflow(ctx, t.ID, c.Workflow)
 		if err != nil {
 			return err
 		}
@@ -113,7 +116,7 @@ func (c webhookClear) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		w, err := e.ClearWebhook(ctx, c.Tenant.TenantID, c.WorkflowID.WorkflowID)
+		w, err := e.ClearWebhook(ctx, t.ID, before.ID)
 		if err != nil {
 			return err
 		}

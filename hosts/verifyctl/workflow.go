@@ -19,6 +19,7 @@ type workflowCommands struct {
 	Validate workflowValidate `cmd:"" help:"Tell every fault of workflow files."`
 	Graph    workflowGraph    `cmd:"" help:"Draw the graph of a workflow file."`
 	List     workflowList     `cmd:"" help:"List the workflows of a tenant."`
+	Versions workflowVersions `cmd:"" help:"List the versions of a workflow, or print one."`
 	Publish  workflowPublish  `cmd:"" help:"Make a version the one that runs execute."`
 }
 

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -24,8 +23,8 @@ func (workflowList) Help() string {
 
 Examples:
 
-    verifyctl workflow list --tenant 0191f3c0-0000-7000-8000-00000000000a
-    verifyctl workflow list --tenant 0191f3c0-0000-7000-8000-00000000000a --limit 200 --json`
+    verifyctl workflow list --tenant Acme
+    verifyctl workflow list --tenant Acme --limit 200 --json`
 }
 
 // Run prints one page of workflows.
@@ -35,10 +34,11 @@ func (c workflowList) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		if _, err := db.tenant(ctx, c.Tenant); err != nil {
+		t, err := db.tenant(ctx, c.tenantFlag)
+		if err != nil {
 			return err
 		}
-		found, err := db.Workflows(ctx, c.Tenant.TenantID, q)
+		found, err := db.Workflows(ctx, t.ID, q)
 		if err != nil {
 			return err
 		}
@@ -49,15 +49,15 @@ func (c workflowList) Run(ctx context.Context, s *session) error {
 		names := []string{"ID", "WORKFLOW", "NAME", "VERSIONS", "PUBLISHED", "VERSION_HASH", "LIFECYCLE_WEBHOOK_URL"}
 		return s.table(names, shapes(found.Data, func(w verification.Workflow) []string {
 			return []string{
-				string(w.ID), w.Slug, w.Name, strconv.Itoa(w.Versions), yesNo(w.Published != ""), w.Current(), w.LifecycleWebhookURL,
+				string(w.ID), w.Slug, w.Name, strconv.Itoa(w.Versions), yesNo(w.Published != ""), short(w.Current()), w.LifecycleWebhookURL,
 			}
 		}))
 	})
 }
 
 type workflowPublish struct {
-	WorkflowID  workflowID `arg:"" help:"The workflow."`
-	VersionHash string     `arg:"" help:"The version, as apply and run show tell it."`
+	Workflow string `arg:"" help:"The workflow: its stable name or its id."`
+	Version  string `arg:"" help:"The version: its hash, or the first 6 digits of it or more."`
 	databaseFlag
 	tenantFlag
 	jsonFlag
@@ -69,14 +69,21 @@ func (workflowPublish) Help() string {
 
 Example:
 
-    verifyctl workflow publish --tenant 0191f3c0-0000-7000-8000-00000000000a \
-      0191f3c0-0000-7000-8000-000000000001 4be12a...`
+    verifyctl workflow publish --tenant Acme onboarding 4be12a`
 }
 
 // Run publishes a version, and prints which one it is.
 func (c workflowPublish) Run(ctx context.Context, s *session) error {
 	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		before, err := db.workflow(ctx, c.Tenant, c.WorkflowID)
+		t, err := db.tenant(ctx, c.tenantFlag)
+		if err != nil {
+			return err
+		}
+		before, err := db.workflow(ctx, t.ID, c.Workflow)
+		if err != nil {
+			return err
+		}
+		v, err := db.version(ctx, t.ID, before.ID, c.Version)
 		if err != nil {
 			return err
 		}
@@ -84,30 +91,19 @@ func (c workflowPublish) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		w, err := e.Publish(ctx, c.Tenant.TenantID, c.WorkflowID.WorkflowID, c.VersionHash)
-		switch {
-		case errors.Is(err, verification.ErrNotFound):
-			return notFound("version", "the workflow has none of this hash")
-		case err != nil:
+		w, err := e.Publish(ctx, t.ID, before.ID, v.Hash)
+		if err != nil {
 			return err
-		case before.Published != w.Published:
+		}
+		if before.Published != w.Published {
 			s.tellFile("workflow " + w.Slug)
 		}
 		if c.JSON {
 			return s.json(workflowOf(w))
 		}
-		_, err = fmt.Fprintf(s.stdout, "%s: runs execute %s\n", oneLine(w.Slug), w.Published)
+		_, err = fmt.Fprintf(s.stdout, "%s: runs execute %s\n", oneLine(w.Slug), short(w.Published))
 		return err
 	})
-}
-
-// workflow reads a workflow that must be there.
-func (d *database) workflow(ctx context.Context, t tenantID, id workflowID) (verification.Workflow, error) {
-	w, err := d.Workflow(ctx, t.TenantID, id.WorkflowID)
-	if errors.Is(err, verification.ErrNotFound) {
-		return w, notFound("workflow", "the tenant has none of this id")
-	}
-	return w, err
 }
 
 type workflowJSON struct {

@@ -36,6 +36,7 @@ type remembered struct {
 	keys     []byte
 	health   postgres.Health
 	counts   []string
+	hosts    []postgres.Host
 	broken   error // what Health and CheckCounts answer
 }
 
@@ -94,6 +95,18 @@ func (r *remembered) SigningKeys(_ context.Context, fresh func() ([]byte, error)
 
 func (r *remembered) Health(context.Context, func() time.Time) (postgres.Health, error) {
 	return r.health, r.broken
+}
+
+func (r *remembered) Hosts(context.Context) ([]postgres.Host, error) { return r.hosts, nil }
+
+func (r *remembered) RunTenants(ctx context.Context, id verification.RunID) (found []verification.TenantID, err error) {
+	all, err := r.Tenants(ctx)
+	for _, t := range all {
+		if _, missing := r.Load(ctx, t.ID, id, 0); missing == nil {
+			found = append(found, t.ID)
+		}
+	}
+	return found, err
 }
 
 func (r *remembered) CheckCounts(context.Context) ([]string, error) { return r.counts, r.broken }

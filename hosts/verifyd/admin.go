@@ -13,12 +13,14 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/internal/cli"
 )
 
 // health tells whether the host takes requests.
 type health struct {
 	ready atomic.Bool
 	ping  func(context.Context) error // of the store
+	build cli.Build
 }
 
 // pingPatience is how long the store may take to give a sign of life.
@@ -30,7 +32,7 @@ const maxTurn = 10 * 366 * 24 * 3600
 func adminHandler(h *health, m *metrics, manual *clock.Manual) http.Handler {
 	r := chi.NewRouter()
 	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) {
-		tell(w, http.StatusOK, map[string]any{"status": "ok"})
+		tell(w, http.StatusOK, map[string]any{"status": "ok", "version": h.build.Version, "commit": h.build.Commit})
 	})
 	r.Get("/readyz", func(w http.ResponseWriter, r *http.Request) {
 		if !h.ready.Load() {

@@ -14,44 +14,55 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	boot "github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 )
 
 //go:embed demo/*.yaml
 var demoFiles embed.FS
 
-// bootstrap applies the bootstrap file, or the demo when there is none. It
-// changes nothing that is as the file says already.
-func bootstrap(
-	ctx context.Context, s settings, e *engine.Engine, tenants verification.TenantStore,
-	getenv func(string) string, stderr io.Writer,
-) (*demo, error) {
-	if s.Bootstrap == "" {
-		raw, err := demoFiles.ReadFile("demo/bootstrap.yaml")
-		if err != nil {
-			return nil, err
-		}
-		open := func(name string) ([]byte, error) { return demoFiles.ReadFile(path.Clean(filepath.ToSlash(name))) }
-		b, err := definition.ReadBootstrap("demo/bootstrap.yaml", raw, open, getenv)
-		if err != nil {
-			return nil, err
-		}
-		return &demo{}, apply(ctx, b, e, tenants, stderr)
+// readBootstrap reads the bootstrap file, or the demo for a host in memory. A
+// database without a bootstrap file is served as it is.
+func (o *opened) readBootstrap(s settings, env *environment, p *problems) *definition.Bootstrap {
+	file, open := s.Bootstrap, os.ReadFile
+	switch {
+	case file == "" && s.DatabaseURL != "":
+		return nil
+	case file == "":
+		file, open = "demo/bootstrap.yaml", readDemo
 	}
-	raw, err := os.ReadFile(s.Bootstrap)
+	raw, err := open(file)
 	if err != nil {
-		return nil, fmt.Errorf("--bootstrap (VERIFYD_BOOTSTRAP): %w", err)
+		p.wrap("bootstrap", err)
+		return nil
 	}
-	b, err := definition.ReadBootstrap(s.Bootstrap, raw, os.ReadFile, getenv)
+	b, err := definition.ReadBootstrap(file, raw, open, env.get)
 	if err != nil {
-		return nil, err
+		p.other(err)
+		return nil
 	}
-	return nil, apply(ctx, b, e, tenants, stderr)
+	if len(b.Tenants) == 0 {
+		o.warnings = append(o.warnings, file+" names no tenant, so it lets nobody call the API")
+	}
+	return &b
 }
 
-// apply makes everything as a bootstrap file says.
-func apply(ctx context.Context, b definition.Bootstrap, e *engine.Engine, tenants verification.TenantStore, stderr io.Writer) error {
-	_, err := boot.Apply(ctx, b, e, tenants, func(line string) { fmt.Fprintln(stderr, "verifyd:", line) })
+func readDemo(name string) ([]byte, error) {
+	return demoFiles.ReadFile(path.Clean(filepath.ToSlash(name)))
+}
+
+// apply makes everything as a bootstrap file says. It changes nothing that is as
+// the file says already.
+func (h *host) apply(ctx context.Context, b definition.Bootstrap) error {
+	made := func(t verification.Tenant) {
+		if h.storage.database != nil {
+			h.log.Info("made the webhook secret of a tenant; verifyctl webhook secret prints it", "tenant", t.ID, "name", t.Name)
+		} else {
+			h.log.Warn("made a webhook secret that nobody can read; name a webhook_secret in the bootstrap file", "tenant", t.ID, "name", t.Name)
+		}
+	}
+	if h.settings.Bootstrap == "" {
+		h.demo, made = &demo{}, func(verification.Tenant) {}
+	}
+	_, err := boot.Apply(ctx, b, h.engine, h.storage, made)
 	return err
 }
 
@@ -68,18 +79,23 @@ func (d *demo) tell(w io.Writer, api string) {
 
 const demoText = `
 This is the built-in demo, kept in memory: client-id demo, x-api-key demo-key-for-local-use-only.
+Paste these two lines first:
 
-A run of five checks, from start to its PDF report:
+  A=%[1]s/v1; W=$A/workflows/0191f3c0-0000-7000-8000-00000000000
+  api() { curl -s -H 'client-id: demo' -H 'x-api-key: demo-key-for-local-use-only' -H 'content-type: application/json' "$@"; }
 
-  curl -s %[1]s/v1/workflows/0191f3c0-0000-7000-8000-000000000001/runs -H 'client-id: demo' -H 'x-api-key: demo-key-for-local-use-only' -H 'content-type: application/json' -H 'prefer: wait=10' -d '{"reference_id":"person-1"}' | tee /dev/stderr | sed -n 's/^{"id":"\([^"]*\)".*/\1/p' | xargs -I RUN curl -s %[1]s/v1/runs/RUN/report.pdf -H 'client-id: demo' -H 'x-api-key: demo-key-for-local-use-only' -o report.pdf -w '\nreport.pdf: %%{size_download} bytes\n'
+A run of five checks, and its PDF report:
+
+  RUN=$(api ${W}1/runs -H 'prefer: wait=10' -d '{"reference_id":"person-1"}' | tee /dev/stderr | cut -d'"' -f4)
+  api $A/runs/$RUN/report.pdf -o report.pdf -w 'report.pdf: %%{size_download} bytes\n'
 
 A run that sends its customer to a journey link, and where a check fails:
 
-  curl -s %[1]s/v1/workflows/0191f3c0-0000-7000-8000-000000000002/runs -H 'client-id: demo' -H 'x-api-key: demo-key-for-local-use-only' -H 'content-type: application/json' -d '{"reference_id":"person-2","input":{"sandbox":{"face_match":"fail"}}}'
+  api ${W}2/runs -d '{"reference_id":"person-2","input":{"sandbox":{"face_match":"fail"}}}'
 
 Everything that a reviewer owes a verdict on:
 
-  curl -s '%[1]s/v1/runs?decision=review' -H 'client-id: demo' -H 'x-api-key: demo-key-for-local-use-only'
+  api "$A/runs?decision=review"
 
 The API is described at %[1]s/openapi.yaml.
 

@@ -11,44 +11,41 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-
-	"github.com/verifyd/verifyd/verification"
 )
 
 func main() {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // net/http says there what its callers are told anyway
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
 	stop()
-	switch {
-	case err == nil:
-	case errors.Is(err, errHelp):
-	default:
-		fmt.Fprintln(os.Stderr, "verifyd: "+err.Error())
+	if err != nil && !errors.Is(err, errHelp) {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			fmt.Fprintln(os.Stderr, "verifyd: "+line)
+		}
 		os.Exit(1)
 	}
 }
 
-// run serves until ctx ends, and then until what is in flight is done.
-func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
-	s, err := parse(args, getenv, stdout)
-	if err != nil {
+// run serves until ctx ends, and then until what is in flight is done. When the
+// host cannot start, the error has one line for each problem, and below them one
+// for each warning.
+func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) error {
+	env := newEnvironment(environ)
+	s, err := parse(args, env, stdout)
+	if errors.Is(err, errHelp) {
 		return err
 	}
-	h, err := wire(ctx, s, getenv, stderr)
+	var h *host
+	var warnings []string
+	if err == nil {
+		h, warnings, err = wire(ctx, s, env, stderr)
+	}
+	warnings = append(warnings, env.unknown()...)
 	if err != nil {
-		return err
+		return failedStart(err, warnings)
+	}
+	for _, w := range warnings {
+		h.log.Warn(w)
 	}
 	return h.serve(ctx, stdout, stderr)
-}
-
-// explained is an error on one line, an expected failure with what the log would
-// say of its cause, for an operator who has no log yet.
-func explained(err error) error {
-	text := err.Error()
-	var expected *verification.Error
-	if errors.As(err, &expected) && expected.Cause != nil {
-		text += " (" + expected.Cause.Error() + ")"
-	}
-	return errors.New(strings.Join(strings.Fields(text), " "))
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -51,8 +52,13 @@ func (q *quietBuffer) String() string {
 	return q.b.String()
 }
 
-func env(pairs map[string]string) func(string) string {
-	return func(name string) string { return pairs[name] }
+// env is an environment as os.Environ has it.
+func env(pairs map[string]string) []string {
+	var environ []string
+	for name, value := range pairs {
+		environ = append(environ, name+"="+value)
+	}
+	return environ
 }
 
 // serveHost starts a host on free ports and waits for its ready line.
@@ -162,8 +168,8 @@ const (
 
 func TestTheDemoGoesFromStartToAPDF(t *testing.T) {
 	s := serveHost(t, nil)
-	if !strings.Contains(s.stderr.String(), "curl -s "+s.api+records) {
-		t.Errorf("stderr does not say what to try: %s", s.stderr)
+	if got := s.stderr.String(); !strings.Contains(got, "A="+s.api+"/v1;") || strings.Contains(got, "whsec_") || strings.Contains(got, "webhook secret") {
+		t.Errorf("stderr = %s, want what to try, and nothing about a webhook secret", s.stderr)
 	}
 	r := s.run("POST", s.api+records, `{"reference_id":"person-1"}`, "Prefer", "wait=10")
 	if r.Status != "completed" {
@@ -372,8 +378,9 @@ func TestTheClockStandsStillUntilItIsTurned(t *testing.T) {
 func TestOperatorsSeeHealthAndMetrics(t *testing.T) {
 	s := serveHost(t, nil)
 	s.run("POST", s.api+records, `{"reference_id":"person-5"}`, "Prefer", "wait=10")
+	build := cli.ReadBuild()
 	for path, want := range map[string]string{
-		"/healthz": `{"status":"ok"}`,
+		"/healthz": fmt.Sprintf(`{"commit":%q,"status":"ok","version":%q}`, build.Commit, build.Version),
 		"/readyz":  `{"status":"ready"}`,
 	} {
 		if status, raw, _ := s.ask("GET", s.admin+path, ""); status != 200 || strings.TrimSpace(string(raw)) != want {
@@ -382,6 +389,7 @@ func TestOperatorsSeeHealthAndMetrics(t *testing.T) {
 	}
 	status, raw, _ := s.ask("GET", s.admin+"/metrics", "")
 	for _, want := range []string{
+		fmt.Sprintf(`verifyd_build_info{commit=%q,go=%q,version=%q} 1`, build.Commit, build.Go, build.Version),
 		"verifyd_runs_started_total 1",
 		`verifyd_runs_ended_total{status="completed"} 1`,
 		`verifyd_provider_call_seconds_count{outcome="passed",provider="sandbox"} 5`,

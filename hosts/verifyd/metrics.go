@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -25,7 +26,7 @@ type metrics struct {
 	requests *prometheus.HistogramVec
 }
 
-func newMetrics() *metrics {
+func newMetrics(build cli.Build) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		started:  prometheus.NewCounter(prometheus.CounterOpts{Name: "verifyd_runs_started_total", Help: "Runs started."}),
@@ -49,6 +50,10 @@ func newMetrics() *metrics {
 	}
 	m.registry.MustRegister(m.started, m.ended, m.calls, m.notices, m.poisoned, m.requests,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "verifyd_build_info", Help: "Always 1; the labels identify the build of this host.",
+		ConstLabels: prometheus.Labels{"version": build.Version, "commit": build.Commit, "go": build.Go},
+	}, func() float64 { return 1 }))
 	for _, s := range verification.Statuses() {
 		if s.Terminal() {
 			m.ended.WithLabelValues(string(s))

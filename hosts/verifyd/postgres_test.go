@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,9 +103,55 @@ func TestHostsThatStartTogetherMigrateOnce(t *testing.T) {
 func TestAnOlderSchemaIsRefusedWhenItMayNotBeMigrated(t *testing.T) {
 	vars := onPostgres(pgtest.Empty(t), "VERIFYD_ADDR", "127.0.0.1:0", "VERIFYD_ADMIN_ADDR", "127.0.0.1:0", "VERIFYD_MIGRATE", "never")
 	err := run(t.Context(), nil, env(vars), io.Discard, io.Discard)
-	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "verifyctl migrate up") {
-		t.Errorf("start = %v, want one line that says what to do", err)
+	if err == nil || !strings.HasPrefix(err.Error(), "--database-url ") || strings.Count(err.Error(), "\n") != strings.Count(err.Error(), "\nwarning: ") ||
+		!strings.Contains(err.Error(), "verifyctl migrate up") {
+		t.Errorf("start = %v, want one problem that says what to do", err)
 	}
+}
+
+func TestAHostIsListedUntilItStops(t *testing.T) {
+	url := pgtest.Database(t)
+	operator, err := postgres.Open(t.Context(), url, postgres.Options{Alone: true, MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer operator.Close()
+	api := serveHost(t, onPostgres(url, "VERIFYD_ROLES", "api"))
+	both := serveHost(t, onPostgres(url))
+	listed := func(want int) (roles []string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		for {
+			hosts, err := operator.Hosts(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(hosts) == want {
+				for _, h := range hosts {
+					if !h.Alive || h.Name == "" || h.Version == "" || time.Since(h.StartedAt) > time.Minute {
+						t.Errorf("host = %+v, want it alive, with its name, version and start", h)
+					}
+					roles = append(roles, strings.Join(h.Roles, ","))
+				}
+				return roles
+			}
+			time.Sleep(10 * time.Millisecond) //nolint:forbidigo // the host runs on the wall clock
+		}
+	}
+	if got := listed(2); !slices.Contains(got, "api") || !slices.Contains(got, "api,worker") {
+		t.Errorf("roles = %v, want api, and api,worker", got)
+	}
+	if err := both.end(); err != nil {
+		t.Fatal(err)
+	}
+	if got := listed(1); got[0] != "api" {
+		t.Errorf("after a stop the roles are %v, want api", got)
+	}
+	if err := api.end(); err != nil {
+		t.Fatal(err)
+	}
+	listed(0)
 }
 
 func TestADatabaseIsNotGivenTheDemo(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 // finish, runs come to their next wait. It returns nil after a clean stop.
 func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 	defer h.close()
+	h.log.Info("starting", "version", h.build.Version, "commit", h.build.Commit, "go", h.build.Go)
 	working, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	failed := make(chan error, 3)
@@ -31,6 +32,10 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 				failed <- err
 			}
 		})
+	}
+	if db := h.storage.database; db != nil {
+		self := h.self(time.Now())
+		background.Go(func() { heartbeat(working, db, self, h.log) })
 	}
 	api, admin := h.server(h.api.handler), h.server(h.admin.handler)
 	for l, s := range map[*listener]*http.Server{&h.api: api, &h.admin: admin} {

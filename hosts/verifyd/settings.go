@@ -14,6 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -23,13 +24,14 @@ type settings struct {
 	AdminAddr       string        `default:"127.0.0.1:8081" help:"Where /healthz, /readyz and /metrics listen."`
 	PublicURL       string        `name:"public-url" placeholder:"URL" help:"Base of journey links (default: http://ADDR)."`
 	DatabaseURL     string        `name:"database-url" placeholder:"URL" help:"PostgreSQL, as postgres://user:password@host:5432/name; any number of hosts may share it. Without one, everything is kept in memory. A flag shows in lists of processes: better set the variable."`
-	DatabaseConns   int           `name:"database-conns" default:"16" help:"Connections to the database at most."`
-	Migrate         string        `default:"auto" enum:"auto,never" help:"auto: bring the schema up at start, one host at a time. never: refuse to start on an older one."`
-	Roles           []string      `default:"api,worker" enum:"api,worker" help:"What the host does: api answers requests, worker drives runs and sends webhooks."`
+	DatabaseConns   int           `name:"database-conns" default:"16" help:"Most connections to the database."`
+	Migrate         string        `default:"auto" help:"auto: bring the schema up at start, one host at a time. never: refuse to start on an older one."`
+	Roles           []string      `default:"api,worker" help:"What the host does: api answers requests, worker drives runs and sends webhooks."`
 	Bootstrap       string        `placeholder:"FILE" help:"Tenants, accounts and workflows to apply at start. Without one, the built-in demo is served from memory; a database stays as it is."`
 	SigningKeyFile  string        `placeholder:"FILE" help:"JWK set of private keys that signs journey links: the first key signs, all verify. Without one, hosts on a database share a set that is kept there; in memory a key is made at start."`
 	StartWait       time.Duration `default:"2s" help:"Longest wait of a start for its run to need the customer or to end."`
 	Workers         int           `default:"16" help:"Runs driven at once."`
+	Calls           int           `default:"1024" help:"Calls of check providers in flight at once: at most half of them of one provider, and a quarter for one tenant."`
 	OIDCIssuer      string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer whose tokens reviewers may use, too."`
 	OIDCAudience    string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that its tokens must name."`
 	OIDCTenant      string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
@@ -45,61 +47,70 @@ type settings struct {
 	S3SecretKey     string        `name:"s3-secret-key" placeholder:"KEY" help:"Secret key; better set the variable."`
 	RateLimit       int           `default:"0" help:"Requests a second for one client-id; 0 means no limit."`
 	ShutdownTimeout time.Duration `default:"20s" help:"How long requests and runs in flight may take to finish at a stop."`
-	Clock           string        `default:"system" enum:"system,manual" help:"manual: time stands still until POST /clock/advance {\"seconds\": N} on ADMIN_ADDR."`
+	Clock           string        `default:"system" help:"manual: time stands still until POST /clock/advance {\"seconds\": N} on ADMIN_ADDR."`
 	FontDir         string        `placeholder:"DIR" help:"Folder of more fonts for reports, such as one for Chinese, Japanese and Korean."`
-	LogLevel        string        `default:"info" enum:"debug,info,warn,error" help:"debug, info, warn or error."`
-	LogFormat       string        `default:"text" enum:"text,json" help:"text or json."`
+	LogLevel        string        `default:"info" help:"debug, info, warn or error."`
+	LogFormat       string        `default:"text" help:"text or json."`
 }
 
 // commandLine is what verifyd understands.
 type commandLine struct {
-	Serve settings `cmd:"" default:"withargs" help:"Serve the API. From memory, with a built-in demo, unless told otherwise."`
+	Version kong.VersionFlag `help:"Print the version and exit."`
+	Serve   settings         `cmd:"" default:"withargs" help:"Serve the API. From memory, with a built-in demo, unless told otherwise."`
 }
 
 const about = `Runs verification journeys for tenants: checks, hosted customer steps, human review.
 
 Every flag of serve is an environment variable too: --addr is VERIFYD_ADDR.`
 
-// errHelp says that help was asked for and given.
+// errHelp is returned when help or the version was asked for and printed.
 var errHelp = errors.New("help was given")
 
-// parse reads the command line and the environment. A fault is one line that
-// names the setting.
-func parse(args []string, getenv func(string) string, stdout io.Writer) (s settings, err error) {
-	var cli commandLine
-	parser, err := kong.New(&cli, kong.Name("verifyd"), kong.Description(about),
+// parse reads the command line and the environment. Its error has all problems,
+// one a line, each with the name of its setting.
+func parse(args []string, env *environment, stdout io.Writer) (s settings, err error) {
+	var given commandLine
+	var p problems
+	parser, err := kong.New(&given, append(p.mappers(), kong.Name("verifyd"), kong.Description(about),
+		kong.Vars{"version": "verifyd " + cli.ReadBuild().String()},
 		kong.Writers(stdout, io.Discard), kong.UsageOnError(),
 		kong.Exit(func(int) { panic(errHelp) }),
-		kong.Resolvers(environment(getenv)),
-	)
+		kong.Resolvers(kong.ResolverFunc(env.resolve)),
+	)...)
 	if err != nil {
 		return settings{}, fmt.Errorf("read the settings: %w", err)
 	}
+	commands := []string{}
+	for _, command := range parser.Model.Children {
+		commands = append(commands, command.Name)
+		for _, flag := range command.Flags {
+			env.flags = append(env.flags, flag.Name)
+		}
+	}
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && !slices.Contains(commands, args[0]) {
+		return settings{}, fmt.Errorf("there is no command %q%s", args[0],
+			suggestion(args[0], commands, func(name string) string { return name }))
+	}
 	defer func() {
-		if p := recover(); p == errHelp { //nolint:errorlint // it is the very value that Exit panics with
+		if r := recover(); r == errHelp { //nolint:errorlint // it is the very value that Exit panics with
 			err = errHelp
-		} else if p != nil {
-			panic(p)
+		} else if r != nil {
+			panic(r)
 		}
 	}()
 	if _, err := parser.Parse(args); err != nil {
 		return settings{}, err
 	}
-	return cli.Serve, cli.Serve.check()
+	given.Serve.check(&p)
+	return given.Serve, p.err()
 }
 
-// environment resolves a flag by the variable of its name.
-func environment(getenv func(string) string) kong.Resolver {
-	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-		if v := getenv(variable(flag.Name)); v != "" {
-			return v, nil
-		}
-		return nil, nil //nolint:nilnil // kong's way to say that there is none
-	})
-}
-
-func variable(flag string) string {
-	return "VERIFYD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+// resolve returns the variable of a setting for kong.
+func (e *environment) resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if v := e.vars[variable(flag.Name)]; v != "" && slices.Contains(e.flags, flag.Name) {
+		return v, nil
+	}
+	return nil, nil //nolint:nilnil // kong's way to say that there is none
 }
 
 // The roles of a host.
@@ -108,50 +119,97 @@ const (
 	roleWorker = "worker"
 )
 
-// has tells whether the host has a role.
+// has reports whether the host has a role.
 func (s settings) has(role string) bool { return slices.Contains(s.Roles, role) }
 
-// isWhole tells whether the host needs no other.
+// isWhole reports whether the host needs no other.
 func (s settings) isWhole() bool { return s.has(roleAPI) && s.has(roleWorker) }
 
-// check refuses values that cannot work, by name.
-func (s settings) check() error {
-	for name, addr := range map[string]string{"addr": s.Addr, "admin-addr": s.AdminAddr} {
-		if _, _, err := net.SplitHostPort(addr); err != nil {
-			return fmt.Errorf("--%s (%s): %q is not HOST:PORT", name, variable(name), addr)
-		}
-	}
-	if s.PublicURL != "" {
-		u, err := url.Parse(s.PublicURL)
-		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" || u.Fragment != "" {
-			return fmt.Errorf("--public-url (VERIFYD_PUBLIC_URL): %q is not an absolute http(s) URL", s.PublicURL)
-		}
+// check records values that cannot work.
+func (s settings) check(p *problems) {
+	address(p, "addr", s.Addr)
+	address(p, "admin-addr", s.AdminAddr)
+	s.checkPublicURL(p)
+	oneOf(p, "migrate", s.Migrate, "auto", "never")
+	for _, role := range s.Roles {
+		oneOf(p, "roles", role, roleAPI, roleWorker)
 	}
 	switch {
+	case len(s.Roles) == 0:
+		p.add("roles", "must be api, worker or both")
 	case s.DatabaseURL == "" && !s.isWhole():
-		return errors.New("--roles (VERIFYD_ROLES): a host in memory must be both api and worker")
+		p.add("roles", "a host in memory must be both api and worker")
 	case s.Clock == "manual" && !s.isWhole():
-		return errors.New("--roles (VERIFYD_ROLES): a host with a manual clock must be both api and worker")
-	case s.DatabaseConns < 4 || s.DatabaseConns > 1000:
-		return errors.New("--database-conns (VERIFYD_DATABASE_CONNS): must be 4 to 1000")
-	case (s.OIDCIssuer == "") != (s.OIDCAudience == ""):
-		return errors.New("--oidc-issuer (VERIFYD_OIDC_ISSUER) and --oidc-audience (VERIFYD_OIDC_AUDIENCE) belong together")
-	case s.BlobDir != "" && s.S3Endpoint != "":
-		return errors.New("--blob-dir (VERIFYD_BLOB_DIR) and --s3-endpoint (VERIFYD_S3_ENDPOINT) exclude each other")
-	case (s.S3Endpoint == "") != (s.S3Bucket == ""):
-		return errors.New("--s3-endpoint (VERIFYD_S3_ENDPOINT) and --s3-bucket (VERIFYD_S3_BUCKET) belong together")
-	case s.DocumentShare != 0 && s.DocumentShare < verification.MaxDocumentBytes+1<<20:
-		return errors.New("--document-bytes-per-tenant (VERIFYD_DOCUMENT_BYTES_PER_TENANT): must be 0 or at least 11534336, for one document of 10 MiB")
-	case s.DocumentShare != 0 && s.S3Endpoint != "":
-		return errors.New("--document-bytes-per-tenant (VERIFYD_DOCUMENT_BYTES_PER_TENANT): is not counted in an object store; set a quota there")
-	case s.StartWait < 0 || s.StartWait > 25*time.Second:
-		return errors.New("--start-wait (VERIFYD_START_WAIT): must be 0s to 25s")
-	case s.Workers < 1 || s.Workers > 10000:
-		return errors.New("--workers (VERIFYD_WORKERS): must be 1 to 10000")
-	case s.RateLimit < 0:
-		return errors.New("--rate-limit (VERIFYD_RATE_LIMIT): must be at least 0")
-	case s.ShutdownTimeout < 0:
-		return errors.New("--shutdown-timeout (VERIFYD_SHUTDOWN_TIMEOUT): must be at least 0s")
+		p.add("roles", "a host with a manual clock must be both api and worker")
 	}
-	return nil
+	between(p, "database-conns", s.DatabaseConns, 4, 1000)
+	if s.StartWait < 0 || s.StartWait > 25*time.Second {
+		p.add("start-wait", "must be 0s to 25s")
+	}
+	between(p, "workers", s.Workers, 1, 10000)
+	between(p, "calls", s.Calls, 1, 100000)
+	together(p, "oidc-issuer", s.OIDCIssuer, "oidc-audience", s.OIDCAudience)
+	if s.BlobDir != "" && s.S3Endpoint != "" {
+		p.add("blob-dir", "must not be given together with %s", setting("s3-endpoint"))
+	}
+	together(p, "s3-endpoint", s.S3Endpoint, "s3-bucket", s.S3Bucket)
+	switch {
+	case s.DocumentShare != 0 && s.DocumentShare < verification.MaxDocumentBytes+1<<20:
+		p.add("document-bytes-per-tenant", "must be 0 or at least 11534336, for one document of 10 MiB")
+	case s.DocumentShare != 0 && s.S3Endpoint != "":
+		p.add("document-bytes-per-tenant", "is not counted in an object store; set a quota there")
+	}
+	if s.RateLimit < 0 {
+		p.add("rate-limit", "must be at least 0")
+	}
+	if s.ShutdownTimeout < 0 {
+		p.add("shutdown-timeout", "must be at least 0s")
+	}
+	oneOf(p, "clock", s.Clock, "system", "manual")
+	oneOf(p, "log-level", s.LogLevel, "debug", "info", "warn", "error")
+	oneOf(p, "log-format", s.LogFormat, "text", "json")
+}
+
+func (s settings) checkPublicURL(p *problems) {
+	if s.PublicURL == "" {
+		return
+	}
+	u, err := url.Parse(s.PublicURL)
+	switch {
+	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
+		p.add("public-url", "%q is not an absolute http(s) URL", s.PublicURL)
+	case u.RawQuery != "" || u.ForceQuery:
+		p.add("public-url", "%q must not have a query: leave out \"?%s\"", s.PublicURL, u.RawQuery)
+	case u.Fragment != "":
+		p.add("public-url", "%q must not have a fragment: leave out \"#%s\"", s.PublicURL, u.EscapedFragment())
+	}
+}
+
+func address(p *problems, flag, addr string) {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		p.add(flag, "%q is not HOST:PORT", addr)
+	}
+}
+
+func between(p *problems, flag string, n, low, high int) {
+	if n < low || n > high {
+		p.add(flag, "must be %d to %d, not %d", low, high, n)
+	}
+}
+
+func oneOf(p *problems, flag, value string, values ...string) {
+	if !slices.Contains(values, value) {
+		last := len(values) - 1
+		p.add(flag, "must be %s or %s, not %q", strings.Join(values[:last], ", "), values[last], value)
+	}
+}
+
+// together records that one of two settings is given without the other.
+func together(p *problems, one, its, other, others string) {
+	switch {
+	case its != "" && others == "":
+		p.add(one, "needs %s, too", setting(other))
+	case its == "" && others != "":
+		p.add(other, "needs %s, too", setting(one))
+	}
 }

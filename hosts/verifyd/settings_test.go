@@ -5,15 +5,23 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/internal/cli"
 )
 
-func TestAWrongSettingStopsTheStartWithOneLineThatNamesIt(t *testing.T) {
+func TestAWrongSettingStopsTheStartAndIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -35,7 +43,8 @@ func TestAWrongSettingStopsTheStartWithOneLineThatNamesIt(t *testing.T) {
 		"VERIFYD_BOOTSTRAP":              filepath.Join(dir, "absent.yaml"),
 		"VERIFYD_SIGNING_KEY_FILE":       write("keys.json", "{}"),
 		"VERIFYD_START_WAIT":             "1h",
-		"VERIFYD_WORKERS":                "0",
+		"VERIFYD_WORKERS":                "abc",
+		"VERIFYD_CALLS":                  "0",
 		"VERIFYD_RATE_LIMIT":             "-1",
 		"VERIFYD_SHUTDOWN_TIMEOUT":       "soon",
 		"VERIFYD_CLOCK":                  "sundial",
@@ -50,9 +59,120 @@ func TestAWrongSettingStopsTheStartWithOneLineThatNamesIt(t *testing.T) {
 		err := run(ctx, []string{"serve"}, env(vars), io.Discard, io.Discard)
 		cancel()
 		flag := "--" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "VERIFYD_"), "_", "-"))
-		if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), flag) {
-			t.Errorf("%s=%s: %v; want one line that names %s", name, value, err, flag)
+		if err == nil {
+			t.Errorf("%s=%s: the host started", name, value)
+			continue
 		}
+		lines := strings.Split(err.Error(), "\n")
+		if !strings.HasPrefix(lines[0], flag+" (VERIFYD_") || slices.ContainsFunc(lines[1:], isProblem) {
+			t.Errorf("%s=%s: %v; want one problem, and that it names %s", name, value, err, flag)
+		}
+	}
+}
+
+// isProblem reports whether a line of a failed start is more than a warning.
+func isProblem(line string) bool { return !strings.HasPrefix(line, "warning: ") }
+
+func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	in := taken.Addr().String()
+	absent := filepath.Join(t.TempDir(), "absent")
+	const keyWarning = "warning: journey links are signed with a key made now: they stop working at a restart; set VERIFYD_SIGNING_KEY_FILE"
+	for _, tt := range []struct {
+		name string
+		args []string
+		vars map[string]string
+		want []string
+	}{
+		{"values", []string{"serve", "--workers", "abc"}, map[string]string{
+			"VERIFYD_WORKERS": "4", "VERIFYD_CALLS": "many", "VERIFYD_START_WAIT": "1h", "VERIFYD_PUBLIC_URL": "http://foo/bar?x",
+			"VERIFYD_ROLES": "api,wroker", "VERIFYD_ALLOW_PRIVATE_NETWORKS": "perhaps", "VERIFYD_S3_BUCKET": "b", "VERIFYD_CLOCK": "sundial",
+			"VERIFYD_WORKRES": "3", "VERIFYD_COLOUR": "red", "VERIFYD_NOTHING": "", "VERIFYD_PORT_80_TCP": "tcp://10.0.0.1:80", "VERIFYD_TENANT": "Acme",
+		}, []string{
+			`--workers (VERIFYD_WORKERS): must be a whole number, not "abc"`,
+			`--calls (VERIFYD_CALLS): must be a whole number, not "many"`,
+			`--allow-private-networks (VERIFYD_ALLOW_PRIVATE_NETWORKS): must be true or false, not "perhaps"`,
+			`--public-url (VERIFYD_PUBLIC_URL): "http://foo/bar?x" must not have a query: leave out "?x"`,
+			`--roles (VERIFYD_ROLES): must be api or worker, not "wroker"`,
+			`--start-wait (VERIFYD_START_WAIT): must be 0s to 25s`,
+			`--s3-bucket (VERIFYD_S3_BUCKET): needs --s3-endpoint (VERIFYD_S3_ENDPOINT), too`,
+			`--clock (VERIFYD_CLOCK): must be system or manual, not "sundial"`,
+			`warning: VERIFYD_COLOUR is not a setting of verifyd`,
+			`warning: VERIFYD_WORKRES is not a setting of verifyd; did you mean VERIFYD_WORKERS?`,
+		}},
+		{"what they name", nil, map[string]string{
+			"VERIFYD_ADDR": in, "VERIFYD_ADMIN_ADDR": in, "VERIFYD_FONT_DIR": absent, "VERIFYD_BOOTSTRAP": absent,
+		}, []string{
+			"--addr (VERIFYD_ADDR): " + in + " is in use: set VERIFYD_ADDR to another address; 127.0.0.1:0 picks a free port",
+			"--admin-addr (VERIFYD_ADMIN_ADDR): " + in + " is in use: set VERIFYD_ADMIN_ADDR to another address; 127.0.0.1:0 picks a free port",
+			"--font-dir (VERIFYD_FONT_DIR): " + absent + ": read the fonts: open .: no such file or directory",
+			"--bootstrap (VERIFYD_BOOTSTRAP): open " + absent + ": no such file or directory",
+			keyWarning,
+		}},
+		{"a command", []string{"serv"}, nil, []string{`there is no command "serv"; did you mean serve?`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := run(t.Context(), tt.args, env(tt.vars), io.Discard, io.Discard)
+			if err == nil {
+				t.Fatal("the host started")
+			}
+			if diff := cmp.Diff(tt.want, strings.Split(err.Error(), "\n")); diff != "" {
+				t.Errorf("lines differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWarningsOfAStartAreLogged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bootstrap.yaml")
+	if err := os.WriteFile(path, []byte("tenants: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": path, "VERIFYD_BLOBDIR": "/srv"})
+	for _, want := range []string{
+		"level=WARN msg=\"" + path + " names no tenant", `level=WARN msg="VERIFYD_BLOBDIR is not a setting of verifyd; did you mean VERIFYD_BLOB_DIR?"`,
+		"level=WARN msg=\"journey links are signed with a key made now", "level=INFO msg=starting version=",
+	} {
+		if got := s.stderr.String(); !strings.Contains(got, want) {
+			t.Errorf("stderr = %s, want %s", got, want)
+		}
+	}
+}
+
+func TestAVariableOfTheBootstrapFileIsNoMisspeltSetting(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bootstrap.yaml")
+	text := "tenants: [{id: 0191f3c0-0000-7000-8000-00000000000b, name: Bank, webhook_secret: \"${env:VERIFYD_BANK_SECRET}\"}]\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": path, "VERIFYD_BANK_SECRET": "whsec_b25lLW9uZS1vbmUtb25lLW9uZS1vbmUt"})
+	if got := s.stderr.String(); strings.Contains(got, "VERIFYD_BANK_SECRET") || strings.Contains(got, "whsec_") {
+		t.Errorf("stderr = %s, want nothing about the secret", got)
+	}
+}
+
+func TestTheVersionIsPrinted(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"--version"}, nil, &out, io.Discard); !errors.Is(err, errHelp) {
+		t.Fatalf("--version = %v", err)
+	}
+	if want := "verifyd " + cli.ReadBuild().String() + "\n"; out.String() != want {
+		t.Errorf("--version prints %q, want %q", out.String(), want)
+	}
+}
+
+func TestUploadsInMemoryRespectTheMemoryLimit(t *testing.T) {
+	if got := documentMemory(); got != maxDocumentMemory {
+		t.Errorf("without a limit = %d bytes, want %d", got, maxDocumentMemory)
+	}
+	before := debug.SetMemoryLimit(400 << 20)
+	defer debug.SetMemoryLimit(before)
+	if got := documentMemory(); got != 100<<20 {
+		t.Errorf("with a limit of 400 MiB = %d bytes, want a quarter", got)
 	}
 }
 
@@ -74,8 +194,8 @@ func TestABootstrapFileIsAppliedOrItsFaultsAreTold(t *testing.T) {
 	if status != 200 || !bytes.Contains(raw, []byte(`"name":"Simple"`)) || !bytes.Contains(raw, []byte(`"total":1`)) {
 		t.Errorf("workflows = %d %s", status, raw)
 	}
-	if got := s.stderr.String(); strings.Count(got, "whsec_") != 1 || strings.Contains(got, "curl") {
-		t.Errorf("stderr = %s, want the made webhook secret once, and no demo", got)
+	if got := s.stderr.String(); strings.Contains(got, "whsec_") || strings.Count(got, "made a webhook secret that nobody can read") != 1 || strings.Contains(got, "curl") {
+		t.Errorf("stderr = %s, want a warning without the webhook secret, and no demo", got)
 	}
 
 	bad := strings.ReplaceAll(good, "provider: sandbox", "provider: nobody")
@@ -92,11 +212,11 @@ func TestABootstrapFileIsAppliedOrItsFaultsAreTold(t *testing.T) {
 
 func TestHelpListsEverySetting(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"serve", "--help"}, env(nil), &out, io.Discard); err != errHelp { //nolint:errorlint // the very value
+	if err := run(t.Context(), []string{"serve", "--help"}, nil, &out, io.Discard); err != errHelp { //nolint:errorlint // the very value
 		t.Fatalf("help = %v", err)
 	}
 	for _, flag := range []string{
-		"--addr", "--admin-addr", "--public-url", "--bootstrap", "--signing-key-file", "--start-wait", "--workers",
+		"--addr", "--admin-addr", "--public-url", "--bootstrap", "--signing-key-file", "--start-wait", "--workers", "--calls",
 		"--document-bytes-per-tenant", "--rate-limit", "--shutdown-timeout", "--clock", "--font-dir", "--log-level", "--log-format",
 	} {
 		if !strings.Contains(out.String(), flag) {

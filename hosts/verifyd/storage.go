@@ -42,7 +42,7 @@ func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, e
 	if s.DatabaseURL == "" {
 		return &storage{ports: memory.New()}, nil
 	}
-	named := func(err error) error { return fmt.Errorf("--database-url (VERIFYD_DATABASE_URL): %w", explained(err)) }
+	named := func(err error) error { return fmt.Errorf("%s: %w", setting("database-url"), postgres.Explain(err)) }
 	if s.Migrate == "auto" {
 		applied, err := postgres.Migrate(ctx, s.DatabaseURL)
 		if err != nil {
@@ -96,29 +96,38 @@ func (s *storage) close() {
 	}
 }
 
-// signingKeys are those of a file; else those that all hosts share in the
-// database; else made now.
-func (s *storage) signingKeys(ctx context.Context, given settings, log *slog.Logger) (*token.Keys, error) {
-	switch {
-	case given.SigningKeyFile != "":
-		raw, err := os.ReadFile(given.SigningKeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("--signing-key-file (VERIFYD_SIGNING_KEY_FILE): %w", err)
+// readKeys reads the file of signing keys, if there is one.
+func (o *opened) readKeys(s settings, p *problems) *token.Keys {
+	if s.SigningKeyFile == "" {
+		if s.DatabaseURL == "" {
+			o.warnings = append(o.warnings,
+				"journey links are signed with a key made now: they stop working at a restart; set VERIFYD_SIGNING_KEY_FILE")
 		}
-		keys, err := token.ReadKeys(raw)
-		if err != nil {
-			return nil, fmt.Errorf("--signing-key-file (VERIFYD_SIGNING_KEY_FILE): %s: %w", given.SigningKeyFile, err)
-		}
-		return keys, nil
-	case s.database != nil:
-		raw, err := s.database.SigningKeys(ctx, freshKeys)
-		if err != nil {
-			return nil, err
-		}
-		return token.ReadKeys(raw)
+		return nil
 	}
-	log.Warn("journey links are signed with a key made now: they stop working at a restart (set VERIFYD_SIGNING_KEY_FILE)")
-	return token.NewKeys()
+	raw, err := os.ReadFile(s.SigningKeyFile)
+	if err != nil {
+		p.wrap("signing-key-file", err)
+		return nil
+	}
+	keys, err := token.ReadKeys(raw)
+	if err != nil {
+		p.add("signing-key-file", "%s: %w", s.SigningKeyFile, err)
+	}
+	return keys
+}
+
+// signingKeys returns those that all hosts share in the database, or makes some
+// for a host in memory.
+func (s *storage) signingKeys(ctx context.Context) (*token.Keys, error) {
+	if s.database == nil {
+		return token.NewKeys()
+	}
+	raw, err := s.database.SigningKeys(ctx, freshKeys)
+	if err != nil {
+		return nil, err
+	}
+	return token.ReadKeys(raw)
 }
 
 // freshKeys is a new key set, as it is kept.

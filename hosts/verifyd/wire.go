@@ -10,8 +10,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +21,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/blob/s3"
 	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/adapters/journey"
@@ -27,6 +30,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/webhook"
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -47,6 +51,7 @@ type host struct {
 	api      listener        // its listener is nil for a host that is no api
 	admin    listener
 	health   *health
+	build    cli.Build
 	demo     *demo // nil when a bootstrap file says what to serve
 	closing  []func()
 }
@@ -65,45 +70,67 @@ func (l listener) url() string {
 	return "http://" + l.Addr().String()
 }
 
-// wire makes the host: it opens its addresses, so that its links can name
-// them, and its store, and applies the bootstrap file or the demo.
-func wire(ctx context.Context, s settings, getenv func(string) string, stderr io.Writer) (_ *host, err error) {
-	h := &host{settings: s, log: newLog(s, stderr)}
+// opened is what the settings name, before anything is changed.
+type opened struct {
+	printer   *pdf.Printer
+	documents verification.DocumentStore
+	keys      *token.Keys           // of the key file; nil without one
+	bootstrap *definition.Bootstrap // nil when a database is served as it is
+	warnings  []string
+}
+
+// open opens the addresses, files and folders that the settings name. Its error
+// has the problems of all of them.
+func (h *host) open(ctx context.Context, env *environment) (o opened, _ error) {
+	var p problems
+	var err error
+	s := h.settings
 	if s.has(roleAPI) {
-		if h.api.Listener, err = listen(ctx, "addr", s.Addr); err != nil {
-			return nil, err
-		}
+		h.api.Listener, err = listen(ctx, "addr", s.Addr)
+		p.wrap("addr", err)
 	}
-	if h.admin.Listener, err = listen(ctx, "admin-addr", s.AdminAddr); err != nil {
-		return nil, err
+	h.admin.Listener, err = listen(ctx, "admin-addr", s.AdminAddr)
+	p.wrap("admin-addr", err)
+	o.printer, err = pdf.New(pdf.Options{FontDir: s.FontDir})
+	if err != nil {
+		p.add("font-dir", "%s: %w", s.FontDir, err)
+	}
+	o.documents = o.openDocuments(s, &p)
+	o.keys = o.readKeys(s, &p)
+	o.bootstrap = o.readBootstrap(s, env, &p)
+	return o, p.err()
+}
+
+// wire makes the host: it opens its addresses, so that its links can name
+// them, and its store, and applies the bootstrap file or the demo. The warnings
+// are what an operator should know, whether or not the host can start.
+func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (_ *host, warnings []string, err error) {
+	h := &host{settings: s, log: newLog(s, stderr), build: cli.ReadBuild()}
+	defer func() {
+		if err != nil {
+			h.abandon()
+		}
+	}()
+	o, err := h.open(ctx, env)
+	if err != nil {
+		return nil, o.warnings, err
 	}
 	if s.PublicURL == "" {
 		s.PublicURL = h.api.url()
 	}
-	printer, err := pdf.New(pdf.Options{FontDir: s.FontDir})
-	if err != nil {
-		return nil, fmt.Errorf("--font-dir (VERIFYD_FONT_DIR): %w", err)
-	}
-	documents, err := documentStore(s, h.log)
-	if err != nil {
-		return nil, err
-	}
 	if h.storage, err = openStorage(ctx, s, h.log); err != nil {
-		return nil, err
+		return nil, o.warnings, err
 	}
 	h.closing = append(h.closing, h.storage.close)
-	defer func() {
-		if err != nil {
-			h.close()
+	h.health = &health{ping: h.storage.ping, build: h.build}
+	keys := o.keys
+	if keys == nil {
+		if keys, err = h.storage.signingKeys(ctx); err != nil {
+			return nil, o.warnings, err
 		}
-	}()
-	h.health = &health{ping: h.storage.ping}
-	keys, err := h.storage.signingKeys(ctx, s, h.log)
-	if err != nil {
-		return nil, err
 	}
 	used, manual := newClock(s)
-	observed := newMetrics()
+	observed := newMetrics(h.build)
 	if h.storage.database != nil {
 		observed.registry.MustRegister(newDatabaseGauges(h.storage.database))
 	}
@@ -111,7 +138,7 @@ func wire(ctx context.Context, s settings, getenv func(string) string, stderr io
 		Secrets: secrets(h.storage), Now: used.Now, AllowPrivateNetworks: s.AllowPrivate,
 	})
 	if err != nil {
-		return nil, err
+		return nil, o.warnings, err
 	}
 	h.engine, err = engine.New(engine.Ports{
 		Runs: h.storage, Queue: h.storage, Workflows: h.storage, Tenants: h.storage, Idempotency: h.storage,
@@ -121,28 +148,28 @@ func wire(ctx context.Context, s settings, getenv func(string) string, stderr io
 		Links:     token.NewLinks(keys),
 		Clock:     used,
 		NewID:     newID,
-		Printer:   printer,
+		Printer:   o.printer,
 		Notifier:  notifier,
-		Documents: documents, Deliveries: h.storage,
+		Documents: o.documents, Deliveries: h.storage,
 	}, options(s, h.storage, h.log, observed))
 	if err != nil {
-		return nil, err
+		return nil, o.warnings, err
 	}
 	if h.fleet, err = h.storage.join(s, h.engine, used.Now, h.log); err != nil {
-		return nil, err
+		return nil, o.warnings, err
 	}
-	if s.Bootstrap != "" || h.storage.database == nil { // a database is never given the demo
-		if h.demo, err = bootstrap(ctx, s, h.engine, h.storage, getenv, stderr); err != nil {
-			return nil, err
+	if o.bootstrap != nil {
+		if err = h.apply(ctx, *o.bootstrap); err != nil {
+			return nil, o.warnings, err
 		}
 	}
 	pages, err := journey.Handler(h.engine, h.log)
 	if err != nil {
-		return nil, err
+		return nil, o.warnings, err
 	}
 	bearers, done, err := newBearers(s, keys, used, h.log)
 	if err != nil {
-		return nil, err
+		return nil, o.warnings, err
 	}
 	h.closing = append(h.closing, done)
 	h.api.handler = httpapi.New(h.engine, httpapi.Options{
@@ -151,7 +178,17 @@ func wire(ctx context.Context, s settings, getenv func(string) string, stderr io
 		Mounts:  map[string]http.Handler{"/journey": pages},
 	})
 	h.admin.handler = adminHandler(h.health, observed, manual)
-	return h, nil
+	return h, o.warnings, nil
+}
+
+// abandon gives up a host that cannot start, with its addresses.
+func (h *host) abandon() {
+	h.close()
+	for _, l := range []listener{h.api, h.admin} {
+		if l.Listener != nil {
+			_ = l.Close() // nobody was accepted
+		}
+	}
 }
 
 // close lets go of what the host has opened, but for its addresses.
@@ -165,7 +202,7 @@ func (h *host) close() {
 func options(s settings, kept *storage, log *slog.Logger, observed *metrics) engine.Options {
 	o := engine.Options{
 		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: orNone(s.StartWait),
-		Workers: s.Workers, Log: log, Observer: observed,
+		Workers: s.Workers, Calls: s.Calls, Log: log, Observer: observed,
 	}
 	if kept.shared(s) {
 		o.Poll = poll
@@ -176,13 +213,13 @@ func options(s settings, kept *storage, log *slog.Logger, observed *metrics) eng
 	return o
 }
 
-func listen(ctx context.Context, name, addr string) (net.Listener, error) {
+func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 	var c net.ListenConfig
 	l, err := c.Listen(ctx, "tcp", addr)
-	if err != nil {
-		return nil, fmt.Errorf("--%s (%s): %w", name, variable(name), err)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is in use: set %s to another address; 127.0.0.1:0 picks a free port", addr, variable(flag))
 	}
-	return l, nil
+	return l, err
 }
 
 func newLog(s settings, stderr io.Writer) *slog.Logger {
@@ -215,31 +252,34 @@ func orNone(wait time.Duration) time.Duration {
 	return wait
 }
 
-// memoryForDocuments bounds what uploads may hold without a BLOB_DIR, in bytes.
-const memoryForDocuments = 512 << 20
+// maxDocumentMemory bounds what uploads may hold without a BLOB_DIR, in bytes.
+const maxDocumentMemory = 512 << 20
 
-func documentStore(s settings, log *slog.Logger) (verification.DocumentStore, error) {
+// documentMemory is that bound, or a quarter of GOMEMLIMIT if that is less.
+func documentMemory() int64 { return min(maxDocumentMemory, memoryLimit()/4) }
+
+// memoryLimit is GOMEMLIMIT in bytes; math.MaxInt64 when it is not set.
+func memoryLimit() int64 { return debug.SetMemoryLimit(-1) }
+
+// openDocuments opens the store of uploads.
+func (o *opened) openDocuments(s settings, p *problems) verification.DocumentStore {
 	if s.S3Endpoint != "" {
 		bucket, err := s3.New(s3.Options{
 			Endpoint: s.S3Endpoint, Bucket: s.S3Bucket, Region: s.S3Region,
 			AccessKey: s.S3AccessKey, SecretKey: s.S3SecretKey, Secure: true,
 		})
-		if err != nil {
-			return nil, fmt.Errorf("--s3-endpoint (VERIFYD_S3_ENDPOINT): %w", err)
-		}
-		return bucket, nil
+		p.wrap("s3-endpoint", err)
+		return bucket
 	}
 	if s.BlobDir == "" {
 		if s.DatabaseURL != "" {
-			log.Warn("uploaded documents are kept in the memory of this host (set VERIFYD_BLOB_DIR or VERIFYD_S3_ENDPOINT)")
+			o.warnings = append(o.warnings, "uploaded documents are kept in the memory of this host; set VERIFYD_BLOB_DIR or VERIFYD_S3_ENDPOINT")
 		}
-		return blob.Memory(memoryForDocuments, s.DocumentShare), nil
+		return blob.Memory(documentMemory(), s.DocumentShare)
 	}
 	folder, err := blob.Folder(s.BlobDir, s.DocumentShare)
-	if err != nil {
-		return nil, fmt.Errorf("--blob-dir (VERIFYD_BLOB_DIR): %w", err)
-	}
-	return folder, nil
+	p.wrap("blob-dir", err)
+	return folder
 }
 
 // secrets are those that sign a tenant's webhooks, the newest first.
@@ -274,7 +314,7 @@ func newBearers(s settings, keys *token.Keys, clock verification.Clock, log *slo
 			},
 		})
 		if err != nil {
-			return nil, nil, fmt.Errorf("--oidc-issuer (VERIFYD_OIDC_ISSUER): %w", err)
+			return nil, nil, fmt.Errorf("%s: %w", setting("oidc-issuer"), err)
 		}
 		done = issuer.Close
 	}

@@ -14,16 +14,16 @@ import (
 )
 
 // Apply makes everything as the file says and lists, in the file's order, what
-// became of it: also before an error, for what was done by then stays done. A
-// webhook secret that had to be made is told, in one line and once. The faults
-// of all workflows come together, each a *definition.Faults.
+// became of it: also before an error, for what was done by then stays done. It
+// calls made for each tenant that it made a webhook secret for. The problems of
+// all workflows come together, each a *definition.Faults.
 func Apply(
-	ctx context.Context, b definition.Bootstrap, e *engine.Engine, tenants verification.TenantStore, tell func(line string),
+	ctx context.Context, b definition.Bootstrap, e *engine.Engine, tenants verification.TenantStore, made func(verification.Tenant),
 ) ([]Change, error) {
 	var done []Change
 	var faults error
 	for _, t := range b.Tenants {
-		outcome, err := SaveTenant(ctx, tenants, t.Tenant, tell)
+		outcome, err := SaveTenant(ctx, tenants, t.Tenant, made)
 		if err != nil {
 			return done, errors.Join(faults, err)
 		}

@@ -14,20 +14,20 @@ import (
 
 // SaveTenant makes a tenant as t says. Without a webhook secret in t it keeps
 // those that it has, the previous one included; when it has none, one is made,
-// and told once it is kept.
+// and made is called once it is saved.
 func SaveTenant(
-	ctx context.Context, tenants verification.TenantStore, t verification.Tenant, tell func(line string),
+	ctx context.Context, tenants verification.TenantStore, t verification.Tenant, made func(verification.Tenant),
 ) (Outcome, error) {
 	known, err := tenants.Tenant(ctx, t.ID)
 	if err != nil && !errors.Is(err, verification.ErrNotFound) {
 		return "", fmt.Errorf("read tenant %s: %w", t.ID, err)
 	}
-	there, made := err == nil, false
+	there, fresh := err == nil, false
 	if t.WebhookSecret == "" {
 		t.WebhookSecret, t.PreviousWebhookSecret = known.WebhookSecret, known.PreviousWebhookSecret
 	}
 	if t.WebhookSecret == "" {
-		t.WebhookSecret, made = webhook.NewSecret(), true
+		t.WebhookSecret, fresh = webhook.NewSecret(), true
 	}
 	if there && sameTenant(known, t) {
 		return Unchanged, nil
@@ -35,8 +35,8 @@ func SaveTenant(
 	if err := tenants.SaveTenant(ctx, t); err != nil {
 		return "", fmt.Errorf("save tenant %s: %w", t.ID, err)
 	}
-	if made {
-		tell(fmt.Sprintf("the webhook secret of tenant %s, told this once: %s", t.Name, t.WebhookSecret))
+	if fresh {
+		made(t)
 	}
 	return written(there), nil
 }

@@ -195,6 +195,17 @@ CREATE TABLE verifyd.fleet (
     value text NOT NULL
 );
 
+-- The processes that are alive: each renews its row, and removes it at its stop.
+-- They belong to no tenant.
+CREATE TABLE verifyd.hosts (
+    id         uuid PRIMARY KEY,
+    name       text NOT NULL,
+    roles      text[] NOT NULL,
+    version    text NOT NULL,
+    started_at timestamptz NOT NULL,
+    seen_at    timestamptz NOT NULL
+) WITH (fillfactor = 50);
+
 -- The second wall between tenants: a statement sees the tenants that its
 -- transaction has named, a list with commas, or 'all'; without a name, none.
 -- +goose StatementBegin
@@ -216,6 +227,6 @@ $$;
 -- +goose StatementEnd
 
 -- +goose Down
-DROP TABLE verifyd.fleet, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.run_counts, verifyd.runs,
+DROP TABLE verifyd.hosts, verifyd.fleet, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.run_counts, verifyd.runs,
     verifyd.run_events, verifyd.workflow_versions, verifyd.workflows, verifyd.accounts, verifyd.tenants;
 DROP FUNCTION verifyd.count_runs();

@@ -1,0 +1,70 @@
+// Why a database could not be reached, for operators.
+
+package postgres
+
+import (
+	"errors"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Explain returns err as one line with the cause of an outage, for an operator
+// who has no log. Where TLS is preferred, the driver connects twice, with it and
+// without: a refusal of both is said once, and what the server itself said goes
+// before that it offered no TLS. The causes of a wrong address stay out, for they
+// may show its password.
+func Explain(err error) error {
+	text := err.Error()
+	var expected *verification.Error
+	if errors.As(err, &expected) && errors.Is(expected.Kind, verification.ErrUnavailable) && expected.Cause != nil {
+		text += ": " + expected.Cause.Error()
+	}
+	var connecting *pgconn.ConnectError
+	if errors.As(err, &connecting) {
+		text = "cannot connect as role " + connecting.Config.User + " to database " + connecting.Config.Database + ": " +
+			strings.Join(refusals(connecting), "; ")
+	}
+	return errors.New(strings.Join(strings.Fields(text), " "))
+}
+
+// refusals are what the attempts of a connection came to, each once.
+func refusals(err error) []string {
+	var server, network, rest []string
+	for _, attempt := range attempts(err) {
+		var refused *pgconn.PgError
+		var dialing *net.OpError
+		switch {
+		case errors.As(attempt, &refused):
+			server = append(server, refused.Message+" (SQLSTATE "+refused.Code+")")
+		case errors.As(attempt, &dialing):
+			network = append(network, dialing.Error())
+		default:
+			rest = append(rest, attempt.Error())
+		}
+	}
+	if len(server)+len(network) > 0 {
+		rest = nil // such as that TLS was not offered
+	}
+	all := slices.Concat(server, network, rest)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// attempts takes joined errors apart.
+func attempts(err error) []error {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		if joined, ok := inner.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the tree is walked here
+			var all []error
+			for _, e := range joined.Unwrap() {
+				all = append(all, attempts(e)...)
+			}
+			return all
+		}
+	}
+	return []error{err}
+}

@@ -1,0 +1,79 @@
+// Tests of hosts that operators see.
+
+package postgres_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestHostsAreListedWhileTheirHeartIsBeating(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{Alone: true})
+	ctx := t.Context()
+	started := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
+	one := postgres.Host{ID: "00000000-0000-7000-8000-000000000001", Name: "one", Roles: []string{"api", "worker"}, Version: "v1", StartedAt: started}
+	two := postgres.Host{ID: "00000000-0000-7000-8000-000000000002", Name: "two", Roles: []string{"api"}, Version: "v2", StartedAt: started}
+	gone := postgres.Host{ID: "00000000-0000-7000-8000-000000000003", Name: "gone", StartedAt: started}
+	old := postgres.Host{ID: "00000000-0000-7000-8000-000000000004", Name: "old", StartedAt: started}
+	for _, h := range []postgres.Host{two, one, gone, old, two} {
+		must(t, s.SaveHost(ctx, h))
+	}
+	must(t, s.RemoveHost(ctx, gone.ID))
+	age(t, url, "61 seconds", two.ID)
+	age(t, url, "25 hours", old.ID)
+	must(t, s.Upkeep(ctx, time.Now()))
+	got, err := s.Hosts(ctx)
+	must(t, err)
+	one.Alive = true
+	if diff := cmp.Diff([]postgres.Host{one, two}, got, cmpopts.IgnoreFields(postgres.Host{}, "SeenAt")); diff != "" {
+		t.Errorf("hosts differ (-want +got):\n%s", diff)
+	}
+	if since := time.Since(got[0].SeenAt); since < -time.Minute || since > time.Minute {
+		t.Errorf("one was seen %s ago, want now", since)
+	}
+	must(t, s.SaveHost(ctx, two))
+	if got, err = s.Hosts(ctx); err != nil || !got[1].Alive {
+		t.Errorf("after a heartbeat the hosts are %+v, %v; want two alive", got, err)
+	}
+}
+
+// age moves the last heartbeat of a host into the past.
+func age(t *testing.T, url, by, id string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	must(t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	_, err = conn.Exec(t.Context(), "UPDATE verifyd.hosts SET seen_at = seen_at - $1::interval WHERE id = $2", by, id)
+	must(t, err)
+}
+
+func TestTheTenantOfARunIsFound(t *testing.T) {
+	s := openAt(t, pgtest.Database(t), postgres.Options{Alone: true})
+	ctx := t.Context()
+	for n := range 3 {
+		must(t, s.SaveTenant(ctx, verification.Tenant{ID: tenantNumber(n + 1), Name: "t"}))
+	}
+	const run verification.RunID = "00000000-0000-7000-8000-00000000a001"
+	began := verification.Event{At: time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC), Fact: verification.Started{Workflow: flow}}
+	must(t, s.Append(ctx, tenantNumber(2), run, 0, verification.Appendix{
+		Events: []verification.Event{began}, Summary: verification.Fold(run, []verification.Event{began}).Summary(),
+	}))
+	got, err := s.RunTenants(ctx, run)
+	must(t, err)
+	if diff := cmp.Diff([]verification.TenantID{tenantNumber(2)}, got); diff != "" {
+		t.Errorf("tenants differ (-want +got):\n%s", diff)
+	}
+	if none, err := s.RunTenants(ctx, "00000000-0000-7000-8000-00000000a002"); err != nil || len(none) != 0 {
+		t.Errorf("of a run that is nowhere: %v, %v; want none", none, err)
+	}
+}

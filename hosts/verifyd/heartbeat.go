@@ -1,0 +1,48 @@
+// A host shows operators that it is alive.
+
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+)
+
+const (
+	heartbeatEvery   = 10 * time.Second
+	heartbeatTimeout = 5 * time.Second
+)
+
+// heartbeat renews the row of the host in the database until ctx ends, and then
+// removes it. While the database is away, the host is not seen and goes on.
+func heartbeat(ctx context.Context, db *postgres.Store, h postgres.Host, log *slog.Logger) {
+	bounded := func(f func(context.Context) error) {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), heartbeatTimeout)
+		defer cancel()
+		if err := f(bounded); err != nil {
+			log.Debug("no heartbeat", "host", h.ID, "error", err)
+		}
+	}
+	tick := time.NewTicker(heartbeatEvery)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		bounded(func(ctx context.Context) error { return db.SaveHost(ctx, h) })
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+	bounded(func(ctx context.Context) error { return db.RemoveHost(ctx, h.ID) })
+}
+
+// self is the row of this host.
+func (h *host) self(startedAt time.Time) postgres.Host {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "unknown"
+	}
+	return postgres.Host{ID: newID(), Name: name, Roles: h.settings.Roles, Version: h.build.Version, StartedAt: startedAt}
+}

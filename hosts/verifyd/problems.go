@@ -1,0 +1,117 @@
+// What is wrong with the settings, all of it at once.
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// problems collects what keeps the host from starting, so that an operator
+// reads it all at once. Each setting has at most one problem: the first.
+type problems struct {
+	errs []error
+	of   map[string]bool // flags that have one
+}
+
+// add records a problem of a flag.
+func (p *problems) add(flag, format string, args ...any) {
+	p.wrap(flag, fmt.Errorf(format, args...))
+}
+
+// wrap records err as a problem of a flag; nil is none.
+func (p *problems) wrap(flag string, err error) {
+	if err == nil || p.of[flag] {
+		return
+	}
+	if p.of == nil {
+		p.of = map[string]bool{}
+	}
+	p.of[flag] = true
+	p.errs = append(p.errs, fmt.Errorf("%s: %w", setting(flag), err))
+}
+
+// other records a problem that names its place itself.
+func (p *problems) other(err error) {
+	if err != nil {
+		p.errs = append(p.errs, err)
+	}
+}
+
+// err returns all problems, one a line, or nil.
+func (p *problems) err() error { return errors.Join(p.errs...) }
+
+// setting names a setting in both of its forms.
+func setting(flag string) string { return fmt.Sprintf("--%s (%s)", flag, variable(flag)) }
+
+func variable(flag string) string {
+	return "VERIFYD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// mappers parse values for kong. A value that does not parse becomes a problem,
+// and the setting keeps its zero value.
+func (p *problems) mappers() []kong.Option {
+	return []kong.Option{
+		kong.KindMapper(reflect.Int, mapper(p, strconv.Atoi, "must be a whole number, not %q")),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), mapper(p, time.ParseDuration, "must be a duration such as 500ms, 2s or 5m, not %q")),
+		kong.KindMapper(reflect.Bool, switchMapper{mapper(p, strconv.ParseBool, "must be true or false, not %q")}),
+	}
+}
+
+func mapper[T any](p *problems, parse func(string) (T, error), problem string) kong.MapperFunc {
+	return func(ctx *kong.DecodeContext, target reflect.Value) error {
+		t, err := ctx.Scan.PopValue(ctx.Value.Name)
+		if err != nil {
+			return err
+		}
+		text := t.String()
+		v, err := parse(text)
+		if err != nil {
+			p.add(ctx.Value.Name, problem, text)
+			return nil
+		}
+		target.Set(reflect.ValueOf(v).Convert(target.Type()))
+		return nil
+	}
+}
+
+// switchMapper is the mapper of a flag that may stand without a value.
+type switchMapper struct{ kong.MapperFunc }
+
+// IsBool reports that the flag needs no value.
+func (switchMapper) IsBool() bool { return true }
+
+// Decode reads the value, if there is one.
+func (m switchMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	if ctx.Scan.Peek().Type != kong.FlagValueToken {
+		target.SetBool(true)
+		return nil
+	}
+	return m.MapperFunc(ctx, target)
+}
+
+// failedStart is what keeps the host from starting, and below it what an
+// operator should know besides.
+func failedStart(err error, warnings []string) error {
+	errs := []error{err}
+	for _, w := range warnings {
+		errs = append(errs, errors.New("warning: "+w))
+	}
+	return errors.Join(errs...)
+}
+
+// suggestion is the end of a sentence about a word that is not known.
+func suggestion(word string, known []string, form func(string) string) string {
+	if near := verification.Nearest(word, known); near != "" {
+		return "; did you mean " + form(near) + "?"
+	}
+	return ""
+}
