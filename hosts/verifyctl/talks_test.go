@@ -198,7 +198,7 @@ func talkOfRuns(w *world) {
 	}
 	w.ctl("run show --tenant TENANT " + string(decided))
 	w.ctl("run show --tenant TENANT --json " + string(decided))
-	w.kit.Advance(time.Hour)
+	w.kit.Advance(10 * time.Minute)
 	w.ctl("run list --tenant TENANT --status expired --workflow " + string(onboarding))
 	w.ctl("run show --tenant TENANT --events " + string(parked))
 	w.ctl("run show --tenant TENANT --events --json " + string(parked))
