@@ -58,7 +58,7 @@ func refusals(err error) []string {
 // attempts takes joined errors apart.
 func attempts(err error) []error {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
-		if joined, ok := inner.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the tree is walked here
+		if joined, ok := inner.(interface{ Unwrap() []error }); ok {
 			var all []error
 			for _, e := range joined.Unwrap() {
 				all = append(all, attempts(e)...)

@@ -254,3 +254,20 @@ func TestATransactionMustBeOpen(t *testing.T) {
 		t.Errorf("an idempotency key inside a transaction = %v, want it refused", err)
 	}
 }
+
+func TestARunInATransactionHasItsLinkAtOnce(t *testing.T) {
+	e := newEmbedder(t)
+	d := reviewed()
+	d.Workflow, d.ID, d.Start = "asked", "", "consent"
+	d.Nodes["consent"] = verification.Node{Type: verification.NodeConsent, Text: "We look you up.", OnDeclined: "done", Next: "pan"}
+	applied, err := e.engine.Apply(t.Context(), ours, d)
+	must(t, err)
+	err = e.within(t, "pgx", func(_ func(string, ...any) error, in *engine.Within) error {
+		v, err := in.Start(t.Context(), ours, applied.Workflow.ID, engine.StartRequest{ReferenceID: "customer"})
+		if err == nil && (v.Action == nil || v.Action.URL == "") {
+			t.Errorf("run = %+v, want a journey link", v)
+		}
+		return err
+	})
+	must(t, err)
+}

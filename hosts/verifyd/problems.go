@@ -76,7 +76,7 @@ func mapper[T any](p *problems, parse func(string) (T, error), problem string) k
 		v, err := parse(text)
 		if err != nil {
 			p.add(ctx.Value.Name, problem, text)
-			return nil
+			return nil //nolint:nilerr // it is recorded, and the other settings are read as well
 		}
 		target.Set(reflect.ValueOf(v).Convert(target.Type()))
 		return nil

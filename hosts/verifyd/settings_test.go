@@ -78,7 +78,7 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
+	defer func() { _ = taken.Close() }()
 	in := taken.Addr().String()
 	absent := filepath.Join(t.TempDir(), "absent")
 	const keyWarning = "warning: journey links are signed with a key made now: they stop working at a restart; set VERIFYD_SIGNING_KEY_FILE"
