@@ -59,8 +59,9 @@ func variable(flag string) string {
 // mappers parse values for kong. A value that does not parse becomes a problem,
 // and the setting keeps its zero value.
 func (p *problems) mappers() []kong.Option {
+	whole := mapper(p, func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }, "must be a whole number, not %q")
 	return []kong.Option{
-		kong.KindMapper(reflect.Int, mapper(p, strconv.Atoi, "must be a whole number, not %q")),
+		kong.KindMapper(reflect.Int, whole), kong.KindMapper(reflect.Int64, whole),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), mapper(p, time.ParseDuration, "must be a duration such as 500ms, 2s or 5m, not %q")),
 		kong.KindMapper(reflect.Bool, switchMapper{mapper(p, strconv.ParseBool, "must be true or false, not %q")}),
 	}

@@ -89,13 +89,14 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 		want []string
 	}{
 		{"values", []string{"serve", "--workers", "abc"}, map[string]string{
-			"VERIFYD_WORKERS": "4", "VERIFYD_CALLS": "many", "VERIFYD_START_WAIT": "1h", "VERIFYD_PUBLIC_URL": "http://foo/bar?x",
+			"VERIFYD_WORKERS": "4", "VERIFYD_CALLS": "many", "VERIFYD_DOCUMENT_BYTES_PER_TENANT": "1GB", "VERIFYD_START_WAIT": "1h", "VERIFYD_PUBLIC_URL": "http://foo/bar?x",
 			"VERIFYD_ROLES": "api,wroker", "VERIFYD_ALLOW_PRIVATE_NETWORKS": "perhaps", "VERIFYD_S3_BUCKET": "b", "VERIFYD_CLOCK": "sundial",
 			"VERIFYD_WORKRES": "3", "VERIFYD_COLOUR": "red", "VERIFYD_NOTHING": "", "VERIFYD_PORT_80_TCP": "tcp://10.0.0.1:80", "VERIFYD_TENANT": "Acme",
 		}, []string{
 			`--workers (VERIFYD_WORKERS): must be a whole number, not "abc"`,
 			`--calls (VERIFYD_CALLS): must be a whole number, not "many"`,
 			`--allow-private-networks (VERIFYD_ALLOW_PRIVATE_NETWORKS): must be true or false, not "perhaps"`,
+			`--document-bytes-per-tenant (VERIFYD_DOCUMENT_BYTES_PER_TENANT): must be a whole number, not "1GB"`,
 			`--public-url (VERIFYD_PUBLIC_URL): "http://foo/bar?x" must not have a query: leave out "?x"`,
 			`--roles (VERIFYD_ROLES): must be api or worker, not "wroker"`,
 			`--start-wait (VERIFYD_START_WAIT): must be 0s to 25s`,

@@ -315,7 +315,7 @@ func TestAShareOfDocumentsThatCannotHoldIsRefused(t *testing.T) {
 		{share: "much"},
 		{share: "20000000", "VERIFYD_S3_ENDPOINT": "127.0.0.1:1", "VERIFYD_S3_BUCKET": "documents"},
 	} {
-		if _, err := parse([]string{"serve"}, env(vars), io.Discard); err == nil || !strings.Contains(err.Error(), flag) {
+		if _, err := parse([]string{"serve"}, newEnvironment(env(vars)), io.Discard); err == nil || !strings.Contains(err.Error(), flag) {
 			t.Errorf("%v: %v, want a line that names %s", vars, err, flag)
 		}
 	}
