@@ -158,6 +158,9 @@ func TestASignalWithTheSameRequestIsDeliveredOnce(t *testing.T) {
 			t.Errorf("Receipt(%s) = %+v, %t; want %+v", w.Request, got, ok, w)
 		}
 	}
+	if with, without := j.run.Size(), begin(t, desk(), wantsTwo).submit(consents).pass().approve("").run.Size(); with <= without {
+		t.Errorf("the size of a run with receipts is %d, want more than %d", with, without)
+	}
 	approve.Request = "three"
 	if got := outcome(j.try(approve)); got != "verdict_recorded, completed" {
 		t.Errorf("another request = %s, want the second review to be decided", got)

@@ -30,10 +30,10 @@ func Idempotency() []Clause {
 			settledOther),
 		clause("a released key is free",
 			"IdempotencyStore.ReleaseIdempotencyKey: removes the record with this ID",
-			released),
+			keyReleased),
 		clause("only the request that holds a key releases it, and not once it is settled",
 			"IdempotencyStore.ReleaseIdempotencyKey: removes the record with this ID unless it is settled",
-			releasedOther),
+			keyReleasedOther),
 		clause("a claim is found as long as it lives",
 			"IdempotencyStore.IdempotencyRecord: returns the record under a key at a time, or ErrNotFound when there is none younger than IdempotencyKeyLife",
 			claimFound),
@@ -66,13 +66,13 @@ func (t *trial) claims(tenant verification.TenantID, r, want verification.Idempo
 	}
 }
 
-func (t *trial) settle(tenant verification.TenantID, r verification.IdempotencyRecord) {
+func (t *trial) settleKey(tenant verification.TenantID, r verification.IdempotencyRecord) {
 	if !t.over() {
 		t.ok("SettleIdempotencyKey", t.store.SettleIdempotencyKey(t.ctx, tenant, r))
 	}
 }
 
-func (t *trial) release(tenant verification.TenantID, r verification.IdempotencyRecord) {
+func (t *trial) releaseKey(tenant verification.TenantID, r verification.IdempotencyRecord) {
 	if !t.over() {
 		t.ok("ReleaseIdempotencyKey", t.store.ReleaseIdempotencyKey(t.ctx, tenant, r))
 	}
@@ -104,7 +104,7 @@ func claimLife(t *trial) {
 	t.claims(ours, first, first)
 	t.claims(ours, other, other)
 	t.claims(ours, claim("key", 4, moment(life-tick)), first)
-	t.settle(ours, settledAs(first))
+	t.settleKey(ours, settledAs(first))
 	t.claims(ours, second, second)
 	t.claims(ours, claim("other", 8, moment(life)), other)
 	t.claims(ours, claim("key", 5, moment(2*life-tick)), second)
@@ -130,7 +130,7 @@ func settled(t *trial) {
 	key, other := claim("key", 1, moment(0)), claim("other", 1, moment(0))
 	t.claims(ours, key, key)
 	t.claims(ours, other, other)
-	t.settle(ours, settledAs(key))
+	t.settleKey(ours, settledAs(key))
 	t.claims(ours, claim("key", 2, moment(time.Hour)), settledAs(key))
 	t.claims(ours, claim("other", 2, moment(time.Hour)), other)
 }
@@ -138,24 +138,24 @@ func settled(t *trial) {
 func settledOther(t *trial) {
 	c := claim("key", 1, moment(0))
 	t.claims(ours, c, c)
-	t.settle(ours, settledAs(claim("key", 2, moment(0))))
+	t.settleKey(ours, settledAs(claim("key", 2, moment(0))))
 	t.claims(ours, claim("key", 3, moment(time.Hour)), c)
 	// The claim was replaced before the first request was answered.
 	next := claim("key", 4, moment(verification.IdempotencyKeyLife))
 	t.claims(ours, next, next)
-	t.settle(ours, settledAs(c))
+	t.settleKey(ours, settledAs(c))
 	t.claims(ours, claim("key", 5, moment(verification.IdempotencyKeyLife+time.Hour)), next)
 	// Nothing is kept of a key that nobody claimed.
 	never := claim("never", 6, moment(0))
-	t.settle(ours, settledAs(never))
+	t.settleKey(ours, settledAs(never))
 	t.claims(ours, never, never)
 }
 
-func released(t *trial) {
+func keyReleased(t *trial) {
 	c, other := claim("key", 1, moment(0)), claim("other", 1, moment(0))
 	t.claims(ours, c, c)
 	t.claims(ours, other, other)
-	t.release(ours, c)
+	t.releaseKey(ours, c)
 	t.finds(ours, c.IdempotencyKey, moment(0), nil)
 	t.finds(ours, other.IdempotencyKey, moment(0), &other)
 	next := claim("key", 2, moment(time.Hour))
@@ -164,14 +164,14 @@ func released(t *trial) {
 	t.claims(ours, claim("key", 3, moment(verification.IdempotencyKeyLife+tick)), next)
 }
 
-func releasedOther(t *trial) {
+func keyReleasedOther(t *trial) {
 	c := claim("key", 1, moment(0))
 	t.claims(ours, c, c)
-	t.release(ours, claim("key", 2, moment(0)))
-	t.release(theirs, c)
+	t.releaseKey(ours, claim("key", 2, moment(0)))
+	t.releaseKey(theirs, c)
 	t.finds(ours, c.IdempotencyKey, moment(0), &c)
-	t.settle(ours, settledAs(c))
-	t.release(ours, c)
+	t.settleKey(ours, settledAs(c))
+	t.releaseKey(ours, c)
 	c = settledAs(c)
 	t.finds(ours, c.IdempotencyKey, moment(0), &c)
 }
@@ -199,7 +199,7 @@ func claimFound(t *trial) {
 	t.finds(ours, c.IdempotencyKey, moment(life), nil)
 	t.finds(theirs, c.IdempotencyKey, moment(0), nil)
 	c = settledAs(c)
-	t.settle(ours, c)
+	t.settleKey(ours, c)
 	t.finds(ours, c.IdempotencyKey, moment(time.Hour), &c)
 }
 
@@ -216,7 +216,7 @@ func keysApart(t *trial) {
 	yours.Fingerprint = "theirs"
 	t.claims(ours, mine, mine)
 	t.claims(theirs, yours, yours)
-	t.settle(theirs, settledAs(yours))
+	t.settleKey(theirs, settledAs(yours))
 	t.claims(ours, claim("key", 2, moment(2*time.Hour)), mine)
 	t.claims(theirs, claim("key", 2, moment(2*time.Hour)), settledAs(yours))
 }
@@ -226,9 +226,9 @@ func scopesApart(t *trial) {
 	signal.Scope = verification.ScopeSignal
 	t.claims(ours, start, start)
 	t.claims(ours, signal, signal)
-	t.settle(ours, settledAs(signal))
+	t.settleKey(ours, settledAs(signal))
 	t.finds(ours, start.IdempotencyKey, moment(time.Hour), &start)
-	t.release(ours, start)
+	t.releaseKey(ours, start)
 	signal = settledAs(signal)
 	t.finds(ours, signal.IdempotencyKey, moment(time.Hour), &signal)
 }
