@@ -67,7 +67,7 @@ func TestRequestsAboutOneRunAreAnsweredAsIfInTurn(t *testing.T) {
 func wantAll(t *testing.T, given map[string]int) {
 	t.Helper()
 	for _, kind := range []string{
-		"start ok", "start in flight", "shown in_progress", "read not found",
+		"start ok", "shown in_progress", "read not found",
 		"submit signal_delivered", "submit invalid", "submit not open",
 		"verdict signal_delivered", "verdict review_recorded", "verdict not open",
 		"cancel ok", "cancel conflict: completed", "cancel conflict: expired",
