@@ -180,7 +180,7 @@ func (a *aftermath) totals(ctx context.Context, c client, h *host) error {
 	}
 	for _, filter := range slices.Sorted(maps.Keys(want)) {
 		var page struct{ Total int }
-		if err := c.read(ctx, h.api+"/v1/runs?limit=1&"+filter, &page); err != nil {
+		if err := c.read(ctx, h.API+"/v1/runs?limit=1&"+filter, &page); err != nil {
 			return err
 		}
 		if page.Total != want[filter] {
@@ -196,7 +196,7 @@ func (a *aftermath) reads(ctx context.Context, c client, any func() *host, most 
 	rand.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
 	for _, run := range runs[:min(most, len(runs))] {
 		var got runJSON
-		if err := c.read(ctx, any().api+"/v1/runs/"+run, &got); err != nil {
+		if err := c.read(ctx, any().API+"/v1/runs/"+run, &got); err != nil {
 			return err
 		}
 		r := a.histories[run].fold()

@@ -124,16 +124,16 @@ func (c *chaos) tell(next card, format string, args ...any) {
 // kill kills the host at a place, and puts another one there.
 func (c *chaos) kill(ctx context.Context, place int) error {
 	h := c.fleet.take(place)
-	c.tell(cardKill, "%s (%s)", h.name, h.roles)
+	c.tell(cardKill, "%s (%s)", h.Name, h.roles)
 	from := time.Now()
-	if err := h.kill(); err != nil {
+	if err := h.Kill(); err != nil {
 		return err
 	}
-	c.note(fault{h.name, from, time.Now()})
+	c.note(fault{h.Name, from, time.Now()})
 	h.line.close()
 	c.wait(ctx, c.some(0, time.Second))
-	if h.log.crashed() {
-		return fmt.Errorf("%s had panicked before: %s", h.name, h.log)
+	if h.Log.Crash() != "" {
+		return fmt.Errorf("%s had panicked before: %s", h.Name, h.Log)
 	}
 	return c.fleet.fill(place)
 }
@@ -143,10 +143,10 @@ func (c *chaos) kill(ctx context.Context, place int) error {
 func (c *chaos) stop(place int) error {
 	h := c.whole(place)
 	from := time.Now()
-	err := h.stop()
+	err := h.Stop()
 	c.fleet.take(place)
-	c.tell(cardStop, "%s (%s), it took %s", h.name, h.roles, time.Since(from).Round(time.Millisecond))
-	c.note(fault{h.name, from, time.Now()})
+	c.tell(cardStop, "%s (%s), it took %s", h.Name, h.roles, time.Since(from).Round(time.Millisecond))
+	c.note(fault{h.Name, from, time.Now()})
 	h.line.close()
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (c *chaos) disturb(next card, place int, do, undo func(*line) error) error 
 	if c.long && c.rng.IntN(4) == 0 {
 		length = c.some(5*time.Second, 30*time.Second) // longer than a lease
 	}
-	c.tell(next, "%s (%s) for %s", h.name, h.roles, length.Round(time.Millisecond))
+	c.tell(next, "%s (%s) for %s", h.Name, h.roles, length.Round(time.Millisecond))
 	from := time.Now()
 	if err := do(h.line); err != nil {
 		return err
@@ -190,9 +190,9 @@ func (c *chaos) disturb(next card, place int, do, undo func(*line) error) error 
 		defer close(mended)
 		<-time.After(length)
 		if err := undo(h.line); err != nil {
-			c.t.Errorf("mend the line of %s: %v", h.name, err)
+			c.t.Errorf("mend the line of %s: %v", h.Name, err)
 		}
-		c.note(fault{h.name, from, time.Now()})
+		c.note(fault{h.Name, from, time.Now()})
 	})
 	return nil
 }

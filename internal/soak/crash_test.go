@@ -19,7 +19,7 @@ func TestACheckOfAHostThatDiedIsAskedAgainByAnother(t *testing.T) {
 	s.migrate(t)
 	first, second, c := s.serve(t, "api,worker"), s.serve(t, "api,worker"), newClient(t)
 	const slow = 3 * time.Second
-	a := c.ask(t.Context(), http.MethodPost, first.api+"/v1/workflows/0191f3c0-0000-7000-8000-000000000001/runs",
+	a := c.ask(t.Context(), http.MethodPost, first.API+"/v1/workflows/0191f3c0-0000-7000-8000-000000000001/runs",
 		`{"reference_id":"person-1","input":{"sandbox":{"pan":"slow:3s"}}}`)
 	var r runJSON
 	if err := json.Unmarshal(a.body, &r); a.status != http.StatusAccepted || err != nil {
@@ -27,7 +27,7 @@ func TestACheckOfAHostThatDiedIsAskedAgainByAnother(t *testing.T) {
 	}
 	<-time.After(time.Second) // the check is under way
 	died := time.Now()
-	if err := first.kill(); err != nil {
+	if err := first.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
@@ -36,7 +36,7 @@ func TestACheckOfAHostThatDiedIsAskedAgainByAnother(t *testing.T) {
 		if !pause(ctx) {
 			t.Fatalf("a minute later the run is %s", r.Status)
 		}
-		if err := c.read(ctx, second.api+"/v1/runs/"+r.ID, &r); err != nil {
+		if err := c.read(ctx, second.API+"/v1/runs/"+r.ID, &r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,10 +57,10 @@ func TestACheckOfAHostThatDiedIsAskedAgainByAnother(t *testing.T) {
 	for _, m := range h.marks {
 		switch {
 		case m.at.Before(died):
-			if m.host != first.name {
+			if m.host != first.Name {
 				t.Errorf("%s had the run before the first host died", m.host)
 			}
-		case m.host != second.name:
+		case m.host != second.Name:
 			t.Errorf("%s had the run after the first host died", m.host)
 		case taken.IsZero():
 			taken = m.at
@@ -80,7 +80,7 @@ func TestACheckOfAHostThatDiedIsAskedAgainByAnother(t *testing.T) {
 // calls is how often a host has called a provider that passed.
 func calls(t *testing.T, c client, h *host) string {
 	t.Helper()
-	a := c.ask(t.Context(), http.MethodGet, h.admin+"/metrics", "")
+	a := c.ask(t.Context(), http.MethodGet, h.Admin+"/metrics", "")
 	if a.status != http.StatusOK {
 		t.Fatalf("/metrics = %s", a)
 	}

@@ -78,7 +78,7 @@ func (f *fleet) any() *host {
 	defer f.mu.Unlock()
 	var serving []*host
 	for _, h := range f.hosts {
-		if h != nil && h.api != "" {
+		if h != nil && h.API != "" {
 			serving = append(serving, h)
 		}
 	}

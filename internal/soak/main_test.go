@@ -6,11 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/process"
 )
 
 func TestMain(m *testing.M) {
@@ -53,38 +51,13 @@ func (p *program) path(t *testing.T) string {
 }
 
 func (p *program) build() (err error) {
-	if err := readSources(); err != nil {
-		return err
-	}
 	if p.folder, err = os.MkdirTemp("", "verifyd-soak-"); err != nil {
 		return err
 	}
-	c := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(p.folder, "verifyd"), "github.com/verifyd/verifyd/hosts/verifyd")
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("build verifyd: %w\n%s", err, out)
-	}
-	return nil
+	return process.Build(context.Background(), p.folder, "verifyd")
 }
 
 func (p *program) remove() error { return os.RemoveAll(p.folder) }
-
-// readSources reads what the program is built from, so that `go test` does not
-// take an old result for a program that has changed.
-func readSources() error {
-	for _, tree := range []string{"verification", "adapters", "hosts", "internal/bootstrap"} {
-		err := filepath.WalkDir(filepath.Join("..", "..", tree), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			_, err = os.ReadFile(path)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("read the sources of verifyd: %w", err)
-		}
-	}
-	return nil
-}
 
 // sharedServer is a PostgreSQL for the tests that do no harm to it.
 type sharedServer struct {

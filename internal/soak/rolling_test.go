@@ -35,11 +35,11 @@ func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
 		h := f.at(place)
 		heard.leaves(h)
 		began := time.Now()
-		if err := h.stop(); err != nil {
+		if err := h.Stop(); err != nil {
 			t.Error(err)
 		}
 		f.take(place)
-		t.Logf("%s %s (%s) stopped within %s", began.Format("15:04:05.000"), h.name, h.roles, time.Since(began).Round(time.Millisecond))
+		t.Logf("%s %s (%s) stopped within %s", began.Format("15:04:05.000"), h.Name, h.roles, time.Since(began).Round(time.Millisecond))
 		if err := f.fill(place); err != nil {
 			t.Fatal(err)
 		}
@@ -102,6 +102,6 @@ func (l *leaving) hear(h *host, a answer) {
 	case a.status == 0 && l.stopping[h]:
 		l.unanswered++
 	case a.status == 0 || a.status >= http.StatusInternalServerError:
-		l.faults = append(l.faults, fmt.Sprintf("%s (asked to stop: %t) answered %s", h.name, l.stopping[h], a))
+		l.faults = append(l.faults, fmt.Sprintf("%s (asked to stop: %t) answered %s", h.Name, l.stopping[h], a))
 	}
 }

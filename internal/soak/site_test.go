@@ -16,6 +16,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/process"
 )
 
 // The one tenant and its account, as the bootstrap file has them.
@@ -83,23 +84,27 @@ func (s *site) start(roles string) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{name: fmt.Sprintf("host-%d", s.made.Add(1)), roles: roles}
-	if h.log, err = newHostLog(s.logs, h.name); err != nil {
-		return nil, err
-	}
+	h := &host{roles: roles}
 	if h.line, err = newLine(address.Host); err != nil {
 		return nil, err
 	}
+	name := fmt.Sprintf("host-%d", s.made.Add(1))
 	address.Host = h.line.address()
 	q := address.Query()
-	q.Set("application_name", h.name)
+	q.Set("application_name", name)
 	address.RawQuery = q.Encode()
-	return h, launch(s.program, []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.Getenv("TMPDIR"),
-		"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0", "VERIFYD_ROLES=" + roles,
-		"VERIFYD_DATABASE_URL=" + address.String(), "VERIFYD_BOOTSTRAP=" + s.bootstrap,
-		"VERIFYD_ALLOW_PRIVATE_NETWORKS=true",
-	}, h)
+	h.Host, err = process.StartHost(process.HostOptions{
+		Program: s.program, Name: name, LogFolder: s.logs, Env: []string{
+			"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0", "VERIFYD_ROLES=" + roles,
+			"VERIFYD_DATABASE_URL=" + address.String(), "VERIFYD_BOOTSTRAP=" + s.bootstrap,
+			"VERIFYD_ALLOW_PRIVATE_NETWORKS=true",
+		},
+	})
+	if err != nil {
+		h.line.close()
+		return nil, err
+	}
+	return h, nil
 }
 
 // serve starts a host that ends with the test.
@@ -115,12 +120,12 @@ func (s *site) serve(t *testing.T, roles string) *host {
 
 // retire ends a host for good. One that panicked fails the test.
 func retire(t *testing.T, h *host) {
-	if err := h.kill(); err != nil {
+	if err := h.Kill(); err != nil {
 		t.Error(err)
 	}
 	h.line.close()
-	if h.log.crashed() {
-		t.Errorf("%s panicked: %s", h.name, h.log)
+	if h.Log.Crash() != "" {
+		t.Errorf("%s panicked: %s", h.Name, h.Log)
 	}
 }
 

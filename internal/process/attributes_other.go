@@ -1,8 +1,8 @@
 //go:build !linux
 
-// Where there is no Linux, hosts that a killed test binary left must be ended by hand.
+// Without Linux, hosts outlive a killed process and have to be ended by hand.
 
-package soak_test
+package process
 
 import "syscall"
 

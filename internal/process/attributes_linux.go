@@ -1,6 +1,6 @@
-// How the hosts are kept from outliving the test binary on Linux.
+// Hosts end with the process that started them.
 
-package soak_test
+package process
 
 import "syscall"
 

@@ -1,0 +1,157 @@
+// A host as a real process: started, asked to stop, killed.
+
+package process
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// timeout is how long a host may take to become ready or to stop.
+const timeout = 40 * time.Second
+
+// HostOptions say how to start a host. Program is required.
+type HostOptions struct {
+	Program string // the path of verifyd
+	Name    string // for messages and the name of the log file
+	// Env is the environment of the host besides PATH, HOME and TMPDIR.
+	Env []string
+	// LogFolder also keeps the whole log in a file there; empty keeps its end alone.
+	LogFolder string
+	// MaxDataBytes is a hard limit of the memory that the host may ask the system
+	// for: it dies when it needs more. 0 means no limit.
+	MaxDataBytes int64
+}
+
+// Host is one process of `verifyd serve` that has become ready.
+type Host struct {
+	Name string
+	// API and Admin are the URLs where it serves; API is empty for a worker.
+	API, Admin string
+	// Log is what the host logs.
+	Log *Log
+
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when the process has ended
+	err   error         // how it ended; valid once ended is closed
+}
+
+// StartHost starts a host and waits until it is ready. The caller must call Kill or
+// Stop; on Linux the host also ends with this process.
+func StartHost(o HostOptions) (*Host, error) {
+	log, err := newLog(o.LogFolder, o.Name)
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{Name: o.Name, Log: log, cmd: Command(context.Background(), o.MaxDataBytes, o.Program, "serve"), ended: make(chan struct{})}
+	h.cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.Getenv("TMPDIR"),
+	}, o.Env...)
+	h.cmd.Stderr, h.cmd.SysProcAttr = log, attributes()
+	line, err := h.run()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case said := <-line:
+		if err := h.read(said); err != nil {
+			return nil, err
+		}
+		return h, nil
+	case <-time.After(timeout):
+		return nil, errors.Join(fmt.Errorf("%s is not ready after %s: %s", h.Name, timeout, h.Log), h.Kill())
+	}
+}
+
+// run starts the process and returns the first line that it prints. The kernel
+// ends the process with the thread that started it, so that thread is kept.
+func (h *Host) run() (<-chan string, error) {
+	out, err := h.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	started, line := make(chan error), make(chan string, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := h.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		reader := bufio.NewReader(out)
+		first, _ := reader.ReadString('\n') // a missing line shows in how the process ended
+		line <- first
+		_, _ = io.Copy(io.Discard, reader)
+		h.err = h.cmd.Wait()
+		close(h.ended)
+	}()
+	return line, <-started
+}
+
+// read takes the addresses from the ready line.
+func (h *Host) read(line string) error {
+	found := regexp.MustCompile(`^verifyd ready api=(\S+) admin=(\S+) store=\S+\n$`).FindStringSubmatch(line)
+	if found == nil {
+		return errors.Join(fmt.Errorf("%s printed %q: %s", h.Name, line, h.Log), h.Kill())
+	}
+	h.Admin = found[2]
+	if found[1] != "none" {
+		h.API = found[1]
+	}
+	return nil
+}
+
+// Ended is closed when the process has ended.
+func (h *Host) Ended() <-chan struct{} { return h.ended }
+
+// Kill ends the process at once, as kill -9 does.
+func (h *Host) Kill() error {
+	if err := h.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill %s: %w", h.Name, err)
+	}
+	<-h.ended
+	return nil
+}
+
+// Stop asks the process to stop. It returns an error unless the process then exits
+// with 0.
+func (h *Host) Stop() error {
+	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("stop %s: %w: %s", h.Name, err, h.Log)
+	}
+	select {
+	case <-h.ended:
+		if h.err != nil {
+			return fmt.Errorf("stop %s: %w: %s", h.Name, h.err, h.Log)
+		}
+		return nil
+	case <-time.After(timeout):
+		return errors.Join(fmt.Errorf("%s did not stop within %s: %s", h.Name, timeout, h.Log), h.Kill())
+	}
+}
+
+// MaxRSS is the largest resident memory that the process has had, in bytes. Only
+// Linux shows it, and only while the process lives.
+func (h *Host) MaxRSS() (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	found := regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`).FindSubmatch(status)
+	if found == nil {
+		return 0, fmt.Errorf("%s has ended", h.Name)
+	}
+	kilobytes, err := strconv.ParseInt(string(found[1]), 10, 64)
+	return kilobytes << 10, err
+}

@@ -1,0 +1,64 @@
+// The programs of this repository.
+
+package process
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Build builds programs of hosts/, such as verifyd, into a folder.
+func Build(ctx context.Context, folder string, names ...string) error {
+	if err := readSources(ctx); err != nil {
+		return err
+	}
+	args := []string{"build", "-buildvcs=false", "-o", folder + string(filepath.Separator)}
+	for _, name := range names {
+		args = append(args, "github.com/verifyd/verifyd/hosts/"+name)
+	}
+	if out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", strings.Join(names, ", "), err, out)
+	}
+	return nil
+}
+
+// Command is a program under a hard limit of its data: it dies when it needs more
+// memory. 0 means no limit. The shell sets the limit. It also sets that of stacks,
+// since C threads reserve as much for theirs, and that counts as data.
+func Command(ctx context.Context, maxDataBytes int64, program string, args ...string) *exec.Cmd {
+	if maxDataBytes == 0 {
+		return exec.CommandContext(ctx, program, args...)
+	}
+	const script = `ulimit -s 1024 && ulimit -d "$1" && shift && exec "$@"`
+	limit := strconv.FormatInt(maxDataBytes>>10, 10)
+	return exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", script, "sh", limit, program}, args...)...)
+}
+
+// readSources reads the files that the programs are built from. Otherwise `go test`
+// would reuse a cached result after a program has changed.
+func readSources(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/verifyd/verifyd").Output()
+	if err != nil {
+		return fmt.Errorf("find the sources of verifyd: %w", err)
+	}
+	root := strings.TrimSpace(string(out))
+	for _, tree := range []string{"verification", "adapters", "hosts", "internal/bootstrap"} {
+		err := filepath.WalkDir(filepath.Join(root, tree), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			_, err = os.ReadFile(path)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read the sources of verifyd: %w", err)
+		}
+	}
+	return nil
+}
