@@ -25,7 +25,7 @@ folders = find $(TREES) -name '*_test.go' -exec grep -l '^func $(1)' {} + 2>/dev
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check verify verify-rest fmt fmt-check vet lint arch generate generate-check tidy-check cover bench fuzz soak
+.PHONY: help run test check verify verify-rest fmt fmt-check vet lint arch generate generate-check tidy-check cover bench fuzz soak noisy
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,3 +104,6 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 
 soak: ## Kill hosts, databases and networks for SOAK (10m), and count what was lost
 	VERIFYD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run TestNothingAcceptedIsLostInAStorm ./internal/soak
+
+noisy: ## Measure what the load of one tenant does to another (20 minutes), as a table
+	@$(GO) run ./internal/noisy/measure

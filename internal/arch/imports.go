@@ -78,7 +78,8 @@ func table() []row {
 			inside: func(_, p string) bool {
 				return !within(p, "verification/storetest/...", "verification/verificationtest/...",
 					"internal/arch/...", "internal/bench/...", "internal/browser/...", "internal/golden/...",
-					"internal/mock/...", "internal/npm/...", "internal/pgtest/...", "internal/scenario/...")
+					"internal/mock/...", "internal/noisy/...", "internal/npm/...", "internal/pgtest/...",
+					"internal/process/...", "internal/scenario/...")
 			},
 			advice: "a host imports no mock and no test suite: move it into a test file",
 		},

@@ -1,0 +1,238 @@
+// What the attacker does.
+
+package noisy
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// attack is one way to be a nuisance. Any of its functions may be nil.
+type attack struct {
+	name string
+	// filled says that PostgreSQL is filled with runs before the hosts start.
+	filled bool
+	// prepare makes what the attack needs, before the bystander is measured alone.
+	prepare func(ctx context.Context, s *site) error
+	// build makes a backlog, before the bystander is measured beside the attack.
+	build func(ctx context.Context, s *site) error
+	// press goes on while the bystander is measured, until ctx ends.
+	press func(ctx context.Context, s *site)
+}
+
+// Attacks lists the names of all attacks.
+func Attacks() (names []string) {
+	for _, a := range attacks() {
+		names = append(names, a.name)
+	}
+	return names
+}
+
+// attacks are all attacks. Those that leave a backlog behind come last, for the
+// measurements in which all share one site.
+func attacks() []attack {
+	return []attack{
+		{name: "deep offsets", filled: true, prepare: fillMemory, press: skip},
+		{name: "40 reports at once", prepare: makeCards, press: printAll},
+		{name: "1 MB inputs", press: startLarge},
+		{name: "large uploads", press: uploadAll},
+		{name: "hostile definitions", press: startHostile},
+		{name: "slow vendor", build: startSlow},
+		{name: "dead receiver", build: startDead},
+	}
+}
+
+// attacker is the tenant that is a nuisance.
+type attacker struct {
+	client client
+	kept   atomic.Int64 // bytes of large bodies that were accepted
+
+	mu      sync.Mutex
+	answers map[string]int // how many requests ended how
+}
+
+// reset forgets what was counted.
+func (a *attacker) reset() {
+	a.kept.Store(0)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answers = map[string]int{}
+}
+
+// count counts a request by how it ended. One that the end of the attack cut off
+// does not count.
+func (a *attacker) count(ctx context.Context, err error) {
+	if err != nil && ctx.Err() != nil {
+		return
+	}
+	how := "accepted"
+	if err != nil {
+		how = cause(err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answers[how]++
+}
+
+// requests is how many requests ended.
+func (a *attacker) requests() (n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, count := range a.answers {
+		n += count
+	}
+	return n
+}
+
+// summary lists how requests ended, such as "30 accepted, 2 timed out".
+func (a *attacker) summary() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var parts []string
+	for _, how := range slices.Sorted(maps.Keys(a.answers)) {
+		parts = append(parts, fmt.Sprintf("%d %s", a.answers[how], how))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// flood makes calls from some connections until the total is reached or ctx ends. A
+// total of 0 means no limit. With a time, the calls come in bursts of one for each
+// connection, spread evenly over it.
+func (s *site) flood(ctx context.Context, connections, total int, over time.Duration, call func(ctx context.Context, n int) error) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	began := time.Now()
+	for range connections {
+		all.Go(func() {
+			for n := int(next.Add(1)) - 1; (total == 0 || n < total) && ctx.Err() == nil; n = int(next.Add(1)) - 1 {
+				if over > 0 {
+					burst := n / connections * connections
+					wait(ctx, time.Until(began.Add(over*time.Duration(burst)/time.Duration(total))))
+				}
+				s.attacker.count(ctx, call(ctx, n))
+			}
+		})
+	}
+	all.Wait()
+}
+
+// wait waits for a time, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	over := time.NewTimer(d)
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-ctx.Done():
+	}
+}
+
+// start starts a run of the attacker without waiting for it.
+func (s *site) start(ctx context.Context, n, workflow int, input string) error {
+	_, err := s.attacker.client.start(ctx, s.api(n), idOf(attackerTenant, workflow), input, "respond-async")
+	return err
+}
+
+// startDead leaves notices behind for a receiver that never answers.
+func startDead(ctx context.Context, s *site) error {
+	s.flood(ctx, 32, s.scale.Notices, 0, func(ctx context.Context, n int) error { return s.start(ctx, n, deadHook, "{}") })
+	return ctx.Err()
+}
+
+// startSlow leaves runs behind that wait for a slow vendor.
+func startSlow(ctx context.Context, s *site) error {
+	input := fmt.Sprintf(`{"sandbox":{"c":"slow:%s"}}`, s.scale.SlowFor)
+	s.flood(ctx, 32, s.scale.SlowRuns, 0, func(ctx context.Context, n int) error { return s.start(ctx, n, oneCheck, input) })
+	return ctx.Err()
+}
+
+// startLarge starts runs with inputs that are as large as they may be.
+func startLarge(ctx context.Context, s *site) {
+	const size = 1_000_000
+	total := s.scale.LargeInputs
+	if s.store == Memory {
+		total = min(total, 600) // all of them are kept
+	}
+	input := `{"padding":"` + strings.Repeat("x", size) + `"}`
+	s.flood(ctx, 32, total, s.scale.Beside, func(ctx context.Context, n int) error {
+		err := s.start(ctx, n, oneCheck, input)
+		if err == nil {
+			s.attacker.kept.Add(size)
+		}
+		return err
+	})
+}
+
+// fillMemory starts the runs that lists of a host in memory skip.
+func fillMemory(ctx context.Context, s *site) error {
+	if s.store != Memory {
+		return nil
+	}
+	s.flood(ctx, 32, s.scale.MemoryRuns, 0, func(ctx context.Context, n int) error { return s.start(ctx, n, oneCheck, "{}") })
+	return ctx.Err()
+}
+
+// skip reads pages that are far from the first.
+func skip(ctx context.Context, s *site) {
+	runs := s.scale.FilledRuns
+	if s.store == Memory {
+		runs = s.scale.MemoryRuns
+	}
+	const rate = 40
+	total := int(rate * s.scale.Beside.Seconds())
+	s.flood(ctx, 16, total, s.scale.Beside, func(ctx context.Context, n int) error {
+		offset := []int{runs / 3, runs / 2, runs - runs/30}[n%3]
+		return s.attacker.client.do(ctx, http.MethodGet, fmt.Sprintf("%s/v1/runs?limit=1&offset=%d", s.api(n), offset), "", nil)
+	})
+}
+
+// makeCards makes runs of many cards with data, and waits until they are completed.
+func makeCards(ctx context.Context, s *site) error {
+	const fields = 10
+	var data []string
+	for n := range fields {
+		data = append(data, fmt.Sprintf(`"field_%d":"a value of field %d"`, n, n))
+	}
+	input := `{"sandbox":{"c":{"outcome":"pass","data":{` + strings.Join(data, ",") + `}}}}`
+	s.flood(ctx, 8, s.scale.PrintedRuns, 0, func(ctx context.Context, n int) error { return s.start(ctx, n, manyCards, input) })
+	const pollInterval = 100 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for ctx.Err() == nil {
+		runs, err := s.completedCards(ctx)
+		if err != nil || len(runs) >= s.scale.PrintedRuns {
+			return err
+		}
+		wait(ctx, pollInterval)
+	}
+	return ctx.Err()
+}
+
+// completedCards lists the runs of many cards that are completed.
+func (s *site) completedCards(ctx context.Context) (runs []string, err error) {
+	var page struct{ Data []runJSON }
+	query := "/v1/runs?status=completed&limit=200&workflow_id=" + idOf(attackerTenant, manyCards)
+	err = s.attacker.client.do(ctx, http.MethodGet, s.api(0)+query, "", &page)
+	for _, r := range page.Data {
+		runs = append(runs, r.ID)
+	}
+	return runs, err
+}
+
+// printAll prints reports of many cards, more than a host remembers.
+func printAll(ctx context.Context, s *site) {
+	runs, err := s.completedCards(ctx)
+	if err != nil || len(runs) == 0 {
+		s.attacker.count(ctx, fmt.Errorf("no reports to print: %w", err))
+		return
+	}
+	s.flood(ctx, 40, 0, 0, func(ctx context.Context, n int) error {
+		return s.attacker.client.do(ctx, http.MethodGet, s.api(n)+"/v1/runs/"+runs[n%len(runs)]+"/report.pdf", "", nil)
+	})
+}

@@ -1,0 +1,92 @@
+// The bootstrap file: two tenants with the same kinds of workflows.
+
+package noisy
+
+import (
+	"fmt"
+	"maps"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// The tenants and their accounts.
+const (
+	attackerTenant  = "0191f3c0-0000-7000-8000-0000000000a0"
+	bystanderTenant = "0191f3c0-0000-7000-8000-0000000000b0"
+	attackerID      = "attacker"
+	bystanderID     = "bystander"
+	apiKey          = "a-key-of-at-least-twenty-characters"
+)
+
+// The workflows of each tenant, by number; those that are hostile come after them.
+const (
+	oneCheck  = iota + 1
+	manyCards // as many checks as there may be
+	upload    // a form with a file
+	deadHook  // one check; its receiver never answers
+	firstHostile
+)
+
+// The parts of workflows that attacks need to know.
+const (
+	cards      = 490
+	fileFields = 6
+)
+
+// idOf is the id of a tenant's workflow.
+func idOf(tenant string, number int) string {
+	const last, letter = 24, 34 // where the last part of a UUID begins, and where ours differ
+	return fmt.Sprintf("%s%c%011d", tenant[:last], tenant[letter], number)
+}
+
+// fileField is a field of the form that takes a file.
+func fileField(n int) string { return fmt.Sprintf("file_%d", n%fileFields) }
+
+// bootstrap is the file that hosts are started with.
+func bootstrap(receiver, deadEnd string, hostile []Definition) object {
+	attacker, bystander := workflows(attackerTenant, receiver, deadEnd), workflows(bystanderTenant, receiver, deadEnd)
+	for _, d := range hostile {
+		attacker = append(attacker, d.workflow)
+	}
+	return object{"tenants": []object{
+		tenant(attackerTenant, attackerID, attacker), tenant(bystanderTenant, bystanderID, bystander),
+	}}
+}
+
+func tenant(id, name string, workflows []object) object {
+	return object{
+		"id": id, "name": name, "webhook_secret": "whsec_bm9pc3kgbmVpZ2hib3VycyBoYXZlIG5vIHNlY3JldHM=",
+		"accounts": []object{{"client_id": name, "api_key": apiKey}}, "workflows": workflows,
+	}
+}
+
+func workflows(tenant, receiver, deadEnd string) []object {
+	check := object{"type": "check", "provider": "sandbox", "label": "Check", "key": "c", "next": "done"}
+	done := object{"type": "end"}
+	all := object{"done": done}
+	for n := range cards {
+		c := maps.Clone(check)
+		if n+1 < cards {
+			c["next"] = fmt.Sprintf("c%d", n+1)
+		}
+		all[fmt.Sprintf("c%d", n)] = c
+	}
+	fields := object{"name": object{"type": "text", "required": true}}
+	for n := range fileFields {
+		fields[fileField(n)] = object{"type": "file", "accept": []string{"application/pdf"}}
+	}
+	form := object{"type": "customer_input", "next": "done", "fields": fields}
+	return []object{
+		workflow(idOf(tenant, oneCheck), "one-check", "c", receiver, object{"c": check, "done": done}),
+		workflow(idOf(tenant, deadHook), "dead-hook", "c", deadEnd, object{"c": check, "done": done}),
+		workflow(idOf(tenant, manyCards), "many-cards", "c0", receiver, all),
+		workflow(idOf(tenant, upload), "upload", "form", receiver, object{"form": form, "done": done}),
+	}
+}
+
+func workflow(id, name, start, receiver string, nodes object) object {
+	return object{
+		"id": id, "workflow": name, "name": name, "start": start, "lifecycle_webhook_url": receiver, "nodes": nodes,
+	}
+}

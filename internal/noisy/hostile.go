@@ -1,0 +1,169 @@
+// Definitions that are expensive to check or to execute.
+
+package noisy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/internal/process"
+)
+
+// Definition is one that a hostile author wrote.
+type Definition struct {
+	Name    string
+	Verdict Verdict
+	Reason  string        // of a refusal
+	Took    time.Duration // until the verdict
+
+	number   int // of the workflow
+	workflow object
+	input    string // with which it is started
+}
+
+// Verdict is what becomes of a definition when it is published.
+type Verdict string
+
+// The verdicts.
+const (
+	Accepted Verdict = "accepted"
+	Refused  Verdict = "refused"
+	// Neither means that checking it took too long or too much memory.
+	Neither Verdict = "neither"
+)
+
+// The limits within which a definition must be accepted or refused.
+const (
+	validateTimeout = 10 * time.Second
+	validateData    = 1 << 30
+)
+
+// validate has verifyctl check definitions as a host does before it publishes them.
+func validate(ctx context.Context, folder string, all []Definition) ([]Definition, error) {
+	for n := range all {
+		d := &all[n]
+		raw, err := json.Marshal(d.workflow)
+		if err != nil {
+			return nil, err
+		}
+		file := filepath.Join(folder, d.workflow["workflow"].(string)+".json") //nolint:errcheck,forcetypeassert // it is ours
+		if err := os.WriteFile(file, raw, 0o600); err != nil {
+			return nil, err
+		}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(ctx, validateTimeout)
+		out, err := process.Command(ctx, validateData, filepath.Join(folder, "verifyctl"), "workflow", "validate", file).Output()
+		cancel()
+		d.Took = time.Since(began)
+		var exit *exec.ExitError
+		switch {
+		case err == nil:
+			d.Verdict = Accepted
+		case errors.As(err, &exit) && exit.ExitCode() == 1:
+			d.Verdict = Refused
+			reason, _, _ := strings.Cut(strings.TrimPrefix(string(out), file+":"), "\n")
+			d.Reason = reason
+		case errors.As(err, &exit):
+			d.Verdict = Neither
+		default:
+			return nil, fmt.Errorf("validate %s: %w", d.Name, err)
+		}
+	}
+	return all, nil
+}
+
+// startHostile starts runs of the hostile definitions that were accepted, and leaves
+// before they are answered when that takes long.
+func startHostile(ctx context.Context, s *site) {
+	if len(s.definitions) == 0 {
+		return
+	}
+	const patience = 2 * time.Second
+	s.flood(ctx, 8, 0, 0, func(ctx context.Context, n int) error {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		d := s.definitions[n%len(s.definitions)]
+		return s.start(ctx, n, d.number, d.input)
+	})
+}
+
+// hostile are definitions that hang a host, or take all of its memory, if nothing
+// bounds what they may cost.
+func hostile() []Definition {
+	var all []Definition
+	add := func(name string, schema object, node object, input string) {
+		number := firstHostile + len(all)
+		d := object{
+			"id": idOf(attackerTenant, number), "workflow": fmt.Sprintf("hostile-%d", len(all)), "name": name, "start": "first",
+			"nodes": object{"first": node, "done": object{"type": "end"}},
+		}
+		if schema != nil {
+			d["input_schema"] = schema
+		}
+		all = append(all, Definition{Name: name, number: number, workflow: d, input: input})
+	}
+	check := func(with string) object {
+		return object{"type": "check", "provider": "sandbox", "with": object{"x": with}, "next": "done"}
+	}
+	branch := func(when string) object {
+		return object{"type": "branch", "rules": []object{{"when": when, "next": "done"}}, "else": "done"}
+	}
+	ref := func(name string) object { return object{"$ref": "#/$defs/" + name} }
+	input := func(properties, definitions object) object {
+		return object{"type": "object", "properties": properties, "$defs": definitions}
+	}
+	list := func(count int, item func(n int) string) string {
+		items := make([]string, count)
+		for n := range items {
+			items[n] = item(n)
+		}
+		return "[" + strings.Join(items, ",") + "]"
+	}
+	number := func(n int) string { return fmt.Sprint(n) }
+
+	for _, times := range []int{3, 10} {
+		properties := object{}
+		for n := range times {
+			properties[fmt.Sprintf("p%d", n)] = ref("x")
+		}
+		add(fmt.Sprintf("a schema that refers to itself %d times", times),
+			input(object{"a": ref("x")}, object{"x": object{"type": "object", "properties": properties}}),
+			branch("has(input.a)"), `{"a":`+strings.Repeat(`{"p0":`, 20)+"{}"+strings.Repeat("}", 21))
+	}
+	node := object{"type": "object", "additionalProperties": object{"oneOf": []object{ref("t"), ref("u"), {"type": "string"}}}}
+	add("oneOf of two schemas that refer back", input(object{"a": ref("t")}, object{"t": node, "u": node}),
+		check("x"), strings.Repeat(`{"a":`, 28)+`"x"`+strings.Repeat("}", 28))
+	doubled := object{"d27": object{"type": "object"}}
+	for n := range 27 {
+		next := ref(fmt.Sprintf("d%d", n+1))
+		doubled[fmt.Sprintf("d%d", n)] = object{"allOf": []object{next, next}}
+	}
+	add("28 schemas that are each twice the next one", input(object{"a": ref("d0")}, doubled), check("x"), `{"a":{}}`)
+	values := make([]string, 2_000)
+	for n := range values {
+		values[n] = fmt.Sprintf("value %d", n)
+	}
+	add("contains of 2,000 values, and 100,000 items",
+		input(object{"a": object{"type": "array", "contains": object{"enum": values}}}, object{}),
+		check("x"), `{"a":`+list(100_000, number)+`}`)
+	add("100,000 unique items", input(object{"a": object{"type": "array", "uniqueItems": true}}, object{}),
+		check("x"), `{"a":`+list(100_000, number)+`}`)
+	patterns := object{}
+	for n := range 100 {
+		patterns[fmt.Sprintf("p%d", n)] = object{"type": "string", "pattern": "^" + strings.Repeat("[xz]{0,900}", 10) + "y$"}
+	}
+	add("100 large patterns", input(patterns, object{}), check("x"), `{"p0":"`+strings.Repeat("x", 500_000)+`"}`)
+	add("a schema that is itself", object{"$ref": "#"}, check("x"), "{}")
+	add("the whole input 10,000 times", nil, check(strings.Repeat("${input}", 10_000)), `{"a":"`+strings.Repeat("x", 1_000_000)+`"}`)
+	add("a list for each of its items", nil, check("${input.a.map(x, input.a)}"), `{"a":`+list(10_000, number)+`}`)
+	add("three loops over one list", nil, branch("input.a.exists(x, input.a.exists(y, input.a.exists(z, x == y && y == z && z == -1)))"),
+		`{"a":`+list(10_000, number)+`}`)
+	return all
+}

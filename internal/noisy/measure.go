@@ -1,0 +1,232 @@
+// A whole measurement: every attack on every store.
+
+package noisy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/process"
+)
+
+// Options say what to measure. Scale is required.
+type Options struct {
+	Scale   Scale
+	Stores  []Store  // nil means all
+	Attacks []string // names; nil means all
+	// Progress is called with a line for people who wait, from any goroutine; nil means none.
+	Progress func(line string)
+}
+
+// Scale is the size of a measurement.
+type Scale struct {
+	Alone, Beside time.Duration // how long the bystander is measured
+	Rate          int           // calls of each kind in a second
+	Timeout       time.Duration // until a call of the bystander counts as failed
+	// OneSite has all attacks on the same hosts, one after the other, and on both stores
+	// at once. The bystander is measured alone once.
+	OneSite bool
+
+	Notices      int           // runs whose notices go to a receiver that never answers
+	SlowRuns     int           // runs that wait for a slow vendor
+	SlowFor      time.Duration // how long the vendor takes
+	LargeInputs  int           // starts with 1 MB; from memory at most 600
+	FilledRuns   int           // runs in PostgreSQL that a list may skip
+	MemoryRuns   int           // runs in memory that a list may skip
+	PrintedRuns  int           // runs of many cards whose reports are printed
+	Posts        int           // posts of a form
+	FilesOfAPost int           // files of 10 MB in each of them
+}
+
+// Full is the scale of the table in docs/performance.md.
+func Full() Scale {
+	return Scale{
+		Alone: 15 * time.Second, Beside: 25 * time.Second, Rate: 8, Timeout: 30 * time.Second,
+		Notices: 30_000, SlowRuns: 2_000, SlowFor: 25 * time.Second,
+		LargeInputs: 1_500, FilledRuns: 3_000_000, MemoryRuns: 50_000, PrintedRuns: 80, Posts: 24, FilesOfAPost: 15,
+	}
+}
+
+// Short is the scale of the tests.
+func Short() Scale {
+	return Scale{
+		Alone: time.Second, Beside: 2 * time.Second, Rate: 8, Timeout: 10 * time.Second, OneSite: true,
+		Notices: 3_000, SlowRuns: 300, SlowFor: 10 * time.Second,
+		LargeInputs: 100, FilledRuns: 50_000, MemoryRuns: 2_000, PrintedRuns: 20, Posts: 4, FilesOfAPost: 5,
+	}
+}
+
+// Result is what was measured.
+type Result struct {
+	Rows        []Row
+	Definitions []Definition // the hostile ones, and whether they can be published
+}
+
+// Measure measures the bystander beside each attack on each store.
+func Measure(ctx context.Context, o Options) (r Result, err error) {
+	m := &measurement{Options: o}
+	defer func() { err = errors.Join(err, m.close()) }()
+	if err := m.open(ctx); err != nil {
+		return Result{}, err
+	}
+	r.Definitions = m.definitions
+	if o.Stores == nil {
+		o.Stores = Stores()
+	}
+	rows, errs := make([][]Row, len(o.Stores)), make([]error, len(o.Stores))
+	var all sync.WaitGroup
+	for n, store := range o.Stores {
+		all.Go(func() { rows[n], errs[n] = m.store(ctx, store) })
+		if !o.Scale.OneSite {
+			all.Wait()
+		}
+	}
+	all.Wait()
+	r.Rows = slices.Concat(rows...)
+	return r, errors.Join(errs...)
+}
+
+// measurement is what all rows share.
+type measurement struct {
+	Options
+	folder      string // of the programs
+	server      *pgtest.Server
+	definitions []Definition
+	sites       atomic.Int64 // opened so far, for the names of their databases
+}
+
+func (m *measurement) open(ctx context.Context) (err error) {
+	if m.folder, err = os.MkdirTemp("", "verifyd-noisy-"); err != nil {
+		return err
+	}
+	if err := process.Build(ctx, m.folder, "verifyd", "verifyctl"); err != nil {
+		return err
+	}
+	if m.attacked("hostile definitions") {
+		m.definitions, err = validate(ctx, m.folder, hostile())
+	}
+	return err
+}
+
+func (m *measurement) close() error {
+	err := os.RemoveAll(m.folder)
+	if m.server != nil {
+		err = errors.Join(err, m.server.Close())
+	}
+	return err
+}
+
+// database returns the PostgreSQL of the measurement, which keeps what it commits.
+// It has room for its log, so that no checkpoint disturbs a row.
+func (m *measurement) database(ctx context.Context) (*pgtest.Server, error) {
+	var err error
+	if m.server == nil {
+		m.server, err = pgtest.Start(ctx, pgtest.Options{Durable: true, Settings: map[string]string{
+			"shared_buffers": "512MB", "max_wal_size": "16GB", "checkpoint_timeout": "1h",
+		}})
+	}
+	return m.server, err
+}
+
+func (m *measurement) attacked(name string) bool {
+	return m.Attacks == nil || slices.Contains(m.Attacks, name)
+}
+
+func (m *measurement) progress(format string, args ...any) {
+	if m.Progress != nil {
+		m.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+// store measures all attacks on one store.
+func (m *measurement) store(ctx context.Context, store Store) (rows []Row, err error) {
+	var one *site
+	var alone Figures
+	for _, a := range attacks() {
+		if !m.attacked(a.name) {
+			continue
+		}
+		m.progress("%s, %s", a.name, store)
+		s := one
+		if s == nil {
+			if s, err = m.newSite(ctx, store, a); err != nil {
+				return rows, err
+			}
+			if err = m.prepare(ctx, s); err != nil {
+				return rows, errors.Join(err, s.close(ctx))
+			}
+		}
+		row, err := m.row(ctx, s, a, alone)
+		if !m.Scale.OneSite {
+			err = errors.Join(err, s.close(ctx))
+		} else if one == nil {
+			one, alone = s, row.Alone
+			defer func() { err = errors.Join(err, one.close(ctx)) }()
+		}
+		if err != nil {
+			return rows, fmt.Errorf("%s, %s: %w", a.name, store, err)
+		}
+		rows = append(rows, row)
+		m.progress("  %s", row)
+	}
+	return rows, nil
+}
+
+// prepare warms the hosts up.
+func (m *measurement) prepare(ctx context.Context, s *site) error {
+	of := m.Scale.Alone + m.Scale.Beside
+	if m.Scale.OneSite {
+		of = m.Scale.Alone + time.Duration(len(attacks()))*m.Scale.Beside
+	}
+	const spare = 20
+	if err := s.bystander.prepare(ctx, m.Scale.Rate*int(of/time.Second)+spare); err != nil {
+		return err
+	}
+	s.bystander.measure(ctx, time.Second)
+	return nil
+}
+
+// row measures the bystander beside one attack, and alone if it has not been yet.
+func (m *measurement) row(ctx context.Context, s *site, a attack, alone Figures) (Row, error) {
+	s.attacker.reset()
+	if a.prepare != nil {
+		if err := a.prepare(ctx, s); err != nil {
+			return Row{}, fmt.Errorf("prepare: %w", err)
+		}
+	}
+	if alone == nil {
+		alone = s.bystander.measure(ctx, m.Scale.Alone)
+	}
+	s.attacker.reset()
+	if a.build != nil {
+		building, cancel := context.WithTimeout(ctx, time.Minute)
+		err := a.build(building, s)
+		cancel()
+		if err != nil && ctx.Err() != nil {
+			return Row{}, fmt.Errorf("build: %w", err)
+		}
+	}
+	pressing, release := context.WithCancel(ctx)
+	pressed := make(chan struct{})
+	go func() {
+		defer close(pressed)
+		if a.press != nil {
+			a.press(pressing, s)
+		}
+	}()
+	beside := s.bystander.measure(ctx, m.Scale.Beside)
+	release()
+	<-pressed
+	return Row{
+		Attack: a.name, Store: s.store, Alone: alone, Beside: beside,
+		MaxRSS: s.maxRSS(), Kept: s.attacker.kept.Load(), Crashes: s.crashes(),
+		Requests: s.attacker.requests(), Answers: s.attacker.summary(), DeadEnds: s.deadEnd.attempts(),
+	}, ctx.Err()
+}

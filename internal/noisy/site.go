@@ -1,0 +1,202 @@
+// Where the tenants meet: hosts, their store, and the receivers of webhooks.
+
+package noisy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/bench"
+	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Store is where hosts keep what they know.
+type Store string
+
+// The stores.
+const (
+	Memory   Store = "memory"   // one host
+	Postgres Store = "postgres" // two hosts
+)
+
+// Stores lists all stores.
+func Stores() []Store { return []Store{Memory, Postgres} }
+
+// The limits of a host. The store in memory keeps what it is given, so its limit only
+// protects the machine.
+const (
+	softLimit       = "800MiB" // GOMEMLIMIT
+	maxPostgresData = 1 << 30
+	maxMemoryData   = 3 << 30
+)
+
+// site is some hosts with their two tenants.
+type site struct {
+	store     Store
+	scale     Scale
+	folder    string
+	drop      func(ctx context.Context) error // removes the database
+	hosts     []*process.Host
+	receiver  *receiver
+	deadEnd   *deadEnd
+	bystander *bystander
+	attacker  *attacker
+	// definitions are the hostile ones that were published.
+	definitions []Definition
+
+	rss      atomic.Int64
+	watching sync.WaitGroup
+	stop     context.CancelFunc
+}
+
+// newSite starts hosts on an empty store, or on one that is filled for the attack.
+func (m *measurement) newSite(ctx context.Context, store Store, a attack) (s *site, err error) {
+	s = &site{store: store, scale: m.Scale, drop: func(context.Context) error { return nil }}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close(ctx))
+		}
+	}()
+	for _, d := range m.definitions {
+		if d.Verdict == Accepted && (m.Scale.OneSite || a.name == "hostile definitions") {
+			s.definitions = append(s.definitions, d)
+		}
+	}
+	if s.folder, err = os.MkdirTemp(m.folder, "site-"); err != nil {
+		return s, err
+	}
+	if s.receiver, err = newReceiver(ctx); err != nil {
+		return s, err
+	}
+	if s.deadEnd, err = newDeadEnd(ctx); err != nil {
+		return s, err
+	}
+	raw, err := json.Marshal(bootstrap(s.receiver.url, s.deadEnd.url, s.definitions))
+	if err != nil {
+		return s, err
+	}
+	file := filepath.Join(s.folder, "bootstrap.json")
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		return s, err
+	}
+	options := process.HostOptions{Program: filepath.Join(m.folder, "verifyd"), MaxDataBytes: maxMemoryData, Env: []string{
+		"GOMEMLIMIT=" + softLimit, "VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0",
+		"VERIFYD_BOOTSTRAP=" + file, "VERIFYD_ALLOW_PRIVATE_NETWORKS=true", "VERIFYD_LOG_LEVEL=warn",
+	}}
+	count := 1
+	if store == Postgres {
+		database, err := m.newDatabase(ctx, s, a)
+		if err != nil {
+			return s, err
+		}
+		count = 2
+		options.MaxDataBytes = maxPostgresData
+		options.Env = append(options.Env, "VERIFYD_DATABASE_URL="+database, "VERIFYD_BLOB_DIR="+filepath.Join(s.folder, "documents"))
+	}
+	for n := range count {
+		options.Name = fmt.Sprintf("host-%d", n+1)
+		h, err := process.StartHost(options)
+		if err != nil {
+			return s, err
+		}
+		s.hosts = append(s.hosts, h)
+	}
+	s.bystander = newBystander(s)
+	s.attacker = &attacker{client: newClient(attackerID)}
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	s.watching.Go(func() { s.watch(watching) })
+	return s, nil
+}
+
+// newDatabase makes a database, and fills it if the attack needs runs to skip.
+func (m *measurement) newDatabase(ctx context.Context, s *site, a attack) (url string, err error) {
+	server, err := m.database(ctx)
+	if err != nil {
+		return "", err
+	}
+	name := fmt.Sprintf("noisy_%d", m.sites.Add(1))
+	if err := server.CreateDatabase(ctx, name, ""); err != nil {
+		return "", err
+	}
+	s.drop = func(ctx context.Context) error { return server.DropDatabase(ctx, name) }
+	url = server.URL(name)
+	if !a.filled && !m.Scale.OneSite {
+		return url, nil
+	}
+	if _, err := postgres.Migrate(ctx, url); err != nil {
+		return "", err
+	}
+	store, err := postgres.Open(ctx, url, postgres.Options{})
+	if err != nil {
+		return "", err
+	}
+	defer store.Close()
+	m.progress("  filling PostgreSQL with %d runs", m.Scale.FilledRuns)
+	return url, bench.Fill(ctx, store, bench.FillOptions{
+		Tenant: verification.TenantID(attackerTenant), Runs: m.Scale.FilledRuns, Now: time.Now(),
+	})
+}
+
+// api is the URL of a host; calls with following numbers go to different hosts.
+func (s *site) api(n int) string { return s.hosts[n%len(s.hosts)].API }
+
+// watch looks how much memory the hosts have had: a host that dies cannot be asked.
+func (s *site) watch(ctx context.Context) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		for _, h := range s.hosts {
+			if rss, err := h.MaxRSS(); err == nil {
+				s.rss.Store(max(s.rss.Load(), rss))
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// maxRSS is the largest resident memory that any of the hosts has had.
+func (s *site) maxRSS() int64 { return s.rss.Load() }
+
+// crashes tells how hosts ended that are not there any more.
+func (s *site) crashes() (all []string) {
+	for _, h := range s.hosts {
+		select {
+		case <-h.Ended():
+			all = append(all, fmt.Sprintf("%s ended: %s", h.Name, h.Log.Crash()))
+		default:
+		}
+	}
+	return all
+}
+
+// close ends everything that the site has started.
+func (s *site) close(ctx context.Context) error {
+	var err error
+	if s.stop != nil {
+		s.stop()
+		s.watching.Wait()
+	}
+	for _, h := range s.hosts {
+		err = errors.Join(err, h.Kill())
+	}
+	if s.receiver != nil {
+		s.receiver.close()
+	}
+	if s.deadEnd != nil {
+		s.deadEnd.close()
+	}
+	return errors.Join(err, s.drop(context.WithoutCancel(ctx)), os.RemoveAll(s.folder))
+}

@@ -1,0 +1,173 @@
+// The table of results.
+
+package noisy
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What a row aims at.
+const (
+	maxRatio = 3 // of the p99 beside the attack, to that alone
+	// A p99 within maxScheduled is good enough whatever it is alone: it is what a
+	// goroutine may wait for a processor while each is taken for 10 ms at a time.
+	maxScheduled = 30 * time.Millisecond
+	maxTook      = time.Second // of any call
+	maxRSS       = 1 << 30     // of a host on PostgreSQL
+	// From memory, a host may use so many times what it was given to keep, or minKept.
+	maxKeptRatio = 1.5
+	minKept      = 512 << 20
+)
+
+// Row is the bystander beside one attack on one store.
+type Row struct {
+	Attack        string
+	Store         Store
+	Alone, Beside Figures
+	MaxRSS        int64    // the largest resident memory of a host, in bytes
+	Kept          int64    // bytes of large bodies that hosts took from the attacker
+	Crashes       []string // of hosts
+	Requests      int      // of the attacker
+	Answers       string   // to them, such as "30 accepted, 2 timed out"
+	DeadEnds      int      // calls of the receiver that never answers
+}
+
+// Misses lists what the row aims at and does not reach.
+func (r Row) Misses() (all []string) {
+	for _, c := range Calls() {
+		alone, beside := r.Alone[c], r.Beside[c]
+		if errs := r.errors(c); errs != "" {
+			all = append(all, fmt.Sprintf("%s: %s", c, errs))
+		}
+		if ratio(alone, beside) > maxRatio && beside.Quantile(0.99) > maxScheduled {
+			all = append(all, fmt.Sprintf("%s: p99 %.1f times that alone", c, ratio(alone, beside)))
+		}
+		if slowest := beside.Quantile(1); slowest > maxTook {
+			all = append(all, fmt.Sprintf("%s: up to %.1f s", c, slowest.Seconds()))
+		}
+	}
+	limit := int64(maxRSS)
+	if r.Store == Memory {
+		limit = max(minKept, int64(maxKeptRatio*float64(r.Kept)))
+	}
+	if r.MaxRSS > limit {
+		all = append(all, fmt.Sprintf("a host used %d MiB", r.MaxRSS>>20))
+	}
+	return append(all, r.Crashes...)
+}
+
+// errors lists the errors of a call beside the attack and alone.
+func (r Row) errors(c Call) string {
+	var parts []string
+	for _, f := range []Figures{r.Alone, r.Beside} {
+		for _, what := range slices.Sorted(maps.Keys(f[c].Errors)) {
+			parts = append(parts, fmt.Sprintf("%d %s", f[c].Errors[what], what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Errors is how many calls of the bystander failed.
+func (r Row) Errors() (n int) {
+	for _, f := range []Figures{r.Alone, r.Beside} {
+		for _, s := range f {
+			for _, count := range s.Errors {
+				n += count
+			}
+		}
+	}
+	return n
+}
+
+// Slowest is what the slowest call of the bystander took beside the attack.
+func (r Row) Slowest() (d time.Duration) {
+	for _, s := range r.Beside {
+		d = max(d, s.Quantile(1))
+	}
+	return d
+}
+
+// String is the row in one line.
+func (r Row) String() string {
+	line := fmt.Sprintf("%d errors, slowest %s, RSS %d MiB", r.Errors(), r.Slowest().Round(time.Millisecond), r.MaxRSS>>20)
+	for _, c := range Calls() {
+		line += fmt.Sprintf("; %s %s", c, cell(r.Alone[c], r.Beside[c]))
+	}
+	if misses := r.Misses(); len(misses) > 0 {
+		line += "; misses " + strings.Join(misses, "; ")
+	}
+	return line + "; attacker: " + r.attacker()
+}
+
+// attacker says what became of the attacker's requests.
+func (r Row) attacker() string {
+	if r.DeadEnds == 0 {
+		return r.Answers
+	}
+	return fmt.Sprintf("%s; the dead receiver was called %d times", r.Answers, r.DeadEnds)
+}
+
+// ratio is the p99 beside an attack to the one alone. A millisecond is the least that
+// can be told from noise.
+func ratio(alone, beside *Samples) float64 {
+	const least = time.Millisecond
+	return float64(max(least, beside.Quantile(0.99))) / float64(max(least, alone.Quantile(0.99)))
+}
+
+// cell is p50 and p99 alone and beside, in milliseconds, and the ratio of the p99.
+func cell(alone, beside *Samples) string {
+	return fmt.Sprintf("%s → %s (%.1f)", quantiles(alone), quantiles(beside), ratio(alone, beside))
+}
+
+func quantiles(s *Samples) string {
+	if s.Count() == 0 {
+		return "none"
+	}
+	return milliseconds(s.Quantile(0.5)) + "/" + milliseconds(s.Quantile(0.99))
+}
+
+func milliseconds(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	if ms < 10 {
+		return fmt.Sprintf("%.1f", ms)
+	}
+	return fmt.Sprintf("%.0f", ms)
+}
+
+// Write writes the result in Markdown.
+func (r Result) Write(w io.Writer) {
+	calls := make([]string, 0, len(Calls()))
+	for _, c := range Calls() {
+		calls = append(calls, string(c))
+	}
+	fmt.Fprintf(w, "| attack | store | %s | errors | RSS | aim |\n", strings.Join(calls, " | "))
+	fmt.Fprintf(w, "|%s\n", strings.Repeat(" --- |", len(calls)+5))
+	for _, row := range r.Rows {
+		fmt.Fprintf(w, "| %s | %s |", row.Attack, row.Store)
+		for _, c := range Calls() {
+			fmt.Fprintf(w, " %s |", cell(row.Alone[c], row.Beside[c]))
+		}
+		aim := "reached"
+		if misses := row.Misses(); len(misses) > 0 {
+			aim = "**missed**: " + strings.Join(misses, "; ")
+		}
+		fmt.Fprintf(w, " %d | %d MiB | %s |\n", row.Errors(), row.MaxRSS>>20, aim)
+	}
+	fmt.Fprintln(w, "\nWhat became of the attacker's requests:")
+	fmt.Fprintln(w)
+	for _, row := range r.Rows {
+		fmt.Fprintf(w, "- %s, %s: %s\n", row.Attack, row.Store, row.attacker())
+	}
+	if len(r.Definitions) == 0 {
+		return
+	}
+	fmt.Fprint(w, "\n| hostile definition | published | within | reason |\n| --- | --- | --- | --- |\n")
+	for _, d := range r.Definitions {
+		fmt.Fprintf(w, "| %s | %s | %d ms | %s |\n", d.Name, d.Verdict, d.Took.Milliseconds(), strings.ReplaceAll(d.Reason, "|", "\\|"))
+	}
+}

@@ -1,0 +1,116 @@
+// Posts of a form with many large files.
+
+package noisy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"regexp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// uploadAll posts forms with files that are as large as they may be and with a
+// problem in another field, so that each form stays open and can be posted again.
+func uploadAll(ctx context.Context, s *site) {
+	const connections = 4
+	var forms [connections]form
+	for n := range forms {
+		var err error
+		if forms[n], err = s.openForm(ctx, n); err != nil {
+			s.attacker.count(ctx, err)
+			return
+		}
+	}
+	s.flood(ctx, connections, s.scale.Posts, s.scale.Beside, func(ctx context.Context, n int) error {
+		err := s.post(ctx, forms[n%connections])
+		var status statusError
+		if errors.As(err, &status) && status == http.StatusUnprocessableEntity {
+			err = nil // as intended
+		}
+		if err == nil {
+			s.attacker.kept.Add(int64(s.scale.FilesOfAPost) * verification.MaxDocumentBytes)
+		}
+		return err
+	})
+}
+
+// form is a page that asks for a file, with what a browser sends back unseen.
+type form struct {
+	link   string
+	hidden map[string]string
+}
+
+// openForm starts a run and opens its link.
+func (s *site) openForm(ctx context.Context, n int) (form, error) {
+	r, err := s.attacker.client.start(ctx, s.api(n), idOf(attackerTenant, upload), "{}", "wait=20")
+	if err != nil || r.Action == nil {
+		return form{}, errors.Join(err, errors.New("no link to a form"))
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.Action.URL, http.NoBody)
+	if err != nil {
+		return form{}, err
+	}
+	page, err := s.attacker.client.send(request)
+	f := form{link: r.Action.URL, hidden: map[string]string{}}
+	for _, found := range regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)"`).FindAllSubmatch(page, -1) {
+		f.hidden[string(found[1])] = string(found[2])
+	}
+	return f, err
+}
+
+// post sends a form with several files in each field. They are never in memory here.
+func (s *site) post(ctx context.Context, f form) error {
+	const begin, end = "%PDF-1.4\n%", "\n%%EOF\n"
+	filling := int64(verification.MaxDocumentBytes - len(begin) - len(end))
+	var body []io.Reader
+	var length int64
+	add := func(b []byte) {
+		body = append(body, bytes.NewReader(bytes.Clone(b)))
+		length += int64(len(b))
+	}
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for name, value := range f.hidden {
+		if err := w.WriteField(name, value); err != nil {
+			return err
+		}
+	}
+	for n := range s.scale.FilesOfAPost {
+		if _, err := w.CreateFormFile("f."+fileField(n), fmt.Sprintf("statement-%d.pdf", n)); err != nil {
+			return err
+		}
+		b.WriteString(begin)
+		add(b.Bytes())
+		b.Reset()
+		body = append(body, io.LimitReader(zeros{}, filling))
+		length += filling
+		b.WriteString(end)
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	add(b.Bytes())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, f.link, io.MultiReader(body...))
+	if err != nil {
+		return err
+	}
+	r.ContentLength = length
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	_, err = s.attacker.client.send(r)
+	return err
+}
+
+// zeros are what the files are filled with.
+type zeros struct{}
+
+// Read implements io.Reader.
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
