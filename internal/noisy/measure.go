@@ -71,15 +71,21 @@ type Result struct {
 
 // Measure measures the bystander beside each attack on each store.
 func Measure(ctx context.Context, o Options) (r Result, err error) {
+	if o.Stores == nil {
+		o.Stores = Stores()
+	}
+	if o.Attacks == nil {
+		o.Attacks = Attacks()
+	}
+	if err := o.check(); err != nil {
+		return Result{}, err
+	}
 	m := &measurement{Options: o}
 	defer func() { err = errors.Join(err, m.close()) }()
 	if err := m.open(ctx); err != nil {
 		return Result{}, err
 	}
 	r.Definitions = m.definitions
-	if o.Stores == nil {
-		o.Stores = Stores()
-	}
 	rows, errs := make([][]Row, len(o.Stores)), make([]error, len(o.Stores))
 	var all sync.WaitGroup
 	for n, store := range o.Stores {
@@ -91,6 +97,21 @@ func Measure(ctx context.Context, o Options) (r Result, err error) {
 	all.Wait()
 	r.Rows = slices.Concat(rows...)
 	return r, errors.Join(errs...)
+}
+
+// check refuses stores and attacks that do not exist.
+func (o Options) check() error {
+	for _, store := range o.Stores {
+		if !slices.Contains(Stores(), store) {
+			return fmt.Errorf("no store %q: there are %q", store, Stores())
+		}
+	}
+	for _, name := range o.Attacks {
+		if !slices.Contains(Attacks(), name) {
+			return fmt.Errorf("no attack %q: there are %q", name, Attacks())
+		}
+	}
+	return nil
 }
 
 // measurement is what all rows share.
@@ -136,7 +157,7 @@ func (m *measurement) database(ctx context.Context) (*pgtest.Server, error) {
 }
 
 func (m *measurement) attacked(name string) bool {
-	return m.Attacks == nil || slices.Contains(m.Attacks, name)
+	return slices.Contains(m.Attacks, name)
 }
 
 func (m *measurement) progress(format string, args ...any) {
