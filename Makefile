@@ -12,7 +12,7 @@ TOOL  := $(GO) tool -modfile=internal/tools/go.mod
 TREES := verification adapters hosts internal
 
 # The packages all of whose tests need a browser or a database.
-SERVICES := /adapters/postgres$$|/internal/(bench|bench/fill|browser|pgtest|soak)$$
+SERVICES := /adapters/postgres$$|/internal/(bench|bench/fill|browser|noisy|pgtest|soak)$$
 
 # The race detector needs a C compiler; Go sets CGO_ENABLED to 0 where there is none.
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)

@@ -34,6 +34,8 @@ type Run struct {
 	Verdict Verdict
 
 	receipts []SignalReceipt // oldest first
+
+	ownsSteps bool // while EvolveAll is at work: nothing else refers to Steps
 }
 
 // SignalReceipt is what a signal with an idempotency key came to.
@@ -120,11 +122,16 @@ type Wait struct {
 }
 
 // Fold makes the run of a history.
-func Fold(id RunID, history []Event) Run {
-	r := Run{ID: id}
-	for _, e := range history {
+func Fold(id RunID, history []Event) Run { return Run{ID: id}.EvolveAll(history) }
+
+// EvolveAll returns the run some events later. It copies the steps once and not for
+// each event, which matters to runs of hundreds of steps.
+func (r Run) EvolveAll(events []Event) Run {
+	r.Steps, r.ownsSteps = slices.Clone(r.Steps), true
+	for _, e := range events {
 		r = r.Evolve(e)
 	}
+	r.ownsSteps = false
 	return r
 }
 
@@ -302,18 +309,21 @@ func (r Run) reach(s Step) Run {
 		})
 	}
 	s.Visits, s.Status, s.VisitedAt, s.reached = 1, CheckRunning, s.StartedAt, r.Seq
-	steps := make([]Step, len(r.Steps)+1)
-	copy(steps, r.Steps)
-	steps[len(r.Steps)] = s
-	r.Steps = steps
+	if r.ownsSteps {
+		r.Steps = append(r.Steps, s)
+	} else {
+		r.Steps = slices.Concat(r.Steps, []Step{s})
+	}
 	return r
 }
 
-// withStep changes the step of a node in a copy of the steps.
+// withStep changes the step of a node, in a copy of the steps unless r owns them.
 func (r Run) withStep(id NodeID, change func(*Step)) Run {
 	for i := range r.Steps {
 		if r.Steps[i].Node == id {
-			r.Steps = slices.Clone(r.Steps)
+			if !r.ownsSteps {
+				r.Steps = slices.Clone(r.Steps)
+			}
 			change(&r.Steps[i])
 			break
 		}

@@ -1,6 +1,7 @@
 package verification_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -30,6 +31,40 @@ func TestEvolveLeavesTheOldRunAsItWas(t *testing.T) {
 	}
 	if got := one.Steps[2].Node; got != "one" || other.Steps[2].Node != "other" {
 		t.Errorf("the futures have the steps %s and %s, want one and other", got, other.Steps[2].Node)
+	}
+}
+
+func TestFoldingCopiesTheStepsOnce(t *testing.T) {
+	const checks = 490
+	var history []verification.Event
+	for n := range checks {
+		node := verification.NodeID(fmt.Sprint("check_", n))
+		history = append(history,
+			verification.Event{At: noon(), Fact: verification.Dispatched{Node: node, Key: string(node), Dispatch: 1, Visit: 1}},
+			verification.Event{At: noon(), Fact: verification.Answered{Node: node, Passed: true}})
+	}
+	if got := testing.AllocsPerRun(1, func() { verification.Fold(runID, history) }); got > 100 {
+		t.Errorf("folding %d steps allocates %.0f times, want the steps to grow a few times", checks, got)
+	}
+}
+
+func TestEvolveAllLeavesTheOldRunAsItWas(t *testing.T) {
+	j := begin(t, loop(), "").submit(`{"pan":"x"}`)
+	before := picture(j.run)
+	passed := []verification.Event{
+		{At: noon(), Fact: verification.Answered{Node: "pan", Passed: true}}, {At: noon(), Fact: verification.ReviewAsked{Node: "one"}},
+	}
+	after := j.run.EvolveAll(passed)
+	if picture(j.run) != before {
+		t.Error("the run before the events changed")
+	}
+	want := j.run.Evolve(passed[0]).Evolve(passed[1])
+	if picture(after) != picture(want) {
+		t.Errorf("EvolveAll = %s, want %s", picture(after), picture(want))
+	}
+	then := after.Evolve(verification.Event{At: noon(), Fact: verification.VerdictRecorded{Node: "one", Decision: verification.DecisionApprove}})
+	if picture(after) != picture(want) || picture(then) == picture(after) {
+		t.Error("what EvolveAll returned changed with its own future")
 	}
 }
 

@@ -29,9 +29,7 @@ func (e *Engine) load(ctx context.Context, ref verification.RunRef) (verificatio
 	if len(events) == 0 {
 		return run, nil
 	}
-	for _, event := range events {
-		run = run.Evolve(event)
-	}
+	run = run.EvolveAll(events)
 	e.runs.put(ref, run)
 	return run, nil
 }
