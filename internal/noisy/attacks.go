@@ -66,14 +66,13 @@ func (a *attacker) reset() {
 	a.answers = map[string]int{}
 }
 
-// count counts a request by how it ended. One that the end of the attack cut off
-// does not count.
+// count counts a request by how it ended.
 func (a *attacker) count(ctx context.Context, err error) {
-	if err != nil && ctx.Err() != nil {
-		return
-	}
 	how := "accepted"
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		how = "cut off by the end of the attack"
+	case err != nil:
 		how = cause(err)
 	}
 	a.mu.Lock()
@@ -202,7 +201,7 @@ func makeCards(ctx context.Context, s *site) error {
 	input := `{"sandbox":{"c":{"outcome":"pass","data":{` + strings.Join(data, ",") + `}}}}`
 	s.flood(ctx, 8, s.scale.PrintedRuns, 0, func(ctx context.Context, n int) error { return s.start(ctx, n, manyCards, input) })
 	const pollInterval = 100 * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
 		runs, err := s.completedCards(ctx)

@@ -22,17 +22,14 @@ const (
 // The workflows of each tenant, by number; those that are hostile come after them.
 const (
 	oneCheck  = iota + 1
-	manyCards // as many checks as there may be
+	manyCards // as many checks as the scale says
 	upload    // a form with a file
 	deadHook  // one check; its receiver never answers
 	firstHostile
 )
 
-// The parts of workflows that attacks need to know.
-const (
-	cards      = 490
-	fileFields = 6
-)
+// fileFields is how many files a form takes.
+const fileFields = 6
 
 // idOf is the id of a tenant's workflow.
 func idOf(tenant string, number int) string {
@@ -44,8 +41,9 @@ func idOf(tenant string, number int) string {
 func fileField(n int) string { return fmt.Sprintf("file_%d", n%fileFields) }
 
 // bootstrap is the file that hosts are started with.
-func bootstrap(receiver, deadEnd string, hostile []Definition) object {
-	attacker, bystander := workflows(attackerTenant, receiver, deadEnd), workflows(bystanderTenant, receiver, deadEnd)
+func bootstrap(cards int, receiver, deadEnd string, hostile []Definition) object {
+	attacker := workflows(attackerTenant, cards, receiver, deadEnd)
+	bystander := workflows(bystanderTenant, cards, receiver, deadEnd)
 	for _, d := range hostile {
 		attacker = append(attacker, d.workflow)
 	}
@@ -61,7 +59,7 @@ func tenant(id, name string, workflows []object) object {
 	}
 }
 
-func workflows(tenant, receiver, deadEnd string) []object {
+func workflows(tenant string, cards int, receiver, deadEnd string) []object {
 	check := object{"type": "check", "provider": "sandbox", "label": "Check", "key": "c", "next": "done"}
 	done := object{"type": "end"}
 	all := object{"done": done}

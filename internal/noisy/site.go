@@ -80,7 +80,7 @@ func (m *measurement) newSite(ctx context.Context, store Store, a attack) (s *si
 	if s.deadEnd, err = newDeadEnd(ctx); err != nil {
 		return s, err
 	}
-	raw, err := json.Marshal(bootstrap(s.receiver.url, s.deadEnd.url, s.definitions))
+	raw, err := json.Marshal(bootstrap(m.Scale.Cards, s.receiver.url, s.deadEnd.url, s.definitions))
 	if err != nil {
 		return s, err
 	}
