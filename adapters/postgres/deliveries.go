@@ -76,17 +76,17 @@ FROM verifyd.deliveries WHERE tenant_id = $1 AND run_id = $2`
 func (s *Store) Deliveries(ctx context.Context, t verification.TenantID, state verification.DeliveryState, q verification.PageQuery) (verification.Page[verification.Delivery], error) {
 	p := verification.Page[verification.Delivery]{PageQuery: q}
 	var rows []deliveryRow
-	err := s.read(ctx, t, func(ctx context.Context, tx bun.Tx) (err error) {
+	var err error
+	p.Total, err = s.readPage(ctx, t, q, func(tx bun.Tx) *bun.SelectQuery {
 		rows = nil
 		in := tx.NewSelect().Model(&rows).Where("tenant_id = ?", t).OrderExpr("last_at DESC, run_id DESC")
 		if state != "" {
 			in = in.Where("state = ?", state)
 		}
-		p.Total, err = page(ctx, q, in)
-		return err
+		return in
 	})
 	if err != nil {
-		return verification.Page[verification.Delivery]{PageQuery: q}, translate("list deliveries", err)
+		return verification.Page[verification.Delivery]{PageQuery: q}, translateList("list deliveries", err)
 	}
 	for _, r := range rows {
 		p.Data = append(p.Data, r.delivery())

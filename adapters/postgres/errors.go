@@ -1,4 +1,4 @@
-// What the database answers, in the words of the ports.
+// Errors of the database, as errors of the ports.
 
 package postgres
 
@@ -20,11 +20,11 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// errPatience ends a call that the database did not answer in time.
+// errPatience is the cause of a call that has timed out.
 var errPatience = errors.New("the database did not answer in time")
 
-// translate says in the words of the ports what came of doing something. An
-// expected failure stays as it is.
+// translate returns err as an error of the ports. An expected failure stays as
+// it is.
 func translate(doing string, err error) error {
 	var expected *verification.Error
 	switch {
@@ -32,7 +32,7 @@ func translate(doing string, err error) error {
 		return nil
 	case errors.As(err, &expected):
 		return err
-	case unavailable(err):
+	case unavailable(err), overloaded(err):
 		return &verification.Error{
 			Kind: verification.ErrUnavailable, Subject: "database", Message: "the database does not answer",
 			Cause: fmt.Errorf("%s: %w", doing, err),
@@ -51,7 +51,7 @@ func translate(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// code is the SQLSTATE of what the database refused; empty when it was not the
+// code returns the SQLSTATE of an error; empty when the error is not one of the
 // database.
 func code(err error) string {
 	var refused *pgconn.PgError
@@ -61,8 +61,8 @@ func code(err error) string {
 	return ""
 }
 
-// unavailable tells whether the database was not there, or went away: what was
-// asked of it may or may not have happened.
+// unavailable reports whether the connection to the database failed, or the
+// database refused it. A statement may or may not have been carried out.
 func unavailable(err error) bool {
 	if c := code(err); c != "" {
 		// Connections, shutdowns, too many clients, a standby that takes no writes.
@@ -72,18 +72,30 @@ func unavailable(err error) bool {
 	var network net.Error
 	return errors.As(err, &connecting) || errors.As(err, &network) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, errPatience) ||
+		errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, errPatience) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) || errors.Is(err, pgx.ErrTxClosed) ||
-		errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "conn closed")
+		errors.Is(err, context.DeadlineExceeded)
 }
 
-// met tells whether two appends came to one place at one moment.
+// codeCanceled is the SQLSTATE of a statement that was canceled, by its timeout
+// or by an administrator.
+const codeCanceled = "57014"
+
+// overloaded reports whether the database rolled a statement back that may
+// succeed later: it was canceled, it was chosen to end a deadlock, or the
+// database has run out of disk, memory or what an administrator allows.
+func overloaded(err error) bool {
+	c := code(err)
+	return c == codeCanceled || c == "40P01" || strings.HasPrefix(c, "53")
+}
+
+// met reports whether two appends wrote the same position of a history.
 func met(err error) bool {
 	var refused *pgconn.PgError
 	return errors.As(err, &refused) && refused.Code == "23505" && refused.ConstraintName == "run_events_pkey"
 }
 
-// missing tells whether there was no such row.
+// missing reports whether there was no such row.
 func missing(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
 func notFound(subject string) error {
@@ -94,7 +106,7 @@ func conflict(subject, message string) error {
 	return &verification.Error{Kind: verification.ErrConflict, Subject: subject, Message: message}
 }
 
-// badAddress says what is wrong with the address of a database, without its
+// badAddress returns the error of an address that cannot be parsed, without its
 // password.
 func badAddress(err error) error {
 	var parsing *url.Error
@@ -111,5 +123,5 @@ func badAddress(err error) error {
 	}
 }
 
-// hasPoolSize tells whether the address bounds the pool by itself.
+// hasPoolSize reports whether the address bounds the pool.
 func hasPoolSize(address string) bool { return strings.Contains(address, "pool_max_conns") }

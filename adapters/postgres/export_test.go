@@ -19,13 +19,16 @@ func (s *Store) Refile(ctx context.Context, t verification.TenantID, now time.Ti
 // TakeWork is the statement of Take.
 const TakeWork = takeWork
 
-// ListQueries are the texts of what List asks, by name.
+// ListQueries returns the statements of List by name.
 func (s *Store) ListQueries(t verification.TenantID, q verification.RunQuery) map[string]string {
 	texts := map[string]string{}
 	for name, query := range map[string]*bun.SelectQuery{
-		"strays": straysQuery(s.db, t, q.Now),
-		"total":  totalQuery(s.db, t, q),
-		"page":   pageQuery(s.db, t, q, q.Offset, q.Limit),
+		"stale":         staleQuery(s.db, t, q.Now),
+		"total":         totalQuery(s.db, t, q),
+		"seek":          seekQuery(s.db, t, q, 100, true),
+		"seek from end": seekQuery(s.db, t, q, 100, false),
+		"page":          pageQuery(s.db, t, q, nil, q.Limit),
+		"page from":     pageQuery(s.db, t, q, &verification.Summary{StartedAt: q.Now, ID: "d0000000-0000-7000-8000-000000000001"}, q.Limit),
 	} {
 		texts[name] = query.String()
 	}
@@ -40,3 +43,27 @@ func MigrateFrom(ctx context.Context, url string, files fs.FS) error {
 
 // MigrationFiles are the embedded ones.
 func MigrationFiles() fs.FS { return migrations }
+
+// DeepOffset is the offset from which on a list is deep.
+const DeepOffset = deepOffset
+
+// AcquireList returns how a list acquires its slots on a host of so many
+// connections. No slot is released.
+func AcquireList(conns int) func(context.Context, verification.TenantID, int) error {
+	l := newListSlots(conns)
+	return func(ctx context.Context, t verification.TenantID, offset int) error {
+		_, err := l.acquire(ctx, t, offset)
+		return err
+	}
+}
+
+// Tenanted carries a statement out as a tenant.
+func (s *Store) Tenanted(ctx context.Context, t verification.TenantID, statement string, args ...any) error {
+	return s.write(ctx, t, func(ctx context.Context, tx bun.Tx) error {
+		_, err := tx.NewRaw(statement, args...).Exec(ctx)
+		return err
+	})
+}
+
+// Translate returns err as an error of the ports.
+func Translate(err error) error { return translate("try", err) }

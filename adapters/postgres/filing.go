@@ -1,4 +1,4 @@
-// How a run is filed: what it reads as, and until when.
+// How a run is indexed: its status and decision, and the interval in which it has them.
 
 package postgres
 
@@ -8,19 +8,18 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// filing is how a run reads strictly after since and until `until`; a zero
-// moment is for ever. The rules are the domain's: the database only compares
-// moments.
+// filing is how a run reads strictly after since and up to until; a zero time is
+// no bound. The rules are the domain's: the database only compares times.
 type filing struct {
 	status       verification.Status
 	decision     verification.Decision
 	since, until time.Time
 }
 
-// firstFiling is how a run reads before any of its moments has passed.
+// firstFiling is how a run reads before any of its deadlines has passed.
 func firstFiling(s verification.Summary) filing { return filingAt(s, time.Time{}) }
 
-// filingAt is how a run reads at a moment.
+// filingAt is how a run reads at now.
 func filingAt(s verification.Summary, now time.Time) filing {
 	f := filing{status: s.StatusAt(now), decision: s.DecisionAt(now)}
 	if s.Ended != "" {

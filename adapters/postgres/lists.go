@@ -14,14 +14,20 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// straysMost is how many runs that read differently than they are filed a list
-// looks at; more are filed anew first.
-const straysMost = 2000
+const (
+	// maxStale is how many stale rows, which read differently by now than they
+	// are indexed, a list looks at one by one. More are indexed anew first.
+	maxStale = 2000
+	// refileAttempts is how often a list does that before it gives up.
+	refileAttempts = 3
+)
 
-// errPiledUp says that there are more.
-var errPiledUp = errors.New("too many runs read differently than they are filed")
+// errTooManyStale is returned when there are more than maxStale.
+var errTooManyStale = &verification.Error{
+	Kind: verification.ErrUnavailable, Subject: "list", Message: "too many runs have just changed their status",
+}
 
-// row is a run as it is kept.
+// row is a row of verifyd.runs.
 type row struct {
 	bun.BaseModel `bun:"table:verifyd.runs,alias:r"`
 
@@ -44,7 +50,7 @@ type row struct {
 	Decision    verification.Decision
 }
 
-// summary is what the domain knows the run by.
+// summary returns the row as the domain knows it.
 func (r row) summary() (verification.Summary, error) {
 	s := verification.Summary{
 		ID: r.ID, Workflow: r.WorkflowID, ReferenceID: r.ReferenceID,
@@ -61,7 +67,7 @@ func (r row) summary() (verification.Summary, error) {
 	return s, nil
 }
 
-// utc leaves the zero moment as it is.
+// utc returns t in UTC, and the zero time as it is.
 func utc(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -69,71 +75,79 @@ func utc(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// List returns one page of the runs that match the query at its moment, and
-// how many match in all. The total is kept, not counted; what reads differently
-// by now than it is filed is looked at one by one.
+// List returns one page of the runs that match the query at q.Now, and how many
+// match in all. The total is kept, not counted, and an offset is skipped inside
+// an index, from the end that is nearer: only the rows of the page are read.
 func (s *Store) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
-	for {
-		var p verification.Page[verification.Summary]
-		err := s.read(ctx, t, func(ctx context.Context, tx bun.Tx) (err error) {
-			p, err = list(ctx, tx, t, q)
-			return err
-		})
-		if errors.Is(err, errPiledUp) {
-			if _, err = s.refile(ctx, t, q.Now); err == nil {
-				continue
-			}
-		}
-		return p, translate("list runs", err)
-	}
-}
-
-func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
 	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
 	if _, err := uuidOf(string(q.Workflow)); err != nil && q.Workflow != "" {
 		return p, nil // there is no such workflow
 	}
-	strays, err := findStrays(ctx, tx, t, q)
+	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) error {
+		for range refileAttempts {
+			err := s.readList(ctx, t, func(ctx context.Context, tx bun.Tx) (err error) {
+				p, err = list(ctx, tx, t, q)
+				return err
+			})
+			if !errors.Is(err, errTooManyStale) {
+				return err
+			}
+			if _, err := s.refile(ctx, t, q.Now); err != nil {
+				return err
+			}
+		}
+		return errTooManyStale
+	})
+	return p, translateList("list runs", err)
+}
+
+func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
+	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
+	stale, err := findStale(ctx, tx, t, q)
 	if err != nil {
 		return p, err
 	}
-	var filed int
-	if err := totalQuery(tx, t, q).Scan(ctx, &filed); err != nil {
+	var indexed int // rows, stale ones included
+	if err := totalQuery(tx, t, q).Scan(ctx, &indexed); err != nil {
 		return p, err
 	}
-	filed -= strays.filed
-	p.Total = filed + len(strays.matching)
+	p.Total = max(0, indexed-len(stale.indexed)+len(stale.matching))
 	if q.Limit < 1 || q.Offset >= p.Total {
 		return p, nil
 	}
-	// The strays that match come in between. As many rows more as there are of
-	// them, on both sides, hold every row of the page.
-	n := len(strays.matching)
-	from := max(0, min(q.Offset-n, filed-1))
+	// The stale rows that match come in between, so the page may begin that many
+	// rows earlier in the index.
+	var at *verification.Summary
+	skip, matching := q.Offset, stale.matching
+	if from := q.Offset - len(matching); from > 0 {
+		if at, err = seek(ctx, tx, t, q, from, indexed); err != nil || at == nil {
+			return p, err
+		}
+		before, _ := slices.BinarySearchFunc(stale.indexed, *at, inOrder)
+		between, _ := slices.BinarySearchFunc(matching, *at, inOrder)
+		skip -= from - before + between
+		matching = matching[between:]
+	}
 	var rows []row
-	if err := pageQuery(tx, t, q, from, q.Offset+q.Limit-from).Scan(ctx, &rows); err != nil {
+	if err := pageQuery(tx, t, q, at, skip+q.Limit).Scan(ctx, &rows); err != nil {
 		return p, err
 	}
-	merged := make([]verification.Summary, 0, len(rows)+n)
+	found := slices.Clone(matching)
 	for _, r := range rows {
-		found, err := r.summary()
+		s, err := r.summary()
 		if err != nil {
 			return p, err
 		}
-		merged = append(merged, found)
+		found = append(found, s)
 	}
-	before := 0 // strays that stand before the first row
-	if from > 0 {
-		before, _ = slices.BinarySearchFunc(strays.matching, merged[0], inOrder)
-	}
-	merged = append(merged, strays.matching[before:]...)
-	slices.SortFunc(merged, inOrder)
-	skip := q.Offset - from - before
-	p.Data = merged[skip:min(skip+q.Limit, len(merged))]
+	slices.SortFunc(found, inOrder)
+	// Counts that are off, which CheckCounts finds, must not hide a row that was read.
+	p.Data = found[min(skip, len(found)):min(skip+q.Limit, len(found))]
+	p.Total = max(p.Total, q.Offset+len(p.Data))
 	return p, nil
 }
 
-// inOrder is the order of lists.
+// inOrder compares two runs by the order of lists.
 func inOrder(a, b verification.Summary) int {
 	switch {
 	case verification.Newer(a, b):
@@ -144,77 +158,115 @@ func inOrder(a, b verification.Summary) int {
 	return 0
 }
 
-// strays are the runs that read differently at a moment than they are filed.
-type strays struct {
-	filed    int                    // those that are filed under the filters
-	matching []verification.Summary // those that match, in the order of lists
+// staleRows are the rows that read differently now than they are indexed, in the
+// order of lists.
+type staleRows struct {
+	indexed  []verification.Summary // those that the indexes have under the filters
+	matching []verification.Summary // those that match the filters now
 }
 
-func findStrays(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.RunQuery) (found strays, err error) {
+func findStale(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.RunQuery) (found staleRows, err error) {
 	var rows []row
-	if err := straysQuery(tx, t, q.Now).Scan(ctx, &rows); err != nil {
+	if err := staleQuery(tx, t, q.Now).Scan(ctx, &rows); err != nil {
 		return found, err
 	}
-	if len(rows) > straysMost {
-		return found, errPiledUp
+	if len(rows) > maxStale {
+		return found, errTooManyStale
 	}
 	for _, r := range rows {
 		if q.Workflow != "" && r.WorkflowID != q.Workflow {
 			continue
 		}
-		if (q.Status == "" || r.Status == q.Status) && (q.Decision == verification.DecisionNone || r.Decision == q.Decision) {
-			found.filed++
-		}
 		s, err := r.summary()
 		if err != nil {
 			return found, err
+		}
+		if (q.Status == "" || r.Status == q.Status) && (q.Decision == verification.DecisionNone || r.Decision == q.Decision) {
+			found.indexed = append(found.indexed, s)
 		}
 		if q.Matches(s) {
 			found.matching = append(found.matching, s)
 		}
 	}
+	slices.SortFunc(found.indexed, inOrder)
 	slices.SortFunc(found.matching, inOrder)
 	return found, nil
 }
 
-// straysQuery finds the runs that are not filed as they read at a moment.
-func straysQuery(tx bun.IDB, t verification.TenantID, now time.Time) *bun.SelectQuery {
+// seek finds the row that has n rows before it, stale ones included, of those
+// indexed under the filters. It returns nil when there are fewer.
+func seek(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.RunQuery, n, indexed int) (*verification.Summary, error) {
+	newestFirst := n <= indexed/2
+	if !newestFirst {
+		n = max(0, indexed-1-n)
+	}
+	var r row
+	err := seekQuery(tx, t, q, n, newestFirst).Scan(ctx, &r)
+	if missing(err) {
+		return nil, nil //nolint:nilnil // there is no such row
+	}
+	return &verification.Summary{StartedAt: r.StartedAt.UTC(), ID: r.ID}, err
+}
+
+// staleQuery selects the rows that are not indexed as they read now.
+func staleQuery(tx bun.IDB, t verification.TenantID, now time.Time) *bun.SelectQuery {
 	early := tx.NewSelect().Model((*row)(nil)).
-		Where("tenant_id = ?", t).Where("filed_until < ?", now).Limit(straysMost + 1)
+		Where("tenant_id = ?", t).Where("filed_until < ?", now).Limit(maxStale + 1)
 	late := tx.NewSelect().Model((*row)(nil)).
-		Where("tenant_id = ?", t).Where("filed_since >= ?", now).Where("filed_until IS NULL OR filed_until >= ?", now).Limit(straysMost + 1)
+		Where("tenant_id = ?", t).Where("filed_since >= ?", now).Where("filed_until IS NULL OR filed_until >= ?", now).Limit(maxStale + 1)
 	return early.UnionAll(late)
 }
 
-// totalQuery adds up the counts of the runs that are filed under the filters.
+// totalQuery adds up the counts of the runs that are indexed under the filters.
 func totalQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {
 	return filtered(tx.NewSelect().TableExpr("verifyd.run_counts").ColumnExpr("coalesce(sum(runs), 0)::bigint"), t, q)
 }
 
-// pageQuery reads the runs that are filed under the filters, strays left out.
-// Without a status it merges the runs of each: every index has the status before
-// the moment.
-func pageQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, offset, limit int) *bun.SelectQuery {
-	one := func(q verification.RunQuery) *bun.SelectQuery {
-		return filtered(tx.NewSelect().Model((*row)(nil)), t, q).
-			Where("filed_until IS NULL OR filed_until >= ?", q.Now).
-			Where("filed_since IS NULL OR filed_since < ?", q.Now).
-			OrderExpr("started_at DESC, id DESC")
+// seekQuery selects the place of one row among those that are indexed under the
+// filters. It reads nothing but an index.
+func seekQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, n int, newestFirst bool) *bun.SelectQuery {
+	order := "started_at DESC, id DESC"
+	if !newestFirst {
+		order = "started_at, id"
 	}
+	return merged(tx, q, order, n, 1, func(q verification.RunQuery) *bun.SelectQuery {
+		return filtered(tx.NewSelect().Model((*row)(nil)).Column("started_at", "id"), t, q)
+	})
+}
+
+// pageQuery selects the first rows that are indexed under the filters, from a
+// place on if there is one, stale rows left out.
+func pageQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, from *verification.Summary, limit int) *bun.SelectQuery {
+	return merged(tx, q, "started_at DESC, id DESC", 0, limit, func(q verification.RunQuery) *bun.SelectQuery {
+		s := filtered(tx.NewSelect().Model((*row)(nil)), t, q).
+			Where("filed_until IS NULL OR filed_until >= ?", q.Now).
+			Where("filed_since IS NULL OR filed_since < ?", q.Now)
+		if from != nil {
+			s = s.Where("(started_at, id) <= (?, ?)", from.StartedAt, from.ID)
+		}
+		return s
+	})
+}
+
+// merged selects in order what part selects for a query. Without a status it
+// merges the parts of each status, because every index has the status before the
+// time.
+func merged(
+	tx bun.IDB, q verification.RunQuery, order string, offset, limit int, part func(verification.RunQuery) *bun.SelectQuery,
+) *bun.SelectQuery {
 	if q.Status != "" {
-		return one(q).Offset(int64(offset)).Limit(int64(limit))
+		return part(q).OrderExpr(order).Offset(int64(offset)).Limit(int64(limit))
 	}
 	var all *bun.SelectQuery
 	for _, q.Status = range verification.Statuses() {
-		part := one(q).Limit(int64(offset + limit))
+		of := part(q).OrderExpr(order).Limit(int64(offset + limit))
 		if all == nil {
-			all = part
+			all = of
 			continue
 		}
-		all = all.UnionAll(part)
+		all = all.UnionAll(of)
 	}
-	return tx.NewSelect().TableExpr("(?) AS r", all).OrderExpr("started_at DESC, id DESC").
-		Offset(int64(offset)).Limit(int64(limit))
+	return tx.NewSelect().TableExpr("(?) AS r", all).OrderExpr(order).Offset(int64(offset)).Limit(int64(limit))
 }
 
 func filtered(s *bun.SelectQuery, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {

@@ -1,4 +1,4 @@
-// The store: one pool of connections, and what is asked through it.
+// The store: one pool of connections, and the transactions on it.
 
 package postgres
 
@@ -31,6 +31,9 @@ type Options struct {
 	// Patience bounds how long one call may take before the database counts as
 	// not there; 0 means 10 s.
 	Patience time.Duration
+	// ListTimeout bounds each statement of a list; 0 means 5 s. A list that takes
+	// longer fails with ErrUnavailable.
+	ListTimeout time.Duration
 	// Alone says that no other host works on this database, so that nobody has
 	// to be told of work.
 	Alone bool
@@ -48,6 +51,7 @@ type Store struct {
 	opt     Options
 	log     *slog.Logger
 	writers *writers
+	lists   listSlots
 	alarms  alarms
 	left    atomic.Bool // the database
 
@@ -78,6 +82,9 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if o.Patience == 0 {
 		o.Patience = 10 * time.Second
 	}
+	if o.ListTimeout == 0 {
+		o.ListTimeout = 5 * time.Second
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -93,7 +100,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	s := &Store{pool: pool, db: bunOver(pool), opt: o, log: o.Log}
+	s := &Store{pool: pool, db: bunOver(pool), opt: o, log: o.Log, lists: newListSlots(int(config.MaxConns))}
 	s.accounts = newAsks(s.loadAccount)
 	s.workflows = newAsks(func(ctx context.Context, k workflowKey) (verification.Workflow, error) {
 		ctx, cancel := s.patience(ctx)
@@ -200,13 +207,20 @@ func (s *Store) write(ctx context.Context, tenant verification.TenantID, f func(
 // transact runs f in a transaction that names the tenants. It may be called
 // again after f failed; f must not keep what it read then.
 func (s *Store) transact(ctx context.Context, tenants string, o *sql.TxOptions, f func(context.Context, bun.Tx) error) error {
+	return s.begin(ctx, o, f, "SELECT set_config('verifyd.tenant', ?, true)", tenants)
+}
+
+// begin runs f in a transaction that begins with the statement setUp.
+func (s *Store) begin(
+	ctx context.Context, o *sql.TxOptions, f func(context.Context, bun.Tx) error, setUp string, args ...any,
+) error {
 	if s.left.Load() {
 		return closed()
 	}
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
 	return s.db.RunInTx(ctx, o, func(ctx context.Context, tx bun.Tx) error {
-		if _, err := tx.ExecContext(ctx, "SELECT set_config('verifyd.tenant', ?, true)", tenants); err != nil {
+		if _, err := tx.ExecContext(ctx, setUp, args...); err != nil {
 			return err
 		}
 		return f(ctx, tx)

@@ -13,17 +13,17 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The measures of upkeep.
 const (
-	refileMost  = 500             // runs filed anew in one transaction
-	refileAfter = 5 * time.Second // most runs that turn are appended to soon
-	forgetMost  = 1000            // old claims removed in one transaction
+	refileMax    = 500             // stale rows indexed anew in one transaction
+	refileRounds = 50              // transactions of one call of refile
+	refileAfter  = 5 * time.Second // most runs whose status changes by the clock are appended to soon
+	forgetMax    = 1000            // old claims removed in one transaction
 )
 
-// Upkeep files anew the runs that read differently by now, folds the counts of
-// connections that are gone, and forgets idempotency keys that have lived their
-// life and hosts that died long ago. Nothing is wrong without it, only slower.
-// One host at a time is enough.
+// Upkeep indexes stale rows anew, folds the counts of connections that are gone,
+// and forgets idempotency keys that are old enough and hosts that died long ago.
+// Stale rows have a bound for each tenant: the rest is left to the next call.
+// Lists are slower without it, and not wrong. One host at a time is enough.
 func (s *Store) Upkeep(ctx context.Context, now time.Time) error {
 	var errs []error
 	turned, err := s.tenantsTurned(ctx, now.Add(-refileAfter))
@@ -33,31 +33,31 @@ func (s *Store) Upkeep(ctx context.Context, now time.Time) error {
 		errs = append(errs, err)
 	}
 	errs = append(errs, s.foldCounts(ctx), s.forgetHosts(ctx))
-	_, err = s.forgetKeys(ctx, now.Add(-verification.IdempotencyKeyLife), forgetMost)
+	_, err = s.forgetKeys(ctx, now.Add(-verification.IdempotencyKeyLife), forgetMax)
 	return errors.Join(append(errs, err)...)
 }
 
-// tenantsTurned are the tenants with runs to file anew.
+// tenantsTurned returns the tenants that have stale rows.
 func (s *Store) tenantsTurned(ctx context.Context, now time.Time) (tenants []verification.TenantID, err error) {
 	err = s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
 		return tx.NewSelect().TableExpr("verifyd.tenants AS t").Column("t.tenant_id").
 			Where("EXISTS (SELECT 1 FROM verifyd.runs r WHERE r.tenant_id = t.tenant_id AND r.filed_until < ?)", now).
 			Scan(ctx, &tenants)
 	})
-	return tenants, translate("find runs to file anew", err)
+	return tenants, translate("find tenants with stale rows", err)
 }
 
-// refile files the runs of a tenant as they read at a moment, which may lie
-// before the last one, and tells how many there were. Runs that are being
-// appended to are passed over.
+// refile indexes the stale rows of a tenant as they read at now, which may lie
+// before the last one, and returns how many there were, at most refileRounds
+// times refileMax of each kind. It skips runs that are being appended to.
 func (s *Store) refile(ctx context.Context, t verification.TenantID, now time.Time) (n int, err error) {
-	for _, misfiled := range []string{"filed_until < ?", "filed_since >= ?"} {
-		for {
+	for _, stale := range []string{"filed_until < ?", "filed_since >= ?"} {
+		for range refileRounds {
 			var rows []row
 			err := s.write(ctx, t, func(ctx context.Context, tx bun.Tx) error {
 				rows = nil
-				err := tx.NewSelect().Model(&rows).Where("tenant_id = ?", t).Where(misfiled, now).
-					Limit(refileMost).For("UPDATE SKIP LOCKED").Scan(ctx)
+				err := tx.NewSelect().Model(&rows).Where("tenant_id = ?", t).Where(stale, now).
+					Limit(refileMax).For("UPDATE SKIP LOCKED").Scan(ctx)
 				if err != nil || len(rows) == 0 {
 					return err
 				}
@@ -65,9 +65,9 @@ func (s *Store) refile(ctx context.Context, t verification.TenantID, now time.Ti
 			})
 			n += len(rows)
 			if err != nil {
-				return n, translate("file runs anew", err)
+				return n, translate("index runs anew", err)
 			}
-			if len(rows) < refileMost {
+			if len(rows) < refileMax {
 				break
 			}
 		}
@@ -75,7 +75,7 @@ func (s *Store) refile(ctx context.Context, t verification.TenantID, now time.Ti
 	return n, nil
 }
 
-// filed is a filing on its way to the database.
+// filed is a row of the update that saves filings.
 type filed struct {
 	ID       verification.RunID    `bun:"id,type:uuid"`
 	Status   verification.Status   `bun:"status,type:text"`

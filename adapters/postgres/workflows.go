@@ -93,13 +93,13 @@ func loadWorkflow(ctx context.Context, l link, t verification.TenantID, id verif
 func (s *Store) Workflows(ctx context.Context, t verification.TenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
 	p := verification.Page[verification.Workflow]{PageQuery: q}
 	var rows []workflowRow
-	err := s.read(ctx, t, func(ctx context.Context, tx bun.Tx) (err error) {
+	var err error
+	p.Total, err = s.readPage(ctx, t, q, func(tx bun.Tx) *bun.SelectQuery {
 		rows = nil
-		p.Total, err = page(ctx, q, tx.NewSelect().Model(&rows).Where("tenant_id = ?", t).OrderExpr("created_at DESC, id DESC"))
-		return err
+		return tx.NewSelect().Model(&rows).Where("tenant_id = ?", t).OrderExpr("created_at DESC, id DESC")
 	})
 	if err != nil {
-		return verification.Page[verification.Workflow]{PageQuery: q}, translate("list workflows", err)
+		return verification.Page[verification.Workflow]{PageQuery: q}, translateList("list workflows", err)
 	}
 	for _, r := range rows {
 		p.Data = append(p.Data, r.workflow())
@@ -225,13 +225,4 @@ func encodeDefinition(d verification.Definition) (string, error) {
 	e.SetEscapeHTML(false)
 	err := e.Encode(d)
 	return strings.TrimSuffix(b.String(), "\n"), err
-}
-
-// page counts what is selected and reads one page of it.
-func page(ctx context.Context, q verification.PageQuery, s *bun.SelectQuery) (total int, err error) {
-	n, err := s.Count(ctx)
-	if err != nil || q.Limit < 1 || int64(q.Offset) >= n {
-		return int(n), err
-	}
-	return int(n), s.Offset(int64(q.Offset)).Limit(int64(q.Limit)).Scan(ctx)
 }

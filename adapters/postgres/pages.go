@@ -1,0 +1,98 @@
+// What bounds the lists, so that appends and other tenants do not wait for them.
+
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+
+	"github.com/uptrace/bun"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/fair"
+)
+
+// deepOffset is the offset from which on a list is deep: its skipping costs more
+// than its page.
+const deepOffset = 5000
+
+// listSlots bounds the lists that are read at once.
+type listSlots struct {
+	all  *fair.Limiter // a quarter of the connections; half of that for a tenant
+	deep *fair.Limiter // half as many deep ones; one for a tenant
+}
+
+func newListSlots(conns int) listSlots {
+	all := max(1, conns/4)
+	return listSlots{all: fair.NewLimiter(all, max(1, all/2)), deep: fair.NewLimiter(max(1, all/2), 1)}
+}
+
+// acquire waits for a slot of a tenant. A deep list that waits for another deep
+// one keeps no shallow list waiting.
+func (l listSlots) acquire(ctx context.Context, t verification.TenantID, offset int) (release func(), err error) {
+	releaseDeep := func() {}
+	if offset >= deepOffset {
+		if releaseDeep, err = l.deep.Acquire(ctx, string(t)); err != nil {
+			return nil, err
+		}
+	}
+	releaseAny, err := l.all.Acquire(ctx, string(t))
+	if err != nil {
+		releaseDeep()
+		return nil, err
+	}
+	return func() { releaseAny(); releaseDeep() }, nil
+}
+
+// listing waits for a slot and runs f, both within one timeout.
+func (s *Store) listing(ctx context.Context, t verification.TenantID, offset int, f func(context.Context) error) error {
+	ctx, cancel := s.patience(ctx)
+	defer cancel()
+	release, err := s.lists.acquire(ctx, t, offset)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return f(ctx)
+}
+
+// readPage counts the rows that of selects, and reads one page of them into its
+// model.
+func (s *Store) readPage(
+	ctx context.Context, t verification.TenantID, q verification.PageQuery, of func(bun.Tx) *bun.SelectQuery,
+) (total int, err error) {
+	err = s.listing(ctx, t, q.Offset, func(ctx context.Context) error {
+		return s.readList(ctx, t, func(ctx context.Context, tx bun.Tx) error {
+			selected := of(tx)
+			n, err := selected.Count(ctx)
+			total = int(n)
+			if err != nil || q.Limit < 1 || q.Offset >= total {
+				return err
+			}
+			return selected.Offset(int64(q.Offset)).Limit(int64(q.Limit)).Scan(ctx)
+		})
+	})
+	return total, err
+}
+
+// readList is read with ListTimeout for each statement.
+func (s *Store) readList(ctx context.Context, t verification.TenantID, f func(context.Context, bun.Tx) error) error {
+	o := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+	const setUp = "SELECT set_config('verifyd.tenant', ?, true), set_config('statement_timeout', ?, true)"
+	return s.begin(ctx, o, f, setUp, string(t), strconv.FormatInt(s.opt.ListTimeout.Milliseconds(), 10))
+}
+
+// translateList is translate for a list. A list that was given up because it
+// took too long fails for its caller alone.
+func translateList(doing string, err error) error {
+	if code(err) == codeCanceled {
+		return &verification.Error{
+			Kind: verification.ErrUnavailable, Subject: "list",
+			Message: "the list takes too long; try a smaller offset, or a filter",
+			Cause:   fmt.Errorf("%s: %w", doing, err),
+		}
+	}
+	return translate(doing, err)
+}

@@ -1,0 +1,144 @@
+// Lists that are slow, many, or deep: whom they hold up, and when they end.
+
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// lock holds a table from all readers until the test ends or unlock is called.
+func lock(t *testing.T, url, table string) (unlock func()) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
+	must(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	tx, err := conn.Begin(t.Context())
+	must(t, err)
+	_, err = tx.Exec(t.Context(), "LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE")
+	must(t, err)
+	return func() { must(t, tx.Rollback(t.Context())) }
+}
+
+func TestListsOfOneTenantHoldUpNeitherAppendsNorAnotherTenant(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{MaxConns: 8, ListTimeout: time.Minute, Patience: time.Minute})
+	unlock := lock(t, url, "verifyd.workflows")
+	const many = 40
+	listed := make(chan error, many)
+	for range many {
+		go func() {
+			_, err := s.Workflows(t.Context(), ours, verification.PageQuery{Limit: 1})
+			listed <- err
+		}()
+	}
+	eventually(t, "a list waits for the table", func() bool { return s.Pool().Stat().AcquiredConns() > 0 })
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for n := range 20 {
+		if err := s.Append(ctx, theirs, runNumber(n), 0, started(n, noon(), false)); err != nil {
+			t.Fatalf("an append beside the lists of another tenant: %v", err)
+		}
+	}
+	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: noon()}
+	if p, err := s.List(ctx, theirs, q); err != nil || p.Total != 20 {
+		t.Fatalf("a list beside those of another tenant: %d runs, %v", p.Total, err)
+	}
+	if busy := s.Pool().Stat().AcquiredConns(); busy > 1 {
+		t.Errorf("the lists of one tenant hold %d of 8 connections, want 1", busy)
+	}
+	unlock()
+	for range many {
+		must(t, <-listed)
+	}
+}
+
+func TestAListThatTakesTooLongIsUnavailable(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{ListTimeout: 50 * time.Millisecond})
+	unlock := lock(t, url, "verifyd.runs")
+	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: noon()}
+	_, err := s.List(t.Context(), ours, q)
+	var told *verification.Error
+	if !errors.Is(err, verification.ErrUnavailable) || !errors.As(err, &told) || told.Subject != "list" {
+		t.Errorf("List = %v, want ErrUnavailable that is about the list", err)
+	}
+	unlock()
+	_, err = s.List(t.Context(), ours, q)
+	must(t, err)
+}
+
+func TestOneDeepListAtATimeForATenant(t *testing.T) {
+	acquire := postgres.AcquireList(16)
+	must(t, acquire(t.Context(), "a", postgres.DeepOffset))
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	wait, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := acquire(wait, "a", postgres.DeepOffset); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a second deep list of a tenant: %v, want it to wait", err)
+	}
+	must(t, acquire(t.Context(), "a", postgres.DeepOffset-1))
+	must(t, acquire(t.Context(), "b", postgres.DeepOffset))
+	must(t, acquire(t.Context(), "c", 0))
+	if err := acquire(late, "d", 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("a fifth list of 16 connections: %v", err)
+	}
+}
+
+func TestCountsThatAreOffHideNoRun(t *testing.T) {
+	s := fresh(t)
+	const runs = 12
+	for n := range runs {
+		begin(t, s, ours, runNumber(n), verification.Summary{StartedAt: noon().Add(time.Duration(n) * time.Second), AbandonAt: noon().Add(time.Duration(n%3) * time.Hour), Waiting: verification.ActionCustomerInput})
+	}
+	for _, kept := range []int{-5, 0, 1, runs - 3, runs, runs + 30} {
+		err := s.Tenanted(t.Context(), ours, "UPDATE verifyd.run_counts SET runs = ?", kept)
+		must(t, err)
+		for _, status := range []verification.Status{"", verification.StatusAbandoned, verification.StatusInProgress} {
+			q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: 7}, Status: status, Now: noon().Add(90 * time.Minute)}
+			for q.Offset = 0; q.Offset < runs+32; q.Offset += 3 {
+				p, err := s.List(t.Context(), ours, q)
+				must(t, err)
+				if p.Total < 0 || len(p.Data) > 0 && p.Total < q.Offset+len(p.Data) {
+					t.Fatalf("with a count of %d, List(%+v) has %d runs of a total of %d", kept, q, len(p.Data), p.Total)
+				}
+			}
+		}
+	}
+}
+
+func TestAListGivesUpOnStaleRowsThatAreLocked(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{})
+	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
+	must(t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	const stale = `
+INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, abandon_at, waiting, signal, wait,
+    ended, error, verdict, open, status, decision, filed_until)
+SELECT $1, gen_random_uuid(), gen_random_uuid(), 'x', $2::timestamptz, $2, 'customer_input', '', 0, '', '', '', false, 'in_progress', '', $2
+FROM generate_series(1, 2100)`
+	_, err = conn.Exec(t.Context(), stale, string(ours), noon())
+	must(t, err)
+	tx, err := conn.Begin(t.Context())
+	must(t, err)
+	_, err = tx.Exec(t.Context(), "SELECT 1 FROM verifyd.runs FOR UPDATE")
+	must(t, err)
+	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Status: verification.StatusAbandoned, Now: noon().Add(time.Hour)}
+	if _, err := s.List(t.Context(), ours, q); !errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("List of stale rows that others hold = %v, want ErrUnavailable", err)
+	}
+	must(t, tx.Rollback(t.Context()))
+	if p, err := s.List(t.Context(), ours, q); err != nil || p.Total != 2100 {
+		t.Errorf("List = %d runs, %v, want 2100", p.Total, err)
+	}
+}
