@@ -167,7 +167,10 @@ type LinkSigner interface {
 // ReportPrinter renders a report for people: the same bytes for the same
 // report, without its notes, reviews and decision.
 type ReportPrinter interface {
-	PrintReport(ctx context.Context, r Report) ([]byte, error)
+	// PrintReport prints a report of a tenant. The reports of one tenant must
+	// not delay those of another by more than one report; ErrUnavailable when
+	// it would take too long.
+	PrintReport(ctx context.Context, t TenantID, r Report) ([]byte, error)
 }
 
 // Notifier tells the client that a run is over. A nil error ends the notice; a

@@ -42,7 +42,7 @@ func BenchmarkPrint(b *testing.B) {
 			b.ReportAllocs()
 			size := 0
 			for b.Loop() {
-				out, err := p.PrintReport(b.Context(), bb.report)
+				out, err := p.PrintReport(b.Context(), "tenant", bb.report)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -28,8 +28,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/fair"
 )
 
 // Options of a printer. The zero value is a good one.
@@ -41,9 +43,11 @@ type Options struct {
 	// for none.
 	FontDir string
 	// Concurrent is how many reports are printed at the same time; 0 means 2.
-	// The others wait. Each takes some 20 MB, and the longest that the limits
-	// allow some 100 MB.
+	// The others wait, and the tenants among them are served round robin. Each
+	// takes some 20 MB, and the longest that the limits allow some 100 MB.
 	Concurrent int
+	// MaxWait bounds how long a report waits to be printed; 0 means 30 s.
+	MaxWait time.Duration
 	// CacheBytes bounds the printed reports that are kept for the next time;
 	// 0 means 16 MiB, less than 0 means none.
 	CacheBytes int
@@ -54,7 +58,9 @@ type Options struct {
 // Printer prints reports. It is safe for concurrent use.
 type Printer struct {
 	faces    *typefaces
-	desks    chan *desk
+	slots    *fair.Limiter // one for each desk, by tenant
+	maxWait  time.Duration
+	desks    chan *desk // those that are free
 	cache    *cache
 	compress bool
 }
@@ -67,6 +73,9 @@ func New(o Options) (*Printer, error) {
 	if o.Concurrent <= 0 {
 		o.Concurrent = 2
 	}
+	if o.MaxWait == 0 {
+		o.MaxWait = 30 * time.Second
+	}
 	if o.CacheBytes == 0 {
 		o.CacheBytes = 16 << 20
 	}
@@ -75,7 +84,8 @@ func New(o Options) (*Printer, error) {
 		return nil, err
 	}
 	p := &Printer{
-		faces: faces, desks: make(chan *desk, o.Concurrent),
+		faces: faces, slots: fair.NewLimiter(o.Concurrent, o.Concurrent), maxWait: o.MaxWait,
+		desks: make(chan *desk, o.Concurrent),
 		cache: newCache(o.CacheBytes), compress: !o.Uncompressed,
 	}
 	for range o.Concurrent {
@@ -85,9 +95,16 @@ func New(o Options) (*Printer, error) {
 	return p, nil
 }
 
-// PrintReport prints the report. It waits for a free desk as long as ctx lasts
-// and returns the error of ctx when that was not long enough.
-func (p *Printer) PrintReport(ctx context.Context, r verification.Report) ([]byte, error) {
+// errBusy is returned when a report has waited for too long.
+var errBusy = &verification.Error{
+	Kind: verification.ErrUnavailable, Subject: "report", Message: "too many reports are being printed; try again",
+}
+
+// PrintReport prints a report of a tenant. The reports of a tenant delay those of
+// another by one report, however many they are. PrintReport fails with
+// ErrUnavailable when it waits for longer than MaxWait, and with the error of ctx
+// when ctx ends before.
+func (p *Printer) PrintReport(ctx context.Context, t verification.TenantID, r verification.Report) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
 	}
@@ -95,17 +112,23 @@ func (p *Printer) PrintReport(ctx context.Context, r verification.Report) ([]byt
 	if out, ok := p.cache.find(key); ok {
 		return slices.Clone(out), nil
 	}
-	select {
-	case d := <-p.desks:
-		out, err := p.print(ctx, d, r)
-		if err != nil {
-			return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
-		}
-		p.cache.keep(key, out)
-		return slices.Clone(out), nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait to print the report of run %s: %w", r.Run.ID, ctx.Err())
+	release, err := p.wait(ctx, t)
+	if err != nil {
+		return nil, fmt.Errorf("wait to print the report of run %s: %w", r.Run.ID, err)
 	}
+	defer release()
+	out, err := p.print(ctx, <-p.desks, r)
+	if err != nil {
+		return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
+	}
+	p.cache.keep(key, out)
+	return slices.Clone(out), nil
+}
+
+func (p *Printer) wait(ctx context.Context, t verification.TenantID) (release func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, p.maxWait, errBusy)
+	defer cancel()
+	return p.slots.Acquire(ctx, string(t))
 }
 
 // print makes the document at a desk and puts the desk back. A panic of a

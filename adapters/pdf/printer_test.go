@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/pdf"
@@ -106,7 +108,7 @@ func TestTheSameReportHasTheSameBytes(t *testing.T) {
 		p := printer(t, pdf.Options{CacheBytes: -1, Concurrent: 4})
 		for range 10 {
 			wg.Go(func() {
-				out, err := p.PrintReport(t.Context(), r)
+				out, err := p.PrintReport(t.Context(), "tenant", r)
 				if err != nil {
 					t.Error(err)
 				}
@@ -152,8 +154,8 @@ func TestACallerMayChangeWhatItGot(t *testing.T) {
 	}
 }
 
-// gate is a context that stops whoever asks it for an error after the first
-// time, which is before a desk is taken.
+// gate is a context that blocks when its error is read for the second time, which
+// is when the report has a desk.
 type gate struct {
 	context.Context
 	asked   atomic.Int32
@@ -176,7 +178,7 @@ func TestOnlySoManyArePrintedAtATime(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
-			if _, err := p.PrintReport(&gate{Context: t.Context(), entered: entered, leave: leave}, sample()); err != nil {
+			if _, err := p.PrintReport(&gate{Context: t.Context(), entered: entered, leave: leave}, "tenant", sample()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -203,7 +205,7 @@ func busy(t *testing.T, o pdf.Options, before ...verification.Report) *pdf.Print
 	entered, leave, done := make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		if _, err := p.PrintReport(&gate{Context: context.Background(), entered: entered, leave: leave}, with("busy")); err != nil {
+		if _, err := p.PrintReport(&gate{Context: context.Background(), entered: entered, leave: leave}, "tenant", with("busy")); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -216,14 +218,66 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	p := busy(t, pdf.Options{CacheBytes: -1})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := p.PrintReport(ctx, sample()); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := p.PrintReport(ctx, "tenant", sample()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("PrintReport while busy = %v, want the deadline", err)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.PrintReport(gone, sample()); !errors.Is(err, context.Canceled) {
+	if _, err := p.PrintReport(gone, "tenant", sample()); !errors.Is(err, context.Canceled) {
 		t.Errorf("PrintReport when cancelled = %v, want Canceled", err)
 	}
+}
+
+func TestWaitingHasABound(t *testing.T) {
+	p := busy(t, pdf.Options{CacheBytes: -1, MaxWait: 20 * time.Millisecond})
+	if _, err := p.PrintReport(t.Context(), "tenant", sample()); !errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("PrintReport while busy = %v, want ErrUnavailable", err)
+	}
+}
+
+// tally is a context that calls printed when its error is read for the second
+// time, which is when the report has a desk.
+type tally struct {
+	context.Context
+	asked   atomic.Int32
+	printed func()
+}
+
+func (c *tally) Err() error {
+	if c.asked.Add(1) == 2 {
+		c.printed()
+	}
+	return nil
+}
+
+func TestManyReportsOfOneTenantDelayAnotherByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := printer(t, pdf.Options{Concurrent: 1, CacheBytes: -1})
+		var order []verification.TenantID
+		entered, leave := make(chan struct{}, 1), make(chan struct{})
+		var all sync.WaitGroup
+		print := func(ctx context.Context, tenant verification.TenantID) {
+			all.Go(func() {
+				if _, err := p.PrintReport(ctx, tenant, sample()); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		line := func(tenant verification.TenantID) {
+			print(&tally{Context: t.Context(), printed: func() { order = append(order, tenant) }}, tenant)
+		}
+		print(&gate{Context: t.Context(), entered: entered, leave: leave}, "a")
+		for range 20 {
+			line("a")
+		}
+		line("b")
+		close(leave)
+		all.Wait()
+		if at := slices.Index(order, "b"); at < 0 || at > 1 {
+			t.Errorf("b was printed after %d of a, want at most 1: %v", at, order)
+		}
+	})
 }
 
 func TestAKeptReportNeedsNoDesk(t *testing.T) {
@@ -238,7 +292,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 	render(t, p, with("c"))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := p.PrintReport(ctx, with("b")); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := p.PrintReport(ctx, "tenant", with("b")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the report not asked for the longest is still kept: %v", err)
 	}
 }
@@ -259,7 +313,7 @@ func (e *explosive) Err() error {
 func TestAPanicIsAnErrorAndTheNextReportPrints(t *testing.T) {
 	p := printer(t, pdf.Options{Concurrent: 1, CacheBytes: -1})
 	for range 3 {
-		if _, err := p.PrintReport(&explosive{Context: t.Context()}, sample()); err == nil || !strings.Contains(err.Error(), "boom") {
+		if _, err := p.PrintReport(&explosive{Context: t.Context()}, "tenant", sample()); err == nil || !strings.Contains(err.Error(), "boom") {
 			t.Fatalf("PrintReport = %v, want an error that names the panic", err)
 		}
 		render(t, p, sample())

@@ -86,7 +86,7 @@ func plain(t testing.TB) *pdf.Printer {
 
 func render(t testing.TB, p *pdf.Printer, r verification.Report) []byte {
 	t.Helper()
-	out, err := p.PrintReport(t.Context(), r)
+	out, err := p.PrintReport(t.Context(), "tenant", r)
 	if err != nil {
 		t.Fatalf("PrintReport: %v", err)
 	}

@@ -1551,7 +1551,7 @@ var _ verification.ReportPrinter = &ReportPrinterMock{}
 //
 //		// make and configure a mocked verification.ReportPrinter
 //		mockedReportPrinter := &ReportPrinterMock{
-//			PrintReportFunc: func(ctx context.Context, r verification.Report) ([]byte, error) {
+//			PrintReportFunc: func(ctx context.Context, t verification.TenantID, r verification.Report) ([]byte, error) {
 //				panic("mock out the PrintReport method")
 //			},
 //		}
@@ -1562,7 +1562,7 @@ var _ verification.ReportPrinter = &ReportPrinterMock{}
 //	}
 type ReportPrinterMock struct {
 	// PrintReportFunc mocks the PrintReport method.
-	PrintReportFunc func(ctx context.Context, r verification.Report) ([]byte, error)
+	PrintReportFunc func(ctx context.Context, t verification.TenantID, r verification.Report) ([]byte, error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -1570,6 +1570,8 @@ type ReportPrinterMock struct {
 		PrintReport []struct {
 			// Ctx is the ctx argument value.
 			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
 			// R is the r argument value.
 			R verification.Report
 		}
@@ -1578,21 +1580,23 @@ type ReportPrinterMock struct {
 }
 
 // PrintReport calls PrintReportFunc.
-func (mock *ReportPrinterMock) PrintReport(ctx context.Context, r verification.Report) ([]byte, error) {
+func (mock *ReportPrinterMock) PrintReport(ctx context.Context, t verification.TenantID, r verification.Report) ([]byte, error) {
 	if mock.PrintReportFunc == nil {
 		panic("ReportPrinterMock.PrintReportFunc: method is nil but ReportPrinter.PrintReport was just called")
 	}
 	callInfo := struct {
 		Ctx context.Context
+		T   verification.TenantID
 		R   verification.Report
 	}{
 		Ctx: ctx,
+		T:   t,
 		R:   r,
 	}
 	mock.lockPrintReport.Lock()
 	mock.calls.PrintReport = append(mock.calls.PrintReport, callInfo)
 	mock.lockPrintReport.Unlock()
-	return mock.PrintReportFunc(ctx, r)
+	return mock.PrintReportFunc(ctx, t, r)
 }
 
 // PrintReportCalls gets all the calls that were made to PrintReport.
@@ -1601,10 +1605,12 @@ func (mock *ReportPrinterMock) PrintReport(ctx context.Context, r verification.R
 //	len(mockedReportPrinter.PrintReportCalls())
 func (mock *ReportPrinterMock) PrintReportCalls() []struct {
 	Ctx context.Context
+	T   verification.TenantID
 	R   verification.Report
 } {
 	var calls []struct {
 		Ctx context.Context
+		T   verification.TenantID
 		R   verification.Report
 	}
 	mock.lockPrintReport.RLock()

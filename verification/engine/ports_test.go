@@ -100,7 +100,7 @@ func TestReportsAreUnavailableWithoutAPrinter(t *testing.T) {
 
 func TestAReportIsPrintedOnceTheRunIsOver(t *testing.T) {
 	printer := &mock.ReportPrinterMock{
-		PrintReportFunc: func(_ context.Context, r verification.Report) ([]byte, error) {
+		PrintReportFunc: func(_ context.Context, _ verification.TenantID, r verification.Report) ([]byte, error) {
 			return []byte(r.Run.Status), nil
 		},
 	}

@@ -123,7 +123,7 @@ func (e *Engine) PrintReport(ctx context.Context, t verification.TenantID, id ve
 	if e.ports.Printer == nil {
 		return nil, &verification.Error{Kind: verification.ErrUnavailable, Subject: "report", Message: "reports are not printed here"}
 	}
-	return e.ports.Printer.PrintReport(ctx, report)
+	return e.ports.Printer.PrintReport(ctx, t, report)
 }
 
 // Cancel ends a live run. One that is cancelled already stays so without an
