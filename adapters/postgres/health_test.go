@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,23 @@ func TestHealthUnderAContextThatIsOver(t *testing.T) {
 	if _, err := s.CheckCounts(ctx); err == nil {
 		t.Error("CheckCounts() succeeded, want an error")
 	}
+}
+
+func TestPingSaysThatAllConnectionsAreInUse(t *testing.T) {
+	s := openAt(t, pgtest.Database(t), postgres.Options{MaxConns: 2, Alone: true})
+	one, err := s.Pool().Acquire(t.Context())
+	must(t, err)
+	defer one.Release()
+	other, err := s.Pool().Acquire(t.Context())
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err = s.Ping(ctx)
+	if !errors.Is(err, verification.ErrUnavailable) || !strings.Contains(err.Error(), "all 2 are in use") {
+		t.Errorf("Ping = %v, want ErrUnavailable that names the connections", err)
+	}
+	other.Release()
+	must(t, s.Ping(t.Context()))
 }
 
 func TestCountsThatAreOffAreTold(t *testing.T) {

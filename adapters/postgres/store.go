@@ -153,11 +153,24 @@ func bunOver(pool *pgxpool.Pool) *bun.DB {
 	return bun.NewDB(db, pgdialect.New())
 }
 
-// Ping asks the database for a sign of life.
+// Ping reports whether a call gets through to the database, on a connection of
+// the pool that appends use. It fails with ErrUnavailable when no connection
+// comes free before ctx ends, or when the database does not answer.
 func (s *Store) Ping(ctx context.Context) error {
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
-	return translate("reach the database", s.pool.Ping(ctx))
+	conn, err := s.pool.Acquire(ctx)
+	if stat := s.pool.Stat(); err != nil && stat.TotalConns() == stat.MaxConns() {
+		return &verification.Error{
+			Kind: verification.ErrUnavailable, Subject: "database",
+			Message: fmt.Sprintf("no database connection is free, all %d are in use", stat.MaxConns()), Cause: err,
+		}
+	}
+	if err != nil {
+		return translate("reach the database", err)
+	}
+	defer conn.Release()
+	return translate("reach the database", conn.Ping(ctx))
 }
 
 // Close waits for the appends that are under way and leaves the database.

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -14,16 +15,17 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/verification"
 )
 
-// health tells whether the host takes requests.
+// health is whether the host can serve requests.
 type health struct {
 	ready atomic.Bool
-	ping  func(context.Context) error // of the store
+	ping  func(context.Context) error // reaches the store as its appends do
 	build cli.Build
 }
 
-// pingPatience is how long the store may take to give a sign of life.
+// pingPatience bounds how long the store may take to answer a ping.
 const pingPatience = 2 * time.Second
 
 // maxTurn is the furthest that one request turns the clock, in seconds: ten years.
@@ -42,7 +44,12 @@ func adminHandler(h *health, m *metrics, manual *clock.Manual) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), pingPatience)
 		defer cancel()
 		if err := h.ping(ctx); err != nil {
-			tell(w, http.StatusServiceUnavailable, map[string]any{"status": "the database does not answer"})
+			status := "the database does not answer"
+			var told *verification.Error
+			if errors.As(err, &told) && told.Message != "" {
+				status = told.Message
+			}
+			tell(w, http.StatusServiceUnavailable, map[string]any{"status": status})
 			return
 		}
 		tell(w, http.StatusOK, map[string]any{"status": "ready"})

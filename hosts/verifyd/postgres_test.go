@@ -5,14 +5,18 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/browser"
@@ -161,6 +165,43 @@ func TestADatabaseIsNotGivenTheDemo(t *testing.T) {
 	}
 	if strings.Contains(s.stderr.String(), "curl") {
 		t.Errorf("stderr = %s, want no demo", s.stderr)
+	}
+}
+
+func TestAHostIsNotReadyWhileAllItsConnectionsAreInUse(t *testing.T) {
+	url := pgtest.Empty(t)
+	s := serveHost(t, onPostgres(url, "VERIFYD_DATABASE_CONNS", "4"))
+	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	if _, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE verifyd.start_keys IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	var starts sync.WaitGroup
+	for n := range 8 {
+		starts.Go(func() {
+			s.ask("POST", s.api+records, `{"reference_id":"person-1"}`, "Idempotency-Key", fmt.Sprintf("key-%d", n))
+		})
+	}
+	want := `{"status":"no database connection is free, all 4 are in use"}`
+	var status int
+	var raw []byte
+	for began := time.Now(); time.Since(began) < 8*time.Second; { // the starts are on their way
+		if status, raw, _ = s.ask("GET", s.admin+"/readyz", ""); status != http.StatusOK {
+			break
+		}
+	}
+	if status != http.StatusServiceUnavailable || strings.TrimSpace(string(raw)) != want {
+		t.Errorf("/readyz = %d %s, want 503 %s", status, raw, want)
+	}
+	if _, err := conn.Exec(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	starts.Wait()
+	if status, raw, _ := s.ask("GET", s.admin+"/readyz", ""); status != http.StatusOK {
+		t.Errorf("/readyz with connections to spare = %d %s", status, raw)
 	}
 }
 
