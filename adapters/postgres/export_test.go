@@ -67,3 +67,6 @@ func (s *Store) Tenanted(ctx context.Context, t verification.TenantID, statement
 
 // Translate returns err as an error of the ports.
 func Translate(err error) error { return translate("try", err) }
+
+// SelectAccount is the statement that finds an account.
+const SelectAccount = selectAccount

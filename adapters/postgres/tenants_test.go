@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/verification"
@@ -116,4 +118,20 @@ func claimError(t *testing.T, s *postgres.Store, key string) error {
 	t.Helper()
 	_, err := s.ClaimIdempotencyKey(t.Context(), tenantNumber(1), startRecord(key, runNumber(1), noon()))
 	return err
+}
+
+func TestAnUnknownClientIsAnsweredWithARowAsAKnownOne(t *testing.T) {
+	s := fresh(t)
+	must(t, s.SaveAccount(t.Context(), verification.Account{ClientID: "known", Tenant: ours}))
+	for _, client := range []string{"known", "unknown"} {
+		must(t, named(t, s, "all", func(ctx context.Context, tx pgx.Tx) error {
+			rows, err := tx.Query(ctx, postgres.SelectAccount, client)
+			must(t, err)
+			all, err := pgx.CollectRows(rows, pgx.RowToMap)
+			if len(all) != 1 {
+				t.Errorf("the %s client is answered with %d rows, want 1", client, len(all))
+			}
+			return err
+		}))
+	}
 }

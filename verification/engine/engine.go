@@ -104,10 +104,11 @@ type Engine struct {
 	log      *slog.Logger
 	activity activity
 
-	programs *cache[programKey, verification.Program]
-	runs     *cache[verification.RunRef, verification.Run]
-	watch    *watchers
-	inputs   *fair.Limiter // slots for checks of large inputs
+	programs  *cache[programKey, verification.Program]
+	runs      *cache[verification.RunRef, verification.Run]
+	strangers strangers
+	watch     *watchers
+	inputs    *fair.Limiter // slots for checks of large inputs
 
 	runner   *runner // nil for an engine that drives nothing
 	external bool    // it works inside a transaction of its caller
@@ -138,11 +139,12 @@ func New(p Ports, o Options) (*Engine, error) {
 	defaults(&o)
 	e := &Engine{
 		ports: p, opt: o, log: o.Log, activity: activityOf(p.Clock),
-		programs: newCache[programKey](maxPrograms, 1, func(verification.Program) int { return 1 }),
-		runs:     newRunCache(o.CacheBytes),
-		watch:    &watchers{},
-		inputs:   fair.NewLimiter(largeInputs, 1),
-		serving:  make(chan struct{}),
+		programs:  newCache[programKey](maxPrograms, 1, func(verification.Program) int { return 1 }),
+		runs:      newRunCache(o.CacheBytes),
+		strangers: newStrangers(),
+		watch:     &watchers{},
+		serving:   make(chan struct{}),
+		inputs:    fair.NewLimiter(largeInputs, 1),
 	}
 	if !o.Passive {
 		e.runner = newRunner(e)

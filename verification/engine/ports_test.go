@@ -5,9 +5,13 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/verifyd/verifyd/internal/mock"
@@ -43,6 +47,64 @@ func TestWrongKeysAndUnknownClientsReadTheSame(t *testing.T) {
 			t.Errorf("refusal = %v, want ErrUnauthenticated in the same words", err)
 		}
 	}
+}
+
+func TestWrongCredentialsDelayNobodyWhoseOwnAreRight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const key = "a key of at least twenty characters"
+		account := verification.Account{ClientID: "acme", Tenant: verificationtest.Tenant, KeyHash: verification.HashAPIKey(key)}
+		var mu sync.Mutex
+		lookups, busy, busiest := 0, 0, 0
+		tenants := &mock.TenantStoreMock{
+			AccountFunc: func(_ context.Context, client string) (verification.Account, error) {
+				if client == "acme" {
+					return account, nil
+				}
+				mu.Lock()
+				lookups, busy = lookups+1, busy+1
+				busiest = max(busiest, busy)
+				mu.Unlock()
+				<-time.After(time.Millisecond)
+				mu.Lock()
+				busy--
+				mu.Unlock()
+				return verification.Account{}, &verification.Error{Kind: verification.ErrNotFound, Subject: "account"}
+			},
+			SaveTenantFunc: func(context.Context, verification.Tenant) error { return nil },
+		}
+		k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Tenants = tenants })
+		if _, err := k.Engine.Authenticate(t.Context(), "acme", key); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var refused, unavailable atomic.Int32
+		var all sync.WaitGroup
+		for n := range 2000 {
+			all.Go(func() {
+				_, err := k.Engine.Authenticate(t.Context(), fmt.Sprintf("nobody-%d", n), key)
+				switch {
+				case errors.Is(err, verification.ErrUnauthenticated):
+					refused.Add(1)
+				case errors.Is(err, verification.ErrUnavailable):
+					unavailable.Add(1)
+				default:
+					t.Errorf("wrong credentials = %v", err)
+				}
+			})
+		}
+		synctest.Wait()
+		if _, err := k.Engine.Authenticate(t.Context(), "acme", key); err != nil || time.Since(began) > 0 {
+			t.Errorf("right credentials beside wrong ones = %v after %s, want no delay", err, time.Since(began))
+		}
+		all.Wait()
+		took := time.Since(began)
+		if rate := float64(lookups) / took.Seconds(); busiest > 4 || rate > 800 || took > 3*time.Second {
+			t.Errorf("%d lookups in %s, %d at once; want at most 800 a second and 4 at once", lookups, took, busiest)
+		}
+		if refused.Load() == 0 || unavailable.Load() == 0 {
+			t.Errorf("%d refused, %d unavailable, want some of each", refused.Load(), unavailable.Load())
+		}
+	})
 }
 
 func TestAFaultOfTheAccountStoreIsNoRefusal(t *testing.T) {
