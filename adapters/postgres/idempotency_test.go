@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -82,5 +86,22 @@ func startRecord(key string, run verification.RunID, at time.Time) verification.
 	return verification.IdempotencyRecord{
 		IdempotencyKey: verification.IdempotencyKey{Scope: verification.ScopeStart, Key: key},
 		Fingerprint:    "f", ID: string(run), At: at,
+	}
+}
+
+func TestAClaimThatIsNeverFoundGivesUp(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{})
+	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
+	must(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	const vanish = `
+CREATE FUNCTION verifyd.vanish() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER vanish BEFORE INSERT ON verifyd.idempotency_keys FOR EACH ROW EXECUTE FUNCTION verifyd.vanish()`
+	_, err = conn.Exec(t.Context(), vanish)
+	must(t, err)
+	_, err = s.ClaimIdempotencyKey(t.Context(), ours, startRecord("key", runNumber(1), noon()))
+	if !errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("ClaimIdempotencyKey = %v, want ErrUnavailable", err)
 	}
 }

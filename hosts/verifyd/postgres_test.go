@@ -176,7 +176,7 @@ func TestAHostIsNotReadyWhileAllItsConnectionsAreInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
-	if _, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE verifyd.start_keys IN ACCESS EXCLUSIVE MODE"); err != nil {
+	if _, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE verifyd.idempotency_keys IN ACCESS EXCLUSIVE MODE"); err != nil {
 		t.Fatal(err)
 	}
 	var starts sync.WaitGroup
