@@ -256,7 +256,7 @@ func TestManyReportsOfOneTenantDelayAnotherByOne(t *testing.T) {
 		var order []verification.TenantID
 		entered, leave := make(chan struct{}, 1), make(chan struct{})
 		var all sync.WaitGroup
-		print := func(ctx context.Context, tenant verification.TenantID) {
+		enter := func(ctx context.Context, tenant verification.TenantID) {
 			all.Go(func() {
 				if _, err := p.PrintReport(ctx, tenant, sample()); err != nil {
 					t.Error(err)
@@ -265,9 +265,9 @@ func TestManyReportsOfOneTenantDelayAnotherByOne(t *testing.T) {
 			synctest.Wait()
 		}
 		line := func(tenant verification.TenantID) {
-			print(&tally{Context: t.Context(), printed: func() { order = append(order, tenant) }}, tenant)
+			enter(&tally{Context: t.Context(), printed: func() { order = append(order, tenant) }}, tenant)
 		}
-		print(&gate{Context: t.Context(), entered: entered, leave: leave}, "a")
+		enter(&gate{Context: t.Context(), entered: entered, leave: leave}, "a")
 		for range 20 {
 			line("a")
 		}
