@@ -150,14 +150,14 @@ func (s *Store) Versions(
 	if _, err := uuidOf(string(id)); err != nil {
 		return p, nil //nolint:nilerr // no workflow has such an id
 	}
-	err := s.read(ctx, t, func(ctx context.Context, tx bun.Tx) (err error) {
+	var err error
+	p.Total, err = s.readPage(ctx, t, q, func(tx bun.Tx) *bun.SelectQuery {
 		rows = nil
-		p.Total, err = page(ctx, q, tx.NewSelect().Model(&rows).Column("hash", "number", "created_at").
-			Where("tenant_id = ?", t).Where("workflow_id = ?", id).OrderExpr("number DESC"))
-		return err
+		return tx.NewSelect().Model(&rows).Column("hash", "number", "created_at").
+			Where("tenant_id = ?", t).Where("workflow_id = ?", id).OrderExpr("number DESC")
 	})
 	if err != nil {
-		return verification.Page[verification.VersionInfo]{PageQuery: q}, translate("list the versions of workflow "+string(id), err)
+		return verification.Page[verification.VersionInfo]{PageQuery: q}, translateList("list the versions of workflow "+string(id), err)
 	}
 	for _, r := range rows {
 		p.Data = append(p.Data, verification.VersionInfo{Number: r.Number, Hash: r.Hash, CreatedAt: r.CreatedAt.UTC()})
