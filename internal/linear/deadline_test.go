@@ -8,6 +8,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/internal/linear"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // slow holds the append of a cancel until goOn is closed, and reports starts.
@@ -70,16 +71,16 @@ func TestWhatIsOnItsWayAtTheDeadlineComesTooLate(t *testing.T) {
 }
 
 func TestAStartWritesTheDeadlineDownBeforeItAnswersExpired(t *testing.T) {
-	s := slow{started: make(chan struct{}, 1), held: make(chan struct{}), goOn: make(chan struct{})}
-	h := twoInMemory(t, func(m *memory.Store) store {
-		s.Store = m
-		return s
-	})
-	desks := h.desks(t, linear.Plan{Way: linear.Ways()[4], Script: "slow:1m"})
+	s := slow{Store: memory.New(), started: make(chan struct{}, 1), held: make(chan struct{}), goOn: make(chan struct{})}
+	must(t, s.SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "Test"}))
+	c := linear.NewClock()
+	// The host drives no run, so that nobody writes the deadline down but the start.
+	h := hosts{clock: c, engines: []*engine.Engine{newEngine(t, s, c, engine.Options{Passive: true})}}
+	desks := h.desks(t, linear.Plan{Way: linear.Ways()[4], Script: "pass"})
 	answer := func(in linear.Input) <-chan linear.Output {
 		answered := make(chan linear.Output, 1)
 		go func() {
-			out, err := desks[1].Do(t.Context(), in)
+			out, err := desks[0].Do(t.Context(), in)
 			if err != nil {
 				t.Error(err)
 			}

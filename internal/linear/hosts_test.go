@@ -71,19 +71,20 @@ func share(t *testing.T, c *linear.Clock, stores ...store) hosts {
 		if len(stores) > 1 {
 			poll = 2 * time.Second
 		}
-		h.engines = append(h.engines, newEngine(t, s, c, poll))
+		h.engines = append(h.engines, newEngine(t, s, c, engine.Options{Poll: poll}))
 	}
 	return h
 }
 
-func newEngine(t *testing.T, s store, c verification.Clock, poll time.Duration) *engine.Engine {
+func newEngine(t *testing.T, s store, c verification.Clock, o engine.Options) *engine.Engine {
 	t.Helper()
+	o.PublicURL, o.Log = "http://journey.example", slog.New(slog.NewTextHandler(t.Output(), nil))
 	e, err := engine.New(engine.Ports{
 		Runs: s, Queue: s, Workflows: s, Tenants: s, Idempotency: s,
 		Providers: map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
 		Language:  expression.New(), Links: verificationtest.Links{}, Clock: c,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
-	}, engine.Options{PublicURL: "http://journey.example", Poll: poll, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	}, o)
 	must(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Second)
