@@ -237,6 +237,9 @@ func (p Plan) shows(s *state, by Op, out Output) bool {
 		}
 		if by == OpReport && !settled {
 			want.Owed = len(flags)
+			if !s.live() && at.Kind == Review {
+				want.Owed-- // the run ended before this step was finished
+			}
 		}
 		if settled && !s.resolved.shows(got.Resolved) || !settled && got.Resolved != 0 {
 			return false
@@ -249,7 +252,10 @@ func (p Plan) shows(s *state, by Op, out Output) bool {
 			want.Check = "pending" // between two dispatches
 		}
 	case OpReport:
-		if c := p.check(*s); c == "passed" || c == "failed" {
+		switch c := p.check(*s); {
+		case c == "failed" && s.ended != "failed": // the run ended while the check was under way
+			want.Dispatches = min(got.Dispatches, 1+p.Flakes)
+		case c == "passed" || c == "failed":
 			want.Dispatches = 1 + p.Flakes
 		}
 	case OpStart, OpSettled, OpShown, OpSubmit, OpVerdict, OpCancel, OpList, OpSweep, OpNap, OpTurn:
@@ -303,7 +309,7 @@ func (p Plan) check(s state) string {
 		return ""
 	case s.at > i:
 		return "passed"
-	case s.ended == "failed":
+	case !s.live():
 		return "failed"
 	}
 	return "running"

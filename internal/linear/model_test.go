@@ -107,6 +107,8 @@ func rows() []row {
 		{"expired before the deadline", false, ways["form"], []step{read(expired), turn()}},
 		{"in progress after the deadline", false, ways["form"], []step{turn(), read(atConsent)}},
 		{"expired at the moment somebody looked", false, ways["form"], []step{turn(), read(linear.Seen{Status: "expired", Completed: 25, Code: "LINK_EXPIRED"})}},
+		{"the check of an expired run reads failed", true, ways["check"], []step{agreed, turn(), read(linear.Seen{Status: "expired", Completed: deadline, Code: "RUN_EXPIRED", Check: "failed"})}},
+		{"the check of an expired run reads running", false, ways["check"], []step{agreed, turn(), read(linear.Seen{Status: "expired", Completed: deadline, Code: "RUN_EXPIRED", Check: "running"})}},
 		{"expired on a review is no matter of the link", false, ways["review"], []step{agreed, turn(), read(expired)}},
 		{"an end is taken back", false, ways["form"], []step{turn(), read(expired), read(linear.Seen{Status: "cancelled", Completed: 15})}},
 	}
