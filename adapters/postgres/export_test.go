@@ -19,6 +19,9 @@ func (s *Store) Refile(ctx context.Context, t verification.TenantID, now time.Ti
 // TakeWork is the statement of Take.
 const TakeWork = takeWork
 
+// NameTenantHot is the statement before it.
+const NameTenantHot = nameTenantHot
+
 // ListQueries returns the statements of List by name.
 func (s *Store) ListQueries(t verification.TenantID, q verification.RunQuery) map[string]string {
 	texts := map[string]string{}

@@ -12,6 +12,10 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
+// maxTake bounds what one statement takes, whatever is asked for: a limit that
+// the planner knows keeps the plan the same however much waits.
+const maxTake = 256
+
 // takeWork leases due work. Where no more is due than may be taken, all of it is
 // taken in the order in which it falls due; otherwise tenants take turns, and
 // the first pieces of each are found by steps along an index, so that the cost
@@ -19,8 +23,7 @@ import (
 // leases of one piece that begin at one time differ by a microsecond.
 const takeWork = `
 WITH RECURSIVE head AS MATERIALIZED (
-    SELECT tenant_id, run_id FROM verifyd.work WHERE kind = $1 AND due <= $2
-    ORDER BY due LIMIT least($4::int, $5::int) + 1
+    SELECT ctid AS id, tenant_id FROM verifyd.work WHERE kind = $1 AND due <= $2 ORDER BY due LIMIT 257
 ), few AS MATERIALIZED (
     SELECT count(*) <= least($4::int, $5::int) AS yes FROM head
 ), tenants AS (
@@ -29,25 +32,27 @@ WITH RECURSIVE head AS MATERIALIZED (
     SELECT (SELECT w.tenant_id FROM verifyd.work w WHERE w.kind = $1 AND w.tenant_id > t.tenant_id ORDER BY w.tenant_id LIMIT 1)
     FROM tenants t WHERE t.tenant_id IS NOT NULL
 ), first AS MATERIALIZED (
-    SELECT w.* FROM tenants t CROSS JOIN LATERAL (
-        SELECT d.tenant_id, d.run_id, row_number() OVER (ORDER BY d.due) AS turn FROM (
-            SELECT tenant_id, run_id, due FROM verifyd.work
-            WHERE kind = $1 AND tenant_id = t.tenant_id AND due <= $2 ORDER BY due LIMIT $5::int + 1) AS d
+    SELECT w.id, w.tenant_id, w.turn FROM tenants t CROSS JOIN LATERAL (
+        SELECT d.id, d.tenant_id, row_number() OVER (ORDER BY d.due) AS turn FROM (
+            SELECT ctid AS id, tenant_id, due FROM verifyd.work
+            WHERE kind = $1 AND tenant_id = t.tenant_id AND due <= $2 ORDER BY due LIMIT 257) AS d
     ) AS w
-    WHERE t.tenant_id <> ALL ($6::uuid[])
+    WHERE t.tenant_id <> ALL ($6::uuid[]) AND w.turn <= $5::int + 1
+), ordered AS (
+    SELECT id, turn, row_number() OVER (ORDER BY turn, tenant_id <= $7::uuid, tenant_id) AS place
+    FROM first WHERE turn <= $5::int ORDER BY place LIMIT 256
 ), chosen AS MATERIALIZED (
-    SELECT tenant_id, run_id, 1 AS turn FROM head WHERE (SELECT yes FROM few) AND tenant_id <> ALL ($6::uuid[])
+    SELECT id, 1 AS turn FROM head WHERE (SELECT yes FROM few) AND tenant_id <> ALL ($6::uuid[])
     UNION ALL
-    (SELECT tenant_id, run_id, turn FROM first WHERE turn <= $5::int
-     ORDER BY turn, tenant_id <= $7::uuid, tenant_id LIMIT $4::int)
+    SELECT id, turn FROM ordered WHERE place <= $4::int
 ), ready AS (
-    SELECT w.tenant_id, w.run_id, c.turn FROM verifyd.work w JOIN chosen c USING (tenant_id, run_id)
-    WHERE w.kind = $1 AND w.due <= $2 FOR UPDATE OF w SKIP LOCKED
+    SELECT w.id, c.turn FROM chosen c CROSS JOIN LATERAL (
+        SELECT ctid AS id FROM verifyd.work WHERE ctid = c.id AND kind = $1 AND due <= $2 FOR UPDATE SKIP LOCKED) AS w
 ), leased AS (
     UPDATE verifyd.work w SET taken = true, leased = true, lost = w.lost + CASE WHEN w.leased THEN 1 ELSE 0 END,
         until = CASE WHEN w.until >= $3 AND w.until < $3 + interval '1 second' THEN w.until + interval '1 microsecond' ELSE $3 END,
         due = CASE WHEN w.until >= $3 AND w.until < $3 + interval '1 second' THEN w.until + interval '1 microsecond' ELSE $3 END
-    FROM ready r WHERE w.tenant_id = r.tenant_id AND w.run_id = r.run_id AND w.kind = $1
+    FROM ready r WHERE w.ctid = r.id
     RETURNING w.kind, w.tenant_id, w.run_id, w.workflow_id, w.attempt, w.lost, w.until, r.turn
 )
 SELECT l.kind, l.tenant_id::text, l.run_id::text, l.workflow_id::text, l.attempt, l.lost, l.until,
@@ -56,10 +61,12 @@ SELECT l.kind, l.tenant_id::text, l.run_id::text, l.workflow_id::text, l.attempt
 FROM (SELECT 1) AS one LEFT JOIN leased l ON true
 ORDER BY l.turn, l.tenant_id <= $7::uuid, l.tenant_id`
 
+// dueAfter finds when the first piece of a kind falls due that is not due yet.
+const dueAfter = "SELECT min(due) FROM verifyd.work WHERE kind = $1 AND due > $2"
+
 // Take leases due work of one kind, see takeWork. What another host is taking at
 // this moment is left to it.
 func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []verification.Work, next time.Time, err error) {
-	const dueAfter = "SELECT min(due) FROM verifyd.work WHERE kind = $1 AND due > $2"
 	except := make([]pgtype.UUID, 0, len(r.Except))
 	for _, t := range r.Except {
 		id, err := uuidOf(string(t))
@@ -78,12 +85,12 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 	defer cancel()
 	var more bool
 	var at pgtype.Timestamptz
-	err = s.link().ask(ctx, everyTenant, func(b *pgx.Batch) error {
-		b.Queue(takeWork, r.Kind, r.Now, r.Now.Add(r.Lease), r.Max, r.MaxPerTenant, except, after).Query(func(rows pgx.Rows) error {
+	err = s.link().askHot(ctx, everyTenant, func(b *pgx.Batch) error {
+		b.Queue(stmtTake, r.Kind, r.Now, r.Now.Add(r.Lease), min(r.Max, maxTake), min(r.MaxPerTenant, maxTake), except, after).Query(func(rows pgx.Rows) error {
 			work, more, err = readWork(rows)
 			return err
 		})
-		b.Queue(dueAfter, r.Kind, r.Now).QueryRow(func(row pgx.Row) error { return row.Scan(&at) })
+		b.Queue(stmtDueAfter, r.Kind, r.Now).QueryRow(func(row pgx.Row) error { return row.Scan(&at) })
 		return nil
 	})
 	switch {

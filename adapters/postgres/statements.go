@@ -18,6 +18,8 @@ const (
 	stmtLoad     = "verifyd_load"
 	stmtWorkflow = "verifyd_workflow"
 	stmtAccount  = "verifyd_account"
+	stmtTake     = "verifyd_take"
+	stmtDueAfter = "verifyd_due_after"
 )
 
 // appendQuiet adds rows of events to histories that still end where they are
@@ -110,6 +112,7 @@ func texts(careful string) map[string]string {
 		stmtTenant: nameTenant, stmtHot: nameTenantHot, stmtLoad: loadEvents,
 		stmtQuiet: fmt.Sprintf(appendQuiet, careful), stmtLoud: fmt.Sprintf(appendLoud, careful),
 		stmtWorkflow: selectWorkflow, stmtAccount: selectAccount,
+		stmtTake: takeWork, stmtDueAfter: dueAfter,
 	}
 }
 
