@@ -190,15 +190,19 @@ func (r *runner) wait(j *job, at time.Time) error {
 const slotBytes = 128 << 10
 
 // call waits for its turn, calls the provider that the run waits for, and turns
-// what comes back into a command.
+// what comes back into a command. A large run is not held while it waits.
 func (r *runner) call(j *job, kind verification.TaskKind) (outcome, error) {
 	size, provider := j.run.Size(), j.run.Wait.Provider
-	if size > maxCachedRun {
-		j.run = verification.Run{} // it is not held while it waits
-	}
-	release, err := r.acquireCall(j, provider, 1+size/slotBytes)
-	if err != nil {
-		return outcome{}, err
+	slots := 1 + size/slotBytes
+	release, ok := r.tryCall(j.ref.Tenant, provider, slots)
+	if !ok {
+		if size > maxCachedRun {
+			j.run = verification.Run{}
+		}
+		var err error
+		if release, err = r.acquireCall(j, provider, slots); err != nil {
+			return outcome{}, err
+		}
 	}
 	defer release()
 	if j.run.Seq == 0 {
@@ -211,6 +215,25 @@ func (r *runner) call(j *job, kind verification.TaskKind) (outcome, error) {
 		}
 	}
 	return r.e.call(j.ctx, j.ref, j.program, j.run, kind), r.base.Err()
+}
+
+// tryCall acquires slots if that takes no waiting.
+func (r *runner) tryCall(t verification.TenantID, provider string, n int) (release func(), ok bool) {
+	if r.isClosing() {
+		return nil, false
+	}
+	ofProvider := func() {}
+	if l := r.providers[provider]; l != nil {
+		if ofProvider, ok = l.TryAcquireN(string(t), n); !ok {
+			return nil, false
+		}
+	}
+	all, ok := r.calls.TryAcquireN(string(t), n)
+	if !ok {
+		ofProvider()
+		return nil, false
+	}
+	return func() { all(); ofProvider() }, true
 }
 
 // acquireCall waits for slots: of the provider, then of all calls.

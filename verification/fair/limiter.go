@@ -108,6 +108,25 @@ func (l *Limiter) AcquireN(ctx context.Context, key string, n int) (release func
 	return nil, context.Cause(ctx)
 }
 
+// TryAcquireN is AcquireN for a caller that does not wait: it reports whether the
+// slots were free and nobody waits for them.
+func (l *Limiter) TryAcquireN(key string, n int) (release func(), ok bool) {
+	n = min(max(n, 1), l.perKey)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.keys[key]
+	if h == nil {
+		h = &holder{key: key}
+	}
+	if h.waiting.Len() > 0 || h.held+n > l.perKey || n > l.free || l.next() != nil {
+		return nil, false
+	}
+	l.keys[key] = h
+	h.held += n
+	l.free -= n
+	return sync.OnceFunc(func() { l.release(h, n) }), true
+}
+
 func (w *waiter) isGranted() bool {
 	select {
 	case <-w.granted:

@@ -237,3 +237,39 @@ func TestWaitingIsObserved(t *testing.T) {
 		}
 	})
 }
+
+func TestTryAcquireNDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := fair.NewLimiter(4, 3)
+		release, ok := l.TryAcquireN("a", 2)
+		if !ok {
+			t.Fatal("free slots were not given")
+		}
+		if _, ok := l.TryAcquireN("a", 2); ok {
+			t.Error("more than the share of a key was given")
+		}
+		if _, ok := l.TryAcquireN("b", 3); ok {
+			t.Error("more slots were given than are free")
+		}
+		var o line
+		go func() {
+			give, err := l.AcquireN(t.Context(), "c", 3)
+			if err == nil {
+				o.served = append(o.served, "c")
+				give()
+			}
+		}()
+		synctest.Wait()
+		if _, ok := l.TryAcquireN("b", 1); ok {
+			t.Error("a caller that waits was overtaken")
+		}
+		release()
+		synctest.Wait()
+		if len(o.served) != 1 {
+			t.Error("the caller that waited was not served")
+		}
+		if _, ok := l.TryAcquireN("b", 3); !ok {
+			t.Error("slots were lost")
+		}
+	})
+}

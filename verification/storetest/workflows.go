@@ -89,7 +89,7 @@ func version(n int) verification.Version {
 				},
 				"risk":   {Type: verification.NodeBranch, Rules: []verification.Rule{{When: "input.a < 1 && input.b > 2", Next: "review"}}, Else: "done"},
 				"review": {Type: verification.NodeReview, Reason: prose, OnReject: "done", Next: "done"},
-				"done":   {Type: verification.NodeEnd},
+				"done":   {Type: verification.NodeEnd, Outcome: "done"},
 			},
 		},
 	}
