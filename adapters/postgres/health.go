@@ -28,6 +28,9 @@ type Health struct {
 	// OverdueAfter, the oldest since OldestDue, which is zero when there is none.
 	Overdue   int64
 	OldestDue time.Time
+	// LosingLeases is how many pieces of work have lost two leases or more in a
+	// row: the hosts that took them stopped, or could not save what they did.
+	LosingLeases int64
 	// Expired is how many runs are live in their history though their deadline
 	// passed longer than OverdueAfter ago.
 	Expired int64
@@ -70,6 +73,7 @@ SELECT current_setting('server_version'), current_setting('max_connections')::in
 func (h *Health) backlog(ctx context.Context, tx bun.Tx, now time.Time) error {
 	const (
 		work    = "SELECT count(*), min(due) FROM verifyd.work WHERE kind IN ('advance', 'announce') AND due < ?"
+		losing  = "SELECT count(*) FROM verifyd.work WHERE lost >= 2"
 		expired = "SELECT count(*) FROM verifyd.runs WHERE ended = '' AND expires_at < ?"
 	)
 	late := now.Add(-OverdueAfter)
@@ -78,6 +82,9 @@ func (h *Health) backlog(ctx context.Context, tx bun.Tx, now time.Time) error {
 		return err
 	}
 	h.OldestDue = utc(oldest.Time)
+	if err := tx.NewRaw(losing).Scan(ctx, &h.LosingLeases); err != nil {
+		return err
+	}
 	return tx.NewRaw(expired, late).Scan(ctx, &h.Expired)
 }
 

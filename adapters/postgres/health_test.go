@@ -140,3 +140,19 @@ func TestCountsThatAreOffAreTold(t *testing.T) {
 		t.Errorf("CheckCounts() = %q, want one line for each tenant", lines)
 	}
 }
+
+func TestHealthCountsWorkThatKeepsLosingItsLeases(t *testing.T) {
+	s := fresh(t)
+	begin(t, s, tenantNumber(1), runNumber(1), verification.Summary{})
+	for n := range 4 {
+		_, _, err := s.Take(t.Context(), verification.TakeRequest{
+			Kind: verification.WorkAdvance, Now: noon().Add(time.Duration(n) * time.Minute), Lease: time.Second, Max: 1, MaxPerTenant: 1,
+		})
+		must(t, err)
+		h, err := s.Health(t.Context(), noon)
+		must(t, err)
+		if (h.LosingLeases == 1) != (n >= 2) {
+			t.Errorf("after %d lost leases, LosingLeases = %d, want 1 from the second on", n, h.LosingLeases)
+		}
+	}
+}

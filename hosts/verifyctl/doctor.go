@@ -85,7 +85,7 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 	}
 	found := []finding{
 		fine("connection", "PostgreSQL "+h.ServerVersion), schema, living(hosts), role(h), skew(h), connections(h),
-		stuck(h, s.clock.Now()), expired(h), deliveries(h),
+		stuck(h, s.clock.Now()), losing(h), expired(h), deliveries(h),
 	}
 	if counts {
 		found = append(found, compared(ctx, db)...)

@@ -55,6 +55,7 @@ func TestTheDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		func(h *postgres.Health) { h.Connections = 80 },
 		func(h *postgres.Health) { h.Connections = 95 },
 		func(h *postgres.Health) { h.Overdue, h.OldestDue = 3, began.Add(-90*time.Second) },
+		func(h *postgres.Health) { h.LosingLeases = 2 },
 		func(h *postgres.Health) { h.Expired = 4 },
 		func(h *postgres.Health) { h.DeadDeliveries = 5 },
 	} {

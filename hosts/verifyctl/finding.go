@@ -119,6 +119,14 @@ func stuck(h postgres.Health, now time.Time) finding {
 	return failed("work", message, "see that hosts with the role worker run, that they have room (VERIFYD_WORKERS), and what they log")
 }
 
+func losing(h postgres.Health) finding {
+	if h.LosingLeases == 0 {
+		return fine("leases", "no run keeps stopping its hosts")
+	}
+	return warned("leases", fmt.Sprintf("%d runs or notices lost two leases or more in a row", h.LosingLeases),
+		"see whether hosts were killed or ran out of memory; a run that loses five ends with INTERNAL_ERROR")
+}
+
 func expired(h postgres.Health) finding {
 	if h.Expired == 0 {
 		return fine("expiry", "every deadline that passed is written down")

@@ -91,7 +91,7 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	}
 	right := map[string]string{
 		"hosts": "ok", "connection": "ok", "migrations": "ok", "role": "ok", "clock": "ok", "connections": "ok",
-		"work": "ok", "expiry": "ok", "deliveries": "ok", "counts": "ok",
+		"work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok", "counts": "ok",
 	}
 	w.holdStatuses("doctor --counts --json", right)
 
@@ -116,7 +116,7 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	}
 	wrong := map[string]string{
 		"hosts": "fail", "connection": "ok", "migrations": "ok", "role": "warn", "clock": "ok", "connections": "ok",
-		"work": "fail", "expiry": "fail", "deliveries": "warn", "counts": "fail",
+		"work": "fail", "leases": "ok", "expiry": "fail", "deliveries": "warn", "counts": "fail",
 	}
 	w.env["VERIFYD_DATABASE_URL"] = admin
 	w.holdStatuses("doctor --counts --json", wrong)

@@ -157,6 +157,7 @@ CREATE TABLE verifyd.work (
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX work_due ON verifyd.work (kind, due);
 CREATE INDEX work_of_tenant ON verifyd.work (kind, tenant_id, due); -- by which tenants take turns
+CREATE INDEX work_losing ON verifyd.work (lost) WHERE lost >= 2;
 
 -- Which request an idempotency key stands for, and what a signal was answered.
 CREATE TABLE verifyd.idempotency_keys (
