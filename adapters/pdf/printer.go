@@ -27,6 +27,7 @@ package pdf
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
@@ -42,8 +43,9 @@ type Options struct {
 	// asks the files that end in -Bold first. They are held in memory. Empty
 	// for none.
 	FontDir string
-	// Concurrent is how many reports are printed at the same time; 0 means 2.
-	// The others wait, and the tenants among them are served round robin. Each
+	// Concurrent is how many reports are printed at the same time; 0 means half
+	// as many as there are processors, but 1 or 2: printing must leave processors
+	// to the rest of the host. The others wait, and the tenants among them are served round robin. Each
 	// takes some 20 MB, and the longest that the limits allow some 100 MB.
 	Concurrent int
 	// MaxWait bounds how long a report waits to be printed; 0 means 30 s.
@@ -71,7 +73,7 @@ var _ verification.ReportPrinter = (*Printer)(nil)
 // cannot be read.
 func New(o Options) (*Printer, error) {
 	if o.Concurrent <= 0 {
-		o.Concurrent = 2
+		o.Concurrent = min(max(runtime.GOMAXPROCS(0)/2, 1), 2)
 	}
 	if o.MaxWait == 0 {
 		o.MaxWait = 30 * time.Second

@@ -21,7 +21,10 @@ var errTimeout = errors.New("no answer in time")
 func (e *Engine) call(ctx context.Context, ref verification.RunRef, p verification.Program, run verification.Run, kind verification.TaskKind) outcome {
 	w := run.Wait
 	n, _ := p.Node(w.Node)
-	request, err := p.Request(ref.Tenant, run)
+	request, err := e.request(ctx, ref.Tenant, p, run)
+	if ctx.Err() != nil {
+		return outcome{} // interrupted: work looks at the run again
+	}
 	if err != nil {
 		return outcome{command: verification.Break{Node: w.Node, Cause: "with: " + err.Error()}}
 	}
@@ -54,6 +57,19 @@ func (e *Engine) call(ctx context.Context, ref verification.RunRef, p verificati
 		Node: w.Node, Dispatch: w.Dispatch, Outcome: result.Outcome, Data: data,
 		Handle: result.Handle, PollAfter: result.PollAfter,
 	}, held}
+}
+
+// request renders what the provider is sent. Templates over a large run wait for
+// a slot, as decisions do.
+func (e *Engine) request(ctx context.Context, t verification.TenantID, p verification.Program, run verification.Run) (verification.CheckRequest, error) {
+	if run.Size() > heavyRun {
+		release, err := e.heavy.Acquire(ctx, string(t))
+		if err != nil {
+			return verification.CheckRequest{}, err
+		}
+		defer release()
+	}
+	return p.Request(t, run)
 }
 
 type question func(context.Context) (verification.CheckResult, error)

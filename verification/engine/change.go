@@ -67,7 +67,7 @@ func (e *Engine) command(ctx context.Context, ref verification.RunRef, c verific
 			}
 			continue
 		}
-		events, after, err := verification.DecideAndFold(program, run, c, now)
+		events, after, err := e.decide(ctx, ref.Tenant, program, run, c, now)
 		if err != nil {
 			return change{}, err
 		}
@@ -85,6 +85,25 @@ func (e *Engine) command(ctx context.Context, ref verification.RunRef, c verific
 	return change{}, &verification.Error{
 		Kind: verification.ErrUnavailable, Subject: "run", Message: "the run is being changed by too many requests at once",
 	}
+}
+
+// decide decides c on the run. Checking an input against a schema, and expressions
+// over a large run, may take long: such decisions wait for a slot, until ctx ends.
+func (e *Engine) decide(
+	ctx context.Context, t verification.TenantID, p verification.Program, run verification.Run, c verification.Command, now time.Time,
+) ([]verification.Event, verification.Run, error) {
+	heavy := run.Size() > heavyRun
+	if start, ok := c.(verification.Start); ok { // begin holds the slot of a large one
+		heavy = p.Version.Definition.InputSchema != nil && len(start.Input) <= heavyRun
+	}
+	if heavy {
+		release, err := e.heavy.Acquire(ctx, string(t))
+		if err != nil {
+			return nil, run, err
+		}
+		defer release()
+	}
+	return verification.DecideAndFold(p, run, c, now)
 }
 
 // overdue reports whether a deadline has passed that the history does not show.

@@ -101,7 +101,7 @@ func (r *runner) step(j *job, c verification.Command) (verification.TaskKind, er
 		}
 	}
 	now := r.e.now()
-	events, after, err := verification.DecideAndFold(j.program, j.run, c, now)
+	events, after, err := r.e.decide(r.base, j.ref.Tenant, j.program, j.run, c, now)
 	if err != nil {
 		return verification.TaskNone, err
 	}

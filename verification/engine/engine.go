@@ -108,7 +108,7 @@ type Engine struct {
 	runs      *cache[verification.RunRef, verification.Run]
 	strangers strangers
 	watch     *watchers
-	inputs    *fair.Limiter // slots for checks of large inputs
+	heavy     *fair.Limiter // slots for decisions that may take long
 
 	runner   *runner // nil for an engine that drives nothing
 	external bool    // it works inside a transaction of its caller
@@ -116,12 +116,12 @@ type Engine struct {
 	serving  chan struct{}
 }
 
-// The bounds of the caches, and of the inputs that are checked at once.
+// The bounds of the caches, and of decisions that may take long.
 const (
 	maxPrograms  = 1000
 	maxCachedRun = 64 << 10 // bytes; a larger run is read every time
-	largeInput   = 64 << 10 // bytes; the check of a smaller input takes little memory
-	largeInputs  = 2        // checked at once, by one tenant one
+	heavyRun     = 64 << 10 // bytes; expressions over a smaller run take little time and memory
+	maxHeavy     = 2        // at once, one of a tenant
 )
 
 // New makes an engine, or says which required port is missing.
@@ -144,7 +144,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		strangers: newStrangers(),
 		watch:     &watchers{},
 		serving:   make(chan struct{}),
-		inputs:    fair.NewLimiter(largeInputs, 1),
+		heavy:     fair.NewLimiter(maxHeavy, 1),
 	}
 	if !o.Passive {
 		e.runner = newRunner(e)

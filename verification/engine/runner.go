@@ -57,7 +57,7 @@ func newRunner(e *Engine) *runner {
 	jobs := o.Workers*jobsPerWorker + o.Calls
 	r := &runner{
 		e: e, clock: e.activity,
-		workers:   fair.NewLimiter(o.Workers, 0),
+		workers:   fair.NewLimiter(o.Workers, max(1, o.Workers*3/4)),
 		calls:     fair.NewLimiter(o.Calls, o.Calls/share),
 		providers: map[string]*fair.Limiter{},
 		jobs:      map[verification.RunRef]*job{},

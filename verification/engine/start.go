@@ -88,6 +88,15 @@ func (e *Engine) begin(
 	if err != nil {
 		return verification.RunView{}, err
 	}
+	saved := func() {}
+	if len(r.Input) > heavyRun { // one of a tenant at a time, until it is saved
+		release, err := e.heavy.Acquire(ctx, string(t))
+		if err != nil {
+			return verification.RunView{}, err
+		}
+		saved = release
+		defer saved()
+	}
 	none := verification.Run{ID: run}
 	events, after, err := e.decideStart(ctx, t, program, none, r)
 	if err != nil {
@@ -102,8 +111,9 @@ func (e *Engine) begin(
 			if err := takeOver(kept, mine); err != nil {
 				return verification.RunView{}, err
 			}
-			v, saved, err := e.startedBefore(ctx, t, kept, r)
-			if err == nil && !saved {
+			saved()
+			v, found, err := e.startedBefore(ctx, t, kept, r)
+			if err == nil && !found {
 				err = &verification.Error{Kind: verification.ErrUnavailable, Subject: "run"}
 			}
 			return v, err
@@ -119,6 +129,7 @@ func (e *Engine) begin(
 	if err != nil {
 		return verification.RunView{}, err
 	}
+	saved()
 	v, err := e.started(ctx, ref, woken, after, e.startWait(r, program))
 	if r.IdempotencyKey != "" {
 		e.settle(context.WithoutCancel(ctx), t, mine)
@@ -129,9 +140,9 @@ func (e *Engine) begin(
 func (e *Engine) decideStart(
 	ctx context.Context, t verification.TenantID, p verification.Program, run verification.Run, r StartRequest,
 ) ([]verification.Event, verification.Run, error) {
-	events, after, err := e.checkInput(ctx, t, p, run, verification.Start{
+	events, after, err := e.decide(ctx, t, p, run, verification.Start{
 		ReferenceID: r.ReferenceID, Input: r.Input, RedirectURI: r.RedirectURI,
-	})
+	}, e.now())
 	if r.RedirectURI == "" {
 		return events, after, err
 	}
@@ -140,21 +151,6 @@ func (e *Engine) decideStart(
 		return nil, run, found
 	}
 	return events, after, joinFields(err, tenant.CheckRedirect(r.RedirectURI))
-}
-
-// checkInput decides a start. Checking a large input against a schema takes much
-// memory for a short time, so such starts wait for a slot, until ctx ends.
-func (e *Engine) checkInput(
-	ctx context.Context, t verification.TenantID, p verification.Program, run verification.Run, c verification.Start,
-) ([]verification.Event, verification.Run, error) {
-	if len(c.Input) > largeInput && p.Version.Definition.InputSchema != nil {
-		release, err := e.inputs.Acquire(ctx, string(t))
-		if err != nil {
-			return nil, run, err
-		}
-		defer release()
-	}
-	return verification.DecideAndFold(p, run, c, e.now())
 }
 
 // joinFields tells the faults of both errors at once.
