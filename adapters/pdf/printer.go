@@ -27,7 +27,6 @@ package pdf
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"time"
 
@@ -43,9 +42,9 @@ type Options struct {
 	// asks the files that end in -Bold first. They are held in memory. Empty
 	// for none.
 	FontDir string
-	// Concurrent is how many reports are printed at the same time; 0 means half
-	// as many as there are processors, but 1 or 2: printing must leave processors
-	// to the rest of the host. The others wait, and the tenants among them are served round robin. Each
+	// Concurrent is how many reports are printed at the same time; 0 means 2. One
+	// tenant has all of them but one, so that its long reports delay those of
+	// another by nothing. The others wait, and the tenants among them are served round robin. Each
 	// takes some 20 MB, and the longest that the limits allow some 100 MB.
 	Concurrent int
 	// MaxWait bounds how long a report waits to be printed; 0 means 30 s.
@@ -73,7 +72,7 @@ var _ verification.ReportPrinter = (*Printer)(nil)
 // cannot be read.
 func New(o Options) (*Printer, error) {
 	if o.Concurrent <= 0 {
-		o.Concurrent = min(max(runtime.GOMAXPROCS(0)/2, 1), 2)
+		o.Concurrent = 2
 	}
 	if o.MaxWait == 0 {
 		o.MaxWait = 30 * time.Second
@@ -86,7 +85,7 @@ func New(o Options) (*Printer, error) {
 		return nil, err
 	}
 	p := &Printer{
-		faces: faces, slots: fair.NewLimiter(o.Concurrent, o.Concurrent), maxWait: o.MaxWait,
+		faces: faces, slots: fair.NewLimiter(o.Concurrent, max(1, o.Concurrent-1)), maxWait: o.MaxWait,
 		desks: make(chan *desk, o.Concurrent),
 		cache: newCache(o.CacheBytes), compress: !o.Uncompressed,
 	}

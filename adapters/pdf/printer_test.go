@@ -174,23 +174,32 @@ func (g *gate) Err() error {
 func TestOnlySoManyArePrintedAtATime(t *testing.T) {
 	const most = 3
 	p := printer(t, pdf.Options{Concurrent: most, CacheBytes: -1})
-	entered, leave := make(chan struct{}, 10), make(chan struct{})
+	entered, leave := make(chan struct{}, 20), make(chan struct{})
 	var wg sync.WaitGroup
-	for range 10 {
-		wg.Go(func() {
-			if _, err := p.PrintReport(&gate{Context: t.Context(), entered: entered, leave: leave}, "tenant", sample()); err != nil {
-				t.Error(err)
+	print := func(tenant verification.TenantID, want int) {
+		t.Helper()
+		for range 10 {
+			wg.Go(func() {
+				if _, err := p.PrintReport(&gate{Context: t.Context(), entered: entered, leave: leave}, tenant, sample()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for range want {
+			select {
+			case <-entered:
+			case <-time.After(30 * time.Second):
+				t.Fatalf("fewer than %d reports of tenant %s are being printed", want, tenant)
 			}
-		})
+		}
+		select {
+		case <-entered:
+			t.Errorf("more than %d reports of tenant %s are being printed", want, tenant)
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
-	for range most {
-		<-entered
-	}
-	select {
-	case <-entered:
-		t.Errorf("a report was started while %d were being printed", most)
-	case <-time.After(50 * time.Millisecond):
-	}
+	print("a", most-1)
+	print("b", 1)
 	close(leave)
 	wg.Wait()
 }
