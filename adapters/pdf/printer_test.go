@@ -176,7 +176,7 @@ func TestOnlySoManyArePrintedAtATime(t *testing.T) {
 	p := printer(t, pdf.Options{Concurrent: most, CacheBytes: -1})
 	entered, leave := make(chan struct{}, 20), make(chan struct{})
 	var wg sync.WaitGroup
-	print := func(tenant verification.TenantID, want int) {
+	printing := func(tenant verification.TenantID, want int) {
 		t.Helper()
 		for range 10 {
 			wg.Go(func() {
@@ -198,8 +198,8 @@ func TestOnlySoManyArePrintedAtATime(t *testing.T) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	print("a", most-1)
-	print("b", 1)
+	printing("a", most-1)
+	printing("b", 1)
 	close(leave)
 	wg.Wait()
 }
