@@ -23,7 +23,7 @@ func (e *Engine) call(ctx context.Context, ref verification.RunRef, p verificati
 	n, _ := p.Node(w.Node)
 	request, err := e.request(ctx, ref.Tenant, p, run)
 	if ctx.Err() != nil {
-		return outcome{} // interrupted: work looks at the run again
+		return outcome{} // interrupted, and not called
 	}
 	if err != nil {
 		return outcome{command: verification.Break{Node: w.Node, Cause: "with: " + err.Error()}}

@@ -214,7 +214,14 @@ func (r *runner) call(j *job, kind verification.TaskKind) (outcome, error) {
 			return outcome{}, nil // the run has changed: work looks at it again
 		}
 	}
-	return r.e.call(j.ctx, j.ref, j.program, j.run, kind), r.base.Err()
+	o := r.e.call(j.ctx, j.ref, j.program, j.run, kind)
+	switch {
+	case o.command != nil:
+		return o, r.base.Err()
+	case r.isClosing():
+		return outcome{}, errHandOver
+	}
+	return outcome{}, j.ctx.Err() // interrupted before the call: driven looks at the run again
 }
 
 // tryCall acquires slots if that takes no waiting.

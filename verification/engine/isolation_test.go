@@ -387,3 +387,32 @@ func (f *refusing) Append(ctx context.Context, t verification.TenantID, id verif
 	}
 	return f.RunStore.Append(ctx, t, id, seq, a)
 }
+
+// between calls do after the second append.
+type between struct {
+	verification.RunStore
+	appends int
+	do      func(verification.RunID)
+}
+
+func (b *between) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+	err := b.RunStore.Append(ctx, t, id, seq, a)
+	if b.appends++; b.appends == 2 {
+		b.do(id)
+	}
+	return err
+}
+
+func TestARunThatEndsBeforeItsNextCallIsNotCalled(t *testing.T) {
+	b := &between{}
+	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { b.RunStore, p.Runs = p.Runs, b })
+	b.do = func(id verification.RunID) {
+		if _, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, id); err != nil {
+			t.Error(err)
+		}
+	}
+	wantStatus(t, start(k, chain("a", "b", "c")), verification.StatusCancelled)
+	if n := len(k.Provider.Calls("b")); n != 0 {
+		t.Errorf("the provider was called %d times for a run that was over, want never", n)
+	}
+}
