@@ -14,6 +14,9 @@ func Compile(id WorkflowID, version Version, l Language, providers []string) (Pr
 	if v.fields(providers); !v.lost {
 		v.graph()
 	}
+	if version.Definition.expressions() > maxExpressions {
+		return Program{}, v.err()
+	}
 	return v.compile(id, version, l)
 }
 
@@ -34,9 +37,14 @@ func (v *validator) compile(id WorkflowID, version Version, l Language) (Program
 	}
 	v.texts(l, &p)
 	if len(v.faults) > 0 {
-		return Program{}, &Error{Kind: ErrInvalid, Subject: "workflow", Message: "the definition is not valid", Fields: v.sorted()}
+		return Program{}, v.err()
 	}
 	return p, nil
+}
+
+// err returns every problem that was found.
+func (v *validator) err() error {
+	return &Error{Kind: ErrInvalid, Subject: "workflow", Message: "the definition is not valid", Fields: v.sorted()}
 }
 
 // texts compiles every expression, pattern and schema.

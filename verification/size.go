@@ -1,6 +1,8 @@
-// How much memory a run takes.
+// How much memory a run and a program take.
 
 package verification
+
+import "strings"
 
 // stepOverhead is about what a step takes besides its texts and data, in bytes.
 const stepOverhead = 400
@@ -18,4 +20,26 @@ func (r Run) Size() int {
 	}
 	n += (len(r.Wait.Uploads) + len(r.Documents)) * stepOverhead
 	return n
+}
+
+// What the parts of a program take, measured with adapters/expression, in bytes.
+const (
+	programOverhead = 4 << 10
+	expressionSize  = 20 << 10
+	schemaFactor    = 20 // for each byte of the text of an input schema
+)
+
+// Size estimates the memory that the program holds, in bytes.
+func (p Program) Size() int {
+	d := p.Version.Definition
+	return programOverhead + d.expressions()*expressionSize + len(d.InputSchema)*schemaFactor
+}
+
+// expressions counts the conditions and the ${...} of a definition.
+func (d Definition) expressions() int {
+	count := 0
+	for _, n := range d.Nodes {
+		count += len(n.Rules) + strings.Count(string(n.With), "${")
+	}
+	return count
 }

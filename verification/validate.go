@@ -22,6 +22,9 @@ const (
 	maxRules      = 50
 	maxFields     = 100
 	maxDispatches = 100
+	// maxExpressions bounds the conditions and ${...} of all nodes: each takes
+	// memory as long as the workflow is in use.
+	maxExpressions = 1000
 )
 
 // validator collects the faults of one definition.
@@ -89,6 +92,8 @@ func (v *validator) fields(providers []string) {
 		v.node(id, d.Nodes[id], providers)
 	}
 	v.labels()
+	v.check("nodes", d.expressions() <= maxExpressions,
+		"must have at most %d conditions and ${...} together", maxExpressions)
 }
 
 func validSlug(s string) bool {

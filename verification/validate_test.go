@@ -105,6 +105,29 @@ func TestDefinitionHasOneToFiveHundredNodes(t *testing.T) {
 	}
 }
 
+func TestDefinitionHasAtMostAThousandExpressions(t *testing.T) {
+	with := func(count int) verification.Definition {
+		d := ladder()
+		edit("pan", func(n *verification.Node) {
+			n.With = verification.Data(`{"x":"` + strings.Repeat("${input.a}", count) + `"}`)
+		})(&d)
+		return d
+	}
+	others := 0
+	for _, n := range ladder().Nodes {
+		others += len(n.Rules)
+	}
+	for _, f := range faultsOf(t, with(1000-others)) {
+		if f.Name == "nodes" {
+			t.Errorf("1,000 expressions: %s, want no such problem", f.Message)
+		}
+	}
+	want := []verification.Field{{Name: "nodes", Message: "must have at most 1000 conditions and ${...} together"}}
+	if diff := cmp.Diff(want, faultsOf(t, with(1001-others))); diff != "" {
+		t.Errorf("1,001 expressions (-want +got):\n%s", diff)
+	}
+}
+
 func TestEveryFaultOfANode(t *testing.T) {
 	type node = verification.Node
 	const name = "a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next"

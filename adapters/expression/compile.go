@@ -21,6 +21,7 @@ type compiler struct {
 	env    *cel.Env
 	shapes *shapes
 	steps  map[verification.NodeID]verification.StepDeclaration
+	done   map[string]*expression // by text
 }
 
 // expression is one compiled expression.
@@ -53,10 +54,23 @@ func (l *Language) compiler(d verification.Declarations) (*compiler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the declarations cannot be used: %s", oneLine(err.Error()))
 	}
-	return &compiler{env: env, shapes: s, steps: d.Steps}, nil
+	return &compiler{env: env, shapes: s, steps: d.Steps, done: map[string]*expression{}}, nil
 }
 
+// compile compiles a text once for a node, however often it occurs there.
 func (c *compiler) compile(text string) (*expression, error) {
+	if e := c.done[text]; e != nil {
+		return e, nil
+	}
+	e, err := c.compileNew(text)
+	if err != nil {
+		return nil, err
+	}
+	c.done[text] = e
+	return e, nil
+}
+
+func (c *compiler) compileNew(text string) (*expression, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, errors.New("the expression is empty")
 	}

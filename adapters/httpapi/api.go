@@ -21,6 +21,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/fair"
 )
 
 // Bearers checks a dashboard access token: whose reviewer sent it, and for
@@ -61,6 +62,7 @@ type api struct {
 	validate *validator.Validate
 	encode   encoder
 	bodies   *bodies
+	decoding *fair.Limiter // of large bodies, by tenant
 	ids      *requestIDs
 	routes   chi.Routes
 }
@@ -79,6 +81,7 @@ func New(e *engine.Engine, o Options) http.Handler {
 	a := &api{
 		engine: e, opt: o, log: o.Log, limiter: newLimiter(o.RateLimit), validate: newValidator(),
 		encode: newEncoder(), bodies: newBodies(o.CacheBytes), ids: newRequestIDs(),
+		decoding: fair.NewLimiter(maxDecoding, 1),
 	}
 	r := chi.NewRouter()
 	a.routes = r

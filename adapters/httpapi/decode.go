@@ -19,6 +19,13 @@ import (
 // maxBody is the longest request body, in bytes.
 const maxBody = 1 << 20
 
+// Bodies longer than largeBody bytes are decoded maxDecoding at a time, and one
+// at a time for a tenant.
+const (
+	largeBody   = 64 << 10
+	maxDecoding = 2
+)
+
 // readBody reads a body that announces itself as JSON. Nothing at all is an
 // empty body, whatever it announces.
 func readBody(w *response, r *http.Request) ([]byte, error) {
@@ -35,17 +42,21 @@ func readBody(w *response, r *http.Request) ([]byte, error) {
 	}
 	// The reader closes the connection of a client that sends too much, which
 	// it can only do with the server's own writer.
-	body, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, r.Body, maxBody))
+	var body bytes.Buffer
+	if r.ContentLength > 0 {
+		body.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	_, err := body.ReadFrom(http.MaxBytesReader(w.ResponseWriter, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
 		return nil, errTooLarge
 	case err != nil:
 		return nil, badRequest("the body ended before it was complete")
-	case len(body) > 0 && !announced:
+	case body.Len() > 0 && !announced:
 		return nil, errMediaType
 	}
-	return body, nil
+	return body.Bytes(), nil
 }
 
 // isJSON tells whether the headers announce JSON in UTF-8, and nothing around

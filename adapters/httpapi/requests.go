@@ -108,11 +108,19 @@ func (p *reviewPayload) refuse() error {
 }
 
 // body decodes a request body into a shape and checks its rules. The faults
-// are those of fields; more of them, such as of headers, may be added.
-func (a *api) body(w *response, r *http.Request, to any, member func(d *decoder, name, at string) error) ([]verification.Field, error) {
+// are those of fields; more of them, such as of headers, may be added. A large
+// body waits for a slot: decoding it takes a processor for some time.
+func (a *api) body(w *response, r *http.Request, who caller, to any, member func(d *decoder, name, at string) error) ([]verification.Field, error) {
 	raw, err := readBody(w, r)
 	if err != nil {
 		return nil, err
+	}
+	if len(raw) > largeBody {
+		release, err := a.decoding.Acquire(r.Context(), string(who.tenant))
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 	}
 	faults, err := decode(raw, member)
 	if err != nil {

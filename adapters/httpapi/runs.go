@@ -16,7 +16,7 @@ import (
 // only the wait ends when the client goes.
 func (a *api) startRun(w *response, r *http.Request, who caller) error {
 	var b startBody
-	faults, err := a.body(w, r, &b, b.member)
+	faults, err := a.body(w, r, who, &b, b.member)
 	if err != nil {
 		return err
 	}

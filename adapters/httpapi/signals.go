@@ -32,7 +32,7 @@ func (a *api) deliverSignal(w *response, r *http.Request, who caller) error {
 
 func (a *api) giveVerdict(w *response, r *http.Request, who caller, _ string) (engine.SignalResult, error) {
 	var b reviewBody
-	faults, err := a.body(w, r, &b, b.member)
+	faults, err := a.body(w, r, who, &b, b.member)
 	if err == nil && b.Payload != nil {
 		err = b.Payload.refuse()
 	}
@@ -54,7 +54,7 @@ func (a *api) giveVerdict(w *response, r *http.Request, who caller, _ string) (e
 
 func (a *api) submit(w *response, r *http.Request, who caller, signal string) (engine.SignalResult, error) {
 	var b signalBody
-	faults, err := a.body(w, r, &b, b.member)
+	faults, err := a.body(w, r, who, &b, b.member)
 	key, wrong := idempotencyKey(r.Header)
 	if faults = append(faults, wrong...); err == nil && len(faults) > 0 {
 		err = badFields(faults)

@@ -37,7 +37,7 @@ func (a *api) readWorkflow(w *response, r *http.Request, who caller) error {
 // setWebhook adds the lifecycle webhook of a workflow that has none.
 func (a *api) setWebhook(w *response, r *http.Request, who caller) error {
 	var b webhookBody
-	faults, err := a.body(w, r, &b, b.member)
+	faults, err := a.body(w, r, who, &b, b.member)
 	if err != nil {
 		return err
 	}

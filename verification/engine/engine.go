@@ -118,7 +118,8 @@ type Engine struct {
 
 // The bounds of the caches, and of decisions that may take long.
 const (
-	maxPrograms  = 1000
+	maxPrograms  = 64 << 20 // bytes
+	maxProgram   = 32 << 20 // bytes of one
 	maxCachedRun = 64 << 10 // bytes; a larger run is read every time
 	heavyRun     = 64 << 10 // bytes; expressions over a smaller run take little time and memory
 	maxHeavy     = 2        // at once, one of a tenant
@@ -139,7 +140,7 @@ func New(p Ports, o Options) (*Engine, error) {
 	defaults(&o)
 	e := &Engine{
 		ports: p, opt: o, log: o.Log, activity: activityOf(p.Clock),
-		programs:  newCache[programKey](maxPrograms, 1, func(verification.Program) int { return 1 }),
+		programs:  newCache[programKey](maxPrograms, maxProgram, verification.Program.Size),
 		runs:      newRunCache(o.CacheBytes),
 		strangers: newStrangers(),
 		watch:     &watchers{},
