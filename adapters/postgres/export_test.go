@@ -73,3 +73,9 @@ func Translate(err error) error { return translate("try", err) }
 
 // SelectAccount is the statement that finds an account.
 const SelectAccount = selectAccount
+
+// WorkStatements change pieces of work that are known: each takes a tenant, a
+// run and what follows.
+func WorkStatements() map[string]string {
+	return map[string]string{"renew": renewWork, "release": releaseWork, "finish": finishWork, "postpone": postponeWork}
+}

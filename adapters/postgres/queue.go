@@ -64,6 +64,37 @@ ORDER BY l.turn, l.tenant_id <= $7::uuid, l.tenant_id`
 // dueAfter finds when the first piece of a kind falls due that is not due yet.
 const dueAfter = "SELECT min(due) FROM verifyd.work WHERE kind = $1 AND due > $2"
 
+// The statements that change pieces of work that are known. Each finds them by
+// the primary key: (kind || ”) keeps the planner from the indexes that begin
+// with kind, which it would take while it knows a small queue, and along which
+// it would read the whole backlog of a tenant.
+const (
+	renewWork = `
+WITH held AS (
+    SELECT w.id FROM unnest($1::uuid[], $2::uuid[]) AS r (tenant_id, run_id) CROSS JOIN LATERAL (
+        SELECT ctid AS id FROM verifyd.work
+        WHERE tenant_id = r.tenant_id AND run_id = r.run_id AND (kind || '') = 'advance' FOR UPDATE SKIP LOCKED) AS w
+)
+UPDATE verifyd.work w SET due = $3 FROM held h WHERE w.ctid = h.id`
+
+	releaseWork = `
+WITH held AS (
+    SELECT w.id FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[]) AS r (tenant_id, run_id, kind, until)
+    CROSS JOIN LATERAL (
+        SELECT ctid AS id FROM verifyd.work
+        WHERE tenant_id = r.tenant_id AND run_id = r.run_id AND (kind || '') = r.kind
+            AND (r.until IS NULL OR taken AND until = r.until)
+        FOR UPDATE SKIP LOCKED) AS w
+)
+UPDATE verifyd.work w SET due = $5, taken = false, leased = false FROM held h WHERE w.ctid = h.id`
+
+	finishWork = `DELETE FROM verifyd.work
+WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND taken AND until = $4`
+
+	postponeWork = `UPDATE verifyd.work SET due = $5, taken = false, leased = false, lost = 0, attempt = attempt + 1
+WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND taken AND until = $4`
+)
+
 // Take leases due work of one kind, see takeWork. What another host is taking at
 // this moment is left to it.
 func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []verification.Work, next time.Time, err error) {
@@ -128,14 +159,6 @@ func readWork(rows pgx.Rows) (work []verification.Work, more bool, err error) {
 // being appended to at this moment is passed over: its append says when it is
 // due.
 func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
-	const renew = `
-WITH held AS (
-    SELECT w.tenant_id, w.run_id FROM verifyd.work w
-    JOIN unnest($1::uuid[], $2::uuid[]) AS r (tenant_id, run_id) USING (tenant_id, run_id)
-    WHERE w.kind = 'advance' FOR UPDATE OF w SKIP LOCKED
-)
-UPDATE verifyd.work w SET due = $3 FROM held h
-WHERE w.tenant_id = h.tenant_id AND w.run_id = h.run_id AND w.kind = 'advance'`
 	if err := ctx.Err(); err != nil || len(runs) == 0 {
 		return err
 	}
@@ -147,29 +170,25 @@ WHERE w.tenant_id = h.tenant_id AND w.run_id = h.run_id AND w.kind = 'advance'`
 		}
 		tenants, ids = append(tenants, d.tenant), append(ids, d.run)
 	}
-	return s.settle(ctx, "renew leases", everyTenant, renew, tenants, ids, until)
+	return s.settle(ctx, "renew leases", everyTenant, renewWork, tenants, ids, until)
 }
 
 // Finish removes a piece of work, if it is still as it was taken.
 func (s *Store) Finish(ctx context.Context, w verification.Work) error {
-	const finish = `DELETE FROM verifyd.work
-		WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND kind = $3 AND taken AND until = $4`
-	return s.settle(ctx, "finish work", string(w.Tenant), finish, w.Tenant, w.Run, w.Kind, w.Until)
+	return s.settle(ctx, "finish work", string(w.Tenant), finishWork, w.Tenant, w.Run, w.Kind, w.Until)
 }
 
 // Postpone makes a piece of work due at a moment, if it is still as it was
 // taken, and tells the other hosts.
 func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time) error {
-	const postpone = `UPDATE verifyd.work SET due = $5, taken = false, leased = false, lost = 0, attempt = attempt + 1
-		WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND kind = $3 AND taken AND until = $4`
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		err := link{to: tx}.ask(ctx, string(w.Tenant), func(b *pgx.Batch) error {
-			b.Queue(postpone, w.Tenant, w.Run, w.Kind, w.Until, at)
+		err := link{to: tx}.askHot(ctx, string(w.Tenant), func(b *pgx.Batch) error {
+			b.Queue(postponeWork, w.Tenant, w.Run, w.Kind, w.Until, at)
 			return nil
 		})
 		if err != nil {
@@ -183,16 +202,6 @@ func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time)
 // Release gives leases up: the pieces that are still as they were taken are due
 // again at a time. Hosts that poll find them; none is woken.
 func (s *Store) Release(ctx context.Context, work []verification.Work, at time.Time) error {
-	const release = `
-WITH held AS (
-    SELECT w.tenant_id, w.run_id, w.kind FROM verifyd.work w
-    JOIN unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[]) AS r (tenant_id, run_id, kind, until)
-        ON w.tenant_id = r.tenant_id AND w.run_id = r.run_id AND w.kind = r.kind
-        AND (r.until IS NULL OR w.taken AND w.until = r.until)
-    FOR UPDATE OF w SKIP LOCKED
-)
-UPDATE verifyd.work w SET due = $5, taken = false, leased = false FROM held h
-WHERE w.tenant_id = h.tenant_id AND w.run_id = h.run_id AND w.kind = h.kind`
 	if err := ctx.Err(); err != nil || len(work) == 0 {
 		return err
 	}
@@ -207,17 +216,18 @@ WHERE w.tenant_id = h.tenant_id AND w.run_id = h.run_id AND w.kind = h.kind`
 		tenants, runs = append(tenants, d.tenant), append(runs, d.run)
 		kinds, untils = append(kinds, string(w.Kind)), append(untils, moment(w.Until))
 	}
-	return s.settle(ctx, "release work", everyTenant, release, tenants, runs, kinds, untils, at)
+	return s.settle(ctx, "release work", everyTenant, releaseWork, tenants, runs, kinds, untils, at)
 }
 
-// settle changes something that may no longer be there.
+// settle changes pieces of work that may no longer be there. Its statements find
+// each by the primary key, however much waits.
 func (s *Store) settle(ctx context.Context, doing, tenants, statement string, args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
-	return translate(doing, s.link().ask(ctx, tenants, func(b *pgx.Batch) error {
+	return translate(doing, s.link().askHot(ctx, tenants, func(b *pgx.Batch) error {
 		b.Queue(statement, args...)
 		return nil
 	}))

@@ -69,17 +69,8 @@ func TestTakingWorkReadsNoBacklog(t *testing.T) {
 		if err := errors.Join(err, tx.Rollback(t.Context())); err != nil { // the plan was carried out
 			t.Fatal(err)
 		}
-		var plans []struct {
-			Plan struct {
-				Hit  int `json:"Shared Hit Blocks"`
-				Read int `json:"Shared Read Blocks"`
-			}
-		}
-		if err := json.Unmarshal(raw, &plans); err != nil {
-			t.Fatal(err)
-		}
 		// The backlog and its indexes have over 1,000 blocks; 36 pieces are updated in four of them.
-		if got := plans[0].Plan.Hit + plans[0].Plan.Read; got > 1200 {
+		if got := blocksOf(t, raw); got > 1200 {
 			t.Errorf("taking work%s touches %d blocks\n%s", name, got, raw)
 		}
 	}
@@ -93,6 +84,74 @@ func TestTakingWorkReadsNoBacklog(t *testing.T) {
 	}
 	if len(tenants) != 21 || tenants[ours] != 16 {
 		t.Errorf("Take gives %d pieces of the tenant with the backlog, of %d tenants; want 16 of 21", tenants[ours], len(tenants))
+	}
+}
+
+// blocksOf returns how many blocks a statement has touched, from what EXPLAIN
+// says of it.
+func blocksOf(t *testing.T, raw []byte) int {
+	t.Helper()
+	var plans []struct {
+		Plan struct {
+			Hit  int `json:"Shared Hit Blocks"`
+			Read int `json:"Shared Read Blocks"`
+		}
+	}
+	if err := json.Unmarshal(raw, &plans); err != nil {
+		t.Fatal(err)
+	}
+	return plans[0].Plan.Hit + plans[0].Plan.Read
+}
+
+func TestChangingKnownWorkReadsNoBacklog(t *testing.T) {
+	url := pgtest.Database(t)
+	openAt(t, url, postgres.Options{Alone: true})
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(t.Context()) })
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), statement, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("SELECT set_config('verifyd.tenant', 'all', false)")
+	exec("PREPARE hot AS " + postgres.NameTenantHot)
+	args := map[string]string{
+		"renew": "'{%[1]s}', '{%[2]s}', now()", "release": "'{%[1]s}', '{%[2]s}', '{advance}', '{NULL}', now()",
+		"finish": "'%[1]s', '%[2]s', 'advance', now()", "postpone": "'%[1]s', '%[2]s', 'advance', now(), now()",
+	}
+	types := map[string]string{
+		"renew": "uuid[], uuid[], timestamptz", "release": "uuid[], uuid[], text[], timestamptz[], timestamptz",
+		"finish": "uuid, uuid, text, timestamptz", "postpone": "uuid, uuid, text, timestamptz, timestamptz",
+	}
+	explain := func(name, run string) (raw []byte) {
+		t.Helper()
+		exec("BEGIN")
+		exec("EXECUTE hot('all')")
+		err := conn.QueryRow(t.Context(), fmt.Sprintf("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE "+name+"("+args[name]+")", ours, run),
+			pgx.QueryExecModeSimpleProtocol).Scan(&raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec("ROLLBACK")
+		return raw
+	}
+	for name, statement := range postgres.WorkStatements() {
+		exec("PREPARE " + name + " (" + types[name] + ") AS " + statement)
+		explain(name, string(ours)) // the plan is made while the queue is empty, and kept
+	}
+	exec(fmt.Sprintf(backlog, ours, 30000))
+	var run string
+	if err := conn.QueryRow(t.Context(), "SELECT run_id::text FROM verifyd.work WHERE tenant_id = $1", ours).Scan(&run); err != nil {
+		t.Fatal(err)
+	}
+	for name := range postgres.WorkStatements() {
+		if raw := explain(name, run); blocksOf(t, raw) > 50 {
+			t.Errorf("%s touches %d blocks for one piece of work\n%s", name, blocksOf(t, raw), raw)
+		}
 	}
 }
 

@@ -82,7 +82,7 @@ WITH input AS MATERIALIZED (
     RETURNING tenant_id, id AS run_id
 ), dropped AS (
     DELETE FROM verifyd.work w USING input i JOIN summed k USING (tenant_id, run_id)
-    WHERE w.tenant_id = i.tenant_id AND w.run_id = i.run_id AND w.kind = 'advance'
+    WHERE w.tenant_id = i.tenant_id AND w.run_id = i.run_id AND (w.kind || '') = 'advance'
         AND i.advance_at IS NULL AND i.seq > 0
 ), queued AS (
     INSERT INTO verifyd.work AS w (tenant_id, run_id, workflow_id, kind, due, leased)
@@ -149,7 +149,8 @@ func (l link) ask(ctx context.Context, tenants string, queue func(*pgx.Batch) er
 	return l.send(ctx, stmtTenant, tenants, queue)
 }
 
-// askHot does the same with prepared statements alone.
+// askHot does the same under the planner settings of nameTenantHot: for statements
+// that must find their rows by an index whatever the statistics say.
 func (l link) askHot(ctx context.Context, tenants string, queue func(*pgx.Batch) error) error {
 	if l.foreign { // the transaction is not ours to set up
 		return l.send(ctx, stmtTenant, tenants, queue)
