@@ -33,9 +33,9 @@ type Options struct {
 	// Log takes one line a request (reads that went well at debug level, the
 	// rest at info), and every fault; nil drops them.
 	Log *slog.Logger
-	// Now is for the durations that Log and Observe are told; without it they
-	// are told 0.
-	Now func() time.Time
+	// Clock measures the durations that Log and Observe get, and how long the
+	// decoding of a large body takes; nil measures nothing.
+	Clock verification.Clock
 	// RateLimit is how many requests a second one client-id may send; 0 means
 	// any number. It is counted in this process alone.
 	RateLimit int
@@ -82,6 +82,9 @@ func New(e *engine.Engine, o Options) http.Handler {
 		engine: e, opt: o, log: o.Log, limiter: newLimiter(o.RateLimit), validate: newValidator(),
 		encode: newEncoder(), bodies: newBodies(o.CacheBytes), ids: newRequestIDs(),
 		decoding: fair.NewLimiter(maxDecoding, 1),
+	}
+	if o.Clock != nil {
+		a.decoding.Rest(decodingRests, o.Clock)
 	}
 	r := chi.NewRouter()
 	a.routes = r

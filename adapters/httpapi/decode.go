@@ -20,10 +20,11 @@ import (
 const maxBody = 1 << 20
 
 // Bodies longer than largeBody bytes are decoded maxDecoding at a time, and one
-// at a time for a tenant.
+// at a time for a tenant, which then rests three times as long as that took.
 const (
-	largeBody   = 64 << 10
-	maxDecoding = 2
+	largeBody     = 64 << 10
+	maxDecoding   = 2
+	decodingRests = 3
 )
 
 // readBody reads a body that announces itself as JSON. Nothing at all is an

@@ -108,10 +108,10 @@ func (a *api) leave(res *response, r *http.Request, began time.Time) {
 }
 
 func (a *api) now() time.Time {
-	if a.opt.Now == nil {
+	if a.opt.Clock == nil {
 		return time.Time{}
 	}
-	return a.opt.Now()
+	return a.opt.Clock.Now()
 }
 
 // logged is what every log line tells of a request: its id, its route, and the

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/httpapi"
+	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/verificationtest"
@@ -159,7 +160,7 @@ func TestRequestsAreObservedByThePatternOfTheirRoute(t *testing.T) {
 	var seen []string
 	now := verificationtest.Began()
 	a := newAPI(t, setup{options: httpapi.Options{
-		Now: func() time.Time { now = now.Add(time.Millisecond); return now },
+		Clock: &mock.ClockMock{NowFunc: func() time.Time { now = now.Add(time.Millisecond); return now }},
 		Observe: func(route, method string, status int, took time.Duration) {
 			seen = append(seen, fmt.Sprintf("%s %s %d %s", method, route, status, took))
 		},

@@ -32,7 +32,9 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	token := chi.URLParam(r, "token")
 	f, err := readForm(w, r, j.Step, func(f form, field verification.InputField, name string, content io.Reader) error {
-		return s.keep(r, v, token, j.Step.Wait, f, field, name, content)
+		paced, done := s.paces.reader(r.Context(), j.Tenant.ID, content)
+		defer done()
+		return s.keep(r, v, token, j.Step.Wait, f, field, name, paced)
 	})
 	if err == nil && f.wait() != j.Step.Wait {
 		err = &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}

@@ -33,6 +33,7 @@ type site struct {
 	assets assets
 	words  catalogues
 	origin *http.CrossOriginProtection
+	paces  paces
 }
 
 // Handler serves the links that the engine gives out, below whatever path it

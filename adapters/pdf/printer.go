@@ -47,6 +47,10 @@ type Options struct {
 	// another by nothing. The others wait, and the tenants among them are served round robin. Each
 	// takes some 20 MB, and the longest that the limits allow some 100 MB.
 	Concurrent int
+	// Clock makes a tenant rest after each report for three times as long as the
+	// report took, so that its reports take a quarter of a processor; nil for no
+	// rests.
+	Clock fair.Clock
 	// MaxWait bounds how long a report waits to be printed; 0 means 30 s.
 	MaxWait time.Duration
 	// CacheBytes bounds the printed reports that are kept for the next time;
@@ -88,6 +92,9 @@ func New(o Options) (*Printer, error) {
 		faces: faces, slots: fair.NewLimiter(o.Concurrent, max(1, o.Concurrent-1)), maxWait: o.MaxWait,
 		desks: make(chan *desk, o.Concurrent),
 		cache: newCache(o.CacheBytes), compress: !o.Uncompressed,
+	}
+	if o.Clock != nil {
+		p.slots.Rest(3, o.Clock)
 	}
 	for range o.Concurrent {
 		p.desks <- newDesk(faces)

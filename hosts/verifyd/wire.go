@@ -91,7 +91,7 @@ func (h *host) open(ctx context.Context, env *environment) (o opened, _ error) {
 	}
 	h.admin.Listener, err = listen(ctx, "admin-addr", s.AdminAddr)
 	p.wrap("admin-addr", err)
-	o.printer, err = pdf.New(pdf.Options{FontDir: s.FontDir})
+	o.printer, err = pdf.New(pdf.Options{FontDir: s.FontDir, Clock: clock.System()})
 	if err != nil {
 		p.add("font-dir", "%s: %w", s.FontDir, err)
 	}
@@ -173,7 +173,7 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 	}
 	h.closing = append(h.closing, done)
 	h.api.handler = httpapi.New(h.engine, httpapi.Options{
-		Log: h.log, Now: time.Now, RateLimit: s.RateLimit, Observe: observed.request,
+		Log: h.log, Clock: clock.System(), RateLimit: s.RateLimit, Observe: observed.request,
 		Bearers: bearers,
 		Mounts:  map[string]http.Handler{"/journey": pages},
 	})

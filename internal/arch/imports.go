@@ -43,9 +43,9 @@ func table() []row {
 		},
 		{
 			where:  "verification/fair",
-			std:    func(p string) bool { return slices.Contains([]string{"container/list", "context", "sync"}, p) },
+			std:    func(p string) bool { return slices.Contains([]string{"container/list", "context", "sync", "time"}, p) },
 			inside: only(),
-			advice: "verification/fair shares slots and knows nothing of runs: it imports container/list, context and sync",
+			advice: "verification/fair shares slots and knows nothing of runs: it imports container/list, context, sync and time",
 		},
 		{
 			where:  "verification/storetest/...",

@@ -3,4 +3,4 @@
 // adapters/memory.
 package mock
 
-//go:generate go tool -modfile=../tools/go.mod moq -rm -out ports_moq.go -pkg mock ../../verification RunStore WorkQueue WorkflowStore TenantStore IdempotencyStore Provider LinkSigner ReportPrinter Notifier DeliveryStore DocumentStore
+//go:generate go tool -modfile=../tools/go.mod moq -rm -out ports_moq.go -pkg mock ../../verification Clock RunStore WorkQueue WorkflowStore TenantStore IdempotencyStore Provider LinkSigner ReportPrinter Notifier DeliveryStore DocumentStore

@@ -93,6 +93,9 @@ func (m *measurement) newSite(ctx context.Context, store Store, a attack) (s *si
 		"VERIFYD_BOOTSTRAP=" + file, "VERIFYD_ALLOW_PRIVATE_NETWORKS=true", "VERIFYD_LOG_LEVEL=warn",
 	}}
 	count := 1
+	if store == Memory { // it keeps much, so it collects garbage earlier
+		options.Env = append(options.Env, "GOGC=50")
+	}
 	if store == Postgres {
 		database, err := m.newDatabase(ctx, s, a)
 		if err != nil {

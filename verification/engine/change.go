@@ -16,12 +16,18 @@ import (
 const changeTries = 100
 
 // load folds the history of a run. What was folded before is kept, so only
-// the events since are read.
+// the events since are read. A run that is known to be too large for that waits
+// for a slot.
 func (e *Engine) load(ctx context.Context, ref verification.RunRef) (verification.Run, error) {
 	run, ok := e.runs.get(ref)
 	if !ok {
 		run = verification.Run{ID: ref.Run}
 	}
+	release, err := e.acquireIfLarge(ctx, ref)
+	if err != nil {
+		return verification.Run{}, err
+	}
+	defer release()
 	events, err := e.ports.Runs.Load(ctx, ref.Tenant, ref.Run, run.Seq)
 	if err != nil {
 		return verification.Run{}, err
@@ -30,8 +36,24 @@ func (e *Engine) load(ctx context.Context, ref verification.RunRef) (verificatio
 		return run, nil
 	}
 	run = run.EvolveAll(events)
-	e.runs.put(ref, run)
+	e.remember(ref, run)
 	return run, nil
+}
+
+// acquireIfLarge waits for a slot if the run is known to be large.
+func (e *Engine) acquireIfLarge(ctx context.Context, ref verification.RunRef) (release func(), err error) {
+	if _, large := e.large.get(ref); !large {
+		return func() {}, nil
+	}
+	return e.heavy.Acquire(ctx, string(ref.Tenant))
+}
+
+// remember keeps a run for the next load, or that it is too large to keep.
+func (e *Engine) remember(ref verification.RunRef, run verification.Run) {
+	e.runs.put(ref, run)
+	if run.Size() > maxCachedRun {
+		e.large.put(ref, true)
+	}
 }
 
 // programOf is the version that a run executes.
@@ -164,7 +186,7 @@ func (e *Engine) save(
 	if err := e.ports.Runs.Append(ctx, ref.Tenant, ref.Run, before.Seq, a); err != nil {
 		return false, err
 	}
-	e.runs.put(ref, after)
+	e.remember(ref, after)
 	if before.Seq == 0 {
 		e.opt.Observer.RunStarted()
 	}

@@ -108,7 +108,8 @@ type Engine struct {
 	runs      *cache[verification.RunRef, verification.Run]
 	strangers strangers
 	watch     *watchers
-	heavy     *fair.Limiter // slots for decisions that may take long
+	heavy     *fair.Limiter                     // slots for work on large runs, and for decisions that may take long
+	large     *cache[verification.RunRef, bool] // the runs that were found to be large
 
 	runner   *runner // nil for an engine that drives nothing
 	external bool    // it works inside a transaction of its caller
@@ -123,6 +124,8 @@ const (
 	maxCachedRun = 64 << 10 // bytes; a larger run is read every time
 	heavyRun     = 64 << 10 // bytes; expressions over a smaller run take little time and memory
 	maxHeavy     = 2        // at once, one of a tenant
+	heavyRests   = 3        // so a tenant has a quarter of a processor for them
+	maxLarge     = 10_000   // runs that are known to be large
 )
 
 // New makes an engine, or says which required port is missing.
@@ -146,7 +149,9 @@ func New(p Ports, o Options) (*Engine, error) {
 		watch:     &watchers{},
 		serving:   make(chan struct{}),
 		heavy:     fair.NewLimiter(maxHeavy, 1),
+		large:     newCache[verification.RunRef](maxLarge, 1, func(bool) int { return 1 }),
 	}
+	e.heavy.Rest(heavyRests, p.Clock)
 	if !o.Passive {
 		e.runner = newRunner(e)
 	}

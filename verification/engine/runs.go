@@ -76,10 +76,16 @@ func (e *Engine) Run(ctx context.Context, t verification.TenantID, id verificati
 
 // Report reads the report of one run, terminal or not.
 func (e *Engine) Report(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.Report, error) {
-	_, now, err := e.seen(ctx, verification.RunRef{Tenant: t, Run: id})
+	ref := verification.RunRef{Tenant: t, Run: id}
+	_, now, err := e.seen(ctx, ref)
 	if err != nil {
 		return verification.Report{}, err
 	}
+	release, err := e.acquireIfLarge(ctx, ref)
+	if err != nil {
+		return verification.Report{}, err
+	}
+	defer release()
 	history, err := e.ports.Runs.Load(ctx, t, id, 0)
 	if err != nil {
 		return verification.Report{}, err

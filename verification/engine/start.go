@@ -123,13 +123,13 @@ func (e *Engine) begin(
 	woken, unwatch := e.watch.add(ref)
 	defer unwatch()
 	err = e.append(context.WithoutCancel(ctx), ref, none, after, events, program)
+	saved()
 	if errors.Is(err, verification.ErrConflict) { // the host that claimed the key before has saved it after all
 		after, err = e.load(context.WithoutCancel(ctx), ref)
 	}
 	if err != nil {
 		return verification.RunView{}, err
 	}
-	saved()
 	v, err := e.started(ctx, ref, woken, after, e.startWait(r, program))
 	if r.IdempotencyKey != "" {
 		e.settle(context.WithoutCancel(ctx), t, mine)

@@ -23,7 +23,7 @@ type Within struct{ inner *Engine }
 func (e *Engine) Within(tx Ports) *Within {
 	inner := &Engine{
 		ports: e.ports, opt: e.opt, log: e.log, activity: e.activity, programs: e.programs,
-		runs: newRunCache(withinBytes), watch: &watchers{}, heavy: e.heavy, external: true,
+		runs: newRunCache(withinBytes), watch: &watchers{}, heavy: e.heavy, large: e.large, external: true,
 	}
 	inner.opt.Observer = noop{}
 	if tx.Runs != nil {

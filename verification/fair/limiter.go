@@ -5,6 +5,7 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"time"
 )
 
 // Limiter bounds how many slots are held at once, in all and by each key. A free
@@ -16,6 +17,8 @@ import (
 type Limiter struct {
 	perKey       int
 	wait, resume func() // see OnWait
+	rests        int    // see Rest
+	clock        Clock
 
 	mu   sync.Mutex
 	free int
@@ -56,6 +59,24 @@ func NewLimiter(max, perKey int) *Limiter {
 // OnWait must be called before the Limiter is used.
 func (l *Limiter) OnWait(wait, resume func()) { l.wait, l.resume = wait, resume }
 
+// Clock is what a Limiter needs of a clock.
+type Clock interface {
+	// Now returns the time.
+	Now() time.Time
+	// AfterFunc calls f once d has passed; stop reports whether it was in time.
+	AfterFunc(d time.Duration, f func()) (stop func() bool)
+}
+
+// maxRest bounds how long a key rests.
+const maxRest = 5 * time.Second
+
+// Rest makes a key rest after each use: a slot that it has given back counts
+// against its share for times as long as it was held, 5 s at most, while other
+// keys may have the slot at once. So the use of one key is bounded to a fraction
+// of the time, 1/(1+times) for each slot of its share. Rest must be called before
+// the Limiter is used.
+func (l *Limiter) Rest(times int, c Clock) { l.rests, l.clock = times, c }
+
 // Acquire waits for a slot and returns the func that gives it back, which may be
 // called more than once. When ctx ends first, Acquire returns the cause of that
 // (see [context.Cause]) and holds no slot.
@@ -85,10 +106,9 @@ func (l *Limiter) AcquireN(ctx context.Context, key string, n int) (release func
 	}
 	l.mu.Unlock()
 
-	release = sync.OnceFunc(func() { l.release(h, w.slots) })
 	select {
 	case <-w.granted:
-		return release, nil
+		return l.releaser(h, w.slots), nil
 	case <-ctx.Done():
 	}
 	l.mu.Lock()
@@ -124,7 +144,7 @@ func (l *Limiter) TryAcquireN(key string, n int) (release func(), ok bool) {
 	l.keys[key] = h
 	h.held += n
 	l.free -= n
-	return sync.OnceFunc(func() { l.release(h, n) }), true
+	return l.releaser(h, n), true
 }
 
 func (w *waiter) isGranted() bool {
@@ -136,10 +156,34 @@ func (w *waiter) isGranted() bool {
 	}
 }
 
-func (l *Limiter) release(h *holder, n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.giveBack(h, n)
+// releaser returns the func that gives slots back, which may be called more than
+// once.
+func (l *Limiter) releaser(h *holder, n int) func() {
+	if l.rests == 0 {
+		return sync.OnceFunc(func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.giveBack(h, n)
+		})
+	}
+	began := l.clock.Now()
+	return sync.OnceFunc(func() {
+		rest := min(time.Duration(l.rests)*l.clock.Now().Sub(began), maxRest)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if rest <= 0 {
+			l.giveBack(h, n)
+			return
+		}
+		l.free += n
+		l.grant()
+		l.clock.AfterFunc(rest, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.free -= n // as giveBack expects
+			l.giveBack(h, n)
+		})
+	})
 }
 
 // giveBack takes slots from a key and serves the next one.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/verifyd/verifyd/verification/fair"
 )
@@ -272,4 +273,36 @@ func TestTryAcquireNDoesNotWait(t *testing.T) {
 			t.Error("slots were lost")
 		}
 	})
+}
+
+// wall is the clock of the bubble of a test.
+type wall struct{}
+
+func (wall) Now() time.Time { return time.Now() }
+
+func (wall) AfterFunc(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
+
+func TestKeyRestsAfterEachUse(t *testing.T) {
+	for _, c := range []struct{ held, rest time.Duration }{
+		{0, 0},
+		{10 * time.Millisecond, 30 * time.Millisecond},
+		{time.Minute, 5 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := fair.NewLimiter(1, 1)
+			l.Rest(3, wall{})
+			release := hold(t, l, "a")
+			time.Sleep(c.held)
+			release()
+			began := time.Now()
+			hold(t, l, "b")()
+			if took := time.Since(began); took != 0 {
+				t.Errorf("held for %v: another key waits for %v, want 0", c.held, took)
+			}
+			hold(t, l, "a")()
+			if took := time.Since(began); took != c.rest {
+				t.Errorf("held for %v: the key waits for %v, want %v", c.held, took, c.rest)
+			}
+		})
+	}
 }
