@@ -19,15 +19,15 @@ import (
 // with a nil upload, any document_id is accepted.
 func acceptInput(
 	n Node, patterns map[string]Pattern, payload Data, upload func(field, id string) (Document, bool),
-) (Data, []Field) {
+) (Data, []FieldError) {
 	if optedOut, ok := payload.Map()["opted_out"]; ok {
 		if _, isField := n.Fields.ByName("opted_out"); !isField {
 			return acceptOptOut(n, payload, optedOut)
 		}
 	}
-	values, faults := payload.Map(), []Field(nil)
+	values, faults := payload.Map(), []FieldError(nil)
 	fault := func(name, message string) {
-		faults = append(faults, Field{Name: "payload." + name, Message: message})
+		faults = append(faults, FieldError{Name: "payload." + name, Message: message})
 	}
 	geo, located := true, false
 	documents := map[string]Document{}
@@ -61,7 +61,7 @@ func acceptInput(
 		fault(name, "is not a field of this step")
 	}
 	if len(faults) > 0 {
-		slices.SortStableFunc(faults, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(faults, func(a, b FieldError) int { return strings.Compare(a.Name, b.Name) })
 		return nil, faults
 	}
 	data := payload
@@ -87,30 +87,30 @@ func documentID(v any) string {
 	return strings.ToLower(id)
 }
 
-func acceptOptOut(n Node, payload Data, optedOut any) (Data, []Field) {
+func acceptOptOut(n Node, payload Data, optedOut any) (Data, []FieldError) {
 	switch {
 	case !n.Optional:
-		return nil, []Field{{Name: "payload.opted_out", Message: "this step is not optional"}}
+		return nil, []FieldError{{Name: "payload.opted_out", Message: "this step is not optional"}}
 	case optedOut != true:
-		return nil, []Field{{Name: "payload.opted_out", Message: "must be true"}}
+		return nil, []FieldError{{Name: "payload.opted_out", Message: "must be true"}}
 	case len(payload.Map()) != 1:
-		return nil, []Field{{Name: "payload.opted_out", Message: "must be sent alone"}}
+		return nil, []FieldError{{Name: "payload.opted_out", Message: "must be sent alone"}}
 	}
 	return payload, nil
 }
 
 // acceptConsent checks a consent payload and returns the step's data.
-func acceptConsent(payload Data) (data Data, declined bool, faults []Field) {
+func acceptConsent(payload Data) (data Data, declined bool, faults []FieldError) {
 	values := payload.Map()
 	status := values["consent_status"]
 	delete(values, "consent_status")
 	if status != "success" && status != "declined" {
-		faults = append(faults, Field{Name: "payload.consent_status", Message: `must be "success" or "declined"`})
+		faults = append(faults, FieldError{Name: "payload.consent_status", Message: `must be "success" or "declined"`})
 	}
 	for name := range values {
-		faults = append(faults, Field{Name: "payload." + name, Message: "is not a field of this step"})
+		faults = append(faults, FieldError{Name: "payload." + name, Message: "is not a field of this step"})
 	}
-	slices.SortFunc(faults, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(faults, func(a, b FieldError) int { return strings.Compare(a.Name, b.Name) })
 	return payload, status == "declined", faults
 }
 

@@ -37,9 +37,9 @@ type RecordFailure struct {
 // Redispatch calls a provider again once its retry is due.
 type Redispatch struct{}
 
-// Break ends a run whose workflow cannot go on at the node that the run waits
+// Abort ends a run whose workflow cannot go on at the node that the run waits
 // at. One that comes too late changes nothing.
-type Break struct {
+type Abort struct {
 	Node  NodeID
 	Cause string // for the operator; cut to 500 characters
 }
@@ -93,7 +93,7 @@ func (Start) command()           {}
 func (RecordResult) command()    {}
 func (RecordFailure) command()   {}
 func (Redispatch) command()      {}
-func (Break) command()           {}
+func (Abort) command()           {}
 func (CustomerArrives) command() {}
 func (Submit) command()          {}
 func (Upload) command()          {}

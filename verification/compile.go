@@ -9,7 +9,7 @@ import "fmt"
 // and an empty list none. When anything is wrong, the error is an ErrInvalid whose Fields name
 // every fault by its place, such as "nodes.pan.on_failed", in the order of the
 // places.
-func Compile(id WorkflowID, version Version, l Language, providers []string) (Program, error) {
+func Compile(id WorkflowID, version Version, l ExpressionCompiler, providers []string) (Program, error) {
 	v := &validator{def: version.Definition}
 	if v.fields(providers); !v.lost {
 		v.graph()
@@ -23,12 +23,12 @@ func Compile(id WorkflowID, version Version, l Language, providers []string) (Pr
 // Restore makes the program of a version that was validated when it was saved.
 // It does not validate again: rules that came later must not break runs that
 // began before.
-func Restore(id WorkflowID, version Version, l Language) (Program, error) {
+func Restore(id WorkflowID, version Version, l ExpressionCompiler) (Program, error) {
 	v := &validator{def: version.Definition}
 	return v.compile(id, version, l)
 }
 
-func (v *validator) compile(id WorkflowID, version Version, l Language) (Program, error) {
+func (v *validator) compile(id WorkflowID, version Version, l ExpressionCompiler) (Program, error) {
 	p := Program{
 		Workflow: id, Version: version,
 		conditions: map[NodeID][]Condition{},
@@ -48,7 +48,7 @@ func (v *validator) err() error {
 }
 
 // texts compiles every expression, pattern and schema.
-func (v *validator) texts(l Language, p *Program) {
+func (v *validator) texts(l ExpressionCompiler, p *Program) {
 	if v.def.InputSchema != nil {
 		schema, err := l.Schema(v.def.InputSchema)
 		if err != nil {
@@ -89,7 +89,7 @@ func (v *validator) texts(l Language, p *Program) {
 	}
 }
 
-func (v *validator) patterns(at string, fields InputFields, l Language) map[string]Pattern {
+func (v *validator) patterns(at string, fields InputFields, l ExpressionCompiler) map[string]Pattern {
 	patterns := map[string]Pattern{}
 	for _, f := range fields {
 		if f.Pattern == "" {

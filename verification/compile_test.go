@@ -53,7 +53,7 @@ func TestCompileTellsTheFaultsOfEveryText(t *testing.T) {
 	details := d.Nodes["details"]
 	details.Fields = verification.InputFields{{Name: "pan", Type: verification.FieldText, Pattern: "("}}
 	d.Nodes["details"] = details
-	want := []verification.Field{
+	want := []verification.FieldError{
 		{Name: "input_schema", Message: `there is no function "{\"type\":\"odd\"}"`},
 		{Name: "nodes.details.fields.pan.pattern", Message: "error parsing regexp: missing closing ): `(`"},
 		{Name: "nodes.face.with", Message: `there is no function "{\"odd\":\"${\"}"`},
@@ -84,7 +84,7 @@ func TestBrokenArrowsTellNoOtherFaults(t *testing.T) {
 	pan.Next = "gaet"
 	d.Nodes["pan"] = pan
 	_, err := verification.Compile(workflowID, verification.Version{Definition: d}, newLanguage(), nil)
-	want := []verification.Field{{Name: "nodes.pan.next", Message: `there is no node "gaet"; did you mean gate?`}}
+	want := []verification.FieldError{{Name: "nodes.pan.next", Message: `there is no node "gaet"; did you mean gate?`}}
 	if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}

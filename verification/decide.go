@@ -68,7 +68,7 @@ func (d *decision) decide(c Command) error {
 		d.failure(c)
 	case Redispatch:
 		d.redispatch()
-	case Break:
+	case Abort:
 		if d.live() && d.run.Wait.Node == c.Node {
 			d.broken(c.Node, c.Cause)
 		}
@@ -100,9 +100,9 @@ func (d *decision) start(c Start) error {
 	if d.run.Seq > 0 {
 		return &Error{Kind: ErrConflict, Subject: "run", Message: "the run has already started"}
 	}
-	var faults []Field
+	var faults []FieldError
 	if message := refuseReference(c.ReferenceID); message != "" {
-		faults = append(faults, Field{Name: "reference_id", Message: message})
+		faults = append(faults, FieldError{Name: "reference_id", Message: message})
 	}
 	if d.program.input != nil {
 		for _, f := range d.program.input.Check(c.Input) {
@@ -244,7 +244,7 @@ func (d *decision) submit(c Submit) error {
 	}
 	n, _ := d.program.Node(w.Node)
 	data, to := Data(nil), n.Next
-	var faults []Field
+	var faults []FieldError
 	if n.Type == NodeConsent {
 		var declined bool
 		data, declined, faults = acceptConsent(c.Payload)

@@ -84,7 +84,7 @@ func TestRunErrorsNameTheCheckByItsKey(t *testing.T) {
 			Code: verification.CodeCheckUnavailable, Check: "pan_verification",
 			Message: "The source of the check pan_verification gave no answer.",
 		}},
-		{"broken", func(j *journey) { j.do(verification.Break{Node: "pan", Cause: "with: no value"}) }, verification.RunError{
+		{"broken", func(j *journey) { j.do(verification.Abort{Node: "pan", Cause: "with: no value"}) }, verification.RunError{
 			Code: verification.CodeInternalError, Check: "pan_verification", Message: "The workflow could not go on at the node pan.",
 		}},
 	} {

@@ -38,17 +38,17 @@ func TestConsentLeadsOnOrToOnDeclined(t *testing.T) {
 }
 
 func TestConsentRefusesAnythingElse(t *testing.T) {
-	status := verification.Field{Name: "payload.consent_status", Message: `must be "success" or "declined"`}
+	status := verification.FieldError{Name: "payload.consent_status", Message: `must be "success" or "declined"`}
 	for _, c := range []struct {
 		payload string
-		want    []verification.Field
+		want    []verification.FieldError
 	}{
-		{``, []verification.Field{status}},
-		{`{}`, []verification.Field{status}},
-		{`{"consent_status":true}`, []verification.Field{status}},
-		{`{"consent_status":"Success"}`, []verification.Field{status}},
-		{`{"consent_status":null}`, []verification.Field{status}},
-		{`{"consent_status":"success","node_id":"pan","a":1}`, []verification.Field{
+		{``, []verification.FieldError{status}},
+		{`{}`, []verification.FieldError{status}},
+		{`{"consent_status":true}`, []verification.FieldError{status}},
+		{`{"consent_status":"Success"}`, []verification.FieldError{status}},
+		{`{"consent_status":null}`, []verification.FieldError{status}},
+		{`{"consent_status":"success","node_id":"pan","a":1}`, []verification.FieldError{
 			{Name: "payload.a", Message: "is not a field of this step"},
 			{Name: "payload.node_id", Message: "is not a field of this step"},
 		}},

@@ -59,7 +59,7 @@ func TestStartRefusesReferenceIDsOutOfBounds(t *testing.T) {
 				}
 				return
 			}
-			want := []verification.Field{{Name: "reference_id", Message: c.want}}
+			want := []verification.FieldError{{Name: "reference_id", Message: c.want}}
 			if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
 				t.Errorf("fields (-want +got):\n%s", diff)
 			}
@@ -70,16 +70,16 @@ func TestStartRefusesReferenceIDsOutOfBounds(t *testing.T) {
 func TestStartTellsEveryFaultOfItsInput(t *testing.T) {
 	for _, c := range []struct {
 		name, schema, input string
-		want                []verification.Field
+		want                []verification.FieldError
 	}{
 		{"right", `{"required":["name"]}`, `{"name":"Asha"}`, nil},
-		{"a field is missing", `{"required":["name"]}`, `{"other":1}`, []verification.Field{
+		{"a field is missing", `{"required":["name"]}`, `{"other":1}`, []verification.FieldError{
 			{Name: "input.name", Message: "is required"},
 		}},
-		{"none", `{"required":["name"]}`, ``, []verification.Field{
+		{"none", `{"required":["name"]}`, ``, []verification.FieldError{
 			{Name: "input.name", Message: "is required"},
 		}},
-		{"the object itself", `{"type":"object"}`, `{"a":1,"b":2,"c":3,"d":4}`, []verification.Field{
+		{"the object itself", `{"type":"object"}`, `{"a":1,"b":2,"c":3,"d":4}`, []verification.FieldError{
 			{Name: "input", Message: "has too many fields"},
 		}},
 	} {
@@ -97,7 +97,7 @@ func TestStartTellsEveryFaultOfItsInput(t *testing.T) {
 				t.Errorf("fields (-want +got):\n%s", diff)
 			}
 			_, err = unstarted(t, d).try(verification.Start{Input: data(t, c.input)})
-			want := append([]verification.Field{{Name: "reference_id", Message: "is required"}}, c.want...)
+			want := append([]verification.FieldError{{Name: "reference_id", Message: "is required"}}, c.want...)
 			if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
 				t.Errorf("fields with a reference missing (-want +got):\n%s", diff)
 			}

@@ -14,39 +14,39 @@ func TestVerdictRefusesWhatItCannotKeep(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		give verification.GiveVerdict
-		want []verification.Field
+		want []verification.FieldError
 	}{
 		{"approve", verification.GiveVerdict{Decision: verification.DecisionApprove}, nil},
 		{"10000 characters of two bytes", verification.GiveVerdict{Decision: verification.DecisionReject, Notes: strings.Repeat("ä", 10000)}, nil},
 		{
 			"10001 characters",
 			verification.GiveVerdict{Decision: verification.DecisionReject, Notes: strings.Repeat("x", 10001)},
-			[]verification.Field{{Name: "payload.notes", Message: "must be at most 10000 characters"}},
+			[]verification.FieldError{{Name: "payload.notes", Message: "must be at most 10000 characters"}},
 		},
 		{
 			"NUL",
 			verification.GiveVerdict{Decision: verification.DecisionReject, Notes: "a\x00b"},
-			[]verification.Field{{Name: "payload.notes", Message: "must be valid UTF-8 without a NUL character"}},
+			[]verification.FieldError{{Name: "payload.notes", Message: "must be valid UTF-8 without a NUL character"}},
 		},
 		{
 			"broken UTF-8",
 			verification.GiveVerdict{Decision: verification.DecisionReject, Notes: "a\xff"},
-			[]verification.Field{{Name: "payload.notes", Message: "must be valid UTF-8 without a NUL character"}},
+			[]verification.FieldError{{Name: "payload.notes", Message: "must be valid UTF-8 without a NUL character"}},
 		},
 		{
 			"no decision",
 			verification.GiveVerdict{},
-			[]verification.Field{{Name: "payload.decision", Message: `must be "approve" or "reject"`}},
+			[]verification.FieldError{{Name: "payload.decision", Message: `must be "approve" or "reject"`}},
 		},
 		{
 			"review",
 			verification.GiveVerdict{Decision: verification.DecisionReview},
-			[]verification.Field{{Name: "payload.decision", Message: `must be "approve" or "reject"`}},
+			[]verification.FieldError{{Name: "payload.decision", Message: `must be "approve" or "reject"`}},
 		},
 		{
 			"capital letters",
 			verification.GiveVerdict{Decision: "Approve"},
-			[]verification.Field{{Name: "payload.decision", Message: `must be "approve" or "reject"`}},
+			[]verification.FieldError{{Name: "payload.decision", Message: `must be "approve" or "reject"`}},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

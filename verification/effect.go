@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Appendix is what one append adds to a run: events, the summary they lead
+// Commit is what one append adds to a run: events, the summary they lead
 // to, and the effects to be carried out once all of it is saved.
-type Appendix struct {
+type Commit struct {
 	// Events may be empty: then only the effects change.
 	Events  []Event
 	Summary Summary
@@ -21,13 +21,13 @@ type Appendix struct {
 	Leased bool
 	// Announce enqueues the notice that the run is over.
 	Announce bool
-	// Quiet says that the events change neither the summary nor the queue: the
+	// HistoryOnly says that the events change neither the summary nor the queue: the
 	// store keeps both as they are, and looks at nothing but Events.
-	Quiet bool
-	// Kept says that whoever appends sees to the effects by itself, and that
+	HistoryOnly bool
+	// NoWakeup says that whoever appends sees to the effects by itself, and that
 	// others need to be told only if it dies first. A store that nobody else
 	// works on has no use for it.
-	Kept bool
+	NoWakeup bool
 }
 
 // WorkKind is what a piece of work asks for.

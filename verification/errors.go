@@ -36,15 +36,15 @@ var (
 // Error is an expected failure: its text is safe to tell a client. Any other
 // error is a fault, and is told to nobody but the log.
 type Error struct {
-	Kind    error   // one of the kinds above
-	Subject string  // what it is about: "run", "workflow", "decision"
-	Message string  // one plain sentence without a final stop; may be empty
-	Fields  []Field // which inputs are at fault; may be empty
-	Cause   error   // for the log, never for a client; may be nil
+	Kind    error        // one of the kinds above
+	Subject string       // what it is about: "run", "workflow", "decision"
+	Message string       // one plain sentence without a final stop; may be empty
+	Fields  []FieldError // which inputs are at fault; may be empty
+	Cause   error        // for the log, never for a client; may be nil
 }
 
-// Field says what is wrong with one input.
-type Field struct {
+// FieldError says what is wrong with one input.
+type FieldError struct {
 	// Name is the path to the input, such as "payload.notes" or
 	// "nodes.pan.rules[0].when".
 	Name string `json:"field"`
@@ -86,5 +86,5 @@ func (e *Error) Unwrap() []error {
 
 // invalid makes an ErrInvalid about one field.
 func invalid(subject, field, message string) *Error {
-	return &Error{Kind: ErrInvalid, Subject: subject, Fields: []Field{{Name: field, Message: message}}}
+	return &Error{Kind: ErrInvalid, Subject: subject, Fields: []FieldError{{Name: field, Message: message}}}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestErrorIsOneLine(t *testing.T) {
-	fields := []verification.Field{{Name: "a", Message: "is required"}, {Name: "b", Message: "must be a number"}}
+	fields := []verification.FieldError{{Name: "a", Message: "is required"}, {Name: "b", Message: "must be a number"}}
 	for _, c := range []struct {
 		err  verification.Error
 		want string

@@ -24,7 +24,7 @@ const (
 // noon is when every run of these tests starts.
 func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
 
-// language is a Language whose texts are names of functions.
+// language is a ExpressionCompiler whose texts are names of functions.
 type language struct {
 	conditions map[string]condition
 	templates  map[string]template
@@ -34,12 +34,12 @@ type language struct {
 type (
 	condition func(verification.Scope) (bool, map[string]any, error)
 	template  func(verification.Scope) (map[string]any, error)
-	schema    func(verification.Data) []verification.Field
+	schema    func(verification.Data) []verification.FieldError
 )
 
 func (c condition) Holds(s verification.Scope) (bool, map[string]any, error) { return c(s) }
 func (t template) Render(s verification.Scope) (map[string]any, error)       { return t(s) }
-func (s schema) Check(d verification.Data) []verification.Field              { return s(d) }
+func (s schema) Check(d verification.Data) []verification.FieldError         { return s(d) }
 func (l language) Pattern(text string) (verification.Pattern, error)         { return regexp.Compile(text) }
 
 func (l language) Schema(text verification.Data) (verification.Schema, error) {
@@ -109,15 +109,15 @@ func newLanguage() language {
 			},
 		},
 		schemas: map[string]schema{
-			`{"required":["name"]}`: func(d verification.Data) []verification.Field {
+			`{"required":["name"]}`: func(d verification.Data) []verification.FieldError {
 				if _, ok := d.Map()["name"]; ok {
 					return nil
 				}
-				return []verification.Field{{Name: "name", Message: "is required"}}
+				return []verification.FieldError{{Name: "name", Message: "is required"}}
 			},
-			`{"type":"object"}`: func(d verification.Data) []verification.Field {
+			`{"type":"object"}`: func(d verification.Data) []verification.FieldError {
 				if len(d.Map()) > 3 {
-					return []verification.Field{{Message: "has too many fields"}}
+					return []verification.FieldError{{Message: "has too many fields"}}
 				}
 				return nil
 			},
@@ -322,7 +322,7 @@ func equal(t tester, what string, got, want any) {
 }
 
 // fieldsOf are the faults that an error names.
-func fieldsOf(t testing.TB, err error) []verification.Field {
+func fieldsOf(t testing.TB, err error) []verification.FieldError {
 	t.Helper()
 	var e *verification.Error
 	if !errors.As(err, &e) {

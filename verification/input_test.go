@@ -166,7 +166,7 @@ func TestFieldTakesWhatItsTypeSays(t *testing.T) {
 					t.Errorf("%s is taken, want: %s", v, message)
 					continue
 				}
-				want := []verification.Field{{Name: "payload.value", Message: message}}
+				want := []verification.FieldError{{Name: "payload.value", Message: message}}
 				if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", v, diff)
 				}
@@ -182,8 +182,8 @@ func TestPayloadIsTakenOrEveryFaultIsTold(t *testing.T) {
 		{Name: "here", Type: verification.FieldLocation, Within: mumbai()},
 		{Name: "there", Type: verification.FieldLocation},
 	}
-	fault := func(name, message string) verification.Field {
-		return verification.Field{Name: "payload." + name, Message: message}
+	fault := func(name, message string) verification.FieldError {
+		return verification.FieldError{Name: "payload." + name, Message: message}
 	}
 	inside, outside := `{"latitude":19,"longitude":72.8}`, `{"latitude":28.6,"longitude":77.2}`
 	for _, c := range []struct {
@@ -191,7 +191,7 @@ func TestPayloadIsTakenOrEveryFaultIsTold(t *testing.T) {
 		optional bool
 		payload  string
 		want     string // the step's data
-		faults   []verification.Field
+		faults   []verification.FieldError
 	}{
 		{"what is required", false, `{"pan":"x"}`, `{"pan":"x"}`, nil},
 		{"null and empty are not given", false, `{"pan":"x","born":null,"here":""}`, `{"pan":"x","born":null,"here":""}`, nil},
@@ -208,16 +208,16 @@ func TestPayloadIsTakenOrEveryFaultIsTold(t *testing.T) {
 			`{"pan":"x","here":{"latitude":19,"longitude":72.8,"accuracy":500000},"geo_ok":false}`, nil,
 		},
 		{"opted out", true, `{"opted_out":true}`, `{"opted_out":true}`, nil},
-		{"nothing", false, ``, ``, []verification.Field{fault("pan", "is required")}},
-		{"an empty answer to what is required", false, `{"pan":""}`, ``, []verification.Field{fault("pan", "is required")}},
-		{"several faults", false, `{"zebra":1,"born":"x","apple":2}`, ``, []verification.Field{
+		{"nothing", false, ``, ``, []verification.FieldError{fault("pan", "is required")}},
+		{"an empty answer to what is required", false, `{"pan":""}`, ``, []verification.FieldError{fault("pan", "is required")}},
+		{"several faults", false, `{"zebra":1,"born":"x","apple":2}`, ``, []verification.FieldError{
 			fault("apple", "is not a field of this step"), fault("born", "must be a date, as YYYY-MM-DD"),
 			fault("pan", "is required"), fault("zebra", "is not a field of this step"),
 		}},
-		{"what the engine derives", false, `{"pan":"x","geo_ok":true}`, ``, []verification.Field{fault("geo_ok", "is not a field of this step")}},
-		{"opted out of what is not optional", false, `{"opted_out":true}`, ``, []verification.Field{fault("opted_out", "this step is not optional")}},
-		{"opted out and not", true, `{"opted_out":false}`, ``, []verification.Field{fault("opted_out", "must be true")}},
-		{"opted out and answered", true, `{"opted_out":true,"pan":"x"}`, ``, []verification.Field{fault("opted_out", "must be sent alone")}},
+		{"what the engine derives", false, `{"pan":"x","geo_ok":true}`, ``, []verification.FieldError{fault("geo_ok", "is not a field of this step")}},
+		{"opted out of what is not optional", false, `{"opted_out":true}`, ``, []verification.FieldError{fault("opted_out", "this step is not optional")}},
+		{"opted out and not", true, `{"opted_out":false}`, ``, []verification.FieldError{fault("opted_out", "must be true")}},
+		{"opted out and answered", true, `{"opted_out":true,"pan":"x"}`, ``, []verification.FieldError{fault("opted_out", "must be sent alone")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := asking(t, c.optional, fields...)

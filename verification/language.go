@@ -59,5 +59,5 @@ type Pattern interface {
 type Schema interface {
 	// Check returns what is wrong with d, by path below d; none when valid. Its
 	// work is bounded: it refuses an object that would take too much.
-	Check(d Data) []Field
+	Check(d Data) []FieldError
 }

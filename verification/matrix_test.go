@@ -117,8 +117,8 @@ func matrices() []matrix {
 			{"no answer, transient", failure(false)},
 			{"no answer, permanent", failure(true)},
 			{"redispatch", verification.Redispatch{}},
-			{"break at the check", verification.Break{Node: "pan", Cause: "a template failed"}},
-			{"break elsewhere", verification.Break{Node: "gate", Cause: "a template failed"}},
+			{"break at the check", verification.Abort{Node: "pan", Cause: "a template failed"}},
+			{"break elsewhere", verification.Abort{Node: "gate", Cause: "a template failed"}},
 			{"expire", verification.Expire{}},
 		}, `
 			not started               | not found | not found | not found | not found | not found | not found

@@ -32,7 +32,7 @@ type RunStore interface {
 	// creates the run), replaces its summary and enqueues effects, all or
 	// nothing. ErrConflict when the history no longer ends at seq; the caller
 	// decides again on the fresh one.
-	Append(ctx context.Context, t TenantID, id RunID, seq int, a Appendix) error
+	Append(ctx context.Context, t TenantID, id RunID, seq int, a Commit) error
 	// List returns one page of the runs that match the query at its moment,
 	// newest first, and how many match in all.
 	List(ctx context.Context, t TenantID, q RunQuery) (Page[Summary], error)
@@ -43,7 +43,7 @@ type RunStore interface {
 }
 
 // WorkQueue keeps the effects that wait to be carried out. A run has at most
-// one advance in the queue: a new one replaces it, an Appendix without one
+// one advance in the queue: a new one replaces it, an Commit without one
 // removes it. Work is handed out at least once, and fairly: tenants take turns,
 // however much work one of them has.
 type WorkQueue interface {
@@ -141,9 +141,9 @@ type Poller interface {
 	Poll(ctx context.Context, r PollRequest) (CheckResult, error)
 }
 
-// Language compiles the texts inside a definition. Its errors are one plain
+// ExpressionCompiler compiles the texts inside a definition. Its errors are one plain
 // sentence each.
-type Language interface {
+type ExpressionCompiler interface {
 	// Condition compiles a branch condition, which must be a boolean.
 	Condition(text string, d Declarations) (Condition, error)
 	// Template compiles an object whose strings may hold ${...}.

@@ -93,7 +93,7 @@ func strayCommand(t *rapid.T, j *journey) verification.Command {
 		verification.Start{ReferenceID: "customer-2"},
 		providerCommand(t, node, dispatch),
 		verification.Redispatch{},
-		verification.Break{Node: node, Cause: "a template failed"},
+		verification.Abort{Node: node, Cause: "a template failed"},
 		verification.CustomerArrives{Wait: rapid.SampledFrom([]int{0, 0, 1, j.run.Wait.Number}).Draw(t, "number")},
 		verification.Submit{Signal: "details_submitted"},
 		verification.Upload{Wait: j.run.Wait.Number, Document: verification.Document{ID: "1", Field: "pan"}},

@@ -99,7 +99,7 @@ func TestCardReadsAsItsStepStands(t *testing.T) {
 		},
 		{"outstanding, run cancelled", begin(t, lenient, "").cancel(), verification.CardFailed, unfinished},
 		{"outstanding, run expired", begin(t, lenient, "").after(2 * time.Hour), verification.CardFailed, unfinished},
-		{"outstanding, run broken", begin(t, lenient, "").do(verification.Break{Node: "pan"}), verification.CardFailed, unfinished},
+		{"outstanding, run broken", begin(t, lenient, "").do(verification.Abort{Node: "pan"}), verification.CardFailed, unfinished},
 		{"outstanding, run cancelled, then approved", begin(t, lenient, "").cancel().approve(""), verification.CardFailed, unfinished},
 		{"flagged and outstanding, run cancelled", dispatched().cancel(), verification.CardFailed, often + " " + unfinished},
 		{
@@ -129,7 +129,7 @@ func TestCardsAreOfFinishedStepsReviewsAndWhereARunEnded(t *testing.T) {
 		{"expired at the customer", atDesk(t).after(2 * time.Hour), []verification.NodeID{"consent"}},
 		{"a dispatch is out", checked(t), []verification.NodeID{"consent"}},
 		{"cancelled while a dispatch is out", checked(t).cancel(), []verification.NodeID{"consent", "pan"}},
-		{"broken at a check", checked(t).do(verification.Break{Node: "pan"}), []verification.NodeID{"consent", "pan"}},
+		{"broken at a check", checked(t).do(verification.Abort{Node: "pan"}), []verification.NodeID{"consent", "pan"}},
 		{"a third dispatch is out", four().unanswered(false).redispatch().unanswered(false).redispatch(), nil},
 		{"parked on review", onReview(t), []verification.NodeID{"consent", "pan", "review"}},
 		{"cancelled on review", onReview(t).cancel(), []verification.NodeID{"consent", "pan", "review"}},

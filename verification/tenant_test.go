@@ -109,7 +109,7 @@ func TestRedirectGoesNowhereElse(t *testing.T) {
 			t.Errorf("%s: CheckRedirect(%s) allows it", c.name, c.uri)
 			continue
 		}
-		want := []verification.Field{{Name: "redirect_uri", Message: c.want}}
+		want := []verification.FieldError{{Name: "redirect_uri", Message: c.want}}
 		if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
 			t.Errorf("%s: CheckRedirect(%s) (-want +got):\n%s", c.name, c.uri, diff)
 		}

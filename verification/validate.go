@@ -30,7 +30,7 @@ const (
 // validator collects the faults of one definition.
 type validator struct {
 	def    Definition
-	faults []Field
+	faults []FieldError
 	// lost says that some arrow leads nowhere, so that what the arrows lead to
 	// cannot be told.
 	lost bool
@@ -38,7 +38,7 @@ type validator struct {
 }
 
 func (v *validator) fault(path, format string, args ...any) {
-	v.faults = append(v.faults, Field{Name: path, Message: fmt.Sprintf(format, args...)})
+	v.faults = append(v.faults, FieldError{Name: path, Message: fmt.Sprintf(format, args...)})
 }
 
 func (v *validator) check(path string, holds bool, format string, args ...any) bool {
@@ -258,7 +258,7 @@ func (v *validator) labels() {
 }
 
 // sorted puts the faults in the order of their places.
-func (v *validator) sorted() []Field {
-	slices.SortStableFunc(v.faults, func(a, b Field) int { return cmp.Compare(a.Name, b.Name) })
+func (v *validator) sorted() []FieldError {
+	slices.SortStableFunc(v.faults, func(a, b FieldError) int { return cmp.Compare(a.Name, b.Name) })
 	return v.faults
 }

@@ -29,38 +29,38 @@ func TestEveryFaultOfTheArrows(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		n    nodes
-		want []verification.Field
+		want []verification.FieldError
 	}{
 		{"a line", nodes{"a": failing("b", ""), "b": failing("done", ""), "done": endNode()}, nil},
 		{
 			"an island",
 			nodes{"a": failing("done", ""), "done": endNode(), "b": failing("done", "")},
-			[]verification.Field{{Name: "nodes.b", Message: island}},
+			[]verification.FieldError{{Name: "nodes.b", Message: island}},
 		},
 		{
 			"an island of two",
 			nodes{"a": failing("done", ""), "done": endNode(), "b": declining("c", "next"), "c": declining("b", "next")},
-			[]verification.Field{{Name: "nodes.b", Message: island}, {Name: "nodes.c", Message: island}},
+			[]verification.FieldError{{Name: "nodes.b", Message: island}, {Name: "nodes.c", Message: island}},
 		},
 		{
 			"an end that nothing leads to",
 			nodes{"a": failing("done", ""), "done": endNode(), "end": endNode()},
-			[]verification.Field{{Name: "nodes.end", Message: island}},
+			[]verification.FieldError{{Name: "nodes.end", Message: island}},
 		},
 		{
 			"no end",
 			nodes{"a": declining("b", "next"), "b": declining("a", "next")},
-			[]verification.Field{{Name: "nodes.a", Message: maze}, {Name: "nodes.b", Message: maze}},
+			[]verification.FieldError{{Name: "nodes.a", Message: maze}, {Name: "nodes.b", Message: maze}},
 		},
 		{
 			"no end on one of the ways",
 			nodes{"a": failing("done", "b"), "done": endNode(), "b": declining("c", "next"), "c": rejecting("b", "c")},
-			[]verification.Field{{Name: "nodes.b", Message: maze}, {Name: "nodes.c", Message: maze}},
+			[]verification.FieldError{{Name: "nodes.b", Message: maze}, {Name: "nodes.c", Message: maze}},
 		},
 		{
 			"failing is no end",
 			nodes{"a": failing("b", verification.RouteFail), "b": declining("a", "next")},
-			[]verification.Field{{Name: "nodes.a", Message: maze}, {Name: "nodes.b", Message: maze}},
+			[]verification.FieldError{{Name: "nodes.a", Message: maze}, {Name: "nodes.b", Message: maze}},
 		},
 		{"reached by on_failed alone", nodes{"a": failing("done", "b"), "b": failing("done", ""), "done": endNode()}, nil},
 		{"reached by on_declined alone", nodes{"a": declining("done", "b"), "b": failing("done", ""), "done": endNode()}, nil},
@@ -69,24 +69,24 @@ func TestEveryFaultOfTheArrows(t *testing.T) {
 		{
 			"a check that leads to itself",
 			nodes{"a": failing("done", "a"), "done": endNode()},
-			[]verification.Field{{Name: "nodes.a", Message: asks("a")}},
+			[]verification.FieldError{{Name: "nodes.a", Message: asks("a")}},
 		},
 		{
 			"a branch that leads to itself",
 			nodes{"a": branchNode("again wanted", "a", "done"), "done": endNode()},
-			[]verification.Field{{Name: "nodes.a", Message: asks("a")}},
+			[]verification.FieldError{{Name: "nodes.a", Message: asks("a")}},
 		},
 		{
 			"two checks in a loop",
 			nodes{"a": failing("b", ""), "b": failing("done", "a"), "done": endNode()},
-			[]verification.Field{{Name: "nodes.a", Message: asks("a, b")}},
+			[]verification.FieldError{{Name: "nodes.a", Message: asks("a, b")}},
 		},
 		{"two loops", nodes{
 			"a": failing("b", "a"), "b": branchNode("again wanted", "c", "done"), "c": failing("b", ""), "done": endNode(),
-		}, []verification.Field{{Name: "nodes.a", Message: asks("a")}, {Name: "nodes.b", Message: asks("b, c")}}},
+		}, []verification.FieldError{{Name: "nodes.a", Message: asks("a")}, {Name: "nodes.b", Message: asks("b, c")}}},
 		{"a loop beside one with a customer", nodes{
 			"a": declining("b", "next"), "b": branchNode("again wanted", "a", "c"), "c": failing("done", "b"), "done": endNode(),
-		}, []verification.Field{{Name: "nodes.b", Message: asks("b, c")}}},
+		}, []verification.FieldError{{Name: "nodes.b", Message: asks("b, c")}}},
 		{"a loop with consent", nodes{"a": declining("b", "next"), "b": failing("done", "a"), "done": endNode()}, nil},
 		{"a consent that leads to itself", nodes{"a": declining("done", "a"), "done": endNode()}, nil},
 		{"a loop with a review", nodes{"a": failing("b", ""), "b": rejecting("done", "a"), "done": endNode()}, nil},
@@ -103,7 +103,7 @@ func TestEveryFaultOfTheArrows(t *testing.T) {
 func TestNodesAreNotNamedLikeRoutes(t *testing.T) {
 	const message = "a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next"
 	for _, word := range []verification.NodeID{verification.RouteFail, verification.RouteNext} {
-		want := []verification.Field{{Name: "nodes." + string(word), Message: message}}
+		want := []verification.FieldError{{Name: "nodes." + string(word), Message: message}}
 		d := define("a", nodes{"a": checkNode("Check", "done"), word: endNode(), "done": endNode()})
 		if diff := cmp.Diff(want, faultsOf(t, d)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", word, diff)

@@ -80,7 +80,7 @@ func TestEveryFaultOfAField(t *testing.T) {
 		{"a radius without end", place(verification.Area{RadiusKM: math.Inf(1)}), "f.within[1].radius_km", "must be above 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			want := []verification.Field{{Name: "nodes.details.fields." + c.place, Message: c.message}}
+			want := []verification.FieldError{{Name: "nodes.details.fields." + c.place, Message: c.message}}
 			if diff := cmp.Diff(want, faultsOf(t, form(c.field))); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
@@ -115,7 +115,7 @@ func TestStepHasOneToAHundredFieldsEachOnce(t *testing.T) {
 		{"101", many, "", count},
 		{"one twice", []verification.InputField{many[0], many[1], many[0]}, ".f0", "the field is given twice"},
 	} {
-		want := []verification.Field{{Name: "nodes.details.fields" + c.place, Message: c.message}}
+		want := []verification.FieldError{{Name: "nodes.details.fields" + c.place, Message: c.message}}
 		if diff := cmp.Diff(want, faultsOf(t, form(c.fields...))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
@@ -140,10 +140,10 @@ func TestSettingsBelongToTheirFieldTypes(t *testing.T) {
 	} {
 		f := full
 		f.Type = kind
-		var want []verification.Field
+		var want []verification.FieldError
 		for _, name := range []string{"accept", "max", "max_length", "min", "options", "pattern", "within"} {
 			if !strings.Contains(" "+belong+" ", " "+name+" ") {
-				want = append(want, verification.Field{
+				want = append(want, verification.FieldError{
 					Name: "nodes.details.fields.f." + name, Message: "does not belong to a field of type " + string(kind),
 				})
 			}

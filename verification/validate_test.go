@@ -29,7 +29,7 @@ func edit(id verification.NodeID, change func(n *verification.Node)) func(*verif
 }
 
 // faultsOf compiles a definition with the providers registry and backup.
-func faultsOf(t testing.TB, d verification.Definition) []verification.Field {
+func faultsOf(t testing.TB, d verification.Definition) []verification.FieldError {
 	t.Helper()
 	_, err := verification.Compile(workflowID, verification.Version{Definition: d}, newLanguage(), []string{"backup", "registry"})
 	if err == nil {
@@ -48,7 +48,7 @@ func eachFault(t *testing.T, rows []fault) {
 		t.Run(row.name, func(t *testing.T) {
 			d := ladder()
 			row.change(&d)
-			want := []verification.Field{{Name: row.place, Message: row.message}}
+			want := []verification.FieldError{{Name: row.place, Message: row.message}}
 			if diff := cmp.Diff(want, faultsOf(t, d)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
@@ -91,7 +91,7 @@ func TestEveryFaultOfTheWorkflowItself(t *testing.T) {
 
 func TestDefinitionHasOneToFiveHundredNodes(t *testing.T) {
 	const message = "must have 1 to 500 nodes"
-	want := []verification.Field{{Name: "nodes", Message: message}, {Name: "start", Message: `there is no node "consent"`}}
+	want := []verification.FieldError{{Name: "nodes", Message: message}, {Name: "start", Message: `there is no node "consent"`}}
 	if diff := cmp.Diff(want, faultsOf(t, define("consent", nil))); diff != "" {
 		t.Errorf("no nodes (-want +got):\n%s", diff)
 	}
@@ -99,7 +99,7 @@ func TestDefinitionHasOneToFiveHundredNodes(t *testing.T) {
 	for i := range 501 {
 		many[verification.NodeID(fmt.Sprintf("n%d", i))] = endNode()
 	}
-	want = []verification.Field{{Name: "nodes", Message: message}}
+	want = []verification.FieldError{{Name: "nodes", Message: message}}
 	if diff := cmp.Diff(want, faultsOf(t, define("n0", many))); diff != "" {
 		t.Errorf("501 nodes (-want +got):\n%s", diff)
 	}
@@ -122,7 +122,7 @@ func TestDefinitionHasAtMostAThousandExpressions(t *testing.T) {
 			t.Errorf("1,000 expressions: %s, want no such problem", f.Message)
 		}
 	}
-	want := []verification.Field{{Name: "nodes", Message: "must have at most 1000 conditions and ${...} together"}}
+	want := []verification.FieldError{{Name: "nodes", Message: "must have at most 1000 conditions and ${...} together"}}
 	if diff := cmp.Diff(want, faultsOf(t, with(1001-others))); diff != "" {
 		t.Errorf("1,001 expressions (-want +got):\n%s", diff)
 	}
@@ -235,7 +235,7 @@ func TestBranchWithoutRulesLeadsToItsElse(t *testing.T) {
 	d := ladder()
 	edit("risk", func(n *verification.Node) { n.Rules = nil })(&d)
 	edit("consent", func(n *verification.Node) { n.OnDeclined = "review" })(&d) // so that review can be reached
-	want := []verification.Field{{Name: "nodes.risk.rules", Message: "must have 1 to 50 rules"}}
+	want := []verification.FieldError{{Name: "nodes.risk.rules", Message: "must have 1 to 50 rules"}}
 	if diff := cmp.Diff(want, faultsOf(t, d)); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
@@ -264,10 +264,10 @@ func TestFieldsBelongToTheirTypes(t *testing.T) {
 	} {
 		n := full
 		n.Type = kind
-		var want []verification.Field
+		var want []verification.FieldError
 		for _, name := range steps {
 			if !strings.Contains(" "+belong+" ", " "+name+" ") {
-				want = append(want, verification.Field{
+				want = append(want, verification.FieldError{
 					Name: "nodes.start." + name, Message: "does not belong to a node of type " + string(kind),
 				})
 			}
@@ -284,7 +284,7 @@ func TestAllFaultsAreToldAtOnceInTheOrderOfTheirPlaces(t *testing.T) {
 	edit("face", func(n *verification.Node) { n.Provider, n.Reason, n.TimeoutSeconds = "lost", "Why", 601 })(&d)
 	edit("risk", func(n *verification.Node) { n.Rules[0].When = "odd" })(&d)
 	d.Nodes["island"] = checkNode("Island", "done")
-	want := []verification.Field{
+	want := []verification.FieldError{
 		{Name: "input_schema", Message: `there is no function "{\"type\":\"odd\"}"`},
 		{Name: "name", Message: "is required"},
 		{Name: "nodes.face.provider", Message: `there is no provider "lost" (supported: backup, registry)`},

@@ -65,7 +65,7 @@ func answer(field string, err error) error {
 	}
 	return &verification.Error{
 		Kind: verification.ErrInvalid, Subject: "document",
-		Fields: []verification.Field{{Name: field, Message: string(r)}},
+		Fields: []verification.FieldError{{Name: field, Message: string(r)}},
 	}
 }
 

@@ -200,7 +200,7 @@ func refused(t *testing.T, want string, content []byte, accept ...string) {
 		t.Errorf("Intake of %.12q: %v, want %q", content, err, want)
 		return
 	}
-	if fields := []verification.Field{{Name: "front", Message: want}}; len(expected.Fields) != 1 || expected.Fields[0] != fields[0] {
+	if fields := []verification.FieldError{{Name: "front", Message: want}}; len(expected.Fields) != 1 || expected.Fields[0] != fields[0] {
 		t.Errorf("Intake of %.12q: %+v, want %+v", content, expected.Fields, fields)
 	}
 }

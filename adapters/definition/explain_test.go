@@ -91,7 +91,7 @@ func TestExplainFindsTheNearestPlace(t *testing.T) {
 		{"[0]", 1, 1},
 	}
 	for _, test := range tests {
-		err := d.Explain(&verification.Error{Kind: verification.ErrInvalid, Fields: []verification.Field{{Name: test.path, Message: "no"}}})
+		err := d.Explain(&verification.Error{Kind: verification.ErrInvalid, Fields: []verification.FieldError{{Name: test.path, Message: "no"}}})
 		var faults *definition.Faults
 		if !errors.As(err, &faults) {
 			t.Fatalf("%T is not *Faults", err)

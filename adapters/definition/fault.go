@@ -110,7 +110,7 @@ func (f *faults) err(subject string) error {
 	f.sort()
 	cause := &verification.Error{Kind: verification.ErrInvalid, Subject: subject, Message: "the file is not valid"}
 	for _, one := range f.list {
-		cause.Fields = append(cause.Fields, verification.Field{Name: one.Path, Message: one.Message})
+		cause.Fields = append(cause.Fields, verification.FieldError{Name: one.Path, Message: one.Message})
 	}
 	return &Faults{List: f.list, More: f.more, cause: cause}
 }
@@ -135,7 +135,7 @@ func (d Document) Explain(err error) error {
 	}
 	fields := invalid.Fields
 	if len(fields) == 0 {
-		fields = []verification.Field{{Message: invalid.Error()}}
+		fields = []verification.FieldError{{Message: invalid.Error()}}
 	}
 	f := &faults{}
 	for _, field := range fields {

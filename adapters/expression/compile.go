@@ -39,7 +39,7 @@ type read struct {
 	text string
 }
 
-func (l *Language) compiler(d verification.Declarations) (*compiler, error) {
+func (l *Compiler) compiler(d verification.Declarations) (*compiler, error) {
 	input := l.inputShapes(d.Input)
 	s := newShapes(input)
 	s.declare(input.root.fields[nameInput], d)

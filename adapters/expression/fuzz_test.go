@@ -109,7 +109,7 @@ func FuzzSchema(f *testing.F) {
 			oneSentence(t, err)
 			return
 		}
-		var problems []verification.Field
+		var problems []verification.FieldError
 		if bytes := allocated(func() { problems = s.Check(data) }); bytes > 96<<20 {
 			t.Errorf("Check(%s) allocated %d bytes, want at most 96 MiB", data, bytes)
 		}

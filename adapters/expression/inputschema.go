@@ -37,7 +37,7 @@ type unreadObject struct {
 
 // inputShapes returns the shapes of the input that a schema describes. It keeps
 // those of the last schema: the expressions of one definition all use the same.
-func (l *Language) inputShapes(schema verification.Data) *shapes {
+func (l *Compiler) inputShapes(schema verification.Data) *shapes {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.input == nil || !bytes.Equal(l.schema, schema) {

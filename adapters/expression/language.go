@@ -18,10 +18,10 @@ import (
 // maxPattern is how long a regular expression may be, in characters.
 const maxPattern = 1000
 
-// Language compiles conditions, templates, patterns and schemas. What it makes
+// Compiler compiles conditions, templates, patterns and schemas. What it makes
 // is safe for concurrent use, and so is the language itself. Its errors are one
 // plain sentence each.
-type Language struct {
+type Compiler struct {
 	base *cel.Env
 
 	mu     sync.Mutex
@@ -29,19 +29,19 @@ type Language struct {
 	input  *shapes           // the shapes of that schema
 }
 
-var _ verification.Language = (*Language)(nil)
+var _ verification.ExpressionCompiler = (*Compiler)(nil)
 
 // New makes the language.
-func New() *Language {
+func New() *Compiler {
 	base, err := newBase()
 	if err != nil {
 		panic(fmt.Sprintf("expression: the base environment does not hold together: %v", err))
 	}
-	return &Language{base: base}
+	return &Compiler{base: base}
 }
 
 // Condition compiles a branch condition, which must be a boolean.
-func (l *Language) Condition(text string, d verification.Declarations) (c verification.Condition, err error) {
+func (l *Compiler) Condition(text string, d verification.Declarations) (c verification.Condition, err error) {
 	defer recovered(&err)
 	comp, err := l.compiler(d)
 	if err != nil {
@@ -59,7 +59,7 @@ func (l *Language) Condition(text string, d verification.Declarations) (c verifi
 
 // Template compiles an object whose strings may hold ${...}. `$${` stands for
 // a literal `${`.
-func (l *Language) Template(object verification.Data, d verification.Declarations) (t verification.Template, err error) {
+func (l *Compiler) Template(object verification.Data, d verification.Declarations) (t verification.Template, err error) {
 	defer recovered(&err)
 	comp, err := l.compiler(d)
 	if err != nil {
@@ -73,7 +73,7 @@ func (l *Language) Template(object verification.Data, d verification.Declaration
 }
 
 // Pattern compiles an RE2 expression of at most 1000 characters.
-func (l *Language) Pattern(text string) (verification.Pattern, error) {
+func (l *Compiler) Pattern(text string) (verification.Pattern, error) {
 	if utf8.RuneCountInString(text) > maxPattern {
 		return nil, fmt.Errorf("a pattern must be at most %d characters", maxPattern)
 	}

@@ -19,7 +19,7 @@ const schemaURL = "schema:///schema.json"
 // Schema compiles a JSON Schema, of draft 2020-12 unless it says otherwise.
 // Formats are asserted. References to files and hosts are errors, and so are
 // keywords that are not supported and schemas beyond the bounds.
-func (l *Language) Schema(text verification.Data) (s verification.Schema, err error) {
+func (l *Compiler) Schema(text verification.Data) (s verification.Schema, err error) {
 	defer recovered(&err)
 	// Numbers as float64 and no json.Number: the library would write 1e999999999
 	// out in full.
@@ -71,15 +71,15 @@ func schemaFault(err error, text verification.Data) error {
 
 // Check returns what is wrong with an object, in the order of the paths, and at
 // most maxProblems. An object that would take too many steps is refused as it is.
-func (s schema) Check(d verification.Data) (problems []verification.Field) {
+func (s schema) Check(d verification.Data) (problems []verification.FieldError) {
 	defer func() {
 		if r := recover(); r != nil {
-			problems = []verification.Field{{Message: "cannot be checked: " + oneLine(fmt.Sprint(r))}}
+			problems = []verification.FieldError{{Message: "cannot be checked: " + oneLine(fmt.Sprint(r))}}
 		}
 	}()
 	value := d.Map()
 	if !s.affordable(value, len(d)) {
-		return []verification.Field{{Message: "takes too long to check against the schema: give fewer values, or nest them less"}}
+		return []verification.FieldError{{Message: "takes too long to check against the schema: give fewer values, or nest them less"}}
 	}
 	err := s.root.Validate(value)
 	if err == nil {
@@ -87,7 +87,7 @@ func (s schema) Check(d verification.Data) (problems []verification.Field) {
 	}
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
-		return []verification.Field{{Message: "cannot be checked: " + oneLine(err.Error())}}
+		return []verification.FieldError{{Message: "cannot be checked: " + oneLine(err.Error())}}
 	}
 	return fieldsOf(invalid, value)
 }

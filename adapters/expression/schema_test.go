@@ -14,28 +14,28 @@ import (
 func TestASchemaNamesEveryFault(t *testing.T) {
 	for _, row := range []struct {
 		schema, object string
-		want           []verification.Field
+		want           []verification.FieldError
 	}{
 		{`{}`, `{"a":1}`, nil},
 		{``, `{"a":1}`, nil},
-		{`{"required":["a"]}`, ``, []verification.Field{{Name: "a", Message: "is required"}}},
-		{`{"required":["b","a"],"properties":{"c":{"type":"string"}}}`, `{"c":1}`, []verification.Field{
+		{`{"required":["a"]}`, ``, []verification.FieldError{{Name: "a", Message: "is required"}}},
+		{`{"required":["b","a"],"properties":{"c":{"type":"string"}}}`, `{"c":1}`, []verification.FieldError{
 			{Name: "a", Message: "is required"}, {Name: "b", Message: "is required"}, {Name: "c", Message: "must be a string"},
 		}},
-		{`{"properties":{"address":{"required":["city"],"properties":{"zip":{"type":"string"}}}}}`, `{"address":{"zip":3}}`, []verification.Field{
+		{`{"properties":{"address":{"required":["city"],"properties":{"zip":{"type":"string"}}}}}`, `{"address":{"zip":3}}`, []verification.FieldError{
 			{Name: "address.city", Message: "is required"}, {Name: "address.zip", Message: "must be a string"},
 		}},
 		{
 			`{"properties":{"items":{"type":"array","items":{"required":["x"],"properties":{"x":{"type":"number"}}}}}}`,
 			`{"items":[{"x":"a"},{},{"x":1}]}`,
-			[]verification.Field{
+			[]verification.FieldError{
 				{Name: "items[0].x", Message: "must be a number"}, {Name: "items[1].x", Message: "is required"},
 			},
 		},
 		{
 			`{"properties":{"a":{"type":["string","null"]},"b":{"type":"integer"},"c":{"type":"boolean"},"d":{"type":"object"},"e":{"type":"array"},"f":{"type":"null"}}}`,
 			`{"a":1,"b":1.5,"c":1,"d":1,"e":1,"f":1}`,
-			[]verification.Field{
+			[]verification.FieldError{
 				{Name: "a", Message: "must be null or a string"},
 				{Name: "b", Message: "must be a whole number"},
 				{Name: "c", Message: "must be true or false"},
@@ -44,14 +44,14 @@ func TestASchemaNamesEveryFault(t *testing.T) {
 				{Name: "f", Message: "must be null"},
 			},
 		},
-		{`{"additionalProperties":false,"properties":{"a":true}}`, `{"a":1,"c d":2,"b":3}`, []verification.Field{
+		{`{"additionalProperties":false,"properties":{"a":true}}`, `{"a":1,"c d":2,"b":3}`, []verification.FieldError{
 			{Name: `["c d"]`, Message: "is not allowed"}, {Name: "b", Message: "is not allowed"},
 		}},
-		{`{"unevaluatedProperties":false,"properties":{"a":true}}`, `{"a":1,"b":3}`, []verification.Field{{Name: "b", Message: "is not allowed"}}},
+		{`{"unevaluatedProperties":false,"properties":{"a":true}}`, `{"a":1,"b":3}`, []verification.FieldError{{Name: "b", Message: "is not allowed"}}},
 		{
 			`{"properties":{"a":{"enum":["x","y","z"]},"b":{"const":1},"c":{"enum":["x"]},"d":{"enum":[{}]},"e":{"enum":[null,true,1.5]}}}`,
 			`{"a":1,"b":2,"c":3,"d":4,"e":5}`,
-			[]verification.Field{
+			[]verification.FieldError{
 				{Name: "a", Message: `must be "x", "y" or "z"`},
 				{Name: "b", Message: "must be 1"},
 				{Name: "c", Message: `must be "x"`},
@@ -59,7 +59,7 @@ func TestASchemaNamesEveryFault(t *testing.T) {
 				{Name: "e", Message: "must be null, true or 1.5"},
 			},
 		},
-		{`{"properties":{"a":{"minLength":2},"b":{"maxLength":1},"c":{"pattern":"^x$"},"d":{"minLength":1}}}`, `{"a":"1","b":"12","c":"y","d":""}`, []verification.Field{
+		{`{"properties":{"a":{"minLength":2},"b":{"maxLength":1},"c":{"pattern":"^x$"},"d":{"minLength":1}}}`, `{"a":"1","b":"12","c":"y","d":""}`, []verification.FieldError{
 			{Name: "a", Message: "must be at least 2 characters"},
 			{Name: "b", Message: "must be at most 1 character"},
 			{Name: "c", Message: "does not have the expected form"},
@@ -68,7 +68,7 @@ func TestASchemaNamesEveryFault(t *testing.T) {
 		{
 			`{"properties":{"a":{"minimum":2.5},"b":{"maximum":1000000},"c":{"exclusiveMinimum":0},"d":{"exclusiveMaximum":0},"e":{"multipleOf":0.01}}}`,
 			`{"a":1,"b":1000001,"c":0,"d":0,"e":0.001}`,
-			[]verification.Field{
+			[]verification.FieldError{
 				{Name: "a", Message: "must be at least 2.5"},
 				{Name: "b", Message: "must be at most 1000000"},
 				{Name: "c", Message: "must be more than 0"},
@@ -79,7 +79,7 @@ func TestASchemaNamesEveryFault(t *testing.T) {
 		{
 			`{"properties":{"a":{"minItems":1},"b":{"maxItems":1},"c":{"uniqueItems":true},"d":{"contains":{"const":1}},"e":{"prefixItems":[true],"items":false}}}`,
 			`{"a":[],"b":[1,2],"c":[1,1],"d":[2],"e":[1,2]}`,
-			[]verification.Field{
+			[]verification.FieldError{
 				{Name: "a", Message: "must have at least 1 item"},
 				{Name: "b", Message: "must have at most 1 item"},
 				{Name: "c", Message: "must not have the same item twice"},
@@ -87,19 +87,19 @@ func TestASchemaNamesEveryFault(t *testing.T) {
 				{Name: "e[1]", Message: "is not allowed"},
 			},
 		},
-		{`{"minProperties":2,"dependentRequired":{"a":["b"]},"propertyNames":{"pattern":"^b"}}`, `{"a":1}`, []verification.Field{
+		{`{"minProperties":2,"dependentRequired":{"a":["b"]},"propertyNames":{"pattern":"^b"}}`, `{"a":1}`, []verification.FieldError{
 			{Name: "", Message: "must have at least 2 fields"},
 			{Name: "", Message: `must not have a field of the name "a"`},
 			{Name: "b", Message: "is required when a is given"},
 		}},
-		{`{"properties":{"a":{"propertyNames":{"pattern":"^b"}}}}`, `{"a":{"x":1},"b":{"y":1},"c":{"z":1}}`, []verification.Field{
+		{`{"properties":{"a":{"propertyNames":{"pattern":"^b"}}}}`, `{"a":{"x":1},"b":{"y":1},"c":{"z":1}}`, []verification.FieldError{
 			{Name: "", Message: `must not have a field of the name "x"`},
 		}},
-		{`{"maxProperties":1}`, `{"a":1,"b":2}`, []verification.Field{{Message: "must have at most 1 field"}}},
+		{`{"maxProperties":1}`, `{"a":1,"b":2}`, []verification.FieldError{{Message: "must have at most 1 field"}}},
 		{
 			`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]},"b":{"oneOf":[{"type":"number"},{"minimum":1}]},"c":{"not":{"type":"number"}},"d":{"allOf":[{"type":"string"},{"minLength":3}]},"e":false}}`,
 			`{"a":1,"b":2,"c":3,"d":"x","e":1}`,
-			[]verification.Field{
+			[]verification.FieldError{
 				{Name: "a", Message: "does not have any of the allowed forms"},
 				{Name: "b", Message: "has more than one of the allowed forms"},
 				{Name: "c", Message: "has a form that is not allowed"},
@@ -110,7 +110,7 @@ func TestASchemaNamesEveryFault(t *testing.T) {
 		{
 			`{"properties":{"a":{"format":"date"},"b":{"format":"email"},"c":{"format":"uuid"},"d":{"format":"date-time"},"e":{"format":"uri"},"f":{"format":"ipv4"},"g":{"format":"duration"},"h":{"format":"of our own"}}}`,
 			`{"a":"31.1.1990","b":"x","c":"x","d":"x","e":"x","f":"x","g":"x","h":"x"}`,
-			[]verification.Field{
+			[]verification.FieldError{
 				{Name: "a", Message: "must be a date, as YYYY-MM-DD"},
 				{Name: "b", Message: "must be an email address"},
 				{Name: "c", Message: "must be a UUID"},
@@ -120,11 +120,11 @@ func TestASchemaNamesEveryFault(t *testing.T) {
 				{Name: "g", Message: "must be of the format duration"},
 			},
 		},
-		{`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}}}`, `{"a":1}`, []verification.Field{{Name: "a", Message: "must be a string"}}},
-		{`{"properties":{"a":{"$ref":"#"}},"required":["b"]}`, `{"a":{},"b":1}`, []verification.Field{{Name: "a.b", Message: "is required"}}},
-		{`{"allOf":[{"required":["a"]},{"required":["a"]}]}`, `{}`, []verification.Field{{Name: "a", Message: "is required"}}},
-		{`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"type":"string"}}}`, `{"a":1}`, []verification.Field{{Name: "a", Message: "must be a string"}}},
-		{`{"properties":{"a":{"type":"integer"}}}`, `{"a":1e999999999}`, []verification.Field{{Name: "a", Message: "must be a whole number"}}},
+		{`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}}}`, `{"a":1}`, []verification.FieldError{{Name: "a", Message: "must be a string"}}},
+		{`{"properties":{"a":{"$ref":"#"}},"required":["b"]}`, `{"a":{},"b":1}`, []verification.FieldError{{Name: "a.b", Message: "is required"}}},
+		{`{"allOf":[{"required":["a"]},{"required":["a"]}]}`, `{}`, []verification.FieldError{{Name: "a", Message: "is required"}}},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"type":"string"}}}`, `{"a":1}`, []verification.FieldError{{Name: "a", Message: "must be a string"}}},
+		{`{"properties":{"a":{"type":"integer"}}}`, `{"a":1e999999999}`, []verification.FieldError{{Name: "a", Message: "must be a whole number"}}},
 		{`{"properties":{"a":{"type":"integer"}}}`, `{"a":1e300}`, nil},
 	} {
 		s, err := language.Schema(verification.Data(row.schema))

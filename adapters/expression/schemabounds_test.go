@@ -115,7 +115,7 @@ func TestTheWorkOfACheckIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []verification.Field
+		var got []verification.FieldError
 		decoded := allocated(func() { d.Map() })
 		bytes := allocated(func() { got = s.Check(d) })
 		message := ""
@@ -168,7 +168,7 @@ func TestTheProblemsOfAnInputAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := verification.Data(`{"` + strings.Repeat("k", 100_000) + `":[` + each(50_000, `@`) + `]}`)
-	var got []verification.Field
+	var got []verification.FieldError
 	if bytes := allocated(func() { got = s.Check(d) }); bytes > 64<<20 {
 		t.Errorf("Check allocated %d bytes, want at most 64 MiB", bytes)
 	}

@@ -22,10 +22,10 @@ const (
 
 // fieldsOf returns what is wrong with a value, sorted and without repetition:
 // all of it up to maxProblems, and any maxProblems where there is more.
-func fieldsOf(invalid *jsonschema.ValidationError, value any) []verification.Field {
+func fieldsOf(invalid *jsonschema.ValidationError, value any) []verification.FieldError {
 	p := problems{value: value}
 	p.collect(invalid)
-	slices.SortFunc(p.fields, func(a, b verification.Field) int {
+	slices.SortFunc(p.fields, func(a, b verification.FieldError) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Message, b.Message))
 	})
 	return slices.Compact(p.fields)
@@ -34,7 +34,7 @@ func fieldsOf(invalid *jsonschema.ValidationError, value any) []verification.Fie
 // problems collects what is wrong with a value.
 type problems struct {
 	value  any
-	fields []verification.Field
+	fields []verification.FieldError
 }
 
 func (p *problems) full() bool { return len(p.fields) >= maxProblems }
@@ -42,7 +42,7 @@ func (p *problems) full() bool { return len(p.fields) >= maxProblems }
 // add adds a problem of the value at a location, or of the field below it.
 func (p *problems) add(message string, location []string, below ...string) {
 	if !p.full() {
-		p.fields = append(p.fields, verification.Field{
+		p.fields = append(p.fields, verification.FieldError{
 			Name: dotted(p.value, slices.Concat(location, below)), Message: message,
 		})
 	}

@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 const (
@@ -54,7 +54,7 @@ func TestCredentialsSentTwiceAreWrong(t *testing.T) {
 func TestAnAccountIsToldItsStateOnlyWithTheRightKey(t *testing.T) {
 	a := newAPI(t, setup{})
 	save(t, a.Store.SaveAccount(t.Context(), verification.Account{
-		ClientID: "asleep", Tenant: verificationtest.Tenant, KeyHash: verification.HashAPIKey(apiKey), Disabled: true,
+		ClientID: "asleep", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(apiKey), Disabled: true,
 	}))
 	a.do(http.MethodGet, "/v1/workflows", "", "client-id: asleep", "x-api-key: wrong").is(401, wrongCredentials)
 	a.do(http.MethodGet, "/v1/workflows", "", "client-id: asleep").is(403, `{"error":"account_disabled"}`)
@@ -70,7 +70,7 @@ func TestASurfaceOpensItsRoutesAlone(t *testing.T) {
 		verification.SurfaceSignals: {"POST /v1/signals/x/human_review_decision"},
 	}
 	for owned := range routes {
-		a.account("narrow", verificationtest.Tenant, owned)
+		a.account("narrow", enginetest.Tenant, owned)
 		for surface, of := range routes {
 			for _, route := range of {
 				method, path, _ := cut(route)
@@ -96,7 +96,7 @@ func cut(route string) (method, path string, ok bool) {
 func bearers(_ context.Context, token string) (verification.TenantID, string, error) {
 	switch token {
 	case "good":
-		return verificationtest.Tenant, "ravi", nil
+		return enginetest.Tenant, "ravi", nil
 	case "foreign":
 		return otherTenant, "eve", nil
 	case "down":
@@ -141,7 +141,7 @@ func TestABearerStandsInForThePairOnTheSignalsRoute(t *testing.T) {
 func verdictBy(t *testing.T, a *api, id verification.RunID) string {
 	t.Helper()
 	a.Settle()
-	events, err := a.Store.Load(t.Context(), verificationtest.Tenant, id, 0)
+	events, err := a.Store.Load(t.Context(), enginetest.Tenant, id, 0)
 	save(t, err)
 	return verification.Fold(id, events).Verdict.By
 }

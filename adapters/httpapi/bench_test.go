@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/httpapi"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 // polled is an API, and the path of a run with some checks on it.
@@ -23,7 +23,7 @@ func polled(b *testing.B) (http.Handler, string) {
 	for i := range 40 {
 		data["field_"+strconv.Itoa(i)] = strings.Repeat("value ", 8)
 	}
-	a.Provider.On("pan_verification", verificationtest.Pass(data))
+	a.Provider.On("pan_verification", enginetest.Pass(data))
 	return a.handler, "/v1/runs/" + string(a.parked())
 }
 

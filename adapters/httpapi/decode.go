@@ -79,13 +79,13 @@ func isJSON(h http.Header) bool {
 // goes on; only what is not JSON at all ends it.
 type decoder struct {
 	dec    *jsontext.Decoder
-	faults []verification.Field
+	faults []verification.FieldError
 }
 
 // decode reads a body whose members are taken by member, which calls one of
 // the decoder's methods for the value of each. It returns the faults of
 // fields, and an error for a body that is at fault as a whole.
-func decode(body []byte, member func(d *decoder, name, at string) error) ([]verification.Field, error) {
+func decode(body []byte, member func(d *decoder, name, at string) error) ([]verification.FieldError, error) {
 	if len(bytes.TrimLeft(body, " \t\r\n")) == 0 {
 		return nil, badRequest("the body is empty: send a JSON object")
 	}
@@ -121,7 +121,7 @@ func (d *decoder) malformed(err error) error {
 	if at == "" {
 		return badRequest("the body " + message)
 	}
-	return badFields(append(d.faults, verification.Field{Name: at, Message: message}))
+	return badFields(append(d.faults, verification.FieldError{Name: at, Message: message}))
 }
 
 // object reads an object member by member.
@@ -191,7 +191,7 @@ func (d *decoder) wrong(at, message string) error {
 
 func (d *decoder) fault(at, message string) {
 	if len(d.faults) < maxDetails {
-		d.faults = append(d.faults, verification.Field{Name: at, Message: message})
+		d.faults = append(d.faults, verification.FieldError{Name: at, Message: message})
 	}
 }
 

@@ -58,7 +58,7 @@ func badRequest(sentence string) error {
 }
 
 // badFields refuses a request whose fields are at fault.
-func badFields(faults []verification.Field) error {
+func badFields(faults []verification.FieldError) error {
 	return &refusal{status: http.StatusBadRequest, message: "The request is not valid.", details: detailsOf(faults)}
 }
 
@@ -213,7 +213,7 @@ func sentence(message, otherwise string) string {
 }
 
 // detailsOf is nil for no faults, so that the member is left out.
-func detailsOf(faults []verification.Field) any {
+func detailsOf(faults []verification.FieldError) any {
 	if len(faults) == 0 {
 		return nil
 	}

@@ -7,20 +7,20 @@ import (
 )
 
 // Decoders lists, by name, what reads the bodies of requests.
-func Decoders() map[string]func(body []byte) ([]verification.Field, error) {
+func Decoders() map[string]func(body []byte) ([]verification.FieldError, error) {
 	a := &api{validate: newValidator()}
-	read := func(to any, raw []byte, member func(d *decoder, name, at string) error) ([]verification.Field, error) {
+	read := func(to any, raw []byte, member func(d *decoder, name, at string) error) ([]verification.FieldError, error) {
 		faults, err := decode(raw, member)
 		if err != nil {
 			return nil, err
 		}
 		return a.rules(to, faults), nil
 	}
-	return map[string]func(body []byte) ([]verification.Field, error){
-		"start":   func(raw []byte) ([]verification.Field, error) { var b startBody; return read(&b, raw, b.member) },
-		"webhook": func(raw []byte) ([]verification.Field, error) { var b webhookBody; return read(&b, raw, b.member) },
-		"signal":  func(raw []byte) ([]verification.Field, error) { var b signalBody; return read(&b, raw, b.member) },
-		"review":  func(raw []byte) ([]verification.Field, error) { var b reviewBody; return read(&b, raw, b.member) },
+	return map[string]func(body []byte) ([]verification.FieldError, error){
+		"start":   func(raw []byte) ([]verification.FieldError, error) { var b startBody; return read(&b, raw, b.member) },
+		"webhook": func(raw []byte) ([]verification.FieldError, error) { var b webhookBody; return read(&b, raw, b.member) },
+		"signal":  func(raw []byte) ([]verification.FieldError, error) { var b signalBody; return read(&b, raw, b.member) },
+		"review":  func(raw []byte) ([]verification.FieldError, error) { var b reviewBody; return read(&b, raw, b.member) },
 	}
 }
 

@@ -13,11 +13,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/internal/scenario"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 const (
@@ -33,7 +33,7 @@ var contract = sync.OnceValues(func() (*scenario.Contract, error) {
 
 // api is a kit behind the API.
 type api struct {
-	*verificationtest.Kit
+	*enginetest.Kit
 	handler http.Handler
 	t       testing.TB
 }
@@ -41,7 +41,7 @@ type api struct {
 // setup is what a test changes before the API is made.
 type setup struct {
 	options httpapi.Options
-	ports   verificationtest.Change
+	ports   enginetest.Change
 }
 
 func newAPI(t testing.TB, s setup) *api {
@@ -52,11 +52,11 @@ func newAPI(t testing.TB, s setup) *api {
 			s.ports(p, o)
 		}
 	}
-	a := &api{Kit: verificationtest.New(t, change), t: t}
-	a.account("acme", verificationtest.Tenant, verification.Surfaces()...)
+	a := &api{Kit: enginetest.New(t, change), t: t}
+	a.account("acme", enginetest.Tenant, verification.Surfaces()...)
 	a.account("other", otherTenant, verification.Surfaces()...)
 	save(t, a.Store.SaveTenant(t.Context(), verification.Tenant{
-		ID: verificationtest.Tenant, Name: "Acme", RedirectAllowlist: []string{"https://app.example/verify"},
+		ID: enginetest.Tenant, Name: "Acme", RedirectAllowlist: []string{"https://app.example/verify"},
 	}))
 	save(t, a.Store.SaveTenant(t.Context(), verification.Tenant{ID: otherTenant, Name: "Other"}))
 	a.handler = httpapi.New(a.Engine, s.options)

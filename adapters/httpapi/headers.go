@@ -16,7 +16,7 @@ const maxWait = 25
 
 // idempotencyKey reads the key of a start or a signal: one header of 1 to 255 visible
 // ASCII characters.
-func idempotencyKey(h http.Header) (string, []verification.Field) {
+func idempotencyKey(h http.Header) (string, []verification.FieldError) {
 	values, sent := h["Idempotency-Key"]
 	if !sent {
 		return "", nil
@@ -24,7 +24,7 @@ func idempotencyKey(h http.Header) (string, []verification.Field) {
 	key := values[0]
 	visible := strings.IndexFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) < 0
 	if len(values) > 1 || key == "" || len(key) > 255 || !visible {
-		return "", []verification.Field{{Name: "Idempotency-Key", Message: "must be 1 to 255 visible ASCII characters"}}
+		return "", []verification.FieldError{{Name: "Idempotency-Key", Message: "must be 1 to 255 visible ASCII characters"}}
 	}
 	return key, nil
 }

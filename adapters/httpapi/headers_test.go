@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func TestAnIdempotencyKeyStartsOneRun(t *testing.T) {
@@ -52,12 +52,12 @@ func TestAnIdempotencyKeyInFlight(t *testing.T) {
 	w := a.Apply(simple())
 	start := "/v1/workflows/" + string(w.ID) + "/runs"
 	a.do(http.MethodPost, start, `{"reference_id":"p"}`, "Idempotency-Key: k").says(202, `"status"`)
-	record, err := a.Store.IdempotencyRecord(t.Context(), verificationtest.Tenant,
+	record, err := a.Store.IdempotencyRecord(t.Context(), enginetest.Tenant,
 		verification.IdempotencyKey{Scope: verification.ScopeStart, Key: "k"}, a.Clock.Now())
 	save(t, err)
 	// Another host has claimed the key and not answered yet.
 	record.Key, record.Settled, record.At = "k2", false, a.Clock.Now()
-	_, err = a.Store.ClaimIdempotencyKey(t.Context(), verificationtest.Tenant, record)
+	_, err = a.Store.ClaimIdempotencyKey(t.Context(), enginetest.Tenant, record)
 	save(t, err)
 	a.do(http.MethodPost, start, `{"reference_id":"p"}`, "Idempotency-Key: k2").
 		is(409, `{"error":"the first request with this idempotency key has not been answered yet","code":"idempotency_key_in_flight"}`).
@@ -70,12 +70,12 @@ func TestAnIdempotencyKeyOfASignalInFlight(t *testing.T) {
 	const approve = `{"payload":{"decision":"approve"}}`
 	a.do(http.MethodPost, signal, approve, "Idempotency-Key: k").
 		is(200, `{"ok":true,"result":"signal_delivered","decision":"approve"}`)
-	record, err := a.Store.IdempotencyRecord(t.Context(), verificationtest.Tenant,
+	record, err := a.Store.IdempotencyRecord(t.Context(), enginetest.Tenant,
 		verification.IdempotencyKey{Scope: verification.ScopeSignal, Key: "k"}, a.Clock.Now())
 	save(t, err)
 	// Another host has claimed the key and not answered yet.
 	record.Key, record.Settled, record.At = "k2", false, a.Clock.Now()
-	_, err = a.Store.ClaimIdempotencyKey(t.Context(), verificationtest.Tenant, record)
+	_, err = a.Store.ClaimIdempotencyKey(t.Context(), enginetest.Tenant, record)
 	save(t, err)
 	a.do(http.MethodPost, signal, approve, "Idempotency-Key: k2").
 		is(409, `{"error":"the first request with this idempotency key has not been answered yet","code":"idempotency_key_in_flight"}`).
@@ -140,7 +140,7 @@ func TestPreferencesAboutTheWait(t *testing.T) {
 
 // slow is a workflow that checks for twenty seconds before it asks its customer.
 func slow(a *api) string {
-	a.Provider.On("pan_verification", verificationtest.Slow(20*time.Second, verificationtest.Pass(nil)))
+	a.Provider.On("pan_verification", enginetest.Slow(20*time.Second, enginetest.Pass(nil)))
 	d := journey()
 	d.Start = "pan"
 	for id, next := range map[verification.NodeID]verification.NodeID{"pan": "consent", "details": "review"} {

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func TestUnknownRoutesAndWrongMethods(t *testing.T) {
@@ -158,7 +158,7 @@ func TestAnAnswerThatBreaksInTheMiddleIsCutOff(t *testing.T) {
 
 func TestRequestsAreObservedByThePatternOfTheirRoute(t *testing.T) {
 	var seen []string
-	now := verificationtest.Began()
+	now := enginetest.Began()
 	a := newAPI(t, setup{options: httpapi.Options{
 		Clock: &mock.ClockMock{NowFunc: func() time.Time { now = now.Add(time.Millisecond); return now }},
 		Observe: func(route, method string, status int, took time.Duration) {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 // TestTheFirstCheckThatFailsAnswers peels one fault after the other off a
@@ -20,12 +20,12 @@ func TestTheFirstCheckThatFailsAnswers(t *testing.T) {
 	unpublished := none
 	unpublished.ID = "00000000-0000-7000-8000-0000000000f0"
 	unpublished.Published, unpublished.Latest, unpublished.Revision = "", "", 1
-	save(t, a.Store.SaveWorkflow(t.Context(), verificationtest.Tenant, unpublished, nil))
+	save(t, a.Store.SaveWorkflow(t.Context(), enginetest.Tenant, unpublished, nil))
 	save(t, a.Store.SaveAccount(t.Context(), verification.Account{
-		ClientID: "asleep", Tenant: verificationtest.Tenant, KeyHash: verification.HashAPIKey(apiKey), Disabled: true,
+		ClientID: "asleep", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(apiKey), Disabled: true,
 	}))
-	a.account("narrow", verificationtest.Tenant, verification.SurfaceWorkflows, verification.SurfaceSignals)
-	a.account("hasty", verificationtest.Tenant, verification.Surfaces()...)
+	a.account("narrow", enginetest.Tenant, verification.SurfaceWorkflows, verification.SurfaceSignals)
+	a.account("hasty", enginetest.Tenant, verification.Surfaces()...)
 	for range 2 {
 		a.do(http.MethodGet, "/v1/runs", "", "client-id: hasty").says(http.StatusOK, `"total":0`)
 	}

@@ -110,7 +110,7 @@ func (p *reviewPayload) refuse() error {
 // body decodes a request body into a shape and checks its rules. The faults
 // are those of fields; more of them, such as of headers, may be added. A large
 // body waits for a slot: decoding it takes a processor for some time.
-func (a *api) body(w *response, r *http.Request, who caller, to any, member func(d *decoder, name, at string) error) ([]verification.Field, error) {
+func (a *api) body(w *response, r *http.Request, who caller, to any, member func(d *decoder, name, at string) error) ([]verification.FieldError, error) {
 	raw, err := readBody(w, r)
 	if err != nil {
 		return nil, err
@@ -159,16 +159,16 @@ func newValidator() *validator.Validate {
 
 // rules adds the faults of a decoded body to those that its decoding found. A
 // field that has one keeps it.
-func (a *api) rules(body any, faults []verification.Field) []verification.Field {
+func (a *api) rules(body any, faults []verification.FieldError) []verification.FieldError {
 	var broken validator.ValidationErrors
 	if !errors.As(a.validate.Struct(body), &broken) {
 		return faults
 	}
 	for _, b := range broken {
 		_, field, _ := strings.Cut(b.Namespace(), ".")
-		known := slices.ContainsFunc(faults, func(f verification.Field) bool { return f.Name == field })
+		known := slices.ContainsFunc(faults, func(f verification.FieldError) bool { return f.Name == field })
 		if !known {
-			faults = append(faults, verification.Field{Name: field, Message: plain(b)})
+			faults = append(faults, verification.FieldError{Name: field, Message: plain(b)})
 		}
 	}
 	return faults

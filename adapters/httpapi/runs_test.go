@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func idsOf(t *testing.T, body []byte) []verification.RunID {
@@ -71,7 +71,7 @@ func TestRunShapes(t *testing.T) {
 	a.goldenRun("abandoned", id)
 	a.Submit(id, "consent_submitted", map[string]any{"consent_status": "declined"})
 	a.Provider.On("pan_verification",
-		verificationtest.Pass(map[string]any{"source_ok": false, "nested": map[string]any{"list": []any{1.5, nil, "é<"}}}))
+		enginetest.Pass(map[string]any{"source_ok": false, "nested": map[string]any{"list": []any{1.5, nil, "é<"}}}))
 	a.Submit(id, "details_submitted", map[string]any{"pan": "ABCDE1234F"})
 	a.goldenRun("awaits-review", id)
 	a.do(http.MethodPost, "/v1/signals/"+string(id)+"/human_review_decision", `{"payload":{"decision":"approve","notes":"Line one\nLine \"two\""}}`).
@@ -86,12 +86,12 @@ func TestRunShapes(t *testing.T) {
 	a.Advance(25 * time.Hour)
 	a.goldenRun("expired", expired)
 
-	a.Provider.On("pan_verification", verificationtest.Fail(map[string]any{}))
+	a.Provider.On("pan_verification", enginetest.Fail(map[string]any{}))
 	failed := a.started(simple()).ID
 	a.goldenRun("failed", failed)
 
-	a.Provider.On("pan_verification", verificationtest.Slow(time.Hour, verificationtest.Pass(nil)))
-	v, err := a.Engine.Start(t.Context(), verificationtest.Tenant, a.Apply(simple()).ID, engine.StartRequest{ReferenceID: "person-4"})
+	a.Provider.On("pan_verification", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
+	v, err := a.Engine.Start(t.Context(), enginetest.Tenant, a.Apply(simple()).ID, engine.StartRequest{ReferenceID: "person-4"})
 	save(t, err)
 	a.goldenRun("running", v.ID)
 	a.do(http.MethodPost, "/v1/runs/"+string(v.ID)+"/cancel", "").is(200, `{"id":"`+string(v.ID)+`","status":"cancelled"}`)
@@ -158,7 +158,7 @@ func TestThePrintedReport(t *testing.T) {
 func TestRecordedDataGoesOutAsItCameIn(t *testing.T) {
 	a := newAPI(t, setup{})
 	w := a.Apply(simple())
-	at := verificationtest.Began()
+	at := enginetest.Began()
 	id := verification.RunID("00000000-0000-7000-8000-00000000da7a")
 	const data = `{"a":1,"a":2,"big":12345678901234567890.10,"e":1E5,"s":"\u00e9\/\ud800"}`
 	history := []verification.Event{
@@ -167,7 +167,7 @@ func TestRecordedDataGoesOutAsItCameIn(t *testing.T) {
 		{At: at, Fact: verification.Answered{Node: "pan", Passed: true, Data: verification.Data(data)}},
 		{At: at, Fact: verification.Completed{Node: "done"}},
 	}
-	save(t, a.Store.Append(t.Context(), verificationtest.Tenant, id, 0, verification.Appendix{
+	save(t, a.Store.Append(t.Context(), enginetest.Tenant, id, 0, verification.Commit{
 		Events: history, Summary: verification.Fold(id, history).Summary(),
 	}))
 	a.do(http.MethodGet, "/v1/runs/"+string(id), "").says(200, `"data":`+data)

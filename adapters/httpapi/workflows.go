@@ -65,6 +65,6 @@ func withField(err error, field, message string) error {
 		return err
 	}
 	named := *e
-	named.Fields = []verification.Field{{Name: field, Message: message}}
+	named.Fields = []verification.FieldError{{Name: field, Message: message}}
 	return &named
 }

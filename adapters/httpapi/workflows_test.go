@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func TestWorkflowShapes(t *testing.T) {
@@ -18,8 +18,8 @@ func TestWorkflowShapes(t *testing.T) {
 	first := a.Apply(journey())
 	a.Advance(time.Second)
 	second := a.Apply(simple())
-	save(t, a.Store.SaveWorkflow(t.Context(), verificationtest.Tenant, verification.Workflow{
-		ID: "00000000-0000-7000-8000-0000000000f0", Slug: "empty", Name: "Empty", CreatedAt: verificationtest.Began(), Revision: 1,
+	save(t, a.Store.SaveWorkflow(t.Context(), enginetest.Tenant, verification.Workflow{
+		ID: "00000000-0000-7000-8000-0000000000f0", Slug: "empty", Name: "Empty", CreatedAt: enginetest.Began(), Revision: 1,
 	}, nil))
 	a.golden("workflows", "/v1/workflows")
 	a.golden("workflow-journey", "/v1/workflows/"+string(first.ID))

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 // onto is the button that goes on.
@@ -102,7 +102,7 @@ func TestAWaitingPageGoesOnInTheBrowser(t *testing.T) {
 	for _, noScript := range []bool{false, true} {
 		t.Run(fmt.Sprintf("without JavaScript %v", noScript), func(t *testing.T) {
 			s := serve(t)
-			s.Provider.On("pan_verification", verificationtest.Flake(), verificationtest.Fail(nil))
+			s.Provider.On("pan_verification", enginetest.Flake(), enginetest.Fail(nil))
 			c := s.begin(onboarding(), "")
 			reach(c, "uploads")
 			tab := browser.Start(t).Open(t, browser.Options{NoScript: noScript})

@@ -12,7 +12,7 @@ import (
 
 // tell puts the engine's faults beside their fields. Where reading the form
 // found one already, that one is the better told.
-func (f *form) tell(step *engine.JourneyStep, faults []verification.Field, w words) {
+func (f *form) tell(step *engine.JourneyStep, faults []verification.FieldError, w words) {
 	for _, fault := range faults {
 		name := strings.TrimPrefix(fault.Name, "payload.")
 		field, ok := step.Fields.ByName(name)
@@ -40,7 +40,7 @@ func (w words) fault(field verification.InputField, message string) string {
 
 // fileFault finds the text for a file that will not do. Without one, it tells
 // which files would.
-func (w words) fileFault(field verification.InputField, faults []verification.Field) string {
+func (w words) fileFault(field verification.InputField, faults []verification.FieldError) string {
 	for _, fault := range faults {
 		if text := w.translation(field, fault.Message); text != "" {
 			return text

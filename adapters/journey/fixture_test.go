@@ -20,25 +20,25 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/blob"
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/journey"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 // site is the pages, served, with an engine behind them.
 type site struct {
-	*verificationtest.Kit
+	*enginetest.Kit
 	t         testing.TB
 	server    *httptest.Server
 	documents verification.DocumentStore
 	log       *bytes.Buffer
 }
 
-func serve(t testing.TB, changes ...verificationtest.Change) *site {
+func serve(t testing.TB, changes ...enginetest.Change) *site {
 	t.Helper()
 	s := &site{t: t, documents: blob.Memory(64<<20, 64<<20), log: &bytes.Buffer{}}
-	s.Kit = verificationtest.New(t, append([]verificationtest.Change{func(p *engine.Ports, _ *engine.Options) {
+	s.Kit = enginetest.New(t, append([]enginetest.Change{func(p *engine.Ports, _ *engine.Options) {
 		p.Documents = s.documents
 	}}, changes...)...)
 	pages, err := journey.Handler(s.Engine, slog.New(slog.NewTextHandler(s.log, nil)))
@@ -59,7 +59,7 @@ func serve(t testing.TB, changes ...verificationtest.Change) *site {
 func (s *site) begin(d verification.Definition, redirect string) *customer {
 	s.t.Helper()
 	if redirect != "" {
-		tenant := verification.Tenant{ID: verificationtest.Tenant, Name: "Acme Bank", RedirectAllowlist: []string{redirect}}
+		tenant := verification.Tenant{ID: enginetest.Tenant, Name: "Acme Bank", RedirectAllowlist: []string{redirect}}
 		if err := s.Store.SaveTenant(s.t.Context(), tenant); err != nil {
 			s.t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func (s *site) begin(d verification.Definition, redirect string) *customer {
 // data is what the run keeps of a step.
 func (s *site) data(c *customer, node verification.NodeID) string {
 	s.t.Helper()
-	report, err := s.Engine.Report(s.t.Context(), verificationtest.Tenant, c.run)
+	report, err := s.Engine.Report(s.t.Context(), enginetest.Tenant, c.run)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/verifyd/verifyd/verification/verificationtest"
+	"github.com/verifyd/verifyd/adapters/enginetest"
 )
 
 func FuzzAnAnswerNeverBreaksThePage(f *testing.F) {
@@ -37,7 +37,7 @@ func FuzzAnAnswerNeverBreaksThePage(f *testing.F) {
 		default:
 			t.Errorf("%s %q = %d %s", media, body, w.Code, w.Body)
 		}
-		if run, err := s.Engine.Run(t.Context(), verificationtest.Tenant, c.run); err != nil || run.Action == nil {
+		if run, err := s.Engine.Run(t.Context(), enginetest.Tenant, c.run); err != nil || run.Action == nil {
 			t.Skip("the fuzzer has filled in the form") // it may
 		}
 	})

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func TestTheCustomerGoesFromTheLinkToTheEnd(t *testing.T) {
@@ -93,7 +93,7 @@ func TestACustomerWithoutALocationCanSaySo(t *testing.T) {
 
 func TestAWaitingPageGoesOnByItself(t *testing.T) {
 	s := serve(t)
-	s.Provider.On("pan_verification", verificationtest.Flake(), verificationtest.Fail(nil))
+	s.Provider.On("pan_verification", enginetest.Flake(), enginetest.Fail(nil))
 	c := s.begin(onboarding(), "")
 	onward(t, c.post("consent", "success"))
 	onward(t, c.post(details()...))
@@ -149,7 +149,7 @@ func TestALinkThatLeadsNowhereSaysWhy(t *testing.T) {
 
 func cancel(c *customer) {
 	c.t.Helper()
-	if _, err := c.Engine.Cancel(c.t.Context(), verificationtest.Tenant, c.run); err != nil {
+	if _, err := c.Engine.Cancel(c.t.Context(), enginetest.Tenant, c.run); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -172,7 +172,7 @@ func TestTheCustomerIsSentAwayWhateverTheStatus(t *testing.T) {
 	}{
 		{verification.StatusCompleted, http.StatusOK, finish, "Thank you, this is finished"},
 		{verification.StatusFailed, http.StatusOK, func(c *customer) {
-			c.Provider.On("pan_verification", verificationtest.Break())
+			c.Provider.On("pan_verification", enginetest.Refuse())
 			finish(c)
 		}, "Thank you, this is finished"},
 		{verification.StatusCancelled, http.StatusGone, cancel, "This verification was cancelled"},

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 // axe is axe-core 4.14.1, which finds what keeps people out of a page.
@@ -78,7 +78,7 @@ func TestATenantsColourCanBeReadWhateverItIs(t *testing.T) {
 			s := serve(t)
 			c := s.begin(onboarding(), "")
 			reach(c, "uploads")
-			tenant := verification.Tenant{ID: verificationtest.Tenant, Name: "Acme Bank", Colour: colour}
+			tenant := verification.Tenant{ID: enginetest.Tenant, Name: "Acme Bank", Colour: colour}
 			if err := s.Store.SaveTenant(t.Context(), tenant); err != nil {
 				t.Fatal(err)
 			}
@@ -170,11 +170,11 @@ func kinds() []kind {
 		{"camera", third, func(tab *browser.Tab) { tab.Press("[data-open]"); tab.See("[data-use]:focus") }},
 		{"moved", func(c *customer) { second(c); c.link += "?moved" }, nil},
 		{"waiting", func(c *customer) {
-			c.Provider.On("pan_verification", verificationtest.Flake())
+			c.Provider.On("pan_verification", enginetest.Flake())
 			last(c)
 		}, nil},
 		{"review", func(c *customer) {
-			c.Provider.On("pan_verification", verificationtest.Fail(nil))
+			c.Provider.On("pan_verification", enginetest.Fail(nil))
 			last(c)
 			c.Settle()
 		}, nil},

@@ -73,7 +73,7 @@ func benchLife(i int) []verification.Event {
 func appendLife(tb testing.TB, s *memory.Store, i int) {
 	tb.Helper()
 	history, id := benchLife(i), benchRun(i)
-	a := verification.Appendix{Events: history, Summary: verification.Fold(id, history).Summary()}
+	a := verification.Commit{Events: history, Summary: verification.Fold(id, history).Summary()}
 	if err := s.Append(context.Background(), benchTenant, id, 0, a); err != nil {
 		tb.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func BenchmarkAppend(b *testing.B) {
 				// A run of the life that is parked on review, anywhere.
 				k := i*7_919*10%n + 1
 				history := benchLife(k)
-				a := verification.Appendix{Summary: verification.Fold(benchRun(k), history).Summary()}
+				a := verification.Commit{Summary: verification.Fold(benchRun(k), history).Summary()}
 				if i/n%2 == 0 {
 					a.Summary.Ended = verification.StatusCancelled
 				}

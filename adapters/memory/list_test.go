@@ -136,7 +136,7 @@ func TestListGivesWhatTheQueryMatchesAtAnyMoment(t *testing.T) {
 		s := memory.New()
 		all, lengths := map[verification.RunID]verification.Summary{}, map[verification.RunID]int{}
 		save := func(id verification.RunID, events []verification.Event, summary verification.Summary) {
-			a := verification.Appendix{Events: events, Summary: summary}
+			a := verification.Commit{Events: events, Summary: summary}
 			if err := s.Append(t.Context(), tenant, id, lengths[id], a); err != nil {
 				t.Fatalf("Append: %v", err)
 			}

@@ -50,7 +50,7 @@ func (s *Store) Load(ctx context.Context, t verification.TenantID, id verificati
 
 // Append adds to a run whose history has seq events, all or nothing, or
 // returns ErrConflict.
-func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 		b.runs[id] = r
 	}
 	r.extend(a)
-	if a.Quiet {
+	if a.HistoryOnly {
 		return nil
 	}
 	before := deadline(r.summary)
@@ -128,7 +128,7 @@ func (s *Store) openBook(t verification.TenantID) *book {
 
 // extend adds the events. Growth leaves room for more; a run that is over
 // gives it back.
-func (r *record) extend(a verification.Appendix) {
+func (r *record) extend(a verification.Commit) {
 	r.history = append(r.history, a.Events...)
 	if a.Summary.Ended != "" && len(a.Events) > 0 {
 		r.history = slices.Clone(r.history)

@@ -31,7 +31,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 			for i := range runs {
 				id, history := benchRun(i), benchLife(i)
 				for n := range history {
-					a := verification.Appendix{
+					a := verification.Commit{
 						Events: history[n : n+1], Summary: verification.Fold(id, history[:n+1]).Summary(),
 						AdvanceAt: start.Add(time.Duration(i) * time.Second), Announce: n+1 == len(history),
 					}

@@ -219,7 +219,7 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 }
 
 // enqueue takes over the effects of an append.
-func (q *queue) enqueue(run verification.RunRef, a verification.Appendix) {
+func (q *queue) enqueue(run verification.RunRef, a verification.Commit) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	advance := q.renewed(name{verification.WorkAdvance, run}, a.Summary.Workflow)

@@ -46,7 +46,7 @@ func TestQueueWorksLikeAListThatIsSearched(t *testing.T) {
 			"append": func(t *rapid.T) {
 				run, at := runs.Draw(t, "run"), maybe(instants()).Draw(t, "advance at")
 				announce := rapid.Bool().Draw(t, "announce")
-				a := verification.Appendix{
+				a := verification.Commit{
 					Events:    []verification.Event{{At: start, Fact: verification.CustomerCame{}}},
 					Summary:   verification.Summary{ID: run.Run, StartedAt: start, CompletedAt: start},
 					AdvanceAt: at, Announce: announce,

@@ -67,7 +67,7 @@ func (a alarms) of(group []addition) []bell {
 	}
 	var bells []bell
 	for _, d := range group {
-		if d.a.Kept || d.quiet() {
+		if d.a.NoWakeup || d.quiet() {
 			continue
 		}
 		if !d.a.AdvanceAt.IsZero() {

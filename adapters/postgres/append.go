@@ -22,10 +22,10 @@ type addition struct {
 	run    pgtype.UUID
 	seq    int32
 	events string // a JSON array, byte for byte
-	a      verification.Appendix
+	a      verification.Commit
 }
 
-func newAddition(t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) (addition, error) {
+func newAddition(t verification.TenantID, id verification.RunID, seq int, a verification.Commit) (addition, error) {
 	d := addition{ref: verification.RunRef{Tenant: t, Run: id}, seq: int32(seq), a: a}
 	d.a.Summary.ID = id
 	var err error
@@ -42,7 +42,7 @@ func newAddition(t verification.TenantID, id verification.RunID, seq int, a veri
 func (d addition) upto() int32 { return d.seq + int32(len(d.a.Events)) }
 
 // quiet tells whether nothing but the history changes.
-func (d addition) quiet() bool { return d.a.Quiet && len(d.a.Events) > 0 && d.seq > 0 }
+func (d addition) quiet() bool { return d.a.HistoryOnly && len(d.a.Events) > 0 && d.seq > 0 }
 
 // announceAt is a moment that has come: an append knows no better one.
 func (d addition) announceAt() time.Time {

@@ -20,8 +20,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// errPatience is the cause of a call that has timed out.
-var errPatience = errors.New("the database did not answer in time")
+// errTimeout is the cause of a call that has timed out.
+var errTimeout = errors.New("the database did not answer in time")
 
 // translate returns err as an error of the ports. An expected failure stays as
 // it is.
@@ -72,7 +72,7 @@ func unavailable(err error) bool {
 	var network net.Error
 	return errors.As(err, &connecting) || errors.As(err, &network) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, errPatience) ||
+		errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, errTimeout) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) || errors.Is(err, pgx.ErrTxClosed) ||
 		errors.Is(err, context.DeadlineExceeded)
 }

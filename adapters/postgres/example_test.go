@@ -41,8 +41,8 @@ func ExampleStore_Within() {
 	defer store.Close()
 	e := got(engine.New(engine.Ports{
 		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
-		Providers: map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
-		Language:  expression.New(), Links: token.NewLinks(got(token.NewKeys())),
+		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
+		Expressions: expression.New(), Links: token.NewLinks(got(token.NewKeys())),
 		Clock: clock.System(), NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{PublicURL: "https://verify.example"}))
 	applied := got(e.Apply(ctx, ours, got(definition.ReadWorkflow("passport.yaml", []byte(passport))).Definition))

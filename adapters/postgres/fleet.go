@@ -24,9 +24,9 @@ const (
 	busyWait = 100 * time.Millisecond
 	// jobsKept is how long jobs that are done stay to be looked at.
 	jobsKept = 10 * time.Minute
-	// jobPatience ends a job that hangs; a host that died with one is found out
+	// jobTimeout ends a job that hangs; a host that died with one is found out
 	// some time after that.
-	jobPatience = 30 * time.Second
+	jobTimeout  = 30 * time.Second
 	rescueAfter = time.Minute
 	// goodbye is how long a stop waits for the jobs that are under way.
 	goodbye = 5 * time.Second
@@ -60,7 +60,7 @@ func (s *Store) Join(o FleetOptions) (*Fleet, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	sweep := alone(o.Sweep)
-	upkeep := alone(func(ctx context.Context) error { return s.Upkeep(ctx, o.Now()) })
+	upkeep := alone(func(ctx context.Context) error { return s.Maintain(ctx, o.Now()) })
 	workers := river.NewWorkers()
 	err := errors.Join(
 		river.AddWorkerSafely(workers, river.WorkFunc(func(context.Context, *river.Job[advanceJob]) error { return woken(o.Wake()) })),
@@ -78,7 +78,7 @@ func (s *Store) Join(o FleetOptions) (*Fleet, error) {
 		PeriodicJobs:                []*river.PeriodicJob{every(sweepEvery, sweepJob{}), every(upkeepEvery, upkeepJob{})},
 		FetchCooldown:               cooldown,
 		FetchPollInterval:           time.Second,
-		JobTimeout:                  jobPatience,
+		JobTimeout:                  jobTimeout,
 		RescueStuckJobsAfter:        rescueAfter,
 		CompletedJobRetentionPeriod: jobsKept,
 		CancelledJobRetentionPeriod: jobsKept,

@@ -59,11 +59,11 @@ func eventually(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-func started(n int, at time.Time, kept bool) verification.Appendix {
+func started(n int, at time.Time, kept bool) verification.Commit {
 	history := life(n, 5, 0)
 	history[0].At = at.UTC().Truncate(time.Microsecond)
-	return verification.Appendix{
-		Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), AdvanceAt: at, Kept: kept,
+	return verification.Commit{
+		Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), AdvanceAt: at, NoWakeup: kept,
 	}
 }
 
@@ -130,7 +130,7 @@ func TestADeadlineThatPassesIsWrittenDownByTheFleet(t *testing.T) {
 	history := []verification.Event{{At: time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond), Fact: verification.Started{
 		Workflow: e.flow, WorkflowName: "Reviewed", Version: 1, VersionHash: version(t, e), ReferenceID: "late", RunTTLSeconds: 60,
 	}}, {At: time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond), Fact: verification.ReviewAsked{Node: "review", Label: "Review"}}}
-	a := verification.Appendix{Events: history, Summary: verification.Fold(runNumber(1), history).Summary()}
+	a := verification.Commit{Events: history, Summary: verification.Fold(runNumber(1), history).Summary()}
 	if err := e.store.Append(t.Context(), ours, runNumber(1), 0, a); err != nil {
 		t.Fatal(err)
 	}

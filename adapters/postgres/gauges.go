@@ -33,7 +33,7 @@ func (s *Store) Gauges(ctx context.Context, now time.Time) (Gauges, error) {
 		Connections: int(pool.TotalConns()), Busy: int(pool.AcquiredConns()), MostConnections: int(pool.MaxConns()),
 		Waiting: s.writers.waits(),
 	}
-	ctx, cancel := s.patience(ctx)
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	var oldest pgtype.Timestamptz
 	err := s.link().ask(ctx, everyTenant, func(b *pgx.Batch) error {

@@ -102,7 +102,7 @@ func TestHealthUnderAContextThatIsOver(t *testing.T) {
 }
 
 func TestPingSaysThatAllConnectionsAreInUse(t *testing.T) {
-	s := openAt(t, pgtest.Database(t), postgres.Options{MaxConns: 2, Alone: true})
+	s := openAt(t, pgtest.Database(t), postgres.Options{MaxConns: 2, SingleHost: true})
 	one, err := s.Pool().Acquire(t.Context())
 	must(t, err)
 	defer one.Release()

@@ -18,7 +18,7 @@ import (
 
 func TestHostsAreListedWhileTheirHeartIsBeating(t *testing.T) {
 	url := pgtest.Database(t)
-	s := openAt(t, url, postgres.Options{Alone: true})
+	s := openAt(t, url, postgres.Options{SingleHost: true})
 	ctx := t.Context()
 	started := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 	one := postgres.Host{ID: "00000000-0000-7000-8000-000000000001", Name: "one", Roles: []string{"api", "worker"}, Version: "v1", StartedAt: started}
@@ -31,7 +31,7 @@ func TestHostsAreListedWhileTheirHeartIsBeating(t *testing.T) {
 	must(t, s.RemoveHost(ctx, gone.ID))
 	age(t, url, "61 seconds", two.ID)
 	age(t, url, "25 hours", old.ID)
-	must(t, s.Upkeep(ctx, time.Now()))
+	must(t, s.Maintain(ctx, time.Now()))
 	got, err := s.Hosts(ctx)
 	must(t, err)
 	one.Alive = true
@@ -58,14 +58,14 @@ func age(t *testing.T, url, by, id string) {
 }
 
 func TestTheTenantOfARunIsFound(t *testing.T) {
-	s := openAt(t, pgtest.Database(t), postgres.Options{Alone: true})
+	s := openAt(t, pgtest.Database(t), postgres.Options{SingleHost: true})
 	ctx := t.Context()
 	for n := range 3 {
 		must(t, s.SaveTenant(ctx, verification.Tenant{ID: tenantNumber(n + 1), Name: "t"}))
 	}
 	const run verification.RunID = "00000000-0000-7000-8000-00000000a001"
 	began := verification.Event{At: time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC), Fact: verification.Started{Workflow: flow}}
-	must(t, s.Append(ctx, tenantNumber(2), run, 0, verification.Appendix{
+	must(t, s.Append(ctx, tenantNumber(2), run, 0, verification.Commit{
 		Events: []verification.Event{began}, Summary: verification.Fold(run, []verification.Event{began}).Summary(),
 	}))
 	got, err := s.RunTenants(ctx, run)

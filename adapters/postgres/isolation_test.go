@@ -128,7 +128,7 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 func begin(t *testing.T, s *postgres.Store, tenant verification.TenantID, run verification.RunID, summary verification.Summary) {
 	t.Helper()
 	summary.ID, summary.Workflow, summary.StartedAt = run, flow, noon()
-	must(t, s.Append(t.Context(), tenant, run, 0, verification.Appendix{
+	must(t, s.Append(t.Context(), tenant, run, 0, verification.Commit{
 		Events:    []verification.Event{{At: noon(), Fact: verification.Started{Workflow: flow}}},
 		Summary:   summary,
 		AdvanceAt: noon(),

@@ -24,19 +24,19 @@ func TestAppendsWithAndWithoutEventsDoNotLockEachOtherOut(t *testing.T) {
 		begun := verification.Summary{ID: id, Workflow: flow, ReferenceID: "x", StartedAt: noon()}
 		over := begun
 		over.Ended, over.CompletedAt = verification.StatusCancelled, noon()
-		must(t, one.Append(t.Context(), ours, id, 0, verification.Appendix{
+		must(t, one.Append(t.Context(), ours, id, 0, verification.Commit{
 			Events:  []verification.Event{{At: noon(), Fact: verification.Started{Workflow: flow}}},
-			Summary: begun, AdvanceAt: noon(), Kept: true,
+			Summary: begun, AdvanceAt: noon(), NoWakeup: true,
 		}))
 		var both sync.WaitGroup
 		var without, with error
 		both.Go(func() {
-			without = one.Append(t.Context(), ours, id, 1, verification.Appendix{
-				Summary: begun, AdvanceAt: noon().Add(time.Second), Kept: true,
+			without = one.Append(t.Context(), ours, id, 1, verification.Commit{
+				Summary: begun, AdvanceAt: noon().Add(time.Second), NoWakeup: true,
 			})
 		})
 		both.Go(func() {
-			with = other.Append(t.Context(), ours, id, 1, verification.Appendix{
+			with = other.Append(t.Context(), ours, id, 1, verification.Commit{
 				Events: []verification.Event{{At: noon(), Fact: verification.Cancelled{}}}, Summary: over,
 			})
 		})

@@ -48,7 +48,7 @@ func (l listSlots) acquire(ctx context.Context, t verification.TenantID, offset 
 
 // listing waits for a slot and runs f, both within one timeout.
 func (s *Store) listing(ctx context.Context, t verification.TenantID, offset int, f func(context.Context) error) error {
-	ctx, cancel := s.patience(ctx)
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	release, err := s.lists.acquire(ctx, t, offset)
 	if err != nil {

@@ -30,7 +30,7 @@ func lock(t *testing.T, url, table string) (unlock func()) {
 
 func TestListsOfOneTenantHoldUpNeitherAppendsNorAnotherTenant(t *testing.T) {
 	url := pgtest.Database(t)
-	s := openAt(t, url, postgres.Options{MaxConns: 8, ListTimeout: time.Minute, Patience: time.Minute})
+	s := openAt(t, url, postgres.Options{MaxConns: 8, ListTimeout: time.Minute, QueryTimeout: time.Minute})
 	unlock := lock(t, url, "verifyd.workflows")
 	const many = 40
 	listed := make(chan error, many)

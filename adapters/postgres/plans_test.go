@@ -42,7 +42,7 @@ ANALYZE verifyd.run_counts`
 
 func TestListsAreReadFromIndexes(t *testing.T) {
 	url := pgtest.Database(t)
-	s := openAt(t, url, postgres.Options{Alone: true})
+	s := openAt(t, url, postgres.Options{SingleHost: true})
 	admin, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
 	if err != nil {
 		t.Fatal(err)

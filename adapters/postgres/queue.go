@@ -112,7 +112,7 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 			return nil, time.Time{}, err
 		}
 	}
-	ctx, cancel := s.patience(ctx)
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	var more bool
 	var at pgtype.Timestamptz
@@ -164,7 +164,7 @@ func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until tim
 	}
 	tenants, ids := make([]pgtype.UUID, 0, len(runs)), make([]pgtype.UUID, 0, len(runs))
 	for _, ref := range runs {
-		d, err := newAddition(ref.Tenant, ref.Run, 0, verification.Appendix{})
+		d, err := newAddition(ref.Tenant, ref.Run, 0, verification.Commit{})
 		if err != nil {
 			continue // there is no such run
 		}
@@ -184,7 +184,7 @@ func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := s.patience(ctx)
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		err := link{to: tx}.askHot(ctx, string(w.Tenant), func(b *pgx.Batch) error {
@@ -209,7 +209,7 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 	var kinds []string
 	var untils []pgtype.Timestamptz
 	for _, w := range work {
-		d, err := newAddition(w.Tenant, w.Run, 0, verification.Appendix{})
+		d, err := newAddition(w.Tenant, w.Run, 0, verification.Commit{})
 		if err != nil {
 			continue // there is no such run
 		}
@@ -225,7 +225,7 @@ func (s *Store) settle(ctx context.Context, doing, tenants, statement string, ar
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := s.patience(ctx)
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	return translate(doing, s.link().askHot(ctx, tenants, func(b *pgx.Batch) error {
 		b.Queue(statement, args...)

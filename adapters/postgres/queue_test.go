@@ -30,7 +30,7 @@ FROM generate_series(1, 20)`
 func queued(tb testing.TB, n int) (*postgres.Store, *pgx.Conn) {
 	tb.Helper()
 	url := pgtest.Database(tb)
-	s := openAt(tb, url, postgres.Options{Alone: true})
+	s := openAt(tb, url, postgres.Options{SingleHost: true})
 	// The plan is made while the queue is empty, and kept.
 	if _, _, err := s.Take(tb.Context(), request()); err != nil {
 		tb.Fatal(err)
@@ -105,7 +105,7 @@ func blocksOf(t *testing.T, raw []byte) int {
 
 func TestChangingKnownWorkReadsNoBacklog(t *testing.T) {
 	url := pgtest.Database(t)
-	openAt(t, url, postgres.Options{Alone: true})
+	openAt(t, url, postgres.Options{SingleHost: true})
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 // Load returns the events after the first `after` ones, or ErrNotFound.
 func (s *Store) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
-	ctx, cancel := s.patience(ctx)
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	events, err := load(ctx, s.link(), t, id, after)
 	return events, translate("load run "+string(id), err)
@@ -63,7 +63,7 @@ func load(ctx context.Context, l link, t verification.TenantID, id verification.
 // Append adds to a run whose history has seq events, all or nothing, or
 // returns ErrConflict. An append whose answer is lost with the database is
 // ErrUnavailable, and may have been kept.
-func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	if len(a.Events) > 0 {
 		return s.writers.append(ctx, d)
 	}
-	ctx, cancel := s.patience(ctx)
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	if len(s.alarms.of([]addition{d})) == 0 {
 		err = s.appendIn(ctx, s.link(), nil, d)
@@ -114,7 +114,7 @@ func (s *Store) Overdue(ctx context.Context, now time.Time, most int) (runs []ve
 			WHERE ended = '' AND expires_at < $1 ORDER BY expires_at LIMIT $2`
 		ahead = `SELECT min(expires_at) FROM verifyd.runs WHERE ended = '' AND expires_at >= $1`
 	)
-	ctx, cancel := s.patience(ctx)
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	var at pgtype.Timestamptz
 	err = s.link().ask(ctx, everyTenant, func(b *pgx.Batch) error {

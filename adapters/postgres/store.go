@@ -28,15 +28,15 @@ type Options struct {
 	// which is best where hosts and database have few processors: larger groups
 	// cost less.
 	Writers int
-	// Patience bounds how long one call may take before the database counts as
+	// QueryTimeout bounds how long one call may take before the database counts as
 	// not there; 0 means 10 s.
-	Patience time.Duration
+	QueryTimeout time.Duration
 	// ListTimeout bounds each statement of a list; 0 means 5 s. A list that takes
 	// longer fails with ErrUnavailable.
 	ListTimeout time.Duration
-	// Alone says that no other host works on this database, so that nobody has
+	// SingleHost says that no other host works on this database, so that nobody has
 	// to be told of work.
-	Alone bool
+	SingleHost bool
 	// Log takes what operators need to know; nil drops it.
 	Log *slog.Logger
 }
@@ -79,8 +79,8 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if o.Writers == 0 {
 		o.Writers = 1
 	}
-	if o.Patience == 0 {
-		o.Patience = 10 * time.Second
+	if o.QueryTimeout == 0 {
+		o.QueryTimeout = 10 * time.Second
 	}
 	if o.ListTimeout == 0 {
 		o.ListTimeout = 5 * time.Second
@@ -103,7 +103,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	s := &Store{pool: pool, db: bunOver(pool), opt: o, log: o.Log, lists: newListSlots(int(config.MaxConns))}
 	s.accounts = newAsks(s.loadAccount)
 	s.workflows = newAsks(func(ctx context.Context, k workflowKey) (verification.Workflow, error) {
-		ctx, cancel := s.patience(ctx)
+		ctx, cancel := s.withTimeout(ctx)
 		defer cancel()
 		return loadWorkflow(ctx, s.link(), k.tenant, k.id)
 	})
@@ -111,7 +111,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		s.Close()
 		return nil, err
 	}
-	if !o.Alone {
+	if !o.SingleHost {
 		if s.alarms, err = newAlarms(pool); err != nil {
 			s.Close()
 			return nil, fmt.Errorf("open the jobs: %w", err)
@@ -134,8 +134,8 @@ func configure(url string, o Options) (*pgxpool.Config, error) {
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "verifyd"
 	}
-	if config.ConnConfig.ConnectTimeout == 0 || config.ConnConfig.ConnectTimeout > o.Patience {
-		config.ConnConfig.ConnectTimeout = min(5*time.Second, o.Patience)
+	if config.ConnConfig.ConnectTimeout == 0 || config.ConnConfig.ConnectTimeout > o.QueryTimeout {
+		config.ConnConfig.ConnectTimeout = min(5*time.Second, o.QueryTimeout)
 	}
 	if !hasPoolSize(url) {
 		config.MaxConns = int32(min(o.MaxConns, 1000))
@@ -157,7 +157,7 @@ func bunOver(pool *pgxpool.Pool) *bun.DB {
 // the pool that appends use. It fails with ErrUnavailable when no connection
 // comes free before ctx ends, or when the database does not answer.
 func (s *Store) Ping(ctx context.Context) error {
-	ctx, cancel := s.patience(ctx)
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	conn, err := s.pool.Acquire(ctx)
 	if stat := s.pool.Stat(); err != nil && stat.TotalConns() == stat.MaxConns() {
@@ -189,9 +189,9 @@ func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 // link is the way to the database on a connection of the pool.
 func (s *Store) link() link { return link{to: s.pool} }
 
-// patience bounds one call.
-func (s *Store) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, s.opt.Patience, errPatience)
+// withTimeout bounds one call.
+func (s *Store) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, s.opt.QueryTimeout, errTimeout)
 }
 
 // everyTenant names all tenants to row-level security.
@@ -233,7 +233,7 @@ func (s *Store) begin(
 	if s.left.Load() {
 		return closed()
 	}
-	ctx, cancel := s.patience(ctx)
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	return s.db.RunInTx(ctx, o, func(ctx context.Context, tx bun.Tx) error {
 		if _, err := tx.ExecContext(ctx, setUp, args...); err != nil {

@@ -55,7 +55,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 
 func TestTwoStoresOnOneDatabaseKeepTheContract(t *testing.T) {
 	url := pgtest.Database(t)
-	p := &pair{Store: openAt(t, url, postgres.Options{}), other: openAt(t, url, postgres.Options{Alone: true})}
+	p := &pair{Store: openAt(t, url, postgres.Options{}), other: openAt(t, url, postgres.Options{SingleHost: true})}
 	storetest.Run(t, func(t *testing.T) storetest.Store { return emptied(t, p.Store, p) })
 }
 

@@ -65,7 +65,7 @@ func (r accountRow) account() verification.Account {
 
 // Tenant returns one tenant, or ErrNotFound.
 func (s *Store) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
-	ctx, cancel := s.patience(ctx)
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	return loadTenant(ctx, s.link(), id)
 }
@@ -188,7 +188,7 @@ func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
 
 // one asks for one row in one round trip.
 func (s *Store) one(ctx context.Context, tenants, statement string, args []any, into ...any) error {
-	ctx, cancel := s.patience(ctx)
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	return s.link().one(ctx, tenants, statement, args, into...)
 }

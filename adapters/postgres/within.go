@@ -70,7 +70,7 @@ func (t *Tx) Load(ctx context.Context, tenant verification.TenantID, id verifica
 
 // Append adds to a run whose history has seq events, all or nothing, or
 // returns ErrConflict.
-func (t *Tx) Append(ctx context.Context, tenant verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (t *Tx) Append(ctx context.Context, tenant verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	d, err := newAddition(tenant, id, seq, a)
 	if err == nil {
 		err = t.appendIn(ctx, t.link(), t.tx, d)

@@ -109,7 +109,7 @@ func (s *Store) Workflows(ctx context.Context, t verification.TenantID, q verifi
 
 // Version returns one version by its hash, or ErrNotFound.
 func (s *Store) Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
-	ctx, cancel := s.patience(ctx)
+	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	return loadVersion(ctx, s.link(), t, id, hash)
 }

@@ -208,7 +208,7 @@ func (s *Store) commit(group []*waiting) {
 // commitTogether commits a group and tells which of its appends were kept: one
 // round trip, unless other hosts are to be told.
 func (s *Store) commitTogether(group []addition) (kept map[verification.RunRef]bool, err error) {
-	ctx, cancel := s.patience(context.Background())
+	ctx, cancel := s.withTimeout(context.Background())
 	defer cancel()
 	bells := s.alarms.of(group)
 	if len(bells) == 0 {

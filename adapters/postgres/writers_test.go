@@ -18,9 +18,9 @@ import (
 )
 
 // appendix is the first append of run number n.
-func appendix(n int) verification.Appendix {
+func appendix(n int) verification.Commit {
 	history := life(n, 5, 0)
-	return verification.Appendix{Events: history, Summary: verification.Fold(runNumber(n), history).Summary()}
+	return verification.Commit{Events: history, Summary: verification.Fold(runNumber(n), history).Summary()}
 }
 
 // held is a transaction that holds a place in the history of run 1, so that

@@ -57,7 +57,7 @@ func (b *Bearers) Issue(tenant verification.TenantID, reviewer string, ttl time.
 	invalid := func(field, message string) error {
 		return &verification.Error{
 			Kind: verification.ErrInvalid, Subject: "bearer token",
-			Fields: []verification.Field{{Name: field, Message: message}},
+			Fields: []verification.FieldError{{Name: field, Message: message}},
 		}
 	}
 	if !soundReviewer(reviewer) {

@@ -14,12 +14,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/adapters/webhook"
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func TestTheBodyNamesTheStatusAndHoldsTheRun(t *testing.T) {
@@ -47,7 +47,7 @@ func TestTheDataOfANoticeIsTheRunAsTheAPIListsIt(t *testing.T) {
 	r := newReceiver(t, nil)
 	k, _ := newKit(t)
 	account := verification.Account{
-		ClientID: "acme", Tenant: verificationtest.Tenant, KeyHash: verification.HashAPIKey("a key of the tests alone"), Surfaces: verification.Surfaces(),
+		ClientID: "acme", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey("a key of the tests alone"), Surfaces: verification.Surfaces(),
 	}
 	if err := k.Store.SaveAccount(t.Context(), account); err != nil {
 		t.Fatal(err)
@@ -61,11 +61,11 @@ func TestTheDataOfANoticeIsTheRunAsTheAPIListsIt(t *testing.T) {
 	}
 	consent(start("passes"))
 	consent(start(`odd: "<&>" / \ ` + "\u2028 \u00e9 \U0001f600"))
-	k.Provider.On("pan_verification", verificationtest.Fail(nil))
+	k.Provider.On("pan_verification", enginetest.Fail(nil))
 	consent(start("fails"))
-	k.Provider.On("pan_verification", verificationtest.Break())
+	k.Provider.On("pan_verification", enginetest.Refuse())
 	consent(start("is not answered"))
-	if _, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, start("is cancelled")); err != nil {
+	if _, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, start("is cancelled")); err != nil {
 		t.Fatal(err)
 	}
 	k.Advance(1500 * time.Millisecond)
@@ -103,7 +103,7 @@ func TestTheDataOfANoticeIsTheRunAsTheAPIListsIt(t *testing.T) {
 }
 
 // list reads every run by the API.
-func list(t *testing.T, k *verificationtest.Kit) []json.RawMessage {
+func list(t *testing.T, k *enginetest.Kit) []json.RawMessage {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/runs?limit=100", nil)
 	request.Header.Set("client-id", "acme")

@@ -10,16 +10,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/webhook"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 // newKit makes an engine that tells by a Notifier of its own.
-func newKit(t testing.TB) (k *verificationtest.Kit, s *sender) {
+func newKit(t testing.TB) (k *enginetest.Kit, s *sender) {
 	t.Helper()
-	k = verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
+	k = enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 		s = newSender(t, func(o *webhook.Options) { o.Now = p.Clock.Now })
 		p.Notifier = s
 	})
@@ -43,10 +43,10 @@ func definition(origin string) verification.Definition {
 }
 
 // cancelled starts a run and cancels it, which is told of.
-func cancelled(t testing.TB, k *verificationtest.Kit, origin string) verification.RunID {
+func cancelled(t testing.TB, k *enginetest.Kit, origin string) verification.RunID {
 	t.Helper()
 	id := k.Start(k.Apply(definition(origin)).ID, engine.StartRequest{ReferenceID: "person-1"}).ID
-	if _, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, id); err != nil {
+	if _, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, id); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()
@@ -72,7 +72,7 @@ func TestAReceiverThatIsDownIsToldForThreeDaysUnderOneID(t *testing.T) {
 			t.Errorf("webhook-id of try %d = %q", i+1, got)
 		}
 		try := tries[i]
-		if try.Attempt != i || try.Class != webhook.ClassFailed || try.Status != 500 || try.Run != id || try.Tenant != verificationtest.Tenant {
+		if try.Attempt != i || try.Class != webhook.ClassFailed || try.Status != 500 || try.Run != id || try.Tenant != enginetest.Tenant {
 			t.Errorf("try %d was told as %+v", i+1, try)
 		}
 		if got := d.Header.Get("webhook-timestamp"); got != strconv.FormatInt(try.At.Unix(), 10) {
@@ -112,7 +112,7 @@ func TestAReceiverThatComesBackIsToldOnce(t *testing.T) {
 func TestAReceiverIsTakenAtItsWord(t *testing.T) {
 	replies := []http.HandlerFunc{
 		answers(429, "Retry-After: 5400"),
-		answers(503, "Retry-After: "+verificationtest.Began().Add(4*time.Hour).Format(http.TimeFormat)),
+		answers(503, "Retry-After: "+enginetest.Began().Add(4*time.Hour).Format(http.TimeFormat)),
 		answers(http.StatusGone),
 	}
 	r := newReceiver(t, func(w http.ResponseWriter, request *http.Request) {
@@ -125,7 +125,7 @@ func TestAReceiverIsTakenAtItsWord(t *testing.T) {
 	k.Advance(30 * 24 * time.Hour)
 	var at []time.Duration
 	for _, try := range s.told() {
-		at = append(at, try.At.Sub(verificationtest.Began()))
+		at = append(at, try.At.Sub(enginetest.Began()))
 	}
 	if want := []time.Duration{0, 90 * time.Minute, 4 * time.Hour}; !slices.Equal(at, want) {
 		t.Errorf("tries came at %s, want %s", at, want)
@@ -133,16 +133,16 @@ func TestAReceiverIsTakenAtItsWord(t *testing.T) {
 }
 
 func TestANoticeLeavesOnlyOnceTheRunAndItsReportCanBeRead(t *testing.T) {
-	var k *verificationtest.Kit
+	var k *enginetest.Kit
 	read := make(chan error, 1)
 	r := newReceiver(t, func(_ http.ResponseWriter, request *http.Request) {
 		id := verification.RunID(request.Header.Get("webhook-id")[len("run_"):])
-		run, err := k.Engine.Run(request.Context(), verificationtest.Tenant, id)
+		run, err := k.Engine.Run(request.Context(), enginetest.Tenant, id)
 		if err == nil && run.Status != verification.StatusCancelled {
 			err = errors.New("it reads " + string(run.Status))
 		}
 		if err == nil {
-			_, err = k.Engine.Report(request.Context(), verificationtest.Tenant, id)
+			_, err = k.Engine.Report(request.Context(), enginetest.Tenant, id)
 		}
 		read <- err
 	})

@@ -115,7 +115,7 @@ func (s *session) engine(d *database, providers ...string) (*engine.Engine, erro
 	}
 	return engine.New(engine.Ports{
 		Runs: d, Queue: d, Workflows: d, Tenants: d, Idempotency: d, Deliveries: d,
-		Providers: known, Language: expression.New(), Links: elsewhere{}, Notifier: elsewhere{},
+		Providers: known, Expressions: expression.New(), Links: elsewhere{}, Notifier: elsewhere{},
 		Clock: s.clock, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{
 		Passive: true, Log: slog.New(slog.NewTextHandler(s.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),

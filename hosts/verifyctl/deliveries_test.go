@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func TestAllFailedNoticesAreFoundHoweverManyPagesTheyFill(t *testing.T) {
@@ -19,7 +19,7 @@ func TestAllFailedNoticesAreFoundHoweverManyPagesTheyFill(t *testing.T) {
 	for i := range failed + 10 {
 		d := verification.Delivery{
 			Run: verification.RunID(fmt.Sprintf("00000000-0000-7000-8000-%012x", i)), State: verification.DeliveryFailed,
-			LastAt: verificationtest.Began(),
+			LastAt: enginetest.Began(),
 		}
 		if i >= failed {
 			d.State = verification.DeliveryDelivered

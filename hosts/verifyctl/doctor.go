@@ -27,7 +27,7 @@ Examples:
     verifyctl doctor --json`
 }
 
-// patience bounds how long the database may take for one answer.
+// withTimeout bounds how long the database may take for one answer.
 const patience = 10 * time.Second
 
 // Run prints what it found.

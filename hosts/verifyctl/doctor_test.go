@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 // sound is a database that nothing is wrong with.
@@ -27,7 +27,7 @@ func TestTheDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 	w := onMemory(t)
 	r := newRemembered()
 	w.server = r.server()
-	began := verificationtest.Began()
+	began := enginetest.Began()
 	host := func(name string, alive bool, roles ...string) postgres.Host {
 		return postgres.Host{
 			ID: "00000000-0000-7000-8000-00000000000" + name, Name: name, Roles: roles, Version: "v1.2.3",
@@ -83,7 +83,7 @@ func TestTheDoctorSaysHowFarItCame(t *testing.T) {
 	w.ctl("doctor")
 	w.server = r.server()
 	w.server.migrations = func(context.Context, string) ([]postgres.Migration, error) {
-		return []postgres.Migration{{Version: 1, Name: "runs", AppliedAt: verificationtest.Began()}, {Version: 2, Name: "more"}, {Version: 3, Name: "most"}}, nil
+		return []postgres.Migration{{Version: 1, Name: "runs", AppliedAt: enginetest.Began()}, {Version: 2, Name: "more"}, {Version: 3, Name: "most"}}, nil
 	}
 	w.ctl("doctor")
 	w.server = r.server()

@@ -80,7 +80,7 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
 	w.ctl("apply testdata/bootstrap.yaml")
 	w.clock = clock.System()
-	hosts, err := postgres.Open(t.Context(), w.env["VERIFYD_DATABASE_URL"], postgres.Options{Alone: true, MaxConns: 2})
+	hosts, err := postgres.Open(t.Context(), w.env["VERIFYD_DATABASE_URL"], postgres.Options{SingleHost: true, MaxConns: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

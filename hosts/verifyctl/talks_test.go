@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 const (
@@ -178,11 +178,11 @@ func (w *world) start(id verification.WorkflowID, reference string) verification
 
 func talkOfRuns(w *world) {
 	w.ctl("run list --tenant TENANT")
-	w.kit.Provider.On("gst_registration", verificationtest.Fail(map[string]any{"found": false}))
+	w.kit.Provider.On("gst_registration", enginetest.Fail(map[string]any{"found": false}))
 	failed := w.start(records, "firm-1").ID
-	w.kit.Provider.On("gst_registration", verificationtest.Pass(nil))
-	w.kit.Provider.On("pan_verification", verificationtest.Flake(), verificationtest.Pend("handle-that-is-a-secret", time.Minute),
-		verificationtest.Pass(map[string]any{"name_match": 0.9}))
+	w.kit.Provider.On("gst_registration", enginetest.Pass(nil))
+	w.kit.Provider.On("pan_verification", enginetest.Flake(), enginetest.Pend("handle-that-is-a-secret", time.Minute),
+		enginetest.Pass(map[string]any{"name_match": 0.9}))
 	parked := w.start(onboarding, "person-1").ID
 	w.ctl("run show --tenant TENANT " + string(parked))
 	w.kit.Submit(parked, "consent_submitted", map[string]any{"consent_status": "success"})

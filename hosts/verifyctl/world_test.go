@@ -16,15 +16,15 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
-const tenant = verificationtest.Tenant
+const tenant = enginetest.Tenant
 
 // remembered is a store in memory that also answers what only operators ask.
 type remembered struct {
@@ -114,7 +114,7 @@ func (r *remembered) CheckCounts(context.Context) ([]string, error) { return r.c
 // server opens the store in memory, whose schema is always current.
 func (r *remembered) server() server {
 	steps := func(context.Context, string) ([]postgres.Migration, error) {
-		return []postgres.Migration{{Version: 1, Name: "runs", AppliedAt: verificationtest.Began()}}, nil
+		return []postgres.Migration{{Version: 1, Name: "runs", AppliedAt: enginetest.Began()}}, nil
 	}
 	return server{
 		open: func(context.Context, string) (*database, error) {
@@ -131,7 +131,7 @@ func (r *remembered) server() server {
 // world is a database, the host that works on it, and what was said so far.
 type world struct {
 	t       *testing.T
-	kit     *verificationtest.Kit
+	kit     *enginetest.Kit
 	server  server
 	clock   verification.Clock
 	env     map[string]string
@@ -148,7 +148,7 @@ func onMemory(t *testing.T) *world {
 func onPostgres(t *testing.T) *world {
 	t.Helper()
 	url := pgtest.Database(t)
-	s, err := postgres.Open(t.Context(), url, postgres.Options{Alone: true, MaxConns: 4})
+	s, err := postgres.Open(t.Context(), url, postgres.Options{SingleHost: true, MaxConns: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func onPostgres(t *testing.T) *world {
 
 func newWorld(t *testing.T, kept ports, s server, url string) *world {
 	t.Helper()
-	kit := verificationtest.New(t, func(p *engine.Ports, o *engine.Options) {
+	kit := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
 		p.Runs, p.Queue, p.Workflows, p.Tenants, p.Idempotency, p.Deliveries = kept, kept, kept, kept, kept, kept
 		p.Providers["sandbox"] = p.Providers["script"]
 		o.Poll = time.Second // others leave work

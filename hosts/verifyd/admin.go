@@ -25,8 +25,8 @@ type health struct {
 	build cli.Build
 }
 
-// pingPatience bounds how long the store may take to answer a ping.
-const pingPatience = 2 * time.Second
+// pingTimeout bounds how long the store may take to answer a ping.
+const pingTimeout = 2 * time.Second
 
 // maxTurn is the furthest that one request turns the clock, in seconds: ten years.
 const maxTurn = 10 * 366 * 24 * 3600
@@ -41,7 +41,7 @@ func adminHandler(h *health, m *metrics, manual *clock.Manual) http.Handler {
 			tell(w, http.StatusServiceUnavailable, map[string]any{"status": "stopping"})
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), pingPatience)
+		ctx, cancel := context.WithTimeout(r.Context(), pingTimeout)
 		defer cancel()
 		if err := h.ping(ctx); err != nil {
 			status := "the database does not answer"

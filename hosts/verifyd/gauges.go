@@ -37,7 +37,7 @@ func (g *databaseGauges) Describe(to chan<- *prometheus.Desc) {
 
 // Collect asks. While the database is away, how late work is is not known.
 func (g *databaseGauges) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), pingPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 	defer cancel()
 	seen, err := g.store.Gauges(ctx, time.Now())
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {

@@ -115,7 +115,7 @@ func TestAnOlderSchemaIsRefusedWhenItMayNotBeMigrated(t *testing.T) {
 
 func TestAHostIsListedUntilItStops(t *testing.T) {
 	url := pgtest.Database(t)
-	operator, err := postgres.Open(t.Context(), url, postgres.Options{Alone: true, MaxConns: 2})
+	operator, err := postgres.Open(t.Context(), url, postgres.Options{SingleHost: true, MaxConns: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, e
 		}
 	}
 	store, err := postgres.Open(ctx, s.DatabaseURL, postgres.Options{
-		MaxConns: s.DatabaseConns, Alone: s.Clock == "manual", Log: log,
+		MaxConns: s.DatabaseConns, SingleHost: s.Clock == "manual", Log: log,
 	})
 	if err != nil {
 		return nil, named(err)

@@ -143,14 +143,14 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 	h.engine, err = engine.New(engine.Ports{
 		Runs: h.storage, Queue: h.storage, Workflows: h.storage, Tenants: h.storage, Idempotency: h.storage,
 		// The second one is for trying a fallback.
-		Providers: map[string]verification.Provider{"sandbox": sandbox.New(used.Sleep), "sandbox_2": sandbox.New(used.Sleep)},
-		Language:  expression.New(),
-		Links:     token.NewLinks(keys),
-		Clock:     used,
-		NewID:     newID,
-		Printer:   o.printer,
-		Notifier:  notifier,
-		Documents: o.documents, Deliveries: h.storage,
+		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(used.Sleep), "sandbox_2": sandbox.New(used.Sleep)},
+		Expressions: expression.New(),
+		Links:       token.NewLinks(keys),
+		Clock:       used,
+		NewID:       newID,
+		Printer:     o.printer,
+		Notifier:    notifier,
+		Documents:   o.documents, Deliveries: h.storage,
 	}, options(s, h.storage, h.log, observed))
 	if err != nil {
 		return nil, o.warnings, err

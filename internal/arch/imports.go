@@ -54,7 +54,7 @@ func table() []row {
 			advice: "the store suite imports the rules and the standard library, so that every adapter author can run it",
 		},
 		{
-			where: "verification/verificationtest/...",
+			where: "adapters/enginetest/...",
 			std:   anyStd,
 			inside: only("verification", "verification/engine", "adapters/clock", "adapters/expression",
 				"adapters/memory", "adapters/provider/sandbox"),
@@ -76,7 +76,7 @@ func table() []row {
 			std:   func(p string) bool { return p != "testing" && !within(p, "testing/...") },
 			libs:  true,
 			inside: func(_, p string) bool {
-				return !within(p, "verification/storetest/...", "verification/verificationtest/...",
+				return !within(p, "verification/storetest/...", "adapters/enginetest/...",
 					"internal/arch/...", "internal/bench/...", "internal/browser/...", "internal/golden/...",
 					"internal/mock/...", "internal/noisy/...", "internal/npm/...", "internal/pgtest/...",
 					"internal/process/...", "internal/scenario/...")

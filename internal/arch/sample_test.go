@@ -59,11 +59,11 @@ func TestCheckImports(t *testing.T) {
 		{"verification/storetest", "verification/engine", false},
 		{"verification/storetest", "github.com/google/go-cmp/cmp", false},
 
-		{"verification/verificationtest", "verification/engine", true},
-		{"verification/verificationtest", "adapters/memory", true},
-		{"verification/verificationtest", "adapters/provider/sandbox", true},
-		{"verification/verificationtest", "adapters/postgres", false},
-		{"verification/verificationtest", "adapters/provider/http", false},
+		{"adapters/enginetest", "verification/engine", true},
+		{"adapters/enginetest", "adapters/memory", true},
+		{"adapters/enginetest", "adapters/provider/sandbox", true},
+		{"adapters/enginetest", "adapters/postgres", false},
+		{"adapters/enginetest", "adapters/provider/http", false},
 
 		{"verification/policy", "verification", false},
 
@@ -93,7 +93,7 @@ func TestCheckImports(t *testing.T) {
 		{"hosts/verifyd", "github.com/alecthomas/kong", true},
 		{"hosts/verifyd", "internal/mock", false},
 		{"hosts/verifyd", "internal/pgtest", false},
-		{"hosts/verifyd", "verification/verificationtest", false},
+		{"hosts/verifyd", "adapters/enginetest", false},
 		{"hosts/verifyctl", "testing", false},
 
 		{"internal/scenario", "hosts/verifyd", true},
@@ -115,7 +115,7 @@ func TestCheckImportsOfTests(t *testing.T) {
 		from, imp string
 		allowed   bool
 	}{
-		{"verification", "verification/verificationtest", true},
+		{"verification", "adapters/enginetest", true},
 		{"verification/engine", "internal/mock", true},
 		{"adapters/httpapi", "adapters/memory", true},
 		{"adapters/httpapi", "hosts/verifyd", false},

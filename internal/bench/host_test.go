@@ -50,8 +50,8 @@ func newHost(tb testing.TB, url string, o postgres.Options) *host {
 	store := &witness{Store: kept}
 	e, err := engine.New(engine.Ports{
 		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store, Deliveries: store,
-		Providers: map[string]verification.Provider{"instant": instant{}},
-		Language:  expression.New(), Links: token.NewLinks(keys), Clock: clock.System(),
+		Providers:   map[string]verification.Provider{"instant": instant{}},
+		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: clock.System(),
 		NewID:    func() string { return uuid.Must(uuid.NewV7()).String() },
 		Notifier: nobody{},
 	}, engine.Options{PublicURL: "http://127.0.0.1", Workers: 64, Poll: 2 * time.Second})
@@ -181,7 +181,7 @@ type rest struct {
 }
 
 // Append is the store's.
-func (w *witness) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (w *witness) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	err := w.Store.Append(ctx, t, id, seq, a)
 	if err == nil {
 		w.steps.Add(1)

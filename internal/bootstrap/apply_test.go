@@ -12,13 +12,13 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 const bank verification.TenantID = "0191f3c0-0000-7000-8000-00000000000b"
@@ -63,8 +63,8 @@ func newBench(t *testing.T) *bench {
 	store := &counting{Store: memory.New()}
 	e, err := engine.New(engine.Ports{
 		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
-		Providers: map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
-		Language:  expression.New(), Links: verificationtest.Links{}, Clock: clock.System(), NewID: verificationtest.SeededIDs(1),
+		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
+		Expressions: expression.New(), Links: enginetest.Links{}, Clock: clock.System(), NewID: enginetest.SeededIDs(1),
 	}, engine.Options{Passive: true})
 	if err != nil {
 		t.Fatal(err)

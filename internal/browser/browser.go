@@ -32,7 +32,7 @@ type Browser struct {
 	release func()
 }
 
-// patience bounds everything that a test waits for in a page.
+// withTimeout bounds everything that a test waits for in a page.
 const patience = 30 * time.Second
 
 // startTimeout bounds the start of the process, which is slow on a busy machine.

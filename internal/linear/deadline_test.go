@@ -19,7 +19,7 @@ type slow struct {
 	held, goOn chan struct{}
 }
 
-func (s slow) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (s slow) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	for _, e := range a.Events {
 		if _, ok := e.Fact.(verification.Cancelled); ok {
 			s.held <- struct{}{}

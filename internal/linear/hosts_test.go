@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
@@ -19,10 +20,9 @@ import (
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
-const tenant = verificationtest.Tenant
+const tenant = enginetest.Tenant
 
 // store is what a host keeps its runs in.
 type store interface {
@@ -81,8 +81,8 @@ func newEngine(t *testing.T, s store, c verification.Clock, o engine.Options) *e
 	o.PublicURL, o.Log = "http://journey.example", slog.New(slog.NewTextHandler(t.Output(), nil))
 	e, err := engine.New(engine.Ports{
 		Runs: s, Queue: s, Workflows: s, Tenants: s, Idempotency: s,
-		Providers: map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
-		Language:  expression.New(), Links: verificationtest.Links{}, Clock: c,
+		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
+		Expressions: expression.New(), Links: enginetest.Links{}, Clock: c,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, o)
 	must(t, err)

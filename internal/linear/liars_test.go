@@ -129,7 +129,7 @@ func eachLie(t *testing.T, h hosts, fit func(linear.Trial) bool, lying func([]li
 // careless appends to whatever the history has become.
 type careless struct{ *memory.Store }
 
-func (s careless) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (s careless) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	err := s.Store.Append(ctx, t, id, seq, a)
 	for range tries {
 		if !errors.Is(err, verification.ErrConflict) {

@@ -33,7 +33,7 @@ const (
 	envSeed = "VERIFYD_LINEAR_SEED"
 )
 
-// patience is how long porcupine may look at one history.
+// withTimeout is how long porcupine may look at one history.
 const patience = 10 * time.Second
 
 func TestRequestsAboutOneRunAreAnsweredAsIfInTurn(t *testing.T) {

@@ -32,7 +32,7 @@ const (
 	EnvBin = "VERIFYD_TEST_POSTGRES_BIN"
 )
 
-// patience bounds what is asked of a server that is there.
+// withTimeout bounds what is asked of a server that is there.
 const patience = time.Minute
 
 var current *shared //nolint:gochecknoglobals // a test reaches the server of its test binary without being handed it

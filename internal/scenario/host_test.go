@@ -68,7 +68,7 @@ func newMemoryHost(t testing.TB) scenario.Host {
 // newPostgresHost is the service on a database of its own.
 func newPostgresHost(t testing.TB) scenario.Host {
 	t.Helper()
-	store, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.Options{Alone: true})
+	store, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.Options{SingleHost: true})
 	check(t, err)
 	t.Cleanup(store.Close)
 	return newHost(t, store)
@@ -85,8 +85,8 @@ func newHost(t testing.TB, store storetest.Store) scenario.Host {
 	h.url = "http://" + server.Listener.Addr().String()
 	e, err := engine.New(engine.Ports{
 		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
-		Providers: map[string]verification.Provider{"sandbox": sandbox.New(h.clock.Sleep)},
-		Language:  expression.New(), Links: token.NewLinks(keys), Clock: h.clock,
+		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(h.clock.Sleep)},
+		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: h.clock,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Printer: printer, Notifier: notifier{},
 	}, engine.Options{PublicURL: h.url, StartWait: 50 * time.Millisecond})
 	check(t, err)

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 // BenchmarkFiveChecks is a whole run in memory: start, five checks that answer
@@ -21,13 +21,13 @@ func BenchmarkFiveChecks(b *testing.B) {
 	store, system := memory.New(), clock.System()
 	e, err := engine.New(engine.Ports{
 		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
-		Providers: map[string]verification.Provider{"script": passes{}},
-		Language:  noLanguage{}, Links: verificationtest.Links{}, Clock: system, NewID: verificationtest.SeededIDs(1),
+		Providers:   map[string]verification.Provider{"script": passes{}},
+		Expressions: noLanguage{}, Links: enginetest.Links{}, Clock: system, NewID: enginetest.SeededIDs(1),
 	}, engine.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	applied, err := e.Apply(b.Context(), verificationtest.Tenant, chain("a", "b", "c", "d", "e"))
+	applied, err := e.Apply(b.Context(), enginetest.Tenant, chain("a", "b", "c", "d", "e"))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func BenchmarkFiveChecks(b *testing.B) {
 	b.ReportAllocs()
 	before := cpuTime(b)
 	for b.Loop() {
-		v, err := e.Start(b.Context(), verificationtest.Tenant, applied.Workflow.ID,
+		v, err := e.Start(b.Context(), enginetest.Tenant, applied.Workflow.ID,
 			engine.StartRequest{ReferenceID: "person-1", Wait: &wait})
 		if err != nil || v.Status != verification.StatusCompleted {
 			b.Fatalf("run = %+v, %v", v, err)
@@ -62,4 +62,6 @@ func (passes) Check(context.Context, verification.CheckRequest) (verification.Ch
 }
 
 // noLanguage is enough for workflows without texts to compile.
-type noLanguage struct{ verification.Language }
+type noLanguage struct {
+	verification.ExpressionCompiler
+}

@@ -26,7 +26,7 @@ func (e *Engine) call(ctx context.Context, ref verification.RunRef, p verificati
 		return outcome{} // interrupted, and not called
 	}
 	if err != nil {
-		return outcome{command: verification.Break{Node: w.Node, Cause: "with: " + err.Error()}}
+		return outcome{command: verification.Abort{Node: w.Node, Cause: "with: " + err.Error()}}
 	}
 	failed := func(err error) verification.RecordFailure {
 		var p interface{ Permanent() bool }

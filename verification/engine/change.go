@@ -168,18 +168,18 @@ func (e *Engine) save(
 	events []verification.Event, l lease,
 ) (quiet bool, err error) {
 	now := e.now()
-	a := verification.Appendix{Events: events, Summary: after.Summary()}
+	a := verification.Commit{Events: events, Summary: after.Summary()}
 	ends := after.Ended != "" && before.Ended == ""
 	if ends {
 		a.Announce = e.announces(ctx, ref.Tenant, after)
-		a.Kept = a.Announce && e.runner.keeps(now, now)
+		a.NoWakeup = a.Announce && e.runner.keeps(now, now)
 	}
 	switch task := after.Task(now); {
 	case task.Kind == verification.TaskWait:
-		a.AdvanceAt, a.Kept = task.At, e.runner.keeps(task.At, now)
+		a.AdvanceAt, a.NoWakeup = task.At, e.runner.keeps(task.At, now)
 	case drivable(task) && l.held:
-		a.AdvanceAt, a.Leased, a.Kept = now.Add(e.opt.Lease), true, true
-		a.Quiet = l.young && before.Seq > 0 && before.Summary() == a.Summary
+		a.AdvanceAt, a.Leased, a.NoWakeup = now.Add(e.opt.Lease), true, true
+		a.HistoryOnly = l.young && before.Seq > 0 && before.Summary() == a.Summary
 	case drivable(task):
 		a.AdvanceAt = now
 	}
@@ -200,7 +200,7 @@ func (e *Engine) save(
 	if ends && !a.Announce {
 		e.announceLate(ctx, ref, after)
 	}
-	return a.Quiet, nil
+	return a.HistoryOnly, nil
 }
 
 // announceLate announces a run that has ended if its workflow was given its

@@ -11,8 +11,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// ledgerPatience bounds how long a notice waits for its ledger.
-const ledgerPatience = 3 * time.Second
+// ledgerTimeout bounds how long a notice waits for its ledger.
+const ledgerTimeout = 3 * time.Second
 
 // Deliveries returns one page of the deliveries in a state (empty for every
 // state), newest try first. Without a ledger it is ErrUnavailable.
@@ -79,7 +79,7 @@ func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run
 func (e *Engine) announceAgain(ctx context.Context, ref verification.RunRef, run verification.Run) error {
 	for try := 1; ; try++ { // at most changeTries
 		now := e.now()
-		a := verification.Appendix{Summary: run.Summary(), Announce: true, Kept: e.runner.keeps(now, now)}
+		a := verification.Commit{Summary: run.Summary(), Announce: true, NoWakeup: e.runner.keeps(now, now)}
 		err := e.ports.Runs.Append(ctx, ref.Tenant, ref.Run, run.Seq, a)
 		if err == nil || try == changeTries || !errors.Is(err, verification.ErrConflict) {
 			return err
@@ -125,7 +125,7 @@ func (e *Engine) rewrite(
 	if e.ports.Deliveries == nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, ledgerPatience)
+	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
 	fault := func(err error) bool {
 		e.log.Error("the ledger of deliveries is not kept", "run", ref.Run, "tenant", ref.Tenant, "error", err)

@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 const hooks = "https://client.example/hooks"
@@ -29,17 +29,17 @@ func (timedOut) Error() string { return "no whole answer within 15s" }
 func (timedOut) Class() string { return "timeout" }
 
 // told starts a run that ends at once, with a webhook.
-func told(k *verificationtest.Kit) verification.RunDetail {
+func told(k *enginetest.Kit) verification.RunDetail {
 	d := chain("a")
 	d.LifecycleWebhookURL = hooks
 	return start(k, d)
 }
 
 // delivery reads the ledger of one run.
-func delivery(t *testing.T, k *verificationtest.Kit, run verification.RunID) verification.Delivery {
+func delivery(t *testing.T, k *enginetest.Kit, run verification.RunID) verification.Delivery {
 	t.Helper()
 	k.Settle()
-	d, err := k.Store.Delivery(t.Context(), verificationtest.Tenant, run)
+	d, err := k.Store.Delivery(t.Context(), enginetest.Tenant, run)
 	if err != nil {
 		t.Fatalf("read the delivery: %v", err)
 	}
@@ -47,10 +47,10 @@ func delivery(t *testing.T, k *verificationtest.Kit, run verification.RunID) ver
 }
 
 func TestTheLedgerFollowsANoticeToItsDelivery(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	k.Notices.FailWith(timedOut{}, errors.New("down"))
 	run := told(k)
-	began := verificationtest.Began()
+	began := enginetest.Began()
 	want := verification.Delivery{
 		Run: run.ID, URL: hooks, State: verification.DeliveryPending, Attempts: 1, FirstAt: began, LastAt: began, Class: "timeout",
 	}
@@ -78,14 +78,14 @@ func TestTheLedgerFollowsANoticeToItsDelivery(t *testing.T) {
 }
 
 func TestANoticeRestsAsFailedOnceItsPlanIsUsedUp(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	k.Notices.FailWith(slices.Repeat([]error{timedOut{}}, 10)...)
 	run := told(k)
 	k.Advance(30 * 24 * time.Hour)
 	tries := k.Notices.All()
 	want := verification.Delivery{
 		Run: run.ID, URL: hooks, State: verification.DeliveryFailed, Attempts: 10,
-		FirstAt: verificationtest.Began(), LastAt: tries[len(tries)-1].At, Class: "timeout",
+		FirstAt: enginetest.Began(), LastAt: tries[len(tries)-1].At, Class: "timeout",
 	}
 	if diff := cmp.Diff(want, delivery(t, k, run.ID)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -93,7 +93,7 @@ func TestANoticeRestsAsFailedOnceItsPlanIsUsedUp(t *testing.T) {
 }
 
 func TestANoticeThatIsNeverToBeTriedAgainRestsAsFailed(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	k.Notices.FailWith(&verification.RetryError{Cause: timedOut{}})
 	run := told(k)
 	d := delivery(t, k, run.ID)
@@ -103,7 +103,7 @@ func TestANoticeThatIsNeverToBeTriedAgainRestsAsFailed(t *testing.T) {
 }
 
 func TestDeliveriesAreListedByState(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	k.Notices.FailWith(timedOut{}, &verification.RetryError{Cause: errors.New("410")})
 	want := map[verification.DeliveryState]verification.RunID{}
 	for _, state := range []verification.DeliveryState{
@@ -113,7 +113,7 @@ func TestDeliveriesAreListedByState(t *testing.T) {
 	}
 	got := map[verification.DeliveryState]verification.RunID{}
 	for state := range want {
-		p, err := k.Engine.Deliveries(t.Context(), verificationtest.Tenant, state, verification.PageQuery{Limit: 10})
+		p, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, state, verification.PageQuery{Limit: 10})
 		if err != nil || p.Total != 1 || len(p.Data) != 1 {
 			t.Fatalf("deliveries %s = %+v, %v; want one", state, p, err)
 		}
@@ -122,26 +122,26 @@ func TestDeliveriesAreListedByState(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("runs by state (-want +got):\n%s", diff)
 	}
-	if p, err := k.Engine.Deliveries(t.Context(), verificationtest.Tenant, "", verification.PageQuery{Limit: 1}); err != nil || p.Total != 3 || len(p.Data) != 1 {
+	if p, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, "", verification.PageQuery{Limit: 1}); err != nil || p.Total != 3 || len(p.Data) != 1 {
 		t.Errorf("a page of one = %+v, %v; want one of three", p, err)
 	}
-	if _, err := k.Engine.Deliveries(t.Context(), verificationtest.Tenant, "", verification.PageQuery{}); !errors.Is(err, verification.ErrInvalid) {
+	if _, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, "", verification.PageQuery{}); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("a page of none = %v, want ErrInvalid", err)
 	}
 }
 
 func TestWithoutALedgerNoticesAreSentAndSentAgain(t *testing.T) {
-	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Deliveries = nil })
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Deliveries = nil })
 	run := told(k)
 	k.Settle()
-	if err := k.Engine.Redeliver(t.Context(), verificationtest.Tenant, run.ID); err != nil {
+	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()
 	if all := k.Notices.All(); len(all) != 2 || all[0].ID != all[1].ID {
 		t.Errorf("told = %+v, want twice under one id", all)
 	}
-	_, err := k.Engine.Deliveries(t.Context(), verificationtest.Tenant, "", verification.PageQuery{Limit: 10})
+	_, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, "", verification.PageQuery{Limit: 10})
 	if !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("deliveries = %v, want ErrUnavailable", err)
 	}
@@ -161,13 +161,13 @@ func TestALedgerThatFailsHoldsNothingUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log strings.Builder
-			k := verificationtest.New(t, func(p *engine.Ports, o *engine.Options) {
+			k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
 				p.Deliveries, o.Log = broken, slog.New(slog.NewTextHandler(&log, nil))
 			})
 			k.Notices.FailWith(timedOut{})
 			run := told(k)
 			k.Advance(time.Hour)
-			if err := k.Engine.Redeliver(t.Context(), verificationtest.Tenant, run.ID); err != nil {
+			if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil {
 				t.Errorf("redeliver = %v, want it queued", err)
 			}
 			k.Settle()

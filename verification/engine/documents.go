@@ -120,9 +120,9 @@ func belowPayload(err error) error {
 		return err
 	}
 	below := *refused
-	below.Fields = make([]verification.Field, len(refused.Fields))
+	below.Fields = make([]verification.FieldError, len(refused.Fields))
 	for i, f := range refused.Fields {
-		below.Fields[i] = verification.Field{Name: "payload." + f.Name, Message: f.Message}
+		below.Fields[i] = verification.FieldError{Name: "payload." + f.Name, Message: f.Message}
 	}
 	return &below
 }

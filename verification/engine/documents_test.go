@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 // shelf keeps what is known of uploads, and reads them to their end.
@@ -59,7 +59,7 @@ func portrait() verification.Definition {
 }
 
 func TestAnUploadBelongsToItsRunAndField(t *testing.T) {
-	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Documents = shelf() })
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Documents = shelf() })
 	w := k.Apply(portrait())
 	begin := func() (verification.RunDetail, string, int) {
 		run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
@@ -76,13 +76,13 @@ func TestAnUploadBelongsToItsRunAndField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Field != "face" || !d.CreatedAt.Equal(verificationtest.Began()) {
+	if d.Field != "face" || !d.CreatedAt.Equal(enginetest.Began()) {
 		t.Errorf("document = %+v, want one for face of this moment", d)
 	}
 	answer := verification.Data(`{"face":{"document_id":"` + d.ID + `"}}`)
 
 	var fault *verification.Error
-	_, err = k.Engine.Submit(t.Context(), verificationtest.Tenant, other.ID, "photo_submitted", answer)
+	_, err = k.Engine.Submit(t.Context(), enginetest.Tenant, other.ID, "photo_submitted", answer)
 	if !errors.As(err, &fault) || len(fault.Fields) != 1 || fault.Fields[0].Name != "payload.face" {
 		t.Errorf("an upload of another run = %v, want payload.face refused", err)
 	}
@@ -92,7 +92,7 @@ func TestAnUploadBelongsToItsRunAndField(t *testing.T) {
 	if _, err := k.Engine.AnswerJourney(t.Context(), token, wait, answer); err != nil {
 		t.Fatal(err)
 	}
-	report, err := k.Engine.Report(t.Context(), verificationtest.Tenant, mine.ID)
+	report, err := k.Engine.Report(t.Context(), enginetest.Tenant, mine.ID)
 	want := `{"face":{"document_id":"` + d.ID + `"},"documents":{"face":{"document_id":"` + d.ID +
 		`","media_type":"image/png","size":6,"sha256":"706978656c73"}}}`
 	if err != nil || string(report.Cards[0].Data) != want {
@@ -101,7 +101,7 @@ func TestAnUploadBelongsToItsRunAndField(t *testing.T) {
 }
 
 func TestAnUploadIsRefusedWhereNoneIsAskedFor(t *testing.T) {
-	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Documents = shelf() })
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Documents = shelf() })
 	run := start(k, portrait())
 	token := strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
 	j, err := k.Engine.OpenJourney(t.Context(), token)
@@ -123,7 +123,7 @@ func TestAnUploadIsRefusedWhereNoneIsAskedFor(t *testing.T) {
 			t.Errorf("%s = %v, want %v", name, err, c.want)
 		}
 	}
-	without := verificationtest.New(t)
+	without := enginetest.New(t)
 	run = start(without, portrait())
 	token = strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
 	if _, err := without.Engine.UploadDocument(t.Context(), token, 2, "face", strings.NewReader("x")); !errors.Is(err, verification.ErrUnavailable) {
@@ -151,14 +151,14 @@ func (h *hooked) Load(ctx context.Context, t verification.TenantID, id verificat
 	return events, err
 }
 
-func (h *hooked) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (h *hooked) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	once(&h.appending)
 	return h.RunStore.Append(ctx, t, id, seq, a)
 }
 
 // sitting is one customer at the page of a form.
 type sitting struct {
-	*verificationtest.Kit
+	*enginetest.Kit
 	t     *testing.T
 	run   verification.RunID
 	token string
@@ -170,7 +170,7 @@ type sitting struct {
 func sit(t *testing.T, d verification.Definition) *sitting {
 	t.Helper()
 	s := &sitting{t: t, shelf: shelf()}
-	s.Kit = verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
+	s.Kit = enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 		s.store = &hooked{RunStore: p.Runs}
 		p.Documents, p.Runs = s.shelf, s.store
 	})
@@ -207,13 +207,13 @@ func (s *sitting) answer(fields ...string) error {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_, err = s.Engine.Submit(s.t.Context(), verificationtest.Tenant, s.run, "photo_submitted", data)
+	_, err = s.Engine.Submit(s.t.Context(), enginetest.Tenant, s.run, "photo_submitted", data)
 	return err
 }
 
 // kept lists which of the documents the store still has.
 func (s *sitting) kept(ids ...string) (kept []string) {
-	ref := verification.RunRef{Tenant: verificationtest.Tenant, Run: s.run}
+	ref := verification.RunRef{Tenant: enginetest.Tenant, Run: s.run}
 	for _, id := range ids {
 		if _, err := s.shelf.Document(s.t.Context(), ref, id); err == nil {
 			kept = append(kept, id)
@@ -293,7 +293,7 @@ func TestAnAnswerInsideATransactionRemovesNothing(t *testing.T) {
 	face, back := s.mustUpload("face", "face"), s.mustUpload("back", "back")
 	payload := verification.Data(`{"face":{"document_id":"` + face + `"}}`)
 	inside := s.Engine.Within(engine.Ports{Runs: s.store})
-	if _, err := inside.Submit(t.Context(), verificationtest.Tenant, s.run, "photo_submitted", payload); err != nil {
+	if _, err := inside.Submit(t.Context(), enginetest.Tenant, s.run, "photo_submitted", payload); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.kept(face, back); len(got) != 2 { // it may be rolled back
@@ -321,16 +321,16 @@ func TestAMadeUpDocumentIsRefusedWhileACheckRuns(t *testing.T) {
 	checked.Start = "check"
 	checked.Nodes["check"] = verification.Node{Type: verification.NodeCheck, Provider: "script", Next: "photo"}
 	store := &hooked{}
-	k := verificationtest.New(t, func(p *engine.Ports, o *engine.Options) {
+	k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
 		store.RunStore = p.Runs
 		p.Documents, p.Runs, o.StartWait = shelf(), store, -1
 	})
-	k.Provider.On("check", verificationtest.Slow(time.Second, verificationtest.Pass(nil)))
+	k.Provider.On("check", enginetest.Slow(time.Second, enginetest.Pass(nil)))
 	run := k.Start(k.Apply(checked).ID, engine.StartRequest{ReferenceID: "x"})
 	store.loaded = func() { k.Advance(time.Second) }
 	madeUp := verification.Data(`{"face":{"document_id":"e0000000-0000-7000-8000-00000000ffff"}}`)
 	submit := func() error {
-		_, err := k.Engine.Submit(t.Context(), verificationtest.Tenant, run.ID, "photo_submitted", madeUp)
+		_, err := k.Engine.Submit(t.Context(), enginetest.Tenant, run.ID, "photo_submitted", madeUp)
 		return err
 	}
 	if err := submit(); !errors.Is(err, verification.ErrNotOpen) {

@@ -95,7 +95,7 @@ func (r *runner) step(j *job, c verification.Command) (verification.TaskKind, er
 				return task.Kind, nil
 			}
 			poisoned = true
-			c = verification.Break{Node: j.run.Wait.Node, Cause: "the hosts that drove the run kept stopping before they saved anything"}
+			c = verification.Abort{Node: j.run.Wait.Node, Cause: "the hosts that drove the run kept stopping before they saved anything"}
 		case verification.TaskRedispatch:
 			c = verification.Redispatch{}
 		}
@@ -176,7 +176,7 @@ func (r *runner) release(j *job) error {
 func (r *runner) wait(j *job, at time.Time) error {
 	j.saving.Lock()
 	defer j.saving.Unlock()
-	a := verification.Appendix{Summary: j.run.Summary(), AdvanceAt: at, Kept: r.keeps(at, r.e.now())}
+	a := verification.Commit{Summary: j.run.Summary(), AdvanceAt: at, NoWakeup: r.keeps(at, r.e.now())}
 	if err := r.e.ports.Runs.Append(r.base, j.ref.Tenant, j.ref.Run, j.run.Seq, a); err != nil {
 		return err
 	}

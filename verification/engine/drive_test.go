@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func TestARunOfChecksGoesToItsEndByItself(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	run := start(k, chain("a", "b", "c", "d", "e"))
 	wantStatus(t, run, verification.StatusCompleted)
 	var keys []string
@@ -28,8 +28,8 @@ func TestARunOfChecksGoesToItsEndByItself(t *testing.T) {
 }
 
 func TestARetryComesWithinTheBackoffAndNotBeforeHalfOfIt(t *testing.T) {
-	k := verificationtest.New(t)
-	k.Provider.On("a", verificationtest.Flake(), verificationtest.Pass(nil))
+	k := enginetest.New(t)
+	k.Provider.On("a", enginetest.Flake(), enginetest.Pass(nil))
 	run := start(k, with(chain("a"), "a", func(n *verification.Node) {
 		n.Retry = &verification.Retry{MaxDispatches: 2, BackoffSeconds: 10}
 	}))
@@ -52,8 +52,8 @@ func TestARetryComesWithinTheBackoffAndNotBeforeHalfOfIt(t *testing.T) {
 }
 
 func TestBackoffDoublesUpToItsBound(t *testing.T) {
-	k := verificationtest.New(t)
-	k.Provider.On("a", verificationtest.Flake())
+	k := enginetest.New(t)
+	k.Provider.On("a", enginetest.Flake())
 	run := start(k, with(chain("a"), "a", func(n *verification.Node) {
 		n.Retry = &verification.Retry{MaxDispatches: 6, BackoffSeconds: 1, MaxBackoffSeconds: 4}
 	}))
@@ -72,8 +72,8 @@ func TestBackoffDoublesUpToItsBound(t *testing.T) {
 }
 
 func TestAPermanentErrorIsNotRetried(t *testing.T) {
-	k := verificationtest.New(t)
-	k.Provider.On("a", verificationtest.Break())
+	k := enginetest.New(t)
+	k.Provider.On("a", enginetest.Refuse())
 	run := start(k, chain("a"))
 	wantStatus(t, run, verification.StatusFailed)
 	if got := len(k.Provider.Calls("a")); got != 1 {
@@ -82,9 +82,9 @@ func TestAPermanentErrorIsNotRetried(t *testing.T) {
 }
 
 func TestTheFallbackIsAskedAfterTheLastRetry(t *testing.T) {
-	other := verificationtest.NewScript(nil)
-	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Providers["other"] = other })
-	k.Provider.On("a", verificationtest.Flake())
+	other := enginetest.NewScript(nil)
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Providers["other"] = other })
+	k.Provider.On("a", enginetest.Flake())
 	run := start(k, with(chain("a"), "a", func(n *verification.Node) {
 		n.Fallback = "other"
 		n.Retry = &verification.Retry{MaxDispatches: 2, BackoffSeconds: 1}
@@ -98,8 +98,8 @@ func TestTheFallbackIsAskedAfterTheLastRetry(t *testing.T) {
 }
 
 func TestARunGoesOnWithoutAnAnswerWhereItMay(t *testing.T) {
-	k := verificationtest.New(t)
-	k.Provider.On("a", verificationtest.Break())
+	k := enginetest.New(t)
+	k.Provider.On("a", enginetest.Refuse())
 	run := start(k, with(chain("a", "b"), "a", func(n *verification.Node) { n.OnUnavailable = verification.RouteNext }))
 	wantStatus(t, run, verification.StatusCompleted)
 	wantCheck(t, run, "a", verification.CheckFailed)
@@ -109,8 +109,8 @@ func TestARunGoesOnWithoutAnAnswerWhereItMay(t *testing.T) {
 }
 
 func TestAPendingAnswerIsPolledAtItsMoments(t *testing.T) {
-	k := verificationtest.New(t)
-	k.Provider.On("a", verificationtest.Pend("h1", 0), verificationtest.Pend("h1", 0), verificationtest.Pend("h2", 3*time.Second), verificationtest.Pass(map[string]any{"score": 1}))
+	k := enginetest.New(t)
+	k.Provider.On("a", enginetest.Pend("h1", 0), enginetest.Pend("h1", 0), enginetest.Pend("h2", 3*time.Second), enginetest.Pass(map[string]any{"score": 1}))
 	run := start(k, chain("a"))
 	wantCheck(t, run, "a", verification.CheckRunning)
 	for i, wait := range []time.Duration{200 * time.Millisecond, 200 * time.Millisecond, 3 * time.Second} {
@@ -144,8 +144,8 @@ func TestAPendingAnswerIsPolledAtItsMoments(t *testing.T) {
 }
 
 func TestADispatchThatTakesTooLongIsGivenUp(t *testing.T) {
-	k := verificationtest.New(t)
-	k.Provider.On("a", verificationtest.Slow(40*time.Second, verificationtest.Pass(nil)), verificationtest.Slow(29*time.Second, verificationtest.Pass(nil)))
+	k := enginetest.New(t)
+	k.Provider.On("a", enginetest.Slow(40*time.Second, enginetest.Pass(nil)), enginetest.Slow(29*time.Second, enginetest.Pass(nil)))
 	run := start(k, chain("a"))
 	wantCheck(t, run, "a", verification.CheckRunning)
 	k.Advance(30*time.Second - time.Millisecond)
@@ -161,22 +161,22 @@ func TestADispatchThatTakesTooLongIsGivenUp(t *testing.T) {
 func TestAProviderThatIgnoresItsContextHoldsNoRunUp(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
-	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 		p.Providers["stuck"], p.Clock = stuck{release}, clock.System()
 	})
 	w := k.Apply(with(chain("a"), "a", func(n *verification.Node) {
 		n.Provider, n.TimeoutSeconds, n.Retry = "stuck", 0.01, &verification.Retry{MaxDispatches: 1}
 	}))
 	wait := time.Minute
-	v, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Wait: &wait})
+	v, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Wait: &wait})
 	if err != nil || v.Status != verification.StatusFailed {
 		t.Errorf("run = %+v, %v; want failed although the provider never returned", v, err)
 	}
 }
 
 func TestAPanicOfAProviderIsAnErrorOfThatDispatch(t *testing.T) {
-	k := verificationtest.New(t)
-	k.Provider.On("a", verificationtest.Reply{Panic: "boom"}, verificationtest.Pass(nil))
+	k := enginetest.New(t)
+	k.Provider.On("a", enginetest.Reply{Panic: "boom"}, enginetest.Pass(nil))
 	run := start(k, chain("a"))
 	wantCheck(t, run, "a", verification.CheckPending)
 	k.Advance(time.Second)
@@ -184,10 +184,10 @@ func TestAPanicOfAProviderIsAnErrorOfThatDispatch(t *testing.T) {
 }
 
 func TestCancelEndsTheCallUnderWay(t *testing.T) {
-	k := verificationtest.New(t)
-	k.Provider.On("a", verificationtest.Slow(time.Hour, verificationtest.Pass(nil)))
+	k := enginetest.New(t)
+	k.Provider.On("a", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
 	run := start(k, chain("a"))
-	if _, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, run.ID); err != nil {
+	if _, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
 	wantStatus(t, k.Run(run.ID), verification.StatusCancelled)
@@ -196,7 +196,7 @@ func TestCancelEndsTheCallUnderWay(t *testing.T) {
 }
 
 func TestATemplateThatCannotBeFilledInFailsTheRun(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	run := start(k, with(chain("a"), "a", func(n *verification.Node) {
 		n.With = verification.Data(`{"pan":"${input.pan}"}`)
 	}))
@@ -207,17 +207,17 @@ func TestATemplateThatCannotBeFilledInFailsTheRun(t *testing.T) {
 }
 
 func TestManyRunsShareFewWorkers(t *testing.T) {
-	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Workers = 2 })
-	k.Provider.On("a", verificationtest.Slow(time.Second, verificationtest.Pass(nil)))
+	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Workers = 2 })
+	k.Provider.On("a", enginetest.Slow(time.Second, enginetest.Pass(nil)))
 	w := k.Apply(chain("a", "b"))
 	const runs = 500 // more than the seats of two workers
 	for i := range runs {
-		if _, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: fmt.Sprint(i)}); err != nil {
+		if _, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	k.Advance(runs / 2 * time.Second)
-	page, err := k.Engine.Runs(t.Context(), verificationtest.Tenant, verification.RunQuery{
+	page, err := k.Engine.Runs(t.Context(), enginetest.Tenant, verification.RunQuery{
 		PageQuery: verification.PageQuery{Limit: 1}, Status: verification.StatusCompleted,
 	})
 	if err != nil || page.Total != runs {

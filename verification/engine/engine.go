@@ -27,11 +27,11 @@ type Ports struct {
 	Tenants     verification.TenantStore
 	Idempotency verification.IdempotencyStore
 	// Providers by the name that definitions call them by.
-	Providers map[string]verification.Provider
-	Language  verification.Language
-	Links     verification.LinkSigner
-	Clock     verification.Clock
-	NewID     verification.NewID
+	Providers   map[string]verification.Provider
+	Expressions verification.ExpressionCompiler
+	Links       verification.LinkSigner
+	Clock       verification.Clock
+	NewID       verification.NewID
 	// Printer prints reports; without one, PrintReport is ErrUnavailable.
 	Printer verification.ReportPrinter
 	// Notifier tells clients that runs are over; without one, nobody is told.
@@ -132,10 +132,10 @@ const (
 func New(p Ports, o Options) (*Engine, error) {
 	required := map[string]bool{
 		"Runs": p.Runs == nil, "Queue": p.Queue == nil, "Workflows": p.Workflows == nil,
-		"Tenants": p.Tenants == nil, "Idempotency": p.Idempotency == nil, "Language": p.Language == nil,
+		"Tenants": p.Tenants == nil, "Idempotency": p.Idempotency == nil, "Expressions": p.Expressions == nil,
 		"Links": p.Links == nil, "Clock": p.Clock == nil, "NewID": p.NewID == nil,
 	}
-	for _, name := range []string{"Runs", "Queue", "Workflows", "Tenants", "Idempotency", "Language", "Links", "Clock", "NewID"} {
+	for _, name := range []string{"Runs", "Queue", "Workflows", "Tenants", "Idempotency", "Expressions", "Links", "Clock", "NewID"} {
 		if required[name] {
 			return nil, errors.New("engine: the port " + name + " is required")
 		}

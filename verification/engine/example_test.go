@@ -15,13 +15,13 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 const acme = verification.TenantID("0191f3c0-0000-7000-8000-00000000000a")
@@ -49,8 +49,8 @@ func Example() {
 	store := memory.New()
 	e := must(engine.New(engine.Ports{
 		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
-		Providers: map[string]verification.Provider{"registry": registry{}},
-		Language:  expression.New(), Links: token.NewLinks(must(token.NewKeys())),
+		Providers:   map[string]verification.Provider{"registry": registry{}},
+		Expressions: expression.New(), Links: token.NewLinks(must(token.NewKeys())),
 		Clock: clock.System(), NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{PublicURL: "https://verify.example"}))
 	go e.Serve(ctx) // retries, polls, deadlines: all that happens later
@@ -270,11 +270,11 @@ type stage struct {
 }
 
 func open() stage {
-	store, still := memory.New(), clock.NewManual(verificationtest.Began())
+	store, still := memory.New(), clock.NewManual(enginetest.Began())
 	return stage{must(engine.New(engine.Ports{
 		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
-		Providers: map[string]verification.Provider{"sandbox": sandbox.New(still.Sleep)},
-		Language:  expression.New(), Links: verificationtest.Links{}, Clock: still, NewID: verificationtest.SeededIDs(1),
+		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(still.Sleep)},
+		Expressions: expression.New(), Links: enginetest.Links{}, Clock: still, NewID: enginetest.SeededIDs(1),
 	}, engine.Options{PublicURL: "https://verify.example"})), still}
 }
 

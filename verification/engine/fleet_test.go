@@ -12,19 +12,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 // seen keeps what is appended.
 type seen struct {
 	verification.RunStore
 	mu   sync.Mutex
-	came []verification.Appendix
+	came []verification.Commit
 }
 
-func (s *seen) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (s *seen) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	s.mu.Lock()
 	s.came = append(s.came, a)
 	s.mu.Unlock()
@@ -38,9 +38,9 @@ func (s *seen) kinds() (kinds []string) {
 	for _, a := range s.came {
 		kind := "told"
 		switch {
-		case a.Quiet:
+		case a.HistoryOnly:
 			kind = "quiet"
-		case a.Kept:
+		case a.NoWakeup:
 			kind = "kept"
 		}
 		if a.Announce {
@@ -52,10 +52,10 @@ func (s *seen) kinds() (kinds []string) {
 	return kinds
 }
 
-func watched(t *testing.T, changes ...verificationtest.Change) (*verificationtest.Kit, *seen) {
+func watched(t *testing.T, changes ...enginetest.Change) (*enginetest.Kit, *seen) {
 	t.Helper()
 	s := &seen{}
-	k := verificationtest.New(t, append(changes, func(p *engine.Ports, _ *engine.Options) {
+	k := enginetest.New(t, append(changes, func(p *engine.Ports, _ *engine.Options) {
 		s.RunStore, p.Runs = p.Runs, s
 	})...)
 	return k, s
@@ -76,7 +76,7 @@ func TestAStepThatChangesNothingButTheHistoryIsQuiet(t *testing.T) {
 
 func TestALeaseIsRenewedByAStepOnceItIsNoLongerYoung(t *testing.T) {
 	k, s := watched(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 30 * time.Second })
-	k.Provider.On("b", verificationtest.Slow(20*time.Second, verificationtest.Pass(nil)))
+	k.Provider.On("b", enginetest.Slow(20*time.Second, enginetest.Pass(nil)))
 	w := k.Apply(with(chain("a", "b", "c"), "b", func(n *verification.Node) { n.TimeoutSeconds = 60 }))
 	k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
 	k.Advance(20 * time.Second)
@@ -102,7 +102,7 @@ func TestWaitsThatAreLongAreToldToOthers(t *testing.T) {
 		want    string
 	}{{3, "kept"}, {60, "told"}} {
 		k, s := watched(t)
-		k.Provider.On("a", verificationtest.Flake())
+		k.Provider.On("a", enginetest.Flake())
 		start(k, with(chain("a"), "a", func(n *verification.Node) {
 			n.Retry = &verification.Retry{MaxDispatches: 2, BackoffSeconds: tt.backoff, MaxBackoffSeconds: tt.backoff}
 		}))
@@ -117,11 +117,11 @@ func TestAHostThatDrivesNothingTellsOthers(t *testing.T) {
 }
 
 func TestAHostInAFleetAsksTheQueueNowAndThenAndWhenItIsWoken(t *testing.T) {
-	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = 2 * time.Second })
+	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = 2 * time.Second })
 	front := operator(t, k, nil)
 	w := k.Apply(chain("a"))
 	leave := func() verification.RunID {
-		v, err := front.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
+		v, err := front.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,13 +142,13 @@ func TestAHostInAFleetAsksTheQueueNowAndThenAndWhenItIsWoken(t *testing.T) {
 }
 
 func TestAHostInAFleetWritesDeadlinesDownWhenItIsTold(t *testing.T) {
-	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = time.Second })
+	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = time.Second })
 	d := onboarding()
 	d.RunTTLSeconds = 60
 	run := start(k, d)
 	k.Advance(2 * time.Minute)
 	written := func() bool {
-		events, err := k.Store.Load(t.Context(), verificationtest.Tenant, run.ID, 0)
+		events, err := k.Store.Load(t.Context(), enginetest.Tenant, run.ID, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ type lateStore struct {
 	saved func()
 }
 
-func (s *lateStore) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (s *lateStore) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	err := s.RunStore.Append(ctx, t, id, seq, a)
 	if seq == 0 && s.saved != nil {
 		s.saved()
@@ -189,20 +189,20 @@ func (s *lateStore) Append(ctx context.Context, t verification.TenantID, id veri
 }
 
 func TestADeadlineIsWrittenDownBeforeAnybodyIsToldOfIt(t *testing.T) {
-	tell := map[string]func(*verificationtest.Kit, verification.RunID) error{
-		"reading": func(k *verificationtest.Kit, id verification.RunID) error {
-			d, err := k.Engine.Run(t.Context(), verificationtest.Tenant, id)
+	tell := map[string]func(*enginetest.Kit, verification.RunID) error{
+		"reading": func(k *enginetest.Kit, id verification.RunID) error {
+			d, err := k.Engine.Run(t.Context(), enginetest.Tenant, id)
 			if d.Status != verification.StatusExpired {
 				t.Errorf("the run reads %s, want expired", d.Status)
 			}
 			return err
 		},
-		"reporting": func(k *verificationtest.Kit, id verification.RunID) error {
-			_, err := k.Engine.Report(t.Context(), verificationtest.Tenant, id)
+		"reporting": func(k *enginetest.Kit, id verification.RunID) error {
+			_, err := k.Engine.Report(t.Context(), enginetest.Tenant, id)
 			return err
 		},
-		"refusing": func(k *verificationtest.Kit, id verification.RunID) error {
-			_, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, id)
+		"refusing": func(k *enginetest.Kit, id verification.RunID) error {
+			_, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, id)
 			if !errors.Is(err, verification.ErrConflict) {
 				t.Errorf("Cancel = %v, want a conflict", err)
 			}
@@ -211,8 +211,8 @@ func TestADeadlineIsWrittenDownBeforeAnybodyIsToldOfIt(t *testing.T) {
 	}
 	// A start is told of a deadline that passed while its first append was saved.
 	started := verification.RunID("")
-	tell["starting"] = func(k *verificationtest.Kit, _ verification.RunID) error {
-		v, err := k.Engine.Start(t.Context(), verificationtest.Tenant, k.Apply(brief()).ID, engine.StartRequest{ReferenceID: "late"})
+	tell["starting"] = func(k *enginetest.Kit, _ verification.RunID) error {
+		v, err := k.Engine.Start(t.Context(), enginetest.Tenant, k.Apply(brief()).ID, engine.StartRequest{ReferenceID: "late"})
 		started = v.ID
 		if v.Status != verification.StatusExpired {
 			t.Errorf("the start is answered %s, want expired", v.Status)
@@ -222,7 +222,7 @@ func TestADeadlineIsWrittenDownBeforeAnybodyIsToldOfIt(t *testing.T) {
 	for name, f := range tell {
 		started = ""
 		late := &lateStore{}
-		k := verificationtest.New(t, func(p *engine.Ports, o *engine.Options) { o.Poll = time.Hour; late.RunStore, p.Runs = p.Runs, late })
+		k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) { o.Poll = time.Hour; late.RunStore, p.Runs = p.Runs, late })
 		run := start(k, brief())
 		k.Advance(61 * time.Second)
 		late.saved = func() { k.Advance(61 * time.Second) }
@@ -233,7 +233,7 @@ func TestADeadlineIsWrittenDownBeforeAnybodyIsToldOfIt(t *testing.T) {
 		if started != "" {
 			id = started
 		}
-		events, err := k.Store.Load(t.Context(), verificationtest.Tenant, id, 0)
+		events, err := k.Store.Load(t.Context(), enginetest.Tenant, id, 0)
 		if err != nil || events[len(events)-1].Kind() != "expired" {
 			t.Errorf("after %s the history ends with %s, %v", name, events[len(events)-1].Kind(), err)
 		}
@@ -244,43 +244,43 @@ func TestATransactionDrivesNothingAndTakesNoKeys(t *testing.T) {
 	k, s := watched(t)
 	w := k.Apply(chain("a"))
 	in := k.Engine.Within(engine.Ports{Workflows: k.Store, Tenants: k.Store})
-	v, err := in.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
+	v, err := in.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
 	if err != nil || v.Status != verification.StatusInProgress {
 		t.Fatalf("Start = %+v, %v", v, err)
 	}
 	s.want(t, "the appends inside a transaction", "told")
-	if c, err := in.Cancel(t.Context(), verificationtest.Tenant, v.ID); err != nil || c.Status != verification.StatusCancelled {
+	if c, err := in.Cancel(t.Context(), enginetest.Tenant, v.ID); err != nil || c.Status != verification.StatusCancelled {
 		t.Errorf("Cancel = %+v, %v", c, err)
 	}
-	_, err = in.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", IdempotencyKey: "k"})
+	_, err = in.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", IdempotencyKey: "k"})
 	if !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("Start with an idempotency key = %v, want it refused", err)
 	}
-	if _, err := in.GiveVerdict(t.Context(), verificationtest.Tenant, v.ID, engine.VerdictRequest{Decision: verification.DecisionApprove}); err != nil {
+	if _, err := in.GiveVerdict(t.Context(), enginetest.Tenant, v.ID, engine.VerdictRequest{Decision: verification.DecisionApprove}); err != nil {
 		t.Errorf("GiveVerdict = %v", err)
 	}
-	_, err = in.GiveVerdict(t.Context(), verificationtest.Tenant, v.ID,
+	_, err = in.GiveVerdict(t.Context(), enginetest.Tenant, v.ID,
 		engine.VerdictRequest{Decision: verification.DecisionApprove, IdempotencyKey: "k"})
 	if !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("GiveVerdict with an idempotency key = %v, want it refused", err)
 	}
-	if _, err := in.Submit(t.Context(), verificationtest.Tenant, v.ID, "a_submitted", nil); !errors.Is(err, verification.ErrNotOpen) {
+	if _, err := in.Submit(t.Context(), enginetest.Tenant, v.ID, "a_submitted", nil); !errors.Is(err, verification.ErrNotOpen) {
 		t.Errorf("Submit = %v, want it not open", err)
 	}
 }
 
 func TestAnOperatorMayTakeAWebhookAway(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	w := k.Apply(chain("a"))
 	clearing := func() error {
-		_, err := k.Engine.ClearWebhook(t.Context(), verificationtest.Tenant, w.ID)
+		_, err := k.Engine.ClearWebhook(t.Context(), enginetest.Tenant, w.ID)
 		return err
 	}
 	if err := clearing(); !errors.Is(err, verification.ErrConflict) {
 		t.Errorf("ClearWebhook of a workflow without one = %v", err)
 	}
 	for _, url := range []string{"https://one.example", "https://two.example"} {
-		if _, err := k.Engine.SetWebhook(t.Context(), verificationtest.Tenant, w.ID, url); err != nil {
+		if _, err := k.Engine.SetWebhook(t.Context(), enginetest.Tenant, w.ID, url); err != nil {
 			t.Fatal(err)
 		}
 		if err := clearing(); err != nil {
@@ -290,7 +290,7 @@ func TestAnOperatorMayTakeAWebhookAway(t *testing.T) {
 }
 
 func TestATryThatOurOwnStorePreventedIsNotCounted(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	k.Notices.FailWith(&verification.Error{Kind: verification.ErrUnavailable, Subject: "database"})
 	run := told(k)
 	k.Advance(21 * time.Second) // past the lease

@@ -7,9 +7,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -52,7 +52,7 @@ func onboarding() verification.Definition {
 	}
 }
 
-func start(k *verificationtest.Kit, d verification.Definition) verification.RunDetail {
+func start(k *enginetest.Kit, d verification.Definition) verification.RunDetail {
 	w := k.Apply(d)
 	return k.Start(w.ID, engine.StartRequest{ReferenceID: "person-1"})
 }

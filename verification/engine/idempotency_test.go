@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 // twoReviews has two reviewers decide, one after the other.
@@ -26,13 +26,13 @@ func twoReviews() verification.Definition {
 }
 
 func decide(e *engine.Engine, run verification.RunID, v engine.VerdictRequest) (engine.SignalResult, error) {
-	return e.GiveVerdict(context.Background(), verificationtest.Tenant, run, v)
+	return e.GiveVerdict(context.Background(), enginetest.Tenant, run, v)
 }
 
 // kinds are the events of a run.
-func kinds(t *testing.T, k *verificationtest.Kit, run verification.RunID) (all []string) {
+func kinds(t *testing.T, k *enginetest.Kit, run verification.RunID) (all []string) {
 	t.Helper()
-	history, err := k.Store.Load(t.Context(), verificationtest.Tenant, run, 0)
+	history, err := k.Store.Load(t.Context(), enginetest.Tenant, run, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func count(all []string, kind string) (n int) {
 }
 
 func TestAVerdictThatIsSentAgainDecidesNoOtherReview(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	run := start(k, twoReviews())
 	v := engine.VerdictRequest{Decision: verification.DecisionApprove, Notes: "seen", IdempotencyKey: "key"}
 	for range 3 {
@@ -76,7 +76,7 @@ func TestAVerdictThatIsSentAgainDecidesNoOtherReview(t *testing.T) {
 }
 
 func TestASignalKeyStandsForOneRequest(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	run, other := start(k, twoReviews()), start(k, twoReviews())
 	v := engine.VerdictRequest{Decision: verification.DecisionApprove, IdempotencyKey: "key"}
 	if _, err := decide(k.Engine, run.ID, v); err != nil {
@@ -88,13 +88,13 @@ func TestASignalKeyStandsForOneRequest(t *testing.T) {
 		"other notes":    second(decide(k.Engine, run.ID, noted)),
 		"other decision": second(decide(k.Engine, run.ID, rejected)),
 		"another run":    second(decide(k.Engine, other.ID, v)),
-		"another signal": second(k.Engine.Submit(t.Context(), verificationtest.Tenant, run.ID, "x", nil, engine.WithIdempotencyKey("key"))),
+		"another signal": second(k.Engine.Submit(t.Context(), enginetest.Tenant, run.ID, "x", nil, engine.WithIdempotencyKey("key"))),
 	} {
 		if !errors.Is(err, verification.ErrKeyReused) {
 			t.Errorf("%s under the key = %v, want ErrKeyReused", name, err)
 		}
 	}
-	if v, err := k.Engine.Start(t.Context(), verificationtest.Tenant, run.WorkflowID,
+	if v, err := k.Engine.Start(t.Context(), enginetest.Tenant, run.WorkflowID,
 		engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}); err != nil || v.ID == run.ID {
 		t.Errorf("a start under the key of a signal = %s, %v; want a run of its own", v.ID, err)
 	}
@@ -105,10 +105,10 @@ func TestASignalKeyStandsForOneRequest(t *testing.T) {
 }
 
 func TestARefusedSignalLeavesItsKeyFree(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	run := start(k, onboarding())
 	submit := func(payload string) error {
-		_, err := k.Engine.Submit(t.Context(), verificationtest.Tenant, run.ID, "consent_submitted",
+		_, err := k.Engine.Submit(t.Context(), enginetest.Tenant, run.ID, "consent_submitted",
 			verification.Data(payload), engine.WithIdempotencyKey("key"))
 		return err
 	}
@@ -140,7 +140,7 @@ type dying struct {
 
 var errGone = errors.New("the host is gone")
 
-func (d *dying) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (d *dying) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	if d.unsaved {
 		return errGone
 	}
@@ -161,12 +161,12 @@ func TestASignalWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 		"between the append and its settlement": {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := verificationtest.New(t)
+			k := enginetest.New(t)
 			run := start(k, twoReviews())
 			fault.RunStore, fault.IdempotencyStore = k.Store, k.Store
-			host := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
+			host := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 				p.Runs, p.Idempotency, p.Workflows, p.Tenants, p.Clock = &fault, &fault, k.Store, k.Store, k.Clock
-				p.NewID = verificationtest.SeededIDs(2)
+				p.NewID = enginetest.SeededIDs(2)
 			})
 			v := engine.VerdictRequest{Decision: verification.DecisionApprove, IdempotencyKey: "key"}
 			if _, err := decide(host.Engine, run.ID, v); (err == nil) != (name == "between the append and its settlement") {
@@ -194,15 +194,15 @@ func TestASignalWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 }
 
 func TestACustomersAnswerWhoseHostDiedIsDeliveredOnce(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	run := start(k, onboarding())
 	fault := &dying{RunStore: k.Store, IdempotencyStore: k.Store}
-	host := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
+	host := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 		p.Runs, p.Idempotency, p.Workflows, p.Tenants, p.Clock = fault, fault, k.Store, k.Store, k.Clock
-		p.NewID = verificationtest.SeededIDs(2)
+		p.NewID = enginetest.SeededIDs(2)
 	})
 	submit := func(e *engine.Engine) (engine.SignalResult, error) {
-		return e.Submit(t.Context(), verificationtest.Tenant, run.ID, "consent_submitted",
+		return e.Submit(t.Context(), enginetest.Tenant, run.ID, "consent_submitted",
 			verification.Data(`{"consent_status":"success"}`), engine.WithIdempotencyKey("key"))
 	}
 	if _, err := submit(host.Engine); err != nil {

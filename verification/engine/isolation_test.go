@@ -12,16 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 // bystander is the tenant beside that of the kit.
 const bystander verification.TenantID = "00000000-0000-7000-8000-0000000000bb"
 
 // beside applies a definition for the bystander.
-func beside(t *testing.T, k *verificationtest.Kit, d verification.Definition) verification.Workflow {
+func beside(t *testing.T, k *enginetest.Kit, d verification.Definition) verification.Workflow {
 	t.Helper()
 	if err := k.Store.SaveTenant(t.Context(), verification.Tenant{ID: bystander, Name: "Bystander"}); err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func beside(t *testing.T, k *verificationtest.Kit, d verification.Definition) ve
 }
 
 // startFor starts a run of a tenant without waiting for it.
-func startFor(t *testing.T, k *verificationtest.Kit, tenant verification.TenantID, w verification.Workflow, r engine.StartRequest) verification.RunID {
+func startFor(t *testing.T, k *enginetest.Kit, tenant verification.TenantID, w verification.Workflow, r engine.StartRequest) verification.RunID {
 	t.Helper()
 	v, err := k.Engine.Start(t.Context(), tenant, w.ID, r)
 	if err != nil {
@@ -43,7 +43,7 @@ func startFor(t *testing.T, k *verificationtest.Kit, tenant verification.TenantI
 	return v.ID
 }
 
-func statusOf(t *testing.T, k *verificationtest.Kit, tenant verification.TenantID, id verification.RunID) verification.Status {
+func statusOf(t *testing.T, k *enginetest.Kit, tenant verification.TenantID, id verification.RunID) verification.Status {
 	t.Helper()
 	k.Settle()
 	d, err := k.Engine.Run(t.Context(), tenant, id)
@@ -54,13 +54,13 @@ func statusOf(t *testing.T, k *verificationtest.Kit, tenant verification.TenantI
 }
 
 func TestASlowProviderOfOneTenantDelaysNoOther(t *testing.T) {
-	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Workers, o.Calls = 1, 8 })
-	k.Provider.On("slow", verificationtest.Slow(25*time.Second, verificationtest.Pass(nil)))
+	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Workers, o.Calls = 1, 8 })
+	k.Provider.On("slow", enginetest.Slow(25*time.Second, enginetest.Pass(nil)))
 	theirs := beside(t, k, chain("quick"))
 	slow := k.Apply(chain("slow"))
 	var last verification.RunID
 	for range 400 { // more than this host takes at once
-		last = startFor(t, k, verificationtest.Tenant, slow, engine.StartRequest{ReferenceID: "x"})
+		last = startFor(t, k, enginetest.Tenant, slow, engine.StartRequest{ReferenceID: "x"})
 	}
 	run := startFor(t, k, bystander, theirs, engine.StartRequest{ReferenceID: "y"})
 	if got := statusOf(t, k, bystander, run); got != verification.StatusCompleted {
@@ -70,18 +70,18 @@ func TestASlowProviderOfOneTenantDelaysNoOther(t *testing.T) {
 		t.Errorf("calls of the slow provider at once = %d, want 1: a quarter of half of 8", got)
 	}
 	k.Advance(400 * 25 * time.Second)
-	if got := statusOf(t, k, verificationtest.Tenant, last); got != verification.StatusCompleted {
+	if got := statusOf(t, k, enginetest.Tenant, last); got != verification.StatusCompleted {
 		t.Errorf("the last run of the slow provider is %s, want completed in the end", got)
 	}
 }
 
 func TestTheTimeoutOfADispatchStartsWithTheCall(t *testing.T) {
-	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Calls = 4 }) // one at a time for a tenant
-	k.Provider.On("a", verificationtest.Slow(20*time.Second, verificationtest.Pass(nil)))
+	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Calls = 4 }) // one at a time for a tenant
+	k.Provider.On("a", enginetest.Slow(20*time.Second, enginetest.Pass(nil)))
 	w := k.Apply(with(chain("a"), "a", func(n *verification.Node) { n.TimeoutSeconds = 30 }))
 	var runs []verification.RunID
 	for range 3 {
-		runs = append(runs, startFor(t, k, verificationtest.Tenant, w, engine.StartRequest{ReferenceID: "x"}))
+		runs = append(runs, startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "x"}))
 	}
 	k.Advance(time.Minute)
 	for n, id := range runs {
@@ -110,11 +110,11 @@ func (c *counting) Check(ctx context.Context, r verification.CheckRequest) (veri
 func TestLargeRunsTakeUpSeveralCalls(t *testing.T) {
 	for size, want := range map[int]int64{10: 16, 1 << 20: 1} {
 		var c counting
-		k := verificationtest.New(t, func(p *engine.Ports, o *engine.Options) {
+		k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
 			c.Provider, p.Providers["script"] = p.Providers["script"], &c
 			o.Calls = 128 // 16 of one provider for one tenant
 		})
-		k.Provider.On("a", verificationtest.Slow(time.Second, verificationtest.Pass(nil)))
+		k.Provider.On("a", enginetest.Slow(time.Second, enginetest.Pass(nil)))
 		w := k.Apply(chain("a"))
 		input, err := verification.NewData(map[string]any{"text": strings.Repeat("x", size)})
 		if err != nil {
@@ -122,7 +122,7 @@ func TestLargeRunsTakeUpSeveralCalls(t *testing.T) {
 		}
 		var last verification.RunID
 		for range 20 {
-			last = startFor(t, k, verificationtest.Tenant, w, engine.StartRequest{ReferenceID: "x", Input: input})
+			last = startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "x", Input: input})
 		}
 		k.Advance(time.Minute)
 		wantStatus(t, k.Run(last), verification.StatusCompleted)
@@ -133,11 +133,11 @@ func TestLargeRunsTakeUpSeveralCalls(t *testing.T) {
 }
 
 func TestCallsThatWaitForTheirTurnAreHandedOver(t *testing.T) {
-	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Calls = 4 })
-	k.Provider.On("a", verificationtest.Slow(time.Hour, verificationtest.Pass(nil)))
+	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Calls = 4 })
+	k.Provider.On("a", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
 	w := k.Apply(with(chain("a"), "a", func(n *verification.Node) { n.TimeoutSeconds = 600 }))
 	for range 3 {
-		startFor(t, k, verificationtest.Tenant, w, engine.StartRequest{ReferenceID: "x"})
+		startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "x"})
 	}
 	k.Settle()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -189,7 +189,7 @@ func (d *dead) Notify(ctx context.Context, n verification.Notice) error {
 
 func TestADeadReceiverIsPausedAndDelaysNoOther(t *testing.T) {
 	d := &dead{host: "dead.example", taken: map[verification.RunID]time.Time{}}
-	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Notifier = d })
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Notifier = d })
 	d.sleep = k.Clock.Sleep
 	hook := func(name, url string) verification.Definition {
 		def := chain("a")
@@ -199,7 +199,7 @@ func TestADeadReceiverIsPausedAndDelaysNoOther(t *testing.T) {
 	gone := k.Apply(hook("gone", "https://dead.example/hooks"))
 	const runs = 500
 	for range runs {
-		startFor(t, k, verificationtest.Tenant, gone, engine.StartRequest{ReferenceID: "x"})
+		startFor(t, k, enginetest.Tenant, gone, engine.StartRequest{ReferenceID: "x"})
 	}
 	theirs := beside(t, k, hook("theirs", "https://alive.example/hooks"))
 	other := startFor(t, k, bystander, theirs, engine.StartRequest{ReferenceID: "y"})
@@ -209,7 +209,7 @@ func TestADeadReceiverIsPausedAndDelaysNoOther(t *testing.T) {
 		t.Errorf("the notice of another tenant was sent at %v, want at once", at)
 	}
 	k.Advance(20 * time.Second) // the first attempts have timed out
-	own := startFor(t, k, verificationtest.Tenant, k.Apply(hook("own", "https://alive.example/own")), engine.StartRequest{ReferenceID: "z"})
+	own := startFor(t, k, enginetest.Tenant, k.Apply(hook("own", "https://alive.example/own")), engine.StartRequest{ReferenceID: "z"})
 	began = k.Clock.Now()
 	k.Advance(time.Second)
 	if at, ok := d.taken[own]; !ok || at.Sub(began) > time.Second {
@@ -229,10 +229,10 @@ func TestADeadReceiverIsPausedAndDelaysNoOther(t *testing.T) {
 
 func TestARunThatStopsItsHostsIsEnded(t *testing.T) {
 	var poisoned poison
-	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease, o.Observer = 10*time.Second, &poisoned })
+	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease, o.Observer = 10*time.Second, &poisoned })
 	front := operator(t, k, nil)
 	w := k.Apply(chain("a"))
-	v, err := front.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
+	v, err := front.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestARunThatStopsItsHostsIsEnded(t *testing.T) {
 
 // loseLeases has the one run that is due taken by hosts that are never heard of
 // again. The first lease is not lost until the second is taken.
-func loseLeases(t *testing.T, k *verificationtest.Kit, n int) {
+func loseLeases(t *testing.T, k *enginetest.Kit, n int) {
 	t.Helper()
 	for i := range n {
 		_, _, err := k.Store.Take(t.Context(), verification.TakeRequest{
@@ -278,10 +278,10 @@ func (*poison) ProviderCalled(string, string, time.Duration) {}
 func (p *poison) RunPoisoned()                               { p.runs++ }
 
 func TestARunThatCannotEvenBeEndedIsSetAside(t *testing.T) {
-	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 10 * time.Second })
+	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 10 * time.Second })
 	front := operator(t, k, nil)
 	w := k.Apply(chain("a"))
-	v, err := front.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
+	v, err := front.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,15 +296,15 @@ func TestARunThatCannotEvenBeEndedIsSetAside(t *testing.T) {
 
 func TestAWebhookThatIsSetWhileARunEndsIsFound(t *testing.T) {
 	s := &meanwhile{}
-	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { s.RunStore, p.Runs = p.Runs, s })
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { s.RunStore, p.Runs = p.Runs, s })
 	w := k.Apply(onboarding())
 	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
 	s.do = func() {
-		if _, err := k.Engine.SetWebhook(t.Context(), verificationtest.Tenant, w.ID, "https://client.example/hooks"); err != nil {
+		if _, err := k.Engine.SetWebhook(t.Context(), enginetest.Tenant, w.ID, "https://client.example/hooks"); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, run.ID); err != nil {
+	if _, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()
@@ -319,7 +319,7 @@ type meanwhile struct {
 	do func()
 }
 
-func (m *meanwhile) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (m *meanwhile) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	if m.do != nil {
 		m.do()
 		m.do = nil
@@ -329,7 +329,7 @@ func (m *meanwhile) Append(ctx context.Context, t verification.TenantID, id veri
 
 func TestRunsThatCannotBeWrittenDownHoldUpNoOther(t *testing.T) {
 	s := &refusing{}
-	k := verificationtest.New(t, func(p *engine.Ports, o *engine.Options) {
+	k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
 		s.RunStore, p.Runs = p.Runs, s
 		o.Poll = time.Hour
 	})
@@ -337,7 +337,7 @@ func TestRunsThatCannotBeWrittenDownHoldUpNoOther(t *testing.T) {
 	d.RunTTLSeconds = 60
 	w := k.Apply(d)
 	for n := range 450 {
-		id := startFor(t, k, verificationtest.Tenant, w, engine.StartRequest{ReferenceID: fmt.Sprint(n)})
+		id := startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: fmt.Sprint(n)})
 		if n < 430 {
 			s.refuse(id)
 		}
@@ -375,7 +375,7 @@ func (f *refusing) expired() int {
 	return f.saved
 }
 
-func (f *refusing) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (f *refusing) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	f.mu.Lock()
 	refused := f.refused[id]
 	if !refused && a.Summary.Ended == verification.StatusExpired {
@@ -395,7 +395,7 @@ type between struct {
 	do      func(verification.RunID)
 }
 
-func (b *between) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (b *between) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	err := b.RunStore.Append(ctx, t, id, seq, a)
 	if b.appends++; b.appends == 2 {
 		b.do(id)
@@ -405,9 +405,9 @@ func (b *between) Append(ctx context.Context, t verification.TenantID, id verifi
 
 func TestARunThatEndsBeforeItsNextCallIsNotCalled(t *testing.T) {
 	b := &between{}
-	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { b.RunStore, p.Runs = p.Runs, b })
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { b.RunStore, p.Runs = p.Runs, b })
 	b.do = func(id verification.RunID) {
-		if _, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, id); err != nil {
+		if _, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, id); err != nil {
 			t.Error(err)
 		}
 	}

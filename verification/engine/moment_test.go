@@ -7,25 +7,25 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func TestADeadlineIsWrittenDownOnceItHasPassed(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	d := onboarding()
 	d.LifecycleWebhookURL = "https://client.example/hooks"
 	run := start(k, d)
 	k.Advance(time.Hour)
 	wantStatus(t, k.Run(run.ID), verification.StatusAbandoned)
 	k.Advance(time.Microsecond)
-	history, err := k.Store.Load(t.Context(), verificationtest.Tenant, run.ID, 0)
+	history, err := k.Store.Load(t.Context(), enginetest.Tenant, run.ID, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := history[len(history)-1]
-	if _, ok := last.Fact.(verification.Expired); !ok || !last.At.Equal(verificationtest.Began().Add(time.Hour)) {
+	if _, ok := last.Fact.(verification.Expired); !ok || !last.At.Equal(enginetest.Began().Add(time.Hour)) {
 		t.Errorf("last event = %s at %s, want expired at the deadline", last.Kind(), last.At)
 	}
 	if told := k.Notices.All(); len(told) != 1 || told[0].Run.Status != verification.StatusExpired {
@@ -37,14 +37,14 @@ func TestClientsAreToldOnceOfEveryEnd(t *testing.T) {
 	d := chain("a")
 	d.LifecycleWebhookURL = "https://client.example/hooks"
 	for name, c := range map[string]struct {
-		reply verificationtest.Reply
+		reply enginetest.Reply
 		want  verification.Status
 	}{
-		"completed": {verificationtest.Pass(nil), verification.StatusCompleted},
-		"failed":    {verificationtest.Fail(nil), verification.StatusFailed},
+		"completed": {enginetest.Pass(nil), verification.StatusCompleted},
+		"failed":    {enginetest.Fail(nil), verification.StatusFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := verificationtest.New(t)
+			k := enginetest.New(t)
 			k.Provider.On("a", c.reply)
 			run := start(k, d)
 			k.Decide(run.ID, verification.DecisionApprove)
@@ -58,7 +58,7 @@ func TestClientsAreToldOnceOfEveryEnd(t *testing.T) {
 }
 
 func TestANoticeIsTriedAsPlannedUnderOneID(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	down := errors.New("down")
 	k.Notices.FailWith(down, down, down, down, down, down, down, down, down, down)
 	d := chain("a")
@@ -89,8 +89,8 @@ func TestANoticeIsTriedAsPlannedUnderOneID(t *testing.T) {
 }
 
 func TestANotifierMaySayWhenToTryAgainOrNever(t *testing.T) {
-	k := verificationtest.New(t)
-	later := verificationtest.Began().Add(time.Hour)
+	k := enginetest.New(t)
+	later := enginetest.Began().Add(time.Hour)
 	k.Notices.FailWith(
 		&verification.RetryError{At: later, Cause: errors.New("429")},
 		&verification.RetryError{Cause: errors.New("410")},
@@ -106,13 +106,13 @@ func TestANotifierMaySayWhenToTryAgainOrNever(t *testing.T) {
 }
 
 func TestAWebhookSetLaterStillTellsOfTheEnd(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	w := k.Apply(onboarding())
 	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
-	if _, err := k.Engine.SetWebhook(t.Context(), verificationtest.Tenant, w.ID, "https://client.example/hooks"); err != nil {
+	if _, err := k.Engine.SetWebhook(t.Context(), enginetest.Tenant, w.ID, "https://client.example/hooks"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, run.ID); err != nil {
+	if _, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()

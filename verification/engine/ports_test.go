@@ -14,10 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 var errDisk = errors.New("the disk is gone")
@@ -31,12 +31,12 @@ func TestNewNamesThePortThatIsMissing(t *testing.T) {
 
 func TestWrongKeysAndUnknownClientsReadTheSame(t *testing.T) {
 	const key = "a key of at least twenty characters"
-	k := verificationtest.New(t)
-	account := verification.Account{ClientID: "acme", Tenant: verificationtest.Tenant, KeyHash: verification.HashAPIKey(key)}
+	k := enginetest.New(t)
+	account := verification.Account{ClientID: "acme", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(key)}
 	if err := k.Store.SaveAccount(t.Context(), account); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := k.Engine.Authenticate(t.Context(), "acme", key); err != nil || a.Tenant != verificationtest.Tenant {
+	if a, err := k.Engine.Authenticate(t.Context(), "acme", key); err != nil || a.Tenant != enginetest.Tenant {
 		t.Errorf("right credentials = %+v, %v; want the account", a, err)
 	}
 	_, wrong := k.Engine.Authenticate(t.Context(), "acme", key+"!")
@@ -52,7 +52,7 @@ func TestWrongKeysAndUnknownClientsReadTheSame(t *testing.T) {
 func TestWrongCredentialsDelayNobodyWhoseOwnAreRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const key = "a key of at least twenty characters"
-		account := verification.Account{ClientID: "acme", Tenant: verificationtest.Tenant, KeyHash: verification.HashAPIKey(key)}
+		account := verification.Account{ClientID: "acme", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(key)}
 		var mu sync.Mutex
 		lookups, busy, busiest := 0, 0, 0
 		tenants := &mock.TenantStoreMock{
@@ -72,7 +72,7 @@ func TestWrongCredentialsDelayNobodyWhoseOwnAreRight(t *testing.T) {
 			},
 			SaveTenantFunc: func(context.Context, verification.Tenant) error { return nil },
 		}
-		k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Tenants = tenants })
+		k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Tenants = tenants })
 		if _, err := k.Engine.Authenticate(t.Context(), "acme", key); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func TestAFaultOfTheAccountStoreIsNoRefusal(t *testing.T) {
 		},
 		SaveTenantFunc: func(context.Context, verification.Tenant) error { return nil },
 	}
-	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Tenants = tenants })
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Tenants = tenants })
 	if _, err := k.Engine.Authenticate(t.Context(), "acme", "x"); !errors.Is(err, errDisk) {
 		t.Errorf("authenticate = %v, want the store's fault", err)
 	}
@@ -134,7 +134,7 @@ func TestAQueueThatFailsIsAskedAgainAfterASecond(t *testing.T) {
 		},
 	}
 	var log strings.Builder
-	k := verificationtest.New(t, func(p *engine.Ports, o *engine.Options) {
+	k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
 		p.Queue, o.Log = queue, slog.New(slog.NewTextHandler(&log, nil))
 	})
 	k.Settle()
@@ -152,9 +152,9 @@ func TestAQueueThatFailsIsAskedAgainAfterASecond(t *testing.T) {
 }
 
 func TestReportsAreUnavailableWithoutAPrinter(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	run := start(k, chain("a"))
-	_, err := k.Engine.PrintReport(t.Context(), verificationtest.Tenant, run.ID)
+	_, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID)
 	if !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("print without a printer = %v, want ErrUnavailable", err)
 	}
@@ -166,15 +166,15 @@ func TestAReportIsPrintedOnceTheRunIsOver(t *testing.T) {
 			return []byte(r.Run.Status), nil
 		},
 	}
-	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Printer = printer })
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Printer = printer })
 	run := start(k, onboarding())
-	if _, err := k.Engine.PrintReport(t.Context(), verificationtest.Tenant, run.ID); !errors.Is(err, verification.ErrConflict) ||
+	if _, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID); !errors.Is(err, verification.ErrConflict) ||
 		!strings.Contains(err.Error(), "in_progress") {
 		t.Errorf("print of a live run = %v, want ErrConflict naming in_progress", err)
 	}
 	k.Submit(run.ID, "consent_submitted", consent())
 	k.Decide(run.ID, verification.DecisionApprove)
-	if raw, err := k.Engine.PrintReport(t.Context(), verificationtest.Tenant, run.ID); err != nil || string(raw) != "completed" {
+	if raw, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID); err != nil || string(raw) != "completed" {
 		t.Errorf("print = %s, %v; want the printer's bytes", raw, err)
 	}
 	if calls := len(printer.PrintReportCalls()); calls != 1 {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 // stuck never answers, whatever its context says.
@@ -22,10 +22,10 @@ func (s stuck) Check(context.Context, verification.CheckRequest) (verification.C
 }
 
 func TestARunOfAHostThatDiedIsTakenUpWhenItsLeaseRanOut(t *testing.T) {
-	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 10 * time.Second })
+	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 10 * time.Second })
 	w := k.Apply(chain("a"))
 	// What the dead host left behind: a dispatch without an answer, leased.
-	version, err := k.Store.Version(t.Context(), verificationtest.Tenant, w.ID, w.Published)
+	version, err := k.Store.Version(t.Context(), enginetest.Tenant, w.ID, w.Published)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,11 +38,11 @@ func TestARunOfAHostThatDiedIsTakenUpWhenItsLeaseRanOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := verification.Appendix{
+	left := verification.Commit{
 		Events: events, Summary: verification.Fold(run.ID, events).Summary(),
 		AdvanceAt: k.Clock.Now().Add(10 * time.Second),
 	}
-	if err := k.Store.Append(t.Context(), verificationtest.Tenant, run.ID, 0, left); err != nil {
+	if err := k.Store.Append(t.Context(), enginetest.Tenant, run.ID, 0, left); err != nil {
 		t.Fatal(err)
 	}
 	// Another append of this host makes its loop look at the queue.
@@ -60,7 +60,7 @@ func TestARunOfAHostThatDiedIsTakenUpWhenItsLeaseRanOut(t *testing.T) {
 }
 
 // due takes the runs that another host would be handed.
-func due(t *testing.T, k *verificationtest.Kit) ([]verification.Work, error) {
+func due(t *testing.T, k *enginetest.Kit) ([]verification.Work, error) {
 	t.Helper()
 	work, _, err := k.Store.Take(t.Context(), verification.TakeRequest{
 		Kind: verification.WorkAdvance, Now: k.Clock.Now(), Lease: time.Second, Max: 10, MaxPerTenant: 10,
@@ -69,8 +69,8 @@ func due(t *testing.T, k *verificationtest.Kit) ([]verification.Work, error) {
 }
 
 func TestALongCallKeepsItsLease(t *testing.T) {
-	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 6 * time.Second })
-	k.Provider.On("a", verificationtest.Slow(25*time.Second, verificationtest.Pass(nil)))
+	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 6 * time.Second })
+	k.Provider.On("a", enginetest.Slow(25*time.Second, enginetest.Pass(nil)))
 	run := start(k, chain("a"))
 	for range 24 {
 		k.Advance(time.Second)
@@ -87,8 +87,8 @@ func TestALongCallKeepsItsLease(t *testing.T) {
 }
 
 func TestCloseHandsOverWhatItCannotFinish(t *testing.T) {
-	k := verificationtest.New(t)
-	k.Provider.On("a", verificationtest.Slow(time.Hour, verificationtest.Pass(nil)))
+	k := enginetest.New(t)
+	k.Provider.On("a", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
 	run := start(k, with(chain("a"), "a", func(n *verification.Node) { n.TimeoutSeconds = 600 }))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // no patience at all
@@ -99,25 +99,25 @@ func TestCloseHandsOverWhatItCannotFinish(t *testing.T) {
 	if err != nil || len(work) != 1 || work[0].Run != run.ID {
 		t.Fatalf("due after the close = %v, %v; want the run that was being driven", work, err)
 	}
-	history, err := k.Store.Load(t.Context(), verificationtest.Tenant, run.ID, 0)
+	history, err := k.Store.Load(t.Context(), enginetest.Tenant, run.ID, 0)
 	if err != nil || len(history) != 2 {
 		t.Errorf("history = %v, %v; want started and dispatched alone: a cut-off call is no failure", history, err)
 	}
 }
 
 func TestAStoreWithoutRoomForDoubtIsAskedAgain(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	w := k.Apply(onboarding())
 	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
 	// The customer and the client race: one of the two comes first, and the
 	// other is decided again on what that left.
 	done := make(chan error, 2)
 	go func() {
-		_, err := k.Engine.Submit(t.Context(), verificationtest.Tenant, run.ID, "consent_submitted", verification.Data(`{"consent_status":"success"}`))
+		_, err := k.Engine.Submit(t.Context(), enginetest.Tenant, run.ID, "consent_submitted", verification.Data(`{"consent_status":"success"}`))
 		done <- err
 	}()
 	go func() {
-		_, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, run.ID)
+		_, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, run.ID)
 		done <- err
 	}()
 	for range 2 {

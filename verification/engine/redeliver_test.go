@@ -12,21 +12,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func TestAFailedNoticeIsSentAgainUnderItsID(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	k.Notices.FailWith(timedOut{}, &verification.RetryError{Cause: timedOut{}}, timedOut{})
 	run := told(k)
 	k.Advance(24 * time.Hour)
 	if d := delivery(t, k, run.ID); d.State != verification.DeliveryFailed {
 		t.Fatalf("delivery = %+v, want failed", d)
 	}
-	if err := k.Engine.Redeliver(t.Context(), verificationtest.Tenant, run.ID); err != nil {
+	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()
@@ -43,33 +43,33 @@ func TestAFailedNoticeIsSentAgainUnderItsID(t *testing.T) {
 		t.Errorf("ids = %v, want one", got)
 	}
 	d := delivery(t, k, run.ID)
-	if d.State != verification.DeliveryDelivered || d.Attempts != 4 || !d.FirstAt.Equal(verificationtest.Began()) {
+	if d.State != verification.DeliveryDelivered || d.Attempts != 4 || !d.FirstAt.Equal(enginetest.Began()) {
 		t.Errorf("delivery = %+v, want delivered with the fourth try", d)
 	}
 }
 
 func TestANoticeIsPendingFromItsRedeliveryOn(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	k.Notices.FailWith(&verification.RetryError{Cause: timedOut{}})
 	run := told(k)
 	k.Settle()
 	other := operator(t, k, nil)
 	k.Advance(time.Hour)
-	if err := other.Redeliver(t.Context(), verificationtest.Tenant, run.ID); err != nil {
+	if err := other.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
 	// The operator's engine does not serve, and the kit's sleeps until it is nudged.
-	d, err := k.Store.Delivery(t.Context(), verificationtest.Tenant, run.ID)
+	d, err := k.Store.Delivery(t.Context(), enginetest.Tenant, run.ID)
 	if err != nil || d.State != verification.DeliveryPending || !d.NextAt.Equal(k.Clock.Now()) || d.Attempts != 1 {
 		t.Errorf("delivery = %+v, %v; want it pending now", d, err)
 	}
 }
 
 // operator is an engine over a kit's store that does not serve.
-func operator(t *testing.T, k *verificationtest.Kit, change func(*engine.Ports)) *engine.Engine {
+func operator(t *testing.T, k *enginetest.Kit, change func(*engine.Ports)) *engine.Engine {
 	t.Helper()
 	var p engine.Ports
-	verificationtest.New(t, func(made *engine.Ports, _ *engine.Options) { p = *made })
+	enginetest.New(t, func(made *engine.Ports, _ *engine.Options) { p = *made })
 	p.Runs, p.Queue, p.Workflows, p.Tenants, p.Idempotency, p.Deliveries = k.Store, k.Store, k.Store, k.Store, k.Store, k.Store
 	p.Clock = k.Clock
 	if change != nil {
@@ -83,18 +83,18 @@ func operator(t *testing.T, k *verificationtest.Kit, change func(*engine.Ports))
 }
 
 func TestARedeliveryThatCannotBeQueuedLeavesTheLedgerAsItWas(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	k.Notices.FailWith(&verification.RetryError{Cause: timedOut{}})
 	run := told(k)
 	before := delivery(t, k, run.ID)
 	runs := &mock.RunStoreMock{
 		LoadFunc: k.Store.Load,
-		AppendFunc: func(context.Context, verification.TenantID, verification.RunID, int, verification.Appendix) error {
+		AppendFunc: func(context.Context, verification.TenantID, verification.RunID, int, verification.Commit) error {
 			return errDisk
 		},
 	}
 	e := operator(t, k, func(p *engine.Ports) { p.Runs = runs })
-	if err := e.Redeliver(t.Context(), verificationtest.Tenant, run.ID); !errors.Is(err, errDisk) {
+	if err := e.Redeliver(t.Context(), enginetest.Tenant, run.ID); !errors.Is(err, errDisk) {
 		t.Errorf("redeliver = %v, want the store's fault", err)
 	}
 	if diff := cmp.Diff(before, delivery(t, k, run.ID)); diff != "" {
@@ -103,13 +103,13 @@ func TestARedeliveryThatCannotBeQueuedLeavesTheLedgerAsItWas(t *testing.T) {
 }
 
 func TestARedeliveryOutlivesAVerdictGivenMeanwhile(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	run := told(k)
 	k.Settle()
 	tries := 0
 	runs := &mock.RunStoreMock{
 		LoadFunc: k.Store.Load,
-		AppendFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+		AppendFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 			if tries++; tries == 1 {
 				k.Decide(run.ID, verification.DecisionReject)
 			}
@@ -117,7 +117,7 @@ func TestARedeliveryOutlivesAVerdictGivenMeanwhile(t *testing.T) {
 		},
 	}
 	e := operator(t, k, func(p *engine.Ports) { p.Runs = runs })
-	if err := e.Redeliver(t.Context(), verificationtest.Tenant, run.ID); err != nil || tries != 2 {
+	if err := e.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil || tries != 2 {
 		t.Errorf("redeliver = %v after %d tries, want it queued with the second", err, tries)
 	}
 	if d := k.Run(run.ID).Decision; d != verification.DecisionReject {
@@ -126,7 +126,7 @@ func TestARedeliveryOutlivesAVerdictGivenMeanwhile(t *testing.T) {
 }
 
 func TestOnlyTheEndOfARunWithAWebhookIsSentAgain(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	waiting := onboarding()
 	waiting.LifecycleWebhookURL = hooks
 	live, silent := start(k, waiting), start(k, chain("a"))
@@ -136,9 +136,9 @@ func TestOnlyTheEndOfARunWithAWebhookIsSentAgain(t *testing.T) {
 		want   error
 		words  string
 	}{
-		"a live run":             {verificationtest.Tenant, live.ID, verification.ErrConflict, "not over"},
-		"a run without webhook":  {verificationtest.Tenant, silent.ID, verification.ErrConflict, "no lifecycle webhook"},
-		"a run that is not":      {verificationtest.Tenant, "00000000-0000-7000-8000-00000000ffff", verification.ErrNotFound, ""},
+		"a live run":             {enginetest.Tenant, live.ID, verification.ErrConflict, "not over"},
+		"a run without webhook":  {enginetest.Tenant, silent.ID, verification.ErrConflict, "no lifecycle webhook"},
+		"a run that is not":      {enginetest.Tenant, "00000000-0000-7000-8000-00000000ffff", verification.ErrNotFound, ""},
 		"the run of another one": {"00000000-0000-7000-8000-0000000000bb", silent.ID, verification.ErrNotFound, ""},
 	} {
 		err := k.Engine.Redeliver(t.Context(), c.tenant, c.run)
@@ -150,18 +150,18 @@ func TestOnlyTheEndOfARunWithAWebhookIsSentAgain(t *testing.T) {
 	if all := k.Notices.All(); len(all) != 0 {
 		t.Errorf("told = %+v, want nothing", all)
 	}
-	p, err := k.Engine.Deliveries(t.Context(), verificationtest.Tenant, "", verification.PageQuery{Limit: 10})
+	p, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, "", verification.PageQuery{Limit: 10})
 	if err != nil || p.Total != 0 {
 		t.Errorf("deliveries = %+v, %v; want none of runs that nobody is told of", p, err)
 	}
 }
 
 func TestNothingIsSentAgainWhereNobodyIsTold(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	run := told(k)
 	k.Settle()
 	e := operator(t, k, func(p *engine.Ports) { p.Notifier = nil })
-	if err := e.Redeliver(t.Context(), verificationtest.Tenant, run.ID); !errors.Is(err, verification.ErrUnavailable) {
+	if err := e.Redeliver(t.Context(), enginetest.Tenant, run.ID); !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("redeliver without a notifier = %v, want ErrUnavailable", err)
 	}
 }

@@ -148,7 +148,7 @@ func (r *runner) keeps(at, now time.Time) bool {
 
 // appended follows up on an append: it wakes the loop for what was queued, and
 // ends the call of a run that has ended.
-func (r *runner) appended(ref verification.RunRef, before, after verification.Run, a verification.Appendix) {
+func (r *runner) appended(ref verification.RunRef, before, after verification.Run, a verification.Commit) {
 	if r == nil {
 		return
 	}
@@ -160,7 +160,7 @@ func (r *runner) appended(ref verification.RunRef, before, after verification.Ru
 	if after.Ended != "" && before.Ended == "" {
 		r.interrupt(ref)
 	}
-	if !a.Quiet {
+	if !a.HistoryOnly {
 		r.nudge(a.AdvanceAt)
 	}
 	if a.Announce {

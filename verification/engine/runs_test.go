@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 // overdueList lists every run with a deadline that its history does not have.
@@ -30,14 +30,14 @@ func (s *overdueList) List(ctx context.Context, t verification.TenantID, q verif
 
 func TestAListWhoseSummariesDisagreeWithTheirHistoriesEnds(t *testing.T) {
 	wrong := &overdueList{}
-	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { wrong.RunStore, p.Runs = p.Runs, wrong })
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { wrong.RunStore, p.Runs = p.Runs, wrong })
 	d := onboarding()
 	d.RunTTLSeconds = 0
 	run := start(k, d)
 	k.Advance(time.Minute)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	page, err := k.Engine.Runs(ctx, verificationtest.Tenant, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 10}})
+	page, err := k.Engine.Runs(ctx, enginetest.Tenant, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 10}})
 	if err != nil || len(page.Data) != 1 || page.Data[0].ID != run.ID || page.Data[0].Status != verification.StatusExpired {
 		t.Errorf("Runs = %+v, %v; want the run as its summary has it", page, err)
 	}
@@ -52,7 +52,7 @@ type busyRun struct {
 	busy bool
 }
 
-func (s *busyRun) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (s *busyRun) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	if s.busy {
 		return &verification.Error{Kind: verification.ErrConflict, Subject: "run"}
 	}
@@ -61,10 +61,10 @@ func (s *busyRun) Append(ctx context.Context, t verification.TenantID, id verifi
 
 func TestACommandThatLosesEveryRaceIsUnavailable(t *testing.T) {
 	s := &busyRun{}
-	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) { s.RunStore, p.Runs = p.Runs, s })
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { s.RunStore, p.Runs = p.Runs, s })
 	run := start(k, onboarding())
 	s.busy = true
-	_, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, run.ID)
+	_, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, run.ID)
 	if !errors.Is(err, verification.ErrUnavailable) || errors.Is(err, verification.ErrConflict) {
 		t.Errorf("Cancel = %v, want ErrUnavailable: a conflict would say that the run is over", err)
 	}

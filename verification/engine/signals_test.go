@@ -8,25 +8,25 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func TestAVerdictAtAReviewStepLetsTheRunGoOn(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	run := start(k, onboarding())
 	run = k.Submit(run.ID, "consent_submitted", consent())
 	if run.Decision != verification.DecisionReview || run.Action == nil || run.Action.SignalName != verification.ReviewSignal {
 		t.Fatalf("run = %+v, want it parked on review", run)
 	}
-	d, err := k.Engine.GiveVerdict(t.Context(), verificationtest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionReject})
+	d, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionReject})
 	if err != nil || d.Result != engine.ResultDelivered || d.Decision != verification.DecisionReject {
 		t.Errorf("verdict = %+v, %v; want it delivered", d, err)
 	}
 	run = k.Run(run.ID)
 	wantStatus(t, run, verification.StatusCompleted)
-	again, err := k.Engine.GiveVerdict(t.Context(), verificationtest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
+	again, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
 	if err != nil || again.Result != engine.ResultRecorded {
 		t.Errorf("verdict on the finished run = %+v, %v; want it recorded", again, err)
 	}
@@ -37,9 +37,9 @@ func TestAVerdictAtAReviewStepLetsTheRunGoOn(t *testing.T) {
 }
 
 func TestAVerdictNeedsSomethingToDecide(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	run := start(k, onboarding())
-	_, err := k.Engine.GiveVerdict(t.Context(), verificationtest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
+	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
 	if !errors.Is(err, verification.ErrNotOpen) {
 		t.Errorf("verdict while the customer is awaited = %v, want ErrNotOpen", err)
 	}
@@ -47,7 +47,7 @@ func TestAVerdictNeedsSomethingToDecide(t *testing.T) {
 
 func TestRunsOfOtherTenantsAreNotThere(t *testing.T) {
 	const other verification.TenantID = "00000000-0000-7000-8000-0000000000bb"
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	run := start(k, onboarding())
 	for name, err := range map[string]error{
 		"read":   second(k.Engine.Run(t.Context(), other, run.ID)),
@@ -67,7 +67,7 @@ func TestRunsOfOtherTenantsAreNotThere(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestALinkLeadsToTheStepThatIsOpenNow(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	d := onboarding()
 	d.Nodes["consent"] = verification.Node{Type: verification.NodeConsent, Label: "Consent", Text: "We will check your PAN.", OnDeclined: "next", Next: "name"}
 	d.Nodes["name"] = verification.Node{
@@ -108,16 +108,16 @@ func TestALinkLeadsToTheStepThatIsOpenNow(t *testing.T) {
 }
 
 func TestAFinishedJourneySendsTheCustomerOn(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	if err := k.Store.SaveTenant(t.Context(), verification.Tenant{
-		ID: verificationtest.Tenant, Name: "Test", RedirectAllowlist: []string{"https://app.example/done"},
+		ID: enginetest.Tenant, Name: "Test", RedirectAllowlist: []string{"https://app.example/done"},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	w := k.Apply(onboarding())
 	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x", RedirectURI: "https://app.example/done?from=mail"})
 	token := strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
-	if _, err := k.Engine.Cancel(t.Context(), verificationtest.Tenant, run.ID); err != nil {
+	if _, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
 	j, err := k.Engine.OpenJourney(t.Context(), token)
@@ -127,9 +127,9 @@ func TestAFinishedJourneySendsTheCustomerOn(t *testing.T) {
 }
 
 func TestApplyingTheSameDefinitionChangesNothing(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	first := k.Apply(chain("a"))
-	again, err := k.Engine.Apply(t.Context(), verificationtest.Tenant, chain("a"))
+	again, err := k.Engine.Apply(t.Context(), enginetest.Tenant, chain("a"))
 	if err != nil || again.Changed || again.Workflow != first {
 		t.Errorf("apply again = %+v, %v; want nothing changed", again, err)
 	}
@@ -137,7 +137,7 @@ func TestApplyingTheSameDefinitionChangesNothing(t *testing.T) {
 	if next.Versions != 2 || next.Published == first.Published {
 		t.Errorf("apply a change = %+v, want a second version, published", next)
 	}
-	detail, err := k.Engine.Workflow(t.Context(), verificationtest.Tenant, first.ID)
+	detail, err := k.Engine.Workflow(t.Context(), enginetest.Tenant, first.ID)
 	if err != nil || len(detail.Steps) != 2 {
 		t.Errorf("steps = %+v, %v; want those of the published version", detail.Steps, err)
 	}
@@ -146,15 +146,15 @@ func TestApplyingTheSameDefinitionChangesNothing(t *testing.T) {
 		t.Errorf("apply the first again = %+v, want its version back and no third", third)
 	}
 	k.Apply(chain("a", "b"))
-	back, err := k.Engine.Publish(t.Context(), verificationtest.Tenant, first.ID, first.Published)
+	back, err := k.Engine.Publish(t.Context(), enginetest.Tenant, first.ID, first.Published)
 	if err != nil || back.Published != first.Published {
 		t.Errorf("publish the first = %+v, %v", back, err)
 	}
 }
 
 func TestARunStaysOnTheVersionItStartedWith(t *testing.T) {
-	k := verificationtest.New(t)
-	k.Provider.On("a", verificationtest.Slow(time.Second, verificationtest.Pass(nil)))
+	k := enginetest.New(t)
+	k.Provider.On("a", enginetest.Slow(time.Second, enginetest.Pass(nil)))
 	run := start(k, chain("a"))
 	k.Apply(chain("a", "b"))
 	k.Advance(time.Second)
@@ -164,11 +164,11 @@ func TestARunStaysOnTheVersionItStartedWith(t *testing.T) {
 }
 
 func TestADefinitionIsRefusedWithAllItsFaults(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	d := chain("a")
 	d.Name = ""
 	d = with(d, "a", func(n *verification.Node) { n.Provider = "nobody" })
-	_, err := k.Engine.Apply(t.Context(), verificationtest.Tenant, d)
+	_, err := k.Engine.Apply(t.Context(), enginetest.Tenant, d)
 	var fault *verification.Error
 	if !errors.As(err, &fault) || len(fault.Fields) != 2 {
 		t.Errorf("apply = %v, want both faults", err)

@@ -9,19 +9,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func TestAStartOfAnInteractiveWorkflowCarriesItsLink(t *testing.T) {
-	k := verificationtest.New(t, func(_ *engine.Ports, o *engine.Options) { o.StartWait = time.Minute })
+	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.StartWait = time.Minute })
 	d := onboarding()
 	d.Start = "pan"
 	d = with(d, "pan", func(n *verification.Node) { n.Next = "consent" })
 	d = with(d, "consent", func(n *verification.Node) { n.Next = "review" })
 	w := k.Apply(d)
-	v, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
+	v, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,24 +31,24 @@ func TestAStartOfAnInteractiveWorkflowCarriesItsLink(t *testing.T) {
 }
 
 func TestAStartThatWaitsInVainStillAnswers(t *testing.T) {
-	k := verificationtest.New(t)
-	k.Provider.On("pan", verificationtest.Slow(time.Hour, verificationtest.Pass(nil)))
+	k := enginetest.New(t)
+	k.Provider.On("pan", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
 	w := k.Apply(with(chain("pan"), "pan", func(n *verification.Node) { n.TimeoutSeconds = 600 }))
 	wait := time.Millisecond
-	v, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Wait: &wait})
+	v, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Wait: &wait})
 	if err != nil || v.Status != verification.StatusInProgress || v.Action != nil {
 		t.Errorf("start = %+v, %v; want in progress without an action", v, err)
 	}
 }
 
 func TestACallerThatGoesAwayDoesNotUndoAStart(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	w := k.Apply(chain("a"))
 	ctx, cancel := context.WithCancel(t.Context())
 	wait := time.Minute
-	k.Provider.On("a", verificationtest.Slow(time.Second, verificationtest.Pass(nil)))
+	k.Provider.On("a", enginetest.Slow(time.Second, enginetest.Pass(nil)))
 	time.AfterFunc(10*time.Millisecond, cancel)
-	v, err := k.Engine.Start(ctx, verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Wait: &wait})
+	v, err := k.Engine.Start(ctx, enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Wait: &wait})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,71 +57,71 @@ func TestACallerThatGoesAwayDoesNotUndoAStart(t *testing.T) {
 }
 
 func TestAnIdempotencyKeyStartsOneRun(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	w := k.Apply(chain("a"))
 	first := engine.StartRequest{ReferenceID: "x", Input: verification.Data(`{"a":1}`), IdempotencyKey: "key-1"}
-	one, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, first)
+	one, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, first)
+	again, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, first)
 	if err != nil || again.ID != one.ID {
 		t.Errorf("the same request = run %s, %v; want %s again", again.ID, err, one.ID)
 	}
 	other := first
 	other.ReferenceID = "y"
-	if _, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, other); !errors.Is(err, verification.ErrKeyReused) {
+	if _, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, other); !errors.Is(err, verification.ErrKeyReused) {
 		t.Errorf("another request under the key = %v, want ErrKeyReused", err)
 	}
 	k.Advance(24*time.Hour + time.Second)
-	fresh, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, other)
+	fresh, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, other)
 	if err != nil || fresh.ID == one.ID {
 		t.Errorf("after 24 h = run %s, %v; want a new run", fresh.ID, err)
 	}
 }
 
 func TestAKeyWhoseFirstRequestIsInFlightIsRefused(t *testing.T) {
-	k := verificationtest.New(t)
-	k.Provider.On("a", verificationtest.Slow(time.Hour, verificationtest.Pass(nil)))
+	k := enginetest.New(t)
+	k.Provider.On("a", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
 	w := k.Apply(with(chain("a"), "a", func(n *verification.Node) { n.TimeoutSeconds = 600 }))
 	wait := time.Hour
 	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key", Wait: &wait}
 	ctx, cancel := context.WithCancel(t.Context())
 	answered := make(chan verification.RunView, 1)
 	go func() {
-		v, _ := k.Engine.Start(ctx, verificationtest.Tenant, w.ID, r)
+		v, _ := k.Engine.Start(ctx, enginetest.Tenant, w.ID, r)
 		answered <- v
 	}()
 	for len(k.Provider.Calls("a")) == 0 {
 		time.Sleep(time.Millisecond) //nolint:forbidigo // the other request runs in real time
 	}
-	if _, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r); !errors.Is(err, verification.ErrInFlight) {
+	if _, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); !errors.Is(err, verification.ErrInFlight) {
 		t.Errorf("while the first waits = %v, want ErrInFlight", err)
 	}
 	cancel()
 	first := <-answered
-	again, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"})
+	again, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"})
 	if err != nil || again.ID != first.ID {
 		t.Errorf("after it was answered = %s, %v; want %s", again.ID, err, first.ID)
 	}
 }
 
 func TestAKeyOfAHostThatDiedIsTakenOver(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	w := k.Apply(chain("a"))
 	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}
 	lost := failOnce(k.Store)
-	dying := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Runs, p.Idempotency, p.Workflows, p.NewID = lost, k.Store, k.Store, verificationtest.SeededIDs(2)
+	dying := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Runs, p.Idempotency, p.Workflows, p.NewID = lost, k.Store, k.Store, enginetest.SeededIDs(2)
 	})
-	if _, err := dying.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r); err == nil {
+	if _, err := dying.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); err == nil {
 		t.Fatal("the start went through although its append failed")
 	}
-	if _, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r); !errors.Is(err, verification.ErrInFlight) {
+	if _, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); !errors.Is(err, verification.ErrInFlight) {
 		t.Errorf("at once = %v, want ErrInFlight", err)
 	}
 	k.Advance(verification.IdempotencyKeyFlight)
-	v, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r)
+	v, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r)
 	if err != nil {
 		t.Fatalf("after a minute: %v", err)
 	}
@@ -136,7 +136,7 @@ type failing struct {
 
 func failOnce(s verification.RunStore) *failing { return &failing{RunStore: s} }
 
-func (f *failing) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Appendix) error {
+func (f *failing) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	if !f.failed {
 		f.failed = true
 		return errors.New("the disk is gone")
@@ -145,41 +145,41 @@ func (f *failing) Append(ctx context.Context, t verification.TenantID, id verifi
 }
 
 func TestAStartThatWasAcceptedAnswersAgainUnderStricterRules(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	w := k.Apply(chain("a"))
 	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}
-	first, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r)
+	first, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := chain("a")
 	d.InputSchema = verification.Data(`{"type":"object","required":["pan"],"properties":{"pan":{"type":"string"}}}`)
 	k.Apply(d)
-	again, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r)
+	again, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r)
 	if err != nil || again.ID != first.ID {
 		t.Errorf("the same start again = %s, %v; want run %s", again.ID, err, first.ID)
 	}
 }
 
 func TestARefusedStartLeavesItsKeyFree(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	w := k.Apply(chain("a"))
 	r := engine.StartRequest{IdempotencyKey: "key"}
-	if _, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r); !errors.Is(err, verification.ErrInvalid) {
+	if _, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); !errors.Is(err, verification.ErrInvalid) {
 		t.Fatalf("start without a reference = %v, want ErrInvalid", err)
 	}
 	r.ReferenceID = "x"
-	if _, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r); err != nil {
+	if _, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); err != nil {
 		t.Errorf("the corrected start = %v, want none", err)
 	}
 }
 
 func TestAStartIsRefusedWithAllItsFaults(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	d := chain("a")
 	d.InputSchema = verification.Data(`{"type":"object","required":["pan"],"properties":{"pan":{"type":"string"}}}`)
 	w := k.Apply(d)
-	_, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, engine.StartRequest{RedirectURI: "https://elsewhere.example/"})
+	_, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{RedirectURI: "https://elsewhere.example/"})
 	var fault *verification.Error
 	if !errors.As(err, &fault) || !errors.Is(err, verification.ErrInvalid) {
 		t.Fatalf("start = %v, want ErrInvalid", err)
@@ -194,18 +194,18 @@ func TestAStartIsRefusedWithAllItsFaults(t *testing.T) {
 }
 
 func TestARepeatedStartWaitsAsAsked(t *testing.T) {
-	k := verificationtest.New(t)
+	k := enginetest.New(t)
 	w := k.Apply(chain("a"))
-	k.Provider.On("a", verificationtest.Slow(time.Second, verificationtest.Pass(nil)))
+	k.Provider.On("a", enginetest.Slow(time.Second, enginetest.Pass(nil)))
 	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}
-	if _, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r); err != nil {
+	if _, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); err != nil {
 		t.Fatal(err)
 	}
 	wait := time.Minute
 	r.Wait = &wait
 	answered := make(chan verification.RunView, 1)
 	go func() {
-		v, err := k.Engine.Start(t.Context(), verificationtest.Tenant, w.ID, r)
+		v, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r)
 		if err != nil {
 			t.Error(err)
 		}
@@ -224,7 +224,7 @@ func TestARepeatedStartWaitsAsAsked(t *testing.T) {
 
 // slowLanguage has schemas whose checks end when the test says so.
 type slowLanguage struct {
-	verification.Language
+	verification.ExpressionCompiler
 	began, end chan struct{}
 }
 
@@ -234,7 +234,7 @@ func (l slowLanguage) Schema(verification.Data) (verification.Schema, error) {
 	return slowSchema(l), nil
 }
 
-func (s slowSchema) Check(verification.Data) []verification.Field {
+func (s slowSchema) Check(verification.Data) []verification.FieldError {
 	s.began <- struct{}{}
 	<-s.end
 	return nil
@@ -242,9 +242,9 @@ func (s slowSchema) Check(verification.Data) []verification.Field {
 
 func TestATenantChecksOneInputAtOnce(t *testing.T) {
 	slow := slowLanguage{began: make(chan struct{}, 10), end: make(chan struct{})}
-	k := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
-		slow.Language = p.Language
-		p.Language = slow
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		slow.ExpressionCompiler = p.Expressions
+		p.Expressions = slow
 	})
 	d := chain("a")
 	d.InputSchema = verification.Data(`{"type":"object"}`)
@@ -252,7 +252,7 @@ func TestATenantChecksOneInputAtOnce(t *testing.T) {
 	if err := k.Store.SaveTenant(t.Context(), verification.Tenant{ID: other, Name: "Other"}); err != nil {
 		t.Fatal(err)
 	}
-	workflows := map[verification.TenantID]verification.WorkflowID{verificationtest.Tenant: k.Apply(d).ID}
+	workflows := map[verification.TenantID]verification.WorkflowID{enginetest.Tenant: k.Apply(d).ID}
 	applied, err := k.Engine.Apply(t.Context(), other, d)
 	if err != nil {
 		t.Fatal(err)
@@ -267,11 +267,11 @@ func TestATenantChecksOneInputAtOnce(t *testing.T) {
 			started <- err
 		}()
 	}
-	begin(t.Context(), verificationtest.Tenant, large)
+	begin(t.Context(), enginetest.Tenant, large)
 	<-slow.began
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	begin(ctx, verificationtest.Tenant, large)
+	begin(ctx, enginetest.Tenant, large)
 	select {
 	case <-slow.began:
 		t.Error("a second large input of the tenant is checked beside the first")

@@ -59,7 +59,7 @@ func keyless(key string) error {
 	}
 	return &verification.Error{
 		Kind: verification.ErrInvalid, Subject: "idempotency key",
-		Fields: []verification.Field{{Name: "idempotency_key", Message: "is not taken inside a transaction"}},
+		Fields: []verification.FieldError{{Name: "idempotency_key", Message: "is not taken inside a transaction"}},
 	}
 }
 

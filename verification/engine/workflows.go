@@ -100,7 +100,7 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 	if id, err := verification.ParseWorkflowID(string(d.ID)); err == nil {
 		d.ID = id
 	}
-	if _, err := verification.Compile(d.ID, verification.Version{Definition: d}, e.ports.Language, e.providers()); err != nil {
+	if _, err := verification.Compile(d.ID, verification.Version{Definition: d}, e.ports.Expressions, e.providers()); err != nil {
 		return Applied{}, err
 	}
 	for try := 1; ; try++ {
@@ -177,7 +177,7 @@ func (e *Engine) program(ctx context.Context, key programKey) (verification.Prog
 	if err != nil {
 		return verification.Program{}, err
 	}
-	p, err := verification.Restore(key.workflow, v, e.ports.Language)
+	p, err := verification.Restore(key.workflow, v, e.ports.Expressions)
 	if err != nil {
 		return verification.Program{}, err
 	}

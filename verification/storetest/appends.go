@@ -36,13 +36,13 @@ func Appends() []Clause {
 			"RunStore.Append: all or nothing",
 			cancelledAppend),
 		clause("an append without events changes the effects alone",
-			"verification.Appendix: Events may be empty: then only the effects change",
+			"verification.Commit: Events may be empty: then only the effects change",
 			appendWithoutEvents),
 		clause("a quiet append changes the history alone",
-			"verification.Appendix: Quiet says that the events change neither the summary nor the queue",
+			"verification.Commit: HistoryOnly says that the events change neither the summary nor the queue",
 			quietAppend),
 		clause("effects that somebody keeps are in the queue all the same",
-			"verification.Appendix: others need to be told only if it dies first",
+			"verification.Commit: others need to be told only if it dies first",
 			keptEffects),
 		clause("a tenant cannot append to the run of another",
 			"RunStore.Append: the history is that of the tenant's own run",
@@ -191,7 +191,7 @@ func allOfIt(t *trial) {
 }
 
 // attempt is an append that would change everything there is about a run.
-func attempt(s story) (before story, seq int, a verification.Appendix) {
+func attempt(s story) (before story, seq int, a verification.Commit) {
 	over := s.then(time.Minute, verification.Cancelled{})
 	a = over.announcing()
 	a.Events, a.AdvanceAt = a.Events[len(s.events):], moment(2*time.Minute)
@@ -248,7 +248,7 @@ func quietAppend(t *trial) {
 	s := begin(1, moment(0), limited(3600, 0)).then(time.Second, dispatched(1))
 	t.add(ours, s.id, 0, s.advancing(moment(10*time.Minute)))
 	_, seq, a := attempt(s)
-	a.Events, a.Quiet = s.then(time.Second, answered(`{}`), dispatched(1)).events[seq:], true
+	a.Events, a.HistoryOnly = s.then(time.Second, answered(`{}`), dispatched(1)).events[seq:], true
 	t.add(ours, s.id, seq, a)
 	same(t, "the history", t.load(ours, s.id, 0), append(s.events[:seq:seq], a.Events...))
 	same(t, "the summary", t.list(ours, everything(moment(0))).Data, listed(s))
@@ -266,11 +266,11 @@ func quietAppend(t *trial) {
 func keptEffects(t *trial) {
 	s := simple(1).then(time.Second, dispatched(1))
 	a := s.advancing(moment(time.Minute))
-	a.Kept = true
+	a.NoWakeup = true
 	t.add(ours, s.id, 0, a)
 	over := simple(2).then(time.Minute, completed())
 	a = over.announcing()
-	a.Kept = true
+	a.NoWakeup = true
 	t.add(ours, over.id, 0, a)
 	work, _ := t.take(moment(time.Minute), many)
 	same(t, "the number of pieces", len(work), 2)

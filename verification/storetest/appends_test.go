@@ -10,9 +10,9 @@ import (
 )
 
 // onConflict breaks what Append does once its history has moved on.
-func onConflict(then func(ctx context.Context, sound storetest.Store, run runRef, seq int, a verification.Appendix) error) func(storetest.Store) storetest.Store {
+func onConflict(then func(ctx context.Context, sound storetest.Store, run runRef, seq int, a verification.Commit) error) func(storetest.Store) storetest.Store {
 	return when(func(b *broken, sound storetest.Store) {
-		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 			err := sound.Append(ctx, t, id, seq, a)
 			if errors.Is(err, verification.ErrConflict) {
 				return then(ctx, sound, runRef{Tenant: t, Run: id}, seq, a)
@@ -23,7 +23,7 @@ func onConflict(then func(ctx context.Context, sound storetest.Store, run runRef
 }
 
 // atTheEnd appends wherever the history ends.
-func atTheEnd(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Appendix) error {
+func atTheEnd(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Commit) error {
 	for {
 		history, err := s.Load(ctx, run.Tenant, run.Run, 0)
 		if err != nil && !errors.Is(err, verification.ErrNotFound) {
@@ -36,9 +36,9 @@ func atTheEnd(ctx context.Context, s storetest.Store, run runRef, _ int, a verif
 }
 
 // appending breaks what Append is given.
-func appending(change func(*verification.Appendix)) func(storetest.Store) storetest.Store {
+func appending(change func(*verification.Commit)) func(storetest.Store) storetest.Store {
 	return when(func(b *broken, sound storetest.Store) {
-		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 			change(&a)
 			return sound.Append(ctx, t, id, seq, a)
 		}
@@ -50,7 +50,7 @@ func appendBreaches() []breach {
 	return []breach{
 		{
 			"a run is created once", "Append at 0 goes on with a run that is there",
-			onConflict(func(ctx context.Context, s storetest.Store, run runRef, seq int, a verification.Appendix) error {
+			onConflict(func(ctx context.Context, s storetest.Store, run runRef, seq int, a verification.Commit) error {
 				if seq > 0 {
 					return conflict
 				}
@@ -61,11 +61,11 @@ func appendBreaches() []breach {
 		{"of appends that meet exactly one wins", "Append ignores seq", onConflict(atTheEnd)},
 		{
 			"of appends that meet exactly one wins", "an append that came late is said to be saved",
-			onConflict(func(context.Context, storetest.Store, runRef, int, verification.Appendix) error { return nil }),
+			onConflict(func(context.Context, storetest.Store, runRef, int, verification.Commit) error { return nil }),
 		},
 		{"appends to different runs do not meet", "one run at a time may change", when(func(b *broken, sound storetest.Store) {
 			last := memo[string, runID]{}
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				if other, ok := last.get("last"); ok && other != id {
 					return conflict
 				}
@@ -75,26 +75,26 @@ func appendBreaches() []breach {
 		})},
 		{
 			"an append saves events, summary and effects together", "Append forgets the announcement",
-			appending(func(a *verification.Appendix) { a.Announce = false }),
+			appending(func(a *verification.Commit) { a.Announce = false }),
 		},
 		{
 			"an append saves events, summary and effects together", "Append queues no advance",
-			appending(func(a *verification.Appendix) { a.AdvanceAt = time.Time{} }),
+			appending(func(a *verification.Commit) { a.AdvanceAt = time.Time{} }),
 		},
 		{
 			"an append saves events, summary and effects together", "Append saves the first event alone",
-			appending(func(a *verification.Appendix) { a.Events = a.Events[:min(1, len(a.Events))] }),
+			appending(func(a *verification.Commit) { a.Events = a.Events[:min(1, len(a.Events))] }),
 		},
 		{
 			"a refused append changes nothing", "Append queues the effects before it looks at the history",
-			onConflict(func(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Appendix) error {
+			onConflict(func(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Commit) error {
 				_ = requeue(ctx, s, run, a.AdvanceAt)
 				return conflict
 			}),
 		},
 		{
 			"a refused append changes nothing", "Append replaces the summary before it looks at the history",
-			onConflict(func(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Appendix) error {
+			onConflict(func(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Commit) error {
 				a.Events, a.Announce = nil, false
 				if _, err := s.Load(ctx, run.Tenant, run.Run, 0); err == nil {
 					_ = atTheEnd(ctx, s, run, 0, a)
@@ -103,12 +103,12 @@ func appendBreaches() []breach {
 			}),
 		},
 		{"an append whose context is over changes nothing", "Append looks at no context", when(func(b *broken, sound storetest.Store) {
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				return sound.Append(context.WithoutCancel(ctx), t, id, seq, a)
 			}
 		})},
 		{"an append whose context is over changes nothing", "Append looks at the context too late", when(func(b *broken, sound storetest.Store) {
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				if err := sound.Append(context.WithoutCancel(ctx), t, id, seq, a); err != nil {
 					return err
 				}
@@ -116,27 +116,27 @@ func appendBreaches() []breach {
 			}
 		})},
 		{"an append without events changes the effects alone", "Append does nothing without events", when(func(b *broken, sound storetest.Store) {
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				if len(a.Events) == 0 {
 					return nil
 				}
 				return sound.Append(ctx, t, id, seq, a)
 			}
 		})},
-		{"a quiet append changes the history alone", "a quiet Append is like any other", changing(func(a *verification.Appendix) { a.Quiet = false })},
-		{"a quiet append changes the history alone", "a quiet Append takes the run out of the queue", changing(func(a *verification.Appendix) {
-			if a.Quiet {
-				a.Quiet, a.AdvanceAt, a.Announce = false, time.Time{}, false
+		{"a quiet append changes the history alone", "a quiet Append is like any other", changing(func(a *verification.Commit) { a.HistoryOnly = false })},
+		{"a quiet append changes the history alone", "a quiet Append takes the run out of the queue", changing(func(a *verification.Commit) {
+			if a.HistoryOnly {
+				a.HistoryOnly, a.AdvanceAt, a.Announce = false, time.Time{}, false
 			}
 		})},
-		{"effects that somebody keeps are in the queue all the same", "Append queues nothing that is kept", changing(func(a *verification.Appendix) {
-			if a.Kept {
+		{"effects that somebody keeps are in the queue all the same", "Append queues nothing that is kept", changing(func(a *verification.Commit) {
+			if a.NoWakeup {
 				a.AdvanceAt, a.Announce = time.Time{}, false
 			}
 		})},
 		{"a tenant cannot append to the run of another", "Append ignores the tenant", when(func(b *broken, sound storetest.Store) {
 			owners := owned(b, sound)
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				if owner, ok := owners.get(id); ok {
 					t = owner
 				}
@@ -148,9 +148,9 @@ func appendBreaches() []breach {
 }
 
 // changing has a store take appends for others than they are.
-func changing(change func(*verification.Appendix)) func(storetest.Store) storetest.Store {
+func changing(change func(*verification.Commit)) func(storetest.Store) storetest.Store {
 	return when(func(b *broken, sound storetest.Store) {
-		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 			change(&a)
 			return sound.Append(ctx, t, id, seq, a)
 		}

@@ -25,7 +25,7 @@ type (
 type broken struct {
 	storetest.Store
 	load         func(context.Context, tenantID, runID, int) ([]event, error)
-	append       func(context.Context, tenantID, runID, int, verification.Appendix) error
+	append       func(context.Context, tenantID, runID, int, verification.Commit) error
 	list         func(context.Context, tenantID, verification.RunQuery) (verification.Page[summary], error)
 	overdue      func(context.Context, time.Time, int) ([]runRef, time.Time, error)
 	take         func(context.Context, verification.TakeRequest) ([]work, time.Time, error)
@@ -73,7 +73,7 @@ func (b *broken) Load(ctx context.Context, t tenantID, id runID, after int) ([]e
 	return b.load(ctx, t, id, after)
 }
 
-func (b *broken) Append(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+func (b *broken) Append(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 	return b.append(ctx, t, id, seq, a)
 }
 
@@ -210,6 +210,6 @@ func requeue(ctx context.Context, s storetest.Store, run runRef, at time.Time) e
 	if err != nil {
 		return err
 	}
-	a := verification.Appendix{Summary: verification.Fold(run.Run, history).Summary(), AdvanceAt: at}
+	a := verification.Commit{Summary: verification.Fold(run.Run, history).Summary(), AdvanceAt: at}
 	return s.Append(ctx, run.Tenant, run.Run, len(history), a)
 }

@@ -70,27 +70,27 @@ func (s story) ref(t verification.TenantID) verification.RunRef {
 }
 
 // appendix is the whole story as one append, without effects.
-func (s story) appendix() verification.Appendix {
-	return verification.Appendix{Events: s.events, Summary: s.summary()}
+func (s story) appendix() verification.Commit {
+	return verification.Commit{Events: s.events, Summary: s.summary()}
 }
 
 // advancing is the whole story as one append that queues an advance.
-func (s story) advancing(at time.Time) verification.Appendix {
+func (s story) advancing(at time.Time) verification.Commit {
 	a := s.appendix()
 	a.AdvanceAt = at
 	return a
 }
 
 // announcing is the whole story as one append that queues its announcement.
-func (s story) announcing() verification.Appendix {
+func (s story) announcing() verification.Commit {
 	a := s.appendix()
 	a.Announce = true
 	return a
 }
 
 // only is an append without events: it changes the effects alone.
-func (s story) only(advanceAt time.Time) verification.Appendix {
-	return verification.Appendix{Summary: s.summary(), AdvanceAt: advanceAt}
+func (s story) only(advanceAt time.Time) verification.Commit {
+	return verification.Commit{Summary: s.summary(), AdvanceAt: advanceAt}
 }
 
 func started() verification.Started {

@@ -49,7 +49,7 @@ func Leases() []Clause {
 			"verification.Work: Lost counts the leases that ended since the last append, postponement or release",
 			lostLeases),
 		clause("a lease that an append took counts like one of a taker",
-			"verification.Appendix: work that falls due at the end of a lease counts as lost",
+			"verification.Commit: work that falls due at the end of a lease counts as lost",
 			lostAppended),
 		clause("released work is due at its time and counts nothing",
 			"WorkQueue.Release: due again at a time, with no attempt and no lost lease counted",

@@ -145,7 +145,7 @@ func leaseBreaches() []breach {
 				return taken, next, err
 			}
 		})},
-		{"a lease that an append took counts like one of a taker", "Append knows no leases", appending(func(a *verification.Appendix) {
+		{"a lease that an append took counts like one of a taker", "Append knows no leases", appending(func(a *verification.Commit) {
 			a.Leased = false
 		})},
 		{"released work is due at its time and counts nothing", "Release does nothing", when(func(b *broken, _ storetest.Store) {

@@ -152,7 +152,7 @@ func listBreaches() []breach {
 // firstSummary keeps a summary only when it is the first of its run.
 func firstSummary(b *broken, sound storetest.Store) {
 	first := memo[runRef, summary]{}
-	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 		if s, ok := first.get(runRef{Tenant: t, Run: id}); ok {
 			a.Summary = s
 		}
@@ -207,7 +207,7 @@ func overdueBreaches() []breach {
 		},
 		{
 			"a run that is over or has no deadline is never overdue", "nobody looks whether the run is over",
-			appending(func(a *verification.Appendix) { a.Summary.Ended = "" }),
+			appending(func(a *verification.Commit) { a.Summary.Ended = "" }),
 		},
 		{
 			"overdue runs of every tenant are found", "Overdue does not say whose run it is",

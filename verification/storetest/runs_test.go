@@ -93,7 +93,7 @@ func runBreaches() []breach {
 		{"two tenants may have runs of one id", "runs are kept by their id alone", when(func(b *broken, sound storetest.Store) {
 			owners := owned(b, sound)
 			remember := b.append
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				if owner, ok := owners.get(id); ok {
 					t = owner
 				}
@@ -106,7 +106,7 @@ func runBreaches() []breach {
 // owned remembers which tenant first appended to a run.
 func owned(b *broken, sound storetest.Store) *memo[runID, tenantID] {
 	owners := &memo[runID, tenantID]{}
-	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 		err := sound.Append(ctx, t, id, seq, a)
 		if _, ok := owners.get(id); !ok && err == nil {
 			owners.set(id, t)
@@ -130,7 +130,7 @@ func unordered(b *broken, sound storetest.Store) {
 // roomy keeps histories in slices that have room at their end.
 func roomy(b *broken, sound storetest.Store) {
 	histories := memo[runRef, []event]{}
-	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 		err := sound.Append(ctx, t, id, seq, a)
 		if err == nil {
 			history, _ := histories.get(runRef{Tenant: t, Run: id})

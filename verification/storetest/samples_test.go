@@ -106,7 +106,7 @@ func savedByClauses(t *testing.T) fields {
 		}
 	}()
 	listening := when(func(b *broken, sound storetest.Store) {
-		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 			note <- a
 			return sound.Append(ctx, t, id, seq, a)
 		}

@@ -105,7 +105,7 @@ func shown(v any) string {
 }
 
 // add appends to a run and wants it to succeed.
-func (t *trial) add(tenant verification.TenantID, id verification.RunID, seq int, a verification.Appendix) {
+func (t *trial) add(tenant verification.TenantID, id verification.RunID, seq int, a verification.Commit) {
 	if !t.over() {
 		t.ok(fmt.Sprintf("Append(seq %d)", seq), t.store.Append(t.ctx, tenant, id, seq, a))
 	}

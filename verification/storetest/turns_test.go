@@ -44,7 +44,7 @@ func turnBreaches() []breach {
 // earliestFirst hands out what has been due for longest, whose ever it is.
 func earliestFirst(b *broken, sound storetest.Store) {
 	due := memo[runRef, time.Time]{}
-	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 		due.set(runRef{Tenant: t, Run: id}, a.AdvanceAt)
 		return sound.Append(ctx, t, id, seq, a)
 	}

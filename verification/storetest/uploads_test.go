@@ -220,7 +220,7 @@ func refusalBreaches() []documentBreach {
 		})},
 		{named, "it says no reason", refusing(func(_ saveFunc, _ runRef, d document, _ []byte, _ error) (document, error) {
 			return document{}, &verification.Error{
-				Kind: verification.ErrInvalid, Subject: "document", Fields: []verification.Field{{Name: d.Field}},
+				Kind: verification.ErrInvalid, Subject: "document", Fields: []verification.FieldError{{Name: d.Field}},
 			}
 		})},
 		{named, "something is kept", refusing(func(sound saveFunc, r runRef, d document, _ []byte, err error) (document, error) {

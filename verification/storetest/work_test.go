@@ -28,7 +28,7 @@ func taking(change func(r *verification.TakeRequest), then func([]work, time.Tim
 func advancing(change func(was, at time.Time) time.Time) func(storetest.Store) storetest.Store {
 	return when(func(b *broken, sound storetest.Store) {
 		queued := memo[runRef, time.Time]{}
-		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 			was, _ := queued.get(runRef{Tenant: t, Run: id})
 			a.AdvanceAt = change(was, a.AdvanceAt)
 			queued.set(runRef{Tenant: t, Run: id}, a.AdvanceAt)
@@ -65,7 +65,7 @@ func workBreaches() []breach {
 		})},
 		{
 			"an announcement is due at once and is work of its own", "the announcement takes the place of the advance",
-			appending(func(a *verification.Appendix) {
+			appending(func(a *verification.Commit) {
 				if a.Announce {
 					a.AdvanceAt = time.Time{}
 				}
@@ -94,7 +94,7 @@ func workBreaches() []breach {
 		})},
 		{"the work of two tenants is kept apart", "work is kept by the id of its run alone", when(func(b *broken, sound storetest.Store) {
 			owners := owned(b, sound)
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				if owner, ok := owners.get(id); ok && owner != t {
 					_ = requeue(ctx, sound, runRef{Tenant: owner, Run: id}, time.Time{})
 				}
@@ -104,7 +104,7 @@ func workBreaches() []breach {
 		})},
 		{"the work of two tenants is kept apart", "Renew renews the runs of every tenant", when(func(b *broken, sound storetest.Store) {
 			tenants := memo[tenantID, bool]{}
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				tenants.set(t, true)
 				return sound.Append(ctx, t, id, seq, a)
 			}
@@ -144,7 +144,7 @@ func bothFinished(b *broken, sound storetest.Store) {
 // unannounced loses the announcement of a run at its next append.
 func unannounced(b *broken, sound storetest.Store) {
 	lost := memo[runRef, bool]{}
-	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 		lost.set(runRef{Tenant: t, Run: id}, !a.Announce)
 		return sound.Append(ctx, t, id, seq, a)
 	}
@@ -163,7 +163,7 @@ func unannounced(b *broken, sound storetest.Store) {
 // announcedTwice hands out as many announcements as were queued.
 func announcedTwice(b *broken, sound storetest.Store) {
 	queued := memo[runRef, int]{}
-	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Appendix) error {
+	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 		if a.Announce {
 			n, _ := queued.get(runRef{Tenant: t, Run: id})
 			queued.set(runRef{Tenant: t, Run: id}, n+1)

@@ -1,6 +1,6 @@
 // One executed example for each thing that the kit is for.
 
-package verificationtest_test
+package enginetest_test
 
 import (
 	"context"
@@ -8,16 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/verificationtest"
 )
 
 func ExampleNew() {
 	t := begin() // in a test of yours: the *testing.T that it is given
 	defer t.end()
-	kit := verificationtest.New(t)
-	kit.Provider.On("pan_verification", verificationtest.Fail(nil))
+	kit := enginetest.New(t)
+	kit.Provider.On("pan_verification", enginetest.Fail(nil))
 
 	workflow := kit.Apply(onboarding())
 	run := kit.Start(workflow.ID, engine.StartRequest{ReferenceID: "person-1"})
@@ -37,7 +37,7 @@ func ExampleNew() {
 func ExampleKit_Advance() {
 	t := begin()
 	defer t.end()
-	kit := verificationtest.New(t)
+	kit := enginetest.New(t)
 	workflow := kit.Apply(onboarding()) // abandoned after 15 minutes, expired after a day
 	id := kit.Start(workflow.ID, engine.StartRequest{ReferenceID: "person-1"}).ID
 
@@ -59,12 +59,12 @@ func ExampleKit_Advance() {
 func ExampleScript_On() {
 	t := begin()
 	defer t.end()
-	backup := verificationtest.NewScript(nil) // a second vendor; none of its replies is slow
-	kit := verificationtest.New(t, func(p *engine.Ports, _ *engine.Options) {
+	backup := enginetest.NewScript(nil) // a second vendor; none of its replies is slow
+	kit := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 		p.Providers["backup"] = backup
 	})
-	kit.Provider.On("pan_verification", verificationtest.Flake()) // the first one never answers
-	backup.On("pan_verification", verificationtest.Pass(map[string]any{"name_match": 0.97}))
+	kit.Provider.On("pan_verification", enginetest.Flake()) // the first one never answers
+	backup.On("pan_verification", enginetest.Pass(map[string]any{"name_match": 0.97}))
 
 	d := onboarding()
 	pan := d.Nodes["pan"]
@@ -90,11 +90,11 @@ func ExampleScript_On() {
 func ExampleSlow() {
 	t := begin()
 	defer t.end()
-	kit := verificationtest.New(t)
+	kit := enginetest.New(t)
 	kit.Provider.On("pan_verification",
-		verificationtest.Slow(time.Minute, verificationtest.Pass(nil)), // longer than a call may take
-		verificationtest.Pend("ticket-7", 5*time.Second),               // then an answer that is owed,
-		verificationtest.Pass(map[string]any{"ticket": 7}),             // and its poll
+		enginetest.Slow(time.Minute, enginetest.Pass(nil)), // longer than a call may take
+		enginetest.Pend("ticket-7", 5*time.Second),         // then an answer that is owed,
+		enginetest.Pass(map[string]any{"ticket": 7}),       // and its poll
 	)
 	id := kit.Start(kit.Apply(onboarding()).ID, engine.StartRequest{ReferenceID: "person-1"}).ID
 	kit.Submit(id, "consent_submitted", map[string]any{"consent_status": "success"})
@@ -120,13 +120,13 @@ func ExampleSlow() {
 func ExampleNotices() {
 	t := begin()
 	defer t.end()
-	kit := verificationtest.New(t)
+	kit := enginetest.New(t)
 	workflow := kit.Apply(onboarding())
-	if _, err := kit.Engine.SetWebhook(t.Context(), verificationtest.Tenant, workflow.ID, "https://app.example/hooks"); err != nil {
+	if _, err := kit.Engine.SetWebhook(t.Context(), enginetest.Tenant, workflow.ID, "https://app.example/hooks"); err != nil {
 		t.Fatalf("set the webhook: %v", err)
 	}
 	run := kit.Start(workflow.ID, engine.StartRequest{ReferenceID: "person-1"})
-	if _, err := kit.Engine.Cancel(t.Context(), verificationtest.Tenant, run.ID); err != nil {
+	if _, err := kit.Engine.Cancel(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatalf("cancel: %v", err)
 	}
 

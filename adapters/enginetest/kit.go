@@ -1,16 +1,16 @@
-// Package verificationtest is for test suites of teams that embed the engine:
+// Package enginetest is for test suites of teams that embed the engine:
 // an engine on memory, a clock turned by hand, a scripted provider, seeded
 // ids, and a memory of what clients were told.
 //
-//	kit := verificationtest.New(t)
-//	kit.Provider.On("pan_verification", verificationtest.Pass(nil))
+//	kit := enginetest.New(t)
+//	kit.Provider.On("pan_verification", enginetest.Pass(nil))
 //	workflow := kit.Apply(definition)
 //	run := kit.Start(workflow.ID, engine.StartRequest{ReferenceID: "person-1"})
 //	kit.Advance(24 * time.Hour) // fires exactly what falls due, in order
 //
 // Nothing sleeps: after every call the engine has done all that it can do
 // before time goes on.
-package verificationtest
+package enginetest
 
 import (
 	"context"
@@ -58,8 +58,8 @@ func New(tb testing.TB, changes ...Change) *Kit {
 	k.Provider = NewScript(k.Clock.Sleep)
 	p := engine.Ports{
 		Runs: k.Store, Queue: k.Store, Workflows: k.Store, Tenants: k.Store, Idempotency: k.Store,
-		Providers: map[string]verification.Provider{"script": k.Provider},
-		Language:  expression.New(), Links: Links{}, Clock: k.Clock, NewID: k.IDs, Notifier: k.Notices, Deliveries: k.Store,
+		Providers:   map[string]verification.Provider{"script": k.Provider},
+		Expressions: expression.New(), Links: Links{}, Clock: k.Clock, NewID: k.IDs, Notifier: k.Notices, Deliveries: k.Store,
 	}
 	o := engine.Options{PublicURL: "http://journey.example", StartWait: -1}
 	for _, change := range changes {

@@ -1,6 +1,6 @@
 // What clients were told.
 
-package verificationtest
+package enginetest
 
 import (
 	"context"

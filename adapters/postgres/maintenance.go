@@ -1,4 +1,4 @@
-// Upkeep: what one host of the fleet does now and then for all.
+// Maintenance: what one host of the fleet does from time to time for all.
 
 package postgres
 
@@ -20,11 +20,11 @@ const (
 	forgetMax    = 1000            // old claims removed in one transaction
 )
 
-// Upkeep indexes stale rows anew, folds the counts of connections that are gone,
+// Maintain indexes stale rows anew, folds the counts of connections that are gone,
 // and forgets idempotency keys that are old enough and hosts that died long ago.
 // Stale rows have a bound for each tenant: the rest is left to the next call.
 // Lists are slower without it, and not wrong. One host at a time is enough.
-func (s *Store) Upkeep(ctx context.Context, now time.Time) error {
+func (s *Store) Maintain(ctx context.Context, now time.Time) error {
 	var errs []error
 	turned, err := s.tenantsTurned(ctx, now.Add(-refileAfter))
 	errs = append(errs, err)

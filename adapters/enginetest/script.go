@@ -1,6 +1,6 @@
 // A provider that answers what the test says.
 
-package verificationtest
+package enginetest
 
 import (
 	"context"
@@ -41,8 +41,8 @@ func Pend(handle string, after time.Duration) Reply {
 // Flake brings no answer, this time.
 func Flake() Reply { return Reply{Err: errors.New("the source did not answer")} }
 
-// Break brings no answer, and never will.
-func Break() Reply {
+// Refuse brings no answer, and never will.
+func Refuse() Reply {
 	return Reply{Err: verification.Permanent(errors.New("the source refuses to answer"))}
 }
 

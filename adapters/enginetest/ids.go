@@ -1,6 +1,6 @@
 // Ids that are the same at every run of a test, and tokens that can be read.
 
-package verificationtest
+package enginetest
 
 import (
 	"encoding/json"
