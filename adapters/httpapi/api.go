@@ -84,7 +84,7 @@ func New(e *engine.Engine, o Options) http.Handler {
 		decoding: fair.NewLimiter(maxDecoding, 1),
 	}
 	if o.Clock != nil {
-		a.decoding.Rest(decodingRests, o.Clock)
+		a.decoding.Rest(decodingRests, 0, o.Clock)
 	}
 	r := chi.NewRouter()
 	a.routes = r

@@ -47,9 +47,9 @@ type Options struct {
 	// another by nothing. The others wait, and the tenants among them are served round robin. Each
 	// takes some 20 MB, and the longest that the limits allow some 100 MB.
 	Concurrent int
-	// Clock makes a tenant rest after each report for three times as long as the
-	// report took, so that its reports take a quarter of a processor; nil for no
-	// rests.
+	// Clock makes a tenant rest after a report that took more than 100 ms, for three
+	// times as long as the rest of it took, so that long reports of one tenant take
+	// a quarter of a processor; nil for no rests.
 	Clock fair.Clock
 	// MaxWait bounds how long a report waits to be printed; 0 means 30 s.
 	MaxWait time.Duration
@@ -94,7 +94,7 @@ func New(o Options) (*Printer, error) {
 		cache: newCache(o.CacheBytes), compress: !o.Uncompressed,
 	}
 	if o.Clock != nil {
-		p.slots.Rest(3, o.Clock)
+		p.slots.Rest(3, restAfter, o.Clock)
 	}
 	for range o.Concurrent {
 		p.desks <- newDesk(faces)
@@ -102,6 +102,9 @@ func New(o Options) (*Printer, error) {
 	sortCatalog()
 	return p, nil
 }
+
+// restAfter is how long printing takes before a tenant rests for it.
+const restAfter = 100 * time.Millisecond
 
 // errBusy is returned when a report has waited for too long.
 var errBusy = &verification.Error{

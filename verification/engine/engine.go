@@ -151,7 +151,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		heavy:     fair.NewLimiter(maxHeavy, 1),
 		large:     newCache[verification.RunRef](maxLarge, 1, func(bool) int { return 1 }),
 	}
-	e.heavy.Rest(heavyRests, p.Clock)
+	e.heavy.Rest(heavyRests, 0, p.Clock)
 	if !o.Passive {
 		e.runner = newRunner(e)
 	}

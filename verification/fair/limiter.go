@@ -18,6 +18,7 @@ type Limiter struct {
 	perKey       int
 	wait, resume func() // see OnWait
 	rests        int    // see Rest
+	grace        time.Duration
 	clock        Clock
 
 	mu   sync.Mutex
@@ -70,12 +71,13 @@ type Clock interface {
 // maxRest bounds how long a key rests.
 const maxRest = 5 * time.Second
 
-// Rest makes a key rest after each use: a slot that it has given back counts
-// against its share for times as long as it was held, 5 s at most, while other
-// keys may have the slot at once. So the use of one key is bounded to a fraction
-// of the time, 1/(1+times) for each slot of its share. Rest must be called before
-// the Limiter is used.
-func (l *Limiter) Rest(times int, c Clock) { l.rests, l.clock = times, c }
+// Rest makes a key rest after each use: a slot that it has released counts against
+// its share for times as long as it was held beyond grace, 5 s at most, while other
+// keys may have the slot at once. So long uses of one key take 1/(1+times) of the
+// time for each slot of its share. Rest must be called before the Limiter is used.
+func (l *Limiter) Rest(times int, grace time.Duration, c Clock) {
+	l.rests, l.grace, l.clock = times, grace, c
+}
 
 // Acquire waits for a slot and returns the func that gives it back, which may be
 // called more than once. When ctx ends first, Acquire returns the cause of that
@@ -168,7 +170,7 @@ func (l *Limiter) releaser(h *holder, n int) func() {
 	}
 	began := l.clock.Now()
 	return sync.OnceFunc(func() {
-		rest := min(time.Duration(l.rests)*l.clock.Now().Sub(began), maxRest)
+		rest := min(time.Duration(l.rests)*(l.clock.Now().Sub(began)-l.grace), maxRest)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if rest <= 0 {

@@ -285,12 +285,13 @@ func (wall) AfterFunc(d time.Duration, f func()) (stop func() bool) { return tim
 func TestKeyRestsAfterEachUse(t *testing.T) {
 	for _, c := range []struct{ held, rest time.Duration }{
 		{0, 0},
-		{10 * time.Millisecond, 30 * time.Millisecond},
+		{time.Millisecond, 0},
+		{11 * time.Millisecond, 30 * time.Millisecond},
 		{time.Minute, 5 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := fair.NewLimiter(1, 1)
-			l.Rest(3, wall{})
+			l.Rest(3, time.Millisecond, wall{})
 			release := hold(t, l, "a")
 			time.Sleep(c.held)
 			release()
