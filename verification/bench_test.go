@@ -17,7 +17,7 @@ func BenchmarkDecideEvolveStep(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		events, err := verification.Decide(j.program, j.run, answer, j.now)
+		events, _, err := verification.Decide(j.program, j.run, answer, j.now)
 		if err != nil || len(events) != 2 {
 			b.Fatalf("Decide = %s, %v", kinds(events), err)
 		}

@@ -1,4 +1,4 @@
-// What somebody wants of a run.
+// Commands: what may be requested of a run.
 
 package verification
 
@@ -11,54 +11,55 @@ type Command interface{ command() }
 type Start struct {
 	ReferenceID string // 1 to 255 characters, no control characters
 	Input       Data
-	RedirectURI string // already checked against the tenant's allowlist
+	RedirectURI string // checked against the tenant's allowlist by the caller
 }
 
-// RecordResult keeps what a provider answered to a dispatch. An answer that
-// comes too late, because the run went on or ended without it, changes nothing.
+// RecordResult records a provider's result for a dispatch. A result that comes
+// too late, because the run has moved on or ended, changes nothing.
 type RecordResult struct {
 	Node      NodeID
 	Dispatch  int
 	Outcome   Outcome
 	Data      Data
-	Handle    string        // of a pending answer
-	PollAfter time.Duration // of a pending answer; 0 leaves it to the node
+	Handle    string        // of a pending result
+	PollAfter time.Duration // of a pending result; 0 means the node's poll interval
 }
 
-// RecordFailure keeps that a provider was called and did not answer. One that
-// comes too late changes nothing.
+// RecordFailure records that a provider was called and returned no result. A
+// failure that comes too late changes nothing.
 type RecordFailure struct {
 	Node      NodeID
 	Dispatch  int
-	Permanent bool   // trying again will not help
-	Cause     string // for the operator; cut to 500 characters
+	Permanent bool   // another attempt will not help
+	Cause     string // for the operator; cut to 500 bytes
 }
 
 // Redispatch calls a provider again once its retry is due.
 type Redispatch struct{}
 
-// Abort ends a run whose workflow cannot go on at the node that the run waits
-// at. One that comes too late changes nothing.
+// Abort fails a run whose workflow cannot continue at the node that the run
+// waits at. An abort at any other node changes nothing.
 type Abort struct {
 	Node  NodeID
-	Cause string // for the operator; cut to 500 characters
+	Cause string // for the operator; cut to 500 bytes
 }
 
-// CustomerArrives says that the customer opened the journey at a wait.
+// CustomerArrives records that the customer opened the journey.
 type CustomerArrives struct {
-	Wait int // the number of the wait; 0 for whichever is open
+	Wait int // the number of the wait; 0 for the open one
 }
 
-// Submit delivers the customer's answer to the step the run is parked on.
+// Submit delivers the customer's answer to the step that the run is parked on.
 type Submit struct {
 	Signal  string // may be empty when Wait is not 0
 	Payload Data
-	Wait    int // the number of the wait it answers; 0 for whichever is open
+	Wait    int // the number of the wait that it answers; 0 for the open one
 	// CheckDocuments requires each document_id to name an upload of the run for
-	// its field. It is false where no documents are kept: any UUID is accepted.
+	// its field. It is false where there is no document store: then any UUID is
+	// accepted.
 	CheckDocuments bool
 	// Request is the id of a request with an idempotency key; empty for none.
-	// The same request delivered again changes nothing.
+	// Delivering the same request again changes nothing.
 	Request string
 }
 
@@ -69,24 +70,21 @@ type Upload struct {
 	Document Document
 }
 
-// GiveVerdict delivers a reviewer's word: to the review step the run is
+// GiveVerdict delivers a reviewer's verdict to the review step that the run is
 // parked on, or to a run that is over.
 type GiveVerdict struct {
 	Decision Decision // approve or reject
-	Notes    string   // at most MaxNotes characters
+	Notes    string   // at most 10,000 characters
 	By       string
 	// Request is the id of a request with an idempotency key; empty for none.
-	// The same request delivered again changes nothing.
+	// Delivering the same request again changes nothing.
 	Request string
 }
-
-// MaxNotes is the longest note of a verdict, in characters.
-const MaxNotes = 10000
 
 // Cancel ends a live run.
 type Cancel struct{}
 
-// Expire writes down that the deadline has passed.
+// Expire records that the deadline has passed. It changes nothing before that.
 type Expire struct{}
 
 func (Start) command()           {}

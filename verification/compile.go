@@ -1,17 +1,29 @@
-// A definition becomes a program, or a list of all its faults.
+// Programs: versions of workflows, compiled.
 
 package verification
 
 import "fmt"
 
-// Compile validates a version of a workflow and compiles what is written
-// inside it. providers names the providers that checks may use; nil allows any,
-// and an empty list none. When anything is wrong, the error is an ErrInvalid whose Fields name
-// every fault by its place, such as "nodes.pan.on_failed", in the order of the
-// places.
+// Program is a compiled version of a workflow, which Decide can run. Make one
+// with Compile or Restore. Several goroutines may share it.
+type Program struct {
+	Workflow WorkflowID
+	Version  Version
+
+	conditions map[NodeID][]Condition
+	templates  map[NodeID]Template
+	patterns   map[NodeID]map[string]Pattern
+	input      Schema
+}
+
+// Compile validates a version of a workflow and compiles its expressions,
+// patterns and schema. Checks may use the named providers; nil allows any
+// provider, and an empty list none. If anything is wrong, the error is an
+// ErrInvalid whose Fields list every problem by its path, such as
+// "nodes.pan.on_failed", sorted by path.
 func Compile(id WorkflowID, version Version, l ExpressionCompiler, providers []string) (Program, error) {
 	v := &validator{def: version.Definition}
-	if v.fields(providers); !v.lost {
+	if v.fields(providers); !v.incomplete {
 		v.graph()
 	}
 	if version.Definition.expressions() > maxExpressions {
@@ -20,12 +32,42 @@ func Compile(id WorkflowID, version Version, l ExpressionCompiler, providers []s
 	return v.compile(id, version, l)
 }
 
-// Restore makes the program of a version that was validated when it was saved.
-// It does not validate again: rules that came later must not break runs that
-// began before.
+// Restore compiles a version that was validated when it was saved. It does not
+// validate again: a rule that was added later must not break older runs.
 func Restore(id WorkflowID, version Version, l ExpressionCompiler) (Program, error) {
 	v := &validator{def: version.Definition}
 	return v.compile(id, version, l)
+}
+
+// Node returns a node of the definition, and whether there is one.
+func (p Program) Node(id NodeID) (Node, bool) {
+	n, ok := p.Version.Definition.Nodes[id]
+	return n, ok
+}
+
+// Progress counts the steps that ask the customer for something: those that the
+// run has completed, and those plus all that may still follow. Where the
+// workflow branches, the total includes every branch that is still possible.
+func (p Program) Progress(r Run) (done, total int) {
+	interactive := func(t NodeType) bool { return t == NodeConsent || t == NodeCustomerInput }
+	for _, s := range r.Steps {
+		if interactive(s.Type) && s.finished() {
+			done++
+		}
+	}
+	total = done
+	if r.Wait.Kind == WaitNothing {
+		return done, total
+	}
+	v := &validator{def: p.Version.Definition}
+	ahead := v.reach(r.Wait.Node, nil)
+	ahead[r.Wait.Node] = true
+	for id := range ahead {
+		if s, reached := r.Step(id); interactive(v.def.Nodes[id].Type) && (!reached || !s.finished()) {
+			total++
+		}
+	}
+	return done, total
 }
 
 func (v *validator) compile(id WorkflowID, version Version, l ExpressionCompiler) (Program, error) {
@@ -36,15 +78,10 @@ func (v *validator) compile(id WorkflowID, version Version, l ExpressionCompiler
 		patterns:   map[NodeID]map[string]Pattern{},
 	}
 	v.texts(l, &p)
-	if len(v.faults) > 0 {
+	if len(v.problems) > 0 {
 		return Program{}, v.err()
 	}
 	return p, nil
-}
-
-// err returns every problem that was found.
-func (v *validator) err() error {
-	return &Error{Kind: ErrInvalid, Subject: "workflow", Message: "the definition is not valid", Fields: v.sorted()}
 }
 
 // texts compiles every expression, pattern and schema.
@@ -52,7 +89,7 @@ func (v *validator) texts(l ExpressionCompiler, p *Program) {
 	if v.def.InputSchema != nil {
 		schema, err := l.Schema(v.def.InputSchema)
 		if err != nil {
-			v.fault("input_schema", "%v", err)
+			v.problem("input_schema", "%v", err)
 		}
 		p.input = schema
 	}
@@ -64,11 +101,11 @@ func (v *validator) texts(l ExpressionCompiler, p *Program) {
 			p.conditions[id] = make([]Condition, len(n.Rules))
 			for i, r := range n.Rules {
 				if r.When == "" {
-					continue // already told
+					continue // already reported
 				}
 				c, err := l.Condition(r.When, d)
 				if err != nil {
-					v.fault(fmt.Sprintf("%s.rules[%d].when", nodePath(id), i), "%v", err)
+					v.problem(fmt.Sprintf("%s.rules[%d].when", nodePath(id), i), "%v", err)
 					continue
 				}
 				p.conditions[id][i] = c
@@ -79,7 +116,7 @@ func (v *validator) texts(l ExpressionCompiler, p *Program) {
 			}
 			t, err := l.Template(n.With, v.declarations(id))
 			if err != nil {
-				v.fault(nodePath(id)+".with", "%v", err)
+				v.problem(nodePath(id)+".with", "%v", err)
 			}
 			p.templates[id] = t
 		case NodeCustomerInput:
@@ -97,7 +134,7 @@ func (v *validator) patterns(at string, fields InputFields, l ExpressionCompiler
 		}
 		p, err := l.Pattern(f.Pattern)
 		if err != nil {
-			v.fault(at+".fields."+f.Name+".pattern", "%v", err)
+			v.problem(at+".fields."+f.Name+".pattern", "%v", err)
 			continue
 		}
 		patterns[f.Name] = p

@@ -1,4 +1,4 @@
-// Data: a JSON object as it was recorded.
+// Data: recorded JSON objects.
 
 package verification
 
@@ -11,19 +11,19 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deep objects and arrays may nest inside Data, the object
-// itself included.
+// MaxDepth is the maximum nesting depth of objects and arrays in Data, including
+// the object itself.
 const MaxDepth = 32
 
-// Data is a JSON object as it was recorded: compact, valid Unicode, free of
-// NUL, with numbers that fit a float64, and with <, > and & escaped inside
-// strings, so that it is the same bytes after it was part of another JSON text.
-// nil means none. It is never changed after it was made, so it may be shared.
+// Data is a recorded JSON object: compact, valid Unicode without NUL, with
+// numbers that fit a float64. Inside strings <, > and & are escaped, so that it
+// keeps its bytes when it is embedded in another JSON text. nil means none. Data
+// is immutable and may be shared.
 type Data []byte
 
-// NewData encodes v, which must encode to a JSON object, or be nil or an empty
-// map for none. It fails with ErrInvalid when the object nests deeper than
-// MaxDepth, holds a NUL character, or cannot be encoded.
+// NewData encodes v; nil and an empty map give nil. It fails with ErrInvalid if
+// the object nests deeper than MaxDepth, contains a NUL character, or cannot be
+// encoded.
 func NewData(v map[string]any) (Data, error) {
 	if len(v) == 0 {
 		return nil, nil
@@ -35,10 +35,10 @@ func NewData(v map[string]any) (Data, error) {
 	return ParseData(raw)
 }
 
-// ParseData checks and compacts one JSON object. An empty or null text means
-// none.
+// ParseData checks and compacts one JSON object. An empty or null text gives
+// nil. Any other text is ErrInvalid.
 func ParseData(raw []byte) (Data, error) {
-	fault := func(message string, cause error) (Data, error) {
+	refuse := func(message string, cause error) (Data, error) {
 		return nil, &Error{Kind: ErrInvalid, Subject: "data", Message: message, Cause: cause}
 	}
 	text := strings.Trim(string(raw), " \t\r\n")
@@ -46,33 +46,33 @@ func ParseData(raw []byte) (Data, error) {
 	case text == "" || text == "null":
 		return nil, nil
 	case text[0] != '{':
-		return fault("it must be an object", nil)
+		return refuse("it must be an object", nil)
 	case !utf8.ValidString(text):
-		return fault("it must be valid UTF-8", nil)
+		return refuse("it must be valid UTF-8", nil)
 	}
-	if message := refuseJSON(text); message != "" {
-		return fault(message, nil)
+	if message := checkJSON(text); message != "" {
+		return refuse(message, nil)
 	}
 	// The encoder compacts the text, checks it, and escapes what any other
 	// encoder of this package would escape later.
 	d, err := json.Marshal(json.RawMessage(text))
 	if err != nil {
-		return fault("it must be valid JSON", err)
+		return refuse("it must be valid JSON", err)
 	}
 	return d, nil
 }
 
-// Map decodes the object; numbers become float64. A nil Data is an empty map.
+// Map decodes the object; numbers become float64. A nil Data gives an empty map.
 func (d Data) Map() map[string]any {
 	m := map[string]any{}
 	if len(d) > 0 {
-		// What was recorded is valid: a failure leaves the map empty.
+		// Recorded data is valid JSON; otherwise the map stays empty.
 		_ = json.Unmarshal(d, &m)
 	}
 	return m
 }
 
-// MarshalJSON writes the object as it was recorded, and null for none.
+// MarshalJSON returns the object unchanged, and null for nil.
 func (d Data) MarshalJSON() ([]byte, error) {
 	if len(d) == 0 {
 		return []byte("null"), nil
@@ -80,7 +80,7 @@ func (d Data) MarshalJSON() ([]byte, error) {
 	return d, nil
 }
 
-// UnmarshalJSON takes the object over as it stands.
+// UnmarshalJSON keeps a copy of the object, unchecked.
 func (d *Data) UnmarshalJSON(raw []byte) error {
 	if string(raw) == "null" {
 		*d = nil
@@ -90,21 +90,21 @@ func (d *Data) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// String is the JSON text.
+// String returns the JSON text.
 func (d Data) String() string { return string(d) }
 
-// with returns an object that is not empty with one more field at its end.
+// with returns the object, which must not be nil, with one more field at its end.
 func (d Data) with(name string, value any) Data {
 	raw, err := plainJSON(value)
 	if err != nil {
-		return d // facts of ours always encode
+		return d // derived values always encode
 	}
 	return fmt.Appendf(d[:len(d)-1:len(d)-1], `,%q:%s}`, name, raw)
 }
 
-// refuseJSON says why a JSON text cannot be kept, or nothing. It looks at what
-// the decoder lets through: the nesting, the escapes and the numbers.
-func refuseJSON(text string) string {
+// checkJSON returns why a JSON text cannot be stored; empty if it can. It checks
+// what the decoder does not: the nesting, the escapes and the numbers.
+func checkJSON(text string) string {
 	depth := 0
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -115,7 +115,7 @@ func refuseJSON(text string) string {
 		case c == '}' || c == ']':
 			depth--
 		case c == '"':
-			end, message := refuseString(text, i+1)
+			end, message := checkString(text, i+1)
 			if message != "" {
 				return message
 			}
@@ -134,9 +134,9 @@ func refuseJSON(text string) string {
 	return ""
 }
 
-// refuseString looks at the escapes of a string that begins at i, and finds
-// its closing quote.
-func refuseString(text string, i int) (end int, message string) {
+// checkString checks the escapes of the string that begins at i, and returns the
+// index of its closing quote.
+func checkString(text string, i int) (end int, message string) {
 	for ; i < len(text) && text[i] != '"'; i++ {
 		if text[i] != '\\' {
 			continue
@@ -157,7 +157,7 @@ func refuseString(text string, i int) (end int, message string) {
 	return i, ""
 }
 
-// escaped reads the four digits of an escape at i; -1 when there is another one.
+// escaped parses the \u escape at i; -1 if there is another one.
 func escaped(text string, i int) int64 {
 	if i+5 > len(text) || text[i] != 'u' {
 		return -1

@@ -1,4 +1,4 @@
-// Commands become events: the state machine.
+// Decide: commands become events.
 
 package verification
 
@@ -9,34 +9,25 @@ import (
 	"unicode/utf8"
 )
 
-// MaxReferenceID is the longest reference_id, in characters.
-const MaxReferenceID = 255
+const (
+	maxReferenceID = 255   // characters
+	maxNotes       = 10000 // characters
+	maxCause       = 500   // bytes of a cause, which is for the operator
+	// maxHops bounds the branches between two steps. A validated definition has
+	// no loop of branches alone, so only a damaged one reaches it.
+	maxHops = 10000
+)
 
-// maxHops bounds the branches between two steps. Validated definitions have no
-// loop of branches alone, so only damage gets there.
-const maxHops = 10000
-
-// maxCause is the longest cause that is kept for the operator, in bytes.
-const maxCause = 500
-
-// Decide answers what command c makes of run r under program p, as of now: the
-// events to append, or an *Error when c cannot happen to r. No events and no
-// error mean that c changes nothing. A deadline that has passed is written
-// down first.
+// Decide applies command c to run r under program p at time now. It returns the
+// events to append and the run after them, or an *Error if c cannot happen to r.
+// No events and no error mean that c changes nothing. A deadline that has passed
+// is recorded first. The times of events are in UTC, to the microsecond.
 //
-// Errors: ErrInvalid when c breaks a rule of its fields, ErrConflict when the
-// run is in a state that forbids it, ErrNotOpen when no such signal is open,
-// ErrNotFound when the run has no history and c does not start one. Moments
-// are written down in UTC, to the microsecond.
-// See docs/state-machine.md for the whole table.
-func Decide(p Program, r Run, c Command, now time.Time) ([]Event, error) {
-	events, _, err := DecideAndFold(p, r, c, now)
-	return events, err
-}
-
-// DecideAndFold is Decide for those who want to know, too, what the run is
-// after the events.
-func DecideAndFold(p Program, r Run, c Command, now time.Time) ([]Event, Run, error) {
+// The error is ErrInvalid if a field of c breaks a rule, ErrConflict if the state
+// of the run forbids c, ErrNotOpen if no such signal is open, and ErrNotFound if
+// the run has no history and c does not start it. See docs/state-machine.md for
+// the whole table.
+func Decide(p Program, r Run, c Command, now time.Time) ([]Event, Run, error) {
 	d := &decision{program: p, run: r, now: now.UTC().Truncate(time.Microsecond)}
 	if e, overdue := r.expiry(now); overdue {
 		d.events, d.run = append(d.events, e), r.Evolve(e)
@@ -70,7 +61,7 @@ func (d *decision) decide(c Command) error {
 		d.redispatch()
 	case Abort:
 		if d.live() && d.run.Wait.Node == c.Node {
-			d.broken(c.Node, c.Cause)
+			d.abort(c.Node, c.Cause)
 		}
 	case CustomerArrives:
 		return d.arrive(c)
@@ -89,7 +80,7 @@ func (d *decision) decide(c Command) error {
 
 func (d *decision) live() bool { return d.run.Ended == "" }
 
-// add appends a fact of this moment and folds it.
+// add appends a fact at the time of the decision and folds it.
 func (d *decision) add(f Fact) {
 	e := Event{At: d.now, Fact: f}
 	d.events = append(d.events, e)
@@ -98,20 +89,20 @@ func (d *decision) add(f Fact) {
 
 func (d *decision) start(c Start) error {
 	if d.run.Seq > 0 {
-		return &Error{Kind: ErrConflict, Subject: "run", Message: "the run has already started"}
+		return Conflict("run", "the run has already started")
 	}
-	var faults []FieldError
-	if message := refuseReference(c.ReferenceID); message != "" {
-		faults = append(faults, FieldError{Name: "reference_id", Message: message})
+	var problems []FieldError
+	if message := checkReference(c.ReferenceID); message != "" {
+		problems = append(problems, FieldError{Name: "reference_id", Message: message})
 	}
 	if d.program.input != nil {
 		for _, f := range d.program.input.Check(c.Input) {
 			f.Name = joinPath("input", f.Name)
-			faults = append(faults, f)
+			problems = append(problems, f)
 		}
 	}
-	if len(faults) > 0 {
-		return &Error{Kind: ErrInvalid, Subject: "run", Fields: faults}
+	if len(problems) > 0 {
+		return &Error{Kind: ErrInvalid, Subject: "run", Fields: problems}
 	}
 	def := d.program.Version.Definition
 	d.add(Started{
@@ -124,19 +115,19 @@ func (d *decision) start(c Start) error {
 	return nil
 }
 
-func refuseReference(s string) string {
+func checkReference(s string) string {
 	switch n := utf8.RuneCountInString(s); {
 	case n == 0:
 		return "is required"
-	case n > MaxReferenceID:
-		return fmt.Sprintf("must be at most %d characters", MaxReferenceID)
+	case n > maxReferenceID:
+		return tooLong(maxReferenceID)
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, isControl):
 		return "must not hold control characters"
 	}
 	return ""
 }
 
-// isControl tells whether r is a C0 or C1 control character, or delete.
+// isControl reports whether r is a C0 or C1 control character, or delete.
 func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r <= 0x9f }
 
 func joinPath(base, rest string) string {
@@ -146,12 +137,12 @@ func joinPath(base, rest string) string {
 	return base + "." + rest
 }
 
-// goTo leads the run to a node, and on through branches, until it waits or ends.
+// goTo moves the run to a node, and through branches, until it waits or ends.
 func (d *decision) goTo(id NodeID) {
 	for range maxHops {
 		n, ok := d.program.Node(id)
 		if !ok {
-			d.broken(id, "the workflow has no such node")
+			d.abort(id, "the workflow has no such node")
 			return
 		}
 		switch n.Type {
@@ -171,20 +162,20 @@ func (d *decision) goTo(id NodeID) {
 		case NodeEnd:
 			d.add(Completed{Node: id})
 		default:
-			d.broken(id, fmt.Sprintf("the node has the unknown type %q", n.Type))
+			d.abort(id, fmt.Sprintf("the node has the unknown type %q", n.Type))
 		}
 		return
 	}
-	d.broken(id, "the workflow does not come to a step")
+	d.abort(id, "the workflow does not reach a step")
 }
 
-// branch takes the first rule that holds.
+// branch returns where the first rule that holds leads.
 func (d *decision) branch(id NodeID, n Node) (next NodeID, ok bool) {
 	seen, scope := map[string]any{}, d.run.scope()
 	take := func(when string, to NodeID) (NodeID, bool) {
 		data, err := NewData(seen)
 		if err != nil {
-			data = nil // values too deep to keep; the way taken still is
+			data = nil // the values nest too deep; the branch is still recorded
 		}
 		d.add(BranchTaken{Node: id, When: when, Next: to, Seen: data})
 		return to, true
@@ -192,12 +183,12 @@ func (d *decision) branch(id NodeID, n Node) (next NodeID, ok bool) {
 	conditions := d.program.conditions[id]
 	for i, rule := range n.Rules {
 		if i >= len(conditions) || conditions[i] == nil {
-			d.broken(id, "the condition was not compiled")
+			d.abort(id, "the condition was not compiled")
 			return "", false
 		}
 		holds, read, err := conditions[i].Holds(scope)
 		if err != nil {
-			d.broken(id, fmt.Sprintf("rules[%d].when: %v", i, err))
+			d.abort(id, fmt.Sprintf("rules[%d].when: %v", i, err))
 			return "", false
 		}
 		for path, v := range read {
@@ -221,10 +212,9 @@ func (d *decision) arrive(c CustomerArrives) error {
 	return nil
 }
 
-// arrivalInterval is how long after the last arrival another one is recorded.
-// It bounds the history of a run whose page is reloaded all the time: at most
-// once a second, and more often only where a second would matter to the abandon
-// timeout.
+// arrivalInterval returns the minimum time between two recorded arrivals. It
+// bounds the history of a run whose page is reloaded all the time: one second,
+// and less only where a second matters to the abandon timeout.
 func (r Run) arrivalInterval() time.Duration {
 	timeout := time.Duration(r.Started.AbandonTimeoutSeconds) * time.Second
 	if timeout == 0 {
@@ -234,7 +224,7 @@ func (r Run) arrivalInterval() time.Duration {
 }
 
 func (d *decision) submit(c Submit) error {
-	if _, again := d.run.Receipt(c.Request); again {
+	if _, delivered := d.run.Receipt(c.Request); delivered {
 		return nil
 	}
 	w := d.run.Wait
@@ -244,10 +234,10 @@ func (d *decision) submit(c Submit) error {
 	}
 	n, _ := d.program.Node(w.Node)
 	data, to := Data(nil), n.Next
-	var faults []FieldError
+	var problems []FieldError
 	if n.Type == NodeConsent {
 		var declined bool
-		data, declined, faults = acceptConsent(c.Payload)
+		data, declined, problems = acceptConsent(c.Payload)
 		if declined && n.OnDeclined != "" && n.OnDeclined != RouteNext {
 			to = n.OnDeclined
 		}
@@ -256,10 +246,10 @@ func (d *decision) submit(c Submit) error {
 		if !c.CheckDocuments {
 			upload = nil
 		}
-		data, faults = acceptInput(n, d.program.patterns[w.Node], c.Payload, upload)
+		data, problems = acceptInput(n, d.program.patterns[w.Node], c.Payload, upload)
 	}
-	if len(faults) > 0 {
-		return &Error{Kind: ErrInvalid, Subject: "signal", Fields: faults}
+	if len(problems) > 0 {
+		return &Error{Kind: ErrInvalid, Subject: "signal", Fields: problems}
 	}
 	d.add(CustomerSubmitted{Node: w.Node, Data: data, Request: c.Request})
 	d.goTo(to)
@@ -267,17 +257,17 @@ func (d *decision) submit(c Submit) error {
 }
 
 func (d *decision) verdict(c GiveVerdict) error {
-	if _, again := d.run.Receipt(c.Request); again {
+	if _, delivered := d.run.Receipt(c.Request); delivered {
 		return nil
 	}
 	if !c.Decision.Verdict() {
-		return invalid("signal", "payload.decision", `must be "approve" or "reject"`)
+		return InvalidField("signal", "payload.decision", `must be "approve" or "reject"`)
 	}
-	if utf8.RuneCountInString(c.Notes) > MaxNotes {
-		return invalid("signal", "payload.notes", fmt.Sprintf("must be at most %d characters", MaxNotes))
+	if utf8.RuneCountInString(c.Notes) > maxNotes {
+		return InvalidField("signal", "payload.notes", tooLong(maxNotes))
 	}
-	if !keepable(c.Notes) {
-		return invalid("signal", "payload.notes", "must be valid UTF-8 without a NUL character")
+	if !storable(c.Notes) {
+		return InvalidField("signal", "payload.notes", "must be valid UTF-8 without a NUL character")
 	}
 	w := d.run.Wait
 	recorded := VerdictRecorded{Decision: c.Decision, Notes: c.Notes, By: clean(c.By), Request: c.Request}
@@ -304,16 +294,13 @@ func (d *decision) cancel() error {
 	case d.live():
 		d.add(Cancelled{})
 	case d.run.Ended != StatusCancelled:
-		return &Error{
-			Kind: ErrConflict, Subject: "run",
-			Message: "the run is " + string(d.run.Ended) + " and can no longer be cancelled",
-		}
+		return Conflict("run", "the run is "+string(d.run.Ended)+" and can no longer be cancelled")
 	}
 	return nil
 }
 
-// broken ends the run on a fault of its workflow.
-func (d *decision) broken(id NodeID, cause string) {
+// abort fails a run whose workflow cannot continue.
+func (d *decision) abort(id NodeID, cause string) {
 	failure := RunError{Code: CodeInternalError, Message: "The workflow could not go on at the node " + string(id) + "."}
 	if n, ok := d.program.Node(id); ok && n.Type == NodeCheck {
 		failure.Check = n.checkKey(id)
@@ -325,11 +312,11 @@ func notOpen(signal string) error {
 	return &Error{Kind: ErrNotOpen, Subject: "signal", Message: signal}
 }
 
-// keepable tells whether a text comes back from every store as it went in.
-func keepable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+// storable reports whether every store returns the text unchanged.
+func storable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
-// clean drops from a text what no store keeps.
+// clean removes from a text what stores cannot keep.
 func clean(s string) string { return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "") }
 
-// cut bounds a cause without cutting a character.
+// cut bounds the length of a cause without splitting a character.
 func cut(s string) string { return clean(s[:min(len(s), maxCause)]) }

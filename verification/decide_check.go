@@ -1,4 +1,4 @@
-// Commands become events: checks are dispatched, answered, polled and retried.
+// Decide for checks: dispatch, result, poll and retry.
 
 package verification
 
@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// minPoll is the shortest wait between two polls of one check.
+// minPoll is the minimum wait between two polls of one check.
 const minPoll = time.Millisecond
 
-// dispatch calls a provider for the step; on arrival the step begins a visit.
+// dispatch calls a provider for the step. An arrival begins a visit of the step.
 func (d *decision) dispatch(id NodeID, n Node, provider string, arrival bool) {
 	step, _ := d.run.Step(id)
 	visit := step.Visits
@@ -24,7 +24,7 @@ func (d *decision) dispatch(id NodeID, n Node, provider string, arrival bool) {
 	})
 }
 
-// outstanding tells whether the run still waits for the answer to a dispatch.
+// outstanding reports whether the run still waits for the result of a dispatch.
 func (d *decision) outstanding(id NodeID, dispatch int) bool {
 	w := d.run.Wait
 	return d.live() && (w.Kind == WaitAnswer || w.Kind == WaitPoll) && w.Node == id && w.Dispatch == dispatch
@@ -37,10 +37,10 @@ func (d *decision) result(c RecordResult) {
 	n, _ := d.program.Node(c.Node)
 	switch c.Outcome {
 	case OutcomePending:
-		if !keepable(c.Handle) {
+		if !storable(c.Handle) {
 			d.failure(RecordFailure{
 				Node: c.Node, Dispatch: c.Dispatch, Permanent: true,
-				Cause: "the handle of the pending answer must be valid UTF-8 without a NUL character",
+				Cause: "the handle of the pending result must be valid UTF-8 without a NUL character",
 			})
 			return
 		}
@@ -50,7 +50,7 @@ func (d *decision) result(c RecordResult) {
 		d.goTo(n.Next)
 	case OutcomeFailed:
 		d.add(Answered{Node: c.Node, Data: c.Data})
-		if to, goesOn := route(n.OnFailed, n.Next); goesOn {
+		if to, ok := route(n.OnFailed, n.Next); ok {
 			d.goTo(to)
 			return
 		}
@@ -61,17 +61,17 @@ func (d *decision) result(c RecordResult) {
 	default:
 		d.failure(RecordFailure{
 			Node: c.Node, Dispatch: c.Dispatch, Permanent: true,
-			Cause: fmt.Sprintf("the provider answered the unknown outcome %q", c.Outcome),
+			Cause: fmt.Sprintf("the provider returned the unknown outcome %q", c.Outcome),
 		})
 	}
 }
 
-// pend keeps a pending answer. One that says nothing new is not written down,
+// pend records a pending result. It does not record one that repeats the last,
 // so that a long wait does not grow the history.
 func (d *decision) pend(c RecordResult, n Node) {
 	w := d.run.Wait
 	if w.Kind == WaitPoll && d.now.Sub(w.PendingSince) >= n.PollTimeout() {
-		d.failure(RecordFailure{Node: c.Node, Dispatch: c.Dispatch, Cause: "the pending answer did not come in time"})
+		d.failure(RecordFailure{Node: c.Node, Dispatch: c.Dispatch, Cause: "the pending result did not come in time"})
 		return
 	}
 	if w.Kind == WaitPoll && w.Handle == c.Handle && w.PollFailures == 0 {
@@ -80,9 +80,9 @@ func (d *decision) pend(c RecordResult, n Node) {
 	d.add(Pended{Node: c.Node, Handle: c.Handle, PollAt: PollAt(n, c.PollAfter, d.now)})
 }
 
-// PollAt is when a check that pends is asked again: as the provider wished, or
-// else as the node says. It is never so soon that the poll would be a busy
-// loop, nor later than an answer may stay out.
+// PollAt returns when a pending check is polled next: after the wait that the
+// provider named, or if that is 0, after the node's poll interval. The wait is at
+// least 1 ms and at most the node's poll timeout.
 func PollAt(n Node, after time.Duration, now time.Time) time.Time {
 	if after <= 0 {
 		after = n.PollInterval()
@@ -105,8 +105,8 @@ func (d *decision) failure(c RecordFailure) {
 		d.add(PollFailed{Node: c.Node, Cause: cause, PollAt: retryAt(w.PollFailures + 1)})
 		return
 	}
-	if !c.Permanent && w.Tries < n.MaxDispatches() {
-		d.add(DispatchFailed{Node: c.Node, Cause: cause, RetryAt: retryAt(w.Tries)})
+	if !c.Permanent && w.Attempts < n.MaxDispatches() {
+		d.add(DispatchFailed{Node: c.Node, Cause: cause, RetryAt: retryAt(w.Attempts)})
 		return
 	}
 	d.add(DispatchFailed{Node: c.Node, Cause: cause})
@@ -114,7 +114,7 @@ func (d *decision) failure(c RecordFailure) {
 		d.dispatch(c.Node, n, n.Fallback, false)
 		return
 	}
-	if to, goesOn := route(n.OnUnavailable, n.Next); goesOn {
+	if to, ok := route(n.OnUnavailable, n.Next); ok {
 		d.add(Unanswered{Node: c.Node, Data: Data(`{"source_ok":false}`)})
 		d.goTo(to)
 		return
@@ -126,8 +126,9 @@ func (d *decision) failure(c RecordFailure) {
 	}})
 }
 
-// jittered is between half of wait and all of it. The share follows from run,
-// node and dispatch, so that deciding again decides the same.
+// jittered returns a time between half of wait and wait. It depends only on run,
+// node, dispatch and the length of the history, so that deciding again gives the
+// same result.
 func (d *decision) jittered(wait time.Duration, c RecordFailure) time.Duration {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d", d.run.ID, c.Node, c.Dispatch, d.run.Seq))
 	share := float64(uint32(sum[0])<<16|uint32(sum[1])<<8|uint32(sum[2])) / (1 << 24)
@@ -143,7 +144,8 @@ func (d *decision) redispatch() {
 	d.dispatch(w.Node, n, w.Provider, false)
 }
 
-// route reads where a check leads when it did not pass.
+// route returns where a check that did not pass leads, and false if the run
+// fails.
 func route(to, next NodeID) (NodeID, bool) {
 	switch to {
 	case "", RouteFail:

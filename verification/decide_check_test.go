@@ -98,7 +98,7 @@ func TestRetriesGoOnUntilTheLastDispatch(t *testing.T) {
 	d := single(func(n *verification.Node) { n.Retry = &verification.Retry{MaxDispatches: 3} })
 	j := begin(t, d, "")
 	for dispatch := 1; dispatch <= 3; dispatch++ {
-		if w := j.run.Wait; w.Kind != verification.WaitAnswer || w.Dispatch != dispatch || w.Tries != dispatch {
+		if w := j.run.Wait; w.Kind != verification.WaitAnswer || w.Dispatch != dispatch || w.Attempts != dispatch {
 			t.Fatalf("the run waits for %+v, want dispatch %d", w, dispatch)
 		}
 		if got := j.detail().Checks[0].Status; got != verification.CheckRunning {
@@ -138,7 +138,7 @@ func TestFallbackAnswersAfterTheLastRetry(t *testing.T) {
 	j := begin(t, single(func(n *verification.Node) { n.Fallback = "backup" }), "")
 	j.unanswered(false).redispatch().unanswered(false)
 	w := j.run.Wait
-	if w.Kind != verification.WaitAnswer || w.Provider != "backup" || w.Dispatch != 3 || w.Tries != 1 {
+	if w.Kind != verification.WaitAnswer || w.Provider != "backup" || w.Dispatch != 3 || w.Attempts != 1 {
 		t.Fatalf("after the last retry the run waits for %+v, want dispatch 3 by backup", w)
 	}
 	j.unanswered(false)
@@ -146,7 +146,7 @@ func TestFallbackAnswersAfterTheLastRetry(t *testing.T) {
 		t.Fatalf("the fallback is retried as well; the run waits for %+v", w)
 	}
 	j.redispatch()
-	if w := j.run.Wait; w.Provider != "backup" || w.Dispatch != 4 || w.Tries != 2 {
+	if w := j.run.Wait; w.Provider != "backup" || w.Dispatch != 4 || w.Attempts != 2 {
 		t.Fatalf("the retry is %+v, want dispatch 4 by backup", w)
 	}
 	unanswered := j.fork().unanswered(false)
@@ -162,7 +162,7 @@ func TestFallbackAnswersAfterTheLastRetry(t *testing.T) {
 func TestUnknownOutcomeIsAPermanentFailure(t *testing.T) {
 	j := begin(t, single(func(n *verification.Node) { n.Fallback = "backup" }), "").answer("perhaps", "")
 	failure, _ := j.history[2].Fact.(verification.DispatchFailed)
-	if failure.Cause != `the provider answered the unknown outcome "perhaps"` || j.run.Wait.Provider != "backup" {
+	if failure.Cause != `the provider returned the unknown outcome "perhaps"` || j.run.Wait.Provider != "backup" {
 		t.Errorf("the failure is %+v and the run waits for %+v", failure, j.run.Wait)
 	}
 }

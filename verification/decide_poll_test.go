@@ -55,7 +55,7 @@ func TestPendingAnswerComesInTimeOrCountsAsUnanswered(t *testing.T) {
 	}
 	j := begin(t, polled(), "").pend("ticket-1").after(50 * time.Second).pend("ticket-2").after(10 * time.Second).pend("ticket-2")
 	failed, _ := j.history[len(j.history)-1].Fact.(verification.DispatchFailed)
-	if failed.Cause != "the pending answer did not come in time" || failed.RetryAt.IsZero() {
+	if failed.Cause != "the pending result did not come in time" || failed.RetryAt.IsZero() {
 		t.Errorf("a new handle does not begin a new wait: %+v, want a failed dispatch that is retried", failed)
 	}
 	j.redispatch().pend("ticket-3")

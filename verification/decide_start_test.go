@@ -177,7 +177,7 @@ func TestDamagedVersionsEndTheRun(t *testing.T) {
 	}{
 		{"a missing node", "the workflow has no such node", nodes{"gate": branchNode("review wanted", "lost", "lost")}},
 		{"an unknown type", `the node has the unknown type "dance"`, nodes{"gate": {Type: "dance"}}},
-		{"a loop of branches", "the workflow does not come to a step", nodes{"gate": branchNode("review wanted", "gate", "gate")}},
+		{"a loop of branches", "the workflow does not reach a step", nodes{"gate": branchNode("review wanted", "gate", "gate")}},
 		{"a condition that fails", "rules[0].when: the value is not there", nodes{"gate": branchNode("breaks", "gate", "gate")}},
 		{"an empty condition", "the condition was not compiled", nodes{"gate": branchNode("", "gate", "gate")}},
 	} {

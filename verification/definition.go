@@ -1,4 +1,4 @@
-// One version of a workflow: its nodes, branches, and the checks it can produce.
+// Definitions: the nodes of one version of a workflow.
 
 package verification
 
@@ -10,22 +10,21 @@ import (
 )
 
 // Definition is one version of a workflow, as it is written in a file. It is
-// plain data: Validate finds its faults and Compile makes it runnable. See
-// docs/workflows.md.
+// plain data; Compile validates it and makes it runnable. See docs/workflows.md.
 type Definition struct {
 	// Workflow is the stable name inside the tenant.
 	Workflow string `json:"workflow"`
-	// ID of the workflow; when empty it is derived from tenant and name.
+	// ID is the id of the workflow; empty means DeriveWorkflowID.
 	ID          WorkflowID `json:"id,omitempty"`
 	Name        string     `json:"name"`
 	Description string     `json:"description,omitempty"`
-	// RunTTLSeconds is how long a run stays usable from its start; 0 means no
-	// deadline.
+	// RunTTLSeconds is the time from the start of a run to its deadline; 0 means
+	// no deadline.
 	RunTTLSeconds int64 `json:"run_ttl_seconds,omitempty"`
-	// AbandonTimeoutSeconds is how long a customer may be idle before the run
-	// reads abandoned; 0 means never.
+	// AbandonTimeoutSeconds is how long a customer may be idle until the run reads
+	// abandoned; 0 means for ever.
 	AbandonTimeoutSeconds int64 `json:"abandon_timeout_seconds,omitempty"`
-	// LifecycleWebhookURL is set on the workflow when it has none yet.
+	// LifecycleWebhookURL is set on the workflow if it has none.
 	LifecycleWebhookURL string `json:"lifecycle_webhook_url,omitempty"`
 	// Publish makes this version the one that runs execute; nil means true.
 	Publish *bool `json:"publish,omitempty"`
@@ -35,10 +34,10 @@ type Definition struct {
 	Nodes       map[NodeID]Node `json:"nodes"`
 }
 
-// NodeType is what a node does.
+// NodeType is the type of a node.
 type NodeType string
 
-// The node types. Branch and end are not steps: they never show on a report.
+// The node types. Branch and end are not steps: they never appear on a report.
 const (
 	NodeConsent       NodeType = "consent"
 	NodeCustomerInput NodeType = "customer_input"
@@ -48,21 +47,21 @@ const (
 	NodeEnd           NodeType = "end"
 )
 
-// Node is one node of a definition. Type says which of the fields below its
-// own group may be set.
+// Node is one node of a definition. Label and Next belong to most types, the
+// groups of fields below to the types that they name. See NodeType.Fields.
 type Node struct {
 	Type  NodeType `json:"type"`
 	Label string   `json:"label,omitempty"`
 	Next  NodeID   `json:"next,omitempty"`
 
-	// Consent and customer input: the signal that the customer's answer is
-	// sent by; empty means the node's name followed by _submitted.
+	// Consent and customer input: the name of the signal that delivers the
+	// customer's answer; empty means the node's name followed by _submitted.
 	Signal string `json:"signal,omitempty"`
 
 	// Consent.
 	Text string `json:"text,omitempty"`
-	// OnDeclined is next or a node. A definition must have it; where an older
-	// version lacks it, a run goes on to Next.
+	// OnDeclined is next or a node. It is required; in an older version without
+	// it, a declined consent leads to Next.
 	OnDeclined NodeID `json:"on_declined,omitempty"`
 
 	// Customer input.
@@ -88,56 +87,58 @@ type Node struct {
 	Reason   string `json:"reason,omitempty"`
 	OnReject NodeID `json:"on_reject,omitempty"` // empty means next
 
-	// End: a short name for the way the run ended, such as declined.
+	// End: a short name for the way in which the run ended, such as declined.
 	Outcome string `json:"outcome,omitempty"`
 }
 
-// The two routes that are words and not nodes. on_failed and on_unavailable
-// take both, on_declined takes RouteNext.
+// The two routes that are not nodes. on_failed and on_unavailable accept both,
+// on_declined accepts RouteNext.
 const (
 	RouteFail NodeID = "fail" // the run fails
-	RouteNext NodeID = "next" // the run goes on to the node's next
+	RouteNext NodeID = "next" // the run continues at the node's next
 )
 
-// Retry says how often and how soon an unanswered check is dispatched again.
+// Retry says how often and how soon a check without a result is dispatched
+// again.
 type Retry struct {
-	// MaxDispatches counts the first one; 1 to 100, 0 means 4.
+	// MaxDispatches includes the first dispatch; 1 to 100, 0 means 4.
 	MaxDispatches int `json:"max_dispatches,omitempty"`
-	// BackoffSeconds is the longest wait before the second dispatch; it
-	// doubles each time. 0 means 1.
+	// BackoffSeconds is the maximum wait before the second dispatch; it doubles
+	// with each dispatch. 0 means 1.
 	BackoffSeconds float64 `json:"backoff_seconds,omitempty"`
 	// MaxBackoffSeconds bounds the doubling; 0 means 60.
 	MaxBackoffSeconds float64 `json:"max_backoff_seconds,omitempty"`
 }
 
-// Poll says how a check is asked for the answer it owes.
+// Poll says how a pending check is polled.
 type Poll struct {
-	// IntervalSeconds between polls when the provider names no time itself;
-	// 0 means 0.2.
+	// IntervalSeconds is the wait between polls if the provider names none; 0
+	// means 0.2.
 	IntervalSeconds float64 `json:"interval_seconds,omitempty"`
-	// TimeoutSeconds is how long an answer may stay out before the dispatch
-	// counts as unanswered; 0 means 86400.
+	// TimeoutSeconds is how long a result may be pending before the dispatch
+	// counts as failed; 0 means 86400.
 	TimeoutSeconds float64 `json:"timeout_seconds,omitempty"`
 }
 
-// Rule sends the run to Next when its condition holds.
+// Rule leads the run to Next if its condition holds.
 type Rule struct {
 	When string `json:"when"`
 	Next NodeID `json:"next"`
 }
 
-// Published tells whether this version is to be the one that runs execute.
+// Published reports whether saving this version publishes it.
 func (d Definition) Published() bool { return d.Publish == nil || *d.Publish }
 
-// RunTTL is the longest life of a run; 0 means no deadline.
+// RunTTL returns the time from the start of a run to its deadline; 0 means no
+// deadline.
 func (d Definition) RunTTL() time.Duration { return time.Duration(d.RunTTLSeconds) * time.Second }
 
-// AbandonTimeout is the longest idleness of a customer; 0 means no limit.
+// AbandonTimeout returns how long a customer may be idle; 0 means for ever.
 func (d Definition) AbandonTimeout() time.Duration {
 	return time.Duration(d.AbandonTimeoutSeconds) * time.Second
 }
 
-// Interactive tells whether a run of this definition can need its customer.
+// Interactive reports whether a run of this definition can wait on its customer.
 func (d Definition) Interactive() bool {
 	for _, n := range d.Nodes {
 		if n.Type == NodeConsent || n.Type == NodeCustomerInput {
@@ -147,22 +148,22 @@ func (d Definition) Interactive() bool {
 	return false
 }
 
-// VersionHash names the content of the definition: the SHA-256 of its
-// canonical JSON, in hexadecimal. Equal definitions have equal hashes; its ID,
-// whether to publish it, and where its webhook goes are not part of it.
+// VersionHash returns the SHA-256 of the definition's canonical JSON, in
+// hexadecimal. Equal definitions have equal hashes. ID, Publish and
+// LifecycleWebhookURL are not part of the content.
 func (d Definition) VersionHash() string {
 	d.ID, d.Publish, d.LifecycleWebhookURL = "", nil, ""
 	raw, err := json.Marshal(d)
 	if err != nil {
-		// A definition is plain data: only a Data that is not JSON gets here.
+		// A definition is plain data: only a Data that is not JSON fails.
 		raw = []byte(err.Error())
 	}
 	sum := sha256.Sum256(raw)
 	return fmt.Sprintf("%x", sum)
 }
 
-// DeriveWorkflowID is the id of a workflow whose definition names none: the
-// same for the same tenant and name, in the form of a version 8 UUID.
+// DeriveWorkflowID returns the id of a workflow whose definition has none: a
+// version 8 UUID that depends only on the tenant and the name.
 func DeriveWorkflowID(t TenantID, workflow string) WorkflowID {
 	sum := sha256.Sum256([]byte("verifyd workflow\x00" + string(t) + "\x00" + workflow))
 	sum[6] = sum[6]&0x0f | 0x80
@@ -171,14 +172,15 @@ func DeriveWorkflowID(t TenantID, workflow string) WorkflowID {
 	return WorkflowID(x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:])
 }
 
-// WorkflowStep is a check that runs of a workflow can produce.
+// WorkflowStep is a check that a run of a workflow can produce.
 type WorkflowStep struct {
 	Key   string `json:"key"`
 	Label string `json:"label"`
 }
 
-// Steps lists the check nodes, breadth first from the start, one entry a key.
-// It is a superset of what one run produces. See docs/api.md, "WorkflowDetail".
+// Steps returns the check nodes, breadth first from the start, one entry per
+// key. It is a superset of the checks of one run. See docs/api.md,
+// "WorkflowDetail".
 func (d Definition) Steps() []WorkflowStep {
 	steps, seen := []WorkflowStep{}, map[string]bool{}
 	for _, id := range d.breadthFirst() {
@@ -194,7 +196,7 @@ func (d Definition) Steps() []WorkflowStep {
 	return steps
 }
 
-// breadthFirst lists the nodes that can be reached from the start.
+// breadthFirst returns the nodes that can be reached from the start.
 func (d Definition) breadthFirst() []NodeID {
 	var order []NodeID
 	seen := map[NodeID]bool{d.Start: true}
@@ -214,8 +216,8 @@ func (d Definition) breadthFirst() []NodeID {
 	return order
 }
 
-// Targets lists the nodes that this one can lead to, in the order they are
-// written: rules, next, and the routes on failure.
+// Targets returns the nodes that this one can lead to, in the order rules, else,
+// next, on_declined, on_failed, on_unavailable, on_reject.
 func (n Node) Targets() []NodeID {
 	var to []NodeID
 	add := func(id NodeID) {
@@ -239,7 +241,7 @@ func (n Node) Targets() []NodeID {
 	return to
 }
 
-// IsStep tells whether a report can show a card for the node.
+// IsStep reports whether a report can show a card for the node.
 func (n Node) IsStep() bool { return n.Type != NodeBranch && n.Type != NodeEnd }
 
 func (n Node) label(id NodeID) string {
@@ -263,10 +265,11 @@ func (n Node) signal(id NodeID) string {
 	return string(id) + "_submitted"
 }
 
-// Timeout is how long one call of the provider may take; default 30 s.
+// Timeout returns how long one call of the provider may take; 30 s by default.
 func (n Node) Timeout() time.Duration { return secondsOr(n.TimeoutSeconds, 30) }
 
-// MaxDispatches is how often one provider is called for the step; default 4.
+// MaxDispatches returns how often one provider is called for the step; 4 by
+// default.
 func (n Node) MaxDispatches() int {
 	if n.Retry == nil || n.Retry.MaxDispatches == 0 {
 		return 4
@@ -274,24 +277,24 @@ func (n Node) MaxDispatches() int {
 	return n.Retry.MaxDispatches
 }
 
-// Backoff is the longest wait before dispatch number failed+1 of a provider,
-// after failed unanswered ones (at least 1).
+// Backoff returns the maximum wait before the next dispatch of a provider after
+// the given number of failed ones, at least 1.
 func (n Node) Backoff(failed int) time.Duration {
 	r := Retry{}
 	if n.Retry != nil {
 		r = *n.Retry
 	}
-	wait, most := secondsOr(r.BackoffSeconds, 1), secondsOr(r.MaxBackoffSeconds, 60)
+	wait, limit := secondsOr(r.BackoffSeconds, 1), secondsOr(r.MaxBackoffSeconds, 60)
 	for range failed - 1 {
-		if wait >= most {
+		if wait >= limit {
 			break
 		}
 		wait *= 2
 	}
-	return min(wait, most)
+	return min(wait, limit)
 }
 
-// PollInterval is the wait between polls; default 200 ms.
+// PollInterval returns the wait between polls; 200 ms by default.
 func (n Node) PollInterval() time.Duration {
 	if n.Poll == nil {
 		return 200 * time.Millisecond
@@ -299,7 +302,7 @@ func (n Node) PollInterval() time.Duration {
 	return secondsOr(n.Poll.IntervalSeconds, 0.2)
 }
 
-// PollTimeout is how long an answer may stay out; default 24 h.
+// PollTimeout returns how long a result may be pending; 24 h by default.
 func (n Node) PollTimeout() time.Duration {
 	if n.Poll == nil {
 		return 24 * time.Hour

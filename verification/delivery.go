@@ -1,4 +1,4 @@
-// How the notice of a run's end fared: the delivery ledger.
+// Deliveries: the ledger of notices and their attempts.
 
 package verification
 
@@ -7,70 +7,71 @@ import (
 	"time"
 )
 
-// Delivery is what the ledger keeps of the notice of one run: how its tries
-// went. A notice that was never tried has none.
+// Delivery is the ledger entry for the notice of one run. A notice has none
+// before its first attempt.
 type Delivery struct {
 	Run      RunID
-	URL      string // where the last try went
+	URL      string // of the last attempt
 	State    DeliveryState
-	Attempts int       // tries so far, those of redeliveries included
-	FirstAt  time.Time // when the first try began
-	LastAt   time.Time // when the last try began
-	NextAt   time.Time // when the next try is due; zero when there is none
-	// Class is what came of the last try, as ClassOf tells.
+	Attempts int       // so far, including those of redeliveries
+	FirstAt  time.Time // when the first attempt began
+	LastAt   time.Time // when the last attempt began
+	NextAt   time.Time // when the next attempt is due; zero if there is none
+	// Class is the result of the last attempt, see ClassOf.
 	Class string
 }
 
-// DeliveryState says whether a notice was taken, or may yet be.
+// DeliveryState says whether a notice was accepted, or may still be.
 type DeliveryState string
 
 // The states of a delivery.
 const (
-	DeliveryPending   DeliveryState = "pending"   // it is tried again at NextAt
-	DeliveryDelivered DeliveryState = "delivered" // the client took it
-	DeliveryFailed    DeliveryState = "failed"    // no try is left; it rests until it is redelivered
+	DeliveryPending   DeliveryState = "pending"   // the next attempt is at NextAt
+	DeliveryDelivered DeliveryState = "delivered" // the client accepted it
+	DeliveryFailed    DeliveryState = "failed"    // no attempt is left; an operator may redeliver it
 )
 
-// The classes of a try that every Notifier has. It may have more, in lower
+// The classes of an attempt that every Notifier has. It may have more, in lower
 // case with underscores: see ClassOf.
 const (
-	ClassDelivered = "delivered" // the client took the notice
-	ClassFailed    = "failed"    // it did not, and nothing more is known
-	ClassTimeout   = "timeout"   // it gave no answer in time
+	classDelivered = "delivered" // the client accepted the notice
+	classFailed    = "failed"    // it did not, for a reason without a class
+	// ClassTimeout is the class of an attempt without a response in time.
+	ClassTimeout = "timeout"
 )
 
-// ParseDeliveryState reads a state; anything else is ErrInvalid.
+// ParseDeliveryState parses a state; any other text is ErrInvalid.
 func ParseDeliveryState(s string) (DeliveryState, error) {
 	switch st := DeliveryState(s); st {
 	case DeliveryPending, DeliveryDelivered, DeliveryFailed:
 		return st, nil
 	}
-	return "", &Error{Kind: ErrInvalid, Subject: "state", Message: "there is no such delivery state"}
+	return "", Invalid("state", "there is no such delivery state")
 }
 
-// ClassOf is the class of a try that a Notifier answered with err:
-// ClassDelivered for nil, what the method Class() string of an error in the
-// chain says, else ClassFailed.
+// ClassOf returns the class of an attempt for which a Notifier returned err:
+// "delivered" for nil, the result of the method Class() string of an error in the
+// chain, else "failed".
 func ClassOf(err error) string {
 	if err == nil {
-		return ClassDelivered
+		return classDelivered
 	}
 	var classed interface{ Class() string }
 	if errors.As(err, &classed) && classed.Class() != "" {
 		return classed.Class()
 	}
-	return ClassFailed
+	return classFailed
 }
 
-// Tried is the delivery after one more try, of the notice n, that the Notifier
-// answered with err; the next one is due at next, which is zero when there is
-// none. d is the zero Delivery before the first try.
+// Tried returns the delivery after an attempt of the notice n for which the
+// Notifier returned err. The next attempt is due at next, zero for none. Before
+// the first attempt, d is the zero Delivery.
 func (d Delivery) Tried(n Notice, err error, next time.Time) Delivery {
 	d.Run, d.URL, d.LastAt, d.NextAt, d.Class = n.Run.ID, n.URL, n.At, next, ClassOf(err)
 	if d.FirstAt.IsZero() {
 		d.FirstAt = n.At
 	}
-	// The notice knows of tries that never got into the ledger.
+	// The notice also counts attempts that were not saved in the ledger.
 	d.Attempts = max(d.Attempts, n.Attempt) + 1
 	switch {
 	case err == nil:
@@ -83,15 +84,15 @@ func (d Delivery) Tried(n Notice, err error, next time.Time) Delivery {
 	return d
 }
 
-// Again is the delivery once its notice is queued anew at a moment. Its last
-// try stays as it was.
+// Again returns the delivery after its notice is queued again at now. Its last
+// attempt does not change.
 func (d Delivery) Again(now time.Time) Delivery {
 	d.State, d.NextAt = DeliveryPending, now
 	return d
 }
 
-// NewerDelivery tells whether a comes before b in a list of deliveries: by the
-// last try, newest first, ties by run id from the highest.
+// NewerDelivery reports whether a comes before b in a list of deliveries: by the
+// last attempt, newest first, ties by run id from the highest.
 func NewerDelivery(a, b Delivery) bool {
 	if !a.LastAt.Equal(b.LastAt) {
 		return a.LastAt.After(b.LastAt)

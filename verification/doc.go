@@ -6,41 +6,42 @@
 // The only truth about a run is an append-only list of [Event] values. Three
 // pure functions work on it:
 //
-//	Decide(program, run, command, now) -> events, or a typed error
-//	run.Evolve(event)                  -> the run one event later
+//	Decide(program, run, command, now) -> events and the new run, or a typed error
+//	run.Evolve(event)                  -> the run after the event
 //	run.Summary()                      -> what lists and filters need
 //
-// A command is what somebody wants of a run. [Decide] refuses it with an
-// [*Error] or turns it into events; it is the only place with rules about what
-// may happen. [Run.Evolve] never fails. Nothing here does I/O, reads a clock,
-// or keeps state: values go in and values come out.
+// A command requests a change of a run. [Decide] refuses it with an [*Error] or
+// turns it into events; it holds every rule about what may happen. [Run.Evolve]
+// never fails. Nothing in this package does I/O, reads a clock or keeps state:
+// values go in and values come out.
 //
 // # Two axes
 //
-// A run reads one of six statuses, which say how far it got, and one of four
-// decisions, which say where the human verdict stands. The axes are
-// independent and every combination is legal.
+// A run has one of six statuses, which say how far it got, and one of four
+// decisions, which say whether a reviewer's verdict is due or was given. The axes
+// are independent and every combination is legal.
 //
 //	status    in_progress  abandoned | completed  failed  expired  cancelled
 //	                 not terminal    | terminal
 //	decision  null  review  approve  reject
 //
-// Two statuses are seen only at a moment. A run is abandoned while it waits on
-// a customer who has been idle for longer than the workflow allows, and is in
-// progress again when the customer comes back. A run is expired once it is
-// older than its workflow allows. So a status is always asked for as of a
-// moment: [Run.AsOf], [Summary.StatusAt].
+// Two statuses depend on the time at which a run is read. A run is abandoned
+// while it waits on a customer who has been idle for longer than the workflow
+// allows, and is in progress again when the customer comes back. A run is expired
+// once it is older than its workflow allows. So a status is always read at a given
+// time: [Run.AsOf], [Summary.StatusAt].
 //
 // # The life of a run
 //
 //	start ──> check ──> branch ──> ... ──> end            completed
-//	            │ └─ pending: polled until it answers
-//	            ├─ failed to answer: retried, then the fallback
-//	            └─ no way on                              failed
+//	            │ └─ pending: polled until the result is there
+//	            ├─ no result: retried, then the fallback
+//	            └─ nothing left to call                   failed
 //	      ──> consent, customer input: parked on the customer
 //	      ──> review: parked on a reviewer, decision is review
-//	any moment before the end: cancelled, or expired
+//	at any time before the end: cancelled, or expired
 //
-// Everything the rules need from outside stands in ports.go. The package
-// engine carries decisions out; the packages below adapters talk to the world.
+// The interfaces to the outside world are in ports.go. Package engine carries out
+// decisions; the packages below adapters implement the ports. docs/glossary.md
+// defines the terms.
 package verification

@@ -1,45 +1,49 @@
-// What can go wrong, said once.
+// The kinds of expected failure, and the error that carries them.
 
 package verification
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
 // The kinds of expected failure. Test for one with errors.Is.
 var (
-	// ErrNotFound: there is no such thing in this tenant. A thing of another
-	// tenant is not found either.
+	// ErrNotFound is returned when the tenant has no such object. An object of
+	// another tenant is not found either.
 	ErrNotFound = errors.New("not found")
-	// ErrInvalid: an input breaks a rule; Error.Fields names which.
+	// ErrInvalid is returned when an input breaks a rule; Error.Fields names the
+	// inputs.
 	ErrInvalid = errors.New("invalid")
-	// ErrConflict: the thing is in a state that forbids this, or its history
-	// moved on since it was read.
+	// ErrConflict is returned when the state of the object forbids the request,
+	// or when its history has changed since it was read.
 	ErrConflict = errors.New("conflict")
-	// ErrNotOpen: no signal of that name is open on the run.
+	// ErrNotOpen is returned when no signal of that name is open on the run.
 	ErrNotOpen = errors.New("signal not open")
-	// ErrUnauthenticated: the credentials are missing or wrong.
+	// ErrUnauthenticated is returned when the credentials are missing or wrong.
 	ErrUnauthenticated = errors.New("unauthenticated")
-	// ErrForbidden: the credentials are right but do not allow this.
+	// ErrForbidden is returned when the credentials are right but do not allow
+	// the request.
 	ErrForbidden = errors.New("forbidden")
-	// ErrKeyReused: an idempotency key came again with another request.
+	// ErrKeyReused is returned when an idempotency key is sent again with
+	// another request.
 	ErrKeyReused = errors.New("idempotency key reused")
-	// ErrInFlight: the request that first used an idempotency key has not
-	// been answered yet.
+	// ErrInFlight is returned while the request that first used an idempotency
+	// key has no result yet.
 	ErrInFlight = errors.New("request in flight")
-	// ErrUnavailable: something the engine depends on does not answer now;
-	// trying again later may help.
+	// ErrUnavailable is returned when something that the engine depends on does
+	// not respond; a later attempt may succeed.
 	ErrUnavailable = errors.New("unavailable")
 )
 
-// Error is an expected failure: its text is safe to tell a client. Any other
-// error is a fault, and is told to nobody but the log.
+// Error is an expected failure; its text is safe to show to a client. Any other
+// error is an internal error and goes only to the log.
 type Error struct {
 	Kind    error        // one of the kinds above
-	Subject string       // what it is about: "run", "workflow", "decision"
-	Message string       // one plain sentence without a final stop; may be empty
-	Fields  []FieldError // which inputs are at fault; may be empty
+	Subject string       // the noun it concerns: "run", "workflow", "decision"
+	Message string       // one plain sentence without a final full stop; may be empty
+	Fields  []FieldError // the inputs that break a rule; may be empty
 	Cause   error        // for the log, never for a client; may be nil
 }
 
@@ -48,11 +52,32 @@ type FieldError struct {
 	// Name is the path to the input, such as "payload.notes" or
 	// "nodes.pan.rules[0].when".
 	Name string `json:"field"`
-	// Message is a plain sentence without a final stop.
+	// Message is a plain sentence without a final full stop.
 	Message string `json:"message"`
 }
 
-// Error joins subject, message and fields into one line.
+// NotFound returns an ErrNotFound about the subject.
+func NotFound(subject string) *Error { return &Error{Kind: ErrNotFound, Subject: subject} }
+
+// Conflict returns an ErrConflict about the subject.
+func Conflict(subject, message string) *Error {
+	return &Error{Kind: ErrConflict, Subject: subject, Message: message}
+}
+
+// Invalid returns an ErrInvalid about the subject as a whole.
+func Invalid(subject, message string) *Error {
+	return &Error{Kind: ErrInvalid, Subject: subject, Message: message}
+}
+
+// InvalidField returns an ErrInvalid about one field of the subject.
+func InvalidField(subject, field, message string) *Error {
+	return &Error{Kind: ErrInvalid, Subject: subject, Fields: []FieldError{{Name: field, Message: message}}}
+}
+
+// tooLong returns the message for a text of more than limit characters.
+func tooLong(limit int) string { return fmt.Sprintf("must be at most %d characters", limit) }
+
+// Error returns subject, message and fields on one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Subject != "" {
@@ -76,15 +101,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap lets errors.Is find both the kind and the cause.
+// Unwrap returns the kind and, if there is one, the cause.
 func (e *Error) Unwrap() []error {
 	if e.Cause == nil {
 		return []error{e.Kind}
 	}
 	return []error{e.Kind, e.Cause}
-}
-
-// invalid makes an ErrInvalid about one field.
-func invalid(subject, field, message string) *Error {
-	return &Error{Kind: ErrInvalid, Subject: subject, Fields: []FieldError{{Name: field, Message: message}}}
 }

@@ -1,4 +1,4 @@
-// What has happened to a run.
+// Events: what has happened to a run.
 
 package verification
 
@@ -16,12 +16,12 @@ type Event struct {
 	Fact Fact
 }
 
-// Fact is one of the types below. The set is closed; a payload may grow fields
-// that default well, and one that must change gets a new name, so that old
-// histories fold for ever.
+// Fact is one of the types below. The set is closed. A type may gain fields whose
+// zero value keeps the old meaning; any other change needs a new type, so that
+// old histories always fold.
 type Fact interface{ kind() string }
 
-// Started opens every history.
+// Started is the first event of every history.
 type Started struct {
 	Workflow              WorkflowID `json:"workflow"`
 	WorkflowName          string     `json:"workflow_name"`
@@ -34,7 +34,7 @@ type Started struct {
 	AbandonTimeoutSeconds int64      `json:"abandon_timeout_seconds,omitempty"`
 }
 
-// Dispatched says that a provider is being called for a check.
+// Dispatched records that a provider is called for a check.
 type Dispatched struct {
 	Node     NodeID `json:"node"`
 	Key      string `json:"key"`
@@ -42,47 +42,47 @@ type Dispatched struct {
 	Provider string `json:"provider"`
 	// Dispatch counts the calls for this step in this run, 1 for the first.
 	Dispatch int `json:"dispatch"`
-	// Visit counts how often the run came to the node, 1 for the first.
+	// Visit counts the visits of the node, 1 for the first.
 	Visit int `json:"visit"`
 }
 
-// Pended says that the provider owes the answer and is to be polled.
+// Pended records that the result is pending and the provider must be polled.
 type Pended struct {
 	Node   NodeID    `json:"node"`
 	Handle string    `json:"handle"`
 	PollAt time.Time `json:"poll_at"`
 }
 
-// PollFailed says that a poll brought no answer.
+// PollFailed records a poll without a result.
 type PollFailed struct {
 	Node   NodeID    `json:"node"`
 	Cause  string    `json:"cause"`
 	PollAt time.Time `json:"poll_at"`
 }
 
-// Answered says what a check came to.
+// Answered records the result of a check.
 type Answered struct {
 	Node   NodeID `json:"node"`
 	Passed bool   `json:"passed"`
 	Data   Data   `json:"data,omitempty"`
 }
 
-// DispatchFailed says that a dispatch brought no answer.
+// DispatchFailed records a dispatch without a result.
 type DispatchFailed struct {
 	Node  NodeID `json:"node"`
 	Cause string `json:"cause"`
-	// RetryAt is when the provider is called again; zero when it is not.
+	// RetryAt is when the provider is called again; zero if it is not.
 	RetryAt time.Time `json:"retry_at,omitzero"`
 }
 
-// Unanswered says that every retry and fallback of a check is used up.
+// Unanswered records that every retry and fallback of a check failed.
 type Unanswered struct {
 	Node NodeID `json:"node"`
-	// Data is the step's data when the run goes on without an answer.
+	// Data is the step's data if the run continues without a result.
 	Data Data `json:"data,omitempty"`
 }
 
-// CustomerAwaited says that the run parked on its customer.
+// CustomerAwaited records that the run parked on its customer.
 type CustomerAwaited struct {
 	Node   NodeID   `json:"node"`
 	Type   NodeType `json:"type"`
@@ -90,13 +90,13 @@ type CustomerAwaited struct {
 	Signal string   `json:"signal"`
 }
 
-// CustomerCame says that the customer opened the journey.
+// CustomerCame records that the customer opened the journey.
 type CustomerCame struct {
 	Node NodeID `json:"node"`
 }
 
-// DocumentUploaded says that the customer sent a file for a field of the open
-// step. It replaces the file that was sent for that field before.
+// DocumentUploaded records a file that the customer sent for a field of the open
+// step. It replaces an earlier file of that field.
 type DocumentUploaded struct {
 	Node      NodeID `json:"node"`
 	Document  string `json:"document_id"`
@@ -106,8 +106,7 @@ type DocumentUploaded struct {
 	SHA256    string `json:"sha256"`
 }
 
-// CustomerSubmitted carries what the customer answered, and what follows from
-// it.
+// CustomerSubmitted records the customer's answer and the values derived from it.
 type CustomerSubmitted struct {
 	Node NodeID `json:"node"`
 	Data Data   `json:"data,omitempty"`
@@ -115,52 +114,52 @@ type CustomerSubmitted struct {
 	Request string `json:"request,omitempty"`
 }
 
-// BranchTaken says which way a branch went, and on which values.
+// BranchTaken records where a branch led, and the values that it read.
 type BranchTaken struct {
 	Node NodeID `json:"node"`
 	When string `json:"when,omitempty"` // the rule that held; empty for else
 	Next NodeID `json:"next"`
-	Seen Data   `json:"seen,omitempty"` // the values read, by path
+	Seen Data   `json:"seen,omitempty"` // by path
 }
 
-// ReviewAsked says that the run parked on a reviewer.
+// ReviewAsked records that the run parked on a reviewer.
 type ReviewAsked struct {
 	Node   NodeID `json:"node"`
 	Label  string `json:"label"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// VerdictRecorded is a reviewer's word.
+// VerdictRecorded records a reviewer's verdict.
 type VerdictRecorded struct {
-	// Node is the review step it answered; empty when the run was over.
+	// Node is the review step that was answered; empty if the run was over.
 	Node     NodeID   `json:"node,omitempty"`
 	Decision Decision `json:"decision"`
 	Notes    string   `json:"notes,omitempty"`
-	// By is who gave it; kept here and never shown by the API.
+	// By is the reviewer; the API never shows it.
 	By string `json:"by,omitempty"`
 	// Request is the id of the request, if it had an idempotency key.
 	Request string `json:"request,omitempty"`
 }
 
-// Completed says that the workflow reached its end.
+// Completed records that the workflow reached its end.
 type Completed struct {
 	Node NodeID `json:"node"`
 }
 
-// Failed says that the workflow stopped on an error.
+// Failed records that the workflow stopped on an error.
 type Failed struct {
 	Node  NodeID   `json:"node"`
 	Error RunError `json:"error"`
-	// Cause is for the operator, never shown by the API.
+	// Cause is for the operator; the API never shows it.
 	Cause string `json:"cause,omitempty"`
 }
 
-// Expired says that the deadline passed; its moment is the deadline.
+// Expired records that the deadline passed. Its time is the deadline.
 type Expired struct {
 	Error RunError `json:"error"`
 }
 
-// Cancelled says that the client cancelled the run.
+// Cancelled records that the client cancelled the run.
 type Cancelled struct{}
 
 func (Started) kind() string           { return "started" }
@@ -182,8 +181,8 @@ func (Failed) kind() string            { return "failed" }
 func (Expired) kind() string           { return "expired" }
 func (Cancelled) kind() string         { return "cancelled" }
 
-// Kind names the type of the event's fact, such as "dispatched"; empty for an
-// event without one.
+// Kind returns the name of the fact's type, such as "dispatched"; empty if the
+// event has no fact.
 func (e Event) Kind() string {
 	if e.Fact == nil {
 		return ""
@@ -197,12 +196,12 @@ type eventJSON struct {
 	Fact json.RawMessage `json:"fact"`
 }
 
-// MarshalJSON writes the event as {"type", "at", "fact"}.
+// MarshalJSON encodes the event as {"type", "at", "fact"}.
 func (e Event) MarshalJSON() ([]byte, error) { return EncodeEvent(e) }
 
-// EncodeEvent writes the event as {"type", "at", "fact"}, with every Data byte
-// for byte as it was recorded. json.Marshal would escape characters that HTML
-// minds: a store that keeps JSON must use this.
+// EncodeEvent encodes the event as {"type", "at", "fact"} and keeps every Data
+// byte for byte. A store that keeps JSON must use it instead of json.Marshal,
+// which escapes HTML characters.
 func EncodeEvent(e Event) ([]byte, error) {
 	if e.Fact == nil {
 		return nil, errors.New("encode an event without a fact")
@@ -214,7 +213,7 @@ func EncodeEvent(e Event) ([]byte, error) {
 	return plainJSON(eventJSON{e.Kind(), e.At.UTC(), fact})
 }
 
-// plainJSON is v as JSON, without escapes for HTML.
+// plainJSON encodes v as JSON without escaping HTML characters.
 func plainJSON(v any) ([]byte, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -225,7 +224,7 @@ func plainJSON(v any) ([]byte, error) {
 	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote, of this version or an older one.
+// UnmarshalJSON decodes an event that this or an older version encoded.
 func (e *Event) UnmarshalJSON(raw []byte) error {
 	var j eventJSON
 	if err := json.Unmarshal(raw, &j); err != nil {
@@ -278,7 +277,7 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 	case "cancelled":
 		return decodeAs[Cancelled](raw)
 	}
-	return nil, errors.New("there is no such type")
+	return nil, errors.New("unknown event type")
 }
 
 func decodeAs[F Fact](raw json.RawMessage) (Fact, error) {

@@ -132,8 +132,8 @@ func TestOldEventsDefaultTheFieldsThatCameLater(t *testing.T) {
 
 func TestEventsThatCannotBeRead(t *testing.T) {
 	for _, c := range []struct{ raw, want string }{
-		{`{"type":"danced","at":"2026-03-02T12:00:00Z","fact":{}}`, `decode event "danced": there is no such type`},
-		{`{"at":"2026-03-02T12:00:00Z"}`, `decode event "": there is no such type`},
+		{`{"type":"danced","at":"2026-03-02T12:00:00Z","fact":{}}`, `decode event "danced": unknown event type`},
+		{`{"at":"2026-03-02T12:00:00Z"}`, `decode event "": unknown event type`},
 		{`{"type":"answered","at":"yesterday","fact":{}}`, `decode event: parsing time "yesterday"`},
 		{`{"type":"answered","at":"2026-03-02T12:00:00Z","fact":{"passed":"yes"}}`, `decode event "answered": json: cannot unmarshal`},
 		{`[]`, `decode event: json: cannot unmarshal`},

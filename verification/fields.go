@@ -1,4 +1,4 @@
-// Which fields of a file belong to which type of node or input field.
+// The fields that each type of node and of input field may have.
 
 package verification
 
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Fields lists the names of the fields that a node of the type may have, its
-// type first. It is empty for a type that does not exist.
+// Fields returns the names of the fields that a node of the type may have, type
+// first; none for an unknown type.
 func (t NodeType) Fields() []string {
 	var names []string
 	for _, f := range nodeFields() {
@@ -22,7 +22,7 @@ func (t NodeType) Fields() []string {
 	return append([]string{"type"}, names...)
 }
 
-// nodeField is one field of a node besides its type.
+// nodeField is one field of a node.
 type nodeField struct {
 	name  string
 	set   func(n Node) bool
@@ -56,8 +56,8 @@ func nodeFields() []nodeField {
 	}
 }
 
-// Fields lists the names of the fields that an input field of the type may
-// have, its type first. It is empty for a type that does not exist.
+// Fields returns the names of the fields that an input field of the type may
+// have, type first; none for an unknown type.
 func (t FieldType) Fields() []string {
 	if !slices.Contains(fieldTypes(), t) {
 		return nil
@@ -78,19 +78,16 @@ func fieldTypes() []FieldType {
 	}
 }
 
-// joined lists names for a message.
+// joined returns the names separated by commas, for a message.
 func joined[S ~string](names []S) string {
-	var b strings.Builder
+	texts := make([]string, len(names))
 	for i, name := range names {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(string(name))
+		texts[i] = string(name)
 	}
-	return b.String()
+	return strings.Join(texts, ", ")
 }
 
-// inputFieldField is one field of an input field that some types have.
+// inputFieldField is a field of an input field that only some types have.
 type inputFieldField struct {
 	name  string
 	set   func(f InputField) bool

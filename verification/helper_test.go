@@ -166,7 +166,8 @@ func begin(t tester, d verification.Definition, input string) *journey {
 
 // try decides a command and changes nothing.
 func (j *journey) try(c verification.Command) ([]verification.Event, error) {
-	return verification.Decide(j.program, j.run, c, j.now)
+	events, _, err := verification.Decide(j.program, j.run, c, j.now)
+	return events, err
 }
 
 // do decides a command that is not refused, and keeps what follows.

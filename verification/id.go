@@ -19,55 +19,49 @@ type RunID string
 // shows it as node_id.
 type NodeID string
 
-// RunRef names a run together with its tenant.
+// RunRef names a run and its tenant.
 type RunRef struct {
 	Tenant TenantID
 	Run    RunID
 }
 
-// ParseTenantID reads a UUID in its 36-character form, in either case.
+// ParseTenantID parses a UUID in its 36-character form, in either case.
 func ParseTenantID(s string) (TenantID, error) {
 	id, err := parseUUID("tenant", s)
 	return TenantID(id), err
 }
 
-// ParseWorkflowID reads a UUID in its 36-character form, in either case.
+// ParseWorkflowID parses a UUID in its 36-character form, in either case.
 func ParseWorkflowID(s string) (WorkflowID, error) {
 	id, err := parseUUID("workflow", s)
 	return WorkflowID(id), err
 }
 
-// ParseRunID reads a UUID in its 36-character form, in either case.
+// ParseRunID parses a UUID in its 36-character form, in either case.
 func ParseRunID(s string) (RunID, error) {
 	id, err := parseUUID("run", s)
 	return RunID(id), err
 }
 
-// parseUUID accepts the dashed hexadecimal form alone: no braces, no urn:
-// prefix, no undashed form.
+// parseUUID accepts only the hexadecimal form with dashes: no braces, no urn:
+// prefix. Any other text is ErrInvalid.
 func parseUUID(subject, s string) (string, error) {
-	fault := func() (string, error) {
-		return "", &Error{Kind: ErrInvalid, Subject: subject, Message: "an id must be a UUID"}
-	}
-	if len(s) != 36 {
-		return fault()
-	}
+	valid := len(s) == 36
 	for i := range len(s) {
 		c := s[i]
-		switch {
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			if c != '-' {
-				return fault()
-			}
-		case c >= '0' && c <= '9', c >= 'a' && c <= 'f', c >= 'A' && c <= 'F':
-		default:
-			return fault()
+		if i == 8 || i == 13 || i == 18 || i == 23 {
+			valid = valid && c == '-'
+		} else {
+			valid = valid && (c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F')
 		}
+	}
+	if !valid {
+		return "", Invalid(subject, "an id must be a UUID")
 	}
 	return strings.ToLower(s), nil
 }
 
-// validName tells whether s can name a node, a field or a check key.
+// validName reports whether s can name a node, a field or a check key.
 func validName(s string) bool {
 	if s == "" || len(s) > 64 || s[0] < 'a' || s[0] > 'z' {
 		return false

@@ -1,19 +1,19 @@
-// Idempotency keys: a request that is sent again is carried out once.
+// Idempotency keys: a request that is sent twice is carried out once.
 
 package verification
 
 import "time"
 
 const (
-	// IdempotencyKeyLife is how long a key is remembered.
+	// IdempotencyKeyLife is how long a store keeps a key.
 	IdempotencyKeyLife = 24 * time.Hour
-	// IdempotencyKeyFlight is how long a request may stay unanswered before
-	// another attempt may take over.
+	// IdempotencyKeyFlight is how long a claimed key blocks other attempts of an
+	// unfinished request.
 	IdempotencyKeyFlight = time.Minute
 )
 
-// IdempotencyScope is the kind of request that a key belongs to. The same key
-// in two scopes is two keys.
+// IdempotencyScope is the kind of request that a key belongs to. Keys of
+// different scopes are independent.
 type IdempotencyScope string
 
 // The scopes.
@@ -22,7 +22,7 @@ const (
 	ScopeSignal IdempotencyScope = "signal"
 )
 
-// IdempotencyKey is a key as one tenant knows it.
+// IdempotencyKey is a key of one tenant.
 type IdempotencyKey struct {
 	Scope IdempotencyScope
 	Key   string
@@ -32,14 +32,13 @@ type IdempotencyKey struct {
 type IdempotencyRecord struct {
 	IdempotencyKey
 	Fingerprint string // of the request
-	// ID is a UUID that tells the request from every other one. The ID of a
-	// start is the id of its run; that of a signal stands in the event that
-	// records it.
+	// ID is a UUID that identifies the request. The ID of a start is the id of its
+	// run; the ID of a signal is part of the event that records it.
 	ID string
 	At time.Time // when the key was claimed
 
-	Settled bool // the request was answered
-	// Result and Decision are the answer of a settled signal.
+	Settled bool // the request has a result
+	// Result and Decision are the result of a settled signal.
 	Result   string
 	Decision Decision
 }

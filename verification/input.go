@@ -1,4 +1,4 @@
-// What a customer is asked for.
+// Input fields: what a customer is asked for.
 
 package verification
 
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// FieldType is what one field of a customer input takes.
+// FieldType is the type of an input field.
 type FieldType string
 
 // The field types.
@@ -27,9 +27,9 @@ const (
 	FieldLocation FieldType = "location"
 )
 
-// InputField is one thing a customer is asked for.
+// InputField is one field of a customer input.
 type InputField struct {
-	Name      string    `json:"-"` // the key of the field in the definition
+	Name      string    `json:"-"` // its key in the definition
 	Type      FieldType `json:"type"`
 	Label     string    `json:"label,omitempty"`
 	Help      string    `json:"help,omitempty"`
@@ -43,28 +43,30 @@ type InputField struct {
 	Within    []Area    `json:"within,omitempty"`     // location
 }
 
-// maxOneLine is the longest answer to a field of one line, in characters,
-// unless the field says otherwise.
-const maxOneLine = 1000
+// The default length limits of an answer, in characters.
+const (
+	maxOneLine  = 1000
+	maxTextarea = 10000
+)
 
-// Option is one choice of a select.
+// Option is one choice of a select field.
 type Option struct {
 	Value string `json:"value"`
-	Label string `json:"label,omitempty"` // empty means the value
+	Label string `json:"label,omitempty"` // empty means Value
 }
 
-// Area is a circle on the earth.
+// Area is a circle on the surface of the earth.
 type Area struct {
 	Latitude  float64 `json:"latitude"`  // degrees, -90 to 90
 	Longitude float64 `json:"longitude"` // degrees, -180 to 180
 	RadiusKM  float64 `json:"radius_km"` // kilometres, above 0
 }
 
-// InputFields are the fields of a customer input in the order they are shown.
-// In a definition they are an object whose order counts.
+// InputFields are the fields of a customer input in the order in which they are
+// shown. In JSON they are an object whose order is significant.
 type InputFields []InputField
 
-// MarshalJSON writes the fields as an object in their order.
+// MarshalJSON encodes the fields as an object, in order.
 func (fs InputFields) MarshalJSON() ([]byte, error) {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -88,7 +90,7 @@ func (fs InputFields) MarshalJSON() ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// UnmarshalJSON reads an object and keeps its order.
+// UnmarshalJSON decodes an object and keeps its order.
 func (fs *InputFields) UnmarshalJSON(raw []byte) error {
 	dec := json.NewDecoder(strings.NewReader(string(raw)))
 	open, err := dec.Token()
@@ -118,7 +120,7 @@ func (fs *InputFields) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// ByName finds a field.
+// ByName returns a field by its name, and whether there is one.
 func (fs InputFields) ByName(name string) (InputField, bool) {
 	i := slices.IndexFunc(fs, func(f InputField) bool { return f.Name == name })
 	if i < 0 {

@@ -1,148 +1,162 @@
-// Everything the engine needs from outside, on one screen.
+// Ports: what the engine needs from outside.
 
 package verification
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
-// Clock tells the time and calls back later. Nothing else in the engine knows
-// what time it is.
+// Clock is the engine's only source of time.
 type Clock interface {
-	// Now is the present moment.
+	// Now returns the current time.
 	Now() time.Time
-	// AfterFunc calls f once d has passed, in a goroutine of its own or in
-	// the one that turns the clock; stop tells whether it was in time.
+	// AfterFunc calls f once d has passed, in its own goroutine or in the one that
+	// advances the clock. stop reports whether it kept f from being called.
 	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }
 
-// NewID makes a fresh UUID in its lower-case 36-character form. Ids made later
+// NewID returns a new UUID in its lower-case 36-character form. Ids made later
 // should sort later.
 type NewID func() string
 
-// RunStore keeps the histories of runs. The package storetest holds its
-// contract.
+// RunStore keeps the histories of runs. Package storetest tests its contract.
 type RunStore interface {
-	// Load returns the events after the first `after` ones, oldest first;
-	// none when the history ends there. ErrNotFound when the tenant has no
-	// such run.
+	// Load returns the events after the first `after` ones, oldest first; none if
+	// the history ends there. It returns ErrNotFound if the tenant has no such
+	// run.
 	Load(ctx context.Context, t TenantID, id RunID, after int) ([]Event, error)
-	// Append adds events to the history of a run that has seq of them (0
-	// creates the run), replaces its summary and enqueues effects, all or
-	// nothing. ErrConflict when the history no longer ends at seq; the caller
-	// decides again on the fresh one.
+	// Append applies a commit to a run whose history has seq events (0 creates the
+	// run), all or nothing. It returns ErrConflict if the history no longer ends
+	// at seq; the caller then decides again on the new history.
 	Append(ctx context.Context, t TenantID, id RunID, seq int, a Commit) error
-	// List returns one page of the runs that match the query at its moment,
-	// newest first, and how many match in all.
+	// List returns one page of the runs that match the query, newest first, and
+	// the number of all matches.
 	List(ctx context.Context, t TenantID, q RunQuery) (Page[Summary], error)
-	// Overdue returns up to most runs of any tenant whose deadline has passed
-	// and whose history does not say so yet, and the moment to ask again if
-	// nothing is appended meanwhile (zero for never).
-	Overdue(ctx context.Context, now time.Time, most int) (runs []RunRef, next time.Time, err error)
+	// Overdue returns up to limit live runs of any tenant whose deadline has
+	// passed, and the time of the next call if nothing is appended before (zero
+	// for never).
+	Overdue(ctx context.Context, now time.Time, limit int) (runs []RunRef, next time.Time, err error)
 }
 
-// WorkQueue keeps the effects that wait to be carried out. A run has at most
-// one advance in the queue: a new one replaces it, an Commit without one
-// removes it. Work is handed out at least once, and fairly: tenants take turns,
-// however much work one of them has.
+// WorkQueue keeps the effects that must be carried out. A run has at most one
+// advance in the queue: a new one replaces it, and a Commit without one removes
+// it. Work is handed out at least once, and tenants take turns, however much work
+// one of them has.
 type WorkQueue interface {
-	// Take leases due work, see TakeRequest, and returns the time at which to
-	// ask again if nothing is appended meanwhile: r.Now when more was due than
-	// was taken, zero for never.
+	// Take leases due work, see TakeRequest. It also returns the time of the next
+	// call if nothing is appended before: r.Now if more work was due than was
+	// taken, zero for never.
 	Take(ctx context.Context, r TakeRequest) (work []Work, next time.Time, err error)
-	// Renew moves the lease of runs that are being driven to until. A run
-	// without an advance in the queue is left alone.
+	// Renew extends the leases of runs to until. It ignores runs without an
+	// advance in the queue.
 	Renew(ctx context.Context, runs []RunRef, until time.Time) error
-	// Finish removes a piece of work, unless it was replaced since it was
-	// taken.
+	// Finish removes a piece of work unless it was replaced since it was taken.
 	Finish(ctx context.Context, w Work) error
-	// Postpone makes a piece of work due again at a time, with one more
-	// attempt counted, unless it was replaced since it was taken.
+	// Postpone makes a piece of work due again at the given time and counts one
+	// attempt, unless it was replaced since it was taken.
 	Postpone(ctx context.Context, w Work, at time.Time) error
-	// Release gives leases up: the pieces are due again at a time, with no
-	// attempt and no lost lease counted, unless they were replaced since they
-	// were taken. Work whose Until is zero is released whoever leased it.
+	// Release ends leases: the work is due again at the given time, and neither an
+	// attempt nor a lost lease is counted, unless it was replaced since it was
+	// taken. Work whose Until is zero is released regardless of its lease.
 	Release(ctx context.Context, work []Work, at time.Time) error
 }
 
 // WorkflowStore keeps workflows and their immutable versions.
 type WorkflowStore interface {
-	// Workflow returns one workflow, or ErrNotFound.
+	// Workflow returns a workflow, or ErrNotFound.
 	Workflow(ctx context.Context, t TenantID, id WorkflowID) (Workflow, error)
 	// Workflows returns one page, newest first by creation, ties by id from
 	// the highest.
 	Workflows(ctx context.Context, t TenantID, p PageQuery) (Page[Workflow], error)
-	// Version returns one version by its hash, or ErrNotFound.
+	// Version returns a version by its hash, or ErrNotFound.
 	Version(ctx context.Context, t TenantID, id WorkflowID, hash string) (Version, error)
 	// Versions returns one page of the versions of a workflow, without their
-	// definitions, the highest number first; none when the tenant has no such
-	// workflow.
+	// definitions, highest number first; none if the tenant has no such workflow.
 	Versions(ctx context.Context, t TenantID, id WorkflowID, p PageQuery) (Page[VersionInfo], error)
-	// SaveWorkflow creates the workflow (Revision 1) or replaces it (the
-	// stored Revision is one less), together with a new version if there is
-	// one, all or nothing. ErrConflict when another came first.
+	// SaveWorkflow creates the workflow (Revision 1) or replaces it (the stored
+	// Revision is one less), together with a new version if there is one, all or
+	// nothing. It returns ErrConflict if the stored Revision differs.
 	SaveWorkflow(ctx context.Context, t TenantID, w Workflow, added *Version) error
 }
 
 // TenantStore keeps tenants and the accounts that act for them.
 type TenantStore interface {
-	// Tenant returns one tenant, or ErrNotFound.
+	// Tenant returns a tenant, or ErrNotFound.
 	Tenant(ctx context.Context, id TenantID) (Tenant, error)
 	// SaveTenant creates or replaces a tenant.
 	SaveTenant(ctx context.Context, t Tenant) error
 	// Account returns the account of a client identifier, or ErrNotFound.
 	Account(ctx context.Context, clientID string) (Account, error)
-	// SaveAccount creates or replaces an account; ErrConflict when another
-	// tenant has that client identifier.
+	// SaveAccount creates or replaces an account. It returns ErrConflict if
+	// another tenant has that client identifier.
 	SaveAccount(ctx context.Context, a Account) error
 }
 
-// IdempotencyStore remembers which request an idempotency key stands for, for
+// IdempotencyStore keeps idempotency keys and their requests for
 // IdempotencyKeyLife.
 type IdempotencyStore interface {
-	// IdempotencyRecord returns the record under a key at a time, or
-	// ErrNotFound when there is none younger than IdempotencyKeyLife.
+	// IdempotencyRecord returns the record of a key, or ErrNotFound if there is
+	// none younger than IdempotencyKeyLife at now.
 	IdempotencyRecord(ctx context.Context, t TenantID, k IdempotencyKey, now time.Time) (IdempotencyRecord, error)
-	// ClaimIdempotencyKey keeps the record under its key unless one younger
-	// than IdempotencyKeyLife is there, and returns the one that is kept.
+	// ClaimIdempotencyKey stores the record unless its key has one younger than
+	// IdempotencyKeyLife. It returns the stored record.
 	ClaimIdempotencyKey(ctx context.Context, t TenantID, r IdempotencyRecord) (IdempotencyRecord, error)
-	// SettleIdempotencyKey marks the record with this ID as settled, and keeps
-	// its Result and Decision.
+	// SettleIdempotencyKey marks the record with this ID as settled and stores its
+	// Result and Decision.
 	SettleIdempotencyKey(ctx context.Context, t TenantID, r IdempotencyRecord) error
-	// ReleaseIdempotencyKey removes the record with this ID unless it is
-	// settled.
+	// ReleaseIdempotencyKey removes the record with this ID unless it is settled.
 	ReleaseIdempotencyKey(ctx context.Context, t TenantID, r IdempotencyRecord) error
 }
 
-// DeliveryStore is the delivery ledger: how the notices of runs fared, one
-// delivery a run.
+// DeliveryStore is the delivery ledger: one delivery per run.
 type DeliveryStore interface {
 	// SaveDelivery creates or replaces the delivery of a run.
 	SaveDelivery(ctx context.Context, t TenantID, d Delivery) error
 	// Delivery returns the delivery of a run, or ErrNotFound.
 	Delivery(ctx context.Context, t TenantID, run RunID) (Delivery, error)
-	// Deliveries returns one page of the deliveries in a state (empty for
-	// every state), newest LastAt first, ties by run id from the highest, and
-	// how many there are in all. NewerDelivery is the order.
+	// Deliveries returns one page of the deliveries in a state (empty for every
+	// state), in the order of NewerDelivery, and the number of all matches.
 	Deliveries(ctx context.Context, t TenantID, state DeliveryState, p PageQuery) (Page[Delivery], error)
 }
 
-// Provider answers checks. It is called again with the same IdempotencyKey
-// when a host died before its answer was kept. An error is transient unless it
-// was made by Permanent.
+// DocumentStore keeps uploaded documents. A document of another run or tenant is
+// ErrNotFound.
+type DocumentStore interface {
+	// SaveDocument stores content of at most MaxDocumentBytes and returns d with
+	// its MediaType, Size and SHA256 filled in. It returns ErrInvalid and stores
+	// nothing if the content is too large, has a type that accept does not list
+	// (an empty accept allows every known type), or is an image that is out of
+	// bounds or cannot be decoded. It removes the location from a JPEG. Memory is
+	// bounded for any content. ErrUnavailable is returned if the store is full or
+	// the tenant has used its share.
+	SaveDocument(ctx context.Context, r RunRef, d Document, accept []string, content io.Reader) (Document, error)
+	// Document returns a document without its content.
+	Document(ctx context.Context, r RunRef, id string) (Document, error)
+	// OpenDocument returns the content of a document; the caller closes it.
+	OpenDocument(ctx context.Context, r RunRef, id string) (io.ReadCloser, error)
+	// RemoveDocument removes a document and frees its space. After a crash the
+	// document is either complete or gone. Removing a document that does not exist
+	// is not an error.
+	RemoveDocument(ctx context.Context, r RunRef, id string) error
+}
+
+// Provider performs checks. It is called again with the same IdempotencyKey if a
+// host died before it saved the result. An error is transient unless Permanent
+// made it.
 type Provider interface {
 	Check(ctx context.Context, r CheckRequest) (CheckResult, error)
 }
 
-// Poller is a Provider that may answer OutcomePending.
+// Poller is a Provider that may return OutcomePending.
 type Poller interface {
 	Provider
 	Poll(ctx context.Context, r PollRequest) (CheckResult, error)
 }
 
-// ExpressionCompiler compiles the texts inside a definition. Its errors are one plain
-// sentence each.
+// ExpressionCompiler compiles the texts inside a definition. The text of an error
+// is one plain sentence.
 type ExpressionCompiler interface {
 	// Condition compiles a branch condition, which must be a boolean.
 	Condition(text string, d Declarations) (Condition, error)
@@ -150,32 +164,32 @@ type ExpressionCompiler interface {
 	Template(object Data, d Declarations) (Template, error)
 	// Pattern compiles an RE2 expression.
 	Pattern(text string) (Pattern, error)
-	// Schema compiles a JSON Schema. It opens no references to files or hosts.
+	// Schema compiles a JSON Schema. It resolves no references to files or hosts.
 	Schema(schema Data) (Schema, error)
 }
 
-// LinkSigner makes and checks the token of a hosted-journey link. The same
-// Link has the same token at every call, as long as the key is the same.
+// LinkSigner signs the tokens of hosted-journey links. Under one key, a Link
+// always has the same token.
 type LinkSigner interface {
-	// SignLink makes the token.
+	// SignLink returns the token of a link.
 	SignLink(l Link) (token string, err error)
-	// OpenLink returns what the token names, or ErrInvalid when it was not
-	// signed here. It does not look at the link's ExpiresAt.
+	// OpenLink returns the link of a token, or ErrInvalid if this signer did not
+	// sign it. It does not check the link's ExpiresAt.
 	OpenLink(token string) (Link, error)
 }
 
-// ReportPrinter renders a report for people: the same bytes for the same
-// report, without its notes, reviews and decision.
+// ReportPrinter renders a report as a document. The same report always gives the
+// same bytes; its notes, reviews and decision are left out.
 type ReportPrinter interface {
-	// PrintReport prints a report of a tenant. The reports of one tenant must
-	// not delay those of another by more than one report; ErrUnavailable when
-	// it would take too long.
+	// PrintReport prints a report of a tenant. One tenant must not delay another
+	// by more than one report. It returns ErrUnavailable if the report would take
+	// too long.
 	PrintReport(ctx context.Context, t TenantID, r Report) ([]byte, error)
 }
 
-// Notifier tells the client that a run is over. A nil error ends the notice; a
-// RetryError says when to try again; any other error is retried as planned. The
-// error may say the class of the try for the ledger: see ClassOf.
+// Notifier sends notices. After a nil error the notice is delivered; a RetryError
+// sets the time of the next attempt; after any other error NoticeRetry does. The
+// error may carry the class of the attempt, see ClassOf.
 type Notifier interface {
 	Notify(ctx context.Context, n Notice) error
 }

@@ -1,10 +1,10 @@
-// What is asked of a check provider, and what it answers.
+// Requests to check providers, and their results.
 
 package verification
 
 import "time"
 
-// CheckRequest asks a provider for one check.
+// CheckRequest is the request for one check.
 type CheckRequest struct {
 	Tenant      TenantID
 	Run         RunID
@@ -12,19 +12,19 @@ type CheckRequest struct {
 	Node        NodeID
 	Key         string // the check's key
 	Dispatch    int    // 1 for the first call for this step
-	// IdempotencyKey is the same whenever this dispatch is carried out again.
+	// IdempotencyKey is the same at every call for this dispatch.
 	IdempotencyKey string
-	With           map[string]any // the node's with, its templates filled in
+	With           map[string]any // the node's with, rendered
 	Input          Data           // the run's input
 }
 
-// PollRequest asks a provider for the answer it owes.
+// PollRequest is the request for a pending result.
 type PollRequest struct {
 	CheckRequest
-	Handle string // as the last answer gave it
+	Handle string // of the last result
 }
 
-// Outcome is what a provider found.
+// Outcome is the outcome of a check.
 type Outcome string
 
 // The outcomes.
@@ -34,19 +34,20 @@ const (
 	OutcomePending Outcome = "pending" // poll later
 )
 
-// CheckResult is a provider's answer.
+// CheckResult is the result of a check.
 type CheckResult struct {
 	Outcome Outcome
 	// Data becomes the step's data; it must encode to a JSON object.
 	Data map[string]any
-	// Handle names a pending answer to Poll.
+	// Handle identifies a pending result to Poll.
 	Handle string
-	// PollAfter is the wait before the next poll; 0 leaves it to the node.
+	// PollAfter is the wait before the next poll; 0 means the node's poll
+	// interval.
 	PollAfter time.Duration
 }
 
-// Permanent marks an error of a provider as one that trying again will not
-// mend. Permanent(nil) is nil.
+// Permanent marks an error of a provider as one that another attempt will not
+// fix. Permanent(nil) is nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil

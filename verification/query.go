@@ -1,4 +1,4 @@
-// Filters, pages and their limits.
+// Queries: pages, filters and orders.
 
 package verification
 
@@ -10,49 +10,50 @@ const (
 	DefaultLimit = 50
 )
 
-// PageQuery asks for one page of a list.
+// PageQuery selects one page of a list.
 type PageQuery struct {
 	Limit  int // 1 to MaxLimit
-	Offset int // records to skip, at least 0
+	Offset int // number of records to skip, at least 0
 }
 
-// Validate refuses a page outside its bounds, naming "limit" or "offset".
+// Validate returns ErrInvalid with the subject "limit" or "offset" if the page is
+// out of bounds.
 func (p PageQuery) Validate() error {
 	switch {
 	case p.Limit < 1 || p.Limit > MaxLimit:
-		return &Error{Kind: ErrInvalid, Subject: "limit", Message: "limit must be 1 to 200"}
+		return Invalid("limit", "limit must be 1 to 200")
 	case p.Offset < 0:
-		return &Error{Kind: ErrInvalid, Subject: "offset", Message: "offset must be at least 0"}
+		return Invalid("offset", "offset must be at least 0")
 	}
 	return nil
 }
 
-// Page is one page of a list, and how many records match in all.
+// Page is one page of a list and the total number of records that match.
 type Page[T any] struct {
 	Data  []T
 	Total int
 	PageQuery
 }
 
-// RunQuery filters the runs of a tenant. The zero value of a filter matches
-// every run; filters are AND-ed. DecisionNone is no filter.
+// RunQuery selects runs of a tenant. A run must match every filter; the zero
+// value of a filter matches every run.
 type RunQuery struct {
 	PageQuery
 	Workflow WorkflowID
 	Status   Status
 	Decision Decision
-	// Now is the moment that status and decision are asked for.
+	// Now is the time at which status and decision are compared.
 	Now time.Time
 }
 
-// Matches tells whether a run is one that the query asks for.
+// Matches reports whether the query selects the run.
 func (q RunQuery) Matches(s Summary) bool {
 	return (q.Workflow == "" || q.Workflow == s.Workflow) &&
 		(q.Status == "" || q.Status == s.StatusAt(q.Now)) &&
 		(q.Decision == DecisionNone || q.Decision == s.DecisionAt(q.Now))
 }
 
-// Newer tells whether a comes before b in a list of runs: by start, newest
+// Newer reports whether a comes before b in a list of runs: by start, newest
 // first, ties by id from the highest.
 func Newer(a, b Summary) bool {
 	if !a.StartedAt.Equal(b.StartedAt) {

@@ -1,4 +1,4 @@
-// The document that is read, and printed.
+// Reports: runs as documents.
 
 package verification
 
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// CardStatus is how a step reads on a report.
+// CardStatus is the status of a step on a report.
 type CardStatus string
 
 // The card statuses.
@@ -19,8 +19,9 @@ const (
 	CardNeedsReview CardStatus = "needs_review"
 )
 
-// Report is a run as a document: a pure function of its history, so it reads
-// the same today and in five years. See docs/api.md, "Report".
+// Report is a run as a document. It is a pure function of the history and the
+// time, so the same history always gives the same report. See docs/api.md,
+// "Report".
 type Report struct {
 	Run      ReportRun
 	Workflow ReportWorkflow
@@ -38,7 +39,7 @@ type Report struct {
 	Digest string
 }
 
-// ReportRun is the run a report is about.
+// ReportRun is the run of a report.
 type ReportRun struct {
 	ID          RunID
 	ReferenceID string
@@ -47,7 +48,7 @@ type ReportRun struct {
 	CompletedAt time.Time // zero until terminal
 }
 
-// ReportWorkflow is the version the run executed.
+// ReportWorkflow is the version that the run executed.
 type ReportWorkflow struct {
 	ID          WorkflowID
 	Name        string
@@ -70,23 +71,23 @@ type Card struct {
 	Key         string // of a check; else empty
 	Label       string
 	Status      CardStatus
-	Reason      string // empty when there is nothing to say
+	Reason      string // may be empty
 	StartedAt   time.Time
 	CompletedAt time.Time // zero while unfinished
 	Dispatches  int       // of a check; else 0
 	Data        Data
 }
 
-// unfinishedSentence is the reason of the card at which a run ended.
+// unfinishedSentence is the reason on the card of the step at which a run ended.
 const unfinishedSentence = "The run ended before this step was finished."
 
-// The sentences that a verdict adds to the reason of each flagged card.
+// A verdict adds one of these sentences to the reason of each flagged card.
 const (
 	approvedSentence = "A reviewer approved the run."
 	rejectedSentence = "A reviewer rejected the run."
 )
 
-// MakeReport makes the report of a history as of a moment.
+// MakeReport returns the report of a history at a given time.
 func MakeReport(id RunID, history []Event, now time.Time) Report {
 	r := Fold(id, history)
 	if e, overdue := r.expiry(now); overdue {
@@ -127,16 +128,15 @@ func MakeReport(id RunID, history []Event, now time.Time) Report {
 	return report
 }
 
-// card returns a step as the report shows it. A verdict settles the flagged
-// steps alone, and of those that the run ended before only when it was given
-// after the end.
+// card returns the card of a step. A verdict settles only flagged steps. It
+// settles an unfinished one only if it was given after the end of the run.
 func (r Run) card(s Step, d Decision) Card {
 	c := Card{
 		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label, Reason: s.flagReason(),
 		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.Data,
 	}
 	if s.Type == NodeReview {
-		c.Data = nil // the verdict is shown beside the cards, and never printed
+		c.Data = nil // the report shows the verdict beside the cards and never prints it
 	}
 	stopped := r.Ended != "" && !s.finished()
 	if stopped {
@@ -162,13 +162,13 @@ func (r Run) card(s Step, d Decision) Card {
 	return c
 }
 
-// digest is the SHA-256 over the history: each event as JSON, one a line.
+// digest returns the SHA-256 of the history: the JSON of each event on a line.
 func digest(history []Event) string {
 	h := sha256.New()
 	for _, e := range history {
 		line, err := EncodeEvent(e)
 		if err != nil {
-			// Facts are plain data: only a Data that is not JSON gets here.
+			// Facts are plain data: only a Data that is not JSON fails.
 			line = []byte(err.Error())
 		}
 		h.Write(line)

@@ -1,4 +1,4 @@
-// What leaves a step open, and why.
+// Which steps are flagged for review, and why.
 
 package verification
 
@@ -7,42 +7,42 @@ import (
 	"strings"
 )
 
-// FlaggedDispatches is how many dispatches of one step flag it.
-const FlaggedDispatches = 3
+// flaggedDispatches is the number of dispatches that flags a step.
+const flaggedDispatches = 3
 
 // ReviewFlag says why one step of a run is flagged.
 type ReviewFlag struct {
 	NodeID NodeID `json:"node_id"`
 	Label  string `json:"label"`
-	// Reason is one fixed sentence a cause, joined by spaces.
+	// Reason has one fixed sentence for each cause, joined by spaces.
 	Reason string `json:"reason"`
 }
 
-// signs are the fields of a step's data that can leave it open.
-type signs struct {
+// flagReasons are the fields of a step's data that flag it.
+type flagReasons struct {
 	sourceNotOK, analysisNotOK, optedOut, geoNotOK, noConsent bool
 }
 
-func (s signs) any() bool { return s != signs{} }
+func (f flagReasons) any() bool { return f != flagReasons{} }
 
-// signsOf reads the signs of a step's data. See docs/api.md, "Decision axis",
-// rule 3. Only the values that the rule names count: a source_ok that is not a
-// boolean says nothing.
-func signsOf(d Data) signs {
+// flagReasonsOf returns the flag reasons in a step's data. Only the values that
+// the rule names count: a source_ok that is not a boolean flags nothing. See
+// docs/api.md, "Decision axis", rule 3.
+func flagReasonsOf(d Data) flagReasons {
 	text := string(d)
 	holds := func(part string) bool { return strings.Contains(text, part) }
 	if !holds(`_ok"`) && !holds(`opted_out"`) && !holds(`consent_status"`) && !holds(`\u`) {
-		return signs{}
+		return flagReasons{}
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(d, &fields) != nil {
-		return signs{}
+		return flagReasons{}
 	}
 	reads := func(name, value string) bool { return string(fields[name]) == value }
 	var consent string
 	status, asked := fields["consent_status"]
-	_ = json.Unmarshal(status, &consent) // what is no string is no success either
-	return signs{
+	_ = json.Unmarshal(status, &consent) // a value that is not a string is not a success
+	return flagReasons{
 		sourceNotOK:   reads("source_ok", "false"),
 		analysisNotOK: reads("analysis_ok", "false"),
 		optedOut:      reads("opted_out", "true"),
@@ -51,7 +51,7 @@ func signsOf(d Data) signs {
 	}
 }
 
-// Reviews lists the flagged steps in execution order, one flag a step.
+// Reviews returns a flag for each flagged step, in execution order.
 func (r Run) Reviews() []ReviewFlag {
 	var flags []ReviewFlag
 	for _, s := range r.Steps {
@@ -62,12 +62,13 @@ func (r Run) Reviews() []ReviewFlag {
 	return flags
 }
 
-// flagged tells whether the step left something open.
+// flagged reports whether a reviewer must look at the step.
 func (s Step) flagged() bool {
-	return s.Type == NodeReview || s.signs.any() || s.Recovered || s.Dispatches >= FlaggedDispatches
+	return s.Type == NodeReview || s.flags.any() || s.Recovered || s.Dispatches >= flaggedDispatches
 }
 
-// flagReason joins a sentence for each cause; empty when there is none.
+// flagReason returns one sentence for each cause, joined by spaces; empty if
+// the step is not flagged.
 func (s Step) flagReason() string {
 	if !s.flagged() {
 		return ""
@@ -82,26 +83,17 @@ func (s Step) flagReason() string {
 		add(s.Reason != "", s.Reason)
 		add(s.Reason == "", "The workflow asks for a manual review.")
 	}
-	add(s.signs.sourceNotOK, "The source could not vouch for the answer.")
-	add(s.signs.analysisNotOK, "The analysis could not be completed with confidence.")
-	add(s.signs.optedOut, "The customer opted out of this step.")
-	add(s.signs.geoNotOK, "The customer's location was not shared or lies outside the allowed area.")
-	add(s.signs.noConsent, "The customer did not give consent.")
+	add(s.flags.sourceNotOK, "The source could not vouch for the answer.")
+	add(s.flags.analysisNotOK, "The analysis could not be completed with confidence.")
+	add(s.flags.optedOut, "The customer opted out of this step.")
+	add(s.flags.geoNotOK, "The customer's location was not shared or lies outside the allowed area.")
+	add(s.flags.noConsent, "The customer did not give consent.")
 	add(s.Recovered, "The step recovered from a failure.")
-	add(s.Dispatches >= FlaggedDispatches, "The step was dispatched three or more times.")
+	add(s.Dispatches >= flaggedDispatches, "The step was dispatched three or more times.")
 	return strings.Join(causes, " ")
 }
 
-// Decision is where the human verdict stands: parked on review it is owed;
-// else the newest verdict holds; else a completed run owes one when some step
-// left something open. Ask it of a run AsOf a moment.
+// Decision returns the decision on the run: review while it is parked on a
+// review, else the newest verdict, else review if the run is completed and a
+// step is flagged. Call it on the result of AsOf.
 func (r Run) Decision() Decision { return r.Summary().decision(false) }
-
-func (r Run) open() bool {
-	for _, s := range r.Steps {
-		if s.flagged() {
-			return true
-		}
-	}
-	return false
-}

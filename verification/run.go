@@ -1,4 +1,4 @@
-// A run: the fold of its history.
+// Run: the fold of a history.
 
 package verification
 
@@ -7,53 +7,52 @@ import (
 	"time"
 )
 
-// Run is what a history folds into. It is a value: Evolve returns a new one
-// and leaves the old one as it was.
+// Run is the state that a history folds into. It is a value: Evolve returns a
+// new one and does not change the old one.
 type Run struct {
 	ID RunID
 	// Seq is the length of the history folded so far.
 	Seq       int
 	StartedAt time.Time
-	// Started is what the run was started with.
+	// Started is the first event of the history.
 	Started Started
-	// Steps are the steps reached so far, in execution order; a step that the
-	// run came to again keeps its place.
+	// Steps are the steps reached so far, in execution order. A step that is
+	// visited again keeps its position.
 	Steps []Step
 	// Wait is what the run waits for; its Kind is empty once the run is over.
 	Wait Wait
 
-	// Ended is the terminal status that the history says; empty while live.
-	Ended       Status
+	Ended       Status    // the terminal status of the history; empty while live
 	CompletedAt time.Time // zero while live
 	Error       *RunError // of a failed or expired run
 
-	// Documents are the uploads that accepted answers name, in their order.
+	// Documents are the uploads that accepted answers name, in order.
 	Documents []Document
 
-	// Verdict is the newest one; its Decision is empty when there is none.
+	// Verdict is the newest one; its Decision is empty if there is none.
 	Verdict Verdict
 
 	receipts []SignalReceipt // oldest first
 
-	ownsSteps bool // while EvolveAll is at work: nothing else refers to Steps
+	ownsSteps bool // EvolveAll is running: nothing else refers to Steps
 }
 
-// SignalReceipt is what a signal with an idempotency key came to.
+// SignalReceipt is the result of a signal with an idempotency key.
 type SignalReceipt struct {
 	Request string   // the id of the request
-	Node    NodeID   // the step it answered; empty for a verdict on a run that was over
-	Verdict Decision // empty for the customer's answer
+	Node    NodeID   // the step that was answered; empty for a verdict on a run that was over
+	Verdict Decision // empty for a customer's answer
 }
 
-// Step is one node of a run that can show on a report.
+// Step is one node of a run that can appear on a report.
 type Step struct {
 	Node   NodeID
 	Type   NodeType
 	Key    string // of a check
 	Label  string
-	Status CheckStatus // of any step: running until it has its answer
+	Status CheckStatus // of every type of step: running until it has its result
 	Data   Data
-	// Reason is why a review step asks for a reviewer.
+	// Reason is the reason that a review step shows to the reviewer.
 	Reason      string
 	StartedAt   time.Time // of the first visit
 	VisitedAt   time.Time // the start of the last visit
@@ -61,21 +60,21 @@ type Step struct {
 	Visits      int
 	// Dispatches counts the calls of its providers over all visits.
 	Dispatches int
-	// Failures counts the dispatches and polls that brought no answer.
+	// Failures counts the dispatches and polls without a result.
 	Failures int
-	// Recovered says that an answer came after such a failure, or that the
-	// check passed after it had failed on an earlier visit.
+	// Recovered says that a result came after such a failure, or that the check
+	// passed after it had failed on an earlier visit.
 	Recovered bool
 
 	failedBefore bool // on an earlier visit
 	unanswered   bool // on the last visit
 	reached      int  // the length of the history when the last visit began
-	signs        signs
+	flags        flagReasons
 }
 
-// Verdict is a reviewer's word on a run.
+// Verdict is a reviewer's decision on a run.
 type Verdict struct {
-	// Node is the review step it answered; empty when the run was over.
+	// Node is the review step that was answered; empty if the run was over.
 	Node     NodeID
 	Decision Decision
 	Notes    string
@@ -83,28 +82,28 @@ type Verdict struct {
 	At       time.Time
 }
 
-// WaitKind is what a run waits for.
+// WaitKind says what a run waits for.
 type WaitKind string
 
-// The waits.
+// The kinds of wait.
 const (
 	WaitNothing  WaitKind = ""
-	WaitAnswer   WaitKind = "answer"   // a provider was dispatched and owes its answer
-	WaitPoll     WaitKind = "poll"     // until a pending answer is asked for
+	WaitAnswer   WaitKind = "answer"   // a provider was dispatched and its result is outstanding
+	WaitPoll     WaitKind = "poll"     // until the next poll of a pending result
 	WaitRetry    WaitKind = "retry"    // until the next dispatch
 	WaitCustomer WaitKind = "customer" // parked on the customer
 	WaitReview   WaitKind = "review"   // parked on a reviewer
 )
 
-// Wait is where a live run stands.
+// Wait is what a live run waits for, and where.
 type Wait struct {
 	Kind WaitKind
 	Node NodeID
-	// Number is the length of the history when the run came to wait here.
+	// Number is the length of the history when the wait began.
 	Number int
 	Signal string // of a customer wait
-	// Uploads are the documents sent during a customer wait: the last one of
-	// each field. Uploaded counts all that were sent.
+	// Uploads are the documents of a customer wait: the last one of each field.
+	// Uploaded counts all documents that were sent.
 	Uploads  []Document
 	Uploaded int
 	// Since is when the run parked or, if later, when the customer last came.
@@ -112,20 +111,20 @@ type Wait struct {
 	// At is when to poll or to dispatch again.
 	At time.Time
 
-	// Of a check.
+	// The fields below belong to the wait of a check.
 	Provider     string
-	Dispatch     int // over the run
-	Tries        int // of this provider on this visit
+	Dispatch     int // counted over the run
+	Attempts     int // of this provider on this visit
 	Handle       string
 	PendingSince time.Time
 	PollFailures int // in a row
 }
 
-// Fold makes the run of a history.
+// Fold returns the run of a history.
 func Fold(id RunID, history []Event) Run { return Run{ID: id}.EvolveAll(history) }
 
-// EvolveAll returns the run some events later. It copies the steps once and not for
-// each event, which matters to runs of hundreds of steps.
+// EvolveAll returns the run after the events. It copies the steps once instead
+// of once per event, which matters to runs of hundreds of steps.
 func (r Run) EvolveAll(events []Event) Run {
 	r.Steps, r.ownsSteps = slices.Clone(r.Steps), true
 	for _, e := range events {
@@ -135,8 +134,8 @@ func (r Run) EvolveAll(events []Event) Run {
 	return r
 }
 
-// Evolve is the run one event later. It never fails: what is in a history has
-// happened.
+// Evolve returns the run after the event. It never fails: every event of a
+// history has happened.
 func (r Run) Evolve(e Event) Run {
 	r.Seq++
 	switch f := e.Fact.(type) {
@@ -194,8 +193,8 @@ func (r Run) Evolve(e Event) Run {
 	return r
 }
 
-// AsOf is the run as it reads at a moment: a deadline that has passed counts
-// even where the history does not say so yet.
+// AsOf returns the run as it reads at a given time: a deadline that has passed
+// counts even if the history does not record it yet.
 func (r Run) AsOf(now time.Time) Run {
 	if e, overdue := r.expiry(now); overdue {
 		return r.Evolve(e)
@@ -203,7 +202,7 @@ func (r Run) AsOf(now time.Time) Run {
 	return r
 }
 
-// Deadline is the moment after which the run reads expired; zero for never.
+// Deadline returns the time after which the run reads expired; zero for never.
 func (r Run) Deadline() time.Time {
 	if r.Started.RunTTLSeconds == 0 {
 		return time.Time{}
@@ -211,7 +210,15 @@ func (r Run) Deadline() time.Time {
 	return r.StartedAt.Add(time.Duration(r.Started.RunTTLSeconds) * time.Second)
 }
 
-// Step finds the step of a node.
+// expiry returns the event that a passed deadline leads to, and whether there is
+// one.
+func (r Run) expiry(now time.Time) (Event, bool) {
+	s := r.outline()
+	expired, overdue := s.expiry(now)
+	return Event{At: s.ExpiresAt, Fact: expired}, overdue
+}
+
+// Step returns the step of a node, and whether the run has reached it.
 func (r Run) Step(id NodeID) (Step, bool) {
 	i := slices.IndexFunc(r.Steps, func(s Step) bool { return s.Node == id })
 	if i < 0 {
@@ -220,8 +227,8 @@ func (r Run) Step(id NodeID) (Step, bool) {
 	return r.Steps[i], true
 }
 
-// Receipt returns what the signal with this request id came to, and whether it
-// was delivered at all.
+// Receipt returns the result of the signal with this request id, and whether it
+// was delivered.
 func (r Run) Receipt(request string) (SignalReceipt, bool) {
 	if i := slices.IndexFunc(r.receipts, func(s SignalReceipt) bool { return s.Request == request }); i >= 0 {
 		return r.receipts[i], true
@@ -237,32 +244,14 @@ func (r Run) received(s SignalReceipt) Run {
 	return r
 }
 
-// expiry is the event that a passed deadline amounts to. A run is expired
-// when it is older than its workflow allows: not yet at the deadline itself.
-func (r Run) expiry(now time.Time) (Event, bool) {
-	deadline := r.Deadline()
-	if r.Ended != "" || deadline.IsZero() || !now.After(deadline) {
-		return Event{}, false
-	}
-	return Event{At: deadline, Fact: Expired{Error: deadlineError(r.Wait.Kind == WaitCustomer)}}, true
-}
-
-func deadlineError(onCustomer bool) RunError {
-	if onCustomer {
-		return RunError{Code: CodeLinkExpired, Message: "The customer did not complete the journey before it expired."}
-	}
-	return RunError{Code: CodeRunExpired, Message: "The run did not finish before its deadline."}
-}
-
 func (r Run) dispatched(f Dispatched, at time.Time) Run {
-	again := r.Wait.Node == f.Node && r.Wait.Provider == f.Provider && r.Wait.Kind == WaitRetry
-	tries := 1
-	if again {
-		tries = r.Wait.Tries + 1
+	attempts := 1
+	if r.Wait.Node == f.Node && r.Wait.Provider == f.Provider && r.Wait.Kind == WaitRetry {
+		attempts = r.Wait.Attempts + 1
 	}
 	r.Wait = Wait{
 		Kind: WaitAnswer, Node: f.Node, Number: r.Seq, Since: at,
-		Provider: f.Provider, Dispatch: f.Dispatch, Tries: tries,
+		Provider: f.Provider, Dispatch: f.Dispatch, Attempts: attempts,
 	}
 	if s, ok := r.Step(f.Node); ok && s.Visits == f.Visit {
 		return r.withStep(f.Node, func(s *Step) { s.Status, s.Dispatches = CheckRunning, f.Dispatch })
@@ -285,8 +274,8 @@ func (r Run) judged(f VerdictRecorded, at time.Time) Run {
 	})
 }
 
-// ended closes the run. A check that is still outstanding then has failed: no
-// answer is accepted any more.
+// ended ends the run. A check whose result is still outstanding fails: no result
+// is accepted any more.
 func (r Run) ended(s Status, cause *RunError, at time.Time) Run {
 	for _, step := range r.Steps {
 		if step.Type == NodeCheck && !step.finished() {
@@ -298,13 +287,13 @@ func (r Run) ended(s Status, cause *RunError, at time.Time) Run {
 	return r
 }
 
-// reach opens a step, or opens it again on a later visit.
+// reach begins the first or a later visit of a step.
 func (r Run) reach(s Step) Run {
 	if _, seen := r.Step(s.Node); seen {
 		return r.withStep(s.Node, func(old *Step) {
 			old.failedBefore = old.failedBefore || old.Type == NodeCheck && old.Status == CheckFailed
 			old.Visits++
-			old.Status, old.Data, old.signs, old.CompletedAt = CheckRunning, nil, signs{}, time.Time{}
+			old.Status, old.Data, old.flags, old.CompletedAt = CheckRunning, nil, flagReasons{}, time.Time{}
 			old.Reason, old.VisitedAt, old.reached, old.Dispatches = s.Reason, s.StartedAt, r.Seq, s.Dispatches
 		})
 	}
@@ -342,7 +331,7 @@ func (s *Step) answer(f Answered, at time.Time) {
 
 func (s *Step) submit(d Data, at time.Time) {
 	s.finish(CheckPassed, d, at)
-	if s.signs.any() {
+	if s.flags.any() {
 		s.Status = CheckFailed
 	}
 }
@@ -351,6 +340,6 @@ func (s *Step) submit(d Data, at time.Time) {
 func (s Step) finished() bool { return !s.CompletedAt.IsZero() }
 
 func (s *Step) finish(status CheckStatus, d Data, at time.Time) {
-	s.Status, s.Data, s.CompletedAt, s.signs = status, d, at, signsOf(d)
+	s.Status, s.Data, s.CompletedAt, s.flags = status, d, at, flagReasonsOf(d)
 	s.unanswered = false
 }

@@ -1,17 +1,17 @@
-// How much memory a run and a program take.
+// Size estimates of runs and programs in memory.
 
 package verification
 
 import "strings"
 
-// stepOverhead is about what a step takes besides its texts and data, in bytes.
+// stepOverhead is about the size of a step without its texts and data, in bytes.
 const stepOverhead = 400
 
-// receiptSize is about what the receipt of a signal takes, in bytes.
+// receiptSize is about the size of a signal receipt, in bytes.
 const receiptSize = 120
 
-// Size estimates the memory that the run holds, in bytes: what it was started
-// with, what its steps brought, and a fixed amount for the rest.
+// Size estimates the memory of the run, in bytes: its input, the data of its
+// steps, and a fixed amount for the rest.
 func (r Run) Size() int {
 	n := 2*stepOverhead + len(r.Started.Input) + len(r.Started.ReferenceID) + len(r.Started.RedirectURI) + len(r.Verdict.Notes) +
 		receiptSize*len(r.receipts)
@@ -22,20 +22,21 @@ func (r Run) Size() int {
 	return n
 }
 
-// What the parts of a program take, measured with adapters/expression, in bytes.
+// The sizes of the parts of a program in bytes, measured with
+// adapters/expression.
 const (
 	programOverhead = 4 << 10
 	expressionSize  = 20 << 10
-	schemaFactor    = 20 // for each byte of the text of an input schema
+	schemaFactor    = 20 // per byte of the text of an input schema
 )
 
-// Size estimates the memory that the program holds, in bytes.
+// Size estimates the memory of the program, in bytes.
 func (p Program) Size() int {
 	d := p.Version.Definition
 	return programOverhead + d.expressions()*expressionSize + len(d.InputSchema)*schemaFactor
 }
 
-// expressions counts the conditions and the ${...} of a definition.
+// expressions returns the number of conditions and ${...} in a definition.
 func (d Definition) expressions() int {
 	count := 0
 	for _, n := range d.Nodes {

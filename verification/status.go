@@ -1,8 +1,8 @@
-// The six statuses, two of them seen only at a moment.
+// The two axes of a run: its status, and the decision on it.
 
 package verification
 
-// Status says how far a run got. Every run reads exactly one.
+// Status says how far a run got. Every run has exactly one.
 type Status string
 
 // The statuses. See docs/api.md, "Run status".
@@ -15,21 +15,21 @@ const (
 	StatusCancelled  Status = "cancelled"
 )
 
-// Statuses lists all six, in the order that the API names them.
+// Statuses returns all six, in the order of the API.
 func Statuses() []Status {
 	return []Status{StatusCompleted, StatusCancelled, StatusExpired, StatusFailed, StatusInProgress, StatusAbandoned}
 }
 
-// ParseStatus reads a status; anything else is ErrInvalid.
+// ParseStatus parses a status; any other text is ErrInvalid.
 func ParseStatus(s string) (Status, error) {
 	switch st := Status(s); st {
 	case StatusInProgress, StatusAbandoned, StatusCompleted, StatusFailed, StatusExpired, StatusCancelled:
 		return st, nil
 	}
-	return "", &Error{Kind: ErrInvalid, Subject: "status", Message: "there is no such status"}
+	return "", Invalid("status", "there is no such status")
 }
 
-// Terminal tells whether a run of this status is over.
+// Terminal reports whether a run of this status is over.
 func (s Status) Terminal() bool {
 	switch s {
 	case StatusCompleted, StatusFailed, StatusExpired, StatusCancelled:
@@ -39,6 +39,32 @@ func (s Status) Terminal() bool {
 	return false
 }
 
+// Decision says whether a reviewer must give a verdict, or which one was given.
+// The empty Decision is the API's null: the run needs no verdict.
+type Decision string
+
+// The decisions. See docs/api.md, "Decision axis".
+const (
+	DecisionNone    Decision = ""
+	DecisionReview  Decision = "review"  // a verdict is due
+	DecisionApprove Decision = "approve" // a verdict was given
+	DecisionReject  Decision = "reject"  // a verdict was given
+)
+
+// ParseDecision parses review, approve or reject; any other text is ErrInvalid.
+func ParseDecision(s string) (Decision, error) {
+	switch d := Decision(s); d {
+	case DecisionReview, DecisionApprove, DecisionReject:
+		return d, nil
+	case DecisionNone:
+	}
+	return "", Invalid("decision", "there is no such decision")
+}
+
+// Verdict reports whether the decision is a reviewer's verdict: approve or
+// reject.
+func (d Decision) Verdict() bool { return d == DecisionApprove || d == DecisionReject }
+
 // ErrorCode says why a run failed or expired.
 type ErrorCode string
 
@@ -46,14 +72,14 @@ type ErrorCode string
 const (
 	CodeCheckFailed      ErrorCode = "CHECK_FAILED"      // a check did not pass
 	CodeCheckUnavailable ErrorCode = "CHECK_UNAVAILABLE" // a source gave no answer
-	CodeLinkExpired      ErrorCode = "LINK_EXPIRED"      // the deadline passed while waiting on the customer
-	CodeRunExpired       ErrorCode = "RUN_EXPIRED"       // the deadline passed while waiting on anything else
-	CodeInternalError    ErrorCode = "INTERNAL_ERROR"    // the workflow could not go on
+	CodeLinkExpired      ErrorCode = "LINK_EXPIRED"      // the deadline passed while the run waited on the customer
+	CodeRunExpired       ErrorCode = "RUN_EXPIRED"       // the deadline passed while the run waited on anything else
+	CodeInternalError    ErrorCode = "INTERNAL_ERROR"    // the workflow could not continue
 )
 
-// RunError is what a run failed or expired on.
+// RunError says why a run failed or expired.
 type RunError struct {
 	Code    ErrorCode `json:"code"`
-	Check   string    `json:"check,omitempty"` // the key of the check, when attributable
+	Check   string    `json:"check,omitempty"` // the key of the check, if one caused it
 	Message string    `json:"message"`         // a plain sentence; safe to log
 }

@@ -1,12 +1,12 @@
-// Did you mean: the known name that a wrong one is nearest to.
+// Suggestions for misspelt names.
 
 package verification
 
 import "strings"
 
-// Nearest returns the known name that differs from name by the fewest slips of
-// the pen. It returns the empty string when that takes more than one slip in
-// four letters, or more than two.
+// Nearest returns the known name with the fewest edits from name: letters left
+// out, added, changed, or swapped with the next. It returns the empty string if
+// that takes more than two edits, or more than one per four letters.
 func Nearest[S ~string](name string, known []S) string {
 	const longest = 64
 	if len(name) > longest {
@@ -23,7 +23,7 @@ func Nearest[S ~string](name string, known []S) string {
 		case strings.HasPrefix(candidate, plain+"_"):
 			n = 1
 		case -fewest < apart && apart < fewest:
-			n = slips(plain, candidate)
+			n = edits(plain, candidate)
 		}
 		if n < fewest && n*4 <= max(len(candidate), 4) {
 			best, fewest = candidate, n
@@ -32,8 +32,8 @@ func Nearest[S ~string](name string, known []S) string {
 	return best
 }
 
-// didYouMean returns the end of a message that names the nearest known name, and
-// the empty string when none is near.
+// didYouMean returns the end of a message that suggests the nearest known name;
+// empty if none is near.
 func didYouMean[S ~string](name string, known []S) string {
 	near := Nearest(name, known)
 	if near == "" {
@@ -42,8 +42,8 @@ func didYouMean[S ~string](name string, known []S) string {
 	return "; did you mean " + near + "?"
 }
 
-// slips counts letters left out, added, changed, or swapped with the next.
-func slips(a, b string) int {
+// edits returns the number of edits from a to b.
+func edits(a, b string) int {
 	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -1,11 +1,15 @@
-// What lists and filters need of a run, as moments and facts.
+// The summary of a run: what lists and filters need.
 
 package verification
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// Summary is replaced with every append. A query compares its moments with
-// the moment it is asked for; no store decides anything.
+// Summary is what lists and filters need of a run. Each append replaces it. It
+// holds times instead of statuses: a query compares them with its own time, so
+// that no store decides what a run reads as.
 type Summary struct {
 	ID          RunID
 	Workflow    WorkflowID
@@ -14,10 +18,11 @@ type Summary struct {
 	// ExpiresAt is the deadline; zero for never. A live run reads expired
 	// after it.
 	ExpiresAt time.Time
-	// AbandonAt is when the customer has been idle for as long as allowed;
-	// zero unless the run waits on one. A live run reads abandoned after it.
+	// AbandonAt is when the customer has been idle for as long as the workflow
+	// allows; zero unless the run waits on a customer. A live run reads abandoned
+	// after it.
 	AbandonAt time.Time
-	// Waiting is whom a live run is parked on; empty for nobody.
+	// Waiting says whom a live run is parked on; empty if it is not parked.
 	Waiting ActionType
 	Signal  string // of a wait on the customer
 	Wait    int    // the number of the wait
@@ -27,16 +32,23 @@ type Summary struct {
 	Error       *RunError
 
 	Verdict Decision // the newest; empty for none
-	Open    bool     // some step left something open
+	Open    bool     // some step is flagged
 }
 
-// Summary is what lists and filters need of the run.
+// Summary returns what lists and filters need of the run.
 func (r Run) Summary() Summary {
+	s := r.outline()
+	s.Open = slices.ContainsFunc(r.Steps, Step.flagged)
+	return s
+}
+
+// outline returns the summary without Open, which takes a pass over the steps.
+func (r Run) outline() Summary {
 	s := Summary{
 		ID: r.ID, Workflow: r.Started.Workflow, ReferenceID: r.Started.ReferenceID,
 		StartedAt: r.StartedAt, ExpiresAt: r.Deadline(),
 		Ended: r.Ended, CompletedAt: r.CompletedAt, Error: r.Error,
-		Verdict: r.Verdict.Decision, Open: r.open(),
+		Verdict: r.Verdict.Decision,
 	}
 	switch r.Wait.Kind {
 	case WaitCustomer:
@@ -51,7 +63,7 @@ func (r Run) Summary() Summary {
 	return s
 }
 
-// StatusAt is the status as of a moment.
+// StatusAt returns the status at a given time.
 func (s Summary) StatusAt(now time.Time) Status {
 	switch {
 	case s.Ended != "":
@@ -64,7 +76,7 @@ func (s Summary) StatusAt(now time.Time) Status {
 	return StatusInProgress
 }
 
-// DecisionAt is the decision as of a moment.
+// DecisionAt returns the decision at a given time.
 func (s Summary) DecisionAt(now time.Time) Decision { return s.decision(s.expired(now)) }
 
 func (s Summary) decision(expired bool) Decision {
@@ -79,7 +91,22 @@ func (s Summary) decision(expired bool) Decision {
 	return DecisionNone
 }
 
-// expired tells whether the deadline passed before the history ended.
+// expired reports whether the deadline passed while the run was live. At the
+// deadline itself the run is not yet expired.
 func (s Summary) expired(now time.Time) bool {
 	return s.Ended == "" && !s.ExpiresAt.IsZero() && now.After(s.ExpiresAt)
+}
+
+// expiry returns the event that a passed deadline leads to, and whether there is
+// one. Its time is ExpiresAt.
+func (s Summary) expiry(now time.Time) (Expired, bool) {
+	switch {
+	case !s.expired(now):
+		return Expired{}, false
+	case s.Waiting == ActionCustomerInput:
+		return Expired{Error: RunError{
+			Code: CodeLinkExpired, Message: "The customer did not complete the journey before it expired.",
+		}}, true
+	}
+	return Expired{Error: RunError{Code: CodeRunExpired, Message: "The run did not finish before its deadline."}}, true
 }

@@ -1,4 +1,4 @@
-// What a run needs the engine to do next.
+// Tasks: what the engine does next for a run.
 
 package verification
 
@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// TaskKind is what the engine does next for a run.
+// TaskKind is the kind of a task.
 type TaskKind string
 
 // The kinds of task.
 const (
-	TaskNone       TaskKind = ""           // parked, or over
+	TaskNone       TaskKind = ""           // nothing: the run is parked or over
 	TaskCheck      TaskKind = "check"      // call the provider
-	TaskPoll       TaskKind = "poll"       // ask the provider for the answer it owes
-	TaskRedispatch TaskKind = "redispatch" // decide Redispatch, then call
-	TaskWait       TaskKind = "wait"       // nothing before At
+	TaskPoll       TaskKind = "poll"       // poll the provider for its pending result
+	TaskRedispatch TaskKind = "redispatch" // decide Redispatch, then call the provider
+	TaskWait       TaskKind = "wait"       // do nothing before At
 )
 
 // Task is what the engine does next for a run.
@@ -25,7 +25,7 @@ type Task struct {
 	At   time.Time // of a wait
 }
 
-// Task is what the run needs next, as of a moment.
+// Task returns what the engine does next for the run at a given time.
 func (r Run) Task(now time.Time) Task {
 	switch r.Wait.Kind {
 	case WaitAnswer:
@@ -45,8 +45,8 @@ func (r Run) Task(now time.Time) Task {
 	return Task{}
 }
 
-// Request is the call that a run waiting for an answer makes of its provider.
-// It fails when a template of the node cannot be filled in.
+// Request returns the provider call of a run whose result is outstanding.
+// It fails if a template of the node cannot be rendered.
 func (p Program) Request(t TenantID, r Run) (CheckRequest, error) {
 	w := r.Wait
 	step, _ := r.Step(w.Node)
@@ -64,4 +64,12 @@ func (p Program) Request(t TenantID, r Run) (CheckRequest, error) {
 		req.With = with
 	}
 	return req, nil
+}
+
+// scope returns what expressions read from the run.
+func (r Run) scope() Scope {
+	return Scope{
+		Input: r.Started.Input, RunID: r.ID, ReferenceID: r.Started.ReferenceID,
+		StartedAt: r.StartedAt, Steps: r.Steps,
+	}
 }

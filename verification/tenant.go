@@ -1,82 +1,45 @@
-// Tenants, the accounts that act for them, and where they may send people.
+// Tenants, and the URLs that they may redirect to.
 
 package verification
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// Tenant is a customer of the service. Nothing of one tenant is visible to
+// Tenant is a client organization of the service. No tenant sees anything of
 // another.
 type Tenant struct {
 	ID   TenantID
 	Name string
-	// RedirectAllowlist are absolute URLs. A redirect_uri must have the same
-	// scheme, host and port as one of them, and a path at or under its path.
+	// RedirectAllowlist holds absolute URLs. A redirect_uri must have the scheme,
+	// host and port of one of them, and a path at or below its path.
 	RedirectAllowlist []string
-	// WebhookSecret signs lifecycle webhooks, in the whsec_ form.
+	// WebhookSecret signs lifecycle webhooks; see CheckWebhookSecret.
 	WebhookSecret string
-	// PreviousWebhookSecret signs them, too, while receivers change over;
-	// empty for none.
+	// PreviousWebhookSecret also signs them during a rotation; empty for none.
 	PreviousWebhookSecret string
-	// Colour is that of the tenant's journey pages, as #rrggbb; empty for the
-	// pages' own.
+	// Colour is the colour of the tenant's journey pages, as #rrggbb; empty for
+	// the default.
 	Colour string
 }
 
-// Surface is a family of routes that an account may be authorized for.
-type Surface string
+// maxURL bounds redirect_uri and lifecycle_webhook_url, in characters.
+const maxURL = 2048
 
-// The surfaces.
-const (
-	SurfaceWorkflows Surface = "workflows" // list and read workflows, set a webhook
-	SurfaceRuns      Surface = "runs"      // start, list, read, report, cancel
-	SurfaceSignals   Surface = "signals"   // deliver a signal
-)
-
-// Surfaces lists all of them.
-func Surfaces() []Surface { return []Surface{SurfaceWorkflows, SurfaceRuns, SurfaceSignals} }
-
-// MinAPIKeyLength is the fewest characters of an API key.
-const MinAPIKeyLength = 20
-
-// Account is a pair of credentials that acts for a tenant.
-type Account struct {
-	ClientID string
-	Tenant   TenantID
-	// KeyHash is HashAPIKey of the key; the key itself is not kept.
-	KeyHash  [32]byte
-	Disabled bool
-	Surfaces []Surface
-}
-
-// Allows tells whether the account may use a surface.
-func (a Account) Allows(s Surface) bool { return slices.Contains(a.Surfaces, s) }
-
-// HashAPIKey is how a key is kept. Keys are long and random, so a plain
-// SHA-256 resists guessing.
-func HashAPIKey(key string) [32]byte { return sha256.Sum256([]byte(key)) }
-
-// MaxURL is the longest redirect_uri or lifecycle_webhook_url, in characters.
-const MaxURL = 2048
-
-// CheckRedirect returns an error unless the tenant may send an end user to uri.
-// It refuses what browsers and parsers read in different ways: user information,
+// CheckRedirect returns ErrInvalid unless the tenant may send a customer to uri.
+// It refuses what browsers and parsers interpret differently: user information,
 // backslashes, control characters, encoded slashes, backslashes and dots, dot
 // segments, and escapes in the path that are not UTF-8, such as overlong dots.
 func (t Tenant) CheckRedirect(uri string) error {
-	refused := func(message string) error { return invalid("run", "redirect_uri", message) }
+	refused := func(message string) error { return InvalidField("run", "redirect_uri", message) }
 	u, err := url.Parse(uri)
 	switch {
 	case err != nil, u.Hostname() == "", u.Scheme != "http" && u.Scheme != "https":
 		return refused("must be an absolute http(s) URL")
-	case utf8.RuneCountInString(uri) > MaxURL:
-		return refused(fmt.Sprintf("must be at most %d characters", MaxURL))
+	case utf8.RuneCountInString(uri) > maxURL:
+		return refused(tooLong(maxURL))
 	case ambiguousURL(uri, u):
 		return refused("must be a plain URL: no user information, backslash, dot segment, encoded separator or escape that is not UTF-8")
 	}
@@ -95,8 +58,8 @@ func ambiguousURL(raw string, u *url.URL) bool {
 			return true
 		}
 	}
-	// What stands between the slashes must be the host and nothing else: no user
-	// information, and no escapes that a parser would turn into another host.
+	// The authority must be the host and nothing else: no user information, and no
+	// escapes that a parser would turn into another host.
 	_, authority, _ := strings.Cut(raw, "://")
 	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
 		authority = authority[:end]
@@ -136,7 +99,7 @@ func portOf(u *url.URL) string {
 	}
 }
 
-// pathUnder tells whether path is root or lies below it, at a slash.
+// pathUnder reports whether path is root or lies below it, at a slash.
 func pathUnder(root, path string) bool {
 	root = strings.TrimSuffix(root, "/")
 	return root == "" || path == root || strings.HasPrefix(path, root+"/")

@@ -1,4 +1,4 @@
-// The uploads of a run: which file stands for a field, and which may be removed.
+// Documents that a customer uploads.
 
 package verification
 
@@ -7,8 +7,21 @@ import (
 	"time"
 )
 
-// MaxUploads is how many documents a customer may send during one wait, those
-// that later ones replaced included.
+// MaxDocumentBytes is the maximum size of a document: 10 MiB.
+const MaxDocumentBytes = 10 << 20
+
+// Document is one uploaded file of a run.
+type Document struct {
+	ID        string // a lower-case UUID
+	Field     string // the name of the input field it answers
+	MediaType string // detected from the content
+	Size      int64  // of the stored content, in bytes
+	SHA256    string // of the stored content, in hexadecimal
+	CreatedAt time.Time
+}
+
+// MaxUploads is the maximum number of documents that a customer may send during
+// one wait, including those that later ones replaced.
 const MaxUploads = 200
 
 func (d *decision) upload(c Upload) error {
@@ -19,16 +32,16 @@ func (d *decision) upload(c Upload) error {
 	name := "payload." + c.Document.Field
 	n, _ := d.program.Node(w.Node)
 	if f, ok := n.Fields.ByName(c.Document.Field); !ok || !f.Upload() {
-		return invalid("document", name, "does not take a file")
+		return InvalidField("document", name, "does not take a file")
 	}
-	// A form that is posted twice brings the same files twice.
+	// A form that is posted twice sends the same files twice.
 	for _, u := range w.Uploads {
 		if u.Field == c.Document.Field && u.SHA256 == c.Document.SHA256 {
 			return nil
 		}
 	}
 	if w.Uploaded >= MaxUploads {
-		return invalid("document", name, "too many files were sent for this step")
+		return InvalidField("document", name, "too many files were sent for this step")
 	}
 	d.add(DocumentUploaded{
 		Node: w.Node, Document: c.Document.ID, Field: c.Document.Field,
@@ -37,8 +50,8 @@ func (d *decision) upload(c Upload) error {
 	return nil
 }
 
-// uploaded is the wait with one more document, which replaces the earlier one of
-// its field.
+// uploaded returns the wait with one more document, which replaces an earlier one
+// of its field.
 func (w Wait) uploaded(f DocumentUploaded, at time.Time) Wait {
 	d := Document{
 		ID: f.Document, Field: f.Field, MediaType: f.MediaType, Size: f.Size, SHA256: f.SHA256, CreatedAt: at,
@@ -48,7 +61,7 @@ func (w Wait) uploaded(f DocumentUploaded, at time.Time) Wait {
 	return w
 }
 
-// named lists the uploads of the wait that the data of its answer names.
+// named returns the uploads of the wait that its answer names.
 func (w Wait) named(answer Data) (named []Document) {
 	if len(w.Uploads) == 0 {
 		return nil
@@ -62,8 +75,8 @@ func (w Wait) named(answer Data) (named []Document) {
 	return named
 }
 
-// upload finds a document that an answer may name for a field: the last one
-// that was sent for it, or one that an earlier answer named.
+// upload returns a document that an answer may name for a field: the last one
+// sent for it, or one that an earlier answer named.
 func (r Run) upload(field, id string) (Document, bool) {
 	for _, u := range slices.Concat(r.Wait.Uploads, r.Documents) {
 		if u.Field == field && u.ID == id {
@@ -73,9 +86,9 @@ func (r Run) upload(field, id string) (Document, bool) {
 	return Document{}, false
 }
 
-// Dropped lists the documents that r could name and the later run cannot: those
-// that were replaced, and those that the answer to their wait did not name. No
-// answer names them any more, so they may be removed.
+// Dropped returns the documents that an answer could name in r but not in later,
+// a later state of the same run: those that were replaced, and those that the
+// answer did not name. They may be removed.
 func (r Run) Dropped(later Run) (dropped []Document) {
 	kept := slices.Concat(later.Wait.Uploads, later.Documents)
 	for _, u := range r.Wait.Uploads {
@@ -84,4 +97,21 @@ func (r Run) Dropped(later Run) (dropped []Document) {
 		}
 	}
 	return dropped
+}
+
+// documentFacts is the entry of an upload in a step's data.
+type documentFacts struct {
+	DocumentID string `json:"document_id"`
+	MediaType  string `json:"media_type"`
+	Size       int64  `json:"size"`
+	SHA256     string `json:"sha256"`
+}
+
+// factsOf returns the entries of uploads in a step's data, by field.
+func factsOf(documents map[string]Document) map[string]documentFacts {
+	facts := make(map[string]documentFacts, len(documents))
+	for field, d := range documents {
+		facts[field] = documentFacts{DocumentID: d.ID, MediaType: d.MediaType, Size: d.Size, SHA256: d.SHA256}
+	}
+	return facts
 }

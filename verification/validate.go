@@ -1,4 +1,4 @@
-// Every fault of a definition, at once: its fields.
+// Validation of definitions: their fields.
 
 package verification
 
@@ -15,61 +15,61 @@ import (
 // The bounds of a definition.
 const (
 	maxNodes      = 500
-	maxSeconds    = 10 * 366 * 24 * 3600 // of any limit: ten years
-	maxTimeout    = 600                  // of one call of a provider
+	maxSeconds    = 10 * 366 * 24 * 3600 // of any time limit: ten years
+	maxTimeout    = 600                  // seconds of one call of a provider
 	maxLabel      = 200
 	maxText       = 20000
 	maxRules      = 50
 	maxFields     = 100
 	maxDispatches = 100
-	// maxExpressions bounds the conditions and ${...} of all nodes: each takes
-	// memory as long as the workflow is in use.
+	// maxExpressions bounds the conditions and ${...} of all nodes, each of which
+	// takes memory as long as the workflow is in use.
 	maxExpressions = 1000
 )
 
-// validator collects the faults of one definition.
+// validator collects the problems of one definition.
 type validator struct {
-	def    Definition
-	faults []FieldError
-	// lost says that some arrow leads nowhere, so that what the arrows lead to
-	// cannot be told.
-	lost bool
-	back map[NodeID][]NodeID // the arrows turned round; made when first needed
+	def      Definition
+	problems []FieldError
+	// incomplete says that some edge leads nowhere, so that the graph cannot be
+	// checked.
+	incomplete bool
+	back       map[NodeID][]NodeID // the reversed edges; made when first needed
 }
 
-func (v *validator) fault(path, format string, args ...any) {
-	v.faults = append(v.faults, FieldError{Name: path, Message: fmt.Sprintf(format, args...)})
+func (v *validator) problem(path, format string, args ...any) {
+	v.problems = append(v.problems, FieldError{Name: path, Message: fmt.Sprintf(format, args...)})
 }
 
 func (v *validator) check(path string, holds bool, format string, args ...any) bool {
 	if !holds {
-		v.fault(path, format, args...)
+		v.problem(path, format, args...)
 	}
 	return holds
 }
 
-func (v *validator) length(path, s string, least, most int) {
+func (v *validator) length(path, s string, minimum, maximum int) {
 	n := utf8.RuneCountInString(s)
 	switch {
-	case n < least:
-		v.fault(path, "is required")
-	case n > most:
-		v.fault(path, "must be at most %d characters", most)
-	case !keepable(s):
-		v.fault(path, "must be valid UTF-8 without a NUL character")
+	case n < minimum:
+		v.problem(path, "is required")
+	case n > maximum:
+		v.problem(path, "%s", tooLong(maximum))
+	case !storable(s):
+		v.problem(path, "must be valid UTF-8 without a NUL character")
 	}
 }
 
-func (v *validator) within(path string, n, least, most float64) {
-	v.check(path, !math.IsNaN(n) && n >= least && n <= most,
-		"must be %s to %s", formatNumber(least), formatNumber(most))
+func (v *validator) within(path string, n, minimum, maximum float64) {
+	v.check(path, !math.IsNaN(n) && n >= minimum && n <= maximum,
+		"must be %s to %s", formatNumber(minimum), formatNumber(maximum))
 }
 
-// names lists the nodes in a stable order, so that faults come in one.
+// names returns the nodes in a stable order.
 func (v *validator) names() []NodeID { return slices.Sorted(maps.Keys(v.def.Nodes)) }
 
-// fields checks everything that can be seen without following an arrow. Nil
-// providers allow any provider.
+// fields checks everything that does not depend on other nodes' edges. If
+// providers is nil, any provider is allowed.
 func (v *validator) fields(providers []string) {
 	d := v.def
 	v.check("workflow", validSlug(d.Workflow),
@@ -86,7 +86,7 @@ func (v *validator) fields(providers []string) {
 		v.check("lifecycle_webhook_url", CheckWebhookURL(d.LifecycleWebhookURL) == nil,
 			"must be an absolute http(s) URL without user information or fragment")
 	}
-	v.arrows(v.check("nodes", len(d.Nodes) > 0 && len(d.Nodes) <= maxNodes, "must have 1 to %d nodes", maxNodes))
+	v.edges(v.check("nodes", len(d.Nodes) > 0 && len(d.Nodes) <= maxNodes, "must have 1 to %d nodes", maxNodes))
 	v.target("start", d.Start, true)
 	for _, id := range v.names() {
 		v.node(id, d.Nodes[id], providers)
@@ -109,7 +109,7 @@ func nodePath(id NodeID) string { return "nodes." + string(id) }
 
 func (v *validator) node(id NodeID, n Node, providers []string) {
 	at := nodePath(id)
-	v.check(at, validName(string(id)) && v.arrows(id != RouteFail && id != RouteNext),
+	v.check(at, validName(string(id)) && v.edges(id != RouteFail && id != RouteNext),
 		"a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next")
 	v.length(at+".label", n.Label, 0, maxLabel)
 	v.belongs(at, n)
@@ -138,10 +138,10 @@ func (v *validator) node(id NodeID, n Node, providers []string) {
 		v.check(at+".outcome", n.Outcome == "" || validName(n.Outcome),
 			"must be a lower-case letter followed by letters, digits or _, at most 64 characters")
 	case "":
-		v.arrows(v.check(at+".type", false, "is required"))
+		v.edges(v.check(at+".type", false, "is required"))
 		return
 	default:
-		v.arrows(v.check(at+".type", false,
+		v.edges(v.check(at+".type", false,
 			"there is no type %q (supported: consent, customer_input, check, branch, review, end)", n.Type))
 		return
 	}
@@ -150,7 +150,7 @@ func (v *validator) node(id NodeID, n Node, providers []string) {
 	}
 }
 
-// belongs finds fields that the node's type does not have.
+// belongs finds fields that do not belong to the node's type.
 func (v *validator) belongs(at string, n Node) {
 	if n.Type == "" {
 		return
@@ -162,37 +162,37 @@ func (v *validator) belongs(at string, n Node) {
 	}
 }
 
-// target checks that an arrow leads to a node, or to one of the routes that
-// the field takes.
+// target checks that an edge leads to a node or to one of the given routes.
 func (v *validator) target(path string, to NodeID, required bool, routes ...NodeID) {
 	switch {
 	case to == "":
-		v.arrows(v.check(path, !required, "is required"))
+		v.edges(v.check(path, !required, "is required"))
 	case slices.Contains(routes, to):
 	case to == RouteFail:
-		v.arrows(v.check(path, false, "must be a node: fail is for on_failed and on_unavailable"))
+		v.edges(v.check(path, false, "must be a node: fail is for on_failed and on_unavailable"))
 	case to == RouteNext:
-		v.arrows(v.check(path, false, "must be a node: next is for on_declined, on_failed and on_unavailable"))
+		v.edges(v.check(path, false, "must be a node: next is for on_declined, on_failed and on_unavailable"))
 	default:
 		_, ok := v.def.Nodes[to]
-		v.arrows(v.check(path, ok, "there is no node %q%s", to, didYouMean(string(to), append(v.names(), routes...))))
+		v.edges(v.check(path, ok, "there is no node %q%s", to, didYouMean(string(to), append(v.names(), routes...))))
 	}
 }
 
-// declined checks where a consent leads that the customer declines. It has no
-// default: whether to go on all the same is for the author to say.
+// declined checks where a declined consent leads. It has no default: the author
+// must say whether the run continues.
 func (v *validator) declined(path string, to NodeID) {
 	if to == "" {
-		v.arrows(v.check(path, false, "is required: name the node that a declined consent leads to, or next to go on all the same"))
+		v.edges(v.check(path, false, "is required: name the node that a declined consent leads to, or next to continue anyway"))
 		return
 	}
 	v.target(path, to, true, RouteNext)
 }
 
-// arrows keeps whether all arrows can be followed so far.
-func (v *validator) arrows(hold bool) bool {
-	v.lost = v.lost || !hold
-	return hold
+// edges records that an edge is missing or leads nowhere if ok is false. It
+// returns ok.
+func (v *validator) edges(ok bool) bool {
+	v.incomplete = v.incomplete || !ok
+	return ok
 }
 
 func (v *validator) signal(at string, n Node) {
@@ -212,7 +212,7 @@ func (v *validator) provider(at string, n Node, providers []string) {
 		if hint == "" && len(providers) > 0 {
 			hint = " (supported: " + joined(providers) + ")"
 		}
-		v.fault(path, "there is no provider %q%s", name, hint)
+		v.problem(path, "there is no provider %q%s", name, hint)
 	}
 	v.check(at+".key", n.Key == "" || validName(n.Key),
 		"must be a lower-case letter followed by letters, digits or _")
@@ -237,7 +237,7 @@ func (v *validator) provider(at string, n Node, providers []string) {
 	v.target(at+".on_unavailable", n.OnUnavailable, false, RouteFail, RouteNext)
 }
 
-// labels finds check keys that read differently at two nodes.
+// labels finds check keys that have different labels at two nodes.
 func (v *validator) labels() {
 	first := map[string]NodeID{}
 	for _, id := range v.names() {
@@ -257,8 +257,8 @@ func (v *validator) labels() {
 	}
 }
 
-// sorted puts the faults in the order of their places.
-func (v *validator) sorted() []FieldError {
-	slices.SortStableFunc(v.faults, func(a, b FieldError) int { return cmp.Compare(a.Name, b.Name) })
-	return v.faults
+// err returns every problem that was found, sorted by path.
+func (v *validator) err() error {
+	slices.SortStableFunc(v.problems, func(a, b FieldError) int { return cmp.Compare(a.Name, b.Name) })
+	return &Error{Kind: ErrInvalid, Subject: "workflow", Message: "the definition is not valid", Fields: v.problems}
 }

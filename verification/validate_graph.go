@@ -1,4 +1,4 @@
-// Every fault of a definition, at once: where its arrows lead.
+// Validation of definitions: the graph.
 
 package verification
 
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// graph checks the arrows. It expects that each of them leads to a node.
+// graph checks the edges, each of which must lead to a node.
 func (v *validator) graph() {
 	reached := v.reach(v.def.Start, nil)
 	reached[v.def.Start] = true
@@ -20,7 +20,7 @@ func (v *validator) graph() {
 	finishes := v.before(ends...)
 	for _, id := range v.names() {
 		if !reached[id] {
-			v.fault(nodePath(id), "no path leads here from the start")
+			v.problem(nodePath(id), "no path leads here from the start")
 			continue
 		}
 		v.check(nodePath(id), finishes[id] || slices.Contains(ends, id), "no path leads from here to an end")
@@ -28,8 +28,8 @@ func (v *validator) graph() {
 	v.loops()
 }
 
-// reach is the set of nodes after one or more arrows from a node, not passing
-// through those that stop says.
+// reach returns the nodes that one or more edges from a node lead to. The paths
+// do not enter a node for which stop, if not nil, returns true.
 func (v *validator) reach(from NodeID, stop func(NodeID) bool) map[NodeID]bool {
 	reached := map[NodeID]bool{}
 	queue := v.def.Nodes[from].Targets()
@@ -45,7 +45,7 @@ func (v *validator) reach(from NodeID, stop func(NodeID) bool) map[NodeID]bool {
 	return reached
 }
 
-// before is the set of nodes from which one or more arrows lead to one of to.
+// before returns the nodes from which one or more edges lead to a node of to.
 func (v *validator) before(to ...NodeID) map[NodeID]bool {
 	if v.back == nil {
 		v.back = map[NodeID][]NodeID{}
@@ -69,9 +69,10 @@ func (v *validator) before(to ...NodeID) map[NodeID]bool {
 	return found
 }
 
-// loops finds loops on which nobody is asked: such a run could go round for ever.
+// loops finds loops without a step that waits on a human: a run could stay in
+// such a loop for ever.
 func (v *validator) loops() {
-	asks := func(id NodeID) bool {
+	waits := func(id NodeID) bool {
 		switch v.def.Nodes[id].Type {
 		case NodeConsent, NodeCustomerInput, NodeReview:
 			return true
@@ -79,36 +80,36 @@ func (v *validator) loops() {
 		}
 		return false
 	}
-	told := map[NodeID]bool{}
+	reported := map[NodeID]bool{}
 	for _, id := range v.names() {
-		if asks(id) || told[id] {
+		if waits(id) || reported[id] {
 			continue
 		}
-		onward := v.reach(id, asks)
+		onward := v.reach(id, waits)
 		if !onward[id] {
 			continue
 		}
 		loop := []string{string(id)}
 		for _, other := range v.names() {
-			if other != id && onward[other] && v.reach(other, asks)[id] {
-				told[other] = true
+			if other != id && onward[other] && v.reach(other, waits)[id] {
+				reported[other] = true
 				loop = append(loop, string(other))
 			}
 		}
-		v.fault(nodePath(id), "a loop must have a customer or review step on it: %s", strings.Join(loop, ", "))
+		v.problem(nodePath(id), "a loop must have a customer or review step on it: %s", strings.Join(loop, ", "))
 	}
 }
 
-// declarations say what expressions at a node may read: the steps that lie on
-// some path from the start to it. Where arrows are at fault all steps are
-// declared, so that no fault is told that is none.
+// declarations returns what expressions at a node may read: the steps on some
+// path from the start to it. If the graph is incomplete, all steps count, so that
+// no false problem is reported.
 func (v *validator) declarations(at NodeID) Declarations {
 	d := Declarations{Input: v.def.InputSchema, Steps: map[NodeID]StepDeclaration{}}
 	before := v.before(at)
 	for id, n := range v.def.Nodes {
 		if n.IsStep() {
 			d.Steps[id] = StepDeclaration{
-				Type: n.Type, Fields: n.Fields, Optional: n.Optional, CanHaveRun: v.lost || before[id],
+				Type: n.Type, Fields: n.Fields, Optional: n.Optional, CanHaveRun: v.incomplete || before[id],
 			}
 		}
 	}

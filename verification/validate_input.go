@@ -1,4 +1,4 @@
-// Every fault of a definition, at once: what a customer is asked for.
+// Validation of definitions: input fields.
 
 package verification
 
@@ -16,14 +16,14 @@ func (v *validator) inputs(at string, n Node) {
 	for _, f := range n.Fields {
 		path := at + ".fields." + f.Name
 		v.check(path, validName(f.Name), "a field's name must be a lower-case letter followed by letters, digits or _")
-		v.check(path, !slices.Contains(derivedNames(), f.Name), "the name is kept for what the engine derives")
+		v.check(path, !slices.Contains(derivedNames(), f.Name), "the name is reserved for derived values")
 		v.check(path, !seen[f.Name], "the field is given twice")
 		seen[f.Name] = true
 		v.inputField(path, f)
 	}
 }
 
-// derivedNames are the fields of a step's data that rules read.
+// derivedNames returns the fields of a step's data that the rules read.
 func derivedNames() []string {
 	return []string{"opted_out", "geo_ok", "consent_status", "source_ok", "analysis_ok", "node_id", "documents"}
 }
@@ -34,10 +34,10 @@ func (v *validator) inputField(path string, f InputField) {
 	v.within(path+".max_length", float64(f.MaxLength), 0, 100000)
 	switch {
 	case f.Type == "":
-		v.fault(path+".type", "is required")
+		v.problem(path+".type", "is required")
 		return
 	case !slices.Contains(fieldTypes(), f.Type):
-		v.fault(path+".type", "there is no type %q (supported: %s)", f.Type, joined(fieldTypes()))
+		v.problem(path+".type", "there is no type %q (supported: %s)", f.Type, joined(fieldTypes()))
 		return
 	}
 	for _, field := range inputFieldFields() {
@@ -48,8 +48,8 @@ func (v *validator) inputField(path string, f InputField) {
 	finite := func(name string, n *float64) bool {
 		return n == nil || v.check(path+"."+name, !math.IsNaN(*n) && !math.IsInf(*n, 0), "must be a finite number")
 	}
-	least, most := finite("min", f.Min), finite("max", f.Max)
-	if least && most && f.Min != nil && f.Max != nil {
+	minOK, maxOK := finite("min", f.Min), finite("max", f.Max)
+	if minOK && maxOK && f.Min != nil && f.Max != nil {
 		v.check(path+".max", *f.Min <= *f.Max, "must not be below min")
 	}
 	if f.Type == FieldSelect {
@@ -66,8 +66,8 @@ func (v *validator) inputField(path string, f InputField) {
 	}
 }
 
-// accept checks one media type of an upload. A type that no document store
-// takes is a problem: the customer could not answer the field.
+// accept checks one media type of an upload. It must be one that the document
+// store accepts, or the customer could not answer the field.
 func (v *validator) accept(path, media string) {
 	kind, sub, ok := strings.Cut(media, "/")
 	if !v.check(path, ok && kind != "" && sub != "" && !strings.ContainsAny(media, " ,;"), "must be a media type, such as image/jpeg") {
@@ -76,7 +76,7 @@ func (v *validator) accept(path, media string) {
 	switch strings.ToLower(media) {
 	case "image/jpeg", "image/jpg", "image/png", "image/webp", "application/pdf", "image/*", "application/*", "*/*":
 	default:
-		v.fault(path, "files of the type %s cannot be taken (supported: image/jpeg, image/png, image/webp, application/pdf, image/*)", media)
+		v.problem(path, "files of the type %s are not supported (supported: image/jpeg, image/png, image/webp, application/pdf, image/*)", media)
 	}
 }
 

@@ -48,12 +48,12 @@ func TestEveryFaultOfAField(t *testing.T) {
 	}{
 		{"a name in capitals", field{Name: "PAN", Type: verification.FieldText}, "PAN", name},
 		{"no name", field{Type: verification.FieldText}, "", name},
-		{"opted_out", field{Name: "opted_out", Type: verification.FieldCheckbox}, "opted_out", "the name is kept for what the engine derives"},
-		{"geo_ok", field{Name: "geo_ok", Type: verification.FieldText}, "geo_ok", "the name is kept for what the engine derives"},
-		{"consent_status", field{Name: "consent_status", Type: verification.FieldText}, "consent_status", "the name is kept for what the engine derives"},
-		{"source_ok", field{Name: "source_ok", Type: verification.FieldText}, "source_ok", "the name is kept for what the engine derives"},
-		{"analysis_ok", field{Name: "analysis_ok", Type: verification.FieldText}, "analysis_ok", "the name is kept for what the engine derives"},
-		{"node_id", field{Name: "node_id", Type: verification.FieldText}, "node_id", "the name is kept for what the engine derives"},
+		{"opted_out", field{Name: "opted_out", Type: verification.FieldCheckbox}, "opted_out", "the name is reserved for derived values"},
+		{"geo_ok", field{Name: "geo_ok", Type: verification.FieldText}, "geo_ok", "the name is reserved for derived values"},
+		{"consent_status", field{Name: "consent_status", Type: verification.FieldText}, "consent_status", "the name is reserved for derived values"},
+		{"source_ok", field{Name: "source_ok", Type: verification.FieldText}, "source_ok", "the name is reserved for derived values"},
+		{"analysis_ok", field{Name: "analysis_ok", Type: verification.FieldText}, "analysis_ok", "the name is reserved for derived values"},
+		{"node_id", field{Name: "node_id", Type: verification.FieldText}, "node_id", "the name is reserved for derived values"},
 		{"no type", field{Name: "f"}, "f.type", "is required"},
 		{"a type that is not there", field{Name: "f", Type: "colour"}, "f.type", `there is no type "colour" ` + types},
 		{"a long label", text(func(f *field) { f.Label = strings.Repeat("x", 201) }), "f.label", "must be at most 200 characters"},
@@ -97,7 +97,7 @@ func TestEveryMediaTypeThatIsTakenIsAllowed(t *testing.T) {
 
 // taken is the message about a media type that no upload can have.
 func taken(media string) string {
-	return "files of the type " + media + " cannot be taken (supported: image/jpeg, image/png, image/webp, application/pdf, image/*)"
+	return "files of the type " + media + " are not supported (supported: image/jpeg, image/png, image/webp, application/pdf, image/*)"
 }
 
 func TestStepHasOneToAHundredFieldsEachOnce(t *testing.T) {

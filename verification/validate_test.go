@@ -173,7 +173,7 @@ func TestEveryFaultOfANode(t *testing.T) {
 		{"on_declined that is not there", edit("consent", func(n *node) { n.OnDeclined = "end" }), "nodes.consent.on_declined", `there is no node "end"`},
 		{
 			"no on_declined", edit("consent", func(n *node) { n.OnDeclined = "" }), "nodes.consent.on_declined",
-			"is required: name the node that a declined consent leads to, or next to go on all the same",
+			"is required: name the node that a declined consent leads to, or next to continue anyway",
 		},
 		{
 			"on_declined that fails the run", edit("consent", func(n *node) { n.OnDeclined = "fail" }), "nodes.consent.on_declined",

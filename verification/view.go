@@ -1,4 +1,4 @@
-// A run as the API shows it, as of a moment.
+// A run as the API shows it at a given time.
 
 package verification
 
@@ -19,7 +19,7 @@ type RunView struct {
 	Error       *RunError // of a failed or expired run
 }
 
-// RunDetail is a run as it is read alone.
+// RunDetail is a run as the API shows it on its own.
 type RunDetail struct {
 	RunView
 	Checks     []Check
@@ -31,16 +31,55 @@ type RunDetail struct {
 	Revision int
 }
 
-// View is the run as lists show it at a moment. The URL of a customer's
-// action is left to the engine.
+// Action is what unblocks a run that waits on a human.
+type Action struct {
+	Type       ActionType
+	SignalName string
+	// URL is the hosted-journey link of a customer input; else empty.
+	URL string
+}
+
+// ActionType says who must act.
+type ActionType string
+
+// The action types.
+const (
+	ActionCustomerInput ActionType = "customer_input" // send the customer to the link
+	ActionReview        ActionType = "review"         // a reviewer must give a verdict
+)
+
+// ReviewSignal is the name of the signal that carries a verdict.
+const ReviewSignal = "human_review_decision"
+
+// Check is one logical verification step. Its key is stable across the versions
+// of the workflow.
+type Check struct {
+	Key    string      `json:"key"`
+	Label  string      `json:"label"`
+	Status CheckStatus `json:"status"`
+	Data   Data        `json:"data,omitempty"`
+}
+
+// CheckStatus is the status of one check.
+type CheckStatus string
+
+// The check statuses.
+const (
+	CheckPending CheckStatus = "pending" // its next dispatch is scheduled
+	CheckRunning CheckStatus = "running" // its result is outstanding
+	CheckPassed  CheckStatus = "passed"
+	CheckFailed  CheckStatus = "failed" // it did not pass, or the run ended without its result
+)
+
+// View returns the run as lists show it at a given time. The engine fills in
+// the URL of a customer's action.
 func (s Summary) View(now time.Time) RunView {
 	v := RunView{
 		ID: s.ID, WorkflowID: s.Workflow, ReferenceID: s.ReferenceID,
 		Status: s.StatusAt(now), StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Error: s.Error,
 	}
-	if s.expired(now) {
-		e := deadlineError(s.Waiting == ActionCustomerInput)
-		v.CompletedAt, v.Error = s.ExpiresAt, &e
+	if e, overdue := s.expiry(now); overdue {
+		v.CompletedAt, v.Error = s.ExpiresAt, &e.Error
 	}
 	if s.Waiting != "" && !v.Status.Terminal() {
 		v.Action = &Action{Type: s.Waiting, SignalName: s.Signal}
@@ -48,7 +87,7 @@ func (s Summary) View(now time.Time) RunView {
 	return v
 }
 
-// Detail is the run as it reads alone at a moment.
+// Detail returns the run as the API shows it on its own at a given time.
 func (r Run) Detail(now time.Time) RunDetail {
 	r = r.AsOf(now)
 	d := RunDetail{
@@ -59,8 +98,8 @@ func (r Run) Detail(now time.Time) RunDetail {
 	return d
 }
 
-// Checks lists the run's checks in execution order, one entry a key: where
-// several nodes share a key, the one reached last tells.
+// Checks returns the run's checks in execution order, one entry per key. Where
+// several nodes share a key, the entry shows the one reached last.
 func (r Run) Checks() []Check {
 	var checks []Check
 	var reached []int
@@ -79,7 +118,25 @@ func (r Run) Checks() []Check {
 	return checks
 }
 
-// resolution is what goes with a decision that a reviewer gave.
+// Declined reports whether the run completed because its customer declined a
+// consent: no step but a review came after it.
+func (r Run) Declined() bool {
+	var last Step
+	for _, s := range r.Steps {
+		if s.Type != NodeReview && s.reached >= last.reached {
+			last = s
+		}
+	}
+	return r.Ended == StatusCompleted && last.Type == NodeConsent && last.Status == CheckFailed
+}
+
+// Checked reports whether a provider was called for the run.
+func (r Run) Checked() bool {
+	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Dispatches > 0 })
+}
+
+// resolution returns the notes and the time of the verdict that is the run's
+// decision; both are zero if there is none.
 func (r Run) resolution() (notes string, at time.Time) {
 	if r.Decision().Verdict() {
 		return r.Verdict.Notes, r.Verdict.At

@@ -1,16 +1,15 @@
-// A workflow as the API shows it; its webhook can be added, never changed.
+// Workflows, their versions and their webhook.
 
 package verification
 
 import (
-	"fmt"
 	"net/url"
 	"time"
 	"unicode/utf8"
 )
 
-// Workflow is what a tenant starts runs of. Its name, description and limits
-// are those of the version that a run would execute.
+// Workflow is a workflow of a tenant. Its name, description and limits are those
+// of the current version, which a new run executes.
 type Workflow struct {
 	ID   WorkflowID
 	Slug string // the stable name inside the tenant
@@ -20,11 +19,11 @@ type Workflow struct {
 	Description           string
 	RunTTLSeconds         int64
 	AbandonTimeoutSeconds int64
-	// Published is the hash of the published version; empty when there is none.
+	// Published is the hash of the published version; empty if there is none.
 	Published string
-	// Latest is the hash of the newest version; empty when there is none.
+	// Latest is the hash of the newest version; empty if there is none.
 	Latest              string
-	Versions            int // how many versions there are
+	Versions            int // the number of versions
 	LifecycleWebhookURL string
 	CreatedAt           time.Time
 	// Revision counts the changes, 1 for the first.
@@ -46,8 +45,8 @@ type VersionInfo struct {
 	CreatedAt time.Time
 }
 
-// Current is the hash of the version that a run would execute: the published
-// one, else the latest; empty when there is none.
+// Current returns the hash of the version that a new run executes: the published
+// one, else the latest; empty if there is none.
 func (w Workflow) Current() string {
 	if w.Published != "" {
 		return w.Published
@@ -55,45 +54,43 @@ func (w Workflow) Current() string {
 	return w.Latest
 }
 
-// WithWebhook sets the webhook of a workflow that has none. The url must be
-// an absolute http(s) URL; a workflow that has one is ErrConflict.
+// WithWebhook returns the workflow with a lifecycle webhook. It returns
+// ErrInvalid if CheckWebhookURL does, and ErrConflict if the workflow has a
+// webhook.
 func (w Workflow) WithWebhook(address string) (Workflow, error) {
 	if err := CheckWebhookURL(address); err != nil {
 		return Workflow{}, err
 	}
 	if w.LifecycleWebhookURL != "" {
-		return Workflow{}, &Error{
-			Kind: ErrConflict, Subject: "workflow",
-			Message: "a lifecycle webhook is already configured and cannot be changed",
-		}
+		return Workflow{}, Conflict("workflow", "a lifecycle webhook is already configured and cannot be changed")
 	}
 	w.LifecycleWebhookURL = address
 	w.Revision++
 	return w, nil
 }
 
-// WithoutWebhook takes the webhook away, so that another can be set; a workflow
-// that has none is ErrConflict. The API never does this, an operator may.
+// WithoutWebhook returns the workflow without its lifecycle webhook, so that an
+// operator can set another. It returns ErrConflict if there is none.
 func (w Workflow) WithoutWebhook() (Workflow, error) {
 	if w.LifecycleWebhookURL == "" {
-		return Workflow{}, &Error{Kind: ErrConflict, Subject: "workflow", Message: "no lifecycle webhook is configured"}
+		return Workflow{}, Conflict("workflow", "no lifecycle webhook is configured")
 	}
 	w.LifecycleWebhookURL = ""
 	w.Revision++
 	return w, nil
 }
 
-// CheckWebhookURL returns an error unless address is an absolute http(s) URL of
-// at most MaxURL characters, without user information or fragment.
+// CheckWebhookURL returns ErrInvalid unless address is an absolute http(s) URL
+// of at most 2048 characters, without user information or fragment.
 func CheckWebhookURL(address string) error {
-	if utf8.RuneCountInString(address) > MaxURL {
-		return invalid("workflow", "lifecycle_webhook_url", fmt.Sprintf("must be at most %d characters", MaxURL))
+	if utf8.RuneCountInString(address) > maxURL {
+		return InvalidField("workflow", "lifecycle_webhook_url", tooLong(maxURL))
 	}
 	u, err := url.Parse(address)
 	bad := err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
 		u.User != nil || u.Fragment != "" || u.Opaque != "" || !validPort(u.Port())
 	if bad {
-		return invalid("workflow", "lifecycle_webhook_url",
+		return InvalidField("workflow", "lifecycle_webhook_url",
 			"must be an absolute http(s) URL without user information or fragment")
 	}
 	return nil
@@ -110,10 +107,10 @@ func validPort(port string) bool {
 	return n <= 65535 && (port == "" || n > 0)
 }
 
-// Apply makes what an applied definition makes of its workflow: the new
-// state and the version that was added. A definition whose content is the
-// latest version adds none; an unchanged one changes nothing, and changed is
-// false. w is the zero Workflow when there is none yet.
+// Apply returns the workflow after a definition was applied, and the version that
+// was added. A definition with the content of the latest version adds none. If
+// nothing differs, changed is false. w is the zero Workflow if there is none yet.
+// The error is ErrConflict if the definition has another webhook.
 func (w Workflow) Apply(d Definition, now time.Time) (next Workflow, added *Version, changed bool, err error) {
 	next = w
 	if w.Revision == 0 {
@@ -131,10 +128,8 @@ func (w Workflow) Apply(d Definition, now time.Time) (next Workflow, added *Vers
 	}
 	if d.LifecycleWebhookURL != "" && d.LifecycleWebhookURL != w.LifecycleWebhookURL {
 		if w.LifecycleWebhookURL != "" {
-			return Workflow{}, nil, false, &Error{
-				Kind: ErrConflict, Subject: "workflow",
-				Message: "lifecycle_webhook_url differs from the one that is configured, which cannot be changed",
-			}
+			return Workflow{}, nil, false, Conflict("workflow",
+				"lifecycle_webhook_url differs from the one that is configured, which cannot be changed")
 		}
 		next.LifecycleWebhookURL = d.LifecycleWebhookURL
 	}
@@ -145,7 +140,8 @@ func (w Workflow) Apply(d Definition, now time.Time) (next Workflow, added *Vers
 	return next, added, true, nil
 }
 
-// Publish makes version v the one that runs execute.
+// Publish returns the workflow with v as its published version, and whether that
+// is a change.
 func (w Workflow) Publish(v Version) (next Workflow, changed bool) {
 	if w.Published == v.Hash {
 		return w, false

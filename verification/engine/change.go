@@ -125,7 +125,7 @@ func (e *Engine) decide(
 		}
 		defer release()
 	}
-	return verification.DecideAndFold(p, run, c, now)
+	return verification.Decide(p, run, c, now)
 }
 
 // overdue reports whether a deadline has passed that the history does not show.

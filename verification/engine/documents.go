@@ -58,7 +58,7 @@ func (e *Engine) accepts(ctx context.Context, ref verification.RunRef, u verific
 	if err != nil {
 		return nil, err
 	}
-	if _, err := verification.Decide(program, run, u, now); err != nil {
+	if _, _, err := verification.Decide(program, run, u, now); err != nil {
 		return nil, err
 	}
 	n, _ := program.Node(run.Wait.Node)

@@ -34,7 +34,7 @@ func TestARunOfAHostThatDiedIsTakenUpWhenItsLeaseRanOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := verification.Run{ID: "00000000-0000-7000-8000-00000000dead"}
-	events, err := verification.Decide(program, run, verification.Start{ReferenceID: "x"}, k.Clock.Now())
+	events, _, err := verification.Decide(program, run, verification.Start{ReferenceID: "x"}, k.Clock.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

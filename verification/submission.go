@@ -1,9 +1,8 @@
-// Whether a customer's answer will do, and what follows from it.
+// Submissions: the customer's answers are checked and become step data.
 
 package verification
 
 import (
-	"fmt"
 	"math"
 	"net/url"
 	"slices"
@@ -14,9 +13,9 @@ import (
 )
 
 // acceptInput checks a customer's payload against the fields of its node and
-// returns the step's data: the payload with what is derived from it. Faults
-// name fields below "payload". upload finds the document of a field by its id;
-// with a nil upload, any document_id is accepted.
+// returns the step's data: the payload and the values derived from it. Problems
+// name fields below "payload". upload returns the document of a field by its id;
+// if upload is nil, any document_id is accepted.
 func acceptInput(
 	n Node, patterns map[string]Pattern, payload Data, upload func(field, id string) (Document, bool),
 ) (Data, []FieldError) {
@@ -25,9 +24,9 @@ func acceptInput(
 			return acceptOptOut(n, payload, optedOut)
 		}
 	}
-	values, faults := payload.Map(), []FieldError(nil)
-	fault := func(name, message string) {
-		faults = append(faults, FieldError{Name: "payload." + name, Message: message})
+	values, problems := payload.Map(), []FieldError(nil)
+	problem := func(name, message string) {
+		problems = append(problems, FieldError{Name: "payload." + name, Message: message})
 	}
 	geo, located := true, false
 	documents := map[string]Document{}
@@ -36,18 +35,18 @@ func acceptInput(
 		delete(values, f.Name)
 		if !given || v == nil || v == "" {
 			if f.Required {
-				fault(f.Name, "is required")
+				problem(f.Name, "is required")
 			}
 			continue
 		}
-		if message := f.refuse(v, patterns[f.Name]); message != "" {
-			fault(f.Name, message)
+		if message := f.check(v, patterns[f.Name]); message != "" {
+			problem(f.Name, message)
 			continue
 		}
 		if f.Upload() && upload != nil {
 			d, ok := upload(f.Name, documentID(v))
 			if !ok {
-				fault(f.Name, "is not an upload of this run")
+				problem(f.Name, "is not an upload of this run")
 				continue
 			}
 			documents[f.Name] = d
@@ -58,11 +57,11 @@ func acceptInput(
 		}
 	}
 	for name := range values {
-		fault(name, "is not a field of this step")
+		problem(name, "is not a field of this step")
 	}
-	if len(faults) > 0 {
-		slices.SortStableFunc(faults, func(a, b FieldError) int { return strings.Compare(a.Name, b.Name) })
-		return nil, faults
+	if len(problems) > 0 {
+		slices.SortStableFunc(problems, func(a, b FieldError) int { return strings.Compare(a.Name, b.Name) })
+		return nil, problems
 	}
 	data := payload
 	if data == nil {
@@ -80,7 +79,7 @@ func acceptInput(
 // Upload reports whether the field takes a document.
 func (f InputField) Upload() bool { return f.Type == FieldFile || f.Type == FieldImage }
 
-// documentID is the id that the value of an upload names; empty for none.
+// documentID returns the id in the value of an upload; empty if there is none.
 func documentID(v any) string {
 	d, _ := v.(map[string]any)
 	id, _ := d["document_id"].(string)
@@ -100,29 +99,29 @@ func acceptOptOut(n Node, payload Data, optedOut any) (Data, []FieldError) {
 }
 
 // acceptConsent checks a consent payload and returns the step's data.
-func acceptConsent(payload Data) (data Data, declined bool, faults []FieldError) {
+func acceptConsent(payload Data) (data Data, declined bool, problems []FieldError) {
 	values := payload.Map()
 	status := values["consent_status"]
 	delete(values, "consent_status")
 	if status != "success" && status != "declined" {
-		faults = append(faults, FieldError{Name: "payload.consent_status", Message: `must be "success" or "declined"`})
+		problems = append(problems, FieldError{Name: "payload.consent_status", Message: `must be "success" or "declined"`})
 	}
 	for name := range values {
-		faults = append(faults, FieldError{Name: "payload." + name, Message: "is not a field of this step"})
+		problems = append(problems, FieldError{Name: "payload." + name, Message: "is not a field of this step"})
 	}
-	slices.SortFunc(faults, func(a, b FieldError) int { return strings.Compare(a.Name, b.Name) })
-	return payload, status == "declined", faults
+	slices.SortFunc(problems, func(a, b FieldError) int { return strings.Compare(a.Name, b.Name) })
+	return payload, status == "declined", problems
 }
 
-// refuse says what is wrong with a value, or nothing.
-func (f InputField) refuse(v any, pattern Pattern) string {
+// check returns what is wrong with a value; empty if it is valid.
+func (f InputField) check(v any, pattern Pattern) string {
 	switch f.Type {
 	case FieldText, FieldTextarea, FieldEmail, FieldPhone, FieldDate, FieldSelect:
 		s, ok := v.(string)
 		if !ok {
 			return "must be a string"
 		}
-		return f.refuseText(s, pattern)
+		return f.checkText(s, pattern)
 	case FieldNumber:
 		n, ok := v.(float64)
 		switch {
@@ -148,21 +147,21 @@ func (f InputField) refuse(v any, pattern Pattern) string {
 			return `must be {"document_id": the id of an upload}`
 		}
 	case FieldLocation:
-		return refuseLocation(v)
+		return checkLocation(v)
 	}
 	return ""
 }
 
-func (f InputField) refuseText(s string, pattern Pattern) string {
-	most := f.MaxLength
-	if most == 0 {
-		most = maxOneLine
+func (f InputField) checkText(s string, pattern Pattern) string {
+	limit := f.MaxLength
+	if limit == 0 {
+		limit = maxOneLine
 		if f.Type == FieldTextarea {
-			most = 10000
+			limit = maxTextarea
 		}
 	}
-	if utf8.RuneCountInString(s) > most {
-		return fmt.Sprintf("must be at most %d characters", most)
+	if utf8.RuneCountInString(s) > limit {
+		return tooLong(limit)
 	}
 	switch f.Type {
 	case FieldDate:
@@ -193,8 +192,8 @@ func (f InputField) refuseText(s string, pattern Pattern) string {
 	return ""
 }
 
-// plausibleEmail asks for one @ with something before it and a dotted host
-// after it. Only a message sent there can tell more.
+// plausibleEmail reports whether s is a local part, an @ and a dotted host. Only
+// a message sent to the address can prove more.
 func plausibleEmail(s string) bool {
 	local, host, ok := strings.Cut(s, "@")
 	if !ok || local == "" || len(s) > 254 || strings.ContainsAny(s, " \t\r\n<>,;\"\\") {
@@ -206,8 +205,8 @@ func plausibleEmail(s string) bool {
 		!strings.HasPrefix(host, ".") && !strings.HasSuffix(host, ".") && !strings.Contains(host, "..")
 }
 
-// plausiblePhone asks for 7 to 15 digits, as E.164 bounds them, with a + at
-// the front or none, and with the separators that people write.
+// plausiblePhone reports whether s has 7 to 15 digits, the bounds of E.164, with
+// an optional + in front and the separators that people write.
 func plausiblePhone(s string) bool {
 	digits := 0
 	for i, r := range s {
@@ -222,7 +221,7 @@ func plausiblePhone(s string) bool {
 	return digits >= 7 && digits <= 15
 }
 
-func refuseLocation(v any) string {
+func checkLocation(v any) string {
 	const form = `must be {"latitude", "longitude", "accuracy"} or {"denied": true}`
 	loc, ok := v.(map[string]any)
 	if !ok {
@@ -252,9 +251,9 @@ func refuseLocation(v any) string {
 	return ""
 }
 
-// inside tells whether a location lies in one of the areas; with no areas,
-// whether it was given at all. A fix counts as inside when it is so for sure:
-// its uncertainty is added to its distance.
+// inside reports whether a location certainly lies in one of the areas: its
+// accuracy is added to its distance. Without areas, any location that was given
+// is inside.
 func (f InputField) inside(v any) bool {
 	loc, ok := v.(map[string]any)
 	if !ok || loc["denied"] == true {
@@ -271,7 +270,7 @@ func (f InputField) inside(v any) bool {
 	return len(f.Within) == 0
 }
 
-// distanceKM is the great-circle distance by the haversine formula.
+// distanceKM returns the great-circle distance by the haversine formula.
 func distanceKM(lat1, lon1, lat2, lon2 float64) float64 {
 	const earthKM, degree = 6371.0088, math.Pi / 180
 	sinLat := math.Sin((lat2 - lat1) * degree / 2)
@@ -280,7 +279,7 @@ func distanceKM(lat1, lon1, lat2, lon2 float64) float64 {
 	return 2 * earthKM * math.Asin(math.Min(1, math.Sqrt(h)))
 }
 
-// formatNumber writes a number as people do, unless it is very long that way.
+// formatNumber formats a number without an exponent unless it is very large.
 func formatNumber(f float64) string {
 	form := byte('f')
 	if math.Abs(f) >= 1e15 {

@@ -1,0 +1,68 @@
+// Commits and the work that they enqueue.
+
+package verification
+
+import "time"
+
+// Commit is what one append adds to a run: events, the summary they lead
+// to, and the effects to be carried out once all of it is saved.
+type Commit struct {
+	// Events may be empty: then only the effects change.
+	Events  []Event
+	Summary Summary
+	// AdvanceAt is when the run must be driven next. It replaces the time that
+	// was queued before; zero removes the run from the queue.
+	AdvanceAt time.Time
+	// Leased says that AdvanceAt is the end of a lease of the caller, which
+	// drives the run. Work that falls due at the end of a lease counts as lost.
+	Leased bool
+	// Announce enqueues the notice that the run is over.
+	Announce bool
+	// HistoryOnly says that the events change neither the summary nor the queue:
+	// the store keeps both as they are and reads only Events.
+	HistoryOnly bool
+	// NoWakeup says that the caller carries out the effects itself, so that other
+	// hosts need no wake-up unless the caller dies first. A store that serves
+	// one host ignores it.
+	NoWakeup bool
+}
+
+// WorkKind is the kind of a piece of work.
+type WorkKind string
+
+// The kinds of work.
+const (
+	WorkAdvance  WorkKind = "advance"  // drive the run
+	WorkAnnounce WorkKind = "announce" // send the notice that the run is over
+)
+
+// TakeRequest asks for due work of one kind. Tenants take turns: each is given
+// its first piece before any is given its second.
+type TakeRequest struct {
+	Kind  WorkKind
+	Now   time.Time
+	Lease time.Duration // the work is leased until Now+Lease
+	// Max bounds the pieces of all tenants, MaxPerTenant those of each tenant.
+	Max, MaxPerTenant int
+	// Except lists tenants that are given nothing.
+	Except []TenantID
+	// After is the tenant that was served last: tenants with higher ids come
+	// first, then the order starts again at the lowest id. Empty starts at the
+	// lowest id.
+	After TenantID
+}
+
+// Work is one effect that is due and leased to the host that took it.
+type Work struct {
+	Kind WorkKind
+	RunRef
+	// Workflow is the workflow of the run.
+	Workflow WorkflowID
+	// Attempt counts how often it was postponed, 0 at first.
+	Attempt int
+	// Lost counts the leases that ended since the last append, postponement or
+	// release: the host died, or could not save its result.
+	Lost int
+	// Until is the end of the lease; it distinguishes this lease from later ones.
+	Until time.Time
+}

@@ -1,0 +1,63 @@
+// The texts inside a definition: what they may read, and what they compile to.
+
+package verification
+
+import "time"
+
+// Declarations say what an expression at one node may read: `input`, `run`
+// (id, reference_id, started_at) and `steps.<node>` (data, status, passed,
+// dispatches).
+type Declarations struct {
+	// Input is the JSON Schema of the run's input; nil if any input is accepted.
+	Input Data
+	// Steps holds every step of the definition.
+	Steps map[NodeID]StepDeclaration
+}
+
+// StepDeclaration is what is known about a step before any run.
+type StepDeclaration struct {
+	Type NodeType
+	// Fields are those of a customer input. Its data has these and no others,
+	// except geo_ok if there is a location and opted_out if it is optional.
+	Fields   InputFields
+	Optional bool
+	// CanHaveRun is false if no path leads through the step to the reader.
+	CanHaveRun bool
+}
+
+// Scope is what an expression reads from one run.
+type Scope struct {
+	Input       Data
+	RunID       RunID
+	ReferenceID string
+	StartedAt   time.Time
+	Steps       []Step // those reached so far, in execution order
+}
+
+// Condition is a compiled branch condition.
+type Condition interface {
+	// Holds evaluates the condition. It also returns the values that were read,
+	// by path, such as "steps.pan.data.name_match". It fails if a value is
+	// missing or if the evaluation exceeds its cost limit.
+	Holds(s Scope) (holds bool, seen map[string]any, err error)
+}
+
+// Template is a compiled object with ${...} in its strings.
+type Template interface {
+	// Render evaluates the expressions. An expression that is a whole string
+	// keeps the type of its value; inside a longer string it becomes text. It
+	// fails if a value is missing or if the result is too large.
+	Render(s Scope) (map[string]any, error)
+}
+
+// Pattern is a compiled regular expression.
+type Pattern interface {
+	MatchString(s string) bool
+}
+
+// Schema is a compiled JSON Schema.
+type Schema interface {
+	// Check returns the problems of d, by path below d; none if d is valid. Its
+	// cost is bounded: an object that would exceed the bound is refused.
+	Check(d Data) []FieldError
+}
