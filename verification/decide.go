@@ -91,10 +91,7 @@ func (d *decision) start(c Start) error {
 	if d.run.Seq > 0 {
 		return Conflict("run", "the run has already started")
 	}
-	var problems []FieldError
-	if message := checkReference(c.ReferenceID); message != "" {
-		problems = append(problems, FieldError{Name: "reference_id", Message: message})
-	}
+	problems := fieldsOf(CheckReferenceID(c.ReferenceID))
 	if d.program.input != nil {
 		for _, f := range d.program.input.Check(c.Input) {
 			f.Name = joinPath("input", f.Name)
@@ -115,16 +112,33 @@ func (d *decision) start(c Start) error {
 	return nil
 }
 
-func checkReference(s string) string {
+// CheckReferenceID returns ErrInvalid unless a reference_id has 1 to 255
+// characters and no control characters.
+func CheckReferenceID(s string) error {
+	message := ""
 	switch n := utf8.RuneCountInString(s); {
 	case n == 0:
-		return "is required"
+		message = "is required"
 	case n > maxReferenceID:
-		return tooLong(maxReferenceID)
+		message = tooLong(maxReferenceID)
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, isControl):
-		return "must not hold control characters"
+		message = "must not hold control characters"
+	default:
+		return nil
 	}
-	return ""
+	return InvalidField("run", "reference_id", message)
+}
+
+// CheckNotes returns ErrInvalid unless the notes of a verdict have at most 10,000
+// characters and are valid UTF-8 without NUL.
+func CheckNotes(s string) error {
+	switch {
+	case utf8.RuneCountInString(s) > maxNotes:
+		return InvalidField("signal", "payload.notes", tooLong(maxNotes))
+	case !storable(s):
+		return InvalidField("signal", "payload.notes", "must be valid UTF-8 without a NUL character")
+	}
+	return nil
 }
 
 // isControl reports whether r is a C0 or C1 control character, or delete.
@@ -263,11 +277,8 @@ func (d *decision) verdict(c GiveVerdict) error {
 	if !c.Decision.Verdict() {
 		return InvalidField("signal", "payload.decision", `must be "approve" or "reject"`)
 	}
-	if utf8.RuneCountInString(c.Notes) > maxNotes {
-		return InvalidField("signal", "payload.notes", tooLong(maxNotes))
-	}
-	if !storable(c.Notes) {
-		return InvalidField("signal", "payload.notes", "must be valid UTF-8 without a NUL character")
+	if err := CheckNotes(c.Notes); err != nil {
+		return err
 	}
 	w := d.run.Wait
 	recorded := VerdictRecorded{Decision: c.Decision, Notes: c.Notes, By: clean(c.By), Request: c.Request}

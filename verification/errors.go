@@ -74,6 +74,15 @@ func InvalidField(subject, field, message string) *Error {
 	return &Error{Kind: ErrInvalid, Subject: subject, Fields: []FieldError{{Name: field, Message: message}}}
 }
 
+// fieldsOf returns the fields of an *Error; none for nil.
+func fieldsOf(err error) []FieldError {
+	var e *Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	return e.Fields
+}
+
 // tooLong returns the message for a text of more than limit characters.
 func tooLong(limit int) string { return fmt.Sprintf("must be at most %d characters", limit) }
 

@@ -158,25 +158,3 @@ func FuzzCheckRedirect(f *testing.F) {
 		}
 	})
 }
-
-func TestAccountsAreAuthorizedBySurface(t *testing.T) {
-	a := verification.Account{Surfaces: []verification.Surface{verification.SurfaceRuns, verification.SurfaceSignals}}
-	for s, want := range map[verification.Surface]bool{
-		verification.SurfaceRuns: true, verification.SurfaceSignals: true, verification.SurfaceWorkflows: false, "": false,
-	} {
-		if got := a.Allows(s); got != want {
-			t.Errorf("Allows(%s) = %v, want %v", s, got, want)
-		}
-	}
-	want := []verification.Surface{verification.SurfaceWorkflows, verification.SurfaceRuns, verification.SurfaceSignals}
-	if diff := cmp.Diff(want, verification.Surfaces()); diff != "" {
-		t.Errorf("Surfaces (-want +got):\n%s", diff)
-	}
-}
-
-func TestKeysAreKeptAsTheirHash(t *testing.T) {
-	one, other := verification.HashAPIKey("a-key-of-twenty-chars"), verification.HashAPIKey("a-key-of-twenty-charS")
-	if one == other || one != verification.HashAPIKey("a-key-of-twenty-chars") || one[0] == 'a' {
-		t.Errorf("HashAPIKey = %x and %x", one, other)
-	}
-}

@@ -179,9 +179,10 @@ func (b *bootstrapReader) account(f *fields, tenant verification.TenantID) verif
 		Surfaces: b.surfaces(f),
 	}
 	if e, ok := f.tree.entry("client_id"); ok && e.value.kind == kindText {
+		err := a.Validate()
 		switch {
-		case a.ClientID == "" || len(a.ClientID) > maxName || !headerWord(a.ClientID):
-			f.fault(e.at, f.path.field("client_id"), "must be 1 to 200 letters, digits and signs of ASCII, without spaces")
+		case err != nil:
+			f.fault(e.at, f.path.field("client_id"), sentence(err))
 		case b.clients[a.ClientID]:
 			f.fault(e.at, f.path.field("client_id"), "another account has the same client_id")
 		}

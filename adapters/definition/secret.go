@@ -3,21 +3,10 @@
 package definition
 
 import (
-	"encoding/base64"
-	"fmt"
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
 )
-
-// The length of a webhook secret in bytes, as Standard Webhooks bounds it.
-const (
-	minSecret = 24
-	maxSecret = 64
-)
-
-// maxAPIKey is the most characters of an API key.
-const maxAPIKey = 500
 
 // secret reads a text that may stand in the environment; ok is false when there
 // is none, or a fault was told.
@@ -43,31 +32,23 @@ func (b *bootstrapReader) secret(f *fields, name string) (value string, ok bool)
 }
 
 func (b *bootstrapReader) apiKey(f *fields) string {
-	key, ok := b.secret(f, "api_key")
-	if ok && (len(key) < verification.MinAPIKeyLength || len(key) > maxAPIKey || !headerWord(key)) {
-		f.fault(f.place("api_key"), f.path.field("api_key"), fmt.Sprintf(
-			"must be %d to %d letters, digits and signs of ASCII, without spaces", verification.MinAPIKeyLength, maxAPIKey))
-	}
-	return key
+	return b.checkedSecret(f, "api_key", verification.CheckAPIKey)
 }
 
 func (b *bootstrapReader) webhookSecret(f *fields, name string) string {
+	return b.checkedSecret(f, name, verification.CheckWebhookSecret)
+}
+
+// checkedSecret returns a secret, and reports what check finds.
+func (b *bootstrapReader) checkedSecret(f *fields, name string, check func(string) error) string {
 	secret, ok := b.secret(f, name)
 	if !ok {
 		return ""
 	}
-	coded, prefixed := strings.CutPrefix(secret, "whsec_")
-	raw, err := base64.StdEncoding.Strict().DecodeString(coded)
-	if !prefixed || err != nil || strings.ContainsAny(coded, "\r\n") || len(raw) < minSecret || len(raw) > maxSecret {
-		f.fault(f.place(name), f.path.field(name),
-			fmt.Sprintf("must be whsec_ followed by the base64 of %d to %d bytes", minSecret, maxSecret))
+	if err := check(secret); err != nil {
+		f.fault(f.place(name), f.path.field(name), sentence(err))
 	}
 	return secret
-}
-
-// headerWord tells whether s can be sent in an HTTP header as it is.
-func headerWord(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 func variableName(s string) bool {

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/go-playground/validator/v10"
 
@@ -16,9 +15,9 @@ import (
 )
 
 type startBody struct {
-	ReferenceID string            `json:"reference_id" validate:"required,max=255,nocontrol"`
+	ReferenceID string            `json:"reference_id" validate:"required,reference_id"`
 	Input       verification.Data `json:"input"`
-	RedirectURI *string           `json:"redirect_uri" validate:"omitnil,max=2048,http_url"`
+	RedirectURI *string           `json:"redirect_uri" validate:"omitnil,http_url"`
 }
 
 func (b *startBody) member(d *decoder, name, at string) error {
@@ -35,7 +34,7 @@ func (b *startBody) member(d *decoder, name, at string) error {
 }
 
 type webhookBody struct {
-	LifecycleWebhookURL string `json:"lifecycle_webhook_url" validate:"required,max=2048,http_url"`
+	LifecycleWebhookURL string `json:"lifecycle_webhook_url" validate:"required,http_url,webhook_url"`
 }
 
 func (b *webhookBody) member(d *decoder, name, at string) error {
@@ -64,7 +63,7 @@ type reviewBody struct {
 
 type reviewPayload struct {
 	Decision string `json:"decision"`
-	Notes    string `json:"notes" validate:"max=10000"`
+	Notes    string `json:"notes" validate:"notes"`
 	nodeID   bool   // payload.node_id was sent
 }
 
@@ -148,13 +147,22 @@ func newValidator() *validator.Validate {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		return name
 	})
-	err := v.RegisterValidation("nocontrol", func(fl validator.FieldLevel) bool {
-		return !strings.ContainsFunc(fl.Field().String(), unicode.IsControl)
-	})
-	if err != nil {
-		panic(err) // only an empty name or no function
+	for tag, check := range domainRules() {
+		err := v.RegisterValidation(tag, func(fl validator.FieldLevel) bool { return check(fl.Field().String()) == nil })
+		if err != nil {
+			panic(err) // only an empty tag or no function
+		}
 	}
 	return v
+}
+
+// domainRules returns the rules of the domain that a body alone can break, by tag.
+func domainRules() map[string]func(string) error {
+	return map[string]func(string) error{
+		"reference_id": verification.CheckReferenceID,
+		"notes":        verification.CheckNotes,
+		"webhook_url":  verification.CheckWebhookURL,
+	}
 }
 
 // rules adds the faults of a decoded body to those that its decoding found. A
@@ -174,15 +182,17 @@ func (a *api) rules(body any, faults []verification.FieldError) []verification.F
 	return faults
 }
 
-// plain says a broken rule in plain words.
+// plain returns the message of a broken rule.
 func plain(b validator.FieldError) string {
+	if check, ok := domainRules()[b.Tag()]; ok {
+		var e *verification.Error
+		if value, _ := b.Value().(string); errors.As(check(value), &e) && len(e.Fields) > 0 {
+			return e.Fields[0].Message
+		}
+	}
 	switch b.Tag() {
 	case "required":
 		return "is required"
-	case "max":
-		return "must be at most " + b.Param() + " characters"
-	case "nocontrol":
-		return "must not hold control characters"
 	case "http_url":
 		return "must be an absolute http(s) URL"
 	}

@@ -44,9 +44,6 @@ func (a *api) setWebhook(w *response, r *http.Request, who caller) error {
 	if len(faults) > 0 {
 		return badFields(faults)
 	}
-	if err := verification.CheckWebhookURL(b.LifecycleWebhookURL); err != nil {
-		return err
-	}
 	id, err := verification.ParseWorkflowID(pathParam(r, "id"))
 	if err != nil {
 		return missing("workflow")

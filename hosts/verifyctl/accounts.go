@@ -84,16 +84,15 @@ Examples:
 
 // Run prints the API key.
 func (c accountCreate) Run(ctx context.Context, s *session) error {
-	if c.ClientID == "" || len(c.ClientID) > maxClientID || !headerWord(c.ClientID) {
-		return errors.New("CLIENT_ID: must be 1 to 200 letters, digits and signs of ASCII, without spaces")
+	a := verification.Account{ClientID: c.ClientID, Surfaces: c.surfaces()}
+	if err := a.Validate(); err != nil {
+		return argumentError("CLIENT_ID", err)
 	}
 	key, err := s.apiKey(c.keyFlag)
 	if err != nil {
 		return err
 	}
-	a := verification.Account{
-		ClientID: c.ClientID, KeyHash: verification.HashAPIKey(key.text), Surfaces: c.surfaces(),
-	}
+	a.KeyHash = verification.HashAPIKey(key.text)
 	return s.on(ctx, c.databaseFlag, func(db *database) error {
 		switch _, err := db.Account(ctx, a.ClientID); {
 		case err == nil:

@@ -4,6 +4,7 @@ package main
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,12 +13,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The bounds of a bootstrap file, which hold here, too.
-const (
-	maxAPIKey     = 500
-	maxClientID   = 200
-	maxTenantName = 200
-)
+// maxTenantName is the maximum length of a tenant's name, in characters.
+const maxTenantName = 200
 
 // keyFlag gives an API key instead of having one made.
 type keyFlag struct {
@@ -41,14 +38,14 @@ func (s *session) apiKey(f keyFlag) (apiKey, error) {
 		return apiKey{}, fmt.Errorf("--api-key-file: %w", err)
 	}
 	key := strings.TrimSuffix(strings.TrimSuffix(string(raw), "\n"), "\r")
-	if len(key) < verification.MinAPIKeyLength || len(key) > maxAPIKey || !headerWord(key) {
-		return apiKey{}, fmt.Errorf("--api-key-file: must hold %d to %d letters, digits and signs of ASCII, without spaces",
-			verification.MinAPIKeyLength, maxAPIKey)
+	if err := verification.CheckAPIKey(key); err != nil {
+		return apiKey{}, argumentError("--api-key-file", err)
 	}
 	return apiKey{text: key}, nil
 }
 
-// read reads the beginning of a file, or of stdin: more than any key holds.
+// read returns the first 1,024 bytes of a file or of stdin, which is more than
+// any API key has.
 func (s *session) read(file string) ([]byte, error) {
 	in := s.stdin
 	if file != "-" {
@@ -59,12 +56,16 @@ func (s *session) read(file string) ([]byte, error) {
 		defer func() { _ = f.Close() }() // it was only read
 		in = f
 	}
-	return io.ReadAll(io.LimitReader(in, 2*maxAPIKey))
+	return io.ReadAll(io.LimitReader(in, 1024))
 }
 
-// headerWord tells whether s can be sent in an HTTP header as it is.
-func headerWord(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+// argumentError returns the problem of an argument that breaks a rule.
+func argumentError(name string, err error) error {
+	var e *verification.Error
+	if errors.As(err, &e) && len(e.Fields) > 0 {
+		return errors.New(name + ": " + e.Fields[0].Message)
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 type accountJSON struct {
