@@ -1,3 +1,3 @@
-// Package clock tells the time: System is the clock on the wall, Manual one that
-// stands still until somebody turns it.
+// Package clock implements verification.Clock. System returns the clock of the
+// machine. Manual is a clock that stands still until Advance is called.
 package clock

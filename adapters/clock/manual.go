@@ -1,4 +1,4 @@
-// A clock that stands still until somebody turns it.
+// Manual: a clock that stands still until it is advanced.
 
 package clock
 
@@ -10,52 +10,52 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Manual is a clock whose time stands still until Advance is called. Then it
-// fires exactly what falls due, in order, and waits after each firing until
-// nothing moves any more, so that the same calls have the same effect at every
-// try. Make one with NewManual; it may be used by many goroutines.
+// Manual is a clock that stands still until Advance is called. Advance fires the
+// timers that fall due, in order, and after each waits until the clock is idle, so
+// that the same calls always have the same effect. Make one with NewManual; several
+// goroutines may use it.
 //
-// What moves is the work that said Enter and has not yet said Leave, less what
-// is asleep in Sleep. Work that waits in any other way counts as moving.
+// The clock is idle if all work between Enter and Leave is asleep in Sleep. Work
+// that waits in any other way keeps the clock busy.
 //
 // It implements verification.Clock.
 type Manual struct {
-	turn chan struct{} // holds a token while somebody turns the clock
+	advancing chan struct{} // holds a token while Advance runs
 
 	mu       sync.Mutex
 	now      time.Time
 	timers   timers
-	set      uint64 // timers set so far
-	entered  int    // pieces of work under way, asleep or not
+	set      uint64 // number of timers set so far
+	entered  int    // pieces of work between Enter and Leave, asleep or not
 	sleepers map[*timer]struct{}
-	calm     chan struct{} // closed when nothing moves; nil when nobody waits for that
+	idle     chan struct{} // closed when the clock becomes idle; nil if nothing waits for that
 }
 
-// NewManual returns a clock that stands at start.
+// NewManual returns a clock whose time is start.
 func NewManual(start time.Time) *Manual {
 	return &Manual{
-		turn:     make(chan struct{}, 1),
-		now:      start.Round(0), // without the reading of the wall clock's stopwatch
-		sleepers: map[*timer]struct{}{},
+		advancing: make(chan struct{}, 1),
+		now:       start.Round(0), // without the monotonic clock reading
+		sleepers:  map[*timer]struct{}{},
 	}
 }
 
-// Now is the moment at which the clock stands.
+// Now returns the clock's time.
 func (c *Manual) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Enter says that a piece of work begins. It must come before the end of
-// whatever caused the work, so that the clock sees no gap between the two.
+// Enter marks the beginning of a piece of work. Call it before the work that
+// caused it ends, so that the clock does not become idle between the two.
 func (c *Manual) Enter() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.entered++
 }
 
-// Leave says that a piece of work has ended. It panics without an Enter.
+// Leave marks the end of a piece of work. It panics without an Enter.
 func (c *Manual) Leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,14 +63,13 @@ func (c *Manual) Leave() {
 		panic("clock: Leave without Enter")
 	}
 	c.entered--
-	c.tell()
+	c.notify()
 }
 
-// AfterFunc calls f when the clock reaches the moment d from now, in the
-// goroutine that turns the clock: f must neither sleep nor turn it. With
-// nothing left to wait for (d <= 0), f is called at once, in a goroutine of its
-// own, and counts as work under way until it returns. stop works like that of a
-// time.Timer: it tells whether it kept f from being called.
+// AfterFunc calls f when the clock has advanced by d, in the goroutine that calls
+// Advance; f must not call Sleep or Advance. If d <= 0, f is called at once in its
+// own goroutine, and counts as work until it returns. stop reports whether it kept
+// f from being called.
 func (c *Manual) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,26 +78,25 @@ func (c *Manual) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	if d > 0 {
 		c.timers.add(t)
 	} else {
-		t.place = starting
+		t.index = starting
 		c.entered++
 		go c.start(t)
 	}
 	return func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if t.place == starting {
-			t.place = over
+		if t.index == starting {
+			t.index = done
 			return true
 		}
 		return c.timers.remove(t)
 	}
 }
 
-// Sleep returns nil when the clock reaches the moment d from now, or the error
-// of ctx when ctx is done first. It is for work that has entered: the work does
-// not count as moving while it sleeps, and does again from the instant it is
-// woken. A sleeper that never entered harms no count, but the clock then may
-// take one piece of moving work for the sleeping one and go on too early.
+// Sleep returns nil when the clock has advanced by d, or the error of ctx if ctx
+// is done first. Only work that has called Enter should call it: while it sleeps,
+// it does not keep the clock busy. If other work sleeps, the clock may count it in
+// place of busy work and advance too early.
 func (c *Manual) Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil || d <= 0 {
 		return err
@@ -108,7 +106,7 @@ func (c *Manual) Sleep(ctx context.Context, d time.Duration) error {
 	t.ctx, t.woken = ctx, make(chan struct{})
 	c.timers.add(t)
 	c.sleepers[t] = struct{}{}
-	c.tell()
+	c.notify()
 	c.mu.Unlock()
 
 	select {
@@ -119,28 +117,27 @@ func (c *Manual) Sleep(ctx context.Context, d time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.timers.remove(t) {
-		return nil // its moment came first
+		return nil // the timer fired first
 	}
 	delete(c.sleepers, t)
 	return ctx.Err()
 }
 
-// Advance waits until nothing moves, then turns the clock by d. On the way it
-// fires what falls due, what was set on the way included: in order of moment,
-// and in order of registration within one moment. The clock stands at that
-// moment until nothing moves any more. One caller turns the clock at a time, the
-// next one waits.
+// Advance waits until the clock is idle, then advances it by d. It fires the
+// timers that fall due, including those set meanwhile: in order of time, and in
+// order of registration at the same time. At each timer the clock stands still
+// until it is idle again. Concurrent calls run one after another.
 //
-// It fails with ErrInvalid when d is negative, and with the error of ctx when
-// ctx is done first; the clock then stands where it got to, and what was not
-// fired is fired by the next Advance.
+// It fails with ErrInvalid if d is negative, and with the error of ctx if ctx is
+// done first. Then the clock keeps the time that it reached, and the next Advance
+// fires the remaining timers.
 func (c *Manual) Advance(ctx context.Context, d time.Duration) error {
 	if d < 0 {
-		return &verification.Error{Kind: verification.ErrInvalid, Subject: "clock", Message: "it cannot be turned back"}
+		return verification.Invalid("clock", "it cannot go back")
 	}
 	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
+	case c.advancing <- struct{}{}:
+		defer func() { <-c.advancing }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -148,11 +145,11 @@ func (c *Manual) Advance(ctx context.Context, d time.Duration) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		fired, calm := c.step(target)
+		fired, idle := c.step(target)
 		switch {
-		case calm != nil:
+		case idle != nil:
 			select {
-			case <-calm:
+			case <-idle:
 			case <-ctx.Done():
 			}
 		case fired == nil:
@@ -163,32 +160,32 @@ func (c *Manual) Advance(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Settle waits until nothing moves, without turning the clock. It fails with
-// the error of ctx when ctx is done first.
+// Settle waits until the clock is idle, without advancing it. It fails with the
+// error of ctx if ctx is done first.
 func (c *Manual) Settle(ctx context.Context) error {
 	for {
 		c.mu.Lock()
-		calm := c.unrest()
+		idle := c.whenIdle()
 		c.mu.Unlock()
-		if calm == nil {
+		if idle == nil {
 			return nil
 		}
 		select {
-		case <-calm:
+		case <-idle:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// step goes to the next timer that is due by target and takes it out, or to
-// target when there is none. While something moves it does neither, and returns
-// what is closed when it may be tried again.
-func (c *Manual) step(target time.Time) (fired *timer, calm <-chan struct{}) {
+// step advances to the next timer that is due by target and removes it, or to
+// target if there is none. If the clock is busy, step does neither and returns the
+// channel that is closed when it becomes idle.
+func (c *Manual) step(target time.Time) (fired *timer, idle <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if calm := c.unrest(); calm != nil {
-		return nil, calm
+	if idle := c.whenIdle(); idle != nil {
+		return nil, idle
 	}
 	if len(c.timers) == 0 || c.timers[0].at.After(target) {
 		c.now = target
@@ -201,12 +198,12 @@ func (c *Manual) step(target time.Time) (fired *timer, calm <-chan struct{}) {
 		delete(c.sleepers, t)
 		close(t.woken)
 	} else {
-		c.entered++ // until run gives it back
+		c.entered++ // until run calls Leave
 	}
 	return t, nil
 }
 
-// run calls f, for which a place was entered.
+// run calls f, which has entered, and leaves.
 func (c *Manual) run(f func()) {
 	defer c.Leave()
 	f()
@@ -215,8 +212,8 @@ func (c *Manual) run(f func()) {
 // start runs a timer that was due when it was set, unless it was stopped.
 func (c *Manual) start(t *timer) {
 	c.mu.Lock()
-	stopped := t.place == over
-	t.place = over
+	stopped := t.index == done
+	t.index = done
 	c.mu.Unlock()
 	if stopped {
 		c.Leave()
@@ -225,35 +222,36 @@ func (c *Manual) start(t *timer) {
 	c.run(t.call)
 }
 
-// timer makes one that is due d from now. The caller holds the lock.
+// timer returns a timer that is due in d. The caller holds the lock.
 func (c *Manual) timer(d time.Duration) *timer {
 	c.set++
-	return &timer{at: c.now.Add(d), order: c.set, place: over}
+	return &timer{at: c.now.Add(d), order: c.set, index: done}
 }
 
-// unrest returns what is closed when nothing moves any more; nil when nothing
-// moves now. The caller holds the lock.
-func (c *Manual) unrest() <-chan struct{} {
-	if c.quiet() {
+// whenIdle returns a channel that is closed when the clock becomes idle; nil if it
+// is idle now. The caller holds the lock.
+func (c *Manual) whenIdle() <-chan struct{} {
+	if c.isIdle() {
 		return nil
 	}
-	if c.calm == nil {
-		c.calm = make(chan struct{})
+	if c.idle == nil {
+		c.idle = make(chan struct{})
 	}
-	return c.calm
+	return c.idle
 }
 
-// tell lets those go on who wait until nothing moves. The caller holds the lock.
-func (c *Manual) tell() {
-	if c.calm != nil && c.quiet() {
-		close(c.calm)
-		c.calm = nil
+// notify wakes the goroutines that wait for an idle clock. The caller holds the
+// lock.
+func (c *Manual) notify() {
+	if c.idle != nil && c.isIdle() {
+		close(c.idle)
+		c.idle = nil
 	}
 }
 
-// quiet tells whether all work under way is asleep. A sleeper whose context is
-// done is awake, even if it has not noticed yet. The caller holds the lock.
-func (c *Manual) quiet() bool {
+// isIdle reports whether all work is asleep. A sleeper whose context is done is
+// awake, even if it has not noticed yet. The caller holds the lock.
+func (c *Manual) isIdle() bool {
 	if c.entered == 0 {
 		return true
 	}

@@ -1,4 +1,4 @@
-// The clock on the wall.
+// System: the clock of the machine.
 
 package clock
 
@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Wall is the clock of this machine. It implements verification.Clock.
+// Wall is the clock of the machine. It implements verification.Clock.
 type Wall struct{}
 
-// System returns the clock of this machine.
+// System returns the clock of the machine.
 func System() Wall { return Wall{} }
 
-// Now is the present moment.
+// Now returns the current time.
 func (Wall) Now() time.Time { return time.Now() }
 
-// AfterFunc calls f in a goroutine of its own once d has passed; stop tells
-// whether it was in time.
+// AfterFunc calls f in its own goroutine once d has passed. stop reports whether
+// it kept f from being called.
 func (Wall) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	return time.AfterFunc(d, f).Stop
 }

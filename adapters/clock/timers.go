@@ -1,4 +1,4 @@
-// The timers of a manual clock, the next one first.
+// The timers of a manual clock, in the order in which they fire.
 
 package clock
 
@@ -8,26 +8,25 @@ import (
 	"time"
 )
 
-// timer is something to be done at a moment: a function to call, or a sleeper
-// to wake.
+// timer is a function to call or a sleeper to wake at a given time.
 type timer struct {
 	at    time.Time
-	order uint64 // of registration; parts timers of the same moment
-	place int    // in the heap, or one of the two below
+	order uint64 // of registration, for timers of the same time
+	index int    // in the heap, or one of the two below
 
 	call func() // nil for a sleeper
 
-	ctx   context.Context // of a sleeper: once it is done, the sleeper is on its way
-	woken chan struct{}   // of a sleeper: closed at its moment
+	ctx   context.Context // of a sleeper; once it is done, the sleeper counts as awake
+	woken chan struct{}   // of a sleeper; closed when the timer fires
 }
 
-// The places of a timer that is not in the heap.
+// The index of a timer that is not in the heap.
 const (
-	over     = -1 // it fired, or was stopped
+	done     = -1 // it has fired or was stopped
 	starting = -2 // it was due when it was set, and its goroutine has not begun
 )
 
-// timers is a heap by moment, then by registration.
+// timers is a heap ordered by time, then by registration.
 type timers []*timer
 
 func (h timers) Len() int { return len(h) }
@@ -41,33 +40,33 @@ func (h timers) Less(i, j int) bool {
 
 func (h timers) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
+	h[i].index, h[j].index = i, j
 }
 
-// Push is for container/heap: use add.
+// Push implements heap.Interface; call add instead.
 func (h *timers) Push(x any) {
 	t, _ := x.(*timer)
-	t.place = len(*h)
+	t.index = len(*h)
 	*h = append(*h, t)
 }
 
-// Pop is for container/heap: use remove.
+// Pop implements heap.Interface; call remove instead.
 func (h *timers) Pop() any {
 	last := len(*h) - 1
 	t := (*h)[last]
 	(*h)[last] = nil
 	*h = (*h)[:last]
-	t.place = over
+	t.index = done
 	return t
 }
 
 func (h *timers) add(t *timer) { heap.Push(h, t) }
 
-// remove takes out a timer that is still set, and tells whether it was.
+// remove removes a timer, and reports whether it was still set.
 func (h *timers) remove(t *timer) bool {
-	if t.place < 0 {
+	if t.index < 0 {
 		return false
 	}
-	heap.Remove(h, t.place)
+	heap.Remove(h, t.index)
 	return true
 }

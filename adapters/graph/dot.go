@@ -1,4 +1,4 @@
-// DOT, the language of Graphviz.
+// DOT: the language of Graphviz.
 
 package graph
 
@@ -9,21 +9,21 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// DOT draws a definition in the language of Graphviz. Whatever stands in its
-// labels, no text of the definition is read as DOT or as an entity.
+// DOT returns a definition in the language of Graphviz. Every text of the
+// definition is escaped.
 func DOT(d verification.Definition) string {
-	vertices, arrows := layout(d)
+	vertices, edges := layout(d)
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n", dotText(d.Workflow))
 	b.WriteString("  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\"];\n")
 	for i, v := range vertices {
 		fmt.Fprintf(&b, "  n%d [shape=%s, label=%s];\n", i, dotShape(v), dotText(v.lines()...))
 	}
-	for _, a := range arrows {
-		if a.label != "" {
-			fmt.Fprintf(&b, "  n%d -> n%d [label=%s];\n", a.from, a.to, dotText(a.label))
+	for _, e := range edges {
+		if e.label != "" {
+			fmt.Fprintf(&b, "  n%d -> n%d [label=%s];\n", e.from, e.to, dotText(e.label))
 		} else {
-			fmt.Fprintf(&b, "  n%d -> n%d;\n", a.from, a.to)
+			fmt.Fprintf(&b, "  n%d -> n%d;\n", e.from, e.to)
 		}
 	}
 	b.WriteString("}\n")
@@ -51,8 +51,8 @@ func dotShape(v vertex) string {
 	return "box"
 }
 
-// dotText is a quoted string of one or more lines. Backslashes begin escapes in
-// labels, and ampersands begin entities.
+// dotText returns lines as a quoted string. In a label, a backslash begins an
+// escape and an ampersand an entity.
 func dotText(lines ...string) string {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `&`, `&amp;`)
 	for i := range lines {

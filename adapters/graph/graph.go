@@ -1,4 +1,4 @@
-// What is drawn: the nodes in their order, and the arrows between them.
+// The layout of a drawing: vertices and edges.
 
 package graph
 
@@ -15,18 +15,17 @@ import (
 type vertex struct {
 	id      verification.NodeID
 	node    verification.Node
-	missing bool // an arrow leads here, but there is no such node
+	missing bool // an edge leads here, but there is no such node
 }
 
-// arrow leads from one vertex to another, by their numbers.
-type arrow struct {
+// edge leads from one vertex to another, by their numbers.
+type edge struct {
 	from, to int
 	label    string
 }
 
-// layout numbers the nodes, breadth first, and lists the arrows of each in
-// turn.
-func layout(d verification.Definition) ([]vertex, []arrow) {
+// layout numbers the nodes breadth first, and returns the edges of each in order.
+func layout(d verification.Definition) ([]vertex, []edge) {
 	var vertices []vertex
 	numbers := map[verification.NodeID]int{}
 	number := func(id verification.NodeID) int {
@@ -34,39 +33,39 @@ func layout(d verification.Definition) ([]vertex, []arrow) {
 		if !ok {
 			n = len(vertices)
 			numbers[id] = n
-			node, there := d.Nodes[id]
-			vertices = append(vertices, vertex{id: id, node: node, missing: !there})
+			node, found := d.Nodes[id]
+			vertices = append(vertices, vertex{id: id, node: node, missing: !found})
 		}
 		return n
 	}
-	var arrows []arrow
+	var edges []edge
 	done := 0
-	spread := func() {
+	expand := func() {
 		for ; done < len(vertices); done++ {
 			for _, r := range routes(vertices[done].node) {
-				arrows = append(arrows, arrow{from: done, to: number(r.to), label: r.label})
+				edges = append(edges, edge{from: done, to: number(r.to), label: r.label})
 			}
 		}
 	}
 	if d.Start != "" {
 		number(d.Start)
 	}
-	spread()
+	expand()
 	for _, id := range slices.Sorted(maps.Keys(d.Nodes)) {
 		number(id)
-		spread()
+		expand()
 	}
-	return vertices, arrows
+	return vertices, edges
 }
 
-// route is one way out of a node, and when it is taken.
+// route is one way out of a node, with the condition under which it is taken.
 type route struct {
 	to    verification.NodeID
 	label string
 }
 
-// routes lists the ways out of a node in the order of Targets. Ways of a step
-// that lead to one node are drawn as one.
+// routes returns the ways out of a node in the order of Targets. The routes of a
+// step that lead to the same node are merged.
 func routes(n verification.Node) []route {
 	var all []route
 	add := func(to verification.NodeID, label string) {
@@ -81,23 +80,23 @@ func routes(n verification.Node) []route {
 		add(r.Next, r.When)
 	}
 	add(n.Else, "else")
-	add(n.Next, onward(n))
+	add(n.Next, nextLabel(n))
 	add(n.OnDeclined, "declined")
 	add(n.OnFailed, "failed")
 	add(n.OnUnavailable, "unavailable")
 	add(n.OnReject, "reject")
 	if n.Type == verification.NodeBranch {
-		return all // every rule has its own arrow
+		return all // every rule has its own edge
 	}
 	merged := merge(all)
-	if len(merged) == 1 && merged[0].label == onward(n) && n.Type != verification.NodeReview {
-		merged[0].label = "" // there is no other way
+	if len(merged) == 1 && merged[0].label == nextLabel(n) && n.Type != verification.NodeReview {
+		merged[0].label = "" // there is no other route
 	}
 	return merged
 }
 
-// onward says when a node goes on to its next one.
-func onward(n verification.Node) string {
+// nextLabel returns the condition under which a node leads to its next.
+func nextLabel(n verification.Node) string {
 	switch n.Type {
 	case verification.NodeCheck:
 		return "passed"
@@ -129,7 +128,7 @@ func merge(all []route) []route {
 	return merged
 }
 
-// lines are what stands on a node: its label, and its name where that differs.
+// lines returns the text on a vertex: its label, and its name if that differs.
 func (v vertex) lines() []string {
 	if v.missing {
 		return []string{string(v.id), "there is no such node"}
@@ -140,7 +139,7 @@ func (v vertex) lines() []string {
 	return []string{string(v.id)}
 }
 
-// oneLine makes any text one line of printable characters.
+// oneLine returns the text as one line of printable characters.
 func oneLine(text string) string {
 	printable := strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

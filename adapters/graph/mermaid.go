@@ -1,4 +1,4 @@
-// Mermaid flowcharts.
+// Mermaid: flowcharts for pages and documents.
 
 package graph
 
@@ -10,10 +10,10 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Mermaid draws a definition as a Mermaid flowchart. Whatever stands in its
-// labels, no text of the definition is read as Mermaid, Markdown or HTML.
+// Mermaid returns a definition as a Mermaid flowchart. Every text of the
+// definition is escaped, so that it is not read as Mermaid, Markdown or HTML.
 func Mermaid(d verification.Definition) string {
-	vertices, arrows := layout(d)
+	vertices, edges := layout(d)
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
 	for i, v := range vertices {
@@ -24,11 +24,11 @@ func Mermaid(d verification.Definition) string {
 		left, right := mermaidShape(v)
 		fmt.Fprintf(&b, "  n%d%s\"%s\"%s\n", i, left, strings.Join(lines, "<br/>"), right)
 	}
-	for _, a := range arrows {
-		if label := mermaidText(a.label); label != "" {
-			fmt.Fprintf(&b, "  n%d -->|\"%s\"| n%d\n", a.from, label, a.to)
+	for _, e := range edges {
+		if label := mermaidText(e.label); label != "" {
+			fmt.Fprintf(&b, "  n%d -->|\"%s\"| n%d\n", e.from, label, e.to)
 		} else {
-			fmt.Fprintf(&b, "  n%d --> n%d\n", a.from, a.to)
+			fmt.Fprintf(&b, "  n%d --> n%d\n", e.from, e.to)
 		}
 	}
 	return b.String()
@@ -55,20 +55,20 @@ func mermaidShape(v vertex) (left, right string) {
 	return "[", "]"
 }
 
-// mermaidText writes every sign that Mermaid, Markdown or HTML could take for
-// its own as an entity: #34; is a quotation mark.
+// mermaidText replaces every character that is special in Mermaid, Markdown or
+// HTML with an entity: #34; is a quotation mark.
 func mermaidText(text string) string {
 	var b strings.Builder
-	plain := true // so far only digits: "1." would begin a list
+	digits := true // only digits so far: "1." would begin a list
 	for i, r := range oneLine(text) {
 		safe := r >= 0x80 || r == ' ' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
-			strings.ContainsRune("_,:/()=!?'", r) || r == '-' && i > 0 || r == '.' && !plain
+			strings.ContainsRune("_,:/()=!?'", r) || r == '-' && i > 0 || r == '.' && !digits
 		if safe {
 			b.WriteRune(r)
 		} else {
 			fmt.Fprintf(&b, "#%d;", r)
 		}
-		plain = plain && r >= '0' && r <= '9'
+		digits = digits && r >= '0' && r <= '9'
 	}
 	return b.String()
 }

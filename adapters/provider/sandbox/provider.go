@@ -1,9 +1,9 @@
-// Package sandbox is a provider that does what the run's input says, so that
-// every path of a workflow can be driven from outside.
+// Package sandbox is a provider whose results are scripted in the run's input, so
+// that a client can test every path of a workflow.
 //
-// It reads input.sandbox.<check key>: one of "pass" (also when nothing is
-// there), "fail", "unavailable", "flaky:N", "slow:500ms" and "pending:N", or an
-// object {"outcome": ..., "data": {...}} with one of these and the step's data.
+// The script of a check is input.sandbox.<check key>: "pass" (the default),
+// "fail", "unavailable", "flaky:N", "slow:500ms" or "pending:N", or an object
+// {"outcome": ..., "data": {...}} with one of these and the step's data.
 package sandbox
 
 import (
@@ -16,64 +16,65 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Provider plays the scripts. It keeps nothing between calls, so any host may
-// go on where another stopped. It implements verification.Poller.
+// Provider returns the scripted results. It keeps no state between calls, so one
+// host can continue where another stopped. It implements verification.Poller.
 type Provider struct {
 	sleep func(ctx context.Context, d time.Duration) error
 }
 
-// New returns a provider that waits by sleep, which returns nil once the time
-// has passed and an error when the context ended first.
+// New returns a provider that uses sleep for slow results. sleep returns nil once
+// d has passed, and an error if ctx is done first.
 func New(sleep func(ctx context.Context, d time.Duration) error) *Provider {
 	return &Provider{sleep: sleep}
 }
 
-// Check plays the script of the check. A script that cannot be read is a
-// permanent error that says what is wrong with it.
+// Check returns the scripted result of the check. For an invalid script it returns
+// a permanent error that says what is wrong.
 func (p *Provider) Check(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
 	s, err := readScript(r.Input, r.Key)
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
-	switch s.play {
-	case playFail:
+	switch s.kind {
+	case kindFail:
 		return verification.CheckResult{Outcome: verification.OutcomeFailed, Data: s.data}, nil
-	case playUnavailable:
+	case kindUnavailable:
 		return verification.CheckResult{}, verification.Permanent(fmt.Errorf("%s is unavailable, as its script says", r.Key))
-	case playFlaky:
+	case kindFlaky:
 		if r.Dispatch <= s.times {
 			return verification.CheckResult{}, fmt.Errorf("dispatch %d of %s goes unanswered, as its script says", r.Dispatch, r.Key)
 		}
-	case playSlow:
+	case kindSlow:
 		if err := p.sleep(ctx, s.wait); err != nil {
 			return verification.CheckResult{}, err
 		}
-	case playPending:
+	case kindPending:
 		return s.pending(s.times), nil
-	case playPass:
+	case kindPass:
 	}
 	return s.passed(), nil
 }
 
-// Poll answers a check whose script is "pending:N": the poll number N passes.
+// Poll returns the result of a check whose script is "pending:N": poll number N
+// passes.
 func (p *Provider) Poll(_ context.Context, r verification.PollRequest) (verification.CheckResult, error) {
 	s, err := readScript(r.Input, r.Key)
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
-	left, err := strconv.Atoi(r.Handle)
-	if err != nil || s.play != playPending || left < 1 || left > s.times {
-		return verification.CheckResult{}, verification.Permanent(errors.New(r.Key + " has no answer pending under this handle"))
+	remaining, err := strconv.Atoi(r.Handle)
+	if err != nil || s.kind != kindPending || remaining < 1 || remaining > s.times {
+		return verification.CheckResult{}, verification.Permanent(errors.New(r.Key + " has no pending result with this handle"))
 	}
-	return s.pending(left - 1), nil
+	return s.pending(remaining - 1), nil
 }
 
-// pending answers that a number of polls are left, and passes at none.
-func (s script) pending(left int) verification.CheckResult {
-	if left == 0 {
+// pending returns a pending result while polls remain, then one that passed.
+func (s script) pending(remaining int) verification.CheckResult {
+	if remaining == 0 {
 		return s.passed()
 	}
-	return verification.CheckResult{Outcome: verification.OutcomePending, Handle: strconv.Itoa(left)}
+	return verification.CheckResult{Outcome: verification.OutcomePending, Handle: strconv.Itoa(remaining)}
 }
 
 func (s script) passed() verification.CheckResult {

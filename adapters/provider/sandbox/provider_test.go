@@ -115,19 +115,19 @@ func TestABadScriptIsAPermanentErrorThatNamesTheFault(t *testing.T) {
 		{`"slow:5"`, `is "slow:5": write slow:T with a time, such as slow:500ms`},
 		{`"slow:-1s"`, `is "slow:-1s": write slow:T with a time, such as slow:500ms`},
 		{`"` + fmt.Sprintf("%0100d", 0) + `"`, `is "0000000000000000000000000000000000000000...": it must be pass, fail, unavailable, flaky:N, slow:T or pending:N`},
-		{`null`, "must be a text or an object"},
-		{`true`, "must be a text or an object"},
-		{`3`, "must be a text or an object"},
-		{`["pass"]`, "must be a text or an object"},
-		{`{}`, "must have an outcome that is a text"},
-		{`{"data":{"a":1}}`, "must have an outcome that is a text"},
-		{`{"outcome":null}`, "must have an outcome that is a text"},
-		{`{"outcome":{"outcome":"pass"}}`, "must have an outcome that is a text"},
+		{`null`, "must be a string or an object"},
+		{`true`, "must be a string or an object"},
+		{`3`, "must be a string or an object"},
+		{`["pass"]`, "must be a string or an object"},
+		{`{}`, "must have an outcome that is a string"},
+		{`{"data":{"a":1}}`, "must have an outcome that is a string"},
+		{`{"outcome":null}`, "must have an outcome that is a string"},
+		{`{"outcome":{"outcome":"pass"}}`, "must have an outcome that is a string"},
 		{`{"outcome":"maybe"}`, `is "maybe": it must be pass, fail, unavailable, flaky:N, slow:T or pending:N`},
 		{`{"outcome":"pass","data":"text"}`, "must have data that is an object"},
 		{`{"outcome":"pass","data":[1]}`, "must have data that is an object"},
-		{`{"outcome":"pass","dta":{}}`, `has the unknown field "dta": it may hold outcome and data`},
-		{`{"Outcome":"pass"}`, `has the unknown field "Outcome": it may hold outcome and data`},
+		{`{"outcome":"pass","dta":{}}`, `has the unknown field "dta": it may have outcome and data`},
+		{`{"Outcome":"pass"}`, `has the unknown field "Outcome": it may have outcome and data`},
 	} {
 		p := sandbox.New(new(naps).sleep)
 		want := "permanent: input.sandbox.pan " + tt.want
@@ -209,7 +209,7 @@ func TestPollIsRefusedWhenNothingPendsUnderTheHandle(t *testing.T) {
 	} {
 		r := verification.PollRequest{CheckRequest: request(tt.script), Handle: tt.handle}
 		got := tell(sandbox.New(new(naps).sleep).Poll(t.Context(), r))
-		if want := "permanent: pan has no answer pending under this handle"; got != want {
+		if want := "permanent: pan has no pending result with this handle"; got != want {
 			t.Errorf("Poll of %s with handle %q = %s, want %s", tt.script, tt.handle, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-// The script of one check, as the run's input gives it.
+// Scripts: the result of one check, as the run's input defines it.
 
 package sandbox
 
@@ -16,47 +16,47 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// play is what a script tells the provider to do.
-type play string
+// kind is the kind of a script.
+type kind string
 
 const (
-	playPass        play = "pass"
-	playFail        play = "fail"
-	playUnavailable play = "unavailable"
-	playFlaky       play = "flaky"   // :N
-	playSlow        play = "slow"    // :duration
-	playPending     play = "pending" // :N
+	kindPass        kind = "pass"
+	kindFail        kind = "fail"
+	kindUnavailable kind = "unavailable"
+	kindFlaky       kind = "flaky"   // :N
+	kindSlow        kind = "slow"    // :duration
+	kindPending     kind = "pending" // :N
 )
 
-// script is what one check is to do.
+// script defines the result of one check.
 type script struct {
-	play  play
-	times int            // errors of playFlaky, polls of playPending
-	wait  time.Duration  // of playSlow
-	data  map[string]any // the step's data; numbers as they were written
+	kind  kind
+	times int            // errors of kindFlaky, polls of kindPending
+	wait  time.Duration  // of kindSlow
+	data  map[string]any // the step's data; its numbers are json.Number
 }
 
-// readScript finds the script of a check in the input of its run; a pass when
-// there is none. Its error names the script and what is wrong with it.
+// readScript returns the script of a check in the input of its run; by default it
+// passes. The error names the script and says what is wrong with it.
 func readScript(input verification.Data, key string) (script, error) {
-	// Most runs have no scripts: that is told without decoding their input. A
-	// backslash could hide the word.
+	// Most runs have no scripts, and their input need not be decoded. A backslash
+	// may encode the name.
 	if !bytes.Contains(input, []byte(`"sandbox"`)) && !bytes.ContainsRune(input, '\\') {
-		return script{play: playPass}, nil
+		return script{kind: kindPass}, nil
 	}
-	all, there, err := member(json.RawMessage(input), "sandbox")
+	all, ok, err := member(json.RawMessage(input), "sandbox")
 	if err != nil {
 		return script{}, fmt.Errorf("input %w", err)
 	}
-	if !there {
-		return script{play: playPass}, nil
+	if !ok {
+		return script{kind: kindPass}, nil
 	}
-	raw, there, err := member(all, key)
+	raw, ok, err := member(all, key)
 	if err != nil {
 		return script{}, fmt.Errorf("input.sandbox %w", err)
 	}
-	if !there {
-		return script{play: playPass}, nil
+	if !ok {
+		return script{kind: kindPass}, nil
 	}
 	s, err := parseScript(raw)
 	if err != nil {
@@ -65,14 +65,14 @@ func readScript(input verification.Data, key string) (script, error) {
 	return s, nil
 }
 
-// member finds one field of an object.
-func member(object json.RawMessage, name string) (raw json.RawMessage, there bool, err error) {
+// member returns one field of an object, and whether there is one.
+func member(object json.RawMessage, name string) (raw json.RawMessage, ok bool, err error) {
 	fields, err := members(object)
 	if err != nil {
 		return nil, false, err
 	}
-	raw, there = fields[name]
-	return raw, there, nil
+	raw, ok = fields[name]
+	return raw, ok, nil
 }
 
 // members decodes an object, one level deep.
@@ -84,7 +84,7 @@ func members(object json.RawMessage) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// parseScript reads a text, or an object {outcome, data}.
+// parseScript parses a string or an object {outcome, data}.
 func parseScript(raw json.RawMessage) (script, error) {
 	var text string
 	switch raw[0] {
@@ -96,7 +96,7 @@ func parseScript(raw json.RawMessage) (script, error) {
 	case '{':
 		return parseObject(raw)
 	default:
-		return script{}, errors.New("must be a text or an object")
+		return script{}, errors.New("must be a string or an object")
 	}
 }
 
@@ -107,19 +107,19 @@ func parseObject(raw json.RawMessage) (script, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if name != "outcome" && name != "data" {
-			return script{}, fmt.Errorf("has the unknown field %s: it may hold outcome and data", quote(name))
+			return script{}, fmt.Errorf("has the unknown field %s: it may have outcome and data", quote(name))
 		}
 	}
 	var text *string
 	if err := json.Unmarshal(fields["outcome"], &text); err != nil || text == nil {
-		return script{}, errors.New("must have an outcome that is a text")
+		return script{}, errors.New("must have an outcome that is a string")
 	}
 	s, err := parseText(*text)
 	if err != nil {
 		return script{}, err
 	}
-	data, there := fields["data"]
-	if !there {
+	data, ok := fields["data"]
+	if !ok {
 		return s, nil
 	}
 	numbers := json.NewDecoder(bytes.NewReader(data))
@@ -132,22 +132,22 @@ func parseObject(raw json.RawMessage) (script, error) {
 
 func parseText(text string) (script, error) {
 	name, value, has := strings.Cut(text, ":")
-	s := script{play: play(name)}
+	s := script{kind: kind(name)}
 	var err error
-	switch s.play {
-	case playPass, playFail, playUnavailable:
+	switch s.kind {
+	case kindPass, kindFail, kindUnavailable:
 		if has {
 			return script{}, fmt.Errorf("is %s: %s takes no number", quote(text), name)
 		}
 		return s, nil
-	case playFlaky, playPending:
+	case kindFlaky, kindPending:
 		var n uint64
 		if n, err = strconv.ParseUint(value, 10, 31); err != nil {
 			return script{}, fmt.Errorf("is %s: write %s:N with a whole number, such as %s:2", quote(text), name, name)
 		}
 		s.times = int(n)
 		return s, nil
-	case playSlow:
+	case kindSlow:
 		if s.wait, err = time.ParseDuration(value); err != nil || s.wait < 0 {
 			return script{}, fmt.Errorf("is %s: write slow:T with a time, such as slow:500ms", quote(text))
 		}
@@ -156,12 +156,12 @@ func parseText(text string) (script, error) {
 	return script{}, fmt.Errorf("is %s: it must be pass, fail, unavailable, flaky:N, slow:T or pending:N", quote(text))
 }
 
-// quote shows the beginning of a text that somebody else wrote.
+// quote returns the quoted beginning of a text from the input.
 func quote(text string) string {
-	const most = 40
+	const limit = 40
 	runes := []rune(text)
-	if len(runes) > most {
-		return strconv.Quote(string(runes[:most]) + "...")
+	if len(runes) > limit {
+		return strconv.Quote(string(runes[:limit]) + "...")
 	}
 	return strconv.Quote(text)
 }
