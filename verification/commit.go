@@ -16,8 +16,9 @@ type Commit struct {
 	// Leased says that AdvanceAt is the end of a lease of the caller, which
 	// drives the run. Work that falls due at the end of a lease counts as lost.
 	Leased bool
-	// Announce enqueues the notice that the run is over.
-	Announce bool
+	// AnnounceAt is when the notice that the run is over is due; zero for no
+	// notice.
+	AnnounceAt time.Time
 	// HistoryOnly says that the events change neither the summary nor the queue:
 	// the store keeps both as they are and reads only Events.
 	HistoryOnly bool
@@ -52,6 +53,10 @@ type TakeRequest struct {
 	After TenantID
 }
 
+// LeaseID identifies one lease of one piece of work. The store that takes the work
+// chooses it; a piece never has the same one twice.
+type LeaseID string
+
 // Work is one effect that is due and leased to the host that took it.
 type Work struct {
 	Kind WorkKind
@@ -63,6 +68,6 @@ type Work struct {
 	// Lost counts the leases that ended since the last append, postponement or
 	// release: the host died, or could not save its result.
 	Lost int
-	// Until is the end of the lease; it distinguishes this lease from later ones.
-	Until time.Time
+	// Lease distinguishes this lease from every other of the same piece.
+	Lease LeaseID
 }

@@ -59,7 +59,7 @@ type WorkQueue interface {
 	Postpone(ctx context.Context, w Work, at time.Time) error
 	// Release ends leases: the work is due again at the given time, and neither an
 	// attempt nor a lost lease is counted, unless it was replaced since it was
-	// taken. Work whose Until is zero is released regardless of its lease.
+	// taken. Work without a Lease is released whichever lease it has.
 	Release(ctx context.Context, work []Work, at time.Time) error
 }
 

@@ -91,6 +91,33 @@ func (s Summary) decision(expired bool) Decision {
 	return DecisionNone
 }
 
+// StatusInterval is a status and a decision, and when a run has them: after
+// From, up to and including Until. A zero time is no bound.
+type StatusInterval struct {
+	Status      Status
+	Decision    Decision
+	From, Until time.Time
+}
+
+// IntervalAt returns the status and the decision at now, and the longest interval
+// around now in which neither changes unless something is appended.
+func (s Summary) IntervalAt(now time.Time) StatusInterval {
+	in := StatusInterval{Status: s.StatusAt(now), Decision: s.DecisionAt(now)}
+	if s.Ended != "" {
+		return in
+	}
+	for _, at := range [...]time.Time{s.AbandonAt, s.ExpiresAt} {
+		switch {
+		case at.IsZero() || s.expired(at): // nothing changes after the deadline
+		case now.After(at):
+			in.From = at
+		case in.Until.IsZero():
+			in.Until = at
+		}
+	}
+	return in
+}
+
 // expired reports whether the deadline passed while the run was live. At the
 // deadline itself the run is not yet expired.
 func (s Summary) expired(now time.Time) bool {

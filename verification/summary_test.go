@@ -91,3 +91,41 @@ func TestDecisionsAreThreeAndNull(t *testing.T) {
 		t.Error("null reads as a verdict")
 	}
 }
+
+func TestASummaryReadsTheSameThroughoutAnInterval(t *testing.T) {
+	early, late := noon().Add(time.Hour), noon().Add(2*time.Hour)
+	const inProgress, abandoned, expired = verification.StatusInProgress, verification.StatusAbandoned, verification.StatusExpired
+	for _, c := range []struct {
+		name string
+		s    verification.Summary
+		want []verification.StatusInterval
+	}{
+		{"no limits", verification.Summary{}, []verification.StatusInterval{{Status: inProgress}}},
+		{"abandoned, then expired", verification.Summary{AbandonAt: early, ExpiresAt: late}, []verification.StatusInterval{
+			{Status: inProgress, Until: early}, {Status: abandoned, From: early, Until: late}, {Status: expired, From: late},
+		}},
+		{"expired before it is abandoned", verification.Summary{AbandonAt: late, ExpiresAt: early}, []verification.StatusInterval{
+			{Status: inProgress, Until: early}, {Status: expired, From: early},
+		}},
+		{"both at once", verification.Summary{AbandonAt: early, ExpiresAt: early}, []verification.StatusInterval{
+			{Status: inProgress, Until: early}, {Status: expired, From: early},
+		}},
+		{"a review that expires", verification.Summary{Waiting: verification.ActionReview, ExpiresAt: late}, []verification.StatusInterval{
+			{Status: inProgress, Decision: verification.DecisionReview, Until: late}, {Status: expired, From: late},
+		}},
+		{"over", verification.Summary{Ended: verification.StatusCompleted, AbandonAt: early, ExpiresAt: late}, []verification.StatusInterval{
+			{Status: verification.StatusCompleted},
+		}},
+	} {
+		for _, want := range c.want {
+			if !want.From.IsZero() {
+				equal(t, c.name, c.s.IntervalAt(want.From.Add(1)), want)
+			}
+			if !want.Until.IsZero() {
+				equal(t, c.name, c.s.IntervalAt(want.Until), want)
+			} else {
+				equal(t, c.name, c.s.IntervalAt(late.Add(time.Hour)), want)
+			}
+		}
+	}
+}

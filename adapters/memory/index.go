@@ -152,10 +152,8 @@ func (x *index) follow(at time.Time) {
 
 // eachTurn calls f with the moments after which the run reads differently.
 func (x *index) eachTurn(r *record, f func(turn)) {
-	for _, at := range [...]time.Time{r.summary.AbandonAt, r.summary.ExpiresAt} {
-		if !at.IsZero() && placeAt(r.summary, at) != placeAt(r.summary, at.Add(1)) {
-			f(turn{at, r})
-		}
+	for in := r.summary.IntervalAt(time.Time{}); !in.Until.IsZero(); in = r.summary.IntervalAt(in.Until.Add(1)) {
+		f(turn{in.Until, r})
 	}
 }
 

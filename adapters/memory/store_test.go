@@ -33,7 +33,10 @@ func TestManyCallersAtOnce(t *testing.T) {
 				for n := range history {
 					a := verification.Commit{
 						Events: history[n : n+1], Summary: verification.Fold(id, history[:n+1]).Summary(),
-						AdvanceAt: start.Add(time.Duration(i) * time.Second), Announce: n+1 == len(history),
+						AdvanceAt: start.Add(time.Duration(i) * time.Second),
+					}
+					if n+1 == len(history) {
+						a.AnnounceAt = start
 					}
 					if err := s.Append(ctx, own, id, n, a); err != nil && !errors.Is(err, verification.ErrConflict) {
 						t.Errorf("Append: %v", err)

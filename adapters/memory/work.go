@@ -5,6 +5,7 @@ package memory
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ type queue struct {
 	// heads has the lanes of each kind by the due time of their first piece.
 	heads  map[verification.WorkKind]*btree.BTreeG[*lane]
 	ticket uint64 // counts the positions given out in the lanes
+	leases uint64 // counts the calls of Take
 }
 
 type name struct {
@@ -52,9 +54,8 @@ type piece struct {
 	ticket  uint64 // orders pieces of one due time: first come, first served
 	attempt int
 	lost    int
-	leased  bool      // by a taker, or by the host that appended
-	taken   bool      // by a taker
-	until   time.Time // what the newest taker knows it by
+	leased  bool                 // by a taker, or by the host that appended
+	lease   verification.LeaseID // empty unless a taker has it
 }
 
 func newQueue() queue {
@@ -75,14 +76,16 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	taken, more := roundRobin(q.dueLanes(r), r)
+	q.leases++
+	lease := verification.LeaseID(strconv.FormatUint(q.leases, 10))
 	for _, p := range taken {
 		if p.leased {
 			p.lost++
 		}
-		p.leased, p.taken, p.until = true, true, p.leaseEnd(r.Now.Add(r.Lease))
-		q.put(p, p.until)
+		p.leased, p.lease = true, lease
+		q.put(p, r.Now.Add(r.Lease))
 		work = append(work, verification.Work{
-			Kind: p.kind, RunRef: p.run, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, Until: p.until,
+			Kind: p.kind, RunRef: p.run, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, Lease: lease,
 		})
 	}
 	if more {
@@ -208,7 +211,7 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 	defer s.queue.mu.Unlock()
 	for _, w := range work {
 		p := s.queue.taken(w)
-		if w.Until.IsZero() {
+		if w.Lease == "" {
 			p = s.queue.pieces[name{w.Kind, w.RunRef}]
 		}
 		if p != nil {
@@ -222,39 +225,20 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 func (q *queue) enqueue(run verification.RunRef, a verification.Commit) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	advance := q.renewed(name{verification.WorkAdvance, run}, a.Summary.Workflow)
+	advance := &piece{name: name{verification.WorkAdvance, run}, workflow: a.Summary.Workflow, leased: a.Leased}
 	q.remove(advance.name)
 	if !a.AdvanceAt.IsZero() {
-		advance.leased = a.Leased
 		q.put(advance, a.AdvanceAt)
 	}
-	if a.Announce {
-		q.put(q.renewed(name{verification.WorkAnnounce, run}, a.Summary.Workflow), announceAt(a.Summary))
+	if !a.AnnounceAt.IsZero() {
+		q.put(&piece{name: name{verification.WorkAnnounce, run}, workflow: a.Summary.Workflow}, a.AnnounceAt)
 	}
-}
-
-// renewed is a piece that replaces the one of that name, if there is one. It
-// keeps the end of the last lease, so that the next one differs.
-func (q *queue) renewed(n name, w verification.WorkflowID) *piece {
-	p := &piece{name: n, workflow: w}
-	if old := q.pieces[n]; old != nil {
-		p.until = old.until
-	}
-	return p
-}
-
-// announceAt is a time that has come: the append knows no better one.
-func announceAt(s verification.Summary) time.Time {
-	if s.CompletedAt.IsZero() {
-		return s.StartedAt
-	}
-	return s.CompletedAt
 }
 
 // taken finds a piece that its taker still has.
 func (q *queue) taken(w verification.Work) *piece {
 	p := q.pieces[name{w.Kind, w.RunRef}]
-	if p == nil || !p.taken || !p.until.Equal(w.Until) {
+	if p == nil || p.lease == "" || p.lease != w.Lease {
 		return nil
 	}
 	return p
@@ -262,7 +246,7 @@ func (q *queue) taken(w verification.Work) *piece {
 
 // giveUp ends the lease of a piece, which is then due at a time.
 func (q *queue) giveUp(p *piece, at time.Time) {
-	p.leased, p.taken = false, false
+	p.leased, p.lease = false, ""
 	q.put(p, at)
 }
 
@@ -317,13 +301,4 @@ func headBefore(a, b *lane) bool {
 	first, _ := a.order.Min()
 	second, _ := b.order.Min()
 	return pieceBefore(first, second)
-}
-
-// leaseEnd is the time, or a little later: leases of one piece that are taken at
-// one instant of a clock that stands still must differ in their ends.
-func (p *piece) leaseEnd(at time.Time) time.Time {
-	if !at.After(p.until) && p.until.Sub(at) < time.Second {
-		return p.until.Add(time.Microsecond)
-	}
-	return at
 }

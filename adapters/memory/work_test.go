@@ -17,7 +17,7 @@ type waiting struct {
 	due           time.Time
 	attempt, lost int
 	leased        bool
-	until         time.Time // zero while nobody took it
+	lease         verification.LeaseID // empty unless a taker has it
 }
 
 type pieceName struct {
@@ -31,13 +31,14 @@ func TestQueueWorksLikeAListThatIsSearched(t *testing.T) {
 		model := map[pieceName]*waiting{}
 		lengths := map[verification.RunRef]int{}
 		var taken []verification.Work
+		leases := map[verification.LeaseID]bool{}
 		runs := rapid.Custom(func(t *rapid.T) verification.RunRef {
 			n := rapid.IntRange(0, 5).Draw(t, "run")
 			return verification.RunRef{Tenant: verification.TenantID(fmt.Sprint(n % 2)), Run: verification.RunID(fmt.Sprint(n / 2))}
 		})
 		start := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 		held := func(w verification.Work) *waiting {
-			if p := model[pieceName{w.Kind, w.RunRef}]; p != nil && p.until.Equal(w.Until) {
+			if p := model[pieceName{w.Kind, w.RunRef}]; p != nil && p.lease != "" && p.lease == w.Lease {
 				return p
 			}
 			return nil
@@ -45,11 +46,11 @@ func TestQueueWorksLikeAListThatIsSearched(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"append": func(t *rapid.T) {
 				run, at := runs.Draw(t, "run"), maybe(instants()).Draw(t, "advance at")
-				announce := rapid.Bool().Draw(t, "announce")
+				announce := maybe(instants()).Draw(t, "announce at")
 				a := verification.Commit{
 					Events:    []verification.Event{{At: start, Fact: verification.CustomerCame{}}},
 					Summary:   verification.Summary{ID: run.Run, StartedAt: start, CompletedAt: start},
-					AdvanceAt: at, Announce: announce,
+					AdvanceAt: at, AnnounceAt: announce,
 				}
 				if err := s.Append(t.Context(), run.Tenant, run.Run, lengths[run], a); err != nil {
 					t.Fatal(err)
@@ -59,8 +60,8 @@ func TestQueueWorksLikeAListThatIsSearched(t *testing.T) {
 				if !at.IsZero() {
 					model[pieceName{verification.WorkAdvance, run}] = &waiting{due: at}
 				}
-				if announce {
-					model[pieceName{verification.WorkAnnounce, run}] = &waiting{due: start}
+				if !announce.IsZero() {
+					model[pieceName{verification.WorkAnnounce, run}] = &waiting{due: announce}
 				}
 			},
 			"take": func(t *rapid.T) {
@@ -115,13 +116,14 @@ func TestQueueWorksLikeAListThatIsSearched(t *testing.T) {
 					if p.lost != w.Lost {
 						t.Fatalf("piece %d has lost %d leases, want %d", i, w.Lost, p.lost)
 					}
-					if late := w.Until.Sub(request.Now.Add(lease)); late < 0 || late > time.Millisecond {
-						t.Fatalf("the lease ends at %v, want %v", w.Until, request.Now.Add(lease))
+					if leases[w.Lease] || w.Lease == "" {
+						t.Fatalf("piece %d has the lease %q, want a new one", i, w.Lease)
 					}
 				}
 				for _, w := range work {
 					p := model[pieceName{w.Kind, w.RunRef}]
-					p.due, p.until, p.leased = w.Until, w.Until, true
+					p.due, p.lease, p.leased = request.Now.Add(lease), w.Lease, true
+					leases[w.Lease] = true
 				}
 				taken = append(taken, work...)
 				var first time.Time
@@ -158,7 +160,7 @@ func TestQueueWorksLikeAListThatIsSearched(t *testing.T) {
 					t.Fatal(err)
 				}
 				if p := held(w); p != nil {
-					p.due, p.until, p.leased, p.lost = at, time.Time{}, false, 0
+					p.due, p.lease, p.leased, p.lost = at, "", false, 0
 					p.attempt++
 				}
 			},
@@ -171,7 +173,7 @@ func TestQueueWorksLikeAListThatIsSearched(t *testing.T) {
 					t.Fatal(err)
 				}
 				if p := held(w); p != nil {
-					p.due, p.until, p.leased = at, time.Time{}, false
+					p.due, p.lease, p.leased = at, "", false
 				}
 			},
 			"renew": func(t *rapid.T) {

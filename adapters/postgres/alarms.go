@@ -73,7 +73,7 @@ func (a alarms) of(group []addition) []bell {
 		if !d.a.AdvanceAt.IsZero() {
 			bells = append(bells, newBell(verification.WorkAdvance, d.ref, d.ringAt()))
 		}
-		if d.a.Announce {
+		if !d.a.AnnounceAt.IsZero() {
 			bells = append(bells, newBell(verification.WorkAnnounce, d.ref, time.Time{}))
 		}
 	}

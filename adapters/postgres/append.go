@@ -44,18 +44,6 @@ func (d addition) upto() int32 { return d.seq + int32(len(d.a.Events)) }
 // quiet tells whether nothing but the history changes.
 func (d addition) quiet() bool { return d.a.HistoryOnly && len(d.a.Events) > 0 && d.seq > 0 }
 
-// announceAt is a moment that has come: an append knows no better one.
-func (d addition) announceAt() time.Time {
-	switch s := d.a.Summary; {
-	case !d.a.Announce:
-		return time.Time{}
-	case s.CompletedAt.IsZero():
-		return s.StartedAt
-	default:
-		return s.CompletedAt
-	}
-}
-
 // encodeEvents writes events as a JSON array, each byte for byte.
 func encodeEvents(events []verification.Event) (string, error) {
 	var b bytes.Buffer
@@ -113,12 +101,12 @@ func loudArgs(group []addition) ([]any, error) {
 		if faults[i], err = encodeFault(s.Error); err != nil {
 			return nil, err
 		}
-		f := firstFiling(s)
+		in := s.IntervalAt(time.Time{}) // before any of its deadlines
 		references[i], waiting[i], signals[i], waits[i] = s.ReferenceID, string(s.Waiting), s.Signal, int32(s.Wait)
 		started[i], expires[i], abandon[i] = moment(s.StartedAt), moment(s.ExpiresAt), moment(s.AbandonAt)
 		ended[i], completed[i], verdicts[i], open[i] = string(s.Ended), moment(s.CompletedAt), string(s.Verdict), s.Open
-		statuses[i], decisions[i], until[i] = string(f.status), string(f.decision), moment(f.until)
-		advance[i], announce[i], leased[i] = moment(d.a.AdvanceAt), moment(d.announceAt()), d.a.Leased
+		statuses[i], decisions[i], until[i] = string(in.Status), string(in.Decision), moment(in.Until)
+		advance[i], announce[i], leased[i] = moment(d.a.AdvanceAt), moment(d.a.AnnounceAt), d.a.Leased
 	}
 	return append(quietArgs(group),
 		workflows, references, started, expires, abandon,

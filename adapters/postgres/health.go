@@ -73,7 +73,7 @@ SELECT current_setting('server_version'), current_setting('max_connections')::in
 func (h *Health) backlog(ctx context.Context, tx bun.Tx, now time.Time) error {
 	const (
 		work    = "SELECT count(*), min(due) FROM verifyd.work WHERE kind IN ('advance', 'announce') AND due < ?"
-		losing  = "SELECT count(*) FROM verifyd.work WHERE lost >= 2"
+		losing  = "SELECT count(*) FROM verifyd.work WHERE lost_leases >= 2"
 		expired = "SELECT count(*) FROM verifyd.runs WHERE ended = '' AND expires_at < ?"
 	)
 	late := now.Add(-OverdueAfter)

@@ -91,8 +91,8 @@ func saveFilings(ctx context.Context, tx bun.Tx, t verification.TenantID, rows [
 		if err != nil {
 			return err
 		}
-		f := filingAt(s, now)
-		filings[i] = filed{r.ID, f.status, f.decision, moment(f.since), moment(f.until)}
+		in := s.IntervalAt(now)
+		filings[i] = filed{r.ID, in.Status, in.Decision, moment(in.From), moment(in.Until)}
 	}
 	_, err := tx.NewUpdate().With("f", tx.NewValues(&filings)).Model((*row)(nil)).TableExpr("f").
 		Set("status = f.status").Set("decision = f.decision").

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -19,8 +20,7 @@ const maxTake = 256
 // takeWork leases due work. Where no more is due than may be taken, all of it is
 // taken in the order in which it falls due; otherwise tenants take turns, and
 // the first pieces of each are found by steps along an index, so that the cost
-// grows with the tenants that have work and not with the work that waits. Two
-// leases of one piece that begin at one time differ by a microsecond.
+// grows with the tenants that have work and not with the work that waits.
 const takeWork = `
 WITH RECURSIVE head AS MATERIALIZED (
     SELECT ctid AS id, tenant_id FROM verifyd.work WHERE kind = $1 AND due <= $2 ORDER BY due LIMIT 257
@@ -49,13 +49,11 @@ WITH RECURSIVE head AS MATERIALIZED (
     SELECT w.id, c.turn FROM chosen c CROSS JOIN LATERAL (
         SELECT ctid AS id FROM verifyd.work WHERE ctid = c.id AND kind = $1 AND due <= $2 FOR UPDATE SKIP LOCKED) AS w
 ), leased AS (
-    UPDATE verifyd.work w SET taken = true, leased = true, lost = w.lost + CASE WHEN w.leased THEN 1 ELSE 0 END,
-        until = CASE WHEN w.until >= $3 AND w.until < $3 + interval '1 second' THEN w.until + interval '1 microsecond' ELSE $3 END,
-        due = CASE WHEN w.until >= $3 AND w.until < $3 + interval '1 second' THEN w.until + interval '1 microsecond' ELSE $3 END
+    UPDATE verifyd.work w SET lease_id = $8, leased = true, lost_leases = w.lost_leases + w.leased::int, due = $3
     FROM ready r WHERE w.ctid = r.id
-    RETURNING w.kind, w.tenant_id, w.run_id, w.workflow_id, w.attempt, w.lost, w.until, r.turn
+    RETURNING w.kind, w.tenant_id, w.run_id, w.workflow_id, w.attempt, w.lost_leases, r.turn
 )
-SELECT l.kind, l.tenant_id::text, l.run_id::text, l.workflow_id::text, l.attempt, l.lost, l.until,
+SELECT l.kind, l.tenant_id::text, l.run_id::text, l.workflow_id::text, l.attempt, l.lost_leases,
     (SELECT count(*) FROM chosen) > (SELECT count(*) FROM leased)
         OR (SELECT count(*) FROM first) > (SELECT count(*) FROM leased) AS more
 FROM (SELECT 1) AS one LEFT JOIN leased l ON true
@@ -79,20 +77,20 @@ UPDATE verifyd.work w SET due = $3 FROM held h WHERE w.ctid = h.id`
 
 	releaseWork = `
 WITH held AS (
-    SELECT w.id FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[]) AS r (tenant_id, run_id, kind, until)
+    SELECT w.id FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) AS r (tenant_id, run_id, kind, lease_id)
     CROSS JOIN LATERAL (
         SELECT ctid AS id FROM verifyd.work
         WHERE tenant_id = r.tenant_id AND run_id = r.run_id AND (kind || '') = r.kind
-            AND (r.until IS NULL OR taken AND until = r.until)
+            AND (r.lease_id IS NULL OR lease_id = r.lease_id)
         FOR UPDATE SKIP LOCKED) AS w
 )
-UPDATE verifyd.work w SET due = $5, taken = false, leased = false FROM held h WHERE w.ctid = h.id`
+UPDATE verifyd.work w SET due = $5, lease_id = NULL, leased = false FROM held h WHERE w.ctid = h.id`
 
 	finishWork = `DELETE FROM verifyd.work
-WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND taken AND until = $4`
+WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND lease_id = $4`
 
-	postponeWork = `UPDATE verifyd.work SET due = $5, taken = false, leased = false, lost = 0, attempt = attempt + 1
-WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND taken AND until = $4`
+	postponeWork = `UPDATE verifyd.work SET due = $5, lease_id = NULL, leased = false, lost_leases = 0, attempt = attempt + 1
+WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND lease_id = $4`
 )
 
 // Take leases due work of one kind, see takeWork. What another host is taking at
@@ -114,11 +112,12 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 	}
 	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
+	lease := uuid.New()
 	var more bool
 	var at pgtype.Timestamptz
 	err = s.link().askHot(ctx, everyTenant, func(b *pgx.Batch) error {
-		b.Queue(stmtTake, r.Kind, r.Now, r.Now.Add(r.Lease), min(r.Max, maxTake), min(r.MaxPerTenant, maxTake), except, after).Query(func(rows pgx.Rows) error {
-			work, more, err = readWork(rows)
+		b.Queue(stmtTake, r.Kind, r.Now, r.Now.Add(r.Lease), min(r.Max, maxTake), min(r.MaxPerTenant, maxTake), except, after, pgtype.UUID{Bytes: lease, Valid: true}).Query(func(rows pgx.Rows) error {
+			work, more, err = readWork(rows, verification.LeaseID(lease.String()))
 			return err
 		})
 		b.Queue(stmtDueAfter, r.Kind, r.Now).QueryRow(func(row pgx.Row) error { return row.Scan(&at) })
@@ -137,17 +136,16 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 
 // readWork reads the leased pieces; one row without a piece says that there are
 // none.
-func readWork(rows pgx.Rows) (work []verification.Work, more bool, err error) {
+func readWork(rows pgx.Rows, lease verification.LeaseID) (work []verification.Work, more bool, err error) {
 	var kind, tenant, run, workflow pgtype.Text
 	var attempt, lost pgtype.Int4
-	var until pgtype.Timestamptz
-	_, err = pgx.ForEachRow(rows, []any{&kind, &tenant, &run, &workflow, &attempt, &lost, &until, &more}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&kind, &tenant, &run, &workflow, &attempt, &lost, &more}, func() error {
 		if kind.Valid {
 			work = append(work, verification.Work{
 				Kind:     verification.WorkKind(kind.String),
 				RunRef:   verification.RunRef{Tenant: verification.TenantID(tenant.String), Run: verification.RunID(run.String)},
 				Workflow: verification.WorkflowID(workflow.String),
-				Attempt:  int(attempt.Int32), Lost: int(lost.Int32), Until: until.Time.UTC(),
+				Attempt:  int(attempt.Int32), Lost: int(lost.Int32), Lease: lease,
 			})
 		}
 		return nil
@@ -175,7 +173,11 @@ func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until tim
 
 // Finish removes a piece of work, if it is still as it was taken.
 func (s *Store) Finish(ctx context.Context, w verification.Work) error {
-	return s.settle(ctx, "finish work", string(w.Tenant), finishWork, w.Tenant, w.Run, w.Kind, w.Until)
+	lease, err := uuidOf(string(w.Lease))
+	if err != nil {
+		return nil //nolint:nilerr // no piece has such a lease
+	}
+	return s.settle(ctx, "finish work", string(w.Tenant), finishWork, w.Tenant, w.Run, w.Kind, lease)
 }
 
 // Postpone makes a piece of work due at a moment, if it is still as it was
@@ -184,11 +186,15 @@ func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	lease, err := uuidOf(string(w.Lease))
+	if err != nil {
+		return nil //nolint:nilerr // no piece has such a lease
+	}
 	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		err := link{to: tx}.askHot(ctx, string(w.Tenant), func(b *pgx.Batch) error {
-			b.Queue(postponeWork, w.Tenant, w.Run, w.Kind, w.Until, at)
+			b.Queue(postponeWork, w.Tenant, w.Run, w.Kind, lease, at)
 			return nil
 		})
 		if err != nil {
@@ -207,16 +213,20 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 	}
 	var tenants, runs []pgtype.UUID
 	var kinds []string
-	var untils []pgtype.Timestamptz
+	var leases []pgtype.UUID
 	for _, w := range work {
 		d, err := newAddition(w.Tenant, w.Run, 0, verification.Commit{})
+		var lease pgtype.UUID
+		if w.Lease != "" && err == nil {
+			lease, err = uuidOf(string(w.Lease))
+		}
 		if err != nil {
-			continue // there is no such run
+			continue // there is no such run or lease
 		}
 		tenants, runs = append(tenants, d.tenant), append(runs, d.run)
-		kinds, untils = append(kinds, string(w.Kind)), append(untils, moment(w.Until))
+		kinds, leases = append(kinds, string(w.Kind)), append(leases, lease)
 	}
-	return s.settle(ctx, "release work", everyTenant, releaseWork, tenants, runs, kinds, untils, at)
+	return s.settle(ctx, "release work", everyTenant, releaseWork, tenants, runs, kinds, leases, at)
 }
 
 // settle changes pieces of work that may no longer be there. Its statements find

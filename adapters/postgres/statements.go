@@ -92,7 +92,7 @@ WITH input AS MATERIALIZED (
     SELECT i.tenant_id, i.run_id, i.workflow_id, 'announce', i.announce_at, false
     FROM input i JOIN summed k USING (tenant_id, run_id) WHERE i.announce_at IS NOT NULL
     ON CONFLICT (tenant_id, run_id, kind) DO UPDATE SET
-        due = excluded.due, attempt = 0, leased = excluded.leased, taken = false, lost = 0
+        due = excluded.due, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0
 )
 SELECT tenant_id, run_id FROM kept`
 

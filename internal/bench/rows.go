@@ -25,13 +25,11 @@ type rows struct {
 	err       error
 }
 
-// row is a run, and how it is filed: see the table "runs".
+// row is a run and its status interval: see the table "runs".
 type row struct {
-	tenant, id   [16]byte
-	summary      verification.Summary
-	status       verification.Status
-	decision     verification.Decision
-	since, until time.Time
+	tenant, id [16]byte
+	summary    verification.Summary
+	interval   verification.StatusInterval
 }
 
 // historyRow is the whole history of a run, as if it were one append.
@@ -41,25 +39,10 @@ type historyRow struct {
 	events     string
 }
 
-// newRow files a run as upkeep leaves it at a moment.
+// newRow returns a run as maintenance leaves it at a time.
 func newRow(tenant, id uuid.UUID, history []verification.Event, at time.Time) row {
 	s := verification.Fold(verification.RunID(id.String()), history).Summary()
-	r := row{tenant: tenant, id: id, summary: s, status: s.StatusAt(at), decision: s.DecisionAt(at)}
-	if s.Ended != "" {
-		return r
-	}
-	for _, turns := range []time.Time{s.AbandonAt, s.ExpiresAt} {
-		switch {
-		case turns.IsZero():
-		case at.After(turns):
-			if turns.After(r.since) {
-				r.since = turns
-			}
-		case r.until.IsZero() || turns.Before(r.until):
-			r.until = turns
-		}
-	}
-	return r
+	return row{tenant: tenant, id: id, summary: s, interval: s.IntervalAt(at)}
 }
 
 // newID makes a UUID of version 7.
@@ -146,7 +129,7 @@ func (r row) values() ([]any, error) {
 	return []any{
 		r.tenant, r.id, [16]byte(workflow), s.ReferenceID, s.StartedAt, orNull(s.ExpiresAt), orNull(s.AbandonAt),
 		string(s.Waiting), s.Signal, s.Wait, string(s.Ended), orNull(s.CompletedAt), fault, string(s.Verdict), s.Open,
-		string(r.status), string(r.decision), orNull(r.since), orNull(r.until),
+		string(r.interval.Status), string(r.interval.Decision), orNull(r.interval.From), orNull(r.interval.Until),
 	}, nil
 }
 

@@ -171,8 +171,9 @@ func (e *Engine) save(
 	a := verification.Commit{Events: events, Summary: after.Summary()}
 	ends := after.Ended != "" && before.Ended == ""
 	if ends {
-		a.Announce = e.announces(ctx, ref.Tenant, after)
-		a.NoWakeup = a.Announce && e.runner.keeps(now, now)
+		if e.announces(ctx, ref.Tenant, after) {
+			a.AnnounceAt, a.NoWakeup = now, e.runner.keeps(now, now)
+		}
 	}
 	switch task := after.Task(now); {
 	case task.Kind == verification.TaskWait:
@@ -197,7 +198,7 @@ func (e *Engine) save(
 		e.watch.wake(ref)
 	}
 	e.runner.appended(ref, before, after, a)
-	if ends && !a.Announce {
+	if ends && a.AnnounceAt.IsZero() {
 		e.announceLate(ctx, ref, after)
 	}
 	return a.HistoryOnly, nil

@@ -79,7 +79,7 @@ func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run
 func (e *Engine) announceAgain(ctx context.Context, ref verification.RunRef, run verification.Run) error {
 	for try := 1; ; try++ { // at most changeTries
 		now := e.now()
-		a := verification.Commit{Summary: run.Summary(), Announce: true, NoWakeup: e.runner.keeps(now, now)}
+		a := verification.Commit{Summary: run.Summary(), AnnounceAt: now, NoWakeup: e.runner.keeps(now, now)}
 		err := e.ports.Runs.Append(ctx, ref.Tenant, ref.Run, run.Seq, a)
 		if err == nil || try == changeTries || !errors.Is(err, verification.ErrConflict) {
 			return err

@@ -43,7 +43,7 @@ func (s *seen) kinds() (kinds []string) {
 		case a.NoWakeup:
 			kind = "kept"
 		}
-		if a.Announce {
+		if !a.AnnounceAt.IsZero() {
 			kind += ", announced"
 		}
 		kinds = append(kinds, kind)

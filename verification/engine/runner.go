@@ -163,9 +163,7 @@ func (r *runner) appended(ref verification.RunRef, before, after verification.Ru
 	if !a.HistoryOnly {
 		r.nudge(a.AdvanceAt)
 	}
-	if a.Announce {
-		r.nudge(r.e.now())
-	}
+	r.nudge(a.AnnounceAt)
 }
 
 // errHandOver ends the driving of a run that another host is to go on with.

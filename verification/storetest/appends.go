@@ -258,7 +258,7 @@ func quietAppend(t *trial) {
 	// What was taken stays taken.
 	a.Events = s.then(time.Minute, answered(`{}`)).events[seq:]
 	t.add(ours, s.id, seq+2, a)
-	t.takeNone(work.Until.Add(-tick))
+	t.takeNone(moment(10*time.Minute + lease - tick))
 	t.finish(work)
 	t.takeNone(moment(24 * time.Hour))
 }

@@ -75,7 +75,7 @@ func appendBreaches() []breach {
 		})},
 		{
 			"an append saves events, summary and effects together", "Append forgets the announcement",
-			appending(func(a *verification.Commit) { a.Announce = false }),
+			appending(func(a *verification.Commit) { a.AnnounceAt = time.Time{} }),
 		},
 		{
 			"an append saves events, summary and effects together", "Append queues no advance",
@@ -95,7 +95,7 @@ func appendBreaches() []breach {
 		{
 			"a refused append changes nothing", "Append replaces the summary before it looks at the history",
 			onConflict(func(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Commit) error {
-				a.Events, a.Announce = nil, false
+				a.Events, a.AnnounceAt = nil, time.Time{}
 				if _, err := s.Load(ctx, run.Tenant, run.Run, 0); err == nil {
 					_ = atTheEnd(ctx, s, run, 0, a)
 				}
@@ -126,12 +126,12 @@ func appendBreaches() []breach {
 		{"a quiet append changes the history alone", "a quiet Append is like any other", changing(func(a *verification.Commit) { a.HistoryOnly = false })},
 		{"a quiet append changes the history alone", "a quiet Append takes the run out of the queue", changing(func(a *verification.Commit) {
 			if a.HistoryOnly {
-				a.HistoryOnly, a.AdvanceAt, a.Announce = false, time.Time{}, false
+				a.HistoryOnly, a.AdvanceAt, a.AnnounceAt = false, time.Time{}, time.Time{}
 			}
 		})},
 		{"effects that somebody keeps are in the queue all the same", "Append queues nothing that is kept", changing(func(a *verification.Commit) {
 			if a.NoWakeup {
-				a.AdvanceAt, a.Announce = time.Time{}, false
+				a.AdvanceAt, a.AnnounceAt = time.Time{}, time.Time{}
 			}
 		})},
 		{"a tenant cannot append to the run of another", "Append ignores the tenant", when(func(b *broken, sound storetest.Store) {

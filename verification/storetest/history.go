@@ -81,10 +81,11 @@ func (s story) advancing(at time.Time) verification.Commit {
 	return a
 }
 
-// announcing is the whole story as one append that queues its announcement.
+// announcing is the whole story as one append that queues its announcement, due
+// at the last event.
 func (s story) announcing() verification.Commit {
 	a := s.appendix()
-	a.Announce = true
+	a.AnnounceAt = s.events[len(s.events)-1].At
 	return a
 }
 

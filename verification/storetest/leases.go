@@ -3,6 +3,7 @@
 package storetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -34,10 +35,10 @@ func Leases() []Clause {
 			"WorkQueue.Finish: removes a piece of work"+replaced,
 			finishedAfterReplacement),
 		clause("finishing leaves the work that another has taken since",
-			"verification.Work: Until tells this taking from later ones",
+			"verification.Work: Lease distinguishes this lease from every other of the same piece",
 			finishedAfterTaking),
 		clause("takings at one moment are told apart",
-			"verification.Work: Until tells this taking from later ones",
+			"verification.Work: Lease distinguishes this lease from every other of the same piece",
 			takenAtOneMoment),
 		clause("postponed work comes again at its moment with one more attempt",
 			"WorkQueue.Postpone: due again at a moment, with one more attempt counted",
@@ -79,23 +80,15 @@ func leaseRunsOut(t *trial) {
 		work := t.takeOne(moment(time.Duration(n+1) * lease))
 		same(t, "the run", work.RunRef, s.ref(ours))
 		same(t, "the attempt of work that nobody postponed", work.Attempt, 0)
-		same(t, "the end of the new lease", work.Until, moment(time.Duration(n+2)*lease))
+		t.takeNone(moment(time.Duration(n+2)*lease - tick))
 	}
 	t.end(ours, 2)
 	work := t.takeOne(moment(3*lease + tick))
 	same(t, "the kind", work.Kind, verification.WorkAnnounce)
-	same(t, "the announcement again", t.takeAfter(work), work.RunRef)
-}
-
-// takeAfter takes what was taken again, at the end of its lease.
-func (t *trial) takeAfter(w verification.Work) verification.RunRef {
-	work, _ := t.take(w.Until, many)
-	for _, again := range work {
-		if again.Kind == w.Kind && again.RunRef == w.RunRef {
-			return again.RunRef
-		}
+	again, _ := t.take(moment(4*lease+tick), many)
+	if !t.over() && !slices.ContainsFunc(again, func(w verification.Work) bool { return w.Kind == work.Kind && w.RunRef == work.RunRef }) {
+		t.faultf("Take at the end of the lease of the announcement = %s, want it among them", shown(again))
 	}
-	return verification.RunRef{}
 }
 
 func renewed(t *trial) {
@@ -151,11 +144,11 @@ func finishedAfterReplacement(t *trial) {
 	t.again(ours, s, moment(time.Second))
 	t.finish(work)
 	same(t, "the advance that replaced it", t.takeOne(moment(time.Second)).RunRef, s.ref(ours))
-	// An advance to come, of the very moment at which the lease ends.
+	// An advance that is due exactly when the lease ends.
 	work = t.takeOne(moment(2 * lease))
-	t.again(ours, s, work.Until)
+	t.again(ours, s, moment(3*lease))
 	t.finish(work)
-	same(t, "the advance of the end of the lease", t.takeOne(work.Until).RunRef, s.ref(ours))
+	same(t, "the advance of the end of the lease", t.takeOne(moment(3*lease)).RunRef, s.ref(ours))
 }
 
 func finishedAfterTaking(t *trial) {
@@ -183,8 +176,8 @@ func takenAtOneMoment(t *trial) {
 	t.takeNone(moment(lease - tick))
 	third := t.takeOne(moment(2 * lease))
 	same(t, "the run that the second taker did not finish", third.RunRef, s.ref(ours))
-	if !t.over() && first.Until.Equal(second.Until) {
-		t.faultf("two takings of one run have the same Until %s", second.Until)
+	if !t.over() && first.Lease == second.Lease {
+		t.faultf("two leases of one piece have the same id %q", second.Lease)
 	}
 }
 
@@ -258,7 +251,7 @@ func workReleased(t *trial) {
 	same(t, "the run", work.RunRef, s.ref(ours))
 	same(t, "the attempt", work.Attempt, 0)
 	same(t, "the lost leases", work.Lost, 0)
-	// An appender knows no end of its lease.
+	// A host that leased a run by an append has no lease id.
 	a := s.only(moment(time.Hour))
 	a.Leased = true
 	t.add(ours, s.id, len(s.events), a)
@@ -295,7 +288,7 @@ func goneWork(t *trial) {
 	t.finish(work)
 	t.postpone(work, moment(time.Hour))
 	t.takeNone(moment(24 * time.Hour))
-	never := verification.Work{Kind: verification.WorkAnnounce, RunRef: s.ref(ours), Until: moment(lease)}
+	never := verification.Work{Kind: verification.WorkAnnounce, RunRef: s.ref(ours), Lease: work.Lease}
 	t.finish(never)
 	t.postpone(never, moment(time.Hour))
 	t.takeNone(moment(24 * time.Hour))

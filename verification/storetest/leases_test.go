@@ -105,7 +105,7 @@ func leaseBreaches() []breach {
 				return sound.Finish(ctx, w)
 			}
 		})},
-		{"takings at one moment are told apart", "their leases end alike", when(endAlike)},
+		{"takings at one moment are told apart", "their leases have one id", when(oneLeaseID)},
 		{
 			"postponed work comes again at its moment with one more attempt", "Postpone counts no attempt",
 			taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
@@ -118,9 +118,17 @@ func leaseBreaches() []breach {
 		{
 			"postponed work comes again at its moment with one more attempt", "Postpone waits for the end of the lease",
 			when(func(b *broken, sound storetest.Store) {
+				ends := memo[piece, time.Time]{}
+				b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+					taken, next, err := sound.Take(ctx, r)
+					for _, w := range taken {
+						ends.set(piece{w.Kind, w.RunRef}, r.Now.Add(r.Lease))
+					}
+					return taken, next, err
+				}
 				b.postpone = func(ctx context.Context, w work, at time.Time) error {
-					if at.Before(w.Until) {
-						at = w.Until
+					if end, _ := ends.get(piece{w.Kind, w.RunRef}); at.Before(end) {
+						at = end
 					}
 					return sound.Postpone(ctx, w, at)
 				}
@@ -171,7 +179,7 @@ func leaseBreaches() []breach {
 		{"releasing leaves the work that replaced what was taken", "Release releases whatever is there", when(func(b *broken, sound storetest.Store) {
 			b.release = func(ctx context.Context, released []work, at time.Time) error {
 				for i := range released {
-					released[i].Until = time.Time{}
+					released[i].Lease = ""
 				}
 				return sound.Release(ctx, released, at)
 			}
@@ -212,19 +220,19 @@ func renewedAway(b *broken, sound storetest.Store) {
 	}
 }
 
-// endAlike tells takings apart by the plain end of their lease.
-func endAlike(b *broken, sound storetest.Store) {
-	real := memo[piece, time.Time]{}
+// oneLeaseID gives every lease the same id.
+func oneLeaseID(b *broken, sound storetest.Store) {
+	real := memo[piece, verification.LeaseID]{}
 	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 		taken, next, err := sound.Take(ctx, r)
 		for i, w := range taken {
-			real.set(piece{w.Kind, w.RunRef}, w.Until)
-			taken[i].Until = r.Now.Add(r.Lease)
+			real.set(piece{w.Kind, w.RunRef}, w.Lease)
+			taken[i].Lease = "lease"
 		}
 		return taken, next, err
 	}
 	b.finish = func(ctx context.Context, w work) error {
-		w.Until, _ = real.get(piece{w.Kind, w.RunRef})
+		w.Lease, _ = real.get(piece{w.Kind, w.RunRef})
 		return sound.Finish(ctx, w)
 	}
 }

@@ -23,8 +23,8 @@ func Work() []Clause {
 		clause("an append without an advance removes the one before",
 			"WorkQueue: an Commit without one removes it",
 			advanceRemoved),
-		clause("an announcement is due at once and is work of its own",
-			"verification.Commit: Announce enqueues the notice that the run is over",
+		clause("an announcement is due at its time and is work of its own",
+			"verification.Commit: AnnounceAt is when the notice that the run is over is due",
 			announcementDue),
 		clause("a later append leaves the announcement that waits alone",
 			"WorkQueue: work is handed out at least once",
@@ -70,7 +70,7 @@ func advanceDue(t *trial) {
 	same(t, "the kind", work.Kind, verification.WorkAdvance)
 	same(t, "the run", work.RunRef, s.ref(ours))
 	same(t, "the attempt", work.Attempt, 0)
-	same(t, "the end of the lease", work.Until, moment(time.Hour+lease))
+	t.takeNone(moment(time.Hour + lease - tick))
 	late := t.start(ours, 2, moment(0))
 	same(t, "the run that was due long ago", t.takeOne(moment(time.Hour)).RunRef, late.ref(ours))
 }
@@ -114,6 +114,7 @@ func announcementDue(t *trial) {
 	a := s.announcing()
 	a.Events, a.AdvanceAt = a.Events[1:], moment(time.Minute)
 	t.add(ours, s.id, 1, a)
+	t.takeNone(moment(time.Minute - tick))
 	work, _ := t.take(moment(time.Minute), many)
 	kinds := map[verification.WorkKind]bool{}
 	for _, w := range work {
@@ -146,7 +147,7 @@ func announcementStays(t *trial) {
 func announcedOnce(t *trial) {
 	s := t.end(ours, 1)
 	again := s.only(time.Time{})
-	again.Announce = true
+	again.AnnounceAt = moment(time.Minute)
 	t.add(ours, s.id, 2, again)
 	work := t.takeOne(moment(time.Hour))
 	t.add(ours, s.id, 2, again)

@@ -64,14 +64,22 @@ func workBreaches() []breach {
 			return at
 		})},
 		{
-			"an announcement is due at once and is work of its own", "the announcement takes the place of the advance",
+			"an announcement is due at its time and is work of its own", "the announcement takes the place of the advance",
 			appending(func(a *verification.Commit) {
-				if a.Announce {
+				if !a.AnnounceAt.IsZero() {
 					a.AdvanceAt = time.Time{}
 				}
 			}),
 		},
-		{"an announcement is due at once and is work of its own", "finishing the advance finishes both", when(bothFinished)},
+		{"an announcement is due at its time and is work of its own", "finishing the advance finishes both", when(bothFinished)},
+		{
+			"an announcement is due at its time and is work of its own", "an announcement is due at once",
+			appending(func(a *verification.Commit) {
+				if !a.AnnounceAt.IsZero() {
+					a.AnnounceAt = a.Summary.StartedAt
+				}
+			}),
+		},
 		{"a later append leaves the announcement that waits alone", "an append without one removes it", when(unannounced)},
 		{"a run has at most one announcement in the queue", "every announcement is queued", when(announcedTwice)},
 		{
@@ -145,7 +153,7 @@ func bothFinished(b *broken, sound storetest.Store) {
 func unannounced(b *broken, sound storetest.Store) {
 	lost := memo[runRef, bool]{}
 	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
-		lost.set(runRef{Tenant: t, Run: id}, !a.Announce)
+		lost.set(runRef{Tenant: t, Run: id}, a.AnnounceAt.IsZero())
 		return sound.Append(ctx, t, id, seq, a)
 	}
 	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
@@ -164,7 +172,7 @@ func unannounced(b *broken, sound storetest.Store) {
 func announcedTwice(b *broken, sound storetest.Store) {
 	queued := memo[runRef, int]{}
 	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
-		if a.Announce {
+		if !a.AnnounceAt.IsZero() {
 			n, _ := queued.get(runRef{Tenant: t, Run: id})
 			queued.set(runRef{Tenant: t, Run: id}, n+1)
 		}

@@ -149,15 +149,14 @@ CREATE TABLE verifyd.work (
     due       timestamptz NOT NULL,
     workflow_id uuid NOT NULL,
     attempt   integer NOT NULL DEFAULT 0,
-    leased    boolean NOT NULL DEFAULT false, -- by a taker, or by the host that appended
-    taken     boolean NOT NULL DEFAULT false, -- by a taker
-    lost      integer NOT NULL DEFAULT 0,     -- leases that ended since the last append
-    until     timestamptz,                    -- what the newest taker knows it by
+    leased    boolean NOT NULL DEFAULT false, -- due is the end of a lease
+    lease_id  uuid,                           -- of a taker; null for an append's lease
+    lost_leases integer NOT NULL DEFAULT 0,   -- that ended since the last append
     PRIMARY KEY (tenant_id, run_id, kind)
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX work_due ON verifyd.work (kind, due);
 CREATE INDEX work_of_tenant ON verifyd.work (kind, tenant_id, due); -- by which tenants take turns
-CREATE INDEX work_losing ON verifyd.work (lost) WHERE lost >= 2;
+CREATE INDEX work_losing ON verifyd.work (lost_leases) WHERE lost_leases >= 2;
 
 -- Which request an idempotency key stands for, and what a signal was answered.
 CREATE TABLE verifyd.idempotency_keys (
