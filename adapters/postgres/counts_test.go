@@ -90,7 +90,7 @@ func TestListsAreThoseOfTheStoreInMemory(t *testing.T) {
 				seqs[n] = len(history)
 			},
 			"upkeep": func(rt *rapid.T) {
-				if err := s.Refile(ctx, tenant, noon().Add(time.Duration(rapid.IntRange(0, 120).Draw(rt, "minutes"))*time.Minute)); err != nil {
+				if err := s.Refresh(ctx, tenant, noon().Add(time.Duration(rapid.IntRange(0, 120).Draw(rt, "minutes"))*time.Minute)); err != nil {
 					rt.Fatal(err)
 				}
 			},

@@ -1,4 +1,4 @@
-// How notices fared: the delivery ledger.
+// The deliveries of notices.
 
 package postgres
 
@@ -12,7 +12,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// deliveryRow is a delivery as it is kept.
+// deliveryRow is a row of verifyd.deliveries.
 type deliveryRow struct {
 	bun.BaseModel `bun:"table:verifyd.deliveries,alias:d"`
 
@@ -38,10 +38,10 @@ func (r deliveryRow) delivery() verification.Delivery {
 func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
 	r := deliveryRow{
 		TenantID: t, RunID: d.Run, URL: d.URL, State: d.State, Attempts: d.Attempts,
-		FirstAt: moment(d.FirstAt), LastAt: d.LastAt, NextAt: moment(d.NextAt), Class: d.Class,
+		FirstAt: orNull(d.FirstAt), LastAt: d.LastAt, NextAt: orNull(d.NextAt), Class: d.Class,
 	}
-	if !plain(d.URL, string(d.State), d.Class) {
-		return unkept("delivery")
+	if !storable(d.URL, string(d.State), d.Class) {
+		return notStorable("delivery")
 	}
 	err := s.write(ctx, t, func(ctx context.Context, tx bun.Tx) error {
 		_, err := tx.NewInsert().Model(&r).On("CONFLICT (tenant_id, run_id) DO UPDATE").Exec(ctx)
@@ -52,18 +52,12 @@ func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d ver
 
 // Delivery returns the delivery of a run, or ErrNotFound.
 func (s *Store) Delivery(ctx context.Context, t verification.TenantID, run verification.RunID) (verification.Delivery, error) {
-	const selectDelivery = `
-SELECT run_id::text, url, state, attempts, first_at, last_at, next_at, class
-FROM verifyd.deliveries WHERE tenant_id = $1 AND run_id = $2`
-	tenant, errTenant := uuidOf(string(t))
-	id, errRun := uuidOf(string(run))
-	if errTenant != nil || errRun != nil {
+	if !areUUIDs(string(t), string(run)) {
 		return verification.Delivery{}, notFound("delivery")
 	}
-	var r deliveryRow
-	err := s.one(ctx, string(t), selectDelivery, []any{tenant, id},
-		&r.RunID, &r.URL, &r.State, &r.Attempts, &r.FirstAt, &r.LastAt, &r.NextAt, &r.Class)
-	if missing(err) {
+	r, err := selectRow[deliveryRow](ctx, s.querier(), string(t),
+		s.db.NewSelect().Model((*deliveryRow)(nil)).Where("tenant_id = ?", t).Where("run_id = ?", run).String())
+	if isMissing(err) {
 		err = notFound("delivery")
 	}
 	if err != nil {
@@ -72,24 +66,13 @@ FROM verifyd.deliveries WHERE tenant_id = $1 AND run_id = $2`
 	return r.delivery(), nil
 }
 
-// Deliveries returns one page of those in a state, newest first.
+// Deliveries returns one page of the deliveries in a state, newest first.
 func (s *Store) Deliveries(ctx context.Context, t verification.TenantID, state verification.DeliveryState, q verification.PageQuery) (verification.Page[verification.Delivery], error) {
-	p := verification.Page[verification.Delivery]{PageQuery: q}
-	var rows []deliveryRow
-	var err error
-	p.Total, err = s.readPage(ctx, t, q, func(tx bun.Tx) *bun.SelectQuery {
-		rows = nil
-		in := tx.NewSelect().Model(&rows).Where("tenant_id = ?", t).OrderExpr("last_at DESC, run_id DESC")
+	return readPage(ctx, s, t, q, "list deliveries", deliveryRow.delivery, func(all *bun.SelectQuery) *bun.SelectQuery {
+		all = all.Where("tenant_id = ?", t).OrderExpr("last_at DESC, run_id DESC")
 		if state != "" {
-			in = in.Where("state = ?", state)
+			all = all.Where("state = ?", state)
 		}
-		return in
+		return all
 	})
-	if err != nil {
-		return verification.Page[verification.Delivery]{PageQuery: q}, translateList("list deliveries", err)
-	}
-	for _, r := range rows {
-		p.Data = append(p.Data, r.delivery())
-	}
-	return p, nil
 }

@@ -1,13 +1,13 @@
-// Package postgres keeps everything in PostgreSQL, for any number of hosts.
+// Package postgres stores runs, work, workflows and tenants in PostgreSQL, for any
+// number of hosts.
 //
-// [Open] makes a [Store], which is every store port of package verification.
-// What one append adds to a run is one row of its history, and the appends
-// that wait at a moment are committed together. Lists and their totals cost the
-// same however many runs there are. A [Fleet] wakes the hosts that share the
-// database when one of them leaves work to the others, by jobs of River that
-// are inserted in the transaction that leaves it.
+// [Open] returns a [Store], which implements every store port of package
+// verification. Each append is one row of a history; appends that wait at the same
+// time are committed together. The cost of a list does not grow with the number of
+// runs. A [Fleet] wakes the hosts of a database when one of them leaves work to the
+// others, by jobs of River that are inserted in the same transaction.
 //
-// Everything stands in the schema "verifyd", so that the database may be the
-// embedder's own; see [Store.Within] for runs that start in the embedder's
-// transactions.
+// All tables are in the schema "verifyd", so the database may also hold the tables
+// of an embedding application. See [Store.Within] for runs that start in the
+// transactions of that application.
 package postgres

@@ -1,4 +1,4 @@
-// Errors of the database, as errors of the ports.
+// Errors of the database and the ports.
 
 package postgres
 
@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -23,8 +24,8 @@ import (
 // errTimeout is the cause of a call that has timed out.
 var errTimeout = errors.New("the database did not answer in time")
 
-// translate returns err as an error of the ports. An expected failure stays as
-// it is.
+// translate returns err as an error of the ports. It returns a *verification.Error
+// unchanged.
 func translate(doing string, err error) error {
 	var expected *verification.Error
 	switch {
@@ -44,15 +45,14 @@ func translate(doing string, err error) error {
 		}
 	case code(err) == "22021" || code(err) == "22P05":
 		return &verification.Error{
-			Kind: verification.ErrInvalid, Message: "a text holds a character that cannot be kept",
+			Kind: verification.ErrInvalid, Message: "a text has a character that cannot be stored",
 			Cause: fmt.Errorf("%s: %w", doing, err),
 		}
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// code returns the SQLSTATE of an error; empty when the error is not one of the
-// database.
+// code returns the SQLSTATE of an error, or "" when the server did not send one.
 func code(err error) string {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
@@ -61,8 +61,8 @@ func code(err error) string {
 	return ""
 }
 
-// unavailable reports whether the connection to the database failed, or the
-// database refused it. A statement may or may not have been carried out.
+// unavailable reports whether the connection to the database failed or was refused.
+// The statement may have been executed.
 func unavailable(err error) bool {
 	if c := code(err); c != "" {
 		// Connections, shutdowns, too many clients, a standby that takes no writes.
@@ -81,22 +81,21 @@ func unavailable(err error) bool {
 // or by an administrator.
 const codeCanceled = "57014"
 
-// overloaded reports whether the database rolled a statement back that may
-// succeed later: it was canceled, it was chosen to end a deadlock, or the
-// database has run out of disk, memory or what an administrator allows.
+// overloaded reports whether the database rolled back a statement that may succeed
+// later: it was canceled, it ended a deadlock, or a resource is exhausted.
 func overloaded(err error) bool {
 	c := code(err)
 	return c == codeCanceled || c == "40P01" || strings.HasPrefix(c, "53")
 }
 
-// met reports whether two appends wrote the same position of a history.
-func met(err error) bool {
+// isAppendConflict reports whether two appends wrote the same position of a history.
+func isAppendConflict(err error) bool {
 	var refused *pgconn.PgError
 	return errors.As(err, &refused) && refused.Code == "23505" && refused.ConstraintName == "run_events_pkey"
 }
 
-// missing reports whether there was no such row.
-func missing(err error) bool { return errors.Is(err, sql.ErrNoRows) }
+// isMissing reports whether a query found no row.
+func isMissing(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
 func notFound(subject string) error {
 	return &verification.Error{Kind: verification.ErrNotFound, Subject: subject}
@@ -123,5 +122,27 @@ func badAddress(err error) error {
 	}
 }
 
-// hasPoolSize reports whether the address bounds the pool.
-func hasPoolSize(address string) bool { return strings.Contains(address, "pool_max_conns") }
+// errHistoryMoved is the error of an append whose seq is not the length of the history.
+func errHistoryMoved() error { return conflict("run", "its history has moved on") }
+
+// errClosed is the error of a call after Close.
+func errClosed() error {
+	return &verification.Error{Kind: verification.ErrUnavailable, Subject: "database", Message: "the store is closed"}
+}
+
+// storable reports whether the database returns texts unchanged: it accepts no NUL,
+// and bun replaces invalid UTF-8.
+func storable(texts ...string) bool {
+	for _, text := range texts {
+		if !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func notStorable(subject string) error {
+	return &verification.Error{
+		Kind: verification.ErrInvalid, Subject: subject, Message: "a text has a character that cannot be stored",
+	}
+}

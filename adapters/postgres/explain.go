@@ -1,4 +1,4 @@
-// Why a database could not be reached, for operators.
+// Connection errors, for operators.
 
 package postgres
 
@@ -14,10 +14,10 @@ import (
 )
 
 // Explain returns err as one line with the cause of an outage, for an operator
-// who has no log. Where TLS is preferred, the driver connects twice, with it and
-// without: a refusal of both is said once, and what the server itself said goes
-// before that it offered no TLS. The causes of a wrong address stay out, for they
-// may show its password.
+// without a log. When TLS is preferred, the driver connects with and without it:
+// Explain names a refusal of both once, and prefers the reply of the server to the
+// message that it offers no TLS. It leaves out the causes of a wrong address, which
+// may show a password.
 func Explain(err error) error {
 	text := err.Error()
 	var expected *verification.Error
@@ -32,7 +32,7 @@ func Explain(err error) error {
 	return errors.New(strings.Join(strings.Fields(text), " "))
 }
 
-// refusals are what the attempts of a connection came to, each once.
+// refusals returns the distinct errors of the attempts of a connection.
 func refusals(err error) []string {
 	var server, network, rest []string
 	for _, attempt := range attempts(err) {
@@ -48,14 +48,14 @@ func refusals(err error) []string {
 		}
 	}
 	if len(server)+len(network) > 0 {
-		rest = nil // such as that TLS was not offered
+		rest = nil // such as "server refused TLS connection"
 	}
 	all := slices.Concat(server, network, rest)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// attempts takes joined errors apart.
+// attempts returns the errors that were joined to err.
 func attempts(err error) []error {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		if joined, ok := inner.(interface{ Unwrap() []error }); ok {

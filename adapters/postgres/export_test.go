@@ -10,17 +10,17 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Refile files the runs of a tenant as they read at a moment.
-func (s *Store) Refile(ctx context.Context, t verification.TenantID, now time.Time) error {
-	_, err := s.refile(ctx, t, now)
+// Refresh refreshes the stale rows of a tenant.
+func (s *Store) Refresh(ctx context.Context, t verification.TenantID, now time.Time) error {
+	_, err := s.refresh(ctx, t, now)
 	return err
 }
 
 // TakeWork is the statement of Take.
 const TakeWork = takeWork
 
-// NameTenantHot is the statement before it.
-const NameTenantHot = nameTenantHot
+// SetTenantHot is the statement before it.
+const SetTenantHot = setTenantHot
 
 // ListQueries returns the statements of List by name.
 func (s *Store) ListQueries(t verification.TenantID, q verification.RunQuery) map[string]string {

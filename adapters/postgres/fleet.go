@@ -1,4 +1,4 @@
-// The hosts that share a database: one wakes another, and one at a time sweeps.
+// The hosts that share a database: they wake each other, and one at a time sweeps.
 
 package postgres
 
@@ -16,42 +16,40 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The measures of the fleet.
 const (
-	sweepEvery  = time.Second
-	upkeepEvery = 5 * time.Second
-	// busyWait is how long a job waits that came to a host without room.
-	busyWait = 100 * time.Millisecond
-	// jobsKept is how long jobs that are done stay to be looked at.
-	jobsKept = 10 * time.Minute
-	// jobTimeout ends a job that hangs; a host that died with one is found out
-	// some time after that.
+	sweepInterval    = time.Second
+	maintainInterval = 5 * time.Second
+	// snooze is how long a job waits after it reached a host without capacity.
+	snooze = 100 * time.Millisecond
+	// jobLife is how long finished jobs stay in their table.
+	jobLife = 10 * time.Minute
+	// jobTimeout bounds a job. A job of a dead host is rescued after rescueAfter.
 	jobTimeout  = 30 * time.Second
 	rescueAfter = time.Minute
-	// goodbye is how long a stop waits for the jobs that are under way.
-	goodbye = 5 * time.Second
+	// stopTimeout bounds each phase of a stop.
+	stopTimeout = 5 * time.Second
 )
 
-// FleetOptions are what a host does when it is called. All but Log are required.
+// FleetOptions are the callbacks of a host. All but Log are required.
 type FleetOptions struct {
-	// Wake has the host ask the queue for work, and tells whether it has room
-	// for some: Engine.Wake.
+	// Wake makes the host take work from the queue, and reports whether it has
+	// capacity: Engine.Wake.
 	Wake func() bool
-	// Sweep writes down the deadlines that have passed: Engine.Sweep. One host
-	// at a time is asked to.
+	// Sweep ends the runs whose deadline has passed: Engine.Sweep. It is called on
+	// one host at a time.
 	Sweep func(context.Context) error
-	// Now is the present moment.
+	// Now returns the current time.
 	Now func() time.Time
-	// Log takes what operators need to know; nil drops it.
+	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
 }
 
-// Fleet is the part of a host among those that share a database. It hears of
-// work that another host left, at the latest when it falls due, and takes its
-// turn at what one host does for all.
-type Fleet struct{ client *client }
+// Fleet is the membership of a host among those that share a database. It wakes the
+// host for work that another host left in the queue, at the latest when the work is
+// due, and has one host at a time sweep and maintain the store.
+type Fleet struct{ client *jobClient }
 
-// Join makes the host one of the fleet. Nothing happens before Serve.
+// Join returns a member of the fleet. It does nothing before Serve.
 func (s *Store) Join(o FleetOptions) (*Fleet, error) {
 	if o.Wake == nil || o.Sweep == nil || o.Now == nil {
 		return nil, errors.New("postgres: Wake, Sweep and Now are required")
@@ -59,31 +57,31 @@ func (s *Store) Join(o FleetOptions) (*Fleet, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	sweep := alone(o.Sweep)
-	upkeep := alone(func(ctx context.Context) error { return s.Maintain(ctx, o.Now()) })
+	sweep := once(o.Sweep)
+	maintain := once(func(ctx context.Context) error { return s.Maintain(ctx, o.Now()) })
 	workers := river.NewWorkers()
 	err := errors.Join(
-		river.AddWorkerSafely(workers, river.WorkFunc(func(context.Context, *river.Job[advanceJob]) error { return woken(o.Wake()) })),
-		river.AddWorkerSafely(workers, river.WorkFunc(func(context.Context, *river.Job[announceJob]) error { return woken(o.Wake()) })),
+		river.AddWorkerSafely(workers, river.WorkFunc(func(context.Context, *river.Job[advanceJob]) error { return snoozeUnless(o.Wake()) })),
+		river.AddWorkerSafely(workers, river.WorkFunc(func(context.Context, *river.Job[announceJob]) error { return snoozeUnless(o.Wake()) })),
 		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[sweepJob]) error { return sweep(ctx) })),
-		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[upkeepJob]) error { return upkeep(ctx) })),
+		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[maintainJob]) error { return maintain(ctx) })),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("register the jobs: %w", err)
+		return nil, fmt.Errorf("register job workers: %w", err)
 	}
 	c, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
 		Schema:                      schema,
 		Queues:                      map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 16}},
 		Workers:                     workers,
-		PeriodicJobs:                []*river.PeriodicJob{every(sweepEvery, sweepJob{}), every(upkeepEvery, upkeepJob{})},
+		PeriodicJobs:                []*river.PeriodicJob{every(sweepInterval, sweepJob{}), every(maintainInterval, maintainJob{})},
 		FetchCooldown:               cooldown,
 		FetchPollInterval:           time.Second,
 		JobTimeout:                  jobTimeout,
 		RescueStuckJobsAfter:        rescueAfter,
-		CompletedJobRetentionPeriod: jobsKept,
-		CancelledJobRetentionPeriod: jobsKept,
-		DiscardedJobRetentionPeriod: jobsKept,
-		SoftStopTimeout:             goodbye,
+		CompletedJobRetentionPeriod: jobLife,
+		CancelledJobRetentionPeriod: jobLife,
+		DiscardedJobRetentionPeriod: jobLife,
+		SoftStopTimeout:             stopTimeout,
 		Logger:                      slog.New(onlyWarnings{o.Log.Handler()}),
 	})
 	if err != nil {
@@ -92,25 +90,25 @@ func (s *Store) Join(o FleetOptions) (*Fleet, error) {
 	return &Fleet{c}, nil
 }
 
-// woken has a job wait that came to a host without room.
-func woken(room bool) error {
-	if room {
+// snoozeUnless leaves a job to another host unless this one has capacity.
+func snoozeUnless(capacity bool) error {
+	if capacity {
 		return nil
 	}
-	return river.JobSnooze(busyWait)
+	return river.JobSnooze(snooze)
 }
 
-// every inserts a job at an interval. The next one comes soon, so a failed one is
-// not tried again; nor does one wait for another, which may have died with its
-// host.
+// every inserts a job at an interval. A failed job is not retried, because the next
+// one follows soon. A job is inserted even if the one before is not finished, which
+// may be a job of a dead host.
 func every(interval time.Duration, job river.JobArgs) *river.PeriodicJob {
 	return river.NewPeriodicJob(river.PeriodicInterval(interval), func() (river.JobArgs, *river.InsertOpts) {
 		return job, &river.InsertOpts{MaxAttempts: 1}
 	}, &river.PeriodicJobOpts{RunOnStart: true})
 }
 
-// alone has a host do a thing once at a time: who comes meanwhile goes away.
-func alone(do func(context.Context) error) func(context.Context) error {
+// once returns a function that calls do unless a call is running on this host.
+func once(do func(context.Context) error) func(context.Context) error {
 	var mu sync.Mutex
 	return func(ctx context.Context) error {
 		if !mu.TryLock() {
@@ -121,48 +119,51 @@ func alone(do func(context.Context) error) func(context.Context) error {
 	}
 }
 
-// Serve takes part until ctx ends. It waits for a database that is away.
+// Serve is a member until ctx ends. It waits while the database is unavailable.
 func (f *Fleet) Serve(ctx context.Context) error {
-	for {
-		err := translate("join the fleet", f.client.Start(context.WithoutCancel(ctx)))
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, verification.ErrUnavailable) {
-			return err
-		}
+	detached := context.WithoutCancel(ctx)
+	err := f.start(detached)
+	for errors.Is(err, verification.ErrUnavailable) {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(sweepEvery):
+		case <-time.After(sweepInterval):
 		}
+		err = f.start(detached)
+	}
+	if err != nil {
+		return err
 	}
 	<-ctx.Done()
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*goodbye)
+	soft, cancel := context.WithTimeout(detached, 2*stopTimeout)
 	defer cancel()
-	if err := f.client.Stop(stopping); err != nil {
-		cutting, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	if err := f.client.Stop(soft); err != nil {
+		hard, cancel := context.WithTimeout(detached, stopTimeout)
 		defer cancel()
-		return f.client.StopAndCancel(cutting)
+		return f.client.StopAndCancel(hard)
 	}
 	return nil
 }
 
-// onlyWarnings drops what a library says for its own developers.
+func (f *Fleet) start(ctx context.Context) error {
+	return translate("join the fleet", f.client.Start(ctx))
+}
+
+// onlyWarnings drops the messages of River below warnings.
 type onlyWarnings struct{ slog.Handler }
 
-// Enabled reports whether a record is a warning or an error. What a part of
-// River says once it was told to stop, with its context, is neither.
+// Enabled reports whether a record is a warning or an error. It drops errors under
+// a canceled context, which River logs when it stops.
 func (h onlyWarnings) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && !errors.Is(ctx.Err(), context.Canceled) && h.Handler.Enabled(ctx, l)
 }
 
-// WithAttrs keeps the level.
+// WithAttrs implements slog.Handler.
 func (h onlyWarnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return onlyWarnings{h.Handler.WithAttrs(attrs)}
 }
 
-// WithGroup keeps the level.
+// WithGroup implements slog.Handler.
 func (h onlyWarnings) WithGroup(name string) slog.Handler {
 	return onlyWarnings{h.Handler.WithGroup(name)}
 }

@@ -1,4 +1,4 @@
-// How the database and what is kept in it are doing, for operators.
+// The state of the database and the queue, for operators and metrics.
 
 package postgres
 
@@ -8,90 +8,82 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
-// Health is how things stand at one moment, over all tenants.
+// Health is the state of the database at one time, over all tenants.
 type Health struct {
-	// ServerVersion is that of PostgreSQL.
+	// ServerVersion is the version of PostgreSQL.
 	ServerVersion string
 	// ClockSkew is how far the clock of the database is ahead of ours, give or
 	// take half a round trip.
 	ClockSkew time.Duration
-	// Superuser tells that row-level security does not hold our role, so that
-	// nothing but the statements keeps tenants apart.
+	// Superuser reports whether row-level security does not apply to our role, so
+	// that only the statements keep tenants apart.
 	Superuser bool
-	// Connections are those of everybody to the server, which takes at most
-	// MaxConnections.
+	// Connections is the number of connections of all clients to the server, which
+	// accepts at most MaxConnections.
 	Connections, MaxConnections int
 	// Overdue is how many pieces of work have been due for longer than
-	// OverdueAfter, the oldest since OldestDue, which is zero when there is none.
+	// OverdueAfter. OldestDue is the earliest due time of these; zero for none.
 	Overdue   int64
 	OldestDue time.Time
 	// LosingLeases is how many pieces of work have lost two leases or more in a
-	// row: the hosts that took them stopped, or could not save what they did.
+	// row: the hosts that took them stopped, or could not save the result.
 	LosingLeases int64
-	// Expired is how many runs are live in their history though their deadline
-	// passed longer than OverdueAfter ago.
+	// Expired is how many runs are live in their history although their deadline
+	// passed more than OverdueAfter ago.
 	Expired int64
-	// PendingDeliveries wait for another try; DeadDeliveries have none left.
+	// PendingDeliveries wait for another attempt; DeadDeliveries have failed for good.
 	PendingDeliveries, DeadDeliveries int64
 }
 
-// OverdueAfter is how late work may be before something is wrong.
+// OverdueAfter is how late work may be in normal operation.
 const OverdueAfter = 30 * time.Second
 
-// Health asks the database how things stand; now is our clock. It costs no more
-// than what it counts.
+// Health returns the state of the database; now is the clock of the caller. Its
+// cost grows only with the rows that it counts.
 func (s *Store) Health(ctx context.Context, now func() time.Time) (Health, error) {
 	var h Health
 	err := s.read(ctx, everyTenant, func(ctx context.Context, tx bun.Tx) error {
-		h = Health{}
-		for _, ask := range []func(context.Context, bun.Tx, time.Time) error{h.server, h.backlog, h.deliveries} {
-			if err := ask(ctx, tx, now()); err != nil {
-				return err
-			}
+		late := now().Add(-OverdueAfter)
+		overdue := func(column string) *bun.SelectQuery {
+			return tx.NewSelect().TableExpr("verifyd.work").ColumnExpr(column).
+				Where("kind IN (?)", bun.List([]verification.WorkKind{verification.WorkAdvance, verification.WorkAnnounce})).Where("due_at < ?", late)
 		}
-		var err error
+		losing := tx.NewSelect().TableExpr("verifyd.work").ColumnExpr("count(*)").Where("lost_leases >= 2")
+		expired := tx.NewSelect().Model((*runRow)(nil)).ColumnExpr("count(*)").Where("ended = ''").Where("expires_at < ?", late)
+		h = Health{}
+		err := tx.NewSelect().
+			ColumnExpr("current_setting('server_version') AS server_version").
+			ColumnExpr("current_setting('max_connections')::int AS max_connections").
+			ColumnExpr("(SELECT sum(numbackends) FROM pg_stat_database)::int AS connections").
+			ColumnExpr("(SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user) AS superuser").
+			ColumnExpr("(?) AS overdue", overdue("count(*)")).ColumnExpr("(?) AS oldest_due", overdue("min(due_at)")).
+			ColumnExpr("(?) AS losing_leases", losing).ColumnExpr("(?) AS expired", expired).
+			Scan(ctx, &h)
+		if err != nil {
+			return err
+		}
+		h.OldestDue = utc(h.OldestDue)
+		if err := tx.NewRaw(countDeliveries).Scan(ctx, &h.PendingDeliveries, &h.DeadDeliveries); err != nil {
+			return err
+		}
 		h.ClockSkew, err = clockSkew(ctx, tx, now)
 		return err
 	})
 	if err != nil {
-		return Health{}, translate("ask for the health of the database", err)
+		return Health{}, translate("read the health of the database", err)
 	}
 	return h, nil
 }
 
-func (h *Health) server(ctx context.Context, tx bun.Tx, _ time.Time) error {
-	const server = `
-SELECT current_setting('server_version'), current_setting('max_connections')::int,
-    (SELECT sum(numbackends) FROM pg_stat_database)::int,
-    (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)`
-	return tx.NewRaw(server).Scan(ctx, &h.ServerVersion, &h.MaxConnections, &h.Connections, &h.Superuser)
-}
-
-func (h *Health) backlog(ctx context.Context, tx bun.Tx, now time.Time) error {
-	const (
-		work    = "SELECT count(*), min(due) FROM verifyd.work WHERE kind IN ('advance', 'announce') AND due < ?"
-		losing  = "SELECT count(*) FROM verifyd.work WHERE lost_leases >= 2"
-		expired = "SELECT count(*) FROM verifyd.runs WHERE ended = '' AND expires_at < ?"
-	)
-	late := now.Add(-OverdueAfter)
-	var oldest sql.NullTime
-	if err := tx.NewRaw(work, late).Scan(ctx, &h.Overdue, &oldest); err != nil {
-		return err
-	}
-	h.OldestDue = utc(oldest.Time)
-	if err := tx.NewRaw(losing).Scan(ctx, &h.LosingLeases); err != nil {
-		return err
-	}
-	return tx.NewRaw(expired, late).Scan(ctx, &h.Expired)
-}
-
-func (h *Health) deliveries(ctx context.Context, tx bun.Tx, _ time.Time) error {
-	// It steps from tenant to tenant along the index: what was delivered is not
-	// looked at.
-	const deliveries = `
+// countDeliveries steps from tenant to tenant along an index, so that it does not
+// read delivered notices.
+const countDeliveries = `
 WITH RECURSIVE tenants AS (
     (SELECT tenant_id FROM verifyd.deliveries ORDER BY tenant_id LIMIT 1)
     UNION ALL
@@ -103,42 +95,38 @@ FROM tenants t CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE state = 'pending') AS pending, count(*) FILTER (WHERE state = 'failed') AS failed
     FROM verifyd.deliveries d WHERE d.tenant_id = t.tenant_id AND d.state IN ('pending', 'failed')
 ) AS of_tenant`
-	return tx.NewRaw(deliveries).Scan(ctx, &h.PendingDeliveries, &h.DeadDeliveries)
-}
 
-// clockSkew takes the clock of the database to have been read half way between
-// asking and being answered.
+// clockSkew assumes that the database reads its clock half way between the request
+// and the response.
 func clockSkew(ctx context.Context, tx bun.Tx, now func() time.Time) (time.Duration, error) {
 	var theirs time.Time
-	asked := now()
-	if err := tx.NewRaw("SELECT clock_timestamp()").Scan(ctx, &theirs); err != nil {
+	sent := now()
+	if err := tx.NewSelect().ColumnExpr("clock_timestamp()").Scan(ctx, &theirs); err != nil {
 		return 0, err
 	}
-	answered := now()
-	return theirs.Sub(asked.Add(answered.Sub(asked) / 2)), nil
+	received := now()
+	return theirs.Sub(sent.Add(received.Sub(sent) / 2)), nil
 }
 
-// CheckCounts counts every run and lists, a line each, where the counts that
-// lists show differ; none when all is well. It reads all runs, however long
-// that takes.
+// CheckCounts counts all runs and returns a line for each counter of lists that is
+// wrong. It reads every row, however long that takes.
 func (s *Store) CheckCounts(ctx context.Context) ([]string, error) {
-	const differences = `
-SELECT tenant_id::text, workflow_id::text, status, decision, coalesce(k.runs, 0)::bigint AS kept, coalesce(c.runs, 0)::bigint AS counted
-FROM (SELECT tenant_id, workflow_id, status, decision, sum(runs) AS runs FROM verifyd.run_counts GROUP BY 1, 2, 3, 4) AS k
-FULL JOIN (SELECT tenant_id, workflow_id, status, decision, count(*) AS runs FROM verifyd.runs GROUP BY 1, 2, 3, 4) AS c
-    USING (tenant_id, workflow_id, status, decision)
-WHERE coalesce(k.runs, 0) <> coalesce(c.runs, 0)
-ORDER BY tenant_id, workflow_id, status, decision`
 	var rows []struct {
 		TenantID, WorkflowID, Status, Decision string
-		Kept, Counted                          int64
+		Counter, Counted                       int64
 	}
 	o := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 	err := s.db.RunInTx(ctx, o, func(ctx context.Context, tx bun.Tx) error {
 		if _, err := tx.ExecContext(ctx, "SELECT set_config('verifyd.tenant', ?, true)", everyTenant); err != nil {
 			return err
 		}
-		return tx.NewRaw(differences).Scan(ctx, &rows)
+		const key = "tenant_id, workflow_id, status, decision"
+		counters := tx.NewSelect().TableExpr("verifyd.run_counts").ColumnExpr(key + ", sum(runs) AS runs").GroupExpr(key)
+		counted := tx.NewSelect().TableExpr("verifyd.runs").ColumnExpr(key + ", count(*) AS runs").GroupExpr(key)
+		return tx.NewSelect().TableExpr("(?) AS k FULL JOIN (?) AS c USING ("+key+")", counters, counted).
+			ColumnExpr("tenant_id::text, workflow_id::text, status, decision").
+			ColumnExpr("coalesce(k.runs, 0)::bigint AS counter").ColumnExpr("coalesce(c.runs, 0)::bigint AS counted").
+			Where("coalesce(k.runs, 0) <> coalesce(c.runs, 0)").OrderExpr(key).Scan(ctx, &rows)
 	})
 	if err != nil {
 		return nil, translate("count runs", err)
@@ -146,7 +134,37 @@ ORDER BY tenant_id, workflow_id, status, decision`
 	var lines []string
 	for _, r := range rows {
 		lines = append(lines, fmt.Sprintf("tenant %s, workflow %s, status %q, decision %q: the count is %d, the runs are %d",
-			r.TenantID, r.WorkflowID, r.Status, r.Decision, r.Kept, r.Counted))
+			r.TenantID, r.WorkflowID, r.Status, r.Decision, r.Counter, r.Counted))
 	}
 	return lines, nil
+}
+
+// Gauges is the state of this host and of the queue.
+type Gauges struct {
+	// Connections is the number of connections of this host to the database. Busy
+	// of them are in use, and MaxConnections is their limit.
+	Connections, Busy, MaxConnections int
+	// Waiting is how many appends wait for a writer on this host.
+	Waiting int
+	// Lateness is how long the oldest piece of work of any host has been due; 0
+	// when none is.
+	Lateness time.Duration
+}
+
+// Gauges returns the state of this host and of the queue. It reads two index entries.
+func (s *Store) Gauges(ctx context.Context, now time.Time) (Gauges, error) {
+	pool := s.pool.Stat()
+	g := Gauges{
+		Connections: int(pool.TotalConns()), Busy: int(pool.AcquiredConns()), MaxConnections: int(pool.MaxConns()),
+		Waiting: s.writers.waitingAppends(),
+	}
+	earliest := func(kind verification.WorkKind) *bun.SelectQuery {
+		return s.db.NewSelect().TableExpr("verifyd.work").ColumnExpr("min(due_at)").Where("kind = ?", kind)
+	}
+	row, err := selectRow[struct{ DueAt pgtype.Timestamptz }](ctx, s.querier(), everyTenant, s.db.NewSelect().
+		ColumnExpr("least((?), (?)) AS due_at", earliest(verification.WorkAdvance), earliest(verification.WorkAnnounce)).String())
+	if err == nil && row.DueAt.Valid {
+		g.Lateness = max(0, now.Sub(row.DueAt.Time))
+	}
+	return g, translate("read the queue", err)
 }

@@ -1,4 +1,4 @@
-// The hosts that are alive, for operators.
+// What the hosts of a database share: their list, and their signing keys.
 
 package postgres
 
@@ -9,12 +9,11 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// HostTimeout is how long a host may go without a heartbeat before it counts as
-// dead.
+// HostTimeout is the time without a heartbeat after which a host counts as dead.
 const HostTimeout = time.Minute
 
-// hostsKept is how long hosts that died stay in the list.
-const hostsKept = 24 * time.Hour
+// deadHostLife is how long dead hosts stay in the list.
+const deadHostLife = 24 * time.Hour
 
 // Host is a process on this database, as its heartbeats describe it.
 type Host struct {
@@ -30,7 +29,7 @@ type Host struct {
 	Alive  bool
 }
 
-// hostRow is a host as it is kept.
+// hostRow is a row of verifyd.hosts.
 type hostRow struct {
 	bun.BaseModel `bun:"table:verifyd.hosts,alias:h"`
 
@@ -46,8 +45,8 @@ type hostRow struct {
 // SaveHost records a heartbeat of a host. Call it every few seconds, so that
 // operators see the host.
 func (s *Store) SaveHost(ctx context.Context, h Host) error {
-	if !plain(h.ID, h.Name, h.Version) || !plain(h.Roles...) {
-		return unkept("host")
+	if !storable(h.ID, h.Name, h.Version) || !storable(h.Roles...) {
+		return notStorable("host")
 	}
 	r := hostRow{ID: h.ID, Name: h.Name, Roles: append([]string{}, h.Roles...), Version: h.Version, StartedAt: h.StartedAt}
 	err := s.transact(ctx, noTenant, nil, func(ctx context.Context, tx bun.Tx) error {
@@ -67,8 +66,8 @@ func (s *Store) RemoveHost(ctx context.Context, id string) error {
 	return translate("remove host "+id, err)
 }
 
-// Hosts lists the hosts that did not stop cleanly, by name and start, dead ones
-// for a day after their last heartbeat.
+// Hosts returns the running hosts, and for a day those that died, in the order of
+// their names and starts.
 func (s *Store) Hosts(ctx context.Context) ([]Host, error) {
 	var rows []hostRow
 	err := s.read(ctx, noTenant, func(ctx context.Context, tx bun.Tx) error {
@@ -90,12 +89,51 @@ func (s *Store) Hosts(ctx context.Context) ([]Host, error) {
 	return all, nil
 }
 
-// forgetHosts removes hosts that died long ago.
-func (s *Store) forgetHosts(ctx context.Context) error {
+// removeDeadHosts removes hosts that died more than deadHostLife ago.
+func (s *Store) removeDeadHosts(ctx context.Context) error {
 	err := s.transact(ctx, noTenant, nil, func(ctx context.Context, tx bun.Tx) error {
 		_, err := tx.NewDelete().Model((*hostRow)(nil)).
-			Where("seen_at < clock_timestamp() - make_interval(secs => ?)", hostsKept.Seconds()).Exec(ctx)
+			Where("seen_at < clock_timestamp() - make_interval(secs => ?)", deadHostLife.Seconds()).Exec(ctx)
 		return err
 	})
 	return translate("remove dead hosts", err)
+}
+
+// sharedRow is a row of verifyd.fleet.
+type sharedRow struct {
+	bun.BaseModel `bun:"table:verifyd.fleet,alias:f"`
+
+	Name  string `bun:",pk"`
+	Value string
+}
+
+// signingKeysName is the name of the row of the signing keys.
+const signingKeysName = "signing_keys"
+
+// SigningKeys returns the signing keys that all hosts on this database share. When
+// there are none yet, it saves those that generate returns; of hosts that start
+// together, all get the keys of one.
+func (s *Store) SigningKeys(ctx context.Context, generate func() ([]byte, error)) ([]byte, error) {
+	load := func() ([]byte, error) {
+		r, err := selectRow[sharedRow](ctx, s.querier(), noTenant, s.db.NewSelect().Model(&sharedRow{Name: signingKeysName}).WherePK().String())
+		return []byte(r.Value), err
+	}
+	keys, err := load()
+	if isMissing(err) {
+		var fresh []byte
+		if fresh, err = generate(); err != nil {
+			return nil, err
+		}
+		if !storable(string(fresh)) {
+			return nil, notStorable("signing keys")
+		}
+		insert := s.db.NewInsert().Model(&sharedRow{Name: signingKeysName, Value: string(fresh)}).On("CONFLICT DO NOTHING").String()
+		if err = s.querier().exec(ctx, noTenant, insert); err == nil {
+			keys, err = load()
+		}
+	}
+	if err != nil {
+		return nil, translate("load the signing keys", err)
+	}
+	return keys, nil
 }

@@ -1,4 +1,4 @@
-// Idempotency keys, remembered for a day.
+// Idempotency keys.
 
 package postgres
 
@@ -11,156 +11,150 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The statements about idempotency keys.
-const (
-	recordColumns = `fingerprint, id::text, claimed_at, settled, result, decision`
+// maxClaims bounds the attempts of a claim that finds a record and then does not,
+// because the record was removed in between.
+const maxClaims = 10
 
-	selectRecord = `
-SELECT ` + recordColumns + ` FROM verifyd.idempotency_keys WHERE tenant_id = $1 AND scope = $2 AND key = $3`
+// idempotencyRow is a row of verifyd.idempotency_keys.
+type idempotencyRow struct {
+	bun.BaseModel `bun:"table:verifyd.idempotency_keys,alias:k"`
 
-	// claimKey replaces a record that had lived its life by $10, and returns no
-	// row when there is another.
-	claimKey = `
-INSERT INTO verifyd.idempotency_keys AS k (tenant_id, scope, key, fingerprint, id, claimed_at, settled, result, decision)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-ON CONFLICT (tenant_id, scope, key) DO UPDATE SET fingerprint = excluded.fingerprint, id = excluded.id,
-    claimed_at = excluded.claimed_at, settled = excluded.settled, result = excluded.result, decision = excluded.decision
-WHERE k.claimed_at <= $10
-RETURNING ` + recordColumns
+	TenantID    verification.TenantID         `bun:",pk"`
+	Scope       verification.IdempotencyScope `bun:",pk"`
+	Key         string                        `bun:",pk"`
+	Fingerprint string
+	ID          string
+	ClaimedAt   time.Time
+	Settled     bool
+	Result      string
+	Decision    verification.Decision
+}
 
-	settleKey = `
-UPDATE verifyd.idempotency_keys SET settled = true, result = $5, decision = $6
-WHERE tenant_id = $1 AND scope = $2 AND key = $3 AND id = $4`
+// newIdempotencyRow returns the row of a record, or an error when the database
+// cannot store one of its texts.
+func newIdempotencyRow(t verification.TenantID, r verification.IdempotencyRecord) (*idempotencyRow, error) {
+	if _, err := uuidOf(r.ID); err != nil {
+		return nil, err
+	}
+	return &idempotencyRow{
+		TenantID: t, Scope: r.Scope, Key: r.Key, Fingerprint: r.Fingerprint, ID: r.ID,
+		ClaimedAt: r.At, Settled: r.Settled, Result: r.Result, Decision: r.Decision,
+	}, checkKey(t, r.IdempotencyKey, r.Fingerprint, r.Result, string(r.Decision))
+}
 
-	releaseKey = `
-DELETE FROM verifyd.idempotency_keys
-WHERE tenant_id = $1 AND scope = $2 AND key = $3 AND id = $4 AND NOT settled`
-)
+// checkKey returns an error when the tenant's id is no UUID, or when the database
+// cannot store one of the texts.
+func checkKey(t verification.TenantID, k verification.IdempotencyKey, more ...string) error {
+	if _, err := uuidOf(string(t)); err != nil {
+		return err
+	}
+	if !storable(string(k.Scope), k.Key) || !storable(more...) {
+		return notStorable("idempotency key")
+	}
+	return nil
+}
 
-// claimAttempts bounds how often a claim is tried again because the record that
-// was in its way was gone when it was read.
-const claimAttempts = 10
+func (r idempotencyRow) record() verification.IdempotencyRecord {
+	return verification.IdempotencyRecord{
+		IdempotencyKey: verification.IdempotencyKey{Scope: r.Scope, Key: r.Key},
+		Fingerprint:    r.Fingerprint, ID: r.ID, At: r.ClaimedAt.UTC(), Settled: r.Settled, Result: r.Result, Decision: r.Decision,
+	}
+}
 
-// IdempotencyRecord returns the record under a key at a time.
+// IdempotencyRecord returns the record of a key at a time.
 func (s *Store) IdempotencyRecord(
 	ctx context.Context, t verification.TenantID, k verification.IdempotencyKey, now time.Time,
 ) (verification.IdempotencyRecord, error) {
-	r, err := s.record(ctx, t, k)
-	if missing(err) || err == nil && now.Sub(r.At) >= verification.IdempotencyKeyLife {
+	r, err := s.idempotencyRow(ctx, t, k)
+	if isMissing(err) || err == nil && now.Sub(r.ClaimedAt) >= verification.IdempotencyKeyLife {
 		err = notFound("idempotency key")
 	}
 	if err != nil {
 		return verification.IdempotencyRecord{}, translate("find idempotency key", err)
 	}
-	return r, nil
+	return r.record(), nil
 }
 
-// ClaimIdempotencyKey keeps the record under its key unless one younger than
-// IdempotencyKeyLife is there, and returns the one that is kept.
+// idempotencyRow reads the row of a key, however old it is.
+func (s *Store) idempotencyRow(ctx context.Context, t verification.TenantID, k verification.IdempotencyKey) (idempotencyRow, error) {
+	if err := checkKey(t, k); err != nil {
+		return idempotencyRow{}, err
+	}
+	return selectRow[idempotencyRow](ctx, s.querier(), string(t), s.db.NewSelect().
+		Model(&idempotencyRow{TenantID: t, Scope: k.Scope, Key: k.Key}).WherePK().String())
+}
+
+// ClaimIdempotencyKey stores the record unless its key has one that is younger than
+// IdempotencyKeyLife, and returns the stored record.
 func (s *Store) ClaimIdempotencyKey(
 	ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord,
 ) (verification.IdempotencyRecord, error) {
-	kept, err := s.claimOrFind(ctx, t, r)
+	stored, err := s.claimOrFind(ctx, t, r)
 	if err != nil {
 		return verification.IdempotencyRecord{}, translate("claim idempotency key", err)
 	}
-	return kept, nil
+	return stored.record(), nil
 }
 
-func (s *Store) claimOrFind(
-	ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord,
-) (verification.IdempotencyRecord, error) {
-	args, err := keyArgs(t, r)
+func (s *Store) claimOrFind(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) (idempotencyRow, error) {
+	row, err := newIdempotencyRow(t, r)
 	if err != nil {
-		return verification.IdempotencyRecord{}, err
+		return idempotencyRow{}, err
 	}
-	args = []any{
-		args[0], args[1], args[2], r.Fingerprint, args[3], r.At, r.Settled, r.Result, string(r.Decision),
-		r.At.Add(-verification.IdempotencyKeyLife),
-	}
-	for range claimAttempts {
-		kept, err := s.oneRecord(ctx, t, r.IdempotencyKey, claimKey, args...)
-		if missing(err) {
-			kept, err = s.record(ctx, t, r.IdempotencyKey)
+	claim := s.db.NewInsert().Model(row).On("CONFLICT (tenant_id, scope, key) DO UPDATE").
+		Where("k.claimed_at <= ?", r.At.Add(-verification.IdempotencyKeyLife)).Returning("*").String()
+	for range maxClaims {
+		stored, err := selectRow[idempotencyRow](ctx, s.querier(), string(t), claim)
+		if isMissing(err) {
+			stored, err = s.idempotencyRow(ctx, t, r.IdempotencyKey)
 		}
-		// The other record may have been removed in between.
-		if !missing(err) {
-			return kept, err
+		if !isMissing(err) {
+			return stored, err
 		}
 	}
-	return verification.IdempotencyRecord{}, &verification.Error{
+	return idempotencyRow{}, &verification.Error{
 		Kind: verification.ErrUnavailable, Subject: "idempotency key", Message: "the idempotency key is in use; try again",
 	}
 }
 
 // SettleIdempotencyKey marks the record with this ID as settled.
 func (s *Store) SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) error {
-	args, err := keyArgs(t, r)
-	if err != nil {
-		return err
+	row, err := newIdempotencyRow(t, r)
+	if err == nil {
+		row.Settled = true
+		err = s.querier().exec(ctx, string(t), s.db.NewUpdate().Model(row).Column("settled", "result", "decision").
+			WherePK().Where("id = ?", r.ID).String())
 	}
-	return s.settle(ctx, "settle idempotency key", string(t), settleKey, append(args, r.Result, string(r.Decision))...)
+	return translate("settle idempotency key", err)
 }
 
 // ReleaseIdempotencyKey removes the record with this ID unless it is settled.
 func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) error {
-	args, err := keyArgs(t, r)
-	if err != nil {
-		return err
+	row, err := newIdempotencyRow(t, r)
+	if err == nil {
+		err = s.querier().exec(ctx, string(t), s.db.NewDelete().Model(row).WherePK().Where("id = ?", r.ID).Where("NOT settled").String())
 	}
-	return s.settle(ctx, "release idempotency key", string(t), releaseKey, args...)
+	return translate("release idempotency key", err)
 }
 
-// keyArgs are the tenant, scope, key and id of a record.
-func keyArgs(t verification.TenantID, r verification.IdempotencyRecord) ([]any, error) {
-	tenant, err := uuidOf(string(t))
-	if err != nil {
-		return nil, err
-	}
-	id, err := uuidOf(r.ID)
-	if err != nil {
-		return nil, err
-	}
-	return []any{tenant, string(r.Scope), r.Key, id}, nil
-}
-
-// forgetKeys removes the records of every tenant that were made at a time or
-// before, at most limit in one transaction, and returns how many there were. A
-// record that is being changed is passed over.
+// forgetKeys removes the records of every tenant that were claimed at a time or
+// before, limit of them in each transaction, and returns their number. It skips
+// records that are being changed.
 func (s *Store) forgetKeys(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	const forget = `
-DELETE FROM verifyd.idempotency_keys WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM verifyd.idempotency_keys WHERE claimed_at <= ? ORDER BY claimed_at LIMIT ? FOR UPDATE SKIP LOCKED))`
-	for gone := int64(limit); gone > 0 && gone >= int64(limit) && ctx.Err() == nil; n += int(gone) {
+	for removed := int64(limit); removed > 0 && removed >= int64(limit) && ctx.Err() == nil; n += int(removed) {
 		err := s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
-			result, err := tx.NewRaw(forget, before, limit).Exec(ctx)
+			oldest := tx.NewSelect().Model((*idempotencyRow)(nil)).ColumnExpr("k.ctid").
+				Where("claimed_at <= ?", before).OrderExpr("claimed_at").Limit(int64(limit)).For("UPDATE SKIP LOCKED")
+			result, err := tx.NewDelete().Model((*idempotencyRow)(nil)).Where("k.ctid = ANY (ARRAY(?))", oldest).Exec(ctx)
 			if err != nil {
 				return err
 			}
-			gone, err = result.RowsAffected()
+			removed, err = result.RowsAffected()
 			return err
 		})
 		if err != nil {
-			return n, translate("forget idempotency keys", err)
+			return n, translate("remove idempotency keys", err)
 		}
 	}
 	return n, ctx.Err()
-}
-
-// record reads the record that is kept under a key, however old.
-func (s *Store) record(ctx context.Context, t verification.TenantID, k verification.IdempotencyKey) (verification.IdempotencyRecord, error) {
-	tenant, err := uuidOf(string(t))
-	if err != nil {
-		return verification.IdempotencyRecord{}, err
-	}
-	return s.oneRecord(ctx, t, k, selectRecord, tenant, string(k.Scope), k.Key)
-}
-
-func (s *Store) oneRecord(
-	ctx context.Context, t verification.TenantID, k verification.IdempotencyKey, statement string, args ...any,
-) (verification.IdempotencyRecord, error) {
-	r := verification.IdempotencyRecord{IdempotencyKey: k}
-	err := s.one(ctx, string(t), statement, args, &r.Fingerprint, &r.ID, &r.At, &r.Settled, &r.Result, &r.Decision)
-	r.At = r.At.UTC()
-	return r, err
 }

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// maxStale is how many stale rows, which read differently by now than they
-	// are indexed, a list looks at one by one. More are indexed anew first.
+	// maxStale is how many stale rows a list handles one by one: rows whose status
+	// interval is over. When there are more, the list first refreshes them.
 	maxStale = 2000
-	// refileAttempts is how often a list does that before it gives up.
-	refileAttempts = 3
+	// maxListRefreshes is how often a list does that before it fails.
+	maxListRefreshes = 3
 )
 
 // errTooManyStale is returned when there are more than maxStale.
@@ -27,8 +27,8 @@ var errTooManyStale = &verification.Error{
 	Kind: verification.ErrUnavailable, Subject: "list", Message: "too many runs have just changed their status",
 }
 
-// row is a row of verifyd.runs.
-type row struct {
+// runRow is a row of verifyd.runs.
+type runRow struct {
 	bun.BaseModel `bun:"table:verifyd.runs,alias:r"`
 
 	TenantID    verification.TenantID
@@ -50,8 +50,8 @@ type row struct {
 	Decision    verification.Decision
 }
 
-// summary returns the row as the domain knows it.
-func (r row) summary() (verification.Summary, error) {
+// summary returns the summary of the row.
+func (r runRow) summary() (verification.Summary, error) {
 	s := verification.Summary{
 		ID: r.ID, Workflow: r.WorkflowID, ReferenceID: r.ReferenceID,
 		StartedAt: r.StartedAt.UTC(), ExpiresAt: utc(r.ExpiresAt), AbandonAt: utc(r.AbandonAt),
@@ -76,15 +76,15 @@ func utc(t time.Time) time.Time {
 }
 
 // List returns one page of the runs that match the query at q.Now, and how many
-// match in all. The total is kept, not counted, and an offset is skipped inside
-// an index, from the end that is nearer: only the rows of the page are read.
+// match in all. The total is the sum of counters, and an offset is skipped inside
+// an index, from the nearer end: only the rows of the page are read.
 func (s *Store) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
 	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
-	if _, err := uuidOf(string(q.Workflow)); err != nil && q.Workflow != "" {
-		return p, nil // there is no such workflow
+	if q.Workflow != "" && !areUUIDs(q.Workflow) {
+		return p, nil
 	}
 	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) error {
-		for range refileAttempts {
+		for range maxListRefreshes {
 			err := s.readList(ctx, t, func(ctx context.Context, tx bun.Tx) (err error) {
 				p, err = list(ctx, tx, t, q)
 				return err
@@ -92,7 +92,7 @@ func (s *Store) List(ctx context.Context, t verification.TenantID, q verificatio
 			if !errors.Is(err, errTooManyStale) {
 				return err
 			}
-			if _, err := s.refile(ctx, t, q.Now); err != nil {
+			if _, err := s.refresh(ctx, t, q.Now); err != nil {
 				return err
 			}
 		}
@@ -115,7 +115,7 @@ func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q verificati
 	if q.Limit < 1 || q.Offset >= p.Total {
 		return p, nil
 	}
-	// The stale rows that match come in between, so the page may begin that many
+	// The stale rows that match belong in between, so the page may start that many
 	// rows earlier in the index.
 	var at *verification.Summary
 	skip, matching := q.Offset, stale.matching
@@ -128,7 +128,7 @@ func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q verificati
 		skip -= from - before + between
 		matching = matching[between:]
 	}
-	var rows []row
+	var rows []runRow
 	if err := pageQuery(tx, t, q, at, skip+q.Limit).Scan(ctx, &rows); err != nil {
 		return p, err
 	}
@@ -141,7 +141,7 @@ func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q verificati
 		found = append(found, s)
 	}
 	slices.SortFunc(found, inOrder)
-	// Counts that are off, which CheckCounts finds, must not hide a row that was read.
+	// Wrong counters, which CheckCounts finds, must not hide a row that was read.
 	p.Data = found[min(skip, len(found)):min(skip+q.Limit, len(found))]
 	p.Total = max(p.Total, q.Offset+len(p.Data))
 	return p, nil
@@ -158,15 +158,15 @@ func inOrder(a, b verification.Summary) int {
 	return 0
 }
 
-// staleRows are the rows that read differently now than they are indexed, in the
-// order of lists.
+// staleRows are the rows whose status interval does not contain the time of a
+// query, in the order of lists.
 type staleRows struct {
 	indexed  []verification.Summary // those that the indexes have under the filters
 	matching []verification.Summary // those that match the filters now
 }
 
 func findStale(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.RunQuery) (found staleRows, err error) {
-	var rows []row
+	var rows []runRow
 	if err := staleQuery(tx, t, q.Now).Scan(ctx, &rows); err != nil {
 		return found, err
 	}
@@ -193,54 +193,54 @@ func findStale(ctx context.Context, tx bun.IDB, t verification.TenantID, q verif
 	return found, nil
 }
 
-// seek finds the row that has n rows before it, stale ones included, of those
-// indexed under the filters. It returns nil when there are fewer.
+// seek returns the row number n of those that are indexed under the filters, stale
+// ones included, or nil when there are fewer.
 func seek(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.RunQuery, n, indexed int) (*verification.Summary, error) {
 	newestFirst := n <= indexed/2
 	if !newestFirst {
 		n = max(0, indexed-1-n)
 	}
-	var r row
+	var r runRow
 	err := seekQuery(tx, t, q, n, newestFirst).Scan(ctx, &r)
-	if missing(err) {
+	if isMissing(err) {
 		return nil, nil //nolint:nilnil // there is no such row
 	}
 	return &verification.Summary{StartedAt: r.StartedAt.UTC(), ID: r.ID}, err
 }
 
-// staleQuery selects the rows that are not indexed as they read now.
+// staleQuery selects the rows whose status interval does not contain now.
 func staleQuery(tx bun.IDB, t verification.TenantID, now time.Time) *bun.SelectQuery {
-	early := tx.NewSelect().Model((*row)(nil)).
-		Where("tenant_id = ?", t).Where("filed_until < ?", now).Limit(maxStale + 1)
-	late := tx.NewSelect().Model((*row)(nil)).
-		Where("tenant_id = ?", t).Where("filed_since >= ?", now).Where("filed_until IS NULL OR filed_until >= ?", now).Limit(maxStale + 1)
+	early := tx.NewSelect().Model((*runRow)(nil)).
+		Where("tenant_id = ?", t).Where("status_until < ?", now).Limit(maxStale + 1)
+	late := tx.NewSelect().Model((*runRow)(nil)).
+		Where("tenant_id = ?", t).Where("status_from >= ?", now).Where("status_until IS NULL OR status_until >= ?", now).Limit(maxStale + 1)
 	return early.UnionAll(late)
 }
 
-// totalQuery adds up the counts of the runs that are indexed under the filters.
+// totalQuery selects the number of runs that are indexed under the filters.
 func totalQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {
 	return filtered(tx.NewSelect().TableExpr("verifyd.run_counts").ColumnExpr("coalesce(sum(runs), 0)::bigint"), t, q)
 }
 
-// seekQuery selects the place of one row among those that are indexed under the
-// filters. It reads nothing but an index.
+// seekQuery selects the start and the id of row number n of those that are indexed
+// under the filters. It reads only an index.
 func seekQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, n int, newestFirst bool) *bun.SelectQuery {
 	order := "started_at DESC, id DESC"
 	if !newestFirst {
 		order = "started_at, id"
 	}
 	return merged(tx, q, order, n, 1, func(q verification.RunQuery) *bun.SelectQuery {
-		return filtered(tx.NewSelect().Model((*row)(nil)).Column("started_at", "id"), t, q)
+		return filtered(tx.NewSelect().Model((*runRow)(nil)).Column("started_at", "id"), t, q)
 	})
 }
 
-// pageQuery selects the first rows that are indexed under the filters, from a
-// place on if there is one, stale rows left out.
+// pageQuery selects the first rows that are indexed under the filters, starting at
+// from unless it is nil, without stale rows.
 func pageQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, from *verification.Summary, limit int) *bun.SelectQuery {
 	return merged(tx, q, "started_at DESC, id DESC", 0, limit, func(q verification.RunQuery) *bun.SelectQuery {
-		s := filtered(tx.NewSelect().Model((*row)(nil)), t, q).
-			Where("filed_until IS NULL OR filed_until >= ?", q.Now).
-			Where("filed_since IS NULL OR filed_since < ?", q.Now)
+		s := filtered(tx.NewSelect().Model((*runRow)(nil)), t, q).
+			Where("status_until IS NULL OR status_until >= ?", q.Now).
+			Where("status_from IS NULL OR status_from < ?", q.Now)
 		if from != nil {
 			s = s.Where("(started_at, id) <= (?, ?)", from.StartedAt, from.ID)
 		}
@@ -248,9 +248,8 @@ func pageQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, fro
 	})
 }
 
-// merged selects in order what part selects for a query. Without a status it
-// merges the parts of each status, because every index has the status before the
-// time.
+// merged selects in order what part selects for a query. Without a status it merges
+// the parts of each status, because every index has the status before the time.
 func merged(
 	tx bun.IDB, q verification.RunQuery, order string, offset, limit int, part func(verification.RunQuery) *bun.SelectQuery,
 ) *bun.SelectQuery {

@@ -1,4 +1,4 @@
-// Maintenance: what one host of the fleet does from time to time for all.
+// Maintenance: what one host at a time does for all.
 
 package postgres
 
@@ -14,60 +14,61 @@ import (
 )
 
 const (
-	refileMax    = 500             // stale rows indexed anew in one transaction
-	refileRounds = 50              // transactions of one call of refile
-	refileAfter  = 5 * time.Second // most runs whose status changes by the clock are appended to soon
-	forgetMax    = 1000            // old claims removed in one transaction
+	maxRefresh       = 500             // stale rows refreshed in one transaction
+	maxRefreshRounds = 50              // transactions of one refresh
+	refreshAfter     = 5 * time.Second // most runs whose status changes by the clock are soon appended to
+	maxForget        = 1000            // idempotency keys removed in one transaction
 )
 
-// Maintain indexes stale rows anew, folds the counts of connections that are gone,
-// and forgets idempotency keys that are old enough and hosts that died long ago.
-// Stale rows have a bound for each tenant: the rest is left to the next call.
-// Lists are slower without it, and not wrong. One host at a time is enough.
+// Maintain refreshes stale rows, adds up the counters of closed connections, and
+// removes old idempotency keys and dead hosts. It refreshes a bounded number of
+// rows of each tenant; the next call continues. Without it lists are slower, not
+// wrong. One host at a time is enough.
 func (s *Store) Maintain(ctx context.Context, now time.Time) error {
 	var errs []error
-	turned, err := s.tenantsTurned(ctx, now.Add(-refileAfter))
+	tenants, err := s.staleTenants(ctx, now.Add(-refreshAfter))
 	errs = append(errs, err)
-	for _, t := range turned {
-		_, err := s.refile(ctx, t, now.Add(-refileAfter))
+	for _, t := range tenants {
+		_, err := s.refresh(ctx, t, now.Add(-refreshAfter))
 		errs = append(errs, err)
 	}
-	errs = append(errs, s.foldCounts(ctx), s.forgetHosts(ctx))
-	_, err = s.forgetKeys(ctx, now.Add(-verification.IdempotencyKeyLife), forgetMax)
+	errs = append(errs, s.foldCounts(ctx), s.removeDeadHosts(ctx))
+	_, err = s.forgetKeys(ctx, now.Add(-verification.IdempotencyKeyLife), maxForget)
 	return errors.Join(append(errs, err)...)
 }
 
-// tenantsTurned returns the tenants that have stale rows.
-func (s *Store) tenantsTurned(ctx context.Context, now time.Time) (tenants []verification.TenantID, err error) {
+// staleTenants returns the tenants that have stale rows.
+func (s *Store) staleTenants(ctx context.Context, now time.Time) (tenants []verification.TenantID, err error) {
 	err = s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
 		return tx.NewSelect().TableExpr("verifyd.tenants AS t").Column("t.tenant_id").
-			Where("EXISTS (SELECT 1 FROM verifyd.runs r WHERE r.tenant_id = t.tenant_id AND r.filed_until < ?)", now).
+			Where("EXISTS (SELECT 1 FROM verifyd.runs r WHERE r.tenant_id = t.tenant_id AND r.status_until < ?)", now).
 			Scan(ctx, &tenants)
 	})
 	return tenants, translate("find tenants with stale rows", err)
 }
 
-// refile indexes the stale rows of a tenant as they read at now, which may lie
-// before the last one, and returns how many there were, at most refileRounds
-// times refileMax of each kind. It skips runs that are being appended to.
-func (s *Store) refile(ctx context.Context, t verification.TenantID, now time.Time) (n int, err error) {
-	for _, stale := range []string{"filed_until < ?", "filed_since >= ?"} {
-		for range refileRounds {
-			var rows []row
+// refresh updates the status intervals of the rows of a tenant that are stale at
+// now, which may be earlier than that of the last call. It returns how many it
+// updated, at most maxRefresh times maxRefreshRounds of each kind, and skips runs
+// that are being appended to.
+func (s *Store) refresh(ctx context.Context, t verification.TenantID, now time.Time) (n int, err error) {
+	for _, stale := range []string{"status_until < ?", "status_from >= ?"} {
+		for range maxRefreshRounds {
+			var rows []runRow
 			err := s.write(ctx, t, func(ctx context.Context, tx bun.Tx) error {
 				rows = nil
 				err := tx.NewSelect().Model(&rows).Where("tenant_id = ?", t).Where(stale, now).
-					Limit(refileMax).For("UPDATE SKIP LOCKED").Scan(ctx)
+					Limit(maxRefresh).For("UPDATE SKIP LOCKED").Scan(ctx)
 				if err != nil || len(rows) == 0 {
 					return err
 				}
-				return saveFilings(ctx, tx, t, rows, now)
+				return updateIntervals(ctx, tx, t, rows, now)
 			})
 			n += len(rows)
 			if err != nil {
-				return n, translate("index runs anew", err)
+				return n, translate("refresh stale rows", err)
 			}
-			if len(rows) < refileMax {
+			if len(rows) < maxRefresh {
 				break
 			}
 		}
@@ -75,44 +76,44 @@ func (s *Store) refile(ctx context.Context, t verification.TenantID, now time.Ti
 	return n, nil
 }
 
-// filed is a row of the update that saves filings.
-type filed struct {
-	ID       verification.RunID    `bun:"id,type:uuid"`
-	Status   verification.Status   `bun:"status,type:text"`
-	Decision verification.Decision `bun:"decision,type:text"`
-	Since    pgtype.Timestamptz    `bun:"since,type:timestamptz"`
-	Until    pgtype.Timestamptz    `bun:"until,type:timestamptz"`
+// intervalRow is a row of the update of updateIntervals.
+type intervalRow struct {
+	ID          verification.RunID    `bun:"id,type:uuid"`
+	Status      verification.Status   `bun:"status,type:text"`
+	Decision    verification.Decision `bun:"decision,type:text"`
+	StatusFrom  pgtype.Timestamptz    `bun:"status_from,type:timestamptz"`
+	StatusUntil pgtype.Timestamptz    `bun:"status_until,type:timestamptz"`
 }
 
-func saveFilings(ctx context.Context, tx bun.Tx, t verification.TenantID, rows []row, now time.Time) error {
-	filings := make([]filed, len(rows))
+func updateIntervals(ctx context.Context, tx bun.Tx, t verification.TenantID, rows []runRow, now time.Time) error {
+	intervals := make([]intervalRow, len(rows))
 	for i, r := range rows {
 		s, err := r.summary()
 		if err != nil {
 			return err
 		}
 		in := s.IntervalAt(now)
-		filings[i] = filed{r.ID, in.Status, in.Decision, moment(in.From), moment(in.Until)}
+		intervals[i] = intervalRow{r.ID, in.Status, in.Decision, orNull(in.From), orNull(in.Until)}
 	}
-	_, err := tx.NewUpdate().With("f", tx.NewValues(&filings)).Model((*row)(nil)).TableExpr("f").
-		Set("status = f.status").Set("decision = f.decision").
-		Set("filed_since = f.since").Set("filed_until = f.until").
-		Where("r.tenant_id = ?", t).Where("r.id = f.id").Exec(ctx)
+	_, err := tx.NewUpdate().With("i", tx.NewValues(&intervals)).Model((*runRow)(nil)).TableExpr("i").
+		Set("status = i.status").Set("decision = i.decision").
+		Set("status_from = i.status_from").Set("status_until = i.status_until").
+		Where("r.tenant_id = ?", t).Where("r.id = i.id").Exec(ctx)
 	return err
 }
 
-// foldCounts adds what connections counted that are gone to slot 0. Writers do
-// not wait for it, nor it for them.
+// foldCounts adds the counters of closed connections to slot 0. It neither blocks
+// writers nor waits for them.
 func (s *Store) foldCounts(ctx context.Context) error {
 	const (
-		alone = "SELECT pg_try_advisory_xact_lock(hashtext('verifyd.run_counts'))"
-		fold  = `
-WITH gone AS (
+		lock = "SELECT pg_try_advisory_xact_lock(hashtext('verifyd.run_counts'))"
+		fold = `
+WITH closed AS (
     SELECT ctid FROM verifyd.run_counts
     WHERE slot <> 0 AND slot NOT IN (SELECT pid FROM pg_stat_activity WHERE pid IS NOT NULL)
     FOR UPDATE SKIP LOCKED
 ), folded AS (
-    DELETE FROM verifyd.run_counts c USING gone g WHERE c.ctid = g.ctid
+    DELETE FROM verifyd.run_counts c USING closed g WHERE c.ctid = g.ctid
     RETURNING c.tenant_id, c.workflow_id, c.status, c.decision, c.runs
 )
 INSERT INTO verifyd.run_counts AS c
@@ -120,12 +121,12 @@ SELECT tenant_id, workflow_id, status, decision, 0, sum(runs) FROM folded GROUP 
 ON CONFLICT (tenant_id, workflow_id, status, decision, slot) DO UPDATE SET runs = c.runs + excluded.runs`
 	)
 	err := s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
-		var mine bool
-		if err := tx.NewRaw(alone).Scan(ctx, &mine); err != nil || !mine {
+		var locked bool
+		if err := tx.NewRaw(lock).Scan(ctx, &locked); err != nil || !locked {
 			return err
 		}
 		_, err := tx.NewRaw(fold).Exec(ctx)
 		return err
 	})
-	return translate("fold counts", err)
+	return translate("add up the counters of runs", err)
 }

@@ -1,4 +1,4 @@
-// The schema: embedded migrations, applied by one host at a time.
+// Migrations: embedded files, applied by one host at a time.
 
 package postgres
 
@@ -26,24 +26,23 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// schema is where everything stands.
+// schema is the schema of all tables.
 const schema = "verifyd"
 
-// versionTable says which migrations were applied.
+// versionTable is the table of the applied migrations.
 const versionTable = schema + ".migrations"
 
-// Migration is one step of the schema.
+// Migration is one version of the schema.
 type Migration struct {
 	Version int64
 	Name    string
-	// AppliedAt is when it was applied; zero when it was not.
+	// AppliedAt is when it was applied; zero if it was not.
 	AppliedAt time.Time
 }
 
-// Migrate brings the schema up to what this build needs, each step in a
-// transaction, and returns the steps that it applied. Hosts that start together
-// wait for each other. The role of the address must own the database, or be
-// allowed to create the schema "verifyd" in it.
+// Migrate applies the missing migrations, each in a transaction, and returns them.
+// Hosts that start together wait for each other. The role of the address must own
+// the database, or be allowed to create the schema "verifyd" in it.
 func Migrate(ctx context.Context, url string) (applied []Migration, err error) {
 	return migrate(ctx, url, migrations)
 }
@@ -60,7 +59,7 @@ func migrate(ctx context.Context, url string, files fs.FS) (applied []Migration,
 		if _, err := m.goose.Up(ctx); err != nil {
 			return err
 		}
-		if applied, err = m.known(ctx); err != nil {
+		if applied, err = m.status(ctx); err != nil {
 			return err
 		}
 		applied = slices.DeleteFunc(applied, func(a Migration) bool { return a.Version <= before })
@@ -69,11 +68,11 @@ func migrate(ctx context.Context, url string, files fs.FS) (applied []Migration,
 	return applied, err
 }
 
-// MigrateDown takes back the newest step that was applied, with all that was
-// kept in it. Taking back the first removes the schema.
+// MigrateDown reverts the newest applied migration, with the data of its tables.
+// Reverting the first one removes the schema.
 func MigrateDown(ctx context.Context, url string) (undone Migration, err error) {
 	err = migrating(ctx, url, migrations, func(m *migrator) error {
-		there, err := m.begun(ctx)
+		there, err := m.hasVersions(ctx)
 		var version int64
 		if err == nil && there {
 			version, err = m.goose.GetDBVersion(ctx)
@@ -102,10 +101,10 @@ func MigrateDown(ctx context.Context, url string) (undone Migration, err error) 
 	return undone, err
 }
 
-// Migrations lists the steps that this build knows, oldest first.
+// Migrations returns the migrations of this build, oldest first.
 func Migrations(ctx context.Context, url string) (all []Migration, err error) {
 	err = migrating(ctx, url, migrations, func(m *migrator) error {
-		there, err := m.begun(ctx)
+		there, err := m.hasVersions(ctx)
 		if err != nil {
 			return err
 		}
@@ -115,20 +114,20 @@ func Migrations(ctx context.Context, url string) (all []Migration, err error) {
 			}
 			return nil
 		}
-		all, err = m.known(ctx)
+		all, err = m.status(ctx)
 		return err
 	})
 	return all, err
 }
 
-// begun tells whether there is a table that says which steps were applied.
-func (m *migrator) begun(ctx context.Context) (there bool, err error) {
+// hasVersions reports whether the table of the applied migrations exists.
+func (m *migrator) hasVersions(ctx context.Context) (there bool, err error) {
 	err = m.conn.QueryRowContext(ctx, "SELECT to_regclass($1) IS NOT NULL", versionTable).Scan(&there)
 	return there, err
 }
 
-// known lists the steps once there is a table that says which were applied.
-func (m *migrator) known(ctx context.Context) (all []Migration, err error) {
+// status returns all migrations and when they were applied.
+func (m *migrator) status(ctx context.Context) (all []Migration, err error) {
 	found, err := m.goose.Status(ctx)
 	for _, s := range found {
 		all = append(all, Migration{Version: s.Source.Version, Name: nameOf(s.Source.Path), AppliedAt: utc(s.AppliedAt)})
@@ -136,14 +135,14 @@ func (m *migrator) known(ctx context.Context) (all []Migration, err error) {
 	return all, err
 }
 
-// migrator works on the schema while it holds the lock of the database.
+// migrator changes the schema while it holds a lock on the database.
 type migrator struct {
 	conn  *sql.Conn
 	goose *goose.Provider
 	pool  *pgxpool.Pool
 }
 
-// migrating runs f alone on the database.
+// migrating calls f while no other host migrates the database.
 func migrating(ctx context.Context, url string, files fs.FS, f func(*migrator) error) error {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -156,7 +155,7 @@ func migrating(ctx context.Context, url string, files fs.FS, f func(*migrator) e
 	}
 	defer pool.Close()
 	db := stdlib.OpenDBFromPool(pool)
-	defer func() { _ = db.Close() }() // its connections are the pool's
+	defer func() { _ = db.Close() }() // its connections belong to the pool
 	steps, err := fs.Sub(files, "migrations")
 	if err != nil {
 		return err
@@ -196,8 +195,8 @@ func (m *migrator) jobs(ctx context.Context, d rivermigrate.Direction) error {
 	return err
 }
 
-// checkSchema refuses a database whose schema is older than this build needs.
-// A newer one is taken: hosts of two builds run side by side during an upgrade.
+// checkSchema returns ErrConflict when the schema is older than this build needs. A
+// newer one is accepted: hosts of two builds run side by side during an upgrade.
 func checkSchema(ctx context.Context, config *pgx.ConnConfig) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
@@ -207,15 +206,15 @@ func checkSchema(ctx context.Context, config *pgx.ConnConfig) error {
 	var applied []int64
 	var there bool
 	if err := conn.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", versionTable).Scan(&there); err != nil {
-		return translate("look at the schema", err)
+		return translate("read the schema version", err)
 	}
 	if there {
 		rows, err := conn.Query(ctx, "SELECT version_id FROM "+versionTable+" WHERE is_applied")
 		if err != nil {
-			return translate("look at the schema", err)
+			return translate("read the schema version", err)
 		}
 		if applied, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil {
-			return translate("look at the schema", err)
+			return translate("read the schema version", err)
 		}
 	}
 	files, err := fs.Glob(migrations, "migrations/*.sql")

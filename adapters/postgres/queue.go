@@ -1,4 +1,4 @@
-// The work queue: what is due, and who has it.
+// The work queue: due work, and its leases.
 
 package postgres
 
@@ -13,17 +13,17 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// maxTake bounds what one statement takes, whatever is asked for: a limit that
-// the planner knows keeps the plan the same however much waits.
+// maxTake bounds the pieces of one Take, whatever the request says: a limit that
+// the planner knows keeps the plan the same however large the backlog is.
 const maxTake = 256
 
-// takeWork leases due work. Where no more is due than may be taken, all of it is
-// taken in the order in which it falls due; otherwise tenants take turns, and
-// the first pieces of each are found by steps along an index, so that the cost
-// grows with the tenants that have work and not with the work that waits.
+// takeWork leases due work. When no more is due than the limits allow, it takes all
+// of it in the order of due times. Otherwise it takes work of the tenants round
+// robin, and finds the first pieces of each tenant by steps along an index, so the
+// cost grows with the number of tenants that have work, not with the backlog.
 const takeWork = `
 WITH RECURSIVE head AS MATERIALIZED (
-    SELECT ctid AS id, tenant_id FROM verifyd.work WHERE kind = $1 AND due <= $2 ORDER BY due LIMIT 257
+    SELECT ctid AS id, tenant_id FROM verifyd.work WHERE kind = $1 AND due_at <= $2 ORDER BY due_at LIMIT 257
 ), few AS MATERIALIZED (
     SELECT count(*) <= least($4::int, $5::int) AS yes FROM head
 ), tenants AS (
@@ -32,40 +32,40 @@ WITH RECURSIVE head AS MATERIALIZED (
     SELECT (SELECT w.tenant_id FROM verifyd.work w WHERE w.kind = $1 AND w.tenant_id > t.tenant_id ORDER BY w.tenant_id LIMIT 1)
     FROM tenants t WHERE t.tenant_id IS NOT NULL
 ), first AS MATERIALIZED (
-    SELECT w.id, w.tenant_id, w.turn FROM tenants t CROSS JOIN LATERAL (
-        SELECT d.id, d.tenant_id, row_number() OVER (ORDER BY d.due) AS turn FROM (
-            SELECT ctid AS id, tenant_id, due FROM verifyd.work
-            WHERE kind = $1 AND tenant_id = t.tenant_id AND due <= $2 ORDER BY due LIMIT 257) AS d
+    SELECT w.id, w.tenant_id, w.round FROM tenants t CROSS JOIN LATERAL (
+        SELECT d.id, d.tenant_id, row_number() OVER (ORDER BY d.due_at) AS round FROM (
+            SELECT ctid AS id, tenant_id, due_at FROM verifyd.work
+            WHERE kind = $1 AND tenant_id = t.tenant_id AND due_at <= $2 ORDER BY due_at LIMIT 257) AS d
     ) AS w
-    WHERE t.tenant_id <> ALL ($6::uuid[]) AND w.turn <= $5::int + 1
+    WHERE t.tenant_id <> ALL ($6::uuid[]) AND w.round <= $5::int + 1
 ), ordered AS (
-    SELECT id, turn, row_number() OVER (ORDER BY turn, tenant_id <= $7::uuid, tenant_id) AS place
-    FROM first WHERE turn <= $5::int ORDER BY place LIMIT 256
-), chosen AS MATERIALIZED (
-    SELECT id, 1 AS turn FROM head WHERE (SELECT yes FROM few) AND tenant_id <> ALL ($6::uuid[])
+    SELECT id, round, row_number() OVER (ORDER BY round, tenant_id <= $7::uuid, tenant_id) AS ord
+    FROM first WHERE round <= $5::int ORDER BY ord LIMIT 256
+), picked AS MATERIALIZED (
+    SELECT id, 1 AS round FROM head WHERE (SELECT yes FROM few) AND tenant_id <> ALL ($6::uuid[])
     UNION ALL
-    SELECT id, turn FROM ordered WHERE place <= $4::int
-), ready AS (
-    SELECT w.id, c.turn FROM chosen c CROSS JOIN LATERAL (
-        SELECT ctid AS id FROM verifyd.work WHERE ctid = c.id AND kind = $1 AND due <= $2 FOR UPDATE SKIP LOCKED) AS w
+    SELECT id, round FROM ordered WHERE ord <= $4::int
+), unlocked AS (
+    SELECT w.id, c.round FROM picked c CROSS JOIN LATERAL (
+        SELECT ctid AS id FROM verifyd.work WHERE ctid = c.id AND kind = $1 AND due_at <= $2 FOR UPDATE SKIP LOCKED) AS w
 ), leased AS (
-    UPDATE verifyd.work w SET lease_id = $8, leased = true, lost_leases = w.lost_leases + w.leased::int, due = $3
-    FROM ready r WHERE w.ctid = r.id
-    RETURNING w.kind, w.tenant_id, w.run_id, w.workflow_id, w.attempt, w.lost_leases, r.turn
+    UPDATE verifyd.work w SET lease_id = $8, leased = true, lost_leases = w.lost_leases + w.leased::int, due_at = $3
+    FROM unlocked r WHERE w.ctid = r.id
+    RETURNING w.kind, w.tenant_id, w.run_id, w.workflow_id, w.attempt, w.lost_leases, r.round
 )
 SELECT l.kind, l.tenant_id::text, l.run_id::text, l.workflow_id::text, l.attempt, l.lost_leases,
-    (SELECT count(*) FROM chosen) > (SELECT count(*) FROM leased)
+    (SELECT count(*) FROM picked) > (SELECT count(*) FROM leased)
         OR (SELECT count(*) FROM first) > (SELECT count(*) FROM leased) AS more
 FROM (SELECT 1) AS one LEFT JOIN leased l ON true
-ORDER BY l.turn, l.tenant_id <= $7::uuid, l.tenant_id`
+ORDER BY l.round, l.tenant_id <= $7::uuid, l.tenant_id`
 
-// dueAfter finds when the first piece of a kind falls due that is not due yet.
-const dueAfter = "SELECT min(due) FROM verifyd.work WHERE kind = $1 AND due > $2"
+// dueAfter selects the earliest due time of a kind after a time.
+const dueAfter = "SELECT min(due_at) FROM verifyd.work WHERE kind = $1 AND due_at > $2"
 
-// The statements that change pieces of work that are known. Each finds them by
-// the primary key: (kind || ”) keeps the planner from the indexes that begin
-// with kind, which it would take while it knows a small queue, and along which
-// it would read the whole backlog of a tenant.
+// The statements that change known pieces of work find them by the primary key.
+// The expression (kind || ”) keeps the planner from the indexes that begin with
+// kind: it would choose one while the queue is small, and the statement would then
+// read the whole backlog of a tenant.
 const (
 	renewWork = `
 WITH held AS (
@@ -73,7 +73,7 @@ WITH held AS (
         SELECT ctid AS id FROM verifyd.work
         WHERE tenant_id = r.tenant_id AND run_id = r.run_id AND (kind || '') = 'advance' FOR UPDATE SKIP LOCKED) AS w
 )
-UPDATE verifyd.work w SET due = $3 FROM held h WHERE w.ctid = h.id`
+UPDATE verifyd.work w SET due_at = $3 FROM held h WHERE w.ctid = h.id`
 
 	releaseWork = `
 WITH held AS (
@@ -84,17 +84,17 @@ WITH held AS (
             AND (r.lease_id IS NULL OR lease_id = r.lease_id)
         FOR UPDATE SKIP LOCKED) AS w
 )
-UPDATE verifyd.work w SET due = $5, lease_id = NULL, leased = false FROM held h WHERE w.ctid = h.id`
+UPDATE verifyd.work w SET due_at = $5, lease_id = NULL, leased = false FROM held h WHERE w.ctid = h.id`
 
 	finishWork = `DELETE FROM verifyd.work
 WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND lease_id = $4`
 
-	postponeWork = `UPDATE verifyd.work SET due = $5, lease_id = NULL, leased = false, lost_leases = 0, attempt = attempt + 1
+	postponeWork = `UPDATE verifyd.work SET due_at = $5, lease_id = NULL, leased = false, lost_leases = 0, attempt = attempt + 1
 WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND lease_id = $4`
 )
 
-// Take leases due work of one kind, see takeWork. What another host is taking at
-// this moment is left to it.
+// Take leases due work of one kind, see takeWork. It skips work that another host
+// is taking at the same time.
 func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []verification.Work, next time.Time, err error) {
 	except := make([]pgtype.UUID, 0, len(r.Except))
 	for _, t := range r.Except {
@@ -110,13 +110,12 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 			return nil, time.Time{}, err
 		}
 	}
-	ctx, cancel := s.withTimeout(ctx)
-	defer cancel()
 	lease := uuid.New()
 	var more bool
 	var at pgtype.Timestamptz
-	err = s.link().askHot(ctx, everyTenant, func(b *pgx.Batch) error {
-		b.Queue(stmtTake, r.Kind, r.Now, r.Now.Add(r.Lease), min(r.Max, maxTake), min(r.MaxPerTenant, maxTake), except, after, pgtype.UUID{Bytes: lease, Valid: true}).Query(func(rows pgx.Rows) error {
+	err = s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
+		b.Queue(stmtTake, r.Kind, r.Now, r.Now.Add(r.Lease), min(r.Max, maxTake), min(r.MaxPerTenant, maxTake),
+			except, after, pgtype.UUID{Bytes: lease, Valid: true}).Query(func(rows pgx.Rows) error {
 			work, more, err = readWork(rows, verification.LeaseID(lease.String()))
 			return err
 		})
@@ -134,8 +133,8 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 	return work, next, nil
 }
 
-// readWork reads the leased pieces; one row without a piece says that there are
-// none.
+// readWork reads the leased pieces. The row of an empty result has only nulls and
+// more.
 func readWork(rows pgx.Rows, lease verification.LeaseID) (work []verification.Work, more bool, err error) {
 	var kind, tenant, run, workflow pgtype.Text
 	var attempt, lost pgtype.Int4
@@ -153,69 +152,66 @@ func readWork(rows pgx.Rows, lease verification.LeaseID) (work []verification.Wo
 	return work, more, err
 }
 
-// Renew moves the lease of runs that are being driven to until. A run that is
-// being appended to at this moment is passed over: its append says when it is
-// due.
+// Renew moves the leases of runs that are being driven to until. It skips runs
+// that are being appended to: their append sets the due time.
 func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
-	if err := ctx.Err(); err != nil || len(runs) == 0 {
-		return err
+	if len(runs) == 0 {
+		return ctx.Err()
 	}
 	tenants, ids := make([]pgtype.UUID, 0, len(runs)), make([]pgtype.UUID, 0, len(runs))
 	for _, ref := range runs {
-		d, err := newAddition(ref.Tenant, ref.Run, 0, verification.Commit{})
-		if err != nil {
-			continue // there is no such run
+		if tenant, run, err := keyOf(ref); err == nil { // no run has another id
+			tenants, ids = append(tenants, tenant), append(ids, run)
 		}
-		tenants, ids = append(tenants, d.tenant), append(ids, d.run)
 	}
-	return s.settle(ctx, "renew leases", everyTenant, renewWork, tenants, ids, until)
+	return s.changeWork(ctx, "renew leases", everyTenant, renewWork, tenants, ids, until)
 }
 
-// Finish removes a piece of work, if it is still as it was taken.
+// Finish removes a piece of work, if its lease is still the newest.
 func (s *Store) Finish(ctx context.Context, w verification.Work) error {
 	lease, err := uuidOf(string(w.Lease))
 	if err != nil {
 		return nil //nolint:nilerr // no piece has such a lease
 	}
-	return s.settle(ctx, "finish work", string(w.Tenant), finishWork, w.Tenant, w.Run, w.Kind, lease)
+	return s.changeWork(ctx, "finish work", string(w.Tenant), finishWork, w.Tenant, w.Run, w.Kind, lease)
 }
 
-// Postpone makes a piece of work due at a moment, if it is still as it was
-// taken, and tells the other hosts.
+// Postpone makes a piece of work due at a time, if its lease is still the newest,
+// and wakes the other hosts then.
 func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	lease, err := uuidOf(string(w.Lease))
 	if err != nil {
 		return nil //nolint:nilerr // no piece has such a lease
 	}
+	args := []any{w.Tenant, w.Run, w.Kind, lease, at}
+	if s.wakeups.client == nil {
+		return s.changeWork(ctx, "postpone work", string(w.Tenant), postponeWork, args...)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		err := link{to: tx}.askHot(ctx, string(w.Tenant), func(b *pgx.Batch) error {
-			b.Queue(postponeWork, w.Tenant, w.Run, w.Kind, lease, at)
-			return nil
-		})
-		if err != nil {
+		if err := (querier{to: tx}).execHot(ctx, string(w.Tenant), postponeWork, args...); err != nil {
 			return err
 		}
-		return s.alarms.ring(ctx, tx, s.alarms.at(w, at), map[verification.RunRef]bool{w.RunRef: true})
+		all := []wakeup{newWakeup(w.Kind, w.RunRef, at)}
+		return s.wakeups.enqueue(ctx, tx, all, map[verification.RunRef]bool{w.RunRef: true})
 	})
 	return translate("postpone work", err)
 }
 
-// Release gives leases up: the pieces that are still as they were taken are due
-// again at a time. Hosts that poll find them; none is woken.
+// Release ends leases: the pieces whose lease is still the newest are due again at
+// a time. It wakes no host; hosts that poll find the work.
 func (s *Store) Release(ctx context.Context, work []verification.Work, at time.Time) error {
-	if err := ctx.Err(); err != nil || len(work) == 0 {
-		return err
+	if len(work) == 0 {
+		return ctx.Err()
 	}
-	var tenants, runs []pgtype.UUID
+	var tenants, runs, leases []pgtype.UUID
 	var kinds []string
-	var leases []pgtype.UUID
 	for _, w := range work {
-		d, err := newAddition(w.Tenant, w.Run, 0, verification.Commit{})
+		tenant, run, err := keyOf(w.RunRef)
 		var lease pgtype.UUID
 		if w.Lease != "" && err == nil {
 			lease, err = uuidOf(string(w.Lease))
@@ -223,22 +219,16 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 		if err != nil {
 			continue // there is no such run or lease
 		}
-		tenants, runs = append(tenants, d.tenant), append(runs, d.run)
-		kinds, leases = append(kinds, string(w.Kind)), append(leases, lease)
+		tenants, runs, leases = append(tenants, tenant), append(runs, run), append(leases, lease)
+		kinds = append(kinds, string(w.Kind))
 	}
-	return s.settle(ctx, "release work", everyTenant, releaseWork, tenants, runs, kinds, leases, at)
+	return s.changeWork(ctx, "release work", everyTenant, releaseWork, tenants, runs, kinds, leases, at)
 }
 
-// settle changes pieces of work that may no longer be there. Its statements find
-// each by the primary key, however much waits.
-func (s *Store) settle(ctx context.Context, doing, tenants, statement string, args ...any) error {
+// changeWork sends a statement about pieces of work that may be gone.
+func (s *Store) changeWork(ctx context.Context, doing, tenants, statement string, args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := s.withTimeout(ctx)
-	defer cancel()
-	return translate(doing, s.link().askHot(ctx, tenants, func(b *pgx.Batch) error {
-		b.Queue(statement, args...)
-		return nil
-	}))
+	return translate(doing, s.querier().execHot(ctx, tenants, statement, args...))
 }

@@ -20,10 +20,10 @@ import (
 
 // backlog queues many due pieces for one tenant, and one for each of some others.
 const backlog = `
-INSERT INTO verifyd.work (tenant_id, run_id, kind, due, workflow_id)
+INSERT INTO verifyd.work (tenant_id, run_id, kind, due_at, workflow_id)
 SELECT '%[1]s', gen_random_uuid(), 'advance', timestamptz '2026-01-01' + n * interval '1 millisecond', gen_random_uuid()
 FROM generate_series(1, %[2]d) AS n;
-INSERT INTO verifyd.work (tenant_id, run_id, kind, due, workflow_id)
+INSERT INTO verifyd.work (tenant_id, run_id, kind, due_at, workflow_id)
 SELECT gen_random_uuid(), gen_random_uuid(), 'advance', timestamptz '2026-01-02', gen_random_uuid()
 FROM generate_series(1, 20)`
 
@@ -60,7 +60,7 @@ func TestTakingWorkReadsNoBacklog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = tx.Exec(t.Context(), "DEALLOCATE ALL; PREPARE hot AS "+postgres.NameTenantHot+"; EXECUTE hot('all'); PREPARE take AS "+postgres.TakeWork)
+		_, err = tx.Exec(t.Context(), "DEALLOCATE ALL; PREPARE hot AS "+postgres.SetTenantHot+"; EXECUTE hot('all'); PREPARE take AS "+postgres.TakeWork)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestChangingKnownWorkReadsNoBacklog(t *testing.T) {
 		}
 	}
 	exec("SELECT set_config('verifyd.tenant', 'all', false)")
-	exec("PREPARE hot AS " + postgres.NameTenantHot)
+	exec("PREPARE hot AS " + postgres.SetTenantHot)
 	args := map[string]string{
 		"renew": "'{%[1]s}', '{%[2]s}', now()", "release": "'{%[1]s}', '{%[2]s}', '{advance}', '{NULL}', now()",
 		"finish": "'%[1]s', '%[2]s', 'advance', gen_random_uuid()", "postpone": "'%[1]s', '%[2]s', 'advance', gen_random_uuid(), now()",

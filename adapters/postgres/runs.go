@@ -1,4 +1,4 @@
-// The histories of runs.
+// The histories of runs, and what is found across tenants.
 
 package postgres
 
@@ -8,26 +8,18 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
 // Load returns the events after the first `after` ones, or ErrNotFound.
 func (s *Store) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
-	ctx, cancel := s.withTimeout(ctx)
-	defer cancel()
-	events, err := load(ctx, s.link(), t, id, after)
-	return events, translate("load run "+string(id), err)
+	return load(ctx, s.querier(), t, id, after)
 }
 
-// load reads a history: the rows that hold what is asked for, and the first
-// one, which shows that there is such a run.
-func load(ctx context.Context, l link, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
-	tenant, err := uuidOf(string(t))
-	if err != nil {
-		return nil, notFound("run")
-	}
-	run, err := uuidOf(string(id))
+func load(ctx context.Context, q querier, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+	tenant, run, err := keyOf(verification.RunRef{Tenant: t, Run: id})
 	if err != nil {
 		return nil, notFound("run")
 	}
@@ -50,83 +42,95 @@ func load(ctx context.Context, l link, t verification.TenantID, id verification.
 		})
 		return err
 	}
-	err = l.askHot(ctx, string(t), func(b *pgx.Batch) error {
-		b.Queue(l.say(stmtLoad), tenant, run, max(after, 0)).Query(read)
+	err = q.hotBatch(ctx, string(t), func(b *pgx.Batch) error {
+		b.Queue(q.stmt(stmtLoad), tenant, run, max(after, 0)).Query(read)
 		return nil
 	})
 	if err == nil && !found {
 		err = notFound("run")
 	}
-	return events, err
+	return events, translate("load run "+string(id), err)
 }
 
-// Append adds to a run whose history has seq events, all or nothing, or
-// returns ErrConflict. An append whose answer is lost with the database is
-// ErrUnavailable, and may have been kept.
-func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
+// Append adds to a run whose history has seq events, all or nothing, or returns
+// ErrConflict. When the connection breaks before the result arrives, it returns
+// ErrUnavailable, and the append may have been committed.
+func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	d, err := newAddition(t, id, seq, a)
+	p, err := newPendingAppend(t, id, seq, c)
 	if err != nil {
 		return translate("append to run "+string(id), err)
 	}
-	if len(a.Events) > 0 {
-		return s.writers.append(ctx, d)
+	if len(c.Events) > 0 {
+		return s.writers.append(ctx, p)
 	}
 	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
-	if len(s.alarms.of([]addition{d})) == 0 {
-		err = s.appendIn(ctx, s.link(), nil, d)
+	if len(s.wakeups.ofAppends([]pendingAppend{p})) == 0 {
+		err = s.appendOne(ctx, s.querier(), nil, p)
 	} else {
-		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.appendIn(ctx, link{to: tx}, tx, d) })
+		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.appendOne(ctx, querier{to: tx}, tx, p) })
 	}
 	return translate("append to run "+string(id), err)
 }
 
-// lockRun keeps an append without events apart from others: nothing else does.
+// lockRun serializes an append without events with other appends to its run.
 const lockRun = "SELECT 1 FROM verifyd.runs WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
 
-// appendIn appends one by itself, together with what other hosts are to be told:
-// inside an open transaction, or in one of its own if nobody is.
-func (s *Store) appendIn(ctx context.Context, l link, tx pgx.Tx, d addition) error {
-	kept := make(map[verification.RunRef]bool, 1)
-	err := l.askHot(ctx, string(d.ref.Tenant), func(b *pgx.Batch) error {
-		if len(d.a.Events) == 0 {
-			b.Queue(lockRun, d.tenant, d.run)
+// appendOne sends one append and inserts its wake-ups in tx, which may be nil when
+// there are none.
+func (s *Store) appendOne(ctx context.Context, q querier, tx pgx.Tx, p pendingAppend) error {
+	appended := make(map[verification.RunRef]bool, 1)
+	err := q.hotBatch(ctx, string(p.ref.Tenant), func(b *pgx.Batch) error {
+		if len(p.commit.Events) == 0 {
+			b.Queue(lockRun, p.tenant, p.run)
 		}
-		return send(l, b, []addition{d}, kept)
+		return queueAppends(q, b, []pendingAppend{p}, appended)
 	})
 	if err != nil {
 		return err
 	}
-	if !kept[d.ref] {
-		return outrun()
+	if !appended[p.ref] {
+		return errHistoryMoved()
 	}
-	return s.alarms.ring(ctx, tx, s.alarms.of([]addition{d}), kept)
+	return s.wakeups.enqueue(ctx, tx, s.wakeups.ofAppends([]pendingAppend{p}), appended)
 }
 
-// Overdue returns up to most live runs whose deadline has passed, the longest
-// overdue first, and when the next deadline that lies ahead will have passed.
-func (s *Store) Overdue(ctx context.Context, now time.Time, most int) (runs []verification.RunRef, next time.Time, err error) {
-	const (
-		passed = `SELECT tenant_id::text, id::text FROM verifyd.runs
-			WHERE ended = '' AND expires_at < $1 ORDER BY expires_at LIMIT $2`
-		ahead = `SELECT min(expires_at) FROM verifyd.runs WHERE ended = '' AND expires_at >= $1`
-	)
-	ctx, cancel := s.withTimeout(ctx)
-	defer cancel()
+// Overdue returns up to limit live runs whose deadline has passed, the earliest
+// deadline first, and the time when the next deadline will have passed.
+func (s *Store) Overdue(ctx context.Context, now time.Time, limit int) (runs []verification.RunRef, next time.Time, err error) {
+	live := func() *bun.SelectQuery { return s.db.NewSelect().Model((*runRow)(nil)).Where("ended = ''") }
+	passed := live().Column("tenant_id", "id").Where("expires_at < ?", now).OrderExpr("expires_at").Limit(int64(limit))
+	ahead := live().ColumnExpr("min(expires_at)").Where("expires_at >= ?", now)
 	var at pgtype.Timestamptz
-	err = s.link().ask(ctx, everyTenant, func(b *pgx.Batch) error {
-		b.Queue(passed, now, most).Query(func(rows pgx.Rows) (err error) {
+	err = s.querier().batch(ctx, everyTenant, func(b *pgx.Batch) error {
+		b.Queue(passed.String()).Query(func(rows pgx.Rows) (err error) {
 			runs, err = pgx.CollectRows(rows, pgx.RowToStructByPos[verification.RunRef])
 			return err
 		})
-		b.Queue(ahead, now).QueryRow(func(row pgx.Row) error { return row.Scan(&at) })
+		b.Queue(ahead.String()).QueryRow(func(row pgx.Row) error { return row.Scan(&at) })
 		return nil
 	})
 	if at.Valid {
 		next = at.Time.UTC().Add(time.Microsecond)
 	}
 	return runs, next, translate("find overdue runs", err)
+}
+
+// RunTenants returns the saved tenants that have a run with this id: one, or none.
+// It looks the run up in each tenant, so its cost grows with the number of tenants,
+// not of runs.
+func (s *Store) RunTenants(ctx context.Context, id verification.RunID) (tenants []verification.TenantID, err error) {
+	if !areUUIDs(id) {
+		return nil, nil
+	}
+	err = s.read(ctx, everyTenant, func(ctx context.Context, tx bun.Tx) error {
+		tenants = nil
+		return tx.NewSelect().TableExpr("verifyd.tenants AS t").Column("t.tenant_id").
+			Where("EXISTS (SELECT 1 FROM verifyd.runs r WHERE r.tenant_id = t.tenant_id AND r.id = ?)", id).
+			OrderExpr("t.tenant_id").Scan(ctx, &tenants)
+	})
+	return tenants, translate("find the tenant of run "+string(id), err)
 }

@@ -1,4 +1,4 @@
-// The store: one pool of connections, and the transactions on it.
+// The store: its pool of connections, and transactions.
 
 package postgres
 
@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -19,32 +20,31 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Options have defaults that suit a host.
+// Options are the settings of a Store. The zero value has the defaults of a host.
 type Options struct {
 	// MaxConns bounds the connections of this host; 0 means 16. A pool_max_conns
-	// in the address goes before it.
+	// in the address takes precedence.
 	MaxConns int
-	// Writers is how many groups of appends may be under way at once; 0 means 1,
-	// which is best where hosts and database have few processors: larger groups
-	// cost less.
+	// Writers is how many groups of appends are committed at the same time; 0 means
+	// 1, which is best with few processors: larger groups cost less.
 	Writers int
-	// QueryTimeout bounds how long one call may take before the database counts as
-	// not there; 0 means 10 s.
+	// QueryTimeout bounds one call, which then fails with ErrUnavailable; 0 means
+	// 10 s.
 	QueryTimeout time.Duration
-	// ListTimeout bounds each statement of a list; 0 means 5 s. A list that takes
-	// longer fails with ErrUnavailable.
+	// ListTimeout bounds each statement of a list, which then fails with
+	// ErrUnavailable; 0 means 5 s.
 	ListTimeout time.Duration
-	// SingleHost says that no other host works on this database, so that nobody has
-	// to be told of work.
+	// SingleHost reports whether no other host works on this database. Then the
+	// store inserts no jobs that wake other hosts.
 	SingleHost bool
-	// Log takes what operators need to know; nil drops it.
+	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
 }
 
 // Store is a verification.RunStore, WorkQueue, WorkflowStore, TenantStore,
 // IdempotencyStore and DeliveryStore on PostgreSQL. It is safe for concurrent use, and
-// any number of hosts may have one on the same database. A database that does
-// not answer is ErrUnavailable.
+// any number of hosts may open one on the same database. Its methods return
+// ErrUnavailable when the database does not answer.
 type Store struct {
 	pool    *pgxpool.Pool
 	db      *bun.DB
@@ -52,12 +52,12 @@ type Store struct {
 	log     *slog.Logger
 	writers *writers
 	lists   listSlots
-	alarms  alarms
-	left    atomic.Bool // the database
+	wakeups wakeups
+	closed  atomic.Bool
 
-	// What is asked at every request, of few things.
-	workflows *asks[workflowKey, verification.Workflow]
-	accounts  *asks[string, verification.Account]
+	// Every request reads a workflow and an account.
+	workflows *coalescer[workflowKey, verification.Workflow]
+	accounts  *coalescer[string, verification.Account]
 }
 
 var (
@@ -70,8 +70,8 @@ var (
 )
 
 // Open connects to the database at a postgres:// address, whose schema must be
-// current: see Migrate. It fails with ErrUnavailable when nobody answers there,
-// and with ErrConflict when the schema is another.
+// current: see Migrate. It returns ErrUnavailable when no server answers, and
+// ErrConflict when a migration is missing.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if o.MaxConns == 0 {
 		o.MaxConns = 16
@@ -100,30 +100,27 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	s := &Store{pool: pool, db: bunOver(pool), opt: o, log: o.Log, lists: newListSlots(int(config.MaxConns))}
-	s.accounts = newAsks(s.loadAccount)
-	s.workflows = newAsks(func(ctx context.Context, k workflowKey) (verification.Workflow, error) {
-		ctx, cancel := s.withTimeout(ctx)
-		defer cancel()
-		return loadWorkflow(ctx, s.link(), k.tenant, k.id)
+	s := &Store{pool: pool, db: newBun(pool), opt: o, log: o.Log, lists: newListSlots(int(config.MaxConns))}
+	s.accounts = newCoalescer(s.loadAccount)
+	s.workflows = newCoalescer(func(ctx context.Context, k workflowKey) (verification.Workflow, error) {
+		return loadWorkflow(ctx, s.querier(), k.tenant, k.id)
 	})
 	if err := s.Ping(ctx); err != nil {
 		s.Close()
 		return nil, err
 	}
 	if !o.SingleHost {
-		if s.alarms, err = newAlarms(pool); err != nil {
+		if s.wakeups, err = newWakeups(pool); err != nil {
 			s.Close()
-			return nil, fmt.Errorf("open the jobs: %w", err)
+			return nil, fmt.Errorf("configure wake-ups: %w", err)
 		}
 	}
 	s.writers = newWriters(s, o.Writers)
 	return s, nil
 }
 
-// configure reads the address. Statements are sent as they are, with their
-// arguments: bun's texts differ at every call, and preparing each would cost
-// more than it saves. The hot ones are prepared by name.
+// configure reads the address. Statements are sent unprepared, because the texts
+// of bun differ at every call; the hot ones are prepared by name.
 func configure(url string, o Options) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -137,7 +134,7 @@ func configure(url string, o Options) (*pgxpool.Config, error) {
 	if config.ConnConfig.ConnectTimeout == 0 || config.ConnConfig.ConnectTimeout > o.QueryTimeout {
 		config.ConnConfig.ConnectTimeout = min(5*time.Second, o.QueryTimeout)
 	}
-	if !hasPoolSize(url) {
+	if !strings.Contains(url, "pool_max_conns") {
 		config.MaxConns = int32(min(o.MaxConns, 1000))
 	}
 	config.MinIdleConns = min(2, config.MaxConns)
@@ -146,16 +143,16 @@ func configure(url string, o Options) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// bunOver opens bun on the pool; database/sql keeps none of its connections.
-func bunOver(pool *pgxpool.Pool) *bun.DB {
+// newBun returns bun on the pool. database/sql keeps no idle connections of it.
+func newBun(pool *pgxpool.Pool) *bun.DB {
 	db := stdlib.OpenDBFromPool(pool)
 	db.SetMaxIdleConns(0)
 	return bun.NewDB(db, pgdialect.New())
 }
 
-// Ping reports whether a call gets through to the database, on a connection of
-// the pool that appends use. It fails with ErrUnavailable when no connection
-// comes free before ctx ends, or when the database does not answer.
+// Ping sends an empty statement on a connection of the pool. It returns
+// ErrUnavailable when no connection becomes free before ctx ends, or when the
+// database does not answer.
 func (s *Store) Ping(ctx context.Context) error {
 	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
@@ -173,65 +170,51 @@ func (s *Store) Ping(ctx context.Context) error {
 	return translate("reach the database", conn.Ping(ctx))
 }
 
-// Close waits for the appends that are under way and leaves the database.
+// Close waits for pending appends and closes the connections.
 func (s *Store) Close() {
 	if s.writers != nil {
 		s.writers.stop()
 	}
-	s.left.Store(true)
-	_ = s.db.Close() // it holds no connection
+	s.closed.Store(true)
+	_ = s.db.Close() // its connections belong to the pool
 	s.pool.Close()
 }
 
-// Pool is the store's pool of connections, for what an embedder keeps beside it.
+// Pool returns the pool of connections, for other tables of the same database.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
-// link is the way to the database on a connection of the pool.
-func (s *Store) link() link { return link{to: s.pool} }
-
-// withTimeout bounds one call.
+// withTimeout bounds one call by QueryTimeout.
 func (s *Store) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, s.opt.QueryTimeout, errTimeout)
 }
 
-// everyTenant names all tenants to row-level security.
-const everyTenant = "all"
+// The values of verifyd.tenant that are no list of tenants.
+const (
+	everyTenant = "all"
+	noTenant    = "" // for tables without tenants
+)
 
-// nameTenant has the rest of a transaction see the rows of some tenants.
-const nameTenant = "SELECT set_config('verifyd.tenant', $1, true)"
-
-// nameTenantHot prepares a transaction for prepared statements, too. They are
-// planned once and for all: the server would plan them anew for each number of
-// appends in a group, which costs more than executing them. The plans use
-// indexes even where they are made while a table is small, because they stay when
-// it has grown. And no statement waits long for a run that an embedder's open
-// transaction holds, because a group waits with it.
-const nameTenantHot = `SELECT set_config('verifyd.tenant', $1, true),
-	set_config('plan_cache_mode', 'force_generic_plan', true), set_config('lock_timeout', '1s', true),
-	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`
-
-// read runs f in a transaction that sees one tenant at one moment.
+// read calls f in a transaction that sees a snapshot of one tenant.
 func (s *Store) read(ctx context.Context, tenant verification.TenantID, f func(context.Context, bun.Tx) error) error {
 	return s.transact(ctx, string(tenant), &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, f)
 }
 
-// write runs f in a transaction that sees and changes one tenant.
+// write calls f in a transaction that sees and changes one tenant.
 func (s *Store) write(ctx context.Context, tenant verification.TenantID, f func(context.Context, bun.Tx) error) error {
 	return s.transact(ctx, string(tenant), nil, f)
 }
 
-// transact runs f in a transaction that names the tenants. It may be called
-// again after f failed; f must not keep what it read then.
+// transact calls f in a transaction that sees and changes some tenants.
 func (s *Store) transact(ctx context.Context, tenants string, o *sql.TxOptions, f func(context.Context, bun.Tx) error) error {
 	return s.begin(ctx, o, f, "SELECT set_config('verifyd.tenant', ?, true)", tenants)
 }
 
-// begin runs f in a transaction that begins with the statement setUp.
+// begin calls f in a transaction whose first statement is setUp.
 func (s *Store) begin(
 	ctx context.Context, o *sql.TxOptions, f func(context.Context, bun.Tx) error, setUp string, args ...any,
 ) error {
-	if s.left.Load() {
-		return closed()
+	if s.closed.Load() {
+		return errClosed()
 	}
 	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()

@@ -1,26 +1,23 @@
-// Tenants and the accounts that act for them.
+// Tenants and their accounts.
 
 package postgres
 
 import (
 	"context"
-	"strings"
-	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
-// selectAccount selects one row, and its last column says whether there is such
-// an account, so that an unknown client costs the same work as a known one.
+// selectAccount always selects one row, so that an unknown client identifier costs
+// the same work as a known one: then client_id is empty.
 const selectAccount = `
-SELECT coalesce(a.tenant_id::text, ''), coalesce(a.key_hash, ''), coalesce(a.disabled, false), coalesce(a.surfaces, '{}'),
-    a.client_id IS NOT NULL
+SELECT coalesce(a.client_id, '') AS client_id, coalesce(a.tenant_id::text, '') AS tenant_id, coalesce(a.key_hash, '') AS key_hash,
+    coalesce(a.disabled, false) AS disabled, coalesce(a.surfaces, '{}') AS surfaces
 FROM (VALUES (1)) AS one LEFT JOIN verifyd.accounts a ON a.client_id = $1`
 
-// tenantRow is a tenant as it is kept.
+// tenantRow is a row of verifyd.tenants.
 type tenantRow struct {
 	bun.BaseModel `bun:"table:verifyd.tenants,alias:t"`
 
@@ -43,7 +40,7 @@ func (r tenantRow) tenant() verification.Tenant {
 	return t
 }
 
-// accountRow is an account as it is kept.
+// accountRow is a row of verifyd.accounts.
 type accountRow struct {
 	bun.BaseModel `bun:"table:verifyd.accounts,alias:a"`
 
@@ -65,23 +62,15 @@ func (r accountRow) account() verification.Account {
 
 // Tenant returns one tenant, or ErrNotFound.
 func (s *Store) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
-	ctx, cancel := s.withTimeout(ctx)
-	defer cancel()
-	return loadTenant(ctx, s.link(), id)
+	return loadTenant(ctx, s.querier(), id)
 }
 
-func loadTenant(ctx context.Context, l link, id verification.TenantID) (verification.Tenant, error) {
-	const selectTenant = `
-SELECT tenant_id::text, name, redirect_allowlist, webhook_secret, previous_webhook_secret, colour
-FROM verifyd.tenants WHERE tenant_id = $1`
-	tenant, err := uuidOf(string(id))
-	if err != nil {
+func loadTenant(ctx context.Context, q querier, id verification.TenantID) (verification.Tenant, error) {
+	if !areUUIDs(id) {
 		return verification.Tenant{}, notFound("tenant")
 	}
-	var r tenantRow
-	err = l.one(ctx, string(id), selectTenant, []any{tenant},
-		&r.TenantID, &r.Name, &r.RedirectAllowlist, &r.WebhookSecret, &r.PreviousWebhookSecret, &r.Colour)
-	if missing(err) {
+	r, err := selectRow[tenantRow](ctx, q, string(id), q.db.NewSelect().Model((*tenantRow)(nil)).Where("tenant_id = ?", id).String())
+	if isMissing(err) {
 		err = notFound("tenant")
 	}
 	if err != nil {
@@ -90,7 +79,7 @@ FROM verifyd.tenants WHERE tenant_id = $1`
 	return r.tenant(), nil
 }
 
-// Tenants lists all of them by id.
+// Tenants returns all tenants in the order of their ids.
 func (s *Store) Tenants(ctx context.Context) ([]verification.Tenant, error) {
 	var rows []tenantRow
 	err := s.read(ctx, everyTenant, func(ctx context.Context, tx bun.Tx) error {
@@ -113,8 +102,8 @@ func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
 		TenantID: t.ID, Name: t.Name, RedirectAllowlist: append([]string{}, t.RedirectAllowlist...),
 		WebhookSecret: t.WebhookSecret, PreviousWebhookSecret: t.PreviousWebhookSecret, Colour: t.Colour,
 	}
-	if !plain(t.Name, t.WebhookSecret, t.PreviousWebhookSecret, t.Colour) || !plain(t.RedirectAllowlist...) {
-		return unkept("tenant")
+	if !storable(t.Name, t.WebhookSecret, t.PreviousWebhookSecret, t.Colour) || !storable(t.RedirectAllowlist...) {
+		return notStorable("tenant")
 	}
 	err := s.write(ctx, t.ID, func(ctx context.Context, tx bun.Tx) error {
 		_, err := tx.NewInsert().Model(&r).On("CONFLICT (tenant_id) DO UPDATE").Exec(ctx)
@@ -123,20 +112,18 @@ func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
 	return translate("save tenant "+string(t.ID), err)
 }
 
-// Account returns the account of a client identifier, or ErrNotFound. Its tenant
-// is not known before, so it is looked for in every tenant.
+// Account returns the account of a client identifier, or ErrNotFound. It searches
+// every tenant, because the caller does not know the tenant yet.
 func (s *Store) Account(ctx context.Context, clientID string) (verification.Account, error) {
 	return s.accounts.get(ctx, clientID)
 }
 
 func (s *Store) loadAccount(ctx context.Context, clientID string) (verification.Account, error) {
-	if !plain(clientID) {
+	if !storable(clientID) {
 		return verification.Account{}, notFound("account")
 	}
-	r := accountRow{ClientID: clientID}
-	var found bool
-	err := s.one(ctx, everyTenant, stmtAccount, []any{clientID}, &r.TenantID, &r.KeyHash, &r.Disabled, &r.Surfaces, &found)
-	if err == nil && !found {
+	r, err := selectRow[accountRow](ctx, s.querier(), everyTenant, stmtAccount, clientID)
+	if err == nil && r.ClientID == "" {
 		err = notFound("account")
 	}
 	if err != nil {
@@ -145,7 +132,7 @@ func (s *Store) loadAccount(ctx context.Context, clientID string) (verification.
 	return r.account(), nil
 }
 
-// Accounts lists those of a tenant by client identifier.
+// Accounts returns the accounts of a tenant in the order of their client identifiers.
 func (s *Store) Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error) {
 	var rows []accountRow
 	err := s.read(ctx, t, func(ctx context.Context, tx bun.Tx) error {
@@ -162,15 +149,15 @@ func (s *Store) Accounts(ctx context.Context, t verification.TenantID) ([]verifi
 	return all, nil
 }
 
-// SaveAccount creates or replaces an account, or returns ErrConflict. It has to
-// see the accounts of every tenant to find out.
+// SaveAccount creates or replaces an account, or returns ErrConflict when another
+// tenant has its client identifier.
 func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
 	r := accountRow{ClientID: a.ClientID, TenantID: a.Tenant, KeyHash: a.KeyHash[:], Disabled: a.Disabled, Surfaces: []string{}}
 	for _, surface := range a.Surfaces {
 		r.Surfaces = append(r.Surfaces, string(surface))
 	}
-	if !plain(a.ClientID) || !plain(r.Surfaces...) {
-		return unkept("account")
+	if !storable(a.ClientID) || !storable(r.Surfaces...) {
+		return notStorable("account")
 	}
 	err := s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
 		result, err := tx.NewInsert().Model(&r).On("CONFLICT (client_id) DO UPDATE").
@@ -184,37 +171,4 @@ func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
 		return conflict("account", "another tenant has that client identifier")
 	})
 	return translate("save account "+a.ClientID, err)
-}
-
-// one asks for one row in one round trip.
-func (s *Store) one(ctx context.Context, tenants, statement string, args []any, into ...any) error {
-	ctx, cancel := s.withTimeout(ctx)
-	defer cancel()
-	return s.link().one(ctx, tenants, statement, args, into...)
-}
-
-// one asks for one row in one round trip. The statement is a text, or what say
-// calls a prepared one; missing tells when there is no such row.
-func (l link) one(ctx context.Context, tenants, statement string, args []any, into ...any) error {
-	return l.ask(ctx, tenants, func(b *pgx.Batch) error {
-		b.Queue(statement, args...).QueryRow(func(row pgx.Row) error { return row.Scan(into...) })
-		return nil
-	})
-}
-
-// plain tells whether the database gives texts back as they are: it takes no
-// NUL, and bun replaces what is not UTF-8.
-func plain(texts ...string) bool {
-	for _, text := range texts {
-		if !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func unkept(subject string) error {
-	return &verification.Error{
-		Kind: verification.ErrInvalid, Subject: subject, Message: "a text holds a character that cannot be kept",
-	}
 }

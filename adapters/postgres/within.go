@@ -1,4 +1,4 @@
-// The store inside a transaction that somebody else has opened.
+// The store inside a transaction of its caller.
 
 package postgres
 
@@ -14,30 +14,22 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Tx is the store inside a transaction of its caller. Load, Append, Workflow,
-// Version and Tenant go through the transaction, and what Append adds commits
-// or vanishes with it, other hosts being told at the commit. Every other method
-// is the store's own, outside of the transaction.
+// Tx is the store inside a transaction of its caller. What Append adds is committed
+// or rolled back with the transaction, and other hosts are woken at the commit.
 //
-// The transaction must be on the store's database; its role needs the rights of
-// the store's own on the schema "verifyd". After a call the transaction sees,
-// under row-level security, the rows of the tenant of that call alone.
+// The transaction must be on the store's database, and its role needs the rights of
+// the store's own role on the schema "verifyd". After a call, row-level security
+// shows the transaction only the rows of the tenant of that call.
 type Tx struct {
 	*Store
+
 	tx pgx.Tx
 }
 
-var (
-	_ verification.RunStore      = (*Tx)(nil)
-	_ verification.WorkflowStore = (*Tx)(nil)
-	_ verification.TenantStore   = (*Tx)(nil)
-)
-
-// Within is the store inside a transaction of pgx. The caller commits it, or
-// rolls it back.
+// Within returns the store inside a transaction of pgx, which the caller ends.
 func (s *Store) Within(tx pgx.Tx) *Tx { return &Tx{Store: s, tx: tx} }
 
-// WithinSQL runs f with the store inside the transaction that is open on a
+// WithinSQL calls f with the store inside the transaction that is open on a
 // connection of database/sql, which must be one of pgx's stdlib. The caller
 // begins the transaction on the connection, and ends it after f:
 //
@@ -50,7 +42,7 @@ func (s *Store) WithinSQL(ctx context.Context, conn *sql.Conn, f func(*Tx) error
 	return conn.Raw(func(driver any) error {
 		c, ok := driver.(*stdlib.Conn)
 		if !ok {
-			return fmt.Errorf("postgres: the connection is one of %T, want one of pgx's stdlib", driver)
+			return fmt.Errorf("postgres: the connection is a %T, want one of pgx's stdlib", driver)
 		}
 		if c.Conn().PgConn().TxStatus() == 'I' {
 			return errors.New("postgres: no transaction is open on the connection: begin one on it first")
@@ -59,52 +51,49 @@ func (s *Store) WithinSQL(ctx context.Context, conn *sql.Conn, f func(*Tx) error
 	})
 }
 
-// link is the way to the database through the transaction.
-func (t *Tx) link() link { return link{to: t.tx, foreign: true} }
+func (t *Tx) querier() querier { return querier{to: t.tx, db: t.Store.db, external: true} }
 
 // Load returns the events after the first `after` ones, or ErrNotFound.
 func (t *Tx) Load(ctx context.Context, tenant verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
-	events, err := load(ctx, t.link(), tenant, id, after)
-	return events, translate("load run "+string(id), err)
+	return load(ctx, t.querier(), tenant, id, after)
 }
 
 // Append adds to a run whose history has seq events, all or nothing, or
 // returns ErrConflict.
-func (t *Tx) Append(ctx context.Context, tenant verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
-	d, err := newAddition(tenant, id, seq, a)
+func (t *Tx) Append(ctx context.Context, tenant verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+	p, err := newPendingAppend(tenant, id, seq, c)
 	if err == nil {
-		err = t.appendIn(ctx, t.link(), t.tx, d)
+		err = t.Store.appendOne(ctx, t.querier(), t.tx, p)
 	}
 	return translate("append to run "+string(id), err)
 }
 
 // Workflow returns one workflow, or ErrNotFound.
 func (t *Tx) Workflow(ctx context.Context, tenant verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
-	return loadWorkflow(ctx, t.link(), tenant, id)
+	return loadWorkflow(ctx, t.querier(), tenant, id)
 }
 
 // Version returns one version by its hash, or ErrNotFound.
 func (t *Tx) Version(ctx context.Context, tenant verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
-	return loadVersion(ctx, t.link(), tenant, id, hash)
+	return loadVersion(ctx, t.querier(), tenant, id, hash)
 }
 
 // Tenant returns one tenant, or ErrNotFound.
 func (t *Tx) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
-	return loadTenant(ctx, t.link(), id)
+	return loadTenant(ctx, t.querier(), id)
 }
 
-// openTx is the transaction that is open on a connection. Whoever opened it
-// ends it.
+// openTx is a transaction that is open on a connection and that its caller ends.
 type openTx struct{ *conn }
 
 type conn = pgx.Conn
 
 var _ pgx.Tx = openTx{}
 
-// errNotOurs refuses to end a transaction of somebody else.
+// errNotOurs is returned by Commit and Rollback of an openTx.
 var errNotOurs = errors.New("postgres: the transaction belongs to its caller")
 
-// Begin opens a savepoint.
+// Begin sets a savepoint.
 func (t openTx) Begin(ctx context.Context) (pgx.Tx, error) {
 	if _, err := t.Exec(ctx, "SAVEPOINT verifyd"); err != nil {
 		return nil, err
@@ -112,28 +101,28 @@ func (t openTx) Begin(ctx context.Context) (pgx.Tx, error) {
 	return savepoint{t}, nil
 }
 
-// Commit refuses.
+// Commit returns an error.
 func (openTx) Commit(context.Context) error { return errNotOurs }
 
-// Rollback refuses.
+// Rollback returns an error.
 func (openTx) Rollback(context.Context) error { return errNotOurs }
 
-// LargeObjects are none.
+// LargeObjects is not supported.
 func (openTx) LargeObjects() pgx.LargeObjects { return pgx.LargeObjects{} }
 
-// Conn is the connection itself.
+// Conn returns the connection.
 func (t openTx) Conn() *pgx.Conn { return t.conn }
 
-// savepoint is a transaction inside one that is open.
+// savepoint is a transaction inside an open transaction.
 type savepoint struct{ openTx }
 
-// Commit keeps what was done since the savepoint.
+// Commit releases the savepoint.
 func (t savepoint) Commit(ctx context.Context) error {
 	_, err := t.Exec(ctx, "RELEASE SAVEPOINT verifyd")
 	return err
 }
 
-// Rollback takes back what was done since the savepoint.
+// Rollback returns to the savepoint.
 func (t savepoint) Rollback(ctx context.Context) error {
 	_, err := t.Exec(ctx, "ROLLBACK TO SAVEPOINT verifyd")
 	return err

@@ -14,13 +14,13 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// selectWorkflow is asked at every start.
+// selectWorkflow is prepared, because every start of a run needs it.
 const selectWorkflow = `
-SELECT id::text, slug, name, description, run_ttl_seconds, abandon_timeout_seconds, published, latest, versions,
+SELECT id, slug, name, description, run_ttl_seconds, abandon_timeout_seconds, published, latest, versions,
     lifecycle_webhook_url, created_at, revision
 FROM verifyd.workflows WHERE tenant_id = $1 AND id = $2`
 
-// workflowRow is a workflow as it is kept.
+// workflowRow is a row of verifyd.workflows.
 type workflowRow struct {
 	bun.BaseModel `bun:"table:verifyd.workflows,alias:w"`
 
@@ -48,7 +48,7 @@ func (r workflowRow) workflow() verification.Workflow {
 	}
 }
 
-// versionRow is a version as it is kept.
+// versionRow is a row of verifyd.workflow_versions.
 type versionRow struct {
 	bun.BaseModel `bun:"table:verifyd.workflow_versions,alias:v"`
 
@@ -70,17 +70,12 @@ type workflowKey struct {
 	id     verification.WorkflowID
 }
 
-func loadWorkflow(ctx context.Context, l link, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
-	tenant, errTenant := uuidOf(string(t))
-	workflow, errWorkflow := uuidOf(string(id))
-	if errTenant != nil || errWorkflow != nil {
+func loadWorkflow(ctx context.Context, q querier, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+	if !areUUIDs(string(t), string(id)) {
 		return verification.Workflow{}, notFound("workflow")
 	}
-	var r workflowRow
-	err := l.one(ctx, string(t), l.say(stmtWorkflow), []any{tenant, workflow},
-		&r.ID, &r.Slug, &r.Name, &r.Description, &r.RunTTLSeconds, &r.AbandonTimeoutSeconds, &r.Published, &r.Latest, &r.Versions,
-		&r.LifecycleWebhookURL, &r.CreatedAt, &r.Revision)
-	if missing(err) {
+	r, err := selectRow[workflowRow](ctx, q, string(t), q.stmt(stmtWorkflow), t, id)
+	if isMissing(err) {
 		err = notFound("workflow")
 	}
 	if err != nil {
@@ -91,82 +86,56 @@ func loadWorkflow(ctx context.Context, l link, t verification.TenantID, id verif
 
 // Workflows returns one page, newest first.
 func (s *Store) Workflows(ctx context.Context, t verification.TenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
-	p := verification.Page[verification.Workflow]{PageQuery: q}
-	var rows []workflowRow
-	var err error
-	p.Total, err = s.readPage(ctx, t, q, func(tx bun.Tx) *bun.SelectQuery {
-		rows = nil
-		return tx.NewSelect().Model(&rows).Where("tenant_id = ?", t).OrderExpr("created_at DESC, id DESC")
+	return readPage(ctx, s, t, q, "list workflows", workflowRow.workflow, func(all *bun.SelectQuery) *bun.SelectQuery {
+		return all.Where("tenant_id = ?", t).OrderExpr("created_at DESC, id DESC")
 	})
-	if err != nil {
-		return verification.Page[verification.Workflow]{PageQuery: q}, translateList("list workflows", err)
-	}
-	for _, r := range rows {
-		p.Data = append(p.Data, r.workflow())
-	}
-	return p, nil
 }
 
 // Version returns one version by its hash, or ErrNotFound.
 func (s *Store) Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
-	ctx, cancel := s.withTimeout(ctx)
-	defer cancel()
-	return loadVersion(ctx, s.link(), t, id, hash)
+	return loadVersion(ctx, s.querier(), t, id, hash)
 }
 
 func loadVersion(
-	ctx context.Context, l link, t verification.TenantID, id verification.WorkflowID, hash string,
+	ctx context.Context, q querier, t verification.TenantID, id verification.WorkflowID, hash string,
 ) (verification.Version, error) {
-	const selectVersion = `
-SELECT number, definition, created_at
-FROM verifyd.workflow_versions WHERE tenant_id = $1 AND workflow_id = $2 AND hash = $3`
-	tenant, errTenant := uuidOf(string(t))
-	workflow, errWorkflow := uuidOf(string(id))
-	if errTenant != nil || errWorkflow != nil || !plain(hash) {
+	if !areUUIDs(string(t), string(id)) || !storable(hash) {
 		return verification.Version{}, notFound("version")
 	}
-	v := verification.Version{Hash: hash}
-	var definition string
-	err := l.one(ctx, string(t), selectVersion, []any{tenant, workflow, hash}, &v.Number, &definition, &v.CreatedAt)
+	r, err := selectRow[versionRow](ctx, q, string(t), q.db.NewSelect().Model((*versionRow)(nil)).
+		Where("tenant_id = ?", t).Where("workflow_id = ?", id).Where("hash = ?", hash).String())
+	v := verification.Version{Hash: hash, Number: r.Number, CreatedAt: r.CreatedAt.UTC()}
 	switch {
-	case missing(err):
+	case isMissing(err):
 		err = notFound("version")
 	case err == nil:
-		err = json.Unmarshal([]byte(definition), &v.Definition)
+		err = json.Unmarshal([]byte(r.Definition), &v.Definition)
 	}
 	if err != nil {
 		return verification.Version{}, translate("load version "+hash+" of workflow "+string(id), err)
 	}
-	v.CreatedAt = v.CreatedAt.UTC()
 	return v, nil
+}
+
+func (r versionRow) info() verification.VersionInfo {
+	return verification.VersionInfo{Number: r.Number, Hash: r.Hash, CreatedAt: r.CreatedAt.UTC()}
 }
 
 // Versions returns one page, the highest number first.
 func (s *Store) Versions(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID, q verification.PageQuery,
 ) (verification.Page[verification.VersionInfo], error) {
-	p := verification.Page[verification.VersionInfo]{PageQuery: q}
-	var rows []versionRow
-	if _, err := uuidOf(string(id)); err != nil {
-		return p, nil //nolint:nilerr // no workflow has such an id
+	if !areUUIDs(id) {
+		return verification.Page[verification.VersionInfo]{PageQuery: q}, nil
 	}
-	var err error
-	p.Total, err = s.readPage(ctx, t, q, func(tx bun.Tx) *bun.SelectQuery {
-		rows = nil
-		return tx.NewSelect().Model(&rows).Column("hash", "number", "created_at").
+	return readPage(ctx, s, t, q, "list the versions of workflow "+string(id), versionRow.info, func(all *bun.SelectQuery) *bun.SelectQuery {
+		return all.Column("hash", "number", "created_at").
 			Where("tenant_id = ?", t).Where("workflow_id = ?", id).OrderExpr("number DESC")
 	})
-	if err != nil {
-		return verification.Page[verification.VersionInfo]{PageQuery: q}, translateList("list the versions of workflow "+string(id), err)
-	}
-	for _, r := range rows {
-		p.Data = append(p.Data, verification.VersionInfo{Number: r.Number, Hash: r.Hash, CreatedAt: r.CreatedAt.UTC()})
-	}
-	return p, nil
 }
 
 // SaveWorkflow creates or replaces a workflow and adds a version, all or
-// nothing, or returns ErrConflict. A hash that is there keeps its version.
+// nothing, or returns ErrConflict. A version that exists already is not replaced.
 func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {
 	r := workflowRow{
 		TenantID: t, ID: w.ID, Slug: w.Slug, Name: w.Name, Description: w.Description,
@@ -174,8 +143,8 @@ func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w ver
 		Published: w.Published, Latest: w.Latest, Versions: w.Versions,
 		LifecycleWebhookURL: w.LifecycleWebhookURL, CreatedAt: w.CreatedAt, Revision: w.Revision,
 	}
-	if !plain(w.Slug, w.Name, w.Description, w.Published, w.Latest, w.LifecycleWebhookURL) {
-		return unkept("workflow")
+	if !storable(w.Slug, w.Name, w.Description, w.Published, w.Latest, w.LifecycleWebhookURL) {
+		return notStorable("workflow")
 	}
 	var v *versionRow
 	if added != nil {
@@ -198,7 +167,8 @@ func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w ver
 	return translate("save workflow "+string(w.ID), err)
 }
 
-// saveRevision writes a workflow if nobody else came first.
+// saveRevision writes a workflow, or returns ErrConflict when the stored revision
+// is not the one before.
 func saveRevision(ctx context.Context, tx bun.Tx, r workflowRow) error {
 	var save interface {
 		Exec(ctx context.Context, into ...any) (sql.Result, error)

@@ -1,4 +1,4 @@
-// Appends are committed in groups: a few writers each take all that waits.
+// Group commit: a few writers each commit all appends that wait.
 
 package postgres
 
@@ -14,40 +14,41 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The bounds of a group. A single append may be larger than maxGroupBytes; it
-// then is a group of its own.
+// The limits of a group. A single append larger than maxGroupBytes is a group of
+// its own.
 const (
 	maxGroup      = 256
 	maxGroupBytes = 2 << 20 // of events
 )
 
-// writers commit appends in groups. Nobody waits for a group to fill: whoever
-// comes while a writer is free becomes that writer, and takes what is there.
+// writers commit appends in groups. No append waits for a group to fill: a caller
+// that arrives while a writer is free becomes that writer, and commits all that
+// wait.
 type writers struct {
 	store *Store
-	most  int // writers at once
+	max   int // writers at the same time
 
 	mu     sync.Mutex
-	line   []*waiting
-	busy   int // writers under way
+	queue  []*queuedAppend
+	busy   int // writers that are committing
 	closed bool
-	idle   *sync.Cond // told when the last writer is done
+	idle   *sync.Cond // signaled when busy becomes 0
 }
 
-// waiting is an append in the line.
-type waiting struct {
-	addition
-	called atomic.Bool // by a writer, or by a caller who gave up
-	answer chan error
+// queuedAppend is an append that waits for a writer.
+type queuedAppend struct {
+	pendingAppend
+	claimed atomic.Bool // by a writer, or by a caller that gave up
+	result  chan error
 }
 
-func newWriters(s *Store, most int) *writers {
-	w := &writers{store: s, most: most}
+func newWriters(s *Store, limit int) *writers {
+	w := &writers{store: s, max: limit}
 	w.idle = sync.NewCond(&w.mu)
 	return w
 }
 
-// stop lets nobody in any more and waits for those who are in the line.
+// stop refuses further appends and waits for those in the queue.
 func (w *writers) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,55 +58,48 @@ func (w *writers) stop() {
 	}
 }
 
-// waits is how many appends are in the line.
-func (w *writers) waits() int {
+// waitingAppends returns the length of the queue.
+func (w *writers) waitingAppends() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.line)
+	return len(w.queue)
 }
 
-// append waits until the append is committed, or refused. A caller whose ctx
-// ends leaves the line; once a writer has called it, it waits for the answer.
-func (w *writers) append(ctx context.Context, d addition) error {
-	p := &waiting{addition: d, answer: make(chan error, 1)}
+// append waits until p is committed or refused. When ctx ends before a writer has
+// claimed p, it is dropped; after that, append waits for the result.
+func (w *writers) append(ctx context.Context, p pendingAppend) error {
+	a := &queuedAppend{pendingAppend: p, result: make(chan error, 1)}
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
-		return closed()
+		return errClosed()
 	}
-	w.line = append(w.line, p)
-	write := w.busy < w.most
+	w.queue = append(w.queue, a)
+	write := w.busy < w.max
 	if write {
 		w.busy++
 	}
 	w.mu.Unlock()
-	if write && w.group() {
-		go w.serve() // this caller has its answer, others wait for theirs
+	if write && w.writeGroup() {
+		go func() { // this caller has its result
+			for w.writeGroup() {
+			}
+		}()
 	}
 	select {
-	case err := <-p.answer:
+	case err := <-a.result:
 		return err
 	case <-ctx.Done():
-		if p.called.CompareAndSwap(false, true) {
+		if a.claimed.CompareAndSwap(false, true) {
 			return ctx.Err()
 		}
-		return <-p.answer
+		return <-a.result
 	}
 }
 
-func closed() error {
-	return &verification.Error{Kind: verification.ErrUnavailable, Subject: "database", Message: "the store is closed"}
-}
-
-// serve writes until nobody waits.
-func (w *writers) serve() {
-	for w.group() {
-	}
-}
-
-// group writes one group and tells whether more wait. Otherwise this writer is
-// done.
-func (w *writers) group() (more bool) {
+// writeGroup commits one group and reports whether more appends wait. If not, this
+// writer is done.
+func (w *writers) writeGroup() (more bool) {
 	w.mu.Lock()
 	group := w.gather()
 	w.mu.Unlock()
@@ -114,7 +108,7 @@ func (w *writers) group() (more bool) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.line) > 0 {
+	if len(w.queue) > 0 {
 		return true
 	}
 	w.busy--
@@ -124,50 +118,49 @@ func (w *writers) group() (more bool) {
 	return false
 }
 
-// gather moves appends from the line into a group, one append a run; the rest
-// stays in the line. Tenants take turns, so that the appends of one tenant,
-// however many and large they are, delay those of another by one group at most.
-// The caller holds the lock.
-func (w *writers) gather() (group []*waiting) {
+// gather moves appends from the queue into a group, at most one of each run. It
+// takes the appends of the tenants round robin, so those of one tenant delay those
+// of another by one group at most. The caller holds the lock.
+func (w *writers) gather() (group []*queuedAppend) {
 	var tenants []verification.TenantID // in the order of their first append
-	lines := map[verification.TenantID][]*waiting{}
-	for _, p := range w.line {
+	queues := map[verification.TenantID][]*queuedAppend{}
+	for _, p := range w.queue {
 		t := p.ref.Tenant
-		if lines[t] == nil {
+		if queues[t] == nil {
 			tenants = append(tenants, t)
 		}
-		lines[t] = append(lines[t], p)
+		queues[t] = append(queues[t], p)
 	}
-	runs := make(map[verification.RunRef]bool, min(len(w.line), maxGroup))
+	runs := make(map[verification.RunRef]bool, min(len(w.queue), maxGroup))
 	bytes := 0
-	take := func(p *waiting) bool {
+	take := func(p *queuedAppend) bool {
 		if runs[p.ref] || len(group) == maxGroup || len(group) > 0 && bytes+len(p.events) > maxGroupBytes {
 			return false
 		}
-		if p.called.CompareAndSwap(false, true) {
+		if p.claimed.CompareAndSwap(false, true) {
 			runs[p.ref] = true
 			bytes += len(p.events)
 			group = append(group, p)
 		}
-		return true // a caller that gave up leaves the line, too
+		return true // the append of a caller that gave up is dropped
 	}
-	var rest []*waiting
-	for turn := 0; len(tenants) > 0; turn++ {
+	var rest []*queuedAppend
+	for round := 0; len(tenants) > 0; round++ {
 		left := tenants[:0]
 		for _, t := range tenants {
-			if turn == len(lines[t]) {
+			if round == len(queues[t]) {
 				continue
 			}
 			left = append(left, t)
-			if p := lines[t][turn]; !take(p) {
+			if p := queues[t][round]; !take(p) {
 				rest = append(rest, p)
 			}
 		}
 		tenants = left
 	}
-	w.line = rest
-	// Writers that meet at some runs meet there in the same order.
-	slices.SortFunc(group, func(a, b *waiting) int {
+	w.queue = rest
+	// Concurrent writers lock runs in the same order.
+	slices.SortFunc(group, func(a, b *queuedAppend) int {
 		if c := strings.Compare(string(a.ref.Tenant), string(b.ref.Tenant)); c != 0 {
 			return c
 		}
@@ -176,70 +169,69 @@ func (w *writers) gather() (group []*waiting) {
 	return group
 }
 
-// commit commits a group and answers everybody in it.
-func (s *Store) commit(group []*waiting) {
-	additions := make([]addition, len(group))
+// commit commits a group and sends the result of each append.
+func (s *Store) commit(group []*queuedAppend) {
+	pending := make([]pendingAppend, len(group))
 	for i, p := range group {
-		additions[i] = p.addition
+		pending[i] = p.pendingAppend
 	}
-	kept, err := s.commitTogether(additions)
+	appended, err := s.commitTogether(pending)
 	if err != nil && len(group) > 1 && code(err) != "" && !unavailable(err) {
-		// One of them is at fault, or two groups met in an unhappy way: each by
-		// itself, so that nobody answers for another.
+		// One append is at fault, or two groups conflicted: commit each alone, so
+		// that no append fails because of another.
 		for _, p := range group {
-			s.commit([]*waiting{p})
+			s.commit([]*queuedAppend{p})
 		}
 		return
 	}
 	for _, p := range group {
 		switch {
-		case met(err):
-			p.answer <- outrun()
+		case isAppendConflict(err):
+			p.result <- errHistoryMoved()
 		case err != nil:
-			p.answer <- translate("append to run "+string(p.ref.Run), err)
-		case !kept[p.ref]:
-			p.answer <- outrun()
+			p.result <- translate("append to run "+string(p.ref.Run), err)
+		case !appended[p.ref]:
+			p.result <- errHistoryMoved()
 		default:
-			p.answer <- nil
+			p.result <- nil
 		}
 	}
 }
 
-// commitTogether commits a group and tells which of its appends were kept: one
-// round trip, unless other hosts are to be told.
-func (s *Store) commitTogether(group []addition) (kept map[verification.RunRef]bool, err error) {
+// commitTogether sends a group and returns the runs that were appended to. It
+// takes one round trip, unless other hosts are to be woken.
+func (s *Store) commitTogether(group []pendingAppend) (appended map[verification.RunRef]bool, err error) {
 	ctx, cancel := s.withTimeout(context.Background())
 	defer cancel()
-	bells := s.alarms.of(group)
-	if len(bells) == 0 {
-		return sendGroup(ctx, s.link(), group)
+	jobs := s.wakeups.ofAppends(group)
+	if len(jobs) == 0 {
+		return sendGroup(ctx, s.querier(), group)
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if kept, err = sendGroup(ctx, link{to: tx}, group); err != nil {
+		if appended, err = sendGroup(ctx, querier{to: tx}, group); err != nil {
 			return err
 		}
-		return s.alarms.ring(ctx, tx, bells, kept)
+		return s.wakeups.enqueue(ctx, tx, jobs, appended)
 	})
-	return kept, err
+	return appended, err
 }
 
-// sendGroup sends a group in one batch, which is one transaction if none is
-// open, and tells which of its appends were kept.
-func sendGroup(ctx context.Context, l link, group []addition) (map[verification.RunRef]bool, error) {
-	kept := make(map[verification.RunRef]bool, len(group))
-	err := l.askHot(ctx, tenantsOf(group), func(b *pgx.Batch) error { return send(l, b, group, kept) })
-	return kept, err
+// sendGroup sends a group in one batch, which is one transaction unless one is
+// open, and returns the runs that were appended to.
+func sendGroup(ctx context.Context, q querier, group []pendingAppend) (map[verification.RunRef]bool, error) {
+	appended := make(map[verification.RunRef]bool, len(group))
+	err := q.hotBatch(ctx, tenantsOf(group), func(b *pgx.Batch) error { return queueAppends(q, b, group, appended) })
+	return appended, err
 }
 
-// tenantsOf names the tenants of a group, which is sorted by tenant.
-func tenantsOf(group []addition) string {
-	var names []string
-	for _, d := range group {
-		if name := string(d.ref.Tenant); len(names) == 0 || names[len(names)-1] != name {
-			names = append(names, name)
+// tenantsOf returns the tenants of a group, which is sorted by tenant, as a value
+// of verifyd.tenant.
+func tenantsOf(group []pendingAppend) string {
+	var ids []string
+	for _, p := range group {
+		if id := string(p.ref.Tenant); len(ids) == 0 || ids[len(ids)-1] != id {
+			ids = append(ids, id)
 		}
 	}
-	return strings.Join(names, ",")
+	return strings.Join(ids, ",")
 }
-
-func outrun() error { return conflict("run", "its history has moved on") }

@@ -13,7 +13,7 @@ import (
 func TestGroupsAreBoundedAndTenantsTakeTurns(t *testing.T) {
 	w := newWriters(nil, 1)
 	add := func(tenant verification.TenantID, n, size int) {
-		w.line = append(w.line, &waiting{addition: addition{
+		w.queue = append(w.queue, &queuedAppend{pendingAppend: pendingAppend{
 			ref:    verification.RunRef{Tenant: tenant, Run: verification.RunID(fmt.Sprint(n))},
 			events: strings.Repeat("x", size),
 		}})
@@ -35,7 +35,7 @@ func TestGroupsAreBoundedAndTenantsTakeTurns(t *testing.T) {
 		t.Errorf("the first group has %d appends of the tenant that came last and %d bytes, want 1 and at most %d", ofB, bytes, maxGroupBytes)
 	}
 	groups, seen := 1, len(group)
-	for ; len(w.line) > 0 && groups < 100; groups++ {
+	for ; len(w.queue) > 0 && groups < 100; groups++ {
 		seen += len(w.gather())
 	}
 	if seen != 34 {

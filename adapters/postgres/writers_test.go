@@ -35,7 +35,7 @@ func held(t *testing.T, url string) (letGo func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const take = "INSERT INTO verifyd.run_events (tenant_id, run_id, seq, upto, events) VALUES ($1, $2, 0, 1, '[]')"
+	const take = "INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events) VALUES ($1, $2, 0, 1, '[]')"
 	if _, err := tx.Exec(t.Context(), take, string(ours), string(runNumber(1))); err != nil {
 		t.Fatal(err)
 	}

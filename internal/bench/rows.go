@@ -80,23 +80,23 @@ func (b rows) write(ctx context.Context, tx pgx.Tx) error {
 	columns := []string{
 		"tenant_id", "id", "workflow_id", "reference_id", "started_at", "expires_at", "abandon_at",
 		"waiting", "signal", "wait", "ended", "completed_at", "error", "verdict", "open",
-		"status", "decision", "filed_since", "filed_until",
+		"status", "decision", "status_from", "status_until",
 	}
 	const take = `
 INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
-    waiting, signal, wait, ended, completed_at, error, verdict, open, status, decision, filed_since, filed_until)
+    waiting, signal, wait, ended, completed_at, error, verdict, open, status, decision, status_from, status_until)
 SELECT tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
-    waiting, signal, wait, ended, completed_at, error, verdict, open, status, decision, filed_since, filed_until
+    waiting, signal, wait, ended, completed_at, error, verdict, open, status, decision, status_from, status_until
 FROM incoming_runs`
 	const takeHistories = `
-INSERT INTO verifyd.run_events (tenant_id, run_id, seq, upto, events)
-SELECT tenant_id, run_id, seq, upto, events FROM incoming_histories`
+INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
+SELECT tenant_id, run_id, seq, next_seq, events FROM incoming_histories`
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{"incoming_runs"}, columns,
 		pgx.CopyFromSlice(len(b.runs), func(i int) ([]any, error) { return b.runs[i].values() }))
 	if err != nil {
 		return err
 	}
-	_, err = tx.CopyFrom(ctx, pgx.Identifier{"incoming_histories"}, []string{"tenant_id", "run_id", "seq", "upto", "events"},
+	_, err = tx.CopyFrom(ctx, pgx.Identifier{"incoming_histories"}, []string{"tenant_id", "run_id", "seq", "next_seq", "events"},
 		pgx.CopyFromSlice(len(b.histories), func(i int) ([]any, error) {
 			h := b.histories[i]
 			return []any{h.tenant, h.id, int32(0), int32(h.upto), h.events}, nil

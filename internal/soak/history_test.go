@@ -59,7 +59,7 @@ type row struct {
 
 // readAppends reads the rows that a condition selects, in their order.
 func readAppends(ctx context.Context, c *pgx.Conn, condition string, args ...any) ([]row, error) {
-	statement := "SELECT run_id::text AS run, seq, upto, events AS raw FROM verifyd.run_events WHERE " + condition + " ORDER BY run_id, seq"
+	statement := "SELECT run_id::text AS run, seq, next_seq AS upto, events AS raw FROM verifyd.run_events WHERE " + condition + " ORDER BY run_id, seq"
 	rows, err := c.Query(ctx, statement, args...)
 	if err != nil {
 		return nil, err

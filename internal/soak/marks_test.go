@@ -19,7 +19,7 @@ CREATE TABLE soak.marks (
 );
 CREATE FUNCTION soak.appended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO soak.marks (run_id, host, upto) VALUES (NEW.run_id, current_setting('application_name'), NEW.upto);
+    INSERT INTO soak.marks (run_id, host, upto) VALUES (NEW.run_id, current_setting('application_name'), NEW.next_seq);
     RETURN NULL;
 END
 $$;

@@ -1,6 +1,5 @@
--- Tenants, workflows, runs, and the work that waits. A row belongs to a tenant,
--- and tenant_id leads its keys. Only what is asked across tenants, the moments
--- at which something falls due, is indexed by the moment.
+-- Tenants, workflows, runs and the work queue. Every row belongs to a tenant, and
+-- tenant_id leads its keys; only due times and deadlines are indexed across tenants.
 
 -- +goose Up
 CREATE TABLE verifyd.tenants (
@@ -12,7 +11,7 @@ CREATE TABLE verifyd.tenants (
     colour                  text NOT NULL
 );
 
--- A client identifier is unique over all tenants: it is what a tenant is found by.
+-- A client identifier is unique across tenants: it determines the tenant.
 CREATE TABLE verifyd.accounts (
     client_id text COLLATE "C" PRIMARY KEY,
     tenant_id uuid NOT NULL,
@@ -20,7 +19,7 @@ CREATE TABLE verifyd.accounts (
     disabled  boolean NOT NULL,
     surfaces  text[] NOT NULL
 );
-CREATE INDEX accounts_of_tenant ON verifyd.accounts (tenant_id, client_id);
+CREATE INDEX accounts_by_tenant ON verifyd.accounts (tenant_id, client_id);
 
 CREATE TABLE verifyd.workflows (
     tenant_id               uuid NOT NULL,
@@ -50,19 +49,19 @@ CREATE TABLE verifyd.workflow_versions (
     PRIMARY KEY (tenant_id, workflow_id, hash)
 );
 
--- The truth about runs: what one append added to a history, a row.
+-- The histories of runs: one row for each append.
 CREATE TABLE verifyd.run_events (
     tenant_id uuid NOT NULL,
     run_id    uuid NOT NULL,
-    seq       integer NOT NULL, -- events before these
-    upto      integer NOT NULL, -- events up to the last of these
-    events    text NOT NULL,    -- a JSON array, byte for byte
+    seq       integer NOT NULL, -- number of earlier events
+    next_seq  integer NOT NULL, -- seq of the next row
+    events    text NOT NULL,    -- JSON array, byte for byte
     PRIMARY KEY (tenant_id, run_id, seq)
 );
 
--- What lists need of a run: its summary, and how it is filed. It reads as
--- status and decision say strictly after filed_since and until filed_until;
--- null is for ever.
+-- The summaries of runs. A run has the status and the decision of its row after
+-- status_from, up to and including status_until; null is no bound. A row is stale
+-- when the current time is outside of that interval.
 CREATE TABLE verifyd.runs (
     tenant_id    uuid NOT NULL,
     id           uuid NOT NULL,
@@ -81,22 +80,22 @@ CREATE TABLE verifyd.runs (
     open         boolean NOT NULL,
     status       text COLLATE "C" NOT NULL,
     decision     text COLLATE "C" NOT NULL,
-    filed_since  timestamptz,
-    filed_until  timestamptz,
+    status_from  timestamptz,
+    status_until timestamptz,
     PRIMARY KEY (tenant_id, id)
-) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05); -- deep lists skip in the indexes alone
--- A list that leaves out the status merges those of each status.
+) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05); -- large offsets use index-only scans
+-- A list without a status filter merges the lists of each status.
 CREATE INDEX runs_by_status ON verifyd.runs (tenant_id, status, started_at DESC, id DESC);
 CREATE INDEX runs_by_workflow ON verifyd.runs (tenant_id, workflow_id, status, started_at DESC, id DESC);
 CREATE INDEX runs_by_decision ON verifyd.runs (tenant_id, decision, status, started_at DESC, id DESC) WHERE decision <> '';
-CREATE INDEX runs_by_all ON verifyd.runs (tenant_id, workflow_id, decision, status, started_at DESC, id DESC) WHERE decision <> '';
-CREATE INDEX runs_turning ON verifyd.runs (tenant_id, filed_until) WHERE filed_until IS NOT NULL;
-CREATE INDEX runs_turned ON verifyd.runs (tenant_id, filed_since) WHERE filed_since IS NOT NULL;
-CREATE INDEX runs_expiring ON verifyd.runs (expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
+CREATE INDEX runs_by_workflow_decision ON verifyd.runs (tenant_id, workflow_id, decision, status, started_at DESC, id DESC) WHERE decision <> '';
+CREATE INDEX runs_status_until ON verifyd.runs (tenant_id, status_until) WHERE status_until IS NOT NULL;
+CREATE INDEX runs_status_from ON verifyd.runs (tenant_id, status_from) WHERE status_from IS NOT NULL;
+CREATE INDEX runs_expires_at ON verifyd.runs (expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
 
--- How many runs are filed under a workflow, status and decision: the sum over
--- the slots. Every connection counts in a slot of its own, so that writers
--- never wait for each other; slot 0 takes over what the others have counted.
+-- The number of rows of runs by workflow, status and decision: the sum over slots.
+-- Each connection counts in the slot of its process id, so that writers do not
+-- block each other. Maintenance moves the slots of closed connections to slot 0.
 CREATE TABLE verifyd.run_counts (
     tenant_id   uuid NOT NULL,
     workflow_id uuid NOT NULL,
@@ -140,38 +139,37 @@ CREATE TRIGGER runs_changed AFTER UPDATE ON verifyd.runs
 CREATE TRIGGER runs_removed AFTER DELETE ON verifyd.runs
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_runs();
 
--- What is to be done, one piece of a kind for a run. A leased piece is due at
--- the end of its lease.
+-- The work queue: at most one piece of each kind for a run.
 CREATE TABLE verifyd.work (
-    tenant_id uuid NOT NULL,
-    run_id    uuid NOT NULL,
-    kind      text COLLATE "C" NOT NULL,
-    due       timestamptz NOT NULL,
+    tenant_id   uuid NOT NULL,
+    run_id      uuid NOT NULL,
+    kind        text COLLATE "C" NOT NULL, -- advance or announce
+    due_at      timestamptz NOT NULL,      -- the end of the lease, of leased work
     workflow_id uuid NOT NULL,
-    attempt   integer NOT NULL DEFAULT 0,
-    leased    boolean NOT NULL DEFAULT false, -- due is the end of a lease
-    lease_id  uuid,                           -- of a taker; null for an append's lease
-    lost_leases integer NOT NULL DEFAULT 0,   -- that ended since the last append
+    attempt     integer NOT NULL DEFAULT 0,
+    leased      boolean NOT NULL DEFAULT false,
+    lease_id    uuid,                       -- null unless the lease was taken from the queue
+    lost_leases integer NOT NULL DEFAULT 0, -- since the last append, postponement or release
     PRIMARY KEY (tenant_id, run_id, kind)
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
-CREATE INDEX work_due ON verifyd.work (kind, due);
-CREATE INDEX work_of_tenant ON verifyd.work (kind, tenant_id, due); -- by which tenants take turns
-CREATE INDEX work_losing ON verifyd.work (lost_leases) WHERE lost_leases >= 2;
+CREATE INDEX work_due_at ON verifyd.work (kind, due_at);
+CREATE INDEX work_by_tenant ON verifyd.work (kind, tenant_id, due_at);
+CREATE INDEX work_lost_leases ON verifyd.work (lost_leases) WHERE lost_leases >= 2;
 
--- Which request an idempotency key stands for, and what a signal was answered.
+-- The requests of idempotency keys, and the results of signals.
 CREATE TABLE verifyd.idempotency_keys (
     tenant_id   uuid NOT NULL,
     scope       text COLLATE "C" NOT NULL, -- start or signal
     key         text COLLATE "C" NOT NULL,
     fingerprint text NOT NULL,
-    id          uuid NOT NULL, -- of the request; of a start, that of its run
+    id          uuid NOT NULL, -- of the request; the run id, of a start
     claimed_at  timestamptz NOT NULL,
     settled     boolean NOT NULL,
     result      text NOT NULL,
     decision    text NOT NULL,
     PRIMARY KEY (tenant_id, scope, key)
 );
-CREATE INDEX idempotency_keys_oldest ON verifyd.idempotency_keys (claimed_at);
+CREATE INDEX idempotency_keys_claimed_at ON verifyd.idempotency_keys (claimed_at);
 
 CREATE TABLE verifyd.deliveries (
     tenant_id uuid NOT NULL,
@@ -188,15 +186,13 @@ CREATE TABLE verifyd.deliveries (
 CREATE INDEX deliveries_newest ON verifyd.deliveries (tenant_id, last_at DESC, run_id DESC);
 CREATE INDEX deliveries_by_state ON verifyd.deliveries (tenant_id, state, last_at DESC, run_id DESC);
 
--- What the hosts share: the keys that sign links and tokens. It belongs to no
--- tenant.
+-- Values that all hosts share, such as signing keys.
 CREATE TABLE verifyd.fleet (
     name  text COLLATE "C" PRIMARY KEY,
     value text NOT NULL
 );
 
--- The processes that are alive: each renews its row, and removes it at its stop.
--- They belong to no tenant.
+-- The running hosts: each updates its row, and deletes it when it stops.
 CREATE TABLE verifyd.hosts (
     id         uuid PRIMARY KEY,
     name       text NOT NULL,
@@ -206,8 +202,8 @@ CREATE TABLE verifyd.hosts (
     seen_at    timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 
--- The second wall between tenants: a statement sees the tenants that its
--- transaction has named, a list with commas, or 'all'; without a name, none.
+-- Row-level security: a transaction sees the rows of the tenants in the setting
+-- verifyd.tenant, a comma-separated list, or 'all'. Without the setting it sees none.
 -- +goose StatementBegin
 DO $$
 DECLARE
@@ -216,8 +212,8 @@ BEGIN
     FOREACH name IN ARRAY ARRAY['tenants', 'accounts', 'workflows', 'workflow_versions', 'run_events', 'runs',
         'run_counts', 'work', 'idempotency_keys', 'deliveries'] LOOP
         EXECUTE format('ALTER TABLE verifyd.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
-        -- The first line is evaluated once for a statement and holds for nearly
-        -- all; the others cost far more for each row.
+        -- The first condition is evaluated once for each statement and nearly always
+        -- true; the others cost far more, for each row.
         EXECUTE format($policy$
             CREATE POLICY tenant ON verifyd.%I USING (
                 tenant_id = (SELECT substring(current_setting('verifyd.tenant', true)

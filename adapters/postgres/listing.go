@@ -1,4 +1,4 @@
-// What bounds the lists, so that appends and other tenants do not wait for them.
+// Limits of lists, so that appends and other tenants do not wait for them.
 
 package postgres
 
@@ -14,14 +14,14 @@ import (
 	"github.com/verifyd/verifyd/verification/fair"
 )
 
-// deepOffset is the offset from which on a list is deep: its skipping costs more
-// than its page.
+// deepOffset is the offset from which a list is deep: skipping rows costs more than
+// reading the page.
 const deepOffset = 5000
 
-// listSlots bounds the lists that are read at once.
+// listSlots bounds the lists that are read at the same time.
 type listSlots struct {
-	all  *fair.Limiter // a quarter of the connections; half of that for a tenant
-	deep *fair.Limiter // half as many deep ones; one for a tenant
+	all  *fair.Limiter // a quarter of the connections; half of that for each tenant
+	deep *fair.Limiter // half as many deep lists; one for each tenant
 }
 
 func newListSlots(conns int) listSlots {
@@ -30,7 +30,7 @@ func newListSlots(conns int) listSlots {
 }
 
 // acquire waits for a slot of a tenant. A deep list that waits for another deep
-// one keeps no shallow list waiting.
+// list holds no slot that a shallow list could use.
 func (l listSlots) acquire(ctx context.Context, t verification.TenantID, offset int) (release func(), err error) {
 	releaseDeep := func() {}
 	if offset >= deepOffset {
@@ -46,7 +46,7 @@ func (l listSlots) acquire(ctx context.Context, t verification.TenantID, offset 
 	return func() { releaseAny(); releaseDeep() }, nil
 }
 
-// listing waits for a slot and runs f, both within one timeout.
+// listing waits for a slot and calls f, both within one timeout.
 func (s *Store) listing(ctx context.Context, t verification.TenantID, offset int, f func(context.Context) error) error {
 	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
@@ -58,34 +58,43 @@ func (s *Store) listing(ctx context.Context, t verification.TenantID, offset int
 	return f(ctx)
 }
 
-// readPage counts the rows that of selects, and reads one page of them into its
-// model.
-func (s *Store) readPage(
-	ctx context.Context, t verification.TenantID, q verification.PageQuery, of func(bun.Tx) *bun.SelectQuery,
-) (total int, err error) {
-	err = s.listing(ctx, t, q.Offset, func(ctx context.Context) error {
+// readPage counts the rows that filter selects, and reads one page of them.
+func readPage[R, T any](
+	ctx context.Context, s *Store, t verification.TenantID, q verification.PageQuery, doing string,
+	convert func(R) T, filter func(*bun.SelectQuery) *bun.SelectQuery,
+) (verification.Page[T], error) {
+	p := verification.Page[T]{PageQuery: q}
+	var rows []R
+	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) error {
 		return s.readList(ctx, t, func(ctx context.Context, tx bun.Tx) error {
-			selected := of(tx)
-			n, err := selected.Count(ctx)
-			total = int(n)
-			if err != nil || q.Limit < 1 || q.Offset >= total {
+			rows = nil
+			selected := filter(tx.NewSelect().Model(&rows))
+			total, err := selected.Count(ctx)
+			p.Total = int(total)
+			if err != nil || q.Limit < 1 || q.Offset >= p.Total {
 				return err
 			}
 			return selected.Offset(int64(q.Offset)).Limit(int64(q.Limit)).Scan(ctx)
 		})
 	})
-	return total, err
+	if err != nil {
+		return verification.Page[T]{PageQuery: q}, translateList(doing, err)
+	}
+	for _, r := range rows {
+		p.Data = append(p.Data, convert(r))
+	}
+	return p, nil
 }
 
-// readList is read with ListTimeout for each statement.
+// readList is read with a timeout of ListTimeout for each statement.
 func (s *Store) readList(ctx context.Context, t verification.TenantID, f func(context.Context, bun.Tx) error) error {
 	o := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 	const setUp = "SELECT set_config('verifyd.tenant', ?, true), set_config('statement_timeout', ?, true)"
 	return s.begin(ctx, o, f, setUp, string(t), strconv.FormatInt(s.opt.ListTimeout.Milliseconds(), 10))
 }
 
-// translateList is translate for a list. A list that was given up because it
-// took too long fails for its caller alone.
+// translateList is translate for a list. A list that timed out says nothing about
+// the database.
 func translateList(doing string, err error) error {
 	if code(err) == codeCanceled {
 		return &verification.Error{

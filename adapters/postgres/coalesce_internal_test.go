@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-func TestWhoAsksMeanwhileIsToldWhatIsTrueAfterwards(t *testing.T) {
+func TestACallDuringARunHasANewerResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var truth, asked atomic.Int64
-		a := newAsks(func(context.Context, string) (int64, error) {
+		a := newCoalescer(func(context.Context, string) (int64, error) {
 			asked.Add(1)
 			seen := truth.Load()
 			pass(time.Second)
@@ -38,19 +38,19 @@ func TestWhoAsksMeanwhileIsToldWhatIsTrueAfterwards(t *testing.T) {
 		ask(2)
 		all.Wait()
 		if got := asked.Load(); got != 3 {
-			t.Errorf("it was asked %d times, want 3", got)
+			t.Errorf("the function ran %d times, want 3", got)
 		}
 		synctest.Wait()
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if len(a.open) != 0 {
-			t.Errorf("%d questions stay open", len(a.open))
+		if len(a.running) != 0 {
+			t.Errorf("%d calls are left", len(a.running))
 		}
 	})
 }
 
-func TestAnAnswerIsForItsQuestionAlone(t *testing.T) {
-	a := newAsks(func(_ context.Context, key string) (string, error) { return key, errors.New(key) })
+func TestResultsBelongToTheirKeys(t *testing.T) {
+	a := newCoalescer(func(_ context.Context, key string) (string, error) { return key, errors.New(key) })
 	for _, key := range []string{"a", "b"} {
 		if got, err := a.get(t.Context(), key); got != key || err.Error() != key {
 			t.Errorf("get(%s) = %s, %v", key, got, err)
@@ -58,9 +58,9 @@ func TestAnAnswerIsForItsQuestionAlone(t *testing.T) {
 	}
 }
 
-func TestACallerMayLeaveAndTheOthersAreAnswered(t *testing.T) {
+func TestACallerMayGiveUpAndTheOthersGetTheResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAsks(func(ctx context.Context, _ int) (int, error) {
+		a := newCoalescer(func(ctx context.Context, _ int) (int, error) {
 			pass(time.Second)
 			return 7, ctx.Err()
 		})

@@ -1,0 +1,184 @@
+// The arguments of append statements: one array for each column.
+
+package postgres
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// pendingAppend is an append that is not committed yet.
+type pendingAppend struct {
+	ref    verification.RunRef
+	tenant pgtype.UUID
+	run    pgtype.UUID
+	seq    int32
+	events string // a JSON array, byte for byte
+	commit verification.Commit
+}
+
+func newPendingAppend(t verification.TenantID, id verification.RunID, seq int, c verification.Commit) (p pendingAppend, err error) {
+	c.Summary.ID = id
+	p = pendingAppend{ref: verification.RunRef{Tenant: t, Run: id}, seq: int32(seq), commit: c}
+	if p.tenant, p.run, err = keyOf(p.ref); err != nil {
+		return p, err
+	}
+	p.events, err = encodeEvents(c.Events)
+	return p, err
+}
+
+func (p pendingAppend) nextSeq() int32 { return p.seq + int32(len(p.commit.Events)) }
+
+// historyOnly reports whether the append changes nothing but the history.
+func (p pendingAppend) historyOnly() bool {
+	return p.commit.HistoryOnly && len(p.commit.Events) > 0 && p.seq > 0
+}
+
+// encodeEvents returns events as a JSON array, each byte for byte.
+func encodeEvents(events []verification.Event) (string, error) {
+	var b bytes.Buffer
+	b.WriteByte('[')
+	for i, e := range events {
+		raw, err := verification.EncodeEvent(e)
+		if err != nil {
+			return "", err
+		}
+		if i > 0 {
+			b.WriteString(",\n")
+		}
+		b.Write(raw)
+	}
+	b.WriteByte(']')
+	return b.String(), nil
+}
+
+func decodeEvents(raw string) ([]verification.Event, error) {
+	var events []verification.Event
+	if err := json.Unmarshal([]byte(raw), &events); err != nil {
+		return nil, fmt.Errorf("decode events: %w", err)
+	}
+	return events, nil
+}
+
+// historyArgs returns the arguments of appendHistory.
+func historyArgs(group []pendingAppend) []any {
+	n := len(group)
+	tenants, runs := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
+	seqs, nextSeqs, events := make([]int32, n), make([]int32, n), make([]string, n)
+	for i, p := range group {
+		tenants[i], runs[i], seqs[i], nextSeqs[i], events[i] = p.tenant, p.run, p.seq, p.nextSeq(), p.events
+	}
+	return []any{tenants, runs, seqs, nextSeqs, events}
+}
+
+// fullArgs returns the arguments of appendFull.
+func fullArgs(group []pendingAppend) ([]any, error) {
+	n := len(group)
+	texts := func() []string { return make([]string, n) }
+	times := func() []pgtype.Timestamptz { return make([]pgtype.Timestamptz, n) }
+	workflows, references := make([]pgtype.UUID, n), texts()
+	started, expires, abandon := times(), times(), times()
+	waiting, signals, waits := texts(), texts(), make([]int32, n)
+	ended, completed, errs, verdicts, open := texts(), times(), texts(), texts(), make([]bool, n)
+	statuses, decisions, until := texts(), texts(), times()
+	advance, announce, leased := times(), times(), make([]bool, n)
+	for i, p := range group {
+		s := p.commit.Summary
+		var err error
+		if workflows[i], err = uuidOf(string(s.Workflow)); err != nil {
+			return nil, err
+		}
+		if s.Error != nil {
+			raw, err := json.Marshal(s.Error)
+			if err != nil {
+				return nil, err
+			}
+			errs[i] = string(raw)
+		}
+		in := s.IntervalAt(time.Time{}) // before any of its deadlines
+		references[i], waiting[i], signals[i], waits[i] = s.ReferenceID, string(s.Waiting), s.Signal, int32(s.Wait)
+		started[i], expires[i], abandon[i] = orNull(s.StartedAt), orNull(s.ExpiresAt), orNull(s.AbandonAt)
+		ended[i], completed[i], verdicts[i], open[i] = string(s.Ended), orNull(s.CompletedAt), string(s.Verdict), s.Open
+		statuses[i], decisions[i], until[i] = string(in.Status), string(in.Decision), orNull(in.Until)
+		advance[i], announce[i], leased[i] = orNull(p.commit.AdvanceAt), orNull(p.commit.AnnounceAt), p.commit.Leased
+	}
+	return append(historyArgs(group),
+		workflows, references, started, expires, abandon,
+		waiting, signals, waits, ended, completed, errs, verdicts, open,
+		statuses, decisions, until, advance, announce, leased), nil
+}
+
+// queueAppends queues a group of appends on a batch. Reading the results adds to
+// appended the runs whose history still ended at seq.
+func queueAppends(q querier, b *pgx.Batch, group []pendingAppend, appended map[verification.RunRef]bool) error {
+	var history, full []pendingAppend
+	for _, p := range group {
+		if p.historyOnly() {
+			history = append(history, p)
+		} else {
+			full = append(full, p)
+		}
+	}
+	read := func(rows pgx.Rows) error {
+		var tenant, run pgtype.UUID
+		_, err := pgx.ForEachRow(rows, []any{&tenant, &run}, func() error {
+			appended[verification.RunRef{
+				Tenant: verification.TenantID(uuid.UUID(tenant.Bytes).String()),
+				Run:    verification.RunID(uuid.UUID(run.Bytes).String()),
+			}] = true
+			return nil
+		})
+		return err
+	}
+	if len(history) > 0 {
+		b.Queue(q.stmt(stmtAppendHistory), historyArgs(history)...).Query(read)
+	}
+	if len(full) > 0 {
+		args, err := fullArgs(full)
+		if err != nil {
+			return err
+		}
+		b.Queue(q.stmt(stmtAppend), args...).Query(read)
+	}
+	return nil
+}
+
+// keyOf returns the ids of a run; ErrNotFound when one is no UUID.
+func keyOf(ref verification.RunRef) (tenant, run pgtype.UUID, err error) {
+	if tenant, err = uuidOf(string(ref.Tenant)); err == nil {
+		run, err = uuidOf(string(ref.Run))
+	}
+	return tenant, run, err
+}
+
+// uuidOf returns an id as the database takes it; ErrNotFound when it is no UUID.
+func uuidOf(id string) (pgtype.UUID, error) {
+	u, err := uuid.Parse(id)
+	if err != nil {
+		return pgtype.UUID{}, &verification.Error{Kind: verification.ErrNotFound, Subject: "id", Message: "an id must be a UUID"}
+	}
+	return pgtype.UUID{Bytes: u, Valid: true}, nil
+}
+
+// areUUIDs reports whether every id is a UUID. No row has any other id.
+func areUUIDs[T ~string](ids ...T) bool {
+	for _, id := range ids {
+		if _, err := verification.ParseRunID(string(id)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// orNull returns null for the zero time.
+func orNull(t time.Time) pgtype.Timestamptz {
+	return pgtype.Timestamptz{Time: t, Valid: !t.IsZero()}
+}

@@ -1,0 +1,115 @@
+// Sending statements: one round trip for a batch that names its tenants.
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
+)
+
+// querier sends statements to the pool or to a transaction.
+type querier struct {
+	to interface {
+		SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+	}
+	db       *bun.DB       // builds statements
+	timeout  time.Duration // of a batch; 0 for none
+	external bool          // the transaction belongs to a caller: nothing is prepared on its connection
+}
+
+// querier returns one that sends to the pool.
+func (s *Store) querier() querier {
+	return querier{to: s.pool, db: s.db, timeout: s.opt.QueryTimeout}
+}
+
+// stmt returns the name of a prepared statement, or its text in an external
+// transaction.
+func (q querier) stmt(name string) string {
+	if q.external {
+		return statements("ON CONFLICT DO NOTHING")[name]
+	}
+	return name
+}
+
+// batch sends the statements that queue adds, in one round trip and one
+// transaction that sees the rows of some tenants.
+func (q querier) batch(ctx context.Context, tenants string, queue func(*pgx.Batch) error) error {
+	return q.send(ctx, stmtTenant, tenants, queue)
+}
+
+// hotBatch is batch under the planner settings of setTenantHot, for statements
+// that must use an index whatever the statistics are.
+func (q querier) hotBatch(ctx context.Context, tenants string, queue func(*pgx.Batch) error) error {
+	if q.external { // the settings of the transaction belong to its caller
+		return q.send(ctx, stmtTenant, tenants, queue)
+	}
+	return q.send(ctx, stmtTenantHot, tenants, queue)
+}
+
+func (q querier) send(ctx context.Context, setUp, tenants string, queue func(*pgx.Batch) error) error {
+	if q.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, q.timeout, errTimeout)
+		defer cancel()
+	}
+	var b pgx.Batch
+	b.Queue(q.stmt(setUp), tenants)
+	if err := queue(&b); err != nil {
+		return err
+	}
+	return q.to.SendBatch(ctx, &b).Close()
+}
+
+// execHot sends one statement as hotBatch does.
+func (q querier) execHot(ctx context.Context, tenants, statement string, args ...any) error {
+	return q.hotBatch(ctx, tenants, func(b *pgx.Batch) error {
+		b.Queue(statement, args...)
+		return nil
+	})
+}
+
+// exec sends one statement.
+func (q querier) exec(ctx context.Context, tenants, statement string, args ...any) error {
+	return q.batch(ctx, tenants, func(b *pgx.Batch) error {
+		b.Queue(statement, args...)
+		return nil
+	})
+}
+
+// selectRow returns the first row of a statement, whose columns have the names of
+// the fields of T, or an error that isMissing reports.
+func selectRow[T any](ctx context.Context, q querier, tenants, statement string, args ...any) (row T, err error) {
+	err = q.batch(ctx, tenants, func(b *pgx.Batch) error {
+		b.Queue(statement, args...).Query(func(rows pgx.Rows) (err error) {
+			row, err = pgx.CollectOneRow(rows, pgx.RowToStructByNameLax[T])
+			return err
+		})
+		return nil
+	})
+	return row, err
+}
+
+// statements returns the prepared statements by name. onConflict is the clause of
+// an append at a position that another append has taken, or empty.
+func statements(onConflict string) map[string]string {
+	return map[string]string{
+		stmtTenant: setTenant, stmtTenantHot: setTenantHot, stmtLoad: loadEvents,
+		stmtAppendHistory: fmt.Sprintf(appendHistory, onConflict), stmtAppend: fmt.Sprintf(appendFull, onConflict),
+		stmtWorkflow: selectWorkflow, stmtAccount: selectAccount,
+		stmtTake: takeWork, stmtDueAfter: dueAfter,
+	}
+}
+
+// prepare prepares the statements on a new connection.
+func prepare(ctx context.Context, conn *pgx.Conn) error {
+	for name, text := range statements("") {
+		if _, err := conn.Prepare(ctx, name, text); err != nil {
+			return fmt.Errorf("prepare %s: %w", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+// Wake-ups of other hosts: jobs that are inserted in the transaction of an append.
+
+package postgres
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// jobClient is the client of River on the pool of the store.
+type jobClient = river.Client[pgx.Tx]
+
+// The jobs. A job only makes one host take work from the queue; the state of the
+// work is its row in the table of work.
+type (
+	advanceJob  struct{ runJob }
+	announceJob struct{ runJob }
+	sweepJob    struct{}
+	maintainJob struct{}
+)
+
+// runJob names the run of a job, for operators.
+type runJob struct {
+	Tenant verification.TenantID `json:"tenant"`
+	Run    verification.RunID    `json:"run"`
+}
+
+func (advanceJob) Kind() string  { return "verifyd_advance" }
+func (announceJob) Kind() string { return "verifyd_announce" }
+func (sweepJob) Kind() string    { return "verifyd_sweep" }
+func (maintainJob) Kind() string { return "verifyd_maintain" }
+
+// cooldown is the minimum time between two fetches of jobs, and between two
+// notifications of new jobs.
+const cooldown = 10 * time.Millisecond
+
+// wakeups inserts jobs for other hosts. Without a client it inserts none.
+type wakeups struct{ client *jobClient }
+
+func newWakeups(pool *pgxpool.Pool) (wakeups, error) {
+	c, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
+		Schema: schema, FetchCooldown: cooldown, Logger: slog.New(slog.DiscardHandler),
+	})
+	return wakeups{c}, err
+}
+
+// wakeup is a job and its run.
+type wakeup struct {
+	ref verification.RunRef
+	job river.InsertManyParams
+}
+
+// ofAppends returns the wake-ups of a group of appends.
+func (w wakeups) ofAppends(group []pendingAppend) []wakeup {
+	if w.client == nil {
+		return nil
+	}
+	var all []wakeup
+	for _, p := range group {
+		if p.commit.NoWakeup || p.historyOnly() {
+			continue
+		}
+		if !p.commit.AdvanceAt.IsZero() {
+			all = append(all, newWakeup(verification.WorkAdvance, p.ref, p.wakeupAt()))
+		}
+		if !p.commit.AnnounceAt.IsZero() {
+			all = append(all, newWakeup(verification.WorkAnnounce, p.ref, time.Time{}))
+		}
+	}
+	return all
+}
+
+// minSchedule is the shortest wait for which a job is scheduled. River looks for
+// scheduled jobs every five seconds; a host that is woken earlier sets a timer.
+const minSchedule = 5 * time.Second
+
+// wakeupAt returns when other hosts are woken to advance the run; zero for at once.
+func (p pendingAppend) wakeupAt() time.Time {
+	if n := len(p.commit.Events); n > 0 && p.commit.AdvanceAt.Sub(p.commit.Events[n-1].At) <= minSchedule {
+		return time.Time{}
+	}
+	return p.commit.AdvanceAt
+}
+
+func newWakeup(kind verification.WorkKind, ref verification.RunRef, at time.Time) wakeup {
+	j := runJob{ref.Tenant, ref.Run}
+	var args river.JobArgs = advanceJob{j}
+	if kind == verification.WorkAnnounce {
+		args = announceJob{j}
+	}
+	return wakeup{ref, river.InsertManyParams{Args: args, InsertOpts: &river.InsertOpts{ScheduledAt: at}}}
+}
+
+// enqueue inserts the jobs of the runs that were appended to. Other hosts are
+// notified when the transaction commits.
+func (w wakeups) enqueue(ctx context.Context, tx pgx.Tx, all []wakeup, appended map[verification.RunRef]bool) error {
+	var jobs []river.InsertManyParams
+	for _, u := range all {
+		if appended[u.ref] {
+			jobs = append(jobs, u.job)
+		}
+	}
+	if len(jobs) == 0 {
+		return nil
+	}
+	_, err := w.client.InsertManyFastTx(ctx, tx, jobs)
+	return err
+}
