@@ -1,4 +1,4 @@
-// Branch conditions.
+// Branch conditions, and the evaluation of expressions.
 
 package expression
 
@@ -7,16 +7,19 @@ import (
 	"fmt"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/interpreter"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
 type condition struct{ *expression }
 
-// Holds evaluates the condition. Seen has every path that it names and the run
-// has a value for.
+// Holds evaluates the condition. Seen has the value of every path in the condition
+// that has one.
 func (c condition) Holds(s verification.Scope) (holds bool, seen map[string]any, err error) {
 	defer recovered(&err)
 	r := newReading(&s)
@@ -26,13 +29,13 @@ func (c condition) Holds(s verification.Scope) (holds bool, seen map[string]any,
 	}
 	b, ok := v.(types.Bool)
 	if !ok {
-		return false, nil, fmt.Errorf("a condition must be a boolean, and this is %s", typeWords(v.Type().TypeName()))
+		return false, nil, fmt.Errorf("a condition must be a bool, not %s", v.Type().TypeName())
 	}
 	return bool(b), c.seen(r), nil
 }
 
-// evaluate runs the expression. It fails once the expressions of one reading
-// cost more than they may together.
+// evaluate runs the expression. It fails once the expressions of one reading cost
+// more than maxTotalCost together.
 func (e *expression) evaluate(r *reading) (ref.Val, error) {
 	if r.cost > maxTotalCost {
 		return nil, errors.New("the expressions cost more together than the limit allows")
@@ -47,8 +50,8 @@ func (e *expression) evaluate(r *reading) (ref.Val, error) {
 	return v, nil
 }
 
-// seen reads the paths of the expression once more, for the record. It leaves
-// out what is not there, and what would make the record larger than maxValue.
+// seen returns the values of the paths for the record. It leaves out missing values,
+// and those that would make the record larger than maxValue.
 func (e *expression) seen(r *reading) map[string]any {
 	seen := make(map[string]any, len(e.reads))
 	p := plainer{left: maxValue}
@@ -65,4 +68,56 @@ func (e *expression) seen(r *reading) map[string]any {
 		seen[read.text] = v
 	}
 	return seen
+}
+
+// failed says why an evaluation failed. It names paths and positions and never a
+// value, which may be personal data of a customer.
+func (e *expression) failed(err error, r *reading) error {
+	var absent *absentError
+	if errors.As(err, &absent) {
+		return absent
+	}
+	var cancelled interpreter.EvalCancelledError
+	if errors.As(err, &cancelled) {
+		return errors.New("the expression costs more than the limit allows")
+	}
+	id := int64(noNode)
+	var failure *types.Err
+	if errors.As(err, &failure) {
+		id = failure.NodeID()
+	}
+	at := ""
+	if _, ok := e.tree.SourceInfo().GetOffsetRange(id); ok {
+		at = position(e.tree.SourceInfo().GetStartLocation(id))
+	}
+	if p, ok := e.paths[id]; ok {
+		if _, err := r.find(p); err != nil {
+			return err
+		}
+	}
+	for _, safe := range safeErrors {
+		if errors.Is(err, safe) {
+			return errors.New(safe.Error() + at)
+		}
+	}
+	if x := find(e.tree, id); x != nil {
+		switch x.Kind() {
+		case ast.SelectKind:
+			return fmt.Errorf("a field %s has no value%s", x.AsSelect().FieldName(), at)
+		case ast.CallKind:
+			return fmt.Errorf("%s does not take these values%s", functionName(x.AsCall().FunctionName()), at)
+		}
+	}
+	return fmt.Errorf("the expression cannot be evaluated%s", at)
+}
+
+// functionName returns the name of a function or an operator as it is written.
+func functionName(name string) string {
+	switch written, ok := operators.FindReverse(name); {
+	case name == operators.Index || name == operators.OptIndex:
+		return "[]"
+	case ok && written != "":
+		return written
+	}
+	return name
 }

@@ -12,8 +12,8 @@ import (
 
 // bounded refuses an expression that could cost too much with values as long
 // as their declarations allow, or as long as is assumed where they say nothing.
-func (c *compiler) bounded(checked *cel.Ast) error {
-	estimate, err := c.env.EstimateCost(checked, sizes{c.shapes.root}, cost.WithSizingStrategy(cost.DefaultSizingStrategy()))
+func (n *node) bounded(checked *cel.Ast) error {
+	estimate, err := n.env.EstimateCost(checked, sizes{n.shapes.root}, cost.WithSizingStrategy(cost.DefaultSizingStrategy()))
 	if err != nil {
 		return fmt.Errorf("the cost of the expression cannot be foreseen: %s", oneLine(err.Error()))
 	}

@@ -70,10 +70,12 @@ func TestAnEvaluationThatCostsTooMuchIsStopped(t *testing.T) {
 		{`[[1]]` + grow + `.size() == 1`, dear},
 		{`[[1]]` + grow + `.all(a, a == a)`, dear},
 		{`[[1]]` + grow + ` == []`, dear},
-		{`input.s.replace("a", input.s) == ""`, long + " (column 16)"},
-		{`input.s.replace("", input.s) == ""`, long + " (column 16)"},
-		{`input.s.split("").join(input.s) == ""`, long + " (column 14)"},
-		{`input.t.split("").join(input.t) == ""`, long + " (column 23)"},
+		{`input.s.replace("a", input.s) == ""`, long},
+		{`input.s.replace("", input.s) == ""`, long},
+		{`input.s.split("").join(input.s) == ""`, long},
+		{`input.t.split("").join(input.t) == ""`, long},
+		{`input.s.replace("a", input.s, 99) == ""`, long},
+		{`[input.s, input.s].join() == ""`, long},
 	} {
 		c, err := language.Condition(row.text, d)
 		if err != nil {
@@ -81,7 +83,7 @@ func TestAnEvaluationThatCostsTooMuchIsStopped(t *testing.T) {
 			continue
 		}
 		_, _, err = c.Holds(verification.Scope{Input: input})
-		if err == nil || err.Error() != row.want {
+		if err == nil || !strings.HasPrefix(err.Error(), row.want) {
 			t.Errorf("%.60s = %v, want %q", row.text, err, row.want)
 		}
 	}

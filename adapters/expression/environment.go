@@ -23,34 +23,43 @@ const (
 	maxTotalCost   = 5_000_000 // cost of the evaluations of one template
 	maxElements    = 500_000   // elements of the largest value that it builds
 	maxValue       = 1 << 20   // bytes of what a template renders, or a condition records
-	maxText        = 100_000   // bytes of a text that it puts together
+	maxText        = 100_000   // bytes of a string that replace or join returns
 	assumedString  = 1_000     // characters, where no declaration says
 	assumedList    = 100       // items, where no declaration says
 	assumedUnknown = 1_000     // of a value of unknown type, with all that is in it
 )
 
-// cel-go hands these two errors out to every program and writes the place of
-// the first failure into them. With a place given before anything runs it only
-// ever reads them, so that programs can fail side by side.
-var (
-	errNoOverload   = placed(types.NoSuchOverloadErr())
-	errTimeOverflow = placed(types.Int(math.MaxInt64).ConvertToType(types.TimestampType))
-)
-
-func placed(shared ref.Val) error {
-	if err, ok := types.LabelErrNode(nowhere, shared).(*types.Err); ok {
-		return err
+// safeErrors are the errors of an evaluation whose text holds no value of a run.
+// cel-go shares two of them between all programs and writes the position of
+// the first failure into them. With a position given before anything runs they
+// are only ever read, so that programs can fail side by side.
+var safeErrors = func() []error {
+	errs := []error{errLongString}
+	for _, v := range []ref.Val{
+		types.NoSuchOverloadErr(),
+		types.Int(math.MaxInt64).ConvertToType(types.TimestampType), // timestamp overflow
+		types.Int(math.MaxInt64).Add(types.Int(1)),                  // integer overflow
+		types.Int(1).Divide(types.Int(0)),
+		types.Int(1).Modulo(types.Int(0)),
+	} {
+		if err, ok := types.LabelErrNode(noNode, v).(*types.Err); ok {
+			errs = append(errs, err)
+		}
 	}
-	return nil
-}
+	return errs
+}()
 
-// nowhere is the id of no node.
-const nowhere = -1
+// noNode is the id of no node of an expression.
+const noNode = -1
 
-func newBase() (*cel.Env, error) {
+func newEnvironment() (*cel.Env, error) {
 	var excluded []*env.Function
-	for _, name := range operatorNames() {
+	for _, name := range arithmetic() {
 		excluded = append(excluded, &env.Function{Name: name})
+	}
+	operators, err := mixedArithmetic()
+	if err != nil {
+		return nil, err
 	}
 	opts := []cel.EnvOption{
 		cel.StdLib(cel.StdLibSubset(&env.LibrarySubset{ExcludeFunctions: excluded})),
@@ -65,7 +74,5 @@ func newBase() (*cel.Env, error) {
 		cel.ASTValidators(cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals(), cel.ValidateRegexLiterals()),
 		cel.EagerlyValidateDeclarations(true),
 	}
-	opts = append(opts, operators()...)
-	opts = append(opts, functions()...)
-	return cel.NewCustomEnv(opts...)
+	return cel.NewCustomEnv(append(append(opts, operators...), stringFunctions()...)...)
 }

@@ -37,15 +37,15 @@ type unreadObject struct {
 
 // inputShapes returns the shapes of the input that a schema describes. It keeps
 // those of the last schema: the expressions of one definition all use the same.
-func (l *Compiler) inputShapes(schema verification.Data) *shapes {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.input == nil || !bytes.Equal(l.schema, schema) {
-		p := newShapes(l.base.CELTypeProvider())
+func (c *Compiler) inputShapes(schema verification.Data) *shapes {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.input == nil || !bytes.Equal(c.schema, schema) {
+		p := newShapes(c.base.CELTypeProvider())
 		p.root.fields[nameInput] = p.input(schema)
-		l.schema, l.input = schema, p
+		c.schema, c.input = schema, p
 	}
-	return l.input
+	return c.input
 }
 
 // input returns the shape of what a schema says about the input of a run: any

@@ -1,4 +1,4 @@
-// What an expression selects, and what it must not do.
+// The paths that an expression reads, and what it must not do.
 
 package expression
 
@@ -12,21 +12,24 @@ import (
 	"cel.dev/cel-go/common/ast"
 	celoperators "cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
-// inspect walks the checked tree from the root: it notes the paths and refuses
-// what the type checker lets through.
-func (e *expression) inspect(tree *ast.AST) error {
-	return e.visit(tree.Expr(), false)
+// inspection notes the paths of an expression, and refuses what the type checker
+// accepts or has no clear message for.
+type inspection struct {
+	*expression
+	steps map[verification.NodeID]verification.StepDeclaration
 }
 
-// visit looks at one node; inPath says that it is part of a longer path.
-func (e *expression) visit(x ast.Expr, inPath bool) error {
+// visit inspects one node. inPath says that it is part of a longer path.
+func (e *inspection) visit(x ast.Expr, inPath bool) error {
 	if p, ok := pathOf(x); ok {
 		e.paths[x.ID()] = p
 		if !inPath {
-			if p.root == nameSteps && len(p.keys) == 0 {
-				return errors.New("steps must be followed by the name of a step")
+			if err := e.step(p); err != nil {
+				return err
 			}
 			if text := p.String(); !slices.ContainsFunc(e.reads, func(r read) bool { return r.text == text }) {
 				e.reads = append(e.reads, read{p, text})
@@ -63,7 +66,24 @@ func (e *expression) visit(x ast.Expr, inPath bool) error {
 	return nil
 }
 
-func (e *expression) visitAll(xs []ast.Expr) error {
+// step checks that a path that begins with steps leads to a step that can have run.
+func (e *inspection) step(p path) error {
+	if p.root != nameSteps {
+		return nil
+	}
+	if len(p.keys) == 0 {
+		return errors.New("steps must be followed by the name of a step")
+	}
+	switch step, declared := e.steps[verification.NodeID(p.keys[0].name)]; {
+	case !declared:
+		return fmt.Errorf("there is no step %s", p.keys[0].name)
+	case !step.CanHaveRun:
+		return fmt.Errorf("the step %s cannot have run before this node", p.keys[0].name)
+	}
+	return nil
+}
+
+func (e *inspection) visitAll(xs []ast.Expr) error {
 	for _, x := range xs {
 		if err := e.visit(x, false); err != nil {
 			return err
@@ -72,7 +92,7 @@ func (e *expression) visitAll(xs []ast.Expr) error {
 	return nil
 }
 
-func (e *expression) visitCall(x ast.Expr) error {
+func (e *inspection) visitCall(x ast.Expr) error {
 	call := x.AsCall()
 	if call.IsMemberFunction() {
 		if err := e.visit(call.Target(), false); err != nil {
@@ -90,8 +110,8 @@ func (e *expression) visitCall(x ast.Expr) error {
 	return nil
 }
 
-// isOffset tells whether a time zone needs no database, which would differ from
-// host to host.
+// isOffset reports whether a time zone needs no time zone database, which differs
+// between hosts.
 func isOffset(x ast.Expr) bool {
 	if x.Kind() != ast.LiteralKind {
 		return false
@@ -107,8 +127,8 @@ func isPath(x ast.Expr) bool {
 	return ok
 }
 
-// pathOf reads a node as a path: selections and constant indices, also the
-// optional ones, on one of the names.
+// pathOf returns the path that a node stands for: selections and constant
+// indices, optional ones included, on one of the global names.
 func pathOf(x ast.Expr) (path, bool) {
 	switch x.Kind() {
 	case ast.IdentKind:

@@ -19,7 +19,7 @@ const schemaURL = "schema:///schema.json"
 // Schema compiles a JSON Schema, of draft 2020-12 unless it says otherwise.
 // Formats are asserted. References to files and hosts are errors, and so are
 // keywords that are not supported and schemas beyond the bounds.
-func (l *Compiler) Schema(text verification.Data) (s verification.Schema, err error) {
+func (*Compiler) Schema(text verification.Data) (s verification.Schema, err error) {
 	defer recovered(&err)
 	// Numbers as float64 and no json.Number: the library would write 1e999999999
 	// out in full.

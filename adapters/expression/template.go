@@ -58,14 +58,14 @@ type (
 )
 
 // template compiles the value at a path of the object.
-func (c *compiler) template(at string, v any) (part, error) {
+func (n *node) template(at string, v any) (part, error) {
 	switch v := v.(type) {
 	case string:
-		return c.text(at, v)
+		return n.text(at, v)
 	case map[string]any:
 		fields := make(object, 0, len(v))
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			p, err := c.template(pathTo(at, name), v[name])
+			p, err := n.template(pathTo(at, name), v[name])
 			if err != nil {
 				return nil, err
 			}
@@ -75,7 +75,7 @@ func (c *compiler) template(at string, v any) (part, error) {
 	case []any:
 		items := make(list, 0, len(v))
 		for i, item := range v {
-			p, err := c.template(at+"["+strconv.Itoa(i)+"]", item)
+			p, err := n.template(at+"["+strconv.Itoa(i)+"]", item)
 			if err != nil {
 				return nil, err
 			}
@@ -86,7 +86,7 @@ func (c *compiler) template(at string, v any) (part, error) {
 	return literal{v}, nil
 }
 
-func (c *compiler) text(at, s string) (part, error) {
+func (n *node) text(at, s string) (part, error) {
 	pieces, err := scan(s)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)
@@ -97,7 +97,7 @@ func (c *compiler) text(at, s string) (part, error) {
 			parts = append(parts, literal{piece.text})
 			continue
 		}
-		e, err := c.compile(piece.text)
+		e, err := n.compile(piece.text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}

@@ -155,13 +155,13 @@ func TestATemplateThatCannotBeIsRefused(t *testing.T) {
 		{`{"a":"${ }"}`, `a: the expression is empty`},
 		{`{"a":["${steps.foo.data}"]}`, `a[0]: there is no step foo`},
 		{`{"a b":"${steps.later.data}"}`, `["a b"]: the step later cannot have run before this node`},
-		{`{"a":"${input.ago}"}`, `a: input has no field ago`},
-		{`{"b":"${input.ago}","a":"${input.before}"}`, `a: input has no field before`},
-		{`{"a":"x ${input.age + \"x\"} y"}`, `a: + cannot be applied to a number and a string (column 11)`},
+		{`{"a":"${input.ago}"}`, `a: input.ago: `},
+		{`{"b":"${input.ago}","a":"${input.before}"}`, `a: input.before: `},
+		{`{"a":"x ${input.age + \"x\"} y"}`, `a: found no matching overload for '_+_'`},
 	} {
 		_, err := language.Template(verification.Data(row.object), declared())
-		if err == nil || err.Error() != row.want {
-			t.Errorf("Template(%s) = %v, want %q", row.object, err, row.want)
+		if err == nil || !strings.HasPrefix(err.Error(), row.want) {
+			t.Errorf("Template(%s) = %v, want %q first", row.object, err, row.want)
 		}
 	}
 }

@@ -1,0 +1,172 @@
+// From the text of one expression to a program.
+
+package expression
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/ast"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// node compiles the expressions of one node of a definition.
+type node struct {
+	*Compiler
+	env    *cel.Env
+	shapes *shapes
+	steps  map[verification.NodeID]verification.StepDeclaration
+	done   map[string]*expression // compiled so far, by text
+}
+
+// expression is one compiled expression.
+type expression struct {
+	program cel.Program
+	output  *cel.Type
+	tree    *ast.AST
+	reads   []read         // the longest paths that it selects
+	paths   map[int64]path // every path, by the id of the node that selects it
+}
+
+// read is a path with its text.
+type read struct {
+	path path
+	text string
+}
+
+func (c *Compiler) node(d verification.Declarations) (*node, error) {
+	input := c.inputShapes(d.Input)
+	s := newShapes(input)
+	s.declare(input.root.fields[nameInput], d)
+	opts := []cel.EnvOption{
+		cel.CustomTypeAdapter(adapter{c.base.CELTypeAdapter()}),
+		cel.CustomTypeProvider(s),
+	}
+	for _, name := range globals() {
+		opts = append(opts, cel.Variable(name, s.root.fields[name].cel))
+	}
+	env, err := c.base.Extend(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("the declarations cannot be used: %s", oneLine(err.Error()))
+	}
+	return &node{Compiler: c, env: env, shapes: s, steps: d.Steps, done: map[string]*expression{}}, nil
+}
+
+// compile compiles a text once for a node, however often it occurs there.
+func (n *node) compile(text string) (*expression, error) {
+	if e := n.done[text]; e != nil {
+		return e, nil
+	}
+	e, err := n.compileNew(text)
+	if err != nil {
+		return nil, err
+	}
+	n.done[text] = e
+	return e, nil
+}
+
+func (n *node) compileNew(text string) (*expression, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, errors.New("the expression is empty")
+	}
+	if !utf8.ValidString(text) {
+		return nil, errors.New("the expression is not valid UTF-8")
+	}
+	parsed, issues := n.env.Parse(text)
+	if issues.Err() != nil {
+		return nil, problem(issues.Errors()[0])
+	}
+	e := &expression{paths: map[int64]path{}}
+	if err := (&inspection{e, n.steps}).visit(parsed.NativeRep().Expr(), false); err != nil {
+		return nil, err
+	}
+	checked, err := n.check(parsed, text, e.paths)
+	if err != nil {
+		return nil, err
+	}
+	e.output, e.tree = checked.OutputType(), checked.NativeRep()
+	if err := n.bounded(checked); err != nil {
+		return nil, err
+	}
+	opts := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost)}
+	if builds(e.tree) {
+		opts = append(opts, cel.MemoryLimit(maxElements))
+	}
+	if e.program, err = n.env.Program(checked, opts...); err != nil {
+		return nil, fmt.Errorf("the expression cannot be run: %s", oneLine(err.Error()))
+	}
+	return e, nil
+}
+
+// check checks the types of an expression. CEL's checker refuses to compare or
+// combine a whole number with a double in some calls, though its run time does
+// so: check repeats with the check taken off those calls, and then looks at
+// their types itself.
+func (n *node) check(parsed *cel.Ast, text string, paths map[int64]path) (*cel.Ast, error) {
+	loose := map[int64]*cel.Error{}
+	for range maxNodes {
+		checked, issues := n.env.Check(parsed)
+		if issues.Err() == nil {
+			return checked, checkMixed(checked.NativeRep(), loose)
+		}
+		before := len(loose)
+		for _, refused := range issues.Errors() {
+			e := find(parsed.NativeRep(), refused.ExprID)
+			if loose[refused.ExprID] == nil && e != nil && e.Kind() == ast.CallKind && looseArgument(e.AsCall()) >= 0 {
+				loose[refused.ExprID] = refused
+			}
+		}
+		if first := issues.Errors()[0]; len(loose) == before {
+			if p, ok := paths[first.ExprID]; ok {
+				return nil, fmt.Errorf("%s: %w", p, problem(first))
+			}
+			return nil, problem(first)
+		}
+		if parsed, issues = n.env.Parse(text); issues.Err() != nil { // a check changes what was parsed
+			return nil, problem(issues.Errors()[0])
+		}
+		loosen(parsed.NativeRep(), loose)
+	}
+	return nil, errors.New("the types of the expression cannot be checked")
+}
+
+// builds reports whether an expression makes new lists or objects, whose size
+// must be watched.
+func builds(tree *ast.AST) bool {
+	found := false
+	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.ListKind, ast.MapKind, ast.ComprehensionKind:
+			found = true
+		}
+	}))
+	return found
+}
+
+// find returns the node with an id, and nil if there is none.
+func find(tree *ast.AST, id int64) (found ast.Expr) {
+	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.ID() == id {
+			found = e
+		}
+	}))
+	return found
+}
+
+// problem returns what CEL says of a problem, with its position in the text.
+func problem(e *cel.Error) error {
+	return errors.New(oneLine(e.Message) + position(e.Location))
+}
+
+// position describes a location; CEL counts columns from 0.
+func position(l common.Location) string {
+	if l == nil || l.Line() < 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (line %d, column %d)", l.Line(), l.Column()+1)
+}

@@ -1,0 +1,98 @@
+// The compiler of the texts in a definition.
+
+package expression
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// maxPattern is how long a regular expression may be, in characters.
+const maxPattern = 1000
+
+// Compiler compiles conditions, templates, patterns and schemas. It is safe for
+// concurrent use, and so is what it returns. Each error is one line; a problem
+// inside an expression comes with its line and column there.
+type Compiler struct {
+	base *cel.Env
+
+	mu     sync.Mutex
+	schema verification.Data // the last input schema
+	input  *shapes           // the shapes of that schema
+}
+
+var _ verification.ExpressionCompiler = (*Compiler)(nil)
+
+// New returns a compiler.
+func New() *Compiler {
+	base, err := newEnvironment()
+	if err != nil {
+		panic(fmt.Sprintf("expression: the environment is inconsistent: %v", err))
+	}
+	return &Compiler{base: base}
+}
+
+// Condition compiles a branch condition, which must be a boolean.
+func (c *Compiler) Condition(text string, d verification.Declarations) (_ verification.Condition, err error) {
+	defer recovered(&err)
+	n, err := c.node(d)
+	if err != nil {
+		return nil, err
+	}
+	e, err := n.compile(text)
+	if err != nil {
+		return nil, err
+	}
+	if k := e.output.Kind(); k != types.BoolKind && k != types.DynKind {
+		return nil, fmt.Errorf("a condition must be a bool, not %s", cel.FormatCELType(e.output))
+	}
+	return condition{e}, nil
+}
+
+// Template compiles an object whose strings may hold ${...}. `$${` stands for
+// a literal `${`.
+func (c *Compiler) Template(object verification.Data, d verification.Declarations) (t verification.Template, err error) {
+	defer recovered(&err)
+	n, err := c.node(d)
+	if err != nil {
+		return nil, err
+	}
+	root, err := n.template("", object.Map())
+	if err != nil {
+		return nil, err
+	}
+	return template{root}, nil
+}
+
+// Pattern compiles an RE2 expression of at most 1000 characters.
+func (c *Compiler) Pattern(text string) (verification.Pattern, error) {
+	if utf8.RuneCountInString(text) > maxPattern {
+		return nil, fmt.Errorf("a pattern must be at most %d characters", maxPattern)
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, errors.New(oneLine(err.Error()))
+	}
+	return re, nil
+}
+
+// recovered turns a panic inside the libraries into an error.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("internal error: %s", oneLine(fmt.Sprint(r)))
+	}
+}
+
+// oneLine puts a text on one line, without a full stop.
+func oneLine(s string) string {
+	return strings.TrimSuffix(strings.Join(strings.Fields(s), " "), ".")
+}
