@@ -1,235 +1,317 @@
-// An OpenID Connect issuer for the tests, with keys that rotate, and a clock that is turned by hand.
-
 package token_test
 
 import (
-	"crypto"
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/lestrrat-go/jwx/v3/jwa"
-	"github.com/lestrrat-go/jwx/v3/jws"
-	"go.uber.org/goleak"
+	"github.com/google/go-cmp/cmp"
+	"github.com/lestrrat-go/jwx/v3/jwk"
+	"github.com/lestrrat-go/jwx/v3/jwt"
 
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+const aTenant verification.TenantID = "0191f3c0-0000-7000-8000-00000000000a"
 
-const (
-	discovery  = "/.well-known/openid-configuration"
-	anAudience = "https://verifyd.example/dashboard"
-)
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// hand is a clock that stands at noon until it is turned.
-type hand struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func newHand() *hand { return &hand{at: noon} }
-
-func (h *hand) now() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.at
-}
-
-func (h *hand) turn(d time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.at = h.at.Add(d)
-}
-
-// issuer is one on this machine. Its answers may be changed at any time.
-type issuer struct {
-	*httptest.Server
-	clock *hand
-
-	mu      sync.Mutex
-	answers map[string]http.HandlerFunc // by path
-	asked   map[string]int              // by path
-}
-
-func newIssuer(t testing.TB, keys ...map[string]any) *issuer {
+func issue(t testing.TB, b *token.Issuer) string {
 	t.Helper()
-	i := &issuer{clock: newHand(), answers: map[string]http.HandlerFunc{}, asked: map[string]int{}}
-	i.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		i.mu.Lock()
-		i.asked[r.URL.Path]++
-		answer := i.answers[r.URL.Path]
-		i.mu.Unlock()
-		if answer == nil {
-			http.NotFound(w, r)
-			return
-		}
-		answer(w, r)
-	}))
-	t.Cleanup(i.Close)
-	i.says(discovery, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys", "token_endpoint": i.URL + "/token"})
-	i.publish(keys...)
-	return i
-}
-
-// answer has a path answered in this way from now on.
-func (i *issuer) answer(path string, with http.HandlerFunc) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.answers[path] = with
-}
-
-// says has a path answered with JSON, and with pairs of headers.
-func (i *issuer) says(path string, what any, headers ...string) {
-	text, err := json.Marshal(what)
-	must(err)
-	i.answer(path, func(w http.ResponseWriter, _ *http.Request) {
-		for n := 0; n < len(headers); n += 2 {
-			w.Header().Add(headers[n], headers[n+1])
-		}
-		_, _ = w.Write(text)
-	})
-}
-
-// publish makes these the keys.
-func (i *issuer) publish(keys ...map[string]any) {
-	i.says("/keys", map[string]any{"keys": append([]map[string]any{}, keys...)})
-}
-
-// breaks has a path answered with a status and no more.
-func (i *issuer) breaks(path string, status int) {
-	i.answer(path, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
-}
-
-// came fails the test unless so many requests for the document and for the keys came since it was last asked.
-func (i *issuer) came(t testing.TB, documents, keys int) {
-	t.Helper()
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.asked[discovery] != documents || i.asked["/keys"] != keys {
-		t.Errorf("%d requests for the document and %d for the keys, want %d and %d", i.asked[discovery], i.asked["/keys"], documents, keys)
-	}
-	clear(i.asked)
-}
-
-// verifier makes one for the issuer, and closes it in the end.
-func (i *issuer) verifier(t testing.TB, changes ...func(*token.OIDCOptions)) *token.OIDC {
-	t.Helper()
-	opt := token.OIDCOptions{Issuer: i.URL, Audience: anAudience, Now: i.clock.now}
-	for _, change := range changes {
-		change(&opt)
-	}
-	o, err := token.NewOIDC(opt)
+	raw, err := b.Issue(aTenant, "ada@example.com", time.Hour, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(o.Close)
-	return o
+	return raw
 }
 
-// claims are those of a good token for an hour; pairs of names and values change them, nil takes one away.
-func (i *issuer) claims(fields ...any) map[string]any {
-	return claimsOf(i.URL, i.clock.now(), fields...)
+func TestABearerTokenReadsBackUnderAnyKey(t *testing.T) {
+	for kind, raw := range private() {
+		t.Run(kind, func(t *testing.T) {
+			b := token.NewIssuer(read(t, jwkOf(t, raw)))
+			signed, err := b.Issue(aTenant, "Ada Lovelace 👩‍💻", time.Hour, noon.Add(600*time.Millisecond))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := b.Verify(signed, noon.Add(time.Hour-time.Nanosecond))
+			want := token.Claims{Tenant: aTenant, Reviewer: "Ada Lovelace 👩‍💻", ExpiresAt: noon.Add(time.Hour)}
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("%v; bearer (-want +got):\n%s", err, diff)
+			}
+		})
+	}
 }
 
-func claimsOf(issuer string, now time.Time, fields ...any) map[string]any {
-	return but(map[string]any{
-		"iss": issuer, "aud": anAudience, "sub": "u-1", "email": "ada@example.com", "tenant": string(aTenant), "exp": now.Add(time.Hour).Unix(),
-	}, fields...)
-}
-
-// but is a copy of m with some fields changed, or taken away by nil.
-func but(m map[string]any, fields ...any) map[string]any {
-	m = maps.Clone(m)
-	for i := 0; i < len(fields); i += 2 {
-		if m[fmt.Sprint(fields[i])] = fields[i+1]; fields[i+1] == nil {
-			delete(m, fmt.Sprint(fields[i]))
+func TestTheAlgorithmAKeyNamesIsTheOneItUses(t *testing.T) {
+	for alg, raw := range map[string]any{
+		"EdDSA": private()["Ed25519"], "Ed25519": private()["Ed25519"], "PS384": private()["RSA"], "RS512": private()["RSA"],
+		"HS512": []byte(strings.Repeat("0123456789abcdef", 4)),
+	} {
+		named := token.NewIssuer(read(t, jwkOf(t, raw, "alg", alg, "kid", "k")))
+		signed := issue(t, named)
+		if head, _, _ := strings.Cut(signed, "."); !strings.Contains(decode(t, head), `"alg":"`+alg+`"`) {
+			t.Errorf("signed with %s, want %s", decode(t, head), alg)
+		}
+		if _, err := named.Verify(signed, noon); err != nil {
+			t.Errorf("%s: %v", alg, err)
+		}
+		if alg == "EdDSA" {
+			continue
+		}
+		usual := token.NewIssuer(read(t, jwkOf(t, raw, "kid", "k")))
+		if _, err := usual.Verify(signed, noon); !errors.Is(err, verification.ErrUnauthenticated) {
+			t.Errorf("a key for another algorithm verifies %s: %v", alg, err)
 		}
 	}
-	return m
 }
 
-// publicOf is the public JWK of a private key, with further fields.
-func publicOf(t testing.TB, private any, fields ...any) map[string]any {
-	t.Helper()
-	k, ok := private.(crypto.Signer)
-	if !ok {
-		t.Fatalf("a %T has no public half", private)
+func TestBearerTokensEndAndRotate(t *testing.T) {
+	old, fresh := jwkOf(t, private()["P-384"]), jwkOf(t, private()["Ed25519"])
+	signed := issue(t, token.NewIssuer(read(t, old)))
+	during := token.NewIssuer(read(t, fresh, old))
+	if _, err := during.Verify(signed, noon); err != nil {
+		t.Errorf("while the old key is kept: %v", err)
 	}
-	return jwkOf(t, k.Public(), fields...)
+	if _, err := token.NewIssuer(read(t, fresh)).Verify(signed, noon); !errors.Is(err, verification.ErrUnauthenticated) {
+		t.Errorf("once the old key is gone: %v, want ErrUnauthenticated", err)
+	}
+	if _, err := during.Verify(issue(t, during), noon.Add(-time.Minute)); err != nil {
+		t.Errorf("on a host whose clock is a minute behind: %v", err)
+	}
+	for _, late := range []time.Duration{time.Hour, time.Hour + time.Nanosecond, 1000 * time.Hour} {
+		_, err := during.Verify(signed, noon.Add(late))
+		if !errors.Is(err, verification.ErrUnauthenticated) || fmt.Sprint(err) != "bearer token: it has expired" {
+			t.Errorf("after %s: %v, want that it has expired", late, err)
+		}
+	}
 }
 
-// signer signs with an algorithm and a key.
-func signer(t testing.TB, alg jwa.SignatureAlgorithm, private any) func(string) []byte {
+func TestBearerTokensForNobodyAreNotIssued(t *testing.T) {
+	b := token.NewIssuer(read(t, jwkOf(t, private()["oct"])))
+	for name, try := range map[string]func() (string, error){
+		"no tenant":     func() (string, error) { return b.Issue("acme", "ada", time.Hour, noon) },
+		"no reviewer":   func() (string, error) { return b.Issue(aTenant, " ", time.Hour, noon) },
+		"two lines":     func() (string, error) { return b.Issue(aTenant, "ada\nadmin", time.Hour, noon) },
+		"not UTF-8":     func() (string, error) { return b.Issue(aTenant, "ad\xe4", time.Hour, noon) },
+		"a long name":   func() (string, error) { return b.Issue(aTenant, strings.Repeat("a", 201), time.Hour, noon) },
+		"over at once":  func() (string, error) { return b.Issue(aTenant, "ada", 0, noon) },
+		"over before":   func() (string, error) { return b.Issue(aTenant, "ada", -time.Hour, noon) },
+		"half a second": func() (string, error) { return b.Issue(aTenant, "ada", time.Second/2, noon) },
+	} {
+		if raw, err := try(); !errors.Is(err, verification.ErrInvalid) {
+			t.Errorf("%s: issued %q, %v; want ErrInvalid", name, raw, err)
+		}
+	}
+}
+
+// forge signs a header and claims with HMAC, or with nothing.
+func forge(t testing.TB, header, claims map[string]any, sign func(signed string) []byte) string {
 	t.Helper()
-	by, err := jws.SignerFor(alg)
+	h, err := json.Marshal(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := json.Marshal(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := base64.RawURLEncoding.EncodeToString(h) + "." + base64.RawURLEncoding.EncodeToString(c)
+	return signed + "." + base64.RawURLEncoding.EncodeToString(sign(signed))
+}
+
+func decode(t testing.TB, part string) string {
+	t.Helper()
+	raw, err := base64.RawURLEncoding.DecodeString(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
+	ed := rawKey[ed25519.PrivateKey](t, "Ed25519")
+	keys := read(t, jwkOf(t, ed, "kid", "ed"), jwkOf(t, private()["oct"], "kid", "oct"))
+	b := token.NewIssuer(keys)
+	with := func(m map[string]any, fields ...any) map[string]any {
+		n := maps.Clone(m)
+		for i := 0; i < len(fields); i += 2 {
+			if n[fmt.Sprint(fields[i])] = fields[i+1]; fields[i+1] == nil {
+				delete(n, fmt.Sprint(fields[i]))
+			}
+		}
+		return n
+	}
+	header := map[string]any{"alg": "EdDSA", "kid": "ed", "typ": token.LocalType}
+	claims := map[string]any{
+		"iss": token.LocalIssuer, "aud": token.LocalAudience, "sub": "ada", "tenant": string(aTenant), "exp": noon.Unix() + 60, "iat": noon.Unix(),
+	}
+	sign := func(signed string) []byte { return ed25519.Sign(ed, []byte(signed)) }
+	hs256 := func(secret []byte) func(string) []byte {
+		return func(signed string) []byte {
+			mac := hmac.New(sha256.New, secret)
+			mac.Write([]byte(signed))
+			return mac.Sum(nil)
+		}
+	}
+	public, err := jwk.Import(ed.Public())
 	must(err)
-	return func(signed string) []byte {
-		signature, err := by.Sign(private, []byte(signed))
-		must(err)
-		return signature
+	publicJSON, err := json.Marshal(public)
+	must(err)
+	der, err := x509.MarshalPKIXPublicKey(ed.Public())
+	must(err)
+	publicPEM := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	publicRaw, _ := ed.Public().(ed25519.PublicKey)
+	good := forge(t, header, claims, sign)
+	if _, err := b.Verify(good, noon); err != nil {
+		t.Fatalf("the frame of the tests is refused: %v", err)
+	}
+	parts := strings.Split(good, ".")
+	nested, err := jwt.Sign(jwt.New(), jwt.WithInsecureNoSignature())
+	must(err)
+	link, err := token.NewLinks(keys).SignLink(aLink)
+	must(err)
+
+	tests := map[string]string{
+		"empty":                    "",
+		"garbage":                  "not a token",
+		"dots":                     "..",
+		"a link":                   link,
+		"a link in three parts":    link[:30] + "." + link[30:60] + "." + link[60:],
+		"alg none":                 forge(t, with(header, "alg", "none"), claims, func(string) []byte { return nil }),
+		"alg none, signed":         forge(t, with(header, "alg", "none"), claims, sign),
+		"alg None":                 forge(t, with(header, "alg", "None"), claims, func(string) []byte { return nil }),
+		"unsigned":                 parts[0] + "." + parts[1] + ".",
+		"unsigned, two parts":      parts[0] + "." + parts[1],
+		"unsigned by jwx":          string(nested),
+		"HS256 with public key":    forge(t, with(header, "alg", "HS256"), claims, hs256(publicRaw)),
+		"HS256 with public JWK":    forge(t, with(header, "alg", "HS256"), claims, hs256(publicJSON)),
+		"HS256 with public PEM":    forge(t, with(header, "alg", "HS256"), claims, hs256(publicPEM)),
+		"HS256 with an empty key":  forge(t, with(header, "alg", "HS256", "kid", "oct"), claims, hs256(nil)),
+		"a header for another key": forge(t, with(header, "kid", "oct"), claims, sign),
+		"another algorithm named":  forge(t, with(header, "alg", "Ed25519"), claims, sign),
+		"no algorithm named":       forge(t, with(header, "alg", nil, "x", "y"), claims, sign),
+		"no kid":                   forge(t, with(header, "kid", nil), claims, sign),
+		"no kid, one field more":   forge(t, with(header, "kid", nil, "x", "y"), claims, sign),
+		"an empty kid":             forge(t, with(header, "kid", ""), claims, sign),
+		"an unknown kid":           forge(t, with(header, "kid", "other"), claims, sign),
+		"a kid that is no text":    forge(t, with(header, "kid", 1), claims, sign),
+		"a key in the header":      forge(t, with(header, "jwk", json.RawMessage(publicJSON)), claims, sign),
+		"a key set elsewhere":      forge(t, with(header, "jku", "https://evil.example/jwks"), claims, sign),
+		"critical extensions":      forge(t, with(header, "crit", []string{"b64"}, "b64", true), claims, sign),
+		"no typ":                   forge(t, with(header, "typ", nil, "x", "y"), claims, sign),
+		"typ JWT":                  forge(t, with(header, "typ", "JWT"), claims, sign),
+		"typ in other letters":     forge(t, with(header, "typ", strings.ToUpper(token.LocalType)), claims, sign),
+		"no exp":                   forge(t, header, with(claims, "exp", nil), sign),
+		"exp null":                 forge(t, header, with(claims, "exp", json.RawMessage("null")), sign),
+		"exp in words":             forge(t, header, with(claims, "exp", "tomorrow"), sign),
+		"exp now":                  forge(t, header, with(claims, "exp", noon.Unix()), sign),
+		"exp long ago":             forge(t, header, with(claims, "exp", 1), sign),
+		"exp below 0":              forge(t, header, with(claims, "exp", -1), sign),
+		"nbf later":                forge(t, header, with(claims, "nbf", noon.Unix()+1), sign),
+		"no iss":                   forge(t, header, with(claims, "iss", nil), sign),
+		"another iss":              forge(t, header, with(claims, "iss", "https://id.example"), sign),
+		"no aud":                   forge(t, header, with(claims, "aud", nil), sign),
+		"another aud":              forge(t, header, with(claims, "aud", []string{"verifyd", "api"}), sign),
+		"no sub":                   forge(t, header, with(claims, "sub", nil), sign),
+		"an empty sub":             forge(t, header, with(claims, "sub", ""), sign),
+		"no tenant":                forge(t, header, with(claims, "tenant", nil), sign),
+		"a tenant that is none":    forge(t, header, with(claims, "tenant", "*"), sign),
+		"tenants":                  forge(t, header, with(claims, "tenant", []string{string(aTenant)}), sign),
+		"claims of another token":  parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"root"}`)) + "." + parts[2],
+		"padding":                  good + "=",
+		"padding inside":           parts[0] + "=." + parts[1] + "." + parts[2],
+		"a line break":             good + "\n",
+		"a line break inside":      parts[0] + "\n." + parts[1] + "." + parts[2],
+		"a space":                  " " + good,
+		"Bearer":                   "Bearer " + good,
+		"four parts":               good + "." + parts[2],
+		"five parts":               good + ".e30.e30",
+		"JSON":                     `{"payload":"` + parts[1] + `","protected":"` + parts[0] + `","signature":"` + parts[2] + `"}`,
+		"large":                    forge(t, header, with(claims, "pad", strings.Repeat("x", 4096)), sign),
+	}
+	for name, raw := range tests {
+		t.Run(name, func(t *testing.T) {
+			bearer, err := b.Verify(raw, noon)
+			if !errors.Is(err, verification.ErrUnauthenticated) || bearer != (token.Claims{}) {
+				t.Errorf("Verify = %+v, %v; want ErrUnauthenticated", bearer, err)
+			}
+		})
 	}
 }
 
-// edToken is signed with the Ed25519 key of the tests.
-func edToken(t testing.TB, kid string, claims map[string]any) string {
-	t.Helper()
-	header := map[string]any{"alg": "EdDSA", "kid": kid, "typ": "JWT"}
-	return forge(t, header, claims, signer(t, jwa.EdDSA(), private()["Ed25519"]))
-}
-
-// good fails the test unless a token is accepted.
-func good(t testing.TB, o *token.OIDC, raw string) {
-	t.Helper()
-	if b, err := o.Verify(t.Context(), raw); err != nil || b.Tenant != aTenant || b.Reviewer == "" {
-		t.Errorf("Verify = %+v, %v (%v); want the bearer", b, err, causeOf(err))
-	}
-}
-
-// bad fails the test unless a token is refused with an error of this kind, none of whose texts quotes it.
-func bad(t testing.TB, o *token.OIDC, raw string, kind error) {
-	t.Helper()
-	_ = told(t, o, raw, kind)
-}
-
-// told is like bad, and returns the error.
-func told(t testing.TB, o *token.OIDC, raw string, kind error) error {
-	t.Helper()
-	b, err := o.Verify(t.Context(), raw)
-	if !errors.Is(err, kind) || b != (token.Bearer{}) {
-		t.Errorf("Verify = %+v, %v (%v); want that it is %v", b, err, causeOf(err), kind)
-	}
-	silent(t, err, raw)
-	return err
-}
-
-// silent fails the test when an error or what caused it quotes a token.
-func silent(t testing.TB, err error, raw string) {
-	t.Helper()
-	words := fmt.Sprint(err, causeOf(err))
-	for _, part := range strings.Split(raw, ".") {
-		text := part
-		if len(part)%4 != 1 && strings.Trim(part, alphabet) == "" {
-			text = decode(t, part)
+func TestEveryChangeOfABearerTokenIsRefused(t *testing.T) {
+	b := token.NewIssuer(read(t, jwkOf(t, private()["Ed25519"]), jwkOf(t, private()["oct"])))
+	signed := issue(t, b)
+	for i := range len(signed) {
+		others := "AZ_9.\x00"
+		if i+1 == len(signed) || signed[i+1] == '.' {
+			others += alphabet // where bits are to spare
 		}
-		if len(part) > 8 && (strings.Contains(words, part[:8]) || strings.Contains(words, text)) {
-			t.Errorf("the error %q quotes the token", words)
+		for _, c := range others {
+			if changed := signed[:i] + string(c) + signed[i+1:]; changed != signed {
+				if bearer, err := b.Verify(changed, noon); !errors.Is(err, verification.ErrUnauthenticated) {
+					t.Fatalf("with %q at %d: %+v, %v; want ErrUnauthenticated", c, i, bearer, err)
+				}
+			}
+		}
+		for _, changed := range []string{signed[:i], signed[i+1:], signed[:i] + signed[i+1:]} {
+			if _, err := b.Verify(changed, noon); !errors.Is(err, verification.ErrUnauthenticated) {
+				t.Fatalf("cut at %d: %v, want ErrUnauthenticated", i, err)
+			}
 		}
 	}
 }
 
-func causeOf(err error) error {
-	var e *verification.Error
-	if errors.As(err, &e) {
-		return e.Cause
+func TestABearerTokenIsNoLink(t *testing.T) {
+	keys := read(t, jwkOf(t, private()["oct"]))
+	signed := issue(t, token.NewIssuer(keys))
+	links := token.NewLinks(keys)
+	for _, raw := range append(strings.Split(signed, "."), signed, signed[:92], signed[len(signed)-92:]) {
+		if link, err := links.OpenLink(raw); !errors.Is(err, verification.ErrInvalid) {
+			t.Errorf("OpenLink(%q) = %+v, %v; want ErrInvalid", raw, link, err)
+		}
 	}
-	return nil
+}
+
+func FuzzVerifyBearer(f *testing.F) {
+	b := token.NewIssuer(read(f, jwkOf(f, private()["oct"]), jwkOf(f, private()["Ed25519"])))
+	issued := issue(f, b)
+	f.Add(issued)
+	f.Add("e30.e30.e30")
+	f.Add("eyJhbGciOiJub25lIn0.e30.")
+	f.Fuzz(func(t *testing.T, raw string) {
+		bearer, err := b.Verify(raw, noon)
+		switch {
+		case err == nil && raw != issued:
+			t.Errorf("Verify(%q) = %+v, want it refused", raw, bearer)
+		case err != nil && !errors.Is(err, verification.ErrUnauthenticated):
+			t.Errorf("Verify(%q): %v, want ErrUnauthenticated", raw, err)
+		}
+	})
+}
+
+func BenchmarkVerifyBearer(b *testing.B) {
+	for _, kind := range []string{"Ed25519", "P-256", "RSA", "oct"} {
+		b.Run(kind, func(b *testing.B) {
+			bearers := token.NewIssuer(read(b, jwkOf(b, private()[kind])))
+			signed := issue(b, bearers)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := bearers.Verify(signed, noon); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -1,4 +1,4 @@
-// One signing key: what it may be, and what is derived from it.
+// One key: its kind, its algorithms, and the key of links that is derived from it.
 
 package token
 
@@ -10,7 +10,6 @@ import (
 	"crypto/hkdf"
 	"crypto/rsa"
 	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,7 +18,6 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jwk"
 )
 
-// The bounds of a key.
 const (
 	minRSABits     = 2048
 	maxRSABits     = 8192
@@ -27,37 +25,49 @@ const (
 	maxIDBytes     = 200
 )
 
-// hint tells in a link token which key made it. It is derived from the key, so
-// that a new kid does not change the links.
+// hint identifies in a link token the key that signed it. It is derived from the
+// key, so that a new kid does not change the links.
 type hint [8]byte
 
-// key is one private key, found to be sound.
+// key is a valid private key.
 type key struct {
 	id      string
-	alg     jwa.SignatureAlgorithm // the only one it signs and checks with
+	alg     jwa.SignatureAlgorithm // the only one that it signs and verifies with
 	jwk     jwk.Key                // with kid, alg and use
 	private any                    // ed25519.PrivateKey, *ecdsa.PrivateKey, *rsa.PrivateKey or []byte
-	public  any
-	link    []byte // the MAC key of links
+	public  any                    // ed25519.PublicKey, *ecdsa.PublicKey, *rsa.PublicKey or []byte
+	link    []byte                 // the MAC key of links
 	hint    hint
 }
 
+var (
+	errUnsupported = errors.New("it is not a valid key of a supported kind: OKP Ed25519, EC P-256 or P-384, RSA of 2048 bits or more, oct of 32 bytes or more")
+	errMismatch    = errors.New("its private and public half do not belong together")
+)
+
 func newKey(parsed jwk.Key) (*key, error) {
-	if private, err := jwk.IsPrivateKey(parsed); err == nil && !private {
-		if parsed.KeyType() != jwa.OctetSeq() {
-			return nil, errors.New("it is only the public half of a key")
-		}
+	if private, err := jwk.IsPrivateKey(parsed); err == nil && !private && parsed.KeyType() != jwa.OctetSeq() {
+		return nil, errors.New("it is only the public half of a key")
 	}
 	if use, ok := parsed.KeyUsage(); ok && use != string(jwk.ForSignature) {
 		return nil, fmt.Errorf("its use is %q: it must be sig, or left out", use)
 	}
 	k := &key{}
-	secret, algs, err := k.material(parsed)
+	if jwk.Export(parsed, &k.private) != nil {
+		return nil, errUnsupported
+	}
+	secret, err := k.check()
 	if err != nil {
 		return nil, err
 	}
-	if k.alg, err = algorithm(parsed, algs); err != nil {
-		return nil, err
+	algs := algorithms(k.public)
+	k.alg = algs[0]
+	if named, ok := parsed.Algorithm(); ok {
+		i := slices.IndexFunc(algs, func(a jwa.SignatureAlgorithm) bool { return a.String() == named.String() })
+		if i < 0 {
+			return nil, fmt.Errorf("its alg is %q: it must be one of %v, or left out", named.String(), algs)
+		}
+		k.alg = algs[i]
 	}
 	if k.symmetric() && len(secret) < macBytes(k.alg) {
 		return nil, fmt.Errorf("the algorithm %s needs a secret of %d bytes", k.alg, macBytes(k.alg))
@@ -68,86 +78,47 @@ func newKey(parsed jwk.Key) (*key, error) {
 	return k, k.name(parsed)
 }
 
-// material takes the raw key out of the JWK, checks it, and lists the
-// algorithms it can be used with, the usual one first.
-func (k *key) material(parsed jwk.Key) (secret []byte, algs []jwa.SignatureAlgorithm, err error) {
-	var raw any
-	if err := jwk.Export(parsed, &raw); err != nil {
-		return nil, nil, errors.New("it is not a sound key of a kind that signs here: " + kinds)
+// check validates the private key, sets the public key, and returns the secret
+// that the key of links is derived from.
+func (k *key) check() (secret []byte, err error) {
+	if signer, ok := k.private.(crypto.Signer); ok {
+		k.public = signer.Public()
 	}
-	k.private = raw
-	switch raw := raw.(type) {
+	switch private := k.private.(type) {
 	case ed25519.PrivateKey:
-		k.public = raw.Public()
-		return raw.Seed(), []jwa.SignatureAlgorithm{jwa.EdDSA(), jwa.EdDSAEd25519()}, nil
+		return private.Seed(), nil
 	case *ecdsa.PrivateKey:
-		return k.elliptic(raw)
-	case *rsa.PrivateKey:
-		return k.rsa(raw)
-	case []byte:
-		if len(raw) < minSecretBytes {
-			return nil, nil, fmt.Errorf("its secret is shorter than %d bytes", minSecretBytes)
+		if private.Curve != elliptic.P256() && private.Curve != elliptic.P384() {
+			return nil, errors.New("its curve must be P-256 or P-384")
 		}
-		k.public = raw
-		return raw, []jwa.SignatureAlgorithm{jwa.HS256(), jwa.HS384(), jwa.HS512()}, nil
-	default:
-		return nil, nil, errors.New("it is not a sound key of a kind that signs here: " + kinds)
+		if secret, err = private.Bytes(); err != nil {
+			return nil, errMismatch
+		}
+		if same, err := ecdsa.ParseRawPrivateKey(private.Curve, secret); err != nil || !same.Equal(private) {
+			return nil, errMismatch
+		}
+		return secret, nil
+	case *rsa.PrivateKey:
+		if bits := private.N.BitLen(); bits < minRSABits || bits > maxRSABits {
+			return nil, fmt.Errorf("it has %d bits: it must have %d to %d", bits, minRSABits, maxRSABits)
+		}
+		if private.Validate() != nil {
+			return nil, errMismatch
+		}
+		private.Precompute()
+		return private.D.Bytes(), nil
+	case []byte:
+		if len(private) < minSecretBytes {
+			return nil, fmt.Errorf("its secret is shorter than %d bytes", minSecretBytes)
+		}
+		k.public = private
+		return private, nil
 	}
+	return nil, errUnsupported
 }
 
-const kinds = "OKP Ed25519, EC P-256 or P-384, RSA of 2048 bits or more, oct of 32 bytes or more"
-
-var errTorn = errors.New("its private and public half do not belong together")
-
-func (k *key) elliptic(raw *ecdsa.PrivateKey) (secret []byte, algs []jwa.SignatureAlgorithm, err error) {
-	switch raw.Curve {
-	case elliptic.P256():
-		algs = []jwa.SignatureAlgorithm{jwa.ES256()}
-	case elliptic.P384():
-		algs = []jwa.SignatureAlgorithm{jwa.ES384()}
-	default:
-		return nil, nil, errors.New("its curve must be P-256 or P-384")
-	}
-	if secret, err = raw.Bytes(); err != nil {
-		return nil, nil, errTorn
-	}
-	whole, err := ecdsa.ParseRawPrivateKey(raw.Curve, secret)
-	if err != nil || !whole.Equal(raw) {
-		return nil, nil, errTorn
-	}
-	k.public = &raw.PublicKey
-	return secret, algs, nil
-}
-
-func (k *key) rsa(raw *rsa.PrivateKey) (secret []byte, algs []jwa.SignatureAlgorithm, err error) {
-	if bits := raw.N.BitLen(); bits < minRSABits || bits > maxRSABits {
-		return nil, nil, fmt.Errorf("it has %d bits: it must have %d to %d", bits, minRSABits, maxRSABits)
-	}
-	if raw.Validate() != nil {
-		return nil, nil, errTorn
-	}
-	raw.Precompute()
-	k.public = &raw.PublicKey
-	return raw.D.Bytes(), []jwa.SignatureAlgorithm{
-		jwa.RS256(), jwa.RS384(), jwa.RS512(), jwa.PS256(), jwa.PS384(), jwa.PS512(),
-	}, nil
-}
-
-// algorithm is the one the JWK names, else the usual one.
-func algorithm(parsed jwk.Key, algs []jwa.SignatureAlgorithm) (jwa.SignatureAlgorithm, error) {
-	named, ok := parsed.Algorithm()
-	if !ok {
-		return algs[0], nil
-	}
-	i := slices.IndexFunc(algs, func(a jwa.SignatureAlgorithm) bool { return a.String() == named.String() })
-	if i < 0 {
-		return algs[0], fmt.Errorf("its alg is %q: it must be one of %v, or left out", named.String(), algs)
-	}
-	return algs[i], nil
-}
-
-// derive makes the MAC key of links and its hint. The label keeps them apart
-// from every other use of the key.
+// derive sets the MAC key of links and its hint. The label separates them from
+// every other use of the key.
 func (k *key) derive(secret []byte, kind jwa.KeyType) error {
 	const macKey = sha256.Size
 	out, err := hkdf.Key(sha256.New, secret, nil, "verifyd journey link 1 "+kind.String(), macKey+len(k.hint))
@@ -159,38 +130,34 @@ func (k *key) derive(secret []byte, kind jwa.KeyType) error {
 	return nil
 }
 
-// name keeps the JWK, with its kid and what it is for.
+// name sets the JWK with its kid, alg and use. The kid defaults to the
+// thumbprint of the key.
 func (k *key) name(parsed jwk.Key) error {
-	id, ok := parsed.KeyID()
-	if !ok || id == "" {
-		thumb, err := parsed.Thumbprint(crypto.SHA256)
-		if err != nil {
-			return errors.New("its thumbprint cannot be made")
-		}
-		id = base64.RawURLEncoding.EncodeToString(thumb)
-	}
-	if len(id) > maxIDBytes {
-		return fmt.Errorf("its kid is longer than %d bytes", maxIDBytes)
-	}
-	kept, err := parsed.Clone()
+	named, err := parsed.Clone()
 	if err != nil {
 		return errors.New("it cannot be copied")
 	}
-	for name, value := range map[string]any{jwk.KeyIDKey: id, jwk.AlgorithmKey: k.alg, jwk.KeyUsageKey: jwk.ForSignature} {
-		if err := kept.Set(name, value); err != nil {
-			return fmt.Errorf("it cannot be given its %s", name)
-		}
+	id, _ := named.KeyID()
+	err = errors.Join(jwk.AssignKeyID(named, jwk.WithForceAssign(id == "")),
+		named.Set(jwk.AlgorithmKey, k.alg), named.Set(jwk.KeyUsageKey, jwk.ForSignature))
+	if err != nil {
+		return errors.New("it cannot be given a kid, an alg and a use")
 	}
-	k.id, k.jwk = id, kept
+	k.id, _ = named.KeyID()
+	if len(k.id) > maxIDBytes {
+		return fmt.Errorf("its kid is longer than %d bytes", maxIDBytes)
+	}
+	k.jwk = named
 	return nil
 }
 
 func (k *key) symmetric() bool {
-	_, is := k.private.([]byte)
-	return is
+	_, ok := k.private.([]byte)
+	return ok
 }
 
-// macBytes is the shortest secret of an HMAC algorithm. See RFC 7518, section 3.2.
+// macBytes returns the shortest secret of an HMAC algorithm. See RFC 7518,
+// section 3.2.
 func macBytes(alg jwa.SignatureAlgorithm) int {
 	switch alg {
 	case jwa.HS512():
@@ -200,4 +167,29 @@ func macBytes(alg jwa.SignatureAlgorithm) int {
 	default:
 		return minSecretBytes
 	}
+}
+
+// algorithms returns what a public key or a secret can verify, the default
+// first; none for a private key and for one of an unsupported kind or size.
+func algorithms(public any) []jwa.SignatureAlgorithm {
+	switch k := public.(type) {
+	case ed25519.PublicKey:
+		return []jwa.SignatureAlgorithm{jwa.EdDSA(), jwa.EdDSAEd25519()}
+	case *ecdsa.PublicKey:
+		switch k.Curve {
+		case elliptic.P256():
+			return []jwa.SignatureAlgorithm{jwa.ES256()}
+		case elliptic.P384():
+			return []jwa.SignatureAlgorithm{jwa.ES384()}
+		case elliptic.P521():
+			return []jwa.SignatureAlgorithm{jwa.ES512()}
+		}
+	case *rsa.PublicKey:
+		if bits := k.N.BitLen(); bits >= minRSABits && bits <= maxRSABits {
+			return []jwa.SignatureAlgorithm{jwa.RS256(), jwa.RS384(), jwa.RS512(), jwa.PS256(), jwa.PS384(), jwa.PS512()}
+		}
+	case []byte:
+		return []jwa.SignatureAlgorithm{jwa.HS256(), jwa.HS384(), jwa.HS512()}
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-// The signing keys: a JWK set of private keys.
+// The signing keys of this installation, and the public keys of an issuer.
 
 package token
 
@@ -9,24 +9,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
+	"github.com/lestrrat-go/jwx/v3/jwa"
 	"github.com/lestrrat-go/jwx/v3/jwk"
 )
 
-// The bounds of a key set.
 const (
 	maxSetBytes = 1 << 20
 	maxKeys     = 100
 )
 
-// Keys are the keys that sign and check. They never change, and may be shared.
-// Nothing but PrivateJWKS tells what they hold.
+// Keys are the keys that sign and verify. They are immutable and may be shared.
+// Only PrivateJWKS reveals them.
 type Keys struct {
 	list []*key // the first one signs
 	byID map[string]*key
 }
 
-// NewKeys makes a set of one fresh Ed25519 key.
+// NewKeys returns a set of one new Ed25519 key.
 func NewKeys() (*Keys, error) {
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -45,26 +46,24 @@ func NewKeys() (*Keys, error) {
 
 // ReadKeys reads a JWK set of private keys: OKP Ed25519, EC P-256 or P-384, RSA
 // of 2048 bits or more, and oct of 32 bytes or more. A key without a kid gets
-// its thumbprint as one. The error names the key at fault, and tells nothing of
-// its content.
+// its thumbprint as its kid. An error names the invalid key and quotes nothing
+// of its content.
 func ReadKeys(raw []byte) (*Keys, error) {
 	if len(raw) > maxSetBytes {
 		return nil, errors.New("signing keys: the JWK set is larger than 1 MiB")
 	}
-	var set struct {
-		Keys []json.RawMessage `json:"keys"`
+	set, err := splitSet(raw)
+	if err != nil {
+		return nil, fmt.Errorf("signing keys: %w", err)
 	}
-	if err := json.Unmarshal(raw, &set); err != nil || set.Keys == nil {
-		return nil, errors.New(`signing keys: it is not a JWK set: {"keys": [...]}`)
-	}
-	if n := len(set.Keys); n == 0 || n > maxKeys {
+	if n := len(set); n == 0 || n > maxKeys {
 		return nil, fmt.Errorf("signing keys: a JWK set must hold 1 to %d keys", maxKeys)
 	}
-	list := make([]*key, 0, len(set.Keys))
-	for i, one := range set.Keys {
+	list := make([]*key, 0, len(set))
+	for i, one := range set {
 		parsed, err := jwk.ParseKey(one)
 		if err != nil {
-			return nil, fmt.Errorf("signing keys: key %d: it is not a sound key of a kind that signs here: %s", i+1, kinds)
+			return nil, fmt.Errorf("signing keys: key %d: %w", i+1, errUnsupported)
 		}
 		k, err := newKey(parsed)
 		if err != nil {
@@ -79,22 +78,34 @@ func ReadKeys(raw []byte) (*Keys, error) {
 	return newKeys(list)
 }
 
+// splitSet returns the keys of a JWK set, unread, so that an invalid key does
+// not fail the whole set.
+func splitSet(raw []byte) ([]json.RawMessage, error) {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(raw, &set); err != nil || set.Keys == nil {
+		return nil, errors.New(`it is not a JWK set: {"keys": [...]}`)
+	}
+	return set.Keys, nil
+}
+
 func newKeys(list []*key) (*Keys, error) {
 	keys := &Keys{list: list, byID: make(map[string]*key, len(list))}
 	hints := make(map[hint]bool, len(list))
 	for i, k := range list {
 		switch {
 		case keys.byID[k.id] != nil:
-			return nil, fmt.Errorf("signing keys: key %d: the kid %q is there twice", i+1, k.id)
+			return nil, fmt.Errorf("signing keys: key %d: another key has the kid %q", i+1, k.id)
 		case hints[k.hint]:
-			return nil, fmt.Errorf("signing keys: key %d (kid %q): the same key is there under another kid", i+1, k.id)
+			return nil, fmt.Errorf("signing keys: key %d (kid %q): the same key is listed under another kid", i+1, k.id)
 		}
 		keys.byID[k.id], hints[k.hint] = k, true
 	}
 	return keys, nil
 }
 
-// IDs lists the kids; the first one is that of the key that signs.
+// IDs returns the kids; the first is that of the key that signs.
 func (k *Keys) IDs() []string {
 	ids := make([]string, 0, len(k.list))
 	for _, one := range k.list {
@@ -103,45 +114,82 @@ func (k *Keys) IDs() []string {
 	return ids
 }
 
-// PrivateJWKS is the set with all its secrets, as ReadKeys reads it: for
-// keeping, and for nothing else.
+// PrivateJWKS returns the set with all secrets, as ReadKeys reads it, for
+// storage only.
 func (k *Keys) PrivateJWKS() ([]byte, error) {
-	return k.marshal(func(one *key) (jwk.Key, error) { return one.jwk, nil })
-}
-
-// JWKS is the set of the public keys, for whoever checks bearer tokens
-// elsewhere. A symmetric key has no public half, and is left out.
-func (k *Keys) JWKS() ([]byte, error) {
-	return k.marshal(func(one *key) (jwk.Key, error) {
-		if one.symmetric() {
-			return nil, nil
-		}
-		return one.jwk.PublicKey()
-	})
-}
-
-func (k *Keys) marshal(half func(*key) (jwk.Key, error)) ([]byte, error) {
-	set := struct {
-		Keys []jwk.Key `json:"keys"`
-	}{Keys: []jwk.Key{}}
+	set := jwk.NewSet()
 	for _, one := range k.list {
-		h, err := half(one)
-		if err != nil {
-			return nil, fmt.Errorf("write the key %q: %w", one.id, err)
-		}
-		if h != nil {
-			set.Keys = append(set.Keys, h)
+		if err := set.AddKey(one.jwk); err != nil {
+			return nil, fmt.Errorf("write the signing keys: %w", err)
 		}
 	}
-	raw, err := json.Marshal(set)
-	if err != nil {
-		return nil, fmt.Errorf("write the signing keys: %w", err)
-	}
-	return raw, nil
+	return json.Marshal(set)
 }
 
-// Format prints how many keys there are, whatever the verb: the keys must not
-// get into a log.
+// Format prints only the number of keys, whatever the verb, so that the keys do
+// not reach a log.
 func (k *Keys) Format(s fmt.State, _ rune) {
 	_, _ = io.WriteString(s, fmt.Sprintf("token.Keys(%d)", len(k.list)))
+}
+
+// publicKey is a key that verifies.
+type publicKey struct {
+	id     string // may be empty
+	algs   []jwa.SignatureAlgorithm
+	public any // ed25519.PublicKey, *ecdsa.PublicKey or *rsa.PublicKey
+}
+
+// publicKeys are the keys of an issuer. They are immutable.
+type publicKeys []publicKey
+
+// readPublicKeys reads a JWK set. It skips a key that cannot verify because of
+// its kind, use, operations or algorithm, an invalid key, and a second key with
+// the same kid. An empty set is valid.
+func readPublicKeys(raw []byte) (publicKeys, error) {
+	set, err := splitSet(raw)
+	if err != nil {
+		return nil, err
+	}
+	if len(set) > maxKeys {
+		return nil, fmt.Errorf("it holds more than %d keys", maxKeys)
+	}
+	keys := make(publicKeys, 0, len(set))
+	for _, one := range set {
+		k, ok := readPublicKey(one)
+		if ok && (k.id == "" || !slices.ContainsFunc(keys, func(other publicKey) bool { return other.id == k.id })) {
+			keys = append(keys, k)
+		}
+	}
+	return keys, nil
+}
+
+func readPublicKey(raw []byte) (k publicKey, ok bool) {
+	parsed, err := jwk.ParseKey(raw)
+	if err != nil || parsed.KeyType() == jwa.OctetSeq() || jwk.Export(parsed, &k.public) != nil {
+		return k, false
+	}
+	if use, ok := parsed.KeyUsage(); ok && use != string(jwk.ForSignature) {
+		return k, false
+	}
+	if ops, ok := parsed.KeyOps(); ok && !slices.Contains(ops, jwk.KeyOpVerify) {
+		return k, false
+	}
+	k.id, _ = parsed.KeyID()
+	k.algs = algorithms(k.public)
+	if named, ok := parsed.Algorithm(); ok {
+		k.algs = slices.DeleteFunc(k.algs, func(a jwa.SignatureAlgorithm) bool { return a.String() != named.String() })
+	}
+	return k, len(k.algs) > 0
+}
+
+// find returns the key with a kid, or the only key if kid is empty.
+func (s publicKeys) find(kid string) (publicKey, bool) {
+	if kid == "" && len(s) == 1 {
+		return s[0], true
+	}
+	i := slices.IndexFunc(s, func(k publicKey) bool { return kid != "" && k.id == kid })
+	if i < 0 {
+		return publicKey{}, false
+	}
+	return s[i], true
 }

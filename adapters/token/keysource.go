@@ -1,4 +1,4 @@
-// Where an issuer's keys come from: its discovery document and its JWK set.
+// Fetches an issuer's discovery document and key set.
 
 package token
 
@@ -23,61 +23,60 @@ const (
 	maxHeaderBytes = 64 << 10
 	maxRedirects   = 3
 	discoveryPath  = "/.well-known/openid-configuration"
-	discoverEvery  = 24 * time.Hour // or as soon as the keys are no longer there
+	discoverEvery  = 24 * time.Hour // or after the keys could not be read
 )
 
-// keySource fetches an issuer's keys. One goroutine uses it at a time.
+// keySource fetches an issuer's keys. It is not safe for concurrent use.
 type keySource struct {
-	issuer string
-	given  string // where the operator says the keys are; may be empty
-	client *http.Client
+	issuer  string
+	jwksURL string // from the options; may be empty
+	client  *http.Client
 
-	found   string // where the issuer says they are; empty before it is asked
-	foundAt time.Time
+	jwksURI      string // from the discovery document; empty if it is to be read
+	discoveredAt time.Time
 }
 
 func newKeySource(o OIDCOptions) *keySource {
 	client := http.Client{Transport: &http.Transport{
-		Proxy:                  nil, // only a host reads the environment
+		Proxy:                  nil, // only hosts read the environment
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		DisableKeepAlives:      true, // it is called once an hour
+		DisableKeepAlives:      true, // it is used once an hour
 		MaxResponseHeaderBytes: maxHeaderBytes,
 	}}
 	if o.Client != nil {
 		client = *o.Client
 	}
 	if client.CheckRedirect == nil {
-		client.CheckRedirect = follow
+		client.CheckRedirect = checkRedirect
 	}
-	return &keySource{issuer: o.Issuer, given: o.JWKSURL, client: &client}
+	return &keySource{issuer: o.Issuer, jwksURL: o.JWKSURL, client: &client}
 }
 
-// fetch fetches the keys, and says for how long they are fresh.
+// fetch returns the keys and how long they are fresh.
 func (s *keySource) fetch(ctx context.Context, now time.Time) (publicKeys, time.Duration, error) {
-	from := s.given
+	from := s.jwksURL
 	if from == "" {
 		if err := s.discover(ctx, now); err != nil {
 			return nil, 0, fmt.Errorf("read the issuer's discovery document: %w", err)
 		}
-		from = s.found
+		from = s.jwksURI
 	}
 	body, header, err := s.get(ctx, from)
-	if err != nil {
-		s.found = ""
-		return nil, 0, fmt.Errorf("read the issuer's keys: %w", err)
+	var keys publicKeys
+	if err == nil {
+		keys, err = readPublicKeys(body)
 	}
-	keys, err := readPublicKeys(body)
 	if err != nil {
-		s.found = ""
+		s.jwksURI = ""
 		return nil, 0, fmt.Errorf("read the issuer's keys: %w", err)
 	}
 	return keys, freshFor(header), nil
 }
 
-// discover asks the issuer where its keys are. See OpenID Connect Discovery 1.0,
-// section 4.
+// discover reads the URL of the keys once a day. See OpenID Connect Discovery
+// 1.0, section 4.
 func (s *keySource) discover(ctx context.Context, now time.Time) error {
-	if s.found != "" && now.Sub(s.foundAt) < discoverEvery {
+	if s.jwksURI != "" && now.Sub(s.discoveredAt) < discoverEvery {
 		return nil
 	}
 	body, _, err := s.get(ctx, strings.TrimSuffix(s.issuer, "/")+discoveryPath)
@@ -85,19 +84,19 @@ func (s *keySource) discover(ctx context.Context, now time.Time) error {
 		return err
 	}
 	var document struct {
-		Issuer string `json:"issuer"`
-		Keys   string `json:"jwks_uri"`
+		Issuer  string `json:"issuer"`
+		JWKSURI string `json:"jwks_uri"`
 	}
 	if err := json.Unmarshal(body, &document); err != nil {
-		return errors.New("it is not a JSON object with texts for issuer and jwks_uri")
+		return errors.New("it is not a JSON object with strings for issuer and jwks_uri")
 	}
 	if document.Issuer != s.issuer {
 		return fmt.Errorf("its issuer is %.200q, not %q", document.Issuer, s.issuer)
 	}
-	if err := checkURL(document.Keys, false); err != nil {
+	if err := checkURL(document.JWKSURI, false); err != nil {
 		return fmt.Errorf("its jwks_uri %w", err)
 	}
-	s.found, s.foundAt = document.Keys, now
+	s.jwksURI, s.discoveredAt = document.JWKSURI, now
 	return nil
 }
 
@@ -116,21 +115,21 @@ func (s *keySource) get(ctx context.Context, from string) ([]byte, http.Header, 
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, nil, fmt.Errorf("the answer has status %d, not 200", response.StatusCode)
+		return nil, nil, fmt.Errorf("the response has status %d, not 200", response.StatusCode)
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxFetch+1))
 	switch {
 	case err != nil:
-		return nil, nil, fmt.Errorf("read the answer: %w", err)
+		return nil, nil, fmt.Errorf("read the response: %w", err)
 	case len(body) > maxFetch:
-		return nil, nil, errors.New("the answer is larger than 1 MiB")
+		return nil, nil, errors.New("the response is larger than 1 MiB")
 	}
 	return body, response.Header, nil
 }
 
-// follow allows a few redirects, none of them to where checkURL would not go,
-// and none from https to http.
-func follow(request *http.Request, via []*http.Request) error {
+// checkRedirect allows at most three redirects, each to a URL that checkURL
+// allows, and none from https to http.
+func checkRedirect(request *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fmt.Errorf("it redirects more than %d times", maxRedirects)
 	}
@@ -143,8 +142,8 @@ func follow(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// checkURL holds that a URL is https, or http on a loopback address, and nothing
-// but scheme, host and path; bare also forbids a query.
+// checkURL returns an error unless a URL is https, or http on a loopback
+// address, without credentials and fragment and, if bare, without a query.
 func checkURL(raw string, bare bool) error {
 	u, err := url.Parse(raw)
 	switch {
@@ -169,7 +168,7 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// freshFor reads the max-age of an answer, within bounds.
+// freshFor returns the max-age of a response, within minFresh and maxFresh.
 func freshFor(header http.Header) time.Duration {
 	for directive := range strings.SplitSeq(strings.Join(header.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(directive)), "=")
@@ -179,10 +178,10 @@ func freshFor(header http.Header) time.Duration {
 		case "max-age":
 			seconds, err := strconv.ParseUint(strings.Trim(value, `"`), 10, 32)
 			if err != nil {
-				return usualFresh
+				return defaultFresh
 			}
 			return min(max(time.Duration(seconds)*time.Second, minFresh), maxFresh)
 		}
 	}
-	return usualFresh
+	return defaultFresh
 }

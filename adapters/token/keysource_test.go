@@ -32,7 +32,7 @@ func TestOptionsThatWillNotDoAreRefused(t *testing.T) {
 		"http on ::1":            {func(o *token.OIDCOptions) { o.Issuer = "http://[::1]:8080" }, ""},
 		"keys with a query":      {func(o *token.OIDCOptions) { o.JWKSURL = "https://id.example/keys?tenant=1" }, ""},
 		"no issuer":              {func(o *token.OIDCOptions) { o.Issuer = "" }, "the option Issuer is required"},
-		"our own issuer":         {func(o *token.OIDCOptions) { o.Issuer = token.Issuer }, "the option Issuer must be an absolute URL"},
+		"our own issuer":         {func(o *token.OIDCOptions) { o.Issuer = token.LocalIssuer }, "the option Issuer must be an absolute URL"},
 		"a mailbox":              {func(o *token.OIDCOptions) { o.Issuer = "mailto:id@example.com" }, "the option Issuer must be an absolute URL"},
 		"no host":                {func(o *token.OIDCOptions) { o.Issuer = "https:///one" }, "the option Issuer must be an absolute URL"},
 		"not a URL":              {func(o *token.OIDCOptions) { o.Issuer = "https://id.example/%" }, "the option Issuer must be an absolute URL"},
@@ -125,8 +125,8 @@ func TestAnswersThatAreNoKeySetLeaveNothingKnown(t *testing.T) {
 		answer func(i *issuer) http.HandlerFunc
 		want   string
 	}{
-		"no document":             {discovery, func(*issuer) http.HandlerFunc { return http.NotFound }, "read the issuer's discovery document: the answer has status 404, not 200"},
-		"not JSON":                {discovery, func(*issuer) http.HandlerFunc { return text("<html>") }, "read the issuer's discovery document: it is not a JSON object with texts for issuer and jwks_uri"},
+		"no document":             {discovery, func(*issuer) http.HandlerFunc { return http.NotFound }, "read the issuer's discovery document: the response has status 404, not 200"},
+		"not JSON":                {discovery, func(*issuer) http.HandlerFunc { return text("<html>") }, "read the issuer's discovery document: it is not a JSON object with strings for issuer and jwks_uri"},
 		"another issuer":          {discovery, func(i *issuer) http.HandlerFunc { return document("https://evil.example", i.URL+"/keys") }, `read the issuer's discovery document: its issuer is "https://evil.example", not "ISSUER"`},
 		"its issuer with a slash": {discovery, func(i *issuer) http.HandlerFunc { return document(i.URL+"/", i.URL+"/keys") }, `read the issuer's discovery document: its issuer is "ISSUER/", not "ISSUER"`},
 		"no issuer in it":         {discovery, func(*issuer) http.HandlerFunc { return text(`{}`) }, `read the issuer's discovery document: its issuer is "", not "ISSUER"`},
@@ -134,14 +134,14 @@ func TestAnswersThatAreNoKeySetLeaveNothingKnown(t *testing.T) {
 		"no jwks_uri":             {discovery, func(i *issuer) http.HandlerFunc { return document(i.URL, "") }, "read the issuer's discovery document: its jwks_uri is required"},
 		"keys over http":          {discovery, func(i *issuer) http.HandlerFunc { return document(i.URL, "http://id.example/keys") }, "read the issuer's discovery document: its jwks_uri must be https, or http on a loopback address"},
 		"keys in a file":          {discovery, func(i *issuer) http.HandlerFunc { return document(i.URL, "file:///etc/passwd") }, "read the issuer's discovery document: its jwks_uri must be an absolute URL"},
-		"a large document":        {discovery, func(*issuer) http.HandlerFunc { return text(strings.Repeat(" ", 1<<20+1)) }, "read the issuer's discovery document: the answer is larger than 1 MiB"},
+		"a large document":        {discovery, func(*issuer) http.HandlerFunc { return text(strings.Repeat(" ", 1<<20+1)) }, "read the issuer's discovery document: the response is larger than 1 MiB"},
 		"moved over http":         {discovery, func(*issuer) http.HandlerFunc { return to("http://id.example/") }, "the URL that it redirects to must be https, or http on a loopback address"},
 		"moved with credentials":  {discovery, func(i *issuer) http.HandlerFunc { return to(strings.Replace(i.URL, "//", "//me:secret@", 1)) }, "the URL that it redirects to must not hold credentials"},
 		"moved in circles":        {discovery, func(i *issuer) http.HandlerFunc { return to(i.URL + discovery) }, "it redirects more than 3 times"},
-		"no keys":                 {"/keys", func(*issuer) http.HandlerFunc { return http.NotFound }, "read the issuer's keys: the answer has status 404, not 200"},
+		"no keys":                 {"/keys", func(*issuer) http.HandlerFunc { return http.NotFound }, "read the issuer's keys: the response has status 404, not 200"},
 		"nothing": {"/keys", func(*issuer) http.HandlerFunc {
 			return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }
-		}, "read the issuer's keys: the answer has status 204, not 200"},
+		}, "read the issuer's keys: the response has status 204, not 200"},
 		"an empty answer":        {"/keys", func(*issuer) http.HandlerFunc { return text("") }, `read the issuer's keys: it is not a JWK set: {"keys": [...]}`},
 		"an object without keys": {"/keys", func(*issuer) http.HandlerFunc { return text(`{"error": "not now"}`) }, `read the issuer's keys: it is not a JWK set: {"keys": [...]}`},
 		"keys null":              {"/keys", func(*issuer) http.HandlerFunc { return text(`{"keys": null}`) }, `read the issuer's keys: it is not a JWK set: {"keys": [...]}`},
@@ -149,13 +149,13 @@ func TestAnswersThatAreNoKeySetLeaveNothingKnown(t *testing.T) {
 			return text(string(mustJSON(publicOf(t, private()["Ed25519"], "kid", "k"))))
 		}, `read the issuer's keys: it is not a JWK set: {"keys": [...]}`},
 		"101 keys":    {"/keys", func(*issuer) http.HandlerFunc { return text(string(set(t, many...))) }, "read the issuer's keys: it holds more than 100 keys"},
-		"a large set": {"/keys", func(*issuer) http.HandlerFunc { return text(`{"keys": []}` + strings.Repeat(" ", 1<<20)) }, "read the issuer's keys: the answer is larger than 1 MiB"},
+		"a large set": {"/keys", func(*issuer) http.HandlerFunc { return text(`{"keys": []}` + strings.Repeat(" ", 1<<20)) }, "read the issuer's keys: the response is larger than 1 MiB"},
 		"an answer cut short": {"/keys", func(*issuer) http.HandlerFunc {
 			return func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Length", "100")
 				_, _ = io.WriteString(w, `{"keys": [`)
 			}
-		}, "read the issuer's keys: read the answer: unexpected EOF"},
+		}, "read the issuer's keys: read the response: unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))

@@ -7,24 +7,25 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/verifyd/verifyd/verification"
 )
 
-// A link token is the base64url of 69 bytes, big-endian: 92 characters with no
-// bit to spare, so that there is one way to write it.
+// A link token is 69 bytes, big-endian, in base64url: 92 characters without
+// spare bits, so that no other text encodes the same token.
 //
 //	 0  version, 1
 //	 1  hint of the key, 8
 //	 9  tenant, 16
 //	25  run, 16
 //	41  wait, 4
-//	45  deadline in microseconds since 1970, 8; the least number is none
-//	53  HMAC-SHA256 of all that stands before, its first 16 bytes
+//	45  deadline in microseconds since 1970, 8; the least number means none
+//	53  HMAC-SHA256 of everything before it, its first 16 bytes
 const (
 	linkVersion = 1
 	atHint      = 1
@@ -44,7 +45,7 @@ type Links struct {
 	byHint map[hint]*key
 }
 
-// NewLinks makes a signer from a key set.
+// NewLinks returns a signer that signs with the first of keys.
 func NewLinks(keys *Keys) *Links {
 	l := &Links{first: keys.list[0], byHint: make(map[hint]*key, len(keys.list))}
 	for _, k := range keys.list {
@@ -53,8 +54,9 @@ func NewLinks(keys *Keys) *Links {
 	return l
 }
 
-// SignLink makes the token of a link: the same one at every call. ExpiresAt is
-// kept to the microsecond. It fails for a link that no run can have.
+// SignLink returns the token of a link, which is the same at every call.
+// ExpiresAt is truncated to microseconds. SignLink fails for ids that are not
+// lower-case UUIDs, a wait outside 0 to 2^32-1, and a year outside 1 to 9999.
 func (l *Links) SignLink(link verification.Link) (string, error) {
 	var b [linkBytes]byte
 	b[0] = linkVersion
@@ -63,13 +65,13 @@ func (l *Links) SignLink(link verification.Link) (string, error) {
 		return "", fmt.Errorf("sign the link of run %q: tenant and run must be lower-case UUIDs", link.Run)
 	}
 	if link.Wait < 0 || link.Wait > math.MaxUint32 {
-		return "", fmt.Errorf("sign the link of run %s: there is no wait %d", link.Run, link.Wait)
+		return "", fmt.Errorf("sign the link of run %s: %d is not a wait", link.Run, link.Wait)
 	}
 	binary.BigEndian.PutUint32(b[atWait:], uint32(link.Wait))
 	deadline := int64(noDeadline)
 	if !link.ExpiresAt.IsZero() {
 		if y := link.ExpiresAt.UTC().Year(); y < 1 || y > 9999 {
-			return "", fmt.Errorf("sign the link of run %s: there is no year %d", link.Run, y)
+			return "", fmt.Errorf("sign the link of run %s: %d is not a year from 1 to 9999", link.Run, y)
 		}
 		deadline = link.ExpiresAt.UnixMicro()
 	}
@@ -78,15 +80,16 @@ func (l *Links) SignLink(link verification.Link) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(b[:]), nil
 }
 
-// OpenLink tells what a token names. Whatever was not signed with one of the
-// keys, or is not written just as SignLink wrote it, is ErrInvalid.
+// OpenLink returns the link of a token. For a token that none of the keys signed,
+// or that differs in any way from what SignLink returned, it fails with
+// ErrInvalid.
 func (l *Links) OpenLink(token string) (verification.Link, error) {
 	refused := &verification.Error{Kind: verification.ErrInvalid, Subject: "link", Message: "it was not issued here"}
 	if len(token) != linkChars {
 		return verification.Link{}, refused
 	}
-	var b, again [linkBytes]byte
-	// The decoder skips line breaks: then there are too few bytes.
+	var b, resealed [linkBytes]byte
+	// The decoder skips line breaks; the length shows that.
 	if n, err := base64.RawURLEncoding.Decode(b[:], []byte(token)); err != nil || n != linkBytes || b[0] != linkVersion {
 		return verification.Link{}, refused
 	}
@@ -94,15 +97,15 @@ func (l *Links) OpenLink(token string) (verification.Link, error) {
 	if !ok {
 		return verification.Link{}, refused
 	}
-	again = b
-	k.seal(again[:])
-	if !hmac.Equal(again[atMAC:], b[atMAC:]) {
+	resealed = b
+	k.seal(resealed[:])
+	if !hmac.Equal(resealed[atMAC:], b[atMAC:]) {
 		return verification.Link{}, refused
 	}
 	link := verification.Link{
 		RunRef: verification.RunRef{
-			Tenant: verification.TenantID(uuid(b[atTenant:])),
-			Run:    verification.RunID(uuid(b[atRun:])),
+			Tenant: verification.TenantID(uuid.UUID(b[atTenant:atRun]).String()),
+			Run:    verification.RunID(uuid.UUID(b[atRun:atWait]).String()),
 		},
 		Wait: int(binary.BigEndian.Uint32(b[atWait:])),
 	}
@@ -112,30 +115,16 @@ func (l *Links) OpenLink(token string) (verification.Link, error) {
 	return link, nil
 }
 
-// seal writes the MAC over what stands before it. It is cut to 128 bits, as RFC
-// 4868 cuts it, for a link that fits into a text message.
+// seal writes the MAC of the bytes before it, truncated to 128 bits as in RFC
+// 4868, so that a link fits into a text message.
 func (k *key) seal(b []byte) {
 	mac := hmac.New(sha256.New, k.link)
 	mac.Write(b[:atMAC])
 	copy(b[atMAC:], mac.Sum(nil))
 }
 
-// putUUID writes the 16 bytes of a lower-case UUID.
+// putUUID writes the 16 bytes of a UUID in its lower-case form.
 func putUUID(to []byte, id string) bool {
-	if len(id) != 36 || id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' {
-		return false
-	}
-	digits := id[:8] + id[9:13] + id[14:18] + id[19:23] + id[24:]
-	for i := range len(digits) {
-		if digits[i] >= 'A' && digits[i] <= 'F' {
-			return false
-		}
-	}
-	n, err := hex.Decode(to, []byte(digits))
-	return err == nil && n == 16
-}
-
-func uuid(b []byte) string {
-	h := hex.EncodeToString(b[:16])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+	u, err := uuid.Parse(id)
+	return err == nil && u.String() == id && copy(to, u[:]) == len(u)
 }

@@ -7,52 +7,51 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/lestrrat-go/jwx/v3/jwa"
 	"github.com/lestrrat-go/jwx/v3/jws"
+	"github.com/lestrrat-go/jwx/v3/jwt"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The bounds of a token that was issued elsewhere.
+// maxSkew is how far the issuer's clock may be ahead or behind.
+const maxSkew = 60 * time.Second
+
 const (
-	maxForeign = 8 << 10          // bytes of a token
-	leeway     = 60 * time.Second // that the issuer's clock may be ahead or behind
+	emailClaim         = "email"
+	emailVerifiedClaim = "email_verified"
 )
 
-// The claims that name the reviewer.
-const (
-	emailClaim    = "email"
-	verifiedClaim = "email_verified"
-	subjectClaim  = "sub"
-)
-
-// OIDCOptions name an issuer. Issuer, Audience and Now are required.
+// OIDCOptions describe an issuer. Issuer, Audience and Now are required.
 type OIDCOptions struct {
-	// Issuer is the iss of its tokens, to the letter. It is https, or http on
-	// a loopback address.
+	// Issuer is the exact iss of its tokens: an https URL, or an http URL of a
+	// loopback address.
 	Issuer string
-	// Audience is the aud that a token has to have, alone or among others.
+	// Audience is the aud that a token must have, alone or among others.
 	Audience string
-	// JWKSURL is where its keys are; empty means where its discovery document
-	// says. It is https, or http on a loopback address.
+	// JWKSURL is the URL of its keys; empty means the jwks_uri of its discovery
+	// document. It is https, or http on a loopback address.
 	JWKSURL string
-	// TenantClaim holds the UUID of the reviewer's tenant; empty means tenant.
+	// TenantClaim names the claim with the UUID of the reviewer's tenant; empty
+	// means tenant.
 	TenantClaim string
-	// ReviewerClaim holds the name of the reviewer; empty means email. Where a
-	// token has no such text, and where it says itself that its email is not
-	// verified, the name is its sub.
+	// ReviewerClaim names the claim with the reviewer's name; empty means email.
+	// If the claim is missing, or is an email that the token says is not
+	// verified, the name is the sub.
 	ReviewerClaim string
-	// Client fetches the keys; nil means one that uses no proxy and keeps no
-	// connection. Unless it has a rule for redirects of its own, it follows
-	// three at most, and none from https to http. A fetch ends after 5 s, and
-	// a body after 1 MiB, whatever the client.
+	// Client fetches the keys; nil means a client without a proxy and without
+	// kept connections. Unless it has its own CheckRedirect, it follows at most
+	// three redirects, and none from https to http. With any client, a request
+	// ends after 5 s and a body after 1 MiB.
 	Client *http.Client
-	// Now is the clock by which tokens end and keys grow old.
+	// Now is the clock for the expiry of tokens and the age of keys.
 	Now func() time.Time
-	// Observe is told how each fetch of the keys ended, with how many keys
-	// that can verify or with an error; nil tells nobody. What waits for the
-	// fetch waits for Observe.
+	// Observe is called after each fetch of the keys, with the number of keys
+	// that can verify tokens or with an error; nil means no call. Callers that
+	// wait for the fetch wait for Observe too.
 	Observe func(keys int, err error)
 }
 
@@ -60,11 +59,11 @@ type OIDCOptions struct {
 // for concurrent use.
 type OIDC struct {
 	opt  OIDCOptions
-	keys *issuerKeys
+	keys *keyCache
 }
 
-// NewOIDC makes a verifier, or says which option is at fault. It fetches
-// nothing: that is left to the first token.
+// NewOIDC returns a verifier, or an error that names the invalid option. It
+// fetches nothing: the first token does.
 func NewOIDC(o OIDCOptions) (*OIDC, error) {
 	if err := checkURL(o.Issuer, true); err != nil {
 		return nil, fmt.Errorf("oidc: the option Issuer %w", err)
@@ -81,7 +80,7 @@ func NewOIDC(o OIDCOptions) (*OIDC, error) {
 		return nil, errors.New("oidc: the option Now is required")
 	}
 	if o.TenantClaim == "" {
-		o.TenantClaim = tenantClaim
+		o.TenantClaim = defaultTenantClaim
 	}
 	if o.ReviewerClaim == "" {
 		o.ReviewerClaim = emailClaim
@@ -89,89 +88,95 @@ func NewOIDC(o OIDCOptions) (*OIDC, error) {
 	if o.Observe == nil {
 		o.Observe = func(int, error) {}
 	}
-	return &OIDC{opt: o, keys: newIssuerKeys(o)}, nil
+	return &OIDC{opt: o, keys: newKeyCache(o)}, nil
 }
 
-// Verify tells what a token says, if the issuer signed it for this audience and
-// it holds now, with 60 seconds of leeway for clocks that differ. Anything else
-// is ErrUnauthenticated; it is ErrUnavailable when that cannot be told, because
-// the issuer does not give its keys. Only a token that is good in all but its
-// signature has them fetched.
-func (o *OIDC) Verify(ctx context.Context, raw string) (Bearer, error) {
-	t, err := parseJWT(raw)
+// Verify returns the claims of a token that the issuer signed for the audience
+// and that is valid now, give or take 60 seconds. It fails with ErrUnavailable
+// if the issuer's keys cannot be fetched, and with ErrUnauthenticated for any
+// other token. Only a token that is valid except for its signature causes a
+// fetch.
+func (o *OIDC) Verify(ctx context.Context, raw string) (Claims, error) {
+	t, err := parse(raw)
 	if err != nil {
-		return Bearer{}, refused("it was not issued by this issuer", err)
+		return Claims{}, err
 	}
-	if iss, ok := t.claims.text("iss"); !ok || iss != o.opt.Issuer {
-		return Bearer{}, refused("it was not issued by this issuer", errors.New("its iss is another"))
-	}
-	alg, kid, err := t.checkHeader()
+	return o.verify(ctx, t)
+}
+
+func (o *OIDC) verify(ctx context.Context, t unverified) (Claims, error) {
+	alg, kid, err := checkHeader(t.header)
 	if err != nil {
-		return Bearer{}, refused("it was not issued by this issuer", err)
+		return Claims{}, refused(notOfIssuer, err)
 	}
-	bearer, err := o.read(t.claims, o.opt.Now())
+	claims, err := t.validate(o.opt.Issuer, o.opt.Audience, o.opt.TenantClaim, maxSkew, o.opt.Now())
 	if err != nil {
-		return Bearer{}, err
+		return Claims{}, err
+	}
+	if claims.Reviewer = o.reviewer(t); !validReviewer(claims.Reviewer) {
+		return Claims{}, refused("it is not meant for this", errNoReviewer)
 	}
 	k, err := o.keys.find(ctx, kid)
 	if err != nil {
-		return Bearer{}, err
+		return Claims{}, err
 	}
-	named, ok := k.algorithm(alg)
-	if !ok {
-		return Bearer{}, refused("it was not issued by this issuer", errors.New("its algorithm does not fit its key"))
+	if !slices.Contains(k.algs, alg) {
+		return Claims{}, refused(notOfIssuer, errors.New("its algorithm does not fit its key"))
 	}
-	if _, err := jws.VerifyCompactFast(k.public, []byte(raw), named); err != nil {
-		// Not the cause: what the library says may quote the token.
-		return Bearer{}, refused("it was not issued by this issuer", errors.New("its signature is wrong"))
+	if _, err := jws.VerifyCompactFast(k.public, t.raw, alg); err != nil {
+		return Claims{}, refused(notOfIssuer, errBadSignature)
 	}
-	return bearer, nil
+	return claims, nil
 }
 
-// Close ends a fetch that is under way and waits for its end. Verify then goes
-// on with the keys that are known, and fetches no more.
+// Close cancels a fetch in progress and waits for its end. After Close, Verify
+// uses the keys that it has and fetches no more.
 func (o *OIDC) Close() { o.keys.close() }
 
-// read checks what the claims say.
-func (o *OIDC) read(c members, now time.Time) (Bearer, error) {
-	unmeant := func(cause string) (Bearer, error) {
-		return Bearer{}, refused("it is not meant for this", errors.New(cause))
+const notOfIssuer = "it was not issued by this issuer"
+
+// checkHeader returns the algorithm and the kid, which may be empty. It ignores
+// keys and URLs of keys in the header.
+func checkHeader(h jws.Headers) (alg jwa.SignatureAlgorithm, kid string, err error) {
+	alg, hasAlg := h.Algorithm()
+	kid, hasKID := h.KeyID()
+	typ, hasType := h.Type()
+	switch {
+	case !hasAlg || alg.IsSymmetric() || alg == jwa.NoSignature() || alg == jwa.ES256K():
+		err = errors.New("its alg is not accepted from an issuer")
+	case h.Has(jws.CriticalKey):
+		err = errors.New("its crit names an unknown extension")
+	case hasType && typ != "JWT" && typ != "at+jwt": // our own typ is a third one
+		err = errors.New("its typ is neither JWT nor at+jwt")
+	case hasKID && kid == "":
+		err = errors.New("its kid is empty")
 	}
-	if !c.holds("aud", o.opt.Audience) {
-		return unmeant("its aud is another")
-	}
-	expiry, ok := c.moment("exp")
-	if !ok {
-		return unmeant("it has no sound exp")
-	}
-	if !now.Before(expiry.Add(leeway)) {
-		return Bearer{}, refused("it has expired", nil)
-	}
-	if _, there := c["nbf"]; there {
-		if from, ok := c.moment("nbf"); !ok || now.Before(from.Add(-leeway)) {
-			return unmeant("its nbf is to come, or not sound")
-		}
-	}
-	named, _ := c.text(o.opt.TenantClaim)
-	tenant, err := verification.ParseTenantID(named)
-	if err != nil {
-		return unmeant("it names no tenant")
-	}
-	reviewer := o.reviewer(c)
-	if !soundReviewer(reviewer) {
-		return unmeant("it names no reviewer in 1 to 200 printable characters")
-	}
-	return Bearer{Tenant: tenant, Reviewer: reviewer, ExpiresAt: expiry}, nil
+	return alg, kid, err
 }
 
-// reviewer is the name that a token gives, else its sub. An email that the
-// issuer says it has not verified is whatever its user typed, and may be that of
-// somebody else.
-func (o *OIDC) reviewer(c members) string {
-	name, ok := c.text(o.opt.ReviewerClaim)
-	if ok && (o.opt.ReviewerClaim != emailClaim || c.affirmed(verifiedClaim)) {
-		return name
+// reviewer returns the reviewer claim, or else the sub. An email that the issuer
+// has not verified may be somebody else's.
+func (o *OIDC) reviewer(t unverified) string {
+	name := t.text(o.opt.ReviewerClaim)
+	if name == "" || o.opt.ReviewerClaim == emailClaim && !t.emailVerified() {
+		return t.text(jwt.SubjectKey)
 	}
-	name, _ = c.text(subjectClaim)
 	return name
+}
+
+// emailVerified reports whether email_verified is absent, true or "true".
+func (t unverified) emailVerified() bool {
+	if !t.claims.Has(emailVerifiedClaim) {
+		return true
+	}
+	var verified any
+	err := t.claims.Get(emailVerifiedClaim, &verified)
+	return err == nil && (verified == true || verified == "true")
+}
+
+func unavailable(cause error) error {
+	return &verification.Error{
+		Kind: verification.ErrUnavailable, Subject: "bearer token",
+		Message: "the keys of its issuer cannot be fetched now", Cause: cause,
+	}
 }

@@ -56,7 +56,7 @@ func TestATokenOfTheIssuerReadsBackUnderAnyAlgorithm(t *testing.T) {
 					i := newIssuer(t, publicOf(t, c.key, fields...))
 					header := but(map[string]any{"alg": c.alg.String(), "kid": "k"}, "typ", typ)
 					got, err := i.verifier(t).Verify(t.Context(), forge(t, header, i.claims(), signer(t, c.alg, c.key)))
-					want := token.Bearer{Tenant: aTenant, Reviewer: "ada@example.com", ExpiresAt: noon.Add(time.Hour)}
+					want := token.Claims{Tenant: aTenant, Reviewer: "ada@example.com", ExpiresAt: noon.Add(time.Hour)}
 					if diff := cmp.Diff(want, got); diff != "" || err != nil {
 						t.Errorf("%v (%v); bearer (-want +got):\n%s", err, causeOf(err), diff)
 					}
@@ -78,7 +78,7 @@ func TestTheReviewerIsTheClaimElseTheSub(t *testing.T) {
 		"an email verified in a word":     {"", []any{"email_verified", "true"}, "ada@example.com"},
 		"an email that is not verified":   {"", []any{"email_verified", false}, "u-1"},
 		"not verified in a word":          {"", []any{"email_verified", "false"}, "u-1"},
-		"nobody knows whether verified":   {"", []any{"email_verified", json.RawMessage("null")}, "u-1"},
+		"email_verified is null":          {"", []any{"email_verified", json.RawMessage("null")}, "u-1"},
 		"no email":                        {"", []any{"email", nil}, "u-1"},
 		"an empty email":                  {"", []any{"email", ""}, "u-1"},
 		"an email that is none":           {"", []any{"email", []string{"ada@example.com"}}, "u-1"},
@@ -124,18 +124,18 @@ func TestTheClockOfTheIssuerMayDifferByAMinute(t *testing.T) {
 		turn   time.Duration
 		want   string // empty: accepted
 	}{
-		"it ends now":                   {[]any{"exp", at}, 0, ""},
-		"it ended 59.9 seconds ago":     {[]any{"exp", at}, time.Minute - 100*time.Millisecond, ""},
-		"it ended a minute ago":         {[]any{"exp", at}, time.Minute, "bearer token: it has expired"},
-		"it ends in half a second":      {[]any{"exp", float64(at) + 0.5}, time.Minute, "bearer token: it has expired"},
-		"it ended long ago":             {[]any{"exp", 1}, 0, "bearer token: it has expired"},
-		"it holds from now":             {[]any{"nbf", at}, 0, ""},
-		"it holds in a minute":          {[]any{"nbf", at + 60}, 0, ""},
-		"it holds in 61 seconds":        {[]any{"nbf", at + 61}, 0, "bearer token: it is not meant for this"},
-		"it holds since 1970":           {[]any{"nbf", 0}, 0, ""},
-		"it was issued in the future":   {[]any{"iat", at + 10000}, 0, ""},
-		"nobody knows when it was made": {[]any{"iat", "now"}, 0, ""},
-		"it ends with the year 9999":    {[]any{"exp", 253402300799}, 0, ""},
+		"it ends now":                 {[]any{"exp", at}, 0, ""},
+		"it ended 59.9 seconds ago":   {[]any{"exp", at}, time.Minute - 100*time.Millisecond, ""},
+		"it ended a minute ago":       {[]any{"exp", at}, time.Minute, "bearer token: it has expired"},
+		"it ends in half a second":    {[]any{"exp", float64(at) + 0.5}, time.Minute, "bearer token: it has expired"},
+		"it ended long ago":           {[]any{"exp", 1}, 0, "bearer token: it has expired"},
+		"it holds from now":           {[]any{"nbf", at}, 0, ""},
+		"it holds in a minute":        {[]any{"nbf", at + 60}, 0, ""},
+		"it holds in 61 seconds":      {[]any{"nbf", at + 61}, 0, "bearer token: it is not meant for this"},
+		"it holds since 1970":         {[]any{"nbf", 0}, 0, ""},
+		"it was issued in the future": {[]any{"iat", at + 10000}, 0, ""},
+		"an iat that is not a number": {[]any{"iat", "now"}, 0, "bearer token: it is malformed"},
+		"it ends with the year 9999":  {[]any{"exp", 253402300799}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw := edToken(t, "k", i.claims(c.fields...))
@@ -198,7 +198,7 @@ func TestForgedAndMisusedTokensOfAnIssuerAreRefused(t *testing.T) {
 		"kid null":                  forge(t, but(header, "kid", json.RawMessage("null")), claims, sign),
 		"critical extensions":       forge(t, but(header, "crit", []string{"b64"}, "b64", true), claims, sign),
 		"critical, but empty":       forge(t, but(header, "crit", []string{}), claims, sign),
-		"typ of our own tokens":     forge(t, but(header, "typ", token.Type), claims, sign),
+		"typ of our own tokens":     forge(t, but(header, "typ", token.LocalType), claims, sign),
 		"another typ":               forge(t, but(header, "typ", "logout+jwt"), claims, sign),
 		"typ in other letters":      forge(t, but(header, "typ", "jwt"), claims, sign),
 		"a typ that is no text":     forge(t, but(header, "typ", 1), claims, sign),
@@ -215,7 +215,7 @@ func TestForgedAndMisusedTokensOfAnIssuerAreRefused(t *testing.T) {
 		"no iss":                    forge(t, header, but(claims, "iss", nil), sign),
 		"an iss that is no text":    forge(t, header, but(claims, "iss", []string{i.URL}), sign),
 		"another iss":               forge(t, header, but(claims, "iss", "https://id.example"), sign),
-		"our own iss":               forge(t, header, but(claims, "iss", token.Issuer), sign),
+		"our own iss":               forge(t, header, but(claims, "iss", token.LocalIssuer), sign),
 		"the iss with a slash":      forge(t, header, but(claims, "iss", i.URL+"/"), sign),
 		"the iss in other letters":  forge(t, header, but(claims, "iss", strings.ToUpper(i.URL)), sign),
 		"no aud":                    forge(t, header, but(claims, "aud", nil), sign),
@@ -329,7 +329,7 @@ func TestEveryChangeOfATokenOfTheIssuerIsRefused(t *testing.T) {
 func TestNoKindOfTokenPassesForAnother(t *testing.T) {
 	ed := private()["Ed25519"]
 	keys := read(t, jwkOf(t, ed, "kid", "k"))
-	local, links := token.NewBearers(keys), token.NewLinks(keys)
+	local, links := token.NewIssuer(keys), token.NewLinks(keys)
 	i := newIssuer(t, publicOf(t, ed, "kid", "k"))
 	o := i.verifier(t)
 	foreign := edToken(t, "k", i.claims())
@@ -337,21 +337,21 @@ func TestNoKindOfTokenPassesForAnother(t *testing.T) {
 	i.came(t, 1, 1)
 
 	link := sign(t, links, aLink)
-	header := map[string]any{"alg": "EdDSA", "kid": "k", "typ": token.Type}
+	header := map[string]any{"alg": "EdDSA", "kid": "k", "typ": token.LocalType}
 	by := signer(t, jwa.EdDSA(), ed)
 	for _, raw := range []string{
 		link, link[:30] + "." + link[30:60] + "." + link[60:], issue(t, local),
 		forge(t, header, i.claims(), by),
-		forge(t, header, i.claims("iss", token.Issuer, "aud", token.Audience), by),
-		forge(t, header, i.claims("aud", []string{token.Audience, anAudience}), by),
-		edToken(t, "k", i.claims("iss", token.Issuer)),
-		edToken(t, "k", i.claims("aud", token.Audience)),
+		forge(t, header, i.claims("iss", token.LocalIssuer, "aud", token.LocalAudience), by),
+		forge(t, header, i.claims("aud", []string{token.LocalAudience, anAudience}), by),
+		edToken(t, "k", i.claims("iss", token.LocalIssuer)),
+		edToken(t, "k", i.claims("aud", token.LocalAudience)),
 	} {
 		bad(t, o, raw, verification.ErrUnauthenticated)
 	}
 	for _, raw := range []string{
-		foreign, forge(t, header, i.claims(), by), forge(t, header, i.claims("aud", token.Audience), by),
-		edToken(t, "k", i.claims("iss", token.Issuer, "aud", token.Audience)),
+		foreign, forge(t, header, i.claims(), by), forge(t, header, i.claims("aud", token.LocalAudience), by),
+		edToken(t, "k", i.claims("iss", token.LocalIssuer, "aud", token.LocalAudience)),
 	} {
 		if b, err := local.Verify(raw, noon); !errors.Is(err, verification.ErrUnauthenticated) {
 			t.Errorf("as a token of our own: %+v, %v; want ErrUnauthenticated", b, err)

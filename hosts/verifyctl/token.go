@@ -53,7 +53,7 @@ func (c tokenIssue) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	now := s.clock.Now()
-	issued, err := token.NewBearers(keys).Issue(tenant, c.Reviewer, c.TTL, now)
+	issued, err := token.NewIssuer(keys).Issue(tenant, c.Reviewer, c.TTL, now)
 	if err != nil {
 		return err
 	}

@@ -30,11 +30,11 @@ func TestATokenIsIssuedByANewKeyAndHoldsAsLongAsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw := strings.TrimSuffix(issued.String(), "\n")
-	b, err := token.NewBearers(keys).Verify(raw, time.Now())
+	b, err := token.NewIssuer(keys).Verify(raw, time.Now())
 	if err != nil || b.Tenant != tenant || b.Reviewer != "asha" {
 		t.Errorf("token = %+v, %v; want one of asha for the tenant", b, err)
 	}
-	if _, err := token.NewBearers(keys).Verify(raw, time.Now().Add(61*time.Minute)); err == nil {
+	if _, err := token.NewIssuer(keys).Verify(raw, time.Now().Add(61*time.Minute)); err == nil {
 		t.Error("the token holds longer than an hour")
 	}
 	for _, bad := range [][]string{

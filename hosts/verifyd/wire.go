@@ -318,7 +318,7 @@ func newBearers(s settings, keys *token.Keys, clock verification.Clock, log *slo
 		}
 		done = issuer.Close
 	}
-	verify := token.Either(token.NewBearers(keys), issuer, clock.Now)
+	verify := token.NewVerifier(token.NewIssuer(keys), issuer, clock.Now)
 	return func(ctx context.Context, raw string) (verification.TenantID, string, error) {
 		b, err := verify(ctx, raw)
 		return b.Tenant, b.Reviewer, err

@@ -35,7 +35,7 @@ import (
 type host struct {
 	url     string
 	clock   *clock.Manual
-	bearers *token.Bearers
+	bearers *token.Issuer
 }
 
 // URL is its base address.
@@ -80,7 +80,7 @@ func newHost(t testing.TB, store storetest.Store) scenario.Host {
 	check(t, err)
 	printer, err := pdf.New(pdf.Options{})
 	check(t, err)
-	h := &host{clock: clock.NewManual(time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)), bearers: token.NewBearers(keys)}
+	h := &host{clock: clock.NewManual(time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)), bearers: token.NewIssuer(keys)}
 	server := httptest.NewUnstartedServer(nil)
 	h.url = "http://" + server.Listener.Addr().String()
 	e, err := engine.New(engine.Ports{

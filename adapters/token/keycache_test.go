@@ -150,7 +150,7 @@ func TestAFetchThatFailedCountsToo(t *testing.T) {
 	i.breaks(discovery, http.StatusInternalServerError)
 	for range 20 {
 		err := told(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
-		if want := "bearer token: the keys of its issuer cannot be had now"; fmt.Sprint(err) != want {
+		if want := "bearer token: the keys of its issuer cannot be fetched now"; fmt.Sprint(err) != want {
 			t.Errorf("told %q, want %q", err, want)
 		}
 		if cause := fmt.Sprint(causeOf(err)); !strings.Contains(cause, "status 500") {

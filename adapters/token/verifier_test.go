@@ -13,10 +13,10 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestEitherVerifiesBothKindsEachByItsOwn(t *testing.T) {
-	local := token.NewBearers(read(t, jwkOf(t, private()["P-256"])))
+func TestTheIssClaimSelectsTheVerifier(t *testing.T) {
+	local := token.NewIssuer(read(t, jwkOf(t, private()["P-256"])))
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
-	verify := token.Either(local, i.verifier(t), i.clock.now)
+	verify := token.NewVerifier(local, i.verifier(t), i.clock.now)
 
 	got, err := verify(t.Context(), issue(t, local))
 	if want, _ := local.Verify(issue(t, local), noon); err != nil || !cmp.Equal(got, want) || got.Tenant != aTenant {
@@ -33,7 +33,7 @@ func TestATokenOfNeitherIsRefusedWithoutAFetch(t *testing.T) {
 	ed := private()["Ed25519"]
 	keys := read(t, jwkOf(t, ed, "kid", "k"))
 	i := newIssuer(t, publicOf(t, ed, "kid", "k"))
-	verify := token.Either(token.NewBearers(keys), i.verifier(t), i.clock.now)
+	verify := token.NewVerifier(token.NewIssuer(keys), i.verifier(t), i.clock.now)
 	link := sign(t, token.NewLinks(keys), aLink)
 	for name, raw := range map[string]string{
 		"empty":                 "",
@@ -41,14 +41,14 @@ func TestATokenOfNeitherIsRefusedWithoutAFetch(t *testing.T) {
 		"a link":                link,
 		"another issuer":        edToken(t, "k", i.claims("iss", "https://id.example")),
 		"no issuer":             edToken(t, "k", i.claims("iss", nil)),
-		"we are not the issuer": edToken(t, "k", i.claims("iss", token.Issuer)),
+		"we are not the issuer": edToken(t, "k", i.claims("iss", token.LocalIssuer)),
 		"issuers":               edToken(t, "k", i.claims("iss", []string{i.URL})),
 		"an issuer like it":     edToken(t, "k", i.claims("iss", i.URL+"/")),
 		"it has expired":        edToken(t, "k", i.claims("exp", 1)),
-		"another audience":      edToken(t, "k", i.claims("aud", token.Audience)),
+		"another audience":      edToken(t, "k", i.claims("aud", token.LocalAudience)),
 	} {
 		b, err := verify(t.Context(), raw)
-		if !errors.Is(err, verification.ErrUnauthenticated) || b != (token.Bearer{}) {
+		if !errors.Is(err, verification.ErrUnauthenticated) || b != (token.Claims{}) {
 			t.Errorf("%s: %+v, %v; want ErrUnauthenticated", name, b, err)
 		}
 	}
@@ -56,8 +56,8 @@ func TestATokenOfNeitherIsRefusedWithoutAFetch(t *testing.T) {
 }
 
 func TestWithoutAnIssuerOnlyOurOwnTokensAreGood(t *testing.T) {
-	local := token.NewBearers(read(t, jwkOf(t, private()["Ed25519"], "kid", "k")))
-	verify := token.Either(local, nil, newHand().now)
+	local := token.NewIssuer(read(t, jwkOf(t, private()["Ed25519"], "kid", "k")))
+	verify := token.NewVerifier(local, nil, newHand().now)
 	if _, err := verify(t.Context(), issue(t, local)); err != nil {
 		t.Errorf("a token of our own: %v", err)
 	}
@@ -66,7 +66,7 @@ func TestWithoutAnIssuerOnlyOurOwnTokensAreGood(t *testing.T) {
 	}
 }
 
-func ExampleEither() {
+func ExampleNewVerifier() {
 	keys, err := token.NewKeys()
 	if err != nil {
 		fmt.Println(err)
@@ -81,8 +81,8 @@ func ExampleEither() {
 		return
 	}
 	defer remote.Close()
-	local := token.NewBearers(keys)
-	verify := token.Either(local, remote, now)
+	local := token.NewIssuer(keys)
+	verify := token.NewVerifier(local, remote, now)
 
 	raw, err := local.Issue(aTenant, "ada", 8*time.Hour, now())
 	if err != nil {

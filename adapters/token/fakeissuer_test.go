@@ -1,0 +1,235 @@
+// An OpenID Connect issuer for the tests, with keys that rotate, and a clock that is turned by hand.
+
+package token_test
+
+import (
+	"crypto"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lestrrat-go/jwx/v3/jwa"
+	"github.com/lestrrat-go/jwx/v3/jws"
+	"go.uber.org/goleak"
+
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	discovery  = "/.well-known/openid-configuration"
+	anAudience = "https://verifyd.example/dashboard"
+)
+
+// hand is a clock that stands at noon until it is turned.
+type hand struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func newHand() *hand { return &hand{at: noon} }
+
+func (h *hand) now() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.at
+}
+
+func (h *hand) turn(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.at = h.at.Add(d)
+}
+
+// issuer is one on this machine. Its answers may be changed at any time.
+type issuer struct {
+	*httptest.Server
+	clock *hand
+
+	mu      sync.Mutex
+	answers map[string]http.HandlerFunc // by path
+	asked   map[string]int              // by path
+}
+
+func newIssuer(t testing.TB, keys ...map[string]any) *issuer {
+	t.Helper()
+	i := &issuer{clock: newHand(), answers: map[string]http.HandlerFunc{}, asked: map[string]int{}}
+	i.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i.mu.Lock()
+		i.asked[r.URL.Path]++
+		answer := i.answers[r.URL.Path]
+		i.mu.Unlock()
+		if answer == nil {
+			http.NotFound(w, r)
+			return
+		}
+		answer(w, r)
+	}))
+	t.Cleanup(i.Close)
+	i.says(discovery, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys", "token_endpoint": i.URL + "/token"})
+	i.publish(keys...)
+	return i
+}
+
+// answer has a path answered in this way from now on.
+func (i *issuer) answer(path string, with http.HandlerFunc) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.answers[path] = with
+}
+
+// says has a path answered with JSON, and with pairs of headers.
+func (i *issuer) says(path string, what any, headers ...string) {
+	text, err := json.Marshal(what)
+	must(err)
+	i.answer(path, func(w http.ResponseWriter, _ *http.Request) {
+		for n := 0; n < len(headers); n += 2 {
+			w.Header().Add(headers[n], headers[n+1])
+		}
+		_, _ = w.Write(text)
+	})
+}
+
+// publish makes these the keys.
+func (i *issuer) publish(keys ...map[string]any) {
+	i.says("/keys", map[string]any{"keys": append([]map[string]any{}, keys...)})
+}
+
+// breaks has a path answered with a status and no more.
+func (i *issuer) breaks(path string, status int) {
+	i.answer(path, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+}
+
+// came fails the test unless so many requests for the document and for the keys came since it was last asked.
+func (i *issuer) came(t testing.TB, documents, keys int) {
+	t.Helper()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.asked[discovery] != documents || i.asked["/keys"] != keys {
+		t.Errorf("%d requests for the document and %d for the keys, want %d and %d", i.asked[discovery], i.asked["/keys"], documents, keys)
+	}
+	clear(i.asked)
+}
+
+// verifier makes one for the issuer, and closes it in the end.
+func (i *issuer) verifier(t testing.TB, changes ...func(*token.OIDCOptions)) *token.OIDC {
+	t.Helper()
+	opt := token.OIDCOptions{Issuer: i.URL, Audience: anAudience, Now: i.clock.now}
+	for _, change := range changes {
+		change(&opt)
+	}
+	o, err := token.NewOIDC(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(o.Close)
+	return o
+}
+
+// claims are those of a good token for an hour; pairs of names and values change them, nil takes one away.
+func (i *issuer) claims(fields ...any) map[string]any {
+	return claimsOf(i.URL, i.clock.now(), fields...)
+}
+
+func claimsOf(issuer string, now time.Time, fields ...any) map[string]any {
+	return but(map[string]any{
+		"iss": issuer, "aud": anAudience, "sub": "u-1", "email": "ada@example.com", "tenant": string(aTenant), "exp": now.Add(time.Hour).Unix(),
+	}, fields...)
+}
+
+// but is a copy of m with some fields changed, or taken away by nil.
+func but(m map[string]any, fields ...any) map[string]any {
+	m = maps.Clone(m)
+	for i := 0; i < len(fields); i += 2 {
+		if m[fmt.Sprint(fields[i])] = fields[i+1]; fields[i+1] == nil {
+			delete(m, fmt.Sprint(fields[i]))
+		}
+	}
+	return m
+}
+
+// publicOf is the public JWK of a private key, with further fields.
+func publicOf(t testing.TB, private any, fields ...any) map[string]any {
+	t.Helper()
+	k, ok := private.(crypto.Signer)
+	if !ok {
+		t.Fatalf("a %T has no public half", private)
+	}
+	return jwkOf(t, k.Public(), fields...)
+}
+
+// signer signs with an algorithm and a key.
+func signer(t testing.TB, alg jwa.SignatureAlgorithm, private any) func(string) []byte {
+	t.Helper()
+	by, err := jws.SignerFor(alg)
+	must(err)
+	return func(signed string) []byte {
+		signature, err := by.Sign(private, []byte(signed))
+		must(err)
+		return signature
+	}
+}
+
+// edToken is signed with the Ed25519 key of the tests.
+func edToken(t testing.TB, kid string, claims map[string]any) string {
+	t.Helper()
+	header := map[string]any{"alg": "EdDSA", "kid": kid, "typ": "JWT"}
+	return forge(t, header, claims, signer(t, jwa.EdDSA(), private()["Ed25519"]))
+}
+
+// good fails the test unless a token is accepted.
+func good(t testing.TB, o *token.OIDC, raw string) {
+	t.Helper()
+	if b, err := o.Verify(t.Context(), raw); err != nil || b.Tenant != aTenant || b.Reviewer == "" {
+		t.Errorf("Verify = %+v, %v (%v); want the bearer", b, err, causeOf(err))
+	}
+}
+
+// bad fails the test unless a token is refused with an error of this kind, none of whose texts quotes it.
+func bad(t testing.TB, o *token.OIDC, raw string, kind error) {
+	t.Helper()
+	_ = told(t, o, raw, kind)
+}
+
+// told is like bad, and returns the error.
+func told(t testing.TB, o *token.OIDC, raw string, kind error) error {
+	t.Helper()
+	b, err := o.Verify(t.Context(), raw)
+	if !errors.Is(err, kind) || b != (token.Claims{}) {
+		t.Errorf("Verify = %+v, %v (%v); want that it is %v", b, err, causeOf(err), kind)
+	}
+	silent(t, err, raw)
+	return err
+}
+
+// silent fails the test when an error or what caused it quotes a token.
+func silent(t testing.TB, err error, raw string) {
+	t.Helper()
+	words := fmt.Sprint(err, causeOf(err))
+	for _, part := range strings.Split(raw, ".") {
+		text := part
+		if len(part)%4 != 1 && strings.Trim(part, alphabet) == "" {
+			text = decode(t, part)
+		}
+		if len(part) > 8 && (strings.Contains(words, part[:8]) || strings.Contains(words, text)) {
+			t.Errorf("the error %q quotes the token", words)
+		}
+	}
+}
+
+func causeOf(err error) error {
+	var e *verification.Error
+	if errors.As(err, &e) {
+		return e.Cause
+	}
+	return nil
+}

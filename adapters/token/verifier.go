@@ -1,0 +1,145 @@
+// What the verifiers of bearer tokens share.
+
+package token
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/lestrrat-go/jwx/v3/jws"
+	"github.com/lestrrat-go/jwx/v3/jwt"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+const (
+	maxToken    = 8 << 10 // bytes of a token
+	maxReviewer = 200     // characters of a reviewer's name
+)
+
+// Claims are the verified claims of a bearer token.
+type Claims struct {
+	Tenant    verification.TenantID
+	Reviewer  string
+	ExpiresAt time.Time
+}
+
+// NewVerifier returns a function that verifies the tokens of local and, unless
+// remote is nil, of remote. The iss claim selects which of the two: no token is
+// verified by both, and a token with an unknown iss is refused without a fetch.
+func NewVerifier(local *Issuer, remote *OIDC, now func() time.Time) func(ctx context.Context, raw string) (Claims, error) {
+	return func(ctx context.Context, raw string) (Claims, error) {
+		t, err := parse(raw)
+		if err != nil {
+			return Claims{}, err
+		}
+		if iss, _ := t.claims.Issuer(); remote != nil && iss == remote.opt.Issuer {
+			return remote.verify(ctx, t)
+		}
+		return local.verify(t, now())
+	}
+}
+
+// unverified is a JWT whose signature has not been verified. No error quotes it.
+type unverified struct {
+	raw    []byte
+	header jws.Headers
+	claims jwt.Token
+}
+
+// parse reads a compact JWT of at most 8 KiB. Its error is ErrUnauthenticated.
+func parse(raw string) (unverified, error) {
+	malformed := func(reason string) (unverified, error) {
+		return unverified{}, refused("it is malformed", errors.New(reason))
+	}
+	if len(raw) > maxToken {
+		return malformed("it is longer than 8 KiB")
+	}
+	if !compact(raw) {
+		return malformed("it is not a compact JWT")
+	}
+	message, err := jws.Parse([]byte(raw), jws.WithCompact())
+	if err != nil || len(message.Signatures()) != 1 {
+		return malformed("its header is malformed")
+	}
+	t := unverified{raw: []byte(raw), header: message.Signatures()[0].ProtectedHeaders(), claims: jwt.New()}
+	// A NumericDate is a number, but jwx also reads one from a string.
+	var dates struct {
+		Expires   *float64 `json:"exp"`
+		NotBefore *float64 `json:"nbf"`
+	}
+	payload := message.Payload()
+	if !utf8.Valid(payload) || json.Unmarshal(payload, &dates) != nil || json.Unmarshal(payload, t.claims) != nil {
+		return malformed("its claims are malformed")
+	}
+	return t, nil
+}
+
+// compact reports whether raw has three parts in base64url, without padding and
+// without spare bits, so that no other text encodes the same token.
+func compact(raw string) bool {
+	parts := strings.Split(raw, ".")
+	for _, part := range parts {
+		if _, err := base64.RawURLEncoding.Strict().DecodeString(part); err != nil || part == "" {
+			return false
+		}
+	}
+	return len(parts) == 3 && !strings.ContainsAny(raw, "\r\n") // the decoder skips line breaks
+}
+
+// validate checks every claim but the reviewer's, which it leaves empty. A clock
+// may differ from the issuer's by skew.
+func (t unverified) validate(issuer, audience, tenantClaim string, skew time.Duration, now time.Time) (Claims, error) {
+	err := jwt.Validate(t.claims,
+		jwt.WithClock(jwt.ClockFunc(func() time.Time { return now })),
+		jwt.WithAcceptableSkew(skew),
+		jwt.WithResetValidators(true), // without iat: a token may come from a host whose clock is ahead
+		jwt.WithRequiredClaim(jwt.ExpirationKey),
+		jwt.WithIssuer(issuer),
+		jwt.WithAudience(audience),
+		jwt.WithValidator(jwt.IsNbfValid()),
+		jwt.WithValidator(jwt.IsExpirationValid()),
+	)
+	switch {
+	case errors.Is(err, jwt.TokenExpiredError()):
+		return Claims{}, refused("it has expired", nil)
+	case errors.Is(err, jwt.InvalidIssuerError()):
+		return Claims{}, refused("it was not issued by this issuer", nil)
+	case err != nil:
+		return Claims{}, refused("it is not meant for this", err)
+	}
+	expiry, _ := t.claims.Expiration()
+	if expiry.Year() > 9999 {
+		return Claims{}, refused("it is not meant for this", errors.New("its exp is after the year 9999"))
+	}
+	tenant, err := verification.ParseTenantID(t.text(tenantClaim))
+	if err != nil {
+		return Claims{}, refused("it is not meant for this", errors.New("it names no tenant"))
+	}
+	return Claims{Tenant: tenant, ExpiresAt: expiry.UTC()}, nil
+}
+
+// text returns a claim that is a string, or "".
+func (t unverified) text(claim string) string {
+	var s string
+	if err := t.claims.Get(claim, &s); err != nil {
+		return ""
+	}
+	return s
+}
+
+// validReviewer reports whether a name is 1 to 200 printable characters.
+func validReviewer(name string) bool {
+	return strings.TrimSpace(name) != "" && utf8.ValidString(name) && utf8.RuneCountInString(name) <= maxReviewer &&
+		!strings.ContainsFunc(name, unicode.IsControl)
+}
+
+func refused(message string, cause error) error {
+	return &verification.Error{Kind: verification.ErrUnauthenticated, Subject: "bearer token", Message: message, Cause: cause}
+}
