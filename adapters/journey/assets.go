@@ -16,8 +16,8 @@ import (
 //go:embed assets/*
 var assetFiles embed.FS
 
-// assets are the files by name, below a path that changes with their content,
-// so that browsers may keep them for good.
+// assets are the files by name. Their path changes with their content, so that
+// browsers may cache them for ever.
 type assets struct {
 	version string
 	files   map[string][]byte
@@ -30,26 +30,26 @@ func readAssets() (assets, error) {
 		return assets{}, err
 	}
 	sum := sha256.New()
-	for _, entry := range entries { // in the order of their names
+	for _, entry := range entries { // sorted by name
 		raw, err := assetFiles.ReadFile("assets/" + entry.Name())
 		if err != nil {
 			return assets{}, err
 		}
 		a.files[entry.Name()] = raw
-		_, _ = sum.Write(raw) // a hash takes everything
+		_, _ = sum.Write(raw) // a hash never fails
 	}
 	a.version = hex.EncodeToString(sum.Sum(nil))[:12]
 	return a, nil
 }
 
-// path of an asset, relative to where the handler is mounted.
+// path returns the path of an asset, relative to where the handler is mounted.
 func (a assets) path(name string) string { return "assets/" + a.version + "/" + name }
 
 func (s *site) serveAsset(w http.ResponseWriter, r *http.Request) {
 	name := chi.URLParam(r, "name")
 	raw, ok := s.assets.files[name]
 	if !ok || chi.URLParam(r, "version") != s.assets.version {
-		http.Error(w, "there is no such file", http.StatusNotFound)
+		http.Error(w, "no such file", http.StatusNotFound)
 		return
 	}
 	media := "text/plain"
@@ -61,11 +61,11 @@ func (s *site) serveAsset(w http.ResponseWriter, r *http.Request) {
 	case "svg":
 		media = "image/svg+xml"
 	}
-	serveForGood(w, media, raw)
+	serveImmutable(w, media, raw)
 }
 
-// serveForGood serves what never changes below its path.
-func serveForGood(w http.ResponseWriter, media string, raw []byte) {
+// serveImmutable serves content that never changes under its path.
+func serveImmutable(w http.ResponseWriter, media string, raw []byte) {
 	w.Header().Set("Content-Type", media)
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	_, _ = w.Write(raw) // the customer may have gone away

@@ -55,12 +55,12 @@ func TestAPhoneGoesTheWholeWay(t *testing.T) {
 			tab.Fill("#f-name", "Asha Rao")
 			tab.Fill("#f-pan", "abc")
 			tab.Press(onto)
-			tab.See(".complaints")
+			tab.See(".problems")
 			if text := tab.Text(); !strings.Contains(text, "This does not have the right form") {
 				t.Errorf("page = %s", text)
 			}
-			if id := browser.Eval[string](tab, "document.activeElement.className"); id != "complaints" {
-				t.Errorf("%s has the focus, want the complaints", id)
+			if id := browser.Eval[string](tab, "document.activeElement.className"); id != "problems" {
+				t.Errorf("%s has the focus, want the problems", id)
 			}
 			if name := browser.Eval[string](tab, `document.querySelector("#f-name").value`); name != "Asha Rao" {
 				t.Errorf("name = %q after a fault, want it kept", name)
@@ -152,7 +152,7 @@ func TestJavaScriptTellsEarlierWhatIsWrong(t *testing.T) {
 	tab.Choose("#f-front", large)
 	tab.See("#f-front-large")
 	tab.Press("[data-share] button")
-	tab.Wait(`document.querySelector(".told").textContent.includes("does not let this page know")`)
+	tab.Wait(`document.querySelector("[data-location] .status").textContent.includes("does not let this page know")`)
 	if found := violations(tab); found != "" {
 		t.Errorf("axe finds:\n%s", found)
 	}

@@ -109,7 +109,7 @@ func TestWhoRefusesTheCameraCanChooseAPhoto(t *testing.T) {
 	tab := browser.Start(t).Open(t, browser.Options{NoCamera: true})
 	tab.Go(c.link)
 	tab.Press("[data-open]")
-	tab.Wait(`document.querySelector(".camera .news").textContent.includes("does not let this page use the camera")`)
+	tab.Wait(`document.querySelector(".camera .status").textContent.includes("does not let this page use the camera")`)
 	if open := browser.Eval[bool](tab, `!document.querySelector("[data-live]").hidden`); open {
 		t.Error("the preview is open without a camera")
 	}

@@ -1,4 +1,4 @@
-// A tenant's colour, made readable on light and on dark screens.
+// The style sheet of a tenant's colour.
 
 package journey
 
@@ -12,13 +12,13 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// rgb is a colour of sRGB, each part from 0 to 1.
+// rgb is an sRGB colour, each component from 0 to 1.
 type rgb [3]float64
 
-// readable is the least contrast of text, after WCAG 2.2 level AA.
+// readable is the minimum contrast of text in WCAG 2.2 level AA.
 const readable = 4.5
 
-// parseColour reads #rrggbb; the # may be missing.
+// parseColour parses #rrggbb; the # is optional.
 func parseColour(s string) (rgb, bool) {
 	s = strings.TrimPrefix(s, "#")
 	n, err := strconv.ParseUint(s, 16, 32)
@@ -28,7 +28,7 @@ func parseColour(s string) (rgb, bool) {
 	return rgb{float64(n>>16) / 255, float64(n>>8&255) / 255, float64(n&255) / 255}, true
 }
 
-// mix is c with that share of d in it.
+// mix returns c mixed with a share of d, from 0 to 1.
 func (c rgb) mix(d rgb, share float64) rgb {
 	for i := range c {
 		c[i] += (d[i] - c[i]) * share
@@ -41,7 +41,7 @@ func (c rgb) String() string {
 	return fmt.Sprintf("#%02x%02x%02x", part(c[0]), part(c[1]), part(c[2]))
 }
 
-// luminance is relative, as WCAG defines it.
+// luminance returns the relative luminance that WCAG defines.
 func (c rgb) luminance() float64 {
 	linear := func(f float64) float64 {
 		if f <= 0.04045 {
@@ -57,10 +57,11 @@ func contrast(a, b rgb) float64 {
 	return (math.Max(x, y) + 0.05) / (math.Min(x, y) + 0.05)
 }
 
-// on moves c towards an end until it can be read on the ground.
+// on returns the colour nearest to c, between c and end, that is readable on
+// ground.
 func (c rgb) on(ground, end rgb) rgb {
 	for share := 0.0; share < 1; share += 0.02 {
-		// A little more than needed, since it is rounded when it is written.
+		// A margin, because String rounds.
 		if d := c.mix(end, share); contrast(d, ground) >= readable+0.1 {
 			return d
 		}
@@ -68,9 +69,8 @@ func (c rgb) on(ground, end rgb) rgb {
 	return end
 }
 
-// sheetOf is the style sheet that gives the pages a colour. The grounds are
-// those of journey.css: the darker one of the light page, and the lighter one
-// of the dark.
+// sheetOf returns the style sheet of a colour. The grounds are those of
+// journey.css: the darker one of the light page and the lighter one of the dark.
 func sheetOf(c rgb) string {
 	white, black := rgb{1, 1, 1}, rgb{}
 	lightGround, darkGround := rgb{0xe4 / 255.0, 0xea / 255.0, 0xf2 / 255.0}, rgb{0x24 / 255.0, 0x30 / 255.0, 0x40 / 255.0}
@@ -83,8 +83,7 @@ func sheetOf(c rgb) string {
 `, light, light.mix(black, 0.25), white.mix(light, 0.1), dark, dark.mix(white, 0.35), card.mix(dark, 0.14))
 }
 
-// Colour is the address of the style sheet for the tenant's colour; empty for
-// none.
+// Colour returns the URL of the style sheet of the tenant's colour, or "".
 func (p page) Colour() string {
 	c, ok := parseColour(p.colour)
 	if !ok {
@@ -97,8 +96,8 @@ func (s *site) serveColour(w http.ResponseWriter, r *http.Request) {
 	hex, isCSS := strings.CutSuffix(chi.URLParam(r, "colour"), ".css")
 	c, ok := parseColour(hex)
 	if !ok || !isCSS || chi.URLParam(r, "version") != s.assets.version {
-		http.Error(w, "there is no such file", http.StatusNotFound)
+		http.Error(w, "no such file", http.StatusNotFound)
 		return
 	}
-	serveForGood(w, "text/css; charset=utf-8", []byte(sheetOf(c)))
+	serveImmutable(w, "text/css; charset=utf-8", []byte(sheetOf(c)))
 }

@@ -1,4 +1,4 @@
-// What a browser sends, read as a stream: no file is ever held in memory.
+// Reads the post of a form as a stream, without holding a file in memory.
 
 package journey
 
@@ -20,40 +20,40 @@ import (
 
 // Bounds of one post, in bytes.
 const (
-	maxTexts = 4 << 20 // of all that is not a file
-	// maxSent is what a file may take on the wire: more than it may be large,
-	// so that one that is too large still gets its answer beside the field.
-	maxSent  = 3 * verification.MaxDocumentBytes
-	maxParts = 1000
+	maxTexts = 4 << 20 // of everything but files
+	// maxFileBody is more than the size limit of a file, so that a file which is
+	// too large is a problem of its field and not of the whole post.
+	maxFileBody = 3 * verification.MaxDocumentBytes
+	maxParts    = 1000
 )
 
-// form is what was answered so far, and what is wrong with it.
+// form is an answer and its problems.
 type form struct {
-	values  map[string]string // by the name of the input
-	uploads map[string]upload // by field
-	faults  map[string]string // by field, in the customer's words
-	general string            // what is wrong with the whole; may be empty
+	values   map[string]string // by the name of the input
+	uploads  map[string]upload // by field
+	problems map[string]string // by field, in the customer's language
+	general  string            // the problem of the whole form; may be empty
 }
 
-// upload is a file that was taken.
+// upload is a file that was accepted.
 type upload struct{ ID, Name string }
 
-// place is a location as the page sends it.
-type place struct {
+// location is a location field as the page sends it.
+type location struct {
 	Latitude, Longitude, Accuracy string
 	Denied                        bool
 }
 
-// Shared tells whether there is a location.
-func (p place) Shared() bool { return p.Latitude != "" && p.Longitude != "" }
+// Shared reports whether the customer shared a location.
+func (l location) Shared() bool { return l.Latitude != "" && l.Longitude != "" }
 
 func emptyForm() form {
-	return form{values: map[string]string{}, uploads: map[string]upload{}, faults: map[string]string{}}
+	return form{values: map[string]string{}, uploads: map[string]upload{}, problems: map[string]string{}}
 }
 
-func (f form) failed() bool { return len(f.faults) > 0 || f.general != "" }
+func (f form) failed() bool { return len(f.problems) > 0 || f.general != "" }
 
-// wait is the number of the wait that the form answers; 0 for none.
+// wait returns the number of the wait that the form answers, or 0.
 func (f form) wait() int {
 	n, err := strconv.Atoi(f.values["wait"])
 	if err != nil {
@@ -62,27 +62,28 @@ func (f form) wait() int {
 	return n
 }
 
-// formName is the name of the input of a field; its parts follow after a dot.
+// formName returns the name of the input of a field. The names of its parts add a
+// dot and the part.
 func formName(field string) string { return "f." + field }
 
-func (f form) place(field string) place {
+func (f form) location(field string) location {
 	name := formName(field)
-	return place{
+	return location{
 		Latitude: f.values[name+".latitude"], Longitude: f.values[name+".longitude"],
 		Accuracy: f.values[name+".accuracy"], Denied: f.values[name+".denied"] != "",
 	}
 }
 
-// take is told about each file of a form, in its order.
-type take func(f form, field verification.InputField, name string, content io.Reader) error
+// fileFunc is called for each file of a form, in order.
+type fileFunc func(f form, field verification.InputField, name string, content io.Reader) error
 
-// readForm reads a post for the step of j and hands its files to take.
-func readForm(w http.ResponseWriter, r *http.Request, step *engine.JourneyStep, file take) (form, error) {
+// readForm reads the post of a step and calls file for each of its files.
+func readForm(w http.ResponseWriter, r *http.Request, step *engine.JourneyStep, file fileFunc) (form, error) {
 	f := emptyForm()
 	limit := int64(maxTexts)
 	for _, field := range step.Fields {
 		if field.Upload() {
-			limit += maxSent
+			limit += maxFileBody
 		}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, limit)
@@ -91,34 +92,34 @@ func readForm(w http.ResponseWriter, r *http.Request, step *engine.JourneyStep, 
 	if media == "multipart/form-data" {
 		err = f.readParts(r, step, file)
 	} else {
-		err = f.readQuery(r)
+		err = f.readURLEncoded(r)
 	}
-	if _, tooMuch := errors.AsType[*http.MaxBytesError](err); tooMuch {
-		return f, errTooMuch
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return f, errTooLarge
 	}
 	f.keepUploads(step)
 	return f, err
 }
 
-func (f form) readQuery(r *http.Request) error {
+func (f form) readURLEncoded(r *http.Request) error {
 	var b bytes.Buffer
 	if _, err := b.ReadFrom(io.LimitReader(r.Body, maxTexts+1)); err != nil {
 		return err
 	}
 	if b.Len() > maxTexts {
-		return errTooMuch
+		return errTooLarge
 	}
-	values, _ := url.ParseQuery(b.String()) // what cannot be read counts as not sent
+	values, _ := url.ParseQuery(b.String()) // values that cannot be parsed count as missing
 	for name := range values {
 		f.values[name] = plain(values.Get(name))
 	}
 	return nil
 }
 
-func (f form) readParts(r *http.Request, step *engine.JourneyStep, file take) error {
+func (f form) readParts(r *http.Request, step *engine.JourneyStep, file fileFunc) error {
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return nil //nolint:nilerr // nothing was sent that could be read: the form is stale then
+		return nil //nolint:nilerr // an unreadable form answers no wait, so it is stale
 	}
 	left := int64(maxTexts)
 	for range maxParts {
@@ -127,7 +128,7 @@ func (f form) readParts(r *http.Request, step *engine.JourneyStep, file take) er
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return broken(err)
+			return readError(err)
 		case isFile(part):
 			if err := f.readFile(part, step, file); err != nil {
 				return err
@@ -136,15 +137,15 @@ func (f form) readParts(r *http.Request, step *engine.JourneyStep, file take) er
 			var b bytes.Buffer
 			n, err := b.ReadFrom(io.LimitReader(part, left+1))
 			if left -= n; err != nil {
-				return broken(err)
+				return readError(err)
 			}
 			if left < 0 {
-				return errTooMuch
+				return errTooLarge
 			}
 			f.values[part.FormName()] = plain(b.String())
 		}
 	}
-	return errTooMuch
+	return errTooLarge
 }
 
 func isFile(part *multipart.Part) bool {
@@ -153,43 +154,44 @@ func isFile(part *multipart.Part) bool {
 	return err == nil && named
 }
 
-// readFile hands a file on, or passes over one that nobody asked for.
-func (f form) readFile(part *multipart.Part, step *engine.JourneyStep, file take) error {
+// readFile calls file for a file of an upload field, and skips any other file.
+func (f form) readFile(part *multipart.Part, step *engine.JourneyStep, file fileFunc) error {
 	name := strings.TrimPrefix(part.FormName(), "f.")
 	field, ok := step.Fields.ByName(name)
 	if ok && field.Upload() && part.FileName() != "" && f.wait() == step.Wait {
-		if err := file(f, field, cut(plain(part.FileName()), 100), part); err != nil {
+		if err := file(f, field, truncate(plain(part.FileName()), 100), part); err != nil {
 			return err
 		}
 	}
 	if _, err := io.Copy(io.Discard, part); err != nil {
-		return broken(err)
+		return readError(err)
 	}
 	return nil
 }
 
-// keepUploads finds the files that an earlier post of the same form brought.
+// keepUploads restores the files of an earlier post of the same form.
 func (f form) keepUploads(step *engine.JourneyStep) {
 	for _, field := range step.Fields {
 		name := formName(field.Name)
 		if id := f.values[name+".id"]; field.Upload() && f.uploads[field.Name].ID == "" && id != "" && f.values[name+".drop"] == "" {
-			f.uploads[field.Name] = upload{ID: id, Name: cut(f.values[name+".name"], 100)}
+			f.uploads[field.Name] = upload{ID: id, Name: truncate(f.values[name+".name"], 100)}
 		}
 	}
 }
 
-// errBroken is a post that ended in its middle: nobody is left to answer.
-var errBroken = errors.New("the post broke off")
+// errInterrupted is the error of a post whose body ends early.
+var errInterrupted = errors.New("the post was interrupted")
 
-func broken(err error) error {
-	if _, tooMuch := errors.AsType[*http.MaxBytesError](err); tooMuch {
-		return errTooMuch
+// readError returns the error of a post whose body cannot be read.
+func readError(err error) error {
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return errTooLarge
 	}
-	return errors.Join(errBroken, err)
+	return errors.Join(errInterrupted, err)
 }
 
-// plain drops what no answer can hold: broken encoding and control characters.
-// Line ends become plain ones, and space around the text goes.
+// plain returns s without invalid UTF-8, control characters and surrounding
+// space, and with \n as the line ending.
 func plain(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\r\n", "\n")
 	s = strings.Map(func(c rune) rune {
@@ -201,9 +203,9 @@ func plain(s string) string {
 	return strings.TrimSpace(s)
 }
 
-func cut(s string, most int) string {
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most])
+func truncate(s string, limit int) string {
+	if runes := []rune(s); len(runes) > limit {
+		return string(runes[:limit])
 	}
 	return s
 }

@@ -1,16 +1,15 @@
-// Package journey serves the hosted journey: the pages that a customer's link
-// leads to.
+// Package journey serves the hosted journey: the pages behind a customer's link.
 //
-// A link shows the one step that is open now, whatever step it was made for:
-// a consent, a form, the wait in between, or how the run ended. Every answer is
-// a plain form post that names its wait and is followed by a redirect, so that
-// a reload, a second tab, the back button or a double click do no harm. The
-// pages work without JavaScript; with it they share a location, follow the
-// checks without a reload, and refuse a large file before it is sent.
+// A link shows the step that is open now, whatever step it was made for: a
+// consent, a form, a wait page, or the end of the run. An answer is a form post
+// that names its wait, followed by a redirect, so that a reload, a second tab,
+// the back button and a double click are harmless. The pages work without
+// JavaScript. With it they share a location, follow the checks without a reload,
+// and refuse a large file before it is sent.
 //
-// Nothing here decides: the engine tells what is open and what is wrong with an
-// answer. The pages are in page, their looks in assets, their texts in words.
-// See docs/journey.md.
+// The engine decides which step is open and whether an answer is valid. The
+// templates are in page, styles and scripts in assets, texts in messages. See
+// docs/journey.md.
 package journey
 
 import (
@@ -18,6 +17,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -25,23 +25,23 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// site is what every page needs.
+// site is the state of the handler.
 type site struct {
-	engine *engine.Engine
-	log    *slog.Logger
-	pages  pages
-	assets assets
-	words  catalogues
-	origin *http.CrossOriginProtection
-	paces  paces
+	engine   *engine.Engine
+	log      *slog.Logger
+	pages    pages
+	assets   assets
+	catalogs catalogs
+	origin   *http.CrossOriginProtection
+	rates    uploadRates
 }
 
-// Handler serves the links that the engine gives out, below whatever path it
-// is mounted at: {path}/{token} and {path}/assets/.
+// Handler returns a handler for {path}/{token} and {path}/assets/, where {path}
+// is the path that it is mounted at.
 func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
 	s := &site{engine: e, log: log, origin: http.NewCrossOriginProtection()}
 	var err error
-	if s.words, err = readCatalogues(); err != nil {
+	if s.catalogs, err = readCatalogs(); err != nil {
 		return nil, err
 	}
 	if s.assets, err = readAssets(); err != nil {
@@ -51,8 +51,8 @@ func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
 		return nil, err
 	}
 	r := chi.NewRouter()
-	r.Use(guard)
-	r.NotFound(func(w http.ResponseWriter, r *http.Request) { s.refuse(w, s.visitor(r), errLost) })
+	r.Use(secureHeaders)
+	r.NotFound(func(w http.ResponseWriter, r *http.Request) { s.refuse(w, s.visitor(r), errNotFound) })
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		s.refuse(w, s.visitor(r), errMethod)
@@ -69,19 +69,19 @@ func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
 	return r, nil
 }
 
-// maxToken is the longest token that the engine is asked about, in bytes.
+// maxToken is the length of the longest token that is opened, in bytes.
 const maxToken = 1024
 
-// open follows the link of a request.
+// open opens the link of a request.
 func (s *site) open(r *http.Request) (engine.Journey, error) {
 	token := chi.URLParam(r, "token")
 	if len(token) > maxToken {
-		return engine.Journey{}, errLost
+		return engine.Journey{}, errNotFound
 	}
 	return s.engine.OpenJourney(r.Context(), token)
 }
 
-// show answers with the page for where the run stands.
+// show writes the page for the current state of the run.
 func (s *site) show(w http.ResponseWriter, r *http.Request) {
 	v := s.visitor(r)
 	j, err := s.open(r)
@@ -104,21 +104,21 @@ func (s *site) show(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// The marks in the query of a link to which the answer to a post redirects.
+// The marks that the redirect after a post adds to the query of the link.
 const (
 	markSent  = "sent"
-	markMoved = "moved" // the post came for a step that is no longer open
+	markMoved = "moved" // the post was for a step that is no longer open
 )
 
-// afterPost reports whether the browser was sent here by the answer to a post.
-// Then another redirect must not lead to the client's site: a browser that
-// enforces form-action would not follow it.
+// afterPost reports whether a redirect after a post led to this request. Then a
+// redirect to the client's site must not follow: browsers that enforce
+// form-action would block it.
 func afterPost(r *http.Request) bool {
 	q := r.URL.Query()
 	return q.Has(markSent) || q.Has(markMoved)
 }
 
-// state tells a waiting page whether there is something new to show.
+// state writes the state of the run for the script of a wait page.
 func (s *site) state(w http.ResponseWriter, r *http.Request) {
 	j, err := s.open(r)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *site) state(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(stateOf(j))) // the customer may have gone away
 }
 
-// stateOf changes when the customer has something new to see.
+// stateOf returns a text that changes when the page of the run changes.
 func stateOf(j engine.Journey) string {
 	state := string(j.Run.Status)
 	if j.Run.Status == verification.StatusAbandoned {
@@ -149,20 +149,20 @@ func stateOf(j engine.Journey) string {
 	return state
 }
 
-// underReview tells whether a person has to look at the answers.
+// underReview reports whether the run waits for a reviewer.
 func underReview(j engine.Journey) bool {
 	return j.Run.Action != nil && j.Run.Action.Type == verification.ActionReview
 }
 
-// Refusals of requests that no run is asked about.
+// The errors of requests that do not reach the engine.
 var (
-	errLost      = &verification.Error{Kind: verification.ErrNotFound, Subject: "journey"}
+	errNotFound  = &verification.Error{Kind: verification.ErrNotFound, Subject: "journey"}
 	errMethod    = errors.New("method not allowed")
 	errCrossSite = errors.New("the request comes from another site")
-	errTooMuch   = errors.New("too much was sent")
+	errTooLarge  = errors.New("the request is too large")
 )
 
-// statusOf is the HTTP status of a refusal.
+// statusOf returns the HTTP status of an error.
 func statusOf(err error) int {
 	switch {
 	case errors.Is(err, verification.ErrNotFound):
@@ -173,13 +173,13 @@ func statusOf(err error) int {
 		return http.StatusMethodNotAllowed
 	case errors.Is(err, errCrossSite):
 		return http.StatusForbidden
-	case errors.Is(err, errTooMuch):
+	case errors.Is(err, errTooLarge):
 		return http.StatusRequestEntityTooLarge
 	}
 	return http.StatusInternalServerError
 }
 
-// refuse answers with a plain page that says what is the matter.
+// refuse writes the notice page of an error.
 func (s *site) refuse(w http.ResponseWriter, v visitor, err error) {
 	status := statusOf(err)
 	switch status {
@@ -189,4 +189,38 @@ func (s *site) refuse(w http.ResponseWriter, v visitor, err error) {
 		w.Header().Set("Retry-After", "30")
 	}
 	s.write(w, status, "notice", noticePage(v, status))
+}
+
+// secureHeaders sets the security headers of every response. The token in the
+// path is the only credential, so no page may load from another site, refer to
+// it, or be framed by it.
+func secureHeaders(next http.Handler) http.Handler {
+	policy := strings.Join([]string{
+		"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
+		"form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
+	}, "; ")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("Cache-Control", "no-store")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("X-Robots-Tag", "noindex, nofollow")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(self), geolocation=(self), microphone=(), payment=(), usb=()")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// crossSite reports whether another site caused the request. A browser that
+// sends no Sec-Fetch-Site (an old one, or any over plain HTTP) sends "Origin:
+// null" for our own forms, because the pages send no referrer. Such a request is
+// accepted: it needs the token in the path.
+func (s *site) crossSite(r *http.Request) bool {
+	if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "null" {
+		return false
+	}
+	return s.origin.Check(r) != nil
 }

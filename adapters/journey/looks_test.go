@@ -85,7 +85,7 @@ func TestATenantsColourCanBeReadWhateverItIs(t *testing.T) {
 			tab := b.Open(t, browser.Options{Dark: dark})
 			tab.Go(c.link)
 			tab.Press(onto)
-			tab.See(".complaints")
+			tab.See(".problems")
 			if found := violations(tab); found != "" {
 				t.Errorf("%s, dark %v: axe finds:\n%s", colour, dark, found)
 			}
@@ -133,7 +133,7 @@ const foreign = `(() => {
 // tooSmall lists what one can hardly hit with a finger. A box to tick is as
 // large as its label.
 const tooSmall = `[...document.querySelectorAll("a, button, input:not([type=hidden]), select, textarea")]
-	.filter((e) => !e.closest(".complaints, .skip"))
+	.filter((e) => !e.closest(".problems, .skip"))
 	.map((e) => e.closest("label") || e)
 	.filter((e) => { const r = e.getBoundingClientRect(); return r.height > 0 && (r.height < 44 || r.width < 44); })
 	.map((e) => e.outerHTML).join("\n")`
@@ -155,7 +155,7 @@ func kinds() []kind {
 	stay := func(tab *browser.Tab) {
 		browser.Eval[bool](tab, `document.querySelector("a[data-leave]").href = "#", true`)
 	}
-	press := func(tab *browser.Tab) { tab.Press(onto); tab.See(".complaints") }
+	press := func(tab *browser.Tab) { tab.Press(onto); tab.See(".problems") }
 	return []kind{
 		{"consent", first, nil},
 		{"form", second, nil},

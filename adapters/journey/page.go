@@ -1,4 +1,4 @@
-// How a page is filled in and written.
+// The pages: their data, and how they are rendered.
 
 package journey
 
@@ -12,13 +12,14 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
 //go:embed page/*.html
 var pageFiles embed.FS
 
-// pages are the templates by the kind of page.
+// pages are the templates: step, wait, end and notice.
 type pages map[string]*template.Template
 
 func readPages() (pages, error) {
@@ -33,26 +34,26 @@ func readPages() (pages, error) {
 	return p, nil
 }
 
-// visitor is who reads the page, and from where.
+// visitor is the reader of a page: the language, and where the page is.
 type visitor struct {
-	words
+	catalog
 	token  string
 	chosen string // the language that was chosen on the page; may be empty
-	base   string // leads from the page to where the handler is mounted
-	others []words
+	base   string // the relative path from the page to where the handler is mounted
+	others []catalog
 	assets assets
 }
 
 func (s *site) visitor(r *http.Request) visitor {
 	v := visitor{token: chi.URLParam(r, "token"), assets: s.assets}
 	chosen := r.URL.Query().Get("lang")
-	v.words = s.words.choose(chosen, r.Header)
+	v.catalog = s.catalogs.choose(chosen, r.Header)
 	if chosen == v.tag.String() {
 		v.chosen = chosen
 	}
-	for _, w := range s.words.list {
-		if w.tag != v.tag {
-			v.others = append(v.others, w)
+	for _, c := range s.catalogs.list {
+		if c.tag != v.tag {
+			v.others = append(v.others, c)
 		}
 	}
 	path := r.URL.Path
@@ -63,7 +64,7 @@ func (s *site) visitor(r *http.Request) visitor {
 	return v
 }
 
-// query keeps the chosen language on the way.
+// query returns the query that keeps the chosen language.
 func (v visitor) query() string {
 	if v.chosen == "" {
 		return ""
@@ -71,31 +72,31 @@ func (v visitor) query() string {
 	return "?lang=" + v.chosen
 }
 
-// again is the way back to the page itself, relative to it.
-func (v visitor) again() string { return "./" + url.PathEscape(v.token) + v.query() }
+// self returns the relative URL of the page itself.
+func (v visitor) self() string { return "./" + url.PathEscape(v.token) + v.query() }
 
-// page is what a template fills in. Its methods are for templates.
+// page is the data of a template. The templates call its methods.
 type page struct {
 	visitor visitor
 	colour  string // of the tenant; empty for ours
 
 	Tenant string // empty where no run is known
-	Title  string // a key, or the workflow's own words when Own is set
+	Title  string // a key, or a text of the workflow if Own is set
 	Own    bool
 	Text   string // a key; may be empty
 	Icon   string // of a page without a form: tick, stop or clock; may be empty
-	Note   string // a key of a friendly line above; may be empty
+	Note   string // the key of a line above the page; may be empty
 	Now    int    // the step that is shown, from 1; 0 for none
 	Total  int
-	// Refresh is after how many seconds a browser without JavaScript loads
-	// the page again, or goes to Redirect; 0 for never.
+	// Refresh is the number of seconds after which a browser without
+	// JavaScript reloads the page or goes to Redirect; 0 means never.
 	Refresh   int
-	Redirect  string // where the page sends the customer; may be empty
-	Closing   string // the key of the last line of an end; may be empty
+	Redirect  string // the URL that the customer is sent to; may be empty
+	Closing   string // the key of the last line of an end page; may be empty
 	Reference string // the client's name for the run; may be empty
-	State     string // of a page that waits
-	Live      bool   // the run goes on, so the link is still good for something
-	Again     bool   // offers to try again
+	State     string // of a wait page; see stateOf
+	Live      bool   // the run is not over
+	Retry     bool   // offers to load the page again
 	Step      *stepView
 }
 
@@ -103,25 +104,25 @@ func newPage(v visitor, j engine.Journey) page {
 	return page{visitor: v, Tenant: j.Tenant.Name, colour: j.Tenant.Colour, Live: !j.Run.Status.Terminal()}
 }
 
-// T is a text of the catalogue.
+// T returns a message of the catalog.
 func (p page) T(key string, args ...any) (string, error) { return p.visitor.text(key, args...) }
 
-// Lang is the language of the page.
+// Lang returns the language of the page.
 func (p page) Lang() string { return p.visitor.tag.String() }
 
-// Dir is the direction of its script.
+// Dir returns the direction of its script.
 func (p page) Dir() string { return p.visitor.direction() }
 
-// Asset is the address of a style sheet, script or icon.
+// Asset returns the URL of a style sheet, script or icon.
 func (p page) Asset(name string) string { return p.visitor.base + p.visitor.assets.path(name) }
 
-// Query keeps the chosen language.
+// Query returns the query that keeps the chosen language.
 func (p page) Query() string { return p.visitor.query() }
 
-// Self is the address of this page without what was said on the way to it.
-func (p page) Self() string { return p.visitor.again() }
+// Self returns the URL of this page without the marks in its query.
+func (p page) Self() string { return p.visitor.self() }
 
-// Brand is the tenant's name, or ours where no tenant is known.
+// Brand returns the tenant's name, or ours if no tenant is known.
 func (p page) Brand() (string, error) {
 	if p.Tenant != "" {
 		return p.Tenant, nil
@@ -129,7 +130,7 @@ func (p page) Brand() (string, error) {
 	return p.T("brand")
 }
 
-// Initial is the first letter of the brand.
+// Initial returns the first letter of the brand.
 func (p page) Initial() (string, error) {
 	brand, err := p.Brand()
 	for _, r := range brand {
@@ -138,7 +139,7 @@ func (p page) Initial() (string, error) {
 	return "", err
 }
 
-// Heading is the title in the customer's language, or in the workflow's.
+// Heading returns the title in the language of the customer or the workflow.
 func (p page) Heading() (string, error) {
 	if p.Own {
 		return p.Title, nil
@@ -146,11 +147,11 @@ func (p page) Heading() (string, error) {
 	return p.T(p.Title)
 }
 
-// Failed tells whether the page has faults to show.
+// Failed reports whether the page shows problems.
 func (p page) Failed() bool { return p.Step != nil && p.Step.Failed }
 
-// Way is one mark for each step: true for those that are done.
-func (p page) Way() []string {
+// Progress returns a CSS class for each step: done, now or ahead.
+func (p page) Progress() []string {
 	marks := make([]string, p.Total)
 	for i := range marks {
 		switch {
@@ -165,20 +166,20 @@ func (p page) Way() []string {
 	return marks
 }
 
-// language that the page can be read in.
+// otherLanguage is a language that the page is not in.
 type otherLanguage struct{ Lang, Name, Link string }
 
-// Others are the other languages of the page.
+// Others returns the other languages of the page.
 func (p page) Others() []otherLanguage {
 	var others []otherLanguage
-	for _, w := range p.visitor.others {
-		tag := w.tag.String()
-		others = append(others, otherLanguage{Lang: tag, Name: w.texts["language"], Link: "?lang=" + tag})
+	for _, c := range p.visitor.others {
+		tag := c.tag.String()
+		others = append(others, otherLanguage{Lang: tag, Name: c.messages["language"], Link: "?lang=" + tag})
 	}
 	return others
 }
 
-// Host is where the customer is sent, as people read it.
+// Host returns the host of Redirect.
 func (p page) Host() string {
 	u, err := url.Parse(p.Redirect)
 	if err != nil {
@@ -187,11 +188,75 @@ func (p page) Host() string {
 	return u.Host
 }
 
-// write renders a page and sends it whole or not at all.
+// waitPage is shown while the checks run or a reviewer is needed.
+func waitPage(v visitor, j engine.Journey) page {
+	p := newPage(v, j)
+	p.Title, p.Text, p.State, p.Refresh = "wait.title", "wait.text", stateOf(j), 4
+	if underReview(j) {
+		p.Title, p.Text, p.Refresh = "review.title", "review.text", 60
+		p.Icon, p.Reference = "clock", j.Run.ReferenceID
+	}
+	if j.Done < j.Total {
+		p.Now, p.Total = j.Done+1, j.Total
+	}
+	return p
+}
+
+// endPage is shown when the run is over. It does not show the results of checks
+// and reviews: that is up to the client.
+func endPage(v visitor, j engine.Journey) page {
+	p := newPage(v, j)
+	p.Icon, p.Closing = "stop", "end.close"
+	switch {
+	case j.Run.Status == verification.StatusExpired:
+		p.Title, p.Text, p.Closing = "expired.title", "expired.text", ""
+	case j.Run.Status == verification.StatusCancelled:
+		p.Title = "cancelled.title"
+	case j.Declined && j.Checked:
+		p.Title = "declined.title"
+	case j.Declined:
+		p.Title, p.Text = "declined.title", "declined.text"
+	default:
+		p.Title, p.Icon = "done.title", "tick"
+	}
+	if p.Redirect = j.Redirect; p.Redirect != "" {
+		p.Closing, p.Refresh = "end.leave", 3
+	}
+	return p
+}
+
+// endStatus returns 200 for a run that has completed or failed, so that apps
+// which embed the page do not take it for an error, and 410 for any other.
+func endStatus(s verification.Status) int {
+	if s == verification.StatusCompleted || s == verification.StatusFailed {
+		return http.StatusOK
+	}
+	return http.StatusGone
+}
+
+// noticePage explains an error to the customer.
+func noticePage(v visitor, status int) page {
+	p := page{visitor: v, Icon: "stop"}
+	switch status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		p.Title, p.Text = "lost.title", "lost.text"
+	case http.StatusServiceUnavailable:
+		p.Title, p.Text, p.Retry = "busy.title", "busy.text", true
+	case http.StatusForbidden:
+		p.Title, p.Text, p.Retry = "foreign.title", "foreign.text", true
+	case http.StatusRequestEntityTooLarge:
+		p.Title, p.Text, p.Retry = "toomuch.title", "toomuch.text", true
+	default:
+		p.Title, p.Text, p.Retry = "broken.title", "broken.text", true
+	}
+	return p
+}
+
+// write renders a page and sends it, or an error if it cannot be rendered.
 func (s *site) write(w http.ResponseWriter, status int, kind string, p page) {
 	var b bytes.Buffer
 	if err := s.pages[kind].Execute(&b, p); err != nil {
-		s.log.Error("page not written", "page", kind, "error", err)
+		s.log.Error("page not rendered", "page", kind, "error", err)
 		http.Error(w, "Something went wrong. Please try again in a minute.", http.StatusInternalServerError)
 		return
 	}

@@ -1,4 +1,4 @@
-// From what was sent to the payload of the step.
+// Converts a form to the payload of its step.
 
 package journey
 
@@ -11,10 +11,10 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// payloadOf is the answer to a step. What cannot be read goes on as it was
-// sent, for the engine to refuse together with all other faults; words then
-// say it better than the engine could.
-func payloadOf(step *engine.JourneyStep, f form, w words) map[string]any {
+// payloadOf returns the payload of an answer. It passes on a value that it cannot
+// parse, so that the engine reports it together with all other problems, and
+// adds a more precise problem to the form.
+func payloadOf(step *engine.JourneyStep, f form, c catalog) map[string]any {
 	if step.Type == verification.NodeConsent {
 		return map[string]any{"consent_status": f.values["consent"]}
 	}
@@ -23,37 +23,37 @@ func payloadOf(step *engine.JourneyStep, f form, w words) map[string]any {
 	}
 	payload := map[string]any{}
 	for _, field := range step.Fields {
-		if value, given := valueOf(field, f, w); given {
+		if value, given := valueOf(field, f, c); given {
 			payload[field.Name] = value
 		}
 	}
 	return payload
 }
 
-// valueOf is the answer to one field; an empty one is not given.
-func valueOf(field verification.InputField, f form, w words) (value any, given bool) {
+// valueOf returns the value of a field. given is false for an empty one.
+func valueOf(field verification.InputField, f form, c catalog) (value any, given bool) {
 	text := f.values[formName(field.Name)]
 	switch field.Type {
 	case verification.FieldCheckbox:
 		return text != "", true
 	case verification.FieldFile, verification.FieldImage:
 		kept := f.uploads[field.Name]
-		if kept.ID == "" && f.faults[field.Name] == "" {
+		if kept.ID == "" && f.problems[field.Name] == "" {
 			return nil, false
 		}
-		if f.faults[field.Name] != "" {
-			return "refused", true // the step must not go on without the file
+		if f.problems[field.Name] != "" {
+			return "refused", true // the step must not be accepted without the file
 		}
 		return map[string]any{"document_id": kept.ID}, true
 	case verification.FieldLocation:
-		return locationOf(f.place(field.Name))
+		return locationOf(f.location(field.Name))
 	case verification.FieldNumber:
 		if text == "" {
 			return nil, false
 		}
 		n, message := readNumber(text)
 		if message != "" {
-			f.faults[field.Name] = w.texts[message]
+			f.problems[field.Name] = c.messages[message]
 			return text, true
 		}
 		return n, true
@@ -64,15 +64,15 @@ func valueOf(field verification.InputField, f form, w words) (value any, given b
 	return text, text != ""
 }
 
-func locationOf(p place) (value any, given bool) {
-	if p.Denied {
+func locationOf(l location) (value any, given bool) {
+	if l.Denied {
 		return map[string]any{"denied": true}, true
 	}
-	if !p.Shared() {
+	if !l.Shared() {
 		return nil, false
 	}
-	location := map[string]any{}
-	for name, text := range map[string]string{"latitude": p.Latitude, "longitude": p.Longitude, "accuracy": p.Accuracy} {
+	coordinates := map[string]any{}
+	for name, text := range map[string]string{"latitude": l.Latitude, "longitude": l.Longitude, "accuracy": l.Accuracy} {
 		if text == "" {
 			continue
 		}
@@ -80,13 +80,13 @@ func locationOf(p place) (value any, given bool) {
 		if message != "" {
 			return text, true // refused by the engine
 		}
-		location[name] = n
+		coordinates[name] = n
 	}
-	return location, true
+	return coordinates, true
 }
 
-// readNumber reads a number as people write it: digits of any script, at most
-// one point. It tells the key of what is wrong with it.
+// readNumber parses a number in digits of any script with at most one decimal
+// point. message is the key of its problem, or empty.
 func readNumber(s string) (n float64, message string) {
 	s = strings.ReplaceAll(asciiDigits(s), "−", "-")
 	if strings.ContainsAny(s, ",،٫٬'’ ") {
@@ -114,7 +114,7 @@ func readNumber(s string) (n float64, message string) {
 	return n, ""
 }
 
-// asciiDigits writes the decimal digits of every script as 0 to 9.
+// asciiDigits replaces the decimal digits of every script with 0 to 9.
 func asciiDigits(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c < 0x80 || !unicode.Is(unicode.Nd, c) {

@@ -1,4 +1,4 @@
-// The step that is open, as its page shows it.
+// The page of the open step.
 
 package journey
 
@@ -14,24 +14,24 @@ import (
 
 // stepView is a consent or a form.
 type stepView struct {
-	Wait       int
-	Consent    bool
-	Text       string
-	Optional   bool
-	Upload     bool // the form sends files
-	Failed     bool
-	Fields     []fieldView
-	Complaints []complaint // what is wrong, in the order of the page
+	Wait     int
+	Consent  bool
+	Text     string
+	Optional bool
+	Upload   bool // the form sends files
+	Failed   bool
+	Fields   []fieldView
+	Problems []problem // in the order of the page
 }
 
-// complaint is one line of the summary above a form.
-type complaint struct {
-	Target string // the id of the input; empty when it is about the whole form
+// problem is one line of the summary above a form.
+type problem struct {
+	Target string // the id of the input; empty for the whole form
 	Label  string
 	Text   string
 }
 
-// fieldView is one input with what was answered so far.
+// fieldView is an input and its current answer.
 type fieldView struct {
 	verification.InputField
 	Form  string // the name of the input
@@ -45,9 +45,9 @@ type fieldView struct {
 	InputType    string
 	InputMode    string
 	AutoComplete string
-	Kinds        string // the media types that a file may have
-	Kept         upload
-	Place        place
+	Kinds        string // the accepted media types
+	Uploaded     upload
+	Location     location
 }
 
 // optionView is one choice of a select.
@@ -56,7 +56,7 @@ type optionView struct {
 	Selected     bool
 }
 
-// stepPage shows the open step with what was answered so far.
+// stepPage returns the page of the open step with the current answers.
 func stepPage(v visitor, j engine.Journey, f form) page {
 	p := newPage(v, j)
 	s := j.Step
@@ -73,19 +73,19 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 		w := viewOf(field, f)
 		p.Step.Upload = p.Step.Upload || field.Upload()
 		if w.Error != "" {
-			p.Step.Complaints = append(p.Step.Complaints, complaint{Target: w.ID, Label: w.Label, Text: w.Error})
+			p.Step.Problems = append(p.Step.Problems, problem{Target: w.ID, Label: w.Label, Text: w.Error})
 		}
 		p.Step.Fields = append(p.Step.Fields, w)
 	}
 	if f.general != "" {
-		p.Step.Complaints = append(p.Step.Complaints, complaint{Text: f.general})
+		p.Step.Problems = append(p.Step.Problems, problem{Text: f.general})
 	}
 	return p
 }
 
 func viewOf(field verification.InputField, f form) fieldView {
 	w := fieldView{
-		InputField: field, Form: formName(field.Name), ID: "f-" + field.Name, Error: f.faults[field.Name],
+		InputField: field, Form: formName(field.Name), ID: "f-" + field.Name, Error: f.problems[field.Name],
 		Value: f.values[formName(field.Name)], InputType: "text",
 	}
 	if w.Label == "" {
@@ -97,7 +97,7 @@ func viewOf(field verification.InputField, f form) fieldView {
 	case verification.FieldPhone:
 		w.InputType, w.InputMode, w.AutoComplete = "tel", "tel", "tel"
 	case verification.FieldNumber:
-		w.InputMode = "decimal" // not type=number, which drops what it cannot read
+		w.InputMode = "decimal" // type=number would drop what it cannot parse
 	case verification.FieldDate:
 		w.InputType = "date"
 	case verification.FieldCheckbox:
@@ -111,17 +111,16 @@ func viewOf(field verification.InputField, f form) fieldView {
 			w.Options = append(w.Options, optionView{Value: o.Value, Label: label, Selected: o.Value == w.Value})
 		}
 	case verification.FieldFile, verification.FieldImage:
-		w.Kinds, w.Kept = strings.Join(kindsOf(field), ","), f.uploads[field.Name]
+		w.Kinds, w.Uploaded = strings.Join(kindsOf(field), ","), f.uploads[field.Name]
 	case verification.FieldLocation:
-		w.Place = f.place(field.Name)
+		w.Location = f.location(field.Name)
 	case verification.FieldText, verification.FieldTextarea:
 		w.AutoComplete = autoComplete(field.Name)
 	}
 	return w
 }
 
-// autoComplete lets browsers offer what they know, for the names that
-// workflows use.
+// autoComplete returns the autocomplete token for a common field name, or "".
 func autoComplete(name string) string {
 	switch name {
 	case "name", "full_name":
@@ -138,8 +137,8 @@ func autoComplete(name string) string {
 	return ""
 }
 
-// kindsOf lists the media types that a field takes; none for any. A photo is
-// asked for as what phones can convert to.
+// kindsOf returns the media types that a field accepts; none means any. Phones
+// convert photos to the default types of an image field.
 func kindsOf(f verification.InputField) []string {
 	if len(f.Accept) == 0 && f.Type == verification.FieldImage {
 		return []string{"image/jpeg", "image/png"}
@@ -147,15 +146,15 @@ func kindsOf(f verification.InputField) []string {
 	return f.Accept
 }
 
-// Camera tells whether a photo that the page takes, a JPEG, is an answer.
+// Camera reports whether the field accepts a photo that the page takes, a JPEG.
 func (w fieldView) Camera() bool {
 	kinds := kindsOf(w.InputField)
 	return w.Type == verification.FieldImage && (slices.Contains(kinds, "image/jpeg") || slices.Contains(kinds, "image/*"))
 }
 
-// kindNames lists media types as people call them, such as "PDF or an image".
-// It is empty when any file will do.
-func (w words) kindNames(kinds []string) string {
+// kindNames returns the common names of media types, such as "PDF or an image",
+// or "" if any file is accepted.
+func (c catalog) kindNames(kinds []string) string {
 	var names []string
 	images := slices.ContainsFunc(kinds, func(kind string) bool { return strings.EqualFold(kind, "image/*") })
 	for _, kind := range kinds {
@@ -164,9 +163,9 @@ func (w words) kindNames(kinds []string) string {
 		case group == "*":
 			return ""
 		case group == "IMAGE" && images:
-			name = w.texts["file.image"]
+			name = c.messages["file.image"]
 		case group == "APPLICATION":
-			name = "PDF" // the only one that is taken
+			name = "PDF" // the only one that is accepted
 		case name == "JPG":
 			name = "JPEG"
 		}
@@ -178,16 +177,16 @@ func (w words) kindNames(kinds []string) string {
 		return strings.Join(names, "")
 	}
 	last := len(names) - 1
-	return fmt.Sprintf(w.texts["file.or"], strings.Join(names[:last], ", "), names[last])
+	return fmt.Sprintf(c.messages["file.or"], strings.Join(names[:last], ", "), names[last])
 }
 
-// MaxBytes is the largest file, in bytes.
+// MaxBytes returns the size limit of a file in bytes.
 func (w fieldView) MaxBytes() int { return verification.MaxDocumentBytes }
 
-// Megabytes is the largest file as people say it.
+// Megabytes returns the size limit of a file in megabytes.
 func (w fieldView) Megabytes() int { return verification.MaxDocumentBytes >> 20 }
 
-// DescribedBy names the help and the fault of the input.
+// DescribedBy returns the ids of the elements that describe the input.
 func (w fieldView) DescribedBy() string {
 	var ids []string
 	if w.Help != "" {
@@ -195,7 +194,7 @@ func (w fieldView) DescribedBy() string {
 	}
 	if w.InputField.Upload() {
 		ids = append(ids, w.ID+"-limits")
-		if w.Kept.ID != "" {
+		if w.Uploaded.ID != "" {
 			ids = append(ids, w.ID+"-kept")
 		}
 	}
@@ -205,7 +204,7 @@ func (w fieldView) DescribedBy() string {
 	return strings.Join(ids, " ")
 }
 
-// pairOf is what the templates of a field are filled in with.
+// pairOf is the data of the templates of a field.
 type pairOf struct {
 	P page
 	F fieldView
@@ -213,8 +212,7 @@ type pairOf struct {
 
 func pair(p page, f fieldView) pairOf { return pairOf{P: p, F: f} }
 
-// KindNames lists the kinds of file that the field takes, as people call them
-// and as a sentence begins.
+// KindNames returns the common names of the accepted media types, capitalized.
 func (p pairOf) KindNames() string {
 	names := p.P.visitor.kindNames(kindsOf(p.F.InputField))
 	_, first := utf8.DecodeRuneInString(names)

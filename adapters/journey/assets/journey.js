@@ -1,7 +1,7 @@
-// What the pages can do better with JavaScript. All of it works without, too.
+// Improvements that need JavaScript. The pages also work without it.
 "use strict";
 
-// A second press sends nothing; the first one says that it is under way.
+// A second click sends nothing; the button shows that the form is being sent.
 for (const form of document.querySelectorAll("form[data-busy]")) {
   form.addEventListener("submit", (event) => {
     if (form.dataset.sent) {
@@ -31,15 +31,15 @@ addEventListener("pageshow", () => {
   }
 });
 
-// A file that is too large is told before it is sent.
-for (const input of document.querySelectorAll("input[type=file][data-most]")) {
+// A file that is too large is refused before it is sent.
+for (const input of document.querySelectorAll("input[type=file][data-max]")) {
   const id = input.id + "-large";
-  const told = [id, input.id + "-error"];
+  const replaced = [id, input.id + "-error"];
   input.addEventListener("change", () => {
-    const large = input.files.length > 0 && input.files[0].size > Number(input.dataset.most);
-    const others = (input.getAttribute("aria-describedby") || "").split(" ").filter((name) => name && !told.includes(name));
-    for (const old of told) document.getElementById(old)?.remove();
-    input.closest(".field").classList.toggle("faulty", large);
+    const large = input.files.length > 0 && input.files[0].size > Number(input.dataset.max);
+    const others = (input.getAttribute("aria-describedby") || "").split(" ").filter((name) => name && !replaced.includes(name));
+    for (const old of replaced) document.getElementById(old)?.remove();
+    input.closest(".field").classList.toggle("invalid", large);
     if (large) {
       const error = document.createElement("p");
       error.id = id;
@@ -58,8 +58,8 @@ for (const input of document.querySelectorAll("input[type=file][data-most]")) {
   });
 }
 
-// A photo may be taken on the page itself. It goes into the file input, so that
-// the form sends it like a chosen one.
+// The page can take a photo and put it into the file input, so that the form sends
+// it like a chosen file.
 let closeCamera = () => {};
 for (const camera of document.querySelectorAll("[data-camera]")) {
   if (!navigator.mediaDevices?.getUserMedia || !("DataTransfer" in window)) continue;
@@ -69,18 +69,18 @@ for (const camera of document.querySelectorAll("[data-camera]")) {
   const use = camera.querySelector("[data-use]");
   const video = camera.querySelector("video");
   const canvas = camera.querySelector("canvas");
-  const told = camera.querySelector(".news");
-  const tell = (text) => { told.textContent = text; };
-  const most = 1600; // pixels of the long side
+  const status = camera.querySelector(".status");
+  const tell = (text) => { status.textContent = text; };
+  const longest = 1600; // pixels of the long side
   let stream;
-  let turn = 0; // an answer that comes after the camera was closed is late
+  let opening = 0; // counts opens and closes, to ignore a camera that starts after its close
   let asking = false;
   let ours = false;
 
   const stop = (some) => some?.getTracks().forEach((track) => track.stop());
   const close = (text) => {
     const focus = live.contains(document.activeElement);
-    turn++;
+    opening++;
     asking = false;
     stop(stream);
     stream = null;
@@ -94,53 +94,53 @@ for (const camera of document.querySelectorAll("[data-camera]")) {
 
   open.addEventListener("click", async () => {
     if (asking) return;
-    closeCamera(); // phones give their camera to one only
+    closeCamera(); // phones allow one user of the camera
     closeCamera = shut;
-    const mine = ++turn;
+    const mine = ++opening;
     asking = true;
-    tell(told.dataset.asking);
+    tell(status.dataset.asking);
     let found;
     try {
       found = await navigator.mediaDevices.getUserMedia({
         audio: false,
-        video: { facingMode: { ideal: input.getAttribute("capture") || "environment" }, width: { ideal: most }, height: { ideal: 1200 } },
+        video: { facingMode: { ideal: input.getAttribute("capture") || "environment" }, width: { ideal: longest }, height: { ideal: 1200 } },
       });
-      if (mine !== turn) {
+      if (mine !== opening) {
         stop(found);
         return;
       }
       stream = found;
-      stream.getVideoTracks()[0].addEventListener("ended", () => { if (stream === found) close(told.dataset.failed); });
+      stream.getVideoTracks()[0].addEventListener("ended", () => { if (stream === found) close(status.dataset.failed); });
       video.srcObject = stream;
       live.hidden = false;
       await video.play();
-      if (mine !== turn) return;
+      if (mine !== opening) return;
       asking = false;
       open.hidden = true;
-      tell(told.dataset.ready);
+      tell(status.dataset.ready);
       use.focus();
       live.scrollIntoView({ block: "nearest" });
     } catch (refused) {
-      if (mine === turn) close(refused.name === "NotAllowedError" ? told.dataset.refused : told.dataset.failed);
+      if (mine === opening) close(refused.name === "NotAllowedError" ? status.dataset.refused : status.dataset.failed);
     }
   });
 
   use.addEventListener("click", () => {
     if (!stream || !video.videoWidth) return;
-    const mine = turn;
-    const part = Math.min(1, most / Math.max(video.videoWidth, video.videoHeight));
+    const mine = opening;
+    const part = Math.min(1, longest / Math.max(video.videoWidth, video.videoHeight));
     const shot = document.createElement("canvas");
     shot.width = Math.round(video.videoWidth * part);
     shot.height = Math.round(video.videoHeight * part);
     shot.getContext("2d").drawImage(video, 0, 0, shot.width, shot.height);
     shot.toBlob((blob) => {
-      if (mine !== turn) return;
+      if (mine !== opening) return;
       try {
         const files = new DataTransfer();
         files.items.add(new File([blob], "photo.jpg", { type: "image/jpeg" }));
         input.files = files.files;
       } catch {
-        close(told.dataset.failed);
+        close(status.dataset.failed);
         return;
       }
       ours = true;
@@ -151,47 +151,47 @@ for (const camera of document.querySelectorAll("[data-camera]")) {
       canvas.getContext("2d").drawImage(shot, 0, 0);
       canvas.hidden = false;
       open.textContent = open.dataset.again;
-      close(told.dataset.taken);
+      close(status.dataset.taken);
     }, "image/jpeg", 0.9);
   });
 
   const first = open.textContent;
   input.addEventListener("change", () => {
-    if (ours) return; // else another file was chosen instead
+    if (ours) return; // otherwise another file was chosen
     shut();
     canvas.hidden = true;
     open.textContent = first;
     tell("");
   });
-  camera.querySelector("[data-cancel]").addEventListener("click", () => close(canvas.hidden ? "" : told.dataset.taken));
+  camera.querySelector("[data-cancel]").addEventListener("click", () => close(canvas.hidden ? "" : status.dataset.taken));
   document.addEventListener("submit", shut);
   addEventListener("pagehide", shut);
   camera.hidden = false;
 }
 
-// The location is asked for when the customer presses the button, never before.
+// The page requests the location only when the customer presses the button.
 for (const place of document.querySelectorAll("[data-location]")) {
   const share = place.querySelector("[data-share]");
-  const told = place.querySelector(".told");
+  const status = place.querySelector(".status");
   const denied = place.querySelector("input[type=checkbox]");
   const part = (name) => place.querySelector(`input[name$=".${name}"]`);
-  const tell = (text) => { told.textContent = text; };
+  const tell = (text) => { status.textContent = text; };
   const forget = () => {
     for (const name of ["latitude", "longitude", "accuracy"]) part(name).value = "";
   };
   if (!("geolocation" in navigator)) continue;
   share.hidden = false;
   share.querySelector("button").addEventListener("click", () => {
-    tell(told.dataset.asking);
+    tell(status.dataset.asking);
     navigator.geolocation.getCurrentPosition((found) => {
       part("latitude").value = found.coords.latitude.toFixed(6);
       part("longitude").value = found.coords.longitude.toFixed(6);
       part("accuracy").value = Math.ceil(found.coords.accuracy).toFixed(0);
       denied.checked = false;
-      tell(told.dataset.shared);
+      tell(status.dataset.shared);
     }, (refused) => {
       forget();
-      tell(refused.code === refused.PERMISSION_DENIED ? told.dataset.refused : told.dataset.failed);
+      tell(refused.code === refused.PERMISSION_DENIED ? status.dataset.refused : status.dataset.failed);
     }, { enableHighAccuracy: true, timeout: 20000, maximumAge: 60000 });
   });
   denied.addEventListener("change", () => {
@@ -202,8 +202,8 @@ for (const place of document.querySelectorAll("[data-location]")) {
   });
 }
 
-// A page that waits looks for news, less and less often, and at once when the
-// customer comes back to it.
+// A wait page polls the state at growing intervals, and at once when it becomes
+// visible.
 const waiting = document.querySelector("[data-state]");
 if (waiting) {
   let pause = 1000;
@@ -218,7 +218,7 @@ if (waiting) {
         return;
       }
     } catch {
-      // Offline, or the host is busy: look again later.
+      // Offline, or the host is busy: poll again later.
     }
     pause = Math.min(pause * 1.3, 20000);
     timer = setTimeout(look, pause);
@@ -229,6 +229,6 @@ if (waiting) {
   });
 }
 
-// The end of the way: on to whoever sent the customer.
+// The end page sends the customer back to the client.
 const leave = document.querySelector("a[data-leave]");
 if (leave) setTimeout(() => location.replace(leave.href), 2500);

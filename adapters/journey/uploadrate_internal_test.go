@@ -15,8 +15,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// pacedUpload reads size bytes at the rate of a tenant and returns how long that takes.
-func pacedUpload(ctx context.Context, p *paces, t verification.TenantID, size int) (time.Duration, error) {
+// limitedUpload reads size bytes at the rate of a tenant and returns how long that takes.
+func limitedUpload(ctx context.Context, p *uploadRates, t verification.TenantID, size int) (time.Duration, error) {
 	began := time.Now()
 	r, done := p.reader(ctx, t, bytes.NewReader(make([]byte, size)))
 	defer done()
@@ -26,19 +26,19 @@ func pacedUpload(ctx context.Context, p *paces, t verification.TenantID, size in
 
 func TestUploadsOfATenantShareARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var p paces
+		var p uploadRates
 		var both sync.WaitGroup
 		var took [2]time.Duration
 		for n := range took {
 			both.Go(func() {
 				var err error
-				if took[n], err = pacedUpload(t.Context(), &p, "one", uploadBurst/2+uploadRate); err != nil {
+				if took[n], err = limitedUpload(t.Context(), &p, "one", uploadBurst/2+uploadRate); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		synctest.Wait()
-		if took, err := pacedUpload(t.Context(), &p, "other", uploadBurst); took != 0 || err != nil {
+		if took, err := limitedUpload(t.Context(), &p, "other", uploadBurst); took != 0 || err != nil {
 			t.Errorf("the upload of another tenant takes %v, %v, want no time", took, err)
 		}
 		both.Wait()
@@ -51,12 +51,12 @@ func TestUploadsOfATenantShareARate(t *testing.T) {
 	})
 }
 
-func TestPacedUploadEndsWithItsRequest(t *testing.T) {
+func TestLimitedUploadEndsWithItsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		var p paces
-		took, err := pacedUpload(ctx, &p, "one", uploadBurst+10*uploadRate)
+		var p uploadRates
+		took, err := limitedUpload(ctx, &p, "one", uploadBurst+10*uploadRate)
 		if err == nil || errors.Is(err, io.EOF) || took > time.Second {
 			t.Errorf("upload = %v, %v, want an error within 1s", took, err)
 		}

@@ -1,4 +1,4 @@
-// Tests of the catalogues: nothing is missing, and nothing is left over.
+// Tests that the catalogs are complete and have no unused message.
 
 package journey_test
 
@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-func catalogue(t *testing.T, name string) map[string]string {
+func catalog(t *testing.T, name string) map[string]string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("words", name))
+	raw, err := os.ReadFile(filepath.Join("messages", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,15 +25,15 @@ func catalogue(t *testing.T, name string) map[string]string {
 	return texts
 }
 
-func TestEveryCatalogueSaysTheSame(t *testing.T) {
-	files, err := filepath.Glob("words/*.json")
+func TestEveryCatalogHasTheSameKeys(t *testing.T) {
+	files, err := filepath.Glob("messages/*.json")
 	if err != nil || len(files) < 2 {
-		t.Fatalf("catalogues = %v, %v", files, err)
+		t.Fatalf("catalogs = %v, %v", files, err)
 	}
-	en := catalogue(t, "en.json")
+	en := catalog(t, "en.json")
 	filled := regexp.MustCompile(`%\S|#`)
 	for _, f := range files {
-		texts := catalogue(t, filepath.Base(f))
+		texts := catalog(t, filepath.Base(f))
 		for key, text := range en {
 			want, got := filled.FindAllString(text, -1), filled.FindAllString(texts[key], -1)
 			slices.Sort(want)
@@ -44,7 +44,7 @@ func TestEveryCatalogueSaysTheSame(t *testing.T) {
 		}
 		for key := range texts {
 			if _, ok := en[key]; !ok {
-				t.Errorf("%s has %q, which nobody asks for", f, key)
+				t.Errorf("%s has %q, which en.json does not have", f, key)
 			}
 		}
 	}
@@ -67,9 +67,9 @@ func TestEveryTextIsUsed(t *testing.T) {
 			}
 		}
 	}
-	for key := range catalogue(t, "en.json") {
-		if !strings.HasPrefix(key, "fault: ") && !strings.Contains(all.String(), `"`+key+`"`) {
-			t.Errorf("nothing says %q", key)
+	for key := range catalog(t, "en.json") {
+		if !strings.HasPrefix(key, "problem: ") && !strings.Contains(all.String(), `"`+key+`"`) {
+			t.Errorf("no page uses %q", key)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestEveryTextIsUsed(t *testing.T) {
 // The rules and the document stores word their refusals in English; each has
 // its text here, so that nobody reads "something cannot be taken".
 func TestEveryRefusalHasAText(t *testing.T) {
-	en := catalogue(t, "en.json")
+	en := catalog(t, "en.json")
 	number := regexp.MustCompile(`-?\d+|%d`)
 	for file, pattern := range map[string]string{
 		"../../verification/answer.go": `(?:return|fault\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`,
@@ -100,8 +100,8 @@ func TestEveryRefusalHasAText(t *testing.T) {
 			if message == "must be a string" || message == "must be true or false" {
 				continue // no form sends it
 			}
-			if key := "fault: " + number.ReplaceAllString(message, "#"); en[key] == "" {
-				t.Errorf("words/en.json has no %q, which %s says", key, file)
+			if key := "problem: " + number.ReplaceAllString(message, "#"); en[key] == "" {
+				t.Errorf("messages/en.json has no %q, which %s says", key, file)
 			}
 		}
 	}
