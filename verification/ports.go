@@ -121,17 +121,26 @@ type DeliveryStore interface {
 	Deliveries(ctx context.Context, t TenantID, state DeliveryState, p PageQuery) (Page[Delivery], error)
 }
 
+// Sanitizer recognises an uploaded file by its content. It returns the media type
+// and a reader of the content to store, without what may reveal where an image was
+// taken; the caller closes the reader. Memory use does not depend on the size of
+// the upload.
+//
+// A file is ErrInvalid, with a Message for the customer, if it is longer than
+// MaxDocumentBytes, if accept does not list its type (an empty accept lists every
+// supported type), or if it is an image that cannot be decoded or is too large.
+// The call or the reader returns the error. An error of content, or of an ended
+// ctx, is returned wrapped.
+type Sanitizer func(ctx context.Context, content io.Reader, accept []string) (mediaType string, kept io.ReadCloser, err error)
+
 // DocumentStore keeps uploaded documents. A document of another run or tenant is
 // ErrNotFound.
 type DocumentStore interface {
-	// SaveDocument stores content of at most MaxDocumentBytes and returns d with
-	// its MediaType, Size and SHA256 filled in. It returns ErrInvalid and stores
-	// nothing if the content is too large, has a type that accept does not list
-	// (an empty accept allows every known type), or is an image that is out of
-	// bounds or cannot be decoded. It removes the location from a JPEG. Memory is
-	// bounded for any content. ErrUnavailable is returned if the store is full or
-	// the tenant has used its share.
-	SaveDocument(ctx context.Context, r RunRef, d Document, accept []string, content io.Reader) (Document, error)
+	// SaveDocument stores content and returns d with its Size and SHA256 filled in.
+	// After an error of content, which is returned wrapped, or of an ended ctx
+	// nothing is stored. It returns ErrConflict if the run has a document of that
+	// id, and ErrUnavailable if the store is full or the tenant has used its share.
+	SaveDocument(ctx context.Context, r RunRef, d Document, content io.Reader) (Document, error)
 	// Document returns a document without its content.
 	Document(ctx context.Context, r RunRef, id string) (Document, error)
 	// OpenDocument returns the content of a document; the caller closes it.

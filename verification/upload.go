@@ -3,6 +3,7 @@
 package verification
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -18,6 +19,18 @@ type Document struct {
 	Size      int64  // of the stored content, in bytes
 	SHA256    string // of the stored content, in hexadecimal
 	CreatedAt time.Time
+}
+
+// DocumentPath returns TENANT/RUN/DOCUMENT in lower case, the path under which a
+// store keeps a document. An id that is not a UUID is an internal error.
+func DocumentPath(r RunRef, id string) (string, error) {
+	tenant, err1 := ParseTenantID(string(r.Tenant))
+	run, err2 := ParseRunID(string(r.Run))
+	document, err3 := parseUUID("document", id)
+	if err1 != nil || err2 != nil || err3 != nil {
+		return "", fmt.Errorf("document %q of run %q of tenant %q: an id is not a UUID", id, r.Run, r.Tenant)
+	}
+	return string(tenant) + "/" + string(run) + "/" + document, nil
 }
 
 // MaxUploads is the maximum number of documents that a customer may send during

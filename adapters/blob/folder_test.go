@@ -48,7 +48,7 @@ func files(t *testing.T, dir string) map[string]string {
 func TestFolderHasAPlaceForEachDocument(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
 	s := folder(t, dir)
-	d, err := s.SaveDocument(t.Context(), someRun(1), upload(1), nil, bytes.NewReader(somePDF(0)))
+	d, err := s.SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestFolderHasAPlaceForEachDocument(t *testing.T) {
 
 func TestDocumentsOutliveTheProcess(t *testing.T) {
 	dir := t.TempDir()
-	want, err := folder(t, dir).SaveDocument(t.Context(), someRun(1), upload(1), nil, bytes.NewReader(somePDF(0)))
+	want, err := folder(t, dir).SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestDocumentsOutliveTheProcess(t *testing.T) {
 
 func TestLeftoversOfACrashAreRemovedAtOpen(t *testing.T) {
 	dir := t.TempDir()
-	d, err := folder(t, dir).SaveDocument(t.Context(), someRun(1), upload(1), nil, bytes.NewReader(somePDF(0)))
+	d, err := folder(t, dir).SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestARemovedDocumentLeavesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	s := folder(t, dir)
 	for n := range 2 {
-		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(n), nil, bytes.NewReader(somePDF(0))); err != nil {
+		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(n), bytes.NewReader(somePDF(0))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -202,7 +202,7 @@ func TestIDsThatAreNoUUIDReachNoFile(t *testing.T) {
 				d verification.Document
 			}{{someRun(1), d}, {run, upload(1)}, {tenant, upload(1)}} {
 				var expected *verification.Error
-				if _, err := s.SaveDocument(t.Context(), c.r, c.d, nil, bytes.NewReader(somePDF(0))); err == nil || errors.As(err, &expected) {
+				if _, err := s.SaveDocument(t.Context(), c.r, c.d, bytes.NewReader(somePDF(0))); err == nil || errors.As(err, &expected) {
 					t.Errorf("%s: SaveDocument(%+v, %q): %v, want a fault", name, c.r, c.d.ID, err)
 				}
 				if _, err := s.Document(t.Context(), c.r, c.d.ID); !errors.Is(err, verification.ErrNotFound) {
@@ -220,7 +220,7 @@ func TestAnIDInCapitalsIsTheSameID(t *testing.T) {
 	for name, s := range stores(t) {
 		capital := upload(1)
 		capital.ID = strings.ToUpper(capital.ID)
-		d, err := s.SaveDocument(t.Context(), someRun(1), capital, nil, bytes.NewReader(somePDF(0)))
+		d, err := s.SaveDocument(t.Context(), someRun(1), capital, bytes.NewReader(somePDF(0)))
 		if err != nil || d.ID != upload(1).ID {
 			t.Errorf("%s: SaveDocument = %q, %v, want the id in lower case", name, d.ID, err)
 		}
@@ -238,7 +238,7 @@ func TestALinkLeadsNowhere(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(dir, string(someRun(1).Tenant))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.SaveDocument(t.Context(), someRun(1), upload(1), nil, bytes.NewReader(somePDF(0))); err == nil {
+	if _, err := s.SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(0))); err == nil {
 		t.Error("SaveDocument through a link succeeded, want an error")
 	}
 	if found := files(t, outside); len(found) > 0 {
@@ -253,7 +253,7 @@ func TestADocumentIsNeverReplaced(t *testing.T) {
 		won := make(chan int, callers)
 		for caller := range callers {
 			wg.Go(func() {
-				_, err := s.SaveDocument(t.Context(), someRun(1), upload(1), nil, bytes.NewReader(somePDF(1000+caller)))
+				_, err := s.SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(1000+caller)))
 				switch {
 				case err == nil:
 					won <- 1000 + caller
@@ -285,13 +285,12 @@ func TestAFailedSaveLeavesNothingInTheFolder(t *testing.T) {
 		ctx     context.Context
 		content io.Reader
 	}{
-		"a refusal":            {t.Context(), strings.NewReader("<html>")},
-		"half a PDF":           {t.Context(), bytes.NewReader(somePDF(100_000)[:50_000])},
-		"too much":             {t.Context(), io.MultiReader(bytes.NewReader(somePDF(0)), zeros{})},
-		"a line that breaks":   {t.Context(), io.MultiReader(bytes.NewReader(somePDF(0)), iotest.ErrReader(io.ErrClosedPipe))},
+		"a refusal":            {t.Context(), iotest.ErrReader(refusal())},
+		"a late refusal":       {t.Context(), io.MultiReader(bytes.NewReader(somePDF(100_000)), iotest.ErrReader(refusal()))},
+		"a broken connection":  {t.Context(), io.MultiReader(bytes.NewReader(somePDF(0)), iotest.ErrReader(io.ErrClosedPipe))},
 		"a context that ended": {ctx, ends},
 	} {
-		if _, err := s.SaveDocument(c.ctx, someRun(1), upload(1), nil, c.content); err == nil {
+		if _, err := s.SaveDocument(c.ctx, someRun(1), upload(1), c.content); err == nil {
 			t.Errorf("SaveDocument of %s succeeded, want an error", name)
 		}
 		if diff := cmp.Diff(empty, files(t, dir)); diff != "" {

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+	"testing/iotest"
 
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/verification"
@@ -48,20 +49,25 @@ func fillDisk(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.SaveDocument(t.Context(), someRun(1), upload(1), nil, bytes.NewReader(somePDF(1<<20)))
+	_, err = s.SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(1<<20)))
 	if !errors.Is(err, verification.ErrUnavailable) || !errors.Is(err, syscall.EFBIG) {
 		t.Errorf("SaveDocument: %v, want unavailable, and the cause for the log", err)
 	}
 }
 
-func TestEveryWayInWhichADiskIsFullIsUnavailable(t *testing.T) {
+func TestEveryErrorOfAFullDiskIsUnavailable(t *testing.T) {
+	s := folder(t, t.TempDir())
+	save := func(code syscall.Errno) error {
+		broken := iotest.ErrReader(&os.PathError{Op: "write", Path: "content", Err: code})
+		_, err := s.SaveDocument(t.Context(), someRun(1), upload(1), broken)
+		return err
+	}
 	for _, code := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
-		if err := blob.DiskFull(&os.PathError{Op: "write", Path: "content", Err: code}); !errors.Is(err, verification.ErrUnavailable) {
+		if err := save(code); !errors.Is(err, verification.ErrUnavailable) || !errors.Is(err, code) {
 			t.Errorf("%v: %v, want unavailable", code, err)
 		}
 	}
-	burnt := &os.PathError{Op: "write", Path: "content", Err: syscall.EIO}
-	if err := blob.DiskFull(burnt); err != error(burnt) { //nolint:errorlint // the very value
-		t.Errorf("EIO: %v, want it as it is", err)
+	if err := save(syscall.EIO); !errors.Is(err, syscall.EIO) || errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("EIO: %v, want an internal error", err)
 	}
 }

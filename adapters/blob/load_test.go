@@ -2,16 +2,28 @@ package blob_test
 
 import (
 	"bytes"
+	"image"
+	imagejpeg "image/jpeg"
 	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/verifyd/verifyd/adapters/media"
 	"github.com/verifyd/verifyd/verification"
 )
 
-// largest is the largest upload of a format; only its length is in memory.
+func someJPEG(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := imagejpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 64, 48)), nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// largest returns uploads of the maximum size; only their length is in memory.
 func largest(head, tail []byte) func() io.Reader {
 	filling := int64(verification.MaxDocumentBytes - len(head) - len(tail))
 	return func() io.Reader {
@@ -19,12 +31,12 @@ func largest(head, tail []byte) func() io.Reader {
 	}
 }
 
-// TestFiftyUploadsAtOnceTakeLittleMemory also holds that they are all in flight
-// at the same time.
+// TestFiftyUploadsAtOnceTakeLittleMemory also checks that all of them are in
+// flight at the same time.
 func TestFiftyUploadsAtOnceTakeLittleMemory(t *testing.T) {
 	const uploads, most = 50, 64 << 20
 	s := folder(t, t.TempDir())
-	jpeg, pdf := someJPEG(), somePDF(0)
+	jpeg, pdf := someJPEG(t), somePDF(0)
 	contents := []func() io.Reader{
 		largest(jpeg[:len(jpeg)-2], jpeg[len(jpeg)-2:]), // one long scan
 		largest(pdf[:10], pdf[10:]),
@@ -38,10 +50,16 @@ func TestFiftyUploadsAtOnceTakeLittleMemory(t *testing.T) {
 	for n := range uploads {
 		wg.Go(func() {
 			content := &watched{content: contents[n%len(contents)](), started: &started, peak: peak}
-			if _, err := s.SaveDocument(t.Context(), someRun(n), upload(n), nil, content); err != nil {
+			defer content.begin() // also when nothing was read: the others wait
+			_, kept, err := media.Sanitize(t.Context(), content, nil)
+			if err != nil {
+				t.Errorf("Sanitize: %v", err)
+				return
+			}
+			defer kept.Close()
+			if _, err := s.SaveDocument(t.Context(), someRun(n), upload(n), kept); err != nil {
 				t.Errorf("SaveDocument: %v", err)
 			}
-			content.begin() // also when nothing was read: the others wait
 		})
 	}
 	wg.Wait()
@@ -52,7 +70,7 @@ func TestFiftyUploadsAtOnceTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// sampled is the most that the heap ever held.
+// sampled is the maximum size of the heap.
 type sampled struct{ most atomic.Int64 }
 
 func (s *sampled) sample() int64 {
@@ -67,8 +85,8 @@ func (s *sampled) sample() int64 {
 	}
 }
 
-// watched is an upload that begins when all have, and looks at the heap once a
-// mebibyte.
+// watched is an upload that waits until all have started, and samples the heap
+// once every mebibyte.
 type watched struct {
 	content io.Reader
 	started *sync.WaitGroup

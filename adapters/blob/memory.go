@@ -1,57 +1,61 @@
-// Documents in the memory of one process.
+// Documents in memory.
 
 package blob
 
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"path"
 	"sync"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
-// MemoryStore is a verification.DocumentStore that forgets all when the process
-// ends. It is safe for concurrent use.
+// MemoryStore is a verification.DocumentStore whose content is lost when the
+// process ends. It is safe for concurrent use.
 type MemoryStore struct {
-	quota *quota
-	mu    sync.RWMutex
-	held  map[place]*held
+	quota     *quota
+	mu        sync.RWMutex
+	documents map[string]*stored // by path
 }
 
 var _ verification.DocumentStore = (*MemoryStore)(nil)
 
-// held is a document that is kept; it does not change.
-type held struct {
+// stored is a document in memory. It is immutable.
+type stored struct {
 	document verification.Document
-	pieces   [][]byte
+	content  chunks
 }
 
-// Memory returns an empty store that takes up to limit bytes, and of one tenant
-// up to tenantLimit; 0 stands for a quarter of limit. Documents on their way
-// count. Saving beyond a limit is ErrUnavailable.
+// Memory returns an empty store of up to limit bytes, and up to tenantLimit bytes
+// of one tenant; 0 stands for a quarter of limit. Documents that are being saved
+// count. A document that exceeds a limit is ErrUnavailable.
 func Memory(limit, tenantLimit int64) *MemoryStore {
 	if tenantLimit == 0 {
 		tenantLimit = limit / 4
 	}
-	return &MemoryStore{quota: newQuota(limit, tenantLimit), held: map[place]*held{}}
+	return &MemoryStore{quota: newQuota(limit, tenantLimit), documents: map[string]*stored{}}
 }
 
-// SaveDocument keeps a document. ErrConflict when there is one of that id.
-func (s *MemoryStore) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, accept []string, content io.Reader) (verification.Document, error) {
-	at, ok := placeOf(r, d.ID)
-	if !ok {
-		return verification.Document{}, misplaced(r, d.ID)
+// SaveDocument implements verification.DocumentStore.
+func (s *MemoryStore) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
+	name, err := verification.DocumentPath(r, d.ID)
+	if err == nil {
+		err = ctx.Err()
 	}
-	room, err := s.quota.reserve(at.tenant)
-	defer room.release()
+	if err != nil {
+		return verification.Document{}, fmt.Errorf("save a document: %w", err)
+	}
+	reserved, err := s.quota.reserve(tenantOf(name))
+	defer reserved.release()
 	if err != nil {
 		return verification.Document{}, err
 	}
-	p := &pile{room: room}
-	d.ID, d.CreatedAt = at.document, d.CreatedAt.UTC()
-	d, err = Intake(ctx, d, accept, content, p)
-	if err != nil {
+	added := &stored{}
+	d.ID, d.CreatedAt = path.Base(name), d.CreatedAt.UTC()
+	if added.document, err = copyContent(d, content, reserved, &added.content); err != nil {
 		return verification.Document{}, err
 	}
 	s.mu.Lock()
@@ -59,82 +63,76 @@ func (s *MemoryStore) SaveDocument(ctx context.Context, r verification.RunRef, d
 	if err := ctx.Err(); err != nil {
 		return verification.Document{}, err
 	}
-	if s.held[at] != nil {
-		return verification.Document{}, taken()
+	if s.documents[name] != nil {
+		return verification.Document{}, exists()
 	}
-	s.held[at] = &held{document: d, pieces: p.pieces}
-	room.keep()
-	return d, nil
+	s.documents[name] = added
+	reserved.commit()
+	return added.document, nil
 }
 
-// Document returns what is known of a document.
+// Document implements verification.DocumentStore.
 func (s *MemoryStore) Document(ctx context.Context, r verification.RunRef, id string) (verification.Document, error) {
-	h, err := s.find(ctx, r, id)
+	found, err := s.find(ctx, r, id)
 	if err != nil {
 		return verification.Document{}, err
 	}
-	return h.document, nil
+	return found.document, nil
 }
 
-// OpenDocument reads a document.
+// OpenDocument implements verification.DocumentStore.
 func (s *MemoryStore) OpenDocument(ctx context.Context, r verification.RunRef, id string) (io.ReadCloser, error) {
-	h, err := s.find(ctx, r, id)
+	found, err := s.find(ctx, r, id)
 	if err != nil {
 		return nil, err
 	}
-	readers := make([]io.Reader, len(h.pieces))
-	for i, p := range h.pieces {
+	readers := make([]io.Reader, len(found.content))
+	for i, p := range found.content {
 		readers[i] = bytes.NewReader(p)
 	}
 	return io.NopCloser(io.MultiReader(readers...)), nil
 }
 
-// RemoveDocument removes a document. Those who read it go on reading.
+// RemoveDocument implements verification.DocumentStore. Open readers stay valid.
 func (s *MemoryStore) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	at, ok := placeOf(r, id)
-	if !ok {
+	name, err := verification.DocumentPath(r, id)
+	if err != nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h := s.held[at]; h != nil {
-		delete(s.held, at)
-		s.quota.free(at.tenant, h.document.Size+recordBytes)
+	if found := s.documents[name]; found != nil {
+		delete(s.documents, name)
+		s.quota.free(tenantOf(name), found.document.Size+recordBytes)
 	}
 	return nil
 }
 
-func (s *MemoryStore) find(ctx context.Context, r verification.RunRef, id string) (*held, error) {
+func (s *MemoryStore) find(ctx context.Context, r verification.RunRef, id string) (*stored, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	at, ok := placeOf(r, id)
-	if !ok {
+	name, err := verification.DocumentPath(r, id)
+	if err != nil {
 		return nil, notFound()
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	h := s.held[at]
-	if h == nil {
+	found := s.documents[name]
+	if found == nil {
 		return nil, notFound()
 	}
-	return h, nil
+	return found, nil
 }
 
-// pile is the content of a document on its way into memory.
-type pile struct {
-	room   *reservation
-	pieces [][]byte
-}
+// chunks is content in pieces, so that it never has to be moved when it grows.
+type chunks [][]byte
 
-// Write keeps a copy of b, if there is room for it.
-func (p *pile) Write(b []byte) (int, error) {
-	if err := p.room.grow(int64(len(b))); err != nil {
-		return 0, err
-	}
-	p.pieces = append(p.pieces, bytes.Clone(b))
-	return len(b), nil
+// Write appends a copy of p.
+func (c *chunks) Write(p []byte) (int, error) {
+	*c = append(*c, bytes.Clone(p))
+	return len(p), nil
 }

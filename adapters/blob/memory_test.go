@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/iotest"
 
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/verification"
@@ -15,7 +16,7 @@ import (
 func TestFullMemoryIsUnavailable(t *testing.T) {
 	s := blob.Memory(3<<20, 3<<20)
 	save := func(n, length int) error {
-		_, err := s.SaveDocument(t.Context(), someRun(1), upload(n), nil, bytes.NewReader(somePDF(length)))
+		_, err := s.SaveDocument(t.Context(), someRun(1), upload(n), bytes.NewReader(somePDF(length)))
 		return err
 	}
 	for n := range 2 {
@@ -36,20 +37,20 @@ func TestFullMemoryIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestRefusedDocumentsGiveTheirRoomBack(t *testing.T) {
+func TestRefusedDocumentsReleaseTheirSpace(t *testing.T) {
 	s := blob.Memory(2<<20, 2<<20)
 	for n := range 20 {
-		cut := somePDF(2 << 20)[:1<<20]
-		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(n), nil, bytes.NewReader(cut)); !errors.Is(err, verification.ErrInvalid) {
-			t.Fatalf("SaveDocument number %d of half a PDF: %v, want invalid", n, err)
+		refused := io.MultiReader(bytes.NewReader(somePDF(1<<20)), iotest.ErrReader(refusal()))
+		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(n), refused); !errors.Is(err, verification.ErrInvalid) {
+			t.Fatalf("SaveDocument number %d of a refused file: %v, want invalid", n, err)
 		}
 	}
-	if _, err := s.SaveDocument(t.Context(), someRun(1), upload(1), nil, bytes.NewReader(somePDF(1<<20))); err != nil {
+	if _, err := s.SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(1<<20))); err != nil {
 		t.Errorf("SaveDocument of what fits: %v, want no error", err)
 	}
 	// The same id again, which also had room.
 	for range 20 {
-		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(1), nil, bytes.NewReader(somePDF(500_000))); !errors.Is(err, verification.ErrConflict) {
+		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(500_000))); !errors.Is(err, verification.ErrConflict) {
 			t.Fatalf("SaveDocument under an id that is taken: %v, want conflict", err)
 		}
 	}
@@ -58,7 +59,7 @@ func TestRefusedDocumentsGiveTheirRoomBack(t *testing.T) {
 func TestManySmallDocumentsFillTheMemory(t *testing.T) {
 	s := blob.Memory(1<<20, 1<<20)
 	for n := range 2000 {
-		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(n), nil, bytes.NewReader(somePDF(0))); err != nil {
+		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(n), bytes.NewReader(somePDF(0))); err != nil {
 			if !errors.Is(err, verification.ErrUnavailable) {
 				t.Errorf("SaveDocument: %v, want unavailable", err)
 			}
@@ -78,7 +79,7 @@ func TestMemoryHoldsAboutItsLimit(t *testing.T) {
 	for n := range uploads {
 		wg.Go(func() {
 			content := io.MultiReader(bytes.NewReader(somePDF(0)[:20]), io.LimitReader(zeros{}, 4<<20), bytes.NewReader(somePDF(0)))
-			_, err := s.SaveDocument(t.Context(), someRun(n), upload(n), nil, content)
+			_, err := s.SaveDocument(t.Context(), someRun(n), upload(n), content)
 			if err != nil && !errors.Is(err, verification.ErrUnavailable) {
 				t.Errorf("SaveDocument: %v", err)
 			}

@@ -1,37 +1,43 @@
-// How much the documents of a store, and of one tenant, may take.
+// Limits on the space that documents use.
 
 package blob
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
-// recordBytes is about what a document takes beside its content.
+// recordBytes is an estimate of what a document uses beside its content.
 const recordBytes = 1 << 10
 
-// quota counts the bytes of documents. Those on their way are counted as they
-// come in, so that no number of concurrent uploads exceeds a limit.
+// quota counts the bytes of documents. A document that is being saved is counted
+// while it is written, so concurrent uploads cannot exceed a limit together.
 type quota struct {
 	mu        sync.Mutex
-	max       int64 // in all; 0 for no limit
+	max       int64 // of all tenants; 0 for no limit
 	maxTenant int64 // of one tenant; 0 for no limit
 	used      int64
 	tenants   map[string]*usage
 }
 
-// usage is what one tenant holds, in bytes.
+// usage is what one tenant uses, in bytes.
 type usage struct {
-	kept     int64 // of documents that are kept
-	reserved int64 // of documents on their way
+	stored   int64
+	reserved int64 // by documents that are being saved
 }
 
 func newQuota(limit, tenant int64) *quota {
 	return &quota{max: limit, maxTenant: tenant, tenants: map[string]*usage{}}
 }
 
-// tenant returns the usage of a tenant; the caller holds the lock.
+// tenant returns the usage of a tenant. The caller holds the lock.
 func (q *quota) tenant(id string) *usage {
 	u := q.tenants[id]
 	if u == nil {
@@ -41,39 +47,47 @@ func (q *quota) tenant(id string) *usage {
 	return u
 }
 
-// set replaces what is counted of a tenant's kept documents.
-func (q *quota) set(tenant string, kept int64) {
+// set replaces the count of a tenant's stored documents.
+func (q *quota) set(tenant string, stored int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	u := q.tenant(tenant)
-	q.used += kept - u.kept
-	u.kept = kept
+	q.used += stored - u.stored
+	u.stored = stored
 }
 
-// free gives back what a document took that was removed.
+// free subtracts a document that was removed.
 func (q *quota) free(tenant string, bytes int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	u := q.tenant(tenant)
-	bytes = min(bytes, u.kept)
-	u.kept -= bytes
+	bytes = min(bytes, u.stored)
+	u.stored -= bytes
 	q.used -= bytes
 }
 
-// reservation is the room of one document on its way.
+// reservation is the space of a document that is being saved.
 type reservation struct {
 	quota  *quota
 	tenant string
 	bytes  int64
 }
 
-// reserve takes room for the record of a document.
+// reserve reserves space for a document without its content.
 func (q *quota) reserve(tenant string) (*reservation, error) {
 	r := &reservation{quota: q, tenant: tenant}
 	return r, r.grow(recordBytes)
 }
 
-// grow takes more room; ErrUnavailable when there is none.
+// Write reserves space for p, and stores nothing.
+func (r *reservation) Write(p []byte) (int, error) {
+	if err := r.grow(int64(len(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// grow reserves more space; ErrUnavailable when a limit would be exceeded.
 func (r *reservation) grow(bytes int64) error {
 	q := r.quota
 	q.mu.Lock()
@@ -81,9 +95,9 @@ func (r *reservation) grow(bytes int64) error {
 	u := q.tenant(r.tenant)
 	switch {
 	case q.max > 0 && q.used+bytes > q.max:
-		return full("there is no room for more documents", nil)
-	case q.maxTenant > 0 && u.kept+u.reserved+bytes > q.maxTenant:
-		return full("the tenant holds as many bytes of documents as one may", nil)
+		return full("the store of documents is full", nil)
+	case q.maxTenant > 0 && u.stored+u.reserved+bytes > q.maxTenant:
+		return full("the tenant has reached its limit for documents", nil)
 	}
 	q.used += bytes
 	u.reserved += bytes
@@ -91,17 +105,17 @@ func (r *reservation) grow(bytes int64) error {
 	return nil
 }
 
-// keep makes the reservation part of what the tenant holds.
-func (r *reservation) keep() {
+// commit counts the reserved space as stored.
+func (r *reservation) commit() {
 	r.quota.mu.Lock()
 	defer r.quota.mu.Unlock()
 	u := r.quota.tenant(r.tenant)
 	u.reserved -= r.bytes
-	u.kept += r.bytes
+	u.stored += r.bytes
 	r.bytes = 0
 }
 
-// release gives back what was reserved and not kept.
+// release frees the reserved space unless it was committed.
 func (r *reservation) release() {
 	r.quota.mu.Lock()
 	defer r.quota.mu.Unlock()
@@ -110,7 +124,43 @@ func (r *reservation) release() {
 	r.bytes = 0
 }
 
-// full is the error of a store that cannot take a document for want of room.
+// copyContent copies content to w within a reservation, and returns d with its
+// size and digest.
+func copyContent(d verification.Document, content io.Reader, r *reservation, w io.Writer) (verification.Document, error) {
+	digest := sha256.New()
+	size, err := io.Copy(io.MultiWriter(r, digest, w), content)
+	if err != nil {
+		return verification.Document{}, err
+	}
+	d.Size, d.SHA256 = size, hex.EncodeToString(digest.Sum(nil))
+	return d, nil
+}
+
+// tenantOf returns the first element of a document's path.
+func tenantOf(name string) string {
+	tenant, _, _ := strings.Cut(name, "/")
+	return tenant
+}
+
+// diskFull returns ErrUnavailable if err says that the disk, a disk quota or the
+// file size limit is exhausted. It returns any other error unchanged.
+func diskFull(err error) error {
+	for _, code := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		if errors.Is(err, code) {
+			return full("the disk is full", err)
+		}
+	}
+	return err
+}
+
 func full(message string, cause error) error {
 	return &verification.Error{Kind: verification.ErrUnavailable, Subject: "document", Message: message, Cause: cause}
+}
+
+func notFound() error {
+	return &verification.Error{Kind: verification.ErrNotFound, Subject: "document"}
+}
+
+func exists() error {
+	return &verification.Error{Kind: verification.ErrConflict, Subject: "document", Message: "a document has that id"}
 }

@@ -30,7 +30,7 @@ func TestATenantHoldsAtMostItsShare(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			save := func(r verification.RunRef, n int) error {
-				_, err := s.SaveDocument(t.Context(), r, upload(n), nil, bytes.NewReader(somePDF(1<<20)))
+				_, err := s.SaveDocument(t.Context(), r, upload(n), bytes.NewReader(somePDF(1<<20)))
 				return err
 			}
 			for n := range 2 {
@@ -61,7 +61,7 @@ func TestUploadsAtOnceStayWithinTheShare(t *testing.T) {
 		var wg sync.WaitGroup
 		for n := range 16 {
 			wg.Go(func() {
-				_, err := s.SaveDocument(t.Context(), tenantRun(1), upload(n), nil, bytes.NewReader(somePDF(1<<20)))
+				_, err := s.SaveDocument(t.Context(), tenantRun(1), upload(n), bytes.NewReader(somePDF(1<<20)))
 				switch {
 				case err == nil:
 					saved.Add(1)
@@ -81,7 +81,7 @@ func TestUploadsAtOnceStayWithinTheShare(t *testing.T) {
 			}
 		}
 		for n := range 3 {
-			if _, err := s.SaveDocument(t.Context(), tenantRun(1), upload(n), nil, bytes.NewReader(somePDF(1<<20))); err != nil {
+			if _, err := s.SaveDocument(t.Context(), tenantRun(1), upload(n), bytes.NewReader(somePDF(1<<20))); err != nil {
 				t.Errorf("%s: SaveDocument into an empty share: %v", name, err)
 			}
 		}
@@ -92,15 +92,15 @@ func TestAFolderCountsWhatIsThereAtItsOpening(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 2 { // by another process, or before a restart
 		s := folder(t, dir)
-		if _, err := s.SaveDocument(t.Context(), tenantRun(1), upload(n), nil, bytes.NewReader(somePDF(1<<20))); err != nil {
+		if _, err := s.SaveDocument(t.Context(), tenantRun(1), upload(n), bytes.NewReader(somePDF(1<<20))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s := limitedFolder(t, dir, 3<<20)
-	if _, err := s.SaveDocument(t.Context(), tenantRun(1), upload(2), nil, bytes.NewReader(somePDF(1<<20))); !errors.Is(err, verification.ErrUnavailable) {
+	if _, err := s.SaveDocument(t.Context(), tenantRun(1), upload(2), bytes.NewReader(somePDF(1<<20))); !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("SaveDocument beyond the share: %v, want unavailable", err)
 	}
-	if _, err := s.SaveDocument(t.Context(), tenantRun(2), upload(2), nil, bytes.NewReader(somePDF(1<<20))); err != nil {
+	if _, err := s.SaveDocument(t.Context(), tenantRun(2), upload(2), bytes.NewReader(somePDF(1<<20))); err != nil {
 		t.Errorf("SaveDocument of another tenant: %v, want no error", err)
 	}
 }
@@ -111,7 +111,7 @@ func TestWhatOtherHostsSaveIsCountedAfterAWhile(t *testing.T) {
 		dir := t.TempDir()
 		one, other := limitedFolder(t, dir, 3<<20), limitedFolder(t, dir, 3<<20)
 		save := func(s *blob.FolderStore, n int) error {
-			_, err := s.SaveDocument(t.Context(), tenantRun(1), upload(n), nil, bytes.NewReader(somePDF(1<<20)))
+			_, err := s.SaveDocument(t.Context(), tenantRun(1), upload(n), bytes.NewReader(somePDF(1<<20)))
 			return err
 		}
 		for n, s := range []*blob.FolderStore{one, other} {

@@ -219,8 +219,9 @@ func TestABrokenPostChangesNothing(t *testing.T) {
 
 func TestAFullStoreOfDocumentsIsNoEnd(t *testing.T) {
 	s := serve(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Sanitize = unchanged
 		p.Documents = &mock.DocumentStoreMock{
-			SaveDocumentFunc: func(_ context.Context, _ verification.RunRef, d verification.Document, _ []string, _ io.Reader) (verification.Document, error) {
+			SaveDocumentFunc: func(_ context.Context, _ verification.RunRef, d verification.Document, _ io.Reader) (verification.Document, error) {
 				if d.Field == "selfie" {
 					return d, errors.New("the disk burns")
 				}

@@ -82,7 +82,7 @@ func TestEveryRefusalHasAText(t *testing.T) {
 	for file, pattern := range map[string]string{
 		"../../verification/answer.go": `(?:return|fault\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`,
 		"../../verification/upload.go": `invalid\("document", name, "([^"]*)"\)`,
-		"../blob/intake.go":            `refusal\("([^"]*)"\)`,
+		"../media/media.go":            `refusal\("([^"]*)"\)`,
 	} {
 		raw, err := os.ReadFile(filepath.FromSlash(file))
 		if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/journey"
+	"github.com/verifyd/verifyd/adapters/media"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -39,7 +40,7 @@ func serve(t testing.TB, changes ...enginetest.Change) *site {
 	t.Helper()
 	s := &site{t: t, documents: blob.Memory(64<<20, 64<<20), log: &bytes.Buffer{}}
 	s.Kit = enginetest.New(t, append([]enginetest.Change{func(p *engine.Ports, _ *engine.Options) {
-		p.Documents = s.documents
+		p.Documents, p.Sanitize = s.documents, media.Sanitize
 	}}, changes...)...)
 	pages, err := journey.Handler(s.Engine, slog.New(slog.NewTextHandler(s.log, nil)))
 	if err != nil {

@@ -23,8 +23,8 @@ type ledger struct {
 	held map[string]bool
 }
 
-func (l *ledger) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, accept []string, content io.Reader) (verification.Document, error) {
-	d, err := l.DocumentStore.SaveDocument(ctx, r, d, accept, content)
+func (l *ledger) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
+	d, err := l.DocumentStore.SaveDocument(ctx, r, d, content)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/adapters/journey"
+	"github.com/verifyd/verifyd/adapters/media"
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
@@ -150,7 +151,7 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 		NewID:       newID,
 		Printer:     o.printer,
 		Notifier:    notifier,
-		Documents:   o.documents, Deliveries: h.storage,
+		Documents:   o.documents, Sanitize: media.Sanitize, Deliveries: h.storage,
 	}, options(s, h.storage, h.log, observed))
 	if err != nil {
 		return nil, o.warnings, err

@@ -66,8 +66,7 @@ func table() []row {
 			libs:  true,
 			inside: func(from, p string) bool {
 				driving := within(from, "adapters/httpapi/...", "adapters/journey/...", "adapters/console/...")
-				return p == "verification" || p == "verification/fair" || driving && p == "verification/engine" ||
-					p == "adapters/blob" && within(from, "adapters/blob/s3/...")
+				return p == "verification" || p == "verification/fair" || driving && p == "verification/engine"
 			},
 			advice: "an adapter imports the rules, verification/fair and its own libraries (a driving one also the engine): let a host wire two adapters together",
 		},

@@ -85,7 +85,10 @@ func TestCheckImports(t *testing.T) {
 		{"adapters/provider/http", "adapters/provider/sandbox", false},
 		{"adapters/provider", "adapters/provider/sandbox", false},
 		{"adapters/provider/http", "verification/engine", false},
-		{"adapters/blob/s3", "adapters/blob", true},
+		{"adapters/blob/s3", "adapters/blob", false},
+		{"adapters/blob", "adapters/media", false},
+		{"adapters/journey", "adapters/media", false},
+		{"hosts/verifyd", "adapters/media", true},
 		{"adapters/blob", "adapters/blob/s3", false},
 
 		{"hosts/verifyd", "verification/engine", true},

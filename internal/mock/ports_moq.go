@@ -139,7 +139,7 @@ var _ verification.RunStore = &RunStoreMock{}
 //			LoadFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
 //				panic("mock out the Load method")
 //			},
-//			OverdueFunc: func(ctx context.Context, now time.Time, most int) ([]verification.RunRef, time.Time, error) {
+//			OverdueFunc: func(ctx context.Context, now time.Time, limit int) ([]verification.RunRef, time.Time, error) {
 //				panic("mock out the Overdue method")
 //			},
 //		}
@@ -159,7 +159,7 @@ type RunStoreMock struct {
 	LoadFunc func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error)
 
 	// OverdueFunc mocks the Overdue method.
-	OverdueFunc func(ctx context.Context, now time.Time, most int) ([]verification.RunRef, time.Time, error)
+	OverdueFunc func(ctx context.Context, now time.Time, limit int) ([]verification.RunRef, time.Time, error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -202,8 +202,8 @@ type RunStoreMock struct {
 			Ctx context.Context
 			// Now is the now argument value.
 			Now time.Time
-			// Most is the most argument value.
-			Most int
+			// Limit is the limit argument value.
+			Limit int
 		}
 	}
 	lockAppend  sync.RWMutex
@@ -345,23 +345,23 @@ func (mock *RunStoreMock) LoadCalls() []struct {
 }
 
 // Overdue calls OverdueFunc.
-func (mock *RunStoreMock) Overdue(ctx context.Context, now time.Time, most int) ([]verification.RunRef, time.Time, error) {
+func (mock *RunStoreMock) Overdue(ctx context.Context, now time.Time, limit int) ([]verification.RunRef, time.Time, error) {
 	if mock.OverdueFunc == nil {
 		panic("RunStoreMock.OverdueFunc: method is nil but RunStore.Overdue was just called")
 	}
 	callInfo := struct {
-		Ctx  context.Context
-		Now  time.Time
-		Most int
+		Ctx   context.Context
+		Now   time.Time
+		Limit int
 	}{
-		Ctx:  ctx,
-		Now:  now,
-		Most: most,
+		Ctx:   ctx,
+		Now:   now,
+		Limit: limit,
 	}
 	mock.lockOverdue.Lock()
 	mock.calls.Overdue = append(mock.calls.Overdue, callInfo)
 	mock.lockOverdue.Unlock()
-	return mock.OverdueFunc(ctx, now, most)
+	return mock.OverdueFunc(ctx, now, limit)
 }
 
 // OverdueCalls gets all the calls that were made to Overdue.
@@ -369,14 +369,14 @@ func (mock *RunStoreMock) Overdue(ctx context.Context, now time.Time, most int) 
 //
 //	len(mockedRunStore.OverdueCalls())
 func (mock *RunStoreMock) OverdueCalls() []struct {
-	Ctx  context.Context
-	Now  time.Time
-	Most int
+	Ctx   context.Context
+	Now   time.Time
+	Limit int
 } {
 	var calls []struct {
-		Ctx  context.Context
-		Now  time.Time
-		Most int
+		Ctx   context.Context
+		Now   time.Time
+		Limit int
 	}
 	mock.lockOverdue.RLock()
 	calls = mock.calls.Overdue
@@ -2015,7 +2015,7 @@ var _ verification.DocumentStore = &DocumentStoreMock{}
 //			RemoveDocumentFunc: func(ctx context.Context, r verification.RunRef, id string) error {
 //				panic("mock out the RemoveDocument method")
 //			},
-//			SaveDocumentFunc: func(ctx context.Context, r verification.RunRef, d verification.Document, accept []string, content io.Reader) (verification.Document, error) {
+//			SaveDocumentFunc: func(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
 //				panic("mock out the SaveDocument method")
 //			},
 //		}
@@ -2035,7 +2035,7 @@ type DocumentStoreMock struct {
 	RemoveDocumentFunc func(ctx context.Context, r verification.RunRef, id string) error
 
 	// SaveDocumentFunc mocks the SaveDocument method.
-	SaveDocumentFunc func(ctx context.Context, r verification.RunRef, d verification.Document, accept []string, content io.Reader) (verification.Document, error)
+	SaveDocumentFunc func(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -2074,8 +2074,6 @@ type DocumentStoreMock struct {
 			R verification.RunRef
 			// D is the d argument value.
 			D verification.Document
-			// Accept is the accept argument value.
-			Accept []string
 			// Content is the content argument value.
 			Content io.Reader
 		}
@@ -2207,7 +2205,7 @@ func (mock *DocumentStoreMock) RemoveDocumentCalls() []struct {
 }
 
 // SaveDocument calls SaveDocumentFunc.
-func (mock *DocumentStoreMock) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, accept []string, content io.Reader) (verification.Document, error) {
+func (mock *DocumentStoreMock) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
 	if mock.SaveDocumentFunc == nil {
 		panic("DocumentStoreMock.SaveDocumentFunc: method is nil but DocumentStore.SaveDocument was just called")
 	}
@@ -2215,19 +2213,17 @@ func (mock *DocumentStoreMock) SaveDocument(ctx context.Context, r verification.
 		Ctx     context.Context
 		R       verification.RunRef
 		D       verification.Document
-		Accept  []string
 		Content io.Reader
 	}{
 		Ctx:     ctx,
 		R:       r,
 		D:       d,
-		Accept:  accept,
 		Content: content,
 	}
 	mock.lockSaveDocument.Lock()
 	mock.calls.SaveDocument = append(mock.calls.SaveDocument, callInfo)
 	mock.lockSaveDocument.Unlock()
-	return mock.SaveDocumentFunc(ctx, r, d, accept, content)
+	return mock.SaveDocumentFunc(ctx, r, d, content)
 }
 
 // SaveDocumentCalls gets all the calls that were made to SaveDocument.
@@ -2238,14 +2234,12 @@ func (mock *DocumentStoreMock) SaveDocumentCalls() []struct {
 	Ctx     context.Context
 	R       verification.RunRef
 	D       verification.Document
-	Accept  []string
 	Content io.Reader
 } {
 	var calls []struct {
 		Ctx     context.Context
 		R       verification.RunRef
 		D       verification.Document
-		Accept  []string
 		Content io.Reader
 	}
 	mock.lockSaveDocument.RLock()

@@ -35,14 +35,20 @@ func (e *Engine) UploadDocument(ctx context.Context, token string, wait int, fie
 	if err != nil {
 		return verification.Document{}, err
 	}
-	saved, err := e.ports.Documents.SaveDocument(ctx, link.RunRef, d, accept, content)
+	mediaType, kept, err := e.ports.Sanitize(ctx, content, accept)
 	if err != nil {
-		// Nothing is kept of what is invalid. After a conflict, the document of
-		// that id is another one.
+		return verification.Document{}, refusedUpload(field, err)
+	}
+	defer func() { _ = kept.Close() }() // it was only read
+	d.MediaType = mediaType
+	saved, err := e.ports.Documents.SaveDocument(ctx, link.RunRef, d, kept)
+	if err != nil {
+		// An invalid file is not stored. After a conflict, the document of that
+		// id is another one.
 		if !errors.Is(err, verification.ErrInvalid) && !errors.Is(err, verification.ErrConflict) {
 			e.removeDocument(ctx, link.RunRef, d.ID)
 		}
-		return verification.Document{}, belowPayload(err)
+		return verification.Document{}, refusedUpload(field, err)
 	}
 	return e.recordUpload(ctx, link.RunRef, verification.Upload{Wait: wait, Document: saved})
 }
@@ -113,16 +119,14 @@ func (e *Engine) removeDocument(ctx context.Context, ref verification.RunRef, id
 	}
 }
 
-// belowPayload names the fields of a refusal as those of a payload are named.
-func belowPayload(err error) error {
+// refusedUpload names the field of a file that the sanitizer refuses.
+func refusedUpload(field string, err error) error {
 	var refused *verification.Error
-	if !errors.As(err, &refused) || len(refused.Fields) == 0 {
+	if !errors.As(err, &refused) || !errors.Is(refused.Kind, verification.ErrInvalid) {
 		return err
 	}
-	below := *refused
-	below.Fields = make([]verification.FieldError, len(refused.Fields))
-	for i, f := range refused.Fields {
-		below.Fields[i] = verification.FieldError{Name: "payload." + f.Name, Message: f.Message}
+	return &verification.Error{
+		Kind: verification.ErrInvalid, Subject: "document",
+		Fields: []verification.FieldError{{Name: "payload." + field, Message: refused.Message}},
 	}
-	return &below
 }

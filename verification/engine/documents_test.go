@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
@@ -22,12 +24,12 @@ import (
 func shelf() *mock.DocumentStoreMock {
 	kept := map[verification.RunRef]map[string]verification.Document{}
 	return &mock.DocumentStoreMock{
-		SaveDocumentFunc: func(_ context.Context, r verification.RunRef, d verification.Document, _ []string, content io.Reader) (verification.Document, error) {
+		SaveDocumentFunc: func(_ context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
 			raw, err := io.ReadAll(content)
 			if kept[r] == nil {
 				kept[r] = map[string]verification.Document{}
 			}
-			d.Size, d.MediaType, d.SHA256 = int64(len(raw)), "image/png", hex.EncodeToString(raw)
+			d.Size, d.SHA256 = int64(len(raw)), hex.EncodeToString(raw)
 			kept[r][d.ID] = d
 			return d, err
 		},
@@ -45,6 +47,11 @@ func shelf() *mock.DocumentStoreMock {
 	}
 }
 
+// unchanged is a sanitizer that takes every file as a PNG.
+func unchanged(_ context.Context, content io.Reader, _ []string) (string, io.ReadCloser, error) {
+	return "image/png", io.NopCloser(content), nil
+}
+
 func portrait() verification.Definition {
 	return verification.Definition{
 		Workflow: "portrait", Name: "Portrait", Start: "photo",
@@ -59,7 +66,7 @@ func portrait() verification.Definition {
 }
 
 func TestAnUploadBelongsToItsRunAndField(t *testing.T) {
-	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Documents = shelf() })
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Documents, p.Sanitize = shelf(), unchanged })
 	w := k.Apply(portrait())
 	begin := func() (verification.RunDetail, string, int) {
 		run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
@@ -101,7 +108,7 @@ func TestAnUploadBelongsToItsRunAndField(t *testing.T) {
 }
 
 func TestAnUploadIsRefusedWhereNoneIsAskedFor(t *testing.T) {
-	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Documents = shelf() })
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Documents, p.Sanitize = shelf(), unchanged })
 	run := start(k, portrait())
 	token := strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
 	j, err := k.Engine.OpenJourney(t.Context(), token)
@@ -167,13 +174,13 @@ type sitting struct {
 	store *hooked
 }
 
-func sit(t *testing.T, d verification.Definition) *sitting {
+func sit(t *testing.T, d verification.Definition, changes ...enginetest.Change) *sitting {
 	t.Helper()
 	s := &sitting{t: t, shelf: shelf()}
-	s.Kit = enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+	s.Kit = enginetest.New(t, append([]enginetest.Change{func(p *engine.Ports, _ *engine.Options) {
 		s.store = &hooked{RunStore: p.Runs}
-		p.Documents, p.Runs = s.shelf, s.store
-	})
+		p.Documents, p.Sanitize, p.Runs = s.shelf, unchanged, s.store
+	}}, changes...)...)
 	run := start(s.Kit, d)
 	s.run, s.token = run.ID, strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
 	j, err := s.Engine.OpenJourney(t.Context(), s.token)
@@ -303,7 +310,7 @@ func TestAnAnswerInsideATransactionRemovesNothing(t *testing.T) {
 
 func TestWhatCouldNotBeSavedIsRemoved(t *testing.T) {
 	s := sit(t, portrait())
-	s.shelf.SaveDocumentFunc = func(context.Context, verification.RunRef, verification.Document, []string, io.Reader) (verification.Document, error) {
+	s.shelf.SaveDocumentFunc = func(context.Context, verification.RunRef, verification.Document, io.Reader) (verification.Document, error) {
 		return verification.Document{}, context.Canceled // a bucket may have it all the same
 	}
 	if _, err := s.upload("face", "x"); !errors.Is(err, context.Canceled) {
@@ -323,7 +330,7 @@ func TestAMadeUpDocumentIsRefusedWhileACheckRuns(t *testing.T) {
 	store := &hooked{}
 	k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
 		store.RunStore = p.Runs
-		p.Documents, p.Runs, o.StartWait = shelf(), store, -1
+		p.Documents, p.Sanitize, p.Runs, o.StartWait = shelf(), unchanged, store, -1
 	})
 	k.Provider.On("check", enginetest.Slow(time.Second, enginetest.Pass(nil)))
 	run := k.Start(k.Apply(checked).ID, engine.StartRequest{ReferenceID: "x"})
@@ -341,5 +348,42 @@ func TestAMadeUpDocumentIsRefusedWhileACheckRuns(t *testing.T) {
 	}
 	if err := submit(); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("a document that was never uploaded = %v, want ErrInvalid", err)
+	}
+}
+
+func TestARefusedFileNamesItsFieldAndIsNotStored(t *testing.T) {
+	refusal := &verification.Error{Kind: verification.ErrInvalid, Subject: "document", Message: "the image cannot be read"}
+	broken := errors.New("the line broke")
+	for name, c := range map[string]struct {
+		sanitize verification.Sanitizer
+		want     error
+	}{
+		"by its first bytes": {func(context.Context, io.Reader, []string) (string, io.ReadCloser, error) {
+			return "", nil, refusal
+		}, verification.ErrInvalid},
+		"by a later byte": {func(context.Context, io.Reader, []string) (string, io.ReadCloser, error) {
+			return "image/png", io.NopCloser(iotest.ErrReader(refusal)), nil
+		}, verification.ErrInvalid},
+		"with its connection": {func(context.Context, io.Reader, []string) (string, io.ReadCloser, error) {
+			return "", nil, broken
+		}, broken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sit(t, portrait(), func(p *engine.Ports, _ *engine.Options) {
+				p.Documents, p.Sanitize = blob.Memory(1<<20, 1<<20), c.sanitize
+			})
+			_, err := s.upload("face", "x")
+			if !errors.Is(err, c.want) {
+				t.Fatalf("upload = %v, want %v", err, c.want)
+			}
+			var refused *verification.Error
+			want := []verification.FieldError{{Name: "payload.face", Message: "the image cannot be read"}}
+			if errors.As(err, &refused) && !slices.Equal(refused.Fields, want) {
+				t.Errorf("upload names %+v, want %+v", refused.Fields, want)
+			}
+			if saved := len(s.shelf.SaveDocumentCalls()); saved != 0 {
+				t.Errorf("%d documents were stored, want none", saved)
+			}
+		})
 	}
 }

@@ -39,9 +39,11 @@ type Ports struct {
 	// Deliveries is the ledger of what clients were told; without one, none
 	// is kept, and Deliveries is ErrUnavailable.
 	Deliveries verification.DeliveryStore
-	// Documents keeps what customers upload; without it, nothing can be
-	// uploaded.
+	// Documents stores what customers upload; without it, nothing can be
+	// uploaded. Sanitize is required with it.
 	Documents verification.DocumentStore
+	// Sanitize checks and cleans an upload before it is stored.
+	Sanitize verification.Sanitizer
 }
 
 // Options have defaults that suit a small host.
@@ -134,8 +136,9 @@ func New(p Ports, o Options) (*Engine, error) {
 		"Runs": p.Runs == nil, "Queue": p.Queue == nil, "Workflows": p.Workflows == nil,
 		"Tenants": p.Tenants == nil, "Idempotency": p.Idempotency == nil, "Expressions": p.Expressions == nil,
 		"Links": p.Links == nil, "Clock": p.Clock == nil, "NewID": p.NewID == nil,
+		"Sanitize": p.Documents != nil && p.Sanitize == nil,
 	}
-	for _, name := range []string{"Runs", "Queue", "Workflows", "Tenants", "Idempotency", "Expressions", "Links", "Clock", "NewID"} {
+	for _, name := range []string{"Runs", "Queue", "Workflows", "Tenants", "Idempotency", "Expressions", "Links", "Clock", "NewID", "Sanitize"} {
 		if required[name] {
 			return nil, errors.New("engine: the port " + name + " is required")
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -26,6 +27,17 @@ func TestNewNamesThePortThatIsMissing(t *testing.T) {
 	_, err := engine.New(engine.Ports{}, engine.Options{})
 	if err == nil || err.Error() != "engine: the port Runs is required" {
 		t.Errorf("New without ports = %v, want it to name Runs", err)
+	}
+}
+
+func TestDocumentsNeedASanitizer(t *testing.T) {
+	k := enginetest.New(t)
+	_, err := engine.New(engine.Ports{
+		Runs: k.Store, Queue: k.Store, Workflows: k.Store, Tenants: k.Store, Idempotency: k.Store,
+		Expressions: expression.New(), Links: enginetest.Links{}, Clock: k.Clock, NewID: k.IDs, Documents: shelf(),
+	}, engine.Options{})
+	if err == nil || err.Error() != "engine: the port Sanitize is required" {
+		t.Errorf("New with Documents alone = %v, want it to name Sanitize", err)
 	}
 }
 

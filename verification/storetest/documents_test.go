@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/verification"
@@ -15,7 +17,7 @@ import (
 
 type (
 	document = verification.Document
-	saveFunc = func(ctx context.Context, r runRef, d document, accept []string, content io.Reader) (document, error)
+	saveFunc = func(ctx context.Context, r runRef, d document, content io.Reader) (document, error)
 )
 
 // brokenDocuments is a sound store but for the methods that are set.
@@ -26,8 +28,8 @@ type brokenDocuments struct {
 	remove   func(context.Context, runRef, string) error
 }
 
-func (b brokenDocuments) SaveDocument(ctx context.Context, r runRef, d document, accept []string, content io.Reader) (document, error) {
-	return b.save(ctx, r, d, accept, content)
+func (b brokenDocuments) SaveDocument(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
+	return b.save(ctx, r, d, content)
 }
 
 func (b brokenDocuments) Document(ctx context.Context, r runRef, id string) (document, error) {
@@ -119,37 +121,13 @@ func uploading(change func(sound saveFunc) saveFunc) func(*brokenDocuments, veri
 	return func(b *brokenDocuments, sound verification.DocumentStore) { b.save = change(sound.SaveDocument) }
 }
 
-// lenient takes what the sound store refuses, when it is like that.
-func lenient(like func(content []byte) bool) func(*brokenDocuments, verification.DocumentStore) {
-	return refusing(func(_ saveFunc, _ runRef, d document, content []byte, err error) (document, error) {
-		if like(content) {
-			return d, nil
-		}
-		return document{}, err
-	})
-}
-
-// refusing breaks what SaveDocument does once it has refused something.
-func refusing(then func(sound saveFunc, r runRef, d document, content []byte, err error) (document, error)) func(*brokenDocuments, verification.DocumentStore) {
-	return uploading(func(sound saveFunc) saveFunc {
-		return func(ctx context.Context, r runRef, d document, accept []string, content io.Reader) (document, error) {
-			var read bytes.Buffer
-			got, err := sound(ctx, r, d, accept, io.TeeReader(content, &read))
-			if errors.Is(err, verification.ErrInvalid) {
-				return then(sound, r, d, read.Bytes(), err)
-			}
-			return got, err
-		}
-	})
-}
-
 // keeping breaks what is kept of a content.
 func keeping(change func(content []byte) []byte) func(*brokenDocuments, verification.DocumentStore) {
 	return func(b *brokenDocuments, sound verification.DocumentStore) {
 		sent := &memo[string, []byte]{}
-		b.save = func(ctx context.Context, r runRef, d document, accept []string, content io.Reader) (document, error) {
+		b.save = func(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
 			var read bytes.Buffer
-			got, err := sound.SaveDocument(ctx, r, d, accept, io.TeeReader(content, &read))
+			got, err := sound.SaveDocument(ctx, r, d, io.TeeReader(content, &read))
 			sent.set(d.ID, read.Bytes())
 			return got, err
 		}
@@ -176,9 +154,9 @@ func knowing(change func(*document)) func(*brokenDocuments, verification.Documen
 // scoped breaks whose documents all methods are about.
 func scoped(change func(*runRef)) func(*brokenDocuments, verification.DocumentStore) {
 	return func(b *brokenDocuments, sound verification.DocumentStore) {
-		b.save = func(ctx context.Context, r runRef, d document, accept []string, content io.Reader) (document, error) {
+		b.save = func(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
 			change(&r)
-			return sound.SaveDocument(ctx, r, d, accept, content)
+			return sound.SaveDocument(ctx, r, d, content)
 		}
 		b.document = func(ctx context.Context, r runRef, id string) (document, error) {
 			change(&r)
@@ -199,5 +177,167 @@ func scoped(change func(*runRef)) func(*brokenDocuments, verification.DocumentSt
 func removing(change func(ctx context.Context, sound verification.DocumentStore, r runRef, id string) error) func(*brokenDocuments, verification.DocumentStore) {
 	return func(b *brokenDocuments, sound verification.DocumentStore) {
 		b.remove = func(ctx context.Context, r runRef, id string) error { return change(ctx, sound, r, id) }
+	}
+}
+
+func documentBreaches() []documentBreach {
+	return slices.Concat(keptBreaches(), contentBreaches(), removalBreaches())
+}
+
+func removalBreaches() []documentBreach {
+	const gone, others = "a removed document is gone", "removing a document leaves all others"
+	const absent, space = "removing what is not there is no error", "a removed document frees its space"
+	return []documentBreach{
+		{gone, "RemoveDocument does nothing", removing(func(context.Context, verification.DocumentStore, runRef, string) error { return nil })},
+		{others, "the run is ignored", removing(func(ctx context.Context, sound verification.DocumentStore, r runRef, id string) error {
+			other := r
+			other.Run = "d0000000-0000-7000-8000-000000000002"
+			return errors.Join(sound.RemoveDocument(ctx, other, id), sound.RemoveDocument(ctx, r, id))
+		})},
+		{others, "all of the run are removed", removing(func(ctx context.Context, sound verification.DocumentStore, r runRef, id string) error {
+			return errors.Join(sound.RemoveDocument(ctx, r, id), sound.RemoveDocument(ctx, r, "e0000000-0000-7000-8000-000000000002"))
+		})},
+		{absent, "it is refused", removing(func(ctx context.Context, sound verification.DocumentStore, r runRef, id string) error {
+			if _, err := sound.Document(ctx, r, id); err != nil {
+				return err
+			}
+			return sound.RemoveDocument(ctx, r, id)
+		})},
+		{space, "the document is hidden and kept", func(b *brokenDocuments, sound verification.DocumentStore) {
+			var hidden memo[string, bool]
+			b.remove = func(_ context.Context, _ runRef, id string) error {
+				hidden.set(id, true)
+				return nil
+			}
+			b.document = func(ctx context.Context, r runRef, id string) (document, error) {
+				if _, gone := hidden.get(id); gone {
+					return document{}, &verification.Error{Kind: verification.ErrNotFound, Subject: "document"}
+				}
+				return sound.Document(ctx, r, id)
+			}
+		}},
+	}
+}
+
+func keptBreaches() []documentBreach {
+	const back, apart = "a document comes back as it was saved", "a document belongs to its run and tenant"
+	const over, once = "a save whose context is over keeps nothing", "documents saved at once are all kept"
+	return []documentBreach{
+		{back, "Document forgets the field", knowing(func(d *document) { d.Field = "" })},
+		{back, "Document forgets when", knowing(func(d *document) { d.CreatedAt = d.CreatedAt.Truncate(time.Millisecond) })},
+		{back, "OpenDocument reads the first half", keeping(func(content []byte) []byte { return content[:len(content)/2] })},
+		{back, "SaveDocument returns another id", uploading(func(sound saveFunc) saveFunc {
+			return func(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
+				d, err := sound(ctx, r, d, content)
+				d.ID = strings.ToUpper(d.ID)
+				return d, err
+			}
+		})},
+		{apart, "the run is ignored", scoped(func(r *runRef) { r.Run = "d0000000-0000-7000-8000-000000000000" })},
+		{apart, "the tenant is ignored", scoped(func(r *runRef) { r.Tenant = "d0000000-0000-7000-8000-000000000000" })},
+		{apart, "a document that is missing reads as an empty one", func(b *brokenDocuments, sound verification.DocumentStore) {
+			b.open = func(ctx context.Context, r runRef, id string) (io.ReadCloser, error) {
+				f, err := sound.OpenDocument(ctx, r, id)
+				if errors.Is(err, verification.ErrNotFound) {
+					return io.NopCloser(strings.NewReader("")), nil
+				}
+				return f, err
+			}
+		}},
+		{over, "SaveDocument looks at no context", uploading(func(sound saveFunc) saveFunc {
+			return func(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
+				return sound(context.WithoutCancel(ctx), r, d, content)
+			}
+		})},
+		{over, "SaveDocument looks at the context too early", uploading(func(sound saveFunc) saveFunc {
+			return func(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
+				if err := ctx.Err(); err != nil {
+					return document{}, err
+				}
+				return sound(context.WithoutCancel(ctx), r, d, content)
+			}
+		})},
+		{over, "SaveDocument looks at the context too late", uploading(func(sound saveFunc) saveFunc {
+			return func(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
+				if d, err := sound(context.WithoutCancel(ctx), r, d, content); err != nil {
+					return d, err
+				}
+				return document{}, ctx.Err()
+			}
+		})},
+		{once, "one run at a time may save", uploading(func(sound saveFunc) saveFunc {
+			last := &memo[string, runRef]{}
+			return func(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
+				if other, ok := last.get("last"); ok && other != r {
+					return document{}, &verification.Error{Kind: verification.ErrUnavailable, Subject: "document"}
+				}
+				last.set("last", r)
+				return sound(ctx, r, d, content)
+			}
+		})},
+		{once, "all documents have the content of the last", func(b *brokenDocuments, sound verification.DocumentStore) {
+			last := &memo[string, []byte]{}
+			b.save = func(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
+				var read bytes.Buffer
+				got, err := sound.SaveDocument(ctx, r, d, io.TeeReader(content, &read))
+				last.set("last", read.Bytes())
+				return got, err
+			}
+			b.open = func(context.Context, runRef, string) (io.ReadCloser, error) {
+				content, _ := last.get("last")
+				return io.NopCloser(bytes.NewReader(content)), nil
+			}
+		}},
+	}
+}
+
+func contentBreaches() []documentBreach {
+	const brokenOff, digest = "an upload that breaks off is not stored", "size and digest are those of the content"
+	const replaced = "a document is never replaced"
+	return []documentBreach{
+		{brokenOff, "the received part is stored as if it were complete", uploading(func(sound saveFunc) saveFunc {
+			return func(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
+				received, _ := io.ReadAll(content)
+				return sound(ctx, r, d, bytes.NewReader(received))
+			}
+		})},
+		{brokenOff, "the error is returned and the received part is stored", uploading(func(sound saveFunc) saveFunc {
+			return func(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
+				received, broken := io.ReadAll(content)
+				got, err := sound(ctx, r, d, bytes.NewReader(received))
+				return got, errors.Join(broken, err)
+			}
+		})},
+		{digest, "the digest is in capitals", uploading(func(sound saveFunc) saveFunc {
+			return func(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
+				got, err := sound(ctx, r, d, content)
+				got.SHA256 = strings.ToUpper(got.SHA256)
+				return got, err
+			}
+		})},
+		{digest, "the size is that of the largest document", uploading(func(sound saveFunc) saveFunc {
+			return func(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
+				d, err := sound(ctx, r, d, content)
+				d.Size = verification.MaxDocumentBytes
+				return d, err
+			}
+		})},
+		{replaced, "the later content replaces the earlier", func(b *brokenDocuments, sound verification.DocumentStore) {
+			b.save = func(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
+				if err := sound.RemoveDocument(ctx, r, d.ID); err != nil {
+					return document{}, err
+				}
+				return sound.SaveDocument(ctx, r, d, content)
+			}
+		}},
+		{replaced, "the conflict is not reported", uploading(func(sound saveFunc) saveFunc {
+			return func(ctx context.Context, r runRef, d document, content io.Reader) (document, error) {
+				got, err := sound(ctx, r, d, content)
+				if errors.Is(err, verification.ErrConflict) {
+					return d, nil
+				}
+				return got, err
+			}
+		})},
 	}
 }

@@ -110,7 +110,7 @@ func someRun() verification.RunRef {
 
 func upload(n int) verification.Document {
 	return verification.Document{
-		ID: fmt.Sprintf("e0000000-0000-7000-8000-%012x", n), Field: "front",
+		ID: fmt.Sprintf("e0000000-0000-7000-8000-%012x", n), Field: "front", MediaType: "application/pdf",
 		CreatedAt: time.Date(2026, 3, 1, 12, 0, n, 0, time.UTC),
 	}
 }
@@ -122,7 +122,7 @@ func somePDF(filling int) []byte {
 
 func save(t testing.TB, s *s3.Store, n int) (verification.Document, error) {
 	t.Helper()
-	return s.SaveDocument(t.Context(), someRun(), upload(n), nil, bytes.NewReader(somePDF(1000)))
+	return s.SaveDocument(t.Context(), someRun(), upload(n), bytes.NewReader(somePDF(1000)))
 }
 
 func read(t testing.TB, s *s3.Store, n int) ([]byte, error) {

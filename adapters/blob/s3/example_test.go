@@ -29,8 +29,8 @@ func ExampleNew() {
 		return
 	}
 	run := verification.RunRef{Tenant: "a0000000-0000-7000-8000-000000000001", Run: "d0000000-0000-7000-8000-000000000001"}
-	d := verification.Document{ID: "e0000000-0000-7000-8000-000000000001", Field: "statement"}
-	d, err = store.SaveDocument(context.Background(), run, d, []string{"application/pdf"}, strings.NewReader("%PDF-1.4\n%%EOF\n"))
+	d := verification.Document{ID: "e0000000-0000-7000-8000-000000000001", Field: "statement", MediaType: "application/pdf"}
+	d, err = store.SaveDocument(context.Background(), run, d, strings.NewReader("%PDF-1.4\n%%EOF\n"))
 	fmt.Println(d.MediaType, d.Size, err)
 	// Output: application/pdf 15 <nil>
 }

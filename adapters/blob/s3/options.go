@@ -1,5 +1,12 @@
-// Where the bucket is, and who asks for it.
-
+// Package s3 stores uploaded documents in a bucket of an S3 object store.
+//
+// A document is one object, PREFIX/TENANT/RUN/DOCUMENT/content, with its record in
+// the user metadata. It is written to a temporary file first, because the size and
+// the SHA-256 must be known when the request is sent.
+//
+// The object store must support If-None-Match on writes. The access key needs the
+// permissions to read, write, delete and list objects: without the last one, AWS
+// answers "access denied" for an object that does not exist.
 package s3
 
 import (
@@ -15,42 +22,43 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
-// attempts is how often a request is made before the object store counts as
-// unavailable; the pauses between them add up to less than two seconds.
+// attempts limits the attempts of one request. The delays between them add up to
+// less than two seconds.
 const attempts = 3
 
-// Options say where the bucket is. Printed or logged, they do not tell the
-// keys.
+// Options configure a Store. Formatting or logging them does not show the keys.
 type Options struct {
-	Endpoint  string            // host, or host:port
-	Bucket    string            // is there already
-	Prefix    string            // what the keys begin with; may be empty
-	Region    string            // empty: the object store is asked for it
-	AccessKey string            `json:"-"`
-	SecretKey string            `json:"-"`
-	Secure    bool              // over TLS
-	Transport http.RoundTripper `json:"-"` // nil for one with time limits
+	Endpoint  string // host, or host:port
+	Bucket    string // must exist
+	Prefix    string // of all object keys; may be empty
+	Region    string // if empty, the object store is asked for it
+	AccessKey string `json:"-"`
+	SecretKey string `json:"-"`
+	Secure    bool   // use TLS
+	// Transport is the HTTP transport; nil means the default of minio-go, which
+	// has timeouts.
+	Transport http.RoundTripper `json:"-"`
 }
 
-// Format writes the options without the keys.
+// Format implements fmt.Formatter without the keys.
 func (o Options) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "bucket %q, prefix %q", o.Bucket, o.Prefix)
 }
 
-// LogValue is the options without the keys.
+// LogValue implements slog.LogValuer without the keys.
 func (o Options) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(o)) }
 
-// New makes a store in a bucket. It does not connect: that the bucket is
-// missing or closed shows when it is used.
+// New returns a store in a bucket. It does not connect: a missing or inaccessible
+// bucket is an error of the first use.
 func New(o Options) (*Store, error) {
 	prefix := strings.Trim(o.Prefix, "/")
 	switch {
 	case o.AccessKey == "" || o.SecretKey == "":
-		return nil, errors.New("open the bucket of documents: access key and secret key are needed")
+		return nil, errors.New("open the bucket of documents: access key and secret key are required")
 	case s3utils.CheckValidBucketNameStrict(o.Bucket) != nil:
-		return nil, fmt.Errorf("open the bucket of documents: %q cannot be the name of a bucket", o.Bucket)
+		return nil, fmt.Errorf("open the bucket of documents: %q is not a valid bucket name", o.Bucket)
 	case prefix != strings.TrimPrefix(path.Clean("/"+prefix), "/"):
-		return nil, fmt.Errorf("open the bucket of documents: the prefix %q is no clean path", o.Prefix)
+		return nil, fmt.Errorf("open the bucket of documents: the prefix %q is not a clean path", o.Prefix)
 	}
 	client, err := minio.NewCore(o.Endpoint, &minio.Options{
 		Creds:      credentials.NewStaticV4(o.AccessKey, o.SecretKey, ""),
@@ -59,7 +67,7 @@ func New(o Options) (*Store, error) {
 		Region:     o.Region,
 		MaxRetries: attempts,
 	})
-	if err != nil { // it repeats the endpoint, and somebody may have written keys into that
+	if err != nil { // its text repeats the endpoint, which may contain keys
 		return nil, errors.New("open the bucket of documents: the endpoint must be a host, or host:port")
 	}
 	return &Store{client: client, bucket: o.Bucket, prefix: prefix}, nil

@@ -5,17 +5,24 @@ package s3
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"path"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 
-	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/verification"
 )
 
 // Store is a verification.DocumentStore in a bucket. It is safe for concurrent
-// use, by several processes, too.
+// use, also by several processes.
 type Store struct {
 	client *minio.Core
 	bucket string
@@ -24,154 +31,171 @@ type Store struct {
 
 var _ verification.DocumentStore = (*Store)(nil)
 
-// SaveDocument keeps a document. ErrConflict when there is one of that id,
-// ErrUnavailable when the object store does not answer; then, and when the
-// context ends while it is being sent, the document may be there all the same.
-func (s *Store) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, accept []string, content io.Reader) (verification.Document, error) {
-	at, err := placeOf(r, d.ID)
-	if err != nil {
-		return verification.Document{}, err
+// recordKey is the user metadata with the record of a document: JSON in base64.
+// It is in canonical header form, in which it is returned.
+const recordKey = "Document"
+
+// record is the metadata of a document.
+type record struct {
+	ID        string    `json:"id"`
+	Field     string    `json:"field"`
+	MediaType string    `json:"media_type"`
+	Size      int64     `json:"size"`
+	SHA256    string    `json:"sha256"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// saved is a record and the call of SaveDocument that wrote it.
+type saved struct {
+	record
+	Save string `json:"save"`
+}
+
+// SaveDocument implements verification.DocumentStore. ErrUnavailable is returned
+// when the object store does not answer; then, and when the context ends during
+// the request, the document may have been stored.
+func (s *Store) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
+	name, err := verification.DocumentPath(r, d.ID)
+	if err == nil {
+		err = ctx.Err()
 	}
-	if err := ctx.Err(); err != nil {
-		return verification.Document{}, err
-	}
-	d.ID, d.CreatedAt = at.document(), d.CreatedAt.UTC()
-	d, err = s.send(ctx, at, func(to io.Writer) (verification.Document, error) {
-		return blob.Intake(ctx, d, accept, content, to)
-	})
 	if err != nil {
-		return verification.Document{}, at.fault("save", err)
+		return verification.Document{}, fmt.Errorf("save a document: %w", err)
+	}
+	d.ID, d.CreatedAt = path.Base(name), d.CreatedAt.UTC()
+	spool, err := os.CreateTemp("", "document-*")
+	if err != nil {
+		return verification.Document{}, wrap("save", name, err)
+	}
+	unlinked := os.Remove(spool.Name()) == nil // if the system allows it, even a crash leaves no file
+	defer func() {
+		_ = spool.Close()
+		if !unlinked {
+			_ = os.Remove(spool.Name())
+		}
+	}()
+	digest := sha256.New()
+	if d.Size, err = io.Copy(io.MultiWriter(spool, digest), content); err != nil {
+		return verification.Document{}, wrap("save", name, err)
+	}
+	d.SHA256 = hex.EncodeToString(digest.Sum(nil))
+	if err := s.put(ctx, name, saved{record(d), rand.Text()}, io.NewSectionReader(spool, 0, d.Size)); err != nil {
+		return verification.Document{}, wrap("save", name, err)
 	}
 	return d, nil
 }
 
-// Document returns what is known of a document.
+// Document implements verification.DocumentStore.
 func (s *Store) Document(ctx context.Context, r verification.RunRef, id string) (verification.Document, error) {
-	at, err := find(ctx, r, id)
+	name, err := s.find(ctx, r, id)
 	if err != nil {
 		return verification.Document{}, err
 	}
-	rec, err := s.record(ctx, at)
+	found, err := s.stat(ctx, name)
 	if err != nil {
-		return verification.Document{}, at.fault("load", err)
+		return verification.Document{}, wrap("load", name, err)
 	}
-	return rec.document(), nil
+	return verification.Document(found.record), nil
 }
 
-// OpenDocument reads a document while the context lasts; the caller closes it.
+// OpenDocument implements verification.DocumentStore. The content can be read
+// until the context ends.
 func (s *Store) OpenDocument(ctx context.Context, r verification.RunRef, id string) (io.ReadCloser, error) {
-	at, err := find(ctx, r, id)
+	name, err := s.find(ctx, r, id)
 	if err != nil {
 		return nil, err
 	}
-	body, _, _, err := s.client.GetObject(ctx, s.bucket, at.key(s.prefix), minio.GetObjectOptions{})
+	body, _, _, err := s.client.GetObject(ctx, s.bucket, s.key(name), minio.GetObjectOptions{})
 	if err != nil {
-		return nil, at.fault("open", translate(ctx, err))
+		return nil, wrap("open", name, translate(ctx, err))
 	}
-	return &download{ctx: ctx, body: body}, nil
+	return &download{ctx: ctx, ReadCloser: body}, nil
 }
 
-// RemoveDocument removes a document. A bucket that keeps versions keeps it as an
-// earlier version.
+// RemoveDocument implements verification.DocumentStore. A bucket with versioning
+// keeps the document as an earlier version.
 func (s *Store) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {
-	at, err := find(ctx, r, id)
+	name, err := s.find(ctx, r, id)
+	if err == nil {
+		err = translate(ctx, s.client.RemoveObject(ctx, s.bucket, s.key(name), minio.RemoveObjectOptions{}))
+	}
 	if errors.Is(err, verification.ErrNotFound) {
 		return nil
 	}
-	if err == nil {
-		err = translate(ctx, s.client.RemoveObject(ctx, s.bucket, at.key(s.prefix), minio.RemoveObjectOptions{}))
-	}
-	if err == nil || errors.Is(err, verification.ErrNotFound) {
-		return nil
-	}
-	return at.fault("remove", err)
+	return wrap("remove", name, err)
 }
 
-// find tells where a document would be.
-func find(ctx context.Context, r verification.RunRef, id string) (place, error) {
+// find returns the path of a document.
+func (s *Store) find(ctx context.Context, r verification.RunRef, id string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	at, err := placeOf(r, id)
+	name, err := verification.DocumentPath(r, id)
 	if err != nil {
 		return "", notFound()
 	}
-	return at, nil
+	return name, nil
 }
 
-// send fills a spool and puts what is in it into the bucket.
-func (s *Store) send(ctx context.Context, at place, fill func(io.Writer) (verification.Document, error)) (verification.Document, error) {
-	spool, err := newSpool()
-	if err != nil {
-		return verification.Document{}, err
-	}
-	defer spool.discard()
-	d, err := fill(spool)
-	if err != nil {
-		return verification.Document{}, err
-	}
-	rec := recordOf(d)
-	rec.Save = rand.Text()
-	if err := s.put(ctx, at, rec, spool.content()); err != nil {
-		return verification.Document{}, err
-	}
-	return d, nil
-}
+func (s *Store) key(name string) string { return path.Join(s.prefix, name, "content") }
 
-// put makes an object of a document, unless there is one. A request is made
-// again when its answer was lost, and then finds its own object.
-func (s *Store) put(ctx context.Context, at place, rec record, content io.Reader) error {
-	metadata, err := rec.metadata()
+// put creates an object; ErrConflict when it exists. The client repeats a request
+// whose response was lost, and the repeated request then conflicts with its own
+// object, which counts as success.
+func (s *Store) put(ctx context.Context, name string, d saved, content io.Reader) error {
+	text, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}
 	options := minio.PutObjectOptions{
-		ContentType:          rec.MediaType,
-		UserMetadata:         metadata,
-		DisableContentSha256: true, // the digest is known: it stands in for one of each chunk
+		ContentType:          d.MediaType,
+		UserMetadata:         map[string]string{recordKey: base64.RawURLEncoding.EncodeToString(text)},
+		DisableContentSha256: true, // do not hash each chunk: the digest is known
 	}
 	options.SetMatchETagExcept("*")
-	_, err = s.client.PutObject(ctx, s.bucket, at.key(s.prefix), content, rec.Size, "", rec.SHA256, options)
-	err = translate(ctx, err)
-	switch {
-	case errors.Is(err, verification.ErrConflict):
-		return s.settle(ctx, at, rec, err)
+	_, err = s.client.PutObject(ctx, s.bucket, s.key(name), content, d.Size, "", d.SHA256, options)
+	switch err = translate(ctx, err); {
 	case errors.Is(err, verification.ErrNotFound):
-		return errors.New("the object store takes nothing there")
-	}
-	return err
-}
-
-// settle tells whether the object that stood in the way is our own.
-func (s *Store) settle(ctx context.Context, at place, rec record, conflict error) error {
-	there, err := s.record(ctx, at)
-	switch {
-	case err == nil && there.Save == rec.Save:
-		return nil
-	case err != nil && ctx.Err() != nil, errors.Is(err, verification.ErrUnavailable):
+		return errors.New("the object store has no such bucket or path")
+	case !errors.Is(err, verification.ErrConflict):
 		return err
+	}
+	found, statErr := s.stat(ctx, name)
+	switch {
+	case statErr == nil && found.Save == d.Save:
+		return nil
+	case statErr != nil && ctx.Err() != nil, errors.Is(statErr, verification.ErrUnavailable):
+		return statErr
 	default:
-		return conflict
+		return err
 	}
 }
 
-func (s *Store) record(ctx context.Context, at place) (record, error) {
-	info, err := s.client.StatObject(ctx, s.bucket, at.key(s.prefix), minio.StatObjectOptions{})
+// stat returns the record of an object.
+func (s *Store) stat(ctx context.Context, name string) (d saved, err error) {
+	info, err := s.client.StatObject(ctx, s.bucket, s.key(name), minio.StatObjectOptions{})
 	if err != nil {
-		return record{}, translate(ctx, err)
+		return d, translate(ctx, err)
 	}
-	return readRecord(info.UserMetadata)
+	text, err := base64.RawURLEncoding.DecodeString(info.UserMetadata[recordKey])
+	if err == nil {
+		err = json.Unmarshal(text, &d)
+	}
+	if err != nil {
+		return d, fmt.Errorf("read the record of the object: %w", err)
+	}
+	return d, nil
 }
 
-// download is the content of a document on its way here.
+// download is the content of an object.
 type download struct {
-	ctx  context.Context
-	body io.ReadCloser
+	io.ReadCloser
+	ctx context.Context
 }
 
-// Read reads on, as io.Reader wants.
+// Read implements io.Reader. An interrupted response is ErrUnavailable.
 func (d *download) Read(p []byte) (int, error) {
-	n, err := d.body.Read(p)
+	n, err := d.ReadCloser.Read(p)
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
 		return n, err
@@ -181,6 +205,3 @@ func (d *download) Read(p []byte) (int, error) {
 		return n, unavailable(err)
 	}
 }
-
-// Close gives the document up.
-func (d *download) Close() error { return d.body.Close() }

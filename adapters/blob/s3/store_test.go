@@ -64,7 +64,7 @@ func TestAnIdIsTakenOnce(t *testing.T) {
 	for range callers {
 		s := b.store(t)
 		go func() {
-			_, err := s.SaveDocument(t.Context(), someRun(), upload(1), nil, bytes.NewReader(somePDF(1000)))
+			_, err := s.SaveDocument(t.Context(), someRun(), upload(1), bytes.NewReader(somePDF(1000)))
 			done <- err
 		}()
 	}
@@ -127,16 +127,15 @@ func TestWhatIsRefusedIsNeverSent(t *testing.T) {
 		content io.Reader
 		want    error
 	}{
-		"a page":               {t.Context(), upload(1).ID, strings.NewReader("<html>"), verification.ErrInvalid},
-		"half a PDF":           {t.Context(), upload(1).ID, bytes.NewReader(somePDF(100_000)[:50_000]), verification.ErrInvalid},
-		"too much":             {t.Context(), upload(1).ID, bytes.NewReader(somePDF(verification.MaxDocumentBytes)), verification.ErrInvalid},
-		"a line that breaks":   {t.Context(), upload(1).ID, iotest.ErrReader(io.ErrClosedPipe), io.ErrClosedPipe},
+		"a refused file":       {t.Context(), upload(1).ID, refused(0), verification.ErrInvalid},
+		"a file refused late":  {t.Context(), upload(1).ID, refused(100_000), verification.ErrInvalid},
+		"a broken connection":  {t.Context(), upload(1).ID, iotest.ErrReader(io.ErrClosedPipe), io.ErrClosedPipe},
 		"a context that ended": {over, upload(1).ID, bytes.NewReader(somePDF(0)), context.Canceled},
 		"a path for an id":     {t.Context(), "../" + upload(1).ID, bytes.NewReader(somePDF(0)), nil},
 	} {
 		d := upload(1)
 		d.ID = c.id
-		if _, err := s.SaveDocument(c.ctx, someRun(), d, nil, c.content); err == nil || c.want != nil && !errors.Is(err, c.want) {
+		if _, err := s.SaveDocument(c.ctx, someRun(), d, c.content); err == nil || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("SaveDocument of %s: %v, want %v", name, err, c.want)
 		}
 	}
@@ -146,6 +145,12 @@ func TestWhatIsRefusedIsNeverSent(t *testing.T) {
 	if left, err := os.ReadDir(spools); err != nil || len(left) != 0 {
 		t.Errorf("there are %v, %v left of the spools, want none", left, err)
 	}
+}
+
+// refused is content that the sanitizer refuses after a number of bytes.
+func refused(after int) io.Reader {
+	err := &verification.Error{Kind: verification.ErrInvalid, Subject: "document", Message: "the PDF cannot be read"}
+	return io.MultiReader(bytes.NewReader(somePDF(after)), iotest.ErrReader(err))
 }
 
 // uses are what a store does, on a document that may be there or not.
@@ -237,7 +242,7 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 		<-asked
 		cancel()
 	}()
-	_, err := b.store(t).SaveDocument(ctx, someRun(), upload(1), nil, bytes.NewReader(somePDF(1000)))
+	_, err := b.store(t).SaveDocument(ctx, someRun(), upload(1), bytes.NewReader(somePDF(1000)))
 	if !errors.Is(err, context.Canceled) || errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("SaveDocument: %v, want the end of the context", err)
 	}

@@ -1,6 +1,6 @@
-// JPEG: segments that make up the picture are kept, all others are left out.
+// JPEG: segments that make up the picture are copied, all others are dropped.
 
-package blob
+package media
 
 import (
 	"bufio"
@@ -10,7 +10,7 @@ import (
 	"image/jpeg"
 )
 
-// The markers that mean something here.
+// The markers that are handled.
 const (
 	jpegSOF0  = 0xc0 // baseline
 	jpegSOF1  = 0xc1 // extended
@@ -33,33 +33,33 @@ const (
 	jpegTEM   = 0x01
 )
 
-// maxScans is the most passes over a picture. A progressive one has about ten;
-// with thousands, a small file takes minutes to decode.
+// maxScans limits the scans of a picture. A progressive JPEG has about ten; a
+// small file with thousands takes minutes to decode.
 const maxScans = 100
 
-// Lengths of the two application segments that are kept, in bytes. What comes
-// behind them, such as a thumbnail, is left out.
+// Lengths of the two application segments that are copied, in bytes. The rest of
+// each, such as a thumbnail, is dropped.
 const (
 	jfifBytes  = 14
 	adobeBytes = 12
 )
 
-// jpegFile is a JPEG that streams by.
+// jpegFile is the state of one JPEG.
 type jpegFile struct {
 	*stream
-	framed bool // its size is known
-	turned bool // its orientation was kept
-	scans  int
+	framed   bool // the frame header was read
+	oriented bool // an orientation was written
+	scans    int
 }
 
-// keepJPEG keeps the picture, its colours and its orientation. Exif, XMP, IPTC,
-// comments, previews and whatever follows the end, such as the film of a moving
-// photo, are left out: each of them may say where it was taken.
-func keepJPEG(s *stream) {
+// sanitizeJPEG copies the picture, its colours and its orientation. Exif, XMP,
+// IPTC, comments, previews and data after the end, such as the video of a live
+// photo, are dropped: each of them may contain a location.
+func sanitizeJPEG(s *stream) {
 	j := &jpegFile{stream: s}
-	s.keep(s.take(2))
+	s.write(s.read(2))
 	marker := j.marker()
-	for !s.over() && marker != jpegEOI {
+	for !s.failed() && marker != jpegEOI {
 		j.segment(marker)
 		if marker == jpegSOS {
 			marker = j.scan()
@@ -70,20 +70,20 @@ func keepJPEG(s *stream) {
 	if j.scans == 0 {
 		s.fail(refuseImage)
 	}
-	s.put(0xff)
-	s.put(jpegEOI)
+	s.writeByte(0xff)
+	s.writeByte(jpegEOI)
 }
 
-// marker reads up to the next marker. What stands between two segments is
-// nothing, to any decoder.
+// marker reads up to the next marker. Decoders ignore bytes between two
+// segments.
 func (j *jpegFile) marker() byte {
-	for !j.over() {
-		if j.next() != 0xff {
+	for !j.failed() {
+		if j.readByte() != 0xff {
 			continue
 		}
-		marker := j.next()
+		marker := j.readByte()
 		for marker == 0xff {
-			marker = j.next()
+			marker = j.readByte()
 		}
 		if marker != 0 && marker != jpegTEM && (marker < jpegRST0 || marker > jpegRST7) {
 			return marker
@@ -92,14 +92,14 @@ func (j *jpegFile) marker() byte {
 	return jpegEOI
 }
 
-// segment keeps one segment or leaves it out.
+// segment copies or drops one segment.
 func (j *jpegFile) segment(marker byte) {
-	length := int(binary.BigEndian.Uint16(j.take(2))) - 2
+	length := int(binary.BigEndian.Uint16(j.read(2))) - 2
 	if length < 0 || marker == jpegSOI {
 		j.fail(refuseImage)
 		return
 	}
-	body := j.take(length)
+	body := j.read(length)
 	switch marker {
 	case jpegSOF0, jpegSOF1, jpegSOF2:
 		j.frame(marker, body)
@@ -107,21 +107,21 @@ func (j *jpegFile) segment(marker byte) {
 		if j.scans++; !j.framed || j.scans > maxScans {
 			j.fail(refuseImage)
 		}
-		j.write(marker, body)
+		j.writeSegment(marker, body)
 	case jpegDQT, jpegDHT, jpegDRI, jpegDNL:
-		j.write(marker, body)
+		j.writeSegment(marker, body)
 	case jpegAPP0:
 		j.jfif(body)
 	case jpegAPP2:
 		if bytes.HasPrefix(body, []byte("ICC_PROFILE\x00")) {
-			j.write(marker, body)
+			j.writeSegment(marker, body)
 		}
 	case jpegAPP14:
 		if len(body) >= adobeBytes && bytes.HasPrefix(body, []byte("Adobe")) {
-			j.write(marker, body[:adobeBytes])
+			j.writeSegment(marker, body[:adobeBytes])
 		}
 	case jpegAPP1:
-		j.turn(body)
+		j.exif(body)
 	default:
 		if marker != jpegCOM && (marker < jpegAPP0 || marker > jpegAPP15) {
 			j.fail(refuseImage)
@@ -129,70 +129,70 @@ func (j *jpegFile) segment(marker byte) {
 	}
 }
 
-// frame measures the picture.
+// frame checks the size of the picture and copies its header.
 func (j *jpegFile) frame(marker byte, body []byte) {
 	if j.framed {
 		j.fail(refuseImage)
 	}
 	j.framed = true
-	// All that a decoder asks for before it knows the size.
+	// The minimum that the decoder needs to return the size.
 	header := []byte{0xff, jpegSOI, 0xff, marker}
 	header = binary.BigEndian.AppendUint16(header, uint16(len(body)+2))
 	header = append(header, body...)
 	header = append(header, 0xff, jpegSOS, 0, 2)
-	j.measure(jpeg.DecodeConfig(bytes.NewReader(header)))
-	j.write(marker, body)
+	j.checkSize(jpeg.DecodeConfig(bytes.NewReader(header)))
+	j.writeSegment(marker, body)
 }
 
-// jfif keeps the density of the picture and leaves out its thumbnail, whose
-// width and height are the last two bytes.
+// jfif copies the pixel density and drops the thumbnail, whose width and height
+// are the last two bytes.
 func (j *jpegFile) jfif(body []byte) {
 	if len(body) >= jfifBytes && bytes.HasPrefix(body, []byte("JFIF\x00")) {
 		body[jfifBytes-2], body[jfifBytes-1] = 0, 0
-		j.write(jpegAPP0, body[:jfifBytes])
+		j.writeSegment(jpegAPP0, body[:jfifBytes])
 	}
 }
 
-// turn keeps the orientation of the first Exif that has one.
-func (j *jpegFile) turn(body []byte) {
+// exif writes the orientation of the first Exif segment that has one.
+func (j *jpegFile) exif(body []byte) {
 	tiff, ok := bytes.CutPrefix(body, []byte(exifPrefix))
-	if !ok || j.turned {
+	if !ok || j.oriented {
 		return
 	}
 	if o := orientation(tiff); o > 0 {
-		j.turned = true
-		j.write(jpegAPP1, append([]byte(exifPrefix), turned(o)...))
+		j.oriented = true
+		j.writeSegment(jpegAPP1, append([]byte(exifPrefix), orientationTIFF(o)...))
 	}
 }
 
-func (j *jpegFile) write(marker byte, body []byte) {
-	j.put(0xff)
-	j.put(marker)
-	j.put(byte((len(body) + 2) >> 8))
-	j.put(byte(len(body) + 2))
-	j.keep(body)
+func (j *jpegFile) writeSegment(marker byte, body []byte) {
+	j.writeByte(0xff)
+	j.writeByte(marker)
+	j.writeByte(byte((len(body) + 2) >> 8))
+	j.writeByte(byte(len(body) + 2))
+	j.write(body)
 }
 
-// scan keeps the coded picture, byte for byte, and reads the marker after it.
+// scan copies the entropy-coded data and returns the marker after it.
 func (j *jpegFile) scan() byte {
-	for !j.over() {
+	for !j.failed() {
 		p, err := j.in.ReadSlice(0xff)
 		if errors.Is(err, bufio.ErrBufferFull) {
-			j.keep(p)
+			j.write(p)
 			continue
 		}
 		if err != nil {
 			j.fail(err)
 			return jpegEOI
 		}
-		j.keep(p[:len(p)-1])
-		switch b := j.next(); {
-		case b == 0xff: // a filler; the byte it stands before is looked at next
-			j.put(0xff)
+		j.write(p[:len(p)-1])
+		switch b := j.readByte(); {
+		case b == 0xff: // a fill byte: the second 0xff may start a marker
+			j.writeByte(0xff)
 			j.fail(j.in.UnreadByte())
 		case b == 0, b >= jpegRST0 && b <= jpegRST7:
-			j.put(0xff)
-			j.put(b)
+			j.writeByte(0xff)
+			j.writeByte(b)
 		default:
 			return b
 		}

@@ -1,4 +1,4 @@
-package blob_test
+package media_test
 
 import (
 	"bytes"
@@ -47,7 +47,7 @@ func TestOnlyWhatIsListedIsAccepted(t *testing.T) {
 					taken(t, content, accept...)
 					return
 				}
-				if err := intake(t, content, accept...); err == nil {
+				if _, _, err := sanitize(t.Context(), bytes.NewReader(content), accept...); err == nil {
 					t.Error("it was taken, want it refused")
 				}
 			})

@@ -1,28 +1,18 @@
-package blob_test
+package media_test
 
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"io"
 	"strings"
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/verifyd/verifyd/adapters/blob"
+	"github.com/verifyd/verifyd/adapters/media"
 	"github.com/verifyd/verifyd/verification"
 )
-
-func intake(t *testing.T, content []byte, accept ...string) error {
-	t.Helper()
-	_, err := blob.Intake(t.Context(), upload(1), accept, bytes.NewReader(content), io.Discard)
-	return err
-}
 
 // samples are files of every format, each with something that is not kept.
 func samples() map[string][]byte {
@@ -35,25 +25,31 @@ func samples() map[string][]byte {
 	}
 }
 
-func TestIntakeTellsWhatIsKept(t *testing.T) {
-	for mediaType, content := range samples() {
-		t.Run(mediaType, func(t *testing.T) {
-			var kept bytes.Buffer
-			got, err := blob.Intake(t.Context(), upload(1), nil, bytes.NewReader(content), &kept)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sum := sha256.Sum256(kept.Bytes())
-			want := upload(1)
-			want.MediaType, want.Size, want.SHA256 = mediaType, int64(kept.Len()), hex.EncodeToString(sum[:])
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("Intake (-want +got):\n%s", diff)
-			}
-		})
+func TestTheMediaTypeIsFoundInTheContent(t *testing.T) {
+	for want, content := range samples() {
+		if got, _, err := sanitize(t.Context(), bytes.NewReader(content)); err != nil || got != want {
+			t.Errorf("Sanitize = %q, %v, want %q", got, err, want)
+		}
 	}
 }
 
-func TestWhatIsKeptIsKeptAgainAsItIs(t *testing.T) {
+func TestAFileThatIsNotReadToItsEndIsReleased(t *testing.T) {
+	_, kept, err := media.Sanitize(t.Context(), bytes.NewReader(somePDF(100_000)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(kept, make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if n, err := io.Copy(io.Discard, kept); n > 64<<10 || err == nil {
+		t.Errorf("reading after Close: %d bytes, %v, want an error", n, err)
+	}
+}
+
+func TestSanitizingTwiceChangesNothing(t *testing.T) {
 	for mediaType, content := range samples() {
 		once := taken(t, content)
 		if twice := taken(t, once); !bytes.Equal(once, twice) {
@@ -62,25 +58,25 @@ func TestWhatIsKeptIsKeptAgainAsItIs(t *testing.T) {
 	}
 }
 
-func TestHowContentArrivesMakesNoDifference(t *testing.T) {
+func TestTheResultDoesNotDependOnTheSizeOfReads(t *testing.T) {
 	ways := map[string]func(io.Reader) io.Reader{
 		"one byte at a time": iotest.OneByteReader, "in halves": iotest.HalfReader, "with the end": iotest.DataErrReader,
 	}
 	for mediaType, content := range samples() {
 		want := taken(t, content)
 		for name, way := range ways {
-			var kept bytes.Buffer
-			if _, err := blob.Intake(t.Context(), upload(1), nil, way(bytes.NewReader(content)), &kept); err != nil {
+			_, kept, err := sanitize(t.Context(), way(bytes.NewReader(content)))
+			if err != nil {
 				t.Errorf("%s %s: %v", mediaType, name, err)
 			}
-			if !bytes.Equal(kept.Bytes(), want) {
+			if !bytes.Equal(kept, want) {
 				t.Errorf("%s %s: other bytes are kept", mediaType, name)
 			}
 		}
 	}
 }
 
-func TestLengthIsCountedWhatever(t *testing.T) {
+func TestTheSizeLimitCountsEveryByte(t *testing.T) {
 	const most = verification.MaxDocumentBytes
 	filled := func(content []byte, length int) []byte { return join(content, make([]byte, length-len(content))) }
 	inside := join(someJPEG()[:2], bytes.Repeat(segment(0xfe, strings.Repeat("x", 65_000)), 162), someJPEG()[2:])
@@ -104,7 +100,7 @@ func TestLengthIsCountedWhatever(t *testing.T) {
 	}
 }
 
-func TestIntakeReadsNoMoreThanItMust(t *testing.T) {
+func TestSanitizeStopsReadingARefusedFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		head []byte
 		most int64
@@ -115,7 +111,7 @@ func TestIntakeReadsNoMoreThanItMust(t *testing.T) {
 		"an endless JPEG":       {someJPEG(), verification.MaxDocumentBytes + 64<<10},
 	} {
 		endless := &io.LimitedReader{R: io.MultiReader(bytes.NewReader(c.head), zeros{}), N: 100 << 20}
-		if _, err := blob.Intake(t.Context(), upload(1), nil, endless, io.Discard); !errors.Is(err, verification.ErrInvalid) {
+		if _, _, err := sanitize(t.Context(), endless); !errors.Is(err, verification.ErrInvalid) {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}
 		if read := 100<<20 - endless.N; read > c.most {
@@ -124,7 +120,7 @@ func TestIntakeReadsNoMoreThanItMust(t *testing.T) {
 	}
 }
 
-// zeros never end.
+// zeros is an endless reader.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -132,32 +128,23 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestFaultsAreNoRefusals(t *testing.T) {
+func TestErrorsOfTheUploadAreNotRefusals(t *testing.T) {
 	broken := errors.New("broken")
 	for mediaType, content := range samples() {
 		for _, came := range []int{0, 1, 20, len(content) / 2, len(content)} {
 			// A line that breaks says what a file that is cut off says.
 			for _, err := range []error{broken, io.ErrUnexpectedEOF} {
 				line := io.MultiReader(bytes.NewReader(content[:came]), iotest.ErrReader(err))
-				_, got := blob.Intake(t.Context(), upload(1), nil, line, io.Discard)
+				_, _, got := sanitize(t.Context(), line)
 				if !errors.Is(got, err) || errors.Is(got, verification.ErrInvalid) {
 					t.Errorf("%s, broken after %d bytes: %v, want %v", mediaType, came, got, err)
 				}
 			}
 		}
-		_, err := blob.Intake(t.Context(), upload(1), nil, bytes.NewReader(content), full{broken})
-		if !errors.Is(err, broken) || errors.Is(err, verification.ErrInvalid) {
-			t.Errorf("%s, kept nowhere: %v, want %v", mediaType, err, broken)
-		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := blob.Intake(ctx, upload(1), nil, bytes.NewReader(content), io.Discard); !errors.Is(err, context.Canceled) {
+		if _, _, err := sanitize(ctx, bytes.NewReader(content)); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s, given up: %v, want %v", mediaType, err, context.Canceled)
 		}
 	}
 }
-
-// full takes nothing.
-type full struct{ err error }
-
-func (f full) Write([]byte) (int, error) { return 0, f.err }

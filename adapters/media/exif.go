@@ -1,20 +1,20 @@
-// Exif: what is read of it, and the little that is kept.
+// Exif: its orientation is read, and written as the only entry.
 
-package blob
+package media
 
 import "encoding/binary"
 
 const (
-	exifPrefix     = "Exif\x00\x00" // stands before the TIFF in a JPEG
+	exifPrefix     = "Exif\x00\x00" // precedes the TIFF in a JPEG
 	orientationTag = 0x0112
 	// minimalTIFF is the length of a TIFF with one entry, in bytes.
 	minimalTIFF = 8 + 2 + 12 + 4
 )
 
-// orientation reads the way an image is to be turned, 1 to 8; 0 when the TIFF
-// does not say.
+// orientation returns the orientation of an image, 1 to 8, or 0 if the TIFF has
+// none.
 func orientation(tiff []byte) byte {
-	// Shorter than this, what is kept would be longer than what was sent.
+	// From a shorter TIFF the output would be longer than the input.
 	if len(tiff) < minimalTIFF {
 		return 0
 	}
@@ -37,16 +37,16 @@ func orientation(tiff []byte) byte {
 			return 0
 		}
 		if order.Uint16(entries) == orientationTag {
-			return turn(order, entries)
+			return orientationValue(order, entries)
 		}
 		entries = entries[12:]
 	}
 	return 0
 }
 
-// turn reads the value of an orientation entry: a SHORT, or a LONG as some
-// cameras write it.
-func turn(order binary.ByteOrder, entry []byte) byte {
+// orientationValue returns the value of an orientation entry, which is a SHORT or,
+// from some cameras, a LONG.
+func orientationValue(order binary.ByteOrder, entry []byte) byte {
 	var v uint32
 	switch order.Uint16(entry[2:]) {
 	case 3:
@@ -60,10 +60,10 @@ func turn(order binary.ByteOrder, entry []byte) byte {
 	return byte(v)
 }
 
-// turned is a TIFF that says how an image is to be turned, and nothing else.
-func turned(orientation byte) []byte {
+// orientationTIFF returns a TIFF with an orientation as its only entry.
+func orientationTIFF(orientation byte) []byte {
 	return []byte{
-		'I', 'I', '*', 0, 8, 0, 0, 0, // the directory begins at 8
+		'I', 'I', '*', 0, 8, 0, 0, 0, // the directory starts at 8
 		1, 0, // one entry
 		orientationTag & 0xff, orientationTag >> 8, 3, 0, 1, 0, 0, 0, orientation, 0, 0, 0,
 		0, 0, 0, 0, // no other directory

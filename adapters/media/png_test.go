@@ -1,4 +1,4 @@
-package blob_test
+package media_test
 
 import (
 	"bytes"

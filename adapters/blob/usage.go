@@ -1,11 +1,10 @@
-// What the tenants hold in a folder.
+// The space that the tenants use in a folder.
 
 package blob
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"sync"
@@ -13,17 +12,16 @@ import (
 	"time"
 )
 
-// recount is how long a count holds. Other processes may save to the same
-// folder meanwhile.
-const recount = 5 * time.Minute
+// recountInterval is how long a count is valid. Other processes may save to the
+// same folder meanwhile.
+const recountInterval = 5 * time.Minute
 
-// counts says which tenants have been counted.
+// counts holds which tenants have been counted.
 type counts struct {
 	mu      sync.Mutex
 	tenants map[string]*count
 }
 
-// count is the last count of a tenant.
 type count struct {
 	mu    sync.Mutex // held while the tenant is counted
 	valid atomic.Bool
@@ -41,7 +39,7 @@ func (c *counts) of(tenant string) *count {
 	return c.tenants[tenant]
 }
 
-// reserve takes room for a document of a tenant. Without a limit nothing is
+// reserve reserves space for a document of a tenant. Without a limit nothing is
 // counted.
 func (s *FolderStore) reserve(tenant string) (*reservation, error) {
 	if s.quota.maxTenant > 0 {
@@ -52,7 +50,7 @@ func (s *FolderStore) reserve(tenant string) (*reservation, error) {
 	return s.quota.reserve(tenant)
 }
 
-// count adds up what a tenant holds, unless that was done a short time ago.
+// count adds up the stored documents of a tenant unless its count is valid.
 func (s *FolderStore) count(tenant string) error {
 	c := s.counts.of(tenant)
 	c.mu.Lock()
@@ -62,43 +60,22 @@ func (s *FolderStore) count(tenant string) error {
 	}
 	var bytes int64
 	err := fs.WalkDir(s.root.FS(), tenant, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || path.Base(name) != contentFile || entry.IsDir() {
-			return gone(err)
+		if err == nil && path.Base(name) == contentFile && !entry.IsDir() {
+			var info fs.FileInfo
+			if info, err = entry.Info(); err == nil {
+				bytes += info.Size() + recordBytes
+			}
 		}
-		info, err := entry.Info()
-		if err == nil {
-			bytes += info.Size() + recordBytes
+		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile, or a tenant without documents
+			return nil
 		}
-		return gone(err)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("count the documents of tenant %s: %w", tenant, err)
 	}
 	s.quota.set(tenant, bytes)
 	c.valid.Store(true)
-	time.AfterFunc(recount, func() { c.valid.Store(false) })
+	time.AfterFunc(recountInterval, func() { c.valid.Store(false) })
 	return nil
-}
-
-// gone passes over a document that was removed while it was counted, and a
-// tenant that has none.
-func gone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// metered counts what is written against the limit of a tenant.
-type metered struct {
-	to   io.Writer
-	room *reservation
-}
-
-// Write takes room for p and writes it.
-func (m metered) Write(p []byte) (int, error) {
-	if err := m.room.grow(int64(len(p))); err != nil {
-		return 0, err
-	}
-	return m.to.Write(p)
 }

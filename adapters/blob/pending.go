@@ -1,0 +1,180 @@
+// A document that is being written to a folder, or removed from it.
+
+package blob
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// staleAfter is how long a pending document has not been written to when its
+// process must have died. Younger ones may belong to another process.
+const staleAfter = time.Hour
+
+// pending is a folder in .incoming for a document that is not complete.
+type pending struct {
+	root *os.Root
+	name string // the path of the document once it is complete
+	path string // where it is now; empty once it is committed
+}
+
+func (s *FolderStore) pending(name string) *pending {
+	return &pending{root: s.root, name: name, path: path.Join(incoming, rand.Text())}
+}
+
+// write writes both files of a document and syncs them to disk.
+func (p *pending) write(fill func(io.Writer) (verification.Document, error)) (d verification.Document, err error) {
+	if err = p.root.Mkdir(p.path, folderMode); err != nil {
+		return d, p.wrap(err)
+	}
+	err = p.writeFile(contentFile, func(f *os.File) (err error) {
+		d, err = fill(f)
+		return err
+	})
+	if err == nil {
+		err = p.writeFile(recordFile, func(f *os.File) error { return json.NewEncoder(f).Encode(record(d)) })
+	}
+	return d, p.wrap(err)
+}
+
+func (p *pending) writeFile(name string, fill func(*os.File) error) error {
+	f, err := p.root.OpenFile(path.Join(p.path, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	if err = fill(f); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// commit moves the document to its final path atomically; ErrConflict when the
+// path exists. Once commit returns, the document survives a loss of power.
+func (p *pending) commit() error {
+	run := path.Dir(p.name)
+	err := p.root.MkdirAll(run, folderMode)
+	if err == nil {
+		err = p.sync(p.path)
+	}
+	if err == nil {
+		err = p.root.Rename(p.path, p.name) // fails if the target is a folder with files
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return exists()
+	case err != nil:
+		return p.wrap(err)
+	}
+	p.path = p.name
+	for _, folder := range []string{run, path.Dir(run), "."} {
+		if err := p.sync(folder); err != nil {
+			return p.wrap(err)
+		}
+	}
+	p.path = ""
+	return nil
+}
+
+// remove moves a stored document to .incoming atomically and then deletes it. If
+// the process dies between the two, Folder deletes it later.
+func (p *pending) remove() error {
+	if err := p.root.Rename(p.name, p.path); err != nil {
+		return err
+	}
+	if err := p.sync(path.Dir(p.name)); err != nil {
+		return err
+	}
+	return p.root.RemoveAll(p.path)
+}
+
+// sync makes the entries of a folder survive a loss of power.
+func (p *pending) sync(folder string) error {
+	f, err := p.root.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// discard deletes the document unless it is committed. Files that cannot be
+// deleted now are deleted when the folder is opened again.
+func (p *pending) discard() {
+	if p.path != "" {
+		_ = p.root.RemoveAll(p.path)
+	}
+}
+
+// wrap adds the path of the document to an internal error.
+func (p *pending) wrap(err error) error {
+	err = diskFull(err)
+	var expected *verification.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &expected):
+		return expected
+	default:
+		return fmt.Errorf("save document %s: %w", p.name, err)
+	}
+}
+
+// removeStale deletes pending documents of processes that died.
+func (s *FolderStore) removeStale() error {
+	err := s.root.MkdirAll(incoming, folderMode)
+	if err != nil {
+		return fmt.Errorf("create the folder of incoming documents: %w", err)
+	}
+	now, err := s.diskTime()
+	if err != nil {
+		return fmt.Errorf("write to the folder of documents: %w", err)
+	}
+	entries, err := fs.ReadDir(s.root.FS(), incoming)
+	if err != nil {
+		return fmt.Errorf("list incoming documents: %w", err)
+	}
+	for _, entry := range entries {
+		name := path.Join(incoming, entry.Name())
+		if now.Sub(s.lastWrite(name)) > staleAfter {
+			if err := s.root.RemoveAll(name); err != nil {
+				return fmt.Errorf("remove an incomplete document: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// lastWrite returns when a pending document was last written to.
+func (s *FolderStore) lastWrite(name string) time.Time {
+	var last time.Time
+	for _, name := range []string{name, path.Join(name, contentFile)} {
+		if info, err := s.root.Lstat(name); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
+// diskTime returns the current time by the clock that dates the files, which on a
+// network drive is not the clock of this machine. It fails if the folder is not
+// writable.
+func (s *FolderStore) diskTime() (time.Time, error) {
+	name := path.Join(incoming, rand.Text())
+	f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return time.Time{}, err
+	}
+	info, err := f.Stat()
+	if err = errors.Join(err, f.Close(), s.root.Remove(name)); err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
+}
