@@ -80,8 +80,8 @@ func TestEveryRefusalHasAText(t *testing.T) {
 	en := catalog(t, "en.json")
 	number := regexp.MustCompile(`-?\d+|%d`)
 	for file, pattern := range map[string]string{
-		"../../verification/answer.go": `(?:return|fault\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`,
-		"../../verification/upload.go": `invalid\("document", name, "([^"]*)"\)`,
+		"../../verification/submission.go": `(?:return|problem\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`,
+		"../../verification/upload.go": `InvalidField\("document", name, "([^"]*)"\)`,
 		"../media/media.go":            `refusal\("([^"]*)"\)`,
 	} {
 		raw, err := os.ReadFile(filepath.FromSlash(file))
