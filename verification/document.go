@@ -1,4 +1,4 @@
-// Documents that a customer uploads.
+// Documents: the files that customers upload.
 
 package verification
 
