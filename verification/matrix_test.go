@@ -34,7 +34,7 @@ func situations() []situation {
 	}
 	return []situation{
 		{"not started", func(t tester) *journey { return unstarted(t, desk()) }},
-		{"awaiting an answer", func(t tester) *journey { return checking(t, "") }},
+		{"awaiting a result", func(t tester) *journey { return checking(t, "") }},
 		{"pending", func(t tester) *journey { return checking(t, "").pend("ticket-1") }},
 		{"waiting for a retry", func(t tester) *journey { return checking(t, "").unanswered(false) }},
 		{"retry due", func(t tester) *journey { return checking(t, "").unanswered(false).after(time.Second) }},
@@ -45,14 +45,14 @@ func situations() []situation {
 		}},
 		{"parked on review", reviewing},
 		{"parked on a second review", func(t tester) *journey { return reviewing(t).approve("fine") }},
-		{"completed, nothing open", func(t tester) *journey { return checking(t, "").pass() }},
-		{"completed, something open", open},
+		{"completed, not flagged", func(t tester) *journey { return checking(t, "").pass() }},
+		{"completed, flagged", open},
 		{"completed, settled", func(t tester) *journey { return open(t).after(time.Minute).approve("fine") }},
 		{"failed", func(t tester) *journey { return checking(t, "").fail() }},
 		{"failed, settled", func(t tester) *journey { return checking(t, "").fail().reject("") }},
 		{"expired", func(t tester) *journey { return asked(t, "").after(2 * time.Hour).do(verification.Expire{}) }},
 		{"overdue on the customer", func(t tester) *journey { return asked(t, "").after(2 * time.Hour) }},
-		{"overdue on an answer", func(t tester) *journey { return checking(t, "").after(2 * time.Hour) }},
+		{"overdue on a result", func(t tester) *journey { return checking(t, "").after(2 * time.Hour) }},
 		{"overdue on review", func(t tester) *journey { return reviewing(t).after(2 * time.Hour) }},
 		{"cancelled", func(t tester) *journey { return checking(t, "").cancel() }},
 		{"cancelled after a verdict", func(t tester) *journey { return reviewing(t).approve("").cancel() }},
@@ -84,16 +84,16 @@ func matrices() []matrix {
 		return verification.Submit{Signal: signal, Payload: verification.Data(payload)}
 	}
 	return []matrix{
-		{"Answers of the provider", []asked{
+		{"Results of the provider", []asked{
 			{"passed", result(verification.OutcomePassed)},
 			{"failed", result(verification.OutcomeFailed)},
 			{"pending", result(verification.OutcomePending)},
-			{"an unknown word", result("perhaps")},
+			{"an unknown outcome", result("perhaps")},
 			{"of another dispatch", verification.RecordResult{Node: "pan", Dispatch: 9, Outcome: verification.OutcomePassed}},
 			{"of another step", verification.RecordResult{Node: "consent", Dispatch: 1, Outcome: verification.OutcomePassed}},
 		}, `
 			not started               | not found | not found | not found | not found | not found | not found
-			awaiting an answer        | answered, branch_taken, completed | answered, failed | pended | dispatch_failed, unanswered, failed | nothing | nothing
+			awaiting a result         | answered, branch_taken, completed | answered, failed | pended | dispatch_failed, unanswered, failed | nothing | nothing
 			pending                   | answered, branch_taken, completed | answered, failed | nothing | dispatch_failed, unanswered, failed | nothing | nothing
 			waiting for a retry       | nothing | nothing | nothing | nothing | nothing | nothing
 			retry due                 | nothing | nothing | nothing | nothing | nothing | nothing
@@ -102,27 +102,27 @@ func matrices() []matrix {
 			customer came back        | nothing | nothing | nothing | nothing | nothing | nothing
 			parked on review          | nothing | nothing | nothing | nothing | nothing | nothing
 			parked on a second review | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, nothing open   | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, something open | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, not flagged    | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, flagged        | nothing | nothing | nothing | nothing | nothing | nothing
 			completed, settled        | nothing | nothing | nothing | nothing | nothing | nothing
 			failed                    | nothing | nothing | nothing | nothing | nothing | nothing
 			failed, settled           | nothing | nothing | nothing | nothing | nothing | nothing
 			expired                   | nothing | nothing | nothing | nothing | nothing | nothing
 			overdue on the customer   | expired | expired | expired | expired | expired | expired
-			overdue on an answer      | expired | expired | expired | expired | expired | expired
+			overdue on a result       | expired | expired | expired | expired | expired | expired
 			overdue on review         | expired | expired | expired | expired | expired | expired
 			cancelled                 | nothing | nothing | nothing | nothing | nothing | nothing
 			cancelled after a verdict | nothing | nothing | nothing | nothing | nothing | nothing`},
-		{"What the engine brings besides", []asked{
-			{"no answer, transient", failure(false)},
-			{"no answer, permanent", failure(true)},
+		{"What the engine records", []asked{
+			{"no result, transient", failure(false)},
+			{"no result, permanent", failure(true)},
 			{"redispatch", verification.Redispatch{}},
-			{"break at the check", verification.Abort{Node: "pan", Cause: "a template failed"}},
-			{"break elsewhere", verification.Abort{Node: "gate", Cause: "a template failed"}},
+			{"abort at the check", verification.Abort{Node: "pan", Cause: "a template failed"}},
+			{"abort elsewhere", verification.Abort{Node: "gate", Cause: "a template failed"}},
 			{"expire", verification.Expire{}},
 		}, `
 			not started               | not found | not found | not found | not found | not found | not found
-			awaiting an answer        | dispatch_failed | dispatch_failed, unanswered, failed | nothing | failed | nothing | nothing
+			awaiting a result         | dispatch_failed | dispatch_failed, unanswered, failed | nothing | failed | nothing | nothing
 			pending                   | poll_failed | dispatch_failed, unanswered, failed | nothing | failed | nothing | nothing
 			waiting for a retry       | nothing | nothing | nothing | failed | nothing | nothing
 			retry due                 | nothing | nothing | dispatched | failed | nothing | nothing
@@ -131,14 +131,14 @@ func matrices() []matrix {
 			customer came back        | nothing | nothing | nothing | nothing | nothing | nothing
 			parked on review          | nothing | nothing | nothing | nothing | nothing | nothing
 			parked on a second review | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, nothing open   | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, something open | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, not flagged    | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, flagged        | nothing | nothing | nothing | nothing | nothing | nothing
 			completed, settled        | nothing | nothing | nothing | nothing | nothing | nothing
 			failed                    | nothing | nothing | nothing | nothing | nothing | nothing
 			failed, settled           | nothing | nothing | nothing | nothing | nothing | nothing
 			expired                   | nothing | nothing | nothing | nothing | nothing | nothing
 			overdue on the customer   | expired | expired | expired | expired | expired | expired
-			overdue on an answer      | expired | expired | expired | expired | expired | expired
+			overdue on a result       | expired | expired | expired | expired | expired | expired
 			overdue on review         | expired | expired | expired | expired | expired | expired
 			cancelled                 | nothing | nothing | nothing | nothing | nothing | nothing
 			cancelled after a verdict | nothing | nothing | nothing | nothing | nothing | nothing`},
@@ -153,7 +153,7 @@ func matrices() []matrix {
 			{"upload", verification.Upload{Wait: 2, Document: verification.Document{Field: "front"}}},
 		}, `
 			not started               | started, customer_awaited | invalid | not found | not found | not found | not found | not found | not found
-			awaiting an answer        | conflict | conflict | not open | not open | not open | not open | not open | not open
+			awaiting a result         | conflict | conflict | not open | not open | not open | not open | not open | not open
 			pending                   | conflict | conflict | not open | not open | not open | not open | not open | not open
 			waiting for a retry       | conflict | conflict | not open | not open | not open | not open | not open | not open
 			retry due                 | conflict | conflict | not open | not open | not open | not open | not open | not open
@@ -162,14 +162,14 @@ func matrices() []matrix {
 			customer came back        | conflict | conflict | customer_came | not open | customer_submitted, dispatched | invalid | not open | invalid
 			parked on review          | conflict | conflict | not open | not open | not open | not open | not open | not open
 			parked on a second review | conflict | conflict | not open | not open | not open | not open | not open | not open
-			completed, nothing open   | conflict | conflict | not open | not open | not open | not open | not open | not open
-			completed, something open | conflict | conflict | not open | not open | not open | not open | not open | not open
+			completed, not flagged    | conflict | conflict | not open | not open | not open | not open | not open | not open
+			completed, flagged        | conflict | conflict | not open | not open | not open | not open | not open | not open
 			completed, settled        | conflict | conflict | not open | not open | not open | not open | not open | not open
 			failed                    | conflict | conflict | not open | not open | not open | not open | not open | not open
 			failed, settled           | conflict | conflict | not open | not open | not open | not open | not open | not open
 			expired                   | conflict | conflict | not open | not open | not open | not open | not open | not open
 			overdue on the customer   | conflict | conflict | not open | not open | not open | not open | not open | not open
-			overdue on an answer      | conflict | conflict | not open | not open | not open | not open | not open | not open
+			overdue on a result       | conflict | conflict | not open | not open | not open | not open | not open | not open
 			overdue on review         | conflict | conflict | not open | not open | not open | not open | not open | not open
 			cancelled                 | conflict | conflict | not open | not open | not open | not open | not open | not open
 			cancelled after a verdict | conflict | conflict | not open | not open | not open | not open | not open | not open`},
@@ -180,7 +180,7 @@ func matrices() []matrix {
 			{"cancel", verification.Cancel{}},
 		}, `
 			not started               | not found | not found | not found | not found
-			awaiting an answer        | not open | not open | invalid | cancelled
+			awaiting a result         | not open | not open | invalid | cancelled
 			pending                   | not open | not open | invalid | cancelled
 			waiting for a retry       | not open | not open | invalid | cancelled
 			retry due                 | not open | not open | invalid | cancelled
@@ -189,14 +189,14 @@ func matrices() []matrix {
 			customer came back        | not open | not open | invalid | cancelled
 			parked on review          | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | invalid | cancelled
 			parked on a second review | verdict_recorded, completed | verdict_recorded, completed | invalid | cancelled
-			completed, nothing open   | verdict_recorded | verdict_recorded | invalid | conflict
-			completed, something open | verdict_recorded | verdict_recorded | invalid | conflict
+			completed, not flagged    | verdict_recorded | verdict_recorded | invalid | conflict
+			completed, flagged        | verdict_recorded | verdict_recorded | invalid | conflict
 			completed, settled        | verdict_recorded | verdict_recorded | invalid | conflict
 			failed                    | verdict_recorded | verdict_recorded | invalid | conflict
 			failed, settled           | verdict_recorded | verdict_recorded | invalid | conflict
 			expired                   | verdict_recorded | verdict_recorded | invalid | conflict
 			overdue on the customer   | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
-			overdue on an answer      | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
+			overdue on a result       | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
 			overdue on review         | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
 			cancelled                 | verdict_recorded | verdict_recorded | invalid | nothing
 			cancelled after a verdict | verdict_recorded | verdict_recorded | invalid | nothing`},

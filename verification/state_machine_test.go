@@ -14,14 +14,14 @@ func TestStateMachineIsDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# The state machine of a run
 
-Every row below is a test of the package ` + "`verification`" + `, and this page is printed from those tests: it
-cannot say what the rules do not do. Do not edit it. To print it anew, after a rule has changed:
+Every row below is a test of package ` + "`verification`" + `, and the tests print this page, so it always describes what the
+rules do. Do not edit it. After a change of the rules, print it again:
 
     VERIFYD_UPDATE_GOLDEN=1 go test ./verification -run TestStateMachineIsDocumented
 
-A run has two independent axes. Its **status** says how far it got; its **decision** says where the human
-verdict stands. ` + "`completed`, `failed`, `expired` and `cancelled`" + ` are terminal: nothing leads out of them.
-` + "`abandoned` and `expired`" + ` are seen at a moment, by comparing it with the moments that the history gives.
+A run has two independent axes. Its **status** says how far it got; its **decision** says whether a verdict is due
+or was given. ` + "`completed`, `failed`, `expired` and `cancelled`" + ` are terminal: no transition leaves them.
+` + "`abandoned` and `expired`" + ` depend on the time of the read, which is compared with the times in the history.
 
 `)
 	writeTransitions(&b, "Status", statusTransitions())
@@ -29,18 +29,18 @@ verdict stands. ` + "`completed`, `failed`, `expired` and `cancelled`" + ` are t
 	writeSituations(t, &b)
 	b.WriteString(`## Every command in every situation
 
-A cell names the events that the command leads to, in their order, or why it is refused:
+A cell lists the events that the command leads to, in order, or why it is refused:
 
 | word | meaning |
 | --- | --- |
-| – | accepted, and nothing changes; so it is with all that comes too late or twice |
+| – | accepted, and nothing changes; the command came too late or twice |
 | not found | there is no such run |
 | invalid | a field of the command breaks a rule |
 | conflict | the state of the run forbids it |
 | not open | no such signal is open on the run |
 
-The check of the runs below is dispatched at most twice, has no fallback, and fails the run when it does not pass.
-Their pending answer is asked for under an unchanged handle.
+The check of these runs is dispatched at most twice and has no fallback. If it does not pass, the run fails. A
+pending result keeps its handle.
 
 `)
 	for _, m := range matrices() {
@@ -65,7 +65,7 @@ func writeTransitions(b *strings.Builder, title string, rows []transition) {
 
 func writeSituations(t *testing.T, b *strings.Builder) {
 	t.Helper()
-	b.WriteString("## Where a run can stand\n\nWhat the situations of the tables below read as.\n\n")
+	b.WriteString("## Situations of a run\n\nThe status and decision in each situation of the tables below.\n\n")
 	row(b, "situation", "status", "decision", "waits on", "error")
 	row(b, "---", "---", "---", "---", "---")
 	for _, s := range situations() {

@@ -98,7 +98,7 @@ func statusTransitions() []transition {
 			func(j *journey) { j.after(1000 * time.Hour) }, live(verification.ActionCustomerInput),
 		},
 		{
-			"in_progress", "read", "the run waits for a source", "in_progress", "nobody but the customer can abandon a run",
+			"in_progress", "read", "the run waits for a source", "in_progress", "only a customer can abandon a run",
 			checked, idle, live(""),
 		},
 		{"in_progress", "read", "the run is parked on review", "in_progress", "", onReview, idle, live(verification.ActionReview)},
@@ -108,7 +108,7 @@ func statusTransitions() []transition {
 			func(j *journey) { j.do(verification.CustomerArrives{}) }, live(verification.ActionCustomerInput),
 		},
 		{
-			"abandoned", "customer submits", "", "in_progress", "the run goes on",
+			"abandoned", "customer submits", "", "in_progress", "the run continues",
 			func(t *testing.T) *journey { return atDesk(t).after(11 * time.Minute) },
 			func(j *journey) { j.submit(consents) }, live(""),
 		},
@@ -144,12 +144,12 @@ func statusTransitions() []transition {
 			func(j *journey) { j.after(100000 * time.Hour) }, live(""),
 		},
 		{
-			"in_progress", "verdict", "parked on review", "in_progress", "`signal_delivered`: the workflow goes on",
+			"in_progress", "verdict", "parked on review", "in_progress", "`signal_delivered`: the workflow continues",
 			func(t *testing.T) *journey { return begin(t, desk(), wantsTwo).submit(consents).pass() },
 			func(j *journey) { j.approve("") }, live(verification.ActionReview),
 		},
 		{
-			"in_progress", "check answered", "the workflow reaches its end", "completed", "whatever the checks came to",
+			"in_progress", "check answered", "the workflow reaches its end", "completed", "with any results of the checks",
 			checked, func(j *journey) { j.pass() }, nil,
 		},
 		{
@@ -230,11 +230,11 @@ func decisionTransitions() []transition {
 	approve, reject := func(j *journey) { j.approve("seen") }, func(j *journey) { j.reject("seen") }
 	return []transition{
 		{
-			"null", "check answered", "the run completes, nothing is open", "null", "", checked,
+			"null", "check answered", "the run completes, no step is flagged", "null", "", checked,
 			func(j *journey) { j.pass() }, unresolved,
 		},
 		{
-			"null", "check answered", "the run completes, some step left something open", "review", "status `completed`",
+			"null", "check answered", "the run completes, a step is flagged", "review", "status `completed`",
 			checked, func(j *journey) { j.answer(verification.OutcomePassed, `{"source_ok":false}`) }, unresolved,
 		},
 		{
@@ -243,12 +243,12 @@ func decisionTransitions() []transition {
 			func(j *journey) { j.pass() }, unresolved,
 		},
 		{
-			"null", "check answered", "the run fails, some step left something open", "null",
+			"null", "check answered", "the run fails, a step is flagged", "null",
 			"`failed` runs are never in the queue",
 			checked, func(j *journey) { j.answer(verification.OutcomeFailed, `{"source_ok":false}`) }, unresolved,
 		},
 		{
-			"null", "verdict approve", "finished, flagged for nothing", "approve", "any finished run can be decided",
+			"null", "verdict approve", "finished, no step is flagged", "approve", "any finished run accepts a verdict",
 			func(t *testing.T) *journey { return checked(t).pass() }, approve, resolved("seen"),
 		},
 		{
@@ -273,13 +273,13 @@ func decisionTransitions() []transition {
 			"review", "verdict reject", "finished", "reject", "the same, with `failed`",
 			finishedOpen, reject, settled(verification.CardFailed, "A reviewer rejected the run."),
 		},
-		{"review", "verdict approve", "parked on review", "approve", "the workflow goes on", onReview, approve, resolved("seen")},
+		{"review", "verdict approve", "parked on review", "approve", "the workflow continues", onReview, approve, resolved("seen")},
 		{
-			"review", "verdict reject", "parked on review", "reject", "the workflow goes on, to `on_reject` where there is one",
+			"review", "verdict reject", "parked on review", "reject", "the workflow continues, at `on_reject` if there is one",
 			onReview, reject, resolved("seen"),
 		},
 		{
-			"approve", "verdict reject", "finished", "reject", "without notes, the old ones are gone",
+			"approve", "verdict reject", "finished", "reject", "without notes: the old ones are removed",
 			func(t *testing.T) *journey { return finishedOpen(t).approve("seen").after(time.Minute) },
 			func(j *journey) { j.reject("") }, resolved(""),
 		},
@@ -289,14 +289,14 @@ func decisionTransitions() []transition {
 		},
 		{
 			"review", "verdict approve", "parked on review, and another review follows", "review",
-			"owed again: `resolved_at` null, no `notes`", twice, approve, unresolved,
+			"due again: `resolved_at` null, no `notes`", twice, approve, unresolved,
 		},
 		{
 			"review", "verdict approve", "parked on the second review", "approve", "",
 			func(t *testing.T) *journey { return twice(t).reject("no") }, approve, resolved("seen"),
 		},
 		{
-			"review", "verdict approve", "parked on review; the run then completes with something open", "approve",
+			"review", "verdict approve", "parked on review; the run then completes with a flagged step", "approve",
 			"the verdict stands", openThenReview, approve, resolved("seen"),
 		},
 		{"review", "cancel", "parked on review", "null", "leaves the queue", onReview, func(j *journey) { j.cancel() }, unresolved},
@@ -314,7 +314,7 @@ func decisionTransitions() []transition {
 			func(t *testing.T) *journey { return checked(t).cancel() }, approve, resolved("seen"),
 		},
 		{
-			"null", "verdict reject", "overdue", "reject", "the expiry is written down first",
+			"null", "verdict reject", "overdue", "reject", "the expiry is recorded first",
 			func(t *testing.T) *journey { return checked(t).after(2 * time.Hour) }, reject, resolved("seen"),
 		},
 	}
