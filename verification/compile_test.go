@@ -41,7 +41,7 @@ func TestProgramFindsItsNodes(t *testing.T) {
 	}
 }
 
-func TestCompileTellsTheFaultsOfEveryText(t *testing.T) {
+func TestCompileReportsTheProblemsOfEveryText(t *testing.T) {
 	d := ladder()
 	d.InputSchema = verification.Data(`{"type":"odd"}`)
 	d.Nodes["risk"] = verification.Node{Type: verification.NodeBranch, Else: "face", Rules: []verification.Rule{
@@ -76,7 +76,7 @@ func TestCompileTellsTheFaultsOfEveryText(t *testing.T) {
 }
 
 // What an expression may read does not depend on arrows that are at fault.
-func TestBrokenArrowsTellNoOtherFaults(t *testing.T) {
+func TestBrokenEdgesLeadToNoOtherProblems(t *testing.T) {
 	d := desk()
 	gate := branchNode("reads pan", "review", "done")
 	d.Nodes["gate"] = gate
@@ -101,7 +101,7 @@ func (w watcher) Condition(text string, d verification.Declarations) (verificati
 	return w.language.Condition(text, d)
 }
 
-func TestExpressionsMayReadWhatCanHaveRun(t *testing.T) {
+func TestExpressionsMayReadStepsThatCanHaveRun(t *testing.T) {
 	d := ladder()
 	d.InputSchema = verification.Data(`{"type":"object"}`)
 	var seen []verification.Declarations

@@ -138,7 +138,7 @@ func TestAnArrivalIsRecordedWhereItMattersToTheAbandonTimeout(t *testing.T) {
 	}
 }
 
-func TestComingCountsAsActivity(t *testing.T) {
+func TestArrivalCountsAsActivity(t *testing.T) {
 	j := begin(t, desk(), "").after(999 * time.Millisecond)
 	if got := outcome(j.try(verification.CustomerArrives{})); got != "nothing" {
 		t.Errorf("coming within the second the run parked = %s, want nothing", got)

@@ -16,7 +16,7 @@ func polled() verification.Definition {
 	})
 }
 
-func TestPendingAnswerIsWrittenDownOnce(t *testing.T) {
+func TestPendingResultIsRecordedOnce(t *testing.T) {
 	j := begin(t, polled(), "").pend("ticket-1")
 	want := verification.Pended{Node: "pan", Handle: "ticket-1", PollAt: noon().Add(5 * time.Second)}
 	if diff := cmp.Diff(want, j.history[2].Fact); diff != "" {
@@ -38,7 +38,7 @@ func TestPendingAnswerIsWrittenDownOnce(t *testing.T) {
 	}
 }
 
-func TestPendingAnswerComesInTimeOrCountsAsUnanswered(t *testing.T) {
+func TestPendingResultThatTakesTooLongCountsAsNone(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		wait time.Duration
@@ -67,7 +67,7 @@ func TestPendingAnswerComesInTimeOrCountsAsUnanswered(t *testing.T) {
 	}
 }
 
-func TestFailedPollsAreTriedAgain(t *testing.T) {
+func TestFailedPollsAreRetried(t *testing.T) {
 	d := polled()
 	pan := d.Nodes["pan"]
 	pan.Retry = &verification.Retry{MaxDispatches: 3, BackoffSeconds: 4}
@@ -114,7 +114,7 @@ func TestFailedPollsEndTheDispatchWhenTheAnswerIsOverdue(t *testing.T) {
 	}
 }
 
-func TestHandlesThatNoStoreKeepsAreFailures(t *testing.T) {
+func TestHandlesThatCannotBeStoredAreFailures(t *testing.T) {
 	for _, handle := range []string{"a\x00", "a\xff"} {
 		j := begin(t, polled(), "").pend(handle)
 		if got := kinds(j.history[2:]); got != "dispatch_failed, unanswered, failed" {

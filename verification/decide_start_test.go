@@ -67,7 +67,7 @@ func TestStartRefusesReferenceIDsOutOfBounds(t *testing.T) {
 	}
 }
 
-func TestStartTellsEveryFaultOfItsInput(t *testing.T) {
+func TestStartReportsEveryProblemOfItsInput(t *testing.T) {
 	for _, c := range []struct {
 		name, schema, input string
 		want                []verification.FieldError
@@ -157,7 +157,7 @@ func TestBranchTakesTheFirstRuleThatHolds(t *testing.T) {
 	}
 }
 
-func TestBranchGoesOnWhereItsValuesCannotBeKept(t *testing.T) {
+func TestBranchContinuesIfItsValuesCannotBeStored(t *testing.T) {
 	d := define("gate", nodes{"gate": branchNode("seen too deep", "done", "done"), "done": endNode()})
 	j := begin(t, d, "")
 	if got, _ := j.history[1].Fact.(verification.BranchTaken); got.Seen != nil || got.When != "seen too deep" {

@@ -10,7 +10,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestVerdictRefusesWhatItCannotKeep(t *testing.T) {
+func TestVerdictRefusesNotesThatCannotBeStored(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		give verification.GiveVerdict
@@ -93,7 +93,7 @@ func TestVerdictOnAReviewStepIsItsOutput(t *testing.T) {
 	}
 }
 
-func TestWhoGaveAVerdictIsKeptCleanAndNotShown(t *testing.T) {
+func TestReviewerOfAVerdictIsStoredCleanAndNotShown(t *testing.T) {
 	j := finishedOpen(t).do(verification.GiveVerdict{Decision: verification.DecisionApprove, By: "as\x00ha\xff"})
 	given, _ := j.history[len(j.history)-1].Fact.(verification.VerdictRecorded)
 	if given.By != "asha" || j.run.Verdict.By != "asha" {
@@ -101,7 +101,7 @@ func TestWhoGaveAVerdictIsKeptCleanAndNotShown(t *testing.T) {
 	}
 }
 
-func TestDecidingAgainReplacesDecisionMomentAndNotesTogether(t *testing.T) {
+func TestSecondVerdictReplacesDecisionTimeAndNotesTogether(t *testing.T) {
 	j := finishedOpen(t).approve("first").after(time.Hour).reject("second")
 	if d := j.detail(); d.Decision != verification.DecisionReject || d.Notes != "second" || !d.ResolvedAt.Equal(j.now) {
 		t.Errorf("detail = %q, %q at %v, want the second verdict", d.Decision, d.Notes, d.ResolvedAt)

@@ -115,7 +115,7 @@ func TestStepsListTheChecksBreadthFirst(t *testing.T) {
 	}
 }
 
-func TestTargetsComeAsTheyAreWritten(t *testing.T) {
+func TestTargetsAreInTheOrderOfTheDefinition(t *testing.T) {
 	n := verification.Node{
 		Rules: []verification.Rule{{Next: "rule1"}, {Next: "rule2"}}, Else: "else", Next: "next_one", OnDeclined: "declined",
 		OnFailed: verification.RouteFail, OnUnavailable: verification.RouteNext, OnReject: "rejected",

@@ -18,7 +18,7 @@ func (c classed) Error() string { return "not taken" }
 
 func (c classed) Class() string { return string(c) }
 
-func TestAnErrorMayTellTheClassOfItsTry(t *testing.T) {
+func TestErrorMayHaveTheClassOfItsAttempt(t *testing.T) {
 	for _, row := range []struct {
 		err  error
 		want string
@@ -52,7 +52,7 @@ func TestDeliveryStatesAreReadExactly(t *testing.T) {
 	}
 }
 
-func TestADeliveryTellsOfItsTries(t *testing.T) {
+func TestDeliveryDescribesItsAttempts(t *testing.T) {
 	began := time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)
 	at := func(minutes int) time.Time { return began.Add(time.Duration(minutes) * time.Minute) }
 	try := func(attempt, minutes int) verification.Notice {
@@ -77,7 +77,7 @@ func TestADeliveryTellsOfItsTries(t *testing.T) {
 	}
 }
 
-func TestADeliveryCountsTheTriesThatItsLedgerMissed(t *testing.T) {
+func TestDeliveryCountsAttemptsThatTheLedgerMissed(t *testing.T) {
 	d := verification.Delivery{}.Tried(verification.Notice{Attempt: 6}, errors.New("down"), time.Time{})
 	if d.Attempts != 7 {
 		t.Errorf("attempts = %d, want 7", d.Attempts)

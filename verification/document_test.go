@@ -96,7 +96,7 @@ func TestAnUploadThatAnAnswerNamedIsNeverDropped(t *testing.T) {
 	}
 }
 
-func TestTheSameContentAgainChangesNothing(t *testing.T) {
+func TestSameContentChangesNothing(t *testing.T) {
 	j := begin(t, photos(), "")
 	j.do(upload(j, 1, "front", "a"))
 	if got := outcome(j.try(upload(j, 2, "front", "a"))); got != "nothing" {

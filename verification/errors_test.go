@@ -49,7 +49,7 @@ func TestPermanentMarksAnError(t *testing.T) {
 	}
 }
 
-func TestNoticesAreTriedNineTimesMore(t *testing.T) {
+func TestNoticesHaveNineMoreAttempts(t *testing.T) {
 	second, minute, hour := time.Second, time.Minute, time.Hour
 	plan := []time.Duration{5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour}
 	for attempt, want := range plan {

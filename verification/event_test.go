@@ -130,7 +130,7 @@ func TestOldEventsDefaultTheFieldsThatCameLater(t *testing.T) {
 	}
 }
 
-func TestEventsThatCannotBeRead(t *testing.T) {
+func TestEventsThatCannotBeDecoded(t *testing.T) {
 	for _, c := range []struct{ raw, want string }{
 		{`{"type":"danced","at":"2026-03-02T12:00:00Z","fact":{}}`, `decode event "danced": unknown event type`},
 		{`{"at":"2026-03-02T12:00:00Z"}`, `decode event "": unknown event type`},
@@ -146,7 +146,7 @@ func TestEventsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestEventsThatCannotBeWritten(t *testing.T) {
+func TestEventsThatCannotBeEncoded(t *testing.T) {
 	for name, e := range map[string]verification.Event{
 		"no fact":     {At: noon()},
 		"broken data": {At: noon(), Fact: verification.Answered{Data: verification.Data(`{`)}},

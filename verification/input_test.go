@@ -30,7 +30,7 @@ func mumbai() []verification.Area {
 	return []verification.Area{{Latitude: 19.07, Longitude: 72.87, RadiusKM: 500}}
 }
 
-func TestFieldTakesWhatItsTypeSays(t *testing.T) {
+func TestFieldAcceptsValuesOfItsType(t *testing.T) {
 	const id = `{"document_id":"0191f3c0-0000-7000-8000-00000000000d"}`
 	const document, place = `must be {"document_id": the id of an upload}`, `must be {"latitude", "longitude", "accuracy"} or {"denied": true}`
 	options := []verification.Option{{Value: "in", Label: "India"}, {Value: "np"}}
@@ -175,7 +175,7 @@ func TestFieldTakesWhatItsTypeSays(t *testing.T) {
 	}
 }
 
-func TestPayloadIsTakenOrEveryFaultIsTold(t *testing.T) {
+func TestPayloadIsAcceptedOrEveryProblemIsReported(t *testing.T) {
 	fields := []verification.InputField{
 		{Name: "pan", Type: verification.FieldText, Required: true},
 		{Name: "born", Type: verification.FieldDate},
@@ -249,7 +249,7 @@ func TestStepWithoutAnAnswerHasEmptyData(t *testing.T) {
 	}
 }
 
-func TestDistanceGoesRoundTheEarth(t *testing.T) {
+func TestDistanceFollowsTheSurfaceOfTheEarth(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		from             verification.Area

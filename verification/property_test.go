@@ -173,7 +173,7 @@ func picture(r verification.Run) string { return fmt.Sprintf("%+v %+v", r, r.Err
 // pictures are the events as text.
 func pictures(history []verification.Event) string { return fmt.Sprintf("%+v", history) }
 
-func TestRandomLivesKeepEveryPromise(t *testing.T) {
+func TestRandomRunsKeepEveryPromise(t *testing.T) {
 	definitions := []verification.Definition{desk(), single(nil), ladder(), loop(), refusal()}
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.SampledFrom(definitions).Draw(t, "definition")
@@ -239,7 +239,7 @@ func verdictSettles(t tester, j *journey) {
 	}
 }
 
-func TestDigestTellsHistoriesApart(t *testing.T) {
+func TestDigestDiffersForDifferentHistories(t *testing.T) {
 	j := begin(t, desk(), wantsTwo).submit(consents).unanswered(false).redispatch().pass().approve("seen").reject("")
 	seen := map[string]string{}
 	tell := func(what string, history []verification.Event) {

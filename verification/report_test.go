@@ -9,7 +9,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestReportTellsTheWholeRun(t *testing.T) {
+func TestReportDescribesTheWholeRun(t *testing.T) {
 	j := begin(t, ladder(), "").after(time.Minute).submit(consents)
 	j.after(time.Minute).submit(`{"pan":"ABCDE1234F","place":{"denied":true}}`)
 	j.after(time.Second).answer(verification.OutcomeFailed, `{"name_match":0.3}`)
@@ -178,7 +178,7 @@ func TestEveryFlaggedCardWaitsForTheSecondVerdictToo(t *testing.T) {
 	}
 }
 
-func TestReportReadsTheSameWhoeverWroteTheExpiryDown(t *testing.T) {
+func TestReportIsTheSameBeforeAndAfterTheExpiryIsRecorded(t *testing.T) {
 	read := onReview(t).after(2 * time.Hour)
 	written := read.fork().do(verification.Expire{})
 	equal(t, "the report", read.report(), written.report())
@@ -192,7 +192,7 @@ func TestReportReadsTheSameWhoeverWroteTheExpiryDown(t *testing.T) {
 	}
 }
 
-func TestReportOfARunInProgressTellsWhatIsKnown(t *testing.T) {
+func TestReportOfARunInProgressShowsItsFinishedSteps(t *testing.T) {
 	r := checked(t).report()
 	if r.Run.Status != verification.StatusInProgress || !r.Run.CompletedAt.IsZero() || r.Error != nil || len(r.Digest) != 64 {
 		t.Errorf("report = %+v", r)

@@ -10,7 +10,7 @@ import (
 )
 
 // Each cause has one fixed sentence, and what is no cause has none.
-func TestDataLeavesAStepOpen(t *testing.T) {
+func TestDataFlagsAStep(t *testing.T) {
 	const (
 		source   = "The source could not vouch for the answer."
 		analysis = "The analysis could not be completed with confidence."
@@ -67,7 +67,7 @@ func TestDataLeavesAStepOpen(t *testing.T) {
 	}
 }
 
-func TestHistoryLeavesAStepOpen(t *testing.T) {
+func TestHistoryFlagsAStep(t *testing.T) {
 	const (
 		recovered = "The step recovered from a failure."
 		thrice    = "The step was dispatched three or more times."
@@ -115,7 +115,7 @@ func TestHistoryLeavesAStepOpen(t *testing.T) {
 	}
 }
 
-func TestSourceThatGaveNoAnswerLeavesItsStepOpen(t *testing.T) {
+func TestSourceWithoutAnAnswerFlagsItsStep(t *testing.T) {
 	j := begin(t, single(func(n *verification.Node) { n.OnUnavailable = verification.RouteNext }), "").unanswered(true)
 	want := []verification.ReviewFlag{{NodeID: "pan", Label: "PAN", Reason: "The source could not vouch for the answer."}}
 	if diff := cmp.Diff(want, j.detail().Reviews); diff != "" {
@@ -150,7 +150,7 @@ func TestStepThatFailedOnAnEarlierVisitHasRecovered(t *testing.T) {
 	}
 }
 
-func TestLaterVisitReplacesWhatTheEarlierLeftOpen(t *testing.T) {
+func TestLaterVisitReplacesTheFlagsOfTheEarlier(t *testing.T) {
 	j := begin(t, refusal(), "").submit(`{"consent_status":"declined"}`).reject("ask once more")
 	step, _ := j.run.Step("consent")
 	if step.Visits != 2 || step.Data != nil || step.Status != verification.CheckRunning || !step.CompletedAt.IsZero() {
@@ -204,7 +204,7 @@ func TestFlagsComeInTheOrderOfTheSteps(t *testing.T) {
 	}
 }
 
-func TestOnlyCompletedRunsOweAVerdictForWhatIsOpen(t *testing.T) {
+func TestOnlyCompletedRunsNeedAVerdictForFlags(t *testing.T) {
 	open := func() *journey { return begin(t, ladder(), "").submit(`{"consent_status":"declined"}`) }
 	details := `{"pan":"ABCDE1234F"}`
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestEvolveLeavesTheOldRunAsItWas(t *testing.T) {
+func TestEvolveDoesNotChangeTheOldRun(t *testing.T) {
 	j := begin(t, loop(), "").submit(`{"pan":"x"}`)
 	before := picture(j.run)
 	// Two futures of one run, which share what came before.
@@ -48,7 +48,7 @@ func TestFoldingCopiesTheStepsOnce(t *testing.T) {
 	}
 }
 
-func TestEvolveAllLeavesTheOldRunAsItWas(t *testing.T) {
+func TestEvolveAllDoesNotChangeTheOldRun(t *testing.T) {
 	j := begin(t, loop(), "").submit(`{"pan":"x"}`)
 	before := picture(j.run)
 	passed := []verification.Event{
@@ -68,7 +68,7 @@ func TestEvolveAllLeavesTheOldRunAsItWas(t *testing.T) {
 	}
 }
 
-func TestStepThatIsReachedAgainKeepsItsPlace(t *testing.T) {
+func TestStepThatIsVisitedAgainKeepsItsPosition(t *testing.T) {
 	j := begin(t, loop(), "").after(time.Minute).submit(`{"pan":"x"}`).after(time.Minute).unanswered(true)
 	var got []verification.NodeID
 	for _, s := range j.run.Steps {
@@ -115,7 +115,7 @@ func TestAsOfChangesNothingBeforeTheDeadline(t *testing.T) {
 	equal(t, "asked twice", late.AsOf(noon().Add(9*time.Hour)), late)
 }
 
-func TestTaskIsWhatTheRunNeedsNext(t *testing.T) {
+func TestTaskIsWhatTheEngineDoesNext(t *testing.T) {
 	pending := checked(t).pend("ticket-1")
 	retrying := checked(t).unanswered(false)
 	at := func(j *journey, d time.Duration) time.Time { return j.run.Wait.At.Add(d) }

@@ -7,7 +7,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestSummaryHoldsMomentsAndFacts(t *testing.T) {
+func TestSummaryHoldsTimesAndFacts(t *testing.T) {
 	hour, wait := noon().Add(time.Hour), noon().Add(10*time.Minute)
 	base := func(change func(*verification.Summary)) verification.Summary {
 		s := verification.Summary{

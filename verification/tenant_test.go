@@ -19,7 +19,7 @@ func acme() verification.Tenant {
 	}}
 }
 
-func TestRedirectGoesWhereTheTenantAllows(t *testing.T) {
+func TestRedirectIsAllowedByTheTenantsList(t *testing.T) {
 	for _, uri := range []string{
 		"https://app.acme.example/verify",
 		"https://app.acme.example/verify/",
@@ -43,7 +43,7 @@ func TestRedirectGoesWhereTheTenantAllows(t *testing.T) {
 	}
 }
 
-func TestRedirectGoesNowhereElse(t *testing.T) {
+func TestRedirectIsRefusedOtherwise(t *testing.T) {
 	const form, long, plain, list = "must be an absolute http(s) URL", "must be at most 2048 characters",
 		"must be a plain URL: no user information, backslash, dot segment, encoded separator or escape that is not UTF-8",
 		"is not in the tenant's redirect allowlist"

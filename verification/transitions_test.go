@@ -364,7 +364,7 @@ func TestEveryRowOfTheDecisionTable(t *testing.T) {
 	}
 }
 
-func TestAtTheLimitNothingHasHappenedYet(t *testing.T) {
+func TestStatusChangesOnlyAfterTheLimit(t *testing.T) {
 	j := atDesk(t).after(10 * time.Minute)
 	if got := j.status(); got != verification.StatusInProgress {
 		t.Errorf("StatusAt(start+10m) = %s, want in_progress", got)

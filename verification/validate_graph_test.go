@@ -8,7 +8,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestEveryFaultOfTheArrows(t *testing.T) {
+func TestEveryProblemOfTheGraph(t *testing.T) {
 	failing := func(next, failed verification.NodeID) verification.Node {
 		n := checkNode("Check", next)
 		n.OnFailed = failed

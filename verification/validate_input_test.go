@@ -19,7 +19,7 @@ func form(fields ...verification.InputField) verification.Definition {
 	})
 }
 
-func TestEveryFaultOfAField(t *testing.T) {
+func TestEveryProblemOfAField(t *testing.T) {
 	type field = verification.InputField
 	const name = "a field's name must be a lower-case letter followed by letters, digits or _"
 	const types = "(supported: text, textarea, number, date, select, checkbox, email, phone, file, image, location)"
@@ -88,7 +88,7 @@ func TestEveryFaultOfAField(t *testing.T) {
 	}
 }
 
-func TestEveryMediaTypeThatIsTakenIsAllowed(t *testing.T) {
+func TestEverySupportedMediaTypeIsAllowed(t *testing.T) {
 	accept := []string{"image/jpeg", "image/jpg", "IMAGE/PNG", "image/webp", "application/pdf", "image/*", "application/*", "*/*"}
 	if faults := faultsOf(t, form(verification.InputField{Name: "f", Type: verification.FieldFile, Accept: accept})); faults != nil {
 		t.Errorf("accept %v: %+v, want no fault", accept, faults)

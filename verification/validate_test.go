@@ -56,13 +56,13 @@ func eachFault(t *testing.T, rows []fault) {
 	}
 }
 
-func TestLadderHasNoFault(t *testing.T) {
+func TestLadderIsValid(t *testing.T) {
 	if faults := faultsOf(t, ladder()); faults != nil {
 		t.Errorf("faults = %+v, want none: the tables below begin with it", faults)
 	}
 }
 
-func TestEveryFaultOfTheWorkflowItself(t *testing.T) {
+func TestEveryProblemOfTheWorkflowItself(t *testing.T) {
 	type def = verification.Definition
 	const slug = "must be 1 to 64 lower-case letters, digits, - or _, beginning with a letter or digit"
 	const webhook = "must be an absolute http(s) URL without user information or fragment"
@@ -128,7 +128,7 @@ func TestDefinitionHasAtMostAThousandExpressions(t *testing.T) {
 	}
 }
 
-func TestEveryFaultOfANode(t *testing.T) {
+func TestEveryProblemOfANode(t *testing.T) {
 	type node = verification.Node
 	const name = "a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next"
 	const key = "must be a lower-case letter followed by letters, digits or _"
@@ -278,7 +278,7 @@ func TestFieldsBelongToTheirTypes(t *testing.T) {
 	}
 }
 
-func TestAllFaultsAreToldAtOnceInTheOrderOfTheirPlaces(t *testing.T) {
+func TestAllProblemsAreReportedAtOnceSortedByPath(t *testing.T) {
 	d := ladder()
 	d.Name, d.RunTTLSeconds, d.InputSchema = "", -1, verification.Data(`{"type":"odd"}`)
 	edit("face", func(n *verification.Node) { n.Provider, n.Reason, n.TimeoutSeconds = "lost", "Why", 601 })(&d)

@@ -50,7 +50,7 @@ func TestChecksComeInExecutionOrder(t *testing.T) {
 	}
 }
 
-func TestDetailIsOfTheMomentItIsAskedFor(t *testing.T) {
+func TestDetailDependsOnTheTimeOfTheRead(t *testing.T) {
 	j := onReview(t)
 	parked, late := j.run.Detail(noon()), j.run.Detail(noon().Add(2*time.Hour))
 	if parked.Status != verification.StatusInProgress || parked.Decision != verification.DecisionReview || parked.Revision != 7 {

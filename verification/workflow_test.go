@@ -44,7 +44,7 @@ func TestWebhookCanBeAddedNeverChanged(t *testing.T) {
 	}
 }
 
-func TestWebhookCanBeTakenAwayWhereThereIsOne(t *testing.T) {
+func TestWebhookCanBeRemovedIfThereIsOne(t *testing.T) {
 	w := verification.Workflow{ID: workflowID, Revision: 3, LifecycleWebhookURL: hooks}
 	next, err := w.WithoutWebhook()
 	if err != nil || next.LifecycleWebhookURL != "" || next.Revision != 4 {
@@ -136,7 +136,7 @@ func TestApplyMakesVersionsOfWhatIsNew(t *testing.T) {
 	}
 }
 
-func TestDraftShowsWhereNothingIsPublished(t *testing.T) {
+func TestDraftShowsIfNothingIsPublished(t *testing.T) {
 	a, no := &applied{t: t}, false
 	d := desk()
 	d.Publish = &no

@@ -62,7 +62,7 @@ func work(c *clock.Manual, f func()) {
 	}()
 }
 
-func TestTimeStandsStillUntilItIsTurned(t *testing.T) {
+func TestTimeStandsStillUntilItIsAdvanced(t *testing.T) {
 	c, _ := start()
 	if got := c.Now(); !got.Equal(noon()) {
 		t.Errorf("Now() = %v, want %v", got, noon())
@@ -73,7 +73,7 @@ func TestTimeStandsStillUntilItIsTurned(t *testing.T) {
 	}
 }
 
-func TestTimersFireInOrderOfMomentThenOfRegistration(t *testing.T) {
+func TestTimersFireInOrderOfTimeThenOfRegistration(t *testing.T) {
 	c, r := start()
 	for _, x := range []struct {
 		name string
@@ -116,7 +116,7 @@ func TestTimersSetOnTheWayFireInTheSameAdvance(t *testing.T) {
 	r.want(t, "1s tick", "2s tick", "2.5s outer", "2.501s inner", "3s tick")
 }
 
-func TestATimerThatIsDueNowFiresWithoutAnyoneTurningTheClock(t *testing.T) {
+func TestATimerThatIsDueNowFiresWithoutAdvance(t *testing.T) {
 	c, r := start()
 	c.AfterFunc(0, func() { r.add("now") })
 	if err := c.Settle(t.Context()); err != nil {
@@ -128,7 +128,7 @@ func TestATimerThatIsDueNowFiresWithoutAnyoneTurningTheClock(t *testing.T) {
 	r.want(t, "0s now", "0s long ago")
 }
 
-func TestATimerDueNowThatIsSetOnTheWayFiresAtItsMoment(t *testing.T) {
+func TestATimerDueNowThatIsSetDuringAdvanceFiresAtItsTime(t *testing.T) {
 	c, r := start()
 	c.AfterFunc(time.Second, func() { c.AfterFunc(0, func() { r.add("now") }) })
 	c.AfterFunc(time.Second+1, func() { r.add("next") })
@@ -136,7 +136,7 @@ func TestATimerDueNowThatIsSetOnTheWayFiresAtItsMoment(t *testing.T) {
 	r.want(t, "1s now", "1.000000001s next")
 }
 
-func TestStopTellsWhetherItWasInTime(t *testing.T) {
+func TestStopReportsWhetherItWasInTime(t *testing.T) {
 	c, r := start()
 	stop := c.AfterFunc(time.Second, func() { r.add("stopped") })
 	late := c.AfterFunc(time.Second, func() { r.add("fired") })
@@ -214,7 +214,7 @@ func TestAdvanceWaitsForTheWorkAlreadyUnderWay(t *testing.T) {
 	r.want(t, "1s set before the clock moved")
 }
 
-func TestAdvanceGivesUpWithItsContextAndGoesOnLater(t *testing.T) {
+func TestAdvanceStopsWithItsContextAndContinuesLater(t *testing.T) {
 	c, r := start()
 	ctx, cancel := context.WithCancel(t.Context())
 	release := make(chan struct{})
@@ -238,14 +238,14 @@ func TestAdvanceGivesUpWithItsContextAndGoesOnLater(t *testing.T) {
 	r.want(t, "2s fired")
 }
 
-func TestTheClockCannotBeTurnedBack(t *testing.T) {
+func TestTheClockCannotGoBack(t *testing.T) {
 	c, _ := start()
 	if err := c.Advance(t.Context(), -1); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("Advance(-1ns) = %v, want %v", err, verification.ErrInvalid)
 	}
 }
 
-func TestOneTurnsTheClockAtATime(t *testing.T) {
+func TestConcurrentAdvancesRunOneAfterAnother(t *testing.T) {
 	c, r := start()
 	running := 0 // no lock: the race detector would see two at once
 	for i := range 100 {
@@ -273,7 +273,7 @@ func TestOneTurnsTheClockAtATime(t *testing.T) {
 	}
 }
 
-func TestWaitingForATurnEndsWithItsContext(t *testing.T) {
+func TestWaitingForAnotherAdvanceEndsWithItsContext(t *testing.T) {
 	c, _ := start()
 	release := make(chan struct{})
 	inside := make(chan struct{})

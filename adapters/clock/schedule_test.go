@@ -64,7 +64,7 @@ func byMoment(f []firing) {
 	})
 }
 
-func TestRandomSchedulesFireInOrderAtTheirMoments(t *testing.T) {
+func TestRandomSchedulesFireInOrderAtTheirTimes(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		id := 0
 		plans := drawPlans(r, &id, 2)

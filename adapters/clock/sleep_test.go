@@ -12,7 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/clock"
 )
 
-func TestSleepersWakeInOrderAtTheirMoments(t *testing.T) {
+func TestSleepersWakeInOrderAtTheirTimes(t *testing.T) {
 	c, r := start()
 	for _, x := range []struct {
 		name string
@@ -31,7 +31,7 @@ func TestSleepersWakeInOrderAtTheirMoments(t *testing.T) {
 	r.want(t, "2s quick", "3s slow", "4s quick", "6s slow")
 }
 
-func TestManySleepersEachSeeTheirOwnMoment(t *testing.T) {
+func TestManySleepersEachSeeTheirOwnTime(t *testing.T) {
 	const sleepers, naps = 200, 20
 	c, _ := start()
 	type nap struct {
@@ -110,7 +110,7 @@ func TestASleeperCancelledByATimerIsAwakeAtOnce(t *testing.T) {
 	}
 }
 
-func TestSleepWithADoneContextOrNothingToWaitForReturnsAtOnce(t *testing.T) {
+func TestSleepWithADoneContextOrNoDurationReturnsAtOnce(t *testing.T) {
 	c, _ := start()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -13,7 +13,7 @@ import (
 
 var _ verification.Clock = clock.System()
 
-func TestTheSystemClockTellsTheTime(t *testing.T) {
+func TestTheSystemClockReturnsTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if got, want := clock.System().Now(), time.Now(); !got.Equal(want) {
 			t.Errorf("Now() = %v, want %v", got, want)

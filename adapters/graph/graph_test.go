@@ -55,7 +55,7 @@ func TestDrawingsMatchTheirGoldens(t *testing.T) {
 	}
 }
 
-func TestFaultyAndNastyDefinitionsAreDrawnAsFarAsTheyGo(t *testing.T) {
+func TestInvalidDefinitionsAreDrawnAsFarAsPossible(t *testing.T) {
 	d := verification.Definition{
 		Workflow: "nasty\"]; evil [", Start: "1. start",
 		Nodes: map[verification.NodeID]verification.Node{
@@ -69,7 +69,7 @@ func TestFaultyAndNastyDefinitionsAreDrawnAsFarAsTheyGo(t *testing.T) {
 	golden(t, "nasty.dot", graph.DOT(d))
 }
 
-func TestADefinitionWithNothingInItIsADrawingWithNothingInIt(t *testing.T) {
+func TestAnEmptyDefinitionIsAnEmptyDrawing(t *testing.T) {
 	if got, want := graph.Mermaid(verification.Definition{}), "flowchart TD\n"; got != want {
 		t.Errorf("Mermaid = %q, want %q", got, want)
 	}
@@ -78,7 +78,7 @@ func TestADefinitionWithNothingInItIsADrawingWithNothingInIt(t *testing.T) {
 	}
 }
 
-func TestARouteThatGoesWhereNextGoesSharesItsArrow(t *testing.T) {
+func TestRoutesToTheSameNodeShareAnEdge(t *testing.T) {
 	d := verification.Definition{
 		Start: "a",
 		Nodes: map[verification.NodeID]verification.Node{

@@ -95,7 +95,7 @@ func TestEachScriptIsPlayed(t *testing.T) {
 	}
 }
 
-func TestABadScriptIsAPermanentErrorThatNamesTheFault(t *testing.T) {
+func TestABadScriptIsAPermanentErrorThatNamesTheProblem(t *testing.T) {
 	for _, tt := range []struct{ script, want string }{
 		{`""`, `is "": it must be pass, fail, unavailable, flaky:N, slow:T or pending:N`},
 		{`"passed"`, `is "passed": it must be pass, fail, unavailable, flaky:N, slow:T or pending:N`},
@@ -163,7 +163,7 @@ func TestACheckWithoutScriptPasses(t *testing.T) {
 	}
 }
 
-func TestFlakyGoesUnansweredAsOftenAsItsScriptSays(t *testing.T) {
+func TestFlakyFailsAsOftenAsItsScriptSays(t *testing.T) {
 	var got []string
 	for dispatch := 1; dispatch <= 4; dispatch++ {
 		r := request(`{"outcome":"flaky:2","data":{"a":1}}`)
@@ -197,7 +197,7 @@ func TestPendingIsPolledAsOftenAsItsScriptSays(t *testing.T) {
 	}
 }
 
-func TestPollIsRefusedWhenNothingPendsUnderTheHandle(t *testing.T) {
+func TestPollIsRefusedWithoutAPendingResult(t *testing.T) {
 	for _, tt := range []struct{ script, handle string }{
 		{`"pass"`, "1"},
 		{`"pending:0"`, "0"},
