@@ -75,7 +75,7 @@ func TestCompileReportsTheProblemsOfEveryText(t *testing.T) {
 	}
 }
 
-// What an expression may read does not depend on arrows that are at fault.
+// What an expression may read does not depend on broken edges.
 func TestBrokenEdgesLeadToNoOtherProblems(t *testing.T) {
 	d := desk()
 	gate := branchNode("reads pan", "review", "done")
@@ -86,7 +86,7 @@ func TestBrokenEdgesLeadToNoOtherProblems(t *testing.T) {
 	_, err := verification.Compile(workflowID, verification.Version{Definition: d}, newLanguage(), nil)
 	want := []verification.FieldError{{Name: "nodes.pan.next", Message: `there is no node "gaet"; did you mean gate?`}}
 	if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
-		t.Errorf("faults (-want +got):\n%s", diff)
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
 

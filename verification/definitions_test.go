@@ -39,7 +39,7 @@ func branchNode(when string, then, otherwise verification.NodeID) verification.N
 
 func endNode() verification.Node { return verification.Node{Type: verification.NodeEnd} }
 
-// desk asks for consent and for one check, and where the input wishes for one
+// desk asks for consent and for one check, and if the input says so
 // review or two.
 func desk() verification.Definition {
 	return define("consent", nodes{

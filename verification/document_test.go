@@ -45,7 +45,7 @@ func naming(fields map[string]int) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// submitChecked sends an answer where documents are kept.
+// submitChecked sends an answer whose documents must be uploads of the run.
 func submitChecked(t tester, payload string) verification.Submit {
 	return verification.Submit{Signal: "photo_submitted", Payload: data(t, payload), CheckDocuments: true}
 }

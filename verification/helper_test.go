@@ -24,7 +24,7 @@ const (
 // noon is when every run of these tests starts.
 func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
 
-// language is a ExpressionCompiler whose texts are names of functions.
+// language is an ExpressionCompiler whose texts are names of functions.
 type language struct {
 	conditions map[string]condition
 	templates  map[string]template
@@ -132,7 +132,7 @@ type tester interface {
 	Errorf(format string, args ...any)
 }
 
-// compile makes the program of a definition that has no fault.
+// compile returns the program of a valid definition.
 func compile(t tester, d verification.Definition) verification.Program {
 	t.Helper()
 	v := verification.Version{Number: 3, Hash: d.VersionHash(), Definition: d}
@@ -143,7 +143,7 @@ func compile(t tester, d verification.Definition) verification.Program {
 	return p
 }
 
-// journey is one run under a clock that is turned by hand.
+// journey is one run under a clock that the test advances.
 type journey struct {
 	t       tester
 	program verification.Program
@@ -191,7 +191,7 @@ func (j *journey) fork() *journey {
 	return &other
 }
 
-// after turns the clock.
+// after advances the clock.
 func (j *journey) after(d time.Duration) *journey {
 	j.now = j.now.Add(d)
 	return j
@@ -207,7 +207,7 @@ func (j *journey) answer(o verification.Outcome, object string) *journey {
 func (j *journey) pass() *journey { j.t.Helper(); return j.answer(verification.OutcomePassed, "") }
 func (j *journey) fail() *journey { j.t.Helper(); return j.answer(verification.OutcomeFailed, "") }
 
-// pend records that the provider owes the answer.
+// pend records a pending result.
 func (j *journey) pend(handle string) *journey {
 	j.t.Helper()
 	w := j.run.Wait
@@ -223,7 +223,7 @@ func (j *journey) unanswered(permanent bool) *journey {
 	return j.do(verification.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: permanent, Cause: "timeout"})
 }
 
-// redispatch turns the clock to the retry and calls again.
+// redispatch advances the clock to the retry and calls again.
 func (j *journey) redispatch() *journey {
 	j.t.Helper()
 	j.now = j.run.Wait.At
@@ -270,7 +270,7 @@ func (j *journey) card(node verification.NodeID) verification.Card {
 	return verification.Card{}
 }
 
-// data parses an object that has no fault; empty for none.
+// data parses a valid object; empty for none.
 func data(t tester, object string) verification.Data {
 	t.Helper()
 	d, err := verification.ParseData([]byte(object))
@@ -322,7 +322,7 @@ func equal(t tester, what string, got, want any) {
 	}
 }
 
-// fieldsOf are the faults that an error names.
+// fieldsOf returns the fields of an error.
 func fieldsOf(t testing.TB, err error) []verification.FieldError {
 	t.Helper()
 	var e *verification.Error

@@ -13,7 +13,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// consistent fails unless all that can be read of a run at a moment agrees.
+// consistent fails unless all views of a run at one time agree.
 func consistent(t tester, j *journey) {
 	t.Helper()
 	statusesPartition(t, j)

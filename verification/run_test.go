@@ -87,7 +87,7 @@ func TestStepThatIsVisitedAgainKeepsItsPosition(t *testing.T) {
 		t.Errorf("pan = %+v, want two dispatches over two visits", pan)
 	}
 	if w := j.run.Wait; w.Dispatch != 2 || w.Attempts != 1 {
-		t.Errorf("the run waits for %+v, want dispatch 2, and the first try of this visit", w)
+		t.Errorf("the run waits for %+v, want dispatch 2, and the first attempt of this visit", w)
 	}
 	if _, ok := j.run.Step("nowhere"); ok {
 		t.Error("there is a step of a node that was never reached")

@@ -92,20 +92,20 @@ func TestEveryProblemOfTheGraph(t *testing.T) {
 		{"a loop with a review", nodes{"a": failing("b", ""), "b": rejecting("done", "a"), "done": endNode()}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, faultsOf(t, define("a", c.n))); diff != "" {
-				t.Errorf("faults (-want +got):\n%s", diff)
+			if diff := cmp.Diff(c.want, problemsOf(t, define("a", c.n))); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// A node named like a word of the routes could not be meant by an arrow.
+// No edge could lead to a node that is named like a route.
 func TestNodesAreNotNamedLikeRoutes(t *testing.T) {
 	const message = "a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next"
 	for _, word := range []verification.NodeID{verification.RouteFail, verification.RouteNext} {
 		want := []verification.FieldError{{Name: "nodes." + string(word), Message: message}}
 		d := define("a", nodes{"a": checkNode("Check", "done"), word: endNode(), "done": endNode()})
-		if diff := cmp.Diff(want, faultsOf(t, d)); diff != "" {
+		if diff := cmp.Diff(want, problemsOf(t, d)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", word, diff)
 		}
 	}

@@ -44,7 +44,7 @@ func TestEveryProblemOfAField(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		field          field
-		place, message string
+		path, message string
 	}{
 		{"a name in capitals", field{Name: "PAN", Type: verification.FieldText}, "PAN", name},
 		{"no name", field{Type: verification.FieldText}, "", name},
@@ -81,8 +81,8 @@ func TestEveryProblemOfAField(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := []verification.FieldError{{Name: "nodes.details.fields." + c.place, Message: c.message}}
-			if diff := cmp.Diff(want, faultsOf(t, form(c.field))); diff != "" {
-				t.Errorf("faults (-want +got):\n%s", diff)
+			if diff := cmp.Diff(want, problemsOf(t, form(c.field))); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func TestEveryProblemOfAField(t *testing.T) {
 
 func TestEverySupportedMediaTypeIsAllowed(t *testing.T) {
 	accept := []string{"image/jpeg", "image/jpg", "IMAGE/PNG", "image/webp", "application/pdf", "image/*", "application/*", "*/*"}
-	if faults := faultsOf(t, form(verification.InputField{Name: "f", Type: verification.FieldFile, Accept: accept})); faults != nil {
+	if problems := problemsOf(t, form(verification.InputField{Name: "f", Type: verification.FieldFile, Accept: accept})); problems != nil {
 		t.Errorf("accept %v: %+v, want no fault", accept, faults)
 	}
 }
@@ -109,23 +109,23 @@ func TestStepHasOneToAHundredFieldsEachOnce(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		fields         []verification.InputField
-		place, message string
+		path, message string
 	}{
 		{"none", nil, "", count},
 		{"101", many, "", count},
 		{"one twice", []verification.InputField{many[0], many[1], many[0]}, ".f0", "the field is given twice"},
 	} {
 		want := []verification.FieldError{{Name: "nodes.details.fields" + c.place, Message: c.message}}
-		if diff := cmp.Diff(want, faultsOf(t, form(c.fields...))); diff != "" {
+		if diff := cmp.Diff(want, problemsOf(t, form(c.fields...))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
-	if faults := faultsOf(t, form(many[:100]...)); faults != nil {
+	if problems := problemsOf(t, form(many[:100]...)); problems != nil {
 		t.Errorf("100 fields: %+v, want no fault", faults)
 	}
 }
 
-// Every setting of a field is told where its type does not have it.
+// Every setting of a field is reported if its type does not have it.
 func TestSettingsBelongToTheirFieldTypes(t *testing.T) {
 	zero := 0.0
 	full := verification.InputField{
@@ -148,7 +148,7 @@ func TestSettingsBelongToTheirFieldTypes(t *testing.T) {
 				})
 			}
 		}
-		if diff := cmp.Diff(want, faultsOf(t, form(f))); diff != "" {
+		if diff := cmp.Diff(want, problemsOf(t, form(f))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", kind, diff)
 		}
 	}

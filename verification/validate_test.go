@@ -13,10 +13,10 @@ import (
 
 // fault is one row of the tables of faults: a change of a valid definition,
 // and what is then told, at its place.
-type fault struct {
+type invalid struct {
 	name           string
 	change         func(d *verification.Definition)
-	place, message string
+	path, message string
 }
 
 // edit changes one node.
@@ -28,8 +28,8 @@ func edit(id verification.NodeID, change func(n *verification.Node)) func(*verif
 	}
 }
 
-// faultsOf compiles a definition with the providers registry and backup.
-func faultsOf(t testing.TB, d verification.Definition) []verification.FieldError {
+// problemsOf compiles a definition with the providers registry and backup.
+func problemsOf(t testing.TB, d verification.Definition) []verification.FieldError {
 	t.Helper()
 	_, err := verification.Compile(workflowID, verification.Version{Definition: d}, newLanguage(), []string{"backup", "registry"})
 	if err == nil {
@@ -41,23 +41,23 @@ func faultsOf(t testing.TB, d verification.Definition) []verification.FieldError
 	return fieldsOf(t, err)
 }
 
-// eachFault tries every row on a definition of its own.
-func eachFault(t *testing.T, rows []fault) {
+// eachProblem tries every row on its own definition.
+func eachProblem(t *testing.T, rows []invalid) {
 	t.Helper()
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			d := ladder()
 			row.change(&d)
-			want := []verification.FieldError{{Name: row.place, Message: row.message}}
-			if diff := cmp.Diff(want, faultsOf(t, d)); diff != "" {
-				t.Errorf("faults (-want +got):\n%s", diff)
+			want := []verification.FieldError{{Name: row.path, Message: row.message}}
+			if diff := cmp.Diff(want, problemsOf(t, d)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
 func TestLadderIsValid(t *testing.T) {
-	if faults := faultsOf(t, ladder()); faults != nil {
+	if problems := problemsOf(t, ladder()); problems != nil {
 		t.Errorf("faults = %+v, want none: the tables below begin with it", faults)
 	}
 }
@@ -66,7 +66,7 @@ func TestEveryProblemOfTheWorkflowItself(t *testing.T) {
 	type def = verification.Definition
 	const slug = "must be 1 to 64 lower-case letters, digits, - or _, beginning with a letter or digit"
 	const webhook = "must be an absolute http(s) URL without user information or fragment"
-	eachFault(t, []fault{
+	eachProblem(t, []invalid{
 		{"no workflow", func(d *def) { d.Workflow = "" }, "workflow", slug},
 		{"capital letters", func(d *def) { d.Workflow = "Onboarding" }, "workflow", slug},
 		{"begins with a dash", func(d *def) { d.Workflow = "-a" }, "workflow", slug},
@@ -92,7 +92,7 @@ func TestEveryProblemOfTheWorkflowItself(t *testing.T) {
 func TestDefinitionHasOneToFiveHundredNodes(t *testing.T) {
 	const message = "must have 1 to 500 nodes"
 	want := []verification.FieldError{{Name: "nodes", Message: message}, {Name: "start", Message: `there is no node "consent"`}}
-	if diff := cmp.Diff(want, faultsOf(t, define("consent", nil))); diff != "" {
+	if diff := cmp.Diff(want, problemsOf(t, define("consent", nil))); diff != "" {
 		t.Errorf("no nodes (-want +got):\n%s", diff)
 	}
 	many := nodes{}
@@ -100,7 +100,7 @@ func TestDefinitionHasOneToFiveHundredNodes(t *testing.T) {
 		many[verification.NodeID(fmt.Sprintf("n%d", i))] = endNode()
 	}
 	want = []verification.FieldError{{Name: "nodes", Message: message}}
-	if diff := cmp.Diff(want, faultsOf(t, define("n0", many))); diff != "" {
+	if diff := cmp.Diff(want, problemsOf(t, define("n0", many))); diff != "" {
 		t.Errorf("501 nodes (-want +got):\n%s", diff)
 	}
 }
@@ -117,13 +117,13 @@ func TestDefinitionHasAtMostAThousandExpressions(t *testing.T) {
 	for _, n := range ladder().Nodes {
 		others += len(n.Rules)
 	}
-	for _, f := range faultsOf(t, with(1000-others)) {
+	for _, f := range problemsOf(t, with(1000-others)) {
 		if f.Name == "nodes" {
 			t.Errorf("1,000 expressions: %s, want no such problem", f.Message)
 		}
 	}
 	want := []verification.FieldError{{Name: "nodes", Message: "must have at most 1000 conditions and ${...} together"}}
-	if diff := cmp.Diff(want, faultsOf(t, with(1001-others))); diff != "" {
+	if diff := cmp.Diff(want, problemsOf(t, with(1001-others))); diff != "" {
 		t.Errorf("1,001 expressions (-want +got):\n%s", diff)
 	}
 }
@@ -149,7 +149,7 @@ func TestEveryProblemOfANode(t *testing.T) {
 			}
 		}
 	}
-	rows := []fault{
+	rows := []invalid{
 		{"a name in capitals", rename("Face"), "nodes.Face", name},
 		{"a name that begins with a digit", rename("1face"), "nodes.1face", name},
 		{"a name with a dash", rename("face-match"), "nodes.face-match", name},
@@ -228,7 +228,7 @@ func TestEveryProblemOfANode(t *testing.T) {
 			`the check key "pan_verification" is labelled "Face match" at node face`,
 		},
 	}
-	eachFault(t, rows)
+	eachProblem(t, rows)
 }
 
 func TestBranchWithoutRulesLeadsToItsElse(t *testing.T) {
@@ -236,12 +236,12 @@ func TestBranchWithoutRulesLeadsToItsElse(t *testing.T) {
 	edit("risk", func(n *verification.Node) { n.Rules = nil })(&d)
 	edit("consent", func(n *verification.Node) { n.OnDeclined = "review" })(&d) // so that review can be reached
 	want := []verification.FieldError{{Name: "nodes.risk.rules", Message: "must have 1 to 50 rules"}}
-	if diff := cmp.Diff(want, faultsOf(t, d)); diff != "" {
-		t.Errorf("faults (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, problemsOf(t, d)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
 
-// Every field that a node of another type has is told where it does not belong.
+// Every field of another node type is reported if it does not belong.
 func TestFieldsBelongToTheirTypes(t *testing.T) {
 	full := verification.Node{
 		Label: "Label", Next: "done", Signal: "sig", Text: "Text", OnDeclined: "done", Optional: true,
@@ -272,7 +272,7 @@ func TestFieldsBelongToTheirTypes(t *testing.T) {
 				})
 			}
 		}
-		if diff := cmp.Diff(want, faultsOf(t, define("start", nodes{"start": n, "done": endNode()}))); diff != "" {
+		if diff := cmp.Diff(want, problemsOf(t, define("start", nodes{"start": n, "done": endNode()}))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", kind, diff)
 		}
 	}
@@ -294,7 +294,7 @@ func TestAllProblemsAreReportedAtOnceSortedByPath(t *testing.T) {
 		{Name: "nodes.risk.rules[0].when", Message: `there is no function "odd"`},
 		{Name: "run_ttl_seconds", Message: "must be 0 to 316224000"},
 	}
-	if diff := cmp.Diff(want, faultsOf(t, d)); diff != "" {
-		t.Errorf("faults (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, problemsOf(t, d)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }

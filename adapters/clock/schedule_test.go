@@ -43,7 +43,7 @@ func drawPlans(t *rapid.T, id *int, depth int) []plan {
 	return plans
 }
 
-// wanted lists what a schedule set at a moment must fire by the end, by moment.
+// wanted lists what a schedule must fire by the end, by time.
 func wanted(plans []plan, from, end time.Duration) []firing {
 	var out []firing
 	for _, p := range plans {
@@ -52,13 +52,13 @@ func wanted(plans []plan, from, end time.Duration) []firing {
 			out = append(out, wanted(p.Plans, at, end)...)
 		}
 	}
-	byMoment(out)
+	byTime(out)
 	return out
 }
 
-// byMoment sorts by moment and, since sleepers register in the order in which
-// their goroutines get there, by ID within one moment.
-func byMoment(f []firing) {
+// byTime sorts by time and, since sleepers register in the order in which
+// their goroutines get there, by ID at the same time.
+func byTime(f []firing) {
 	slices.SortFunc(f, func(a, b firing) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
 	})
@@ -117,7 +117,7 @@ func TestRandomSchedulesFireInOrderAtTheirTimes(t *testing.T) {
 			}
 			got = append(got, now...)
 		}
-		byMoment(got)
+		byTime(got)
 		if diff := gocmp.Diff(wanted(plans, 0, end), got); diff != "" {
 			r.Errorf("firings by %v differ (-want +got):\n%s", end, diff)
 		}

@@ -41,7 +41,7 @@ func TestManySleepersEachSeeTheirOwnTime(t *testing.T) {
 	var woken []nap // no lock: one is awake at a time
 	for i := range sleepers {
 		work(c, func() {
-			step := time.Second + time.Duration(i) // no two at one moment
+			step := time.Second + time.Duration(i) // no two at the same time
 			for range naps {
 				if err := c.Sleep(t.Context(), step); err != nil {
 					t.Errorf("Sleep(%v) = %v", step, err)
@@ -135,7 +135,7 @@ func TestASleeperThatNeverEnteredHarmsNoCount(t *testing.T) {
 		woken <- c.Sleep(t.Context(), time.Second)
 	}()
 	<-sleeping
-	// It may not have fallen asleep yet: each turn gives it another moment.
+	// It may not be asleep yet: each iteration gives it more time.
 	for done := false; !done; {
 		advance(t, c, time.Second)
 		select {

@@ -100,7 +100,7 @@ func TestRoutesToTheSameNodeShareAnEdge(t *testing.T) {
 }
 
 // drawing is what a reader of either language sees: the labels of the nodes by
-// number, and the arrows between the numbers.
+// number, and the edges between the numbers.
 type drawing struct {
 	labels []string
 	arrows [][2]int
@@ -132,7 +132,7 @@ func TestEveryNodeAndArrowIsDrawnWhateverTheLabels(t *testing.T) {
 }
 
 // expected lists the nodes breadth first, then the others by name, and the
-// arrows between them.
+// edges between them.
 func expected(d verification.Definition) (ids []verification.NodeID, arrows [][2]int) {
 	for _, root := range append([]verification.NodeID{d.Start}, slices.Sorted(maps.Keys(d.Nodes))...) {
 		for queue := []verification.NodeID{root}; len(queue) > 0; queue = queue[1:] {

@@ -39,7 +39,7 @@ func isPermanent(err error) bool {
 	return errors.As(err, &p) && p.Permanent()
 }
 
-// tell writes an answer as one line.
+// tell formats a result as one line.
 func tell(r verification.CheckResult, err error) string {
 	if err != nil {
 		if isPermanent(err) {
@@ -187,7 +187,7 @@ func TestPendingIsPolledAsOftenAsItsScriptSays(t *testing.T) {
 	got := []string{tell(result, err)}
 	for result.Outcome == verification.OutcomePending {
 		poll := verification.PollRequest{CheckRequest: r, Handle: result.Handle}
-		// A new provider each time: another host may ask for the answer.
+		// A new provider each time: another host may poll.
 		result, err = sandbox.New(new(naps).sleep).Poll(t.Context(), poll)
 		got = append(got, tell(result, err))
 	}
