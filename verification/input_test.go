@@ -191,7 +191,7 @@ func TestPayloadIsAcceptedOrEveryProblemIsReported(t *testing.T) {
 		optional bool
 		payload  string
 		want     string // the step's data
-		faults   []verification.FieldError
+		problems []verification.FieldError
 	}{
 		{"what is required", false, `{"pan":"x"}`, `{"pan":"x"}`, nil},
 		{"null and empty are not given", false, `{"pan":"x","born":null,"here":""}`, `{"pan":"x","born":null,"here":""}`, nil},
@@ -210,7 +210,7 @@ func TestPayloadIsAcceptedOrEveryProblemIsReported(t *testing.T) {
 		{"opted out", true, `{"opted_out":true}`, `{"opted_out":true}`, nil},
 		{"nothing", false, ``, ``, []verification.FieldError{fault("pan", "is required")}},
 		{"an empty answer to what is required", false, `{"pan":""}`, ``, []verification.FieldError{fault("pan", "is required")}},
-		{"several faults", false, `{"zebra":1,"born":"x","apple":2}`, ``, []verification.FieldError{
+		{"several problems", false, `{"zebra":1,"born":"x","apple":2}`, ``, []verification.FieldError{
 			fault("apple", "is not a field of this step"), fault("born", "must be a date, as YYYY-MM-DD"),
 			fault("pan", "is required"), fault("zebra", "is not a field of this step"),
 		}},
@@ -222,8 +222,8 @@ func TestPayloadIsAcceptedOrEveryProblemIsReported(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			j := asking(t, c.optional, fields...)
 			events, err := j.try(verification.Submit{Signal: "details_submitted", Payload: data(t, c.payload)})
-			if c.faults != nil {
-				if diff := cmp.Diff(c.faults, fieldsOf(t, err)); diff != "" {
+			if c.problems != nil {
+				if diff := cmp.Diff(c.problems, fieldsOf(t, err)); diff != "" {
 					t.Errorf("fields (-want +got):\n%s", diff)
 				}
 				return

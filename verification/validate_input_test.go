@@ -42,8 +42,8 @@ func TestEveryProblemOfAField(t *testing.T) {
 		return f
 	}
 	for _, c := range []struct {
-		name           string
-		field          field
+		name          string
+		field         field
 		path, message string
 	}{
 		{"a name in capitals", field{Name: "PAN", Type: verification.FieldText}, "PAN", name},
@@ -80,7 +80,7 @@ func TestEveryProblemOfAField(t *testing.T) {
 		{"a radius without end", place(verification.Area{RadiusKM: math.Inf(1)}), "f.within[1].radius_km", "must be above 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			want := []verification.FieldError{{Name: "nodes.details.fields." + c.place, Message: c.message}}
+			want := []verification.FieldError{{Name: "nodes.details.fields." + c.path, Message: c.message}}
 			if diff := cmp.Diff(want, problemsOf(t, form(c.field))); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
@@ -91,7 +91,7 @@ func TestEveryProblemOfAField(t *testing.T) {
 func TestEverySupportedMediaTypeIsAllowed(t *testing.T) {
 	accept := []string{"image/jpeg", "image/jpg", "IMAGE/PNG", "image/webp", "application/pdf", "image/*", "application/*", "*/*"}
 	if problems := problemsOf(t, form(verification.InputField{Name: "f", Type: verification.FieldFile, Accept: accept})); problems != nil {
-		t.Errorf("accept %v: %+v, want no fault", accept, faults)
+		t.Errorf("accept %v: %+v, want no fault", accept, problems)
 	}
 }
 
@@ -107,21 +107,21 @@ func TestStepHasOneToAHundredFieldsEachOnce(t *testing.T) {
 		many[i] = verification.InputField{Name: fmt.Sprintf("f%d", i), Type: verification.FieldText}
 	}
 	for _, c := range []struct {
-		name           string
-		fields         []verification.InputField
+		name          string
+		fields        []verification.InputField
 		path, message string
 	}{
 		{"none", nil, "", count},
 		{"101", many, "", count},
 		{"one twice", []verification.InputField{many[0], many[1], many[0]}, ".f0", "the field is given twice"},
 	} {
-		want := []verification.FieldError{{Name: "nodes.details.fields" + c.place, Message: c.message}}
+		want := []verification.FieldError{{Name: "nodes.details.fields" + c.path, Message: c.message}}
 		if diff := cmp.Diff(want, problemsOf(t, form(c.fields...))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
 	if problems := problemsOf(t, form(many[:100]...)); problems != nil {
-		t.Errorf("100 fields: %+v, want no fault", faults)
+		t.Errorf("100 fields: %+v, want no problem", problems)
 	}
 }
 

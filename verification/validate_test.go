@@ -11,11 +11,11 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// fault is one row of the tables of faults: a change of a valid definition,
-// and what is then told, at its place.
+// invalid is one row of the tables of problems: a change of a valid definition,
+// and the problem that is then reported, with its path.
 type invalid struct {
-	name           string
-	change         func(d *verification.Definition)
+	name          string
+	change        func(d *verification.Definition)
 	path, message string
 }
 
@@ -58,7 +58,7 @@ func eachProblem(t *testing.T, rows []invalid) {
 
 func TestLadderIsValid(t *testing.T) {
 	if problems := problemsOf(t, ladder()); problems != nil {
-		t.Errorf("faults = %+v, want none: the tables below begin with it", faults)
+		t.Errorf("problems = %+v, want none: the tables below begin with it", problems)
 	}
 }
 
