@@ -63,10 +63,10 @@ func ClassOf(err error) string {
 	return classFailed
 }
 
-// Tried returns the delivery after an attempt of the notice n for which the
+// Attempted returns the delivery after an attempt of the notice n for which the
 // Notifier returned err. The next attempt is due at next, zero for none. Before
 // the first attempt, d is the zero Delivery.
-func (d Delivery) Tried(n Notice, err error, next time.Time) Delivery {
+func (d Delivery) Attempted(n Notice, err error, next time.Time) Delivery {
 	d.Run, d.URL, d.LastAt, d.NextAt, d.Class = n.Run.ID, n.URL, n.At, next, ClassOf(err)
 	if d.FirstAt.IsZero() {
 		d.FirstAt = n.At
@@ -84,9 +84,9 @@ func (d Delivery) Tried(n Notice, err error, next time.Time) Delivery {
 	return d
 }
 
-// Again returns the delivery after its notice is queued again at now. Its last
+// Requeued returns the delivery after its notice is queued again at now. Its last
 // attempt does not change.
-func (d Delivery) Again(now time.Time) Delivery {
+func (d Delivery) Requeued(now time.Time) Delivery {
 	d.State, d.NextAt = DeliveryPending, now
 	return d
 }

@@ -59,10 +59,10 @@ func TestDeliveryDescribesItsAttempts(t *testing.T) {
 		return verification.Notice{URL: "https://client.example", Attempt: attempt, At: at(minutes), Run: verification.RunView{ID: "r"}}
 	}
 	never := time.Time{}
-	first := verification.Delivery{}.Tried(try(0, 0), classed("timeout"), at(5))
-	second := first.Tried(try(1, 5), errors.New("down"), never)
-	again := second.Again(at(60))
-	third := again.Tried(try(0, 61), nil, at(99))
+	first := verification.Delivery{}.Attempted(try(0, 0), classed("timeout"), at(5))
+	second := first.Attempted(try(1, 5), errors.New("down"), never)
+	again := second.Requeued(at(60))
+	third := again.Attempted(try(0, 61), nil, at(99))
 	want := []verification.Delivery{
 		{State: verification.DeliveryPending, Attempts: 1, LastAt: at(0), NextAt: at(5), Class: "timeout"},
 		{State: verification.DeliveryFailed, Attempts: 2, LastAt: at(5), Class: "failed"},
@@ -78,7 +78,7 @@ func TestDeliveryDescribesItsAttempts(t *testing.T) {
 }
 
 func TestDeliveryCountsAttemptsThatTheLedgerMissed(t *testing.T) {
-	d := verification.Delivery{}.Tried(verification.Notice{Attempt: 6}, errors.New("down"), time.Time{})
+	d := verification.Delivery{}.Attempted(verification.Notice{Attempt: 6}, errors.New("down"), time.Time{})
 	if d.Attempts != 7 {
 		t.Errorf("attempts = %d, want 7", d.Attempts)
 	}

@@ -5,11 +5,11 @@ package verification
 import "time"
 
 const (
-	// IdempotencyKeyLife is how long a store keeps a key.
-	IdempotencyKeyLife = 24 * time.Hour
-	// IdempotencyKeyFlight is how long a claimed key blocks other attempts of an
+	// IdempotencyKeyTTL is how long a store keeps a key.
+	IdempotencyKeyTTL = 24 * time.Hour
+	// IdempotencyLockTTL is how long a claimed key blocks other attempts of an
 	// unfinished request.
-	IdempotencyKeyFlight = time.Minute
+	IdempotencyLockTTL = time.Minute
 )
 
 // IdempotencyScope is the kind of request that a key belongs to. Keys of

@@ -95,13 +95,13 @@ type TenantStore interface {
 }
 
 // IdempotencyStore keeps idempotency keys and their requests for
-// IdempotencyKeyLife.
+// IdempotencyKeyTTL.
 type IdempotencyStore interface {
 	// IdempotencyRecord returns the record of a key, or ErrNotFound if there is
-	// none younger than IdempotencyKeyLife at now.
+	// none younger than IdempotencyKeyTTL at now.
 	IdempotencyRecord(ctx context.Context, t TenantID, k IdempotencyKey, now time.Time) (IdempotencyRecord, error)
 	// ClaimIdempotencyKey stores the record unless its key has one younger than
-	// IdempotencyKeyLife. It returns the stored record.
+	// IdempotencyKeyTTL. It returns the stored record.
 	ClaimIdempotencyKey(ctx context.Context, t TenantID, r IdempotencyRecord) (IdempotencyRecord, error)
 	// SettleIdempotencyKey marks the record with this ID as settled and stores its
 	// Result and Decision.

@@ -42,14 +42,14 @@ func (s *Store) IdempotencyRecord(
 	s.claims.mu.Lock()
 	defer s.claims.mu.Unlock()
 	r, ok := s.claims.held[claimKey{t, k}]
-	if !ok || now.Sub(r.At) >= verification.IdempotencyKeyLife {
+	if !ok || now.Sub(r.At) >= verification.IdempotencyKeyTTL {
 		return verification.IdempotencyRecord{}, notFound("idempotency key")
 	}
 	return r, nil
 }
 
 // ClaimIdempotencyKey keeps the record under its key unless one younger than
-// IdempotencyKeyLife is there, and returns the one that is kept.
+// IdempotencyKeyTTL is there, and returns the one that is kept.
 func (s *Store) ClaimIdempotencyKey(
 	ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord,
 ) (verification.IdempotencyRecord, error) {
@@ -60,7 +60,7 @@ func (s *Store) ClaimIdempotencyKey(
 	defer s.claims.mu.Unlock()
 	s.claims.forget(r.At)
 	k := claimKey{t, r.IdempotencyKey}
-	if old, ok := s.claims.held[k]; ok && r.At.Sub(old.At) < verification.IdempotencyKeyLife {
+	if old, ok := s.claims.held[k]; ok && r.At.Sub(old.At) < verification.IdempotencyKeyTTL {
 		return old, nil
 	}
 	s.claims.held[k] = r
@@ -99,7 +99,7 @@ func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.Tenant
 
 // forget drops the records at the head of the line that have lived their life.
 func (c *claims) forget(now time.Time) {
-	for len(c.line) > 0 && now.Sub(c.line[0].at) >= verification.IdempotencyKeyLife {
+	for len(c.line) > 0 && now.Sub(c.line[0].at) >= verification.IdempotencyKeyTTL {
 		first := c.line[0]
 		if held, ok := c.held[first.claimKey]; ok && held.ID == first.id {
 			delete(c.held, first.claimKey)

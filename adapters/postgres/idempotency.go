@@ -66,7 +66,7 @@ func (s *Store) IdempotencyRecord(
 	ctx context.Context, t verification.TenantID, k verification.IdempotencyKey, now time.Time,
 ) (verification.IdempotencyRecord, error) {
 	r, err := s.idempotencyRow(ctx, t, k)
-	if isMissing(err) || err == nil && now.Sub(r.ClaimedAt) >= verification.IdempotencyKeyLife {
+	if isMissing(err) || err == nil && now.Sub(r.ClaimedAt) >= verification.IdempotencyKeyTTL {
 		err = notFound("idempotency key")
 	}
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Store) idempotencyRow(ctx context.Context, t verification.TenantID, k v
 }
 
 // ClaimIdempotencyKey stores the record unless its key has one that is younger than
-// IdempotencyKeyLife, and returns the stored record.
+// IdempotencyKeyTTL, and returns the stored record.
 func (s *Store) ClaimIdempotencyKey(
 	ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord,
 ) (verification.IdempotencyRecord, error) {
@@ -102,7 +102,7 @@ func (s *Store) claimOrFind(ctx context.Context, t verification.TenantID, r veri
 		return idempotencyRow{}, err
 	}
 	claim := s.db.NewInsert().Model(row).On("CONFLICT (tenant_id, scope, key) DO UPDATE").
-		Where("k.claimed_at <= ?", r.At.Add(-verification.IdempotencyKeyLife)).Returning("*").String()
+		Where("k.claimed_at <= ?", r.At.Add(-verification.IdempotencyKeyTTL)).Returning("*").String()
 	for range maxClaims {
 		stored, err := selectRow[idempotencyRow](ctx, s.querier(), string(t), claim)
 		if isMissing(err) {

@@ -50,7 +50,7 @@ func TestAClaimThatLivedItsLifeHasOneHeir(t *testing.T) {
 		for n := range meeting {
 			together.Go(func() {
 				kept[n], errs[n] = s.ClaimIdempotencyKey(t.Context(), tenantNumber(1),
-					startRecord(key, runNumber(n), noon().Add(verification.IdempotencyKeyLife+time.Duration(n)*time.Second)))
+					startRecord(key, runNumber(n), noon().Add(verification.IdempotencyKeyTTL+time.Duration(n)*time.Second)))
 			})
 			together.Go(func() {
 				if _, err := s.ForgetKeys(t.Context(), noon(), 100); err != nil {

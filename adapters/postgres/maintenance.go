@@ -33,7 +33,7 @@ func (s *Store) Maintain(ctx context.Context, now time.Time) error {
 		errs = append(errs, err)
 	}
 	errs = append(errs, s.foldCounts(ctx), s.removeDeadHosts(ctx))
-	_, err = s.forgetKeys(ctx, now.Add(-verification.IdempotencyKeyLife), maxForget)
+	_, err = s.forgetKeys(ctx, now.Add(-verification.IdempotencyKeyTTL), maxForget)
 	return errors.Join(append(errs, err)...)
 }
 

@@ -94,7 +94,7 @@ func (e *Engine) announceAgain(ctx context.Context, ref verification.RunRef, run
 func (e *Engine) tried(ctx context.Context, n verification.Notice, answer error, next time.Time) {
 	ref := verification.RunRef{Tenant: n.Tenant, Run: n.Run.ID}
 	e.rewrite(ctx, ref, func(old verification.Delivery, _ bool) (verification.Delivery, bool) {
-		return old.Tried(n, answer, next), true
+		return old.Attempted(n, answer, next), true
 	})
 }
 
@@ -104,7 +104,7 @@ func (e *Engine) markPending(ctx context.Context, ref verification.RunRef) (unma
 	var before verification.Delivery
 	marked := e.rewrite(ctx, ref, func(old verification.Delivery, there bool) (verification.Delivery, bool) {
 		before = old
-		return old.Again(e.now()), there
+		return old.Requeued(e.now()), there
 	})
 	return func() {
 		if marked {

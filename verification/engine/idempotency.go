@@ -34,7 +34,7 @@ func takeOver(kept, mine verification.IdempotencyRecord) error {
 			Kind: verification.ErrKeyReused, Subject: "idempotency key",
 			Message: "the idempotency key was used with another request",
 		}
-	case !kept.Settled && mine.At.Sub(kept.At) < verification.IdempotencyKeyFlight:
+	case !kept.Settled && mine.At.Sub(kept.At) < verification.IdempotencyLockTTL:
 		return &verification.Error{
 			Kind: verification.ErrInFlight, Subject: "idempotency key",
 			Message: "the first request with this idempotency key has not been answered yet",

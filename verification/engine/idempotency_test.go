@@ -98,7 +98,7 @@ func TestASignalKeyStandsForOneRequest(t *testing.T) {
 		engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}); err != nil || v.ID == run.ID {
 		t.Errorf("a start under the key of a signal = %s, %v; want a run of its own", v.ID, err)
 	}
-	k.Advance(verification.IdempotencyKeyLife)
+	k.Advance(verification.IdempotencyKeyTTL)
 	if got, err := decide(k.Engine, run.ID, rejected); err != nil || got.Decision != verification.DecisionReject {
 		t.Errorf("another verdict after a day = %+v, %v; want it delivered", got, err)
 	}
@@ -175,7 +175,7 @@ func TestASignalWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 			if _, err := decide(k.Engine, run.ID, v); !errors.Is(err, verification.ErrInFlight) {
 				t.Errorf("at once = %v, want ErrInFlight", err)
 			}
-			k.Advance(verification.IdempotencyKeyFlight)
+			k.Advance(verification.IdempotencyLockTTL)
 			var attempts sync.WaitGroup
 			for range 4 {
 				attempts.Go(func() {
@@ -208,7 +208,7 @@ func TestACustomersAnswerWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 	if _, err := submit(host.Engine); err != nil {
 		t.Fatal(err)
 	}
-	k.Advance(verification.IdempotencyKeyFlight)
+	k.Advance(verification.IdempotencyLockTTL)
 	if got, err := submit(k.Engine); err != nil || got.Result != engine.ResultDelivered {
 		t.Errorf("after a minute = %+v, %v; want it delivered, though the step is no longer open", got, err)
 	}

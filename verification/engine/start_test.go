@@ -120,7 +120,7 @@ func TestAKeyOfAHostThatDiedIsTakenOver(t *testing.T) {
 	if _, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); !errors.Is(err, verification.ErrInFlight) {
 		t.Errorf("at once = %v, want ErrInFlight", err)
 	}
-	k.Advance(verification.IdempotencyKeyFlight)
+	k.Advance(verification.IdempotencyLockTTL)
 	v, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r)
 	if err != nil {
 		t.Fatalf("after a minute: %v", err)

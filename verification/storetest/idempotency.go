@@ -14,10 +14,10 @@ func Idempotency() []Clause {
 	const claims = "IdempotencyStore.ClaimIdempotencyKey: "
 	return []Clause{
 		clause("the first claim of a key is kept and later ones are given it",
-			claims+"keeps the record under its key unless one younger than IdempotencyKeyLife is there, and returns the one that is kept",
+			claims+"keeps the record under its key unless one younger than IdempotencyKeyTTL is there, and returns the one that is kept",
 			firstClaim),
 		clause("a claim lives for a day",
-			claims+"unless one younger than IdempotencyKeyLife is there",
+			claims+"unless one younger than IdempotencyKeyTTL is there",
 			claimLife),
 		clause("of claims that meet exactly one is kept",
 			claims+"returns the one that is kept",
@@ -35,7 +35,7 @@ func Idempotency() []Clause {
 			"IdempotencyStore.ReleaseIdempotencyKey: removes the record with this ID unless it is settled",
 			keyReleasedOther),
 		clause("a claim is found as long as it lives",
-			"IdempotencyStore.IdempotencyRecord: returns the record under a key at a time, or ErrNotFound when there is none younger than IdempotencyKeyLife",
+			"IdempotencyStore.IdempotencyRecord: returns the record under a key at a time, or ErrNotFound when there is none younger than IdempotencyKeyTTL",
 			claimFound),
 		clause("a claim whose context is over is not kept",
 			claims+"returns the one that is kept",
@@ -98,7 +98,7 @@ func firstClaim(t *trial) {
 }
 
 func claimLife(t *trial) {
-	const life = verification.IdempotencyKeyLife
+	const life = verification.IdempotencyKeyTTL
 	first, second, third := claim("key", 1, moment(0)), claim("key", 2, moment(life)), claim("key", 3, moment(2*life))
 	other := claim("other", 7, moment(life/2))
 	t.claims(ours, first, first)
@@ -141,10 +141,10 @@ func settledOther(t *trial) {
 	t.settleKey(ours, settledAs(claim("key", 2, moment(0))))
 	t.claims(ours, claim("key", 3, moment(time.Hour)), c)
 	// The claim was replaced before the first request was answered.
-	next := claim("key", 4, moment(verification.IdempotencyKeyLife))
+	next := claim("key", 4, moment(verification.IdempotencyKeyTTL))
 	t.claims(ours, next, next)
 	t.settleKey(ours, settledAs(c))
-	t.claims(ours, claim("key", 5, moment(verification.IdempotencyKeyLife+time.Hour)), next)
+	t.claims(ours, claim("key", 5, moment(verification.IdempotencyKeyTTL+time.Hour)), next)
 	// Nothing is kept of a key that nobody claimed.
 	never := claim("never", 6, moment(0))
 	t.settleKey(ours, settledAs(never))
@@ -161,7 +161,7 @@ func keyReleased(t *trial) {
 	next := claim("key", 2, moment(time.Hour))
 	t.claims(ours, next, next)
 	// The next holder of the key lives its whole life.
-	t.claims(ours, claim("key", 3, moment(verification.IdempotencyKeyLife+tick)), next)
+	t.claims(ours, claim("key", 3, moment(verification.IdempotencyKeyTTL+tick)), next)
 }
 
 func keyReleasedOther(t *trial) {
@@ -191,7 +191,7 @@ func (t *trial) finds(tenant verification.TenantID, key verification.Idempotency
 }
 
 func claimFound(t *trial) {
-	const life = verification.IdempotencyKeyLife
+	const life = verification.IdempotencyKeyTTL
 	c := claim("key", 1, moment(0))
 	t.finds(ours, c.IdempotencyKey, moment(0), nil)
 	t.claims(ours, c, c)

@@ -66,7 +66,7 @@ func idempotencyBreaches() []breach {
 		{"a claim lives for a day", "a claim of a whole day still counts", func(s storetest.Store) storetest.Store {
 			kept := memo[string, record]{}
 			return claiming(func(_ context.Context, _ storetest.Store, _ tenantID, r record) (record, error) {
-				if old, ok := kept.get(r.Key); ok && r.At.Sub(old.At) <= verification.IdempotencyKeyLife {
+				if old, ok := kept.get(r.Key); ok && r.At.Sub(old.At) <= verification.IdempotencyKeyTTL {
 					return old, nil
 				}
 				kept.set(r.Key, r)
