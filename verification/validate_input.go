@@ -40,11 +40,7 @@ func (v *validator) inputField(path string, f InputField) {
 		v.problem(path+".type", "there is no type %q (supported: %s)", f.Type, joined(fieldTypes()))
 		return
 	}
-	for _, field := range inputFieldFields() {
-		if field.set(f) {
-			v.check(path+"."+field.name, slices.Contains(field.types, f.Type), "does not belong to a field of type %s", f.Type)
-		}
-	}
+	v.belongs(path, f, "field", string(f.Type), f.Type.Fields())
 	finite := func(name string, n *float64) bool {
 		return n == nil || v.check(path+"."+name, !math.IsNaN(*n) && !math.IsInf(*n, 0), "must be a finite number")
 	}
