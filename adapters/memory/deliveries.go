@@ -1,4 +1,4 @@
-// How notices fared, a ledger for each tenant.
+// The deliveries of notices.
 
 package memory
 
@@ -11,28 +11,16 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// ledgers holds the deliveries of every tenant.
-type ledgers struct {
-	mu sync.RWMutex
-	of map[verification.TenantID]*ledger
+type deliveries struct {
+	mu      sync.RWMutex
+	tenants map[verification.TenantID]*tenantDeliveries
 }
 
-// ledger holds the deliveries of one tenant, one a run, and orders those of
-// each state newest first. The empty state holds them all.
-type ledger struct {
-	kept  map[verification.RunID]verification.Delivery
-	order map[verification.DeliveryState]*btree.BTreeG[verification.Delivery]
-}
-
-func newLedgers() ledgers {
-	return ledgers{of: map[verification.TenantID]*ledger{}}
-}
-
-func newLedger() *ledger {
-	return &ledger{
-		kept:  map[verification.RunID]verification.Delivery{},
-		order: map[verification.DeliveryState]*btree.BTreeG[verification.Delivery]{},
-	}
+// tenantDeliveries has the deliveries of one tenant by run, and those of each state
+// newest first. The empty state has all.
+type tenantDeliveries struct {
+	byRun  map[verification.RunID]verification.Delivery
+	states map[verification.DeliveryState]*btree.BTreeG[verification.Delivery]
 }
 
 // SaveDelivery creates or replaces the delivery of a run.
@@ -40,20 +28,23 @@ func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d ver
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.ledgers.mu.Lock()
-	defer s.ledgers.mu.Unlock()
-	l := s.ledgers.of[t]
-	if l == nil {
-		l = newLedger()
-		s.ledgers.of[t] = l
+	s.deliveries.mu.Lock()
+	defer s.deliveries.mu.Unlock()
+	all := s.deliveries.tenants[t]
+	if all == nil {
+		all = &tenantDeliveries{
+			byRun:  map[verification.RunID]verification.Delivery{},
+			states: map[verification.DeliveryState]*btree.BTreeG[verification.Delivery]{},
+		}
+		s.deliveries.tenants[t] = all
 	}
-	if old, ok := l.kept[d.Run]; ok {
-		l.in("").Delete(old)
-		l.in(old.State).Delete(old)
+	if old, ok := all.byRun[d.Run]; ok {
+		all.state("").Delete(old)
+		all.state(old.State).Delete(old)
 	}
-	l.kept[d.Run] = d
-	l.in("").Set(d)
-	l.in(d.State).Set(d)
+	all.byRun[d.Run] = d
+	all.state("").Set(d)
+	all.state(d.State).Set(d)
 	return nil
 }
 
@@ -62,47 +53,32 @@ func (s *Store) Delivery(ctx context.Context, t verification.TenantID, run verif
 	if err := ctx.Err(); err != nil {
 		return verification.Delivery{}, err
 	}
-	s.ledgers.mu.RLock()
-	defer s.ledgers.mu.RUnlock()
-	if l := s.ledgers.of[t]; l != nil {
-		if d, ok := l.kept[run]; ok {
+	s.deliveries.mu.RLock()
+	defer s.deliveries.mu.RUnlock()
+	if all := s.deliveries.tenants[t]; all != nil {
+		if d, ok := all.byRun[run]; ok {
 			return d, nil
 		}
 	}
 	return verification.Delivery{}, notFound("delivery")
 }
 
-// Deliveries returns one page of those in a state, newest first.
+// Deliveries returns one page of the deliveries in a state, newest first.
 func (s *Store) Deliveries(ctx context.Context, t verification.TenantID, state verification.DeliveryState, q verification.PageQuery) (verification.Page[verification.Delivery], error) {
-	p := verification.Page[verification.Delivery]{PageQuery: q}
-	if err := ctx.Err(); err != nil {
-		return p, err
+	s.deliveries.mu.RLock()
+	defer s.deliveries.mu.RUnlock()
+	all := s.deliveries.tenants[t]
+	if err := ctx.Err(); err != nil || all == nil {
+		return verification.Page[verification.Delivery]{PageQuery: q}, err
 	}
-	s.ledgers.mu.RLock()
-	defer s.ledgers.mu.RUnlock()
-	l := s.ledgers.of[t]
-	if l == nil || l.order[state] == nil {
-		return p, nil
-	}
-	order := l.order[state]
-	p.Total = order.Len()
-	first, ok := order.GetAt(q.Offset)
-	if !ok || q.Limit < 1 {
-		return p, nil
-	}
-	order.Ascend(first, func(d verification.Delivery) bool {
-		p.Data = append(p.Data, d)
-		return len(p.Data) < q.Limit
-	})
-	return p, nil
+	return readPage(all.states[state], q, func(d verification.Delivery) verification.Delivery { return d }), nil
 }
 
-// in is the tree of one state.
-func (l *ledger) in(state verification.DeliveryState) *btree.BTreeG[verification.Delivery] {
-	tree := l.order[state]
+func (d *tenantDeliveries) state(state verification.DeliveryState) *btree.BTreeG[verification.Delivery] {
+	tree := d.states[state]
 	if tree == nil {
-		tree = btree.NewBTreeGOptions(verification.NewerDelivery, btree.Options{NoLocks: true})
-		l.order[state] = tree
+		tree = newTree(verification.NewerDelivery)
+		d.states[state] = tree
 	}
 	return tree
 }

@@ -1,4 +1,4 @@
-// Idempotency keys, remembered for a day.
+// Idempotency keys.
 
 package memory
 
@@ -10,61 +10,62 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// claims holds the record of each key. Old records leave as new ones come.
-type claims struct {
-	mu   sync.Mutex
-	held map[claimKey]verification.IdempotencyRecord
-	line []claimed // in the order they came
+// idempotencyKeys has the record of each key. Claims remove old records.
+type idempotencyKeys struct {
+	mu      sync.Mutex
+	records map[tenantKey]verification.IdempotencyRecord
+	claims  []claim // in the order of their arrival
 }
 
-type claimKey struct {
+type tenantKey struct {
 	tenant verification.TenantID
 	verification.IdempotencyKey
 }
 
-type claimed struct {
-	claimKey
+type claim struct {
+	tenantKey
+
 	id string
 	at time.Time
 }
 
-func newClaims() claims {
-	return claims{held: map[claimKey]verification.IdempotencyRecord{}}
+func newIdempotencyKeys() idempotencyKeys {
+	return idempotencyKeys{records: map[tenantKey]verification.IdempotencyRecord{}}
 }
 
-// IdempotencyRecord returns the record under a key at a time.
+// IdempotencyRecord returns the record of a key at a time.
 func (s *Store) IdempotencyRecord(
 	ctx context.Context, t verification.TenantID, k verification.IdempotencyKey, now time.Time,
 ) (verification.IdempotencyRecord, error) {
 	if err := ctx.Err(); err != nil {
 		return verification.IdempotencyRecord{}, err
 	}
-	s.claims.mu.Lock()
-	defer s.claims.mu.Unlock()
-	r, ok := s.claims.held[claimKey{t, k}]
+	s.keys.mu.Lock()
+	defer s.keys.mu.Unlock()
+	r, ok := s.keys.records[tenantKey{t, k}]
 	if !ok || now.Sub(r.At) >= verification.IdempotencyKeyTTL {
 		return verification.IdempotencyRecord{}, notFound("idempotency key")
 	}
 	return r, nil
 }
 
-// ClaimIdempotencyKey keeps the record under its key unless one younger than
-// IdempotencyKeyTTL is there, and returns the one that is kept.
+// ClaimIdempotencyKey stores the record unless its key has one that is younger than
+// IdempotencyKeyTTL, and returns the stored record.
 func (s *Store) ClaimIdempotencyKey(
 	ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord,
 ) (verification.IdempotencyRecord, error) {
 	if err := ctx.Err(); err != nil {
 		return verification.IdempotencyRecord{}, err
 	}
-	s.claims.mu.Lock()
-	defer s.claims.mu.Unlock()
-	s.claims.forget(r.At)
-	k := claimKey{t, r.IdempotencyKey}
-	if old, ok := s.claims.held[k]; ok && r.At.Sub(old.At) < verification.IdempotencyKeyTTL {
+	s.keys.mu.Lock()
+	defer s.keys.mu.Unlock()
+	s.keys.removeOld(r.At)
+	k := tenantKey{t, r.IdempotencyKey}
+	if old, ok := s.keys.records[k]; ok && r.At.Sub(old.At) < verification.IdempotencyKeyTTL {
 		return old, nil
 	}
-	s.claims.held[k] = r
-	s.claims.line = append(s.claims.line, claimed{k, r.ID, r.At})
+	s.keys.records[k] = r
+	s.keys.claims = append(s.keys.claims, claim{k, r.ID, r.At})
 	return r, nil
 }
 
@@ -73,12 +74,12 @@ func (s *Store) SettleIdempotencyKey(ctx context.Context, t verification.TenantI
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.claims.mu.Lock()
-	defer s.claims.mu.Unlock()
-	k := claimKey{t, r.IdempotencyKey}
-	if kept, ok := s.claims.held[k]; ok && kept.ID == r.ID {
+	s.keys.mu.Lock()
+	defer s.keys.mu.Unlock()
+	k := tenantKey{t, r.IdempotencyKey}
+	if kept, ok := s.keys.records[k]; ok && kept.ID == r.ID {
 		kept.Settled, kept.Result, kept.Decision = true, r.Result, r.Decision
-		s.claims.held[k] = kept
+		s.keys.records[k] = kept
 	}
 	return nil
 }
@@ -88,23 +89,23 @@ func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.Tenant
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.claims.mu.Lock()
-	defer s.claims.mu.Unlock()
-	k := claimKey{t, r.IdempotencyKey}
-	if kept, ok := s.claims.held[k]; ok && kept.ID == r.ID && !kept.Settled {
-		delete(s.claims.held, k)
+	s.keys.mu.Lock()
+	defer s.keys.mu.Unlock()
+	k := tenantKey{t, r.IdempotencyKey}
+	if kept, ok := s.keys.records[k]; ok && kept.ID == r.ID && !kept.Settled {
+		delete(s.keys.records, k)
 	}
 	return nil
 }
 
-// forget drops the records at the head of the line that have lived their life.
-func (c *claims) forget(now time.Time) {
-	for len(c.line) > 0 && now.Sub(c.line[0].at) >= verification.IdempotencyKeyTTL {
-		first := c.line[0]
-		if held, ok := c.held[first.claimKey]; ok && held.ID == first.id {
-			delete(c.held, first.claimKey)
+// removeOld removes the records that are older than IdempotencyKeyTTL.
+func (k *idempotencyKeys) removeOld(now time.Time) {
+	for len(k.claims) > 0 && now.Sub(k.claims[0].at) >= verification.IdempotencyKeyTTL {
+		first := k.claims[0]
+		if r, ok := k.records[first.tenantKey]; ok && r.ID == first.id {
+			delete(k.records, first.tenantKey)
 		}
-		c.line[0] = claimed{} // let go of its strings
-		c.line = c.line[1:]
+		k.claims[0] = claim{} // release its strings
+		k.claims = k.claims[1:]
 	}
 }

@@ -1,9 +1,9 @@
-// What finds runs by filter: trees of the runs of one tenant as they read at
-// a moment.
+// The secondary indexes of the runs of one tenant.
 
 package memory
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tidwall/btree"
@@ -11,40 +11,39 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// index files every run under how it reads at one moment, the moment that the
-// index stands at. Asked for another moment it turns there, forward or back,
-// and files anew only the runs that read differently in between.
+// index finds runs by workflow, status and decision. It holds the status and the
+// decision of each run at one time. For another time, earlier or later, it updates
+// only the runs that change in between.
 type index struct {
-	at      time.Time
-	drawers map[verification.WorkflowID]*drawer // the empty id holds every run
-	turns   *btree.BTreeG[turn]
+	at          time.Time
+	workflows   map[verification.WorkflowID]*workflowIndex // the empty id has every run
+	transitions *btree.BTreeG[transition]
 }
 
-// drawer holds a tree for each pair of filters that some run has matched,
-// newest run first. An empty filter is in the pair of every run.
-type drawer struct {
-	workflow verification.WorkflowID
-	files    map[place]*btree.BTreeG[*record]
+// workflowIndex has a tree for each filter that matches a run, newest run first.
+type workflowIndex struct {
+	id    verification.WorkflowID
+	trees map[filter]*btree.BTreeG[*record]
 }
 
-// place is how a run reads.
-type place struct {
+// filter selects runs by status and decision; an empty field selects all.
+type filter struct {
 	status   verification.Status
 	decision verification.Decision
 }
 
-// turn is a moment strictly after which a run reads differently.
-type turn struct {
+// transition is a time after which the status or the decision of a run differs.
+type transition struct {
 	at  time.Time
-	run *record // nil sorts before every run of the same moment
+	run *record // nil is before every run of the same time
 }
 
-// shared is how many turns an append takes on for the reads that come after.
-// An append adds two at most, so they do not pile up between reads.
-const shared = 8
+// maxFollow is how many transitions an append applies for the lists that follow. An
+// append adds at most two, so they do not accumulate between lists.
+const maxFollow = 8
 
 func newIndex() index {
-	before := func(a, b turn) bool {
+	before := func(a, b transition) bool {
 		if c := a.at.Compare(b.at); c != 0 {
 			return c < 0
 		}
@@ -53,169 +52,129 @@ func newIndex() index {
 		}
 		return a.run.ref.Run < b.run.ref.Run
 	}
-	return index{
-		drawers: map[verification.WorkflowID]*drawer{},
-		turns:   btree.NewBTreeGOptions(before, btree.Options{NoLocks: true}),
-	}
+	return index{workflows: map[verification.WorkflowID]*workflowIndex{}, transitions: newTree(before)}
 }
 
-// page reads one page off the tree of the query's filters. The index must
-// stand for the query's moment.
+// page reads one page of the runs that match the query. The index must be current
+// for q.Now.
 func (x *index) page(q verification.RunQuery) verification.Page[verification.Summary] {
-	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
-	d := x.drawers[q.Workflow]
-	if d == nil {
-		return p
+	var tree *btree.BTreeG[*record]
+	if w := x.workflows[q.Workflow]; w != nil {
+		tree = w.trees[filter{q.Status, q.Decision}]
 	}
-	file := d.files[place{q.Status, q.Decision}]
-	if file == nil {
-		return p
-	}
-	p.Total = file.Len()
-	first, ok := file.GetAt(q.Offset)
-	if !ok || q.Limit < 1 {
-		return p
-	}
-	p.Data = make([]verification.Summary, 0, min(q.Limit, p.Total-q.Offset))
-	file.Ascend(first, func(r *record) bool {
-		p.Data = append(p.Data, r.summary)
-		return len(p.Data) < cap(p.Data)
-	})
-	return p
+	return readPage(tree, q.PageQuery, func(r *record) verification.Summary { return r.summary })
 }
 
-// put files a run under its new summary.
+// put replaces the summary of a run.
 func (x *index) put(r *record, s verification.Summary) {
-	s.Workflow = x.drawer(s.Workflow).workflow // one copy of the id for all its runs
+	s.Workflow = x.workflow(s.Workflow).id // all its runs share one string
 	old := r.summary
-	from, to := placeAt(old, x.at), placeAt(s, x.at)
-	known := old.ID != ""
-	if known {
-		x.eachTurn(r, func(t turn) { x.turns.Delete(t) })
-	}
-	if known && old.StartedAt.Equal(s.StartedAt) && old.Workflow == s.Workflow {
-		r.summary = s
-		x.refile(r, from, to)
-	} else {
-		if known {
-			x.remove(r, from)
+	var from []filter
+	if old.ID != "" {
+		x.eachTransition(r, func(t transition) { x.transitions.Delete(t) })
+		from = filtersAt(old, x.at)
+		if !old.StartedAt.Equal(s.StartedAt) || old.Workflow != s.Workflow {
+			x.move(r, from, nil)
+			from = nil
 		}
-		r.summary = s
-		x.add(r, to)
 	}
-	x.eachTurn(r, func(t turn) { x.turns.Set(t) })
+	r.summary = s
+	x.move(r, from, filtersAt(s, x.at))
+	x.eachTransition(r, func(t transition) { x.transitions.Set(t) })
 }
 
-// standsFor tells whether every run reads at the moment as it is filed.
-func (x *index) standsFor(at time.Time) bool {
+// isCurrent reports whether every run has the same status and decision at a time as
+// in the index.
+func (x *index) isCurrent(at time.Time) bool {
 	from, to := inOrder(x.at, at)
-	stands := true
-	x.turns.Ascend(turn{at: from}, func(t turn) bool {
-		stands = !t.at.Before(to)
+	current := true
+	x.transitions.Ascend(transition{at: from}, func(t transition) bool {
+		current = !t.at.Before(to)
 		return false
 	})
-	return stands
+	return current
 }
 
-// turnTo makes the index stand at another moment.
-func (x *index) turnTo(at time.Time) {
+// moveTo makes the index current for a time.
+func (x *index) moveTo(at time.Time) {
 	from, to := inOrder(x.at, at)
-	var passed []*record
-	x.turns.Ascend(turn{at: from}, func(t turn) bool {
+	var changed []*record
+	x.transitions.Ascend(transition{at: from}, func(t transition) bool {
 		if !t.at.Before(to) {
 			return false
 		}
-		passed = append(passed, t.run)
+		changed = append(changed, t.run)
 		return true
 	})
-	for _, r := range passed {
-		x.refile(r, placeAt(r.summary, x.at), placeAt(r.summary, at))
+	for _, r := range changed {
+		x.move(r, filtersAt(r.summary, x.at), filtersAt(r.summary, at))
 	}
 	x.at = at
 }
 
-// follow turns the index towards a later moment, by a few turns at most.
+// follow moves the index towards a later time, past maxFollow transitions at most.
 func (x *index) follow(at time.Time) {
 	if !at.After(x.at) {
 		return
 	}
 	n := 0
-	x.turns.Ascend(turn{at: x.at}, func(t turn) bool {
-		if n == shared && t.at.Before(at) {
+	x.transitions.Ascend(transition{at: x.at}, func(t transition) bool {
+		if n == maxFollow && t.at.Before(at) {
 			at = t.at
 		}
 		n++
-		return n <= shared
+		return n <= maxFollow
 	})
-	x.turnTo(at)
+	x.moveTo(at)
 }
 
-// eachTurn calls f with the moments after which the run reads differently.
-func (x *index) eachTurn(r *record, f func(turn)) {
+// eachTransition calls f with the transitions of a run.
+func (x *index) eachTransition(r *record, f func(transition)) {
 	for in := r.summary.IntervalAt(time.Time{}); !in.Until.IsZero(); in = r.summary.IntervalAt(in.Until.Add(1)) {
-		f(turn{in.Until, r})
+		f(transition{in.Until, r})
 	}
 }
 
-// refile takes a run to another place in its drawers.
-func (x *index) refile(r *record, from, to place) {
-	if from == to {
+// move removes a run from the trees of the filters that it does not match any more,
+// and adds it to those that it matches now.
+func (x *index) move(r *record, from, to []filter) {
+	if slices.Equal(from, to) {
 		return
 	}
-	for _, d := range x.drawersOf(r) {
-		for _, p := range from.files() {
-			if !p.holds(to) {
-				d.file(p).Delete(r)
+	for _, w := range [2]*workflowIndex{x.workflow(""), x.workflow(r.summary.Workflow)} {
+		for _, f := range from {
+			if !slices.Contains(to, f) {
+				w.tree(f).Delete(r)
 			}
 		}
-		for _, p := range to.files() {
-			if !p.holds(from) {
-				d.file(p).Set(r)
+		for _, f := range to {
+			if !slices.Contains(from, f) {
+				w.tree(f).Set(r)
 			}
 		}
 	}
 }
 
-func (x *index) add(r *record, at place) {
-	for _, d := range x.drawersOf(r) {
-		for _, p := range at.files() {
-			d.file(p).Set(r)
-		}
+func (x *index) workflow(id verification.WorkflowID) *workflowIndex {
+	w := x.workflows[id]
+	if w == nil {
+		w = &workflowIndex{id: id, trees: map[filter]*btree.BTreeG[*record]{}}
+		x.workflows[id] = w
 	}
+	return w
 }
 
-func (x *index) remove(r *record, from place) {
-	for _, d := range x.drawersOf(r) {
-		for _, p := range from.files() {
-			d.file(p).Delete(r)
-		}
+func (w *workflowIndex) tree(f filter) *btree.BTreeG[*record] {
+	t := w.trees[f]
+	if t == nil {
+		t = newTree(newer)
+		w.trees[f] = t
 	}
+	return t
 }
 
-func (x *index) drawersOf(r *record) [2]*drawer {
-	return [2]*drawer{x.drawer(""), x.drawer(r.summary.Workflow)}
-}
-
-func (x *index) drawer(w verification.WorkflowID) *drawer {
-	d := x.drawers[w]
-	if d == nil {
-		d = &drawer{workflow: w, files: map[place]*btree.BTreeG[*record]{}}
-		x.drawers[w] = d
-	}
-	return d
-}
-
-func (d *drawer) file(p place) *btree.BTreeG[*record] {
-	f := d.files[p]
-	if f == nil {
-		f = btree.NewBTreeGOptions(newer, btree.Options{NoLocks: true})
-		d.files[p] = f
-	}
-	return f
-}
-
-// newer is verification.Newer. Runs of different moments, nearly all, are told
-// apart without handing over two copies of a summary.
+// newer is verification.Newer. It copies the summaries only when both runs started
+// at the same time.
 func newer(a, b *record) bool {
 	if c := a.summary.StartedAt.Compare(b.summary.StartedAt); c != 0 {
 		return c > 0
@@ -223,23 +182,13 @@ func newer(a, b *record) bool {
 	return verification.Newer(a.summary, b.summary)
 }
 
-func placeAt(s verification.Summary, at time.Time) place {
-	return place{s.StatusAt(at), s.DecisionAt(at)}
-}
-
-// files are the pairs of filters that a run of this place matches.
-func (p place) files() []place {
-	all := [4]place{{}, {status: p.status}, {decision: p.decision}, p}
-	if p.decision == verification.DecisionNone {
-		return all[:2]
+// filtersAt returns the filters that a run matches at a time.
+func filtersAt(s verification.Summary, at time.Time) []filter {
+	status, decision := s.StatusAt(at), s.DecisionAt(at)
+	if decision == verification.DecisionNone {
+		return []filter{{}, {status: status}}
 	}
-	return all[:]
-}
-
-// holds tells whether a run of that place matches these filters.
-func (p place) holds(other place) bool {
-	return (p.status == "" || p.status == other.status) &&
-		(p.decision == verification.DecisionNone || p.decision == other.decision)
+	return []filter{{}, {status: status}, {decision: decision}, {status, decision}}
 }
 
 func inOrder(a, b time.Time) (earlier, later time.Time) {

@@ -1,4 +1,4 @@
-// The histories of runs, a book for each tenant.
+// The histories of runs.
 
 package memory
 
@@ -10,21 +10,18 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// book holds the runs of one tenant.
-type book struct {
+// tenantData has the runs of one tenant.
+type tenantData struct {
 	mu    sync.RWMutex
 	runs  map[verification.RunID]*record
 	index index
 }
 
-// record is what is kept of one run. Its ref never changes; the rest is held
-// by the lock of its book.
+// record is one run. Its ref never changes; the lock of tenantData guards the rest.
 type record struct {
 	ref     verification.RunRef
 	summary verification.Summary
-	// history only ever grows at its end, so that what was handed out of it
-	// stays as it was.
-	history []verification.Event
+	history []verification.Event // only appended to, so that slices of it stay valid
 }
 
 // Load returns the events after the first `after` ones, or ErrNotFound.
@@ -32,13 +29,13 @@ func (s *Store) Load(ctx context.Context, t verification.TenantID, id verificati
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	b := s.book(t)
-	if b == nil {
+	d := s.tenant(t)
+	if d == nil {
 		return nil, notFound("run")
 	}
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	r, ok := b.runs[id]
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	r, ok := d.runs[id]
 	if !ok {
 		return nil, notFound("run")
 	}
@@ -50,91 +47,80 @@ func (s *Store) Load(ctx context.Context, t verification.TenantID, id verificati
 
 // Append adds to a run whose history has seq events, all or nothing, or
 // returns ErrConflict.
-func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
+func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	b := s.book(t)
-	if b == nil && seq == 0 {
-		b = s.openBook(t)
+	d := s.tenant(t)
+	if d == nil && seq == 0 {
+		d = s.addTenant(t)
 	}
-	if b == nil {
-		return outrun()
+	if d == nil {
+		return errHistoryMoved()
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	r, known := b.runs[id]
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r, known := d.runs[id]
 	if !known && seq != 0 || known && len(r.history) != seq {
-		return outrun()
+		return errHistoryMoved()
 	}
 	if !known {
 		r = &record{ref: verification.RunRef{Tenant: t, Run: id}}
-		b.runs[id] = r
+		d.runs[id] = r
 	}
-	r.extend(a)
-	if a.HistoryOnly {
+	r.history = append(r.history, c.Events...)
+	if c.Summary.Ended != "" && len(c.Events) > 0 {
+		r.history = slices.Clone(r.history) // without spare capacity
+	}
+	if c.HistoryOnly {
 		return nil
 	}
-	before := deadline(r.summary)
-	if n := len(a.Events); n > 0 {
-		b.index.follow(a.Events[n-1].At)
+	before := deadlineOf(r.summary)
+	if n := len(c.Events); n > 0 {
+		d.index.follow(c.Events[n-1].At)
 	}
-	summary := a.Summary
-	summary.ID = id
-	b.index.put(r, summary)
-	s.deadlines.move(r, before, deadline(summary))
-	s.queue.enqueue(r.ref, a)
+	c.Summary.ID = id
+	d.index.put(r, c.Summary)
+	s.deadlines.move(r, before, deadlineOf(c.Summary))
+	s.queue.enqueue(r.ref, c)
 	return nil
 }
 
-// List returns one page of the runs that match the query at its moment.
+// List returns one page of the runs that match the query at q.Now.
 func (s *Store) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
-	if err := ctx.Err(); err != nil {
-		return verification.Page[verification.Summary]{}, err
+	d := s.tenant(t)
+	if err := ctx.Err(); err != nil || d == nil {
+		return verification.Page[verification.Summary]{PageQuery: q.PageQuery}, err
 	}
-	b := s.book(t)
-	if b == nil {
-		return verification.Page[verification.Summary]{PageQuery: q.PageQuery}, nil
+	d.mu.RLock()
+	if d.index.isCurrent(q.Now) {
+		defer d.mu.RUnlock()
+		return d.index.page(q), nil
 	}
-	b.mu.RLock()
-	if b.index.standsFor(q.Now) {
-		defer b.mu.RUnlock()
-		return b.index.page(q), nil
-	}
-	b.mu.RUnlock()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.index.turnTo(q.Now)
-	return b.index.page(q), nil
+	d.mu.RUnlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.index.moveTo(q.Now)
+	return d.index.page(q), nil
 }
 
-// book finds the book of a tenant, or nil.
-func (s *Store) book(t verification.TenantID) *book {
-	s.booksMu.RLock()
-	defer s.booksMu.RUnlock()
-	return s.books[t]
+// tenant returns the data of a tenant, or nil.
+func (s *Store) tenant(t verification.TenantID) *tenantData {
+	s.tenantsMu.RLock()
+	defer s.tenantsMu.RUnlock()
+	return s.tenants[t]
 }
 
-func (s *Store) openBook(t verification.TenantID) *book {
-	s.booksMu.Lock()
-	defer s.booksMu.Unlock()
-	if b := s.books[t]; b != nil {
-		return b
+func (s *Store) addTenant(t verification.TenantID) *tenantData {
+	s.tenantsMu.Lock()
+	defer s.tenantsMu.Unlock()
+	if d := s.tenants[t]; d != nil {
+		return d
 	}
-	b := &book{runs: map[verification.RunID]*record{}, index: newIndex()}
-	s.books[t] = b
-	return b
+	d := &tenantData{runs: map[verification.RunID]*record{}, index: newIndex()}
+	s.tenants[t] = d
+	return d
 }
 
-// extend adds the events. Growth leaves room for more; a run that is over
-// gives it back.
-func (r *record) extend(a verification.Commit) {
-	r.history = append(r.history, a.Events...)
-	if a.Summary.Ended != "" && len(a.Events) > 0 {
-		r.history = slices.Clone(r.history)
-	}
-}
-
-func outrun() error {
-	return conflict("run", "its history has moved on")
-}
+// errHistoryMoved is the error of an append whose seq is not the length of the history.
+func errHistoryMoved() error { return conflict("run", "its history has moved on") }

@@ -1,13 +1,14 @@
-// Package memory keeps everything in the memory of one process: a real store
-// and work queue for a host without a database, and for tests.
+// Package memory stores everything in the memory of one process. It is a complete
+// store and work queue, for a host without a database and for tests.
 //
-// Nothing in it grows slow with the number of runs: a page, a filter and a
-// count cost a walk down a tree, at any moment that is asked for. What it
-// hands out is shared and must not be written into.
+// No operation becomes slow with the number of runs: pages, filters and totals, at
+// any time, cost a walk down a tree. Callers must not modify returned values.
 package memory
 
 import (
 	"sync"
+
+	"github.com/tidwall/btree"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -15,18 +16,18 @@ import (
 // Store is a verification.RunStore, WorkQueue, WorkflowStore, TenantStore,
 // IdempotencyStore and DeliveryStore. It is safe for concurrent use.
 //
-// Locks are taken in the order books, one book, deadlines, queue; the rest
-// stand alone.
+// Locks are taken in the order tenantsMu, tenantData, deadlines, queue. The others
+// are taken alone.
 type Store struct {
-	booksMu sync.RWMutex
-	books   map[verification.TenantID]*book
+	tenantsMu sync.RWMutex
+	tenants   map[verification.TenantID]*tenantData
 
-	deadlines deadlines
-	queue     queue
-	catalogs  catalogs
-	accounts  accounts
-	claims    claims
-	ledgers   ledgers
+	deadlines  deadlines
+	queue      queue
+	workflows  workflows
+	accounts   accounts
+	keys       idempotencyKeys
+	deliveries deliveries
 }
 
 var (
@@ -38,17 +39,41 @@ var (
 	_ verification.DeliveryStore    = (*Store)(nil)
 )
 
-// New makes an empty store.
+// New returns an empty store.
 func New() *Store {
 	return &Store{
-		books:     map[verification.TenantID]*book{},
-		deadlines: newDeadlines(),
-		queue:     newQueue(),
-		catalogs:  newCatalogs(),
-		accounts:  newAccounts(),
-		claims:    newClaims(),
-		ledgers:   newLedgers(),
+		tenants:    map[verification.TenantID]*tenantData{},
+		deadlines:  newDeadlines(),
+		queue:      newQueue(),
+		workflows:  workflows{tenants: map[verification.TenantID]*tenantWorkflows{}},
+		accounts:   newAccounts(),
+		keys:       newIdempotencyKeys(),
+		deliveries: deliveries{tenants: map[verification.TenantID]*tenantDeliveries{}},
 	}
+}
+
+// newTree returns a tree without locks of its own.
+func newTree[T any](before func(a, b T) bool) *btree.BTreeG[T] {
+	return btree.NewBTreeGOptions(before, btree.Options{NoLocks: true})
+}
+
+// readPage reads one page of a tree, which may be nil, and its length.
+func readPage[T, R any](tree *btree.BTreeG[T], q verification.PageQuery, convert func(T) R) verification.Page[R] {
+	p := verification.Page[R]{PageQuery: q}
+	if tree == nil {
+		return p
+	}
+	p.Total = tree.Len()
+	first, ok := tree.GetAt(q.Offset)
+	if !ok || q.Limit < 1 {
+		return p
+	}
+	p.Data = make([]R, 0, min(q.Limit, p.Total-q.Offset))
+	tree.Ascend(first, func(item T) bool {
+		p.Data = append(p.Data, convert(item))
+		return len(p.Data) < cap(p.Data)
+	})
+	return p
 }
 
 func notFound(subject string) error {

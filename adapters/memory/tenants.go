@@ -1,4 +1,4 @@
-// Tenants and the accounts that act for them.
+// Tenants and their accounts.
 
 package memory
 
@@ -9,7 +9,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// accounts holds tenants, and accounts by client identifier.
+// accounts has the tenants, and the accounts by client identifier.
 type accounts struct {
 	mu       sync.RWMutex
 	tenants  map[verification.TenantID]verification.Tenant

@@ -1,4 +1,4 @@
-// Workflows and their immutable versions, a catalog for each tenant.
+// Workflows and their versions.
 
 package memory
 
@@ -12,38 +12,21 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// catalogs holds the workflows of every tenant.
-type catalogs struct {
-	mu sync.RWMutex
-	of map[verification.TenantID]*catalog
+type workflows struct {
+	mu      sync.RWMutex
+	tenants map[verification.TenantID]*tenantWorkflows
 }
 
-// catalog holds the workflows of one tenant, and orders them newest first.
-type catalog struct {
-	entries map[verification.WorkflowID]*entry
-	order   *btree.BTreeG[*entry]
+// tenantWorkflows has the workflows of one tenant by id, and newest first.
+type tenantWorkflows struct {
+	byID   map[verification.WorkflowID]*workflow
+	newest *btree.BTreeG[*workflow]
 }
 
-type entry struct {
-	workflow verification.Workflow
+type workflow struct {
+	verification.Workflow
+
 	versions map[string]verification.Version // by hash
-}
-
-func newCatalogs() catalogs {
-	return catalogs{of: map[verification.TenantID]*catalog{}}
-}
-
-func newCatalog() *catalog {
-	newer := func(a, b *entry) bool {
-		if c := a.workflow.CreatedAt.Compare(b.workflow.CreatedAt); c != 0 {
-			return c > 0
-		}
-		return a.workflow.ID > b.workflow.ID
-	}
-	return &catalog{
-		entries: map[verification.WorkflowID]*entry{},
-		order:   btree.NewBTreeGOptions(newer, btree.Options{NoLocks: true}),
-	}
 }
 
 // Workflow returns one workflow, or ErrNotFound.
@@ -51,37 +34,24 @@ func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verifi
 	if err := ctx.Err(); err != nil {
 		return verification.Workflow{}, err
 	}
-	s.catalogs.mu.RLock()
-	defer s.catalogs.mu.RUnlock()
-	e := s.catalogs.entry(t, id)
-	if e == nil {
+	s.workflows.mu.RLock()
+	defer s.workflows.mu.RUnlock()
+	w := s.workflows.find(t, id)
+	if w == nil {
 		return verification.Workflow{}, notFound("workflow")
 	}
-	return e.workflow, nil
+	return w.Workflow, nil
 }
 
 // Workflows returns one page, newest first.
 func (s *Store) Workflows(ctx context.Context, t verification.TenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
-	p := verification.Page[verification.Workflow]{PageQuery: q}
-	if err := ctx.Err(); err != nil {
-		return p, err
+	s.workflows.mu.RLock()
+	defer s.workflows.mu.RUnlock()
+	all := s.workflows.tenants[t]
+	if err := ctx.Err(); err != nil || all == nil {
+		return verification.Page[verification.Workflow]{PageQuery: q}, err
 	}
-	s.catalogs.mu.RLock()
-	defer s.catalogs.mu.RUnlock()
-	c := s.catalogs.of[t]
-	if c == nil {
-		return p, nil
-	}
-	p.Total = c.order.Len()
-	first, ok := c.order.GetAt(q.Offset)
-	if !ok || q.Limit < 1 {
-		return p, nil
-	}
-	c.order.Ascend(first, func(e *entry) bool {
-		p.Data = append(p.Data, e.workflow)
-		return len(p.Data) < q.Limit
-	})
-	return p, nil
+	return readPage(all.newest, q, func(w *workflow) verification.Workflow { return w.Workflow }), nil
 }
 
 // Version returns one version by its hash, or ErrNotFound.
@@ -89,10 +59,10 @@ func (s *Store) Version(ctx context.Context, t verification.TenantID, id verific
 	if err := ctx.Err(); err != nil {
 		return verification.Version{}, err
 	}
-	s.catalogs.mu.RLock()
-	defer s.catalogs.mu.RUnlock()
-	if e := s.catalogs.entry(t, id); e != nil {
-		if v, ok := e.versions[hash]; ok {
+	s.workflows.mu.RLock()
+	defer s.workflows.mu.RUnlock()
+	if w := s.workflows.find(t, id); w != nil {
+		if v, ok := w.versions[hash]; ok {
 			return v, nil
 		}
 	}
@@ -104,17 +74,14 @@ func (s *Store) Versions(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID, q verification.PageQuery,
 ) (verification.Page[verification.VersionInfo], error) {
 	p := verification.Page[verification.VersionInfo]{PageQuery: q}
-	if err := ctx.Err(); err != nil {
+	s.workflows.mu.RLock()
+	defer s.workflows.mu.RUnlock()
+	w := s.workflows.find(t, id)
+	if err := ctx.Err(); err != nil || w == nil {
 		return p, err
 	}
-	s.catalogs.mu.RLock()
-	defer s.catalogs.mu.RUnlock()
-	e := s.catalogs.entry(t, id)
-	if e == nil {
-		return p, nil
-	}
-	all := make([]verification.VersionInfo, 0, len(e.versions))
-	for _, v := range e.versions {
+	all := make([]verification.VersionInfo, 0, len(w.versions))
+	for _, v := range w.versions {
 		all = append(all, verification.VersionInfo{Number: v.Number, Hash: v.Hash, CreatedAt: v.CreatedAt})
 	}
 	slices.SortFunc(all, func(a, b verification.VersionInfo) int { return b.Number - a.Number })
@@ -125,46 +92,48 @@ func (s *Store) Versions(
 }
 
 // SaveWorkflow creates or replaces a workflow and adds a version, all or
-// nothing, or returns ErrConflict. A hash that is there keeps its version.
+// nothing, or returns ErrConflict. A version that exists already is not replaced.
 func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.catalogs.mu.Lock()
-	defer s.catalogs.mu.Unlock()
-	e := s.catalogs.entry(t, w.ID)
-	stored := 0
-	if e != nil {
-		stored = e.workflow.Revision
+	s.workflows.mu.Lock()
+	defer s.workflows.mu.Unlock()
+	all := s.workflows.tenants[t]
+	if all == nil {
+		all = &tenantWorkflows{byID: map[verification.WorkflowID]*workflow{}, newest: newTree(newerWorkflow)}
 	}
-	if w.Revision != stored+1 {
+	stored := all.byID[w.ID]
+	if stored == nil {
+		stored = &workflow{versions: map[string]verification.Version{}}
+	}
+	if w.Revision != stored.Revision+1 {
 		return conflict("workflow", "it was changed by another")
 	}
-	c := s.catalogs.of[t]
-	if c == nil {
-		c = newCatalog()
-		s.catalogs.of[t] = c
-	}
-	if e == nil {
-		e = &entry{versions: map[string]verification.Version{}}
-		c.entries[w.ID] = e
-	} else {
-		c.order.Delete(e)
-	}
-	e.workflow = w
-	c.order.Set(e)
+	s.workflows.tenants[t] = all
+	all.byID[w.ID] = stored
+	all.newest.Delete(stored)
+	stored.Workflow = w
+	all.newest.Set(stored)
 	if added != nil {
-		if _, there := e.versions[added.Hash]; !there {
-			e.versions[added.Hash] = *added
+		if _, exists := stored.versions[added.Hash]; !exists {
+			stored.versions[added.Hash] = *added
 		}
 	}
 	return nil
 }
 
-// entry finds a workflow of a tenant, or nil.
-func (c *catalogs) entry(t verification.TenantID, id verification.WorkflowID) *entry {
-	if of := c.of[t]; of != nil {
-		return of.entries[id]
+// find returns a workflow of a tenant, or nil.
+func (w *workflows) find(t verification.TenantID, id verification.WorkflowID) *workflow {
+	if all := w.tenants[t]; all != nil {
+		return all.byID[id]
 	}
 	return nil
+}
+
+func newerWorkflow(a, b *workflow) bool {
+	if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
+		return c > 0
+	}
+	return a.ID > b.ID
 }

@@ -1,4 +1,4 @@
-// The work queue: what is to be done, by kind, tenant and due time.
+// The work queue, by kind, tenant and due time.
 
 package memory
 
@@ -15,27 +15,27 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// queue holds at most one piece of each kind for a run.
+// queue has at most one piece of each kind for a run.
 type queue struct {
 	mu     sync.Mutex
-	pieces map[name]*piece
+	pieces map[pieceKey]*piece
 	lanes  map[laneKey]*lane
 	// heads has the lanes of each kind by the due time of their first piece.
-	heads  map[verification.WorkKind]*btree.BTreeG[*lane]
-	ticket uint64 // counts the positions given out in the lanes
-	leases uint64 // counts the calls of Take
+	heads    map[verification.WorkKind]*btree.BTreeG[*lane]
+	inserted uint64 // counts insertions into lanes
+	leases   uint64 // counts the calls of Take
 }
 
-type name struct {
+type pieceKey struct {
 	kind verification.WorkKind
 	run  verification.RunRef
 }
 
-// lane holds the pieces of one kind and one tenant, the earliest due first.
+// lane has the pieces of one kind and one tenant, the earliest due first.
 type lane struct {
 	laneKey
 
-	order *btree.BTreeG[*piece]
+	pieces *btree.BTreeG[*piece]
 }
 
 type laneKey struct {
@@ -43,31 +43,29 @@ type laneKey struct {
 	tenant verification.TenantID
 }
 
-// piece is one effect that waits. A leased piece is due at the end of its
-// lease.
+// piece is one effect that waits. A leased piece is due at the end of its lease.
 type piece struct {
-	name
+	pieceKey
 
 	workflow verification.WorkflowID
-
-	due     time.Time
-	ticket  uint64 // orders pieces of one due time: first come, first served
-	attempt int
-	lost    int
-	leased  bool                 // by a taker, or by the host that appended
-	lease   verification.LeaseID // empty unless a taker has it
+	due      time.Time
+	order    uint64 // of pieces with the same due time
+	attempt  int
+	lost     int
+	leased   bool
+	lease    verification.LeaseID // empty unless the lease was taken from the queue
 }
 
 func newQueue() queue {
 	return queue{
-		pieces: map[name]*piece{},
+		pieces: map[pieceKey]*piece{},
 		lanes:  map[laneKey]*lane{},
 		heads:  map[verification.WorkKind]*btree.BTreeG[*lane]{},
 	}
 }
 
-// Take leases due work of one kind. Its cost grows with the tenants that have
-// due work and with the pieces taken, not with the pieces that wait.
+// Take leases due work of one kind. Its cost grows with the number of tenants that
+// have due work and of pieces taken, not with the backlog.
 func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []verification.Work, next time.Time, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, time.Time{}, err
@@ -94,7 +92,7 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 	return work, q.dueAfter(r.Kind, r.Now), nil
 }
 
-// dueLanes returns the lanes that Take serves, in the order of their turns.
+// dueLanes returns the lanes with due work, starting after r.After.
 func (q *queue) dueLanes(r verification.TakeRequest) (due []*lane) {
 	q.scanHeads(r.Kind, func(l *lane, at time.Time) bool {
 		if !at.After(r.Now) && !slices.Contains(r.Except, l.tenant) {
@@ -114,7 +112,7 @@ func (q *queue) dueLanes(r verification.TakeRequest) (due []*lane) {
 	return due
 }
 
-// dueAfter returns when the first lane that is not due yet falls due; zero for
+// dueAfter returns when the first lane without due work will have some; zero for
 // never.
 func (q *queue) dueAfter(kind verification.WorkKind, now time.Time) (next time.Time) {
 	q.scanHeads(kind, func(_ *lane, at time.Time) bool {
@@ -131,23 +129,23 @@ func (q *queue) dueAfter(kind verification.WorkKind, now time.Time) (next time.T
 func (q *queue) scanHeads(kind verification.WorkKind, f func(l *lane, at time.Time) bool) {
 	if heads := q.heads[kind]; heads != nil {
 		heads.Scan(func(l *lane) bool {
-			first, _ := l.order.Min()
+			first, _ := l.pieces.Min()
 			return f(l, first.due)
 		})
 	}
 }
 
-// roundRobin picks the first due piece of every lane, then the second, and so
-// on; more reports whether the limits left due pieces behind.
+// roundRobin returns the first due piece of every lane, then the second, and so on.
+// more reports whether the limits left due pieces behind.
 func roundRobin(lanes []*lane, r verification.TakeRequest) (taken []*piece, more bool) {
-	for turn := 0; len(lanes) > 0; turn++ {
+	for round := 0; len(lanes) > 0; round++ {
 		left := lanes[:0:0]
 		for _, l := range lanes {
-			p, ok := l.order.GetAt(turn)
+			p, ok := l.pieces.GetAt(round)
 			if !ok || p.due.After(r.Now) {
 				continue
 			}
-			if turn >= r.MaxPerTenant || len(taken) >= r.Max {
+			if round >= r.MaxPerTenant || len(taken) >= r.Max {
 				return taken, true
 			}
 			taken = append(taken, p)
@@ -158,7 +156,7 @@ func roundRobin(lanes []*lane, r verification.TakeRequest) (taken []*piece, more
 	return taken, false
 }
 
-// Renew moves the lease of runs that are being driven to until.
+// Renew moves the leases of runs that are being driven to until.
 func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -166,43 +164,43 @@ func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until tim
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
 	for _, run := range runs {
-		if p := s.queue.pieces[name{verification.WorkAdvance, run}]; p != nil {
+		if p := s.queue.pieces[pieceKey{verification.WorkAdvance, run}]; p != nil {
 			s.queue.put(p, until)
 		}
 	}
 	return nil
 }
 
-// Finish removes a piece of work, if it is still as it was taken.
+// Finish removes a piece of work, if its lease is still the newest.
 func (s *Store) Finish(ctx context.Context, w verification.Work) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
-	if p := s.queue.taken(w); p != nil {
-		s.queue.remove(p.name)
+	if p := s.queue.leased(w); p != nil {
+		s.queue.remove(p.pieceKey)
 	}
 	return nil
 }
 
-// Postpone makes a piece of work due at a time, if it is still as it was taken.
+// Postpone makes a piece of work due at a time, if its lease is still the newest.
 func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
-	if p := s.queue.taken(w); p != nil {
+	if p := s.queue.leased(w); p != nil {
 		p.attempt++
 		p.lost = 0
-		s.queue.giveUp(p, at)
+		s.queue.release(p, at)
 	}
 	return nil
 }
 
-// Release gives leases up: the pieces that are still as they were taken are due
-// again at a time.
+// Release ends leases: the pieces whose lease is still the newest are due again at
+// a time.
 func (s *Store) Release(ctx context.Context, work []verification.Work, at time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -210,80 +208,79 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
 	for _, w := range work {
-		p := s.queue.taken(w)
+		p := s.queue.leased(w)
 		if w.Lease == "" {
-			p = s.queue.pieces[name{w.Kind, w.RunRef}]
+			p = s.queue.pieces[pieceKey{w.Kind, w.RunRef}]
 		}
 		if p != nil {
-			s.queue.giveUp(p, at)
+			s.queue.release(p, at)
 		}
 	}
 	return nil
 }
 
-// enqueue takes over the effects of an append.
+// enqueue replaces the work of a run as an append requires.
 func (q *queue) enqueue(run verification.RunRef, a verification.Commit) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	advance := &piece{name: name{verification.WorkAdvance, run}, workflow: a.Summary.Workflow, leased: a.Leased}
-	q.remove(advance.name)
+	advance := &piece{pieceKey: pieceKey{verification.WorkAdvance, run}, workflow: a.Summary.Workflow, leased: a.Leased}
+	q.remove(advance.pieceKey)
 	if !a.AdvanceAt.IsZero() {
 		q.put(advance, a.AdvanceAt)
 	}
 	if !a.AnnounceAt.IsZero() {
-		q.put(&piece{name: name{verification.WorkAnnounce, run}, workflow: a.Summary.Workflow}, a.AnnounceAt)
+		q.put(&piece{pieceKey: pieceKey{verification.WorkAnnounce, run}, workflow: a.Summary.Workflow}, a.AnnounceAt)
 	}
 }
 
-// taken finds a piece that its taker still has.
-func (q *queue) taken(w verification.Work) *piece {
-	p := q.pieces[name{w.Kind, w.RunRef}]
+// leased returns the piece of a lease that is still the newest, or nil.
+func (q *queue) leased(w verification.Work) *piece {
+	p := q.pieces[pieceKey{w.Kind, w.RunRef}]
 	if p == nil || p.lease == "" || p.lease != w.Lease {
 		return nil
 	}
 	return p
 }
 
-// giveUp ends the lease of a piece, which is then due at a time.
-func (q *queue) giveUp(p *piece, at time.Time) {
+// release ends the lease of a piece, which is then due at a time.
+func (q *queue) release(p *piece, at time.Time) {
 	p.leased, p.lease = false, ""
 	q.put(p, at)
 }
 
-// put places a piece behind those of its lane that are due at the same time.
+// put inserts a piece after those of its lane with the same due time.
 func (q *queue) put(p *piece, at time.Time) {
-	q.remove(p.name)
-	q.ticket++
-	p.due, p.ticket = at, q.ticket
-	q.pieces[p.name] = p
-	q.change(p.name, func(l *lane) { l.order.Set(p) })
+	q.remove(p.pieceKey)
+	q.inserted++
+	p.due, p.order = at, q.inserted
+	q.pieces[p.pieceKey] = p
+	q.change(p.pieceKey, func(l *lane) { l.pieces.Set(p) })
 }
 
-func (q *queue) remove(n name) {
+func (q *queue) remove(n pieceKey) {
 	if p := q.pieces[n]; p != nil {
 		delete(q.pieces, n)
-		q.change(n, func(l *lane) { l.order.Delete(p) })
+		q.change(n, func(l *lane) { l.pieces.Delete(p) })
 	}
 }
 
-// change changes the lane of a piece and keeps the lane's position among the
-// heads.
-func (q *queue) change(n name, f func(*lane)) {
+// change changes the lane of a piece, and the position of the lane among the heads.
+func (q *queue) change(n pieceKey, f func(*lane)) {
 	key := laneKey{n.kind, n.run.Tenant}
 	heads := q.heads[n.kind]
 	if heads == nil {
-		heads = btree.NewBTreeGOptions(headBefore, btree.Options{NoLocks: true})
+		heads = newTree(headBefore)
 		q.heads[n.kind] = heads
 	}
 	l := q.lanes[key]
 	if l == nil {
-		l = &lane{laneKey: key, order: btree.NewBTreeGOptions(pieceBefore, btree.Options{NoLocks: true})}
+		l = &lane{laneKey: key, pieces: newTree(pieceBefore)}
 		q.lanes[key] = l
 	} else {
 		heads.Delete(l)
 	}
 	f(l)
-	if l.order.Len() == 0 {
+	if l.pieces.Len() == 0 {
 		delete(q.lanes, key)
 		return
 	}
@@ -294,11 +291,11 @@ func pieceBefore(a, b *piece) bool {
 	if c := a.due.Compare(b.due); c != 0 {
 		return c < 0
 	}
-	return a.ticket < b.ticket
+	return a.order < b.order
 }
 
 func headBefore(a, b *lane) bool {
-	first, _ := a.order.Min()
-	second, _ := b.order.Min()
+	first, _ := a.pieces.Min()
+	second, _ := b.pieces.Min()
 	return pieceBefore(first, second)
 }

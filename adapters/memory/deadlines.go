@@ -1,4 +1,4 @@
-// The deadlines of live runs, across tenants.
+// The deadlines of the live runs of all tenants.
 
 package memory
 
@@ -12,19 +12,19 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// deadlines orders the live runs that have one by their deadline.
+// deadlines has the live runs with a deadline, the earliest first.
 type deadlines struct {
 	mu   sync.RWMutex
-	tree *btree.BTreeG[due]
+	tree *btree.BTreeG[deadline]
 }
 
-type due struct {
+type deadline struct {
 	at  time.Time
-	run *record // nil sorts before every run of the same moment
+	run *record // nil is before every run of the same time
 }
 
 func newDeadlines() deadlines {
-	before := func(a, b due) bool {
+	before := func(a, b deadline) bool {
 		if c := a.at.Compare(b.at); c != 0 {
 			return c < 0
 		}
@@ -36,32 +36,32 @@ func newDeadlines() deadlines {
 		}
 		return a.run.ref.Run < b.run.ref.Run
 	}
-	return deadlines{tree: btree.NewBTreeGOptions(before, btree.Options{NoLocks: true})}
+	return deadlines{tree: newTree(before)}
 }
 
-// Overdue returns up to most live runs whose deadline has passed, the longest
-// overdue first, and when the next deadline that lies ahead will have passed.
-func (s *Store) Overdue(ctx context.Context, now time.Time, most int) (runs []verification.RunRef, next time.Time, err error) {
+// Overdue returns up to limit live runs whose deadline has passed, the earliest
+// deadline first, and the time when the next deadline will have passed.
+func (s *Store) Overdue(ctx context.Context, now time.Time, limit int) (runs []verification.RunRef, next time.Time, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, time.Time{}, err
 	}
 	s.deadlines.mu.RLock()
 	defer s.deadlines.mu.RUnlock()
-	s.deadlines.tree.Scan(func(d due) bool {
-		if len(runs) >= most || !now.After(d.at) {
+	s.deadlines.tree.Scan(func(d deadline) bool {
+		if len(runs) >= limit || !now.After(d.at) {
 			return false
 		}
 		runs = append(runs, d.run.ref)
 		return true
 	})
-	s.deadlines.tree.Ascend(due{at: now}, func(d due) bool {
+	s.deadlines.tree.Ascend(deadline{at: now}, func(d deadline) bool {
 		next = d.at.Add(time.Microsecond)
 		return false
 	})
 	return runs, next, nil
 }
 
-// move takes a run from one deadline to another; zero is none.
+// move replaces the deadline of a run; zero is none.
 func (d *deadlines) move(r *record, from, to time.Time) {
 	if from.Equal(to) {
 		return
@@ -69,15 +69,15 @@ func (d *deadlines) move(r *record, from, to time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !from.IsZero() {
-		d.tree.Delete(due{from, r})
+		d.tree.Delete(deadline{from, r})
 	}
 	if !to.IsZero() {
-		d.tree.Set(due{to, r})
+		d.tree.Set(deadline{to, r})
 	}
 }
 
-// deadline is the moment after which a run is overdue; zero for never.
-func deadline(s verification.Summary) time.Time {
+// deadlineOf returns the time after which a run is overdue; zero for never.
+func deadlineOf(s verification.Summary) time.Time {
 	if s.Ended != "" {
 		return time.Time{}
 	}
