@@ -125,9 +125,9 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// BenchmarkListToAndFro asks for another moment each time, a second away from
-// the last, so that some runs read differently and are filed anew.
-func BenchmarkListToAndFro(b *testing.B) {
+// BenchmarkListAtChangingTimes lists at another time in each iteration, a second from
+// the last, so that the status of some runs differs.
+func BenchmarkListAtChangingTimes(b *testing.B) {
 	for _, n := range []int{1_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			s, end := stocked[n](b), benchStart().Add(time.Duration(n)*benchEvery)
@@ -163,8 +163,7 @@ func benchList(b *testing.B, n int, q verification.RunQuery) {
 	}
 }
 
-// BenchmarkAppend starts runs beside many, and moves runs among many to and
-// fro between two statuses.
+// BenchmarkAppend starts runs beside many, and moves runs between two statuses.
 func BenchmarkAppend(b *testing.B) {
 	for _, n := range []int{1_000, 1_000_000} {
 		b.Run(fmt.Sprintf("move/%d", n), func(b *testing.B) {

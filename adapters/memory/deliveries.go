@@ -60,7 +60,7 @@ func (s *Store) Delivery(ctx context.Context, t verification.TenantID, run verif
 			return d, nil
 		}
 	}
-	return verification.Delivery{}, notFound("delivery")
+	return verification.Delivery{}, verification.NotFound("delivery")
 }
 
 // Deliveries returns one page of the deliveries in a state, newest first.

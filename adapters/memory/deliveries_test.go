@@ -19,7 +19,7 @@ func deliveryStates() []verification.DeliveryState {
 	}
 }
 
-func TestTheLedgerWorksLikeAListThatIsSorted(t *testing.T) {
+func TestDeliveriesEqualASortedList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, kept := memory.New(), map[verification.RunID]verification.Delivery{}
 		t.Repeat(map[string]func(*rapid.T){
@@ -50,7 +50,7 @@ func TestTheLedgerWorksLikeAListThatIsSorted(t *testing.T) {
 	})
 }
 
-// ledgered is a page of deliveries, found by looking at all of them.
+// ledgered is a page of deliveries, from a scan of all.
 func ledgered(kept map[verification.RunID]verification.Delivery, state verification.DeliveryState, q verification.PageQuery) verification.Page[verification.Delivery] {
 	p := verification.Page[verification.Delivery]{PageQuery: q}
 	for _, d := range kept {

@@ -44,7 +44,7 @@ func (s *Store) IdempotencyRecord(
 	defer s.keys.mu.Unlock()
 	r, ok := s.keys.records[tenantKey{t, k}]
 	if !ok || now.Sub(r.At) >= verification.IdempotencyKeyTTL {
-		return verification.IdempotencyRecord{}, notFound("idempotency key")
+		return verification.IdempotencyRecord{}, verification.NotFound("idempotency key")
 	}
 	return r, nil
 }

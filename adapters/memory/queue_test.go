@@ -12,7 +12,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// waiting is a piece of work in the simplest queue there is.
+// waiting is a piece of work of the model.
 type waiting struct {
 	due           time.Time
 	attempt, lost int
@@ -25,7 +25,7 @@ type pieceName struct {
 	run  verification.RunRef
 }
 
-func TestQueueWorksLikeAListThatIsSearched(t *testing.T) {
+func TestTheQueueEqualsASearchedList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := memory.New()
 		model := map[pieceName]*waiting{}
@@ -191,13 +191,13 @@ func TestQueueWorksLikeAListThatIsSearched(t *testing.T) {
 	})
 }
 
-// due is a piece that is due.
+// due is a due piece of the model.
 type due struct {
 	tenant verification.TenantID
 	at     time.Time
 }
 
-// turns is the order of the two tenants after one of them was served.
+// turns returns the order of the two tenants after one of them was served.
 func turns(after verification.TenantID) []verification.TenantID {
 	if after == "0" {
 		return []verification.TenantID{"1", "0"}

@@ -31,13 +31,13 @@ func (s *Store) Load(ctx context.Context, t verification.TenantID, id verificati
 	}
 	d := s.tenant(t)
 	if d == nil {
-		return nil, notFound("run")
+		return nil, verification.NotFound("run")
 	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	r, ok := d.runs[id]
 	if !ok {
-		return nil, notFound("run")
+		return nil, verification.NotFound("run")
 	}
 	if after >= len(r.history) {
 		return nil, nil
@@ -123,4 +123,4 @@ func (s *Store) addTenant(t verification.TenantID) *tenantData {
 }
 
 // errHistoryMoved is the error of an append whose seq is not the length of the history.
-func errHistoryMoved() error { return conflict("run", "its history has moved on") }
+func errHistoryMoved() error { return verification.Conflict("run", "its history has moved on") }

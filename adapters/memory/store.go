@@ -75,11 +75,3 @@ func readPage[T, R any](tree *btree.BTreeG[T], q verification.PageQuery, convert
 	})
 	return p
 }
-
-func notFound(subject string) error {
-	return &verification.Error{Kind: verification.ErrNotFound, Subject: subject}
-}
-
-func conflict(subject, message string) error {
-	return &verification.Error{Kind: verification.ErrConflict, Subject: subject, Message: message}
-}

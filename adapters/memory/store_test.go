@@ -18,8 +18,8 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	storetest.Run(t, func(*testing.T) storetest.Store { return memory.New() })
 }
 
-// TestManyCallersAtOnce is for the race detector: every method, from many
-// sides, at moments that go to and fro.
+// TestManyCallersAtOnce is for the race detector: many goroutines call every method,
+// at any times.
 func TestManyCallersAtOnce(t *testing.T) {
 	const callers, runs = 8, 60
 	s, ctx := memory.New(), t.Context()
@@ -118,7 +118,7 @@ func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own veri
 	}
 }
 
-func TestOldClaimsAreForgotten(t *testing.T) {
+func TestOldIdempotencyKeysAreRemoved(t *testing.T) {
 	const claims = 200_000
 	s, at := memory.New(), benchStart()
 	var before, after runtime.MemStats

@@ -32,7 +32,7 @@ func (s *Store) Tenant(ctx context.Context, id verification.TenantID) (verificat
 	defer s.accounts.mu.RUnlock()
 	t, ok := s.accounts.tenants[id]
 	if !ok {
-		return verification.Tenant{}, notFound("tenant")
+		return verification.Tenant{}, verification.NotFound("tenant")
 	}
 	return t, nil
 }
@@ -57,7 +57,7 @@ func (s *Store) Account(ctx context.Context, clientID string) (verification.Acco
 	defer s.accounts.mu.RUnlock()
 	a, ok := s.accounts.byClient[clientID]
 	if !ok {
-		return verification.Account{}, notFound("account")
+		return verification.Account{}, verification.NotFound("account")
 	}
 	return a, nil
 }
@@ -70,7 +70,7 @@ func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
 	s.accounts.mu.Lock()
 	defer s.accounts.mu.Unlock()
 	if old, ok := s.accounts.byClient[a.ClientID]; ok && old.Tenant != a.Tenant {
-		return conflict("account", "another tenant has that client identifier")
+		return verification.Conflict("account", "another tenant has that client identifier")
 	}
 	s.accounts.byClient[a.ClientID] = a
 	return nil

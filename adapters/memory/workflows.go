@@ -38,7 +38,7 @@ func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verifi
 	defer s.workflows.mu.RUnlock()
 	w := s.workflows.find(t, id)
 	if w == nil {
-		return verification.Workflow{}, notFound("workflow")
+		return verification.Workflow{}, verification.NotFound("workflow")
 	}
 	return w.Workflow, nil
 }
@@ -66,7 +66,7 @@ func (s *Store) Version(ctx context.Context, t verification.TenantID, id verific
 			return v, nil
 		}
 	}
-	return verification.Version{}, notFound("version")
+	return verification.Version{}, verification.NotFound("version")
 }
 
 // Versions returns one page, the highest number first.
@@ -108,7 +108,7 @@ func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w ver
 		stored = &workflow{versions: map[string]verification.Version{}}
 	}
 	if w.Revision != stored.Revision+1 {
-		return conflict("workflow", "it was changed by another")
+		return verification.Conflict("workflow", "it was changed by another")
 	}
 	s.workflows.tenants[t] = all
 	all.byID[w.ID] = stored

@@ -1,4 +1,4 @@
-// The totals of lists, held against counting.
+// Tests of the totals of lists.
 
 package postgres_test
 
@@ -52,7 +52,7 @@ func life(n, kind, length int) []verification.Event {
 	return history
 }
 
-// queries are all combinations of filters at a moment.
+// queries returns all combinations of filters at a time.
 func queries(now time.Time) []verification.RunQuery {
 	var all []verification.RunQuery
 	for _, w := range []verification.WorkflowID{"", flow, "c0000000-0000-7000-8000-000000000002"} {
@@ -67,9 +67,9 @@ func queries(now time.Time) []verification.RunQuery {
 	return all
 }
 
-// Random appends, refilings and questions at moments that jump to and fro: the
-// lists are those of the store in memory.
-func TestListsAreThoseOfTheStoreInMemory(t *testing.T) {
+// Random appends, refreshes and lists at any times: the lists equal those of the
+// memory store.
+func TestListsEqualThoseOfTheMemoryStore(t *testing.T) {
 	ctx, s, tenants := t.Context(), fresh(t), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		tenants++
@@ -195,7 +195,7 @@ func TestCountsStayExactUnderConcurrentWriters(t *testing.T) {
 	}
 }
 
-func TestManyRunsThatTurnedAreFiledBeforeTheyAreListed(t *testing.T) {
+func TestAListRefreshesManyStaleRowsFirst(t *testing.T) {
 	s := fresh(t)
 	const many = 2_100 // more than a list looks at one by one
 	var done sync.WaitGroup

@@ -53,12 +53,12 @@ func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d ver
 // Delivery returns the delivery of a run, or ErrNotFound.
 func (s *Store) Delivery(ctx context.Context, t verification.TenantID, run verification.RunID) (verification.Delivery, error) {
 	if !areUUIDs(string(t), string(run)) {
-		return verification.Delivery{}, notFound("delivery")
+		return verification.Delivery{}, verification.NotFound("delivery")
 	}
 	r, err := selectRow[deliveryRow](ctx, s.querier(), string(t),
 		s.db.NewSelect().Model((*deliveryRow)(nil)).Where("tenant_id = ?", t).Where("run_id = ?", run).String())
 	if isMissing(err) {
-		err = notFound("delivery")
+		err = verification.NotFound("delivery")
 	}
 	if err != nil {
 		return verification.Delivery{}, translate("load the delivery of run "+string(run), err)

@@ -1,4 +1,4 @@
-// An engine on the store, for tests of what hosts and embedders see.
+// An engine on the store.
 
 package postgres_test
 
@@ -49,7 +49,7 @@ func reviewed() verification.Definition {
 	}
 }
 
-// serve has the engine work as one of a fleet until the test ends.
+// serve makes the engine a member of a fleet until the test ends.
 func (e *embedder) serve(t *testing.T) { t.Helper(); serveFleet(t, e.store, e.engine) }
 
 func serveFleet(t *testing.T, store *postgres.Store, e *engine.Engine) {

@@ -28,28 +28,19 @@ var errTimeout = errors.New("the database did not answer in time")
 // unchanged.
 func translate(doing string, err error) error {
 	var expected *verification.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &expected):
+	if err == nil || errors.As(err, &expected) {
 		return err
-	case unavailable(err), overloaded(err):
-		return &verification.Error{
-			Kind: verification.ErrUnavailable, Subject: "database", Message: "the database does not answer",
-			Cause: fmt.Errorf("%s: %w", doing, err),
-		}
-	case code(err) == "55P03":
-		return &verification.Error{
-			Kind: verification.ErrUnavailable, Subject: "run", Message: "a transaction that is still open holds the run",
-			Cause: fmt.Errorf("%s: %w", doing, err),
-		}
-	case code(err) == "22021" || code(err) == "22P05":
-		return &verification.Error{
-			Kind: verification.ErrInvalid, Message: "a text has a character that cannot be stored",
-			Cause: fmt.Errorf("%s: %w", doing, err),
-		}
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	wrapped := fmt.Errorf("%s: %w", doing, err)
+	switch {
+	case unavailable(err), overloaded(err):
+		return errUnavailable("database", "the database does not answer", wrapped)
+	case code(err) == "55P03":
+		return errUnavailable("run", "a transaction that is still open holds the run", wrapped)
+	case code(err) == "22021" || code(err) == "22P05":
+		return &verification.Error{Kind: verification.ErrInvalid, Message: notStorableMessage, Cause: wrapped}
+	}
+	return wrapped
 }
 
 // code returns the SQLSTATE of an error, or "" when the server did not send one.
@@ -97,14 +88,6 @@ func isAppendConflict(err error) bool {
 // isMissing reports whether a query found no row.
 func isMissing(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
-func notFound(subject string) error {
-	return &verification.Error{Kind: verification.ErrNotFound, Subject: subject}
-}
-
-func conflict(subject, message string) error {
-	return &verification.Error{Kind: verification.ErrConflict, Subject: subject, Message: message}
-}
-
 // badAddress returns the error of an address that cannot be parsed, without its
 // password.
 func badAddress(err error) error {
@@ -123,12 +106,19 @@ func badAddress(err error) error {
 }
 
 // errHistoryMoved is the error of an append whose seq is not the length of the history.
-func errHistoryMoved() error { return conflict("run", "its history has moved on") }
+func errHistoryMoved() error { return verification.Conflict("run", "its history has moved on") }
 
 // errClosed is the error of a call after Close.
-func errClosed() error {
-	return &verification.Error{Kind: verification.ErrUnavailable, Subject: "database", Message: "the store is closed"}
+func errClosed() error { return errUnavailable("database", "the store is closed", nil) }
+
+func errUnavailable(subject, message string, cause error) error {
+	return &verification.Error{Kind: verification.ErrUnavailable, Subject: subject, Message: message, Cause: cause}
 }
+
+// notStorableMessage is the message of an error about a text that is not storable.
+const notStorableMessage = "a text has a character that cannot be stored"
+
+func notStorable(subject string) error { return verification.Invalid(subject, notStorableMessage) }
 
 // storable reports whether the database returns texts unchanged: it accepts no NUL,
 // and bun replaces invalid UTF-8.
@@ -139,10 +129,4 @@ func storable(texts ...string) bool {
 		}
 	}
 	return true
-}
-
-func notStorable(subject string) error {
-	return &verification.Error{
-		Kind: verification.ErrInvalid, Subject: subject, Message: "a text has a character that cannot be stored",
-	}
 }

@@ -1,4 +1,4 @@
-// Which errors of the database mean that a client should try again.
+// Tests of the errors after which a client should retry.
 
 package postgres_test
 
@@ -13,7 +13,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestErrorsThatPassAreUnavailable(t *testing.T) {
+func TestTemporaryErrorsAreUnavailable(t *testing.T) {
 	for code, want := range map[string]bool{
 		"08006": true,  // connection failure
 		"25006": true,  // read-only transaction, on a standby

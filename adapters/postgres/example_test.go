@@ -1,4 +1,4 @@
-// An executed example of a run that starts in its embedder's transaction.
+// An executed example of a run that starts in a transaction of the caller.
 
 package postgres_test
 
@@ -31,8 +31,7 @@ nodes:
   done: {type: end}
 `
 
-// A customer is written down together with the run that verifies him, or not
-// at all.
+// A customer is saved together with the run that verifies them, or not at all.
 func ExampleStore_Within() {
 	ctx := context.Background()
 	url, stop := exampleDatabase(ctx)

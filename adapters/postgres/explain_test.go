@@ -1,4 +1,4 @@
-// Tests of what operators read when a database cannot be reached.
+// Tests of connection errors.
 
 package postgres_test
 
@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/internal/pgtest"
 )
 
-func TestExplainSaysOnceWhyADatabaseCannotBeReached(t *testing.T) {
+func TestExplainNamesTheCauseOfAnOutageOnce(t *testing.T) {
 	good, err := url.Parse(pgtest.Database(t))
 	if err != nil {
 		t.Fatal(err)

@@ -79,3 +79,8 @@ const SelectAccount = selectAccount
 func WorkStatements() map[string]string {
 	return map[string]string{"renew": renewWork, "release": releaseWork, "finish": finishWork, "postpone": postponeWork}
 }
+
+// ForgetKeys removes records without the rest of maintenance.
+func (s *Store) ForgetKeys(ctx context.Context, before time.Time, limit int) (int, error) {
+	return s.forgetKeys(ctx, before, limit)
+}

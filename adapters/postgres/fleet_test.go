@@ -44,7 +44,7 @@ func join(t *testing.T, url string) *member {
 	return m
 }
 
-// eventually waits for something that another goroutine brings about.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	deadline := time.After(20 * time.Second)
@@ -67,7 +67,7 @@ func started(n int, at time.Time, kept bool) verification.Commit {
 	}
 }
 
-func TestSomeHostIsWokenForWorkThatIsLeft(t *testing.T) {
+func TestAHostIsWokenForQueuedWork(t *testing.T) {
 	url := pgtest.Database(t)
 	a, b := join(t, url), join(t, url)
 	front := openAt(t, url, postgres.Options{}) // a host that drives nothing
@@ -98,7 +98,7 @@ func TestSomeHostIsWokenForWorkThatIsLeft(t *testing.T) {
 	}
 }
 
-func TestAHostWithoutRoomLeavesTheWorkToAnother(t *testing.T) {
+func TestAHostWithoutCapacityLeavesTheWorkToAnother(t *testing.T) {
 	url := pgtest.Database(t)
 	a := join(t, url)
 	a.busy.Store(true)
@@ -121,7 +121,7 @@ func TestOneHostAtATimeSweeps(t *testing.T) {
 	}
 }
 
-func TestADeadlineThatPassesIsWrittenDownByTheFleet(t *testing.T) {
+func TestTheFleetEndsARunWhoseDeadlinePassed(t *testing.T) {
 	e := newEmbedder(t)
 	e.serve(t)
 	if err := e.store.SaveTenant(t.Context(), verification.Tenant{ID: ours, Name: "Ours"}); err != nil {
@@ -152,7 +152,7 @@ func version(t *testing.T, e *embedder) string {
 	return w.Current()
 }
 
-func TestJoiningNeedsSomethingToDo(t *testing.T) {
+func TestJoinRequiresItsCallbacks(t *testing.T) {
 	if _, err := fresh(t).Join(postgres.FleetOptions{}); err == nil {
 		t.Error("Join without anything to do succeeded")
 	}

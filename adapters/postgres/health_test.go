@@ -29,7 +29,7 @@ func TestHealthOfAnEmptyDatabase(t *testing.T) {
 	}
 }
 
-func TestHealthTellsWhatIsLateInEveryTenant(t *testing.T) {
+func TestHealthCountsLateWorkOfEveryTenant(t *testing.T) {
 	s := fresh(t)
 	begin(t, s, tenantNumber(1), runNumber(1), verification.Summary{ExpiresAt: noon().Add(time.Minute)})
 	begin(t, s, tenantNumber(2), runNumber(2), verification.Summary{ExpiresAt: noon().Add(time.Hour)})
@@ -68,7 +68,7 @@ func TestHealthTellsWhatIsLateInEveryTenant(t *testing.T) {
 	}
 }
 
-func TestHealthTellsHowFarTheClocksAreApart(t *testing.T) {
+func TestHealthMeasuresTheClockSkew(t *testing.T) {
 	s := fresh(t)
 	for _, ahead := range []time.Duration{time.Hour, -time.Hour} {
 		h, err := s.Health(t.Context(), func() time.Time { return time.Now().Add(-ahead) })
@@ -79,7 +79,7 @@ func TestHealthTellsHowFarTheClocksAreApart(t *testing.T) {
 	}
 }
 
-func TestHealthTellsThatTheRoleIsBoundByNothing(t *testing.T) {
+func TestHealthReportsARoleThatBypassesRowLevelSecurity(t *testing.T) {
 	s, err := postgres.Open(t.Context(), pgtest.Admin(t, pgtest.Database(t)), postgres.Options{})
 	must(t, err)
 	defer s.Close()
@@ -89,7 +89,7 @@ func TestHealthTellsThatTheRoleIsBoundByNothing(t *testing.T) {
 	}
 }
 
-func TestHealthUnderAContextThatIsOver(t *testing.T) {
+func TestHealthUnderACancelledContext(t *testing.T) {
 	s := fresh(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -101,7 +101,7 @@ func TestHealthUnderAContextThatIsOver(t *testing.T) {
 	}
 }
 
-func TestPingSaysThatAllConnectionsAreInUse(t *testing.T) {
+func TestPingReportsThatAllConnectionsAreInUse(t *testing.T) {
 	s := openAt(t, pgtest.Database(t), postgres.Options{MaxConns: 2, SingleHost: true})
 	one, err := s.Pool().Acquire(t.Context())
 	must(t, err)
@@ -118,7 +118,7 @@ func TestPingSaysThatAllConnectionsAreInUse(t *testing.T) {
 	must(t, s.Ping(t.Context()))
 }
 
-func TestCountsThatAreOffAreTold(t *testing.T) {
+func TestCheckCountsReportsWrongCounters(t *testing.T) {
 	s := fresh(t)
 	begin(t, s, tenantNumber(1), runNumber(1), verification.Summary{})
 	begin(t, s, tenantNumber(1), runNumber(2), verification.Summary{})

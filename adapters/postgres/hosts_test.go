@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestHostsAreListedWhileTheirHeartIsBeating(t *testing.T) {
+func TestHostsAreListedWhileTheySendHeartbeats(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{SingleHost: true})
 	ctx := t.Context()

@@ -67,7 +67,7 @@ func (s *Store) IdempotencyRecord(
 ) (verification.IdempotencyRecord, error) {
 	r, err := s.idempotencyRow(ctx, t, k)
 	if isMissing(err) || err == nil && now.Sub(r.ClaimedAt) >= verification.IdempotencyKeyTTL {
-		err = notFound("idempotency key")
+		err = verification.NotFound("idempotency key")
 	}
 	if err != nil {
 		return verification.IdempotencyRecord{}, translate("find idempotency key", err)
@@ -112,9 +112,7 @@ func (s *Store) claimOrFind(ctx context.Context, t verification.TenantID, r veri
 			return stored, err
 		}
 	}
-	return idempotencyRow{}, &verification.Error{
-		Kind: verification.ErrUnavailable, Subject: "idempotency key", Message: "the idempotency key is in use; try again",
-	}
+	return idempotencyRow{}, errUnavailable("idempotency key", "the idempotency key is in use; try again", nil)
 }
 
 // SettleIdempotencyKey marks the record with this ID as settled.

@@ -14,7 +14,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestOldClaimsOfEveryTenantAreForgotten(t *testing.T) {
+func TestOldIdempotencyKeysOfEveryTenantAreRemoved(t *testing.T) {
 	s := fresh(t)
 	const old, young = 7, 3
 	for n := range old + young {
@@ -37,7 +37,7 @@ func TestOldClaimsOfEveryTenantAreForgotten(t *testing.T) {
 	}
 }
 
-func TestAClaimThatLivedItsLifeHasOneHeir(t *testing.T) {
+func TestOneOfManyClaimsReplacesAnExpiredRecord(t *testing.T) {
 	s := fresh(t)
 	for round := range 10 {
 		key := fmt.Sprintf("key-%d", round)
@@ -68,7 +68,7 @@ func TestAClaimThatLivedItsLifeHasOneHeir(t *testing.T) {
 	}
 }
 
-func TestAClaimSaysWhenItWasMadeToTheMicrosecond(t *testing.T) {
+func TestAClaimKeepsItsTimeToTheMicrosecond(t *testing.T) {
 	s := fresh(t)
 	at := noon().In(time.FixedZone("", 19800)).Add(123456789)
 	c := startRecord("key", runNumber(1), at)
@@ -89,7 +89,7 @@ func startRecord(key string, run verification.RunID, at time.Time) verification.
 	}
 }
 
-func TestAClaimThatIsNeverFoundGivesUp(t *testing.T) {
+func TestAClaimWhoseRecordKeepsVanishingFails(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{})
 	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))

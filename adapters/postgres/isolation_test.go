@@ -14,10 +14,10 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The second wall: whatever a statement forgets, the database shows it the
-// tenants that its transaction has named.
+// Row-level security: whatever a statement forgets, the database shows it only the
+// tenants that its transaction names.
 
-func TestEveryTableOfTenantsIsBehindTheWall(t *testing.T) {
+func TestEveryTenantTableHasRowLevelSecurity(t *testing.T) {
 	s := fresh(t)
 	const tables = `
 SELECT c.relname, c.relrowsecurity AND c.relforcerowsecurity FROM pg_class c
@@ -47,7 +47,7 @@ WHERE c.relnamespace = 'verifyd'::regnamespace AND c.relkind IN ('r', 'p')`
 	}
 }
 
-func TestRowsAreSeenByThoseAloneWhoNameTheirTenant(t *testing.T) {
+func TestATransactionSeesOnlyTheTenantsThatItNames(t *testing.T) {
 	s := fresh(t)
 	furnish(t, s, 1)
 	furnish(t, s, 2)

@@ -97,11 +97,7 @@ func (s *Store) readList(ctx context.Context, t verification.TenantID, f func(co
 // the database.
 func translateList(doing string, err error) error {
 	if code(err) == codeCanceled {
-		return &verification.Error{
-			Kind: verification.ErrUnavailable, Subject: "list",
-			Message: "the list takes too long; try a smaller offset, or a filter",
-			Cause:   fmt.Errorf("%s: %w", doing, err),
-		}
+		return errUnavailable("list", "the list takes too long; try a smaller offset, or a filter", fmt.Errorf("%s: %w", doing, err))
 	}
 	return translate(doing, err)
 }

@@ -1,4 +1,4 @@
-// Lists that are slow, many, or deep: whom they hold up, and when they end.
+// Tests of slow, concurrent and deep lists.
 
 package postgres_test
 
@@ -15,7 +15,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// lock holds a table from all readers until the test ends or unlock is called.
+// lock locks a table against readers until the test ends or unlock is called.
 func lock(t *testing.T, url, table string) (unlock func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
@@ -28,7 +28,7 @@ func lock(t *testing.T, url, table string) (unlock func()) {
 	return func() { must(t, tx.Rollback(t.Context())) }
 }
 
-func TestListsOfOneTenantHoldUpNeitherAppendsNorAnotherTenant(t *testing.T) {
+func TestListsOfOneTenantDelayNeitherAppendsNorOtherTenants(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{MaxConns: 8, ListTimeout: time.Minute, QueryTimeout: time.Minute})
 	unlock := lock(t, url, "verifyd.workflows")
@@ -94,7 +94,7 @@ func TestOneDeepListAtATimeForATenant(t *testing.T) {
 	}
 }
 
-func TestCountsThatAreOffHideNoRun(t *testing.T) {
+func TestWrongCountersHideNoRun(t *testing.T) {
 	s := fresh(t)
 	const runs = 12
 	for n := range runs {
@@ -116,7 +116,7 @@ func TestCountsThatAreOffHideNoRun(t *testing.T) {
 	}
 }
 
-func TestAListGivesUpOnStaleRowsThatAreLocked(t *testing.T) {
+func TestAListFailsOnLockedStaleRows(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{})
 	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))

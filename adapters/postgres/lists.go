@@ -23,9 +23,7 @@ const (
 )
 
 // errTooManyStale is returned when there are more than maxStale.
-var errTooManyStale = &verification.Error{
-	Kind: verification.ErrUnavailable, Subject: "list", Message: "too many runs have just changed their status",
-}
+var errTooManyStale = errUnavailable("list", "too many runs have just changed their status", nil)
 
 // runRow is a row of verifyd.runs.
 type runRow struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestAppendsWithAndWithoutEventsDoNotLockEachOtherOut(t *testing.T) {
+func TestAppendsWithAndWithoutEventsDoNotDeadlock(t *testing.T) {
 	url := pgtest.Database(t)
 	one, other := openAt(t, url, postgres.Options{}), openAt(t, url, postgres.Options{})
 	must(t, one.SaveTenant(t.Context(), verification.Tenant{ID: ours, Name: "Ours"}))

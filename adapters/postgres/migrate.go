@@ -21,6 +21,8 @@ import (
 	"github.com/pressly/goose/v3/lock"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 //go:embed migrations/*.sql
@@ -81,7 +83,7 @@ func MigrateDown(ctx context.Context, url string) (undone Migration, err error) 
 			return err
 		}
 		if version == 0 {
-			return conflict("migrations", "there is nothing to take back")
+			return verification.Conflict("migrations", "there is nothing to take back")
 		}
 		if version == 1 {
 			if err := m.jobs(ctx, rivermigrate.DirectionDown); err != nil {
@@ -227,7 +229,7 @@ func checkSchema(ctx context.Context, config *pgx.ConnConfig) error {
 			return err
 		}
 		if !slices.Contains(applied, version) {
-			return conflict("database", fmt.Sprintf("its schema lacks migration %d (%s): run verifyctl migrate up", version, nameOf(file)))
+			return verification.Conflict("database", fmt.Sprintf("its schema lacks migration %d (%s): run verifyctl migrate up", version, nameOf(file)))
 		}
 	}
 	return nil

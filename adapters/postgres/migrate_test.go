@@ -1,4 +1,4 @@
-// Tests of the schema's way up and down.
+// Tests of migrations.
 
 package postgres_test
 
@@ -18,8 +18,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// schemaOf writes down what stands in the schema of ours, River's tables left
-// out.
+// schemaOf describes the schema without the tables of River.
 func schemaOf(t *testing.T, url string) string {
 	t.Helper()
 	const everything = `
@@ -110,7 +109,7 @@ func TestAMigrationThatFailsLeavesNothing(t *testing.T) {
 	openAt(t, url, postgres.Options{}).Close() // a newer schema is taken
 }
 
-func TestHostsThatMigrateTogetherDoSoOnce(t *testing.T) {
+func TestHostsThatMigrateTogetherMigrateOnce(t *testing.T) {
 	url := pgtest.Empty(t)
 	var done sync.WaitGroup
 	var mu sync.Mutex
@@ -134,7 +133,7 @@ func TestHostsThatMigrateTogetherDoSoOnce(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatWillNotDoIsRefused(t *testing.T) {
+func TestOpenRefusesAnUnsuitableDatabase(t *testing.T) {
 	for name, tt := range map[string]struct {
 		url  string
 		kind error

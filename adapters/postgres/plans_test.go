@@ -1,4 +1,4 @@
-// The plans of the statements of lists, as text.
+// Tests of the plans of lists.
 
 package postgres_test
 

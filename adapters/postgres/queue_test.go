@@ -1,4 +1,4 @@
-// Tests of what taking work costs when much of it waits.
+// Tests of the cost of taking work from a backlog.
 
 package postgres_test
 

@@ -21,7 +21,7 @@ func (s *Store) Load(ctx context.Context, t verification.TenantID, id verificati
 func load(ctx context.Context, q querier, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
 	tenant, run, err := keyOf(verification.RunRef{Tenant: t, Run: id})
 	if err != nil {
-		return nil, notFound("run")
+		return nil, verification.NotFound("run")
 	}
 	var events []verification.Event
 	found := false
@@ -47,7 +47,7 @@ func load(ctx context.Context, q querier, t verification.TenantID, id verificati
 		return nil
 	})
 	if err == nil && !found {
-		err = notFound("run")
+		err = verification.NotFound("run")
 	}
 	return events, translate("load run "+string(id), err)
 }

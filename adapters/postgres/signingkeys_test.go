@@ -46,7 +46,7 @@ func TestHostsThatStartTogetherShareTheirKeys(t *testing.T) {
 	}
 }
 
-func TestKeysThatCannotBeMadeAreNotKept(t *testing.T) {
+func TestKeysThatCannotBeGeneratedAreNotSaved(t *testing.T) {
 	s := fresh(t)
 	broken := errors.New("no randomness")
 	if keys, err := s.SigningKeys(t.Context(), func() ([]byte, error) { return []byte("half"), broken }); !errors.Is(err, broken) || keys != nil {

@@ -158,10 +158,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	defer cancel()
 	conn, err := s.pool.Acquire(ctx)
 	if stat := s.pool.Stat(); err != nil && stat.TotalConns() == stat.MaxConns() {
-		return &verification.Error{
-			Kind: verification.ErrUnavailable, Subject: "database",
-			Message: fmt.Sprintf("no database connection is free, all %d are in use", stat.MaxConns()), Cause: err,
-		}
+		return errUnavailable("database", fmt.Sprintf("no database connection is free, all %d are in use", stat.MaxConns()), err)
 	}
 	if err != nil {
 		return translate("reach the database", err)

@@ -1,5 +1,4 @@
-// The store on a real server: every clause of the contract, and what it keeps
-// to itself.
+// Tests of the contract of a store.
 
 package postgres_test
 

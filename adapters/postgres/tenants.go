@@ -67,11 +67,11 @@ func (s *Store) Tenant(ctx context.Context, id verification.TenantID) (verificat
 
 func loadTenant(ctx context.Context, q querier, id verification.TenantID) (verification.Tenant, error) {
 	if !areUUIDs(id) {
-		return verification.Tenant{}, notFound("tenant")
+		return verification.Tenant{}, verification.NotFound("tenant")
 	}
 	r, err := selectRow[tenantRow](ctx, q, string(id), q.db.NewSelect().Model((*tenantRow)(nil)).Where("tenant_id = ?", id).String())
 	if isMissing(err) {
-		err = notFound("tenant")
+		err = verification.NotFound("tenant")
 	}
 	if err != nil {
 		return verification.Tenant{}, translate("load tenant "+string(id), err)
@@ -120,11 +120,11 @@ func (s *Store) Account(ctx context.Context, clientID string) (verification.Acco
 
 func (s *Store) loadAccount(ctx context.Context, clientID string) (verification.Account, error) {
 	if !storable(clientID) {
-		return verification.Account{}, notFound("account")
+		return verification.Account{}, verification.NotFound("account")
 	}
 	r, err := selectRow[accountRow](ctx, s.querier(), everyTenant, stmtAccount, clientID)
 	if err == nil && r.ClientID == "" {
-		err = notFound("account")
+		err = verification.NotFound("account")
 	}
 	if err != nil {
 		return verification.Account{}, translate("load account", err)
@@ -168,7 +168,7 @@ func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
 		if n, err := result.RowsAffected(); err != nil || n == 1 {
 			return err
 		}
-		return conflict("account", "another tenant has that client identifier")
+		return verification.Conflict("account", "another tenant has that client identifier")
 	})
 	return translate("save account "+a.ClientID, err)
 }

@@ -56,7 +56,7 @@ func TestAccountsOfATenantAreListedByClientIdentifier(t *testing.T) {
 	}
 }
 
-func TestOfTenantsThatWantOneClientIdentifierOneGetsIt(t *testing.T) {
+func TestAClientIdentifierGoesToOneOfManyTenants(t *testing.T) {
 	s := fresh(t)
 	for round := range 5 {
 		client := fmt.Sprintf("client-%d", round)
@@ -82,7 +82,7 @@ func TestOfTenantsThatWantOneClientIdentifierOneGetsIt(t *testing.T) {
 	}
 }
 
-func TestAClientIdentifierThatIsNoTextIsNotFound(t *testing.T) {
+func TestAnUnstorableClientIdentifierIsNotFound(t *testing.T) {
 	s := fresh(t)
 	must(t, s.SaveAccount(t.Context(), verification.Account{ClientID: "a\uFFFDb", Tenant: tenantNumber(1)}))
 	for _, client := range []string{"a\xffb", "a\x00b"} {
@@ -92,7 +92,7 @@ func TestAClientIdentifierThatIsNoTextIsNotFound(t *testing.T) {
 	}
 }
 
-func TestTextsThatTheDatabaseCannotKeepAreInvalid(t *testing.T) {
+func TestUnstorableTextsAreInvalid(t *testing.T) {
 	s := fresh(t)
 	for _, bad := range []string{"a\x00b", "a\xffb"} {
 		for call, err := range map[string]error{
@@ -120,7 +120,7 @@ func claimError(t *testing.T, s *postgres.Store, key string) error {
 	return err
 }
 
-func TestAnUnknownClientIsAnsweredWithARowAsAKnownOne(t *testing.T) {
+func TestAnUnknownClientSelectsOneRowLikeAKnownOne(t *testing.T) {
 	s := fresh(t)
 	must(t, s.SaveAccount(t.Context(), verification.Account{ClientID: "known", Tenant: ours}))
 	for _, client := range []string{"known", "unknown"} {

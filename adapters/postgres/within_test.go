@@ -1,4 +1,4 @@
-// Runs that start in the transactions of embedders.
+// Tests of runs in transactions of the caller.
 
 package postgres_test
 
@@ -20,7 +20,7 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// embedder is a program with a table of its own beside the engine.
+// embedder is an application with a table of its own.
 type embedder struct {
 	store  *postgres.Store
 	engine *engine.Engine
@@ -49,8 +49,8 @@ func newEmbedder(t *testing.T) *embedder {
 	return e
 }
 
-// within runs f inside a transaction of pgx or of database/sql, which then ends
-// as f says.
+// within calls f inside a transaction of pgx or of database/sql, which is committed
+// unless f returns an error.
 func (e *embedder) within(t *testing.T, kind string, f func(exec func(sql string, args ...any) error, in *engine.Within) error) error {
 	t.Helper()
 	ctx := t.Context()
@@ -112,7 +112,7 @@ func (e *embedder) work(t *testing.T) (pieces, jobs int) {
 	return pieces, jobs
 }
 
-func TestARunStartsWithItsEmbeddersDataOrNotAtAll(t *testing.T) {
+func TestARunStartsTogetherWithTheCallersDataOrNotAtAll(t *testing.T) {
 	for _, kind := range []string{"pgx", "database/sql"} {
 		t.Run(kind, func(t *testing.T) {
 			e := newEmbedder(t)
@@ -155,7 +155,7 @@ func TestARunStartsWithItsEmbeddersDataOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestAVerdictCommitsWithItsEmbeddersDataOrNotAtAll(t *testing.T) {
+func TestAVerdictCommitsTogetherWithTheCallersDataOrNotAtAll(t *testing.T) {
 	for _, kind := range []string{"pgx", "database/sql"} {
 		t.Run(kind, func(t *testing.T) {
 			e := newEmbedder(t)
@@ -201,7 +201,7 @@ func TestAVerdictCommitsWithItsEmbeddersDataOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestAHostGoesOnWhileAnEmbedderHoldsARun(t *testing.T) {
+func TestOtherRunsContinueWhileATransactionLocksARun(t *testing.T) {
 	e := newEmbedder(t)
 	v, err := e.engine.Start(t.Context(), ours, e.flow, engine.StartRequest{ReferenceID: "held"})
 	if err != nil {

@@ -72,11 +72,11 @@ type workflowKey struct {
 
 func loadWorkflow(ctx context.Context, q querier, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
 	if !areUUIDs(string(t), string(id)) {
-		return verification.Workflow{}, notFound("workflow")
+		return verification.Workflow{}, verification.NotFound("workflow")
 	}
 	r, err := selectRow[workflowRow](ctx, q, string(t), q.stmt(stmtWorkflow), t, id)
 	if isMissing(err) {
-		err = notFound("workflow")
+		err = verification.NotFound("workflow")
 	}
 	if err != nil {
 		return verification.Workflow{}, translate("load workflow "+string(id), err)
@@ -100,14 +100,14 @@ func loadVersion(
 	ctx context.Context, q querier, t verification.TenantID, id verification.WorkflowID, hash string,
 ) (verification.Version, error) {
 	if !areUUIDs(string(t), string(id)) || !storable(hash) {
-		return verification.Version{}, notFound("version")
+		return verification.Version{}, verification.NotFound("version")
 	}
 	r, err := selectRow[versionRow](ctx, q, string(t), q.db.NewSelect().Model((*versionRow)(nil)).
 		Where("tenant_id = ?", t).Where("workflow_id = ?", id).Where("hash = ?", hash).String())
 	v := verification.Version{Hash: hash, Number: r.Number, CreatedAt: r.CreatedAt.UTC()}
 	switch {
 	case isMissing(err):
-		err = notFound("version")
+		err = verification.NotFound("version")
 	case err == nil:
 		err = json.Unmarshal([]byte(r.Definition), &v.Definition)
 	}
@@ -185,7 +185,7 @@ func saveRevision(ctx context.Context, tx bun.Tx, r workflowRow) error {
 	if n, err := result.RowsAffected(); err != nil || n == 1 {
 		return err
 	}
-	return conflict("workflow", "it was changed by another")
+	return verification.Conflict("workflow", "it was changed by another")
 }
 
 // encodeDefinition writes a definition as JSON, the objects in it byte for byte.

@@ -7,7 +7,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestWhatHasNoProperNameIsNotFound(t *testing.T) {
+func TestMalformedIDsAreNotFound(t *testing.T) {
 	s := fresh(t)
 	furnish(t, s, 1)
 	tenant := tenantNumber(1)

@@ -1,4 +1,4 @@
-// Tests of how groups are gathered, from inside.
+// Tests of the groups of group commit.
 
 package postgres
 

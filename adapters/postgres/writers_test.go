@@ -1,4 +1,4 @@
-// Tests of appends that wait together.
+// Tests of group commit.
 
 package postgres_test
 
@@ -23,9 +23,8 @@ func appendix(n int) verification.Commit {
 	return verification.Commit{Events: history, Summary: verification.Fold(runNumber(n), history).Summary()}
 }
 
-// held is a transaction that holds a place in the history of run 1, so that
-// appends to it wait.
-func held(t *testing.T, url string) (letGo func()) {
+// lockHistory blocks appends to run 1 until release is called.
+func lockHistory(t *testing.T, url string) (release func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
 	if err != nil {
@@ -46,10 +45,10 @@ func held(t *testing.T, url string) (letGo func()) {
 	}
 }
 
-func TestNobodyAnswersForAnothersFault(t *testing.T) {
+func TestAFailingAppendFailsAlone(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{})
-	letGo := held(t, url)
+	release := lockHistory(t, url)
 	var done sync.WaitGroup
 	errs := make([]error, 40)
 	for n := range errs {
@@ -62,7 +61,7 @@ func TestNobodyAnswersForAnothersFault(t *testing.T) {
 		})
 	}
 	done.Wait()
-	letGo()
+	release()
 	for n, err := range errs {
 		want := map[int]error{1: verification.ErrUnavailable, 2: verification.ErrInvalid}[n]
 		if !errors.Is(err, want) {
@@ -74,17 +73,17 @@ func TestNobodyAnswersForAnothersFault(t *testing.T) {
 	}
 }
 
-func TestWhoGivesUpBeforeHisTurnIsNotWrittenDown(t *testing.T) {
+func TestAnAppendThatGaveUpIsNotCommitted(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{})
-	letGo := held(t, url)
+	release := lockHistory(t, url)
 	first := make(chan error, 1)
 	go func() { first <- s.Append(t.Context(), ours, runNumber(1), 0, appendix(1)) }()
 	eventually(t, "a writer at work", func() bool { g, err := s.Gauges(t.Context(), noon()); return err == nil && g.Busy > 0 })
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	second := s.Append(ctx, ours, runNumber(5), 0, appendix(5))
-	letGo()
+	release()
 	if err := <-first; err != nil && !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("the append that waited for the run = %v", err)
 	}
@@ -94,7 +93,7 @@ func TestWhoGivesUpBeforeHisTurnIsNotWrittenDown(t *testing.T) {
 	}
 }
 
-func TestACloseWaitsForWhoIsInTheLine(t *testing.T) {
+func TestCloseWaitsForQueuedAppends(t *testing.T) {
 	url := pgtest.Database(t)
 	s, err := postgres.Open(t.Context(), url, postgres.Options{})
 	if err != nil {
@@ -128,7 +127,7 @@ func TestACloseWaitsForWhoIsInTheLine(t *testing.T) {
 	}
 }
 
-func TestAGroupOfManyTenantsStaysApart(t *testing.T) {
+func TestAGroupKeepsItsTenantsApart(t *testing.T) {
 	s := fresh(t)
 	var done sync.WaitGroup
 	for n := range 60 {

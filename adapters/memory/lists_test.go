@@ -15,7 +15,7 @@ import (
 
 const tenant = verification.TenantID("00000000-0000-7000-8000-000000000001")
 
-// instants are few, so that runs begin together and moments meet deadlines.
+// instants are few, so that starts and deadlines often coincide.
 func instants() *rapid.Generator[time.Time] {
 	return rapid.Custom(func(t *rapid.T) time.Time {
 		return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(rapid.IntRange(0, 12).Draw(t, "instant")) * time.Second)
@@ -30,7 +30,7 @@ func workflows() *rapid.Generator[verification.WorkflowID] {
 	return rapid.SampledFrom([]verification.WorkflowID{"w1", "w2", "w3"})
 }
 
-// summaries are any at all: more than histories lead to.
+// summaries are arbitrary: more than histories lead to.
 func summaries(id verification.RunID) *rapid.Generator[verification.Summary] {
 	return rapid.Custom(func(t *rapid.T) verification.Summary {
 		return verification.Summary{
@@ -46,7 +46,7 @@ func summaries(id verification.RunID) *rapid.Generator[verification.Summary] {
 	})
 }
 
-// histories are events in any order that begin with a start.
+// histories begin with a start and continue with any events.
 func histories() *rapid.Generator[[]verification.Event] {
 	facts := rapid.SampledFrom([]verification.Fact{
 		verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Signal: "consent_submitted"},
@@ -76,7 +76,7 @@ func histories() *rapid.Generator[[]verification.Event] {
 	})
 }
 
-// moments lie at what runs change at, a little after it, and far away.
+// moments are times at which a run changes, shortly after, and far away.
 func moments() *rapid.Generator[time.Time] {
 	return rapid.Custom(func(t *rapid.T) time.Time {
 		at := instants().Draw(t, "now")
@@ -109,7 +109,7 @@ func queries() *rapid.Generator[verification.RunQuery] {
 	})
 }
 
-// picked is what List must give, found the slow way.
+// picked returns the expected result of List, from a scan of all runs.
 func picked(all map[verification.RunID]verification.Summary, q verification.RunQuery) verification.Page[verification.Summary] {
 	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
 	for _, s := range all {
@@ -131,7 +131,7 @@ func picked(all map[verification.RunID]verification.Summary, q verification.RunQ
 	return p
 }
 
-func TestListGivesWhatTheQueryMatchesAtAnyMoment(t *testing.T) {
+func TestListEqualsTheMatchingRunsAtAnyTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := memory.New()
 		all, lengths := map[verification.RunID]verification.Summary{}, map[verification.RunID]int{}
@@ -183,7 +183,7 @@ func TestListGivesWhatTheQueryMatchesAtAnyMoment(t *testing.T) {
 	})
 }
 
-// checkOverdue compares Overdue with a look at every run.
+// checkOverdue compares Overdue with a scan of all runs.
 func checkOverdue(t *rapid.T, s *memory.Store, all map[verification.RunID]verification.Summary, now time.Time, most int) {
 	var live []verification.Summary
 	for _, sum := range all {
