@@ -77,9 +77,9 @@ func (s *Store) SettleIdempotencyKey(ctx context.Context, t verification.TenantI
 	s.keys.mu.Lock()
 	defer s.keys.mu.Unlock()
 	k := tenantKey{t, r.IdempotencyKey}
-	if kept, ok := s.keys.records[k]; ok && kept.ID == r.ID {
-		kept.Settled, kept.Result, kept.Decision = true, r.Result, r.Decision
-		s.keys.records[k] = kept
+	if stored, ok := s.keys.records[k]; ok && stored.ID == r.ID {
+		stored.Settled, stored.Result, stored.Decision = true, r.Result, r.Decision
+		s.keys.records[k] = stored
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.Tenant
 	s.keys.mu.Lock()
 	defer s.keys.mu.Unlock()
 	k := tenantKey{t, r.IdempotencyKey}
-	if kept, ok := s.keys.records[k]; ok && kept.ID == r.ID && !kept.Settled {
+	if stored, ok := s.keys.records[k]; ok && stored.ID == r.ID && !stored.Settled {
 		delete(s.keys.records, k)
 	}
 	return nil

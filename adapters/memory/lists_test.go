@@ -76,8 +76,8 @@ func histories() *rapid.Generator[[]verification.Event] {
 	})
 }
 
-// moments are times at which a run changes, shortly after, and far away.
-func moments() *rapid.Generator[time.Time] {
+// times are those at which a run changes, shortly after, and far away.
+func times() *rapid.Generator[time.Time] {
 	return rapid.Custom(func(t *rapid.T) time.Time {
 		at := instants().Draw(t, "now")
 		switch rapid.IntRange(0, 5).Draw(t, "nudge") {
@@ -104,7 +104,7 @@ func queries() *rapid.Generator[verification.RunQuery] {
 			Decision: rapid.SampledFrom([]verification.Decision{
 				"", verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject,
 			}).Draw(t, "decision"),
-			Now: moments().Draw(t, "now"),
+			Now: times().Draw(t, "now"),
 		}
 	})
 }
@@ -155,10 +155,10 @@ func TestListEqualsTheMatchingRunsAtAnyTime(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"start or replace a run": func(t *rapid.T) {
 				id := verification.RunID(fmt.Sprint("run-", rapid.IntRange(1, 12).Draw(t, "run")))
-				event := verification.Event{At: moments().Draw(t, "at"), Fact: verification.CustomerCame{}}
+				event := verification.Event{At: times().Draw(t, "at"), Fact: verification.CustomerCame{}}
 				save(id, []verification.Event{event}, summaries(id).Draw(t, "summary"))
 			},
-			"tell the history of a run": func(t *rapid.T) {
+			"append to a run": func(t *rapid.T) {
 				id := verification.RunID(fmt.Sprint("told-", len(all)))
 				if lengths[id] > 0 {
 					return
@@ -171,13 +171,13 @@ func TestListEqualsTheMatchingRunsAtAnyTime(t *testing.T) {
 			},
 			"list": func(t *rapid.T) { list(queries().Draw(t, "query")) },
 			"part by status": func(t *rapid.T) {
-				q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: verification.MaxLimit}, Now: moments().Draw(t, "now")}
+				q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: verification.MaxLimit}, Now: times().Draw(t, "now")}
 				for _, q.Status = range append(verification.Statuses(), "") {
 					list(q)
 				}
 			},
 			"ask for overdue runs": func(t *rapid.T) {
-				checkOverdue(t, s, all, moments().Draw(t, "now"), rapid.IntRange(0, 5).Draw(t, "most"))
+				checkOverdue(t, s, all, times().Draw(t, "now"), rapid.IntRange(0, 5).Draw(t, "most"))
 			},
 		})
 	})

@@ -89,7 +89,7 @@ func TestListsEqualThoseOfTheMemoryStore(t *testing.T) {
 				}
 				seqs[n] = len(history)
 			},
-			"upkeep": func(rt *rapid.T) {
+			"maintenance": func(rt *rapid.T) {
 				if err := s.Refresh(ctx, tenant, noon().Add(time.Duration(rapid.IntRange(0, 120).Draw(rt, "minutes"))*time.Minute)); err != nil {
 					rt.Fatal(err)
 				}
@@ -133,9 +133,9 @@ func TestCountsStayExactUnderConcurrentWriters(t *testing.T) {
 	const writers, each = 16, 60
 	var done sync.WaitGroup
 	stop := make(chan struct{})
-	upkeep := make(chan struct{})
+	maintenance := make(chan struct{})
 	go func() { // beside the writers
-		defer close(upkeep)
+		defer close(maintenance)
 		for {
 			select {
 			case <-stop:
@@ -168,7 +168,7 @@ func TestCountsStayExactUnderConcurrentWriters(t *testing.T) {
 	}
 	done.Wait()
 	close(stop)
-	<-upkeep
+	<-maintenance
 	off, err := stores[0].CheckCounts(t.Context())
 	if err != nil || len(off) > 0 {
 		t.Fatalf("counts that differ from counting: %v, %v", off, err)

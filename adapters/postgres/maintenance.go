@@ -49,7 +49,7 @@ func (s *Store) staleTenants(ctx context.Context, now time.Time) (tenants []veri
 
 // refresh updates the status intervals of the rows of a tenant that are stale at
 // now, which may be earlier than that of the last call. It returns how many it
-// updated, at most maxRefresh times maxRefreshRounds of each kind, and skips runs
+// updated (the limit is maxRefresh times maxRefreshRounds of each kind), and skips runs
 // that are being appended to.
 func (s *Store) refresh(ctx context.Context, t verification.TenantID, now time.Time) (n int, err error) {
 	for _, stale := range []string{"status_until < ?", "status_from >= ?"} {

@@ -139,7 +139,7 @@ func TestOpenRefusesAnUnsuitableDatabase(t *testing.T) {
 		kind error
 	}{
 		"an older schema": {pgtest.Empty(t), verification.ErrConflict},
-		"nobody there":    {"postgres://verifyd@127.0.0.1:1/none", verification.ErrUnavailable},
+		"no server":       {"postgres://verifyd@127.0.0.1:1/none", verification.ErrUnavailable},
 		"no address":      {"mysql://x:secret@y/z", verification.ErrInvalid},
 	} {
 		_, err := postgres.Open(t.Context(), tt.url, postgres.Options{})

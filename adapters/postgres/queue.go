@@ -181,7 +181,7 @@ func (s *Store) Finish(ctx context.Context, w verification.Work) error {
 func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time) error {
 	lease, err := uuidOf(string(w.Lease))
 	if err != nil {
-		return nil //nolint:nilerr // no piece has such a lease
+		return nil // no piece has such a lease
 	}
 	args := []any{w.Tenant, w.Run, w.Kind, lease, at}
 	if s.wakeups.client == nil {

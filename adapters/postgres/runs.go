@@ -1,4 +1,4 @@
-// The histories of runs, and what is found across tenants.
+// The histories of runs, and runs across tenants.
 
 package postgres
 

@@ -42,7 +42,7 @@ func TestHostsThatStartTogetherShareTheirKeys(t *testing.T) {
 		made = made || string(late) == fmt.Sprintf(`{"keys": ["of host %d", "it's \\u0000 %%s ?"]}`, n)
 	}
 	if !made {
-		t.Errorf("SigningKeys = %s, which nobody made", late)
+		t.Errorf("SigningKeys = %s, want one that a host generated", late)
 	}
 }
 

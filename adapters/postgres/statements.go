@@ -21,7 +21,7 @@ const setTenant = "SELECT set_config('verifyd.tenant', $1, true)"
 // setTenantHot also prepares a transaction for prepared statements. They use
 // generic plans, because planning for each number of appends in a group costs
 // more than executing. The plans must use indexes although they are made while
-// tables are small, because they are kept when tables have grown. And no statement
+// tables are small, because the plans remain when tables have grown. And no statement
 // waits long for a run that a caller's open transaction locks, because a whole
 // group would wait.
 const setTenantHot = `SELECT set_config('verifyd.tenant', $1, true),

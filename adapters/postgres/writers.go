@@ -177,7 +177,7 @@ func (s *Store) commit(group []*queuedAppend) {
 	}
 	appended, err := s.commitTogether(pending)
 	if err != nil && len(group) > 1 && code(err) != "" && !unavailable(err) {
-		// One append is at fault, or two groups conflicted: commit each alone, so
+		// One append failed, or two groups conflicted: commit each alone, so
 		// that no append fails because of another.
 		for _, p := range group {
 			s.commit([]*queuedAppend{p})
