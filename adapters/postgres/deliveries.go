@@ -43,10 +43,7 @@ func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d ver
 	if !storable(d.URL, string(d.State), d.Class) {
 		return notStorable("delivery")
 	}
-	err := s.write(ctx, t, func(ctx context.Context, tx bun.Tx) error {
-		_, err := tx.NewInsert().Model(&r).On("CONFLICT (tenant_id, run_id) DO UPDATE").Exec(ctx)
-		return err
-	})
+	err := s.querier().exec(ctx, string(t), s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id, run_id) DO UPDATE").String())
 	return translate("save the delivery of run "+string(d.Run), err)
 }
 

@@ -42,6 +42,13 @@ type hostRow struct {
 	Alive     bool `bun:",scanonly"`
 }
 
+func (r hostRow) host() Host {
+	return Host{
+		ID: r.ID, Name: r.Name, Roles: r.Roles, Version: r.Version,
+		StartedAt: r.StartedAt.UTC(), SeenAt: r.SeenAt.UTC(), Alive: r.Alive,
+	}
+}
+
 // SaveHost records a heartbeat of a host. Call it every few seconds, so that
 // operators see the host.
 func (s *Store) SaveHost(ctx context.Context, h Host) error {
@@ -49,53 +56,30 @@ func (s *Store) SaveHost(ctx context.Context, h Host) error {
 		return notStorable("host")
 	}
 	r := hostRow{ID: h.ID, Name: h.Name, Roles: append([]string{}, h.Roles...), Version: h.Version, StartedAt: h.StartedAt}
-	err := s.transact(ctx, noTenant, nil, func(ctx context.Context, tx bun.Tx) error {
-		_, err := tx.NewInsert().Model(&r).Value("seen_at", "clock_timestamp()").
-			On("CONFLICT (id) DO UPDATE").Set("seen_at = excluded.seen_at").Exec(ctx)
-		return err
-	})
+	err := s.querier().exec(ctx, noTenant, s.db.NewInsert().Model(&r).Value("seen_at", "clock_timestamp()").
+		On("CONFLICT (id) DO UPDATE").Set("seen_at = excluded.seen_at").String())
 	return translate("save host "+h.ID, err)
 }
 
 // RemoveHost removes a host that stops.
 func (s *Store) RemoveHost(ctx context.Context, id string) error {
-	err := s.transact(ctx, noTenant, nil, func(ctx context.Context, tx bun.Tx) error {
-		_, err := tx.NewDelete().Model((*hostRow)(nil)).Where("id = ?", id).Exec(ctx)
-		return err
-	})
+	err := s.querier().exec(ctx, noTenant, s.db.NewDelete().Model(&hostRow{ID: id}).WherePK().String())
 	return translate("remove host "+id, err)
 }
 
 // Hosts returns the running hosts, and for a day those that died, in the order of
 // their names and starts.
 func (s *Store) Hosts(ctx context.Context) ([]Host, error) {
-	var rows []hostRow
-	err := s.read(ctx, noTenant, func(ctx context.Context, tx bun.Tx) error {
-		rows = nil
-		return tx.NewSelect().Model(&rows).ColumnExpr("h.*").
-			ColumnExpr("seen_at > clock_timestamp() - make_interval(secs => ?) AS alive", HostTimeout.Seconds()).
-			OrderExpr("name, started_at, id").Scan(ctx)
-	})
-	if err != nil {
-		return nil, translate("list hosts", err)
-	}
-	all := make([]Host, len(rows))
-	for i, r := range rows {
-		all[i] = Host{
-			ID: r.ID, Name: r.Name, Roles: r.Roles, Version: r.Version,
-			StartedAt: r.StartedAt.UTC(), SeenAt: r.SeenAt.UTC(), Alive: r.Alive,
-		}
-	}
-	return all, nil
+	all, err := selectAll(ctx, s.querier(), noTenant, s.db.NewSelect().Model((*hostRow)(nil)).ColumnExpr("h.*").
+		ColumnExpr("seen_at > clock_timestamp() - make_interval(secs => ?) AS alive", HostTimeout.Seconds()).
+		OrderExpr("name, started_at, id").String(), hostRow.host)
+	return all, translate("list hosts", err)
 }
 
 // removeDeadHosts removes hosts that died more than deadHostLife ago.
 func (s *Store) removeDeadHosts(ctx context.Context) error {
-	err := s.transact(ctx, noTenant, nil, func(ctx context.Context, tx bun.Tx) error {
-		_, err := tx.NewDelete().Model((*hostRow)(nil)).
-			Where("seen_at < clock_timestamp() - make_interval(secs => ?)", deadHostLife.Seconds()).Exec(ctx)
-		return err
-	})
+	err := s.querier().exec(ctx, noTenant, s.db.NewDelete().Model((*hostRow)(nil)).
+		Where("seen_at < clock_timestamp() - make_interval(secs => ?)", deadHostLife.Seconds()).String())
 	return translate("remove dead hosts", err)
 }
 

@@ -26,8 +26,8 @@ const (
 // wrong. One host at a time is enough.
 func (s *Store) Maintain(ctx context.Context, now time.Time) error {
 	var errs []error
-	tenants, err := s.staleTenants(ctx, now.Add(-refreshAfter))
-	errs = append(errs, err)
+	tenants, err := s.tenantsWith(ctx, "SELECT 1 FROM verifyd.runs r WHERE r.tenant_id = t.tenant_id AND r.status_until < ?", now.Add(-refreshAfter))
+	errs = append(errs, translate("find tenants with stale rows", err))
 	for _, t := range tenants {
 		_, err := s.refresh(ctx, t, now.Add(-refreshAfter))
 		errs = append(errs, err)
@@ -35,16 +35,6 @@ func (s *Store) Maintain(ctx context.Context, now time.Time) error {
 	errs = append(errs, s.foldCounts(ctx), s.removeDeadHosts(ctx))
 	_, err = s.forgetKeys(ctx, now.Add(-verification.IdempotencyKeyTTL), maxForget)
 	return errors.Join(append(errs, err)...)
-}
-
-// staleTenants returns the tenants that have stale rows.
-func (s *Store) staleTenants(ctx context.Context, now time.Time) (tenants []verification.TenantID, err error) {
-	err = s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
-		return tx.NewSelect().TableExpr("verifyd.tenants AS t").Column("t.tenant_id").
-			Where("EXISTS (SELECT 1 FROM verifyd.runs r WHERE r.tenant_id = t.tenant_id AND r.status_until < ?)", now).
-			Scan(ctx, &tenants)
-	})
-	return tenants, translate("find tenants with stale rows", err)
 }
 
 // refresh updates the status intervals of the rows of a tenant that are stale at

@@ -93,6 +93,21 @@ func selectRow[T any](ctx context.Context, q querier, tenants, statement string,
 	return row, err
 }
 
+// selectAll returns all rows of a statement, converted.
+func selectAll[R, T any](ctx context.Context, q querier, tenants, statement string, convert func(R) T) (all []T, err error) {
+	err = q.batch(ctx, tenants, func(b *pgx.Batch) error {
+		b.Queue(statement).Query(func(rows pgx.Rows) (err error) {
+			all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (T, error) {
+				r, err := pgx.RowToStructByNameLax[R](row)
+				return convert(r), err
+			})
+			return err
+		})
+		return nil
+	})
+	return all, err
+}
+
 // statements returns the prepared statements by name. onConflict is the clause of
 // an append at a position that another append has taken, or empty.
 func statements(onConflict string) map[string]string {

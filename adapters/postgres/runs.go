@@ -126,11 +126,13 @@ func (s *Store) RunTenants(ctx context.Context, id verification.RunID) (tenants 
 	if !areUUIDs(id) {
 		return nil, nil
 	}
-	err = s.read(ctx, everyTenant, func(ctx context.Context, tx bun.Tx) error {
-		tenants = nil
-		return tx.NewSelect().TableExpr("verifyd.tenants AS t").Column("t.tenant_id").
-			Where("EXISTS (SELECT 1 FROM verifyd.runs r WHERE r.tenant_id = t.tenant_id AND r.id = ?)", id).
-			OrderExpr("t.tenant_id").Scan(ctx, &tenants)
-	})
+	tenants, err = s.tenantsWith(ctx, "SELECT 1 FROM verifyd.runs r WHERE r.tenant_id = t.tenant_id AND r.id = ?", id)
 	return tenants, translate("find the tenant of run "+string(id), err)
+}
+
+// tenantsWith returns the saved tenants for which a query has a row.
+func (s *Store) tenantsWith(ctx context.Context, query string, args ...any) ([]verification.TenantID, error) {
+	return selectAll(ctx, s.querier(), everyTenant, s.db.NewSelect().Model((*tenantRow)(nil)).Column("tenant_id").
+		Where("EXISTS ("+query+")", args...).OrderExpr("tenant_id").String(),
+		func(r tenantRow) verification.TenantID { return r.TenantID })
 }

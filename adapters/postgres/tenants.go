@@ -81,19 +81,9 @@ func loadTenant(ctx context.Context, q querier, id verification.TenantID) (verif
 
 // Tenants returns all tenants in the order of their ids.
 func (s *Store) Tenants(ctx context.Context) ([]verification.Tenant, error) {
-	var rows []tenantRow
-	err := s.read(ctx, everyTenant, func(ctx context.Context, tx bun.Tx) error {
-		rows = nil
-		return tx.NewSelect().Model(&rows).OrderExpr("tenant_id").Scan(ctx)
-	})
-	if err != nil {
-		return nil, translate("list tenants", err)
-	}
-	all := make([]verification.Tenant, len(rows))
-	for i, r := range rows {
-		all[i] = r.tenant()
-	}
-	return all, nil
+	all, err := selectAll(ctx, s.querier(), everyTenant,
+		s.db.NewSelect().Model((*tenantRow)(nil)).OrderExpr("tenant_id").String(), tenantRow.tenant)
+	return all, translate("list tenants", err)
 }
 
 // SaveTenant creates or replaces a tenant.
@@ -105,10 +95,7 @@ func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
 	if !storable(t.Name, t.WebhookSecret, t.PreviousWebhookSecret, t.Colour) || !storable(t.RedirectAllowlist...) {
 		return notStorable("tenant")
 	}
-	err := s.write(ctx, t.ID, func(ctx context.Context, tx bun.Tx) error {
-		_, err := tx.NewInsert().Model(&r).On("CONFLICT (tenant_id) DO UPDATE").Exec(ctx)
-		return err
-	})
+	err := s.querier().exec(ctx, string(t.ID), s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id) DO UPDATE").String())
 	return translate("save tenant "+string(t.ID), err)
 }
 
@@ -134,19 +121,9 @@ func (s *Store) loadAccount(ctx context.Context, clientID string) (verification.
 
 // Accounts returns the accounts of a tenant in the order of their client identifiers.
 func (s *Store) Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error) {
-	var rows []accountRow
-	err := s.read(ctx, t, func(ctx context.Context, tx bun.Tx) error {
-		rows = nil
-		return tx.NewSelect().Model(&rows).Where("tenant_id = ?", t).OrderExpr("client_id").Scan(ctx)
-	})
-	if err != nil {
-		return nil, translate("list accounts", err)
-	}
-	all := make([]verification.Account, len(rows))
-	for i, r := range rows {
-		all[i] = r.account()
-	}
-	return all, nil
+	all, err := selectAll(ctx, s.querier(), string(t),
+		s.db.NewSelect().Model((*accountRow)(nil)).Where("tenant_id = ?", t).OrderExpr("client_id").String(), accountRow.account)
+	return all, translate("list accounts", err)
 }
 
 // SaveAccount creates or replaces an account, or returns ErrConflict when another
