@@ -1,4 +1,4 @@
-// The operators' address: health, metrics, and the clock where it is turned by hand.
+// The admin address: health, metrics and the manual clock.
 
 package main
 
@@ -18,53 +18,52 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// health is whether the host can serve requests.
+// health reports whether the host can serve requests.
 type health struct {
 	ready atomic.Bool
-	ping  func(context.Context) error // reaches the store as its appends do
+	ping  func(context.Context) error // uses the store in the same way as an append
 	build cli.Build
 }
 
-// pingTimeout bounds how long the store may take to answer a ping.
+// pingTimeout is the timeout of a ping of the store.
 const pingTimeout = 2 * time.Second
 
-// maxTurn is the furthest that one request turns the clock, in seconds: ten years.
-const maxTurn = 10 * 366 * 24 * 3600
+// maxAdvance is the longest time that one request advances the clock, in seconds: ten years.
+const maxAdvance = 10 * 366 * 24 * 3600
 
 func adminHandler(h *health, m *metrics, manual *clock.Manual) http.Handler {
 	r := chi.NewRouter()
 	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) {
-		tell(w, http.StatusOK, map[string]any{"status": "ok", "version": h.build.Version, "commit": h.build.Commit})
+		writeJSON(w, http.StatusOK, map[string]any{"status": "ok", "version": h.build.Version, "commit": h.build.Commit})
 	})
 	r.Get("/readyz", func(w http.ResponseWriter, r *http.Request) {
 		if !h.ready.Load() {
-			tell(w, http.StatusServiceUnavailable, map[string]any{"status": "stopping"})
+			writeJSON(w, http.StatusServiceUnavailable, map[string]any{"status": "stopping"})
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), pingTimeout)
 		defer cancel()
 		if err := h.ping(ctx); err != nil {
 			status := "the database does not answer"
-			var told *verification.Error
-			if errors.As(err, &told) && told.Message != "" {
-				status = told.Message
+			if e, ok := errors.AsType[*verification.Error](err); ok && e.Message != "" {
+				status = e.Message
 			}
-			tell(w, http.StatusServiceUnavailable, map[string]any{"status": status})
+			writeJSON(w, http.StatusServiceUnavailable, map[string]any{"status": status})
 			return
 		}
-		tell(w, http.StatusOK, map[string]any{"status": "ready"})
+		writeJSON(w, http.StatusOK, map[string]any{"status": "ready"})
 	})
 	r.Handle("/metrics", m.handler())
 	if manual != nil {
 		r.Post("/clock/advance", func(w http.ResponseWriter, r *http.Request) { advance(w, r, manual) })
 	}
 	r.NotFound(func(w http.ResponseWriter, _ *http.Request) {
-		tell(w, http.StatusNotFound, map[string]any{"error": "Not Found"})
+		writeJSON(w, http.StatusNotFound, map[string]any{"error": "Not Found"})
 	})
 	return r
 }
 
-// advance turns the clock by {"seconds": N}; fractions are allowed.
+// advance advances the clock by {"seconds": N}; N may have a fraction.
 func advance(w http.ResponseWriter, r *http.Request, manual *clock.Manual) {
 	var body struct {
 		Seconds *float64 `json:"seconds"`
@@ -73,18 +72,18 @@ func advance(w http.ResponseWriter, r *http.Request, manual *clock.Manual) {
 	if err == nil {
 		err = json.Unmarshal(raw, &body)
 	}
-	if err != nil || body.Seconds == nil || *body.Seconds < 0 || *body.Seconds > maxTurn {
-		tell(w, http.StatusBadRequest, map[string]any{"error": `send {"seconds": N}, N from 0 to ten years`})
+	if err != nil || body.Seconds == nil || *body.Seconds < 0 || *body.Seconds > maxAdvance {
+		writeJSON(w, http.StatusBadRequest, map[string]any{"error": `send {"seconds": N}, N from 0 to ten years`})
 		return
 	}
 	if err := manual.Advance(r.Context(), time.Duration(*body.Seconds*float64(time.Second))); err != nil {
-		tell(w, http.StatusServiceUnavailable, map[string]any{"error": err.Error()})
+		writeJSON(w, http.StatusServiceUnavailable, map[string]any{"error": err.Error()})
 		return
 	}
-	tell(w, http.StatusOK, map[string]any{"now": manual.Now().UTC().Format(time.RFC3339Nano)})
+	writeJSON(w, http.StatusOK, map[string]any{"now": manual.Now().UTC().Format(time.RFC3339Nano)})
 }
 
-func tell(w http.ResponseWriter, status int, body any) {
+func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)

@@ -1,4 +1,4 @@
-// What the host serves from the start: a bootstrap file, or the built-in demo.
+// The bootstrap file and the built-in demo.
 
 package main
 
@@ -19,8 +19,8 @@ import (
 //go:embed demo/*.yaml
 var demoFiles embed.FS
 
-// readBootstrap reads the bootstrap file, or the demo for a host in memory. A
-// database without a bootstrap file is served as it is.
+// readBootstrap reads the bootstrap file, or the demo for a host in memory. It
+// returns nil for a database without a bootstrap file.
 func (o *opened) readBootstrap(s settings, env *environment, p *problems) *definition.Bootstrap {
 	file, open := s.Bootstrap, os.ReadFile
 	switch {
@@ -40,7 +40,7 @@ func (o *opened) readBootstrap(s settings, env *environment, p *problems) *defin
 		return nil
 	}
 	if len(b.Tenants) == 0 {
-		o.warnings = append(o.warnings, file+" names no tenant, so it lets nobody call the API")
+		o.warnings = append(o.warnings, file+" has no tenant, so no client can call the API")
 	}
 	return &b
 }
@@ -49,14 +49,13 @@ func readDemo(name string) ([]byte, error) {
 	return demoFiles.ReadFile(path.Clean(filepath.ToSlash(name)))
 }
 
-// apply makes everything as a bootstrap file says. It changes nothing that is as
-// the file says already.
+// apply applies a bootstrap file. It changes only what differs from the file.
 func (h *host) apply(ctx context.Context, b definition.Bootstrap) error {
 	made := func(t verification.Tenant) {
 		if h.storage.database != nil {
-			h.log.Info("made the webhook secret of a tenant; verifyctl webhook secret prints it", "tenant", t.ID, "name", t.Name)
+			h.log.Info("made a webhook secret for a tenant; verifyctl webhook secret prints it", "tenant", t.ID, "name", t.Name)
 		} else {
-			h.log.Warn("made a webhook secret that nobody can read; name a webhook_secret in the bootstrap file", "tenant", t.ID, "name", t.Name)
+			h.log.Warn("made a webhook secret that cannot be read; set webhook_secret in the bootstrap file", "tenant", t.ID, "name", t.Name)
 		}
 	}
 	if h.settings.Bootstrap == "" {
@@ -66,11 +65,11 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap) error {
 	return err
 }
 
-// demo tells a newcomer what to try. A nil demo tells nothing.
+// demo prints instructions for the built-in demo. A nil demo prints nothing.
 type demo struct{}
 
-// tell prints the demo's credentials and first lines.
-func (d *demo) tell(w io.Writer, api string) {
+// print prints the credentials of the demo and commands to try.
+func (d *demo) print(w io.Writer, api string) {
 	if d == nil {
 		return
 	}
@@ -78,8 +77,8 @@ func (d *demo) tell(w io.Writer, api string) {
 }
 
 const demoText = `
-This is the built-in demo, kept in memory: client-id demo, x-api-key demo-key-for-local-use-only.
-Paste these two lines first:
+This is the built-in demo, in memory: client-id demo, x-api-key demo-key-for-local-use-only.
+First, paste these two lines:
 
   A=%[1]s/v1; W=$A/workflows/0191f3c0-0000-7000-8000-00000000000
   api() { curl -s -H 'client-id: demo' -H 'x-api-key: demo-key-for-local-use-only' -H 'content-type: application/json' "$@"; }
@@ -89,11 +88,11 @@ A run of five checks, and its PDF report:
   RUN=$(api ${W}1/runs -H 'prefer: wait=10' -d '{"reference_id":"person-1"}' | tee /dev/stderr | cut -d'"' -f4)
   api $A/runs/$RUN/report.pdf -o report.pdf -w 'report.pdf: %%{size_download} bytes\n'
 
-A run that sends its customer to a journey link, and where a check fails:
+A run with a journey link for its customer, in which a check fails:
 
   api ${W}2/runs -d '{"reference_id":"person-2","input":{"sandbox":{"face_match":"fail"}}}'
 
-Everything that a reviewer owes a verdict on:
+All runs that wait for a reviewer:
 
   api "$A/runs?decision=review"
 

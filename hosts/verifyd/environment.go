@@ -10,11 +10,11 @@ import (
 
 const variablePrefix = "VERIFYD_"
 
-// environment holds the variables, and which of them mean something.
+// environment holds the variables and which of them are used.
 type environment struct {
 	vars  map[string]string
-	flags []string        // whose variables are settings
-	read  map[string]bool // by a bootstrap file
+	flags []string        // the settings
+	read  map[string]bool // the variables that a bootstrap file names
 }
 
 func newEnvironment(environ []string) *environment {
@@ -26,13 +26,14 @@ func newEnvironment(environ []string) *environment {
 	return e
 }
 
-// get returns a variable that a bootstrap file names.
+// get returns the value of a variable that a bootstrap file names.
 func (e *environment) get(name string) string {
 	e.read[name] = true
 	return e.vars[name]
 }
 
-// unknown says which variables look like settings and are none.
+// unknown returns a warning for each variable that looks like a setting and is
+// not one.
 func (e *environment) unknown() []string {
 	known := make([]string, len(e.flags))
 	for i, flag := range e.flags {
@@ -42,7 +43,7 @@ func (e *environment) unknown() []string {
 	for _, name := range slices.Sorted(maps.Keys(e.vars)) {
 		word, ours := strings.CutPrefix(name, variablePrefix)
 		word = strings.ToLower(word)
-		if !ours || e.vars[name] == "" || e.read[name] || slices.Contains(known, word) || elsewhere(word) {
+		if !ours || e.vars[name] == "" || e.read[name] || slices.Contains(known, word) || usedElsewhere(word) {
 			continue
 		}
 		warnings = append(warnings, name+" is not a setting of verifyd"+suggestion(word, known, variable))
@@ -50,9 +51,9 @@ func (e *environment) unknown() []string {
 	return warnings
 }
 
-// elsewhere reports whether a variable means something to verifyctl, to tests,
-// or was set by Kubernetes for a service of the name verifyd.
-func elsewhere(word string) bool {
+// usedElsewhere reports whether verifyctl or the tests use a variable, or
+// Kubernetes sets it for a service named verifyd.
+func usedElsewhere(word string) bool {
 	return word == "tenant" || word == "providers" || word == "soak" ||
 		strings.HasPrefix(word, "test_") || strings.HasPrefix(word, "service_") || word == "port" || strings.HasPrefix(word, "port_")
 }

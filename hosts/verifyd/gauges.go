@@ -1,4 +1,4 @@
-// What operators watch of the database.
+// The metrics of the database.
 
 package main
 
@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 )
 
-// databaseGauges asks the store at every look at the metrics.
+// databaseGauges reads the store at every scrape.
 type databaseGauges struct {
 	store                           *postgres.Store
 	up, connections, line, lateness *prometheus.Desc
@@ -22,20 +22,21 @@ func newDatabaseGauges(s *postgres.Store) *databaseGauges {
 		store: s,
 		up:    prometheus.NewDesc("verifyd_database_up", "1 while the database answers.", nil, nil),
 		connections: prometheus.NewDesc("verifyd_database_connections",
-			"Connections of this host: open, busy, and the most there may be.", []string{"state"}, nil),
+			"Connections of this host: open, busy, and the maximum.", []string{"state"}, nil),
 		line:     prometheus.NewDesc("verifyd_appends_waiting", "Appends that wait for a writer on this host.", nil, nil),
-		lateness: prometheus.NewDesc("verifyd_work_lateness_seconds", "How long the oldest piece of work of any host has been due.", nil, nil),
+		lateness: prometheus.NewDesc("verifyd_work_lateness_seconds", "How long the oldest due work of all hosts has been waiting.", nil, nil),
 	}
 }
 
-// Describe lists them.
+// Describe implements prometheus.Collector.
 func (g *databaseGauges) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{g.up, g.connections, g.line, g.lateness} {
 		to <- d
 	}
 }
 
-// Collect asks. While the database is away, how late work is is not known.
+// Collect implements prometheus.Collector. While the database does not answer,
+// the lateness is unknown and left out.
 func (g *databaseGauges) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 	defer cancel()

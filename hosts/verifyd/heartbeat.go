@@ -1,4 +1,4 @@
-// A host shows operators that it is alive.
+// The row of the host in the database, which shows that it is alive.
 
 package main
 
@@ -16,14 +16,14 @@ const (
 	heartbeatTimeout = 5 * time.Second
 )
 
-// heartbeat renews the row of the host in the database until ctx ends, and then
-// removes it. While the database is away, the host is not seen and goes on.
+// heartbeat renews the row of the host until ctx ends, and then removes it. It
+// ignores errors of the database.
 func heartbeat(ctx context.Context, db *postgres.Store, h postgres.Host, log *slog.Logger) {
 	bounded := func(f func(context.Context) error) {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), heartbeatTimeout)
 		defer cancel()
 		if err := f(bounded); err != nil {
-			log.Debug("no heartbeat", "host", h.ID, "error", err)
+			log.Debug("heartbeat failed", "host", h.ID, "error", err)
 		}
 	}
 	tick := time.NewTicker(heartbeatEvery)
@@ -38,7 +38,7 @@ func heartbeat(ctx context.Context, db *postgres.Store, h postgres.Host, log *sl
 	bounded(func(ctx context.Context) error { return db.RemoveHost(ctx, h.ID) })
 }
 
-// self is the row of this host.
+// self returns the row of this host.
 func (h *host) self(startedAt time.Time) postgres.Host {
 	name, err := os.Hostname()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // net/http says there what its callers are told anyway
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // net/http logs there what handlers already report
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
 	stop()
@@ -26,9 +26,9 @@ func main() {
 	}
 }
 
-// run serves until ctx ends, and then until what is in flight is done. When the
-// host cannot start, the error has one line for each problem, and below them one
-// for each warning.
+// run serves until ctx ends and the requests and runs in flight are done. If the
+// host cannot start, the error has one line for each problem, followed by one for
+// each warning.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) error {
 	env := newEnvironment(environ)
 	s, err := parse(args, env, stdout)
@@ -42,7 +42,10 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	}
 	warnings = append(warnings, env.unknown()...)
 	if err != nil {
-		return failedStart(err, warnings)
+		for _, w := range warnings {
+			err = errors.Join(err, errors.New("warning: "+w))
+		}
+		return err
 	}
 	for _, w := range warnings {
 		h.log.Warn(w)

@@ -1,4 +1,4 @@
-// What operators watch: counts and durations, without a word about people.
+// The metrics of the engine and the API. No label holds data of a tenant.
 
 package main
 
@@ -15,7 +15,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// metrics observes the engine and the API.
+// metrics records what the engine and the API report.
 type metrics struct {
 	registry *prometheus.Registry
 	started  prometheus.Counter
@@ -41,7 +41,7 @@ func newMetrics(build cli.Build) *metrics {
 			Name: "verifyd_notices_total", Help: "Attempts to notify a client that a run is over, by outcome.",
 		}, []string{"outcome"}),
 		poisoned: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "verifyd_runs_poisoned_total", Help: "Runs that were ended because the hosts that drove them kept stopping.",
+			Name: "verifyd_runs_poisoned_total", Help: "Runs that were ended because the hosts that executed them kept stopping.",
 		}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "verifyd_http_request_seconds", Help: "API requests, by route, method and status.",
@@ -65,21 +65,21 @@ func newMetrics(build cli.Build) *metrics {
 // RunStarted counts a start.
 func (m *metrics) RunStarted() { m.started.Inc() }
 
-// RunEnded counts a run that is over.
+// RunEnded counts the end of a run.
 func (m *metrics) RunEnded(s verification.Status) { m.ended.WithLabelValues(string(s)).Inc() }
 
-// ProviderCalled measures a call of a provider.
+// ProviderCalled records the duration of a provider call.
 func (m *metrics) ProviderCalled(provider, outcome string, took time.Duration) {
 	m.calls.WithLabelValues(provider, outcome).Observe(took.Seconds())
 }
 
-// RunPoisoned counts a run that was ended because it kept stopping its hosts.
+// RunPoisoned counts a run that was ended because its hosts kept stopping.
 func (m *metrics) RunPoisoned() { m.poisoned.Inc() }
 
 // NoticeSent counts an attempt to send a notice.
 func (m *metrics) NoticeSent(outcome string) { m.notices.WithLabelValues(outcome).Inc() }
 
-// request measures an answer of the API.
+// request records the duration of an API request.
 func (m *metrics) request(route, method string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
 }

@@ -1,4 +1,4 @@
-// What is wrong with the settings, all of it at once.
+// Collects the problems of the settings.
 
 package main
 
@@ -15,11 +15,11 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// problems collects what keeps the host from starting, so that an operator
-// reads it all at once. Each setting has at most one problem: the first.
+// problems collects everything that prevents the host from starting, so that the
+// operator sees all of it at once. It keeps the first problem of each setting.
 type problems struct {
 	errs []error
-	of   map[string]bool // flags that have one
+	of   map[string]bool // the flags with a problem
 }
 
 // add records a problem of a flag.
@@ -27,7 +27,7 @@ func (p *problems) add(flag, format string, args ...any) {
 	p.wrap(flag, fmt.Errorf(format, args...))
 }
 
-// wrap records err as a problem of a flag; nil is none.
+// wrap records err as a problem of a flag, unless it is nil.
 func (p *problems) wrap(flag string, err error) {
 	if err == nil || p.of[flag] {
 		return
@@ -39,25 +39,25 @@ func (p *problems) wrap(flag string, err error) {
 	p.errs = append(p.errs, fmt.Errorf("%s: %w", setting(flag), err))
 }
 
-// other records a problem that names its place itself.
+// other records an error that names its position itself, unless it is nil.
 func (p *problems) other(err error) {
 	if err != nil {
 		p.errs = append(p.errs, err)
 	}
 }
 
-// err returns all problems, one a line, or nil.
+// err returns all problems, one per line, or nil.
 func (p *problems) err() error { return errors.Join(p.errs...) }
 
-// setting names a setting in both of its forms.
+// setting returns the flag and the variable of a setting.
 func setting(flag string) string { return fmt.Sprintf("--%s (%s)", flag, variable(flag)) }
 
 func variable(flag string) string {
 	return "VERIFYD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// mappers parse values for kong. A value that does not parse becomes a problem,
-// and the setting keeps its zero value.
+// mappers returns the parsers of values for kong. A value that cannot be parsed
+// becomes a problem, and the setting keeps its zero value.
 func (p *problems) mappers() []kong.Option {
 	whole := mapper(p, func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }, "must be a whole number, not %q")
 	return []kong.Option{
@@ -77,20 +77,20 @@ func mapper[T any](p *problems, parse func(string) (T, error), problem string) k
 		v, err := parse(text)
 		if err != nil {
 			p.add(ctx.Value.Name, problem, text)
-			return nil //nolint:nilerr // it is recorded, and the other settings are read as well
+			return nil //nolint:nilerr // recorded; the other settings are parsed too
 		}
 		target.Set(reflect.ValueOf(v).Convert(target.Type()))
 		return nil
 	}
 }
 
-// switchMapper is the mapper of a flag that may stand without a value.
+// switchMapper is the mapper of a flag with an optional value.
 type switchMapper struct{ kong.MapperFunc }
 
 // IsBool reports that the flag needs no value.
 func (switchMapper) IsBool() bool { return true }
 
-// Decode reads the value, if there is one.
+// Decode parses the value, if any.
 func (m switchMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	if ctx.Scan.Peek().Type != kong.FlagValueToken {
 		target.SetBool(true)
@@ -99,17 +99,7 @@ func (m switchMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) erro
 	return m.MapperFunc(ctx, target)
 }
 
-// failedStart is what keeps the host from starting, and below it what an
-// operator should know besides.
-func failedStart(err error, warnings []string) error {
-	errs := []error{err}
-	for _, w := range warnings {
-		errs = append(errs, errors.New("warning: "+w))
-	}
-	return errors.Join(errs...)
-}
-
-// suggestion is the end of a sentence about a word that is not known.
+// suggestion returns the end of a message about an unknown word.
 func suggestion(word string, known []string, form func(string) string) string {
 	if near := verification.Nearest(word, known); near != "" {
 		return "; did you mean " + form(near) + "?"

@@ -1,4 +1,4 @@
-// Serving, and coming to a stop without losing anything.
+// Serving and stopping.
 
 package main
 
@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// serve answers until ctx ends, then drains: no new requests, those in flight
-// finish, runs come to their next wait. It returns nil after a clean stop.
+// serve serves until ctx ends. Then it stops accepting requests, finishes those in
+// flight, and lets runs reach their next wait. It returns nil after a clean stop.
 func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 	defer h.close()
 	h.log.Info("starting", "version", h.build.Version, "commit", h.build.Commit, "go", h.build.Go)
@@ -49,7 +49,7 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 		})
 	}
 	h.health.ready.Store(true)
-	h.demo.tell(stderr, h.api.url())
+	h.demo.print(stderr, h.api.url())
 	fmt.Fprintf(stdout, "verifyd ready api=%s admin=%s store=%s\n", h.api.url(), h.admin.url(), h.storage.name())
 
 	var err error
@@ -71,7 +71,7 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 	return err
 }
 
-// late names what the drain did not wait for.
+// late adds to a timeout what was still in flight.
 func late(err error, what string) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("the shutdown timeout passed: %s", what)
@@ -79,8 +79,8 @@ func late(err error, what string) error {
 	return err
 }
 
-// server bounds how long a peer may take. A start may wait for 25 s, and a
-// phone may need minutes to send its photo.
+// server returns a server with timeouts. A start may wait for 25 s, and a phone
+// may need minutes to send a photo.
 func (h *host) server(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           handler,

@@ -1,4 +1,4 @@
-// The settings of the host: each an environment variable and a flag of the same name.
+// The settings: each is a flag and an environment variable.
 
 package main
 
@@ -20,54 +20,54 @@ import (
 
 // settings are the flags of `verifyd serve`.
 type settings struct {
-	Addr            string        `default:"127.0.0.1:8080" help:"Where the API and the journey pages listen; port 0 picks a free one."`
-	AdminAddr       string        `default:"127.0.0.1:8081" help:"Where /healthz, /readyz and /metrics listen."`
-	PublicURL       string        `name:"public-url" placeholder:"URL" help:"Base of journey links (default: http://ADDR)."`
-	DatabaseURL     string        `name:"database-url" placeholder:"URL" help:"PostgreSQL, as postgres://user:password@host:5432/name; any number of hosts may share it. Without one, everything is kept in memory. A flag shows in lists of processes: better set the variable."`
-	DatabaseConns   int           `name:"database-conns" default:"16" help:"Most connections to the database."`
-	Migrate         string        `default:"auto" help:"auto: bring the schema up at start, one host at a time. never: refuse to start on an older one."`
-	Roles           []string      `default:"api,worker" help:"What the host does: api answers requests, worker drives runs and sends webhooks."`
-	Bootstrap       string        `placeholder:"FILE" help:"Tenants, accounts and workflows to apply at start. Without one, the built-in demo is served from memory; a database stays as it is."`
-	SigningKeyFile  string        `placeholder:"FILE" help:"JWK set of private keys that signs journey links: the first key signs, all verify. Without one, hosts on a database share a set that is kept there; in memory a key is made at start."`
-	StartWait       time.Duration `default:"2s" help:"Longest wait of a start for its run to need the customer or to end."`
-	Workers         int           `default:"16" help:"Runs driven at once."`
-	Calls           int           `default:"1024" help:"Calls of check providers in flight at once: at most half of them of one provider, and a quarter for one tenant."`
-	OIDCIssuer      string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer whose tokens reviewers may use, too."`
-	OIDCAudience    string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that its tokens must name."`
+	Addr            string        `default:"127.0.0.1:8080" help:"Address of the API and the journey pages; port 0 picks a free port."`
+	AdminAddr       string        `default:"127.0.0.1:8081" help:"Address of /healthz, /readyz and /metrics."`
+	PublicURL       string        `name:"public-url" placeholder:"URL" help:"Base URL of journey links (default: http://ADDR)."`
+	DatabaseURL     string        `name:"database-url" placeholder:"URL" help:"PostgreSQL, as postgres://user:password@host:5432/name; any number of hosts may share it. Without it, all data is in memory. Use the variable: flags are visible in process lists."`
+	DatabaseConns   int           `name:"database-conns" default:"16" help:"Maximum number of connections to the database."`
+	Migrate         string        `default:"auto" help:"auto: migrate the schema at start, one host at a time. never: refuse to start on an older schema."`
+	Roles           []string      `default:"api,worker" help:"Roles of the host: api serves requests, worker executes runs and sends webhooks."`
+	Bootstrap       string        `placeholder:"FILE" help:"File of tenants, accounts and workflows to apply at start. Without it, a host in memory serves the built-in demo, and a database stays unchanged."`
+	SigningKeyFile  string        `placeholder:"FILE" help:"JWK set of private keys for journey links and tokens: the first key signs, all verify. Without it, hosts share a set in the database, and a host in memory makes a key at start."`
+	StartWait       time.Duration `default:"2s" help:"Maximum time that a start waits for its run to need the customer or to end."`
+	Workers         int           `default:"16" help:"Maximum number of runs executed at once."`
+	Calls           int           `default:"1024" help:"Maximum number of provider calls in flight; one provider may use half of them, one tenant a quarter."`
+	OIDCIssuer      string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer whose tokens reviewers may also use."`
+	OIDCAudience    string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have."`
 	OIDCTenant      string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
-	OIDCReviewer    string        `name:"oidc-reviewer-claim" default:"email" help:"Claim with the reviewer's name; sub where it is missing."`
-	OIDCKeys        string        `name:"oidc-jwks-url" placeholder:"URL" help:"The issuer's keys, when its discovery document is not to be asked."`
-	AllowPrivate    bool          `name:"allow-private-networks" help:"Let webhooks go to private and loopback addresses."`
-	BlobDir         string        `placeholder:"DIR" help:"Folder that keeps uploaded documents; hosts that share a database must share it. Without one, they are kept in memory."`
-	DocumentShare   int64         `name:"document-bytes-per-tenant" default:"0" help:"Bytes of uploaded documents that one tenant may hold. 0: a quarter of what memory takes, and no limit in a folder."`
-	S3Endpoint      string        `name:"s3-endpoint" placeholder:"HOST" help:"S3 object store that keeps uploaded documents instead, reached over TLS."`
-	S3Bucket        string        `name:"s3-bucket" placeholder:"NAME" help:"Its bucket, which must be there."`
-	S3Region        string        `name:"s3-region" placeholder:"NAME" help:"Its region; without one, the object store is asked."`
-	S3AccessKey     string        `name:"s3-access-key" placeholder:"KEY" help:"Access key; better set the variable."`
-	S3SecretKey     string        `name:"s3-secret-key" placeholder:"KEY" help:"Secret key; better set the variable."`
-	RateLimit       int           `default:"0" help:"Requests a second for one client-id; 0 means no limit."`
-	ShutdownTimeout time.Duration `default:"20s" help:"How long requests and runs in flight may take to finish at a stop."`
-	Clock           string        `default:"system" help:"manual: time stands still until POST /clock/advance {\"seconds\": N} on ADMIN_ADDR."`
-	FontDir         string        `placeholder:"DIR" help:"Folder of more fonts for reports, such as one for Chinese, Japanese and Korean."`
+	OIDCReviewer    string        `name:"oidc-reviewer-claim" default:"email" help:"Claim with the reviewer's name; the default for a missing claim is sub."`
+	OIDCKeys        string        `name:"oidc-jwks-url" placeholder:"URL" help:"URL of the issuer's keys, in place of its discovery document."`
+	AllowPrivate    bool          `name:"allow-private-networks" help:"Allow webhooks to private and loopback addresses."`
+	BlobDir         string        `placeholder:"DIR" help:"Folder of uploaded documents; hosts that share a database must share it. Without it, documents are in memory."`
+	DocumentShare   int64         `name:"document-bytes-per-tenant" default:"0" help:"Maximum bytes of uploaded documents per tenant. 0: a quarter of the limit in memory, no limit in a folder."`
+	S3Endpoint      string        `name:"s3-endpoint" placeholder:"HOST" help:"S3 object store for uploaded documents in place of a folder, over TLS."`
+	S3Bucket        string        `name:"s3-bucket" placeholder:"NAME" help:"Bucket of the object store, which must exist."`
+	S3Region        string        `name:"s3-region" placeholder:"NAME" help:"Region of the bucket (default: ask the object store)."`
+	S3AccessKey     string        `name:"s3-access-key" placeholder:"KEY" help:"Access key of the object store; use the variable."`
+	S3SecretKey     string        `name:"s3-secret-key" placeholder:"KEY" help:"Secret key of the object store; use the variable."`
+	RateLimit       int           `default:"0" help:"Maximum requests per second of one client-id; 0 means no limit."`
+	ShutdownTimeout time.Duration `default:"20s" help:"Maximum time for requests and runs in flight to finish at a stop."`
+	Clock           string        `default:"system" help:"system or manual. A manual clock advances only with POST /clock/advance {\"seconds\": N} on ADMIN_ADDR."`
+	FontDir         string        `placeholder:"DIR" help:"Folder of additional fonts for reports, such as one for Chinese, Japanese and Korean."`
 	LogLevel        string        `default:"info" help:"debug, info, warn or error."`
 	LogFormat       string        `default:"text" help:"text or json."`
 }
 
-// commandLine is what verifyd understands.
+// commandLine is the command line of verifyd.
 type commandLine struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
-	Serve   settings         `cmd:"" default:"withargs" help:"Serve the API. From memory, with a built-in demo, unless told otherwise."`
+	Serve   settings         `cmd:"" default:"withargs" help:"Serve the API; by default in memory, with a built-in demo."`
 }
 
 const about = `Runs verification journeys for tenants: checks, hosted customer steps, human review.
 
-Every flag of serve is an environment variable too: --addr is VERIFYD_ADDR.`
+Every flag of serve is also an environment variable: --addr is VERIFYD_ADDR.`
 
-// errHelp is returned when help or the version was asked for and printed.
-var errHelp = errors.New("help was given")
+// errHelp is returned after printing help or the version.
+var errHelp = errors.New("help requested")
 
-// parse reads the command line and the environment. Its error has all problems,
-// one a line, each with the name of its setting.
+// parse parses the command line and the environment. Its error has one line for
+// each problem, with the name of the setting.
 func parse(args []string, env *environment, stdout io.Writer) (s settings, err error) {
 	var given commandLine
 	var p problems
@@ -88,11 +88,11 @@ func parse(args []string, env *environment, stdout io.Writer) (s settings, err e
 		}
 	}
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && !slices.Contains(commands, args[0]) {
-		return settings{}, fmt.Errorf("there is no command %q%s", args[0],
+		return settings{}, fmt.Errorf("unknown command %q%s", args[0],
 			suggestion(args[0], commands, func(name string) string { return name }))
 	}
 	defer func() {
-		if r := recover(); r == errHelp { //nolint:errorlint // it is the very value that Exit panics with
+		if r := recover(); r == errHelp { //nolint:errorlint // Exit panics with this value
 			err = errHelp
 		} else if r != nil {
 			panic(r)
@@ -105,12 +105,12 @@ func parse(args []string, env *environment, stdout io.Writer) (s settings, err e
 	return given.Serve, p.err()
 }
 
-// resolve returns the variable of a setting for kong.
+// resolve returns the value of the variable of a flag; kong calls it.
 func (e *environment) resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if v := e.vars[variable(flag.Name)]; v != "" && slices.Contains(e.flags, flag.Name) {
 		return v, nil
 	}
-	return nil, nil //nolint:nilnil // kong's way to say that there is none
+	return nil, nil //nolint:nilnil // kong expects nil for no value
 }
 
 // The roles of a host.
@@ -122,10 +122,10 @@ const (
 // has reports whether the host has a role.
 func (s settings) has(role string) bool { return slices.Contains(s.Roles, role) }
 
-// isWhole reports whether the host needs no other.
+// isWhole reports whether the host has both roles.
 func (s settings) isWhole() bool { return s.has(roleAPI) && s.has(roleWorker) }
 
-// check records values that cannot work.
+// check records invalid values.
 func (s settings) check(p *problems) {
 	address(p, "addr", s.Addr)
 	address(p, "admin-addr", s.AdminAddr)
@@ -157,7 +157,7 @@ func (s settings) check(p *problems) {
 	case s.DocumentShare != 0 && s.DocumentShare < verification.MaxDocumentBytes+1<<20:
 		p.add("document-bytes-per-tenant", "must be 0 or at least 11534336, for one document of 10 MiB")
 	case s.DocumentShare != 0 && s.S3Endpoint != "":
-		p.add("document-bytes-per-tenant", "is not counted in an object store; set a quota there")
+		p.add("document-bytes-per-tenant", "does not apply to an object store; set a quota there")
 	}
 	if s.RateLimit < 0 {
 		p.add("rate-limit", "must be at least 0")
@@ -204,12 +204,12 @@ func oneOf(p *problems, flag, value string, values ...string) {
 	}
 }
 
-// together records that one of two settings is given without the other.
+// together records a problem if only one of two settings is given.
 func together(p *problems, one, its, other, others string) {
 	switch {
 	case its != "" && others == "":
-		p.add(one, "needs %s, too", setting(other))
+		p.add(one, "also needs %s", setting(other))
 	case its == "" && others != "":
-		p.add(other, "needs %s, too", setting(one))
+		p.add(other, "also needs %s", setting(one))
 	}
 }

@@ -81,7 +81,7 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 	in := taken.Addr().String()
 	absent := filepath.Join(t.TempDir(), "absent")
-	const keyWarning = "warning: journey links are signed with a key made now: they stop working at a restart; set VERIFYD_SIGNING_KEY_FILE"
+	const keyWarning = "warning: journey links are signed with a new key and stop working at a restart; set VERIFYD_SIGNING_KEY_FILE to keep them"
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -100,7 +100,7 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 			`--public-url (VERIFYD_PUBLIC_URL): "http://foo/bar?x" must not have a query: leave out "?x"`,
 			`--roles (VERIFYD_ROLES): must be api or worker, not "wroker"`,
 			`--start-wait (VERIFYD_START_WAIT): must be 0s to 25s`,
-			`--s3-bucket (VERIFYD_S3_BUCKET): needs --s3-endpoint (VERIFYD_S3_ENDPOINT), too`,
+			`--s3-bucket (VERIFYD_S3_BUCKET): also needs --s3-endpoint (VERIFYD_S3_ENDPOINT)`,
 			`--clock (VERIFYD_CLOCK): must be system or manual, not "sundial"`,
 			`warning: VERIFYD_COLOUR is not a setting of verifyd`,
 			`warning: VERIFYD_WORKRES is not a setting of verifyd; did you mean VERIFYD_WORKERS?`,
@@ -114,7 +114,7 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 			"--bootstrap (VERIFYD_BOOTSTRAP): open " + absent + ": no such file or directory",
 			keyWarning,
 		}},
-		{"a command", []string{"serv"}, nil, []string{`there is no command "serv"; did you mean serve?`}},
+		{"a command", []string{"serv"}, nil, []string{`unknown command "serv"; did you mean serve?`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := run(t.Context(), tt.args, env(tt.vars), io.Discard, io.Discard)
@@ -135,8 +135,8 @@ func TestWarningsOfAStartAreLogged(t *testing.T) {
 	}
 	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": path, "VERIFYD_BLOBDIR": "/srv"})
 	for _, want := range []string{
-		"level=WARN msg=\"" + path + " names no tenant", `level=WARN msg="VERIFYD_BLOBDIR is not a setting of verifyd; did you mean VERIFYD_BLOB_DIR?"`,
-		"level=WARN msg=\"journey links are signed with a key made now", "level=INFO msg=starting version=",
+		"level=WARN msg=\"" + path + " has no tenant", `level=WARN msg="VERIFYD_BLOBDIR is not a setting of verifyd; did you mean VERIFYD_BLOB_DIR?"`,
+		"level=WARN msg=\"journey links are signed with a new key", "level=INFO msg=starting version=",
 	} {
 		if got := s.stderr.String(); !strings.Contains(got, want) {
 			t.Errorf("stderr = %s, want %s", got, want)
@@ -195,7 +195,7 @@ func TestABootstrapFileIsAppliedOrItsFaultsAreTold(t *testing.T) {
 	if status != 200 || !bytes.Contains(raw, []byte(`"name":"Simple"`)) || !bytes.Contains(raw, []byte(`"total":1`)) {
 		t.Errorf("workflows = %d %s", status, raw)
 	}
-	if got := s.stderr.String(); strings.Contains(got, "whsec_") || strings.Count(got, "made a webhook secret that nobody can read") != 1 || strings.Contains(got, "curl") {
+	if got := s.stderr.String(); strings.Contains(got, "whsec_") || strings.Count(got, "made a webhook secret that cannot be read") != 1 || strings.Contains(got, "curl") {
 		t.Errorf("stderr = %s, want a warning without the webhook secret, and no demo", got)
 	}
 

@@ -1,4 +1,4 @@
-// Where the host keeps everything: its own memory, or PostgreSQL.
+// The store of the host, in memory or on PostgreSQL, and the signing keys.
 
 package main
 
@@ -16,8 +16,8 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// ports are the store ports, over one set of data.
-type ports interface { //nolint:interfacebloat // the ports are small; this is all of them
+// ports are all store ports.
+type ports interface { //nolint:interfacebloat // it combines all of the small ports
 	verification.RunStore
 	verification.WorkQueue
 	verification.WorkflowStore
@@ -29,15 +29,13 @@ type ports interface { //nolint:interfacebloat // the ports are small; this is a
 // storage is the store of this host.
 type storage struct {
 	ports
-	database *postgres.Store // nil where everything is kept in memory
+	database *postgres.Store // nil for a host in memory
 }
 
-// poll is how long a host on a shared database goes at most before it asks the
-// queue.
+// poll is the longest time between two polls of the queue on a shared database.
 const poll = 2 * time.Second
 
-// openStorage opens the database and brings its schema up, or makes a store in
-// memory.
+// openStorage opens and migrates the database, or returns a store in memory.
 func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, error) {
 	if s.DatabaseURL == "" {
 		return &storage{ports: memory.New()}, nil
@@ -61,7 +59,7 @@ func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, e
 	return &storage{ports: store, database: store}, nil
 }
 
-// name is how the ready line calls it.
+// name returns the name of the store in the ready line.
 func (s *storage) name() string {
 	if s.database != nil {
 		return "postgres"
@@ -69,10 +67,10 @@ func (s *storage) name() string {
 	return "memory"
 }
 
-// shared tells whether other hosts may work on the same store.
+// shared reports whether other hosts may use the same store.
 func (s *storage) shared(given settings) bool { return s.database != nil && given.Clock != "manual" }
 
-// ping asks for a sign of life.
+// ping reports an error if the store cannot serve requests.
 func (s *storage) ping(ctx context.Context) error {
 	if s.database == nil {
 		return nil
@@ -80,28 +78,28 @@ func (s *storage) ping(ctx context.Context) error {
 	return s.database.Ping(ctx)
 }
 
-// join makes the host one of those that share the database; nil where it is
-// alone, or leaves the work to others.
+// join joins the hosts that share the database. It returns nil for a host that
+// shares none or is no worker.
 func (s *storage) join(given settings, e *engine.Engine, now func() time.Time, log *slog.Logger) (*postgres.Fleet, error) {
 	if !s.shared(given) || !given.has(roleWorker) {
-		return nil, nil //nolint:nilnil // nil is the word for no fleet
+		return nil, nil //nolint:nilnil // nil means no fleet
 	}
 	return s.database.Join(postgres.FleetOptions{Wake: e.Wake, Sweep: e.Sweep, Now: now, Log: log})
 }
 
-// close leaves the database.
+// close closes the database.
 func (s *storage) close() {
 	if s.database != nil {
 		s.database.Close()
 	}
 }
 
-// readKeys reads the file of signing keys, if there is one.
+// readKeys reads the signing key file, if it is set.
 func (o *opened) readKeys(s settings, p *problems) *token.Keys {
 	if s.SigningKeyFile == "" {
 		if s.DatabaseURL == "" {
 			o.warnings = append(o.warnings,
-				"journey links are signed with a key made now: they stop working at a restart; set VERIFYD_SIGNING_KEY_FILE")
+				"journey links are signed with a new key and stop working at a restart; set VERIFYD_SIGNING_KEY_FILE to keep them")
 		}
 		return nil
 	}
@@ -117,21 +115,21 @@ func (o *opened) readKeys(s settings, p *problems) *token.Keys {
 	return keys
 }
 
-// signingKeys returns those that all hosts share in the database, or makes some
+// signingKeys returns the keys that all hosts share in the database, or a new set
 // for a host in memory.
 func (s *storage) signingKeys(ctx context.Context) (*token.Keys, error) {
 	if s.database == nil {
 		return token.NewKeys()
 	}
-	raw, err := s.database.SigningKeys(ctx, freshKeys)
+	raw, err := s.database.SigningKeys(ctx, newKeySet)
 	if err != nil {
 		return nil, err
 	}
 	return token.ReadKeys(raw)
 }
 
-// freshKeys is a new key set, as it is kept.
-func freshKeys() ([]byte, error) {
+// newKeySet returns a new key set in its stored form.
+func newKeySet() ([]byte, error) {
 	keys, err := token.NewKeys()
 	if err != nil {
 		return nil, err

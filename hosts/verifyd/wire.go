@@ -1,4 +1,4 @@
-// How the host is put together, from top to bottom.
+// Builds the host, from top to bottom.
 
 package main
 
@@ -36,34 +36,34 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// turnable is a clock that the host can use.
-type turnable interface {
+// hostClock is a clock that the sandbox can sleep by.
+type hostClock interface {
 	verification.Clock
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// host is a verifyd that is ready to serve.
+// host is a host that is ready to serve.
 type host struct {
 	settings settings
 	log      *slog.Logger
 	storage  *storage
 	engine   *engine.Engine
-	fleet    *postgres.Fleet // nil for a host that is alone, or drives no runs
-	api      listener        // its listener is nil for a host that is no api
+	fleet    *postgres.Fleet // nil for a host that shares no database or is no worker
+	api      listener        // without a listener if the host does not have the role api
 	admin    listener
 	health   *health
 	build    cli.Build
-	demo     *demo // nil when a bootstrap file says what to serve
+	demo     *demo // nil with a bootstrap file or a database
 	closing  []func()
 }
 
-// listener is one address and what answers there.
+// listener is an address and its handler.
 type listener struct {
 	net.Listener
 	handler http.Handler
 }
 
-// url is where it is, or none.
+// url returns the URL of the listener, or "none".
 func (l listener) url() string {
 	if l.Listener == nil {
 		return "none"
@@ -71,17 +71,17 @@ func (l listener) url() string {
 	return "http://" + l.Addr().String()
 }
 
-// opened is what the settings name, before anything is changed.
+// opened holds the files and folders that the settings name.
 type opened struct {
 	printer   *pdf.Printer
 	documents verification.DocumentStore
-	keys      *token.Keys           // of the key file; nil without one
-	bootstrap *definition.Bootstrap // nil when a database is served as it is
+	keys      *token.Keys           // from the key file; nil without one
+	bootstrap *definition.Bootstrap // nil for a database without a bootstrap file
 	warnings  []string
 }
 
-// open opens the addresses, files and folders that the settings name. Its error
-// has the problems of all of them.
+// open opens the addresses, files and folders that the settings name, and changes
+// nothing. Its error has the problems of all of them.
 func (h *host) open(ctx context.Context, env *environment) (o opened, _ error) {
 	var p problems
 	var err error
@@ -102,9 +102,9 @@ func (h *host) open(ctx context.Context, env *environment) (o opened, _ error) {
 	return o, p.err()
 }
 
-// wire makes the host: it opens its addresses, so that its links can name
-// them, and its store, and applies the bootstrap file or the demo. The warnings
-// are what an operator should know, whether or not the host can start.
+// wire builds the host. It opens the addresses first, because the links contain
+// them, then the store, and applies the bootstrap file or the demo. It returns
+// its warnings also with an error.
 func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (_ *host, warnings []string, err error) {
 	h := &host{settings: s, log: newLog(s, stderr), build: cli.ReadBuild()}
 	defer func() {
@@ -143,7 +143,7 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 	}
 	h.engine, err = engine.New(engine.Ports{
 		Runs: h.storage, Queue: h.storage, Workflows: h.storage, Tenants: h.storage, Idempotency: h.storage,
-		// The second one is for trying a fallback.
+		// The second sandbox is for demonstrating a fallback.
 		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(used.Sleep), "sandbox_2": sandbox.New(used.Sleep)},
 		Expressions: expression.New(),
 		Links:       token.NewLinks(keys),
@@ -168,11 +168,11 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 	if err != nil {
 		return nil, o.warnings, err
 	}
-	bearers, done, err := newBearers(s, keys, used, h.log)
+	bearers, closeBearers, err := newBearers(s, keys, used, h.log)
 	if err != nil {
 		return nil, o.warnings, err
 	}
-	h.closing = append(h.closing, done)
+	h.closing = append(h.closing, closeBearers)
 	h.api.handler = httpapi.New(h.engine, httpapi.Options{
 		Log: h.log, Clock: clock.System(), RateLimit: s.RateLimit, Observe: observed.request,
 		Bearers: bearers,
@@ -182,30 +182,30 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 	return h, o.warnings, nil
 }
 
-// abandon gives up a host that cannot start, with its addresses.
+// abandon closes a host that cannot start, and its listeners.
 func (h *host) abandon() {
 	h.close()
 	for _, l := range []listener{h.api, h.admin} {
 		if l.Listener != nil {
-			_ = l.Close() // nobody was accepted
+			_ = l.Close() // no connection was accepted
 		}
 	}
 }
 
-// close lets go of what the host has opened, but for its addresses.
+// close closes everything that the host has opened, except its listeners.
 func (h *host) close() {
 	for _, done := range slices.Backward(h.closing) {
 		done()
 	}
 }
 
-// options are those of the engine of this host.
-func options(s settings, kept *storage, log *slog.Logger, observed *metrics) engine.Options {
+// options returns the options of the engine.
+func options(s settings, store *storage, log *slog.Logger, observed *metrics) engine.Options {
 	o := engine.Options{
-		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: orNone(s.StartWait),
+		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: startWait(s.StartWait),
 		Workers: s.Workers, Calls: s.Calls, Log: log, Observer: observed,
 	}
-	if kept.shared(s) {
+	if store.shared(s) {
 		o.Poll = poll
 	}
 	if !s.has(roleWorker) {
@@ -225,7 +225,7 @@ func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 
 func newLog(s settings, stderr io.Writer) *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(s.LogLevel)) // the settings allow known levels alone
+	_ = level.UnmarshalText([]byte(s.LogLevel)) // the settings allow only known levels
 	o := &slog.HandlerOptions{Level: level}
 	if s.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(stderr, o))
@@ -233,7 +233,7 @@ func newLog(s settings, stderr io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(stderr, o))
 }
 
-func newClock(s settings) (t turnable, manual *clock.Manual) {
+func newClock(s settings) (c hostClock, manual *clock.Manual) {
 	if s.Clock == "manual" {
 		manual = clock.NewManual(time.Now().UTC().Truncate(time.Second))
 		return manual, manual
@@ -241,26 +241,23 @@ func newClock(s settings) (t turnable, manual *clock.Manual) {
 	return clock.System(), nil
 }
 
-// newID makes a UUID that sorts by the time it was made.
+// newID returns a UUID that sorts by its creation time.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// orNone turns the setting's 0, which means no wait, into the engine's word
-// for it.
-func orNone(wait time.Duration) time.Duration {
+// startWait converts the setting's 0, which means no wait, to the engine's -1.
+func startWait(wait time.Duration) time.Duration {
 	if wait == 0 {
 		return -1
 	}
 	return wait
 }
 
-// maxDocumentMemory bounds what uploads may hold without a BLOB_DIR, in bytes.
+// maxDocumentMemory is the maximum size of all uploads in memory, in bytes.
 const maxDocumentMemory = 512 << 20
 
-// documentMemory is that bound, or a quarter of GOMEMLIMIT if that is less.
-func documentMemory() int64 { return min(maxDocumentMemory, memoryLimit()/4) }
-
-// memoryLimit is GOMEMLIMIT in bytes; math.MaxInt64 when it is not set.
-func memoryLimit() int64 { return debug.SetMemoryLimit(-1) }
+// documentMemory returns maxDocumentMemory, or a quarter of GOMEMLIMIT if that is
+// less.
+func documentMemory() int64 { return min(maxDocumentMemory, debug.SetMemoryLimit(-1)/4) }
 
 // openDocuments opens the store of uploads.
 func (o *opened) openDocuments(s settings, p *problems) verification.DocumentStore {
@@ -274,7 +271,7 @@ func (o *opened) openDocuments(s settings, p *problems) verification.DocumentSto
 	}
 	if s.BlobDir == "" {
 		if s.DatabaseURL != "" {
-			o.warnings = append(o.warnings, "uploaded documents are kept in the memory of this host; set VERIFYD_BLOB_DIR or VERIFYD_S3_ENDPOINT")
+			o.warnings = append(o.warnings, "uploaded documents are in the memory of this host only; set VERIFYD_BLOB_DIR or VERIFYD_S3_ENDPOINT to share them")
 		}
 		return blob.Memory(documentMemory(), s.DocumentShare)
 	}
@@ -283,7 +280,8 @@ func (o *opened) openDocuments(s settings, p *problems) verification.DocumentSto
 	return folder
 }
 
-// secrets are those that sign a tenant's webhooks, the newest first.
+// secrets returns a function that returns the webhook secrets of a tenant, the
+// newest first.
 func secrets(tenants verification.TenantStore) func(context.Context, verification.TenantID) ([]string, error) {
 	return func(ctx context.Context, id verification.TenantID) ([]string, error) {
 		t, err := tenants.Tenant(ctx, id)
@@ -297,17 +295,17 @@ func secrets(tenants verification.TenantStore) func(context.Context, verificatio
 	}
 }
 
-// newBearers opens the signals route to tokens that were signed with our keys,
-// and to those of the OpenID Connect issuer if there is one.
+// newBearers returns the verifier of reviewers' tokens, which accepts tokens of
+// our keys and of the OpenID Connect issuer, if one is set.
 func newBearers(s settings, keys *token.Keys, clock verification.Clock, log *slog.Logger) (httpapi.Bearers, func(), error) {
 	var issuer *token.OIDC
-	done := func() {}
+	closeIssuer := func() {}
 	if s.OIDCIssuer != "" {
 		var err error
 		issuer, err = token.NewOIDC(token.OIDCOptions{
 			Issuer: s.OIDCIssuer, Audience: s.OIDCAudience, JWKSURL: s.OIDCKeys,
 			TenantClaim: s.OIDCTenant, ReviewerClaim: s.OIDCReviewer,
-			Now: time.Now, // its tokens end by the issuer's clock, whatever ours is
+			Now: time.Now, // its tokens expire by the system clock, also under a manual clock
 			Observe: func(keys int, err error) {
 				if err != nil && !errors.Is(err, context.Canceled) {
 					log.Warn("the keys of the token issuer cannot be fetched", "error", err)
@@ -317,11 +315,11 @@ func newBearers(s settings, keys *token.Keys, clock verification.Clock, log *slo
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", setting("oidc-issuer"), err)
 		}
-		done = issuer.Close
+		closeIssuer = issuer.Close
 	}
 	verify := token.NewVerifier(token.NewIssuer(keys), issuer, clock.Now)
 	return func(ctx context.Context, raw string) (verification.TenantID, string, error) {
-		b, err := verify(ctx, raw)
-		return b.Tenant, b.Reviewer, err
-	}, done, nil
+		claims, err := verify(ctx, raw)
+		return claims.Tenant, claims.Reviewer, err
+	}, closeIssuer, nil
 }
