@@ -130,13 +130,13 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 			return nil, o.warnings, err
 		}
 	}
-	used, manual := newClock(s)
-	observed := newMetrics(h.build)
+	clk, manual := newClock(s)
+	m := newMetrics(h.build)
 	if h.storage.database != nil {
-		observed.registry.MustRegister(newDatabaseGauges(h.storage.database))
+		m.registry.MustRegister(newDatabaseGauges(h.storage.database))
 	}
 	notifier, err := webhook.New(webhook.Options{
-		Secrets: secrets(h.storage), Now: used.Now, AllowPrivateNetworks: s.AllowPrivate,
+		Secrets: secrets(h.storage), Now: clk.Now, AllowPrivateNetworks: s.AllowPrivate,
 	})
 	if err != nil {
 		return nil, o.warnings, err
@@ -144,19 +144,19 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 	h.engine, err = engine.New(engine.Ports{
 		Runs: h.storage, Queue: h.storage, Workflows: h.storage, Tenants: h.storage, Idempotency: h.storage,
 		// The second sandbox is for demonstrating a fallback.
-		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(used.Sleep), "sandbox_2": sandbox.New(used.Sleep)},
+		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clk.Sleep), "sandbox_2": sandbox.New(clk.Sleep)},
 		Expressions: expression.New(),
 		Links:       token.NewLinks(keys),
-		Clock:       used,
+		Clock:       clk,
 		NewID:       newID,
 		Printer:     o.printer,
 		Notifier:    notifier,
 		Documents:   o.documents, Sanitize: media.Sanitize, Deliveries: h.storage,
-	}, options(s, h.storage, h.log, observed))
+	}, options(s, h.storage, h.log, m))
 	if err != nil {
 		return nil, o.warnings, err
 	}
-	if h.fleet, err = h.storage.join(s, h.engine, used.Now, h.log); err != nil {
+	if h.fleet, err = h.storage.join(s, h.engine, clk.Now, h.log); err != nil {
 		return nil, o.warnings, err
 	}
 	if o.bootstrap != nil {
@@ -168,17 +168,17 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 	if err != nil {
 		return nil, o.warnings, err
 	}
-	bearers, closeBearers, err := newBearers(s, keys, used, h.log)
+	bearers, closeBearers, err := newBearers(s, keys, clk, h.log)
 	if err != nil {
 		return nil, o.warnings, err
 	}
 	h.closing = append(h.closing, closeBearers)
 	h.api.handler = httpapi.New(h.engine, httpapi.Options{
-		Log: h.log, Clock: clock.System(), RateLimit: s.RateLimit, Observe: observed.request,
+		Log: h.log, Clock: clock.System(), RateLimit: s.RateLimit, Observe: m.request,
 		Bearers: bearers,
 		Mounts:  map[string]http.Handler{"/journey": pages},
 	})
-	h.admin.handler = adminHandler(h.health, observed, manual)
+	h.admin.handler = adminHandler(h.health, m, manual)
 	return h, o.warnings, nil
 }
 
@@ -200,10 +200,10 @@ func (h *host) close() {
 }
 
 // options returns the options of the engine.
-func options(s settings, store *storage, log *slog.Logger, observed *metrics) engine.Options {
+func options(s settings, store *storage, log *slog.Logger, m *metrics) engine.Options {
 	o := engine.Options{
 		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: startWait(s.StartWait),
-		Workers: s.Workers, Calls: s.Calls, Log: log, Observer: observed,
+		Workers: s.Workers, Calls: s.Calls, Log: log, Observer: m,
 	}
 	if store.shared(s) {
 		o.Poll = poll
