@@ -74,23 +74,27 @@ func TestEveryTextIsUsed(t *testing.T) {
 	}
 }
 
-// The rules and the document stores word their refusals in English; each has
-// its text here, so that nobody reads "something cannot be taken".
+// The rules and the sanitizer refuse values with English messages. Each message
+// has a text, so that no customer reads the general one.
 func TestEveryRefusalHasAText(t *testing.T) {
 	en := catalog(t, "en.json")
 	number := regexp.MustCompile(`-?\d+|%d`)
-	for file, pattern := range map[string]string{
-		"../../verification/submission.go": `(?:return|problem\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`,
-		"../../verification/upload.go": `InvalidField\("document", name, "([^"]*)"\)`,
-		"../media/media.go":            `refusal\("([^"]*)"\)`,
+	for _, source := range []struct {
+		file, pattern string
+		atLeast       int
+	}{
+		{"../../verification/submission.go", `(?:return|problem\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`, 10},
+		{"../../verification/errors.go", `return fmt\.Sprintf\("(must be at most[^"]*)"`, 1},
+		{"../../verification/upload.go", `InvalidField\("document", name, "([^"]*)"\)`, 2},
+		{"../media/media.go", `refusal\("([^"]*)"\)`, 2},
 	} {
-		raw, err := os.ReadFile(filepath.FromSlash(file))
+		raw, err := os.ReadFile(filepath.FromSlash(source.file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := regexp.MustCompile(pattern).FindAllStringSubmatch(string(raw), -1)
-		if len(found) < 2 {
-			t.Errorf("%s has the refusals %q: are they written in another way now?", file, found)
+		found := regexp.MustCompile(source.pattern).FindAllStringSubmatch(string(raw), -1)
+		if len(found) < source.atLeast {
+			t.Errorf("%s has the refusals %q, want at least %d: does the code write them in another way now?", source.file, found, source.atLeast)
 		}
 		for _, f := range found {
 			message := strings.TrimSuffix(f[1], " ")
@@ -101,7 +105,7 @@ func TestEveryRefusalHasAText(t *testing.T) {
 				continue // no form sends it
 			}
 			if key := "problem: " + number.ReplaceAllString(message, "#"); en[key] == "" {
-				t.Errorf("messages/en.json has no %q, which %s says", key, file)
+				t.Errorf("messages/en.json has no %q, which %s says", key, source.file)
 			}
 		}
 	}

@@ -68,8 +68,8 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap) error {
 // demo prints instructions for the built-in demo. A nil demo prints nothing.
 type demo struct{}
 
-// print prints the credentials of the demo and commands to try.
-func (d *demo) print(w io.Writer, api string) {
+// write writes the credentials of the demo and commands to try.
+func (d *demo) write(w io.Writer, api string) {
 	if d == nil {
 		return
 	}

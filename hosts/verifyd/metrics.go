@@ -1,4 +1,4 @@
-// The metrics of the engine and the API. No label holds data of a tenant.
+// The metrics of the engine and the API, without data of tenants.
 
 package main
 

@@ -49,7 +49,7 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 		})
 	}
 	h.health.ready.Store(true)
-	h.demo.print(stderr, h.api.url())
+	h.demo.write(stderr, h.api.url())
 	fmt.Fprintf(stdout, "verifyd ready api=%s admin=%s store=%s\n", h.api.url(), h.admin.url(), h.storage.name())
 
 	var err error
