@@ -1,4 +1,4 @@
-// An OpenID Connect issuer for the tests, with keys that rotate, and a clock that is turned by hand.
+// An OpenID Connect issuer for the tests, with keys that rotate, and a manual clock.
 
 package token_test
 
@@ -30,21 +30,21 @@ const (
 	anAudience = "https://verifyd.example/dashboard"
 )
 
-// hand is a clock that stands at noon until it is turned.
-type hand struct {
+// manualClock is a clock that stands at noon until it is advanced.
+type manualClock struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-func newHand() *hand { return &hand{at: noon} }
+func newManualClock() *manualClock { return &manualClock{at: noon} }
 
-func (h *hand) now() time.Time {
+func (h *manualClock) now() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.at
 }
 
-func (h *hand) turn(d time.Duration) {
+func (h *manualClock) advance(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.at = h.at.Add(d)
@@ -53,7 +53,7 @@ func (h *hand) turn(d time.Duration) {
 // issuer is one on this machine. Its answers may be changed at any time.
 type issuer struct {
 	*httptest.Server
-	clock *hand
+	clock *manualClock
 
 	mu      sync.Mutex
 	answers map[string]http.HandlerFunc // by path
@@ -62,7 +62,7 @@ type issuer struct {
 
 func newIssuer(t testing.TB, keys ...map[string]any) *issuer {
 	t.Helper()
-	i := &issuer{clock: newHand(), answers: map[string]http.HandlerFunc{}, asked: map[string]int{}}
+	i := &issuer{clock: newManualClock(), answers: map[string]http.HandlerFunc{}, asked: map[string]int{}}
 	i.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i.mu.Lock()
 		i.asked[r.URL.Path]++
@@ -197,22 +197,22 @@ func good(t testing.TB, o *token.OIDC, raw string) {
 // bad fails the test unless a token is refused with an error of this kind, none of whose texts quotes it.
 func bad(t testing.TB, o *token.OIDC, raw string, kind error) {
 	t.Helper()
-	_ = told(t, o, raw, kind)
+	_ = fails(t, o, raw, kind)
 }
 
-// told is like bad, and returns the error.
-func told(t testing.TB, o *token.OIDC, raw string, kind error) error {
+// fails is like bad and returns the error.
+func fails(t testing.TB, o *token.OIDC, raw string, kind error) error {
 	t.Helper()
 	b, err := o.Verify(t.Context(), raw)
 	if !errors.Is(err, kind) || b != (token.Claims{}) {
 		t.Errorf("Verify = %+v, %v (%v); want that it is %v", b, err, causeOf(err), kind)
 	}
-	silent(t, err, raw)
+	quotesNothing(t, err, raw)
 	return err
 }
 
-// silent fails the test when an error or what caused it quotes a token.
-func silent(t testing.TB, err error, raw string) {
+// quotesNothing fails the test when an error or what caused it quotes a token.
+func quotesNothing(t testing.TB, err error, raw string) {
 	t.Helper()
 	words := fmt.Sprint(err, causeOf(err))
 	for _, part := range strings.Split(raw, ".") {

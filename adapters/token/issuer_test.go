@@ -97,7 +97,7 @@ func TestBearerTokensEndAndRotate(t *testing.T) {
 	}
 }
 
-func TestBearerTokensForNobodyAreNotIssued(t *testing.T) {
+func TestInvalidBearerTokensAreNotIssued(t *testing.T) {
 	b := token.NewIssuer(read(t, jwkOf(t, private()["oct"])))
 	for name, try := range map[string]func() (string, error){
 		"no tenant":     func() (string, error) { return b.Issue("acme", "ada", time.Hour, noon) },

@@ -54,10 +54,10 @@ func TestKeysAreFreshAsLongAsTheIssuerSaysWithinBounds(t *testing.T) {
 			i.says("/keys", map[string]any{"keys": []any{publicOf(t, private()["Ed25519"], "kid", "k")}}, c.headers...)
 			o := i.verifier(t, func(o *token.OIDCOptions) { o.JWKSURL = i.URL + "/keys" })
 			good(t, o, edToken(t, "k", i.claims()))
-			i.clock.turn(c.want - time.Second)
+			i.clock.advance(c.want - time.Second)
 			good(t, o, edToken(t, "k", i.claims()))
 			i.came(t, 0, 1)
-			i.clock.turn(time.Second)
+			i.clock.advance(time.Second)
 			good(t, o, edToken(t, "k", i.claims()))
 			good(t, o, edToken(t, "k", i.claims()))
 			i.came(t, 0, 1)
@@ -78,13 +78,13 @@ func TestKeysRotateAtTheIssuer(t *testing.T) {
 	i.came(t, 1, 1)
 
 	i.publish(publicOf(t, private()["Ed25519"], "kid", "old"), publicOf(t, p256, "kid", "new"))
-	i.clock.turn(time.Minute)
+	i.clock.advance(time.Minute)
 	good(t, o, fresh())
 	good(t, o, old())
 	i.came(t, 0, 1)
 
 	i.publish(publicOf(t, p256, "kid", "new"))
-	i.clock.turn(time.Hour)
+	i.clock.advance(time.Hour)
 	bad(t, o, old(), verification.ErrUnauthenticated)
 	good(t, o, fresh())
 	i.came(t, 0, 1)
@@ -118,7 +118,7 @@ func TestATokenWithoutAKidNeedsASetOfOneKey(t *testing.T) {
 				} else {
 					bad(t, o, raw(i), verification.ErrUnauthenticated)
 				}
-				i.clock.turn(2 * time.Minute)
+				i.clock.advance(2 * time.Minute)
 			}
 			i.came(t, 1, 1)
 		})
@@ -135,10 +135,10 @@ func TestTwentyUnknownKidsMakeOneRequest(t *testing.T) {
 	}
 	unknown()
 	i.came(t, 1, 1)
-	i.clock.turn(time.Minute - time.Second)
+	i.clock.advance(time.Minute - time.Second)
 	unknown()
 	i.came(t, 0, 0)
-	i.clock.turn(time.Second)
+	i.clock.advance(time.Second)
 	unknown()
 	good(t, o, edToken(t, "k", i.claims()))
 	i.came(t, 0, 1)
@@ -149,9 +149,9 @@ func TestAFetchThatFailedCountsToo(t *testing.T) {
 	o := i.verifier(t)
 	i.breaks(discovery, http.StatusInternalServerError)
 	for range 20 {
-		err := told(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
+		err := fails(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
 		if want := "bearer token: the keys of its issuer cannot be fetched now"; fmt.Sprint(err) != want {
-			t.Errorf("told %q, want %q", err, want)
+			t.Errorf("error %q, want %q", err, want)
 		}
 		if cause := fmt.Sprint(causeOf(err)); !strings.Contains(cause, "status 500") {
 			t.Errorf("the cause is %q, want the status in it", cause)
@@ -160,7 +160,7 @@ func TestAFetchThatFailedCountsToo(t *testing.T) {
 	i.came(t, 1, 0)
 	i.says(discovery, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys"})
 	bad(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
-	i.clock.turn(time.Minute)
+	i.clock.advance(time.Minute)
 	good(t, o, edToken(t, "k", i.claims()))
 	i.came(t, 1, 1)
 }
@@ -176,10 +176,10 @@ func TestKnownKeysWorkForADayWithoutTheIssuer(t *testing.T) {
 	i.came(t, 1, 1)
 
 	i.breaks("/keys", http.StatusBadGateway)
-	i.clock.turn(time.Hour)
+	i.clock.advance(time.Hour)
 	good(t, o, edToken(t, "k", i.claims()))
 	if err := <-ended; err == nil {
-		t.Error("Observe is told that a fetch went well while the issuer is down")
+		t.Error("Observe reports a successful fetch while the issuer is down")
 	}
 	good(t, o, edToken(t, "k", i.claims()))
 	i.came(t, 0, 1)
@@ -187,27 +187,27 @@ func TestKnownKeysWorkForADayWithoutTheIssuer(t *testing.T) {
 	bad(t, o, edToken(t, "other", i.claims()), verification.ErrUnavailable)
 	i.came(t, 0, 0)
 
-	i.clock.turn(24*time.Hour - time.Second)
+	i.clock.advance(24*time.Hour - time.Second)
 	good(t, o, edToken(t, "k", i.claims()))
 	if err := <-ended; err == nil {
-		t.Error("Observe is told that a fetch went well while the issuer is down")
+		t.Error("Observe reports a successful fetch while the issuer is down")
 	}
-	i.clock.turn(time.Second)
+	i.clock.advance(time.Second)
 	bad(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
 	i.came(t, 1, 1) // the first failure had it ask again where the keys are
 
 	i.publish(publicOf(t, private()["Ed25519"], "kid", "k"))
-	i.clock.turn(time.Minute)
+	i.clock.advance(time.Minute)
 	good(t, o, edToken(t, "k", i.claims()))
 	bad(t, o, edToken(t, "other", i.claims()), verification.ErrUnauthenticated)
 }
 
-func TestAnEmptySetTakesEveryKeyBack(t *testing.T) {
+func TestAnEmptySetRevokesEveryKey(t *testing.T) {
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
 	o := i.verifier(t)
 	good(t, o, edToken(t, "k", i.claims()))
 	i.publish()
-	i.clock.turn(time.Hour)
+	i.clock.advance(time.Hour)
 	bad(t, o, edToken(t, "k", i.claims()), verification.ErrUnauthenticated)
 }
 
@@ -260,7 +260,7 @@ func TestCallersAtOneTimeShareOneFetch(t *testing.T) {
 	}
 }
 
-func TestACallerWhoGoesLeavesTheFetchToTheOthers(t *testing.T) {
+func TestACancelledCallerDoesNotCancelTheFetch(t *testing.T) {
 	g := newGate(t)
 	o := far(t, g.client())
 	raw := edToken(t, "k", claimsOf(farIssuer, noon))
@@ -273,7 +273,7 @@ func TestACallerWhoGoesLeavesTheFetchToTheOthers(t *testing.T) {
 	<-g.came
 	leave()
 	if err := <-left; !errors.Is(err, verification.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-		t.Errorf("who goes is told %v, want ErrUnavailable and that it was cancelled", err)
+		t.Errorf("a caller that leaves gets %v, want ErrUnavailable and that it was cancelled", err)
 	}
 	close(g.opened)
 	good(t, o, raw)
@@ -333,7 +333,7 @@ func TestAHangingDiscoveryEndsAfterFiveSeconds(t *testing.T) {
 		g := newGate(t)
 		o := far(t, g.client(), func(o *token.OIDCOptions) { o.Now, o.JWKSURL = time.Now, "" })
 		began := time.Now()
-		err := told(t, o, raw, verification.ErrUnavailable)
+		err := fails(t, o, raw, verification.ErrUnavailable)
 		if took := time.Since(began); took != 5*time.Second || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("after %v: %v, want 5s and the deadline", took, causeOf(err))
 		}
@@ -352,7 +352,7 @@ func TestCloseEndsTheFetchAndKeepsTheKeys(t *testing.T) {
 	<-g.came
 	o.Close()
 	if err := <-ended; !errors.Is(err, verification.ErrUnavailable) {
-		t.Errorf("who waited is told %v, want ErrUnavailable", err)
+		t.Errorf("a waiting caller gets %v, want ErrUnavailable", err)
 	}
 	close(g.opened)
 	bad(t, o, raw, verification.ErrUnavailable)
@@ -360,12 +360,12 @@ func TestCloseEndsTheFetchAndKeepsTheKeys(t *testing.T) {
 		t.Errorf("%d requests came after Close, want none", n)
 	}
 
-	clock := newHand()
+	clock := newManualClock()
 	o = far(t, printed(g.body), func(o *token.OIDCOptions) { o.Now = clock.now })
 	good(t, o, raw)
 	o.Close()
 	o.Close()
-	clock.turn(time.Hour - time.Second)
+	clock.advance(time.Hour - time.Second)
 	good(t, o, raw)
 	bad(t, o, edToken(t, "other", claimsOf(farIssuer, noon)), verification.ErrUnauthenticated)
 }
@@ -391,7 +391,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			for range 50 {
 				switch n {
 				case 0:
-					i.clock.turn(2 * time.Minute)
+					i.clock.advance(2 * time.Minute)
 				case 1:
 					i.publish(publicOf(t, private()["Ed25519"], "kid", "0"), publicOf(t, private()["P-256"], "kid", "1"))
 				case 2, 3:

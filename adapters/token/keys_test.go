@@ -176,7 +176,7 @@ func TestKeysDoNotGetIntoLogs(t *testing.T) {
 	}
 }
 
-func TestKeysThatWillNotDoAreRefusedByName(t *testing.T) {
+func TestInvalidKeysAreRefusedByName(t *testing.T) {
 	ed, p256 := jwkOf(t, private()["Ed25519"]), jwkOf(t, private()["P-256"])
 	_, otherEd, err := ed25519.GenerateKey(rand.Reader)
 	must(err)
@@ -251,7 +251,7 @@ func TestKeysThatWillNotDoAreRefusedByName(t *testing.T) {
 				t.Fatalf("ReadKeys = %v, want an error", keys.IDs())
 			}
 			if !strings.HasPrefix(err.Error(), "signing keys: ") || !strings.HasSuffix(err.Error(), test.want) {
-				t.Errorf("told %q, want %q", err, test.want)
+				t.Errorf("error %q, want %q", err, test.want)
 			}
 		})
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestOptionsThatWillNotDoAreRefused(t *testing.T) {
+func TestInvalidOptionsAreRefused(t *testing.T) {
 	fine := token.OIDCOptions{Issuer: farIssuer, Audience: anAudience, Now: func() time.Time { return noon }}
 	for name, c := range map[string]struct {
 		change func(*token.OIDCOptions)
@@ -85,31 +85,31 @@ func TestWithAnAddressForTheKeysNothingIsDiscovered(t *testing.T) {
 	i.came(t, 0, 1)
 }
 
-func TestKeysThatMovedAreFoundAgain(t *testing.T) {
+func TestMovedKeysAreDiscoveredAgain(t *testing.T) {
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
 	o := i.verifier(t)
 	good(t, o, edToken(t, "k", i.claims()))
 	i.came(t, 1, 1)
 	for range 23 {
-		i.clock.turn(time.Hour)
+		i.clock.advance(time.Hour)
 		good(t, o, edToken(t, "k", i.claims()))
 	}
 	i.came(t, 0, 23)
-	i.clock.turn(time.Hour)
+	i.clock.advance(time.Hour)
 	good(t, o, edToken(t, "k", i.claims()))
 	i.came(t, 1, 1) // where they are is asked again once a day
 
 	i.breaks("/keys", http.StatusGone)
 	i.says(discovery, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/elsewhere"})
 	i.says("/elsewhere", map[string]any{"keys": []any{publicOf(t, private()["Ed25519"], "kid", "fresh")}})
-	i.clock.turn(time.Hour)
+	i.clock.advance(time.Hour)
 	bad(t, o, edToken(t, "fresh", i.claims()), verification.ErrUnavailable)
-	i.clock.turn(time.Minute)
+	i.clock.advance(time.Minute)
 	good(t, o, edToken(t, "fresh", i.claims()))
 	bad(t, o, edToken(t, "k", i.claims()), verification.ErrUnauthenticated)
 }
 
-func TestAnswersThatAreNoKeySetLeaveNothingKnown(t *testing.T) {
+func TestInvalidResponsesGiveNoKeys(t *testing.T) {
 	text := func(s string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, s) }
 	}
@@ -162,10 +162,10 @@ func TestAnswersThatAreNoKeySetLeaveNothingKnown(t *testing.T) {
 			i.answer(c.path, c.answer(i))
 			var observed error
 			o := i.verifier(t, func(o *token.OIDCOptions) { o.Observe = func(_ int, err error) { observed = err } })
-			err := told(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
+			err := fails(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
 			want := strings.ReplaceAll(c.want, "ISSUER", i.URL)
 			if cause := causeOf(err); cause == nil || !strings.HasSuffix(cause.Error(), want) || !errors.Is(observed, cause) {
-				t.Errorf("the cause is %v, and Observe is told %v; want %q", cause, observed, want)
+				t.Errorf("the cause is %v, and Observe gets %v; want %q", cause, observed, want)
 			}
 		})
 	}
@@ -183,7 +183,7 @@ func TestRedirectsStayWithHTTPS(t *testing.T) {
 	secure := httptest.NewTLSServer(http.RedirectHandler(i.URL+"/three", http.StatusFound))
 	t.Cleanup(secure.Close)
 	o := i.verifier(t, func(o *token.OIDCOptions) { o.JWKSURL, o.Client = secure.URL, secure.Client() })
-	err := told(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
+	err := fails(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
 	if cause := fmt.Sprint(causeOf(err)); !strings.HasSuffix(cause, "it redirects from https to http") {
 		t.Errorf("the cause is %q, want that it redirects", cause)
 	}
@@ -197,20 +197,20 @@ func TestRedirectsStayWithHTTPS(t *testing.T) {
 	}
 }
 
-func TestAnIssuerNobodyVouchesForGivesNoKeys(t *testing.T) {
+func TestAnUntrustedCertificateGivesNoKeys(t *testing.T) {
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	i := newIssuer(t)
 	o := i.verifier(t, func(o *token.OIDCOptions) { o.JWKSURL = secure.URL })
-	err := told(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
+	err := fails(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
 	if cause := fmt.Sprint(causeOf(err)); !strings.Contains(cause, "certificate") {
 		t.Errorf("the cause is %q, want that the certificate is not trusted", cause)
 	}
 }
 
-func TestKeysThatCannotVerifyArePassedOver(t *testing.T) {
+func TestKeysThatCannotVerifyAreSkipped(t *testing.T) {
 	ed := private()["Ed25519"]
 	number := func(n int) string { return base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("\xff", n))) }
 	passed := []map[string]any{

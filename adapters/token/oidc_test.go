@@ -66,7 +66,7 @@ func TestATokenOfTheIssuerReadsBackUnderAnyAlgorithm(t *testing.T) {
 	}
 }
 
-func TestTheReviewerIsTheClaimElseTheSub(t *testing.T) {
+func TestTheReviewerIsTheConfiguredClaimOrTheSub(t *testing.T) {
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
 	for name, c := range map[string]struct {
 		claim  string
@@ -106,7 +106,7 @@ func TestTheReviewerIsTheClaimElseTheSub(t *testing.T) {
 	}
 }
 
-func TestTheTenantIsInTheClaimThatWasNamed(t *testing.T) {
+func TestTheConfiguredClaimNamesTheTenant(t *testing.T) {
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
 	const other = "0191f3c0-0000-7000-8000-0000000000ff"
 	const claim = "https://verifyd.example/tenant"
@@ -115,7 +115,7 @@ func TestTheTenantIsInTheClaimThatWasNamed(t *testing.T) {
 	bad(t, o, edToken(t, "k", i.claims()), verification.ErrUnauthenticated)
 }
 
-func TestTheClockOfTheIssuerMayDifferByAMinute(t *testing.T) {
+func TestClocksMayDifferByAMinute(t *testing.T) {
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
 	o := i.verifier(t)
 	at := noon.Unix()
@@ -139,12 +139,12 @@ func TestTheClockOfTheIssuerMayDifferByAMinute(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw := edToken(t, "k", i.claims(c.fields...))
-			i.clock.turn(c.turn)
-			defer i.clock.turn(-c.turn)
+			i.clock.advance(c.turn)
+			defer i.clock.advance(-c.turn)
 			if c.want == "" {
 				good(t, o, raw)
-			} else if err := told(t, o, raw, verification.ErrUnauthenticated); fmt.Sprint(err) != c.want {
-				t.Errorf("told %q, want %q", err, c.want)
+			} else if err := fails(t, o, raw, verification.ErrUnauthenticated); fmt.Sprint(err) != c.want {
+				t.Errorf("error %q, want %q", err, c.want)
 			}
 		})
 	}
