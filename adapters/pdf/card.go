@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/pdf/typeset"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -78,23 +79,23 @@ func (l *layout) cardHeading(n int, label, word string, t tone, remark string) d
 	number := st
 	number.ink = inkMuted
 	figure := l.word(fmt.Sprintf("%d.", n), number)
-	indent := cardPad + max(figure.width, 4.5) + 1.8
+	indent := cardPad + max(figure.Width, 4.5) + 1.8
 	if strings.TrimSpace(label) == "" {
 		label = "Step"
 	}
 	var d drawing
 	lines := l.name(label, st, contentWidth-indent-badgeRoom, limitNameLines)
-	height := 2*1.6 + float64(len(lines))*st.leading()
+	height := 2*1.6 + float64(len(lines))*st.Leading()
 	d.fill(0, 0, contentWidth, height, inkPanel)
 	d.fill(0, 0, contentWidth, hairline, inkLine)
-	d.line(figure, cardPad, 1.6+st.ascent(), number)
+	d.line(figure, cardPad, 1.6+st.Ascent(), number)
 	d.lines(lines, indent, 1.6, st)
 	if remark != "" {
 		last := lines[len(lines)-1]
-		y := 1.6 + st.ascent() + float64(len(lines)-1)*st.leading()
-		d.line(l.word("("+remark+")", styleKey()), indent+last.width+1.6, y, styleKey())
+		y := 1.6 + st.Ascent() + float64(len(lines)-1)*st.Leading()
+		d.line(l.word("("+remark+")", styleKey()), indent+last.Width+1.6, y, styleKey())
 	}
-	l.badge(&d, contentWidth-4, 1.6+(st.leading()-5)/2, word, t, 1)
+	l.badge(&d, contentWidth-4, 1.6+(st.Leading()-5)/2, word, t, 1)
 	d.height = height
 	return d
 }
@@ -158,7 +159,7 @@ func (l *layout) cardData(data verification.Data) []block {
 	}
 	head := block{drawing: drawing{height: 6.2}, holds: true}
 	st := styleCaption()
-	st.bold = true
+	st.Bold = true
 	head.line(l.word("Field", st), cardPad, 4.2, st)
 	head.line(l.word("Value", st), cardPad+cardKeyWidth, 4.2, st)
 	head.fill(cardPad, 6, cardWidth, hairline, inkMuted)
@@ -175,7 +176,7 @@ func (l *layout) cardData(data verification.Data) []block {
 	}
 	if more > 0 {
 		var d drawing
-		d.height = d.lines(l.set(thousands(more)+" more values are not printed here. They stand in the report that the API returns.",
+		d.height = d.lines(l.set(typeset.Thousands(more)+" more values are not printed here. They stand in the report that the API returns.",
 			limitName, styleKey(), cardWidth), cardPad, 1.6, styleKey()) + 1
 		blocks = append(blocks, block{drawing: d})
 	}
@@ -203,7 +204,7 @@ func (l *layout) cardRow(r entry) []block {
 		}
 		d.lines(part(keys, at, end), cardPad, top, styleKey())
 		d.lines(part(values, at, end), cardPad+cardKeyWidth, top, st)
-		d.height = top + float64(end-at)*st.leading()
+		d.height = top + float64(end-at)*st.Leading()
 		if end == total {
 			d.height += rowPad
 			d.fill(cardPad, d.height-hairline, cardWidth, hairline, inkLine)
@@ -214,7 +215,7 @@ func (l *layout) cardRow(r entry) []block {
 }
 
 // part is the lines from one index to another, as far as there are any.
-func part(lines []line, from, to int) []line {
+func part(lines []typeset.Line, from, to int) []typeset.Line {
 	return lines[min(from, len(lines)):min(to, len(lines))]
 }
 
@@ -222,7 +223,7 @@ func part(lines []line, from, to int) []line {
 func (l *layout) cardSeam() *drawing {
 	d := drawing{height: cardSeam}
 	text := l.word("Continued on the next page", styleCaption())
-	d.line(text, contentWidth-4-text.width, 3.6, styleCaption())
+	d.line(text, contentWidth-4-text.Width, 3.6, styleCaption())
 	d.fill(0, cardSeam-hairline, contentWidth, hairline, inkLine)
 	return &d
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/props"
 	"github.com/phpdave11/gofpdf"
 
+	"github.com/verifyd/verifyd/adapters/pdf/typeset"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -29,7 +30,7 @@ import (
 var sortCatalog = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
 
 // generate draws the pages.
-func generate(r verification.Report, pages [][]*drawing, s *sheets, compress bool) ([]byte, error) {
+func generate(r verification.Report, pages [][]*drawing, subsets []*typeset.Subset, compress bool) ([]byte, error) {
 	made := r.Run.CompletedAt
 	if made.IsZero() {
 		made = r.Run.StartedAt
@@ -38,18 +39,16 @@ func generate(r verification.Report, pages [][]*drawing, s *sheets, compress boo
 		made = time.Unix(0, 0) // gofpdf takes the zero time for none, and asks the clock
 	}
 	made = made.UTC()
-	fonts := make([]*entity.CustomFont, 0, len(s.all))
-	for _, sh := range s.all {
-		if len(sh.glyphs) > 0 {
-			fonts = append(fonts, &entity.CustomFont{Family: sh.family, Bytes: sh.trueType()})
-		}
+	fonts := make([]*entity.CustomFont, len(subsets))
+	for i, s := range subsets {
+		fonts[i] = &entity.CustomFont{Family: s.Name(), Bytes: s.TrueType()}
 	}
 	m := maroto.New(config.NewBuilder().
 		WithDimensions(pageWidth, pageHeight).
 		WithLeftMargin(marginSide).WithRightMargin(marginSide).
 		WithTopMargin(marginTop).WithBottomMargin(marginBottom).
 		WithCustomFonts(fonts).
-		WithDefaultFont(&props.Font{Family: s.all[0].family, Size: styleBody().size}).
+		WithDefaultFont(&props.Font{Family: subsets[0].Name(), Size: styleBody().Size}).
 		WithCompression(compress).
 		WithTitle("Verification report", false).
 		WithCreator("verifyd", false).
@@ -58,7 +57,7 @@ func generate(r verification.Report, pages [][]*drawing, s *sheets, compress boo
 	for _, blocks := range pages {
 		p := page.New()
 		for _, b := range blocks {
-			p.Add(row.New(b.height).Add(col.New().Add(newComponent(b, s))))
+			p.Add(row.New(b.height).Add(col.New().Add(newComponent(b))))
 		}
 		m.AddPages(p)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/core"
 	"github.com/johnfercher/maroto/v2/pkg/core/entity"
 	"github.com/johnfercher/maroto/v2/pkg/props"
+
+	"github.com/verifyd/verifyd/adapters/pdf/typeset"
 )
 
 // drawing is a strip of the page over its whole width: filled boxes, and text
@@ -28,11 +30,11 @@ type box struct {
 
 // glyphs is a string in one font of the document. y is its baseline.
 type glyphs struct {
-	x, y  float64
-	size  float64 // in points
-	ink   ink
-	sheet int
-	text  string
+	x, y float64
+	size float64 // in points
+	ink  ink
+	font string
+	text string
 }
 
 func (d *drawing) fill(x, y, w, h float64, i ink) {
@@ -59,17 +61,17 @@ func (d *drawing) shift(by float64) {
 }
 
 // line puts a line of text on a baseline.
-func (d *drawing) line(l line, x, baseline float64, st style) {
-	for _, p := range l.pieces {
-		d.texts = append(d.texts, glyphs{x + p.x, baseline - p.rise, st.size, st.ink, p.sheet, p.text})
+func (d *drawing) line(l typeset.Line, x, baseline float64, st style) {
+	for _, p := range l.Pieces {
+		d.texts = append(d.texts, glyphs{x + p.X, baseline - p.Rise, st.Size, st.ink, p.Font, p.Text})
 	}
 }
 
 // lines puts lines below each other, and returns where they end.
-func (d *drawing) lines(ls []line, x, top float64, st style) (bottom float64) {
+func (d *drawing) lines(ls []typeset.Line, x, top float64, st style) (bottom float64) {
 	for _, l := range ls {
-		d.line(l, x, top+st.ascent(), st)
-		top += st.leading()
+		d.line(l, x, top+st.Ascent(), st)
+		top += st.Leading()
 	}
 	return top
 }
@@ -79,11 +81,10 @@ func (d *drawing) lines(ls []line, x, top float64, st style) (bottom float64) {
 type component struct {
 	core.Component
 	drawing *drawing
-	sheets  *sheets
 }
 
-func newComponent(d *drawing, s *sheets) component {
-	return component{Component: text.New(""), drawing: d, sheets: s}
+func newComponent(d *drawing) component {
+	return component{Component: text.New(""), drawing: d}
 }
 
 // GetHeight is the height of the drawing.
@@ -102,9 +103,9 @@ func (c component) Render(provider core.Provider, cell *entity.Cell) {
 		// maroto puts the baseline one font size below the top of the cell, and
 		// would break the text if the cell were not wide enough.
 		provider.AddText(t.text, &entity.Cell{
-			X: cell.X + t.x, Y: cell.Y + t.y - millimetres(t.size), Width: 10 * pageWidth, Height: pageHeight,
+			X: cell.X + t.x, Y: cell.Y + t.y - typeset.Millimetres(t.size), Width: 10 * pageWidth, Height: pageHeight,
 		}, &props.Text{
-			Family: c.sheets.all[t.sheet].family, Size: t.size, Color: t.ink.color(),
+			Family: t.font, Size: t.size, Color: t.ink.color(),
 			Align: align.Left, BreakLineStrategy: breakline.EmptySpaceStrategy,
 		})
 	}

@@ -9,13 +9,29 @@ import (
 	"strings"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/pdf/typeset"
 	"github.com/verifyd/verifyd/verification"
 )
 
 // layout turns a report into groups of blocks.
 type layout struct {
-	*setter
+	text      *typeset.Typesetter
 	linesLeft int // of data, in the whole document
+}
+
+// set breaks a text into lines of a width. It returns at least one.
+func (l *layout) set(text string, limit int, st style, width float64) []typeset.Line {
+	return l.text.Lines(text, limit, st.Style, width)
+}
+
+// name sets at most limitName characters in at most so many lines.
+func (l *layout) name(text string, st style, width float64, maxLines int) []typeset.Line {
+	return l.text.Truncated(text, limitName, st.Style, width, maxLines)
+}
+
+// word sets a short text of the report itself in one line.
+func (l *layout) word(text string, st style) typeset.Line {
+	return l.set(text, limitName, st, contentWidth)[0]
 }
 
 // group is a row of blocks that belong together, such as a card. A group that
@@ -44,7 +60,7 @@ func (l *layout) report(ctx context.Context, r verification.Report) ([]group, er
 		if i == limitCards {
 			groups = append(groups, l.note(fmt.Sprintf(
 				"%s more steps are not printed here. They stand in the report that the API returns.",
-				thousands(len(r.Cards)-limitCards))))
+				typeset.Thousands(len(r.Cards)-limitCards))))
 			break
 		}
 		groups = append(groups, l.card(i+1, c))
@@ -65,7 +81,7 @@ func (l *layout) opening(r verification.Report) group {
 		blocks = append(blocks, l.failure(r.Run.Status, *r.Error)...)
 	}
 	heading := block{drawing: drawing{height: 11}, holds: true}
-	heading.line(l.word("Steps", styleSection()), 0, 3+styleSection().ascent(), styleSection())
+	heading.line(l.word("Steps", styleSection()), 0, 3+styleSection().Ascent(), styleSection())
 	return group{blocks: append(blocks, heading)}
 }
 
@@ -73,7 +89,7 @@ func (l *layout) opening(r verification.Report) group {
 func (l *layout) title(r verification.Report) block {
 	var d drawing
 	const badgeRoom = 46
-	d.line(l.word("Verification report", styleTitle()), 0, 1+styleTitle().ascent(), styleTitle())
+	d.line(l.word("Verification report", styleTitle()), 0, 1+styleTitle().Ascent(), styleTitle())
 	name := fmt.Sprintf("%s, version %d", r.Workflow.Name, r.Workflow.Version)
 	if strings.TrimSpace(r.Workflow.Name) == "" {
 		name = fmt.Sprintf("Version %d", r.Workflow.Version)
@@ -115,8 +131,8 @@ func (l *layout) facts(r verification.Report) []block {
 
 // fact puts a value below its caption, and returns where it ends.
 func (l *layout) fact(d *drawing, caption, value string, x, y, width float64) float64 {
-	d.line(l.word(caption, styleCaption()), x, y+styleCaption().ascent(), styleCaption())
-	y += styleCaption().leading()
+	d.line(l.word(caption, styleCaption()), x, y+styleCaption().Ascent(), styleCaption())
+	y += styleCaption().Leading()
 	st := styleBody()
 	if strings.TrimSpace(value) == "" {
 		value, st.ink = "–", inkMuted
@@ -141,7 +157,7 @@ func (l *layout) summary(s verification.ReportSummary) block {
 		d.line(count, x+6, 10.9, styleFigure())
 		st := styleBody()
 		st.ink = inkMuted
-		d.line(l.word(tile.word, st), x+6+max(count.width, 6)+3, 10.9, st)
+		d.line(l.word(tile.word, st), x+6+max(count.Width, 6)+3, 10.9, st)
 	}
 	return block{drawing: d}
 }
@@ -159,8 +175,8 @@ func (l *layout) failure(s verification.Status, e verification.RunError) []block
 	}
 	st, tone := styleHeading(), toneBad()
 	st.ink = tone.dark
-	head := block{drawing: drawing{height: 2.6 + st.leading() + 0.4}, holds: true}
-	head.line(l.word(title, st), pad, 2.6+st.ascent(), st)
+	head := block{drawing: drawing{height: 2.6 + st.Leading() + 0.4}, holds: true}
+	head.line(l.word(title, st), pad, 2.6+st.Ascent(), st)
 	foot := block{}
 	foot.height = l.fact(&foot.drawing, "Error code", string(e.Code), pad, 0.8, contentWidth/2-2*pad)
 	if e.Check != "" {
@@ -201,7 +217,7 @@ func (l *layout) note(sentence string) group {
 func (l *layout) closing(r verification.Report) group {
 	d := drawing{}
 	d.fill(0, 3, contentWidth, hairline, inkLine)
-	y := d.lines([]line{l.word("Digest of the history (SHA-256)", styleCaption())}, 0, 5, styleCaption())
+	y := d.lines([]typeset.Line{l.word("Digest of the history (SHA-256)", styleCaption())}, 0, 5, styleCaption())
 	y = d.lines(l.name(r.Digest, styleStrong(), contentWidth, limitNameLines), 0, y-0.2, styleStrong())
 	d.height = d.lines(l.set("It identifies the recorded history of the run that this report was printed from. "+
 		"The report that the API returns for the run carries the same digest for as long as nothing was added to that history. "+
@@ -212,13 +228,13 @@ func (l *layout) closing(r verification.Report) group {
 // badge draws a status that ends at the right edge x.
 func (l *layout) badge(d *drawing, right, top float64, word string, t tone, scale float64) {
 	st := styleBadge()
-	st.size *= scale
+	st.Size *= scale
 	st.ink = t.dark
 	text := l.word(word, st)
-	w, h := text.width+5*scale, 5*scale
+	w, h := text.Width+5*scale, 5*scale
 	d.fill(right-w, top, w, h, t.pale)
 	d.frame(right-w, top, w, h, 0.3, t.dark)
-	d.line(text, right-w+2.5*scale, top+h/2+millimetres(st.size*0.357), st)
+	d.line(text, right-w+2.5*scale, top+h/2+typeset.Millimetres(st.Size*0.357), st)
 }
 
 func runStatus(s verification.Status) (string, tone) {

@@ -122,8 +122,8 @@ func (l *layout) header(r verification.Report) *drawing {
 	d := drawing{height: headHeight}
 	st := styleCaption()
 	run := l.name("Run "+string(r.Run.ID), st, contentWidth/2, 1)[0]
-	d.line(run, contentWidth-run.width, 3.4, st)
-	d.line(l.name(r.Workflow.Name, st, contentWidth-run.width-8, 1)[0], 0, 3.4, st)
+	d.line(run, contentWidth-run.Width, 3.4, st)
+	d.line(l.name(r.Workflow.Name, st, contentWidth-run.Width-8, 1)[0], 0, 3.4, st)
 	d.fill(0, 5.6, contentWidth, 0.6, inkAccent)
 	return &d
 }
@@ -133,7 +133,7 @@ func (l *layout) footer(r verification.Report, page, pages int) *drawing {
 	st := styleCaption()
 	d.fill(0, 3, contentWidth, hairline, inkLine)
 	number := l.word(fmt.Sprintf("Page %d of %d", page, pages), st)
-	d.line(number, contentWidth-number.width, 7, st)
-	d.line(l.name("Verification report, digest "+shortHash(r.Digest), st, contentWidth-number.width-8, 1)[0], 0, 7, st)
+	d.line(number, contentWidth-number.Width, 7, st)
+	d.line(l.name("Verification report, digest "+shortHash(r.Digest), st, contentWidth-number.Width-8, 1)[0], 0, 7, st)
 	return &d
 }

@@ -30,6 +30,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/pdf/typeset"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/fair"
 )
@@ -62,10 +63,10 @@ type Options struct {
 
 // Printer prints reports. It is safe for concurrent use.
 type Printer struct {
-	faces    *typefaces
-	slots    *fair.Limiter // one for each desk, by tenant
+	fonts    *typeset.Fonts
+	slots    *fair.Limiter // one for each shaper, by tenant
 	maxWait  time.Duration
-	desks    chan *desk // those that are free
+	shapers  chan *typeset.Shaper // those that are free
 	cache    *cache
 	compress bool
 }
@@ -84,20 +85,20 @@ func New(o Options) (*Printer, error) {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = 16 << 20
 	}
-	faces, err := loadTypefaces(o.FontDir)
+	fonts, err := typeset.LoadFonts(o.FontDir)
 	if err != nil {
 		return nil, err
 	}
 	p := &Printer{
-		faces: faces, slots: fair.NewLimiter(o.Concurrent, max(1, o.Concurrent-1)), maxWait: o.MaxWait,
-		desks: make(chan *desk, o.Concurrent),
-		cache: newCache(o.CacheBytes), compress: !o.Uncompressed,
+		fonts: fonts, slots: fair.NewLimiter(o.Concurrent, max(1, o.Concurrent-1)), maxWait: o.MaxWait,
+		shapers: make(chan *typeset.Shaper, o.Concurrent),
+		cache:   newCache(o.CacheBytes), compress: !o.Uncompressed,
 	}
 	if o.Clock != nil {
 		p.slots.Rest(3, restAfter, o.Clock)
 	}
 	for range o.Concurrent {
-		p.desks <- newDesk(faces)
+		p.shapers <- typeset.NewShaper(fonts)
 	}
 	sortCatalog()
 	return p, nil
@@ -119,8 +120,8 @@ func (p *Printer) PrintReport(ctx context.Context, t verification.TenantID, r ve
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
 	}
-	key := fingerprint(r)
-	if out, ok := p.cache.find(key); ok {
+	key := keyOf(t, r)
+	if out, ok := p.cache.get(key); ok {
 		return slices.Clone(out), nil
 	}
 	release, err := p.wait(ctx, t)
@@ -128,11 +129,11 @@ func (p *Printer) PrintReport(ctx context.Context, t verification.TenantID, r ve
 		return nil, fmt.Errorf("wait to print the report of run %s: %w", r.Run.ID, err)
 	}
 	defer release()
-	out, err := p.print(ctx, <-p.desks, r)
+	out, err := p.print(ctx, <-p.shapers, r)
 	if err != nil {
 		return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
 	}
-	p.cache.keep(key, out)
+	p.cache.add(key, out)
 	return slices.Clone(out), nil
 }
 
@@ -142,20 +143,21 @@ func (p *Printer) wait(ctx context.Context, t verification.TenantID) (release fu
 	return p.slots.Acquire(ctx, string(t))
 }
 
-// print makes the document at a desk and puts the desk back. A panic of a
-// library becomes an error, and its desk is thrown away.
-func (p *Printer) print(ctx context.Context, d *desk, r verification.Report) (out []byte, err error) {
+// print makes the document and returns the shaper. A panic of a library becomes an
+// error, and its shaper is replaced.
+func (p *Printer) print(ctx context.Context, s *typeset.Shaper, r verification.Report) (out []byte, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			out, err = nil, fmt.Errorf("the library failed: %v", fault)
-			d = newDesk(p.faces)
+			s = typeset.NewShaper(p.fonts)
 		}
-		p.desks <- d
+		p.shapers <- s
 	}()
-	l := &layout{setter: newSetter(d), linesLeft: limitLines}
+	l := &layout{text: s.New(), linesLeft: limitLines}
 	groups, err := l.report(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	return generate(r, l.dress(paginate(groups), r), l.sheets, p.compress)
+	pages := l.dress(paginate(groups), r)
+	return generate(r, pages, l.text.Subsets(), p.compress)
 }

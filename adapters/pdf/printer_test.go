@@ -83,8 +83,7 @@ func TestAllElseIsPrinted(t *testing.T) {
 		{"digest", func(r *verification.Report) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			// The cache must not take the changed report for the one before.
-			p := printer(t, pdf.Options{Uncompressed: true})
+			p := plain(t)
 			before := render(t, p, sample())
 			r := sample()
 			tt.change(&r)
@@ -96,6 +95,26 @@ func TestAllElseIsPrinted(t *testing.T) {
 				t.Error("the change changed nothing")
 			}
 		})
+	}
+}
+
+func TestTheCacheTellsHistoriesAndStatusesApart(t *testing.T) {
+	p := printer(t, pdf.Options{Uncompressed: true})
+	render(t, p, sample())
+	for _, c := range []struct {
+		name   string
+		change func(*verification.Report)
+		want   string
+	}{
+		{"digest", func(r *verification.Report) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
+		{"status", func(r *verification.Report) { r.Run.Status = verification.StatusExpired }, "EXPIRED"},
+		{"run", func(r *verification.Report) { r.Run.ID = "0191-other" }, "Run 0191-other"},
+	} {
+		r := sample()
+		c.change(&r)
+		if got := text(t, render(t, p, r)); !strings.Contains(got, c.want) {
+			t.Errorf("%s: the document does not contain %q", c.name, c.want)
+		}
 	}
 }
 

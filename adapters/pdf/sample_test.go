@@ -2,6 +2,7 @@ package pdf_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -63,10 +64,11 @@ func sample() verification.Report {
 	}
 }
 
-// with is the sample with another text in the reason of its third card.
+// with is the sample with another reason of its third card, and another digest.
 func with(text string) verification.Report {
 	r := sample()
 	r.Cards[2].Reason = text
+	r.Digest = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 	return r
 }
 

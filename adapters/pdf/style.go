@@ -2,6 +2,8 @@
 
 package pdf
 
+import "github.com/verifyd/verifyd/adapters/pdf/typeset"
+
 // ink is a colour, 0xRRGGBB.
 type ink uint32
 
@@ -41,31 +43,20 @@ const (
 	hairline   = 0.2
 )
 
-// millimetres of a length in points.
-func millimetres(points float64) float64 { return points * 25.4 / 72 }
-
-// style is how a text is set. Size is in points.
+// style is the size, weight and colour of text.
 type style struct {
-	size float64
-	bold bool
-	ink  ink
+	typeset.Style
+	ink ink
 }
 
-// leading is the distance between two baselines, in millimetres. Indic and
-// Arabic marks need more room than Latin letters.
-func (s style) leading() float64 { return millimetres(s.size * 1.48) }
-
-// ascent is the distance from the top of a line to its baseline.
-func (s style) ascent() float64 { return millimetres(s.size * 1.1) }
-
-func styleTitle() style    { return style{size: 21, bold: true, ink: inkAccent} }
-func styleSubtitle() style { return style{size: 11.5, ink: inkText} }
-func styleSection() style  { return style{size: 12.5, bold: true, ink: inkAccent} }
-func styleHeading() style  { return style{size: 10.5, bold: true, ink: inkText} }
-func styleBody() style     { return style{size: 9, ink: inkText} }
-func styleStrong() style   { return style{size: 9, bold: true, ink: inkText} }
-func styleCell() style     { return style{size: 8.5, ink: inkText} }
-func styleKey() style      { return style{size: 8.5, ink: inkMuted} }
-func styleCaption() style  { return style{size: 7.5, ink: inkMuted} }
-func styleFigure() style   { return style{size: 17, bold: true, ink: inkText} }
-func styleBadge() style    { return style{size: 7.5, bold: true, ink: inkText} }
+func styleTitle() style    { return style{typeset.Style{Size: 21, Bold: true}, inkAccent} }
+func styleSubtitle() style { return style{typeset.Style{Size: 11.5}, inkText} }
+func styleSection() style  { return style{typeset.Style{Size: 12.5, Bold: true}, inkAccent} }
+func styleHeading() style  { return style{typeset.Style{Size: 10.5, Bold: true}, inkText} }
+func styleBody() style     { return style{typeset.Style{Size: 9}, inkText} }
+func styleStrong() style   { return style{typeset.Style{Size: 9, Bold: true}, inkText} }
+func styleCell() style     { return style{typeset.Style{Size: 8.5}, inkText} }
+func styleKey() style      { return style{typeset.Style{Size: 8.5}, inkMuted} }
+func styleCaption() style  { return style{typeset.Style{Size: 7.5}, inkMuted} }
+func styleFigure() style   { return style{typeset.Style{Size: 17, Bold: true}, inkText} }
+func styleBadge() style    { return style{typeset.Style{Size: 7.5, Bold: true}, inkText} }

@@ -1,6 +1,6 @@
-// The shape of one glyph, from the segments of any font to TrueType.
+// Outlines of glyphs, converted from any font to TrueType.
 
-package pdf
+package typeset
 
 import (
 	"math"
@@ -15,10 +15,10 @@ type shape struct {
 	contours [][]point
 }
 
-// point is a corner, or the handle of a curve.
+// point is a point on the outline, or a control point of a curve.
 type point struct {
-	x, y   int
-	corner bool
+	x, y int
+	on   bool // the outline, not a control point
 }
 
 type bounds struct{ minX, minY, maxX, maxY int }
@@ -27,16 +27,16 @@ func (b bounds) with(c bounds) bounds {
 	return bounds{min(b.minX, c.minX), min(b.minY, c.minY), max(b.maxX, c.maxX), max(b.maxY, c.maxY)}
 }
 
-// drawer draws glyphs. A face may not be shared, so it has its own.
-type drawer struct{ faces map[*typeface]*font.Face }
+// converter converts glyphs. Faces must not be shared, so it has its own.
+type converter struct{ faces map[*fontFile]*font.Face }
 
-func (d drawer) shape(g glyph) shape {
-	face := d.faces[g.face]
+func (d converter) shape(g glyph) shape {
+	face := d.faces[g.file]
 	if face == nil {
-		face = font.NewFace(g.face.font)
-		d.faces[g.face] = face
+		face = font.NewFace(g.file.font)
+		d.faces[g.file] = face
 	}
-	scale := g.face.scale * unitsPerEm / 1000
+	scale := g.file.scale * unitsPerEm / 1000
 	s := shape{advance: clamp(face.HorizontalAdvance(g.id)*scale, 0)}
 	out, _ := face.GlyphDataOutline(g.id)
 	pen := pen{scale: scale}
@@ -48,12 +48,12 @@ func (d drawer) shape(g glyph) shape {
 	return s
 }
 
-// clamp rounds to what a table of 16 bits can hold.
+// clamp rounds to a value that a 16-bit field can hold.
 func clamp(v float32, lowest float64) int {
 	return int(min(max(math.Round(float64(v)), lowest), 32000))
 }
 
-// pen follows the segments of an outline.
+// pen collects the contours of an outline.
 type pen struct {
 	scale    float32
 	contours [][]point
@@ -61,8 +61,8 @@ type pen struct {
 	current  []point
 }
 
-func (p *pen) add(pt opentype.SegmentPoint, corner bool) {
-	p.current = append(p.current, point{clamp(pt.X*p.scale, -32000), clamp(pt.Y*p.scale, -32000), corner})
+func (p *pen) add(pt opentype.SegmentPoint, on bool) {
+	p.current = append(p.current, point{clamp(pt.X*p.scale, -32000), clamp(pt.Y*p.scale, -32000), on})
 	p.at = pt
 }
 
@@ -81,11 +81,11 @@ func (p *pen) draw(seg opentype.Segment) {
 	}
 }
 
-// cube draws a cubic curve as four quadratic ones, each with the handle that
-// meets the curve at its middle.
+// cube approximates a cubic curve by four quadratic ones, each of which meets it in
+// the middle.
 func (p *pen) cube(p0, p1, p2, p3 opentype.SegmentPoint) {
-	const pieces = 4
-	on := func(t float32) opentype.SegmentPoint {
+	const parts = 4
+	curve := func(t float32) opentype.SegmentPoint {
 		u := 1 - t
 		a, b, c, d := u*u*u, 3*u*u*t, 3*u*t*t, t*t*t
 		return opentype.SegmentPoint{
@@ -93,14 +93,14 @@ func (p *pen) cube(p0, p1, p2, p3 opentype.SegmentPoint) {
 			Y: a*p0.Y + b*p1.Y + c*p2.Y + d*p3.Y,
 		}
 	}
-	for i := range pieces {
-		from, mid, to := on(float32(i)/pieces), on((float32(i)+0.5)/pieces), on(float32(i+1)/pieces)
+	for i := range parts {
+		from, mid, to := curve(float32(i)/parts), curve((float32(i)+0.5)/parts), curve(float32(i+1)/parts)
 		p.add(opentype.SegmentPoint{X: 2*mid.X - (from.X+to.X)/2, Y: 2*mid.Y - (from.Y+to.Y)/2}, false)
 		p.add(to, true)
 	}
 }
 
-// close ends a contour. Its last corner is its first one.
+// close ends a contour. If its last point is its first one, it is dropped.
 func (p *pen) close() {
 	c := p.current
 	if n := len(c); n > 1 && c[n-1] == c[0] {
@@ -134,7 +134,7 @@ func (s shape) bounds() bounds {
 	return b
 }
 
-// encode writes the shape as an entry of the table glyf; empty for a space.
+// encode returns the entry of the glyf table; empty for a glyph without outline.
 func (s shape) encode() writer {
 	if len(s.contours) == 0 {
 		return nil
@@ -148,7 +148,7 @@ func (s shape) encode() writer {
 		w.u16(last)
 		for _, pt := range c {
 			flag := 0
-			if pt.corner {
+			if pt.on {
 				flag = 1
 			}
 			flag |= xs.delta(pt.x-at.x, 0x02, 0x10) | ys.delta(pt.y-at.y, 0x04, 0x20)
@@ -160,8 +160,8 @@ func (s shape) encode() writer {
 	return append(append(append(w, flags...), xs...), ys...)
 }
 
-// delta appends a step along one axis and returns its flags: short says that it
-// takes one byte, same that it is zero or, when short, positive.
+// delta appends the difference along one axis and returns its flags: short means
+// one byte; same means zero or, with short, positive.
 func (w *writer) delta(d, short, same int) int {
 	switch {
 	case d == 0:

@@ -1,6 +1,6 @@
-// The fonts: embedded ones, and those of a directory that the host names.
+// Font files: the embedded ones, and those of a directory.
 
-package pdf
+package typeset
 
 import (
 	"bytes"
@@ -18,24 +18,25 @@ import (
 //go:embed fonts/*.ttf fonts/OFL.txt
 var embedded embed.FS
 
-// typeface is one font file. It is never changed, so all desks share it.
-type typeface struct {
+// fontFile is a parsed font file. It is immutable.
+type fontFile struct {
 	name  string
 	font  *font.Font
-	scale float32 // from the font's units to thousandths of an em
+	scale float32 // from units of the font to 1/1000 em
 }
 
-// typefaces is every font there is, in the order in which a character looks
-// for one: those of bold text, then those of regular text.
-type typefaces struct {
-	regular, bold   *typeface // Latin, Greek and Cyrillic: live text
-	others, heavies []*typeface
+// Fonts holds all fonts in the order in which they are searched for a character.
+// It is immutable.
+type Fonts struct {
+	regular, bold   *fontFile // Latin, Greek and Cyrillic
+	others, heavies []*fontFile
 }
 
-// loadTypefaces parses the embedded fonts and those of the directory, which
-// may be empty for none.
-func loadTypefaces(dir string) (*typefaces, error) {
-	t := &typefaces{}
+// LoadFonts parses the embedded fonts and the files (.ttf, .otf, .ttc) of a
+// directory; empty for none. The files are searched after the embedded fonts, in
+// the order of their names; bold text searches those that end in -Bold first.
+func LoadFonts(dir string) (*Fonts, error) {
+	t := &Fonts{}
 	own, err := fs.Sub(embedded, "fonts")
 	if err != nil {
 		return nil, fmt.Errorf("open the embedded fonts: %w", err)
@@ -51,9 +52,9 @@ func loadTypefaces(dir string) (*typefaces, error) {
 	return t, nil
 }
 
-// load adds the fonts of a folder in the order of their names. Of a collection
-// it takes the first.
-func (t *typefaces) load(folder fs.FS) error {
+// load adds the fonts of a directory in the order of their names. Of a collection
+// it uses the first.
+func (t *Fonts) load(folder fs.FS) error {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
 		return fmt.Errorf("read the fonts: %w", err)
@@ -69,7 +70,7 @@ func (t *typefaces) load(folder fs.FS) error {
 		if err != nil {
 			return fmt.Errorf("read the font %s: %w", name, err)
 		}
-		face, err := parseTypeface(name, raw)
+		face, err := parseFont(name, raw)
 		if err != nil {
 			return err
 		}
@@ -80,7 +81,7 @@ func (t *typefaces) load(folder fs.FS) error {
 	return nil
 }
 
-func (t *typefaces) add(face *typeface) {
+func (t *Fonts) add(face *fontFile) {
 	bold := strings.Contains(strings.ToLower(face.name), "-bold.")
 	switch {
 	case t.regular == nil && face.name == "NotoSans-Regular.ttf":
@@ -94,8 +95,8 @@ func (t *typefaces) add(face *typeface) {
 	}
 }
 
-// parseTypeface returns nil for a font of pictures: it has no outlines to print.
-func parseTypeface(name string, raw []byte) (*typeface, error) {
+// parseFont returns nil for a bitmap font, which has no outlines.
+func parseFont(name string, raw []byte) (*fontFile, error) {
 	loaders, err := opentype.NewLoaders(bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("parse the font %s: %w", name, err)
@@ -112,22 +113,22 @@ func parseTypeface(name string, raw []byte) (*typeface, error) {
 	if f.Upem() == 0 {
 		return nil, fmt.Errorf("parse the font %s: it has no size", name)
 	}
-	return &typeface{name: name, font: f, scale: 1000 / float32(f.Upem())}, nil
+	return &fontFile{name: name, font: f, scale: 1000 / float32(f.Upem())}, nil
 }
 
-// live is the font of text that needs no shaping.
-func (t *typefaces) live(bold bool) *typeface {
+// latin returns the font of text that needs no shaping.
+func (t *Fonts) latin(bold bool) *fontFile {
 	if bold {
 		return t.bold
 	}
 	return t.regular
 }
 
-// find returns the font that has a glyph for the character, or nil.
-func (t *typefaces) find(r rune, bold bool) *typeface {
-	has := func(f *typeface) bool { _, ok := f.font.NominalGlyph(r); return ok }
-	if has(t.live(bold)) {
-		return t.live(bold)
+// find returns the first font that has a glyph for the character, or nil.
+func (t *Fonts) find(r rune, bold bool) *fontFile {
+	has := func(f *fontFile) bool { _, ok := f.font.NominalGlyph(r); return ok }
+	if has(t.latin(bold)) {
+		return t.latin(bold)
 	}
 	if bold {
 		if i := slices.IndexFunc(t.heavies, has); i >= 0 {

@@ -1,6 +1,6 @@
-// Sets text that needs shaping: scripts that join, stack, reorder, or run from right to left.
+// Shaping of scripts that join, stack, reorder, or run from right to left.
 
-package pdf
+package typeset
 
 import (
 	"math"
@@ -11,60 +11,61 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// shapingSize makes one unit of the shaper's output a thousandth of an em.
+// shapingSize makes one unit of the shaper's output 1/1000 em.
 const shapingSize = 1000
 
-// fontChoice finds the font for each character of a text to be shaped.
+// fontChoice implements shaping.Fontmap.
 type fontChoice struct {
-	desk *desk
-	bold bool
+	shaper *Shaper
+	bold   bool
 }
 
-// ResolveFace is asked for characters that some font has, and for boxes.
+// ResolveFace returns the font of a character that some font has, or of a
+// replacement character.
 func (c fontChoice) ResolveFace(r rune) *font.Face {
 	if r != missing {
-		if f := c.desk.faces.find(r, c.bold); f != nil {
-			return c.desk.face(f)
+		if f := c.shaper.fonts.find(r, c.bold); f != nil {
+			return c.shaper.face(f)
 		}
 	}
-	return c.desk.face(c.desk.faces.live(c.bold))
+	return c.shaper.face(c.shaper.fonts.latin(c.bold))
 }
 
-// shape sets a text by the rules of its scripts.
-func (s *setter) shape(runes []rune, st style, width float64) []line {
-	em := millimetres(st.size) / 1000
+// shape sets text by the rules of its scripts.
+func (s *Typesetter) shape(runes []rune, st Style, width float64) []Line {
+	em := Millimetres(st.Size) / 1000
 	direction := paragraphDirection(runes)
 	levels := s.levels(runes, direction)
 	var runs []run
 	for _, in := range s.splitter.Split(shaping.Input{
 		Text: runes, RunEnd: len(runes), Direction: direction,
 		Size: fixed.I(shapingSize), Language: "en",
-	}, fontChoice{s.desk, st.bold}) {
+	}, fontChoice{s.Shaper, st.Bold}) {
 		for _, part := range splitLevels(in, levels) {
 			runs = append(runs, run{s.shaper.ShapeNoExtents(part), levels[part.RunStart]})
 		}
 	}
-	// A cluster is never divided: its first character has all of its width.
+	// A cluster is not divided: its first character has the width of all of it.
 	advances := make([]float64, len(runes))
 	for _, r := range runs {
 		for _, g := range r.Glyphs {
 			advances[g.TextIndex()] += units(g.Advance) * em
 		}
 	}
-	lines := make([]line, 0, 1)
+	lines := make([]Line, 0, 1)
 	widest := 0.0
 	for _, cut := range breakLines(runes, advances, s.opportunities(runes), width) {
 		l := s.emit(runs, runes, cut, em)
 		lines = append(lines, l)
-		widest = max(widest, l.width)
+		widest = max(widest, l.Width)
 	}
 	if direction == di.DirectionRTL {
-		// The lines of a paragraph from right to left meet at its right.
+		// Align the lines of a right-to-left paragraph at the right.
 		for i, l := range lines {
-			for j := range l.pieces {
-				l.pieces[j].x += widest - l.width
+			for j := range l.Pieces {
+				l.Pieces[j].X += widest - l.Width
 			}
-			lines[i].width = widest
+			lines[i].Width = widest
 		}
 	}
 	return lines
@@ -76,8 +77,8 @@ type run struct {
 	level level
 }
 
-// opportunities tells before which characters a line may start.
-func (s *setter) opportunities(runes []rune) []bool {
+// opportunities reports before which characters a line may break.
+func (s *Typesetter) opportunities(runes []rune) []bool {
 	may := make([]bool, len(runes)+1)
 	s.segments.Init(runes)
 	for it := s.segments.LineIterator(); it.Next(); {
@@ -87,19 +88,19 @@ func (s *setter) opportunities(runes []rune) []bool {
 	return may
 }
 
-// emit places the glyphs of a line.
-func (s *setter) emit(runs []run, runes []rune, cut span, em float64) line {
+// emit makes a line of its glyphs.
+func (s *Typesetter) emit(runs []run, runes []rune, cut span, em float64) Line {
 	var within []run
 	for _, r := range runs {
 		if r.Runes.Offset < cut.end && r.Runes.Offset+r.Runes.Count > cut.start {
 			within = append(within, r)
 		}
 	}
-	var l line
+	var l Line
 	x := 0.0   // in thousandths of an em
-	end := 0.0 // where the last piece ends
+	end := 0.0 // where the last Piece ends
 	for _, r := range visualOrder(within) {
-		owner := s.owner[r.Face]
+		file := s.files[r.Face]
 		for _, g := range r.Glyphs {
 			if g.TextIndex() < cut.start || g.TextIndex() >= cut.end {
 				continue
@@ -109,41 +110,41 @@ func (s *setter) emit(runs []run, runes []rune, cut span, em float64) line {
 			if g.GlyphID == font.EmptyGlyph {
 				continue
 			}
-			shown, want := glyph{owner, g.GlyphID}, s.reading(r.Face, g, runes)
-			if want == ' ' {
-				// Whatever the font, a space looks the same, and is read so in one.
+			shown, char := glyph{file, g.GlyphID}, s.character(r.Face, g, runes)
+			if char == ' ' {
+				// Spaces of all fonts are set as the one of the Latin font.
 				shown = s.space
 			} else if s.blank(shown) {
 				continue
 			}
-			p := s.sheets.place(shown, want)
-			next := piece{x: at * em, rise: rise * em, sheet: p.sheet, text: string(p.code)}
-			if n := len(l.pieces); n > 0 && l.pieces[n-1].sheet == p.sheet && l.pieces[n-1].rise == next.rise && math.Abs(end-at) < 0.5 {
-				l.pieces[n-1].text += next.text
+			c := s.subsets.add(shown, char)
+			next := Piece{X: at * em, Rise: rise * em, Font: c.subset.name, Text: string(c.char)}
+			if n := len(l.Pieces); n > 0 && l.Pieces[n-1].Font == next.Font && l.Pieces[n-1].Rise == next.Rise && math.Abs(end-at) < 0.5 {
+				l.Pieces[n-1].Text += next.Text
 			} else {
-				l.pieces = append(l.pieces, next)
+				l.Pieces = append(l.Pieces, next)
 				end = at
 			}
-			end += math.Round(float64(s.face(shown.face).HorizontalAdvance(shown.id) * shown.face.scale))
+			end += math.Round(float64(s.face(shown.file).HorizontalAdvance(shown.id) * shown.file.scale))
 		}
 	}
-	l.width = x * em
+	l.Width = x * em
 	return l
 }
 
-// blank tells whether a glyph shows nothing.
-func (s *setter) blank(g glyph) bool {
+// blank reports whether a glyph has no outline.
+func (s *Typesetter) blank(g glyph) bool {
 	b, known := s.blanks[g]
 	if !known {
-		out, ok := s.face(g.face).GlyphDataOutline(g.id)
+		out, ok := s.face(g.file).GlyphDataOutline(g.id)
 		b = !ok || len(out.Segments) == 0
 		s.blanks[g] = b
 	}
 	return b
 }
 
-// reading is the character that a glyph should be read as, or 0.
-func (s *setter) reading(face *font.Face, g shaping.Glyph, runes []rune) rune {
+// character returns the character that a glyph should be copied as, or 0.
+func (s *Typesetter) character(face *font.Face, g shaping.Glyph, runes []rune) rune {
 	if g.GlyphID == 0 {
 		return missing
 	}

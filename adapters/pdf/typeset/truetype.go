@@ -1,6 +1,6 @@
-// Writes a TrueType font of just the glyphs that a document prints.
+// TrueType files.
 
-package pdf
+package typeset
 
 import (
 	"encoding/binary"
@@ -11,19 +11,19 @@ import (
 	"github.com/go-text/typesetting/font"
 )
 
-// unitsPerEm is twice that of most fonts, so that the points between two of
-// theirs are whole too.
+// unitsPerEm is twice that of most fonts, so that points halfway between two of
+// theirs are integers, too.
 const unitsPerEm = 2000
 
-// trueType writes the sheet as a font file. gofpdf takes no other kind, parses
-// the file for each document, and crashes on many: this one is small, and has
-// the tables in the form that gofpdf reads.
-func (s *sheet) trueType() []byte {
+// TrueType returns the font as a file. gofpdf reads no other format, parses the
+// file for each document, and crashes on many; this one is small and has the
+// tables that gofpdf reads.
+func (s *Subset) TrueType() []byte {
 	codes := slices.Sorted(maps.Keys(s.glyphs))
-	drawer := drawer{faces: map[*typeface]*font.Face{}}
-	shapes := []shape{{advance: unitsPerEm / 2}} // glyph 0 is never asked for
+	converter := converter{faces: map[*fontFile]*font.Face{}}
+	shapes := []shape{{advance: unitsPerEm / 2}} // glyph 0 is never used
 	for _, code := range codes {
-		shapes = append(shapes, drawer.shape(s.glyphs[code]))
+		shapes = append(shapes, converter.shape(s.glyphs[code]))
 	}
 	var glyf, loca, hmtx writer
 	box := bounds{}
@@ -45,7 +45,7 @@ func (s *sheet) trueType() []byte {
 	return assemble(map[string]writer{
 		"OS/2": os2Table(), "cmap": cmapTable(codes), "glyf": glyf, "head": headTable(box),
 		"hhea": hheaTable(box, maxAdvance, len(shapes)), "hmtx": hmtx, "loca": loca,
-		"maxp": maxpTable(len(shapes), maxPoints, maxContours), "name": nameTable(s.family), "post": postTable(),
+		"maxp": maxpTable(len(shapes), maxPoints, maxContours), "name": nameTable(s.name), "post": postTable(),
 	})
 }
 
@@ -62,7 +62,7 @@ func (w *writer) u16s(vs ...int) {
 	}
 }
 
-// assemble puts the tables into a file. gofpdf writes its own checksums.
+// assemble joins the tables to a file, without checksums: gofpdf writes its own.
 func assemble(tables map[string]writer) []byte {
 	names := slices.Sorted(maps.Keys(tables))
 	entries := int(math.Log2(float64(len(names))))
@@ -83,7 +83,7 @@ func assemble(tables map[string]writer) []byte {
 	return append(head, body...)
 }
 
-// Metrics of Noto Sans, in our units.
+// Metrics of Noto Sans, in units of unitsPerEm.
 const (
 	fontAscent    = 2138
 	fontDescent   = -586

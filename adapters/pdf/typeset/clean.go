@@ -1,6 +1,6 @@
-// Makes any text fit to print: bounded, and without what could deceive or crash.
+// Cleaning of text: bounded, and without characters that mislead or crash.
 
-package pdf
+package typeset
 
 import (
 	"fmt"
@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// missing stands for what cannot be shown, and prints as a box.
+	// missing replaces what cannot be set.
 	missing = utf8.RuneError
-	// maxMarks is how many marks one letter may carry.
+	// maxMarks limits the marks of one letter.
 	maxMarks = 6
 )
 
-// clean returns the text as characters that can be printed: at most limit of
-// them and a note of what was cut, white space as plain spaces, composed, and
-// with a box for each control and each override of the writing direction.
+// clean returns at most limit characters of the text, composed, with plain spaces
+// as white space, missing in place of control characters and overrides of the
+// writing direction, and a note if characters were cut.
 func clean(text string, limit int) []rune {
 	text, cut := shorten(text, limit)
 	out := make([]rune, 0, len(text)+len(cut))
@@ -30,8 +30,8 @@ func clean(text string, limit int) []rune {
 			unicode.Is(unicode.Z, r) && r != 0xA0:
 			r = ' '
 		case joins(r):
-			// Kept: the shaper needs it, and it prints nothing by itself.
-		case silent(r):
+			// The shaper needs it; it has no glyph of its own.
+		case invisible(r):
 			continue
 		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && !visibleFormat(r):
 			r = missing
@@ -48,8 +48,8 @@ func clean(text string, limit int) []rune {
 	return append(out, []rune(cut)...)
 }
 
-// shorten cuts the text after limit characters, and returns the note to print
-// in their stead.
+// shorten cuts the text after limit characters, and returns a note of how many
+// there are.
 func shorten(text string, limit int) (kept, note string) {
 	if len(text) <= limit {
 		return text, ""
@@ -64,11 +64,11 @@ func shorten(text string, limit int) (kept, note string) {
 	if n <= limit {
 		return text, ""
 	}
-	return text[:end], fmt.Sprintf("… (%s of %s characters)", thousands(limit), thousands(n))
+	return text[:end], fmt.Sprintf("… (%s of %s characters)", Thousands(limit), Thousands(n))
 }
 
-// joins tells of the characters that steer how their neighbours join or in
-// which direction they run. None of them can override a direction.
+// joins reports whether a character controls how its neighbours join or in which
+// direction they run, without overriding the direction of letters.
 func joins(r rune) bool {
 	switch r {
 	case 0x200C, 0x200D, 0x200E, 0x200F, 0x061C: // non-joiner, joiner, direction marks
@@ -77,8 +77,8 @@ func joins(r rune) bool {
 	return false
 }
 
-// silent tells of the characters that mean nothing on paper.
-func silent(r rune) bool {
+// invisible reports whether a character has no meaning in print.
+func invisible(r rune) bool {
 	switch {
 	case r == 0x00AD, r == 0x034F, r == 0x200B, r == 0x2060, r == 0xFEFF: // hints for line breaks
 		return true
@@ -88,17 +88,17 @@ func silent(r rune) bool {
 	return false
 }
 
-// visibleFormat tells of the format characters that are seen: signs that
-// enclose numbers, and such.
+// visibleFormat reports whether a format character has a glyph, such as the signs
+// that enclose Arabic numbers.
 func visibleFormat(r rune) bool {
 	return r >= 0x0600 && r <= 0x0605 || r == 0x06DD || r == 0x070F || r == 0x08E2 ||
 		r == 0x0890 || r == 0x0891 || r == 0x110BD || r == 0x110CD
 }
 
-// thousands writes a number with commas.
-func thousands(n int) string {
+// Thousands formats a number with commas.
+func Thousands(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)
 	}
-	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+	return fmt.Sprintf("%s,%03d", Thousands(n/1000), n%1000)
 }

@@ -1,6 +1,6 @@
-// Directions: which way text runs, and how deep it lies in text of the other way.
+// Writing direction: paragraph directions and embedding levels.
 
-package pdf
+package typeset
 
 import (
 	"slices"
@@ -11,10 +11,10 @@ import (
 	class "golang.org/x/text/unicode/bidi"
 )
 
-// level is an embedding level: even from left to right, odd from right to left.
+// level is an embedding level: even is left to right, odd is right to left.
 type level = bidi.Level
 
-// paragraphDirection is that of the first letter that has one.
+// paragraphDirection returns the direction of the first letter that has one.
 func paragraphDirection(runes []rune) di.Direction {
 	for _, r := range runes {
 		p, _ := class.LookupRune(r)
@@ -28,8 +28,8 @@ func paragraphDirection(runes []rune) di.Direction {
 	return di.DirectionLTR
 }
 
-// visualOrder orders the runs of a line from left to right: rule L2 of the
-// Unicode bidirectional algorithm.
+// visualOrder sorts the runs of a line from left to right: rule L2 of the Unicode
+// bidirectional algorithm.
 func visualOrder(runs []run) []run {
 	highest := level(0)
 	for _, r := range runs {
@@ -48,12 +48,12 @@ func visualOrder(runs []run) []run {
 	return runs
 }
 
-// levels is the level of each character. The libraries tell only which way a
-// run goes, and make one run of a number inside text from right to left (level
-// 2) and the text from left to right behind it (level 0), which belong in
-// different places. In a paragraph from right to left all such text is at 2.
-// Embeddings, overrides and isolates were taken out of the text before.
-func (s *setter) levels(runes []rune, direction di.Direction) []level {
+// levels returns the level of each character. The library reports only the
+// direction of a run, and joins a number inside right-to-left text (level 2) with
+// the left-to-right text after it (level 0), which belong in different positions.
+// In a right-to-left paragraph all such text has level 2. The text contains no
+// embeddings, overrides or isolates.
+func (s *Typesetter) levels(runes []rune, direction di.Direction) []level {
 	base := bidi.LeftToRight
 	if direction == di.DirectionRTL {
 		base = bidi.RightToLeft
@@ -72,10 +72,10 @@ func (s *setter) levels(runes []rune, direction di.Direction) []level {
 	return levels
 }
 
-// numberLevels tells the numbers at 2 from the text at 0, in a run from left to
-// right of a paragraph that goes the same way. A European number is at 2 as long
-// as the last letter before it was one from right to left. It takes its signs
-// with it: 1,234 and, behind any such letter but an Arabic one, 10%.
+// numberLevels separates the numbers at level 2 from the text at level 0, in a
+// left-to-right run of a left-to-right paragraph. A European number has level 2
+// if the last letter before it is a right-to-left one. Its signs have the same
+// level: 1,234 and, unless that letter is Arabic, 10%.
 func numberLevels(runes []rune, start, end int) []level {
 	levels := make([]level, end-start)
 	of := func(i int) class.Class { p, _ := class.LookupRune(runes[i]); return p.Class() }
@@ -85,7 +85,7 @@ func numberLevels(runes []rune, start, end int) []level {
 		}
 	}
 	letter := lastLetter(runes[:start])
-	number, signs := -2, -1 // where a number ended, and where signs like $ began
+	number, signs := -2, -1 // the end of a number, and the start of signs like $
 	for i := start; i < end; i++ {
 		switch c := of(i); c {
 		case class.L:
@@ -126,7 +126,7 @@ func numberLevels(runes []rune, start, end int) []level {
 	return levels
 }
 
-// lastLetter is the direction that the text before a run ends in: L, R, or AL.
+// lastLetter returns the class of the last letter before a run: L, R or AL.
 func lastLetter(runes []rune) class.Class {
 	for i := len(runes) - 1; i >= 0; i-- {
 		p, _ := class.LookupRune(runes[i])

@@ -1,18 +1,17 @@
-// Breaks text into lines.
+// Line breaks.
 
-package pdf
+package typeset
 
 import "strings"
 
-// span is a line: some of the characters of a text.
+// span is the range of characters of one line.
 type span struct{ start, end int }
 
-// breakLines finds the lines of a text: at the opportunities, which are the
-// indexes that a line may start at; in a word that is longer than a line, after
-// the signs that tokens and addresses are made of; and wherever the line is
-// full. A character without an advance stays with the one before it. Nothing is
-// added, so that what is copied is what was written; the spaces at both ends of
-// a line are left out.
+// breakLines breaks text at the opportunities, which are the indexes where a line
+// may start; in a word longer than a line, after the punctuation of tokens and
+// URLs; and otherwise where the line is full. A character without an advance stays
+// with the one before it. No hyphens are added, so that copied text is unchanged;
+// spaces at both ends of a line are dropped.
 func breakLines(runes []rune, advances []float64, opportunities []bool, width float64) []span {
 	var lines []span
 	for start := 0; ; {
@@ -45,7 +44,7 @@ func breakLines(runes []rune, advances []float64, opportunities []bool, width fl
 	}
 }
 
-// trim leaves out the spaces at the end of a line.
+// trim drops the spaces at the end of a line.
 func trim(runes []rune, start, end int) span {
 	for end > start && runes[end-1] == ' ' {
 		end--
@@ -53,7 +52,7 @@ func trim(runes []rune, start, end int) span {
 	return span{start, end}
 }
 
-// wordWidth is the width of what cannot part from the character.
+// wordWidth returns the width up to the next opportunity or space.
 func wordWidth(runes []rune, advances []float64, opportunities []bool, from int) float64 {
 	w := 0.0
 	for i := from; i < len(runes) && runes[i] != ' ' && (i == from || !opportunities[i]); i++ {
