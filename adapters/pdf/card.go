@@ -1,107 +1,97 @@
-// Lays out one card: a step, its status, and its data.
+// What a report shows of one step: its status and its data.
 
 package pdf
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-	"time"
+
+	"github.com/johnfercher/maroto/v2/pkg/consts/border"
+	"github.com/johnfercher/maroto/v2/pkg/core"
+	"github.com/johnfercher/maroto/v2/pkg/props"
 
 	"github.com/verifyd/verifyd/adapters/pdf/typeset"
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Measures of a card.
+// Measures of a card, in millimetres. From the left: the bar in the colour of the
+// status, padding, the content, padding, and a line.
 const (
-	cardBar      = 1.3 // the bar of the status's colour at the left edge
-	cardPad      = 5.0
-	cardWidth    = contentWidth - cardPad - 4
+	cardBar      = 1.3
+	cardLeft     = 3.7
+	cardWidth    = 165.0
+	cardRight    = contentWidth - cardBar - cardLeft - cardWidth - hairline
 	cardKeyWidth = 56.0
-	cardGap      = 4.5 // below a card
-	cardSeam     = 5.5
-	rowPad       = 1.0
 	// chunkLines is how many lines of one value stay together.
 	chunkLines = 12
 )
 
-// printed returns what is printed of a card. The time at which a review step was
-// completed is that of its verdict, and its data the verdict itself: neither is
-// printed.
-func printed(c verification.Card) verification.Card {
-	if c.Type == verification.NodeReview {
-		c.CompletedAt, c.Data = time.Time{}, nil
-	}
-	return c
-}
-
-// card lays out the step that is number n of the report.
-func (l *layout) card(n int, c verification.Card) group {
-	c = printed(c)
+// card returns the section of step number n.
+func (l *layout) card(n int, c verification.Card) section {
 	word, t := cardStatus(c.Status)
-	again := l.cardHeading(n, c.Label, word, t, "continued")
-	g := group{
-		blocks:  []block{{drawing: l.cardHeading(n, c.Label, word, t, "")}, l.cardFacts(c)},
-		heading: &again,
-		seam:    l.cardSeam(),
+	continued := l.cardHeading(n, c.Label, word, t, "(continued)")
+	ending := l.cardEnding(t)
+	blocks := []block{l.cardHeading(n, c.Label, word, t, "")}
+	blocks = append(blocks, l.cardFacts(c, t)...)
+	for i := range blocks {
+		blocks[i].keep = true
 	}
 	if strings.TrimSpace(c.Reason) != "" {
-		g.blocks = append(g.blocks, l.cardReason(c.Reason, t)...)
+		blocks = append(blocks, l.cardReason(c.Reason, t)...)
 	}
-	if table := l.cardData(c.Data); len(table) > 0 {
-		g.blocks[len(g.blocks)-1].holds = true
-		g.blocks = append(g.blocks, table...)
+	if c.Type != verification.NodeReview { // the data of a review is its verdict, which is not printed
+		if table := l.cardData(c.Data, t); len(table) > 0 {
+			blocks[len(blocks)-1].keep = true
+			blocks = append(blocks, table...)
+		}
 	}
-	g.blocks[0].holds, g.blocks[1].holds = true, true
-	for i := range g.blocks {
-		g.blocks[i].sides(t)
-	}
-	g.heading.sides(t)
-	g.seam.sides(t)
-	foot := block{drawing: drawing{height: 2.2 + cardGap}}
-	foot.fill(0, 0, cardBar, 2.2, t.dark)
-	foot.fill(contentWidth-hairline, 0, hairline, 2.2, inkLine)
-	foot.fill(0, 2.2-hairline, contentWidth, hairline, inkLine)
-	g.blocks[len(g.blocks)-1].holds = true
-	g.blocks = append(g.blocks, foot)
-	return g
+	blocks[len(blocks)-1].keep = true
+	foot := newBlock(2, filled(cardBar, t.dark), bordered(contentWidth-cardBar-hairline, border.Bottom, inkLine), filled(hairline, inkLine))
+	foot.keep = true
+	return section{blocks: append(blocks, foot, space(4.5)), heading: &continued, ending: &ending}
 }
 
-// sides draws what runs down both edges of a card.
-func (d *drawing) sides(t tone) {
-	d.fill(contentWidth-hairline, 0, hairline, d.height, inkLine)
-	d.fill(0, 0, cardBar, d.height, t.dark)
+// cardRow returns a row of columns that add up to cardWidth, with the edges of a
+// card.
+func cardRow(t tone, height float64, cols ...core.Col) block {
+	edges := slices.Concat([]core.Col{filled(cardBar, t.dark), column(cardLeft)}, cols,
+		[]core.Col{column(cardRight), filled(hairline, inkLine)})
+	return newBlock(height, edges...)
 }
 
 // cardHeading is the strip with the number, the label and the status.
-func (l *layout) cardHeading(n int, label, word string, t tone, remark string) drawing {
-	const badgeRoom = 36
+func (l *layout) cardHeading(n int, label, word string, t tone, remark string) block {
+	const badgeWidth, top = 36.0, 1.6
 	st := styleHeading()
 	number := st
 	number.ink = inkMuted
 	figure := l.word(fmt.Sprintf("%d.", n), number)
-	indent := cardPad + max(figure.Width, 4.5) + 1.8
+	indent := cardLeft + max(figure.Width, 4.5) + 1.8
 	if strings.TrimSpace(label) == "" {
 		label = "Step"
 	}
-	var d drawing
-	lines := l.name(label, st, contentWidth-indent-badgeRoom, limitNameLines)
-	height := 2*1.6 + float64(len(lines))*st.Leading()
-	d.fill(0, 0, contentWidth, height, inkPanel)
-	d.fill(0, 0, contentWidth, hairline, inkLine)
-	d.line(figure, cardPad, 1.6+st.Ascent(), number)
-	d.lines(lines, indent, 1.6, st)
+	width := contentWidth - cardBar - badgeWidth - hairline
+	lines := l.name(label, st, width-indent, limitNameLines)
+	text := newParagraph(indent, top, st, lines...)
+	parts := []core.Component{newParagraph(cardLeft, top, number, figure), text}
 	if remark != "" {
-		last := lines[len(lines)-1]
-		y := 1.6 + st.Ascent() + float64(len(lines)-1)*st.Leading()
-		d.line(l.word("("+remark+")", styleKey()), indent+last.Width+1.6, y, styleKey())
+		line := l.word(remark, styleKey())
+		baseline := text.bottom() - st.Leading() + st.Ascent()
+		parts = append(parts, newParagraph(indent+lines[len(lines)-1].Width+1.6, baseline-styleKey().Ascent(), styleKey(), line))
 	}
-	l.badge(&d, contentWidth-4, 1.6+(st.Leading()-5)/2, word, t, 1)
-	d.height = height
-	return d
+	strip := func(width float64, parts ...core.Component) core.Col {
+		return column(width, parts...).WithStyle(&props.Cell{
+			BackgroundColor: inkPanel.color(), BorderType: border.Top, BorderColor: inkLine.color(), BorderThickness: hairline,
+		})
+	}
+	return newBlock(text.bottom()+top,
+		filled(cardBar, t.dark), strip(width, parts...),
+		strip(badgeWidth, l.newBadge(badgeWidth-4+hairline, top+(st.Leading()-5)/2, word, t, 1)), filled(hairline, inkLine))
 }
 
-// cardFacts are the captions and values below the heading, in three columns.
-func (l *layout) cardFacts(c verification.Card) block {
+// cardFacts are captions and values in three columns.
+func (l *layout) cardFacts(c verification.Card, t tone) []block {
 	dispatches := ""
 	if c.Dispatches > 0 {
 		dispatches = fmt.Sprint(c.Dispatches)
@@ -110,122 +100,125 @@ func (l *layout) cardFacts(c verification.Card) block {
 		{"Type", typeName(c.Type)},
 		{"Key", c.Key},
 		{"Node ID", string(c.NodeID)},
-		{"Started", moment(c.StartedAt)},
-		{"Completed", moment(c.CompletedAt)},
+		{"Started", timestamp(c.StartedAt)},
+		{"Completed", timestamp(c.CompletedAt)},
 		{"Dispatches", dispatches},
 	}
 	if c.Type == verification.NodeReview {
-		facts = [][2]string{facts[0], facts[2], facts[3]} // it has none of the others to show
+		// A review has no key and no dispatches, and is completed at the time of its
+		// verdict, which is not printed.
+		facts = [][2]string{facts[0], facts[2], facts[3]}
 	}
-	const columns, gap = 3, 4.0
-	width := (cardWidth - (columns-1)*gap) / columns
-	var d drawing
-	y := 1.8
-	for i := 0; i < len(facts); i += columns {
-		bottom := y
-		for j, fact := range facts[i : i+columns] {
-			bottom = max(bottom, l.fact(&d, fact[0], fact[1], cardPad+float64(j)*(width+gap), y, width))
+	const columns, gap = 3, 3.0
+	width := cardWidth / columns
+	blocks := []block{}
+	for row := range slices.Chunk(facts, columns) {
+		var cols []core.Col
+		top, bottom := 0.0, 0.0
+		if len(blocks) == 0 {
+			top = 1.8
 		}
-		y = bottom + 1.1
+		for _, fact := range row {
+			parts, end := l.fact(fact[0], fact[1], 0, top, width-gap)
+			cols, bottom = append(cols, column(width, parts...)), max(bottom, end)
+		}
+		blocks = append(blocks, cardRow(t, bottom+1.3, cols...))
 	}
-	d.height = y + 0.4
-	return block{drawing: d}
+	return blocks
 }
 
-// cardReason stands out, because it is what a reader looks for.
+// cardReason is the reason for the status, on a background of its colour.
 func (l *layout) cardReason(reason string, t tone) []block {
 	const pad = 1.3
-	blocks := l.chunks(reason, styleBody(), cardPad+3, cardWidth-6)
-	for i := range blocks {
-		d := &blocks[i].drawing
+	var blocks []block
+	chunks := slices.Collect(slices.Chunk(l.set(reason, limitValue, styleBody(), cardWidth-6), chunkLines))
+	for i, lines := range chunks {
+		text := newParagraph(3, 0, styleBody(), lines...)
 		if i == 0 {
-			d.shift(pad + 0.4)
-			d.fill(cardPad, 0.4, cardWidth, d.height-0.4, t.pale)
-		} else {
-			d.fill(cardPad, 0, cardWidth, d.height, t.pale)
+			text.top = pad
 		}
+		height := text.bottom()
+		if i == len(chunks)-1 {
+			height += pad
+		}
+		blocks = append(blocks, cardRow(t, height, filled(cardWidth, t.pale, text)))
 	}
-	last := &blocks[len(blocks)-1].drawing
-	last.fill(cardPad, last.height, cardWidth, pad, t.pale)
-	last.height += pad + 1.6
-	return blocks
+	blocks[len(blocks)-1].keep = true
+	return append(blocks, cardRow(t, 1.6, column(cardWidth)))
 }
 
 // cardData is the table of values.
-func (l *layout) cardData(data verification.Data) []block {
-	rows, more := rowsOf(data, limitRows)
-	if len(rows) == 0 {
+func (l *layout) cardData(data verification.Data, t tone) []block {
+	entries, more := rowsOf(data, limitRows)
+	if len(entries) == 0 {
 		return nil
 	}
-	head := block{drawing: drawing{height: 6.2}, holds: true}
 	st := styleCaption()
 	st.Bold = true
-	head.line(l.word("Field", st), cardPad, 4.2, st)
-	head.line(l.word("Value", st), cardPad+cardKeyWidth, 4.2, st)
-	head.fill(cardPad, 6, cardWidth, hairline, inkMuted)
+	top := 4.2 - st.Ascent()
+	head := cardRow(t, 6.1,
+		bordered(cardKeyWidth, border.Bottom, inkMuted, newParagraph(0, top, st, l.word("Field", st))),
+		bordered(cardWidth-cardKeyWidth, border.Bottom, inkMuted, newParagraph(0, top, st, l.word("Value", st))))
+	head.keep = true
 	blocks := []block{head}
-	for i, r := range rows {
+	for i, e := range entries {
 		if l.linesLeft <= 0 {
-			more += len(rows) - i
+			more += len(entries) - i
 			break
 		}
-		blocks = append(blocks, l.cardRow(r)...)
+		blocks = append(blocks, l.cardEntry(e, t)...)
 	}
 	if len(blocks) > 3 {
-		blocks[len(blocks)-2].holds = true // the last row does not go over alone
+		blocks[len(blocks)-2].keep = true // the last row is not alone on a page
 	}
 	if more > 0 {
-		var d drawing
-		d.height = d.lines(l.set(typeset.Thousands(more)+" more values are not printed here. They stand in the report that the API returns.",
-			limitName, styleKey(), cardWidth), cardPad, 1.6, styleKey()) + 1
-		blocks = append(blocks, block{drawing: d})
+		text := newParagraph(0, 1.6, styleKey(), l.set(typeset.Thousands(more)+
+			" more values are not printed here. They stand in the report that the API returns.", limitName, styleKey(), cardWidth)...)
+		blocks = append(blocks, cardRow(t, text.bottom()+1, column(cardWidth, text)))
 	}
 	return blocks
 }
 
-// cardRow is one row of the table, in chunks that may part at the end of a page.
-func (l *layout) cardRow(r entry) []block {
-	const gap = 4.0
-	keys := l.set(r.key, limitName, styleKey(), cardKeyWidth-gap)
+// cardEntry is one row of the table, in chunks that may be on different pages.
+func (l *layout) cardEntry(e entry, t tone) []block {
+	const gap, pad = 4.0, 1.0
 	st := styleCell()
-	if r.quiet {
+	if e.empty {
 		st.ink = inkMuted
 	}
-	values := l.set(r.value, limitValue, st, cardWidth-cardKeyWidth)
+	keys := l.set(e.key, limitName, styleKey(), cardKeyWidth-gap)
+	values := l.set(e.value, limitValue, st, cardWidth-cardKeyWidth)
 	total := max(len(keys), len(values))
 	l.linesLeft -= total
 	var blocks []block
 	for at := 0; at < total; at += chunkLines {
 		end := min(at+chunkLines, total)
-		var d drawing
-		top := 0.0
+		top, bottom, sides := 0.0, 0.0, border.None
 		if at == 0 {
-			top = rowPad
+			top = pad
 		}
-		d.lines(part(keys, at, end), cardPad, top, styleKey())
-		d.lines(part(values, at, end), cardPad+cardKeyWidth, top, st)
-		d.height = top + float64(end-at)*st.Leading()
 		if end == total {
-			d.height += rowPad
-			d.fill(cardPad, d.height-hairline, cardWidth, hairline, inkLine)
+			bottom, sides = pad, border.Bottom
 		}
-		blocks = append(blocks, block{drawing: d})
+		blocks = append(blocks, cardRow(t, top+float64(end-at)*st.Leading()+bottom,
+			bordered(cardKeyWidth, sides, inkLine, newParagraph(0, top, styleKey(), part(keys, at, end)...)),
+			bordered(cardWidth-cardKeyWidth, sides, inkLine, newParagraph(0, top, st, part(values, at, end)...))))
 	}
 	return blocks
 }
 
-// part is the lines from one index to another, as far as there are any.
+// part returns the lines from one index to another, as far as there are any.
 func part(lines []typeset.Line, from, to int) []typeset.Line {
 	return lines[min(from, len(lines)):min(to, len(lines))]
 }
 
-// cardSeam closes a card at the end of a page that it goes on after.
-func (l *layout) cardSeam() *drawing {
-	d := drawing{height: cardSeam}
-	text := l.word("Continued on the next page", styleCaption())
-	d.line(text, contentWidth-4-text.Width, 3.6, styleCaption())
-	d.fill(0, cardSeam-hairline, contentWidth, hairline, inkLine)
-	return &d
+// cardEnding is the last row of a card on a page if the card continues.
+func (l *layout) cardEnding(t tone) block {
+	line := l.word("Continued on the next page", styleCaption())
+	width := contentWidth - cardBar - hairline
+	return newBlock(5.4, filled(cardBar, t.dark),
+		bordered(width, border.Bottom, inkLine, newParagraph(width-4+hairline-line.Width, 3.6-styleCaption().Ascent(), styleCaption(), line)),
+		filled(hairline, inkLine))
 }
 
 func cardStatus(s verification.CardStatus) (string, tone) {

@@ -15,17 +15,16 @@ import (
 // counts from one: hits#1.court.
 type entry struct {
 	key, value string
-	quiet      bool // the value only says that there is none
+	empty      bool // the value only says that there is none
 }
 
-// rowsOf flattens the data, in the order in which it was recorded. It keeps the
-// first rows up to most and counts how many more there are. Data that is not
-// JSON is one row.
-func rowsOf(d verification.Data, most int) (rows []entry, more int) {
+// rowsOf flattens the data in its recorded order. It returns the first rows up to
+// limit, and how many more there are. Data that is not a JSON object is one row.
+func rowsOf(d verification.Data, limit int) (rows []entry, more int) {
 	if len(d) == 0 {
 		return nil, 0
 	}
-	f := flattener{dec: json.NewDecoder(bytes.NewReader(d)), most: most}
+	f := flattener{dec: json.NewDecoder(bytes.NewReader(d)), limit: limit}
 	f.dec.UseNumber()
 	if err := f.object(""); err != nil {
 		return []entry{{key: "data", value: string(d)}}, 0
@@ -34,21 +33,21 @@ func rowsOf(d verification.Data, most int) (rows []entry, more int) {
 }
 
 type flattener struct {
-	dec  *json.Decoder
-	most int
-	rows []entry
-	more int
+	dec   *json.Decoder
+	limit int
+	rows  []entry
+	more  int
 }
 
 func (f *flattener) add(r entry) {
-	if len(f.rows) < f.most {
+	if len(f.rows) < f.limit {
 		f.rows = append(f.rows, r)
 		return
 	}
 	f.more++
 }
 
-// object reads the whole of a text that holds one object.
+// object reads a document that is one object.
 func (f *flattener) object(key string) error {
 	first, err := f.dec.Token()
 	if err != nil {
@@ -60,7 +59,7 @@ func (f *flattener) object(key string) error {
 	return f.fields(key)
 }
 
-// value reads one value; its first token has been read.
+// value reads a value after its first token.
 func (f *flattener) value(key string, first json.Token) error {
 	switch first {
 	case json.Delim('{'):
@@ -93,8 +92,8 @@ func (f *flattener) fields(key string) error {
 	return err
 }
 
-// list reads a list. One of plain values is one row; any other has a row for
-// each of its values.
+// list reads a list. A list of scalars is one row; any other has a row for each of
+// its values.
 func (f *flattener) list(key string) error {
 	var plain []entry
 	nested := false
@@ -125,7 +124,7 @@ func (f *flattener) list(key string) error {
 	return err
 }
 
-// together is a list of plain values as one row.
+// together returns a list of scalars as one row.
 func together(key string, items []entry) entry {
 	if len(items) == 0 {
 		return entry{key, "empty list", true}

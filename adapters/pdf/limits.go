@@ -1,9 +1,9 @@
-// How much of a report is printed, so that no report costs more than so much.
+// Limits on what is printed of a report, which bound its cost.
 
 package pdf
 
-// What goes beyond a limit is cut, and the page says so. The limits of text
-// count characters.
+// Text beyond a limit is cut, and the page says so. The limits of text are in
+// characters.
 const (
 	limitValue = 2000 // a value, a reason, a message
 	limitName  = 300  // a label, a name, an id, the key of a value
@@ -11,6 +11,6 @@ const (
 	limitLines = 6000 // lines of data in one document, about 110 pages
 	limitCards = 1000 // cards in one document
 
-	// Names of letters as wide as words must not fill a page.
+	// limitNameLines keeps names of very wide characters from filling a page.
 	limitNameLines = 12
 )

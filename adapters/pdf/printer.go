@@ -1,27 +1,14 @@
-// Package pdf prints a verification report with maroto: A4 pages with a card for
-// each step, the same bytes for the same report, and nothing of its notes,
-// reviews and decision.
-//
-// # Text
-//
-// A report holds what people typed, in any script. Text in Latin, Greek and
-// Cyrillic is live. Any other is shaped by the rules of its script with a port of
-// HarfBuzz, and each glyph is placed where the shaper put it. The glyphs that a
-// document needs, of whichever font, are written into small TrueType fonts of
-// that document: gofpdf crashes on characters beyond 16 bits, does not shape and
-// cannot read the outlines of many fonts, and it orders pictures of text
-// differently each time. A character that no font has prints as the replacement
-// character. Controls and overrides of the writing direction print so too.
-//
-// Shaped text stays sharp and can be searched as far as a glyph stands for one
-// character; a glyph made of several, such as a Devanagari conjunct, is copied
-// as a character of the private use area.
+// Package pdf prints a verification report: A4 pages with a card for each step,
+// the same bytes for the same report, and nothing of its notes, reviews and
+// decision. maroto lays the rows and pages out, see
+// docs/decisions/0023-maroto-lays-the-report-out.md; package typeset shapes the
+// text, which may be in any script.
 //
 // # Limits
 //
 // A value is cut after 2,000 characters, a name after 300, the table of a card
 // after 500 rows, all tables together after 6,000 lines, and the cards after
-// 1,000. The page says what was left out.
+// 1,000. The page says what was cut.
 package pdf
 
 import (
@@ -35,29 +22,26 @@ import (
 	"github.com/verifyd/verifyd/verification/fair"
 )
 
-// Options of a printer. The zero value is a good one.
+// Options configure a Printer. The zero value is valid.
 type Options struct {
-	// FontDir is a directory with more fonts (.ttf, .otf, .ttc; of a collection
-	// the first), for scripts that the embedded ones lack, such as Chinese. They
-	// are asked after the embedded ones, in the order of their names; bold text
-	// asks the files that end in -Bold first. They are held in memory. Empty
+	// FontDir is a directory with more fonts, see typeset.LoadFonts, for scripts
+	// that the embedded fonts lack, such as Chinese. They are held in memory. Empty
 	// for none.
 	FontDir string
 	// Concurrent is how many reports are printed at the same time; 0 means 2. One
-	// tenant has all of them but one, so that its long reports delay those of
-	// another by nothing. The others wait, and the tenants among them are served round robin. Each
-	// takes some 20 MB, and the longest that the limits allow some 100 MB.
+	// tenant uses at most all but one of the slots, and waiting tenants take turns.
+	// A report takes about 20 MB, the largest one about 100 MB.
 	Concurrent int
-	// Clock makes a tenant rest after a report that took more than 100 ms, for three
-	// times as long as the rest of it took, so that long reports of one tenant take
+	// Clock lets a tenant rest after a report that took more than 100 ms, for three
+	// times as long as the rest of it took, so that the long reports of one tenant take
 	// a quarter of a processor; nil for no rests.
 	Clock fair.Clock
-	// MaxWait bounds how long a report waits to be printed; 0 means 30 s.
+	// MaxWait bounds how long a report waits for a slot; 0 means 30 s.
 	MaxWait time.Duration
-	// CacheBytes bounds the printed reports that are kept for the next time;
-	// 0 means 16 MiB, less than 0 means none.
+	// CacheBytes bounds the cache of printed reports; 0 means 16 MiB, a negative
+	// number means no cache.
 	CacheBytes int
-	// Uncompressed leaves the pages readable, for tests.
+	// Uncompressed leaves the page contents uncompressed, for tests.
 	Uncompressed bool
 }
 
@@ -73,8 +57,8 @@ type Printer struct {
 
 var _ verification.ReportPrinter = (*Printer)(nil)
 
-// New loads the fonts, which takes some 10 ms. It fails when a font of FontDir
-// cannot be read.
+// New loads the fonts, which takes about 10 ms. It returns an error if a font of
+// FontDir cannot be read.
 func New(o Options) (*Printer, error) {
 	if o.Concurrent <= 0 {
 		o.Concurrent = 2
@@ -104,18 +88,16 @@ func New(o Options) (*Printer, error) {
 	return p, nil
 }
 
-// restAfter is how long printing takes before a tenant rests for it.
-const restAfter = 100 * time.Millisecond
-
-// errBusy is returned when a report has waited for too long.
+	// Clock lets a tenant rest after a report that took more than 100 ms, for three
+	// times as long as the rest of it took, so that the long reports of one tenant take
+	// a quarter of a processor; nil for no rests.
 var errBusy = &verification.Error{
 	Kind: verification.ErrUnavailable, Subject: "report", Message: "too many reports are being printed; try again",
 }
 
-// PrintReport prints a report of a tenant. The reports of a tenant delay those of
-// another by one report, however many they are. PrintReport fails with
-// ErrUnavailable when it waits for longer than MaxWait, and with the error of ctx
-// when ctx ends before.
+// PrintReport prints a report of a tenant. The reports of one tenant delay those of
+// another by at most one report. PrintReport returns ErrUnavailable if it waits
+// longer than MaxWait, and the error of ctx if ctx ends first.
 func (p *Printer) PrintReport(ctx context.Context, t verification.TenantID, r verification.Report) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
@@ -154,10 +136,9 @@ func (p *Printer) print(ctx context.Context, s *typeset.Shaper, r verification.R
 		p.shapers <- s
 	}()
 	l := &layout{text: s.New(), linesLeft: limitLines}
-	groups, err := l.report(ctx, r)
+	sections, err := l.report(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	pages := l.dress(paginate(groups), r)
-	return generate(r, pages, l.text.Subsets(), p.compress)
+	return l.document(r, sections, p.compress)
 }

@@ -174,7 +174,7 @@ func TestACallerMayChangeWhatItGot(t *testing.T) {
 }
 
 // gate is a context that blocks when its error is read for the second time, which
-// is when the report has a desk.
+// is when the report has a slot.
 type gate struct {
 	context.Context
 	asked   atomic.Int32
@@ -223,7 +223,7 @@ func TestOnlySoManyArePrintedAtATime(t *testing.T) {
 	wg.Wait()
 }
 
-// busy is a printer whose only desk is taken until the test ends.
+// busy is a printer whose only slot is in use until the test ends.
 func busy(t *testing.T, o pdf.Options, before ...verification.Report) *pdf.Printer {
 	o.Concurrent = 1
 	p := printer(t, o)
@@ -264,7 +264,7 @@ func TestWaitingHasABound(t *testing.T) {
 }
 
 // tally is a context that calls printed when its error is read for the second
-// time, which is when the report has a desk.
+// time, which is when the report has a slot.
 type tally struct {
 	context.Context
 	asked   atomic.Int32
@@ -308,7 +308,7 @@ func TestManyReportsOfOneTenantDelayAnotherByOne(t *testing.T) {
 	})
 }
 
-func TestAKeptReportNeedsNoDesk(t *testing.T) {
+func TestACachedReportNeedsNoSlot(t *testing.T) {
 	p := busy(t, pdf.Options{}, sample())
 	render(t, p, sample())
 }

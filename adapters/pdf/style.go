@@ -1,4 +1,4 @@
-// The measures and colours of the page.
+// Measures and colours.
 
 package pdf
 
@@ -17,8 +17,7 @@ const (
 	inkPaper  ink = 0xFFFFFF
 )
 
-// tone is a pair of colours: what stands in the foreground, and what lies
-// behind it.
+// tone is the foreground and background colour of a status.
 type tone struct{ dark, pale ink }
 
 func toneGood() tone    { return tone{0x17603D, 0xE3F3EA} }
@@ -32,15 +31,16 @@ const (
 	pageHeight   = 297.0
 	marginSide   = 18.0
 	marginTop    = 11.0
-	marginBottom = 10.0
-	headHeight   = 12.0
-	footHeight   = 9.0
+	marginBottom = 14.0
+	// headerHeight is not a multiple of 0.01 as all other heights are: maroto rounds
+	// the free height of a page down to 1e-9, so that the page is never too full.
+	headerHeight = 12.0000000005
+	footerHeight = 5.0
 	contentWidth = pageWidth - 2*marginSide
-	// slack keeps sums of heights below the page, whatever their rounding. It
-	// is not a round number, so that the last sum is not one either.
-	slack      = 0.0500000003
-	bodyHeight = pageHeight - marginTop - marginBottom - headHeight - footHeight - slack
-	hairline   = 0.2
+	bodyHeight   = pageHeight - marginTop - marginBottom - headerHeight - footerHeight
+	hairline     = 0.2
+
+	gridPerMillimetre = 10 // columns of maroto's grid
 )
 
 // style is the size, weight and colour of text.
