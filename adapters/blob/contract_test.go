@@ -9,11 +9,11 @@ import (
 )
 
 func TestMemoryKeepsTheContract(t *testing.T) {
-	storetest.RunDocuments(t, func(*testing.T) verification.DocumentStore { return blob.Memory(100<<20, 100<<20) })
+	storetest.Documents(t, func(*testing.T) verification.DocumentStore { return blob.Memory(100<<20, 100<<20) })
 }
 
 func TestFolderKeepsTheContract(t *testing.T) {
-	storetest.RunDocuments(t, func(t *testing.T) verification.DocumentStore { return folder(t, t.TempDir()) })
+	storetest.Documents(t, func(t *testing.T) verification.DocumentStore { return folder(t, t.TempDir()) })
 }
 
 func folder(t testing.TB, dir string) *blob.FolderStore {

@@ -49,13 +49,13 @@ func fresh(tb testing.TB) *postgres.Store {
 func TestStoreKeepsTheContract(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{})
-	storetest.Run(t, func(t *testing.T) storetest.Store { return emptied(t, s, s) })
+	storetest.All(t, func(t *testing.T) storetest.Store { return emptied(t, s, s) })
 }
 
 func TestTwoStoresOnOneDatabaseKeepTheContract(t *testing.T) {
 	url := pgtest.Database(t)
 	p := &pair{Store: openAt(t, url, postgres.Options{}), other: openAt(t, url, postgres.Options{SingleHost: true})}
-	storetest.Run(t, func(t *testing.T) storetest.Store { return emptied(t, p.Store, p) })
+	storetest.All(t, func(t *testing.T) storetest.Store { return emptied(t, p.Store, p) })
 }
 
 // emptied is a store without a row.

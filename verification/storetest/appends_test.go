@@ -10,16 +10,16 @@ import (
 )
 
 // onConflict breaks what Append does once its history has moved on.
-func onConflict(then func(ctx context.Context, sound storetest.Store, run runRef, seq int, a verification.Commit) error) func(storetest.Store) storetest.Store {
-	return when(func(b *broken, sound storetest.Store) {
-		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+func onConflict(then func(ctx context.Context, sound storetest.Store, run runRef, seq int, a verification.Commit) error) breakage {
+	return func(b *broken, sound stores) {
+		b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 			err := sound.Append(ctx, t, id, seq, a)
 			if errors.Is(err, verification.ErrConflict) {
 				return then(ctx, sound, runRef{Tenant: t, Run: id}, seq, a)
 			}
 			return err
 		}
-	})
+	}
 }
 
 // atTheEnd appends wherever the history ends.
@@ -36,13 +36,13 @@ func atTheEnd(ctx context.Context, s storetest.Store, run runRef, _ int, a verif
 }
 
 // appending breaks what Append is given.
-func appending(change func(*verification.Commit)) func(storetest.Store) storetest.Store {
-	return when(func(b *broken, sound storetest.Store) {
-		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+func appending(change func(*verification.Commit)) breakage {
+	return func(b *broken, sound stores) {
+		b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 			change(&a)
 			return sound.Append(ctx, t, id, seq, a)
 		}
-	})
+	}
 }
 
 func appendBreaches() []breach {
@@ -57,22 +57,22 @@ func appendBreaches() []breach {
 				return atTheEnd(ctx, s, run, seq, a)
 			}),
 		},
-		{"an append names the length of the history", "Append ignores seq", onConflict(atTheEnd)},
-		{"of appends that meet exactly one wins", "Append ignores seq", onConflict(atTheEnd)},
+		{"an append with the wrong length of the history is refused", "Append ignores seq", onConflict(atTheEnd)},
+		{"exactly one of concurrent appends to a run succeeds", "Append ignores seq", onConflict(atTheEnd)},
 		{
-			"of appends that meet exactly one wins", "an append that came late is said to be saved",
+			"exactly one of concurrent appends to a run succeeds", "an append that came late is said to be saved",
 			onConflict(func(context.Context, storetest.Store, runRef, int, verification.Commit) error { return nil }),
 		},
-		{"appends to different runs do not meet", "one run at a time may change", when(func(b *broken, sound storetest.Store) {
+		{"concurrent appends to different runs all succeed", "one run at a time may change", func(b *broken, sound stores) {
 			last := memo[string, runID]{}
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				if other, ok := last.get("last"); ok && other != id {
 					return conflict
 				}
 				last.set("last", id)
 				return sound.Append(ctx, t, id, seq, a)
 			}
-		})},
+		}},
 		{
 			"an append saves events, summary and effects together", "Append forgets the announcement",
 			appending(func(a *verification.Commit) { a.AnnounceAt = time.Time{} }),
@@ -102,57 +102,57 @@ func appendBreaches() []breach {
 				return conflict
 			}),
 		},
-		{"an append whose context is over changes nothing", "Append looks at no context", when(func(b *broken, sound storetest.Store) {
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+		{"an append with a cancelled context changes nothing", "Append looks at no context", func(b *broken, sound stores) {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				return sound.Append(context.WithoutCancel(ctx), t, id, seq, a)
 			}
-		})},
-		{"an append whose context is over changes nothing", "Append looks at the context too late", when(func(b *broken, sound storetest.Store) {
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+		}},
+		{"an append with a cancelled context changes nothing", "Append looks at the context too late", func(b *broken, sound stores) {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				if err := sound.Append(context.WithoutCancel(ctx), t, id, seq, a); err != nil {
 					return err
 				}
 				return ctx.Err()
 			}
-		})},
-		{"an append without events changes the effects alone", "Append does nothing without events", when(func(b *broken, sound storetest.Store) {
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+		}},
+		{"an append without events changes only the effects", "Append does nothing without events", func(b *broken, sound stores) {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				if len(a.Events) == 0 {
 					return nil
 				}
 				return sound.Append(ctx, t, id, seq, a)
 			}
-		})},
-		{"a quiet append changes the history alone", "a quiet Append is like any other", changing(func(a *verification.Commit) { a.HistoryOnly = false })},
-		{"a quiet append changes the history alone", "a quiet Append takes the run out of the queue", changing(func(a *verification.Commit) {
+		}},
+		{"a history-only append changes only the history", "a quiet Append is like any other", changing(func(a *verification.Commit) { a.HistoryOnly = false })},
+		{"a history-only append changes only the history", "a quiet Append takes the run out of the queue", changing(func(a *verification.Commit) {
 			if a.HistoryOnly {
 				a.HistoryOnly, a.AdvanceAt, a.AnnounceAt = false, time.Time{}, time.Time{}
 			}
 		})},
-		{"effects that somebody keeps are in the queue all the same", "Append queues nothing that is kept", changing(func(a *verification.Commit) {
+		{"an append without a wake-up still queues its effects", "Append queues nothing that is kept", changing(func(a *verification.Commit) {
 			if a.NoWakeup {
 				a.AdvanceAt, a.AnnounceAt = time.Time{}, time.Time{}
 			}
 		})},
-		{"a tenant cannot append to the run of another", "Append ignores the tenant", when(func(b *broken, sound storetest.Store) {
+		{"a tenant cannot append to another tenant's run", "Append ignores the tenant", func(b *broken, sound stores) {
 			owners := owned(b, sound)
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				if owner, ok := owners.get(id); ok {
 					t = owner
 				}
 				owners.set(id, t)
 				return sound.Append(ctx, t, id, seq, a)
 			}
-		})},
+		}},
 	}
 }
 
 // changing has a store take appends for others than they are.
-func changing(change func(*verification.Commit)) func(storetest.Store) storetest.Store {
-	return when(func(b *broken, sound storetest.Store) {
-		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+func changing(change func(*verification.Commit)) breakage {
+	return func(b *broken, sound stores) {
+		b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 			change(&a)
 			return sound.Append(ctx, t, id, seq, a)
 		}
-	})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/storetest"
 )
 
@@ -12,12 +13,12 @@ import (
 type breach struct {
 	clause string
 	way    string
-	store  func(storetest.Store) storetest.Store
+	change breakage
 }
 
 func breaches() []breach {
-	return slices.Concat(runBreaches(), appendBreaches(), listBreaches(), overdueBreaches(),
-		workBreaches(), turnBreaches(), leaseBreaches(), workflowBreaches(), tenantBreaches(), idempotencyBreaches(), deliveryBreaches())
+	return slices.Concat(runBreaches(), appendBreaches(), listBreaches(), overdueBreaches(), workBreaches(), turnBreaches(), leaseBreaches(),
+		workflowBreaches(), tenantBreaches(), idempotencyBreaches(), deliveryBreaches(), documentBreaches())
 }
 
 func TestEveryClauseCatchesItsBreach(t *testing.T) {
@@ -27,10 +28,12 @@ func TestEveryClauseCatchesItsBreach(t *testing.T) {
 				if c.Name != b.clause {
 					continue
 				}
-				if err := c.Check(t.Context(), memory.New()); err != nil {
-					t.Fatalf("on a sound store: %v, want nil", err)
+				sound := working()
+				if err := c.Check(t.Context(), sound, sound); err != nil {
+					t.Fatalf("on a working store: %v, want nil", err)
 				}
-				if err := c.Check(t.Context(), b.store(memory.New())); err == nil {
+				broken := working().broken(b.change)
+				if err := c.Check(t.Context(), broken, broken); err == nil {
 					t.Errorf("on a store where %s: nil, want an error", b.way)
 				} else {
 					t.Log(err)
@@ -47,7 +50,7 @@ func TestEveryClauseHasABreach(t *testing.T) {
 			t.Errorf("two clauses have the name %q", c.Name)
 		}
 		if c.Promise == "" {
-			t.Errorf("clause %q says nowhere where it is promised", c.Name)
+			t.Errorf("clause %q does not say where it is promised", c.Name)
 		}
 		clauses = append(clauses, c.Name)
 	}
@@ -59,19 +62,47 @@ func TestEveryClauseHasABreach(t *testing.T) {
 	}
 	for _, name := range clauses {
 		if !slices.Contains(broken, name) {
-			t.Errorf("no broken store tries the clause %q", name)
+			t.Errorf("no broken store tests the clause %q", name)
 		}
 	}
 }
 
-func TestRunTriesEveryClauseOnAStoreOfItsOwn(t *testing.T) {
-	stores := map[storetest.Store]bool{}
-	storetest.Run(t, func(*testing.T) storetest.Store {
+// TestEverySuiteRunsAlone runs each suite with nothing but its own ports.
+func TestEverySuiteRunsAlone(t *testing.T) {
+	made := map[any]bool{}
+	fresh := func() storetest.Store {
 		s := memory.New()
-		stores[s] = true
+		made[s] = true
 		return s
+	}
+	runStore := func(*testing.T) (verification.RunStore, verification.WorkQueue) { s := fresh(); return s, s }
+	t.Run("runs", func(t *testing.T) { storetest.Runs(t, runStore) })
+	t.Run("work", func(t *testing.T) { storetest.Work(t, runStore) })
+	t.Run("workflows", func(t *testing.T) {
+		storetest.Workflows(t, func(*testing.T) verification.WorkflowStore { return fresh() })
 	})
-	if got, want := len(stores), len(storetest.Clauses()); got != want {
-		t.Errorf("Run made %d stores, want %d", got, want)
+	t.Run("tenants", func(t *testing.T) {
+		storetest.Tenants(t, func(*testing.T) verification.TenantStore { return fresh() })
+	})
+	t.Run("idempotency", func(t *testing.T) {
+		storetest.Idempotency(t, func(*testing.T) verification.IdempotencyStore { return fresh() })
+	})
+	t.Run("deliveries", func(t *testing.T) {
+		storetest.Deliveries(t, func(*testing.T) (verification.DeliveryStore, verification.RunStore) { s := fresh(); return s, s })
+	})
+	stores := len(made)
+	t.Run("all", func(t *testing.T) { storetest.All(t, func(*testing.T) storetest.Store { return fresh() }) })
+	if got := len(made) - stores; got != stores {
+		t.Errorf("All made %d stores, want %d, one for each clause", got, stores)
+	}
+	t.Run("documents", func(t *testing.T) {
+		storetest.Documents(t, func(*testing.T) verification.DocumentStore {
+			s := working().DocumentStore
+			made[s] = true
+			return s
+		})
+	})
+	if got, want := len(made)-2*stores, len(storetest.Clauses())-stores; got != want {
+		t.Errorf("Documents made %d stores, want %d, one for each clause", got, want)
 	}
 }

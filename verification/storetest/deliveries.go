@@ -10,42 +10,25 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Deliveries are the clauses on how the notices of runs fared. Every run they
-// name is there.
-func Deliveries() []Clause {
+// deliveries saves only deliveries of runs that exist.
+func deliveries() []clause {
 	const (
 		save = "DeliveryStore.SaveDelivery: "
 		list = "DeliveryStore.Deliveries: "
 	)
-	return []Clause{
-		clause("a delivery comes back as it was saved",
-			"DeliveryStore.Delivery: returns the delivery of a run",
-			deliveryComesBack),
-		clause("a delivery that was never saved is not found",
-			"DeliveryStore.Delivery: or ErrNotFound",
-			unknownDelivery),
-		clause("a run has one delivery, and a later one replaces it",
-			save+"creates or replaces the delivery of a run",
-			deliveryReplaced),
-		clause("the delivery tried last comes first, and of one moment the highest run id",
-			list+"newest LastAt first, ties by run id from the highest",
-			deliveriesInOrder),
-		clause("pages of deliveries join to the whole list",
-			list+"one page, and how many there are in all",
-			deliveryPages),
-		clause("the state filter gives the deliveries in that state",
-			list+"the deliveries in a state (empty for every state), and how many there are in all",
-			deliveriesByState),
-		clause("a delivery whose context is over is not saved",
-			save+"creates or replaces the delivery of a run, unless the context is over",
-			cancelledDelivery),
-		clause("the deliveries of two tenants are kept apart",
-			"DeliveryStore: every method is of one tenant",
-			deliveriesApart),
+	return []clause{
+		{"a delivery is returned as it was saved", "DeliveryStore.Delivery: returns the delivery of a run", deliveryIsReturned},
+		{"an unknown delivery is not found", "DeliveryStore.Delivery: or ErrNotFound", unknownDelivery},
+		{"a run has one delivery, which a later one replaces", save + "creates or replaces the delivery of a run", deliveryReplaced},
+		{"deliveries are listed by last attempt, newest first, then by run id from the highest", list + "newest LastAt first, ties by run id from the highest", deliveriesInOrder},
+		{"the pages of deliveries add up to the whole list", list + "one page, and how many there are in all", deliveryPages},
+		{"the state filter selects the deliveries in a state", list + "the deliveries in a state (empty for every state), and how many there are in all", deliveriesByState},
+		{"a delivery with a cancelled context is not saved", save + "creates or replaces the delivery of a run, unless the context is done", cancelledDelivery},
+		{"two tenants have separate deliveries", "DeliveryStore: every method is of one tenant", deliveriesOfTwoTenants},
 	}
 }
 
-// delivery is number n, every field filled in.
+// delivery returns the delivery of run number n, with every field set.
 func delivery(n int, state verification.DeliveryState, last time.Time) verification.Delivery {
 	return verification.Delivery{
 		Run: runID(n), URL: "https://app.example/hooks?a=1&b=2", State: state, Attempts: n,
@@ -53,8 +36,8 @@ func delivery(n int, state verification.DeliveryState, last time.Time) verificat
 	}
 }
 
-// ledger is some deliveries in the order they are saved in, which is not the
-// one they are listed in: three of one moment, in every state.
+// ledger returns deliveries in every state, three at each time, in another order
+// than that of the list.
 func ledger() []verification.Delivery {
 	const n = 25
 	var all []verification.Delivery
@@ -62,7 +45,7 @@ func ledger() []verification.Delivery {
 	for i := range n {
 		// 7 has no divisor in common with 25: every number comes once.
 		k := i * 7 % n
-		all = append(all, delivery(k+1, states[k%len(states)], moment(time.Duration(k/3)*tick)))
+		all = append(all, delivery(k+1, states[k%len(states)], instant(time.Duration(k/3)*tick)))
 	}
 	return all
 }
@@ -73,54 +56,44 @@ func deliveryStates() []verification.DeliveryState {
 	}
 }
 
-// runs starts the runs whose deliveries are saved then.
-func (t *trial) runs(tenant verification.TenantID, most int) {
-	for n := range most {
+// runs saves the runs of the deliveries.
+func (t *trial) runs(tenant verification.TenantID, count int) {
+	for n := range count {
 		t.save(tenant, simple(n+1))
 	}
 }
 
 func (t *trial) deliver(tenant verification.TenantID, all ...verification.Delivery) {
 	for _, d := range all {
-		if !t.over() {
-			t.ok("SaveDelivery", t.store.SaveDelivery(t.ctx, tenant, d))
-		}
+		t.ok("SaveDelivery", t.store.SaveDelivery(t.ctx, tenant, d))
 	}
 }
 
-// delivered wants the delivery of a run to be the one given.
+// delivered wants the store to have a delivery.
 func (t *trial) delivered(tenant verification.TenantID, want verification.Delivery) {
-	if !t.over() {
-		got, err := t.store.Delivery(t.ctx, tenant, want.Run)
-		t.ok("Delivery", err)
-		same(t, "the delivery", got, want)
-	}
+	got, err := t.store.Delivery(t.ctx, tenant, want.Run)
+	t.ok("Delivery", err)
+	same(t, "the delivery", got, want)
 }
 
 func (t *trial) undelivered(tenant verification.TenantID, run verification.RunID) {
-	if !t.over() {
-		_, err := t.store.Delivery(t.ctx, tenant, run)
-		t.refused("Delivery(never saved)", err, verification.ErrNotFound)
+	_, err := t.store.Delivery(t.ctx, tenant, run)
+	t.refused("Delivery(an unknown one)", err, verification.ErrNotFound)
+}
+
+// ledgered returns the pages of the deliveries in a state.
+func (t *trial) ledgered(tenant verification.TenantID, state verification.DeliveryState) func(verification.PageQuery) (verification.Page[verification.Delivery], error) {
+	return func(p verification.PageQuery) (verification.Page[verification.Delivery], error) {
+		return t.store.Deliveries(t.ctx, tenant, state, p)
 	}
 }
 
-// ledgered wants a page of a state to be cut out of all its deliveries, which
-// are in the order they are listed in.
-func (t *trial) ledgered(tenant verification.TenantID, state verification.DeliveryState, q verification.PageQuery, all []verification.Delivery) {
-	if t.over() {
-		return
-	}
-	what := fmt.Sprintf("Deliveries(%q, limit %d, offset %d)", state, q.Limit, q.Offset)
-	p, err := t.store.Deliveries(t.ctx, tenant, state, q)
-	t.ok(what, err)
-	same(t, what, p.Data, all[min(q.Offset, len(all)):min(q.Offset+q.Limit, len(all))])
-	same(t, "the total of "+what, p.Total, len(all))
-	same(t, "the page that "+what+" says it is", p.PageQuery, q)
+// lists wants the whole list of the deliveries in a state.
+func (t *trial) lists(tenant verification.TenantID, state verification.DeliveryState, all ...verification.Delivery) {
+	page(t, fmt.Sprintf("Deliveries(%q)", state), wholeList(), all, t.ledgered(tenant, state))
 }
 
-func whole() verification.PageQuery { return verification.PageQuery{Limit: verification.MaxLimit} }
-
-// newest puts deliveries in the order they are listed in.
+// newest returns deliveries in the order of the list.
 func newest(all []verification.Delivery) []verification.Delivery {
 	return slices.SortedFunc(slices.Values(all), func(a, b verification.Delivery) int {
 		if verification.NewerDelivery(a, b) {
@@ -130,21 +103,21 @@ func newest(all []verification.Delivery) []verification.Delivery {
 	})
 }
 
-func deliveryComesBack(t *trial) {
+func deliveryIsReturned(t *trial) {
 	t.runs(ours, 2)
-	full := delivery(1, verification.DeliveryPending, moment(0))
-	full.URL = "https://app.example/" + prose
-	bare := verification.Delivery{Run: runID(2), State: verification.DeliveryFailed, LastAt: moment(-tick)}
+	full := delivery(1, verification.DeliveryPending, instant(0))
+	full.URL = "https://app.example/" + oddText
+	bare := verification.Delivery{Run: runID(2), State: verification.DeliveryFailed, LastAt: instant(-tick)}
 	t.deliver(ours, full, bare)
 	t.delivered(ours, full)
 	t.delivered(ours, bare)
-	t.ledgered(ours, "", whole(), []verification.Delivery{full, bare})
+	t.lists(ours, "", full, bare)
 }
 
 func unknownDelivery(t *trial) {
 	t.runs(ours, 2)
-	t.ledgered(ours, "", whole(), nil)
-	t.deliver(ours, delivery(1, verification.DeliveryPending, moment(0)))
+	t.lists(ours, "")
+	t.deliver(ours, delivery(1, verification.DeliveryPending, instant(0)))
 	t.undelivered(ours, runID(2))
 	t.undelivered(ours, runID(3))
 	t.undelivered(theirs, runID(1))
@@ -152,13 +125,13 @@ func unknownDelivery(t *trial) {
 
 func deliveryReplaced(t *trial) {
 	t.runs(ours, 2)
-	other := delivery(2, verification.DeliveryFailed, moment(time.Minute))
-	t.deliver(ours, delivery(1, verification.DeliveryPending, moment(0)), other)
-	// Tried again, given up, queued again at the moment of its last try, taken.
+	other := delivery(2, verification.DeliveryFailed, instant(time.Minute))
+	t.deliver(ours, delivery(1, verification.DeliveryPending, instant(0)), other)
+	// Retried, given up, queued again with the time of its last attempt, delivered.
 	for i, state := range []verification.DeliveryState{
 		verification.DeliveryPending, verification.DeliveryFailed, verification.DeliveryPending, verification.DeliveryDelivered,
 	} {
-		d := delivery(1, state, moment(time.Duration(2+i/3)*time.Minute))
+		d := delivery(1, state, instant(time.Duration(2+i/3)*time.Minute))
 		d.Attempts, d.Class = i+2, fmt.Sprintf("class_%d", i)
 		if state != verification.DeliveryPending {
 			d.NextAt = time.Time{}
@@ -166,15 +139,15 @@ func deliveryReplaced(t *trial) {
 		t.deliver(ours, d)
 		t.delivered(ours, d)
 		t.delivered(ours, other)
-		t.ledgered(ours, "", whole(), []verification.Delivery{d, other})
+		t.lists(ours, "", d, other)
 		for _, filter := range deliveryStates() {
 			var want []verification.Delivery
-			for _, kept := range []verification.Delivery{d, other} {
-				if kept.State == filter {
-					want = append(want, kept)
+			for _, saved := range []verification.Delivery{d, other} {
+				if saved.State == filter {
+					want = append(want, saved)
 				}
 			}
-			t.ledgered(ours, filter, whole(), want)
+			t.lists(ours, filter, want...)
 		}
 	}
 }
@@ -183,18 +156,14 @@ func deliveriesInOrder(t *trial) {
 	all := ledger()
 	t.runs(ours, len(all))
 	t.deliver(ours, all...)
-	t.ledgered(ours, "", whole(), newest(all))
+	t.lists(ours, "", newest(all)...)
 }
 
 func deliveryPages(t *trial) {
 	all := ledger()
 	t.runs(ours, len(all))
 	t.deliver(ours, all...)
-	for _, limit := range []int{1, 7, len(all), verification.MaxLimit} {
-		for _, offset := range []int{0, 1, limit, len(all) - 1, len(all), 1_000_000} {
-			t.ledgered(ours, "", verification.PageQuery{Limit: limit, Offset: offset}, newest(all))
-		}
-	}
+	pages(t, "Deliveries", newest(all), t.ledgered(ours, ""))
 }
 
 func deliveriesByState(t *trial) {
@@ -208,40 +177,40 @@ func deliveriesByState(t *trial) {
 				want = append(want, d)
 			}
 		}
-		t.ledgered(ours, state, whole(), want)
-		t.ledgered(ours, state, verification.PageQuery{Limit: 3, Offset: 2}, want)
+		t.lists(ours, state, want...)
+		page(t, "Deliveries", verification.PageQuery{Limit: 3, Offset: 2}, want, t.ledgered(ours, state))
 	}
 }
 
 func cancelledDelivery(t *trial) {
 	t.runs(ours, 1)
-	d := delivery(1, verification.DeliveryPending, moment(0))
-	late := delivery(1, verification.DeliveryDelivered, moment(time.Minute))
+	d := delivery(1, verification.DeliveryPending, instant(0))
+	late := delivery(1, verification.DeliveryDelivered, instant(time.Minute))
 	if err := t.store.SaveDelivery(cancelled(t.ctx), ours, d); err == nil {
-		t.faultf("SaveDelivery under a context that is over succeeded, want an error")
+		t.failf("SaveDelivery with a cancelled context succeeded, want an error")
 	}
 	t.undelivered(ours, d.Run)
 	t.deliver(ours, d)
 	if err := t.store.SaveDelivery(cancelled(t.ctx), ours, late); err == nil {
-		t.faultf("SaveDelivery under a context that is over succeeded, want an error")
+		t.failf("SaveDelivery with a cancelled context succeeded, want an error")
 	}
 	t.delivered(ours, d)
-	t.ledgered(ours, "", whole(), []verification.Delivery{d})
+	t.lists(ours, "", d)
 }
 
-func deliveriesApart(t *trial) {
+func deliveriesOfTwoTenants(t *trial) {
 	t.runs(ours, 2)
 	t.runs(theirs, 1)
-	mine, other := delivery(1, verification.DeliveryPending, moment(0)), delivery(2, verification.DeliveryFailed, moment(0))
-	yours := delivery(1, verification.DeliveryDelivered, moment(time.Hour))
+	mine, other := delivery(1, verification.DeliveryPending, instant(0)), delivery(2, verification.DeliveryFailed, instant(0))
+	yours := delivery(1, verification.DeliveryDelivered, instant(time.Hour))
 	t.deliver(ours, mine, other)
 	t.undelivered(theirs, mine.Run)
-	t.ledgered(theirs, "", whole(), nil)
+	t.lists(theirs, "")
 	t.deliver(theirs, yours)
 	t.delivered(ours, mine)
 	t.delivered(theirs, yours)
-	t.ledgered(ours, "", whole(), []verification.Delivery{other, mine})
-	t.ledgered(ours, verification.DeliveryDelivered, whole(), nil)
-	t.ledgered(theirs, "", whole(), []verification.Delivery{yours})
-	t.ledgered(theirs, verification.DeliveryFailed, whole(), nil)
+	t.lists(ours, "", other, mine)
+	t.lists(ours, verification.DeliveryDelivered)
+	t.lists(theirs, "", yours)
+	t.lists(theirs, verification.DeliveryFailed)
 }

@@ -1,4 +1,4 @@
-// Histories that the clauses save: stories told in events.
+// The histories that clauses save.
 
 package storetest
 
@@ -10,7 +10,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Two tenants, and what both of them have under the same ids.
+// The ids of two tenants and of workflows that both of them have.
 const (
 	ours   = verification.TenantID("a0000000-0000-7000-8000-000000000001")
 	theirs = verification.TenantID("b0000000-0000-7000-8000-000000000002")
@@ -20,17 +20,17 @@ const (
 	unknown    = verification.WorkflowID("c0000000-0000-7000-8000-00000000000f")
 )
 
-// tick is the smallest step of a moment that is kept.
+// tick is the resolution of stored times.
 const tick = time.Microsecond
 
-// moment is some time after stories begin. It has microseconds, so that a
-// store that drops them is found out.
-func moment(after time.Duration) time.Time {
+// instant returns the time after the start of histories. It has microseconds, so
+// that clauses notice a store that drops them.
+func instant(after time.Duration) time.Time {
 	return time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC).Add(after)
 }
 
-// story is a run and its history.
-type story struct {
+// history is the history of a run.
+type history struct {
 	id     verification.RunID
 	events []verification.Event
 }
@@ -39,16 +39,16 @@ func runID(n int) verification.RunID {
 	return verification.RunID(fmt.Sprintf("d0000000-0000-7000-8000-%012x", n))
 }
 
-// begin starts story number n at a moment.
-func begin(n int, at time.Time, s verification.Started) story {
-	return story{runID(n), nil}.at(at, s)
+// begin starts the history of run number n at a time.
+func begin(n int, at time.Time, s verification.Started) history {
+	return history{runID(n), nil}.at(at, s)
 }
 
-// simple is a story that has just begun, without limits.
-func simple(n int) story { return begin(n, moment(0), started()) }
+// simple returns a history that has just begun, without limits.
+func simple(n int) history { return begin(n, instant(0), started()) }
 
-// at goes on at a moment.
-func (s story) at(now time.Time, facts ...verification.Fact) story {
+// at adds events at a time.
+func (s history) at(now time.Time, facts ...verification.Fact) history {
 	s.events = slices.Clone(s.events)
 	for _, f := range facts {
 		s.events = append(s.events, verification.Event{At: now, Fact: f})
@@ -56,41 +56,41 @@ func (s story) at(now time.Time, facts ...verification.Fact) story {
 	return s
 }
 
-// then goes on some time after the newest event.
-func (s story) then(after time.Duration, facts ...verification.Fact) story {
+// then adds events some time after the newest one.
+func (s history) then(after time.Duration, facts ...verification.Fact) history {
 	return s.at(s.events[len(s.events)-1].At.Add(after), facts...)
 }
 
-func (s story) summary() verification.Summary {
+func (s history) summary() verification.Summary {
 	return verification.Fold(s.id, s.events).Summary()
 }
 
-func (s story) ref(t verification.TenantID) verification.RunRef {
+func (s history) ref(t verification.TenantID) verification.RunRef {
 	return verification.RunRef{Tenant: t, Run: s.id}
 }
 
-// appendix is the whole story as one append, without effects.
-func (s story) appendix() verification.Commit {
+// commit returns the whole history as one append, without effects.
+func (s history) commit() verification.Commit {
 	return verification.Commit{Events: s.events, Summary: s.summary()}
 }
 
-// advancing is the whole story as one append that queues an advance.
-func (s story) advancing(at time.Time) verification.Commit {
-	a := s.appendix()
+// advancing returns the whole history as one append that queues an advance.
+func (s history) advancing(at time.Time) verification.Commit {
+	a := s.commit()
 	a.AdvanceAt = at
 	return a
 }
 
-// announcing is the whole story as one append that queues its announcement, due
-// at the last event.
-func (s story) announcing() verification.Commit {
-	a := s.appendix()
+// announcing returns the whole history as one append that queues its announcement,
+// due at the last event.
+func (s history) announcing() verification.Commit {
+	a := s.commit()
 	a.AnnounceAt = s.events[len(s.events)-1].At
 	return a
 }
 
-// only is an append without events: it changes the effects alone.
-func (s story) only(advanceAt time.Time) verification.Commit {
+// only returns an append without events, which changes only the effects.
+func (s history) only(advanceAt time.Time) verification.Commit {
 	return verification.Commit{Summary: s.summary(), AdvanceAt: advanceAt}
 }
 
@@ -100,7 +100,7 @@ func started() verification.Started {
 	}
 }
 
-// limited is a start whose run has a deadline and an abandon timeout, in
+// limited returns the start of a run with a deadline and an abandon timeout, in
 // seconds; 0 is none.
 func limited(deadline, abandon int64) verification.Started {
 	s := started()
@@ -130,7 +130,7 @@ func asked(node verification.NodeID) verification.Fact {
 	return verification.ReviewAsked{Node: node, Label: "Manual review", Reason: "The names differ."}
 }
 
-// verdict answers a review step; without a node the run was over.
+// verdict decides a review step; without a node, a run that has ended.
 func verdict(node verification.NodeID, d verification.Decision) verification.Fact {
 	return verification.VerdictRecorded{Node: node, Decision: d, Notes: "Seen.", By: "reviewer-7"}
 }
@@ -149,54 +149,53 @@ func expired() verification.Fact {
 	}}
 }
 
-// lives are stories that stand everywhere a run can stand, some of them begun
-// at the same moment.
-func lives() []story {
+// sampleRuns returns histories in every state, some with the same start time.
+func sampleRuns() []history {
 	const approve, reject = verification.DecisionApprove, verification.DecisionReject
 	n := 0
-	life := func(s verification.Started) story {
+	start := func(s verification.Started) history {
 		n++
 		s.ReferenceID = fmt.Sprintf("customer-%d", n)
 		if n%3 == 0 {
 			s.Workflow = renewal
 		}
-		return begin(n, moment(time.Duration(n/2)*time.Minute), s)
+		return begin(n, instant(time.Duration(n/2)*time.Minute), s)
 	}
-	open := func() story {
-		return life(started()).then(0, dispatched(1)).then(time.Second, answered(`{"source_ok":false}`), completed())
+	open := func() history {
+		return start(started()).then(0, dispatched(1)).then(time.Second, answered(`{"source_ok":false}`), completed())
 	}
-	return []story{
-		life(started()),
-		life(limited(3600, 0)).then(0, dispatched(1)),
-		life(limited(3600, 900)).then(0, consent()),
-		life(limited(3600, 900)).then(0, consent()).then(10*time.Minute, came()),
-		life(limited(600, 900)).then(0, consent()),
-		life(started()).then(0, consent()),
-		life(limited(0, 900)).then(0, consent()),
-		life(started()).then(0, asked("review")),
-		life(limited(1800, 900)).then(0, asked("review")),
-		life(limited(1800, 0)).then(0, dispatched(1)).then(time.Second, answered(`{}`), completed()),
+	return []history{
+		start(started()),
+		start(limited(3600, 0)).then(0, dispatched(1)),
+		start(limited(3600, 900)).then(0, consent()),
+		start(limited(3600, 900)).then(0, consent()).then(10*time.Minute, came()),
+		start(limited(600, 900)).then(0, consent()),
+		start(started()).then(0, consent()),
+		start(limited(0, 900)).then(0, consent()),
+		start(started()).then(0, asked("review")),
+		start(limited(1800, 900)).then(0, asked("review")),
+		start(limited(1800, 0)).then(0, dispatched(1)).then(time.Second, answered(`{}`), completed()),
 		open(),
 		open().then(time.Hour, verdict("", approve)),
 		open().then(time.Hour, verdict("", approve)).then(time.Hour, verdict("", reject)),
-		life(started()).then(0, asked("review")).then(time.Minute, verdict("review", reject), completed()),
-		life(limited(1800, 0)).then(0, asked("review")).then(time.Minute, verdict("review", approve), dispatched(1)),
-		life(started()).then(0, asked("review")).then(time.Minute, verdict("review", approve), asked("second")),
-		life(limited(2400, 0)).then(0, asked("review")).then(time.Minute, verdict("review", approve), asked("second")),
-		life(started()).then(0, dispatched(1)).then(time.Second, failed()),
-		life(started()).then(0, dispatched(1)).then(time.Second, failed()).then(time.Hour, verdict("", reject)),
-		life(limited(600, 0)).then(0, consent()).then(10*time.Minute, expired()),
-		life(limited(600, 0)).then(0, consent()).then(10*time.Minute, expired()).then(time.Hour, verdict("", approve)),
-		life(limited(600, 0)).then(0, asked("review")).then(time.Minute, verification.Cancelled{}),
-		life(started()).then(0, consent()).then(time.Minute, verification.Cancelled{}),
+		start(started()).then(0, asked("review")).then(time.Minute, verdict("review", reject), completed()),
+		start(limited(1800, 0)).then(0, asked("review")).then(time.Minute, verdict("review", approve), dispatched(1)),
+		start(started()).then(0, asked("review")).then(time.Minute, verdict("review", approve), asked("second")),
+		start(limited(2400, 0)).then(0, asked("review")).then(time.Minute, verdict("review", approve), asked("second")),
+		start(started()).then(0, dispatched(1)).then(time.Second, failed()),
+		start(started()).then(0, dispatched(1)).then(time.Second, failed()).then(time.Hour, verdict("", reject)),
+		start(limited(600, 0)).then(0, consent()).then(10*time.Minute, expired()),
+		start(limited(600, 0)).then(0, consent()).then(10*time.Minute, expired()).then(time.Hour, verdict("", approve)),
+		start(limited(600, 0)).then(0, asked("review")).then(time.Minute, verification.Cancelled{}),
+		start(started()).then(0, consent()).then(time.Minute, verification.Cancelled{}),
 	}
 }
 
-// moments are all those at which one of the stories begins to read
-// differently, a tick later, and the far past and future; earliest first.
-func moments(stories []story) []time.Time {
-	all := []time.Time{moment(-time.Hour), moment(1000 * time.Hour)}
-	for _, s := range stories {
+// instants returns the times of all deadlines of histories, the times just after
+// them, and a time long before and long after; earliest first.
+func instants(histories []history) []time.Time {
+	all := []time.Time{instant(-time.Hour), instant(1000 * time.Hour)}
+	for _, s := range histories {
 		for _, m := range []time.Time{s.summary().AbandonAt, s.summary().ExpiresAt} {
 			if !m.IsZero() {
 				all = append(all, m, m.Add(tick))
@@ -205,4 +204,54 @@ func moments(stories []story) []time.Time {
 	}
 	slices.SortFunc(all, time.Time.Compare)
 	return slices.CompactFunc(all, time.Time.Equal)
+}
+
+// oddData changes when it is decoded and encoded again: the order of its keys, its
+// numbers and its escapes.
+const oddData = `{"z":1,"a":"<b> & \u00e9 é 漢字 🙂 \"q\" \\ \/","n":1.50,"e":1e2,"big":12345678901234567890,` +
+	`"deep":{"y":[null,true,{}],"x":[]},"line":"` + "\u2028" + `"}`
+
+// oddText has characters that must be escaped or have several bytes.
+const oddText = "Zoë said: \"100% <ok>\" & 'fine'\n\t漢字 🙂 \\ %s"
+
+// everyFact returns a fact of each kind with every field set, and a second one
+// without the optional fields.
+func everyFact() []verification.Fact {
+	data := verification.Data(oddData)
+	return []verification.Fact{
+		verification.Started{
+			Workflow: onboarding, WorkflowName: oddText, Version: 7, VersionHash: "first", ReferenceID: oddText,
+			Input: data, RedirectURI: "https://app.example/done?a=1&b=2", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
+		},
+		verification.Dispatched{Node: "pan", Key: "pan_verification", Label: oddText, Provider: "sandbox", Dispatch: 3, Visit: 2},
+		verification.Pended{Node: "pan", Handle: oddText, PollAt: instant(time.Minute)},
+		verification.PollFailed{Node: "pan", Cause: oddText, PollAt: instant(2 * time.Minute)},
+		verification.Answered{Node: "pan", Passed: true, Data: data},
+		verification.Answered{Node: "pan"},
+		verification.DispatchFailed{Node: "pan", Cause: oddText, RetryAt: instant(3 * time.Minute)},
+		verification.DispatchFailed{Node: "pan", Cause: oddText},
+		verification.Unanswered{Node: "pan", Data: data},
+		verification.Unanswered{Node: "pan"},
+		verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Label: oddText, Signal: "consent_submitted"},
+		verification.CustomerCame{Node: "consent"},
+		verification.DocumentUploaded{
+			Node: "consent", Document: "e0000000-0000-7000-8000-000000000001", Field: oddText,
+			MediaType: "image/jpeg", Size: 1 << 40, SHA256: "ab",
+		},
+		verification.CustomerSubmitted{Node: "consent", Data: data, Request: "a request"},
+		verification.CustomerSubmitted{Node: "consent"},
+		verification.BranchTaken{Node: "risk", When: "steps.pan.data.name_match < 0.8", Next: "review", Seen: data},
+		verification.BranchTaken{Node: "risk", Next: "done"},
+		verification.ReviewAsked{Node: "review", Label: oddText, Reason: oddText},
+		verification.VerdictRecorded{Node: "review", Decision: verification.DecisionReject, Notes: oddText, By: oddText, Request: "a request"},
+		verification.VerdictRecorded{Decision: verification.DecisionApprove},
+		verification.Completed{Node: "done"},
+		verification.Failed{Node: "pan", Cause: oddText, Error: verification.RunError{
+			Code: verification.CodeCheckUnavailable, Check: "pan_verification", Message: oddText,
+		}},
+		verification.Expired{Error: verification.RunError{
+			Code: verification.CodeRunExpired, Check: "pan_verification", Message: oddText,
+		}},
+		verification.Cancelled{},
+	}
 }

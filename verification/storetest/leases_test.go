@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/storetest"
 )
 
 // piece names a piece of work across takings.
@@ -15,9 +14,9 @@ type piece struct {
 }
 
 // holding remembers who took each piece last.
-func holding(b *broken, sound storetest.Store) *memo[piece, work] {
+func holding(b *broken, sound stores) *memo[piece, work] {
 	held := &memo[piece, work]{}
-	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 		taken, next, err := sound.Take(ctx, r)
 		for _, w := range taken {
 			held.set(piece{w.Kind, w.RunRef}, w)
@@ -31,41 +30,41 @@ func leaseBreaches() []breach {
 	unleased := taking(func(r *verification.TakeRequest) { r.Lease = 0 }, nil)
 	return []breach{
 		{"work that was taken is not handed out under its lease", "Take leases nothing", unleased},
-		{"work whose lease ran out is handed out again", "Take removes what it hands out", when(func(b *broken, sound storetest.Store) {
-			b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+		{"work whose lease ran out is handed out again", "Take removes what it hands out", func(b *broken, sound stores) {
+			b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 				taken, next, err := sound.Take(ctx, r)
 				for _, w := range taken {
 					_ = sound.Finish(ctx, w)
 				}
 				return taken, next, err
 			}
-		})},
+		}},
 		{
 			"work whose lease ran out is handed out again", "a lease that ran out counts as an attempt",
-			func(s storetest.Store) storetest.Store {
+			func(b *broken, sound stores) {
 				seen := memo[piece, int]{}
-				return taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
+				taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
 					for i, w := range taken {
 						n, _ := seen.get(piece{w.Kind, w.RunRef})
 						seen.set(piece{w.Kind, w.RunRef}, n+1)
 						taken[i].Attempt += n
 					}
 					return taken, next
-				})(s)
+				})(b, sound)
 			},
 		},
-		{"a renewed lease holds until its new end", "Renew does nothing", when(func(b *broken, _ storetest.Store) {
-			b.renew = func(context.Context, []runRef, time.Time) error { return nil }
-		})},
-		{"a renewed lease holds until its new end", "Renew renews the first run alone", when(func(b *broken, sound storetest.Store) {
-			b.renew = func(ctx context.Context, runs []runRef, until time.Time) error {
+		{"a renewed lease holds until its new end", "Renew does nothing", func(b *broken, _ stores) {
+			b.RenewFunc = func(context.Context, []runRef, time.Time) error { return nil }
+		}},
+		{"a renewed lease holds until its new end", "Renew renews the first run alone", func(b *broken, sound stores) {
+			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {
 				return sound.Renew(ctx, runs[:1], until)
 			}
-		})},
+		}},
 		{
 			"renewing makes no work and keeps no announcement", "Renew queues an advance where there is none",
-			when(func(b *broken, sound storetest.Store) {
-				b.renew = func(ctx context.Context, runs []runRef, until time.Time) error {
+			func(b *broken, sound stores) {
+				b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {
 					for _, run := range runs {
 						if err := requeue(ctx, sound, run, until); err != nil {
 							return err
@@ -73,11 +72,11 @@ func leaseBreaches() []breach {
 					}
 					return nil
 				}
-			}),
+			},
 		},
-		{"renewing makes no work and keeps no announcement", "Renew holds the announcement back", when(func(b *broken, sound storetest.Store) {
+		{"renewing makes no work and keeps no announcement", "Renew holds the announcement back", func(b *broken, sound stores) {
 			held := holding(b, sound)
-			b.renew = func(ctx context.Context, runs []runRef, until time.Time) error {
+			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {
 				for _, run := range runs {
 					if w, ok := held.get(piece{verification.WorkAnnounce, run}); ok {
 						_ = sound.Postpone(ctx, w, until)
@@ -85,27 +84,27 @@ func leaseBreaches() []breach {
 				}
 				return sound.Renew(ctx, runs, until)
 			}
-		})},
-		{"finished work does not come again", "Finish does nothing", when(func(b *broken, _ storetest.Store) {
-			b.finish = func(context.Context, work) error { return nil }
-		})},
-		{"work may be finished after its lease was renewed", "Renew makes another taking of it", when(renewedAway)},
+		}},
+		{"finished work does not come again", "Finish does nothing", func(b *broken, _ stores) {
+			b.FinishFunc = func(context.Context, work) error { return nil }
+		}},
+		{"work may be finished after its lease was renewed", "Renew makes another taking of it", renewedAway},
 		{
 			"finishing leaves the work that replaced what was taken", "Finish removes the advance of the run, whichever it is",
-			when(func(b *broken, sound storetest.Store) {
-				b.finish = func(ctx context.Context, w work) error { return requeue(ctx, sound, w.RunRef, time.Time{}) }
-			}),
+			func(b *broken, sound stores) {
+				b.FinishFunc = func(ctx context.Context, w work) error { return requeue(ctx, sound, w.RunRef, time.Time{}) }
+			},
 		},
-		{"finishing leaves the work that another has taken since", "Finish removes what another has", when(func(b *broken, sound storetest.Store) {
+		{"finishing leaves the work that another has taken since", "Finish removes what another has", func(b *broken, sound stores) {
 			held := holding(b, sound)
-			b.finish = func(ctx context.Context, w work) error {
+			b.FinishFunc = func(ctx context.Context, w work) error {
 				if newest, ok := held.get(piece{w.Kind, w.RunRef}); ok {
 					w = newest
 				}
 				return sound.Finish(ctx, w)
 			}
-		})},
-		{"takings at one moment are told apart", "their leases have one id", when(oneLeaseID)},
+		}},
+		{"takings at one moment are told apart", "their leases have one id", oneLeaseID},
 		{
 			"postponed work comes again at its moment with one more attempt", "Postpone counts no attempt",
 			taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
@@ -117,33 +116,33 @@ func leaseBreaches() []breach {
 		},
 		{
 			"postponed work comes again at its moment with one more attempt", "Postpone waits for the end of the lease",
-			when(func(b *broken, sound storetest.Store) {
+			func(b *broken, sound stores) {
 				ends := memo[piece, time.Time]{}
-				b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+				b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 					taken, next, err := sound.Take(ctx, r)
 					for _, w := range taken {
 						ends.set(piece{w.Kind, w.RunRef}, r.Now.Add(r.Lease))
 					}
 					return taken, next, err
 				}
-				b.postpone = func(ctx context.Context, w work, at time.Time) error {
+				b.PostponeFunc = func(ctx context.Context, w work, at time.Time) error {
 					if end, _ := ends.get(piece{w.Kind, w.RunRef}); at.Before(end) {
 						at = end
 					}
 					return sound.Postpone(ctx, w, at)
 				}
-			}),
+			},
 		},
-		{"postponing leaves the work that replaced what was taken", "Postpone moves the advance of the run, whichever it is", when(postponedAnyway)},
+		{"postponing leaves the work that replaced what was taken", "Postpone moves the advance of the run, whichever it is", postponedAnyway},
 		{"leases that end without an append are counted", "Take counts none", taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
 			for i := range taken {
 				taken[i].Lost = 0
 			}
 			return taken, next
 		})},
-		{"leases that end without an append are counted", "an append leaves the count alone", when(func(b *broken, sound storetest.Store) {
+		{"leases that end without an append are counted", "an append leaves the count alone", func(b *broken, sound stores) {
 			counts := memo[runRef, int]{}
-			b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+			b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 				taken, next, err := sound.Take(ctx, r)
 				for i, w := range taken {
 					n, _ := counts.get(w.RunRef)
@@ -152,67 +151,67 @@ func leaseBreaches() []breach {
 				}
 				return taken, next, err
 			}
-		})},
+		}},
 		{"a lease that an append took counts like one of a taker", "Append knows no leases", appending(func(a *verification.Commit) {
 			a.Leased = false
 		})},
-		{"released work is due at its time and counts nothing", "Release does nothing", when(func(b *broken, _ storetest.Store) {
-			b.release = func(context.Context, []work, time.Time) error { return nil }
-		})},
-		{"released work is due at its time and counts nothing", "Release counts an attempt", when(func(b *broken, sound storetest.Store) {
-			b.release = func(ctx context.Context, released []work, at time.Time) error {
+		{"released work is due at its time and counts nothing", "Release does nothing", func(b *broken, _ stores) {
+			b.ReleaseFunc = func(context.Context, []work, time.Time) error { return nil }
+		}},
+		{"released work is due at its time and counts nothing", "Release counts an attempt", func(b *broken, sound stores) {
+			b.ReleaseFunc = func(ctx context.Context, released []work, at time.Time) error {
 				for _, w := range released {
 					_ = sound.Postpone(ctx, w, at)
 				}
 				return nil
 			}
-		})},
-		{"released work is due at its time and counts nothing", "Release moves the end of the lease", when(func(b *broken, sound storetest.Store) {
-			b.release = func(ctx context.Context, released []work, at time.Time) error {
+		}},
+		{"released work is due at its time and counts nothing", "Release moves the end of the lease", func(b *broken, sound stores) {
+			b.ReleaseFunc = func(ctx context.Context, released []work, at time.Time) error {
 				var runs []runRef
 				for _, w := range released {
 					runs = append(runs, w.RunRef)
 				}
 				return sound.Renew(ctx, runs, at)
 			}
-		})},
-		{"releasing leaves the work that replaced what was taken", "Release releases whatever is there", when(func(b *broken, sound storetest.Store) {
-			b.release = func(ctx context.Context, released []work, at time.Time) error {
+		}},
+		{"releasing leaves the work that replaced what was taken", "Release releases whatever is there", func(b *broken, sound stores) {
+			b.ReleaseFunc = func(ctx context.Context, released []work, at time.Time) error {
 				for i := range released {
 					released[i].Lease = ""
 				}
 				return sound.Release(ctx, released, at)
 			}
-		})},
-		{"work that is no longer there may be finished and postponed", "Postpone puts back what is gone", when(postponedAnyway)},
-		{"work that is no longer there may be finished and postponed", "Finish wants it to be there", when(func(b *broken, sound storetest.Store) {
+		}},
+		{"work that is no longer there may be finished and postponed", "Postpone puts back what is gone", postponedAnyway},
+		{"work that is no longer there may be finished and postponed", "Finish wants it to be there", func(b *broken, sound stores) {
 			done := memo[work, bool]{}
-			b.finish = func(ctx context.Context, w work) error {
+			b.FinishFunc = func(ctx context.Context, w work) error {
 				if twice, _ := done.get(w); twice {
 					return &verification.Error{Kind: verification.ErrNotFound, Subject: "work"}
 				}
 				done.set(w, true)
 				return sound.Finish(ctx, w)
 			}
-		})},
+		}},
 	}
 }
 
 // postponedAnyway queues an advance without looking at what is there.
-func postponedAnyway(b *broken, sound storetest.Store) {
-	b.postpone = func(ctx context.Context, w work, at time.Time) error { return requeue(ctx, sound, w.RunRef, at) }
+func postponedAnyway(b *broken, sound stores) {
+	b.PostponeFunc = func(ctx context.Context, w work, at time.Time) error { return requeue(ctx, sound, w.RunRef, at) }
 }
 
 // renewedAway takes no notice of who finishes what was renewed.
-func renewedAway(b *broken, sound storetest.Store) {
+func renewedAway(b *broken, sound stores) {
 	away := memo[runRef, bool]{}
-	b.renew = func(ctx context.Context, runs []runRef, until time.Time) error {
+	b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {
 		for _, run := range runs {
 			away.set(run, true)
 		}
 		return sound.Renew(ctx, runs, until)
 	}
-	b.finish = func(ctx context.Context, w work) error {
+	b.FinishFunc = func(ctx context.Context, w work) error {
 		if gone, _ := away.get(w.RunRef); gone {
 			return nil
 		}
@@ -221,9 +220,9 @@ func renewedAway(b *broken, sound storetest.Store) {
 }
 
 // oneLeaseID gives every lease the same id.
-func oneLeaseID(b *broken, sound storetest.Store) {
+func oneLeaseID(b *broken, sound stores) {
 	real := memo[piece, verification.LeaseID]{}
-	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 		taken, next, err := sound.Take(ctx, r)
 		for i, w := range taken {
 			real.set(piece{w.Kind, w.RunRef}, w.Lease)
@@ -231,7 +230,7 @@ func oneLeaseID(b *broken, sound storetest.Store) {
 		}
 		return taken, next, err
 	}
-	b.finish = func(ctx context.Context, w work) error {
+	b.FinishFunc = func(ctx context.Context, w work) error {
 		w.Lease, _ = real.get(piece{w.Kind, w.RunRef})
 		return sound.Finish(ctx, w)
 	}

@@ -1,4 +1,4 @@
-// The clauses on List: filters, moments, order and pages.
+// The clauses on List: filters, times, order and pages.
 
 package storetest
 
@@ -10,75 +10,47 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Lists are the clauses on the lists of runs.
-func Lists() []Clause {
+func lists() []clause {
 	const list = "RunStore.List: "
-	return []Clause{
-		clause("a summary comes back as it was saved",
-			"RunStore.Append: replaces the summary; "+list+"returns summaries",
-			summariesComeBack),
-		clause("a run is listed once, as its newest append left it",
-			"RunStore.Append: replaces the summary",
-			summaryReplaced),
-		clause("the newest run comes first, and of one moment the highest id",
-			list+"newest first; verification.Newer: ties by id from the highest",
-			newestFirst),
-		clause("pages join to the whole list",
-			list+"one page; verification.PageQuery: Limit, and Offset records to skip",
-			pagesJoin),
-		clause("a page past the end is empty and still has the total",
-			list+"one page, and how many match in all",
-			pastTheEnd),
-		clause("the workflow filter gives the runs of that workflow",
-			list+"the runs that match the query",
-			func(t *trial) { t.filtered(byWorkflow, moment(0)) }),
-		clause("the status filter gives the runs that read so at the moment",
-			list+"the runs that match the query at its moment",
-			func(t *trial) { t.filtered(byStatus) }),
-		clause("the decision filter gives the runs that read so at the moment",
-			list+"the runs that match the query at its moment",
-			func(t *trial) { t.filtered(byDecision) }),
-		clause("filters are and-ed, and every combination is legal",
-			list+"the runs that match the query; verification.RunQuery: filters are AND-ed",
-			func(t *trial) { t.filtered(byAll) }),
-		clause("the six statuses part all runs at every moment",
-			list+"the runs that match the query at its moment",
-			statusesPart),
-		clause("a run reads review if and only if the queue has it",
-			list+"the runs that match the query at its moment",
-			reviewQueue),
-		clause("a run reads differently only after its moment",
-			"verification.Summary: a live run reads abandoned, or expired, after it",
-			strictlyAfter),
-		clause("an earlier moment may be asked for after a later one",
-			list+"the runs that match the query at its moment",
-			backInTime),
-		clause("a tenant lists its own runs alone",
-			list+"the runs of the tenant",
-			listsApart),
+	const atTime = list + "the runs that match the query at its time"
+	return []clause{
+		{"a summary is listed as it was saved", "RunStore.Append: replaces the summary; " + list + "returns summaries", summariesAreListed},
+		{"a run is listed once, with its newest summary", "RunStore.Append: replaces the summary", summaryReplaced},
+		{"runs are listed newest first, then by id from the highest", list + "newest first; verification.Newer: ties by id from the highest", newestFirst},
+		{"the pages of runs add up to the whole list", list + "one page; verification.PageQuery: Limit, and Offset records to skip", pagesOfRuns},
+		{"a page past the end is empty and has the total", list + "one page, and how many match in all", pastTheEnd},
+		{"the workflow filter selects the runs of a workflow", list + "the runs that match the query", func(t *trial) { t.filtered(byWorkflow, instant(0)) }},
+		{"the status filter selects by the status at the time of the query", atTime, func(t *trial) { t.filtered(byStatus) }},
+		{"the decision filter selects by the decision at the time of the query", atTime, func(t *trial) { t.filtered(byDecision) }},
+		{"filters are combined with AND", list + "the runs that match the query; verification.RunQuery: filters are AND-ed", func(t *trial) { t.filtered(byAll) }},
+		{"every run has exactly one of the six statuses at any time", atTime, exactlyOneStatus},
+		{"the review filter selects exactly the runs whose decision is review", atTime, reviewFilter},
+		{"a run is abandoned or expired only after its deadline, not at it", "verification.Summary: a live run is abandoned, or expired, after it", strictlyAfter},
+		{"a query may have an earlier time than the one before it", atTime, earlierTime},
+		{"a tenant lists only its own runs", list + "the runs of the tenant", listsOfTwoTenants},
 	}
 }
 
-func summariesComeBack(t *trial) {
-	for _, s := range lives() {
+func summariesAreListed(t *trial) {
+	for _, s := range sampleRuns() {
 		t.save(ours, s)
 		t.holds(ours, s)
 	}
 }
 
 func summaryReplaced(t *trial) {
-	other := begin(2, moment(time.Minute), started())
+	other := begin(2, instant(time.Minute), started())
 	t.save(ours, other)
-	s := begin(1, moment(0), limited(3600, 900))
+	s := begin(1, instant(0), limited(3600, 900))
 	t.save(ours, s)
-	for _, next := range []story{
+	for _, next := range []history{
 		s.then(time.Second, consent()),
 		s.then(time.Second, consent()).then(time.Minute, came()),
 		s.then(time.Second, consent()).then(time.Minute, came(), verification.CustomerSubmitted{Node: "consent"}, asked("review")),
 	} {
 		t.extend(ours, next, len(s.events))
 		s = next
-		for _, now := range []time.Time{moment(time.Minute), moment(20 * time.Minute), moment(2 * time.Hour)} {
+		for _, now := range []time.Time{instant(time.Minute), instant(20 * time.Minute), instant(2 * time.Hour)} {
 			t.matches(listed(s, other), everything(now))
 			for _, q := range byAll(now) {
 				t.matches(listed(s, other), q)
@@ -87,12 +59,9 @@ func summaryReplaced(t *trial) {
 	}
 }
 
-// matches wants List to give what RunQuery.Matches picks out of all runs, which
-// are in the order they are listed in.
+// matches wants List to return the runs of all that RunQuery.Matches selects. All
+// are in the order of the list.
 func (t *trial) matches(all []verification.Summary, q verification.RunQuery) {
-	if t.over() {
-		return
-	}
 	var want, got []verification.RunID
 	for _, s := range all {
 		if q.Matches(s) {
@@ -103,15 +72,15 @@ func (t *trial) matches(all []verification.Summary, q verification.RunQuery) {
 	for _, s := range p.Data {
 		got = append(got, s.ID)
 	}
-	what := fmt.Sprintf("List(workflow %q, status %q, decision %q, start+%s)", q.Workflow, q.Status, q.Decision, q.Now.Sub(moment(0)))
+	what := fmt.Sprintf("List(workflow %q, status %q, decision %q, start+%s)", q.Workflow, q.Status, q.Decision, q.Now.Sub(instant(0)))
 	same(t, what, got, want)
 	same(t, "the total of "+what, p.Total, len(want))
 }
 
-// listed are the summaries of stories in the order they are listed in.
-func listed(stories ...story) []verification.Summary {
+// listed returns the summaries of histories in the order of the list.
+func listed(histories ...history) []verification.Summary {
 	var all []verification.Summary
-	for _, s := range stories {
+	for _, s := range histories {
 		all = append(all, s.summary())
 	}
 	slices.SortFunc(all, func(a, b verification.Summary) int {
@@ -123,39 +92,29 @@ func listed(stories ...story) []verification.Summary {
 	return all
 }
 
-func byWorkflow(now time.Time) []verification.RunQuery {
-	var all []verification.RunQuery
+func byWorkflow(now time.Time) (all []verification.RunQuery) {
 	for _, w := range []verification.WorkflowID{onboarding, renewal, unknown} {
-		q := everything(now)
-		q.Workflow = w
-		all = append(all, q)
+		all = append(all, verification.RunQuery{PageQuery: wholeList(), Now: now, Workflow: w})
 	}
 	return all
 }
 
-func byStatus(now time.Time) []verification.RunQuery {
-	var all []verification.RunQuery
+func byStatus(now time.Time) (all []verification.RunQuery) {
 	for _, s := range verification.Statuses() {
-		q := everything(now)
-		q.Status = s
-		all = append(all, q)
+		all = append(all, verification.RunQuery{PageQuery: wholeList(), Now: now, Status: s})
 	}
 	return all
 }
 
-func byDecision(now time.Time) []verification.RunQuery {
-	var all []verification.RunQuery
+func byDecision(now time.Time) (all []verification.RunQuery) {
 	for _, d := range []verification.Decision{verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject} {
-		q := everything(now)
-		q.Decision = d
-		all = append(all, q)
+		all = append(all, verification.RunQuery{PageQuery: wholeList(), Now: now, Decision: d})
 	}
 	return all
 }
 
-// byAll are the combinations of two and of three filters.
-func byAll(now time.Time) []verification.RunQuery {
-	var all []verification.RunQuery
+// byAll returns queries with every combination of filters.
+func byAll(now time.Time) (all []verification.RunQuery) {
 	for _, s := range byStatus(now) {
 		for _, d := range append(byDecision(now), everything(now)) {
 			for _, w := range append(byWorkflow(now), everything(now)) {
@@ -167,14 +126,15 @@ func byAll(now time.Time) []verification.RunQuery {
 	return all
 }
 
-// filtered tries queries on all lives, at the given moments or at every one.
+// filtered lists the sample runs with queries at the given times, or at every
+// interesting time.
 func (t *trial) filtered(queries func(time.Time) []verification.RunQuery, at ...time.Time) {
-	stories := lives()
-	t.save(ours, stories...)
+	histories := sampleRuns()
+	t.save(ours, histories...)
 	if len(at) == 0 {
-		at = moments(stories)
+		at = instants(histories)
 	}
-	all := listed(stories...)
+	all := listed(histories...)
 	for _, now := range at {
 		t.matches(all, everything(now))
 		for _, q := range queries(now) {
@@ -183,41 +143,139 @@ func (t *trial) filtered(queries func(time.Time) []verification.RunQuery, at ...
 	}
 }
 
-func statusesPart(t *trial) {
-	stories := lives()
-	t.save(ours, stories...)
-	for _, now := range moments(stories) {
+func exactlyOneStatus(t *trial) {
+	histories := sampleRuns()
+	t.save(ours, histories...)
+	for _, now := range instants(histories) {
 		seen, total := map[verification.RunID]verification.Status{}, 0
 		for _, q := range byStatus(now) {
 			p := t.list(ours, q)
 			total += p.Total
 			for _, s := range p.Data {
 				if other, twice := seen[s.ID]; twice {
-					t.faultf("at start+%s run %s is listed as %s and as %s", now.Sub(moment(0)), s.ID, other, q.Status)
+					t.failf("at start+%s run %s is listed as %s and as %s", now.Sub(instant(0)), s.ID, other, q.Status)
 				}
 				seen[s.ID] = q.Status
 			}
 		}
-		same(t, fmt.Sprintf("the number of runs that the six filters list at start+%s", now.Sub(moment(0))), len(seen), len(stories))
-		same(t, fmt.Sprintf("the sum of the six totals at start+%s", now.Sub(moment(0))), total, len(stories))
+		same(t, fmt.Sprintf("the number of runs that the six filters list at start+%s", now.Sub(instant(0))), len(seen), len(histories))
+		same(t, fmt.Sprintf("the sum of the six totals at start+%s", now.Sub(instant(0))), total, len(histories))
 	}
 }
 
-func reviewQueue(t *trial) {
-	stories := lives()
-	t.save(ours, stories...)
-	for _, now := range moments(stories) {
+func reviewFilter(t *trial) {
+	histories := sampleRuns()
+	t.save(ours, histories...)
+	for _, now := range instants(histories) {
 		q := everything(now)
 		q.Decision = verification.DecisionReview
 		queue := map[verification.RunID]bool{}
 		for _, s := range t.list(ours, q).Data {
 			queue[s.ID] = true
 		}
-		for _, s := range stories {
-			reads := verification.Fold(s.id, t.load(ours, s.id, 0)).AsOf(now).Decision() == verification.DecisionReview
-			if reads != queue[s.id] && !t.over() {
-				t.faultf("at start+%s run %s reads review: %t, the queue has it: %t", now.Sub(moment(0)), s.id, reads, queue[s.id])
+		for _, s := range histories {
+			inReview := verification.Fold(s.id, t.load(ours, s.id, 0)).AsOf(now).Decision() == verification.DecisionReview
+			if inReview != queue[s.id] {
+				t.failf("at start+%s the decision of run %s is review: %t, it is listed: %t", now.Sub(instant(0)), s.id, inReview, queue[s.id])
 			}
 		}
 	}
+}
+
+// crowd returns more runs than fit on a page, groups of which start at the same
+// time, in another order than that of the list.
+func crowd() []history {
+	const n = verification.MaxLimit + 5
+	var histories []history
+	for i := range n {
+		// 83 has no divisor in common with 205: every number comes once.
+		k := i * 83 % n
+		histories = append(histories, begin(k+1, instant(time.Duration(k/4)*tick), started()))
+	}
+	return histories
+}
+
+// listPage lists the runs on a page.
+func (t *trial) listPage(p verification.PageQuery) (verification.Page[verification.Summary], error) {
+	return t.store.List(t.ctx, ours, verification.RunQuery{PageQuery: p, Now: instant(time.Hour)})
+}
+
+func newestFirst(t *trial) {
+	crowd := crowd()
+	t.save(ours, crowd...)
+	page(t, "List", wholeList(), listed(crowd...), t.listPage)
+}
+
+func pagesOfRuns(t *trial) {
+	crowd := crowd()
+	t.save(ours, crowd...)
+	pages(t, "List", listed(crowd...), t.listPage)
+}
+
+func pastTheEnd(t *trial) {
+	few := crowd()[:3]
+	t.save(ours, few...)
+	for _, offset := range []int{3, 4, 1_000_000} {
+		page(t, "List", verification.PageQuery{Limit: 1, Offset: offset}, listed(few...), t.listPage)
+	}
+}
+
+// strictlyAfter lists a run around its abandon time and its deadline, and another
+// run around its deadline.
+func strictlyAfter(t *trial) {
+	waiting := begin(1, instant(0), limited(3600, 900)).then(0, consent())
+	reviewed := begin(2, instant(0), limited(1800, 0)).then(0, asked("review"))
+	t.save(ours, waiting, reviewed)
+	listedAs := func(s history, now time.Time, status verification.Status, d verification.Decision) {
+		for _, q := range append(byStatus(now), byDecision(now)...) {
+			found := false
+			for _, got := range t.list(ours, q).Data {
+				found = found || got.ID == s.id
+			}
+			wanted := q.Status == status || q.Decision != "" && q.Decision == d
+			if found != wanted {
+				t.failf("List(status %q, decision %q, start+%s) has run %s: %t, want %t",
+					q.Status, q.Decision, now.Sub(instant(0)), s.id, found, wanted)
+			}
+		}
+	}
+	const none, review = verification.DecisionNone, verification.DecisionReview
+	listedAs(waiting, instant(0), verification.StatusInProgress, none)
+	listedAs(waiting, instant(15*time.Minute), verification.StatusInProgress, none)
+	listedAs(waiting, instant(15*time.Minute+tick), verification.StatusAbandoned, none)
+	listedAs(waiting, instant(time.Hour), verification.StatusAbandoned, none)
+	listedAs(waiting, instant(time.Hour+tick), verification.StatusExpired, none)
+	listedAs(reviewed, instant(30*time.Minute), verification.StatusInProgress, review)
+	listedAs(reviewed, instant(30*time.Minute+tick), verification.StatusExpired, none)
+}
+
+func earlierTime(t *trial) {
+	histories := sampleRuns()
+	t.save(ours, histories...)
+	all, at := listed(histories...), instants(histories)
+	for i := range at {
+		// First, last, second, last but one, ...
+		now := at[i/2]
+		if i%2 == 1 {
+			now = at[len(at)-1-i/2]
+		}
+		for _, q := range append(byStatus(now), byDecision(now)...) {
+			t.matches(all, q)
+		}
+	}
+}
+
+func listsOfTwoTenants(t *trial) {
+	mine, yours := simple(1), begin(1, instant(time.Minute), limited(60, 0)).then(0, asked("review"))
+	t.save(ours, mine)
+	t.save(theirs, yours, begin(2, instant(time.Minute), started()))
+	for _, now := range []time.Time{instant(time.Minute), instant(time.Hour)} {
+		t.matches(listed(mine), everything(now))
+		for _, q := range byAll(now) {
+			t.matches(listed(mine), q)
+		}
+	}
+	same(t, "the number of their runs", t.list(theirs, everything(instant(time.Minute))).Total, 2)
+	nobody := t.list("e0000000-0000-7000-8000-000000000009", everything(instant(time.Minute)))
+	same(t, "the number of runs of a tenant that has none", nobody.Total+len(nobody.Data), 0)
 }

@@ -8,66 +8,65 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/storetest"
 )
 
 // asking breaks what List is asked.
-func asking(change func(*verification.RunQuery)) func(storetest.Store) storetest.Store {
-	return when(func(b *broken, sound storetest.Store) {
-		b.list = func(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {
+func asking(change func(*verification.RunQuery)) breakage {
+	return func(b *broken, sound stores) {
+		b.ListFunc = func(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {
 			asked := q.PageQuery
 			change(&q)
 			p, err := sound.List(ctx, t, q)
 			p.PageQuery = asked
 			return p, err
 		}
-	})
+	}
 }
 
 // listing breaks what List answers.
-func listing(change func(*verification.Page[summary])) func(storetest.Store) storetest.Store {
-	return when(func(b *broken, sound storetest.Store) {
-		b.list = func(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {
+func listing(change func(*verification.Page[summary])) breakage {
+	return func(b *broken, sound stores) {
+		b.ListFunc = func(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {
 			p, err := sound.List(ctx, t, q)
 			change(&p)
 			return p, err
 		}
-	})
+	}
 }
 
 func listBreaches() []breach {
 	return []breach{
-		{"a summary comes back as it was saved", "List forgets why a run failed", listing(func(p *verification.Page[summary]) {
+		{"a summary is listed as it was saved", "List forgets why a run failed", listing(func(p *verification.Page[summary]) {
 			for i := range p.Data {
 				p.Data[i].Error = nil
 			}
 		})},
-		{"a summary comes back as it was saved", "List forgets the number of the wait", listing(func(p *verification.Page[summary]) {
+		{"a summary is listed as it was saved", "List forgets the number of the wait", listing(func(p *verification.Page[summary]) {
 			for i := range p.Data {
 				p.Data[i].Wait = 0
 			}
 		})},
-		{"a run is listed once, as its newest append left it", "the first summary stays", when(firstSummary)},
+		{"a run is listed once, with its newest summary", "the first summary stays", firstSummary},
 		{
-			"the newest run comes first, and of one moment the highest id", "of one moment the lowest id comes first",
+			"runs are listed newest first, then by id from the highest", "of one moment the lowest id comes first",
 			listing(func(p *verification.Page[summary]) {
 				slices.SortFunc(p.Data, func(a, b summary) int {
 					return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(a.ID, b.ID))
 				})
 			}),
 		},
-		{"pages join to the whole list", "List forgets the offset", asking(func(q *verification.RunQuery) { q.Offset = 0 })},
-		{"pages join to the whole list", "List forgets the limit", asking(func(q *verification.RunQuery) { q.Limit = 50 })},
+		{"the pages of runs add up to the whole list", "List forgets the offset", asking(func(q *verification.RunQuery) { q.Offset = 0 })},
+		{"the pages of runs add up to the whole list", "List forgets the limit", asking(func(q *verification.RunQuery) { q.Limit = 50 })},
 		{
-			"pages join to the whole list", "the total is that of the page",
+			"the pages of runs add up to the whole list", "the total is that of the page",
 			listing(func(p *verification.Page[summary]) { p.Total = len(p.Data) }),
 		},
 		{
-			"pages join to the whole list", "the page does not say which it is",
+			"the pages of runs add up to the whole list", "the page does not say which it is",
 			listing(func(p *verification.Page[summary]) { p.PageQuery = verification.PageQuery{} }),
 		},
 		{
-			"a page past the end is empty and still has the total", "the total stands on the rows of the page",
+			"a page past the end is empty and has the total", "the total stands on the rows of the page",
 			listing(func(p *verification.Page[summary]) {
 				if len(p.Data) == 0 {
 					p.Total = 0
@@ -75,23 +74,23 @@ func listBreaches() []breach {
 			}),
 		},
 		{
-			"the workflow filter gives the runs of that workflow", "List forgets the workflow",
+			"the workflow filter selects the runs of a workflow", "List forgets the workflow",
 			asking(func(q *verification.RunQuery) { q.Workflow = "" }),
 		},
 		{
-			"the status filter gives the runs that read so at the moment", "List forgets the status",
+			"the status filter selects by the status at the time of the query", "List forgets the status",
 			asking(func(q *verification.RunQuery) { q.Status = "" }),
 		},
 		{
-			"the status filter gives the runs that read so at the moment", "the status is that of the last append",
+			"the status filter selects by the status at the time of the query", "the status is that of the last append",
 			asking(func(q *verification.RunQuery) { q.Now = time.Time{} }),
 		},
 		{
-			"the decision filter gives the runs that read so at the moment", "List forgets the decision",
+			"the decision filter selects by the decision at the time of the query", "List forgets the decision",
 			asking(func(q *verification.RunQuery) { q.Decision = "" }),
 		},
 		{
-			"filters are and-ed, and every combination is legal", "a decision puts the status aside",
+			"filters are combined with AND", "a decision puts the status aside",
 			asking(func(q *verification.RunQuery) {
 				if q.Decision != "" {
 					q.Status = ""
@@ -99,16 +98,16 @@ func listBreaches() []breach {
 			}),
 		},
 		{
-			"filters are and-ed, and every combination is legal", "a workflow puts the decision aside",
+			"filters are combined with AND", "a workflow puts the decision aside",
 			asking(func(q *verification.RunQuery) {
 				if q.Workflow != "" {
 					q.Decision = ""
 				}
 			}),
 		},
-		{"the six statuses part all runs at every moment", "an abandoned run is in progress too", when(twice)},
+		{"every run has exactly one of the six statuses at any time", "an abandoned run is in progress too", twice},
 		{
-			"a run reads review if and only if the queue has it", "the queue keeps runs past their deadline",
+			"the review filter selects exactly the runs whose decision is review", "the queue keeps runs past their deadline",
 			asking(func(q *verification.RunQuery) {
 				if q.Decision == verification.DecisionReview {
 					q.Now = time.Time{}
@@ -116,21 +115,21 @@ func listBreaches() []breach {
 			}),
 		},
 		{
-			"a run reads differently only after its moment", "a run reads differently at its moment already",
+			"a run is abandoned or expired only after its deadline, not at it", "a run reads differently at its moment already",
 			asking(func(q *verification.RunQuery) { q.Now = q.Now.Add(time.Microsecond) }),
 		},
-		{"an earlier moment may be asked for after a later one", "List does not go back", func(s storetest.Store) storetest.Store {
+		{"a query may have an earlier time than the one before it", "List does not go back", func(b *broken, sound stores) {
 			var latest time.Time
-			return asking(func(q *verification.RunQuery) {
+			asking(func(q *verification.RunQuery) {
 				if q.Now.After(latest) {
 					latest = q.Now
 				}
 				q.Now = latest
-			})(s)
+			})(b, sound)
 		}},
-		{"a tenant lists its own runs alone", "List ignores the tenant", when(func(b *broken, sound storetest.Store) {
+		{"a tenant lists only its own runs", "List ignores the tenant", func(b *broken, sound stores) {
 			owners := owned(b, sound)
-			b.list = func(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {
+			b.ListFunc = func(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {
 				var all verification.Page[summary]
 				seen := map[tenantID]bool{}
 				for _, id := range owners.keys() {
@@ -145,14 +144,14 @@ func listBreaches() []breach {
 				}
 				return all, nil
 			}
-		})},
+		}},
 	}
 }
 
 // firstSummary keeps a summary only when it is the first of its run.
-func firstSummary(b *broken, sound storetest.Store) {
+func firstSummary(b *broken, sound stores) {
 	first := memo[runRef, summary]{}
-	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 		if s, ok := first.get(runRef{Tenant: t, Run: id}); ok {
 			a.Summary = s
 		}
@@ -162,8 +161,8 @@ func firstSummary(b *broken, sound storetest.Store) {
 }
 
 // twice lists abandoned runs under two statuses.
-func twice(b *broken, sound storetest.Store) {
-	b.list = func(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {
+func twice(b *broken, sound stores) {
+	b.ListFunc = func(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {
 		p, err := sound.List(ctx, t, q)
 		if q.Status == verification.StatusInProgress {
 			q.Status = verification.StatusAbandoned
@@ -175,29 +174,29 @@ func twice(b *broken, sound storetest.Store) {
 }
 
 func overdueBreaches() []breach {
-	overdue := func(change func(now *time.Time, most *int), then func([]runRef, time.Time) ([]runRef, time.Time)) func(storetest.Store) storetest.Store {
-		return when(func(b *broken, sound storetest.Store) {
-			b.overdue = func(ctx context.Context, now time.Time, most int) ([]runRef, time.Time, error) {
+	overdue := func(change func(now *time.Time, most *int), then func([]runRef, time.Time) ([]runRef, time.Time)) breakage {
+		return func(b *broken, sound stores) {
+			b.OverdueFunc = func(ctx context.Context, now time.Time, most int) ([]runRef, time.Time, error) {
 				change(&now, &most)
 				runs, next, err := sound.Overdue(ctx, now, most)
 				runs, next = then(runs, next)
 				return runs, next, err
 			}
-		})
+		}
 	}
 	asked := func(*time.Time, *int) {}
 	given := func(runs []runRef, next time.Time) ([]runRef, time.Time) { return runs, next }
 	return []breach{
 		{
-			"a run is overdue strictly after its deadline", "a run is overdue at its deadline",
+			"a run is overdue after its deadline, not at it", "a run is overdue at its deadline",
 			overdue(func(now *time.Time, _ *int) { *now = now.Add(time.Microsecond) }, given),
 		},
 		{
-			"the next deadline ahead is the moment to ask again", "Overdue never wants to be asked again",
+			"next is just after the earliest deadline to come", "Overdue never wants to be asked again",
 			overdue(asked, func(runs []runRef, _ time.Time) ([]runRef, time.Time) { return runs, time.Time{} }),
 		},
 		{
-			"the next deadline ahead is the moment to ask again", "Overdue wants to be asked at the deadline",
+			"next is just after the earliest deadline to come", "Overdue wants to be asked at the deadline",
 			overdue(asked, func(runs []runRef, next time.Time) ([]runRef, time.Time) {
 				if !next.IsZero() {
 					next = next.Add(-time.Microsecond)
@@ -206,7 +205,7 @@ func overdueBreaches() []breach {
 			}),
 		},
 		{
-			"a run that is over or has no deadline is never overdue", "nobody looks whether the run is over",
+			"a run that has ended or has no deadline is never overdue", "nobody looks whether the run is over",
 			appending(func(a *verification.Commit) { a.Summary.Ended = "" }),
 		},
 		{
@@ -219,11 +218,11 @@ func overdueBreaches() []breach {
 			}),
 		},
 		{
-			"no more overdue runs are given than asked for, and the rest follows", "Overdue gives all there are",
+			"Overdue returns up to its limit, and the rest later", "Overdue gives all there are",
 			overdue(func(_ *time.Time, most *int) { *most = 1000 }, given),
 		},
 		{
-			"no more overdue runs are given than asked for, and the rest follows", "Overdue gives only the first",
+			"Overdue returns up to its limit, and the rest later", "Overdue gives only the first",
 			overdue(func(_ *time.Time, most *int) { *most = 1 }, given),
 		},
 	}

@@ -1,4 +1,4 @@
-// The clauses on histories: what was saved comes back.
+// The clauses on Load: histories are loaded as they were appended.
 
 package storetest
 
@@ -9,75 +9,52 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Runs are the clauses on what Load gives back.
-func Runs() []Clause {
-	return []Clause{
-		clause("every kind of event comes back as it was saved",
-			"RunStore.Append: adds events to the history of a run",
-			everyEventComesBack),
-		clause("the data of an event comes back byte for byte",
-			"verification.Data: a JSON object exactly as it was recorded",
-			dataComesBack),
-		clause("moments come back to the microsecond and in UTC",
-			"RunStore.Load: returns the events",
-			momentsComeBack),
-		clause("events come in the order they were appended in",
-			"RunStore.Load: oldest first",
-			eventsKeepTheirOrder),
-		clause("a history is given out from where it is asked for",
-			"RunStore.Load: the events after the first `after` ones; none when the history ends there",
-			loadAfter),
-		clause("a run that was never started is not found",
-			"RunStore.Load: ErrNotFound when the tenant has no such run",
-			unknownRun),
-		clause("what was loaded stays apart from what is kept",
-			"RunStore.Append: nothing else adds to a history",
-			loadedStaysApart),
-		clause("a tenant cannot load the run of another",
-			"RunStore.Load: ErrNotFound when the tenant has no such run",
-			loadApart),
-		clause("two tenants may have runs of one id",
-			"RunStore.Append: adds to the run of the tenant alone",
-			sameRunID),
+func histories() []clause {
+	return []clause{
+		{"every kind of event is loaded as it was saved", "RunStore.Append: adds events to the history of a run", everyEventIsLoaded},
+		{"the data of an event is loaded byte for byte", "verification.Data: a JSON object exactly as it was recorded", dataIsLoaded},
+		{"times are loaded in UTC and with microseconds", "RunStore.Load: returns the events", timesAreLoaded},
+		{"events are loaded in the order of their appends", "RunStore.Load: oldest first", eventsKeepTheirOrder},
+		{"Load skips the number of events it is given", "RunStore.Load: the events after the first `after` ones; none when the history ends there", loadAfter},
+		{"an unknown run is not found", "RunStore.Load: ErrNotFound when the tenant has no such run", unknownRun},
+		{"appending to a loaded history does not change the stored one", "RunStore.Append: nothing else adds to a history", loadedIsACopy},
+		{"a tenant cannot load another tenant's run", "RunStore.Load: ErrNotFound when the tenant has no such run", loadOfAnotherTenant},
+		{"two tenants may have runs with the same id", "RunStore.Append: adds to the run of the tenant", sameRunID},
 	}
 }
 
-func everyEventComesBack(t *trial) {
+func everyEventIsLoaded(t *trial) {
 	for i, f := range everyFact() {
 		s := simple(i + 1)
 		if _, starts := f.(verification.Started); starts {
 			s.events = nil
 		}
-		s = s.at(moment(time.Second), f)
+		s = s.at(instant(time.Second), f)
 		t.save(ours, s)
 		same(t, fmt.Sprintf("the history with %q", s.events[len(s.events)-1].Kind()), t.load(ours, s.id, 0), s.events)
 	}
 }
 
-func dataComesBack(t *trial) {
-	s := simple(1).then(time.Second, dispatched(1), answered(odd))
+func dataIsLoaded(t *trial) {
+	s := simple(1).then(time.Second, dispatched(1), answered(oddData))
 	t.save(ours, s)
 	got := t.load(ours, s.id, 0)
-	if t.over() {
-		return
-	}
 	if len(got) != 3 {
-		t.faultf("Load = %d events, want 3", len(got))
-		return
+		t.failf("Load = %d events, want 3", len(got))
 	}
 	f, _ := got[2].Fact.(verification.Answered)
-	same(t, "the data", string(f.Data), odd)
+	same(t, "the data", string(f.Data), oddData)
 }
 
-func momentsComeBack(t *trial) {
+func timesAreLoaded(t *trial) {
 	s := simple(1).then(tick, dispatched(1)).
-		then(tick, verification.Pended{Node: "pan", Handle: "h", PollAt: moment(time.Hour + tick)}).
+		then(tick, verification.Pended{Node: "pan", Handle: "h", PollAt: instant(time.Hour + tick)}).
 		at(time.Date(2100, 12, 31, 23, 59, 59, 999999000, time.UTC), completed())
 	t.save(ours, s)
 	for i, e := range t.load(ours, s.id, 0) {
-		same(t, fmt.Sprintf("the moment of event %d", i), e.At, s.events[i].At)
+		same(t, fmt.Sprintf("the time of event %d", i), e.At, s.events[i].At)
 		if f, ok := e.Fact.(verification.Pended); ok {
-			same(t, "the moment of the next poll", f.PollAt, moment(time.Hour+tick))
+			same(t, "the time of the next poll", f.PollAt, instant(time.Hour+tick))
 		}
 	}
 }
@@ -85,10 +62,10 @@ func momentsComeBack(t *trial) {
 func eventsKeepTheirOrder(t *trial) {
 	s := simple(1)
 	for i := range 40 {
-		// Events of one append, and often of many, have one moment.
+		// Events of one append have the same time.
 		s = s.then(0, dispatched(i+1))
 	}
-	first := story{s.id, s.events[:25]}
+	first := history{s.id, s.events[:25]}
 	t.save(ours, first)
 	t.extend(ours, s, 25)
 	same(t, "the history", t.load(ours, s.id, 0), s.events)
@@ -96,7 +73,7 @@ func eventsKeepTheirOrder(t *trial) {
 
 func loadAfter(t *trial) {
 	s := simple(1).then(time.Second, dispatched(1)).then(time.Second, answered(`{}`), completed())
-	t.save(ours, story{s.id, s.events[:2]})
+	t.save(ours, history{s.id, s.events[:2]})
 	t.extend(ours, s, 2)
 	for after := range len(s.events) {
 		same(t, fmt.Sprintf("Load(after %d)", after), t.load(ours, s.id, after), s.events[after:])
@@ -114,20 +91,20 @@ func unknownRun(t *trial) {
 	}
 }
 
-func loadedStaysApart(t *trial) {
+func loadedIsACopy(t *trial) {
 	s := simple(1)
 	t.save(ours, s)
 	for n := range 12 {
 		loaded := t.load(ours, s.id, 0)
 		s = s.then(time.Second, dispatched(n+1))
 		t.extend(ours, s, n+1)
-		// Where loaded has room at its end, this lands in the store's own events.
-		_ = append(loaded, verification.Event{At: moment(0), Fact: verification.Cancelled{}})
-		same(t, "the history after its reader appended to what it had loaded", t.load(ours, s.id, 0), s.events)
+		// If loaded has spare capacity, this writes to the store's own events.
+		_ = append(loaded, verification.Event{At: instant(0), Fact: verification.Cancelled{}})
+		same(t, "the history after the caller appended to what it loaded", t.load(ours, s.id, 0), s.events)
 	}
 }
 
-func loadApart(t *trial) {
+func loadOfAnotherTenant(t *trial) {
 	t.save(ours, simple(1))
 	t.save(theirs, simple(2))
 	for _, after := range []int{0, 1} {

@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/storetest"
 )
 
 // loading breaks what Load gives back, event by event.
-func loading(change func(event) event) func(storetest.Store) storetest.Store {
-	return when(func(b *broken, sound storetest.Store) {
-		b.load = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
+func loading(change func(event) event) breakage {
+	return func(b *broken, sound stores) {
+		b.LoadFunc = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
 			events, err := sound.Load(ctx, t, id, after)
 			events = slices.Clone(events)
 			for i := range events {
@@ -21,92 +20,92 @@ func loading(change func(event) event) func(storetest.Store) storetest.Store {
 			}
 			return events, err
 		}
-	})
+	}
 }
 
 func runBreaches() []breach {
 	return []breach{
-		{"every kind of event comes back as it was saved", "Load forgets who gave a verdict", loading(func(e event) event {
+		{"every kind of event is loaded as it was saved", "Load forgets who gave a verdict", loading(func(e event) event {
 			if f, ok := e.Fact.(verification.VerdictRecorded); ok {
 				f.By = ""
 				e.Fact = f
 			}
 			return e
 		})},
-		{"every kind of event comes back as it was saved", "Load gives an empty object for no data", loading(func(e event) event {
+		{"every kind of event is loaded as it was saved", "Load gives an empty object for no data", loading(func(e event) event {
 			if f, ok := e.Fact.(verification.CustomerSubmitted); ok && f.Data == nil {
 				f.Data = verification.Data(`{}`)
 				e.Fact = f
 			}
 			return e
 		})},
-		{"the data of an event comes back byte for byte", "Load reads and writes it again", loading(func(e event) event {
+		{"the data of an event is loaded byte for byte", "Load reads and writes it again", loading(func(e event) event {
 			if f, ok := e.Fact.(verification.Answered); ok {
 				f.Data, _ = verification.NewData(f.Data.Map())
 				e.Fact = f
 			}
 			return e
 		})},
-		{"moments come back to the microsecond and in UTC", "Load drops microseconds", loading(func(e event) event {
+		{"times are loaded in UTC and with microseconds", "Load drops microseconds", loading(func(e event) event {
 			e.At = e.At.Truncate(time.Millisecond)
 			return e
 		})},
-		{"moments come back to the microsecond and in UTC", "Load is in another zone", loading(func(e event) event {
+		{"times are loaded in UTC and with microseconds", "Load is in another zone", loading(func(e event) event {
 			e.At = e.At.In(time.FixedZone("", 3600))
 			return e
 		})},
-		{"events come in the order they were appended in", "events of one moment come in any order", when(unordered)},
-		{"a history is given out from where it is asked for", "Load gives all of it", when(func(b *broken, sound storetest.Store) {
-			b.load = func(ctx context.Context, t tenantID, id runID, _ int) ([]event, error) {
+		{"events are loaded in the order of their appends", "events of one moment come in any order", unordered},
+		{"Load skips the number of events it is given", "Load gives all of it", func(b *broken, sound stores) {
+			b.LoadFunc = func(ctx context.Context, t tenantID, id runID, _ int) ([]event, error) {
 				return sound.Load(ctx, t, id, 0)
 			}
-		})},
-		{"a run that was never started is not found", "Load gives it an empty history", when(func(b *broken, sound storetest.Store) {
-			b.load = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
+		}},
+		{"an unknown run is not found", "Load gives it an empty history", func(b *broken, sound stores) {
+			b.LoadFunc = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
 				events, err := sound.Load(ctx, t, id, after)
 				if errors.Is(err, verification.ErrNotFound) {
 					err = nil
 				}
 				return events, err
 			}
-		})},
-		{"a run that was never started is not found", "Load fails with an error of its own", when(func(b *broken, sound storetest.Store) {
-			b.load = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
+		}},
+		{"an unknown run is not found", "Load fails with an error of its own", func(b *broken, sound stores) {
+			b.LoadFunc = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
 				events, err := sound.Load(ctx, t, id, after)
 				if err != nil {
 					err = verification.ErrNotFound
 				}
 				return events, err
 			}
-		})},
-		{"what was loaded stays apart from what is kept", "Load hands out the room at the end of the history", when(roomy)},
-		{"a tenant cannot load the run of another", "Load ignores the tenant", when(func(b *broken, sound storetest.Store) {
+		}},
+		{"appending to a loaded history does not change the stored one", "Load hands out the room at the end of the history", roomy},
+		{"a tenant cannot load another tenant's run", "Load ignores the tenant", func(b *broken, sound stores) {
 			owners := owned(b, sound)
-			b.load = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
+			b.LoadFunc = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
 				events, err := sound.Load(ctx, t, id, after)
 				if owner, ok := owners.get(id); ok && err != nil {
 					return sound.Load(ctx, owner, id, after)
 				}
 				return events, err
 			}
-		})},
-		{"two tenants may have runs of one id", "runs are kept by their id alone", when(func(b *broken, sound storetest.Store) {
+		}},
+		{"two tenants may have runs with the same id", "runs are kept by their id alone", func(b *broken, sound stores) {
 			owners := owned(b, sound)
-			remember := b.append
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+			remember := b.AppendFunc
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				if owner, ok := owners.get(id); ok {
 					t = owner
 				}
 				return remember(ctx, t, id, seq, a)
 			}
-		})},
+		}},
 	}
 }
 
 // owned remembers which tenant first appended to a run.
-func owned(b *broken, sound storetest.Store) *memo[runID, tenantID] {
+func owned(b *broken, sound stores) *memo[runID, tenantID] {
 	owners := &memo[runID, tenantID]{}
-	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 		err := sound.Append(ctx, t, id, seq, a)
 		if _, ok := owners.get(id); !ok && err == nil {
 			owners.set(id, t)
@@ -117,8 +116,8 @@ func owned(b *broken, sound storetest.Store) *memo[runID, tenantID] {
 }
 
 // unordered turns the order of events of one moment around.
-func unordered(b *broken, sound storetest.Store) {
-	b.load = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
+func unordered(b *broken, sound stores) {
+	b.LoadFunc = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
 		events, err := sound.Load(ctx, t, id, after)
 		events = slices.Clone(events)
 		slices.Reverse(events)
@@ -128,9 +127,9 @@ func unordered(b *broken, sound storetest.Store) {
 }
 
 // roomy keeps histories in slices that have room at their end.
-func roomy(b *broken, sound storetest.Store) {
+func roomy(b *broken, sound stores) {
 	histories := memo[runRef, []event]{}
-	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 		err := sound.Append(ctx, t, id, seq, a)
 		if err == nil {
 			history, _ := histories.get(runRef{Tenant: t, Run: id})
@@ -141,7 +140,7 @@ func roomy(b *broken, sound storetest.Store) {
 		}
 		return err
 	}
-	b.load = func(_ context.Context, t tenantID, id runID, after int) ([]event, error) {
+	b.LoadFunc = func(_ context.Context, t tenantID, id runID, after int) ([]event, error) {
 		history, _ := histories.get(runRef{Tenant: t, Run: id})
 		return history[after:], nil
 	}

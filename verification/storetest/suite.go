@@ -1,27 +1,29 @@
-// Package storetest is the contract of the store ports, for whoever writes an
-// adapter: a store is a store when it passes.
+// Package storetest tests that an implementation of the store ports of package
+// verification keeps their promises. There is one suite for each port:
 //
-// In a test of the adapter:
-//
-//	func TestStoreKeepsTheContract(t *testing.T) {
-//		storetest.Run(t, func(t *testing.T) storetest.Store { return openEmpty(t) })
+//	func TestTenants(t *testing.T) {
+//		storetest.Tenants(t, func(t *testing.T) verification.TenantStore { return openEmpty(t) })
 //	}
 //
-// A clause is one promise of package verification's ports.go, with a check that
-// tells what it saw and what it wanted. Clauses give and expect moments in UTC,
-// whole microseconds.
+// All runs every suite that a whole Store has to pass.
+//
+// A suite consists of clauses. Each clause tests one promise of ports.go on a
+// store of its own. The function that a suite is given returns an empty store
+// and cleans up with t.Cleanup. All times that clauses save are in UTC and have
+// microseconds.
 package storetest
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Store is everything that the clauses try: the six ports over one set of
-// data.
+// Store is all store ports over one set of data.
 type Store interface { //nolint:interfacebloat // the ports are small; this is all of them
 	verification.RunStore
 	verification.WorkQueue
@@ -31,51 +33,129 @@ type Store interface { //nolint:interfacebloat // the ports are small; this is a
 	verification.DeliveryStore
 }
 
-// Clause is one promise of a store.
-type Clause struct {
-	// Name is what holds, as a sentence.
-	Name string
-	// Promise is where it is promised: the method, and the gist of its words.
-	Promise string
-	// Check tries the promise on an empty store. It returns what was seen and
-	// what was wanted, or nil.
-	Check func(ctx context.Context, s Store) error
-}
-
-// Clauses lists the whole contract.
-func Clauses() []Clause {
-	return slices.Concat(Runs(), Appends(), Lists(), Overdue(), Work(), Turns(), Leases(), Workflows(), Tenants(), Idempotency(), Deliveries())
-}
-
-// Run tries every clause as a subtest, each on a store of its own. fresh makes
-// an empty store and cleans up through its t.
-func Run(t *testing.T, fresh func(t *testing.T) Store) {
+// All runs the suites of every port of a Store.
+func All(t *testing.T, fresh func(t *testing.T) Store) {
 	t.Helper()
-	subjects := []struct {
+	for _, suite := range []struct {
 		name    string
-		clauses []Clause
+		clauses []clause
 	}{
-		{"runs", Runs()},
-		{"appends", Appends()},
-		{"lists", Lists()},
-		{"overdue", Overdue()},
-		{"work", Work()},
-		{"turns", Turns()},
-		{"leases", Leases()},
-		{"workflows", Workflows()},
-		{"tenants", Tenants()},
-		{"idempotency keys", Idempotency()},
-		{"deliveries", Deliveries()},
+		{"runs", runs()},
+		{"work", work()},
+		{"workflows", workflows()},
+		{"tenants", tenants()},
+		{"idempotency keys", idempotency()},
+		{"deliveries", deliveries()},
+	} {
+		t.Run(suite.name, func(t *testing.T) {
+			run(t, suite.clauses, func(t *testing.T) ports { return portsOf(fresh(t)) })
+		})
 	}
-	for _, subject := range subjects {
-		t.Run(subject.name, func(t *testing.T) {
-			for _, c := range subject.clauses {
-				t.Run(c.Name, func(t *testing.T) {
-					if err := c.Check(t.Context(), fresh(t)); err != nil {
-						t.Errorf("%v\npromised by %s", err, c.Promise)
-					}
-				})
+}
+
+// Runs tests a RunStore together with the WorkQueue that its Append fills.
+func Runs(t *testing.T, fresh func(t *testing.T) (verification.RunStore, verification.WorkQueue)) {
+	t.Helper()
+	run(t, runs(), func(t *testing.T) ports { s, q := fresh(t); return ports{RunStore: s, WorkQueue: q} })
+}
+
+// Work tests a WorkQueue together with the RunStore whose Append fills it.
+func Work(t *testing.T, fresh func(t *testing.T) (verification.RunStore, verification.WorkQueue)) {
+	t.Helper()
+	run(t, work(), func(t *testing.T) ports { s, q := fresh(t); return ports{RunStore: s, WorkQueue: q} })
+}
+
+// Workflows tests a WorkflowStore.
+func Workflows(t *testing.T, fresh func(t *testing.T) verification.WorkflowStore) {
+	t.Helper()
+	run(t, workflows(), func(t *testing.T) ports { return ports{WorkflowStore: fresh(t)} })
+}
+
+// Tenants tests a TenantStore.
+func Tenants(t *testing.T, fresh func(t *testing.T) verification.TenantStore) {
+	t.Helper()
+	run(t, tenants(), func(t *testing.T) ports { return ports{TenantStore: fresh(t)} })
+}
+
+// Idempotency tests an IdempotencyStore.
+func Idempotency(t *testing.T, fresh func(t *testing.T) verification.IdempotencyStore) {
+	t.Helper()
+	run(t, idempotency(), func(t *testing.T) ports { return ports{IdempotencyStore: fresh(t)} })
+}
+
+// Deliveries tests a DeliveryStore. The RunStore creates the runs whose
+// deliveries are saved.
+func Deliveries(t *testing.T, fresh func(t *testing.T) (verification.DeliveryStore, verification.RunStore)) {
+	t.Helper()
+	run(t, deliveries(), func(t *testing.T) ports { d, r := fresh(t); return ports{DeliveryStore: d, RunStore: r} })
+}
+
+// Documents tests a DocumentStore, which needs a capacity of 100 MiB.
+func Documents(t *testing.T, fresh func(t *testing.T) verification.DocumentStore) {
+	t.Helper()
+	run(t, documents(), func(t *testing.T) ports { return ports{DocumentStore: fresh(t)} })
+}
+
+// run runs each clause as a subtest.
+func run(t *testing.T, clauses []clause, fresh func(t *testing.T) ports) {
+	t.Helper()
+	for _, c := range clauses {
+		t.Run(c.name, func(t *testing.T) {
+			if err := c.try(t.Context(), fresh(t)); err != nil {
+				t.Errorf("%v\npromised by %s", err, c.promise)
 			}
 		})
 	}
+}
+
+func runs() []clause { return slices.Concat(histories(), appends(), lists(), overdue()) }
+
+func work() []clause { return slices.Concat(queue(), turns(), leases()) }
+
+// ports are the ports that the clauses of a suite call; the others are nil.
+type ports struct {
+	verification.RunStore
+	verification.WorkQueue
+	verification.WorkflowStore
+	verification.TenantStore
+	verification.IdempotencyStore
+	verification.DeliveryStore
+	verification.DocumentStore
+}
+
+func portsOf(s Store) ports {
+	return ports{RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, IdempotencyStore: s, DeliveryStore: s}
+}
+
+// clause tests one promise of a store.
+type clause struct {
+	name    string // the promise, as a sentence
+	promise string // where it is made: the method, and the gist of its comment
+	check   func(*trial)
+}
+
+// try runs the clause on an empty store. The error says what was seen and what
+// was wanted.
+func (c clause) try(ctx context.Context, store ports) error {
+	t, done := &trial{ctx: ctx, store: store}, make(chan struct{})
+	go func() {
+		defer close(done)
+		c.check(t)
+	}()
+	<-done
+	return t.err
+}
+
+// trial is one run of a clause. Its methods call the store and end the clause at
+// the first wrong result. Only the goroutine of the clause may call them.
+type trial struct {
+	ctx   context.Context
+	store ports
+	err   error
+}
+
+// failf ends the clause, as testing.T.Fatalf ends a test.
+func (t *trial) failf(format string, args ...any) {
+	t.err = fmt.Errorf(format, args...)
+	runtime.Goexit()
 }

@@ -6,23 +6,22 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/storetest"
 )
 
 func turnBreaches() []breach {
 	return []breach{
-		{"tenants take turns, however early the work of one of them is due", "the earliest due comes first", when(earliestFirst)},
-		{"the turns go on after the tenant that was served last", "the turns begin anew each time", taking(func(r *verification.TakeRequest) {
+		{"tenants take turns, however early one tenant's work is due", "the earliest due comes first", earliestFirst},
+		{"the turns continue after the tenant that was served last", "the turns begin anew each time", taking(func(r *verification.TakeRequest) {
 			r.After = ""
 		}, nil)},
-		{"a tenant is given no more than its share", "Take knows no share", taking(func(r *verification.TakeRequest) {
+		{"a tenant gets at most MaxPerTenant pieces", "Take knows no share", taking(func(r *verification.TakeRequest) {
 			r.MaxPerTenant = 1000
 		}, nil)},
-		{"tenants that are excepted are given nothing", "Take knows no exceptions", taking(func(r *verification.TakeRequest) {
+		{"excepted tenants get nothing", "Take knows no exceptions", taking(func(r *verification.TakeRequest) {
 			r.Except = nil
 		}, nil)},
-		{"one kind of work is taken at a time", "Take hands out every kind", when(func(b *broken, sound storetest.Store) {
-			b.take = func(ctx context.Context, r verification.TakeRequest) (taken []work, next time.Time, err error) {
+		{"Take returns work of one kind", "Take hands out every kind", func(b *broken, sound stores) {
+			b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) (taken []work, next time.Time, err error) {
 				for _, r.Kind = range []verification.WorkKind{verification.WorkAdvance, verification.WorkAnnounce} {
 					more, at, failed := sound.Take(ctx, r)
 					if taken, err = append(taken, more...), failed; next.IsZero() {
@@ -31,7 +30,7 @@ func turnBreaches() []breach {
 				}
 				return taken, next, err
 			}
-		})},
+		}},
 		{"work names the workflow of its run", "Take names none", taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
 			for i := range taken {
 				taken[i].Workflow = ""
@@ -42,13 +41,13 @@ func turnBreaches() []breach {
 }
 
 // earliestFirst hands out what has been due for longest, whose ever it is.
-func earliestFirst(b *broken, sound storetest.Store) {
+func earliestFirst(b *broken, sound stores) {
 	due := memo[runRef, time.Time]{}
-	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 		due.set(runRef{Tenant: t, Run: id}, a.AdvanceAt)
 		return sound.Append(ctx, t, id, seq, a)
 	}
-	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 		max := r.Max
 		r.Max = 1000
 		taken, next, err := sound.Take(ctx, r)

@@ -5,13 +5,12 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/storetest"
 )
 
 // taking breaks what Take is asked and what it gives.
-func taking(change func(r *verification.TakeRequest), then func([]work, time.Time) ([]work, time.Time)) func(storetest.Store) storetest.Store {
-	return when(func(b *broken, sound storetest.Store) {
-		b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+func taking(change func(r *verification.TakeRequest), then func([]work, time.Time) ([]work, time.Time)) breakage {
+	return func(b *broken, sound stores) {
+		b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 			if change != nil {
 				change(&r)
 			}
@@ -21,102 +20,102 @@ func taking(change func(r *verification.TakeRequest), then func([]work, time.Tim
 			}
 			return taken, next, err
 		}
-	})
+	}
 }
 
 // advancing breaks the advances that are queued: was is what the run had.
-func advancing(change func(was, at time.Time) time.Time) func(storetest.Store) storetest.Store {
-	return when(func(b *broken, sound storetest.Store) {
+func advancing(change func(was, at time.Time) time.Time) breakage {
+	return func(b *broken, sound stores) {
 		queued := memo[runRef, time.Time]{}
-		b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+		b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 			was, _ := queued.get(runRef{Tenant: t, Run: id})
 			a.AdvanceAt = change(was, a.AdvanceAt)
 			queued.set(runRef{Tenant: t, Run: id}, a.AdvanceAt)
 			return sound.Append(ctx, t, id, seq, a)
 		}
-	})
+	}
 }
 
 func workBreaches() []breach {
 	return []breach{
 		{
-			"an advance is handed out once it is due and not before", "Take hands out what is not due",
+			"an advance is taken when it is due and not before", "Take hands out what is not due",
 			taking(func(r *verification.TakeRequest) {
 				r.Now, r.Lease = r.Now.Add(24*time.Hour), r.Lease-24*time.Hour
 			}, nil),
 		},
 		{
-			"an advance is handed out once it is due and not before", "work is due strictly after its moment",
+			"an advance is taken when it is due and not before", "work is due strictly after its moment",
 			taking(func(r *verification.TakeRequest) {
 				r.Now, r.Lease = r.Now.Add(-time.Microsecond), r.Lease+time.Microsecond
 			}, nil),
 		},
-		{"a new advance replaces the one before", "the first advance stays", advancing(func(was, at time.Time) time.Time {
+		{"a new advance replaces the previous one", "the first advance stays", advancing(func(was, at time.Time) time.Time {
 			if was.IsZero() {
 				return at
 			}
 			return was
 		})},
-		{"an append without an advance removes the one before", "the advance stays", advancing(func(was, at time.Time) time.Time {
+		{"an append without an advance removes the previous one", "the advance stays", advancing(func(was, at time.Time) time.Time {
 			if at.IsZero() {
 				return was
 			}
 			return at
 		})},
 		{
-			"an announcement is due at its time and is work of its own", "the announcement takes the place of the advance",
+			"an announcement is due at its time, independently of the advance", "the announcement takes the place of the advance",
 			appending(func(a *verification.Commit) {
 				if !a.AnnounceAt.IsZero() {
 					a.AdvanceAt = time.Time{}
 				}
 			}),
 		},
-		{"an announcement is due at its time and is work of its own", "finishing the advance finishes both", when(bothFinished)},
+		{"an announcement is due at its time, independently of the advance", "finishing the advance finishes both", bothFinished},
 		{
-			"an announcement is due at its time and is work of its own", "an announcement is due at once",
+			"an announcement is due at its time, independently of the advance", "an announcement is due at once",
 			appending(func(a *verification.Commit) {
 				if !a.AnnounceAt.IsZero() {
 					a.AnnounceAt = a.Summary.StartedAt
 				}
 			}),
 		},
-		{"a later append leaves the announcement that waits alone", "an append without one removes it", when(unannounced)},
-		{"a run has at most one announcement in the queue", "every announcement is queued", when(announcedTwice)},
+		{"a later append leaves the announcement that waits alone", "an append without one removes it", unannounced},
+		{"a run has at most one announcement in the queue", "every announcement is queued", announcedTwice},
 		{
-			"no more work is taken than asked for, the earliest due first", "Take gives all that is due",
+			"Take returns up to its limit, the earliest due first", "Take gives all that is due",
 			taking(func(r *verification.TakeRequest) { r.Max = 1000 }, nil),
 		},
-		{"no more work is taken than asked for, the earliest due first", "the latest due comes first", when(latestFirst)},
+		{"Take returns up to its limit, the earliest due first", "the latest due comes first", latestFirst},
 		{
-			"the earliest work left is the moment to ask again", "Take never wants to be asked again",
+			"next is when the earliest remaining work is due", "Take never wants to be asked again",
 			taking(nil, func(w []work, _ time.Time) ([]work, time.Time) { return w, time.Time{} }),
 		},
 		{
-			"takers that meet share the work", "Take leases nothing",
+			"concurrent takers share the work", "Take leases nothing",
 			taking(func(r *verification.TakeRequest) { r.Lease = 0 }, nil),
 		},
-		{"a taking whose context is over takes nothing", "Take looks at no context", when(func(b *broken, sound storetest.Store) {
-			b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+		{"a Take with a cancelled context takes nothing", "Take looks at no context", func(b *broken, sound stores) {
+			b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 				return sound.Take(context.WithoutCancel(ctx), r)
 			}
-		})},
-		{"the work of two tenants is kept apart", "work is kept by the id of its run alone", when(func(b *broken, sound storetest.Store) {
+		}},
+		{"two tenants have separate work", "work is kept by the id of its run alone", func(b *broken, sound stores) {
 			owners := owned(b, sound)
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				if owner, ok := owners.get(id); ok && owner != t {
 					_ = requeue(ctx, sound, runRef{Tenant: owner, Run: id}, time.Time{})
 				}
 				owners.set(id, t)
 				return sound.Append(ctx, t, id, seq, a)
 			}
-		})},
-		{"the work of two tenants is kept apart", "Renew renews the runs of every tenant", when(func(b *broken, sound storetest.Store) {
+		}},
+		{"two tenants have separate work", "Renew renews the runs of every tenant", func(b *broken, sound stores) {
 			tenants := memo[tenantID, bool]{}
-			b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 				tenants.set(t, true)
 				return sound.Append(ctx, t, id, seq, a)
 			}
-			b.renew = func(ctx context.Context, runs []runRef, until time.Time) error {
+			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {
 				var all []runRef
 				for _, run := range runs {
 					for _, t := range tenants.keys() {
@@ -125,14 +124,14 @@ func workBreaches() []breach {
 				}
 				return sound.Renew(ctx, all, until)
 			}
-		})},
+		}},
 	}
 }
 
 // bothFinished finishes the announcement of a run with its advance.
-func bothFinished(b *broken, sound storetest.Store) {
+func bothFinished(b *broken, sound stores) {
 	held := memo[runRef, work]{}
-	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 		taken, next, err := sound.Take(ctx, r)
 		for _, w := range taken {
 			if w.Kind == verification.WorkAnnounce {
@@ -141,7 +140,7 @@ func bothFinished(b *broken, sound storetest.Store) {
 		}
 		return taken, next, err
 	}
-	b.finish = func(ctx context.Context, w work) error {
+	b.FinishFunc = func(ctx context.Context, w work) error {
 		if announcement, ok := held.get(w.RunRef); ok {
 			_ = sound.Finish(ctx, announcement)
 		}
@@ -150,13 +149,13 @@ func bothFinished(b *broken, sound storetest.Store) {
 }
 
 // unannounced loses the announcement of a run at its next append.
-func unannounced(b *broken, sound storetest.Store) {
+func unannounced(b *broken, sound stores) {
 	lost := memo[runRef, bool]{}
-	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 		lost.set(runRef{Tenant: t, Run: id}, a.AnnounceAt.IsZero())
 		return sound.Append(ctx, t, id, seq, a)
 	}
-	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 		taken, next, err := sound.Take(ctx, r)
 		var left []work
 		for _, w := range taken {
@@ -169,16 +168,16 @@ func unannounced(b *broken, sound storetest.Store) {
 }
 
 // announcedTwice hands out as many announcements as were queued.
-func announcedTwice(b *broken, sound storetest.Store) {
+func announcedTwice(b *broken, sound stores) {
 	queued := memo[runRef, int]{}
-	b.append = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 		if !a.AnnounceAt.IsZero() {
 			n, _ := queued.get(runRef{Tenant: t, Run: id})
 			queued.set(runRef{Tenant: t, Run: id}, n+1)
 		}
 		return sound.Append(ctx, t, id, seq, a)
 	}
-	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 		taken, next, err := sound.Take(ctx, r)
 		for _, w := range taken {
 			for n, _ := queued.get(w.RunRef); n > 1; n-- {
@@ -191,8 +190,8 @@ func announcedTwice(b *broken, sound storetest.Store) {
 
 // latestFirst takes all that is due and gives back what is too much from the
 // front.
-func latestFirst(b *broken, sound storetest.Store) {
-	b.take = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+func latestFirst(b *broken, sound stores) {
+	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 		max := r.Max
 		r.Max = 1000
 		taken, next, err := sound.Take(ctx, r)

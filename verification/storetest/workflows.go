@@ -3,50 +3,29 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Workflows are the clauses on workflows and their versions.
-func Workflows() []Clause {
+func workflows() []clause {
 	const save = "WorkflowStore.SaveWorkflow: "
-	return []Clause{
-		clause("a workflow comes back as it was saved",
-			save+"creates the workflow or replaces it",
-			workflowComesBack),
-		clause("a version comes back as it was saved",
-			"WorkflowStore.Version: returns one version by its hash",
-			versionComesBack),
-		clause("what was never saved is not found",
-			"WorkflowStore.Workflow and Version: or ErrNotFound",
-			unknownWorkflow),
-		clause("a workflow is replaced by its next revision alone",
-			save+"Revision 1 creates; else the stored Revision is one less; ErrConflict when another came first",
-			nextRevision),
-		clause("of saves that meet exactly one wins",
-			save+"ErrConflict when another came first",
-			savesMeet),
-		clause("a refused save changes nothing",
-			save+"together with a new version if there is one, all or nothing",
-			refusedSave),
-		clause("a save whose context is over changes nothing",
-			save+"all or nothing",
-			cancelledSave),
-		clause("a version never changes",
-			"WorkflowStore: keeps workflows and their immutable versions",
-			versionsStay),
-		clause("the versions of a workflow are listed, the highest number first",
-			"WorkflowStore.Versions: one page of the versions of a workflow, the highest number first",
-			versionsInOrder),
-		clause("the newest workflow comes first, and of one moment the highest id",
-			"WorkflowStore.Workflows: newest first by creation, ties by id from the highest",
-			workflowsInOrder),
-		clause("the workflows of two tenants are kept apart",
-			"WorkflowStore: every method is of one tenant",
-			workflowsApart),
+	return []clause{
+		{"a workflow is returned as it was saved", save + "creates the workflow or replaces it", workflowIsReturned},
+		{"a version is returned as it was saved", "WorkflowStore.Version: returns one version by its hash", versionIsReturned},
+		{"an unknown workflow or version is not found", "WorkflowStore.Workflow and Version: or ErrNotFound", unknownWorkflow},
+		{"only its next revision replaces a workflow", save + "Revision 1 creates; else the stored Revision is one less; ErrConflict when another came first", nextRevision},
+		{"exactly one of concurrent saves of a workflow succeeds", save + "ErrConflict when another came first", concurrentSaves},
+		{"a refused save changes nothing", save + "together with a new version if there is one, all or nothing", refusedSave},
+		{"a save with a cancelled context changes nothing", save + "all or nothing", cancelledSave},
+		{"a version never changes", "WorkflowStore: keeps workflows and their immutable versions", versionsAreImmutable},
+		{"versions are listed from the highest number", "WorkflowStore.Versions: one page of the versions of a workflow, the highest number first", versionsInOrder},
+		{"workflows are listed newest first, then by id from the highest", "WorkflowStore.Workflows: newest first by creation, ties by id from the highest", workflowsInOrder},
+		{"two tenants have separate workflows", "WorkflowStore: every method is of one tenant", workflowsOfTwoTenants},
 	}
 }
 
@@ -54,28 +33,28 @@ func workflowID(n int) verification.WorkflowID {
 	return verification.WorkflowID(fmt.Sprintf("c0000000-0000-7000-8000-%012x", n))
 }
 
-// workflow is number n in its first revision, every field filled in.
+// workflow returns workflow number n in its first revision, with every field set.
 func workflow(n int) verification.Workflow {
 	return verification.Workflow{
-		ID: workflowID(n), Slug: fmt.Sprintf("onboarding-%d", n), Name: prose, Description: prose,
+		ID: workflowID(n), Slug: fmt.Sprintf("onboarding-%d", n), Name: oddText, Description: oddText,
 		RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, Published: "first", Latest: "second", Versions: 2,
-		LifecycleWebhookURL: "https://app.example/hooks?a=1&b=2", CreatedAt: moment(time.Duration(n) * tick), Revision: 1,
+		LifecycleWebhookURL: "https://app.example/hooks?a=1&b=2", CreatedAt: instant(time.Duration(n) * tick), Revision: 1,
 	}
 }
 
-// version is number n, every field of every kind of node filled in.
+// version returns version number n, with every field of every kind of node set.
 func version(n int) verification.Version {
-	data, publish, low, high := verification.Data(odd), false, -1.5, 1e9
+	data, publish, low, high := verification.Data(oddData), false, -1.5, 1e9
 	return verification.Version{
-		Number: n, Hash: fmt.Sprintf("hash-%d", n), CreatedAt: moment(time.Duration(n) * tick),
+		Number: n, Hash: fmt.Sprintf("hash-%d", n), CreatedAt: instant(time.Duration(n) * tick),
 		Definition: verification.Definition{
-			Workflow: "onboarding", ID: onboarding, Name: prose, Description: prose,
+			Workflow: "onboarding", ID: onboarding, Name: oddText, Description: oddText,
 			RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, LifecycleWebhookURL: "https://app.example/hooks",
 			Publish: &publish, InputSchema: data, Start: "consent",
 			Nodes: map[verification.NodeID]verification.Node{
-				"consent": {Type: verification.NodeConsent, Label: prose, Next: "details", Signal: "agreed", Text: prose, OnDeclined: "done"},
+				"consent": {Type: verification.NodeConsent, Label: oddText, Next: "details", Signal: "agreed", Text: oddText, OnDeclined: "done"},
 				"details": {Type: verification.NodeCustomerInput, Optional: true, Next: "pan", Fields: verification.InputFields{
-					{Name: "z", Type: verification.FieldText, Label: prose, Help: prose, Required: true, Pattern: `^[A-Z]{5}\d$`, MaxLength: 10},
+					{Name: "z", Type: verification.FieldText, Label: oddText, Help: oddText, Required: true, Pattern: `^[A-Z]{5}\d$`, MaxLength: 10},
 					{Name: "a", Type: verification.FieldNumber, Min: &low, Max: &high},
 					{Name: "m", Type: verification.FieldSelect, Options: []verification.Option{{Value: "b", Label: "B"}, {Value: "a"}}},
 					{Name: "f", Type: verification.FieldFile, Accept: []string{"image/png", "application/pdf"}},
@@ -88,36 +67,29 @@ func version(n int) verification.Version {
 					OnFailed: verification.RouteNext, OnUnavailable: "review", Next: "risk",
 				},
 				"risk":   {Type: verification.NodeBranch, Rules: []verification.Rule{{When: "input.a < 1 && input.b > 2", Next: "review"}}, Else: "done"},
-				"review": {Type: verification.NodeReview, Reason: prose, OnReject: "done", Next: "done"},
+				"review": {Type: verification.NodeReview, Reason: oddText, OnReject: "done", Next: "done"},
 				"done":   {Type: verification.NodeEnd, Outcome: "done"},
 			},
 		},
 	}
 }
 
-// keep saves a workflow, with a version or nil.
-func (t *trial) keep(tenant verification.TenantID, w verification.Workflow, added *verification.Version) {
-	if !t.over() {
-		t.ok(fmt.Sprintf("SaveWorkflow(revision %d)", w.Revision), t.store.SaveWorkflow(t.ctx, tenant, w, added))
-	}
+// saveWorkflow saves a workflow, with a version unless added is nil.
+func (t *trial) saveWorkflow(tenant verification.TenantID, w verification.Workflow, added *verification.Version) {
+	t.ok(fmt.Sprintf("SaveWorkflow(revision %d)", w.Revision), t.store.SaveWorkflow(t.ctx, tenant, w, added))
 }
 
 func (t *trial) refusedWorkflow(tenant verification.TenantID, w verification.Workflow, added *verification.Version) {
-	if !t.over() {
-		err := t.store.SaveWorkflow(t.ctx, tenant, w, added)
-		t.refused(fmt.Sprintf("SaveWorkflow(revision %d)", w.Revision), err, verification.ErrConflict)
-	}
+	err := t.store.SaveWorkflow(t.ctx, tenant, w, added)
+	t.refused(fmt.Sprintf("SaveWorkflow(revision %d)", w.Revision), err, verification.ErrConflict)
 }
 
-// keeps wants a workflow to be there as it was saved.
-func (t *trial) keeps(tenant verification.TenantID, w verification.Workflow) {
-	if t.over() {
-		return
-	}
+// hasWorkflow wants Workflow and Workflows to return a workflow.
+func (t *trial) hasWorkflow(tenant verification.TenantID, w verification.Workflow) {
 	got, err := t.store.Workflow(t.ctx, tenant, w.ID)
 	t.ok("Workflow", err)
 	same(t, "the workflow", got, w)
-	p, err := t.store.Workflows(t.ctx, tenant, verification.PageQuery{Limit: verification.MaxLimit})
+	p, err := t.store.Workflows(t.ctx, tenant, wholeList())
 	t.ok("Workflows", err)
 	var listed []verification.Workflow
 	for _, l := range p.Data {
@@ -128,62 +100,54 @@ func (t *trial) keeps(tenant verification.TenantID, w verification.Workflow) {
 	same(t, "the workflow as it is listed", listed, []verification.Workflow{w})
 }
 
-func (t *trial) keepsVersion(tenant verification.TenantID, id verification.WorkflowID, v verification.Version) {
-	if t.over() {
-		return
-	}
+func (t *trial) hasVersion(tenant verification.TenantID, id verification.WorkflowID, v verification.Version) {
 	got, err := t.store.Version(t.ctx, tenant, id, v.Hash)
 	t.ok("Version", err)
 	same(t, "the version", got, v)
 }
 
-func (t *trial) noVersion(tenant verification.TenantID, id verification.WorkflowID, hash string) {
-	if !t.over() {
-		_, err := t.store.Version(t.ctx, tenant, id, hash)
-		t.refused("Version(never saved)", err, verification.ErrNotFound)
-	}
+func (t *trial) lacksVersion(tenant verification.TenantID, id verification.WorkflowID, hash string) {
+	_, err := t.store.Version(t.ctx, tenant, id, hash)
+	t.refused("Version(an unknown one)", err, verification.ErrNotFound)
 }
 
-func workflowComesBack(t *trial) {
-	w, bare := workflow(1), verification.Workflow{ID: workflowID(2), Slug: "bare", CreatedAt: moment(0), Revision: 1}
-	t.keep(ours, w, nil)
-	t.keep(ours, bare, nil)
-	t.keeps(ours, w)
-	t.keeps(ours, bare)
+func workflowIsReturned(t *trial) {
+	w, bare := workflow(1), verification.Workflow{ID: workflowID(2), Slug: "bare", CreatedAt: instant(0), Revision: 1}
+	t.saveWorkflow(ours, w, nil)
+	t.saveWorkflow(ours, bare, nil)
+	t.hasWorkflow(ours, w)
+	t.hasWorkflow(ours, bare)
 	w.Name, w.Published, w.Versions, w.Revision = "Another", "", 3, 2
-	t.keep(ours, w, nil)
-	t.keeps(ours, w)
-	t.keeps(ours, bare)
+	t.saveWorkflow(ours, w, nil)
+	t.hasWorkflow(ours, w)
+	t.hasWorkflow(ours, bare)
 }
 
-func versionComesBack(t *trial) {
+func versionIsReturned(t *trial) {
 	w, v, bare := workflow(1), version(1), verification.Version{
-		Number: 2, Hash: "bare", CreatedAt: moment(time.Hour),
+		Number: 2, Hash: "bare", CreatedAt: instant(time.Hour),
 		Definition: verification.Definition{
 			Workflow: "bare", Start: "done",
 			Nodes: map[verification.NodeID]verification.Node{"done": {Type: verification.NodeEnd}},
 		},
 	}
-	t.keep(ours, w, &v)
+	t.saveWorkflow(ours, w, &v)
 	w.Revision = 2
-	t.keep(ours, w, &bare)
-	t.keepsVersion(ours, w.ID, version(1))
-	t.keepsVersion(ours, w.ID, bare)
+	t.saveWorkflow(ours, w, &bare)
+	t.hasVersion(ours, w.ID, version(1))
+	t.hasVersion(ours, w.ID, bare)
 }
 
 func unknownWorkflow(t *trial) {
 	v := version(1)
-	t.keep(ours, workflow(1), &v)
+	t.saveWorkflow(ours, workflow(1), &v)
 	for _, tenant := range []verification.TenantID{ours, theirs} {
-		if t.over() {
-			return
-		}
 		_, err := t.store.Workflow(t.ctx, tenant, workflowID(2))
-		t.refused("Workflow(never saved)", err, verification.ErrNotFound)
-		t.noVersion(tenant, workflowID(2), v.Hash)
+		t.refused("Workflow(an unknown one)", err, verification.ErrNotFound)
+		t.lacksVersion(tenant, workflowID(2), v.Hash)
 	}
-	t.noVersion(ours, workflowID(1), "hash-2")
-	t.noVersion(ours, workflowID(1), "")
+	t.lacksVersion(ours, workflowID(1), "hash-2")
+	t.lacksVersion(ours, workflowID(1), "")
 }
 
 func nextRevision(t *trial) {
@@ -194,29 +158,28 @@ func nextRevision(t *trial) {
 		return changed
 	}
 	t.refusedWorkflow(ours, at(2), nil)
-	t.keep(ours, w, nil)
+	t.saveWorkflow(ours, w, nil)
 	for _, revision := range []int{1, 3, 7} {
 		t.refusedWorkflow(ours, at(revision), nil)
-		t.keeps(ours, w)
+		t.hasWorkflow(ours, w)
 	}
 	w = at(2)
-	t.keep(ours, w, nil)
+	t.saveWorkflow(ours, w, nil)
 	t.refusedWorkflow(ours, at(2), nil)
 	t.refusedWorkflow(ours, at(1), nil)
-	t.keeps(ours, w)
+	t.hasWorkflow(ours, w)
 }
 
-func savesMeet(t *trial) {
-	for revision := 1; revision <= 10 && !t.over(); revision++ {
+func concurrentSaves(t *trial) {
+	for revision := 1; revision <= 10; revision++ {
 		mine := func(caller int) (verification.Workflow, verification.Version) {
 			w, v := workflow(1), version(revision)
 			w.Revision, w.Name, v.Hash = revision, fmt.Sprintf("of caller %d", caller), fmt.Sprintf("hash-%d-%d", revision, caller)
 			return w, v
 		}
-		errs := make([]error, meeting)
-		together(func(caller int) {
+		errs := concurrently(func(caller int) error {
 			w, v := mine(caller)
-			errs[caller] = t.store.SaveWorkflow(t.ctx, ours, w, &v)
+			return t.store.SaveWorkflow(t.ctx, ours, w, &v)
 		})
 		wins := 0
 		for caller, err := range errs {
@@ -224,14 +187,132 @@ func savesMeet(t *trial) {
 			switch {
 			case err == nil:
 				wins++
-				t.keeps(ours, w)
-				t.keepsVersion(ours, w.ID, v)
+				t.hasWorkflow(ours, w)
+				t.hasVersion(ours, w.ID, v)
 			case errors.Is(err, verification.ErrConflict):
-				t.noVersion(ours, w.ID, v.Hash)
+				t.lacksVersion(ours, w.ID, v.Hash)
 			default:
-				t.faultf("SaveWorkflow that met others: %w, want %q", err, verification.ErrConflict)
+				t.failf("concurrent SaveWorkflow: %w, want %q", err, verification.ErrConflict)
 			}
 		}
-		same(t, fmt.Sprintf("how many of %d saves that met succeeded", meeting), wins, 1)
+		same(t, fmt.Sprintf("how many of %d concurrent saves succeeded", callers), wins, 1)
 	}
+}
+
+func refusedSave(t *trial) {
+	w, v, late := workflow(1), version(1), version(2)
+	t.saveWorkflow(ours, w, &v)
+	changed := w
+	changed.Name = "Another"
+	t.refusedWorkflow(ours, changed, &late)
+	changed.Revision = 3
+	t.refusedWorkflow(ours, changed, &late)
+	t.hasWorkflow(ours, w)
+	t.hasVersion(ours, w.ID, v)
+	t.lacksVersion(ours, w.ID, late.Hash)
+	other := workflow(2)
+	other.Revision = 2
+	t.refusedWorkflow(ours, other, &late)
+	t.lacksVersion(ours, other.ID, late.Hash)
+	_, err := t.store.Workflow(t.ctx, ours, other.ID)
+	t.refused("Workflow(whose save was refused)", err, verification.ErrNotFound)
+}
+
+func cancelledSave(t *trial) {
+	w, v := workflow(1), version(1)
+	t.saveWorkflow(ours, w, nil)
+	changed := w
+	changed.Name, changed.Revision = "Another", 2
+	if t.store.SaveWorkflow(cancelled(t.ctx), ours, changed, &v) == nil {
+		t.failf("SaveWorkflow with a cancelled context succeeded, want an error")
+	}
+	t.hasWorkflow(ours, w)
+	t.lacksVersion(ours, w.ID, v.Hash)
+}
+
+func versionsAreImmutable(t *trial) {
+	w, first, second := workflow(1), version(1), version(2)
+	t.saveWorkflow(ours, w, &first)
+	w.Revision = 2
+	t.saveWorkflow(ours, w, &second)
+	w.Revision = 3
+	t.saveWorkflow(ours, w, nil)
+	t.hasVersion(ours, w.ID, version(1))
+	t.hasVersion(ours, w.ID, version(2))
+	// A definition that returns to an earlier content has the earlier hash. Runs
+	// that began with that version still find it unchanged.
+	back := version(3)
+	back.Hash, back.Definition.Name = first.Hash, "Another"
+	w.Revision = 4
+	t.saveWorkflow(ours, w, &back)
+	t.hasVersion(ours, w.ID, version(1))
+	t.hasWorkflow(ours, w)
+}
+
+func versionsInOrder(t *trial) {
+	const n = 12
+	w, other, others := workflow(1), workflow(2), version(n+1)
+	t.saveWorkflow(ours, other, &others)
+	var all []verification.VersionInfo
+	for i := range n {
+		// The number is the order: neither hashes nor times increase.
+		v := version(i + 1)
+		v.Hash, v.CreatedAt = fmt.Sprintf("hash-%d", i*7%n), instant(time.Duration(i*5%n)*tick)
+		w.Revision = i + 1
+		t.saveWorkflow(ours, w, &v)
+		all = append([]verification.VersionInfo{{Number: v.Number, Hash: v.Hash, CreatedAt: v.CreatedAt}}, all...)
+	}
+	list := func(tenant verification.TenantID, id verification.WorkflowID) func(verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
+		return func(p verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
+			return t.store.Versions(t.ctx, tenant, id, p)
+		}
+	}
+	pages(t, "Versions", all, list(ours, w.ID))
+	page(t, "Versions of an unknown workflow", wholeList(), nil, list(ours, workflowID(3)))
+	page(t, "Versions of another tenant's workflow", wholeList(), nil, list(theirs, w.ID))
+}
+
+func workflowsInOrder(t *trial) {
+	const n = 25
+	var all []verification.Workflow
+	for i := range n {
+		// 7 has no divisor in common with 25: every number comes once.
+		w := workflow(i*7%n + 1)
+		w.CreatedAt = instant(time.Duration((i*7%n)/3) * tick)
+		all = append(all, w)
+		t.saveWorkflow(ours, w, nil)
+	}
+	slices.SortFunc(all, func(a, b verification.Workflow) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+	})
+	// Another revision does not move a workflow.
+	all[9].Revision, all[9].Name = 2, "Another"
+	t.saveWorkflow(ours, all[9], nil)
+	pages(t, "Workflows", all, func(p verification.PageQuery) (verification.Page[verification.Workflow], error) {
+		return t.store.Workflows(t.ctx, ours, p)
+	})
+}
+
+func workflowsOfTwoTenants(t *trial) {
+	mine, v := workflow(1), version(1)
+	t.saveWorkflow(ours, mine, &v)
+	_, err := t.store.Workflow(t.ctx, theirs, mine.ID)
+	t.refused("Workflow(of another tenant)", err, verification.ErrNotFound)
+	t.lacksVersion(theirs, mine.ID, v.Hash)
+	p, err := t.store.Workflows(t.ctx, theirs, wholeList())
+	t.ok("Workflows", err)
+	same(t, "the number of workflows of a tenant that has none", p.Total+len(p.Data), 0)
+	changed := mine
+	changed.Name, changed.Revision = "Theirs", 2
+	t.refusedWorkflow(theirs, changed, nil)
+
+	yours, other := workflow(1), version(1)
+	yours.Name, other.Definition.Name = "Theirs", "Theirs"
+	t.saveWorkflow(theirs, yours, &other)
+	changed.Name = "Ours"
+	t.saveWorkflow(ours, changed, nil)
+	t.hasWorkflow(ours, changed)
+	t.hasWorkflow(theirs, yours)
+	t.hasVersion(ours, mine.ID, v)
+	t.hasVersion(theirs, mine.ID, other)
 }

@@ -19,22 +19,22 @@ type versionName struct {
 }
 
 // saving breaks what SaveWorkflow does once another came first.
-func saving(then func(ctx context.Context, sound storetest.Store, t tenantID, w verification.Workflow, added *verification.Version) error) func(storetest.Store) storetest.Store {
-	return when(func(b *broken, sound storetest.Store) {
-		b.saveWorkflow = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+func saving(then func(ctx context.Context, sound storetest.Store, t tenantID, w verification.Workflow, added *verification.Version) error) breakage {
+	return func(b *broken, sound stores) {
+		b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
 			err := sound.SaveWorkflow(ctx, t, w, added)
 			if errors.Is(err, verification.ErrConflict) {
 				return then(ctx, sound, t, w, added)
 			}
 			return err
 		}
-	})
+	}
 }
 
 // besides keeps versions beside the sound store, and gives them out first.
-func besides(b *broken, sound storetest.Store) *memo[versionName, verification.Version] {
+func besides(b *broken, sound stores) *memo[versionName, verification.Version] {
 	kept := &memo[versionName, verification.Version]{}
-	b.version = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+	b.VersionFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
 		if v, ok := kept.get(versionName{t, id, hash}); ok {
 			return v, nil
 		}
@@ -44,36 +44,36 @@ func besides(b *broken, sound storetest.Store) *memo[versionName, verification.V
 }
 
 // listingVersions breaks what Versions gives.
-func listingVersions(spoil func(*verification.Page[verification.VersionInfo])) func(storetest.Store) storetest.Store {
-	return when(func(b *broken, sound storetest.Store) {
-		b.versions = func(ctx context.Context, t tenantID, id verification.WorkflowID, q verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
+func listingVersions(spoil func(*verification.Page[verification.VersionInfo])) breakage {
+	return func(b *broken, sound stores) {
+		b.VersionsFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, q verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
 			p, err := sound.Versions(ctx, t, id, q)
 			spoil(&p)
 			return p, err
 		}
-	})
+	}
 }
 
 func workflowBreaches() []breach {
 	return []breach{
-		{"a workflow comes back as it was saved", "Workflow forgets the webhook", when(func(b *broken, sound storetest.Store) {
-			b.workflow = func(ctx context.Context, t tenantID, id verification.WorkflowID) (verification.Workflow, error) {
+		{"a workflow is returned as it was saved", "Workflow forgets the webhook", func(b *broken, sound stores) {
+			b.WorkflowFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID) (verification.Workflow, error) {
 				w, err := sound.Workflow(ctx, t, id)
 				w.LifecycleWebhookURL = ""
 				return w, err
 			}
-		})},
-		{"a workflow comes back as it was saved", "the list shows no limits", when(func(b *broken, sound storetest.Store) {
-			b.workflows = func(ctx context.Context, t tenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
+		}},
+		{"a workflow is returned as it was saved", "the list shows no limits", func(b *broken, sound stores) {
+			b.WorkflowsFunc = func(ctx context.Context, t tenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
 				p, err := sound.Workflows(ctx, t, q)
 				for i := range p.Data {
 					p.Data[i].RunTTLSeconds = 0
 				}
 				return p, err
 			}
-		})},
-		{"a version comes back as it was saved", "Version sorts the fields of an input", when(func(b *broken, sound storetest.Store) {
-			b.version = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+		}},
+		{"a version is returned as it was saved", "Version sorts the fields of an input", func(b *broken, sound stores) {
+			b.VersionFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
 				v, err := sound.Version(ctx, t, id, hash)
 				nodes := map[verification.NodeID]verification.Node{}
 				for id, n := range v.Definition.Nodes {
@@ -84,27 +84,27 @@ func workflowBreaches() []breach {
 				v.Definition.Nodes = nodes
 				return v, err
 			}
-		})},
-		{"what was never saved is not found", "Workflow makes one up", when(func(b *broken, sound storetest.Store) {
-			b.workflow = func(ctx context.Context, t tenantID, id verification.WorkflowID) (verification.Workflow, error) {
+		}},
+		{"an unknown workflow or version is not found", "Workflow makes one up", func(b *broken, sound stores) {
+			b.WorkflowFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID) (verification.Workflow, error) {
 				w, err := sound.Workflow(ctx, t, id)
 				if errors.Is(err, verification.ErrNotFound) {
 					return verification.Workflow{ID: id}, nil
 				}
 				return w, err
 			}
-		})},
-		{"what was never saved is not found", "Version gives any version for a hash it does not have", when(func(b *broken, sound storetest.Store) {
-			b.version = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+		}},
+		{"an unknown workflow or version is not found", "Version gives any version for a hash it does not have", func(b *broken, sound stores) {
+			b.VersionFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
 				v, err := sound.Version(ctx, t, id, hash)
 				if err != nil {
 					return sound.Version(ctx, t, id, "hash-1")
 				}
 				return v, err
 			}
-		})},
+		}},
 		{
-			"a workflow is replaced by its next revision alone", "SaveWorkflow looks at no revision",
+			"only its next revision replaces a workflow", "SaveWorkflow looks at no revision",
 			saving(func(ctx context.Context, s storetest.Store, t tenantID, w verification.Workflow, added *verification.Version) error {
 				stored, _ := s.Workflow(ctx, t, w.ID)
 				w.Revision = stored.Revision + 1
@@ -112,134 +112,134 @@ func workflowBreaches() []breach {
 			}),
 		},
 		{
-			"of saves that meet exactly one wins", "a save that came late is said to be kept",
+			"exactly one of concurrent saves of a workflow succeeds", "a save that came late is said to be kept",
 			saving(func(context.Context, storetest.Store, tenantID, verification.Workflow, *verification.Version) error {
 				return nil
 			}),
 		},
-		{"a refused save changes nothing", "the version is kept before the revision is looked at", when(func(b *broken, sound storetest.Store) {
+		{"a refused save changes nothing", "the version is kept before the revision is looked at", func(b *broken, sound stores) {
 			kept := besides(b, sound)
-			b.saveWorkflow = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
 				if added != nil {
 					kept.set(versionName{t, w.ID, added.Hash}, *added)
 				}
 				return sound.SaveWorkflow(ctx, t, w, added)
 			}
-		})},
-		{"a save whose context is over changes nothing", "SaveWorkflow looks at no context", when(func(b *broken, sound storetest.Store) {
-			b.saveWorkflow = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+		}},
+		{"a save with a cancelled context changes nothing", "SaveWorkflow looks at no context", func(b *broken, sound stores) {
+			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
 				return sound.SaveWorkflow(context.WithoutCancel(ctx), t, w, added)
 			}
-		})},
-		{"a version never changes", "a hash that comes again replaces its version", when(func(b *broken, sound storetest.Store) {
+		}},
+		{"a version never changes", "a hash that comes again replaces its version", func(b *broken, sound stores) {
 			kept := besides(b, sound)
-			b.saveWorkflow = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
 				err := sound.SaveWorkflow(ctx, t, w, added)
 				if added != nil && err == nil {
 					kept.set(versionName{t, w.ID, added.Hash}, *added)
 				}
 				return err
 			}
-		})},
+		}},
 		{
-			"the versions of a workflow are listed, the highest number first", "the newest version comes first",
+			"versions are listed from the highest number", "the newest version comes first",
 			listingVersions(func(p *verification.Page[verification.VersionInfo]) {
 				slices.SortFunc(p.Data, func(a, b verification.VersionInfo) int { return b.CreatedAt.Compare(a.CreatedAt) })
 			}),
 		},
 		{
-			"the versions of a workflow are listed, the highest number first", "the total is that of the page",
+			"versions are listed from the highest number", "the total is that of the page",
 			listingVersions(func(p *verification.Page[verification.VersionInfo]) { p.Total = len(p.Data) }),
 		},
 		{
-			"the versions of a workflow are listed, the highest number first", "Versions ignores the tenant",
-			when(func(b *broken, sound storetest.Store) {
-				b.versions = func(ctx context.Context, _ tenantID, id verification.WorkflowID, q verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
+			"versions are listed from the highest number", "Versions ignores the tenant",
+			func(b *broken, sound stores) {
+				b.VersionsFunc = func(ctx context.Context, _ tenantID, id verification.WorkflowID, q verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
 					return sound.Versions(ctx, "a0000000-0000-7000-8000-000000000001", id, q)
 				}
-			}),
+			},
 		},
 		{
-			"the newest workflow comes first, and of one moment the highest id", "of one moment the lowest id comes first",
-			when(func(b *broken, sound storetest.Store) {
-				b.workflows = func(ctx context.Context, t tenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
+			"workflows are listed newest first, then by id from the highest", "of one moment the lowest id comes first",
+			func(b *broken, sound stores) {
+				b.WorkflowsFunc = func(ctx context.Context, t tenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
 					p, err := sound.Workflows(ctx, t, q)
 					slices.SortFunc(p.Data, func(a, b verification.Workflow) int {
 						return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 					})
 					return p, err
 				}
-			}),
+			},
 		},
-		{"the workflows of two tenants are kept apart", "workflows are kept by their id alone", when(func(b *broken, sound storetest.Store) {
+		{"two tenants have separate workflows", "workflows are kept by their id alone", func(b *broken, sound stores) {
 			owners := memo[verification.WorkflowID, tenantID]{}
-			b.saveWorkflow = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
 				owners.set(w.ID, t)
 				return sound.SaveWorkflow(ctx, t, w, added)
 			}
-			b.workflow = func(ctx context.Context, t tenantID, id verification.WorkflowID) (verification.Workflow, error) {
+			b.WorkflowFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID) (verification.Workflow, error) {
 				if owner, ok := owners.get(id); ok {
 					t = owner
 				}
 				return sound.Workflow(ctx, t, id)
 			}
-		})},
-		{"the workflows of two tenants are kept apart", "Version ignores the tenant", when(func(b *broken, sound storetest.Store) {
+		}},
+		{"two tenants have separate workflows", "Version ignores the tenant", func(b *broken, sound stores) {
 			kept := memo[string, verification.Version]{}
-			b.saveWorkflow = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
 				if added != nil {
 					kept.set(added.Hash, *added)
 				}
 				return sound.SaveWorkflow(ctx, t, w, added)
 			}
-			b.version = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+			b.VersionFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
 				if v, ok := kept.get(hash); ok {
 					return v, nil
 				}
 				return sound.Version(ctx, t, id, hash)
 			}
-		})},
+		}},
 	}
 }
 
 func tenantBreaches() []breach {
 	return []breach{
-		{"a tenant comes back as it was saved", "Tenant sorts the allowlist", when(func(b *broken, sound storetest.Store) {
-			b.tenant = func(ctx context.Context, id tenantID) (verification.Tenant, error) {
+		{"a tenant is returned as it was saved", "Tenant sorts the allowlist", func(b *broken, sound stores) {
+			b.TenantFunc = func(ctx context.Context, id tenantID) (verification.Tenant, error) {
 				t, err := sound.Tenant(ctx, id)
 				t.RedirectAllowlist = slices.Sorted(slices.Values(t.RedirectAllowlist))
 				return t, err
 			}
-		})},
-		{"a tenant that was never saved is not found", "Tenant makes one up", when(func(b *broken, sound storetest.Store) {
-			b.tenant = func(ctx context.Context, id tenantID) (verification.Tenant, error) {
+		}},
+		{"an unknown tenant is not found", "Tenant makes one up", func(b *broken, sound stores) {
+			b.TenantFunc = func(ctx context.Context, id tenantID) (verification.Tenant, error) {
 				t, err := sound.Tenant(ctx, id)
 				if errors.Is(err, verification.ErrNotFound) {
 					return verification.Tenant{ID: id}, nil
 				}
 				return t, err
 			}
-		})},
-		{"an account comes back as it was saved", "Account forgets that it is disabled", when(func(b *broken, sound storetest.Store) {
-			b.account = func(ctx context.Context, id string) (verification.Account, error) {
+		}},
+		{"an account is returned as it was saved", "Account forgets that it is disabled", func(b *broken, sound stores) {
+			b.AccountFunc = func(ctx context.Context, id string) (verification.Account, error) {
 				a, err := sound.Account(ctx, id)
 				a.Disabled = false
 				return a, err
 			}
-		})},
-		{"an account that was never saved is not found", "Account takes a client identifier in any case", when(func(b *broken, sound storetest.Store) {
-			b.account = func(ctx context.Context, id string) (verification.Account, error) {
+		}},
+		{"an unknown account is not found", "Account takes a client identifier in any case", func(b *broken, sound stores) {
+			b.AccountFunc = func(ctx context.Context, id string) (verification.Account, error) {
 				return sound.Account(ctx, strings.ToLower(id))
 			}
-		})},
-		{"a client identifier stays with its tenant", "SaveAccount hands it over", when(func(b *broken, sound storetest.Store) {
-			b.saveAccount = func(ctx context.Context, a verification.Account) error {
+		}},
+		{"a client identifier belongs to one tenant", "SaveAccount hands it over", func(b *broken, sound stores) {
+			b.SaveAccountFunc = func(ctx context.Context, a verification.Account) error {
 				err := sound.SaveAccount(ctx, a)
 				if errors.Is(err, verification.ErrConflict) {
 					return nil
 				}
 				return err
 			}
-		})},
+		}},
 	}
 }

@@ -26,7 +26,7 @@ import (
 func TestBucketKeepsTheContract(t *testing.T) {
 	spools := t.TempDir()
 	t.Setenv("TMPDIR", spools)
-	storetest.RunDocuments(t, func(t *testing.T) verification.DocumentStore { return newBucket(t).store(t) })
+	storetest.Documents(t, func(t *testing.T) verification.DocumentStore { return newBucket(t).store(t) })
 	left, err := os.ReadDir(spools)
 	if err != nil || len(left) != 0 {
 		t.Errorf("there are %v, %v left of the spools, want none", left, err)

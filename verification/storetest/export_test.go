@@ -1,0 +1,27 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Clause is a clause of any suite.
+type Clause struct {
+	Name, Promise string
+	Check         func(ctx context.Context, s Store, d verification.DocumentStore) error
+}
+
+// Clauses returns the clauses of every suite.
+func Clauses() []Clause {
+	var all []Clause
+	for _, c := range slices.Concat(runs(), work(), workflows(), tenants(), idempotency(), deliveries(), documents()) {
+		all = append(all, Clause{c.name, c.promise, func(ctx context.Context, s Store, d verification.DocumentStore) error {
+			p := portsOf(s)
+			p.DocumentStore = d
+			return c.try(ctx, p)
+		}})
+	}
+	return all
+}
