@@ -41,15 +41,10 @@ func TestTheBodyOfAVerdict(t *testing.T) {
 		`{}`:                                                     badField("payload", "is required"),
 		`{"payload":null}`:                                       badField("payload", "must be an object"),
 		`{"payload":"approve"}`:                                  badField("payload", "must be an object"),
-		`{"payload":{"decision":"approve"`:                       badField("payload.decision", "is not valid JSON at byte 32"),
+		`{"payload":{"decision":"approve"`:                       badField("payload", "is not valid JSON at byte 32"),
 		`{"payload":{"decision":"reject","notes":"` + strings.Repeat("é", 10001) + `"}}`: badField("payload.notes", "must be at most 10000 characters"),
 	} {
-		got := a.do(http.MethodPost, review, body)
-		if strings.HasPrefix(body, `{"payload":{"decision":"approve"`) && !strings.HasSuffix(body, "}") {
-			got.says(400, "is not valid JSON at byte 32")
-			continue
-		}
-		got.is(400, want)
+		a.do(http.MethodPost, review, body).is(400, want)
 	}
 	a.do(http.MethodPost, review, `{"payload":{"notes":"`+strings.Repeat("é", 10000)+`","decision":"reject"}}`).
 		is(200, `{"ok":true,"result":"signal_delivered","decision":"reject"}`)

@@ -237,7 +237,11 @@ func busy(t *testing.T, o pdf.Options, before ...verification.Report) *pdf.Print
 			t.Error(err)
 		}
 	}()
-	<-entered
+	select {
+	case <-entered:
+	case <-done:
+		t.Fatal("the report that occupies the printer was not printed")
+	}
 	t.Cleanup(func() { close(leave); <-done })
 	return p
 }

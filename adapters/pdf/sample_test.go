@@ -1,6 +1,7 @@
 package pdf_test
 
 import (
+	"context"
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
@@ -88,7 +89,9 @@ func plain(t testing.TB) *pdf.Printer {
 
 func render(t testing.TB, p *pdf.Printer, r verification.Report) []byte {
 	t.Helper()
-	out, err := p.PrintReport(t.Context(), "tenant", r)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	out, err := p.PrintReport(ctx, "tenant", r)
 	if err != nil {
 		t.Fatalf("PrintReport: %v", err)
 	}
