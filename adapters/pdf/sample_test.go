@@ -1,7 +1,6 @@
 package pdf_test
 
 import (
-	"context"
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
