@@ -47,7 +47,7 @@ func TestAPhoneGoesTheWholeWay(t *testing.T) {
 			s, back := serve(t), client(t)
 			c := s.begin(onboarding(), back.URL+"/done")
 			tab := browser.Start(t).Open(t, browser.Options{
-				NoScript: noScript, Place: &browser.Place{Latitude: 19.076, Longitude: 72.877, Accuracy: 15},
+				NoScript: noScript, Location: &browser.Location{Latitude: 19.076, Longitude: 72.877, Accuracy: 15},
 			})
 			tab.Go(c.link)
 			tab.Press("button[value=success]")

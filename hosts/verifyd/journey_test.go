@@ -95,7 +95,7 @@ func TestTheDemosCustomerGoesFromTheLinkBackToTheClient(t *testing.T) {
 	site, blobs := clientSite(t), t.TempDir()
 	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": demoWithClient(t, site), "VERIFYD_BLOB_DIR": blobs})
 	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-20","redirect_uri":"`+site+`/done?case=7"}`)
-	tab := browser.Start(t).Open(t, browser.Options{Place: &browser.Place{Latitude: 19.076, Longitude: 72.877, Accuracy: 15}})
+	tab := browser.Start(t).Open(t, browser.Options{Location: &browser.Location{Latitude: 19.076, Longitude: 72.877, Accuracy: 15}})
 	consentAndDetails(t, tab, r.Action.URL)
 	tab.Press("[data-share] button")
 	tab.Wait(`document.querySelector("input[name='f.location.latitude']").value !== ""`)

@@ -8,7 +8,7 @@ import (
 	"github.com/verifyd/verifyd/internal/arch"
 )
 
-// The repository itself: every fault is a sentence that says what to do.
+// The checks of the repository itself.
 
 func TestTopLevelIsClosed(t *testing.T) {
 	names, err := arch.TopLevel(t.Context(), root(t))
@@ -46,10 +46,10 @@ func TestRulesHaveNoClock(t *testing.T) {
 	report(t, arch.CheckClock(files(t)))
 }
 
-func report(t *testing.T, faults []string) {
+func report(t *testing.T, problems []string) {
 	t.Helper()
-	for _, fault := range faults {
-		t.Error(fault)
+	for _, problem := range problems {
+		t.Error(problem)
 	}
 }
 
@@ -62,8 +62,8 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// packages also reads every file, so that `go test` does not take an old result
-// for a tree that has changed: it cannot see what `go list` reads.
+// packages also reads every file, so that `go test` does not use a cached result
+// for a changed tree: it cannot see what `go list` reads.
 func packages(t *testing.T) []arch.Package {
 	t.Helper()
 	files(t)

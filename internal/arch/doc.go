@@ -1,5 +1,5 @@
-// Package arch holds the shape of the repository: what stands at the top level,
-// who may import whom, how packages are named, how a file opens, and that the
-// rules have no clock. Each check is a function from what was found to sentences
-// that say what to do; its tests feed it a broken sample, then the repository.
+// Package arch checks the layout of the repository: the top level, the imports,
+// the names of packages, the comments, and that package verification reads no
+// clock. Each check returns problems, as sentences that say what to do. The tests
+// run it on a broken sample and on the repository.
 package arch

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Closed is the whole of what the rules may import. The depguard rule
+// Closed returns everything that package verification may import. The depguard rule
 // "verification" in .golangci.yml has the same list.
 func Closed() []string {
 	return []string{
@@ -17,7 +17,7 @@ func Closed() []string {
 	}
 }
 
-// row is one line of the import table: the first row that names a package holds.
+// row is one line of the import table. The first row that matches a package applies.
 type row struct {
 	where  string              // "x" is one package, "x/..." also what stands below it
 	std    func(p string) bool // standard packages
@@ -91,29 +91,29 @@ func table() []row {
 	}
 }
 
-// CheckImports holds the import table. Test files may import what they like but
-// a host; only hosts and internal may.
+// CheckImports checks the import table. Test files may import anything except a
+// host, which only hosts and internal may import.
 func CheckImports(pkgs []Package) []string {
-	var faults []string
+	var problems []string
 	for _, p := range pkgs {
 		i := slices.IndexFunc(table(), func(r row) bool { return within(p.Path, r.where) })
 		if i < 0 {
-			faults = append(faults, p.Path+" stands in no row of the import table: move it below verification, adapters, hosts or internal, or add its row to internal/arch/imports.go.")
+			problems = append(problems, p.Path+" stands in no row of the import table: move it below verification, adapters, hosts or internal, or add its row to internal/arch/imports.go.")
 			continue
 		}
 		r := table()[i]
 		for _, imp := range p.Imports {
 			if !r.allows(p.Path, imp) {
-				faults = append(faults, fmt.Sprintf("%s must not import %s: %s.", p.Path, imp, r.advice))
+				problems = append(problems, fmt.Sprintf("%s must not import %s: %s.", p.Path, imp, r.advice))
 			}
 		}
 		for _, imp := range p.TestImports {
 			if within(imp, "hosts/...") && !within(p.Path, "hosts/...", "internal/...") {
-				faults = append(faults, fmt.Sprintf("A test of %s must not import %s: move the test to hosts or internal.", p.Path, imp))
+				problems = append(problems, fmt.Sprintf("A test of %s must not import %s: move the test to hosts or internal.", p.Path, imp))
 			}
 		}
 	}
-	return faults
+	return problems
 }
 
 func (r row) allows(from, imp string) bool {
@@ -127,8 +127,8 @@ func (r row) allows(from, imp string) bool {
 	}
 }
 
-// unit is the part of the tree that may use itself freely: one adapter, one
-// host, one package of the rules.
+// unit returns the part of the tree whose packages may import each other: one
+// adapter, one host, or one package of the rules.
 func unit(path string) string {
 	n := 2
 	if within(path, "adapters/provider/...", "adapters/blob/s3/...") {
@@ -155,7 +155,7 @@ func ours(path string) bool {
 	return within(path, "verification/...", "adapters/...", "hosts/...", "internal/...", "docs/...")
 }
 
-// standard reports whether path belongs to the standard library: its first part
+// standard reports whether path belongs to the standard library: its first element
 // is no host name.
 func standard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// CheckLint holds that .golangci.yml, given as text, has the closed list of the
-// rules and an import rule for each adapter.
+// CheckLint checks that config, the text of .golangci.yml, has the closed list of
+// package verification and an import rule for each adapter.
 func CheckLint(config string, pkgs []Package) []string {
-	var faults []string
+	var problems []string
 	if got := lintAllows(config, "verification"); !slices.Equal(got, Closed()) {
-		faults = append(faults, fmt.Sprintf("The depguard rule verification in .golangci.yml allows %q, internal/arch/imports.go allows %q: make them equal.", got, Closed()))
+		problems = append(problems, fmt.Sprintf("The depguard rule verification in .golangci.yml allows %q, internal/arch/imports.go allows %q: make them equal.", got, Closed()))
 	}
 	var seen []string
 	for _, p := range pkgs {
@@ -24,14 +24,14 @@ func CheckLint(config string, pkgs []Package) []string {
 		seen = append(seen, u)
 		rule := strings.ReplaceAll(u, "/", "-")
 		if len(lintAllows(config, rule)) == 0 {
-			faults = append(faults, fmt.Sprintf("%s has no import list: add the depguard rule %s to .golangci.yml, with the libraries it may use.", u, rule))
+			problems = append(problems, fmt.Sprintf("%s has no import list: add the depguard rule %s to .golangci.yml, with the libraries it may use.", u, rule))
 		}
 	}
-	return faults
+	return problems
 }
 
-// lintAllows reads the entries "- name$" below the line "rule:", up to the next
-// line that is indented no deeper.
+// lintAllows returns the entries "- name$" below the line "rule:", up to the next
+// line with the same or less indentation.
 func lintAllows(config, rule string) []string {
 	var allowed []string
 	depth := -1

@@ -1,4 +1,4 @@
-// What the checks look at: the packages, files and top-level names of a module.
+// The input of the checks: the packages, files and top-level names of a module.
 
 package arch
 
@@ -20,8 +20,8 @@ import (
 	"strings"
 )
 
-// Package is one package as the compiler sees it. Paths are relative to the
-// module, and so are the imports that stay inside it.
+// Package is one package as the compiler sees it. Its path and its imports from
+// the same module are relative to the module.
 type Package struct {
 	Path        string   // "verification/engine"
 	Name        string   // "engine"
@@ -39,14 +39,14 @@ type File struct {
 // Test reports whether the file is only built for tests.
 func (f File) Test() bool { return strings.HasSuffix(f.Path, "_test.go") }
 
-// Folder is where the file stands: "verification/engine".
+// Folder returns the directory of the file: "verification/engine".
 func (f File) Folder() string { return path.Dir(f.Path) }
 
 func (f File) at(pos token.Pos) string {
 	return fmt.Sprintf("%s:%d", f.Path, f.Fset.Position(pos).Line)
 }
 
-// Root walks up from dir to the folder with go.mod.
+// Root returns the nearest directory above dir with a go.mod.
 func Root(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -64,7 +64,7 @@ func Root(dir string) (string, error) {
 	}
 }
 
-// Packages asks `go list` for the packages of the module at root.
+// Packages returns the packages of the module at root, as `go list` does.
 func Packages(ctx context.Context, root string) ([]Package, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-json=ImportPath,Name,Imports,TestImports,XTestImports,Module", "./...")
 	cmd.Dir = root
@@ -111,8 +111,8 @@ func readList(r io.Reader) ([]Package, error) {
 	}
 }
 
-// Files parses every Go file of the module at root, whatever its build tags:
-// not testdata, not what starts with a dot or an underscore, not other modules.
+// Files parses every Go file of the module at root, with any build tags, except in
+// testdata, in nested modules, and in names with a leading dot or underscore.
 func Files(root string) ([]File, error) {
 	var files []File
 	fset := token.NewFileSet()
@@ -158,8 +158,8 @@ func parseFile(fset *token.FileSet, path, src string) (File, error) {
 	return File{Path: path, Fset: fset, AST: f}, nil
 }
 
-// TopLevel returns the names at the root that belong to the project: what git
-// knows or would add, or, outside of a checkout, what the folder holds.
+// TopLevel returns the names at the root that belong to the project: those that git
+// tracks or would add or, without a checkout, those in the directory.
 func TopLevel(ctx context.Context, root string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, "git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
 	cmd.Dir = root

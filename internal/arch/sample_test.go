@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/internal/arch"
 )
 
-// Broken samples: each check finds its fault, and nothing in what is sound.
+// Each check finds the problem of a broken sample and none in a correct one.
 
 func TestCheckTopLevel(t *testing.T) {
 	check(t, arch.CheckTopLevel([]string{".ci", ".gitignore", "LICENSE", "Makefile", "README.md", "adapters", "go.mod", "verification"}), "")
@@ -106,8 +106,8 @@ func TestCheckImports(t *testing.T) {
 		{"tools/gen", "fmt", false},
 		{"github.com/verifyd/verifyd", "fmt", false},
 	} {
-		faults := arch.CheckImports([]arch.Package{{Path: tt.from, Imports: []string{tt.imp}}})
-		if allowed := len(faults) == 0; allowed != tt.allowed {
+		problems := arch.CheckImports([]arch.Package{{Path: tt.from, Imports: []string{tt.imp}}})
+		if allowed := len(problems) == 0; allowed != tt.allowed {
 			t.Errorf("%s imports %s: allowed = %v, want %v", tt.from, tt.imp, allowed, tt.allowed)
 		}
 	}
@@ -126,8 +126,8 @@ func TestCheckImportsOfTests(t *testing.T) {
 		{"hosts/verifyctl", "hosts/verifyd", true},
 		{"internal/scenario", "hosts/verifyd", true},
 	} {
-		faults := arch.CheckImports([]arch.Package{{Path: tt.from, TestImports: []string{tt.imp}}})
-		if allowed := len(faults) == 0; allowed != tt.allowed {
+		problems := arch.CheckImports([]arch.Package{{Path: tt.from, TestImports: []string{tt.imp}}})
+		if allowed := len(problems) == 0; allowed != tt.allowed {
 			t.Errorf("a test of %s imports %s: allowed = %v, want %v", tt.from, tt.imp, allowed, tt.allowed)
 		}
 	}
@@ -278,14 +278,14 @@ func TestPackagesAreSeenFromTheModule(t *testing.T) {
 	}
 }
 
-// check wants one fault that contains want, or none if want is empty.
-func check(t *testing.T, faults []string, want string) {
+// check wants one problem that contains want, or none if want is empty.
+func check(t *testing.T, problems []string, want string) {
 	t.Helper()
 	switch {
-	case want == "" && len(faults) > 0:
-		t.Errorf("faults = %q, want none", faults)
-	case want != "" && (len(faults) != 1 || !strings.Contains(faults[0], want)):
-		t.Errorf("faults = %q, want one with %q", faults, want)
+	case want == "" && len(problems) > 0:
+		t.Errorf("problems = %q, want none", problems)
+	case want != "" && (len(problems) != 1 || !strings.Contains(problems[0], want)):
+		t.Errorf("problems = %q, want one with %q", problems, want)
 	}
 }
 

@@ -1,4 +1,4 @@
-// What stands in the files: how they open, their comments, and the clock.
+// Checks of source files: their first comment, doc comments, and the clock.
 
 package arch
 
@@ -13,20 +13,20 @@ import (
 	"strings"
 )
 
-// CheckOpenings holds that a file opens with its package's documentation, or
-// with one sentence on what stands here, and a blank line. Test files and
-// generated files are free.
+// CheckOpenings checks that a file starts with the package documentation, or with
+// one sentence about its content and a blank line. Test files and generated files
+// are exempt.
 func CheckOpenings(files []File) []string {
-	var faults []string
+	var problems []string
 	for _, f := range files {
 		if f.Test() || ast.IsGenerated(f.AST) {
 			continue
 		}
-		if fault := opening(f.AST); fault != "" {
-			faults = append(faults, f.Path+": "+fault)
+		if problem := opening(f.AST); problem != "" {
+			problems = append(problems, f.Path+": "+problem)
 		}
 	}
-	return faults
+	return problems
 }
 
 func opening(f *ast.File) string {
@@ -53,29 +53,29 @@ func opening(f *ast.File) string {
 	return ""
 }
 
-// directive reports whether the comments only speak to the compiler.
+// directive reports whether all comments are compiler directives.
 func directive(g *ast.CommentGroup) bool {
 	return !slices.ContainsFunc(g.List, func(c *ast.Comment) bool {
 		return !strings.HasPrefix(c.Text, "//go:") && !constraint.IsGoBuild(c.Text) && !constraint.IsPlusBuild(c.Text)
 	})
 }
 
-// CheckDocs holds that every exported name below verification has a comment:
-// types, functions, methods, constants and variables, the latter two also as a
-// group. An interface of one method may say it all in its own comment.
+// CheckDocs checks that every exported name below verification has a comment:
+// types, functions, methods, constants and variables, the last two also as a
+// group. The method of an interface with one method needs none.
 func CheckDocs(files []File) []string {
-	var faults []string
+	var problems []string
 	for _, f := range files {
 		if f.Test() || ast.IsGenerated(f.AST) || !within(f.Folder(), "verification/...") {
 			continue
 		}
 		for _, decl := range f.AST.Decls {
 			for _, id := range undocumented(decl) {
-				faults = append(faults, fmt.Sprintf("%s: write a comment that says what %s promises.", f.at(id.Pos()), id.Name))
+				problems = append(problems, fmt.Sprintf("%s: write a comment that says what %s promises.", f.at(id.Pos()), id.Name))
 			}
 		}
 	}
-	return faults
+	return problems
 }
 
 func undocumented(decl ast.Decl) []*ast.Ident {
@@ -139,33 +139,33 @@ func exportedReceiver(recv *ast.FieldList) bool {
 	}
 }
 
-// CheckClock holds that the rules use values of package time only: they are
-// given the moment, and what happens later is an effect.
+// CheckClock checks that package verification uses only values of package time:
+// it is passed the current time, and what happens later is an effect.
 func CheckClock(files []File) []string {
 	clock := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
-	var faults []string
+	var problems []string
 	for _, f := range files {
 		if f.Test() || f.Folder() != "verification" {
 			continue
 		}
 		name := importName(f.AST, "time")
 		if name == "." {
-			faults = append(faults, f.Path+": import time by its name, so that its use can be read.")
+			problems = append(problems, f.Path+": import time by its name, so that its use can be read.")
 		}
 		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok {
 				x, ok := sel.X.(*ast.Ident)
 				if ok && x.Name == name && x.Obj == nil && slices.Contains(clock, sel.Sel.Name) {
-					faults = append(faults, fmt.Sprintf("%s: do not call time.%s in a rule: take now as a value, or return an effect with its time.", f.at(sel.Pos()), sel.Sel.Name))
+					problems = append(problems, fmt.Sprintf("%s: do not call time.%s in a rule: take now as a value, or return an effect with its time.", f.at(sel.Pos()), sel.Sel.Name))
 				}
 			}
 			return true
 		})
 	}
-	return faults
+	return problems
 }
 
-// importName is what the file calls the package at path, or "".
+// importName returns the name of the package at path in the file, or "".
 func importName(f *ast.File, path string) string {
 	for _, spec := range f.Imports {
 		if spec.Path.Kind != token.STRING || spec.Path.Value != strconv.Quote(path) {

@@ -23,8 +23,8 @@ import (
 
 const tenant = verification.TenantID("a0000000-0000-7000-8000-000000000001")
 
-// clientPatience ends a benchmark whose run never comes to its end.
-const clientPatience = 30 * time.Second
+// clientTimeout ends a benchmark whose run never comes to its end.
+const clientTimeout = 30 * time.Second
 
 // host is one verifyd without its addresses.
 type host struct {
@@ -87,7 +87,7 @@ func (h *host) serve(tb testing.TB) {
 	tb.Cleanup(func() {
 		stop()
 		background.Wait()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), clientPatience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), clientTimeout)
 		defer cancel()
 		if err := h.engine.Close(ctx); err != nil {
 			tb.Error(err)
@@ -200,12 +200,12 @@ func (w *witness) restsOf(id verification.RunID) chan rest {
 
 // rest waits until the run rests the next time.
 func (w *witness) rest(id verification.RunID) (rest, error) {
-	patience := time.NewTimer(clientPatience)
-	defer patience.Stop()
+	giveUp := time.NewTimer(clientTimeout)
+	defer giveUp.Stop()
 	select {
 	case r := <-w.restsOf(id):
 		return r, nil
-	case <-patience.C:
+	case <-giveUp.C:
 		return rest{}, fmt.Errorf("run %s does not come to rest", id)
 	}
 }

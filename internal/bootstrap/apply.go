@@ -1,4 +1,4 @@
-// Tenants, accounts and workflows become as the file says.
+// Applying the tenants, accounts and workflows of a file.
 
 package bootstrap
 
@@ -13,10 +13,10 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// Apply makes everything as the file says and lists, in the file's order, what
-// became of it: also before an error, for what was done by then stays done. It
-// calls made for each tenant that it made a webhook secret for. The problems of
-// all workflows come together, each a *definition.Faults.
+// Apply applies a file and returns a change for each of its entries, in the order of
+// the file. After an error it returns the changes until then, which remain applied.
+// It calls made for each tenant for which it generated a webhook secret. The error
+// joins the problems of all workflows.
 func Apply(
 	ctx context.Context, b definition.Bootstrap, e *engine.Engine, tenants verification.TenantStore, made func(verification.Tenant),
 ) ([]Change, error) {

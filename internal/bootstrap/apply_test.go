@@ -1,4 +1,4 @@
-// Tests of what applying a file writes, keeps and tells.
+// Tests of what applying a file writes, keeps and returns.
 
 package bootstrap_test
 
@@ -34,7 +34,7 @@ tenants:
       - {workflow: simple, name: Simple, start: pan, nodes: {pan: {type: check, provider: sandbox, next: done}, done: {type: end}}}
 `
 
-// counting counts what is written of tenants and accounts.
+// counting counts the saves of tenants and accounts.
 type counting struct {
 	*memory.Store
 	writes int
@@ -50,12 +50,12 @@ func (c *counting) SaveAccount(ctx context.Context, a verification.Account) erro
 	return c.Store.SaveAccount(ctx, a)
 }
 
-// bench is a store, an engine on it, and the secrets that Apply made.
+// bench is a store, an engine on it, and the secrets that Apply generated.
 type bench struct {
 	t      *testing.T
 	store  *counting
 	engine *engine.Engine
-	told   []string // secrets that were made
+	told   []string // generated secrets
 }
 
 func newBench(t *testing.T) *bench {
@@ -72,7 +72,7 @@ func newBench(t *testing.T) *bench {
 	return &bench{t: t, store: store, engine: e}
 }
 
-// apply applies a file and returns what became of each thing, a line each.
+// apply applies a file and returns a line for each change.
 func (b *bench) apply(text string) ([]string, error) {
 	b.t.Helper()
 	read, err := definition.ReadBootstrap("bootstrap.yaml", []byte(text), nil, nil)
@@ -88,7 +88,7 @@ func (b *bench) apply(text string) ([]string, error) {
 	return lines, err
 }
 
-// mustApply applies a file that has no faults, and holds what it changed.
+// mustApply applies a correct file and compares the changes.
 func (b *bench) mustApply(text string, want ...string) {
 	b.t.Helper()
 	got, err := b.apply(text)

@@ -1,32 +1,31 @@
-// What became of the things that a file names.
+// The changes that applying a file makes.
 
 package bootstrap
 
 import "github.com/verifyd/verifyd/verification"
 
-// Change is what became of one thing that the file names.
+// Change is the result of applying one entry of a file.
 type Change struct {
 	Tenant  verification.TenantID
 	Kind    Kind
 	Name    string // of the tenant; the client identifier; the workflow's stable name
 	Outcome Outcome
-	// Workflow and VersionHash, that of the newest version, are empty for
-	// anything else.
+	// Workflow, and VersionHash of its newest version, are set only for a workflow.
 	Workflow    verification.WorkflowID
 	VersionHash string
 }
 
-// Kind is what a file names.
+// Kind is the kind of an entry.
 type Kind string
 
-// The kinds.
+// The kinds of entries.
 const (
 	KindTenant   Kind = "tenant"
 	KindAccount  Kind = "account"
 	KindWorkflow Kind = "workflow"
 )
 
-// Outcome says whether something was written.
+// Outcome says whether an entry was written.
 type Outcome string
 
 // The outcomes.
@@ -36,7 +35,7 @@ const (
 	Unchanged Outcome = "unchanged"
 )
 
-// written is the outcome for something that was there before, or was not.
+// written returns the outcome of writing an entry that existed before, or not.
 func written(there bool) Outcome {
 	if there {
 		return Changed

@@ -1,3 +1,3 @@
-// Package bootstrap applies a bootstrap file to a store: tenants, accounts and
-// workflows become as the file says. What is so already is not written again.
+// Package bootstrap applies the tenants, accounts and workflows of a bootstrap file
+// to a store. Entries that are already up to date are not written.
 package bootstrap

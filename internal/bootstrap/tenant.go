@@ -12,9 +12,9 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// SaveTenant makes a tenant as t says. Without a webhook secret in t it keeps
-// those that it has, the previous one included; when it has none, one is made,
-// and made is called once it is saved.
+// SaveTenant saves t. If t has no webhook secret, the tenant keeps its secrets,
+// including the previous one. If it has none, SaveTenant generates a secret and calls
+// made after saving it.
 func SaveTenant(
 	ctx context.Context, tenants verification.TenantStore, t verification.Tenant, made func(verification.Tenant),
 ) (Outcome, error) {

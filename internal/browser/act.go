@@ -1,5 +1,4 @@
-// How a step in a tab is taken: bounded in time, and with a picture of what was
-// there when it fails.
+// Steps in a tab: each has a timeout and leaves a screenshot when it fails.
 
 package browser
 
@@ -15,20 +14,20 @@ func (t *Tab) do(what string, step chromedp.Action[chromedp.Void]) {
 	t.try(what, func(ctx context.Context) error { return chromedp.Do(ctx, step) })
 }
 
-// try takes one step. The first one opens the tab, which then lives as long as
-// the context of that call: so the time is bounded from outside.
+// try runs one step. The first step opens the tab, which lives as long as the
+// context of that call, so the timeout is enforced from outside.
 func (t *Tab) try(what string, step func(ctx context.Context) error) {
 	t.tb.Helper()
 	if err := chromedp.Do(t.ctx); err != nil {
 		t.tb.Fatalf("%s: %v", what, err)
 	}
-	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	ctx, cancel := context.WithTimeout(t.ctx, waitTimeout)
 	defer cancel()
 	err := step(ctx)
 	if err == nil {
 		return
 	}
-	look, done := context.WithTimeout(t.ctx, patience/10)
+	look, done := context.WithTimeout(t.ctx, waitTimeout/10)
 	defer done()
 	seen, _ := chromedp.Run(look, chromedp.Evaluate[string]("location.href + '\\n' + document.body.innerText"))
 	t.tb.Fatalf("%s: %v; the page is %s", what, err, seen)

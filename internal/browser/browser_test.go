@@ -1,4 +1,4 @@
-// Tests of the browser itself: that it shows pages, and what it cannot reach.
+// Tests of the browser: it shows pages, and it cannot reach other hosts.
 
 package browser_test
 
@@ -29,7 +29,7 @@ func TestATabShowsAPageAndReachesNothingElse(t *testing.T) {
 	}))
 	defer s.Close()
 	b := browser.Start(t)
-	tab := b.Open(t, browser.Options{Language: "hi", Dark: true, Place: &browser.Place{Latitude: 19, Longitude: 73, Accuracy: 10}})
+	tab := b.Open(t, browser.Options{Language: "hi", Dark: true, Location: &browser.Location{Latitude: 19, Longitude: 73, Accuracy: 10}})
 	tab.Go(s.URL)
 	tab.Fill("#name", "Asha")
 	tab.Press("#go")

@@ -1,4 +1,4 @@
-// The browser program: looked up, or installed.
+// Finding and installing the browser.
 
 package browser
 
@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// errMissing is all that a developer has to know.
+// errMissing says what to do when nothing is found.
 var errMissing = errors.New("no Chromium found: install one that is called chromium, chromium-browser or google-chrome on the PATH (Debian, Ubuntu: apt-get install chromium), or install npm, which can provide one on Linux (x86-64)")
 
 // aptTimeout bounds an installation by apt.
 const aptTimeout = 10 * time.Minute
 
-// program is how the browser is started.
+// program is the command that starts the browser.
 type program struct {
 	path  string
 	env   []string // in addition to the environment
-	shell bool     // it is a headless shell, which has no permission prompts
+	shell bool     // a headless shell, which has no permission prompts
 }
 
-// Describe returns one line that names the browser of the tests, and installs one
-// if there is none.
+// Describe returns one line about the browser of the tests and installs one if
+// necessary.
 func Describe(ctx context.Context) (string, error) {
 	p, err := find(ctx)
 	if err != nil {
@@ -43,8 +43,8 @@ func Describe(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)) + ", " + p.path, nil
 }
 
-// find looks for a browser on the PATH, and installs one if there is none: by apt
-// if it can, else from npm.
+// find returns a browser on the PATH, or installs one: with apt if possible,
+// otherwise from npm.
 func find(ctx context.Context) (program, error) {
 	path, aptErr := findOrInstallByApt(ctx)
 	if path != "" {
@@ -57,9 +57,9 @@ func find(ctx context.Context) (program, error) {
 	return p, nil
 }
 
-// findOrInstallByApt returns no path and no error on a machine where this user
-// cannot install by apt. The lock is held for the lookup, too, since a package
-// that is half installed is on the PATH already.
+// findOrInstallByApt returns no path and no error if this user cannot install with
+// apt. It holds the lock during the lookup, too, because a partly installed package
+// may be on the PATH.
 func findOrInstallByApt(ctx context.Context) (string, error) {
 	apt, err := exec.LookPath("apt-get")
 	if err != nil || os.Geteuid() != 0 {
@@ -94,7 +94,7 @@ func onPath() string {
 	return ""
 }
 
-// lock keeps the tests of two packages from installing at the same time.
+// lock prevents the tests of two packages from installing at the same time.
 func lock() (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(os.TempDir(), "verifyd-install-chromium.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

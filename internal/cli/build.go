@@ -17,7 +17,7 @@ type Build struct {
 // ReadBuild returns what Go recorded when it built the program. `go run` and a
 // build outside a git checkout record no commit.
 func ReadBuild() Build {
-	info, _ := debug.ReadBuildInfo() // nil when nothing was recorded
+	info, _ := debug.ReadBuildInfo() // nil if Go recorded nothing
 	return buildOf(info)
 }
 

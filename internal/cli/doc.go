@@ -1,2 +1,2 @@
-// Package cli holds what both programs need on their command lines.
+// Package cli is what the command lines of both programs share.
 package cli

@@ -1,6 +1,6 @@
-// Package golden compares what a test made with a file that was looked at by a
-// person: byte for byte. `go test -update`, or VERIFYD_UPDATE_GOLDEN=1 for many
-// packages at once, writes the files anew; read the diff before committing it.
+// Package golden compares the output of a test with a reviewed file, byte for byte.
+// `go test -update`, or VERIFYD_UPDATE_GOLDEN=1 for many packages, rewrites the
+// files; read the diff before committing it.
 package golden
 
 import (
@@ -16,13 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Env is the environment variable that, set to 1, stands for -update.
+// Env is the environment variable that means -update when it is 1.
 const Env = "VERIFYD_UPDATE_GOLDEN"
 
-var update = flag.Bool("update", false, "write golden files anew") //nolint:gochecknoglobals // a test flag must be declared before the tests start
+var update = flag.Bool("update", false, "rewrite golden files") //nolint:gochecknoglobals // a test flag must be declared before the tests start
 
-// Equal fails the test when got is not what the file at path holds. The path is
-// relative to the test's folder: "testdata/report.json".
+// Equal fails the test if got differs from the file at path, which is relative to
+// the test's folder: "testdata/report.json".
 func Equal(t testing.TB, path string, got []byte) {
 	t.Helper()
 	want, err := os.ReadFile(path)
@@ -54,7 +54,7 @@ func write(path string, data []byte) error {
 	return os.WriteFile(path, data, 0o644)
 }
 
-// diff goes by lines for a text and by offsets for anything else.
+// diff compares text by lines and other bytes by offset.
 func diff(want, got []byte) string {
 	if utf8.Valid(want) && utf8.Valid(got) {
 		return cmp.Diff(string(want), string(got))

@@ -60,7 +60,7 @@ func TestUpdateWritesTheFile(t *testing.T) {
 	}
 }
 
-// recorder takes the place of a test that may fail.
+// recorder records the failure of a test.
 type recorder struct {
 	testing.TB
 	failure string

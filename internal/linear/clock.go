@@ -1,4 +1,4 @@
-// The clock of the hosts: it goes on like any other, and can be turned ahead.
+// The clock of the hosts: it runs in real time and can be advanced.
 
 package linear
 
@@ -22,18 +22,18 @@ type timer struct {
 	real *time.Timer
 }
 
-// NewClock makes a clock that shows the time of the wall, for now.
+// NewClock returns a clock that starts at the current time.
 func NewClock() *Clock { return &Clock{began: time.Now(), timers: map[*timer]bool{}} }
 
-// Now is the present moment. It never goes back.
+// Now returns the current time. It never goes back.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.began.Round(0).Add(c.passed())
 }
 
-// AfterFunc calls f in a goroutine of its own once d has passed; stop tells
-// whether it was in time.
+// AfterFunc calls f in its own goroutine after d; stop reports whether it prevented
+// the call.
 func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,8 +51,8 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	}
 }
 
-// Turn lets d pass at once, with all that falls due in it.
-func (c *Clock) Turn(d time.Duration) {
+// Advance advances the clock by d and fires the timers that become due.
+func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ahead += d
@@ -62,10 +62,10 @@ func (c *Clock) Turn(d time.Duration) {
 	}
 }
 
-// passed is how long the clock has gone; the caller holds the lock.
+// passed returns the time since the clock began; the caller holds the lock.
 func (c *Clock) passed() time.Duration { return time.Since(c.began) + c.ahead }
 
-// drop forgets a timer and tells whether it was still set.
+// drop removes a timer and reports whether it was still set.
 func (c *Clock) drop(t *timer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// slow holds the append of a cancel until goOn is closed, and reports starts.
+// slow delays the append of a cancel until goOn is closed, and reports starts.
 type slow struct {
 	*memory.Store
 
@@ -33,7 +33,7 @@ func (s slow) Append(ctx context.Context, t verification.TenantID, id verificati
 	return err
 }
 
-func TestWhatIsOnItsWayAtTheDeadlineComesTooLate(t *testing.T) {
+func TestACancelDuringTheDeadlineIsTooLate(t *testing.T) {
 	for _, look := range []linear.Input{
 		{Op: linear.OpRead},
 		{Op: linear.OpReport},
@@ -47,21 +47,21 @@ func TestWhatIsOnItsWayAtTheDeadlineComesTooLate(t *testing.T) {
 				s.Store = m
 				return s
 			})
-			plan := linear.Plan{Way: linear.Ways()[0], Script: "pass"}
-			desks := h.start(t, plan)
+			plan := linear.Plan{Path: linear.Paths()[0], Script: "pass"}
+			running := h.start(t, plan)
 			answered := make(chan linear.Output, 1)
 			go func() {
-				out, err := desks[1].Do(t.Context(), linear.Input{Op: linear.OpCancel})
+				out, err := running[1].Do(t.Context(), linear.Input{Op: linear.OpCancel})
 				if err != nil {
 					t.Error(err)
 				}
 				answered <- out
 			}()
 			<-s.held
-			h.clock.Turn(linear.Past)
-			seen := do(t, desks[0], look)
+			h.clock.Advance(linear.Past)
+			seen := do(t, running[0], look)
 			close(s.goOn)
-			late, after := <-answered, do(t, desks[0], linear.Input{Op: linear.OpRead})
+			late, after := <-answered, do(t, running[0], linear.Input{Op: linear.OpRead})
 			if want := linear.Conflict + "expired"; late.Answer != want || after.Seen.Status != "expired" {
 				t.Errorf("%s = %s; then the cancel that was on its way = %s and the run reads %s, want %s and expired",
 					look, seen, late, after.Seen.Status, want)
@@ -70,17 +70,17 @@ func TestWhatIsOnItsWayAtTheDeadlineComesTooLate(t *testing.T) {
 	}
 }
 
-func TestAStartWritesTheDeadlineDownBeforeItAnswersExpired(t *testing.T) {
+func TestAStartRecordsTheExpiryBeforeItReturnsExpired(t *testing.T) {
 	s := slow{Store: memory.New(), started: make(chan struct{}, 1), held: make(chan struct{}), goOn: make(chan struct{})}
 	must(t, s.SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "Test"}))
 	c := linear.NewClock()
-	// The host drives no run, so that nobody writes the deadline down but the start.
+	// The host drives no run, so that only the start can record the expiry.
 	h := hosts{clock: c, engines: []*engine.Engine{newEngine(t, s, c, engine.Options{Passive: true})}}
-	desks := h.desks(t, linear.Plan{Way: linear.Ways()[4], Script: "pass"})
+	running := h.prepare(t, linear.Plan{Path: linear.Paths()[4], Script: "pass"})
 	answer := func(in linear.Input) <-chan linear.Output {
 		answered := make(chan linear.Output, 1)
 		go func() {
-			out, err := desks[0].Do(t.Context(), in)
+			out, err := running[0].Do(t.Context(), in)
 			if err != nil {
 				t.Error(err)
 			}
@@ -92,7 +92,7 @@ func TestAStartWritesTheDeadlineDownBeforeItAnswersExpired(t *testing.T) {
 	<-s.started
 	cancel := answer(linear.Input{Op: linear.OpCancel})
 	<-s.held
-	h.clock.Turn(linear.Past)
+	h.clock.Advance(linear.Past)
 	started := <-start
 	close(s.goOn)
 	late := <-cancel

@@ -1,15 +1,14 @@
-// Package linear asks whether concurrent requests about one run are answered as
-// if they had come one after the other, and each while its client waited for it.
+// Package linear tests that concurrent requests about one run are linearizable:
+// that they are answered as if each took effect at one time between its call and
+// its return.
 //
-// Clients on several hosts deliver signals and verdicts, cancel, read, list and
-// sweep, while the deadline of the run passes. What each asked, what it was
-// answered, and when, is a [History]. A [Plan] knows what a run is to its
-// clients: a small model of its own, written from the contract's text and not
-// from the rules of package verification. Porcupine then looks for an order of
-// the requests that the model allows.
+// Clients on several hosts submit signals and verdicts, cancel, read, list and
+// sweep, while the deadline of the run passes. A [History] is the requests, their
+// responses and their times. A [Plan] is a small model of a run, written from the
+// text of the contract and not from package verification. Porcupine then searches
+// for an order of the requests that the model allows.
 //
-// Two things happen without a client. A check comes to its answer at some
-// moment, so there the model is in several states at once. And time goes on: the
-// clock is turned by an operation of the history, after which a run that was
-// not over reads expired.
+// Two things happen without a client. A check completes at an unknown time, so the
+// model is in several states at once. And time passes: an operation of the history
+// advances the clock past the deadline, after which a live run is expired.
 package linear

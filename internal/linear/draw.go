@@ -1,4 +1,4 @@
-// Plans and operations, drawn at random.
+// Random plans and operations.
 
 package linear
 
@@ -8,18 +8,17 @@ import (
 	"time"
 )
 
-// Trial is a plan and what the clients will do about it, the operations of each
-// in their order.
+// Trial is a plan and the operations of each client, in order.
 type Trial struct {
 	Plan    Plan
 	Clients [][]Input
 }
 
-// Draw draws a trial for so many hosts. The clients together go on about as
-// fast as the run can.
+// Draw returns a random trial for a number of hosts. Its clients progress about as
+// fast as the run.
 func Draw(r *rand.Rand, hosts int) Trial {
-	ways := Ways()
-	t := Trial{Plan: Plan{Way: ways[r.IntN(len(ways))], Calm: r.IntN(3) == 0}}
+	paths := Paths()
+	t := Trial{Plan: Plan{Path: paths[r.IntN(len(paths))], Calm: r.IntN(3) == 0}}
 	switch script := r.IntN(6); script {
 	case 0:
 		t.Plan.Script, t.Plan.Fails = "fail", true
@@ -43,13 +42,13 @@ func Draw(r *rand.Rand, hosts int) Trial {
 	each := 40 / clients
 	for c := range clients {
 		var ops []Input
-		if c < 2 { // at the same time; the first of them turns the clock later
+		if c < 2 { // at the same time; the first of them advances the clock later
 			ops = append(ops, d.start())
 		}
 		for i := range each {
 			done := float64(i) / float64(each)
 			if c == 0 && d.turn <= done {
-				ops, d.turn = append(ops, Input{Op: OpTurn}), 2
+				ops, d.turn = append(ops, Input{Op: OpAdvance}), 2
 			}
 			ops = append(ops, d.draw(done))
 		}
@@ -58,10 +57,10 @@ func Draw(r *rand.Rand, hosts int) Trial {
 	return t
 }
 
-// Last is what is asked once the clients have gone: every host is to show the
-// same run, and a verdict can still be given.
+// Last returns the operations after those of the clients: every host must show the
+// same run, and a verdict is still possible.
 func (t Trial) Last(hosts int) []Input {
-	ops := []Input{{Op: OpRead}, {Op: OpTurn}}
+	ops := []Input{{Op: OpRead}, {Op: OpAdvance}}
 	look := func() {
 		for h := range hosts {
 			for _, op := range []Op{OpRead, OpReport, OpList} {
@@ -78,21 +77,21 @@ func (t Trial) Last(hosts int) []Input {
 	return ops
 }
 
-// longest is how long a client pauses at most between two operations.
-const longest = 2 * time.Millisecond
+// maxPause bounds the pause of a client between two operations.
+const maxPause = 2 * time.Millisecond
 
-// drawer draws operations.
+// drawer draws random operations.
 type drawer struct {
 	*rand.Rand
 	plan         Plan
 	hosts        int
-	cancel, turn float64 // from which part of the trial on
+	cancel, turn float64 // the fraction of the trial after which they may be drawn
 	verdicts     int
 }
 
-// draw draws an operation for a client that has done a part of its own.
+// draw returns an operation of a client that has done a fraction of its operations.
 func (d *drawer) draw(done float64) Input {
-	in := Input{Host: d.IntN(d.hosts), Pause: time.Duration(d.Int64N(int64(longest)))}
+	in := Input{Host: d.IntN(d.hosts), Pause: time.Duration(d.Int64N(int64(maxPause)))}
 	switch n := d.IntN(100); {
 	case n < 30:
 		d.signal(&in, done)
@@ -120,19 +119,19 @@ func (d *drawer) draw(done float64) Input {
 	return in
 }
 
-// start draws a start. Half of them wait, most not for long enough.
+// start returns a start. Half of them wait, most of these not long enough.
 func (d *drawer) start() Input {
 	return Input{
-		Op: OpStart, Host: d.IntN(d.hosts), Pause: time.Duration(d.Int64N(int64(longest))),
+		Op: OpStart, Host: d.IntN(d.hosts), Pause: time.Duration(d.Int64N(int64(maxPause))),
 		Wait: pick(d.Rand, 0, 0, time.Millisecond, 5*time.Millisecond),
 	}
 }
 
-// signal draws the signal of a stop that the run may have come to by then.
+// signal draws the signal of a step that the run may have reached by then.
 func (d *drawer) signal(in *Input, done float64) {
-	way := d.plan.Way
-	at := int(done*float64(len(way))) + d.IntN(3) - 1
-	switch s := way[min(max(at, 0), len(way)-1)]; s.Kind {
+	path := d.plan.Path
+	at := int(done*float64(len(path))) + d.IntN(3) - 1
+	switch s := path[min(max(at, 0), len(path)-1)]; s.Kind {
 	case Review:
 		d.verdict(in)
 	case Check:
@@ -143,7 +142,7 @@ func (d *drawer) signal(in *Input, done float64) {
 	}
 }
 
-// verdict draws a verdict that no other is like, if it has notes.
+// verdict draws a verdict. Its notes, if any, are unique.
 func (d *drawer) verdict(in *Input) {
 	in.Op, in.Decision = OpVerdict, pick(d.Rand, "approve", "reject")
 	if d.verdicts++; d.IntN(3) > 0 {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// PlayWithin plays a trial with timeouts of its own.
-func PlayWithin(ctx context.Context, s *Stage, t Trial, most, grace time.Duration) (History, error) {
-	return s.play(ctx, t, most, grace)
+// PlayWithin runs a trial with other timeouts.
+func PlayWithin(ctx context.Context, s *Stage, t Trial, timeout, grace time.Duration) (History, error) {
+	return s.play(ctx, t, timeout, grace)
 }

@@ -1,4 +1,4 @@
-// Histories: what the clients of one run asked, and what they were answered.
+// Histories: the requests of the clients of one run and their responses.
 
 package linear
 
@@ -16,41 +16,41 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// History is a trial as it went.
+// History is the record of a trial.
 type History struct {
 	Plan       Plan
 	Operations []porcupine.Operation
 }
 
-// Stage is where trials are played.
+// Stage runs trials.
 type Stage struct {
 	Hosts []Host
 	Clock *Clock
-	// Wake has every host look for work that another has left.
+	// Wake makes every host look for work that another host has left.
 	Wake func()
-	// Honest tells how the check stands, whatever the hosts say.
+	// Honest reports the status of the check; the hosts may lie.
 	Honest Host
 }
 
-// ErrStuck is returned for a trial that does not end in time.
+// ErrStuck is returned when a trial does not end in time.
 var ErrStuck = errors.New("the trial does not end")
 
 const (
-	// trialTimeout bounds a trial; even on a busy machine it takes seconds.
+	// trialTimeout bounds a trial, which takes seconds on a busy machine.
 	trialTimeout = 2 * time.Minute
-	// graceTimeout is how long operations may go on once their context is over.
+	// graceTimeout bounds operations after their context is done.
 	graceTimeout = 5 * time.Second
 )
 
-// Play runs all clients at the same time, and carries out the last operations
-// once they have ended and the check has come to its end. It leaves operations
-// behind that do not return in time, and names them in an ErrStuck.
+// Play runs all clients concurrently and then, when the check has completed, the
+// last operations. If operations do not return in time, it abandons them and names
+// them in an ErrStuck.
 func (s *Stage) Play(ctx context.Context, t Trial) (History, error) {
 	return s.play(ctx, t, trialTimeout, graceTimeout)
 }
 
-func (s *Stage) play(ctx context.Context, t Trial, most, grace time.Duration) (History, error) {
-	ctx, cancel := context.WithTimeout(ctx, most)
+func (s *Stage) play(ctx context.Context, t Trial, timeout, grace time.Duration) (History, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	p := &player{Stage: s, plan: t.Plan, began: time.Now(), under: map[int]Input{}}
 	done := make(chan struct{})
@@ -63,7 +63,7 @@ func (s *Stage) play(ctx context.Context, t Trial, most, grace time.Duration) (H
 		return p.history()
 	case <-ctx.Done():
 	}
-	p.stuck(most)
+	p.stuck(timeout)
 	select {
 	case <-done:
 	case <-time.After(grace):
@@ -71,7 +71,7 @@ func (s *Stage) play(ctx context.Context, t Trial, most, grace time.Duration) (H
 	return p.history()
 }
 
-// play plays the trial to its end.
+// play runs the trial to its end.
 func (p *player) play(ctx context.Context, t Trial) {
 	var clients sync.WaitGroup
 	for c, ops := range t.Clients {
@@ -82,7 +82,7 @@ func (p *player) play(ctx context.Context, t Trial) {
 	p.client(ctx, len(t.Clients), t.Last(len(p.Hosts)))
 }
 
-// history is the history so far. What is recorded later is not part of it.
+// history returns the history until now.
 func (p *player) history() (History, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,18 +93,18 @@ func (p *player) history() (History, error) {
 			break
 		}
 	}
-	return h, errors.Join(p.faults...)
+	return h, errors.Join(p.errs...)
 }
 
-// stuck adds the fault of a trial that does not end.
-func (p *player) stuck(most time.Duration) {
+// stuck records that the trial does not end.
+func (p *player) stuck(timeout time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var under []string
 	for _, client := range slices.Sorted(maps.Keys(p.under)) {
 		under = append(under, fmt.Sprintf("client %d: %s", client, p.under[client]))
 	}
-	p.faults = append(p.faults, fmt.Errorf("%w within %s; operations under way: %s", ErrStuck, most, strings.Join(under, ", ")))
+	p.errs = append(p.errs, fmt.Errorf("%w within %s; operations under way: %s", ErrStuck, timeout, strings.Join(under, ", ")))
 }
 
 // player records one trial.
@@ -112,12 +112,12 @@ type player struct {
 	*Stage
 	plan  Plan
 	began time.Time
-	calm  sync.RWMutex // held to read while an operation is under way
+	calm  sync.RWMutex // read-locked during an operation
 
 	mu         sync.Mutex
-	under      map[int]Input // by client: the operation under way
+	under      map[int]Input // the current operation of each client
 	operations []porcupine.Operation
-	faults     []error
+	errs       []error
 }
 
 func (p *player) client(ctx context.Context, number int, ops []Input) {
@@ -130,11 +130,11 @@ func (p *player) client(ctx context.Context, number int, ops []Input) {
 	}
 }
 
-// calmly lets an operation go on when it is its time.
+// calmly runs f; in a calm plan, the clock advances only while nothing else runs.
 func (p *player) calmly(ctx context.Context, op Op, f func()) {
 	switch {
 	case !p.plan.Calm:
-	case op == OpTurn:
+	case op == OpAdvance:
 		p.calm.Lock()
 		defer p.calm.Unlock()
 		p.rest(ctx)
@@ -145,7 +145,7 @@ func (p *player) calmly(ctx context.Context, op Op, f func()) {
 	f()
 }
 
-// operation carries out one operation and writes it down.
+// operation runs one operation and records it.
 func (p *player) operation(ctx context.Context, number int, in Input) {
 	p.mu.Lock()
 	p.under[number] = in
@@ -160,12 +160,12 @@ func (p *player) operation(ctx context.Context, number int, in Input) {
 	delete(p.under, number)
 	p.mu.Unlock()
 	if err != nil {
-		p.fault(fmt.Errorf("client %d: %s: %w", number, in, err))
+		p.fail(fmt.Errorf("client %d: %s: %w", number, in, err))
 	}
 }
 
-// parts splits a start that was answered into its operations. A client of
-// porcupine does one thing at a time, so the added ones get clients of their own.
+// parts splits a completed start into its operations. A client of porcupine does one
+// thing at a time, so the added operations get their own clients.
 func parts(op porcupine.Operation, in Input, out Output) []porcupine.Operation {
 	if in.Op != OpStart || out.Answer != Done {
 		return []porcupine.Operation{op}
@@ -180,21 +180,21 @@ func parts(op porcupine.Operation, in Input, out Output) []porcupine.Operation {
 	return []porcupine.Operation{created, settled, shown}
 }
 
-func (p *player) fault(err error) {
+func (p *player) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.faults = append(p.faults, err)
+	p.errs = append(p.errs, err)
 }
 
 func (p *player) do(ctx context.Context, in Input) (Output, error) {
-	if in.Op != OpTurn && in.Op != OpNap {
+	if in.Op != OpAdvance && in.Op != OpNap {
 		return p.Hosts[in.Host].Do(ctx, in)
 	}
 	ahead := nap
-	if in.Op == OpTurn {
+	if in.Op == OpAdvance {
 		ahead = Past
 	}
-	p.Clock.Turn(ahead)
+	p.Clock.Advance(ahead)
 	p.Wake()
 	return Output{Answer: Done}, nil
 }
@@ -202,19 +202,19 @@ func (p *player) do(ctx context.Context, in Input) (Output, error) {
 // restTimeout bounds the wait for a check, which takes less than a lease.
 const restTimeout = 15 * time.Second
 
-// rest waits until no check is under way.
+// rest waits until no check is running.
 func (p *player) rest(ctx context.Context) {
 	for began := time.Now(); time.Since(began) < restTimeout; pause(ctx, time.Millisecond) {
 		out, err := p.Honest.Do(ctx, Input{Op: OpRead})
 		if err != nil {
-			p.fault(err)
+			p.fail(err)
 			return
 		}
 		if out.Seen.Completed != 0 || out.Seen.Check == "" || out.Seen.Check == "passed" {
 			return
 		}
 	}
-	p.fault(errors.New("the check does not come to its end"))
+	p.fail(errors.New("the check does not complete"))
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -227,13 +227,13 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Check says what porcupine makes of the history. Unknown means that it took
-// longer than most.
-func (h History) Check(most time.Duration) (porcupine.CheckResult, porcupine.LinearizationInfo) {
-	return porcupine.CheckOperationsVerbose(h.Plan.Model(), h.Operations, most)
+// Check reports whether the history is linearizable; it is Unknown after the
+// timeout.
+func (h History) Check(timeout time.Duration) (porcupine.CheckResult, porcupine.LinearizationInfo) {
+	return porcupine.CheckOperationsVerbose(h.Plan.Model(), h.Operations, timeout)
 }
 
-// String lists the operations by the moment they were called.
+// String returns the operations in the order of their calls.
 func (h History) String() string {
 	ops := slices.SortedFunc(slices.Values(h.Operations), func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	var b strings.Builder

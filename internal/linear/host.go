@@ -1,4 +1,4 @@
-// A host as its clients see it: it is asked something about one run and answers.
+// A host as its clients see it.
 
 package linear
 
@@ -14,29 +14,29 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// Host answers what it is asked about one run. An error is a fault: every
-// refusal that the contract knows is an answer.
+// Host runs operations on one run. Refusals that the contract defines are outputs;
+// an error is a bug.
 type Host interface {
 	Do(ctx context.Context, in Input) (Output, error)
 }
 
-// Desk is a Host that hands everything to an engine.
-type Desk struct {
+// EngineHost is a Host that calls an engine.
+type EngineHost struct {
 	Engine   *engine.Engine
 	Tenant   verification.TenantID
-	Workflow verification.WorkflowID // it has no other run
+	Workflow verification.WorkflowID // of this run alone
 	Input    verification.Data       // of the run
 	Run      *Run
 }
 
-// Run is the run of a trial, shared by its desks. Its ID is empty until a start
-// returned it or a list showed it.
+// Run is the run of a trial, shared by its hosts. Its ID is empty until a start or a
+// list has returned it.
 type Run struct {
 	mu sync.Mutex
 	id verification.RunID
 }
 
-// is returns an error if another run is known.
+// is sets the ID and returns an error if there was another one.
 func (r *Run) is(id verification.RunID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,8 +53,8 @@ func (r *Run) known() verification.RunID {
 	return r.id
 }
 
-// Do carries out one operation.
-func (d Desk) Do(ctx context.Context, in Input) (Output, error) {
+// Do runs one operation.
+func (d EngineHost) Do(ctx context.Context, in Input) (Output, error) {
 	switch in.Op {
 	case OpStart:
 		return refused(d.start(ctx, in))
@@ -62,7 +62,7 @@ func (d Desk) Do(ctx context.Context, in Input) (Output, error) {
 		return d.list(ctx, in)
 	case OpSweep:
 		return Output{Answer: Done}, d.Engine.Sweep(ctx)
-	case OpNap, OpTurn, OpSettled, OpShown:
+	case OpNap, OpAdvance, OpSettled, OpShown:
 		return Output{}, fmt.Errorf("no host can %s", in.Op)
 	case OpSubmit, OpVerdict, OpCancel, OpRead, OpReport:
 	}
@@ -76,8 +76,8 @@ func (d Desk) Do(ctx context.Context, in Input) (Output, error) {
 	return refused(d.ask(ctx, run, in))
 }
 
-// start starts the run, or learns which run the idempotency key stands for.
-func (d Desk) start(ctx context.Context, in Input) (Output, error) {
+// start starts the run, or returns the run of the idempotency key.
+func (d EngineHost) start(ctx context.Context, in Input) (Output, error) {
 	v, err := d.Engine.Start(ctx, d.Tenant, d.Workflow, engine.StartRequest{
 		ReferenceID: "trial", Input: d.Input, IdempotencyKey: string(d.Workflow), Wait: &in.Wait,
 	})
@@ -87,8 +87,8 @@ func (d Desk) start(ctx context.Context, in Input) (Output, error) {
 	return Output{Answer: Done, Seen: viewed(v), Started: micros(v.StartedAt)}, d.Run.is(v.ID)
 }
 
-// ask carries out an operation on a run that has been started.
-func (d Desk) ask(ctx context.Context, run verification.RunID, in Input) (out Output, err error) {
+// ask runs an operation on a run that has been started.
+func (d EngineHost) ask(ctx context.Context, run verification.RunID, in Input) (out Output, err error) {
 	switch in.Op {
 	case OpSubmit:
 		var r engine.SignalResult
@@ -114,14 +114,14 @@ func (d Desk) ask(ctx context.Context, run verification.RunID, in Input) (out Ou
 			out.Answer = Done
 			out.Seen, err = reported(r)
 		}
-	case OpStart, OpList, OpSweep, OpNap, OpTurn, OpSettled, OpShown:
+	case OpStart, OpList, OpSweep, OpNap, OpAdvance, OpSettled, OpShown:
 		return out, fmt.Errorf("%s is not about a run that has been started", in.Op)
 	}
 	return out, err
 }
 
-// list asks for the runs of the workflow. Page and total must agree.
-func (d Desk) list(ctx context.Context, in Input) (Output, error) {
+// list lists the runs of the workflow. The page and its total must agree.
+func (d EngineHost) list(ctx context.Context, in Input) (Output, error) {
 	page, err := d.Engine.Runs(ctx, d.Tenant, verification.RunQuery{
 		PageQuery: verification.PageQuery{Limit: 10}, Workflow: d.Workflow,
 		Status: verification.Status(in.Status), Decision: verification.Decision(in.Decision),
@@ -137,7 +137,7 @@ func (d Desk) list(ctx context.Context, in Input) (Output, error) {
 	return Output{}, fmt.Errorf("the list of one run holds %d and counts %d", len(page.Data), page.Total)
 }
 
-// refused makes an answer of an expected failure.
+// refused converts an expected error to an output.
 func refused(out Output, err error) (Output, error) {
 	var e *verification.Error
 	switch {
@@ -220,7 +220,7 @@ func reported(r verification.Report) (Seen, error) {
 	return s, nil
 }
 
-// micros is a moment in microseconds; zero for none.
+// micros returns a time in microseconds, or 0 for the zero time.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

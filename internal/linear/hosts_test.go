@@ -24,7 +24,7 @@ import (
 
 const tenant = enginetest.Tenant
 
-// store is what a host keeps its runs in.
+// store is the store of a host.
 type store interface {
 	verification.RunStore
 	verification.WorkQueue
@@ -39,13 +39,13 @@ type hosts struct {
 	clock   *linear.Clock
 }
 
-// inMemory is one host that keeps everything to itself.
+// inMemory returns one host on a store in memory.
 func inMemory(t *testing.T) hosts {
 	c := linear.NewClock()
 	return share(t, c, memory.New())
 }
 
-// onPostgres are two hosts of one fleet, put together as hosts/verifyd does.
+// onPostgres returns two hosts of one fleet, wired as in hosts/verifyd.
 func onPostgres(t *testing.T) hosts {
 	c, url := linear.NewClock(), pgtest.Database(t)
 	open := func() *postgres.Store {
@@ -61,7 +61,7 @@ func onPostgres(t *testing.T) hosts {
 	return h
 }
 
-// share starts a host on each store; they are views of the same data.
+// share starts a host on each store; the stores share their data.
 func share(t *testing.T, c *linear.Clock, stores ...store) hosts {
 	t.Helper()
 	must(t, stores[0].SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "Test"}))
@@ -118,27 +118,27 @@ func background(t *testing.T, f func(context.Context)) {
 	})
 }
 
-// desks prepares a trial: its workflow is there, its run is not started.
-func (h hosts) desks(t *testing.T, p linear.Plan) []linear.Host {
+// prepare creates the workflow of a trial and returns its hosts.
+func (h hosts) prepare(t *testing.T, p linear.Plan) []linear.Host {
 	t.Helper()
 	applied, err := h.engines[0].Apply(t.Context(), tenant, p.Definition("w"+uuid.NewString()))
 	must(t, err)
-	var desks []linear.Host
+	var running []linear.Host
 	run := &linear.Run{}
 	for _, e := range h.engines {
-		desks = append(desks, linear.Desk{
+		running = append(running, linear.EngineHost{
 			Engine: e, Tenant: tenant, Workflow: applied.Workflow.ID, Input: p.Input(), Run: run,
 		})
 	}
-	return desks
+	return running
 }
 
 // start prepares a trial and starts its run.
 func (h hosts) start(t *testing.T, p linear.Plan) []linear.Host {
 	t.Helper()
-	desks := h.desks(t, p)
-	do(t, desks[0], linear.Input{Op: linear.OpStart})
-	return desks
+	running := h.prepare(t, p)
+	do(t, running[0], linear.Input{Op: linear.OpStart})
+	return running
 }
 
 // draw draws a trial for the hosts.
@@ -146,17 +146,17 @@ func (h hosts) draw(seed, number uint64) linear.Trial {
 	return linear.Draw(rand.New(rand.NewPCG(seed, number)), len(h.engines))
 }
 
-// seed is given by the environment, or new, and is logged if the test fails.
+// seed returns the seed in the environment, or a new one, and logs it.
 func seed(t *testing.T) uint64 {
 	t.Helper()
 	s := number(t, envSeed, rand.Uint64())
-	t.Logf("to draw the same trials again: %s=%d", envSeed, s)
+	t.Logf("repeat these trials with %s=%d", envSeed, s)
 	return s
 }
 
-// stage is where a trial is played on the desks; those who sit there may lie.
-func (h hosts) stage(honest linear.Host, desks ...linear.Host) *linear.Stage {
-	return &linear.Stage{Hosts: desks, Clock: h.clock, Honest: honest, Wake: func() {
+// stage returns a stage with the hosts given, which may lie.
+func (h hosts) stage(honest linear.Host, running ...linear.Host) *linear.Stage {
+	return &linear.Stage{Hosts: running, Clock: h.clock, Honest: honest, Wake: func() {
 		for _, e := range h.engines {
 			e.Wake()
 		}

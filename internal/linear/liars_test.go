@@ -14,14 +14,12 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The same trials on hosts that lie and stores that are broken: whoever finds
-// nothing there finds nothing anywhere.
+// Trials with lying hosts and broken stores, which the check must detect.
 
-// tries is how many trials a lie may take to come up, or to be found out.
-const tries = 500
+// maxTrials bounds the trials until a lie occurs or is detected.
+const maxTrials = 500
 
-// stale answers reads, once a cancel has been answered, with what it read
-// before.
+// stale returns old reads after a cancel has returned.
 type stale struct {
 	linear.Host
 
@@ -47,7 +45,7 @@ func (s *stale) Do(ctx context.Context, in linear.Input) (linear.Output, error) 
 	return out, err
 }
 
-func TestAReadFromBeforeACancelIsFoundOut(t *testing.T) {
+func TestAReadFromBeforeACancelIsDetected(t *testing.T) {
 	h := twoInMemory(t, nil)
 	eachLie(t, h, func(linear.Trial) bool { return true }, func(honest []linear.Host) ([]linear.Host, func() int) {
 		s := &stale{Host: honest[0]}
@@ -55,8 +53,8 @@ func TestAReadFromBeforeACancelIsFoundOut(t *testing.T) {
 	})
 }
 
-// boast tells a second client, too, that it was its verdict that let the run go
-// on. It speaks for all hosts.
+// boast tells a second client, too, that its verdict continued the run. All hosts
+// share it.
 type boast struct {
 	linear.Host
 
@@ -84,10 +82,10 @@ func (b boast) Do(ctx context.Context, in linear.Input) (linear.Output, error) {
 	return out, err
 }
 
-func TestAVerdictThatIsDeliveredTwiceIsFoundOut(t *testing.T) {
+func TestAVerdictThatIsDeliveredTwiceIsDetected(t *testing.T) {
 	h := twoInMemory(t, nil)
 	oneReview := func(trial linear.Trial) bool {
-		return len(slices.DeleteFunc(slices.Clone(trial.Plan.Way), func(s linear.Stop) bool { return s.Kind != linear.Review })) == 1
+		return len(slices.DeleteFunc(slices.Clone(trial.Plan.Path), func(s linear.Step) bool { return s.Kind != linear.Review })) == 1
 	}
 	eachLie(t, h, oneReview, func(honest []linear.Host) ([]linear.Host, func() int) {
 		s := &boasting{}
@@ -95,20 +93,19 @@ func TestAVerdictThatIsDeliveredTwiceIsFoundOut(t *testing.T) {
 	})
 }
 
-// eachLie plays trials until some were lied in; every one of these must be
-// found out.
+// eachLie runs trials until some had lies, each of which must be detected.
 func eachLie(t *testing.T, h hosts, fit func(linear.Trial) bool, lying func([]linear.Host) (hosts []linear.Host, lies func() int)) {
 	t.Helper()
 	const enough = 5
 	lied, from := 0, seed(t)
-	for i := uint64(0); i < tries && lied < enough; i++ {
+	for i := uint64(0); i < maxTrials && lied < enough; i++ {
 		trial := h.draw(from, i)
 		if !fit(trial) {
 			continue
 		}
-		honest := h.desks(t, trial.Plan)
-		desks, lies := lying(honest)
-		history, err := h.stage(honest[0], desks...).Play(t.Context(), trial)
+		honest := h.prepare(t, trial.Plan)
+		running, lies := lying(honest)
+		history, err := h.stage(honest[0], running...).Play(t.Context(), trial)
 		if err != nil {
 			t.Fatalf("trial %d: %v\n%s", i, err, history)
 		}
@@ -117,21 +114,21 @@ func eachLie(t *testing.T, h hosts, fit func(linear.Trial) bool, lying func([]li
 			continue
 		}
 		lied++
-		if result, _ := history.Check(patience); result != porcupine.Illegal {
+		if result, _ := history.Check(checkTimeout); result != porcupine.Illegal {
 			t.Errorf("a history with %d lies is %s, want Illegal:\n%s", lies(), result, history)
 		}
 	}
 	if lied < enough {
-		t.Errorf("lies were told in %d of %d trials, want %d", lied, tries, enough)
+		t.Errorf("lies were told in %d of %d trials, want %d", lied, maxTrials, enough)
 	}
 }
 
-// careless appends to whatever the history has become.
+// careless appends to the history even when it has grown.
 type careless struct{ *memory.Store }
 
 func (s careless) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	err := s.Store.Append(ctx, t, id, seq, a)
-	for range tries {
+	for range maxTrials {
 		if !errors.Is(err, verification.ErrConflict) {
 			return err
 		}
@@ -144,7 +141,7 @@ func (s careless) Append(ctx context.Context, t verification.TenantID, id verifi
 	return err
 }
 
-// lagging reads what was there when it was last asked.
+// lagging loads the history as of its previous load.
 type lagging struct {
 	*memory.Store
 
@@ -164,37 +161,37 @@ func (s *lagging) Load(ctx context.Context, t verification.TenantID, id verifica
 	return history[after:upto], nil
 }
 
-func TestABrokenStoreIsFoundOut(t *testing.T) {
+func TestABrokenStoreIsDetected(t *testing.T) {
 	for name, broken := range map[string]func(*memory.Store) store{
-		"appends to whatever is there": func(s *memory.Store) store { return careless{s} },
-		"reads what was there before": func(s *memory.Store) store {
+		"appends to a history that has grown": func(s *memory.Store) store { return careless{s} },
+		"loads an older history": func(s *memory.Store) store {
 			return &lagging{Store: s, seen: map[verification.RunID]int{}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, from := twoInMemory(t, broken), seed(t)
-			for i := range uint64(tries) {
+			for i := range uint64(maxTrials) {
 				trial := h.draw(from, i)
-				desks := h.desks(t, trial.Plan)
-				history, err := h.stage(desks[0], desks...).Play(t.Context(), trial)
+				running := h.prepare(t, trial.Plan)
+				history, err := h.stage(running[0], running...).Play(t.Context(), trial)
 				if errors.Is(err, linear.ErrStuck) {
 					t.Fatalf("trial %d: %v\n%s", i, err, history)
 				}
 				if err != nil {
-					return // found out even sooner
+					return // detected even earlier
 				}
-				if result, _ := history.Check(patience); result == porcupine.Illegal {
-					t.Logf("found out in trial %d", i)
+				if result, _ := history.Check(checkTimeout); result == porcupine.Illegal {
+					t.Logf("detected in trial %d", i)
 					return
 				}
 			}
-			t.Errorf("not found out in %d trials", tries)
+			t.Errorf("not detected in %d trials", maxTrials)
 		})
 	}
 }
 
-// twoInMemory are two hosts on one memory; the second may see it through a
-// broken store.
+// twoInMemory returns two hosts on one store in memory; the second may use it
+// through a broken store.
 func twoInMemory(t *testing.T, broken func(*memory.Store) store) hosts {
 	s := memory.New()
 	other := store(s)

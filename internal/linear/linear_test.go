@@ -27,14 +27,14 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// The environment of a longer look, or of one more at the same trials.
+// Environment variables: the number of trials, and the seed of those to repeat.
 const (
 	envRuns = "VERIFYD_LINEAR_RUNS"
 	envSeed = "VERIFYD_LINEAR_SEED"
 )
 
-// withTimeout is how long porcupine may look at one history.
-const patience = 10 * time.Second
+// checkTimeout bounds the check of one history.
+const checkTimeout = 10 * time.Second
 
 func TestRequestsAboutOneRunAreAnsweredAsIfInTurn(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) hosts{
@@ -46,8 +46,8 @@ func TestRequestsAboutOneRunAreAnsweredAsIfInTurn(t *testing.T) {
 			given := map[string]int{}
 			for i := range runs {
 				trial := h.draw(from, i)
-				desks := h.desks(t, trial.Plan)
-				history, err := h.stage(desks[0], desks...).Play(t.Context(), trial)
+				running := h.prepare(t, trial.Plan)
+				history, err := h.stage(running[0], running...).Play(t.Context(), trial)
 				if err != nil {
 					t.Fatalf("trial %d: %v\n%s", i, err, history)
 				}
@@ -63,7 +63,7 @@ func TestRequestsAboutOneRunAreAnsweredAsIfInTurn(t *testing.T) {
 	}
 }
 
-// wantAll has the trials together meet every kind of answer.
+// wantAll wants the trials together to have every kind of answer.
 func wantAll(t *testing.T, given map[string]int) {
 	t.Helper()
 	for _, kind := range []string{
@@ -81,14 +81,14 @@ func wantAll(t *testing.T, given map[string]int) {
 	}
 }
 
-// hold fails the test when no order explains the history.
+// hold fails the test if the history is not linearizable.
 func hold(t *testing.T, i uint64, h linear.History) {
 	t.Helper()
-	result, info := h.Check(patience)
+	result, info := h.Check(checkTimeout)
 	if result == porcupine.Ok {
 		return
 	}
-	dir := os.TempDir() // which outlives the test
+	dir := os.TempDir() // remains after the test
 	if f := flag.Lookup("test.artifacts"); f != nil && f.Value.String() == "true" {
 		dir = t.ArtifactDir()
 	}
@@ -97,7 +97,7 @@ func hold(t *testing.T, i uint64, h linear.History) {
 	t.Errorf("trial %d is %s, as %s shows:\n%s", i, result, picture, h)
 }
 
-// number reads a number from the environment.
+// number returns a number from the environment.
 func number(t *testing.T, name string, otherwise uint64) uint64 {
 	t.Helper()
 	s := os.Getenv(name)

@@ -1,4 +1,4 @@
-// What one run is to its clients, one operation after the other.
+// The model of a run under sequential operations.
 
 package linear
 
@@ -11,14 +11,14 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// state is a run between two operations. It is compared by its value.
+// state is the state of a run between two operations. It is comparable.
 type state struct {
 	started  bool
-	settled  bool   // a start has been answered, so that no other is in flight
-	at       int    // the stop that the run has come to; len(Way) behind the last
+	settled  bool   // a start has returned, so that no other is in flight
+	at       int    // the current step; len(Path) after the last one
 	ended    string // the terminal status; empty while the run is live
 	declined bool   // consent was refused
-	past     bool   // the deadline has passed, of a run that is started now, too
+	past     bool   // the deadline has passed, also for a run that is started now
 
 	verdict  string // the newest one
 	notes    string
@@ -27,14 +27,14 @@ type state struct {
 	completed span
 }
 
-// span is a moment that is known to lie between two others; once it was seen,
-// both are that moment. The zero span is no moment.
+// span is an unknown time between two others. Once it is observed, both are that
+// time. The zero span is no time.
 type span struct{ from, to int64 }
 
-// ever is a moment that nobody has told anything of.
+// ever is a time about which nothing is known.
 func ever() span { return span{1, math.MaxInt64} }
 
-// shows tells whether a moment that is seen may be the one, and pins it down.
+// shows reports whether an observed time is in the span, and narrows the span to it.
 func (s *span) shows(seen int64) bool {
 	if seen < s.from || seen > s.to {
 		return false
@@ -45,7 +45,7 @@ func (s *span) shows(seen int64) bool {
 	return true
 }
 
-// Model is the plan as porcupine takes it.
+// Model returns the porcupine model of the plan.
 func (p Plan) Model() porcupine.Model {
 	seed := maphash.MakeSeed()
 	m := porcupine.NondeterministicModel{
@@ -63,10 +63,10 @@ func (p Plan) Model() porcupine.Model {
 	return m.ToModel()
 }
 
-// unfold lists what the run may have become by itself.
+// unfold returns the states that the run may have reached without an operation.
 func (p Plan) unfold(s state) []state {
 	all := []state{s}
-	if !s.started || !s.live() || p.stop(s).Kind != Check {
+	if !s.started || !s.live() || p.current(s).Kind != Check {
 		return all
 	}
 	if p.Fails {
@@ -79,22 +79,22 @@ func (p Plan) unfold(s state) []state {
 
 func (s *state) live() bool { return s.ended == "" }
 
-// stop is where a run stands that has not come behind the last one.
-func (p Plan) stop(s state) Stop {
-	if s.at == len(p.Way) {
-		return Stop{}
+// current returns the current step, or the zero step after the last.
+func (p Plan) current(s state) Step {
+	if s.at == len(p.Path) {
+		return Step{}
 	}
-	return p.Way[s.at]
+	return p.Path[s.at]
 }
 
-// advance takes the run to its next stop, or completes it at a moment.
+// advance moves the run to its next step, or completes it at a time.
 func (p Plan) advance(s *state, at span) {
-	if s.at++; s.at == len(p.Way) {
+	if s.at++; s.at == len(p.Path) {
 		s.ended, s.completed = "completed", at
 	}
 }
 
-// step does one operation, and reports whether the answer is right.
+// step runs one operation on the model and reports whether the output is allowed.
 func (p Plan) step(s *state, in Input, out Output) bool {
 	switch in.Op {
 	case OpStart:
@@ -102,12 +102,12 @@ func (p Plan) step(s *state, in Input, out Output) bool {
 	case OpSettled:
 		s.settled = true
 		return s.started
-	case OpTurn:
+	case OpAdvance:
 		if s.past = s.past || p.Deadline <= out.To; s.started {
 			p.expire(s)
 		}
 		return out.Answer == Done
-	case OpSweep, OpNap: // nothing that a client could see
+	case OpSweep, OpNap: // not visible to clients
 		return out.Answer == Done
 	case OpList:
 		if !s.started {
@@ -121,8 +121,8 @@ func (p Plan) step(s *state, in Input, out Output) bool {
 	return p.ask(s, in, out)
 }
 
-// start: the first one creates the run, which has expired if the deadline has
-// passed in between. A start that finds another unanswered may be refused.
+// start: the first start creates the run, which is expired if the deadline has
+// passed meanwhile. A start during another one may be refused.
 func (p Plan) start(s *state, out Output) bool {
 	if out.Answer == InFlight {
 		return !s.settled
@@ -141,7 +141,7 @@ func (p Plan) expire(s *state) {
 	}
 }
 
-// ask does an operation on a run that has been started.
+// ask runs an operation on a started run.
 func (p Plan) ask(s *state, in Input, out Output) bool {
 	switch in.Op {
 	case OpSubmit:
@@ -154,14 +154,14 @@ func (p Plan) ask(s *state, in Input, out Output) bool {
 		return out.Answer == Done && p.shows(s, in.Op, out)
 	case OpList:
 		return out.Answer == Done && p.lists(s, in, out)
-	case OpStart, OpSettled, OpSweep, OpNap, OpTurn: // not about the run, or done by step
+	case OpStart, OpSettled, OpSweep, OpNap, OpAdvance: // not about the run, or done by step
 	}
 	return false
 }
 
-// submit: a customer's signal lets the run go on that waits for it.
+// submit: a customer's signal continues a run that waits for it.
 func (p Plan) submit(s *state, in Input, out Output) bool {
-	at := p.stop(*s)
+	at := p.current(*s)
 	switch {
 	case !s.live() || !at.customer() || at.Signal() != in.Signal:
 		return out.Answer == NotOpen
@@ -173,12 +173,12 @@ func (p Plan) submit(s *state, in Input, out Output) bool {
 	return out.Answer == Delivered
 }
 
-// verdict: it lets a run go on that is parked on a review, and is recorded on
-// one that is over; the newest counts, with its notes and its moment.
+// verdict: a verdict continues a run in review and is recorded on a run that has
+// ended. The newest one counts, with its notes and its time.
 func (p Plan) verdict(s *state, in Input, out Output) bool {
 	want, when := Recorded, span{out.From, out.To}
 	if s.live() {
-		if p.stop(*s).Kind != Review {
+		if p.current(*s).Kind != Review {
 			return out.Answer == NotOpen
 		}
 		want = Delivered
@@ -188,7 +188,7 @@ func (p Plan) verdict(s *state, in Input, out Output) bool {
 	return out.Answer == want && out.Decision == in.Decision
 }
 
-// cancel: it ends a live run, and changes no other. Twice is harmless.
+// cancel: cancelling ends a live run and changes no other. It is idempotent.
 func (p Plan) cancel(s *state, out Output) bool {
 	if s.live() {
 		s.ended, s.completed = "cancelled", span{out.From, out.To}
@@ -199,10 +199,9 @@ func (p Plan) cancel(s *state, out Output) bool {
 	return out.Answer == Done && out.Seen.Status == "cancelled" && s.completed.shows(out.Seen.Completed)
 }
 
-// lists tells whether the list may have the run, or not have it. A list that was
-// asked for when a change of the run was on its way past the deadline may miss
-// what the change led to: unlike a read, it writes down no expiry of runs that
-// it does not have.
+// lists reports whether the list may have the run, or not have it. A list during a
+// change of the run at the deadline may miss the result of the change: unlike a
+// read, it does not record the expiry of runs that it does not have.
 func (p Plan) lists(s *state, in Input, out Output) bool {
 	listed := (in.Status == "" || in.Status == p.status(*s)) && (in.Decision == "" || in.Decision == p.decision(*s))
 	if listed && !out.Listed {
@@ -211,12 +210,12 @@ func (p Plan) lists(s *state, in Input, out Output) bool {
 	return out.Listed == listed && (!listed || p.shows(s, in.Op, out))
 }
 
-// shows tells whether the run may be seen like this.
+// shows reports whether an operation may show this run.
 func (p Plan) shows(s *state, by Op, out Output) bool {
 	got, want := out.Seen, Seen{Status: p.status(*s)}
-	at := p.stop(*s)
+	at := p.current(*s)
 	switch {
-	case s.live() && by == OpReport: // it does not say whom the run waits on
+	case s.live() && by == OpReport: // it has no action
 	case s.live() && at.customer():
 		want.Action, want.Signal, want.Linked = "customer_input", at.Signal(), true
 	case s.live() && at.Kind == Review:
@@ -238,7 +237,7 @@ func (p Plan) shows(s *state, by Op, out Output) bool {
 		if by == OpReport && !settled {
 			want.Owed = len(flags)
 			if !s.live() && at.Kind == Review {
-				want.Owed-- // the run ended before this step was finished
+				want.Owed-- // the run ended during this step
 			}
 		}
 		if settled && !s.resolved.shows(got.Resolved) || !settled && got.Resolved != 0 {
@@ -253,12 +252,12 @@ func (p Plan) shows(s *state, by Op, out Output) bool {
 		}
 	case OpReport:
 		switch c := p.check(*s); {
-		case c == "failed" && s.ended != "failed": // the run ended while the check was under way
+		case c == "failed" && s.ended != "failed": // the run ended during the check
 			want.Dispatches = min(got.Dispatches, 1+p.Flakes)
 		case c == "passed" || c == "failed":
 			want.Dispatches = 1 + p.Flakes
 		}
-	case OpStart, OpSettled, OpShown, OpSubmit, OpVerdict, OpCancel, OpList, OpSweep, OpNap, OpTurn:
+	case OpStart, OpSettled, OpShown, OpSubmit, OpVerdict, OpCancel, OpList, OpSweep, OpNap, OpAdvance:
 	}
 	if max(got.Resolved, got.Completed) > max(out.To, p.Deadline) || !s.completed.shows(got.Completed) {
 		return false
@@ -274,11 +273,11 @@ func (p Plan) status(s state) string {
 	return s.ended
 }
 
-// decision: parked on a review it is owed; else the newest verdict; else a
-// completed run owes one when it is flagged.
+// decision returns review for a run in review, otherwise the newest verdict,
+// otherwise review for a completed run with flags.
 func (p Plan) decision(s state) string {
 	switch {
-	case s.live() && p.stop(s).Kind == Review:
+	case s.live() && p.current(s).Kind == Review:
 		return "review"
 	case s.verdict != "":
 		return s.verdict
@@ -288,10 +287,10 @@ func (p Plan) decision(s state) string {
 	return ""
 }
 
-// flags lists what leaves the run open: a consent that was refused, a check
-// that recovered, a review that was reached.
+// flags returns the flagged steps: a declined consent, a check that recovered, and a
+// review.
 func (p Plan) flags(s state) (flags []string) {
-	for i, stop := range p.Way {
+	for i, stop := range p.Path {
 		flagged := i <= s.at && stop.Kind == Review ||
 			i < s.at && (stop.Kind == Consent && s.declined || stop.Kind == Check && p.Flakes > 0)
 		if flagged {
@@ -301,9 +300,9 @@ func (p Plan) flags(s state) (flags []string) {
 	return flags
 }
 
-// check is the status of the check; empty before it is reached, if ever.
+// check returns the status of the check, or "" before it.
 func (p Plan) check(s state) string {
-	i := slices.IndexFunc(p.Way, func(stop Stop) bool { return stop.Kind == Check })
+	i := slices.IndexFunc(p.Path, func(stop Step) bool { return stop.Kind == Check })
 	switch {
 	case i < 0 || s.at < i:
 		return ""

@@ -59,8 +59,8 @@ func shown(s linear.Seen) step {
 	return step{linear.Input{Op: linear.OpShown}, linear.Output{Answer: linear.Done, Seen: s}}
 }
 
-func turn() step {
-	return step{linear.Input{Op: linear.OpTurn}, linear.Output{Answer: linear.Done}}
+func advance() step {
+	return step{linear.Input{Op: linear.OpAdvance}, linear.Output{Answer: linear.Done}}
 }
 
 // The deadline of the histories below; each step takes ten microseconds, the
@@ -71,67 +71,67 @@ const deadline = 1000
 type row struct {
 	name  string
 	legal bool
-	way   []linear.Stop
+	path  []linear.Step
 	steps []step
 }
 
 func rows() []row {
-	consent, details := linear.Stop{Name: "consent", Kind: linear.Consent}, linear.Stop{Name: "details", Kind: linear.Details}
-	pan, review := linear.Stop{Name: "pan", Kind: linear.Check}, linear.Stop{Name: "review", Kind: linear.Review}
-	again := linear.Stop{Name: "again", Kind: linear.Review}
+	consent, details := linear.Step{Name: "consent", Kind: linear.Consent}, linear.Step{Name: "details", Kind: linear.Details}
+	pan, review := linear.Step{Name: "pan", Kind: linear.Check}, linear.Step{Name: "review", Kind: linear.Review}
+	again := linear.Step{Name: "again", Kind: linear.Review}
 	atConsent := linear.Seen{Status: "in_progress", Action: "customer_input", Signal: "consent_submitted", Linked: true}
 	atCheck := linear.Seen{Status: "in_progress", Check: "running"}
 	atReview := linear.Seen{Status: "in_progress", Action: "review", Signal: "human_review_decision", Decision: "review", Flags: "review"}
 	expired := linear.Seen{Status: "expired", Completed: deadline, Code: "LINK_EXPIRED"}
 	agreed := submit("consent_submitted", linear.Good, linear.Delivered)
-	ways := map[string][]linear.Stop{
+	paths := map[string][]linear.Step{
 		"form": {consent, details}, "check": {consent, pan, details}, "review": {consent, review}, "twice": {consent, review, again},
 	}
 	plain := []row{
-		{"a signal is delivered once", true, ways["form"], []step{agreed, submit("consent_submitted", linear.Good, linear.NotOpen)}},
-		{"a signal is delivered twice", false, ways["form"], []step{agreed, agreed}},
-		{"a bad payload changes nothing", true, ways["form"], []step{submit("consent_submitted", linear.Bad, linear.Invalid), agreed}},
-		{"a bad payload of a signal that is not open", false, ways["form"], []step{agreed, submit("consent_submitted", linear.Bad, linear.Invalid)}},
-		{"a signal of a later stop", false, ways["form"], []step{submit("details_submitted", linear.Good, linear.Delivered)}},
-		{"a check is seen at work", true, ways["check"], []step{agreed, read(atCheck), submit("details_submitted", linear.Good, linear.Delivered)}},
-		{"a check is never seen", true, ways["check"], []step{agreed, submit("details_submitted", linear.Good, linear.Delivered)}},
-		{"a check is at work after its answer", false, ways["check"], []step{agreed, submit("details_submitted", linear.Bad, linear.Invalid), read(atCheck)}},
-		{"a signal after a cancel", true, ways["form"], []step{cancel(linear.Done, 15), submit("consent_submitted", linear.Good, linear.NotOpen)}},
-		{"a signal is delivered after a cancel", false, ways["form"], []step{cancel(linear.Done, 15), agreed}},
-		{"a cancel is harmless twice", true, ways["form"], []step{cancel(linear.Done, 15), cancel(linear.Done, 15)}},
-		{"a second cancel moves the end", false, ways["form"], []step{cancel(linear.Done, 15), cancel(linear.Done, 25)}},
-		{"a read from before a cancel", false, ways["form"], []step{cancel(linear.Done, 15), read(atConsent)}},
-		{"a cancel after the end", true, ways["form"], []step{turn(), cancel(linear.Conflict+"expired", 0)}},
-		{"a cancel undoes the end", false, ways["form"], []step{turn(), cancel(linear.Done, 25)}},
-		{"expired after the deadline", true, ways["form"], []step{read(atConsent), turn(), read(expired), list("expired", "", linear.Seen{Status: "expired", Completed: deadline, Code: "LINK_EXPIRED"}), list("in_progress", "")}},
-		{"expired before the deadline", false, ways["form"], []step{read(expired), turn()}},
-		{"in progress after the deadline", false, ways["form"], []step{turn(), read(atConsent)}},
-		{"expired at the moment somebody looked", false, ways["form"], []step{turn(), read(linear.Seen{Status: "expired", Completed: 25, Code: "LINK_EXPIRED"})}},
-		{"the check of an expired run reads failed", true, ways["check"], []step{agreed, turn(), read(linear.Seen{Status: "expired", Completed: deadline, Code: "RUN_EXPIRED", Check: "failed"})}},
-		{"the check of an expired run reads running", false, ways["check"], []step{agreed, turn(), read(linear.Seen{Status: "expired", Completed: deadline, Code: "RUN_EXPIRED", Check: "running"})}},
-		{"expired on a review is no matter of the link", false, ways["review"], []step{agreed, turn(), read(expired)}},
-		{"an end is taken back", false, ways["form"], []step{turn(), read(expired), read(linear.Seen{Status: "cancelled", Completed: 15})}},
+		{"a signal is delivered once", true, paths["form"], []step{agreed, submit("consent_submitted", linear.Good, linear.NotOpen)}},
+		{"a signal is delivered twice", false, paths["form"], []step{agreed, agreed}},
+		{"a bad payload changes nothing", true, paths["form"], []step{submit("consent_submitted", linear.Bad, linear.Invalid), agreed}},
+		{"a bad payload of a signal that is not open", false, paths["form"], []step{agreed, submit("consent_submitted", linear.Bad, linear.Invalid)}},
+		{"a signal of a later stop", false, paths["form"], []step{submit("details_submitted", linear.Good, linear.Delivered)}},
+		{"a check is seen at work", true, paths["check"], []step{agreed, read(atCheck), submit("details_submitted", linear.Good, linear.Delivered)}},
+		{"a check is never seen", true, paths["check"], []step{agreed, submit("details_submitted", linear.Good, linear.Delivered)}},
+		{"a check is at work after its answer", false, paths["check"], []step{agreed, submit("details_submitted", linear.Bad, linear.Invalid), read(atCheck)}},
+		{"a signal after a cancel", true, paths["form"], []step{cancel(linear.Done, 15), submit("consent_submitted", linear.Good, linear.NotOpen)}},
+		{"a signal is delivered after a cancel", false, paths["form"], []step{cancel(linear.Done, 15), agreed}},
+		{"a cancel is harmless twice", true, paths["form"], []step{cancel(linear.Done, 15), cancel(linear.Done, 15)}},
+		{"a second cancel moves the end", false, paths["form"], []step{cancel(linear.Done, 15), cancel(linear.Done, 25)}},
+		{"a read from before a cancel", false, paths["form"], []step{cancel(linear.Done, 15), read(atConsent)}},
+		{"a cancel after the end", true, paths["form"], []step{advance(), cancel(linear.Conflict+"expired", 0)}},
+		{"a cancel undoes the end", false, paths["form"], []step{advance(), cancel(linear.Done, 25)}},
+		{"expired after the deadline", true, paths["form"], []step{read(atConsent), advance(), read(expired), list("expired", "", linear.Seen{Status: "expired", Completed: deadline, Code: "LINK_EXPIRED"}), list("in_progress", "")}},
+		{"expired before the deadline", false, paths["form"], []step{read(expired), advance()}},
+		{"in progress after the deadline", false, paths["form"], []step{advance(), read(atConsent)}},
+		{"expired when somebody reads it", false, paths["form"], []step{advance(), read(linear.Seen{Status: "expired", Completed: 25, Code: "LINK_EXPIRED"})}},
+		{"the check of an expired run reads failed", true, paths["check"], []step{agreed, advance(), read(linear.Seen{Status: "expired", Completed: deadline, Code: "RUN_EXPIRED", Check: "failed"})}},
+		{"the check of an expired run reads running", false, paths["check"], []step{agreed, advance(), read(linear.Seen{Status: "expired", Completed: deadline, Code: "RUN_EXPIRED", Check: "running"})}},
+		{"expired on a review is no matter of the link", false, paths["review"], []step{agreed, advance(), read(expired)}},
+		{"an end is taken back", false, paths["form"], []step{advance(), read(expired), read(linear.Seen{Status: "cancelled", Completed: 15})}},
 	}
-	return slices.Concat(plain, startRows(ways, atConsent, expired), verdictRows(ways, agreed, atReview))
+	return slices.Concat(plain, startRows(paths, atConsent, expired), verdictRows(paths, agreed, atReview))
 }
 
-func startRows(ways map[string][]linear.Stop, atConsent, expired linear.Seen) []row {
+func startRows(paths map[string][]linear.Step, atConsent, expired linear.Seen) []row {
 	refused, other := started(), started()
 	refused.out.Answer, refused.out.Started = linear.InFlight, 0
 	other.out.Started++
 	return []row{
-		{"a start is answered again", true, ways["form"], []step{started(), shown(atConsent)}},
-		{"a start is answered with another run", false, ways["form"], []step{other}},
-		{"a start does not show the run", false, ways["form"], []step{shown(linear.Seen{Status: "completed", Completed: 15})}},
-		{"a start is refused while another is in flight", true, ways["form"], []step{refused, settled()}},
-		{"a start is refused once one was answered", false, ways["form"], []step{settled(), refused}},
-		{"a start is answered expired", true, ways["form"], []step{turn(), shown(expired)}},
-		{"a start is answered expired, and the run is cancelled later", false, ways["form"], []step{turn(), shown(expired), cancel(linear.Done, 35)}},
-		{"a run that was started is not found", false, ways["form"], []step{{linear.Input{Op: linear.OpRead}, linear.Output{Answer: linear.NotFound}}}},
+		{"a start is answered again", true, paths["form"], []step{started(), shown(atConsent)}},
+		{"a start is answered with another run", false, paths["form"], []step{other}},
+		{"a start does not show the run", false, paths["form"], []step{shown(linear.Seen{Status: "completed", Completed: 15})}},
+		{"a start is refused while another is in flight", true, paths["form"], []step{refused, settled()}},
+		{"a start is refused once one was answered", false, paths["form"], []step{settled(), refused}},
+		{"a start is answered expired", true, paths["form"], []step{advance(), shown(expired)}},
+		{"a start is answered expired, and the run is cancelled later", false, paths["form"], []step{advance(), shown(expired), cancel(linear.Done, 35)}},
+		{"a run that was started is not found", false, paths["form"], []step{{linear.Input{Op: linear.OpRead}, linear.Output{Answer: linear.NotFound}}}},
 	}
 }
 
-func verdictRows(ways map[string][]linear.Stop, agreed step, atReview linear.Seen) []row {
+func verdictRows(paths map[string][]linear.Step, agreed step, atReview linear.Seen) []row {
 	approved := linear.Seen{Status: "completed", Completed: 25, Decision: "approve", Notes: "fine", Resolved: 25, Flags: "review"}
 	rejected := approved
 	rejected.Decision, rejected.Notes, rejected.Resolved = "reject", "", 35
@@ -143,21 +143,21 @@ func verdictRows(ways map[string][]linear.Stop, agreed step, atReview linear.See
 	early.Resolved, early.Notes = 25, "fine"
 	settled := linear.Seen{Status: "cancelled", Completed: 15, Decision: "reject", Resolved: 25}
 	return []row{
-		{"a review is owed and listed", true, ways["review"], []step{agreed, read(atReview), list("in_progress", "review", linear.Seen{Status: "in_progress", Action: "review", Signal: "human_review_decision"})}},
-		{"a review is owed and not listed", false, ways["review"], []step{agreed, read(atReview), list("", "review")}},
-		{"a verdict with nothing to decide", true, ways["review"], []step{verdict("approve", "", linear.NotOpen)}},
-		{"a verdict lets the run go on", true, ways["review"], []step{agreed, deliver, read(approved), read(approved)}},
-		{"a verdict is delivered twice", false, ways["review"], []step{agreed, deliver, verdict("reject", "", linear.Delivered)}},
-		{"a verdict replaces decision, notes and moment", true, ways["review"], []step{agreed, deliver, record, read(rejected)}},
-		{"a verdict without notes leaves the old ones", false, ways["review"], []step{agreed, deliver, record, read(kept)}},
-		{"a verdict is lost", false, ways["review"], []step{agreed, deliver, record, read(approved)}},
-		{"a verdict moves in time", false, ways["review"], []step{agreed, deliver, read(approved), read(moved(approved))}},
-		{"a second review takes the first verdict's place", true, ways["twice"], []step{agreed, deliver, read(parkedAgain), verdict("reject", "", linear.Delivered)}},
-		{"a second review shows the first verdict", false, ways["twice"], []step{agreed, deliver, read(early)}},
-		{"a verdict on a cancelled run", true, ways["form"], []step{cancel(linear.Done, 15), record, read(settled), list("cancelled", "reject", linear.Seen{Status: "cancelled", Completed: 15})}},
-		{"a cancelled run goes on by a verdict", false, ways["form"], []step{cancel(linear.Done, 15), verdict("reject", "", linear.Delivered)}},
-		{"a cancelled run is in the queue", false, ways["review"], []step{agreed, cancel(linear.Done, 25), list("", "review", linear.Seen{Status: "cancelled", Completed: 25})}},
-		{"a completed run that was declined owes a verdict", true, ways["form"], []step{
+		{"a review is owed and listed", true, paths["review"], []step{agreed, read(atReview), list("in_progress", "review", linear.Seen{Status: "in_progress", Action: "review", Signal: "human_review_decision"})}},
+		{"a review is owed and not listed", false, paths["review"], []step{agreed, read(atReview), list("", "review")}},
+		{"a verdict with nothing to decide", true, paths["review"], []step{verdict("approve", "", linear.NotOpen)}},
+		{"a verdict lets the run go on", true, paths["review"], []step{agreed, deliver, read(approved), read(approved)}},
+		{"a verdict is delivered twice", false, paths["review"], []step{agreed, deliver, verdict("reject", "", linear.Delivered)}},
+		{"a verdict replaces decision, notes and time", true, paths["review"], []step{agreed, deliver, record, read(rejected)}},
+		{"a verdict without notes leaves the old ones", false, paths["review"], []step{agreed, deliver, record, read(kept)}},
+		{"a verdict is lost", false, paths["review"], []step{agreed, deliver, record, read(approved)}},
+		{"a verdict moves in time", false, paths["review"], []step{agreed, deliver, read(approved), read(moved(approved))}},
+		{"a second review takes the first verdict's place", true, paths["twice"], []step{agreed, deliver, read(parkedAgain), verdict("reject", "", linear.Delivered)}},
+		{"a second review shows the first verdict", false, paths["twice"], []step{agreed, deliver, read(early)}},
+		{"a verdict on a cancelled run", true, paths["form"], []step{cancel(linear.Done, 15), record, read(settled), list("cancelled", "reject", linear.Seen{Status: "cancelled", Completed: 15})}},
+		{"a cancelled run goes on by a verdict", false, paths["form"], []step{cancel(linear.Done, 15), verdict("reject", "", linear.Delivered)}},
+		{"a cancelled run is in the queue", false, paths["review"], []step{agreed, cancel(linear.Done, 25), list("", "review", linear.Seen{Status: "cancelled", Completed: 25})}},
+		{"a completed run that was declined owes a verdict", true, paths["form"], []step{
 			submit("consent_submitted", linear.Declined, linear.Delivered), submit("details_submitted", linear.Good, linear.Delivered),
 			read(linear.Seen{Status: "completed", Completed: 25, Decision: "review", Flags: "consent"}),
 		}},
@@ -178,11 +178,11 @@ func TestTheModelKeepsTheContract(t *testing.T) {
 
 // hold checks the history of the row.
 func (r row) hold(t *testing.T) {
-	h := linear.History{Plan: linear.Plan{Way: r.way, Deadline: deadline, Calm: true}}
+	h := linear.History{Plan: linear.Plan{Path: r.path, Deadline: deadline, Calm: true}}
 	at := int64(0)
 	for _, s := range r.steps {
 		s.out.From, s.out.To = at, at+9
-		if s.in.Op == linear.OpTurn {
+		if s.in.Op == linear.OpAdvance {
 			s.out.To = deadline
 		}
 		h.Operations = append(h.Operations, porcupine.Operation{Input: s.in, Output: s.out, Call: at, Return: at + 9})
@@ -192,26 +192,26 @@ func (r row) hold(t *testing.T) {
 	if r.legal {
 		want = porcupine.Ok
 	}
-	if got, _ := h.Check(patience); got != want {
+	if got, _ := h.Check(checkTimeout); got != want {
 		t.Errorf("the history is %s, want %s:\n%s", got, want, h)
 	}
 }
 
 func TestNothingIsFoundBeforeTheStart(t *testing.T) {
-	way := []linear.Stop{{Name: "details", Kind: linear.Details}}
+	path := []linear.Step{{Name: "details", Kind: linear.Details}}
 	notFound := step{linear.Input{Op: linear.OpRead}, linear.Output{Answer: linear.NotFound}}
 	parked := linear.Seen{Status: "in_progress", Action: "customer_input", Signal: "details_submitted", Linked: true}
 	for _, r := range []row{
-		{"a read before the start", true, way, []step{notFound, list("", ""), started(), read(parked)}},
-		{"a read that shows a run before its start", false, way, []step{read(parked), started()}},
-		{"a list that shows a run before its start", false, way, []step{list("", "", parked), started()}},
+		{"a read before the start", true, path, []step{notFound, list("", ""), started(), read(parked)}},
+		{"a read that shows a run before its start", false, path, []step{read(parked), started()}},
+		{"a list that shows a run before its start", false, path, []step{list("", "", parked), started()}},
 	} {
 		t.Run(r.name, r.hold)
 	}
 }
 
 func TestOperationsThatOverlapMayComeInAnyOrder(t *testing.T) {
-	way := []linear.Stop{{Name: "consent", Kind: linear.Consent}, {Name: "review", Kind: linear.Review}}
+	path := []linear.Step{{Name: "consent", Kind: linear.Consent}, {Name: "review", Kind: linear.Review}}
 	at := func(client int, from, to int64, s step) porcupine.Operation {
 		s.out.From, s.out.To = from, to
 		return porcupine.Operation{ClientId: client, Input: s.in, Output: s.out, Call: from, Return: to}
@@ -228,10 +228,10 @@ func TestOperationsThatOverlapMayComeInAnyOrder(t *testing.T) {
 		{"the one that lets the run go on comes too late", at(2, 40, 45, verdict("reject", "", linear.Delivered)), porcupine.Illegal},
 	} {
 		h := linear.History{
-			Plan:       linear.Plan{Way: way, Deadline: deadline},
+			Plan:       linear.Plan{Path: path, Deadline: deadline},
 			Operations: []porcupine.Operation{at(0, 0, 9, started()), agreed, later, c.other},
 		}
-		if got, _ := h.Check(patience); got != c.want {
+		if got, _ := h.Check(checkTimeout); got != c.want {
 			t.Errorf("%s: the history is %s, want %s", c.name, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-// What a client asks of a run, and what it is answered.
+// The operations of clients and their outputs.
 
 package linear
 
@@ -14,20 +14,20 @@ type Op string
 // The operations.
 const (
 	OpStart   Op = "start"   // always with the same idempotency key
-	OpSubmit  Op = "submit"  // the customer's answer
-	OpVerdict Op = "verdict" // a reviewer's word
+	OpSubmit  Op = "submit"  // by the customer
+	OpVerdict Op = "verdict" // by a reviewer
 	OpCancel  Op = "cancel"
 	OpRead    Op = "read"
 	OpReport  Op = "report"
 	OpList    Op = "list"
-	OpSweep   Op = "sweep" // write down the deadlines that have passed
-	OpNap     Op = "nap"   // longer than a lease, shorter than the deadline
-	OpTurn    Op = "turn"  // the clock goes past the deadline
+	OpSweep   Op = "sweep"   // record the deadlines that have passed
+	OpNap     Op = "nap"     // longer than a lease, shorter than the deadline
+	OpAdvance Op = "advance" // the clock, past the deadline
 )
 
-// A start does three things, each at a time of its own between its call and its
-// return: it creates the run, settles its idempotency key, and looks at the run
-// for its answer. A history has the last two as operations of their own.
+// A start does three things at different times between its call and its return: it
+// creates the run, settles its idempotency key, and reads the run for its output.
+// In a history the last two are separate operations.
 const (
 	OpSettled Op = "settled"
 	OpShown   Op = "shown"
@@ -43,37 +43,37 @@ type Input struct {
 	Notes    string
 	Status   string // the filter of a list
 
-	// Pause is how long the client waits before it.
+	// Pause is the wait of the client before the operation.
 	Pause time.Duration
-	// Wait is how long a start may wait for the run to park or end.
+	// Wait bounds the wait of a start until the run waits for somebody or ends.
 	Wait time.Duration
 }
 
-// Payload is what the customer answers.
+// Payload is the payload of a customer's signal.
 type Payload string
 
 // The payloads.
 const (
 	Good     Payload = "good"
-	Declined Payload = "declined" // consent is refused; for any other step it is good
+	Declined Payload = "declined" // consent is declined; for any other step it is good
 	Bad      Payload = "bad"
 )
 
-// Output is an answer.
+// Output is the result of an operation.
 type Output struct {
-	// Answer is one of the words below.
+	// Answer is one of the answers below.
 	Answer   string
 	Decision string // of a verdict
 	Listed   bool   // the list has the run
-	Seen     Seen   // of whatever shows the run
+	Seen     Seen   // of operations that return the run
 	Started  int64  // of a start: when the run was started, as the times below
 
-	// From and To are the moments of the hosts' clock at which the operation
-	// was called and returned, in microseconds of Unix time.
+	// From and To are the times of the call and the return on the clock of the
+	// hosts, in microseconds of Unix time.
 	From, To int64
 }
 
-// The answers; a conflict names the status that stands in the way.
+// The answers; a conflict names the status that causes it.
 const (
 	Done      = "ok"
 	Delivered = "signal_delivered"
@@ -81,16 +81,16 @@ const (
 	Invalid   = "invalid"
 	NotOpen   = "not open"
 	NotFound  = "not found" // the run has not been started
-	InFlight  = "in flight" // of a start: another one has not been answered
+	InFlight  = "in flight" // of a start: another one is in flight
 	Conflict  = "conflict: "
 )
 
-// Seen is a run as it is shown. Moments are microseconds of Unix time; zero
-// stands for null.
+// Seen is a run as an operation returns it. Times are in microseconds of Unix time;
+// zero is null.
 type Seen struct {
 	Status    string
 	Completed int64
-	Action    string // whom it waits on
+	Action    string // what it waits for
 	Signal    string
 	Linked    bool // the action has a link
 	Code      string
@@ -104,11 +104,11 @@ type Seen struct {
 
 	Check string // of a read: the status of the check
 
-	Dispatches int // of a report: of the check, once it has come to an end
+	Dispatches int // of a report: of the check, once it has completed
 	Owed       int // of a report: the cards that need a review
 }
 
-// Describe says in short how an operation was answered.
+// Describe returns a short description of an operation and its output.
 func (i Input) Describe(o Output) string {
 	words := []string{string(i.Op), o.Answer}
 	if (i.Op == OpRead || i.Op == OpShown) && o.Answer == Done {
@@ -117,7 +117,7 @@ func (i Input) Describe(o Output) string {
 	return strings.TrimSpace(strings.Join(words, " "))
 }
 
-// String is the operation as the picture of a history shows it.
+// String returns the operation for the picture of a history.
 func (i Input) String() string {
 	words := []string{fmt.Sprintf("%d", i.Host), string(i.Op)}
 	for _, w := range []string{i.Signal, string(i.Payload), i.Status, i.Decision, i.Notes} {
@@ -128,7 +128,7 @@ func (i Input) String() string {
 	return strings.Join(words, " ")
 }
 
-// String is the answer as the picture of a history shows it.
+// String returns the output for the picture of a history.
 func (o Output) String() string {
 	words := []string{o.Answer}
 	if o.Listed {

@@ -1,4 +1,4 @@
-// Which way a run goes: its stops, and how its check answers.
+// The plan of a run: its steps and the results of its check.
 
 package linear
 
@@ -9,35 +9,34 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Stop is a step that a run comes to. Its node has the same name.
-type Stop struct {
+// Step is a step of a run. Its node has the same name.
+type Step struct {
 	Name string
 	Kind Kind
 }
 
-// Kind is what a run does at a stop.
+// Kind is the kind of a step.
 type Kind string
 
-// The kinds of stops.
+// The kinds of steps.
 const (
 	Consent Kind = "consent"
 	Details Kind = "customer_input"
-	Check   Kind = "check" // at most one on a way
+	Check   Kind = "check" // at most one on a path
 	Review  Kind = "review"
 )
 
-// Plan is a run that is about to be started.
+// Plan describes a run.
 type Plan struct {
-	// Way are the stops in their order; the run completes after the last.
-	Way []Stop
-	// Script tells the sandbox how to answer the check.
+	// Path is the steps in order; the run completes after the last one.
+	Path []Step
+	// Script is the script of the sandbox for the check.
 	Script string
-	// Fails says that the check does not pass, which ends the run.
+	// Fails is set if the check fails, which ends the run.
 	Fails bool
-	// Flakes is how often the check goes unanswered first.
+	// Flakes is the number of attempts without a result before the check completes.
 	Flakes int
-	// Calm says that the deadline passes while no operation and no check is
-	// under way.
+	// Calm is set if the deadline passes while no operation and no check is running.
 	Calm bool
 
 	// Deadline is when the run expires, in microseconds of Unix time. It is
@@ -45,50 +44,50 @@ type Plan struct {
 	Deadline int64
 }
 
-// The measures of time.
+// Durations.
 const (
 	ttl = time.Hour
 	// nap is longer than the lease of a run and shorter than a call may take.
 	nap = 25 * time.Second
-	// Past is enough to get behind the deadline.
+	// Past advances the clock past the deadline.
 	Past = ttl + time.Minute
 )
 
-// Signal is the name of the signal that a stop waits for.
-func (s Stop) Signal() string {
+// Signal returns the name of the signal that a step waits for.
+func (s Step) Signal() string {
 	if s.Kind == Review {
 		return verification.ReviewSignal
 	}
 	return s.Name + "_submitted"
 }
 
-// customer tells whether the run parks on its customer here.
-func (s Stop) customer() bool { return s.Kind == Consent || s.Kind == Details }
+// customer reports whether the step waits for the customer.
+func (s Step) customer() bool { return s.Kind == Consent || s.Kind == Details }
 
-// Ways lists the ways that are tried.
-func Ways() [][]Stop {
-	consent, details := Stop{"consent", Consent}, Stop{"details", Details}
-	pan, review := Stop{"pan", Check}, Stop{"review", Review}
-	return [][]Stop{
+// Paths returns the paths of trials.
+func Paths() [][]Step {
+	consent, details := Step{"consent", Consent}, Step{"details", Details}
+	pan, review := Step{"pan", Check}, Step{"review", Review}
+	return [][]Step{
 		{consent, details, pan, review},
 		{consent, pan, details},
-		{consent, review, pan, Stop{"second", Review}, details},
+		{consent, review, pan, Step{"second", Review}, details},
 		{consent, details, pan},
 		{pan, details}, // a start may wait for the check
 	}
 }
 
-// Definition is the workflow of the plan.
+// Definition returns the workflow of the plan.
 func (p Plan) Definition(name string) verification.Definition {
 	d := verification.Definition{
 		Workflow: name, Name: name, RunTTLSeconds: int64(ttl / time.Second),
-		Start: verification.NodeID(p.Way[0].Name),
+		Start: verification.NodeID(p.Path[0].Name),
 		Nodes: map[verification.NodeID]verification.Node{"done": {Type: verification.NodeEnd}},
 	}
-	for i, s := range p.Way {
+	for i, s := range p.Path {
 		n := verification.Node{Next: "done"}
-		if i+1 < len(p.Way) {
-			n.Next = verification.NodeID(p.Way[i+1].Name)
+		if i+1 < len(p.Path) {
+			n.Next = verification.NodeID(p.Path[i+1].Name)
 		}
 		switch s.Kind {
 		case Consent:
@@ -108,7 +107,7 @@ func (p Plan) Definition(name string) verification.Definition {
 	return d
 }
 
-// Input is what the run is started with.
+// Input returns the input of the run.
 func (p Plan) Input() verification.Data {
 	return verification.Data(fmt.Sprintf(`{"sandbox":{"pan":%q}}`, p.Script))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/verifyd/verifyd/internal/linear"
 )
 
-// hung is a host that answers lists only when it is released, whatever becomes of
-// the context.
+// hung is a host whose lists return only when it is released, even if their context
+// is done.
 type hung struct {
 	linear.Host
 
@@ -29,13 +29,13 @@ func (h hung) Do(ctx context.Context, in linear.Input) (linear.Output, error) {
 
 func TestATrialThatHangsEndsAndNamesWhatHangs(t *testing.T) {
 	h := inMemory(t)
-	trial := linear.Trial{Plan: linear.Plan{Way: linear.Ways()[0], Script: "pass"}, Clients: [][]linear.Input{
+	trial := linear.Trial{Plan: linear.Plan{Path: linear.Paths()[0], Script: "pass"}, Clients: [][]linear.Input{
 		{{Op: linear.OpStart}, {Op: linear.OpRead}}, {{Op: linear.OpList, Status: "expired"}},
 	}}
-	desks := h.desks(t, trial.Plan)
-	slow := hung{desks[0], make(chan struct{})}
+	running := h.prepare(t, trial.Plan)
+	slow := hung{running[0], make(chan struct{})}
 	defer close(slow.released)
-	history, err := linear.PlayWithin(t.Context(), h.stage(desks[0], slow), trial, 2*time.Second, time.Millisecond)
+	history, err := linear.PlayWithin(t.Context(), h.stage(running[0], slow), trial, 2*time.Second, time.Millisecond)
 	if !errors.Is(err, linear.ErrStuck) || !strings.Contains(err.Error(), "client 1: 0 list expired") || strings.Contains(err.Error(), "client 0") {
 		t.Errorf("the trial = %v, want ErrStuck that names the list of client 1", err)
 	}

@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// attack is one way to be a nuisance. Any of its functions may be nil.
+// attack is one kind of load. Any of its functions may be nil.
 type attack struct {
 	name string
 	// filled says that PostgreSQL is filled with runs before the hosts start.
 	filled bool
-	// prepare makes what the attack needs, before the bystander is measured alone.
+	// prepare creates what the attack needs, before the bystander is measured alone.
 	prepare func(ctx context.Context, s *site) error
-	// build makes a backlog, before the bystander is measured beside the attack.
+	// build creates a backlog, before the bystander is measured during the attack.
 	build func(ctx context.Context, s *site) error
-	// press goes on while the bystander is measured, until ctx ends.
+	// press runs while the bystander is measured, until ctx is done.
 	press func(ctx context.Context, s *site)
 }
 
@@ -35,8 +35,8 @@ func Attacks() (names []string) {
 	return names
 }
 
-// attacks are all attacks. Those that leave a backlog behind come last, for the
-// measurements in which all share one site.
+// attacks returns all attacks. Those that leave a backlog come last, because some
+// measurements use one site for all.
 func attacks() []attack {
 	return []attack{
 		{name: "deep offsets", filled: true, prepare: fillMemory, press: skip},
@@ -49,16 +49,16 @@ func attacks() []attack {
 	}
 }
 
-// attacker is the tenant that is a nuisance.
+// attacker is the tenant that causes the load.
 type attacker struct {
 	client client
 	kept   atomic.Int64 // bytes of large bodies that were accepted
 
 	mu      sync.Mutex
-	answers map[string]int // how many requests ended how
+	answers map[string]int // the number of requests by result
 }
 
-// reset forgets what was counted.
+// reset resets the counts.
 func (a *attacker) reset() {
 	a.kept.Store(0)
 	a.mu.Lock()
@@ -66,7 +66,7 @@ func (a *attacker) reset() {
 	a.answers = map[string]int{}
 }
 
-// count counts a request by how it ended.
+// count counts a request by its result.
 func (a *attacker) count(ctx context.Context, err error) {
 	how := "accepted"
 	switch {
@@ -80,7 +80,7 @@ func (a *attacker) count(ctx context.Context, err error) {
 	a.answers[how]++
 }
 
-// requests is how many requests ended.
+// requests returns the number of completed requests.
 func (a *attacker) requests() (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,7 +90,7 @@ func (a *attacker) requests() (n int) {
 	return n
 }
 
-// summary lists how requests ended, such as "30 accepted, 2 timed out".
+// summary returns the counts by result, such as "30 accepted, 2 timed out".
 func (a *attacker) summary() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -101,9 +101,9 @@ func (a *attacker) summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// flood makes calls from some connections until the total is reached or ctx ends. A
-// total of 0 means no limit. With a time, the calls come in bursts of one for each
-// connection, spread evenly over it.
+// flood makes calls on some connections until the total is reached or ctx is done. A
+// total of 0 means no limit. With a duration, the calls come in bursts of one for
+// each connection, spread evenly over it.
 func (s *site) flood(ctx context.Context, connections, total int, over time.Duration, call func(ctx context.Context, n int) error) {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -122,7 +122,7 @@ func (s *site) flood(ctx context.Context, connections, total int, over time.Dura
 	all.Wait()
 }
 
-// wait waits for a time, or until ctx ends.
+// wait waits for a duration or until ctx is done.
 func wait(ctx context.Context, d time.Duration) {
 	over := time.NewTimer(d)
 	defer over.Stop()
@@ -138,20 +138,20 @@ func (s *site) start(ctx context.Context, n, workflow int, input string) error {
 	return err
 }
 
-// startDead leaves notices behind for a receiver that never answers.
+// startDead leaves a backlog of notices to a receiver that never answers.
 func startDead(ctx context.Context, s *site) error {
 	s.flood(ctx, 32, s.scale.Notices, 0, func(ctx context.Context, n int) error { return s.start(ctx, n, deadHook, "{}") })
 	return ctx.Err()
 }
 
-// startSlow leaves runs behind that wait for a slow vendor.
+// startSlow leaves a backlog of runs that wait for a slow vendor.
 func startSlow(ctx context.Context, s *site) error {
 	input := fmt.Sprintf(`{"sandbox":{"c":"slow:%s"}}`, s.scale.SlowFor)
 	s.flood(ctx, 32, s.scale.SlowRuns, 0, func(ctx context.Context, n int) error { return s.start(ctx, n, oneCheck, input) })
 	return ctx.Err()
 }
 
-// startLarge starts runs with inputs that are as large as they may be.
+// startLarge starts runs with inputs of the maximum size.
 func startLarge(ctx context.Context, s *site) {
 	const size = 1_000_000
 	total := s.scale.LargeInputs
@@ -191,7 +191,7 @@ func skip(ctx context.Context, s *site) {
 	})
 }
 
-// makeCards makes runs of many cards with data, and waits until they are completed.
+// makeCards starts runs with many cards of data and waits until they are completed.
 func makeCards(ctx context.Context, s *site) error {
 	const fields = 10
 	var data []string
@@ -213,7 +213,7 @@ func makeCards(ctx context.Context, s *site) error {
 	return ctx.Err()
 }
 
-// completedCards lists the runs of many cards that are completed.
+// completedCards returns the completed runs with many cards.
 func (s *site) completedCards(ctx context.Context) (runs []string, err error) {
 	var page struct{ Data []runJSON }
 	query := "/v1/runs?status=completed&limit=200&workflow_id=" + idOf(attackerTenant, manyCards)
@@ -224,7 +224,7 @@ func (s *site) completedCards(ctx context.Context) (runs []string, err error) {
 	return runs, err
 }
 
-// printAll prints reports of many cards, more than a host remembers.
+// printAll prints reports with many cards, more than a host caches.
 func printAll(ctx context.Context, s *site) {
 	runs, err := s.completedCards(ctx)
 	if err != nil || len(runs) == 0 {

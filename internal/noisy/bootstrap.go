@@ -19,7 +19,7 @@ const (
 	apiKey          = "a-key-of-at-least-twenty-characters"
 )
 
-// The workflows of each tenant, by number; those that are hostile come after them.
+// The workflows of each tenant, by number; the hostile ones follow.
 const (
 	oneCheck  = iota + 1
 	manyCards // as many checks as the scale says
@@ -31,7 +31,7 @@ const (
 // fileFields is how many files a form takes.
 const fileFields = 6
 
-// idOf is the id of a tenant's workflow.
+// idOf returns the id of a tenant's workflow.
 func idOf(tenant string, number int) string {
 	const last, letter = 24, 34 // where the last part of a UUID begins, and where ours differ
 	return fmt.Sprintf("%s%c%011d", tenant[:last], tenant[letter], number)
@@ -40,7 +40,7 @@ func idOf(tenant string, number int) string {
 // fileField is a field of the form that takes a file.
 func fileField(n int) string { return fmt.Sprintf("file_%d", n%fileFields) }
 
-// bootstrap is the file that hosts are started with.
+// bootstrap returns the bootstrap file of the hosts.
 func bootstrap(cards int, receiver, deadEnd string, hostile []Definition) object {
 	attacker := workflows(attackerTenant, cards, receiver, deadEnd)
 	bystander := workflows(bystanderTenant, cards, receiver, deadEnd)

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// bystander makes every kind of call and notes what each took.
+// bystander makes every kind of call and records its duration.
 type bystander struct {
 	client  client
 	site    *site
-	runs    []string // completed; their reports were not printed yet
+	runs    []string // completed, with reports that have not been printed
 	calls   atomic.Int64
 	printed atomic.Int64
 }
@@ -42,8 +42,8 @@ func (b *bystander) prepare(ctx context.Context, runs int) error {
 	return nil
 }
 
-// measure makes calls of each kind at the rate of the scale for some time. It never
-// waits for one call before it makes the next, and returns when all have ended.
+// measure makes calls of each kind at the rate of the scale. It does not wait for a
+// call before it makes the next one, and returns when all have ended.
 func (b *bystander) measure(ctx context.Context, length time.Duration) Figures {
 	figures := newFigures()
 	kinds := []func(ctx context.Context, api string, f Figures){b.callStart, b.callList, b.callReport, b.callPDF}

@@ -1,4 +1,4 @@
-// One request of a tenant, and the answer.
+// Requests of a tenant.
 
 package noisy
 
@@ -70,7 +70,7 @@ func (c client) send(r *http.Request) ([]byte, error) {
 	return raw, nil
 }
 
-// runJSON is what we read of a run.
+// runJSON is the part of a run that is read.
 type runJSON struct {
 	ID     string
 	Status string
@@ -84,7 +84,8 @@ func (c client) start(ctx context.Context, api, workflow, input, prefer string) 
 	return r, err
 }
 
-// cause is why a request failed, in a few words that do not differ between requests.
+// cause returns why a request failed, in a few words that are the same for equal
+// causes.
 func cause(err error) string {
 	var status statusError
 	var failed *url.Error

@@ -1,11 +1,10 @@
-// What the tests of the table need to make up a row.
+// Names exported for the tests of the table.
 
 package noisy
 
 import "time"
 
-// MakeFigures are figures of calls that each took as long as given, and failed with
-// the errors given.
+// MakeFigures returns the figures of calls with the given durations and errors.
 func MakeFigures(took time.Duration, errs ...error) Figures {
 	f := newFigures()
 	for _, c := range Calls() {

@@ -1,4 +1,4 @@
-// What calls took.
+// The durations and errors of calls.
 
 package noisy
 
@@ -25,11 +25,11 @@ const (
 // Calls lists all calls.
 func Calls() []Call { return []Call{CallStart, CallNotice, CallList, CallReport, CallPDF} }
 
-// Figures are what the calls of each kind took.
+// Figures are the samples of each kind of call.
 type Figures map[Call]*Samples
 
-// Samples are what the calls of one kind took. A call that timed out counts with its
-// timeout; one that failed otherwise counts among the errors alone.
+// Samples are the durations of the calls of one kind. A call that timed out counts
+// with its timeout; one that failed otherwise counts only as an error.
 type Samples struct {
 	Errors map[string]int // by cause
 
@@ -59,11 +59,11 @@ func (s *Samples) add(took time.Duration, err error) {
 	}
 }
 
-// Count is how many calls have a time.
+// Count returns the number of calls with a duration.
 func (s *Samples) Count() int { return len(s.took) }
 
-// Quantile is the time within which a part of the calls were answered, from 0 to 1;
-// 1 is the slowest call. Without calls it is 0.
+// Quantile returns the duration that a fraction of the calls did not exceed, from 0
+// to 1; 1 is the slowest call. Without calls it is 0.
 func (s *Samples) Quantile(q float64) time.Duration {
 	if len(s.took) == 0 {
 		return 0

@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/internal/process"
 )
 
-// Definition is one that a hostile author wrote.
+// Definition is a definition that a hostile author wrote.
 type Definition struct {
 	Name    string
 	Verdict Verdict
@@ -28,14 +28,14 @@ type Definition struct {
 	input    string // with which it is started
 }
 
-// Verdict is what becomes of a definition when it is published.
+// Verdict is the result of publishing a definition.
 type Verdict string
 
 // The verdicts.
 const (
 	Accepted Verdict = "accepted"
 	Refused  Verdict = "refused"
-	// Neither means that checking it took too long or too much memory.
+	// Neither means that the check took too long or too much memory.
 	Neither Verdict = "neither"
 )
 
@@ -45,7 +45,7 @@ const (
 	validateData    = 1 << 30
 )
 
-// validate has verifyctl check definitions as a host does before it publishes them.
+// validate runs verifyctl to check definitions as a host does before publishing.
 func validate(ctx context.Context, folder string, all []Definition) ([]Definition, error) {
 	for n := range all {
 		d := &all[n]
@@ -79,23 +79,23 @@ func validate(ctx context.Context, folder string, all []Definition) ([]Definitio
 	return all, nil
 }
 
-// startHostile starts runs of the hostile definitions that were accepted, and leaves
-// before they are answered when that takes long.
+// startHostile starts runs of the hostile definitions that were accepted, and closes
+// requests that take long.
 func startHostile(ctx context.Context, s *site) {
 	if len(s.definitions) == 0 {
 		return
 	}
-	const patience = 2 * time.Second
+	const timeout = 2 * time.Second
 	s.flood(ctx, 8, 0, 0, func(ctx context.Context, n int) error {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		d := s.definitions[n%len(s.definitions)]
 		return s.start(ctx, n, d.number, d.input)
 	})
 }
 
-// hostile are definitions that hang a host, or take all of its memory, if nothing
-// bounds what they may cost.
+// hostile returns definitions that hang a host, or exhaust its memory, unless their
+// cost is bounded.
 func hostile() []Definition {
 	var all []Definition
 	add := func(name string, schema object, node object, input string) {

@@ -21,7 +21,7 @@ type Options struct {
 	Scale   Scale
 	Stores  []Store  // nil means all
 	Attacks []string // names; nil means all
-	// Progress is called with a line for people who wait, from any goroutine; nil means none.
+	// Progress is called with progress messages, from any goroutine; nil means none.
 	Progress func(line string)
 }
 
@@ -30,8 +30,8 @@ type Scale struct {
 	Alone, Beside time.Duration // how long the bystander is measured
 	Rate          int           // calls of each kind in a second
 	Timeout       time.Duration // until a call of the bystander counts as failed
-	// OneSite has all attacks on the same hosts, one after the other, and on both stores
-	// at once. The bystander is measured alone once.
+	// OneSite runs all attacks on the same hosts, one after the other, and on both
+	// stores concurrently. The bystander is measured alone once.
 	OneSite bool
 
 	Notices      int           // runs whose notices go to a receiver that never answers
@@ -55,9 +55,8 @@ func Full() Scale {
 	}
 }
 
-// Short is the scale of the tests. Its timeout is very generous, since tests run on
-// busy machines; behind the slow vendor or the dead receiver a bystander would wait
-// for longer.
+// Short is the scale of the tests. Its timeout is long because tests run on busy
+// machines, but shorter than the waits of the slow vendor and the dead receiver.
 func Short() Scale {
 	return Scale{
 		Alone: time.Second, Beside: 2 * time.Second, Rate: 8, Timeout: 30 * time.Second, OneSite: true,
@@ -66,13 +65,13 @@ func Short() Scale {
 	}
 }
 
-// Result is what was measured.
+// Result is the result of a measurement.
 type Result struct {
 	Rows        []Row
 	Definitions []Definition // the hostile ones, and whether they can be published
 }
 
-// Measure measures the bystander beside each attack on each store.
+// Measure measures the bystander during each attack on each store.
 func Measure(ctx context.Context, o Options) (r Result, err error) {
 	if o.Stores == nil {
 		o.Stores = Stores()
@@ -102,7 +101,7 @@ func Measure(ctx context.Context, o Options) (r Result, err error) {
 	return r, errors.Join(errs...)
 }
 
-// check refuses stores and attacks that do not exist.
+// check returns an error for unknown stores and attacks.
 func (o Options) check() error {
 	for _, store := range o.Stores {
 		if !slices.Contains(Stores(), store) {
@@ -117,13 +116,13 @@ func (o Options) check() error {
 	return nil
 }
 
-// measurement is what all rows share.
+// measurement is the state that all rows share.
 type measurement struct {
 	Options
 	folder      string // of the programs
 	server      *pgtest.Server
 	definitions []Definition
-	sites       atomic.Int64 // opened so far, for the names of their databases
+	sites       atomic.Int64 // number of sites, for the names of their databases
 }
 
 func (m *measurement) open(ctx context.Context) (err error) {
@@ -147,8 +146,8 @@ func (m *measurement) close() error {
 	return err
 }
 
-// database returns the PostgreSQL of the measurement, which keeps what it commits.
-// It has room for its log, so that no checkpoint disturbs a row.
+// database returns the PostgreSQL of the measurement, which is durable. Its log may
+// grow large, so that no checkpoint disturbs a row.
 func (m *measurement) database(ctx context.Context) (*pgtest.Server, error) {
 	var err error
 	if m.server == nil {
@@ -217,7 +216,7 @@ func (m *measurement) prepare(ctx context.Context, s *site) error {
 	return nil
 }
 
-// row measures the bystander beside one attack, and alone if it has not been yet.
+// row measures the bystander during one attack, and alone if that is not done yet.
 func (m *measurement) row(ctx context.Context, s *site, a attack, alone Figures) (Row, error) {
 	s.attacker.reset()
 	if a.prepare != nil {

@@ -1,4 +1,4 @@
-// The short form: a bystander is served beside every attack.
+// The short version: a bystander is served during every attack.
 
 package noisy_test
 

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// receiver answers every webhook and notes when the first one of each run came.
+// receiver answers every webhook and records when the first one of each run arrived.
 type receiver struct {
 	url    string
 	server *http.Server
@@ -66,7 +66,7 @@ func (r *receiver) arrival(run string) <-chan struct{} {
 	return waiting
 }
 
-// at is when the webhook of a run arrived.
+// at returns when the webhook of a run arrived.
 func (r *receiver) at(run string) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +106,7 @@ func (d *deadEnd) accept() {
 	}
 }
 
-// attempts is how many connections were accepted.
+// attempts returns the number of accepted connections.
 func (d *deadEnd) attempts() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,4 +1,4 @@
-// Where the tenants meet: hosts, their store, and the receivers of webhooks.
+// A site: hosts, their store, and the receivers of webhooks.
 
 package noisy
 
@@ -19,7 +19,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Store is where hosts keep what they know.
+// Store is the kind of store of the hosts.
 type Store string
 
 // The stores.
@@ -31,7 +31,7 @@ const (
 // Stores lists all stores.
 func Stores() []Store { return []Store{Memory, Postgres} }
 
-// The limits of a host. The store in memory keeps what it is given, so its limit only
+// The limits of a host. The store in memory keeps everything, so its limit only
 // protects the machine.
 const (
 	softLimit       = "800MiB" // GOMEMLIMIT
@@ -39,7 +39,7 @@ const (
 	maxMemoryData   = 3 << 30
 )
 
-// site is some hosts with their two tenants.
+// site is a number of hosts with two tenants.
 type site struct {
 	store     Store
 	scale     Scale
@@ -58,7 +58,7 @@ type site struct {
 	stop     context.CancelFunc
 }
 
-// newSite starts hosts on an empty store, or on one that is filled for the attack.
+// newSite starts hosts on an empty store, or on one with runs for the attack.
 func (m *measurement) newSite(ctx context.Context, store Store, a attack) (s *site, err error) {
 	s = &site{store: store, scale: m.Scale, drop: func(context.Context) error { return nil }}
 	defer func() {
@@ -121,7 +121,7 @@ func (m *measurement) newSite(ctx context.Context, store Store, a attack) (s *si
 	return s, nil
 }
 
-// newDatabase makes a database, and fills it if the attack needs runs to skip.
+// newDatabase creates a database and fills it if the attack needs runs to skip.
 func (m *measurement) newDatabase(ctx context.Context, s *site, a attack) (url string, err error) {
 	server, err := m.database(ctx)
 	if err != nil {
@@ -150,10 +150,10 @@ func (m *measurement) newDatabase(ctx context.Context, s *site, a attack) (url s
 	})
 }
 
-// api is the URL of a host; calls with following numbers go to different hosts.
+// api returns the URL of a host; consecutive numbers go to different hosts.
 func (s *site) api(n int) string { return s.hosts[n%len(s.hosts)].API }
 
-// watch looks how much memory the hosts have had: a host that dies cannot be asked.
+// watch records the memory of the hosts, which cannot be read after a crash.
 func (s *site) watch(ctx context.Context) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -170,10 +170,10 @@ func (s *site) watch(ctx context.Context) {
 	}
 }
 
-// maxRSS is the largest resident memory that any of the hosts has had.
+// maxRSS returns the largest resident memory of any host.
 func (s *site) maxRSS() int64 { return s.rss.Load() }
 
-// crashes tells how hosts ended that are not there any more.
+// crashes describes how hosts have crashed.
 func (s *site) crashes() (all []string) {
 	for _, h := range s.hosts {
 		select {
@@ -185,7 +185,7 @@ func (s *site) crashes() (all []string) {
 	return all
 }
 
-// close ends everything that the site has started.
+// close stops everything that the site has started.
 func (s *site) close(ctx context.Context) error {
 	var err error
 	if s.stop != nil {

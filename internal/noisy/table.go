@@ -11,33 +11,33 @@ import (
 	"time"
 )
 
-// What a row aims at.
+// The targets of a row.
 const (
-	maxRatio = 3 // of the p99 beside the attack, to that alone
-	// A p99 within maxScheduled is good enough whatever it is alone: it is what a
-	// goroutine may wait for a processor while each is taken for 10 ms at a time.
+	maxRatio = 3 // of the p99 during the attack to that alone
+	// A p99 within maxScheduled always meets the target: a goroutine may wait that
+	// long for a processor while each runs another goroutine for 10 ms.
 	maxScheduled = 30 * time.Millisecond
 	maxTook      = time.Second // of any call
 	maxRSS       = 1 << 30     // of a host on PostgreSQL
-	// From memory, a host may use so many times what it was given to keep, or minKept.
+	// With a store in memory, a host may use this multiple of its data, or minKept.
 	maxKeptRatio = 1.5
 	minKept      = 512 << 20
 )
 
-// Row is the bystander beside one attack on one store.
+// Row is the result of the bystander during one attack on one store.
 type Row struct {
 	Attack        string
 	Store         Store
 	Alone, Beside Figures
 	MaxRSS        int64    // the largest resident memory of a host, in bytes
-	Kept          int64    // bytes of large bodies that hosts took from the attacker
+	Kept          int64    // bytes of large bodies that hosts accepted from the attacker
 	Crashes       []string // of hosts
 	Requests      int      // of the attacker
 	Answers       string   // to them, such as "30 accepted, 2 timed out"
-	DeadEnds      int      // calls of the receiver that never answers
+	DeadEnds      int      // connections to the receiver that never answers
 }
 
-// Misses lists what the row aims at and does not reach.
+// Misses returns the targets that the row does not meet.
 func (r Row) Misses() (all []string) {
 	for _, c := range Calls() {
 		alone, beside := r.Alone[c], r.Beside[c]
@@ -61,7 +61,7 @@ func (r Row) Misses() (all []string) {
 	return append(all, r.Crashes...)
 }
 
-// errors lists the errors of a call beside the attack and alone.
+// errors returns the errors of a call during the attack and alone.
 func (r Row) errors(c Call) string {
 	var parts []string
 	for _, f := range []Figures{r.Alone, r.Beside} {
@@ -72,7 +72,7 @@ func (r Row) errors(c Call) string {
 	return strings.Join(parts, ", ")
 }
 
-// Errors is how many calls of the bystander failed.
+// Errors returns the number of failed calls of the bystander.
 func (r Row) Errors() (n int) {
 	for _, f := range []Figures{r.Alone, r.Beside} {
 		for _, s := range f {
@@ -84,7 +84,8 @@ func (r Row) Errors() (n int) {
 	return n
 }
 
-// Slowest is what the slowest call of the bystander took beside the attack.
+// Slowest returns the duration of the slowest call of the bystander during the
+// attack.
 func (r Row) Slowest() (d time.Duration) {
 	for _, s := range r.Beside {
 		d = max(d, s.Quantile(1))
@@ -92,7 +93,7 @@ func (r Row) Slowest() (d time.Duration) {
 	return d
 }
 
-// String is the row in one line.
+// String returns the row in one line.
 func (r Row) String() string {
 	line := fmt.Sprintf("%d errors, slowest %s, RSS %d MiB", r.Errors(), r.Slowest().Round(time.Millisecond), r.MaxRSS>>20)
 	for _, c := range Calls() {
@@ -104,7 +105,7 @@ func (r Row) String() string {
 	return line + "; attacker: " + r.attacker()
 }
 
-// attacker says what became of the attacker's requests.
+// attacker returns the results of the attacker's requests.
 func (r Row) attacker() string {
 	if r.DeadEnds == 0 {
 		return r.Answers
@@ -112,14 +113,15 @@ func (r Row) attacker() string {
 	return fmt.Sprintf("%s; the dead receiver was called %d times", r.Answers, r.DeadEnds)
 }
 
-// ratio is the p99 beside an attack to the one alone. A millisecond is the least that
-// can be told from noise.
+// ratio returns the ratio of the p99 during an attack to that alone. Durations below
+// a millisecond are noise and count as one.
 func ratio(alone, beside *Samples) float64 {
 	const least = time.Millisecond
 	return float64(max(least, beside.Quantile(0.99))) / float64(max(least, alone.Quantile(0.99)))
 }
 
-// cell is p50 and p99 alone and beside, in milliseconds, and the ratio of the p99.
+// cell returns p50 and p99, alone and during the attack, in milliseconds, and the
+// ratio of the p99.
 func cell(alone, beside *Samples) string {
 	return fmt.Sprintf("%s → %s (%.1f)", quantiles(alone), quantiles(beside), ratio(alone, beside))
 }
@@ -145,7 +147,7 @@ func (r Result) Write(w io.Writer) {
 	for _, c := range Calls() {
 		calls = append(calls, string(c))
 	}
-	fmt.Fprintf(w, "| attack | store | %s | errors | RSS | aim |\n", strings.Join(calls, " | "))
+	fmt.Fprintf(w, "| attack | store | %s | errors | RSS | target |\n", strings.Join(calls, " | "))
 	fmt.Fprintf(w, "|%s\n", strings.Repeat(" --- |", len(calls)+5))
 	for _, row := range r.Rows {
 		fmt.Fprintf(w, "| %s | %s |", row.Attack, row.Store)
@@ -158,7 +160,7 @@ func (r Result) Write(w io.Writer) {
 		}
 		fmt.Fprintf(w, " %d | %d MiB | %s |\n", row.Errors(), row.MaxRSS>>20, aim)
 	}
-	fmt.Fprintln(w, "\nWhat became of the attacker's requests:")
+	fmt.Fprintln(w, "\nResults of the attacker's requests:")
 	fmt.Fprintln(w)
 	for _, row := range r.Rows {
 		fmt.Fprintf(w, "- %s, %s: %s\n", row.Attack, row.Store, row.attacker())

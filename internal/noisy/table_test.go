@@ -1,4 +1,4 @@
-// Tests of what a row is judged by: each way to miss the aim is made up.
+// Tests of the targets of a row, with made-up figures that miss each of them.
 
 package noisy_test
 
@@ -14,7 +14,7 @@ import (
 
 const mib = 1 << 20
 
-// wellBehaved is a row that reaches its aim.
+// wellBehaved returns a row that meets its targets.
 func wellBehaved() noisy.Row {
 	return noisy.Row{
 		Attack: "none", Store: noisy.Postgres, MaxRSS: 100 * mib, Requests: 1, Answers: "1 accepted",
@@ -91,7 +91,7 @@ func TestTheTableHasARowForEachAttackAndStore(t *testing.T) {
 	result.Write(&out)
 	const cell = " 20/20 → 50/50 (2.5) |"
 	for _, want := range []string{
-		"| attack | store | start | notice | list | report | PDF | errors | RSS | aim |\n| --- |",
+		"| attack | store | start | notice | list | report | PDF | errors | RSS | target |\n| --- |",
 		"\n| none | postgres |" + strings.Repeat(cell, 5) + " 0 | 100 MiB | reached |\n",
 		"\n| some | postgres |" + strings.Repeat(cell, 5) + " 0 | 2000 MiB | **missed**: a host used 2000 MiB |\n",
 		"\n- some, postgres: 1 accepted; the dead receiver was called 7 times\n",

@@ -15,8 +15,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// uploadAll posts forms with files that are as large as they may be and with a
-// problem in another field, so that each form stays open and can be posted again.
+// uploadAll posts forms with files of the maximum size and with an error in another
+// field, so that each form stays open and can be posted again.
 func uploadAll(ctx context.Context, s *site) {
 	const connections = 4
 	var forms [connections]form
@@ -35,7 +35,7 @@ func uploadAll(ctx context.Context, s *site) {
 		}
 		return err
 	})
-	// The last file of each field is kept, and not those it has replaced.
+	// Only the last file of each field is kept.
 	s.attacker.kept.Store(connections * fileFields * verification.MaxDocumentBytes)
 }
 
@@ -63,7 +63,7 @@ func (s *site) openForm(ctx context.Context, n int) (form, error) {
 	return f, err
 }
 
-// post sends a form with several files in each field. They are never in memory here.
+// post sends a form with several files in each field, without holding them in memory.
 func (s *site) post(ctx context.Context, f form) error {
 	const begin, end = "%PDF-1.4\n%", "\n%%EOF\n"
 	filling := int64(verification.MaxDocumentBytes - len(begin) - len(end))
@@ -105,7 +105,7 @@ func (s *site) post(ctx context.Context, f form) error {
 	return err
 }
 
-// zeros are what the files are filled with.
+// zeros is the content of the files.
 type zeros struct{}
 
 // Read implements io.Reader.

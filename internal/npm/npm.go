@@ -1,5 +1,4 @@
-// Package npm installs pinned npm packages for tests, to provide programs that
-// the machine does not have.
+// Package npm installs pinned npm packages that provide missing programs for tests.
 package npm
 
 import (
@@ -21,7 +20,7 @@ const timeout = 5 * time.Minute
 // Package is one version of an npm package.
 type Package struct{ Name, Version string }
 
-// Dir is the folder of the package's files inside the folder it is installed in.
+// Dir returns the folder of the package's files below the installation folder.
 func (p Package) Dir(in string) string {
 	return filepath.Join(in, "node_modules", filepath.FromSlash(p.Name))
 }
@@ -29,7 +28,7 @@ func (p Package) Dir(in string) string {
 // Installer installs packages.
 type Installer struct {
 	NPM   string // the npm program
-	Cache string // the folder that holds a folder for each installed package
+	Cache string // has a folder for each installed package
 }
 
 // Find returns an Installer that uses the npm on the PATH. Its cache belongs to
@@ -49,10 +48,9 @@ func Find() (Installer, error) {
 	return Installer{NPM: program, Cache: filepath.Join(cache, "verifyd-test")}, nil
 }
 
-// Install returns the folder that p is installed in, and installs p if it is not
-// there. It runs no script of the package; finish does what is left to do. A lock
-// makes sure that only one process installs, and a file named "finished" records
-// that an installation is complete.
+// Install returns the installation folder of p and installs p if necessary. It runs
+// no script of the package; finish completes the installation. A lock ensures that
+// only one process installs. A file named "finished" marks a complete installation.
 func (i Installer) Install(ctx context.Context, p Package, finish func(ctx context.Context, dir string) error) (dir string, err error) {
 	dir = filepath.Join(i.Cache, strings.NewReplacer("@", "", "/", "-").Replace(p.Name)+"-"+p.Version)
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -1,4 +1,4 @@
-// A line that says which PostgreSQL the tests use.
+// Describe, for people who want to know which PostgreSQL the tests use.
 
 package pgtest
 
@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// Describe returns one line that names the PostgreSQL of the tests, and installs
-// one if there is none. If the environment names a server, only the tests that
-// stop a server need programs.
+// Describe returns one line about the PostgreSQL of the tests and installs one if
+// necessary. If the environment names a server, only tests that stop a server need
+// the programs.
 func Describe(ctx context.Context) (string, error) {
 	programs, err := describePrograms(ctx)
 	if there, parseErr := url.Parse(os.Getenv(EnvURL)); parseErr == nil && there.Host != "" {

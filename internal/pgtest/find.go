@@ -1,4 +1,4 @@
-// Where the programs of PostgreSQL come from.
+// Finding the programs of PostgreSQL.
 
 package pgtest
 
@@ -14,22 +14,21 @@ import (
 	"strconv"
 )
 
-// errMissing is all that a developer has to know.
+// errMissing says what to do when nothing is found.
 var errMissing = errors.New("no PostgreSQL found: install it (Debian, Ubuntu: apt-get install postgresql; macOS: brew install postgresql), " +
 	"or set " + EnvBin + " to the folder that holds its initdb and postgres, " +
 	"or set " + EnvURL + " to the URL of a role that may create databases and roles")
 
-// places are where the programs may be, in the order in which they are tried.
-type places struct {
-	named   string   // one folder; when it is given it must be right
+// locations are searched for the programs in this order.
+type locations struct {
+	named   string   // one folder; if set, it must have the programs
 	path    string   // as in PATH
-	systems []string // patterns of folders; of those that match the newest version wins
+	systems []string // patterns of folders; the newest version that matches is used
 }
 
-// find returns the folder that holds initdb and postgres, and installs them where
-// the machine has none.
+// find returns the folder with initdb and postgres, and installs them if necessary.
 func find(ctx context.Context) (string, error) {
-	bin, err := places{
+	bin, err := locations{
 		named: os.Getenv(EnvBin),
 		path:  os.Getenv("PATH"),
 		systems: []string{
@@ -53,7 +52,7 @@ func find(ctx context.Context) (string, error) {
 	return bin, nil
 }
 
-func (p places) find() (string, error) {
+func (p locations) find() (string, error) {
 	if p.named != "" {
 		if !complete(p.named) {
 			return "", fmt.Errorf("%s is %s, which does not hold initdb and postgres", EnvBin, p.named)
@@ -78,7 +77,7 @@ func (p places) find() (string, error) {
 	return "", errMissing
 }
 
-// complete reports whether a folder holds what a server needs.
+// complete reports whether a folder has the programs of a server.
 func complete(dir string) bool {
 	for _, name := range []string{"initdb", "postgres"} {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -89,7 +88,7 @@ func complete(dir string) bool {
 	return true
 }
 
-// version reads the last number of a path, such as 17 or 9.6; none is 0.
+// version returns the last number of a path, such as 17 or 9.6, or 0.
 func version(path string) float64 {
 	numbers := regexp.MustCompile(`\d+(\.\d+)?`).FindAllString(path, -1)
 	if len(numbers) == 0 {

@@ -1,4 +1,4 @@
-// Tests of where the programs are looked for, with folders and an npm of our own.
+// Tests of finding the programs, with test folders and a test npm.
 
 package pgtest_test
 

@@ -1,4 +1,4 @@
-// The folder of one server, and what killed test binaries have left of theirs.
+// The folder of one server, and removing those that killed test binaries left.
 
 package pgtest
 
@@ -12,8 +12,8 @@ import (
 
 const prefix = "verifyd-pgtest-"
 
-// folder belongs to whom the server runs as. A lock on a file in it says that it
-// is in use.
+// folder is owned by the user that runs the server. A locked file in it means that
+// it is in use.
 type folder struct {
 	path string
 	lock *os.File
@@ -36,8 +36,8 @@ func newFolder() (*folder, error) {
 	return f, nil
 }
 
-// claim gives the lock its name when it is held, so that no other test binary
-// takes the folder for one that was left.
+// claim names the lock file only once it is locked, so that no other test binary
+// removes the folder as abandoned.
 func (f *folder) claim() (err error) {
 	file := filepath.Join(f.path, "lock")
 	if f.lock, err = os.Create(file + ".new"); err != nil {
@@ -52,7 +52,7 @@ func (f *folder) claim() (err error) {
 	return handOver(f.path)
 }
 
-// write writes a file for the server.
+// write writes a file that the server can read.
 func (f *folder) write(file, text string) error {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
@@ -75,8 +75,7 @@ func (f *folder) remove() error {
 	return err
 }
 
-// sweep removes the folders that nobody holds any more. What it cannot remove is
-// somebody else's.
+// sweep removes abandoned folders. It ignores those that it may not remove.
 func sweep(parent string) {
 	locks, _ := filepath.Glob(filepath.Join(parent, prefix+"*", "lock"))
 	for _, name := range locks {
@@ -91,7 +90,7 @@ func sweep(parent string) {
 	}
 }
 
-// temporary is a folder for temporary files that whoever runs the server can
+// temporary returns a folder for temporary files that the user of the server can
 // enter.
 func temporary() (string, error) {
 	if os.Geteuid() != 0 {
@@ -105,7 +104,7 @@ func temporary() (string, error) {
 	return "", fmt.Errorf("run PostgreSQL for root: no folder for temporary files that user %d can enter; set TMPDIR to one", nobody)
 }
 
-// open reports whether everybody can enter a folder and those above it.
+// open reports whether every user can enter a folder and its parents.
 func open(dir string) bool {
 	info, err := os.Stat(dir)
 	if err != nil || !info.IsDir() || info.Mode()&0o001 == 0 {

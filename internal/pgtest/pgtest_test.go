@@ -1,4 +1,4 @@
-// Tests of what the tests of a package share: one server, a database for each.
+// Tests of the shared server and its databases.
 
 package pgtest_test
 
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 
 const envAbandon = "VERIFYD_TEST_ABANDON"
 
-// abandon starts a server, says where it is, and waits to be killed.
+// abandon starts a server, prints its location, and waits to be killed.
 func abandon() {
 	s, err := pgtest.Start(context.Background(), pgtest.Options{})
 	if err != nil {

@@ -1,4 +1,4 @@
-// One run of a program of PostgreSQL, which does not outlive the test binary.
+// A process of PostgreSQL, which ends with the test binary.
 
 package pgtest
 
@@ -15,25 +15,25 @@ import (
 	"syscall"
 )
 
-// nobody is who runs PostgreSQL for root, since it refuses to run as root.
+// nobody is the user that runs PostgreSQL, which refuses to run as root.
 const nobody = 65534
 
 type process struct {
 	cmd  *exec.Cmd
 	log  *tail
-	done chan struct{} // closed when the process and all its children have gone
-	err  error         // how it ended; to be read when done is closed
+	done chan struct{} // closed when the process and all its children have ended
+	err  error         // how it ended; set when done is closed
 }
 
-// launch starts a program. On Linux the kernel ends it when the thread that
-// started it ends, so that this thread is kept for as long as the program runs.
+// launch starts a program. On Linux the kernel kills it when the thread that
+// started it ends, so that thread is kept while the program runs.
 func launch(folder, program string, args ...string) (*process, error) {
 	p := &process{
 		cmd:  exec.CommandContext(context.Background(), program, args...),
 		log:  &tail{},
 		done: make(chan struct{}),
 	}
-	p.cmd.Dir = folder // nobody may not be allowed to look at ours
+	p.cmd.Dir = folder // the user nobody may not have access to ours
 	p.cmd.Env = environment()
 	p.cmd.SysProcAttr = attributes()
 	if os.Geteuid() == 0 {
@@ -41,7 +41,7 @@ func launch(folder, program string, args ...string) (*process, error) {
 	}
 	// All children write to the same pipe: it ends with the last of them.
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	p.cmd.WaitDelay = patience / 6
+	p.cmd.WaitDelay = waitTimeout / 6
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
@@ -59,7 +59,8 @@ func launch(folder, program string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// environment is ours without what speaks to PostgreSQL or chooses a language.
+// environment returns our environment without the variables for PostgreSQL and the
+// language.
 func environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(line string) bool {
 		return strings.HasPrefix(line, "PG") || strings.HasPrefix(line, "LC_") || strings.HasPrefix(line, "LANG")
@@ -67,7 +68,7 @@ func environment() []string {
 	return append(env, "LC_ALL=C", "TZ=UTC")
 }
 
-// wait waits for the end of the process, however it ends.
+// wait waits until the process has ended, for any reason.
 func (p *process) wait(ctx context.Context) error {
 	select {
 	case <-p.done:
@@ -77,7 +78,7 @@ func (p *process) wait(ctx context.Context) error {
 	}
 }
 
-// signal sends a signal; a process that has ended is past it.
+// signal sends a signal; it is no error if the process has ended.
 func (p *process) signal(s syscall.Signal) error {
 	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("signal %s: %w", p.cmd.Path, err)
@@ -85,8 +86,8 @@ func (p *process) signal(s syscall.Signal) error {
 	return nil
 }
 
-// kill ends the process and its children. It is held meanwhile, so that it makes
-// no more of them and no number of a child can come to mean another process.
+// kill kills the process and its children. It first stops the process, so that it
+// starts no more children and no id of a child is reused.
 func (p *process) kill() error {
 	if p.cmd.Process.Signal(syscall.SIGSTOP) == nil {
 		pids, err := children(p.cmd.Process.Pid)
@@ -97,12 +98,12 @@ func (p *process) kill() error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience/3)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout/3)
 	defer cancel()
 	return p.wait(ctx)
 }
 
-// tail keeps the end of a log.
+// tail is the end of a log.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

@@ -1,4 +1,4 @@
-// How processes are held and counted on Linux.
+// Stopping and listing processes on Linux.
 
 package pgtest
 
@@ -10,15 +10,15 @@ import (
 	"syscall"
 )
 
-// letters is the locale that knows the letters of all languages.
+// letters is a locale with the letters of all languages.
 const letters = "C.UTF-8"
 
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
-// children lists the processes that a process has started. What stands in /proc
-// is "pid (name) state parent ...", and a name may hold anything.
+// children returns the child processes of a process. /proc/PID/stat is
+// "pid (name) state parent ...", where name may contain anything.
 func children(parent int) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

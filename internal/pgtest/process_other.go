@@ -1,6 +1,6 @@
 //go:build !linux
 
-// How processes are counted where there is no Linux.
+// Listing processes on other systems.
 
 package pgtest
 
@@ -12,14 +12,14 @@ import (
 	"syscall"
 )
 
-// letters is the locale that knows the letters of all languages.
+// letters is a locale with the letters of all languages.
 const letters = "en_US.UTF-8"
 
-// attributes ask for nothing. A server that is left over ends within a minute
-// after the next tests have removed its files.
+// attributes returns nil: an abandoned server ends within a minute after the next
+// tests have removed its files.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
-// children lists the processes that a process has started.
+// children returns the child processes of a process.
 func children(parent int) ([]int, error) {
 	table, err := exec.CommandContext(context.Background(), "ps", "-A", "-o", "pid=,ppid=").Output()
 	if err != nil {

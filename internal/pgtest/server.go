@@ -1,4 +1,4 @@
-// A server of one's own, to be stopped, killed and started again.
+// A server that a test may stop, kill and restart.
 
 package pgtest
 
@@ -16,16 +16,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Options say how a server runs. The zero value is a server that is fast and
-// promises nothing.
+// Options configure a server. The zero value is fast and not durable.
 type Options struct {
-	Durable  bool              // what was committed stays, as in production
-	Settings map[string]string // of postgresql.conf; they win over our own
+	Durable  bool              // committed data survives a crash, as in production
+	Settings map[string]string // of postgresql.conf; they override the defaults
 }
 
-// Server is one PostgreSQL with a folder of its own, on loopback. On Linux it
-// ends when the test binary does, however that ends. Its methods may be called
-// from many goroutines.
+// Server is a PostgreSQL with its own folder on a loopback port. On Linux it ends
+// with the test binary, even if that is killed. Its methods are safe for concurrent
+// use.
 type Server struct {
 	access
 	bin      string
@@ -34,10 +33,10 @@ type Server struct {
 	settings map[string]string
 
 	mu      sync.Mutex
-	process *process // nil while it does not run
+	process *process // nil while it is stopped
 }
 
-// Start starts a server without databases; ctx bounds the start alone.
+// Start starts a server without databases; ctx bounds only the start.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	bin, err := find(ctx)
 	if err != nil {
@@ -54,8 +53,8 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Restart starts a server that was stopped or killed, on the same files and the
-// same port; one that runs is stopped first. It returns when the server answers.
+// Restart starts a server again with the same files and port, after stopping it if
+// it runs. It returns when the server accepts connections.
 func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,9 +72,9 @@ func (s *Server) Restart(ctx context.Context) error {
 	return nil
 }
 
-// answers waits until the server lets somebody in, or has ended.
+// answers waits until the server accepts a connection or has ended.
 func (s *Server) answers(ctx context.Context, p *process) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
@@ -94,25 +93,25 @@ func (s *Server) answers(ctx context.Context, p *process) error {
 	}
 }
 
-// Stop ends all connections, and the server in good order.
+// Stop closes all connections and shuts the server down.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.end(ctx, syscall.SIGINT)
 }
 
-// Kill ends the server and all its processes at once, as a crash does.
+// Kill kills all processes of the server, as in a crash.
 func (s *Server) Kill() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kill()
 }
 
-// Close ends the server and removes its files.
+// Close kills the server and removes its files.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), patience/6)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout/6)
 	defer cancel()
 	err := s.end(ctx, syscall.SIGQUIT)
 	if err != nil {
@@ -135,8 +134,8 @@ func (s *Server) end(ctx context.Context, signal syscall.Signal) error {
 	return nil
 }
 
-// kill also removes the files that name the process: its number could mean
-// another one by the time that the server starts again.
+// kill also removes the files with the process id, which another process may have
+// when the server restarts.
 func (s *Server) kill() error {
 	if s.process == nil {
 		return nil

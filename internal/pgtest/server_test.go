@@ -1,4 +1,4 @@
-// Tests of a server of one's own: what a stop, a crash and an end leave.
+// Tests of a server that is stopped, killed and closed.
 
 package pgtest_test
 
@@ -113,7 +113,7 @@ func server(t *testing.T, o pgtest.Options) *pgtest.Server {
 	return s
 }
 
-// database makes one and returns its URL.
+// database creates a database and returns its URL.
 func database(t *testing.T, s *pgtest.Server) string {
 	t.Helper()
 	if err := s.CreateDatabase(t.Context(), "runs", ""); err != nil {

@@ -22,13 +22,13 @@ type shared struct {
 	once   sync.Once
 	err    error
 	access *access
-	server *Server // nil where the server was there already
+	server *Server // nil if the server was running already
 
-	told atomic.Bool  // a test has said what is wrong
-	made atomic.Int64 // databases so far, for their names
+	told atomic.Bool  // a test has reported the error
+	made atomic.Int64 // number of databases, for their names
 }
 
-// start does its work once, for as long as it takes to install a PostgreSQL.
+// start starts the server once; it may have to install PostgreSQL.
 func (s *shared) start() error {
 	s.once.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -58,8 +58,8 @@ func (s *shared) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// visit uses a server that is already there. The name of its role is new, since
-// other tests may be there at the same time.
+// visit uses a running server. It creates a role with a new name, because other
+// tests may use the server at the same time.
 func visit(ctx context.Context, there string) (*access, error) {
 	admin, err := url.Parse(there)
 	if err != nil || admin.Host == "" {
@@ -76,17 +76,17 @@ func visit(ctx context.Context, there string) (*access, error) {
 
 func (s *shared) template() string { return s.access.owner.User.Username() + "_template" }
 
-// database makes a database and gives it the lifetime of the test.
+// database creates a database and drops it when the test ends.
 func (s *shared) database(tb testing.TB, template string) string {
 	tb.Helper()
 	name := fmt.Sprintf("%s_%d", s.access.owner.User.Username(), s.made.Add(1))
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	ctx, cancel := context.WithTimeout(tb.Context(), waitTimeout)
 	defer cancel()
 	if err := s.access.CreateDatabase(ctx, name, template); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), patience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), waitTimeout)
 		defer cancel()
 		if err := s.access.DropDatabase(ctx, name); err != nil {
 			tb.Error(err)
@@ -95,7 +95,7 @@ func (s *shared) database(tb testing.TB, template string) string {
 	return s.access.URL(name)
 }
 
-// close leaves a server that was there as it was.
+// close stops the server, or removes what visit created.
 func (s *shared) close() error {
 	if s.server != nil {
 		return s.server.Close()
@@ -103,7 +103,7 @@ func (s *shared) close() error {
 	if s.access == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	return errors.Join(s.access.DropDatabase(ctx, s.template()), s.access.tearDown(ctx))
 }

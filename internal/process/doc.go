@@ -1,3 +1,3 @@
-// Package process builds verifyd and runs it as operators do: as a process of its
-// own that is started, asked to stop, or killed.
+// Package process builds verifyd and runs it as a separate process, as operators
+// do.
 package process

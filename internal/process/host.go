@@ -1,4 +1,4 @@
-// A host as a real process: started, asked to stop, killed.
+// A host as a process that is started, stopped and killed.
 
 package process
 
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// timeout is how long a host may take to become ready or to stop.
+// timeout bounds the start and the stop of a host.
 const timeout = 40 * time.Second
 
 // HostOptions say how to start a host. Program is required.
@@ -26,19 +26,19 @@ type HostOptions struct {
 	Name    string // for messages and the name of the log file
 	// Env is the environment of the host besides PATH, HOME and TMPDIR.
 	Env []string
-	// LogFolder also keeps the whole log in a file there; empty keeps its end alone.
+	// LogFolder is where the whole log is written; if empty, only its end is kept.
 	LogFolder string
-	// MaxDataBytes is a hard limit of the memory that the host may ask the system
-	// for: it dies when it needs more. 0 means no limit.
+	// MaxDataBytes is a hard limit of the memory that the host may allocate; the host
+	// crashes when it needs more. 0 means no limit.
 	MaxDataBytes int64
 }
 
 // Host is one process of `verifyd serve` that has become ready.
 type Host struct {
 	Name string
-	// API and Admin are the URLs where it serves; API is empty for a worker.
+	// API and Admin are the URLs of its servers; API is empty for a worker.
 	API, Admin string
-	// Log is what the host logs.
+	// Log is the log of the host.
 	Log *Log
 
 	cmd   *exec.Cmd
@@ -47,7 +47,7 @@ type Host struct {
 }
 
 // StartHost starts a host and waits until it is ready. The caller must call Kill or
-// Stop; on Linux the host also ends with this process.
+// Stop. On Linux the host also ends with this process.
 func StartHost(o HostOptions) (*Host, error) {
 	log, err := newLog(o.LogFolder, o.Name)
 	if err != nil {
@@ -90,7 +90,7 @@ func (h *Host) run() (<-chan string, error) {
 			return
 		}
 		reader := bufio.NewReader(out)
-		first, _ := reader.ReadString('\n') // a missing line shows in how the process ended
+		first, _ := reader.ReadString('\n') // if there is no line, the process has ended with an error
 		line <- first
 		_, _ = io.Copy(io.Discard, reader)
 		h.err = h.cmd.Wait()
@@ -99,7 +99,7 @@ func (h *Host) run() (<-chan string, error) {
 	return line, <-started
 }
 
-// read takes the addresses from the ready line.
+// read parses the addresses in the ready line.
 func (h *Host) read(line string) error {
 	found := regexp.MustCompile(`^verifyd ready api=(\S+) admin=(\S+) store=\S+\n$`).FindStringSubmatch(line)
 	if found == nil {
@@ -115,7 +115,7 @@ func (h *Host) read(line string) error {
 // Ended is closed when the process has ended.
 func (h *Host) Ended() <-chan struct{} { return h.ended }
 
-// Kill ends the process at once, as kill -9 does.
+// Kill kills the process, as kill -9 does.
 func (h *Host) Kill() error {
 	if err := h.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill %s: %w", h.Name, err)
@@ -124,8 +124,7 @@ func (h *Host) Kill() error {
 	return nil
 }
 
-// Stop asks the process to stop. It returns an error unless the process then exits
-// with 0.
+// Stop terminates the process. It returns an error unless the exit code is 0.
 func (h *Host) Stop() error {
 	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("stop %s: %w: %s", h.Name, err, h.Log)
@@ -141,8 +140,8 @@ func (h *Host) Stop() error {
 	}
 }
 
-// MaxRSS is the largest resident memory that the process has had, in bytes. Only
-// Linux shows it, and only while the process lives.
+// MaxRSS returns the largest resident memory that the process has had, in bytes. It
+// works only on Linux and while the process runs.
 func (h *Host) MaxRSS() (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.cmd.Process.Pid))
 	if err != nil {

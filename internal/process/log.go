@@ -1,4 +1,4 @@
-// What a host logs.
+// The log of a host.
 
 package process
 
@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Log keeps the end of what a host logs, and all of it in a file if there is a
-// folder for it.
+// Log keeps the end of the log of a host and writes all of it to a file if there is
+// a folder for it.
 type Log struct {
 	mu    sync.Mutex
 	text  []byte
@@ -45,7 +45,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// crash finds the line with which the Go runtime begins its last words.
+// crash matches the first line that the Go runtime prints when it crashes.
 func crash(text []byte) string {
 	for line := range bytes.Lines(text) {
 		first := bytes.HasPrefix(line, []byte("panic:")) || bytes.HasPrefix(line, []byte("fatal error:"))
@@ -64,7 +64,7 @@ func (l *Log) String() string {
 	return string(l.text[max(0, len(l.text)-limit):])
 }
 
-// Crash returns the line with which the Go runtime ended the process, or "".
+// Crash returns the first line of a crash of the Go runtime, or "".
 func (l *Log) Crash() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

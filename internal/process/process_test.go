@@ -1,4 +1,4 @@
-// Tests of the limit of a process, and of what is read from a log.
+// Tests of the memory limit and of the log.
 
 package process_test
 

@@ -28,9 +28,9 @@ func Build(ctx context.Context, folder string, names ...string) error {
 	return nil
 }
 
-// Command is a program under a hard limit of its data: it dies when it needs more
-// memory. 0 means no limit. The shell sets the limit. It also sets that of stacks,
-// since C threads reserve as much for theirs, and that counts as data.
+// Command returns a command with a hard limit of its memory; it crashes when it
+// needs more. 0 means no limit. A shell sets the limit, and also the limit of stacks:
+// C threads reserve that much for their stacks, which counts as data.
 func Command(ctx context.Context, maxDataBytes int64, program string, args ...string) *exec.Cmd {
 	if maxDataBytes == 0 {
 		return exec.CommandContext(ctx, program, args...)

@@ -1,4 +1,4 @@
-// What every host of a conversation has from the start.
+// The bootstrap file and the names of its workflows.
 
 package scenario
 
@@ -13,14 +13,14 @@ var files embed.FS
 // APIKey is the key of every account of the bootstrap file.
 const APIKey = "a-key-of-at-least-twenty-characters"
 
-// Bootstrap is the bootstrap file that a host has applied before it talks.
+// Bootstrap returns the bootstrap file that a host applies before a conversation.
 func Bootstrap() ([]byte, error) { return files.ReadFile("testdata/bootstrap.yaml") }
 
-// Conversations are the conversations of this package.
+// Conversations returns the conversations of this package.
 func Conversations() (fs.FS, error) { return fs.Sub(files, "testdata") }
 
-// Names are what conversations call the workflows of the bootstrap file, and a
-// tenant.
+// Names returns the names that conversations use for the workflows and the tenant of
+// the bootstrap file.
 func Names() map[string]string {
 	const id = "0191f3c0-0000-7000-8000-0000000000"
 	return map[string]string{

@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// Host is a running service with the bootstrap file of this package applied. Its
-// clock is turned by hand; its starts wait for less than a second of real time;
-// and it may send webhooks to loopback addresses.
+// Host is a running service that has applied the bootstrap file of this package. It
+// has a manual clock, its starts wait for less than a second of real time, and it
+// may send webhooks to loopback addresses.
 type Host interface {
-	// URL is its base address, without a slash at its end.
+	// URL returns its base URL, without a trailing slash.
 	URL() string
-	// Advance turns its clock, and returns once everything that fell due on
-	// the way is done. With 0 it only waits for what is under way.
+	// Advance advances its clock and returns when everything that became due is done.
+	// With 0 it only waits for current work.
 	Advance(ctx context.Context, d time.Duration) error
-	// Bearer is a dashboard access token of a reviewer of Acme.
+	// Bearer returns a dashboard access token of a reviewer of Acme.
 	Bearer(reviewer string) (string, error)
 }
 
@@ -37,7 +37,7 @@ type Client struct {
 	seen     func(operation string, status int)
 }
 
-// newClient makes a client that ends with the test.
+// newClient returns a client that is closed with the test.
 func newClient(t testing.TB, h Host, c *Contract, seen func(operation string, status int)) *Client {
 	t.Helper()
 	bearer, err := h.Bearer("Ravi")
@@ -55,7 +55,7 @@ func newClient(t testing.TB, h Host, c *Contract, seen func(operation string, st
 	}
 }
 
-// do carries out one item, and says how it went wrong.
+// do runs one item and returns an error if it fails.
 func (c *Client) do(ctx context.Context, i item) error {
 	switch i := i.(type) {
 	case advance:
@@ -104,8 +104,8 @@ func (c *Client) exchange(ctx context.Context, e exchange) error {
 	return c.compare(e, got)
 }
 
-// send sends a request once nothing is under way any more, and holds the
-// answer to the OpenAPI document.
+// send waits for current work, sends a request, and checks the response against the
+// OpenAPI document.
 func (c *Client) send(ctx context.Context, method, path string, header http.Header, body string) (Answer, error) {
 	if err := c.host.Advance(ctx, 0); err != nil {
 		return Answer{}, fmt.Errorf("settle: %w", err)
@@ -154,8 +154,8 @@ func (c *Client) compare(e exchange, got Answer) error {
 	return fmt.Errorf("%w\nthe answer was %d %s", errors.Join(faults...), got.Status, got.Body)
 }
 
-// wantHeader compares the values of one header; one without a value must not
-// be there.
+// wantHeader compares the values of one header; a header without a value must be
+// absent.
 func (c *Client) wantHeader(want string, got []string) error {
 	if want == "" {
 		if len(got) > 0 {

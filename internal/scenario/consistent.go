@@ -1,4 +1,4 @@
-// What must hold between all the ways to read a run, whatever has happened.
+// The consistency of all reads of a run.
 
 package scenario
 
@@ -22,16 +22,16 @@ func (d document) text(name string) string {
 	return s
 }
 
-// Consistent reads every run of Acme in all ways there are, and says which
-// rule of the contract they break between them:
+// Consistent reads every run of Acme in every way and returns an error if the reads
+// break a rule of the contract:
 //
-//   - the six status filters part all runs;
-//   - a run reads review if and only if decision=review returns it, and the
+//   - every run has exactly one of the six statuses in lists;
+//   - decision=review returns exactly the runs whose decision is review, and the
 //     same for approve and reject;
-//   - a list says what a single run says, but for the fields it leaves out;
+//   - a list and a single read agree, except for the fields that a list omits;
 //   - reviews and the decision fields are the same on a run and its report;
 //   - a card that needs review is a step in reviews;
-//   - lists are newest first, and total counts what the filter matches.
+//   - lists are newest first, and total is the number of runs that match.
 func (c *Client) Consistent(ctx context.Context) error {
 	all, err := c.list(ctx, "")
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *Client) list(ctx context.Context, filter string) ([]document, error) {
 	}
 }
 
-// filtered tells for each run by which values of a filter it is found.
+// filtered returns, for each run, the values of a filter that match it.
 func (c *Client) filtered(ctx context.Context, filter string, values ...string) (map[string][]string, error) {
 	found := map[string][]string{}
 	for _, v := range values {

@@ -1,4 +1,4 @@
-// The OpenAPI document, to which every answer is held.
+// Checking responses against the OpenAPI document.
 
 package scenario
 
@@ -22,17 +22,17 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-// Contract checks answers against an OpenAPI document. It is safe for
-// concurrent use.
+// Contract checks responses against an OpenAPI document. It is safe for concurrent
+// use.
 type Contract struct {
 	doc     *openapi3.T
 	options *openapi3filter.Options
 
 	mu   sync.Mutex
-	good map[[32]byte]bool // answers that were checked: it takes its time
+	good map[[32]byte]bool // responses that were checked, because checks are slow
 }
 
-// NewContract reads a document and validates it, its examples included.
+// NewContract parses and validates a document, including its examples.
 func NewContract(document []byte) (*Contract, error) {
 	loader := openapi3.NewLoader()
 	doc, err := loader.LoadFromData(document)
@@ -68,7 +68,7 @@ func isTimestamp(s string) error {
 	const layout = "2006-01-02T15:04:05Z"
 	_, err := time.Parse(layout, s)
 	if err == nil && len(s) != len(layout) {
-		err = errors.New("not in whole seconds") // which Parse lets pass
+		err = errors.New("not in whole seconds") // which Parse accepts
 	}
 	return err
 }
@@ -80,7 +80,7 @@ func isUUID(s string) error {
 	return nil
 }
 
-// Operations lists every operation of the document, such as "GET /v1/runs".
+// Operations returns every operation of the document, such as "GET /v1/runs".
 func (c *Contract) Operations() []string {
 	var all []string
 	for path, item := range c.doc.Paths.Map() {
@@ -92,7 +92,7 @@ func (c *Contract) Operations() []string {
 	return all
 }
 
-// Operation is the operation that a request belongs to; empty for none.
+// Operation returns the operation of a request, or "".
 func (c *Contract) Operation(method, path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	template, item := c.find(path)
@@ -102,7 +102,7 @@ func (c *Contract) Operation(method, path string) string {
 	return method + " " + template
 }
 
-// Statuses lists what an operation may answer, such as "202".
+// Statuses returns the documented statuses of an operation, such as "202".
 func (c *Contract) Statuses(operation string) []string {
 	method, path, _ := strings.Cut(operation, " ")
 	var all []string
@@ -113,15 +113,16 @@ func (c *Contract) Statuses(operation string) []string {
 	return all
 }
 
-// Answer is what came back for a request.
+// Answer is the response to a request.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Check says how the answer to a request breaks the document, if it does. The
-// path is escaped, and may have a query. An answer to a HEAD request has nothing to check but its headers, which GET has too.
+// Check returns an error if the response to a request does not match the document.
+// The path is escaped and may have a query. Of a HEAD request only the headers are
+// checked, as for GET.
 func (c *Contract) Check(method, path string, a Answer) error {
 	if method == http.MethodHead {
 		return nil
@@ -176,7 +177,7 @@ func (c *Contract) known(seen [32]byte) bool {
 	return c.good[seen]
 }
 
-// fingerprint is the same for answers of which one tells about the other.
+// fingerprint returns the same value for responses that need only one check.
 func fingerprint(method, template string, a Answer) [32]byte {
 	h := a.Header.Clone()
 	for _, varies := range []string{"Date", "X-Request-Id"} {
@@ -187,7 +188,7 @@ func fingerprint(method, template string, a Answer) [32]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%s %s %d %q %s", method, template, a.Status, h, a.Body))
 }
 
-// checkNotModified stands in for the library, which lets every 304 pass.
+// checkNotModified checks a 304, which the library does not.
 func checkNotModified(a Answer) error {
 	if len(a.Body) > 0 || a.Header.Get("Etag") == "" || a.Header.Get("Content-Type") != "" {
 		return errors.New("a 304 has an entity tag, and no body")
@@ -195,7 +196,7 @@ func checkNotModified(a Answer) error {
 	return nil
 }
 
-// find is the path of the document that a request's path belongs to.
+// find returns the path of the document that matches the path of a request.
 func (c *Contract) find(path string) (template string, item *openapi3.PathItem) {
 	segments := strings.Split(path, "/")
 	for template, item := range c.doc.Paths.Map() {

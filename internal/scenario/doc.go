@@ -1,44 +1,41 @@
-// Package scenario holds a host to the contract of the API by conversations:
-// txtar files that open with prose, quote the sentences they hold, and then
-// list requests with the answers that are wanted. The same conversations run
-// against every store.
+// Package scenario tests the contract of the API with conversations: txtar files
+// that start with text, quote the sentences of the contract that they test, and list
+// requests with the wanted responses. The same conversations run against every
+// store.
 //
 // # The files
 //
-// The comment of the archive is the prose. Its files are the steps in their
-// order; the name of a step says what happens in it. A step is made of lines
-// like these:
+// The comment of the archive is the text. Its files are the steps in order; the name
+// of a step says what happens in it. A step has lines like these:
 //
 //	POST /v1/workflows/{onboarding}/runs      a request: method and path
 //	Prefer: wait=10                           its headers, if any
 //	{"reference_id": "customer-1"}            its body, if any
-//	--- 202                                   the status that is wanted
-//	Preference-Applied: wait=10               headers that are wanted, if any
-//	{"id": "<uuid run>", "...": ""}           the body that is wanted, if any
+//	--- 202                                   the wanted status
+//	Preference-Applied: wait=10               wanted headers, if any
+//	{"id": "<uuid run>", "...": ""}           the wanted body, if any
 //
-//	advance 31m                               turns the clock
+//	advance 31m                               advances the clock
 //	webhook /hooks {"type": "run.completed", "...": ""}
-//	no webhook                                nothing more was told
+//	no webhook                                no further webhook arrived
 //
-// A request is sent with the client-id and x-api-key of Acme, and its body as
-// application/json, unless it says otherwise; a header with nothing behind its
-// colon is left out.
+// By default, a request has the client-id and x-api-key of Acme and a body of type
+// application/json. A header with no value is not sent.
 //
-// A body that is wanted is compared as JSON: the order of fields counts for
-// nothing, and there may be no others. Some strings stand for more:
+// A wanted body is compared as JSON: the order of fields does not matter, and other
+// fields are not allowed. Some strings have a special meaning:
 //
 //	"<any>"  "<string>"  "<number>"  "<uuid>"  "<timestamp>"  "<url>"  "<hash>"
-//	"<uuid run>"       and what was there is called {run} from now on
-//	"<later ended>"    a timestamp after the one that is called {ended}
-//	"...": ""          there may be more fields; as the last of an array: more elements
-//	/^no open signal/  a string that matches the expression
+//	"<uuid run>"       which is called {run} from now on
+//	"<later ended>"    a timestamp after {ended}
+//	"...": ""          other fields are allowed; at the end of an array: more elements
+//	/^no open signal/  a string that matches the regular expression
 //
-// A name in braces stands for its value in paths, headers and bodies, in what
-// is sent and in what is wanted; {x*300} is x three hundred times.
+// A name in braces is replaced by its value in paths, headers and bodies, both sent
+// and wanted; {x*300} is x three hundred times.
 //
-// # What is checked besides
+// # Other checks
 //
-// Every answer is held to the OpenAPI document, and after every step the runs
-// of the tenant are read in all ways there are and compared: see
-// [Client.Consistent].
+// Every response is checked against the OpenAPI document. After every step the runs
+// of the tenant are read in every way and compared: see [Client.Consistent].
 package scenario

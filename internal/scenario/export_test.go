@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Match compares a body with the one that is wanted, and returns the names
-// that are known afterwards.
+// Match compares a body with the wanted one and returns the names that are then
+// known.
 func Match(known map[string]string, want, got string) (map[string]string, error) {
 	n := names{}
 	for name, value := range known {
@@ -18,7 +18,7 @@ func Match(known map[string]string, want, got string) (map[string]string, error)
 	return n, err
 }
 
-// Parse tells the steps of a conversation and how many items each has.
+// Parse returns the steps of a conversation and the number of items of each.
 func Parse(raw string) (steps []string, items []int, err error) {
 	c, err := parse([]byte(raw))
 	for _, s := range c.steps {
@@ -27,7 +27,7 @@ func Parse(raw string) (steps []string, items []int, err error) {
 	return steps, items, err
 }
 
-// Talk holds a conversation, and returns the first thing that went wrong.
+// Talk runs a conversation and returns its first error.
 func Talk(t testing.TB, h Host, c *Contract, raw string) error {
 	parsed, err := parse([]byte(raw))
 	if err != nil {

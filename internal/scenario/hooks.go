@@ -1,4 +1,4 @@
-// Where the lifecycle webhooks of a conversation arrive.
+// The receiver of the lifecycle webhooks of a conversation.
 
 package scenario
 
@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// receiver keeps what it is told, in the order it came.
+// receiver keeps webhooks in the order of their arrival.
 type receiver struct {
 	url string
 
@@ -32,7 +32,7 @@ func newReceiver(t testing.TB) *receiver {
 	return r
 }
 
-// ServeHTTP takes a webhook.
+// ServeHTTP receives a webhook.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil || request.Method != http.MethodPost {
@@ -44,7 +44,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.came = append(r.came, call{request.URL.Path, body})
 }
 
-// next compares what came first, and forgets it.
+// next compares and removes the first webhook.
 func (r *receiver) next(n names, path, want string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +62,7 @@ func (r *receiver) next(n names, path, want string) error {
 	return nil
 }
 
-// none tells whether something came that nobody asked for.
+// none returns an error if a webhook arrived that was not wanted.
 func (r *receiver) none() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

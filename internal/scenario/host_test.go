@@ -1,4 +1,4 @@
-// A host on a store, put together in the test.
+// Hosts for the tests.
 
 package scenario_test
 
@@ -31,17 +31,17 @@ import (
 	"github.com/verifyd/verifyd/verification/storetest"
 )
 
-// host is the service on a store, under a clock turned by hand.
+// host is the service on a store with a manual clock.
 type host struct {
 	url     string
 	clock   *clock.Manual
 	bearers *token.Issuer
 }
 
-// URL is its base address.
+// URL returns its base URL.
 func (h *host) URL() string { return h.url }
 
-// Advance turns its clock.
+// Advance advances its clock.
 func (h *host) Advance(ctx context.Context, d time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -53,19 +53,19 @@ func (h *host) Bearer(reviewer string) (string, error) {
 	return h.bearers.Issue(verification.TenantID(scenario.Names()["acme"]), reviewer, 24*time.Hour, h.clock.Now())
 }
 
-// verify is what the API asks of a token.
+// verify verifies an access token.
 func (h *host) verify(_ context.Context, raw string) (verification.TenantID, string, error) {
 	b, err := h.bearers.Verify(raw, h.clock.Now())
 	return b.Tenant, b.Reviewer, err
 }
 
-// newMemoryHost is the service from memory.
+// newMemoryHost returns the service with a store in memory.
 func newMemoryHost(t testing.TB) scenario.Host {
 	t.Helper()
 	return newHost(t, memory.New())
 }
 
-// newPostgresHost is the service on a database of its own.
+// newPostgresHost returns the service with its own database.
 func newPostgresHost(t testing.TB) scenario.Host {
 	t.Helper()
 	store, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.Options{SingleHost: true})
@@ -136,7 +136,7 @@ func serve(t testing.TB, e *engine.Engine) {
 	})
 }
 
-// notifier posts what lifecycle webhooks say, without their signature.
+// notifier posts lifecycle webhooks without a signature.
 type notifier struct{}
 
 // Notify posts once.

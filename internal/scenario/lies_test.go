@@ -1,4 +1,4 @@
-// A host that breaks the contract is found out, in whichever way it does.
+// A host that breaks the contract is detected.
 
 package scenario_test
 
@@ -16,16 +16,16 @@ import (
 	"github.com/verifyd/verifyd/internal/scenario"
 )
 
-// liar stands before a good host and changes some of its answers.
+// liar is a proxy of a correct host that changes some responses.
 type liar struct {
 	scenario.Host
 	url string
 }
 
-// URL is the address of the liar.
+// URL returns the URL of the proxy.
 func (l *liar) URL() string { return l.url }
 
-// lying puts a liar before a host: what change makes of an answer goes out.
+// lying returns a proxy of a host whose responses change modifies.
 func lying(t *testing.T, h scenario.Host, change func(r *http.Request, header http.Header, body string) string) scenario.Host {
 	t.Helper()
 	target, err := url.Parse(h.URL())

@@ -1,4 +1,4 @@
-// What is wanted, compared with what came.
+// Comparing responses with the wanted ones.
 
 package scenario
 
@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// names are what conversations call values by.
+// names are the names of values in a conversation.
 type names map[string]string
 
-// fill puts values in place of names in braces.
+// fill replaces names in braces by their values.
 func (n names) fill(text string) (string, error) {
 	var unknown error
 	filled := regexp.MustCompile(`\{([a-z][a-z0-9_]*|.\*[0-9]+)\}`).ReplaceAllStringFunc(text, func(found string) string {
@@ -39,7 +39,7 @@ func (n names) fill(text string) (string, error) {
 	return filled, unknown
 }
 
-// matchBody compares a body with the one that is wanted.
+// matchBody compares a body with the wanted one.
 func (n names) matchBody(want string, got []byte) error {
 	want, err := n.fill(want)
 	if err != nil {
@@ -58,7 +58,7 @@ func (n names) matchBody(want string, got []byte) error {
 	return errors.Join(faults...)
 }
 
-// matchText compares a text that is not JSON: a printed report, say.
+// matchText compares text that is not JSON, such as a printed report.
 func (n names) matchText(want, got string) error {
 	if want == "<pdf>" {
 		if !strings.HasPrefix(got, "%PDF-") || !strings.Contains(got[max(0, len(got)-32):], "%%EOF") {
@@ -141,7 +141,7 @@ func (n names) matchObject(path string, want, got map[string]any, faults *[]erro
 	}
 }
 
-// matchValue compares with a string, which may stand for more.
+// matchValue compares a value with a string that may have a special meaning.
 func (n names) matchValue(want string, got any) error {
 	kind, name, special := cutKind(want)
 	if special && (kind == "any" || kind == "number") {
@@ -164,7 +164,7 @@ func (n names) matchValue(want string, got any) error {
 	return n.matchString(want, text)
 }
 
-// cutKind reads <kind> and <kind name>.
+// cutKind parses <kind> and <kind name>.
 func cutKind(want string) (kind, name string, special bool) {
 	m := regexp.MustCompile(`^<([a-z]+)(?: ([a-z][a-z0-9_]*))?>$`).FindStringSubmatch(want)
 	if m == nil {
@@ -212,7 +212,7 @@ func (n names) matchString(want, got string) error {
 	return nil
 }
 
-// matchPlain compares with a text, or with an expression between slashes.
+// matchPlain compares text with a text, or with a regular expression in slashes.
 func matchPlain(want, got string) error {
 	if len(want) > 2 && want[0] == '/' && want[len(want)-1] == '/' {
 		re, err := regexp.Compile(want[1 : len(want)-1])

@@ -1,4 +1,4 @@
-// Conversations say what they mean, and notice when it is not so.
+// Tests of parsing and comparing.
 
 package scenario_test
 

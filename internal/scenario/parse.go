@@ -1,4 +1,4 @@
-// Conversations, as they are written.
+// Parsing conversations.
 
 package scenario
 
@@ -19,7 +19,7 @@ type conversation struct {
 	steps []step
 }
 
-// step is a part of a conversation with a name of its own.
+// step is a named part of a conversation.
 type step struct {
 	name  string
 	items []item
@@ -32,7 +32,7 @@ type at int
 
 func (a at) line() int { return int(a) }
 
-// exchange is a request with its answer.
+// exchange is a request and its wanted response.
 type exchange struct {
 	at
 	method, path string
@@ -43,20 +43,19 @@ type exchange struct {
 	wantBody     string
 }
 
-// advance turns the clock.
+// advance advances the clock.
 type advance struct {
 	at
 	by time.Duration
 }
 
-// webhook is what the client was told; without a path, that there was nothing
-// more.
+// webhook is a wanted webhook; without a path, that there is none.
 type webhook struct {
 	at
 	path, wantBody string
 }
 
-// parse reads a conversation. Lines count from the top of the file.
+// parse parses a conversation. Line numbers count from the top of the file.
 func parse(raw []byte) (conversation, error) {
 	archive := txtar.Parse(raw)
 	c := conversation{prose: strings.TrimSpace(string(archive.Comment))}
@@ -86,11 +85,11 @@ func parse(raw []byte) (conversation, error) {
 	return c, nil
 }
 
-// parser reads the lines of one step.
+// parser parses the lines of one step.
 type parser struct {
 	lines []string
 	next  int
-	first int // the line of the file that the step begins on
+	first int // the line number of the first line
 }
 
 func (p *parser) done() bool { return p.next >= len(p.lines) }
@@ -139,7 +138,7 @@ func (p *parser) exchange(e exchange) (item, error) {
 	return e, nil
 }
 
-// header reads lines such as "Name: value".
+// header parses lines such as "Name: value".
 func (p *parser) header() [][2]string {
 	named := regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*):(?: (.*))?$`)
 	var found [][2]string
@@ -153,7 +152,7 @@ func (p *parser) header() [][2]string {
 	return found
 }
 
-// text reads up to the answer or the next item.
+// text returns the lines until the response or the next item.
 func (p *parser) text() string {
 	from := p.next
 	for ; !p.done(); p.next++ {
@@ -164,7 +163,7 @@ func (p *parser) text() string {
 	return strings.TrimSpace(strings.Join(p.lines[from:p.next], "\n"))
 }
 
-// begins tells whether a line is the first of an item.
+// begins reports whether a line is the first of an item.
 func begins(line string) bool {
 	word, rest, _ := strings.Cut(line, " ")
 	return line == "no webhook" || word == "webhook" || word == "advance" || isMethod(word) && strings.HasPrefix(rest, "/")

@@ -14,16 +14,16 @@ import (
 
 // Runner runs conversations against a host.
 type Runner struct {
-	// Host starts a fresh host for one conversation; it ends with the test.
+	// Host starts a new host for one conversation, which stops with the test.
 	Host func(t testing.TB) Host
-	// Contract is what every answer is held to.
+	// Contract checks every response.
 	Contract *Contract
 
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// Run runs every conversation of a folder, each in a test of its own.
+// Run runs every conversation of a folder as a subtest.
 func (r *Runner) Run(t *testing.T, files fs.FS) {
 	t.Helper()
 	all, err := fs.Glob(files, "*.txtar")
@@ -45,7 +45,7 @@ func (r *Runner) Run(t *testing.T, files fs.FS) {
 	}
 }
 
-// talk goes through the steps in order; one that fails ends the conversation.
+// talk runs the steps in order until one fails.
 func (r *Runner) talk(t *testing.T, name string, c conversation) {
 	t.Helper()
 	client := newClient(t, r.Host(t), r.Contract, r.note)
@@ -75,8 +75,8 @@ func (r *Runner) note(operation string, status int) {
 	r.seen[operation+" "+strconv.Itoa(status)] = true
 }
 
-// Unseen lists the documented answers that no conversation so far has had,
-// such as "GET /v1/runs 503".
+// Unseen returns the documented responses that no conversation has had yet, such as
+// "GET /v1/runs 503".
 func (r *Runner) Unseen() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,4 +1,4 @@
-// The conversations, held against the service from memory and on PostgreSQL.
+// The conversations, with stores in memory and on PostgreSQL.
 
 package scenario_test
 
@@ -41,8 +41,8 @@ func TestTheServiceKeepsToItsContract(t *testing.T) {
 	if t.Failed() || testing.Short() {
 		return
 	}
-	// What one client at a time does not bring about, and what a host that
-	// works does not answer, is held by the tests of adapters/httpapi.
+	// The tests of adapters/httpapi cover responses that need concurrent clients or a
+	// host that fails.
 	unseen := slices.DeleteFunc(r.Unseen(), func(answer string) bool {
 		status := answer[strings.LastIndex(answer, " ")+1:]
 		return slices.Contains([]string{"413", "429", "500", "503"}, status) || answer == "POST /v1/workflows/{id}/runs 409" ||

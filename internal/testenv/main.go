@@ -1,6 +1,5 @@
-// Command testenv names the browser and the PostgreSQL that the tests use, one in
-// each line, and installs them if they are missing. It fails if there is no way to
-// get one.
+// Command testenv prints the browser and the PostgreSQL that the tests use and
+// installs them if they are missing. It fails if that is not possible.
 package main
 
 import (
