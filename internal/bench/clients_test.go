@@ -1,4 +1,4 @@
-// Clients that do one thing over and over, and how long it took them.
+// Clients that repeat one operation, and its durations.
 
 package bench_test
 
@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// act is what a client does over and over; it tells how long it took.
+// act is the operation that a client repeats; it returns its duration.
 type act func(ctx context.Context, client int) (time.Duration, error)
 
-// tally is what clients did in some time.
+// tally is the result of clients over some time.
 type tally struct {
 	elapsed time.Duration
 	took    []time.Duration // of each act
 }
 
-// busy has clients act for a while, and waits for what they have begun.
+// busy runs clients for a while and waits until their last operations are done.
 func busy(b *testing.B, clients int, lasting time.Duration, do act) tally {
 	b.Helper()
 	each := make([][]time.Duration, clients)
@@ -49,10 +49,10 @@ func (t *tally) add(more tally) {
 	t.took = append(t.took, more.took...)
 }
 
-// rate is how many acts there were in a second.
+// rate returns the number of operations in a second.
 func (t *tally) rate() float64 { return float64(len(t.took)) / t.elapsed.Seconds() }
 
-// percentile is how many milliseconds p in a hundred acts took at most.
+// percentile returns the p-th percentile of the durations, in milliseconds.
 func (t *tally) percentile(p int) float64 {
 	if len(t.took) == 0 {
 		return 0

@@ -1,15 +1,14 @@
-// Package bench measures what runs and lists cost on PostgreSQL, each against a
-// floor that is measured beside it on the same server, and fills databases with
-// runs that look like those of a service that has been used for a while.
+// Package bench measures the cost of runs and lists on PostgreSQL relative to a
+// floor that is measured on the same server at the same time. It also fills
+// databases with runs like those of a service in use.
 //
 //	make bench
 //
-// runs the benchmarks on a server of their own that keeps what it commits, as in
-// production. They alternate, a second of this and half a second of that, so that
-// what else goes on on the machine falls on both. A step is one append to a
-// history: a run of five checks that answer at once has six.
+// runs the benchmarks on their own durable server, as in production. They alternate
+// between a second of runs and half a second of the floor, so that other load of the
+// machine affects both. A step is one append to a history: a run of five immediate
+// checks has six.
 //
-// The floor is what such a server can do at all with durable commits: as many
-// clients as there are, each updating a row of its own on a connection of its
-// own, one commit an update.
+// The floor is the rate of durable commits of the server: the same number of
+// clients, each updating its own row on its own connection, one commit per update.
 package bench

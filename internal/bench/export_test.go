@@ -2,7 +2,7 @@
 
 package bench
 
-// Remaking has a filling make the indexes anew, few as its runs may be.
+// Remaking makes Fill rebuild the indexes even for few runs.
 func Remaking(o FillOptions) FillOptions {
 	o.remake = true
 	return o

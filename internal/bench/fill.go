@@ -16,48 +16,49 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// FillOptions say what to fill a database with. Tenant and Runs are required.
+// FillOptions configure Fill. Tenant and Runs are required.
 type FillOptions struct {
-	Tenant verification.TenantID // made if it is not there
+	Tenant verification.TenantID // created if necessary
 	Runs   int
-	// Workflows is over how many workflows the runs are spread, the first ones
-	// having most; 0 means 10.
+	// Workflows is the number of workflows of the runs; the first ones have most
+	// runs. 0 means 10.
 	Workflows int
-	// Spread is over how much time up to Now the runs have started, evenly; 0
-	// means 90 days.
+	// Spread is the time before Now over which the starts are evenly spread; 0 means
+	// 90 days.
 	Spread time.Duration
-	// Histories is how many runs that are over there are for each that has a
-	// history; the others are in lists alone, and cannot be read. 0 means 100.
-	// Runs that are live all have one, so that hosts can go on with them.
+	// Histories is the number of ended runs for each one with a history. The others
+	// are only in lists and cannot be read. 0 means 100. All live runs have a
+	// history, so that hosts can continue them.
 	Histories int
-	// Now is the moment that the runs have lived up to; zero means the present.
+	// Now is the time until which the runs have progressed; zero means the current
+	// time.
 	Now time.Time
-	// Seed makes the same runs at the same Now; another one makes others.
+	// Seed is the seed of the runs: the same seed and Now make the same runs.
 	Seed uint64
-	// Progress is told how many runs are written; nil tells nobody.
+	// Progress is called with the number of runs written so far, unless it is nil.
 	Progress func(runs int)
 
 	tenant uuid.UUID
-	remake bool // the indexes at the end
+	remake bool // rebuild the indexes at the end
 }
 
-// lag is how far behind upkeep is: what turned since is not filed anew.
+// lag is the delay of maintenance: newer changes of status are not yet indexed.
 const lag = 10 * time.Second
 
-// batch is how many runs are written in one statement.
+// batch is the number of runs in one statement.
 const batch = 20_000
 
-// indexesFrom is from how many runs on the indexes are made anew at the end,
-// which is faster than to keep them.
+// indexesFrom is the number of runs from which it is faster to rebuild the indexes at
+// the end than to update them.
 const indexesFrom = 200_000
 
-// Fill writes runs that have gone the ways that runs go: nine in ten are over,
-// some with a verdict; of the rest some were abandoned, some wait for their
-// customer or a reviewer, and some are about to turn. Their summaries, counts and
-// filings are what appends and upkeep would have left at Now.
+// Fill writes runs with typical histories: nine in ten have ended, some with a
+// verdict. Of the rest some are abandoned, some wait for their customer or a
+// reviewer, and the status of some is about to change. Their rows are as appends and
+// maintenance leave them at Now.
 //
-// It is one transaction, and meanwhile nobody else can use the runs. The
-// database must have the current schema.
+// It is one transaction, during which the runs are locked. The database must have
+// the current schema.
 func Fill(ctx context.Context, s *postgres.Store, o FillOptions) error {
 	if o.Workflows == 0 {
 		o.Workflows = 10
@@ -132,7 +133,7 @@ SELECT set_config('verifyd.tenant', $1, true), set_config('maintenance_work_mem'
 	return remake(ctx)
 }
 
-// made makes the runs, oldest first, a batch ahead of who writes them.
+// made generates the runs, oldest first, one batch ahead of the writer.
 func made(ctx context.Context, o FillOptions, flows []verification.Workflow) <-chan rows {
 	batches := make(chan rows, 1)
 	go func() {
@@ -153,32 +154,32 @@ func made(ctx context.Context, o FillOptions, flows []verification.Workflow) <-c
 	return batches
 }
 
-// generator makes one run after the other.
+// generator generates runs.
 type generator struct {
-	o      FillOptions
-	flows  []verification.Workflow
-	lives  []*life // ten thousand, as their shares are
-	random *rand.Rand
+	o        FillOptions
+	flows    []verification.Workflow
+	profiles []*profile // ten thousand, as their shares are
+	random   *rand.Rand
 }
 
 func newGenerator(o FillOptions, flows []verification.Workflow) *generator {
 	g := &generator{o: o, flows: flows}
-	g.random = rand.New(rand.NewPCG(o.Seed, uint64(o.Runs))) //nolint:gosec // nothing is to be guessed, and it is to be repeatable
-	for _, l := range lives() {
+	g.random = rand.New(rand.NewPCG(o.Seed, uint64(o.Runs))) //nolint:gosec // must be repeatable
+	for _, l := range profiles() {
 		for range l.share {
-			g.lives = append(g.lives, &l)
+			g.profiles = append(g.profiles, &l)
 		}
 	}
 	return g
 }
 
-// add makes run number n, and its history if it is to have one.
+// add generates run number n, and its history if it has one.
 func (g *generator) add(to *rows, n int) error {
 	age := time.Duration((float64(g.o.Runs-n) - 0.5) / float64(g.o.Runs) * float64(g.o.Spread))
 	started := g.o.Now.Add(-age).Truncate(time.Microsecond)
 	among := g.random.Float64()
 	w := g.flows[int(among*among*float64(len(g.flows)))]
-	l := g.lives[g.random.IntN(len(g.lives))]
+	l := g.profiles[g.random.IntN(len(g.profiles))]
 	history := l.history(w, n, started, g.o.Now, 0.5+g.random.Float64(), g.random)
 	id := newID(started, g.random)
 	r := newRow(g.o.tenant, id, history, g.o.Now.Add(-lag))

@@ -1,4 +1,4 @@
-// Filled databases are as hosts would have left them.
+// Tests that a filled database is consistent.
 
 package bench_test
 
@@ -22,7 +22,7 @@ const neighbour = verification.TenantID("b0000000-0000-7000-8000-000000000002")
 
 func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-// fill fills a database of its own and opens the store on it.
+// fill fills a new database and opens its store.
 func fill(t *testing.T, all ...bench.FillOptions) *postgres.Store {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.Options{})
@@ -164,7 +164,7 @@ func TestTheWorkflowsOfAFilledDatabaseCompile(t *testing.T) {
 	}
 }
 
-// everyRun is all runs of a tenant, in the order of lists.
+// everyRun returns all runs of a tenant in the order of lists.
 func everyRun(t *testing.T, s *postgres.Store, of verification.TenantID, now time.Time) (all []verification.Summary) {
 	t.Helper()
 	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: verification.MaxLimit}, Now: now}

@@ -1,5 +1,5 @@
-// The floor: durable commits of one row each, which no design can undercut that
-// commits every step by itself.
+// The floor: durable commits of one row each, the minimum cost of any design that
+// commits every step.
 
 package bench_test
 
@@ -17,8 +17,8 @@ const (
 	floorStep  = `UPDATE public.floor SET n = n + 1 WHERE id = $1`
 )
 
-// newFloor gives each client a connection and a row of its own.
-func newFloor(b *testing.B, p place, clients int) act {
+// newFloor creates a connection and a row for each client.
+func newFloor(b *testing.B, p database, clients int) act {
 	b.Helper()
 	if _, err := p.admin.Exec(b.Context(), floorTable); err != nil {
 		b.Fatal(err)

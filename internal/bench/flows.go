@@ -14,12 +14,12 @@ import (
 
 // The timeouts of the workflows.
 const (
-	runTTL         = 100 * 24 * time.Hour // longer than the time over which runs are spread
+	runTTL         = 100 * 24 * time.Hour // longer than the spread of the runs
 	abandonTimeout = 15 * time.Minute
 )
 
-// flow asks for consent and details, runs three checks, and has a reviewer look
-// when the name differs; whoever was reviewed signs.
+// flow has consent, details and three checks, and, if the name differs, a review and
+// a signature.
 func flow(n int) verification.Definition {
 	check := func(label string, next verification.NodeID) verification.Node {
 		return verification.Node{Type: verification.NodeCheck, Label: label, Provider: "sandbox", Next: next}
@@ -48,7 +48,7 @@ func flow(n int) verification.Definition {
 	}
 }
 
-// saveFlows makes the tenant and its workflows, if they are not there.
+// saveFlows creates the tenant and its workflows if necessary.
 func saveFlows(ctx context.Context, s *postgres.Store, o FillOptions) ([]verification.Workflow, error) {
 	_, err := s.Tenant(ctx, o.Tenant)
 	if errors.Is(err, verification.ErrNotFound) {

@@ -1,5 +1,5 @@
-// The host that is measured: the engine on the store, put together as verifyd
-// does it, and clients that call it in this process.
+// The measured host: an engine and its store, wired as in verifyd, and clients in
+// the same process.
 
 package bench_test
 
@@ -23,10 +23,10 @@ import (
 
 const tenant = verification.TenantID("a0000000-0000-7000-8000-000000000001")
 
-// clientTimeout ends a benchmark whose run never comes to its end.
+// clientTimeout ends a benchmark whose run does not end.
 const clientTimeout = 30 * time.Second
 
-// host is one verifyd without its addresses.
+// host is a verifyd without servers.
 type host struct {
 	engine   *engine.Engine
 	store    *witness
@@ -68,7 +68,7 @@ func newHost(tb testing.TB, url string, o postgres.Options) *host {
 	return h
 }
 
-// serve has the host take part in the fleet until the test ends.
+// serve joins the fleet until the test ends.
 func (h *host) serve(tb testing.TB) {
 	tb.Helper()
 	fleet, err := h.store.Join(postgres.FleetOptions{Wake: h.engine.Wake, Sweep: h.engine.Sweep, Now: time.Now})
@@ -95,8 +95,7 @@ func (h *host) serve(tb testing.TB) {
 	})
 }
 
-// chain is a workflow of checks, one after the other; a node that is called
-// review is one.
+// chain returns a workflow of consecutive checks; a node named review is a review.
 func chain(name string, nodes ...verification.NodeID) verification.Definition {
 	d := verification.Definition{
 		Workflow: name, Name: name, Start: nodes[0],
@@ -125,7 +124,7 @@ func (h *host) apply(tb testing.TB, d verification.Definition) verification.Work
 	return applied.Workflow.ID
 }
 
-// runChecks starts a run of five checks and tells how long it took to complete.
+// runChecks starts a run of five checks and returns the time until it completed.
 func (h *host) runChecks(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	v, err := h.engine.Start(ctx, tenant, h.checks, engine.StartRequest{ReferenceID: "person"})
@@ -136,7 +135,7 @@ func (h *host) runChecks(ctx context.Context) (time.Duration, error) {
 	return h.completed(v.ID, began)
 }
 
-// runReviewed does the same with a verdict as soon as the run asks for one.
+// runReviewed does the same with a verdict as soon as the run is in review.
 func (h *host) runReviewed(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	v, err := h.engine.Start(ctx, tenant, h.reviewed, engine.StartRequest{ReferenceID: "person"})
@@ -166,21 +165,20 @@ func (h *host) completed(id verification.RunID, began time.Time) (time.Duration,
 	return at.moment.Sub(began), err
 }
 
-// witness is the store, and sees what is appended: how many steps, and which
-// runs have come to rest.
+// witness is a store that counts appends and signals runs that wait or have ended.
 type witness struct {
 	*postgres.Store
 	steps atomic.Int64
 	rests sync.Map // of chan rest, by RunID
 }
 
-// rest is how a run that was appended to waits for somebody, or has ended.
+// rest is the state of a run that waits for somebody or has ended.
 type rest struct {
 	verification.Summary
 	moment time.Time
 }
 
-// Append is the store's.
+// Append calls the store.
 func (w *witness) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	err := w.Store.Append(ctx, t, id, seq, a)
 	if err == nil {
@@ -193,12 +191,12 @@ func (w *witness) Append(ctx context.Context, t verification.TenantID, id verifi
 }
 
 func (w *witness) restsOf(id verification.RunID) chan rest {
-	const most = 4 // more than a run of ours has
-	c, _ := w.rests.LoadOrStore(id, make(chan rest, most))
-	return c.(chan rest) //nolint:errcheck // nothing else is kept there
+	const max = 4 // more than a run has
+	c, _ := w.rests.LoadOrStore(id, make(chan rest, max))
+	return c.(chan rest) //nolint:errcheck // the only type in the map
 }
 
-// rest waits until the run rests the next time.
+// rest waits until the run waits for somebody or has ended.
 func (w *witness) rest(id verification.RunID) (rest, error) {
 	giveUp := time.NewTimer(clientTimeout)
 	defer giveUp.Stop()
@@ -212,14 +210,14 @@ func (w *witness) rest(id verification.RunID) (rest, error) {
 
 func (w *witness) forget(id verification.RunID) { w.rests.Delete(id) }
 
-// instant answers every check at once.
+// instant is a provider that passes every check immediately.
 type instant struct{}
 
 func (instant) Check(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
 	return verification.CheckResult{Outcome: verification.OutcomePassed}, nil
 }
 
-// nobody wants to be told.
+// nobody is a notifier that does nothing.
 type nobody struct{}
 
 func (nobody) Notify(context.Context, verification.Notice) error { return nil }

@@ -1,4 +1,4 @@
-// What a page of a list costs, in a tenant with few runs and in one with many.
+// The cost of a page of a list, for a tenant with few runs and one with many.
 
 package bench_test
 
@@ -17,7 +17,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// envRuns is how many runs the tenant with many has.
+// envRuns is the environment variable for the number of runs of the large tenant.
 const envRuns = "VERIFYD_BENCH_RUNS"
 
 const (
@@ -26,8 +26,8 @@ const (
 	smallRuns   = 1_000
 )
 
-// BenchmarkLists is a page of 50 with its total under every combination of
-// filters, for both tenants in one database.
+// BenchmarkLists lists a page of 50 and its total with every combination of filters,
+// for both tenants in one database.
 func BenchmarkLists(b *testing.B) {
 	big := 1_000_000
 	if n := os.Getenv(envRuns); n != "" {
@@ -36,7 +36,7 @@ func BenchmarkLists(b *testing.B) {
 			b.Fatalf("%s: %v", envRuns, err)
 		}
 	}
-	p := newPlace(b)
+	p := newDatabase(b)
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	s := fillBoth(b, p, now, big)
 	b.Run("page", func(b *testing.B) { listPages(b, s, now) })
@@ -48,7 +48,7 @@ func BenchmarkLists(b *testing.B) {
 	})
 }
 
-func fillBoth(b *testing.B, p place, now time.Time, big int) *postgres.Store {
+func fillBoth(b *testing.B, p database, now time.Time, big int) *postgres.Store {
 	b.Helper()
 	s, err := postgres.Open(b.Context(), p.url, postgres.Options{})
 	if err != nil {
@@ -76,10 +76,10 @@ func fillBoth(b *testing.B, p place, now time.Time, big int) *postgres.Store {
 	return s
 }
 
-// repeats is how often each combination is asked for.
+// repeats is the number of calls for each combination.
 const repeats = 15
 
-// listed is what one combination took.
+// listed is the result of one combination.
 type listed struct {
 	query      verification.RunQuery
 	small, big time.Duration // the median
@@ -97,7 +97,7 @@ func listPages(b *testing.B, s *postgres.Store, now time.Time) {
 			q.Now, small[i].Now = now, now
 			l := listed{query: q}
 			var of, with []time.Duration
-			for range repeats { // by turns
+			for range repeats { // alternating
 				took, _ := list(b, s, smallTenant, small[i])
 				of = append(of, took)
 				took, l.total = list(b, s, bigTenant, q)
@@ -127,7 +127,7 @@ func listPages(b *testing.B, s *postgres.Store, now time.Time) {
 	b.ReportMetric(ms(slices.Max(small)), "small-worst-ms")
 }
 
-// listFar is a page far from the first, of all runs and of those completed.
+// listFar lists a page far from the first, of all runs and of completed runs.
 func listFar(b *testing.B, s *postgres.Store, now time.Time, offset int) {
 	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: verification.DefaultLimit, Offset: offset}, Now: now}
 	completed := q
@@ -154,7 +154,7 @@ func list(b *testing.B, s *postgres.Store, of verification.TenantID, q verificat
 	return time.Since(began), p.Total
 }
 
-// combinations are a first page under every combination of filters: a workflow or
+// combinations returns queries with every combination of filters: a workflow or
 // none, each status or none, each decision or none.
 func combinations(w verification.WorkflowID) (all []verification.RunQuery) {
 	decisions := []verification.Decision{

@@ -1,5 +1,4 @@
-// The servers: one that is fast for the tests, one that keeps what it commits for
-// the benchmarks.
+// The servers: a fast one for the tests and a durable one for the benchmarks.
 
 package bench_test
 
@@ -33,16 +32,16 @@ func migrate(ctx context.Context, url string) error {
 
 var shared durable
 
-// durable is the server of the benchmarks. It starts when the first one asks.
+// durable is the server of the benchmarks. It starts with the first one.
 type durable struct {
 	once   sync.Once
 	server *pgtest.Server
 	err    error
-	made   atomic.Int64 // databases so far, for their names
+	made   atomic.Int64 // number of databases, for their names
 }
 
-// start has room for the log of a benchmark, so that no checkpoint falls into
-// what is measured unless somebody asks for one.
+// start lets the log of a benchmark grow large, so that no automatic checkpoint
+// disturbs the measurement.
 func (d *durable) start(ctx context.Context) error {
 	d.once.Do(func() {
 		d.server, d.err = pgtest.Start(ctx, pgtest.Options{Durable: true, Settings: map[string]string{
@@ -58,9 +57,8 @@ func (d *durable) start(ctx context.Context) error {
 	return d.err
 }
 
-// age makes the server one that has run for a while: the files of its log are
-// there to be used again. A fresh one writes each of them full of zeros first,
-// and everybody waits for that.
+// age creates the log files of a server that has run for a while. A new server fills
+// each file with zeros first, for which every client waits.
 func (d *durable) age(ctx context.Context) error {
 	admin, err := pgx.Connect(ctx, d.server.Admin("postgres"))
 	if err != nil {
@@ -88,14 +86,14 @@ func (d *durable) close() error {
 	return d.server.Close()
 }
 
-// place is a database with our schema on the durable server.
-type place struct {
+// database is a database with our schema on the durable server.
+type database struct {
 	url   string
-	admin *pgx.Conn // of the role that owns the server
+	admin *pgx.Conn // as the owner of the server
 }
 
-// newPlace makes a database that goes at the end of the benchmark.
-func newPlace(b *testing.B) place {
+// newDatabase creates a database that is dropped at the end of the benchmark.
+func newDatabase(b *testing.B) database {
 	b.Helper()
 	ctx := context.WithoutCancel(b.Context())
 	if err := shared.start(ctx); err != nil {
@@ -110,7 +108,7 @@ func newPlace(b *testing.B) place {
 			b.Error(err)
 		}
 	})
-	p := place{url: shared.server.URL(name)}
+	p := database{url: shared.server.URL(name)}
 	if err := migrate(ctx, p.url); err != nil {
 		b.Fatal(err)
 	}
@@ -126,8 +124,8 @@ func newPlace(b *testing.B) place {
 	return p
 }
 
-// checkpoint has the server write down all that it has in memory.
-func (p place) checkpoint(b *testing.B) {
+// checkpoint makes the server write a checkpoint.
+func (p database) checkpoint(b *testing.B) {
 	b.Helper()
 	if _, err := p.admin.Exec(b.Context(), "CHECKPOINT"); err != nil {
 		b.Fatal(err)

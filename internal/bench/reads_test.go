@@ -1,4 +1,4 @@
-// What the reads of the engine cost, held against the shortest round trip.
+// The cost of the engine's reads, relative to the shortest round trip.
 
 package bench_test
 
@@ -14,10 +14,10 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// BenchmarkReads is one client that reads; by turns with it, a prepared SELECT 1
-// is the floor.
+// BenchmarkReads runs one client that reads, alternating with a prepared SELECT 1 as
+// the floor.
 func BenchmarkReads(b *testing.B) {
-	p := newPlace(b)
+	p := newDatabase(b)
 	h := newHost(b, p.url, postgres.Options{})
 	account := verification.Account{ClientID: "bench", Tenant: tenant, Surfaces: verification.Surfaces()}
 	if err := h.store.SaveAccount(b.Context(), account); err != nil {
@@ -62,7 +62,7 @@ func BenchmarkReads(b *testing.B) {
 	}
 }
 
-func newRoundTrip(b *testing.B, p place) func(context.Context) error {
+func newRoundTrip(b *testing.B, p database) func(context.Context) error {
 	b.Helper()
 	conn, err := pgx.Connect(b.Context(), p.url)
 	if err != nil {
@@ -80,7 +80,7 @@ func newRoundTrip(b *testing.B, p place) func(context.Context) error {
 
 func besideFloor(b *testing.B, do, floor func(context.Context) error) {
 	b.Helper()
-	const apiece = 20 // so that caches are as warm as between reads of one kind
+	const apiece = 20 // consecutive reads of one kind, so that caches are warm
 	timed := func(all []time.Duration, f func(context.Context) error) []time.Duration {
 		for range apiece {
 			began := time.Now()

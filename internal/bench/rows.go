@@ -1,4 +1,4 @@
-// Made-up runs as they are written.
+// Writing generated runs.
 
 package bench
 
@@ -18,7 +18,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// rows are written together.
+// rows are written in one statement.
 type rows struct {
 	runs      []row
 	histories []historyRow
@@ -32,7 +32,7 @@ type row struct {
 	interval   verification.StatusInterval
 }
 
-// historyRow is the whole history of a run, as if it were one append.
+// historyRow is the whole history of a run as one append.
 type historyRow struct {
 	tenant, id [16]byte
 	upto       int
@@ -45,7 +45,7 @@ func newRow(tenant, id uuid.UUID, history []verification.Event, at time.Time) ro
 	return row{tenant: tenant, id: id, summary: s, interval: s.IntervalAt(at)}
 }
 
-// newID makes a UUID of version 7.
+// newID returns a UUID of version 7.
 func newID(at time.Time, random *rand.Rand) (u uuid.UUID) {
 	binary.BigEndian.PutUint64(u[:8], uint64(at.UnixMilli())<<16|0x7000|random.Uint64N(1<<12))
 	binary.BigEndian.PutUint64(u[8:], 1<<63|random.Uint64N(1<<62))
@@ -65,8 +65,8 @@ func encode(history []verification.Event) (string, error) {
 	return "[" + strings.TrimPrefix(b.String(), ",\n") + "]", nil
 }
 
-// makeIncoming makes tables that rows can be copied to: none can be where
-// row-level security holds.
+// makeIncoming creates tables for COPY, which does not work on tables with row-level
+// security.
 func makeIncoming(ctx context.Context, tx pgx.Tx) error {
 	const tables = `
 CREATE TEMPORARY TABLE incoming_runs (LIKE verifyd.runs) ON COMMIT DROP;
@@ -75,7 +75,7 @@ CREATE TEMPORARY TABLE incoming_histories (LIKE verifyd.run_events) ON COMMIT DR
 	return err
 }
 
-// write adds the rows; the triggers of the table count them.
+// write inserts the rows; the triggers of the table count them.
 func (b rows) write(ctx context.Context, tx pgx.Tx) error {
 	columns := []string{
 		"tenant_id", "id", "workflow_id", "reference_id", "started_at", "expires_at", "abandon_at",
@@ -140,8 +140,8 @@ func orNull(t time.Time) *time.Time {
 	return &t
 }
 
-// dropIndexes drops the indexes of the runs but for the primary key, and tells
-// how to make them again.
+// dropIndexes drops the indexes of the runs except the primary key and returns the
+// statements that create them.
 func dropIndexes(ctx context.Context, tx pgx.Tx) (remake func(context.Context) error, err error) {
 	const indexes = `
 SELECT pg_get_indexdef(indexrelid), format('DROP INDEX %s', indexrelid::regclass)

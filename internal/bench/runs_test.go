@@ -1,4 +1,4 @@
-// What runs cost, held against the floor.
+// The cost of runs relative to the floor.
 
 package bench_test
 
@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// BenchmarkFiveChecks is runs of five checks that answer at once, six steps each.
+// BenchmarkFiveChecks runs five immediate checks, six steps each.
 func BenchmarkFiveChecks(b *testing.B) {
 	for _, clients := range []int{32, 1} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
@@ -43,49 +43,49 @@ func BenchmarkWriters(b *testing.B) {
 	}
 }
 
-// The measures of a benchmark: a turn is a while of runs between two of the
-// floor, and a round is some turns.
+// The durations of a benchmark: an interval is a time of runs between two times of
+// the floor, and a round is several intervals.
 const (
-	turns       = 6
+	intervals   = 6
 	runsLasting = 2 * time.Second
 	floorAround = 300 * time.Millisecond
 )
 
-// runOnce has one run done, and tells how long it took to complete.
+// runOnce runs one run and returns the time until it completed.
 type runOnce func(*host, context.Context) (time.Duration, error)
 
 func measure(b *testing.B, clients int, o postgres.Options, run runOnce) {
 	b.Helper()
-	p := newPlace(b)
+	p := newDatabase(b)
 	measureAt(b, p, newHost(b, p.url, o), clients, run)
 }
 
-// measureAt has clients run things, and the floor before and after each turn.
-func measureAt(b *testing.B, p place, h *host, clients int, run runOnce) {
+// measureAt runs clients, and the floor before and after each interval.
+func measureAt(b *testing.B, p database, h *host, clients int, run runOnce) {
 	b.Helper()
 	step := newFloor(b, p, clients)
 	do := func(ctx context.Context, _ int) (time.Duration, error) { return run(h, ctx) }
 	p.checkpoint(b)
 	busy(b, clients, runsLasting, do)
 	busy(b, clients, floorAround, step)
-	var all []turn
+	var all []interval
 	for b.Loop() {
-		for range turns {
-			all = append(all, takeTurn(b, p, h, clients, do, step))
+		for range intervals {
+			all = append(all, runInterval(b, p, h, clients, do, step))
 		}
 	}
 	report(b, quietest(all))
 }
 
-// turn is what was seen in one turn.
-type turn struct {
+// interval is the result of one interval.
+type interval struct {
 	runs, floor tally
 	steps       int64
 	used        usage // by the runs
 	others      float64
 }
 
-func takeTurn(b *testing.B, p place, h *host, clients int, do, step act) (t turn) {
+func runInterval(b *testing.B, p database, h *host, clients int, do, step act) (t interval) {
 	b.Helper()
 	first := p.used(b)
 	t.floor = busy(b, clients, floorAround, step)
@@ -98,10 +98,9 @@ func takeTurn(b *testing.B, p place, h *host, clients int, do, step act) (t turn
 	return t
 }
 
-// quietest adds up the third of the turns in which the rest of the machine did
-// least.
-func quietest(all []turn) (sum turn) {
-	slices.SortFunc(all, func(a, b turn) int { return cmp.Compare(a.others, b.others) })
+// quietest sums the third of the intervals with the least other load of the machine.
+func quietest(all []interval) (sum interval) {
+	slices.SortFunc(all, func(a, b interval) int { return cmp.Compare(a.others, b.others) })
 	kept := all[:(len(all)+2)/3]
 	for _, t := range kept {
 		sum.runs.add(t.runs)
@@ -113,12 +112,12 @@ func quietest(all []turn) (sum turn) {
 	return sum
 }
 
-func report(b *testing.B, t turn) {
+func report(b *testing.B, t interval) {
 	b.Helper()
 	n := float64(len(t.runs.took))
 	rate := float64(t.steps) / t.runs.elapsed.Seconds()
 	perThousand := func(d time.Duration) float64 { return float64(d.Milliseconds()) / n * 1000 }
-	b.ReportMetric(0, "ns/op") // one op is a round of everything
+	b.ReportMetric(0, "ns/op") // one op is a whole round
 	b.ReportMetric(rate/t.floor.rate(), "ratio")
 	b.ReportMetric(t.runs.rate(), "runs/s")
 	b.ReportMetric(rate, "steps/s")

@@ -1,4 +1,4 @@
-// What is used up: commits, log, and the processors' time.
+// The use of resources: commits, log and processor time.
 
 package bench_test
 
@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// usage is what was used, since the server began or in some time.
+// usage is the use since the start of the server, or in some time.
 type usage struct {
 	commits int64         // transactions that wrote
 	log     int64         // bytes of write-ahead log
-	host    time.Duration // of processor, as the next two
+	host    time.Duration // processor time, as the next two
 	server  time.Duration // all processes of PostgreSQL
-	machine time.Duration // everybody
+	machine time.Duration // all processes
 	took    time.Duration
 }
 
@@ -34,15 +34,16 @@ func (u usage) minus(v usage) usage {
 
 func (u usage) plus(v usage) usage { return u.minus(usage{}.minus(v)) }
 
-// others is the part of all processors that neither the host nor the server had.
+// others returns the fraction of all processor time that neither the host nor the
+// server used.
 func (u usage) others() float64 {
 	return float64(u.machine-u.host-u.server) / float64(u.took) / float64(runtime.NumCPU())
 }
 
-// used reads the meters. A transaction is given a number when it first writes:
-// the numbers count the commits, exactly and at once, which the server's own
-// statistics do not. Autovacuum and the jobs of the fleet are among them.
-func (p place) used(b *testing.B) usage {
+// used returns the use until now. A transaction gets an id when it first writes, so
+// ids count the commits exactly and without delay, unlike the statistics of the
+// server. They include autovacuum and the jobs of the fleet.
+func (p database) used(b *testing.B) usage {
 	b.Helper()
 	u := usage{took: time.Duration(time.Now().UnixNano())}
 	const meters = `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
@@ -57,7 +58,7 @@ func (p place) used(b *testing.B) usage {
 	}
 	u.host = time.Duration(self.Utime.Nano() + self.Stime.Nano())
 	if runtime.GOOS != "linux" {
-		return u // nobody else tells what other processes use
+		return u // only Linux has /proc
 	}
 	mine, err := readProcess(backend)
 	if err != nil {
@@ -72,17 +73,17 @@ func (p place) used(b *testing.B) usage {
 	return u
 }
 
-// ticks are a time in the unit of /proc, of which a second has a hundred.
+// ticks are the unit of time in /proc, a hundredth of a second.
 func ticks(n int64) time.Duration { return time.Duration(n) * 10 * time.Millisecond }
 
-// kin is a process as /proc shows it.
+// kin is a process in /proc.
 type kin struct {
 	parent int
-	own    time.Duration // used by itself
-	gone   time.Duration // by its children that have ended
+	own    time.Duration // of the process itself
+	gone   time.Duration // of its ended children
 }
 
-// readProcess reads "pid (name) state parent ...": a name may hold anything.
+// readProcess parses "pid (name) state parent ..."; the name may contain anything.
 func readProcess(pid int) (kin, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -99,7 +100,7 @@ func readProcess(pid int) (kin, error) {
 	return kin{int(number(1)), ticks(number(11) + number(12)), ticks(number(13) + number(14))}, nil
 }
 
-// family is what a process, its children and those that have ended have used.
+// family returns the processor time of a process and of its live and ended children.
 func family(parent int) (time.Duration, error) {
 	head, err := readProcess(parent)
 	if err != nil {
@@ -122,8 +123,8 @@ func family(parent int) (time.Duration, error) {
 	return sum, nil
 }
 
-// machine is what all processes have used: user, nice, system, irq, softirq and
-// what was stolen.
+// machine returns the processor time of all processes: user, nice, system, irq,
+// softirq and steal.
 func machine() (time.Duration, error) {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {

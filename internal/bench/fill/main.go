@@ -1,10 +1,10 @@
-// Fill writes runs that look like those of a service that has been used for a
-// while, for developers and operators who want to see how a full database behaves:
+// Command fill writes runs like those of a service in use, for developers and
+// operators who want to see how a full database behaves:
 //
 //	go run ./internal/bench/fill --database-url postgres://... --runs 1000000
 //
-// The tenant is made if it is not there. Never point it at a database that is in
-// use: the runs are locked until it is done.
+// It creates the tenant if necessary. Never use it on a production database: the
+// runs are locked until it is done.
 package main
 
 import (
@@ -32,23 +32,23 @@ func main() {
 	}
 }
 
-// run fills the database that the arguments name.
+// run fills the database of the arguments.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("fill", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	url := flags.String("database-url", "", "PostgreSQL, as postgres://user:password@host:5432/name; its schema is brought up to date")
+	url := flags.String("database-url", "", "URL of the PostgreSQL database, postgres://user:password@host:5432/name; its schema is migrated")
 	tenant := flags.String("tenant", "f1110000-0000-7000-8000-000000000001", "tenant that gets the runs")
 	o := bench.FillOptions{Now: time.Now()}
-	flags.IntVar(&o.Runs, "runs", 100_000, "how many runs")
-	flags.IntVar(&o.Workflows, "workflows", 10, "over how many workflows they are spread")
-	flags.DurationVar(&o.Spread, "spread", 90*24*time.Hour, "over how much time they have started")
-	flags.IntVar(&o.Histories, "histories", 100, "of the runs that are over one in so many has a history and can be read, the others are in lists alone")
-	flags.Uint64Var(&o.Seed, "seed", uint64(o.Now.UnixNano()), "makes the same runs again")
+	flags.IntVar(&o.Runs, "runs", 100_000, "number of runs")
+	flags.IntVar(&o.Workflows, "workflows", 10, "number of workflows of the runs")
+	flags.DurationVar(&o.Spread, "spread", 90*24*time.Hour, "period in which the runs started")
+	flags.IntVar(&o.Histories, "histories", 100, "one in this many ended runs has a history and can be read; the others are only in lists")
+	flags.Uint64Var(&o.Seed, "seed", uint64(o.Now.UnixNano()), "seed of the random runs; the same seed makes the same runs")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *url == "" || flags.NArg() > 0 {
-		return errors.New("give --database-url and flags alone; --help lists them")
+		return errors.New("set --database-url and use only flags; --help lists them")
 	}
 	var err error
 	if o.Tenant, err = verification.ParseTenantID(*tenant); err != nil {
@@ -68,6 +68,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "tenant %s has %d runs more, in %s\n", o.Tenant, o.Runs, time.Since(o.Now).Round(time.Second))
+	fmt.Fprintf(stdout, "added %[2]d runs to tenant %[1]s in %[3]s\n", o.Tenant, o.Runs, time.Since(o.Now).Round(time.Second))
 	return nil
 }

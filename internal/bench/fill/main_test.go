@@ -1,4 +1,4 @@
-// The command, on a database of its own.
+// Tests of the command on a new database.
 
 package main
 

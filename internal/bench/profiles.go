@@ -1,4 +1,4 @@
-// The lives that made-up runs have had.
+// The histories of generated runs.
 
 package bench
 
@@ -11,15 +11,15 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// story is what happens in a run, and when after its start.
-type story []moment
+// story is facts at times after the start.
+type story []timedFact
 
-type moment struct {
+type timedFact struct {
 	after time.Duration
 	fact  verification.Fact
 }
 
-// then goes on with facts, the first of them some time later.
+// then adds facts, the first of them some time later.
 func (s story) then(later time.Duration, facts ...verification.Fact) story {
 	var at time.Duration
 	if len(s) > 0 {
@@ -27,30 +27,30 @@ func (s story) then(later time.Duration, facts ...verification.Fact) story {
 	}
 	s = slices.Clip(s)
 	for _, f := range facts {
-		s = append(s, moment{at + later, f})
+		s = append(s, timedFact{at + later, f})
 	}
 	return s
 }
 
-// turn is how a life is bent so that the run soon reads differently.
-type turn int
+// change says how a history is shifted so that the status of its run soon changes.
+type change int
 
 const (
-	turnsNever      turn = iota
-	turnsWhenIdle        // the customer came a short while ago, and may leave
-	turnsAtDeadline      // the deadline is close
+	unchanged   change = iota
+	idleSoon           // the customer visited recently and may leave
+	overdueSoon        // the deadline is close
 )
 
-// life is one way in which a run can go.
-type life struct {
-	share        int // of ten thousand runs
+// profile is one kind of history.
+type profile struct {
+	share        int // out of ten thousand runs
 	ttl, abandon time.Duration
 	story        story
-	turns        turn
+	change       change
 }
 
-// lives are all ways; nine in ten are over.
-func lives() []life {
+// profiles returns all kinds; nine in ten runs have ended.
+func profiles() []profile {
 	consent := func(node verification.NodeID, status string) (asked, given verification.Fact) {
 		asked = verification.CustomerAwaited{
 			Node: node, Type: verification.NodeConsent, Label: "Consent", Signal: string(node) + "_submitted",
@@ -103,7 +103,7 @@ func lives() []life {
 		Code: verification.CodeLinkExpired, Message: "The deadline passed while the run waited on the customer.",
 	}}
 	const day = 24 * time.Hour
-	return []life{
+	return []profile{
 		{share: 7200, ttl: runTTL, abandon: abandonTimeout, story: smooth},
 		{share: 600, ttl: runTTL, abandon: abandonTimeout, story: judged(approve).then(time.Minute, signed, done)},
 		{share: 200, ttl: runTTL, abandon: abandonTimeout, story: judged(reject).then(time.Minute, signed, done)},
@@ -124,22 +124,22 @@ func lives() []life {
 		{share: 20, ttl: runTTL, story: judged(approve)},
 		{share: 10, ttl: runTTL, abandon: abandonTimeout, story: judged(reject)},
 		{share: 10, story: judged(reject)},
-		{share: 2, ttl: runTTL, abandon: abandonTimeout, story: halfway, turns: turnsWhenIdle},
-		{share: 18, abandon: abandonTimeout, story: review, turns: turnsAtDeadline},
+		{share: 2, ttl: runTTL, abandon: abandonTimeout, story: halfway, change: idleSoon},
+		{share: 18, abandon: abandonTimeout, story: review, change: overdueSoon},
 	}
 }
 
-// history is the life of a run that started at a moment, up to now: as fast or
-// slow as pace says. What is bent to turn does so from a little before now on: an
-// idle customer within the timeout, a deadline within a day.
-func (l life) history(w verification.Workflow, n int, started, now time.Time, pace float64, random *rand.Rand) []verification.Event {
+// history returns the history of a run from its start until now, at the given pace.
+// The status of a profile with a change changes at a time from shortly before now:
+// within the abandon timeout for an idle customer, within a day for a deadline.
+func (l profile) history(w verification.Workflow, n int, started, now time.Time, pace float64, random *rand.Rand) []verification.Event {
 	within := abandonTimeout
-	if l.turns == turnsAtDeadline {
+	if l.change == overdueSoon {
 		within = 24 * time.Hour
 	}
-	turning := now.Add(time.Duration(random.Int64N(int64(within+lag))) - lag).Truncate(time.Microsecond)
-	if l.turns == turnsAtDeadline {
-		l.ttl = turning.Sub(started).Truncate(time.Second)
+	changed := now.Add(time.Duration(random.Int64N(int64(within+lag))) - lag).Truncate(time.Microsecond)
+	if l.change == overdueSoon {
+		l.ttl = changed.Sub(started).Truncate(time.Second)
 	}
 	events := make([]verification.Event, 0, len(l.story)+2)
 	events = append(events, verification.Event{At: started, Fact: verification.Started{
@@ -157,14 +157,14 @@ func (l life) history(w verification.Workflow, n int, started, now time.Time, pa
 		}
 		events = append(events, verification.Event{At: started.Add(after), Fact: m.fact})
 	}
-	if came := turning.Add(-abandonTimeout); l.turns == turnsWhenIdle && came.After(events[len(events)-1].At) {
+	if came := changed.Add(-abandonTimeout); l.change == idleSoon && came.After(events[len(events)-1].At) {
 		events = append(events, verification.Event{At: came, Fact: verification.CustomerCame{Node: "details"}})
 	}
 	return events
 }
 
-// resting cuts a history that is not at its end back to where the run waited
-// for somebody: nothing else would drive it on.
+// resting cuts the history of a live run back to where the run waited for somebody,
+// because no work is queued for it.
 func resting(events []verification.Event) []verification.Event {
 	for len(events) > 2 {
 		switch events[len(events)-1].Fact.(type) {
