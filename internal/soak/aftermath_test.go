@@ -1,4 +1,4 @@
-// After the storm: what must hold of everything that was accepted.
+// The checks after the storm, of everything that was accepted.
 
 package soak_test
 
@@ -19,18 +19,18 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// aftermath is what is left, and what was found in it.
+// aftermath is the state after the storm and the problems found in it.
 type aftermath struct {
 	histories map[string]*history
 	accepted  map[string]order
 	notices   []notice
-	ledger    map[string]string // how deliveries fared, as hosts see it
+	ledger    map[string]string // the states of deliveries, as stored by hosts
 	seed      uint64
 	storm     storm
 	now       time.Time
 
 	lost, unanswered int
-	longest, raw     time.Duration // the longest gap, counted from the last fault of the run, and in all
+	longest, raw     time.Duration // the longest gap, from the last failure of the run, and in total
 	worst            string        // the longest one
 	stuck            map[string][]stuckRun
 	deliveries       int
@@ -42,8 +42,8 @@ func (a *aftermath) fault(format string, args ...any) {
 	a.faults = append(a.faults, fmt.Sprintf(format, args...))
 }
 
-// runs looks at every run: it is there, its history is sound, it ended as its
-// order says, and it was never stuck.
+// runs checks every run: it exists, its history is valid, it ended as its order
+// says, and it was never stuck.
 func (a *aftermath) runs() {
 	a.stuck = map[string][]stuckRun{}
 	for run, o := range a.accepted {
@@ -84,8 +84,8 @@ func (a *aftermath) runs() {
 	}
 }
 
-// stuckRun is a run that stood still for too long after the last thing that
-// went wrong for it.
+// stuckRun describes a run that did not progress for too long after the last failure
+// that affected it.
 type stuckRun struct {
 	story  string
 	length time.Duration
@@ -104,8 +104,8 @@ func (a *aftermath) gaps(h *history) {
 	}
 }
 
-// webhooks holds what was told against the runs: each at least once, under one
-// id, with the status that it has; and nothing else.
+// webhooks compares webhooks with runs: at least one for each ended run, under one
+// id, with its status, and no others.
 func (a *aftermath) webhooks() {
 	ids := map[string]string{}
 	for _, n := range a.notices {
@@ -133,7 +133,7 @@ func (a *aftermath) webhooks() {
 	}
 }
 
-// readLedger reads the deliveries that have not succeeded.
+// readLedger returns the deliveries that have not succeeded.
 func readLedger(ctx context.Context, c *pgx.Conn) (map[string]string, error) {
 	rows, err := c.Query(ctx, "SELECT run_id::text AS run, format('%s after %s tries (%s), next at %s', state, attempts, class, next_at) AS line FROM verifyd.deliveries WHERE state <> 'delivered'")
 	if err != nil {
@@ -147,7 +147,7 @@ func readLedger(ctx context.Context, c *pgx.Conn) (map[string]string, error) {
 	return ledger, err
 }
 
-// counts compares the counts that lists are answered from with the runs.
+// counts compares the stored counts of lists with the runs.
 func (a *aftermath) counts(ctx context.Context, database string) error {
 	store, err := postgres.Open(ctx, database, postgres.Options{})
 	if err != nil {
@@ -207,7 +207,7 @@ func (a *aftermath) reads(ctx context.Context, c client, any func() *host, most 
 	return nil
 }
 
-// shown is a run of the API in one line.
+// shown returns a run of the API in one line.
 func shown(r runJSON) string {
 	line := fmt.Sprintf("%s %s %q", r.ReferenceID, r.Status, r.decided())
 	if r.CompletedAt != nil {
@@ -222,7 +222,7 @@ func shown(r runJSON) string {
 	return line
 }
 
-// told is a run as its history tells it, in one line like that.
+// told returns the run of a history in such a line.
 func told(r verification.RunDetail) string {
 	line := fmt.Sprintf("%s %s %q", r.ReferenceID, r.Status, r.Decision)
 	if !r.CompletedAt.IsZero() {
@@ -237,7 +237,7 @@ func told(r verification.RunDetail) string {
 	return line
 }
 
-// refusals lists what customers had to put up with.
+// refusals returns the numbers of failed requests by status.
 func refusals(refused map[int]int) (line string) {
 	for _, status := range slices.Sorted(maps.Keys(refused)) {
 		name := strconv.Itoa(status) + " " + http.StatusText(status)

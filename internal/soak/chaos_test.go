@@ -1,5 +1,5 @@
-// The storm: hosts are killed and stopped, the database dies and comes back,
-// and lines are cut, swallow what is said, and grow slow.
+// The storm: hosts are killed and stopped, the database crashes and restarts, and
+// connections are cut, drop data, and become slow.
 
 package soak_test
 
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// chaos deals out what goes wrong, from a seed.
+// chaos causes random failures, from a seed.
 type chaos struct {
 	t     *testing.T
 	fleet *fleet
@@ -20,17 +20,17 @@ type chaos struct {
 	long  bool
 	began time.Time
 
-	healing sync.WaitGroup // all lines that are to be mended
+	healing sync.WaitGroup // all lines that are being repaired
 	mu      sync.Mutex
-	mended  map[*host]chan struct{} // closed when the line is whole again
+	mended  map[*host]chan struct{} // closed when the line is repaired
 	storm   storm
 	counts  map[card]int
 }
 
-// card is one thing that goes wrong.
+// card is one kind of failure.
 type card string
 
-// The cards.
+// The kinds of failures.
 const (
 	cardKill    card = "kill a host"
 	cardStop    card = "stop a host"
@@ -50,12 +50,13 @@ func newChaos(t *testing.T, f *fleet, seed uint64, long bool) *chaos {
 	}
 }
 
-// deck is what is shuffled: a kill more than anything else.
+// deck is the failures of one round, which are shuffled; kills are the most frequent.
 func deck() []card {
 	return []card{cardKill, cardKill, cardStop, cardCrash, cardRestart, cardCut, cardSwallow, cardHalf, cardSlow}
 }
 
-// run deals whole decks until the time is over, and mends everything.
+// run causes the failures of whole decks until the time is over, and repairs
+// everything.
 func (c *chaos) run(ctx context.Context, length time.Duration) {
 	for end := c.began.Add(length); ; {
 		cards := deck()
@@ -74,7 +75,7 @@ func (c *chaos) run(ctx context.Context, length time.Duration) {
 	c.healing.Wait()
 }
 
-// between is the time from one card to the next.
+// between is the time between two failures.
 func (c *chaos) between() time.Duration {
 	if c.long {
 		return c.some(500*time.Millisecond, 6*time.Second)
@@ -87,25 +88,25 @@ func (c *chaos) some(least, most time.Duration) time.Duration {
 }
 
 func (c *chaos) play(ctx context.Context, next card) {
-	place := c.rng.IntN(len(c.fleet.roles))
+	slot := c.rng.IntN(len(c.fleet.roles))
 	var err error
 	switch next {
 	case cardKill:
-		err = c.kill(ctx, place)
+		err = c.kill(ctx, slot)
 	case cardStop:
-		err = c.stop(place)
+		err = c.stop(slot)
 	case cardCrash:
 		err = c.outage(ctx, next, c.fleet.site.server.Kill)
 	case cardRestart:
 		err = c.outage(ctx, next, func() error { return c.fleet.site.server.Stop(ctx) })
 	case cardCut:
-		err = c.disturb(next, place, (*line).cut, (*line).mend)
+		err = c.disturb(next, slot, (*line).cut, (*line).mend)
 	case cardSwallow:
-		err = c.disturb(next, place, func(l *line) error { return l.swallow("upstream", "downstream") }, (*line).clear)
+		err = c.disturb(next, slot, func(l *line) error { return l.swallow("upstream", "downstream") }, (*line).clear)
 	case cardHalf:
-		err = c.disturb(next, place, func(l *line) error { return l.swallow("downstream") }, (*line).clear)
+		err = c.disturb(next, slot, func(l *line) error { return l.swallow("downstream") }, (*line).clear)
 	case cardSlow:
-		err = c.disturb(next, place, (*line).slow, (*line).clear)
+		err = c.disturb(next, slot, (*line).slow, (*line).clear)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,15 +116,15 @@ func (c *chaos) play(ctx context.Context, next card) {
 	}
 }
 
-// tell logs what goes wrong and when.
+// tell logs a failure and its time.
 func (c *chaos) tell(next card, format string, args ...any) {
 	c.t.Helper()
 	c.t.Logf("%6.2fs %s: %s", time.Since(c.began).Seconds(), next, fmt.Sprintf(format, args...))
 }
 
-// kill kills the host at a place, and puts another one there.
-func (c *chaos) kill(ctx context.Context, place int) error {
-	h := c.fleet.take(place)
+// kill kills the host in a slot and starts another one.
+func (c *chaos) kill(ctx context.Context, slot int) error {
+	h := c.fleet.take(slot)
 	c.tell(cardKill, "%s (%s)", h.Name, h.roles)
 	from := time.Now()
 	if err := h.Kill(); err != nil {
@@ -135,26 +136,26 @@ func (c *chaos) kill(ctx context.Context, place int) error {
 	if h.Log.Crash() != "" {
 		return fmt.Errorf("%s had panicked before: %s", h.Name, h.Log)
 	}
-	return c.fleet.fill(place)
+	return c.fleet.fill(slot)
 }
 
-// stop has the host at a place stop in good order, and puts another one there.
-// It must be able to: its line is mended first.
-func (c *chaos) stop(place int) error {
-	h := c.whole(place)
+// stop shuts down the host in a slot and starts another one. It first repairs the
+// line of the host, so that the shutdown can succeed.
+func (c *chaos) stop(slot int) error {
+	h := c.whole(slot)
 	from := time.Now()
 	err := h.Stop()
-	c.fleet.take(place)
+	c.fleet.take(slot)
 	c.tell(cardStop, "%s (%s), it took %s", h.Name, h.roles, time.Since(from).Round(time.Millisecond))
 	c.note(fault{h.Name, from, time.Now()})
 	h.line.close()
 	if err != nil {
 		return err
 	}
-	return c.fleet.fill(place)
+	return c.fleet.fill(slot)
 }
 
-// outage takes the database away for a moment.
+// outage stops or crashes the database and restarts it.
 func (c *chaos) outage(ctx context.Context, next card, end func() error) error {
 	o := outage{from: time.Now()}
 	if err := end(); err != nil {
@@ -163,17 +164,17 @@ func (c *chaos) outage(ctx context.Context, next card, end func() error) error {
 	c.wait(ctx, c.some(100*time.Millisecond, 1500*time.Millisecond))
 	err := c.fleet.site.server.Restart(ctx)
 	o.to = time.Now()
-	c.tell(next, "it was away for %s", o.to.Sub(o.from).Round(time.Millisecond))
+	c.tell(next, "down for %s", o.to.Sub(o.from).Round(time.Millisecond))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.storm.outages = append(c.storm.outages, o)
 	return err
 }
 
-// disturb does something to the line of the host at a place, and undoes it
-// after some seconds, while the storm goes on.
-func (c *chaos) disturb(next card, place int, do, undo func(*line) error) error {
-	h, length := c.whole(place), c.some(2*time.Second, 5*time.Second)
+// disturb disturbs the line of the host in a slot for some seconds while the storm
+// continues.
+func (c *chaos) disturb(next card, slot int, do, undo func(*line) error) error {
+	h, length := c.whole(slot), c.some(2*time.Second, 5*time.Second)
 	if c.long && c.rng.IntN(4) == 0 {
 		length = c.some(5*time.Second, 30*time.Second) // longer than a lease
 	}
@@ -197,9 +198,9 @@ func (c *chaos) disturb(next card, place int, do, undo func(*line) error) error 
 	return nil
 }
 
-// whole is the host at a place, once its line is.
-func (c *chaos) whole(place int) *host {
-	h := c.fleet.at(place)
+// whole returns the host in a slot after its line is repaired.
+func (c *chaos) whole(slot int) *host {
+	h := c.fleet.at(slot)
 	c.mu.Lock()
 	mended := c.mended[h]
 	c.mu.Unlock()
@@ -215,7 +216,7 @@ func (c *chaos) note(f fault) {
 	c.storm.faults = append(c.storm.faults, f)
 }
 
-// played tells how often any of some cards were played.
+// played returns how often some kinds of failures occurred.
 func (c *chaos) played(cards ...card) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -225,7 +226,7 @@ func (c *chaos) played(cards ...card) (n int) {
 	return n
 }
 
-// wait lets the storm have its effect.
+// wait waits for a duration.
 func (c *chaos) wait(ctx context.Context, d time.Duration) {
 	over := time.NewTimer(d)
 	defer over.Stop()

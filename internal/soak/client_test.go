@@ -1,4 +1,4 @@
-// One request to one host, and what came back.
+// Requests to hosts.
 
 package soak_test
 
@@ -25,12 +25,12 @@ func newClient(t *testing.T) client {
 	return client{&http.Client{Transport: transport, Timeout: 20 * time.Second}}
 }
 
-// answer is what a host said; status 0 means that it said nothing.
+// answer is the response of a host; status 0 means that there is none.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	err    error // of a request that was not answered
+	err    error // of a request without a response
 }
 
 func (a answer) String() string {
@@ -40,7 +40,7 @@ func (a answer) String() string {
 	return fmt.Sprintf("%d %s", a.status, a.body)
 }
 
-// ask sends a request; headers are given as name, value.
+// ask sends a request; headers are name, value.
 func (c client) ask(ctx context.Context, method, url, body string, headers ...string) answer {
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
@@ -68,7 +68,7 @@ func (c client) ask(ctx context.Context, method, url, body string, headers ...st
 	return answer{status: response.StatusCode, header: response.Header, body: raw}
 }
 
-// read asks until the answer is 200, and decodes it.
+// read sends a request until the response is 200, and decodes it.
 func (c client) read(ctx context.Context, url string, into any) error {
 	a := c.ask(ctx, http.MethodGet, url, "")
 	if a.status != http.StatusOK {
@@ -77,7 +77,7 @@ func (c client) read(ctx context.Context, url string, into any) error {
 	return json.Unmarshal(a.body, into)
 }
 
-// runJSON is a run as the API shows it.
+// runJSON is a run of the API.
 type runJSON struct {
 	ID          string
 	ReferenceID string `json:"reference_id"`
@@ -94,7 +94,7 @@ type runJSON struct {
 	}
 }
 
-// decided is the decision, none if there is none.
+// decided returns the decision, or none.
 func (r runJSON) decided() verification.Decision {
 	if r.Decision == nil {
 		return verification.DecisionNone

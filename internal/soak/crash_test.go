@@ -1,4 +1,4 @@
-// Test of a host that dies while a check is under way.
+// Test of a host that is killed during a check.
 
 package soak_test
 
@@ -25,7 +25,7 @@ func TestACheckOfAHostThatDiedIsAskedAgainByAnother(t *testing.T) {
 	if err := json.Unmarshal(a.body, &r); a.status != http.StatusAccepted || err != nil {
 		t.Fatalf("start = %s", a)
 	}
-	<-time.After(time.Second) // the check is under way
+	<-time.After(time.Second) // during the check
 	died := time.Now()
 	if err := first.Kill(); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestACheckOfAHostThatDiedIsAskedAgainByAnother(t *testing.T) {
 	}
 	h := all[r.ID]
 	report(t, h.faults())
-	// The key of a call is made of run, step and dispatch: it was dispatched once.
+	// The key of a call consists of run, step and dispatch: it was dispatched once.
 	if pan, _ := h.fold().Step("pan"); pan.Dispatches != 1 || pan.Recovered {
 		t.Errorf("pan was dispatched %d times (recovered: %t), want the same dispatch called again", pan.Dispatches, pan.Recovered)
 	}
@@ -77,7 +77,7 @@ func TestACheckOfAHostThatDiedIsAskedAgainByAnother(t *testing.T) {
 	}
 }
 
-// calls is how often a host has called a provider that passed.
+// calls returns the number of calls of a host to a provider that passed.
 func calls(t *testing.T, c client, h *host) string {
 	t.Helper()
 	a := c.ask(t.Context(), http.MethodGet, h.Admin+"/metrics", "")

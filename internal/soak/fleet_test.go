@@ -1,4 +1,4 @@
-// The hosts of a site by their places: who goes is replaced.
+// The hosts of a site: a host that stops is replaced.
 
 package soak_test
 
@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// fleet is what clients see of the hosts. A place is empty while its host is
-// being replaced.
+// fleet is the hosts as clients see them. A slot is empty while its host is being
+// replaced.
 type fleet struct {
 	site  *site
 	roles []string
@@ -18,21 +18,21 @@ type fleet struct {
 	hosts []*host
 }
 
-// newFleet starts a host for each of the roles; they end with the test.
+// newFleet starts a host for each role; they are killed with the test.
 func newFleet(t *testing.T, s *site, roles ...string) *fleet {
 	t.Helper()
 	f := &fleet{site: s, roles: roles, hosts: make([]*host, len(roles))}
 	t.Cleanup(func() {
-		for place := range f.hosts {
-			if h := f.take(place); h != nil {
+		for slot := range f.hosts {
+			if h := f.take(slot); h != nil {
 				retire(t, h)
 			}
 		}
 	})
 	var starting sync.WaitGroup
-	for place := range roles {
+	for slot := range roles {
 		starting.Go(func() {
-			if err := f.fill(place); err != nil {
+			if err := f.fill(slot); err != nil {
 				t.Error(err)
 			}
 		})
@@ -44,35 +44,35 @@ func newFleet(t *testing.T, s *site, roles ...string) *fleet {
 	return f
 }
 
-// fill starts a host at a place.
-func (f *fleet) fill(place int) error {
-	h, err := f.site.start(f.roles[place])
+// fill starts a host in a slot.
+func (f *fleet) fill(slot int) error {
+	h, err := f.site.start(f.roles[slot])
 	if err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.hosts[place] = h
+	f.hosts[slot] = h
 	return nil
 }
 
-// at is the host at a place, or nil.
-func (f *fleet) at(place int) *host {
+// at returns the host in a slot, or nil.
+func (f *fleet) at(slot int) *host {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.hosts[place]
+	return f.hosts[slot]
 }
 
-// take empties a place.
-func (f *fleet) take(place int) *host {
+// take empties a slot and returns its host.
+func (f *fleet) take(slot int) *host {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	h := f.hosts[place]
-	f.hosts[place] = nil
+	h := f.hosts[slot]
+	f.hosts[slot] = nil
 	return h
 }
 
-// any is one of the hosts that answer requests, or nil when there is none now.
+// any returns one of the hosts that serve requests, or nil if there is none.
 func (f *fleet) any() *host {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,4 +1,4 @@
-// How long runs stood still although something was to be done for them.
+// Gaps: times in which runs did not progress although work was due.
 
 package soak_test
 
@@ -9,36 +9,35 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// stuckAfter is how long a run may stand still after the last thing that went
-// wrong for it.
+// stuckAfter is the maximum gap after the last failure that affected a run.
 const stuckAfter = 30 * time.Second
 
-// fault is something that happened to one host.
+// fault is a failure of one host.
 type fault struct {
 	host     string
 	from, to time.Time
 }
 
-// outage is a time in which the database did not answer anybody.
+// outage is a time in which the database was down.
 type outage struct{ from, to time.Time }
 
-// storm is everything that went wrong.
+// storm is all failures.
 type storm struct {
 	faults  []fault
 	outages []outage
 }
 
-// gap is a time in which a run was due and nothing happened to it.
+// gap is a time in which a run was due and did not progress.
 type gap struct {
 	run      string
-	what     string // what it was due for
+	what     string // the work that was due
 	due, end time.Time
-	deadline bool // due to be written down as expired, which no host in particular does
-	open     bool // it never went on
+	deadline bool // its expiry was due, which no particular host records
+	open     bool // it never progressed
 }
 
-// gaps are the times between the moment that something was to be done for a
-// run and the append that followed; now is the end of those that are open.
+// gaps returns the times between due work of a run and the next append; now is the
+// end of open ones.
 func (h *history) gaps(now time.Time) (gaps []gap) {
 	run := verification.Run{ID: verification.RunID(h.run)}
 	for i, a := range h.appends {
@@ -53,7 +52,7 @@ func (h *history) gaps(now time.Time) (gaps []gap) {
 		due := true
 		switch task := run.Task(at); task.Kind {
 		case verification.TaskNone:
-			// Parked, and so due at its deadline alone, or over.
+			// It waits for somebody, so that only its deadline is due, or has ended.
 			g.what, g.due, g.deadline = "expiry", run.Deadline(), true
 			due = run.Ended == "" && !g.due.IsZero()
 		case verification.TaskWait:
@@ -71,7 +70,7 @@ func (h *history) gaps(now time.Time) (gaps []gap) {
 	return gaps
 }
 
-// tell says what happened in a gap, and who had the run meanwhile.
+// tell describes a gap and the hosts that held the run.
 func (g gap) tell(h *history) string {
 	const clock = "15:04:05.000"
 	line := fmt.Sprintf("run %s was due for %s at %s and went on at %s", g.run, g.what, g.due.Format(clock), g.end.Format(clock))
@@ -84,7 +83,7 @@ func (g gap) tell(h *history) string {
 	return line
 }
 
-// appendedAt is when the append that led to a length was made.
+// appendedAt returns the time of the append that led to a length.
 func (h *history) appendedAt(upto int) time.Time {
 	for _, m := range h.marks {
 		if m.upto == upto {
@@ -94,7 +93,7 @@ func (h *history) appendedAt(upto int) time.Time {
 	return time.Time{}
 }
 
-// holder is the host that had a run at a moment.
+// holder returns the host that held a run at a time.
 func (h *history) holder(at time.Time) (name string) {
 	for _, m := range h.marks {
 		if m.at.After(at) {
@@ -105,8 +104,7 @@ func (h *history) holder(at time.Time) (name string) {
 	return name
 }
 
-// stood is how long a gap lasted without the times in which the database was
-// away.
+// stood returns the duration of a gap without the outages of the database.
 func (s storm) stood(g gap) time.Duration {
 	length := g.end.Sub(g.due)
 	for _, o := range s.outages {
@@ -118,8 +116,8 @@ func (s storm) stood(g gap) time.Duration {
 	return length
 }
 
-// stuck is how long the run stood still after the last thing that went wrong
-// for it: the database was away, or the host that had it was hit.
+// stuck returns the duration of the gap after the last failure that affected the run:
+// an outage of the database, or a failure of the host that held it.
 func (s storm) stuck(h *history, g gap) time.Duration {
 	since := g.due
 	count := func(at time.Time) {
@@ -136,7 +134,7 @@ func (s storm) stuck(h *history, g gap) time.Duration {
 		if g.deadline || h.holder(f.from) == f.host {
 			count(f.from)
 		}
-		for _, m := range h.marks { // it took the run while it was hit
+		for _, m := range h.marks { // it took the run during the failure
 			if m.host == f.host && m.at.After(f.from) && !m.at.After(f.to) {
 				count(m.at)
 			}

@@ -1,4 +1,4 @@
-// Histories as the database keeps them, and what is wrong with one.
+// Histories in the database and their problems.
 
 package soak_test
 
@@ -12,21 +12,21 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// history is all that is kept of a run.
+// history is all stored data of a run.
 type history struct {
 	run     string
 	appends []appended
 	marks   []mark
 }
 
-// appended is what one append added.
+// appended is the events of one append.
 type appended struct {
 	seq, upto int
 	raw       string
 	events    []verification.Event
 }
 
-// readHistories reads all runs with their marks.
+// readHistories returns all runs with their marks.
 func readHistories(ctx context.Context, c *pgx.Conn) (map[string]*history, error) {
 	rows, err := readAppends(ctx, c, "true")
 	if err != nil {
@@ -50,14 +50,14 @@ func readHistories(ctx context.Context, c *pgx.Conn) (map[string]*history, error
 	return all, nil
 }
 
-// row is a row of the table of events.
+// row is a row of the events table.
 type row struct {
 	Run       string
 	Seq, Upto int
 	Raw       string
 }
 
-// readAppends reads the rows that a condition selects, in their order.
+// readAppends returns the rows that a condition selects, in order.
 func readAppends(ctx context.Context, c *pgx.Conn, condition string, args ...any) ([]row, error) {
 	statement := "SELECT run_id::text AS run, seq, next_seq AS upto, events AS raw FROM verifyd.run_events WHERE " + condition + " ORDER BY run_id, seq"
 	rows, err := c.Query(ctx, statement, args...)
@@ -67,7 +67,7 @@ func readAppends(ctx context.Context, c *pgx.Conn, condition string, args ...any
 	return pgx.CollectRows(rows, pgx.RowToStructByName[row])
 }
 
-// events are all events, oldest first.
+// events returns all events, oldest first.
 func (h *history) events() (all []verification.Event) {
 	for _, a := range h.appends {
 		all = append(all, a.events...)
@@ -75,13 +75,13 @@ func (h *history) events() (all []verification.Event) {
 	return all
 }
 
-// fold is the run that the history comes to.
+// fold returns the run.
 func (h *history) fold() verification.Run {
 	return verification.Fold(verification.RunID(h.run), h.events())
 }
 
-// faults are what no history may show: a gap, an answer that nobody waits for,
-// a second answer to one dispatch, something after the end.
+// faults returns the problems of a history: a gap, an answer without a dispatch, a
+// second answer to one dispatch, an event after the end.
 func (h *history) faults() (faults []string) {
 	fault := func(format string, args ...any) {
 		faults = append(faults, "run "+h.run+": "+fmt.Sprintf(format, args...))
@@ -110,7 +110,7 @@ func (h *history) faults() (faults []string) {
 	return faults
 }
 
-// follows tells whether an event may come next.
+// follows reports whether an event may be next.
 func follows(run verification.Run, e verification.Event) error {
 	if _, verdict := e.Fact.(verification.VerdictRecorded); run.Ended != "" && !verdict {
 		return fmt.Errorf("%s after the end", e.Kind())
@@ -149,7 +149,7 @@ func follows(run verification.Run, e verification.Event) error {
 	return nil
 }
 
-// missed compares a run with the end that its order has.
+// missed compares a run with the end in its order.
 func (e end) missed(r verification.Run) string {
 	got := end{Status: r.Ended, Decision: r.Decision()}
 	if r.Error != nil {

@@ -1,11 +1,11 @@
-// A host and its network.
+// A host and its connection to the database.
 
 package soak_test
 
 import "github.com/verifyd/verifyd/internal/process"
 
-// host is one process of verifyd, with a network of its own to the database. It has
-// no API when it is a worker.
+// host is a process of verifyd with its own line to the database. A worker has no
+// API.
 type host struct {
 	*process.Host
 	roles string

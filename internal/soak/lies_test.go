@@ -1,5 +1,4 @@
-// Tests of what is looked for after a storm: each thing that may go wrong is
-// made up, and must be found.
+// Tests of the checks after a storm: each problem is made up and must be found.
 
 package soak_test
 
@@ -17,7 +16,7 @@ const (
 	aSeed = 1
 )
 
-// at is a moment some seconds after a run of these tests started.
+// at returns a time some seconds after the start of the run.
 func at(seconds float64) time.Time {
 	return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
 }
@@ -26,7 +25,7 @@ func event(seconds float64, f verification.Fact) verification.Event {
 	return verification.Event{At: at(seconds), Fact: f}
 }
 
-// add appends events to a history, by a host and at the moment of the last one.
+// add appends events to a history, by a host and at the time of the last one.
 func (h *history) add(host string, events ...verification.Event) *history {
 	seq := len(h.events())
 	upto := seq + len(events)
@@ -35,8 +34,8 @@ func (h *history) add(host string, events ...verification.Event) *history {
 	return h
 }
 
-// soundHistory is that of a run of order number 0 with one check, answered after
-// a second.
+// soundHistory returns the valid history of a run of order number 0 with one check,
+// answered after a second.
 func soundHistory(seconds float64) *history {
 	h := &history{run: aRun}
 	h.add("host-1",
@@ -45,7 +44,7 @@ func soundHistory(seconds float64) *history {
 	return h.add("host-1", event(seconds, verification.Answered{Node: "pan", Passed: true}), event(seconds, verification.Completed{Node: "done"}))
 }
 
-// soundAftermath is one in which all is well.
+// soundAftermath returns one without problems.
 func soundAftermath() *aftermath {
 	o := newOrder(aSeed, 0)
 	h := soundHistory(1)

@@ -14,7 +14,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// line is the only way of one host to the database.
+// line is the only connection of a host to the database.
 type line struct {
 	proxy *toxiproxy.Proxy
 }
@@ -24,8 +24,8 @@ func newLine(upstream string) (*line, error) {
 	quiet := zerolog.Nop()
 	server := &toxiproxy.ApiServer{Metrics: toxiproxy.NewMetricsContainer(nil), Logger: &quiet}
 	for try := 1; ; try++ {
-		// Below the ports that the system gives to clients: else one that calls
-		// while the line is cut could be given the port itself.
+		// Below the ports that the system assigns to clients: otherwise a client that
+		// connects while the line is cut could be assigned this port itself.
 		listen := net.JoinHostPort("127.0.0.1", strconv.Itoa(10000+rand.IntN(10000)))
 		l := &line{toxiproxy.NewProxy(server, "postgres", listen, upstream)}
 		err := l.proxy.Start()
@@ -35,7 +35,7 @@ func newLine(upstream string) (*line, error) {
 	}
 }
 
-// address is where the host finds the database.
+// address returns the address of the database for the host.
 func (l *line) address() string { return l.proxy.Listen }
 
 // cut closes every connection and refuses new ones.
@@ -44,11 +44,10 @@ func (l *line) cut() error {
 	return nil
 }
 
-// mend undoes a cut.
+// mend accepts connections again after a cut.
 func (l *line) mend() error { return l.proxy.Start() }
 
-// swallow has everything vanish on its way, in one direction or both, and tells
-// neither side.
+// swallow drops all data, in one direction or both, without an error on either side.
 func (l *line) swallow(directions ...string) error {
 	for _, d := range directions {
 		if err := l.add("swallow_"+d, "timeout", d, `"timeout":0`); err != nil {
@@ -58,7 +57,7 @@ func (l *line) swallow(directions ...string) error {
 	return nil
 }
 
-// slow delays every answer and narrows the way.
+// slow delays responses and limits the bandwidth.
 func (l *line) slow() error {
 	if err := l.add("latency", "latency", "downstream", `"latency":200,"jitter":50`); err != nil {
 		return err

@@ -1,5 +1,4 @@
-// The load: customers who start runs, and do not rest until they are accepted
-// and have been given what they wait for.
+// The load: customers who start runs and repeat each request until it is accepted.
 
 package soak_test
 
@@ -14,26 +13,26 @@ import (
 	"time"
 )
 
-// The measures of the load.
+// The parameters of the load.
 const (
-	crowd     = 500                    // customers at once at most
-	retryWait = 300 * time.Millisecond // before something is sent again
+	crowd     = 500                    // maximum number of concurrent customers
+	retryWait = 300 * time.Millisecond // before a request is repeated
 )
 
-// load is the customers and what they were told.
+// load is the customers and the responses that they got.
 type load struct {
 	fleet  *fleet
 	seed   uint64
 	client client
-	// heard is told every answer; nil tells nobody.
+	// heard is called with every response, unless it is nil.
 	heard func(h *host, a answer)
 
 	mu       sync.Mutex
 	accepted map[string]order // by the id of the run
 	slowest  time.Duration    // until a start was accepted
-	refused  map[int]int      // answers that a customer had to put up with, by status; 0 is none
+	refused  map[int]int      // the number of failed requests by status; 0 is no response
 	faults   []string
-	gone     bool // no start is sent again
+	gone     bool // starts are not repeated
 
 	crowd chan struct{}
 	all   sync.WaitGroup
@@ -47,7 +46,7 @@ func newLoad(t *testing.T, f *fleet, seed uint64) *load {
 	}
 }
 
-// run starts a run at an interval until ctx ends, and tells how many.
+// run starts runs at an interval until ctx is done and returns their number.
 func (l *load) run(ctx, all context.Context, every time.Duration) (orders int) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -65,20 +64,20 @@ func (l *load) run(ctx, all context.Context, every time.Duration) (orders int) {
 				defer func() { <-l.crowd }()
 				l.serve(all, o)
 			})
-		default: // everybody waits
+		default: // all customers are waiting
 		}
 	}
 }
 
-// leave has the customers give up starts that are not accepted yet: they may
-// have to wait for a minute, until the key of a start that broke off is free.
+// leave makes customers abandon starts that are not accepted yet, which may have to
+// wait for a minute until the key of an interrupted start is free.
 func (l *load) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.gone = true
 }
 
-// serve sees one order through.
+// serve runs one order.
 func (l *load) serve(ctx context.Context, o order) {
 	if run, ok := l.start(ctx, o); ok {
 		l.read(ctx, run, o)
@@ -86,8 +85,7 @@ func (l *load) serve(ctx context.Context, o order) {
 	}
 }
 
-// read looks at what can be read. A read need not be answered now, but when it
-// is, the run must be there.
+// read makes a read. It may fail during the storm, but a response must have the run.
 func (l *load) read(ctx context.Context, run string, o order) {
 	path := "/v1/runs/" + run
 	switch o.number % 6 {
@@ -106,7 +104,7 @@ func (l *load) read(ctx context.Context, run string, o order) {
 	}
 }
 
-// start sends the order until it is accepted.
+// start repeats the start of an order until it is accepted.
 func (l *load) start(ctx context.Context, o order) (run string, ok bool) {
 	began := time.Now()
 	for ctx.Err() == nil {
@@ -135,7 +133,7 @@ func (l *load) start(ctx context.Context, o order) (run string, ok bool) {
 	return "", false
 }
 
-// startAgain sends a start that was accepted: it must stand for the same run.
+// startAgain repeats an accepted start, which must return the same run.
 func (l *load) startAgain(ctx context.Context, run string, o order) {
 	a := l.send(ctx, http.MethodPost, o.path(), o.body(), "Idempotency-Key", o.key(), "Prefer", "respond-async")
 	var r runJSON
@@ -144,7 +142,7 @@ func (l *load) startAgain(ctx context.Context, run string, o order) {
 	}
 }
 
-// follow does to a run that was accepted what its order says.
+// follow runs the action of the order on an accepted run.
 func (l *load) follow(ctx context.Context, run string, o order) {
 	switch o.then.verb {
 	case doSignal:
@@ -160,8 +158,8 @@ func (l *load) follow(ctx context.Context, run string, o order) {
 	}
 }
 
-// until does something again and again until it is done: its answer may have
-// got lost, and the run may not be there yet.
+// until repeats an action until it is done: its response may be lost, and the run
+// may not be ready yet.
 func (l *load) until(ctx context.Context, run string, o order, do func() (done bool, a answer)) {
 	unsure := false
 	for ctx.Err() == nil {
@@ -185,7 +183,7 @@ func (l *load) until(ctx context.Context, run string, o order, do func() (done b
 	}
 }
 
-// went tells whether a signal whose answer got lost has reached its run.
+// went reports whether a signal whose response was lost has reached its run.
 func (l *load) went(ctx context.Context, run string, o order) bool {
 	a := l.send(ctx, http.MethodGet, "/v1/runs/"+run, "")
 	if a.status == http.StatusNotFound {
@@ -242,7 +240,7 @@ func (l *load) fault(format string, args ...any) {
 	l.faults = append(l.faults, fmt.Sprintf(format, args...))
 }
 
-// knows tells whether a run was accepted, as far as the customers know.
+// knows reports whether a customer knows that a run was accepted.
 func (l *load) knows(run string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -250,7 +248,7 @@ func (l *load) knows(run string) bool {
 	return ok
 }
 
-// pause waits before something is sent again.
+// pause waits before a request is repeated and reports whether ctx is not done.
 func pause(ctx context.Context) bool {
 	wait := time.NewTimer(retryWait)
 	defer wait.Stop()

@@ -1,4 +1,4 @@
-// What the crash tests share: the program, and a server that nothing happens to.
+// What the crash tests share: the program and a server that is not disturbed.
 
 package soak_test
 
@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	zerolog.SetGlobalLevel(zerolog.Disabled) // some of the proxy's parts have no other logger
+	zerolog.SetGlobalLevel(zerolog.Disabled) // parts of the proxy use the global logger
 	code := m.Run()
 	if err := errors.Join(steady.close(), verifyd.remove()); err != nil {
 		fmt.Fprintf(os.Stderr, "clean up after the crash tests: %v\n", err)
@@ -33,14 +33,14 @@ var (
 	steady  sharedServer
 )
 
-// program is verifyd as it is built for operators, once for all tests.
+// program is the verifyd binary, which is built once for all tests.
 type program struct {
 	once   sync.Once
 	folder string
 	err    error
 }
 
-// path builds the program when it is asked for first.
+// path returns the path of the program and builds it if necessary.
 func (p *program) path(t *testing.T) string {
 	t.Helper()
 	p.once.Do(func() { p.err = p.build() })
@@ -59,7 +59,7 @@ func (p *program) build() (err error) {
 
 func (p *program) remove() error { return os.RemoveAll(p.folder) }
 
-// sharedServer is a PostgreSQL for the tests that do no harm to it.
+// sharedServer is a PostgreSQL for tests that do not disturb it.
 type sharedServer struct {
 	once   sync.Once
 	server *pgtest.Server
@@ -82,14 +82,14 @@ func (s *sharedServer) close() error {
 	return s.server.Close()
 }
 
-// startServer starts a PostgreSQL that keeps what it has committed.
+// startServer starts a durable PostgreSQL.
 func startServer() (*pgtest.Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // it may have to be installed
 	defer cancel()
 	return pgtest.Start(ctx, pgtest.Options{Durable: true})
 }
 
-// serverOf is a PostgreSQL for one test, that may be killed.
+// serverOf returns a PostgreSQL for one test, which may kill it.
 func serverOf(t *testing.T) *pgtest.Server {
 	t.Helper()
 	s, err := startServer()

@@ -1,6 +1,6 @@
-// Marks: which host appended to a run, or leased it, and when. The database
-// keeps them by triggers that only these tests install, so that a fault is held
-// against a run if it hit the host that had the run, and against no other.
+// Marks: which host appended to a run, or leased it, and when. Triggers that only
+// these tests install record them, so that a failure of a host excuses only the runs
+// that it held.
 
 package soak_test
 
@@ -14,7 +14,7 @@ import (
 const keepMarks = `
 CREATE SCHEMA soak;
 CREATE TABLE soak.marks (
-    place bigint GENERATED ALWAYS AS IDENTITY, run_id uuid NOT NULL, host text NOT NULL, upto integer NOT NULL,
+    id bigint GENERATED ALWAYS AS IDENTITY, run_id uuid NOT NULL, host text NOT NULL, upto integer NOT NULL,
     at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE FUNCTION soak.appended() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -33,16 +33,16 @@ CREATE TRIGGER appended AFTER INSERT ON verifyd.run_events FOR EACH ROW EXECUTE 
 CREATE TRIGGER leased AFTER INSERT OR UPDATE ON verifyd.work FOR EACH ROW WHEN (NEW.kind = 'advance') EXECUTE FUNCTION soak.leased();
 `
 
-// mark says that a host had a run at a moment.
+// mark says that a host held a run at a time.
 type mark struct {
 	host string
-	upto int // how long the history was after an append; 0 for a lease
+	upto int // the length of the history after an append; 0 for a lease
 	at   time.Time
 }
 
-// readMarks reads the marks of all runs, oldest first.
+// readMarks returns the marks of all runs, oldest first.
 func readMarks(ctx context.Context, c *pgx.Conn) (map[string][]mark, error) {
-	rows, err := c.Query(ctx, "SELECT run_id::text AS run, host, upto, at FROM soak.marks ORDER BY run_id, at, place")
+	rows, err := c.Query(ctx, "SELECT run_id::text AS run, host, upto, at FROM soak.marks ORDER BY run_id, at, id")
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// What a client orders: a run whose end is known before it starts.
+// Orders: runs whose end is known before they start.
 
 package soak_test
 
@@ -13,25 +13,25 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// order is one run. It follows from its number and the seed, so that a run is
-// known by its reference even if its start was never answered.
+// order is one run. It is determined by its number and the seed, so that a run is
+// known by its reference even if the response to its start was lost.
 type order struct {
 	number   int
-	workflow string // the end of the workflow's id
+	workflow string // the suffix of the workflow's id
 	scripts  map[string]string
 	prefer   string // header of the start
-	then     deed
+	then     action
 	want     end
 }
 
-// deed is what the client does once the run is started.
-type deed struct {
+// action is the action of the client after the start.
+type action struct {
 	verb    string // signal or cancel; empty for nothing
 	signal  string
 	payload string
 }
 
-// end is how a run must end.
+// end is the end of a run.
 type end struct {
 	Status   verification.Status
 	Code     verification.ErrorCode
@@ -39,7 +39,7 @@ type end struct {
 	Decision verification.Decision
 }
 
-// The deeds.
+// The actions.
 const (
 	doSignal = "signal"
 	doCancel = "cancel"
@@ -47,7 +47,7 @@ const (
 
 func keys() []string { return []string{"pan", "gst", "bank", "watchlist", "court"} }
 
-// newOrder makes the order of a number.
+// newOrder returns the order with a number.
 func newOrder(seed uint64, number int) order {
 	rng := rand.New(rand.NewPCG(seed, uint64(number)))
 	o := order{number: number, scripts: map[string]string{}, want: end{Status: verification.StatusCompleted}}
@@ -71,14 +71,14 @@ func newOrder(seed uint64, number int) order {
 		o.workflow = "2"
 		o.checks(rng, "pan", "court")
 		o.want.Decision = []verification.Decision{verification.DecisionApprove, verification.DecisionReject}[rng.IntN(2)]
-		o.then = deed{doSignal, verification.ReviewSignal, fmt.Sprintf(`{"decision":%q}`, o.want.Decision)}
+		o.then = action{doSignal, verification.ReviewSignal, fmt.Sprintf(`{"decision":%q}`, o.want.Decision)}
 	case dice < 84:
 		o.workflow = "3"
 		o.checks(rng, "pan")
-		o.then = deed{doSignal, "consent_submitted", `{"consent_status":"success"}`}
+		o.then = action{doSignal, "consent_submitted", `{"consent_status":"success"}`}
 	case dice < 88:
 		o.workflow = "3"
-		o.then = deed{doSignal, "consent_submitted", `{"consent_status":"declined"}`}
+		o.then = action{doSignal, "consent_submitted", `{"consent_status":"declined"}`}
 	case dice < 92:
 		o.workflow = "4"
 		o.want = end{Status: verification.StatusExpired, Code: verification.CodeLinkExpired}
@@ -87,7 +87,7 @@ func newOrder(seed uint64, number int) order {
 		o.want = end{Status: verification.StatusExpired, Code: verification.CodeRunExpired}
 	default:
 		o.workflow = strconv.Itoa(2 + rng.IntN(2))
-		o.then = deed{verb: doCancel}
+		o.then = action{verb: doCancel}
 		o.want = end{Status: verification.StatusCancelled}
 	}
 	if o.want.Status == verification.StatusCompleted && o.want.Decision == verification.DecisionNone && o.flagged() {
@@ -101,7 +101,7 @@ func (o *order) records(rng *rand.Rand) {
 	o.checks(rng, keys()...)
 }
 
-// checks has each check play one of the scripts that pass in the end.
+// checks chooses a script for each check, all of which pass in the end.
 func (o *order) checks(rng *rand.Rand, keys ...string) {
 	for _, key := range keys {
 		switch rng.IntN(8) {
@@ -115,8 +115,8 @@ func (o *order) checks(rng *rand.Rand, keys ...string) {
 	}
 }
 
-// flagged tells whether a run that completes leaves a reviewer something: a
-// step that recovered, or a consent that was refused.
+// flagged reports whether a completed run has flags: a step that recovered, or a
+// declined consent.
 func (o *order) flagged() bool {
 	for _, script := range o.scripts {
 		if strings.HasPrefix(script, "flaky") {
@@ -134,19 +134,19 @@ func (o *order) key() string { return fmt.Sprintf("order-%d", o.number) }
 
 const referencePrefix = "person-"
 
-// body is the body of the start.
+// body returns the body of the start.
 func (o *order) body() string {
 	raw, err := json.Marshal(map[string]any{
 		"reference_id": referencePrefix + strconv.Itoa(o.number),
 		"input":        map[string]any{"sandbox": o.scripts},
 	})
 	if err != nil {
-		panic(err) // it is texts alone
+		panic(err) // strings always marshal
 	}
 	return string(raw)
 }
 
-// orderOf is the order that a run was started with.
+// orderOf returns the order of a run.
 func orderOf(seed uint64, reference string) (order, error) {
 	number, err := strconv.Atoi(strings.TrimPrefix(reference, referencePrefix))
 	if err != nil {
@@ -155,7 +155,7 @@ func orderOf(seed uint64, reference string) (order, error) {
 	return newOrder(seed, number), nil
 }
 
-// slowness is how long a check takes to answer by its script.
+// slowness returns the duration of a check with a script.
 func slowness(input verification.Data, key string) time.Duration {
 	var given struct {
 		Sandbox map[string]string `json:"sandbox"`

@@ -1,4 +1,4 @@
-// Test of the time without a database: hosts say so, and recover by themselves.
+// Test of an outage of the database: hosts report it and recover.
 
 package soak_test
 
@@ -32,7 +32,7 @@ func TestWithoutTheDatabaseHostsAnswer503AndRecoverByThemselves(t *testing.T) {
 			t.Fatal(err)
 		}
 		gone := time.Now()
-		for range 3 { // the first requests meet connections that have broken, later ones find none
+		for range 3 { // the first requests use broken connections, later ones get none
 			refuses(t, c, h, http.MethodGet, "/v1/runs/"+run, "")
 			refuses(t, c, h, http.MethodGet, "/v1/runs?status=completed", "")
 			refuses(t, c, h, http.MethodGet, "/v1/workflows", "")
@@ -59,14 +59,14 @@ func TestWithoutTheDatabaseHostsAnswer503AndRecoverByThemselves(t *testing.T) {
 			t.Errorf("%s: %d runs, %v", away.name, all.Total, err)
 		}
 		startRun(t, c, h, "after it was "+away.name, `{"court":"slow:50ms"}`)
-		t.Logf("the database was %s within %s, refused for %s, and restarted within %s; a run was carried out %s later", away.name,
+		t.Logf("the database was %s within %s, refused requests for %s, and restarted within %s; a run completed %s later", away.name,
 			gone.Sub(ending).Round(time.Millisecond), restarting.Sub(gone).Round(time.Millisecond),
 			back.Sub(restarting).Round(time.Millisecond), time.Since(back).Round(time.Millisecond))
 	}
 }
 
-// crowdOf has requests of all sorts under way, so that the database goes in the
-// middle of some: each must be answered, or refused for now.
+// crowdOf sends requests of all kinds while the database stops: each must get a
+// response or 503.
 func crowdOf(t *testing.T, c client, h *host, run string) (enough func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -86,14 +86,14 @@ func crowdOf(t *testing.T, c client, h *host, run string) (enough func()) {
 			})
 		}
 	}
-	<-time.After(200 * time.Millisecond) // all of them have begun
+	<-time.After(200 * time.Millisecond) // all of them have started
 	return func() {
 		cancel()
 		crowd.Wait()
 	}
 }
 
-// refuses asks for something that cannot be had without a database.
+// refuses sends a request that needs the database and wants 503.
 func refuses(t *testing.T, c client, h *host, method, path, body string) {
 	t.Helper()
 	began := time.Now()
@@ -112,7 +112,7 @@ func refuses(t *testing.T, c client, h *host, method, path, body string) {
 	}
 }
 
-// answers waits until an address answers 200.
+// answers waits until a URL returns 200.
 func answers(t *testing.T, c client, url string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
@@ -126,8 +126,7 @@ func answers(t *testing.T, c client, url string) {
 	}
 }
 
-// startRun starts a run of five checks that play scripts, and waits until it is
-// completed.
+// startRun starts a run of five checks with scripts and waits until it is completed.
 func startRun(t *testing.T, c client, h *host, reference, scripts string) (run string) {
 	t.Helper()
 	a := c.ask(t.Context(), http.MethodPost, h.API+"/v1/workflows/0191f3c0-0000-7000-8000-000000000001/runs",

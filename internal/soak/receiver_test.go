@@ -1,4 +1,4 @@
-// The receiver of webhooks: it keeps all that comes, and is sometimes unwell.
+// The receiver of webhooks, which sometimes fails.
 
 package soak_test
 
@@ -16,8 +16,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// receiver takes webhooks. One id in eight is answered 500 or not at all when
-// it comes first, and then taken: the second retry of the plan is minutes away.
+// receiver receives webhooks. The first attempt of one id in eight gets 500 or no
+// response, the next one is accepted: the second retry is minutes later.
 type receiver struct {
 	url  string
 	seed uint64
@@ -28,7 +28,7 @@ type receiver struct {
 	faults []string
 }
 
-// notice is all that came under one webhook-id.
+// notice is all requests with one webhook-id.
 type notice struct {
 	id      string
 	run     string
@@ -53,11 +53,11 @@ func newReceiver(t *testing.T, seed uint64) *receiver {
 	return r
 }
 
-// ServeHTTP takes a webhook, or breaks down.
+// ServeHTTP accepts a webhook or fails.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		return // the host went away while it was telling us
+		return // the host was killed during the request
 	}
 	switch n := r.keep(request, body); {
 	case n.tries == 1 && r.dice(n.id)%16 == 0:
@@ -71,7 +71,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// keep notes what came, and what is wrong with it.
+// keep records a webhook and its problems.
 func (r *receiver) keep(request *http.Request, body []byte) notice {
 	id := request.Header.Get(standardwebhooks.HeaderWebhookID)
 	var told struct {
@@ -99,14 +99,14 @@ func (r *receiver) keep(request *http.Request, body []byte) notice {
 	return *n
 }
 
-// dice is the same for one id at every try.
+// dice returns a number that is the same for all attempts with an id.
 func (r *receiver) dice(id string) uint32 {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%d %s", r.seed, id)
 	return h.Sum32()
 }
 
-// all is what came so far, and what was wrong with it.
+// all returns the webhooks until now and their problems.
 func (r *receiver) all() (notices []notice, faults []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

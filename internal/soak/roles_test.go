@@ -1,4 +1,4 @@
-// Test of a host that only answers and one that only works.
+// Test of a host with only the API and a host that is only a worker.
 
 package soak_test
 
@@ -23,7 +23,7 @@ func TestAStartOnOneHostIsCarriedOutByAnother(t *testing.T) {
 	p50, p99 := took[runs/2], took[runs*99/100]
 	t.Logf("%d starts on one host that waited for five checks on the other: p50 %s, p99 %s, longest %s", runs,
 		p50.Round(time.Millisecond), p99.Round(time.Millisecond), took[runs-1].Round(time.Millisecond))
-	// Far below what it takes when nobody is told: hosts look every 2 s.
+	// Far less than without a wake-up: hosts look for work every 2 s.
 	if p50 > time.Second {
 		t.Errorf("p50 = %s: the other host was not told", p50)
 	}

@@ -1,4 +1,5 @@
-// Test of a rolling restart: every host is replaced under load, and nobody notices.
+// Test of a rolling restart: every host is replaced under load without an effect on
+// clients.
 
 package soak_test
 
@@ -11,9 +12,8 @@ import (
 	"time"
 )
 
-// handover is how long a run may stand still when its host stops in good order:
-// hosts look for what was left every 2 s. Without a handover it would be a lease
-// of 20 s.
+// handover is the maximum gap of a run whose host shuts down: hosts look for work
+// every 2 s. Without a handover it would be the lease of 20 s.
 const handover = 12 * time.Second
 
 func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
@@ -30,17 +30,17 @@ func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
 	orders := make(chan int)
 	go func() { orders <- l.run(loading, t.Context(), 50*time.Millisecond) }()
 	var storm storm
-	for place := range f.roles {
+	for slot := range f.roles {
 		<-time.After(time.Second)
-		h := f.at(place)
+		h := f.at(slot)
 		heard.leaves(h)
 		began := time.Now()
 		if err := h.Stop(); err != nil {
 			t.Error(err)
 		}
-		f.take(place)
+		f.take(slot)
 		t.Logf("%s %s (%s) stopped within %s", began.Format("15:04:05.000"), h.Name, h.roles, time.Since(began).Round(time.Millisecond))
-		if err := f.fill(place); err != nil {
+		if err := f.fill(slot); err != nil {
 			t.Fatal(err)
 		}
 		h.line.close()
@@ -65,7 +65,7 @@ func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
 	if err := a.counts(t.Context(), s.database); err != nil {
 		t.Error(err)
 	}
-	t.Logf("%d orders, %d runs, lost %d, calm %t, %d requests to a host that was stopping went unanswered, longest gap %.1fs",
+	t.Logf("%d orders, %d runs, lost %d, idle %t, %d requests to a stopping host got no response, longest gap %.1fs",
 		n, len(all), a.lost, quiet, heard.unanswered, a.longest.Seconds())
 	report(t, a.faults)
 	if a.longest > handover {
@@ -76,7 +76,7 @@ func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
 	}
 }
 
-// leaving knows which hosts were asked to stop, and what was heard of others.
+// leaving knows which hosts are shutting down, and failed responses of the others.
 type leaving struct {
 	mu         sync.Mutex
 	stopping   map[*host]bool
@@ -93,8 +93,7 @@ func (l *leaving) leaves(h *host) {
 	l.stopping[h] = true
 }
 
-// hear takes no excuse but that of a host that was asked to stop: it need not
-// answer at all.
+// hear records a failed response, unless the host is shutting down.
 func (l *leaving) hear(h *host, a answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,4 +1,4 @@
-// Where hosts run: one database, one receiver of webhooks, a bootstrap file.
+// A site: a database, a receiver of webhooks and a bootstrap file.
 
 package soak_test
 
@@ -19,7 +19,7 @@ import (
 	"github.com/verifyd/verifyd/internal/process"
 )
 
-// The one tenant and its account, as the bootstrap file has them.
+// The tenant and the account of the bootstrap file.
 const (
 	tenant   = "0191f3c0-0000-7000-8000-0000000000aa"
 	clientID = "acme"
@@ -27,21 +27,20 @@ const (
 	secret   = "whsec_Y3Jhc2ggdGVzdHMgYXJlIG5vIHNlY3JldHMgYXQgYWxsIQ=="
 )
 
-// site is a database and what the hosts on it have in common.
+// site is a database and what its hosts share.
 type site struct {
 	server    *pgtest.Server
-	database  string // its URL, past every line
+	database  string // its URL, without a line
 	program   string
 	bootstrap string
 	logs      string
 	hooks     *receiver
-	made      atomic.Int64 // hosts so far, for their names
+	made      atomic.Int64 // number of hosts, for their names
 }
 
-var sites atomic.Int64 // so far, for the names of their databases
+var sites atomic.Int64 // number of sites, for the names of their databases
 
-// newSite makes an empty database on a server; the hosts started there end
-// with the test.
+// newSite creates an empty database on a server. Its hosts are killed with the test.
 func newSite(t *testing.T, server *pgtest.Server, name string, seed uint64) *site {
 	t.Helper()
 	name = fmt.Sprintf("%s_%d", name, sites.Add(1))
@@ -66,7 +65,7 @@ func newSite(t *testing.T, server *pgtest.Server, name string, seed uint64) *sit
 	return s
 }
 
-// migrate makes the schema, and with it the ledger of who held which run when.
+// migrate creates the schema and the table of marks.
 func (s *site) migrate(t *testing.T) {
 	t.Helper()
 	if _, err := postgres.Migrate(t.Context(), s.database); err != nil {
@@ -78,7 +77,7 @@ func (s *site) migrate(t *testing.T) {
 	}
 }
 
-// start starts a host with roles, and a line of its own.
+// start starts a host with roles and its own line.
 func (s *site) start(roles string) (*host, error) {
 	address, err := url.Parse(s.database)
 	if err != nil {
@@ -107,7 +106,7 @@ func (s *site) start(roles string) (*host, error) {
 	return h, nil
 }
 
-// serve starts a host that ends with the test.
+// serve starts a host that is killed with the test.
 func (s *site) serve(t *testing.T, roles string) *host {
 	t.Helper()
 	h, err := s.start(roles)
@@ -118,7 +117,7 @@ func (s *site) serve(t *testing.T, roles string) *host {
 	return h
 }
 
-// retire ends a host for good. One that panicked fails the test.
+// retire kills a host and fails the test if the host had panicked.
 func retire(t *testing.T, h *host) {
 	if err := h.Kill(); err != nil {
 		t.Error(err)
@@ -129,8 +128,8 @@ func retire(t *testing.T, h *host) {
 	}
 }
 
-// connect opens a connection past every line, that sees all tenants and closes
-// with the test.
+// connect opens a direct connection that sees all tenants and is closed with the
+// test.
 func (s *site) connect(t *testing.T) *pgx.Conn {
 	t.Helper()
 	c, err := s.dial(t.Context())

@@ -1,4 +1,4 @@
-// The storm itself: hosts under load while everything around them goes wrong.
+// The storm: hosts under load during failures.
 
 package soak_test
 
@@ -13,14 +13,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// How the short version differs from one that lasts as long as VERIFYD_SOAK says.
+// Parameters of the short version and of the one with VERIFYD_SOAK.
 const (
 	shortEvery = 40 * time.Millisecond // from start to start
 	longEvery  = 50 * time.Millisecond
-	settled    = 90 * time.Second // until everything must have come to its end
+	settled    = 90 * time.Second // until everything must be done
 )
 
-// seedOf is the seed of the storm: VERIFYD_SOAK_SEED, or another one each time.
+// seedOf returns the seed of the storm: VERIFYD_SOAK_SEED or a new one.
 func seedOf(t *testing.T) uint64 {
 	t.Helper()
 	given := os.Getenv("VERIFYD_SOAK_SEED")
@@ -34,7 +34,7 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// lengthOf is how long the storm lasts: VERIFYD_SOAK, or one deck of cards.
+// lengthOf returns the duration of the storm: VERIFYD_SOAK, or 0 for one deck.
 func lengthOf(t *testing.T) (length time.Duration, long bool) {
 	t.Helper()
 	given := os.Getenv("VERIFYD_SOAK")
@@ -62,7 +62,7 @@ func TestNothingAcceptedIsLostInAStorm(t *testing.T) {
 		every = longEvery
 	}
 
-	// The load begins before the storm, and is there until after it.
+	// The load starts before the storm and ends after it.
 	loading, stopLoad := context.WithCancel(t.Context())
 	customers, dismiss := context.WithCancel(t.Context())
 	defer dismiss()
@@ -106,9 +106,9 @@ func TestNothingAcceptedIsLostInAStorm(t *testing.T) {
 	if err := a.reads(t.Context(), l.client, f.any, 300); err != nil {
 		t.Error(err)
 	}
-	t.Logf("%d orders, %d runs that nobody was told of; customers heard %s; the slowest start was accepted after %s",
+	t.Logf("%d orders, %d runs whose start got no response; failed requests: %s; the slowest start was accepted after %s",
 		n, a.unanswered, refusals(l.refused), l.slowest.Round(time.Millisecond))
-	t.Logf("calm %s after the storm, everything there (%t); the witness looked %d times; the longest gap in all, with further faults inside, was %.1fs",
+	t.Logf("idle %s after the storm, everything done (%t); the witness read %d times; the longest gap, including later failures, was %.1fs",
 		time.Since(healed).Round(time.Millisecond), quiet, w.looks, a.raw.Seconds())
 	t.Logf("kills %d, stops %d, database restarts %d, cuts %d, slow lines %d, runs %d, lost %d, longest gap %.1fs, webhooks %d under %d ids (%d deliveries), counters %s",
 		c.played(cardKill), c.played(cardStop), c.played(cardCrash, cardRestart), c.played(cardCut, cardSwallow, cardHalf), c.played(cardSlow),
@@ -119,19 +119,19 @@ func TestNothingAcceptedIsLostInAStorm(t *testing.T) {
 	}
 }
 
-// report fails the test with what was found, but not with all of it.
+// report fails the test with the first problems.
 func report(t *testing.T, faults []string) {
 	t.Helper()
-	const most = 30
-	for _, f := range faults[:min(most, len(faults))] {
+	const max = 30
+	for _, f := range faults[:min(max, len(faults))] {
 		t.Error(f)
 	}
-	if more := len(faults) - most; more > 0 {
+	if more := len(faults) - max; more > 0 {
 		t.Errorf("... and %d more", more)
 	}
 }
 
-// ended are the runs that are over.
+// ended returns the runs that have ended.
 func ended(all map[string]*history) (runs []string) {
 	for run, h := range all {
 		if h.fold().Ended != "" {
@@ -141,8 +141,8 @@ func ended(all map[string]*history) (runs []string) {
 	return runs
 }
 
-// watch has the witness look until ctx ends. It looks past every line; while
-// the database is away it sees nothing.
+// watch runs the witness until ctx is done. It connects to the database directly and
+// reads nothing during an outage.
 func watch(ctx context.Context, s *site) *witness {
 	w := newWitness()
 	tick := time.NewTicker(500 * time.Millisecond)
@@ -170,9 +170,9 @@ func watch(ctx context.Context, s *site) *witness {
 	}
 }
 
-// calm waits until every run is over, nothing is left to be done and every
-// client was told. A run whose start was never answered is followed like the
-// others once it is found. It tells whether calm came in time.
+// calm waits until every run has ended, no work is left and every webhook was
+// accepted, and reports whether that happened in time. A run whose start got no
+// response is followed like the others when it is found.
 func calm(ctx context.Context, t *testing.T, s *site, l *load) bool {
 	t.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)
@@ -206,13 +206,13 @@ func calm(ctx context.Context, t *testing.T, s *site, l *load) bool {
 	return false
 }
 
-// living are the runs that are not over.
+// living is the runs that have not ended.
 type living struct {
 	references map[string]string // by id
-	all        int               // with those that are
+	all        int               // including ended runs
 }
 
-// backlog is what is still to come to its end.
+// backlog returns the live runs and the number of pieces of work.
 func backlog(ctx context.Context, c *pgx.Conn) (l living, work int, err error) {
 	rows, err := c.Query(ctx, "SELECT id::text AS id, reference_id AS reference FROM verifyd.runs WHERE ended = ''")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Test of a host that dies while it writes down deadlines for all.
+// Test of a host that is killed while it sweeps deadlines.
 
 package soak_test
 
@@ -22,7 +22,7 @@ func TestASweepThatDiedWithItsHostHoldsUpNoDeadline(t *testing.T) {
 	s := newSite(t, steady.get(t), "sweep", 1)
 	h, c := s.serve(t, "api,worker"), newClient(t)
 	conn := s.connect(t)
-	for ctx, left := t.Context(), false; !left; { // while another sweep is to be done, this one cannot come back
+	for ctx, left := t.Context(), false; !left; { // while another sweep is queued, this one cannot be rescued
 		tag, err := conn.Exec(ctx, leaveSweep)
 		var refused *pgconn.PgError
 		if err != nil && (!errors.As(err, &refused) || refused.Code != "23505") {
@@ -45,5 +45,5 @@ func TestASweepThatDiedWithItsHostHoldsUpNoDeadline(t *testing.T) {
 			t.Fatalf("%s after its deadline nobody was told that the run is over", stuckAfter)
 		}
 	}
-	t.Logf("the client was told %.1fs after the deadline", time.Since(deadline).Seconds())
+	t.Logf("the webhook arrived %.1fs after the deadline", time.Since(deadline).Seconds())
 }

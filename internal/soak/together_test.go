@@ -1,4 +1,4 @@
-// Test of hosts that start at the same moment on a database without a schema.
+// Test of hosts that start at the same time on a database without a schema.
 
 package soak_test
 
@@ -7,9 +7,9 @@ import "testing"
 func TestHostsThatStartTogetherMakeTheSchemaOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, steady.get(t), "together", 1)
-	f := newFleet(t, s, "api,worker", "api,worker") // it fails unless both get ready
+	f := newFleet(t, s, "api,worker", "api,worker") // fails unless both become ready
 	c := newClient(t)
-	for place := range 2 {
-		startRun(t, c, f.at(place), "person-1", `{}`)
+	for slot := range 2 {
+		startRun(t, c, f.at(slot), "person-1", `{}`)
 	}
 }

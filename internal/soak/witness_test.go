@@ -1,5 +1,5 @@
-// A witness who looks at histories while the storm lasts: what it has seen once
-// must never be gone, nor read differently.
+// A witness that reads histories during the storm: an event that it has read must
+// never disappear or change.
 
 package soak_test
 
@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// witness remembers every row of a history by its hash.
+// witness remembers the hash of every row of a history.
 type witness struct {
 	seen   map[string]map[int][sha256.Size]byte
 	looks  int
@@ -21,13 +21,12 @@ type witness struct {
 
 func newWitness() *witness { return &witness{seen: map[string]map[int][sha256.Size]byte{}} }
 
-// glances is how many runs a look takes in at most.
-const glances = 300
+// maxLooked bounds the runs of one look.
+const maxLooked = 300
 
-// look compares some runs with what was seen of them before: the newest ones,
-// and as many others. It fails when the database does.
+// look compares some runs with earlier reads: the newest ones, and as many others.
 func (w *witness) look(ctx context.Context, c *pgx.Conn) error {
-	rows, err := c.Query(ctx, "SELECT id::text FROM verifyd.runs ORDER BY started_at DESC LIMIT $1", glances/2)
+	rows, err := c.Query(ctx, "SELECT id::text FROM verifyd.runs ORDER BY started_at DESC LIMIT $1", maxLooked/2)
 	if err != nil {
 		return err
 	}
@@ -35,11 +34,11 @@ func (w *witness) look(ctx context.Context, c *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	for run := range w.seen { // in an order that is different each time
-		if rand.IntN(len(w.seen)) < glances {
+	for run := range w.seen { // in random order
+		if rand.IntN(len(w.seen)) < maxLooked {
 			runs = append(runs, run)
 		}
-		if len(runs) >= glances {
+		if len(runs) >= maxLooked {
 			break
 		}
 	}
@@ -61,7 +60,7 @@ func (w *witness) look(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// compare holds what there is now against what was seen, and remembers it.
+// compare compares a history with earlier reads and remembers it.
 func (w *witness) compare(run string, now map[int][sha256.Size]byte) {
 	for seq, hash := range w.seen[run] {
 		if got, there := now[seq]; !there || got != hash {
@@ -71,7 +70,7 @@ func (w *witness) compare(run string, now map[int][sha256.Size]byte) {
 	w.seen[run] = now
 }
 
-// conclude compares all that was ever seen with the histories at the end.
+// conclude compares all reads with the histories at the end.
 func (w *witness) conclude(all map[string]*history) []string {
 	for run := range w.seen {
 		now := map[int][sha256.Size]byte{}
