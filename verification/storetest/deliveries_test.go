@@ -95,7 +95,7 @@ func deliveryBreaches() []breach {
 				return p, err
 			}
 		}},
-		{"deliveries are listed by last attempt, newest first, then by run id from the highest", "of one moment the lowest id comes first", ledgering(
+		{"deliveries are listed by last attempt, newest first, then by run id from the highest", "at equal times the lowest id comes first", ledgering(
 			func(_ state, _ query, p *page) {
 				slices.SortFunc(p.Data, func(a, b verification.Delivery) int {
 					return cmp.Or(b.LastAt.Compare(a.LastAt), cmp.Compare(a.Run, b.Run))

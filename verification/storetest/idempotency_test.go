@@ -36,8 +36,8 @@ func scopeless() breakage {
 	}
 }
 
-// whoever lets any request settle or release what another one holds.
-func whoever(settle, release bool) breakage {
+// anyRequest lets any request settle or release the record of another one.
+func anyRequest(settle, release bool) breakage {
 	return func(b *broken, sound stores) {
 		holder := func(ctx context.Context, t tenantID, r record) record {
 			if kept, err := sound.IdempotencyRecord(ctx, t, r.IdempotencyKey, r.At); err == nil {
@@ -97,13 +97,13 @@ func idempotencyBreaches() []breach {
 				return sound.SettleIdempotencyKey(ctx, t, r)
 			}
 		}},
-		{"settling does not change the record of another request", "SettleIdempotencyKey settles whichever is there", whoever(true, false)},
+		{"settling does not change the record of another request", "SettleIdempotencyKey settles any record", anyRequest(true, false)},
 		{"a released key can be claimed", "ReleaseIdempotencyKey does nothing", func(b *broken, _ stores) {
 			b.ReleaseIdempotencyKeyFunc = func(context.Context, tenantID, record) error { return nil }
 		}},
 		{
 			"only an unsettled record with the same ID is released",
-			"ReleaseIdempotencyKey removes whichever is there", whoever(false, true),
+			"ReleaseIdempotencyKey removes any record", anyRequest(false, true),
 		},
 		{
 			"only an unsettled record with the same ID is released", "a settled key is released",

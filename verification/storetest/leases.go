@@ -1,4 +1,4 @@
-// The clauses on leases: who has a piece of work, and what becomes of it.
+// The clauses on leases: work that was taken, and is finished, postponed or released.
 
 package storetest
 
@@ -9,26 +9,30 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Leases are the clauses on work that was taken.
 func leases() []clause {
-	const replaced = ", unless it was replaced since it was taken"
+	const (
+		finish   = "WorkQueue.Finish: removes a piece of work, unless it was replaced since it was taken"
+		postpone = "WorkQueue.Postpone: due again at a time, unless it was replaced since it was taken"
+		release  = "WorkQueue.Release: due again at a time, unless they were replaced since they were taken"
+		leaseID  = "verification.Work: Lease distinguishes this lease from every other of the same piece"
+	)
 	return []clause{
-		{"work that was taken is not handed out under its lease", "WorkQueue.Take: leases due work until now+lease", leased},
-		{"work whose lease ran out is handed out again", "WorkQueue: work is handed out at least once", leaseRunsOut},
-		{"a renewed lease holds until its new end", "WorkQueue.Renew: moves the lease of runs that are being driven to until", renewed},
-		{"renewing makes no work and keeps no announcement", "WorkQueue.Renew: a run without an advance in the queue is left alone", renewedNothing},
-		{"finished work does not come again", "WorkQueue.Finish: removes a piece of work", finished},
-		{"work may be finished after its lease was renewed", "WorkQueue.Finish: removes a piece of work" + replaced, finishedAfterRenewal},
-		{"finishing leaves the work that replaced what was taken", "WorkQueue.Finish: removes a piece of work" + replaced, finishedAfterReplacement},
-		{"finishing leaves the work that another has taken since", "verification.Work: Lease distinguishes this lease from every other of the same piece", finishedAfterTaking},
-		{"takings at one moment are told apart", "verification.Work: Lease distinguishes this lease from every other of the same piece", takenAtOneMoment},
-		{"postponed work comes again at its moment with one more attempt", "WorkQueue.Postpone: due again at a moment, with one more attempt counted", postponed},
-		{"postponing leaves the work that replaced what was taken", "WorkQueue.Postpone: due again at a moment" + replaced, postponedAfterReplacement},
+		{"leased work is not taken again", "WorkQueue.Take: leases due work until now+lease", leased},
+		{"work is taken again when its lease ends", "WorkQueue: work is handed out at least once", leaseRunsOut},
+		{"a renewed lease lasts until its new end", "WorkQueue.Renew: moves the lease of runs to until", renewed},
+		{"renewing creates no work and keeps no announcement", "WorkQueue.Renew: a run without an advance in the queue is left alone", renewedNothing},
+		{"finished work is not taken again", finish, finished},
+		{"work may be finished after its lease was renewed", finish, finishedAfterRenewal},
+		{"finishing does not remove the work that replaced it", finish, finishedAfterReplacement},
+		{"finishing does not remove work that was taken again", leaseID, finishedAfterTaking},
+		{"leases at the same time have different ids", leaseID, takenTwiceAtOnce},
+		{"postponed work is due at its time with one more attempt", "WorkQueue.Postpone: due again at a time, with one more attempt counted", postponed},
+		{"postponing does not move the work that replaced it", postpone, postponedAfterReplacement},
 		{"leases that end without an append are counted", "verification.Work: Lost counts the leases that ended since the last append, postponement or release", lostLeases},
-		{"a lease that an append took counts like one of a taker", "verification.Commit: work that falls due at the end of a lease counts as lost", lostAppended},
-		{"released work is due at its time and counts nothing", "WorkQueue.Release: due again at a time, with no attempt and no lost lease counted", workReleased},
-		{"releasing leaves the work that replaced what was taken", "WorkQueue.Release: due again at a time" + replaced, releasedAfterReplacement},
-		{"work that is no longer there may be finished and postponed", "WorkQueue.Finish: removes a piece of work" + replaced, goneWork},
+		{"a lost lease of an append counts like one of a Take", "verification.Commit: work that falls due at the end of a lease counts as lost", lostAppended},
+		{"released work is due at its time with the same counts", "WorkQueue.Release: due again at a time, with no attempt and no lost lease counted", workReleased},
+		{"releasing does not move the work that replaced it", release, releasedAfterReplacement},
+		{"work that is gone may be finished and postponed", finish, goneWork},
 	}
 }
 
@@ -47,7 +51,7 @@ func leaseRunsOut(t *trial) {
 	for n := range 3 {
 		work := t.takeOne(instant(time.Duration(n+1) * lease))
 		same(t, "the run", work.RunRef, s.ref(ours))
-		same(t, "the attempt of work that nobody postponed", work.Attempt, 0)
+		same(t, "the attempt of work that was not postponed", work.Attempt, 0)
 		t.takeNone(instant(time.Duration(n+2)*lease - tick))
 	}
 	t.end(ours, 2)
@@ -69,9 +73,9 @@ func renewed(t *trial) {
 	t.takeNone(instant(20*time.Minute - tick))
 	work, _ = t.take(instant(20*time.Minute), noLimit)
 	same(t, "the number of pieces at the end of the new lease", len(work), 2)
-	// A lease may also be given up before its end.
+	// A renewal may also shorten a lease.
 	t.renew(instant(20*time.Minute+time.Second), a.ref(ours))
-	same(t, "the run that was given up", t.takeOne(instant(20*time.Minute+time.Second)).RunRef, a.ref(ours))
+	same(t, "the run whose lease was shortened", t.takeOne(instant(20*time.Minute+time.Second)).RunRef, a.ref(ours))
 }
 
 func renewedNothing(t *trial) {
@@ -89,11 +93,7 @@ func renewedNothing(t *trial) {
 func finished(t *trial) {
 	t.start(ours, 1, instant(0))
 	t.finish(t.takeOne(instant(0)))
-	t.takeNone(instant(24 * time.Hour))
-	// Late, but before anybody else took it.
-	t.start(ours, 2, instant(0))
-	t.finish(t.takeOne(instant(0)))
-	t.end(ours, 3)
+	t.end(ours, 2)
 	t.finish(t.takeOne(instant(time.Minute)))
 	t.takeNone(instant(24 * time.Hour))
 }
@@ -134,7 +134,7 @@ func finishedAfterTaking(t *trial) {
 	t.takeNone(instant(24 * time.Hour))
 }
 
-func takenAtOneMoment(t *trial) {
+func takenTwiceAtOnce(t *trial) {
 	s := t.start(ours, 1, instant(0))
 	first := t.takeOne(instant(0))
 	t.requeue(ours, s, instant(0))
@@ -165,7 +165,7 @@ func postponed(t *trial) {
 	again := t.takeOne(instant(time.Hour))
 	same(t, "the run", again.RunRef, s.ref(ours))
 	same(t, "the attempt", again.Attempt, 1)
-	// Earlier than its lease would end.
+	// Before the end of its lease.
 	t.postpone(again, instant(time.Hour+time.Second))
 	again = t.takeOne(instant(time.Hour + time.Second))
 	same(t, "the attempt", again.Attempt, 2)

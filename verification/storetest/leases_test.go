@@ -29,8 +29,8 @@ func holding(b *broken, sound stores) *memo[piece, work] {
 func leaseBreaches() []breach {
 	unleased := taking(func(r *verification.TakeRequest) { r.Lease = 0 }, nil)
 	return []breach{
-		{"work that was taken is not handed out under its lease", "Take leases nothing", unleased},
-		{"work whose lease ran out is handed out again", "Take removes what it hands out", func(b *broken, sound stores) {
+		{"leased work is not taken again", "Take leases nothing", unleased},
+		{"work is taken again when its lease ends", "Take removes what it hands out", func(b *broken, sound stores) {
 			b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 				taken, next, err := sound.Take(ctx, r)
 				for _, w := range taken {
@@ -40,7 +40,7 @@ func leaseBreaches() []breach {
 			}
 		}},
 		{
-			"work whose lease ran out is handed out again", "a lease that ran out counts as an attempt",
+			"work is taken again when its lease ends", "a lease that ran out counts as an attempt",
 			func(b *broken, sound stores) {
 				seen := memo[piece, int]{}
 				taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
@@ -53,16 +53,16 @@ func leaseBreaches() []breach {
 				})(b, sound)
 			},
 		},
-		{"a renewed lease holds until its new end", "Renew does nothing", func(b *broken, _ stores) {
+		{"a renewed lease lasts until its new end", "Renew does nothing", func(b *broken, _ stores) {
 			b.RenewFunc = func(context.Context, []runRef, time.Time) error { return nil }
 		}},
-		{"a renewed lease holds until its new end", "Renew renews the first run alone", func(b *broken, sound stores) {
+		{"a renewed lease lasts until its new end", "Renew renews the first run alone", func(b *broken, sound stores) {
 			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {
 				return sound.Renew(ctx, runs[:1], until)
 			}
 		}},
 		{
-			"renewing makes no work and keeps no announcement", "Renew queues an advance where there is none",
+			"renewing creates no work and keeps no announcement", "Renew queues an advance where there is none",
 			func(b *broken, sound stores) {
 				b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {
 					for _, run := range runs {
@@ -74,7 +74,7 @@ func leaseBreaches() []breach {
 				}
 			},
 		},
-		{"renewing makes no work and keeps no announcement", "Renew holds the announcement back", func(b *broken, sound stores) {
+		{"renewing creates no work and keeps no announcement", "Renew holds the announcement back", func(b *broken, sound stores) {
 			held := holding(b, sound)
 			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {
 				for _, run := range runs {
@@ -85,17 +85,17 @@ func leaseBreaches() []breach {
 				return sound.Renew(ctx, runs, until)
 			}
 		}},
-		{"finished work does not come again", "Finish does nothing", func(b *broken, _ stores) {
+		{"finished work is not taken again", "Finish does nothing", func(b *broken, _ stores) {
 			b.FinishFunc = func(context.Context, work) error { return nil }
 		}},
 		{"work may be finished after its lease was renewed", "Renew makes another taking of it", renewedAway},
 		{
-			"finishing leaves the work that replaced what was taken", "Finish removes the advance of the run, whichever it is",
+			"finishing does not remove the work that replaced it", "Finish removes the advance of the run, whichever it is",
 			func(b *broken, sound stores) {
 				b.FinishFunc = func(ctx context.Context, w work) error { return requeue(ctx, sound, w.RunRef, time.Time{}) }
 			},
 		},
-		{"finishing leaves the work that another has taken since", "Finish removes what another has", func(b *broken, sound stores) {
+		{"finishing does not remove work that was taken again", "Finish removes what another has", func(b *broken, sound stores) {
 			held := holding(b, sound)
 			b.FinishFunc = func(ctx context.Context, w work) error {
 				if newest, ok := held.get(piece{w.Kind, w.RunRef}); ok {
@@ -104,9 +104,9 @@ func leaseBreaches() []breach {
 				return sound.Finish(ctx, w)
 			}
 		}},
-		{"takings at one moment are told apart", "their leases have one id", oneLeaseID},
+		{"leases at the same time have different ids", "their leases have one id", oneLeaseID},
 		{
-			"postponed work comes again at its moment with one more attempt", "Postpone counts no attempt",
+			"postponed work is due at its time with one more attempt", "Postpone counts no attempt",
 			taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
 				for i := range taken {
 					taken[i].Attempt = 0
@@ -115,7 +115,7 @@ func leaseBreaches() []breach {
 			}),
 		},
 		{
-			"postponed work comes again at its moment with one more attempt", "Postpone waits for the end of the lease",
+			"postponed work is due at its time with one more attempt", "Postpone waits for the end of the lease",
 			func(b *broken, sound stores) {
 				ends := memo[piece, time.Time]{}
 				b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
@@ -133,7 +133,7 @@ func leaseBreaches() []breach {
 				}
 			},
 		},
-		{"postponing leaves the work that replaced what was taken", "Postpone moves the advance of the run, whichever it is", postponedAnyway},
+		{"postponing does not move the work that replaced it", "Postpone moves the advance of the run, whichever it is", postponedAnyway},
 		{"leases that end without an append are counted", "Take counts none", taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
 			for i := range taken {
 				taken[i].Lost = 0
@@ -152,13 +152,13 @@ func leaseBreaches() []breach {
 				return taken, next, err
 			}
 		}},
-		{"a lease that an append took counts like one of a taker", "Append knows no leases", appending(func(a *verification.Commit) {
+		{"a lost lease of an append counts like one of a Take", "Append knows no leases", appending(func(a *verification.Commit) {
 			a.Leased = false
 		})},
-		{"released work is due at its time and counts nothing", "Release does nothing", func(b *broken, _ stores) {
+		{"released work is due at its time with the same counts", "Release does nothing", func(b *broken, _ stores) {
 			b.ReleaseFunc = func(context.Context, []work, time.Time) error { return nil }
 		}},
-		{"released work is due at its time and counts nothing", "Release counts an attempt", func(b *broken, sound stores) {
+		{"released work is due at its time with the same counts", "Release counts an attempt", func(b *broken, sound stores) {
 			b.ReleaseFunc = func(ctx context.Context, released []work, at time.Time) error {
 				for _, w := range released {
 					_ = sound.Postpone(ctx, w, at)
@@ -166,7 +166,7 @@ func leaseBreaches() []breach {
 				return nil
 			}
 		}},
-		{"released work is due at its time and counts nothing", "Release moves the end of the lease", func(b *broken, sound stores) {
+		{"released work is due at its time with the same counts", "Release moves the end of the lease", func(b *broken, sound stores) {
 			b.ReleaseFunc = func(ctx context.Context, released []work, at time.Time) error {
 				var runs []runRef
 				for _, w := range released {
@@ -175,7 +175,7 @@ func leaseBreaches() []breach {
 				return sound.Renew(ctx, runs, at)
 			}
 		}},
-		{"releasing leaves the work that replaced what was taken", "Release releases whatever is there", func(b *broken, sound stores) {
+		{"releasing does not move the work that replaced it", "Release releases whatever is there", func(b *broken, sound stores) {
 			b.ReleaseFunc = func(ctx context.Context, released []work, at time.Time) error {
 				for i := range released {
 					released[i].Lease = ""
@@ -183,8 +183,8 @@ func leaseBreaches() []breach {
 				return sound.Release(ctx, released, at)
 			}
 		}},
-		{"work that is no longer there may be finished and postponed", "Postpone puts back what is gone", postponedAnyway},
-		{"work that is no longer there may be finished and postponed", "Finish wants it to be there", func(b *broken, sound stores) {
+		{"work that is gone may be finished and postponed", "Postpone puts back what is gone", postponedAnyway},
+		{"work that is gone may be finished and postponed", "Finish wants it to be there", func(b *broken, sound stores) {
 			done := memo[work, bool]{}
 			b.FinishFunc = func(ctx context.Context, w work) error {
 				if twice, _ := done.get(w); twice {

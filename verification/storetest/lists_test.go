@@ -48,7 +48,7 @@ func listBreaches() []breach {
 		})},
 		{"a run is listed once, with its newest summary", "the first summary stays", firstSummary},
 		{
-			"runs are listed newest first, then by id from the highest", "of one moment the lowest id comes first",
+			"runs are listed newest first, then by id from the highest", "at equal times the lowest id comes first",
 			listing(func(p *verification.Page[summary]) {
 				slices.SortFunc(p.Data, func(a, b summary) int {
 					return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(a.ID, b.ID))
@@ -115,7 +115,7 @@ func listBreaches() []breach {
 			}),
 		},
 		{
-			"a run is abandoned or expired only after its deadline, not at it", "a run reads differently at its moment already",
+			"a run is abandoned or expired only after its deadline, not at it", "a run is abandoned or expired at its deadline",
 			asking(func(q *verification.RunQuery) { q.Now = q.Now.Add(time.Microsecond) }),
 		},
 		{"a query may have an earlier time than the one before it", "List does not go back", func(b *broken, sound stores) {

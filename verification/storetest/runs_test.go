@@ -9,7 +9,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// loading breaks what Load gives back, event by event.
+// loading breaks the events that Load returns.
 func loading(change func(event) event) breakage {
 	return func(b *broken, sound stores) {
 		b.LoadFunc = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
@@ -54,7 +54,7 @@ func runBreaches() []breach {
 			e.At = e.At.In(time.FixedZone("", 3600))
 			return e
 		})},
-		{"events are loaded in the order of their appends", "events of one moment come in any order", unordered},
+		{"events are loaded in the order of their appends", "events of one append come in any order", unordered},
 		{"Load skips the number of events it is given", "Load gives all of it", func(b *broken, sound stores) {
 			b.LoadFunc = func(ctx context.Context, t tenantID, id runID, _ int) ([]event, error) {
 				return sound.Load(ctx, t, id, 0)
@@ -115,7 +115,7 @@ func owned(b *broken, sound stores) *memo[runID, tenantID] {
 	return owners
 }
 
-// unordered turns the order of events of one moment around.
+// unordered reverses the order of events with the same time.
 func unordered(b *broken, sound stores) {
 	b.LoadFunc = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
 		events, err := sound.Load(ctx, t, id, after)

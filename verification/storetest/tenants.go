@@ -30,9 +30,7 @@ func account(client string, of verification.TenantID) verification.Account {
 	}
 }
 
-func (t *trial) saveTenant(v verification.Tenant) {
-	t.ok("SaveTenant", t.store.SaveTenant(t.ctx, v))
-}
+func (t *trial) saveTenant(v verification.Tenant) { t.ok("SaveTenant", t.store.SaveTenant(t.ctx, v)) }
 
 func (t *trial) hasTenant(want verification.Tenant) {
 	got, err := t.store.Tenant(t.ctx, want.ID)
@@ -40,9 +38,7 @@ func (t *trial) hasTenant(want verification.Tenant) {
 	same(t, "the tenant", got, want)
 }
 
-func (t *trial) saveAccount(v verification.Account) {
-	t.ok("SaveAccount", t.store.SaveAccount(t.ctx, v))
-}
+func (t *trial) saveAccount(v verification.Account) { t.ok("SaveAccount", t.store.SaveAccount(t.ctx, v)) }
 
 func (t *trial) hasAccount(want verification.Account) {
 	got, err := t.store.Account(t.ctx, want.ClientID)

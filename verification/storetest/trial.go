@@ -90,9 +90,7 @@ func pages[T any](t *trial, call string, all []T, list func(verification.PageQue
 	}
 }
 
-func wholeList() verification.PageQuery {
-	return verification.PageQuery{Limit: verification.MaxLimit}
-}
+func wholeList() verification.PageQuery { return verification.PageQuery{Limit: verification.MaxLimit} }
 
 // add appends to a run and wants it to succeed.
 func (t *trial) add(tenant verification.TenantID, id verification.RunID, seq int, a verification.Commit) {
@@ -139,9 +137,7 @@ func (t *trial) list(tenant verification.TenantID, q verification.RunQuery) veri
 }
 
 // everything selects every run, as of a time.
-func everything(now time.Time) verification.RunQuery {
-	return verification.RunQuery{PageQuery: wholeList(), Now: now}
-}
+func everything(now time.Time) verification.RunQuery { return verification.RunQuery{PageQuery: wholeList(), Now: now} }
 
 func (t *trial) overdue(now time.Time, limit int) ([]verification.RunRef, time.Time) {
 	runs, next, err := t.store.Overdue(t.ctx, now, limit)
@@ -191,21 +187,13 @@ func (t *trial) takeNone(now time.Time) {
 	}
 }
 
-func (t *trial) finish(w verification.Work) {
-	t.ok("Finish", t.store.Finish(t.ctx, w))
-}
+func (t *trial) finish(w verification.Work) { t.ok("Finish", t.store.Finish(t.ctx, w)) }
 
-func (t *trial) postpone(w verification.Work, at time.Time) {
-	t.ok("Postpone", t.store.Postpone(t.ctx, w, at))
-}
+func (t *trial) postpone(w verification.Work, at time.Time) { t.ok("Postpone", t.store.Postpone(t.ctx, w, at)) }
 
-func (t *trial) releaseWork(at time.Time, work ...verification.Work) {
-	t.ok("Release", t.store.Release(t.ctx, work, at))
-}
+func (t *trial) releaseWork(at time.Time, work ...verification.Work) { t.ok("Release", t.store.Release(t.ctx, work, at)) }
 
-func (t *trial) renew(until time.Time, runs ...verification.RunRef) {
-	t.ok("Renew", t.store.Renew(t.ctx, runs, until))
-}
+func (t *trial) renew(until time.Time, runs ...verification.RunRef) { t.ok("Renew", t.store.Renew(t.ctx, runs, until)) }
 
 // callers is the number of concurrent callers.
 const callers = 8

@@ -18,7 +18,7 @@ func queue() []clause {
 		{"a new advance replaces the previous one", "WorkQueue: a run has at most one advance in the queue: a new one replaces it", advanceReplaced},
 		{"an append without an advance removes the previous one", "WorkQueue: a Commit without one removes it", advanceRemoved},
 		{"an announcement is due at its time, independently of the advance", "verification.Commit: AnnounceAt is when the notice that the run is over is due", announcementDue},
-		{"a later append leaves the announcement that waits alone", "WorkQueue: work is handed out at least once", announcementStays},
+		{"a later append does not change a queued announcement", "WorkQueue: work is handed out at least once", announcementStays},
 		{"a run has at most one announcement in the queue", "verification.Notice: one a run", announcedOnce},
 		{"Take returns up to its limit, the earliest due first", take + "up to Max pieces of due work", takeLimit},
 		{"next is when the earliest remaining work is due", take + "the time to call again if nothing is appended meanwhile (zero for never)", takeNext},

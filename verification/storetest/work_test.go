@@ -45,7 +45,7 @@ func workBreaches() []breach {
 			}, nil),
 		},
 		{
-			"an advance is taken when it is due and not before", "work is due strictly after its moment",
+			"an advance is taken when it is due and not before", "work is due strictly after its time",
 			taking(func(r *verification.TakeRequest) {
 				r.Now, r.Lease = r.Now.Add(-time.Microsecond), r.Lease+time.Microsecond
 			}, nil),
@@ -79,7 +79,7 @@ func workBreaches() []breach {
 				}
 			}),
 		},
-		{"a later append leaves the announcement that waits alone", "an append without one removes it", unannounced},
+		{"a later append does not change a queued announcement", "an append without one removes it", unannounced},
 		{"a run has at most one announcement in the queue", "every announcement is queued", announcedTwice},
 		{
 			"Take returns up to its limit, the earliest due first", "Take gives all that is due",

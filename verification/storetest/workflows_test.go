@@ -160,7 +160,7 @@ func workflowBreaches() []breach {
 			},
 		},
 		{
-			"workflows are listed newest first, then by id from the highest", "of one moment the lowest id comes first",
+			"workflows are listed newest first, then by id from the highest", "at equal times the lowest id comes first",
 			func(b *broken, sound stores) {
 				b.WorkflowsFunc = func(ctx context.Context, t tenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
 					p, err := sound.Workflows(ctx, t, q)
