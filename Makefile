@@ -1,5 +1,5 @@
-# What one does here every day. `make` lists it. Needs Go and make; the tools are
-# pinned in internal/tools/go.mod and built by Go at their first use.
+# Development tasks; `make` lists them. They need Go and make. The tools are pinned in
+# internal/tools/go.mod, and Go builds them when they are first used.
 
 GO           ?= go
 FUZZTIME     ?= 10s
@@ -11,43 +11,43 @@ BUILD := .build
 TOOL  := $(GO) tool -modfile=internal/tools/go.mod
 TREES := verification adapters hosts internal
 
-# The packages all of whose tests need a browser or a database.
+# The packages whose tests all need a browser or a database.
 SERVICES := /adapters/postgres$$|/internal/(bench|bench/fill|browser|noisy|pgtest|soak)$$
 
 # The race detector needs a C compiler; Go sets CGO_ENABLED to 0 where there is none.
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
-# Every file of the project with its checksum, one a line.
+# Every file of the project with its checksum, one per line.
 sums = find . \( -path ./.git -o -path ./$(BUILD) \) -prune -o -type f -exec cksum {} + | sort
 
-# The folders whose tests have a function that begins with $(1).
+# The folders with a test function whose name starts with $(1).
 folders = find $(TREES) -name '*_test.go' -exec grep -l '^func $(1)' {} + 2>/dev/null | sed 's|/[^/]*$$||' | sort -u
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run test check verify verify-rest fmt fmt-check vet lint arch generate generate-check tidy-check cover bench fuzz soak noisy
 
-help: ## List what can be made
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## Serve the demo from memory
+run: ## Run the demo with a store in memory
 	$(GO) run ./hosts/verifyd serve
 
-# Names the browser and the PostgreSQL first, and installs them once: go test runs
-# several packages at the same time.
+# It first installs the browser and the PostgreSQL, because go test runs several
+# packages at the same time.
 test: ## Run every test
 	@$(GO) run ./internal/testenv
 	$(GO) test -timeout $(TEST_TIMEOUT) $(TESTFLAGS) ./...
 
-check: ## Run the tests that need neither a browser nor a database
+check: ## Run the tests that need no browser and no database
 	$(GO) test -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $$($(GO) list ./... | grep -Ev '$(SERVICES)')
 	@echo 'The tests that need a browser or a database did not run: make test runs every test.'
 
 verify: TESTFLAGS += $(RACE)
-verify: verify-rest test ## Run all that CI runs: format, vet, lint, race tests, generated files, go.mod
+verify: verify-rest test ## Run everything that CI runs: format, vet, lint, race tests, generated files, go.mod
 	@test -n "$(RACE)" || echo 'No C compiler was found: the tests ran without the race detector.'
 
-# All of verify but the tests.
+# Everything in verify except the tests.
 verify-rest: fmt-check vet lint generate-check tidy-check
 
 fmt: ## Format every Go file
@@ -66,23 +66,23 @@ lint: ## Run the linter
 arch: ## Check layout, imports and names
 	$(GO) test -count=1 ./internal/arch
 
-generate: ## Write generated files anew
+generate: ## Regenerate generated files
 	$(GO) generate ./...
 
-# Compares checksums, so that it works outside of git and on an unclean tree.
+# It compares checksums, so that it works outside git and with uncommitted changes.
 generate-check:
 	@mkdir -p $(BUILD)
 	@$(sums) >$(BUILD)/before
 	$(GO) generate ./...
 	@$(sums) >$(BUILD)/after
 	@diff $(BUILD)/before $(BUILD)/after >$(BUILD)/generated || { \
-		echo 'go generate changed these files, commit what it wrote:'; \
+		echo 'go generate changed these files; commit them:'; \
 		awk '/^[<>]/ { print $$4 }' $(BUILD)/generated | sort -u; exit 1; }
 
 tidy-check:
 	$(GO) mod tidy -diff
 
-cover: ## Measure coverage over all packages; the report goes to .build/cover.html
+cover: ## Measure the coverage of all packages and write .build/cover.html
 	@mkdir -p $(BUILD)
 	@$(GO) run ./internal/testenv
 	$(GO) test -timeout $(TEST_TIMEOUT) -coverprofile=$(BUILD)/cover.out \
@@ -102,8 +102,8 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./$$dir || exit 1; \
 		done; done
 
-soak: ## Kill hosts, databases and networks for SOAK (10m), and count what was lost
+soak: ## Kill hosts, the database and connections for SOAK (10m) and check that nothing is lost
 	VERIFYD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run TestNothingAcceptedIsLostInAStorm ./internal/soak
 
-noisy: ## Measure what the load of one tenant does to another (20 minutes), as a table
+noisy: ## Measure how the load of one tenant affects another (20 minutes) and print a table
 	@$(GO) run ./internal/noisy/measure

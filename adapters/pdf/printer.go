@@ -88,9 +88,9 @@ func New(o Options) (*Printer, error) {
 	return p, nil
 }
 
-	// Clock lets a tenant rest after a report that took more than 100 ms, for three
-	// times as long as the rest of it took, so that the long reports of one tenant take
-	// a quarter of a processor; nil for no rests.
+// Clock lets a tenant rest after a report that took more than 100 ms, for three
+// times as long as the rest of it took, so that the long reports of one tenant take
+// a quarter of a processor; nil for no rests.
 var errBusy = &verification.Error{
 	Kind: verification.ErrUnavailable, Subject: "report", Message: "too many reports are being printed; try again",
 }

@@ -25,7 +25,9 @@ const tick = time.Microsecond
 
 // instant returns the time after the start of histories. It has microseconds, so
 // that clauses notice a store that drops them.
-func instant(after time.Duration) time.Time { return time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC).Add(after) }
+func instant(after time.Duration) time.Time {
+	return time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC).Add(after)
+}
 
 // history is the history of a run.
 type history struct {
@@ -33,10 +35,14 @@ type history struct {
 	events []verification.Event
 }
 
-func runID(n int) verification.RunID { return verification.RunID(fmt.Sprintf("d0000000-0000-7000-8000-%012x", n)) }
+func runID(n int) verification.RunID {
+	return verification.RunID(fmt.Sprintf("d0000000-0000-7000-8000-%012x", n))
+}
 
 // begin starts the history of run number n at a time.
-func begin(n int, at time.Time, s verification.Started) history { return history{runID(n), nil}.at(at, s) }
+func begin(n int, at time.Time, s verification.Started) history {
+	return history{runID(n), nil}.at(at, s)
+}
 
 // simple returns a history that has just begun, without limits.
 func simple(n int) history { return begin(n, instant(0), started()) }
@@ -57,10 +63,14 @@ func (s history) then(after time.Duration, facts ...verification.Fact) history {
 
 func (s history) summary() verification.Summary { return verification.Fold(s.id, s.events).Summary() }
 
-func (s history) ref(t verification.TenantID) verification.RunRef { return verification.RunRef{Tenant: t, Run: s.id} }
+func (s history) ref(t verification.TenantID) verification.RunRef {
+	return verification.RunRef{Tenant: t, Run: s.id}
+}
 
 // commit returns the whole history as one append, without effects.
-func (s history) commit() verification.Commit { return verification.Commit{Events: s.events, Summary: s.summary()} }
+func (s history) commit() verification.Commit {
+	return verification.Commit{Events: s.events, Summary: s.summary()}
+}
 
 // advancing returns the whole history as one append that queues an advance.
 func (s history) advancing(at time.Time) verification.Commit {

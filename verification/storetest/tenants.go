@@ -38,7 +38,9 @@ func (t *trial) hasTenant(want verification.Tenant) {
 	same(t, "the tenant", got, want)
 }
 
-func (t *trial) saveAccount(v verification.Account) { t.ok("SaveAccount", t.store.SaveAccount(t.ctx, v)) }
+func (t *trial) saveAccount(v verification.Account) {
+	t.ok("SaveAccount", t.store.SaveAccount(t.ctx, v))
+}
 
 func (t *trial) hasAccount(want verification.Account) {
 	got, err := t.store.Account(t.ctx, want.ClientID)

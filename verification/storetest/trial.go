@@ -137,7 +137,9 @@ func (t *trial) list(tenant verification.TenantID, q verification.RunQuery) veri
 }
 
 // everything selects every run, as of a time.
-func everything(now time.Time) verification.RunQuery { return verification.RunQuery{PageQuery: wholeList(), Now: now} }
+func everything(now time.Time) verification.RunQuery {
+	return verification.RunQuery{PageQuery: wholeList(), Now: now}
+}
 
 func (t *trial) overdue(now time.Time, limit int) ([]verification.RunRef, time.Time) {
 	runs, next, err := t.store.Overdue(t.ctx, now, limit)
@@ -189,11 +191,17 @@ func (t *trial) takeNone(now time.Time) {
 
 func (t *trial) finish(w verification.Work) { t.ok("Finish", t.store.Finish(t.ctx, w)) }
 
-func (t *trial) postpone(w verification.Work, at time.Time) { t.ok("Postpone", t.store.Postpone(t.ctx, w, at)) }
+func (t *trial) postpone(w verification.Work, at time.Time) {
+	t.ok("Postpone", t.store.Postpone(t.ctx, w, at))
+}
 
-func (t *trial) releaseWork(at time.Time, work ...verification.Work) { t.ok("Release", t.store.Release(t.ctx, work, at)) }
+func (t *trial) releaseWork(at time.Time, work ...verification.Work) {
+	t.ok("Release", t.store.Release(t.ctx, work, at))
+}
 
-func (t *trial) renew(until time.Time, runs ...verification.RunRef) { t.ok("Renew", t.store.Renew(t.ctx, runs, until)) }
+func (t *trial) renew(until time.Time, runs ...verification.RunRef) {
+	t.ok("Renew", t.store.Renew(t.ctx, runs, until))
+}
 
 // callers is the number of concurrent callers.
 const callers = 8
