@@ -55,6 +55,15 @@ type Option struct {
 	Label string `json:"label,omitempty"` // empty means Value
 }
 
+// UnmarshalJSON reads an object, or a string that is the value.
+func (o *Option) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '"' {
+		return json.Unmarshal(raw, &o.Value)
+	}
+	type fields Option
+	return json.Unmarshal(raw, (*fields)(o))
+}
+
 // Area is a circle on the surface of the earth.
 type Area struct {
 	Latitude  float64 `json:"latitude"`  // degrees, -90 to 90

@@ -3,6 +3,8 @@
 package definition
 
 import (
+	"cmp"
+	"encoding/json"
 	"io/fs"
 	"net/url"
 	"path/filepath"
@@ -19,7 +21,7 @@ const (
 	maxWorkflows = 1000
 )
 
-// Bootstrap is what a host is to know from the start.
+// Bootstrap is what a host has from its start.
 type Bootstrap struct {
 	Tenants []Tenant
 }
@@ -33,12 +35,35 @@ type Tenant struct {
 	Workflows []Document
 }
 
-// ReadBootstrap reads a bootstrap file. Workflows that it names by a path
-// beside it are read through open. An api_key or webhook_secret may be
-// ${env:NAME}: then it is what getenv says of NAME, which must not be empty.
-// Either may be nil: then there are no files beside this one, or no variables.
-// The error is a *Faults of all files together; it unwraps to an ErrInvalid and
-// never holds a secret.
+// The form of a bootstrap file; see bootstrap.schema.json.
+type (
+	bootstrapFile struct {
+		Tenants []tenantFields `json:"tenants"`
+	}
+	tenantFields struct {
+		ID                    string            `json:"id"`
+		Name                  string            `json:"name"`
+		RedirectAllowlist     []string          `json:"redirect_allowlist"`
+		WebhookSecret         *string           `json:"webhook_secret"`
+		PreviousWebhookSecret *string           `json:"previous_webhook_secret"`
+		Colour                *string           `json:"colour"`
+		Accounts              []accountFields   `json:"accounts"`
+		Workflows             []json.RawMessage `json:"workflows"`
+	}
+	accountFields struct {
+		ClientID string                 `json:"client_id"`
+		APIKey   string                 `json:"api_key"`
+		Disabled bool                   `json:"disabled"`
+		Surfaces []verification.Surface `json:"surfaces"`
+	}
+)
+
+// ReadBootstrap reads a bootstrap file. It reads workflow files that the file
+// names through open. An api_key or webhook secret may be ${env:NAME}, which
+// stands for what getenv returns for NAME and must not be empty. Without open
+// there are no other files, without getenv no variables. The error is a
+// *Diagnostics of all files together that unwraps to an ErrInvalid; it contains no
+// secret.
 func ReadBootstrap(file string, raw []byte, open func(path string) ([]byte, error), getenv func(name string) string) (Bootstrap, error) {
 	if open == nil {
 		open = func(path string) ([]byte, error) {
@@ -49,20 +74,11 @@ func ReadBootstrap(file string, raw []byte, open func(path string) ([]byte, erro
 		getenv = func(string) string { return "" }
 	}
 	b := &bootstrapReader{
-		reader: reader{file: file, faults: &faults{discreet: true, files: []string{file}}},
-		open:   open, getenv: getenv,
+		diagnostics: &diagnostics{secrets: true}, file: file, open: open, getenv: getenv, workflowForm: newForm(workflowSchema),
 		tenants: map[verification.TenantID]bool{}, clients: map[string]bool{},
 	}
-	var found Bootstrap
-	if root := parse(file, raw, b.faults); root != nil {
-		f := b.object(root, root.at, nil)
-		f.require("tenants")
-		f.objects("tenants", func(t *fields) {
-			found.Tenants = append(found.Tenants, b.tenant(t))
-		})
-		f.close()
-	}
-	if err := b.faults.err("bootstrap"); err != nil {
+	found := b.read(raw)
+	if err := b.err("bootstrap", file); err != nil {
 		return Bootstrap{}, err
 	}
 	return found, nil
@@ -70,42 +86,88 @@ func ReadBootstrap(file string, raw []byte, open func(path string) ([]byte, erro
 
 // bootstrapReader reads one bootstrap file and the files that it names.
 type bootstrapReader struct {
-	reader
-	open      func(string) ([]byte, error)
-	getenv    func(string) string
-	tenants   map[verification.TenantID]bool // seen so far
-	clients   map[string]bool                // seen so far
-	workflows int                            // seen so far
+	*diagnostics
+	file         string
+	root         *tree
+	open         func(string) ([]byte, error)
+	getenv       func(string) string
+	workflowForm *form
+	tenants      map[verification.TenantID]bool // read so far
+	clients      map[string]bool                // read so far
+	workflows    int                            // read so far
 }
 
-func (b *bootstrapReader) tenant(f *fields) Tenant {
-	f.require("id", "name")
+func (b *bootstrapReader) read(raw []byte) (found Bootstrap) {
+	if b.root = parse(b.file, raw, b.diagnostics); b.root == nil {
+		return found
+	}
+	newForm(bootstrapSchema).check(b.file, b.root, b.diagnostics)
+	var file bootstrapFile
+	text, err := json.Marshal(b.root.value())
+	if err = cmp.Or(err, json.Unmarshal(text, &file)); err != nil {
+		b.problem(nil, "the file cannot be decoded")
+		return found
+	}
+	for i, t := range file.Tenants {
+		found.Tenants = append(found.Tenants, b.tenant(path{"tenants", i}, t))
+	}
+	return found
+}
+
+// problem reports a problem of a value, unless its form is wrong already.
+func (b *bootstrapReader) problem(p path, message string) {
+	if b.usable(p) {
+		b.add(b.file, b.root.find(p.String()), p, message)
+	}
+}
+
+// check reports a problem of a field unless ok.
+func (b *bootstrapReader) check(ok bool, p path, name, message string) {
+	if !ok {
+		b.problem(append(slices.Clip(p), name), message)
+	}
+}
+
+// report reports the error that a rule of the domain returns for a field.
+func (b *bootstrapReader) report(err error, p path, name string) {
+	if err != nil {
+		b.check(false, p, name, sentence(err))
+	}
+}
+
+func (b *bootstrapReader) tenant(p path, f tenantFields) Tenant {
 	t := verification.Tenant{
-		ID:                b.tenantID(f),
-		Name:              f.text("name"),
-		RedirectAllowlist: b.allowlist(f),
-		WebhookSecret:     b.webhookSecret(f, "webhook_secret"),
-		Colour:            f.text("colour"),
+		Name:                  f.Name,
+		RedirectAllowlist:     f.RedirectAllowlist,
+		WebhookSecret:         b.checkedSecret(p, "webhook_secret", f.WebhookSecret, verification.CheckWebhookSecret),
+		PreviousWebhookSecret: b.checkedSecret(p, "previous_webhook_secret", f.PreviousWebhookSecret, verification.CheckWebhookSecret),
 	}
-	t.PreviousWebhookSecret = b.webhookSecret(f, "previous_webhook_secret")
-	if e, ok := f.tree.entry("colour"); ok && e.value.kind == kindText && !colour(t.Colour) {
-		f.fault(e.at, f.path.field("colour"), "must be six hexadecimal digits after a #, in quotes, such as \"#0b5c4a\"")
+	var err error
+	t.ID, err = verification.ParseTenantID(f.ID)
+	b.report(err, p, "id")
+	b.check(err != nil || !b.tenants[t.ID], p, "id", "another tenant has the same id")
+	b.tenants[t.ID] = true
+	if f.Colour != nil {
+		t.Colour = *f.Colour
+		b.check(colour(t.Colour), p, "colour", "must be six hexadecimal digits after a #, in quotes, such as \"#0b5c4a\"")
 	}
-	if e, ok := f.tree.entry("previous_webhook_secret"); ok && t.WebhookSecret == "" {
-		f.fault(e.at, f.path.field("previous_webhook_secret"), "must come with a webhook_secret")
-	}
-	if e, ok := f.tree.entry("name"); ok && e.value.kind == kindText && (t.Name == "" || utf8.RuneCountInString(t.Name) > maxName) {
-		f.fault(e.at, f.path.field("name"), "must be 1 to 200 characters")
+	b.check(f.PreviousWebhookSecret == nil || t.WebhookSecret != "", p, "previous_webhook_secret", "must come with a webhook_secret")
+	b.check(f.Name != "" && utf8.RuneCountInString(f.Name) <= maxName, p, "name", "must be 1 to 200 characters")
+	for i, u := range f.RedirectAllowlist {
+		if message := allowlisted(u); message != "" {
+			b.problem(append(slices.Clip(p), "redirect_allowlist", i), message)
+		}
 	}
 	all := Tenant{Tenant: t}
-	f.objects("accounts", func(a *fields) {
-		all.Accounts = append(all.Accounts, b.account(a, t.ID))
-	})
+	for i, a := range f.Accounts {
+		all.Accounts = append(all.Accounts, b.account(append(slices.Clip(p), "accounts", i), a, t.ID))
+	}
 	names, ids := map[string]bool{}, map[verification.WorkflowID]bool{}
-	f.items("workflows", func(item *tree, p *path) {
-		d, ok := b.workflow(item, p)
+	for i, raw := range f.Workflows {
+		at := append(slices.Clip(p), "workflows", i)
+		d, ok := b.workflow(at, raw)
 		if !ok {
-			return
+			continue
 		}
 		if d.Definition.ID == "" {
 			d.Definition.ID = verification.DeriveWorkflowID(t.ID, d.Definition.Workflow)
@@ -113,135 +175,119 @@ func (b *bootstrapReader) tenant(f *fields) Tenant {
 		name, id := d.Definition.Workflow, d.Definition.ID
 		switch {
 		case name != "" && names[name]:
-			b.fault(item.at, p, "the tenant has another workflow of the same name, "+shown(name))
+			b.problem(at, "the tenant has another workflow of the same name, "+quotedName(name))
 		case ids[id]:
-			b.fault(item.at, p, "the tenant has another workflow of the same id")
+			b.problem(at, "the tenant has another workflow of the same id")
 		}
 		names[name], ids[id] = true, true
 		all.Workflows = append(all.Workflows, d)
-	})
-	f.close()
+	}
 	return all
 }
 
-// colour tells whether s is #rrggbb.
+// colour reports whether s is #rrggbb.
 func colour(s string) bool {
 	digits, ok := strings.CutPrefix(s, "#")
 	return ok && len(digits) == 6 && strings.Trim(digits, "0123456789abcdefABCDEF") == ""
 }
 
-func (b *bootstrapReader) tenantID(f *fields) verification.TenantID {
-	written := f.text("id")
-	if written == "" {
-		return ""
+// allowlisted says what is wrong with an entry of an allowlist, which must allow
+// itself: then it is as plain a URL as a redirect_uri must be.
+func allowlisted(entry string) string {
+	if err := (verification.Tenant{RedirectAllowlist: []string{entry}}).CheckRedirect(entry); err != nil {
+		return sentence(err)
 	}
-	id, err := verification.ParseTenantID(written)
-	switch {
-	case err != nil:
-		f.fault(f.place("id"), f.path.field("id"), sentence(err))
-	case b.tenants[id]:
-		f.fault(f.place("id"), f.path.field("id"), "another tenant has the same id")
+	if u, err := url.Parse(entry); err != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return "must have no query and no fragment"
 	}
-	b.tenants[id] = true
-	return id
+	return ""
 }
 
-// allowlist holds that every entry allows itself: then it is as plain a URL as
-// a redirect_uri must be.
-func (b *bootstrapReader) allowlist(f *fields) []string {
-	var all []string
-	f.items("redirect_allowlist", func(item *tree, p *path) {
-		if item.kind != kindText {
-			f.wrongType(item, item.at, p, kindText)
-			return
-		}
-		err := verification.Tenant{RedirectAllowlist: []string{item.word}}.CheckRedirect(item.word)
-		if err != nil {
-			f.fault(item.at, p, sentence(err))
-			return
-		}
-		if u, err := url.Parse(item.word); err != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-			f.fault(item.at, p, "must have no query and no fragment")
-			return
-		}
-		all = append(all, item.word)
-	})
-	return all
-}
-
-func (b *bootstrapReader) account(f *fields, tenant verification.TenantID) verification.Account {
-	f.require("client_id", "api_key")
+func (b *bootstrapReader) account(p path, f accountFields, tenant verification.TenantID) verification.Account {
 	a := verification.Account{
-		ClientID: f.text("client_id"),
-		Tenant:   tenant,
-		KeyHash:  verification.HashAPIKey(b.apiKey(f)),
-		Disabled: f.flag("disabled"),
-		Surfaces: b.surfaces(f),
+		ClientID: f.ClientID, Tenant: tenant, Disabled: f.Disabled, Surfaces: f.Surfaces,
+		KeyHash: verification.HashAPIKey(b.checkedSecret(p, "api_key", &f.APIKey, verification.CheckAPIKey)),
 	}
-	if e, ok := f.tree.entry("client_id"); ok && e.value.kind == kindText {
-		err := a.Validate()
-		switch {
-		case err != nil:
-			f.fault(e.at, f.path.field("client_id"), sentence(err))
-		case b.clients[a.ClientID]:
-			f.fault(e.at, f.path.field("client_id"), "another account has the same client_id")
+	b.report(verification.Account{ClientID: f.ClientID}.Validate(), p, "client_id") // the schema checks the surfaces
+	b.check(f.ClientID == "" || !b.clients[f.ClientID], p, "client_id", "another account has the same client_id")
+	b.clients[f.ClientID] = true
+	if f.Surfaces == nil {
+		a.Surfaces = verification.Surfaces()
+	}
+	b.check(f.Surfaces == nil || len(f.Surfaces) > 0, p, "surfaces", "must name a surface: leave the field out for all")
+	for i, s := range f.Surfaces {
+		if slices.Contains(f.Surfaces[:i], s) {
+			b.problem(append(slices.Clip(p), "surfaces", i), "the surface is given twice")
 		}
-		b.clients[a.ClientID] = true
 	}
-	f.close()
 	return a
 }
 
-func (b *bootstrapReader) surfaces(f *fields) []verification.Surface {
-	e, given := f.tree.entry("surfaces")
-	if !given {
-		f.asked = append(f.asked, "surfaces")
-		return verification.Surfaces()
-	}
-	var all []verification.Surface
-	f.items("surfaces", func(item *tree, p *path) {
-		s := verification.Surface(item.word)
-		switch {
-		case item.kind != kindText || !slices.Contains(verification.Surfaces(), s):
-			f.fault(item.at, p, "must be workflows, runs or signals")
-		case slices.Contains(all, s):
-			f.fault(item.at, p, "the surface is given twice")
-		default:
-			all = append(all, s)
-		}
-	})
-	if e.value.kind == kindList && len(e.value.items) == 0 {
-		f.fault(e.at, f.path.field("surfaces"), "must name a surface: leave the field out for all")
-	}
-	return all
-}
-
-// workflow reads a workflow that stands inline or in a file beside this one.
-func (b *bootstrapReader) workflow(item *tree, p *path) (Document, bool) {
+// workflow reads a workflow that is inline, or in a file beside this one.
+func (b *bootstrapReader) workflow(p path, raw json.RawMessage) (Document, bool) {
 	if b.workflows++; b.workflows > maxWorkflows {
 		if b.workflows == maxWorkflows+1 {
-			b.fault(item.at, p, "a bootstrap file names at most 1000 workflows")
+			b.problem(p, "a bootstrap file names at most 1000 workflows")
 		}
 		return Document{}, false
 	}
-	if item.kind == kindObject {
-		return Document{File: b.file, Definition: b.reader.workflow(item, item.at, p), root: item, base: p}, true
+	if raw[0] == '{' {
+		t := b.root.under(p)
+		if t == nil || slices.ContainsFunc(b.list, func(d Diagnostic) bool { return strings.HasPrefix(d.Path, p.String()+".") }) {
+			return Document{}, false
+		}
+		return Document{File: b.file, Definition: decode(b.file, t, p, b.diagnostics), root: b.root, base: p.String()}, true
 	}
-	if item.kind != kindText || item.word == "" {
-		b.fault(item.at, p, "must be the path of a workflow file, or a workflow")
+	var name string
+	if err := json.Unmarshal(raw, &name); err != nil || name == "" {
+		b.problem(p, "must be the path of a workflow file, or a workflow")
 		return Document{}, false
 	}
-	name := item.word
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(filepath.Dir(b.file), name)
 	}
-	raw, err := b.open(name)
+	content, err := b.open(name)
 	if err != nil {
-		b.fault(item.at, p, err.Error())
+		b.problem(p, err.Error())
 		return Document{}, false
 	}
-	beside := &faults{}
-	d := read(name, raw, beside)
-	b.faults.merge(beside)
-	return d, d.root != nil
+	beside := &diagnostics{}
+	d := readWorkflow(name, content, b.workflowForm, beside)
+	b.list = append(b.list, beside.list...)
+	return d, d.root != nil && len(beside.list) == 0
+}
+
+// secret returns a secret, which may be in the environment. It returns false if it
+// reports a problem.
+func (b *bootstrapReader) secret(p path, name, value string) (string, bool) {
+	reference, is := strings.CutPrefix(value, "${env:")
+	if !is {
+		return value, true
+	}
+	variable, closed := strings.CutSuffix(reference, "}")
+	if !closed || !variableName(variable) {
+		b.check(false, p, name, "must be ${env:NAME} alone, with the name of an environment variable")
+		return "", false
+	}
+	value = b.getenv(variable)
+	b.check(value != "", p, name, "the environment variable "+variable+" is not set")
+	return value, value != ""
+}
+
+// checkedSecret returns a secret, and reports what check finds.
+func (b *bootstrapReader) checkedSecret(p path, name string, value *string, check func(string) error) string {
+	if value == nil {
+		return ""
+	}
+	secret, ok := b.secret(p, name, *value)
+	if ok {
+		b.report(check(secret), p, name)
+	}
+	return secret
+}
+
+func variableName(s string) bool {
+	return s != "" && (s[0] < '0' || s[0] > '9') && !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
 }

@@ -92,9 +92,9 @@ func TestExplainFindsTheNearestPlace(t *testing.T) {
 	}
 	for _, test := range tests {
 		err := d.Explain(&verification.Error{Kind: verification.ErrInvalid, Fields: []verification.FieldError{{Name: test.path, Message: "no"}}})
-		var faults *definition.Faults
+		var faults *definition.Diagnostics
 		if !errors.As(err, &faults) {
-			t.Fatalf("%T is not *Faults", err)
+			t.Fatalf("%T is not *Diagnostics", err)
 		}
 		if f := faults.List[0]; f.Line != test.line || f.Column != test.column {
 			t.Errorf("%s is at %d:%d, want %d:%d", test.path, f.Line, f.Column, test.line, test.column)

@@ -64,9 +64,9 @@ func checkFaults(t *testing.T, err error) {
 	if err == nil {
 		return
 	}
-	var faults *definition.Faults
+	var faults *definition.Diagnostics
 	if !errors.As(err, &faults) || !errors.Is(err, verification.ErrInvalid) || len(faults.List) == 0 {
-		t.Fatalf("%T %v is not *Faults", err, err)
+		t.Fatalf("%T %v is not *Diagnostics", err, err)
 	}
 	lines := strings.Count(err.Error(), "\n") + 1
 	if wanted := len(faults.List) + min(faults.More, 1); lines != wanted {

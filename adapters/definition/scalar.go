@@ -4,92 +4,62 @@ package definition
 
 import (
 	"encoding/json"
+	"errors"
 	"math/big"
 	"strconv"
 	"strings"
 )
 
-// resolve tells what an unquoted YAML scalar stands for. In YAML 1.2 yes, no,
-// on, off and dates are strings. fault says why a number will not do.
-func resolve(plain string) (k kind, word, fault string) {
+// resolve returns the value of an unquoted YAML scalar: nil, a bool, a json.Number
+// or a string. In YAML 1.2 yes, no, on, off and dates are strings. problem says
+// why a number is refused.
+func resolve(plain string) (value any, problem string) {
 	switch plain {
 	case "", "~", "null", "Null", "NULL":
-		return kindNull, "", ""
+		return nil, ""
 	case "true", "True", "TRUE":
-		return kindBoolean, "true", ""
+		return true, ""
 	case "false", "False", "FALSE":
-		return kindBoolean, "false", ""
+		return false, ""
 	case ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF", ".nan", ".NaN", ".NAN":
-		return kindNumber, "0", "infinity and not-a-number have no place here"
+		return json.Number("0"), "infinity and not-a-number are not supported"
 	}
-	if based := len(plain) > 2 && (plain[:2] == "0x" || plain[:2] == "0o"); based {
-		if n, err := strconv.ParseUint(plain, 0, 64); err == nil && !strings.Contains(plain, "_") {
-			return kindNumber, strconv.FormatUint(n, 10), ""
+	if strings.Contains(plain, "_") || strings.Trim(plain, "+-.0123456789abcdefABCDEFox") != "" {
+		return plain, ""
+	}
+	if strings.HasPrefix(plain, "0x") || strings.HasPrefix(plain, "0o") {
+		if n, err := strconv.ParseUint(plain, 0, 64); err == nil {
+			return json.Number(strconv.FormatUint(n, 10)), ""
 		}
-		return kindText, plain, ""
-	}
-	if !looksNumeric(plain) {
-		return kindText, plain, ""
+		return plain, ""
 	}
 	digits := strings.TrimLeft(plain, "+-")
-	if len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
-		return kindNumber, "0", "a number must not begin with 0: put it in quotes if it is text"
+	f, err := strconv.ParseFloat(plain, 64)
+	switch {
+	case errors.Is(err, strconv.ErrSyntax) || strings.ContainsAny(digits, "xX"):
+		return plain, ""
+	case len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9':
+		return json.Number("0"), "a number must not begin with 0: put it in quotes if it is text"
+	case err != nil:
+		return json.Number("0"), "the number is too large"
 	}
-	return canonical(plain)
+	return canonical(plain, f), ""
 }
 
-// looksNumeric matches [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?
-func looksNumeric(s string) bool {
-	sign := func() {
-		if s != "" && (s[0] == '-' || s[0] == '+') {
-			s = s[1:]
-		}
-	}
-	digits := func() int {
-		n := 0
-		for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-			n++
-		}
-		s = s[n:]
-		return n
-	}
-	sign()
-	before, after := digits(), 0
-	if strings.HasPrefix(s, ".") {
-		s = s[1:]
-		after = digits()
-	}
-	if before+after == 0 {
-		return false
-	}
-	if s != "" && (s[0] == 'e' || s[0] == 'E') {
-		s = s[1:]
-		sign()
-		if digits() == 0 {
-			return false
-		}
-	}
-	return s == ""
-}
-
-// canonical is a number as this package always writes it, so that equal numbers
-// have equal texts: a whole number exactly, any other as encoding/json does.
-func canonical(n string) (k kind, word, fault string) {
-	f, err := strconv.ParseFloat(n, 64)
-	if err != nil {
-		return kindNumber, "0", "the number is too large"
-	}
-	if !strings.ContainsAny(n, ".eE") {
-		if i, ok := new(big.Int).SetString(n, 10); ok {
-			return kindNumber, i.String(), ""
+// canonical returns the one text that equal numbers have here: a whole number is
+// exact, any other is as encoding/json writes it.
+func canonical(plain string, f float64) json.Number {
+	if !strings.ContainsAny(plain, ".eE") {
+		if i, ok := new(big.Int).SetString(plain, 10); ok {
+			return json.Number(i.String())
 		}
 	}
 	if f == 0 {
-		return kindNumber, "0", ""
+		return "0"
 	}
 	raw, err := json.Marshal(f)
 	if err != nil {
-		return kindNumber, "0", "the number cannot be read"
+		return "0" // never: ParseFloat returned no infinity
 	}
-	return kindNumber, string(raw), ""
+	return json.Number(raw)
 }

@@ -52,7 +52,7 @@ func anyDefinition() *rapid.Generator[verification.Definition] {
 	return rapid.Custom(func(t *rapid.T) verification.Definition {
 		d := verification.Definition{
 			Workflow: name.Draw(t, "workflow"), Name: text.Draw(t, "name"), Description: text.Draw(t, "description"),
-			RunTTLSeconds: rapid.Int64Range(0, 1<<53).Draw(t, "ttl"), Start: node(t, "start"),
+			RunTTLSeconds: rapid.Int64Range(0, 316_224_000).Draw(t, "ttl"), Start: node(t, "start"),
 			InputSchema: data.Draw(t, "schema"), Nodes: map[verification.NodeID]verification.Node{},
 		}
 		if rapid.Bool().Draw(t, "told") {
@@ -60,22 +60,29 @@ func anyDefinition() *rapid.Generator[verification.Definition] {
 			d.Publish = &publish
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "nodes") {
-			n := verification.Node{
-				Type: verification.NodeType(name.Draw(t, "type")), Label: text.Draw(t, "label"), Next: node(t, "next"),
-				Optional: rapid.Bool().Draw(t, "optional"), With: data.Draw(t, "with"), TimeoutSeconds: seconds.Draw(t, "timeout"),
-			}
-			if rapid.Bool().Draw(t, "retries") {
-				n.Retry = &verification.Retry{MaxDispatches: rapid.IntRange(0, 100).Draw(t, "max"), BackoffSeconds: seconds.Draw(t, "backoff")}
-			}
-			for _, rule := range rapid.SliceOfN(text, 0, 3).Draw(t, "rules") {
-				n.Rules = append(n.Rules, verification.Rule{When: rule, Next: node(t, "to")})
-			}
-			for _, field := range rapid.SliceOfNDistinct(name, 0, 3, rapid.ID).Draw(t, "fields") {
-				low := seconds.Draw(t, "min")
-				n.Fields = append(n.Fields, verification.InputField{
-					Name: field, Type: verification.FieldNumber, Help: text.Draw(t, "help"), Min: &low,
-					Accept: rapid.SliceOfN(text, 1, 2).Draw(t, "accept"),
-				})
+			n := verification.Node{Label: text.Draw(t, "label"), Next: node(t, "next")}
+			switch rapid.IntRange(0, 2).Draw(t, "type") {
+			case 0:
+				n.Type, n.With, n.TimeoutSeconds = verification.NodeCheck, data.Draw(t, "with"), rapid.Float64Range(0, 600).Draw(t, "timeout")
+				if rapid.Bool().Draw(t, "retries") {
+					n.Retry = &verification.Retry{MaxDispatches: rapid.IntRange(0, 100).Draw(t, "max"), BackoffSeconds: seconds.Draw(t, "backoff")}
+				}
+			case 1:
+				n.Type, n.Next = verification.NodeBranch, ""
+				for _, rule := range rapid.SliceOfN(text, 0, 3).Draw(t, "rules") {
+					n.Rules = append(n.Rules, verification.Rule{When: rule, Next: node(t, "to")})
+				}
+			case 2:
+				n.Type, n.Optional = verification.NodeCustomerInput, rapid.Bool().Draw(t, "optional")
+				for _, field := range rapid.SliceOfNDistinct(name, 0, 3, rapid.ID).Draw(t, "fields") {
+					low := seconds.Draw(t, "min")
+					n.Fields = append(n.Fields,
+						verification.InputField{Name: field, Type: verification.FieldNumber, Help: text.Draw(t, "help"), Min: &low},
+						verification.InputField{
+							Name: field + "_s", Type: verification.FieldSelect,
+							Options: []verification.Option{{Value: text.Draw(t, "value"), Label: text.Draw(t, "option")}},
+						})
+				}
 			}
 			d.Nodes[node(t, "node")] = n
 		}

@@ -1,56 +1,38 @@
-// What YAML and JSON have in common: values with their places.
+// The values of a file with their positions.
 
 package definition
 
 import (
-	"encoding/json"
-	"path/filepath"
+	"fmt"
 	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v4"
 )
 
-// The bounds of one file.
-const (
-	maxBytes = 1 << 20
-	maxLevel = 64
-	// maxAliased is how many values aliases may stand for, all together.
-	maxAliased = 10000
-)
+// position is where a value begins; the first line and column are 1.
+type position struct{ line, column int }
 
-// kind is the JSON type of a value.
-type kind int
-
-const (
-	kindNull kind = iota
-	kindBoolean
-	kindNumber
-	kindText
-	kindObject
-	kindList
-)
-
-func (k kind) String() string {
-	return [...]string{"null", "true or false", "a number", "a string", "an object", "a list"}[k]
+func (p position) after(r rune) position {
+	if r == '\n' {
+		return position{line: p.line + 1, column: 1}
+	}
+	return position{line: p.line, column: p.column + 1}
 }
-
-// place is where something begins; the first line and column are 1.
-type place struct{ line, column int }
 
 // tree is one value of a file.
 type tree struct {
-	kind kind
-	at   place
-	// word is the text of a string, the canonical JSON of a number, and true
-	// or false of a boolean.
-	word    string
-	entries []entry // of an object, as written; no name is there twice
-	items   []*tree // of a list
+	kind    yaml.Kind // mapping, sequence or scalar
+	at      position
+	scalar  any     // nil, a bool, a json.Number or a string
+	entries []entry // of a mapping, as written, without duplicates
+	items   []*tree // of a sequence
 }
 
-// entry is one field of an object.
+// entry is one field of an object. It begins at its name.
 type entry struct {
 	name  string
-	at    place
+	at    position
 	value *tree
 }
 
@@ -63,48 +45,77 @@ func (t *tree) entry(name string) (entry, bool) {
 	return entry{}, false
 }
 
-// data is the value as encoding/json knows it.
-func (t *tree) data() any {
+// value returns the value as encoding/json decodes it.
+func (t *tree) value() any {
 	switch t.kind {
-	case kindBoolean:
-		return t.word == "true"
-	case kindNumber:
-		return json.Number(t.word)
-	case kindText:
-		return t.word
-	case kindObject:
+	case yaml.MappingNode:
 		m := make(map[string]any, len(t.entries))
 		for _, e := range t.entries {
-			m[e.name] = e.value.data()
+			m[e.name] = e.value.value()
 		}
 		return m
-	case kindList:
+	case yaml.SequenceNode:
 		l := make([]any, len(t.items))
 		for i, item := range t.items {
-			l[i] = item.data()
+			l[i] = item.value()
 		}
 		return l
-	case kindNull:
+	}
+	return t.scalar
+}
+
+// locate follows a location of the JSON Schema library. It returns the path, the
+// value and where it begins.
+func (t *tree) locate(location []string) (path, *tree, position) {
+	p, at := make(path, 0, len(location)+1), t.at
+	for _, step := range location {
+		if t.kind == yaml.SequenceNode {
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(t.items) {
+				break
+			}
+			p, t = append(p, i), t.items[i]
+			at = t.at
+			continue
+		}
+		e, ok := t.entry(step)
+		if !ok {
+			break
+		}
+		p, t, at = append(p, step), e.value, e.at
+	}
+	return p, t, at
+}
+
+// under returns the value at a path, and nil if there is none.
+func (t *tree) under(p path) *tree {
+	location := make([]string, len(p))
+	for i, step := range p {
+		location[i] = fmt.Sprint(step)
+	}
+	if found, value, _ := t.locate(location); len(found) == len(p) {
+		return value
 	}
 	return nil
 }
 
-// find is the place of the value at a path such as nodes.risk.rules[0].when, or
-// of the nearest value above it that is there. A field begins at its name.
-func (t *tree) find(path string) place {
+// find returns where the value at a path such as nodes.risk.rules[0].when begins,
+// or the nearest value above it that exists.
+func (t *tree) find(path string) position {
 	at := t.at
-	for {
+	for t != nil {
 		path = strings.TrimPrefix(path, ".")
 		e, rest, ok := t.step(path)
 		if !ok {
-			return at
+			break
 		}
 		at, t, path = e.at, e.value, rest
 	}
+	return at
 }
 
-// step finds the entry that a path begins with, the longest name first: a name
-// may hold a dot.
+// step returns the entry that a path begins with, the longest name first: a name
+// may contain a dot.
 func (t *tree) step(path string) (found entry, rest string, ok bool) {
 	for _, e := range t.entries {
 		after, is := strings.CutPrefix(path, e.name)
@@ -112,7 +123,7 @@ func (t *tree) step(path string) (found entry, rest string, ok bool) {
 			found, rest, ok = e, after, true
 		}
 	}
-	if ok || t.kind != kindList || !strings.HasPrefix(path, "[") {
+	if ok || t.kind != yaml.SequenceNode || !strings.HasPrefix(path, "[") {
 		return found, rest, ok
 	}
 	digits, rest, _ := strings.Cut(path[1:], "]")
@@ -123,57 +134,38 @@ func (t *tree) step(path string) (found entry, rest string, ok bool) {
 	return entry{at: t.items[i].at, value: t.items[i]}, rest, true
 }
 
-// parse makes a tree of a file, and tells all that is wrong with its form. The
-// tree is nil when there is none to go on with.
-func parse(file string, raw []byte, f *faults) *tree {
-	raw, ok := plainText(file, raw, f)
-	if !ok {
-		return nil
-	}
-	if isJSON(file, raw) {
-		return parseJSON(file, raw, f)
-	}
-	return parseYAML(file, raw, f)
-}
+// path leads from the root to a value: names of fields and indices of items.
+type path []any
 
-func isJSON(file string, raw []byte) bool {
-	return strings.EqualFold(filepath.Ext(file), ".json") ||
-		strings.HasPrefix(strings.TrimSpace(string(raw[:min(len(raw), 1024)])), "{") && json.Valid(raw)
-}
-
-// plainText refuses what is no text that people write: it tells the first such
-// character.
-func plainText(file string, raw []byte, f *faults) ([]byte, bool) {
-	if len(raw) > maxBytes {
-		f.add(Fault{File: file, Message: "the file is larger than 1 MiB"})
-		return nil, false
-	}
-	s := strings.TrimPrefix(string(raw), "\ufeff")
-	at := place{line: 1, column: 1}
-	for i, r := range s {
-		message := ""
-		switch {
-		case r == '\uFFFD' && !strings.HasPrefix(s[i:], "\uFFFD"):
-			message = "the file is not valid UTF-8 here"
-		case r < ' ' && r != '\t' && r != '\n' && r != '\r', r >= 0x7f && r < 0xa0 && r != 0x85, r == 0xfffe, r == 0xffff:
-			message = "a control character does not belong in a file"
+// String writes the path as nodes.risk.rules[0].when.
+func (p path) String() string {
+	var b strings.Builder
+	for i, step := range p {
+		switch step := step.(type) {
+		case int:
+			b.WriteString("[" + strconv.Itoa(step) + "]")
+		case string:
+			if i > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(quotedName(step))
 		}
-		if message != "" {
-			f.add(Fault{File: file, Line: at.line, Column: at.column, Message: message})
-			return nil, false
-		}
-		at = at.after(r)
 	}
-	if strings.TrimSpace(s) == "" {
-		f.add(Fault{File: file, Message: "the file is empty"})
-		return nil, false
-	}
-	return []byte(s), true
+	return b.String()
 }
 
-func (p place) after(r rune) place {
-	if r == '\n' {
-		return place{line: p.line + 1, column: 1}
+// quotedName returns a name for a message: at most 64 characters of it, in quotes
+// if it is not plain.
+func quotedName(name string) string {
+	const limit = 64
+	plain := name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && r != '-' && r != '$' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+	if runes := []rune(name[:min(len(name), 4*limit+4)]); len(runes) > limit {
+		name = string(runes[:limit]) + "..."
 	}
-	return place{line: p.line, column: p.column + 1}
+	if plain {
+		return name
+	}
+	return strconv.Quote(name)
 }

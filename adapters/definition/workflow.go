@@ -3,180 +3,112 @@
 package definition
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Document is a workflow as it was read, and where everything in it stands.
+// Document is a workflow with the positions of its parts in a file.
 type Document struct {
-	// File is the name the workflow was read from.
+	// File is the name that the workflow was read from.
 	File       string
 	Definition verification.Definition
 
-	root *tree
-	base *path // of an inline workflow: its place in the file
+	root *tree  // of the whole file
+	base string // path of an inline workflow in the file
 }
 
-// ReadWorkflow reads a workflow file. The error is a *Faults; it unwraps to an
-// ErrInvalid. The definition is as it is written: its ID is empty when the file
-// has none, and nothing but the form has been checked.
+// ReadWorkflow reads a workflow file. The error is a *Diagnostics that unwraps to
+// an ErrInvalid. Only the form of the file is checked. The definition has no ID if
+// the file has none.
 func ReadWorkflow(file string, raw []byte) (Document, error) {
-	f := &faults{}
-	d := read(file, raw, f)
-	if err := f.err("workflow"); err != nil {
+	d := &diagnostics{}
+	doc := readWorkflow(file, raw, newForm(workflowSchema), d)
+	if err := d.err("workflow", file); err != nil {
 		return Document{}, err
 	}
-	return d, nil
+	return doc, nil
 }
 
-// read makes a document as far as the faults allow; it has no root when there
-// is nothing to go on with.
-func read(file string, raw []byte, f *faults) Document {
-	d := Document{File: file}
-	if d.root = parse(file, raw, f); d.root != nil {
-		r := &reader{file: file, faults: f}
-		d.Definition = r.workflow(d.root, d.root.at, nil)
-	}
-	return d
-}
-
-func (r *reader) workflow(t *tree, at place, p *path) verification.Definition {
-	f := r.object(t, at, p)
-	d := verification.Definition{
-		Workflow:              f.text("workflow"),
-		Name:                  f.text("name"),
-		Description:           f.text("description"),
-		RunTTLSeconds:         f.whole("run_ttl_seconds"),
-		AbandonTimeoutSeconds: f.whole("abandon_timeout_seconds"),
-		LifecycleWebhookURL:   f.text("lifecycle_webhook_url"),
-		Publish:               f.boolean("publish"),
-		InputSchema:           f.data("input_schema"),
-		Start:                 verification.NodeID(f.text("start")),
-	}
-	if id := f.text("id"); id != "" {
-		parsed, err := verification.ParseWorkflowID(id)
-		if err != nil {
-			f.fault(f.place("id"), p.field("id"), sentence(err))
+// readWorkflow reads a document as far as its problems allow. The document has no
+// root if the file cannot be parsed.
+func readWorkflow(file string, raw []byte, f *form, d *diagnostics) Document {
+	doc := Document{File: file, root: parse(file, raw, d)}
+	if doc.root != nil {
+		before := len(d.list)
+		if f.check(file, doc.root, d); len(d.list) == before {
+			doc.Definition = decode(file, doc.root, nil, d)
 		}
-		d.ID = parsed
 	}
-	if nodes := f.child("nodes"); nodes != nil {
-		d.Nodes = make(map[verification.NodeID]verification.Node, len(nodes.tree.entries))
-		nodes.children(func(name string, node *fields) {
-			d.Nodes[verification.NodeID(name)] = node.node()
-		})
-	}
-	f.close()
-	return d
+	return doc
 }
 
-func (f *fields) node() verification.Node {
-	to := func(name string) verification.NodeID { return verification.NodeID(f.text(name)) }
-	kind := verification.NodeType(f.text("type"))
-	f.typed("a node of type "+string(kind), kind.Fields())
-	n := verification.Node{
-		Type:  kind,
-		Label: f.text("label"),
-		Next:  to("next"),
-
-		Signal:     f.text("signal"),
-		Text:       f.text("text"),
-		OnDeclined: to("on_declined"),
-		Optional:   f.flag("optional"),
-
-		Key:            f.text("key"),
-		Provider:       f.text("provider"),
-		With:           f.data("with"),
-		TimeoutSeconds: f.number("timeout_seconds"),
-		Fallback:       f.text("fallback"),
-		OnFailed:       to("on_failed"),
-		OnUnavailable:  to("on_unavailable"),
-
-		Else:     to("else"),
-		Reason:   f.text("reason"),
-		OnReject: to("on_reject"),
-
-		Outcome: f.text("outcome"),
+// decode decodes a workflow whose form is right. base is its path in the file.
+func decode(file string, t *tree, base path, d *diagnostics) verification.Definition {
+	var def verification.Definition
+	report := func(err error, steps ...any) {
+		if err != nil {
+			d.add(file, t.find(path(steps).String()), append(slices.Clip(base), steps...), sentence(err))
+		}
 	}
-	if inputs := f.child("fields"); inputs != nil {
-		inputs.children(func(name string, input *fields) {
-			n.Fields = append(n.Fields, input.input(name))
-		})
+	raw, err := json.Marshal(t.value())
+	if err = cmp.Or(err, json.Unmarshal(raw, &def)); err != nil {
+		report(err)
+		return def
 	}
-	if retry := f.child("retry"); retry != nil {
-		n.Retry = retry.retry()
+	if def.ID != "" {
+		def.ID, err = verification.ParseWorkflowID(string(def.ID))
+		report(err, "id")
 	}
-	if poll := f.child("poll"); poll != nil {
-		n.Poll = poll.poll()
+	report(canonicalData(&def.InputSchema), "input_schema")
+	for id, n := range def.Nodes {
+		report(canonicalData(&n.With), "nodes", string(id), "with")
+		n.Fields = inOrder(n.Fields, t, id)
+		def.Nodes[id] = n
 	}
-	f.objects("rules", func(rule *fields) {
-		n.Rules = append(n.Rules, rule.rule())
-	})
-	f.close()
-	return n
+	return def
 }
 
-func (f *fields) retry() *verification.Retry {
-	defer f.close()
-	return &verification.Retry{
-		MaxDispatches:     int(f.whole("max_dispatches")),
-		BackoffSeconds:    f.number("backoff_seconds"),
-		MaxBackoffSeconds: f.number("max_backoff_seconds"),
+// inOrder puts the fields of a node in the order of the file.
+func inOrder(fields verification.InputFields, t *tree, id verification.NodeID) verification.InputFields {
+	_, written, _ := t.locate([]string{"nodes", string(id), "fields"})
+	order := map[string]int{}
+	for i, e := range written.entries {
+		order[e.name] = i
 	}
+	slices.SortFunc(fields, func(a, b verification.InputField) int { return cmp.Compare(order[a.Name], order[b.Name]) })
+	return fields
 }
 
-func (f *fields) poll() *verification.Poll {
-	defer f.close()
-	return &verification.Poll{
-		IntervalSeconds: f.number("interval_seconds"),
-		TimeoutSeconds:  f.number("timeout_seconds"),
+// canonicalData gives equal objects equal texts.
+func canonicalData(d *verification.Data) error {
+	if len(*d) == 0 {
+		return nil
 	}
+	var m map[string]any
+	numbers := json.NewDecoder(bytes.NewReader(*d))
+	numbers.UseNumber()
+	err := numbers.Decode(&m)
+	if err == nil {
+		*d, err = verification.NewData(m)
+	}
+	return err
 }
 
-func (f *fields) rule() verification.Rule {
-	defer f.close()
-	return verification.Rule{When: f.text("when"), Next: verification.NodeID(f.text("next"))}
-}
-
-func (f *fields) input(name string) verification.InputField {
-	kind := verification.FieldType(f.text("type"))
-	f.typed("a field of type "+string(kind), kind.Fields())
-	in := verification.InputField{
-		Name:      name,
-		Type:      kind,
-		Label:     f.text("label"),
-		Help:      f.text("help"),
-		Required:  f.flag("required"),
-		Pattern:   f.text("pattern"),
-		MaxLength: int(f.whole("max_length")),
-		Min:       f.float("min"),
-		Max:       f.float("max"),
-		Accept:    f.texts("accept"),
+// sentence returns what a domain error says, without its subject.
+func sentence(err error) string {
+	var expected *verification.Error
+	if !errors.As(err, &expected) {
+		return err.Error()
 	}
-	f.items("options", func(item *tree, p *path) {
-		in.Options = append(in.Options, f.option(item, p))
-	})
-	f.objects("within", func(a *fields) {
-		a.require("latitude", "longitude", "radius_km")
-		in.Within = append(in.Within, verification.Area{
-			Latitude: a.number("latitude"), Longitude: a.number("longitude"), RadiusKM: a.number("radius_km"),
-		})
-		a.close()
-	})
-	f.close()
-	return in
-}
-
-// option reads one option of a select: an object, or a string that is its value.
-func (f *fields) option(item *tree, p *path) verification.Option {
-	switch item.kind {
-	case kindText:
-		return verification.Option{Value: item.word}
-	case kindNumber, kindBoolean:
-		f.wrongType(item, item.at, p, kindText)
-		return verification.Option{}
-	case kindNull, kindObject, kindList:
+	var messages []string
+	for _, field := range expected.Fields {
+		messages = append(messages, field.Message)
 	}
-	o := f.object(item, item.at, p)
-	defer o.close()
-	return verification.Option{Value: o.text("value"), Label: o.text("label")}
+	return cmp.Or(strings.Join(messages, "; "), expected.Message)
 }

@@ -146,22 +146,22 @@ func TestScalarsAreThoseOfYAML12(t *testing.T) {
 }
 
 func TestNothingIsJudgedButTheForm(t *testing.T) {
-	d, err := definition.ReadWorkflow("w.yaml", []byte("nodes: {b: {type: dance, next: nowhere}}"))
+	d, err := definition.ReadWorkflow("w.yaml", []byte("nodes: {b: {type: check, next: nowhere}}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := verification.Definition{Nodes: map[verification.NodeID]verification.Node{"b": {Type: "dance", Next: "nowhere"}}}
+	want := verification.Definition{Nodes: map[verification.NodeID]verification.Node{"b": {Type: verification.NodeCheck, Next: "nowhere"}}}
 	if diff := cmp.Diff(want, d.Definition); diff != "" {
 		t.Errorf("definition (-want +got):\n%s", diff)
 	}
 }
 
 func TestAnEmptyObjectIsNoData(t *testing.T) {
-	d, err := definition.ReadWorkflow("w.json", []byte("\ufeff"+`{"input_schema": {}, "nodes": {"a": {"with": {}, "fields": {}}}}`))
+	d, err := definition.ReadWorkflow("w.json", []byte("\ufeff"+`{"input_schema": {}, "nodes": {"a": {"type": "check", "with": {}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := d.Definition.Nodes["a"]; d.Definition.InputSchema != nil || n.With != nil || n.Fields != nil {
+	if n := d.Definition.Nodes["a"]; d.Definition.InputSchema != nil || n.With != nil {
 		t.Errorf("definition = %+v, want nothing in it", d.Definition)
 	}
 }

@@ -1,46 +1,122 @@
-// YAML becomes a tree.
+// YAML and JSON become a tree.
 
 package definition
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
 
+// The bounds of one file.
+const (
+	maxBytes   = 1 << 20
+	maxLevel   = 64
+	maxAliased = 10_000 // values that aliases stand for, all together
+)
+
 // yamlReader turns the nodes of the YAML library into trees.
 type yamlReader struct {
+	*diagnostics
 	file    string
-	faults  *faults
 	inside  map[*yaml.Node]bool // anchors that are being expanded
 	aliased int
-	broken  bool // a bound was passed: read no further
+	stopped bool // a bound was exceeded
 }
 
-func parseYAML(file string, raw []byte, f *faults) *tree {
+// parse returns the values of a file, or nil if it cannot be read.
+func parse(file string, raw []byte, d *diagnostics) *tree {
+	refuse := func(at position, message string) *tree {
+		d.add(file, at, nil, message)
+		return nil
+	}
+	if at, message := checkText(raw); message != "" {
+		return refuse(at, message)
+	}
+	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
+	language := "YAML"
+	if isJSON(file, raw) {
+		language = "JSON"
+		var syntax *json.SyntaxError
+		if errors.As(json.Unmarshal(raw, new(json.RawMessage)), &syntax) {
+			return refuse(positionAt(raw, int(syntax.Offset)-1), "it is not valid JSON: "+syntax.Error())
+		}
+		raw = withoutSurrogates(raw)
+	}
 	docs, err := yamlDocuments(raw)
-	if err != nil {
-		f.add(yamlFault(file, raw, err))
-		return nil
+	switch {
+	case err != nil:
+		at, message := syntaxProblem(language, raw, err)
+		return refuse(at, message)
+	case len(docs) == 0:
+		return refuse(position{}, "the file is empty")
+	case len(docs) > 1:
+		return refuse(positionOf(docs[1]), "a file holds one document: remove the ---")
 	}
-	if len(docs) == 0 {
-		f.add(Fault{File: file, Message: "the file is empty"})
-		return nil
-	}
-	if len(docs) > 1 {
-		f.add(Fault{File: file, Line: docs[1].Line, Column: docs[1].Column, Message: "a file holds one document: take out the ---"})
-		return nil
-	}
-	r := &yamlReader{file: file, faults: f, inside: map[*yaml.Node]bool{}}
+	r := &yamlReader{diagnostics: d, file: file, inside: map[*yaml.Node]bool{}}
 	t := r.tree(docs[0].Content[0], nil, 1)
-	if r.broken {
+	if r.stopped {
 		return nil
 	}
 	return t
 }
+
+// checkText finds the first character that does not belong in a text file.
+func checkText(raw []byte) (position, string) {
+	if len(raw) > maxBytes {
+		return position{}, "the file is larger than 1 MiB"
+	}
+	s := strings.TrimPrefix(string(raw), "\ufeff")
+	at := position{line: 1, column: 1}
+	for i, r := range s {
+		switch {
+		case r == '\uFFFD' && !strings.HasPrefix(s[i:], "\uFFFD"):
+			return at, "the file is not valid UTF-8 here"
+		case r < ' ' && r != '\t' && r != '\n' && r != '\r', r >= 0x7f && r < 0xa0 && r != 0x85, r == 0xfffe, r == 0xffff:
+			return at, "a control character does not belong in a file"
+		}
+		at = at.after(r)
+	}
+	if strings.TrimSpace(s) == "" {
+		return position{}, "the file is empty"
+	}
+	return at, ""
+}
+
+func isJSON(file string, raw []byte) bool {
+	return strings.EqualFold(filepath.Ext(file), ".json") || bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) && json.Valid(raw)
+}
+
+// withoutSurrogates replaces the escapes of JSON that YAML does not have: those of
+// surrogate pairs, by the character. Columns behind one in its line are smaller.
+func withoutSurrogates(raw []byte) []byte {
+	escape := regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\.`)
+	return escape.ReplaceAllFunc(raw, func(found []byte) []byte {
+		var s string
+		if len(found) != 12 || json.Unmarshal(slices.Concat([]byte(`"`), found, []byte(`"`)), &s) != nil {
+			return found
+		}
+		return []byte(s)
+	})
+}
+
+// positionAt returns the position of a byte.
+func positionAt(raw []byte, offset int) position {
+	at := position{line: 1, column: 1}
+	for _, r := range string(raw[:max(0, min(offset, len(raw)))]) {
+		at = at.after(r)
+	}
+	return at
+}
+
+func positionOf(n *yaml.Node) position { return position{line: n.Line, column: n.Column} }
 
 // yamlDocuments reads at most two documents: a second one is a problem already.
 func yamlDocuments(raw []byte) ([]*yaml.Node, error) {
@@ -62,19 +138,20 @@ func yamlDocuments(raw []byte) ([]*yaml.Node, error) {
 	return docs, nil
 }
 
-// yamlFault places a syntax error of the library. A construct that is still
-// open at the end of the file is reported where it begins.
-func yamlFault(file string, raw []byte, err error) Fault {
+// syntaxProblem returns what the library says of a syntax error, with a hint where
+// the characters at its position allow one. A construct that is still open at the
+// end of the file is reported where it begins.
+func syntaxProblem(language string, raw []byte, err error) (position, string) {
 	syntax, ok := errors.AsType[*yaml.LoadError](err)
 	switch {
 	case !ok:
-		return Fault{File: file, Message: "it is not valid YAML"}
+		return position{}, "it is not valid " + language
 	case syntax.Stage == yaml.ComposerStage:
 		// The library's message holds the name of the anchor, which may be a secret.
-		return Fault{File: file, Line: syntax.Mark.Line, Column: syntax.Mark.Column, Message: "an alias names an anchor that is not there"}
+		return position{line: syntax.Mark.Line, column: syntax.Mark.Column}, "an alias names an anchor that does not exist"
 	}
-	at := place{line: syntax.Mark.Line, column: syntax.Mark.Column}
-	opened := place{line: syntax.ContextMark.Line, column: syntax.ContextMark.Column}
+	at := position{line: syntax.Mark.Line, column: syntax.Mark.Column}
+	opened := position{line: syntax.ContextMark.Line, column: syntax.ContextMark.Column}
 	found, context := characterAt(raw, at), characterAt(raw, opened)
 	hint := ""
 	switch {
@@ -96,13 +173,13 @@ func yamlFault(file string, raw []byte, err error) Fault {
 	case syntax.Stage == yaml.ParserStage && found != 0:
 		hint = ": is the indentation right?"
 	}
-	return Fault{File: file, Line: at.line, Column: at.column, Message: "it is not valid YAML: " + syntax.Message + hint}
+	return at, "it is not valid " + language + ": " + syntax.Message + hint
 }
 
-// characterAt returns the character at a place, and 0 for a place that is unknown
-// or at the end of the file.
-func characterAt(raw []byte, at place) rune {
-	here := place{line: 1, column: 1}
+// characterAt returns the character at a position, and 0 at the end of the file or
+// for an unknown position.
+func characterAt(raw []byte, at position) rune {
+	here := position{line: 1, column: 1}
 	for _, c := range string(raw) {
 		if here == at {
 			return c
@@ -112,25 +189,25 @@ func characterAt(raw []byte, at place) rune {
 	return 0
 }
 
-func (r *yamlReader) fault(n *yaml.Node, p *path, message string) {
-	r.faults.add(Fault{File: r.file, Line: n.Line, Column: n.Column, Path: p.String(), Message: message})
+func (r *yamlReader) problem(n *yaml.Node, p path, message string) {
+	r.add(r.file, positionOf(n), p, message)
 }
 
-// stop tells the last fault of the file.
-func (r *yamlReader) stop(n *yaml.Node, p *path, message string) {
-	if !r.broken {
-		r.fault(n, p, message)
+// stop reports the last problem of the file.
+func (r *yamlReader) stop(n *yaml.Node, p path, message string) {
+	if !r.stopped {
+		r.problem(n, p, message)
 	}
-	r.broken = true
+	r.stopped = true
 }
 
-func (r *yamlReader) tree(n *yaml.Node, p *path, level int) *tree {
-	t := &tree{at: place{line: n.Line, column: n.Column}}
+func (r *yamlReader) tree(n *yaml.Node, p path, level int) *tree {
+	t := &tree{kind: n.Kind, at: positionOf(n)}
 	if len(r.inside) > 0 {
 		r.aliased++
 	}
 	switch {
-	case r.broken:
+	case r.stopped:
 		return t
 	case level > maxLevel:
 		r.stop(n, p, "the file nests too deep")
@@ -143,22 +220,20 @@ func (r *yamlReader) tree(n *yaml.Node, p *path, level int) *tree {
 	case yaml.AliasNode:
 		return r.alias(n, p, level)
 	case yaml.ScalarNode:
-		r.scalar(n, p, t)
+		t.scalar = r.scalar(n, p)
 	case yaml.SequenceNode:
 		r.tag(n, p, "!!seq")
-		t.kind = kindList
 		for i, item := range n.Content {
-			t.items = append(t.items, r.tree(item, p.item(i), level+1))
+			t.items = append(t.items, r.tree(item, append(p, i), level+1))
 		}
 	case yaml.MappingNode:
 		r.tag(n, p, "!!map")
-		t.kind = kindObject
 		r.mapping(n, p, level, t)
 	}
 	return t
 }
 
-func (r *yamlReader) alias(n *yaml.Node, p *path, level int) *tree {
+func (r *yamlReader) alias(n *yaml.Node, p path, level int) *tree {
 	if r.inside[n.Alias] {
 		r.stop(n, p, "an anchor must not hold itself")
 		return &tree{}
@@ -166,89 +241,77 @@ func (r *yamlReader) alias(n *yaml.Node, p *path, level int) *tree {
 	r.inside[n.Alias] = true
 	t := r.tree(n.Alias, p, level+1)
 	delete(r.inside, n.Alias)
-	t.at = place{line: n.Line, column: n.Column}
+	t.at = positionOf(n)
 	return t
 }
 
-func (r *yamlReader) mapping(n *yaml.Node, p *path, level int, t *tree) {
+func (r *yamlReader) mapping(n *yaml.Node, p path, level int, t *tree) {
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, ok := r.key(n.Content[i], p)
+		name, ok := r.name(n.Content[i], p)
 		if !ok {
 			continue
 		}
-		at := place{line: n.Content[i].Line, column: n.Content[i].Column}
-		value := r.tree(n.Content[i+1], p.field(key), level+1)
-		if seen[key] {
-			r.faults.twice(r.file, at, p, key)
+		at := positionOf(n.Content[i])
+		value := r.tree(n.Content[i+1], append(p, name), level+1)
+		if seen[name] {
+			r.add(r.file, at, r.diagnostics.name(p, name), "the field is given twice")
 			continue
 		}
-		seen[key] = true
-		t.entries = append(t.entries, entry{name: key, at: at, value: value})
+		seen[name] = true
+		t.entries = append(t.entries, entry{name: name, at: at, value: value})
 	}
 }
 
-// key reads the name of a field: a string, and not a merge key.
-func (r *yamlReader) key(n *yaml.Node, p *path) (string, bool) {
+// name reads the name of a field: a string, and not a merge key.
+func (r *yamlReader) name(n *yaml.Node, p path) (string, bool) {
 	at := n
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
-	t := &tree{}
+	var name any
 	if n.Kind == yaml.ScalarNode {
-		r.scalar(n, p, t)
+		name = r.scalar(n, p)
 	}
+	s, ok := name.(string)
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Style == 0 && n.Value == "<<":
-		r.fault(at, p, "merge keys (<<) are not supported: write the fields out")
+		r.problem(at, p, "merge keys (<<) are not supported: write the fields out")
 		return "", false
-	case t.kind != kindText:
-		r.fault(at, p, "the name of a field must be a string: put it in quotes")
-		return "", false
+	case !ok:
+		r.problem(at, p, "the name of a field must be a string: put it in quotes")
 	}
-	return t.word, true
+	return s, ok
 }
 
-func (r *yamlReader) scalar(n *yaml.Node, p *path, t *tree) {
+func (r *yamlReader) scalar(n *yaml.Node, p path) any {
 	tagged, quoted := n.Style&yaml.TaggedStyle != 0, n.Style&^yaml.TaggedStyle != 0
-	t.kind, t.word = kindText, n.Value
+	var value any = n.Value
 	if !quoted && (!tagged || n.Tag != "!!str") {
-		var fault string
-		if t.kind, t.word, fault = resolve(n.Value); fault != "" {
-			r.fault(n, p, fault)
+		var problem string
+		if value, problem = resolve(n.Value); problem != "" {
+			r.problem(n, p, problem)
 		}
 	}
-	if t.kind == kindText && strings.ContainsRune(t.word, 0) {
-		r.fault(n, p, "must not hold a NUL character")
-	}
-	r.tag(n, p, scalarTags(t)...)
-}
-
-// scalarTags are the tags that a scalar may carry.
-func scalarTags(t *tree) []string {
-	switch {
-	case t.kind == kindNull:
-		return []string{"!!null"}
-	case t.kind == kindBoolean:
-		return []string{"!!bool"}
-	case t.kind == kindNumber && strings.ContainsAny(t.word, ".e"):
-		return []string{"!!float"}
-	case t.kind == kindNumber:
-		return []string{"!!int", "!!float"}
-	default:
-		return []string{"!!str"}
-	}
-}
-
-// tag refuses a tag that is written and says something else than the value.
-func (r *yamlReader) tag(n *yaml.Node, p *path, allowed ...string) {
-	if n.Style&yaml.TaggedStyle == 0 {
-		return
-	}
-	for _, tag := range allowed {
-		if n.Tag == tag {
-			return
+	switch v := value.(type) {
+	case nil:
+		r.tag(n, p, "!!null")
+	case bool:
+		r.tag(n, p, "!!bool")
+	case json.Number:
+		r.tag(n, p, "!!float", "!!int")
+	case string:
+		r.tag(n, p, "!!str")
+		if strings.ContainsRune(v, 0) {
+			r.problem(n, p, "must not hold a NUL character")
 		}
 	}
-	r.fault(n, p, "the tag does not fit the value: leave it out")
+	return value
+}
+
+// tag refuses an explicit tag that does not fit the value.
+func (r *yamlReader) tag(n *yaml.Node, p path, allowed ...string) {
+	if n.Style&yaml.TaggedStyle != 0 && !slices.Contains(allowed, n.Tag) {
+		r.problem(n, p, "the tag does not fit the value: leave it out")
+	}
 }

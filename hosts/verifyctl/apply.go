@@ -59,7 +59,7 @@ func (c applyFile) Run(ctx context.Context, s *session) error {
 // faults tells those of a file on stderr, as they are. Any other error is left
 // to the caller.
 func (s *session) faults(err error) error {
-	var found *definition.Faults
+	var found *definition.Diagnostics
 	if !errors.As(err, &found) {
 		return err
 	}

@@ -59,7 +59,7 @@ func (w workflowValidate) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		_, err := compile(file, w.Providers)
-		var faults *definition.Faults
+		var faults *definition.Diagnostics
 		switch {
 		case err == nil:
 			if !w.JSON {
@@ -104,7 +104,7 @@ Examples:
 // Run draws the graph on stdout, of a workflow with faults as far as it goes.
 func (w workflowGraph) Run(s *session) error {
 	def, err := compile(w.File, nil)
-	var faults *definition.Faults
+	var faults *definition.Diagnostics
 	if err != nil && !errors.As(err, &faults) {
 		return err
 	}
@@ -125,7 +125,7 @@ func (w workflowGraph) Run(s *session) error {
 }
 
 // compile reads a workflow file and compiles what it says. A file with faults
-// is a *definition.Faults; the definition is empty when the file could not be
+// is a *definition.Diagnostics; the definition is empty when the file could not be
 // understood at all. Without providers, all are known.
 func compile(file string, providers []string) (verification.Definition, error) {
 	raw, err := os.ReadFile(file)
@@ -142,7 +142,7 @@ func compile(file string, providers []string) (verification.Definition, error) {
 	return def, doc.Explain(err)
 }
 
-func listed(faults *definition.Faults) []fault {
+func listed(faults *definition.Diagnostics) []fault {
 	var out []fault
 	for _, f := range faults.List {
 		out = append(out, fault{File: f.File, Line: f.Line, Column: f.Column, Field: f.Path, Message: f.Message})

@@ -16,7 +16,7 @@ import (
 // Apply applies a file and returns a change for each of its entries, in the order of
 // the file. After an error it returns the changes until then, which remain applied.
 // It calls made for each tenant for which it generated a webhook secret. The error
-// joins the problems of all workflows.
+// joins the problems of all workflows, each a *definition.Diagnostics.
 func Apply(
 	ctx context.Context, b definition.Bootstrap, e *engine.Engine, tenants verification.TenantStore, made func(verification.Tenant),
 ) ([]Change, error) {
@@ -37,7 +37,7 @@ func Apply(
 		}
 		for _, w := range t.Workflows {
 			applied, err := e.Apply(ctx, t.Tenant.ID, w.Definition)
-			var found *definition.Faults
+			var found *definition.Diagnostics
 			switch err = w.Explain(err); {
 			case errors.As(err, &found):
 				faults = errors.Join(faults, found)

@@ -186,7 +186,7 @@ func TestTheFaultsOfAllWorkflowsAreToldTogether(t *testing.T) {
       - {workflow: third, name: Third, start: gst, nodes: {gst: {type: check, provider: nobody, next: done}, done: {type: end}}}
 `
 	done, err := b.apply(text)
-	var faults *definition.Faults
+	var faults *definition.Diagnostics
 	if !errors.As(err, &faults) || !strings.Contains(err.Error(), `"bureau"`) || !strings.Contains(err.Error(), `"nobody"`) {
 		t.Errorf("apply = %v, want the faults of both workflows", err)
 	}

@@ -33,7 +33,7 @@ type conversation struct {
 // file. With -update it is written anew at the end of the test.
 func conversations(t *testing.T, archive string) []conversation {
 	t.Helper()
-	path := filepath.Join("testdata", "faults", archive)
+	path := filepath.Join("testdata", "problems", archive)
 	a, err := txtar.ParseFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -72,9 +72,9 @@ func (c conversation) check(t *testing.T, err error) {
 	if diff := cmp.Diff(string(c.want.Data), got); diff != "" {
 		t.Errorf("told about the file (-want +got):\n%s", diff)
 	}
-	var faults *definition.Faults
+	var faults *definition.Diagnostics
 	if !errors.As(err, &faults) || !errors.Is(err, verification.ErrInvalid) {
-		t.Errorf("error is a %T, want *Faults that unwraps to ErrInvalid", err)
+		t.Errorf("error is a %T, want *Diagnostics that unwraps to ErrInvalid", err)
 	}
 }
 
@@ -155,13 +155,13 @@ func TestManyFaultsAreCountedAndNotAllListed(t *testing.T) {
 	}
 	_, err := definition.ReadWorkflow("w.yaml", raw.Bytes())
 	lines := strings.Split(fmt.Sprint(err), "\n")
-	if got := lines[len(lines)-1]; got != "and 19500 more faults" || len(lines) != 501 {
+	if got := lines[len(lines)-1]; got != "and 19500 more problems" || len(lines) != 501 {
 		t.Errorf("%d lines that end with %q, want 501 and the count of the rest", len(lines), got)
 	}
 }
 
 func TestAFaultIsOneLineWhateverItSays(t *testing.T) {
-	f := definition.Fault{File: "w.yaml", Line: 3, Path: "nodes", Message: "one\r\ntwo\u2028three\x1b[31m"}
+	f := definition.Diagnostic{File: "w.yaml", Line: 3, Path: "nodes", Message: "one\r\ntwo\u2028three\x1b[31m"}
 	if got, want := f.String(), "w.yaml:3: nodes: one  two three [31m"; got != want {
 		t.Errorf("String() = %q, want %q", got, want)
 	}

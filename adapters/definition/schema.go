@@ -1,0 +1,212 @@
+// The form of a file: what its JSON Schema says about it.
+
+package definition
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// The copies in docs/ are for editors.
+//
+//go:embed workflow.schema.json bootstrap.schema.json
+var schemas embed.FS
+
+const (
+	workflowSchema  = "https://github.com/verifyd/verifyd/docs/workflow.schema.json"
+	bootstrapSchema = "https://github.com/verifyd/verifyd/docs/bootstrap.schema.json"
+)
+
+// maxListed is the number of names that a message lists.
+const maxListed = 13
+
+// form is a compiled schema.
+type form struct {
+	root  *jsonschema.Schema
+	parts map[string]*jsonschema.Schema // all schemas inside it, by location
+}
+
+// newForm compiles the schema of this URL.
+func newForm(url string) *form {
+	c := jsonschema.NewCompiler()
+	c.UseLoader(jsonschema.SchemeURLLoader{}) // nothing is loaded
+	for _, name := range []string{workflowSchema, bootstrapSchema} {
+		raw, err := schemas.ReadFile(name[strings.LastIndexByte(name, '/')+1:])
+		document, err2 := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+		if err := cmp.Or(err, err2, c.AddResource(name, document)); err != nil {
+			panic(fmt.Sprintf("definition: schema %s: %v", name, err))
+		}
+	}
+	f := &form{root: c.MustCompile(url), parts: map[string]*jsonschema.Schema{}}
+	f.add(f.root)
+	return f
+}
+
+func (f *form) add(s *jsonschema.Schema) {
+	if s == nil || f.parts[s.Location] != nil {
+		return
+	}
+	f.parts[s.Location] = s
+	additional, _ := s.AdditionalProperties.(*jsonschema.Schema)
+	for _, sub := range slices.Concat([]*jsonschema.Schema{s.Ref, s.Then, s.Items2020, additional}, s.AllOf, slices.Collect(maps.Values(s.Properties))) {
+		f.add(sub)
+	}
+}
+
+// check reports the problems of form: wrong types, unknown and missing fields,
+// values that are not in a list, and numbers out of range. The rules of
+// verification find all others in a definition, and have clearer messages.
+func (f *form) check(file string, root *tree, d *diagnostics) {
+	var invalid *jsonschema.ValidationError
+	if errors.As(f.root.Validate(root.value()), &invalid) {
+		f.collect(file, root, invalid, d)
+	}
+}
+
+func (f *form) collect(file string, root *tree, e *jsonschema.ValidationError, d *diagnostics) {
+	p, value, at := root.locate(e.InstanceLocation)
+	schema := f.parts[e.SchemaURL]
+	switch k := e.ErrorKind.(type) {
+	case *kind.Type:
+		d.add(file, at, p, wrongType(k, value))
+		d.discard(p, value)
+	case *kind.AdditionalProperties:
+		unknown := map[string]bool{}
+		for _, name := range k.Properties {
+			unknown[name] = true
+		}
+		for _, field := range value.entries {
+			if unknown[field.name] {
+				d.add(file, field.at, d.name(p, field.name), unknownField(field.name, schema))
+			}
+		}
+	case *kind.Required:
+		for _, name := range k.Missing {
+			if !missedByRules(e.SchemaURL, name, schema) {
+				continue
+			}
+			d.add(file, at, append(p, name), "is required")
+			d.discard(append(p, name), nil)
+		}
+	case *kind.Enum:
+		d.add(file, at, p, notListed(k, value))
+		d.discard(p, value)
+	case *kind.Minimum:
+		d.add(file, at, p, "must be at least "+decimal(k.Want))
+	case *kind.Maximum:
+		d.add(file, at, p, "must be at most "+decimal(k.Want))
+	case *kind.ExclusiveMinimum:
+		d.add(file, at, p, "must be more than "+decimal(k.Want))
+	case *kind.PropertyNames, *kind.Not:
+	default:
+		for _, cause := range e.Causes {
+			f.collect(file, root, cause, d)
+		}
+	}
+}
+
+// missedByRules reports whether the rules would not notice that a field is
+// missing. They see a missing string, list or object of a workflow, and cannot
+// judge a node without its type. A missing number looks to them like 0.
+func missedByRules(url, name string, schema *jsonschema.Schema) bool {
+	if !strings.HasPrefix(url, workflowSchema) || name == "type" {
+		return true
+	}
+	field := schema.Properties[name]
+	return field != nil && field.Types != nil && slices.Contains(field.Types.ToStrings(), "number")
+}
+
+func unknownField(name string, schema *jsonschema.Schema) string {
+	message, known := "unknown field", slices.Sorted(maps.Keys(schema.Properties))
+	if near := verification.Nearest(name, known); near != "" {
+		return message + "; did you mean " + near + "?"
+	}
+	if strings.HasPrefix(schema.Title, "a ") {
+		message = schema.Title + " has no such field"
+	}
+	if len(known) <= maxListed {
+		message += " (supported: " + strings.Join(known, ", ") + ")"
+	}
+	return message
+}
+
+func notListed(k *kind.Enum, value *tree) string {
+	var known []string
+	for _, want := range k.Want {
+		known = append(known, fmt.Sprint(want))
+	}
+	message := "must be one of " + strings.Join(known, ", ")
+	if s, ok := value.scalar.(string); ok {
+		if near := verification.Nearest(s, known); near != "" {
+			message += "; did you mean " + near + "?"
+		}
+	}
+	return message
+}
+
+// wrongType says which type is wanted, and what to do in the usual cases.
+func wrongType(k *kind.Type, value *tree) string {
+	var wanted []string
+	for _, want := range k.Want {
+		wanted = append(wanted, typeName(want))
+	}
+	message := "must be " + strings.Join(wanted, " or ")
+	if k.Got != "number" || k.Want[0] != "integer" {
+		message += ", not " + typeName(k.Got)
+	}
+	text, isText := value.scalar.(string)
+	switch {
+	case k.Got == "null":
+		message += ": leave it out instead"
+	case k.Want[0] == "string" && (k.Got == "number" || k.Got == "boolean"):
+		message += ": put it in quotes"
+	case isText:
+		switch bare, _ := resolve(text); bare.(type) {
+		case bool:
+			isText = k.Want[0] == "boolean"
+		case json.Number:
+			isText = k.Want[0] == "number" || k.Want[0] == "integer"
+		default:
+			isText = false
+		}
+		if isText {
+			message += ": take off the quotes"
+		}
+	}
+	return message
+}
+
+func typeName(t string) string {
+	switch t {
+	case "null":
+		return t
+	case "boolean":
+		return "true or false"
+	case "integer":
+		return "a whole number"
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	}
+	return "a " + t
+}
+
+func decimal(r *big.Rat) string {
+	f, _ := r.Float64()
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
