@@ -40,6 +40,7 @@ func (e *expression) evaluate(r *reading) (ref.Val, error) {
 	if r.cost > maxTotalCost {
 		return nil, errors.New("the expressions cost more together than the limit allows")
 	}
+	r.load(e.reads)
 	v, details, err := e.program.Eval(cel.Activation(r))
 	if cost := details.ActualCost(); cost != nil {
 		r.cost += *cost

@@ -1,47 +1,33 @@
-// What an expression reads of one run, decoded when it is first asked for.
+// The values of one run that expressions read.
 
 package expression
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"cel.dev/cel-go/cel"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
-// reading is the view of a scope that one evaluation, or one rendering, works
-// on. It belongs to one goroutine.
+// reading holds the values of a scope that one evaluation, or one rendering, reads.
+// It belongs to one goroutine.
 type reading struct {
 	scope *verification.Scope
 	input map[string]any
-	steps []stepReading
-	cost  uint64 // of the expressions that were evaluated
-}
-
-// The other views of a reading: what `run` and `steps` stand for.
-type (
-	runReading   reading
-	stepsReading reading
-)
-
-type stepReading struct {
-	step *verification.Step
-	data map[string]any
+	run   map[string]any
+	steps map[string]any
+	cost  uint64 // of the expressions evaluated so far
 }
 
 func newReading(s *verification.Scope) *reading {
-	r := &reading{scope: s, steps: make([]stepReading, len(s.Steps))}
-	for i := range s.Steps {
-		r.steps[i].step = &s.Steps[i]
-	}
-	return r
+	return &reading{scope: s, steps: make(map[string]any, len(s.Steps))}
 }
 
-// ResolveName finds what one of the names of an expression stands for.
+// ResolveName returns the value of one of the global names.
 func (r *reading) ResolveName(name string) (any, bool) {
 	switch name {
 	case nameInput:
@@ -50,91 +36,54 @@ func (r *reading) ResolveName(name string) (any, bool) {
 		}
 		return r.input, true
 	case nameRun:
-		return (*runReading)(r), true
-	case nameSteps:
-		return (*stepsReading)(r), true
-	}
-	return nil, false
-}
-
-// member reads a field of whatever has fields.
-func member(of any, name string) (any, bool) {
-	switch of := of.(type) {
-	case map[string]any:
-		v, ok := of[name]
-		return v, ok
-	case *stepsReading:
-		for i := range of.steps {
-			if string(of.steps[i].step.Node) == name {
-				return &of.steps[i], true
+		if r.run == nil {
+			r.run = map[string]any{
+				"id": string(r.scope.RunID), "reference_id": r.scope.ReferenceID, "started_at": r.scope.StartedAt,
 			}
 		}
-	case *stepReading:
-		return of.field(name)
-	case *runReading:
-		return of.field(name)
+		return r.run, true
+	case nameSteps:
+		return r.steps, true
 	}
 	return nil, false
 }
 
-func (r *runReading) field(name string) (any, bool) {
-	switch name {
-	case "id":
-		return string(r.scope.RunID), true
-	case "reference_id":
-		return r.scope.ReferenceID, true
-	case "started_at":
-		return r.scope.StartedAt, true
-	}
-	return nil, false
-}
+// Parent says that there are no other names.
+func (r *reading) Parent() cel.Activation { return nil }
 
-func (r *runReading) fields() map[string]any {
-	return map[string]any{
-		"id": string(r.scope.RunID), "reference_id": r.scope.ReferenceID,
-		"started_at": r.scope.StartedAt.UTC().Format(time.RFC3339Nano),
-	}
-}
-
-func (s *stepReading) field(name string) (any, bool) {
-	switch name {
-	case "data":
-		if len(s.step.Data) == 0 {
-			return nil, false
+// load decodes the steps that an expression reads. It decodes the data of a step
+// only if a path leads there.
+func (r *reading) load(reads []read) {
+	for _, read := range reads {
+		if read.path.root != nameSteps {
+			continue
 		}
-		if s.data == nil {
-			s.data = s.step.Data.Map()
+		node := read.path.keys[0].name
+		i := slices.IndexFunc(r.scope.Steps, func(s verification.Step) bool { return string(s.Node) == node })
+		if i < 0 {
+			continue
 		}
-		return s.data, true
-	case "status":
-		return string(s.step.Status), true
-	case "passed":
-		return s.step.Status == verification.CheckPassed, true
-	case "dispatches":
-		return int64(s.step.Dispatches), true
+		s := &r.scope.Steps[i]
+		step, ok := r.steps[node].(map[string]any)
+		if !ok {
+			passed := s.Status == verification.CheckPassed
+			step = map[string]any{"status": string(s.Status), "passed": passed, "dispatches": int64(s.Dispatches)}
+			r.steps[node] = step
+		}
+		if len(s.Data) > 0 && step["data"] == nil && (len(read.path.keys) == 1 || read.path.keys[1].name == "data") {
+			step["data"] = s.Data.Map()
+		}
 	}
-	return nil, false
 }
 
-func (s *stepReading) fields() map[string]any {
-	m := map[string]any{
-		"status": string(s.step.Status), "passed": s.step.Status == verification.CheckPassed,
-		"dispatches": float64(s.step.Dispatches),
-	}
-	if data, ok := s.field("data"); ok {
-		m["data"] = data
-	}
-	return m
-}
-
-// absentError says that a value is not there.
+// absentError says that a value is missing.
 type absentError struct{ message string }
 
 func (e *absentError) Error() string { return e.message }
 
-// missing says why a field was not there.
-func missing(of any, path, name string) error {
-	if _, ok := of.(*stepsReading); ok {
+// missing returns the error for a path, given that of the object it goes through.
+func missing(object, path, name string) error {
+	if object == nameSteps {
 		return &absentError{fmt.Sprintf("the step %s has not run", name)}
 	}
 	return &absentError{path + " has no value"}
@@ -154,7 +103,7 @@ type path struct {
 	keys []key
 }
 
-// String writes the path as an expression would.
+// String returns the path as an expression writes it.
 func (p path) String() string {
 	s := p.root
 	for _, k := range p.keys {
@@ -167,7 +116,7 @@ func (p path) String() string {
 	return s
 }
 
-// pathTo writes the path to a field of what is at path.
+// pathTo returns the path to a field of the object at path.
 func pathTo(path, name string) string {
 	plain := name != "" && strings.IndexFunc(name, func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
@@ -181,25 +130,24 @@ func pathTo(path, name string) string {
 	return path + "." + name
 }
 
-// find reads what is at a path. When it is not there, it says why.
+// find returns the value at a path.
 func (r *reading) find(p path) (any, error) {
 	v, _ := r.ResolveName(p.root)
 	for i, k := range p.keys {
-		var ok bool
-		of := v
-		if list, isList := of.([]any); k.list && isList {
-			if ok = k.index >= 0 && k.index < int64(len(list)); ok {
-				v = list[k.index]
+		ok := false
+		switch of := v.(type) {
+		case map[string]any:
+			if !k.list {
+				v, ok = of[k.name]
 			}
-		} else if !k.list {
-			v, ok = member(of, k.name)
+		case []any:
+			if ok = k.list && k.index >= 0 && k.index < int64(len(of)); ok {
+				v = of[k.index]
+			}
 		}
 		if !ok {
-			return nil, missing(of, path{p.root, p.keys[:i+1]}.String(), k.name)
+			return nil, missing(path{p.root, p.keys[:i]}.String(), path{p.root, p.keys[:i+1]}.String(), k.name)
 		}
 	}
 	return v, nil
 }
-
-// Parent says that there are no other names.
-func (r *reading) Parent() cel.Activation { return nil }

@@ -1,4 +1,4 @@
-// What is known of a value before any run, and how CEL is told of it.
+// The declared types of values, and how CEL sees them.
 
 package expression
 
@@ -19,7 +19,7 @@ type shape struct {
 	fields map[string]*shape
 	open   bool   // the object may have other fields, too
 	items  *shape // of a list
-	most   uint64 // characters of a string or items of a list; 0 for unknown
+	most   uint64 // maximum characters of a string or items of a list; 0 if unknown
 }
 
 func scalar(t *types.Type) *shape { return &shape{cel: t} }
@@ -30,7 +30,7 @@ func listOf(items *shape, most uint64) *shape {
 	return &shape{cel: cel.ListType(items.cel), items: items, most: most}
 }
 
-// nullable tells whether null is a value of the shape and not a missing one.
+// nullable reports whether null is a value of the shape and not a missing one.
 func (s *shape) nullable() bool {
 	return s.cel.Kind() == types.DynKind || s.cel.IsAssignableType(cel.NullType)
 }
@@ -50,8 +50,8 @@ func (s *shape) at(path []string) *shape {
 	return s
 }
 
-// shapes provides CEL with the object types of one set of declarations, and
-// with those of the provider it is made with.
+// shapes is a type provider with the object types of one set of declarations,
+// besides those of another provider.
 type shapes struct {
 	types.Provider
 	root    *shape // its fields are the names that an expression sees
@@ -62,8 +62,8 @@ func newShapes(base types.Provider) *shapes {
 	return &shapes{Provider: base, root: &shape{fields: map[string]*shape{}}, objects: map[string]*shape{}}
 }
 
-// object makes the shape of an object with known fields. The name of its type
-// is none that an expression could spell.
+// object returns the shape of an object with known fields. No expression can spell
+// the name of its type.
 func (p *shapes) object(path string, fields map[string]*shape) *shape {
 	name := "{" + path + "}"
 	for p.objects[name] != nil {
@@ -74,7 +74,7 @@ func (p *shapes) object(path string, fields map[string]*shape) *shape {
 	return s
 }
 
-// FindStructType finds the type of an object.
+// FindStructType returns the type of an object.
 func (p *shapes) FindStructType(name string) (*types.Type, bool) {
 	if s, ok := p.objects[name]; ok {
 		return types.NewTypeTypeWithParam(s.cel), true
@@ -82,7 +82,7 @@ func (p *shapes) FindStructType(name string) (*types.Type, bool) {
 	return p.Provider.FindStructType(name)
 }
 
-// FindStructFieldNames lists the known fields of an object.
+// FindStructFieldNames returns the known fields of an object.
 func (p *shapes) FindStructFieldNames(name string) ([]string, bool) {
 	if s, ok := p.objects[name]; ok {
 		return slices.Sorted(maps.Keys(s.fields)), true
@@ -90,7 +90,7 @@ func (p *shapes) FindStructFieldNames(name string) ([]string, bool) {
 	return p.Provider.FindStructFieldNames(name)
 }
 
-// FindStructFieldType finds one field of an object, and how it is read.
+// FindStructFieldType returns the type of a field, and how it is read.
 func (p *shapes) FindStructFieldType(name, field string) (*types.FieldType, bool) {
 	object, ok := p.objects[name]
 	if !ok {
@@ -103,26 +103,28 @@ func (p *shapes) FindStructFieldType(name, field string) (*types.FieldType, bool
 		}
 		s = anything()
 	}
-	path, null := pathTo(object.path, field), s.nullable()
+	read := func(of any) (any, bool) {
+		fields, _ := of.(map[string]any)
+		v, ok := fields[field]
+		return v, ok && (v != nil || s.nullable())
+	}
+	path := pathTo(object.path, field)
 	return &types.FieldType{
-		Type: s.cel,
-		IsSet: func(of any) bool {
-			v, ok := member(of, field)
-			return ok && (v != nil || null)
-		},
+		Type:  s.cel,
+		IsSet: func(of any) bool { _, ok := read(of); return ok },
 		GetFrom: func(of any) (any, error) {
-			if v, ok := member(of, field); ok && (v != nil || null) {
+			if v, ok := read(of); ok {
 				return v, nil
 			}
-			return nil, missing(of, path, field)
+			return nil, missing(object.path, path, field)
 		},
 	}, true
 }
 
-// adapter turns what a reading holds into values of CEL.
+// adapter converts the values of a reading to values of CEL.
 type adapter struct{ types.Adapter }
 
-// NativeToValue adapts one value.
+// NativeToValue converts one value.
 func (a adapter) NativeToValue(v any) ref.Val {
 	switch v := v.(type) {
 	case float64:
@@ -133,10 +135,6 @@ func (a adapter) NativeToValue(v any) ref.Val {
 		return types.Bool(v)
 	case map[string]any:
 		return types.NewStringInterfaceMap(a, v)
-	case *stepReading:
-		return types.NewStringInterfaceMap(a, v.fields())
-	case *runReading:
-		return types.NewStringInterfaceMap(a, v.fields())
 	}
 	return a.Adapter.NativeToValue(v)
 }

@@ -120,10 +120,6 @@ func (p *plainer) container(v any, depth int) (any, error) {
 			}
 		}
 		return list, nil
-	case *stepReading:
-		return p.value(v.fields(), depth)
-	case *runReading:
-		return p.value(v.fields(), depth)
 	case traits.Mapper:
 		object := map[string]any{}
 		for it := v.Iterator(); it.HasNext() == types.True; {
