@@ -1,4 +1,4 @@
-// The shape of the input, read from its JSON Schema.
+// The declared types of the input, from its JSON Schema.
 
 package expression
 
@@ -6,87 +6,89 @@ import (
 	"bytes"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"cel.dev/cel-go/cel"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The bounds of what is read from a schema; it may refer to itself.
+// The bounds of the shapes of a schema, which may refer to itself.
 const (
 	maxSchemaDepth = 12    // objects and lists inside each other
 	maxShapes      = 5_000 // shapes, where 100 bytes of a path count as one more
 )
 
-// schemaReader reads the shapes of one schema document.
+// schemaReader makes the shapes of one schema.
 type schemaReader struct {
 	shapes *shapes
-	root   map[string]any
 	left   int // shapes that may still be made
 	unread []unreadObject
 }
 
-// unreadObject is an object whose fields have not been read yet.
+// unreadObject is an object whose fields have no shapes yet.
 type unreadObject struct {
 	shape      *shape
-	properties map[string]any
+	properties map[string]*jsonschema.Schema
 	depth      int
 }
 
-// inputShapes returns the shapes of the input that a schema describes. It keeps
-// those of the last schema: the expressions of one definition all use the same.
-func (c *Compiler) inputShapes(schema verification.Data) *shapes {
+// inputShapes returns the shapes of an input with this schema. It caches those of
+// the last schema: all expressions of a definition use the same one.
+func (c *Compiler) inputShapes(text verification.Data) *shapes {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.input == nil || !bytes.Equal(c.schema, schema) {
+	if c.input == nil || !bytes.Equal(c.schema, text) {
 		p := newShapes(c.base.CELTypeProvider())
-		p.root.fields[nameInput] = p.input(schema)
-		c.schema, c.input = schema, p
+		p.root.fields[nameInput] = c.inputShape(p, text)
+		c.schema, c.input = text, p
 	}
 	return c.input
 }
 
-// input returns the shape of what a schema says about the input of a run: any
-// object when it names no properties.
-func (p *shapes) input(schema verification.Data) *shape {
-	if len(schema) == 0 {
+// inputShape returns the shape of the input: any object if the schema is not valid
+// or names no properties.
+func (c *Compiler) inputShape(p *shapes, text verification.Data) *shape {
+	compiled, err := c.Schema(text)
+	s, ok := compiled.(schema)
+	if err != nil || !ok {
 		return anyObject()
 	}
-	r := &schemaReader{shapes: p, root: schema.Map(), left: maxShapes}
-	s := r.shape(nameInput, r.root, 0)
+	r := &schemaReader{shapes: p, left: maxShapes}
+	input := r.shape(nameInput, s.root, 0)
 	r.readFields()
-	if s.fields == nil {
+	if input.fields == nil {
 		return anyObject()
 	}
-	return s
+	return input
 }
 
-func (r *schemaReader) shape(path string, schema any, depth int) *shape {
+func (r *schemaReader) shape(path string, s *jsonschema.Schema, depth int) *shape {
 	r.left -= 1 + len(path)/100
-	s, ok := r.resolve(schema)
-	if !ok || depth > maxSchemaDepth {
+	for i := 0; s.Ref != nil && s.Types == nil && s.Properties == nil; i++ {
+		if s = s.Ref; i == maxSchemaDepth {
+			return anything()
+		}
+	}
+	if depth > maxSchemaDepth {
 		return anything()
 	}
-	kind, null := typeOf(s)
 	var known *shape
-	switch kind {
-	case "string":
-		known = text(bound(s, "maxLength"))
-	case "number", "integer":
+	kind, null := typeOf(s)
+	switch {
+	case kind == "string":
+		known = text(limit(s.MaxLength))
+	case kind == "number" || kind == "integer":
 		known = scalar(cel.DoubleType)
-	case "boolean":
+	case kind == "boolean":
 		known = scalar(cel.BoolType)
-	case "array", "object":
-		switch {
-		case null: // CEL has no type for a list or an object that may be null
-			return anything()
-		case kind == "array":
-			return r.list(path, s, depth)
-		}
+	case null: // CEL has no type for a list or an object that may be null
+	case kind == "array":
+		return r.list(path, s, depth)
+	case kind == "object":
 		return r.object(path, s, depth)
-	default:
+	}
+	if known == nil {
 		return anything()
 	}
 	if null {
@@ -95,22 +97,21 @@ func (r *schemaReader) shape(path string, schema any, depth int) *shape {
 	return known
 }
 
-// object returns a shape with known fields when the schema names properties;
-// readFields adds them. It has others, too, when the schema says so, or may say
-// so in a keyword that is not read here.
-func (r *schemaReader) object(path string, schema map[string]any, depth int) *shape {
-	properties, ok := schema["properties"].(map[string]any)
-	if !ok {
+// object returns a shape with known fields if the schema names properties;
+// readFields adds them. It is open if the schema allows other fields, or may do so
+// in a keyword that is not read here.
+func (r *schemaReader) object(path string, s *jsonschema.Schema, depth int) *shape {
+	if s.Properties == nil {
 		return anyObject()
 	}
-	s := r.shapes.object(path, map[string]*shape{})
-	s.open = open(schema)
-	r.unread = append(r.unread, unreadObject{s, properties, depth})
-	return s
+	o := r.shapes.object(path, map[string]*shape{})
+	o.open = open(s)
+	r.unread = append(r.unread, unreadObject{o, s.Properties, depth})
+	return o
 }
 
-// readFields reads the fields of all objects, those of outer objects first. A
-// field beyond the bound may hold anything.
+// readFields makes the shapes of all fields, those of outer objects first. Fields
+// beyond the bound may hold anything.
 func (r *schemaReader) readFields() {
 	for len(r.unread) > 0 {
 		o := r.unread[0]
@@ -129,108 +130,46 @@ func (r *schemaReader) readFields() {
 	}
 }
 
-func open(schema map[string]any) bool {
-	for _, keyword := range []string{"additionalProperties", "unevaluatedProperties"} {
-		switch more := schema[keyword].(type) {
-		case bool:
-			if more {
-				return true
-			}
-		case map[string]any:
-			return true
-		}
-	}
-	for _, keyword := range []string{
-		"patternProperties", "allOf", "anyOf", "oneOf", "if", "then", "else",
-		"$ref", "$dynamicRef", "dependentSchemas",
-	} {
-		if schema[keyword] != nil {
-			return true
-		}
-	}
-	return false
+func open(s *jsonschema.Schema) bool {
+	return s.AdditionalProperties != nil && s.AdditionalProperties != false ||
+		s.UnevaluatedProperties != nil && (s.UnevaluatedProperties.Bool == nil || *s.UnevaluatedProperties.Bool) ||
+		len(s.PatternProperties)+len(s.AllOf)+len(s.AnyOf)+len(s.OneOf)+len(s.DependentSchemas) > 0 ||
+		s.If != nil || s.Then != nil || s.Else != nil || s.Ref != nil
 }
 
-func (r *schemaReader) list(path string, schema map[string]any, depth int) *shape {
+func (r *schemaReader) list(path string, s *jsonschema.Schema, depth int) *shape {
 	items := anything()
-	if schema["items"] != nil && schema["prefixItems"] == nil {
-		items = r.shape(path+"[]", schema["items"], depth+1)
+	if first, rest := itemsOf(s); len(first) == 0 && rest != nil {
+		items = r.shape(path+"[]", rest, depth+1)
 	}
-	return listOf(items, bound(schema, "maxItems"))
+	return listOf(items, limit(s.MaxItems))
 }
 
-// resolve follows references inside the document that stand alone.
-func (r *schemaReader) resolve(schema any) (map[string]any, bool) {
-	for range maxSchemaDepth {
-		s, ok := schema.(map[string]any)
-		if !ok {
-			return nil, false
+// typeOf returns the type of a schema, empty if it is not known, and whether null
+// is allowed as well.
+func typeOf(s *jsonschema.Schema) (kind string, null bool) {
+	if s.Types == nil {
+		if s.Properties != nil {
+			kind = "object"
 		}
-		to, ok := s["$ref"].(string)
-		if !ok || s["type"] != nil || s["properties"] != nil {
-			return s, true
-		}
-		if schema, ok = r.pointer(to); !ok {
-			return nil, false
-		}
+		return kind, false
 	}
-	return nil, false
-}
-
-// pointer follows a JSON Pointer such as "#/$defs/address".
-func (r *schemaReader) pointer(to string) (any, bool) {
-	path, ok := strings.CutPrefix(to, "#/")
-	if !ok {
-		return nil, false
-	}
-	var at any = r.root
-	for step := range strings.SplitSeq(path, "/") {
-		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
-		switch parent := at.(type) {
-		case map[string]any:
-			at = parent[step]
-		case []any:
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(parent) {
-				return nil, false
-			}
-			at = parent[i]
+	for _, name := range s.Types.ToStrings() {
+		switch {
+		case name == "null":
+			null = true
+		case kind == "":
+			kind = name
 		default:
-			return nil, false
+			return "", false
 		}
 	}
-	return at, at != nil
+	return kind, null
 }
 
-// typeOf reads the type of a schema, and whether null will do as well; an empty
-// type is one that is not known.
-func typeOf(schema map[string]any) (kind string, null bool) {
-	switch t := schema["type"].(type) {
-	case string:
-		return t, false
-	case []any:
-		for _, one := range t {
-			name, _ := one.(string)
-			switch {
-			case name == "null":
-				null = true
-			case kind == "":
-				kind = name
-			default:
-				return "", false
-			}
-		}
-		return kind, null
+func limit(keyword *int) uint64 {
+	if keyword == nil || *keyword > 1e9 {
+		return 0
 	}
-	if schema["properties"] != nil {
-		return "object", false
-	}
-	return "", false
-}
-
-func bound(schema map[string]any, keyword string) uint64 {
-	if n, ok := schema[keyword].(float64); ok && n >= 1 && n <= 1e9 {
-		return uint64(n)
-	}
-	return 0
+	return uint64(max(0, *keyword))
 }
