@@ -89,7 +89,7 @@ func TestABootstrapReads(t *testing.T) {
 	}
 }
 
-func TestFaultsOfAnInlineWorkflowAreExplainedInItsFile(t *testing.T) {
+func TestProblemsOfAnInlineWorkflowAreExplainedInItsFile(t *testing.T) {
 	b, err := definition.ReadBootstrap("b.yaml", []byte(`tenants:
   - id: 0191f3c0-0000-7000-8000-00000000000a
     name: Acme
@@ -110,7 +110,7 @@ func TestFaultsOfAnInlineWorkflowAreExplainedInItsFile(t *testing.T) {
 	}
 }
 
-func TestABootstrapNamesNotTooManyWorkflows(t *testing.T) {
+func TestTheNumberOfWorkflowsOfABootstrapIsBounded(t *testing.T) {
 	raw := "tenants:\n- id: 0191f3c0-0000-7000-8000-00000000000a\n  name: Acme\n  workflows:\n" + strings.Repeat("  - w.yaml\n", 3000)
 	opened := 0
 	_, err := definition.ReadBootstrap("b.yaml", []byte(raw), func(string) ([]byte, error) {
@@ -133,7 +133,7 @@ func TestABootstrapNeedsNeitherFilesNorVariables(t *testing.T) {
 	const want = "b.yaml:4:5: tenants[0].webhook_secret: the environment variable SECRET is not set\n" +
 		"b.yaml:5:17: tenants[0].workflows[0]: open w.yaml: file does not exist"
 	if got := fmt.Sprint(err); got != want {
-		t.Errorf("told %q, want %q", got, want)
+		t.Errorf("error = %q, want %q", got, want)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestFaultsOfADefinitionAreExplained(t *testing.T) {
+func TestProblemsOfADefinitionAreExplained(t *testing.T) {
 	const file = `workflow: w
 name: ""
 start: nowhere
@@ -52,7 +52,7 @@ workflows/w.yaml:15:9: nodes.risk.rules[1].when: is required`
 	}
 }
 
-func TestExplainFindsTheNearestPlace(t *testing.T) {
+func TestExplainFindsTheNearestPosition(t *testing.T) {
 	d, err := definition.ReadWorkflow("w.json", []byte(`{
   "workflow": "w",
   "nodes": {
@@ -92,11 +92,11 @@ func TestExplainFindsTheNearestPlace(t *testing.T) {
 	}
 	for _, test := range tests {
 		err := d.Explain(&verification.Error{Kind: verification.ErrInvalid, Fields: []verification.FieldError{{Name: test.path, Message: "no"}}})
-		var faults *definition.Diagnostics
-		if !errors.As(err, &faults) {
+		var found *definition.Diagnostics
+		if !errors.As(err, &found) {
 			t.Fatalf("%T is not *Diagnostics", err)
 		}
-		if f := faults.List[0]; f.Line != test.line || f.Column != test.column {
+		if f := found.List[0]; f.Line != test.line || f.Column != test.column {
 			t.Errorf("%s is at %d:%d, want %d:%d", test.path, f.Line, f.Column, test.line, test.column)
 		}
 	}

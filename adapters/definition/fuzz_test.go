@@ -28,7 +28,7 @@ func FuzzReadWorkflow(f *testing.F) {
 			file = "w.json"
 		}
 		d, err := definition.ReadWorkflow(file, raw)
-		checkFaults(t, err)
+		checkDiagnostics(t, err)
 		if err != nil {
 			return
 		}
@@ -36,11 +36,10 @@ func FuzzReadWorkflow(f *testing.F) {
 		if diff := cmp.Diff(d.Definition, again.Definition); diff != "" || err != nil {
 			t.Errorf("a second reading differs: %v\n%s", err, diff)
 		}
-		// What a definition means is judged without a panic, and its faults
-		// have places.
+		// Compile does not panic, and its problems have positions.
 		version := verification.Version{Definition: d.Definition}
 		if _, err := verification.Compile("", version, lenient{}, nil); err != nil {
-			checkFaults(t, d.Explain(err))
+			checkDiagnostics(t, d.Explain(err))
 		}
 	})
 }
@@ -53,28 +52,28 @@ func FuzzReadBootstrap(f *testing.F) {
 		_, err := definition.ReadBootstrap("b.yaml", raw, testdata, func(string) string {
 			return "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 		})
-		checkFaults(t, err)
+		checkDiagnostics(t, err)
 	})
 }
 
-// checkFaults holds what is true of any error: it is ours, it has a line a
-// fault, and all of its places are in the file.
-func checkFaults(t *testing.T, err error) {
+// checkDiagnostics checks what holds for any error: it is a *Diagnostics, it has one
+// line for each problem, and all positions are in the file.
+func checkDiagnostics(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {
 		return
 	}
-	var faults *definition.Diagnostics
-	if !errors.As(err, &faults) || !errors.Is(err, verification.ErrInvalid) || len(faults.List) == 0 {
+	var found *definition.Diagnostics
+	if !errors.As(err, &found) || !errors.Is(err, verification.ErrInvalid) || len(found.List) == 0 {
 		t.Fatalf("%T %v is not *Diagnostics", err, err)
 	}
 	lines := strings.Count(err.Error(), "\n") + 1
-	if wanted := len(faults.List) + min(faults.More, 1); lines != wanted {
-		t.Errorf("%d faults on %d lines:\n%v", wanted, lines, err)
+	if wanted := len(found.List) + min(found.More, 1); lines != wanted {
+		t.Errorf("%d problems on %d lines:\n%v", wanted, lines, err)
 	}
-	for _, fault := range faults.List {
-		if fault.File == "" || fault.Message == "" || fault.Line < 0 || fault.Column < 0 {
-			t.Errorf("a fault without a place: %+v", fault)
+	for _, one := range found.List {
+		if one.File == "" || one.Message == "" || one.Line < 0 || one.Column < 0 {
+			t.Errorf("a diagnostic without a position: %+v", one)
 		}
 	}
 }

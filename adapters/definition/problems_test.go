@@ -18,9 +18,9 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-var update = flag.Bool("update", false, "write the wanted answers in testdata anew")
+var update = flag.Bool("update", false, "rewrite the wanted errors in testdata")
 
-// conversation is one file of an archive, and what is told about it.
+// conversation is one file of an archive, and the error that is wanted.
 type conversation struct {
 	name string // of the file, with its extension
 	raw  []byte
@@ -30,7 +30,7 @@ type conversation struct {
 }
 
 // conversations reads an archive in which a file "want" follows each other
-// file. With -update it is written anew at the end of the test.
+// file. With -update it is rewritten at the end of the test.
 func conversations(t *testing.T, archive string) []conversation {
 	t.Helper()
 	path := filepath.Join("testdata", "problems", archive)
@@ -70,15 +70,15 @@ func (c conversation) check(t *testing.T, err error) {
 		c.want.Data = []byte(got)
 	}
 	if diff := cmp.Diff(string(c.want.Data), got); diff != "" {
-		t.Errorf("told about the file (-want +got):\n%s", diff)
+		t.Errorf("the error differs (-want +got):\n%s", diff)
 	}
-	var faults *definition.Diagnostics
-	if !errors.As(err, &faults) || !errors.Is(err, verification.ErrInvalid) {
+	var found *definition.Diagnostics
+	if !errors.As(err, &found) || !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("error is a %T, want *Diagnostics that unwraps to ErrInvalid", err)
 	}
 }
 
-func TestFaultsOfAWorkflowAreToldAtOnceWithTheirPlaces(t *testing.T) {
+func TestAllProblemsOfAWorkflowAreReportedWithTheirPositions(t *testing.T) {
 	for _, archive := range []string{"structure.txtar", "syntax.txtar"} {
 		for _, c := range conversations(t, archive) {
 			t.Run(c.name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestFaultsOfAWorkflowAreToldAtOnceWithTheirPlaces(t *testing.T) {
 	}
 }
 
-func TestFaultsOfABootstrapAreToldAtOnceAndKeepSecrets(t *testing.T) {
+func TestAllProblemsOfABootstrapAreReportedWithoutSecrets(t *testing.T) {
 	environment := func(name string) string {
 		return map[string]string{"API_KEY": "0123456789-secret-0123456789", "SHORT": "secret"}[name]
 	}
@@ -139,7 +139,7 @@ func TestTheBoundsOfAFile(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := definition.ReadWorkflow(test.file, []byte(test.raw))
 			if got, _, _ := strings.Cut(fmt.Sprint(err), "\n"); got != test.want {
-				t.Errorf("told %q, want %q", got, test.want)
+				t.Errorf("error = %q, want %q", got, test.want)
 			}
 			if !errors.Is(err, verification.ErrInvalid) {
 				t.Errorf("the error %T is not ErrInvalid", err)
@@ -148,7 +148,7 @@ func TestTheBoundsOfAFile(t *testing.T) {
 	}
 }
 
-func TestManyFaultsAreCountedAndNotAllListed(t *testing.T) {
+func TestManyProblemsAreCountedAndNotAllListed(t *testing.T) {
 	var raw bytes.Buffer
 	for i := range 20000 {
 		fmt.Fprintf(&raw, "%s%d: x\n", strings.Repeat("k", 30), i)
@@ -160,7 +160,7 @@ func TestManyFaultsAreCountedAndNotAllListed(t *testing.T) {
 	}
 }
 
-func TestAFaultIsOneLineWhateverItSays(t *testing.T) {
+func TestADiagnosticIsAlwaysOneLine(t *testing.T) {
 	f := definition.Diagnostic{File: "w.yaml", Line: 3, Path: "nodes", Message: "one\r\ntwo\u2028three\x1b[31m"}
 	if got, want := f.String(), "w.yaml:3: nodes: one  two three [31m"; got != want {
 		t.Errorf("String() = %q, want %q", got, want)
@@ -168,7 +168,7 @@ func TestAFaultIsOneLineWhateverItSays(t *testing.T) {
 }
 
 // A question mark in a flow mapping is plain text in YAML 1.2.
-func TestAQuestionNeedsNoQuotes(t *testing.T) {
+func TestAQuestionMarkNeedsNoQuotes(t *testing.T) {
 	d, err := definition.ReadWorkflow("w.yaml", []byte("nodes: {a: {type: customer_input, fields: {x: {label: Anything else?, type: text}}}}"))
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/verification"
 )
 
 const schemaFile = "../../docs/workflow.schema.json"
@@ -65,6 +68,38 @@ func withoutTimes(v any) any {
 	return v
 }
 
+func TestTheSchemasInDocsAreThoseOfTheReader(t *testing.T) {
+	for _, name := range []string{"workflow.schema.json", "bootstrap.schema.json"} {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.Equal(t, "../../docs/"+name, raw)
+	}
+}
+
+func TestTheWorkflowsInDocsAreValid(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/workflows.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, block := range strings.Split(string(raw), "```yaml\n")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		found++
+		d, err := definition.ReadWorkflow("workflows.md", []byte(block))
+		if err == nil {
+			_, err = verification.Compile("", verification.Version{Definition: d.Definition}, lenient{}, nil)
+		}
+		if err := d.Explain(err); err != nil {
+			t.Error(err)
+		}
+	}
+	if found == 0 {
+		t.Error("docs/workflows.md has no workflow")
+	}
+}
+
 func TestTheSchemaAcceptsEveryExample(t *testing.T) {
 	s := schema(t)
 	for _, file := range examples(t) {
@@ -76,7 +111,7 @@ func TestTheSchemaAcceptsEveryExample(t *testing.T) {
 			if filepath.Ext(file) == ".json" {
 				// The golden says the same in plain JSON: this YAML reader
 				// does not know all escapes of JSON.
-				if raw, err = os.ReadFile(file + golden); err != nil {
+				if raw, err = os.ReadFile(file + goldenSuffix); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -98,8 +133,8 @@ func TestTheSchemaRefusesWhatTheReaderRefuses(t *testing.T) {
 	}
 }
 
-// Each fault alone: a file with many would be refused for any one of them.
-func TestTheSchemaAndTheReaderRefuseEachFaultAlone(t *testing.T) {
+// Each problem alone: a file with many would be refused for any one of them.
+func TestTheSchemaAndTheReaderRefuseEachProblemAlone(t *testing.T) {
 	const good = "{workflow: w, name: W, start: a, nodes: {a: {type: end}, %s}}"
 	tests := []string{
 		"b: {type: check, provider: p, next: a, colour: red}",

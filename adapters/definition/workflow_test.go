@@ -13,7 +13,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-const golden = ".golden.json"
+const goldenSuffix = ".golden.json"
 
 // examples are the workflow files in testdata.
 func examples(t testing.TB) []string {
@@ -25,7 +25,7 @@ func examples(t testing.TB) []string {
 			t.Fatal(err)
 		}
 		for _, file := range found {
-			if !strings.HasSuffix(file, golden) {
+			if !strings.HasSuffix(file, goldenSuffix) {
 				files = append(files, file)
 			}
 		}
@@ -53,7 +53,7 @@ func TestExamplesReadAsTheirGoldens(t *testing.T) {
 	for _, file := range examples(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			got := load(t, file).Definition
-			path := file + golden
+			path := file + goldenSuffix
 			if *update {
 				raw, err := json.MarshalIndent(got, "", "  ")
 				if err != nil {
@@ -145,7 +145,7 @@ func TestScalarsAreThoseOfYAML12(t *testing.T) {
 	}
 }
 
-func TestNothingIsJudgedButTheForm(t *testing.T) {
+func TestOnlyTheFormIsChecked(t *testing.T) {
 	d, err := definition.ReadWorkflow("w.yaml", []byte("nodes: {b: {type: check, next: nowhere}}"))
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestAnEmptyObjectIsNoData(t *testing.T) {
 	}
 }
 
-func TestJSONIsKnownByItsLooksToo(t *testing.T) {
+func TestJSONIsRecognizedByItsContent(t *testing.T) {
 	d, err := definition.ReadWorkflow("-", []byte(`{"workflow": "w", "name": "\ud83d\ude00"}`))
 	if err != nil || d.Definition.Name != "😀" {
 		t.Errorf("name = %q, %v; want the emoji of a surrogate pair, which YAML does not know", d.Definition.Name, err)

@@ -168,5 +168,5 @@ func position(l common.Location) string {
 	if l == nil || l.Line() < 1 {
 		return ""
 	}
-	return fmt.Sprintf(" (line %d, column %d)", l.Line(), l.Column()+1)
+	return fmt.Sprintf(" (line %d, column %d of the expression)", l.Line(), l.Column()+1)
 }

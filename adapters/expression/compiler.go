@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// maxPattern is how long a regular expression may be, in characters.
+// maxPattern is the maximum length of a regular expression in characters.
 const maxPattern = 1000
 
 // Compiler compiles conditions, templates, patterns and schemas. It is safe for
@@ -73,7 +73,7 @@ func (c *Compiler) Template(object verification.Data, d verification.Declaration
 	return template{root}, nil
 }
 
-// Pattern compiles an RE2 expression of at most 1000 characters.
+// Pattern compiles an RE2 expression of up to 1000 characters.
 func (c *Compiler) Pattern(text string) (verification.Pattern, error) {
 	if utf8.RuneCountInString(text) > maxPattern {
 		return nil, fmt.Errorf("a pattern must be at most %d characters", maxPattern)

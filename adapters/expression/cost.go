@@ -1,4 +1,4 @@
-// What an expression could cost, before it is accepted.
+// The cost that an expression could have.
 
 package expression
 
@@ -10,12 +10,12 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// bounded refuses an expression that could cost too much with values as long
-// as their declarations allow, or as long as is assumed where they say nothing.
+// bounded returns an error for an expression that could cost too much with values
+// as long as their declarations allow, or as assumed without a declaration.
 func (n *node) bounded(checked *cel.Ast) error {
 	estimate, err := n.env.EstimateCost(checked, sizes{n.shapes.root}, cost.WithSizingStrategy(cost.DefaultSizingStrategy()))
 	if err != nil {
-		return fmt.Errorf("the cost of the expression cannot be foreseen: %s", oneLine(err.Error()))
+		return fmt.Errorf("the cost of the expression cannot be estimated: %s", oneLine(err.Error()))
 	}
 	if estimate.Max > maxEstimate {
 		return fmt.Errorf("the expression could cost more than the limit of %d allows: nest fewer loops, or bound its lists and strings with maxItems and maxLength", maxEstimate)
@@ -23,34 +23,34 @@ func (n *node) bounded(checked *cel.Ast) error {
 	return nil
 }
 
-// sizes tells the cost estimator how long values can be.
+// sizes estimates how long values can be.
 type sizes struct{ root *shape }
 
-// EstimateCallCost leaves the functions to their own models.
+// EstimateCallCost returns nil: functions have their own cost models.
 func (sizes) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
 	return nil
 }
 
-// EstimateSize bounds one value.
+// EstimateSize returns the bounds of one value.
 func (s sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	t := node.Type()
 	if t.Kind() == types.DynKind && node.Expr() == nil && len(node.Path()) > 0 {
-		return nil // asked for the parts of a value that has no known parts
+		return nil // the items of a value of unknown type
 	}
 	var declared uint64
 	if at := s.root.at(node.Path()); at != nil && len(node.Path()) > 0 {
-		declared = at.most
+		declared = at.limit
 	}
 	return sizeOf(t, declared)
 }
 
 func sizeOf(t *types.Type, declared uint64) *cost.SizeEstimate {
-	most := uint64(assumedUnknown)
+	limit := uint64(assumedUnknown)
 	switch t.Kind() {
 	case types.StringKind, types.BytesKind:
-		most = assumedString
+		limit = assumedString
 	case types.ListKind, types.MapKind:
-		most = assumedList
+		limit = assumedList
 	case types.OpaqueKind:
 		if len(t.Parameters()) == 1 { // an optional value
 			held := sizeOf(t.Parameters()[0], declared)
@@ -60,11 +60,11 @@ func sizeOf(t *types.Type, declared uint64) *cost.SizeEstimate {
 		}
 	case types.BoolKind, types.DoubleKind, types.DurationKind, types.IntKind, types.NullTypeKind,
 		types.TimestampKind, types.TypeKind, types.UintKind:
-		most = 1
+		limit = 1
 	}
 	if declared > 0 {
-		most = declared
+		limit = declared
 	}
-	size := cost.RangedSizeEstimate(0, most)
+	size := cost.RangedSizeEstimate(0, limit)
 	return &size
 }

@@ -1,4 +1,4 @@
-// The shapes of what a definition declares: the input, the run, the steps.
+// The shapes of the declared names: input, run and steps.
 
 package expression
 
@@ -19,8 +19,8 @@ const (
 
 func globals() []string { return []string{nameInput, nameRun, nameSteps} }
 
-// declare adds the shapes of the names that an expression at one node may use,
-// given the shape of the input. A step that cannot have run is left out.
+// declare adds the shapes of the names that an expression at one node may use. It
+// leaves out steps that cannot have run.
 func (p *shapes) declare(input *shape, d verification.Declarations) {
 	steps := map[string]*shape{}
 	for id, step := range d.Steps {
@@ -57,7 +57,7 @@ func (p *shapes) stepData(path string, d verification.StepDeclaration) *shape {
 	return anyObject()
 }
 
-// answers are the fields of a customer input, with what the engine adds.
+// answers returns the fields of a customer input and those that the engine adds.
 func (p *shapes) answers(path string, d verification.StepDeclaration) map[string]*shape {
 	fields := map[string]*shape{}
 	if d.Optional {

@@ -9,13 +9,13 @@ import (
 
 var errUnclosed = errors.New("a ${ is not closed with }")
 
-// piece is a stretch of a string: an expression, or plain text.
+// piece is a part of a string: an expression, or plain text.
 type piece struct {
 	text string
 	code bool
 }
 
-// scan cuts a string at its ${...}. `$${` is plain text: `${`.
+// scan splits a string at its ${...}. `$${` is the plain text `${`.
 func scan(s string) ([]piece, error) {
 	var pieces []piece
 	var plain strings.Builder
@@ -51,8 +51,8 @@ func scan(s string) ([]piece, error) {
 	return pieces, nil
 }
 
-// closing finds the } that ends an expression: not one of its own braces, and
-// none inside a string or a comment of it. It is -1 when there is none.
+// closing returns the index of the } that ends an expression: not one of its own
+// braces, and none inside a string or a comment. It is -1 if there is none.
 func closing(s string) int {
 	depth := 0
 	for i := 0; i < len(s); {
@@ -84,8 +84,8 @@ func closing(s string) int {
 	return -1
 }
 
-// quotation measures the string literal at the start of s; -1 when it has no
-// end.
+// quotation returns the length of the string literal at the start of s, and -1 if
+// it has no end.
 func quotation(s string, raw bool) int {
 	quote := s[:1]
 	if triple := strings.Repeat(quote, 3); strings.HasPrefix(s, triple) {
@@ -102,8 +102,8 @@ func quotation(s string, raw bool) int {
 	return -1
 }
 
-// isRaw tells whether the prefix of a string literal, such as r or bR, makes
-// it a raw one, where a backslash is itself.
+// isRaw reports whether the prefix of a string literal, such as r or bR, makes it
+// raw, so that a backslash stands for itself.
 func isRaw(before string) bool {
 	prefix := before[len(strings.TrimRight(before, "bBrR")):]
 	name := strings.TrimSuffix(before, prefix)

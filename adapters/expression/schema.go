@@ -13,16 +13,16 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// schemaURL is what the schema itself is called among references.
+// schemaURL is the URL of the schema in references.
 const schemaURL = "schema:///schema.json"
 
-// Schema compiles a JSON Schema, of draft 2020-12 unless it says otherwise.
-// Formats are asserted. References to files and hosts are errors, and so are
-// keywords that are not supported and schemas beyond the bounds.
+// Schema compiles a JSON Schema, of draft 2020-12 unless it names another one.
+// Formats are asserted. References to files and hosts, unsupported keywords and
+// schemas beyond the bounds are errors.
 func (*Compiler) Schema(text verification.Data) (s verification.Schema, err error) {
 	defer recovered(&err)
-	// Numbers as float64 and no json.Number: the library would write 1e999999999
-	// out in full.
+	// Numbers are float64 and not json.Number, of which the library would write
+	// 1e999999999 out in full.
 	document := text.Map()
 	if err := new(schemaSize).check(document, 0); err != nil {
 		return nil, err
@@ -41,17 +41,17 @@ func (*Compiler) Schema(text verification.Data) (s verification.Schema, err erro
 		return nil, patterns.refused
 	}
 	if err != nil {
-		return nil, schemaFault(err, text)
+		return nil, schemaError(err, text)
 	}
 	return inspected(compiled)
 }
 
-func schemaFault(err error, text verification.Data) error {
+func schemaError(err error, text verification.Data) error {
 	var refused *jsonschema.SchemaValidationError
 	var invalid *jsonschema.ValidationError
 	if errors.As(err, &refused) && errors.As(refused.Err, &invalid) {
-		if faults := fieldsOf(invalid, text.Map()); len(faults) > 0 {
-			return fmt.Errorf("the schema is not a valid JSON Schema: %s %s", cmp.Or(faults[0].Name, "it"), faults[0].Message)
+		if problems := fieldsOf(invalid, text.Map()); len(problems) > 0 {
+			return fmt.Errorf("the schema is not a valid JSON Schema: %s %s", cmp.Or(problems[0].Name, "it"), problems[0].Message)
 		}
 	}
 	var load *jsonschema.LoadURLError
@@ -69,8 +69,8 @@ func schemaFault(err error, text verification.Data) error {
 	return fmt.Errorf("the schema cannot be used: %s", oneLine(strings.ReplaceAll(err.Error(), schemaURL, "")))
 }
 
-// Check returns what is wrong with an object, in the order of the paths, and at
-// most maxProblems. An object that would take too many steps is refused as it is.
+// Check returns the problems of an object, sorted by path, up to maxProblems. It
+// returns one problem for an object that would take too many steps.
 func (s schema) Check(d verification.Data) (problems []verification.FieldError) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -1,5 +1,4 @@
-// What is known of a schema before it checks any value: whether it is
-// supported, and what its parts cost.
+// The parts of a schema: whether they are supported, and what they cost.
 
 package expression
 
@@ -25,7 +24,7 @@ const (
 // textScale divides the steps that are counted for each byte of a text.
 const textScale = 4
 
-// schemaPart is what is known of one schema inside a compiled one.
+// schemaPart describes one schema inside a compiled one.
 type schemaPart struct {
 	types []string             // nil for any
 	same  []*jsonschema.Schema // those that apply to the same value

@@ -17,8 +17,8 @@ type schemaPattern struct {
 	size int
 }
 
-// sizeOfPattern returns how many instructions a regular expression of a schema
-// has: matching it takes that many steps for each byte of a text, at most.
+// sizeOfPattern returns the number of instructions of a regular expression: matching
+// takes up to that many steps for each byte of a text.
 func sizeOfPattern(re jsonschema.Regexp) int {
 	if p, ok := re.(schemaPattern); ok {
 		return p.size
@@ -33,7 +33,7 @@ type schemaPatterns struct {
 	refused error // the first that is too large
 }
 
-// compile is an engine for the library, which compiles a pattern several times.
+// compile is a jsonschema.RegexpEngine. The library compiles a pattern several times.
 func (p *schemaPatterns) compile(text string) (jsonschema.Regexp, error) {
 	if known, ok := p.known[text]; ok {
 		return known, nil
@@ -62,8 +62,8 @@ func (p *schemaPatterns) compile(text string) (jsonschema.Regexp, error) {
 	return p.known[text], nil
 }
 
-// instructions returns about how many instructions an expression compiles to,
-// and not fewer.
+// instructions returns an upper bound of the instructions that an expression
+// compiles to.
 func instructions(re *syntax.Regexp) int {
 	n := 2
 	for _, sub := range re.Sub {

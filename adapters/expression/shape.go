@@ -19,15 +19,15 @@ type shape struct {
 	fields map[string]*shape
 	open   bool   // the object may have other fields, too
 	items  *shape // of a list
-	most   uint64 // maximum characters of a string or items of a list; 0 if unknown
+	limit  uint64 // maximum characters of a string or items of a list; 0 if unknown
 }
 
 func scalar(t *types.Type) *shape { return &shape{cel: t} }
-func text(most uint64) *shape     { return &shape{cel: cel.StringType, most: most} }
+func text(limit uint64) *shape    { return &shape{cel: cel.StringType, limit: limit} }
 func anything() *shape            { return &shape{cel: cel.DynType} }
 func anyObject() *shape           { return &shape{cel: cel.MapType(cel.StringType, cel.DynType)} }
-func listOf(items *shape, most uint64) *shape {
-	return &shape{cel: cel.ListType(items.cel), items: items, most: most}
+func listOf(items *shape, limit uint64) *shape {
+	return &shape{cel: cel.ListType(items.cel), items: items, limit: limit}
 }
 
 // nullable reports whether null is a value of the shape and not a missing one.

@@ -20,8 +20,8 @@ type rendering struct {
 	plainer
 }
 
-// Render fills the template in with the values of one run. It fails once what
-// it makes is larger than maxValue.
+// Render fills in the values of one run. It fails if the result is larger than
+// maxValue.
 func (t template) Render(s verification.Scope) (object map[string]any, err error) {
 	defer recovered(&err)
 	v, err := t.root.render(&rendering{newReading(&s), plainer{left: maxValue}})
@@ -155,7 +155,7 @@ func (f filled) render(r *rendering) (any, error) {
 	return p, nil
 }
 
-// render writes the pieces into one string. They count by what they add to it.
+// render joins the pieces to one string. A piece counts with the bytes that it adds.
 func (m mixed) render(r *rendering) (any, error) {
 	var b strings.Builder
 	for _, piece := range m.pieces {

@@ -1,4 +1,4 @@
-// From values of CEL to plain JSON values and to text.
+// Values of CEL become plain JSON values and text.
 
 package expression
 
@@ -9,28 +9,29 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
-// maxExact is the last of the whole numbers that a float64 holds all of.
+// maxExact bounds the whole numbers that are all exact in a float64.
 const maxExact = 1 << 53
 
-// errTooLarge is returned for a value, or a text, beyond maxValue.
+// errTooLarge is returned for a value or a text beyond maxValue.
 var errTooLarge = fmt.Errorf("the value is larger than %d bytes", maxValue)
 
-// valueSize is what a value, or a field's name, counts for beside the bytes of
-// its text: no JSON is shorter.
+// valueSize is the size of a value or a field's name without the bytes of its text:
+// no JSON is shorter.
 const valueSize = 2
 
 // plainer makes plain JSON values: nil, bool, float64, string, []any and
-// map[string]any. A whole number that float64 does not hold stays an int64 or
-// a uint64. The containers that it returns are new ones. It fails once it has
-// made left bytes.
+// map[string]any. A whole number that is not exact as a float64 stays an int64 or a
+// uint64. The containers that it returns are new. It fails after left bytes.
 type plainer struct{ left int }
 
 // spend counts one more value, or a field's name, with n bytes of text.
@@ -41,7 +42,7 @@ func (p *plainer) spend(n int) error {
 	return nil
 }
 
-// textSize returns the bytes of a string, and of what becomes one.
+// textSize returns the number of bytes of a value that becomes a string.
 func textSize(v any) int {
 	switch v := v.(type) {
 	case string:
@@ -61,42 +62,41 @@ func (p *plainer) value(v any, depth int) (any, error) {
 	if depth > verification.MaxDepth {
 		return nil, fmt.Errorf("the value nests deeper than %d", verification.MaxDepth)
 	}
-	switch v := v.(type) {
-	case nil, types.Null:
+	switch of := v.(type) {
+	case types.Null:
 		return nil, nil
-	case bool, string:
-		return v, nil
-	case types.Bool:
-		return bool(v), nil
-	case types.String:
-		return string(v), nil
-	case float64:
-		return number(v)
-	case types.Double:
-		return number(float64(v))
-	case int64:
-		return whole(v), nil
-	case types.Int:
-		return whole(int64(v)), nil
-	case types.Uint:
-		if v > math.MaxInt64 {
-			return uint64(v), nil
-		}
-		return whole(int64(v)), nil
-	case time.Time:
-		return v.UTC().Format(time.RFC3339Nano), nil
-	case types.Timestamp:
-		return v.UTC().Format(time.RFC3339Nano), nil
-	case types.Duration:
-		s, _ := v.ConvertToType(types.StringType).(types.String)
-		return string(s), nil
-	case types.Bytes:
-		return base64.StdEncoding.EncodeToString(v), nil
 	case *types.Optional:
-		if !v.HasValue() {
+		if !of.HasValue() {
 			return nil, nil
 		}
-		return p.value(v.GetValue(), depth)
+		return p.value(of.GetValue(), depth)
+	case types.Bool, types.String, types.Bytes, types.Double, types.Int, types.Uint, types.Timestamp, types.Duration:
+		v = of.(ref.Val).Value()
+	}
+	switch v := v.(type) {
+	case nil, bool, string:
+		return v, nil
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, errors.New("the value is not a finite number")
+		}
+		return v, nil
+	case int64:
+		if v < -maxExact || v > maxExact {
+			return v, nil
+		}
+		return float64(v), nil
+	case uint64:
+		if v > maxExact {
+			return v, nil
+		}
+		return float64(v), nil
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano), nil
+	case time.Duration:
+		return strconv.FormatFloat(v.Seconds(), 'f', -1, 64) + "s", nil
+	case []byte:
+		return base64.StdEncoding.EncodeToString(v), nil
 	}
 	return p.container(v, depth)
 }
@@ -157,22 +157,8 @@ func (p *plainer) field(object map[string]any, name string, v any, depth int) er
 	return err
 }
 
-func number(f float64) (any, error) {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, errors.New("the value is not a finite number")
-	}
-	return f, nil
-}
-
-func whole(i int64) any {
-	if i >= -maxExact && i <= maxExact {
-		return float64(i)
-	}
-	return i
-}
-
-// asText writes a plain value inside a longer text: nothing for null, and JSON
-// for anything but a string.
+// asText returns a plain value as part of a longer text: nothing for null, a string
+// as it is, and JSON for anything else.
 func asText(v any) (string, error) {
 	switch v := v.(type) {
 	case nil:
