@@ -1,16 +1,15 @@
 // Package definition reads workflow files and bootstrap files, in YAML 1.2 or
 // JSON.
 //
-// Reading is strict and tells every fault at once, each on a line of its own
-// with its file, line, column and path:
+// Reading is strict and reports all problems at once, each on a line of its own
+// with file, line, column and path:
 //
 //	workflows/individual.yaml:12:5: nodes.pan.on_faild: unknown field; did you mean on_failed?
 //
-// It looks at the form only: whether the fields are known, are given once and
-// have the right types. What a definition means is judged by
-// verification.Compile; Document.Explain puts a place to each of its faults.
-// The form is also written down in docs/workflow.schema.json, for editors.
+// The form of a file is that of workflow.schema.json or bootstrap.schema.json:
+// which fields there are, and which types they have. The rules of a definition are
+// those of verification.Compile; Document.Explain adds positions to its problems.
 //
-// The bounds of one file: 1 MiB, 64 levels, and 10,000 values that come from
-// YAML aliases.
+// The bounds of one file: 1 MiB, 64 levels, and 10,000 values that come from YAML
+// aliases.
 package definition

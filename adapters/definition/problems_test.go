@@ -3,7 +3,6 @@ package definition_test
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,10 +14,12 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
 )
 
-var update = flag.Bool("update", false, "rewrite the wanted errors in testdata")
+// updating reports whether the test writes what it wants into testdata.
+func updating() bool { return os.Getenv(golden.Env) == "1" }
 
 // conversation is one file of an archive, and the error that is wanted.
 type conversation struct {
@@ -30,7 +31,7 @@ type conversation struct {
 }
 
 // conversations reads an archive in which a file "want" follows each other
-// file. With -update it is rewritten at the end of the test.
+// file. With VERIFYD_UPDATE_GOLDEN=1 it is rewritten at the end of the test.
 func conversations(t *testing.T, archive string) []conversation {
 	t.Helper()
 	path := filepath.Join("testdata", "problems", archive)
@@ -53,7 +54,7 @@ func conversations(t *testing.T, archive string) []conversation {
 			c.name, c.raw = f.Name, f.Data
 		}
 	}
-	if *update {
+	if updating() {
 		t.Cleanup(func() {
 			if err := os.WriteFile(path, txtar.Format(a), 0o644); err != nil {
 				t.Error(err)
@@ -66,7 +67,7 @@ func conversations(t *testing.T, archive string) []conversation {
 func (c conversation) check(t *testing.T, err error) {
 	t.Helper()
 	got := fmt.Sprintf("%v\n", err)
-	if *update {
+	if updating() {
 		c.want.Data = []byte(got)
 	}
 	if diff := cmp.Diff(string(c.want.Data), got); diff != "" {

@@ -54,7 +54,7 @@ func TestExamplesReadAsTheirGoldens(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			got := load(t, file).Definition
 			path := file + goldenSuffix
-			if *update {
+			if updating() {
 				raw, err := json.MarshalIndent(got, "", "  ")
 				if err != nil {
 					t.Fatal(err)
