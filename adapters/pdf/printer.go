@@ -88,9 +88,10 @@ func New(o Options) (*Printer, error) {
 	return p, nil
 }
 
-// Clock lets a tenant rest after a report that took more than 100 ms, for three
-// times as long as the rest of it took, so that the long reports of one tenant take
-// a quarter of a processor; nil for no rests.
+// restAfter is the time that a report may take before its tenant rests for it.
+const restAfter = 100 * time.Millisecond
+
+// errBusy is returned for a report that has waited for too long.
 var errBusy = &verification.Error{
 	Kind: verification.ErrUnavailable, Subject: "report", Message: "too many reports are being printed; try again",
 }
