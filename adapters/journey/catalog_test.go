@@ -85,7 +85,7 @@ func TestEveryRefusalHasAText(t *testing.T) {
 	}{
 		{"../../verification/submission.go", `(?:return|problem\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`, 10},
 		{"../../verification/errors.go", `return fmt\.Sprintf\("(must be at most[^"]*)"`, 1},
-		{"../../verification/upload.go", `InvalidField\("document", name, "([^"]*)"\)`, 2},
+		{"../../verification/document.go", `InvalidField\("document", name, "([^"]*)"\)`, 2},
 		{"../media/media.go", `refusal\("([^"]*)"\)`, 2},
 	} {
 		raw, err := os.ReadFile(filepath.FromSlash(source.file))
