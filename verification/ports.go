@@ -202,3 +202,13 @@ type ReportPrinter interface {
 type Notifier interface {
 	Notify(ctx context.Context, n Notice) error
 }
+
+// ActivityTracker is implemented by a Clock for tests, which advances only while no
+// work is under way. The engine calls Enter before it starts work, such as driving a
+// run, and Leave when the work is done or waits for the clock.
+type ActivityTracker interface {
+	// Enter counts work that begins.
+	Enter()
+	// Leave counts work that is done or waits for the clock.
+	Leave()
+}

@@ -14,7 +14,10 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-var _ verification.Clock = (*clock.Manual)(nil)
+var (
+	_ verification.Clock           = (*clock.Manual)(nil)
+	_ verification.ActivityTracker = (*clock.Manual)(nil)
+)
 
 func noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
 

@@ -1,4 +1,4 @@
-// One executed example for each thing that the kit is for.
+// Executed examples of the kit.
 
 package enginetest_test
 
@@ -14,7 +14,7 @@ import (
 )
 
 func ExampleNew() {
-	t := begin() // in a test of yours: the *testing.T that it is given
+	t := begin() // in a test: its *testing.T
 	defer t.end()
 	kit := enginetest.New(t)
 	kit.Provider.On("pan_verification", enginetest.Fail(nil))
@@ -46,7 +46,7 @@ func ExampleKit_Advance() {
 	kit.Advance(time.Second)
 	fmt.Println(kit.Clock.Now().Format(time.TimeOnly), kit.Run(id).Status)
 
-	// A day goes by in no time; what falls due on the way happens at its moment.
+	// The clock advances at once; what becomes due is done at the time it is due.
 	kit.Advance(24 * time.Hour)
 	run := kit.Run(id)
 	fmt.Println(run.Status, run.Error.Code, run.CompletedAt.Format(time.DateTime))
@@ -59,7 +59,7 @@ func ExampleKit_Advance() {
 func ExampleScript_On() {
 	t := begin()
 	defer t.end()
-	backup := enginetest.NewScript(nil) // a second vendor; none of its replies is slow
+	backup := enginetest.NewScript(nil) // another vendor, without slow replies
 	kit := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 		p.Providers["backup"] = backup
 	})
@@ -93,16 +93,16 @@ func ExampleSlow() {
 	kit := enginetest.New(t)
 	kit.Provider.On("pan_verification",
 		enginetest.Slow(time.Minute, enginetest.Pass(nil)), // longer than a call may take
-		enginetest.Pend("ticket-7", 5*time.Second),         // then an answer that is owed,
+		enginetest.Pend("ticket-7", 5*time.Second),         // then a pending result
 		enginetest.Pass(map[string]any{"ticket": 7}),       // and its poll
 	)
 	id := kit.Start(kit.Apply(onboarding()).ID, engine.StartRequest{ReferenceID: "person-1"}).ID
 	kit.Submit(id, "consent_submitted", map[string]any{"consent_status": "success"})
 
-	for _, turn := range []time.Duration{0, 30 * time.Second, time.Second, 5 * time.Second} {
-		kit.Advance(turn)
+	for _, step := range []time.Duration{0, 30 * time.Second, time.Second, 5 * time.Second} {
+		kit.Advance(step)
 		check := kit.Run(id).Checks[0]
-		fmt.Printf("%s: %s %q\n", turn, check.Status, check.Data)
+		fmt.Printf("%s: %s %q\n", step, check.Status, check.Data)
 	}
 	for _, call := range kit.Provider.Calls("pan_verification") {
 		fmt.Printf("%d %s %q\n", call.Dispatch, call.IdempotencyKey, call.Handle)
@@ -130,15 +130,15 @@ func ExampleNotices() {
 		t.Fatalf("cancel: %v", err)
 	}
 
-	kit.Advance(0) // lets the engine do what is due now
+	kit.Advance(0) // waits until the engine has done what is due
 	for _, n := range kit.Notices.All() {
 		fmt.Println(n.ID, n.URL, n.Run.Status)
 	}
 	// Output: run_00000000-0000-7000-8001-000000000001 https://app.example/hooks cancelled
 }
 
-// onboarding asks for consent, runs a check, and has a reviewer look at what
-// did not pass.
+// onboarding asks for consent, runs a check, and asks for a review if the check
+// fails.
 func onboarding() verification.Definition {
 	return verification.Definition{
 		Workflow: "onboarding", Name: "Onboarding", Start: "consent",
@@ -155,7 +155,7 @@ func onboarding() verification.Definition {
 	}
 }
 
-// standIn takes the place of the *testing.T that an example does not have.
+// standIn replaces the *testing.T that an example does not have.
 type standIn struct {
 	testing.TB
 	cleanups []func()

@@ -1,4 +1,4 @@
-// Ids that are the same at every run of a test, and tokens that can be read.
+// IDs that are the same in every run of a test, and tokens that can be read.
 
 package enginetest
 
@@ -11,8 +11,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// SeededIDs makes the same ids in the same order for the same seed; later ones
-// sort later.
+// SeededIDs returns a function that makes the same IDs in the same order for the same
+// seed. Later IDs sort later.
 func SeededIDs(seed uint16) verification.NewID {
 	var made atomic.Uint64
 	return func() string {
@@ -20,16 +20,16 @@ func SeededIDs(seed uint16) verification.NewID {
 	}
 }
 
-// Links makes journey tokens that are plain text: never use it outside tests.
+// Links is a LinkSigner for tests. Its tokens are not signed.
 type Links struct{}
 
-// SignLink writes the link as hexadecimal JSON.
+// SignLink returns the link as hexadecimal JSON.
 func (Links) SignLink(l verification.Link) (string, error) {
 	raw, err := json.Marshal(l)
 	return fmt.Sprintf("%x", raw), err
 }
 
-// OpenLink reads what SignLink wrote.
+// OpenLink returns the link of a token of SignLink.
 func (Links) OpenLink(token string) (verification.Link, error) {
 	var raw []byte
 	var l verification.Link

@@ -1,15 +1,15 @@
-// Package enginetest is for test suites of teams that embed the engine:
-// an engine on memory, a clock turned by hand, a scripted provider, seeded
-// ids, and a memory of what clients were told.
+// Package enginetest is for the tests of programs that embed the engine. It has an
+// engine on a store in memory, a manual clock, a scripted provider, seeded IDs, and a
+// notifier that records notices.
 //
 //	kit := enginetest.New(t)
 //	kit.Provider.On("pan_verification", enginetest.Pass(nil))
 //	workflow := kit.Apply(definition)
 //	run := kit.Start(workflow.ID, engine.StartRequest{ReferenceID: "person-1"})
-//	kit.Advance(24 * time.Hour) // fires exactly what falls due, in order
+//	kit.Advance(24 * time.Hour) // fires exactly what is due, in order
 //
-// Nothing sleeps: after every call the engine has done all that it can do
-// before time goes on.
+// Nothing sleeps. After every call, the engine has done all that it can do at the
+// time of the clock.
 package enginetest
 
 import (
@@ -27,29 +27,29 @@ import (
 // Tenant is the tenant that a Kit acts for.
 const Tenant verification.TenantID = "00000000-0000-7000-8000-0000000000aa"
 
-// Began is the moment at which the clock of a Kit stands first.
+// Began returns the initial time of the clock of a Kit.
 func Began() time.Time { return time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC) }
 
-// patience bounds how long a call waits for work that never comes to rest.
-const patience = 30 * time.Second
+// timeout bounds how long a call waits for the engine to become idle.
+const timeout = 30 * time.Second
 
-// Kit is an engine under test with everything around it. Its methods fail the
-// test on errors; call the Engine itself to see them.
+// Kit is an engine under test with its ports. Its methods fail the test on an error;
+// to test for errors, call the methods of Engine.
 type Kit struct {
 	Engine   *engine.Engine
 	Store    *memory.Store
 	Clock    *clock.Manual
 	Provider *Script  // registered under the name "script"
-	Notices  *Notices // what clients were told
+	Notices  *Notices // the notices to clients
 	IDs      verification.NewID
 
 	tb testing.TB
 }
 
-// Change adjusts the ports and options of a Kit before its engine is made.
+// Change changes the ports and options of a Kit before its engine is made.
 type Change func(*engine.Ports, *engine.Options)
 
-// New makes a Kit that serves until the test ends.
+// New returns a Kit that serves until the test ends.
 func New(tb testing.TB, changes ...Change) *Kit {
 	tb.Helper()
 	k := &Kit{
@@ -77,7 +77,7 @@ func New(tb testing.TB, changes ...Change) *Kit {
 	return k
 }
 
-// serve runs the engine's loop until the test ends.
+// serve serves the engine until the test ends.
 func (k *Kit) serve() {
 	ctx, stop := context.WithCancel(context.WithoutCancel(k.tb.Context()))
 	serving, served := k.Engine.Serving(), make(chan struct{})
@@ -107,7 +107,7 @@ func (k *Kit) Apply(d verification.Definition) verification.Workflow {
 	return applied.Workflow
 }
 
-// Start starts a run, lets it go as far as it can, and reads it.
+// Start starts a run, lets the engine drive it, and reads it.
 func (k *Kit) Start(id verification.WorkflowID, r engine.StartRequest) verification.RunDetail {
 	k.tb.Helper()
 	v, err := k.Engine.Start(k.tb.Context(), Tenant, id, r)
@@ -117,7 +117,7 @@ func (k *Kit) Start(id verification.WorkflowID, r engine.StartRequest) verificat
 	return k.Run(v.ID)
 }
 
-// Run reads a run once nothing moves any more.
+// Run reads a run once the engine is idle.
 func (k *Kit) Run(id verification.RunID) verification.RunDetail {
 	k.tb.Helper()
 	k.Settle()
@@ -128,7 +128,7 @@ func (k *Kit) Run(id verification.RunID) verification.RunDetail {
 	return d
 }
 
-// Submit sends the answer of the customer, and reads the run after it.
+// Submit submits the customer's answer, and reads the run after it.
 func (k *Kit) Submit(id verification.RunID, signal string, payload map[string]any) verification.RunDetail {
 	k.tb.Helper()
 	data, err := verification.NewData(payload)
@@ -150,20 +150,20 @@ func (k *Kit) Decide(id verification.RunID, d verification.Decision) verificatio
 	return k.Run(id)
 }
 
-// Advance turns the clock: what falls due on the way happens at its moment.
+// Advance advances the clock. What becomes due is done at the time it is due.
 func (k *Kit) Advance(d time.Duration) {
 	k.tb.Helper()
-	ctx, cancel := context.WithTimeout(k.tb.Context(), patience)
+	ctx, cancel := context.WithTimeout(k.tb.Context(), timeout)
 	defer cancel()
 	if err := k.Clock.Advance(ctx, d); err != nil {
 		k.tb.Fatalf("advance %s: %v", d, err)
 	}
 }
 
-// Settle waits until the engine has done all that it can do now.
+// Settle waits until the engine is idle.
 func (k *Kit) Settle() {
 	k.tb.Helper()
-	ctx, cancel := context.WithTimeout(k.tb.Context(), patience)
+	ctx, cancel := context.WithTimeout(k.tb.Context(), timeout)
 	defer cancel()
 	if err := k.Clock.Settle(ctx); err != nil {
 		k.tb.Fatalf("settle: %v", err)

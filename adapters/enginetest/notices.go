@@ -1,4 +1,4 @@
-// What clients were told.
+// A notifier that records notices.
 
 package enginetest
 
@@ -10,36 +10,36 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Notices is a Notifier that keeps what it is given.
+// Notices is a Notifier that records what it receives.
 type Notices struct {
-	mu    sync.Mutex
-	kept  []verification.Notice
-	fails []error
+	mu       sync.Mutex
+	received []verification.Notice
+	errs     []error
 }
 
-// Notify keeps the notice, and answers the next error of FailWith.
+// Notify records the notice, and returns the next error of FailWith.
 func (n *Notices) Notify(_ context.Context, notice verification.Notice) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.kept = append(n.kept, notice)
-	if len(n.fails) == 0 {
+	n.received = append(n.received, notice)
+	if len(n.errs) == 0 {
 		return nil
 	}
-	err := n.fails[0]
-	n.fails = n.fails[1:]
+	err := n.errs[0]
+	n.errs = n.errs[1:]
 	return err
 }
 
-// FailWith has the next tries fail, one for each error.
+// FailWith makes the next attempts fail, one with each error.
 func (n *Notices) FailWith(errs ...error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.fails = append(n.fails, errs...)
+	n.errs = append(n.errs, errs...)
 }
 
-// All lists every try so far, in its order.
+// All returns the notices of all attempts so far, in order.
 func (n *Notices) All() []verification.Notice {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Clone(n.kept)
+	return slices.Clone(n.received)
 }

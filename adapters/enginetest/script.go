@@ -1,4 +1,4 @@
-// A provider that answers what the test says.
+// A provider whose replies are set by the test.
 
 package enginetest
 
@@ -11,42 +11,42 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Reply is one answer of a Script.
+// Reply is one reply of a Script.
 type Reply struct {
 	Result verification.CheckResult
 	Err    error
-	// After is how long the answer takes, on the clock of the Script.
+	// After is how long the reply takes, on the clock of the Script.
 	After time.Duration
-	// Panic makes the provider panic with this value, when it is not nil.
+	// Panic, if not nil, is the value that the provider panics with.
 	Panic any
 }
 
-// Pass answers that the check passed.
+// Pass returns a reply that the check passed.
 func Pass(data map[string]any) Reply {
 	return Reply{Result: verification.CheckResult{Outcome: verification.OutcomePassed, Data: data}}
 }
 
-// Fail answers that the check did not pass.
+// Fail returns a reply that the check failed.
 func Fail(data map[string]any) Reply {
 	return Reply{Result: verification.CheckResult{Outcome: verification.OutcomeFailed, Data: data}}
 }
 
-// Pend answers that the result is to be polled for.
+// Pend returns a reply that the result is pending and may be polled after a time.
 func Pend(handle string, after time.Duration) Reply {
 	return Reply{Result: verification.CheckResult{
 		Outcome: verification.OutcomePending, Handle: handle, PollAfter: after,
 	}}
 }
 
-// Flake brings no answer, this time.
+// Flake returns a transient error.
 func Flake() Reply { return Reply{Err: errors.New("the source did not answer")} }
 
-// Refuse brings no answer, and never will.
+// Refuse returns a permanent error.
 func Refuse() Reply {
 	return Reply{Err: verification.Permanent(errors.New("the source refuses to answer"))}
 }
 
-// Slow takes its time over a reply.
+// Slow returns r as a reply that takes a time.
 func Slow(d time.Duration, r Reply) Reply {
 	r.After = d
 	return r
@@ -58,8 +58,8 @@ type Call struct {
 	Handle string // of a poll; empty for a check
 }
 
-// Script is a provider that gives the replies it was told, in their order, the
-// last one again and again. A check that it was told nothing of passes.
+// Script is a provider that returns the replies set by On, in order, and repeats the
+// last one. A check without replies passes.
 type Script struct {
 	sleep func(context.Context, time.Duration) error
 
@@ -68,19 +68,19 @@ type Script struct {
 	calls   []Call
 }
 
-// NewScript makes a provider whose slow replies sleep by the given function.
+// NewScript returns a provider whose slow replies call sleep.
 func NewScript(sleep func(context.Context, time.Duration) error) *Script {
 	return &Script{sleep: sleep, replies: map[string][]Reply{}}
 }
 
-// On tells what to reply to the check of a key, from now on.
+// On sets the replies to the check with a key.
 func (s *Script) On(key string, replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.replies[key] = replies
 }
 
-// Calls lists the calls for a key so far, in their order.
+// Calls returns the calls for a key so far, in order.
 func (s *Script) Calls(key string) []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,12 +93,12 @@ func (s *Script) Calls(key string) []Call {
 	return calls
 }
 
-// Check gives the next reply.
+// Check returns the next reply.
 func (s *Script) Check(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
 	return s.reply(ctx, Call{CheckRequest: r})
 }
 
-// Poll gives the next reply.
+// Poll returns the next reply.
 func (s *Script) Poll(ctx context.Context, r verification.PollRequest) (verification.CheckResult, error) {
 	return s.reply(ctx, Call{CheckRequest: r.CheckRequest, Handle: r.Handle})
 }

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/go-chi/chi/v5"
-
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -30,18 +28,17 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 		s.redirect(w, v, markSent)
 		return
 	}
-	token := chi.URLParam(r, "token")
 	f, err := readForm(w, r, j.Step, func(f form, field verification.InputField, name string, content io.Reader) error {
 		limited, done := s.rates.reader(r.Context(), j.Tenant.ID, content)
 		defer done()
-		return s.upload(r, v, token, j.Step.Wait, f, field, name, limited)
+		return s.upload(r, v, j, f, field, name, limited)
 	})
 	if err == nil && f.wait() != j.Step.Wait {
 		err = &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}
 	}
 	mark := ""
 	if err == nil {
-		mark, err = s.deliver(r, v, token, j.Step, &f)
+		mark, err = s.deliver(r, v, j, &f)
 	}
 	switch {
 	case errors.Is(err, errInterrupted):
@@ -75,11 +72,11 @@ func (s *site) redirect(w http.ResponseWriter, v visitor, mark string) {
 
 // deliver sends the answer to the engine and returns the mark of the redirect.
 // It adds the problems that the engine finds to the form.
-func (s *site) deliver(r *http.Request, v visitor, token string, step *engine.JourneyStep, f *form) (mark string, err error) {
-	var j engine.Journey
+func (s *site) deliver(r *http.Request, v visitor, j engine.Journey, f *form) (mark string, err error) {
+	step := j.Step
 	payload, err := verification.NewData(payloadOf(step, *f, v.catalog))
 	if err == nil {
-		j, err = s.engine.AnswerJourney(r.Context(), token, step.Wait, payload)
+		j, err = s.engine.AnswerJourney(r.Context(), j, step.Wait, payload)
 	}
 	if refusal, ok := errors.AsType[*verification.Error](err); ok && errors.Is(err, verification.ErrInvalid) {
 		f.addProblems(step, refusal.Fields, v.catalog)
@@ -93,9 +90,9 @@ func (s *site) deliver(r *http.Request, v visitor, token string, step *engine.Jo
 
 // upload sends one file to the engine. It adds the problem of a refused file to
 // the form; an error ends the whole post.
-func (s *site) upload(r *http.Request, v visitor, token string, wait int, f form, field verification.InputField, name string, content io.Reader) error {
+func (s *site) upload(r *http.Request, v visitor, j engine.Journey, f form, field verification.InputField, name string, content io.Reader) error {
 	sent := &requestReader{from: content}
-	d, err := s.engine.UploadDocument(r.Context(), token, wait, field.Name, sent)
+	d, err := s.engine.UploadDocument(r.Context(), j, j.Step.Wait, field.Name, sent)
 	switch {
 	case err == nil:
 		f.uploads[field.Name] = upload{ID: d.ID, Name: name}

@@ -54,9 +54,7 @@ func ExampleStore_Within() {
 			if _, err := tx.Exec(ctx, "INSERT INTO customers VALUES ($1)", name); err != nil {
 				return err
 			}
-			in := store.Within(tx)
-			run, err = e.Within(engine.Ports{Runs: in, Workflows: in, Tenants: in}).
-				Start(ctx, ours, applied.Workflow.ID, engine.StartRequest{ReferenceID: name})
+			run, err = e.Within(store.Within(tx)).Start(ctx, ours, applied.Workflow.ID, engine.StartRequest{ReferenceID: name})
 			return errors.Join(err, oops)
 		})
 		return run, err

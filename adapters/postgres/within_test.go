@@ -54,11 +54,10 @@ func newEmbedder(t *testing.T) *embedder {
 func (e *embedder) within(t *testing.T, kind string, f func(exec func(sql string, args ...any) error, in *engine.Within) error) error {
 	t.Helper()
 	ctx := t.Context()
-	ports := func(tx *postgres.Tx) engine.Ports { return engine.Ports{Runs: tx, Workflows: tx, Tenants: tx} }
 	if kind == "pgx" {
 		return pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
 			exec := func(sql string, args ...any) error { _, err := tx.Exec(ctx, sql, args...); return err }
-			return f(exec, e.engine.Within(ports(e.store.Within(tx))))
+			return f(exec, e.engine.Within(e.store.Within(tx)))
 		})
 	}
 	db := stdlib.OpenDBFromPool(e.pool)
@@ -75,7 +74,7 @@ func (e *embedder) within(t *testing.T, kind string, f func(exec func(sql string
 	exec := func(sql string, args ...any) error { _, err := tx.ExecContext(ctx, sql, args...); return err }
 	var within *engine.Within
 	err = e.store.WithinSQL(ctx, conn, func(in *postgres.Tx) error {
-		within = e.engine.Within(ports(in))
+		within = e.engine.Within(in)
 		return nil
 	})
 	if err != nil {
@@ -247,7 +246,7 @@ func TestATransactionMustBeOpen(t *testing.T) {
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was done in it
 	err = e.store.WithinSQL(context.WithoutCancel(t.Context()), conn, func(in *postgres.Tx) error {
-		_, err := e.engine.Within(engine.Ports{Runs: in}).Start(t.Context(), ours, e.flow, engine.StartRequest{ReferenceID: "a", IdempotencyKey: "k"})
+		_, err := e.engine.Within(in).Start(t.Context(), ours, e.flow, engine.StartRequest{ReferenceID: "a", IdempotencyKey: "k"})
 		return err
 	})
 	if !errors.Is(err, verification.ErrInvalid) {

@@ -38,14 +38,20 @@ func table() []row {
 		{
 			where:  "verification/engine/...",
 			std:    func(p string) bool { return !within(p, "net/http/...", "database/sql/...", "os/...") },
-			inside: only("verification", "verification/fair"),
-			advice: "the engine imports the rules, verification/fair and the standard library without net/http, database/sql and os: put it behind a port",
+			inside: only("verification", "verification/fair", "verification/lru"),
+			advice: "the engine imports the rules, verification/fair, verification/lru and the standard library without net/http, database/sql and os: put it behind a port",
 		},
 		{
 			where:  "verification/fair",
 			std:    func(p string) bool { return slices.Contains([]string{"container/list", "context", "sync", "time"}, p) },
 			inside: only(),
 			advice: "verification/fair shares slots and knows nothing of runs: it imports container/list, context, sync and time",
+		},
+		{
+			where:  "verification/lru",
+			std:    func(p string) bool { return slices.Contains([]string{"container/list", "sync"}, p) },
+			inside: only(),
+			advice: "verification/lru is a cache and knows nothing of runs: it imports container/list and sync",
 		},
 		{
 			where:  "verification/storetest/...",
@@ -66,9 +72,9 @@ func table() []row {
 			libs:  true,
 			inside: func(from, p string) bool {
 				driving := within(from, "adapters/httpapi/...", "adapters/journey/...", "adapters/console/...")
-				return p == "verification" || p == "verification/fair" || driving && p == "verification/engine"
+				return p == "verification" || p == "verification/fair" || p == "verification/lru" || driving && p == "verification/engine"
 			},
-			advice: "an adapter imports the rules, verification/fair and its own libraries (a driving one also the engine): let a host wire two adapters together",
+			advice: "an adapter imports the rules, verification/fair, verification/lru and its own libraries (a driving one also the engine): let a host wire two adapters together",
 		},
 		{
 			where: "hosts/...",

@@ -53,6 +53,10 @@ func TestCheckImports(t *testing.T) {
 		{"verification/fair", "verification", false},
 		{"verification", "verification/fair", false},
 		{"adapters/pdf", "verification/fair", true},
+		{"verification/engine", "verification/lru", true},
+		{"verification/lru", "context", false},
+		{"verification/lru", "verification", false},
+		{"adapters/pdf", "verification/lru", true},
 
 		{"verification/storetest", "testing", true},
 		{"verification/storetest", "verification", true},

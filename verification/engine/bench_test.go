@@ -22,7 +22,7 @@ func BenchmarkFiveChecks(b *testing.B) {
 	e, err := engine.New(engine.Ports{
 		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
 		Providers:   map[string]verification.Provider{"script": passes{}},
-		Expressions: noLanguage{}, Links: enginetest.Links{}, Clock: system, NewID: enginetest.SeededIDs(1),
+		Expressions: noCompiler{}, Links: enginetest.Links{}, Clock: system, NewID: enginetest.SeededIDs(1),
 	}, engine.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -61,7 +61,7 @@ func (passes) Check(context.Context, verification.CheckRequest) (verification.Ch
 	return verification.CheckResult{Outcome: verification.OutcomePassed}, nil
 }
 
-// noLanguage is enough for workflows without texts to compile.
-type noLanguage struct {
+// noCompiler is enough for workflows without texts to compile.
+type noCompiler struct {
 	verification.ExpressionCompiler
 }

@@ -1,4 +1,4 @@
-// One call of a provider: bounded in time, and harmless when it panics.
+// One call of a provider: limited in time, and safe when the provider panics.
 
 package engine
 
@@ -14,16 +14,16 @@ import (
 )
 
 // errTimeout ends a call that took longer than its node allows.
-var errTimeout = errors.New("no answer in time")
+var errTimeout = errors.New("the provider did not respond in time")
 
-// call calls the provider of the check that the run waits for, and turns what
-// comes back into a command.
-func (e *Engine) call(ctx context.Context, ref verification.RunRef, p verification.Program, run verification.Run, kind verification.TaskKind) outcome {
-	w := run.Wait
-	n, _ := p.Node(w.Node)
-	request, err := e.request(ctx, ref.Tenant, p, run)
+// call calls the provider of the check that the run waits for, and turns the result
+// into a command. A call that was interrupted before it began has no command.
+func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKind) outcome {
+	w := s.run.Wait
+	n, _ := s.program.Node(w.Node)
+	request, err := e.request(ctx, s)
 	if ctx.Err() != nil {
-		return outcome{} // interrupted, and not called
+		return outcome{}
 	}
 	if err != nil {
 		return outcome{command: verification.Abort{Node: w.Node, Cause: "with: " + err.Error()}}
@@ -35,46 +35,47 @@ func (e *Engine) call(ctx context.Context, ref verification.RunRef, p verificati
 			Permanent: errors.As(err, &p) && p.Permanent(),
 		}
 	}
-	ask, err := e.question(w, kind, request)
+	call, err := e.providerCall(w, kind, request)
 	if err != nil {
 		return outcome{command: failed(verification.Permanent(err))}
 	}
 	began := e.ports.Clock.Now()
-	result, held, err := e.bounded(ctx, n.Timeout(), ask)
-	seen := "error"
+	result, entered, err := e.callWithin(ctx, n.Timeout(), call)
+	observed := "error"
 	if err == nil {
-		seen = string(result.Outcome)
+		observed = string(result.Outcome)
 	}
-	e.opt.Observer.ProviderCalled(w.Provider, seen, e.ports.Clock.Now().Sub(began))
+	e.opt.Observer.ProviderCalled(w.Provider, observed, e.ports.Clock.Now().Sub(began))
 	if err != nil {
-		return outcome{failed(err), held}
+		return outcome{failed(err), entered}
 	}
 	data, err := verification.NewData(result.Data)
 	if err != nil {
-		return outcome{failed(verification.Permanent(fmt.Errorf("the provider's data cannot be kept: %w", err))), held}
+		return outcome{failed(verification.Permanent(fmt.Errorf("the provider's data cannot be saved: %w", err))), entered}
 	}
 	return outcome{verification.RecordResult{
 		Node: w.Node, Dispatch: w.Dispatch, Outcome: result.Outcome, Data: data,
 		Handle: result.Handle, PollAfter: result.PollAfter,
-	}, held}
+	}, entered}
 }
 
-// request renders what the provider is sent. Templates over a large run wait for
-// a slot, as decisions do.
-func (e *Engine) request(ctx context.Context, t verification.TenantID, p verification.Program, run verification.Run) (verification.CheckRequest, error) {
-	if run.Size() > heavyRun {
-		release, err := e.heavy.Acquire(ctx, string(t))
+// request renders the request to the provider. Templates over a large run wait for a
+// slot, as decisions do.
+func (e *Engine) request(ctx context.Context, s *session) (verification.CheckRequest, error) {
+	if s.run.Size() > heavyRun {
+		release, err := e.heavy.Acquire(ctx, string(s.ref.Tenant))
 		if err != nil {
 			return verification.CheckRequest{}, err
 		}
 		defer release()
 	}
-	return p.Request(t, run)
+	return s.program.Request(s.ref.Tenant, s.run)
 }
 
-type question func(context.Context) (verification.CheckResult, error)
+// providerCall is one call of a method of a provider.
+type providerCall func(context.Context) (verification.CheckResult, error)
 
-func (e *Engine) question(w verification.Wait, kind verification.TaskKind, r verification.CheckRequest) (question, error) {
+func (e *Engine) providerCall(w verification.Wait, kind verification.TaskKind, r verification.CheckRequest) (providerCall, error) {
 	p, ok := e.ports.Providers[w.Provider]
 	if !ok {
 		return nil, fmt.Errorf("there is no provider %q", w.Provider)
@@ -84,7 +85,7 @@ func (e *Engine) question(w verification.Wait, kind verification.TaskKind, r ver
 	}
 	poller, ok := p.(verification.Poller)
 	if !ok {
-		return nil, fmt.Errorf("the provider %q answered pending and cannot be polled", w.Provider)
+		return nil, fmt.Errorf("the provider %q returned a pending result and cannot be polled", w.Provider)
 	}
 	handle := w.Handle
 	return func(ctx context.Context) (verification.CheckResult, error) {
@@ -92,54 +93,54 @@ func (e *Engine) question(w verification.Wait, kind verification.TaskKind, r ver
 	}, nil
 }
 
-// bounded asks, and gives up when the time is over even if the provider does
-// not look at its context. held says that the timeout holds the clock, and
-// that the caller must let it go once the timeout is written down.
-func (e *Engine) bounded(ctx context.Context, limit time.Duration, ask question) (r verification.CheckResult, held bool, err error) {
+// callWithin makes a call, and returns after the timeout even if the provider
+// ignores its context. entered reports whether the timeout called Enter; the caller
+// calls Leave once the result is saved.
+func (e *Engine) callWithin(ctx context.Context, timeout time.Duration, call providerCall) (r verification.CheckResult, entered bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var once sync.Mutex
-	over, fired := false, false
-	stop := e.ports.Clock.AfterFunc(limit, func() {
-		once.Lock()
-		defer once.Unlock()
-		if !over {
-			fired = true
+	var mu sync.Mutex // guards done and entered
+	done := false
+	stop := e.ports.Clock.AfterFunc(timeout, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !done {
+			entered = true
 			e.activity.Enter()
 			cancel(errTimeout)
 		}
 	})
-	type answer struct {
+	type response struct {
 		r   verification.CheckResult
 		err error
 	}
-	answered := make(chan answer, 1)
+	responses := make(chan response, 1)
 	go func() {
-		r, err := protected(ctx, ask)
-		answered <- answer{r, err}
+		r, err := call.recovered(ctx)
+		responses <- response{r, err}
 	}()
-	var a answer
+	var got response
 	select {
-	case a = <-answered:
+	case got = <-responses:
 	case <-ctx.Done():
-		a.err = context.Cause(ctx)
+		got.err = context.Cause(ctx)
 	}
 	stop()
-	once.Lock()
-	defer once.Unlock()
-	over = true
-	if a.err != nil && errors.Is(context.Cause(ctx), errTimeout) {
-		a.err = errTimeout
+	mu.Lock()
+	defer mu.Unlock()
+	done = true
+	if got.err != nil && errors.Is(context.Cause(ctx), errTimeout) {
+		got.err = errTimeout
 	}
-	return a.r, fired, a.err
+	return got.r, entered, got.err
 }
 
-// protected turns a panic of the provider into an error of its dispatch.
-func protected(ctx context.Context, ask question) (r verification.CheckResult, err error) {
+// recovered makes a call, and turns a panic of the provider into an error.
+func (call providerCall) recovered(ctx context.Context) (r verification.CheckResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the provider panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return ask(ctx)
+	return call(ctx)
 }

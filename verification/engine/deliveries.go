@@ -1,4 +1,4 @@
-// Deliveries: list how notices fared, send one again.
+// Deliveries: list the deliveries of notices, and send one again.
 
 package engine
 
@@ -11,11 +11,12 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// ledgerTimeout bounds how long a notice waits for its ledger.
+// ledgerTimeout bounds how long a notice waits for the delivery ledger.
 const ledgerTimeout = 3 * time.Second
 
-// Deliveries returns one page of the deliveries in a state (empty for every
-// state), newest try first. Without a ledger it is ErrUnavailable.
+// Deliveries returns one page of the deliveries in a state, or in any state if it is
+// empty, the newest attempt first. ErrUnavailable is returned without the port
+// Deliveries.
 func (e *Engine) Deliveries(
 	ctx context.Context, t verification.TenantID, state verification.DeliveryState, p verification.PageQuery,
 ) (verification.Page[verification.Delivery], error) {
@@ -24,16 +25,17 @@ func (e *Engine) Deliveries(
 	}
 	if e.ports.Deliveries == nil {
 		return verification.Page[verification.Delivery]{}, &verification.Error{
-			Kind: verification.ErrUnavailable, Subject: "delivery", Message: "no ledger of deliveries is kept here",
+			Kind: verification.ErrUnavailable, Subject: "delivery", Message: "deliveries are not recorded here",
 		}
 	}
 	return e.ports.Deliveries.Deliveries(ctx, t, state, p)
 }
 
-// Redeliver queues the notice of a run once more, under the same id and with
-// all tries of the plan before it, whatever became of it so far. ErrNotFound
-// when there is no such run; ErrConflict when it is not over or its workflow
-// has no webhook; ErrUnavailable without a Notifier. It needs no ledger.
+// Redeliver queues the notice of a run again, with the same ID and a new series of
+// attempts, whether or not it was delivered before. ErrNotFound is returned when
+// there is no such run, ErrConflict when it is not over or its workflow has no
+// webhook, and ErrUnavailable without a Notifier. It works without the port
+// Deliveries.
 func (e *Engine) Redeliver(ctx context.Context, t verification.TenantID, id verification.RunID) error {
 	ref := verification.RunRef{Tenant: t, Run: id}
 	run, err := e.load(ctx, ref)
@@ -43,10 +45,10 @@ func (e *Engine) Redeliver(ctx context.Context, t verification.TenantID, id veri
 	if err := e.redeliverable(ctx, t, run); err != nil {
 		return err
 	}
-	// The ledger comes first: once it is queued, the try may be over before
-	// anything else is written.
+	// The ledger is written first: once the notice is queued, its first attempt may
+	// be written at any time.
 	unmark := e.markPending(ctx, ref)
-	if err := e.announceAgain(ctx, ref, run); err != nil {
+	if err := e.queueNotice(ctx, ref, run); err != nil {
 		unmark()
 		return fmt.Errorf("queue the notice of run %s: %w", id, err)
 	}
@@ -59,9 +61,9 @@ func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run
 		return &verification.Error{Kind: kind, Subject: "delivery", Message: message}
 	}
 	if run.Ended == "" {
-		return refuse(verification.ErrConflict, "the run is not over, so there is nothing to tell yet")
+		return refuse(verification.ErrConflict, "the run is not over, so it has no notice yet")
 	}
-	workflow, err := e.ports.Workflows.Workflow(ctx, t, run.Started.Workflow)
+	workflow, err := e.store.Workflow(ctx, t, run.Started.Workflow)
 	if err != nil {
 		return fmt.Errorf("read the workflow of run %s: %w", run.ID, err)
 	}
@@ -74,14 +76,14 @@ func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run
 	return nil
 }
 
-// announceAgain replaces the announcement in the queue, if there is one. A
-// verdict that is given meanwhile does not stop it.
-func (e *Engine) announceAgain(ctx context.Context, ref verification.RunRef, run verification.Run) error {
-	for try := 1; ; try++ { // at most changeTries
+// queueNotice queues the notice of a run that is over, in place of one that is
+// queued already. It repeats the append when a verdict is given at the same time.
+func (e *Engine) queueNotice(ctx context.Context, ref verification.RunRef, run verification.Run) error {
+	for attempt := 1; ; attempt++ { // at most maxAttempts
 		now := e.now()
-		a := verification.Commit{Summary: run.Summary(), AnnounceAt: now, NoWakeup: e.runner.keeps(now, now)}
-		err := e.ports.Runs.Append(ctx, ref.Tenant, ref.Run, run.Seq, a)
-		if err == nil || try == changeTries || !errors.Is(err, verification.ErrConflict) {
+		c := verification.Commit{Summary: run.Summary(), AnnounceAt: now, NoWakeup: e.runner.keeps(now, now)}
+		err := e.store.Append(ctx, ref.Tenant, ref.Run, run.Seq, c)
+		if err == nil || attempt == maxAttempts || !errors.Is(err, verification.ErrConflict) {
 			return err
 		}
 		if run, err = e.load(ctx, ref); err != nil {
@@ -90,21 +92,22 @@ func (e *Engine) announceAgain(ctx context.Context, ref verification.RunRef, run
 	}
 }
 
-// tried writes a try down, with the moment of the next one.
-func (e *Engine) tried(ctx context.Context, n verification.Notice, answer error, next time.Time) {
+// recordAttempt adds an attempt to the ledger. next is the time of the next attempt,
+// zero for none.
+func (e *Engine) recordAttempt(ctx context.Context, n verification.Notice, result error, next time.Time) {
 	ref := verification.RunRef{Tenant: n.Tenant, Run: n.Run.ID}
 	e.rewrite(ctx, ref, func(old verification.Delivery, _ bool) (verification.Delivery, bool) {
-		return old.Attempted(n, answer, next), true
+		return old.Attempted(n, result, next), true
 	})
 }
 
-// markPending has the ledger say that a notice was queued again, and tells how
-// to take that back. A notice that was never tried is not in the ledger yet.
+// markPending records that a notice was queued again, and returns a function that
+// undoes that. A notice without an attempt is not in the ledger.
 func (e *Engine) markPending(ctx context.Context, ref verification.RunRef) (unmark func()) {
 	var before verification.Delivery
-	marked := e.rewrite(ctx, ref, func(old verification.Delivery, there bool) (verification.Delivery, bool) {
+	marked := e.rewrite(ctx, ref, func(old verification.Delivery, found bool) (verification.Delivery, bool) {
 		before = old
-		return old.Requeued(e.now()), there
+		return old.Requeued(e.now()), found
 	})
 	return func() {
 		if marked {
@@ -115,32 +118,32 @@ func (e *Engine) markPending(ctx context.Context, ref verification.RunRef) (unma
 	}
 }
 
-// rewrite changes the delivery of a run, unless change says not to, and tells
-// whether it did. There may be no ledger, and a ledger that fails holds
-// nothing up.
+// rewrite replaces the delivery of a run by what change returns, unless ok is false.
+// It reports whether it did. A failure of the ledger is logged and delays nothing
+// else.
 func (e *Engine) rewrite(
 	ctx context.Context, ref verification.RunRef,
-	change func(old verification.Delivery, there bool) (next verification.Delivery, ok bool),
+	change func(old verification.Delivery, found bool) (next verification.Delivery, ok bool),
 ) bool {
 	if e.ports.Deliveries == nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
-	fault := func(err error) bool {
-		e.log.Error("the ledger of deliveries is not kept", "run", ref.Run, "tenant", ref.Tenant, "error", err)
+	failed := func(err error) bool {
+		e.log.Error("delivery not recorded", "run", ref.Run, "tenant", ref.Tenant, "error", err)
 		return false
 	}
 	old, err := e.ports.Deliveries.Delivery(ctx, ref.Tenant, ref.Run)
 	if err != nil && !errors.Is(err, verification.ErrNotFound) {
-		return fault(err)
+		return failed(err)
 	}
 	next, ok := change(old, err == nil)
 	if !ok {
 		return false
 	}
 	if err := e.ports.Deliveries.SaveDelivery(ctx, ref.Tenant, next); err != nil {
-		return fault(err)
+		return failed(err)
 	}
 	return true
 }

@@ -21,21 +21,21 @@ import (
 
 const hooks = "https://client.example/hooks"
 
-// timedOut is a Notifier's error that tells its class.
+// timedOut is an error of a Notifier with a class.
 type timedOut struct{}
 
 func (timedOut) Error() string { return "no whole answer within 15s" }
 
 func (timedOut) Class() string { return "timeout" }
 
-// told starts a run that ends at once, with a webhook.
-func told(k *enginetest.Kit) verification.RunDetail {
+// notified starts a run that ends at once and has a webhook.
+func notified(k *enginetest.Kit) verification.RunDetail {
 	d := chain("a")
 	d.LifecycleWebhookURL = hooks
 	return start(k, d)
 }
 
-// delivery reads the ledger of one run.
+// delivery returns the delivery of a run.
 func delivery(t *testing.T, k *enginetest.Kit, run verification.RunID) verification.Delivery {
 	t.Helper()
 	k.Settle()
@@ -46,59 +46,59 @@ func delivery(t *testing.T, k *enginetest.Kit, run verification.RunID) verificat
 	return d
 }
 
-func TestTheLedgerFollowsANoticeToItsDelivery(t *testing.T) {
+func TestTheLedgerRecordsEveryAttempt(t *testing.T) {
 	k := enginetest.New(t)
 	k.Notices.FailWith(timedOut{}, errors.New("down"))
-	run := told(k)
+	run := notified(k)
 	began := enginetest.Began()
 	want := verification.Delivery{
 		Run: run.ID, URL: hooks, State: verification.DeliveryPending, Attempts: 1, FirstAt: began, LastAt: began, Class: "timeout",
 	}
 	got := delivery(t, k, run.ID)
 	if wait := got.NextAt.Sub(began); wait > 5*time.Second || wait < 4500*time.Millisecond {
-		t.Errorf("next try after %s, want 5 s or up to a tenth less", wait)
+		t.Errorf("next attempt after %s, want 5 s or up to a tenth less", wait)
 	}
 	want.NextAt = got.NextAt
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("after the first try (-want +got):\n%s", diff)
+		t.Errorf("after the first attempt (-want +got):\n%s", diff)
 	}
 	k.Advance(time.Minute)
 	want.Attempts, want.LastAt, want.Class = 2, want.NextAt, "failed"
 	got = delivery(t, k, run.ID)
 	want.NextAt = got.NextAt
 	if diff := cmp.Diff(want, got); diff != "" || !got.NextAt.After(k.Clock.Now()) {
-		t.Errorf("after the second try (-want +got):\n%s", diff)
+		t.Errorf("after the second attempt (-want +got):\n%s", diff)
 	}
 	k.Advance(time.Hour)
 	want.State, want.Attempts, want.LastAt = verification.DeliveryDelivered, 3, want.NextAt
 	want.NextAt, want.Class = time.Time{}, "delivered"
 	if diff := cmp.Diff(want, delivery(t, k, run.ID)); diff != "" {
-		t.Errorf("after the third try (-want +got):\n%s", diff)
+		t.Errorf("after the third attempt (-want +got):\n%s", diff)
 	}
 }
 
-func TestANoticeRestsAsFailedOnceItsPlanIsUsedUp(t *testing.T) {
+func TestANoticeHasFailedAfterItsLastAttempt(t *testing.T) {
 	k := enginetest.New(t)
 	k.Notices.FailWith(slices.Repeat([]error{timedOut{}}, 10)...)
-	run := told(k)
+	run := notified(k)
 	k.Advance(30 * 24 * time.Hour)
-	tries := k.Notices.All()
+	attempts := k.Notices.All()
 	want := verification.Delivery{
 		Run: run.ID, URL: hooks, State: verification.DeliveryFailed, Attempts: 10,
-		FirstAt: enginetest.Began(), LastAt: tries[len(tries)-1].At, Class: "timeout",
+		FirstAt: enginetest.Began(), LastAt: attempts[len(attempts)-1].At, Class: "timeout",
 	}
 	if diff := cmp.Diff(want, delivery(t, k, run.ID)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestANoticeThatIsNeverToBeTriedAgainRestsAsFailed(t *testing.T) {
+func TestANoticeWithoutARetryHasFailed(t *testing.T) {
 	k := enginetest.New(t)
 	k.Notices.FailWith(&verification.RetryError{Cause: timedOut{}})
-	run := told(k)
+	run := notified(k)
 	d := delivery(t, k, run.ID)
 	if d.State != verification.DeliveryFailed || d.Attempts != 1 || !d.NextAt.IsZero() || d.Class != "timeout" {
-		t.Errorf("delivery = %+v, want failed by a timeout after one try", d)
+		t.Errorf("delivery = %+v, want failed by a timeout after one attempt", d)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestDeliveriesAreListedByState(t *testing.T) {
 	for _, state := range []verification.DeliveryState{
 		verification.DeliveryPending, verification.DeliveryFailed, verification.DeliveryDelivered,
 	} {
-		want[state] = told(k).ID
+		want[state] = notified(k).ID
 	}
 	got := map[verification.DeliveryState]verification.RunID{}
 	for state := range want {
@@ -130,16 +130,16 @@ func TestDeliveriesAreListedByState(t *testing.T) {
 	}
 }
 
-func TestWithoutALedgerNoticesAreSentAndSentAgain(t *testing.T) {
+func TestNoticesAreSentWithoutALedger(t *testing.T) {
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Deliveries = nil })
-	run := told(k)
+	run := notified(k)
 	k.Settle()
 	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()
 	if all := k.Notices.All(); len(all) != 2 || all[0].ID != all[1].ID {
-		t.Errorf("told = %+v, want twice under one id", all)
+		t.Errorf("notices = %+v, want twice under one id", all)
 	}
 	_, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, "", verification.PageQuery{Limit: 10})
 	if !errors.Is(err, verification.ErrUnavailable) {
@@ -147,7 +147,7 @@ func TestWithoutALedgerNoticesAreSentAndSentAgain(t *testing.T) {
 	}
 }
 
-func TestALedgerThatFailsHoldsNothingUp(t *testing.T) {
+func TestALedgerThatFailsDelaysNoNotice(t *testing.T) {
 	for name, broken := range map[string]*mock.DeliveryStoreMock{
 		"reading": {DeliveryFunc: func(context.Context, verification.TenantID, verification.RunID) (verification.Delivery, error) {
 			return verification.Delivery{}, errDisk
@@ -165,17 +165,17 @@ func TestALedgerThatFailsHoldsNothingUp(t *testing.T) {
 				p.Deliveries, o.Log = broken, slog.New(slog.NewTextHandler(&log, nil))
 			})
 			k.Notices.FailWith(timedOut{})
-			run := told(k)
+			run := notified(k)
 			k.Advance(time.Hour)
 			if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil {
 				t.Errorf("redeliver = %v, want it queued", err)
 			}
 			k.Settle()
 			if all := k.Notices.All(); len(all) != 3 {
-				t.Errorf("tries = %d, want the failed one, its retry and the redelivery", len(all))
+				t.Errorf("attempts = %d, want the failed one, its retry and the redelivery", len(all))
 			}
 			if !strings.Contains(log.String(), "the disk is gone") {
-				t.Errorf("log = %q, want the fault", log.String())
+				t.Errorf("log = %q, want the error", log.String())
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-// Documents: what a customer uploads, and when it is removed again.
+// Documents: the uploads of customers, and their removal.
 
 package engine
 
@@ -14,60 +14,52 @@ import (
 // removeTimeout bounds the removal of documents that a run no longer needs.
 const removeTimeout = 10 * time.Second
 
-// UploadDocument keeps a file for one field of the wait of that number. It
-// replaces the file that was sent for the field before, which is removed; the
-// same content again is the document that is there already. An answer names it
-// as {"document_id": Document.ID}. UploadDocument returns ErrNotOpen when that
-// wait is over, ErrInvalid naming the field when the file is refused, and
-// ErrUnavailable when there is no room for it.
-func (e *Engine) UploadDocument(ctx context.Context, token string, wait int, field string, content io.Reader) (verification.Document, error) {
-	link, err := e.openLink(token)
-	if err != nil {
-		return verification.Document{}, err
-	}
+// UploadDocument saves a file for one field of the wait with that number. An earlier
+// file of the field is removed; the same content again returns the earlier document.
+// An answer refers to it as {"document_id": Document.ID}. ErrNotOpen is returned
+// when that wait is over, ErrInvalid with the field when the file is refused, and
+// ErrUnavailable when the store is full.
+func (e *Engine) UploadDocument(ctx context.Context, j Journey, wait int, field string, content io.Reader) (verification.Document, error) {
 	if e.ports.Documents == nil {
 		return verification.Document{}, &verification.Error{
-			Kind: verification.ErrUnavailable, Subject: "document", Message: "files are not taken here",
+			Kind: verification.ErrUnavailable, Subject: "document", Message: "uploads are not accepted here",
 		}
 	}
+	s := j.session
 	d := verification.Document{ID: e.ports.NewID(), Field: field, CreatedAt: e.now()}
-	accept, err := e.accepts(ctx, link.RunRef, verification.Upload{Wait: wait, Document: d})
+	accept, err := e.accepts(ctx, s, verification.Upload{Wait: wait, Document: d})
 	if err != nil {
 		return verification.Document{}, err
 	}
-	mediaType, kept, err := e.ports.Sanitize(ctx, content, accept)
+	mediaType, clean, err := e.ports.Sanitize(ctx, content, accept)
 	if err != nil {
 		return verification.Document{}, refusedUpload(field, err)
 	}
-	defer func() { _ = kept.Close() }() // it was only read
+	defer func() { _ = clean.Close() }() // it was only read
 	d.MediaType = mediaType
-	saved, err := e.ports.Documents.SaveDocument(ctx, link.RunRef, d, kept)
+	saved, err := e.ports.Documents.SaveDocument(ctx, s.ref, d, clean)
 	if err != nil {
-		// An invalid file is not stored. After a conflict, the document of that
-		// id is another one.
+		// An invalid file is not saved. After a conflict, the document with that ID is
+		// another one.
 		if !errors.Is(err, verification.ErrInvalid) && !errors.Is(err, verification.ErrConflict) {
-			e.removeDocument(ctx, link.RunRef, d.ID)
+			e.removeDocument(ctx, s.ref, d.ID)
 		}
 		return verification.Document{}, refusedUpload(field, err)
 	}
-	return e.recordUpload(ctx, link.RunRef, verification.Upload{Wait: wait, Document: saved})
+	s.fresh = false // the content may have taken long to arrive
+	return e.recordUpload(ctx, s, verification.Upload{Wait: wait, Document: saved})
 }
 
 // accepts returns the media types that the field of an upload accepts, or the
 // error that recording the upload would return now.
-func (e *Engine) accepts(ctx context.Context, ref verification.RunRef, u verification.Upload) ([]string, error) {
-	run, now, err := e.seen(ctx, ref)
-	if err != nil {
+func (e *Engine) accepts(ctx context.Context, s *session, u verification.Upload) ([]string, error) {
+	if err := e.current(ctx, s); err != nil {
 		return nil, err
 	}
-	program, err := e.programOf(ctx, ref.Tenant, run)
-	if err != nil {
+	if _, _, err := verification.Decide(s.program, s.run, u, s.at); err != nil {
 		return nil, err
 	}
-	if _, _, err := verification.Decide(program, run, u, now); err != nil {
-		return nil, err
-	}
-	n, _ := program.Node(run.Wait.Node)
+	n, _ := s.program.Node(s.run.Wait.Node)
 	f, _ := n.Fields.ByName(u.Document.Field)
 	if len(f.Accept) == 0 && f.Type == verification.FieldImage {
 		return []string{"image/*"}, nil
@@ -75,42 +67,42 @@ func (e *Engine) accepts(ctx context.Context, ref verification.RunRef, u verific
 	return f.Accept, nil
 }
 
-// recordUpload writes a saved document into the history, and removes what it
-// replaces. A document that the history does not take is removed itself.
-func (e *Engine) recordUpload(ctx context.Context, ref verification.RunRef, u verification.Upload) (verification.Document, error) {
-	c, err := e.command(context.WithoutCancel(ctx), ref, u)
+// recordUpload adds a saved document to the history, and removes the document that
+// it replaces. If the upload is refused, the saved document itself is removed.
+func (e *Engine) recordUpload(ctx context.Context, s *session, u verification.Upload) (verification.Document, error) {
+	before, err := e.command(context.WithoutCancel(ctx), s, u)
 	var refused *verification.Error
 	switch {
 	case err == nil:
 	case errors.As(err, &refused) && !errors.Is(err, verification.ErrUnavailable):
-		e.removeDocument(ctx, ref, u.Document.ID)
+		e.removeDocument(ctx, s.ref, u.Document.ID)
 		return verification.Document{}, err
 	default:
 		return verification.Document{}, err // it may be in the history
 	}
-	e.removeDropped(ctx, ref, c)
-	for _, d := range c.after.Wait.Uploads {
-		if d.Field == u.Document.Field && d.ID != u.Document.ID { // the same content was there already
-			e.removeDocument(ctx, ref, u.Document.ID)
+	e.removeDropped(ctx, s, before)
+	for _, d := range s.run.Wait.Uploads {
+		if d.Field == u.Document.Field && d.ID != u.Document.ID { // the field has the same content already
+			e.removeDocument(ctx, s.ref, u.Document.ID)
 			return d, nil
 		}
 	}
 	return u.Document, nil
 }
 
-// removeDropped removes the documents that no answer can name after a change.
+// removeDropped removes the documents that no answer can refer to after a change.
 // Inside a transaction of the caller they stay, since it may be rolled back.
-func (e *Engine) removeDropped(ctx context.Context, ref verification.RunRef, c change) {
+func (e *Engine) removeDropped(ctx context.Context, s *session, before verification.Run) {
 	if e.ports.Documents == nil || e.external {
 		return
 	}
-	for _, d := range c.before.Dropped(c.after) {
-		e.removeDocument(ctx, ref, d.ID)
+	for _, d := range before.Dropped(s.run) {
+		e.removeDocument(ctx, s.ref, d.ID)
 	}
 }
 
-// removeDocument removes a document, also for a client that has gone. One that
-// cannot be removed is logged and stays.
+// removeDocument removes a document, even if ctx has ended. A failure is logged, and
+// the document stays.
 func (e *Engine) removeDocument(ctx context.Context, ref verification.RunRef, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
 	defer cancel()
@@ -119,7 +111,7 @@ func (e *Engine) removeDocument(ctx context.Context, ref verification.RunRef, id
 	}
 }
 
-// refusedUpload names the field of a file that the sanitizer refuses.
+// refusedUpload adds the name of the field to the error of an invalid file.
 func refusedUpload(field string, err error) error {
 	var refused *verification.Error
 	if !errors.As(err, &refused) || !errors.Is(refused.Kind, verification.ErrInvalid) {

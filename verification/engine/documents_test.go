@@ -1,4 +1,4 @@
-// Tests of uploads: whose they are, and what is kept of them.
+// Tests of uploads: the run and field they belong to, and their removal.
 
 package engine_test
 
@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -20,8 +21,8 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// shelf keeps what is known of uploads, and reads them to their end.
-func shelf() *mock.DocumentStoreMock {
+// newDocuments returns a mock that keeps the metadata of uploads.
+func newDocuments() *mock.DocumentStoreMock {
 	kept := map[verification.RunRef]map[string]verification.Document{}
 	return &mock.DocumentStoreMock{
 		SaveDocumentFunc: func(_ context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
@@ -66,37 +67,32 @@ func portrait() verification.Definition {
 }
 
 func TestAnUploadBelongsToItsRunAndField(t *testing.T) {
-	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Documents, p.Sanitize = shelf(), unchanged })
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Documents, p.Sanitize = newDocuments(), unchanged })
 	w := k.Apply(portrait())
-	begin := func() (verification.RunDetail, string, int) {
+	begin := func() (verification.RunDetail, engine.Journey) {
 		run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
-		token := strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
-		j, err := k.Engine.OpenJourney(t.Context(), token)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return run, token, j.Step.Wait
+		return run, openJourney(t, k, run)
 	}
-	mine, token, wait := begin()
-	other, otherToken, otherWait := begin()
-	d, err := k.Engine.UploadDocument(t.Context(), token, wait, "face", strings.NewReader("pixels"))
+	mine, journey := begin()
+	other, otherJourney := begin()
+	d, err := k.Engine.UploadDocument(t.Context(), journey, journey.Step.Wait, "face", strings.NewReader("pixels"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d.Field != "face" || !d.CreatedAt.Equal(enginetest.Began()) {
-		t.Errorf("document = %+v, want one for face of this moment", d)
+		t.Errorf("document = %+v, want one for face, created now", d)
 	}
 	answer := verification.Data(`{"face":{"document_id":"` + d.ID + `"}}`)
 
-	var fault *verification.Error
+	var refused *verification.Error
 	_, err = k.Engine.Submit(t.Context(), enginetest.Tenant, other.ID, "photo_submitted", answer)
-	if !errors.As(err, &fault) || len(fault.Fields) != 1 || fault.Fields[0].Name != "payload.face" {
+	if !errors.As(err, &refused) || len(refused.Fields) != 1 || refused.Fields[0].Name != "payload.face" {
 		t.Errorf("an upload of another run = %v, want payload.face refused", err)
 	}
-	if _, err := k.Engine.AnswerJourney(t.Context(), otherToken, otherWait, answer); !errors.Is(err, verification.ErrInvalid) {
+	if _, err := k.Engine.AnswerJourney(t.Context(), otherJourney, otherJourney.Step.Wait, answer); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("an upload of another run on the page = %v, want ErrInvalid", err)
 	}
-	if _, err := k.Engine.AnswerJourney(t.Context(), token, wait, answer); err != nil {
+	if _, err := k.Engine.AnswerJourney(t.Context(), journey, journey.Step.Wait, answer); err != nil {
 		t.Fatal(err)
 	}
 	report, err := k.Engine.Report(t.Context(), enginetest.Tenant, mine.ID)
@@ -107,96 +103,55 @@ func TestAnUploadBelongsToItsRunAndField(t *testing.T) {
 	}
 }
 
-func TestAnUploadIsRefusedWhereNoneIsAskedFor(t *testing.T) {
-	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Documents, p.Sanitize = shelf(), unchanged })
-	run := start(k, portrait())
-	token := strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
-	j, err := k.Engine.OpenJourney(t.Context(), token)
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestAnUploadIsRefusedUnlessAFieldAcceptsIt(t *testing.T) {
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Documents, p.Sanitize = newDocuments(), unchanged })
+	j := openJourney(t, k, start(k, portrait()))
 	for name, c := range map[string]struct {
-		token string
 		wait  int
 		field string
 		want  error
 	}{
-		"forged link":    {"forged", j.Step.Wait, "face", verification.ErrNotFound},
-		"stale page":     {token, j.Step.Wait - 1, "face", verification.ErrNotOpen},
-		"unknown field":  {token, j.Step.Wait, "back", verification.ErrInvalid},
-		"field of words": {token, j.Step.Wait, "name", verification.ErrInvalid},
+		"stale page":    {j.Step.Wait - 1, "face", verification.ErrNotOpen},
+		"unknown field": {j.Step.Wait, "back", verification.ErrInvalid},
+		"text field":    {j.Step.Wait, "name", verification.ErrInvalid},
 	} {
-		if _, err := k.Engine.UploadDocument(t.Context(), c.token, c.wait, c.field, strings.NewReader("x")); !errors.Is(err, c.want) {
+		if _, err := k.Engine.UploadDocument(t.Context(), j, c.wait, c.field, strings.NewReader("x")); !errors.Is(err, c.want) {
 			t.Errorf("%s = %v, want %v", name, err, c.want)
 		}
 	}
 	without := enginetest.New(t)
-	run = start(without, portrait())
-	token = strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
-	if _, err := without.Engine.UploadDocument(t.Context(), token, 2, "face", strings.NewReader("x")); !errors.Is(err, verification.ErrUnavailable) {
+	j = openJourney(t, without, start(without, portrait()))
+	if _, err := without.Engine.UploadDocument(t.Context(), j, j.Step.Wait, "face", strings.NewReader("x")); !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("without a store of documents = %v, want ErrUnavailable", err)
 	}
 }
 
-// hooked runs functions between the calls of a run store.
-type hooked struct {
-	verification.RunStore
-	loaded    func() // once, after the next Load
-	appending func() // once, before the next Append
-}
-
-func once(hook *func()) {
-	if f := *hook; f != nil {
-		*hook = nil
-		f()
-	}
-}
-
-func (h *hooked) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
-	events, err := h.RunStore.Load(ctx, t, id, after)
-	once(&h.loaded)
-	return events, err
-}
-
-func (h *hooked) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
-	once(&h.appending)
-	return h.RunStore.Append(ctx, t, id, seq, a)
-}
-
-// sitting is one customer at the page of a form.
-type sitting struct {
+// customer is a customer with an open form.
+type customer struct {
 	*enginetest.Kit
-	t     *testing.T
-	run   verification.RunID
-	token string
-	wait  int
-	shelf *mock.DocumentStoreMock
-	store *hooked
+	t         *testing.T
+	run       verification.RunDetail
+	documents *mock.DocumentStoreMock
+	runs      *mock.RunStoreMock
 }
 
-func sit(t *testing.T, d verification.Definition, changes ...enginetest.Change) *sitting {
+func openForm(t *testing.T, d verification.Definition, changes ...enginetest.Change) *customer {
 	t.Helper()
-	s := &sitting{t: t, shelf: shelf()}
-	s.Kit = enginetest.New(t, append([]enginetest.Change{func(p *engine.Ports, _ *engine.Options) {
-		s.store = &hooked{RunStore: p.Runs}
-		p.Documents, p.Sanitize, p.Runs = s.shelf, unchanged, s.store
+	s := &customer{t: t, documents: newDocuments()}
+	s.Kit, s.runs = withRuns(t, append([]enginetest.Change{func(p *engine.Ports, _ *engine.Options) {
+		p.Documents, p.Sanitize = s.documents, unchanged
 	}}, changes...)...)
-	run := start(s.Kit, d)
-	s.run, s.token = run.ID, strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
-	j, err := s.Engine.OpenJourney(t.Context(), s.token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.wait = j.Step.Wait
+	s.run = start(s.Kit, d)
 	return s
 }
 
-func (s *sitting) upload(field, content string) (string, error) {
-	d, err := s.Engine.UploadDocument(s.t.Context(), s.token, s.wait, field, strings.NewReader(content))
+func (s *customer) upload(field, content string) (string, error) {
+	j := openJourney(s.t, s.Kit, s.run)
+	d, err := s.Engine.UploadDocument(s.t.Context(), j, j.Step.Wait, field, strings.NewReader(content))
 	return d.ID, err
 }
 
-func (s *sitting) mustUpload(field, content string) string {
+func (s *customer) mustUpload(field, content string) string {
 	s.t.Helper()
 	id, err := s.upload(field, content)
 	if err != nil {
@@ -205,7 +160,7 @@ func (s *sitting) mustUpload(field, content string) string {
 	return id
 }
 
-func (s *sitting) answer(fields ...string) error {
+func (s *customer) answer(fields ...string) error {
 	payload := map[string]any{}
 	for i := 0; i+1 < len(fields); i += 2 {
 		payload[fields[i]] = map[string]any{"document_id": fields[i+1]}
@@ -214,15 +169,15 @@ func (s *sitting) answer(fields ...string) error {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_, err = s.Engine.Submit(s.t.Context(), enginetest.Tenant, s.run, "photo_submitted", data)
+	_, err = s.Engine.Submit(s.t.Context(), enginetest.Tenant, s.run.ID, "photo_submitted", data)
 	return err
 }
 
-// kept lists which of the documents the store still has.
-func (s *sitting) kept(ids ...string) (kept []string) {
-	ref := verification.RunRef{Tenant: enginetest.Tenant, Run: s.run}
+// kept returns the IDs of the documents that the store still has.
+func (s *customer) kept(ids ...string) (kept []string) {
+	ref := verification.RunRef{Tenant: enginetest.Tenant, Run: s.run.ID}
 	for _, id := range ids {
-		if _, err := s.shelf.Document(s.t.Context(), ref, id); err == nil {
+		if _, err := s.documents.Document(s.t.Context(), ref, id); err == nil {
 			kept = append(kept, id)
 		}
 	}
@@ -237,7 +192,7 @@ func portraits() verification.Definition {
 }
 
 func TestAReplacedUploadIsRemoved(t *testing.T) {
-	s := sit(t, portraits())
+	s := openForm(t, portraits())
 	first, back := s.mustUpload("face", "first"), s.mustUpload("back", "back")
 	second := s.mustUpload("face", "second")
 	if got := s.kept(first, second, back); !slices.Equal(got, []string{second, back}) {
@@ -246,7 +201,7 @@ func TestAReplacedUploadIsRemoved(t *testing.T) {
 	if again := s.mustUpload("face", "second"); again != second {
 		t.Errorf("the same content again = %s, want %s", again, second)
 	}
-	if got := len(s.shelf.SaveDocumentCalls()) - len(s.shelf.RemoveDocumentCalls()); got != 2 {
+	if got := len(s.documents.SaveDocumentCalls()) - len(s.documents.RemoveDocumentCalls()); got != 2 {
 		t.Errorf("%d documents are kept, want 2", got)
 	}
 	if err := s.answer("face", first); !errors.Is(err, verification.ErrInvalid) {
@@ -260,11 +215,11 @@ func TestAReplacedUploadIsRemoved(t *testing.T) {
 	}
 }
 
-func TestAnUploadThatMeetsAnAnswerLeavesWhatTheAnswerNames(t *testing.T) {
-	s := sit(t, portrait())
+func TestAnUploadDuringAnAnswerInvalidatesIt(t *testing.T) {
+	s := openForm(t, portrait())
 	first := s.mustUpload("face", "first")
 	var second string
-	s.store.appending = func() { second = s.mustUpload("face", "second") } // from another tab
+	nextAppend(s.runs, func() { second = s.mustUpload("face", "second") }) // from another tab
 	if err := s.answer("face", first); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("an answer that names what was replaced meanwhile = %v, want ErrInvalid", err)
 	}
@@ -276,31 +231,31 @@ func TestAnUploadThatMeetsAnAnswerLeavesWhatTheAnswerNames(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatMeetsAnUploadKeepsWhatItNames(t *testing.T) {
-	s := sit(t, portrait())
+func TestAnAnswerDuringAnUploadKeepsItsDocuments(t *testing.T) {
+	s := openForm(t, portrait())
 	first := s.mustUpload("face", "first")
-	s.store.appending = func() {
+	nextAppend(s.runs, func() {
 		if err := s.answer("face", first); err != nil {
 			t.Errorf("answer = %v", err)
 		}
-	}
+	})
 	if _, err := s.upload("face", "second"); !errors.Is(err, verification.ErrNotOpen) {
 		t.Errorf("an upload to a step that was answered meanwhile = %v, want ErrNotOpen", err)
 	}
 	if got := s.kept(first); len(got) != 1 {
 		t.Error("the document that the answer names is gone")
 	}
-	if got := len(s.shelf.SaveDocumentCalls()) - len(s.shelf.RemoveDocumentCalls()); got != 1 {
+	if got := len(s.documents.SaveDocumentCalls()) - len(s.documents.RemoveDocumentCalls()); got != 1 {
 		t.Errorf("%d documents are kept, want 1", got)
 	}
 }
 
 func TestAnAnswerInsideATransactionRemovesNothing(t *testing.T) {
-	s := sit(t, portraits())
+	s := openForm(t, portraits())
 	face, back := s.mustUpload("face", "face"), s.mustUpload("back", "back")
 	payload := verification.Data(`{"face":{"document_id":"` + face + `"}}`)
-	inside := s.Engine.Within(engine.Ports{Runs: s.store})
-	if _, err := inside.Submit(t.Context(), enginetest.Tenant, s.run, "photo_submitted", payload); err != nil {
+	inside := s.Engine.Within(s.Store)
+	if _, err := inside.Submit(t.Context(), enginetest.Tenant, s.run.ID, "photo_submitted", payload); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.kept(face, back); len(got) != 2 { // it may be rolled back
@@ -308,33 +263,34 @@ func TestAnAnswerInsideATransactionRemovesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatCouldNotBeSavedIsRemoved(t *testing.T) {
-	s := sit(t, portrait())
-	s.shelf.SaveDocumentFunc = func(context.Context, verification.RunRef, verification.Document, io.Reader) (verification.Document, error) {
-		return verification.Document{}, context.Canceled // a bucket may have it all the same
+func TestADocumentThatMayBePartlySavedIsRemoved(t *testing.T) {
+	s := openForm(t, portrait())
+	s.documents.SaveDocumentFunc = func(context.Context, verification.RunRef, verification.Document, io.Reader) (verification.Document, error) {
+		return verification.Document{}, context.Canceled // a bucket may have saved it
 	}
 	if _, err := s.upload("face", "x"); !errors.Is(err, context.Canceled) {
-		t.Errorf("upload = %v, want the fault", err)
+		t.Errorf("upload = %v, want the error of the store", err)
 	}
-	saved, removed := s.shelf.SaveDocumentCalls(), s.shelf.RemoveDocumentCalls()
+	saved, removed := s.documents.SaveDocumentCalls(), s.documents.RemoveDocumentCalls()
 	if len(removed) != 1 || removed[0].ID != saved[0].D.ID {
 		t.Errorf("removed = %+v, want what was being saved", removed)
 	}
 }
 
-// The run comes to its form while the answer is on its way.
+// The run reaches its form while the answer is being delivered.
 func TestAMadeUpDocumentIsRefusedWhileACheckRuns(t *testing.T) {
 	checked := portrait()
 	checked.Start = "check"
 	checked.Nodes["check"] = verification.Node{Type: verification.NodeCheck, Provider: "script", Next: "photo"}
-	store := &hooked{}
-	k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
-		store.RunStore = p.Runs
-		p.Documents, p.Sanitize, p.Runs, o.StartWait = shelf(), unchanged, store, -1
-	})
+	k, runs := withRuns(t, func(p *engine.Ports, _ *engine.Options) { p.Documents, p.Sanitize = newDocuments(), unchanged })
 	k.Provider.On("check", enginetest.Slow(time.Second, enginetest.Pass(nil)))
 	run := k.Start(k.Apply(checked).ID, engine.StartRequest{ReferenceID: "x"})
-	store.loaded = func() { k.Advance(time.Second) }
+	load, advance := runs.LoadFunc, sync.OnceFunc(func() { k.Advance(time.Second) })
+	runs.LoadFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+		events, err := load(ctx, t, id, after)
+		advance()
+		return events, err
+	}
 	madeUp := verification.Data(`{"face":{"document_id":"e0000000-0000-7000-8000-00000000ffff"}}`)
 	submit := func() error {
 		_, err := k.Engine.Submit(t.Context(), enginetest.Tenant, run.ID, "photo_submitted", madeUp)
@@ -369,7 +325,7 @@ func TestARefusedFileNamesItsFieldAndIsNotStored(t *testing.T) {
 		}, broken},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := sit(t, portrait(), func(p *engine.Ports, _ *engine.Options) {
+			s := openForm(t, portrait(), func(p *engine.Ports, _ *engine.Options) {
 				p.Documents, p.Sanitize = blob.Memory(1<<20, 1<<20), c.sanitize
 			})
 			_, err := s.upload("face", "x")
@@ -381,7 +337,7 @@ func TestARefusedFileNamesItsFieldAndIsNotStored(t *testing.T) {
 			if errors.As(err, &refused) && !slices.Equal(refused.Fields, want) {
 				t.Errorf("upload names %+v, want %+v", refused.Fields, want)
 			}
-			if saved := len(s.shelf.SaveDocumentCalls()); saved != 0 {
+			if saved := len(s.documents.SaveDocumentCalls()); saved != 0 {
 				t.Errorf("%d documents were stored, want none", saved)
 			}
 		})

@@ -1,31 +1,30 @@
-// Driving: a run goes on until it parks, waits or ends.
+// Driving: a run is advanced until it parks, waits or ends.
 
 package engine
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
-// errNoProgress says that a step led nowhere, which the rules exclude.
-var errNoProgress = errors.New("the run did not move")
+// errNoProgress is returned when a step changed nothing, which the rules exclude.
+var errNoProgress = errors.New("the run made no progress")
 
-// outcome is what a call of a provider brought.
+// outcome is the result of a provider call.
 type outcome struct {
 	command verification.Command // nil before the first call
-	held    bool                 // the clock is held until the command is saved
+	entered bool                 // Enter was called: Leave follows once the command is saved
 }
 
-// drive takes the run as far as it can go now, one append a step. It holds a
-// worker slot while it works on the run and a call slot while a provider is
-// called, never both.
+// drive advances the run until it parks, waits or ends, with one append for each
+// step. It holds a worker slot while it works on the run and call slots while a
+// provider is called, never both.
 func (r *runner) drive(j *job) {
 	var o outcome
-	for {
+	for { // until the run waits or ends, or its context does
 		kind, err := r.work(j, o)
 		if err == nil && kind == verification.TaskNone {
 			return
@@ -37,19 +36,19 @@ func (r *runner) drive(j *job) {
 		case err == nil:
 			continue
 		case errors.Is(err, errHandOver):
-			j.left = true
+			j.released = true
 		case r.base.Err() == nil && j.ctx.Err() == nil:
-			// The lease runs out, and the run is taken up again.
+			// When the lease ends, the run is taken from the queue again.
 			r.e.log.Error("run not driven", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
 		}
 		return
 	}
 }
 
-// work takes the run to its next call, and returns which call that is; TaskNone
-// when there is nothing more to do now.
+// work advances the run to its next provider call, and returns the kind of the call,
+// or TaskNone when there is nothing more to do now.
 func (r *runner) work(j *job, o outcome) (verification.TaskKind, error) {
-	if o.held {
+	if o.entered {
 		defer r.clock.Leave()
 	}
 	release, err := r.workers.Acquire(r.base, string(j.ref.Tenant))
@@ -58,14 +57,14 @@ func (r *runner) work(j *job, o outcome) (verification.TaskKind, error) {
 	}
 	defer release()
 	c := o.command
-	for range changeTries {
+	for range maxAttempts {
 		if c == nil && r.isClosing() {
 			return verification.TaskNone, errHandOver
 		}
 		kind, err := r.step(j, c)
 		c = nil
 		if errors.Is(err, verification.ErrConflict) {
-			j.run = verification.Run{} // read it again
+			j.run = verification.Run{} // to be read again
 			continue
 		}
 		if err != nil || kind != verification.TaskRedispatch {
@@ -75,8 +74,9 @@ func (r *runner) work(j *job, o outcome) (verification.TaskKind, error) {
 	return verification.TaskNone, errNoProgress
 }
 
-// step decides c on the run, or what the run needs next when c is nil. It
-// returns TaskRedispatch when another step follows, and otherwise as work does.
+// step decides c on the run, or the command that the run needs next when c is nil.
+// It returns TaskRedispatch when another step follows, and otherwise what work
+// returns.
 func (r *runner) step(j *job, c verification.Command) (verification.TaskKind, error) {
 	if j.run.Seq == 0 {
 		if err := r.reread(j); err != nil {
@@ -87,7 +87,7 @@ func (r *runner) step(j *job, c verification.Command) (verification.TaskKind, er
 	if c == nil {
 		switch task := j.run.Task(r.e.now()); task.Kind {
 		case verification.TaskNone:
-			return verification.TaskNone, r.release(j)
+			return verification.TaskNone, r.finish(j)
 		case verification.TaskWait:
 			return verification.TaskNone, r.wait(j, task.At)
 		case verification.TaskCheck, verification.TaskPoll:
@@ -101,7 +101,7 @@ func (r *runner) step(j *job, c verification.Command) (verification.TaskKind, er
 		}
 	}
 	now := r.e.now()
-	events, after, err := r.e.decide(r.base, j.ref.Tenant, j.program, j.run, c, now)
+	events, after, err := r.e.decide(r.base, &j.session, c, now)
 	if err != nil {
 		return verification.TaskNone, err
 	}
@@ -125,45 +125,37 @@ func (r *runner) step(j *job, c verification.Command) (verification.TaskKind, er
 	return verification.TaskNone, nil
 }
 
-// isPoison reports whether driving the run has stopped its hosts so often that
-// it is ended instead.
+// isPoison reports whether so many hosts stopped while they drove the run that it is
+// ended instead.
 func (j *job) isPoison() bool { return j.work != nil && j.work.Lost >= maxLost }
 
 func (r *runner) reread(j *job) error {
-	run, err := r.e.load(r.base, j.ref)
-	if err != nil {
+	if err := r.e.reload(r.base, &j.session); err != nil {
 		return err
 	}
-	program, err := r.e.programOf(r.base, j.ref.Tenant, run)
-	if err != nil {
-		return fmt.Errorf("read the version: %w", err)
-	}
-	j.run, j.program = run, program
-	return nil
+	return r.e.compile(r.base, &j.session)
 }
 
-// saveStep appends. The first append of a run that the queue handed out renews
-// its lease in any case, so that the queue counts no lost leases.
+// saveStep appends events. The first append of a run that was taken from the queue
+// always renews its lease, so that the queue counts no lost leases.
 func (r *runner) saveStep(j *job, after verification.Run, events []verification.Event) error {
 	j.saving.Lock()
 	defer j.saving.Unlock()
 	now := r.e.ports.Clock.Now()
 	young := now.UnixNano()-j.leased.Load() < int64(r.e.opt.Lease/renewals)
-	quiet, err := r.e.save(r.base, j.ref, j.run, after, events, lease{held: true, young: young && j.work == nil})
+	historyOnly, err := r.e.save(r.base, &j.session, after, events, lease{held: true, young: young && j.work == nil})
 	if err != nil {
 		return err
 	}
-	j.run = after
-	if !quiet {
+	if !historyOnly {
 		j.work = nil
 		j.leased.Store(now.UnixNano())
 	}
 	return nil
 }
 
-// release takes a run that needs nothing out of the queue, when it came from
-// there and nothing has replaced it.
-func (r *runner) release(j *job) error {
+// finish removes the work of a run that needs nothing from the queue.
+func (r *runner) finish(j *job) error {
 	if j.work == nil {
 		return nil
 	}
@@ -172,12 +164,12 @@ func (r *runner) release(j *job) error {
 	return r.e.ports.Queue.Finish(r.base, w)
 }
 
-// wait queues the run for a time without writing history.
+// wait queues the run for a time without adding to its history.
 func (r *runner) wait(j *job, at time.Time) error {
 	j.saving.Lock()
 	defer j.saving.Unlock()
-	a := verification.Commit{Summary: j.run.Summary(), AdvanceAt: at, NoWakeup: r.keeps(at, r.e.now())}
-	if err := r.e.ports.Runs.Append(r.base, j.ref.Tenant, j.ref.Run, j.run.Seq, a); err != nil {
+	c := verification.Commit{Summary: j.run.Summary(), AdvanceAt: at, NoWakeup: r.keeps(at, r.e.now())}
+	if err := r.e.store.Append(r.base, j.ref.Tenant, j.ref.Run, j.run.Seq, c); err != nil {
 		return err
 	}
 	j.work = nil
@@ -185,12 +177,12 @@ func (r *runner) wait(j *job, at time.Time) error {
 	return nil
 }
 
-// slotBytes is how much of a run one call slot pays for: a call holds the run,
-// what is sent, and what comes back.
+// slotBytes is the size of a run for each call slot that it needs. A call holds the
+// run, the request and the result in memory.
 const slotBytes = 128 << 10
 
-// call waits for its turn, calls the provider that the run waits for, and turns
-// what comes back into a command. A large run is not held while it waits.
+// call waits for slots, calls the provider of the run, and turns the result into a
+// command. A large run is not kept in memory while it waits.
 func (r *runner) call(j *job, kind verification.TaskKind) (outcome, error) {
 	size, provider := j.run.Size(), j.run.Wait.Provider
 	slots := 1 + size/slotBytes
@@ -211,20 +203,20 @@ func (r *runner) call(j *job, kind verification.TaskKind) (outcome, error) {
 		}
 		if task := j.run.Task(r.e.now()); task.Kind != kind || j.run.Wait.Provider != provider {
 			j.run = verification.Run{}
-			return outcome{}, nil // the run has changed: work looks at it again
+			return outcome{}, nil // the run has changed: work decides what it needs
 		}
 	}
-	o := r.e.call(j.ctx, j.ref, j.program, j.run, kind)
+	o := r.e.call(j.ctx, &j.session, kind)
 	switch {
 	case o.command != nil:
 		return o, r.base.Err()
 	case r.isClosing():
 		return outcome{}, errHandOver
 	}
-	return outcome{}, j.ctx.Err() // interrupted before the call: driven looks at the run again
+	return outcome{}, j.ctx.Err() // interrupted before the call: driven makes another pass
 }
 
-// tryCall acquires slots if that takes no waiting.
+// tryCall acquires slots without waiting.
 func (r *runner) tryCall(t verification.TenantID, provider string, n int) (release func(), ok bool) {
 	if r.isClosing() {
 		return nil, false
@@ -243,7 +235,7 @@ func (r *runner) tryCall(t verification.TenantID, provider string, n int) (relea
 	return func() { all(); ofProvider() }, true
 }
 
-// acquireCall waits for slots: of the provider, then of all calls.
+// acquireCall waits for slots, and fails when the host stops.
 func (r *runner) acquireCall(j *job, provider string, n int) (release func(), err error) {
 	r.mu.Lock()
 	if r.closing {
@@ -263,9 +255,10 @@ func (r *runner) acquireCall(j *job, provider string, n int) (release func(), er
 	return release, err
 }
 
+// acquireSlots waits for slots of the provider, then for slots of all calls.
 func (r *runner) acquireSlots(ctx context.Context, t verification.TenantID, provider string, n int) (release func(), err error) {
 	ofProvider := func() {}
-	if l := r.providers[provider]; l != nil { // a call of an unknown provider fails by itself
+	if l := r.providers[provider]; l != nil { // an unknown provider has no limit: its call fails
 		if ofProvider, err = l.AcquireN(ctx, string(t), n); err != nil {
 			return nil, err
 		}

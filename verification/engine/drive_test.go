@@ -1,8 +1,9 @@
-// Tests of activations: dispatch, retry, fallback, poll, timeout, panic.
+// Tests of driving: dispatch, retry, fallback, poll, timeout and panic.
 
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,11 +11,12 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-func TestARunOfChecksGoesToItsEndByItself(t *testing.T) {
+func TestARunOfChecksIsDrivenToItsEnd(t *testing.T) {
 	k := enginetest.New(t)
 	run := start(k, chain("a", "b", "c", "d", "e"))
 	wantStatus(t, run, verification.StatusCompleted)
@@ -81,7 +83,7 @@ func TestAPermanentErrorIsNotRetried(t *testing.T) {
 	}
 }
 
-func TestTheFallbackIsAskedAfterTheLastRetry(t *testing.T) {
+func TestTheFallbackIsCalledAfterTheLastRetry(t *testing.T) {
 	other := enginetest.NewScript(nil)
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Providers["other"] = other })
 	k.Provider.On("a", enginetest.Flake())
@@ -97,7 +99,7 @@ func TestTheFallbackIsAskedAfterTheLastRetry(t *testing.T) {
 	}
 }
 
-func TestARunGoesOnWithoutAnAnswerWhereItMay(t *testing.T) {
+func TestARunContinuesWithoutAResultIfTheNodeAllowsIt(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Refuse())
 	run := start(k, with(chain("a", "b"), "a", func(n *verification.Node) { n.OnUnavailable = verification.RouteNext }))
@@ -108,7 +110,7 @@ func TestARunGoesOnWithoutAnAnswerWhereItMay(t *testing.T) {
 	}
 }
 
-func TestAPendingAnswerIsPolledAtItsMoments(t *testing.T) {
+func TestAPendingResultIsPolledWhenDue(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Pend("h1", 0), enginetest.Pend("h1", 0), enginetest.Pend("h2", 3*time.Second), enginetest.Pass(map[string]any{"score": 1}))
 	run := start(k, chain("a"))
@@ -139,11 +141,11 @@ func TestAPendingAnswerIsPolledAtItsMoments(t *testing.T) {
 		t.Errorf("handles = %s, want [ h1 h1 h2]", got)
 	}
 	if run.Revision != 6 { // started, dispatched, pended h1, pended h2, answered, completed
-		t.Errorf("events = %d, want 6: a poll that says nothing new is not written down", run.Revision)
+		t.Errorf("events = %d, want 6: a poll without news is not recorded", run.Revision)
 	}
 }
 
-func TestADispatchThatTakesTooLongIsGivenUp(t *testing.T) {
+func TestADispatchThatTakesTooLongFails(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Slow(40*time.Second, enginetest.Pass(nil)), enginetest.Slow(29*time.Second, enginetest.Pass(nil)))
 	run := start(k, chain("a"))
@@ -158,11 +160,15 @@ func TestADispatchThatTakesTooLongIsGivenUp(t *testing.T) {
 	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
 }
 
-func TestAProviderThatIgnoresItsContextHoldsNoRunUp(t *testing.T) {
+func TestAProviderThatIgnoresItsContextDelaysNoRun(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Providers["stuck"], p.Clock = stuck{release}, clock.System()
+		p.Clock = clock.System()
+		p.Providers["stuck"] = &mock.ProviderMock{CheckFunc: func(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
+			<-release
+			return verification.CheckResult{Outcome: verification.OutcomePassed}, nil
+		}}
 	})
 	w := k.Apply(with(chain("a"), "a", func(n *verification.Node) {
 		n.Provider, n.TimeoutSeconds, n.Retry = "stuck", 0.01, &verification.Retry{MaxDispatches: 1}
@@ -183,7 +189,7 @@ func TestAPanicOfAProviderIsAnErrorOfThatDispatch(t *testing.T) {
 	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
 }
 
-func TestCancelEndsTheCallUnderWay(t *testing.T) {
+func TestCancelEndsTheProviderCall(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
 	run := start(k, chain("a"))
@@ -210,7 +216,7 @@ func TestManyRunsShareFewWorkers(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Workers = 2 })
 	k.Provider.On("a", enginetest.Slow(time.Second, enginetest.Pass(nil)))
 	w := k.Apply(chain("a", "b"))
-	const runs = 500 // more than the seats of two workers
+	const runs = 500 // more than two workers keep in memory
 	for i := range runs {
 		if _, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)

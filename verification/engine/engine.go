@@ -1,10 +1,9 @@
 // Package engine carries out the rules of package verification: it loads
-// histories, decides, appends, and drives runs as far as they can go.
+// histories, decides commands, appends events, and drives runs.
 //
-// [Engine] is one concrete type whose methods are the use cases of the
-// service. An embedder fills [Ports], calls [New], and keeps [Engine.Serve]
-// running; everything else is method calls. Errors that a client may be told
-// are *verification.Error; anything else is a fault.
+// The methods of [Engine] are the use cases of the service. An embedder fills
+// [Ports], calls [New], and runs [Engine.Serve] in a goroutine. An error that may be
+// shown to a client is a *verification.Error; any other error is internal.
 package engine
 
 import (
@@ -16,31 +15,33 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/fair"
+	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // Ports are what the engine needs from outside. All but Printer, Notifier,
-// Deliveries and Documents are required.
+// Deliveries, Documents and Sanitize are required.
 type Ports struct {
 	Runs        verification.RunStore
 	Queue       verification.WorkQueue
 	Workflows   verification.WorkflowStore
 	Tenants     verification.TenantStore
 	Idempotency verification.IdempotencyStore
-	// Providers by the name that definitions call them by.
+	// Providers are keyed by the names that definitions use.
 	Providers   map[string]verification.Provider
 	Expressions verification.ExpressionCompiler
 	Links       verification.LinkSigner
-	Clock       verification.Clock
-	NewID       verification.NewID
+	// Clock may also be a verification.ActivityTracker.
+	Clock verification.Clock
+	NewID verification.NewID
 	// Printer prints reports; without one, PrintReport is ErrUnavailable.
 	Printer verification.ReportPrinter
-	// Notifier tells clients that runs are over; without one, nobody is told.
+	// Notifier notifies clients that runs are over; without one, no notice is sent.
 	Notifier verification.Notifier
-	// Deliveries is the ledger of what clients were told; without one, none
-	// is kept, and Deliveries is ErrUnavailable.
+	// Deliveries records the attempts to send notices; without it, none is recorded,
+	// and Engine.Deliveries is ErrUnavailable.
 	Deliveries verification.DeliveryStore
-	// Documents stores what customers upload; without it, nothing can be
-	// uploaded. Sanitize is required with it.
+	// Documents stores what customers upload; without it, uploads are ErrUnavailable.
+	// It requires Sanitize.
 	Documents verification.DocumentStore
 	// Sanitize checks and cleans an upload before it is stored.
 	Sanitize verification.Sanitizer
@@ -48,39 +49,38 @@ type Ports struct {
 
 // Options have defaults that suit a small host.
 type Options struct {
-	// PublicURL is the base of journey links, without a slash at its end.
+	// PublicURL is the base of journey links, without a trailing slash.
 	PublicURL string
 	// StartWait is how long a start of an interactive workflow waits for the
-	// run to park or end. 0 means 2 s; negative means not at all.
+	// run to park or end. 0 means 2 s; a negative value means no wait.
 	StartWait time.Duration
 	// Workers bounds the runs that are worked on at once; 0 means 16. A run holds
 	// no worker while a provider is called.
 	Workers int
 	// Calls bounds the provider calls in flight on this host; 0 means 1024. One
-	// provider takes up at most half of them, one tenant at most a quarter, and a
+	// provider may have at most half of them, one tenant at most a quarter, and a
 	// quarter of those of each provider. A large run counts as several calls.
 	Calls int
-	// Passive says that this engine drives nothing: it carries out use cases, and
-	// other hosts on the same store do what follows from them.
+	// Passive makes an engine that drives no runs and sends no notices: other hosts
+	// on the same store do.
 	Passive bool
 	// Lease is how long a run that is being driven is kept from other hosts
-	// after each append; 0 means 20 s. It must be longer than the Notifier's
-	// longest try, or a notice is sent twice.
+	// after each append; 0 means 20 s. It must be longer than the longest attempt
+	// of the Notifier, or a notice is sent twice.
 	Lease time.Duration
-	// Poll is for hosts that share one store: how long each waits at most before
-	// it looks into the queue for what another has left. Deadlines are then
-	// written down only when Sweep is called. 0 means that the engine is alone on
-	// its store, and knows of everything by its own appends.
+	// Poll is the longest time between two looks into the queue on hosts that share
+	// a store. Deadlines that have passed are then saved only by Sweep. 0 means that
+	// no other host uses the store.
 	Poll time.Duration
 	// CacheBytes bounds the folded runs kept in memory, in bytes; 0 means 64 MiB.
 	CacheBytes int
-	// Log takes what operators need to know; nil drops it.
+	// Log receives what operators need to know; nil discards it.
 	Log *slog.Logger
-	// Observer is told what happens, for metrics; nil tells nobody.
+	// Observer receives events for metrics; nil discards them.
 	Observer Observer
 }
 
-// Observer is told what happens, for metrics. Its methods must not block.
+// Observer receives events for metrics. Its methods must not block.
 type Observer interface {
 	// RunStarted counts a start.
 	RunStarted()
@@ -97,25 +97,26 @@ type Observer interface {
 	RunPoisoned()
 }
 
-// Engine runs verification journeys. Make one with New; it is safe for
-// concurrent use. Its methods are the use cases; what takes time, or goes on
-// after a method has returned, is the runner's.
+// Engine runs verification journeys. Make one with New; it is safe for concurrent
+// use. Its methods are the use cases; what takes longer than a call is done by its
+// runner.
 type Engine struct {
 	ports    Ports
+	store    TxStore // of Ports, or of the caller's transaction
 	opt      Options
 	log      *slog.Logger
-	activity activity
+	activity verification.ActivityTracker
 
-	programs  *cache[programKey, verification.Program]
-	runs      *cache[verification.RunRef, verification.Run]
-	strangers strangers
-	watch     *watchers
-	heavy     *fair.Limiter                     // slots for work on large runs, and for decisions that may take long
-	large     *cache[verification.RunRef, bool] // the runs that were found to be large
+	programs    *lru.Cache[programKey, verification.Program]
+	runs        *lru.Cache[verification.RunRef, verification.Run]
+	credentials credentialLimiter
+	watch       *watchers
+	heavy       *fair.Limiter                         // slots for work on large runs, and for decisions that may take long
+	large       *lru.Cache[verification.RunRef, bool] // the runs that were found to be large
 
 	runner   *runner // nil for an engine that drives nothing
-	external bool    // it works inside a transaction of its caller
-	begun    sync.Once
+	external bool    // the engine works inside a transaction of its caller
+	begun    func()  // closes serving
 	serving  chan struct{}
 }
 
@@ -130,29 +131,38 @@ const (
 	maxLarge     = 10_000   // runs that are known to be large
 )
 
-// New makes an engine, or says which required port is missing.
+// New makes an engine, or returns an error that names a missing port.
 func New(p Ports, o Options) (*Engine, error) {
-	required := map[string]bool{
-		"Runs": p.Runs == nil, "Queue": p.Queue == nil, "Workflows": p.Workflows == nil,
-		"Tenants": p.Tenants == nil, "Idempotency": p.Idempotency == nil, "Expressions": p.Expressions == nil,
-		"Links": p.Links == nil, "Clock": p.Clock == nil, "NewID": p.NewID == nil,
-		"Sanitize": p.Documents != nil && p.Sanitize == nil,
-	}
-	for _, name := range []string{"Runs", "Queue", "Workflows", "Tenants", "Idempotency", "Expressions", "Links", "Clock", "NewID", "Sanitize"} {
-		if required[name] {
-			return nil, errors.New("engine: the port " + name + " is required")
+	required := []string{"Runs", "Queue", "Workflows", "Tenants", "Idempotency", "Expressions", "Links", "Clock", "NewID", "Sanitize"}
+	for i, missing := range []bool{
+		p.Runs == nil, p.Queue == nil, p.Workflows == nil, p.Tenants == nil, p.Idempotency == nil, p.Expressions == nil,
+		p.Links == nil, p.Clock == nil, p.NewID == nil, p.Documents != nil && p.Sanitize == nil,
+	} {
+		if missing {
+			return nil, errors.New("engine: the port " + required[i] + " is required")
 		}
 	}
 	defaults(&o)
+	activity, ok := p.Clock.(verification.ActivityTracker)
+	if !ok {
+		activity = noop{}
+	}
+	serving := make(chan struct{})
 	e := &Engine{
-		ports: p, opt: o, log: o.Log, activity: activityOf(p.Clock),
-		programs:  newCache[programKey](maxPrograms, maxProgram, verification.Program.Size),
-		runs:      newRunCache(o.CacheBytes),
-		strangers: newStrangers(),
-		watch:     &watchers{},
-		serving:   make(chan struct{}),
-		heavy:     fair.NewLimiter(maxHeavy, 1),
-		large:     newCache[verification.RunRef](maxLarge, 1, func(bool) int { return 1 }),
+		ports: p, opt: o, log: o.Log, activity: activity,
+		store: struct {
+			verification.RunStore
+			verification.WorkflowStore
+			verification.TenantStore
+		}{p.Runs, p.Workflows, p.Tenants},
+		programs:    lru.New[programKey](maxPrograms, maxProgram, verification.Program.Size),
+		runs:        newRunCache(o.CacheBytes),
+		credentials: newCredentialLimiter(),
+		watch:       &watchers{},
+		heavy:       fair.NewLimiter(maxHeavy, 1),
+		large:       lru.New[verification.RunRef](maxLarge, 1, func(bool) int { return 1 }),
+		begun:       sync.OnceFunc(func() { close(serving) }),
+		serving:     serving,
 	}
 	e.heavy.Rest(heavyRests, 0, p.Clock)
 	if !o.Passive {
@@ -161,33 +171,32 @@ func New(p Ports, o Options) (*Engine, error) {
 	return e, nil
 }
 
-func newRunCache(bytes int) *cache[verification.RunRef, verification.Run] {
-	return newCache[verification.RunRef](bytes, maxCachedRun, verification.Run.Size)
+func newRunCache(bytes int) *lru.Cache[verification.RunRef, verification.Run] {
+	return lru.New[verification.RunRef](bytes, maxCachedRun, verification.Run.Size)
 }
 
-// Serve carries out queued work until ctx ends: it drives runs that are due,
-// writes down deadlines that have passed, and sends notices. Runs that change on
-// this host are driven without it, but nothing that waits is.
+// Serve carries out queued work until ctx ends: it drives runs that are due, saves
+// deadlines that have passed, and sends notices. Without Serve, only runs that
+// change on this host are driven, until they wait.
 func (e *Engine) Serve(ctx context.Context) {
-	begun := func() { e.begun.Do(func() { close(e.serving) }) }
 	if e.runner == nil {
-		begun()
+		e.begun()
 		<-ctx.Done()
 		return
 	}
-	e.runner.serve(ctx, begun)
+	e.runner.serve(ctx)
 }
 
-// Serving is closed once Serve has begun.
+// Serving returns a channel that is closed once Serve has begun.
 func (e *Engine) Serving() <-chan struct{} { return e.serving }
 
-// Close lets the steps that are under way end, calls of providers and notices
-// included, or ctx if that is sooner, and hands over what is left. The engine
-// starts nothing after it.
+// Close waits until the steps under way have ended, provider calls and notices
+// included, or cancels them when ctx ends first, and releases the other work to
+// other hosts. The engine starts no work afterwards.
 func (e *Engine) Close(ctx context.Context) error { return e.runner.close(ctx) }
 
-// Wake has the queue looked at now, because another host may have left something
-// in it. It reports whether this host takes work.
+// Wake makes the engine look into the queue now, because another host may have
+// added work. It reports whether this host takes work.
 func (e *Engine) Wake() bool {
 	if e.runner == nil || e.runner.isClosing() {
 		return false
@@ -196,8 +205,8 @@ func (e *Engine) Wake() bool {
 	return true
 }
 
-// Sweep writes down the deadlines that have passed and notifies the clients. It
-// is for hosts that share a store, see Options.Poll; one at a time is enough.
+// Sweep saves the deadlines that have passed and queues the notices. It is for
+// hosts that share a store: see Options.Poll. One host at a time is enough.
 func (e *Engine) Sweep(ctx context.Context) error {
 	_, err := e.sweep(ctx, e.now())
 	return err
@@ -227,24 +236,10 @@ func defaults(o *Options) {
 	}
 }
 
-// now is the present time as histories keep it: UTC, to the microsecond.
+// now returns the current time as histories keep it: in UTC, to the microsecond.
 func (e *Engine) now() time.Time { return e.ports.Clock.Now().UTC().Truncate(time.Microsecond) }
 
-// activity is what a clock offers that is advanced by hand: it goes on only when
-// nothing is under way between Enter and Leave.
-type activity interface {
-	Enter()
-	Leave()
-}
-
-func activityOf(c verification.Clock) activity {
-	if a, ok := c.(activity); ok {
-		return a
-	}
-	return noop{}
-}
-
-// noop observes nothing.
+// noop is an Observer and a verification.ActivityTracker without effect.
 type noop struct{}
 
 func (noop) Enter()                                       {}

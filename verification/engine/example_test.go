@@ -1,4 +1,4 @@
-// One executed example for each use case. The first one is the one in README.md.
+// An executed example for every use case. The first one is in README.md.
 
 package engine_test
 
@@ -78,13 +78,13 @@ func ExampleEngine_Apply() {
 	changed := file.Definition
 	changed.Description = "Now with a description."
 	second := must(s.Apply(ctx, acme, changed))
-	fmt.Println(second.Workflow.Versions, second.Workflow.Published == second.NewHash)
+	fmt.Println(second.Workflow.Versions, second.Workflow.Published == second.Workflow.Latest)
 
 	// Publish goes back to an earlier one.
-	back := must(s.Publish(ctx, acme, first.Workflow.ID, first.NewHash))
-	fmt.Println(back.Published == first.NewHash, back.Latest == second.NewHash)
+	back := must(s.Publish(ctx, acme, first.Workflow.ID, first.Workflow.Latest))
+	fmt.Println(back.Published == first.Workflow.Latest, back.Latest == second.Workflow.Latest)
 
-	// A definition with faults changes nothing, and all of them are told, each with its place.
+	// A definition with problems changes nothing. The error lists all of them, each with its position.
 	broken := must(definition.ReadWorkflow("broken.yaml", []byte(strings.Replace(journey, "next: pan", "next: pam", 1))))
 	_, err := s.Apply(ctx, acme, broken.Definition)
 	fmt.Println(broken.Explain(err))
@@ -243,8 +243,127 @@ func ExampleEngine_Report() {
 	// true
 }
 
-// journey asks for consent, checks a number, and has a reviewer look at what
-// did not pass. The sandbox does what the input of the run says.
+func ExampleEngine_OpenJourney() {
+	s, ctx := open(func(p *engine.Ports) { p.Documents, p.Sanitize = newDocuments(), unchanged }), context.Background()
+	defer s.close()
+	run := s.start(s.apply(`
+workflow: portrait
+name: Portrait
+start: photo
+nodes:
+  photo: {type: customer_input, next: done, fields: {face: {type: image, required: true}}}
+  done: {type: end}
+`), "")
+	link := must(s.Run(ctx, acme, run)).Action.URL
+	token := strings.TrimPrefix(link, "https://verify.example/journey/")
+
+	// For each request of the customer's browser, open the journey.
+	j := must(s.OpenJourney(ctx, token))
+	fmt.Println(j.Workflow, j.Run.Status, j.Step.Node, j.Step.Fields[0].Name)
+
+	// The post of the form: the journey that was opened takes the file and the answer.
+	wait := j.Step.Wait
+	d := must(s.UploadDocument(ctx, j, wait, "face", strings.NewReader("the bytes of a picture")))
+	j = must(s.AnswerJourney(ctx, j, wait, verification.Data(`{"face":{"document_id":"`+d.ID+`"}}`)))
+	fmt.Println(d.Field, d.Size, j.Run.Status, j.Step)
+
+	// A page that was left open cannot answer another step.
+	_, err := s.AnswerJourney(ctx, must(s.OpenJourney(ctx, token)), wait, nil)
+	fmt.Println(errors.Is(err, verification.ErrNotOpen))
+	// Output:
+	// Portrait in_progress photo face
+	// face 22 completed <nil>
+	// true
+}
+
+// text is a printer of your own; adapters/pdf is one that prints PDF files.
+type text struct{}
+
+func (text) PrintReport(_ context.Context, _ verification.TenantID, r verification.Report) ([]byte, error) {
+	return fmt.Appendf(nil, "%s: %s", r.Run.ReferenceID, r.Run.Status), nil
+}
+
+func ExampleEngine_PrintReport() {
+	s, ctx := open(func(p *engine.Ports) { p.Printer = text{} }), context.Background()
+	defer s.close()
+	run := s.start(s.apply(journey), "")
+
+	_, err := s.PrintReport(ctx, acme, run)
+	fmt.Println(err)
+	s.consent(run)
+	fmt.Printf("%s\n", must(s.PrintReport(ctx, acme, run)))
+	// Output:
+	// run: the run is in_progress; its report is printed once it is over
+	// person-1: completed
+}
+
+func ExampleEngine_Redeliver() {
+	notices := &enginetest.Notices{}
+	s, ctx := open(func(p *engine.Ports) { p.Notifier = notices }), context.Background()
+	defer s.close()
+	workflow := s.apply(journey)
+	must(s.SetWebhook(ctx, acme, workflow, "https://app.example/hooks"))
+	defer s.serve()()
+	notices.FailWith(&verification.RetryError{Cause: errors.New("410 Gone")}) // and no retry
+	run := s.start(workflow, "")
+	s.consent(run)
+
+	show := func() {
+		page := must(s.Deliveries(ctx, acme, "", verification.PageQuery{Limit: verification.DefaultLimit}))
+		for _, d := range page.Data {
+			fmt.Println(d.State, d.Attempts, d.Class, d.URL)
+		}
+	}
+	show()
+	if err := s.Redeliver(ctx, acme, run); err != nil {
+		fmt.Println(err)
+	}
+	s.settle()
+	show()
+	// Output:
+	// failed 1 failed https://app.example/hooks
+	// delivered 2 delivered https://app.example/hooks
+}
+
+func ExampleEngine_SetWebhook() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	workflow := s.apply(journey)
+
+	fmt.Println(must(s.SetWebhook(ctx, acme, workflow, "https://app.example/hooks")).LifecycleWebhookURL)
+	_, err := s.SetWebhook(ctx, acme, workflow, "https://app.example/other")
+	fmt.Println(errors.Is(err, verification.ErrConflict))
+
+	// An operator clears it, so that the client can set another one.
+	fmt.Printf("%q\n", must(s.ClearWebhook(ctx, acme, workflow)).LifecycleWebhookURL)
+	fmt.Println(must(s.SetWebhook(ctx, acme, workflow, "https://app.example/other")).LifecycleWebhookURL)
+	// Output:
+	// https://app.example/hooks
+	// true
+	// ""
+	// https://app.example/other
+}
+
+func ExampleEngine_Authenticate() {
+	tenants := memory.New()
+	s, ctx := open(func(p *engine.Ports) { p.Tenants = tenants }), context.Background()
+	defer s.close()
+	const key = "a key of at least twenty characters"
+	account := verification.Account{ClientID: "acme-backend", Tenant: acme, KeyHash: verification.HashAPIKey(key)}
+	if err := tenants.SaveAccount(ctx, account); err != nil {
+		fmt.Println(err)
+	}
+
+	fmt.Println(must(s.Authenticate(ctx, "acme-backend", key)).Tenant == acme)
+	_, err := s.Authenticate(ctx, "acme-backend", "another key")
+	fmt.Println(errors.Is(err, verification.ErrUnauthenticated))
+	// Output:
+	// true
+	// true
+}
+
+// journey asks for consent, checks a number, and asks for a review if the check
+// fails. The sandbox does what the input of the run says.
 const journey = `
 workflow: onboarding
 name: Onboarding
@@ -263,19 +382,34 @@ nodes:
   done: {type: end}
 `
 
-// stage is an engine on memory whose clock stands still.
+// stage is an engine on a store in memory with a manual clock.
 type stage struct {
 	*engine.Engine
 	clock *clock.Manual
 }
 
-func open() stage {
+func open(changes ...func(*engine.Ports)) stage {
 	store, still := memory.New(), clock.NewManual(enginetest.Began())
-	return stage{must(engine.New(engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
+	p := engine.Ports{
+		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store, Deliveries: store,
 		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(still.Sleep)},
 		Expressions: expression.New(), Links: enginetest.Links{}, Clock: still, NewID: enginetest.SeededIDs(1),
-	}, engine.Options{PublicURL: "https://verify.example"})), still}
+	}
+	if err := store.SaveTenant(context.Background(), verification.Tenant{ID: acme, Name: "Acme"}); err != nil {
+		panic(err)
+	}
+	for _, change := range changes {
+		change(&p)
+	}
+	return stage{must(engine.New(p, engine.Options{PublicURL: "https://verify.example"})), still}
+}
+
+// serve serves the engine until stop is called.
+func (s stage) serve() (stop func()) {
+	ctx, stop := context.WithCancel(context.Background())
+	go s.Serve(ctx)
+	<-s.Serving()
+	return stop
 }
 
 func (s stage) close() {
@@ -284,7 +418,7 @@ func (s stage) close() {
 	}
 }
 
-// settle waits until the engine has done all that it can do now.
+// settle waits until the engine is idle.
 func (s stage) settle() {
 	if err := s.clock.Settle(context.Background()); err != nil {
 		panic(err)
@@ -308,7 +442,7 @@ func (s stage) consent(run verification.RunID) {
 	s.settle()
 }
 
-// must is for examples: it has no use for an error.
+// must panics on an error, which examples do not handle.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

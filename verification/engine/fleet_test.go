@@ -1,4 +1,4 @@
-// Tests of what an engine leaves to others, and takes from them.
+// Tests of the work that hosts on one store leave to each other.
 
 package engine_test
 
@@ -13,65 +13,67 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// seen keeps what is appended.
-type seen struct {
-	verification.RunStore
-	mu   sync.Mutex
-	came []verification.Commit
+// commits records what is appended.
+type commits struct {
+	mu  sync.Mutex
+	all []verification.Commit
 }
 
-func (s *seen) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
-	s.mu.Lock()
-	s.came = append(s.came, a)
-	s.mu.Unlock()
-	return s.RunStore.Append(ctx, t, id, seq, a)
+func watched(t *testing.T, changes ...enginetest.Change) (*enginetest.Kit, *commits) {
+	t.Helper()
+	k, runs := withRuns(t, changes...)
+	return k, watch(runs)
 }
 
-// kinds tells of each append whether it was quiet, and whether it was kept.
-func (s *seen) kinds() (kinds []string) {
+func watch(runs *mock.RunStoreMock) *commits {
+	s := &commits{}
+	onAppend(runs, func(_ verification.RunID, c verification.Commit) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all = append(s.all, c)
+		return nil
+	})
+	return s
+}
+
+// take returns the commits since the last call: whether they were history-only, and
+// whether they wake other hosts.
+func (s *commits) take() (kinds []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, a := range s.came {
-		kind := "told"
+	for _, c := range s.all {
+		kind := "wake-up"
 		switch {
-		case a.HistoryOnly:
-			kind = "quiet"
-		case a.NoWakeup:
-			kind = "kept"
+		case c.HistoryOnly:
+			kind = "history only"
+		case c.NoWakeup:
+			kind = "no wake-up"
 		}
-		if !a.AnnounceAt.IsZero() {
+		if !c.AnnounceAt.IsZero() {
 			kind += ", announced"
 		}
 		kinds = append(kinds, kind)
 	}
-	s.came = nil
+	s.all = nil
 	return kinds
 }
 
-func watched(t *testing.T, changes ...enginetest.Change) (*enginetest.Kit, *seen) {
+func (s *commits) want(t *testing.T, what string, want ...string) {
 	t.Helper()
-	s := &seen{}
-	k := enginetest.New(t, append(changes, func(p *engine.Ports, _ *engine.Options) {
-		s.RunStore, p.Runs = p.Runs, s
-	})...)
-	return k, s
-}
-
-func (s *seen) want(t *testing.T, what string, want ...string) {
-	t.Helper()
-	if diff := cmp.Diff(want, s.kinds()); diff != "" {
+	if diff := cmp.Diff(want, s.take()); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 
-func TestAStepThatChangesNothingButTheHistoryIsQuiet(t *testing.T) {
+func TestAStepThatChangesOnlyTheHistoryIsHistoryOnly(t *testing.T) {
 	k, s := watched(t)
 	start(k, chain("a", "b", "c"))
-	s.want(t, "the appends of three checks", "kept", "quiet", "quiet", "told")
+	s.want(t, "the appends of three checks", "no wake-up", "history only", "history only", "wake-up")
 }
 
 func TestALeaseIsRenewedByAStepOnceItIsNoLongerYoung(t *testing.T) {
@@ -80,43 +82,43 @@ func TestALeaseIsRenewedByAStepOnceItIsNoLongerYoung(t *testing.T) {
 	w := k.Apply(with(chain("a", "b", "c"), "b", func(n *verification.Node) { n.TimeoutSeconds = 60 }))
 	k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
 	k.Advance(20 * time.Second)
-	got := s.kinds()
-	if len(got) != 4 || got[0] != "kept" || got[1] != "quiet" || got[3] != "told" {
+	got := s.take()
+	if len(got) != 4 || got[0] != "no wake-up" || got[1] != "history only" || got[3] != "wake-up" {
 		t.Errorf("the appends of a slow check = %q", got)
 	}
 }
 
-func TestARunIsAnnouncedOnlyWhereSomebodyListens(t *testing.T) {
+func TestARunIsAnnouncedOnlyWithAWebhook(t *testing.T) {
 	k, s := watched(t)
 	start(k, chain("a"))
-	s.want(t, "the appends without a webhook", "kept", "told")
+	s.want(t, "the appends without a webhook", "no wake-up", "wake-up")
 	d := chain("b")
 	d.Workflow, d.LifecycleWebhookURL = "told", "https://app.example/hooks"
 	start(k, d)
-	s.want(t, "the appends with a webhook", "kept", "kept, announced")
+	s.want(t, "the appends with a webhook", "no wake-up", "no wake-up, announced")
 }
 
-func TestWaitsThatAreLongAreToldToOthers(t *testing.T) {
+func TestOnlyLongWaitsWakeOtherHosts(t *testing.T) {
 	for _, tt := range []struct {
 		backoff float64
 		want    string
-	}{{3, "kept"}, {60, "told"}} {
+	}{{3, "no wake-up"}, {60, "wake-up"}} {
 		k, s := watched(t)
 		k.Provider.On("a", enginetest.Flake())
 		start(k, with(chain("a"), "a", func(n *verification.Node) {
 			n.Retry = &verification.Retry{MaxDispatches: 2, BackoffSeconds: tt.backoff, MaxBackoffSeconds: tt.backoff}
 		}))
-		s.want(t, "the appends of a check that is tried again", "kept", tt.want)
+		s.want(t, "the appends of a check that is retried", "no wake-up", tt.want)
 	}
 }
 
-func TestAHostThatDrivesNothingTellsOthers(t *testing.T) {
+func TestAPassiveHostWakesOtherHosts(t *testing.T) {
 	k, s := watched(t, func(_ *engine.Ports, o *engine.Options) { o.Passive = true })
 	start(k, chain("a"))
-	s.want(t, "the appends of a host without workers", "told")
+	s.want(t, "the appends of a host without workers", "wake-up")
 }
 
-func TestAHostInAFleetAsksTheQueueNowAndThenAndWhenItIsWoken(t *testing.T) {
+func TestAHostInAFleetPollsTheQueueAndCanBeWoken(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = 2 * time.Second })
 	front := operator(t, k, nil)
 	w := k.Apply(chain("a"))
@@ -132,16 +134,16 @@ func TestAHostInAFleetAsksTheQueueNowAndThenAndWhenItIsWoken(t *testing.T) {
 	wantStatus(t, k.Run(polled), verification.StatusCompleted)
 	woken := leave()
 	if !k.Engine.Wake() {
-		t.Error("Wake of a host with room = false")
+		t.Error("Wake of a host with capacity = false")
 	}
 	k.Settle()
 	wantStatus(t, k.Run(woken), verification.StatusCompleted)
 	if front.Wake() {
-		t.Error("Wake of a host that drives nothing = true")
+		t.Error("Wake of a passive host = true")
 	}
 }
 
-func TestAHostInAFleetWritesDeadlinesDownWhenItIsTold(t *testing.T) {
+func TestAHostInAFleetSavesDeadlinesWhenItSweeps(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = time.Second })
 	d := onboarding()
 	d.RunTTLSeconds = 60
@@ -155,15 +157,15 @@ func TestAHostInAFleetWritesDeadlinesDownWhenItIsTold(t *testing.T) {
 		return slices.ContainsFunc(events, func(e verification.Event) bool { return e.Kind() == "expired" })
 	}
 	if written() {
-		t.Error("the deadline is written down by a host that nobody told to")
+		t.Error("the deadline was saved without a sweep")
 	}
 	if err := k.Engine.Sweep(t.Context()); err != nil || !written() {
-		t.Errorf("Sweep = %v, and the deadline is written down: %t", err, written())
+		t.Errorf("Sweep = %v, and the deadline is saved: %t", err, written())
 	}
 	over, stop := context.WithCancel(t.Context())
 	stop()
 	if err := k.Engine.Sweep(over); !errors.Is(err, context.Canceled) {
-		t.Errorf("Sweep under a context that is over = %v", err)
+		t.Errorf("Sweep with an ended context = %v", err)
 	}
 }
 
@@ -174,22 +176,8 @@ func brief() verification.Definition {
 	return d
 }
 
-// lateStore takes its time to save the first append of a run.
-type lateStore struct {
-	verification.RunStore
-	saved func()
-}
-
-func (s *lateStore) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
-	err := s.RunStore.Append(ctx, t, id, seq, a)
-	if seq == 0 && s.saved != nil {
-		s.saved()
-	}
-	return err
-}
-
-func TestADeadlineIsWrittenDownBeforeAnybodyIsToldOfIt(t *testing.T) {
-	tell := map[string]func(*enginetest.Kit, verification.RunID) error{
+func TestADeadlineIsSavedBeforeItIsShown(t *testing.T) {
+	show := map[string]func(*enginetest.Kit, verification.RunID) error{
 		"reading": func(k *enginetest.Kit, id verification.RunID) error {
 			d, err := k.Engine.Run(t.Context(), enginetest.Tenant, id)
 			if d.Status != verification.StatusExpired {
@@ -209,23 +197,29 @@ func TestADeadlineIsWrittenDownBeforeAnybodyIsToldOfIt(t *testing.T) {
 			return nil
 		},
 	}
-	// A start is told of a deadline that passed while its first append was saved.
+	// The deadline passes while the first append of a start is saved.
 	started := verification.RunID("")
-	tell["starting"] = func(k *enginetest.Kit, _ verification.RunID) error {
+	show["starting"] = func(k *enginetest.Kit, _ verification.RunID) error {
 		v, err := k.Engine.Start(t.Context(), enginetest.Tenant, k.Apply(brief()).ID, engine.StartRequest{ReferenceID: "late"})
 		started = v.ID
 		if v.Status != verification.StatusExpired {
-			t.Errorf("the start is answered %s, want expired", v.Status)
+			t.Errorf("the start returned %s, want expired", v.Status)
 		}
 		return err
 	}
-	for name, f := range tell {
+	for name, f := range show {
 		started = ""
-		late := &lateStore{}
-		k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) { o.Poll = time.Hour; late.RunStore, p.Runs = p.Runs, late })
+		k, runs := withRuns(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = time.Hour })
 		run := start(k, brief())
 		k.Advance(61 * time.Second)
-		late.saved = func() { k.Advance(61 * time.Second) }
+		save := runs.AppendFunc
+		runs.AppendFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+			err := save(ctx, t, id, seq, c)
+			if seq == 0 {
+				k.Advance(61 * time.Second)
+			}
+			return err
+		}
 		if err := f(k, run.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -240,15 +234,20 @@ func TestADeadlineIsWrittenDownBeforeAnybodyIsToldOfIt(t *testing.T) {
 	}
 }
 
-func TestATransactionDrivesNothingAndTakesNoKeys(t *testing.T) {
-	k, s := watched(t)
+func TestATransactionDrivesNoRunsAndRefusesKeys(t *testing.T) {
+	k, runs := withRuns(t)
+	s := watch(runs)
 	w := k.Apply(chain("a"))
-	in := k.Engine.Within(engine.Ports{Workflows: k.Store, Tenants: k.Store})
+	in := k.Engine.Within(struct {
+		verification.RunStore
+		verification.WorkflowStore
+		verification.TenantStore
+	}{runs, k.Store, k.Store})
 	v, err := in.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
 	if err != nil || v.Status != verification.StatusInProgress {
 		t.Fatalf("Start = %+v, %v", v, err)
 	}
-	s.want(t, "the appends inside a transaction", "told")
+	s.want(t, "the appends inside a transaction", "wake-up")
 	if c, err := in.Cancel(t.Context(), enginetest.Tenant, v.ID); err != nil || c.Status != verification.StatusCancelled {
 		t.Errorf("Cancel = %+v, %v", c, err)
 	}
@@ -269,7 +268,7 @@ func TestATransactionDrivesNothingAndTakesNoKeys(t *testing.T) {
 	}
 }
 
-func TestAnOperatorMayTakeAWebhookAway(t *testing.T) {
+func TestAnOperatorMayClearAWebhook(t *testing.T) {
 	k := enginetest.New(t)
 	w := k.Apply(chain("a"))
 	clearing := func() error {
@@ -289,16 +288,16 @@ func TestAnOperatorMayTakeAWebhookAway(t *testing.T) {
 	}
 }
 
-func TestATryThatOurOwnStorePreventedIsNotCounted(t *testing.T) {
+func TestAnAttemptThatOurStorePreventedDoesNotCount(t *testing.T) {
 	k := enginetest.New(t)
 	k.Notices.FailWith(&verification.Error{Kind: verification.ErrUnavailable, Subject: "database"})
-	run := told(k)
+	run := notified(k)
 	k.Advance(21 * time.Second) // past the lease
-	tries := k.Notices.All()
-	if len(tries) != 2 || tries[1].Attempt != 0 {
-		t.Fatalf("tries = %+v, want a second one that counts as the first", tries)
+	attempts := k.Notices.All()
+	if len(attempts) != 2 || attempts[1].Attempt != 0 {
+		t.Fatalf("attempts = %+v, want a second one that counts as the first", attempts)
 	}
 	if d := delivery(t, k, run.ID); d.State != verification.DeliveryDelivered || d.Attempts != 1 {
-		t.Errorf("delivery = %+v, want it delivered with one try", d)
+		t.Errorf("delivery = %+v, want it delivered with one attempt", d)
 	}
 }

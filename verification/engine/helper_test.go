@@ -1,18 +1,74 @@
-// What the engine's tests share: small workflows and short ways to read runs.
+// Workflows, mocks and checks that the engine's tests share.
 
 package engine_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// mockRuns returns a mock of s that calls s.
+func mockRuns(s verification.RunStore) *mock.RunStoreMock {
+	return &mock.RunStoreMock{LoadFunc: s.Load, AppendFunc: s.Append, ListFunc: s.List, OverdueFunc: s.Overdue}
+}
+
+// withRuns returns a kit whose run store is a mock that calls the kit's own store.
+func withRuns(t *testing.T, changes ...enginetest.Change) (*enginetest.Kit, *mock.RunStoreMock) {
+	t.Helper()
+	var runs *mock.RunStoreMock
+	k := enginetest.New(t, append(changes, func(p *engine.Ports, _ *engine.Options) {
+		runs = mockRuns(p.Runs)
+		p.Runs = runs
+	})...)
+	return k, runs
+}
+
+// onAppend makes runs call f before each append. An error of f replaces the append.
+func onAppend(runs *mock.RunStoreMock, f func(id verification.RunID, c verification.Commit) error) {
+	save := runs.AppendFunc
+	runs.AppendFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+		if err := f(id, c); err != nil {
+			return err
+		}
+		return save(ctx, t, id, seq, c)
+	}
+}
+
+// nextAppend makes runs call f once, before the next append.
+func nextAppend(runs *mock.RunStoreMock, f func()) {
+	onAppend(runs, func(verification.RunID, verification.Commit) error {
+		if g := f; g != nil {
+			f = nil
+			g()
+		}
+		return nil
+	})
+}
+
+// openJourney opens the journey of a run.
+func openJourney(t *testing.T, k *enginetest.Kit, run verification.RunDetail) engine.Journey {
+	t.Helper()
+	j, err := k.Engine.OpenJourney(t.Context(), linkToken(run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// linkToken returns the token of the link of a run.
+func linkToken(run verification.RunDetail) string {
+	return strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
+}
 
 // chain is a workflow of checks, one after the other.
 func chain(keys ...verification.NodeID) verification.Definition {
@@ -38,7 +94,7 @@ func with(d verification.Definition, id verification.NodeID, change func(*verifi
 	return d
 }
 
-// onboarding asks for consent, runs a check, and has a reviewer decide.
+// onboarding asks for consent, runs a check, and asks for a review.
 func onboarding() verification.Definition {
 	return verification.Definition{
 		Workflow: "onboarding", Name: "Onboarding", Start: "consent",

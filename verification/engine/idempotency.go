@@ -1,4 +1,4 @@
-// Idempotency keys: a request that is sent again is carried out once.
+// Idempotency keys: a repeated request is carried out once.
 
 package engine
 
@@ -12,10 +12,10 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// newRecord is the record of a request under a key. The key stands for every
-// request with the same JSON.
-func (e *Engine) newRecord(s verification.IdempotencyScope, key, id string, request any) (verification.IdempotencyRecord, error) {
-	raw, err := json.Marshal(request)
+// newRecord returns the record of a request with a key. Requests whose fingerprints
+// have the same JSON are the same.
+func (e *Engine) newRecord(s verification.IdempotencyScope, key, id string, fingerprint any) (verification.IdempotencyRecord, error) {
+	raw, err := json.Marshal(fingerprint)
 	if err != nil {
 		return verification.IdempotencyRecord{}, fmt.Errorf("fingerprint the request: %w", err)
 	}
@@ -25,9 +25,9 @@ func (e *Engine) newRecord(s verification.IdempotencyScope, key, id string, requ
 	}, nil
 }
 
-// takeOver returns an error unless the request mine may be answered, or carried
-// out, as the one that its key stands for already.
-func takeOver(kept, mine verification.IdempotencyRecord) error {
+// checkRepeat returns an error unless mine is a repetition of the request that its
+// key was first used with, and that request was answered or its host has stopped.
+func checkRepeat(kept, mine verification.IdempotencyRecord) error {
 	switch {
 	case kept.Fingerprint != mine.Fingerprint:
 		return &verification.Error{
@@ -44,16 +44,16 @@ func takeOver(kept, mine verification.IdempotencyRecord) error {
 }
 
 // once carries out a signal once for its idempotency key, and returns the first
-// answer again to those who repeat it. deliver is given the id of the request,
-// which it records with the signal: so an attempt that takes over from a host
-// that died finds out whether the signal was delivered.
+// result for repetitions. deliver receives the ID of the request, which it records
+// with the signal: a repetition after the host died finds out by it whether the
+// signal was delivered.
 func (e *Engine) once(
-	ctx context.Context, t verification.TenantID, key string, request any, deliver func(id string) (SignalResult, error),
+	ctx context.Context, t verification.TenantID, key string, fingerprint any, deliver func(id string) (SignalResult, error),
 ) (SignalResult, error) {
 	if key == "" {
 		return deliver("")
 	}
-	mine, err := e.newRecord(verification.ScopeSignal, key, e.ports.NewID(), request)
+	mine, err := e.newRecord(verification.ScopeSignal, key, e.ports.NewID(), fingerprint)
 	if err != nil {
 		return SignalResult{}, err
 	}
@@ -62,7 +62,7 @@ func (e *Engine) once(
 		return SignalResult{}, err
 	}
 	if kept.ID != mine.ID {
-		if err := takeOver(kept, mine); err != nil {
+		if err := checkRepeat(kept, mine); err != nil {
 			return SignalResult{}, err
 		}
 		if kept.Settled {
@@ -75,7 +75,7 @@ func (e *Engine) once(
 	case err == nil:
 		kept.Result, kept.Decision = result.Result, result.Decision
 		e.settle(ctx, t, kept)
-	case refused(err): // nothing was delivered, so the key stands for nothing
+	case refused(err): // the signal was not delivered, so its key is free again
 		if err := e.ports.Idempotency.ReleaseIdempotencyKey(ctx, t, kept); err != nil {
 			e.log.Error("idempotency key not released", "tenant", t, "error", err)
 		}
@@ -83,16 +83,16 @@ func (e *Engine) once(
 	return result, err
 }
 
-// settle marks the request of a key as answered. If that fails, the key counts
-// as in flight for a while.
+// settle marks the request of a key as answered. If that fails, the key is in flight
+// until IdempotencyKeyFlight has passed.
 func (e *Engine) settle(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) {
 	if err := e.ports.Idempotency.SettleIdempotencyKey(ctx, t, r); err != nil {
 		e.log.Error("idempotency key not settled", "tenant", t, "error", err)
 	}
 }
 
-// refused reports whether err says for sure that nothing was changed: an append
-// that was cut off may have been saved all the same.
+// refused reports whether err means that nothing was changed. After other errors, an
+// append may have been saved.
 func refused(err error) bool {
 	var e *verification.Error
 	return errors.As(err, &e) && !errors.Is(err, verification.ErrUnavailable)

@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// twoReviews has two reviewers decide, one after the other.
+// twoReviews asks for two reviews, one after the other.
 func twoReviews() verification.Definition {
 	return verification.Definition{
 		Workflow: "two-reviews", Name: "Two reviews", Start: "first",
@@ -29,7 +30,7 @@ func decide(e *engine.Engine, run verification.RunID, v engine.VerdictRequest) (
 	return e.GiveVerdict(context.Background(), enginetest.Tenant, run, v)
 }
 
-// kinds are the events of a run.
+// kinds returns the kinds of the events of a run.
 func kinds(t *testing.T, k *enginetest.Kit, run verification.RunID) (all []string) {
 	t.Helper()
 	history, err := k.Store.Load(t.Context(), enginetest.Tenant, run, 0)
@@ -129,47 +130,45 @@ func TestARefusedSignalLeavesItsKeyFree(t *testing.T) {
 	}
 }
 
-// dying is a store of idempotency keys and runs whose host goes away between two
-// writes.
-type dying struct {
-	verification.RunStore
-	verification.IdempotencyStore
-	unsaved   bool // the append is not saved
-	uncertain bool // the append is saved, and its host does not hear of it
-}
-
 var errGone = errors.New("the host is gone")
 
-func (d *dying) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
-	if d.unsaved {
-		return errGone
+// dying returns an engine on the store of k whose host stops before it settles an
+// idempotency key. Its appends fail with before and are not saved, or are saved and
+// fail with after.
+func dying(t *testing.T, k *enginetest.Kit, before, after error) *engine.Engine {
+	t.Helper()
+	runs := mockRuns(k.Store)
+	runs.AppendFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+		if before != nil {
+			return before
+		}
+		return errors.Join(k.Store.Append(ctx, t, id, seq, c), after)
 	}
-	if err := d.RunStore.Append(ctx, t, id, seq, a); err != nil || !d.uncertain {
-		return err
+	keys := &mock.IdempotencyStoreMock{
+		ClaimIdempotencyKeyFunc:   k.Store.ClaimIdempotencyKey,
+		ReleaseIdempotencyKeyFunc: k.Store.ReleaseIdempotencyKey,
+		SettleIdempotencyKeyFunc: func(context.Context, verification.TenantID, verification.IdempotencyRecord) error {
+			return errGone
+		},
 	}
-	return errGone
-}
-
-func (d *dying) SettleIdempotencyKey(context.Context, verification.TenantID, verification.IdempotencyRecord) error {
-	return errGone
+	return enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Runs, p.Idempotency, p.Workflows, p.Tenants, p.Clock = runs, keys, k.Store, k.Store, k.Clock
+		p.NewID = enginetest.SeededIDs(2)
+	}).Engine
 }
 
 func TestASignalWhoseHostDiedIsDeliveredOnce(t *testing.T) {
-	for name, fault := range map[string]dying{
-		"before the append":                     {unsaved: true},
-		"while the append was being saved":      {uncertain: true},
+	for name, c := range map[string]struct{ before, after error }{
+		"before the append":                     {before: errGone},
+		"while the append was being saved":      {after: errGone},
 		"between the append and its settlement": {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := enginetest.New(t)
 			run := start(k, twoReviews())
-			fault.RunStore, fault.IdempotencyStore = k.Store, k.Store
-			host := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
-				p.Runs, p.Idempotency, p.Workflows, p.Tenants, p.Clock = &fault, &fault, k.Store, k.Store, k.Clock
-				p.NewID = enginetest.SeededIDs(2)
-			})
+			host := dying(t, k, c.before, c.after)
 			v := engine.VerdictRequest{Decision: verification.DecisionApprove, IdempotencyKey: "key"}
-			if _, err := decide(host.Engine, run.ID, v); (err == nil) != (name == "between the append and its settlement") {
+			if _, err := decide(host, run.ID, v); (err == nil) != (name == "between the append and its settlement") {
 				t.Fatalf("the verdict of the host that dies = %v", err)
 			}
 			if _, err := decide(k.Engine, run.ID, v); !errors.Is(err, verification.ErrInFlight) {
@@ -187,7 +186,7 @@ func TestASignalWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 			}
 			attempts.Wait()
 			if got := count(kinds(t, k, run.ID), "verdict_recorded"); got != 1 {
-				t.Errorf("%d verdicts are recorded, want one: the second review is owed still", got)
+				t.Errorf("%d verdicts are recorded, want one: the second review is still open", got)
 			}
 		})
 	}
@@ -196,16 +195,12 @@ func TestASignalWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 func TestACustomersAnswerWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 	k := enginetest.New(t)
 	run := start(k, onboarding())
-	fault := &dying{RunStore: k.Store, IdempotencyStore: k.Store}
-	host := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Runs, p.Idempotency, p.Workflows, p.Tenants, p.Clock = fault, fault, k.Store, k.Store, k.Clock
-		p.NewID = enginetest.SeededIDs(2)
-	})
+	host := dying(t, k, nil, nil)
 	submit := func(e *engine.Engine) (engine.SignalResult, error) {
 		return e.Submit(t.Context(), enginetest.Tenant, run.ID, "consent_submitted",
 			verification.Data(`{"consent_status":"success"}`), engine.WithIdempotencyKey("key"))
 	}
-	if _, err := submit(host.Engine); err != nil {
+	if _, err := submit(host); err != nil {
 		t.Fatal(err)
 	}
 	k.Advance(verification.IdempotencyLockTTL)

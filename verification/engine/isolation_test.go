@@ -1,4 +1,4 @@
-// Tests of what one tenant's load does to another: nothing.
+// Tests that the load of one tenant does not affect another.
 
 package engine_test
 
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -20,8 +21,8 @@ import (
 // bystander is the tenant beside that of the kit.
 const bystander verification.TenantID = "00000000-0000-7000-8000-0000000000bb"
 
-// beside applies a definition for the bystander.
-func beside(t *testing.T, k *enginetest.Kit, d verification.Definition) verification.Workflow {
+// applyForBystander applies a definition for the bystander.
+func applyForBystander(t *testing.T, k *enginetest.Kit, d verification.Definition) verification.Workflow {
 	t.Helper()
 	if err := k.Store.SaveTenant(t.Context(), verification.Tenant{ID: bystander, Name: "Bystander"}); err != nil {
 		t.Fatal(err)
@@ -56,7 +57,7 @@ func statusOf(t *testing.T, k *enginetest.Kit, tenant verification.TenantID, id 
 func TestASlowProviderOfOneTenantDelaysNoOther(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Workers, o.Calls = 1, 8 })
 	k.Provider.On("slow", enginetest.Slow(25*time.Second, enginetest.Pass(nil)))
-	theirs := beside(t, k, chain("quick"))
+	theirs := applyForBystander(t, k, chain("quick"))
 	slow := k.Apply(chain("slow"))
 	var last verification.RunID
 	for range 400 { // more than this host takes at once
@@ -93,25 +94,20 @@ func TestTheTimeoutOfADispatchStartsWithTheCall(t *testing.T) {
 	}
 }
 
-// counting counts the calls in flight.
-type counting struct {
-	verification.Provider
-	now, most atomic.Int64
-}
-
-func (c *counting) Check(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
-	n := c.now.Add(1)
-	defer c.now.Add(-1)
-	for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {
-	}
-	return c.Provider.Check(ctx, r)
-}
-
-func TestLargeRunsTakeUpSeveralCalls(t *testing.T) {
+func TestALargeRunNeedsSeveralCallSlots(t *testing.T) {
 	for size, want := range map[int]int64{10: 16, 1 << 20: 1} {
-		var c counting
+		var calls, maxCalls atomic.Int64
 		k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
-			c.Provider, p.Providers["script"] = p.Providers["script"], &c
+			script := p.Providers["script"]
+			p.Providers["script"] = &mock.ProviderMock{
+				CheckFunc: func(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+					n := calls.Add(1)
+					defer calls.Add(-1)
+					for m := maxCalls.Load(); n > m && !maxCalls.CompareAndSwap(m, n); m = maxCalls.Load() {
+					}
+					return script.Check(ctx, r)
+				},
+			}
 			o.Calls = 128 // 16 of one provider for one tenant
 		})
 		k.Provider.On("a", enginetest.Slow(time.Second, enginetest.Pass(nil)))
@@ -126,13 +122,13 @@ func TestLargeRunsTakeUpSeveralCalls(t *testing.T) {
 		}
 		k.Advance(time.Minute)
 		wantStatus(t, k.Run(last), verification.StatusCompleted)
-		if got := c.most.Load(); got != want {
+		if got := maxCalls.Load(); got != want {
 			t.Errorf("calls in flight with %d bytes of input = %d, want %d", size, got, want)
 		}
 	}
 }
 
-func TestCallsThatWaitForTheirTurnAreHandedOver(t *testing.T) {
+func TestCallsThatWaitForASlotAreHandedOver(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Calls = 4 })
 	k.Provider.On("a", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
 	w := k.Apply(with(chain("a"), "a", func(n *verification.Node) { n.TimeoutSeconds = 600 }))
@@ -156,41 +152,28 @@ func TestCallsThatWaitForTheirTurnAreHandedOver(t *testing.T) {
 	}
 }
 
-// timeout is the answer of a receiver that gives none.
-type timeout struct{}
-
-func (timeout) Error() string { return "no answer in time" }
-func (timeout) Class() string { return verification.ClassTimeout }
-
-// dead takes notices of every address but those of one host, which times out
-// until it is revived.
-type dead struct {
-	host    string
-	sleep   func(context.Context, time.Duration) error
-	revived atomic.Bool
-
-	mu       sync.Mutex
-	attempts int // to the dead host
-	taken    map[verification.RunID]time.Time
-}
-
-func (d *dead) Notify(ctx context.Context, n verification.Notice) error {
-	if strings.Contains(n.URL, d.host) && !d.revived.Load() {
-		d.mu.Lock()
-		d.attempts++
-		d.mu.Unlock()
-		return errors.Join(d.sleep(ctx, 15*time.Second), timeout{})
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.taken[n.Run.ID] = n.At
-	return nil
-}
-
 func TestADeadReceiverIsPausedAndDelaysNoOther(t *testing.T) {
-	d := &dead{host: "dead.example", taken: map[verification.RunID]time.Time{}}
-	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Notifier = d })
-	d.sleep = k.Clock.Sleep
+	var mu sync.Mutex
+	attempts, taken := 0, map[verification.RunID]time.Time{} // attempts of the dead receiver
+	var revived atomic.Bool
+	var sleep func(context.Context, time.Duration) error
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Notifier = &mock.NotifierMock{NotifyFunc: func(ctx context.Context, n verification.Notice) error {
+			dead := strings.Contains(n.URL, "dead.example") && !revived.Load()
+			mu.Lock()
+			if dead {
+				attempts++
+			} else {
+				taken[n.Run.ID] = n.At
+			}
+			mu.Unlock()
+			if dead {
+				return errors.Join(sleep(ctx, 15*time.Second), timedOut{})
+			}
+			return nil
+		}}
+	})
+	sleep = k.Clock.Sleep
 	hook := func(name, url string) verification.Definition {
 		def := chain("a")
 		def.Workflow, def.LifecycleWebhookURL = name, url
@@ -201,29 +184,29 @@ func TestADeadReceiverIsPausedAndDelaysNoOther(t *testing.T) {
 	for range runs {
 		startFor(t, k, enginetest.Tenant, gone, engine.StartRequest{ReferenceID: "x"})
 	}
-	theirs := beside(t, k, hook("theirs", "https://alive.example/hooks"))
+	theirs := applyForBystander(t, k, hook("theirs", "https://alive.example/hooks"))
 	other := startFor(t, k, bystander, theirs, engine.StartRequest{ReferenceID: "y"})
 	began := k.Clock.Now()
 	k.Settle()
-	if at, ok := d.taken[other]; !ok || !at.Equal(began) {
+	if at, ok := taken[other]; !ok || !at.Equal(began) {
 		t.Errorf("the notice of another tenant was sent at %v, want at once", at)
 	}
 	k.Advance(20 * time.Second) // the first attempts have timed out
 	own := startFor(t, k, enginetest.Tenant, k.Apply(hook("own", "https://alive.example/own")), engine.StartRequest{ReferenceID: "z"})
 	began = k.Clock.Now()
 	k.Advance(time.Second)
-	if at, ok := d.taken[own]; !ok || at.Sub(began) > time.Second {
+	if at, ok := taken[own]; !ok || at.Sub(began) > time.Second {
 		t.Errorf("the notice to another receiver of the same tenant was sent at %v, want within a second of %v", at, began)
 	}
 	k.Advance(time.Hour)
 	// 32 at first, and then probes after 10, 20, 40 ... 600 s.
-	if d.attempts < 35 || d.attempts > 50 {
-		t.Errorf("attempts in an hour = %d, want 32 and a few probes", d.attempts)
+	if attempts < 35 || attempts > 50 {
+		t.Errorf("attempts in an hour = %d, want 32 and a few probes", attempts)
 	}
-	d.revived.Store(true)
+	revived.Store(true)
 	k.Advance(24 * time.Hour)
-	if len(d.taken) != runs+2 {
-		t.Errorf("notices taken after the receiver came back = %d, want %d", len(d.taken), runs+2)
+	if len(taken) != runs+2 {
+		t.Errorf("notices taken after the receiver came back = %d, want %d", len(taken), runs+2)
 	}
 }
 
@@ -244,15 +227,15 @@ func TestARunThatStopsItsHostsIsEnded(t *testing.T) {
 		t.Errorf("error = %+v, want an internal error", run.Error)
 	}
 	if n := len(k.Provider.Calls("a")); n != 0 {
-		t.Errorf("the provider was called %d times, want never: the call may be what stops hosts", n)
+		t.Errorf("the provider was called %d times, want never: the call may stop hosts", n)
 	}
 	if poisoned.runs != 1 {
 		t.Errorf("RunPoisoned was called %d times, want once", poisoned.runs)
 	}
 }
 
-// loseLeases has the one run that is due taken by hosts that are never heard of
-// again. The first lease is not lost until the second is taken.
+// loseLeases takes the one run that is due n times, as hosts that stop at once do.
+// The first lease is not lost until the second is taken.
 func loseLeases(t *testing.T, k *enginetest.Kit, n int) {
 	t.Helper()
 	for i := range n {
@@ -295,121 +278,62 @@ func TestARunThatCannotEvenBeEndedIsSetAside(t *testing.T) {
 }
 
 func TestAWebhookThatIsSetWhileARunEndsIsFound(t *testing.T) {
-	s := &meanwhile{}
-	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { s.RunStore, p.Runs = p.Runs, s })
+	k, runs := withRuns(t)
 	w := k.Apply(onboarding())
 	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
-	s.do = func() {
+	nextAppend(runs, func() {
 		if _, err := k.Engine.SetWebhook(t.Context(), enginetest.Tenant, w.ID, "https://client.example/hooks"); err != nil {
 			t.Error(err)
 		}
-	}
+	})
 	if _, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()
-	if told := k.Notices.All(); len(told) != 1 {
-		t.Errorf("notices = %+v, want one: the webhook was set before the run ended", told)
+	if notices := k.Notices.All(); len(notices) != 1 {
+		t.Errorf("notices = %+v, want one: the webhook was set before the run ended", notices)
 	}
 }
 
-// meanwhile does something just before the next append.
-type meanwhile struct {
-	verification.RunStore
-	do func()
-}
-
-func (m *meanwhile) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
-	if m.do != nil {
-		m.do()
-		m.do = nil
-	}
-	return m.RunStore.Append(ctx, t, id, seq, a)
-}
-
-func TestRunsThatCannotBeWrittenDownHoldUpNoOther(t *testing.T) {
-	s := &refusing{}
-	k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
-		s.RunStore, p.Runs = p.Runs, s
-		o.Poll = time.Hour
-	})
+func TestADeadlineThatCannotBeSavedDelaysNoOther(t *testing.T) {
+	k, runs := withRuns(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = time.Hour })
 	d := onboarding()
 	d.RunTTLSeconds = 60
 	w := k.Apply(d)
+	refused := map[verification.RunID]bool{}
 	for n := range 450 {
 		id := startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: fmt.Sprint(n)})
-		if n < 430 {
-			s.refuse(id)
-		}
+		refused[id] = n < 430
 	}
+	saved := 0
+	onAppend(runs, func(id verification.RunID, _ verification.Commit) error {
+		if refused[id] {
+			return errDisk
+		}
+		saved++
+		return nil
+	})
 	k.Advance(2 * time.Minute)
 	err := k.Engine.Sweep(t.Context())
 	if !errors.Is(err, errDisk) {
 		t.Errorf("Sweep = %v, want the failures of 430 runs", err)
 	}
-	if n := s.expired(); n != 20 {
-		t.Errorf("%d runs were written down, want the 20 behind those that fail", n)
+	if saved != 20 {
+		t.Errorf("%d deadlines were saved, want the 20 behind those that fail", saved)
 	}
-}
-
-// refusing refuses to save the expiry of some runs.
-type refusing struct {
-	verification.RunStore
-	mu      sync.Mutex
-	refused map[verification.RunID]bool
-	saved   int
-}
-
-func (f *refusing) refuse(id verification.RunID) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.refused == nil {
-		f.refused = map[verification.RunID]bool{}
-	}
-	f.refused[id] = true
-}
-
-func (f *refusing) expired() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.saved
-}
-
-func (f *refusing) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
-	f.mu.Lock()
-	refused := f.refused[id]
-	if !refused && a.Summary.Ended == verification.StatusExpired {
-		f.saved++
-	}
-	f.mu.Unlock()
-	if refused {
-		return errDisk
-	}
-	return f.RunStore.Append(ctx, t, id, seq, a)
-}
-
-// between calls do after the second append.
-type between struct {
-	verification.RunStore
-	appends int
-	do      func(verification.RunID)
-}
-
-func (b *between) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
-	err := b.RunStore.Append(ctx, t, id, seq, a)
-	if b.appends++; b.appends == 2 {
-		b.do(id)
-	}
-	return err
 }
 
 func TestARunThatEndsBeforeItsNextCallIsNotCalled(t *testing.T) {
-	b := &between{}
-	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { b.RunStore, p.Runs = p.Runs, b })
-	b.do = func(id verification.RunID) {
-		if _, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, id); err != nil {
-			t.Error(err)
+	k, runs := withRuns(t)
+	appends, save := 0, runs.AppendFunc
+	runs.AppendFunc = func(ctx context.Context, tenant verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+		err := save(ctx, tenant, id, seq, c)
+		if appends++; appends == 2 {
+			if _, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, id); err != nil {
+				t.Error(err)
+			}
 		}
+		return err
 	}
 	wantStatus(t, start(k, chain("a", "b", "c")), verification.StatusCancelled)
 	if n := len(k.Provider.Calls("b")); n != 0 {

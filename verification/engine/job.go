@@ -1,4 +1,4 @@
-// Jobs: the runs that this host drives, or is about to.
+// Jobs: the runs that this host drives, or has reserved capacity for.
 
 package engine
 
@@ -11,38 +11,35 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The leases that a run may lose in a row, each without an append.
+// The leases of a run that may end in a row without an append.
 const (
-	// maxLost is when the run is ended: it is taken to be the cause.
+	// maxLost ends the run, which is assumed to be what stops its hosts.
 	maxLost = 5
-	// maxLostEnding is when even ending it is given up for a while.
+	// maxLostEnding sets the run aside: even ending it seems to stop hosts.
 	maxLostEnding = 2 * maxLost
 	setAside      = time.Hour
 )
 
-// job is a run that is driven on this host, or reserved to be. The runner's lock
-// guards it, but for run, program and work, which belong to the goroutine that
-// drives it.
+// job is a run that is driven on this host, or will be. The runner's lock guards it,
+// except session and work, which belong to the goroutine that drives it.
 type job struct {
-	ref     verification.RunRef
-	run     verification.Run // without history when it is to be read first
-	program verification.Program
-	work    *verification.Work // what the queue handed out, until the first append
+	session
+	work *verification.Work // taken from the queue, until the first append
 
-	active bool // it has its goroutine
-	queued bool // it waits for a call
-	again  bool // the run changed while it was driven
-	left   bool // it is to be handed over
-	ctx    context.Context
-	cancel context.CancelFunc
-	held   int // how often the clock is held for it besides
+	active   bool // it has its goroutine
+	queued   bool // it waits for a call slot
+	changed  bool // the run changed while it was driven
+	released bool // to be handed over to another host
+	ctx      context.Context
+	cancel   context.CancelFunc
+	entered  int // calls of Enter for interruptions
 
 	saving sync.Mutex   // held while it saves, and while its lease is renewed
 	leased atomic.Int64 // the start of its lease, in Unix nanoseconds; 0 for none
 }
 
-// reserve keeps capacity for a run that is about to need driving; nil when this
-// host has none. A run that has a job already shares it.
+// reserve reserves capacity for a run that is about to be driven, and returns nil
+// when this host has none. A run that has a job already shares it.
 func (r *runner) reserve(ref verification.RunRef) *job {
 	if r == nil {
 		return nil
@@ -55,23 +52,23 @@ func (r *runner) reserve(ref verification.RunRef) *job {
 	if r.closing || !r.advances.accepts(ref.Tenant) {
 		return nil
 	}
-	return r.add(&job{ref: ref})
+	return r.add(&job{session: session{ref: ref}})
 }
 
-// add makes a job known; the caller holds the lock.
+// add adds a job. The caller holds the lock.
 func (r *runner) add(j *job) *job {
 	r.jobs[j.ref] = j
 	r.advances.add(j.ref.Tenant)
 	return j
 }
 
-// drop forgets a job; the caller holds the lock.
+// drop removes a job. The caller holds the lock.
 func (r *runner) drop(j *job) {
 	delete(r.jobs, j.ref)
 	r.removed(&r.advances, j.ref.Tenant)
 }
 
-// cancelReservation frees capacity that was reserved and not needed.
+// cancelReservation frees reserved capacity that is not needed.
 func (r *runner) cancelReservation(j *job) {
 	if j == nil {
 		return
@@ -80,64 +77,64 @@ func (r *runner) cancelReservation(j *job) {
 	defer r.mu.Unlock()
 	switch {
 	case j.active || r.jobs[j.ref] != j:
-	case j.again && !r.closing: // the queue has handed it out meanwhile
-		j.again = false
+	case j.changed && !r.closing: // it was taken from the queue since
+		j.changed = false
 		r.activate(j)
 	default:
 		r.drop(j)
 	}
 }
 
-// submit has a run driven that was reserved, or has the goroutine that drives it
-// look at it once more.
+// submit starts to drive a run that capacity was reserved for. If it is driven
+// already, its goroutine makes another pass.
 func (r *runner) submit(j *job, run verification.Run, program verification.Program) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.jobs[j.ref] != j { // it was dropped meanwhile
-		if there := r.jobs[j.ref]; there != nil {
-			j = there
+	if r.jobs[j.ref] != j { // it was dropped since
+		if current := r.jobs[j.ref]; current != nil {
+			j = current
 		} else {
-			j = r.add(&job{ref: j.ref})
+			j = r.add(&job{session: session{ref: j.ref}})
 		}
 	}
 	if j.active {
-		j.again = true
+		j.changed = true
 		return
 	}
-	if run.Size() <= maxCachedRun { // a larger one is read again when it is its turn
+	if run.Size() <= maxCachedRun { // a larger one is read again when a worker is free
 		j.run, j.program = run, program
 	}
 	r.activate(j)
 }
 
-// activate starts the goroutine of a job; the caller holds the lock.
+// activate starts the goroutine of a job. The caller holds the lock.
 func (r *runner) activate(j *job) {
 	j.active = true
 	j.leased.Store(r.e.ports.Clock.Now().UnixNano())
 	j.ctx, j.cancel = context.WithCancel(r.base)
 	r.begin()
 	go func() {
-		for again := true; again; again = r.driven(j) {
+		for more := true; more; more = r.driven(j) {
 			r.drive(j)
 		}
 	}()
 }
 
-// driven ends one pass over a run. It reports whether the run changed meanwhile
-// and needs another one; otherwise the job is over.
-func (r *runner) driven(j *job) (again bool) {
+// driven ends one pass over a run. more reports whether the run changed during the
+// pass and needs another one; otherwise the job is over.
+func (r *runner) driven(j *job) (more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for ; j.held > 0; j.held-- {
+	for ; j.entered > 0; j.entered-- {
 		r.clock.Leave()
 	}
 	j.cancel()
-	if j.again && !j.left && r.base.Err() == nil {
-		j.again, j.run = false, verification.Run{}
+	if j.changed && !j.released && r.base.Err() == nil {
+		j.changed, j.run = false, verification.Run{}
 		j.ctx, j.cancel = context.WithCancel(r.base)
 		return true
 	}
-	if j.left || r.base.Err() != nil {
+	if j.released || r.base.Err() != nil {
 		r.handover = append(r.handover, j.ref)
 	}
 	r.drop(j)
@@ -145,20 +142,20 @@ func (r *runner) driven(j *job) (again bool) {
 	return false
 }
 
-// interrupt ends the call that is under way for a run that has ended.
+// interrupt cancels the provider call of a run that has ended.
 func (r *runner) interrupt(ref verification.RunRef) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if j := r.jobs[ref]; j != nil && j.active && j.ctx.Err() == nil {
 		r.clock.Enter()
-		j.held++
-		j.again = true
+		j.entered++
+		j.changed = true
 		j.cancel()
 	}
 }
 
-// accept has the runs driven that the queue handed out. One that has a job is
-// driven already: its lease is renewed, and it is looked at once more.
+// accept drives the runs that were taken from the queue. A run that has a job is
+// driven already: its lease is renewed, and its goroutine makes another pass.
 func (r *runner) accept(ctx context.Context, work []verification.Work) error {
 	var ours []verification.RunRef
 	var aside []verification.Work
@@ -166,12 +163,12 @@ func (r *runner) accept(ctx context.Context, work []verification.Work) error {
 	for _, w := range work {
 		switch j := r.jobs[w.RunRef]; {
 		case j != nil:
-			j.again = true
+			j.changed = true
 			ours = append(ours, w.RunRef)
 		case w.Lost >= maxLostEnding:
 			aside = append(aside, w)
 		default:
-			r.activate(r.add(&job{ref: w.RunRef, work: &w}))
+			r.activate(r.add(&job{session: session{ref: w.RunRef}, work: &w}))
 		}
 	}
 	r.mu.Unlock()

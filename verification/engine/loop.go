@@ -1,4 +1,4 @@
-// The loop takes due work from the queue, writes deadlines down and keeps leases.
+// The loop takes due work from the queue, saves deadlines and renews leases.
 
 package engine
 
@@ -12,20 +12,20 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The measures of the loop.
+// The limits of the loop.
 const (
-	sweepBatch  = 200         // overdue runs written down at a time
-	sweepRounds = 500         // batches of one sweep
-	renewals    = 3           // how often a lease is renewed while it lasts
-	retryAfter  = time.Second // the wait before the store is called again after a failure
+	sweepBatch   = 200         // overdue runs in one batch
+	sweepBatches = 500         // batches in one sweep
+	renewals     = 3           // a lease is renewed after this fraction of its time
+	retryAfter   = time.Second // the wait after a failure of the store
 )
 
-// loop is a timer: a round begins when the earliest thing falls due.
+// loop is a timer that begins a round when the earliest work is due.
 type loop struct {
 	mu      sync.Mutex
 	serving bool
 	running bool
-	again   bool
+	pending bool      // the timer fired while a round was running
 	at      time.Time // when the timer fires; zero when it is not set
 	stop    func() bool
 }
@@ -37,13 +37,13 @@ func (l *loop) isServing() bool {
 }
 
 // serve runs the loop until ctx ends.
-func (r *runner) serve(ctx context.Context, begun func()) {
+func (r *runner) serve(ctx context.Context) {
 	l := &r.loop
 	l.mu.Lock()
 	l.serving = true
 	l.mu.Unlock()
 	r.nudge(r.e.now())
-	begun()
+	r.e.begun()
 	<-ctx.Done()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +54,7 @@ func (r *runner) serve(ctx context.Context, begun func()) {
 	}
 }
 
-// nudge has a round begin at a time, unless one begins sooner anyway.
+// nudge makes a round begin at a time, unless one begins sooner.
 func (r *runner) nudge(at time.Time) {
 	if r == nil || at.IsZero() {
 		return
@@ -69,32 +69,32 @@ func (r *runner) nudge(at time.Time) {
 		l.stop()
 	}
 	l.at = at
-	l.stop = r.e.ports.Clock.AfterFunc(at.Sub(r.e.ports.Clock.Now()), r.turn)
+	l.stop = r.e.ports.Clock.AfterFunc(at.Sub(r.e.ports.Clock.Now()), r.runRounds)
 }
 
-// turn runs a round, and others as long as one was asked for meanwhile.
-func (r *runner) turn() {
+// runRounds runs a round, and another one whenever the timer fired during it.
+func (r *runner) runRounds() {
 	l := &r.loop
 	l.mu.Lock()
 	l.at, l.stop = time.Time{}, nil
 	if !l.serving || l.running {
-		l.again = l.running
+		l.pending = l.running
 		l.mu.Unlock()
 		return
 	}
 	l.running = true
 	l.mu.Unlock()
-	for again := true; again; {
+	for more := true; more; {
 		next := r.round()
 		l.mu.Lock()
-		again = l.again && l.serving
-		l.again, l.running = false, again
+		more = l.pending && l.serving
+		l.pending, l.running = false, more
 		l.mu.Unlock()
 		r.nudge(next)
 	}
 }
 
-// round does all that is due, and returns when more falls due.
+// round does what is due, and returns when more is due.
 func (r *runner) round() (next time.Time) {
 	r.mu.Lock()
 	r.rounds++
@@ -109,7 +109,7 @@ func (r *runner) round() (next time.Time) {
 	do := func(what string, f func() (time.Time, error)) {
 		at, err := f()
 		if err != nil && !errors.Is(err, context.Canceled) {
-			r.e.log.Error("the queue cannot be served", "do", what, "error", err)
+			r.e.log.Error("the queue cannot be served", "step", what, "error", err)
 			at = now.Add(retryAfter)
 		}
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
@@ -123,16 +123,16 @@ func (r *runner) round() (next time.Time) {
 	} else {
 		do("poll", func() (time.Time, error) { return now.Add(r.e.opt.Poll), nil })
 	}
-	do("renew leases", func() (time.Time, error) { return r.keepLeases(ctx, now) })
+	do("renew leases", func() (time.Time, error) { return r.renewLeases(ctx, now) })
 	return next
 }
 
-// sweep writes down the deadlines that have passed, and returns when the next
-// one will have. A run that cannot be written down holds up no other.
+// sweep saves the deadlines that have passed, and returns when to sweep again. A run
+// that cannot be saved does not delay others.
 func (e *Engine) sweep(ctx context.Context, now time.Time) (next time.Time, err error) {
 	var failures []error
-	done := map[verification.RunRef]bool{} // runs that would be listed again
-	for range sweepRounds {
+	done := map[verification.RunRef]bool{} // runs that the store lists again
+	for range sweepBatches {
 		overdue, next, err := e.ports.Runs.Overdue(ctx, now, sweepBatch+len(done))
 		if err != nil {
 			return time.Time{}, err
@@ -143,11 +143,12 @@ func (e *Engine) sweep(ctx context.Context, now time.Time) (next time.Time, err 
 				continue
 			}
 			n++
-			c, err := e.command(ctx, ref, verification.Expire{})
+			s := &session{ref: ref}
+			before, err := e.command(ctx, s, verification.Expire{})
 			if err != nil {
 				failures = append(failures, fmt.Errorf("expire run %s: %w", ref.Run, err))
 			}
-			if err != nil || len(c.events) == 0 {
+			if err != nil || s.run.Seq == before.Seq {
 				done[ref] = true
 			}
 		}
@@ -158,9 +159,9 @@ func (e *Engine) sweep(ctx context.Context, now time.Time) (next time.Time, err 
 	return now, errors.Join(failures...)
 }
 
-// keepLeases renews the leases of the runs that are driven here, and returns
-// when to do so again.
-func (r *runner) keepLeases(ctx context.Context, now time.Time) (next time.Time, err error) {
+// renewLeases renews the leases of the runs that are driven here, and returns when to
+// do so again.
+func (r *runner) renewLeases(ctx context.Context, now time.Time) (next time.Time, err error) {
 	every := r.e.opt.Lease / renewals
 	r.mu.Lock()
 	jobs := make([]*job, 0, len(r.jobs))
@@ -186,4 +187,109 @@ func (r *runner) keepLeases(ctx context.Context, now time.Time) (next time.Time,
 		err = r.e.ports.Queue.Renew(ctx, held, now.Add(r.e.opt.Lease))
 	}
 	return now.Add(every), err
+}
+
+// The limits of taking work.
+const (
+	maxTaken       = 256 // pieces in one call of the queue
+	maxTenantTaken = 64  // of one tenant
+	// fullWait is the wait before the queue is called again when it has more due work
+	// than this host has capacity for.
+	fullWait = 50 * time.Millisecond
+)
+
+// intake counts the work of one kind that this host has taken, in all and for each
+// tenant. The runner's lock guards it.
+type intake struct {
+	kind           verification.WorkKind
+	max, perTenant int
+
+	total   int
+	tenants map[verification.TenantID]int
+	last    verification.TenantID // of the last piece taken
+	limited bool                  // the queue may hold due work that did not fit
+}
+
+func newIntake(kind verification.WorkKind, max, perTenant int) intake {
+	return intake{kind: kind, max: max, perTenant: perTenant, tenants: map[verification.TenantID]int{}}
+}
+
+// accepts reports whether there is capacity for one more piece of a tenant.
+func (i *intake) accepts(t verification.TenantID) bool {
+	return i.total < i.max && i.tenants[t] < i.perTenant
+}
+
+func (i *intake) add(t verification.TenantID) {
+	i.total++
+	i.tenants[t]++
+}
+
+func (i *intake) remove(t verification.TenantID) {
+	i.total--
+	if i.tenants[t]--; i.tenants[t] == 0 {
+		delete(i.tenants, t)
+	}
+}
+
+// next returns when to call the queue after a piece of a tenant was removed, or zero
+// when that is not needed.
+func (i *intake) next(t verification.TenantID, now time.Time) time.Time {
+	switch {
+	case !i.limited:
+		return time.Time{}
+	case i.total <= i.max/2 && i.tenants[t] <= i.perTenant/2:
+		return now
+	}
+	return now.Add(fullWait)
+}
+
+// request returns the next request to the queue; ok is false when there is no
+// capacity.
+func (i *intake) request(now time.Time, lease time.Duration) (req verification.TakeRequest, ok bool) {
+	req = verification.TakeRequest{
+		Kind: i.kind, Now: now, Lease: lease, After: i.last,
+		Max: min(maxTaken, i.max-i.total), MaxPerTenant: min(maxTenantTaken, i.perTenant),
+	}
+	for t, n := range i.tenants {
+		if n >= i.perTenant {
+			req.Except = append(req.Except, t)
+		}
+	}
+	i.limited = req.Max <= 0 || len(req.Except) > 0
+	return req, req.Max > 0
+}
+
+// take leases due work of one kind and starts it. It returns when to call the queue
+// again.
+func (r *runner) take(ctx context.Context, i *intake, now time.Time) (next time.Time, err error) {
+	r.mu.Lock()
+	req, ok := i.request(now, r.e.opt.Lease)
+	ok = ok && !r.closing
+	r.mu.Unlock()
+	if !ok {
+		return time.Time{}, nil
+	}
+	work, next, err := r.e.ports.Queue.Take(ctx, req)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if len(work) > 0 {
+		r.mu.Lock()
+		i.last = work[len(work)-1].Tenant
+		r.mu.Unlock()
+	} else if !next.IsZero() && !next.After(now) {
+		next = now.Add(fullWait) // another host is taking it
+	}
+	if i.kind == verification.WorkAnnounce {
+		r.announce(work)
+		return next, nil
+	}
+	return next, r.accept(ctx, work)
+}
+
+// removed counts a piece as done, and calls the queue for the next one. The caller holds
+// the lock.
+func (r *runner) removed(i *intake, t verification.TenantID) {
+	i.remove(t)
+	r.nudge(i.next(t, r.e.now()))
 }

@@ -1,4 +1,4 @@
-// Notices: clients are told that a run is over.
+// Notices: clients are notified that a run is over.
 
 package engine
 
@@ -13,11 +13,11 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// errStopped stands for attempts whose hosts stopped before they ended.
+// errStopped is the error of attempts whose hosts stopped before they ended.
 var errStopped = errors.New("the hosts that sent the notice kept stopping")
 
-// announce sends the notices that the queue handed out, in goroutines: one for
-// each workflow looks at the receiver, and one for each notice sends it.
+// announce sends the notices that were taken from the queue: one goroutine for each
+// workflow looks at the receiver and starts one for each notice.
 func (r *runner) announce(work []verification.Work) {
 	type key struct {
 		tenant   verification.TenantID
@@ -38,30 +38,32 @@ func (r *runner) announce(work []verification.Work) {
 }
 
 // sendBatch sends the notices of one workflow. Those whose receiver is paused or
-// busy go back to the queue.
+// busy are released to the queue.
 func (r *runner) sendBatch(t verification.TenantID, id verification.WorkflowID, batch []verification.Work) {
-	back, at, err := r.dispatch(t, id, batch)
-	if len(back) > 0 {
+	deferred, at, err := r.dispatch(t, id, batch)
+	if len(deferred) > 0 {
 		r.e.opt.Observer.NoticeSent("deferred")
-		err = errors.Join(err, r.e.ports.Queue.Release(r.base, back, at))
+		err = errors.Join(err, r.e.ports.Queue.Release(r.base, deferred, at))
 	}
 	if err != nil && r.base.Err() == nil {
 		r.e.log.Error("notices not sent", "tenant", t, "workflow", id, "notices", len(batch), "error", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for range back {
+	for range deferred {
 		r.removed(&r.notices, t)
 	}
 	r.nudge(at)
 	r.end()
 }
 
-// dispatch starts a goroutine for each notice that its receiver may be sent now,
-// and returns the others with the time to try them.
-func (r *runner) dispatch(t verification.TenantID, id verification.WorkflowID, batch []verification.Work) (back []verification.Work, at time.Time, err error) {
+// dispatch starts a goroutine for each notice that may be sent to the receiver now,
+// and returns the others with the time to attempt them.
+func (r *runner) dispatch(
+	t verification.TenantID, id verification.WorkflowID, batch []verification.Work,
+) (deferred []verification.Work, at time.Time, err error) {
 	now := r.e.now()
-	workflow, err := r.e.ports.Workflows.Workflow(r.base, t, id)
+	workflow, err := r.e.store.Workflow(r.base, t, id)
 	if err != nil {
 		return batch, now.Add(retryAfter), err
 	}
@@ -70,8 +72,8 @@ func (r *runner) dispatch(t verification.TenantID, id verification.WorkflowID, b
 	defer r.mu.Unlock()
 	for n, w := range batch {
 		if !r.receivers.admit(host, now) {
-			back = batch[n:]
-			return back, r.receivers.deferUntil(host, now, len(back)), nil
+			deferred = batch[n:]
+			return deferred, r.receivers.deferUntil(host, now, len(deferred)), nil
 		}
 		r.begin()
 		go func() {
@@ -86,19 +88,19 @@ func (r *runner) dispatch(t verification.TenantID, id verification.WorkflowID, b
 	return nil, time.Time{}, nil
 }
 
-// notify makes one attempt, and plans the next if it failed. It returns the
+// notify makes one attempt, and schedules the next one if it fails. It returns the
 // error of the attempt.
 func (e *Engine) notify(ctx context.Context, w verification.Work, url string) error {
-	answer, err := e.attempt(ctx, w, url)
+	result, err := e.attempt(ctx, w, url)
 	if err != nil && e.runner.base.Err() == nil {
 		e.log.Error("notice not sent", "run", w.Run, "tenant", w.Tenant, "error", err)
 	}
-	return answer
+	return result
 }
 
-// attempt returns what the Notifier answered; err says that the attempt could
-// not be made or not be written down: it is made again when its lease runs out.
-func (e *Engine) attempt(ctx context.Context, w verification.Work, url string) (answer, err error) {
+// attempt returns the result of the Notifier. err is not nil when the attempt could
+// not be made or recorded: it is repeated when the lease of the work ends.
+func (e *Engine) attempt(ctx context.Context, w verification.Work, url string) (result, err error) {
 	if url == "" || e.ports.Notifier == nil {
 		return nil, e.ports.Queue.Finish(ctx, w)
 	}
@@ -111,60 +113,61 @@ func (e *Engine) attempt(ctx context.Context, w verification.Work, url string) (
 		ID: "run_" + string(w.Run), Tenant: w.Tenant, URL: url,
 		Attempt: w.Attempt, At: now, Run: run.Summary().View(now),
 	}
-	answer = errStopped
+	result = errStopped
 	if w.Lost < maxLost {
-		answer = e.ports.Notifier.Notify(ctx, notice)
+		result = e.ports.Notifier.Notify(ctx, notice)
 	}
 	switch {
-	case answer == nil:
-		e.tried(ctx, notice, nil, time.Time{})
+	case result == nil:
+		e.recordAttempt(ctx, notice, nil, time.Time{})
 		e.opt.Observer.NoticeSent("delivered")
 		return nil, e.ports.Queue.Finish(ctx, w)
-	case errors.Is(answer, verification.ErrUnavailable):
-		return nil, answer // our own store was away: no attempt is counted
+	case errors.Is(result, verification.ErrUnavailable):
+		return nil, result // our own store was unavailable: the attempt does not count
 	case e.runner.base.Err() != nil:
-		return nil, answer // the host stops: no attempt is counted
+		return nil, result // the host stops: the attempt does not count
 	}
-	at, more := nextAttempt(answer, w, e.now())
-	e.tried(ctx, notice, answer, at)
+	at, more := nextAttempt(result, w, e.now())
+	e.recordAttempt(ctx, notice, result, at)
 	if !more {
 		e.opt.Observer.NoticeSent("dropped")
-		e.log.Warn("notice given up", "run", w.Run, "tenant", w.Tenant, "attempts", w.Attempt+1)
-		return answer, e.ports.Queue.Finish(ctx, w)
+		e.log.Warn("notice dropped", "run", w.Run, "tenant", w.Tenant, "attempts", w.Attempt+1)
+		return result, e.ports.Queue.Finish(ctx, w)
 	}
 	e.opt.Observer.NoticeSent("retried")
 	if err := e.ports.Queue.Postpone(ctx, w, at); err != nil {
-		return answer, err
+		return result, err
 	}
 	e.runner.nudge(at)
-	return answer, nil
+	return result, nil
 }
 
-// nextAttempt returns when a notice that was not taken is sent again.
+// nextAttempt returns the time of the attempt after one that failed with err. more is
+// false when there is none.
 func nextAttempt(err error, w verification.Work, now time.Time) (at time.Time, more bool) {
 	wait, more := verification.NoticeRetry(w.Attempt)
 	if !more {
 		return time.Time{}, false
 	}
 	at = now.Add(jittered(wait, w)).Truncate(time.Microsecond)
-	var wish *verification.RetryError
-	if !errors.As(err, &wish) {
+	var retry *verification.RetryError
+	if !errors.As(err, &retry) {
 		return at, true
 	}
-	if wish.At.IsZero() {
+	if retry.At.IsZero() {
 		return time.Time{}, false
 	}
-	if wish.At.After(at) {
-		at = wish.At
+	if retry.At.After(at) {
+		at = retry.At
 	}
 	return at, true
 }
 
-// jittered is between nine tenths of wait and all of it, so that notices that
-// failed together are not all sent again together. The share follows from run
+// jittered returns between nine tenths of wait and all of it, so that notices that
+// failed together are not all sent again together. The fraction is derived from run
 // and attempt.
 func jittered(wait time.Duration, w verification.Work) time.Duration {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", w.Run, w.Attempt))
-	share := float64(binary.BigEndian.Uint32(sum[:4])) / (1 << 32)
-	return wait - time.Duration(share*float64(wait)/10)
+	fraction := float64(binary.BigEndian.Uint32(sum[:4])) / (1 << 32)
+	return wait - time.Duration(fraction*float64(wait)/10)
 }

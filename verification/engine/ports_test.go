@@ -1,4 +1,4 @@
-// Tests of what the engine does when a port fails it.
+// Tests of ports that are missing or fail.
 
 package engine_test
 
@@ -34,14 +34,14 @@ func TestDocumentsNeedASanitizer(t *testing.T) {
 	k := enginetest.New(t)
 	_, err := engine.New(engine.Ports{
 		Runs: k.Store, Queue: k.Store, Workflows: k.Store, Tenants: k.Store, Idempotency: k.Store,
-		Expressions: expression.New(), Links: enginetest.Links{}, Clock: k.Clock, NewID: k.IDs, Documents: shelf(),
+		Expressions: expression.New(), Links: enginetest.Links{}, Clock: k.Clock, NewID: k.IDs, Documents: newDocuments(),
 	}, engine.Options{})
 	if err == nil || err.Error() != "engine: the port Sanitize is required" {
 		t.Errorf("New with Documents alone = %v, want it to name Sanitize", err)
 	}
 }
 
-func TestWrongKeysAndUnknownClientsReadTheSame(t *testing.T) {
+func TestWrongKeysAndUnknownClientsHaveTheSameError(t *testing.T) {
 	const key = "a key of at least twenty characters"
 	k := enginetest.New(t)
 	account := verification.Account{ClientID: "acme", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(key)}
@@ -56,12 +56,12 @@ func TestWrongKeysAndUnknownClientsReadTheSame(t *testing.T) {
 	_, empty := k.Engine.Authenticate(t.Context(), "nobody", "")
 	for _, err := range []error{wrong, unknown, empty} {
 		if !errors.Is(err, verification.ErrUnauthenticated) || err.Error() != wrong.Error() {
-			t.Errorf("refusal = %v, want ErrUnauthenticated in the same words", err)
+			t.Errorf("refusal = %v, want ErrUnauthenticated with the same message", err)
 		}
 	}
 }
 
-func TestWrongCredentialsDelayNobodyWhoseOwnAreRight(t *testing.T) {
+func TestWrongCredentialsDoNotDelayRightOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const key = "a key of at least twenty characters"
 		account := verification.Account{ClientID: "acme", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(key)}
@@ -106,7 +106,7 @@ func TestWrongCredentialsDelayNobodyWhoseOwnAreRight(t *testing.T) {
 		}
 		synctest.Wait()
 		if _, err := k.Engine.Authenticate(t.Context(), "acme", key); err != nil || time.Since(began) > 0 {
-			t.Errorf("right credentials beside wrong ones = %v after %s, want no delay", err, time.Since(began))
+			t.Errorf("right credentials during a flood of wrong ones = %v after %s, want no delay", err, time.Since(began))
 		}
 		all.Wait()
 		took := time.Since(began)
@@ -119,7 +119,7 @@ func TestWrongCredentialsDelayNobodyWhoseOwnAreRight(t *testing.T) {
 	})
 }
 
-func TestAFaultOfTheAccountStoreIsNoRefusal(t *testing.T) {
+func TestAFailureOfTheAccountStoreIsNotARefusal(t *testing.T) {
 	tenants := &mock.TenantStoreMock{
 		AccountFunc: func(context.Context, string) (verification.Account, error) {
 			return verification.Account{}, errDisk
@@ -128,18 +128,18 @@ func TestAFaultOfTheAccountStoreIsNoRefusal(t *testing.T) {
 	}
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Tenants = tenants })
 	if _, err := k.Engine.Authenticate(t.Context(), "acme", "x"); !errors.Is(err, errDisk) {
-		t.Errorf("authenticate = %v, want the store's fault", err)
+		t.Errorf("authenticate = %v, want the store's error", err)
 	}
 }
 
-func TestAQueueThatFailsIsAskedAgainAfterASecond(t *testing.T) {
-	asked := 0
+func TestAQueueThatFailsIsCalledAgainAfterASecond(t *testing.T) {
+	calls := 0
 	queue := &mock.WorkQueueMock{
 		TakeFunc: func(_ context.Context, r verification.TakeRequest) ([]verification.Work, time.Time, error) {
 			if r.Kind == verification.WorkAnnounce {
 				return nil, time.Time{}, nil
 			}
-			if asked++; asked == 1 {
+			if calls++; calls == 1 {
 				return nil, time.Time{}, errDisk
 			}
 			return nil, time.Time{}, nil
@@ -151,15 +151,15 @@ func TestAQueueThatFailsIsAskedAgainAfterASecond(t *testing.T) {
 	})
 	k.Settle()
 	k.Advance(999 * time.Millisecond)
-	if asked != 1 {
-		t.Fatalf("asked %d times before the second was over, want 1", asked)
+	if calls != 1 {
+		t.Fatalf("calls within a second = %d, want 1", calls)
 	}
 	k.Advance(time.Millisecond)
-	if asked != 2 {
-		t.Errorf("asked %d times after a second, want 2", asked)
+	if calls != 2 {
+		t.Errorf("calls = %d after a second, want 2", calls)
 	}
 	if !strings.Contains(log.String(), "the disk is gone") {
-		t.Errorf("log = %q, want the fault", log.String())
+		t.Errorf("log = %q, want the error", log.String())
 	}
 }
 

@@ -1,4 +1,4 @@
-// Receivers: hosts that take notices, and those that do not answer.
+// Receivers: the hosts that notices are sent to, and a circuit breaker for each.
 
 package engine
 
@@ -9,17 +9,17 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The measures of a receiver that does not answer.
+// The limits of a receiver that does not respond.
 const (
-	maxTimeouts = 5                // in a row, until it is paused
+	maxTimeouts = 5                // in a row, before it is paused
 	firstPause  = 10 * time.Second // doubled after every probe that timed out
 	maxPause    = 10 * time.Minute
-	busyPause   = time.Second           // before a receiver that is busy is tried again
+	busyPause   = time.Second           // before another attempt at a busy receiver
 	deferGap    = 20 * time.Millisecond // between notices that were deferred
 )
 
-// receivers are the hosts that are being sent notices, and those that did not
-// answer lately. The runner's lock guards it.
+// receivers are the hosts that notices are being sent to, and those that did not
+// respond recently. The runner's lock guards it.
 type receivers map[string]*receiver
 
 // receiver is a circuit breaker: after maxTimeouts it is paused, then sent a
@@ -27,12 +27,12 @@ type receivers map[string]*receiver
 type receiver struct {
 	sending  int
 	timeouts int           // in a row
-	pause    time.Duration // the last one; zero for a receiver that answers
+	pause    time.Duration // the last one; zero for a receiver that responds
 	until    time.Time     // the end of the pause
 	slot     time.Time     // when the last deferred notice is due
 }
 
-// receiverOf is what notices to a URL are bounded by: its host and port.
+// receiverOf returns the receiver of a URL: its host and port.
 func receiverOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -48,20 +48,20 @@ func (rs receivers) admit(host string, now time.Time) bool {
 		r = &receiver{}
 		rs[host] = r
 	}
-	most := receiverNotices
+	limit := receiverNotices
 	if r.pause > 0 {
-		most = 1 // a probe
+		limit = 1 // a probe
 	}
-	if now.Before(r.until) || r.sending >= most {
+	if now.Before(r.until) || r.sending >= limit {
 		return false
 	}
 	r.sending++
 	return true
 }
 
-// deferUntil returns when n notices that were not admitted are tried. Those of a
-// paused receiver are spread, so that a large backlog costs little until the
-// receiver answers and is not sent all at once then.
+// deferUntil returns when n notices that were not admitted are attempted. Those of a
+// paused receiver are spread, so that a large backlog costs little while the receiver
+// does not respond and is not sent all at once afterwards.
 func (rs receivers) deferUntil(host string, now time.Time, n int) time.Time {
 	r := rs[host]
 	if r.pause == 0 {
@@ -79,7 +79,7 @@ func (rs receivers) deferUntil(host string, now time.Time, n int) time.Time {
 	return at.Truncate(time.Microsecond)
 }
 
-// ended counts what came of a notice that was admitted.
+// ended records the result of a notice that was admitted.
 func (rs receivers) ended(host string, err error, now time.Time) {
 	r := rs[host]
 	r.sending--

@@ -1,4 +1,4 @@
-// Tests of what happens when hosts come and go.
+// Tests of hosts that stop, and of leases.
 
 package engine_test
 
@@ -13,18 +13,10 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// stuck never answers, whatever its context says.
-type stuck struct{ release chan struct{} }
-
-func (s stuck) Check(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
-	<-s.release
-	return verification.CheckResult{Outcome: verification.OutcomePassed}, nil
-}
-
-func TestARunOfAHostThatDiedIsTakenUpWhenItsLeaseRanOut(t *testing.T) {
+func TestARunOfAHostThatDiedIsTakenWhenItsLeaseEnds(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 10 * time.Second })
 	w := k.Apply(chain("a"))
-	// What the dead host left behind: a dispatch without an answer, leased.
+	// The state after the host died: a leased run with a dispatch without a result.
 	version, err := k.Store.Version(t.Context(), enginetest.Tenant, w.ID, w.Published)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +37,7 @@ func TestARunOfAHostThatDiedIsTakenUpWhenItsLeaseRanOut(t *testing.T) {
 	if err := k.Store.Append(t.Context(), enginetest.Tenant, run.ID, 0, left); err != nil {
 		t.Fatal(err)
 	}
-	// Another append of this host makes its loop look at the queue.
+	// Another append of this host makes its loop call the queue.
 	k.Start(w.ID, engine.StartRequest{ReferenceID: "y"})
 	k.Advance(9 * time.Second)
 	if got := len(k.Provider.Calls("a")); got != 1 {
@@ -59,7 +51,7 @@ func TestARunOfAHostThatDiedIsTakenUpWhenItsLeaseRanOut(t *testing.T) {
 	}
 }
 
-// due takes the runs that another host would be handed.
+// due takes the runs that another host could take.
 func due(t *testing.T, k *enginetest.Kit) ([]verification.Work, error) {
 	t.Helper()
 	work, _, err := k.Store.Take(t.Context(), verification.TakeRequest{
@@ -91,7 +83,7 @@ func TestCloseHandsOverWhatItCannotFinish(t *testing.T) {
 	k.Provider.On("a", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
 	run := start(k, with(chain("a"), "a", func(n *verification.Node) { n.TimeoutSeconds = 600 }))
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // no patience at all
+	cancel() // do not wait
 	if err := k.Engine.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +97,7 @@ func TestCloseHandsOverWhatItCannotFinish(t *testing.T) {
 	}
 }
 
-func TestAStoreWithoutRoomForDoubtIsAskedAgain(t *testing.T) {
+func TestACommandThatLosesARaceIsDecidedAgain(t *testing.T) {
 	k := enginetest.New(t)
 	w := k.Apply(onboarding())
 	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})

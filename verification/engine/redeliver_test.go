@@ -21,7 +21,7 @@ import (
 func TestAFailedNoticeIsSentAgainUnderItsID(t *testing.T) {
 	k := enginetest.New(t)
 	k.Notices.FailWith(timedOut{}, &verification.RetryError{Cause: timedOut{}}, timedOut{})
-	run := told(k)
+	run := notified(k)
 	k.Advance(24 * time.Hour)
 	if d := delivery(t, k, run.ID); d.State != verification.DeliveryFailed {
 		t.Fatalf("delivery = %+v, want failed", d)
@@ -30,7 +30,7 @@ func TestAFailedNoticeIsSentAgainUnderItsID(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Settle()
-	k.Advance(time.Minute) // the plan begins anew: 5 s after a failure
+	k.Advance(time.Minute) // the plan starts again: 5 s after a failure
 	var ids []string
 	var attempts []int
 	for _, n := range k.Notices.All() {
@@ -44,21 +44,21 @@ func TestAFailedNoticeIsSentAgainUnderItsID(t *testing.T) {
 	}
 	d := delivery(t, k, run.ID)
 	if d.State != verification.DeliveryDelivered || d.Attempts != 4 || !d.FirstAt.Equal(enginetest.Began()) {
-		t.Errorf("delivery = %+v, want delivered with the fourth try", d)
+		t.Errorf("delivery = %+v, want delivered with the fourth attempt", d)
 	}
 }
 
-func TestANoticeIsPendingFromItsRedeliveryOn(t *testing.T) {
+func TestANoticeIsPendingAfterItsRedelivery(t *testing.T) {
 	k := enginetest.New(t)
 	k.Notices.FailWith(&verification.RetryError{Cause: timedOut{}})
-	run := told(k)
+	run := notified(k)
 	k.Settle()
 	other := operator(t, k, nil)
 	k.Advance(time.Hour)
 	if err := other.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
-	// The operator's engine does not serve, and the kit's sleeps until it is nudged.
+	// The operator's engine does not serve, and the kit's is idle until its timer fires.
 	d, err := k.Store.Delivery(t.Context(), enginetest.Tenant, run.ID)
 	if err != nil || d.State != verification.DeliveryPending || !d.NextAt.Equal(k.Clock.Now()) || d.Attempts != 1 {
 		t.Errorf("delivery = %+v, %v; want it pending now", d, err)
@@ -82,10 +82,10 @@ func operator(t *testing.T, k *enginetest.Kit, change func(*engine.Ports)) *engi
 	return e
 }
 
-func TestARedeliveryThatCannotBeQueuedLeavesTheLedgerAsItWas(t *testing.T) {
+func TestARedeliveryThatCannotBeQueuedDoesNotChangeTheLedger(t *testing.T) {
 	k := enginetest.New(t)
 	k.Notices.FailWith(&verification.RetryError{Cause: timedOut{}})
-	run := told(k)
+	run := notified(k)
 	before := delivery(t, k, run.ID)
 	runs := &mock.RunStoreMock{
 		LoadFunc: k.Store.Load,
@@ -95,37 +95,37 @@ func TestARedeliveryThatCannotBeQueuedLeavesTheLedgerAsItWas(t *testing.T) {
 	}
 	e := operator(t, k, func(p *engine.Ports) { p.Runs = runs })
 	if err := e.Redeliver(t.Context(), enginetest.Tenant, run.ID); !errors.Is(err, errDisk) {
-		t.Errorf("redeliver = %v, want the store's fault", err)
+		t.Errorf("redeliver = %v, want the store's error", err)
 	}
 	if diff := cmp.Diff(before, delivery(t, k, run.ID)); diff != "" {
 		t.Errorf("the delivery changed (-before +after):\n%s", diff)
 	}
 }
 
-func TestARedeliveryOutlivesAVerdictGivenMeanwhile(t *testing.T) {
+func TestARedeliveryIsRepeatedAfterAVerdict(t *testing.T) {
 	k := enginetest.New(t)
-	run := told(k)
+	run := notified(k)
 	k.Settle()
-	tries := 0
+	attempts := 0
 	runs := &mock.RunStoreMock{
 		LoadFunc: k.Store.Load,
 		AppendFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
-			if tries++; tries == 1 {
+			if attempts++; attempts == 1 {
 				k.Decide(run.ID, verification.DecisionReject)
 			}
 			return k.Store.Append(ctx, t, id, seq, a)
 		},
 	}
 	e := operator(t, k, func(p *engine.Ports) { p.Runs = runs })
-	if err := e.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil || tries != 2 {
-		t.Errorf("redeliver = %v after %d tries, want it queued with the second", err, tries)
+	if err := e.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil || attempts != 2 {
+		t.Errorf("redeliver = %v after %d attempts, want it queued with the second", err, attempts)
 	}
 	if d := k.Run(run.ID).Decision; d != verification.DecisionReject {
 		t.Errorf("decision = %q, want the verdict kept", d)
 	}
 }
 
-func TestOnlyTheEndOfARunWithAWebhookIsSentAgain(t *testing.T) {
+func TestRedeliverNeedsARunThatIsOverAndAWebhook(t *testing.T) {
 	k := enginetest.New(t)
 	waiting := onboarding()
 	waiting.LifecycleWebhookURL = hooks
@@ -148,17 +148,17 @@ func TestOnlyTheEndOfARunWithAWebhookIsSentAgain(t *testing.T) {
 	}
 	k.Settle()
 	if all := k.Notices.All(); len(all) != 0 {
-		t.Errorf("told = %+v, want nothing", all)
+		t.Errorf("notices = %+v, want nothing", all)
 	}
 	p, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, "", verification.PageQuery{Limit: 10})
 	if err != nil || p.Total != 0 {
-		t.Errorf("deliveries = %+v, %v; want none of runs that nobody is told of", p, err)
+		t.Errorf("deliveries = %+v, %v; want none", p, err)
 	}
 }
 
-func TestNothingIsSentAgainWhereNobodyIsTold(t *testing.T) {
+func TestRedeliverNeedsANotifier(t *testing.T) {
 	k := enginetest.New(t)
-	run := told(k)
+	run := notified(k)
 	k.Settle()
 	e := operator(t, k, func(p *engine.Ports) { p.Notifier = nil })
 	if err := e.Redeliver(t.Context(), enginetest.Tenant, run.ID); !errors.Is(err, verification.ErrUnavailable) {

@@ -1,11 +1,13 @@
-// The runner carries out what the use cases leave behind: it drives runs, calls
-// providers, sends notices, writes deadlines down and keeps leases.
+// The runner carries out the work that use cases queue: it drives runs, calls
+// providers, sends notices, saves deadlines and renews leases.
 
 package engine
 
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,30 +15,29 @@ import (
 	"github.com/verifyd/verifyd/verification/fair"
 )
 
-// The bounds of a runner besides its options.
+// The limits of a runner that are not options.
 const (
-	jobsPerWorker   = 64  // runs that wait in memory for each worker
+	jobsPerWorker   = 64  // runs in memory for each worker
 	maxNotices      = 256 // notices being sent at once
 	tenantNotices   = 32  // of one tenant
 	receiverNotices = 32  // to one receiver
-	// share is the part of a bound that one tenant may take up: a quarter.
-	share = 4
-	// providerShare is the part of the calls that one provider may take up.
+	// tenantShare divides a limit into the part that one tenant may use.
+	tenantShare = 4
+	// providerShare divides the calls into the part that one provider may use.
 	providerShare = 2
 )
 
-// runner does the work of an engine that takes time: everything with a
-// goroutine, a timer or a lease. A nil runner is one of an engine that drives
-// nothing; what it leaves in the queue is for other hosts.
+// runner owns the goroutines, timers and leases of an engine. An engine that drives
+// no runs has a nil runner: its work stays in the queue for other hosts.
 type runner struct {
 	e     *Engine
-	clock activity
+	clock verification.ActivityTracker
 
 	workers   *fair.Limiter // held while the engine works on a run
 	calls     *fair.Limiter // held while a provider is called
 	providers map[string]*fair.Limiter
 
-	base context.Context // ends when Close gives up waiting
+	base context.Context // ends when Close stops waiting
 	halt context.CancelFunc
 	loop loop
 
@@ -45,11 +46,11 @@ type runner struct {
 	advances  intake
 	notices   intake
 	receivers receivers
-	handover  []verification.RunRef // left while the host stops
+	handover  []verification.RunRef // to be released to other hosts
 	active    int                   // jobs and notices that have a goroutine
-	rounds    int                   // rounds of the loop under way
+	rounds    int                   // of the loop, under way
 	closing   bool
-	idle      *sync.Cond // signaled when something ends
+	idle      *sync.Cond // signaled when a goroutine or a round ends
 }
 
 func newRunner(e *Engine) *runner {
@@ -58,17 +59,17 @@ func newRunner(e *Engine) *runner {
 	r := &runner{
 		e: e, clock: e.activity,
 		workers:   fair.NewLimiter(o.Workers, max(1, o.Workers*3/4)),
-		calls:     fair.NewLimiter(o.Calls, o.Calls/share),
+		calls:     fair.NewLimiter(o.Calls, o.Calls/tenantShare),
 		providers: map[string]*fair.Limiter{},
 		jobs:      map[verification.RunRef]*job{},
-		advances:  newIntake(verification.WorkAdvance, jobs, max(1, jobs/share)),
+		advances:  newIntake(verification.WorkAdvance, jobs, max(1, jobs/tenantShare)),
 		notices:   newIntake(verification.WorkAnnounce, maxNotices, tenantNotices),
 		receivers: receivers{},
 	}
 	r.calls.OnWait(r.clock.Leave, r.clock.Enter)
 	for name := range e.ports.Providers {
 		n := max(1, o.Calls/providerShare)
-		l := fair.NewLimiter(n, n/share)
+		l := fair.NewLimiter(n, n/tenantShare)
 		l.OnWait(r.clock.Leave, r.clock.Enter)
 		r.providers[name] = l
 	}
@@ -77,22 +78,21 @@ func newRunner(e *Engine) *runner {
 	return r
 }
 
-// begin counts a goroutine and reports whether it may start; end must follow.
-// The caller holds the lock.
+// begin counts a goroutine that starts; end must follow. The caller holds the lock.
 func (r *runner) begin() {
 	r.active++
 	r.clock.Enter()
 }
 
-// end is the counterpart of begin; the caller holds the lock.
+// end counts a goroutine that ends. The caller holds the lock.
 func (r *runner) end() {
 	r.active--
 	r.clock.Leave()
 	r.idle.Broadcast()
 }
 
-// close lets the steps that are under way end, calls of providers and notices
-// included, or ctx if that is sooner, and hands over what is left.
+// close waits until all goroutines have ended, or cancels them when ctx ends first,
+// and releases the remaining runs to other hosts.
 func (r *runner) close(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -108,23 +108,20 @@ func (r *runner) close(ctx context.Context) error {
 	r.closing = true
 	for _, j := range r.jobs {
 		if j.queued {
-			j.cancel() // it waits for a call that this host will not make
+			j.cancel() // this host will not make the call
 		}
 	}
 	for (r.active > 0 || r.rounds > 0) && ctx.Err() == nil {
 		r.idle.Wait()
 	}
-	left := r.handover
-	for ref := range r.jobs {
-		left = append(left, ref)
-	}
+	remaining := slices.AppendSeq(r.handover, maps.Keys(r.jobs))
 	r.mu.Unlock()
 	r.halt()
-	if len(left) == 0 {
+	if len(remaining) == 0 {
 		return nil
 	}
-	work := make([]verification.Work, len(left))
-	for i, ref := range left {
+	work := make([]verification.Work, len(remaining))
+	for i, ref := range remaining {
 		work[i] = verification.Work{Kind: verification.WorkAdvance, RunRef: ref}
 	}
 	return r.e.ports.Queue.Release(context.WithoutCancel(ctx), work, r.e.now())
@@ -137,34 +134,34 @@ func (r *runner) isClosing() bool {
 	return r.closing
 }
 
-// keptWait is the longest wait that a host keeps to itself, as long as it lives.
-const keptWait = 5 * time.Second
+// maxKeptWait is the longest wait that does not wake other hosts.
+const maxKeptWait = 5 * time.Second
 
-// keeps reports whether this host sees to what falls due at a time, so that no
-// other has to be woken.
+// keeps reports whether this host itself carries out work that is due at a time, so
+// that other hosts need no wake-up.
 func (r *runner) keeps(at, now time.Time) bool {
-	return r != nil && at.Sub(now) <= keptWait && r.loop.isServing()
+	return r != nil && at.Sub(now) <= maxKeptWait && r.loop.isServing()
 }
 
-// appended follows up on an append: it wakes the loop for what was queued, and
-// ends the call of a run that has ended.
-func (r *runner) appended(ref verification.RunRef, before, after verification.Run, a verification.Commit) {
+// appended reacts to an append: it wakes the loop for the work that was queued, and
+// cancels the provider call of a run that has ended.
+func (r *runner) appended(ref verification.RunRef, before, after verification.Run, c verification.Commit) {
 	if r == nil {
 		return
 	}
 	if before.Seq == 0 {
 		if deadline := after.Deadline(); !deadline.IsZero() {
-			r.nudge(deadline.Add(time.Microsecond)) // it has passed only after it
+			r.nudge(deadline.Add(time.Microsecond)) // at the deadline itself, it has not passed
 		}
 	}
 	if after.Ended != "" && before.Ended == "" {
 		r.interrupt(ref)
 	}
-	if !a.HistoryOnly {
-		r.nudge(a.AdvanceAt)
+	if !c.HistoryOnly {
+		r.nudge(c.AdvanceAt)
 	}
-	r.nudge(a.AnnounceAt)
+	r.nudge(c.AnnounceAt)
 }
 
-// errHandOver ends the driving of a run that another host is to go on with.
+// errHandOver stops the driving of a run that another host will continue.
 var errHandOver = errors.New("the host stops")

@@ -1,10 +1,9 @@
-// Runs: list, read, report, print, cancel.
+// Runs: list, read, report, print and cancel.
 
 package engine
 
 import (
 	"context"
-	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -31,17 +30,17 @@ func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q verificati
 	return page, nil
 }
 
-// listAttempts bounds how often a page is read again because it showed deadlines
-// that were not written down.
-const listAttempts = 5
+// maxLists bounds how often a page is read again because it showed deadlines that
+// were not saved.
+const maxLists = 5
 
-// list reads a page as of now. Deadlines that it would be the first to tell of
-// are written down before: see current. Where a summary disagrees with its
-// history, that does not help, and the page is returned as it is.
+// list reads a page as of now. Deadlines that it would be the first to show are saved
+// before: see current. If a summary disagrees with its history, the page is returned
+// as it is.
 func (e *Engine) list(
 	ctx context.Context, t verification.TenantID, q *verification.RunQuery,
 ) (found verification.Page[verification.Summary], err error) {
-	for range listAttempts {
+	for range maxLists {
 		q.Now = e.now()
 		if found, err = e.ports.Runs.List(ctx, t, *q); err != nil {
 			return found, err
@@ -52,7 +51,7 @@ func (e *Engine) list(
 				continue
 			}
 			fresh = false
-			if _, err := e.command(ctx, verification.RunRef{Tenant: t, Run: s.ID}, verification.Expire{}); err != nil {
+			if _, err := e.open(ctx, verification.RunRef{Tenant: t, Run: s.ID}); err != nil {
 				return found, err
 			}
 		}
@@ -63,58 +62,51 @@ func (e *Engine) list(
 	return found, nil
 }
 
-// Run reads one run, or fails with ErrNotFound.
+// Run returns one run, or ErrNotFound.
 func (e *Engine) Run(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunDetail, error) {
-	run, now, err := e.seen(ctx, verification.RunRef{Tenant: t, Run: id})
+	s, err := e.open(ctx, verification.RunRef{Tenant: t, Run: id})
 	if err != nil {
 		return verification.RunDetail{}, err
 	}
-	d := run.Detail(now)
-	d.RunView, err = e.linked(t, run.Summary(), d.RunView)
+	d := s.run.Detail(s.at)
+	d.RunView, err = e.linked(t, s.run.Summary(), d.RunView)
 	return d, err
 }
 
-// Report reads the report of one run, terminal or not.
+// Report returns the report of one run, live or terminal.
 func (e *Engine) Report(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.Report, error) {
 	ref := verification.RunRef{Tenant: t, Run: id}
-	_, now, err := e.seen(ctx, ref)
-	if err != nil {
+	r, ok, err := e.report(ctx, ref)
+	if ok || err != nil {
+		return r, err
+	}
+	if _, err := e.open(ctx, ref); err != nil {
 		return verification.Report{}, err
 	}
+	r, _, err = e.report(ctx, ref)
+	return r, err
+}
+
+// report returns the report of a run. ok is false when a deadline has passed that is
+// not in the history: see current.
+func (e *Engine) report(ctx context.Context, ref verification.RunRef) (r verification.Report, ok bool, err error) {
 	release, err := e.acquireIfLarge(ctx, ref)
 	if err != nil {
-		return verification.Report{}, err
+		return verification.Report{}, false, err
 	}
 	defer release()
-	history, err := e.ports.Runs.Load(ctx, t, id, 0)
+	run := e.cached(ref)
+	history, err := e.store.Load(ctx, ref.Tenant, ref.Run, 0)
 	if err != nil {
-		return verification.Report{}, err
+		return verification.Report{}, false, err
 	}
-	return verification.MakeReport(id, history, now), nil
-}
-
-// seen reads a run as it may be shown: see current.
-func (e *Engine) seen(ctx context.Context, ref verification.RunRef) (run verification.Run, now time.Time, err error) {
-	if run, err = e.load(ctx, ref); err != nil {
-		return run, now, err
-	}
-	return e.current(ctx, ref, run)
-}
-
-// current returns a run that was loaded as it may be shown, and the time. A
-// deadline that has passed is written down before it is shown: what another host
-// decided just before it, and has not saved yet, then comes too late, and nobody
-// reads a run as expired that later reads as something else.
-func (e *Engine) current(ctx context.Context, ref verification.RunRef, run verification.Run) (verification.Run, time.Time, error) {
 	now := e.now()
-	if !overdue(run, now) {
-		return run, now, nil
-	}
-	c, err := e.command(ctx, ref, verification.Expire{})
-	return c.after, c.at, err
+	run = e.fold(ref, run, history[min(run.Seq, len(history)):])
+	return verification.MakeReport(ref.Run, history, now), !overdue(run, now), nil
 }
 
-// PrintReport prints the report of a terminal run; any other is ErrConflict.
+// PrintReport prints the report of a terminal run. ErrConflict is returned for a live
+// run.
 func (e *Engine) PrintReport(ctx context.Context, t verification.TenantID, id verification.RunID) ([]byte, error) {
 	report, err := e.Report(ctx, t, id)
 	if err != nil {
@@ -132,14 +124,14 @@ func (e *Engine) PrintReport(ctx context.Context, t verification.TenantID, id ve
 	return e.ports.Printer.PrintReport(ctx, t, report)
 }
 
-// Cancel ends a live run. One that is cancelled already stays so without an
-// error; any other terminal run is ErrConflict.
+// Cancel ends a live run. Cancelling a cancelled run has no effect; ErrConflict is
+// returned for any other terminal run.
 func (e *Engine) Cancel(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunView, error) {
-	c, err := e.command(ctx, verification.RunRef{Tenant: t, Run: id}, verification.Cancel{})
-	if err != nil {
+	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
+	if _, err := e.command(ctx, s, verification.Cancel{}); err != nil {
 		return verification.RunView{}, err
 	}
-	return c.after.Summary().View(c.at), nil
+	return s.run.Summary().View(s.at), nil
 }
 
 // linked adds the journey link to a run that waits on its customer.
@@ -159,8 +151,8 @@ func (e *Engine) linked(t verification.TenantID, s verification.Summary, v verif
 	return v, nil
 }
 
-// view is a run as lists show it, with its link.
-func (e *Engine) view(t verification.TenantID, r verification.Run, now time.Time) (verification.RunView, error) {
-	s := r.Summary()
-	return e.linked(t, s, s.View(now))
+// view returns the run of s as lists show it, with its link.
+func (e *Engine) view(s *session) (verification.RunView, error) {
+	summary := s.run.Summary()
+	return e.linked(s.ref.Tenant, summary, summary.View(s.at))
 }

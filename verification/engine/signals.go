@@ -1,4 +1,4 @@
-// Signals: a reviewer's verdict, a customer's answer.
+// Signals: reviewers' verdicts and customers' answers.
 
 package engine
 
@@ -8,45 +8,45 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// VerdictRequest is a reviewer's word on a whole run.
+// VerdictRequest is a reviewer's verdict on a run.
 type VerdictRequest struct {
 	Decision verification.Decision // approve or reject
 	Notes    string
-	// By is who gave it; it is kept in the history and shown nowhere.
+	// By names the reviewer; it is kept in the history and not shown.
 	By string
-	// IdempotencyKey makes the same verdict on the same run count once, for 24
-	// hours, and answers it as it was answered first; empty for none.
+	// IdempotencyKey makes repetitions of the verdict within 24 hours return the
+	// first result without effect; empty for none.
 	IdempotencyKey string
 }
 
 // The results of a signal.
 const (
-	// ResultDelivered: the run was parked, and went on.
+	// ResultDelivered means that the run was parked and continues.
 	ResultDelivered = "signal_delivered"
-	// ResultRecorded: the run was over, and nothing but the verdict changed.
+	// ResultRecorded means that the run was over, and only its verdict changed.
 	ResultRecorded = "review_recorded"
 )
 
-// SignalResult is what a signal came to.
+// SignalResult is the result of a signal.
 type SignalResult struct {
 	Result   string
 	Decision verification.Decision // of a verdict
 }
 
-// GiveVerdict records a verdict: it lets a run that is parked on review go on,
-// or settles one that is over. ErrNotOpen when the run is neither, ErrKeyReused
-// and ErrInFlight for the idempotency key.
+// GiveVerdict records a verdict on a run that is parked on review, which then
+// continues, or on a run that is over. ErrNotOpen is returned for any other run,
+// ErrKeyReused and ErrInFlight for the idempotency key.
 func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
-	request := signalOf{Run: id, Signal: verification.ReviewSignal, Decision: v.Decision, Notes: v.Notes}
-	return e.once(ctx, t, v.IdempotencyKey, request, func(request string) (SignalResult, error) {
-		c, err := e.command(ctx, verification.RunRef{Tenant: t, Run: id},
-			verification.GiveVerdict{Decision: v.Decision, Notes: v.Notes, By: v.By, Request: request})
+	fingerprint := signalFingerprint{Run: id, Signal: verification.ReviewSignal, Decision: v.Decision, Notes: v.Notes}
+	return e.once(ctx, t, v.IdempotencyKey, fingerprint, func(request string) (SignalResult, error) {
+		s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
+		before, err := e.command(ctx, s, verification.GiveVerdict{Decision: v.Decision, Notes: v.Notes, By: v.By, Request: request})
 		if err != nil {
 			return SignalResult{}, err
 		}
-		node := c.after.Verdict.Node
-		if before, again := c.before.Receipt(request); again {
-			node = before.Node
+		node := s.run.Verdict.Node
+		if receipt, repeated := before.Receipt(request); repeated {
+			node = receipt.Node
 		}
 		if node == "" {
 			return SignalResult{Result: ResultRecorded, Decision: v.Decision}, nil
@@ -55,8 +55,9 @@ func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id ve
 	})
 }
 
-// signalOf is what has to be the same for a signal to be the same request.
-type signalOf struct {
+// signalFingerprint is what two signals have in common when they are the same
+// request.
+type signalFingerprint struct {
 	Run      verification.RunID
 	Signal   string
 	Decision verification.Decision `json:",omitempty"`
@@ -69,15 +70,15 @@ type SubmitOption func(*submitOptions)
 
 type submitOptions struct{ idempotencyKey string }
 
-// WithIdempotencyKey makes the same answer to the same signal of a run count
-// once, for 24 hours, and answers it as it was answered first.
+// WithIdempotencyKey makes repetitions of the answer within 24 hours return the
+// first result without effect.
 func WithIdempotencyKey(key string) SubmitOption {
 	return func(o *submitOptions) { o.idempotencyKey = key }
 }
 
 // Submit delivers the customer's answer to the step that the run is parked on.
-// ErrNotOpen when no signal of that name is open; ErrInvalid naming the fields
-// of a payload that will not do; ErrKeyReused and ErrInFlight for the
+// ErrNotOpen is returned when no signal of that name is open, ErrInvalid with the
+// fields when the payload is invalid, ErrKeyReused and ErrInFlight for the
 // idempotency key.
 func (e *Engine) Submit(
 	ctx context.Context, t verification.TenantID, id verification.RunID, signal string, payload verification.Data, opts ...SubmitOption,
@@ -86,24 +87,22 @@ func (e *Engine) Submit(
 	for _, set := range opts {
 		set(&o)
 	}
-	request := signalOf{Run: id, Signal: signal, Payload: payload}
-	ref := verification.RunRef{Tenant: t, Run: id}
-	return e.once(ctx, t, o.idempotencyKey, request, func(request string) (SignalResult, error) {
-		_, err := e.submit(ctx, ref, verification.Submit{Signal: signal, Payload: payload, Request: request})
-		if err != nil {
+	fingerprint := signalFingerprint{Run: id, Signal: signal, Payload: payload}
+	return e.once(ctx, t, o.idempotencyKey, fingerprint, func(request string) (SignalResult, error) {
+		s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
+		if err := e.submit(ctx, s, verification.Submit{Signal: signal, Payload: payload, Request: request}); err != nil {
 			return SignalResult{}, err
 		}
 		return SignalResult{Result: ResultDelivered}, nil
 	})
 }
 
-// submit delivers an answer and removes the documents that it does not name. It
-// is decided on the documents in the very history that it is appended to.
-func (e *Engine) submit(ctx context.Context, ref verification.RunRef, s verification.Submit) (change, error) {
-	s.CheckDocuments = e.ports.Documents != nil
-	c, err := e.command(ctx, ref, s)
+// submit delivers an answer and removes the documents that it does not name.
+func (e *Engine) submit(ctx context.Context, s *session, c verification.Submit) error {
+	c.CheckDocuments = e.ports.Documents != nil
+	before, err := e.command(ctx, s, c)
 	if err == nil {
-		e.removeDropped(ctx, ref, c)
+		e.removeDropped(ctx, s, before)
 	}
-	return c, err
+	return err
 }

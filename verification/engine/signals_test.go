@@ -1,10 +1,9 @@
-// Tests of verdicts, customer answers, journeys, and workflows.
+// Tests of verdicts, customers' answers, journeys and workflows.
 
 package engine_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-func TestAVerdictAtAReviewStepLetsTheRunGoOn(t *testing.T) {
+func TestAVerdictAtAReviewStepContinuesTheRun(t *testing.T) {
 	k := enginetest.New(t)
 	run := start(k, onboarding())
 	run = k.Submit(run.ID, "consent_submitted", consent())
@@ -36,7 +35,7 @@ func TestAVerdictAtAReviewStepLetsTheRunGoOn(t *testing.T) {
 	}
 }
 
-func TestAVerdictNeedsSomethingToDecide(t *testing.T) {
+func TestAVerdictIsRefusedWhileTheCustomerIsAwaited(t *testing.T) {
 	k := enginetest.New(t)
 	run := start(k, onboarding())
 	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
@@ -45,7 +44,7 @@ func TestAVerdictNeedsSomethingToDecide(t *testing.T) {
 	}
 }
 
-func TestRunsOfOtherTenantsAreNotThere(t *testing.T) {
+func TestRunsOfOtherTenantsAreNotFound(t *testing.T) {
 	const other verification.TenantID = "00000000-0000-7000-8000-0000000000bb"
 	k := enginetest.New(t)
 	run := start(k, onboarding())
@@ -76,7 +75,7 @@ func TestALinkLeadsToTheStepThatIsOpenNow(t *testing.T) {
 	}
 	w := k.Apply(d)
 	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
-	token := strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
+	token := linkToken(run)
 	k.Advance(11 * time.Minute)
 	if got := k.Run(run.ID); got.Status != verification.StatusAbandoned || got.Action.URL != run.Action.URL {
 		t.Fatalf("after 11 idle minutes = %+v, want abandoned with the same link", got.RunView)
@@ -87,16 +86,16 @@ func TestALinkLeadsToTheStepThatIsOpenNow(t *testing.T) {
 		t.Fatalf("open = %+v, %v; want the consent of a run in progress, the first of two steps", first, err)
 	}
 	answer := verification.Data(`{"consent_status":"success"}`)
-	second, err := k.Engine.AnswerJourney(t.Context(), token, first.Step.Wait, answer)
+	second, err := k.Engine.AnswerJourney(t.Context(), first, first.Step.Wait, answer)
 	if err != nil || second.Step == nil || second.Step.Node != "name" || second.Done != 1 || second.Total != 2 {
 		t.Fatalf("answer = %+v, %v; want the second step", second, err)
 	}
-	if _, err := k.Engine.AnswerJourney(t.Context(), token, first.Step.Wait, answer); !errors.Is(err, verification.ErrNotOpen) {
+	if _, err := k.Engine.AnswerJourney(t.Context(), second, first.Step.Wait, answer); !errors.Is(err, verification.ErrNotOpen) {
 		t.Errorf("the same answer again = %v, want ErrNotOpen", err)
 	}
-	var fault *verification.Error
-	_, err = k.Engine.AnswerJourney(t.Context(), token, second.Step.Wait, verification.Data(`{"name":""}`))
-	if !errors.As(err, &fault) || len(fault.Fields) != 1 || fault.Fields[0].Name != "payload.name" {
+	var refused *verification.Error
+	_, err = k.Engine.AnswerJourney(t.Context(), second, second.Step.Wait, verification.Data(`{"name":""}`))
+	if !errors.As(err, &refused) || len(refused.Fields) != 1 || refused.Fields[0].Name != "payload.name" {
 		t.Errorf("an empty name = %v, want its field named", err)
 	}
 	if again, err := k.Engine.OpenJourney(t.Context(), token); err != nil || again.Step == nil || again.Step.Node != "name" {
@@ -107,7 +106,7 @@ func TestALinkLeadsToTheStepThatIsOpenNow(t *testing.T) {
 	}
 }
 
-func TestAFinishedJourneySendsTheCustomerOn(t *testing.T) {
+func TestAFinishedJourneyRedirectsTheCustomer(t *testing.T) {
 	k := enginetest.New(t)
 	if err := k.Store.SaveTenant(t.Context(), verification.Tenant{
 		ID: enginetest.Tenant, Name: "Test", RedirectAllowlist: []string{"https://app.example/done"},
@@ -116,7 +115,7 @@ func TestAFinishedJourneySendsTheCustomerOn(t *testing.T) {
 	}
 	w := k.Apply(onboarding())
 	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x", RedirectURI: "https://app.example/done?from=mail"})
-	token := strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
+	token := linkToken(run)
 	if _, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -163,14 +162,14 @@ func TestARunStaysOnTheVersionItStartedWith(t *testing.T) {
 	}
 }
 
-func TestADefinitionIsRefusedWithAllItsFaults(t *testing.T) {
+func TestADefinitionIsRefusedWithAllItsProblems(t *testing.T) {
 	k := enginetest.New(t)
 	d := chain("a")
 	d.Name = ""
 	d = with(d, "a", func(n *verification.Node) { n.Provider = "nobody" })
 	_, err := k.Engine.Apply(t.Context(), enginetest.Tenant, d)
-	var fault *verification.Error
-	if !errors.As(err, &fault) || len(fault.Fields) != 2 {
-		t.Errorf("apply = %v, want both faults", err)
+	var refused *verification.Error
+	if !errors.As(err, &refused) || len(refused.Fields) != 2 {
+		t.Errorf("apply = %v, want both problems", err)
 	}
 }

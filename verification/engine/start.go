@@ -1,4 +1,4 @@
-// Starts: once for each idempotency key, and answered when there is something to say.
+// Starts: one run for each idempotency key.
 
 package engine
 
@@ -10,55 +10,51 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// StartRequest asks for a run.
+// StartRequest is a request to start a run.
 type StartRequest struct {
 	// ReferenceID is the client's name for the person: 1 to 255 characters.
 	ReferenceID string `json:"reference_id"`
-	// Input is what the workflow is started with.
+	// Input is the input of the workflow.
 	Input verification.Data `json:"input,omitempty"`
 	// RedirectURI must be in the tenant's allowlist; empty for none.
 	RedirectURI string `json:"redirect_uri,omitempty"`
-	// IdempotencyKey makes the same request start one run alone, for 24 hours;
-	// empty for none.
+	// IdempotencyKey makes repetitions of the request within 24 hours return the
+	// same run; empty for none.
 	IdempotencyKey string `json:"-"`
-	// Wait is how long to wait for the run to park or end; nil leaves it to
-	// the workflow: an interactive one waits for Options.StartWait, any other
-	// not at all.
+	// Wait is how long to wait for the run to park or end. With nil, a start of an
+	// interactive workflow waits for Options.StartWait, and any other does not wait.
 	Wait *time.Duration `json:"-"`
 }
 
-// watchEvery is how often a start that waits looks at the store, in case
-// another host does the work.
-const watchEvery = 100 * time.Millisecond
-
-// Start begins a run. It is accepted once it is saved: a caller that goes away
-// while it waits does not undo it.
+// Start begins a run. Once the run is saved it stays, even if ctx ends while Start
+// waits.
 //
 // Errors: ErrInvalid naming the fields, ErrNotFound for the workflow,
 // ErrConflict when it has no version, ErrKeyReused and ErrInFlight for the
 // idempotency key.
 func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (verification.RunView, error) {
-	w, err := e.ports.Workflows.Workflow(ctx, t, id)
+	w, err := e.store.Workflow(ctx, t, id)
 	if err != nil {
 		return verification.RunView{}, err
 	}
 	run := verification.RunID(e.ports.NewID())
 	var mine verification.IdempotencyRecord
 	if r.IdempotencyKey != "" {
-		if mine, err = e.newRecord(verification.ScopeStart, r.IdempotencyKey, string(run), startOf{id, r}); err != nil {
+		if mine, err = e.newRecord(verification.ScopeStart, r.IdempotencyKey, string(run), startFingerprint{id, r}); err != nil {
 			return verification.RunView{}, err
 		}
-		// A start that was accepted is answered again, whatever the rules are now.
+		// A start that was accepted returns its run again, even if the present version
+		// would refuse it.
 		kept, err := e.ports.Idempotency.IdempotencyRecord(ctx, t, mine.IdempotencyKey, mine.At)
 		switch {
 		case err == nil:
-			if err := takeOver(kept, mine); err != nil {
+			if err := checkRepeat(kept, mine); err != nil {
 				return verification.RunView{}, err
 			}
-			if v, saved, err := e.startedBefore(ctx, t, kept, r); saved || err != nil {
+			if v, found, err := e.repeated(ctx, t, kept, r); found || err != nil {
 				return v, err
 			}
-			mine.ID = kept.ID // its host went away before it saved the run
+			mine.ID = kept.ID // its host stopped before it saved the run
 		case !errors.Is(err, verification.ErrNotFound):
 			return verification.RunView{}, err
 		}
@@ -67,13 +63,13 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 	return e.begin(ctx, t, w, run, mine, r)
 }
 
-// startOf is what has to be the same for a start to be the same request.
-type startOf struct {
+// startFingerprint is what two starts have in common when they are the same request.
+type startFingerprint struct {
 	Workflow verification.WorkflowID
 	StartRequest
 }
 
-// begin decides and saves the first events of a run, and waits as asked.
+// begin decides and saves the first events of a run, and waits as requested.
 func (e *Engine) begin(
 	ctx context.Context, t verification.TenantID, w verification.Workflow, run verification.RunID,
 	mine verification.IdempotencyRecord, r StartRequest,
@@ -97,8 +93,8 @@ func (e *Engine) begin(
 		saved = release
 		defer saved()
 	}
-	none := verification.Run{ID: run}
-	events, after, err := e.decideStart(ctx, t, program, none, r)
+	s := &session{ref: verification.RunRef{Tenant: t, Run: run}, run: verification.Run{ID: run}, program: program}
+	events, after, err := e.decideStart(ctx, s, r)
 	if err != nil {
 		return verification.RunView{}, err
 	}
@@ -107,53 +103,50 @@ func (e *Engine) begin(
 		if err != nil {
 			return verification.RunView{}, err
 		}
-		if kept.ID != mine.ID { // another request came first since the key was looked up
-			if err := takeOver(kept, mine); err != nil {
+		if kept.ID != mine.ID { // another request claimed the key since it was looked up
+			if err := checkRepeat(kept, mine); err != nil {
 				return verification.RunView{}, err
 			}
 			saved()
-			v, found, err := e.startedBefore(ctx, t, kept, r)
+			v, found, err := e.repeated(ctx, t, kept, r)
 			if err == nil && !found {
 				err = &verification.Error{Kind: verification.ErrUnavailable, Subject: "run"}
 			}
 			return v, err
 		}
 	}
-	ref := verification.RunRef{Tenant: t, Run: run}
-	woken, unwatch := e.watch.add(ref)
+	woken, unwatch := e.watch.add(s.ref)
 	defer unwatch()
-	err = e.append(context.WithoutCancel(ctx), ref, none, after, events, program)
+	err = e.append(context.WithoutCancel(ctx), s, after, events)
 	saved()
-	if errors.Is(err, verification.ErrConflict) { // the host that claimed the key before has saved it after all
-		after, err = e.load(context.WithoutCancel(ctx), ref)
+	if errors.Is(err, verification.ErrConflict) { // the host that claimed the key first has saved the run after all
+		err = e.reload(context.WithoutCancel(ctx), s)
 	}
 	if err != nil {
 		return verification.RunView{}, err
 	}
-	v, err := e.started(ctx, ref, woken, after, e.startWait(r, program))
+	v, err := e.started(ctx, s, woken, r)
 	if r.IdempotencyKey != "" {
 		e.settle(context.WithoutCancel(ctx), t, mine)
 	}
 	return v, err
 }
 
-func (e *Engine) decideStart(
-	ctx context.Context, t verification.TenantID, p verification.Program, run verification.Run, r StartRequest,
-) ([]verification.Event, verification.Run, error) {
-	events, after, err := e.decide(ctx, t, p, run, verification.Start{
+func (e *Engine) decideStart(ctx context.Context, s *session, r StartRequest) ([]verification.Event, verification.Run, error) {
+	events, after, err := e.decide(ctx, s, verification.Start{
 		ReferenceID: r.ReferenceID, Input: r.Input, RedirectURI: r.RedirectURI,
 	}, e.now())
 	if r.RedirectURI == "" {
 		return events, after, err
 	}
-	tenant, found := e.ports.Tenants.Tenant(ctx, t)
-	if found != nil {
-		return nil, run, found
+	tenant, tenantErr := e.store.Tenant(ctx, s.ref.Tenant)
+	if tenantErr != nil {
+		return nil, s.run, tenantErr
 	}
 	return events, after, joinFields(err, tenant.CheckRedirect(r.RedirectURI))
 }
 
-// joinFields tells the faults of both errors at once.
+// joinFields returns one error with the fields of both.
 func joinFields(a, b error) error {
 	var one, other *verification.Error
 	if !errors.As(a, &one) || !errors.As(b, &other) {
@@ -164,40 +157,35 @@ func joinFields(a, b error) error {
 	return &joined
 }
 
-// startedBefore answers the start that a key stands for already, if its run was
-// saved.
-func (e *Engine) startedBefore(
+// repeated returns the run of an earlier request with the same key. found is false
+// when that run was never saved.
+func (e *Engine) repeated(
 	ctx context.Context, t verification.TenantID, kept verification.IdempotencyRecord, r StartRequest,
-) (v verification.RunView, saved bool, err error) {
-	ref := verification.RunRef{Tenant: t, Run: verification.RunID(kept.ID)}
-	woken, unwatch := e.watch.add(ref)
+) (v verification.RunView, found bool, err error) {
+	s := &session{ref: verification.RunRef{Tenant: t, Run: verification.RunID(kept.ID)}}
+	woken, unwatch := e.watch.add(s.ref)
 	defer unwatch()
-	run, err := e.load(ctx, ref)
+	err = e.reload(ctx, s)
 	if errors.Is(err, verification.ErrNotFound) {
 		return verification.RunView{}, false, nil
 	}
-	if err != nil {
-		return verification.RunView{}, false, err
+	if err == nil {
+		err = e.compile(ctx, s)
 	}
-	program, err := e.programOf(ctx, t, run)
 	if err != nil {
 		return verification.RunView{}, true, err
 	}
-	v, err = e.started(ctx, ref, woken, run, e.startWait(r, program))
+	v, err = e.started(ctx, s, woken, r)
 	return v, true, err
 }
 
-// started waits until a run parks on a human or ends, or the time is over, and
-// returns it as it reads then.
-func (e *Engine) started(
-	ctx context.Context, ref verification.RunRef, woken <-chan struct{}, run verification.Run, wait time.Duration,
-) (verification.RunView, error) {
-	run = e.awaitRest(ctx, ref, woken, run, wait)
-	run, now, err := e.current(context.WithoutCancel(ctx), ref, run)
-	if err != nil {
+// started waits as requested until the run comes to rest, and returns it.
+func (e *Engine) started(ctx context.Context, s *session, woken <-chan struct{}, r StartRequest) (verification.RunView, error) {
+	s.run = e.awaitRest(ctx, s.ref, woken, s.run, e.startWait(r, s.program))
+	if err := e.current(context.WithoutCancel(ctx), s); err != nil {
 		return verification.RunView{}, err
 	}
-	return e.view(ref.Tenant, run, now)
+	return e.view(s)
 }
 
 func (e *Engine) startWait(r StartRequest, p verification.Program) time.Duration {
@@ -208,38 +196,4 @@ func (e *Engine) startWait(r StartRequest, p verification.Program) time.Duration
 		return e.opt.StartWait
 	}
 	return 0
-}
-
-// awaitRest waits until the run parks on a human or ends, or the time is over,
-// and returns the run as it was seen last.
-func (e *Engine) awaitRest(
-	ctx context.Context, ref verification.RunRef, woken <-chan struct{}, run verification.Run, most time.Duration,
-) verification.Run {
-	if most <= 0 {
-		return run
-	}
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	look := time.NewTicker(watchEvery)
-	defer look.Stop()
-	for !atRest(run) {
-		select {
-		case <-ctx.Done():
-			return run
-		case <-woken: // by this host, which has just saved it
-			if saved, ok := e.runs.get(ref); ok && saved.Seq > run.Seq {
-				run = saved
-				continue
-			}
-		case <-look.C:
-		}
-		if fresh, err := e.load(ctx, ref); err == nil {
-			run = fresh
-		}
-	}
-	return run
-}
-
-func atRest(r verification.Run) bool {
-	return r.Ended != "" || r.Wait.Kind == verification.WaitCustomer || r.Wait.Kind == verification.WaitReview
 }

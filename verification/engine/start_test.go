@@ -1,4 +1,4 @@
-// Tests of starts: waiting, idempotency keys, and what is refused.
+// Tests of starts: waiting, idempotency keys and refusals.
 
 package engine_test
 
@@ -30,7 +30,7 @@ func TestAStartOfAnInteractiveWorkflowCarriesItsLink(t *testing.T) {
 	}
 }
 
-func TestAStartThatWaitsInVainStillAnswers(t *testing.T) {
+func TestAStartReturnsWhenItsWaitIsOver(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("pan", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
 	w := k.Apply(with(chain("pan"), "pan", func(n *verification.Node) { n.TimeoutSeconds = 600 }))
@@ -41,7 +41,7 @@ func TestAStartThatWaitsInVainStillAnswers(t *testing.T) {
 	}
 }
 
-func TestACallerThatGoesAwayDoesNotUndoAStart(t *testing.T) {
+func TestAStartWhoseCallerGoesAwayIsCarriedOut(t *testing.T) {
 	k := enginetest.New(t)
 	w := k.Apply(chain("a"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -110,12 +110,12 @@ func TestAKeyOfAHostThatDiedIsTakenOver(t *testing.T) {
 	k := enginetest.New(t)
 	w := k.Apply(chain("a"))
 	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}
-	lost := failOnce(k.Store)
-	dying := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Runs, p.Idempotency, p.Workflows, p.NewID = lost, k.Store, k.Store, enginetest.SeededIDs(2)
+	dying, runs := withRuns(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Idempotency, p.Workflows, p.NewID = k.Store, k.Store, enginetest.SeededIDs(2)
 	})
+	onAppend(runs, func(verification.RunID, verification.Commit) error { return errDisk })
 	if _, err := dying.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); err == nil {
-		t.Fatal("the start went through although its append failed")
+		t.Fatal("the start succeeded although its append failed")
 	}
 	if _, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); !errors.Is(err, verification.ErrInFlight) {
 		t.Errorf("at once = %v, want ErrInFlight", err)
@@ -126,22 +126,6 @@ func TestAKeyOfAHostThatDiedIsTakenOver(t *testing.T) {
 		t.Fatalf("after a minute: %v", err)
 	}
 	wantStatus(t, k.Run(v.ID), verification.StatusCompleted)
-}
-
-// failing is a store whose next append fails.
-type failing struct {
-	verification.RunStore
-	failed bool
-}
-
-func failOnce(s verification.RunStore) *failing { return &failing{RunStore: s} }
-
-func (f *failing) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
-	if !f.failed {
-		f.failed = true
-		return errors.New("the disk is gone")
-	}
-	return f.RunStore.Append(ctx, t, id, seq, a)
 }
 
 func TestAStartThatWasAcceptedAnswersAgainUnderStricterRules(t *testing.T) {
@@ -193,7 +177,7 @@ func TestAStartIsRefusedWithAllItsFaults(t *testing.T) {
 	}
 }
 
-func TestARepeatedStartWaitsAsAsked(t *testing.T) {
+func TestARepeatedStartWaitsAsRequested(t *testing.T) {
 	k := enginetest.New(t)
 	w := k.Apply(chain("a"))
 	k.Provider.On("a", enginetest.Slow(time.Second, enginetest.Pass(nil)))
@@ -213,24 +197,24 @@ func TestARepeatedStartWaitsAsAsked(t *testing.T) {
 	}()
 	select {
 	case v := <-answered:
-		t.Errorf("the repeated start is answered %s at once, want it to wait for the check", v.Status)
+		t.Errorf("the repeated start returned %s at once, want it to wait for the check", v.Status)
 	case <-time.After(50 * time.Millisecond):
 		k.Advance(time.Second)
 		if v := <-answered; v.Status != verification.StatusCompleted {
-			t.Errorf("the repeated start is answered %s, want completed", v.Status)
+			t.Errorf("the repeated start returned %s, want completed", v.Status)
 		}
 	}
 }
 
-// slowLanguage has schemas whose checks end when the test says so.
-type slowLanguage struct {
+// slowCompiler has schemas whose checks end when the test says so.
+type slowCompiler struct {
 	verification.ExpressionCompiler
 	began, end chan struct{}
 }
 
-type slowSchema slowLanguage
+type slowSchema slowCompiler
 
-func (l slowLanguage) Schema(verification.Data) (verification.Schema, error) {
+func (l slowCompiler) Schema(verification.Data) (verification.Schema, error) {
 	return slowSchema(l), nil
 }
 
@@ -240,8 +224,8 @@ func (s slowSchema) Check(verification.Data) []verification.FieldError {
 	return nil
 }
 
-func TestATenantChecksOneInputAtOnce(t *testing.T) {
-	slow := slowLanguage{began: make(chan struct{}, 10), end: make(chan struct{})}
+func TestOneInputOfATenantIsCheckedAtATime(t *testing.T) {
+	slow := slowCompiler{began: make(chan struct{}, 10), end: make(chan struct{})}
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 		slow.ExpressionCompiler = p.Expressions
 		p.Expressions = slow

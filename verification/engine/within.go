@@ -1,4 +1,4 @@
-// The use cases inside a transaction that the caller has opened.
+// The use cases inside a transaction of the caller.
 
 package engine
 
@@ -9,51 +9,51 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Within is an engine inside a transaction of its caller. What it changes, the
-// run, its events and the work that follows, commits or vanishes with the
-// transaction; until then nobody sees it and nothing of it is carried out. It
-// is for one goroutine, and of no use once the transaction has ended.
-type Within struct{ inner *Engine }
-
-// Within puts the engine inside a transaction: the ports that tx sets replace
-// the engine's own. A store says which of its ports work inside one.
-//
-// Runs are not driven here: once the transaction has committed, whichever host
-// hears of the work first takes it up.
-func (e *Engine) Within(tx Ports) *Within {
-	inner := &Engine{
-		ports: e.ports, opt: e.opt, log: e.log, activity: e.activity, programs: e.programs,
-		runs: newRunCache(withinBytes), watch: &watchers{}, heavy: e.heavy, large: e.large, external: true,
-	}
-	inner.opt.Observer = noop{}
-	if tx.Runs != nil {
-		inner.ports.Runs = tx.Runs
-	}
-	if tx.Workflows != nil {
-		inner.ports.Workflows = tx.Workflows
-	}
-	if tx.Tenants != nil {
-		inner.ports.Tenants = tx.Tenants
-	}
-	return &Within{inner}
+// TxStore is a store inside a transaction, such as a *postgres.Tx.
+type TxStore interface {
+	// Load is as in verification.RunStore.
+	Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error)
+	// Append is as in verification.RunStore.
+	Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error
+	// Workflow is as in verification.WorkflowStore.
+	Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error)
+	// Version is as in verification.WorkflowStore.
+	Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error)
+	// Tenant is as in verification.TenantStore.
+	Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error)
 }
 
-// withinBytes bounds the folded runs that are kept inside a transaction.
+// Within is an engine inside a transaction of its caller. Runs, their events and
+// the work that follows are committed or rolled back with the transaction; before
+// the commit no other transaction sees them, and no work is carried out. A Within is
+// for one goroutine, and must not be used once the transaction has ended.
+type Within struct{ inner *Engine }
+
+// Within returns an engine that works inside the transaction of tx. It does not
+// drive runs: after the commit, the first host that takes the work from the queue
+// does.
+func (e *Engine) Within(tx TxStore) *Within {
+	inner := *e
+	inner.store, inner.runs, inner.watch = tx, newRunCache(withinBytes), &watchers{}
+	inner.runner, inner.external = nil, true
+	inner.opt.Observer = noop{}
+	return &Within{&inner}
+}
+
+// withinBytes bounds the cached runs of a transaction.
 const withinBytes = 1 << 20
 
-// Start begins a run as Engine.Start does, and does not wait for it. An
-// idempotency key is ErrInvalid: the transaction itself happens once.
+// Start begins a run as Engine.Start does, and does not wait for it. An idempotency
+// key is ErrInvalid: the transaction is committed once.
 func (w *Within) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (verification.RunView, error) {
-	if err := keyless(r.IdempotencyKey); err != nil {
+	if err := refuseKey(r.IdempotencyKey); err != nil {
 		return verification.RunView{}, err
 	}
-	var none time.Duration // its transaction does not see the run go on
-	r.Wait = &none
+	r.Wait = new(time.Duration) // the run is not driven before the commit
 	return w.inner.Start(ctx, t, id, r)
 }
 
-// keyless refuses an idempotency key.
-func keyless(key string) error {
+func refuseKey(key string) error {
 	if key == "" {
 		return nil
 	}
@@ -63,10 +63,10 @@ func keyless(key string) error {
 	}
 }
 
-// GiveVerdict records a verdict as Engine.GiveVerdict does. An idempotency key
-// is ErrInvalid.
+// GiveVerdict records a verdict as Engine.GiveVerdict does. An idempotency key is
+// ErrInvalid.
 func (w *Within) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
-	if err := keyless(v.IdempotencyKey); err != nil {
+	if err := refuseKey(v.IdempotencyKey); err != nil {
 		return SignalResult{}, err
 	}
 	return w.inner.GiveVerdict(ctx, t, id, v)

@@ -11,24 +11,23 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// WorkflowDetail is a workflow with the checks that its runs can produce.
+// WorkflowDetail is a workflow with the steps of its runs.
 type WorkflowDetail struct {
 	verification.Workflow
-	// Steps are of the version that a run would execute; empty, never nil.
+	// Steps are those of the version that a new run would execute; never nil.
 	Steps []verification.WorkflowStep
 }
 
-// Applied is what applying a definition came to.
+// Applied is the result of applying a definition.
 type Applied struct {
 	Workflow verification.Workflow
-	Changed  bool // something was saved
-	NewHash  string
+	Changed  bool // the workflow or its versions changed
 }
 
-// saveTries bounds how often a change of a workflow is tried against others.
-const saveTries = 10
+// maxSaves bounds the attempts to change a workflow that other requests change, too.
+const maxSaves = 10
 
-// Workflows returns one page, newest first.
+// Workflows returns one page of the workflows, newest first.
 func (e *Engine) Workflows(ctx context.Context, t verification.TenantID, p verification.PageQuery) (verification.Page[verification.Workflow], error) {
 	if err := p.Validate(); err != nil {
 		return verification.Page[verification.Workflow]{}, err
@@ -38,7 +37,7 @@ func (e *Engine) Workflows(ctx context.Context, t verification.TenantID, p verif
 
 // Workflow returns one workflow, or ErrNotFound.
 func (e *Engine) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (WorkflowDetail, error) {
-	w, err := e.ports.Workflows.Workflow(ctx, t, id)
+	w, err := e.store.Workflow(ctx, t, id)
 	if err != nil {
 		return WorkflowDetail{}, err
 	}
@@ -54,42 +53,42 @@ func (e *Engine) Workflow(ctx context.Context, t verification.TenantID, id verif
 	return d, nil
 }
 
-// SetWebhook sets the lifecycle webhook of a workflow that has none. A second
-// set is ErrConflict; what is not an absolute http(s) URL is ErrInvalid.
+// SetWebhook sets the lifecycle webhook of a workflow. ErrConflict is returned when
+// it has one, ErrInvalid when url is not an absolute http(s) URL.
 func (e *Engine) SetWebhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID, url string) (verification.Workflow, error) {
 	return e.rewriteWorkflow(ctx, t, id, func(w verification.Workflow) (verification.Workflow, error) { return w.WithWebhook(url) })
 }
 
-// ClearWebhook takes the lifecycle webhook of a workflow away, so that the
-// client can set another; ErrConflict when it has none. It is for operators.
+// ClearWebhook removes the lifecycle webhook of a workflow, so that the client can
+// set another. ErrConflict is returned when it has none. It is for operators.
 func (e *Engine) ClearWebhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
 	return e.rewriteWorkflow(ctx, t, id, verification.Workflow.WithoutWebhook)
 }
 
-// rewriteWorkflow changes a workflow, against whoever changes it meanwhile.
+// rewriteWorkflow changes a workflow that other requests may change, too.
 func (e *Engine) rewriteWorkflow(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID,
 	change func(verification.Workflow) (verification.Workflow, error),
 ) (verification.Workflow, error) {
-	for try := 1; ; try++ {
-		w, err := e.ports.Workflows.Workflow(ctx, t, id)
+	for attempt := 1; ; attempt++ { // at most maxSaves
+		w, err := e.store.Workflow(ctx, t, id)
 		if err != nil {
 			return verification.Workflow{}, err
 		}
 		next, err := change(w)
-		if err != nil {
-			return verification.Workflow{}, err
+		if err != nil || next == w {
+			return next, err
 		}
 		err = e.ports.Workflows.SaveWorkflow(ctx, t, next, nil)
-		if err == nil || try == saveTries || !errors.Is(err, verification.ErrConflict) {
+		if err == nil || attempt == maxSaves || !errors.Is(err, verification.ErrConflict) {
 			return next, err
 		}
 	}
 }
 
-// Apply makes a definition a version of its workflow, creating the workflow
-// when there is none. A definition that says nothing new changes nothing.
-// ErrInvalid names every fault of the definition by its place.
+// Apply makes a definition the latest version of its workflow, and creates the
+// workflow if necessary. A definition equal to the latest one changes nothing.
+// ErrInvalid lists every problem of the definition with its path.
 func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verification.Definition) (Applied, error) {
 	if d.ID == "" {
 		d.ID = verification.DeriveWorkflowID(t, d.Workflow)
@@ -100,8 +99,8 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 	if _, err := verification.Compile(d.ID, verification.Version{Definition: d}, e.ports.Expressions, e.providers()); err != nil {
 		return Applied{}, err
 	}
-	for try := 1; ; try++ {
-		w, err := e.ports.Workflows.Workflow(ctx, t, d.ID)
+	for attempt := 1; ; attempt++ { // at most maxSaves
+		w, err := e.store.Workflow(ctx, t, d.ID)
 		if err != nil && !errors.Is(err, verification.ErrNotFound) {
 			return Applied{}, err
 		}
@@ -110,8 +109,8 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 			return Applied{Workflow: w}, err
 		}
 		if added != nil {
-			// What an earlier version says already is not kept twice.
-			_, err := e.ports.Workflows.Version(ctx, t, d.ID, added.Hash)
+			// A version equal to an earlier one is not saved again.
+			_, err := e.store.Version(ctx, t, d.ID, added.Hash)
 			switch {
 			case err == nil:
 				added, next.Versions = nil, w.Versions
@@ -121,38 +120,28 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 		}
 		err = e.ports.Workflows.SaveWorkflow(ctx, t, next, added)
 		if err == nil {
-			return Applied{Workflow: next, Changed: true, NewHash: next.Latest}, nil
+			return Applied{Workflow: next, Changed: true}, nil
 		}
-		if try == saveTries || !errors.Is(err, verification.ErrConflict) {
+		if attempt == maxSaves || !errors.Is(err, verification.ErrConflict) {
 			return Applied{}, err
 		}
 	}
 }
 
-// Publish makes an earlier version, by its hash, the one that runs execute.
+// Publish makes the version with a hash the one that new runs execute.
 func (e *Engine) Publish(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Workflow, error) {
-	for try := 1; ; try++ {
-		w, err := e.ports.Workflows.Workflow(ctx, t, id)
+	return e.rewriteWorkflow(ctx, t, id, func(w verification.Workflow) (verification.Workflow, error) {
+		v, err := e.store.Version(ctx, t, id, hash)
 		if err != nil {
-			return verification.Workflow{}, err
+			return w, err
 		}
-		v, err := e.ports.Workflows.Version(ctx, t, id, hash)
-		if err != nil {
-			return verification.Workflow{}, err
-		}
-		next, changed := w.Publish(v)
-		if !changed {
-			return w, nil
-		}
-		err = e.ports.Workflows.SaveWorkflow(ctx, t, next, nil)
-		if err == nil || try == saveTries || !errors.Is(err, verification.ErrConflict) {
-			return next, err
-		}
-	}
+		next, _ := w.Publish(v)
+		return next, nil
+	})
 }
 
-// providers returns the names of the registered providers in order. It is never
-// nil, which would allow any provider.
+// providers returns the sorted names of the providers. It is never nil, which would
+// allow any provider.
 func (e *Engine) providers() []string {
 	names := slices.AppendSeq([]string{}, maps.Keys(e.ports.Providers))
 	slices.Sort(names)
@@ -165,12 +154,12 @@ type programKey struct {
 	hash     string
 }
 
-// program is the runnable form of a version, compiled once.
+// program returns a compiled version.
 func (e *Engine) program(ctx context.Context, key programKey) (verification.Program, error) {
-	if p, ok := e.programs.get(key); ok {
+	if p, ok := e.programs.Get(key); ok {
 		return p, nil
 	}
-	v, err := e.ports.Workflows.Version(ctx, key.tenant, key.workflow, key.hash)
+	v, err := e.store.Version(ctx, key.tenant, key.workflow, key.hash)
 	if err != nil {
 		return verification.Program{}, err
 	}
@@ -178,6 +167,6 @@ func (e *Engine) program(ctx context.Context, key programKey) (verification.Prog
 	if err != nil {
 		return verification.Program{}, err
 	}
-	e.programs.put(key, p)
+	e.programs.Put(key, p)
 	return p, nil
 }

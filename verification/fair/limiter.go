@@ -9,11 +9,11 @@ import (
 )
 
 // Limiter bounds how many slots are held at once, in all and by each key. A free
-// slot goes to a waiting key that holds the fewest; keys that hold equally many
-// are served round robin, and the callers of one key in the order in which they
-// came. So a key with thousands of callers delays the first caller of another
-// key by one slot, not by thousands. Every operation costs the same however many
-// wait. A Limiter is safe for concurrent use.
+// slot goes to the waiting key that holds the fewest; keys that hold equally many
+// are served round robin, and the callers of one key in order of arrival. A key
+// with thousands of callers therefore delays the first caller of another key by
+// one slot, not by thousands. The cost of an operation does not depend on the
+// number of callers that wait. A Limiter is safe for concurrent use.
 type Limiter struct {
 	perKey       int
 	wait, resume func() // see OnWait
@@ -24,16 +24,16 @@ type Limiter struct {
 	mu   sync.Mutex
 	free int
 	keys map[string]*holder // the keys that hold a slot or wait for one
-	// rings[n] has the keys that wait and hold n slots, the next to serve first.
-	rings []list.List
+	// queues[n] lists the keys that wait and hold n slots, the next to serve first.
+	queues []list.List
 }
 
 // holder is one key.
 type holder struct {
 	key     string
 	held    int
-	waiting list.List     // of *waiter, the first to come first
-	at      *list.Element // its element in rings[held]; nil when it is in none
+	waiting list.List     // of *waiter, in order of arrival
+	queued  *list.Element // its element in queues[held]; nil when it is in none
 }
 
 // waiter is one call of Acquire that waits.
@@ -52,36 +52,37 @@ func NewLimiter(max, perKey int) *Limiter {
 	if perKey < 1 || perKey > max {
 		perKey = max
 	}
-	return &Limiter{perKey: perKey, free: max, keys: map[string]*holder{}, rings: make([]list.List, perKey)}
+	return &Limiter{perKey: perKey, free: max, keys: map[string]*holder{}, queues: make([]list.List, perKey)}
 }
 
-// OnWait has wait called when a caller begins to wait, and resume before it goes
-// on, with its slots or without. Both are called under a lock and must not block.
-// OnWait must be called before the Limiter is used.
+// OnWait sets functions that are called when a caller begins to wait, and before
+// it continues, with its slots or without. Both are called under a lock and must
+// not block. OnWait must be called before the Limiter is used.
 func (l *Limiter) OnWait(wait, resume func()) { l.wait, l.resume = wait, resume }
 
 // Clock is what a Limiter needs of a clock.
 type Clock interface {
-	// Now returns the time.
+	// Now returns the current time.
 	Now() time.Time
-	// AfterFunc calls f once d has passed; stop reports whether it was in time.
+	// AfterFunc calls f once d has passed. The func that it returns cancels the
+	// call and reports whether it was in time.
 	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }
 
 // maxRest bounds how long a key rests.
 const maxRest = 5 * time.Second
 
-// Rest makes a key rest after each use: a slot that it has released counts against
-// its share for times as long as it was held beyond grace, 5 s at most, while other
-// keys may have the slot at once. So long uses of one key take 1/(1+times) of the
-// time for each slot of its share. Rest must be called before the Limiter is used.
+// Rest makes a key rest after each use: a released slot counts against the share of
+// its key for times as long as it was held beyond grace, 5 s at most, while other
+// keys may have the slot at once. Long uses of one key therefore take 1/(1+times) of
+// the time for each slot of its share. Rest must be called before the Limiter is used.
 func (l *Limiter) Rest(times int, grace time.Duration, c Clock) {
 	l.rests, l.grace, l.clock = times, grace, c
 }
 
-// Acquire waits for a slot and returns the func that gives it back, which may be
-// called more than once. When ctx ends first, Acquire returns the cause of that
-// (see [context.Cause]) and holds no slot.
+// Acquire waits for a slot and returns the func that releases it, which may be
+// called more than once. When ctx ends first, Acquire returns its cause (see
+// [context.Cause]) and holds no slot.
 func (l *Limiter) Acquire(ctx context.Context, key string) (release func(), err error) {
 	return l.AcquireN(ctx, key, 1)
 }
@@ -99,8 +100,8 @@ func (l *Limiter) AcquireN(ctx context.Context, key string, n int) (release func
 		h = &holder{key: key}
 		l.keys[key] = h
 	}
-	place := h.waiting.PushBack(w)
-	l.enter(h)
+	position := h.waiting.PushBack(w)
+	l.enqueue(h)
 	l.grant()
 	if !w.isGranted() && l.wait != nil {
 		w.waits = true
@@ -116,22 +117,22 @@ func (l *Limiter) AcquireN(ctx context.Context, key string, n int) (release func
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if w.isGranted() { // at the same time: the slots go to the next caller
-		l.giveBack(h, w.slots)
+		l.release(h, w.slots)
 		return nil, context.Cause(ctx)
 	}
 	if w.waits {
 		l.resume()
 	}
-	l.leave(h)
-	h.waiting.Remove(place)
-	l.enter(h)
+	l.dequeue(h)
+	h.waiting.Remove(position)
+	l.enqueue(h)
 	l.forget(h)
 	l.grant() // a caller behind it may need fewer slots
 	return nil, context.Cause(ctx)
 }
 
-// TryAcquireN is AcquireN for a caller that does not wait: it reports whether the
-// slots were free and nobody waits for them.
+// TryAcquireN is AcquireN without waiting. It reports whether the slots were free
+// and no other caller waits for them.
 func (l *Limiter) TryAcquireN(key string, n int) (release func(), ok bool) {
 	n = min(max(n, 1), l.perKey)
 	l.mu.Lock()
@@ -158,14 +159,14 @@ func (w *waiter) isGranted() bool {
 	}
 }
 
-// releaser returns the func that gives slots back, which may be called more than
+// releaser returns the func that releases slots, which may be called more than
 // once.
 func (l *Limiter) releaser(h *holder, n int) func() {
 	if l.rests == 0 {
 		return sync.OnceFunc(func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			l.giveBack(h, n)
+			l.release(h, n)
 		})
 	}
 	began := l.clock.Now()
@@ -174,7 +175,7 @@ func (l *Limiter) releaser(h *holder, n int) func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if rest <= 0 {
-			l.giveBack(h, n)
+			l.release(h, n)
 			return
 		}
 		l.free += n
@@ -182,31 +183,31 @@ func (l *Limiter) releaser(h *holder, n int) func() {
 		l.clock.AfterFunc(rest, func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			l.free -= n // as giveBack expects
-			l.giveBack(h, n)
+			l.free -= n // as release expects
+			l.release(h, n)
 		})
 	})
 }
 
-// giveBack takes slots from a key and serves the next one.
-func (l *Limiter) giveBack(h *holder, n int) {
-	l.leave(h)
+// release takes slots from a key and serves the next one.
+func (l *Limiter) release(h *holder, n int) {
+	l.dequeue(h)
 	h.held -= n
 	l.free += n
-	l.enter(h)
+	l.enqueue(h)
 	l.forget(h)
 	l.grant()
 }
 
-// grant hands out free slots until there is nobody to serve, or until the caller
-// to be served next needs more than are free: it is not overtaken.
+// grant hands out free slots until no caller waits, or until the next caller
+// needs more than are free: it is not overtaken.
 func (l *Limiter) grant() {
 	for l.free > 0 {
 		h := l.next()
 		if h == nil || h.first().slots > l.free {
 			return
 		}
-		l.leave(h)
+		l.dequeue(h)
 		w := h.first()
 		h.waiting.Remove(h.waiting.Front())
 		h.held += w.slots
@@ -215,38 +216,38 @@ func (l *Limiter) grant() {
 			l.resume()
 		}
 		close(w.granted)
-		l.enter(h)
+		l.enqueue(h)
 	}
 }
 
-// first is the caller of the key that is served next.
+// first returns the caller of the key that is served next.
 func (h *holder) first() *waiter {
 	return h.waiting.Front().Value.(*waiter) //nolint:errcheck // the list holds nothing else
 }
 
-// next is the key to serve next, nil for none.
+// next returns the key to serve next, or nil.
 func (l *Limiter) next() *holder {
-	for i := range l.rings {
-		if e := l.rings[i].Front(); e != nil {
+	for i := range l.queues {
+		if e := l.queues[i].Front(); e != nil {
 			return e.Value.(*holder) //nolint:errcheck // the list holds nothing else
 		}
 	}
 	return nil
 }
 
-// enter puts a key at the end of its ring, if its next caller stays within the
-// share.
-func (l *Limiter) enter(h *holder) {
-	if h.at == nil && h.waiting.Len() > 0 && h.held+h.first().slots <= l.perKey {
-		h.at = l.rings[h.held].PushBack(h)
+// enqueue puts a key at the end of its queue, if the slots of its next caller are
+// within the share.
+func (l *Limiter) enqueue(h *holder) {
+	if h.queued == nil && h.waiting.Len() > 0 && h.held+h.first().slots <= l.perKey {
+		h.queued = l.queues[h.held].PushBack(h)
 	}
 }
 
-// leave takes a key out of its ring, if it is in one.
-func (l *Limiter) leave(h *holder) {
-	if h.at != nil {
-		l.rings[h.held].Remove(h.at)
-		h.at = nil
+// dequeue takes a key out of its queue, if it is in one.
+func (l *Limiter) dequeue(h *holder) {
+	if h.queued != nil {
+		l.queues[h.held].Remove(h.queued)
+		h.queued = nil
 	}
 }
 

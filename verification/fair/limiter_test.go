@@ -1,4 +1,4 @@
-// What a Limiter promises about shares, order and callers that leave.
+// Tests of the shares, the order and the cancellation of a Limiter.
 
 package fair_test
 
@@ -197,7 +197,7 @@ func TestACallerMayNeedSeveralSlots(t *testing.T) {
 		wait("large", 9) // counts as all 4
 		wait("small", 1) // does not overtake it
 		if len(served) != 0 {
-			t.Fatalf("served %v while two slots are held, want nobody: 4 are needed", served)
+			t.Fatalf("served %v while two slots are held, want none: 4 are needed", served)
 		}
 		one()
 		synctest.Wait()
@@ -254,10 +254,10 @@ func TestTryAcquireNDoesNotWait(t *testing.T) {
 		}
 		var o line
 		go func() {
-			give, err := l.AcquireN(t.Context(), "c", 3)
+			release, err := l.AcquireN(t.Context(), "c", 3)
 			if err == nil {
 				o.served = append(o.served, "c")
-				give()
+				release()
 			}
 		}()
 		synctest.Wait()
@@ -293,7 +293,7 @@ func TestKeyRestsAfterEachUse(t *testing.T) {
 			l := fair.NewLimiter(1, 1)
 			l.Rest(3, time.Millisecond, wall{})
 			release := hold(t, l, "a")
-			time.Sleep(c.held)
+			<-time.After(c.held)
 			release()
 			began := time.Now()
 			hold(t, l, "b")()

@@ -12,7 +12,7 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-func TestADeadlineIsWrittenDownOnceItHasPassed(t *testing.T) {
+func TestADeadlineIsSavedOnceItHasPassed(t *testing.T) {
 	k := enginetest.New(t)
 	d := onboarding()
 	d.LifecycleWebhookURL = "https://client.example/hooks"
@@ -28,12 +28,12 @@ func TestADeadlineIsWrittenDownOnceItHasPassed(t *testing.T) {
 	if _, ok := last.Fact.(verification.Expired); !ok || !last.At.Equal(enginetest.Began().Add(time.Hour)) {
 		t.Errorf("last event = %s at %s, want expired at the deadline", last.Kind(), last.At)
 	}
-	if told := k.Notices.All(); len(told) != 1 || told[0].Run.Status != verification.StatusExpired {
-		t.Errorf("told = %+v, want one notice of the expiry", told)
+	if notices := k.Notices.All(); len(notices) != 1 || notices[0].Run.Status != verification.StatusExpired {
+		t.Errorf("notices = %+v, want one notice of the expiry", notices)
 	}
 }
 
-func TestClientsAreToldOnceOfEveryEnd(t *testing.T) {
+func TestClientsAreNotifiedOnceOfEveryEnd(t *testing.T) {
 	d := chain("a")
 	d.LifecycleWebhookURL = "https://client.example/hooks"
 	for name, c := range map[string]struct {
@@ -49,15 +49,15 @@ func TestClientsAreToldOnceOfEveryEnd(t *testing.T) {
 			run := start(k, d)
 			k.Decide(run.ID, verification.DecisionApprove)
 			k.Advance(48 * time.Hour)
-			told := k.Notices.All()
-			if len(told) != 1 || told[0].Run.Status != c.want || told[0].Run.ID != run.ID {
-				t.Errorf("told = %+v, want once, of %s; never of the verdict", told, c.want)
+			notices := k.Notices.All()
+			if len(notices) != 1 || notices[0].Run.Status != c.want || notices[0].Run.ID != run.ID {
+				t.Errorf("notices = %+v, want one, of %s, and none of the verdict", notices, c.want)
 			}
 		})
 	}
 }
 
-func TestANoticeIsTriedAsPlannedUnderOneID(t *testing.T) {
+func TestTheAttemptsOfANoticeFollowThePlan(t *testing.T) {
 	k := enginetest.New(t)
 	down := errors.New("down")
 	k.Notices.FailWith(down, down, down, down, down, down, down, down, down, down)
@@ -70,17 +70,17 @@ func TestANoticeIsTriedAsPlannedUnderOneID(t *testing.T) {
 		10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 	}
 	ids := map[string]bool{}
-	told := k.Notices.All()
-	if len(told) != 1+len(plan) {
-		t.Fatalf("tries = %d, want the first and %d more", len(told), len(plan))
+	notices := k.Notices.All()
+	if len(notices) != 1+len(plan) {
+		t.Fatalf("attempts = %d, want the first and %d more", len(notices), len(plan))
 	}
-	for i, n := range told {
+	for i, n := range notices {
 		ids[n.ID] = true
 		if i == 0 {
 			continue
 		}
-		if wait, most := n.At.Sub(told[i-1].At), plan[i-1]; wait > most || wait < most*9/10 {
-			t.Errorf("wait before try %d = %s, want %s or up to a tenth less", i+1, wait, most)
+		if wait, limit := n.At.Sub(notices[i-1].At), plan[i-1]; wait > limit || wait < limit*9/10 {
+			t.Errorf("wait before attempt %d = %s, want %s or up to a tenth less", i+1, wait, limit)
 		}
 	}
 	if len(ids) != 1 {
@@ -88,7 +88,7 @@ func TestANoticeIsTriedAsPlannedUnderOneID(t *testing.T) {
 	}
 }
 
-func TestANotifierMaySayWhenToTryAgainOrNever(t *testing.T) {
+func TestANotifierMayScheduleOrPreventTheNextAttempt(t *testing.T) {
 	k := enginetest.New(t)
 	later := enginetest.Began().Add(time.Hour)
 	k.Notices.FailWith(
@@ -99,13 +99,13 @@ func TestANotifierMaySayWhenToTryAgainOrNever(t *testing.T) {
 	d.LifecycleWebhookURL = "https://client.example/hooks"
 	start(k, d)
 	k.Advance(30 * 24 * time.Hour)
-	told := k.Notices.All()
-	if len(told) != 2 || !told[1].At.Equal(later) {
-		t.Errorf("tries = %+v, want a second one at %s and no third", told, later)
+	notices := k.Notices.All()
+	if len(notices) != 2 || !notices[1].At.Equal(later) {
+		t.Errorf("attempts = %+v, want a second one at %s and no third", notices, later)
 	}
 }
 
-func TestAWebhookSetLaterStillTellsOfTheEnd(t *testing.T) {
+func TestAWebhookSetDuringTheRunIsNotified(t *testing.T) {
 	k := enginetest.New(t)
 	w := k.Apply(onboarding())
 	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
@@ -116,7 +116,7 @@ func TestAWebhookSetLaterStillTellsOfTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Settle()
-	if told := k.Notices.All(); len(told) != 1 || told[0].URL != "https://client.example/hooks" {
-		t.Errorf("told = %+v, want one notice to the address set meanwhile", told)
+	if notices := k.Notices.All(); len(notices) != 1 || notices[0].URL != "https://client.example/hooks" {
+		t.Errorf("notices = %+v, want one notice to the new webhook", notices)
 	}
 }

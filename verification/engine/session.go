@@ -1,0 +1,283 @@
+// The one way a run is read and changed: load, decide, append.
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// session is a run that a use case has read, so that it reads each thing once.
+type session struct {
+	ref     verification.RunRef
+	run     verification.Run     // without history until it is read
+	program verification.Program // the version of the run, once it is needed
+	at      time.Time            // the time at which run is shown or decided on
+	fresh   bool                 // run was read or changed by the present call
+}
+
+// maxAttempts bounds how often a command is decided again because another request
+// changed the run first.
+const maxAttempts = 100
+
+// open reads a run as of now: see current.
+func (e *Engine) open(ctx context.Context, ref verification.RunRef) (*session, error) {
+	s := &session{ref: ref}
+	if err := e.reload(ctx, s); err != nil {
+		return nil, err
+	}
+	return s, e.current(ctx, s)
+}
+
+// current makes s the run as of now. A deadline that has passed is saved before it
+// is shown or decided on: what another host decided just before the deadline, and
+// has not saved yet, then comes too late, and no client reads a run as expired that
+// later reads as something else.
+func (e *Engine) current(ctx context.Context, s *session) error {
+	s.at = e.now()
+	if !overdue(s.run, s.at) {
+		return nil
+	}
+	_, err := e.command(ctx, s, verification.Expire{})
+	return err
+}
+
+// overdue reports whether a deadline has passed that is not in the history.
+func overdue(r verification.Run, now time.Time) bool {
+	return r.Ended == "" && r.AsOf(now).Ended != ""
+}
+
+// reload reads the run of s from the store.
+func (e *Engine) reload(ctx context.Context, s *session) (err error) {
+	s.run, err = e.load(ctx, s.ref)
+	s.fresh = err == nil
+	return err
+}
+
+// load returns a run. The events of a cached run are not read again. A run that is
+// known to be too large for the cache waits for a slot.
+func (e *Engine) load(ctx context.Context, ref verification.RunRef) (verification.Run, error) {
+	run := e.cached(ref)
+	release, err := e.acquireIfLarge(ctx, ref)
+	if err != nil {
+		return verification.Run{}, err
+	}
+	defer release()
+	events, err := e.store.Load(ctx, ref.Tenant, ref.Run, run.Seq)
+	if err != nil {
+		return verification.Run{}, err
+	}
+	return e.fold(ref, run, events), nil
+}
+
+// cached returns a run as it was last read or changed, without history if it is not
+// in the cache.
+func (e *Engine) cached(ref verification.RunRef) verification.Run {
+	run, ok := e.runs.Get(ref)
+	if !ok {
+		run.ID = ref.Run
+	}
+	return run
+}
+
+// fold returns run after events, and caches it.
+func (e *Engine) fold(ref verification.RunRef, run verification.Run, events []verification.Event) verification.Run {
+	if len(events) > 0 {
+		run = run.EvolveAll(events)
+		e.remember(ref, run)
+	}
+	return run
+}
+
+// remember caches a run, or records that it is too large for the cache.
+func (e *Engine) remember(ref verification.RunRef, run verification.Run) {
+	e.runs.Put(ref, run)
+	if run.Size() > maxCachedRun {
+		e.large.Put(ref, true)
+	}
+}
+
+// acquireIfLarge waits for a slot if the run is known to be large.
+func (e *Engine) acquireIfLarge(ctx context.Context, ref verification.RunRef) (release func(), err error) {
+	if _, large := e.large.Get(ref); !large {
+		return func() {}, nil
+	}
+	return e.heavy.Acquire(ctx, string(ref.Tenant))
+}
+
+// compile reads the version that the run executes, unless s has it.
+func (e *Engine) compile(ctx context.Context, s *session) (err error) {
+	started := s.run.Started
+	if s.program.Version.Hash == started.VersionHash && started.VersionHash != "" {
+		return nil
+	}
+	s.program, err = e.program(ctx, programKey{s.ref.Tenant, started.Workflow, started.VersionHash})
+	if err != nil {
+		return fmt.Errorf("read the version of run %s: %w", s.ref.Run, err)
+	}
+	return nil
+}
+
+// command decides c on the run of s, saves the events, and has the run driven. It
+// returns the run as it was before; s has the run as it is after. When another
+// request changes the run first, c is decided again; ErrUnavailable when that
+// happens too often.
+func (e *Engine) command(ctx context.Context, s *session, c verification.Command) (before verification.Run, err error) {
+	stale := s.run.Seq == 0
+	for range maxAttempts {
+		if stale {
+			if err := e.reload(ctx, s); err != nil {
+				return before, err
+			}
+		}
+		stale = true
+		if _, expire := c.(verification.Expire); expire {
+			s.at = e.now()
+		} else if err := e.current(ctx, s); err != nil {
+			return before, err
+		}
+		if err := e.compile(ctx, s); err != nil {
+			return before, err
+		}
+		before = s.run
+		events, after, err := e.decide(ctx, s, c, s.at)
+		if len(events) == 0 {
+			if s.fresh {
+				return before, err
+			}
+			continue // an earlier call read the run: it may have changed since
+		}
+		err = e.append(ctx, s, after, events)
+		if !errors.Is(err, verification.ErrConflict) {
+			return before, err
+		}
+	}
+	return before, &verification.Error{
+		Kind: verification.ErrUnavailable, Subject: "run", Message: "the run is being changed by too many requests at once",
+	}
+}
+
+// decide decides c on the run of s. Checking an input against a schema, and
+// expressions over a large run, may take long: such decisions wait for a slot,
+// until ctx ends.
+func (e *Engine) decide(ctx context.Context, s *session, c verification.Command, now time.Time) ([]verification.Event, verification.Run, error) {
+	heavy := s.run.Size() > heavyRun
+	if start, ok := c.(verification.Start); ok { // begin holds the slot of a large one
+		heavy = s.program.Version.Definition.InputSchema != nil && len(start.Input) <= heavyRun
+	}
+	if heavy {
+		release, err := e.heavy.Acquire(ctx, string(s.ref.Tenant))
+		if err != nil {
+			return nil, s.run, err
+		}
+		defer release()
+	}
+	return verification.Decide(s.program, s.run, c, now)
+}
+
+// append saves events. A run that can be driven is driven on this host if it has
+// capacity, and is left to the queue otherwise.
+func (e *Engine) append(ctx context.Context, s *session, after verification.Run, events []verification.Event) error {
+	var reserved *job
+	if drivable(after.Task(e.now())) {
+		reserved = e.runner.reserve(s.ref)
+	}
+	if _, err := e.save(ctx, s, after, events, lease{held: reserved != nil}); err != nil {
+		e.runner.cancelReservation(reserved)
+		return err
+	}
+	if reserved != nil {
+		e.runner.submit(reserved, after, s.program)
+	}
+	return nil
+}
+
+// lease says how a run is kept from other hosts while it is driven here.
+type lease struct {
+	held  bool // this host drives the run
+	young bool // the lease in the queue need not be renewed yet
+}
+
+// save appends events and carries out the effects that this host can; s then has
+// the run after them. A run that is driven here keeps its lease while it continues.
+// historyOnly reports that the append changed neither the summary nor the queue.
+func (e *Engine) save(
+	ctx context.Context, s *session, after verification.Run, events []verification.Event, l lease,
+) (historyOnly bool, err error) {
+	now, before := e.now(), s.run
+	c := verification.Commit{Events: events, Summary: after.Summary()}
+	ends := after.Ended != "" && before.Ended == ""
+	if ends && e.announces(ctx, s.ref.Tenant, after) {
+		c.AnnounceAt, c.NoWakeup = now, e.runner.keeps(now, now)
+	}
+	switch task := after.Task(now); {
+	case task.Kind == verification.TaskWait:
+		c.AdvanceAt, c.NoWakeup = task.At, e.runner.keeps(task.At, now)
+	case drivable(task) && l.held:
+		c.AdvanceAt, c.Leased, c.NoWakeup = now.Add(e.opt.Lease), true, true
+		c.HistoryOnly = l.young && before.Seq > 0 && before.Summary() == c.Summary
+	case drivable(task):
+		c.AdvanceAt = now
+	}
+	if err := e.store.Append(ctx, s.ref.Tenant, s.ref.Run, before.Seq, c); err != nil {
+		return false, err
+	}
+	s.run, s.fresh = after, true
+	e.remember(s.ref, after)
+	if before.Seq == 0 {
+		e.opt.Observer.RunStarted()
+	}
+	if ends {
+		e.opt.Observer.RunEnded(after.Ended)
+	}
+	if atRest(after) {
+		e.watch.wake(s.ref)
+	}
+	e.runner.appended(s.ref, before, after, c)
+	if ends && c.AnnounceAt.IsZero() {
+		e.announceIfSubscribed(ctx, s.ref, after)
+	}
+	return c.HistoryOnly, nil
+}
+
+// announceIfSubscribed queues the notice of a run that has ended if the webhook of
+// its workflow was set between the decision and the append.
+func (e *Engine) announceIfSubscribed(ctx context.Context, ref verification.RunRef, run verification.Run) {
+	ctx = context.WithoutCancel(ctx)
+	if !e.announces(ctx, ref.Tenant, run) {
+		return
+	}
+	if err := e.queueNotice(ctx, ref, run); err != nil {
+		e.log.Error("notice not queued", "run", ref.Run, "tenant", ref.Tenant, "error", err)
+		return
+	}
+	e.runner.nudge(e.now())
+}
+
+// announces reports whether a client is to be notified that a run is over. When
+// that cannot be determined now, or may change before the caller's transaction
+// commits, it is determined when the notice is sent.
+func (e *Engine) announces(ctx context.Context, t verification.TenantID, r verification.Run) bool {
+	if e.ports.Notifier == nil {
+		return false
+	}
+	if e.external {
+		return true
+	}
+	w, err := e.store.Workflow(ctx, t, r.Started.Workflow)
+	return err != nil || w.LifecycleWebhookURL != ""
+}
+
+// drivable reports whether there is something to do now.
+func drivable(t verification.Task) bool {
+	switch t.Kind {
+	case verification.TaskCheck, verification.TaskPoll, verification.TaskRedispatch:
+		return true
+	case verification.TaskNone, verification.TaskWait:
+	}
+	return false
+}
