@@ -21,13 +21,12 @@ import (
 // the store's own role on the schema "verifyd". After a call, row-level security
 // shows the transaction only the rows of the tenant of that call.
 type Tx struct {
-	*Store
-
-	tx pgx.Tx
+	store *Store
+	tx    pgx.Tx
 }
 
 // Within returns the store inside a transaction of pgx, which the caller ends.
-func (s *Store) Within(tx pgx.Tx) *Tx { return &Tx{Store: s, tx: tx} }
+func (s *Store) Within(tx pgx.Tx) *Tx { return &Tx{store: s, tx: tx} }
 
 // WithinSQL calls f with the store inside the transaction that is open on a
 // connection of database/sql, which must be one of pgx's stdlib. The caller
@@ -47,11 +46,11 @@ func (s *Store) WithinSQL(ctx context.Context, conn *sql.Conn, f func(*Tx) error
 		if c.Conn().PgConn().TxStatus() == 'I' {
 			return errors.New("postgres: no transaction is open on the connection: begin one on it first")
 		}
-		return f(&Tx{Store: s, tx: openTx{c.Conn()}})
+		return f(&Tx{store: s, tx: openTx{c.Conn()}})
 	})
 }
 
-func (t *Tx) querier() querier { return querier{to: t.tx, db: t.Store.db, external: true} }
+func (t *Tx) querier() querier { return querier{to: t.tx, db: t.store.db, external: true} }
 
 // Load returns the events after the first `after` ones, or ErrNotFound.
 func (t *Tx) Load(ctx context.Context, tenant verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
@@ -63,7 +62,7 @@ func (t *Tx) Load(ctx context.Context, tenant verification.TenantID, id verifica
 func (t *Tx) Append(ctx context.Context, tenant verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
 	p, err := newPendingAppend(tenant, id, seq, c)
 	if err == nil {
-		err = t.Store.appendOne(ctx, t.querier(), t.tx, p)
+		err = t.store.appendOne(ctx, t.querier(), t.tx, p)
 	}
 	return translate("append to run "+string(id), err)
 }
