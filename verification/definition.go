@@ -48,7 +48,7 @@ const (
 )
 
 // Node is one node of a definition. Label and Next belong to most types, the
-// groups of fields below to the types that they name. See NodeType.Fields.
+// groups of fields below to the types that they name.
 type Node struct {
 	Type  NodeType `json:"type"`
 	Label string   `json:"label,omitempty"`

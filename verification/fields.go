@@ -4,33 +4,33 @@ package verification
 
 import "strings"
 
-// Fields returns the names of the fields that a node of the type may have, type
-// first; none for an unknown type.
-func (t NodeType) Fields() []string {
+// fields returns the names of the fields that a node of the type may have; none
+// for an unknown type.
+func (t NodeType) fields() []string {
 	switch t {
 	case NodeConsent:
-		return []string{"type", "label", "signal", "text", "on_declined", "next"}
+		return []string{"label", "signal", "text", "on_declined", "next"}
 	case NodeCustomerInput:
-		return []string{"type", "label", "signal", "text", "optional", "fields", "next"}
+		return []string{"label", "signal", "text", "optional", "fields", "next"}
 	case NodeCheck:
 		return []string{
-			"type", "label", "key", "provider", "with", "timeout_seconds", "retry", "poll", "fallback",
+			"label", "key", "provider", "with", "timeout_seconds", "retry", "poll", "fallback",
 			"on_failed", "on_unavailable", "next",
 		}
 	case NodeBranch:
-		return []string{"type", "label", "rules", "else"}
+		return []string{"label", "rules", "else"}
 	case NodeReview:
-		return []string{"type", "label", "reason", "on_reject", "next"}
+		return []string{"label", "reason", "on_reject", "next"}
 	case NodeEnd:
-		return []string{"type", "label", "outcome"}
+		return []string{"label", "outcome"}
 	}
 	return nil
 }
 
-// Fields returns the names of the fields that an input field of the type may
-// have, type first; none for an unknown type.
-func (t FieldType) Fields() []string {
-	common := []string{"type", "label", "help", "required"}
+// fields returns the names of the fields that an input field of the type may
+// have; none for an unknown type.
+func (t FieldType) fields() []string {
+	common := []string{"label", "help", "required"}
 	switch t {
 	case FieldText, FieldTextarea, FieldEmail, FieldPhone:
 		return append(common, "pattern", "max_length")

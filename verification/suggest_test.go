@@ -21,26 +21,3 @@ func TestTheNearestNameIsSuggested(t *testing.T) {
 		t.Errorf("Nearest among none = %q", got)
 	}
 }
-
-// Each field that a type lists is one that a definition may set for it.
-func TestTypesListTheirFields(t *testing.T) {
-	for kind, want := range map[verification.NodeType]string{
-		verification.NodeConsent: "type label signal text on_declined next",
-		verification.NodeBranch:  "type label rules else",
-		verification.NodeEnd:     "type label outcome",
-		"dance":                  "",
-	} {
-		if got := strings.Join(kind.Fields(), " "); got != want {
-			t.Errorf("fields of a %s = %q, want %q", kind, got, want)
-		}
-	}
-	for kind, want := range map[verification.FieldType]string{
-		verification.FieldDate:   "type label help required",
-		verification.FieldNumber: "type label help required min max",
-		"colour":                 "",
-	} {
-		if got := strings.Join(kind.Fields(), " "); got != want {
-			t.Errorf("fields of a %s = %q, want %q", kind, got, want)
-		}
-	}
-}

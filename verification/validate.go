@@ -114,7 +114,7 @@ func (v *validator) node(id NodeID, n Node, providers []string) {
 		"a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next")
 	v.length(at+".label", n.Label, 0, maxLabel)
 	if n.Type != "" {
-		v.belongs(at, n, "node", string(n.Type), n.Type.Fields())
+		v.belongs(at, n, "node", string(n.Type), n.Type.fields())
 	}
 	switch n.Type {
 	case NodeConsent:
