@@ -4,7 +4,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -48,7 +47,7 @@ const OverdueAfter = 30 * time.Second
 // cost grows only with the rows that it counts.
 func (s *Store) Health(ctx context.Context, now func() time.Time) (Health, error) {
 	var h Health
-	err := s.read(ctx, everyTenant, func(ctx context.Context, tx bun.Tx) error {
+	err := s.transact(ctx, everyTenant, snapshot(), func(ctx context.Context, tx bun.Tx) error {
 		late := now().Add(-OverdueAfter)
 		overdue := func(column string) *bun.SelectQuery {
 			return tx.NewSelect().TableExpr("verifyd.work").ColumnExpr(column).
@@ -115,8 +114,7 @@ func (s *Store) CheckCounts(ctx context.Context) ([]string, error) {
 		TenantID, WorkflowID, Status, Decision string
 		Counter, Counted                       int64
 	}
-	o := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
-	err := s.db.RunInTx(ctx, o, func(ctx context.Context, tx bun.Tx) error {
+	err := s.db.RunInTx(ctx, snapshot(), func(ctx context.Context, tx bun.Tx) error {
 		if _, err := tx.ExecContext(ctx, "SELECT set_config('verifyd.tenant', ?, true)", everyTenant); err != nil {
 			return err
 		}

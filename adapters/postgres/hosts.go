@@ -9,8 +9,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// HostTimeout is the time without a heartbeat after which a host counts as dead.
-const HostTimeout = time.Minute
+// hostTimeout is the time without a heartbeat after which a host counts as dead.
+const hostTimeout = time.Minute
 
 // deadHostLife is how long dead hosts stay in the list.
 const deadHostLife = 24 * time.Hour
@@ -23,7 +23,7 @@ type Host struct {
 	Version   string
 	StartedAt time.Time // by the clock of the host
 	// SeenAt is the time of the last heartbeat, by the clock of the database, and
-	// Alive reports whether that is less than HostTimeout ago. SaveHost ignores
+	// Alive reports whether that is less than a minute ago. SaveHost ignores
 	// both.
 	SeenAt time.Time
 	Alive  bool
@@ -71,7 +71,7 @@ func (s *Store) RemoveHost(ctx context.Context, id string) error {
 // their names and starts.
 func (s *Store) Hosts(ctx context.Context) ([]Host, error) {
 	all, err := selectAll(ctx, s.querier(), noTenant, s.db.NewSelect().Model((*hostRow)(nil)).ColumnExpr("h.*").
-		ColumnExpr("seen_at > clock_timestamp() - make_interval(secs => ?) AS alive", HostTimeout.Seconds()).
+		ColumnExpr("seen_at > clock_timestamp() - make_interval(secs => ?) AS alive", hostTimeout.Seconds()).
 		OrderExpr("name, started_at, id").String(), hostRow.host)
 	return all, translate("list hosts", err)
 }

@@ -4,7 +4,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strconv"
 
@@ -86,11 +85,11 @@ func readPage[R, T any](
 	return p, nil
 }
 
-// readList is read with a timeout of ListTimeout for each statement.
+// readList calls f in a transaction that sees a snapshot of one tenant, with a
+// timeout of ListTimeout for each statement.
 func (s *Store) readList(ctx context.Context, t verification.TenantID, f func(context.Context, bun.Tx) error) error {
-	o := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 	const setUp = "SELECT set_config('verifyd.tenant', ?, true), set_config('statement_timeout', ?, true)"
-	return s.begin(ctx, o, f, setUp, string(t), strconv.FormatInt(s.opt.ListTimeout.Milliseconds(), 10))
+	return s.begin(ctx, snapshot(), f, setUp, string(t), strconv.FormatInt(s.opt.ListTimeout.Milliseconds(), 10))
 }
 
 // translateList is translate for a list. A list that timed out says nothing about

@@ -191,9 +191,9 @@ const (
 	noTenant    = "" // for tables without tenants
 )
 
-// read calls f in a transaction that sees a snapshot of one tenant.
-func (s *Store) read(ctx context.Context, tenant verification.TenantID, f func(context.Context, bun.Tx) error) error {
-	return s.transact(ctx, string(tenant), &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, f)
+// snapshot returns the options of a transaction that only reads, all as of one time.
+func snapshot() *sql.TxOptions {
+	return &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 }
 
 // write calls f in a transaction that sees and changes one tenant.
