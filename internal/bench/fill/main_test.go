@@ -23,8 +23,8 @@ func TestAnEmptyDatabaseIsMigratedAndFilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	const tenant = "f1110000-0000-7000-8000-000000000001"
-	if !strings.HasPrefix(out.String(), "tenant "+tenant+" has 300 runs more") {
-		t.Errorf("it says %q", out.String())
+	if !strings.HasPrefix(out.String(), "added 300 runs to tenant "+tenant+" in ") {
+		t.Errorf("output = %q, want 300 runs added to tenant %s", out.String(), tenant)
 	}
 	s, err := postgres.Open(t.Context(), url, postgres.Options{})
 	if err != nil {
@@ -37,19 +37,19 @@ func TestAnEmptyDatabaseIsMigratedAndFilled(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingOrWrongIsSaid(t *testing.T) {
+func TestWrongArgumentsAreReported(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
-		{nil, "give --database-url"},
-		{[]string{"--database-url", "postgres://127.0.0.1/x", "more"}, "flags alone"},
+		{nil, "set --database-url"},
+		{[]string{"--database-url", "postgres://127.0.0.1/x", "more"}, "use only flags"},
 		{[]string{"--database-url", "postgres://127.0.0.1/x", "--tenant", "acme"}, "--tenant"},
 		{[]string{"--runs", "many"}, "-runs"},
 	} {
 		err := run(t.Context(), c.args, io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("fill %v = %v, want it to say %q", c.args, err, c.want)
+			t.Errorf("fill %v = %v, want it to contain %q", c.args, err, c.want)
 		}
 	}
 }
