@@ -33,7 +33,7 @@ const (
 // cel-go shares two of them between all programs and writes the position of
 // the first failure into them. With a position given before anything runs they
 // are only ever read, so that programs can fail side by side.
-var safeErrors = func() []error {
+var safeErrors = func() []error { //nolint:gochecknoglobals // errors, made before any program runs
 	errs := []error{errLongString}
 	for _, v := range []ref.Val{
 		types.NoSuchOverloadErr(),

@@ -71,7 +71,9 @@ func (p *plainer) value(v any, depth int) (any, error) {
 		}
 		return p.value(of.GetValue(), depth)
 	case types.Bool, types.String, types.Bytes, types.Double, types.Int, types.Uint, types.Timestamp, types.Duration:
-		v = of.(ref.Val).Value()
+		if scalar, ok := of.(ref.Val); ok {
+			v = scalar.Value()
+		}
 	}
 	switch v := v.(type) {
 	case nil, bool, string:
