@@ -63,7 +63,7 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 // slot, as decisions do.
 func (e *Engine) request(ctx context.Context, s *session) (verification.CheckRequest, error) {
 	if s.run.Size() > heavyRun {
-		release, err := e.heavy.Acquire(ctx, string(s.ref.Tenant))
+		_, release, err := e.acquireHeavy(ctx, s.ref.Tenant)
 		if err != nil {
 			return verification.CheckRequest{}, err
 		}

@@ -51,7 +51,16 @@ func (r *runner) work(j *job, o outcome) (verification.TaskKind, error) {
 	if o.entered {
 		defer r.clock.Leave()
 	}
-	release, err := r.workers.Acquire(r.base, string(j.ref.Tenant))
+	ctx := r.base
+	if _, large := r.e.large.Get(j.ref); large { // before the worker slot, which is held for work alone
+		held, release, err := r.e.acquireHeavy(ctx, j.ref.Tenant)
+		if err != nil {
+			return verification.TaskNone, err
+		}
+		defer release()
+		ctx = held
+	}
+	release, err := r.workers.Acquire(ctx, string(j.ref.Tenant))
 	if err != nil {
 		return verification.TaskNone, err
 	}
@@ -61,7 +70,7 @@ func (r *runner) work(j *job, o outcome) (verification.TaskKind, error) {
 		if c == nil && r.isClosing() {
 			return verification.TaskNone, errHandOver
 		}
-		kind, err := r.step(j, c)
+		kind, err := r.step(ctx, j, c)
 		c = nil
 		if errors.Is(err, verification.ErrConflict) {
 			j.run = verification.Run{} // to be read again
@@ -77,9 +86,9 @@ func (r *runner) work(j *job, o outcome) (verification.TaskKind, error) {
 // step decides c on the run, or the command that the run needs next when c is nil.
 // It returns TaskRedispatch when another step follows, and otherwise what work
 // returns.
-func (r *runner) step(j *job, c verification.Command) (verification.TaskKind, error) {
+func (r *runner) step(ctx context.Context, j *job, c verification.Command) (verification.TaskKind, error) {
 	if j.run.Seq == 0 {
-		if err := r.reread(j); err != nil {
+		if err := r.reread(ctx, j); err != nil {
 			return verification.TaskNone, err
 		}
 	}
@@ -101,7 +110,7 @@ func (r *runner) step(j *job, c verification.Command) (verification.TaskKind, er
 		}
 	}
 	now := r.e.now()
-	events, after, err := r.e.decide(r.base, &j.session, c, now)
+	events, after, err := r.e.decide(ctx, &j.session, c, now)
 	if err != nil {
 		return verification.TaskNone, err
 	}
@@ -129,11 +138,11 @@ func (r *runner) step(j *job, c verification.Command) (verification.TaskKind, er
 // ended instead.
 func (j *job) isPoison() bool { return j.work != nil && j.work.Lost >= maxLost }
 
-func (r *runner) reread(j *job) error {
-	if err := r.e.reload(r.base, &j.session); err != nil {
+func (r *runner) reread(ctx context.Context, j *job) error {
+	if err := r.e.reload(ctx, &j.session); err != nil {
 		return err
 	}
-	return r.e.compile(r.base, &j.session)
+	return r.e.compile(ctx, &j.session)
 }
 
 // saveStep appends events. The first append of a run that was taken from the queue
@@ -198,7 +207,7 @@ func (r *runner) call(j *job, kind verification.TaskKind) (outcome, error) {
 	}
 	defer release()
 	if j.run.Seq == 0 {
-		if err := r.reread(j); err != nil {
+		if err := r.reread(r.base, j); err != nil {
 			return outcome{}, err
 		}
 		if task := j.run.Task(r.e.now()); task.Kind != kind || j.run.Wait.Provider != provider {

@@ -106,7 +106,22 @@ func (e *Engine) acquireIfLarge(ctx context.Context, ref verification.RunRef) (r
 	if _, large := e.large.Get(ref); !large {
 		return func() {}, nil
 	}
-	return e.heavy.Acquire(ctx, string(ref.Tenant))
+	_, release, err = e.acquireHeavy(ctx, ref.Tenant)
+	return release, err
+}
+
+// heavyHeld is the key under which a context says that its caller holds a slot for
+// expensive work.
+type heavyHeld struct{}
+
+// acquireHeavy waits for a slot for expensive work of a tenant, unless the caller
+// holds one. The returned context says that it does.
+func (e *Engine) acquireHeavy(ctx context.Context, t verification.TenantID) (held context.Context, release func(), err error) {
+	if ctx.Value(heavyHeld{}) != nil {
+		return ctx, func() {}, nil
+	}
+	release, err = e.heavy.Acquire(ctx, string(t))
+	return context.WithValue(ctx, heavyHeld{}, true), release, err
 }
 
 // compile reads the version that the run executes, unless s has it.
@@ -170,7 +185,7 @@ func (e *Engine) decide(ctx context.Context, s *session, c verification.Command,
 		heavy = s.program.Version.Definition.InputSchema != nil && len(start.Input) <= heavyRun
 	}
 	if heavy {
-		release, err := e.heavy.Acquire(ctx, string(s.ref.Tenant))
+		_, release, err := e.acquireHeavy(ctx, s.ref.Tenant)
 		if err != nil {
 			return nil, s.run, err
 		}
