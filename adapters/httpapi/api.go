@@ -1,11 +1,11 @@
-// Package httpapi serves the API of docs/api.md over HTTP.
+// Package httpapi serves the HTTP API of docs/api.md.
 //
-// A request is checked in this order, and the first check that fails answers
-// it: route, credentials, account state, surface, rate limit, body shape, body
-// rules, existence, state. Handlers decode, call one method of the engine, and
-// write what it answers; they hold no rule of their own. The exact words of
-// every refusal stand in errors.go, every JSON shape in wire.go, and the whole
-// contract in openapi.yaml.
+// It checks a request in this order and answers with the first error: route,
+// credentials, account state, surface, rate limit, body shape, body rules,
+// existence, state. A handler decodes the request, calls one method of the engine
+// and writes the result; it has no rules of its own. errors.go has the exact texts
+// of all errors, package apitypes the JSON of all answers, and openapi.yaml the
+// whole contract.
 package httpapi
 
 import (
@@ -24,36 +24,36 @@ import (
 	"github.com/verifyd/verifyd/verification/fair"
 )
 
-// Bearers checks a dashboard access token: whose reviewer sent it, and for
-// which tenant. A token that will not do is verification.ErrUnauthenticated.
+// Bearers verifies a dashboard access token and returns the tenant and the
+// reviewer. The error is verification.ErrUnauthenticated if the token is not valid.
 type Bearers func(ctx context.Context, token string) (tenant verification.TenantID, reviewer string, err error)
 
-// Options may all be left out.
+// Options configure New. The zero value is valid.
 type Options struct {
-	// Log takes one line a request (reads that went well at debug level, the
-	// rest at info), and every fault; nil drops them.
+	// Log receives one line for each request (successful reads at debug level,
+	// all others at info level) and every internal error; nil discards them.
 	Log *slog.Logger
-	// Clock measures the durations that Log and Observe get, and how long the
-	// decoding of a large body takes; nil measures nothing.
+	// Clock measures the durations for Log and Observe, and the decoding of large
+	// bodies; nil measures nothing.
 	Clock verification.Clock
-	// RateLimit is how many requests a second one client-id may send; 0 means
-	// any number. It is counted in this process alone.
+	// RateLimit is the maximum number of requests per second of one client-id; 0
+	// means no limit. Each process counts its own requests.
 	RateLimit int
-	// Bearers opens the signals route to dashboard access tokens; nil keeps
-	// it to client-id and x-api-key.
+	// Bearers lets the signals route accept dashboard access tokens; with nil it
+	// accepts only client-id and x-api-key.
 	Bearers Bearers
-	// Observe is told about each request: the pattern of its route, such as
+	// Observe is called after each request. The route is a pattern such as
 	// /v1/runs/{id}, or "unmatched". It must not block.
 	Observe func(route, method string, status int, took time.Duration)
-	// Mounts are served below their path prefix, such as "/journey", without
-	// credentials, and with request ids, log and metrics like the API.
+	// Mounts are handlers by path prefix, such as "/journey". They need no
+	// credentials, and have request ids, log lines and metrics like the API.
 	Mounts map[string]http.Handler
-	// CacheBytes bounds the encoded runs kept for polling clients; 0 means
-	// 16 MiB, negative means none.
+	// CacheBytes bounds the cache of encoded runs for clients that poll; 0 means
+	// 16 MiB, negative means no cache.
 	CacheBytes int
 }
 
-// api is what every handler needs.
+// api holds what the handlers share.
 type api struct {
 	engine   *engine.Engine
 	opt      Options
@@ -61,16 +61,16 @@ type api struct {
 	limiter  *httprate.RateLimiter // nil for no limit
 	validate *validator.Validate
 	encode   encoder
-	bodies   *bodies
-	decoding *fair.Limiter // of large bodies, by tenant
+	bodies   *bodyCache
+	decoding *fair.Limiter // of large bodies; slots are shared by tenant
 	ids      *requestIDs
 	routes   chi.Routes
 }
 
-// handler answers one route, or says why not.
+// handler answers a request of one route, or returns the error to answer with.
 type handler func(w *response, r *http.Request, who caller) error
 
-// New serves the use cases of the engine.
+// New returns the handler of the API of an engine.
 func New(e *engine.Engine, o Options) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -80,7 +80,7 @@ func New(e *engine.Engine, o Options) http.Handler {
 	}
 	a := &api{
 		engine: e, opt: o, log: o.Log, limiter: newLimiter(o.RateLimit), validate: newValidator(),
-		encode: newEncoder(), bodies: newBodies(o.CacheBytes), ids: newRequestIDs(),
+		encode: newEncoder(), bodies: newBodyCache(o.CacheBytes), ids: newRequestIDs(),
 		decoding: fair.NewLimiter(maxDecoding, 1),
 	}
 	if o.Clock != nil {
@@ -124,14 +124,14 @@ func New(e *engine.Engine, o Options) http.Handler {
 	return r
 }
 
-// rule is what a route asks of whoever calls it, and what it is about.
+// rule says who may call a route, and what the route is about.
 type rule struct {
 	surface verification.Surface
-	noun    string // of the thing in the path, for the words of a 404
-	bearer  bool   // a dashboard access token will do, too
+	noun    string // names the resource in the text of a 404
+	bearer  bool   // the route accepts dashboard access tokens
 }
 
-// guard admits a caller before the handler sees the request.
+// guard returns a handler that checks the caller before it calls h.
 func (a *api) guard(rule rule, h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		res := responseOf(w)
@@ -151,9 +151,8 @@ func (a *api) notFound(w http.ResponseWriter, r *http.Request) {
 	a.refuse(responseOf(w), r, rule{}, errNoRoute)
 }
 
-// methodNotAllowed answers a known route that was called by a wrong method.
-// It finds out the right ones by itself: with a handler of one's own, chi does
-// not tell.
+// methodNotAllowed answers a known route that was called with a wrong method. It
+// looks for the allowed methods, because chi sets Allow only without a custom handler.
 func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RawPath
 	if path == "" {
@@ -166,7 +165,7 @@ func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if allowed == nil {
-		a.notFound(w, r) // chi takes every method that it does not know for a wrong one
+		a.notFound(w, r) // chi calls this for every method that it does not know
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))

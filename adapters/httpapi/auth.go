@@ -1,4 +1,4 @@
-// Who calls, and whether that account may.
+// Authentication, authorization and the rate limit.
 
 package httpapi
 
@@ -13,14 +13,14 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// caller is whoever was admitted.
+// caller identifies an authenticated client or reviewer.
 type caller struct {
 	tenant verification.TenantID
-	name   string // kept in the history of a verdict, shown nowhere
+	name   string // recorded with a verdict; the API does not show it
 }
 
-// admit checks credentials, account state, surface and rate limit, in this
-// order.
+// admit checks credentials, the state of the account, the surface and the rate
+// limit, in this order.
 func (a *api) admit(r *http.Request, rule rule) (caller, error) {
 	id, key := r.Header["Client-Id"], r.Header["X-Api-Key"]
 	if rule.bearer && !given(id) && !given(key) {
@@ -48,7 +48,7 @@ func (a *api) admit(r *http.Request, rule rule) (caller, error) {
 	return caller{tenant: account.Tenant, name: account.ClientID}, nil
 }
 
-// admitBearer admits a reviewer by the access token of the dashboard.
+// admitBearer checks the dashboard access token of a reviewer.
 func (a *api) admitBearer(r *http.Request, token string) (caller, error) {
 	tenant, reviewer, err := a.opt.Bearers(r.Context(), token)
 	switch {
@@ -62,7 +62,7 @@ func (a *api) admitBearer(r *http.Request, token string) (caller, error) {
 	return caller{tenant: tenant, name: reviewer}, nil
 }
 
-// given tells whether a header was sent with something in it.
+// given reports whether a header has a value that is not empty.
 func given(values []string) bool {
 	for _, v := range values {
 		if v != "" {
@@ -72,7 +72,7 @@ func given(values []string) bool {
 	return false
 }
 
-// bearer is the token of an Authorization header; empty without one.
+// bearer returns the token of the Authorization header; empty without one.
 func bearer(r *http.Request) string {
 	values := r.Header["Authorization"]
 	if len(values) != 1 {
@@ -85,7 +85,7 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// newLimiter counts requests by the second; nil counts none.
+// newLimiter returns a limiter of requests per second; nil for no limit.
 func newLimiter(perSecond int) *httprate.RateLimiter {
 	if perSecond <= 0 {
 		return nil

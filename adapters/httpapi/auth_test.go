@@ -19,7 +19,7 @@ const (
 	wrongCredentials   = `{"error":"invalid service credentials"}`
 )
 
-func TestCredentialsThatAreMissingOrWrong(t *testing.T) {
+func TestMissingOrWrongCredentialsAreRefused(t *testing.T) {
 	a := newAPI(t, setup{})
 	for _, c := range []struct {
 		name    string
@@ -42,7 +42,7 @@ func TestCredentialsThatAreMissingOrWrong(t *testing.T) {
 	}
 }
 
-func TestCredentialsSentTwiceAreWrong(t *testing.T) {
+func TestCredentialsSentTwiceAreRefused(t *testing.T) {
 	a := newAPI(t, setup{})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/runs", nil)
 	save(t, err)
@@ -51,7 +51,7 @@ func TestCredentialsSentTwiceAreWrong(t *testing.T) {
 	a.send(r).is(401, wrongCredentials)
 }
 
-func TestAnAccountIsToldItsStateOnlyWithTheRightKey(t *testing.T) {
+func TestOnlyTheRightKeyRevealsThatAnAccountIsDisabled(t *testing.T) {
 	a := newAPI(t, setup{})
 	save(t, a.Store.SaveAccount(t.Context(), verification.Account{
 		ClientID: "asleep", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(apiKey), Disabled: true,
@@ -60,7 +60,7 @@ func TestAnAccountIsToldItsStateOnlyWithTheRightKey(t *testing.T) {
 	a.do(http.MethodGet, "/v1/workflows", "", "client-id: asleep").is(403, `{"error":"account_disabled"}`)
 }
 
-func TestASurfaceOpensItsRoutesAlone(t *testing.T) {
+func TestASurfaceOpensOnlyItsRoutes(t *testing.T) {
 	a := newAPI(t, setup{})
 	routes := map[verification.Surface][]string{
 		verification.SurfaceWorkflows: {"GET /v1/workflows", "GET /v1/workflows/x", "POST /v1/workflows/x/webhook"},
@@ -107,7 +107,7 @@ func bearers(_ context.Context, token string) (verification.TenantID, string, er
 	return "", "", &verification.Error{Kind: verification.ErrUnauthenticated, Message: "expired"}
 }
 
-func TestABearerStandsInForThePairOnTheSignalsRoute(t *testing.T) {
+func TestTheSignalsRouteAcceptsAnAccessToken(t *testing.T) {
 	a := newAPI(t, setup{options: httpapi.Options{Bearers: bearers}})
 	id := a.parked()
 	signal, body := "/v1/signals/"+string(id)+"/human_review_decision", `{"payload":{"decision":"approve"}}`
@@ -146,13 +146,13 @@ func verdictBy(t *testing.T, a *api, id verification.RunID) string {
 	return verification.Fold(id, events).Verdict.By
 }
 
-func TestWithoutBearersATokenIsNoCredential(t *testing.T) {
+func TestAccessTokensAreRefusedWithoutBearers(t *testing.T) {
 	a := newAPI(t, setup{})
 	a.do(http.MethodPost, "/v1/signals/"+nowhere+"/human_review_decision", "{}", "client-id:", "x-api-key:", "Authorization: Bearer good").
 		is(401, missingCredentials).header("WWW-Authenticate", `ApiKey realm="verifyd"`)
 }
 
-func TestTheRateLimitCountsEachClientBySecond(t *testing.T) {
+func TestTheRateLimitCountsRequestsPerSecondAndClient(t *testing.T) {
 	a := newAPI(t, setup{options: httpapi.Options{RateLimit: 3, Bearers: bearers}})
 	a.do(http.MethodGet, "/v1/runs", "", "x-api-key: wrong").is(401, wrongCredentials)
 	for range 3 {
@@ -166,7 +166,7 @@ func TestTheRateLimitCountsEachClientBySecond(t *testing.T) {
 	a.do(http.MethodPost, "/v1/signals/x/y", `{"payload":{}}`, "client-id:", "x-api-key:", "Authorization: Bearer good").says(429, "rate_limited")
 }
 
-func TestAnotherTenantsThingsAreNotFound(t *testing.T) {
+func TestResourcesOfAnotherTenantAreNotFound(t *testing.T) {
 	a := newAPI(t, setup{})
 	w := a.Apply(simple())
 	id := a.Start(w.ID, engine.StartRequest{ReferenceID: "person-1"}).ID

@@ -1,4 +1,4 @@
-// Request bodies: strict JSON, every fault told at once.
+// Decoding of request bodies: strict JSON, every problem reported at once.
 
 package httpapi
 
@@ -16,19 +16,20 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// maxBody is the longest request body, in bytes.
+// maxBody is the maximum length of a request body, in bytes.
 const maxBody = 1 << 20
 
 // Bodies longer than largeBody bytes are decoded maxDecoding at a time, and one
-// at a time for a tenant, which then rests three times as long as that took.
+// at a time for each tenant, which then pauses decodingRests times as long as the
+// decoding took.
 const (
 	largeBody     = 64 << 10
 	maxDecoding   = 2
 	decodingRests = 3
 )
 
-// readBody reads a body that announces itself as JSON. Nothing at all is an
-// empty body, whatever it announces.
+// readBody reads a body that is announced as JSON. An empty body needs no
+// Content-Type.
 func readBody(w *response, r *http.Request) ([]byte, error) {
 	announced := len(r.Header["Content-Type"]) > 0
 	switch {
@@ -41,12 +42,12 @@ func readBody(w *response, r *http.Request) ([]byte, error) {
 	case r.ContentLength > maxBody:
 		return nil, errTooLarge
 	}
-	// The reader closes the connection of a client that sends too much, which
-	// it can only do with the server's own writer.
 	var body bytes.Buffer
 	if r.ContentLength > 0 {
 		body.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
+	// MaxBytesReader closes the connection of a client that sends too much. It
+	// can do so only through the writer of net/http.
 	_, err := body.ReadFrom(http.MaxBytesReader(w.ResponseWriter, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -60,8 +61,8 @@ func readBody(w *response, r *http.Request) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// isJSON tells whether the headers announce JSON in UTF-8, and nothing around
-// it.
+// isJSON reports whether the headers announce JSON in UTF-8 without a content
+// encoding.
 func isJSON(h http.Header) bool {
 	types := h["Content-Type"]
 	if len(types) != 1 || (given(h["Content-Encoding"]) && !strings.EqualFold(h.Get("Content-Encoding"), "identity")) {
@@ -75,17 +76,23 @@ func isJSON(h http.Header) bool {
 	return !named || strings.EqualFold(charset, "utf-8")
 }
 
-// decoder reads one JSON object. A fault of one field is noted and the reading
-// goes on; only what is not JSON at all ends it.
+// decoder decodes one JSON object. It collects the problems of fields and goes on
+// after each; only a syntax error stops it.
 type decoder struct {
-	dec    *jsontext.Decoder
-	faults []verification.FieldError
+	dec      *jsontext.Decoder
+	problems []verification.FieldError
 }
 
-// decode reads a body whose members are taken by member, which calls one of
-// the decoder's methods for the value of each. It returns the faults of
-// fields, and an error for a body that is at fault as a whole.
-func decode(body []byte, member func(d *decoder, name, at string) error) ([]verification.FieldError, error) {
+// reader reads the value of a member. The path names the member in a problem, such
+// as "payload.notes".
+type reader func(d *decoder, path string) error
+
+// members returns the reader of a member by its name; nil if the name is not known.
+type members func(name string) reader
+
+// decode decodes a body. It returns the problems of its fields, and an error if
+// the body as a whole is not valid.
+func decode(body []byte, known members) ([]verification.FieldError, error) {
 	if len(bytes.TrimLeft(body, " \t\r\n")) == 0 {
 		return nil, badRequest("the body is empty: send a JSON object")
 	}
@@ -93,52 +100,65 @@ func decode(body []byte, member func(d *decoder, name, at string) error) ([]veri
 	if kind := d.dec.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		return nil, badRequest("the body must be a JSON object")
 	}
-	if err := d.object("", func(name, at string) error { return member(d, name, at) }); err != nil {
-		return nil, d.malformed(err)
+	if err := d.object("", known); err != nil {
+		return nil, d.malformed(err, body, known)
 	}
 	if _, err := d.dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, badRequest("the body must be one JSON object, with nothing after it")
 	}
-	return d.faults, nil
+	return d.problems, nil
 }
 
-// malformed says what is wrong with a body that is not the JSON it should be,
-// without repeating any of it but the names of fields.
-func (d *decoder) malformed(err error) error {
+// malformed returns the error for a body with a syntax error. It repeats nothing
+// of the body except names of fields.
+func (d *decoder) malformed(err error, body []byte, known members) error {
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {
 		return badRequest("the body is not valid JSON")
 	}
-	at, message := pathOf(syntax.JSONPointer), ""
+	path, message := pathOf(syntax.JSONPointer), ""
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		message = "is given twice"
-	case strings.Contains(syntax.Err.Error(), "UTF-8"), strings.Contains(syntax.Err.Error(), "surrogate"):
+	case isEncodingError(syntax, body, known):
 		message = "must be valid UTF-8"
 	default:
 		message = fmt.Sprintf("is not valid JSON at byte %d", syntax.ByteOffset)
 	}
-	if at == "" {
+	if path == "" {
 		return badRequest("the body " + message)
 	}
-	return badFields(append(d.faults, verification.FieldError{Name: at, Message: message}))
+	return badFields(append(d.problems, verification.FieldError{Name: path, Message: message}))
 }
 
-// object reads an object member by member.
-func (d *decoder) object(at string, member func(name, at string) error) error {
+// isEncodingError reports whether a decoder that accepts invalid UTF-8 gets past the
+// offset of the error.
+func isEncodingError(e *jsontext.SyntacticError, body []byte, known members) bool {
+	d := &decoder{dec: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true))}
+	var later *jsontext.SyntacticError
+	return !errors.As(d.object("", known), &later) || later.ByteOffset > e.ByteOffset
+}
+
+// object reads an object.
+func (d *decoder) object(path string, known members) error {
 	if d.dec.PeekKind() != '{' {
-		return d.wrong(at, "must be an object")
+		return d.skip(path, "must be an object")
 	}
 	if _, err := d.dec.ReadToken(); err != nil {
 		return err
 	}
 	for d.dec.PeekKind() != '}' {
-		name, err := d.dec.ReadToken()
+		token, err := d.dec.ReadToken()
 		if err != nil {
 			return err
 		}
-		text := name.String()
-		if err := member(text, join(at, text)); err != nil {
+		name := token.String()
+		if read := known(name); read != nil {
+			err = read(d, join(path, name))
+		} else {
+			err = d.skip(join(path, name), "is not a known field")
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -147,63 +167,64 @@ func (d *decoder) object(at string, member func(name, at string) error) error {
 }
 
 // text reads a string.
-func (d *decoder) text(at string, to *string) error {
-	if d.dec.PeekKind() != '"' {
-		return d.wrong(at, "must be a string")
-	}
-	token, err := d.dec.ReadToken()
-	if err != nil {
-		return err
-	}
-	*to = token.String()
-	if strings.Contains(*to, "\x00") {
-		d.fault(at, "must not hold a NUL character")
-	}
-	return nil
-}
-
-// data reads an object whose fields are not ours to know.
-func (d *decoder) data(at string, to *verification.Data) error {
-	if d.dec.PeekKind() != '{' {
-		return d.wrong(at, "must be an object")
-	}
-	raw, err := d.dec.ReadValue()
-	if err != nil {
-		return err
-	}
-	*to, err = verification.ParseData(raw)
-	var refused *verification.Error
-	if errors.As(err, &refused) {
-		d.fault(at, strings.TrimPrefix(refused.Message, "it "))
+func text(to *string) reader {
+	return func(d *decoder, path string) error {
+		if d.dec.PeekKind() != '"' {
+			return d.skip(path, "must be a string")
+		}
+		token, err := d.dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		*to = token.String()
+		if strings.Contains(*to, "\x00") {
+			d.add(path, "must not hold a NUL character")
+		}
 		return nil
 	}
-	return err
 }
 
-// unknown notes a member that the shape does not have.
-func (d *decoder) unknown(at string) error { return d.wrong(at, "is not a known field") }
+// data reads an object with any members.
+func data(to *verification.Data) reader {
+	return func(d *decoder, path string) error {
+		if d.dec.PeekKind() != '{' {
+			return d.skip(path, "must be an object")
+		}
+		raw, err := d.dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		*to, err = verification.ParseData(raw)
+		var invalid *verification.Error
+		if errors.As(err, &invalid) {
+			d.add(path, strings.TrimPrefix(invalid.Message, "it "))
+			return nil
+		}
+		return err
+	}
+}
 
-// wrong notes a fault and goes on behind the value.
-func (d *decoder) wrong(at, message string) error {
-	d.fault(at, message)
+// skip adds a problem and skips the value.
+func (d *decoder) skip(path, message string) error {
+	d.add(path, message)
 	return d.dec.SkipValue()
 }
 
-func (d *decoder) fault(at, message string) {
-	if len(d.faults) < maxDetails {
-		d.faults = append(d.faults, verification.FieldError{Name: at, Message: message})
+func (d *decoder) add(path, message string) {
+	if len(d.problems) < maxDetails {
+		d.problems = append(d.problems, verification.FieldError{Name: path, Message: message})
 	}
 }
 
-func join(at, name string) string {
-	if at == "" {
+func join(path, name string) string {
+	if path == "" {
 		return name
 	}
-	return at + "." + name
+	return path + "." + name
 }
 
-// pathOf writes a pointer the way fields are named: input.items[0].name. A
-// very long one is left unfinished: a refusal cuts it anyway.
+// pathOf converts a pointer to a path such as input.items[0].name. It cuts a very
+// long path: an error repeats only the first maxName characters.
 func pathOf(p jsontext.Pointer) string {
 	path := ""
 	for token := range p.Tokens() {

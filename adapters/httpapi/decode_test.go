@@ -94,7 +94,7 @@ func TestBodiesAreStrict(t *testing.T) {
 	}
 }
 
-func TestARefusalDoesNotGrowWithItsRequest(t *testing.T) {
+func TestAnErrorDoesNotGrowWithItsRequest(t *testing.T) {
 	a := newAPI(t, setup{})
 	body := `{"` + strings.Repeat("n", 100000) + `":1`
 	for i := range 20000 {
@@ -111,7 +111,7 @@ func TestARefusalDoesNotGrowWithItsRequest(t *testing.T) {
 	}
 }
 
-func TestWhatTheBodyIsAnnouncedAs(t *testing.T) {
+func TestABodyMustBeAnnouncedAsJSON(t *testing.T) {
 	a := newAPI(t, setup{})
 	start := "/v1/workflows/" + string(a.Apply(simple()).ID) + "/runs"
 	const body, refused = `{"reference_id":"p"}`, `{"error":"Unsupported Media Type","message":"The body must be JSON: send Content-Type: application/json.","code":415}`

@@ -1,4 +1,4 @@
-// What the API says when it refuses: its exact words, and the two shapes they come in.
+// Errors: their exact texts, and the two shapes of their bodies.
 
 package httpapi
 
@@ -11,106 +11,103 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The refusals with words of their own. See docs/api.md, "Error bodies".
+// The errors with fixed texts. See docs/api.md, "Error bodies".
 var (
-	errMissingCredentials = error(&refusal{status: http.StatusUnauthorized, text: "missing credentials: send client-id + x-api-key headers"})
-	errWrongCredentials   = error(&refusal{status: http.StatusUnauthorized, text: "invalid service credentials"})
-	errDisabled           = error(&refusal{status: http.StatusForbidden, text: "account_disabled"})
-	errSurface            = error(&refusal{status: http.StatusForbidden, text: "service account not authorized for this surface"})
-	errTooMany            = error(&refusal{status: http.StatusTooManyRequests, text: "too many requests: slow down", code: "rate_limited"})
+	errMissingCredentials = short(http.StatusUnauthorized, "missing credentials: send client-id + x-api-key headers", "")
+	errWrongCredentials   = short(http.StatusUnauthorized, "invalid service credentials", "")
+	errDisabled           = short(http.StatusForbidden, "account_disabled", "")
+	errSurface            = short(http.StatusForbidden, "service account not authorized for this surface", "")
+	errTooMany            = short(http.StatusTooManyRequests, "too many requests: slow down", "rate_limited")
 
-	errStatusFilter   = error(&refusal{status: http.StatusBadRequest, text: "invalid status (supported: completed, cancelled, expired, failed, in_progress, abandoned)"})
-	errDecisionFilter = error(&refusal{status: http.StatusBadRequest, text: "invalid decision (supported: review, approve, reject)"})
-	errLimit          = error(&refusal{status: http.StatusBadRequest, text: "invalid limit"})
-	errOffset         = error(&refusal{status: http.StatusBadRequest, text: "invalid offset"})
-	errWorkflowFilter = error(&refusal{status: http.StatusBadRequest, text: "invalid workflow_id"})
-	errView           = error(&refusal{status: http.StatusBadRequest, text: "invalid view"})
+	errStatusFilter   = short(http.StatusBadRequest, "invalid status (supported: completed, cancelled, expired, failed, in_progress, abandoned)", "")
+	errDecisionFilter = short(http.StatusBadRequest, "invalid decision (supported: review, approve, reject)", "")
+	errLimit          = short(http.StatusBadRequest, "invalid limit", "")
+	errOffset         = short(http.StatusBadRequest, "invalid offset", "")
+	errWorkflowFilter = short(http.StatusBadRequest, "invalid workflow_id", "")
+	errView           = short(http.StatusBadRequest, "invalid view", "")
 
-	errNodeID   = error(&refusal{status: http.StatusBadRequest, text: "payload.node_id is no longer accepted: a review decision applies to the whole run"})
-	errDecision = error(&refusal{status: http.StatusBadRequest, text: `payload rejected: decision must be "approve" or "reject"`})
+	errNodeID   = short(http.StatusBadRequest, "payload.node_id is no longer accepted: a review decision applies to the whole run", "")
+	errDecision = short(http.StatusBadRequest, `payload rejected: decision must be "approve" or "reject"`, "")
 
-	errKeyReused = error(&refusal{status: http.StatusUnprocessableEntity, text: "the idempotency key was used with another request", code: "idempotency_key_reused"})
-	errInFlight  = error(&refusal{status: http.StatusConflict, text: "the first request with this idempotency key has not been answered yet", code: "idempotency_key_in_flight"})
+	errKeyReused = short(http.StatusUnprocessableEntity, "the idempotency key was used with another request", "idempotency_key_reused")
+	errInFlight  = short(http.StatusConflict, "the first request with this idempotency key has not been answered yet", "idempotency_key_in_flight")
 
-	errNoRoute   = error(&refusal{status: http.StatusNotFound, message: "There is no such route."})
-	errMethod    = error(&refusal{status: http.StatusMethodNotAllowed, message: "The route does not take this method."})
-	errMediaType = error(&refusal{status: http.StatusUnsupportedMediaType, message: "The body must be JSON: send Content-Type: application/json."})
-	errTooLarge  = error(&refusal{status: http.StatusRequestEntityTooLarge, message: "The body must be at most 1 MiB."})
-	errFault     = error(&refusal{status: http.StatusInternalServerError, message: "The service failed to answer; the fault has been logged."})
+	errNoRoute   = full(http.StatusNotFound, "There is no such route.", nil)
+	errMethod    = full(http.StatusMethodNotAllowed, "The route does not take this method.", nil)
+	errMediaType = full(http.StatusUnsupportedMediaType, "The body must be JSON: send Content-Type: application/json.", nil)
+	errTooLarge  = full(http.StatusRequestEntityTooLarge, "The body must be at most 1 MiB.", nil)
+	errInternal  = full(http.StatusInternalServerError, "The service failed to answer; the fault has been logged.", nil)
 )
 
-// notOpen refuses a signal that nothing waits for.
+// notOpen returns the error for a signal that the run does not wait for.
 func notOpen(signal string) error {
-	return &refusal{status: http.StatusNotFound, text: "no open signal " + short(signal) + " for this run"}
+	return short(http.StatusNotFound, "no open signal "+cut(signal)+" for this run", "")
 }
 
-// missing refuses an id that names nothing, or nothing of this tenant.
+// missing returns the error for an id that the tenant does not have.
 func missing(noun string) error {
-	return &refusal{status: http.StatusNotFound, message: "There is no such " + noun + "."}
+	return full(http.StatusNotFound, "There is no such "+noun+".", nil)
 }
 
-// badRequest refuses a request that is at fault as a whole.
+// badRequest returns the error for a request that is not valid as a whole.
 func badRequest(sentence string) error {
-	return &refusal{status: http.StatusBadRequest, message: "The request is not valid.", details: sentence}
+	return full(http.StatusBadRequest, "The request is not valid.", sentence)
 }
 
-// badFields refuses a request whose fields are at fault.
-func badFields(faults []verification.FieldError) error {
-	return &refusal{status: http.StatusBadRequest, message: "The request is not valid.", details: detailsOf(faults)}
+// badFields returns the error for a request with invalid fields.
+func badFields(problems []verification.FieldError) error {
+	return full(http.StatusBadRequest, "The request is not valid.", detailsOf(problems))
 }
 
-// unavailable refuses for now.
-func unavailable(sentence string) error {
-	return &refusal{status: http.StatusServiceUnavailable, message: sentence}
-}
-
-// refusal is an answer other than the one that was asked for. With a text it
-// is written in the short shape, else in the fuller one.
+// refusal is an error as the client receives it.
 type refusal struct {
-	status  int
-	text    string // the short shape's error
-	code    string // the short shape's discriminator, when a program would branch on it
-	message string // the fuller shape's sentence
-	details any    // the fuller shape's: []detailJSON, a sentence, or nil
+	status int
+	body   any // apitypes.ShortError or apitypes.FullError
 }
 
-// Error is the text that the client reads.
+// short returns an error with a text of its own, and a code if programs need to
+// tell it apart.
+func short(status int, text, code string) error {
+	return &refusal{status, apitypes.ShortError{Error: text, Code: code}}
+}
+
+// full returns an error with a message, and details: a sentence, a
+// []apitypes.FieldError, or nil.
+func full(status int, message string, details any) error {
+	return &refusal{status, apitypes.FullError{Error: http.StatusText(status), Message: message, Code: status, Details: details}}
+}
+
+// Error returns the text that the client reads first.
 func (f *refusal) Error() string {
-	if f.text != "" {
-		return f.text
+	if b, ok := f.body.(apitypes.ShortError); ok {
+		return b.Error
 	}
 	return http.StatusText(f.status)
 }
 
-func (f *refusal) shape() any {
-	if f.text != "" {
-		return shortErrorJSON{Error: f.text, Code: f.code}
-	}
-	return fullErrorJSON{Error: http.StatusText(f.status), Message: f.message, Code: f.status, Details: f.details}
-}
-
-// refuse answers with what err amounts to. A fault is logged here, and
-// nowhere else, and its text is told to nobody.
+// refuse answers with an error. An internal error is logged here, and the client
+// does not see its text.
 func (a *api) refuse(w *response, r *http.Request, rule rule, err error) {
 	f := refusalOf(err, rule.noun)
 	switch {
 	case r.Context().Err() != nil:
-		a.logFault(w, r, slog.LevelDebug, "client went away", err)
+		a.logError(w, r, slog.LevelDebug, "client disconnected", err)
 	case f.status == http.StatusInternalServerError:
-		a.logFault(w, r, slog.LevelError, "request failed", err)
+		a.logError(w, r, slog.LevelError, "request failed", err)
 	case f.status == http.StatusServiceUnavailable:
-		a.logFault(w, r, slog.LevelWarn, "service unavailable", err)
+		a.logError(w, r, slog.LevelWarn, "service unavailable", err)
 	}
 	if err := a.writeRefusal(w, rule, f); err != nil {
-		a.logFault(w, r, slog.LevelError, "error body not encoded", err)
+		a.logError(w, r, slog.LevelError, "error body not encoded", err)
 		w.WriteHeader(http.StatusInternalServerError)
 	}
 }
 
-// writeRefusal answers with a refusal and the headers that belong to it.
+// writeRefusal answers with an error and its headers.
 func (a *api) writeRefusal(w *response, rule rule, f *refusal) error {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -123,53 +120,32 @@ func (a *api) writeRefusal(w *response, rule rule, f *refusal) error {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		h.Set("Retry-After", "1")
 	case http.StatusConflict:
-		if f.code != "" {
+		if _, inFlight := f.body.(apitypes.ShortError); inFlight {
 			h.Set("Retry-After", "1")
 		}
 	}
-	return a.write(w, f.status, f.shape())
+	return a.write(w, f.status, f.body)
 }
 
-func (a *api) logFault(w *response, r *http.Request, level slog.Level, message string, err error) {
+func (a *api) logError(w *response, r *http.Request, level slog.Level, message string, err error) {
 	a.log.LogAttrs(r.Context(), level, message, append(logged(w, r), slog.Any("error", err))...)
 }
 
-// refusalOf translates: an expected failure by its kind, anything else into a
-// fault.
+// refusalOf translates an expected error by its kind. Any other error is internal.
 func refusalOf(err error, noun string) *refusal {
 	var f *refusal
-	if errors.As(err, &f) {
-		return f
-	}
-	translated := errFault
-	var e *verification.Error
-	if errors.As(err, &e) {
-		translated = translate(e.Kind, e, noun)
-	} else {
-		for _, kind := range kinds() {
-			if errors.Is(err, kind) {
-				translated = translate(kind, &verification.Error{Kind: kind}, noun)
-				break
-			}
-		}
-	}
-	if !errors.As(translated, &f) {
+	if !errors.As(err, &f) && !errors.As(translate(err, noun), &f) {
 		f = &refusal{status: http.StatusInternalServerError}
 	}
 	return f
 }
 
-// kinds are those that a port may return bare. A call that was cut off is as
-// good as a service that does not answer.
-func kinds() []error {
-	return []error{
-		verification.ErrNotFound, verification.ErrInvalid, verification.ErrConflict, verification.ErrUnauthenticated,
-		verification.ErrForbidden, verification.ErrUnavailable, context.Canceled, context.DeadlineExceeded,
-	}
-}
-
-func translate(kind error, e *verification.Error, noun string) error {
-	is := func(k error) bool { return errors.Is(kind, k) }
+// translate handles a *verification.Error, a kind that a port returns as it is, and
+// a call that was cancelled or timed out.
+func translate(err error, noun string) error {
+	e := &verification.Error{Kind: err}
+	_ = errors.As(err, &e)
+	is := func(kind error) bool { return errors.Is(e.Kind, kind) }
 	switch {
 	case is(verification.ErrNotFound):
 		return missing(noun)
@@ -178,10 +154,7 @@ func translate(kind error, e *verification.Error, noun string) error {
 	case is(verification.ErrInvalid):
 		return badRequest(sentence(e.Message, "A rule of the request is broken."))
 	case is(verification.ErrConflict):
-		return &refusal{
-			status: http.StatusConflict, message: sentence(e.Message, "The state of the "+noun+" forbids this."),
-			details: detailsOf(e.Fields),
-		}
+		return full(http.StatusConflict, sentence(e.Message, "The state of the "+noun+" forbids this."), detailsOf(e.Fields))
 	case is(verification.ErrNotOpen):
 		return notOpen(e.Message)
 	case is(verification.ErrKeyReused):
@@ -191,15 +164,15 @@ func translate(kind error, e *verification.Error, noun string) error {
 	case is(verification.ErrUnauthenticated):
 		return errWrongCredentials
 	case is(verification.ErrForbidden):
-		return &refusal{status: http.StatusForbidden, message: sentence(e.Message, "This is not allowed.")}
+		return full(http.StatusForbidden, sentence(e.Message, "This is not allowed."), nil)
 	case is(verification.ErrUnavailable), is(context.Canceled), is(context.DeadlineExceeded):
-		return unavailable(sentence(e.Message, "The service cannot answer now; try again."))
+		return full(http.StatusServiceUnavailable, sentence(e.Message, "The service cannot answer now; try again."), nil)
 	}
-	return errFault
+	return errInternal
 }
 
-// sentence makes a message of the rules one that begins with a capital letter
-// and ends with a period.
+// sentence adds a capital letter and a period to a message of the rules. Without a
+// message it returns otherwise.
 func sentence(message, otherwise string) string {
 	if message == "" {
 		return otherwise
@@ -212,30 +185,31 @@ func sentence(message, otherwise string) string {
 	return message
 }
 
-// detailsOf is nil for no faults, so that the member is left out.
-func detailsOf(faults []verification.FieldError) any {
-	if len(faults) == 0 {
+// detailsOf returns nil if there are no problems, so that the member is left out.
+func detailsOf(problems []verification.FieldError) any {
+	if len(problems) == 0 {
 		return nil
 	}
-	details := make([]detailJSON, min(len(faults), maxDetails))
+	details := make([]apitypes.FieldError, min(len(problems), maxDetails))
 	for i := range details {
-		details[i] = detailJSON{Field: short(faults[i].Name), Message: faults[i].Message}
+		details[i] = apitypes.FieldError{Field: cut(problems[i].Name), Message: problems[i].Message}
 	}
 	return details
 }
 
-// maxDetails bounds the faults that one answer tells, and maxName the
-// characters of a name that it repeats: a client may send what it likes.
+// An answer reports at most maxDetails problems, and repeats at most maxName
+// characters of a name that the client sent.
 const (
 	maxDetails = 100
 	maxName    = 200
 )
 
-func short(name string) string {
+// cut shortens a name to maxName characters.
+func cut(name string) string {
 	n := 0
-	for at := range name {
+	for i := range name {
 		if n++; n > maxName {
-			return name[:at] + "..."
+			return name[:i] + "..."
 		}
 	}
 	return name

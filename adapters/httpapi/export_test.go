@@ -1,4 +1,4 @@
-// What tests reach besides the exported names.
+// Unexported names for the tests of this package.
 
 package httpapi
 
@@ -6,46 +6,43 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Decoders lists, by name, what reads the bodies of requests.
+// Decoders lists the decoders of request bodies by name.
 func Decoders() map[string]func(body []byte) ([]verification.FieldError, error) {
 	a := &api{validate: newValidator()}
-	read := func(to any, raw []byte, member func(d *decoder, name, at string) error) ([]verification.FieldError, error) {
-		faults, err := decode(raw, member)
-		if err != nil {
-			return nil, err
-		}
-		return a.rules(to, faults), nil
+	all := map[string]func(body []byte) ([]verification.FieldError, error){}
+	for name, newBody := range map[string]func() requestBody{
+		"start":   func() requestBody { return &startBody{} },
+		"webhook": func() requestBody { return &webhookBody{} },
+		"signal":  func() requestBody { return &signalBody{} },
+		"review":  func() requestBody { return &reviewBody{} },
+	} {
+		all[name] = func(raw []byte) ([]verification.FieldError, error) { return a.decodeBody(raw, newBody()) }
 	}
-	return map[string]func(body []byte) ([]verification.FieldError, error){
-		"start":   func(raw []byte) ([]verification.FieldError, error) { var b startBody; return read(&b, raw, b.member) },
-		"webhook": func(raw []byte) ([]verification.FieldError, error) { var b webhookBody; return read(&b, raw, b.member) },
-		"signal":  func(raw []byte) ([]verification.FieldError, error) { var b signalBody; return read(&b, raw, b.member) },
-		"review":  func(raw []byte) ([]verification.FieldError, error) { var b reviewBody; return read(&b, raw, b.member) },
-	}
+	return all
 }
 
-// StatusOf is the status that an error is answered with.
+// StatusOf returns the status that an error is answered with.
 func StatusOf(err error) int { return refusalOf(err, "thing").status }
 
-// Bodies is the cache of encoded runs.
-type Bodies struct{ b *bodies }
+// BodyCache is the cache of encoded runs.
+type BodyCache struct{ c *bodyCache }
 
-// NewBodies makes a cache of so many bytes.
-func NewBodies(most int) Bodies { return Bodies{newBodies(most)} }
+// NewBodyCache returns a cache of at most maxBytes.
+func NewBodyCache(maxBytes int) BodyCache { return BodyCache{newBodyCache(maxBytes)} }
 
-// Put keeps a body.
-func (b Bodies) Put(ref verification.RunRef, d verification.RunDetail, body []byte) {
-	b.b.put(ref, d, encoded{body: body})
+// Put adds a body.
+func (b BodyCache) Put(ref verification.RunRef, d verification.RunDetail, body []byte) {
+	b.c.put(ref, d, encoded{body: body})
 }
 
-// Get finds a body.
-func (b Bodies) Get(ref verification.RunRef, d verification.RunDetail) ([]byte, bool) {
-	e, ok := b.b.get(ref, d)
+// Get returns a body.
+func (b BodyCache) Get(ref verification.RunRef, d verification.RunDetail) ([]byte, bool) {
+	e, ok := b.c.get(ref, d)
 	return e.body, ok
 }
 
-// Size is how many bytes count as kept.
-func (b Bodies) Size() int { return b.b.bytes }
+// Size returns the cost of all bodies, in bytes.
+func (b BodyCache) Size() int { return b.c.bytes }
 
-// Len is how many bodies are kept.
-func (b Bodies) Len() int { return len(b.b.runs) }
+// Len returns the number of bodies.
+func (b BodyCache) Len() int { return b.c.runs.Len() }

@@ -1,4 +1,4 @@
-// Request headers with a meaning: Idempotency-Key, Prefer, If-None-Match.
+// The request headers Idempotency-Key, Prefer and If-None-Match.
 
 package httpapi
 
@@ -11,33 +11,36 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// maxWait is the longest wait that a client may prefer, in seconds.
+// maxWait is the maximum wait that a client may prefer, in seconds.
 const maxWait = 25
 
-// idempotencyKey reads the key of a start or a signal: one header of 1 to 255 visible
-// ASCII characters.
-func idempotencyKey(h http.Header) (string, []verification.FieldError) {
-	values, sent := h["Idempotency-Key"]
-	if !sent {
-		return "", nil
+// idempotencyKey returns the key of a start or a signal; empty without one. A valid
+// key is 1 to 255 visible ASCII characters in one header. The error has all invalid
+// fields: those of the body, and the header.
+func idempotencyKey(h http.Header, problems []verification.FieldError) (string, error) {
+	key := ""
+	if values, sent := h["Idempotency-Key"]; sent {
+		key = values[0]
+		visible := strings.IndexFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) < 0
+		if len(values) > 1 || key == "" || len(key) > 255 || !visible {
+			problems = append(problems, verification.FieldError{Name: "Idempotency-Key", Message: "must be 1 to 255 visible ASCII characters"})
+		}
 	}
-	key := values[0]
-	visible := strings.IndexFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) < 0
-	if len(values) > 1 || key == "" || len(key) > 255 || !visible {
-		return "", []verification.FieldError{{Name: "Idempotency-Key", Message: "must be 1 to 255 visible ASCII characters"}}
+	if len(problems) > 0 {
+		return "", badFields(problems)
 	}
 	return key, nil
 }
 
-// preference is what a client prefers about the wait of a start.
+// preference says how long a start should wait.
 type preference struct {
-	wait    *time.Duration // nil leaves it to the workflow
+	wait    *time.Duration // nil for the default of the workflow
 	applied string         // the value of Preference-Applied; empty for none
 }
 
-// preferenceOf reads Prefer, as RFC 7240 has it: the first of its kind counts,
-// and what is not understood is ignored. A longer wait than maxWait is cut to
-// it. With respond-async alone nothing is waited for.
+// preferenceOf parses Prefer as in RFC 7240: the first preference of a name counts,
+// and unknown ones are ignored. A wait is at most maxWait. respond-async without a
+// wait means no wait.
 func preferenceOf(h http.Header) preference {
 	wait, async := -1, false
 	for _, value := range h["Prefer"] {
@@ -68,7 +71,7 @@ func preferenceOf(h http.Header) preference {
 	return p
 }
 
-// seconds reads a wait and cuts it to maxWait; -1 when it is none.
+// seconds parses a wait and limits it to maxWait. It returns -1 if s is not valid.
 func seconds(s string) int {
 	if s == "" || len(s) > 9 || strings.Trim(s, "0123456789") != "" {
 		return -1
@@ -80,8 +83,8 @@ func seconds(s string) int {
 	return min(n, maxWait)
 }
 
-// unchanged tells whether the client has the answer with this entity tag
-// already. Weak and strong tags compare alike, as for any GET.
+// unchanged reports whether If-None-Match has the entity tag. Weak and strong tags
+// compare equal, as for any GET.
 func unchanged(h http.Header, etag string) bool {
 	for _, value := range h["If-None-Match"] {
 		if value == etag || strings.TrimSpace(value) == "*" {

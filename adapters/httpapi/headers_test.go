@@ -82,7 +82,7 @@ func TestAnIdempotencyKeyOfASignalInFlight(t *testing.T) {
 		header("Retry-After", "1")
 }
 
-func TestIdempotencyKeysThatWillNotDo(t *testing.T) {
+func TestInvalidIdempotencyKeysAreRefused(t *testing.T) {
 	a := newAPI(t, setup{})
 	start := "/v1/workflows/" + string(a.Apply(simple()).ID) + "/runs"
 	fault := badField("Idempotency-Key", "must be 1 to 255 visible ASCII characters")
@@ -157,7 +157,7 @@ func TestAStartThatAnswersBeforeTheRunParks(t *testing.T) {
 		says(202, `"status":"in_progress"`).says(202, `"action_required":null`).header("Preference-Applied", "respond-async")
 }
 
-func TestAClientThatGoesAwayDoesNotUndoItsStart(t *testing.T) {
+func TestAStartSurvivesAClientThatDisconnects(t *testing.T) {
 	a := newAPI(t, setup{ports: func(_ *engine.Ports, o *engine.Options) { o.StartWait = time.Hour }})
 	start := slow(a)
 	ctx, goAway := context.WithCancel(t.Context())

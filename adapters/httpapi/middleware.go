@@ -1,4 +1,4 @@
-// What goes around every request: its id, its log line, its metrics, and the net below it.
+// What every request has: an id, a log line, metrics, and recovery from panics.
 
 package httpapi
 
@@ -17,15 +17,15 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// response remembers what was answered.
+// response records the status of an answer.
 type response struct {
 	http.ResponseWriter
-	status int // 0 until the header is written
+	status int // 0 before the header is written
 	id     string
-	run    verification.RunID // that a start made, for the log
+	run    verification.RunID // the started run, for the log
 }
 
-// WriteHeader writes the header.
+// WriteHeader implements http.ResponseWriter.
 func (w *response) WriteHeader(status int) {
 	if w.status == 0 && status >= http.StatusOK {
 		w.status = status
@@ -33,7 +33,7 @@ func (w *response) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write writes the body, and the header before it.
+// Write implements http.ResponseWriter.
 func (w *response) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
@@ -41,17 +41,17 @@ func (w *response) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// Flush sends what was written so far.
+// Flush implements http.Flusher.
 func (w *response) Flush() {
 	if f, ok := w.ResponseWriter.(http.Flusher); ok {
 		f.Flush()
 	}
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap lets http.ResponseController find the underlying writer.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// responseOf is the response that around made.
+// responseOf returns the response that around made.
 func responseOf(w http.ResponseWriter) *response {
 	if res, ok := w.(*response); ok {
 		return res
@@ -59,7 +59,7 @@ func responseOf(w http.ResponseWriter) *response {
 	return &response{ResponseWriter: w}
 }
 
-// around wraps every route, the unknown ones and the mounts included.
+// around wraps every request, those of unknown routes and of mounts included.
 func (a *api) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := &response{ResponseWriter: w, id: a.ids.of(r)}
@@ -71,7 +71,7 @@ func (a *api) around(next http.Handler) http.Handler {
 	})
 }
 
-// leave ends a request, one that panicked included.
+// leave ends a request. It recovers from a panic of the handler.
 func (a *api) leave(res *response, r *http.Request, began time.Time) {
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler { //nolint:errorlint // a panic value is compared as net/http does
@@ -80,9 +80,9 @@ func (a *api) leave(res *response, r *http.Request, began time.Time) {
 		a.log.LogAttrs(r.Context(), slog.LevelError, "request panicked", append(logged(res, r),
 			slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))...)
 		if res.status != 0 {
-			panic(http.ErrAbortHandler) // the client must not take half an answer for a whole one
+			panic(http.ErrAbortHandler) // the client must see that the answer is not complete
 		}
-		if err := a.writeRefusal(res, rule{}, refusalOf(errFault, "")); err != nil {
+		if err := a.writeRefusal(res, rule{}, refusalOf(errInternal, "")); err != nil {
 			panic(http.ErrAbortHandler)
 		}
 	}
@@ -114,8 +114,8 @@ func (a *api) now() time.Time {
 	return a.opt.Clock.Now()
 }
 
-// logged is what every log line tells of a request: its id, its route, and the
-// run that it names or made.
+// logged returns the attributes of every log line of a request: its id, its route,
+// and the run that it names or started.
 func logged(w *response, r *http.Request) []slog.Attr {
 	attrs := []slog.Attr{slog.String("request_id", w.id), slog.String("route", routeOf(r))}
 	run := w.run
@@ -131,7 +131,7 @@ func logged(w *response, r *http.Request) []slog.Attr {
 	return attrs
 }
 
-// routeOf is the pattern of the request's route, never its path.
+// routeOf returns the pattern of the route, not the path.
 func routeOf(r *http.Request) string {
 	if r.Pattern == "" {
 		return "unmatched"
@@ -139,7 +139,7 @@ func routeOf(r *http.Request) string {
 	return r.Pattern
 }
 
-// methodOf keeps clients from making up labels.
+// methodOf returns the method, or "other", so that clients cannot add metric labels.
 func methodOf(r *http.Request) string {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
@@ -149,7 +149,7 @@ func methodOf(r *http.Request) string {
 	return "other"
 }
 
-// requestIDs names requests: a random prefix for the process, and a count.
+// requestIDs makes request ids from a random prefix of the process and a counter.
 type requestIDs struct {
 	prefix string
 	count  atomic.Uint64
@@ -161,7 +161,7 @@ func newRequestIDs() *requestIDs {
 	return &requestIDs{prefix: hex.EncodeToString(b[:]) + "-"}
 }
 
-// of takes the client's own id when it is one line of plain characters.
+// of returns the id that the client sent if it is valid, or a new one.
 func (ids *requestIDs) of(r *http.Request) string {
 	if sent := r.Header["X-Request-Id"]; len(sent) == 1 && plainID(sent[0]) {
 		return sent[0]

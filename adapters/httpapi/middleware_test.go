@@ -93,7 +93,7 @@ func (f *failing) List(ctx context.Context, t verification.TenantID, q verificat
 	return f.RunStore.List(ctx, t, q)
 }
 
-func TestFaultsAreLoggedOnceAndToldToNobody(t *testing.T) {
+func TestInternalErrorsAreLoggedOnceAndNotShown(t *testing.T) {
 	var log bytes.Buffer
 	store := &failing{}
 	a := newAPI(t, setup{
@@ -141,7 +141,7 @@ func TestFaultsAreLoggedOnceAndToldToNobody(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatBreaksInTheMiddleIsCutOff(t *testing.T) {
+func TestAPanicAfterTheHeaderClosesTheConnection(t *testing.T) {
 	a := newAPI(t, setup{options: httpapi.Options{Mounts: map[string]http.Handler{
 		"/half": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, "half")
@@ -192,7 +192,7 @@ func TestRequestsAreObservedByThePatternOfTheirRoute(t *testing.T) {
 	}
 }
 
-func TestTheLogHasOneLineARequestAndNothingOfItsContent(t *testing.T) {
+func TestTheLogHasOneLinePerRequestWithoutItsContent(t *testing.T) {
 	var log bytes.Buffer
 	level := new(slog.LevelVar)
 	a := newAPI(t, setup{options: httpapi.Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level}))}})
@@ -247,8 +247,8 @@ func TestTheLogNamesTheRunOfARequest(t *testing.T) {
 	named(http.MethodGet, "/v1/workflows/"+string(a.Apply(simple()).ID), "", "")
 }
 
-// TestAGoneClientIsNoFault holds that a cancelled request is not logged as one.
-func TestAGoneClientIsNoFault(t *testing.T) {
+// TestAClientThatDisconnectsIsNoInternalError holds that a cancelled request is not logged as one.
+func TestAClientThatDisconnectsIsNoInternalError(t *testing.T) {
 	var log bytes.Buffer
 	a := newAPI(t, setup{options: httpapi.Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))}})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,23 +1,25 @@
-// The OpenAPI document, served to whoever asks.
+// The OpenAPI document, and the answer of the bare address.
 
 package httpapi
 
 import (
 	_ "embed"
 	"net/http"
+
+	"github.com/verifyd/verifyd/adapters/apitypes"
 )
 
 //go:embed openapi.yaml
 var openAPI []byte
 
-// OpenAPI is the document at /openapi.yaml.
+// OpenAPI returns the document that is served at /openapi.yaml.
 func OpenAPI() []byte { return openAPI[:len(openAPI):len(openAPI)] }
 
-// welcome tells a visitor of the bare address where the API is described.
+// welcome answers at the bare address with the path of the OpenAPI document.
 func (a *api) welcome(w http.ResponseWriter, r *http.Request) {
 	res := responseOf(w)
 	res.Header().Set("Cache-Control", "no-store")
-	if err := a.write(res, http.StatusOK, welcomeJSON{Service: "verifyd", OpenAPI: "/openapi.yaml"}); err != nil {
+	if err := a.write(res, http.StatusOK, apitypes.Welcome{Service: "verifyd", OpenAPI: "/openapi.yaml"}); err != nil {
 		a.refuse(res, r, rule{}, err)
 	}
 }

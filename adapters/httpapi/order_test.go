@@ -12,9 +12,9 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// TestTheFirstCheckThatFailsAnswers peels one fault after the other off a
+// TestTheFirstFailedCheckDeterminesTheAnswer peels one fault after the other off a
 // request that is wrong in every way.
-func TestTheFirstCheckThatFailsAnswers(t *testing.T) {
+func TestTheFirstFailedCheckDeterminesTheAnswer(t *testing.T) {
 	a := newAPI(t, setup{options: httpapi.Options{RateLimit: 2}})
 	none := a.Apply(simple())
 	unpublished := none

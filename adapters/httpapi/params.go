@@ -1,4 +1,4 @@
-// Query parameters: each with its exact refusal.
+// Query parameters: each has an exact error text.
 
 package httpapi
 
@@ -10,55 +10,45 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// param finds a query parameter. One that is given twice, or that cannot be
-// decoded, is not ok; the ones that nobody asks for are not looked at.
+// param returns a query parameter. It is not ok if it is given twice or cannot be
+// decoded. url.ParseQuery does not say which parameter it could not decode, and
+// those that no rule names are ignored.
 func param(query, name string) (value string, given, ok bool) {
 	ok = true
-	for query != "" {
-		var pair string
-		pair, query, _ = strings.Cut(query, "&")
-		key, v, _ := strings.Cut(pair, "=")
-		if key != name {
-			if decoded, err := url.QueryUnescape(key); err != nil || decoded != name {
-				continue
-			}
+	for pair := range strings.SplitSeq(query, "&") {
+		key, encoded, _ := strings.Cut(pair, "=")
+		if decoded, err := url.QueryUnescape(key); err != nil || decoded != name {
+			continue
 		}
-		if given {
-			return "", true, false
-		}
-		given = true
-		decoded, err := url.QueryUnescape(v)
-		if err != nil {
-			return "", true, false
-		}
-		value = decoded
+		decoded, err := url.QueryUnescape(encoded)
+		value, given, ok = decoded, true, ok && !given && err == nil
 	}
 	return value, given, ok
 }
 
-// parsed reads a parameter that may be left out.
-func parsed[T any](query, name string, otherwise T, parse func(string) (T, error), refusal error) (T, error) {
+// parsed parses a parameter, or returns the default value if it is not given.
+func parsed[T any](query, name string, byDefault T, parse func(string) (T, error), refusal error) (T, error) {
 	text, given, ok := param(query, name)
 	if !given {
-		return otherwise, nil
+		return byDefault, nil
 	}
 	value, err := parse(text)
 	if err != nil || !ok {
-		return otherwise, refusal
+		return byDefault, refusal
 	}
 	return value, nil
 }
 
 func pageQuery(query string) (verification.PageQuery, error) {
-	limit, err := parsed(query, "limit", verification.DefaultLimit, number(1, verification.MaxLimit), errLimit)
+	limit, err := parsed(query, "limit", verification.DefaultLimit, integer(1, verification.MaxLimit), errLimit)
 	if err != nil {
 		return verification.PageQuery{}, err
 	}
-	offset, err := parsed(query, "offset", 0, number(0, maxOffset), errOffset)
+	offset, err := parsed(query, "offset", 0, integer(0, maxOffset), errOffset)
 	return verification.PageQuery{Limit: limit, Offset: offset}, err
 }
 
-// maxOffset leaves a store room to add a page to it.
+// maxOffset lets a store add a page to an offset without overflow.
 const maxOffset = 1<<53 - 1
 
 func runQuery(query string) (q verification.RunQuery, err error) {
@@ -75,11 +65,8 @@ func runQuery(query string) (q verification.RunQuery, err error) {
 	return q, err
 }
 
-// wantsReport reads the view of a run.
+// wantsReport reports whether the view of a run is its report.
 func wantsReport(query string) (bool, error) {
-	if query == "" {
-		return false, nil
-	}
 	return parsed(query, "view", false, func(s string) (bool, error) {
 		if s != "report" {
 			return false, errView
@@ -88,14 +75,14 @@ func wantsReport(query string) (bool, error) {
 	}, errView)
 }
 
-// number reads plain decimal digits between least and most.
-func number(least, most int) func(string) (int, error) {
+// integer parses decimal digits without a sign.
+func integer(low, high int) func(string) (int, error) {
 	return func(s string) (int, error) {
 		if strings.Trim(s, "0123456789") != "" {
 			return 0, strconv.ErrSyntax
 		}
 		n, err := strconv.Atoi(s)
-		if err == nil && (n < least || n > most) {
+		if err == nil && (n < low || n > high) {
 			err = strconv.ErrRange
 		}
 		return n, err

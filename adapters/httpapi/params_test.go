@@ -46,7 +46,7 @@ func TestInvalidQueryParametersAreNamed(t *testing.T) {
 	}
 }
 
-func TestQueryParametersThatAreTaken(t *testing.T) {
+func TestValidQueryParametersAreAccepted(t *testing.T) {
 	a := newAPI(t, setup{})
 	id := a.started(journey()).ID
 	w := a.Apply(journey()).ID

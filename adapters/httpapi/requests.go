@@ -1,4 +1,4 @@
-// Every JSON shape that the API reads, and the rules that a body alone can break.
+// The bodies of requests, and the rules that need nothing but the body.
 
 package httpapi
 
@@ -14,49 +14,53 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
+// requestBody is the body of a request. Its validate tags hold the rules of its
+// fields.
+type requestBody interface{ member(name string) reader }
+
 type startBody struct {
 	ReferenceID string            `json:"reference_id" validate:"required,reference_id"`
 	Input       verification.Data `json:"input"`
 	RedirectURI *string           `json:"redirect_uri" validate:"omitnil,http_url"`
 }
 
-func (b *startBody) member(d *decoder, name, at string) error {
+func (b *startBody) member(name string) reader {
 	switch name {
 	case "reference_id":
-		return d.text(at, &b.ReferenceID)
+		return text(&b.ReferenceID)
 	case "input":
-		return d.data(at, &b.Input)
+		return data(&b.Input)
 	case "redirect_uri":
 		b.RedirectURI = new(string)
-		return d.text(at, b.RedirectURI)
+		return text(b.RedirectURI)
 	}
-	return d.unknown(at)
+	return nil
 }
 
 type webhookBody struct {
 	LifecycleWebhookURL string `json:"lifecycle_webhook_url" validate:"required,http_url,webhook_url"`
 }
 
-func (b *webhookBody) member(d *decoder, name, at string) error {
+func (b *webhookBody) member(name string) reader {
 	if name == "lifecycle_webhook_url" {
-		return d.text(at, &b.LifecycleWebhookURL)
+		return text(&b.LifecycleWebhookURL)
 	}
-	return d.unknown(at)
+	return nil
 }
 
-// signalBody carries a customer's answer.
+// signalBody holds the data that a customer submits.
 type signalBody struct {
 	Payload verification.Data `json:"payload" validate:"required"`
 }
 
-func (b *signalBody) member(d *decoder, name, at string) error {
+func (b *signalBody) member(name string) reader {
 	if name == "payload" {
-		return d.data(at, &b.Payload)
+		return data(&b.Payload)
 	}
-	return d.unknown(at)
+	return nil
 }
 
-// reviewBody carries a verdict.
+// reviewBody holds a verdict.
 type reviewBody struct {
 	Payload *reviewPayload `json:"payload" validate:"required"`
 }
@@ -67,37 +71,41 @@ type reviewPayload struct {
 	nodeID   bool   // payload.node_id was sent
 }
 
-func (b *reviewBody) member(d *decoder, name, at string) error {
+func (b *reviewBody) member(name string) reader {
 	if name != "payload" {
-		return d.unknown(at)
+		return nil
 	}
-	if d.dec.PeekKind() == '{' {
-		b.Payload = &reviewPayload{}
-	}
-	return d.object(at, b.Payload.member(d))
-}
-
-func (p *reviewPayload) member(d *decoder) func(name, at string) error {
-	return func(name, at string) error {
-		switch name {
-		case "decision":
-			if d.dec.PeekKind() != '"' {
-				return d.dec.SkipValue() // the words for a wrong decision are fixed
-			}
-			return d.text(at, &p.Decision)
-		case "notes":
-			return d.text(at, &p.Notes)
-		case "node_id":
-			p.nodeID = true
-			return d.dec.SkipValue()
+	return func(d *decoder, path string) error {
+		if d.dec.PeekKind() == '{' {
+			b.Payload = &reviewPayload{}
 		}
-		return d.unknown(at)
+		return d.object(path, b.Payload.member)
 	}
 }
 
-// refuse answers a verdict that breaks a rule with fixed words.
+func (p *reviewPayload) member(name string) reader {
+	switch name {
+	case "decision":
+		return func(d *decoder, path string) error {
+			if d.dec.PeekKind() != '"' {
+				return d.dec.SkipValue() // refuse has the text for an invalid decision
+			}
+			return text(&p.Decision)(d, path)
+		}
+	case "notes":
+		return text(&p.Notes)
+	case "node_id":
+		p.nodeID = true
+		return func(d *decoder, _ string) error { return d.dec.SkipValue() }
+	}
+	return nil
+}
+
+// refuse returns the error of a verdict that breaks a rule with an exact text.
 func (p *reviewPayload) refuse() error {
 	switch {
+	case p == nil:
+		return nil
 	case p.nodeID:
 		return errNodeID
 	case !verification.Decision(p.Decision).Verdict():
@@ -106,10 +114,10 @@ func (p *reviewPayload) refuse() error {
 	return nil
 }
 
-// body decodes a request body into a shape and checks its rules. The faults
-// are those of fields; more of them, such as of headers, may be added. A large
-// body waits for a slot: decoding it takes a processor for some time.
-func (a *api) body(w *response, r *http.Request, who caller, to any, member func(d *decoder, name, at string) error) ([]verification.FieldError, error) {
+// body reads a request body and checks its rules. It returns the problems of its
+// fields, to which the caller may add others, such as that of a header. A large
+// body waits for a slot, because its decoding takes processor time.
+func (a *api) body(w *response, r *http.Request, who caller, to requestBody) ([]verification.FieldError, error) {
 	raw, err := readBody(w, r)
 	if err != nil {
 		return nil, err
@@ -121,26 +129,42 @@ func (a *api) body(w *response, r *http.Request, who caller, to any, member func
 		}
 		defer release()
 	}
-	faults, err := decode(raw, member)
+	return a.decodeBody(raw, to)
+}
+
+// decodeBody decodes a body and checks its rules. A field has one problem: that of
+// its decoding, or else that of its rules.
+func (a *api) decodeBody(raw []byte, to requestBody) ([]verification.FieldError, error) {
+	problems, err := decode(raw, to.member)
 	if err != nil {
 		return nil, err
 	}
-	return a.rules(to, faults), nil
+	var invalid validator.ValidationErrors
+	_ = errors.As(a.validate.Struct(to), &invalid) // a struct pointer has no other error
+	for _, v := range invalid {
+		_, field, _ := strings.Cut(v.Namespace(), ".")
+		if !slices.ContainsFunc(problems, func(p verification.FieldError) bool { return p.Name == field }) {
+			problems = append(problems, verification.FieldError{Name: field, Message: messageOf(v)})
+		}
+	}
+	return problems, nil
 }
 
-// noBody refuses a body where none belongs; an empty object will do.
+// noBody returns an error unless the body is empty or an empty object.
 func (a *api) noBody(w *response, r *http.Request) error {
 	raw, err := readBody(w, r)
 	if err != nil || len(raw) == 0 {
 		return err
 	}
-	faults, err := decode(raw, func(d *decoder, _, at string) error { return d.unknown(at) })
-	if err == nil && len(faults) > 0 {
-		err = badFields(faults)
+	problems, err := decode(raw, func(string) reader { return nil })
+	if err == nil && len(problems) > 0 {
+		err = badFields(problems)
 	}
 	return err
 }
 
+// newValidator returns a validator that names fields as JSON does and has the rules
+// of the domain.
 func newValidator() *validator.Validate {
 	v := validator.New(validator.WithRequiredStructEnabled())
 	v.RegisterTagNameFunc(func(f reflect.StructField) string {
@@ -150,13 +174,13 @@ func newValidator() *validator.Validate {
 	for tag, check := range domainRules() {
 		err := v.RegisterValidation(tag, func(fl validator.FieldLevel) bool { return check(fl.Field().String()) == nil })
 		if err != nil {
-			panic(err) // only an empty tag or no function
+			panic(err) // the tag is empty or the function is nil
 		}
 	}
 	return v
 }
 
-// domainRules returns the rules of the domain that a body alone can break, by tag.
+// domainRules returns the rules of the domain that need nothing but a field, by tag.
 func domainRules() map[string]func(string) error {
 	return map[string]func(string) error{
 		"reference_id": verification.CheckReferenceID,
@@ -165,32 +189,15 @@ func domainRules() map[string]func(string) error {
 	}
 }
 
-// rules adds the faults of a decoded body to those that its decoding found. A
-// field that has one keeps it.
-func (a *api) rules(body any, faults []verification.FieldError) []verification.FieldError {
-	var broken validator.ValidationErrors
-	if !errors.As(a.validate.Struct(body), &broken) {
-		return faults
-	}
-	for _, b := range broken {
-		_, field, _ := strings.Cut(b.Namespace(), ".")
-		known := slices.ContainsFunc(faults, func(f verification.FieldError) bool { return f.Name == field })
-		if !known {
-			faults = append(faults, verification.FieldError{Name: field, Message: plain(b)})
-		}
-	}
-	return faults
-}
-
-// plain returns the message of a broken rule.
-func plain(b validator.FieldError) string {
-	if check, ok := domainRules()[b.Tag()]; ok {
+// messageOf describes a broken rule.
+func messageOf(v validator.FieldError) string {
+	if check, ok := domainRules()[v.Tag()]; ok {
 		var e *verification.Error
-		if value, _ := b.Value().(string); errors.As(check(value), &e) && len(e.Fields) > 0 {
+		if value, _ := v.Value().(string); errors.As(check(value), &e) && len(e.Fields) > 0 {
 			return e.Fields[0].Message
 		}
 	}
-	switch b.Tag() {
+	switch v.Tag() {
 	case "required":
 		return "is required"
 	case "http_url":

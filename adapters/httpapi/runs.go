@@ -6,23 +6,23 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// startRun begins a run. The engine saves it whether or not the client stays;
-// only the wait ends when the client goes.
+// startRun starts a run. When the client disconnects, the wait ends, but the run
+// is saved all the same.
 func (a *api) startRun(w *response, r *http.Request, who caller) error {
 	var b startBody
-	faults, err := a.body(w, r, who, &b, b.member)
+	problems, err := a.body(w, r, who, &b)
 	if err != nil {
 		return err
 	}
-	key, wrong := idempotencyKey(r.Header)
-	if faults = append(faults, wrong...); len(faults) > 0 {
-		return badFields(faults)
+	key, err := idempotencyKey(r.Header, problems)
+	if err != nil {
+		return err
 	}
 	id, err := verification.ParseWorkflowID(pathParam(r, "id"))
 	if err != nil {
@@ -41,7 +41,7 @@ func (a *api) startRun(w *response, r *http.Request, who caller) error {
 	if prefer.applied != "" {
 		w.Header().Set("Preference-Applied", prefer.applied)
 	}
-	return a.write(w, http.StatusAccepted, runOf(v))
+	return a.write(w, http.StatusAccepted, apitypes.NewRun(v))
 }
 
 func (a *api) listRuns(w *response, r *http.Request, who caller) error {
@@ -53,10 +53,10 @@ func (a *api) listRuns(w *response, r *http.Request, who caller) error {
 	if err != nil {
 		return err
 	}
-	return a.write(w, http.StatusOK, pageOf(page, runOf))
+	return a.write(w, http.StatusOK, apitypes.NewPage(page, apitypes.NewRun))
 }
 
-// readRun answers a run, or its report. Both carry an entity tag, so that
+// readRun answers with a run or its report. Both have an entity tag, so that
 // polling is cheap.
 func (a *api) readRun(w *response, r *http.Request, who caller) error {
 	report, err := wantsReport(r.URL.RawQuery)
@@ -75,9 +75,9 @@ func (a *api) readRun(w *response, r *http.Request, who caller) error {
 		return err
 	}
 	ref := verification.RunRef{Tenant: who.tenant, Run: id}
-	e, kept := a.bodies.get(ref, d)
-	if !kept {
-		if e, err = a.encodeTagged(runDetailOf(d)); err != nil {
+	e, cached := a.bodies.get(ref, d)
+	if !cached {
+		if e, err = a.encodeTagged(apitypes.NewRunDetail(d)); err != nil {
 			return err
 		}
 		a.bodies.put(ref, d, e)
@@ -91,35 +91,12 @@ func (a *api) readReport(w *response, r *http.Request, who caller, id verificati
 	if err != nil {
 		return err
 	}
-	e, err := a.encodeTagged(reportOf(report))
+	e, err := a.encodeTagged(apitypes.NewReport(report))
 	if err != nil {
 		return err
 	}
 	writeTagged(w, r, e)
 	return nil
-}
-
-func (a *api) encodeTagged(v any) (encoded, error) {
-	body, err := a.encode.bytes(v)
-	if err != nil {
-		return encoded{}, err
-	}
-	return encoded{body: body, length: []string{strconv.Itoa(len(body))}, etag: []string{etagOf(body)}}, nil
-}
-
-// writeTagged answers a body, or that the client has it already.
-func writeTagged(w *response, r *http.Request, e encoded) {
-	h := w.Header()
-	h["Cache-Control"] = []string{"private, no-cache"}
-	h["Etag"] = e.etag
-	if unchanged(r.Header, e.etag[0]) {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	h["Content-Type"] = []string{"application/json"}
-	h["Content-Length"] = e.length
-	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(e.body) // a client that has gone cannot be told
 }
 
 func (a *api) printReport(w *response, r *http.Request, who caller) error {
@@ -148,11 +125,11 @@ func (a *api) cancelRun(w *response, r *http.Request, who caller) error {
 	if err != nil {
 		return err
 	}
-	return a.write(w, http.StatusOK, cancelledJSON{ID: v.ID, Status: v.Status})
+	return a.write(w, http.StatusOK, apitypes.Cancelled{ID: v.ID, Status: v.Status})
 }
 
-// pathParam is a parameter of the path. chi leaves it escaped where the client
-// escaped what it need not have.
+// pathParam returns a parameter of the path. chi does not decode it if the path
+// has escapes that are not necessary.
 func pathParam(r *http.Request, name string) string {
 	value := r.PathValue(name)
 	if r.URL.RawPath == "" {

@@ -100,7 +100,7 @@ func TestRunShapes(t *testing.T) {
 	a.golden("runs", "/v1/runs?limit=3&offset=1")
 }
 
-func TestTheStartOfARunAnswersTheListShape(t *testing.T) {
+func TestAStartReturnsTheListShape(t *testing.T) {
 	a := newAPI(t, setup{})
 	w := a.Apply(journey())
 	got := a.do(http.MethodPost, "/v1/workflows/"+string(w.ID)+"/runs",

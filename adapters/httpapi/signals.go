@@ -1,4 +1,4 @@
-// Signals: a reviewer's verdict, a customer's answer.
+// Signals: a reviewer's verdict, or the data of a customer.
 
 package httpapi
 
@@ -7,19 +7,48 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// deliverSignal delivers a signal to a run. The rules of a verdict's body come
-// before the question whether there is such a run.
+// deliverSignal delivers a signal to a run. It checks the body before it looks
+// for the run.
 func (a *api) deliverSignal(w *response, r *http.Request, who caller) error {
 	name := pathParam(r, "signal_name")
-	deliver := a.submit
-	if name == verification.ReviewSignal {
-		deliver = a.giveVerdict
+	var (
+		submission signalBody
+		verdict    reviewBody
+		body       requestBody = &submission
+	)
+	isReview := name == verification.ReviewSignal
+	if isReview {
+		body = &verdict
 	}
-	d, err := deliver(w, r, who, name)
+	problems, err := a.body(w, r, who, body)
+	if err != nil {
+		return err
+	}
+	if err := verdict.Payload.refuse(); err != nil {
+		return err
+	}
+	key, err := idempotencyKey(r.Header, problems)
+	if err != nil {
+		return err
+	}
+	id, err := verification.ParseRunID(pathParam(r, "run_id"))
+	if err != nil {
+		return missing("run")
+	}
+	ctx := context.WithoutCancel(r.Context())
+	var result engine.SignalResult
+	if isReview {
+		result, err = a.engine.GiveVerdict(ctx, who.tenant, id, engine.VerdictRequest{
+			Decision: verification.Decision(verdict.Payload.Decision), Notes: verdict.Payload.Notes, By: who.name, IdempotencyKey: key,
+		})
+	} else {
+		result, err = a.engine.Submit(ctx, who.tenant, id, name, submission.Payload, engine.WithIdempotencyKey(key))
+	}
 	var e *verification.Error
 	switch {
 	case errors.As(err, &e) && errors.Is(e.Kind, verification.ErrNotOpen):
@@ -27,44 +56,5 @@ func (a *api) deliverSignal(w *response, r *http.Request, who caller) error {
 	case err != nil:
 		return err
 	}
-	return a.write(w, http.StatusOK, deliveryJSON{OK: true, Result: d.Result, Decision: d.Decision})
-}
-
-func (a *api) giveVerdict(w *response, r *http.Request, who caller, _ string) (engine.SignalResult, error) {
-	var b reviewBody
-	faults, err := a.body(w, r, who, &b, b.member)
-	if err == nil && b.Payload != nil {
-		err = b.Payload.refuse()
-	}
-	key, wrong := idempotencyKey(r.Header)
-	if faults = append(faults, wrong...); err == nil && len(faults) > 0 {
-		err = badFields(faults)
-	}
-	if err != nil {
-		return engine.SignalResult{}, err
-	}
-	id, err := verification.ParseRunID(pathParam(r, "run_id"))
-	if err != nil {
-		return engine.SignalResult{}, missing("run")
-	}
-	return a.engine.GiveVerdict(context.WithoutCancel(r.Context()), who.tenant, id, engine.VerdictRequest{
-		Decision: verification.Decision(b.Payload.Decision), Notes: b.Payload.Notes, By: who.name, IdempotencyKey: key,
-	})
-}
-
-func (a *api) submit(w *response, r *http.Request, who caller, signal string) (engine.SignalResult, error) {
-	var b signalBody
-	faults, err := a.body(w, r, who, &b, b.member)
-	key, wrong := idempotencyKey(r.Header)
-	if faults = append(faults, wrong...); err == nil && len(faults) > 0 {
-		err = badFields(faults)
-	}
-	if err != nil {
-		return engine.SignalResult{}, err
-	}
-	id, err := verification.ParseRunID(pathParam(r, "run_id"))
-	if err != nil {
-		return engine.SignalResult{}, missing("run")
-	}
-	return a.engine.Submit(context.WithoutCancel(r.Context()), who.tenant, id, signal, b.Payload, engine.WithIdempotencyKey(key))
+	return a.write(w, http.StatusOK, apitypes.SignalResult{OK: true, Result: result.Result, Decision: result.Decision})
 }

@@ -69,7 +69,7 @@ func TestSignalsThatAreNotOpen(t *testing.T) {
 	a.do(http.MethodPost, "/v1/signals/no-uuid/human_review_decision", approve).is(404, noRun)
 }
 
-func TestACustomersAnswer(t *testing.T) {
+func TestTheDataOfACustomer(t *testing.T) {
 	a := newAPI(t, setup{})
 	id := a.started(journey()).ID
 	consent, details := "/v1/signals/"+string(id)+"/consent_submitted", "/v1/signals/"+string(id)+"/details_submitted"

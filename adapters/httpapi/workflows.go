@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -19,7 +20,7 @@ func (a *api) listWorkflows(w *response, r *http.Request, who caller) error {
 	if err != nil {
 		return err
 	}
-	return a.write(w, http.StatusOK, pageOf(page, workflowOf))
+	return a.write(w, http.StatusOK, apitypes.NewPage(page, apitypes.NewWorkflow))
 }
 
 func (a *api) readWorkflow(w *response, r *http.Request, who caller) error {
@@ -31,18 +32,18 @@ func (a *api) readWorkflow(w *response, r *http.Request, who caller) error {
 	if err != nil {
 		return err
 	}
-	return a.write(w, http.StatusOK, workflowDetailOf(d))
+	return a.write(w, http.StatusOK, apitypes.NewWorkflowDetail(d.Workflow, d.Steps))
 }
 
-// setWebhook adds the lifecycle webhook of a workflow that has none.
+// setWebhook sets the lifecycle webhook of a workflow that has none.
 func (a *api) setWebhook(w *response, r *http.Request, who caller) error {
 	var b webhookBody
-	faults, err := a.body(w, r, who, &b, b.member)
+	problems, err := a.body(w, r, who, &b)
 	if err != nil {
 		return err
 	}
-	if len(faults) > 0 {
-		return badFields(faults)
+	if len(problems) > 0 {
+		return badFields(problems)
 	}
 	id, err := verification.ParseWorkflowID(pathParam(r, "id"))
 	if err != nil {
@@ -52,10 +53,10 @@ func (a *api) setWebhook(w *response, r *http.Request, who caller) error {
 	if err != nil {
 		return withField(err, "lifecycle_webhook_url", "is already configured and cannot be changed")
 	}
-	return a.write(w, http.StatusOK, workflowOf(changed))
+	return a.write(w, http.StatusOK, apitypes.NewWorkflow(changed))
 }
 
-// withField names the field that a conflict is about, when it names none.
+// withField adds a field to a conflict that has none.
 func withField(err error, field, message string) error {
 	var e *verification.Error
 	if !errors.As(err, &e) || !errors.Is(e.Kind, verification.ErrConflict) || len(e.Fields) > 0 {

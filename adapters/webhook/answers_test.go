@@ -27,7 +27,7 @@ func answers(status int, headers ...string) http.HandlerFunc {
 	}
 }
 
-func TestAnAnswerEndsTheNoticeOrHasItTriedAgain(t *testing.T) {
+func TestAnAnswerDeterminesClassAndRetry(t *testing.T) {
 	type after struct{ at time.Time } // zero is never
 	in := func(d time.Duration) *after { return &after{noon.Add(d)} }
 	never := &after{}
@@ -74,16 +74,16 @@ func TestAnAnswerEndsTheNoticeOrHasItTriedAgain(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r, s := newReceiver(t, test.handler), newSender(t)
 			err := s.Notify(t.Context(), notice(r.URL))
-			try := s.last(t, test.class, test.status)
+			attempt := s.last(t, test.class, test.status)
 			r.one(t)
 			if test.class == webhook.ClassDelivered {
-				if err != nil || try.Err != nil {
-					t.Errorf("Notify = %v, told %v, want no error", err, try.Err)
+				if err != nil || attempt.Err != nil {
+					t.Errorf("Notify = %v, told %v, want no error", err, attempt.Err)
 				}
 				return
 			}
 			discreet(t, err)
-			discreet(t, try.Err)
+			discreet(t, attempt.Err)
 			if got := verification.ClassOf(err); got != string(test.class) {
 				t.Errorf("ClassOf(err) = %q, want %q", got, test.class)
 			}
@@ -95,7 +95,7 @@ func TestAnAnswerEndsTheNoticeOrHasItTriedAgain(t *testing.T) {
 			case asked != (test.wish != nil):
 				t.Errorf("Notify = %#v, want a wish: %t", err, test.wish != nil)
 			case asked && !wish.At.Equal(test.wish.at):
-				t.Errorf("try again at %s, want %s", wish.At, test.wish.at)
+				t.Errorf("retry at %s, want %s", wish.At, test.wish.at)
 			}
 		})
 	}
@@ -132,7 +132,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestAReceiverThatDoesNotAnswerIsGivenUpInTime(t *testing.T) {
+func TestAnAttemptEndsAtItsTimeout(t *testing.T) {
 	trickle := func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		drip := time.NewTicker(5 * time.Millisecond)
@@ -156,7 +156,7 @@ func TestAReceiverThatDoesNotAnswerIsGivenUpInTime(t *testing.T) {
 			began := time.Now()
 			err := s.Notify(t.Context(), notice(r.URL))
 			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("the try took %s, want about 150 ms", took)
+				t.Errorf("the attempt took %s, want about 150 ms", took)
 			}
 			discreet(t, err)
 			s.last(t, webhook.ClassTimeout, 0)
@@ -168,7 +168,7 @@ func TestAReceiverThatDoesNotAnswerIsGivenUpInTime(t *testing.T) {
 	}
 }
 
-func TestNoMoreThanTheBeginningOfAnAnswerIsRead(t *testing.T) {
+func TestOnlyTheBeginningOfAnAnswerIsRead(t *testing.T) {
 	closed := make(chan int)
 	r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		sent, chunk := 0, make([]byte, 32<<10)
@@ -191,7 +191,7 @@ func TestNoMoreThanTheBeginningOfAnAnswerIsRead(t *testing.T) {
 	}
 }
 
-func TestAnErrorAnswerIsNotReadAtAll(t *testing.T) {
+func TestTheBodyOfAnErrorIsNotRead(t *testing.T) {
 	closed := make(chan struct{})
 	r := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
 		defer close(closed)

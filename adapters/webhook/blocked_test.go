@@ -49,7 +49,7 @@ func TestPrivateAddressesAreNotCalled(t *testing.T) {
 }
 
 // Some resolvers read these as addresses, others as names; none may get through.
-func TestAnAddressInDisguiseIsNotCalled(t *testing.T) {
+func TestAWrappedPrivateAddressIsNotCalled(t *testing.T) {
 	r := newReceiver(t, nil)
 	_, port, err := net.SplitHostPort(r.Listener.Addr().String())
 	if err != nil {
@@ -66,7 +66,7 @@ func TestAnAddressInDisguiseIsNotCalled(t *testing.T) {
 	}
 }
 
-func TestWhatIsDialledIsAPublicAddressAndAnOpenPort(t *testing.T) {
+func TestOnlyPublicAddressesAndAllowedPortsAreDialled(t *testing.T) {
 	for address, want := range map[string]bool{
 		"8.8.8.8:80": true, "8.8.8.8:443": true, "8.8.8.8:1024": true, "8.8.8.8:8443": true, "8.8.8.8:65535": true,
 		"[2606:4700::1111]:443": true, "[2606:4700::1111]:8443": true,
@@ -82,7 +82,7 @@ func TestWhatIsDialledIsAPublicAddressAndAnOpenPort(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoWebURLIsNotCalled(t *testing.T) {
+func TestAnInvalidURLIsNotCalled(t *testing.T) {
 	for _, address := range []string{"", "hooks", "ftp://app.example/" + hidden, "file:///etc/passwd", "http://", "http:///hooks", "http://%zz/" + hidden, "javascript:1", "http://app.example:port/"} {
 		s, n := newSender(t), notice("")
 		n.URL = address

@@ -55,7 +55,7 @@ func Example() {
 	notifier, err := webhook.New(webhook.Options{
 		Secrets: func(context.Context, verification.TenantID) ([]string, error) { return []string{secret}, nil },
 		Now:     time.Now, AllowPrivateNetworks: true,
-		Observe: func(_ context.Context, t webhook.Try) { fmt.Println("try", t.Attempt, t.Class, t.Status) },
+		Observe: func(_ context.Context, t webhook.Attempt) { fmt.Println("attempt", t.Number, t.Class, t.Status) },
 	})
 	if err != nil {
 		panic(err)
@@ -71,8 +71,8 @@ func Example() {
 	}
 	// Output:
 	// 0191f3c0-0000-7000-8000-000000000101 completed
-	// try 0 delivered 200
-	// try 1 delivered 200
+	// attempt 0 delivered 200
+	// attempt 1 delivered 200
 }
 
 func TestTheReceiverOfTheDocsIsTheOneThatRunsHere(t *testing.T) {

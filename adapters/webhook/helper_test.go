@@ -66,11 +66,11 @@ func secretsOf(secrets ...string) func(context.Context, verification.TenantID) (
 	return func(context.Context, verification.TenantID) ([]string, error) { return secrets, nil }
 }
 
-// sender is a Notifier and what it told of its tries.
+// sender is a Notifier and the attempts that it observed.
 type sender struct {
 	*webhook.Notifier
-	mu    sync.Mutex
-	tries []webhook.Try
+	mu       sync.Mutex
+	observed []webhook.Attempt
 }
 
 // newSender makes one that may call this machine, with its clock at noon.
@@ -92,33 +92,33 @@ func newSender(t testing.TB, changes ...func(*webhook.Options)) *sender {
 	return s
 }
 
-func (s *sender) observe(_ context.Context, try webhook.Try) {
+func (s *sender) observe(_ context.Context, a webhook.Attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tries = append(s.tries, try)
+	s.observed = append(s.observed, a)
 }
 
-// soon has a try end before a test grows dull.
+// soon bounds an attempt to a short time.
 func soon(o *webhook.Options) { o.Timeout = 150 * time.Millisecond }
 
-// told returns the tries so far.
-func (s *sender) told() []webhook.Try {
+// attempts returns the attempts so far.
+func (s *sender) attempts() []webhook.Attempt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.tries)
+	return slices.Clone(s.observed)
 }
 
-// last fails the test unless there was one try and it ended in this way.
-func (s *sender) last(t testing.TB, class webhook.Class, status int) webhook.Try {
+// last fails the test unless there was one attempt and it ended in this way.
+func (s *sender) last(t testing.TB, class webhook.Class, status int) webhook.Attempt {
 	t.Helper()
-	tries := s.told()
-	if len(tries) != 1 {
-		t.Fatalf("tries = %+v, want one", tries)
+	attempts := s.attempts()
+	if len(attempts) != 1 {
+		t.Fatalf("attempts = %+v, want one", attempts)
 	}
-	if tries[0].Class != class || tries[0].Status != status {
-		t.Errorf("the try ended %s %d (%v), want %s %d", tries[0].Class, tries[0].Status, tries[0].Err, class, status)
+	if attempts[0].Class != class || attempts[0].Status != status {
+		t.Errorf("the attempt ended %s %d (%v), want %s %d", attempts[0].Class, attempts[0].Status, attempts[0].Err, class, status)
 	}
-	return tries[0]
+	return attempts[0]
 }
 
 // discreet fails the test when an error tells more than an operator may read.

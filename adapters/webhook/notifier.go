@@ -1,5 +1,9 @@
-// One try of a notice, from its body to what its answer means.
-
+// Package webhook sends lifecycle webhooks: one signed POST for each attempt, as
+// Standard Webhooks defines it. See docs/webhooks.md for what clients are promised.
+//
+// The receiver is not trusted. Its address is checked when it is dialled, redirects
+// are not followed, no proxy is used, and time, headers and body of the answer are
+// bounded. The engine decides when to retry.
 package webhook
 
 import (
@@ -7,50 +11,53 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The bounds of a try.
+// The bounds of an attempt.
 const (
 	defaultTimeout = 15 * time.Second
-	maxBody        = 64 << 10 // bytes of an answer that are read
-	maxHeaders     = 16 << 10 // bytes of an answer's headers
+	maxBody        = 64 << 10 // bytes of the answer's body that are read
+	maxHeaders     = 16 << 10 // bytes of the answer's headers
 )
 
-// Options say how notices are sent. Secrets and Now are required.
+// Options configure a Notifier. Secrets and Now are required.
 type Options struct {
-	// Secrets are the whsec_ secrets of a tenant, the newest first: one, or
-	// several while they rotate. Each of them signs.
+	// Secrets returns the whsec_ secrets of a tenant, the newest first. Each of
+	// them signs; there are two while they rotate.
 	Secrets func(ctx context.Context, t verification.TenantID) ([]string, error)
-	// Now is the clock of the engine, by which a Retry-After counts.
+	// Now is the clock of the engine. Retry-After counts from it.
 	Now func() time.Time
-	// Timeout bounds a try, from the look-up of the name to the end of the
-	// answer; 0 means 15 s. It has to be shorter than the engine's lease: a
-	// notice whose lease runs out is handed out again, and the try not counted.
+	// Timeout bounds an attempt, from name resolution to the end of the answer; 0
+	// means 15 s. It must be shorter than the engine's lease, or another host sends
+	// the notice again.
 	Timeout time.Duration
-	// AllowPrivateNetworks lets notices go to any address and port, private
-	// and loopback ones included.
+	// AllowPrivateNetworks allows every address and port, private and loopback
+	// addresses included.
 	AllowPrivateNetworks bool
-	// Roots are the authorities whose certificates are trusted; nil means
-	// those of the system.
+	// Roots are the trusted certificate authorities; nil means those of the system.
 	Roots *x509.CertPool
-	// Resolver looks names up; nil means the one of the system.
+	// Resolver resolves names; nil means that of the system.
 	Resolver *net.Resolver
-	// Observe is told of every try that was counted, before Notify returns;
-	// nil tells nobody. It may be called by many goroutines.
-	Observe func(ctx context.Context, t Try)
+	// Observe is called after every attempt that counts, before Notify returns; it
+	// may be nil. Many goroutines may call it.
+	Observe func(ctx context.Context, a Attempt)
 }
 
-// Notifier sends notices over HTTP. It is safe for concurrent use, and logs
-// nothing: what is worth it is told to Options.Observe.
+// Notifier sends notices over HTTP. It is safe for concurrent use. It does not log;
+// Options.Observe receives every attempt.
 type Notifier struct {
 	opt       Options
 	transport *http.Transport
@@ -58,7 +65,7 @@ type Notifier struct {
 
 var _ verification.Notifier = (*Notifier)(nil)
 
-// New makes a Notifier, or says which option is at fault.
+// New returns a Notifier, or an error that names the invalid option.
 func New(o Options) (*Notifier, error) {
 	switch {
 	case o.Secrets == nil:
@@ -73,59 +80,59 @@ func New(o Options) (*Notifier, error) {
 	return &Notifier{opt: o, transport: newTransport(o)}, nil
 }
 
-// Notify makes one try. It returns nil when the client took the notice, a
-// *verification.RetryError when the client said when to try again or never to,
-// and any other error when the plan holds. A try that ended because ctx did is
-// an error that is told to nobody, and is not one of the plan's.
+// Notify makes one attempt. It returns nil if the client accepted the notice, and a
+// *verification.RetryError if the client said when to retry, or not to retry. After
+// any other error the engine retries as planned. An attempt that ends because ctx is
+// done returns an error, and does not count.
 func (n *Notifier) Notify(ctx context.Context, notice verification.Notice) error {
 	began := n.opt.Now()
-	a := n.try(ctx, notice)
-	if a.status == 0 && ctx.Err() != nil {
-		return &failure{origin: originOf(notice.URL), words: "it was cut off by this host", cause: ctx.Err()}
+	r := n.send(ctx, notice)
+	if r.status == 0 && ctx.Err() != nil {
+		return &failure{origin: originOf(notice.URL), reason: "this host stopped the attempt", cause: ctx.Err()}
 	}
 	ended := n.opt.Now()
 	if n.opt.Observe != nil {
-		n.opt.Observe(ctx, Try{
-			Notice: notice.ID, Tenant: notice.Tenant, Run: notice.Run.ID, Attempt: notice.Attempt, At: notice.At,
-			Class: a.class, Status: a.status, Took: ended.Sub(began), Err: a.err,
+		n.opt.Observe(ctx, Attempt{
+			Notice: notice.ID, Tenant: notice.Tenant, Run: notice.Run.ID, Number: notice.Attempt, At: notice.At,
+			Class: r.class, Status: r.status, Took: ended.Sub(began), Err: r.err,
 		})
 	}
-	if a.class == ClassGone {
-		return &verification.RetryError{Cause: a.err}
+	if r.class == ClassGone {
+		return &verification.RetryError{Cause: r.err}
 	}
-	if at, ok := retryAfter(a.retryAfter, ended); ok {
-		return &verification.RetryError{At: at, Cause: a.err}
+	if at, ok := retryAfter(r.retryAfter, ended); ok {
+		return &verification.RetryError{At: at, Cause: r.err}
 	}
-	return a.err
+	return r.err
 }
 
-// answer is what came of a try.
-type answer struct {
+// result is the result of an attempt.
+type result struct {
 	class      Class
 	status     int    // 0 without an answer
-	retryAfter string // the header of one that is not 2xx
-	err        error  // nil when delivered
+	retryAfter string // the header of an answer other than 2xx
+	err        error  // nil if delivered
 }
 
-// try posts the notice and waits for the answer.
-func (n *Notifier) try(ctx context.Context, notice verification.Notice) answer {
+// send posts the notice and reads the answer.
+func (n *Notifier) send(ctx context.Context, notice verification.Notice) result {
 	origin := originOf(notice.URL)
-	failed := func(c Class, words string, cause error) answer {
-		return answer{class: c, err: &failure{class: c, origin: origin, words: words, cause: cause}}
+	failed := func(c Class, reason string, cause error) result {
+		return result{class: c, err: &failure{class: c, origin: origin, reason: reason, cause: cause}}
 	}
 	ctx, cancel := context.WithTimeout(ctx, n.opt.Timeout)
 	defer cancel()
 	body, err := bodyOf(notice.Run)
 	if err != nil {
-		return failed(ClassUnsent, "the notice cannot be written", err)
+		return failed(ClassUnsent, "the notice cannot be encoded", err)
 	}
 	signatures, err := n.sign(ctx, notice, body)
 	if err != nil {
 		return failed(ClassUnsent, "the notice cannot be signed", err)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, notice.URL, bytes.NewReader(body))
-	if err != nil || origin == nowhere {
-		return failed(ClassBlocked, "it is no http(s) URL", err)
+	if err != nil || origin == noOrigin {
+		return failed(ClassBlocked, "the URL must be an absolute http(s) URL", err)
 	}
 	h := request.Header
 	h.Set("Content-Type", "application/json")
@@ -133,23 +140,31 @@ func (n *Notifier) try(ctx context.Context, notice verification.Notice) answer {
 	h.Set(standardwebhooks.HeaderWebhookID, notice.ID)
 	h.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(notice.At.Unix(), 10))
 	h.Set(standardwebhooks.HeaderWebhookSignature, signatures)
-	// Not a Client: that would follow redirects, or at least parse them.
+	// An http.Client would follow redirects, or at least parse their targets.
 	response, err := n.transport.RoundTrip(request)
 	if err != nil {
-		class, words := n.reason(err)
-		return failed(class, words, err)
+		class, reason := n.classify(err)
+		return failed(class, reason, err)
 	}
 	defer response.Body.Close()
 	class := classOf(response.StatusCode)
 	if class != ClassDelivered {
-		a := failed(class, "it answered "+strconv.Itoa(response.StatusCode), nil)
-		a.status, a.retryAfter = response.StatusCode, response.Header.Get("Retry-After")
-		return a
+		r := failed(class, "it answered "+strconv.Itoa(response.StatusCode), nil)
+		r.status, r.retryAfter = response.StatusCode, response.Header.Get("Retry-After")
+		return r
 	}
-	// The client has taken it once its answer is whole, or as long as we read.
+	// The notice is delivered once the answer, or maxBody of it, is read.
 	if _, err := io.CopyN(io.Discard, response.Body, maxBody); err != nil && !errors.Is(err, io.EOF) {
-		class, words := n.reason(err)
-		return failed(class, words, err)
+		class, reason := n.classify(err)
+		return failed(class, reason, err)
 	}
-	return answer{class: class, status: response.StatusCode}
+	return result{class: class, status: response.StatusCode}
+}
+
+// bodyOf encodes the event of a run that has ended.
+func bodyOf(v verification.RunView) ([]byte, error) {
+	if !v.Status.Terminal() {
+		return nil, fmt.Errorf("run %s has not ended: its status is %s", v.ID, v.Status)
+	}
+	return json.Marshal(apitypes.NewEvent(v), jsontext.AllowInvalidUTF8(true))
 }

@@ -1,4 +1,4 @@
-// What is sent, and what a try looks like from here.
+// What is sent, and what an attempt looks like from here.
 
 package webhook_test
 
@@ -78,7 +78,7 @@ func TestEverySecretOfATenantSigns(t *testing.T) {
 	}
 }
 
-func TestWithoutAGoodSecretNothingIsSent(t *testing.T) {
+func TestNothingIsSentWithoutAValidSecret(t *testing.T) {
 	short := "whsec_c2hvcnQ="
 	for name, secrets := range map[string]func(context.Context, verification.TenantID) ([]string, error){
 		"none": secretsOf(), "empty": secretsOf(""), "short": secretsOf(short), "a bad second": secretsOf(newSecret, short),
@@ -102,7 +102,7 @@ func TestWithoutAGoodSecretNothingIsSent(t *testing.T) {
 	}
 }
 
-func TestATryIsToldInFull(t *testing.T) {
+func TestObserveReceivesEveryField(t *testing.T) {
 	r := newReceiver(t, answers(http.StatusTeapot))
 	now := noon
 	s := newSender(t, func(o *webhook.Options) {
@@ -116,16 +116,16 @@ func TestATryIsToldInFull(t *testing.T) {
 		t.Errorf("told %v, returned %v", got.Err, err)
 	}
 	got.Err = nil
-	want := webhook.Try{
-		Notice: n.ID, Tenant: aTenant, Run: aRun, Attempt: 4, At: n.At,
+	want := webhook.Attempt{
+		Notice: n.ID, Tenant: aTenant, Run: aRun, Number: 4, At: n.At,
 		Class: webhook.ClassRefused, Status: http.StatusTeapot, Took: 3 * time.Second,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("try (-want +got):\n%s", diff)
+		t.Errorf("attempt (-want +got):\n%s", diff)
 	}
 }
 
-func TestAWaitCountsFromTheAnswer(t *testing.T) {
+func TestRetryAfterCountsFromTheAnswer(t *testing.T) {
 	r := newReceiver(t, answers(429, "Retry-After: 60"))
 	now := noon
 	s := newSender(t, func(o *webhook.Options) {
@@ -136,11 +136,11 @@ func TestAWaitCountsFromTheAnswer(t *testing.T) {
 		t.Fatalf("Notify = %v, want a wish", err)
 	}
 	if want := noon.Add(70 * time.Second); !wish.At.Equal(want) {
-		t.Errorf("try again at %s, want %s", wish.At, want)
+		t.Errorf("retry at %s, want %s", wish.At, want)
 	}
 }
 
-func TestAHostThatStopsCutsItsTryOffAndDoesNotCountIt(t *testing.T) {
+func TestAnAttemptDoesNotCountWhenItsHostStops(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	r := newReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
 		stop()
@@ -153,12 +153,12 @@ func TestAHostThatStopsCutsItsTryOffAndDoesNotCountIt(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || errors.As(err, &wish) {
 		t.Errorf("Notify = %v, want that it was cancelled", err)
 	}
-	if told := s.told(); len(told) != 0 {
+	if told := s.attempts(); len(told) != 0 {
 		t.Errorf("told %+v, want nothing", told)
 	}
 }
 
-func TestTriesShareAConnectionAndNoCookies(t *testing.T) {
+func TestAttemptsShareAConnectionButNoCookies(t *testing.T) {
 	var opened atomic.Int32
 	r := unstarted(t, answers(200, "Set-Cookie: who=me"))
 	r.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -185,10 +185,10 @@ func TestTriesShareAConnectionAndNoCookies(t *testing.T) {
 
 // The variables are read once in the life of a process: this test is the whole
 // of one that has them set.
-func TestNoProxyIsAsked(t *testing.T) {
+func TestNoProxyIsUsed(t *testing.T) {
 	if os.Getenv("NO_PROXY") != "nobody.example" {
 		proxy := newReceiver(t, nil)
-		again := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNoProxyIsAsked$")
+		again := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNoProxyIsUsed$")
 		again.Env = append(os.Environ(), "NO_PROXY=nobody.example", "HTTP_PROXY="+proxy.URL, "HTTPS_PROXY="+proxy.URL, "ALL_PROXY="+proxy.URL)
 		if out, err := again.CombinedOutput(); err != nil || len(proxy.all()) != 0 {
 			t.Errorf("the proxy was asked %d times, %v:\n%s", len(proxy.all()), err, out)
@@ -210,7 +210,7 @@ func TestNoProxyIsAsked(t *testing.T) {
 	}
 }
 
-func TestAnOptionAtFaultIsNamed(t *testing.T) {
+func TestNewNamesTheInvalidOption(t *testing.T) {
 	good := webhook.Options{Secrets: secretsOf(newSecret), Now: time.Now}
 	tests := map[string]func(*webhook.Options){
 		"Secrets": func(o *webhook.Options) { o.Secrets = nil },

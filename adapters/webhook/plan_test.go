@@ -53,45 +53,45 @@ func cancelled(t testing.TB, k *enginetest.Kit, origin string) verification.RunI
 	return id
 }
 
-func TestAReceiverThatIsDownIsToldForThreeDaysUnderOneID(t *testing.T) {
+func TestAttemptsContinueForThreeDaysWithOneID(t *testing.T) {
 	r := newReceiver(t, answers(http.StatusInternalServerError))
 	k, s := newKit(t)
 	id := cancelled(t, k, r.URL)
 	k.Advance(30 * 24 * time.Hour)
 
-	came, tries := r.all(), s.told()
-	if len(came) != 10 || len(tries) != 10 {
-		t.Fatalf("%d notices came of %d tries, want 10", len(came), len(tries))
+	came, attempts := r.all(), s.attempts()
+	if len(came) != 10 || len(attempts) != 10 {
+		t.Fatalf("%d notices came of %d attempts, want 10", len(came), len(attempts))
 	}
 	for i, d := range came {
 		d.verified(t, newSecret)
 		if !slices.Equal(d.body, came[0].body) {
-			t.Errorf("try %d said %s, the first %s", i+1, d.body, came[0].body)
+			t.Errorf("attempt %d said %s, the first %s", i+1, d.body, came[0].body)
 		}
 		if got := d.Header.Get("webhook-id"); got != "run_"+string(id) {
-			t.Errorf("webhook-id of try %d = %q", i+1, got)
+			t.Errorf("webhook-id of attempt %d = %q", i+1, got)
 		}
-		try := tries[i]
-		if try.Attempt != i || try.Class != webhook.ClassFailed || try.Status != 500 || try.Run != id || try.Tenant != enginetest.Tenant {
-			t.Errorf("try %d was told as %+v", i+1, try)
+		attempt := attempts[i]
+		if attempt.Number != i || attempt.Class != webhook.ClassFailed || attempt.Status != 500 || attempt.Run != id || attempt.Tenant != enginetest.Tenant {
+			t.Errorf("attempt %d was told as %+v", i+1, attempt)
 		}
-		if got := d.Header.Get("webhook-timestamp"); got != strconv.FormatInt(try.At.Unix(), 10) {
-			t.Errorf("webhook-timestamp of try %d = %s, want %d", i+1, got, try.At.Unix())
+		if got := d.Header.Get("webhook-timestamp"); got != strconv.FormatInt(attempt.At.Unix(), 10) {
+			t.Errorf("webhook-timestamp of attempt %d = %s, want %d", i+1, got, attempt.At.Unix())
 		}
 		if i == 0 {
 			continue
 		}
 		most, _ := verification.NoticeRetry(i - 1)
-		if wait := try.At.Sub(tries[i-1].At); wait > most || wait < most*9/10 {
-			t.Errorf("wait before try %d = %s, want %s or up to a tenth less", i+1, wait, most)
+		if wait := attempt.At.Sub(attempts[i-1].At); wait > most || wait < most*9/10 {
+			t.Errorf("wait before attempt %d = %s, want %s or up to a tenth less", i+1, wait, most)
 		}
 	}
-	if span := tries[9].At.Sub(tries[0].At); span < 65*time.Hour || span > 76*time.Hour {
-		t.Errorf("the tries span %s, want about three days", span)
+	if span := attempts[9].At.Sub(attempts[0].At); span < 65*time.Hour || span > 76*time.Hour {
+		t.Errorf("the attempts span %s, want about three days", span)
 	}
 }
 
-func TestAReceiverThatComesBackIsToldOnce(t *testing.T) {
+func TestANoticeIsDeliveredOnceWhenTheReceiverRecovers(t *testing.T) {
 	status := []int{500, 301, 200}
 	r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status[0])
@@ -101,15 +101,15 @@ func TestAReceiverThatComesBackIsToldOnce(t *testing.T) {
 	cancelled(t, k, r.URL)
 	k.Advance(30 * 24 * time.Hour)
 	var classes []webhook.Class
-	for _, try := range s.told() {
-		classes = append(classes, try.Class)
+	for _, attempt := range s.attempts() {
+		classes = append(classes, attempt.Class)
 	}
 	if want := []webhook.Class{webhook.ClassFailed, webhook.ClassRedirected, webhook.ClassDelivered}; !slices.Equal(classes, want) {
-		t.Errorf("tries ended %q, want %q", classes, want)
+		t.Errorf("attempts ended %q, want %q", classes, want)
 	}
 }
 
-func TestAReceiverIsTakenAtItsWord(t *testing.T) {
+func TestRetryAfterAndGoneAreHonoured(t *testing.T) {
 	replies := []http.HandlerFunc{
 		answers(429, "Retry-After: 5400"),
 		answers(503, "Retry-After: "+enginetest.Began().Add(4*time.Hour).Format(http.TimeFormat)),
@@ -124,15 +124,15 @@ func TestAReceiverIsTakenAtItsWord(t *testing.T) {
 	cancelled(t, k, r.URL)
 	k.Advance(30 * 24 * time.Hour)
 	var at []time.Duration
-	for _, try := range s.told() {
-		at = append(at, try.At.Sub(enginetest.Began()))
+	for _, attempt := range s.attempts() {
+		at = append(at, attempt.At.Sub(enginetest.Began()))
 	}
 	if want := []time.Duration{0, 90 * time.Minute, 4 * time.Hour}; !slices.Equal(at, want) {
-		t.Errorf("tries came at %s, want %s", at, want)
+		t.Errorf("attempts came at %s, want %s", at, want)
 	}
 }
 
-func TestANoticeLeavesOnlyOnceTheRunAndItsReportCanBeRead(t *testing.T) {
+func TestANoticeIsSentAfterTheRunAndItsReportCanBeRead(t *testing.T) {
 	var k *enginetest.Kit
 	read := make(chan error, 1)
 	r := newReceiver(t, func(_ http.ResponseWriter, request *http.Request) {

@@ -1,4 +1,4 @@
-// Secrets, and what is signed with them.
+// Webhook secrets and signatures.
 
 package webhook
 
@@ -14,19 +14,17 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-const prefix = "whsec_"
-
 var errNoSecret = errors.New("the tenant has no secret")
 
 // NewSecret returns a secret of 32 random bytes.
 func NewSecret() string {
 	raw := make([]byte, 32)
 	_, _ = rand.Read(raw) // never fails
-	return prefix + base64.StdEncoding.EncodeToString(raw)
+	return "whsec_" + base64.StdEncoding.EncodeToString(raw)
 }
 
-// sign makes the value of webhook-signature: one signature for each secret of
-// the tenant, the newest first.
+// sign returns the value of webhook-signature: a signature for each secret of the
+// tenant, the newest first.
 func (n *Notifier) sign(ctx context.Context, notice verification.Notice, body []byte) (string, error) {
 	secrets, err := n.opt.Secrets(ctx, notice.Tenant)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestAMadeSecretIsGoodAndNeverTheSame(t *testing.T) {
+func TestNewSecretsAreValidAndDistinct(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {
 		s := webhook.NewSecret()

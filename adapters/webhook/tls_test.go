@@ -25,7 +25,7 @@ func secure(t testing.TB, change func(*receiver)) (*receiver, *x509.CertPool) {
 	return r, roots
 }
 
-func TestATrustedReceiverIsToldOverHTTP2(t *testing.T) {
+func TestATrustedReceiverIsCalledOverHTTP2(t *testing.T) {
 	r, roots := secure(t, func(r *receiver) { r.EnableHTTP2 = true })
 	s := newSender(t, func(o *webhook.Options) { o.Roots = roots })
 	for range 2 {
@@ -87,7 +87,7 @@ func TestBrokenTLSIsNoDelivery(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatCannotBeHadIsNoDelivery(t *testing.T) {
+func TestAFailedConnectionIsNoDelivery(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and never says a word
 	if err != nil {
 		t.Fatal(err)
@@ -102,9 +102,9 @@ func TestAConnectionThatCannotBeHadIsNoDelivery(t *testing.T) {
 		name, origin, says string
 		class              webhook.Class
 	}{
-		{"silent", "https://" + silent.Addr().String(), "no whole answer within 150ms", webhook.ClassTimeout},
+		{"silent", "https://" + silent.Addr().String(), "no complete answer within 150ms", webhook.ClassTimeout},
 		{"closed", "http://" + closed.Addr().String(), "connection refused", webhook.ClassUnreachable},
-		{"no such name", "http://unknown.example", "name is not known", webhook.ClassUnreachable},
+		{"no such name", "http://unknown.example", "name cannot be resolved", webhook.ClassUnreachable},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

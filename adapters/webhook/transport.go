@@ -1,4 +1,4 @@
-// The connections that notices go out by, and which addresses are dialled.
+// The HTTP transport, and the addresses that it may dial.
 
 package webhook
 
@@ -15,7 +15,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// The bounds of the connections that are kept for the next notice.
+// The bounds of idle connections.
 const (
 	maxIdle     = 64
 	maxIdleHost = 4
@@ -24,7 +24,7 @@ const (
 
 var (
 	errAddress = errors.New("the address is private or reserved")
-	errPort    = errors.New("the port may not be called")
+	errPort    = errors.New("the port is not allowed")
 )
 
 func newTransport(o Options) *http.Transport {
@@ -33,7 +33,7 @@ func newTransport(o Options) *http.Transport {
 		dialer.Control = guard(ssrf.New(ssrf.WithAnyPort()))
 	}
 	return &http.Transport{
-		Proxy:                  nil, // a proxy would dial what the guard never sees
+		Proxy:                  nil, // a proxy would dial addresses that guard cannot check
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.Roots},
 		TLSHandshakeTimeout:    o.Timeout,
@@ -46,8 +46,8 @@ func newTransport(o Options) *http.Transport {
 	}
 }
 
-// guard checks the very address that is about to be dialled, after names were
-// looked up, so that a name cannot mean one thing here and another there.
+// guard checks an address right before it is dialled, after name resolution, so
+// that a name cannot resolve to another address between the check and the dial.
 func guard(g *ssrf.Guardian) func(network, address string, c syscall.RawConn) error {
 	return func(network, address string, c syscall.RawConn) error {
 		if err := g.Safe(network, address, c); err != nil {
@@ -64,6 +64,6 @@ func guard(g *ssrf.Guardian) func(network, address string, c syscall.RawConn) er
 	}
 }
 
-// portAllowed keeps notices away from mail servers and whatever else listens
-// on the ports of the system: they could be made to read a POST as commands.
+// portAllowed refuses the other system ports: a mail server, for example, might
+// read a POST as commands.
 func portAllowed(port uint16) bool { return port == 80 || port == 443 || port >= 1024 }

@@ -4,8 +4,11 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -15,76 +18,65 @@ import (
 
 type accountCommands struct {
 	List      accountList    `cmd:"" help:"List the accounts of a tenant."`
-	Create    accountCreate  `cmd:"" help:"Make an account, and its API key."`
-	Disable   accountDisable `cmd:"" help:"Refuse an account from now on."`
-	Enable    accountEnable  `cmd:"" help:"Let an account call again."`
-	RotateKey accountRotate  `cmd:"" help:"Give an account another API key."`
+	Create    accountCreate  `cmd:"" help:"Create an account and its API key."`
+	Disable   accountDisable `cmd:"" help:"Disable an account."`
+	Enable    accountEnable  `cmd:"" help:"Enable a disabled account."`
+	RotateKey accountRotate  `cmd:"" help:"Replace the API key of an account."`
 }
 
-// tellFile warns of the file that may say otherwise.
-func (s *session) tellFile(what string) {
-	s.note("a bootstrap file that names " + what + " sets it back at the next start of a host: change it there, too")
+// noteBootstrap warns that a bootstrap file may undo a change.
+func (s *session) noteBootstrap(what string) {
+	s.note("a bootstrap file that names " + what + " undoes this change when a host starts: change the file as well")
+}
+
+type accountJSON struct {
+	ClientID string                 `json:"client_id"`
+	TenantID verification.TenantID  `json:"tenant_id"`
+	APIKey   string                 `json:"api_key,omitempty"` // a new key
+	Disabled bool                   `json:"disabled"`
+	Surfaces []verification.Surface `json:"surfaces"`
+}
+
+func newAccountJSON(a verification.Account) accountJSON {
+	return accountJSON{ClientID: a.ClientID, TenantID: a.Tenant, Disabled: a.Disabled, Surfaces: append([]verification.Surface{}, a.Surfaces...)}
 }
 
 type accountList struct {
-	databaseFlag
-	tenantFlag
+	tenantFlags
 	jsonFlag
-}
-
-// Help is shown below the usage.
-func (accountList) Help() string {
-	return `Example:
-
-    verifyctl account list --tenant Acme`
 }
 
 // Run prints the accounts by client identifier.
 func (c accountList) Run(ctx context.Context, s *session) error {
-	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		t, err := db.tenant(ctx, c.tenantFlag)
-		if err != nil {
-			return err
-		}
+	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
 		all, err := db.Accounts(ctx, t.ID)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return s.json(shapes(all, accountOf))
-		}
-		return s.table([]string{"CLIENT_ID", "DISABLED", "SURFACES"}, shapes(all, func(a verification.Account) []string {
-			return []string{a.ClientID, yesNo(a.Disabled), strings.Join(surfacesOf(a), ",")}
-		}))
+		return printList(s, c.JSON, all, newAccountJSON, "CLIENT_ID DISABLED SURFACES", func(a accountJSON) []string {
+			surfaces := mapSlice(a.Surfaces, func(surface verification.Surface) string { return string(surface) })
+			return []string{a.ClientID, yesNo(a.Disabled), strings.Join(surfaces, ",")}
+		})
 	})
 }
 
 type accountCreate struct {
-	ClientID string `arg:"" name:"client-id" help:"What the client sends as client-id."`
-	databaseFlag
-	tenantFlag
-	Surfaces   []string `default:"workflows,runs,signals" enum:"workflows,runs,signals" placeholder:"NAME" help:"What the account may use: workflows, runs, signals (default all)."`
-	TenantName string   `placeholder:"NAME" help:"Make the tenant, too, under this name, when there is none of the id that --tenant gives."`
+	ClientID string `arg:"" name:"client-id" help:"Client identifier: the client-id header of the client."`
+	tenantFlags
+	Surfaces   []string `default:"workflows,runs,signals" enum:"workflows,runs,signals" placeholder:"NAME" help:"Surfaces that the account may use: workflows, runs, signals (default all)."`
+	TenantName string   `placeholder:"NAME" help:"Create the tenant under this name if there is none with the id of --tenant."`
 	keyFlag
 	jsonFlag
 }
 
-// Help is shown below the usage.
-func (accountCreate) Help() string {
-	return `The API key alone is printed, this once: only its hash is kept. With --json it stands in
-"api_key". A key that was given is not printed.
-
-Examples:
-
-    verifyctl account create acme --tenant Acme
-    verifyctl account create bank --tenant 0191f3c0-0000-7000-8000-00000000000b --tenant-name Bank
-    verifyctl account create bank-reader --tenant Bank --surfaces runs
-    pass show acme/api-key | verifyctl account create acme --tenant Acme --api-key-file -`
-}
-
 // Run prints the API key.
 func (c accountCreate) Run(ctx context.Context, s *session) error {
-	a := verification.Account{ClientID: c.ClientID, Surfaces: c.surfaces()}
+	a := verification.Account{
+		ClientID: c.ClientID,
+		Surfaces: slices.DeleteFunc(verification.Surfaces(), func(surface verification.Surface) bool {
+			return !slices.Contains(c.Surfaces, string(surface))
+		}),
+	}
 	if err := a.Validate(); err != nil {
 		return argumentError("CLIENT_ID", err)
 	}
@@ -93,64 +85,57 @@ func (c accountCreate) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	a.KeyHash = verification.HashAPIKey(key.text)
-	return s.on(ctx, c.databaseFlag, func(db *database) error {
+	return c.databaseFlag.with(ctx, s, func(db *database) error {
 		switch _, err := db.Account(ctx, a.ClientID); {
 		case err == nil:
-			return conflict("account", "there is one of this client identifier already")
+			return conflict("account", "an account with this client identifier exists already")
 		case !errors.Is(err, verification.ErrNotFound):
 			return err
 		}
-		if a.Tenant, err = s.makeTenant(ctx, db, c.tenantFlag, c.TenantName); err != nil {
+		if a.Tenant, err = c.tenant(ctx, s, db); err != nil {
 			return err
 		}
 		if err := db.SaveAccount(ctx, a); err != nil {
 			return err
 		}
-		return s.account(a, key, c.JSON)
+		return s.printKey(a, key, c.JSON)
 	})
 }
 
-// surfaces are those that were given, each once, in the order of the API.
-func (c accountCreate) surfaces() []verification.Surface {
-	return slices.DeleteFunc(verification.Surfaces(), func(surface verification.Surface) bool {
-		return !slices.Contains(c.Surfaces, string(surface))
-	})
-}
-
-// makeTenant finds a tenant, or makes it when it was given a name and an id that
-// nobody has.
-func (s *session) makeTenant(ctx context.Context, db *database, f tenantFlag, name string) (verification.TenantID, error) {
-	id, parsing := verification.ParseTenantID(f.Tenant)
-	if name != "" && parsing != nil {
-		return "", errors.New("--tenant: must be the id of the tenant, a UUID, beside --tenant-name")
+// tenant finds the tenant. If it does not exist and --tenant-name is given, tenant
+// creates it.
+func (c accountCreate) tenant(ctx context.Context, s *session, db *database) (verification.TenantID, error) {
+	id, parsing := verification.ParseTenantID(c.Tenant)
+	if c.TenantName != "" && parsing != nil {
+		return "", errors.New("--tenant: must be the id of the tenant, a UUID, together with --tenant-name")
 	}
-	t, err := db.tenant(ctx, f)
+	t, err := db.tenant(ctx, c.tenantFlag)
 	switch {
-	case err == nil && name != "" && name != t.Name:
-		return "", fmt.Errorf("--tenant-name: the tenant is there under another name, %s", t.Name)
-	case name == "" || !errors.Is(err, verification.ErrNotFound):
+	case err == nil && c.TenantName != "" && c.TenantName != t.Name:
+		return "", fmt.Errorf("--tenant-name: the tenant has another name, %s: leave --tenant-name out", t.Name)
+	case c.TenantName == "" || !errors.Is(err, verification.ErrNotFound):
 		return t.ID, err
-	case len([]rune(name)) > maxTenantName:
-		return "", errors.New("--tenant-name: must be 1 to 200 characters")
+	case len([]rune(c.TenantName)) > maxTenantName:
+		return "", fmt.Errorf("--tenant-name: must be 1 to %d characters", maxTenantName)
 	}
-	_, err = bootstrap.SaveTenant(ctx, db, verification.Tenant{ID: id, Name: name}, s.tellSecret)
+	_, err = bootstrap.SaveTenant(ctx, db, verification.Tenant{ID: id, Name: c.TenantName}, s.noteSecret)
 	return id, err
 }
 
-// tellSecret says where the webhook secret of a new tenant can be read.
-func (s *session) tellSecret(t verification.Tenant) {
-	s.note("made the webhook secret of tenant " + t.Name + "; read it with verifyctl webhook secret --tenant " + string(t.ID))
+// noteSecret says how to print the webhook secret of a new tenant.
+func (s *session) noteSecret(t verification.Tenant) {
+	s.note("created a webhook secret for tenant " + t.Name + ": print it with verifyctl webhook secret --tenant " + string(t.ID))
 }
 
-// account prints an account that has a new key.
-func (s *session) account(a verification.Account, key apiKey, asJSON bool) error {
-	shape := accountOf(a)
+// printKey prints an account with a new key.
+func (s *session) printKey(a verification.Account, key apiKey, asJSON bool) error {
+	out := newAccountJSON(a)
 	if key.made {
-		shape.APIKey = key.text
+		out.APIKey = key.text
 	}
 	switch {
 	case asJSON:
-		return s.json(shape)
+		return s.json(out)
 	case key.made:
 		_, err := fmt.Fprintln(s.stdout, key.text)
 		return err
@@ -160,39 +145,23 @@ func (s *session) account(a verification.Account, key apiKey, asJSON bool) error
 
 type accountDisable struct{ accountChange }
 
-// Help is shown below the usage.
-func (accountDisable) Help() string {
-	return `From the next request on, the client is answered with 403 account_disabled. Its runs go on.
-
-Example:
-
-    verifyctl account disable acme`
-}
-
-// Run keeps an account from calling.
+// Run disables an account.
 func (c accountDisable) Run(ctx context.Context, s *session) error { return c.set(ctx, s, true) }
 
 type accountEnable struct{ accountChange }
 
-// Help is shown below the usage.
-func (accountEnable) Help() string {
-	return `Example:
-
-    verifyctl account enable acme`
-}
-
-// Run lets an account call again.
+// Run enables an account.
 func (c accountEnable) Run(ctx context.Context, s *session) error { return c.set(ctx, s, false) }
 
-// accountChange is what disable and enable have in common.
+// accountChange is what disable and enable share.
 type accountChange struct {
-	ClientID string `arg:"" name:"client-id" help:"The client identifier of the account."`
+	ClientID string `arg:"" name:"client-id" help:"Client identifier of the account."`
 	databaseFlag
 	jsonFlag
 }
 
 func (c accountChange) set(ctx context.Context, s *session, disabled bool) error {
-	return s.on(ctx, c.databaseFlag, func(db *database) error {
+	return c.with(ctx, s, func(db *database) error {
 		a, err := db.account(ctx, c.ClientID)
 		if err != nil {
 			return err
@@ -202,10 +171,10 @@ func (c accountChange) set(ctx context.Context, s *session, disabled bool) error
 			if err := db.SaveAccount(ctx, a); err != nil {
 				return err
 			}
-			s.tellFile("account " + a.ClientID)
+			s.noteBootstrap("account " + a.ClientID)
 		}
 		if c.JSON {
-			return s.json(accountOf(a))
+			return s.json(newAccountJSON(a))
 		}
 		state := "enabled"
 		if disabled {
@@ -217,22 +186,10 @@ func (c accountChange) set(ctx context.Context, s *session, disabled bool) error
 }
 
 type accountRotate struct {
-	ClientID string `arg:"" name:"client-id" help:"The client identifier of the account."`
+	ClientID string `arg:"" name:"client-id" help:"Client identifier of the account."`
 	databaseFlag
 	keyFlag
 	jsonFlag
-}
-
-// Help is shown below the usage.
-func (accountRotate) Help() string {
-	return `The new API key alone is printed, this once: only its hash is kept. The old one stops
-working at once. To change over without a gap, create a second account, move the client,
-and disable the first.
-
-Examples:
-
-    verifyctl account rotate-key acme
-    verifyctl account rotate-key acme --api-key-file /run/secrets/acme`
 }
 
 // Run prints the new API key.
@@ -241,7 +198,7 @@ func (c accountRotate) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.on(ctx, c.databaseFlag, func(db *database) error {
+	return c.with(ctx, s, func(db *database) error {
 		a, err := db.account(ctx, c.ClientID)
 		if err != nil {
 			return err
@@ -250,16 +207,69 @@ func (c accountRotate) Run(ctx context.Context, s *session) error {
 		if err := db.SaveAccount(ctx, a); err != nil {
 			return err
 		}
-		s.tellFile("account " + a.ClientID)
-		return s.account(a, key, c.JSON)
+		s.noteBootstrap("account " + a.ClientID)
+		return s.printKey(a, key, c.JSON)
 	})
 }
 
-// account reads an account that must be there.
+// account returns an account, which must exist.
 func (d *database) account(ctx context.Context, clientID string) (verification.Account, error) {
 	a, err := d.Account(ctx, clientID)
 	if errors.Is(err, verification.ErrNotFound) {
-		return a, notFound("account", "there is none of this client identifier")
+		return a, notFound("account", "no account has this client identifier")
 	}
 	return a, err
+}
+
+// maxTenantName is the maximum length of a tenant's name, in characters.
+const maxTenantName = 200
+
+// keyFlag selects a given API key instead of a new one.
+type keyFlag struct {
+	APIKeyFile string `name:"api-key-file" placeholder:"FILE" help:"Read the API key from this file, or from stdin with -, instead of creating one. A line break at its end is removed."`
+}
+
+type apiKey struct {
+	text string
+	made bool // not given
+}
+
+// apiKey returns a new key of 52 letters and digits with 260 random bits, or the key
+// of --api-key-file.
+func (s *session) apiKey(f keyFlag) (apiKey, error) {
+	if f.APIKeyFile == "" {
+		return apiKey{text: rand.Text() + rand.Text(), made: true}, nil
+	}
+	raw, err := s.read(f.APIKeyFile)
+	if err != nil {
+		return apiKey{}, fmt.Errorf("--api-key-file: %w", err)
+	}
+	key := strings.TrimSuffix(strings.TrimSuffix(string(raw), "\n"), "\r")
+	if err := verification.CheckAPIKey(key); err != nil {
+		return apiKey{}, argumentError("--api-key-file", err)
+	}
+	return apiKey{text: key}, nil
+}
+
+// read reads the first 1,024 bytes of a file or of stdin. An API key is shorter.
+func (s *session) read(file string) ([]byte, error) {
+	in := s.stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }() // it was only read
+		in = f
+	}
+	return io.ReadAll(io.LimitReader(in, 1024))
+}
+
+// argumentError names the argument that breaks a rule.
+func argumentError(name string, err error) error {
+	var e *verification.Error
+	if errors.As(err, &e) && len(e.Fields) > 0 {
+		return errors.New(name + ": " + e.Fields[0].Message)
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }

@@ -4,31 +4,34 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strconv"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
 type webhookList struct {
-	databaseFlag
-	tenantFlag
-	State string `placeholder:"STATE" help:"Only those that are pending, delivered or failed."`
+	tenantFlags
+	State string `placeholder:"STATE" help:"Only notices that are pending, delivered or failed."`
 	pageFlags
 	jsonFlag
 }
 
-// Help is shown below the usage.
-func (webhookList) Help() string {
-	return `One line a run whose notice was tried, the newest try first. Pending is tried again at
-NEXT_AT; failed has no try left, and rests until it is redelivered.
-
-Examples:
-
-    verifyctl webhook list --tenant Acme
-    verifyctl webhook list --tenant Acme --state failed --json`
+type deliveryJSON struct {
+	RunID    verification.RunID         `json:"run_id"`
+	State    verification.DeliveryState `json:"state"`
+	Attempts int                        `json:"attempts"`
+	Class    string                     `json:"class"`
+	FirstAt  apitypes.Timestamp         `json:"first_at"`
+	LastAt   apitypes.Timestamp         `json:"last_at"`
+	NextAt   apitypes.Timestamp         `json:"next_at"`
+	URL      string                     `json:"url"`
 }
 
 // Run prints one page of deliveries.
@@ -43,138 +46,149 @@ func (c webhookList) Run(ctx context.Context, s *session) error {
 			return errors.New("--state: invalid state (supported: pending, delivered, failed)")
 		}
 	}
-	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		t, err := db.tenant(ctx, c.tenantFlag)
-		if err != nil {
-			return err
-		}
+	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
 		found, err := db.Deliveries(ctx, t.ID, state, q)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return s.json(pageOf(found, deliveryOf))
-		}
-		more(s, found)
-		names := []string{"RUN_ID", "STATE", "ATTEMPTS", "CLASS", "LAST_AT", "NEXT_AT", "URL"}
-		return s.table(names, shapes(found.Data, func(d verification.Delivery) []string {
-			return []string{
-				string(d.Run), string(d.State), strconv.Itoa(d.Attempts), d.Class,
-				moment(d.LastAt).String(), moment(d.NextAt).String(), d.URL,
+		convert := func(d verification.Delivery) deliveryJSON {
+			return deliveryJSON{
+				RunID: d.Run, State: d.State, Attempts: d.Attempts, Class: d.Class, URL: d.URL,
+				FirstAt: apitypes.Timestamp{Time: d.FirstAt}, LastAt: apitypes.Timestamp{Time: d.LastAt}, NextAt: apitypes.Timestamp{Time: d.NextAt},
 			}
-		}))
+		}
+		return printPage(s, c.JSON, found, convert, "RUN_ID STATE ATTEMPTS CLASS LAST_AT NEXT_AT URL", func(d deliveryJSON) []string {
+			return []string{string(d.RunID), string(d.State), strconv.Itoa(d.Attempts), d.Class, d.LastAt.String(), d.NextAt.String(), d.URL}
+		})
 	})
 }
 
-type deliveryJSON struct {
-	RunID    verification.RunID         `json:"run_id"`
-	State    verification.DeliveryState `json:"state"`
-	Attempts int                        `json:"attempts"`
-	Class    string                     `json:"class"`
-	FirstAt  moment                     `json:"first_at"`
-	LastAt   moment                     `json:"last_at"`
-	NextAt   moment                     `json:"next_at"`
-	URL      string                     `json:"url"`
-}
-
-func deliveryOf(d verification.Delivery) deliveryJSON {
-	return deliveryJSON{
-		RunID: d.Run, State: d.State, Attempts: d.Attempts, Class: d.Class,
-		FirstAt: moment(d.FirstAt), LastAt: moment(d.LastAt), NextAt: moment(d.NextAt), URL: d.URL,
-	}
-}
-
 type webhookRedeliver struct {
-	RunIDs []runID `arg:"" optional:"" name:"run-id" help:"The runs whose notices are sent."`
-	databaseFlag
-	tenantFlag
-	AllFailed bool `help:"Send all that the ledger calls failed."`
+	RunIDs []runID `arg:"" optional:"" name:"run-id" help:"The runs whose notices are queued."`
+	tenantFlags
+	AllFailed bool `help:"Queue all notices that have failed."`
 	jsonFlag
 }
 
-// Help is shown below the usage.
-func (webhookRedeliver) Help() string {
-	return `The notices are put into the queue, under the ids that they had and with all tries of the
-plan before them; the hosts send them.
-
-Examples:
-
-    verifyctl webhook redeliver --tenant Acme 0191f3c0-0000-7000-8000-00000000a001
-    verifyctl webhook redeliver --tenant Acme --all-failed`
+// Run queues notices and prints the result of each.
+func (c webhookRedeliver) Run(ctx context.Context, s *session) error {
+	if (len(c.RunIDs) == 0) != c.AllFailed {
+		return errors.New("give either the ids of runs or --all-failed")
+	}
+	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
+		e, err := s.engine(db)
+		if err != nil {
+			return err
+		}
+		q := &redelivery{out: s.stdout, asJSON: c.JSON, engine: e, tenant: t.ID}
+		if c.AllFailed {
+			err = q.allFailed(ctx, db, s.clock)
+		} else {
+			for _, id := range c.RunIDs {
+				if _, err = q.add(ctx, id.RunID); err != nil {
+					break
+				}
+			}
+		}
+		q.end()
+		if err == nil && q.refused > 0 {
+			err = fmt.Errorf("%d of %d notices were not queued", q.refused, q.count)
+		}
+		return err
+	})
 }
 
-// queuedJSON is what became of one notice.
-type queuedJSON struct {
+// redelivery queues notices and prints each result at once, so that its memory does
+// not grow with their number.
+type redelivery struct {
+	out            io.Writer
+	asJSON         bool
+	engine         *engine.Engine
+	tenant         verification.TenantID
+	count, refused int
+}
+
+type redeliveryJSON struct {
 	RunID  verification.RunID `json:"run_id"`
 	Queued bool               `json:"queued"`
 	Error  string             `json:"error,omitempty"`
 }
 
-// Run queues the notices, and prints what became of each.
-func (c webhookRedeliver) Run(ctx context.Context, s *session) error {
-	if (len(c.RunIDs) == 0) != c.AllFailed {
-		return errors.New("one must be given: the ids of runs, or --all-failed")
-	}
-	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		t, err := db.tenant(ctx, c.tenantFlag)
-		if err != nil {
+// allFailed queues the notices that had failed when it began, the oldest attempt
+// first. It reads the ledger from its end: a queued notice leaves the list of failed
+// ones, a refused one stays at the end, and one that fails again moves to the front.
+func (q *redelivery) allFailed(ctx context.Context, db *database, clock verification.Clock) error {
+	began := clock.Now()
+	page, err := db.Deliveries(ctx, q.tenant, verification.DeliveryFailed, verification.PageQuery{Limit: 1})
+	for err == nil && page.Total > q.refused {
+		next := verification.PageQuery{Limit: min(verification.MaxLimit, page.Total-q.refused)}
+		next.Offset = page.Total - q.refused - next.Limit
+		if page, err = db.Deliveries(ctx, q.tenant, verification.DeliveryFailed, next); err != nil || len(page.Data) == 0 {
 			return err
 		}
-		e, err := s.engine(db)
-		if err != nil {
-			return err
-		}
-		runs := shapes(c.RunIDs, func(id runID) verification.RunID { return id.RunID })
-		if c.AllFailed {
-			if runs, err = failedNotices(ctx, db, t.ID); err != nil {
+		for _, d := range slices.Backward(page.Data) {
+			if d.LastAt.After(began) {
+				return nil
+			}
+			queued, err := q.add(ctx, d.Run)
+			if err != nil {
 				return err
 			}
+			if queued {
+				page.Total--
+			}
 		}
-		done, err := redeliver(ctx, e, t.ID, runs)
-		return errors.Join(s.queued(done, c.JSON), err)
-	})
+	}
+	return err
 }
 
-// failedNotices lists the runs whose notices have no attempt left.
-func failedNotices(ctx context.Context, db *database, t verification.TenantID) ([]verification.RunID, error) {
-	var runs []verification.RunID
-	err := pages(func(q verification.PageQuery) (verification.Page[verification.Delivery], error) {
-		return db.Deliveries(ctx, t, verification.DeliveryFailed, q)
-	}, func(d verification.Delivery) { runs = append(runs, d.Run) })
-	return runs, err
+// add queues the notice of a run. A notice that is refused does not stop the others.
+func (q *redelivery) add(ctx context.Context, run verification.RunID) (queued bool, err error) {
+	result := redeliveryJSON{RunID: run}
+	switch err := q.engine.Redeliver(ctx, q.tenant, run); {
+	case err == nil:
+		result.Queued = true
+	case errors.Is(err, verification.ErrNotFound):
+		result.Error = "the tenant has no run with this id"
+	case errors.Is(err, verification.ErrConflict):
+		result.Error = err.Error()
+	default:
+		return false, err
+	}
+	if !result.Queued {
+		q.refused++
+	}
+	q.print(result)
+	q.count++
+	return result.Queued, nil
 }
 
-// redeliver queues the notices of runs. One that is refused stops no other.
-func redeliver(ctx context.Context, e *engine.Engine, t verification.TenantID, runs []verification.RunID) ([]queuedJSON, error) {
-	done, refused := []queuedJSON{}, 0
-	for _, id := range runs {
-		err := e.Redeliver(ctx, t, id)
-		q := queuedJSON{RunID: id, Queued: err == nil}
-		switch {
-		case err == nil:
-		case errors.Is(err, verification.ErrNotFound):
-			q.Error = "the tenant has no such run"
-		case errors.Is(err, verification.ErrConflict):
-			q.Error = err.Error()
-		default:
-			return done, err
+const redeliveryRow = "%-36s  %-6s  %s\n"
+
+func (q *redelivery) print(r redeliveryJSON) {
+	if !q.asJSON {
+		if q.count == 0 {
+			fmt.Fprintf(q.out, redeliveryRow, "RUN_ID", "QUEUED", "ERROR")
 		}
-		if !q.Queued {
-			refused++
-		}
-		done = append(done, q)
+		fmt.Fprintf(q.out, redeliveryRow, r.RunID, yesNo(r.Queued), oneLine(r.Error))
+		return
 	}
-	if refused > 0 {
-		return done, fmt.Errorf("%d of %d notices were not queued", refused, len(runs))
+	separator := ",\n  "
+	if q.count == 0 {
+		separator = "[\n  "
 	}
-	return done, nil
+	raw, _ := json.MarshalIndent(r, "  ", "  ") // strings and a bool always encode
+	fmt.Fprintf(q.out, "%s%s", separator, raw)
 }
 
-func (s *session) queued(done []queuedJSON, asJSON bool) error {
-	if asJSON {
-		return s.json(done)
+// end prints what follows the last result.
+func (q *redelivery) end() {
+	switch {
+	case q.asJSON && q.count == 0:
+		fmt.Fprintln(q.out, "[]")
+	case q.asJSON:
+		fmt.Fprintln(q.out, "\n]")
+	case q.count == 0:
+		fmt.Fprintf(q.out, redeliveryRow, "RUN_ID", "QUEUED", "ERROR")
 	}
-	return s.table([]string{"RUN_ID", "QUEUED", "ERROR"}, shapes(done, func(q queuedJSON) []string {
-		return []string{string(q.RunID), yesNo(q.Queued), q.Error}
-	}))
 }

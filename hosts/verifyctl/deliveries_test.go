@@ -1,4 +1,4 @@
-// Tests of redelivering many notices, and of stopping at a failure.
+// Tests of redelivering many notices, and of an error in between.
 
 package main
 
@@ -8,35 +8,62 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestAllFailedNoticesAreFoundHoweverManyPagesTheyFill(t *testing.T) {
-	r := newRemembered()
-	const failed = 2*verification.MaxLimit + 1
-	for i := range failed + 10 {
-		d := verification.Delivery{
-			Run: verification.RunID(fmt.Sprintf("00000000-0000-7000-8000-%012x", i)), State: verification.DeliveryFailed,
-			LastAt: enginetest.Began(),
-		}
-		if i >= failed {
-			d.State = verification.DeliveryDelivered
-		}
-		if err := r.SaveDelivery(t.Context(), tenant, d); err != nil {
+func TestEachFailedNoticeIsRedeliveredOnceHoweverManyPagesTheyFill(t *testing.T) {
+	w := onMemory(t)
+	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
+	w.ctl("apply testdata/bootstrap.yaml")
+	var known []verification.RunID
+	for i := range 3 {
+		w.kit.Notices.FailWith(&verification.RetryError{Cause: errors.New("gone")})
+		known = append(known, w.start(records, fmt.Sprintf("firm-%d", i)).ID)
+		w.kit.Settle()
+	}
+	w.kit.Advance(time.Hour)
+	db, err := w.server.open(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const unknown = 2*verification.MaxLimit + 1 // runs that do not exist, so that their notices are refused
+	for i := range unknown {
+		if err := db.SaveDelivery(t.Context(), tenant, verification.Delivery{
+			Run:   verification.RunID(fmt.Sprintf("00000000-0000-7000-8000-%012x", i)),
+			State: verification.DeliveryFailed, LastAt: enginetest.Began().Add(time.Duration(i%7-3) * time.Second),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	runs, err := failedNotices(t.Context(), &database{ports: r}, tenant)
-	if err != nil || len(runs) != failed {
-		t.Errorf("found %d notices, %v; want %d", len(runs), err, failed)
+	var results []redeliveryJSON
+	w.decode(w.ctl("webhook redeliver --tenant TENANT --all-failed --json"), &results)
+	queued := map[verification.RunID]bool{}
+	for _, r := range results {
+		if _, twice := queued[r.RunID]; twice {
+			t.Errorf("run %s is attempted twice", r.RunID)
+		}
+		queued[r.RunID] = r.Queued
+	}
+	if len(queued) != unknown+len(known) {
+		t.Errorf("%d notices were attempted, want %d", len(queued), unknown+len(known))
+	}
+	for _, id := range known {
+		if !queued[id] {
+			t.Errorf("the notice of run %s was not queued", id)
+		}
+	}
+	if got, want := string(w.heard()), fmt.Sprintf("stderr: verifyctl: %d of %d notices were not queued", unknown, unknown+len(known)); !strings.Contains(got, want) {
+		t.Errorf("the command prints no %q", want)
 	}
 }
 
-// lost is a store whose database goes away after some histories.
+// lost is a store whose database stops answering after some reads of histories.
 type lost struct {
-	ports
+	cli.Store
 	left int
 }
 
@@ -46,10 +73,10 @@ func (l *lost) Load(ctx context.Context, t verification.TenantID, id verificatio
 			Kind: verification.ErrUnavailable, Subject: "database", Message: "the database does not answer", Cause: errors.New("it is\n\tgone"),
 		}
 	}
-	return l.ports.Load(ctx, t, id, after)
+	return l.Store.Load(ctx, t, id, after)
 }
 
-func TestADatabaseThatGoesAwayStopsARedelivery(t *testing.T) {
+func TestARedeliveryStopsWhenTheDatabaseDoesNotAnswer(t *testing.T) {
 	w := onMemory(t)
 	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
 	w.ctl("apply testdata/bootstrap.yaml")
@@ -60,7 +87,7 @@ func TestADatabaseThatGoesAwayStopsARedelivery(t *testing.T) {
 	w.server.open = func(ctx context.Context, url string) (*database, error) {
 		db, err := open(ctx, url)
 		if err == nil {
-			db.ports = &lost{ports: db.ports, left: 1}
+			db.Store = &lost{Store: db.Store, left: 1}
 		}
 		return db, err
 	}

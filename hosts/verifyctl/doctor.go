@@ -1,9 +1,12 @@
-// The command that looks for what is wrong.
+// The command that looks for problems.
 
 package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
@@ -11,26 +14,14 @@ import (
 
 type doctor struct {
 	databaseFlag
-	Counts bool `help:"Also count all runs, and compare with the counts that lists show. This reads every run."`
+	Counts bool `help:"Also count all runs and compare with the totals of lists. This reads every run."`
 	jsonFlag
 }
 
-// Help is shown below the usage.
-func (doctor) Help() string {
-	return `Each line is ok, warn or fail, and says what to do. It exits with 1 when something failed.
-It changes nothing, and can run beside the hosts.
+// doctorTimeout bounds each of the first calls of the database.
+const doctorTimeout = 10 * time.Second
 
-Examples:
-
-    verifyctl doctor
-    verifyctl doctor --counts
-    verifyctl doctor --json`
-}
-
-// withTimeout bounds how long the database may take for one answer.
-const patience = 10 * time.Second
-
-// Run prints what it found.
+// Run prints the findings.
 func (c doctor) Run(ctx context.Context, s *session) error {
 	url, err := c.url()
 	if err != nil {
@@ -40,35 +31,29 @@ func (c doctor) Run(ctx context.Context, s *session) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if c.JSON {
-		err = s.json(found)
-	} else {
-		err = s.table([]string{"STATUS", "CHECK", "MESSAGE"}, shapes(found, finding.row))
-	}
-	if err != nil {
+	same := func(f finding) finding { return f }
+	if err := printList(s, c.JSON, found, same, "STATUS CHECK MESSAGE", finding.row); err != nil {
 		return err
 	}
-	for _, f := range found {
-		if f.Status == healthFail {
-			return errFaults
-		}
+	if slices.ContainsFunc(found, func(f finding) bool { return f.Status == healthFail }) {
+		return errProblems
 	}
 	return nil
 }
 
-// examine goes on as long as what comes next can be asked at all.
+// examine returns the findings so far when the database cannot be examined further.
 func (s *session) examine(ctx context.Context, url string, counts bool) []finding {
-	known, cancel := context.WithTimeout(ctx, patience)
+	listing, cancel := context.WithTimeout(ctx, doctorTimeout)
 	defer cancel()
-	steps, err := s.server.migrations(known, url)
+	steps, err := s.server.migrations(listing, url)
 	if err != nil {
 		return []finding{unreachable(err)}
 	}
 	schema := migrated(steps)
 	if schema.Status == healthFail {
-		return []finding{fine("connection", "the database answers"), schema}
+		return []finding{ok("connection", "the database answers"), schema}
 	}
-	opening, cancel := context.WithTimeout(ctx, patience)
+	opening, cancel := context.WithTimeout(ctx, doctorTimeout)
 	defer cancel()
 	db, err := s.server.open(opening, url)
 	if err != nil {
@@ -84,25 +69,172 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 		return []finding{unreachable(err), schema}
 	}
 	found := []finding{
-		fine("connection", "PostgreSQL "+h.ServerVersion), schema, living(hosts), role(h), skew(h), connections(h),
-		stuck(h, s.clock.Now()), losing(h), expired(h), deliveries(h),
+		ok("connection", "PostgreSQL "+h.ServerVersion), schema, alive(hosts), role(h), skew(h), connections(h),
+		overdue(h, s.clock.Now()), lostLeases(h), expired(h), deliveries(h),
 	}
 	if counts {
-		found = append(found, compared(ctx, db)...)
+		found = append(found, totals(ctx, db)...)
 	}
 	return found
 }
 
-// compared counts every run, however long that takes.
-func compared(ctx context.Context, db *database) []finding {
+// finding is the result of one check.
+type finding struct {
+	Check   string `json:"check"`
+	Status  health `json:"status"`
+	Message string `json:"message"`
+	Advice  string `json:"advice,omitempty"` // what to do
+}
+
+type health string
+
+const (
+	healthOK   health = "ok"
+	healthWarn health = "warn"
+	healthFail health = "fail"
+)
+
+func ok(check, message string) finding {
+	return finding{Check: check, Status: healthOK, Message: message}
+}
+
+func warning(check, message, advice string) finding {
+	return finding{Check: check, Status: healthWarn, Message: message, Advice: advice}
+}
+
+func failed(check, message, advice string) finding {
+	return finding{Check: check, Status: healthFail, Message: message, Advice: advice}
+}
+
+// row returns the cells of a table.
+func (f finding) row() []string {
+	message := f.Message
+	if f.Advice != "" {
+		message += "; " + f.Advice
+	}
+	return []string{string(f.Status), f.Check, message}
+}
+
+func unreachable(err error) finding {
+	return failed("connection", postgres.Explain(err).Error(), "check that the server runs, and check address, role and password")
+}
+
+func migrated(steps []postgres.Migration) finding {
+	lacking := missing(steps)
+	if len(lacking) == 0 && len(steps) > 0 {
+		return ok("migrations", "the newest is "+nameOf(steps[len(steps)-1]))
+	}
+	return failed("migrations", "missing: "+strings.Join(mapSlice(lacking, nameOf), ", "), "run verifyctl migrate up")
+}
+
+// alive reports whether hosts answer requests and drive runs.
+func alive(all []postgres.Host) finding {
+	living := slices.DeleteFunc(slices.Clone(all), func(h postgres.Host) bool { return !h.Alive })
+	has := func(role string) bool {
+		return slices.ContainsFunc(living, func(h postgres.Host) bool { return slices.Contains(h.Roles, role) })
+	}
+	message := fmt.Sprintf("%d alive", len(living))
+	if died := len(all) - len(living); died > 0 {
+		message += fmt.Sprintf(", %d died in the last day", died)
+	}
+	switch {
+	case len(living) == 0:
+		return failed("hosts", message, "start one with verifyd serve, or find the last one with verifyctl host list and read its log")
+	case !has("worker"):
+		return failed("hosts", message+", none with the role worker", "start one with it (VERIFYD_ROLES): runs do not advance")
+	case !has("api"):
+		return warning("hosts", message+", none with the role api", "start one with it (VERIFYD_ROLES): the API does not answer")
+	}
+	return ok("hosts", message)
+}
+
+// role reports whether the database itself isolates tenants.
+func role(h postgres.Health) finding {
+	if h.Superuser {
+		return warning("role", "the role of the hosts bypasses row-level security", "use a role without SUPERUSER and BYPASSRLS")
+	}
+	return ok("role", "row-level security applies")
+}
+
+// The clock skew at which hosts disturb each other: a lease lasts 20 s.
+const (
+	warnSkew = time.Second
+	failSkew = 10 * time.Second
+)
+
+func skew(h postgres.Health) finding {
+	by := h.ClockSkew.Abs().Round(time.Millisecond)
+	const advice = "synchronise the clocks of the hosts and of the database"
+	direction := "ahead of"
+	if h.ClockSkew < 0 {
+		direction = "behind"
+	}
+	message := fmt.Sprintf("the clock of the database is %s %s the clock of this machine", by, direction)
+	switch {
+	case by >= failSkew:
+		return failed("clock", message, advice)
+	case by >= warnSkew:
+		return warning("clock", message, advice)
+	}
+	return ok("clock", "less than a second apart")
+}
+
+func connections(h postgres.Health) finding {
+	message := fmt.Sprintf("%d of %d are in use", h.Connections, h.MaxConnections)
+	const advice = "lower VERIFYD_DATABASE_CONNS of the hosts, or raise max_connections of the server"
+	switch used := 100 * h.Connections; {
+	case used >= 95*h.MaxConnections:
+		return failed("connections", message, advice)
+	case used >= 80*h.MaxConnections:
+		return warning("connections", message, advice)
+	}
+	return ok("connections", message)
+}
+
+func overdue(h postgres.Health, now time.Time) finding {
+	if h.Overdue == 0 {
+		return ok("work", "nothing is overdue")
+	}
+	message := fmt.Sprintf("%d overdue by more than %s, the oldest by %s",
+		h.Overdue, postgres.OverdueAfter, now.Sub(h.OldestDue).Round(time.Second))
+	return failed("work", message, "check that hosts with the role worker run and are not saturated (VERIFYD_WORKERS), and read their logs")
+}
+
+func lostLeases(h postgres.Health) finding {
+	if h.LosingLeases == 0 {
+		return ok("leases", "no run stops its hosts repeatedly")
+	}
+	return warning("leases", fmt.Sprintf("%d runs or notices lost two leases or more in a row", h.LosingLeases),
+		"check whether hosts were killed or ran out of memory; a run that loses five ends with INTERNAL_ERROR")
+}
+
+func expired(h postgres.Health) finding {
+	if h.Expired == 0 {
+		return ok("expiry", "every expired run is recorded")
+	}
+	return failed("expiry", fmt.Sprintf("%d runs expired and their clients were not notified", h.Expired),
+		"check that hosts with the role worker run, and read their logs")
+}
+
+func deliveries(h postgres.Health) finding {
+	waiting := fmt.Sprintf("%d wait for a retry", h.PendingDeliveries)
+	if h.DeadDeliveries == 0 {
+		return ok("deliveries", waiting)
+	}
+	return warning("deliveries", fmt.Sprintf("%d have no attempt left, %s", h.DeadDeliveries, waiting),
+		"see verifyctl webhook list --state failed; then run verifyctl webhook redeliver --all-failed")
+}
+
+// totals counts every run, which has no timeout.
+func totals(ctx context.Context, db *database) []finding {
 	differences, err := db.CheckCounts(ctx)
 	if err != nil {
-		return []finding{failed("counts", postgres.Explain(err).Error(), "try again")}
+		return []finding{failed("counts", postgres.Explain(err).Error(), "retry")}
 	}
 	if len(differences) == 0 {
-		return []finding{fine("counts", "all are right")}
+		return []finding{ok("counts", "all are correct")}
 	}
-	return shapes(differences, func(line string) finding {
-		return failed("counts", line, "report it: totals of lists are wrong, and nothing else")
+	return mapSlice(differences, func(line string) finding {
+		return failed("counts", line, "report it: the totals of lists are wrong, and nothing else")
 	})
 }

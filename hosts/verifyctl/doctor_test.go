@@ -23,7 +23,7 @@ func sound() postgres.Health {
 	return postgres.Health{ServerVersion: "15.18", Connections: 20, MaxConnections: 100, PendingDeliveries: 2}
 }
 
-func TestTheDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
+func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	w := onMemory(t)
 	r := newRemembered()
 	w.server = r.server()
@@ -71,7 +71,7 @@ func TestTheDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 	golden.Equal(t, "testdata/talks/doctor.txt", w.heard())
 }
 
-func TestTheDoctorSaysHowFarItCame(t *testing.T) {
+func TestTheDoctorPrintsWhatItCouldExamine(t *testing.T) {
 	w := onMemory(t)
 	r := newRemembered()
 	gone := &verification.Error{
@@ -97,7 +97,7 @@ func TestTheDoctorSaysHowFarItCame(t *testing.T) {
 	golden.Equal(t, "testdata/talks/doctor-far.txt", w.heard())
 }
 
-func TestAnInterruptedDoctorIsNotDone(t *testing.T) {
+func TestAnInterruptedDoctorFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stdout, stderr bytes.Buffer

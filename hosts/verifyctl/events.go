@@ -1,15 +1,17 @@
-// What is shown of a history.
+// Events as run show prints them.
 
 package main
 
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 )
 
-// eventOf is an event as it is kept, but for the handle that a source gave out.
+// eventOf returns an event as it is stored, without the handle of a source.
 func eventOf(e verification.Event) json.RawMessage {
 	if p, ok := e.Fact.(verification.Pended); ok {
 		p.Handle = ""
@@ -17,23 +19,23 @@ func eventOf(e verification.Event) json.RawMessage {
 	}
 	raw, err := verification.EncodeEvent(e)
 	if err != nil {
-		raw, _ = json.Marshal(err.Error()) // a text always has a form in JSON
+		raw, _ = json.Marshal(err.Error()) // a string always encodes
 	}
 	return raw
 }
 
-// told says in words what a fact says beside its name, without what customers
-// and sources answered.
-func told(f verification.Fact) string {
+// describe returns what a table shows of a fact. It leaves out the data of customers
+// and sources.
+func describe(f verification.Fact) string {
 	switch f := f.(type) {
 	case verification.Started:
 		return fmt.Sprintf("%s, version %d", f.WorkflowName, f.Version)
 	case verification.Dispatched:
 		return fmt.Sprintf("%s by %s, dispatch %d", f.Node, f.Provider, f.Dispatch)
 	case verification.Pended:
-		return fmt.Sprintf("%s, asked again at %s", f.Node, moment(f.PollAt))
+		return fmt.Sprintf("%s, next poll at %s", f.Node, timestamp(f.PollAt))
 	case verification.PollFailed:
-		return fmt.Sprintf("%s, asked again at %s: %s", f.Node, moment(f.PollAt), f.Cause)
+		return fmt.Sprintf("%s, next poll at %s: %s", f.Node, timestamp(f.PollAt), f.Cause)
 	case verification.Answered:
 		if f.Passed {
 			return string(f.Node) + " passed"
@@ -41,9 +43,9 @@ func told(f verification.Fact) string {
 		return string(f.Node) + " failed"
 	case verification.DispatchFailed:
 		if f.RetryAt.IsZero() {
-			return fmt.Sprintf("%s, not tried again: %s", f.Node, f.Cause)
+			return fmt.Sprintf("%s, no retry: %s", f.Node, f.Cause)
 		}
-		return fmt.Sprintf("%s, tried again at %s: %s", f.Node, moment(f.RetryAt), f.Cause)
+		return fmt.Sprintf("%s, retry at %s: %s", f.Node, timestamp(f.RetryAt), f.Cause)
 	case verification.Unanswered:
 		return string(f.Node)
 	case verification.CustomerAwaited:
@@ -69,7 +71,7 @@ func told(f verification.Fact) string {
 	case verification.Failed:
 		return failure(f)
 	case verification.Expired:
-		return faultOf(&f.Error)
+		return runError(f.Error)
 	case verification.Cancelled:
 		return ""
 	}
@@ -88,9 +90,15 @@ func verdict(f verification.VerdictRecorded) string {
 }
 
 func failure(f verification.Failed) string {
-	text := fmt.Sprintf("%s: %s", f.Node, faultOf(&f.Error))
+	text := fmt.Sprintf("%s: %s", f.Node, runError(f.Error))
 	if f.Cause != "" {
 		text += ": " + f.Cause
 	}
 	return text
 }
+
+func runError(e verification.RunError) string {
+	return errorText(&apitypes.RunError{Code: e.Code, Check: e.Check})
+}
+
+func timestamp(t time.Time) string { return apitypes.Timestamp{Time: t}.String() }

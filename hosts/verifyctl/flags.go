@@ -1,38 +1,78 @@
-// The flags that many commands share, and the environment variables behind them.
+// Flags that many commands share.
 
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
 
-// databaseFlag says where the database is.
+// databaseFlag is the address of the database.
 type databaseFlag struct {
-	DatabaseURL string `name:"database-url" placeholder:"URL" variable:"VERIFYD_DATABASE_URL" help:"PostgreSQL, as postgres://user:password@host:5432/name. A flag shows in lists of processes: better set the variable."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" variable:"VERIFYD_DATABASE_URL" help:"PostgreSQL, as postgres://user:password@host:5432/name. Lists of processes show flags: prefer the variable."`
 }
 
-// tenantFlag says whose things are meant.
+// url returns the address of the database.
+func (f databaseFlag) url() (string, error) {
+	if f.DatabaseURL == "" {
+		return "", errors.New(cli.Setting("database-url") + ": required, as postgres://user:password@host:5432/name")
+	}
+	return f.DatabaseURL, nil
+}
+
+// with opens the database for do.
+func (f databaseFlag) with(ctx context.Context, s *session, do func(*database) error) error {
+	url, err := f.url()
+	if err != nil {
+		return err
+	}
+	db, err := s.server.open(ctx, url)
+	if err != nil {
+		return cli.DatabaseError(err)
+	}
+	defer db.close()
+	return do(db)
+}
+
+// tenantFlag selects a tenant.
 type tenantFlag struct {
-	Tenant string `placeholder:"TENANT" variable:"VERIFYD_TENANT" help:"The tenant: its name or its id. It may be left out where there is only one."`
+	Tenant string `placeholder:"TENANT" variable:"VERIFYD_TENANT" help:"Name or id of the tenant. Optional if there is only one."`
 }
 
-// jsonFlag asks for JSON instead of a table.
+// tenantFlags select a tenant of a database.
+type tenantFlags struct {
+	databaseFlag
+	tenantFlag
+}
+
+// with opens the database for do and finds the tenant.
+func (f tenantFlags) with(ctx context.Context, s *session, do func(*database, verification.Tenant) error) error {
+	return f.databaseFlag.with(ctx, s, func(db *database) error {
+		t, err := db.tenant(ctx, f.tenantFlag)
+		if err != nil {
+			return err
+		}
+		return do(db, t)
+	})
+}
+
+// jsonFlag selects JSON instead of a table.
 type jsonFlag struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-// pageFlags ask for one page of a list.
+// pageFlags select one page of a list.
 type pageFlags struct {
-	Limit  int `default:"50" help:"How many at most, 1 to 200 (default 50)."`
-	Offset int `default:"0" help:"How many to skip."`
+	Limit  int `default:"50" help:"Maximum number of items, 1 to 200 (default 50)."`
+	Offset int `default:"0" help:"Number of items to skip."`
 }
 
-// page is the page that is asked for.
 func (p pageFlags) page() (verification.PageQuery, error) {
 	q := verification.PageQuery{Limit: p.Limit, Offset: p.Offset}
 	switch {
@@ -44,29 +84,16 @@ func (p pageFlags) page() (verification.PageQuery, error) {
 	return q, nil
 }
 
-// runID is an id on the command line: anything but a UUID is refused by the name
-// of its argument.
+// runID is a run id on the command line.
 type runID struct{ verification.RunID }
 
-// UnmarshalText reads a UUID.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (i *runID) UnmarshalText(text []byte) (err error) {
 	i.RunID, err = verification.ParseRunID(string(text))
 	return err
 }
 
-// environment resolves the flags that name a variable.
-func environment(getenv func(string) string) kong.Resolver {
-	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-		if name := flag.Tag.Get("variable"); name != "" {
-			if v := getenv(name); v != "" {
-				return v, nil
-			}
-		}
-		return nil, nil //nolint:nilnil // kong's way to say that there is none
-	})
-}
-
-// withVariable adds the variable to the help of its flag.
+// withVariable adds the environment variable to the help of a flag.
 func withVariable(v *kong.Value) string {
 	if name := v.Tag.Get("variable"); name != "" {
 		return v.Help + " ($" + name + ")"

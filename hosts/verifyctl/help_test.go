@@ -38,7 +38,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	}
 }
 
-func TestAFlagGoesBeforeItsVariable(t *testing.T) {
+func TestAFlagOverridesItsVariable(t *testing.T) {
 	var opened []string
 	var stdout, stderr bytes.Buffer
 	s := bare(&stdout, &stderr)
@@ -59,7 +59,7 @@ func TestAFlagGoesBeforeItsVariable(t *testing.T) {
 	}
 }
 
-func TestProvidersMayStandInTheirVariable(t *testing.T) {
+func TestProvidersCanBeSetByTheirVariable(t *testing.T) {
 	w := onMemory(t)
 	w.env["VERIFYD_PROVIDERS"], w.env["ACME_API_KEY"] = "sandbox,bureau", "a-key-for-local-use-only"
 	w.ctl("apply testdata/faulty.yaml")

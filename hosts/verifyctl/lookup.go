@@ -1,4 +1,4 @@
-// What operators name on the command line: tenants, workflows and versions.
+// Lookup of tenants, workflows and versions by what the command line gives.
 
 package main
 
@@ -8,16 +8,17 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
 
-// tenant finds a saved tenant by its id or its name. Without either it is the
-// only one there is.
+// tenant returns a tenant by its id or its name. Without either it returns the only
+// tenant.
 func (d *database) tenant(ctx context.Context, f tenantFlag) (verification.Tenant, error) {
 	if id, err := verification.ParseTenantID(f.Tenant); err == nil {
 		t, err := d.Tenant(ctx, id)
 		if errors.Is(err, verification.ErrNotFound) {
-			return t, notFound("tenant", "there is none of this id")
+			return t, notFound("tenant", "no tenant has this id (see verifyctl tenant list)")
 		}
 		return t, err
 	}
@@ -35,17 +36,17 @@ func (d *database) tenant(ctx context.Context, f tenantFlag) (verification.Tenan
 	case len(found) == 1:
 		return found[0], nil
 	case len(all) == 0:
-		return verification.Tenant{}, notFound("tenant", "there is none yet; verifyctl apply or verifyctl account create --tenant-name makes one")
+		return verification.Tenant{}, notFound("tenant", "there are no tenants: create one with verifyctl apply or verifyctl account create --tenant-name")
 	case f.Tenant == "":
-		return verification.Tenant{}, fmt.Errorf("--tenant (VERIFYD_TENANT): must be given, for there are %d tenants (see verifyctl tenant list)", len(all))
+		return verification.Tenant{}, fmt.Errorf("%s: required, because there are %d tenants (see verifyctl tenant list)", cli.Setting("tenant"), len(all))
 	case len(found) == 0:
-		return verification.Tenant{}, notFound("tenant", fmt.Sprintf("there is none of the name %q (see verifyctl tenant list)", f.Tenant))
+		return verification.Tenant{}, notFound("tenant", fmt.Sprintf("no tenant has the name %q (see verifyctl tenant list)", f.Tenant))
 	}
-	return verification.Tenant{}, conflict("tenant", fmt.Sprintf("%d have the name %q: give the id (see verifyctl tenant list)", len(found), f.Tenant))
+	return verification.Tenant{}, conflict("tenant", fmt.Sprintf("%d tenants have the name %q: give the id (see verifyctl tenant list)", len(found), f.Tenant))
 }
 
-// tenantOf finds the tenant of a run: the one that was named, which need not be
-// saved when it was named by its id; else the one that has the run.
+// tenantOf returns the tenant of a run: the given one, whose id need not be saved, or
+// else the one that has the run.
 func (d *database) tenantOf(ctx context.Context, f tenantFlag, run verification.RunID) (verification.TenantID, error) {
 	if id, err := verification.ParseTenantID(f.Tenant); err == nil {
 		return id, nil
@@ -59,19 +60,19 @@ func (d *database) tenantOf(ctx context.Context, f tenantFlag, run verification.
 	case err != nil:
 		return "", err
 	case len(tenants) == 0:
-		return "", notFound("run", "no tenant of verifyctl tenant list has one of this id")
+		return "", notFound("run", "no tenant of verifyctl tenant list has a run with this id")
 	case len(tenants) > 1:
-		return "", fmt.Errorf("--tenant (VERIFYD_TENANT): must be given, for %d tenants have a run of this id", len(tenants))
+		return "", fmt.Errorf("%s: required, because %d tenants have a run with this id", cli.Setting("tenant"), len(tenants))
 	}
 	return tenants[0], nil
 }
 
-// workflow finds a workflow of a tenant by its id or its stable name.
-func (d *database) workflow(ctx context.Context, t verification.TenantID, word string) (verification.Workflow, error) {
-	if id, err := verification.ParseWorkflowID(word); err == nil {
+// workflow returns a workflow of a tenant by its id or its stable name.
+func (d *database) workflow(ctx context.Context, t verification.TenantID, nameOrID string) (verification.Workflow, error) {
+	if id, err := verification.ParseWorkflowID(nameOrID); err == nil {
 		w, err := d.Workflow(ctx, t, id)
 		if errors.Is(err, verification.ErrNotFound) {
-			return w, notFound("workflow", "the tenant has none of this id")
+			return w, notFound("workflow", "the tenant has no workflow with this id (see verifyctl workflow list)")
 		}
 		return w, err
 	}
@@ -79,7 +80,7 @@ func (d *database) workflow(ctx context.Context, t verification.TenantID, word s
 	err := pages(func(q verification.PageQuery) (verification.Page[verification.Workflow], error) {
 		return d.Workflows(ctx, t, q)
 	}, func(w verification.Workflow) {
-		if w.Slug == word {
+		if w.Slug == nameOrID {
 			found = append(found, w)
 		}
 	})
@@ -87,29 +88,29 @@ func (d *database) workflow(ctx context.Context, t verification.TenantID, word s
 	case err != nil:
 		return verification.Workflow{}, err
 	case len(found) == 0:
-		return verification.Workflow{}, notFound("workflow", fmt.Sprintf("the tenant has none of the name %q (see verifyctl workflow list)", word))
+		return verification.Workflow{}, notFound("workflow", fmt.Sprintf("the tenant has no workflow with the name %q (see verifyctl workflow list)", nameOrID))
 	case len(found) > 1:
-		return verification.Workflow{}, conflict("workflow", fmt.Sprintf("%d have the name %q: give the id (see verifyctl workflow list)", len(found), word))
+		return verification.Workflow{}, conflict("workflow", fmt.Sprintf("%d workflows have the name %q: give the id (see verifyctl workflow list)", len(found), nameOrID))
 	}
 	return found[0], nil
 }
 
-// The digits of a version's hash that tables show, and that must be given.
+// The number of digits of a version's hash that tables show, and that must be given.
 const (
 	shownDigits = 12
 	minDigits   = 6
 )
 
-// short is the beginning of a hash, as tables show it.
+// short returns the beginning of a hash, as tables show it.
 func short(hash string) string { return hash[:min(shownDigits, len(hash))] }
 
-// version finds a version of a workflow by its hash, or by the beginning of one
-// that no other has.
+// version returns a version of a workflow by its hash, or by the beginning of its
+// hash if no other version has the same.
 func (d *database) version(
 	ctx context.Context, t verification.TenantID, w verification.WorkflowID, hash string,
 ) (verification.VersionInfo, error) {
 	if len(hash) < minDigits {
-		return verification.VersionInfo{}, fmt.Errorf("VERSION: must be %d digits of the hash or more (see verifyctl workflow versions)", minDigits)
+		return verification.VersionInfo{}, fmt.Errorf("VERSION: must be at least %d digits of the hash (see verifyctl workflow versions)", minDigits)
 	}
 	var found []verification.VersionInfo
 	err := pages(func(q verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
@@ -123,14 +124,14 @@ func (d *database) version(
 	case err != nil:
 		return verification.VersionInfo{}, err
 	case len(found) == 0:
-		return verification.VersionInfo{}, notFound("version", "the workflow has none of this hash (see verifyctl workflow versions)")
+		return verification.VersionInfo{}, notFound("version", "the workflow has no version with this hash (see verifyctl workflow versions)")
 	case len(found) > 1:
-		return verification.VersionInfo{}, conflict("version", fmt.Sprintf("%d begin with %s: give more digits", len(found), hash))
+		return verification.VersionInfo{}, conflict("version", fmt.Sprintf("%d versions begin with %s: give more digits", len(found), hash))
 	}
 	return found[0], nil
 }
 
-// pages calls each for everything in a list.
+// pages calls each with every item of a list.
 func pages[T any](list func(verification.PageQuery) (verification.Page[T], error), each func(T)) error {
 	for offset, total := 0, 1; offset < total; offset += verification.MaxLimit {
 		p, err := list(verification.PageQuery{Limit: verification.MaxLimit, Offset: offset})

@@ -1,8 +1,9 @@
-// Verifyctl is the operator's tool.
+// Command verifyctl is the operator's tool of verifyd.
 package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -21,13 +22,13 @@ import (
 
 // The exit codes.
 const (
-	exitDone   = 0
-	exitFaults = 1 // what was looked at has faults
-	exitUsage  = 2 // the command could not be carried out
+	exitDone     = 0
+	exitProblems = 1 // the command found problems in what it examined
+	exitUsage    = 2 // the command failed
 )
 
-// errFaults ends a command that has told the faults it found.
-var errFaults = errors.New("faults were found")
+// errProblems is returned by a command that has printed the problems that it found.
+var errProblems = errors.New("problems were found")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -41,25 +42,25 @@ func main() {
 
 // commands is the whole command line.
 type commands struct {
-	Apply    applyFile        `cmd:"" help:"Make everything as a bootstrap file says."`
-	Migrate  migrateCommands  `cmd:"" help:"Work with the schema of the database."`
-	Doctor   doctor           `cmd:"" help:"Look for what is wrong."`
-	Host     hostCommands     `cmd:"" help:"Look at the hosts that are alive."`
-	Tenant   tenantCommands   `cmd:"" help:"Work with tenants."`
-	Account  accountCommands  `cmd:"" help:"Work with the accounts that call the API."`
-	Workflow workflowCommands `cmd:"" help:"Work with workflow files, and with the workflows of a tenant."`
-	Run      runCommands      `cmd:"" help:"Look at runs."`
-	Webhook  webhookCommands  `cmd:"" help:"Work with lifecycle webhooks and their deliveries."`
-	Token    tokenCommands    `cmd:"" help:"Make signing keys and dashboard tokens."`
+	Apply    applyFile        `cmd:"" help:"Apply a bootstrap file."`
+	Migrate  migrateCommands  `cmd:"" help:"Migrate the schema of the database."`
+	Doctor   doctor           `cmd:"" help:"Look for problems."`
+	Host     hostCommands     `cmd:"" help:"Examine the hosts of the database."`
+	Tenant   tenantCommands   `cmd:"" help:"Examine tenants."`
+	Account  accountCommands  `cmd:"" help:"Manage the accounts that call the API."`
+	Workflow workflowCommands `cmd:"" help:"Check workflow files, and manage the workflows of a tenant."`
+	Run      runCommands      `cmd:"" help:"Examine runs."`
+	Webhook  webhookCommands  `cmd:"" help:"Manage lifecycle webhooks and their deliveries."`
+	Token    tokenCommands    `cmd:"" help:"Create signing keys and dashboard tokens."`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }
 
-const about = `The operator's tool of verifyd. It exits with 0 when all is well, 1 when what it looked at has faults, and 2 when the command could not be carried out.
+const about = `The operator's tool of verifyd. The exit code is 0 on success, 1 if the command found problems in what it examined, and 2 if the command failed.
 
-Commands about what is kept work on PostgreSQL directly: set VERIFYD_DATABASE_URL. Hosts that serve meanwhile see every change at once.`
+Most commands work on the PostgreSQL database of the hosts: set VERIFYD_DATABASE_URL. Running hosts see every change at once.`
 
-// session is what the Run method of a command gets, beside the context.
+// session holds what the Run methods of commands share.
 type session struct {
 	getenv func(string) string
 	stdin  io.Reader
@@ -69,10 +70,10 @@ type session struct {
 	server server
 }
 
-// note tells what the operator should know besides.
+// note prints additional information on stderr.
 func (s *session) note(line string) { fmt.Fprintln(s.stderr, "verifyctl:", line) }
 
-// run carries out one command line and returns the exit code.
+// run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, s session) int {
 	helped := false
 	parser, err := kong.New(&commands{},
@@ -81,7 +82,12 @@ func run(ctx context.Context, args []string, s session) int {
 		kong.Vars{"version": "verifyctl " + cli.ReadBuild().String()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}),
 		kong.ValueFormatter(withVariable),
-		kong.Resolvers(environment(s.getenv)),
+		kong.Resolvers(cli.Resolver(func(flag *kong.Flag) string {
+			if name := flag.Tag.Get("variable"); name != "" {
+				return s.getenv(name)
+			}
+			return ""
+		})),
 		kong.Writers(s.stdout, s.stderr),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Exit(func(int) { helped = true }),
@@ -89,6 +95,7 @@ func run(ctx context.Context, args []string, s session) int {
 	if err != nil {
 		return fail(s.stderr, err)
 	}
+	addDetails(parser.Model.Node)
 	command, err := parser.Parse(args)
 	if helped {
 		return exitDone
@@ -98,16 +105,33 @@ func run(ctx context.Context, args []string, s session) int {
 	}
 	err = command.Run(&s)
 	switch {
-	case errors.Is(err, errFaults):
-		return exitFaults
+	case errors.Is(err, errProblems):
+		return exitProblems
 	case err != nil:
-		return fail(s.stderr, explained(err))
+		return fail(s.stderr, operatorError(err))
 	}
 	return exitDone
 }
 
-// helpFor returns the command line whose help explains err: that of the command
-// as far as it was understood.
+// help has the text below the usage of each command.
+//
+//go:embed help.txt
+var help string
+
+// addDetails adds the texts of help.txt to the commands.
+func addDetails(root *kong.Node) {
+	details := map[string]string{}
+	for section := range strings.SplitSeq(help, "== verifyctl ") {
+		command, text, _ := strings.Cut(section, "\n")
+		details[command] = strings.TrimSpace(text)
+	}
+	for _, leaf := range root.Leaves(false) {
+		leaf.Detail = details[leaf.Path()]
+	}
+}
+
+// helpFor returns the command whose help explains err: the command line as far as it
+// was parsed.
 func helpFor(err error) string {
 	words := []string{"verifyctl"}
 	var parsing *kong.ParseError
@@ -121,7 +145,7 @@ func helpFor(err error) string {
 	return strings.Join(words, " ")
 }
 
-// fail tells what went wrong, each error on one line.
+// fail prints an error, each line with the name of the program.
 func fail(stderr io.Writer, err error) int {
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		fmt.Fprintln(stderr, "verifyctl:", line)
@@ -129,8 +153,9 @@ func fail(stderr io.Writer, err error) int {
 	return exitUsage
 }
 
-// explained says why something is not there: an operator has no log to look at.
-func explained(err error) error {
+// operatorError adds the cause to an error of the database, because there is no log
+// that has it.
+func operatorError(err error) error {
 	var expected *verification.Error
 	if errors.As(err, &expected) && errors.Is(expected.Kind, verification.ErrUnavailable) && expected.Cause != nil {
 		return postgres.Explain(err)

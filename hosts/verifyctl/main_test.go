@@ -68,26 +68,26 @@ func TestTheVersionIsPrinted(t *testing.T) {
 	}
 }
 
-func TestTheFaultsAreTheSameInJSON(t *testing.T) {
+func TestTheProblemsAreTheSameInJSON(t *testing.T) {
 	files := []string{"testdata/form.yaml", "testdata/meaning.yaml"}
 	lines := func(args ...string) string {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), append(append([]string{"workflow", "validate"}, args...), files...), bare(&stdout, &stderr))
-		if code != exitFaults || stderr.Len() > 0 {
-			t.Fatalf("validate %v = %d, %s; want %d", args, code, &stderr, exitFaults)
+		if code != exitProblems || stderr.Len() > 0 {
+			t.Fatalf("validate %v = %d, %s; want %d", args, code, &stderr, exitProblems)
 		}
 		return stdout.String()
 	}
-	var faults []fault
-	if err := json.Unmarshal([]byte(lines("--json")), &faults); err != nil {
+	var problems []problemJSON
+	if err := json.Unmarshal([]byte(lines("--json")), &problems); err != nil {
 		t.Fatalf("the output is not JSON: %v", err)
 	}
 	var fromJSON strings.Builder
-	for _, f := range faults {
+	for _, f := range problems {
 		fmt.Fprintf(&fromJSON, "%s:%d:%d: %s: %s\n", f.File, f.Line, f.Column, f.Field, f.Message)
 	}
 	if diff := cmp.Diff(lines(), fromJSON.String()); diff != "" {
-		t.Errorf("faults differ (-text +json):\n%s", diff)
+		t.Errorf("problems differ (-text +json):\n%s", diff)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestMermaidIsTheDefaultFormat(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedCommandLooksAtNothing(t *testing.T) {
+func TestAnInterruptedCommandExaminesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	got := transcript(ctx, "workflow", "validate", "testdata/onboarding.yaml")

@@ -9,13 +9,15 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/cli"
 )
 
 type migrateCommands struct {
-	Up     migrateUp     `cmd:"" help:"Bring the schema up to what this build needs."`
-	Down   migrateDown   `cmd:"" help:"Take back the newest step, with all that is kept in it."`
-	Status migrateStatus `cmd:"" help:"List the steps, and when each was applied."`
+	Up     migrateUp     `cmd:"" help:"Apply the missing migrations."`
+	Down   migrateDown   `cmd:"" help:"Revert the newest migration and delete the data of its tables."`
+	Status migrateStatus `cmd:"" help:"List the migrations."`
 }
 
 type migrateUp struct {
@@ -23,44 +25,23 @@ type migrateUp struct {
 	jsonFlag
 }
 
-// Help is shown below the usage.
-func (migrateUp) Help() string {
-	return `Each step is applied in a transaction. Hosts and commands that migrate at the same time wait
-for each other, and a schema that is current is left alone. The role must own the
-database, or be allowed to create the schema "verifyd" in it.
-
-Examples:
-
-    VERIFYD_DATABASE_URL=postgres://owner:...@db:5432/verifyd verifyctl migrate up
-    verifyctl migrate up --json`
-}
-
-// Run prints the steps that were applied.
+// Run prints the migrations that it applied.
 func (c migrateUp) Run(ctx context.Context, s *session) error {
 	url, err := c.url()
 	if err != nil {
 		return err
 	}
 	applied, err := s.server.migrate(ctx, url)
-	return errors.Join(s.migrations(applied, c.JSON), named(err))
+	return errors.Join(s.printMigrations(applied, c.JSON), cli.DatabaseError(err))
 }
 
 type migrateDown struct {
 	databaseFlag
 	jsonFlag
-	Yes bool `help:"Really do it. What is kept in the tables of the step is lost."`
+	Yes bool `help:"Confirm. The data in the tables of the migration is lost."`
 }
 
-// Help is shown below the usage.
-func (migrateDown) Help() string {
-	return `Without --yes it only tells what it would take back. Stop the hosts first.
-
-Example:
-
-    verifyctl migrate down --yes`
-}
-
-// Run prints the step that was taken back.
+// Run prints the migration that it reverted.
 func (c migrateDown) Run(ctx context.Context, s *session) error {
 	url, err := c.url()
 	if err != nil {
@@ -68,23 +49,23 @@ func (c migrateDown) Run(ctx context.Context, s *session) error {
 	}
 	all, err := s.server.migrations(ctx, url)
 	if err != nil {
-		return named(err)
+		return cli.DatabaseError(err)
 	}
 	applied := slices.DeleteFunc(all, func(m postgres.Migration) bool { return m.AppliedAt.IsZero() })
 	switch {
 	case len(applied) == 0:
-		return conflict("migrations", "there is nothing to take back")
+		return conflict("migrations", "no migration is applied")
 	case !c.Yes:
-		return errors.New("--yes: must be given; it would take back " + nameOf(applied[len(applied)-1]) + " and all that is kept in it")
+		return errors.New("--yes: required to revert " + nameOf(applied[len(applied)-1]) + " and to delete the data of its tables")
 	}
 	undone, err := s.server.migrateDown(ctx, url)
 	if err != nil {
-		return named(err)
+		return cli.DatabaseError(err)
 	}
 	if c.JSON {
-		return s.json(migrationOf(undone))
+		return s.json(newMigrationJSON(undone))
 	}
-	_, err = fmt.Fprintln(s.stdout, "taken back:", nameOf(undone))
+	_, err = fmt.Fprintln(s.stdout, "reverted:", nameOf(undone))
 	return err
 }
 
@@ -93,17 +74,7 @@ type migrateStatus struct {
 	jsonFlag
 }
 
-// Help is shown below the usage.
-func (migrateStatus) Help() string {
-	return `It exits with 1 when steps are missing.
-
-Examples:
-
-    verifyctl migrate status
-    verifyctl migrate status --json`
-}
-
-// Run prints all steps.
+// Run prints all migrations.
 func (c migrateStatus) Run(ctx context.Context, s *session) error {
 	url, err := c.url()
 	if err != nil {
@@ -111,45 +82,36 @@ func (c migrateStatus) Run(ctx context.Context, s *session) error {
 	}
 	all, err := s.server.migrations(ctx, url)
 	if err != nil {
-		return named(err)
+		return cli.DatabaseError(err)
 	}
-	if err := s.migrations(all, c.JSON); err != nil {
+	if err := s.printMigrations(all, c.JSON); err != nil {
 		return err
 	}
 	if len(missing(all)) > 0 {
-		return errFaults
+		return errProblems
 	}
 	return nil
 }
 
 type migrationJSON struct {
-	Version   int64  `json:"version"`
-	Name      string `json:"name"`
-	AppliedAt moment `json:"applied_at"`
+	Version   int64              `json:"version"`
+	Name      string             `json:"name"`
+	AppliedAt apitypes.Timestamp `json:"applied_at"`
 }
 
-func migrationOf(m postgres.Migration) migrationJSON {
-	return migrationJSON{Version: m.Version, Name: m.Name, AppliedAt: moment(m.AppliedAt)}
+func newMigrationJSON(m postgres.Migration) migrationJSON {
+	return migrationJSON{Version: m.Version, Name: m.Name, AppliedAt: apitypes.Timestamp{Time: m.AppliedAt}}
 }
 
-func (s *session) migrations(list []postgres.Migration, asJSON bool) error {
-	if asJSON {
-		return s.json(shapes(list, migrationOf))
-	}
-	return s.table([]string{"VERSION", "NAME", "APPLIED_AT"}, shapes(list, func(m postgres.Migration) []string {
-		return []string{strconv.FormatInt(m.Version, 10), m.Name, moment(m.AppliedAt).String()}
-	}))
+func (s *session) printMigrations(list []postgres.Migration, asJSON bool) error {
+	return printList(s, asJSON, list, newMigrationJSON, "VERSION NAME APPLIED_AT", func(m migrationJSON) []string {
+		return []string{strconv.FormatInt(m.Version, 10), m.Name, m.AppliedAt.String()}
+	})
 }
 
-// missing are the steps that were not applied.
+// missing returns the migrations that are not applied.
 func missing(all []postgres.Migration) []postgres.Migration {
-	var list []postgres.Migration
-	for _, m := range all {
-		if m.AppliedAt.IsZero() {
-			list = append(list, m)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(all), func(m postgres.Migration) bool { return !m.AppliedAt.IsZero() })
 }
 
 func nameOf(m postgres.Migration) string { return fmt.Sprintf("%d (%s)", m.Version, m.Name) }

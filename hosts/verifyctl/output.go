@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
-	"time"
 	"unicode"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -21,23 +21,18 @@ func (s *session) json(v any) error {
 	return out.Encode(v)
 }
 
-// table prints rows below a line of names, the columns parted by two spaces or
-// more. An empty cell is a dash.
+// table prints rows below a row of names. An empty cell is printed as a dash.
 func (s *session) table(names []string, rows [][]string) error {
 	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
 	for _, row := range append([][]string{names}, rows...) {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = oneLine(cell)
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		fmt.Fprintln(w, strings.Join(mapSlice(row, oneLine), "\t"))
 	}
 	return w.Flush()
 }
 
-// facts prints names and values, a line each, and leaves out those without a
-// value.
-func (s *session) facts(lines ...[2]string) error {
+// attributes prints names and values, one on each line, without those whose value
+// is empty.
+func (s *session) attributes(lines ...[2]string) error {
 	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
 	for _, line := range lines {
 		if line[1] != "" {
@@ -47,7 +42,31 @@ func (s *session) facts(lines ...[2]string) error {
 	return w.Flush()
 }
 
-// oneLine keeps what somebody typed from moving the cursor of a terminal.
+// printList prints items as a JSON array, or as a table with one row for each. The
+// names of the columns are separated by spaces.
+func printList[T, J any](s *session, asJSON bool, items []T, convert func(T) J, names string, row func(J) []string) error {
+	list := mapSlice(items, convert)
+	if asJSON {
+		return s.json(list)
+	}
+	return s.table(strings.Fields(names), mapSlice(list, row))
+}
+
+// printPage prints a page as the API does, or as a table. A note on stderr says how
+// to get the next page.
+func printPage[T, J any](s *session, asJSON bool, p verification.Page[T], convert func(T) J, names string, row func(J) []string) error {
+	page := apitypes.NewPage(p, convert)
+	if asJSON {
+		return s.json(page)
+	}
+	if next := p.Offset + len(p.Data); next < p.Total {
+		s.note(fmt.Sprintf("%d of %d are shown; use --offset %d for the next page", len(p.Data), p.Total, next))
+	}
+	return s.table(strings.Fields(names), mapSlice(page.Data, row))
+}
+
+// oneLine replaces control characters, so that stored text cannot control the
+// terminal.
 func oneLine(text string) string {
 	if text == "" {
 		return "-"
@@ -60,54 +79,13 @@ func oneLine(text string) string {
 	}, text)
 }
 
-// more says on stderr that a page does not show all there is.
-func more[T any](s *session, p verification.Page[T]) {
-	if next := p.Offset + len(p.Data); next < p.Total {
-		s.note(fmt.Sprintf("%d of %d are shown; --offset %d shows more", len(p.Data), p.Total, next))
-	}
-}
-
-// pageJSON is a page, as the API writes one.
-type pageJSON[T any] struct {
-	Data   []T `json:"data"`
-	Total  int `json:"total"`
-	Limit  int `json:"limit"`
-	Offset int `json:"offset"`
-}
-
-func pageOf[From, To any](p verification.Page[From], shape func(From) To) pageJSON[To] {
-	return pageJSON[To]{Data: shapes(p.Data, shape), Total: p.Total, Limit: p.Limit, Offset: p.Offset}
-}
-
-// shapes is never nil, so that an empty list is [].
-func shapes[From, To any](from []From, shape func(From) To) []To {
+// mapSlice never returns nil, so that an empty list is printed as [].
+func mapSlice[From, To any](from []From, convert func(From) To) []To {
 	to := make([]To, len(from))
 	for i, v := range from {
-		to[i] = shape(v)
+		to[i] = convert(v)
 	}
 	return to
-}
-
-// moment is a time in whole seconds; null when it is zero.
-type moment time.Time
-
-// String is the time, or nothing.
-func (m moment) String() string {
-	if m.IsZero() {
-		return ""
-	}
-	return time.Time(m).UTC().Format("2006-01-02T15:04:05Z")
-}
-
-// IsZero is for omitzero.
-func (m moment) IsZero() bool { return time.Time(m).IsZero() }
-
-// MarshalJSON writes the time, or null.
-func (m moment) MarshalJSON() ([]byte, error) {
-	if m.IsZero() {
-		return []byte("null"), nil
-	}
-	return json.Marshal(m.String())
 }
 
 func yesNo(yes bool) string {

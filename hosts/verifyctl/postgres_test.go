@@ -35,7 +35,7 @@ func fresh(t *testing.T) *world {
 	return w
 }
 
-func TestMigrationsAreAppliedListedAndTakenBack(t *testing.T) {
+func TestMigrationsAreAppliedListedAndReverted(t *testing.T) {
 	w := fresh(t)
 	count := func(line string) int {
 		t.Helper()
@@ -57,9 +57,9 @@ func TestMigrationsAreAppliedListedAndTakenBack(t *testing.T) {
 	for _, want := range []struct{ line, says, exit string }{
 		{"migrate status", "1        runs", "exit 0\n"},
 		{"migrate up", "VERSION  NAME  APPLIED_AT\nexit", "exit 0\n"},
-		{"migrate down", "stderr: verifyctl: --yes: must be given; it would take back ", "exit 2\n"},
-		{"run list --tenant TENANT", "stderr: verifyctl: tenant: there is none of this id", "exit 2\n"},
-		{"migrate down --yes", "taken back: ", "exit 0\n"},
+		{"migrate down", "stderr: verifyctl: --yes: required to revert ", "exit 2\n"},
+		{"run list --tenant TENANT", "stderr: verifyctl: tenant: no tenant has this id", "exit 2\n"},
+		{"migrate down --yes", "reverted: ", "exit 0\n"},
 		{"run list --tenant TENANT", "stderr: verifyctl: --database-url (VERIFYD_DATABASE_URL): database: its schema lacks migration ", "exit 2\n"},
 	} {
 		w.ctl(want.line)
@@ -70,7 +70,7 @@ func TestMigrationsAreAppliedListedAndTakenBack(t *testing.T) {
 	for range all {
 		w.ctl("migrate down --yes --json")
 	}
-	if got := string(w.heard()); !strings.Contains(got, "there is nothing to take back") {
+	if got := string(w.heard()); !strings.Contains(got, "no migration is applied") {
 		t.Errorf("after all was taken back: %s", got)
 	}
 }
@@ -148,7 +148,7 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatIsNoneIsRefusedWithoutItsPassword(t *testing.T) {
+func TestAnInvalidAddressIsRefusedWithoutItsPassword(t *testing.T) {
 	w := fresh(t)
 	for _, address := range []string{"postgres://u:hush-hush@[bad/db", "hush-hush", "mysql://u:hush-hush@127.0.0.1/db", "postgres://u:hush-hush@127.0.0.1:x/db"} {
 		w.env["VERIFYD_DATABASE_URL"] = address

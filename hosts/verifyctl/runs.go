@@ -4,19 +4,23 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 )
 
 type runCommands struct {
 	List runList `cmd:"" help:"List the runs of a tenant."`
-	Show runShow `cmd:"" help:"Show one run: where it stands, its cards, its history."`
+	Show runShow `cmd:"" help:"Show one run: its status, its cards and its history."`
 }
 
 type runList struct {
-	databaseFlag
-	tenantFlag
+	tenantFlags
 	Workflow string `placeholder:"WORKFLOW" help:"Only runs of this workflow: its stable name or its id."`
 	Status   string `placeholder:"STATUS" help:"Only runs that are completed, cancelled, expired, failed, in_progress or abandoned."`
 	Decision string `placeholder:"DECISION" help:"Only runs whose decision is review, approve or reject."`
@@ -24,14 +28,11 @@ type runList struct {
 	jsonFlag
 }
 
-// Help is shown below the usage.
-func (runList) Help() string {
-	return `The newest come first. All filters must match.
-
-Examples:
-
-    verifyctl run list --tenant Acme --status failed
-    verifyctl run list --tenant Acme --decision review --json`
+// runJSON is a run as lists of the API show it, with its decision. It has no journey
+// link: whoever holds the link can act as the customer.
+type runJSON struct {
+	apitypes.Run
+	Decision *verification.Decision `json:"decision"`
 }
 
 // Run prints one page of runs.
@@ -40,11 +41,7 @@ func (c runList) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		t, err := db.tenant(ctx, c.tenantFlag)
-		if err != nil {
-			return err
-		}
+	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
 		if c.Workflow != "" {
 			w, err := db.workflow(ctx, t.ID, c.Workflow)
 			if err != nil {
@@ -57,24 +54,19 @@ func (c runList) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return s.json(pageOf(found, func(r verification.Summary) runJSON {
-				return runOf(r.View(q.Now), r.DecisionAt(q.Now))
-			}))
+		convert := func(r verification.Summary) runJSON {
+			return runJSON{apitypes.NewRun(r.View(q.Now)), apitypes.NewDecision(r.DecisionAt(q.Now))}
 		}
-		more(s, found)
-		names := []string{"ID", "REFERENCE_ID", "STATUS", "DECISION", "STARTED_AT", "COMPLETED_AT", "WAITS_FOR", "ERROR"}
-		return s.table(names, shapes(found.Data, func(r verification.Summary) []string {
-			v := r.View(q.Now)
+		return printPage(s, c.JSON, found, convert, "ID REFERENCE_ID STATUS DECISION STARTED_AT COMPLETED_AT WAITS_FOR ERROR", func(r runJSON) []string {
 			return []string{
-				string(v.ID), v.ReferenceID, string(v.Status), string(r.DecisionAt(q.Now)),
-				moment(v.StartedAt).String(), moment(v.CompletedAt).String(), waitsFor(v), faultOf(v.Error),
+				string(r.ID), r.ReferenceID, string(r.Status), decisionText(r.Decision),
+				r.StartedAt.String(), r.CompletedAt.String(), waitsFor(r.ActionRequired), errorText(r.Error),
 			}
-		}))
+		})
 	})
 }
 
-// query reads the filters, refused in the words of the API.
+// query returns the filters. The errors have the texts of the API.
 func (c runList) query() (q verification.RunQuery, err error) {
 	if q.PageQuery, err = c.page(); err != nil {
 		return q, err
@@ -92,63 +84,120 @@ func (c runList) query() (q verification.RunQuery, err error) {
 	return q, nil
 }
 
-// waitsFor is whom a live run waits for.
-func waitsFor(v verification.RunView) string {
-	if v.Action == nil {
+func decisionText(d *verification.Decision) string {
+	if d == nil {
 		return ""
 	}
-	return string(v.Action.Type)
+	return string(*d)
 }
 
-// faultOf is what a run failed or expired on.
-func faultOf(e *verification.RunError) string {
-	switch {
-	case e == nil:
-		return ""
-	case e.Check != "":
-		return string(e.Code) + " " + e.Check
-	}
-	return string(e.Code)
-}
-
-// runJSON is a run as lists of the API show it, with its decision and without
-// the customer's link: whoever has that is the customer.
-type runJSON struct {
-	ID             verification.RunID      `json:"id"`
-	WorkflowID     verification.WorkflowID `json:"workflow_id"`
-	ReferenceID    string                  `json:"reference_id"`
-	Status         verification.Status     `json:"status"`
-	StartedAt      moment                  `json:"started_at"`
-	CompletedAt    moment                  `json:"completed_at"`
-	ActionRequired *actionJSON             `json:"action_required"`
-	Error          *verification.RunError  `json:"error"`
-	Decision       *verification.Decision  `json:"decision"`
-}
-
-type actionJSON struct {
-	Type       verification.ActionType `json:"type"`
-	SignalName string                  `json:"signal_name"`
-}
-
-func runOf(v verification.RunView, d verification.Decision) runJSON {
-	return runJSON{
-		ID: v.ID, WorkflowID: v.WorkflowID, ReferenceID: v.ReferenceID, Status: v.Status,
-		StartedAt: moment(v.StartedAt), CompletedAt: moment(v.CompletedAt),
-		ActionRequired: actionOf(v.Action), Error: v.Error, Decision: decisionOf(d),
-	}
-}
-
-func actionOf(a *verification.Action) *actionJSON {
+func waitsFor(a *apitypes.Action) string {
 	if a == nil {
-		return nil
+		return ""
 	}
-	return &actionJSON{Type: a.Type, SignalName: a.SignalName}
+	return string(a.Type)
 }
 
-// decisionOf is null when nothing needs a human.
-func decisionOf(d verification.Decision) *verification.Decision {
-	if d == verification.DecisionNone {
-		return nil
+// errorText returns code and check of a run error.
+func errorText(e *apitypes.RunError) string {
+	if e == nil {
+		return ""
 	}
-	return &d
+	return strings.TrimSuffix(string(e.Code)+" "+e.Check, " ")
+}
+
+type runShow struct {
+	RunID runID `arg:"" help:"The run."`
+	tenantFlags
+	Events bool `help:"Show the history as well: each event and its time."`
+	jsonFlag
+}
+
+// shownRun is the report of the API, and what only operators see.
+type shownRun struct {
+	apitypes.Report
+	ActionRequired *apitypes.Action  `json:"action_required"`
+	DecidedBy      string            `json:"decided_by,omitempty"`
+	Events         []json.RawMessage `json:"events,omitempty"`
+}
+
+// Run prints the run.
+func (c runShow) Run(ctx context.Context, s *session) error {
+	return c.databaseFlag.with(ctx, s, func(db *database) error {
+		id := c.RunID.RunID
+		tenant, err := db.tenantOf(ctx, c.tenantFlag, id)
+		if err != nil {
+			return err
+		}
+		history, err := db.Load(ctx, tenant, id, 0)
+		if errors.Is(err, verification.ErrNotFound) {
+			return notFound("run", "the tenant has no run with this id")
+		}
+		if err != nil {
+			return err
+		}
+		now := s.clock.Now().UTC()
+		run := verification.Fold(id, history).AsOf(now)
+		shown := shownRun{
+			Report:         apitypes.NewReport(verification.MakeReport(id, history, now)),
+			ActionRequired: apitypes.NewAction(run.Summary().View(now).Action),
+		}
+		if shown.Decision != nil && shown.Decision.Verdict() {
+			shown.DecidedBy = run.Verdict.By
+		}
+		if !c.JSON {
+			return shown.print(s, history, c.Events)
+		}
+		if c.Events {
+			shown.Events = mapSlice(history, eventOf)
+		}
+		return s.json(shown)
+	})
+}
+
+func (r shownRun) print(s *session, history []verification.Event, events bool) error {
+	waits, failure := "", ""
+	if a := r.ActionRequired; a != nil {
+		waits = fmt.Sprintf("%s, signal %s", a.Type, a.SignalName)
+	}
+	if r.Error != nil {
+		failure = errorText(r.Error) + ": " + r.Error.Message
+	}
+	err := s.attributes([][2]string{
+		{"id", string(r.Run.ID)},
+		{"reference_id", r.Run.ReferenceID},
+		{"workflow", fmt.Sprintf("%s, version %d", r.Workflow.Name, r.Workflow.Version)},
+		{"workflow_id", string(r.Workflow.ID)},
+		{"version_hash", short(r.Workflow.VersionHash)},
+		{"status", string(r.Run.Status)},
+		{"waits_for", waits},
+		{"error", failure},
+		{"decision", decisionText(r.Decision)},
+		{"decided_by", r.DecidedBy},
+		{"resolved_at", r.ResolvedAt.String()},
+		{"notes", r.Notes},
+		{"started_at", r.Run.StartedAt.String()},
+		{"completed_at", r.Run.CompletedAt.String()},
+		{"digest", r.Digest},
+	}...)
+	if err != nil {
+		return err
+	}
+	if len(r.Cards) > 0 {
+		fmt.Fprintln(s.stdout)
+		names := []string{"CARD", "TYPE", "STATUS", "DISPATCHES", "STARTED_AT", "COMPLETED_AT", "REASON"}
+		err = s.table(names, mapSlice(r.Cards, func(c apitypes.Card) []string {
+			return []string{
+				string(c.NodeID), string(c.Type), string(c.Status), strconv.Itoa(c.Dispatches),
+				c.StartedAt.String(), c.CompletedAt.String(), c.Reason,
+			}
+		}))
+	}
+	if err != nil || !events {
+		return err
+	}
+	fmt.Fprintln(s.stdout)
+	return s.table([]string{"AT", "EVENT", "DESCRIPTION"}, mapSlice(history, func(e verification.Event) []string {
+		return []string{e.At.UTC().Format("2006-01-02T15:04:05.000Z"), e.Kind(), describe(e.Fact)}
+	}))
 }

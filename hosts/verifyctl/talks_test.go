@@ -23,7 +23,7 @@ const (
 	onboarding verification.WorkflowID = "0191f3c0-0000-7000-8000-000000000002"
 )
 
-func TestTheCommandsSayTheSameOnMemoryAndOnPostgreSQL(t *testing.T) {
+func TestTheCommandsPrintTheSameOnMemoryAndOnPostgreSQL(t *testing.T) {
 	for _, store := range []struct {
 		name string
 		open func(*testing.T) *world

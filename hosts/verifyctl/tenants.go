@@ -1,10 +1,13 @@
-// The commands about tenants.
+// The commands about tenants and hosts.
 
 package main
 
 import (
 	"context"
+	"strings"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -17,42 +20,67 @@ type tenantList struct {
 	jsonFlag
 }
 
-// Help is shown below the usage.
-func (tenantList) Help() string {
-	return `Examples:
-
-    verifyctl tenant list
-    verifyctl tenant list --json`
-}
-
-// Run prints every tenant by id, without its secrets.
-func (c tenantList) Run(ctx context.Context, s *session) error {
-	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		all, err := db.Tenants(ctx)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return s.json(shapes(all, tenantOf))
-		}
-		return s.table([]string{"ID", "NAME", "ROTATING"}, shapes(all, func(t verification.Tenant) []string {
-			return []string{string(t.ID), t.Name, yesNo(t.PreviousWebhookSecret != "")}
-		}))
-	})
-}
-
 type tenantJSON struct {
 	ID                verification.TenantID `json:"id"`
 	Name              string                `json:"name"`
 	RedirectAllowlist []string              `json:"redirect_allowlist"`
 	Colour            string                `json:"colour,omitempty"`
-	// Rotating says that two webhook secrets sign.
-	Rotating bool `json:"rotating"`
+	Rotating          bool                  `json:"rotating"` // two webhook secrets sign
 }
 
-func tenantOf(t verification.Tenant) tenantJSON {
-	return tenantJSON{
-		ID: t.ID, Name: t.Name, RedirectAllowlist: append([]string{}, t.RedirectAllowlist...),
-		Colour: t.Colour, Rotating: t.PreviousWebhookSecret != "",
-	}
+// Run prints every tenant by id, without its secrets.
+func (c tenantList) Run(ctx context.Context, s *session) error {
+	return c.with(ctx, s, func(db *database) error {
+		all, err := db.Tenants(ctx)
+		if err != nil {
+			return err
+		}
+		convert := func(t verification.Tenant) tenantJSON {
+			return tenantJSON{
+				ID: t.ID, Name: t.Name, RedirectAllowlist: append([]string{}, t.RedirectAllowlist...),
+				Colour: t.Colour, Rotating: t.PreviousWebhookSecret != "",
+			}
+		}
+		return printList(s, c.JSON, all, convert, "ID NAME ROTATING", func(t tenantJSON) []string {
+			return []string{string(t.ID), t.Name, yesNo(t.Rotating)}
+		})
+	})
+}
+
+type hostCommands struct {
+	List hostList `cmd:"" help:"List the hosts of the database."`
+}
+
+type hostList struct {
+	databaseFlag
+	jsonFlag
+}
+
+type hostJSON struct {
+	ID        string             `json:"id"`
+	Name      string             `json:"name"`
+	Alive     bool               `json:"alive"`
+	Roles     []string           `json:"roles"`
+	Version   string             `json:"version"`
+	StartedAt apitypes.Timestamp `json:"started_at"`
+	SeenAt    apitypes.Timestamp `json:"seen_at"`
+}
+
+// Run prints every host by name.
+func (c hostList) Run(ctx context.Context, s *session) error {
+	return c.with(ctx, s, func(db *database) error {
+		all, err := db.Hosts(ctx)
+		if err != nil {
+			return err
+		}
+		convert := func(h postgres.Host) hostJSON {
+			return hostJSON{
+				ID: h.ID, Name: h.Name, Alive: h.Alive, Roles: append([]string{}, h.Roles...), Version: h.Version,
+				StartedAt: apitypes.Timestamp{Time: h.StartedAt}, SeenAt: apitypes.Timestamp{Time: h.SeenAt},
+			}
+		}
+		return printList(s, c.JSON, all, convert, "NAME ALIVE ROLES VERSION STARTED_AT SEEN_AT ID", func(h hostJSON) []string {
+			return []string{h.Name, yesNo(h.Alive), strings.Join(h.Roles, ","), h.Version, h.StartedAt.String(), h.SeenAt.String(), h.ID}
+		})
+	})
 }

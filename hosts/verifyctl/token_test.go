@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 )
 
-func TestATokenIsIssuedByANewKeyAndHoldsAsLongAsAsked(t *testing.T) {
+func TestATokenOfANewKeyIsValidForItsTTL(t *testing.T) {
 	const tenant = "0191f3c0-0000-7000-8000-00000000000a"
 	var set, issued, stderr bytes.Buffer
 	if code := run(t.Context(), []string{"token", "new-key"}, bare(&set, &stderr)); code != exitDone {

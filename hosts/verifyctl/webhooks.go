@@ -1,4 +1,4 @@
-// The commands about lifecycle webhooks: their secret, their addresses.
+// The commands about the secret and the URL of lifecycle webhooks.
 
 package main
 
@@ -11,46 +11,28 @@ import (
 )
 
 type webhookCommands struct {
-	List      webhookList      `cmd:"" help:"List how notices fared: the delivery ledger."`
-	Redeliver webhookRedeliver `cmd:"" help:"Send notices once more."`
+	List      webhookList      `cmd:"" help:"List the delivery ledger."`
+	Redeliver webhookRedeliver `cmd:"" help:"Queue notices again."`
 	Secret    webhookSecret    `cmd:"" help:"Print or rotate the secret that signs webhooks."`
-	Clear     webhookClear     `cmd:"" help:"Take the lifecycle webhook of a workflow away."`
+	Clear     webhookClear     `cmd:"" help:"Remove the lifecycle webhook of a workflow."`
 }
 
 type webhookSecret struct {
-	databaseFlag
-	tenantFlag
-	Rotate      bool `xor:"rotation" help:"Make a new secret; the one before it goes on signing, too."`
-	EndRotation bool `xor:"rotation" help:"Let the new secret sign alone."`
+	tenantFlags
+	Rotate      bool `xor:"rotation" help:"Create a new secret. The previous one keeps signing as well."`
+	EndRotation bool `xor:"rotation" help:"Remove the previous secret."`
 	jsonFlag
-}
-
-// Help is shown below the usage.
-func (webhookSecret) Help() string {
-	return `The current secret alone is printed. To rotate it: --rotate, have the receivers take the
-new one, --end-rotation. In between every webhook carries two signatures.
-
-Examples:
-
-    verifyctl webhook secret --tenant Acme
-    verifyctl webhook secret --tenant Acme --rotate
-    verifyctl webhook secret --tenant Acme --end-rotation`
 }
 
 type secretJSON struct {
 	TenantID      verification.TenantID `json:"tenant_id"`
 	WebhookSecret string                `json:"webhook_secret"`
-	// Rotating says that the previous secret signs, too.
-	Rotating bool `json:"rotating"`
+	Rotating      bool                  `json:"rotating"` // the previous secret signs as well
 }
 
-// Run prints the secret that signs.
+// Run prints the current secret.
 func (c webhookSecret) Run(ctx context.Context, s *session) error {
-	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		t, err := db.tenant(ctx, c.tenantFlag)
-		if err != nil {
-			return err
-		}
+	return c.with(ctx, s, func(db *database, t verification.Tenant) (err error) {
 		if c.Rotate || c.EndRotation {
 			if t, err = c.rotated(t); err != nil {
 				return err
@@ -58,7 +40,7 @@ func (c webhookSecret) Run(ctx context.Context, s *session) error {
 			if err := db.SaveTenant(ctx, t); err != nil {
 				return err
 			}
-			s.tellFile("a webhook_secret of the tenant")
+			s.noteBootstrap("a webhook_secret of the tenant")
 		}
 		if c.JSON {
 			return s.json(secretJSON{TenantID: t.ID, WebhookSecret: t.WebhookSecret, Rotating: t.PreviousWebhookSecret != ""})
@@ -68,15 +50,15 @@ func (c webhookSecret) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// rotated begins or ends a rotation. A second one would leave out receivers
-// that still have the first secret.
+// rotated begins or ends a rotation. A second rotation must not begin before the first
+// has ended: the secret of some receivers would be lost.
 func (c webhookSecret) rotated(t verification.Tenant) (verification.Tenant, error) {
 	rotating := t.PreviousWebhookSecret != ""
 	switch {
 	case c.Rotate && rotating:
-		return t, conflict("webhook secret", "it is being rotated already: end that first, with --end-rotation")
+		return t, conflict("webhook secret", "a rotation is in progress: end it with --end-rotation first")
 	case c.EndRotation && !rotating:
-		return t, conflict("webhook secret", "it is not being rotated")
+		return t, conflict("webhook secret", "no rotation is in progress")
 	case c.Rotate:
 		t.PreviousWebhookSecret, t.WebhookSecret = t.WebhookSecret, webhook.NewSecret()
 	default:
@@ -87,27 +69,13 @@ func (c webhookSecret) rotated(t verification.Tenant) (verification.Tenant, erro
 
 type webhookClear struct {
 	Workflow string `arg:"" help:"The workflow: its stable name or its id."`
-	databaseFlag
-	tenantFlag
+	tenantFlags
 	jsonFlag
 }
 
-// Help is shown below the usage.
-func (webhookClear) Help() string {
-	return `The API sets the lifecycle webhook of a workflow once. After this it can be set again.
-
-Example:
-
-    verifyctl webhook clear --tenant Acme onboarding`
-}
-
-// Run takes the webhook away, and prints where it went.
+// Run removes the webhook and prints its URL.
 func (c webhookClear) Run(ctx context.Context, s *session) error {
-	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		t, err := db.tenant(ctx, c.tenantFlag)
-		if err != nil {
-			return err
-		}
+	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
 		before, err := db.workflow(ctx, t.ID, c.Workflow)
 		if err != nil {
 			return err
@@ -120,11 +88,11 @@ func (c webhookClear) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		s.tellFile("a lifecycle_webhook_url of workflow " + w.Slug)
+		s.noteBootstrap("a lifecycle_webhook_url of workflow " + w.Slug)
 		if c.JSON {
-			return s.json(workflowOf(w))
+			return s.json(newWorkflowJSON(w))
 		}
-		_, err = fmt.Fprintf(s.stdout, "%s: no webhook any more; it was %s\n", oneLine(w.Slug), oneLine(before.LifecycleWebhookURL))
+		_, err = fmt.Fprintf(s.stdout, "%s: removed the webhook %s\n", oneLine(w.Slug), oneLine(before.LifecycleWebhookURL))
 		return err
 	})
 }

@@ -1,4 +1,4 @@
-// The commands about the workflows of a tenant.
+// The commands about the workflows of a tenant, and their versions.
 
 package main
 
@@ -7,24 +7,28 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 )
 
 type workflowList struct {
-	databaseFlag
-	tenantFlag
+	tenantFlags
 	pageFlags
 	jsonFlag
 }
 
-// Help is shown below the usage.
-func (workflowList) Help() string {
-	return `The newest come first. VERSION_HASH is the version that a run executes.
+// workflowJSON is a workflow as lists of the API show it, and what only operators
+// see.
+type workflowJSON struct {
+	apitypes.Workflow
+	Slug        string `json:"workflow"` // the stable name
+	Versions    int    `json:"versions"`
+	VersionHash string `json:"version_hash"` // the version that runs execute
+	LatestHash  string `json:"latest_version_hash"`
+}
 
-Examples:
-
-    verifyctl workflow list --tenant Acme
-    verifyctl workflow list --tenant Acme --limit 200 --json`
+func newWorkflowJSON(w verification.Workflow) workflowJSON {
+	return workflowJSON{apitypes.NewWorkflow(w), w.Slug, w.Versions, w.Current(), w.Latest}
 }
 
 // Run prints one page of workflows.
@@ -33,52 +37,29 @@ func (c workflowList) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		t, err := db.tenant(ctx, c.tenantFlag)
-		if err != nil {
-			return err
-		}
+	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
 		found, err := db.Workflows(ctx, t.ID, q)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return s.json(pageOf(found, workflowOf))
-		}
-		more(s, found)
-		names := []string{"ID", "WORKFLOW", "NAME", "VERSIONS", "PUBLISHED", "VERSION_HASH", "LIFECYCLE_WEBHOOK_URL"}
-		return s.table(names, shapes(found.Data, func(w verification.Workflow) []string {
+		return printPage(s, c.JSON, found, newWorkflowJSON, "ID WORKFLOW NAME VERSIONS PUBLISHED VERSION_HASH LIFECYCLE_WEBHOOK_URL", func(w workflowJSON) []string {
 			return []string{
-				string(w.ID), w.Slug, w.Name, strconv.Itoa(w.Versions), yesNo(w.Published != ""), short(w.Current()), w.LifecycleWebhookURL,
+				string(w.ID), w.Slug, w.Name, strconv.Itoa(w.Versions), yesNo(w.Published), short(w.VersionHash), w.LifecycleWebhookURL,
 			}
-		}))
+		})
 	})
 }
 
 type workflowPublish struct {
 	Workflow string `arg:"" help:"The workflow: its stable name or its id."`
-	Version  string `arg:"" help:"The version: its hash, or the first 6 digits of it or more."`
-	databaseFlag
-	tenantFlag
+	Version  string `arg:"" help:"The version: its hash, or at least the first 6 digits of it."`
+	tenantFlags
 	jsonFlag
 }
 
-// Help is shown below the usage.
-func (workflowPublish) Help() string {
-	return `Runs that start from now on execute the version. Those under way stay on theirs.
-
-Example:
-
-    verifyctl workflow publish --tenant Acme onboarding 4be12a`
-}
-
-// Run publishes a version, and prints which one it is.
+// Run publishes a version and prints its hash.
 func (c workflowPublish) Run(ctx context.Context, s *session) error {
-	return s.on(ctx, c.databaseFlag, func(db *database) error {
-		t, err := db.tenant(ctx, c.tenantFlag)
-		if err != nil {
-			return err
-		}
+	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
 		before, err := db.workflow(ctx, t.ID, c.Workflow)
 		if err != nil {
 			return err
@@ -96,37 +77,79 @@ func (c workflowPublish) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		if before.Published != w.Published {
-			s.tellFile("workflow " + w.Slug)
+			s.noteBootstrap("workflow " + w.Slug)
 		}
 		if c.JSON {
-			return s.json(workflowOf(w))
+			return s.json(newWorkflowJSON(w))
 		}
 		_, err = fmt.Fprintf(s.stdout, "%s: runs execute %s\n", oneLine(w.Slug), short(w.Published))
 		return err
 	})
 }
 
-type workflowJSON struct {
-	ID                    verification.WorkflowID `json:"id"`
-	Workflow              string                  `json:"workflow"` // its stable name
-	Name                  string                  `json:"name"`
-	Description           string                  `json:"description,omitempty"`
-	Published             bool                    `json:"published"`
-	RunTTLSeconds         int64                   `json:"run_ttl_seconds"`
-	AbandonTimeoutSeconds int64                   `json:"abandon_timeout_seconds"`
-	LifecycleWebhookURL   string                  `json:"lifecycle_webhook_url,omitempty"`
-	CreatedAt             moment                  `json:"created_at"`
-	Versions              int                     `json:"versions"`
-	// VersionHash is the version that a run executes.
-	VersionHash string `json:"version_hash"`
-	LatestHash  string `json:"latest_version_hash"`
+type workflowVersions struct {
+	Workflow string `arg:"" help:"The workflow: its stable name or its id."`
+	Version  string `arg:"" optional:"" help:"Print the definition of this version: its hash, or at least the first 6 digits of it."`
+	tenantFlags
+	pageFlags
+	jsonFlag
 }
 
-func workflowOf(w verification.Workflow) workflowJSON {
-	return workflowJSON{
-		ID: w.ID, Workflow: w.Slug, Name: w.Name, Description: w.Description, Published: w.Published != "",
-		RunTTLSeconds: w.RunTTLSeconds, AbandonTimeoutSeconds: w.AbandonTimeoutSeconds,
-		LifecycleWebhookURL: w.LifecycleWebhookURL, CreatedAt: moment(w.CreatedAt), Versions: w.Versions,
-		VersionHash: w.Current(), LatestHash: w.Latest,
+type versionJSON struct {
+	Number      int                      `json:"number"`
+	VersionHash string                   `json:"version_hash"`
+	CreatedAt   apitypes.Timestamp       `json:"created_at"`
+	Published   bool                     `json:"published"`
+	Latest      bool                     `json:"latest"` // the version of the newest definition
+	Definition  *verification.Definition `json:"definition,omitempty"`
+}
+
+func newVersionJSON(w verification.Workflow, v verification.VersionInfo) versionJSON {
+	return versionJSON{
+		Number: v.Number, VersionHash: v.Hash, CreatedAt: apitypes.Timestamp{Time: v.CreatedAt},
+		Published: v.Hash == w.Published, Latest: v.Hash == w.Latest,
 	}
+}
+
+// Run prints one page of versions, or the definition of one.
+func (c workflowVersions) Run(ctx context.Context, s *session) error {
+	q, err := c.page()
+	if err != nil {
+		return err
+	}
+	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
+		w, err := db.workflow(ctx, t.ID, c.Workflow)
+		if err != nil {
+			return err
+		}
+		if c.Version != "" {
+			return c.show(ctx, s, db, t.ID, w)
+		}
+		found, err := db.Versions(ctx, t.ID, w.ID, q)
+		if err != nil {
+			return err
+		}
+		convert := func(v verification.VersionInfo) versionJSON { return newVersionJSON(w, v) }
+		return printPage(s, c.JSON, found, convert, "NUMBER VERSION_HASH CREATED_AT PUBLISHED LATEST", func(v versionJSON) []string {
+			return []string{strconv.Itoa(v.Number), short(v.VersionHash), v.CreatedAt.String(), yesNo(v.Published), yesNo(v.Latest)}
+		})
+	})
+}
+
+// show prints the definition of a version.
+func (c workflowVersions) show(ctx context.Context, s *session, db *database, t verification.TenantID, w verification.Workflow) error {
+	found, err := db.version(ctx, t, w.ID, c.Version)
+	if err != nil {
+		return err
+	}
+	v, err := db.Version(ctx, t, w.ID, found.Hash)
+	if err != nil {
+		return err
+	}
+	if !c.JSON {
+		return s.json(v.Definition)
+	}
+	out := newVersionJSON(w, found)
+	out.Definition = &v.Definition
+	return s.json(out)
 }

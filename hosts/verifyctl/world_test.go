@@ -19,6 +19,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -118,7 +119,7 @@ func (r *remembered) server() server {
 	}
 	return server{
 		open: func(context.Context, string) (*database, error) {
-			return &database{ports: r, operated: r, close: func() {}}, nil
+			return &database{Store: r, operations: r, close: func() {}}, nil
 		},
 		migrations: steps,
 		migrate:    func(context.Context, string) ([]postgres.Migration, error) { return nil, nil },
@@ -156,10 +157,10 @@ func onPostgres(t *testing.T) *world {
 	return newWorld(t, s, postgresServer(), url)
 }
 
-func newWorld(t *testing.T, kept ports, s server, url string) *world {
+func newWorld(t *testing.T, store cli.Store, s server, url string) *world {
 	t.Helper()
 	kit := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
-		p.Runs, p.Queue, p.Workflows, p.Tenants, p.Idempotency, p.Deliveries = kept, kept, kept, kept, kept, kept
+		p.Runs, p.Queue, p.Workflows, p.Tenants, p.Idempotency, p.Deliveries = store, store, store, store, store, store
 		p.Providers["sandbox"] = p.Providers["script"]
 		o.Poll = time.Second // others leave work
 	})

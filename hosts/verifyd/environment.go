@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/verifyd/verifyd/internal/cli"
 )
 
 const variablePrefix = "VERIFYD_"
@@ -46,7 +48,7 @@ func (e *environment) unknown() []string {
 		if !ours || e.vars[name] == "" || e.read[name] || slices.Contains(known, word) || usedElsewhere(word) {
 			continue
 		}
-		warnings = append(warnings, name+" is not a setting of verifyd"+suggestion(word, known, variable))
+		warnings = append(warnings, name+" is not a setting of verifyd"+suggestion(word, known, cli.Variable))
 	}
 	return warnings
 }

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -36,7 +36,7 @@ func (p *problems) wrap(flag string, err error) {
 		p.of = map[string]bool{}
 	}
 	p.of[flag] = true
-	p.errs = append(p.errs, fmt.Errorf("%s: %w", setting(flag), err))
+	p.errs = append(p.errs, fmt.Errorf("%s: %w", cli.Setting(flag), err))
 }
 
 // other records an error that names its position itself, unless it is nil.
@@ -48,13 +48,6 @@ func (p *problems) other(err error) {
 
 // err returns all problems, one per line, or nil.
 func (p *problems) err() error { return errors.Join(p.errs...) }
-
-// setting returns the flag and the variable of a setting.
-func setting(flag string) string { return fmt.Sprintf("--%s (%s)", flag, variable(flag)) }
-
-func variable(flag string) string {
-	return "VERIFYD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
 
 // mappers returns the parsers of values for kong. A value that cannot be parsed
 // becomes a problem, and the setting keeps its zero value.

@@ -75,7 +75,7 @@ func parse(args []string, env *environment, stdout io.Writer) (s settings, err e
 		kong.Vars{"version": "verifyd " + cli.ReadBuild().String()},
 		kong.Writers(stdout, io.Discard), kong.UsageOnError(),
 		kong.Exit(func(int) { panic(errHelp) }),
-		kong.Resolvers(kong.ResolverFunc(env.resolve)),
+		kong.Resolvers(cli.Resolver(env.resolve)),
 	)...)
 	if err != nil {
 		return settings{}, fmt.Errorf("read the settings: %w", err)
@@ -105,12 +105,12 @@ func parse(args []string, env *environment, stdout io.Writer) (s settings, err e
 	return given.Serve, p.err()
 }
 
-// resolve returns the value of the variable of a flag; kong calls it.
-func (e *environment) resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	if v := e.vars[variable(flag.Name)]; v != "" && slices.Contains(e.flags, flag.Name) {
-		return v, nil
+// resolve returns the value of the variable of a setting; empty without one.
+func (e *environment) resolve(flag *kong.Flag) string {
+	if !slices.Contains(e.flags, flag.Name) {
+		return ""
 	}
-	return nil, nil //nolint:nilnil // kong expects nil for no value
+	return e.vars[cli.Variable(flag.Name)]
 }
 
 // The roles of a host.
@@ -150,7 +150,7 @@ func (s settings) check(p *problems) {
 	between(p, "calls", s.Calls, 1, 100000)
 	together(p, "oidc-issuer", s.OIDCIssuer, "oidc-audience", s.OIDCAudience)
 	if s.BlobDir != "" && s.S3Endpoint != "" {
-		p.add("blob-dir", "must not be given together with %s", setting("s3-endpoint"))
+		p.add("blob-dir", "must not be given together with %s", cli.Setting("s3-endpoint"))
 	}
 	together(p, "s3-endpoint", s.S3Endpoint, "s3-bucket", s.S3Bucket)
 	switch {
@@ -208,8 +208,8 @@ func oneOf(p *problems, flag, value string, values ...string) {
 func together(p *problems, one, its, other, others string) {
 	switch {
 	case its != "" && others == "":
-		p.add(one, "also needs %s", setting(other))
+		p.add(one, "also needs %s", cli.Setting(other))
 	case its == "" && others != "":
-		p.add(other, "also needs %s", setting(one))
+		p.add(other, "also needs %s", cli.Setting(one))
 	}
 }

@@ -4,31 +4,19 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/token"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// ports are all store ports.
-type ports interface { //nolint:interfacebloat // it combines all of the small ports
-	verification.RunStore
-	verification.WorkQueue
-	verification.WorkflowStore
-	verification.TenantStore
-	verification.IdempotencyStore
-	verification.DeliveryStore
-}
-
 // storage is the store of this host.
 type storage struct {
-	ports
+	cli.Store
 	database *postgres.Store // nil for a host in memory
 }
 
@@ -38,13 +26,12 @@ const poll = 2 * time.Second
 // openStorage opens and migrates the database, or returns a store in memory.
 func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, error) {
 	if s.DatabaseURL == "" {
-		return &storage{ports: memory.New()}, nil
+		return &storage{Store: memory.New()}, nil
 	}
-	named := func(err error) error { return fmt.Errorf("%s: %w", setting("database-url"), postgres.Explain(err)) }
 	if s.Migrate == "auto" {
 		applied, err := postgres.Migrate(ctx, s.DatabaseURL)
 		if err != nil {
-			return nil, named(err)
+			return nil, cli.DatabaseError(err)
 		}
 		for _, m := range applied {
 			log.Info("migrated", "version", m.Version, "name", m.Name)
@@ -54,9 +41,9 @@ func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, e
 		MaxConns: s.DatabaseConns, SingleHost: s.Clock == "manual", Log: log,
 	})
 	if err != nil {
-		return nil, named(err)
+		return nil, cli.DatabaseError(err)
 	}
-	return &storage{ports: store, database: store}, nil
+	return &storage{Store: store, database: store}, nil
 }
 
 // name returns the name of the store in the ready line.
@@ -103,15 +90,8 @@ func (o *opened) readKeys(s settings, p *problems) *token.Keys {
 		}
 		return nil
 	}
-	raw, err := os.ReadFile(s.SigningKeyFile)
-	if err != nil {
-		p.wrap("signing-key-file", err)
-		return nil
-	}
-	keys, err := token.ReadKeys(raw)
-	if err != nil {
-		p.add("signing-key-file", "%s: %w", s.SigningKeyFile, err)
-	}
+	keys, err := cli.ReadKeys(s.SigningKeyFile)
+	p.wrap("signing-key-file", err)
 	return keys
 }
 
@@ -121,18 +101,5 @@ func (s *storage) signingKeys(ctx context.Context) (*token.Keys, error) {
 	if s.database == nil {
 		return token.NewKeys()
 	}
-	raw, err := s.database.SigningKeys(ctx, newKeySet)
-	if err != nil {
-		return nil, err
-	}
-	return token.ReadKeys(raw)
-}
-
-// newKeySet returns a new key set in its stored form.
-func newKeySet() ([]byte, error) {
-	keys, err := token.NewKeys()
-	if err != nil {
-		return nil, err
-	}
-	return keys.PrivateJWKS()
+	return cli.StoredKeys(ctx, s.database)
 }

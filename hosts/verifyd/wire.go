@@ -218,7 +218,7 @@ func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 	var c net.ListenConfig
 	l, err := c.Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use: set %s to another address; 127.0.0.1:0 picks a free port", addr, variable(flag))
+		return nil, fmt.Errorf("%s is in use: set %s to another address; 127.0.0.1:0 picks a free port", addr, cli.Variable(flag))
 	}
 	return l, err
 }
@@ -313,7 +313,7 @@ func newBearers(s settings, keys *token.Keys, clock verification.Clock, log *slo
 			},
 		})
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", setting("oidc-issuer"), err)
+			return nil, nil, fmt.Errorf("%s: %w", cli.Setting("oidc-issuer"), err)
 		}
 		closeIssuer = issuer.Close
 	}

@@ -67,14 +67,21 @@ func table() []row {
 			advice: "the test kit imports the rules, the engine and the adapters that need nothing around them",
 		},
 		{
+			where:  "adapters/apitypes",
+			std:    anyStd,
+			inside: only("verification"),
+			advice: "the JSON of the API imports the rules and the standard library, so that clients can import it",
+		},
+		{
 			where: "adapters/...",
 			std:   anyStd,
 			libs:  true,
 			inside: func(from, p string) bool {
 				driving := within(from, "adapters/httpapi/...", "adapters/journey/...", "adapters/console/...")
-				return p == "verification" || p == "verification/fair" || p == "verification/lru" || driving && p == "verification/engine"
+				return p == "verification" || p == "verification/fair" || p == "verification/lru" || p == "adapters/apitypes" ||
+					driving && p == "verification/engine"
 			},
-			advice: "an adapter imports the rules, verification/fair, verification/lru and its own libraries (a driving one also the engine): let a host wire two adapters together",
+			advice: "an adapter imports the rules, verification/fair, verification/lru, the shared package adapters/apitypes and its own libraries (a driving one also the engine): let a host wire two adapters together",
 		},
 		{
 			where: "hosts/...",

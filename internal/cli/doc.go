@@ -1,2 +1,3 @@
-// Package cli is what the command lines of both programs share.
+// Package cli holds what both programs share: settings, signing keys, the store
+// and the version.
 package cli

@@ -1,4 +1,4 @@
-// The bodies kept for polling clients: bounded, and never stale.
+// The cache of encoded runs is bounded and never stale.
 
 package httpapi_test
 
@@ -12,31 +12,31 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestKeptBodiesAreBoundedInBytes(t *testing.T) {
-	const most = 10000
-	b := httpapi.NewBodies(most)
+func TestTheCacheIsBoundedInBytes(t *testing.T) {
+	const maxBytes = 10000
+	b := httpapi.NewBodyCache(maxBytes)
 	for i := range 100 {
 		b.Put(verification.RunRef{Tenant: "t", Run: verification.RunID(rune('a' + i))}, verification.RunDetail{Revision: 1}, make([]byte, 500))
-		if size := b.Size(); size > most {
-			t.Fatalf("%d bytes are kept after %d runs, want at most %d", size, i+1, most)
+		if size := b.Size(); size > maxBytes {
+			t.Fatalf("%d bytes are kept after %d runs, want at most %d", size, i+1, maxBytes)
 		}
 	}
 	if b.Len() != 4 {
 		t.Errorf("%d bodies are kept, want the 4 that fit", b.Len())
 	}
-	b.Put(verification.RunRef{Run: "big"}, verification.RunDetail{}, make([]byte, most))
+	b.Put(verification.RunRef{Run: "big"}, verification.RunDetail{}, make([]byte, maxBytes))
 	if b.Len() != 4 {
 		t.Error("a body that is too big drove the others out")
 	}
-	none := httpapi.NewBodies(-1)
+	none := httpapi.NewBodyCache(-1)
 	none.Put(verification.RunRef{Run: "x"}, verification.RunDetail{}, []byte("x"))
 	if none.Len() != 0 {
 		t.Error("a body is kept where none should be")
 	}
 }
 
-func TestTheBodyReadLatestIsForgottenLast(t *testing.T) {
-	b := httpapi.NewBodies(3 * 1100)
+func TestTheBodyReadLastIsEvictedLast(t *testing.T) {
+	b := httpapi.NewBodyCache(3 * 1100)
 	ref := func(run verification.RunID) verification.RunRef { return verification.RunRef{Run: run} }
 	for _, run := range []verification.RunID{"a", "b", "c"} {
 		b.Put(ref(run), verification.RunDetail{}, []byte(run))
@@ -54,9 +54,9 @@ func TestTheBodyReadLatestIsForgottenLast(t *testing.T) {
 	}
 }
 
-// TestABodyIsServedForAnEqualDetailAlone changes every field of a detail, so
+// TestABodyIsServedOnlyForAnEqualDetail changes every field of a detail, so
 // that a field added later is not forgotten.
-func TestABodyIsServedForAnEqualDetailAlone(t *testing.T) {
+func TestABodyIsServedOnlyForAnEqualDetail(t *testing.T) {
 	at := time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)
 	full := func() verification.RunDetail {
 		return verification.RunDetail{
@@ -70,7 +70,7 @@ func TestABodyIsServedForAnEqualDetailAlone(t *testing.T) {
 			Reviews: []verification.ReviewFlag{{NodeID: "n", Label: "l", Reason: "r"}}, Revision: 7,
 		}
 	}
-	b := httpapi.NewBodies(1 << 20)
+	b := httpapi.NewBodyCache(1 << 20)
 	b.Put(verification.RunRef{Run: "id"}, full(), []byte("body"))
 	if _, ok := b.Get(verification.RunRef{Run: "id"}, full()); !ok {
 		t.Fatal("the body of an equal detail is not served")
@@ -125,7 +125,7 @@ func TestABodyIsServedForAnEqualDetailAlone(t *testing.T) {
 	}
 }
 
-func TestWithoutKeptBodiesTheAnswersAreTheSame(t *testing.T) {
+func TestTheAnswersAreTheSameWithoutACache(t *testing.T) {
 	a := newAPI(t, setup{})
 	id := string(a.parked())
 	bare := httpapi.New(a.Engine, httpapi.Options{CacheBytes: -1})

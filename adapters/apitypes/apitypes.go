@@ -1,0 +1,77 @@
+// Package apitypes holds the JSON of the HTTP API: the bodies of its answers and
+// of the lifecycle webhook, as docs/api.md and docs/webhooks.md describe them.
+//
+// The same types serve to write answers and to read them. A member that may be
+// null is a pointer, or a [Timestamp] whose zero value is null. A member that the
+// API leaves out is the zero value.
+package apitypes
+
+import (
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Timestamp is a time that is written in UTC and in whole seconds. Its zero value
+// is written as null.
+type Timestamp struct{ time.Time }
+
+const layout = "2006-01-02T15:04:05Z"
+
+// String returns the time as it is written, or an empty string for the zero value.
+func (t Timestamp) String() string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(layout)
+}
+
+// MarshalJSON implements json.Marshaler.
+func (t Timestamp) MarshalJSON() ([]byte, error) {
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
+	text := append(make([]byte, 0, len(layout)+2), '"')
+	return append(t.UTC().AppendFormat(text, layout), '"'), nil
+}
+
+// Page is one page of a list.
+type Page[T any] struct {
+	Data   []T `json:"data"`
+	Total  int `json:"total"` // of all pages
+	Limit  int `json:"limit"`
+	Offset int `json:"offset"`
+}
+
+// NewPage returns a page with every item converted.
+func NewPage[From, To any](p verification.Page[From], convert func(From) To) Page[To] {
+	return Page[To]{Data: convertAll(p.Data, convert), Total: p.Total, Limit: p.Limit, Offset: p.Offset}
+}
+
+// convertAll never returns nil, so that an empty list is written as [].
+func convertAll[From, To any](from []From, convert func(From) To) []To {
+	to := make([]To, len(from))
+	for i, v := range from {
+		to[i] = convert(v)
+	}
+	return to
+}
+
+// Welcome is the answer of the bare address.
+type Welcome struct {
+	Service string `json:"service"`
+	OpenAPI string `json:"openapi"` // path of the OpenAPI document
+}
+
+// Cancelled is the answer of a cancel.
+type Cancelled struct {
+	ID     verification.RunID  `json:"id"`
+	Status verification.Status `json:"status"`
+}
+
+// SignalResult is the answer of a signal.
+type SignalResult struct {
+	OK       bool                  `json:"ok"`
+	Result   string                `json:"result"`             // signal_delivered or review_recorded
+	Decision verification.Decision `json:"decision,omitempty"` // of a review signal
+}

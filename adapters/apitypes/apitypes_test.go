@@ -1,0 +1,77 @@
+// Answers are decoded into the values that they were encoded from.
+
+package apitypes_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestClientsDecodeWhatIsEncoded(t *testing.T) {
+	at := time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)
+	run := verification.RunView{
+		ID: "r", WorkflowID: "w", ReferenceID: "p", Status: verification.StatusFailed, StartedAt: at, CompletedAt: at,
+		Action: &verification.Action{Type: verification.ActionReview, SignalName: "s"},
+		Error:  &verification.RunError{Code: verification.CodeCheckFailed, Check: "c", Message: "m"},
+	}
+	flags := []verification.ReviewFlag{{NodeID: "n", Label: "l", Reason: "r"}}
+	data := verification.Data(`{"a":1}`)
+	roundTrip(t, apitypes.NewRun(verification.RunView{ID: "r", StartedAt: at}))
+	roundTrip(t, apitypes.NewEvent(run))
+	roundTrip(t, apitypes.NewRunDetail(verification.RunDetail{
+		RunView: run, Decision: verification.DecisionReview, Notes: "n", ResolvedAt: at,
+		Checks: []verification.Check{{Key: "k", Label: "l", Status: verification.CheckPassed, Data: data}, {Key: "k2"}}, Reviews: flags,
+	}))
+	roundTrip(t, apitypes.NewReport(verification.Report{
+		Digest: "d", Decision: verification.DecisionApprove, Reviews: flags,
+		Cards: []verification.Card{{NodeID: "n", StartedAt: at, CompletedAt: at, Data: data}, {NodeID: "m", StartedAt: at}},
+	}))
+	roundTrip(t, apitypes.NewWorkflowDetail(verification.Workflow{ID: "w", CreatedAt: at}, []verification.WorkflowStep{{Key: "k", Label: "l"}}))
+	roundTrip(t, apitypes.NewPage(verification.Page[verification.RunView]{Data: []verification.RunView{run}, Total: 3}, apitypes.NewRun))
+	roundTrip(t, apitypes.ShortError{Error: "e", Code: "c"})
+	for _, details := range []any{nil, "a sentence", []apitypes.FieldError{{Field: "f", Message: "m"}}} {
+		roundTrip(t, apitypes.FullError{Error: "Bad Request", Message: "m", Code: 400, Details: details})
+	}
+}
+
+func roundTrip[T any](t *testing.T, want T) {
+	t.Helper()
+	raw, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got T
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatalf("decode %s: %v", raw, err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s is decoded into another value (-want +got):\n%s", raw, diff)
+	}
+}
+
+func TestATimestampIsInUTCAndInWholeSeconds(t *testing.T) {
+	at := time.Date(2026, time.January, 5, 9, 0, 0, 999, time.FixedZone("east", 3600))
+	for _, c := range []struct {
+		time       time.Time
+		json, text string
+	}{{at, `"2026-01-05T08:00:00Z"`, "2026-01-05T08:00:00Z"}, {time.Time{}, "null", ""}} {
+		raw, err := json.Marshal(apitypes.Timestamp{Time: c.time})
+		if got := (apitypes.Timestamp{Time: c.time}).String(); err != nil || string(raw) != c.json || got != c.text {
+			t.Errorf("%s is written as %s (%v) and %q, want %s and %q", c.time, raw, err, got, c.json, c.text)
+		}
+	}
+}
+
+func TestAnEmptyListIsNotNull(t *testing.T) {
+	empty := verification.Page[verification.RunView]{PageQuery: verification.PageQuery{Limit: 50}}
+	raw, err := json.Marshal(apitypes.NewPage(empty, apitypes.NewRun))
+	if want := `{"data":[],"total":0,"limit":50,"offset":0}`; err != nil || string(raw) != want {
+		t.Errorf("JSON = %s, %v; want %s", raw, err, want)
+	}
+}

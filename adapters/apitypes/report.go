@@ -1,0 +1,77 @@
+// Reports.
+
+package apitypes
+
+import "github.com/verifyd/verifyd/verification"
+
+// Report is the report of a run.
+type Report struct {
+	Run        ReportRun              `json:"run"`
+	Workflow   ReportWorkflow         `json:"workflow"`
+	Summary    ReportSummary          `json:"summary"`
+	Cards      []Card                 `json:"cards"`
+	Error      *RunError              `json:"error"`
+	Reviews    []ReviewFlag           `json:"reviews,omitempty"`
+	Decision   *verification.Decision `json:"decision"` // null when no verdict is needed
+	Notes      string                 `json:"notes,omitempty"`
+	ResolvedAt Timestamp              `json:"resolved_at"` // null without a verdict
+	Digest     string                 `json:"digest"`      // SHA-256 of the history, in hexadecimal
+}
+
+// ReportRun is the run of a report.
+type ReportRun struct {
+	ID          verification.RunID  `json:"id"`
+	ReferenceID string              `json:"reference_id"`
+	Status      verification.Status `json:"status"`
+	StartedAt   Timestamp           `json:"started_at"`
+	CompletedAt Timestamp           `json:"completed_at"` // null until the run ends
+}
+
+// ReportWorkflow is the version that the run executes.
+type ReportWorkflow struct {
+	ID          verification.WorkflowID `json:"id"`
+	Name        string                  `json:"name"`
+	Version     int                     `json:"version"` // 1 for the first
+	VersionHash string                  `json:"version_hash"`
+}
+
+// ReportSummary counts the cards by status.
+type ReportSummary struct {
+	OK          int `json:"ok"`
+	Failed      int `json:"failed"`
+	NeedsReview int `json:"needs_review"`
+}
+
+// Card is one step of a report.
+type Card struct {
+	NodeID      verification.NodeID     `json:"node_id"`
+	Type        verification.NodeType   `json:"type"`
+	Key         string                  `json:"key,omitempty"` // of a check
+	Label       string                  `json:"label"`
+	Status      verification.CardStatus `json:"status"`
+	Reason      string                  `json:"reason,omitempty"`
+	StartedAt   Timestamp               `json:"started_at"`
+	CompletedAt Timestamp               `json:"completed_at,omitzero"`
+	Dispatches  int                     `json:"dispatches"`
+	Data        verification.Data       `json:"data,omitzero"`
+}
+
+// NewReport returns the JSON of a report.
+func NewReport(r verification.Report) Report {
+	return Report{
+		Run: ReportRun{
+			ID: r.Run.ID, ReferenceID: r.Run.ReferenceID, Status: r.Run.Status,
+			StartedAt: Timestamp{r.Run.StartedAt}, CompletedAt: Timestamp{r.Run.CompletedAt},
+		},
+		Workflow: ReportWorkflow(r.Workflow), Summary: ReportSummary(r.Summary),
+		Cards: convertAll(r.Cards, newCard), Error: newRunError(r.Error), Reviews: newReviews(r.Reviews),
+		Decision: NewDecision(r.Decision), Notes: r.Notes, ResolvedAt: Timestamp{r.ResolvedAt}, Digest: r.Digest,
+	}
+}
+
+func newCard(c verification.Card) Card {
+	return Card{
+		NodeID: c.NodeID, Type: c.Type, Key: c.Key, Label: c.Label, Status: c.Status, Reason: c.Reason,
+		StartedAt: Timestamp{c.StartedAt}, CompletedAt: Timestamp{c.CompletedAt}, Dispatches: c.Dispatches, Data: newData(c.Data),
+	}
+}

@@ -1,0 +1,45 @@
+// Workflows.
+
+package apitypes
+
+import "github.com/verifyd/verifyd/verification"
+
+// Workflow is a workflow as lists show it.
+type Workflow struct {
+	ID                    verification.WorkflowID `json:"id"`
+	Name                  string                  `json:"name"`
+	Description           string                  `json:"description,omitempty"`
+	Published             bool                    `json:"published"`
+	RunTTLSeconds         int64                   `json:"run_ttl_seconds"`
+	AbandonTimeoutSeconds int64                   `json:"abandon_timeout_seconds"`
+	LifecycleWebhookURL   string                  `json:"lifecycle_webhook_url,omitempty"`
+	CreatedAt             Timestamp               `json:"created_at"`
+}
+
+// WorkflowDetail is a single workflow.
+type WorkflowDetail struct {
+	Workflow
+	Steps []Step `json:"steps"`
+}
+
+// Step is a check that runs of a workflow can produce.
+type Step struct {
+	Key   string `json:"key"`
+	Label string `json:"label"`
+}
+
+// NewWorkflow returns the JSON of a workflow in a list.
+func NewWorkflow(w verification.Workflow) Workflow {
+	return Workflow{
+		ID: w.ID, Name: w.Name, Description: w.Description, Published: w.Published != "",
+		RunTTLSeconds: w.RunTTLSeconds, AbandonTimeoutSeconds: w.AbandonTimeoutSeconds,
+		LifecycleWebhookURL: w.LifecycleWebhookURL, CreatedAt: Timestamp{w.CreatedAt},
+	}
+}
+
+// NewWorkflowDetail returns the JSON of a single workflow.
+func NewWorkflowDetail(w verification.Workflow, steps []verification.WorkflowStep) WorkflowDetail {
+	return WorkflowDetail{NewWorkflow(w), convertAll(steps, func(s verification.WorkflowStep) Step {
+		return Step{Key: s.Key, Label: s.Label}
+	})}
+}

@@ -1,0 +1,101 @@
+// The cache of encoded runs, for clients that poll.
+
+package httpapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// encoded is a body and its headers.
+type encoded struct {
+	body   []byte
+	length []string // Content-Length
+	etag   []string // a strong tag: equal bodies have equal tags
+}
+
+func (a *api) encodeTagged(v any) (encoded, error) {
+	body, err := a.encode.bytes(v)
+	if err != nil {
+		return encoded{}, err
+	}
+	sum := sha256.Sum256(body)
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:15]) + `"`
+	return encoded{body: body, length: []string{strconv.Itoa(len(body))}, etag: []string{tag}}, nil
+}
+
+// bodyCache holds the newest body of the runs that were read last, up to max
+// bytes.
+type bodyCache struct {
+	max int
+
+	mu    sync.Mutex
+	bytes int
+	runs  *simplelru.LRU[verification.RunRef, cachedBody]
+}
+
+type cachedBody struct {
+	detail verification.RunDetail // the detail that was encoded
+	encoded
+}
+
+// entryCost is the approximate size of an entry without its body and its detail,
+// in bytes.
+const entryCost = 1024
+
+func (b cachedBody) cost() int { return entryCost + 2*len(b.body) }
+
+func newBodyCache(maxBytes int) *bodyCache {
+	c := &bodyCache{max: maxBytes}
+	c.runs, _ = simplelru.NewLRU(math.MaxInt, func(_ verification.RunRef, b cachedBody) { c.bytes -= b.cost() }) // fails for size 0 only
+	return c
+}
+
+// get returns the body of a detail. It compares the whole detail, so it does not
+// depend on how the engine made it.
+func (c *bodyCache) get(ref verification.RunRef, d verification.RunDetail) (encoded, bool) {
+	c.mu.Lock()
+	b, ok := c.runs.Get(ref)
+	c.mu.Unlock()
+	if !ok || !sameDetail(b.detail, d) {
+		return encoded{}, false
+	}
+	return b.encoded, true
+}
+
+// sameDetail does what reflect.DeepEqual would do, in a fraction of the time.
+func sameDetail(a, b verification.RunDetail) bool {
+	return a.Revision == b.Revision && a.ID == b.ID && a.WorkflowID == b.WorkflowID && a.ReferenceID == b.ReferenceID &&
+		a.Status == b.Status && a.StartedAt.Equal(b.StartedAt) && a.CompletedAt.Equal(b.CompletedAt) &&
+		samePointed(a.Action, b.Action) && samePointed(a.Error, b.Error) &&
+		a.Decision == b.Decision && a.Notes == b.Notes && a.ResolvedAt.Equal(b.ResolvedAt) && slices.Equal(a.Reviews, b.Reviews) &&
+		slices.EqualFunc(a.Checks, b.Checks, func(a, b verification.Check) bool {
+			return a.Key == b.Key && a.Label == b.Label && a.Status == b.Status && bytes.Equal(a.Data, b.Data)
+		})
+}
+
+func samePointed[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// put replaces the body of a run.
+func (c *bodyCache) put(ref verification.RunRef, d verification.RunDetail, e encoded) {
+	b := cachedBody{d, e}
+	if b.cost() > c.max {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.runs.Remove(ref)
+	c.runs.Add(ref, b)
+	for c.bytes += b.cost(); c.bytes > c.max; {
+		c.runs.RemoveOldest()
+	}
+}

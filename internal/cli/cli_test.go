@@ -1,0 +1,63 @@
+// Settings and signing keys.
+
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/internal/cli"
+)
+
+func TestASettingNamesItsFlagAndItsVariable(t *testing.T) {
+	if got := cli.Setting("database-url"); got != "--database-url (VERIFYD_DATABASE_URL)" {
+		t.Errorf("Setting = %q", got)
+	}
+	if err := cli.DatabaseError(errors.New("gone")); err == nil || !strings.HasPrefix(err.Error(), "--database-url (VERIFYD_DATABASE_URL): ") {
+		t.Errorf("DatabaseError = %v, want the setting in it", err)
+	}
+}
+
+// keySet is a database in memory.
+type keySet struct{ raw []byte }
+
+func (s *keySet) SigningKeys(_ context.Context, newSet func() ([]byte, error)) (_ []byte, err error) {
+	if s.raw == nil {
+		s.raw, err = newSet()
+	}
+	return s.raw, err
+}
+
+func TestKeysAreReadFromAFileAndADatabase(t *testing.T) {
+	var s keySet
+	stored, err := cli.StoredKeys(t.Context(), &s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "keys.json")
+	if err := os.WriteFile(file, s.raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read, err := cli.ReadKeys(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, _ := stored.PrivateJWKS()
+	two, _ := read.PrivateJWKS()
+	if string(one) != string(two) {
+		t.Error("the file has other keys than the database")
+	}
+	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cli.ReadKeys(file); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("ReadKeys = %v, want an error that names the file", err)
+	}
+	if _, err := cli.ReadKeys(file + "x"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("ReadKeys = %v, want that the file does not exist", err)
+	}
+}

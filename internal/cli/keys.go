@@ -1,0 +1,49 @@
+// Signing keys: from a file, or from the database.
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/verifyd/verifyd/adapters/token"
+)
+
+// ReadKeys reads a key set from a file.
+func ReadKeys(file string) (*token.Keys, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := token.ReadKeys(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return keys, nil
+}
+
+// NewKeySet returns a JWK set with one new private key.
+func NewKeySet() ([]byte, error) {
+	keys, err := token.NewKeys()
+	if err != nil {
+		return nil, err
+	}
+	return keys.PrivateJWKS()
+}
+
+// KeyStore is a database that holds the key set of its hosts.
+type KeyStore interface {
+	// SigningKeys returns the key set. If there is none, it saves the one that
+	// newSet returns.
+	SigningKeys(ctx context.Context, newSet func() ([]byte, error)) ([]byte, error)
+}
+
+// StoredKeys returns the keys of a database, which has a new key if it had none.
+func StoredKeys(ctx context.Context, s KeyStore) (*token.Keys, error) {
+	raw, err := s.SigningKeys(ctx, NewKeySet)
+	if err != nil {
+		return nil, err
+	}
+	return token.ReadKeys(raw)
+}

@@ -1,0 +1,40 @@
+// Settings: flags and the environment variables behind them.
+
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+)
+
+// Variable returns the environment variable of a flag.
+func Variable(flag string) string {
+	return "VERIFYD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// Setting names a flag and its variable in a message.
+func Setting(flag string) string { return fmt.Sprintf("--%s (%s)", flag, Variable(flag)) }
+
+// Resolver returns a resolver of flags that are not given. value returns an empty
+// string for a flag that has no value.
+func Resolver(value func(flag *kong.Flag) string) kong.Resolver {
+	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		if v := value(flag); v != "" {
+			return v, nil
+		}
+		return nil, nil //nolint:nilnil // for kong this means no value
+	})
+}
+
+// DatabaseError adds the setting and the cause to an error of the database; nil
+// stays nil.
+func DatabaseError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", Setting("database-url"), postgres.Explain(err))
+}
