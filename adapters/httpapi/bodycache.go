@@ -6,14 +6,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"math"
 	"slices"
 	"strconv"
-	"sync"
-
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // encoded is a body and its headers.
@@ -33,14 +30,9 @@ func (a *api) encodeTagged(v any) (encoded, error) {
 	return encoded{body: body, length: []string{strconv.Itoa(len(body))}, etag: []string{tag}}, nil
 }
 
-// bodyCache holds the newest body of the runs that were read last, up to max
-// bytes.
+// bodyCache holds the newest body of the runs that were read last.
 type bodyCache struct {
-	max int
-
-	mu    sync.Mutex
-	bytes int
-	runs  *simplelru.LRU[verification.RunRef, cachedBody]
+	runs *lru.Cache[verification.RunRef, cachedBody]
 }
 
 type cachedBody struct {
@@ -52,20 +44,14 @@ type cachedBody struct {
 // in bytes.
 const entryCost = 1024
 
-func (b cachedBody) cost() int { return entryCost + 2*len(b.body) }
-
 func newBodyCache(maxBytes int) *bodyCache {
-	c := &bodyCache{max: maxBytes}
-	c.runs, _ = simplelru.NewLRU(math.MaxInt, func(_ verification.RunRef, b cachedBody) { c.bytes -= b.cost() }) // fails for size 0 only
-	return c
+	return &bodyCache{lru.New[verification.RunRef](maxBytes, maxBytes, func(b cachedBody) int { return entryCost + 2*len(b.body) })}
 }
 
 // get returns the body of a detail. It compares the whole detail, so it does not
 // depend on how the engine made it.
 func (c *bodyCache) get(ref verification.RunRef, d verification.RunDetail) (encoded, bool) {
-	c.mu.Lock()
 	b, ok := c.runs.Get(ref)
-	c.mu.Unlock()
 	if !ok || !sameDetail(b.detail, d) {
 		return encoded{}, false
 	}
@@ -87,15 +73,5 @@ func samePointed[T comparable](a, b *T) bool { return a == b || a != nil && b !=
 
 // put replaces the body of a run.
 func (c *bodyCache) put(ref verification.RunRef, d verification.RunDetail, e encoded) {
-	b := cachedBody{d, e}
-	if b.cost() > c.max {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.runs.Remove(ref)
-	c.runs.Add(ref, b)
-	for c.bytes += b.cost(); c.bytes > c.max; {
-		c.runs.RemoveOldest()
-	}
+	c.runs.Put(ref, cachedBody{d, e})
 }

@@ -40,9 +40,3 @@ func (b BodyCache) Get(ref verification.RunRef, d verification.RunDetail) ([]byt
 	e, ok := b.c.get(ref, d)
 	return e.body, ok
 }
-
-// Size returns the cost of all bodies, in bytes.
-func (b BodyCache) Size() int { return b.c.bytes }
-
-// Len returns the number of bodies.
-func (b BodyCache) Len() int { return b.c.runs.Len() }
