@@ -20,6 +20,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/pdf/typeset"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/fair"
+	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // Options configure a Printer. The zero value is valid.
@@ -51,7 +52,7 @@ type Printer struct {
 	slots    *fair.Limiter // one for each shaper, by tenant
 	maxWait  time.Duration
 	shapers  chan *typeset.Shaper // those that are free
-	cache    *cache
+	cache    *lru.Cache[key, []byte]
 	compress bool
 }
 
@@ -76,7 +77,7 @@ func New(o Options) (*Printer, error) {
 	p := &Printer{
 		fonts: fonts, slots: fair.NewLimiter(o.Concurrent, max(1, o.Concurrent-1)), maxWait: o.MaxWait,
 		shapers: make(chan *typeset.Shaper, o.Concurrent),
-		cache:   newCache(o.CacheBytes), compress: !o.Uncompressed,
+		cache:   lru.New[key](o.CacheBytes, o.CacheBytes, func(out []byte) int { return len(out) }), compress: !o.Uncompressed,
 	}
 	if o.Clock != nil {
 		p.slots.Rest(3, restAfter, o.Clock)
@@ -86,6 +87,19 @@ func New(o Options) (*Printer, error) {
 	}
 	sortCatalog()
 	return p, nil
+}
+
+// key is the key of the cache: the digest identifies the recorded history of
+// the run, and the status may change with time alone.
+type key struct {
+	tenant verification.TenantID
+	run    verification.RunID
+	digest string
+	status verification.Status
+}
+
+func keyOf(t verification.TenantID, r verification.Report) key {
+	return key{t, r.Run.ID, r.Digest, r.Run.Status}
 }
 
 // restAfter is the time that a report may take before its tenant rests for it.
@@ -104,7 +118,7 @@ func (p *Printer) PrintReport(ctx context.Context, t verification.TenantID, r ve
 		return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
 	}
 	key := keyOf(t, r)
-	if out, ok := p.cache.get(key); ok {
+	if out, ok := p.cache.Get(key); ok {
 		return slices.Clone(out), nil
 	}
 	release, err := p.wait(ctx, t)
@@ -116,7 +130,7 @@ func (p *Printer) PrintReport(ctx context.Context, t verification.TenantID, r ve
 	if err != nil {
 		return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
 	}
-	p.cache.add(key, out)
+	p.cache.Put(key, out)
 	return slices.Clone(out), nil
 }
 
