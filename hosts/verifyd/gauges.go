@@ -46,7 +46,7 @@ func (g *databaseGauges) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge(g.connections, float64(seen.Connections), "open")
 	gauge(g.connections, float64(seen.Busy), "busy")
-	gauge(g.connections, float64(seen.MaxConnections), "most")
+	gauge(g.connections, float64(seen.MaxConnections), "max")
 	gauge(g.line, float64(seen.Waiting))
 	if err != nil {
 		gauge(g.up, 0)

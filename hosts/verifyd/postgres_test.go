@@ -251,7 +251,7 @@ func TestAHostIsReadyOnlyWhileItsDatabaseAnswers(t *testing.T) {
 		t.Errorf("run after the database came back = %+v, want completed", r)
 	}
 	_, metrics, _ := s.ask("GET", s.admin+"/metrics", "")
-	for _, want := range []string{"verifyd_database_up 1", `verifyd_database_connections{state="most"} 16`, "verifyd_work_lateness_seconds 0"} {
+	for _, want := range []string{"verifyd_database_up 1", `verifyd_database_connections{state="max"} 16`, "verifyd_work_lateness_seconds 0"} {
 		if !strings.Contains(string(metrics), want) {
 			t.Errorf("the metrics lack %s:\n%s", want, metrics)
 		}

@@ -128,6 +128,53 @@ func TestALargeRunNeedsSeveralCallSlots(t *testing.T) {
 	}
 }
 
+func TestALargeRunThatWaitsForItsTurnHoldsNoWorker(t *testing.T) {
+	slow := slowCompiler{began: make(chan struct{}, 10), end: make(chan struct{})}
+	called, answer := make(chan struct{}), make(chan struct{})
+	k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
+		o.Workers = 1
+		slow.ExpressionCompiler = p.Expressions
+		p.Expressions = slow
+		p.Providers["script"] = &mock.ProviderMock{
+			CheckFunc: func(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+				if r.Tenant == enginetest.Tenant {
+					close(called)
+					<-answer
+				}
+				return verification.CheckResult{Outcome: verification.OutcomePassed}, nil
+			},
+		}
+	})
+	theirs := applyForBystander(t, k, chain("quick"))
+	large := k.Apply(chain("a"))
+	checked := chain("b")
+	checked.Workflow, checked.InputSchema = "checked", verification.Data(`{"type":"object"}`)
+	own := k.Apply(checked)
+	input := verification.Data(`{"a":"` + strings.Repeat("x", 100_000) + `"}`)
+	startFor(t, k, enginetest.Tenant, large, engine.StartRequest{ReferenceID: "x", Input: input})
+	<-called
+	started := make(chan error)
+	go func() { // holds the slot for expensive work of the tenant
+		_, err := k.Engine.Start(t.Context(), enginetest.Tenant, own.ID, engine.StartRequest{ReferenceID: "x", Input: verification.Data(`{"a":1}`)})
+		started <- err
+	}()
+	<-slow.began
+	close(answer)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	wait := time.Hour
+	for range 20 {
+		v, err := k.Engine.Start(ctx, bystander, theirs.ID, engine.StartRequest{ReferenceID: "y", Wait: &wait})
+		if err != nil || v.Status != verification.StatusCompleted {
+			t.Fatalf("a run of another tenant = %s, %v, want completed", v.Status, err)
+		}
+	}
+	close(slow.end)
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestCallsThatWaitForASlotAreHandedOver(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Calls = 4 })
 	k.Provider.On("a", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
