@@ -36,7 +36,7 @@ func NewData(v map[string]any) (Data, error) {
 }
 
 // ParseData checks and compacts one JSON object. An empty or null text gives
-// nil. Any other text is ErrInvalid.
+// nil. It returns ErrInvalid for any other text.
 func ParseData(raw []byte) (Data, error) {
 	refuse := func(message string, cause error) (Data, error) {
 		return nil, &Error{Kind: ErrInvalid, Subject: "data", Message: message, Cause: cause}

@@ -11,7 +11,7 @@ import (
 // minPoll is the minimum wait between two polls of one check.
 const minPoll = time.Millisecond
 
-// dispatch calls a provider for the step. An arrival begins a visit of the step.
+// dispatch records that a provider is called for the step. An arrival begins a visit of the step.
 func (d *decision) dispatch(id NodeID, n Node, provider string, arrival bool) {
 	step, _ := d.run.Step(id)
 	visit := step.Visits
@@ -44,7 +44,7 @@ func (d *decision) result(c RecordResult) {
 			})
 			return
 		}
-		d.pend(c, n)
+		d.recordPending(c, n)
 	case OutcomePassed:
 		d.add(Answered{Node: c.Node, Passed: true, Data: c.Data})
 		d.goTo(n.Next)
@@ -66,9 +66,9 @@ func (d *decision) result(c RecordResult) {
 	}
 }
 
-// pend records a pending result. It does not record one that repeats the last,
+// recordPending records a pending result. It does not record one that equals the last,
 // so that a long wait does not grow the history.
-func (d *decision) pend(c RecordResult, n Node) {
+func (d *decision) recordPending(c RecordResult, n Node) {
 	w := d.run.Wait
 	if w.Kind == WaitPoll && d.now.Sub(w.PendingSince) >= n.PollTimeout() {
 		d.failure(RecordFailure{Node: c.Node, Dispatch: c.Dispatch, Cause: "the pending result did not come in time"})
@@ -126,7 +126,7 @@ func (d *decision) failure(c RecordFailure) {
 	}})
 }
 
-// jittered returns a time between half of wait and wait. It depends only on run,
+// jittered returns a duration of at least half of wait and less than wait. It depends only on run,
 // node, dispatch and the length of the history, so that deciding again gives the
 // same result.
 func (d *decision) jittered(wait time.Duration, c RecordFailure) time.Duration {

@@ -40,7 +40,7 @@ const (
 	ClassTimeout = "timeout"
 )
 
-// ParseDeliveryState parses a state; any other text is ErrInvalid.
+// ParseDeliveryState parses a state. It returns ErrInvalid for any other text.
 func ParseDeliveryState(s string) (DeliveryState, error) {
 	switch st := DeliveryState(s); st {
 	case DeliveryPending, DeliveryDelivered, DeliveryFailed:

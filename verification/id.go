@@ -44,7 +44,7 @@ func ParseRunID(s string) (RunID, error) {
 }
 
 // parseUUID accepts only the hexadecimal form with dashes: no braces, no urn:
-// prefix. Any other text is ErrInvalid.
+// prefix. It returns ErrInvalid for any other text.
 func parseUUID(subject, s string) (string, error) {
 	valid := len(s) == 36
 	for i := range len(s) {

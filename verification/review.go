@@ -14,7 +14,8 @@ const flaggedDispatches = 3
 type ReviewFlag struct {
 	NodeID NodeID `json:"node_id"`
 	Label  string `json:"label"`
-	// Reason has one fixed sentence for each cause, joined by spaces.
+	// Reason has one sentence for each cause, joined by spaces. For a review step it
+	// is the reason of the workflow, or a fixed sentence.
 	Reason string `json:"reason"`
 }
 
@@ -30,8 +31,8 @@ func (f flagReasons) any() bool { return f != flagReasons{} }
 // docs/api.md, "Decision axis", rule 3.
 func flagReasonsOf(d Data) flagReasons {
 	text := string(d)
-	holds := func(part string) bool { return strings.Contains(text, part) }
-	if !holds(`_ok"`) && !holds(`opted_out"`) && !holds(`consent_status"`) && !holds(`\u`) {
+	contains := func(part string) bool { return strings.Contains(text, part) }
+	if !contains(`_ok"`) && !contains(`opted_out"`) && !contains(`consent_status"`) && !contains(`\u`) {
 		return flagReasons{}
 	}
 	var fields map[string]json.RawMessage

@@ -20,7 +20,7 @@ func Statuses() []Status {
 	return []Status{StatusCompleted, StatusCancelled, StatusExpired, StatusFailed, StatusInProgress, StatusAbandoned}
 }
 
-// ParseStatus parses a status; any other text is ErrInvalid.
+// ParseStatus parses a status. It returns ErrInvalid for any other text.
 func ParseStatus(s string) (Status, error) {
 	switch st := Status(s); st {
 	case StatusInProgress, StatusAbandoned, StatusCompleted, StatusFailed, StatusExpired, StatusCancelled:
@@ -51,7 +51,7 @@ const (
 	DecisionReject  Decision = "reject"  // a verdict was given
 )
 
-// ParseDecision parses review, approve or reject; any other text is ErrInvalid.
+// ParseDecision parses review, approve or reject. It returns ErrInvalid for any other text.
 func ParseDecision(s string) (Decision, error) {
 	switch d := Decision(s); d {
 	case DecisionReview, DecisionApprove, DecisionReject:

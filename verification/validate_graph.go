@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// graph checks the edges, each of which must lead to a node.
+// graph checks that every node is reachable from the start and can reach an end, and
+// that loops wait for a person. Every edge must lead to a known node.
 func (v *validator) graph() {
 	reached := v.reach(v.def.Start, nil)
 	reached[v.def.Start] = true
@@ -17,13 +18,13 @@ func (v *validator) graph() {
 			ends = append(ends, id)
 		}
 	}
-	finishes := v.before(ends...)
+	reachesEnd := v.predecessors(ends...)
 	for _, id := range v.names() {
 		if !reached[id] {
 			v.problem(nodePath(id), "no path leads here from the start")
 			continue
 		}
-		v.check(nodePath(id), finishes[id] || slices.Contains(ends, id), "no path leads from here to an end")
+		v.check(nodePath(id), reachesEnd[id] || slices.Contains(ends, id), "no path leads from here to an end")
 	}
 	v.loops()
 }
@@ -45,8 +46,8 @@ func (v *validator) reach(from NodeID, stop func(NodeID) bool) map[NodeID]bool {
 	return reached
 }
 
-// before returns the nodes from which one or more edges lead to a node of to.
-func (v *validator) before(to ...NodeID) map[NodeID]bool {
+// predecessors returns the nodes from which one or more edges lead to a node of to.
+func (v *validator) predecessors(to ...NodeID) map[NodeID]bool {
 	if v.back == nil {
 		v.back = map[NodeID][]NodeID{}
 		for id, n := range v.def.Nodes {
@@ -105,7 +106,7 @@ func (v *validator) loops() {
 // no false problem is reported.
 func (v *validator) declarations(at NodeID) Declarations {
 	d := Declarations{Input: v.def.InputSchema, Steps: map[NodeID]StepDeclaration{}}
-	before := v.before(at)
+	before := v.predecessors(at)
 	for id, n := range v.def.Nodes {
 		if n.IsStep() {
 			d.Steps[id] = StepDeclaration{

@@ -20,55 +20,55 @@ type Health struct {
 	// ClockSkew is how far the clock of the database is ahead of ours, give or
 	// take half a round trip.
 	ClockSkew time.Duration
-	// Superuser reports whether row-level security does not apply to our role, so
-	// that only the statements keep tenants apart.
-	Superuser bool
+	// BypassesRLS reports whether the role of the store bypasses row-level security,
+	// so that only the statements keep tenants apart.
+	BypassesRLS bool `bun:"bypasses_rls"`
 	// Connections is the number of connections of all clients to the server, which
 	// accepts at most MaxConnections.
 	Connections, MaxConnections int
-	// Overdue is how many pieces of work have been due for longer than
-	// OverdueAfter. OldestDue is the earliest due time of these; zero for none.
-	Overdue   int64
+	// LateWork is how many pieces of work have been due for longer than
+	// LateAfter. OldestDue is the earliest due time of these; zero for none.
+	LateWork  int64
 	OldestDue time.Time
-	// LosingLeases is how many pieces of work have lost two leases or more in a
+	// RepeatedlyLost is how many pieces of work have lost two leases or more in a
 	// row: the hosts that took them stopped, or could not save the result.
-	LosingLeases int64
-	// Expired is how many runs are live in their history although their deadline
-	// passed more than OverdueAfter ago.
-	Expired int64
-	// PendingDeliveries wait for another attempt; DeadDeliveries have failed for good.
-	PendingDeliveries, DeadDeliveries int64
+	RepeatedlyLost int64
+	// OverdueRuns is the number of runs whose deadline passed more than LateAfter ago
+	// and whose expiry is not recorded.
+	OverdueRuns int64
+	// PendingDeliveries wait for another attempt; FailedDeliveries have failed for good.
+	PendingDeliveries, FailedDeliveries int64
 }
 
-// OverdueAfter is how late work may be in normal operation.
-const OverdueAfter = 30 * time.Second
+// LateAfter is how late work may be in normal operation.
+const LateAfter = 30 * time.Second
 
 // Health returns the state of the database; now is the clock of the caller. Its
 // cost grows only with the rows that it counts.
 func (s *Store) Health(ctx context.Context, now func() time.Time) (Health, error) {
 	var h Health
 	err := s.transact(ctx, everyTenant, snapshot(), func(ctx context.Context, tx bun.Tx) error {
-		late := now().Add(-OverdueAfter)
-		overdue := func(column string) *bun.SelectQuery {
+		late := now().Add(-LateAfter)
+		work := func(column string) *bun.SelectQuery {
 			return tx.NewSelect().TableExpr("verifyd.work").ColumnExpr(column).
 				Where("kind IN (?)", bun.List([]verification.WorkKind{verification.WorkAdvance, verification.WorkAnnounce})).Where("due_at < ?", late)
 		}
-		losing := tx.NewSelect().TableExpr("verifyd.work").ColumnExpr("count(*)").Where("lost_leases >= 2")
-		expired := tx.NewSelect().Model((*runRow)(nil)).ColumnExpr("count(*)").Where("ended = ''").Where("expires_at < ?", late)
+		lost := tx.NewSelect().TableExpr("verifyd.work").ColumnExpr("count(*)").Where("lost_leases >= 2")
+		overdue := tx.NewSelect().Model((*runRow)(nil)).ColumnExpr("count(*)").Where("ended = ''").Where("expires_at < ?", late)
 		h = Health{}
 		err := tx.NewSelect().
 			ColumnExpr("current_setting('server_version') AS server_version").
 			ColumnExpr("current_setting('max_connections')::int AS max_connections").
 			ColumnExpr("(SELECT sum(numbackends) FROM pg_stat_database)::int AS connections").
-			ColumnExpr("(SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user) AS superuser").
-			ColumnExpr("(?) AS overdue", overdue("count(*)")).ColumnExpr("(?) AS oldest_due", overdue("min(due_at)")).
-			ColumnExpr("(?) AS losing_leases", losing).ColumnExpr("(?) AS expired", expired).
+			ColumnExpr("(SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user) AS bypasses_rls").
+			ColumnExpr("(?) AS late_work", work("count(*)")).ColumnExpr("(?) AS oldest_due", work("min(due_at)")).
+			ColumnExpr("(?) AS repeatedly_lost", lost).ColumnExpr("(?) AS overdue_runs", overdue).
 			Scan(ctx, &h)
 		if err != nil {
 			return err
 		}
 		h.OldestDue = utc(h.OldestDue)
-		if err := tx.NewRaw(countDeliveries).Scan(ctx, &h.PendingDeliveries, &h.DeadDeliveries); err != nil {
+		if err := tx.NewRaw(countDeliveries).Scan(ctx, &h.PendingDeliveries, &h.FailedDeliveries); err != nil {
 			return err
 		}
 		h.ClockSkew, err = clockSkew(ctx, tx, now)

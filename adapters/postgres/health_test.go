@@ -18,13 +18,13 @@ func TestHealthOfAnEmptyDatabase(t *testing.T) {
 	s := fresh(t)
 	h, err := s.Health(t.Context(), time.Now)
 	must(t, err)
-	if h.ServerVersion == "" || h.Connections < 1 || h.MaxConnections < h.Connections || h.Superuser {
+	if h.ServerVersion == "" || h.Connections < 1 || h.MaxConnections < h.Connections || h.BypassesRLS {
 		t.Errorf("Health() = %+v, want a server with connections and an ordinary role", h)
 	}
 	if h.ClockSkew.Abs() > 5*time.Second {
 		t.Errorf("ClockSkew = %s on one machine", h.ClockSkew)
 	}
-	if h.Overdue != 0 || !h.OldestDue.IsZero() || h.Expired != 0 || h.PendingDeliveries != 0 || h.DeadDeliveries != 0 {
+	if h.LateWork != 0 || !h.OldestDue.IsZero() || h.OverdueRuns != 0 || h.PendingDeliveries != 0 || h.FailedDeliveries != 0 {
 		t.Errorf("Health() = %+v, want nothing overdue", h)
 	}
 }
@@ -47,23 +47,23 @@ func TestHealthCountsLateWorkOfEveryTenant(t *testing.T) {
 		overdue, expired int64
 	}{
 		{0, 0, 0},
-		{postgres.OverdueAfter, 0, 0},
-		{postgres.OverdueAfter + time.Microsecond, 3, 0},
-		{postgres.OverdueAfter + time.Minute, 3, 0},
-		{postgres.OverdueAfter + time.Minute + time.Microsecond, 3, 1},
-		{postgres.OverdueAfter + 2*time.Hour, 3, 2},
+		{postgres.LateAfter, 0, 0},
+		{postgres.LateAfter + time.Microsecond, 3, 0},
+		{postgres.LateAfter + time.Minute, 3, 0},
+		{postgres.LateAfter + time.Minute + time.Microsecond, 3, 1},
+		{postgres.LateAfter + 2*time.Hour, 3, 2},
 	} {
 		h, err := s.Health(t.Context(), func() time.Time { return noon().Add(c.after) })
 		must(t, err)
-		if h.Overdue != c.overdue || h.Expired != c.expired || h.OldestDue.IsZero() != (c.overdue == 0) {
+		if h.LateWork != c.overdue || h.OverdueRuns != c.expired || h.OldestDue.IsZero() != (c.overdue == 0) {
 			t.Errorf("Health(start+%s): overdue %d since %s, expired %d, want %d and %d",
-				c.after, h.Overdue, h.OldestDue, h.Expired, c.overdue, c.expired)
+				c.after, h.LateWork, h.OldestDue, h.OverdueRuns, c.overdue, c.expired)
 		}
 		if c.overdue > 0 && !h.OldestDue.Equal(noon()) {
 			t.Errorf("OldestDue = %s, want %s", h.OldestDue, noon())
 		}
-		if h.PendingDeliveries != 1 || h.DeadDeliveries != 3 {
-			t.Errorf("deliveries: %d pending, %d dead, want 1 and 3", h.PendingDeliveries, h.DeadDeliveries)
+		if h.PendingDeliveries != 1 || h.FailedDeliveries != 3 {
+			t.Errorf("deliveries: %d pending, %d dead, want 1 and 3", h.PendingDeliveries, h.FailedDeliveries)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestHealthReportsARoleThatBypassesRowLevelSecurity(t *testing.T) {
 	must(t, err)
 	defer s.Close()
 	h, err := s.Health(t.Context(), time.Now)
-	if err != nil || !h.Superuser {
+	if err != nil || !h.BypassesRLS {
 		t.Errorf("Health() of a superuser = %+v, %v", h, err)
 	}
 }
@@ -151,8 +151,8 @@ func TestHealthCountsWorkThatKeepsLosingItsLeases(t *testing.T) {
 		must(t, err)
 		h, err := s.Health(t.Context(), noon)
 		must(t, err)
-		if (h.LosingLeases == 1) != (n >= 2) {
-			t.Errorf("after %d lost leases, LosingLeases = %d, want 1 from the second on", n, h.LosingLeases)
+		if (h.RepeatedlyLost == 1) != (n >= 2) {
+			t.Errorf("after %d lost leases, RepeatedlyLost = %d, want 1 from the second on", n, h.RepeatedlyLost)
 		}
 	}
 }

@@ -63,7 +63,7 @@ ORDER BY l.round, l.tenant_id <= $7::uuid, l.tenant_id`
 const dueAfter = "SELECT min(due_at) FROM verifyd.work WHERE kind = $1 AND due_at > $2"
 
 // The statements that change known pieces of work find them by the primary key.
-// The expression (kind || ”) keeps the planner from the indexes that begin with
+// The concatenation of kind with an empty string keeps the planner from the indexes that begin with
 // kind: it would choose one while the queue is small, and the statement would then
 // read the whole backlog of a tenant.
 const (

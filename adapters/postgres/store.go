@@ -34,8 +34,8 @@ type Options struct {
 	// ListTimeout bounds each statement of a list, which then fails with
 	// ErrUnavailable; 0 means 5 s.
 	ListTimeout time.Duration
-	// SingleHost reports whether no other host works on this database. Then the
-	// store inserts no jobs that wake other hosts.
+	// SingleHost declares that no other host uses this database. Then the store
+	// inserts no jobs that wake other hosts.
 	SingleHost bool
 	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger

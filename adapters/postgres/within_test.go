@@ -51,7 +51,7 @@ func newEmbedder(t *testing.T) *embedder {
 
 // within calls f inside a transaction of pgx or of database/sql, which is committed
 // unless f returns an error.
-func (e *embedder) within(t *testing.T, kind string, f func(exec func(sql string, args ...any) error, in *engine.Within) error) error {
+func (e *embedder) within(t *testing.T, kind string, f func(exec func(sql string, args ...any) error, in *engine.TxEngine) error) error {
 	t.Helper()
 	ctx := t.Context()
 	if kind == "pgx" {
@@ -72,7 +72,7 @@ func (e *embedder) within(t *testing.T, kind string, f func(exec func(sql string
 		return err
 	}
 	exec := func(sql string, args ...any) error { _, err := tx.ExecContext(ctx, sql, args...); return err }
-	var within *engine.Within
+	var within *engine.TxEngine
 	err = e.store.WithinSQL(ctx, conn, func(in *postgres.Tx) error {
 		within = e.engine.Within(in)
 		return nil
@@ -117,7 +117,7 @@ func TestARunStartsTogetherWithTheCallersDataOrNotAtAll(t *testing.T) {
 			e := newEmbedder(t)
 			start := func(then error) (verification.RunID, error) {
 				var id verification.RunID
-				err := e.within(t, kind, func(exec func(string, ...any) error, in *engine.Within) error {
+				err := e.within(t, kind, func(exec func(string, ...any) error, in *engine.TxEngine) error {
 					v, err := in.Start(t.Context(), ours, e.flow, engine.StartRequest{ReferenceID: "customer"})
 					if err != nil {
 						return err
@@ -168,7 +168,7 @@ func TestAVerdictCommitsTogetherWithTheCallersDataOrNotAtAll(t *testing.T) {
 			}
 			e.wait(t, v.ID, parked)
 			approve := func(then error) error {
-				return e.within(t, kind, func(exec func(string, ...any) error, in *engine.Within) error {
+				return e.within(t, kind, func(exec func(string, ...any) error, in *engine.TxEngine) error {
 					r, err := in.GiveVerdict(t.Context(), ours, v.ID, engine.VerdictRequest{Decision: verification.DecisionApprove, By: "asha"})
 					if err == nil && r.Result != engine.ResultDelivered {
 						t.Errorf("GiveVerdict = %+v, want it delivered", r)
@@ -189,7 +189,7 @@ func TestAVerdictCommitsTogetherWithTheCallersDataOrNotAtAll(t *testing.T) {
 			if e.customers(t) != 1 {
 				t.Error("the embedder's row is gone")
 			}
-			again := e.within(t, kind, func(_ func(string, ...any) error, in *engine.Within) error {
+			again := e.within(t, kind, func(_ func(string, ...any) error, in *engine.TxEngine) error {
 				_, err := in.Submit(t.Context(), ours, v.ID, "consent_submitted", nil)
 				return err
 			})
@@ -206,7 +206,7 @@ func TestOtherRunsContinueWhileATransactionLocksARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = e.within(t, "pgx", func(_ func(string, ...any) error, in *engine.Within) error {
+	err = e.within(t, "pgx", func(_ func(string, ...any) error, in *engine.TxEngine) error {
 		if _, err := in.Cancel(t.Context(), ours, v.ID); err != nil {
 			return err
 		}
@@ -261,7 +261,7 @@ func TestARunInATransactionHasItsLinkAtOnce(t *testing.T) {
 	d.Nodes["consent"] = verification.Node{Type: verification.NodeConsent, Text: "We look you up.", OnDeclined: "done", Next: "pan"}
 	applied, err := e.engine.Apply(t.Context(), ours, d)
 	must(t, err)
-	err = e.within(t, "pgx", func(_ func(string, ...any) error, in *engine.Within) error {
+	err = e.within(t, "pgx", func(_ func(string, ...any) error, in *engine.TxEngine) error {
 		v, err := in.Start(t.Context(), ours, applied.Workflow.ID, engine.StartRequest{ReferenceID: "customer"})
 		if err == nil && (v.Action == nil || v.Action.URL == "") {
 			t.Errorf("run = %+v, want a journey link", v)

@@ -70,7 +70,7 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 	}
 	found := []finding{
 		ok("connection", "PostgreSQL "+h.ServerVersion), schema, alive(hosts), role(h), skew(h), connections(h),
-		overdue(h, s.clock.Now()), lostLeases(h), expired(h), deliveries(h),
+		lateWork(h, s.clock.Now()), lostLeases(h), expired(h), deliveries(h),
 	}
 	if counts {
 		found = append(found, totals(ctx, db)...)
@@ -150,7 +150,7 @@ func alive(all []postgres.Host) finding {
 
 // role reports whether the database itself isolates tenants.
 func role(h postgres.Health) finding {
-	if h.Superuser {
+	if h.BypassesRLS {
 		return warning("role", "the role of the hosts bypasses row-level security", "use a role without SUPERUSER and BYPASSRLS")
 	}
 	return ok("role", "row-level security applies")
@@ -191,41 +191,41 @@ func connections(h postgres.Health) finding {
 	return ok("connections", message)
 }
 
-func overdue(h postgres.Health, now time.Time) finding {
-	if h.Overdue == 0 {
-		return ok("work", "nothing is overdue")
+func lateWork(h postgres.Health, now time.Time) finding {
+	if h.LateWork == 0 {
+		return ok("work", "no work is late")
 	}
-	message := fmt.Sprintf("%d overdue by more than %s, the oldest by %s",
-		h.Overdue, postgres.OverdueAfter, now.Sub(h.OldestDue).Round(time.Second))
+	message := fmt.Sprintf("%d late by more than %s, the oldest by %s",
+		h.LateWork, postgres.LateAfter, now.Sub(h.OldestDue).Round(time.Second))
 	return failed("work", message, "check that hosts with the role worker run and are not saturated (VERIFYD_WORKERS), and read their logs")
 }
 
 func lostLeases(h postgres.Health) finding {
-	if h.LosingLeases == 0 {
-		return ok("leases", "no run stops its hosts repeatedly")
+	if h.RepeatedlyLost == 0 {
+		return ok("leases", "no work has lost two leases in a row")
 	}
-	return warning("leases", fmt.Sprintf("%d runs or notices lost two leases or more in a row", h.LosingLeases),
+	return warning("leases", fmt.Sprintf("%d runs or notices lost two leases or more in a row", h.RepeatedlyLost),
 		"check whether hosts were killed or ran out of memory; a run that loses five ends with INTERNAL_ERROR")
 }
 
 func expired(h postgres.Health) finding {
-	if h.Expired == 0 {
+	if h.OverdueRuns == 0 {
 		return ok("expiry", "every expired run is recorded")
 	}
-	return failed("expiry", fmt.Sprintf("%d runs expired and their clients were not notified", h.Expired),
+	return failed("expiry", fmt.Sprintf("%d runs expired and their clients were not notified", h.OverdueRuns),
 		"check that hosts with the role worker run, and read their logs")
 }
 
 func deliveries(h postgres.Health) finding {
 	waiting := fmt.Sprintf("%d wait for a retry", h.PendingDeliveries)
-	if h.DeadDeliveries == 0 {
+	if h.FailedDeliveries == 0 {
 		return ok("deliveries", waiting)
 	}
-	return warning("deliveries", fmt.Sprintf("%d have no attempt left, %s", h.DeadDeliveries, waiting),
+	return warning("deliveries", fmt.Sprintf("%d have no attempt left, %s", h.FailedDeliveries, waiting),
 		"see verifyctl webhook list --state failed; then run verifyctl webhook redeliver --all-failed")
 }
 
-// totals counts every run, which has no timeout.
+// totals compares the counters with the runs, without a timeout.
 func totals(ctx context.Context, db *database) []finding {
 	differences, err := db.CheckCounts(ctx)
 	if err != nil {
@@ -235,6 +235,6 @@ func totals(ctx context.Context, db *database) []finding {
 		return []finding{ok("counts", "all are correct")}
 	}
 	return mapSlice(differences, func(line string) finding {
-		return failed("counts", line, "report it: the totals of lists are wrong, and nothing else")
+		return failed("counts", line, "report this problem; only the totals of lists are affected")
 	})
 }

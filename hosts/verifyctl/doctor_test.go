@@ -49,15 +49,15 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	r.hosts = []postgres.Host{host("1", true, "api", "worker")}
 	for _, change := range []func(*postgres.Health){
 		func(*postgres.Health) {},
-		func(h *postgres.Health) { h.Superuser = true },
+		func(h *postgres.Health) { h.BypassesRLS = true },
 		func(h *postgres.Health) { h.ClockSkew = -1500 * time.Millisecond },
 		func(h *postgres.Health) { h.ClockSkew = 11 * time.Second },
 		func(h *postgres.Health) { h.Connections = 80 },
 		func(h *postgres.Health) { h.Connections = 95 },
-		func(h *postgres.Health) { h.Overdue, h.OldestDue = 3, began.Add(-90*time.Second) },
-		func(h *postgres.Health) { h.LosingLeases = 2 },
-		func(h *postgres.Health) { h.Expired = 4 },
-		func(h *postgres.Health) { h.DeadDeliveries = 5 },
+		func(h *postgres.Health) { h.LateWork, h.OldestDue = 3, began.Add(-90*time.Second) },
+		func(h *postgres.Health) { h.RepeatedlyLost = 2 },
+		func(h *postgres.Health) { h.OverdueRuns = 4 },
+		func(h *postgres.Health) { h.FailedDeliveries = 5 },
 	} {
 		r.health = sound()
 		change(&r.health)

@@ -53,7 +53,7 @@ func (e *Engine) UploadDocument(ctx context.Context, j Journey, wait int, field 
 // accepts returns the media types that the field of an upload accepts, or the
 // error that recording the upload would return now.
 func (e *Engine) accepts(ctx context.Context, s *session, u verification.Upload) ([]string, error) {
-	if err := e.current(ctx, s); err != nil {
+	if err := e.expireIfOverdue(ctx, s); err != nil {
 		return nil, err
 	}
 	if _, _, err := verification.Decide(s.program, s.run, u, s.at); err != nil {

@@ -142,7 +142,7 @@ func (r *runner) reread(ctx context.Context, j *job) error {
 	if err := r.e.reload(ctx, &j.session); err != nil {
 		return err
 	}
-	return r.e.compile(ctx, &j.session)
+	return r.e.loadProgram(ctx, &j.session)
 }
 
 // saveStep appends events. The first append of a run that was taken from the queue

@@ -33,14 +33,14 @@ type Ports struct {
 	// Clock may also be a verification.ActivityTracker.
 	Clock verification.Clock
 	NewID verification.NewID
-	// Printer prints reports; without one, PrintReport is ErrUnavailable.
+	// Printer prints reports; without one, PrintReport returns ErrUnavailable.
 	Printer verification.ReportPrinter
 	// Notifier notifies clients that runs are over; without one, no notice is sent.
 	Notifier verification.Notifier
 	// Deliveries records the attempts to send notices; without it, none is recorded,
-	// and Engine.Deliveries is ErrUnavailable.
+	// and Engine.Deliveries returns ErrUnavailable.
 	Deliveries verification.DeliveryStore
-	// Documents stores what customers upload; without it, uploads are ErrUnavailable.
+	// Documents stores what customers upload; without it, uploads fail with ErrUnavailable.
 	// It requires Sanitize.
 	Documents verification.DocumentStore
 	// Sanitize checks and cleans an upload before it is stored.
@@ -68,7 +68,7 @@ type Options struct {
 	// after each append; 0 means 20 s. It must be longer than the longest attempt
 	// of the Notifier, or a notice is sent twice.
 	Lease time.Duration
-	// Poll is the longest time between two looks into the queue on hosts that share
+	// Poll is the longest time between two queries of the queue on hosts that share
 	// a store. Deadlines that have passed are then saved only by Sweep. 0 means that
 	// no other host uses the store.
 	Poll time.Duration
@@ -98,8 +98,8 @@ type Observer interface {
 }
 
 // Engine runs verification journeys. Make one with New; it is safe for concurrent
-// use. Its methods are the use cases; what takes longer than a call is done by its
-// runner.
+// use. Its methods are the use cases; work that outlives a call runs in
+// goroutines of its own, which Close waits for.
 type Engine struct {
 	ports    Ports
 	store    TxStore // of Ports, or of the caller's transaction
@@ -195,7 +195,7 @@ func (e *Engine) Serving() <-chan struct{} { return e.serving }
 // other hosts. The engine starts no work afterwards.
 func (e *Engine) Close(ctx context.Context) error { return e.runner.close(ctx) }
 
-// Wake makes the engine look into the queue now, because another host may have
+// Wake makes the engine query the queue now, because another host may have
 // added work. It reports whether this host takes work.
 func (e *Engine) Wake() bool {
 	if e.runner == nil || e.runner.isClosing() {

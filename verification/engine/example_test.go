@@ -53,7 +53,7 @@ func Example() {
 		Expressions: expression.New(), Links: token.NewLinks(must(token.NewKeys())),
 		Clock: clock.System(), NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{PublicURL: "https://verify.example"}))
-	go e.Serve(ctx) // retries, polls, deadlines: all that happens later
+	go e.Serve(ctx) // runs retries, polls and deadlines
 
 	file := must(definition.ReadWorkflow("passport.yaml", []byte(passport)))
 	applied := must(e.Apply(ctx, acme, file.Definition))

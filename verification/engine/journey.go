@@ -78,7 +78,7 @@ func (e *Engine) AnswerJourney(ctx context.Context, j Journey, wait int, payload
 	}
 	// As long as a start waits, so that the customer seldom sees the page in between.
 	s.run = e.awaitRest(ctx, s.ref, woken, s.run, e.opt.StartWait)
-	if err := e.current(ctx, s); err != nil {
+	if err := e.expireIfOverdue(ctx, s); err != nil {
 		return Journey{}, err
 	}
 	return e.journey(s, j.Tenant)

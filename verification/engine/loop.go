@@ -16,7 +16,7 @@ import (
 const (
 	sweepBatch   = 200         // overdue runs in one batch
 	sweepBatches = 500         // batches in one sweep
-	renewals     = 3           // a lease is renewed after this fraction of its time
+	renewals     = 3           // a lease is renewed after a third of its time
 	retryAfter   = time.Second // the wait after a failure of the store
 )
 
@@ -94,7 +94,7 @@ func (r *runner) runRounds() {
 	}
 }
 
-// round does what is due, and returns when more is due.
+// round does what is due, and returns the time of the next round.
 func (r *runner) round() (next time.Time) {
 	r.mu.Lock()
 	r.rounds++
@@ -127,11 +127,11 @@ func (r *runner) round() (next time.Time) {
 	return next
 }
 
-// sweep saves the deadlines that have passed, and returns when to sweep again. A run
-// that cannot be saved does not delay others.
+// sweep records the expiry of overdue runs, and returns the time of the next sweep. A
+// run that cannot be saved does not delay others.
 func (e *Engine) sweep(ctx context.Context, now time.Time) (next time.Time, err error) {
 	var failures []error
-	done := map[verification.RunRef]bool{} // runs that the store lists again
+	done := map[verification.RunRef]bool{} // runs that were tried in this sweep and are still listed
 	for range sweepBatches {
 		overdue, next, err := e.ports.Runs.Overdue(ctx, now, sweepBatch+len(done))
 		if err != nil {
@@ -159,7 +159,7 @@ func (e *Engine) sweep(ctx context.Context, now time.Time) (next time.Time, err 
 	return now, errors.Join(failures...)
 }
 
-// renewLeases renews the leases of the runs that are driven here, and returns when to
+// renewLeases renews the leases of the runs that are driven here, and returns the time to
 // do so again.
 func (r *runner) renewLeases(ctx context.Context, now time.Time) (next time.Time, err error) {
 	every := r.e.opt.Lease / renewals
@@ -231,7 +231,7 @@ func (i *intake) remove(t verification.TenantID) {
 	}
 }
 
-// next returns when to call the queue after a piece of a tenant was removed, or zero
+// next returns the time to take from the queue again after a piece of a tenant was removed, or zero
 // when that is not needed.
 func (i *intake) next(t verification.TenantID, now time.Time) time.Time {
 	switch {
@@ -259,7 +259,7 @@ func (i *intake) request(now time.Time, lease time.Duration) (req verification.T
 	return req, req.Max > 0
 }
 
-// take leases due work of one kind and starts it. It returns when to call the queue
+// take leases due work of one kind and starts it. It returns the time to take from the queue
 // again.
 func (r *runner) take(ctx context.Context, i *intake, now time.Time) (next time.Time, err error) {
 	r.mu.Lock()
@@ -287,8 +287,8 @@ func (r *runner) take(ctx context.Context, i *intake, now time.Time) (next time.
 	return next, r.accept(ctx, work)
 }
 
-// removed counts a piece as done, and calls the queue for the next one. The caller holds
-// the lock.
+// removed counts a piece as done, and schedules a round if the queue may hold more. The
+// caller holds the lock.
 func (r *runner) removed(i *intake, t verification.TenantID) {
 	i.remove(t)
 	r.nudge(i.next(t, r.e.now()))

@@ -30,14 +30,13 @@ func (e *Engine) open(ctx context.Context, ref verification.RunRef) (*session, e
 	if err := e.reload(ctx, s); err != nil {
 		return nil, err
 	}
-	return s, e.current(ctx, s)
+	return s, e.expireIfOverdue(ctx, s)
 }
 
-// current makes s the run as of now. A deadline that has passed is saved before it
-// is shown or decided on: what another host decided just before the deadline, and
-// has not saved yet, then comes too late, and no client reads a run as expired that
-// later reads as something else.
-func (e *Engine) current(ctx context.Context, s *session) error {
+// expireIfOverdue records an expiry that is due before the run is shown or decided
+// on. What another host decided before the deadline and has not saved yet then
+// conflicts, so a run that was reported as expired stays expired.
+func (e *Engine) expireIfOverdue(ctx context.Context, s *session) error {
 	s.at = e.now()
 	if !overdue(s.run, s.at) {
 		return nil
@@ -124,8 +123,8 @@ func (e *Engine) acquireHeavy(ctx context.Context, t verification.TenantID) (hel
 	return context.WithValue(ctx, heavyHeld{}, true), release, err
 }
 
-// compile reads the version that the run executes, unless s has it.
-func (e *Engine) compile(ctx context.Context, s *session) (err error) {
+// loadProgram loads the version that the run executes, unless s has it.
+func (e *Engine) loadProgram(ctx context.Context, s *session) (err error) {
 	started := s.run.Started
 	if s.program.Version.Hash == started.VersionHash && started.VersionHash != "" {
 		return nil
@@ -152,10 +151,10 @@ func (e *Engine) command(ctx context.Context, s *session, c verification.Command
 		stale = true
 		if _, expire := c.(verification.Expire); expire {
 			s.at = e.now()
-		} else if err := e.current(ctx, s); err != nil {
+		} else if err := e.expireIfOverdue(ctx, s); err != nil {
 			return before, err
 		}
-		if err := e.compile(ctx, s); err != nil {
+		if err := e.loadProgram(ctx, s); err != nil {
 			return before, err
 		}
 		before = s.run
@@ -181,7 +180,7 @@ func (e *Engine) command(ctx context.Context, s *session, c verification.Command
 // until ctx ends.
 func (e *Engine) decide(ctx context.Context, s *session, c verification.Command, now time.Time) ([]verification.Event, verification.Run, error) {
 	heavy := s.run.Size() > heavyRun
-	if start, ok := c.(verification.Start); ok { // begin holds the slot of a large one
+	if start, ok := c.(verification.Start); ok { // for a large input, begin already holds a slot
 		heavy = s.program.Version.Definition.InputSchema != nil && len(start.Input) <= heavyRun
 	}
 	if heavy {

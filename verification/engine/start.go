@@ -170,7 +170,7 @@ func (e *Engine) repeated(
 		return verification.RunView{}, false, nil
 	}
 	if err == nil {
-		err = e.compile(ctx, s)
+		err = e.loadProgram(ctx, s)
 	}
 	if err != nil {
 		return verification.RunView{}, true, err
@@ -182,7 +182,7 @@ func (e *Engine) repeated(
 // started waits as requested until the run comes to rest, and returns it.
 func (e *Engine) started(ctx context.Context, s *session, woken <-chan struct{}, r StartRequest) (verification.RunView, error) {
 	s.run = e.awaitRest(ctx, s.ref, woken, s.run, e.startWait(r, s.program))
-	if err := e.current(context.WithoutCancel(ctx), s); err != nil {
+	if err := e.expireIfOverdue(context.WithoutCancel(ctx), s); err != nil {
 		return verification.RunView{}, err
 	}
 	return e.view(s)

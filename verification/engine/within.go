@@ -23,21 +23,21 @@ type TxStore interface {
 	Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error)
 }
 
-// Within is an engine inside a transaction of its caller. Runs, their events and
+// TxEngine is an engine inside a transaction of its caller. Runs, their events and
 // the work that follows are committed or rolled back with the transaction; before
-// the commit no other transaction sees them, and no work is carried out. A Within is
-// for one goroutine, and must not be used once the transaction has ended.
-type Within struct{ inner *Engine }
+// the commit no other transaction sees them, and no work is carried out. A TxEngine
+// is not safe for concurrent use and must not be used once the transaction has ended.
+type TxEngine struct{ inner *Engine }
 
 // Within returns an engine that works inside the transaction of tx. It does not
 // drive runs: after the commit, the first host that takes the work from the queue
 // does.
-func (e *Engine) Within(tx TxStore) *Within {
+func (e *Engine) Within(tx TxStore) *TxEngine {
 	inner := *e
 	inner.store, inner.runs, inner.watch = tx, newRunCache(withinBytes), &watchers{}
 	inner.runner, inner.external = nil, true
 	inner.opt.Observer = noop{}
-	return &Within{&inner}
+	return &TxEngine{&inner}
 }
 
 // withinBytes bounds the cached runs of a transaction.
@@ -45,7 +45,7 @@ const withinBytes = 1 << 20
 
 // Start begins a run as Engine.Start does, and does not wait for it. An idempotency
 // key is ErrInvalid: the transaction is committed once.
-func (w *Within) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (verification.RunView, error) {
+func (w *TxEngine) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (verification.RunView, error) {
 	if err := refuseKey(r.IdempotencyKey); err != nil {
 		return verification.RunView{}, err
 	}
@@ -65,7 +65,7 @@ func refuseKey(key string) error {
 
 // GiveVerdict records a verdict as Engine.GiveVerdict does. An idempotency key is
 // ErrInvalid.
-func (w *Within) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
+func (w *TxEngine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
 	if err := refuseKey(v.IdempotencyKey); err != nil {
 		return SignalResult{}, err
 	}
@@ -73,11 +73,11 @@ func (w *Within) GiveVerdict(ctx context.Context, t verification.TenantID, id ve
 }
 
 // Submit delivers the customer's answer as Engine.Submit does.
-func (w *Within) Submit(ctx context.Context, t verification.TenantID, id verification.RunID, signal string, payload verification.Data) (SignalResult, error) {
+func (w *TxEngine) Submit(ctx context.Context, t verification.TenantID, id verification.RunID, signal string, payload verification.Data) (SignalResult, error) {
 	return w.inner.Submit(ctx, t, id, signal, payload)
 }
 
 // Cancel ends a live run as Engine.Cancel does.
-func (w *Within) Cancel(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunView, error) {
+func (w *TxEngine) Cancel(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunView, error) {
 	return w.inner.Cancel(ctx, t, id)
 }
