@@ -17,9 +17,9 @@ const (
 	fetchEvery   = time.Minute     // the least time from one fetch to the next
 )
 
-// keyCache caches an issuer's keys by the caller's clock. It does not use
-// jwk.Cache, which fetches by the wall clock, also without a token, and uses
-// expired keys without end.
+// keyCache caches an issuer's keys by the caller's clock. It does not use jwk.Cache,
+// which refreshes on the wall clock even when no token is verified, and uses expired
+// keys indefinitely. See decision 25.
 type keyCache struct {
 	source  *keySource
 	now     func() time.Time
@@ -57,7 +57,7 @@ func (c *keyCache) find(ctx context.Context, kid string) (publicKey, error) {
 	}
 }
 
-// lookup returns a key of the cache, or the end of a fetch that the caller has
+// lookup returns a key of the cache, or a channel that is closed at the end of a fetch that the caller has
 // to wait for. With mayFetch, it starts a fetch if the key is missing or the
 // keys have expired. A caller whose key is known does not wait for a fetch that
 // follows a failed one.

@@ -29,7 +29,7 @@ type runList struct {
 }
 
 // runJSON is a run as lists of the API show it, with its decision. It has no journey
-// link: whoever holds the link can act as the customer.
+// link: anyone with the link can act as the customer.
 type runJSON struct {
 	apitypes.Run
 	Decision *verification.Decision `json:"decision"`

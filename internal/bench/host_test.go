@@ -53,7 +53,7 @@ func newHost(tb testing.TB, url string, o postgres.Options) *host {
 		Providers:   map[string]verification.Provider{"instant": instant{}},
 		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: clock.System(),
 		NewID:    func() string { return uuid.Must(uuid.NewV7()).String() },
-		Notifier: nobody{},
+		Notifier: discard{},
 	}, engine.Options{PublicURL: "http://127.0.0.1", Workers: 64, Poll: 2 * time.Second})
 	if err != nil {
 		tb.Fatal(err)
@@ -217,7 +217,7 @@ func (instant) Check(context.Context, verification.CheckRequest) (verification.C
 	return verification.CheckResult{Outcome: verification.OutcomePassed}, nil
 }
 
-// nobody is a notifier that does nothing.
-type nobody struct{}
+// discard is a notifier that sends nothing.
+type discard struct{}
 
-func (nobody) Notify(context.Context, verification.Notice) error { return nil }
+func (discard) Notify(context.Context, verification.Notice) error { return nil }
