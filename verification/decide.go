@@ -19,9 +19,10 @@ const (
 )
 
 // Decide applies command c to run r under program p at time now. It returns the
-// events to append and the run after them, or an *Error if c cannot happen to r.
-// No events and no error mean that c changes nothing. A deadline that has passed
-// is recorded first. The times of events are in UTC, to the microsecond.
+// events to append and the run after them, or an *Error if the state of r or the
+// fields of c forbid it. No events and no error mean that c changes nothing. A
+// deadline that has passed is recorded first. The times of events are in UTC, to the
+// microsecond.
 //
 // The error is ErrInvalid if a field of c breaks a rule, ErrConflict if the state
 // of the run forbids c, ErrNotOpen if no such signal is open, and ErrNotFound if

@@ -21,8 +21,8 @@ type Definition struct {
 	// RunTTLSeconds is the time from the start of a run to its deadline; 0 means
 	// no deadline.
 	RunTTLSeconds int64 `json:"run_ttl_seconds,omitempty"`
-	// AbandonTimeoutSeconds is how long a customer may be idle until the run reads
-	// abandoned; 0 means for ever.
+	// AbandonTimeoutSeconds is how long a customer may be idle until the run is
+	// reported as abandoned; 0 means no limit.
 	AbandonTimeoutSeconds int64 `json:"abandon_timeout_seconds,omitempty"`
 	// LifecycleWebhookURL is set on the workflow if it has none.
 	LifecycleWebhookURL string `json:"lifecycle_webhook_url,omitempty"`
@@ -133,7 +133,7 @@ func (d Definition) Published() bool { return d.Publish == nil || *d.Publish }
 // deadline.
 func (d Definition) RunTTL() time.Duration { return time.Duration(d.RunTTLSeconds) * time.Second }
 
-// AbandonTimeout returns how long a customer may be idle; 0 means for ever.
+// AbandonTimeout returns how long a customer may be idle; 0 means no limit.
 func (d Definition) AbandonTimeout() time.Duration {
 	return time.Duration(d.AbandonTimeoutSeconds) * time.Second
 }
@@ -268,8 +268,8 @@ func (n Node) signal(id NodeID) string {
 // Timeout returns how long one call of the provider may take; 30 s by default.
 func (n Node) Timeout() time.Duration { return secondsOr(n.TimeoutSeconds, 30) }
 
-// MaxDispatches returns how often one provider is called for the step; 4 by
-// default.
+// MaxDispatches returns the maximum number of times that one provider is called for
+// the step; 4 by default.
 func (n Node) MaxDispatches() int {
 	if n.Retry == nil || n.Retry.MaxDispatches == 0 {
 		return 4

@@ -1,5 +1,5 @@
 // Package verification holds the rules of verification journeys: what a
-// workflow is, what can happen to a run of it, and how a run reads.
+// workflow is, what can happen to a run of it, and how a run is reported.
 //
 // # A run is its history
 //

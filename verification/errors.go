@@ -40,7 +40,7 @@ var (
 // Error is an expected failure; its text is safe to show to a client. Any other
 // error is an internal error and goes only to the log.
 type Error struct {
-	Kind    error        // one of the kinds above
+	Kind    error        // ErrNotFound, ErrInvalid or another kind of this package
 	Subject string       // the noun it concerns: "run", "workflow", "decision"
 	Message string       // one plain sentence without a final full stop; may be empty
 	Fields  []FieldError // the inputs that break a rule; may be empty

@@ -137,8 +137,8 @@ type Sanitizer func(ctx context.Context, content io.Reader, accept []string) (me
 // ErrNotFound.
 type DocumentStore interface {
 	// SaveDocument stores content and returns d with its Size and SHA256 filled in.
-	// After an error of content, which is returned wrapped, or of an ended ctx
-	// nothing is stored. It returns ErrConflict if the run has a document of that
+	// If reading content fails or ctx ends, it stores nothing and returns an error
+	// that wraps the cause. It returns ErrConflict if the run has a document of that
 	// id, and ErrUnavailable if the store is full or the tenant has used its share.
 	SaveDocument(ctx context.Context, r RunRef, d Document, content io.Reader) (Document, error)
 	// Document returns a document without its content.

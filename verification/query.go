@@ -53,8 +53,8 @@ func (q RunQuery) Matches(s Summary) bool {
 		(q.Decision == DecisionNone || q.Decision == s.DecisionAt(q.Now))
 }
 
-// Newer reports whether a comes before b in a list of runs: by start, newest
-// first, ties by id from the highest.
+// Newer reports whether a comes before b in a list of runs: by descending start
+// time, then by descending id.
 func Newer(a, b Summary) bool {
 	if !a.StartedAt.Equal(b.StartedAt) {
 		return a.StartedAt.After(b.StartedAt)

@@ -101,7 +101,7 @@ func (p *reviewPayload) member(name string) reader {
 	return nil
 }
 
-// refuse returns the error of a verdict that breaks a rule with an exact text.
+// refuse returns an error whose text the API fixes, if the verdict breaks such a rule.
 func (p *reviewPayload) refuse() error {
 	switch {
 	case p == nil:

@@ -35,11 +35,11 @@ type filter struct {
 // transition is a time after which the status or the decision of a run differs.
 type transition struct {
 	at  time.Time
-	run *record // nil is before every run of the same time
+	run *record // nil sorts before all others at the same time
 }
 
-// maxFollow is how many transitions an append applies for the lists that follow. An
-// append adds at most two, so they do not accumulate between lists.
+// maxFollow bounds the transitions that one append applies, so that later lists have
+// few left to apply. An append adds at most two, so they do not accumulate.
 const maxFollow = 8
 
 func newIndex() index {

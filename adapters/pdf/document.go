@@ -22,9 +22,9 @@ import (
 )
 
 // sortCatalog makes gofpdf write fonts in the order of their names instead of the
-// random order of a map. maroto does not offer the setting of one document.
+// random order of a map. maroto has no such setting for one document.
 //
-//nolint:gochecknoglobals // the setting is the process's: it is made once, before the first document
+//nolint:gochecknoglobals // a setting of the process, made once, before the first document
 var sortCatalog = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
 
 // document makes the PDF of the sections.
@@ -35,7 +35,7 @@ func (l *layout) document(r verification.Report, sections []section, compress bo
 		created = r.Run.StartedAt
 	}
 	if created.IsZero() {
-		created = time.Unix(0, 0) // gofpdf replaces the zero time by the current one
+		created = time.Unix(0, 0) // gofpdf replaces the zero time with the current one
 	}
 	created = created.UTC()
 	caption := styleCaption()
@@ -94,8 +94,8 @@ func (p *pager) put(b block) {
 	p.used += b.height
 }
 
-// add adds a section. next is the height that must follow its last block if that is
-// to be kept with the next section.
+// add adds a section. next is the height to reserve after the last block if that
+// block must stay with the next section.
 func (p *pager) add(s *section, next float64) {
 	for i := 0; i < len(s.blocks); {
 		end := i + s.together(i)

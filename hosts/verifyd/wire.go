@@ -1,4 +1,4 @@
-// Builds the host, from top to bottom.
+// Wires the adapters to the engine.
 
 package main
 
@@ -36,13 +36,13 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// hostClock is a clock that the sandbox can sleep by.
+// hostClock is a clock with a Sleep method, for the sandbox.
 type hostClock interface {
 	verification.Clock
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// host is a host that is ready to serve.
+// host is an assembled server.
 type host struct {
 	settings settings
 	log      *slog.Logger
@@ -104,7 +104,7 @@ func (h *host) open(ctx context.Context, env *environment) (o opened, _ error) {
 
 // wire builds the host. It opens the addresses first, because the links contain
 // them, then the store, and applies the bootstrap file or the demo. It returns
-// its warnings also with an error.
+// the warnings even if err is not nil.
 func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (_ *host, warnings []string, err error) {
 	h := &host{settings: s, log: newLog(s, stderr), build: cli.ReadBuild()}
 	defer func() {

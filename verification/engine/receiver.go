@@ -41,7 +41,8 @@ func receiverOf(address string) string {
 	return u.Host
 }
 
-// admit reports whether a notice may be sent now; ended must follow then.
+// admit reports whether a notice may be sent now. If it returns true, the caller must
+// call ended when the attempt is over.
 func (rs receivers) admit(host string, now time.Time) bool {
 	r := rs[host]
 	if r == nil {
