@@ -9,8 +9,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Journey is what a link leads to. It is not safe for
-// concurrent use: pass it to UploadDocument and AnswerJourney, which then do not read the run again.
+// Journey is what a link leads to. It is not safe for concurrent use: pass it to
+// UploadDocument and AnswerJourney, which then do not read the run again.
 type Journey struct {
 	Tenant   verification.Tenant
 	Workflow string // its name

@@ -35,7 +35,7 @@ func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q verificati
 const maxLists = 5
 
 // list reads a page as of now. Deadlines that it would be the first to show are saved
-// before: see current. If a summary disagrees with its history, the page is returned
+// before: see expireIfOverdue. If a summary disagrees with its history, the page is returned
 // as it is.
 func (e *Engine) list(
 	ctx context.Context, t verification.TenantID, q *verification.RunQuery,
@@ -88,7 +88,7 @@ func (e *Engine) Report(ctx context.Context, t verification.TenantID, id verific
 }
 
 // report returns the report of a run. ok is false when a deadline has passed that is
-// not in the history: see current.
+// not in the history: see expireIfOverdue.
 func (e *Engine) report(ctx context.Context, ref verification.RunRef) (r verification.Report, ok bool, err error) {
 	release, err := e.acquireIfLarge(ctx, ref)
 	if err != nil {

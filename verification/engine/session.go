@@ -24,7 +24,7 @@ type session struct {
 // changed the run first.
 const maxAttempts = 100
 
-// open reads a run as of now: see current.
+// open reads a run as of now: see expireIfOverdue.
 func (e *Engine) open(ctx context.Context, ref verification.RunRef) (*session, error) {
 	s := &session{ref: ref}
 	if err := e.reload(ctx, s); err != nil {
