@@ -164,6 +164,14 @@ type Poller interface {
 	Poll(ctx context.Context, r PollRequest) (CheckResult, error)
 }
 
+// Describer is a Provider that describes itself. A definition is then checked
+// against the description before it is saved.
+type Describer interface {
+	Provider
+	// Describe returns the same description at every call.
+	Describe() ProviderDescription
+}
+
 // ExpressionCompiler compiles the texts inside a definition. The text of an error
 // is one plain sentence.
 type ExpressionCompiler interface {

@@ -9,6 +9,7 @@ type CheckRequest struct {
 	Tenant      TenantID
 	Run         RunID
 	ReferenceID string
+	StartedAt   time.Time // when the run started
 	Node        NodeID
 	Key         string // the check's key
 	Dispatch    int    // 1 for the first call for this step
@@ -16,6 +17,19 @@ type CheckRequest struct {
 	IdempotencyKey string
 	With           map[string]any // the node's with, rendered
 	Input          Data           // the run's input
+}
+
+// ProviderDescription describes the checks of a provider.
+type ProviderDescription struct {
+	// Summary says in one sentence what the provider checks.
+	Summary string
+	// With is the JSON Schema of a check's with. It is nil if any with is accepted.
+	With Data
+	// Data is the JSON Schema of the step's data: an object that lists every field
+	// a result may have, those it always has as required. A field's title is its
+	// label on reports, and its x-unit the unit of its value. Data is nil if the
+	// fields are not known.
+	Data Data
 }
 
 // PollRequest is the request for a pending result.

@@ -147,7 +147,7 @@ func TestRequestIsTheCallOfTheDispatch(t *testing.T) {
 	j := begin(t, d, `{"name":"Asha"}`).unanswered(false).redispatch()
 	got, err := j.program.Request(tenantID, j.run)
 	want := verification.CheckRequest{
-		Tenant: tenantID, Run: runID, ReferenceID: "customer-1", Node: "pan", Key: "pan_verification", Dispatch: 2,
+		Tenant: tenantID, Run: runID, ReferenceID: "customer-1", StartedAt: j.run.StartedAt, Node: "pan", Key: "pan_verification", Dispatch: 2,
 		IdempotencyKey: string(runID) + "/pan/2", Input: verification.Data(`{"name":"Asha"}`),
 		With: map[string]any{"number": "ABCDE1234F", "reference": "customer-1", "run": string(runID)},
 	}
