@@ -31,6 +31,8 @@ func lock(t *testing.T, url, table string) (unlock func()) {
 func TestListsOfOneTenantDelayNeitherAppendsNorOtherTenants(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{MaxConns: 8, ListTimeout: time.Minute, QueryTimeout: time.Minute})
+	// A new connection prepares its statements, which would wait for the table.
+	eventually(t, "a connection is ready for the list and one for the appends", func() bool { return s.Pool().Stat().IdleConns() > 1 })
 	unlock := lock(t, url, "verifyd.workflows")
 	const many = 40
 	listed := make(chan error, many)

@@ -27,8 +27,10 @@ func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
 	l.heard = heard.hear
 	loading, stopLoad := context.WithCancel(t.Context())
 	defer stopLoad()
+	customers, dismiss := context.WithCancel(t.Context())
+	defer dismiss()
 	orders := make(chan int)
-	go func() { orders <- l.run(loading, t.Context(), 50*time.Millisecond) }()
+	go func() { orders <- l.run(loading, customers, 50*time.Millisecond) }()
 	var storm storm
 	for slot := range f.roles {
 		<-time.After(time.Second)
@@ -47,7 +49,8 @@ func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
 	}
 	stopLoad()
 	n := <-orders
-	quiet := calm(t.Context(), t, s, l)
+	quiet := calm(customers, t, s, l)
+	dismiss()
 	l.all.Wait()
 	conn := s.connect(t)
 	all, err := readHistories(t.Context(), conn)
