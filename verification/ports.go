@@ -21,6 +21,16 @@ type Clock interface {
 // should sort later.
 type NewID func() string
 
+// Store is all store ports over one set of data.
+type Store interface { //nolint:interfacebloat // the ports are small; this is all of them
+	RunStore
+	WorkQueue
+	WorkflowStore
+	TenantStore
+	IdempotencyStore
+	DeliveryStore
+}
+
 // RunStore keeps the histories of runs. Package storetest tests its contract.
 type RunStore interface {
 	// Load returns the events after the first `after` ones, oldest first; none if
@@ -34,9 +44,10 @@ type RunStore interface {
 	// List returns one page of the runs that match the query, newest first, and
 	// the number of all matches.
 	List(ctx context.Context, t TenantID, q RunQuery) (Page[Summary], error)
-	// Overdue returns up to limit live runs of any tenant whose deadline has
-	// passed, and the time of the next call if nothing is appended before (zero
-	// for never).
+	// Overdue returns up to limit live runs whose deadline has passed, and the time
+	// of the next call if nothing is appended before (zero for never). Tenants take
+	// turns: each is given its first run before any is given its second, and the
+	// run with the earliest deadline first.
 	Overdue(ctx context.Context, now time.Time, limit int) (runs []RunRef, next time.Time, err error)
 }
 

@@ -16,18 +16,13 @@ import (
 // only the runs that change in between.
 type index struct {
 	at          time.Time
-	workflows   map[verification.WorkflowID]*workflowIndex // the empty id has every run
+	runs        trees[filter, *record] // those that match a filter, newest first
 	transitions *btree.BTreeG[transition]
 }
 
-// workflowIndex has a tree for each filter that matches a run, newest run first.
-type workflowIndex struct {
-	id    verification.WorkflowID
-	trees map[filter]*btree.BTreeG[*record]
-}
-
-// filter selects runs by status and decision; an empty field selects all.
+// filter selects runs; an empty field selects all.
 type filter struct {
+	workflow verification.WorkflowID
 	status   verification.Status
 	decision verification.Decision
 }
@@ -43,37 +38,28 @@ type transition struct {
 const maxFollow = 8
 
 func newIndex() index {
-	before := func(a, b transition) bool {
-		if c := a.at.Compare(b.at); c != 0 {
-			return c < 0
-		}
-		if a.run == nil || b.run == nil {
-			return a.run == nil && b.run != nil
+	return index{runs: trees[filter, *record]{}, transitions: newTree(func(a, b transition) bool {
+		if c := a.at.Compare(b.at); c != 0 || a.run == nil || b.run == nil {
+			return c < 0 || c == 0 && a.run == nil && b.run != nil
 		}
 		return a.run.ref.Run < b.run.ref.Run
-	}
-	return index{workflows: map[verification.WorkflowID]*workflowIndex{}, transitions: newTree(before)}
+	})}
 }
 
-// page reads one page of the runs that match the query. The index must be current
-// for q.Now.
+// page reads one page of the runs that match the query.
 func (x *index) page(q verification.RunQuery) verification.Page[verification.Summary] {
-	var tree *btree.BTreeG[*record]
-	if w := x.workflows[q.Workflow]; w != nil {
-		tree = w.trees[filter{q.Status, q.Decision}]
-	}
-	return readPage(tree, q.PageQuery, func(r *record) verification.Summary { return r.summary })
+	x.moveTo(q.Now)
+	return readPage(x.runs[filter{q.Workflow, q.Status, q.Decision}], q.PageQuery,
+		func(r *record) verification.Summary { return r.summary })
 }
 
 // put replaces the summary of a run.
 func (x *index) put(r *record, s verification.Summary) {
-	s.Workflow = x.workflow(s.Workflow).id // all its runs share one string
-	old := r.summary
 	var from []filter
-	if old.ID != "" {
+	if r.summary.ID != "" {
 		x.eachTransition(r, func(t transition) { x.transitions.Delete(t) })
-		from = filtersAt(old, x.at)
-		if !old.StartedAt.Equal(s.StartedAt) || old.Workflow != s.Workflow {
+		from = filtersAt(r.summary, x.at)
+		if !r.summary.StartedAt.Equal(s.StartedAt) { // its position in every tree
 			x.move(r, from, nil)
 			from = nil
 		}
@@ -83,21 +69,12 @@ func (x *index) put(r *record, s verification.Summary) {
 	x.eachTransition(r, func(t transition) { x.transitions.Set(t) })
 }
 
-// isCurrent reports whether every run has the same status and decision at a time as
-// in the index.
-func (x *index) isCurrent(at time.Time) bool {
-	from, to := inOrder(x.at, at)
-	current := true
-	x.transitions.Ascend(transition{at: from}, func(t transition) bool {
-		current = !t.at.Before(to)
-		return false
-	})
-	return current
-}
-
 // moveTo makes the index current for a time.
 func (x *index) moveTo(at time.Time) {
-	from, to := inOrder(x.at, at)
+	from, to := x.at, at
+	if to.Before(from) {
+		from, to = to, from
+	}
 	var changed []*record
 	x.transitions.Ascend(transition{at: from}, func(t transition) bool {
 		if !t.at.Before(to) {
@@ -138,39 +115,16 @@ func (x *index) eachTransition(r *record, f func(transition)) {
 // move removes a run from the trees of the filters that it does not match any more,
 // and adds it to those that it matches now.
 func (x *index) move(r *record, from, to []filter) {
-	if slices.Equal(from, to) {
-		return
-	}
-	for _, w := range [2]*workflowIndex{x.workflow(""), x.workflow(r.summary.Workflow)} {
-		for _, f := range from {
-			if !slices.Contains(to, f) {
-				w.tree(f).Delete(r)
-			}
-		}
-		for _, f := range to {
-			if !slices.Contains(from, f) {
-				w.tree(f).Set(r)
-			}
+	for _, f := range from {
+		if !slices.Contains(to, f) {
+			x.runs.at(f, newer).Delete(r)
 		}
 	}
-}
-
-func (x *index) workflow(id verification.WorkflowID) *workflowIndex {
-	w := x.workflows[id]
-	if w == nil {
-		w = &workflowIndex{id: id, trees: map[filter]*btree.BTreeG[*record]{}}
-		x.workflows[id] = w
+	for _, f := range to {
+		if !slices.Contains(from, f) {
+			x.runs.at(f, newer).Set(r)
+		}
 	}
-	return w
-}
-
-func (w *workflowIndex) tree(f filter) *btree.BTreeG[*record] {
-	t := w.trees[f]
-	if t == nil {
-		t = newTree(newer)
-		w.trees[f] = t
-	}
-	return t
 }
 
 // newer is verification.Newer. It copies the summaries only when both runs started
@@ -185,15 +139,12 @@ func newer(a, b *record) bool {
 // filtersAt returns the filters that a run matches at a time.
 func filtersAt(s verification.Summary, at time.Time) []filter {
 	status, decision := s.StatusAt(at), s.DecisionAt(at)
-	if decision == verification.DecisionNone {
-		return []filter{{}, {status: status}}
+	filters := make([]filter, 0, 8)
+	for _, w := range [...]verification.WorkflowID{"", s.Workflow} {
+		filters = append(filters, filter{w, "", ""}, filter{w, status, ""})
+		if decision != verification.DecisionNone {
+			filters = append(filters, filter{w, "", decision}, filter{w, status, decision})
+		}
 	}
-	return []filter{{}, {status: status}, {decision: decision}, {status, decision}}
-}
-
-func inOrder(a, b time.Time) (earlier, later time.Time) {
-	if b.Before(a) {
-		return b, a
-	}
-	return a, b
+	return filters
 }

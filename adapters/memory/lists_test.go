@@ -191,13 +191,8 @@ func checkOverdue(t *rapid.T, s *memory.Store, all map[verification.RunID]verifi
 			live = append(live, sum)
 		}
 	}
-	slices.SortFunc(live, func(a, b verification.Summary) int {
-		if c := a.ExpiresAt.Compare(b.ExpiresAt); c != 0 {
-			return c
-		}
-		return cmpStrings(a.ID, b.ID)
-	})
-	var want []verification.RunRef
+	slices.SortFunc(live, func(a, b verification.Summary) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
+	var want []time.Time
 	var wantNext time.Time
 	for _, sum := range live {
 		if !now.After(sum.ExpiresAt) {
@@ -205,24 +200,26 @@ func checkOverdue(t *rapid.T, s *memory.Store, all map[verification.RunID]verifi
 			break
 		}
 		if len(want) < most {
-			want = append(want, verification.RunRef{Tenant: tenant, Run: sum.ID})
+			want = append(want, sum.ExpiresAt)
 		}
 	}
-	got, next, err := s.Overdue(t.Context(), now, most)
+	runs, next, err := s.Overdue(t.Context(), now, most)
 	if err != nil {
 		t.Fatalf("Overdue: %v", err)
 	}
+	var got []time.Time
+	seen := map[verification.RunID]bool{}
+	for _, ref := range runs {
+		if seen[ref.Run] || ref.Tenant != tenant || all[ref.Run].Ended != "" {
+			t.Fatalf("Overdue(%v, %d) = %v, want each live run once", now, most, runs)
+		}
+		seen[ref.Run] = true
+		got = append(got, all[ref.Run].ExpiresAt)
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("Overdue(%v, %d) (-want +got):\n%s", now, most, diff)
+		t.Fatalf("deadlines of Overdue(%v, %d) (-want +got):\n%s", now, most, diff)
 	}
 	if !next.Equal(wantNext) {
 		t.Fatalf("Overdue(%v, %d) asks again at %v, want %v", now, most, next, wantNext)
 	}
-}
-
-func cmpStrings[T ~string](a, b T) int {
-	if a < b {
-		return -1
-	}
-	return 1
 }

@@ -4,6 +4,7 @@ package memory
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,13 +16,17 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
+// workExpire is the kind of the deadlines of live runs, beside the kinds that Take
+// hands out.
+const workExpire verification.WorkKind = "expire"
+
 // queue has at most one piece of each kind for a run.
 type queue struct {
 	mu     sync.Mutex
 	pieces map[pieceKey]*piece
 	lanes  map[laneKey]*lane
 	// heads has the lanes of each kind by the due time of their first piece.
-	heads    map[verification.WorkKind]*btree.BTreeG[*lane]
+	heads    trees[verification.WorkKind, *lane]
 	inserted uint64 // counts insertions into lanes
 	leases   uint64 // counts the calls of Take
 }
@@ -57,39 +62,56 @@ type piece struct {
 }
 
 func newQueue() queue {
-	return queue{
-		pieces: map[pieceKey]*piece{},
-		lanes:  map[laneKey]*lane{},
-		heads:  map[verification.WorkKind]*btree.BTreeG[*lane]{},
-	}
+	return queue{pieces: map[pieceKey]*piece{}, lanes: map[laneKey]*lane{}}
 }
 
 // Take leases due work of one kind. Its cost grows with the number of tenants that
 // have due work and of pieces taken, not with the backlog.
 func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []verification.Work, next time.Time, err error) {
+	err = s.queue.do(ctx, func(q *queue) {
+		taken, more := roundRobin(q.dueLanes(r), r)
+		q.leases++
+		lease := verification.LeaseID(strconv.FormatUint(q.leases, 10))
+		for _, p := range taken {
+			if p.leased {
+				p.lost++
+			}
+			p.leased, p.lease = true, lease
+			q.put(p, r.Now.Add(r.Lease))
+			work = append(work, verification.Work{
+				Kind: p.kind, RunRef: p.run, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, Lease: lease,
+			})
+		}
+		if next = r.Now; !more {
+			next = q.dueAfter(r.Kind, r.Now)
+		}
+	})
+	return work, next, err
+}
+
+// Overdue returns up to limit live runs whose deadline has passed, and the time when
+// the next deadline will have passed. Tenants take turns.
+func (s *Store) Overdue(ctx context.Context, now time.Time, limit int) (runs []verification.RunRef, next time.Time, err error) {
+	err = s.queue.do(ctx, func(q *queue) {
+		r := verification.TakeRequest{Kind: workExpire, Now: now, Max: limit, MaxPerTenant: limit}
+		due, _ := roundRobin(q.dueLanes(r), r)
+		for _, p := range due {
+			runs = append(runs, p.run)
+		}
+		next = q.dueAfter(workExpire, now)
+	})
+	return runs, next, err
+}
+
+// do calls f under the lock, unless ctx has ended.
+func (q *queue) do(ctx context.Context, f func(q *queue)) error {
 	if err := ctx.Err(); err != nil {
-		return nil, time.Time{}, err
+		return err
 	}
-	q := &s.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	taken, more := roundRobin(q.dueLanes(r), r)
-	q.leases++
-	lease := verification.LeaseID(strconv.FormatUint(q.leases, 10))
-	for _, p := range taken {
-		if p.leased {
-			p.lost++
-		}
-		p.leased, p.lease = true, lease
-		q.put(p, r.Now.Add(r.Lease))
-		work = append(work, verification.Work{
-			Kind: p.kind, RunRef: p.run, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, Lease: lease,
-		})
-	}
-	if more {
-		return work, r.Now, nil
-	}
-	return work, q.dueAfter(r.Kind, r.Now), nil
+	f(q)
+	return nil
 }
 
 // dueLanes returns the lanes with due work, starting after r.After.
@@ -112,14 +134,20 @@ func (q *queue) dueLanes(r verification.TakeRequest) (due []*lane) {
 	return due
 }
 
-// dueAfter returns when the first lane without due work will have some; zero for
-// never.
+// dueAfter returns the earliest due time of a kind after a time; zero for none.
 func (q *queue) dueAfter(kind verification.WorkKind, now time.Time) (next time.Time) {
-	q.scanHeads(kind, func(_ *lane, at time.Time) bool {
-		if at.After(now) {
+	q.scanHeads(kind, func(l *lane, at time.Time) bool {
+		later := at.After(now) // and so are the first pieces of the lanes that follow
+		if !later {
+			l.pieces.Ascend(&piece{due: now, order: math.MaxUint64}, func(p *piece) bool {
+				at = p.due
+				return false
+			})
+		}
+		if at.After(now) && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
-		return next.IsZero()
+		return !later
 	})
 	return next
 }
@@ -158,78 +186,74 @@ func roundRobin(lanes []*lane, r verification.TakeRequest) (taken []*piece, more
 
 // Renew moves the leases of runs that are being driven to until.
 func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.queue.mu.Lock()
-	defer s.queue.mu.Unlock()
-	for _, run := range runs {
-		if p := s.queue.pieces[pieceKey{verification.WorkAdvance, run}]; p != nil {
-			s.queue.put(p, until)
+	return s.queue.do(ctx, func(q *queue) {
+		for _, run := range runs {
+			if p := q.pieces[pieceKey{verification.WorkAdvance, run}]; p != nil {
+				q.put(p, until)
+			}
 		}
-	}
-	return nil
+	})
 }
 
 // Finish removes a piece of work, if its lease is still the newest.
 func (s *Store) Finish(ctx context.Context, w verification.Work) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.queue.mu.Lock()
-	defer s.queue.mu.Unlock()
-	if p := s.queue.leased(w); p != nil {
-		s.queue.remove(p.pieceKey)
-	}
-	return nil
+	return s.queue.do(ctx, func(q *queue) {
+		if p := q.leased(w); p != nil {
+			q.remove(p.pieceKey)
+		}
+	})
 }
 
 // Postpone makes a piece of work due at a time, if its lease is still the newest.
 func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.queue.mu.Lock()
-	defer s.queue.mu.Unlock()
-	if p := s.queue.leased(w); p != nil {
-		p.attempt++
-		p.lost = 0
-		s.queue.release(p, at)
-	}
-	return nil
+	return s.queue.do(ctx, func(q *queue) {
+		if p := q.leased(w); p != nil {
+			p.attempt++
+			p.lost = 0
+			q.release(p, at)
+		}
+	})
 }
 
 // Release ends leases: the pieces whose lease is still the newest are due again at
 // a time.
 func (s *Store) Release(ctx context.Context, work []verification.Work, at time.Time) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.queue.mu.Lock()
-	defer s.queue.mu.Unlock()
-	for _, w := range work {
-		p := s.queue.leased(w)
-		if w.Lease == "" {
-			p = s.queue.pieces[pieceKey{w.Kind, w.RunRef}]
+	return s.queue.do(ctx, func(q *queue) {
+		for _, w := range work {
+			p := q.leased(w)
+			if w.Lease == "" {
+				p = q.pieces[pieceKey{w.Kind, w.RunRef}]
+			}
+			if p != nil {
+				q.release(p, at)
+			}
 		}
-		if p != nil {
-			s.queue.release(p, at)
-		}
-	}
-	return nil
+	})
 }
 
-// enqueue replaces the work of a run as an append requires.
-func (q *queue) enqueue(run verification.RunRef, a verification.Commit) {
+// enqueue replaces the work and the deadline of a run as an append requires.
+func (q *queue) enqueue(run verification.RunRef, c verification.Commit) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	advance := &piece{pieceKey: pieceKey{verification.WorkAdvance, run}, workflow: a.Summary.Workflow, leased: a.Leased}
-	q.remove(advance.pieceKey)
-	if !a.AdvanceAt.IsZero() {
-		q.put(advance, a.AdvanceAt)
+	q.replace(&piece{pieceKey: pieceKey{verification.WorkAdvance, run}, leased: c.Leased}, c, c.AdvanceAt)
+	if !c.AnnounceAt.IsZero() {
+		q.replace(&piece{pieceKey: pieceKey{verification.WorkAnnounce, run}}, c, c.AnnounceAt)
 	}
-	if !a.AnnounceAt.IsZero() {
-		q.put(&piece{pieceKey: pieceKey{verification.WorkAnnounce, run}, workflow: a.Summary.Workflow}, a.AnnounceAt)
+	var overdue time.Time
+	if c.Summary.Ended == "" && !c.Summary.ExpiresAt.IsZero() {
+		overdue = c.Summary.ExpiresAt.Add(time.Microsecond) // at the deadline itself, it has not passed
+	}
+	key := pieceKey{workExpire, run}
+	if old := q.pieces[key]; old == nil || !old.due.Equal(overdue) {
+		q.replace(&piece{pieceKey: key}, c, overdue)
+	}
+}
+
+// replace puts a piece in place of the one with its key; a zero time removes that.
+func (q *queue) replace(p *piece, c verification.Commit, due time.Time) {
+	q.remove(p.pieceKey)
+	if p.workflow = c.Summary.Workflow; !due.IsZero() {
+		q.put(p, due)
 	}
 }
 
@@ -267,11 +291,7 @@ func (q *queue) remove(n pieceKey) {
 // change changes the lane of a piece, and the position of the lane among the heads.
 func (q *queue) change(n pieceKey, f func(*lane)) {
 	key := laneKey{n.kind, n.run.Tenant}
-	heads := q.heads[n.kind]
-	if heads == nil {
-		heads = newTree(headBefore)
-		q.heads[n.kind] = heads
-	}
+	heads := q.heads.at(n.kind, headBefore)
 	l := q.lanes[key]
 	if l == nil {
 		l = &lane{laneKey: key, pieces: newTree(pieceBefore)}

@@ -4,6 +4,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -26,12 +27,9 @@ type record struct {
 
 // Load returns the events after the first `after` ones, or ErrNotFound.
 func (s *Store) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
-	if err := ctx.Err(); err != nil {
+	d, err := s.runs.get(ctx, t, "run")
+	if err != nil {
 		return nil, err
-	}
-	d := s.tenant(t)
-	if d == nil {
-		return nil, verification.NotFound("run")
 	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -48,15 +46,9 @@ func (s *Store) Load(ctx context.Context, t verification.TenantID, id verificati
 // Append adds to a run whose history has seq events, all or nothing, or
 // returns ErrConflict.
 func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
-	if err := ctx.Err(); err != nil {
+	d, err := s.tenant(ctx, t, seq == 0)
+	if err != nil {
 		return err
-	}
-	d := s.tenant(t)
-	if d == nil && seq == 0 {
-		d = s.addTenant(t)
-	}
-	if d == nil {
-		return errHistoryMoved()
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,51 +67,46 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	if c.HistoryOnly {
 		return nil
 	}
-	before := deadlineOf(r.summary)
 	if n := len(c.Events); n > 0 {
 		d.index.follow(c.Events[n-1].At)
 	}
 	c.Summary.ID = id
 	d.index.put(r, c.Summary)
-	s.deadlines.move(r, before, deadlineOf(c.Summary))
 	s.queue.enqueue(r.ref, c)
 	return nil
 }
 
 // List returns one page of the runs that match the query at q.Now.
 func (s *Store) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
-	d := s.tenant(t)
-	if err := ctx.Err(); err != nil || d == nil {
-		return verification.Page[verification.Summary]{PageQuery: q.PageQuery}, err
+	d, err := s.runs.get(ctx, t, "run")
+	if errors.Is(err, verification.ErrNotFound) {
+		return verification.Page[verification.Summary]{PageQuery: q.PageQuery}, nil
 	}
-	d.mu.RLock()
-	if d.index.isCurrent(q.Now) {
-		defer d.mu.RUnlock()
-		return d.index.page(q), nil
+	if err != nil {
+		return verification.Page[verification.Summary]{}, err
 	}
-	d.mu.RUnlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.index.moveTo(q.Now)
 	return d.index.page(q), nil
 }
 
-// tenant returns the data of a tenant, or nil.
-func (s *Store) tenant(t verification.TenantID) *tenantData {
-	s.tenantsMu.RLock()
-	defer s.tenantsMu.RUnlock()
-	return s.tenants[t]
-}
-
-func (s *Store) addTenant(t verification.TenantID) *tenantData {
-	s.tenantsMu.Lock()
-	defer s.tenantsMu.Unlock()
-	if d := s.tenants[t]; d != nil {
-		return d
+// tenant returns the data of a tenant, which is added if it may be.
+func (s *Store) tenant(ctx context.Context, t verification.TenantID, add bool) (*tenantData, error) {
+	d, err := s.runs.get(ctx, t, "run")
+	if err == nil || !errors.Is(err, verification.ErrNotFound) {
+		return d, err
 	}
-	d := &tenantData{runs: map[verification.RunID]*record{}, index: newIndex()}
-	s.tenants[t] = d
-	return d
+	if !add {
+		return nil, errHistoryMoved()
+	}
+	err = s.runs.change(ctx, func(rows map[verification.TenantID]*tenantData) error {
+		if d = rows[t]; d == nil {
+			d = &tenantData{runs: map[verification.RunID]*record{}, index: newIndex()}
+			rows[t] = d
+		}
+		return nil
+	})
+	return d, err
 }
 
 // errHistoryMoved is the error of an append whose seq is not the length of the history.

@@ -6,6 +6,7 @@
 package memory
 
 import (
+	"context"
 	"sync"
 
 	"github.com/tidwall/btree"
@@ -13,43 +14,79 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Store is a verification.RunStore, WorkQueue, WorkflowStore, TenantStore,
-// IdempotencyStore and DeliveryStore. It is safe for concurrent use.
+// Store is a verification.Store. It is safe for concurrent use.
 //
-// Locks are taken in the order tenantsMu, tenantData, deadlines, queue. The others
-// are taken alone.
+// The lock of a tenantData is taken before that of queue; the others are taken alone.
 type Store struct {
-	tenantsMu sync.RWMutex
-	tenants   map[verification.TenantID]*tenantData
-
-	deadlines  deadlines
+	runs       table[verification.TenantID, *tenantData]
 	queue      queue
 	workflows  workflows
-	accounts   accounts
+	tenants    table[verification.TenantID, verification.Tenant]
+	accounts   table[string, verification.Account]
 	keys       idempotencyKeys
 	deliveries deliveries
 }
 
-var (
-	_ verification.RunStore         = (*Store)(nil)
-	_ verification.WorkQueue        = (*Store)(nil)
-	_ verification.WorkflowStore    = (*Store)(nil)
-	_ verification.TenantStore      = (*Store)(nil)
-	_ verification.IdempotencyStore = (*Store)(nil)
-	_ verification.DeliveryStore    = (*Store)(nil)
-)
+var _ verification.Store = (*Store)(nil)
 
 // New returns an empty store.
-func New() *Store {
-	return &Store{
-		tenants:    map[verification.TenantID]*tenantData{},
-		deadlines:  newDeadlines(),
-		queue:      newQueue(),
-		workflows:  workflows{tenants: map[verification.TenantID]*tenantWorkflows{}},
-		accounts:   newAccounts(),
-		keys:       newIdempotencyKeys(),
-		deliveries: deliveries{tenants: map[verification.TenantID]*tenantDeliveries{}},
+func New() *Store { return &Store{queue: newQueue()} }
+
+// table is a map with a lock.
+type table[K comparable, V any] struct {
+	mu   sync.RWMutex
+	rows map[K]V
+}
+
+// get returns the row of a key, or ErrNotFound about the subject.
+func (t *table[K, V]) get(ctx context.Context, key K, subject string) (row V, err error) {
+	err = t.read(ctx, func() error {
+		var ok bool
+		if row, ok = t.rows[key]; !ok {
+			return verification.NotFound(subject)
+		}
+		return nil
+	})
+	return row, err
+}
+
+// read calls f under the lock for reading, unless ctx has ended.
+func (t *table[K, V]) read(ctx context.Context, f func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return f()
+}
+
+// change calls f with the rows under the lock, unless ctx has ended.
+func (t *table[K, V]) change(ctx context.Context, f func(rows map[K]V) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.rows == nil {
+		t.rows = map[K]V{}
+	}
+	return f(t.rows)
+}
+
+// trees are sorted lists by key.
+type trees[K comparable, T any] map[K]*btree.BTreeG[T]
+
+// at returns the tree of a key, which is added if there is none.
+func (ts *trees[K, T]) at(key K, before func(a, b T) bool) *btree.BTreeG[T] {
+	t := (*ts)[key]
+	if t == nil {
+		t = newTree(before)
+		if *ts == nil {
+			*ts = trees[K, T]{}
+		}
+		(*ts)[key] = t
+	}
+	return t
 }
 
 // newTree returns a tree without locks of its own.

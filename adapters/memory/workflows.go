@@ -5,130 +5,118 @@ package memory
 import (
 	"context"
 	"slices"
-	"sync"
-
-	"github.com/tidwall/btree"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
+// workflows has the workflows by id, and those of each tenant newest first.
 type workflows struct {
-	mu      sync.RWMutex
-	tenants map[verification.TenantID]*tenantWorkflows
+	table[workflowKey, *workflow]
+
+	newest trees[verification.TenantID, *workflow]
 }
 
-// tenantWorkflows has the workflows of one tenant by id, and newest first.
-type tenantWorkflows struct {
-	byID   map[verification.WorkflowID]*workflow
-	newest *btree.BTreeG[*workflow]
+type workflowKey struct {
+	tenant verification.TenantID
+	id     verification.WorkflowID
 }
 
 type workflow struct {
 	verification.Workflow
 
-	versions map[string]verification.Version // by hash
+	versions []verification.Version // in the order of their numbers
+}
+
+// version returns the version with a hash, and whether there is one.
+func (w *workflow) version(hash string) (verification.Version, bool) {
+	i := slices.IndexFunc(w.versions, func(v verification.Version) bool { return v.Hash == hash })
+	if i < 0 {
+		return verification.Version{}, false
+	}
+	return w.versions[i], true
 }
 
 // Workflow returns one workflow, or ErrNotFound.
-func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
-	if err := ctx.Err(); err != nil {
-		return verification.Workflow{}, err
-	}
-	s.workflows.mu.RLock()
-	defer s.workflows.mu.RUnlock()
-	w := s.workflows.find(t, id)
-	if w == nil {
-		return verification.Workflow{}, verification.NotFound("workflow")
-	}
-	return w.Workflow, nil
+func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (found verification.Workflow, err error) {
+	err = s.workflows.read(ctx, func() error {
+		w := s.workflows.rows[workflowKey{t, id}]
+		if w == nil {
+			return verification.NotFound("workflow")
+		}
+		found = w.Workflow
+		return nil
+	})
+	return found, err
 }
 
 // Workflows returns one page, newest first.
-func (s *Store) Workflows(ctx context.Context, t verification.TenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
-	s.workflows.mu.RLock()
-	defer s.workflows.mu.RUnlock()
-	all := s.workflows.tenants[t]
-	if err := ctx.Err(); err != nil || all == nil {
-		return verification.Page[verification.Workflow]{PageQuery: q}, err
-	}
-	return readPage(all.newest, q, func(w *workflow) verification.Workflow { return w.Workflow }), nil
+func (s *Store) Workflows(
+	ctx context.Context, t verification.TenantID, q verification.PageQuery,
+) (p verification.Page[verification.Workflow], err error) {
+	err = s.workflows.read(ctx, func() error {
+		p = readPage(s.workflows.newest[t], q, func(w *workflow) verification.Workflow { return w.Workflow })
+		return nil
+	})
+	return p, err
 }
 
 // Version returns one version by its hash, or ErrNotFound.
-func (s *Store) Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
-	if err := ctx.Err(); err != nil {
-		return verification.Version{}, err
-	}
-	s.workflows.mu.RLock()
-	defer s.workflows.mu.RUnlock()
-	if w := s.workflows.find(t, id); w != nil {
-		if v, ok := w.versions[hash]; ok {
-			return v, nil
+func (s *Store) Version(
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string,
+) (found verification.Version, err error) {
+	err = s.workflows.read(ctx, func() error {
+		if w := s.workflows.rows[workflowKey{t, id}]; w != nil {
+			var ok bool
+			if found, ok = w.version(hash); ok {
+				return nil
+			}
 		}
-	}
-	return verification.Version{}, verification.NotFound("version")
+		return verification.NotFound("version")
+	})
+	return found, err
 }
 
 // Versions returns one page, the highest number first.
 func (s *Store) Versions(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID, q verification.PageQuery,
-) (verification.Page[verification.VersionInfo], error) {
-	p := verification.Page[verification.VersionInfo]{PageQuery: q}
-	s.workflows.mu.RLock()
-	defer s.workflows.mu.RUnlock()
-	w := s.workflows.find(t, id)
-	if err := ctx.Err(); err != nil || w == nil {
-		return p, err
-	}
-	all := make([]verification.VersionInfo, 0, len(w.versions))
-	for _, v := range w.versions {
-		all = append(all, verification.VersionInfo{Number: v.Number, Hash: v.Hash, CreatedAt: v.CreatedAt})
-	}
-	slices.SortFunc(all, func(a, b verification.VersionInfo) int { return b.Number - a.Number })
-	p.Total = len(all)
-	first := min(q.Offset, len(all))
-	p.Data = all[first:min(first+max(q.Limit, 0), len(all))]
-	return p, nil
+) (p verification.Page[verification.VersionInfo], err error) {
+	p.PageQuery = q
+	err = s.workflows.read(ctx, func() error {
+		if w := s.workflows.rows[workflowKey{t, id}]; w != nil {
+			p.Total = len(w.versions)
+			for i := p.Total - 1 - q.Offset; i >= 0 && len(p.Data) < q.Limit; i-- {
+				v := w.versions[i]
+				p.Data = append(p.Data, verification.VersionInfo{Number: v.Number, Hash: v.Hash, CreatedAt: v.CreatedAt})
+			}
+		}
+		return nil
+	})
+	return p, err
 }
 
 // SaveWorkflow creates or replaces a workflow and adds a version, all or
 // nothing, or returns ErrConflict. A version that exists already is not replaced.
 func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.workflows.mu.Lock()
-	defer s.workflows.mu.Unlock()
-	all := s.workflows.tenants[t]
-	if all == nil {
-		all = &tenantWorkflows{byID: map[verification.WorkflowID]*workflow{}, newest: newTree(newerWorkflow)}
-	}
-	stored := all.byID[w.ID]
-	if stored == nil {
-		stored = &workflow{versions: map[string]verification.Version{}}
-	}
-	if w.Revision != stored.Revision+1 {
-		return verification.Conflict("workflow", "it was changed by another")
-	}
-	s.workflows.tenants[t] = all
-	all.byID[w.ID] = stored
-	all.newest.Delete(stored)
-	stored.Workflow = w
-	all.newest.Set(stored)
-	if added != nil {
-		if _, exists := stored.versions[added.Hash]; !exists {
-			stored.versions[added.Hash] = *added
+	return s.workflows.change(ctx, func(rows map[workflowKey]*workflow) error {
+		stored := rows[workflowKey{t, w.ID}]
+		if stored == nil {
+			stored = &workflow{}
 		}
-	}
-	return nil
-}
-
-// find returns a workflow of a tenant, or nil.
-func (w *workflows) find(t verification.TenantID, id verification.WorkflowID) *workflow {
-	if all := w.tenants[t]; all != nil {
-		return all.byID[id]
-	}
-	return nil
+		if w.Revision != stored.Revision+1 {
+			return verification.Conflict("workflow", "it was changed by another")
+		}
+		rows[workflowKey{t, w.ID}] = stored
+		newest := s.workflows.newest.at(t, newerWorkflow)
+		newest.Delete(stored)
+		stored.Workflow = w
+		newest.Set(stored)
+		if added != nil {
+			if _, exists := stored.version(added.Hash); !exists {
+				stored.versions = append(stored.versions, *added)
+			}
+		}
+		return nil
+	})
 }
 
 func newerWorkflow(a, b *workflow) bool {

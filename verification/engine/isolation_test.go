@@ -6,12 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
@@ -368,6 +371,108 @@ func TestADeadlineThatCannotBeSavedDelaysNoOther(t *testing.T) {
 	if saved != 20 {
 		t.Errorf("%d deadlines were saved, want the 20 behind those that fail", saved)
 	}
+}
+
+func TestABacklogOfDeadlinesDelaysNoOtherTenant(t *testing.T) {
+	k, runs := withRuns(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = time.Hour })
+	d := onboarding()
+	d.RunTTLSeconds = 60
+	w := k.Apply(d)
+	const backlog = 1000
+	for range backlog {
+		startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "x"})
+	}
+	d.RunTTLSeconds = 90
+	other := startFor(t, k, bystander, applyForBystander(t, k, d), engine.StartRequest{ReferenceID: "y"})
+	var expired []verification.RunID
+	onAppend(runs, func(id verification.RunID, _ verification.Commit) error {
+		expired = append(expired, id)
+		return nil
+	})
+	k.Advance(2 * time.Minute)
+	if err := k.Engine.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if at := slices.Index(expired, other); at < 0 || at > 1 || len(expired) != backlog+1 {
+		t.Errorf("of %d runs, that of another tenant expired as number %d, want all %d, and it among the first two", len(expired), at, backlog+1)
+	}
+}
+
+// timedSchema is a compiler whose schemas call check.
+type timedSchema struct {
+	verification.ExpressionCompiler
+	check func()
+}
+
+func (s timedSchema) Schema(verification.Data) (verification.Schema, error) { return s, nil }
+
+func (s timedSchema) Check(verification.Data) []verification.FieldError {
+	s.check()
+	return nil
+}
+
+// withTimedSchemas returns a kit on the clock of the bubble that it is made in.
+func withTimedSchemas(t *testing.T, check func()) *enginetest.Kit {
+	t.Helper()
+	return enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
+		p.Clock, p.Expressions, o.Poll = clock.System(), timedSchema{p.Expressions, check}, time.Hour
+	})
+}
+
+func TestATenantRestsAfterLongDecisions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var mu sync.Mutex
+		var checks []time.Duration
+		k := withTimedSchemas(t, func() {
+			mu.Lock()
+			checks = append(checks, time.Since(began))
+			mu.Unlock()
+			<-time.After(time.Second)
+		})
+		d := chain("a")
+		d.InputSchema = verification.Data(`{}`)
+		ours, theirs := k.Apply(d), applyForBystander(t, k, d)
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() { startFor(t, k, enginetest.Tenant, ours, engine.StartRequest{ReferenceID: "x"}) })
+		}
+		all.Go(func() { startFor(t, k, bystander, theirs, engine.StartRequest{ReferenceID: "y"}) })
+		all.Wait()
+		// The second decision of a tenant follows three times as long as the first took.
+		if want := []time.Duration{0, 0, 4 * time.Second}; !slices.Equal(checks, want) {
+			t.Errorf("inputs were checked after %v, want %v: a tenant rests, and no other waits for it", checks, want)
+		}
+	})
+}
+
+func TestADeadlineIsSavedWhileItsTenantMakesALongDecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var busy atomic.Bool
+		k := withTimedSchemas(t, func() {
+			if busy.Load() {
+				<-time.After(time.Minute)
+			}
+		})
+		d := onboarding()
+		d.RunTTLSeconds, d.InputSchema = 60, verification.Data(`{}`)
+		w := k.Apply(d)
+		input, err := verification.NewData(map[string]any{"text": strings.Repeat("x", 1<<20)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "large", Input: input})
+		<-time.After(61 * time.Second)
+		busy.Store(true)
+		var all sync.WaitGroup
+		all.Go(func() { startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "x"}) })
+		synctest.Wait()
+		began := time.Now()
+		if err := k.Engine.Sweep(t.Context()); err != nil || time.Since(began) > 0 {
+			t.Errorf("Sweep = %v after %s, want no delay", err, time.Since(began))
+		}
+		all.Wait()
+	})
 }
 
 func TestARunThatEndsBeforeItsNextCallIsNotCalled(t *testing.T) {

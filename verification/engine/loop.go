@@ -127,9 +127,12 @@ func (r *runner) round() (next time.Time) {
 	return next
 }
 
-// sweep records the expiry of overdue runs, and returns the time of the next sweep. A
-// run that cannot be saved does not delay others.
+// sweep records the expiry of overdue runs, and returns the time of the next sweep.
+// Tenants take turns, and a run that cannot be saved does not delay others. Since runs
+// are expired one at a time, a large run does not wait for a slot of its tenant, which
+// would delay the runs of other tenants.
 func (e *Engine) sweep(ctx context.Context, now time.Time) (next time.Time, err error) {
+	ctx = context.WithValue(ctx, heavyHeld{}, true)
 	var failures []error
 	done := map[verification.RunRef]bool{} // runs that were tried in this sweep and are still listed
 	for range sweepBatches {

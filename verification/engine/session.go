@@ -179,11 +179,8 @@ func (e *Engine) command(ctx context.Context, s *session, c verification.Command
 // expressions over a large run, may take long: such decisions wait for a slot,
 // until ctx ends.
 func (e *Engine) decide(ctx context.Context, s *session, c verification.Command, now time.Time) ([]verification.Event, verification.Run, error) {
-	heavy := s.run.Size() > heavyRun
-	if start, ok := c.(verification.Start); ok { // for a large input, begin already holds a slot
-		heavy = s.program.Version.Definition.InputSchema != nil && len(start.Input) <= heavyRun
-	}
-	if heavy {
+	_, starts := c.(verification.Start)
+	if s.run.Size() > heavyRun || starts && s.program.Version.Definition.InputSchema != nil {
 		_, release, err := e.acquireHeavy(ctx, s.ref.Tenant)
 		if err != nil {
 			return nil, s.run, err

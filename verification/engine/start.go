@@ -84,17 +84,15 @@ func (e *Engine) begin(
 	if err != nil {
 		return verification.RunView{}, err
 	}
-	saved := func() {}
+	held, saved := ctx, func() {}
 	if len(r.Input) > heavyRun { // one of a tenant at a time, until it is saved
-		release, err := e.heavy.Acquire(ctx, string(t))
-		if err != nil {
+		if held, saved, err = e.acquireHeavy(ctx, t); err != nil {
 			return verification.RunView{}, err
 		}
-		saved = release
 		defer saved()
 	}
 	s := &session{ref: verification.RunRef{Tenant: t, Run: run}, run: verification.Run{ID: run}, program: program}
-	events, after, err := e.decideStart(ctx, s, r)
+	events, after, err := e.decideStart(held, s, r)
 	if err != nil {
 		return verification.RunView{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -224,6 +225,16 @@ func overdueBreaches() []breach {
 		{
 			"Overdue returns up to its limit, and the rest later", "Overdue gives only the first",
 			overdue(func(_ *time.Time, most *int) { *most = 1 }, given),
+		},
+		{
+			"tenants take turns in Overdue, however early one tenant's deadlines are", "Overdue gives the runs of one tenant first",
+			func(b *broken, sound stores) {
+				b.OverdueFunc = func(ctx context.Context, now time.Time, most int) ([]runRef, time.Time, error) {
+					runs, next, err := sound.Overdue(ctx, now, 1000)
+					slices.SortFunc(runs, func(a, b runRef) int { return strings.Compare(string(a.Tenant), string(b.Tenant)) })
+					return runs[:min(most, len(runs))], next, err
+				}
+			},
 		},
 	}
 }

@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -18,6 +19,7 @@ func overdue() []clause {
 		{"a run that has ended or has no deadline is never overdue", promise + "whose history does not say so yet", overdueLive},
 		{"overdue runs of every tenant are found", promise + "runs of any tenant", overdueOfEveryTenant},
 		{"Overdue returns up to its limit, and the rest later", promise + "up to limit runs", overdueLimit},
+		{"tenants take turns in Overdue, however early one tenant's deadlines are", promise + "each is given its first run before any is given its second", overdueTurns},
 	}
 }
 
@@ -104,6 +106,26 @@ func overdueLimit(t *trial) {
 			}
 			delete(histories, run)
 			t.extend(ours, s.at(s.summary().ExpiresAt, expired()), 1)
+		}
+	}
+}
+
+func overdueTurns(t *trial) {
+	for n := range 8 {
+		t.save(ours, begin(n+1, instant(0), limited(60, 0)))
+	}
+	late := begin(1, instant(0), limited(3600, 0))
+	t.save(theirs, begin(2, instant(0), limited(1800, 0)), late)
+	for _, limit := range []int{2, 4, 9} {
+		runs, _ := t.overdue(instant(2*time.Hour), limit)
+		counts := map[verification.TenantID]int{}
+		for _, run := range runs {
+			counts[run.Tenant]++
+		}
+		want := map[verification.TenantID]int{ours: limit - min(limit/2, 2), theirs: min(limit/2, 2)}
+		same(t, fmt.Sprintf("the runs of each tenant, limit %d", limit), counts, want)
+		if limit < 4 && slices.Contains(runs, late.ref(theirs)) {
+			t.failf("Overdue(limit %d) = %s, want the run with their earliest deadline", limit, shown(runs))
 		}
 	}
 }

@@ -92,6 +92,7 @@ CREATE INDEX runs_by_workflow_decision ON verifyd.runs (tenant_id, workflow_id, 
 CREATE INDEX runs_status_until ON verifyd.runs (tenant_id, status_until) WHERE status_until IS NOT NULL;
 CREATE INDEX runs_status_from ON verifyd.runs (tenant_id, status_from) WHERE status_from IS NOT NULL;
 CREATE INDEX runs_expires_at ON verifyd.runs (expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
+CREATE INDEX runs_expires_at_by_tenant ON verifyd.runs (tenant_id, expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
 
 -- The number of rows of runs by workflow, status and decision: the sum over slots.
 -- Each connection counts in the slot of its process id, so that writers do not
