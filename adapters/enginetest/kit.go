@@ -57,9 +57,9 @@ func New(tb testing.TB, changes ...Change) *Kit {
 	}
 	k.Provider = NewScript(k.Clock.Sleep)
 	p := engine.Ports{
-		Runs: k.Store, Queue: k.Store, Workflows: k.Store, Tenants: k.Store, Idempotency: k.Store,
+		Store:       k.Store,
 		Providers:   map[string]verification.Provider{"script": k.Provider},
-		Expressions: expression.New(), Links: Links{}, Clock: k.Clock, NewID: k.IDs, Notifier: k.Notices, Deliveries: k.Store,
+		Expressions: expression.New(), Links: Links{}, Clock: k.Clock, NewID: k.IDs, Notifier: k.Notices,
 	}
 	o := engine.Options{PublicURL: "http://journey.example", StartWait: -1}
 	for _, change := range changes {

@@ -78,7 +78,7 @@ func TestEveryAnswerCarriesSafeHeaders(t *testing.T) {
 
 // failing is a store of runs that fails as it is told.
 type failing struct {
-	verification.RunStore
+	verification.Store
 	err   error
 	panic any
 }
@@ -90,7 +90,7 @@ func (f *failing) List(ctx context.Context, t verification.TenantID, q verificat
 	if f.err != nil {
 		return verification.Page[verification.Summary]{}, f.err
 	}
-	return f.RunStore.List(ctx, t, q)
+	return f.Store.List(ctx, t, q)
 }
 
 func TestInternalErrorsAreLoggedOnceAndNotShown(t *testing.T) {
@@ -98,7 +98,7 @@ func TestInternalErrorsAreLoggedOnceAndNotShown(t *testing.T) {
 	store := &failing{}
 	a := newAPI(t, setup{
 		options: httpapi.Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))},
-		ports:   func(p *engine.Ports, _ *engine.Options) { store.RunStore, p.Runs = p.Runs, store },
+		ports:   func(p *engine.Ports, _ *engine.Options) { store.Store, p.Store = p.Store, store },
 	})
 	const fault = `{"error":"Internal Server Error","message":"The service failed to answer; the fault has been logged.","code":500}`
 	const later = `{"error":"Service Unavailable","message":"The service cannot answer now; try again.","code":503}`

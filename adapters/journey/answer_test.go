@@ -242,7 +242,7 @@ func TestAFullStoreOfDocumentsIsNoEnd(t *testing.T) {
 
 // moody is a tenant store that fails when it is told to.
 type moody struct {
-	verification.TenantStore
+	verification.Store
 	mu   sync.Mutex
 	fail error
 }
@@ -259,14 +259,14 @@ func (m *moody) Tenant(ctx context.Context, id verification.TenantID) (verificat
 	if m.fail != nil {
 		return verification.Tenant{}, m.fail
 	}
-	return m.TenantStore.Tenant(ctx, id)
+	return m.Store.Tenant(ctx, id)
 }
 
 func TestAStoreOutOfReachIsToldKindly(t *testing.T) {
 	var tenants *moody
 	s := serve(t, func(p *engine.Ports, _ *engine.Options) {
-		tenants = &moody{TenantStore: p.Tenants}
-		p.Tenants = tenants
+		tenants = &moody{Store: p.Store}
+		p.Store = tenants
 	})
 	c := s.begin(onboarding(), "")
 	tenants.feel(&verification.Error{Kind: verification.ErrUnavailable, Subject: "tenant"})

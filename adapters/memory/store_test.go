@@ -15,7 +15,7 @@ import (
 )
 
 func TestStoreKeepsTheContract(t *testing.T) {
-	storetest.All(t, func(*testing.T) storetest.Store { return memory.New() })
+	storetest.All(t, func(*testing.T) verification.Store { return memory.New() })
 }
 
 // TestManyCallersAtOnce is for the race detector: many goroutines call every method,

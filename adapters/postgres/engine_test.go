@@ -26,7 +26,7 @@ func newEngine(t *testing.T, store *postgres.Store) *engine.Engine {
 		t.Fatal(err)
 	}
 	e, err := engine.New(engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store, Deliveries: store,
+		Store:       store,
 		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
 		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: clock.System(),
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() },

@@ -39,7 +39,7 @@ func ExampleStore_Within() {
 	store := got(postgres.Open(ctx, url, postgres.Options{}))
 	defer store.Close()
 	e := got(engine.New(engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
+		Store:       store,
 		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
 		Expressions: expression.New(), Links: token.NewLinks(got(token.NewKeys())),
 		Clock: clock.System(), NewID: func() string { return uuid.Must(uuid.NewV7()).String() },

@@ -49,17 +49,17 @@ func fresh(tb testing.TB) *postgres.Store {
 func TestStoreKeepsTheContract(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{})
-	storetest.All(t, func(t *testing.T) storetest.Store { return emptied(t, s, s) })
+	storetest.All(t, func(t *testing.T) verification.Store { return emptied(t, s, s) })
 }
 
 func TestTwoStoresOnOneDatabaseKeepTheContract(t *testing.T) {
 	url := pgtest.Database(t)
 	p := &pair{Store: openAt(t, url, postgres.Options{}), other: openAt(t, url, postgres.Options{SingleHost: true})}
-	storetest.All(t, func(t *testing.T) storetest.Store { return emptied(t, p.Store, p) })
+	storetest.All(t, func(t *testing.T) verification.Store { return emptied(t, p.Store, p) })
 }
 
 // emptied is a store without a row.
-func emptied(t *testing.T, s *postgres.Store, same storetest.Store) storetest.Store {
+func emptied(t *testing.T, s *postgres.Store, same verification.Store) verification.Store {
 	t.Helper()
 	const empty = `TRUNCATE verifyd.tenants, verifyd.accounts, verifyd.workflows, verifyd.workflow_versions,
 		verifyd.run_events, verifyd.runs, verifyd.run_counts, verifyd.work, verifyd.idempotency_keys, verifyd.deliveries`

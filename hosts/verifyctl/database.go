@@ -30,7 +30,7 @@ type operations interface { //nolint:interfacebloat // it is one store
 
 // database is an open database.
 type database struct {
-	cli.Store
+	verification.Store
 	operations
 	close func()
 }
@@ -74,8 +74,7 @@ func (s *session) engine(d *database, providers ...string) (*engine.Engine, erro
 		known[name] = unsupported{}
 	}
 	return engine.New(engine.Ports{
-		Runs: d, Queue: d, Workflows: d, Tenants: d, Idempotency: d, Deliveries: d,
-		Providers: known, Expressions: expression.New(), Links: unsupported{}, Notifier: unsupported{},
+		Store: d, Providers: known, Expressions: expression.New(), Links: unsupported{}, Notifier: unsupported{},
 		Clock: s.clock, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{
 		Passive: true, Log: slog.New(slog.NewTextHandler(s.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
-	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -63,7 +62,7 @@ func TestEachFailedNoticeIsRedeliveredOnceHoweverManyPagesTheyFill(t *testing.T)
 
 // lost is a store whose database stops answering after some reads of histories.
 type lost struct {
-	cli.Store
+	verification.Store
 	left int
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
-	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -157,10 +156,10 @@ func onPostgres(t *testing.T) *world {
 	return newWorld(t, s, postgresServer(), url)
 }
 
-func newWorld(t *testing.T, store cli.Store, s server, url string) *world {
+func newWorld(t *testing.T, store verification.Store, s server, url string) *world {
 	t.Helper()
 	kit := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
-		p.Runs, p.Queue, p.Workflows, p.Tenants, p.Idempotency, p.Deliveries = store, store, store, store, store, store
+		p.Store = store
 		p.Providers["sandbox"] = p.Providers["script"]
 		o.Poll = time.Second // others leave work
 	})

@@ -11,12 +11,13 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // storage is the store of this host.
 type storage struct {
-	cli.Store
+	verification.Store
 	database *postgres.Store // nil for a host in memory
 }
 

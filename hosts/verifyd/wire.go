@@ -142,7 +142,7 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 		return nil, o.warnings, err
 	}
 	h.engine, err = engine.New(engine.Ports{
-		Runs: h.storage, Queue: h.storage, Workflows: h.storage, Tenants: h.storage, Idempotency: h.storage,
+		Store: h.storage,
 		// The second sandbox is for demonstrating a fallback.
 		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clk.Sleep), "sandbox_2": sandbox.New(clk.Sleep)},
 		Expressions: expression.New(),
@@ -151,7 +151,7 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 		NewID:       newID,
 		Printer:     o.printer,
 		Notifier:    notifier,
-		Documents:   o.documents, Sanitize: media.Sanitize, Deliveries: h.storage,
+		Documents:   o.documents, Sanitize: media.Sanitize,
 	}, options(s, h.storage, h.log, m))
 	if err != nil {
 		return nil, o.warnings, err

@@ -49,7 +49,7 @@ func newHost(tb testing.TB, url string, o postgres.Options) *host {
 	}
 	store := &witness{Store: kept}
 	e, err := engine.New(engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store, Deliveries: store,
+		Store:       store,
 		Providers:   map[string]verification.Provider{"instant": instant{}},
 		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: clock.System(),
 		NewID:    func() string { return uuid.Must(uuid.NewV7()).String() },

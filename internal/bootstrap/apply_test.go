@@ -62,7 +62,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	store := &counting{Store: memory.New()}
 	e, err := engine.New(engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
+		Store:       store,
 		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
 		Expressions: expression.New(), Links: enginetest.Links{}, Clock: clock.System(), NewID: enginetest.SeededIDs(1),
 	}, engine.Options{Passive: true})

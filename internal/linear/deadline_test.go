@@ -43,7 +43,7 @@ func TestACancelDuringTheDeadlineIsTooLate(t *testing.T) {
 	} {
 		t.Run(look.String(), func(t *testing.T) {
 			s := slow{held: make(chan struct{}), goOn: make(chan struct{})}
-			h := twoInMemory(t, func(m *memory.Store) store {
+			h := twoInMemory(t, func(m *memory.Store) verification.Store {
 				s.Store = m
 				return s
 			})

@@ -24,15 +24,6 @@ import (
 
 const tenant = enginetest.Tenant
 
-// store is the store of a host.
-type store interface {
-	verification.RunStore
-	verification.WorkQueue
-	verification.WorkflowStore
-	verification.TenantStore
-	verification.IdempotencyStore
-}
-
 // hosts are engines that share one clock and one set of data.
 type hosts struct {
 	engines []*engine.Engine
@@ -62,7 +53,7 @@ func onPostgres(t *testing.T) hosts {
 }
 
 // share starts a host on each store; the stores share their data.
-func share(t *testing.T, c *linear.Clock, stores ...store) hosts {
+func share(t *testing.T, c *linear.Clock, stores ...verification.Store) hosts {
 	t.Helper()
 	must(t, stores[0].SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "Test"}))
 	h := hosts{clock: c}
@@ -76,11 +67,11 @@ func share(t *testing.T, c *linear.Clock, stores ...store) hosts {
 	return h
 }
 
-func newEngine(t *testing.T, s store, c verification.Clock, o engine.Options) *engine.Engine {
+func newEngine(t *testing.T, s verification.Store, c verification.Clock, o engine.Options) *engine.Engine {
 	t.Helper()
 	o.PublicURL, o.Log = "http://journey.example", slog.New(slog.NewTextHandler(t.Output(), nil))
 	e, err := engine.New(engine.Ports{
-		Runs: s, Queue: s, Workflows: s, Tenants: s, Idempotency: s,
+		Store:       s,
 		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
 		Expressions: expression.New(), Links: enginetest.Links{}, Clock: c,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() },

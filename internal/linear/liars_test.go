@@ -162,9 +162,9 @@ func (s *lagging) Load(ctx context.Context, t verification.TenantID, id verifica
 }
 
 func TestABrokenStoreIsDetected(t *testing.T) {
-	for name, broken := range map[string]func(*memory.Store) store{
-		"appends to a history that has grown": func(s *memory.Store) store { return careless{s} },
-		"loads an older history": func(s *memory.Store) store {
+	for name, broken := range map[string]func(*memory.Store) verification.Store{
+		"appends to a history that has grown": func(s *memory.Store) verification.Store { return careless{s} },
+		"loads an older history": func(s *memory.Store) verification.Store {
 			return &lagging{Store: s, seen: map[verification.RunID]int{}}
 		},
 	} {
@@ -192,9 +192,9 @@ func TestABrokenStoreIsDetected(t *testing.T) {
 
 // twoInMemory returns two hosts on one store in memory; the second may use it
 // through a broken store.
-func twoInMemory(t *testing.T, broken func(*memory.Store) store) hosts {
+func twoInMemory(t *testing.T, broken func(*memory.Store) verification.Store) hosts {
 	s := memory.New()
-	other := store(s)
+	other := verification.Store(s)
 	if broken != nil {
 		other = broken(s)
 	}

@@ -28,7 +28,6 @@ import (
 	"github.com/verifyd/verifyd/internal/scenario"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/storetest"
 )
 
 // host is the service on a store with a manual clock.
@@ -74,7 +73,7 @@ func newPostgresHost(t testing.TB) scenario.Host {
 	return newHost(t, store)
 }
 
-func newHost(t testing.TB, store storetest.Store) scenario.Host {
+func newHost(t testing.TB, store verification.Store) scenario.Host {
 	t.Helper()
 	keys, err := token.NewKeys()
 	check(t, err)
@@ -84,7 +83,7 @@ func newHost(t testing.TB, store storetest.Store) scenario.Host {
 	server := httptest.NewUnstartedServer(nil)
 	h.url = "http://" + server.Listener.Addr().String()
 	e, err := engine.New(engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
+		Store:       store,
 		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(h.clock.Sleep)},
 		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: h.clock,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Printer: printer, Notifier: notifier{},

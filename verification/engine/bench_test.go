@@ -20,7 +20,7 @@ import (
 func BenchmarkFiveChecks(b *testing.B) {
 	store, system := memory.New(), clock.System()
 	e, err := engine.New(engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
+		Store:       store,
 		Providers:   map[string]verification.Provider{"script": passes{}},
 		Expressions: noCompiler{}, Links: enginetest.Links{}, Clock: system, NewID: enginetest.SeededIDs(1),
 	}, engine.Options{})

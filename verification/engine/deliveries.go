@@ -15,27 +15,20 @@ import (
 const ledgerTimeout = 3 * time.Second
 
 // Deliveries returns one page of the deliveries in a state, or in any state if it is
-// empty, the newest attempt first. ErrUnavailable is returned without the port
-// Deliveries.
+// empty, the newest attempt first.
 func (e *Engine) Deliveries(
 	ctx context.Context, t verification.TenantID, state verification.DeliveryState, p verification.PageQuery,
 ) (verification.Page[verification.Delivery], error) {
 	if err := p.Validate(); err != nil {
 		return verification.Page[verification.Delivery]{}, err
 	}
-	if e.ports.Deliveries == nil {
-		return verification.Page[verification.Delivery]{}, &verification.Error{
-			Kind: verification.ErrUnavailable, Subject: "delivery", Message: "deliveries are not recorded here",
-		}
-	}
-	return e.ports.Deliveries.Deliveries(ctx, t, state, p)
+	return e.ports.Store.Deliveries(ctx, t, state, p)
 }
 
 // Redeliver queues the notice of a run again, with the same ID and a new series of
 // attempts, whether or not it was delivered before. ErrNotFound is returned when
 // there is no such run, ErrConflict when it is not over or its workflow has no
-// webhook, and ErrUnavailable without a Notifier. It works without the port
-// Deliveries.
+// webhook, and ErrUnavailable without a Notifier.
 func (e *Engine) Redeliver(ctx context.Context, t verification.TenantID, id verification.RunID) error {
 	ref := verification.RunRef{Tenant: t, Run: id}
 	run, err := e.load(ctx, ref)
@@ -125,16 +118,13 @@ func (e *Engine) rewrite(
 	ctx context.Context, ref verification.RunRef,
 	change func(old verification.Delivery, found bool) (next verification.Delivery, ok bool),
 ) bool {
-	if e.ports.Deliveries == nil {
-		return false
-	}
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
 	failed := func(err error) bool {
 		e.log.Error("delivery not recorded", "run", ref.Run, "tenant", ref.Tenant, "error", err)
 		return false
 	}
-	old, err := e.ports.Deliveries.Delivery(ctx, ref.Tenant, ref.Run)
+	old, err := e.ports.Store.Delivery(ctx, ref.Tenant, ref.Run)
 	if err != nil && !errors.Is(err, verification.ErrNotFound) {
 		return failed(err)
 	}
@@ -142,7 +132,7 @@ func (e *Engine) rewrite(
 	if !ok {
 		return false
 	}
-	if err := e.ports.Deliveries.SaveDelivery(ctx, ref.Tenant, next); err != nil {
+	if err := e.ports.Store.SaveDelivery(ctx, ref.Tenant, next); err != nil {
 		return failed(err)
 	}
 	return true

@@ -130,23 +130,6 @@ func TestDeliveriesAreListedByState(t *testing.T) {
 	}
 }
 
-func TestNoticesAreSentWithoutALedger(t *testing.T) {
-	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Deliveries = nil })
-	run := notified(k)
-	k.Settle()
-	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil {
-		t.Fatal(err)
-	}
-	k.Settle()
-	if all := k.Notices.All(); len(all) != 2 || all[0].ID != all[1].ID {
-		t.Errorf("notices = %+v, want twice under one id", all)
-	}
-	_, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, "", verification.PageQuery{Limit: 10})
-	if !errors.Is(err, verification.ErrUnavailable) {
-		t.Errorf("deliveries = %v, want ErrUnavailable", err)
-	}
-}
-
 func TestALedgerThatFailsDelaysNoNotice(t *testing.T) {
 	for name, broken := range map[string]*mock.DeliveryStoreMock{
 		"reading": {DeliveryFunc: func(context.Context, verification.TenantID, verification.RunID) (verification.Delivery, error) {
@@ -162,7 +145,8 @@ func TestALedgerThatFailsDelaysNoNotice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log strings.Builder
 			k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
-				p.Deliveries, o.Log = broken, slog.New(slog.NewTextHandler(&log, nil))
+				p.Store = replace(p.Store, func(s *ports) { s.DeliveryStore = broken })
+				o.Log = slog.New(slog.NewTextHandler(&log, nil))
 			})
 			k.Notices.FailWith(timedOut{})
 			run := notified(k)

@@ -170,7 +170,7 @@ func (r *runner) finish(j *job) error {
 	}
 	w := *j.work
 	j.work = nil
-	return r.e.ports.Queue.Finish(r.base, w)
+	return r.e.ports.Store.Finish(r.base, w)
 }
 
 // wait queues the run for a time without adding to its history.

@@ -19,13 +19,9 @@ import (
 )
 
 // Ports are what the engine needs from outside. All but Printer, Notifier,
-// Deliveries, Documents and Sanitize are required.
+// Documents and Sanitize are required.
 type Ports struct {
-	Runs        verification.RunStore
-	Queue       verification.WorkQueue
-	Workflows   verification.WorkflowStore
-	Tenants     verification.TenantStore
-	Idempotency verification.IdempotencyStore
+	Store verification.Store
 	// Providers are keyed by the names that definitions use.
 	Providers   map[string]verification.Provider
 	Expressions verification.ExpressionCompiler
@@ -37,9 +33,6 @@ type Ports struct {
 	Printer verification.ReportPrinter
 	// Notifier notifies clients that runs are over; without one, no notice is sent.
 	Notifier verification.Notifier
-	// Deliveries records the attempts to send notices; without it, none is recorded,
-	// and Engine.Deliveries returns ErrUnavailable.
-	Deliveries verification.DeliveryStore
 	// Documents stores what customers upload; without it, uploads fail with ErrUnavailable.
 	// It requires Sanitize.
 	Documents verification.DocumentStore
@@ -133,10 +126,9 @@ const (
 
 // New makes an engine, or returns an error that names a missing port.
 func New(p Ports, o Options) (*Engine, error) {
-	required := []string{"Runs", "Queue", "Workflows", "Tenants", "Idempotency", "Expressions", "Links", "Clock", "NewID", "Sanitize"}
+	required := []string{"Store", "Expressions", "Links", "Clock", "NewID", "Sanitize"}
 	for i, missing := range []bool{
-		p.Runs == nil, p.Queue == nil, p.Workflows == nil, p.Tenants == nil, p.Idempotency == nil, p.Expressions == nil,
-		p.Links == nil, p.Clock == nil, p.NewID == nil, p.Documents != nil && p.Sanitize == nil,
+		p.Store == nil, p.Expressions == nil, p.Links == nil, p.Clock == nil, p.NewID == nil, p.Documents != nil && p.Sanitize == nil,
 	} {
 		if missing {
 			return nil, errors.New("engine: the port " + required[i] + " is required")
@@ -150,11 +142,7 @@ func New(p Ports, o Options) (*Engine, error) {
 	serving := make(chan struct{})
 	e := &Engine{
 		ports: p, opt: o, log: o.Log, activity: activity,
-		store: struct {
-			verification.RunStore
-			verification.WorkflowStore
-			verification.TenantStore
-		}{p.Runs, p.Workflows, p.Tenants},
+		store:       p.Store,
 		programs:    lru.New[programKey](maxPrograms, maxProgram, verification.Program.Size),
 		runs:        newRunCache(o.CacheBytes),
 		credentials: newCredentialLimiter(),

@@ -48,7 +48,7 @@ func Example() {
 	defer stop()
 	store := memory.New()
 	e := must(engine.New(engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store,
+		Store:       store,
 		Providers:   map[string]verification.Provider{"registry": registry{}},
 		Expressions: expression.New(), Links: token.NewLinks(must(token.NewKeys())),
 		Clock: clock.System(), NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
@@ -345,8 +345,8 @@ func ExampleEngine_SetWebhook() {
 }
 
 func ExampleEngine_Authenticate() {
-	tenants := memory.New()
-	s, ctx := open(func(p *engine.Ports) { p.Tenants = tenants }), context.Background()
+	var tenants verification.TenantStore
+	s, ctx := open(func(p *engine.Ports) { tenants = p.Store }), context.Background()
 	defer s.close()
 	const key = "a key of at least twenty characters"
 	account := verification.Account{ClientID: "acme-backend", Tenant: acme, KeyHash: verification.HashAPIKey(key)}
@@ -391,7 +391,7 @@ type stage struct {
 func open(changes ...func(*engine.Ports)) stage {
 	store, still := memory.New(), clock.NewManual(enginetest.Began())
 	p := engine.Ports{
-		Runs: store, Queue: store, Workflows: store, Tenants: store, Idempotency: store, Deliveries: store,
+		Store:       store,
 		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(still.Sleep)},
 		Expressions: expression.New(), Links: enginetest.Links{}, Clock: still, NewID: enginetest.SeededIDs(1),
 	}

@@ -17,6 +17,23 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// ports are the ports of a store, which tests replace.
+type ports struct {
+	verification.RunStore
+	verification.WorkQueue
+	verification.WorkflowStore
+	verification.TenantStore
+	verification.IdempotencyStore
+	verification.DeliveryStore
+}
+
+// replace returns s with the ports that change sets.
+func replace(s verification.Store, change func(*ports)) verification.Store {
+	p := ports{s, s, s, s, s, s}
+	change(&p)
+	return p
+}
+
 // mockRuns returns a mock of s that calls s.
 func mockRuns(s verification.RunStore) *mock.RunStoreMock {
 	return &mock.RunStoreMock{LoadFunc: s.Load, AppendFunc: s.Append, ListFunc: s.List, OverdueFunc: s.Overdue}
@@ -27,8 +44,8 @@ func withRuns(t *testing.T, changes ...enginetest.Change) (*enginetest.Kit, *moc
 	t.Helper()
 	var runs *mock.RunStoreMock
 	k := enginetest.New(t, append(changes, func(p *engine.Ports, _ *engine.Options) {
-		runs = mockRuns(p.Runs)
-		p.Runs = runs
+		runs = mockRuns(p.Store)
+		p.Store = replace(p.Store, func(s *ports) { s.RunStore = runs })
 	})...)
 	return k, runs
 }

@@ -152,7 +152,8 @@ func dying(t *testing.T, k *enginetest.Kit, before, after error) *engine.Engine 
 		},
 	}
 	return enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Runs, p.Idempotency, p.Workflows, p.Tenants, p.Clock = runs, keys, k.Store, k.Store, k.Clock
+		p.Store = replace(k.Store, func(s *ports) { s.RunStore, s.IdempotencyStore, s.WorkQueue = runs, keys, p.Store })
+		p.Clock = k.Clock
 		p.NewID = enginetest.SeededIDs(2)
 	}).Engine
 }

@@ -177,12 +177,12 @@ func (r *runner) accept(ctx context.Context, work []verification.Work) error {
 		r.e.log.Error("run set aside: no host could drive or end it", "run", w.Run, "tenant", w.Tenant, "lost_leases", w.Lost)
 	}
 	if len(aside) > 0 {
-		if err := r.e.ports.Queue.Release(ctx, aside, now.Add(setAside)); err != nil {
+		if err := r.e.ports.Store.Release(ctx, aside, now.Add(setAside)); err != nil {
 			return err
 		}
 	}
 	if len(ours) == 0 {
 		return nil
 	}
-	return r.e.ports.Queue.Renew(ctx, ours, now.Add(r.e.opt.Lease))
+	return r.e.ports.Store.Renew(ctx, ours, now.Add(r.e.opt.Lease))
 }

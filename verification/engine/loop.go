@@ -136,7 +136,7 @@ func (e *Engine) sweep(ctx context.Context, now time.Time) (next time.Time, err 
 	var failures []error
 	done := map[verification.RunRef]bool{} // runs that were tried in this sweep and are still listed
 	for range sweepBatches {
-		overdue, next, err := e.ports.Runs.Overdue(ctx, now, sweepBatch+len(done))
+		overdue, next, err := e.ports.Store.Overdue(ctx, now, sweepBatch+len(done))
 		if err != nil {
 			return time.Time{}, err
 		}
@@ -187,7 +187,7 @@ func (r *runner) renewLeases(ctx context.Context, now time.Time) (next time.Time
 		}
 	}
 	if len(held) > 0 {
-		err = r.e.ports.Queue.Renew(ctx, held, now.Add(r.e.opt.Lease))
+		err = r.e.ports.Store.Renew(ctx, held, now.Add(r.e.opt.Lease))
 	}
 	return now.Add(every), err
 }
@@ -272,7 +272,7 @@ func (r *runner) take(ctx context.Context, i *intake, now time.Time) (next time.
 	if !ok {
 		return time.Time{}, nil
 	}
-	work, next, err := r.e.ports.Queue.Take(ctx, req)
+	work, next, err := r.e.ports.Store.Take(ctx, req)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -43,7 +43,7 @@ func (r *runner) sendBatch(t verification.TenantID, id verification.WorkflowID, 
 	deferred, at, err := r.dispatch(t, id, batch)
 	if len(deferred) > 0 {
 		r.e.opt.Observer.NoticeSent("deferred")
-		err = errors.Join(err, r.e.ports.Queue.Release(r.base, deferred, at))
+		err = errors.Join(err, r.e.ports.Store.Release(r.base, deferred, at))
 	}
 	if err != nil && r.base.Err() == nil {
 		r.e.log.Error("notices not sent", "tenant", t, "workflow", id, "notices", len(batch), "error", err)
@@ -102,7 +102,7 @@ func (e *Engine) notify(ctx context.Context, w verification.Work, url string) er
 // not be made or recorded: it is repeated when the lease of the work ends.
 func (e *Engine) attempt(ctx context.Context, w verification.Work, url string) (result, err error) {
 	if url == "" || e.ports.Notifier == nil {
-		return nil, e.ports.Queue.Finish(ctx, w)
+		return nil, e.ports.Store.Finish(ctx, w)
 	}
 	run, err := e.load(ctx, w.RunRef)
 	if err != nil {
@@ -121,7 +121,7 @@ func (e *Engine) attempt(ctx context.Context, w verification.Work, url string) (
 	case result == nil:
 		e.recordAttempt(ctx, notice, nil, time.Time{})
 		e.opt.Observer.NoticeSent("delivered")
-		return nil, e.ports.Queue.Finish(ctx, w)
+		return nil, e.ports.Store.Finish(ctx, w)
 	case errors.Is(result, verification.ErrUnavailable):
 		return nil, result // our own store was unavailable: the attempt does not count
 	case e.runner.base.Err() != nil:
@@ -132,10 +132,10 @@ func (e *Engine) attempt(ctx context.Context, w verification.Work, url string) (
 	if !more {
 		e.opt.Observer.NoticeSent("dropped")
 		e.log.Warn("notice dropped", "run", w.Run, "tenant", w.Tenant, "attempts", w.Attempt+1)
-		return result, e.ports.Queue.Finish(ctx, w)
+		return result, e.ports.Store.Finish(ctx, w)
 	}
 	e.opt.Observer.NoticeSent("retried")
-	if err := e.ports.Queue.Postpone(ctx, w, at); err != nil {
+	if err := e.ports.Store.Postpone(ctx, w, at); err != nil {
 		return result, err
 	}
 	e.runner.nudge(at)

@@ -25,16 +25,15 @@ var errDisk = errors.New("the disk is gone")
 
 func TestNewNamesThePortThatIsMissing(t *testing.T) {
 	_, err := engine.New(engine.Ports{}, engine.Options{})
-	if err == nil || err.Error() != "engine: the port Runs is required" {
-		t.Errorf("New without ports = %v, want it to name Runs", err)
+	if err == nil || err.Error() != "engine: the port Store is required" {
+		t.Errorf("New without ports = %v, want it to name Store", err)
 	}
 }
 
 func TestDocumentsNeedASanitizer(t *testing.T) {
 	k := enginetest.New(t)
 	_, err := engine.New(engine.Ports{
-		Runs: k.Store, Queue: k.Store, Workflows: k.Store, Tenants: k.Store, Idempotency: k.Store,
-		Expressions: expression.New(), Links: enginetest.Links{}, Clock: k.Clock, NewID: k.IDs, Documents: newDocuments(),
+		Store: k.Store, Expressions: expression.New(), Links: enginetest.Links{}, Clock: k.Clock, NewID: k.IDs, Documents: newDocuments(),
 	}, engine.Options{})
 	if err == nil || err.Error() != "engine: the port Sanitize is required" {
 		t.Errorf("New with Documents alone = %v, want it to name Sanitize", err)
@@ -84,7 +83,9 @@ func TestWrongCredentialsDoNotDelayRightOnes(t *testing.T) {
 			},
 			SaveTenantFunc: func(context.Context, verification.Tenant) error { return nil },
 		}
-		k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Tenants = tenants })
+		k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+			p.Store = replace(p.Store, func(s *ports) { s.TenantStore = tenants })
+		})
 		if _, err := k.Engine.Authenticate(t.Context(), "acme", key); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +127,9 @@ func TestAFailureOfTheAccountStoreIsNotARefusal(t *testing.T) {
 		},
 		SaveTenantFunc: func(context.Context, verification.Tenant) error { return nil },
 	}
-	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Tenants = tenants })
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Store = replace(p.Store, func(s *ports) { s.TenantStore = tenants })
+	})
 	if _, err := k.Engine.Authenticate(t.Context(), "acme", "x"); !errors.Is(err, errDisk) {
 		t.Errorf("authenticate = %v, want the store's error", err)
 	}
@@ -147,7 +150,8 @@ func TestAQueueThatFailsIsCalledAgainAfterASecond(t *testing.T) {
 	}
 	var log strings.Builder
 	k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
-		p.Queue, o.Log = queue, slog.New(slog.NewTextHandler(&log, nil))
+		p.Store = replace(p.Store, func(s *ports) { s.WorkQueue = queue })
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	})
 	k.Settle()
 	k.Advance(999 * time.Millisecond)

@@ -70,8 +70,7 @@ func operator(t *testing.T, k *enginetest.Kit, change func(*engine.Ports)) *engi
 	t.Helper()
 	var p engine.Ports
 	enginetest.New(t, func(made *engine.Ports, _ *engine.Options) { p = *made })
-	p.Runs, p.Queue, p.Workflows, p.Tenants, p.Idempotency, p.Deliveries = k.Store, k.Store, k.Store, k.Store, k.Store, k.Store
-	p.Clock = k.Clock
+	p.Store, p.Clock = k.Store, k.Clock
 	if change != nil {
 		change(&p)
 	}
@@ -93,7 +92,7 @@ func TestARedeliveryThatCannotBeQueuedDoesNotChangeTheLedger(t *testing.T) {
 			return errDisk
 		},
 	}
-	e := operator(t, k, func(p *engine.Ports) { p.Runs = runs })
+	e := operator(t, k, func(p *engine.Ports) { p.Store = replace(p.Store, func(s *ports) { s.RunStore = runs }) })
 	if err := e.Redeliver(t.Context(), enginetest.Tenant, run.ID); !errors.Is(err, errDisk) {
 		t.Errorf("redeliver = %v, want the store's error", err)
 	}
@@ -116,7 +115,7 @@ func TestARedeliveryIsRepeatedAfterAVerdict(t *testing.T) {
 			return k.Store.Append(ctx, t, id, seq, a)
 		},
 	}
-	e := operator(t, k, func(p *engine.Ports) { p.Runs = runs })
+	e := operator(t, k, func(p *engine.Ports) { p.Store = replace(p.Store, func(s *ports) { s.RunStore = runs }) })
 	if err := e.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil || attempts != 2 {
 		t.Errorf("redeliver = %v after %d attempts, want it queued with the second", err, attempts)
 	}

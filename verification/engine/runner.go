@@ -124,7 +124,7 @@ func (r *runner) close(ctx context.Context) error {
 	for i, ref := range remaining {
 		work[i] = verification.Work{Kind: verification.WorkAdvance, RunRef: ref}
 	}
-	return r.e.ports.Queue.Release(context.WithoutCancel(ctx), work, r.e.now())
+	return r.e.ports.Store.Release(context.WithoutCancel(ctx), work, r.e.now())
 }
 
 // isClosing reports whether the host is stopping.

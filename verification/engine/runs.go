@@ -42,7 +42,7 @@ func (e *Engine) list(
 ) (found verification.Page[verification.Summary], err error) {
 	for range maxLists {
 		q.Now = e.now()
-		if found, err = e.ports.Runs.List(ctx, t, *q); err != nil {
+		if found, err = e.ports.Store.List(ctx, t, *q); err != nil {
 			return found, err
 		}
 		fresh := true

@@ -80,7 +80,8 @@ func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 			flows := &mock.WorkflowStoreMock{WorkflowFunc: k.Store.Workflow, VersionFunc: k.Store.Version}
 			tenants := &mock.TenantStoreMock{TenantFunc: k.Store.Tenant}
 			e := operator(t, k, func(p *engine.Ports) { // another host, whose caches are empty
-				p.Runs, p.Workflows, p.Tenants, p.Documents, p.Sanitize = store, flows, tenants, newDocuments(), unchanged
+				p.Store = replace(p.Store, func(s *ports) { s.RunStore, s.WorkflowStore, s.TenantStore = store, flows, tenants })
+				p.Documents, p.Sanitize = newDocuments(), unchanged
 				p.NewID = enginetest.SeededIDs(3)
 			})
 			if err := c.do(e, r); err != nil {

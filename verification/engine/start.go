@@ -45,7 +45,7 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 		}
 		// A start that was accepted returns its run again, even if the present version
 		// would refuse it.
-		kept, err := e.ports.Idempotency.IdempotencyRecord(ctx, t, mine.IdempotencyKey, mine.At)
+		kept, err := e.ports.Store.IdempotencyRecord(ctx, t, mine.IdempotencyKey, mine.At)
 		switch {
 		case err == nil:
 			if err := checkRepeat(kept, mine); err != nil {
@@ -97,7 +97,7 @@ func (e *Engine) begin(
 		return verification.RunView{}, err
 	}
 	if r.IdempotencyKey != "" {
-		kept, err := e.ports.Idempotency.ClaimIdempotencyKey(ctx, t, mine)
+		kept, err := e.ports.Store.ClaimIdempotencyKey(ctx, t, mine)
 		if err != nil {
 			return verification.RunView{}, err
 		}

@@ -111,7 +111,7 @@ func TestAKeyOfAHostThatDiedIsTakenOver(t *testing.T) {
 	w := k.Apply(chain("a"))
 	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}
 	dying, runs := withRuns(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Idempotency, p.Workflows, p.NewID = k.Store, k.Store, enginetest.SeededIDs(2)
+		p.Store, p.NewID = replace(p.Store, func(s *ports) { s.IdempotencyStore, s.WorkflowStore = k.Store, k.Store }), enginetest.SeededIDs(2)
 	})
 	onAppend(runs, func(verification.RunID, verification.Commit) error { return errDisk })
 	if _, err := dying.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); err == nil {

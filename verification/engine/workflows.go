@@ -32,7 +32,7 @@ func (e *Engine) Workflows(ctx context.Context, t verification.TenantID, p verif
 	if err := p.Validate(); err != nil {
 		return verification.Page[verification.Workflow]{}, err
 	}
-	return e.ports.Workflows.Workflows(ctx, t, p)
+	return e.ports.Store.Workflows(ctx, t, p)
 }
 
 // Workflow returns one workflow, or ErrNotFound.
@@ -79,7 +79,7 @@ func (e *Engine) rewriteWorkflow(
 		if err != nil || next == w {
 			return next, err
 		}
-		err = e.ports.Workflows.SaveWorkflow(ctx, t, next, nil)
+		err = e.ports.Store.SaveWorkflow(ctx, t, next, nil)
 		if err == nil || attempt == maxSaves || !errors.Is(err, verification.ErrConflict) {
 			return next, err
 		}
@@ -118,7 +118,7 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 				return Applied{}, err
 			}
 		}
-		err = e.ports.Workflows.SaveWorkflow(ctx, t, next, added)
+		err = e.ports.Store.SaveWorkflow(ctx, t, next, added)
 		if err == nil {
 			return Applied{Workflow: next, Changed: true}, nil
 		}

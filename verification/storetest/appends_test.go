@@ -6,11 +6,10 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/storetest"
 )
 
 // onConflict breaks what Append does once its history has moved on.
-func onConflict(then func(ctx context.Context, sound storetest.Store, run runRef, seq int, a verification.Commit) error) breakage {
+func onConflict(then func(ctx context.Context, sound verification.Store, run runRef, seq int, a verification.Commit) error) breakage {
 	return func(b *broken, sound stores) {
 		b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 			err := sound.Append(ctx, t, id, seq, a)
@@ -23,7 +22,7 @@ func onConflict(then func(ctx context.Context, sound storetest.Store, run runRef
 }
 
 // atTheEnd appends wherever the history ends.
-func atTheEnd(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Commit) error {
+func atTheEnd(ctx context.Context, s verification.Store, run runRef, _ int, a verification.Commit) error {
 	for {
 		history, err := s.Load(ctx, run.Tenant, run.Run, 0)
 		if err != nil && !errors.Is(err, verification.ErrNotFound) {
@@ -50,7 +49,7 @@ func appendBreaches() []breach {
 	return []breach{
 		{
 			"a run is created once", "Append at 0 goes on with a run that is there",
-			onConflict(func(ctx context.Context, s storetest.Store, run runRef, seq int, a verification.Commit) error {
+			onConflict(func(ctx context.Context, s verification.Store, run runRef, seq int, a verification.Commit) error {
 				if seq > 0 {
 					return conflict
 				}
@@ -61,7 +60,7 @@ func appendBreaches() []breach {
 		{"exactly one of concurrent appends to a run succeeds", "Append ignores seq", onConflict(atTheEnd)},
 		{
 			"exactly one of concurrent appends to a run succeeds", "an append that came late is said to be saved",
-			onConflict(func(context.Context, storetest.Store, runRef, int, verification.Commit) error { return nil }),
+			onConflict(func(context.Context, verification.Store, runRef, int, verification.Commit) error { return nil }),
 		},
 		{"concurrent appends to different runs all succeed", "one run at a time may change", func(b *broken, sound stores) {
 			last := memo[string, runID]{}
@@ -87,14 +86,14 @@ func appendBreaches() []breach {
 		},
 		{
 			"a refused append changes nothing", "Append queues the effects before it looks at the history",
-			onConflict(func(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Commit) error {
+			onConflict(func(ctx context.Context, s verification.Store, run runRef, _ int, a verification.Commit) error {
 				_ = requeue(ctx, s, run, a.AdvanceAt)
 				return conflict
 			}),
 		},
 		{
 			"a refused append changes nothing", "Append replaces the summary before it looks at the history",
-			onConflict(func(ctx context.Context, s storetest.Store, run runRef, _ int, a verification.Commit) error {
+			onConflict(func(ctx context.Context, s verification.Store, run runRef, _ int, a verification.Commit) error {
 				a.Events, a.AnnounceAt = nil, time.Time{}
 				if _, err := s.Load(ctx, run.Tenant, run.Run, 0); err == nil {
 					_ = atTheEnd(ctx, s, run, 0, a)

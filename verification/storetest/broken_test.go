@@ -10,7 +10,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/storetest"
 )
 
 // Short names for what the methods of the ports take and give.
@@ -37,7 +36,7 @@ type broken struct {
 
 // stores are a working Store and DocumentStore.
 type stores struct {
-	storetest.Store
+	verification.Store
 	verification.DocumentStore
 }
 
@@ -107,7 +106,7 @@ func (m *memo[K, V]) keys() []K {
 }
 
 // requeue replaces the advance of a run; zero removes it.
-func requeue(ctx context.Context, s storetest.Store, run runRef, at time.Time) error {
+func requeue(ctx context.Context, s verification.Store, run runRef, at time.Time) error {
 	history, err := s.Load(ctx, run.Tenant, run.Run, 0)
 	if errors.Is(err, verification.ErrNotFound) {
 		return nil // there is nothing to break

@@ -70,7 +70,7 @@ func TestEveryClauseHasABreach(t *testing.T) {
 // TestEverySuiteRunsAlone runs each suite with nothing but its own ports.
 func TestEverySuiteRunsAlone(t *testing.T) {
 	made := map[any]bool{}
-	fresh := func() storetest.Store {
+	fresh := func() verification.Store {
 		s := memory.New()
 		made[s] = true
 		return s
@@ -91,7 +91,7 @@ func TestEverySuiteRunsAlone(t *testing.T) {
 		storetest.Deliveries(t, func(*testing.T) (verification.DeliveryStore, verification.RunStore) { s := fresh(); return s, s })
 	})
 	stores := len(made)
-	t.Run("all", func(t *testing.T) { storetest.All(t, func(*testing.T) storetest.Store { return fresh() }) })
+	t.Run("all", func(t *testing.T) { storetest.All(t, func(*testing.T) verification.Store { return fresh() }) })
 	if got := len(made) - stores; got != stores {
 		t.Errorf("All made %d stores, want %d, one for each clause", got, stores)
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/storetest"
 )
 
 // ledgering breaks what Deliveries gives.
@@ -22,7 +21,7 @@ func ledgering(change func(state verification.DeliveryState, q verification.Page
 }
 
 // recording breaks what SaveDelivery saves.
-func recording(save func(ctx context.Context, sound storetest.Store, t tenantID, d verification.Delivery) error) breakage {
+func recording(save func(ctx context.Context, sound verification.Store, t tenantID, d verification.Delivery) error) breakage {
 	return func(b *broken, sound stores) {
 		b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d verification.Delivery) error { return save(ctx, sound, t, d) }
 	}
@@ -36,7 +35,7 @@ func deliveryBreaches() []breach {
 	)
 	return []breach{
 		{"a delivery is returned as it was saved", "SaveDelivery forgets the class", recording(
-			func(ctx context.Context, s storetest.Store, t tenantID, d verification.Delivery) error {
+			func(ctx context.Context, s verification.Store, t tenantID, d verification.Delivery) error {
 				d.Class = ""
 				return s.SaveDelivery(ctx, t, d)
 			})},
@@ -55,7 +54,7 @@ func deliveryBreaches() []breach {
 			}
 		}},
 		{"a run has one delivery, which a later one replaces", "the first one stays", recording(
-			func(ctx context.Context, s storetest.Store, t tenantID, d verification.Delivery) error {
+			func(ctx context.Context, s verification.Store, t tenantID, d verification.Delivery) error {
 				if _, err := s.Delivery(ctx, t, d.Run); err == nil {
 					return nil
 				}
@@ -128,7 +127,7 @@ func deliveryBreaches() []breach {
 			}
 		}},
 		{"a delivery with a cancelled context is not saved", "SaveDelivery looks at no context", recording(
-			func(ctx context.Context, s storetest.Store, t tenantID, d verification.Delivery) error {
+			func(ctx context.Context, s verification.Store, t tenantID, d verification.Delivery) error {
 				return s.SaveDelivery(context.WithoutCancel(ctx), t, d)
 			})},
 		{"two tenants have separate deliveries", "deliveries are kept by their run alone", func(b *broken, sound stores) {

@@ -5,11 +5,10 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/storetest"
 )
 
 // claiming breaks what ClaimIdempotencyKey is given and what it gives.
-func claiming(claim func(ctx context.Context, sound storetest.Store, t tenantID, r record) (record, error)) breakage {
+func claiming(claim func(ctx context.Context, sound verification.Store, t tenantID, r record) (record, error)) breakage {
 	return func(b *broken, sound stores) {
 		b.ClaimIdempotencyKeyFunc = func(ctx context.Context, t tenantID, r record) (record, error) {
 			return claim(ctx, sound, t, r)
@@ -59,13 +58,13 @@ func anyRequest(settle, release bool) breakage {
 }
 
 func idempotencyBreaches() []breach {
-	newest := claiming(func(_ context.Context, _ storetest.Store, _ tenantID, r record) (record, error) { return r, nil })
+	newest := claiming(func(_ context.Context, _ verification.Store, _ tenantID, r record) (record, error) { return r, nil })
 	return []breach{
 		{"the first claim of a key is stored, and later claims return it", "the newest claim is kept", newest},
 		{"exactly one of concurrent claims is stored", "every caller is given its own", newest},
 		{"a claim lasts for IdempotencyKeyTTL", "a claim of a whole day still counts", func(b *broken, sound stores) {
 			kept := memo[string, record]{}
-			claiming(func(_ context.Context, _ storetest.Store, _ tenantID, r record) (record, error) {
+			claiming(func(_ context.Context, _ verification.Store, _ tenantID, r record) (record, error) {
 				if old, ok := kept.get(r.Key); ok && r.At.Sub(old.At) <= verification.IdempotencyKeyTTL {
 					return old, nil
 				}
@@ -74,7 +73,7 @@ func idempotencyBreaches() []breach {
 			})(b, sound)
 		}},
 		{"a claim lasts for IdempotencyKeyTTL", "a claim lives for an hour", claiming(
-			func(ctx context.Context, sound storetest.Store, t tenantID, r record) (record, error) {
+			func(ctx context.Context, sound verification.Store, t tenantID, r record) (record, error) {
 				r.Key += r.At.Truncate(time.Hour).String()
 				return sound.ClaimIdempotencyKey(ctx, t, r)
 			})},
@@ -125,13 +124,13 @@ func idempotencyBreaches() []breach {
 		},
 		{
 			"a claim with a cancelled context is not stored", "ClaimIdempotencyKey looks at no context",
-			claiming(func(ctx context.Context, s storetest.Store, t tenantID, r record) (record, error) {
+			claiming(func(ctx context.Context, s verification.Store, t tenantID, r record) (record, error) {
 				return s.ClaimIdempotencyKey(context.WithoutCancel(ctx), t, r)
 			}),
 		},
 		{
 			"two tenants have separate keys", "keys are kept without their tenant",
-			claiming(func(ctx context.Context, s storetest.Store, _ tenantID, r record) (record, error) {
+			claiming(func(ctx context.Context, s verification.Store, _ tenantID, r record) (record, error) {
 				return s.ClaimIdempotencyKey(ctx, "", r)
 			}),
 		},

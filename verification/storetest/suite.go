@@ -5,7 +5,7 @@
 //		storetest.Tenants(t, func(t *testing.T) verification.TenantStore { return openEmpty(t) })
 //	}
 //
-// All runs every suite that a whole Store has to pass.
+// All runs every suite that a whole verification.Store has to pass.
 //
 // A suite consists of clauses. Each clause tests one promise of ports.go on a
 // store of its own. The function that a suite is given returns an empty store
@@ -23,18 +23,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Store is all store ports over one set of data.
-type Store interface { //nolint:interfacebloat // the ports are small; this is all of them
-	verification.RunStore
-	verification.WorkQueue
-	verification.WorkflowStore
-	verification.TenantStore
-	verification.IdempotencyStore
-	verification.DeliveryStore
-}
-
-// All runs the suites of every port of a Store.
-func All(t *testing.T, fresh func(t *testing.T) Store) {
+// All runs the suites of every port of a verification.Store.
+func All(t *testing.T, fresh func(t *testing.T) verification.Store) {
 	t.Helper()
 	for _, suite := range []struct {
 		name    string
@@ -123,7 +113,7 @@ type ports struct {
 	verification.DocumentStore
 }
 
-func portsOf(s Store) ports {
+func portsOf(s verification.Store) ports {
 	return ports{RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, IdempotencyStore: s, DeliveryStore: s}
 }
 

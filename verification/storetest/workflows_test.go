@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/storetest"
 )
 
 // versionName names a version across saves.
@@ -19,7 +18,7 @@ type versionName struct {
 }
 
 // saving breaks what SaveWorkflow does once another came first.
-func saving(then func(ctx context.Context, sound storetest.Store, t tenantID, w verification.Workflow, added *verification.Version) error) breakage {
+func saving(then func(ctx context.Context, sound verification.Store, t tenantID, w verification.Workflow, added *verification.Version) error) breakage {
 	return func(b *broken, sound stores) {
 		b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
 			err := sound.SaveWorkflow(ctx, t, w, added)
@@ -105,7 +104,7 @@ func workflowBreaches() []breach {
 		}},
 		{
 			"only its next revision replaces a workflow", "SaveWorkflow looks at no revision",
-			saving(func(ctx context.Context, s storetest.Store, t tenantID, w verification.Workflow, added *verification.Version) error {
+			saving(func(ctx context.Context, s verification.Store, t tenantID, w verification.Workflow, added *verification.Version) error {
 				stored, _ := s.Workflow(ctx, t, w.ID)
 				w.Revision = stored.Revision + 1
 				return s.SaveWorkflow(ctx, t, w, added)
@@ -113,7 +112,7 @@ func workflowBreaches() []breach {
 		},
 		{
 			"exactly one of concurrent saves of a workflow succeeds", "a save that came late is said to be kept",
-			saving(func(context.Context, storetest.Store, tenantID, verification.Workflow, *verification.Version) error {
+			saving(func(context.Context, verification.Store, tenantID, verification.Workflow, *verification.Version) error {
 				return nil
 			}),
 		},
