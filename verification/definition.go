@@ -48,7 +48,8 @@ const (
 )
 
 // Node is one node of a definition. Label and Next belong to most types, the
-// groups of fields below to the types that they name.
+// groups of fields below to the types that they name. Fields of another type have no
+// effect; a definition file that has any is invalid.
 type Node struct {
 	Type  NodeType `json:"type"`
 	Label string   `json:"label,omitempty"`
@@ -216,28 +217,57 @@ func (d Definition) breadthFirst() []NodeID {
 	return order
 }
 
-// Targets returns the nodes that this one can lead to, in the order rules, else,
-// next, on_declined, on_failed, on_unavailable, on_reject.
-func (n Node) Targets() []NodeID {
-	var to []NodeID
-	add := func(id NodeID) {
-		switch id {
-		case "", RouteFail:
-		case RouteNext:
-			to = append(to, n.Next)
-		default:
-			to = append(to, id)
+// Route is one way out of a node.
+type Route struct {
+	// On is the condition of a rule, or else, next, declined, failed, unavailable or
+	// reject.
+	On string
+	To NodeID
+}
+
+// Routes returns the ways out of the node in the order of its fields. A node of an
+// unknown type leads to Next.
+func (n Node) Routes() []Route {
+	var all []Route
+	add := func(on string, to NodeID) {
+		if to == RouteNext {
+			to = n.Next
+		}
+		if to != "" && to != RouteFail {
+			all = append(all, Route{on, to})
 		}
 	}
-	for _, r := range n.Rules {
-		add(r.Next)
+	switch n.Type {
+	case NodeEnd:
+		return nil
+	case NodeBranch:
+		for _, r := range n.Rules {
+			add(r.When, r.Next)
+		}
+		add("else", n.Else)
+		return all
+	case NodeConsent, NodeCustomerInput, NodeCheck, NodeReview:
 	}
-	add(n.Else)
-	add(n.Next)
-	add(n.OnDeclined)
-	add(n.OnFailed)
-	add(n.OnUnavailable)
-	add(n.OnReject)
+	add("next", n.Next)
+	switch n.Type {
+	case NodeConsent:
+		add("declined", n.OnDeclined)
+	case NodeCheck:
+		add("failed", n.OnFailed)
+		add("unavailable", n.OnUnavailable)
+	case NodeReview:
+		add("reject", n.OnReject)
+	case NodeCustomerInput, NodeBranch, NodeEnd:
+	}
+	return all
+}
+
+// Targets returns the nodes of Routes.
+func (n Node) Targets() []NodeID {
+	var to []NodeID
+	for _, r := range n.Routes() {
+		to = append(to, r.To)
+	}
 	return to
 }
 

@@ -120,9 +120,15 @@ func TestTargetsAreInTheOrderOfTheDefinition(t *testing.T) {
 		Rules: []verification.Rule{{Next: "rule1"}, {Next: "rule2"}}, Else: "else", Next: "next_one", OnDeclined: "declined",
 		OnFailed: verification.RouteFail, OnUnavailable: verification.RouteNext, OnReject: "rejected",
 	}
-	want := []verification.NodeID{"rule1", "rule2", "else", "next_one", "declined", "next_one", "rejected"}
-	if diff := cmp.Diff(want, n.Targets()); diff != "" {
-		t.Errorf("Targets (-want +got):\n%s", diff)
+	for kind, want := range map[verification.NodeType][]verification.NodeID{
+		verification.NodeConsent: {"next_one", "declined"}, verification.NodeCustomerInput: {"next_one"},
+		verification.NodeCheck: {"next_one", "next_one"}, verification.NodeBranch: {"rule1", "rule2", "else"},
+		verification.NodeReview: {"next_one", "rejected"}, verification.NodeEnd: nil,
+	} {
+		n.Type = kind
+		if diff := cmp.Diff(want, n.Targets()); diff != "" {
+			t.Errorf("targets of %s (-want +got):\n%s", kind, diff)
+		}
 	}
 }
 

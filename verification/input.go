@@ -137,3 +137,10 @@ func (fs InputFields) ByName(name string) (InputField, bool) {
 	}
 	return fs[i], true
 }
+
+func fieldTypes() []FieldType {
+	return []FieldType{
+		FieldText, FieldTextarea, FieldNumber, FieldDate, FieldSelect, FieldCheckbox,
+		FieldEmail, FieldPhone, FieldFile, FieldImage, FieldLocation,
+	}
+}

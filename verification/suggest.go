@@ -65,3 +65,12 @@ func edits(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// joined returns the names separated by commas, for a message.
+func joined[S ~string](names []S) string {
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = string(name)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -4,7 +4,6 @@ package verification
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -113,9 +112,6 @@ func (v *validator) node(id NodeID, n Node, providers []string) {
 	v.check(at, validName(string(id)) && v.edges(id != RouteFail && id != RouteNext),
 		"a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next")
 	v.length(at+".label", n.Label, 0, maxLabel)
-	if n.Type != "" {
-		v.belongs(at, n, "node", string(n.Type), n.Type.fields())
-	}
 	switch n.Type {
 	case NodeConsent:
 		v.length(at+".text", n.Text, 1, maxText)
@@ -150,17 +146,6 @@ func (v *validator) node(id NodeID, n Node, providers []string) {
 	}
 	if n.Type != NodeBranch && n.Type != NodeEnd {
 		v.target(at+".next", n.Next, true)
-	}
-}
-
-// belongs reports the fields of a node or input field that its type does not have.
-func (v *validator) belongs(at string, value any, noun, typ string, allowed []string) {
-	var set map[string]json.RawMessage
-	if raw, err := json.Marshal(value); err != nil || json.Unmarshal(raw, &set) != nil {
-		return // a value that JSON cannot express is reported by another check
-	}
-	for name := range set {
-		v.check(at+"."+name, name == "type" || slices.Contains(allowed, name), "does not belong to a %s of type %s", noun, typ)
 	}
 }
 

@@ -40,7 +40,6 @@ func (v *validator) inputField(path string, f InputField) {
 		v.problem(path+".type", "there is no type %q (supported: %s)", f.Type, joined(fieldTypes()))
 		return
 	}
-	v.belongs(path, f, "field", string(f.Type), f.Type.fields())
 	finite := func(name string, n *float64) bool {
 		return n == nil || v.check(path+"."+name, !math.IsNaN(*n) && !math.IsInf(*n, 0), "must be a finite number")
 	}

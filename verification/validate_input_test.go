@@ -124,32 +124,3 @@ func TestStepHasOneToAHundredFieldsEachOnce(t *testing.T) {
 		t.Errorf("100 fields: %+v, want no problem", problems)
 	}
 }
-
-// Every setting of a field is reported if its type does not have it.
-func TestSettingsBelongToTheirFieldTypes(t *testing.T) {
-	zero := 0.0
-	full := verification.InputField{
-		Name: "f", Pattern: "x", MaxLength: 1, Min: &zero, Max: &zero, Options: []verification.Option{{Value: "a"}},
-		Accept: []string{"image/png"}, Within: mumbai(),
-	}
-	for kind, belong := range map[verification.FieldType]string{
-		verification.FieldText: "pattern max_length", verification.FieldTextarea: "pattern max_length",
-		verification.FieldEmail: "pattern max_length", verification.FieldPhone: "pattern max_length",
-		verification.FieldNumber: "min max", verification.FieldSelect: "options", verification.FieldFile: "accept",
-		verification.FieldImage: "accept", verification.FieldLocation: "within", verification.FieldDate: "", verification.FieldCheckbox: "",
-	} {
-		f := full
-		f.Type = kind
-		var want []verification.FieldError
-		for _, name := range []string{"accept", "max", "max_length", "min", "options", "pattern", "within"} {
-			if !strings.Contains(" "+belong+" ", " "+name+" ") {
-				want = append(want, verification.FieldError{
-					Name: "nodes.details.fields.f." + name, Message: "does not belong to a field of type " + string(kind),
-				})
-			}
-		}
-		if diff := cmp.Diff(want, problemsOf(t, form(f))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", kind, diff)
-		}
-	}
-}

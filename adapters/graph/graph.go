@@ -64,27 +64,17 @@ type route struct {
 	label string
 }
 
-// routes returns the ways out of a node in the order of Targets. The routes of a
+// routes returns the ways out of a node in the order of Node.Routes. The routes of a
 // step that lead to the same node are merged.
 func routes(n verification.Node) []route {
 	var all []route
-	add := func(to verification.NodeID, label string) {
-		if to == verification.RouteNext {
-			to = n.Next
+	for _, r := range n.Routes() {
+		label := r.On
+		if n.Type != verification.NodeBranch && label == "next" {
+			label = nextLabel(n)
 		}
-		if to != "" && to != verification.RouteFail {
-			all = append(all, route{to: to, label: label})
-		}
+		all = append(all, route{to: r.To, label: label})
 	}
-	for _, r := range n.Rules {
-		add(r.Next, r.When)
-	}
-	add(n.Else, "else")
-	add(n.Next, nextLabel(n))
-	add(n.OnDeclined, "declined")
-	add(n.OnFailed, "failed")
-	add(n.OnUnavailable, "unavailable")
-	add(n.OnReject, "reject")
 	if n.Type == verification.NodeBranch {
 		return all // every rule has its own edge
 	}
