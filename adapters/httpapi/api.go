@@ -10,9 +10,11 @@ package httpapi
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -46,7 +48,9 @@ type Options struct {
 	// /v1/runs/{id}, or "unmatched". It must not block.
 	Observe func(route, method string, status int, took time.Duration)
 	// Mounts are handlers by path prefix, such as "/journey". They need no
-	// credentials, and have request ids, log lines and metrics like the API.
+	// credentials, and have request ids, log lines and metrics like the API. Their
+	// ResponseWriter has a method LogRun(verification.RunID), which names the run of
+	// a request in its log lines.
 	Mounts map[string]http.Handler
 	// CacheBytes bounds the cache of encoded runs for clients that poll; 0 means
 	// 16 MiB, negative means no cache.
@@ -63,7 +67,8 @@ type api struct {
 	encode   encoder
 	bodies   *bodyCache
 	decoding *fair.Limiter // of large bodies; slots are shared by tenant
-	ids      *requestIDs
+	prefix   string        // of the request ids of this process
+	requests atomic.Uint64 // numbers them
 	routes   chi.Routes
 }
 
@@ -80,11 +85,11 @@ func New(e *engine.Engine, o Options) http.Handler {
 	}
 	a := &api{
 		engine: e, opt: o, log: o.Log, limiter: newLimiter(o.RateLimit), validate: newValidator(),
-		encode: newEncoder(), bodies: newBodyCache(o.CacheBytes), ids: newRequestIDs(),
+		encode: newEncoder(), bodies: newBodyCache(o.CacheBytes), prefix: rand.Text() + "-",
 		decoding: fair.NewLimiter(maxDecoding, 1),
 	}
 	if o.Clock != nil {
-		a.decoding.Rest(decodingRests, 0, o.Clock)
+		a.decoding.Rest(decodingRest, 0, o.Clock)
 	}
 	r := chi.NewRouter()
 	a.routes = r

@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,13 +20,13 @@ import (
 // maxBody is the maximum length of a request body, in bytes.
 const maxBody = 1 << 20
 
-// Bodies longer than largeBody bytes are decoded maxDecoding at a time, and one
-// at a time for each tenant, which then pauses decodingRests times as long as the
-// decoding took.
+// Of bodies longer than largeBody bytes, at most maxDecoding are decoded at the same
+// time, and one of each tenant. A tenant then rests for decodingRest times as long as
+// the decoding took.
 const (
-	largeBody     = 64 << 10
-	maxDecoding   = 2
-	decodingRests = 3
+	largeBody    = 64 << 10
+	maxDecoding  = 2
+	decodingRest = 3
 )
 
 // readBody reads a body that is announced as JSON. An empty body needs no
@@ -48,7 +49,7 @@ func readBody(w *response, r *http.Request) ([]byte, error) {
 	}
 	// MaxBytesReader closes the connection of a client that sends too much. It
 	// can do so only through the writer of net/http.
-	_, err := body.ReadFrom(http.MaxBytesReader(w.ResponseWriter, r.Body, maxBody))
+	_, err := body.ReadFrom(http.MaxBytesReader(w.Unwrap(), r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -83,16 +84,9 @@ type decoder struct {
 	problems []verification.FieldError
 }
 
-// reader reads the value of a member. The path names the member in a problem, such
-// as "payload.notes".
-type reader func(d *decoder, path string) error
-
-// members returns the reader of a member by its name; nil if the name is not known.
-type members func(name string) reader
-
-// decode decodes a body. It returns the problems of its fields, and an error if
+// decode decodes a body into a struct. It returns the problems of its fields, and an error if
 // the body as a whole is not valid.
-func decode(body []byte, known members) ([]verification.FieldError, error) {
+func decode(body []byte, to any) ([]verification.FieldError, error) {
 	if len(bytes.TrimLeft(body, " \t\r\n")) == 0 {
 		return nil, badRequest("the body is empty: send a JSON object")
 	}
@@ -100,8 +94,8 @@ func decode(body []byte, known members) ([]verification.FieldError, error) {
 	if kind := d.dec.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		return nil, badRequest("the body must be a JSON object")
 	}
-	if err := d.object("", known); err != nil {
-		return nil, d.malformed(err, body, known)
+	if err := d.object("", to); err != nil {
+		return nil, d.malformed(err, body)
 	}
 	if _, err := d.dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, badRequest("the body must be one JSON object, with nothing after it")
@@ -111,7 +105,7 @@ func decode(body []byte, known members) ([]verification.FieldError, error) {
 
 // malformed returns the error for a body with a syntax error. It repeats nothing
 // of the body except names of fields.
-func (d *decoder) malformed(err error, body []byte, known members) error {
+func (d *decoder) malformed(err error, body []byte) error {
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {
 		return badRequest("the body is not valid JSON")
@@ -120,7 +114,7 @@ func (d *decoder) malformed(err error, body []byte, known members) error {
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		message = "is given twice"
-	case isEncodingError(syntax, body, known):
+	case isEncodingError(syntax, body):
 		message = "must be valid UTF-8"
 	default:
 		message = fmt.Sprintf("is not valid JSON at byte %d", syntax.ByteOffset)
@@ -133,14 +127,18 @@ func (d *decoder) malformed(err error, body []byte, known members) error {
 
 // isEncodingError reports whether a decoder that accepts invalid UTF-8 gets past the
 // offset of the error.
-func isEncodingError(e *jsontext.SyntacticError, body []byte, known members) bool {
-	d := &decoder{dec: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true))}
+func isEncodingError(e *jsontext.SyntacticError, body []byte) bool {
+	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true))
+	var err error
+	for err == nil {
+		_, err = d.ReadToken()
+	}
 	var later *jsontext.SyntacticError
-	return !errors.As(d.object("", known), &later) || later.ByteOffset > e.ByteOffset
+	return !errors.As(err, &later) || later.ByteOffset > e.ByteOffset
 }
 
-// object reads an object.
-func (d *decoder) object(path string, known members) error {
+// object reads an object into a struct.
+func (d *decoder) object(path string, to any) error {
 	if d.dec.PeekKind() != '{' {
 		return d.skip(path, "must be an object")
 	}
@@ -153,12 +151,7 @@ func (d *decoder) object(path string, known members) error {
 			return err
 		}
 		name := token.String()
-		if read := known(name); read != nil {
-			err = read(d, join(path, name))
-		} else {
-			err = d.skip(join(path, name), "is not a known field")
-		}
-		if err != nil {
+		if err := d.value(join(path, name), member(to, name)); err != nil {
 			return err
 		}
 	}
@@ -166,42 +159,71 @@ func (d *decoder) object(path string, known members) error {
 	return err
 }
 
-// text reads a string.
-func text(to *string) reader {
-	return func(d *decoder, path string) error {
-		if d.dec.PeekKind() != '"' {
-			return d.skip(path, "must be a string")
+// member returns a pointer to the field of a struct whose json tag is name, or nil.
+func member(to any, name string) any {
+	for field, v := range reflect.ValueOf(to).Elem().Fields() {
+		if field.Tag.Get("json") == name {
+			return v.Addr().Interface()
 		}
-		token, err := d.dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		*to = token.String()
-		if strings.Contains(*to, "\x00") {
-			d.add(path, "must not hold a NUL character")
-		}
-		return nil
 	}
+	return nil
+}
+
+// value reads a value. The path names it in a problem, such as "payload.notes".
+func (d *decoder) value(path string, to any) error {
+	switch to := to.(type) {
+	case *string:
+		return d.text(path, to)
+	case **string:
+		*to = new(string)
+		return d.text(path, *to)
+	case *verification.Data:
+		return d.data(path, to)
+	case *jsontext.Value:
+		raw, err := d.dec.ReadValue()
+		*to = raw.Clone()
+		return err
+	case **reviewPayload:
+		if d.dec.PeekKind() == '{' {
+			*to = &reviewPayload{}
+		}
+		return d.object(path, *to)
+	}
+	return d.skip(path, "is not a known field")
+}
+
+// text reads a string.
+func (d *decoder) text(path string, to *string) error {
+	if d.dec.PeekKind() != '"' {
+		return d.skip(path, "must be a string")
+	}
+	token, err := d.dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	*to = token.String()
+	if strings.Contains(*to, "\x00") {
+		d.add(path, "must not hold a NUL character")
+	}
+	return nil
 }
 
 // data reads an object with any members.
-func data(to *verification.Data) reader {
-	return func(d *decoder, path string) error {
-		if d.dec.PeekKind() != '{' {
-			return d.skip(path, "must be an object")
-		}
-		raw, err := d.dec.ReadValue()
-		if err != nil {
-			return err
-		}
-		*to, err = verification.ParseData(raw)
-		var invalid *verification.Error
-		if errors.As(err, &invalid) {
-			d.add(path, strings.TrimPrefix(invalid.Message, "it "))
-			return nil
-		}
+func (d *decoder) data(path string, to *verification.Data) error {
+	if d.dec.PeekKind() != '{' {
+		return d.skip(path, "must be an object")
+	}
+	raw, err := d.dec.ReadValue()
+	if err != nil {
 		return err
 	}
+	*to, err = verification.ParseData(raw)
+	var invalid *verification.Error
+	if errors.As(err, &invalid) {
+		d.add(path, strings.TrimPrefix(invalid.Message, "it "))
+		return nil
+	}
+	return err
 }
 
 // skip adds a problem and skips the value.

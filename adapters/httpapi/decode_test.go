@@ -4,16 +4,20 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/httpapi"
+	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
@@ -232,4 +236,49 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestATenantRestsAfterALargeBody(t *testing.T) {
+	now := enginetest.Began()
+	var ends []func() // of the rests
+	a := newAPI(t, setup{options: httpapi.Options{Clock: &mock.ClockMock{
+		NowFunc: func() time.Time { now = now.Add(time.Second / 10); return now },
+		AfterFuncFunc: func(d time.Duration, f func()) func() bool {
+			if d != 300*time.Millisecond {
+				t.Errorf("the tenant rests for %v, want 3 times as long as the decoding took", d)
+			}
+			ends = append(ends, f)
+			return func() bool { return false }
+		},
+	}}})
+	start := "/v1/workflows/" + string(a.Apply(simple()).ID) + "/runs"
+	send := func(client string, size int, timeout time.Duration) int {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		body := `{"reference_id":"p"` + strings.Repeat(" ", size) + "}"
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, start, strings.NewReader(body))
+		r.Header = http.Header{"Client-Id": {client}, "X-Api-Key": {apiKey}, "Content-Type": {"application/json"}}
+		return a.send(r).Status
+	}
+	const large, soon, enough = 100 << 10, 20 * time.Millisecond, 10 * time.Second
+	if status := send("acme", large, enough); status != 202 {
+		t.Fatalf("the first large body is answered with %d, want 202", status)
+	}
+	if status := send("acme", large, soon); status != 503 {
+		t.Errorf("a large body while the tenant rests is answered with %d, want it to wait until its request ends", status)
+	}
+	if status := send("acme", 100, enough); status != 202 {
+		t.Errorf("a small body while the tenant rests is answered with %d, want 202", status)
+	}
+	if status := send("other", large, enough); status != 404 {
+		t.Errorf("a large body of another tenant is answered with %d, want 404", status)
+	}
+	if len(ends) != 2 {
+		t.Fatalf("there are %d rests, want one of each tenant", len(ends))
+	}
+	ends[0]()
+	if status := send("acme", large, enough); status != 202 {
+		t.Errorf("a large body after the rest is answered with %d, want 202", status)
+	}
 }

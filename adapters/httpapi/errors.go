@@ -40,7 +40,7 @@ var (
 	errMethod    = full(http.StatusMethodNotAllowed, "The route does not take this method.", nil)
 	errMediaType = full(http.StatusUnsupportedMediaType, "The body must be JSON: send Content-Type: application/json.", nil)
 	errTooLarge  = full(http.StatusRequestEntityTooLarge, "The body must be at most 1 MiB.", nil)
-	errInternal  = full(http.StatusInternalServerError, "The service failed to answer; the fault has been logged.", nil)
+	errInternal  = full(http.StatusInternalServerError, "The service failed to answer; the error has been logged.", nil)
 )
 
 // notOpen returns the error for a signal that the run does not wait for.

@@ -10,11 +10,11 @@ import (
 func Decoders() map[string]func(body []byte) ([]verification.FieldError, error) {
 	a := &api{validate: newValidator()}
 	all := map[string]func(body []byte) ([]verification.FieldError, error){}
-	for name, newBody := range map[string]func() requestBody{
-		"start":   func() requestBody { return &startBody{} },
-		"webhook": func() requestBody { return &webhookBody{} },
-		"signal":  func() requestBody { return &signalBody{} },
-		"review":  func() requestBody { return &reviewBody{} },
+	for name, newBody := range map[string]func() any{
+		"start":   func() any { return &startBody{} },
+		"webhook": func() any { return &webhookBody{} },
+		"signal":  func() any { return &signalBody{} },
+		"review":  func() any { return &reviewBody{} },
 	} {
 		all[name] = func(raw []byte) ([]verification.FieldError, error) { return a.decodeBody(raw, newBody()) }
 	}

@@ -3,66 +3,41 @@
 package httpapi
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
+
+	"github.com/go-chi/chi/v5/middleware"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
-// response records the status of an answer.
+// response is the writer of an answer. It records the status.
 type response struct {
-	http.ResponseWriter
-	status int // 0 before the header is written
-	id     string
-	run    verification.RunID // the started run, for the log
+	middleware.WrapResponseWriter
+	id  string
+	run verification.RunID // of the request, for the log; empty if the path names it
 }
 
-// WriteHeader implements http.ResponseWriter.
-func (w *response) WriteHeader(status int) {
-	if w.status == 0 && status >= http.StatusOK {
-		w.status = status
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements http.ResponseWriter.
-func (w *response) Write(p []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	return w.ResponseWriter.Write(p)
-}
-
-// Flush implements http.Flusher.
-func (w *response) Flush() {
-	if f, ok := w.ResponseWriter.(http.Flusher); ok {
-		f.Flush()
-	}
-}
-
-// Unwrap lets http.ResponseController find the underlying writer.
-func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// LogRun sets the run that the log lines of the request name.
+func (w *response) LogRun(id verification.RunID) { w.run = id }
 
 // responseOf returns the response that around made.
 func responseOf(w http.ResponseWriter) *response {
 	if res, ok := w.(*response); ok {
 		return res
 	}
-	return &response{ResponseWriter: w}
+	return &response{WrapResponseWriter: middleware.NewWrapResponseWriter(w, 1)}
 }
 
 // around wraps every request, those of unknown routes and of mounts included.
 func (a *api) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		res := &response{ResponseWriter: w, id: a.ids.of(r)}
+		res := &response{WrapResponseWriter: middleware.NewWrapResponseWriter(w, r.ProtoMajor), id: a.requestID(r)}
 		h := w.Header()
 		h["X-Request-Id"] = []string{res.id}
 		h["X-Content-Type-Options"] = []string{"nosniff"}
@@ -79,14 +54,14 @@ func (a *api) leave(res *response, r *http.Request, began time.Time) {
 		}
 		a.log.LogAttrs(r.Context(), slog.LevelError, "request panicked", append(logged(res, r),
 			slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))...)
-		if res.status != 0 {
+		if res.Status() != 0 {
 			panic(http.ErrAbortHandler) // the client must see that the answer is not complete
 		}
 		if err := a.writeRefusal(res, rule{}, refusalOf(errInternal, "")); err != nil {
 			panic(http.ErrAbortHandler)
 		}
 	}
-	status := res.status
+	status := res.Status()
 	if status == 0 {
 		status = http.StatusOK
 	}
@@ -149,25 +124,12 @@ func methodOf(r *http.Request) string {
 	return "other"
 }
 
-// requestIDs makes request ids from a random prefix of the process and a counter.
-type requestIDs struct {
-	prefix string
-	count  atomic.Uint64
-}
-
-func newRequestIDs() *requestIDs {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	return &requestIDs{prefix: hex.EncodeToString(b[:]) + "-"}
-}
-
-// of returns the id that the client sent if it is valid, or a new one.
-func (ids *requestIDs) of(r *http.Request) string {
+// requestID returns the id that the client sent if it is valid, or a new one.
+func (a *api) requestID(r *http.Request) string {
 	if sent := r.Header["X-Request-Id"]; len(sent) == 1 && plainID(sent[0]) {
 		return sent[0]
 	}
-	var b [48]byte
-	return string(strconv.AppendUint(append(b[:0], ids.prefix...), ids.count.Add(1), 10))
+	return a.prefix + strconv.FormatUint(a.requests.Add(1), 10)
 }
 
 func plainID(s string) bool {

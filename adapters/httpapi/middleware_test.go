@@ -100,7 +100,7 @@ func TestInternalErrorsAreLoggedOnceAndNotShown(t *testing.T) {
 		options: httpapi.Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))},
 		ports:   func(p *engine.Ports, _ *engine.Options) { store.Store, p.Store = p.Store, store },
 	})
-	const fault = `{"error":"Internal Server Error","message":"The service failed to answer; the fault has been logged.","code":500}`
+	const fault = `{"error":"Internal Server Error","message":"The service failed to answer; the error has been logged.","code":500}`
 	const later = `{"error":"Service Unavailable","message":"The service cannot answer now; try again.","code":503}`
 	for _, c := range []struct {
 		name   string

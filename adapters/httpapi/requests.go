@@ -9,14 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/go-playground/validator/v10"
 
 	"github.com/verifyd/verifyd/verification"
 )
-
-// requestBody is the body of a request. Its validate tags hold the rules of its
-// fields.
-type requestBody interface{ member(name string) reader }
 
 type startBody struct {
 	ReferenceID string            `json:"reference_id" validate:"required,reference_id"`
@@ -24,40 +21,13 @@ type startBody struct {
 	RedirectURI *string           `json:"redirect_uri" validate:"omitnil,http_url"`
 }
 
-func (b *startBody) member(name string) reader {
-	switch name {
-	case "reference_id":
-		return text(&b.ReferenceID)
-	case "input":
-		return data(&b.Input)
-	case "redirect_uri":
-		b.RedirectURI = new(string)
-		return text(b.RedirectURI)
-	}
-	return nil
-}
-
 type webhookBody struct {
-	LifecycleWebhookURL string `json:"lifecycle_webhook_url" validate:"required,http_url,webhook_url"`
-}
-
-func (b *webhookBody) member(name string) reader {
-	if name == "lifecycle_webhook_url" {
-		return text(&b.LifecycleWebhookURL)
-	}
-	return nil
+	LifecycleWebhookURL string `json:"lifecycle_webhook_url" validate:"required,http_url"`
 }
 
 // signalBody holds the data that a customer submits.
 type signalBody struct {
 	Payload verification.Data `json:"payload" validate:"required"`
-}
-
-func (b *signalBody) member(name string) reader {
-	if name == "payload" {
-		return data(&b.Payload)
-	}
-	return nil
 }
 
 // reviewBody holds a verdict.
@@ -66,39 +36,18 @@ type reviewBody struct {
 }
 
 type reviewPayload struct {
-	Decision string `json:"decision"`
-	Notes    string `json:"notes" validate:"notes"`
-	nodeID   bool   // payload.node_id was sent
+	Decision jsontext.Value `json:"decision"` // any value: refuse has the text for an invalid one
+	Notes    string         `json:"notes" validate:"notes"`
+	NodeID   jsontext.Value `json:"node_id"` // not accepted
 }
 
-func (b *reviewBody) member(name string) reader {
-	if name != "payload" {
-		return nil
+// verdict returns the decision, or an empty one if it is not a string.
+func (p *reviewPayload) verdict() verification.Decision {
+	text, err := jsontext.AppendUnquote(nil, p.Decision)
+	if err != nil {
+		return verification.DecisionNone
 	}
-	return func(d *decoder, path string) error {
-		if d.dec.PeekKind() == '{' {
-			b.Payload = &reviewPayload{}
-		}
-		return d.object(path, b.Payload.member)
-	}
-}
-
-func (p *reviewPayload) member(name string) reader {
-	switch name {
-	case "decision":
-		return func(d *decoder, path string) error {
-			if d.dec.PeekKind() != '"' {
-				return d.dec.SkipValue() // refuse has the text for an invalid decision
-			}
-			return text(&p.Decision)(d, path)
-		}
-	case "notes":
-		return text(&p.Notes)
-	case "node_id":
-		p.nodeID = true
-		return func(d *decoder, _ string) error { return d.dec.SkipValue() }
-	}
-	return nil
+	return verification.Decision(text)
 }
 
 // refuse returns an error whose text the API fixes, if the verdict breaks such a rule.
@@ -106,9 +55,9 @@ func (p *reviewPayload) refuse() error {
 	switch {
 	case p == nil:
 		return nil
-	case p.nodeID:
+	case p.NodeID != nil:
 		return errNodeID
-	case !verification.Decision(p.Decision).Verdict():
+	case !p.verdict().Verdict():
 		return errDecision
 	}
 	return nil
@@ -117,7 +66,7 @@ func (p *reviewPayload) refuse() error {
 // body reads a request body and checks its rules. It returns the problems of its
 // fields, to which the caller may add others, such as that of a header. A large
 // body waits for a slot, because its decoding takes processor time.
-func (a *api) body(w *response, r *http.Request, who caller, to requestBody) ([]verification.FieldError, error) {
+func (a *api) body(w *response, r *http.Request, who caller, to any) ([]verification.FieldError, error) {
 	raw, err := readBody(w, r)
 	if err != nil {
 		return nil, err
@@ -134,8 +83,8 @@ func (a *api) body(w *response, r *http.Request, who caller, to requestBody) ([]
 
 // decodeBody decodes a body and checks its rules. A field has one problem: that of
 // its decoding, or else that of its rules.
-func (a *api) decodeBody(raw []byte, to requestBody) ([]verification.FieldError, error) {
-	problems, err := decode(raw, to.member)
+func (a *api) decodeBody(raw []byte, to any) ([]verification.FieldError, error) {
+	problems, err := decode(raw, to)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +105,7 @@ func (a *api) noBody(w *response, r *http.Request) error {
 	if err != nil || len(raw) == 0 {
 		return err
 	}
-	problems, err := decode(raw, func(string) reader { return nil })
+	problems, err := decode(raw, &struct{}{})
 	if err == nil && len(problems) > 0 {
 		err = badFields(problems)
 	}
@@ -185,7 +134,6 @@ func domainRules() map[string]func(string) error {
 	return map[string]func(string) error{
 		"reference_id": verification.CheckReferenceID,
 		"notes":        verification.CheckNotes,
-		"webhook_url":  verification.CheckWebhookURL,
 	}
 }
 

@@ -37,7 +37,7 @@ func (a *api) startRun(w *response, r *http.Request, who caller) error {
 	if err != nil {
 		return err
 	}
-	w.run = v.ID
+	w.LogRun(v.ID)
 	if prefer.applied != "" {
 		w.Header().Set("Preference-Applied", prefer.applied)
 	}

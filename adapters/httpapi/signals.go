@@ -19,7 +19,7 @@ func (a *api) deliverSignal(w *response, r *http.Request, who caller) error {
 	var (
 		submission signalBody
 		verdict    reviewBody
-		body       requestBody = &submission
+		body       any = &submission
 	)
 	isReview := name == verification.ReviewSignal
 	if isReview {
@@ -44,7 +44,7 @@ func (a *api) deliverSignal(w *response, r *http.Request, who caller) error {
 	var result engine.SignalResult
 	if isReview {
 		result, err = a.engine.GiveVerdict(ctx, who.tenant, id, engine.VerdictRequest{
-			Decision: verification.Decision(verdict.Payload.Decision), Notes: verdict.Payload.Notes, By: who.name, IdempotencyKey: key,
+			Decision: verdict.Payload.verdict(), Notes: verdict.Payload.Notes, By: who.name, IdempotencyKey: key,
 		})
 	} else {
 		result, err = a.engine.Submit(ctx, who.tenant, id, name, submission.Payload, engine.WithIdempotencyKey(key))

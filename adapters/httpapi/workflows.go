@@ -45,10 +45,7 @@ func (a *api) setWebhook(w *response, r *http.Request, who caller) error {
 	if len(problems) > 0 {
 		return badFields(problems)
 	}
-	id, err := verification.ParseWorkflowID(pathParam(r, "id"))
-	if err != nil {
-		return missing("workflow")
-	}
+	id, _ := verification.ParseWorkflowID(pathParam(r, "id")) // an invalid id has no workflow
 	changed, err := a.engine.SetWebhook(context.WithoutCancel(r.Context()), who.tenant, id, b.LifecycleWebhookURL)
 	if err != nil {
 		return withField(err, "lifecycle_webhook_url", "is already configured and cannot be changed")

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -54,9 +55,14 @@ func (e *Engine) Workflow(ctx context.Context, t verification.TenantID, id verif
 }
 
 // SetWebhook sets the lifecycle webhook of a workflow. ErrConflict is returned when
-// it has one, ErrInvalid when url is not an absolute http(s) URL.
+// it has one, ErrInvalid when url is not an absolute http(s) URL, even if there is no
+// such workflow.
 func (e *Engine) SetWebhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID, url string) (verification.Workflow, error) {
-	return e.rewriteWorkflow(ctx, t, id, func(w verification.Workflow) (verification.Workflow, error) { return w.WithWebhook(url) })
+	w, err := e.rewriteWorkflow(ctx, t, id, func(w verification.Workflow) (verification.Workflow, error) { return w.WithWebhook(url) })
+	if errors.Is(err, verification.ErrNotFound) {
+		err = cmp.Or(verification.CheckWebhookURL(url), err)
+	}
+	return w, err
 }
 
 // ClearWebhook removes the lifecycle webhook of a workflow, so that the client can
