@@ -23,6 +23,7 @@ require (
 	github.com/johannesboyne/gofakes3 v1.2.0
 	github.com/johnfercher/maroto/v2 v2.3.3
 	github.com/lestrrat-go/jwx/v3 v3.3.0
+	github.com/lucasb-eyer/go-colorful v1.4.1
 	github.com/minio/minio-go/v7 v7.4.1
 	github.com/pdfcpu/pdfcpu v0.15.0
 	github.com/phpdave11/gofpdf v1.4.3

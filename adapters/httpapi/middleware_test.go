@@ -222,7 +222,12 @@ func TestTheLogHasOneLinePerRequestWithoutItsContent(t *testing.T) {
 
 func TestTheLogNamesTheRunOfARequest(t *testing.T) {
 	var log bytes.Buffer
-	a := newAPI(t, setup{options: httpapi.Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}})
+	a := newAPI(t, setup{options: httpapi.Options{
+		Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Mounts: map[string]http.Handler{"/mount": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.(interface{ LogRun(id verification.RunID) }).LogRun(nowhere)
+		})},
+	}})
 	id := string(a.started(simple()).ID)
 	named := func(method, path, body, run string) {
 		t.Helper()
@@ -243,6 +248,11 @@ func TestTheLogNamesTheRunOfARequest(t *testing.T) {
 	named(http.MethodPost, "/v1/signals/"+nowhere+"/x", `{"payload":`, nowhere)
 	named(http.MethodPost, "/v1/workflows/"+string(a.Apply(simple()).ID)+"/runs", `{"reference_id":"p"}`, "")
 	named(http.MethodGet, "/v1/runs/the-path", "", "")
+	log.Reset()
+	a.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/mount", nil))
+	if !strings.Contains(log.String(), "route=/mount run="+nowhere) {
+		t.Errorf("a mount that names its run is logged as %s", log.String())
+	}
 	named(http.MethodGet, "/v1/runs", "", "")
 	named(http.MethodGet, "/v1/workflows/"+string(a.Apply(simple()).ID), "", "")
 }

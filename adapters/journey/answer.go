@@ -14,12 +14,11 @@ import (
 // answer handles the post of a step. It redirects the browser back to the link
 // with 303, or shows the form again with its problems.
 func (s *site) answer(w http.ResponseWriter, r *http.Request) {
-	v := s.visitor(r)
 	if s.crossSite(r) {
-		s.refuse(w, v, errCrossSite)
+		s.refuse(w, s.visitor(w, r), errCrossSite)
 		return
 	}
-	j, err := s.open(r)
+	v, j, err := s.open(w, r)
 	if err != nil {
 		s.refuse(w, v, err)
 		return
@@ -29,9 +28,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f, err := readForm(w, r, j.Step, func(f form, field verification.InputField, name string, content io.Reader) error {
-		limited, done := s.rates.reader(r.Context(), j.Tenant.ID, content)
-		defer done()
-		return s.upload(r, v, j, f, field, name, limited)
+		return s.upload(r, v, j, f, field, name, s.rates.reader(r.Context(), j.Tenant.ID, content))
 	})
 	if err == nil && f.wait() != j.Step.Wait {
 		err = &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}
@@ -108,7 +105,7 @@ func (s *site) upload(r *http.Request, v visitor, j engine.Journey, f form, fiel
 	case ok && errors.Is(err, verification.ErrInvalid):
 		f.problems[field.Name] = v.fileProblem(field, refusal.Fields)
 	case errors.Is(err, verification.ErrUnavailable):
-		s.log.WarnContext(r.Context(), "document not saved", "error", err)
+		v.log.Warn("document not saved", "error", err)
 		f.problems[field.Name] = v.messages["file.busy"]
 	default:
 		return err

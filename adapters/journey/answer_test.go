@@ -286,4 +286,12 @@ func TestAStoreOutOfReachIsToldKindly(t *testing.T) {
 	if strings.Contains(s.log.String(), strings.TrimPrefix(c.link, s.server.URL+"/journey/")) {
 		t.Errorf("the log tells the token: %s", s.log)
 	}
+	for line := range strings.Lines(s.log.String()) {
+		if !strings.Contains(line, " run="+string(c.run)) {
+			t.Errorf("log line %q does not name the run", line)
+		}
+	}
+	if n := strings.Count(s.log.String(), "\n"); n != 4 {
+		t.Errorf("%d lines are logged, want one for each of 4 requests that failed:\n%s", n, s.log)
+	}
 }

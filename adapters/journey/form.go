@@ -3,7 +3,6 @@
 package journey
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -18,13 +17,13 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// Bounds of one post, in bytes.
+// Limits of one post.
 const (
-	maxTexts = 4 << 20 // of everything but files
-	// maxFileBody is more than the size limit of a file, so that a file which is
+	maxTextBytes = 4 << 20 // of everything but files
+	// maxFileBytes is more than the size limit of a file, so that a file which is
 	// too large is a problem of its field and not of the whole post.
-	maxFileBody = 3 * verification.MaxDocumentBytes
-	maxParts    = 1000
+	maxFileBytes = 3 * verification.MaxDocumentBytes
+	maxParts     = 1000
 )
 
 // form is an answer and its problems.
@@ -80,48 +79,42 @@ type fileFunc func(f form, field verification.InputField, name string, content i
 // readForm reads the post of a step and calls file for each of its files.
 func readForm(w http.ResponseWriter, r *http.Request, step *engine.JourneyStep, file fileFunc) (form, error) {
 	f := emptyForm()
-	limit := int64(maxTexts)
-	for _, field := range step.Fields {
-		if field.Upload() {
-			limit += maxFileBody
-		}
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, limit)
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	var err error
 	if media == "multipart/form-data" {
-		err = f.readParts(r, step, file)
+		err = f.readParts(w, r, step, file)
 	} else {
-		err = f.readURLEncoded(r)
-	}
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return f, errTooLarge
+		err = f.readURLEncoded(w, r)
 	}
 	f.keepUploads(step)
 	return f, err
 }
 
-func (f form) readURLEncoded(r *http.Request) error {
-	var b bytes.Buffer
-	if _, err := b.ReadFrom(io.LimitReader(r.Body, maxTexts+1)); err != nil {
-		return err
+func (f form) readURLEncoded(w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxTextBytes))
+	if err != nil {
+		return readError(err)
 	}
-	if b.Len() > maxTexts {
-		return errTooLarge
-	}
-	values, _ := url.ParseQuery(b.String()) // values that cannot be parsed count as missing
+	values, _ := url.ParseQuery(string(body)) // values that cannot be parsed count as missing
 	for name := range values {
-		f.values[name] = plain(values.Get(name))
+		f.values[name] = cleaned(values.Get(name))
 	}
 	return nil
 }
 
-func (f form) readParts(r *http.Request, step *engine.JourneyStep, file fileFunc) error {
+func (f form) readParts(w http.ResponseWriter, r *http.Request, step *engine.JourneyStep, file fileFunc) error {
+	limit := int64(maxTextBytes)
+	for _, field := range step.Fields {
+		if field.Upload() {
+			limit += maxFileBytes
+		}
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil //nolint:nilerr // an unreadable form answers no wait, so it is stale
 	}
-	left := int64(maxTexts)
+	left := int64(maxTextBytes)
 	for range maxParts {
 		part, err := parts.NextPart()
 		switch {
@@ -134,15 +127,14 @@ func (f form) readParts(r *http.Request, step *engine.JourneyStep, file fileFunc
 				return err
 			}
 		default:
-			var b bytes.Buffer
-			n, err := b.ReadFrom(io.LimitReader(part, left+1))
-			if left -= n; err != nil {
+			text, err := io.ReadAll(io.LimitReader(part, left+1))
+			if err != nil {
 				return readError(err)
 			}
-			if left < 0 {
+			if left -= int64(len(text)); left < 0 {
 				return errTooLarge
 			}
-			f.values[part.FormName()] = plain(b.String())
+			f.values[part.FormName()] = cleaned(string(text))
 		}
 	}
 	return errTooLarge
@@ -159,7 +151,7 @@ func (f form) readFile(part *multipart.Part, step *engine.JourneyStep, file file
 	name := strings.TrimPrefix(part.FormName(), "f.")
 	field, ok := step.Fields.ByName(name)
 	if ok && field.Upload() && part.FileName() != "" && f.wait() == step.Wait {
-		if err := file(f, field, truncate(plain(part.FileName()), 100), part); err != nil {
+		if err := file(f, field, truncate(cleaned(part.FileName()), 100), part); err != nil {
 			return err
 		}
 	}
@@ -190,9 +182,9 @@ func readError(err error) error {
 	return errors.Join(errInterrupted, err)
 }
 
-// plain returns s without invalid UTF-8, control characters and surrounding
+// cleaned returns s without invalid UTF-8, control characters and surrounding
 // space, and with \n as the line ending.
-func plain(s string) string {
+func cleaned(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\r\n", "\n")
 	s = strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) && c != '\n' && c != '\t' {

@@ -30,21 +30,23 @@ type site struct {
 	engine   *engine.Engine
 	log      *slog.Logger
 	pages    pages
-	assets   assets
+	assets   string // the version in their paths
 	catalogs catalogs
 	origin   *http.CrossOriginProtection
-	rates    uploadRates
+	rates    *uploadRates
 }
 
 // Handler returns a handler for {path}/{token} and {path}/assets/, where {path}
-// is the path that it is mounted at.
+// is the path that it is mounted at. Log lines name the run, and the request id that
+// the caller has set as X-Request-Id on the answer. If the ResponseWriter has a method
+// LogRun(verification.RunID), the handler calls it with the run of the request.
 func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
-	s := &site{engine: e, log: log, origin: http.NewCrossOriginProtection()}
+	s := &site{engine: e, log: log, origin: http.NewCrossOriginProtection(), rates: newUploadRates()}
 	var err error
 	if s.catalogs, err = readCatalogs(); err != nil {
 		return nil, err
 	}
-	if s.assets, err = readAssets(); err != nil {
+	if s.assets, err = versionOfAssets(); err != nil {
 		return nil, err
 	}
 	if s.pages, err = readPages(); err != nil {
@@ -52,10 +54,10 @@ func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
 	}
 	r := chi.NewRouter()
 	r.Use(secureHeaders)
-	r.NotFound(func(w http.ResponseWriter, r *http.Request) { s.refuse(w, s.visitor(r), errNotFound) })
+	r.NotFound(func(w http.ResponseWriter, r *http.Request) { s.refuse(w, s.visitor(w, r), errNotFound) })
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		s.refuse(w, s.visitor(r), errMethod)
+		s.refuse(w, s.visitor(w, r), errMethod)
 	})
 	read := func(pattern string, h http.HandlerFunc) {
 		r.Get(pattern, h)
@@ -72,19 +74,25 @@ func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
 // maxToken is the length of the longest token that is opened, in bytes.
 const maxToken = 1024
 
-// open opens the link of a request.
-func (s *site) open(r *http.Request) (engine.Journey, error) {
-	token := chi.URLParam(r, "token")
-	if len(token) > maxToken {
-		return engine.Journey{}, errNotFound
+// open opens the link of a request, and names its run in the log lines.
+func (s *site) open(w http.ResponseWriter, r *http.Request) (visitor, engine.Journey, error) {
+	v := s.visitor(w, r)
+	if len(v.token) > maxToken {
+		return v, engine.Journey{}, errNotFound
 	}
-	return s.engine.OpenJourney(r.Context(), token)
+	j, err := s.engine.OpenJourney(r.Context(), v.token)
+	if id := j.Run.ID; id != "" {
+		v.log = v.log.With("run", id)
+		if l, ok := w.(interface{ LogRun(id verification.RunID) }); ok {
+			l.LogRun(id)
+		}
+	}
+	return v, j, err
 }
 
 // show writes the page for the current state of the run.
 func (s *site) show(w http.ResponseWriter, r *http.Request) {
-	v := s.visitor(r)
-	j, err := s.open(r)
+	v, j, err := s.open(w, r)
 	switch {
 	case err != nil:
 		s.refuse(w, v, err)
@@ -120,13 +128,9 @@ func afterPost(r *http.Request) bool {
 
 // state writes the state of the run for the script of a wait page.
 func (s *site) state(w http.ResponseWriter, r *http.Request) {
-	j, err := s.open(r)
+	v, j, err := s.open(w, r)
 	if err != nil {
-		status := statusOf(err)
-		if status == http.StatusInternalServerError {
-			s.log.ErrorContext(r.Context(), "journey not opened", "error", err)
-		}
-		w.WriteHeader(status)
+		w.WriteHeader(v.failed(err))
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -179,13 +183,22 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// refuse writes the notice page of an error.
-func (s *site) refuse(w http.ResponseWriter, v visitor, err error) {
+// failed logs an error that the operator should know, and returns its status.
+func (v visitor) failed(err error) int {
 	status := statusOf(err)
 	switch status {
 	case http.StatusInternalServerError:
-		s.log.Error("journey not served", "error", err)
+		v.log.Error("journey failed", "error", err)
 	case http.StatusServiceUnavailable:
+		v.log.Warn("journey unavailable", "error", err)
+	}
+	return status
+}
+
+// refuse writes the notice page of an error.
+func (s *site) refuse(w http.ResponseWriter, v visitor, err error) {
+	status := v.failed(err)
+	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "30")
 	}
 	s.write(w, status, "notice", noticePage(v, status))

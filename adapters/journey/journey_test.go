@@ -3,7 +3,10 @@
 package journey_test
 
 import (
+	"errors"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/adapters/journey"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 )
 
 func TestTheCustomerGoesFromTheLinkToTheEnd(t *testing.T) {
@@ -47,6 +52,59 @@ func TestTheCustomerGoesFromTheLinkToTheEnd(t *testing.T) {
 		t.Errorf("log = %s", s.log)
 	}
 }
+
+func TestAGivenConsentCanBeReadAgain(t *testing.T) {
+	s := serve(t)
+	const summary, text = "What you agreed to", "We keep the result"
+	c := s.begin(onboarding(), "")
+	if page := c.get(); strings.Contains(page.body, summary) {
+		t.Error("the page shows a consent that is not given yet")
+	}
+	onward(t, c.post("consent", "success"))
+	wants(t, c.get(), http.StatusOK, "Full name", summary, "Your consent", text, `<time datetime="2026-`)
+	onward(t, c.post(details()...))
+	onward(t, c.post("do", "opt_out"))
+	s.Settle()
+	wants(t, c.get(), http.StatusOK, "Thank you", summary, text)
+
+	c = s.begin(onboarding(), "")
+	onward(t, c.post("consent", "declined"))
+	if page := c.get(); strings.Contains(page.body, summary) {
+		t.Error("the page shows a declined consent as a given one")
+	}
+}
+
+func TestTheLogNamesTheRequestAndTheRun(t *testing.T) {
+	var tenants *moody
+	s := serve(t, func(p *engine.Ports, _ *engine.Options) {
+		tenants = &moody{TenantStore: p.Tenants}
+		p.Tenants = tenants
+	})
+	c := s.begin(onboarding(), "")
+	pages, err := journey.Handler(s.Engine, slog.New(slog.NewTextHandler(s.log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenants.feel(errors.New("a fault"))
+	w := &runLogger{ResponseRecorder: httptest.NewRecorder()}
+	w.Header().Set("X-Request-Id", "request-1")
+	path := strings.TrimPrefix(c.link, s.server.URL+"/journey")
+	pages.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	if w.run != c.run {
+		t.Errorf("LogRun was called with %q, want %q", w.run, c.run)
+	}
+	if want := " request_id=request-1 run=" + string(c.run); !strings.Contains(s.log.String(), want) {
+		t.Errorf("log = %s, want a line with %q", s.log, want)
+	}
+}
+
+// runLogger records the run that a handler names.
+type runLogger struct {
+	*httptest.ResponseRecorder
+	run verification.RunID
+}
+
+func (w *runLogger) LogRun(id verification.RunID) { w.run = id }
 
 func TestDecliningAndOptingOutAreAnswers(t *testing.T) {
 	s := serve(t)

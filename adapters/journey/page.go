@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"embed"
 	"html/template"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -37,15 +38,19 @@ func readPages() (pages, error) {
 // visitor is the reader of a page: the language, and where the page is.
 type visitor struct {
 	catalog
+	log    *slog.Logger // with the request id and, once the link is open, the run
 	token  string
 	chosen string // the language that was chosen on the page; may be empty
 	base   string // the relative path from the page to where the handler is mounted
 	others []catalog
-	assets assets
+	assets string // the path of the assets, from base
 }
 
-func (s *site) visitor(r *http.Request) visitor {
-	v := visitor{token: chi.URLParam(r, "token"), assets: s.assets}
+func (s *site) visitor(w http.ResponseWriter, r *http.Request) visitor {
+	v := visitor{log: s.log, token: chi.URLParam(r, "token"), assets: "assets/" + s.assets + "/"}
+	if id := w.Header().Get("X-Request-Id"); id != "" {
+		v.log = v.log.With("request_id", id)
+	}
 	chosen := r.URL.Query().Get("lang")
 	v.catalog = s.catalogs.choose(chosen, r.Header)
 	if chosen == v.tag.String() {
@@ -98,10 +103,11 @@ type page struct {
 	Live      bool   // the run is not over
 	Retry     bool   // offers to load the page again
 	Step      *stepView
+	Consents  []engine.JourneyConsent // that the customer has given
 }
 
 func newPage(v visitor, j engine.Journey) page {
-	return page{visitor: v, Tenant: j.Tenant.Name, colour: j.Tenant.Colour, Live: !j.Run.Status.Terminal()}
+	return page{visitor: v, Tenant: j.Tenant.Name, colour: j.Tenant.Colour, Live: !j.Run.Status.Terminal(), Consents: j.Consents}
 }
 
 // T returns a message of the catalog.
@@ -114,7 +120,7 @@ func (p page) Lang() string { return p.visitor.tag.String() }
 func (p page) Dir() string { return p.visitor.direction() }
 
 // Asset returns the URL of a style sheet, script or icon.
-func (p page) Asset(name string) string { return p.visitor.base + p.visitor.assets.path(name) }
+func (p page) Asset(name string) string { return p.visitor.base + p.visitor.assets + name }
 
 // Query returns the query that keeps the chosen language.
 func (p page) Query() string { return p.visitor.query() }
@@ -256,7 +262,7 @@ func noticePage(v visitor, status int) page {
 func (s *site) write(w http.ResponseWriter, status int, kind string, p page) {
 	var b bytes.Buffer
 	if err := s.pages[kind].Execute(&b, p); err != nil {
-		s.log.Error("page not rendered", "page", kind, "error", err)
+		p.visitor.log.Error("page not rendered", "page", kind, "error", err)
 		http.Error(w, "Something went wrong. Please try again in a minute.", http.StatusInternalServerError)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // The limit for all uploads of a tenant to this host: bytes per second, and the
@@ -20,38 +21,31 @@ const (
 	uploadBurst = verification.MaxDocumentBytes
 )
 
-// uploadRates holds the rate of every tenant that is uploading now.
+// maxRates is the number of tenants whose rates are remembered. More tenants than
+// that do not upload to one host at the same time.
+const maxRates = 10_000
+
+// uploadRates holds the upload rates of the tenants.
 type uploadRates struct {
-	mu      sync.Mutex
-	tenants map[verification.TenantID]*uploadRateOf
+	mu      sync.Mutex // held from Get to Put
+	tenants *lru.Cache[verification.TenantID, *rate.Limiter]
 }
 
-type uploadRateOf struct {
-	*rate.Limiter
-	uploads int
+func newUploadRates() *uploadRates {
+	return &uploadRates{tenants: lru.New[verification.TenantID](maxRates, 1, func(*rate.Limiter) int { return 1 })}
 }
 
 // reader returns a reader of content at the rate of the tenant. Its reads fail
-// once ctx ends. The caller calls done after the last read.
-func (u *uploadRates) reader(ctx context.Context, t verification.TenantID, content io.Reader) (limited io.Reader, done func()) {
+// once ctx ends.
+func (u *uploadRates) reader(ctx context.Context, t verification.TenantID, content io.Reader) io.Reader {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.tenants == nil {
-		u.tenants = map[verification.TenantID]*uploadRateOf{}
+	limiter, ok := u.tenants.Get(t)
+	if !ok {
+		limiter = rate.NewLimiter(uploadRate, uploadBurst)
+		u.tenants.Put(t, limiter)
 	}
-	tenant := u.tenants[t]
-	if tenant == nil {
-		tenant = &uploadRateOf{Limiter: rate.NewLimiter(uploadRate, uploadBurst)}
-		u.tenants[t] = tenant
-	}
-	tenant.uploads++
-	return limitedReader{ctx, tenant.Limiter, content}, func() {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		if tenant.uploads--; tenant.uploads == 0 {
-			delete(u.tenants, t)
-		}
-	}
+	return limitedReader{ctx, limiter, content}
 }
 
 type limitedReader struct {

@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -22,6 +23,8 @@ type Journey struct {
 	// Declined reports whether the run completed on a declined consent, and
 	// Checked whether a provider was called for it.
 	Declined, Checked bool
+	// Consents are the consents that the customer has given.
+	Consents []JourneyConsent
 	// Redirect is the URL to send the customer to once the run is over, with run_id
 	// and status appended; empty for none.
 	Redirect string
@@ -42,23 +45,38 @@ type JourneyStep struct {
 	Fields   verification.InputFields
 }
 
+// JourneyConsent is a consent that the customer has given.
+type JourneyConsent struct {
+	Label string
+	Text  string
+	At    time.Time
+}
+
 // OpenJourney returns the journey of a link, and records that the customer has
 // come. Every link of a run leads to the step that is open now, whichever step it
-// was made for. ErrNotFound is returned for a token that was not made here.
+// was made for. ErrNotFound is returned for a token that was not made here. With any
+// other error, the journey has only the id of its run.
 func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error) {
 	link, err := e.ports.Links.OpenLink(token)
 	if err != nil {
 		return Journey{}, &verification.Error{Kind: verification.ErrNotFound, Subject: "journey", Cause: err}
 	}
 	s := &session{ref: link.RunRef}
-	if _, err := e.command(ctx, s, verification.CustomerArrives{}); err != nil && !errors.Is(err, verification.ErrNotOpen) {
-		return Journey{}, err
+	if _, err = e.command(ctx, s, verification.CustomerArrives{}); errors.Is(err, verification.ErrNotOpen) {
+		err = nil
 	}
-	tenant, err := e.store.Tenant(ctx, s.ref.Tenant)
+	var tenant verification.Tenant
+	if err == nil {
+		tenant, err = e.store.Tenant(ctx, s.ref.Tenant)
+	}
+	var j Journey
+	if err == nil {
+		j, err = e.journey(s, tenant)
+	}
 	if err != nil {
-		return Journey{}, err
+		return Journey{Run: verification.RunView{ID: link.Run}}, err
 	}
-	return e.journey(s, tenant)
+	return j, nil
 }
 
 // AnswerJourney delivers what the customer answered to the wait with that number,
@@ -98,6 +116,12 @@ func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error
 	}
 	if j.Run.Status.Terminal() {
 		j.Redirect = verification.RedirectTarget(run.Started.RedirectURI, run.ID, j.Run.Status)
+	}
+	for _, step := range run.Steps {
+		if step.Type == verification.NodeConsent && step.Status == verification.CheckPassed {
+			n, _ := s.program.Node(step.Node)
+			j.Consents = append(j.Consents, JourneyConsent{Label: step.Label, Text: n.Text, At: step.CompletedAt})
+		}
 	}
 	if run.Wait.Kind == verification.WaitCustomer {
 		n, _ := s.program.Node(run.Wait.Node)
