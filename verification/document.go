@@ -11,14 +11,15 @@ import (
 // MaxDocumentBytes is the maximum size of a document: 10 MiB.
 const MaxDocumentBytes = 10 << 20
 
-// Document is one uploaded file of a run.
+// Document is one uploaded file of a run. Its JSON is what document stores keep
+// beside the content.
 type Document struct {
-	ID        string // a lower-case UUID
-	Field     string // the name of the input field it answers
-	MediaType string // detected from the content
-	Size      int64  // of the stored content, in bytes
-	SHA256    string // of the stored content, in hexadecimal
-	CreatedAt time.Time
+	ID        string    `json:"id"`         // a lower-case UUID
+	Field     string    `json:"field"`      // the name of the input field it answers
+	MediaType string    `json:"media_type"` // detected from the content
+	Size      int64     `json:"size"`       // of the stored content, in bytes
+	SHA256    string    `json:"sha256"`     // of the stored content, in hexadecimal
+	CreatedAt time.Time `json:"created_at"`
 }
 
 // DocumentPath returns TENANT/RUN/DOCUMENT in lower case, the path under which a

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -39,16 +38,6 @@ type FolderStore struct {
 }
 
 var _ verification.DocumentStore = (*FolderStore)(nil)
-
-// record is the content of document.json.
-type record struct {
-	ID        string    `json:"id"`
-	Field     string    `json:"field"`
-	MediaType string    `json:"media_type"`
-	Size      int64     `json:"size"`
-	SHA256    string    `json:"sha256"`
-	CreatedAt time.Time `json:"created_at"`
-}
 
 // Folder opens a folder, creates it if it is missing, and deletes incomplete
 // documents of processes that died. tenantLimit bounds the bytes of one tenant's
@@ -112,11 +101,11 @@ func (s *FolderStore) Document(ctx context.Context, r verification.RunRef, id st
 		return verification.Document{}, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	var rec record
-	if err := json.NewDecoder(f).Decode(&rec); err != nil {
+	var d verification.Document
+	if err := json.NewDecoder(f).Decode(&d); err != nil {
 		return verification.Document{}, fmt.Errorf("read the record of document %s: %w", id, err)
 	}
-	return verification.Document(rec), nil
+	return d, nil
 }
 
 // OpenDocument implements verification.DocumentStore.
@@ -158,11 +147,11 @@ func (s *FolderStore) open(ctx context.Context, r verification.RunRef, id, file 
 	}
 	name, err := verification.DocumentPath(r, id)
 	if err != nil {
-		return nil, notFound()
+		return nil, verification.NotFound("document")
 	}
 	f, err := s.root.Open(path.Join(name, file))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, notFound()
+		return nil, verification.NotFound("document")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open document %s: %w", id, err)

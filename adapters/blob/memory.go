@@ -64,7 +64,7 @@ func (s *MemoryStore) SaveDocument(ctx context.Context, r verification.RunRef, d
 		return verification.Document{}, err
 	}
 	if s.documents[name] != nil {
-		return verification.Document{}, exists()
+		return verification.Document{}, errExists
 	}
 	s.documents[name] = added
 	reserved.commit()
@@ -117,13 +117,13 @@ func (s *MemoryStore) find(ctx context.Context, r verification.RunRef, id string
 	}
 	name, err := verification.DocumentPath(r, id)
 	if err != nil {
-		return nil, notFound()
+		return nil, verification.NotFound("document")
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	found := s.documents[name]
 	if found == nil {
-		return nil, notFound()
+		return nil, verification.NotFound("document")
 	}
 	return found, nil
 }

@@ -41,7 +41,7 @@ func (p *pending) write(fill func(io.Writer) (verification.Document, error)) (d 
 		return err
 	})
 	if err == nil {
-		err = p.writeFile(recordFile, func(f *os.File) error { return json.NewEncoder(f).Encode(record(d)) })
+		err = p.writeFile(recordFile, func(f *os.File) error { return json.NewEncoder(f).Encode(d) })
 	}
 	return d, p.wrap(err)
 }
@@ -70,7 +70,7 @@ func (p *pending) commit() error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return exists()
+		return errExists
 	case err != nil:
 		return p.wrap(err)
 	}

@@ -157,10 +157,5 @@ func full(message string, cause error) error {
 	return &verification.Error{Kind: verification.ErrUnavailable, Subject: "document", Message: message, Cause: cause}
 }
 
-func notFound() error {
-	return &verification.Error{Kind: verification.ErrNotFound, Subject: "document"}
-}
-
-func exists() error {
-	return &verification.Error{Kind: verification.ErrConflict, Subject: "document", Message: "a document has that id"}
-}
+// errExists is returned for the id of a stored document.
+var errExists = verification.Conflict("document", "a document has that id")

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
-	"syscall"
 
 	"github.com/minio/minio-go/v7"
 
@@ -32,47 +32,38 @@ func translate(ctx context.Context, err error) error {
 		return translateResponse(response)
 	case errors.As(err, &request), errors.As(err, &network), errors.Is(err, io.ErrUnexpectedEOF):
 		return unavailable(err)
-	default:
-		return err
 	}
+	return err
 }
 
 func translateResponse(r minio.ErrorResponse) error {
 	err := fmt.Errorf("the object store answers %d %s", r.StatusCode, r.Code)
 	switch {
 	case r.Code == minio.NoSuchKey:
-		return notFound()
+		return verification.NotFound("document")
 	case r.Code == minio.PreconditionFailed, r.StatusCode == http.StatusPreconditionFailed:
-		return &verification.Error{Kind: verification.ErrConflict, Subject: "document", Message: "a document has that id"}
+		return verification.Conflict("document", "a document has that id")
 	case r.Code == "RequestTimeout", r.StatusCode >= http.StatusInternalServerError, r.StatusCode == http.StatusRequestTimeout,
 		r.StatusCode == http.StatusTooManyRequests, r.StatusCode == http.StatusConflict: // 409: two concurrent writes of one object
 		return unavailable(err)
-	default:
-		return err
 	}
+	return err
 }
 
-// wrap adds the path of the document to an internal error. A full disk, where the
-// temporary file is, is ErrUnavailable.
+// wrap adds the path of the document to an internal error. An error of the temporary
+// file, such as a full disk, is ErrUnavailable.
 func wrap(verb, name string, err error) error {
-	for _, code := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
-		if errors.Is(err, code) {
-			return unavailable(err)
-		}
-	}
 	var expected *verification.Error
+	var file *fs.PathError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &expected):
 		return expected
-	default:
-		return fmt.Errorf("%s document %s: %w", verb, name, err)
+	case errors.As(err, &file):
+		return unavailable(err)
 	}
-}
-
-func notFound() error {
-	return &verification.Error{Kind: verification.ErrNotFound, Subject: "document"}
+	return fmt.Errorf("%s document %s: %w", verb, name, err)
 }
 
 func unavailable(cause error) error {

@@ -14,7 +14,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 
@@ -35,19 +34,9 @@ var _ verification.DocumentStore = (*Store)(nil)
 // It is in canonical header form, in which it is returned.
 const recordKey = "Document"
 
-// record is the metadata of a document.
-type record struct {
-	ID        string    `json:"id"`
-	Field     string    `json:"field"`
-	MediaType string    `json:"media_type"`
-	Size      int64     `json:"size"`
-	SHA256    string    `json:"sha256"`
-	CreatedAt time.Time `json:"created_at"`
-}
-
-// saved is a record and the call of SaveDocument that wrote it.
+// saved is a document and the call of SaveDocument that wrote it.
 type saved struct {
-	record
+	verification.Document
 	Save string `json:"save"`
 }
 
@@ -67,19 +56,14 @@ func (s *Store) SaveDocument(ctx context.Context, r verification.RunRef, d verif
 	if err != nil {
 		return verification.Document{}, wrap("save", name, err)
 	}
-	unlinked := os.Remove(spool.Name()) == nil // if the system allows it, even a crash leaves no file
-	defer func() {
-		_ = spool.Close()
-		if !unlinked {
-			_ = os.Remove(spool.Name())
-		}
-	}()
+	_ = os.Remove(spool.Name()) // if the system allows it now, even a crash leaves no file
+	defer func() { _, _ = spool.Close(), os.Remove(spool.Name()) }()
 	digest := sha256.New()
 	if d.Size, err = io.Copy(io.MultiWriter(spool, digest), content); err != nil {
 		return verification.Document{}, wrap("save", name, err)
 	}
 	d.SHA256 = hex.EncodeToString(digest.Sum(nil))
-	if err := s.put(ctx, name, saved{record(d), rand.Text()}, io.NewSectionReader(spool, 0, d.Size)); err != nil {
+	if err := s.put(ctx, name, saved{d, rand.Text()}, io.NewSectionReader(spool, 0, d.Size)); err != nil {
 		return verification.Document{}, wrap("save", name, err)
 	}
 	return d, nil
@@ -95,7 +79,7 @@ func (s *Store) Document(ctx context.Context, r verification.RunRef, id string) 
 	if err != nil {
 		return verification.Document{}, wrap("load", name, err)
 	}
-	return verification.Document(found.record), nil
+	return found.Document, nil
 }
 
 // OpenDocument implements verification.DocumentStore. The content can be read
@@ -132,7 +116,7 @@ func (s *Store) find(ctx context.Context, r verification.RunRef, id string) (str
 	}
 	name, err := verification.DocumentPath(r, id)
 	if err != nil {
-		return "", notFound()
+		return "", verification.NotFound("document")
 	}
 	return name, nil
 }
