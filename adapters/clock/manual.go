@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tidwall/btree"
+
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -24,7 +26,7 @@ type Manual struct {
 
 	mu       sync.Mutex
 	now      time.Time
-	timers   timers
+	timers   *btree.BTreeG[*timer]
 	set      uint64 // number of timers set so far
 	entered  int    // pieces of work between Enter and Leave, asleep or not
 	sleepers map[*timer]struct{}
@@ -36,6 +38,7 @@ func NewManual(start time.Time) *Manual {
 	return &Manual{
 		advancing: make(chan struct{}, 1),
 		now:       start.Round(0), // without the monotonic clock reading
+		timers:    newTimers(),
 		sleepers:  map[*timer]struct{}{},
 	}
 }
@@ -76,20 +79,21 @@ func (c *Manual) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	t := c.timer(d)
 	t.call = f
 	if d > 0 {
-		c.timers.add(t)
+		c.timers.Set(t)
 	} else {
-		t.index = starting
+		t.starting = true
 		c.entered++
 		go c.start(t)
 	}
 	return func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if t.index == starting {
-			t.index = done
+		if t.starting {
+			t.starting = false
 			return true
 		}
-		return c.timers.remove(t)
+		_, set := c.timers.Delete(t)
+		return set
 	}
 }
 
@@ -104,7 +108,7 @@ func (c *Manual) Sleep(ctx context.Context, d time.Duration) error {
 	c.mu.Lock()
 	t := c.timer(d)
 	t.ctx, t.woken = ctx, make(chan struct{})
-	c.timers.add(t)
+	c.timers.Set(t)
 	c.sleepers[t] = struct{}{}
 	c.notify()
 	c.mu.Unlock()
@@ -116,7 +120,7 @@ func (c *Manual) Sleep(ctx context.Context, d time.Duration) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.timers.remove(t) {
+	if _, set := c.timers.Delete(t); !set {
 		return nil // the timer fired first
 	}
 	delete(c.sleepers, t)
@@ -187,12 +191,12 @@ func (c *Manual) step(target time.Time) (fired *timer, idle <-chan struct{}) {
 	if idle := c.whenIdle(); idle != nil {
 		return nil, idle
 	}
-	if len(c.timers) == 0 || c.timers[0].at.After(target) {
+	t, ok := c.timers.Min()
+	if !ok || t.at.After(target) {
 		c.now = target
 		return nil, nil
 	}
-	t := c.timers[0]
-	c.timers.remove(t)
+	c.timers.Delete(t)
 	c.now = t.at
 	if t.call == nil {
 		delete(c.sleepers, t)
@@ -212,8 +216,8 @@ func (c *Manual) run(f func()) {
 // start runs a timer that was due when it was set, unless it was stopped.
 func (c *Manual) start(t *timer) {
 	c.mu.Lock()
-	stopped := t.index == done
-	t.index = done
+	stopped := !t.starting
+	t.starting = false
 	c.mu.Unlock()
 	if stopped {
 		c.Leave()
@@ -225,7 +229,7 @@ func (c *Manual) start(t *timer) {
 // timer returns a timer that is due in d. The caller holds the lock.
 func (c *Manual) timer(d time.Duration) *timer {
 	c.set++
-	return &timer{at: c.now.Add(d), order: c.set, index: done}
+	return &timer{at: c.now.Add(d), order: c.set}
 }
 
 // whenIdle returns a channel that is closed when the clock becomes idle; nil if it
