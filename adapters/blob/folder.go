@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"sync"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -34,7 +35,7 @@ const (
 type FolderStore struct {
 	root   *os.Root // no path or link leaves it
 	quota  *quota
-	counts counts
+	counts sync.Map // of *count, by tenant
 }
 
 var _ verification.DocumentStore = (*FolderStore)(nil)

@@ -16,27 +16,10 @@ import (
 // same folder meanwhile.
 const recountInterval = 5 * time.Minute
 
-// counts holds which tenants have been counted.
-type counts struct {
-	mu      sync.Mutex
-	tenants map[string]*count
-}
-
+// count says whether the stored documents of a tenant have been counted.
 type count struct {
-	mu    sync.Mutex // held while the tenant is counted
+	mu    sync.Mutex // held while they are counted
 	valid atomic.Bool
-}
-
-func (c *counts) of(tenant string) *count {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.tenants == nil {
-		c.tenants = map[string]*count{}
-	}
-	if c.tenants[tenant] == nil {
-		c.tenants[tenant] = &count{}
-	}
-	return c.tenants[tenant]
 }
 
 // reserve reserves space for a document of a tenant. Without a limit nothing is
@@ -52,7 +35,8 @@ func (s *FolderStore) reserve(tenant string) (*reservation, error) {
 
 // count adds up the stored documents of a tenant unless its count is valid.
 func (s *FolderStore) count(tenant string) error {
-	c := s.counts.of(tenant)
+	entry, _ := s.counts.LoadOrStore(tenant, &count{})
+	c := entry.(*count) //nolint:errcheck // the map holds nothing else
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.valid.Load() {

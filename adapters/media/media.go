@@ -46,7 +46,7 @@ func (s *stream) sanitize(f format) iter.Seq[[]byte] {
 			return len(p), nil
 		}), window)
 		f.sanitize(s)
-		s.drain() // data after the end of an image counts towards the size limit
+		s.skip(toEnd) // data after the end of an image counts towards the size limit
 		s.flush()
 	}
 }

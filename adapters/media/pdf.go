@@ -15,7 +15,7 @@ func sanitizePDF(s *stream) {
 		s.fail(refusePDF)
 	}
 	tail := make([]byte, 0, pdfTail+window)
-	for p := range s.rest() {
+	for p := range s.chunks(toEnd) {
 		s.write(p)
 		tail = append(tail, p...)
 		if extra := len(tail) - pdfTail; extra > 0 {

@@ -8,6 +8,7 @@ import (
 	"image"
 	"io"
 	"iter"
+	"math"
 )
 
 const (
@@ -89,12 +90,18 @@ func (s *stream) peek(n int) []byte {
 	return p
 }
 
+// toEnd makes chunks read to the end of the input, whatever its length.
+const toEnd = math.MaxInt64
+
 // chunks reads n bytes in chunks, each valid until the next.
 func (s *stream) chunks(n int64) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
+		open := n == toEnd
 		for n > 0 && !s.failed() {
 			if _, err := s.in.Peek(1); err != nil {
-				s.fail(err)
+				if !open || !errors.Is(err, io.EOF) {
+					s.fail(err)
+				}
 				return
 			}
 			p, _ := s.in.Peek(int(min(n, int64(s.in.Buffered()))))
@@ -103,24 +110,6 @@ func (s *stream) chunks(n int64) iter.Seq[[]byte] {
 			}
 			_, _ = s.in.Discard(len(p))
 			n -= int64(len(p))
-		}
-	}
-}
-
-// rest reads to the end in chunks, each valid until the next.
-func (s *stream) rest() iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		for !s.failed() {
-			_, err := s.in.Peek(1)
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			s.fail(err)
-			p, _ := s.in.Peek(s.in.Buffered())
-			if s.failed() || !yield(p) {
-				return
-			}
-			_, _ = s.in.Discard(len(p))
 		}
 	}
 }
@@ -160,13 +149,6 @@ func (s *stream) zero(n int64) {
 		for range p {
 			s.writeByte(0)
 		}
-	}
-}
-
-// drain drops the rest of the input.
-func (s *stream) drain() {
-	for range s.rest() {
-		continue
 	}
 }
 

@@ -4,9 +4,10 @@ package pdf
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -24,103 +25,93 @@ func rowsOf(d verification.Data, limit int) (rows []entry, more int) {
 	if len(d) == 0 {
 		return nil, 0
 	}
-	f := flattener{dec: json.NewDecoder(bytes.NewReader(d)), limit: limit}
-	f.dec.UseNumber()
-	if err := f.object(""); err != nil {
+	f := flattener{
+		dec:   jsontext.NewDecoder(bytes.NewReader(d), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
+		limit: limit,
+	}
+	if f.dec.PeekKind() != '{' || f.object("") != nil {
 		return []entry{{key: "data", value: string(d)}}, 0
 	}
 	return f.rows, f.more
 }
 
 type flattener struct {
-	dec   *json.Decoder
+	dec   *jsontext.Decoder
 	limit int
 	rows  []entry
 	more  int
 }
 
-func (f *flattener) add(r entry) {
-	if len(f.rows) < f.limit {
-		f.rows = append(f.rows, r)
-		return
-	}
-	f.more++
+func (f *flattener) add(rows ...entry) {
+	free := min(len(rows), f.limit-len(f.rows))
+	f.rows = append(f.rows, rows[:free]...)
+	f.more += len(rows) - free
 }
 
-// object reads a document that is one object.
-func (f *flattener) object(key string) error {
-	first, err := f.dec.Token()
-	if err != nil {
-		return err
-	}
-	if first != json.Delim('{') {
-		return fmt.Errorf("data starts with %v", first)
-	}
-	return f.fields(key)
-}
-
-// value reads a value after its first token.
-func (f *flattener) value(key string, first json.Token) error {
-	switch first {
-	case json.Delim('{'):
-		if !f.dec.More() && key != "" {
-			f.add(entry{key, "empty object", true})
-		}
-		return f.fields(key)
-	case json.Delim('['):
+func (f *flattener) value(key string) error {
+	switch f.dec.PeekKind() {
+	case '{':
+		return f.object(key)
+	case '[':
 		return f.list(key)
 	}
-	f.add(scalar(key, first))
-	return nil
+	e, err := f.scalar(key)
+	if err == nil {
+		f.add(e)
+	}
+	return err
 }
 
-func (f *flattener) fields(key string) error {
-	for f.dec.More() {
-		name, err := f.dec.Token()
+func (f *flattener) object(key string) error {
+	if _, err := f.dec.ReadToken(); err != nil {
+		return err
+	}
+	if f.dec.PeekKind() == '}' && key != "" {
+		f.add(entry{key, "empty object", true})
+	}
+	for f.dec.PeekKind() != '}' {
+		name, err := f.dec.ReadToken()
 		if err != nil {
 			return err
 		}
-		first, err := f.dec.Token()
-		if err != nil {
-			return err
-		}
-		if err := f.value(join(key, fmt.Sprint(name)), first); err != nil {
+		if err := f.value(join(key, name.String())); err != nil {
 			return err
 		}
 	}
-	_, err := f.dec.Token()
+	_, err := f.dec.ReadToken()
 	return err
 }
 
 // list reads a list. A list of scalars is one row; any other has a row for each of
 // its values.
 func (f *flattener) list(key string) error {
-	var plain []entry
+	if _, err := f.dec.ReadToken(); err != nil {
+		return err
+	}
+	var plain []entry // while the list has scalars only
 	nested := false
-	for i := 1; f.dec.More(); i++ {
-		first, err := f.dec.Token()
+	for i := 1; f.dec.PeekKind() != ']'; i++ {
+		item := fmt.Sprintf("%s#%d", key, i)
+		if kind := f.dec.PeekKind(); kind == '{' || kind == '[' {
+			f.add(plain...)
+			plain, nested = nil, true
+		}
+		if nested {
+			if err := f.value(item); err != nil {
+				return err
+			}
+			continue
+		}
+		e, err := f.scalar(item)
 		if err != nil {
 			return err
 		}
-		item := fmt.Sprintf("%s#%d", key, i)
-		if _, opens := first.(json.Delim); opens && !nested {
-			nested = true
-			for _, r := range plain {
-				f.add(r)
-			}
-		}
-		if !nested {
-			plain = append(plain, scalar(item, first))
-			continue
-		}
-		if err := f.value(item, first); err != nil {
-			return err
-		}
+		plain = append(plain, e)
 	}
 	if !nested {
 		f.add(together(key, plain))
 	}
-	_, err := f.dec.Token()
+	_, err := f.dec.ReadToken()
 	return err
 }
 
@@ -129,32 +120,24 @@ func together(key string, items []entry) entry {
 	if len(items) == 0 {
 		return entry{key, "empty list", true}
 	}
-	var b strings.Builder
-	for i, r := range items {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(r.value)
+	values := make([]string, len(items))
+	for i, e := range items {
+		values[i] = e.value
 	}
-	return entry{key: key, value: b.String()}
+	return entry{key: key, value: strings.Join(values, ", ")}
 }
 
-func scalar(key string, v json.Token) entry {
-	switch v := v.(type) {
-	case nil:
-		return entry{key, "none", true}
-	case bool:
-		if v {
-			return entry{key: key, value: "true"}
-		}
-		return entry{key: key, value: "false"}
-	case string:
-		if v == "" {
-			return entry{key, "empty", true}
-		}
-		return entry{key: key, value: v}
+func (f *flattener) scalar(key string) (entry, error) {
+	token, err := f.dec.ReadToken()
+	switch {
+	case err != nil:
+		return entry{}, err
+	case token.Kind() == 'n':
+		return entry{key, "none", true}, nil
+	case token.String() == "":
+		return entry{key, "empty", true}, nil
 	}
-	return entry{key: key, value: fmt.Sprint(v)}
+	return entry{key: key, value: token.String()}, nil
 }
 
 // join adds a name to a dotted key. A key that is beyond what is printed grows

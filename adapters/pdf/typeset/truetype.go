@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/go-text/typesetting/font"
+	"github.com/go-text/typesetting/font/opentype"
 )
 
 // unitsPerEm is twice that of most fonts, so that points halfway between two of
@@ -42,10 +43,13 @@ func (s *Subset) TrueType() []byte {
 		maxAdvance = max(maxAdvance, sh.advance)
 	}
 	loca.u32(len(glyf))
-	return assemble(map[string]writer{
-		"OS/2": os2Table(), "cmap": cmapTable(codes), "glyf": glyf, "head": headTable(box),
-		"hhea": hheaTable(box, maxAdvance, len(shapes)), "hmtx": hmtx, "loca": loca,
-		"maxp": maxpTable(len(shapes), maxPoints, maxContours), "name": nameTable(s.name), "post": postTable(),
+	table := func(tag string, content writer) opentype.Table {
+		return opentype.Table{Tag: opentype.MustNewTag(tag), Content: content}
+	}
+	return opentype.WriteTTF([]opentype.Table{ // sorted by tag
+		table("OS/2", os2Table()), table("cmap", cmapTable(codes)), table("glyf", glyf), table("head", headTable(box)),
+		table("hhea", hheaTable(box, maxAdvance, len(shapes))), table("hmtx", hmtx), table("loca", loca),
+		table("maxp", maxpTable(len(shapes), maxPoints, maxContours)), table("name", nameTable(s.name)), table("post", postTable()),
 	})
 }
 
@@ -60,27 +64,6 @@ func (w *writer) u16s(vs ...int) {
 	for _, v := range vs {
 		w.u16(v)
 	}
-}
-
-// assemble joins the tables to a file, without checksums: gofpdf writes its own.
-func assemble(tables map[string]writer) []byte {
-	names := slices.Sorted(maps.Keys(tables))
-	entries := int(math.Log2(float64(len(names))))
-	var head, body writer
-	head.u32(0x00010000)
-	head.u16s(len(names), 16<<entries, entries, 16*len(names)-16<<entries)
-	start := 12 + 16*len(names)
-	for _, name := range names {
-		head = append(head, name...)
-		head.u32(0)
-		head.u32(start + len(body))
-		head.u32(len(tables[name]))
-		body = append(body, tables[name]...)
-		for len(body)%4 != 0 {
-			body.u8(0)
-		}
-	}
-	return append(head, body...)
 }
 
 // Metrics of Noto Sans, in units of unitsPerEm.
