@@ -17,7 +17,7 @@ import (
 // flight, and lets runs reach their next wait. It returns nil after a clean stop.
 func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 	defer h.close()
-	h.log.Info("starting", "version", h.build.Version, "commit", h.build.Commit, "go", h.build.Go)
+	h.log.Info("starting", "version", h.build.Version, "commit", h.build.Commit, "go", h.build.Go, "memory_limit", memoryLimit())
 	working, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	failed := make(chan error, 3)

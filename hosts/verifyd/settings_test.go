@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/internal/cli"
@@ -136,7 +139,7 @@ func TestWarningsOfAStartAreLogged(t *testing.T) {
 	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": path, "VERIFYD_BLOBDIR": "/srv"})
 	for _, want := range []string{
 		"level=WARN msg=\"" + path + " has no tenant", `level=WARN msg="VERIFYD_BLOBDIR is not a setting of verifyd; did you mean VERIFYD_BLOB_DIR?"`,
-		"level=WARN msg=\"journey links are signed with a new key", "level=INFO msg=starting version=",
+		"level=WARN msg=\"journey links are signed with a new key", "level=INFO msg=starting version=", " memory_limit=",
 	} {
 		if got := s.stderr.String(); !strings.Contains(got, want) {
 			t.Errorf("stderr = %s, want %s", got, want)
@@ -223,5 +226,44 @@ func TestHelpListsEverySetting(t *testing.T) {
 		if !strings.Contains(out.String(), flag) {
 			t.Errorf("help lacks %s:\n%s", flag, out.String())
 		}
+	}
+}
+
+func TestAHostTakesItsMemoryLimitFromItsCgroup(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	cgroup := func(limit uint64, err error) memlimit.Provider {
+		return func() (uint64, error) { return limit, err }
+	}
+	for _, tt := range []struct {
+		name, set string
+		cgroup    memlimit.Provider
+		limit     string
+		warnings  int
+	}{
+		{"90 % of the limit", "", cgroup(1<<30, nil), "921MiB", 0},
+		{"no limit", "", cgroup(0, memlimit.ErrNoLimit), "none", 0},
+		{"no cgroup", "", cgroup(0, memlimit.ErrNoCgroup), "none", 0},
+		{"not Linux", "", cgroup(0, memlimit.ErrCgroupsNotSupported), "none", 0},
+		{"unreadable", "", cgroup(0, io.ErrUnexpectedEOF), "none", 1},
+		{"GOMEMLIMIT", "2GiB", cgroup(1<<30, nil), "none", 0}, // the Go runtime reads the variable, before main
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			debug.SetMemoryLimit(math.MaxInt64)
+			t.Setenv("GOMEMLIMIT", tt.set)
+			if tt.set == "" {
+				if err := os.Unsetenv("GOMEMLIMIT"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var log bytes.Buffer
+			limitMemory(tt.cgroup, slog.New(slog.NewTextHandler(&log, nil)))
+			if got := memoryLimit(); got != tt.limit {
+				t.Errorf("the limit is %s, want %s", got, tt.limit)
+			}
+			if got := strings.Count(log.String(), "level=WARN"); got != tt.warnings {
+				t.Errorf("%d warnings, want %d: %s", got, tt.warnings, &log)
+			}
+		})
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/google/uuid"
 
 	"github.com/verifyd/verifyd/adapters/blob"
@@ -112,6 +112,7 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 			h.abandon()
 		}
 	}()
+	limitMemory(memlimit.FromCgroup, h.log)
 	o, err := h.open(ctx, env)
 	if err != nil {
 		return nil, o.warnings, err
@@ -251,13 +252,6 @@ func startWait(wait time.Duration) time.Duration {
 	}
 	return wait
 }
-
-// maxDocumentMemory is the maximum size of all uploads in memory, in bytes.
-const maxDocumentMemory = 512 << 20
-
-// documentMemory returns maxDocumentMemory, or a quarter of GOMEMLIMIT if that is
-// less.
-func documentMemory() int64 { return min(maxDocumentMemory, debug.SetMemoryLimit(-1)/4) }
 
 // openDocuments opens the store of uploads.
 func (o *opened) openDocuments(s settings, p *problems) verification.DocumentStore {

@@ -1,0 +1,37 @@
+// The memory limit of the process, and the memory of uploads.
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"runtime/debug"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+)
+
+// limitMemory sets the soft memory limit of the Go runtime to 90 % of what limit
+// returns, unless GOMEMLIMIT is set. Without a limit it changes nothing.
+func limitMemory(limit memlimit.Provider, log *slog.Logger) {
+	_, err := memlimit.Set(memlimit.WithRatio(0.9), memlimit.WithProvider(limit))
+	if err != nil && !errors.Is(err, memlimit.ErrNoCgroup) && !errors.Is(err, memlimit.ErrCgroupsNotSupported) {
+		log.Warn("the memory limit of the cgroup cannot be read; set GOMEMLIMIT", "error", err)
+	}
+}
+
+// memoryLimit returns the soft memory limit for a log line.
+func memoryLimit() string {
+	if n := debug.SetMemoryLimit(-1); n < math.MaxInt64 {
+		return fmt.Sprintf("%dMiB", n>>20)
+	}
+	return "none"
+}
+
+// maxDocumentMemory is the maximum size of all uploads in memory, in bytes.
+const maxDocumentMemory = 512 << 20
+
+// documentMemory returns maxDocumentMemory, or a quarter of the soft memory limit if
+// that is less.
+func documentMemory() int64 { return min(maxDocumentMemory, debug.SetMemoryLimit(-1)/4) }
