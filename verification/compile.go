@@ -2,7 +2,10 @@
 
 package verification
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Program is a compiled version of a workflow, which Decide can run. Make one
 // with Compile or Restore. Several goroutines may share it.
@@ -105,7 +108,7 @@ func (v *validator) texts(l ExpressionCompiler, p *Program) {
 				}
 				c, err := l.Condition(r.When, d)
 				if err != nil {
-					v.problem(fmt.Sprintf("%s.rules[%d].when", nodePath(id), i), "%v", err)
+					v.textProblem(fmt.Sprintf("%s.rules[%d].when", nodePath(id), i), err)
 					continue
 				}
 				p.conditions[id][i] = c
@@ -116,7 +119,7 @@ func (v *validator) texts(l ExpressionCompiler, p *Program) {
 			}
 			t, err := l.Template(n.With, v.declarations(id))
 			if err != nil {
-				v.problem(nodePath(id)+".with", "%v", err)
+				v.textProblem(nodePath(id)+".with", err)
 			}
 			p.templates[id] = t
 		case NodeCustomerInput:
@@ -124,6 +127,19 @@ func (v *validator) texts(l ExpressionCompiler, p *Program) {
 		case NodeConsent, NodeReview, NodeEnd:
 		}
 	}
+}
+
+// textProblem reports the error of a condition or a template.
+func (v *validator) textProblem(path string, err error) {
+	var e *TextError
+	if !errors.As(err, &e) {
+		v.problem(path, "%v", err)
+		return
+	}
+	if e.Path != "" && e.Path[0] != '[' {
+		path += "."
+	}
+	v.problems = append(v.problems, FieldError{Name: path + e.Path, Message: e.Message, Character: e.Character})
 }
 
 func (v *validator) patterns(at string, fields InputFields, l ExpressionCompiler) map[string]Pattern {

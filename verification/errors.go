@@ -54,6 +54,28 @@ type FieldError struct {
 	Name string `json:"field"`
 	// Message is a plain sentence without a final full stop.
 	Message string `json:"message"`
+	// Character is the number of the character of a text in a definition at which
+	// the problem is, from 1; 0 for the whole input.
+	Character int `json:"-"`
+}
+
+// TextError is a problem of an expression in a definition.
+type TextError struct {
+	// Path leads from an object to its string with the expression, such as a.b[0];
+	// empty if there is no object.
+	Path string
+	// Character is that of a FieldError, in the string with the expression.
+	Character int
+	// Message is a plain sentence without a final full stop.
+	Message string
+}
+
+// Error returns path and message on one line.
+func (e *TextError) Error() string {
+	if e.Path == "" {
+		return e.Message
+	}
+	return e.Path + ": " + e.Message
 }
 
 // NotFound returns an ErrNotFound about the subject.

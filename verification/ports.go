@@ -184,7 +184,8 @@ type Describer interface {
 }
 
 // ExpressionCompiler compiles the texts inside a definition. The text of an error
-// is one plain sentence.
+// is one plain sentence. An error of Condition and Template may be a *TextError, which
+// has the position of the problem.
 type ExpressionCompiler interface {
 	// Condition compiles a branch condition, which must be a boolean.
 	Condition(text string, d Declarations) (Condition, error)

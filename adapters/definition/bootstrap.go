@@ -117,7 +117,8 @@ func (b *bootstrapReader) read(raw []byte) (found Bootstrap) {
 // problem reports a problem of a value, unless its form is wrong already.
 func (b *bootstrapReader) problem(p path, message string) {
 	if b.usable(p) {
-		b.add(b.file, b.root.find(p.String()), p, message)
+		at, _ := b.root.find(p.String())
+		b.add(b.file, at, p, message)
 	}
 }
 

@@ -160,8 +160,8 @@ func sorted(list []Diagnostic, first string) *Diagnostics {
 }
 
 // Explain returns a *Diagnostics with the position of each field of a
-// *verification.Error: that of the value its path names, or of the nearest one
-// above it. It unwraps to err. Explain returns any other error as it is.
+// *verification.Error: that of the character in a text, or of the value its path names,
+// or of the nearest one above it. It unwraps to err. Explain returns any other error as it is.
 func (d Document) Explain(err error) error {
 	var invalid *verification.Error
 	if !errors.As(err, &invalid) || d.root == nil {
@@ -174,7 +174,10 @@ func (d Document) Explain(err error) error {
 	var list []Diagnostic
 	for _, field := range fields {
 		name := strings.TrimSuffix(strings.TrimPrefix(d.base+"."+field.Name, "."), ".")
-		at := d.root.find(name)
+		at, value := d.root.find(name)
+		if field.Character > 0 {
+			at = value.character(d.root.source, field.Character)
+		}
 		list = append(list, Diagnostic{File: d.File, Line: at.line, Column: at.column, Path: name, Message: field.Message})
 	}
 	found := sorted(list, d.File)

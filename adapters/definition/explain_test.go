@@ -131,3 +131,87 @@ func (lenient) Template(verification.Data, verification.Declarations) (verificat
 }
 func (lenient) Pattern(string) (verification.Pattern, error)          { return nil, nil }
 func (lenient) Schema(verification.Data) (verification.Schema, error) { return nil, nil }
+
+func TestAProblemInsideAStringIsExplainedAtItsCharacter(t *testing.T) {
+	const file = `nodes:
+  plain: {type: branch, else: e, rules: [{next: e, when: a == !}]}
+  double: {type: branch, else: e, rules: [{next: e, when: "a == \"é\" && !"}]}
+  single: {type: branch, else: e, rules: [{next: e, when: 'a == ''é'' && !'}]}
+  literal:
+    rules:
+      - when: |-  # a == !
+          a == 1 &&
+
+            b == !
+      - when: >
+          a == 1 &&
+          b == !
+      - when: &same
+          a == 1 &&
+          b == !
+      - when: *same
+      - when: "a == 1 &&\n !"
+    type: branch
+    else: e
+  with:
+    type: check
+    provider: sandbox
+    next: e
+    with:
+      a: [x, "${a} and ${!}"]
+      b: {"c d": "\u0041${!}", "c.d": "${!}"}
+  e: {type: end}
+`
+	d, err := definition.ReadWorkflow("w.yaml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, cause := verification.Compile("", verification.Version{Definition: d.Definition}, exclamations{}, nil)
+	var found *definition.Diagnostics
+	if !errors.As(d.Explain(cause), &found) {
+		t.Fatalf("the error is %v, want Diagnostics", cause)
+	}
+	var got []string
+	for _, f := range found.List {
+		if strings.HasSuffix(f.Message, "!") {
+			got = append(got, strings.TrimPrefix(f.String(), "w.yaml:"))
+		}
+	}
+	want := []string{
+		"2:63: nodes.plain.rules[0].when: !",
+		"3:74: nodes.double.rules[0].when: !",
+		"4:74: nodes.single.rules[0].when: !",
+		"10:18: nodes.literal.rules[0].when: !",
+		"13:16: nodes.literal.rules[1].when: !",
+		"14:15: nodes.literal.rules[2].when: !", // an anchor
+		"17:15: nodes.literal.rules[3].when: !", // an alias
+		"18:15: nodes.literal.rules[4].when: !", // an escape
+		"26:26: nodes.with.with.a[1]: !",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("positions (-want +got):\n%s", diff)
+	}
+	for path, want := range map[string][2]int{`nodes.with.with.b["c d"]`: {27, 18}, `nodes.with.with.b["c.d"]`: {27, 40}} {
+		err := d.Explain(&verification.Error{Kind: verification.ErrInvalid, Fields: []verification.FieldError{{Name: path, Message: "no", Character: 1}}})
+		if !errors.As(err, &found) || found.List[0].Line != want[0] || found.List[0].Column != want[1] {
+			t.Errorf("%s is at %v, want %v", path, err, want)
+		}
+	}
+}
+
+// exclamations is a language in which the last ! of a text is a problem.
+type exclamations struct{ lenient }
+
+func (exclamations) Condition(text string, _ verification.Declarations) (verification.Condition, error) {
+	before, _, found := strings.Cut(text, "!")
+	if !found {
+		return nil, nil
+	}
+	return nil, &verification.TextError{Character: len([]rune(before)) + 1, Message: "!"}
+}
+
+func (exclamations) Template(object verification.Data, _ verification.Declarations) (verification.Template, error) {
+	list, _ := object.Map()["a"].([]any)
+	text, _ := list[1].(string)
+	return nil, &verification.TextError{Path: "a[1]", Character: strings.Index(text, "!") + 1, Message: "!"}
+}

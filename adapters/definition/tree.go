@@ -27,6 +27,7 @@ type tree struct {
 	scalar  any     // nil, a bool, a json.Number or a string
 	entries []entry // of a mapping, as written, without duplicates
 	items   []*tree // of a sequence
+	source  string  // of the root: the text of the file
 }
 
 // entry is one field of an object. It begins at its name.
@@ -99,24 +100,28 @@ func (t *tree) under(p path) *tree {
 	return nil
 }
 
-// find returns where the value at a path such as nodes.risk.rules[0].when begins,
-// or the nearest value above it that exists.
-func (t *tree) find(path string) position {
+// find returns the value at a path such as nodes.risk.rules[0].when, or the nearest
+// one above it that exists, and where it begins.
+func (t *tree) find(path string) (position, *tree) {
 	at := t.at
-	for t != nil {
+	for {
 		path = strings.TrimPrefix(path, ".")
 		e, rest, ok := t.step(path)
 		if !ok {
-			break
+			return at, t
 		}
 		at, t, path = e.at, e.value, rest
 	}
-	return at
 }
 
 // step returns the entry that a path begins with, the longest name first: a name
 // may contain a dot.
 func (t *tree) step(path string) (found entry, rest string, ok bool) {
+	if quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(path, "[")); err == nil {
+		name, _ := strconv.Unquote(quoted) // never fails for a quoted prefix
+		found, ok = t.entry(name)
+		return found, strings.TrimPrefix(path, "["+quoted+"]"), ok
+	}
 	for _, e := range t.entries {
 		after, is := strings.CutPrefix(path, e.name)
 		if is && e.name != "" && (after == "" || after[0] == '.' || after[0] == '[') && len(e.name) > len(found.name) {

@@ -53,7 +53,8 @@ func decode(file string, t *tree, base path, d *diagnostics) verification.Defini
 	var def verification.Definition
 	report := func(err error, steps ...any) {
 		if err != nil {
-			d.add(file, t.find(path(steps).String()), append(slices.Clip(base), steps...), sentence(err))
+			at, _ := t.find(path(steps).String())
+			d.add(file, at, append(slices.Clip(base), steps...), sentence(err))
 		}
 	}
 	raw, err := json.Marshal(t.value())

@@ -65,6 +65,7 @@ func parse(file string, raw []byte, d *diagnostics) *tree {
 	if r.stopped {
 		return nil
 	}
+	t.source = string(raw)
 	return t
 }
 

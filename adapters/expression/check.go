@@ -79,9 +79,9 @@ func (n *node) compileNew(text string) (*expression, error) {
 	}
 	parsed, issues := n.env.Parse(text)
 	if issues.Err() != nil {
-		return nil, problem(issues.Errors()[0])
+		return nil, problem(text, issues.Errors()[0])
 	}
-	e := &expression{paths: map[int64]path{}}
+	e := &expression{paths: map[int64]path{}, tree: parsed.NativeRep()}
 	if err := (&inspection{e, n.steps}).visit(parsed.NativeRep().Expr(), false); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (n *node) check(parsed *cel.Ast, text string, paths map[int64]path) (*cel.A
 	for range maxNodes {
 		checked, issues := n.env.Check(parsed)
 		if issues.Err() == nil {
-			return checked, checkMixed(checked.NativeRep(), loose)
+			return checked, checkMixed(text, checked.NativeRep(), loose)
 		}
 		before := len(loose)
 		for _, refused := range issues.Errors() {
@@ -123,12 +123,12 @@ func (n *node) check(parsed *cel.Ast, text string, paths map[int64]path) (*cel.A
 		}
 		if first := issues.Errors()[0]; len(loose) == before {
 			if p, ok := paths[first.ExprID]; ok {
-				return nil, fmt.Errorf("%s: %w", p, problem(first))
+				first.Message = p.String() + ": " + first.Message
 			}
-			return nil, problem(first)
+			return nil, problem(text, first)
 		}
 		if parsed, issues = n.env.Parse(text); issues.Err() != nil { // a check changes what was parsed
-			return nil, problem(issues.Errors()[0])
+			return nil, problem(text, issues.Errors()[0])
 		}
 		loosen(parsed.NativeRep(), loose)
 	}
@@ -158,9 +158,13 @@ func find(tree *ast.AST, id int64) (found ast.Expr) {
 	return found
 }
 
-// problem returns what CEL says of a problem, with its position in the text.
-func problem(e *cel.Error) error {
-	return errors.New(oneLine(e.Message) + position(e.Location))
+// problem returns what CEL says of a problem in a text.
+func problem(text string, e *cel.Error) error {
+	t := &verification.TextError{Message: oneLine(e.Message)}
+	if offset, ok := common.NewTextSource(text).LocationOffset(e.Location); ok {
+		t.Character = int(offset) + 1
+	}
+	return t
 }
 
 // position describes a location; CEL counts columns from 0.

@@ -3,7 +3,6 @@
 package expression
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -27,10 +26,12 @@ type inspection struct {
 func (e *inspection) visit(x ast.Expr, inPath bool) error {
 	if p, ok := pathOf(x); ok {
 		e.paths[x.ID()] = p
-		if !inPath {
-			if err := e.step(p); err != nil {
+		if p.root == nameSteps && (len(p.keys) == 1 || !inPath && len(p.keys) == 0) {
+			if err := e.step(x, p); err != nil {
 				return err
 			}
+		}
+		if !inPath {
 			if text := p.String(); !slices.ContainsFunc(e.reads, func(r read) bool { return r.text == text }) {
 				e.reads = append(e.reads, read{p, text})
 			}
@@ -50,12 +51,12 @@ func (e *inspection) visit(x ast.Expr, inPath bool) error {
 			}
 		}
 	case ast.StructKind:
-		return fmt.Errorf("an object of the type %s cannot be made here", x.AsStruct().TypeName())
+		return e.problem(x, "an object of the type %s cannot be made here", x.AsStruct().TypeName())
 	case ast.ComprehensionKind:
 		loop := x.AsComprehension()
 		for _, name := range []string{loop.IterVar(), loop.IterVar2(), loop.AccuVar()} {
 			if slices.Contains(globals(), name) {
-				return fmt.Errorf("a variable cannot have the name %s", name)
+				return e.problem(x, "a variable cannot have the name %s", name)
 			}
 		}
 		return e.visitAll([]ast.Expr{
@@ -67,20 +68,26 @@ func (e *inspection) visit(x ast.Expr, inPath bool) error {
 }
 
 // step checks that a path that begins with steps leads to a step that can have run.
-func (e *inspection) step(p path) error {
-	if p.root != nameSteps {
-		return nil
-	}
+func (e *inspection) step(x ast.Expr, p path) error {
 	if len(p.keys) == 0 {
-		return errors.New("steps must be followed by the name of a step")
+		return e.problem(x, "steps must be followed by the name of a step")
 	}
 	switch step, declared := e.steps[verification.NodeID(p.keys[0].name)]; {
 	case !declared:
-		return fmt.Errorf("there is no step %s", p.keys[0].name)
+		return e.problem(x, "there is no step %s", p.keys[0].name)
 	case !step.CanHaveRun:
-		return fmt.Errorf("the step %s cannot have run before this node", p.keys[0].name)
+		return e.problem(x, "the step %s cannot have run before this node", p.keys[0].name)
 	}
 	return nil
+}
+
+// problem returns an error at a node.
+func (e *inspection) problem(x ast.Expr, format string, args ...any) error {
+	t := &verification.TextError{Message: fmt.Sprintf(format, args...)}
+	if at, ok := e.tree.SourceInfo().GetOffsetRange(x.ID()); ok {
+		t.Character = int(at.Start) + 1
+	}
+	return t
 }
 
 func (e *inspection) visitAll(xs []ast.Expr) error {
@@ -99,7 +106,7 @@ func (e *inspection) visitCall(x ast.Expr) error {
 			return err
 		}
 		if strings.HasPrefix(call.FunctionName(), "get") && len(call.Args()) == 1 && !isOffset(call.Args()[0]) {
-			return fmt.Errorf(`the time zone of %s must be "UTC" or an offset such as "+05:30"`, call.FunctionName())
+			return e.problem(call.Args()[0], `the time zone of %s must be "UTC" or an offset such as "+05:30"`, call.FunctionName())
 		}
 	}
 	for i, arg := range call.Args() {

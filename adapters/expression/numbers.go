@@ -106,10 +106,10 @@ func loosen(tree *ast.AST, calls map[int64]*cel.Error) {
 
 // checkMixed returns the error of the first loosened call that mixes more than kinds
 // of numbers.
-func checkMixed(tree *ast.AST, calls map[int64]*cel.Error) error {
+func checkMixed(text string, tree *ast.AST, calls map[int64]*cel.Error) error {
 	for _, id := range slices.Sorted(maps.Keys(calls)) {
 		if e := find(tree, id); e != nil && !mixesNumbers(tree, e.AsCall()) {
-			return problem(calls[id])
+			return problem(text, calls[id])
 		}
 	}
 	return nil

@@ -3,15 +3,16 @@
 package expression
 
 import (
-	"errors"
 	"strings"
-)
+	"unicode/utf8"
 
-var errUnclosed = errors.New("a ${ is not closed with }")
+	"github.com/verifyd/verifyd/verification"
+)
 
 // piece is a part of a string: an expression, or plain text.
 type piece struct {
 	text string
+	at   int // the byte at which an expression begins
 	code bool
 }
 
@@ -25,7 +26,8 @@ func scan(s string) ([]piece, error) {
 			plain.Reset()
 		}
 	}
-	for len(s) > 0 {
+	for all := s; len(s) > 0; {
+		at := len(all) - len(s)
 		switch {
 		case strings.HasPrefix(s, "$${"):
 			plain.WriteString("${")
@@ -33,10 +35,12 @@ func scan(s string) ([]piece, error) {
 		case strings.HasPrefix(s, "${"):
 			end := closing(s[2:])
 			if end < 0 {
-				return nil, errUnclosed
+				return nil, &verification.TextError{
+					Character: utf8.RuneCountInString(all[:at]) + 1, Message: "a ${ is not closed with }",
+				}
 			}
 			flush()
-			pieces = append(pieces, piece{text: s[2 : 2+end], code: true})
+			pieces = append(pieces, piece{text: s[2 : 2+end], at: at + 2, code: true})
 			s = s[2+end+1:]
 		default:
 			next := strings.IndexByte(s[1:], '$') + 1

@@ -3,11 +3,13 @@
 package expression
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -89,7 +91,7 @@ func (n *node) template(at string, v any) (part, error) {
 func (n *node) text(at, s string) (part, error) {
 	pieces, err := scan(s)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", at, err)
+		return nil, within(at, 1, err)
 	}
 	var parts []part
 	for _, piece := range pieces {
@@ -99,7 +101,7 @@ func (n *node) text(at, s string) (part, error) {
 		}
 		e, err := n.compile(piece.text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", at, err)
+			return nil, within(at, utf8.RuneCountInString(s[:piece.at])+1, err)
 		}
 		parts = append(parts, filled{at, e})
 	}
@@ -110,6 +112,17 @@ func (n *node) text(at, s string) (part, error) {
 		return parts[0], nil
 	}
 	return mixed{at, parts}, nil
+}
+
+// within returns the error of an expression that begins at a character of the string
+// at a path.
+func within(at string, character int, err error) error {
+	t := &verification.TextError{Path: at, Character: character, Message: err.Error()}
+	var inner *verification.TextError
+	if errors.As(err, &inner) {
+		t.Character += max(0, inner.Character-1)
+	}
+	return t
 }
 
 func (l literal) render(r *rendering) (any, error) {

@@ -1,6 +1,7 @@
 package expression_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -142,7 +143,6 @@ func TestAConditionThatCannotBeIsRefused(t *testing.T) {
 		{`input.age >`, `<EOF>`},
 		{`(input.age`, `<EOF>`},
 		{`input.age >> 3`, `'>'`},
-		{"input.active &&\n  input.age = 3", `line 2`},
 		{`input.age=3`, `'=3'`},
 		{`"é" == "é" && input.age = 3`, `'= '`},
 		{`input.age === 3`, `'= '`},
@@ -158,6 +158,46 @@ func TestAConditionThatCannotBeIsRefused(t *testing.T) {
 		}
 		if err != nil && (strings.ContainsAny(err.Error(), "\r\n") || strings.HasSuffix(err.Error(), ".")) {
 			t.Errorf("Condition(%.60q) = %q, want one line without a final stop", row.text, err)
+		}
+	}
+}
+
+func TestAProblemHasItsPositionInTheText(t *testing.T) {
+	for _, row := range []struct {
+		text      string
+		character int
+	}{
+		{"input.active &&\n  input.age = 3", 29},
+		{`"é" == "é" && input.age = 3`, 25},
+		{`input.age >`, 12},
+		{`true && input.foo == 1`, 14},
+		{`true && steps.nowhere.passed`, 14},
+		{`input.name == "x" && input.age == "x"`, 32},
+		{`run.started_at.getHours(input.name) > 3`, 30},
+		{`input.age`, 0}, // the whole text
+	} {
+		_, err := language.Condition(row.text, declared())
+		var found *verification.TextError
+		character := 0
+		if errors.As(err, &found) {
+			character = found.Character
+		}
+		if err == nil || character != row.character {
+			t.Errorf("Condition(%q) = %v at character %d, want %d", row.text, err, character, row.character)
+		}
+	}
+	for _, row := range []struct {
+		object string
+		want   verification.TextError
+	}{
+		{`{"a":{"b":["x","é ${input.age} ${input.foo}"]}}`, verification.TextError{Path: "a.b[1]", Character: 23}},
+		{`{"a b":"$${ ${"}`, verification.TextError{Path: `["a b"]`, Character: 5}},
+		{`{"a":"x ${}"}`, verification.TextError{Path: "a", Character: 5}},
+	} {
+		_, err := language.Template(verification.Data(row.object), declared())
+		var found *verification.TextError
+		if !errors.As(err, &found) || found.Path != row.want.Path || found.Character != row.want.Character {
+			t.Errorf("Template(%s) = %#v, want %s at character %d", row.object, err, row.want.Path, row.want.Character)
 		}
 	}
 }
