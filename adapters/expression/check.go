@@ -103,25 +103,23 @@ func (n *node) compileNew(text string) (*expression, error) {
 	return e, nil
 }
 
-// check checks the types of an expression. CEL's checker refuses to compare or
-// combine a whole number with a double in some calls, though its run time does
-// so: check repeats with the check taken off those calls, and then looks at
-// their types itself.
+// check checks the types of an expression. Where CEL refuses a call, whole numbers
+// among its arguments become doubles, and check repeats.
 func (n *node) check(parsed *cel.Ast, text string, paths map[int64]path) (*cel.Ast, error) {
-	loose := map[int64]*cel.Error{}
-	for range maxNodes {
+	refused := map[int64]*cel.Error{}
+	for {
 		checked, issues := n.env.Check(parsed)
 		if issues.Err() == nil {
-			return checked, checkMixed(text, checked.NativeRep(), loose)
+			return checked, nil
 		}
-		before := len(loose)
-		for _, refused := range issues.Errors() {
-			e := find(parsed.NativeRep(), refused.ExprID)
-			if loose[refused.ExprID] == nil && e != nil && e.Kind() == ast.CallKind && looseArgument(e.AsCall()) >= 0 {
-				loose[refused.ExprID] = refused
+		before := len(refused)
+		for _, e := range issues.Errors() {
+			if refused[e.ExprID] == nil {
+				refused[e.ExprID] = e
 			}
 		}
-		if first := issues.Errors()[0]; len(loose) == before {
+		if len(refused) == before { // at most maxNodes repetitions
+			first := refused[issues.Errors()[0].ExprID]
 			if p, ok := paths[first.ExprID]; ok {
 				first.Message = p.String() + ": " + first.Message
 			}
@@ -130,9 +128,8 @@ func (n *node) check(parsed *cel.Ast, text string, paths map[int64]path) (*cel.A
 		if parsed, issues = n.env.Parse(text); issues.Err() != nil { // a check changes what was parsed
 			return nil, problem(text, issues.Errors()[0])
 		}
-		loosen(parsed.NativeRep(), loose)
+		useDoubles(parsed.NativeRep(), refused)
 	}
-	return nil, errors.New("the types of the expression cannot be checked")
 }
 
 // builds reports whether an expression makes new lists or objects, whose size

@@ -8,7 +8,7 @@
 // not of a run.
 //
 // Numbers of JSON are doubles. A whole number may stand next to one in a
-// comparison or a calculation. Besides the standard functions of CEL and its
+// calculation, and a written one in a comparison. Besides the standard functions of CEL and its
 // optional values (`a.?b.orValue(c)`) there are those of its strings extension.
 // No function reads a clock. The cost of an expression is bounded twice: when it
 // is compiled, by the most that it could cost, and while it runs. A template

@@ -105,6 +105,7 @@ func TestAConditionThatCannotBeIsRefused(t *testing.T) {
 		{`input.age != "x"`, `'_!=_' applied to '(double, string)'`},
 		{`input.age + "x" == "y"`, `'_+_' applied to '(double, string)'`},
 		{`input.age % 2 == 0`, `'_%_' applied to '(double, int)'`},
+		{`input.age == size(input.people)`, `'_==_' applied to '(double, int)'`},
 		{`input.age in ["a"]`, `(double, list(string))`},
 		{`!input.age`, `(double)`},
 		{`input.age && true`, `'bool' but found 'double'`},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/verifyd/verifyd/internal/cli"
@@ -22,27 +23,19 @@ func (d *database) tenant(ctx context.Context, f tenantFlag) (verification.Tenan
 		}
 		return t, err
 	}
-	all, err := d.Tenants(ctx)
+	tenants, err := d.Tenants(ctx)
 	if err != nil {
 		return verification.Tenant{}, err
 	}
-	var found []verification.Tenant
-	for _, t := range all {
-		if f.Tenant == "" || t.Name == f.Tenant {
-			found = append(found, t)
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(tenants), func(t verification.Tenant) bool { return f.Tenant != "" && t.Name != f.Tenant })
 	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(all) == 0:
+	case len(tenants) == 0:
 		return verification.Tenant{}, notFound("tenant", "there are no tenants: create one with verifyctl apply or verifyctl account create --tenant-name")
-	case f.Tenant == "":
-		return verification.Tenant{}, fmt.Errorf("%s: required, because there are %d tenants (see verifyctl tenant list)", cli.Setting("tenant"), len(all))
-	case len(found) == 0:
-		return verification.Tenant{}, notFound("tenant", fmt.Sprintf("no tenant has the name %q (see verifyctl tenant list)", f.Tenant))
+	case f.Tenant == "" && len(tenants) > 1:
+		return verification.Tenant{}, fmt.Errorf("%s: required, because there are %d tenants (see verifyctl tenant list)", cli.Setting("tenant"), len(tenants))
 	}
-	return verification.Tenant{}, conflict("tenant", fmt.Sprintf("%d tenants have the name %q: give the id (see verifyctl tenant list)", len(found), f.Tenant))
+	return only("tenant", found, fmt.Sprintf("no tenant has the name %q (see verifyctl tenant list)", f.Tenant),
+		fmt.Sprintf("tenants have the name %q: give the id (see verifyctl tenant list)", f.Tenant))
 }
 
 // tenantOf returns the tenant of a run: the given one, whose id need not be saved, or
@@ -76,23 +69,14 @@ func (d *database) workflow(ctx context.Context, t verification.TenantID, nameOr
 		}
 		return w, err
 	}
-	var found []verification.Workflow
-	err := pages(func(q verification.PageQuery) (verification.Page[verification.Workflow], error) {
+	found, err := all(func(q verification.PageQuery) (verification.Page[verification.Workflow], error) {
 		return d.Workflows(ctx, t, q)
-	}, func(w verification.Workflow) {
-		if w.Slug == nameOrID {
-			found = append(found, w)
-		}
-	})
-	switch {
-	case err != nil:
+	}, func(w verification.Workflow) bool { return w.Slug == nameOrID })
+	if err != nil {
 		return verification.Workflow{}, err
-	case len(found) == 0:
-		return verification.Workflow{}, notFound("workflow", fmt.Sprintf("the tenant has no workflow with the name %q (see verifyctl workflow list)", nameOrID))
-	case len(found) > 1:
-		return verification.Workflow{}, conflict("workflow", fmt.Sprintf("%d workflows have the name %q: give the id (see verifyctl workflow list)", len(found), nameOrID))
 	}
-	return found[0], nil
+	return only("workflow", found, fmt.Sprintf("the tenant has no workflow with the name %q (see verifyctl workflow list)", nameOrID),
+		fmt.Sprintf("workflows have the name %q: give the id (see verifyctl workflow list)", nameOrID))
 }
 
 // The number of digits of a version's hash that tables show, and that must be given.
@@ -112,36 +96,36 @@ func (d *database) version(
 	if len(hash) < minDigits {
 		return verification.VersionInfo{}, fmt.Errorf("VERSION: must be at least %d digits of the hash (see verifyctl workflow versions)", minDigits)
 	}
-	var found []verification.VersionInfo
-	err := pages(func(q verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
+	found, err := all(func(q verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
 		return d.Versions(ctx, t, w, q)
-	}, func(v verification.VersionInfo) {
-		if strings.HasPrefix(v.Hash, strings.ToLower(hash)) {
-			found = append(found, v)
-		}
-	})
-	switch {
-	case err != nil:
+	}, func(v verification.VersionInfo) bool { return strings.HasPrefix(v.Hash, strings.ToLower(hash)) })
+	if err != nil {
 		return verification.VersionInfo{}, err
-	case len(found) == 0:
-		return verification.VersionInfo{}, notFound("version", "the workflow has no version with this hash (see verifyctl workflow versions)")
-	case len(found) > 1:
-		return verification.VersionInfo{}, conflict("version", fmt.Sprintf("%d versions begin with %s: give more digits", len(found), hash))
 	}
-	return found[0], nil
+	return only("version", found, "the workflow has no version with this hash (see verifyctl workflow versions)",
+		"versions begin with "+hash+": give more digits")
 }
 
-// pages calls each with every item of a list.
-func pages[T any](list func(verification.PageQuery) (verification.Page[T], error), each func(T)) error {
+// only returns the one item that was found. none and many say why it is not one.
+func only[T any](subject string, found []T, none, many string) (one T, _ error) {
+	switch len(found) {
+	case 0:
+		return one, notFound(subject, none)
+	case 1:
+		return found[0], nil
+	}
+	return one, conflict(subject, fmt.Sprintf("%d %s", len(found), many))
+}
+
+// all returns the items of a list that match.
+func all[T any](list func(verification.PageQuery) (verification.Page[T], error), match func(T) bool) (found []T, _ error) {
 	for offset, total := 0, 1; offset < total; offset += verification.MaxLimit {
 		p, err := list(verification.PageQuery{Limit: verification.MaxLimit, Offset: offset})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		total = p.Total
-		for _, item := range p.Data {
-			each(item)
-		}
+		found = append(found, slices.DeleteFunc(p.Data, func(item T) bool { return !match(item) })...)
 	}
-	return nil
+	return found, nil
 }

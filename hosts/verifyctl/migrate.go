@@ -43,13 +43,9 @@ type migrateDown struct {
 
 // Run prints the migration that it reverted.
 func (c migrateDown) Run(ctx context.Context, s *session) error {
-	url, err := c.url()
+	url, all, err := c.migrations(ctx, s)
 	if err != nil {
 		return err
-	}
-	all, err := s.server.migrations(ctx, url)
-	if err != nil {
-		return cli.DatabaseError(err)
 	}
 	applied := slices.DeleteFunc(all, func(m postgres.Migration) bool { return m.AppliedAt.IsZero() })
 	switch {
@@ -76,13 +72,9 @@ type migrateStatus struct {
 
 // Run prints all migrations.
 func (c migrateStatus) Run(ctx context.Context, s *session) error {
-	url, err := c.url()
+	_, all, err := c.migrations(ctx, s)
 	if err != nil {
 		return err
-	}
-	all, err := s.server.migrations(ctx, url)
-	if err != nil {
-		return cli.DatabaseError(err)
 	}
 	if err := s.printMigrations(all, c.JSON); err != nil {
 		return err
@@ -91,6 +83,15 @@ func (c migrateStatus) Run(ctx context.Context, s *session) error {
 		return errProblems
 	}
 	return nil
+}
+
+// migrations returns the address of the database, and all migrations.
+func (f databaseFlag) migrations(ctx context.Context, s *session) (url string, all []postgres.Migration, err error) {
+	if url, err = f.url(); err == nil {
+		all, err = s.server.migrations(ctx, url)
+		err = cli.DatabaseError(err)
+	}
+	return url, all, err
 }
 
 type migrationJSON struct {

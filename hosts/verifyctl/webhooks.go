@@ -1,13 +1,18 @@
-// The commands about the secret and the URL of lifecycle webhooks.
+// The commands about lifecycle webhooks and their deliveries.
 
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/webhook"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 )
 
 type webhookCommands struct {
@@ -95,4 +100,127 @@ func (c webhookClear) Run(ctx context.Context, s *session) error {
 		_, err = fmt.Fprintf(s.stdout, "%s: removed the webhook %s\n", oneLine(w.Slug), oneLine(before.LifecycleWebhookURL))
 		return err
 	})
+}
+
+type webhookList struct {
+	tenantFlags
+	State string `placeholder:"STATE" help:"Only notices that are pending, delivered or failed."`
+	pageFlags
+	jsonFlag
+}
+
+type deliveryJSON struct {
+	RunID    verification.RunID         `json:"run_id"`
+	State    verification.DeliveryState `json:"state"`
+	Attempts int                        `json:"attempts"`
+	Class    string                     `json:"class"`
+	FirstAt  apitypes.Timestamp         `json:"first_at"`
+	LastAt   apitypes.Timestamp         `json:"last_at"`
+	NextAt   apitypes.Timestamp         `json:"next_at"`
+	URL      string                     `json:"url"`
+}
+
+// Run prints one page of deliveries.
+func (c webhookList) Run(ctx context.Context, s *session) error {
+	q, err := c.page()
+	if err != nil {
+		return err
+	}
+	state := verification.DeliveryState(c.State)
+	if state != "" {
+		if _, err := verification.ParseDeliveryState(c.State); err != nil {
+			return errors.New("--state: invalid state (supported: pending, delivered, failed)")
+		}
+	}
+	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
+		found, err := db.Deliveries(ctx, t.ID, state, q)
+		if err != nil {
+			return err
+		}
+		convert := func(d verification.Delivery) deliveryJSON {
+			return deliveryJSON{
+				RunID: d.Run, State: d.State, Attempts: d.Attempts, Class: d.Class, URL: d.URL,
+				FirstAt: apitypes.Timestamp{Time: d.FirstAt}, LastAt: apitypes.Timestamp{Time: d.LastAt}, NextAt: apitypes.Timestamp{Time: d.NextAt},
+			}
+		}
+		return printPage(s, c.JSON, found, convert, "RUN_ID STATE ATTEMPTS CLASS LAST_AT NEXT_AT URL", func(d deliveryJSON) []string {
+			return []string{string(d.RunID), string(d.State), strconv.Itoa(d.Attempts), d.Class, d.LastAt.String(), d.NextAt.String(), d.URL}
+		})
+	})
+}
+
+type webhookRedeliver struct {
+	RunIDs []runID `arg:"" optional:"" name:"run-id" help:"The runs whose notices are queued."`
+	tenantFlags
+	AllFailed bool `help:"Queue all notices that have failed."`
+	jsonFlag
+}
+
+type redeliveryJSON struct {
+	RunID  verification.RunID `json:"run_id"`
+	Queued bool               `json:"queued"`
+	Error  string             `json:"error,omitempty"`
+}
+
+// Run queues notices and prints the result of each.
+func (c webhookRedeliver) Run(ctx context.Context, s *session) error {
+	if (len(c.RunIDs) == 0) != c.AllFailed {
+		return errors.New("give either the ids of runs or --all-failed")
+	}
+	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
+		e, err := s.engine(db)
+		if err != nil {
+			return err
+		}
+		runs := mapSlice(c.RunIDs, func(id runID) verification.RunID { return id.RunID })
+		if c.AllFailed {
+			if runs, err = db.failedNotices(ctx, t.ID); err != nil {
+				return err
+			}
+		}
+		results, err := redeliver(ctx, e, t.ID, runs)
+		same := func(r redeliveryJSON) redeliveryJSON { return r }
+		err = errors.Join(err, printList(s, c.JSON, results, same, "RUN_ID QUEUED ERROR", func(r redeliveryJSON) []string {
+			return []string{string(r.RunID), yesNo(r.Queued), r.Error}
+		}))
+		refused := len(slices.DeleteFunc(results, func(r redeliveryJSON) bool { return r.Queued }))
+		if err == nil && refused > 0 {
+			err = fmt.Errorf("%d of %d notices were not queued", refused, len(runs))
+		}
+		return err
+	})
+}
+
+// failedNotices returns the runs whose notices have failed, the oldest attempt first.
+func (d *database) failedNotices(ctx context.Context, t verification.TenantID) ([]verification.RunID, error) {
+	listed := map[verification.RunID]bool{} // a notice that fails meanwhile shifts the pages
+	failed, err := all(func(q verification.PageQuery) (verification.Page[verification.Delivery], error) {
+		return d.Deliveries(ctx, t, verification.DeliveryFailed, q)
+	}, func(one verification.Delivery) bool {
+		again := listed[one.Run]
+		listed[one.Run] = true
+		return !again
+	})
+	slices.Reverse(failed)
+	return mapSlice(failed, func(one verification.Delivery) verification.RunID { return one.Run }), err
+}
+
+// redeliver queues the notices of the runs. A notice that is refused does not stop the
+// others; after another error redeliver returns the results until then.
+func redeliver(ctx context.Context, e *engine.Engine, t verification.TenantID, runs []verification.RunID) (results []redeliveryJSON, _ error) {
+	for _, run := range runs {
+		result := redeliveryJSON{RunID: run}
+		switch err := e.Redeliver(ctx, t, run); {
+		case err == nil:
+			result.Queued = true
+		case errors.Is(err, verification.ErrNotFound):
+			result.Error = "the tenant has no run with this id"
+		case errors.Is(err, verification.ErrConflict):
+			result.Error = err.Error()
+		default:
+			return results, err
+		}
+		results = append(results, result)
+	}
+	return results, nil
 }
