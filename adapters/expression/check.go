@@ -40,9 +40,7 @@ type read struct {
 }
 
 func (c *Compiler) node(d verification.Declarations) (*node, error) {
-	input := c.inputShapes(d.Input)
-	s := newShapes(input)
-	s.declare(input.root.fields[nameInput], d)
+	s := c.shapesOf(d)
 	opts := []cel.EnvOption{
 		cel.CustomTypeAdapter(adapter{c.base.CELTypeAdapter()}),
 		cel.CustomTypeProvider(s),

@@ -12,6 +12,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -26,8 +27,9 @@ type Compiler struct {
 	base *cel.Env
 
 	mu     sync.Mutex
-	schema verification.Data // the last input schema
-	input  *shapes           // the shapes of that schema
+	cached bool
+	text   verification.Data  // the last input schema
+	input  *jsonschema.Schema // the same, compiled; nil if it is not valid
 }
 
 var _ verification.ExpressionCompiler = (*Compiler)(nil)

@@ -13,7 +13,7 @@ import (
 // bounded returns an error for an expression that could cost too much with values
 // as long as their declarations allow, or as assumed without a declaration.
 func (n *node) bounded(checked *cel.Ast) error {
-	estimate, err := n.env.EstimateCost(checked, sizes{n.shapes.root}, cost.WithSizingStrategy(cost.DefaultSizingStrategy()))
+	estimate, err := n.env.EstimateCost(checked, sizes{n.shapes}, cost.WithSizingStrategy(cost.DefaultSizingStrategy()))
 	if err != nil {
 		return fmt.Errorf("the cost of the expression cannot be estimated: %s", oneLine(err.Error()))
 	}
@@ -24,7 +24,7 @@ func (n *node) bounded(checked *cel.Ast) error {
 }
 
 // sizes estimates how long values can be.
-type sizes struct{ root *shape }
+type sizes struct{ *shapes }
 
 // EstimateCallCost returns nil: functions have their own cost models.
 func (sizes) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
@@ -38,7 +38,7 @@ func (s sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 		return nil // the items of a value of unknown type
 	}
 	var declared uint64
-	if at := s.root.at(node.Path()); at != nil && len(node.Path()) > 0 {
+	if at := s.at(node.Path()); at != nil && len(node.Path()) > 0 {
 		declared = at.limit
 	}
 	return sizeOf(t, declared)

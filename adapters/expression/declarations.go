@@ -3,9 +3,11 @@
 package expression
 
 import (
+	"bytes"
 	"slices"
 
 	"cel.dev/cel-go/cel"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -19,20 +21,43 @@ const (
 
 func globals() []string { return []string{nameInput, nameRun, nameSteps} }
 
-// declare adds the shapes of the names that an expression at one node may use. It
+// shapesOf returns the shapes of the names that an expression at one node may use. It
 // leaves out steps that cannot have run.
-func (p *shapes) declare(input *shape, d verification.Declarations) {
+func (c *Compiler) shapesOf(d verification.Declarations) *shapes {
+	p := &shapes{Provider: c.base.CELTypeProvider(), objects: map[string]*shape{}}
 	steps := map[string]*shape{}
 	for id, step := range d.Steps {
 		if step.CanHaveRun {
 			steps[string(id)] = p.step(nameSteps+"."+string(id), step)
 		}
 	}
-	p.root.fields[nameSteps] = p.object(nameSteps, steps)
-	p.root.fields[nameRun] = p.object(nameRun, map[string]*shape{
-		"id": text(36), "reference_id": text(0), "started_at": scalar(cel.TimestampType),
-	})
-	p.root.fields[nameInput] = input
+	input := anyObject()
+	if schema := c.inputSchema(d.Input); schema != nil {
+		if known := p.ofSchema(nameInput, schema, 0); known.fields != nil {
+			input = known
+		}
+	}
+	p.root = &shape{fields: map[string]*shape{
+		nameInput: input,
+		nameRun: p.object(nameRun, map[string]*shape{
+			"id": text(36), "reference_id": text(0), "started_at": scalar(cel.TimestampType),
+		}),
+		nameSteps: p.object(nameSteps, steps),
+	}}
+	return p
+}
+
+// inputSchema returns the compiled schema of the input; nil if it is not valid. It
+// caches the last one: all expressions of a definition use the same.
+func (c *Compiler) inputSchema(text verification.Data) *jsonschema.Schema {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.cached || !bytes.Equal(c.text, text) {
+		compiled, _ := c.Schema(text) // its error is reported for the schema itself
+		known, _ := compiled.(schema)
+		c.text, c.input, c.cached = text, known.root, true
+	}
+	return c.input
 }
 
 func (p *shapes) step(path string, d verification.StepDeclaration) *shape {
@@ -102,4 +127,89 @@ func longest(f verification.InputField, otherwise uint64) uint64 {
 		return uint64(f.MaxLength)
 	}
 	return otherwise
+}
+
+// maxLists bounds the lists directly inside each other of which the types are known: a
+// list may hold itself.
+const maxLists = 12
+
+// ofSchema returns the shape of a value with a schema, inside a number of lists. CEL
+// has no type for a list or an object that may be null.
+func (p *shapes) ofSchema(path string, s *jsonschema.Schema, lists int) *shape {
+	for s.Ref != nil && s.Types == nil && s.Properties == nil {
+		s = s.Ref
+	}
+	kind, null := typeOf(s)
+	var known *shape
+	switch kind {
+	case "string":
+		known = text(limit(s.MaxLength))
+	case "number", "integer":
+		known = scalar(cel.DoubleType)
+	case "boolean":
+		known = scalar(cel.BoolType)
+	case "array":
+		if null || lists == maxLists {
+			return anything()
+		}
+		items := anything()
+		if first, rest := itemsOf(s); len(first) == 0 && rest != nil {
+			items = p.ofSchema(path+"[]", rest, lists+1)
+		}
+		return listOf(items, limit(s.MaxItems))
+	case "object":
+		switch {
+		case null:
+			return anything()
+		case s.Properties == nil:
+			return anyObject()
+		}
+		object := p.object(path, map[string]*shape{})
+		object.properties, object.open = s.Properties, open(s)
+		return object
+	default:
+		return anything()
+	}
+	if null {
+		known.cel = cel.NullableType(known.cel)
+	}
+	return known
+}
+
+// open reports whether an object may have fields that its schema does not name, or may
+// have them by a keyword that is not read here.
+func open(s *jsonschema.Schema) bool {
+	return s.AdditionalProperties != nil && s.AdditionalProperties != false ||
+		s.UnevaluatedProperties != nil && (s.UnevaluatedProperties.Bool == nil || *s.UnevaluatedProperties.Bool) ||
+		len(s.PatternProperties)+len(s.AllOf)+len(s.AnyOf)+len(s.OneOf)+len(s.DependentSchemas) > 0 ||
+		s.If != nil || s.Then != nil || s.Else != nil || s.Ref != nil
+}
+
+// typeOf returns the type of a schema, empty if it is not known, and whether null
+// is allowed as well.
+func typeOf(s *jsonschema.Schema) (kind string, null bool) {
+	if s.Types == nil {
+		if s.Properties != nil {
+			kind = "object"
+		}
+		return kind, false
+	}
+	for _, name := range s.Types.ToStrings() {
+		switch {
+		case name == "null":
+			null = true
+		case kind == "":
+			kind = name
+		default:
+			return "", false
+		}
+	}
+	return kind, null
+}
+
+func limit(keyword *int) uint64 {
+	if keyword == nil || *keyword > 1e9 {
+		return 0
+	}
+	return uint64(max(0, *keyword))
 }

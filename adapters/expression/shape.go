@@ -3,23 +3,22 @@
 package expression
 
 import (
-	"maps"
-	"slices"
-
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // shape is the type of a value and, of an object whose fields are known, the
 // shapes of those.
 type shape struct {
-	cel    *types.Type
-	path   string // of an object with known fields
-	fields map[string]*shape
-	open   bool   // the object may have other fields, too
-	items  *shape // of a list
-	limit  uint64 // maximum characters of a string or items of a list; 0 if unknown
+	cel        *types.Type
+	path       string // of an object with known fields
+	fields     map[string]*shape
+	properties map[string]*jsonschema.Schema // those of an input that no expression has read yet
+	open       bool                          // the object may have other fields, too
+	items      *shape                        // of a list
+	limit      uint64                        // maximum characters of a string or items of a list; 0 if unknown
 }
 
 func scalar(t *types.Type) *shape { return &shape{cel: t} }
@@ -35,31 +34,12 @@ func (s *shape) nullable() bool {
 	return s.cel.Kind() == types.DynKind || s.cel.IsAssignableType(cel.NullType)
 }
 
-// at follows a path of the cost estimator.
-func (s *shape) at(path []string) *shape {
-	for _, step := range path {
-		switch {
-		case s == nil:
-			return nil
-		case step == "@items":
-			s = s.items
-		default:
-			s = s.fields[step]
-		}
-	}
-	return s
-}
-
 // shapes is a type provider with the object types of one set of declarations,
-// besides those of another provider.
+// besides those of another provider. It belongs to one goroutine.
 type shapes struct {
 	types.Provider
 	root    *shape // its fields are the names that an expression sees
 	objects map[string]*shape
-}
-
-func newShapes(base types.Provider) *shapes {
-	return &shapes{Provider: base, root: &shape{fields: map[string]*shape{}}, objects: map[string]*shape{}}
 }
 
 // object returns the shape of an object with known fields. No expression can spell
@@ -82,12 +62,35 @@ func (p *shapes) FindStructType(name string) (*types.Type, bool) {
 	return p.Provider.FindStructType(name)
 }
 
-// FindStructFieldNames returns the known fields of an object.
-func (p *shapes) FindStructFieldNames(name string) ([]string, bool) {
-	if s, ok := p.objects[name]; ok {
-		return slices.Sorted(maps.Keys(s.fields)), true
+// field returns the shape of a field of an object; nil if there is none.
+func (p *shapes) field(object *shape, name string) *shape {
+	if known := object.fields[name]; known != nil {
+		return known
 	}
-	return p.Provider.FindStructFieldNames(name)
+	if schema := object.properties[name]; schema != nil {
+		object.fields[name] = p.ofSchema(pathTo(object.path, name), schema, 0)
+		return object.fields[name]
+	}
+	if object.open {
+		return anything()
+	}
+	return nil
+}
+
+// at follows a path of the cost estimator.
+func (p *shapes) at(path []string) *shape {
+	s := p.root
+	for _, step := range path {
+		switch {
+		case s == nil:
+			return nil
+		case step == "@items":
+			s = s.items
+		default:
+			s = p.field(s, step)
+		}
+	}
+	return s
 }
 
 // FindStructFieldType returns the type of a field, and how it is read.
@@ -96,12 +99,9 @@ func (p *shapes) FindStructFieldType(name, field string) (*types.FieldType, bool
 	if !ok {
 		return p.Provider.FindStructFieldType(name, field)
 	}
-	s, ok := object.fields[field]
-	if !ok {
-		if !object.open {
-			return nil, false
-		}
-		s = anything()
+	s := p.field(object, field)
+	if s == nil {
+		return nil, false
 	}
 	read := func(of any) (any, bool) {
 		fields, _ := of.(map[string]any)

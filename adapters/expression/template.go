@@ -126,7 +126,7 @@ func within(at string, character int, err error) error {
 }
 
 func (l literal) render(r *rendering) (any, error) {
-	return l.value, r.spend(textSize(l.value))
+	return r.value(l.value, 1)
 }
 
 func (o object) render(r *rendering) (any, error) {

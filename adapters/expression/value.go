@@ -42,63 +42,50 @@ func (p *plainer) spend(n int) error {
 	return nil
 }
 
-// textSize returns the number of bytes of a value that becomes a string.
-func textSize(v any) int {
-	switch v := v.(type) {
-	case string:
-		return len(v)
-	case types.String:
-		return len(v)
-	case types.Bytes:
-		return base64.StdEncoding.EncodedLen(len(v))
-	}
-	return 0
-}
-
 func (p *plainer) value(v any, depth int) (any, error) {
-	if err := p.spend(textSize(v)); err != nil {
-		return nil, err
-	}
 	if depth > verification.MaxDepth {
 		return nil, fmt.Errorf("the value nests deeper than %d", verification.MaxDepth)
 	}
 	switch of := v.(type) {
 	case types.Null:
-		return nil, nil
+		v = nil
 	case *types.Optional:
-		if !of.HasValue() {
-			return nil, nil
+		if of.HasValue() {
+			return p.value(of.GetValue(), depth)
 		}
-		return p.value(of.GetValue(), depth)
+		v = nil
 	case types.Bool, types.String, types.Bytes, types.Double, types.Int, types.Uint, types.Timestamp, types.Duration:
 		if scalar, ok := of.(ref.Val); ok {
 			v = scalar.Value()
 		}
 	}
-	switch v := v.(type) {
-	case nil, bool, string:
-		return v, nil
+	switch of := v.(type) {
 	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if math.IsNaN(of) || math.IsInf(of, 0) {
 			return nil, errors.New("the value is not a finite number")
 		}
-		return v, nil
 	case int64:
-		if v < -maxExact || v > maxExact {
-			return v, nil
+		if of >= -maxExact && of <= maxExact {
+			v = float64(of)
 		}
-		return float64(v), nil
 	case uint64:
-		if v > maxExact {
-			return v, nil
+		if of <= maxExact {
+			v = float64(of)
 		}
-		return float64(v), nil
 	case time.Time:
-		return v.UTC().Format(time.RFC3339Nano), nil
+		v = of.UTC().Format(time.RFC3339Nano)
 	case time.Duration:
-		return strconv.FormatFloat(v.Seconds(), 'f', -1, 64) + "s", nil
+		v = strconv.FormatFloat(of.Seconds(), 'f', -1, 64) + "s"
 	case []byte:
-		return base64.StdEncoding.EncodeToString(v), nil
+		v = base64.StdEncoding.EncodeToString(of)
+	}
+	text, _ := v.(string)
+	if err := p.spend(len(text)); err != nil {
+		return nil, err
+	}
+	switch v.(type) {
+	case nil, bool, string, float64, int64, uint64:
+		return v, nil
 	}
 	return p.container(v, depth)
 }

@@ -17,7 +17,7 @@ func DOT(d verification.Definition) string {
 	fmt.Fprintf(&b, "digraph %s {\n", dotText(d.Workflow))
 	b.WriteString("  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\"];\n")
 	for i, v := range vertices {
-		fmt.Fprintf(&b, "  n%d [shape=%s, label=%s];\n", i, dotShape(v), dotText(v.lines()...))
+		fmt.Fprintf(&b, "  n%d [shape=%s, label=%s];\n", i, v.shape().dot, dotText(v.lines()...))
 	}
 	for _, e := range edges {
 		if e.label != "" {
@@ -28,27 +28,6 @@ func DOT(d verification.Definition) string {
 	}
 	b.WriteString("}\n")
 	return b.String()
-}
-
-func dotShape(v vertex) string {
-	if v.missing {
-		return "plaintext"
-	}
-	switch v.node.Type {
-	case verification.NodeConsent:
-		return "note"
-	case verification.NodeCustomerInput:
-		return "parallelogram"
-	case verification.NodeCheck:
-		return "component"
-	case verification.NodeBranch:
-		return "diamond"
-	case verification.NodeReview:
-		return "hexagon"
-	case verification.NodeEnd:
-		return "doublecircle"
-	}
-	return "box"
 }
 
 // dotText returns lines as a quoted string. In a label, a backslash begins an

@@ -18,6 +18,31 @@ type vertex struct {
 	missing bool // an edge leads here, but there is no such node
 }
 
+// shape is how a vertex looks: its name in DOT, and the brackets around its text in
+// Mermaid.
+type shape struct{ dot, left, right string }
+
+func (v vertex) shape() shape {
+	switch v.node.Type {
+	case verification.NodeConsent:
+		return shape{"note", "([", "])"}
+	case verification.NodeCustomerInput:
+		return shape{"parallelogram", "[/", "/]"}
+	case verification.NodeCheck:
+		return shape{"component", "[[", "]]"}
+	case verification.NodeBranch:
+		return shape{"diamond", "{", "}"}
+	case verification.NodeReview:
+		return shape{"hexagon", "{{", "}}"}
+	case verification.NodeEnd:
+		return shape{"doublecircle", "(((", ")))"}
+	}
+	if v.missing {
+		return shape{"plaintext", "[", "]"}
+	}
+	return shape{"box", "[", "]"}
+}
+
 // edge leads from one vertex to another, by their numbers.
 type edge struct {
 	from, to int

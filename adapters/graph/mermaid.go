@@ -21,8 +21,8 @@ func Mermaid(d verification.Definition) string {
 		for j := range lines {
 			lines[j] = cmp.Or(mermaidText(lines[j]), " ") // a label must not be empty
 		}
-		left, right := mermaidShape(v)
-		fmt.Fprintf(&b, "  n%d%s\"%s\"%s\n", i, left, strings.Join(lines, "<br/>"), right)
+		shape := v.shape()
+		fmt.Fprintf(&b, "  n%d%s\"%s\"%s\n", i, shape.left, strings.Join(lines, "<br/>"), shape.right)
 	}
 	for _, e := range edges {
 		if label := mermaidText(e.label); label != "" {
@@ -32,27 +32,6 @@ func Mermaid(d verification.Definition) string {
 		}
 	}
 	return b.String()
-}
-
-func mermaidShape(v vertex) (left, right string) {
-	if v.missing {
-		return "[", "]"
-	}
-	switch v.node.Type {
-	case verification.NodeConsent:
-		return "([", "])" // a stadium
-	case verification.NodeCustomerInput:
-		return "[/", "/]" // a parallelogram
-	case verification.NodeCheck:
-		return "[[", "]]" // a subroutine
-	case verification.NodeBranch:
-		return "{", "}" // a rhombus
-	case verification.NodeReview:
-		return "{{", "}}" // a hexagon
-	case verification.NodeEnd:
-		return "(((", ")))" // a double circle
-	}
-	return "[", "]"
 }
 
 // mermaidText replaces every character that is special in Mermaid, Markdown or
