@@ -44,7 +44,7 @@ func BenchmarkLists(b *testing.B) {
 		b.Run(fmt.Sprintf("offset=%d", offset), func(b *testing.B) { listFar(b, s, now, offset) })
 	}
 	b.Run("appends", func(b *testing.B) {
-		measureAt(b, p, newHost(b, p.url, postgres.Options{}), 32, (*host).runChecks)
+		measureAt(b, p, newHost(b, p.url, postgres.Options{}), 32, fiveChecks())
 	})
 }
 
@@ -187,7 +187,7 @@ func nameOf(q verification.RunQuery) string {
 	return name
 }
 
-func median(all []time.Duration) time.Duration {
+func median[T cmp.Ordered](all []T) T {
 	slices.Sort(all)
 	return all[len(all)/2]
 }

@@ -3,10 +3,9 @@
 package bench_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,20 +15,20 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// BenchmarkFiveChecks runs five immediate checks, six steps each.
+// BenchmarkFiveChecks runs five immediate checks with data, six steps each.
 func BenchmarkFiveChecks(b *testing.B) {
 	for _, clients := range []int{32, 1} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
-			measure(b, clients, postgres.Options{}, (*host).runChecks)
+			measure(b, clients, postgres.Options{}, fiveChecks())
 		})
 	}
 }
 
-// BenchmarkReview is the same with a verdict in the middle, seven steps.
+// BenchmarkReview runs two checks, a review and one check, five steps each.
 func BenchmarkReview(b *testing.B) {
 	for _, clients := range []int{32, 1} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
-			measure(b, clients, postgres.Options{}, (*host).runReviewed)
+			measure(b, clients, postgres.Options{}, withReview())
 		})
 	}
 }
@@ -38,111 +37,151 @@ func BenchmarkReview(b *testing.B) {
 func BenchmarkWriters(b *testing.B) {
 	for _, n := range []int{1, 2, 3, 4, 6} {
 		b.Run(fmt.Sprintf("writers=%d", n), func(b *testing.B) {
-			measure(b, 32, postgres.Options{Writers: n}, (*host).runChecks)
+			measure(b, 32, postgres.Options{Writers: n}, fiveChecks())
 		})
 	}
 }
 
-// The durations of a benchmark: an interval is a time of runs between two times of
-// the floor, and a round is several intervals.
-const (
-	intervals   = 6
-	runsLasting = 2 * time.Second
-	floorAround = 300 * time.Millisecond
-)
-
-// runOnce runs one run and returns the time until it completed.
-type runOnce func(*host, context.Context) (time.Duration, error)
-
-func measure(b *testing.B, clients int, o postgres.Options, run runOnce) {
-	b.Helper()
-	p := newDatabase(b)
-	measureAt(b, p, newHost(b, p.url, o), clients, run)
+// workload is what every client repeats.
+type workload struct {
+	// run runs one run and returns the time until it completed.
+	run func(*host, context.Context) (time.Duration, error)
+	// payloads are the appends of one run in the skeleton.
+	payloads []string
 }
 
-// measureAt runs clients, and the floor before and after each interval.
-func measureAt(b *testing.B, p database, h *host, clients int, run runOnce) {
+func fiveChecks() workload {
+	return workload{(*host).runChecks, []string{"{}", checkData, checkData, checkData, checkData, checkData}}
+}
+
+func withReview() workload {
+	return workload{(*host).runReviewed, []string{"{}", checkData, checkData, "{}", checkData}}
+}
+
+// The durations of a benchmark. An interval is a slice of runs, a slice of the
+// skeleton and a slice of the floor; a round is several intervals.
+const (
+	intervals       = 12
+	runsLasting     = time.Second
+	skeletonLasting = 600 * time.Millisecond
+	floorLasting    = 300 * time.Millisecond
+)
+
+func measure(b *testing.B, clients int, o postgres.Options, w workload) {
 	b.Helper()
-	step := newFloor(b, p, clients)
-	do := func(ctx context.Context, _ int) (time.Duration, error) { return run(h, ctx) }
+	p := newDatabase(b)
+	measureAt(b, p, newHost(b, p.url, o), clients, w)
+}
+
+// measureAt runs clients of the host, the skeleton and the floor in turn.
+func measureAt(b *testing.B, p database, h *host, clients int, w workload) {
+	b.Helper()
+	m := measurement{
+		database: p, host: h, clients: clients,
+		runs:     func(ctx context.Context, _ int) (time.Duration, error) { return w.run(h, ctx) },
+		skeleton: newSkeleton(b, p, clients, w.payloads),
+		floor:    newFloor(b, p, clients),
+	}
 	p.checkpoint(b)
-	busy(b, clients, runsLasting, do)
-	busy(b, clients, floorAround, step)
+	busy(b, clients, 2*runsLasting, m.runs)
+	busy(b, clients, skeletonLasting, m.skeleton)
 	var all []interval
 	for b.Loop() {
 		for range intervals {
-			all = append(all, runInterval(b, p, h, clients, do, step))
+			all = append(all, m.interval(b))
 		}
 	}
-	report(b, quietest(all))
+	report(b, all)
+}
+
+// measurement is what one benchmark compares.
+type measurement struct {
+	database
+	host                  *host
+	clients               int
+	runs, skeleton, floor act
 }
 
 // interval is the result of one interval.
 type interval struct {
-	runs, floor tally
-	steps       int64
-	used        usage // by the runs
-	others      float64
+	runs, skeleton part
+	floor          tally
+	steps          float64 // of the runs, a second
 }
 
-func runInterval(b *testing.B, p database, h *host, clients int, do, step act) (t interval) {
+// part is the result of one slice.
+type part struct {
+	tally
+	used usage
+}
+
+func (m measurement) interval(b *testing.B) (t interval) {
 	b.Helper()
-	first := p.used(b)
-	t.floor = busy(b, clients, floorAround, step)
-	before, steps := p.used(b), h.store.steps.Load()
-	t.runs = busy(b, clients, runsLasting, do)
-	after := p.used(b)
-	t.used, t.steps = after.minus(before), h.store.steps.Load()-steps
-	t.floor.add(busy(b, clients, floorAround, step))
-	t.others = p.used(b).minus(first).others()
+	steps := m.host.store.steps.Load()
+	t.runs = m.part(b, runsLasting, m.runs)
+	t.steps = float64(m.host.store.steps.Load()-steps) / t.runs.elapsed.Seconds()
+	t.skeleton = m.part(b, skeletonLasting, m.skeleton)
+	t.floor = busy(b, m.clients, floorLasting, m.floor)
 	return t
 }
 
-// quietest sums the third of the intervals with the least other load of the machine.
-func quietest(all []interval) (sum interval) {
-	slices.SortFunc(all, func(a, b interval) int { return cmp.Compare(a.others, b.others) })
-	kept := all[:(len(all)+2)/3]
-	for _, t := range kept {
-		sum.runs.add(t.runs)
-		sum.floor.add(t.floor)
-		sum.steps += t.steps
-		sum.used = sum.used.plus(t.used)
-		sum.others += t.others / float64(len(kept))
-	}
-	return sum
+func (m measurement) part(b *testing.B, lasting time.Duration, do act) (t part) {
+	b.Helper()
+	before := m.used(b)
+	t.tally = busy(b, m.clients, lasting, do)
+	t.used = m.used(b).minus(before)
+	return t
 }
 
-func report(b *testing.B, t interval) {
+// report reports ratios as medians of the intervals, and the rest as sums of them.
+func report(b *testing.B, all []interval) {
 	b.Helper()
-	n := float64(len(t.runs.took))
-	rate := float64(t.steps) / t.runs.elapsed.Seconds()
-	perThousand := func(d time.Duration) float64 { return float64(d.Milliseconds()) / n * 1000 }
+	var runs, skeleton part
+	var ratios, floors, others []float64
+	for _, t := range all {
+		ratios = append(ratios, t.runs.rate()/t.skeleton.rate())
+		floors = append(floors, t.steps/t.floor.rate())
+		others = append(others, 100*t.runs.used.others())
+		runs.add(t.runs)
+		skeleton.add(t.skeleton)
+	}
 	b.ReportMetric(0, "ns/op") // one op is a whole round
-	b.ReportMetric(rate/t.floor.rate(), "ratio")
-	b.ReportMetric(t.runs.rate(), "runs/s")
-	b.ReportMetric(rate, "steps/s")
-	b.ReportMetric(float64(t.steps)/n, "steps/run")
-	b.ReportMetric(t.floor.rate(), "floor-commits/s")
-	b.ReportMetric(t.runs.percentile(50), "p50-ms")
-	b.ReportMetric(t.runs.percentile(99), "p99-ms")
-	b.ReportMetric(t.floor.percentile(50), "floor-p50-ms")
-	b.ReportMetric(t.floor.percentile(99), "floor-p99-ms")
-	b.ReportMetric(float64(t.used.commits)/n, "commits/run")
-	b.ReportMetric(float64(t.used.log)/n, "WAL-B/run")
-	b.ReportMetric(perThousand(t.used.host), "host-CPU-ms/1000runs")
-	if t.used.server > 0 {
-		b.ReportMetric(perThousand(t.used.server), "postgres-CPU-ms/1000runs")
-		b.ReportMetric(max(100*t.others, 0), "others-CPU-%") // the meters differ by a little
+	b.ReportMetric(median(ratios), "ratio")
+	b.ReportMetric(median(floors), "steps/floor-commits")
+	b.ReportMetric(median(others), "others-CPU-%")
+	r, s := runs.costs(), skeleton.costs()
+	for unit, cost := range r {
+		b.ReportMetric(cost, unit)
+		b.ReportMetric(s[unit], "skeleton-"+unit)
+		if s[unit] > 0 && (unit == "p99-ms" || strings.Contains(unit, "CPU")) {
+			b.ReportMetric(cost/s[unit], "ratio-"+unit)
+		}
+	}
+}
+
+func (t *part) add(more part) {
+	t.tally.add(more.tally)
+	t.used = t.used.plus(more.used)
+}
+
+// costs returns the metrics of the part by unit.
+func (t *part) costs() map[string]float64 {
+	n := float64(len(t.took))
+	return map[string]float64{
+		"runs/s":              t.rate(),
+		"p50-ms":              t.percentile(50),
+		"p99-ms":              t.percentile(99),
+		"commits/run":         float64(t.used.commits) / n,
+		"WAL-B/run":           float64(t.used.log) / n,
+		"host-CPU-µs/run":     float64(t.used.host.Microseconds()) / n,
+		"postgres-CPU-µs/run": float64(t.used.server.Microseconds()) / n,
 	}
 }
 
 func TestTheRunsOfTheBenchmarksComplete(t *testing.T) {
-	for name, c := range map[string]struct {
-		run   runOnce
-		steps int64
-	}{
-		"five checks": {(*host).runChecks, 6},
-		"with review": {(*host).runReviewed, 7},
+	for name, w := range map[string]workload{
+		"five checks": fiveChecks(),
+		"with review": withReview(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, pgtest.Database(t), postgres.Options{})
@@ -151,15 +190,15 @@ func TestTheRunsOfTheBenchmarksComplete(t *testing.T) {
 			for range clients {
 				all.Go(func() {
 					for range each {
-						if took, err := c.run(h, t.Context()); err != nil || took <= 0 {
+						if took, err := w.run(h, t.Context()); err != nil || took <= 0 {
 							t.Errorf("a run took %s, %v", took, err)
 						}
 					}
 				})
 			}
 			all.Wait()
-			if steps := h.store.steps.Load(); steps != clients*each*c.steps {
-				t.Errorf("%d runs had %d steps, want %d each", clients*each, steps, c.steps)
+			if steps := h.store.steps.Load(); steps != int64(clients*each*len(w.payloads)) {
+				t.Errorf("%d runs had %d steps, want %d each, as the skeleton", clients*each, steps, len(w.payloads))
 			}
 			q := verification.RunQuery{
 				PageQuery: verification.PageQuery{Limit: 50}, Status: verification.StatusCompleted, Now: time.Now(),
