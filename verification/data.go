@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -28,7 +29,11 @@ func NewData(v map[string]any) (Data, error) {
 	if len(v) == 0 {
 		return nil, nil
 	}
-	raw, err := plainJSON(v)
+	var buffer [512]byte
+	if raw, ok := appendValue(buffer[:0], v, 1); ok {
+		return slices.Clone(raw), nil
+	}
+	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil, &Error{Kind: ErrInvalid, Subject: "data", Message: "it cannot be written as JSON", Cause: err}
 	}

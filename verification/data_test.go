@@ -2,11 +2,13 @@ package verification_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -94,6 +96,52 @@ func TestNewDataEncodesObjects(t *testing.T) {
 			t.Errorf("NewData(%v) = %v, want %s", v, err, want)
 		}
 	}
+}
+
+// NewData has two encoders: its own for what JSON decodes to, and encoding/json.
+func TestNewDataEncodesAsEncodingJSONDoes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := anyObject(0).Draw(t, "object")
+		raw, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, wantErr := verification.ParseData(raw)
+		if len(m) == 0 {
+			want = nil
+		}
+		got, err := verification.NewData(m)
+		if string(got) != string(want) || (got == nil) != (want == nil) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Errorf("NewData = %s, %v\nwant %s, %v", got, err, want, wantErr)
+		}
+	})
+	deep := map[string]any{}
+	for range verification.MaxDepth {
+		deep = map[string]any{"a": deep}
+	}
+	if d, err := verification.NewData(deep["a"].(map[string]any)); err != nil || len(d) != 6*(verification.MaxDepth-1)+2 {
+		t.Errorf("NewData of %d levels = %s, %v", verification.MaxDepth, d, err)
+	}
+	if _, err := verification.NewData(deep); outcome(nil, err) != "invalid" {
+		t.Errorf("NewData of %d levels = %v, want ErrInvalid", verification.MaxDepth+1, err)
+	}
+}
+
+func anyObject(depth int) *rapid.Generator[map[string]any] {
+	return rapid.MapOfN(rapid.String(), anyValue(depth+1), 0, 5)
+}
+
+func anyValue(depth int) *rapid.Generator[any] {
+	scalars := []*rapid.Generator[any]{
+		rapid.Just[any](nil), rapid.Just[any]([]any(nil)), rapid.Just[any](map[string]any(nil)), rapid.Just[any]("a\x00b"),
+		rapid.Just[any]("<&>\u2028\xff"), rapid.Just[any](json.Number("1e999")), rapid.Just[any](json.Number("1.50")),
+		rapid.Just[any]([]string{"a"}), rapid.Just[any](int64(7)),
+		rapid.Bool().AsAny(), rapid.Int().AsAny(), rapid.Float64().AsAny(), rapid.Float64Range(-1e-5, 1e-5).AsAny(), rapid.String().AsAny(),
+	}
+	if depth > 3 {
+		return rapid.OneOf(scalars...)
+	}
+	return rapid.OneOf(append(scalars, anyObject(depth).AsAny(), rapid.SliceOfN(anyValue(depth+1), 0, 4).AsAny())...)
 }
 
 func TestDataDecodesToAMap(t *testing.T) {

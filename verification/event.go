@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"strconv"
 	"time"
 )
 
@@ -200,28 +200,68 @@ type eventJSON struct {
 func (e Event) MarshalJSON() ([]byte, error) { return EncodeEvent(e) }
 
 // EncodeEvent encodes the event as {"type", "at", "fact"} and keeps every Data
-// byte for byte. A store that keeps JSON must use it instead of json.Marshal,
-// which escapes HTML characters.
-func EncodeEvent(e Event) ([]byte, error) {
+// byte for byte. A store that keeps JSON must use it or EncodeEvents instead of
+// json.Marshal, which escapes HTML characters.
+func EncodeEvent(e Event) ([]byte, error) { return e.appendJSON(nil) }
+
+// EncodeEvents encodes events as a JSON array, each as EncodeEvent does and on a
+// line of its own.
+func EncodeEvents(events []Event) ([]byte, error) {
+	b := append(make([]byte, 0, 1024), '[')
+	for i, e := range events {
+		if i > 0 {
+			b = append(b, ",\n"...)
+		}
+		var err error
+		if b, err = e.appendJSON(b); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, ']'), nil
+}
+
+func (e Event) appendJSON(b []byte) ([]byte, error) {
 	if e.Fact == nil {
 		return nil, errors.New("encode an event without a fact")
 	}
-	fact, err := plainJSON(e.Fact)
+	b = append(append(append(b, `{"type":"`...), e.Kind()...), `","at":"`...)
+	b, err := e.At.UTC().AppendText(b)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", e.Kind(), err)
 	}
-	return plainJSON(eventJSON{e.Kind(), e.At.UTC(), fact})
+	b = append(b, `","fact":`...)
+	switch f := e.Fact.(type) { // the facts of every step
+	case Dispatched:
+		b = f.appendJSON(b)
+	case Answered:
+		b = f.appendJSON(b)
+	default:
+		fact, err := plainJSON(f)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", e.Kind(), err)
+		}
+		b = append(b, fact...)
+	}
+	return append(b, '}'), nil
 }
 
-// plainJSON encodes v as JSON without escaping HTML characters.
-func plainJSON(v any) ([]byte, error) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
+func (f Dispatched) appendJSON(b []byte) []byte {
+	b = appendText(append(b, `{"node":`...), f.Node)
+	b = appendText(append(b, `,"key":`...), f.Key)
+	b = appendText(append(b, `,"label":`...), f.Label)
+	b = appendText(append(b, `,"provider":`...), f.Provider)
+	b = strconv.AppendInt(append(b, `,"dispatch":`...), int64(f.Dispatch), 10)
+	b = strconv.AppendInt(append(b, `,"visit":`...), int64(f.Visit), 10)
+	return append(b, '}')
+}
+
+func (f Answered) appendJSON(b []byte) []byte {
+	b = appendText(append(b, `{"node":`...), f.Node)
+	b = strconv.AppendBool(append(b, `,"passed":`...), f.Passed)
+	if len(f.Data) > 0 {
+		b = append(append(b, `,"data":`...), f.Data...)
 	}
-	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
+	return append(b, '}')
 }
 
 // UnmarshalJSON decodes an event that this or an older version encoded.

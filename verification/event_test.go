@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -195,6 +198,63 @@ func TestEncodeEventKeepsDataByteForByte(t *testing.T) {
 	if want := `{"type":"unanswered","at":"2026-03-02T12:00:00Z","fact":{"node":"pan","data":` + odd + `}}`; err != nil || string(raw) != want {
 		t.Errorf("EncodeEvent = %s, %v\nwant %s", raw, err, want)
 	}
+}
+
+func TestEncodeEventsEncodesAnArray(t *testing.T) {
+	for _, n := range []int{0, 1, len(facts())} {
+		var events []verification.Event
+		for _, kind := range slices.Sorted(maps.Keys(facts()))[:n] {
+			events = append(events, verification.Event{At: noon(), Fact: facts()[kind].fact})
+		}
+		raw, err := verification.EncodeEvents(events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back []verification.Event
+		if err := json.Unmarshal(raw, &back); err != nil || strings.Count(string(raw), "\n") != max(n-1, 0) {
+			t.Errorf("EncodeEvents = %s, %v", raw, err)
+		}
+		if diff := cmp.Diff(events, back, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("the events came back changed (-want +got):\n%s", diff)
+		}
+	}
+	if raw, err := verification.EncodeEvents([]verification.Event{{At: noon()}}); err == nil {
+		t.Errorf("EncodeEvents without a fact = %s, want an error", raw)
+	}
+}
+
+// The facts of every step have an encoder of their own.
+func TestEventsAreEncodedAsEncodingJSONDoes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.Just("<&>\u2028\xff\x00\"\\\x7f"))
+		for _, f := range []verification.Fact{
+			verification.Dispatched{
+				Node: verification.NodeID(text.Draw(t, "node")), Key: text.Draw(t, "key"), Label: text.Draw(t, "label"),
+				Provider: text.Draw(t, "provider"), Dispatch: rapid.Int().Draw(t, "dispatch"), Visit: rapid.Int().Draw(t, "visit"),
+			},
+			verification.Answered{
+				Node: verification.NodeID(text.Draw(t, "node")), Passed: rapid.Bool().Draw(t, "passed"),
+				Data: data(t, rapid.SampledFrom([]string{``, `{}`, `{"a":"<"}`}).Draw(t, "data")),
+			},
+		} {
+			raw, err := verification.EncodeEvent(verification.Event{At: noon(), Fact: f})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var e struct {
+				Fact json.RawMessage `json:"fact"`
+			}
+			if err := json.Unmarshal(raw, &e); err != nil {
+				t.Fatalf("EncodeEvent = %s, %v", raw, err)
+			}
+			var want strings.Builder
+			enc := json.NewEncoder(&want)
+			enc.SetEscapeHTML(false)
+			if err := enc.Encode(f); err != nil || string(e.Fact)+"\n" != want.String() {
+				t.Errorf("EncodeEvent = %s\nwant the fact %s, %v", raw, &want, err)
+			}
+		}
+	})
 }
 
 func TestErrorsOfEncodingCanBeLookedInto(t *testing.T) {

@@ -30,26 +30,25 @@ func (f flagReasons) any() bool { return f != flagReasons{} }
 // the rule names count: a source_ok that is not a boolean flags nothing. See
 // docs/api.md, "Decision axis", rule 3.
 func flagReasonsOf(d Data) flagReasons {
-	text := string(d)
-	contains := func(part string) bool { return strings.Contains(text, part) }
-	if !contains(`_ok"`) && !contains(`opted_out"`) && !contains(`consent_status"`) && !contains(`\u`) {
-		return flagReasons{}
-	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(d, &fields) != nil {
-		return flagReasons{}
-	}
-	reads := func(name, value string) bool { return string(fields[name]) == value }
-	var consent string
-	status, asked := fields["consent_status"]
-	_ = json.Unmarshal(status, &consent) // a value that is not a string is not a success
-	return flagReasons{
-		sourceNotOK:   reads("source_ok", "false"),
-		analysisNotOK: reads("analysis_ok", "false"),
-		optedOut:      reads("opted_out", "true"),
-		geoNotOK:      reads("geo_ok", "false"),
-		noConsent:     asked && consent != "success",
-	}
+	var f flagReasons
+	d.eachField(func(name, value []byte) {
+		is := func(text string) bool { return strings.TrimSpace(string(value)) == text }
+		switch string(name) {
+		case "source_ok":
+			f.sourceNotOK = is("false")
+		case "analysis_ok":
+			f.analysisNotOK = is("false")
+		case "opted_out":
+			f.optedOut = is("true")
+		case "geo_ok":
+			f.geoNotOK = is("false")
+		case "consent_status":
+			var consent string
+			_ = json.Unmarshal(value, &consent) // a value that is not a string is not a success
+			f.noConsent = consent != "success"
+		}
+	})
+	return f
 }
 
 // Reviews returns a flag for each flagged step, in execution order.

@@ -1,0 +1,151 @@
+// JSON of events and data without reflection, for what every step encodes.
+
+package verification
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// plainJSON encodes v as JSON without escaping HTML characters.
+func plainJSON(v any) ([]byte, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
+}
+
+// appendText appends s as plainJSON encodes it.
+func appendText[S ~string](b []byte, s S) []byte {
+	if isPlain(string(s)) {
+		return append(append(append(b, '"'), s...), '"')
+	}
+	raw, _ := plainJSON(s) // a string always encodes
+	return append(b, raw...)
+}
+
+// isPlain reports whether s is ASCII that no encoder escapes.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return false
+		}
+	}
+	return true
+}
+
+// appendValue appends v, which is nested depth levels deep, as json.Marshal encodes
+// it. ok is false if v has another type than json.Unmarshal gives a value, or
+// something that ParseData refuses or encodes in another form.
+func appendValue(b []byte, v any, depth int) (_ []byte, ok bool) {
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...), true
+	case bool:
+		return strconv.AppendBool(b, v), true
+	case int:
+		return strconv.AppendInt(b, int64(v), 10), true
+	case float64:
+		size := math.Abs(v) // json.Marshal gives others an exponent
+		return strconv.AppendFloat(b, v, 'f', -1, 64), size == 0 || size >= 1e-6 && size < 1e21
+	case json.Number:
+		raw, err := json.Marshal(v)
+		_, outside := v.Float64()
+		return append(b, raw...), err == nil && outside == nil
+	case string:
+		if isPlain(v) {
+			return append(append(append(b, '"'), v...), '"'), true
+		}
+		raw, err := json.Marshal(v)
+		return append(b, raw...), err == nil && storable(v)
+	case []any:
+		if v == nil || depth > MaxDepth {
+			return b, false
+		}
+		b = append(b, '[')
+		for i, item := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, ok = appendValue(b, item, depth+1); !ok {
+				return b, false
+			}
+		}
+		return append(b, ']'), true
+	case map[string]any:
+		if v == nil || depth > MaxDepth {
+			return b, false
+		}
+		return appendObject(b, v, depth)
+	}
+	return b, false
+}
+
+func appendObject(b []byte, v map[string]any, depth int) (_ []byte, ok bool) {
+	names := make([]string, 0, 16)
+	for name := range v {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	b = append(b, '{')
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, ok = appendValue(b, name, depth); !ok {
+			return b, false
+		}
+		if b, ok = appendValue(append(b, ':'), v[name], depth+1); !ok {
+			return b, false
+		}
+	}
+	return append(b, '}'), true
+}
+
+// eachField calls f with the name and the JSON text of every field of the object,
+// in order.
+func (d Data) eachField(f func(name, value []byte)) {
+	depth, from := 0, 0
+	var name []byte
+	for i := 0; i < len(d); i++ {
+		switch d[i] {
+		case '"':
+			begin, escaped := i, false
+			for i++; i < len(d) && d[i] != '"'; i++ {
+				if d[i] == '\\' {
+					escaped = true
+					i++
+				}
+			}
+			if depth != 1 || name != nil || i >= len(d) {
+				continue
+			}
+			name = d[begin+1 : i]
+			if escaped {
+				var text string
+				_ = json.Unmarshal(d[begin:i+1], &text) // recorded data is valid JSON
+				name = []byte(text)
+			}
+		case ':':
+			if depth == 1 {
+				from = i + 1
+			}
+		case '{', '[':
+			depth++
+		case ',', '}', ']':
+			if depth == 1 && name != nil {
+				f(name, d[from:i])
+				name = nil
+			}
+			if d[i] != ',' {
+				depth--
+			}
+		}
+	}
+}
