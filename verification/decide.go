@@ -4,6 +4,7 @@ package verification
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -36,6 +37,7 @@ func Decide(p Program, r Run, c Command, now time.Time) ([]Event, Run, error) {
 	if err := d.decide(c); err != nil {
 		return nil, r, err
 	}
+	d.run.ownsSteps = false
 	return d.events, d.run, nil
 }
 
@@ -83,6 +85,10 @@ func (d *decision) live() bool { return d.run.Ended == "" }
 
 // add appends a fact at the time of the decision and folds it.
 func (d *decision) add(f Fact) {
+	if !d.run.ownsSteps { // copied once for all events, with room for one more
+		d.run.Steps, d.run.ownsSteps = slices.Concat(d.run.Steps, []Step{{}})[:len(d.run.Steps)], true
+		d.events = slices.Grow(d.events, 2) // most commands lead to two events
+	}
 	e := Event{At: d.now, Fact: f}
 	d.events = append(d.events, e)
 	d.run = d.run.Evolve(e)

@@ -59,11 +59,7 @@ func appendValue(b []byte, v any, depth int) (_ []byte, ok bool) {
 		_, outside := v.Float64()
 		return append(b, raw...), err == nil && outside == nil
 	case string:
-		if isPlain(v) {
-			return append(append(append(b, '"'), v...), '"'), true
-		}
-		raw, err := json.Marshal(v)
-		return append(b, raw...), err == nil && storable(v)
+		return appendEscaped(b, v)
 	case []any:
 		if v == nil || depth > MaxDepth {
 			return b, false
@@ -98,7 +94,7 @@ func appendObject(b []byte, v map[string]any, depth int) (_ []byte, ok bool) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, ok = appendValue(b, name, depth); !ok {
+		if b, ok = appendEscaped(b, name); !ok {
 			return b, false
 		}
 		if b, ok = appendValue(append(b, ':'), v[name], depth+1); !ok {
@@ -106,6 +102,14 @@ func appendObject(b []byte, v map[string]any, depth int) (_ []byte, ok bool) {
 		}
 	}
 	return append(b, '}'), true
+}
+
+func appendEscaped(b []byte, s string) (_ []byte, ok bool) {
+	if isPlain(s) {
+		return append(append(append(b, '"'), s...), '"'), true
+	}
+	raw, err := json.Marshal(s)
+	return append(b, raw...), err == nil && storable(s)
 }
 
 // eachField calls f with the name and the JSON text of every field of the object,

@@ -34,7 +34,7 @@ type Run struct {
 
 	receipts []SignalReceipt // oldest first
 
-	ownsSteps bool // EvolveAll is running: nothing else refers to Steps
+	ownsSteps bool // EvolveAll or Decide is running: nothing else refers to Steps
 }
 
 // SignalReceipt is the result of a signal with an idempotency key.
@@ -215,7 +215,10 @@ func (r Run) Deadline() time.Time {
 func (r Run) expiry(now time.Time) (Event, bool) {
 	s := r.outline()
 	expired, overdue := s.expiry(now)
-	return Event{At: s.ExpiresAt, Fact: expired}, overdue
+	if !overdue {
+		return Event{}, false
+	}
+	return Event{At: s.ExpiresAt, Fact: expired}, true
 }
 
 // Step returns the step of a node, and whether the run has reached it.

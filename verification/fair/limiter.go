@@ -26,6 +26,7 @@ type Limiter struct {
 	keys map[string]*holder // the keys that hold a slot or wait for one
 	// queues[n] lists the keys that wait and hold n slots, the next to serve first.
 	queues []list.List
+	queued int // keys in queues
 }
 
 // holder is one key.
@@ -93,13 +94,12 @@ func (l *Limiter) AcquireN(ctx context.Context, key string, n int) (release func
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	if release, ok := l.TryAcquireN(key, n); ok {
+		return release, nil
+	}
 	w := &waiter{slots: min(max(n, 1), l.perKey), granted: make(chan struct{})}
 	l.mu.Lock()
-	h := l.keys[key]
-	if h == nil {
-		h = &holder{key: key}
-		l.keys[key] = h
-	}
+	h := l.holder(key)
 	position := h.waiting.PushBack(w)
 	l.enqueue(h)
 	l.grant()
@@ -137,17 +137,26 @@ func (l *Limiter) TryAcquireN(key string, n int) (release func(), ok bool) {
 	n = min(max(n, 1), l.perKey)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := l.keys[key]
-	if h == nil {
-		h = &holder{key: key}
-	}
-	if h.waiting.Len() > 0 || h.held+n > l.perKey || n > l.free || l.next() != nil {
+	if n > l.free || l.queued > 0 {
 		return nil, false
 	}
-	l.keys[key] = h
+	h := l.holder(key)
+	if h.waiting.Len() > 0 || h.held+n > l.perKey {
+		return nil, false
+	}
 	h.held += n
 	l.free -= n
 	return l.releaser(h, n), true
+}
+
+// holder returns the holder of a key.
+func (l *Limiter) holder(key string) *holder {
+	h := l.keys[key]
+	if h == nil {
+		h = &holder{key: key}
+		l.keys[key] = h
+	}
+	return h
 }
 
 func (w *waiter) isGranted() bool {
@@ -162,18 +171,22 @@ func (w *waiter) isGranted() bool {
 // releaser returns the func that releases slots, which may be called more than
 // once.
 func (l *Limiter) releaser(h *holder, n int) func() {
-	if l.rests == 0 {
-		return sync.OnceFunc(func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.release(h, n)
-		})
+	released := false // guarded by l.mu
+	var began time.Time
+	if l.rests > 0 {
+		began = l.clock.Now()
 	}
-	began := l.clock.Now()
-	return sync.OnceFunc(func() {
-		rest := min(time.Duration(l.rests)*(l.clock.Now().Sub(began)-l.grace), maxRest)
+	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
+		if released {
+			return
+		}
+		released = true
+		var rest time.Duration
+		if l.rests > 0 {
+			rest = min(time.Duration(l.rests)*(l.clock.Now().Sub(began)-l.grace), maxRest)
+		}
 		if rest <= 0 {
 			l.release(h, n)
 			return
@@ -186,7 +199,7 @@ func (l *Limiter) releaser(h *holder, n int) func() {
 			l.free -= n // as release expects
 			l.release(h, n)
 		})
-	})
+	}
 }
 
 // release takes slots from a key and serves the next one.
@@ -227,6 +240,9 @@ func (h *holder) first() *waiter {
 
 // next returns the key to serve next, or nil.
 func (l *Limiter) next() *holder {
+	if l.queued == 0 {
+		return nil
+	}
 	for i := range l.queues {
 		if e := l.queues[i].Front(); e != nil {
 			return e.Value.(*holder) //nolint:errcheck // the list holds nothing else
@@ -240,6 +256,7 @@ func (l *Limiter) next() *holder {
 func (l *Limiter) enqueue(h *holder) {
 	if h.queued == nil && h.waiting.Len() > 0 && h.held+h.first().slots <= l.perKey {
 		h.queued = l.queues[h.held].PushBack(h)
+		l.queued++
 	}
 }
 
@@ -248,6 +265,7 @@ func (l *Limiter) dequeue(h *holder) {
 	if h.queued != nil {
 		l.queues[h.held].Remove(h.queued)
 		h.queued = nil
+		l.queued--
 	}
 }
 

@@ -48,13 +48,21 @@ func (c *Cache[K, V]) Put(key K, value V) {
 	size := c.size(value)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e, ok := c.entries[key]; ok {
-		c.remove(e)
-	}
-	if size > c.maxValue {
+	e, ok := c.entries[key]
+	switch {
+	case size > c.maxValue:
+		if ok {
+			c.remove(e)
+		}
 		return
+	case ok:
+		old := e.Value.(*entry[K, V]) //nolint:errcheck // the list holds nothing else
+		c.total -= old.size
+		old.value, old.size = value, size
+		c.order.MoveToFront(e)
+	default:
+		c.entries[key] = c.order.PushFront(&entry[K, V]{key, value, size})
 	}
-	c.entries[key] = c.order.PushFront(&entry[K, V]{key, value, size})
 	for c.total += size; c.total > c.max; {
 		c.remove(c.order.Back())
 	}
