@@ -144,6 +144,9 @@ func (r *runner) driven(j *job) (more bool) {
 
 // interrupt cancels the provider call of a run that has ended.
 func (r *runner) interrupt(ref verification.RunRef) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if j := r.jobs[ref]; j != nil && j.active && j.ctx.Err() == nil {

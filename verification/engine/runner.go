@@ -143,9 +143,8 @@ func (r *runner) keeps(at, now time.Time) bool {
 	return r != nil && at.Sub(now) <= maxKeptWait && r.loop.isServing()
 }
 
-// appended reacts to an append: it wakes the loop for the work that was queued, and
-// cancels the provider call of a run that has ended.
-func (r *runner) appended(ref verification.RunRef, before, after verification.Run, c verification.Commit) {
+// appended reacts to an append: it wakes the loop for the work that was queued.
+func (r *runner) appended(before, after verification.Run, c verification.Commit) {
 	if r == nil {
 		return
 	}
@@ -153,9 +152,6 @@ func (r *runner) appended(ref verification.RunRef, before, after verification.Ru
 		if deadline := after.Deadline(); !deadline.IsZero() {
 			r.nudge(deadline.Add(time.Microsecond)) // at the deadline itself, it has not passed
 		}
-	}
-	if after.Ended != "" && before.Ended == "" {
-		r.interrupt(ref)
 	}
 	if !c.HistoryOnly {
 		r.nudge(c.AdvanceAt)

@@ -141,6 +141,9 @@ func (e *Engine) loadProgram(ctx context.Context, s *session) (err error) {
 // request changes the run first, c is decided again; ErrUnavailable when that
 // happens too often.
 func (e *Engine) command(ctx context.Context, s *session, c verification.Command) (before verification.Run, err error) {
+	if s.run.Seq == 0 && e.runner != nil { // a host that drives no runs has old ones
+		s.run = e.cached(s.ref)
+	}
 	stale := s.run.Seq == 0
 	for range maxAttempts {
 		if stale {
@@ -190,16 +193,21 @@ func (e *Engine) decide(ctx context.Context, s *session, c verification.Command,
 	return verification.Decide(s.program, s.run, c, now)
 }
 
-// append saves events. A run that can be driven is driven on this host if it has
-// capacity, and is left to the queue otherwise.
+// append saves the events of a use case. A run that can be driven is driven on this
+// host if it has capacity, and is left to the queue otherwise. The provider call of a
+// run that has ended is interrupted.
 func (e *Engine) append(ctx context.Context, s *session, after verification.Run, events []verification.Event) error {
 	var reserved *job
+	ends := after.Ended != "" && s.run.Ended == ""
 	if drivable(after.Task(e.now())) {
 		reserved = e.runner.reserve(s.ref)
 	}
 	if _, err := e.save(ctx, s, after, events, lease{held: reserved != nil}); err != nil {
 		e.runner.cancelReservation(reserved)
 		return err
+	}
+	if ends {
+		e.runner.interrupt(s.ref)
 	}
 	if reserved != nil {
 		e.runner.submit(reserved, after, s.program)
@@ -248,7 +256,7 @@ func (e *Engine) save(
 	if atRest(after) {
 		e.watch.wake(s.ref)
 	}
-	e.runner.appended(s.ref, before, after, c)
+	e.runner.appended(before, after, c)
 	if ends && c.AnnounceAt.IsZero() {
 		e.announceIfSubscribed(ctx, s.ref, after)
 	}
