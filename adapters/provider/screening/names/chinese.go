@@ -1,0 +1,105 @@
+// Chinese names: characters, syllables, and the spellings of systems and dialects.
+
+package names
+
+import "strings"
+
+// syllabic reports whether a word can be read as syllables of Chinese names.
+func (c *Comparer) syllabic(word string) bool {
+	return c.split(word, func(s string) bool {
+		_, dialect := c.tables.syllables[s]
+		return dialect || c.tables.pinyin[s] || c.tables.pinyin[c.tables.wade.Replace(s)]
+	})
+}
+
+// mandarin reports whether a word can be read as pinyin.
+func (c *Comparer) mandarin(word string) bool {
+	return c.split(word, func(s string) bool { return c.tables.pinyin[s] })
+}
+
+// split reports whether a word consists of syllables.
+func (c *Comparer) split(word string, syllable func(string) bool) bool {
+	if len(word) > 18 {
+		return false
+	}
+	reach := [20]bool{0: true}
+	for i := range len(word) {
+		for n := 1; reach[i] && n <= 6 && i+n <= len(word); n++ {
+			if syllable(word[i : i+n]) {
+				reach[i+n] = true
+			}
+		}
+	}
+	return word != "" && reach[len(word)]
+}
+
+// dialects returns the similarity of two words that are the same in two systems of
+// writing Chinese, or in two dialects; 0 if they are not.
+func (c *Comparer) dialects(a, b string) float32 {
+	if c.mandarin(a) != c.mandarin(b) && c.tables.coarse(a) == c.tables.coarse(b) {
+		return 0.93
+	}
+	if c.aligned(a, b, 0) {
+		return 0.9
+	}
+	return 0
+}
+
+// aligned reports whether two words consist of the same syllables, which may be
+// written in different dialects.
+func (c *Comparer) aligned(a, b string, n int) bool {
+	if a == "" || b == "" {
+		return a == b
+	}
+	if n > 4 {
+		return false
+	}
+	for i := 1; i <= min(6, len(a)); i++ {
+		left, known := c.tables.syllables[a[:i]]
+		if !known && !c.tables.pinyin[a[:i]] {
+			continue
+		}
+		for j := 1; j <= min(6, len(b)); j++ {
+			_, both := shared(left, c.tables.syllables[b[:j]])
+			if (both || a[:i] == b[:j]) && c.aligned(a[i:], b[j:], n+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// newWade returns a replacer of what one spelling of the Wade-Giles system writes
+// for one of pinyin.
+func newWade() *strings.Replacer {
+	return strings.NewReplacer("hs", "x", "tz", "z", "ts", "c", "ung", "ong", "ieh", "ie", "ueh", "ue", "ih", "i", "ien", "ian", "eh", "e")
+}
+
+// newSystem returns a replacer that removes what Wade-Giles and pinyin write
+// differently, from words in which ng is N.
+func newSystem() *strings.Replacer {
+	return strings.NewReplacer("sh", "sh", "hs", "x", "zh", "c", "ch", "c", "tz", "c", "ts", "c", "q", "c", "j", "c", "r", "c", "z", "c",
+		"b", "p", "d", "t", "g", "k", "uN", "oN", "ieh", "ie", "ueh", "ue", "uei", "ui", "ih", "i", "ien", "ian", "yen", "yan", "eh", "e", "uo", "o", "szu", "si")
+}
+
+// coarse returns a word without what Wade-Giles and pinyin write differently.
+func (t *tables) coarse(s string) string {
+	return t.system.Replace(strings.ReplaceAll(s, "ng", "N"))
+}
+
+// hanName returns the words of the name of a person in Han characters: the family
+// name, and the given name as one word.
+func (c *Comparer) hanName(raw string) []string {
+	runes := []rune(raw)
+	family := 1
+	if len(runes) > 2 && c.tables.surnames2[string(runes[:2])] {
+		family = 2
+	}
+	if len(runes) < 2 || len(runes) > 5 {
+		return []string{strings.Join(c.tables.readHan(raw), "")}
+	}
+	return []string{
+		strings.Join(c.tables.readHan(string(runes[:family])), ""),
+		strings.Join(c.tables.readHan(string(runes[family:])), ""),
+	}
+}

@@ -1,0 +1,84 @@
+// The quality of the comparison on pairs written by hand.
+
+package names_test
+
+import (
+	"encoding/csv"
+	"os"
+	"testing"
+
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+)
+
+// threshold is the score from which names count as a match.
+const threshold = 0.85
+
+// verdicts counts matches that were found, missed and wrong.
+type verdicts struct{ hits, misses, alarms, clears int }
+
+func (v *verdicts) add(want, got bool) {
+	switch {
+	case want && got:
+		v.hits++
+	case want:
+		v.misses++
+	case got:
+		v.alarms++
+	default:
+		v.clears++
+	}
+}
+
+func (v *verdicts) recall() float64    { return float64(v.hits) / float64(max(1, v.hits+v.misses)) }
+func (v *verdicts) precision() float64 { return float64(v.hits) / float64(max(1, v.hits+v.alarms)) }
+func (v *verdicts) f1() float64 {
+	return 2 * float64(v.hits) / float64(max(1, 2*v.hits+v.misses+v.alarms))
+}
+
+// score returns the score of two names.
+func score(t testing.TB, c *names.Comparer, kind, a, b string) names.Match {
+	t.Helper()
+	k, err := names.ParseKind(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := c.Parse(k, a)
+	if err != nil {
+		t.Fatalf("Parse(%q): %v", a, err)
+	}
+	second, err := c.Parse(k, b)
+	if err != nil {
+		t.Fatalf("Parse(%q): %v", b, err)
+	}
+	return c.Compare(first, second, nil)
+}
+
+func TestHardPairsAreToldApart(t *testing.T) {
+	file, err := os.Open("testdata/hard-pairs.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := names.New()
+	found := map[string]*verdicts{"person": {}, "company": {}, "all": {}}
+	for _, row := range rows[1:] {
+		m := score(t, c, row[0], row[1], row[2])
+		want, got := row[3] == "yes", m.Score >= threshold
+		found[row[0]].add(want, got)
+		found["all"].add(want, got)
+		if want != got {
+			t.Logf("%.3f, want match=%v: %s %q %q %v", m.Score, want, row[0], row[1], row[2], m.Parts)
+		}
+	}
+	for _, kind := range []string{"person", "company", "all"} {
+		v := found[kind]
+		t.Logf("%s: F1 %.3f, precision %.3f, recall %.3f of %d pairs", kind, v.f1(), v.precision(), v.recall(), v.hits+v.misses+v.alarms+v.clears)
+	}
+	if f1 := found["all"].f1(); f1 < 0.82 {
+		t.Errorf("F1 at %.2f = %.3f, want at least 0.82", threshold, f1)
+	}
+}

@@ -1,0 +1,105 @@
+// Package names compares names of people and companies, in any script.
+//
+// A name is split into words, the words are transliterated, and each word of one
+// name is aligned with the most similar word of the other. The score is 1 for the
+// same name and 0 for names that share nothing. docs/screening.md describes how it
+// is computed.
+package names
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind says whose name it is.
+type Kind string
+
+// The kinds.
+const (
+	Person  Kind = "person"
+	Company Kind = "company"
+)
+
+// ParseKind returns the kind of a text.
+func ParseKind(s string) (Kind, error) {
+	switch k := Kind(s); k {
+	case Person, Company:
+		return k, nil
+	}
+	return "", fmt.Errorf("%q is no kind of name: use person or company", s)
+}
+
+// MaxRunes is the maximum length of a name, in Unicode code points. The rest of a
+// longer name is ignored.
+const MaxRunes = 500
+
+// maxTokens is the maximum number of words of a name that are compared.
+const maxTokens = 16
+
+// ErrNoName is returned for a text without a letter or digit.
+var ErrNoName = errors.New("the name has no letter and no digit")
+
+// Comparer compares names. It holds the tables of this package and is safe for
+// concurrent use.
+type Comparer struct {
+	tables *tables
+	sounds *sounds
+}
+
+// New returns a Comparer. Reading its tables takes some milliseconds.
+func New() *Comparer {
+	t := newTables()
+	return &Comparer{tables: t, sounds: newSounds()}
+}
+
+// Name is a name, split into the tokens that are compared.
+type Name struct {
+	Kind   Kind
+	Tokens []*Token
+	// Forms are the legal forms of a company, and the generation of a person, such
+	// as junior.
+	Forms []string
+}
+
+// Token is one word of a name. Tokens are equal if their keys are.
+type Token struct {
+	Text  string // ASCII lower-case letters and digits
+	sound string // the phonemes
+	mode  mode
+	role  role
+	lines []uint16 // the lines of known names that have it
+	key   string
+	china bool // written in syllables of Chinese names
+	latin bool // written in Latin letters
+	// written and wrote are Text and sound, unless Text is a word that stands for the
+	// one written.
+	written, wrote string
+}
+
+// Key identifies the token among all tokens.
+func (t *Token) Key() string { return t.key }
+
+// Known reports whether the token is a known name. Two different known names are
+// never typing errors of each other.
+func (t *Token) Known() bool { return len(t.lines) > 0 }
+
+// Telling reports whether the token alone can identify somebody: it is no initial,
+// particle, title or common word of companies.
+func (t *Token) Telling() bool { return t.role == plain || t.role == number }
+
+// Lines returns the numbers of the known names that the token may be.
+func (t *Token) Lines() []uint16 { return t.lines }
+
+// role is what a token is in a name.
+type role byte
+
+const (
+	plain    role = iota
+	initial       // a single letter
+	particle      // van, de, al
+	title         // Dr, Sheikh
+	generic       // a word of many companies: trading, industry
+	filler        // one that tells nothing: group, international
+	place         // a city or a country in the name of a company
+	number
+)

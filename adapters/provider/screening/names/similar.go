@@ -1,0 +1,200 @@
+// The similarity of two tokens.
+
+package names
+
+import (
+	"slices"
+	"strings"
+)
+
+// Reasons of a similarity.
+const (
+	same       = "same"
+	variant    = "same name"
+	shortForm  = "short form"
+	spelling   = "spelling"
+	typo       = "typing error"
+	letterOnly = "initial"
+	dialect    = "Chinese dialect"
+	feminine   = "form of a family name"
+)
+
+// similar returns how similar two tokens of the names of a kind are, and why. china
+// says that both names are Chinese.
+func (c *Comparer) similar(kind Kind, a, b *Token, china bool) (float32, string) {
+	if a.Text == b.Text && (a.role == b.role || kind == Person) {
+		return 1, same
+	}
+	if a.role == initial || b.role == initial {
+		return c.initials(a, b)
+	}
+	if a.role == number || b.role == number {
+		return 0, ""
+	}
+	if kind == Company {
+		if s, why, done := c.words(a, b); done {
+			return s, why
+		}
+	}
+	m := max(a.mode, b.mode)
+	if a.mode == b.mode && a.mode == abjad {
+		m = spelled
+	}
+	if kind == Person {
+		if line, ok := shared(a.lines, b.lines); ok {
+			if c.tables.short[lineWord{line, a.Text}] || c.tables.short[lineWord{line, b.Text}] {
+				return 0.93, shortForm
+			}
+			return 0.96, variant
+		}
+	}
+	if a.sound == b.sound && m == spelled {
+		return 0.97, spelling
+	}
+	if china && a.china && b.china {
+		if s := c.dialects(a.Text, b.Text); s > 0 {
+			return s, dialect
+		}
+		if c.mandarin(a.Text) && c.mandarin(b.Text) {
+			return 0, ""
+		}
+	}
+	if kind == Person && a.Known() && b.Known() && (a.mode == b.mode || a.mode == abjad || b.mode == abjad) {
+		return 0, ""
+	}
+	s := c.sounds.similarity(a.sound, b.sound, m)
+	why := spelling
+	if m == spelled {
+		if kind == Person {
+			if f := c.familyForm(a.Text, b.Text); f > 0 && !(a.Known() && b.Known()) {
+				return f, feminine
+			}
+			if otherGender(a.sound, b.sound) {
+				return min(s, 0.5), spelling
+			}
+		}
+		if a.latin == b.latin {
+			s = 1 - 1.15*(1-s)
+		}
+		if kind == Company {
+			s = 1 - 1.5*(1-s)
+		}
+		if t := typed(a.Text, b.Text); t > s {
+			s, why = t, typo
+		}
+	}
+	if kind == Person && a.Known() && b.Known() {
+		s = min(s, 0.8)
+	}
+	return max(0, s), why
+}
+
+// words compares two words of companies of which at least one is common. It reports
+// whether that decides.
+func (c *Comparer) words(a, b *Token) (similarity float32, why string, done bool) {
+	if a.role == plain && b.role == plain {
+		if stem(a.Text) == stem(b.Text) {
+			return 0.97, spelling, true
+		}
+		return 0, "", false
+	}
+	if a.written == b.written {
+		return 1, same, true
+	}
+	if len(a.written) < 4 || len(b.written) < 4 {
+		return 0, "", true
+	}
+	s := c.sounds.similarity(a.wrote, b.wrote, max(a.mode, b.mode))
+	if s < 0.85 {
+		return 0, "", true
+	}
+	return s, spelling, true
+}
+
+// stem returns a word without the endings of a plural or an adjective.
+func stem(s string) string {
+	for _, ending := range [][2]string{{"skiy", ""}, {"skii", ""}, {"skyi", ""}, {"skyy", ""}, {"skaya", ""}, {"sky", ""}, {"ies", "y"}, {"es", "e"}, {"s", ""}} {
+		if base, ok := strings.CutSuffix(s, ending[0]); ok && len(base) >= 4 {
+			return base + ending[1]
+		}
+	}
+	return s
+}
+
+// typed returns the similarity of two words of which one may have typing errors: one
+// in four letters or more, two in eight or more.
+func typed(a, b string) float32 {
+	longest := max(len(a), len(b))
+	shortest := min(len(a), len(b))
+	if longest-shortest > 2 || shortest < 4 {
+		return 0
+	}
+	errors := typing(a, b)
+	switch {
+	case errors > 1.3 && longest < 8, errors > 2.3:
+		return 0
+	}
+	return 1 - 1.4*errors/float32(longest)
+}
+
+func (c *Comparer) initials(a, b *Token) (float32, string) {
+	if a.role != initial {
+		a, b = b, a
+	}
+	if b.role != plain || a.Text == "" || b.Text == "" {
+		return 0, ""
+	}
+	if a.Text[0] == b.Text[0] || a.sound[0] == b.sound[0] {
+		return 0.8, letterOnly
+	}
+	return 0, ""
+}
+
+func shared(a, b []uint16) (uint16, bool) {
+	for _, line := range a {
+		if slices.Contains(b, line) {
+			return line, true
+		}
+	}
+	return 0, false
+}
+
+// otherGender reports whether two given names differ only in the last vowel, as Ivan
+// and Ivana, or Mario and Maria, do.
+func otherGender(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if strings.HasSuffix(b, "a") && (b[:len(b)-1] == a || len(a) > 1 && a[:len(a)-1] == b[:len(b)-1] && strings.IndexByte("oiu", a[len(a)-1]) >= 0) {
+		return true
+	}
+	return strings.HasSuffix(a, "a") && len(a) == len(b) && len(b) > 1 && a[:len(a)-1] == b[:len(b)-1] && strings.IndexByte("oiu", b[len(b)-1]) >= 0
+}
+
+// familyForm returns the similarity of the forms of one family name that men and
+// women have, or 0.
+func (c *Comparer) familyForm(a, b string) float32 {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(a) < 4 {
+		return 0
+	}
+	for _, forms := range [][2]string{
+		{"ov", "ova"}, {"ev", "eva"}, {"in", "ina"}, {"yn", "yna"}, {"off", "ova"}, {"ii", "aya"}, {"iy", "aya"}, {"y", "aya"}, {"i", "aya"},
+		{"ky", "ka"}, {"ki", "ka"}, {"sky", "skaya"}, {"skyi", "ska"}, {"skii", "skaia"},
+	} {
+		if strings.HasSuffix(a, forms[0]) && strings.HasSuffix(b, forms[1]) && a[:len(a)-len(forms[0])] == b[:len(b)-len(forms[1])] {
+			return 0.95
+		}
+	}
+	if strings.HasPrefix(b, a) && strings.HasSuffix(b, "ova") && len(b) == len(a)+3 {
+		return 0.93
+	}
+	for _, article := range []string{"al", "el"} {
+		if rest, ok := strings.CutPrefix(b, article); ok && len(rest) >= 4 && c.tables.soundOf(rest) == c.tables.soundOf(a) {
+			return 0.95
+		}
+	}
+	return 0
+}

@@ -1,0 +1,244 @@
+// The embedded tables of known names and words.
+
+package names
+
+import (
+	"embed"
+	"slices"
+	"strings"
+)
+
+//go:embed tables/*.txt
+var tableFiles embed.FS
+
+// tables is the content of the embedded tables. Words are keys as Token.Text.
+type tables struct {
+	speller   *strings.Replacer
+	wade      *strings.Replacer // Wade-Giles to pinyin
+	system    *strings.Replacer // to what both write alike
+	letters   map[rune]letter
+	readings  map[rune]string     // of Han characters
+	surnames2 map[string]bool     // Han family names of two characters
+	lines     map[string][]uint16 // known names
+	sounding  map[string][]uint16 // the same, by sound
+	short     map[lineWord]bool   // short forms of names
+	common    map[string]bool
+	titles    map[string]role
+	ages      map[string]string // generations
+	legal     map[string]string // legal form of a text of one or several words
+	concepts  map[string]concept
+	heard     map[string]concept // by sound, for long words
+	han       map[string]concept // words in Han and other scripts without spaces
+	numbers   map[string]string
+	pinyin    map[string]bool
+	syllables map[string][]uint16 // Chinese syllables, by line
+	chinese   map[string]bool     // Chinese family names
+}
+
+type letter struct {
+	script       string
+	plain, heard string
+}
+
+type lineWord struct {
+	line uint16
+	word string
+}
+
+// concept is a word of companies, and the word that stands for it in any language.
+type concept struct {
+	word string
+	role role
+}
+
+func rows(file string) [][]string {
+	raw, err := tableFiles.ReadFile("tables/" + file)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	var out [][]string
+	for line := range strings.Lines(string(raw)) {
+		if fields := strings.Fields(line); len(fields) > 0 && fields[0] != "#" {
+			out = append(out, fields)
+		}
+	}
+	return out
+}
+
+func newTables() *tables {
+	t := &tables{
+		speller: newSpeller(), wade: newWade(), system: newSystem(),
+		letters: map[rune]letter{}, readings: map[rune]string{}, surnames2: map[string]bool{},
+		lines: map[string][]uint16{}, sounding: map[string][]uint16{}, short: map[lineWord]bool{}, common: map[string]bool{},
+		titles: map[string]role{}, ages: map[string]string{}, legal: map[string]string{},
+		concepts: map[string]concept{}, heard: map[string]concept{}, han: map[string]concept{},
+		numbers: map[string]string{}, pinyin: map[string]bool{}, syllables: map[string][]uint16{}, chinese: map[string]bool{},
+	}
+	for _, f := range rows("letters.txt") {
+		l := letter{script: f[0], plain: strings.Trim(f[2], "-")}
+		l.heard = l.plain
+		if len(f) > 3 {
+			l.heard = f[3]
+		}
+		t.letters[[]rune(f[1])[0]] = l
+	}
+	for _, f := range rows("readings.txt") {
+		t.readings[[]rune(f[0])[0]] = f[1]
+	}
+	for _, f := range rows("surnames2.txt") {
+		t.surnames2[f[0]] = true
+	}
+	t.readKnown()
+	for _, f := range rows("common.txt") {
+		for _, w := range f {
+			t.common[w] = true
+		}
+	}
+	t.readTitles()
+	t.readCompanies()
+	t.readChinese()
+	return t
+}
+
+// text returns the form of a word of a table that the text of a token has.
+func (t *tables) text(word string) string {
+	var b strings.Builder
+	for _, w := range t.words(word) {
+		b.WriteString(w.plain)
+	}
+	return b.String()
+}
+
+func (t *tables) readKnown() {
+	line := uint16(0)
+	add := func(word string, short bool) {
+		text := t.text(word)
+		for _, known := range t.lines[text] {
+			if known == line {
+				return
+			}
+		}
+		t.lines[text] = append(t.lines[text], line)
+		if short {
+			t.short[lineWord{line, text}] = true
+		}
+		if sound := evenVowels(t.soundOf(text)); !short && len(text) >= 5 && !slices.Contains(t.sounding[sound], line) {
+			t.sounding[sound] = append(t.sounding[sound], line)
+		}
+	}
+	for _, file := range []string{"given.txt", "family.txt", "chinese-family.txt"} {
+		for _, f := range rows(file) {
+			line++
+			short := false
+			for _, word := range f {
+				if word == "|" {
+					short = true
+					continue
+				}
+				add(word, short)
+				if file == "chinese-family.txt" {
+					t.chinese[word] = true
+				}
+			}
+		}
+	}
+}
+
+// evenVowels returns a sound in which long vowels are short.
+func evenVowels(sound string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case 'I':
+			return 'i'
+		case 'U':
+			return 'u'
+		}
+		return r
+	}, sound)
+}
+
+// known returns the lines of known names that a word may be.
+func (t *tables) known(text, sound string) []uint16 {
+	if lines, ok := t.lines[text]; ok || len(text) < 5 {
+		return lines
+	}
+	return t.sounding[evenVowels(sound)]
+}
+
+func (t *tables) readTitles() {
+	for _, f := range rows("titles.txt") {
+		for _, word := range f[1:] {
+			switch text := t.text(word); f[0] {
+			case "title:":
+				t.titles[text] = title
+			case "particle:":
+				t.titles[text] = particle
+			case "generation:":
+				t.ages[text] = strings.NewReplacer("junior", "jr", "jnr", "jr", "senior", "sr", "snr", "sr", "2nd", "ii", "3rd", "iii").Replace(text)
+			}
+		}
+	}
+}
+
+func (t *tables) readCompanies() {
+	for _, f := range rows("legal.txt") {
+		_, forms, _ := strings.Cut(strings.Join(f, " "), ": ")
+		for form := range strings.SplitSeq(forms, " | ") {
+			t.legal[strings.ReplaceAll(form, " ", "")] = strings.TrimSuffix(f[0], ":")
+		}
+	}
+	fillers := " company group holding international services general sons partners management "
+	for _, f := range rows("business.txt") {
+		c := concept{strings.TrimSuffix(f[0], ":"), generic}
+		if strings.Contains(fillers, " "+c.word+" ") {
+			c.role = filler
+		}
+		for _, word := range f[1:] {
+			t.addConcept(word, c)
+		}
+	}
+	for _, f := range rows("places.txt") {
+		c := concept{strings.TrimSuffix(f[0], ":"), place}
+		t.addConcept(c.word, c)
+		for _, word := range f[1:] {
+			t.addConcept(word, c)
+		}
+	}
+	for _, f := range rows("numbers.txt") {
+		for _, word := range f[1:] {
+			t.numbers[word] = strings.TrimSuffix(f[0], ":")
+		}
+	}
+}
+
+func (t *tables) addConcept(word string, c concept) {
+	if words := t.words(word); len(words) == 1 && words[0].script == "han" {
+		t.han[word] = c
+		return
+	}
+	text := t.text(word)
+	if _, known := t.concepts[text]; known {
+		return
+	}
+	t.concepts[text] = c
+	if len(text) >= 6 {
+		t.heard[evenVowels(t.soundOf(text))] = c
+	}
+}
+
+func (t *tables) readChinese() {
+	for _, f := range rows("pinyin.txt") {
+		for _, final := range f[1:] {
+			t.pinyin[strings.TrimSuffix(f[0], "-")+final] = true
+		}
+	}
+	line := uint16(0)
+	for _, file := range []string{"chinese.txt", "chinese-family.txt"} {
+		for _, f := range rows(file) {
+			line++
+			for _, word := range f {
+				t.syllables[word] = append(t.syllables[word], line)
+			}
+		}
+	}
+}

@@ -1,0 +1,186 @@
+// Splitting a text into words, and transliterating them.
+
+package names
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/mozillazg/go-unidecode"
+	"golang.org/x/text/unicode/norm"
+)
+
+// word is one word of a text.
+type word struct {
+	script string // latin, cyrillic, arabic, hebrew, greek, indic, tamil, han, kana, hangul or other
+	raw    string // lower case, composed
+	plain  string // ASCII letters and digits
+	heard  string // the same, as it sounds
+	broken bool   // a full stop or an apostrophe is inside or behind it
+}
+
+// words splits a text at spaces and punctuation, and between scripts. A full stop or
+// an apostrophe inside a word does not split it.
+func (t *tables) words(text string) []word {
+	var out []word
+	var run []rune
+	script, broken := "", false
+	flush := func() {
+		if len(run) > 0 {
+			if w := t.transliterate(script, string(run)); w.plain != "" {
+				w.broken = broken
+				out = append(out, w)
+			}
+		}
+		run, script, broken = run[:0], "", false
+	}
+	runes := []rune(strings.ToLower(norm.NFKC.String(limit(text))))
+	for i, r := range runes {
+		switch {
+		case unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Mc, r):
+			if len(run) > 0 {
+				run = append(run, r)
+			}
+		case r == '\u200c' || r == '\u200d' || r == 'ー' && script == "kana":
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			s := scriptOf(r)
+			if s == "digit" && script != "" || script == "digit" {
+				if script == "digit" {
+					script = s
+				}
+				s = script
+			}
+			if script != "" && s != script {
+				flush()
+			}
+			script = s
+			run = append(run, r)
+		case strings.ContainsRune("'’‘ʻʼ`´ʿʾ′\"״׳", r) && len(run) > 0:
+			broken = broken || r == '\''
+		case r == '.' && len(run) > 0:
+			broken = true
+			// "S.p.A." and "J.R." are split by the caller, which knows the kind.
+			if i+1 < len(runes) && unicode.IsLetter(runes[i+1]) && script != "han" {
+				run = append(run, '.')
+			}
+		default:
+			flush()
+		}
+	}
+	flush()
+	return out
+}
+
+func limit(text string) string {
+	n := 0
+	for i := range text {
+		if n == MaxRunes {
+			return text[:i]
+		}
+		n++
+	}
+	return text
+}
+
+func scriptOf(r rune) string {
+	switch {
+	case unicode.IsDigit(r):
+		return "digit"
+	case unicode.Is(unicode.Latin, r):
+		return "latin"
+	case unicode.Is(unicode.Cyrillic, r):
+		return "cyrillic"
+	case unicode.Is(unicode.Arabic, r):
+		return "arabic"
+	case unicode.Is(unicode.Hebrew, r):
+		return "hebrew"
+	case unicode.Is(unicode.Greek, r):
+		return "greek"
+	case unicode.Is(unicode.Han, r):
+		return "han"
+	case unicode.Is(unicode.Hiragana, r) || unicode.Is(unicode.Katakana, r) || r == 'ー':
+		return "kana"
+	case unicode.Is(unicode.Hangul, r):
+		return "hangul"
+	case unicode.Is(unicode.Tamil, r):
+		return "tamil"
+	case r >= 0x0900 && r <= 0x0d7f:
+		return "indic"
+	}
+	return "other"
+}
+
+// transliterate returns a word of one script in ASCII.
+func (t *tables) transliterate(script, raw string) word {
+	w := word{script: script, raw: raw}
+	switch script {
+	case "indic", "tamil":
+		w.plain = indic(raw, script == "tamil")
+		w.heard = w.plain
+		return w
+	case "greek":
+		w.plain = greek(raw)
+		w.heard = w.plain
+		return w
+	case "han":
+		w.plain = strings.Join(t.readHan(raw), "")
+		w.heard = w.plain
+		return w
+	}
+	var plain, heard strings.Builder
+	for _, r := range norm.NFC.String(raw) {
+		p, h := t.letter(r)
+		plain.WriteString(p)
+		heard.WriteString(h)
+	}
+	w.plain, w.heard = plain.String(), heard.String()
+	return w
+}
+
+// letter returns the ASCII form of a letter, and how it sounds.
+func (t *tables) letter(r rune) (text, heard string) {
+	if r < unicode.MaxASCII {
+		return string(r), string(r)
+	}
+	if l, ok := t.letters[r]; ok {
+		return l.plain, l.heard
+	}
+	if base := norm.NFD.String(string(r)); base[0] < unicode.MaxASCII {
+		return base[:1], base[:1]
+	}
+	text = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(unidecode.Unidecode(string(r))))
+	return text, text
+}
+
+// readHan returns the reading of each character.
+func (t *tables) readHan(raw string) []string {
+	var out []string
+	for _, r := range raw {
+		reading, ok := t.readings[r]
+		if !ok {
+			_, reading = t.letter(r)
+		}
+		if reading != "" {
+			out = append(out, reading)
+		}
+	}
+	return out
+}
+
+// greek transliterates a Greek word as it is spoken today.
+func greek(raw string) string {
+	base := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(raw))
+	base = strings.NewReplacer("ου", "u", "αυ", "av", "ευ", "ev", "ει", "i", "οι", "i", "αι", "e", "γγ", "ng", "γκ", "g",
+		"μπ", "b", "ντ", "nt", "η", "i", "υ", "y", "χ", "ch").Replace(base)
+	return strings.ToLower(unidecode.Unidecode(base))
+}
