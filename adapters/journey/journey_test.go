@@ -77,8 +77,8 @@ func TestAGivenConsentCanBeReadAgain(t *testing.T) {
 func TestTheLogNamesTheRequestAndTheRun(t *testing.T) {
 	var tenants *moody
 	s := serve(t, func(p *engine.Ports, _ *engine.Options) {
-		tenants = &moody{TenantStore: p.Tenants}
-		p.Tenants = tenants
+		tenants = &moody{Store: p.Store}
+		p.Store = tenants
 	})
 	c := s.begin(onboarding(), "")
 	pages, err := journey.Handler(s.Engine, slog.New(slog.NewTextHandler(s.log, nil)))

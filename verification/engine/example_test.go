@@ -144,7 +144,7 @@ func ExampleEngine_Submit() {
 	_, err := s.Submit(ctx, acme, run, "consent_submitted", verification.Data(`{"consent_status":"perhaps"}`))
 	var refused *verification.Error
 	if errors.As(err, &refused) {
-		fmt.Println(errors.Is(err, verification.ErrInvalid), refused.Fields)
+		fmt.Println(errors.Is(err, verification.ErrInvalid), refused.Fields[0].Name, refused.Fields[0].Message)
 	}
 	// So is a signal that the run does not wait for.
 	_, err = s.Submit(ctx, acme, run, "details_submitted", nil)
@@ -154,7 +154,7 @@ func ExampleEngine_Submit() {
 	s.settle()
 	fmt.Println(delivery.Result, must(s.Run(ctx, acme, run)).Status)
 	// Output:
-	// true [{payload.consent_status must be "success" or "declined"}]
+	// true payload.consent_status must be "success" or "declined"
 	// true
 	// signal_delivered completed
 }

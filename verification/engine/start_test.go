@@ -5,6 +5,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -45,9 +46,15 @@ func TestAStartWhoseCallerGoesAwayIsCarriedOut(t *testing.T) {
 	k := enginetest.New(t)
 	w := k.Apply(chain("a"))
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	wait := time.Minute
 	k.Provider.On("a", enginetest.Slow(time.Second, enginetest.Pass(nil)))
-	time.AfterFunc(10*time.Millisecond, cancel)
+	go func() {
+		for len(k.Provider.Calls("a")) == 0 && t.Context().Err() == nil {
+			runtime.Gosched()
+		}
+		cancel()
+	}()
 	v, err := k.Engine.Start(ctx, enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Wait: &wait})
 	if err != nil {
 		t.Fatal(err)
