@@ -81,7 +81,7 @@ func serveFleet(t *testing.T, store *postgres.Store, e *engine.Engine) {
 // wait reads a run until it is as wanted.
 func (e *embedder) wait(t *testing.T, id verification.RunID, as func(verification.RunDetail) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

@@ -47,7 +47,7 @@ func join(t *testing.T, url string) *member {
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, happened func() bool) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !happened() {

@@ -101,7 +101,7 @@ func (s *served) end() error {
 	case err := <-s.ended:
 		s.ended <- err
 		return err
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		s.t.Fatal("the host did not stop")
 		return nil
 	}

@@ -124,7 +124,7 @@ func TestAHostIsListedUntilItStops(t *testing.T) {
 	both := serveHost(t, onPostgres(url))
 	listed := func(want int) (roles []string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		for {
 			hosts, err := operator.Hosts(ctx)
@@ -239,7 +239,7 @@ func TestAHostIsReadyOnlyWhileItsDatabaseAnswers(t *testing.T) {
 	if err := server.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
 		if status, _, _ := s.ask("GET", s.admin+"/readyz", ""); status == http.StatusOK {

@@ -58,7 +58,7 @@ func TestAWrongSettingStopsTheStartAndIsNamed(t *testing.T) {
 		"VERIFYD_LOG_FORMAT":             "xml",
 	} {
 		vars := map[string]string{"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0", name: value}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		err := run(ctx, []string{"serve"}, env(vars), io.Discard, io.Discard)
 		cancel()
 		flag := "--" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "VERIFYD_"), "_", "-"))

@@ -42,7 +42,7 @@ func (h *host) URL() string { return h.url }
 
 // Advance advances its clock.
 func (h *host) Advance(ctx context.Context, d time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	return h.clock.Advance(ctx, d)
 }

@@ -19,7 +19,7 @@ const (
 	// delaying the response.
 	maxUnproven     = 4
 	refusalPause    = 5 * time.Millisecond
-	unprovenTimeout = 2 * time.Second // for a slot
+	unprovenTimeout = 5 * time.Second // for a slot
 	maxProven       = 10_000          // credentials
 )
 
@@ -53,17 +53,17 @@ var errTooManyUnproven = &verification.Error{
 // result.
 func (l credentialLimiter) admit(ctx context.Context, c credential) (done func(right bool), err error) {
 	if proven, _ := l.proven.Get(c); proven {
-		return func(right bool) {
-			if !right {
-				l.proven.Put(c, false)
-			}
-		}, nil
+		return l.recheck(c), nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, unprovenTimeout, errTooManyUnproven)
 	defer cancel()
 	release, err := l.slots.Acquire(ctx, c.client)
 	if err != nil {
 		return nil, err
+	}
+	if proven, _ := l.proven.Get(c); proven { // by a request that had the slot before
+		release()
+		return l.recheck(c), nil
 	}
 	return func(right bool) {
 		if right {
@@ -73,6 +73,15 @@ func (l credentialLimiter) admit(ctx context.Context, c credential) (done func(r
 		}
 		time.AfterFunc(refusalPause, release)
 	}, nil
+}
+
+// recheck returns the done of a proven credential.
+func (l credentialLimiter) recheck(c credential) (done func(right bool)) {
+	return func(right bool) {
+		if !right {
+			l.proven.Put(c, false)
+		}
+	}
 }
 
 // Authenticate returns the account of a client identifier and its key.

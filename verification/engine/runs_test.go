@@ -26,7 +26,7 @@ func TestAListWhoseSummariesDisagreeWithTheirHistoriesEnds(t *testing.T) {
 	d.RunTTLSeconds = 0
 	run := start(k, d)
 	k.Advance(time.Minute)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	page, err := k.Engine.Runs(ctx, enginetest.Tenant, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 10}})
 	if err != nil || len(page.Data) != 1 || page.Data[0].ID != run.ID || page.Data[0].Status != verification.StatusExpired {
