@@ -5,6 +5,7 @@ package verification
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Program is a compiled version of a workflow, which Decide can run. Make one
@@ -62,11 +63,11 @@ func (p Program) Progress(r Run) (done, total int) {
 	if r.Wait.Kind == WaitNothing {
 		return done, total
 	}
-	v := &validator{def: p.Version.Definition}
-	ahead := v.reach(r.Wait.Node, nil)
-	ahead[r.Wait.Node] = true
-	for id := range ahead {
-		if s, reached := r.Step(id); interactive(v.def.Nodes[id].Type) && (!reached || !s.finished()) {
+	def := p.Version.Definition
+	reachable := def.reach(r.Wait.Node, nil)
+	for id, n := range def.Nodes {
+		ahead := id == r.Wait.Node || slices.Contains(reachable, id)
+		if s, reached := r.Step(id); ahead && interactive(n.Type) && (!reached || !s.finished()) {
 			total++
 		}
 	}

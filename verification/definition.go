@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -130,15 +131,6 @@ type Rule struct {
 // Published reports whether saving this version publishes it.
 func (d Definition) Published() bool { return d.Publish == nil || *d.Publish }
 
-// RunTTL returns the time from the start of a run to its deadline; 0 means no
-// deadline.
-func (d Definition) RunTTL() time.Duration { return time.Duration(d.RunTTLSeconds) * time.Second }
-
-// AbandonTimeout returns how long a customer may be idle; 0 means no limit.
-func (d Definition) AbandonTimeout() time.Duration {
-	return time.Duration(d.AbandonTimeoutSeconds) * time.Second
-}
-
 // Interactive reports whether a run of this definition can wait on its customer.
 func (d Definition) Interactive() bool {
 	for _, n := range d.Nodes {
@@ -199,22 +191,32 @@ func (d Definition) Steps() []WorkflowStep {
 
 // breadthFirst returns the nodes that can be reached from the start.
 func (d Definition) breadthFirst() []NodeID {
-	var order []NodeID
-	seen := map[NodeID]bool{d.Start: true}
-	for queue := []NodeID{d.Start}; len(queue) > 0; queue = queue[1:] {
-		n, ok := d.Nodes[queue[0]]
-		if !ok {
-			continue
-		}
-		order = append(order, queue[0])
-		for _, to := range n.Targets() {
-			if !seen[to] {
+	others := slices.DeleteFunc(d.reach(d.Start, nil), func(id NodeID) bool { return id == d.Start })
+	return slices.DeleteFunc(slices.Insert(others, 0, d.Start), func(id NodeID) bool {
+		_, ok := d.Nodes[id]
+		return !ok
+	})
+}
+
+// reach returns the nodes that one or more edges from a node lead to, breadth first.
+// The paths do not enter a node for which stop, if not nil, returns true.
+func (d Definition) reach(from NodeID, stop func(NodeID) bool) []NodeID {
+	return walk([]NodeID{from}, func(id NodeID) []NodeID { return d.Nodes[id].Targets() }, stop)
+}
+
+// walk returns the nodes that one or more calls of next lead to, breadth first. It
+// leaves out those for which stop, if not nil, returns true, and what follows them.
+func walk(from []NodeID, next func(NodeID) []NodeID, stop func(NodeID) bool) (reached []NodeID) {
+	seen := map[NodeID]bool{}
+	for queue := from; len(queue) > 0; queue = queue[1:] {
+		for _, to := range next(queue[0]) {
+			if !seen[to] && (stop == nil || !stop(to)) {
 				seen[to] = true
-				queue = append(queue, to)
+				reached, queue = append(reached, to), append(queue[:len(queue):len(queue)], to)
 			}
 		}
 	}
-	return order
+	return reached
 }
 
 // Route is one way out of a node.
@@ -325,19 +327,16 @@ func (n Node) Backoff(failed int) time.Duration {
 }
 
 // PollInterval returns the wait between polls; 200 ms by default.
-func (n Node) PollInterval() time.Duration {
-	if n.Poll == nil {
-		return 200 * time.Millisecond
-	}
-	return secondsOr(n.Poll.IntervalSeconds, 0.2)
-}
+func (n Node) PollInterval() time.Duration { return secondsOr(n.poll().IntervalSeconds, 0.2) }
 
 // PollTimeout returns how long a result may be pending; 24 h by default.
-func (n Node) PollTimeout() time.Duration {
+func (n Node) PollTimeout() time.Duration { return secondsOr(n.poll().TimeoutSeconds, 86400) }
+
+func (n Node) poll() Poll {
 	if n.Poll == nil {
-		return 24 * time.Hour
+		return Poll{}
 	}
-	return secondsOr(n.Poll.TimeoutSeconds, 86400)
+	return *n.Poll
 }
 
 func secondsOr(s, otherwise float64) time.Duration {

@@ -159,9 +159,6 @@ func TestDefinitionSaysHowItRuns(t *testing.T) {
 			t.Errorf("Published = %v, want %v", got, c.want)
 		}
 	}
-	if d := desk(); d.RunTTL() != time.Hour || d.AbandonTimeout() != 10*time.Minute {
-		t.Errorf("limits = %v, %v", d.RunTTL(), d.AbandonTimeout())
-	}
 	for name, want := range map[string]bool{"desk": true, "loop": true, "single": false} {
 		d := map[string]verification.Definition{"desk": desk(), "loop": loop(), "single": single(nil)}[name]
 		if got := d.Interactive(); got != want {

@@ -86,6 +86,11 @@ func Conflict(subject, message string) *Error {
 	return &Error{Kind: ErrConflict, Subject: subject, Message: message}
 }
 
+// Unavailable returns an ErrUnavailable about the subject.
+func Unavailable(subject, message string) *Error {
+	return &Error{Kind: ErrUnavailable, Subject: subject, Message: message}
+}
+
 // Invalid returns an ErrInvalid about the subject as a whole.
 func Invalid(subject, message string) *Error {
 	return &Error{Kind: ErrInvalid, Subject: subject, Message: message}

@@ -10,44 +10,26 @@ import (
 // graph checks that every node is reachable from the start and can reach an end, and
 // that loops wait for a person. Every edge must lead to a known node.
 func (v *validator) graph() {
-	reached := v.reach(v.def.Start, nil)
-	reached[v.def.Start] = true
+	reached := append(v.def.reach(v.def.Start, nil), v.def.Start)
 	var ends []NodeID
 	for id, n := range v.def.Nodes {
 		if n.Type == NodeEnd {
 			ends = append(ends, id)
 		}
 	}
-	reachesEnd := v.predecessors(ends...)
+	ending := append(v.predecessors(ends...), ends...)
 	for _, id := range v.names() {
-		if !reached[id] {
+		if !slices.Contains(reached, id) {
 			v.problem(nodePath(id), "no path leads here from the start")
 			continue
 		}
-		v.check(nodePath(id), reachesEnd[id] || slices.Contains(ends, id), "no path leads from here to an end")
+		v.check(nodePath(id), slices.Contains(ending, id), "no path leads from here to an end")
 	}
 	v.loops()
 }
 
-// reach returns the nodes that one or more edges from a node lead to. The paths
-// do not enter a node for which stop, if not nil, returns true.
-func (v *validator) reach(from NodeID, stop func(NodeID) bool) map[NodeID]bool {
-	reached := map[NodeID]bool{}
-	queue := v.def.Nodes[from].Targets()
-	for len(queue) > 0 {
-		id := queue[0]
-		queue = queue[1:]
-		if reached[id] || (stop != nil && stop(id)) {
-			continue
-		}
-		reached[id] = true
-		queue = append(queue, v.def.Nodes[id].Targets()...)
-	}
-	return reached
-}
-
 // predecessors returns the nodes from which one or more edges lead to a node of to.
-func (v *validator) predecessors(to ...NodeID) map[NodeID]bool {
+func (v *validator) predecessors(to ...NodeID) []NodeID {
 	if v.back == nil {
 		v.back = map[NodeID][]NodeID{}
 		for id, n := range v.def.Nodes {
@@ -56,18 +38,7 @@ func (v *validator) predecessors(to ...NodeID) map[NodeID]bool {
 			}
 		}
 	}
-	found := map[NodeID]bool{}
-	for queue := slices.Clone(to); len(queue) > 0; {
-		id := queue[0]
-		queue = queue[1:]
-		for _, from := range v.back[id] {
-			if !found[from] {
-				found[from] = true
-				queue = append(queue, from)
-			}
-		}
-	}
-	return found
+	return walk(to, func(id NodeID) []NodeID { return v.back[id] }, nil)
 }
 
 // loops finds loops without a step that waits on a human: a run could stay in
@@ -86,13 +57,13 @@ func (v *validator) loops() {
 		if waits(id) || reported[id] {
 			continue
 		}
-		onward := v.reach(id, waits)
-		if !onward[id] {
+		onward := v.def.reach(id, waits)
+		if !slices.Contains(onward, id) {
 			continue
 		}
 		loop := []string{string(id)}
 		for _, other := range v.names() {
-			if other != id && onward[other] && v.reach(other, waits)[id] {
+			if other != id && slices.Contains(onward, other) && slices.Contains(v.def.reach(other, waits), id) {
 				reported[other] = true
 				loop = append(loop, string(other))
 			}
@@ -106,7 +77,10 @@ func (v *validator) loops() {
 // no false problem is reported.
 func (v *validator) declarations(at NodeID) Declarations {
 	d := Declarations{Input: v.def.InputSchema, Steps: map[NodeID]StepDeclaration{}}
-	before := v.predecessors(at)
+	before := map[NodeID]bool{}
+	for _, id := range v.predecessors(at) {
+		before[id] = true
+	}
 	for id, n := range v.def.Nodes {
 		if n.IsStep() {
 			d.Steps[id] = StepDeclaration{

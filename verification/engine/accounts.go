@@ -45,9 +45,7 @@ func newCredentialLimiter() credentialLimiter {
 }
 
 // errTooManyUnproven is returned when a credential has waited for too long.
-var errTooManyUnproven = &verification.Error{
-	Kind: verification.ErrUnavailable, Subject: "account", Message: "too many wrong credentials are being refused; try again",
-}
+var errTooManyUnproven = verification.Unavailable("account", "too many wrong credentials are being refused; try again")
 
 // admit waits until the credential may be looked up. The caller calls done with the
 // result.

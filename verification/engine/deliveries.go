@@ -50,21 +50,18 @@ func (e *Engine) Redeliver(ctx context.Context, t verification.TenantID, id veri
 }
 
 func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run verification.Run) error {
-	refuse := func(kind error, message string) error {
-		return &verification.Error{Kind: kind, Subject: "delivery", Message: message}
-	}
 	if run.Ended == "" {
-		return refuse(verification.ErrConflict, "the run is not over, so it has no notice yet")
+		return verification.Conflict("delivery", "the run is not over, so it has no notice yet")
 	}
 	workflow, err := e.store.Workflow(ctx, t, run.Started.Workflow)
 	if err != nil {
 		return fmt.Errorf("read the workflow of run %s: %w", run.ID, err)
 	}
 	if workflow.LifecycleWebhookURL == "" {
-		return refuse(verification.ErrConflict, "the workflow has no lifecycle webhook")
+		return verification.Conflict("delivery", "the workflow has no lifecycle webhook")
 	}
 	if e.ports.Notifier == nil {
-		return refuse(verification.ErrUnavailable, "notices are not sent here")
+		return verification.Unavailable("delivery", "notices are not sent here")
 	}
 	return nil
 }

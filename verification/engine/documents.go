@@ -21,9 +21,7 @@ const removeTimeout = 10 * time.Second
 // ErrUnavailable when the store is full.
 func (e *Engine) UploadDocument(ctx context.Context, j Journey, wait int, field string, content io.Reader) (verification.Document, error) {
 	if e.ports.Documents == nil {
-		return verification.Document{}, &verification.Error{
-			Kind: verification.ErrUnavailable, Subject: "document", Message: "uploads are not accepted here",
-		}
+		return verification.Document{}, verification.Unavailable("document", "uploads are not accepted here")
 	}
 	s := j.session
 	d := verification.Document{ID: e.ports.NewID(), Field: field, CreatedAt: e.now()}
@@ -117,8 +115,5 @@ func refusedUpload(field string, err error) error {
 	if !errors.As(err, &refused) || !errors.Is(refused.Kind, verification.ErrInvalid) {
 		return err
 	}
-	return &verification.Error{
-		Kind: verification.ErrInvalid, Subject: "document",
-		Fields: []verification.FieldError{{Name: "payload." + field, Message: refused.Message}},
-	}
+	return verification.InvalidField("document", "payload."+field, refused.Message)
 }

@@ -113,13 +113,10 @@ func (e *Engine) PrintReport(ctx context.Context, t verification.TenantID, id ve
 		return nil, err
 	}
 	if !report.Run.Status.Terminal() {
-		return nil, &verification.Error{
-			Kind: verification.ErrConflict, Subject: "run",
-			Message: "the run is " + string(report.Run.Status) + "; its report is printed once it is over",
-		}
+		return nil, verification.Conflict("run", "the run is "+string(report.Run.Status)+"; its report is printed once it is over")
 	}
 	if e.ports.Printer == nil {
-		return nil, &verification.Error{Kind: verification.ErrUnavailable, Subject: "report", Message: "reports are not printed here"}
+		return nil, verification.Unavailable("report", "reports are not printed here")
 	}
 	return e.ports.Printer.PrintReport(ctx, t, report)
 }

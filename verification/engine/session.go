@@ -173,9 +173,7 @@ func (e *Engine) command(ctx context.Context, s *session, c verification.Command
 			return before, err
 		}
 	}
-	return before, &verification.Error{
-		Kind: verification.ErrUnavailable, Subject: "run", Message: "the run is being changed by too many requests at once",
-	}
+	return before, verification.Unavailable("run", "the run is being changed by too many requests at once")
 }
 
 // decide decides c on the run of s. Checking an input against a schema, and

@@ -75,10 +75,7 @@ func (e *Engine) begin(
 	mine verification.IdempotencyRecord, r StartRequest,
 ) (verification.RunView, error) {
 	if w.Current() == "" {
-		return verification.RunView{}, &verification.Error{
-			Kind: verification.ErrConflict, Subject: "workflow",
-			Message: "the workflow has no version to run",
-		}
+		return verification.RunView{}, verification.Conflict("workflow", "the workflow has no version to run")
 	}
 	program, err := e.program(ctx, programKey{t, w.ID, w.Current()})
 	if err != nil {

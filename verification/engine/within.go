@@ -57,10 +57,7 @@ func refuseKey(key string) error {
 	if key == "" {
 		return nil
 	}
-	return &verification.Error{
-		Kind: verification.ErrInvalid, Subject: "idempotency key",
-		Fields: []verification.FieldError{{Name: "idempotency_key", Message: "is not taken inside a transaction"}},
-	}
+	return verification.InvalidField("idempotency key", "idempotency_key", "is not taken inside a transaction")
 }
 
 // GiveVerdict records a verdict as Engine.GiveVerdict does. An idempotency key is
