@@ -103,7 +103,7 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 		done; done
 
 soak: ## Kill hosts, the database and connections for SOAK (10m) and check that nothing is lost
-	VERIFYD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run TestNothingAcceptedIsLostInAStorm ./internal/soak
+	VERIFYD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run TestNothingAcceptedIsLostDuringFailures ./internal/soak
 
 noisy: ## Measure how the load of one tenant affects another (20 minutes) and print a table
 	@$(GO) run ./internal/noisy/measure

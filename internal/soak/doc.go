@@ -3,7 +3,7 @@
 // and the network between them is cut and slowed. Afterwards nothing that was
 // accepted may be lost, stuck or changed.
 //
-// `go test` runs a short version. VERIFYD_SOAK=10m sets the duration of the storm,
+// `go test` runs a short version. VERIFYD_SOAK=10m sets how long failures are caused,
 // VERIFYD_SOAK_SEED repeats one, and VERIFYD_SOAK_LOGS=DIR keeps the logs of the
 // hosts.
 package soak

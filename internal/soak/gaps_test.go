@@ -21,8 +21,8 @@ type fault struct {
 // outage is a time in which the database was down.
 type outage struct{ from, to time.Time }
 
-// storm is all failures.
-type storm struct {
+// failures are those that occurred.
+type failures struct {
 	faults  []fault
 	outages []outage
 }
@@ -70,8 +70,8 @@ func (h *history) gaps(now time.Time) (gaps []gap) {
 	return gaps
 }
 
-// tell describes a gap and the hosts that held the run.
-func (g gap) tell(h *history) string {
+// log describes a gap and the hosts that held the run.
+func (g gap) log(h *history) string {
 	const clock = "15:04:05.000"
 	line := fmt.Sprintf("run %s was due for %s at %s and went on at %s", g.run, g.what, g.due.Format(clock), g.end.Format(clock))
 	if g.open {
@@ -105,7 +105,7 @@ func (h *history) holder(at time.Time) (name string) {
 }
 
 // stood returns the duration of a gap without the outages of the database.
-func (s storm) stood(g gap) time.Duration {
+func (s failures) stood(g gap) time.Duration {
 	length := g.end.Sub(g.due)
 	for _, o := range s.outages {
 		from, to := latest(o.from, g.due), earliest(o.to, g.end)
@@ -118,7 +118,7 @@ func (s storm) stood(g gap) time.Duration {
 
 // stuck returns the duration of the gap after the last failure that affected the run:
 // an outage of the database, or a failure of the host that held it.
-func (s storm) stuck(h *history, g gap) time.Duration {
+func (s failures) stuck(h *history, g gap) time.Duration {
 	since := g.due
 	count := func(at time.Time) {
 		if at.After(since) && at.Before(g.end) {

@@ -44,13 +44,13 @@ func (l *line) cut() error {
 	return nil
 }
 
-// mend accepts connections again after a cut.
-func (l *line) mend() error { return l.proxy.Start() }
+// restore accepts connections again after a cut.
+func (l *line) restore() error { return l.proxy.Start() }
 
-// swallow drops all data, in one direction or both, without an error on either side.
-func (l *line) swallow(directions ...string) error {
+// drop drops all data, in one direction or both, without an error on either side.
+func (l *line) drop(directions ...string) error {
 	for _, d := range directions {
-		if err := l.add("swallow_"+d, "timeout", d, `"timeout":0`); err != nil {
+		if err := l.add("drop_"+d, "timeout", d, `"timeout":0`); err != nil {
 			return err
 		}
 	}
@@ -65,7 +65,7 @@ func (l *line) slow() error {
 	return l.add("bandwidth", "bandwidth", "downstream", `"rate":200`)
 }
 
-// clear undoes swallow and slow.
+// clear undoes drop and slow.
 func (l *line) clear() error {
 	l.proxy.Toxics.ResetToxics(context.Background())
 	return nil

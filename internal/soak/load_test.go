@@ -85,7 +85,7 @@ func (l *load) serve(ctx context.Context, o order) {
 	}
 }
 
-// read makes a read. It may fail during the storm, but a response must have the run.
+// read makes a read. It may fail during the failures, but a response must have the run.
 func (l *load) read(ctx context.Context, run string, o order) {
 	path := "/v1/runs/" + run
 	switch o.number % 6 {

@@ -31,7 +31,7 @@ func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
 	defer dismiss()
 	orders := make(chan int)
 	go func() { orders <- l.run(loading, customers, 50*time.Millisecond) }()
-	var storm storm
+	var during failures
 	for slot := range f.roles {
 		<-time.After(time.Second)
 		h := f.at(slot)
@@ -57,7 +57,7 @@ func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &aftermath{histories: all, accepted: l.accepted, seed: seed, storm: storm, now: time.Now()}
+	a := &inspection{histories: all, accepted: l.accepted, seed: seed, failures: during, now: time.Now()}
 	a.notices, a.faults = s.hooks.all()
 	if a.ledger, err = readLedger(t.Context(), conn); err != nil {
 		t.Error(err)

@@ -1,4 +1,4 @@
-// The storm: hosts under load during failures.
+// The failures: hosts under load during failures.
 
 package soak_test
 
@@ -20,7 +20,7 @@ const (
 	settled    = 90 * time.Second // until everything must be done
 )
 
-// seedOf returns the seed of the storm: VERIFYD_SOAK_SEED or a new one.
+// seedOf returns the seed of the failures: VERIFYD_SOAK_SEED or a new one.
 func seedOf(t *testing.T) uint64 {
 	t.Helper()
 	given := os.Getenv("VERIFYD_SOAK_SEED")
@@ -34,7 +34,7 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// lengthOf returns the duration of the storm: VERIFYD_SOAK, or 0 for one deck.
+// lengthOf returns the duration of the failures: VERIFYD_SOAK, or 0 for one round.
 func lengthOf(t *testing.T) (length time.Duration, long bool) {
 	t.Helper()
 	given := os.Getenv("VERIFYD_SOAK")
@@ -48,7 +48,7 @@ func lengthOf(t *testing.T) (length time.Duration, long bool) {
 	return length, true
 }
 
-func TestNothingAcceptedIsLostInAStorm(t *testing.T) {
+func TestNothingAcceptedIsLostDuringFailures(t *testing.T) {
 	t.Parallel()
 	seed := seedOf(t)
 	length, long := lengthOf(t)
@@ -62,16 +62,16 @@ func TestNothingAcceptedIsLostInAStorm(t *testing.T) {
 		every = longEvery
 	}
 
-	// The load starts before the storm and ends after it.
+	// The load starts before the failures and ends after it.
 	loading, stopLoad := context.WithCancel(t.Context())
 	customers, dismiss := context.WithCancel(t.Context())
 	defer dismiss()
 	orders := make(chan int)
 	go func() { orders <- l.run(loading, customers, every) }()
 	watching, stopWatch := context.WithCancel(t.Context())
-	saw := make(chan *witness)
+	saw := make(chan *observer)
 	go func() { saw <- watch(watching, s) }()
-	c := newChaos(t, f, seed, long)
+	c := newInjector(t, f, seed, long)
 	c.run(t.Context(), length)
 	stopLoad()
 	l.leave()
@@ -88,7 +88,7 @@ func TestNothingAcceptedIsLostInAStorm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &aftermath{histories: all, accepted: l.accepted, seed: seed, storm: c.storm, now: time.Now()}
+	a := &inspection{histories: all, accepted: l.accepted, seed: seed, failures: c.failures, now: time.Now()}
 	a.notices, a.faults = s.hooks.all()
 	if a.ledger, err = readLedger(t.Context(), conn); err != nil {
 		t.Error(err)
@@ -108,10 +108,10 @@ func TestNothingAcceptedIsLostInAStorm(t *testing.T) {
 	}
 	t.Logf("%d orders, %d runs whose start got no response; failed requests: %s; the slowest start was accepted after %s",
 		n, a.unanswered, refusals(l.refused), l.slowest.Round(time.Millisecond))
-	t.Logf("idle %s after the storm, everything done (%t); the witness read %d times; the longest gap, including later failures, was %.1fs",
+	t.Logf("idle %s after the failures, everything done (%t); the observer read %d times; the longest gap, including later failures, was %.1fs",
 		time.Since(healed).Round(time.Millisecond), quiet, w.looks, a.raw.Seconds())
 	t.Logf("kills %d, stops %d, database restarts %d, cuts %d, slow lines %d, runs %d, lost %d, longest gap %.1fs, webhooks %d under %d ids (%d deliveries), counters %s",
-		c.played(cardKill), c.played(cardStop), c.played(cardCrash, cardRestart), c.played(cardCut, cardSwallow, cardHalf), c.played(cardSlow),
+		c.caused(killHost), c.caused(stopHost), c.caused(killDatabase, restartDatabase), c.caused(cutLine, dropTraffic, dropResponses), c.caused(slowLine),
 		len(a.histories), a.lost, a.longest.Seconds(), len(ended(all)), len(a.notices), a.deliveries, a.counters)
 	report(t, a.faults)
 	if len(a.histories) < n/4 {
@@ -141,10 +141,10 @@ func ended(all map[string]*history) (runs []string) {
 	return runs
 }
 
-// watch runs the witness until ctx is done. It connects to the database directly and
+// watch runs the observer until ctx is done. It connects to the database directly and
 // reads nothing during an outage.
-func watch(ctx context.Context, s *site) *witness {
-	w := newWitness()
+func watch(ctx context.Context, s *site) *observer {
+	w := newObserver()
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	var c *pgx.Conn

@@ -1,4 +1,4 @@
-// Tests of the checks after a storm: each problem is made up and must be found.
+// Tests of the checks after a failures: each problem is made up and must be found.
 
 package soak_test
 
@@ -45,16 +45,16 @@ func soundHistory(seconds float64) *history {
 }
 
 // soundAftermath returns one without problems.
-func soundAftermath() *aftermath {
+func soundAftermath() *inspection {
 	o := newOrder(aSeed, 0)
 	h := soundHistory(1)
-	return &aftermath{
+	return &inspection{
 		histories: map[string]*history{aRun: h}, accepted: map[string]order{aRun: o}, seed: aSeed, now: at(100),
 		notices: []notice{{id: "run_" + aRun, run: aRun, status: "completed", kind: "run.completed", tries: 2, taken: 1}},
 	}
 }
 
-func (a *aftermath) look() string {
+func (a *inspection) look() string {
 	a.runs()
 	a.webhooks()
 	return strings.Join(a.faults, "\n")
@@ -73,51 +73,51 @@ func TestASoundAftermathIsTakenForOne(t *testing.T) {
 func TestWhatGoesWrongIsFound(t *testing.T) {
 	passed := verification.Answered{Node: "pan", Passed: true}
 	for name, row := range map[string]struct {
-		spoil func(a *aftermath, h *history)
+		spoil func(a *inspection, h *history)
 		want  string
 	}{
-		"a run that is gone": {func(a *aftermath, _ *history) { delete(a.histories, aRun) }, "was accepted and is gone"},
-		"a run that never ended": {func(a *aftermath, h *history) {
+		"a run that is gone": {func(a *inspection, _ *history) { delete(a.histories, aRun) }, "was accepted and is gone"},
+		"a run that never ended": {func(a *inspection, h *history) {
 			h.appends, h.marks = h.appends[:1], h.marks[:1]
 		}, "ended as {Status:"},
-		"a run that nobody ordered": {func(_ *aftermath, h *history) {
+		"a run that nobody ordered": {func(_ *inspection, h *history) {
 			h.appends[0].events[0] = event(0, verification.Started{ReferenceID: "stranger"})
 		}, "which nobody gave"},
-		"two runs of one order": {func(a *aftermath, _ *history) {
+		"two runs of one order": {func(a *inspection, _ *history) {
 			twin := soundHistory(1)
 			twin.run = "0191f3c0-0000-7000-8000-000000000102"
 			a.histories[twin.run] = twin
 		}, "order 0 has the runs"},
-		"another end": {func(_ *aftermath, h *history) {
+		"another end": {func(_ *inspection, h *history) {
 			h.appends[1].events[1] = event(1, verification.Cancelled{})
 		}, "Status:cancelled"},
-		"a second answer": {func(_ *aftermath, h *history) {
+		"a second answer": {func(_ *inspection, h *history) {
 			h.appends[1].events = []verification.Event{event(1, passed), event(1, passed)}
 		}, `answered of pan while the run waits for ""`},
-		"a dispatch left out": {func(_ *aftermath, h *history) {
+		"a dispatch left out": {func(_ *inspection, h *history) {
 			h.appends[0].events[1] = event(0, verification.Dispatched{Node: "pan", Key: "pan", Dispatch: 2, Visit: 1})
 		}, "dispatch 2 of pan after 0"},
-		"something after the end": {func(_ *aftermath, h *history) {
+		"something after the end": {func(_ *inspection, h *history) {
 			h.add("host-2", event(2, passed))
 		}, "answered after the end"},
-		"a gap in the history": {func(_ *aftermath, h *history) { h.appends[1].seq++ }, "the history ends at 2, and goes on at 3"},
-		"time that runs backwards": {func(_ *aftermath, h *history) {
+		"a gap in the history": {func(_ *inspection, h *history) { h.appends[1].seq++ }, "the history ends at 2, and goes on at 3"},
+		"time that runs backwards": {func(_ *inspection, h *history) {
 			h.appends[1].events[0] = event(-1, passed)
 		}, "older than the one before"},
-		"a run that was stuck": {func(a *aftermath, _ *history) {
+		"a run that was stuck": {func(a *inspection, _ *history) {
 			a.histories[aRun] = soundHistory(31)
 		}, "stuck, and due for the answer of pan: 1 runs; the worst, for 31s"},
-		"a run that nobody was told of": {func(a *aftermath, _ *history) { a.notices = nil }, "nobody was told"},
-		"a webhook under a second id": {func(a *aftermath, _ *history) {
+		"a run that nobody was told of": {func(a *inspection, _ *history) { a.notices = nil }, "nobody was told"},
+		"a webhook under a second id": {func(a *inspection, _ *history) {
 			again := a.notices[0]
 			again.id = "other"
 			a.notices = append(a.notices, again)
 		}, "as other"},
-		"a webhook of an unknown run": {func(a *aftermath, _ *history) {
+		"a webhook of an unknown run": {func(a *inspection, _ *history) {
 			a.notices = append(a.notices, notice{id: "x", run: "y"})
 		}, "which nobody knows"},
-		"a webhook with another status":  {func(a *aftermath, _ *history) { a.notices[0].status = "failed" }, "of a run that is completed"},
-		"a webhook that was never taken": {func(a *aftermath, _ *history) { a.notices[0].taken = 0 }, "never when it was taken"},
+		"a webhook with another status":  {func(a *inspection, _ *history) { a.notices[0].status = "failed" }, "of a run that is completed"},
+		"a webhook that was never taken": {func(a *inspection, _ *history) { a.notices[0].taken = 0 }, "never when it was taken"},
 	} {
 		a := soundAftermath()
 		row.spoil(a, a.histories[aRun])
@@ -131,24 +131,24 @@ func TestAGapIsCountedFromTheLastFaultOfTheRun(t *testing.T) {
 	h := soundHistory(50)
 	g := h.gaps(at(100))[0]
 	for name, row := range map[string]struct {
-		storm        storm
+		failures     failures
 		stood, stuck time.Duration
 	}{
-		"nothing":                     {storm{}, 50 * time.Second, 50 * time.Second},
-		"its host was killed":         {storm{faults: []fault{{"host-1", at(20), at(21)}}}, 50 * time.Second, 30 * time.Second},
-		"another host was killed":     {storm{faults: []fault{{"host-2", at(20), at(21)}}}, 50 * time.Second, 50 * time.Second},
-		"its host was killed before":  {storm{faults: []fault{{"host-1", at(-2), at(-1)}}}, 50 * time.Second, 50 * time.Second},
-		"its host was killed after":   {storm{faults: []fault{{"host-1", at(60), at(61)}}}, 50 * time.Second, 50 * time.Second},
-		"the database was away":       {storm{outages: []outage{{at(10), at(15)}}}, 45 * time.Second, 35 * time.Second},
-		"the database was away twice": {storm{outages: []outage{{at(-5), at(5)}, {at(10), at(15)}}}, 40 * time.Second, 35 * time.Second},
+		"nothing":                     {failures{}, 50 * time.Second, 50 * time.Second},
+		"its host was killed":         {failures{faults: []fault{{"host-1", at(20), at(21)}}}, 50 * time.Second, 30 * time.Second},
+		"another host was killed":     {failures{faults: []fault{{"host-2", at(20), at(21)}}}, 50 * time.Second, 50 * time.Second},
+		"its host was killed before":  {failures{faults: []fault{{"host-1", at(-2), at(-1)}}}, 50 * time.Second, 50 * time.Second},
+		"its host was killed after":   {failures{faults: []fault{{"host-1", at(60), at(61)}}}, 50 * time.Second, 50 * time.Second},
+		"the database was away":       {failures{outages: []outage{{at(10), at(15)}}}, 45 * time.Second, 35 * time.Second},
+		"the database was away twice": {failures{outages: []outage{{at(-5), at(5)}, {at(10), at(15)}}}, 40 * time.Second, 35 * time.Second},
 	} {
-		if stood, stuck := row.storm.stood(g), row.storm.stuck(h, g); stood != row.stood || stuck != row.stuck {
+		if stood, stuck := row.failures.stood(g), row.failures.stuck(h, g); stood != row.stood || stuck != row.stuck {
 			t.Errorf("%s: stood %s, stuck %s, want %s and %s", name, stood, stuck, row.stood, row.stuck)
 		}
 	}
 	taken := soundHistory(50)
 	taken.marks = []mark{taken.marks[0], {"host-2", 0, at(20)}, taken.marks[1]}
-	s := storm{faults: []fault{{"host-1", at(1), at(2)}, {"host-1", at(30), at(31)}}}
+	s := failures{faults: []fault{{"host-1", at(1), at(2)}, {"host-1", at(30), at(31)}}}
 	if got := s.stuck(taken, taken.gaps(at(100))[0]); got != 49*time.Second {
 		t.Errorf("stuck = %s, want 49s: the run had left host-1 when it was killed again", got)
 	}
@@ -158,9 +158,9 @@ func TestAGapIsCountedFromTheLastFaultOfTheRun(t *testing.T) {
 	}
 }
 
-func TestAWitnessSeesWhatChangesAndWhatVanishes(t *testing.T) {
+func TestAnObserverSeesWhatChangesAndWhatVanishes(t *testing.T) {
 	row := func(raw string) [sha256.Size]byte { return sha256.Sum256([]byte(raw)) }
-	w := newWitness()
+	w := newObserver()
 	for _, run := range []string{"kept", "changed", "vanished", "gone"} {
 		w.compare(run, map[int][sha256.Size]byte{0: row("started"), 2: row("answered")})
 	}

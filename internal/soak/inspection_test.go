@@ -1,4 +1,4 @@
-// The checks after the storm, of everything that was accepted.
+// The checks after the failures, of everything that was accepted.
 
 package soak_test
 
@@ -19,14 +19,14 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// aftermath is the state after the storm and the problems found in it.
-type aftermath struct {
+// inspection is the state after the failures and the problems found in it.
+type inspection struct {
 	histories map[string]*history
 	accepted  map[string]order
 	notices   []notice
 	ledger    map[string]string // the states of deliveries, as stored by hosts
 	seed      uint64
-	storm     storm
+	failures  failures
 	now       time.Time
 
 	lost, unanswered int
@@ -38,13 +38,13 @@ type aftermath struct {
 	faults           []string
 }
 
-func (a *aftermath) fault(format string, args ...any) {
+func (a *inspection) fault(format string, args ...any) {
 	a.faults = append(a.faults, fmt.Sprintf(format, args...))
 }
 
 // runs checks every run: it exists, its history is valid, it ended as its order
 // says, and it was never stuck.
-func (a *aftermath) runs() {
+func (a *inspection) runs() {
 	a.stuck = map[string][]stuckRun{}
 	for run, o := range a.accepted {
 		if a.histories[run] == nil {
@@ -91,22 +91,22 @@ type stuckRun struct {
 	length time.Duration
 }
 
-func (a *aftermath) gaps(h *history) {
+func (a *inspection) gaps(h *history) {
 	for _, g := range h.gaps(a.now) {
-		stood, stuck := a.storm.stood(g), a.storm.stuck(h, g)
+		stood, stuck := a.failures.stood(g), a.failures.stuck(h, g)
 		a.raw = max(a.raw, stood)
 		if stuck > a.longest {
-			a.longest, a.worst = stuck, g.tell(h)
+			a.longest, a.worst = stuck, g.log(h)
 		}
 		if stuck > stuckAfter {
-			a.stuck[g.what] = append(a.stuck[g.what], stuckRun{g.tell(h), stuck})
+			a.stuck[g.what] = append(a.stuck[g.what], stuckRun{g.log(h), stuck})
 		}
 	}
 }
 
 // webhooks compares webhooks with runs: at least one for each ended run, under one
 // id, with its status, and no others.
-func (a *aftermath) webhooks() {
+func (a *inspection) webhooks() {
 	ids := map[string]string{}
 	for _, n := range a.notices {
 		a.deliveries += n.tries
@@ -148,7 +148,7 @@ func readLedger(ctx context.Context, c *pgx.Conn) (map[string]string, error) {
 }
 
 // counts compares the stored counts of lists with the runs.
-func (a *aftermath) counts(ctx context.Context, database string) error {
+func (a *inspection) counts(ctx context.Context, database string) error {
 	store, err := postgres.Open(ctx, database, postgres.Options{})
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (a *aftermath) counts(ctx context.Context, database string) error {
 }
 
 // totals compares the totals of the API's lists with the runs.
-func (a *aftermath) totals(ctx context.Context, c client, h *host) error {
+func (a *inspection) totals(ctx context.Context, c client, h *host) error {
 	want := map[string]int{}
 	now := time.Now()
 	for _, each := range a.histories {
@@ -191,7 +191,7 @@ func (a *aftermath) totals(ctx context.Context, c client, h *host) error {
 }
 
 // reads compares runs as the API shows them with their histories.
-func (a *aftermath) reads(ctx context.Context, c client, any func() *host, most int) error {
+func (a *inspection) reads(ctx context.Context, c client, any func() *host, most int) error {
 	runs := slices.Sorted(maps.Keys(a.histories))
 	rand.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
 	for _, run := range runs[:min(most, len(runs))] {

@@ -1,4 +1,4 @@
-// A witness that reads histories during the storm: an event that it has read must
+// An observer that reads histories during the failures: an event that it has read must
 // never disappear or change.
 
 package soak_test
@@ -12,20 +12,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// witness remembers the hash of every row of a history.
-type witness struct {
+// observer remembers the hash of every row of a history.
+type observer struct {
 	seen   map[string]map[int][sha256.Size]byte
 	looks  int
 	faults []string
 }
 
-func newWitness() *witness { return &witness{seen: map[string]map[int][sha256.Size]byte{}} }
+func newObserver() *observer { return &observer{seen: map[string]map[int][sha256.Size]byte{}} }
 
 // maxLooked bounds the runs of one look.
 const maxLooked = 300
 
 // look compares some runs with earlier reads: the newest ones, and as many others.
-func (w *witness) look(ctx context.Context, c *pgx.Conn) error {
+func (w *observer) look(ctx context.Context, c *pgx.Conn) error {
 	rows, err := c.Query(ctx, "SELECT id::text FROM verifyd.runs ORDER BY started_at DESC LIMIT $1", maxLooked/2)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (w *witness) look(ctx context.Context, c *pgx.Conn) error {
 }
 
 // compare compares a history with earlier reads and remembers it.
-func (w *witness) compare(run string, now map[int][sha256.Size]byte) {
+func (w *observer) compare(run string, now map[int][sha256.Size]byte) {
 	for seq, hash := range w.seen[run] {
 		if got, there := now[seq]; !there || got != hash {
 			w.faults = append(w.faults, fmt.Sprintf("run %s: what was appended after %d events has changed, or is gone", run, seq))
@@ -71,7 +71,7 @@ func (w *witness) compare(run string, now map[int][sha256.Size]byte) {
 }
 
 // conclude compares all reads with the histories at the end.
-func (w *witness) conclude(all map[string]*history) []string {
+func (w *observer) conclude(all map[string]*history) []string {
 	for run := range w.seen {
 		now := map[int][sha256.Size]byte{}
 		if h := all[run]; h != nil {

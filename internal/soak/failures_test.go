@@ -1,0 +1,237 @@
+// The failures: hosts are killed and stopped, the database crashes and restarts, and
+// connections are cut, drop data, and become slow.
+
+package soak_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+)
+
+// injector causes random failures, from a seed.
+type injector struct {
+	t     *testing.T
+	fleet *fleet
+	rng   *rand.Rand
+	long  bool
+	began time.Time
+
+	repairs  sync.WaitGroup // lines that are being repaired
+	mu       sync.Mutex
+	repaired map[*host]chan struct{} // closed when the line is repaired
+	failures failures
+	counts   map[failureKind]int
+}
+
+// failureKind is one kind of failure.
+type failureKind string
+
+// The kinds of failures.
+const (
+	killHost        failureKind = "kill a host"
+	stopHost        failureKind = "stop a host"
+	killDatabase    failureKind = "kill the database"
+	restartDatabase failureKind = "restart the database"
+	cutLine         failureKind = "cut a line"
+	dropTraffic     failureKind = "drop what a line carries"
+	dropResponses   failureKind = "drop what the database says"
+	slowLine        failureKind = "slow a line"
+)
+
+func newInjector(t *testing.T, f *fleet, seed uint64, long bool) *injector {
+	t.Helper()
+	return &injector{
+		t: t, fleet: f, rng: rand.New(rand.NewPCG(seed, 1)), long: long, began: time.Now(), counts: map[failureKind]int{},
+		repaired: map[*host]chan struct{}{},
+	}
+}
+
+// oneRound returns the failures of one round; the caller shuffles them.
+func oneRound() []failureKind {
+	return []failureKind{killHost, killHost, stopHost, killDatabase, restartDatabase, cutLine, dropTraffic, dropResponses, slowLine}
+}
+
+// run causes the failures of whole rounds until the time is over, and repairs
+// everything.
+func (c *injector) run(ctx context.Context, length time.Duration) {
+	for end := c.began.Add(length); ; {
+		kinds := oneRound()
+		c.rng.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+		for _, next := range kinds {
+			c.wait(ctx, c.between())
+			if ctx.Err() != nil || c.t.Failed() {
+				break
+			}
+			c.cause(ctx, next)
+		}
+		if !c.long || time.Now().After(end) || ctx.Err() != nil || c.t.Failed() {
+			break
+		}
+	}
+	c.repairs.Wait()
+}
+
+// between is the time between two failures.
+func (c *injector) between() time.Duration {
+	if c.long {
+		return c.some(500*time.Millisecond, 6*time.Second)
+	}
+	return c.some(200*time.Millisecond, time.Second)
+}
+
+func (c *injector) some(least, most time.Duration) time.Duration {
+	return least + time.Duration(c.rng.Int64N(int64(most-least)))
+}
+
+func (c *injector) cause(ctx context.Context, next failureKind) {
+	slot := c.rng.IntN(len(c.fleet.roles))
+	var err error
+	switch next {
+	case killHost:
+		err = c.kill(ctx, slot)
+	case stopHost:
+		err = c.stop(slot)
+	case killDatabase:
+		err = c.outage(ctx, next, c.fleet.site.server.Kill)
+	case restartDatabase:
+		err = c.outage(ctx, next, func() error { return c.fleet.site.server.Stop(ctx) })
+	case cutLine:
+		err = c.disturb(next, slot, (*line).cut, (*line).restore)
+	case dropTraffic:
+		err = c.disturb(next, slot, func(l *line) error { return l.drop("upstream", "downstream") }, (*line).clear)
+	case dropResponses:
+		err = c.disturb(next, slot, func(l *line) error { return l.drop("downstream") }, (*line).clear)
+	case slowLine:
+		err = c.disturb(next, slot, (*line).slow, (*line).clear)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts[next]++
+	if err != nil {
+		c.t.Errorf("%s: %v", next, err)
+	}
+}
+
+// log logs a failure and its time.
+func (c *injector) log(next failureKind, format string, args ...any) {
+	c.t.Helper()
+	c.t.Logf("%6.2fs %s: %s", time.Since(c.began).Seconds(), next, fmt.Sprintf(format, args...))
+}
+
+// kill kills the host in a slot and starts another one.
+func (c *injector) kill(ctx context.Context, slot int) error {
+	h := c.fleet.take(slot)
+	c.log(killHost, "%s (%s)", h.Name, h.roles)
+	from := time.Now()
+	if err := h.Kill(); err != nil {
+		return err
+	}
+	c.note(fault{h.Name, from, time.Now()})
+	h.line.close()
+	c.wait(ctx, c.some(0, time.Second))
+	if h.Log.Crash() != "" {
+		return fmt.Errorf("%s had panicked before: %s", h.Name, h.Log)
+	}
+	return c.fleet.fill(slot)
+}
+
+// stop shuts down the host in a slot and starts another one. It first repairs the
+// line of the host, so that the shutdown can succeed.
+func (c *injector) stop(slot int) error {
+	h := c.whole(slot)
+	from := time.Now()
+	err := h.Stop()
+	c.fleet.take(slot)
+	c.log(stopHost, "%s (%s), it took %s", h.Name, h.roles, time.Since(from).Round(time.Millisecond))
+	c.note(fault{h.Name, from, time.Now()})
+	h.line.close()
+	if err != nil {
+		return err
+	}
+	return c.fleet.fill(slot)
+}
+
+// outage stops or crashes the database and restarts it.
+func (c *injector) outage(ctx context.Context, next failureKind, end func() error) error {
+	o := outage{from: time.Now()}
+	if err := end(); err != nil {
+		return err
+	}
+	c.wait(ctx, c.some(100*time.Millisecond, 1500*time.Millisecond))
+	err := c.fleet.site.server.Restart(ctx)
+	o.to = time.Now()
+	c.log(next, "down for %s", o.to.Sub(o.from).Round(time.Millisecond))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failures.outages = append(c.failures.outages, o)
+	return err
+}
+
+// disturb disturbs the line of the host in a slot for some seconds while other
+// failures happen.
+func (c *injector) disturb(next failureKind, slot int, do, undo func(*line) error) error {
+	h, length := c.whole(slot), c.some(2*time.Second, 5*time.Second)
+	if c.long && c.rng.IntN(4) == 0 {
+		length = c.some(5*time.Second, 30*time.Second) // longer than a lease
+	}
+	c.log(next, "%s (%s) for %s", h.Name, h.roles, length.Round(time.Millisecond))
+	from := time.Now()
+	if err := do(h.line); err != nil {
+		return err
+	}
+	repaired := make(chan struct{})
+	c.mu.Lock()
+	c.repaired[h] = repaired
+	c.mu.Unlock()
+	c.repairs.Go(func() {
+		defer close(repaired)
+		<-time.After(length)
+		if err := undo(h.line); err != nil {
+			c.t.Errorf("restore the line of %s: %v", h.Name, err)
+		}
+		c.note(fault{h.Name, from, time.Now()})
+	})
+	return nil
+}
+
+// whole returns the host in a slot after its line is repaired.
+func (c *injector) whole(slot int) *host {
+	h := c.fleet.at(slot)
+	c.mu.Lock()
+	repaired := c.repaired[h]
+	c.mu.Unlock()
+	if repaired != nil {
+		<-repaired
+	}
+	return h
+}
+
+func (c *injector) note(f fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failures.faults = append(c.failures.faults, f)
+}
+
+// caused returns how often some kinds of failures occurred.
+func (c *injector) caused(kinds ...failureKind) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, each := range kinds {
+		n += c.counts[each]
+	}
+	return n
+}
+
+// wait waits for a duration.
+func (c *injector) wait(ctx context.Context, d time.Duration) {
+	over := time.NewTimer(d)
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-ctx.Done():
+	}
+}
