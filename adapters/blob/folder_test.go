@@ -45,7 +45,7 @@ func files(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-func TestFolderHasAPlaceForEachDocument(t *testing.T) {
+func TestADocumentIsAFolderOfTwoFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
 	s := folder(t, dir)
 	d, err := s.SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(0)))
@@ -171,7 +171,7 @@ func TestARemovedDocumentLeavesNoFile(t *testing.T) {
 	}
 }
 
-func TestAFolderThatCannotBeUsedIsToldAtOpen(t *testing.T) {
+func TestFolderRefusesADirectoryThatCannotBeUsed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func TestIDsThatAreNoUUIDReachNoFile(t *testing.T) {
 			}{{someRun(1), d}, {run, upload(1)}, {tenant, upload(1)}} {
 				var expected *verification.Error
 				if _, err := s.SaveDocument(t.Context(), c.r, c.d, bytes.NewReader(somePDF(0))); err == nil || errors.As(err, &expected) {
-					t.Errorf("%s: SaveDocument(%+v, %q): %v, want a fault", name, c.r, c.d.ID, err)
+					t.Errorf("%s: SaveDocument(%+v, %q): %v, want an internal error", name, c.r, c.d.ID, err)
 				}
 				if _, err := s.Document(t.Context(), c.r, c.d.ID); !errors.Is(err, verification.ErrNotFound) {
 					t.Errorf("%s: Document(%+v, %q): %v, want not found", name, c.r, c.d.ID, err)
@@ -232,7 +232,7 @@ func TestAnIDInCapitalsIsTheSameID(t *testing.T) {
 	}
 }
 
-func TestALinkLeadsNowhere(t *testing.T) {
+func TestASymbolicLinkIsNotFollowed(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	s := folder(t, dir)
 	if err := os.Symlink(outside, filepath.Join(dir, string(someRun(1).Tenant))); err != nil {

@@ -31,16 +31,16 @@ func largest(head, tail []byte) func() io.Reader {
 	}
 }
 
-// TestFiftyUploadsAtOnceTakeLittleMemory also checks that all of them are in
+// TestFiftyConcurrentUploadsTakeLittleMemory also checks that all of them are in
 // flight at the same time.
-func TestFiftyUploadsAtOnceTakeLittleMemory(t *testing.T) {
-	const uploads, most = 50, 64 << 20
+func TestFiftyConcurrentUploadsTakeLittleMemory(t *testing.T) {
+	const uploads, limit = 50, 64 << 20
 	s := folder(t, t.TempDir())
 	jpeg, pdf := someJPEG(t), somePDF(0)
 	contents := []func() io.Reader{
 		largest(jpeg[:len(jpeg)-2], jpeg[len(jpeg)-2:]), // one long scan
 		largest(pdf[:10], pdf[10:]),
-		largest(jpeg, nil), // behind the end
+		largest(jpeg, nil), // after the end
 	}
 	peak := &sampled{}
 	runtime.GC()
@@ -63,23 +63,23 @@ func TestFiftyUploadsAtOnceTakeLittleMemory(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	grown := peak.most.Load() - before
+	grown := peak.max.Load() - before
 	t.Logf("%d uploads of 10 MiB at once: %d KiB above idle", uploads, grown>>10)
-	if grown > most {
-		t.Errorf("the heap grew by %d MiB, want at most %d", grown>>20, most>>20)
+	if grown > limit {
+		t.Errorf("the heap grew by %d MiB, want at most %d", grown>>20, limit>>20)
 	}
 }
 
 // sampled is the maximum size of the heap.
-type sampled struct{ most atomic.Int64 }
+type sampled struct{ max atomic.Int64 }
 
 func (s *sampled) sample() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	now := int64(m.HeapAlloc)
 	for {
-		old := s.most.Load()
-		if now <= old || s.most.CompareAndSwap(old, now) {
+		old := s.max.Load()
+		if now <= old || s.max.CompareAndSwap(old, now) {
 			return now
 		}
 	}

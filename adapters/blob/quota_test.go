@@ -54,7 +54,7 @@ func TestATenantHoldsAtMostItsShare(t *testing.T) {
 	}
 }
 
-func TestUploadsAtOnceStayWithinTheShare(t *testing.T) {
+func TestConcurrentUploadsStayWithinTheShare(t *testing.T) {
 	folder := limitedFolder(t, t.TempDir(), 4<<20)
 	for name, s := range map[string]verification.DocumentStore{"memory": blob.Memory(16<<20, 0), "folder": folder} {
 		var saved atomic.Int32
@@ -88,7 +88,7 @@ func TestUploadsAtOnceStayWithinTheShare(t *testing.T) {
 	}
 }
 
-func TestAFolderCountsWhatIsThereAtItsOpening(t *testing.T) {
+func TestAFolderCountsTheDocumentsThatItHoldsWhenItIsOpened(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 2 { // by another process, or before a restart
 		s := folder(t, dir)
@@ -105,8 +105,8 @@ func TestAFolderCountsWhatIsThereAtItsOpening(t *testing.T) {
 	}
 }
 
-// Time passes by itself in the bubble.
-func TestWhatOtherHostsSaveIsCountedAfterAWhile(t *testing.T) {
+// In the bubble, time passes as soon as all goroutines wait.
+func TestDocumentsOfOtherHostsAreCountedAfterFiveMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		one, other := limitedFolder(t, dir, 3<<20), limitedFolder(t, dir, 3<<20)

@@ -126,7 +126,7 @@ func TestSleepWithADoneContextOrNoDurationReturnsAtOnce(t *testing.T) {
 	}
 }
 
-func TestASleeperThatNeverEnteredHarmsNoCount(t *testing.T) {
+func TestASleeperThatNeverEnteredIsNotCounted(t *testing.T) {
 	c, r := start()
 	sleeping := make(chan struct{})
 	woken := make(chan error)

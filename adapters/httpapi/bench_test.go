@@ -109,7 +109,7 @@ func overLoopback(b *testing.B, h http.Handler, path string) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
 }
 
-// firstAnswer reads an answer and tells its length, which is that of all that
+// firstAnswer reads an answer and returns its length, which is that of all that
 // follow but for the count in the request id: the bench sends its own.
 func firstAnswer(b *testing.B, conn net.Conn, buf []byte) int {
 	b.Helper()
@@ -151,8 +151,8 @@ func BenchmarkBareHandler(b *testing.B) {
 	b.Run("over loopback", func(b *testing.B) { overLoopback(b, h, path) })
 }
 
-// BenchmarkGetRunUnkept encodes the run anew for each request.
-func BenchmarkGetRunUnkept(b *testing.B) {
+// BenchmarkGetRunUncached encodes the run for each request.
+func BenchmarkGetRunUncached(b *testing.B) {
 	a := newAPI(b, setup{options: httpapi.Options{CacheBytes: -1}})
 	inProcess(b, a.handler, "/v1/runs/"+string(a.parked()))
 }
@@ -166,8 +166,8 @@ func BenchmarkStrictDecode(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if faults, err := decode([]byte(body)); err != nil || len(faults) > 0 {
-					b.Fatal(faults, err)
+				if problems, err := decode([]byte(body)); err != nil || len(problems) > 0 {
+					b.Fatal(problems, err)
 				}
 			}
 		})

@@ -1,4 +1,4 @@
-// Request bodies: what is strict about them, and how each fault is told.
+// Tests of request bodies: strict JSON, and the message for each problem.
 
 package httpapi_test
 
@@ -37,7 +37,7 @@ func TestBodiesAreStrict(t *testing.T) {
 		{"a trailing comma", `{"reference_id":"p",}`, `"the body is not valid JSON at byte 19"`},
 		{"a comment", `{"reference_id":"p"/**/}`, `"the body is not valid JSON at byte 19"`},
 		{"a second value", `{"reference_id":"p"}{}`, `"the body must be one JSON object, with nothing after it"`},
-		{"rubbish behind", `{"reference_id":"p"}x`, `"the body must be one JSON object, with nothing after it"`},
+		{"text after the object", `{"reference_id":"p"}x`, `"the body must be one JSON object, with nothing after it"`},
 		{"a byte order mark", "\ufeff" + `{"reference_id":"p"}`, `"the body is not valid JSON at byte 0"`},
 		{"a duplicate key", `{"reference_id":"p","reference_id":"q"}`, `[{"field":"reference_id","message":"is given twice"}]`},
 		{"a duplicate key inside", `{"reference_id":"p","input":{"a":{"b":1,"b":2}}}`, `[{"field":"input.a.b","message":"is given twice"}]`},
@@ -71,7 +71,7 @@ func TestBodiesAreStrict(t *testing.T) {
 		{"another scheme", `{"reference_id":"p","redirect_uri":"javascript://app.example/verify"}`, `[{"field":"redirect_uri","message":"must be an absolute http(s) URL"}]`},
 		{"a URL that is not allowed", `{"reference_id":"p","redirect_uri":"https://app.example/other"}`, `[{"field":"redirect_uri","message":"is not in the tenant's redirect allowlist"}]`},
 		{
-			"every fault at once", `{"reference_id":7,"x":1,"redirect_uri":"no","input":[],"y":{"z":[null]}}`,
+			"every problem at once", `{"reference_id":7,"x":1,"redirect_uri":"no","input":[],"y":{"z":[null]}}`,
 			`[{"field":"reference_id","message":"must be a string"},{"field":"x","message":"is not a known field"},` +
 				`{"field":"input","message":"must be an object"},{"field":"y","message":"is not a known field"},` +
 				`{"field":"redirect_uri","message":"must be an absolute http(s) URL"}]`,
@@ -134,7 +134,7 @@ func TestABodyMustBeAnnouncedAsJSON(t *testing.T) {
 	a.do(http.MethodPost, start, body, "Content-Type:").is(415, refused)
 	a.do(http.MethodPost, start, body, "Content-Encoding: gzip").is(415, refused)
 	a.do(http.MethodPost, start, body, "Content-Encoding: identity").says(202, `"status"`)
-	// Nothing is nothing, whatever it is announced as.
+	// An empty body is empty, whatever its Content-Type.
 	a.do(http.MethodPost, start, "", "Content-Type: text/plain").is(400, bad(`"the body is empty: send a JSON object"`))
 }
 
@@ -167,8 +167,8 @@ func TestABodyIsReadUpToItsLimitAndNoFurther(t *testing.T) {
 	}
 	e := &endless{}
 	chunked(e, "application/json").is(413, tooLarge)
-	if most := 1<<20 + 64<<10; e.read > most {
-		t.Errorf("%d bytes were read, want at most %d", e.read, most)
+	if limit := 1<<20 + 64<<10; e.read > limit {
+		t.Errorf("%d bytes were read, want at most %d", e.read, limit)
 	}
 	chunked(strings.NewReader(fill(1<<20)), "application/json").says(202, `"status"`)
 	chunked(strings.NewReader(fill(64)), "").says(415, "application/json")
@@ -195,8 +195,8 @@ func TestACancelHasNoBody(t *testing.T) {
 	a.do(http.MethodPost, cancel(), strings.Repeat(" ", 1<<20+1)).says(413, "1 MiB")
 }
 
-// FuzzDecode holds that no body makes the decoder panic, that what it takes is
-// what the rules of the contract let pass, and that a refusal is a 400.
+// FuzzDecode checks that no body makes the decoder panic, that an accepted body
+// follows the rules of the API, and that any other is answered with 400.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"reference_id":"p"}`, `{"reference_id":"p","input":{"a":[1,{"b":"\u0000"}]},"redirect_uri":"https://h/"}`,
@@ -207,11 +207,11 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for name, decode := range httpapi.Decoders() {
-			faults, err := decode(body)
+			problems, err := decode(body)
 			switch {
 			case err != nil && httpapi.StatusOf(err) != http.StatusBadRequest:
 				t.Errorf("%s: %v has status %d, want 400", name, err, httpapi.StatusOf(err))
-			case err != nil || len(faults) > 0:
+			case err != nil || len(problems) > 0:
 				continue
 			}
 			if !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {

@@ -1,4 +1,4 @@
-// What the tests of this package have in common: an engine on memory behind the API, and a client whose answers are all held to the OpenAPI document.
+// The test kit of this package: an API with an engine on memory, and a client that checks all answers against the OpenAPI document.
 
 package httpapi_test
 
@@ -26,19 +26,19 @@ const (
 	nowhere     = "00000000-0000-7000-8000-00000000dead"
 )
 
-// contract is read once: validating the document takes its time.
+// contract is read once, because validating the document is slow.
 var contract = sync.OnceValues(func() (*scenario.Contract, error) {
 	return scenario.NewContract(httpapi.OpenAPI())
 })
 
-// api is a kit behind the API.
+// api is the API of a test kit.
 type api struct {
 	*enginetest.Kit
 	handler http.Handler
 	t       testing.TB
 }
 
-// setup is what a test changes before the API is made.
+// setup changes the options and ports of an API.
 type setup struct {
 	options httpapi.Options
 	ports   enginetest.Change
@@ -77,7 +77,7 @@ func (a *api) account(clientID string, tenant verification.TenantID, surfaces ..
 	}))
 }
 
-// answer is what came back, with the status and body at hand.
+// answer is a response that was read.
 type answer struct {
 	scenario.Answer
 	t testing.TB
@@ -191,7 +191,7 @@ func simple() verification.Definition {
 	}
 }
 
-// journey asks its customer, checks, and asks a reviewer.
+// journey has a consent, a form, a check and a review.
 func journey() verification.Definition {
 	return verification.Definition{
 		Workflow: "journey", ID: "00000000-0000-7000-8000-00000000f002", Name: "Journey", Description: "Consent, details, PAN, review.",

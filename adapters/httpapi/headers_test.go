@@ -85,7 +85,7 @@ func TestAnIdempotencyKeyOfASignalInFlight(t *testing.T) {
 func TestInvalidIdempotencyKeysAreRefused(t *testing.T) {
 	a := newAPI(t, setup{})
 	start := "/v1/workflows/" + string(a.Apply(simple()).ID) + "/runs"
-	fault := badField("Idempotency-Key", "must be 1 to 255 visible ASCII characters")
+	refused := badField("Idempotency-Key", "must be 1 to 255 visible ASCII characters")
 	for path, body := range map[string]string{
 		start: `{"reference_id":"p"}`,
 		"/v1/signals/" + nowhere + "/human_review_decision": `{"payload":{"decision":"approve"}}`,
@@ -97,7 +97,7 @@ func TestInvalidIdempotencyKeysAreRefused(t *testing.T) {
 			r.Header = http.Header{
 				"Client-Id": {"acme"}, "X-Api-Key": {apiKey}, "Content-Type": {"application/json"}, "Idempotency-Key": {key},
 			}
-			a.send(r).is(400, fault)
+			a.send(r).is(400, refused)
 		}
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, start, strings.NewReader(`{"reference_id":""}`))
@@ -138,7 +138,7 @@ func TestPreferencesAboutTheWait(t *testing.T) {
 	a.do(http.MethodPost, start, `{"reference_id":""}`, "Prefer: wait=1").says(400, "is required").header("Preference-Applied", "")
 }
 
-// slow is a workflow that checks for twenty seconds before it asks its customer.
+// slow is a workflow with a check of twenty seconds before its form.
 func slow(a *api) string {
 	a.Provider.On("pan_verification", enginetest.Slow(20*time.Second, enginetest.Pass(nil)))
 	d := journey()

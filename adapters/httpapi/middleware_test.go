@@ -1,4 +1,4 @@
-// What goes around every request: methods, logs, metrics, faults.
+// Tests of what every request has: methods, log lines, metrics, internal errors.
 
 package httpapi_test
 
@@ -76,7 +76,7 @@ func TestEveryAnswerCarriesSafeHeaders(t *testing.T) {
 	}
 }
 
-// failing is a store of runs that fails as it is told.
+// failing is a store of runs whose List fails or panics.
 type failing struct {
 	verification.Store
 	err   error
@@ -100,7 +100,7 @@ func TestInternalErrorsAreLoggedOnceAndNotShown(t *testing.T) {
 		options: httpapi.Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))},
 		ports:   func(p *engine.Ports, _ *engine.Options) { store.Store, p.Store = p.Store, store },
 	})
-	const fault = `{"error":"Internal Server Error","message":"The service failed to answer; the error has been logged.","code":500}`
+	const internal = `{"error":"Internal Server Error","message":"The service failed to answer; the error has been logged.","code":500}`
 	const later = `{"error":"Service Unavailable","message":"The service cannot answer now; try again.","code":503}`
 	for _, c := range []struct {
 		name   string
@@ -110,12 +110,12 @@ func TestInternalErrorsAreLoggedOnceAndNotShown(t *testing.T) {
 		body   string
 		logged string
 	}{
-		{"a fault", errors.New("secret detail"), nil, 500, fault, "level=ERROR msg=\"request failed\" request_id=r-1 route=/v1/runs error=\"secret detail\""},
-		{"a panic", nil, "secret detail", 500, fault, "level=ERROR msg=\"request panicked\" request_id=r-1 route=/v1/runs panic=\"secret detail\""},
+		{"an internal error", errors.New("secret detail"), nil, 500, internal, "level=ERROR msg=\"request failed\" request_id=r-1 route=/v1/runs error=\"secret detail\""},
+		{"a panic", nil, "secret detail", 500, internal, "level=ERROR msg=\"request panicked\" request_id=r-1 route=/v1/runs panic=\"secret detail\""},
 		{"unavailable", &verification.Error{Kind: verification.ErrUnavailable, Cause: errors.New("secret detail")}, nil, 503, later, "level=WARN"},
 		{"unavailable, bare", fmt.Errorf("list: %w", verification.ErrUnavailable), nil, 503, later, "level=WARN"},
 		{"too late", fmt.Errorf("list: %w", context.DeadlineExceeded), nil, 503, later, "level=WARN"},
-		{"an unknown kind", &verification.Error{Kind: errors.New("odd"), Message: "secret detail"}, nil, 500, fault, "level=ERROR"},
+		{"an unknown kind", &verification.Error{Kind: errors.New("odd"), Message: "secret detail"}, nil, 500, internal, "level=ERROR"},
 		{"forbidden", &verification.Error{Kind: verification.ErrForbidden, Message: "not you"}, nil, 403, `{"error":"Forbidden","message":"Not you.","code":403}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestRequestsAreObservedByThePatternOfTheirRoute(t *testing.T) {
 		},
 		Mounts: map[string]http.Handler{"/journey": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if w.Header().Get("Cache-Control") != "" {
-				t.Error("a mount was told how to be cached")
+				t.Error("a mount has a Cache-Control header, want none")
 			}
 			fmt.Fprint(w, r.URL.Path)
 		})},
@@ -225,7 +225,9 @@ func TestTheLogNamesTheRunOfARequest(t *testing.T) {
 	a := newAPI(t, setup{options: httpapi.Options{
 		Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Mounts: map[string]http.Handler{"/mount": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.(interface{ LogRun(id verification.RunID) }).LogRun(nowhere)
+			if l, ok := w.(interface{ LogRun(id verification.RunID) }); ok {
+				l.LogRun(nowhere)
+			}
 		})},
 	}})
 	id := string(a.started(simple()).ID)

@@ -1,4 +1,4 @@
-// The order of checks: each fault hides those behind it.
+// Tests of the order of checks: the first error is answered.
 
 package httpapi_test
 
@@ -12,8 +12,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// TestTheFirstFailedCheckDeterminesTheAnswer peels one fault after the other off a
-// request that is wrong in every way.
+// TestTheFirstFailedCheckDeterminesTheAnswer begins with a request that fails every
+// check, and corrects one after the other.
 func TestTheFirstFailedCheckDeterminesTheAnswer(t *testing.T) {
 	a := newAPI(t, setup{options: httpapi.Options{RateLimit: 2}})
 	none := a.Apply(simple())
@@ -30,7 +30,7 @@ func TestTheFirstFailedCheckDeterminesTheAnswer(t *testing.T) {
 		a.do(http.MethodGet, "/v1/runs", "", "client-id: hasty").says(http.StatusOK, `"total":0`)
 	}
 
-	const wrongType, malformed, faulty, good = "Content-Type: text/plain", `{"reference_id":`, `{"reference_id":""}`, `{"reference_id":"p"}`
+	const wrongType, malformed, invalid, good = "Content-Type: text/plain", `{"reference_id":`, `{"reference_id":""}`, `{"reference_id":"p"}`
 	known, unknown := "/v1/workflows/"+string(unpublished.ID)+"/runs", "/v1/workflows/"+nowhere+"/runs"
 	long := `{"reference_id":"` + strings.Repeat("x", 1<<20) + `"}`
 	for _, step := range []struct {
@@ -63,7 +63,7 @@ func TestTheFirstFailedCheckDeterminesTheAnswer(t *testing.T) {
 		want             string
 	}{
 		{"body shape: JSON", unknown, malformed, 400, "is not valid JSON"},
-		{"body rules", unknown, faulty, 400, "is required"},
+		{"body rules", unknown, invalid, 400, "is required"},
 		{"existence", unknown, good, 404, "There is no such workflow."},
 		{"state", known, good, 409, "The workflow has no version to run."},
 	} {

@@ -18,7 +18,7 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-func TestFaultsStandBesideTheirFieldsAndAnswersAreKept(t *testing.T) {
+func TestProblemsAreShownAtTheirFieldsAndAnswersStay(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	onward(t, c.post("consent", "success"))
@@ -31,11 +31,11 @@ func TestFaultsStandBesideTheirFieldsAndAnswersAreKept(t *testing.T) {
 		"email": "Please write an email address", "phone": "Please write a phone number", "work": "Please choose one of the options",
 		"terms": "Please tick this box",
 	} {
-		if told := between(page.body, `id="f-`+field+`-error">`, "</p>"); !strings.Contains(told, text) {
-			t.Errorf("%s is told %q, want %q", field, told, text)
+		if problem := between(page.body, `id="f-`+field+`-error">`, "</p>"); !strings.Contains(problem, text) {
+			t.Errorf("the problem of %s is %q, want %q", field, problem, text)
 		}
 		if !regexp.MustCompile(`id="f-` + field + `"[^>]*aria-describedby="[^"]*f-` + field + `-error"[^>]* aria-invalid="true"`).MatchString(page.body) {
-			t.Errorf("%s is not tied to its fault", field)
+			t.Errorf("%s has no aria-describedby for its problem", field)
 		}
 		if !strings.Contains(page.body, `<li><a href="#f-`+field+`">`) {
 			t.Errorf("%s is not in the summary", field)
@@ -62,18 +62,18 @@ func TestNumbersAreReadAsPeopleWriteThem(t *testing.T) {
 	}
 }
 
-func TestARefusedFileIsToldBesideItsFieldAndTheOthersStay(t *testing.T) {
+func TestARefusedFileIsAProblemOfItsFieldAndTheOthersStay(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	onward(t, c.post("consent", "success"))
 	onward(t, c.post(details()...))
-	for _, row := range []struct{ content, told string }{
+	for _, row := range []struct{ content, problem string }{
 		{"GIF89a no picture of ours", "one of these kinds: JPEG or PDF."},
 		{"", "This file is empty"},
 		{picture(t, 1) + strings.Repeat("x", verification.MaxDocumentBytes), "too large"},
 	} {
 		page := c.send([]file{{"front", "a.gif", row.content}, {"selfie", "me.jpg", picture(t, 9)}}, "f.where.denied", "on")
-		wants(t, page, http.StatusUnprocessableEntity, row.told, "Uploaded:", "me.jpg", `name="f.where.denied" value="on" checked`)
+		wants(t, page, http.StatusUnprocessableEntity, row.problem, "Uploaded:", "me.jpg", `name="f.where.denied" value="on" checked`)
 		if kept := between(page.body, `name="f.front.id" value="`, `"`); kept != "" && strings.Contains(page.body, `name="f.front.id"`) {
 			t.Errorf("the refused file was kept as %s", kept)
 		}
@@ -91,12 +91,12 @@ func TestARefusedFileIsToldBesideItsFieldAndTheOthersStay(t *testing.T) {
 	}
 }
 
-func TestThePageNamesTheKindsOfFilesThatWillDo(t *testing.T) {
+func TestThePageNamesTheAcceptedMediaTypes(t *testing.T) {
 	s := serve(t)
 	for _, row := range []struct {
-		accept     []string
-		hint, told string
-		hindi      string
+		accept        []string
+		hint, problem string
+		hindi         string
 	}{
 		{[]string{"application/pdf", "image/*"}, "PDF or an image, up to 10 MB.", "one of these kinds: PDF or an image.", "PDF या तस्वीर,"},
 		{[]string{"image/*", "image/png"}, "An image, up to 10 MB.", "one of these kinds: an image.", "तस्वीर,"},
@@ -111,7 +111,7 @@ func TestThePageNamesTheKindsOfFilesThatWillDo(t *testing.T) {
 		d.Nodes = map[verification.NodeID]verification.Node{"consent": d.Nodes["consent"], "done": d.Nodes["done"]}
 		c := s.begin(d, "")
 		wants(t, c.get(), http.StatusOK, ">"+row.hint+"<")
-		wants(t, c.send([]file{{"f", "a.gif", "GIF89a no picture of ours"}}), http.StatusUnprocessableEntity, row.told)
+		wants(t, c.send([]file{{"f", "a.gif", "GIF89a no picture of ours"}}), http.StatusUnprocessableEntity, row.problem)
 		c.link += "?lang=hi"
 		wants(t, c.get(), http.StatusOK, ">"+row.hindi)
 	}
@@ -183,10 +183,10 @@ func TestAnotherSiteCannotAnswer(t *testing.T) {
 	} {
 		wants(t, post(headers...), http.StatusForbidden, "This answer came from another site")
 	}
-	onward(t, post("Origin", "null")) // an old browser, which the pages tell to send no referrer
+	onward(t, post("Origin", "null")) // an old browser: the pages have a no-referrer policy
 }
 
-func TestTooMuchIsRefused(t *testing.T) {
+func TestATooLargePostIsRefused(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	onward(t, c.post("consent", "success"))
@@ -217,7 +217,7 @@ func TestABrokenPostChangesNothing(t *testing.T) {
 	wants(t, c.get(), http.StatusOK, "Step 3 of 3")
 }
 
-func TestAFullStoreOfDocumentsIsNoEnd(t *testing.T) {
+func TestAFullDocumentStoreLeavesTheFormOpen(t *testing.T) {
 	s := serve(t, func(p *engine.Ports, _ *engine.Options) {
 		p.Sanitize = unchanged
 		p.Documents = &mock.DocumentStoreMock{
@@ -240,20 +240,20 @@ func TestAFullStoreOfDocumentsIsNoEnd(t *testing.T) {
 	}
 }
 
-// moody is a tenant store that fails when it is told to.
-type moody struct {
+// failingTenants is a tenant store that fails while an error is set.
+type failingTenants struct {
 	verification.Store
 	mu   sync.Mutex
 	fail error
 }
 
-func (m *moody) feel(err error) {
+func (m *failingTenants) setError(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fail = err
 }
 
-func (m *moody) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
+func (m *failingTenants) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil {
@@ -262,14 +262,14 @@ func (m *moody) Tenant(ctx context.Context, id verification.TenantID) (verificat
 	return m.Store.Tenant(ctx, id)
 }
 
-func TestAStoreOutOfReachIsToldKindly(t *testing.T) {
-	var tenants *moody
+func TestAnUnavailableStoreIsExplained(t *testing.T) {
+	var tenants *failingTenants
 	s := serve(t, func(p *engine.Ports, _ *engine.Options) {
-		tenants = &moody{Store: p.Store}
+		tenants = &failingTenants{Store: p.Store}
 		p.Store = tenants
 	})
 	c := s.begin(onboarding(), "")
-	tenants.feel(&verification.Error{Kind: verification.ErrUnavailable, Subject: "tenant"})
+	tenants.setError(&verification.Error{Kind: verification.ErrUnavailable, Subject: "tenant"})
 	page := c.get()
 	wants(t, page, http.StatusServiceUnavailable, "We will be right back", "Try again")
 	if page.header.Get("Retry-After") == "" {
@@ -279,12 +279,12 @@ func TestAStoreOutOfReachIsToldKindly(t *testing.T) {
 		t.Errorf("state = %d, want 503", a.status)
 	}
 	wants(t, c.postTo("2", "consent", "success"), http.StatusServiceUnavailable)
-	tenants.feel(errors.New("a fault"))
+	tenants.setError(errors.New("an internal error"))
 	wants(t, c.get(), http.StatusInternalServerError, "Something went wrong")
-	tenants.feel(nil)
+	tenants.setError(nil)
 	wants(t, c.get(), http.StatusOK, "Your consent")
 	if strings.Contains(s.log.String(), strings.TrimPrefix(c.link, s.server.URL+"/journey/")) {
-		t.Errorf("the log tells the token: %s", s.log)
+		t.Errorf("the log has the token: %s", s.log)
 	}
 	for line := range strings.Lines(s.log.String()) {
 		if !strings.Contains(line, " run="+string(c.run)) {

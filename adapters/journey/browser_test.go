@@ -17,7 +17,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// onto is the button that goes on.
+// onto is the button that continues.
 const onto = "form:not(.optout) > .buttons button:not(.quiet)"
 
 // shots is where pictures of the pages are kept, to be looked at.
@@ -41,7 +41,7 @@ func photo(t *testing.T) string {
 	return path
 }
 
-func TestAPhoneGoesTheWholeWay(t *testing.T) {
+func TestAJourneyOnAPhone(t *testing.T) {
 	for _, noScript := range []bool{false, true} {
 		t.Run(fmt.Sprintf("without JavaScript %v", noScript), func(t *testing.T) {
 			s, back := serve(t), client(t)
@@ -63,7 +63,7 @@ func TestAPhoneGoesTheWholeWay(t *testing.T) {
 				t.Errorf("%s has the focus, want the problems", id)
 			}
 			if name := browser.Eval[string](tab, `document.querySelector("#f-name").value`); name != "Asha Rao" {
-				t.Errorf("name = %q after a fault, want it kept", name)
+				t.Errorf("name = %q after a problem, want it kept", name)
 			}
 			tab.Set("#f-pan", "ABCDE1234F")
 			tab.Set("#f-dob", "1990-04-01")
@@ -80,12 +80,12 @@ func TestAPhoneGoesTheWholeWay(t *testing.T) {
 			tab.Press(onto)
 			tab.See("#back")
 			if text := tab.Text(); !strings.Contains(text, "run_id="+string(c.run)+"&status=completed") {
-				t.Errorf("the client is told %q", text)
+				t.Errorf("the client gets %q", text)
 			}
 			tab.Go(c.link)
 			tab.See("#back") // at once: no page of ours is in between
 			if from := browser.Eval[string](tab, `document.querySelector("#from").textContent`); from != "" {
-				t.Errorf("the client was told where the customer came from: %s", from)
+				t.Errorf("the client got a referrer: %s", from)
 			}
 			want := `"where":{"accuracy":15,"latitude":19.076,"longitude":72.877}`
 			if noScript {
@@ -98,7 +98,7 @@ func TestAPhoneGoesTheWholeWay(t *testing.T) {
 	}
 }
 
-func TestAWaitingPageGoesOnInTheBrowser(t *testing.T) {
+func TestAWaitPageFollowsTheRunInABrowser(t *testing.T) {
 	for _, noScript := range []bool{false, true} {
 		t.Run(fmt.Sprintf("without JavaScript %v", noScript), func(t *testing.T) {
 			s := serve(t)
@@ -139,7 +139,7 @@ func TestTheBackButtonAndASecondTabDoNoHarm(t *testing.T) {
 	}
 }
 
-func TestJavaScriptTellsEarlierWhatIsWrong(t *testing.T) {
+func TestJavaScriptReportsProblemsBeforeThePost(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	reach(c, "uploads")
@@ -156,7 +156,7 @@ func TestJavaScriptTellsEarlierWhatIsWrong(t *testing.T) {
 	if found := violations(tab); found != "" {
 		t.Errorf("axe finds:\n%s", found)
 	}
-	tab.Shoot(filepath.Join(shots, "uploads-told-early.png"))
+	tab.Shoot(filepath.Join(shots, "uploads-problem-early.png"))
 	tab.Press(onto) // goes nowhere
 	if id := browser.Eval[string](tab, "document.activeElement.id"); id != "f-front" {
 		t.Errorf("%q has the focus, want the file", id)

@@ -102,7 +102,7 @@ func TestSendingTheFormTurnsTheCameraOff(t *testing.T) {
 	}
 }
 
-func TestWhoRefusesTheCameraCanChooseAPhoto(t *testing.T) {
+func TestACustomerWhoDeniesTheCameraCanChooseAPhoto(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	reach(c, "uploads")
@@ -126,7 +126,7 @@ func TestWhoRefusesTheCameraCanChooseAPhoto(t *testing.T) {
 	}
 }
 
-func TestNoCameraIsOfferedWhereThereIsNone(t *testing.T) {
+func TestWithoutACameraNoneIsOffered(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	reach(c, "uploads")

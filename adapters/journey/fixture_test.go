@@ -1,4 +1,4 @@
-// What the tests of the pages share: a run on memory, a server, and a customer.
+// The test kit of the pages: a run on memory, a server, and a customer.
 
 package journey_test
 
@@ -27,7 +27,7 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// site is the pages, served, with an engine behind them.
+// site is a server of the pages of an engine.
 type site struct {
 	*enginetest.Kit
 	t         testing.TB
@@ -72,7 +72,7 @@ func (s *site) begin(d verification.Definition, redirect string) *customer {
 	return &customer{site: s, run: r.ID, link: s.server.URL + strings.TrimPrefix(r.Action.URL, "http://journey.example")}
 }
 
-// data is what the run keeps of a step.
+// data returns the recorded data of a step.
 func (s *site) data(c *customer, node verification.NodeID) string {
 	s.t.Helper()
 	report, err := s.Engine.Report(s.t.Context(), enginetest.Tenant, c.run)
@@ -87,7 +87,7 @@ func (s *site) data(c *customer, node verification.NodeID) string {
 	return ""
 }
 
-// customer is a browser that follows no redirects by itself.
+// customer is a browser that does not follow redirects.
 type customer struct {
 	*site
 	run      verification.RunID
@@ -95,7 +95,7 @@ type customer struct {
 	language string
 }
 
-// answer is a page as it came.
+// answer is a response that was read.
 type answer struct {
 	status int
 	header http.Header
@@ -136,7 +136,7 @@ func (c *customer) do(method, url, media string, body io.Reader, headers ...stri
 
 func (c *customer) get() answer { return c.do(http.MethodGet, c.link, "", nil) }
 
-// wait is the number that the open form carries.
+// wait returns the number in the open form.
 func (c *customer) wait() string {
 	c.t.Helper()
 	found := regexp.MustCompile(`name="wait" value="(\d+)"`).FindStringSubmatch(c.get().body)
@@ -217,9 +217,9 @@ func picture(t testing.TB, shade uint8) string {
 // day is how long a run lives.
 const day = 24 * time.Hour
 
-// onboarding asks for consent, then for every kind of answer, and then checks.
+// onboarding has a consent, forms with every type of field, and a check.
 func onboarding() verification.Definition {
-	least, most := 18.0, 120.0
+	low, high := 18.0, 120.0
 	return verification.Definition{
 		Workflow: "onboarding", Name: "Open an account", Start: "consent",
 		RunTTLSeconds: int64(day / time.Second), AbandonTimeoutSeconds: 900,
@@ -232,7 +232,7 @@ func onboarding() verification.Definition {
 				{Name: "name", Type: verification.FieldText, Label: "Full name", Required: true, MaxLength: 40},
 				{Name: "pan", Type: verification.FieldText, Label: "PAN", Required: true, Pattern: "^[A-Z]{5}[0-9]{4}[A-Z]$", Help: "Ten characters, such as ABCDE1234F"},
 				{Name: "dob", Type: verification.FieldDate, Label: "Date of birth", Required: true},
-				{Name: "age", Type: verification.FieldNumber, Label: "Age", Min: &least, Max: &most},
+				{Name: "age", Type: verification.FieldNumber, Label: "Age", Min: &low, Max: &high},
 				{Name: "email", Type: verification.FieldEmail, Label: "Email"},
 				{Name: "phone", Type: verification.FieldPhone, Label: "Phone"},
 				{Name: "work", Type: verification.FieldSelect, Label: "What you do", Options: []verification.Option{{Value: "employed", Label: "I am employed"}, {Value: "own", Label: "I have my own business"}, {Value: "other"}}},

@@ -61,12 +61,12 @@ func (f form) wait() int {
 	return n
 }
 
-// formName returns the name of the input of a field. The names of its parts add a
+// inputName returns the name of the input of a field. The names of its parts add a
 // dot and the part.
-func formName(field string) string { return "f." + field }
+func inputName(field string) string { return "f." + field }
 
 func (f form) location(field string) location {
-	name := formName(field)
+	name := inputName(field)
 	return location{
 		Latitude: f.values[name+".latitude"], Longitude: f.values[name+".longitude"],
 		Accuracy: f.values[name+".accuracy"], Denied: f.values[name+".denied"] != "",
@@ -164,7 +164,7 @@ func (f form) readFile(part *multipart.Part, step *engine.JourneyStep, file file
 // keepUploads restores the files of an earlier post of the same form.
 func (f form) keepUploads(step *engine.JourneyStep) {
 	for _, field := range step.Fields {
-		name := formName(field.Name)
+		name := inputName(field.Name)
 		if id := f.values[name+".id"]; field.Upload() && f.uploads[field.Name].ID == "" && id != "" && f.values[name+".drop"] == "" {
 			f.uploads[field.Name] = upload{ID: id, Name: truncate(f.values[name+".name"], 100)}
 		}

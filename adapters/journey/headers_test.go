@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/journey"
 )
 
-func TestEveryAnswerKeepsTheTokenToItself(t *testing.T) {
+func TestNoResponseLeaksTheToken(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	answers := map[string]answer{
@@ -41,7 +41,7 @@ func TestEveryAnswerKeepsTheTokenToItself(t *testing.T) {
 	}
 }
 
-func TestMethodsThatMeanNothingAreRefused(t *testing.T) {
+func TestOtherMethodsAreRefused(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	head := c.do(http.MethodHead, c.link, "", nil)
@@ -56,7 +56,7 @@ func TestMethodsThatMeanNothingAreRefused(t *testing.T) {
 	}
 }
 
-func TestAssetsAreKeptByBrowsersAndHoldNothingForeign(t *testing.T) {
+func TestAssetsAreCachedAndNameNoOtherHost(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	found := regexp.MustCompile(`(?:href|src)="\./(assets/[^"]+)"`).FindAllStringSubmatch(c.get().body, -1)

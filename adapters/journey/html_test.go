@@ -92,7 +92,7 @@ func checkElement(t testing.TB, e element, ids, labelled []string) {
 	input := e.name == "input" || e.name == "select" || e.name == "textarea"
 	switch {
 	case e.name == "html" && (e.attrs["lang"] == "" || e.attrs["dir"] == ""):
-		t.Error("the page tells no language or direction")
+		t.Error("the page has no language or direction")
 	case (e.name == "h1" || e.name == "title" || e.name == "button" || e.name == "a" || e.name == "label" || e.name == "legend") && e.text == "":
 		t.Errorf("<%s> is empty", e.name)
 	case input && e.attrs["type"] != "hidden" && !e.label && !slices.Contains(labelled, e.attrs["id"]):

@@ -39,7 +39,7 @@ func TestTheCustomerGoesFromTheLinkToTheEnd(t *testing.T) {
 	wants(t, page, http.StatusOK, "Thank you, this is finished", "taken back to app.example", `class="icon tick"`,
 		`href="`+strings.ReplaceAll(back, "&", "&amp;")+`"`, `<noscript><meta http-equiv="refresh" content="3;url=https://app.example/verify?`)
 	if strings.Contains(page.body, "meant for you alone") {
-		t.Error("the page warns about a link that is good for nothing any more")
+		t.Error("the page of a run that is over warns about its link")
 	}
 	if diff := cmp.Diff(`{"about":"line 1\nline 2","age":36,"dob":"1990-04-01","email":"asha@example.com","name":"Asha Rao","pan":"ABCDE1234F","phone":"+91 98765 43210","terms":true,"work":"own"}`, s.data(c, "details")); diff != "" {
 		t.Errorf("details (-want +got):\n%s", diff)
@@ -75,9 +75,9 @@ func TestAGivenConsentCanBeReadAgain(t *testing.T) {
 }
 
 func TestTheLogNamesTheRequestAndTheRun(t *testing.T) {
-	var tenants *moody
+	var tenants *failingTenants
 	s := serve(t, func(p *engine.Ports, _ *engine.Options) {
-		tenants = &moody{Store: p.Store}
+		tenants = &failingTenants{Store: p.Store}
 		p.Store = tenants
 	})
 	c := s.begin(onboarding(), "")
@@ -85,7 +85,7 @@ func TestTheLogNamesTheRequestAndTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tenants.feel(errors.New("a fault"))
+	tenants.setError(errors.New("an internal error"))
 	w := &runLogger{ResponseRecorder: httptest.NewRecorder()}
 	w.Header().Set("X-Request-Id", "request-1")
 	path := strings.TrimPrefix(c.link, s.server.URL+"/journey")
@@ -149,7 +149,7 @@ func TestACustomerWithoutALocationCanSaySo(t *testing.T) {
 	}
 }
 
-func TestAWaitingPageGoesOnByItself(t *testing.T) {
+func TestAWaitPageFollowsTheRun(t *testing.T) {
 	s := serve(t)
 	s.Provider.On("pan_verification", enginetest.Flake(), enginetest.Fail(nil))
 	c := s.begin(onboarding(), "")
@@ -175,7 +175,7 @@ func TestAWaitingPageGoesOnByItself(t *testing.T) {
 	wants(t, c.get(), http.StatusOK, "Thank you, this is finished") // nothing of the verdict
 }
 
-func TestALinkThatLeadsNowhereSaysWhy(t *testing.T) {
+func TestALinkThatCannotBeUsedSaysWhy(t *testing.T) {
 	s := serve(t)
 	rows := []struct {
 		name   string
@@ -216,7 +216,7 @@ func expire(c *customer) { c.Advance(day + time.Second) }
 
 // Whatever the status, the customer goes to the redirect_uri: at once, or from a
 // page when the browser comes from a post.
-func TestTheCustomerIsSentAwayWhateverTheStatus(t *testing.T) {
+func TestTheCustomerIsRedirectedWhateverTheStatus(t *testing.T) {
 	finish := func(c *customer) {
 		reach(c, "uploads")
 		onward(c.t, c.post("do", "opt_out"))
@@ -261,7 +261,7 @@ func TestTheCustomerIsSentAwayWhateverTheStatus(t *testing.T) {
 	}
 }
 
-func TestACustomerWhoDeclinesIsToldThatNothingWasChecked(t *testing.T) {
+func TestThePageAfterADeclinedConsentSaysThatNothingWasChecked(t *testing.T) {
 	s := serve(t)
 	c := s.begin(declining(), "")
 	onward(t, c.post("consent", "declined"))
@@ -313,7 +313,7 @@ func away(t testing.TB, a answer, to string) {
 	}
 }
 
-func TestComingBackBringsAnAbandonedRunToLife(t *testing.T) {
+func TestOpeningTheLinkResumesAnAbandonedRun(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	s.Advance(20 * time.Minute)

@@ -18,14 +18,14 @@ import (
 //go:embed testdata/axe.min.js
 var axe string
 
-// violations asks axe-core what is wrong with the page of a tab.
+// violations returns the problems that axe-core finds on the page of a tab.
 func violations(tab *browser.Tab) string {
 	browser.Eval[bool](tab, axe+"\n;true")
 	return browser.Eval[string](tab, `axe.run(document, {resultTypes: ["violations"]}).then((r) =>
 		r.violations.map((v) => v.id + ": " + v.help + "\n" + v.nodes.map((n) => "  " + n.html + "\n  " + n.failureSummary).join("\n")).join("\n"))`)
 }
 
-func TestNoPageKeepsAnybodyOut(t *testing.T) {
+func TestEveryPageIsAccessible(t *testing.T) {
 	b := browser.Start(t)
 	for _, look := range []struct {
 		name string
@@ -71,7 +71,7 @@ func TestNoPageKeepsAnybodyOut(t *testing.T) {
 	}
 }
 
-func TestATenantsColourCanBeReadWhateverItIs(t *testing.T) {
+func TestEveryColourOfATenantIsReadable(t *testing.T) {
 	b := browser.Start(t)
 	for _, colour := range []string{"#ffe600", "#ffffff", "#000000", "#e4002b"} {
 		for _, dark := range []bool{false, true} {
@@ -101,7 +101,7 @@ func TestATenantsColourCanBeReadWhateverItIs(t *testing.T) {
 	}
 }
 
-func TestThePagesTurnFromRightToLeft(t *testing.T) {
+func TestThePagesRunFromRightToLeft(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	reach(c, "uploads")
@@ -159,14 +159,14 @@ func kinds() []kind {
 	return []kind{
 		{"consent", first, nil},
 		{"form", second, nil},
-		{"form with faults", second, func(tab *browser.Tab) {
+		{"form with problems", second, func(tab *browser.Tab) {
 			tab.Fill("#f-name", "Asha Rao")
 			tab.Fill("#f-age", "1,7")
 			tab.Fill("#f-email", "asha")
 			press(tab)
 		}},
 		{"uploads", third, nil},
-		{"uploads with faults", third, press},
+		{"uploads with problems", third, press},
 		{"camera", third, func(tab *browser.Tab) { tab.Press("[data-open]"); tab.See("[data-use]:focus") }},
 		{"moved", func(c *customer) { second(c); c.link += "?moved" }, nil},
 		{"waiting", func(c *customer) {

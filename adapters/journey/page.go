@@ -26,7 +26,7 @@ type pages map[string]*template.Template
 func readPages() (pages, error) {
 	p := pages{}
 	for _, kind := range []string{"step", "wait", "end", "notice"} {
-		t, err := template.New("layout.html").Funcs(template.FuncMap{"pair": pair}).ParseFS(pageFiles, "page/layout.html", "page/icon.html", "page/field.html", "page/"+kind+".html")
+		t, err := template.New("layout.html").Funcs(template.FuncMap{"inPage": inPage}).ParseFS(pageFiles, "page/layout.html", "page/icon.html", "page/field.html", "page/"+kind+".html")
 		if err != nil {
 			return nil, err
 		}
@@ -85,14 +85,14 @@ type page struct {
 	visitor visitor
 	colour  string // of the tenant; empty for ours
 
-	Tenant string // empty where no run is known
-	Title  string // a key, or a text of the workflow if Own is set
-	Own    bool
-	Text   string // a key; may be empty
-	Icon   string // of a page without a form: tick, stop or clock; may be empty
-	Note   string // the key of a line above the page; may be empty
-	Now    int    // the step that is shown, from 1; 0 for none
-	Total  int
+	Tenant      string // empty where no run is known
+	Title       string // a key, or a text of the workflow if TitleIsText is set
+	TitleIsText bool
+	Text        string // a key; may be empty
+	Icon        string // of a page without a form: tick, stop or clock; may be empty
+	Note        string // the key of a line above the page; may be empty
+	Current     int    // the step that is shown, from 1; 0 for none
+	Total       int
 	// Refresh is the number of seconds after which a browser without
 	// JavaScript reloads the page or goes to Redirect; 0 means never.
 	Refresh   int
@@ -147,7 +147,7 @@ func (p page) Initial() (string, error) {
 
 // Heading returns the title in the language of the customer or the workflow.
 func (p page) Heading() (string, error) {
-	if p.Own {
+	if p.TitleIsText {
 		return p.Title, nil
 	}
 	return p.T(p.Title)
@@ -161,9 +161,9 @@ func (p page) Progress() []string {
 	marks := make([]string, p.Total)
 	for i := range marks {
 		switch {
-		case i+1 < p.Now:
+		case i+1 < p.Current:
 			marks[i] = "done"
-		case i+1 == p.Now:
+		case i+1 == p.Current:
 			marks[i] = "now"
 		default:
 			marks[i] = "ahead"
@@ -203,7 +203,7 @@ func waitPage(v visitor, j engine.Journey) page {
 		p.Icon, p.Reference = "clock", j.Run.ReferenceID
 	}
 	if j.Done < j.Total {
-		p.Now, p.Total = j.Done+1, j.Total
+		p.Current, p.Total = j.Done+1, j.Total
 	}
 	return p
 }
@@ -245,15 +245,15 @@ func noticePage(v visitor, status int) page {
 	p := page{visitor: v, Icon: "stop"}
 	switch status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		p.Title, p.Text = "lost.title", "lost.text"
+		p.Title, p.Text = "notfound.title", "notfound.text"
 	case http.StatusServiceUnavailable:
 		p.Title, p.Text, p.Retry = "busy.title", "busy.text", true
 	case http.StatusForbidden:
-		p.Title, p.Text, p.Retry = "foreign.title", "foreign.text", true
+		p.Title, p.Text, p.Retry = "crosssite.title", "crosssite.text", true
 	case http.StatusRequestEntityTooLarge:
-		p.Title, p.Text, p.Retry = "toomuch.title", "toomuch.text", true
+		p.Title, p.Text, p.Retry = "toolarge.title", "toolarge.text", true
 	default:
-		p.Title, p.Text, p.Retry = "broken.title", "broken.text", true
+		p.Title, p.Text, p.Retry = "internal.title", "internal.text", true
 	}
 	return p
 }

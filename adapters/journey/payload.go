@@ -32,7 +32,7 @@ func payloadOf(step *engine.JourneyStep, f form, c catalog) map[string]any {
 
 // valueOf returns the value of a field. given is false for an empty one.
 func valueOf(field verification.InputField, f form, c catalog) (value any, given bool) {
-	text := f.values[formName(field.Name)]
+	text := f.values[inputName(field.Name)]
 	switch field.Type {
 	case verification.FieldCheckbox:
 		return text != "", true

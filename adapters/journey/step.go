@@ -34,7 +34,7 @@ type problem struct {
 // fieldView is an input and its current answer.
 type fieldView struct {
 	verification.InputField
-	Form  string // the name of the input
+	Input string // its name
 	ID    string
 	Error string
 
@@ -60,11 +60,11 @@ type optionView struct {
 func stepPage(v visitor, j engine.Journey, f form) page {
 	p := newPage(v, j)
 	s := j.Step
-	p.Title, p.Own = s.Label, true
+	p.Title, p.TitleIsText = s.Label, true
 	if s.Label == "" {
 		p.Title = j.Workflow
 	}
-	p.Now, p.Total = j.Done+1, max(j.Total, j.Done+1)
+	p.Current, p.Total = j.Done+1, max(j.Total, j.Done+1)
 	p.Step = &stepView{
 		Wait: s.Wait, Consent: s.Type == verification.NodeConsent, Text: s.Text, Optional: s.Optional,
 		Failed: f.failed(),
@@ -85,8 +85,8 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 
 func viewOf(field verification.InputField, f form) fieldView {
 	w := fieldView{
-		InputField: field, Form: formName(field.Name), ID: "f-" + field.Name, Error: f.problems[field.Name],
-		Value: f.values[formName(field.Name)], InputType: "text",
+		InputField: field, Input: inputName(field.Name), ID: "f-" + field.Name, Error: f.problems[field.Name],
+		Value: f.values[inputName(field.Name)], InputType: "text",
 	}
 	if w.Label == "" {
 		w.Label = field.Name
@@ -204,17 +204,17 @@ func (w fieldView) DescribedBy() string {
 	return strings.Join(ids, " ")
 }
 
-// pairOf is the data of the templates of a field.
-type pairOf struct {
-	P page
-	F fieldView
+// fieldInPage is the data of the templates of a field.
+type fieldInPage struct {
+	Page  page
+	Field fieldView
 }
 
-func pair(p page, f fieldView) pairOf { return pairOf{P: p, F: f} }
+func inPage(p page, f fieldView) fieldInPage { return fieldInPage{p, f} }
 
 // KindNames returns the common names of the accepted media types, capitalized.
-func (p pairOf) KindNames() string {
-	names := p.P.visitor.kindNames(kindsOf(p.F.InputField))
+func (p fieldInPage) KindNames() string {
+	names := p.Page.visitor.kindNames(kindsOf(p.Field.InputField))
 	_, first := utf8.DecodeRuneInString(names)
 	return strings.ToUpper(names[:first]) + names[first:]
 }

@@ -46,7 +46,7 @@ func (l *ledger) count() int {
 	return len(l.held)
 }
 
-// atPhotos serves a customer who has come to the step that asks for files.
+// atPhotos serves a customer whose open step has upload fields.
 func atPhotos(t *testing.T, documents verification.DocumentStore) (*customer, *ledger) {
 	t.Helper()
 	l := &ledger{DocumentStore: documents, held: map[string]bool{}}

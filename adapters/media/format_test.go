@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestRefusalSaysWhatWouldDo(t *testing.T) {
+func TestARefusalNamesTheAcceptedFormats(t *testing.T) {
 	for _, c := range []struct {
 		accept string
 		want   string
@@ -55,7 +55,7 @@ func TestOnlyWhatIsListedIsAccepted(t *testing.T) {
 	}
 }
 
-func TestContentIsOnlyWhatItIs(t *testing.T) {
+func TestOtherContentIsRefused(t *testing.T) {
 	const unknown, pdf = "must be a JPEG, PNG, WebP or PDF", "the PDF cannot be read"
 	for _, c := range []struct {
 		name    string
@@ -70,12 +70,12 @@ func TestContentIsOnlyWhatItIs(t *testing.T) {
 		{"an archive", []byte("PK\x03\x04"), unknown},
 		{"a GIF", []byte("GIF89a"), unknown},
 		{"a sound", []byte("RIFF\x24\x00\x00\x00WAVEfmt "), unknown},
-		{"a PDF behind a line", join([]byte("\n"), somePDF(0)), unknown},
-		{"a PDF behind a page", join([]byte("<html>"), somePDF(0)), unknown},
+		{"a PDF after a line", join([]byte("\n"), somePDF(0)), unknown},
+		{"a PDF after a page", join([]byte("<html>"), somePDF(0)), unknown},
 		{"a PDF without version", []byte("%PDF-\n%%EOF"), pdf},
 		{"a PDF of version 9", []byte("%PDF-9.0\n%%EOF"), pdf},
 		{"half a PDF", somePDF(4000)[:3000], pdf},
-		{"a PDF with an archive behind it", join(somePDF(0), []byte("PK\x03\x04"), make([]byte, 2000)), pdf},
+		{"a PDF with an archive after it", join(somePDF(0), []byte("PK\x03\x04"), make([]byte, 2000)), pdf},
 		{"a JPEG too wide", sizedJPEG(10_001, 10), "the image is too large"},
 		{"a JPEG too high", sizedJPEG(10, 10_001), "the image is too large"},
 		{"a JPEG of too many pixels", sizedJPEG(7072, 7072), "the image is too large"},

@@ -16,7 +16,7 @@ func turnedExif(orientation byte) string {
 	return "Exif\x00\x00II*\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00" + string(orientation) + "\x00\x00\x00\x00\x00\x00\x00"
 }
 
-func TestJPEGLosesItsPlaceAndKeepsOrientationAndPixels(t *testing.T) {
+func TestJPEGLosesItsLocationAndKeepsItsOrientationAndPixels(t *testing.T) {
 	clean := someJPEG()
 	for _, order := range []binary.AppendByteOrder{binary.BigEndian, binary.LittleEndian} {
 		t.Run(fmt.Sprint(order), func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestJPEGLosesItsPlaceAndKeepsOrientationAndPixels(t *testing.T) {
 			)
 			kept := taken(t, sent)
 			if bytes.Contains(kept, []byte(gpsWords)) || bytes.Contains(kept, []byte(gpsFractions)) {
-				t.Error("what is kept tells where the picture was taken")
+				t.Error("the result contains the location")
 			}
 			if want := join(clean[:2], segment(0xe1, turnedExif(6)), clean[2:]); !bytes.Equal(kept, want) {
 				t.Errorf("kept %q, want the orientation and the picture as it was: %q", kept, want)
@@ -71,7 +71,7 @@ func TestOrientationIsReadFromAnyExif(t *testing.T) {
 		{"zero", string(tiff(binary.BigEndian, 0)), 0},
 		{"nothing", "", 0},
 		{"no TIFF", strings.Repeat("x", 100), 0},
-		{"a directory behind the end", "II*\x00\xff\xff\xff\xff" + strings.Repeat("\x00", 30), 0},
+		{"a directory after the end", "II*\x00\xff\xff\xff\xff" + strings.Repeat("\x00", 30), 0},
 		{"a directory at the end", "MM\x00*\x00\x00\x00\x1e" + strings.Repeat("\xff", 24), 0},
 		{"entries that are cut off", "MM\x00*\x00\x00\x00\x08\xff\xff" + strings.Repeat("\x01\x11\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00", 3), 0},
 	} {
@@ -155,9 +155,9 @@ func TestBrokenJPEGIsRefused(t *testing.T) {
 		"twelve bits a colour":      bytes.Replace(clean, []byte("\xff\xc0\x00\x11\x08"), []byte("\xff\xc0\x00\x11\x0c"), 1),
 		"a segment without length":  join(clean[:2], []byte{0xff, 0xe1, 0, 1}, clean[2:]),
 		"another file in the midst": join(clean[:scan], clean),
-		"more scans than anybody":   join(clean[:scan], bytes.Repeat(clean[scan:len(clean)-2], 101), end),
+		"too many scans":            join(clean[:scan], bytes.Repeat(clean[scan:len(clean)-2], 101), end),
 		"no rows":                   sizedJPEG(64, 0),
-		"zeros behind the head":     join(clean[:4], make([]byte, 1000)),
+		"zeros after the head":      join(clean[:4], make([]byte, 1000)),
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, "the image cannot be read", content) })
 	}

@@ -77,33 +77,33 @@ func TestTheResultDoesNotDependOnTheSizeOfReads(t *testing.T) {
 }
 
 func TestTheSizeLimitCountsEveryByte(t *testing.T) {
-	const most = verification.MaxDocumentBytes
+	const limit = verification.MaxDocumentBytes
 	filled := func(content []byte, length int) []byte { return join(content, make([]byte, length-len(content))) }
 	inside := join(someJPEG()[:2], bytes.Repeat(segment(0xfe, strings.Repeat("x", 65_000)), 162), someJPEG()[2:])
 	for name, content := range map[string][]byte{
-		"a PDF":                       somePDF(most + 1),
-		"behind the end of a JPEG":    filled(someJPEG(), most+1),
-		"behind the end of a PNG":     filled(somePNG(), most+1),
-		"behind the end of a WebP":    filled(webp(lossy()), most+1),
+		"a PDF":                       somePDF(limit + 1),
+		"after the end of a JPEG":     filled(someJPEG(), limit+1),
+		"after the end of a PNG":      filled(somePNG(), limit+1),
+		"after the end of a WebP":     filled(webp(lossy()), limit+1),
 		"in comments":                 inside,
-		"in a scan":                   join(someJPEG()[:len(someJPEG())-2], make([]byte, most)),
-		"in a chunk that is dropped":  pngWith(pngChunk("tEXt", strings.Repeat("x", most))),
-		"in a chunk that is kept":     pngWith(pngChunk("iCCP", strings.Repeat("x", most))),
-		"in a chunk that is blanked":  webp(canvas(0, 1, 1), lossy(), riffChunk("more", strings.Repeat("x", most))),
-		"in an Exif of a WebP":        webp(canvas(0, 1, 1), lossy(), riffChunk("EXIF", strings.Repeat("x", most))),
-		"in fillers between segments": join(someJPEG()[:2], bytes.Repeat([]byte{0xff}, most)),
+		"in a scan":                   join(someJPEG()[:len(someJPEG())-2], make([]byte, limit)),
+		"in a chunk that is dropped":  pngWith(pngChunk("tEXt", strings.Repeat("x", limit))),
+		"in a chunk that is kept":     pngWith(pngChunk("iCCP", strings.Repeat("x", limit))),
+		"in a chunk that is blanked":  webp(canvas(0, 1, 1), lossy(), riffChunk("more", strings.Repeat("x", limit))),
+		"in an Exif of a WebP":        webp(canvas(0, 1, 1), lossy(), riffChunk("EXIF", strings.Repeat("x", limit))),
+		"in fillers between segments": join(someJPEG()[:2], bytes.Repeat([]byte{0xff}, limit)),
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, "must be at most 10 MiB", content) })
 	}
-	for _, content := range [][]byte{somePDF(most), filled(someJPEG(), most), filled(somePNG(), most)} {
+	for _, content := range [][]byte{somePDF(limit), filled(someJPEG(), limit), filled(somePNG(), limit)} {
 		taken(t, content)
 	}
 }
 
 func TestSanitizeStopsReadingARefusedFile(t *testing.T) {
 	for name, c := range map[string]struct {
-		head []byte
-		most int64
+		head  []byte
+		limit int64
 	}{
 		"an unknown type":       {[]byte("<html>"), 64 << 10},
 		"an image out of order": {join([]byte("\x89PNG\r\n\x1a\n"), pngChunk("IDAT", "")), 64 << 10},
@@ -114,8 +114,8 @@ func TestSanitizeStopsReadingARefusedFile(t *testing.T) {
 		if _, _, err := sanitize(t.Context(), endless); !errors.Is(err, verification.ErrInvalid) {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}
-		if read := 100<<20 - endless.N; read > c.most {
-			t.Errorf("%s: %d bytes were read, want at most %d", name, read, c.most)
+		if read := 100<<20 - endless.N; read > c.limit {
+			t.Errorf("%s: %d bytes were read, want at most %d", name, read, c.limit)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestPNGLosesItsPlaceAndKeepsOrientation(t *testing.T) {
+func TestPNGLosesItsLocationAndKeepsItsOrientation(t *testing.T) {
 	exif := pngChunk("eXIf", string(tiff(binary.BigEndian, 6)))
 	colours := join(pngChunk("gAMA", "\x00\x00\xb1\x8f"), pngChunk("iCCP", "name\x00\x00"+strings.Repeat("p", 100_000)))
 	sent := join(pngWith(
@@ -19,7 +19,7 @@ func TestPNGLosesItsPlaceAndKeepsOrientation(t *testing.T) {
 	), []byte("PK\x03\x04"+gpsWords))
 	kept := taken(t, sent)
 	if bytes.Contains(kept, []byte(gpsWords)) || bytes.Contains(kept, []byte(gpsFractions)) {
-		t.Error("what is kept tells where the picture was taken")
+		t.Error("the result contains the location")
 	}
 	if want := pngWith(pngChunk("eXIf", turnedExif(6)[6:]), colours); !bytes.Equal(kept, want) {
 		t.Errorf("kept %d bytes, want the %d that make up the picture", len(kept), len(want))

@@ -151,7 +151,7 @@ func someWebP(encoded string) []byte {
 	return b
 }
 
-// canvas is the chunk that tells what else a WebP of that size has.
+// canvas returns the VP8X chunk of a WebP of that size.
 func canvas(flags byte, width, height int) []byte {
 	w, h := width-1, height-1
 	return riffChunk("VP8X", string([]byte{

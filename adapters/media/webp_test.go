@@ -13,7 +13,7 @@ const (
 	hasXMP, hasExif, hasAlpha, hasICC, animated = 0x04, 0x08, 0x10, 0x20, 0x02
 )
 
-func TestWebPLosesItsPlaceAndKeepsOrientation(t *testing.T) {
+func TestWebPLosesItsLocationAndKeepsItsOrientation(t *testing.T) {
 	profile := riffChunk("ICCP", strings.Repeat("p", 50_001))
 	exif := string(tiff(binary.LittleEndian, 6))
 	nothing := func(n int) []byte { return riffChunk("JUNK", strings.Repeat("\x00", n)) }
@@ -23,7 +23,7 @@ func TestWebPLosesItsPlaceAndKeepsOrientation(t *testing.T) {
 	), []byte("a film, taken at "+gpsWords))
 	kept := taken(t, sent)
 	if bytes.Contains(kept, []byte(gpsWords)) || bytes.Contains(kept, []byte(gpsFractions)) {
-		t.Error("what is kept tells where the picture was taken")
+		t.Error("the result contains the location")
 	}
 	small := turnedExif(6)[6:]
 	want := webp(
@@ -63,19 +63,19 @@ func TestBrokenWebPIsRefused(t *testing.T) {
 	odd := bytes.Clone(clean)
 	odd[4]--
 	for name, content := range map[string][]byte{
-		"no picture":              webp(canvas(0, 1, 1)),
-		"two pictures":            webp(canvas(0, 1, 1), lossy(), lossy()),
-		"a picture behind others": webp(riffChunk("ICCP", "xx"), lossy()),
-		"a canvas too late":       webp(lossy(), canvas(0, 1, 1)),
-		"a short canvas":          webp(riffChunk("VP8X", "xxxx"), lossy()),
-		"a short picture":         webp(riffChunk("VP8L", "\x2f\x00\x00")),
-		"a moving picture":        webp(canvas(animated, 1, 1), lossy()),
-		"frames":                  webp(canvas(0, 1, 1), riffChunk("ANMF", "xx"), lossy()),
-		"no key frame":            webp(bytes.Replace(lossy(), []byte{0x30}, []byte{0x31}, 1)),
-		"a wrong start code":      webp(bytes.Replace(lossy(), []byte{0x9d}, []byte{0x9e}, 1)),
-		"a longer file":           longer,
-		"a chunk behind the end":  odd,
-		"nothing":                 webp(),
+		"no picture":             webp(canvas(0, 1, 1)),
+		"two pictures":           webp(canvas(0, 1, 1), lossy(), lossy()),
+		"a picture after others": webp(riffChunk("ICCP", "xx"), lossy()),
+		"a canvas too late":      webp(lossy(), canvas(0, 1, 1)),
+		"a short canvas":         webp(riffChunk("VP8X", "xxxx"), lossy()),
+		"a short picture":        webp(riffChunk("VP8L", "\x2f\x00\x00")),
+		"a moving picture":       webp(canvas(animated, 1, 1), lossy()),
+		"frames":                 webp(canvas(0, 1, 1), riffChunk("ANMF", "xx"), lossy()),
+		"no key frame":           webp(bytes.Replace(lossy(), []byte{0x30}, []byte{0x31}, 1)),
+		"a wrong start code":     webp(bytes.Replace(lossy(), []byte{0x9d}, []byte{0x9e}, 1)),
+		"a longer file":          longer,
+		"a chunk after the end":  odd,
+		"nothing":                webp(),
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, "the image cannot be read", content) })
 	}

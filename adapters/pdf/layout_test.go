@@ -22,7 +22,7 @@ func object(n int, name, value string) verification.Data {
 	return verification.Data(b.String())
 }
 
-func TestALongTableGoesOnOverPages(t *testing.T) {
+func TestALongTableContinuesOnTheNextPage(t *testing.T) {
 	r := sample()
 	r.Cards[2].Data = object(300, "line", strings.Repeat("UPI transfer ", 8))
 	doc := render(t, plain(t), r)
@@ -38,11 +38,11 @@ func TestALongTableGoesOnOverPages(t *testing.T) {
 	}
 	continued, seams := strings.Count(got, "(continued)"), strings.Count(got, "Continued on the next page")
 	if continued != seams || continued < 6 {
-		t.Errorf("the card goes on %d times and is continued %d times", seams, continued)
+		t.Errorf("the card is interrupted %d times and continued %d times", seams, continued)
 	}
 }
 
-func TestManySteps(t *testing.T) {
+func TestAReportOfManySteps(t *testing.T) {
 	r := sample()
 	r.Cards = nil
 	for i := range 220 {
@@ -88,7 +88,7 @@ func TestDataIsFlattened(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooMuchIsCutAndSaysSo(t *testing.T) {
+func TestWhatExceedsALimitIsCutAndNoted(t *testing.T) {
 	lines := func(r *verification.Report) {
 		for i := range 40 {
 			c := sample().Cards[2]

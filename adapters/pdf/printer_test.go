@@ -98,7 +98,7 @@ func TestAllElseIsPrinted(t *testing.T) {
 	}
 }
 
-func TestTheCacheTellsHistoriesAndStatusesApart(t *testing.T) {
+func TestACachedReportIsThatOfItsHistoryAndStatus(t *testing.T) {
 	p := printer(t, pdf.Options{Uncompressed: true})
 	render(t, p, sample())
 	for _, c := range []struct {
@@ -161,7 +161,7 @@ func TestTheDatesAreTheReports(t *testing.T) {
 	}
 }
 
-func TestACallerMayChangeWhatItGot(t *testing.T) {
+func TestACallerMayChangeTheResult(t *testing.T) {
 	p := printer(t, pdf.Options{})
 	first := render(t, p, sample())
 	want := string(first)
@@ -190,9 +190,9 @@ func (g *gate) Err() error {
 	return nil
 }
 
-func TestOnlySoManyArePrintedAtATime(t *testing.T) {
-	const most = 3
-	p := printer(t, pdf.Options{Concurrent: most, CacheBytes: -1})
+func TestConcurrentReportsAreLimited(t *testing.T) {
+	const limit = 3
+	p := printer(t, pdf.Options{Concurrent: limit, CacheBytes: -1})
 	entered, leave := make(chan struct{}, 20), make(chan struct{})
 	var wg sync.WaitGroup
 	printing := func(tenant verification.TenantID, want int) {
@@ -217,7 +217,7 @@ func TestOnlySoManyArePrintedAtATime(t *testing.T) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	printing("a", most-1)
+	printing("a", limit-1)
 	printing("b", 1)
 	close(leave)
 	wg.Wait()

@@ -21,7 +21,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// at is a moment of the sample run, with a fraction that is not printed.
+// at returns a time of the sample run, with a fraction that is not printed.
 func at(second int) time.Time {
 	return time.Date(2026, 11, 20, 9, 14, 3, 987654000, time.UTC).Add(time.Duration(second) * time.Second)
 }

@@ -43,7 +43,7 @@ func TestAnyTextPrints(t *testing.T) {
 		{"controls", "a\x00b\x07c\x1bd\u0085e", "a�b�c�d e", 3},
 		{"white space", "a\tb\r\nc\u2028d\u3000e\u00a0f", "a b  c d e\u00a0f", 0},
 		{"overrides", "a\u202eb\u202dc\u2066d\u2069e", "a�b�c�d�e", 4},
-		{"what nobody sees", "a\u200bb\ufeffc\u00add\U000E0041e\ufe0ff", "abcdef", 0},
+		{"invisible characters", "a\u200bb\ufeffc\u00add\U000E0041e\ufe0ff", "abcdef", 0},
 		{"not unicode", "a\xffb\xc3", "a�b�", 2},
 		{"private use and not assigned", "a\ue000b\U0010FFFDc\u0378d", "a�b�c�d", 3},
 		{"parentheses", `(a\b)) \`, `(a\b)) \`, 0},

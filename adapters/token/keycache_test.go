@@ -238,7 +238,7 @@ func (g *gate) client() *http.Client {
 	})}
 }
 
-func TestCallersAtOneTimeShareOneFetch(t *testing.T) {
+func TestConcurrentCallersShareOneFetch(t *testing.T) {
 	g := newGate(t)
 	o := far(t, g.client())
 	raw, unknown := edToken(t, "k", claimsOf(farIssuer, noon)), edToken(t, "other", claimsOf(farIssuer, noon))
@@ -381,7 +381,7 @@ func TestTheFirstCallAfterCloseFetchesNothing(t *testing.T) {
 }
 
 // For the race detector: tokens of all sorts, while keys rotate and time passes.
-func TestEverythingAtOnce(t *testing.T) {
+func TestConcurrentUse(t *testing.T) {
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "0"))
 	o := i.verifier(t)
 	raw, unknown := edToken(t, "0", i.claims("exp", 253402300799)), edToken(t, "other", i.claims("exp", 253402300799))

@@ -137,7 +137,7 @@ func TestAKeyWithoutAKidIsNamedByItsThumbprint(t *testing.T) {
 	}
 }
 
-func TestAFreshKeyIsEd25519AndNeverTheSame(t *testing.T) {
+func TestANewKeyIsEd25519AndUnique(t *testing.T) {
 	one, err := token.NewKeys()
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestAFreshKeyIsEd25519AndNeverTheSame(t *testing.T) {
 	}
 }
 
-func TestKeysDoNotGetIntoLogs(t *testing.T) {
+func TestFormattedKeysHideTheirSecrets(t *testing.T) {
 	keys := read(t, jwkOf(t, private()["oct"]))
 	links, bearers := token.NewLinks(keys), token.NewIssuer(keys)
 	var log strings.Builder

@@ -105,7 +105,7 @@ func TestTwoLinksHaveTwoTokens(t *testing.T) {
 	}
 }
 
-func TestLinksThatNoRunHasAreNotSigned(t *testing.T) {
+func TestInvalidLinksAreNotSigned(t *testing.T) {
 	links := token.NewLinks(read(t, jwkOf(t, private()["oct"])))
 	for name, change := range map[string]func(*verification.Link){
 		"no tenant":         func(l *verification.Link) { l.Tenant = "" },

@@ -42,7 +42,7 @@ func TestAnAnswerDeterminesClassAndRetry(t *testing.T) {
 		{"200", answers(200), webhook.ClassDelivered, 200, nil},
 		{"202", answers(202), webhook.ClassDelivered, 202, nil},
 		{"204", answers(204), webhook.ClassDelivered, 204, nil},
-		{"200 that asks for more", answers(200, "Retry-After: 60"), webhook.ClassDelivered, 200, nil},
+		{"200 with Retry-After", answers(200, "Retry-After: 60"), webhook.ClassDelivered, 200, nil},
 		{"304", answers(304), webhook.ClassRedirected, 304, planned},
 		{"301 to nowhere", answers(301, "Location: ::"), webhook.ClassRedirected, 301, planned},
 		{"307 without a place", answers(307), webhook.ClassRedirected, 307, planned},
@@ -50,7 +50,7 @@ func TestAnAnswerDeterminesClassAndRetry(t *testing.T) {
 		{"401", answers(401), webhook.ClassRefused, 401, planned},
 		{"404", answers(404), webhook.ClassRefused, 404, planned},
 		{"410", answers(410), webhook.ClassGone, 410, never},
-		{"410 that asks for more", answers(410, "Retry-After: 60"), webhook.ClassGone, 410, never},
+		{"410 with Retry-After", answers(410, "Retry-After: 60"), webhook.ClassGone, 410, never},
 		{"429", answers(429), webhook.ClassRefused, 429, planned},
 		{"429 in seconds", answers(429, "Retry-After: 120"), webhook.ClassRefused, 429, in(2 * time.Minute)},
 		{"429 in no time", answers(429, "Retry-After: 0"), webhook.ClassRefused, 429, planned},
@@ -78,7 +78,7 @@ func TestAnAnswerDeterminesClassAndRetry(t *testing.T) {
 			r.one(t)
 			if test.class == webhook.ClassDelivered {
 				if err != nil || attempt.Err != nil {
-					t.Errorf("Notify = %v, told %v, want no error", err, attempt.Err)
+					t.Errorf("Notify = %v, observed %v, want no error", err, attempt.Err)
 				}
 				return
 			}
@@ -107,7 +107,7 @@ func reset(c io.Writer) {
 	}
 }
 
-// endless writes a text again and again, until nobody reads it.
+// endless writes a text repeatedly until the connection is closed.
 func endless(text string) func(io.Writer) {
 	return func(c io.Writer) {
 		for {

@@ -94,7 +94,7 @@ func TestAnInvalidURLIsNotCalled(t *testing.T) {
 // names are the addresses of fully qualified names.
 type names map[string][]string
 
-// resolver knows these names alone. It asks no server: it is one.
+// resolver resolves these names only, without a server.
 func resolver(known names) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
@@ -106,7 +106,7 @@ func resolver(known names) *net.Resolver {
 	}}
 }
 
-// serve answers queries as DNS over a stream does: each message behind its
+// serve answers queries as DNS over a stream does: each message after its
 // length in two bytes.
 func (n names) serve(c io.ReadWriter) {
 	for {

@@ -145,7 +145,7 @@ type vector struct {
 // returned the event; new Webhook(secret).sign made the same signature; and a
 // changed body, id or timestamp was refused. Whoever changes the file does that
 // again. This test holds that we still send the same.
-func TestANoticeIsWhatAnotherLibraryAccepted(t *testing.T) {
+func TestAnotherLibraryVerifiesTheNotice(t *testing.T) {
 	raw, err := os.ReadFile("testdata/vector.json")
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func receive(hook *standardwebhooks.Webhook, save func(webhookID, runID, status 
 		var event struct{ Data struct{ ID, Status string } }
 		err = json.Unmarshal(body, &event)
 		if err != nil || save(r.Header.Get("webhook-id"), event.Data.ID, event.Data.Status) != nil {
-			w.WriteHeader(http.StatusInternalServerError) // we come again
+			w.WriteHeader(http.StatusInternalServerError) // the host retries
 		}
 	}
 }
@@ -75,7 +75,7 @@ func Example() {
 	// attempt 1 delivered 200
 }
 
-func TestTheReceiverOfTheDocsIsTheOneThatRunsHere(t *testing.T) {
+func TestTheReceiverInTheDocsIsTheExecutedOne(t *testing.T) {
 	here, docs := read(t, "example_test.go"), read(t, "../../docs/webhooks.md")
 	_, block, found := strings.Cut(docs, "```go\n")
 	block, _, closed := strings.Cut(block, "```\n")
@@ -87,7 +87,7 @@ func TestTheReceiverOfTheDocsIsTheOneThatRunsHere(t *testing.T) {
 	}
 }
 
-func TestTheBodyOfTheDocsIsOneThatIsSent(t *testing.T) {
+func TestTheBodyInTheDocsIsTheOneThatIsSent(t *testing.T) {
 	docs := strings.Join(strings.Fields(read(t, "../../docs/webhooks.md")), "")
 	if body := strings.Join(strings.Fields(read(t, "testdata/completed.json")), ""); !strings.Contains(docs, body) {
 		t.Errorf("docs/webhooks.md does not show %s", body)

@@ -7,10 +7,10 @@ import "code.dny.dev/ssrf"
 // RetryAfter reads the value of a Retry-After header.
 var RetryAfter = retryAfter
 
-// MaxRetryAfter is the longest wait that a client may ask for.
+// MaxRetryAfter is the maximum wait of a Retry-After.
 const MaxRetryAfter = maxRetryAfter
 
-// Dialable tells whether an address may be dialled.
+// Dialable reports whether an address may be dialled.
 func Dialable(network, address string) error {
 	return guard(ssrf.New(ssrf.WithAnyPort()))(network, address, nil)
 }

@@ -1,4 +1,4 @@
-// What the tests of this package have in common: a run that is over, a Notifier that may call this machine, and a receiver that keeps what it is told.
+// The test kit of this package: a run that is over, a Notifier that may call this machine, and a receiver that keeps what it is told.
 
 package webhook_test
 
@@ -27,11 +27,11 @@ const (
 	aTenant = verification.TenantID("0191f3c0-0000-7000-8000-00000000000a")
 	aRun    = verification.RunID("0191f3c0-0000-7000-8000-000000000101")
 
-	// Not secrets of anybody.
+	// Secrets for these tests only.
 	newSecret = "whsec_bmV3IHNlY3JldCBvZiB0aGUgdGVzdHMgYWxvbmUh"
 	oldSecret = "whsec_b2xkIHNlY3JldCBvZiB0aGUgdGVzdHMgYWxvbmUh"
 
-	// hidden stands in the query of every address, and must not be told on.
+	// hidden is in the query of every URL, and must not be in an error.
 	hidden = "hidden-in-the-query"
 )
 
@@ -53,7 +53,7 @@ func view(status verification.Status) verification.RunView {
 	return v
 }
 
-// notice is one that has to be told to an origin.
+// notice returns a notice for an origin.
 func notice(origin string) verification.Notice {
 	return verification.Notice{
 		ID: "run_" + string(aRun), Tenant: aTenant, URL: origin + "/hooks?key=" + hidden, At: noon.Add(1500 * time.Millisecond),
@@ -121,7 +121,7 @@ func (s *sender) last(t testing.TB, class webhook.Class, status int) webhook.Att
 	return attempts[0]
 }
 
-// discreet fails the test when an error tells more than an operator may read.
+// discreet fails the test if an error contains a secret.
 func discreet(t testing.TB, err error) {
 	t.Helper()
 	if err == nil {
@@ -130,12 +130,12 @@ func discreet(t testing.TB, err error) {
 	text := err.Error()
 	for _, secret := range []string{hidden, "/hooks", newSecret, oldSecret, strings.TrimPrefix(newSecret, "whsec_"), "person-1", "v1,", "\n", "\r"} {
 		if strings.Contains(text, secret) {
-			t.Errorf("the error tells %q: %q", secret, text)
+			t.Errorf("the error contains %q: %q", secret, text)
 		}
 	}
 }
 
-// delivery is a request as it came.
+// delivery is a received request.
 type delivery struct {
 	*http.Request
 	body []byte

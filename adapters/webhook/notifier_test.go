@@ -92,7 +92,7 @@ func TestNothingIsSentWithoutAValidSecret(t *testing.T) {
 			err := s.Notify(t.Context(), notice(r.URL))
 			discreet(t, err)
 			if err != nil && strings.Contains(err.Error(), short) {
-				t.Errorf("the error tells the secret: %q", err)
+				t.Errorf("the error contains the secret: %q", err)
 			}
 			s.last(t, webhook.ClassUnsent, 0)
 			if came := r.all(); len(came) != 0 {
@@ -113,7 +113,7 @@ func TestObserveReceivesEveryField(t *testing.T) {
 	err := s.Notify(t.Context(), n)
 	got := s.last(t, webhook.ClassRefused, http.StatusTeapot)
 	if !errors.Is(err, got.Err) {
-		t.Errorf("told %v, returned %v", got.Err, err)
+		t.Errorf("observed %v, returned %v", got.Err, err)
 	}
 	got.Err = nil
 	want := webhook.Attempt{
@@ -153,8 +153,8 @@ func TestAnAttemptDoesNotCountWhenItsHostStops(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || errors.As(err, &wish) {
 		t.Errorf("Notify = %v, want that it was cancelled", err)
 	}
-	if told := s.attempts(); len(told) != 0 {
-		t.Errorf("told %+v, want nothing", told)
+	if observed := s.attempts(); len(observed) != 0 {
+		t.Errorf("observed %+v, want nothing", observed)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// newKit makes an engine that tells by a Notifier of its own.
+// newKit returns an engine with a Notifier of its own.
 func newKit(t testing.TB) (k *enginetest.Kit, s *sender) {
 	t.Helper()
 	k = enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
@@ -26,7 +26,7 @@ func newKit(t testing.TB) (k *enginetest.Kit, s *sender) {
 	return k, s
 }
 
-// definition asks for consent, checks, and is told of at an origin.
+// definition has a consent, a check, and a webhook at an origin.
 func definition(origin string) verification.Definition {
 	return verification.Definition{
 		Workflow: "onboarding", Name: "Onboarding", Start: "consent", RunTTLSeconds: 24 * 3600,
@@ -42,7 +42,7 @@ func definition(origin string) verification.Definition {
 	}
 }
 
-// cancelled starts a run and cancels it, which is told of.
+// cancelled starts a run and cancels it, which sends a notice.
 func cancelled(t testing.TB, k *enginetest.Kit, origin string) verification.RunID {
 	t.Helper()
 	id := k.Start(k.Apply(definition(origin)).ID, engine.StartRequest{ReferenceID: "person-1"}).ID
@@ -73,7 +73,7 @@ func TestAttemptsContinueForThreeDaysWithOneID(t *testing.T) {
 		}
 		attempt := attempts[i]
 		if attempt.Number != i || attempt.Class != webhook.ClassFailed || attempt.Status != 500 || attempt.Run != id || attempt.Tenant != enginetest.Tenant {
-			t.Errorf("attempt %d was told as %+v", i+1, attempt)
+			t.Errorf("attempt %d was observed as %+v", i+1, attempt)
 		}
 		if got := d.Header.Get("webhook-timestamp"); got != strconv.FormatInt(attempt.At.Unix(), 10) {
 			t.Errorf("webhook-timestamp of attempt %d = %s, want %d", i+1, got, attempt.At.Unix())
@@ -81,9 +81,9 @@ func TestAttemptsContinueForThreeDaysWithOneID(t *testing.T) {
 		if i == 0 {
 			continue
 		}
-		most, _ := verification.NoticeRetry(i - 1)
-		if wait := attempt.At.Sub(attempts[i-1].At); wait > most || wait < most*9/10 {
-			t.Errorf("wait before attempt %d = %s, want %s or up to a tenth less", i+1, wait, most)
+		longest, _ := verification.NoticeRetry(i - 1)
+		if wait := attempt.At.Sub(attempts[i-1].At); wait > longest || wait < longest*9/10 {
+			t.Errorf("wait before attempt %d = %s, want %s or up to a tenth less", i+1, wait, longest)
 		}
 	}
 	if span := attempts[9].At.Sub(attempts[0].At); span < 65*time.Hour || span > 76*time.Hour {
@@ -149,6 +149,6 @@ func TestANoticeIsSentAfterTheRunAndItsReportCanBeRead(t *testing.T) {
 	k, _ = newKit(t)
 	cancelled(t, k, r.URL)
 	if err := <-read; err != nil {
-		t.Errorf("the run was told of before it could be read: %v", err)
+		t.Errorf("the notice was sent before the run could be read: %v", err)
 	}
 }

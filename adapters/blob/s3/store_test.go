@@ -29,7 +29,7 @@ func TestBucketKeepsTheContract(t *testing.T) {
 	storetest.Documents(t, func(t *testing.T) verification.DocumentStore { return newBucket(t).store(t) })
 	left, err := os.ReadDir(spools)
 	if err != nil || len(left) != 0 {
-		t.Errorf("there are %v, %v left of the spools, want none", left, err)
+		t.Errorf("there are %v, %v left of the temporary files, want none", left, err)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestDocumentIsOneObjectSentOnce(t *testing.T) {
 	}
 }
 
-func TestAnIdIsTakenOnce(t *testing.T) {
+func TestAnIDIsSavedOnce(t *testing.T) {
 	b := newBucket(t)
 	const callers = 8
 	var won atomic.Int32
@@ -84,7 +84,7 @@ func TestAnIdIsTakenOnce(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatWasLostIsNoConflict(t *testing.T) {
+func TestALostResponseIsNoConflict(t *testing.T) {
 	b := newBucket(t)
 	var lost atomic.Bool
 	b.after = func(w http.ResponseWriter, r *http.Request, answer *httptest.ResponseRecorder) {
@@ -114,7 +114,7 @@ func pass(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
-func TestWhatIsRefusedIsNeverSent(t *testing.T) {
+func TestRefusedContentIsNotSent(t *testing.T) {
 	b := newBucket(t)
 	s := b.store(t)
 	spools := t.TempDir()
@@ -143,7 +143,7 @@ func TestWhatIsRefusedIsNeverSent(t *testing.T) {
 		t.Errorf("the bucket has %q after %d requests to put, want nothing and none", keys, len(sent))
 	}
 	if left, err := os.ReadDir(spools); err != nil || len(left) != 0 {
-		t.Errorf("there are %v, %v left of the spools, want none", left, err)
+		t.Errorf("there are %v, %v left of the temporary files, want none", left, err)
 	}
 }
 
@@ -163,7 +163,7 @@ func uses(t *testing.T, s *s3.Store) map[string]error {
 	return map[string]error{"SaveDocument": saved, "Document": known, "OpenDocument": opened, "RemoveDocument": removed}
 }
 
-func TestAnEndpointThatIsGoneIsUnavailable(t *testing.T) {
+func TestAnEndpointThatDoesNotAnswerIsUnavailable(t *testing.T) {
 	b := newBucket(t)
 	s := b.store(t)
 	b.server.Close()
@@ -175,11 +175,11 @@ func TestAnEndpointThatIsGoneIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestAnswersAreReadByTheirCode(t *testing.T) {
+func TestErrorsAreTranslatedByTheirCode(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		code   string
-		want   error // nil for a fault
+		want   error // nil for an internal error
 	}{
 		{http.StatusServiceUnavailable, "SlowDown", verification.ErrUnavailable},
 		{http.StatusInternalServerError, "InternalError", verification.ErrUnavailable},
@@ -205,14 +205,14 @@ func TestAnswersAreReadByTheirCode(t *testing.T) {
 				case c.want != nil && !errors.Is(err, c.want):
 					t.Errorf("%s: %v, want %v", use, err, c.want)
 				case c.want == nil && (err == nil || errors.As(err, &expected)):
-					t.Errorf("%s: %v, want a fault", use, err)
+					t.Errorf("%s: %v, want an internal error", use, err)
 				}
 			}
 		})
 	}
 }
 
-func TestAContentThatBreaksOffIsUnavailable(t *testing.T) {
+func TestTruncatedContentIsUnavailable(t *testing.T) {
 	b := newBucket(t)
 	s := b.store(t)
 	if _, err := save(t, s, 1); err != nil {
@@ -225,11 +225,11 @@ func TestAContentThatBreaksOffIsUnavailable(t *testing.T) {
 	}
 	b.mu.Unlock()
 	if got, err := read(t, s, 1); !errors.Is(err, verification.ErrUnavailable) {
-		t.Errorf("reading what breaks off: %d bytes, %v, want unavailable", len(got), err)
+		t.Errorf("reading truncated content: %d bytes, %v, want unavailable", len(got), err)
 	}
 }
 
-func TestAWaitEndsWithItsContext(t *testing.T) {
+func TestSaveDocumentEndsWithItsContext(t *testing.T) {
 	asked, free := make(chan struct{}, 1), make(chan struct{})
 	b := newBucket(t)
 	b.after = func(http.ResponseWriter, *http.Request, *httptest.ResponseRecorder) {
@@ -248,8 +248,8 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestOptionsThatCannotBe(t *testing.T) {
-	for name, spoil := range map[string]func(*s3.Options){
+func TestInvalidOptionsAreRefused(t *testing.T) {
+	for name, change := range map[string]func(*s3.Options){
 		"no endpoint":             func(o *s3.Options) { o.Endpoint = "" },
 		"an endpoint with a path": func(o *s3.Options) { o.Endpoint = "https://" + accessKey + ":" + secretKey + "@localhost/x" },
 		"no bucket":               func(o *s3.Options) { o.Bucket = "" },
@@ -259,7 +259,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		"no secret key":           func(o *s3.Options) { o.SecretKey = "" },
 	} {
 		o := s3.Options{Endpoint: "localhost:9000", Bucket: bucketName, AccessKey: accessKey, SecretKey: secretKey}
-		spoil(&o)
+		change(&o)
 		_, err := s3.New(o)
 		if err == nil {
 			t.Errorf("New with %s succeeded, want an error", name)
@@ -269,7 +269,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestOptionsKeepTheirKeysToThemselves(t *testing.T) {
+func TestFormattedOptionsHideTheKeys(t *testing.T) {
 	o := newBucket(t).options()
 	var said bytes.Buffer
 	slog.New(slog.NewJSONHandler(&said, nil)).Info("open", "options", o, "all", []s3.Options{o})
@@ -281,7 +281,7 @@ func TestOptionsKeepTheirKeysToThemselves(t *testing.T) {
 	hides(t, said.String())
 }
 
-// discreet wants an error to hide the keys, and its causes, too.
+// discreet fails the test if an error or its cause contains a key.
 func discreet(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {
@@ -297,6 +297,6 @@ func discreet(t *testing.T, err error) {
 func hides(t *testing.T, text string) {
 	t.Helper()
 	if strings.Contains(text, accessKey) || strings.Contains(text, secretKey) {
-		t.Errorf("%s\ntells a key", text)
+		t.Errorf("%s\ncontains a key", text)
 	}
 }
