@@ -51,8 +51,9 @@ func preferenceOf(h http.Header) preference {
 			case "respond-async":
 				async = true
 			case "wait":
-				if wait < 0 {
-					wait = seconds(strings.Trim(strings.TrimSpace(arg), `"`))
+				n, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(arg), `"`), 10, 32)
+				if wait < 0 && err == nil {
+					wait = int(min(n, maxWait))
 				}
 			}
 		}
@@ -69,18 +70,6 @@ func preferenceOf(h http.Header) preference {
 		p.wait, p.applied = new(time.Duration), "respond-async"
 	}
 	return p
-}
-
-// seconds parses a wait and limits it to maxWait. It returns -1 if s is not valid.
-func seconds(s string) int {
-	if s == "" || len(s) > 9 || strings.Trim(s, "0123456789") != "" {
-		return -1
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return -1
-	}
-	return min(n, maxWait)
 }
 
 // unchanged reports whether If-None-Match has the entity tag. Weak and strong tags

@@ -76,15 +76,12 @@ func wantsReport(query string) (bool, error) {
 }
 
 // integer parses decimal digits without a sign.
-func integer(low, high int) func(string) (int, error) {
+func integer(low, high uint64) func(string) (int, error) {
 	return func(s string) (int, error) {
-		if strings.Trim(s, "0123456789") != "" {
-			return 0, strconv.ErrSyntax
-		}
-		n, err := strconv.Atoi(s)
+		n, err := strconv.ParseUint(s, 10, 64)
 		if err == nil && (n < low || n > high) {
 			err = strconv.ErrRange
 		}
-		return n, err
+		return int(n), err //nolint:gosec // at most high
 	}
 }

@@ -92,23 +92,8 @@ func readNumber(s string) (n float64, message string) {
 	if strings.ContainsAny(s, ",،٫٬'’ ") {
 		return 0, "number.separator"
 	}
-	digits, points := 0, 0
-	for i, c := range s {
-		switch {
-		case c >= '0' && c <= '9':
-			digits++
-		case c == '.':
-			points++
-		case (c == '-' || c == '+') && i == 0:
-		default:
-			return 0, "number.form"
-		}
-	}
-	if digits == 0 || points > 1 {
-		return 0, "number.form"
-	}
 	n, err := strconv.ParseFloat(s, 64)
-	if err != nil {
+	if err != nil || strings.Trim(s, "+-.0123456789") != "" { // no exponent, no hexadecimal, no Inf
 		return 0, "number.form"
 	}
 	return n, ""

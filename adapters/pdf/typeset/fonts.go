@@ -30,6 +30,8 @@ type fontFile struct {
 type Fonts struct {
 	regular, bold   *fontFile // Latin, Greek and Cyrillic
 	others, heavies []*fontFile
+	// The order of search for a character in regular and in bold text.
+	regularOrder, boldOrder []*fontFile
 }
 
 // LoadFonts parses the embedded fonts and the files (.ttf, .otf, .ttc) of a
@@ -49,6 +51,8 @@ func LoadFonts(dir string) (*Fonts, error) {
 			return nil, err
 		}
 	}
+	t.regularOrder = slices.Concat([]*fontFile{t.regular}, t.others, t.heavies)
+	t.boldOrder = slices.Concat([]*fontFile{t.bold}, t.heavies, t.others)
 	return t, nil
 }
 
@@ -126,20 +130,14 @@ func (t *Fonts) latin(bold bool) *fontFile {
 
 // find returns the first font that has a glyph for the character, or nil.
 func (t *Fonts) find(r rune, bold bool) *fontFile {
-	has := func(f *fontFile) bool { _, ok := f.font.NominalGlyph(r); return ok }
-	if has(t.latin(bold)) {
-		return t.latin(bold)
-	}
+	order := t.regularOrder
 	if bold {
-		if i := slices.IndexFunc(t.heavies, has); i >= 0 {
-			return t.heavies[i]
+		order = t.boldOrder
+	}
+	for _, f := range order {
+		if _, ok := f.font.NominalGlyph(r); ok {
+			return f
 		}
-	}
-	if i := slices.IndexFunc(t.others, has); i >= 0 {
-		return t.others[i]
-	}
-	if i := slices.IndexFunc(t.heavies, has); i >= 0 {
-		return t.heavies[i]
 	}
 	return nil
 }
