@@ -54,7 +54,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 // redirect redirects the browser to the link, with a mark in its query unless
 // mark is empty.
 func (s *site) redirect(w http.ResponseWriter, v visitor, mark string) {
-	to := v.self()
+	to := v.Self()
 	switch {
 	case mark == "":
 	case v.chosen == "":

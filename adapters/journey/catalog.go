@@ -71,8 +71,8 @@ func (all catalogs) choose(chosen string, h http.Header) catalog {
 	return all.list[i]
 }
 
-// text returns a message with its arguments. It fails for an unknown key.
-func (c catalog) text(key string, args ...any) (string, error) {
+// T returns a message with its arguments. It fails for an unknown key.
+func (c catalog) T(key string, args ...any) (string, error) {
 	text, ok := c.messages[key]
 	if !ok {
 		return "", fmt.Errorf("messages/%s.json has no %q", c.tag, key)
@@ -83,9 +83,11 @@ func (c catalog) text(key string, args ...any) (string, error) {
 	return text, nil
 }
 
-// direction returns "rtl" for a script that is written from right to left, or
-// else "ltr".
-func (c catalog) direction() string {
+// Lang returns the tag of the language.
+func (c catalog) Lang() string { return c.tag.String() }
+
+// Dir returns "rtl" for a script that is written from right to left, or else "ltr".
+func (c catalog) Dir() string {
 	script, _ := c.tag.Script()
 	switch script.String() {
 	case "Arab", "Hebr", "Thaa", "Syrc", "Nkoo", "Adlm", "Rohg":

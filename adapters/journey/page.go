@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
@@ -69,21 +70,27 @@ func (s *site) visitor(w http.ResponseWriter, r *http.Request) visitor {
 	return v
 }
 
-// query returns the query that keeps the chosen language.
-func (v visitor) query() string {
+// Query returns the query that keeps the chosen language.
+func (v visitor) Query() string {
 	if v.chosen == "" {
 		return ""
 	}
 	return "?lang=" + v.chosen
 }
 
-// self returns the relative URL of the page itself.
-func (v visitor) self() string { return "./" + url.PathEscape(v.token) + v.query() }
+// Self returns the relative URL of the page, without the marks in its query.
+func (v visitor) Self() string { return "./" + url.PathEscape(v.token) + v.Query() }
+
+// Asset returns the URL of a style sheet, script or icon.
+func (v visitor) Asset(name string) string { return v.base + v.assets + name }
+
+// Others returns the catalogs of the other languages.
+func (v visitor) Others() []catalog { return v.others }
 
 // page is the data of a template. The templates call its methods.
 type page struct {
-	visitor visitor
-	colour  string // of the tenant; empty for ours
+	visitor
+	colour string // of the tenant; empty for ours
 
 	Tenant      string // empty where no run is known
 	Title       string // a key, or a text of the workflow if TitleIsText is set
@@ -109,24 +116,6 @@ type page struct {
 func newPage(v visitor, j engine.Journey) page {
 	return page{visitor: v, Tenant: j.Tenant.Name, colour: j.Tenant.Colour, Live: !j.Run.Status.Terminal(), Consents: j.Consents}
 }
-
-// T returns a message of the catalog.
-func (p page) T(key string, args ...any) (string, error) { return p.visitor.text(key, args...) }
-
-// Lang returns the language of the page.
-func (p page) Lang() string { return p.visitor.tag.String() }
-
-// Dir returns the direction of its script.
-func (p page) Dir() string { return p.visitor.direction() }
-
-// Asset returns the URL of a style sheet, script or icon.
-func (p page) Asset(name string) string { return p.visitor.base + p.visitor.assets + name }
-
-// Query returns the query that keeps the chosen language.
-func (p page) Query() string { return p.visitor.query() }
-
-// Self returns the URL of this page without the marks in its query.
-func (p page) Self() string { return p.visitor.self() }
 
 // Brand returns the tenant's name, or ours if no tenant is known.
 func (p page) Brand() (string, error) {
@@ -158,31 +147,7 @@ func (p page) Failed() bool { return p.Step != nil && p.Step.Failed }
 
 // Progress returns a CSS class for each step: done, now or ahead.
 func (p page) Progress() []string {
-	marks := make([]string, p.Total)
-	for i := range marks {
-		switch {
-		case i+1 < p.Current:
-			marks[i] = "done"
-		case i+1 == p.Current:
-			marks[i] = "now"
-		default:
-			marks[i] = "ahead"
-		}
-	}
-	return marks
-}
-
-// otherLanguage is a language that the page is not in.
-type otherLanguage struct{ Lang, Name, Link string }
-
-// Others returns the other languages of the page.
-func (p page) Others() []otherLanguage {
-	var others []otherLanguage
-	for _, c := range p.visitor.others {
-		tag := c.tag.String()
-		others = append(others, otherLanguage{Lang: tag, Name: c.messages["language"], Link: "?lang=" + tag})
-	}
-	return others
+	return slices.Concat(slices.Repeat([]string{"done"}, p.Current-1), []string{"now"}, slices.Repeat([]string{"ahead"}, p.Total-p.Current))
 }
 
 // Host returns the host of Redirect.
@@ -262,7 +227,7 @@ func noticePage(v visitor, status int) page {
 func (s *site) write(w http.ResponseWriter, status int, kind string, p page) {
 	var b bytes.Buffer
 	if err := s.pages[kind].Execute(&b, p); err != nil {
-		p.visitor.log.Error("page not rendered", "page", kind, "error", err)
+		p.log.Error("page not rendered", "page", kind, "error", err)
 		http.Error(w, "Something went wrong. Please try again in a minute.", http.StatusInternalServerError)
 		return
 	}

@@ -214,7 +214,7 @@ func inPage(p page, f fieldView) fieldInPage { return fieldInPage{p, f} }
 
 // KindNames returns the common names of the accepted media types, capitalized.
 func (p fieldInPage) KindNames() string {
-	names := p.Page.visitor.kindNames(kindsOf(p.Field.InputField))
+	names := p.Page.kindNames(kindsOf(p.Field.InputField))
 	_, first := utf8.DecodeRuneInString(names)
 	return strings.ToUpper(names[:first]) + names[first:]
 }
