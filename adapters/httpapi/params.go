@@ -82,6 +82,6 @@ func integer(low, high uint64) func(string) (int, error) {
 		if err == nil && (n < low || n > high) {
 			err = strconv.ErrRange
 		}
-		return int(n), err //nolint:gosec // at most high
+		return int(n), err
 	}
 }
