@@ -84,7 +84,6 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 	in := taken.Addr().String()
 	absent := filepath.Join(t.TempDir(), "absent")
-	const keyWarning = "warning: journey links are signed with a new key and stop working at a restart; set VERIFYD_SIGNING_KEY_FILE to keep them"
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -115,7 +114,6 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 			"--admin-addr (VERIFYD_ADMIN_ADDR): " + in + " is in use: set VERIFYD_ADMIN_ADDR to another address; 127.0.0.1:0 picks a free port",
 			"--font-dir (VERIFYD_FONT_DIR): " + absent + ": read the fonts: open .: no such file or directory",
 			"--bootstrap (VERIFYD_BOOTSTRAP): open " + absent + ": no such file or directory",
-			keyWarning,
 		}},
 		{"a command", []string{"serv"}, nil, []string{`unknown command "serv"; did you mean serve?`}},
 	} {
@@ -139,7 +137,7 @@ func TestWarningsOfAStartAreLogged(t *testing.T) {
 	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": path, "VERIFYD_BLOBDIR": "/srv"})
 	for _, want := range []string{
 		"level=WARN msg=\"" + path + " has no tenant", `level=WARN msg="VERIFYD_BLOBDIR is not a setting of verifyd; did you mean VERIFYD_BLOB_DIR?"`,
-		"level=WARN msg=\"journey links are signed with a new key", "level=INFO msg=starting version=", " memory_limit=",
+		"level=INFO msg=starting version=", " memory_limit=",
 	} {
 		if got := s.stderr.String(); !strings.Contains(got, want) {
 			t.Errorf("stderr = %s, want %s", got, want)

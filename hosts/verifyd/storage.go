@@ -82,20 +82,6 @@ func (s *storage) close() {
 	}
 }
 
-// readKeys reads the signing key file, if it is set.
-func (o *opened) readKeys(s settings, p *problems) *token.Keys {
-	if s.SigningKeyFile == "" {
-		if s.DatabaseURL == "" {
-			o.warnings = append(o.warnings,
-				"journey links are signed with a new key and stop working at a restart; set VERIFYD_SIGNING_KEY_FILE to keep them")
-		}
-		return nil
-	}
-	keys, err := cli.ReadKeys(s.SigningKeyFile)
-	p.wrap("signing-key-file", err)
-	return keys
-}
-
 // signingKeys returns the keys that all hosts share in the database, or a new set
 // for a host in memory.
 func (s *storage) signingKeys(ctx context.Context) (*token.Keys, error) {

@@ -97,7 +97,10 @@ func (h *host) open(ctx context.Context, env *environment) (o opened, _ error) {
 		p.add("font-dir", "%s: %w", s.FontDir, err)
 	}
 	o.documents = o.openDocuments(s, &p)
-	o.keys = o.readKeys(s, &p)
+	if s.SigningKeyFile != "" {
+		o.keys, err = cli.ReadKeys(s.SigningKeyFile)
+		p.wrap("signing-key-file", err)
+	}
 	o.bootstrap = o.readBootstrap(s, env, &p)
 	return o, p.err()
 }
