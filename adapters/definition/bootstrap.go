@@ -233,10 +233,10 @@ func (b *bootstrapReader) workflow(p path, raw json.RawMessage) (Document, bool)
 		return Document{}, false
 	}
 	if raw[0] == '{' {
-		t := b.root.under(p)
-		if t == nil || slices.ContainsFunc(b.list, func(d Diagnostic) bool { return strings.HasPrefix(d.Path, p.String()+".") }) {
+		if slices.ContainsFunc(b.list, func(d Diagnostic) bool { return strings.HasPrefix(d.Path, p.String()+".") }) {
 			return Document{}, false
 		}
+		_, t := b.root.find(p.String())
 		return Document{File: b.file, Definition: decode(b.file, t, p, b.diagnostics), root: b.root, base: p.String()}, true
 	}
 	var name string

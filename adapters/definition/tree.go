@@ -3,7 +3,6 @@
 package definition
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -86,18 +85,6 @@ func (t *tree) locate(location []string) (path, *tree, position) {
 		p, t, at = append(p, step), e.value, e.at
 	}
 	return p, t, at
-}
-
-// under returns the value at a path, and nil if there is none.
-func (t *tree) under(p path) *tree {
-	location := make([]string, len(p))
-	for i, step := range p {
-		location[i] = fmt.Sprint(step)
-	}
-	if found, value, _ := t.locate(location); len(found) == len(p) {
-		return value
-	}
-	return nil
 }
 
 // find returns the value at a path such as nodes.risk.rules[0].when, or the nearest

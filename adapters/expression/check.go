@@ -21,7 +21,6 @@ type node struct {
 	env    *cel.Env
 	shapes *shapes
 	steps  map[verification.NodeID]verification.StepDeclaration
-	done   map[string]*expression // compiled so far, by text
 }
 
 // expression is one compiled expression.
@@ -52,23 +51,11 @@ func (c *Compiler) node(d verification.Declarations) (*node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the declarations cannot be used: %s", oneLine(err.Error()))
 	}
-	return &node{Compiler: c, env: env, shapes: s, steps: d.Steps, done: map[string]*expression{}}, nil
+	return &node{Compiler: c, env: env, shapes: s, steps: d.Steps}, nil
 }
 
-// compile compiles a text once for a node, however often it occurs there.
+// compile compiles one expression.
 func (n *node) compile(text string) (*expression, error) {
-	if e := n.done[text]; e != nil {
-		return e, nil
-	}
-	e, err := n.compileNew(text)
-	if err != nil {
-		return nil, err
-	}
-	n.done[text] = e
-	return e, nil
-}
-
-func (n *node) compileNew(text string) (*expression, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, errors.New("the expression is empty")
 	}
@@ -130,8 +117,8 @@ func (n *node) check(parsed *cel.Ast, text string, paths map[int64]path) (*cel.A
 	}
 }
 
-// builds reports whether an expression makes new lists or objects, whose size
-// must be watched.
+// builds reports whether an expression makes new lists or objects. Their size must be
+// watched, but not that of what an expression only reads.
 func builds(tree *ast.AST) bool {
 	found := false
 	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {

@@ -44,17 +44,18 @@ func readScript(input verification.Data, key string) (script, error) {
 	if !bytes.Contains(input, []byte(`"sandbox"`)) && !bytes.ContainsRune(input, '\\') {
 		return script{kind: kindPass}, nil
 	}
-	all, ok, err := member(json.RawMessage(input), "sandbox")
+	fields, err := members(json.RawMessage(input))
 	if err != nil {
 		return script{}, fmt.Errorf("input %w", err)
 	}
+	all, ok := fields["sandbox"]
 	if !ok {
 		return script{kind: kindPass}, nil
 	}
-	raw, ok, err := member(all, key)
-	if err != nil {
+	if fields, err = members(all); err != nil {
 		return script{}, fmt.Errorf("input.sandbox %w", err)
 	}
+	raw, ok := fields[key]
 	if !ok {
 		return script{kind: kindPass}, nil
 	}
@@ -63,16 +64,6 @@ func readScript(input verification.Data, key string) (script, error) {
 		return script{}, fmt.Errorf("input.sandbox.%s %w", key, err)
 	}
 	return s, nil
-}
-
-// member returns one field of an object, and whether there is one.
-func member(object json.RawMessage, name string) (raw json.RawMessage, ok bool, err error) {
-	fields, err := members(object)
-	if err != nil {
-		return nil, false, err
-	}
-	raw, ok = fields[name]
-	return raw, ok, nil
 }
 
 // members decodes an object, one level deep.
