@@ -84,8 +84,8 @@ type decoder struct {
 	problems []verification.FieldError
 }
 
-// decode decodes a body into a struct. It returns the problems of its fields, and an error if
-// the body as a whole is not valid.
+// decode decodes a body into a struct. It returns the problems of its fields, and
+// an error if the body as a whole is not valid.
 func decode(body []byte, to any) ([]verification.FieldError, error) {
 	if len(bytes.TrimLeft(body, " \t\r\n")) == 0 {
 		return nil, badRequest("the body is empty: send a JSON object")
