@@ -44,8 +44,8 @@ type Abort struct {
 	Cause string // for the operator; cut to 500 bytes
 }
 
-// CustomerArrives records that the customer opened the journey.
-type CustomerArrives struct {
+// OpenJourney records that the customer opened the journey.
+type OpenJourney struct {
 	Wait int // the number of the wait; 0 for the open one
 }
 
@@ -87,14 +87,14 @@ type Cancel struct{}
 // Expire records that the deadline has passed. It changes nothing before that.
 type Expire struct{}
 
-func (Start) command()           {}
-func (RecordResult) command()    {}
-func (RecordFailure) command()   {}
-func (Redispatch) command()      {}
-func (Abort) command()           {}
-func (CustomerArrives) command() {}
-func (Submit) command()          {}
-func (Upload) command()          {}
-func (GiveVerdict) command()     {}
-func (Cancel) command()          {}
-func (Expire) command()          {}
+func (Start) command()         {}
+func (RecordResult) command()  {}
+func (RecordFailure) command() {}
+func (Redispatch) command()    {}
+func (Abort) command()         {}
+func (OpenJourney) command()   {}
+func (Submit) command()        {}
+func (Upload) command()        {}
+func (GiveVerdict) command()   {}
+func (Cancel) command()        {}
+func (Expire) command()        {}

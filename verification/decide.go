@@ -66,8 +66,8 @@ func (d *decision) decide(c Command) error {
 		if d.live() && d.run.Wait.Node == c.Node {
 			d.abort(c.Node, c.Cause)
 		}
-	case CustomerArrives:
-		return d.arrive(c)
+	case OpenJourney:
+		return d.openJourney(c)
 	case Submit:
 		return d.submit(c)
 	case Upload:
@@ -198,7 +198,7 @@ func (d *decision) branch(id NodeID, n Node) (next NodeID, ok bool) {
 		if err != nil {
 			data = nil // the values nest too deep; the branch is still recorded
 		}
-		d.add(BranchTaken{Node: id, When: when, Next: to, Seen: data})
+		d.add(BranchTaken{Node: id, When: when, Next: to, Values: data})
 		return to, true
 	}
 	conditions := d.program.conditions[id]
@@ -222,21 +222,21 @@ func (d *decision) branch(id NodeID, n Node) (next NodeID, ok bool) {
 	return take("", n.Else)
 }
 
-func (d *decision) arrive(c CustomerArrives) error {
+func (d *decision) openJourney(c OpenJourney) error {
 	w := d.run.Wait
 	if w.Kind != WaitCustomer || (c.Wait != 0 && c.Wait != w.Number) {
 		return notOpen("journey")
 	}
-	if d.now.Sub(w.Since) >= d.run.arrivalInterval() {
-		d.add(CustomerCame{Node: w.Node})
+	if d.now.Sub(w.Since) >= d.run.openInterval() {
+		d.add(JourneyOpened{Node: w.Node})
 	}
 	return nil
 }
 
-// arrivalInterval returns the minimum time between two recorded arrivals. It
+// openInterval returns the minimum time between two records of an opened journey. It
 // bounds the history of a run whose page is reloaded all the time: one second,
 // and less only where a second matters to the abandon timeout.
-func (r Run) arrivalInterval() time.Duration {
+func (r Run) openInterval() time.Duration {
 	timeout := time.Duration(r.Started.AbandonTimeoutSeconds) * time.Second
 	if timeout == 0 {
 		return time.Second

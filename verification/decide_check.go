@@ -27,7 +27,7 @@ func (d *decision) dispatch(id NodeID, n Node, provider string, arrival bool) {
 // outstanding reports whether the run still waits for the result of a dispatch.
 func (d *decision) outstanding(id NodeID, dispatch int) bool {
 	w := d.run.Wait
-	return d.live() && (w.Kind == WaitAnswer || w.Kind == WaitPoll) && w.Node == id && w.Dispatch == dispatch
+	return d.live() && (w.Kind == WaitResult || w.Kind == WaitPoll) && w.Node == id && w.Dispatch == dispatch
 }
 
 func (d *decision) result(c RecordResult) {
@@ -46,10 +46,10 @@ func (d *decision) result(c RecordResult) {
 		}
 		d.recordPending(c, n)
 	case OutcomePassed:
-		d.add(Answered{Node: c.Node, Passed: true, Data: c.Data})
+		d.add(ResultRecorded{Node: c.Node, Passed: true, Data: c.Data})
 		d.goTo(n.Next)
 	case OutcomeFailed:
-		d.add(Answered{Node: c.Node, Data: c.Data})
+		d.add(ResultRecorded{Node: c.Node, Data: c.Data})
 		if to, ok := route(n.OnFailed, n.Next); ok {
 			d.goTo(to)
 			return
@@ -77,7 +77,7 @@ func (d *decision) recordPending(c RecordResult, n Node) {
 	if w.Kind == WaitPoll && w.Handle == c.Handle && w.PollFailures == 0 {
 		return
 	}
-	d.add(Pended{Node: c.Node, Handle: c.Handle, PollAt: PollAt(n, c.PollAfter, d.now)})
+	d.add(ResultPending{Node: c.Node, Handle: c.Handle, PollAt: PollAt(n, c.PollAfter, d.now)})
 }
 
 // PollAt returns when a pending check is polled next: after the wait that the
@@ -115,11 +115,11 @@ func (d *decision) failure(c RecordFailure) {
 		return
 	}
 	if to, ok := route(n.OnUnavailable, n.Next); ok {
-		d.add(Unanswered{Node: c.Node, Data: Data(`{"source_ok":false}`)})
+		d.add(ResultUnavailable{Node: c.Node, Data: Data(`{"source_ok":false}`)})
 		d.goTo(to)
 		return
 	}
-	d.add(Unanswered{Node: c.Node})
+	d.add(ResultUnavailable{Node: c.Node})
 	key := n.checkKey(c.Node)
 	d.add(Failed{Node: c.Node, Error: RunError{
 		Code: CodeCheckUnavailable, Check: key, Message: "The source of the check " + key + " gave no answer.",

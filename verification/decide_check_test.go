@@ -16,10 +16,10 @@ func TestFailedCheckLeadsWhereItsNodeSays(t *testing.T) {
 		route verification.NodeID
 		want  string
 	}{
-		{"", "answered, failed"},
-		{verification.RouteFail, "answered, failed"},
-		{verification.RouteNext, "answered, completed"},
-		{"review", "answered, review_asked"},
+		{"", "result_recorded, failed"},
+		{verification.RouteFail, "result_recorded, failed"},
+		{verification.RouteNext, "result_recorded, completed"},
+		{"review", "result_recorded, review_asked"},
 	} {
 		j := begin(t, routed(c.route, ""), "")
 		before := len(j.history)
@@ -41,10 +41,10 @@ func TestUnansweredCheckLeadsWhereItsNodeSays(t *testing.T) {
 		route      verification.NodeID
 		want, data string
 	}{
-		{"", "dispatch_failed, unanswered, failed", ""},
-		{verification.RouteFail, "dispatch_failed, unanswered, failed", ""},
-		{verification.RouteNext, "dispatch_failed, unanswered, completed", `{"source_ok":false}`},
-		{"review", "dispatch_failed, unanswered, review_asked", `{"source_ok":false}`},
+		{"", "dispatch_failed, result_unavailable, failed", ""},
+		{verification.RouteFail, "dispatch_failed, result_unavailable, failed", ""},
+		{verification.RouteNext, "dispatch_failed, result_unavailable, completed", `{"source_ok":false}`},
+		{"review", "dispatch_failed, result_unavailable, review_asked", `{"source_ok":false}`},
 	} {
 		j := begin(t, routed("", c.route), "")
 		before := len(j.history)
@@ -80,7 +80,7 @@ func TestRunErrorsNameTheCheckByItsKey(t *testing.T) {
 		{"failed", func(j *journey) { j.fail() }, verification.RunError{
 			Code: verification.CodeCheckFailed, Check: "pan_verification", Message: "The check pan_verification did not pass.",
 		}},
-		{"unanswered", func(j *journey) { j.unanswered(true) }, verification.RunError{
+		{"result_unavailable", func(j *journey) { j.unanswered(true) }, verification.RunError{
 			Code: verification.CodeCheckUnavailable, Check: "pan_verification",
 			Message: "The source of the check pan_verification gave no answer.",
 		}},
@@ -98,7 +98,7 @@ func TestRetriesGoOnUntilTheLastDispatch(t *testing.T) {
 	d := single(func(n *verification.Node) { n.Retry = &verification.Retry{MaxDispatches: 3} })
 	j := begin(t, d, "")
 	for dispatch := 1; dispatch <= 3; dispatch++ {
-		if w := j.run.Wait; w.Kind != verification.WaitAnswer || w.Dispatch != dispatch || w.Attempts != dispatch {
+		if w := j.run.Wait; w.Kind != verification.WaitResult || w.Dispatch != dispatch || w.Attempts != dispatch {
 			t.Fatalf("the run waits for %+v, want dispatch %d", w, dispatch)
 		}
 		if got := j.detail().Checks[0].Status; got != verification.CheckRunning {
@@ -138,7 +138,7 @@ func TestFallbackAnswersAfterTheLastRetry(t *testing.T) {
 	j := begin(t, single(func(n *verification.Node) { n.Fallback = "backup" }), "")
 	j.unanswered(false).redispatch().unanswered(false)
 	w := j.run.Wait
-	if w.Kind != verification.WaitAnswer || w.Provider != "backup" || w.Dispatch != 3 || w.Attempts != 1 {
+	if w.Kind != verification.WaitResult || w.Provider != "backup" || w.Dispatch != 3 || w.Attempts != 1 {
 		t.Fatalf("after the last retry the run waits for %+v, want dispatch 3 by backup", w)
 	}
 	j.unanswered(false)

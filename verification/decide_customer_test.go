@@ -31,7 +31,7 @@ func TestConsentLeadsOnOrToOnDeclined(t *testing.T) {
 		if step.Data.String() != c.payload || (step.Status == verification.CheckFailed) != c.flagged {
 			t.Errorf("%s: step = %+v", c.name, step)
 		}
-		if flags := j.detail().Reviews; c.flagged != (len(flags) > 0 && flags[0].NodeID == "consent") {
+		if flags := j.detail().Flags; c.flagged != (len(flags) > 0 && flags[0].NodeID == "consent") {
 			t.Errorf("%s: reviews = %+v, want consent flagged: %v", c.name, flags, c.flagged)
 		}
 	}
@@ -86,9 +86,9 @@ func TestSubmitAnswersOnlyTheWaitItWasMeantFor(t *testing.T) {
 	for _, c := range []struct {
 		wait int
 		want string
-	}{{first, "not open"}, {second, "customer_came"}, {0, "customer_came"}} {
-		if got := outcome(j.try(verification.CustomerArrives{Wait: c.wait})); got != c.want {
-			t.Errorf("CustomerArrives at wait %d = %s, want %s", c.wait, got, c.want)
+	}{{first, "not open"}, {second, "journey_opened"}, {0, "journey_opened"}} {
+		if got := outcome(j.try(verification.OpenJourney{Wait: c.wait})); got != c.want {
+			t.Errorf("OpenJourney at wait %d = %s, want %s", c.wait, got, c.want)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func TestNotOpenSignalIsNamed(t *testing.T) {
 	}{
 		{verification.Submit{Signal: "pan_submitted"}, "pan_submitted"},
 		{verification.GiveVerdict{Decision: verification.DecisionApprove}, "human_review_decision"},
-		{verification.CustomerArrives{Wait: 99}, "journey"},
+		{verification.OpenJourney{Wait: 99}, "journey"},
 	} {
 		_, err := j.try(c.command)
 		if got := err.Error(); got != "signal: "+c.want {
@@ -123,16 +123,16 @@ func TestAnArrivalIsRecordedWhereItMattersToTheAbandonTimeout(t *testing.T) {
 		d := desk()
 		d.AbandonTimeoutSeconds = c.timeout
 		early, late := begin(t, d, "").after(c.least), begin(t, d, "").after(c.more)
-		if got := outcome(early.try(verification.CustomerArrives{})); got != "nothing" {
+		if got := outcome(early.try(verification.OpenJourney{})); got != "nothing" {
 			t.Errorf("timeout %d s: coming after %s = %s, want nothing", c.timeout, c.least, got)
 		}
-		if got := outcome(late.try(verification.CustomerArrives{})); got != "customer_came" {
-			t.Errorf("timeout %d s: coming after %s = %s, want customer_came", c.timeout, c.more, got)
+		if got := outcome(late.try(verification.OpenJourney{})); got != "journey_opened" {
+			t.Errorf("timeout %d s: coming after %s = %s, want journey_opened", c.timeout, c.more, got)
 		}
 	}
 	d := desk()
 	d.AbandonTimeoutSeconds = 1
-	j := begin(t, d, "").after(900 * time.Millisecond).do(verification.CustomerArrives{}).after(time.Second)
+	j := begin(t, d, "").after(900 * time.Millisecond).do(verification.OpenJourney{}).after(time.Second)
 	if got := j.status(); got != verification.StatusInProgress {
 		t.Errorf("a second after the customer came: %s, want in_progress", got)
 	}
@@ -140,10 +140,10 @@ func TestAnArrivalIsRecordedWhereItMattersToTheAbandonTimeout(t *testing.T) {
 
 func TestArrivalCountsAsActivity(t *testing.T) {
 	j := begin(t, desk(), "").after(999 * time.Millisecond)
-	if got := outcome(j.try(verification.CustomerArrives{})); got != "nothing" {
+	if got := outcome(j.try(verification.OpenJourney{})); got != "nothing" {
 		t.Errorf("coming within the second the run parked = %s, want nothing", got)
 	}
-	j.after(9 * time.Minute).do(verification.CustomerArrives{})
+	j.after(9 * time.Minute).do(verification.OpenJourney{})
 	parked := j.run.Wait.Number
 	if s := j.run.Summary(); !s.AbandonAt.Equal(j.now.Add(10*time.Minute)) || s.Wait != 2 {
 		t.Errorf("summary = %+v, want idle since now at wait 2", s)

@@ -18,7 +18,7 @@ func polled() verification.Definition {
 
 func TestPendingResultIsRecordedOnce(t *testing.T) {
 	j := begin(t, polled(), "").pend("ticket-1")
-	want := verification.Pended{Node: "pan", Handle: "ticket-1", PollAt: noon().Add(5 * time.Second)}
+	want := verification.ResultPending{Node: "pan", Handle: "ticket-1", PollAt: noon().Add(5 * time.Second)}
 	if diff := cmp.Diff(want, j.history[2].Fact); diff != "" {
 		t.Fatalf("the pending answer (-want +got):\n%s", diff)
 	}
@@ -28,7 +28,7 @@ func TestPendingResultIsRecordedOnce(t *testing.T) {
 	if got := kinds(j.after(5 * time.Second).pend("ticket-1").history[3:]); got != "" {
 		t.Errorf("the same handle again: %s, want nothing", got)
 	}
-	if got := kinds(j.after(5 * time.Second).pend("ticket-2").history[3:]); got != "pended" {
+	if got := kinds(j.after(5 * time.Second).pend("ticket-2").history[3:]); got != "result_pending" {
 		t.Errorf("another handle: %s, want pended", got)
 	}
 	j.pass()
@@ -93,7 +93,7 @@ func TestFailedPollsAreRetried(t *testing.T) {
 
 func TestAnswerToAPollEndsTheRowOfFailures(t *testing.T) {
 	j := begin(t, polled(), "").pend("ticket-1").unanswered(false)
-	if got := kinds(j.pend("ticket-1").history[4:]); got != "pended" || j.run.Wait.PollFailures != 0 {
+	if got := kinds(j.pend("ticket-1").history[4:]); got != "result_pending" || j.run.Wait.PollFailures != 0 {
 		t.Errorf("still pending after a failed poll: %s with %d failures, want it written down with none", got, j.run.Wait.PollFailures)
 	}
 	j.pass()
@@ -109,7 +109,7 @@ func TestFailedPollsEndTheDispatchWhenTheAnswerIsOverdue(t *testing.T) {
 		t.Errorf("a poll that fails after the timeout: %s, want the dispatch to have failed", got)
 	}
 	j = begin(t, polled(), "").pend("ticket-1").unanswered(true)
-	if got := kinds(j.history[3:]); got != "dispatch_failed, unanswered, failed" {
+	if got := kinds(j.history[3:]); got != "dispatch_failed, result_unavailable, failed" {
 		t.Errorf("a poll that fails for ever: %s, want the check unanswered", got)
 	}
 }
@@ -117,7 +117,7 @@ func TestFailedPollsEndTheDispatchWhenTheAnswerIsOverdue(t *testing.T) {
 func TestHandlesThatCannotBeStoredAreFailures(t *testing.T) {
 	for _, handle := range []string{"a\x00", "a\xff"} {
 		j := begin(t, polled(), "").pend(handle)
-		if got := kinds(j.history[2:]); got != "dispatch_failed, unanswered, failed" {
+		if got := kinds(j.history[2:]); got != "dispatch_failed, result_unavailable, failed" {
 			t.Errorf("handle %q: %s, want a permanent failure", handle, got)
 		}
 	}

@@ -137,14 +137,14 @@ func TestBranchTakesTheFirstRuleThatHolds(t *testing.T) {
 		want  verification.BranchTaken
 	}{
 		{wantsTwo, verification.BranchTaken{
-			Node: "gate", When: "review wanted", Next: "first", Seen: verification.Data(`{"input.review":true}`),
+			Node: "gate", When: "review wanted", Next: "first", Values: verification.Data(`{"input.review":true}`),
 		}},
 		{`{"again":true}`, verification.BranchTaken{
 			Node: "gate", When: "again wanted", Next: "second",
-			Seen: verification.Data(`{"input.again":true,"input.review":null}`),
+			Values: verification.Data(`{"input.again":true,"input.review":null}`),
 		}},
 		{``, verification.BranchTaken{
-			Node: "gate", Next: "none", Seen: verification.Data(`{"input.again":null,"input.review":null}`),
+			Node: "gate", Next: "none", Values: verification.Data(`{"input.again":null,"input.review":null}`),
 		}},
 	} {
 		j := begin(t, d, c.input)
@@ -160,7 +160,7 @@ func TestBranchTakesTheFirstRuleThatHolds(t *testing.T) {
 func TestBranchContinuesIfItsValuesCannotBeStored(t *testing.T) {
 	d := define("gate", nodes{"gate": branchNode("seen too deep", "done", "done"), "done": endNode()})
 	j := begin(t, d, "")
-	if got, _ := j.history[1].Fact.(verification.BranchTaken); got.Seen != nil || got.When != "seen too deep" {
+	if got, _ := j.history[1].Fact.(verification.BranchTaken); got.Values != nil || got.When != "seen too deep" {
 		t.Errorf("BranchTaken = %+v, want the rule without values", got)
 	}
 	if got := j.status(); got != verification.StatusCompleted {

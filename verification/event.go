@@ -46,8 +46,8 @@ type Dispatched struct {
 	Visit int `json:"visit"`
 }
 
-// Pended records that the result is pending and the provider must be polled.
-type Pended struct {
+// ResultPending records that the result is pending and the provider must be polled.
+type ResultPending struct {
 	Node   NodeID    `json:"node"`
 	Handle string    `json:"handle"`
 	PollAt time.Time `json:"poll_at"`
@@ -60,8 +60,8 @@ type PollFailed struct {
 	PollAt time.Time `json:"poll_at"`
 }
 
-// Answered records the result of a check.
-type Answered struct {
+// ResultRecorded records the result of a check.
+type ResultRecorded struct {
 	Node   NodeID `json:"node"`
 	Passed bool   `json:"passed"`
 	Data   Data   `json:"data,omitempty"`
@@ -75,8 +75,8 @@ type DispatchFailed struct {
 	RetryAt time.Time `json:"retry_at,omitzero"`
 }
 
-// Unanswered records that every retry and fallback of a check failed.
-type Unanswered struct {
+// ResultUnavailable records that every retry and fallback of a check failed.
+type ResultUnavailable struct {
 	Node NodeID `json:"node"`
 	// Data is the step's data if the run continues without a result.
 	Data Data `json:"data,omitempty"`
@@ -90,8 +90,8 @@ type CustomerAwaited struct {
 	Signal string   `json:"signal"`
 }
 
-// CustomerCame records that the customer opened the journey.
-type CustomerCame struct {
+// JourneyOpened records that the customer opened the journey.
+type JourneyOpened struct {
 	Node NodeID `json:"node"`
 }
 
@@ -116,10 +116,10 @@ type CustomerSubmitted struct {
 
 // BranchTaken records where a branch led, and the values that it read.
 type BranchTaken struct {
-	Node NodeID `json:"node"`
-	When string `json:"when,omitempty"` // the rule that held; empty for else
-	Next NodeID `json:"next"`
-	Seen Data   `json:"seen,omitempty"` // by path
+	Node   NodeID `json:"node"`
+	When   string `json:"when,omitempty"` // the rule that held; empty for else
+	Next   NodeID `json:"next"`
+	Values Data   `json:"values,omitempty"` // what it read, by path
 }
 
 // ReviewAsked records that the run parked on a reviewer.
@@ -164,13 +164,13 @@ type Cancelled struct{}
 
 func (Started) kind() string           { return "started" }
 func (Dispatched) kind() string        { return "dispatched" }
-func (Pended) kind() string            { return "pended" }
+func (ResultPending) kind() string     { return "result_pending" }
 func (PollFailed) kind() string        { return "poll_failed" }
-func (Answered) kind() string          { return "answered" }
+func (ResultRecorded) kind() string    { return "result_recorded" }
 func (DispatchFailed) kind() string    { return "dispatch_failed" }
-func (Unanswered) kind() string        { return "unanswered" }
+func (ResultUnavailable) kind() string { return "result_unavailable" }
 func (CustomerAwaited) kind() string   { return "customer_awaited" }
-func (CustomerCame) kind() string      { return "customer_came" }
+func (JourneyOpened) kind() string     { return "journey_opened" }
 func (DocumentUploaded) kind() string  { return "document_uploaded" }
 func (CustomerSubmitted) kind() string { return "customer_submitted" }
 func (BranchTaken) kind() string       { return "branch_taken" }
@@ -233,7 +233,7 @@ func (e Event) appendJSON(b []byte) ([]byte, error) {
 	switch f := e.Fact.(type) { // the facts of every step
 	case Dispatched:
 		b = f.appendJSON(b)
-	case Answered:
+	case ResultRecorded:
 		b = f.appendJSON(b)
 	default:
 		fact, err := plainJSON(f)
@@ -255,7 +255,7 @@ func (f Dispatched) appendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
-func (f Answered) appendJSON(b []byte) []byte {
+func (f ResultRecorded) appendJSON(b []byte) []byte {
 	b = appendText(append(b, `{"node":`...), f.Node)
 	b = strconv.AppendBool(append(b, `,"passed":`...), f.Passed)
 	if len(f.Data) > 0 {
@@ -284,20 +284,20 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 		return decodeAs[Started](raw)
 	case "dispatched":
 		return decodeAs[Dispatched](raw)
-	case "pended":
-		return decodeAs[Pended](raw)
+	case "result_pending":
+		return decodeAs[ResultPending](raw)
 	case "poll_failed":
 		return decodeAs[PollFailed](raw)
-	case "answered":
-		return decodeAs[Answered](raw)
+	case "result_recorded":
+		return decodeAs[ResultRecorded](raw)
 	case "dispatch_failed":
 		return decodeAs[DispatchFailed](raw)
-	case "unanswered":
-		return decodeAs[Unanswered](raw)
+	case "result_unavailable":
+		return decodeAs[ResultUnavailable](raw)
 	case "customer_awaited":
 		return decodeAs[CustomerAwaited](raw)
-	case "customer_came":
-		return decodeAs[CustomerCame](raw)
+	case "journey_opened":
+		return decodeAs[JourneyOpened](raw)
 	case "document_uploaded":
 		return decodeAs[DocumentUploaded](raw)
 	case "customer_submitted":

@@ -39,28 +39,28 @@ func facts() map[string]struct {
 			verification.Dispatched{Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "registry", Dispatch: 2, Visit: 1},
 			`{"node":"pan","key":"pan_verification","label":"PAN","provider":"registry","dispatch":2,"visit":1}`,
 		},
-		"pended": {
-			verification.Pended{Node: "pan", Handle: "ticket-1", PollAt: at},
+		"result_pending": {
+			verification.ResultPending{Node: "pan", Handle: "ticket-1", PollAt: at},
 			`{"node":"pan","handle":"ticket-1","poll_at":"2026-03-02T12:00:00Z"}`,
 		},
 		"poll_failed": {
 			verification.PollFailed{Node: "pan", Cause: "timeout", PollAt: at},
 			`{"node":"pan","cause":"timeout","poll_at":"2026-03-02T12:00:00Z"}`,
 		},
-		"answered": {
-			verification.Answered{Node: "pan", Passed: true, Data: object},
+		"result_recorded": {
+			verification.ResultRecorded{Node: "pan", Passed: true, Data: object},
 			`{"node":"pan","passed":true,"data":{"n":1}}`,
 		},
 		"dispatch_failed": {
 			verification.DispatchFailed{Node: "pan", Cause: "timeout", RetryAt: at},
 			`{"node":"pan","cause":"timeout","retry_at":"2026-03-02T12:00:00Z"}`,
 		},
-		"unanswered": {verification.Unanswered{Node: "pan", Data: object}, `{"node":"pan","data":{"n":1}}`},
+		"result_unavailable": {verification.ResultUnavailable{Node: "pan", Data: object}, `{"node":"pan","data":{"n":1}}`},
 		"customer_awaited": {
 			verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Label: "Consent", Signal: "consent_submitted"},
 			`{"node":"consent","type":"consent","label":"Consent","signal":"consent_submitted"}`,
 		},
-		"customer_came": {verification.CustomerCame{Node: "consent"}, `{"node":"consent"}`},
+		"journey_opened": {verification.JourneyOpened{Node: "consent"}, `{"node":"consent"}`},
 		"document_uploaded": {
 			verification.DocumentUploaded{
 				Node: "photo", Document: "e0000000-0000-7000-8000-000000000001", Field: "face",
@@ -70,8 +70,8 @@ func facts() map[string]struct {
 		},
 		"customer_submitted": {verification.CustomerSubmitted{Node: "consent", Data: object, Request: "r"}, `{"node":"consent","data":{"n":1},"request":"r"}`},
 		"branch_taken": {
-			verification.BranchTaken{Node: "gate", When: "a < b", Next: "done", Seen: object},
-			`{"node":"gate","when":"a < b","next":"done","seen":{"n":1}}`,
+			verification.BranchTaken{Node: "gate", When: "a < b", Next: "done", Values: object},
+			`{"node":"gate","when":"a < b","next":"done","values":{"n":1}}`,
 		},
 		"review_asked": {
 			verification.ReviewAsked{Node: "review", Label: "Review", Reason: "Look."},
@@ -137,8 +137,8 @@ func TestEventsThatCannotBeDecoded(t *testing.T) {
 	for _, c := range []struct{ raw, want string }{
 		{`{"type":"danced","at":"2026-03-02T12:00:00Z","fact":{}}`, `decode event "danced": unknown event type`},
 		{`{"at":"2026-03-02T12:00:00Z"}`, `decode event "": unknown event type`},
-		{`{"type":"answered","at":"yesterday","fact":{}}`, `decode event: parsing time "yesterday"`},
-		{`{"type":"answered","at":"2026-03-02T12:00:00Z","fact":{"passed":"yes"}}`, `decode event "answered": json: cannot unmarshal`},
+		{`{"type":"result_recorded","at":"yesterday","fact":{}}`, `decode event: parsing time "yesterday"`},
+		{`{"type":"result_recorded","at":"2026-03-02T12:00:00Z","fact":{"passed":"yes"}}`, `decode event "result_recorded": json: cannot unmarshal`},
 		{`[]`, `decode event: json: cannot unmarshal`},
 	} {
 		var e verification.Event
@@ -152,7 +152,7 @@ func TestEventsThatCannotBeDecoded(t *testing.T) {
 func TestEventsThatCannotBeEncoded(t *testing.T) {
 	for name, e := range map[string]verification.Event{
 		"no fact":     {At: noon()},
-		"broken data": {At: noon(), Fact: verification.Answered{Data: verification.Data(`{`)}},
+		"broken data": {At: noon(), Fact: verification.ResultRecorded{Data: verification.Data(`{`)}},
 		"year 10000":  {At: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), Fact: verification.Cancelled{}},
 	} {
 		if raw, err := json.Marshal(e); err == nil {
@@ -170,7 +170,7 @@ func TestEventsThatCannotBeEncoded(t *testing.T) {
 // Histories that were saved by any encoder have the digest they had before.
 func TestEncodersDoNotChangeTheDigest(t *testing.T) {
 	odd := data(t, `{"z":1,"a":"<b> & é 漢字","n":1.50,"e":1e2,"line":"`+"\u2028"+`"}`)
-	e := verification.Event{At: noon(), Fact: verification.Answered{Node: "pan", Data: odd}}
+	e := verification.Event{At: noon(), Fact: verification.ResultRecorded{Node: "pan", Data: odd}}
 	digest := func(e verification.Event) string {
 		return verification.MakeReport(runID, []verification.Event{e}, noon()).Digest
 	}
@@ -194,8 +194,8 @@ func TestEncodersDoNotChangeTheDigest(t *testing.T) {
 
 func TestEncodeEventKeepsDataByteForByte(t *testing.T) {
 	const odd = `{"z":1,"a":"<b> & \u00e9 \/","n":1.50}` // not as ParseData would have written it
-	raw, err := verification.EncodeEvent(verification.Event{At: noon(), Fact: verification.Unanswered{Node: "pan", Data: verification.Data(odd)}})
-	if want := `{"type":"unanswered","at":"2026-03-02T12:00:00Z","fact":{"node":"pan","data":` + odd + `}}`; err != nil || string(raw) != want {
+	raw, err := verification.EncodeEvent(verification.Event{At: noon(), Fact: verification.ResultUnavailable{Node: "pan", Data: verification.Data(odd)}})
+	if want := `{"type":"result_unavailable","at":"2026-03-02T12:00:00Z","fact":{"node":"pan","data":` + odd + `}}`; err != nil || string(raw) != want {
 		t.Errorf("EncodeEvent = %s, %v\nwant %s", raw, err, want)
 	}
 }
@@ -232,7 +232,7 @@ func TestEventsAreEncodedAsEncodingJSONDoes(t *testing.T) {
 				Node: verification.NodeID(text.Draw(t, "node")), Key: text.Draw(t, "key"), Label: text.Draw(t, "label"),
 				Provider: text.Draw(t, "provider"), Dispatch: rapid.Int().Draw(t, "dispatch"), Visit: rapid.Int().Draw(t, "visit"),
 			},
-			verification.Answered{
+			verification.ResultRecorded{
 				Node: verification.NodeID(text.Draw(t, "node")), Passed: rapid.Bool().Draw(t, "passed"),
 				Data: data(t, rapid.SampledFrom([]string{``, `{}`, `{"a":"<"}`}).Draw(t, "data")),
 			},
@@ -258,7 +258,7 @@ func TestEventsAreEncodedAsEncodingJSONDoes(t *testing.T) {
 }
 
 func TestErrorsOfEncodingCanBeLookedInto(t *testing.T) {
-	_, err := json.Marshal(verification.Event{Fact: verification.Answered{Data: verification.Data(`{`)}})
+	_, err := json.Marshal(verification.Event{Fact: verification.ResultRecorded{Data: verification.Data(`{`)}})
 	var cause *json.MarshalerError
 	if !errors.As(err, &cause) {
 		t.Errorf("Marshal = %v, want the error of the encoder inside", err)
@@ -269,7 +269,7 @@ func FuzzEventJSON(f *testing.F) {
 	for kind, c := range facts() {
 		f.Add(fmt.Appendf(nil, `{"type":%q,"at":"2026-03-02T12:00:00Z","fact":%s}`, kind, c.json))
 	}
-	f.Add([]byte(`{"type":"answered","at":"0000-01-01T00:00:00+23:59","fact":{"data":[1, 2]}}`))
+	f.Add([]byte(`{"type":"result_recorded","at":"0000-01-01T00:00:00+23:59","fact":{"data":[1, 2]}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var e verification.Event
 		if json.Unmarshal(raw, &e) != nil {

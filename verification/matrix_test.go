@@ -41,7 +41,7 @@ func situations() []situation {
 		{"parked on the customer", func(t tester) *journey { return asked(t, "").after(time.Minute) }},
 		{"abandoned", func(t tester) *journey { return asked(t, "").after(10*time.Minute + 1) }},
 		{"customer came back", func(t tester) *journey {
-			return asked(t, "").after(11 * time.Minute).do(verification.CustomerArrives{}).after(time.Minute)
+			return asked(t, "").after(11 * time.Minute).do(verification.OpenJourney{}).after(time.Minute)
 		}},
 		{"parked on review", reviewing},
 		{"parked on a second review", func(t tester) *journey { return reviewing(t).approve("fine") }},
@@ -93,8 +93,8 @@ func matrices() []matrix {
 			{"of another step", verification.RecordResult{Node: "consent", Dispatch: 1, Outcome: verification.OutcomePassed}},
 		}, `
 			not started               | not found | not found | not found | not found | not found | not found
-			awaiting a result         | answered, branch_taken, completed | answered, failed | pended | dispatch_failed, unanswered, failed | nothing | nothing
-			pending                   | answered, branch_taken, completed | answered, failed | nothing | dispatch_failed, unanswered, failed | nothing | nothing
+			awaiting a result         | result_recorded, branch_taken, completed | result_recorded, failed | result_pending | dispatch_failed, result_unavailable, failed | nothing | nothing
+			pending                   | result_recorded, branch_taken, completed | result_recorded, failed | nothing | dispatch_failed, result_unavailable, failed | nothing | nothing
 			waiting for a retry       | nothing | nothing | nothing | nothing | nothing | nothing
 			retry due                 | nothing | nothing | nothing | nothing | nothing | nothing
 			parked on the customer    | nothing | nothing | nothing | nothing | nothing | nothing
@@ -122,8 +122,8 @@ func matrices() []matrix {
 			{"expire", verification.Expire{}},
 		}, `
 			not started               | not found | not found | not found | not found | not found | not found
-			awaiting a result         | dispatch_failed | dispatch_failed, unanswered, failed | nothing | failed | nothing | nothing
-			pending                   | poll_failed | dispatch_failed, unanswered, failed | nothing | failed | nothing | nothing
+			awaiting a result         | dispatch_failed | dispatch_failed, result_unavailable, failed | nothing | failed | nothing | nothing
+			pending                   | poll_failed | dispatch_failed, result_unavailable, failed | nothing | failed | nothing | nothing
 			waiting for a retry       | nothing | nothing | nothing | failed | nothing | nothing
 			retry due                 | nothing | nothing | dispatched | failed | nothing | nothing
 			parked on the customer    | nothing | nothing | nothing | nothing | nothing | nothing
@@ -145,8 +145,8 @@ func matrices() []matrix {
 		{"What the client and the customer do", []asked{
 			{"start", verification.Start{ReferenceID: "customer-1"}},
 			{"start, bad input", verification.Start{}},
-			{"customer comes", verification.CustomerArrives{}},
-			{"comes to another wait", verification.CustomerArrives{Wait: 99}},
+			{"open journey", verification.OpenJourney{}},
+			{"open journey, another wait", verification.OpenJourney{Wait: 99}},
 			{"submit", submit("consent_submitted", `{"consent_status":"success"}`)},
 			{"submit, bad payload", submit("consent_submitted", `{"consent_status":"maybe"}`)},
 			{"submit to another signal", submit("details_submitted", `{"consent_status":"success"}`)},
@@ -157,9 +157,9 @@ func matrices() []matrix {
 			pending                   | conflict | conflict | not open | not open | not open | not open | not open | not open
 			waiting for a retry       | conflict | conflict | not open | not open | not open | not open | not open | not open
 			retry due                 | conflict | conflict | not open | not open | not open | not open | not open | not open
-			parked on the customer    | conflict | conflict | customer_came | not open | customer_submitted, dispatched | invalid | not open | invalid
-			abandoned                 | conflict | conflict | customer_came | not open | customer_submitted, dispatched | invalid | not open | invalid
-			customer came back        | conflict | conflict | customer_came | not open | customer_submitted, dispatched | invalid | not open | invalid
+			parked on the customer    | conflict | conflict | journey_opened | not open | customer_submitted, dispatched | invalid | not open | invalid
+			abandoned                 | conflict | conflict | journey_opened | not open | customer_submitted, dispatched | invalid | not open | invalid
+			customer came back        | conflict | conflict | journey_opened | not open | customer_submitted, dispatched | invalid | not open | invalid
 			parked on review          | conflict | conflict | not open | not open | not open | not open | not open | not open
 			parked on a second review | conflict | conflict | not open | not open | not open | not open | not open | not open
 			completed, not flagged    | conflict | conflict | not open | not open | not open | not open | not open | not open

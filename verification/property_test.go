@@ -74,10 +74,10 @@ func queueAgrees(t tester, j *journey) {
 	}
 	switch {
 	case !queued:
-	case d.Status == verification.StatusCompleted && len(d.Reviews) > 0:
+	case d.Status == verification.StatusCompleted && len(d.Flags) > 0:
 	case d.Status == verification.StatusInProgress && d.Action != nil && d.Action.Type == verification.ActionReview:
 	default:
-		t.Errorf("a run is queued that is %s, with the action %+v and %d flags", d.Status, d.Action, len(d.Reviews))
+		t.Errorf("a run is queued that is %s, with the action %+v and %d flags", d.Status, d.Action, len(d.Flags))
 	}
 	if resolved := !d.ResolvedAt.IsZero(); resolved != d.Decision.Verdict() || d.Notes != "" && !resolved {
 		t.Errorf("the decision is %q, resolved at %v with notes %q", d.Decision, d.ResolvedAt, d.Notes)
@@ -89,7 +89,7 @@ func queueAgrees(t tester, j *journey) {
 func reportAgrees(t tester, j *journey) {
 	t.Helper()
 	d, r := j.detail(), j.report()
-	equal(t, "the reviews of the report", r.Reviews, d.Reviews)
+	equal(t, "the reviews of the report", r.Flags, d.Flags)
 	if r.Decision != d.Decision || r.Notes != d.Notes || !r.ResolvedAt.Equal(d.ResolvedAt) {
 		t.Errorf("the report says %q, %q, %v; the run %q, %q, %v",
 			r.Decision, r.Notes, r.ResolvedAt, d.Decision, d.Notes, d.ResolvedAt)
@@ -99,7 +99,7 @@ func reportAgrees(t tester, j *journey) {
 	}
 	equal(t, "the error of the report", r.Error, d.Error)
 	flagged := map[verification.NodeID]bool{}
-	for _, f := range d.Reviews {
+	for _, f := range d.Flags {
 		flagged[f.NodeID] = true
 	}
 	needing, carded := 0, map[verification.NodeID]bool{}
@@ -226,7 +226,7 @@ func terminalStays(t tester, was verification.RunDetail, j *journey) {
 	if is := j.detail(); was.Status.Terminal() {
 		equal(t, "a run that was over", is.RunView, was.RunView)
 		equal(t, "its checks", is.Checks, was.Checks)
-		equal(t, "its flags", is.Reviews, was.Reviews)
+		equal(t, "its flags", is.Flags, was.Flags)
 	}
 }
 

@@ -32,7 +32,7 @@ func nextCommand(t *rapid.T, j *journey) verification.Command {
 		return strayCommand(t, j)
 	}
 	switch w.Kind {
-	case verification.WaitAnswer, verification.WaitPoll:
+	case verification.WaitResult, verification.WaitPoll:
 		return providerCommand(t, w.Node, w.Dispatch)
 	case verification.WaitRetry:
 		return verification.Redispatch{}
@@ -45,7 +45,7 @@ func nextCommand(t *rapid.T, j *journey) verification.Command {
 }
 
 func providerCommand(t *rapid.T, node verification.NodeID, dispatch int) verification.Command {
-	if rapid.IntRange(0, 3).Draw(t, "unanswered") == 0 {
+	if rapid.IntRange(0, 3).Draw(t, "result_unavailable") == 0 {
 		return verification.RecordFailure{
 			Node: node, Dispatch: dispatch, Permanent: rapid.Bool().Draw(t, "permanent"),
 			Cause: rapid.SampledFrom([]string{"", "timeout", "a\x00b\xff"}).Draw(t, "cause"),
@@ -94,7 +94,7 @@ func strayCommand(t *rapid.T, j *journey) verification.Command {
 		providerCommand(t, node, dispatch),
 		verification.Redispatch{},
 		verification.Abort{Node: node, Cause: "a template failed"},
-		verification.CustomerArrives{Wait: rapid.SampledFrom([]int{0, 0, 1, j.run.Wait.Number}).Draw(t, "number")},
+		verification.OpenJourney{Wait: rapid.SampledFrom([]int{0, 0, 1, j.run.Wait.Number}).Draw(t, "number")},
 		verification.Submit{Signal: "details_submitted"},
 		verification.Upload{Wait: j.run.Wait.Number, Document: verification.Document{ID: "1", Field: "pan"}},
 		verdictCommand(t),
@@ -116,16 +116,16 @@ func anyEvent(t *rapid.T) verification.Event {
 		nil,
 		verification.Started{Workflow: workflowID, Input: object, RunTTLSeconds: int64(n), AbandonTimeoutSeconds: int64(n)},
 		verification.Dispatched{Node: node, Key: "key", Label: "Label", Provider: "registry", Dispatch: n, Visit: n},
-		verification.Pended{Node: node, Handle: "ticket", PollAt: at},
+		verification.ResultPending{Node: node, Handle: "ticket", PollAt: at},
 		verification.PollFailed{Node: node, PollAt: at},
-		verification.Answered{Node: node, Passed: n > 1, Data: object},
+		verification.ResultRecorded{Node: node, Passed: n > 1, Data: object},
 		verification.DispatchFailed{Node: node, RetryAt: at},
-		verification.Unanswered{Node: node, Data: object},
+		verification.ResultUnavailable{Node: node, Data: object},
 		verification.CustomerAwaited{Node: node, Type: kind, Label: "Label", Signal: "signal"},
-		verification.CustomerCame{Node: node},
+		verification.JourneyOpened{Node: node},
 		verification.DocumentUploaded{Node: node, Document: "1", Field: "front", Size: int64(n)},
 		verification.CustomerSubmitted{Node: node, Data: object},
-		verification.BranchTaken{Node: node, Next: node, Seen: object},
+		verification.BranchTaken{Node: node, Next: node, Values: object},
 		verification.ReviewAsked{Node: node, Label: "Label"},
 		verification.VerdictRecorded{Node: node, Decision: decision},
 		verification.Completed{Node: node},

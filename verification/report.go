@@ -29,8 +29,8 @@ type Report struct {
 	Cards    []Card // in execution order
 	Error    *RunError
 
-	// Reviews, Decision, Notes and ResolvedAt are never printed.
-	Reviews    []ReviewFlag
+	// Flags, Decision, Notes and ResolvedAt are never printed.
+	Flags      []Flag
 	Decision   Decision // empty for none
 	Notes      string
 	ResolvedAt time.Time // zero for none
@@ -105,7 +105,7 @@ func MakeReport(id RunID, history []Event, now time.Time) Report {
 			Version: r.Started.Version, VersionHash: r.Started.VersionHash,
 		},
 		Error:    view.Error,
-		Reviews:  r.Reviews(),
+		Flags:    r.Flags(),
 		Decision: r.Decision(),
 		Digest:   digest(history),
 	}
@@ -152,7 +152,7 @@ func (r Run) card(s Step, d Decision) Card {
 		c.Status = CardFailed
 	case s.flagged():
 		c.Status = CardNeedsReview
-	case s.Type == NodeCheck && s.Status == CheckFailed && s.unanswered:
+	case s.Type == NodeCheck && s.Status == CheckFailed && s.unavailable:
 		c.Status, c.Reason = CardFailed, "The source gave no answer."
 	case s.Type == NodeCheck && s.Status == CheckFailed:
 		c.Status, c.Reason = CardFailed, "The check did not pass."

@@ -51,7 +51,7 @@ func TestReportDescribesTheWholeRun(t *testing.T) {
 				StartedAt: minute(3).Add(time.Second), CompletedAt: minute(3).Add(2 * time.Second), Dispatches: 1,
 			},
 		},
-		Reviews: []verification.ReviewFlag{
+		Flags: []verification.Flag{
 			{NodeID: "details", Label: "Your details", Reason: "The customer's location was not shared or lies outside the allowed area."},
 			{NodeID: "review", Label: "Manual review", Reason: "The PAN did not pass."},
 		},

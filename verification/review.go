@@ -10,8 +10,8 @@ import (
 // flaggedDispatches is the number of dispatches that flags a step.
 const flaggedDispatches = 3
 
-// ReviewFlag says why one step of a run is flagged.
-type ReviewFlag struct {
+// Flag says why one step of a run is flagged.
+type Flag struct {
 	NodeID NodeID `json:"node_id"`
 	Label  string `json:"label"`
 	// Reason has one sentence for each cause, joined by spaces. For a review step it
@@ -51,12 +51,12 @@ func flagReasonsOf(d Data) flagReasons {
 	return f
 }
 
-// Reviews returns a flag for each flagged step, in execution order.
-func (r Run) Reviews() []ReviewFlag {
-	var flags []ReviewFlag
+// Flags returns a flag for each flagged step, in execution order.
+func (r Run) Flags() []Flag {
+	var flags []Flag
 	for _, s := range r.Steps {
 		if reason := s.flagReason(); reason != "" {
-			flags = append(flags, ReviewFlag{NodeID: s.Node, Label: s.Label, Reason: reason})
+			flags = append(flags, Flag{NodeID: s.Node, Label: s.Label, Reason: reason})
 		}
 	}
 	return flags

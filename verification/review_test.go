@@ -56,13 +56,13 @@ func TestDataFlagsAStep(t *testing.T) {
 		},
 	} {
 		j := begin(t, single(nil), "").answer(verification.OutcomePassed, c.data)
-		var want []verification.ReviewFlag
+		var want []verification.Flag
 		decision := verification.DecisionNone
 		if c.want != "" {
-			want = []verification.ReviewFlag{{NodeID: "pan", Label: "PAN", Reason: c.want}}
+			want = []verification.Flag{{NodeID: "pan", Label: "PAN", Reason: c.want}}
 			decision = verification.DecisionReview
 		}
-		if diff := cmp.Diff(want, j.detail().Reviews); diff != "" {
+		if diff := cmp.Diff(want, j.detail().Flags); diff != "" {
 			t.Errorf("data %s: reviews (-want +got):\n%s", c.data, diff)
 		}
 		if got := j.decision(); got != decision {
@@ -96,7 +96,7 @@ func TestHistoryFlagsAStep(t *testing.T) {
 		{"passed by the fallback", recovered, begin(t, backed, "").unanswered(true).pass()},
 		{"never answered", "", begin(t, four, "").unanswered(true)},
 		{
-			"never answered, three dispatches", thrice,
+			"never result_recorded, three dispatches", thrice,
 			begin(t, four, "").unanswered(false).redispatch().unanswered(false).redispatch().unanswered(true),
 		},
 		{
@@ -106,7 +106,7 @@ func TestHistoryFlagsAStep(t *testing.T) {
 		{"the second dispatch is out", "", begin(t, four, "").unanswered(false).redispatch()},
 	} {
 		var got string
-		for _, f := range c.j.detail().Reviews {
+		for _, f := range c.j.detail().Flags {
 			got += f.Reason
 		}
 		if got != c.want {
@@ -121,8 +121,8 @@ func TestHistoryFlagsAStep(t *testing.T) {
 
 func TestSourceWithoutAnAnswerFlagsItsStep(t *testing.T) {
 	j := begin(t, single(func(n *verification.Node) { n.OnUnavailable = verification.RouteNext }), "").unanswered(true)
-	want := []verification.ReviewFlag{{NodeID: "pan", Label: "PAN", Reason: "The source could not vouch for the answer."}}
-	if diff := cmp.Diff(want, j.detail().Reviews); diff != "" {
+	want := []verification.Flag{{NodeID: "pan", Label: "PAN", Reason: "The source could not vouch for the answer."}}
+	if diff := cmp.Diff(want, j.detail().Flags); diff != "" {
 		t.Errorf("reviews (-want +got):\n%s", diff)
 	}
 	if j.decision() != verification.DecisionReview {
@@ -145,7 +145,7 @@ func TestStepThatFailedOnAnEarlierVisitHasRecovered(t *testing.T) {
 		},
 	} {
 		var got string
-		for _, f := range c.j.detail().Reviews {
+		for _, f := range c.j.detail().Flags {
 			got += f.Reason
 		}
 		if got != c.want {
@@ -160,11 +160,11 @@ func TestLaterVisitReplacesTheFlagsOfTheEarlier(t *testing.T) {
 	if step.Visits != 2 || step.Data != nil || step.Status != verification.CheckRunning || !step.CompletedAt.IsZero() {
 		t.Fatalf("step = %+v, want a second visit with nothing known yet", step)
 	}
-	if flags := j.detail().Reviews; len(flags) != 1 || flags[0].NodeID != "review" {
+	if flags := j.detail().Flags; len(flags) != 1 || flags[0].NodeID != "review" {
 		t.Errorf("reviews = %+v, want the review step alone: consent is open to the customer again", flags)
 	}
 	j.submit(consents).pass()
-	if flags := j.detail().Reviews; len(flags) != 1 || flags[0].NodeID != "review" {
+	if flags := j.detail().Flags; len(flags) != 1 || flags[0].NodeID != "review" {
 		t.Errorf("reviews = %+v, want the review step alone: consent was given in the end", flags)
 	}
 }
@@ -173,19 +173,19 @@ func TestReviewStepIsFlaggedOnceReached(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		j    *journey
-		want verification.ReviewFlag
+		want verification.Flag
 	}{
 		{
 			"with a reason of its own", begin(t, ladder(), "").submit(consents).submit(`{"pan":"ABCDE1234F"}`).fail(),
-			verification.ReviewFlag{NodeID: "review", Label: "Manual review", Reason: "The PAN did not pass."},
+			verification.Flag{NodeID: "review", Label: "Manual review", Reason: "The PAN did not pass."},
 		},
 		{
 			"without one", onReview(t),
-			verification.ReviewFlag{NodeID: "review", Label: "Manual review", Reason: "The workflow asks for a manual review."},
+			verification.Flag{NodeID: "review", Label: "Manual review", Reason: "The workflow asks for a manual review."},
 		},
 	} {
 		for _, when := range []string{"parked", "decided", "much later"} {
-			if diff := cmp.Diff([]verification.ReviewFlag{c.want}, c.j.detail().Reviews); diff != "" {
+			if diff := cmp.Diff([]verification.Flag{c.want}, c.j.detail().Flags); diff != "" {
 				t.Errorf("%s, %s: reviews (-want +got):\n%s", c.name, when, diff)
 			}
 			if when == "parked" {
@@ -200,7 +200,7 @@ func TestFlagsComeInTheOrderOfTheSteps(t *testing.T) {
 	j := begin(t, ladder(), "").submit(`{"consent_status":"declined"}`).submit(`{"opted_out":true}`).
 		unanswered(true).unanswered(true).approve("") // the fallback gave no answer either
 	var got []verification.NodeID
-	for _, f := range j.detail().Reviews {
+	for _, f := range j.detail().Flags {
 		got = append(got, f.NodeID)
 	}
 	if diff := cmp.Diff([]verification.NodeID{"consent", "details", "pan", "review"}, got); diff != "" {
@@ -227,8 +227,8 @@ func TestOnlyCompletedRunsNeedAVerdictForFlags(t *testing.T) {
 		if got := c.j.decision(); got != c.want {
 			t.Errorf("%s: decision = %q, want %q", c.name, got, c.want)
 		}
-		if len(c.j.detail().Reviews) != 1 {
-			t.Errorf("%s: reviews = %+v, want the flag of consent all the same", c.name, c.j.detail().Reviews)
+		if len(c.j.detail().Flags) != 1 {
+			t.Errorf("%s: reviews = %+v, want the flag of consent all the same", c.name, c.j.detail().Flags)
 		}
 	}
 }

@@ -67,7 +67,7 @@ type Step struct {
 	Recovered bool
 
 	failedBefore bool // on an earlier visit
-	unanswered   bool // on the last visit
+	unavailable  bool // on the last visit
 	reached      int  // the length of the history when the last visit began
 	flags        flagReasons
 }
@@ -88,7 +88,7 @@ type WaitKind string
 // The kinds of wait.
 const (
 	WaitNothing  WaitKind = ""
-	WaitAnswer   WaitKind = "answer"   // a provider was dispatched and its result is outstanding
+	WaitResult   WaitKind = "answer"   // a provider was dispatched and its result is outstanding
 	WaitPoll     WaitKind = "poll"     // until the next poll of a pending result
 	WaitRetry    WaitKind = "retry"    // until the next dispatch
 	WaitCustomer WaitKind = "customer" // parked on the customer
@@ -143,7 +143,7 @@ func (r Run) Evolve(e Event) Run {
 		r.Started, r.StartedAt = f, e.At
 	case Dispatched:
 		r = r.dispatched(f, e.At)
-	case Pended:
+	case ResultPending:
 		if r.Wait.PendingSince.IsZero() {
 			r.Wait.PendingSince = e.At
 		}
@@ -152,22 +152,22 @@ func (r Run) Evolve(e Event) Run {
 		r.Wait.Kind, r.Wait.At = WaitPoll, f.PollAt
 		r.Wait.PollFailures++
 		r = r.withStep(f.Node, func(s *Step) { s.Failures++ })
-	case Answered:
+	case ResultRecorded:
 		r.Wait = Wait{}
 		r = r.withStep(f.Node, func(s *Step) { s.answer(f, e.At) })
 	case DispatchFailed:
 		r.Wait.Kind, r.Wait.At = WaitRetry, f.RetryAt
 		r = r.withStep(f.Node, func(s *Step) { s.Failures++; s.Status = CheckPending })
-	case Unanswered:
+	case ResultUnavailable:
 		r.Wait = Wait{}
 		r = r.withStep(f.Node, func(s *Step) {
 			s.finish(CheckFailed, f.Data, e.At)
-			s.unanswered = true
+			s.unavailable = true
 		})
 	case CustomerAwaited:
 		r.Wait = Wait{Kind: WaitCustomer, Node: f.Node, Number: r.Seq, Signal: f.Signal, Since: e.At}
 		r = r.reach(Step{Node: f.Node, Type: f.Type, Label: f.Label, StartedAt: e.At})
-	case CustomerCame:
+	case JourneyOpened:
 		r.Wait.Since = e.At
 	case DocumentUploaded:
 		r.Wait = r.Wait.uploaded(f, e.At)
@@ -253,7 +253,7 @@ func (r Run) dispatched(f Dispatched, at time.Time) Run {
 		attempts = r.Wait.Attempts + 1
 	}
 	r.Wait = Wait{
-		Kind: WaitAnswer, Node: f.Node, Number: r.Seq, Since: at,
+		Kind: WaitResult, Node: f.Node, Number: r.Seq, Since: at,
 		Provider: f.Provider, Dispatch: f.Dispatch, Attempts: attempts,
 	}
 	if s, ok := r.Step(f.Node); ok && s.Visits == f.Visit {
@@ -323,7 +323,7 @@ func (r Run) withStep(id NodeID, change func(*Step)) Run {
 	return r
 }
 
-func (s *Step) answer(f Answered, at time.Time) {
+func (s *Step) answer(f ResultRecorded, at time.Time) {
 	status := CheckFailed
 	if f.Passed {
 		status = CheckPassed
@@ -344,5 +344,5 @@ func (s Step) finished() bool { return !s.CompletedAt.IsZero() }
 
 func (s *Step) finish(status CheckStatus, d Data, at time.Time) {
 	s.Status, s.Data, s.CompletedAt, s.flags = status, d, at, flagReasonsOf(d)
-	s.unanswered = false
+	s.unavailable = false
 }

@@ -14,8 +14,8 @@ func TestEvolveDoesNotChangeTheOldRun(t *testing.T) {
 	j := begin(t, loop(), "").submit(`{"pan":"x"}`)
 	before := picture(j.run)
 	// Two futures of one run, which share what came before.
-	passed := j.run.Evolve(verification.Event{At: noon(), Fact: verification.Answered{Node: "pan", Passed: true}})
-	failed := j.run.Evolve(verification.Event{At: noon(), Fact: verification.Answered{Node: "pan"}})
+	passed := j.run.Evolve(verification.Event{At: noon(), Fact: verification.ResultRecorded{Node: "pan", Passed: true}})
+	failed := j.run.Evolve(verification.Event{At: noon(), Fact: verification.ResultRecorded{Node: "pan"}})
 	one := passed.Evolve(verification.Event{At: noon(), Fact: verification.ReviewAsked{Node: "one"}})
 	other := passed.Evolve(verification.Event{At: noon(), Fact: verification.ReviewAsked{Node: "other"}})
 	if picture(j.run) != before {
@@ -41,7 +41,7 @@ func TestFoldingCopiesTheStepsOnce(t *testing.T) {
 		node := verification.NodeID(fmt.Sprint("check_", n))
 		history = append(history,
 			verification.Event{At: noon(), Fact: verification.Dispatched{Node: node, Key: string(node), Dispatch: 1, Visit: 1}},
-			verification.Event{At: noon(), Fact: verification.Answered{Node: node, Passed: true}})
+			verification.Event{At: noon(), Fact: verification.ResultRecorded{Node: node, Passed: true}})
 	}
 	if got := testing.AllocsPerRun(1, func() { verification.Fold(runID, history) }); got > 100 {
 		t.Errorf("folding %d steps allocates %.0f times, want the steps to grow a few times", checks, got)
@@ -52,7 +52,7 @@ func TestEvolveAllDoesNotChangeTheOldRun(t *testing.T) {
 	j := begin(t, loop(), "").submit(`{"pan":"x"}`)
 	before := picture(j.run)
 	passed := []verification.Event{
-		{At: noon(), Fact: verification.Answered{Node: "pan", Passed: true}}, {At: noon(), Fact: verification.ReviewAsked{Node: "one"}},
+		{At: noon(), Fact: verification.ResultRecorded{Node: "pan", Passed: true}}, {At: noon(), Fact: verification.ReviewAsked{Node: "one"}},
 	}
 	after := j.run.EvolveAll(passed)
 	if picture(j.run) != before {

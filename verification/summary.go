@@ -32,17 +32,17 @@ type Summary struct {
 	Error       *RunError
 
 	Verdict Decision // the newest; empty for none
-	Open    bool     // some step is flagged
+	Flagged bool     // some step is flagged
 }
 
 // Summary returns what lists and filters need of the run.
 func (r Run) Summary() Summary {
 	s := r.outline()
-	s.Open = slices.ContainsFunc(r.Steps, Step.flagged)
+	s.Flagged = slices.ContainsFunc(r.Steps, Step.flagged)
 	return s
 }
 
-// outline returns the summary without Open, which takes a pass over the steps.
+// outline returns the summary without Flagged, which takes a pass over the steps.
 func (r Run) outline() Summary {
 	s := Summary{
 		ID: r.ID, Workflow: r.Started.Workflow, ReferenceID: r.Started.ReferenceID,
@@ -58,7 +58,7 @@ func (r Run) outline() Summary {
 		}
 	case WaitReview:
 		s.Waiting, s.Signal, s.Wait = ActionReview, ReviewSignal, r.Wait.Number
-	case WaitNothing, WaitAnswer, WaitPoll, WaitRetry:
+	case WaitNothing, WaitResult, WaitPoll, WaitRetry:
 	}
 	return s
 }
@@ -85,7 +85,7 @@ func (s Summary) decision(expired bool) Decision {
 		return DecisionReview
 	case s.Verdict != DecisionNone:
 		return s.Verdict
-	case s.Ended == StatusCompleted && s.Open:
+	case s.Ended == StatusCompleted && s.Flagged:
 		return DecisionReview
 	}
 	return DecisionNone

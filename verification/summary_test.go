@@ -30,13 +30,13 @@ func TestSummaryHoldsTimesAndFacts(t *testing.T) {
 		})},
 		{"checking", checked(t), base(func(*verification.Summary) {})},
 		{"parked on review", onReview(t), base(func(s *verification.Summary) {
-			s.Waiting, s.Signal, s.Wait, s.Open = verification.ActionReview, verification.ReviewSignal, 7, true
+			s.Waiting, s.Signal, s.Wait, s.Flagged = verification.ActionReview, verification.ReviewSignal, 7, true
 		})},
 		{"completed, something open", finishedOpen(t), base(func(s *verification.Summary) {
-			s.Ended, s.CompletedAt, s.Open = verification.StatusCompleted, noon(), true
+			s.Ended, s.CompletedAt, s.Flagged = verification.StatusCompleted, noon(), true
 		})},
 		{"settled", finishedOpen(t).reject("no"), base(func(s *verification.Summary) {
-			s.Ended, s.CompletedAt, s.Open, s.Verdict = verification.StatusCompleted, noon(), true, verification.DecisionReject
+			s.Ended, s.CompletedAt, s.Flagged, s.Verdict = verification.StatusCompleted, noon(), true, verification.DecisionReject
 		})},
 		{"failed", checked(t).fail(), base(func(s *verification.Summary) {
 			s.Ended, s.CompletedAt = verification.StatusFailed, noon()

@@ -28,7 +28,7 @@ type Task struct {
 // Task returns what the engine does next for the run at a given time.
 func (r Run) Task(now time.Time) Task {
 	switch r.Wait.Kind {
-	case WaitAnswer:
+	case WaitResult:
 		return Task{Kind: TaskCheck}
 	case WaitPoll:
 		if now.Before(r.Wait.At) {

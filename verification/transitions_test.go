@@ -103,9 +103,9 @@ func statusTransitions() []transition {
 		},
 		{"in_progress", "read", "the run is parked on review", "in_progress", "", onReview, idle, live(verification.ActionReview)},
 		{
-			"abandoned", "customer comes", "", "in_progress", "the only status that reverts",
+			"abandoned", "the customer opens the journey", "", "in_progress", "the only status that reverts",
 			func(t *testing.T) *journey { return atDesk(t).after(11 * time.Minute) },
-			func(j *journey) { j.do(verification.CustomerArrives{}) }, live(verification.ActionCustomerInput),
+			func(j *journey) { j.do(verification.OpenJourney{}) }, live(verification.ActionCustomerInput),
 		},
 		{
 			"abandoned", "customer submits", "", "in_progress", "the run continues",
@@ -121,7 +121,7 @@ func statusTransitions() []transition {
 			"in_progress", "read", "older than `run_ttl_seconds`, on the customer", "expired",
 			"`LINK_EXPIRED`; `completed_at` is the deadline; the deadline itself is not older",
 			func(t *testing.T) *journey {
-				return atDesk(t).after(55 * time.Minute).do(verification.CustomerArrives{})
+				return atDesk(t).after(55 * time.Minute).do(verification.OpenJourney{})
 			},
 			func(j *journey) { j.after(5*time.Minute + 1) }, expiredWith(verification.CodeLinkExpired),
 		},
@@ -149,16 +149,16 @@ func statusTransitions() []transition {
 			func(j *journey) { j.approve("") }, live(verification.ActionReview),
 		},
 		{
-			"in_progress", "check answered", "the workflow reaches its end", "completed", "with any results of the checks",
+			"in_progress", "result of a check", "the workflow reaches its end", "completed", "with any results of the checks",
 			checked, func(j *journey) { j.pass() }, nil,
 		},
 		{
-			"in_progress", "check answered", "it did not pass, and `on_failed` is `fail`", "failed",
+			"in_progress", "result of a check", "it did not pass, and `on_failed` is `fail`", "failed",
 			"`CHECK_FAILED` with the check", checked, func(j *journey) { j.fail() },
 			failedWith(verification.CodeCheckFailed, "pan"),
 		},
 		{
-			"in_progress", "check unanswered", "no retry and no fallback is left, and `on_unavailable` is `fail`", "failed",
+			"in_progress", "check without a result", "no retry and no fallback is left, and `on_unavailable` is `fail`", "failed",
 			"`CHECK_UNAVAILABLE` with the check", checked, func(j *journey) { j.unanswered(true) },
 			failedWith(verification.CodeCheckUnavailable, "pan"),
 		},
@@ -217,8 +217,8 @@ func decisionTransitions() []transition {
 			if c := j.card("consent"); c.Status != verification.CardOK || c.Reason != "" {
 				t.Errorf("the card that is not flagged is %s: %s", c.Status, c.Reason)
 			}
-			want := []verification.ReviewFlag{{NodeID: "pan", Label: "PAN", Reason: reason}}
-			if diff := cmp.Diff(want, j.detail().Reviews); diff != "" {
+			want := []verification.Flag{{NodeID: "pan", Label: "PAN", Reason: reason}}
+			if diff := cmp.Diff(want, j.detail().Flags); diff != "" {
 				t.Errorf("reviews (-want +got):\n%s", diff)
 			}
 		}
@@ -230,20 +230,20 @@ func decisionTransitions() []transition {
 	approve, reject := func(j *journey) { j.approve("seen") }, func(j *journey) { j.reject("seen") }
 	return []transition{
 		{
-			"null", "check answered", "the run completes, no step is flagged", "null", "", checked,
+			"null", "result of a check", "the run completes, no step is flagged", "null", "", checked,
 			func(j *journey) { j.pass() }, unresolved,
 		},
 		{
-			"null", "check answered", "the run completes, a step is flagged", "review", "status `completed`",
+			"null", "result of a check", "the run completes, a step is flagged", "review", "status `completed`",
 			checked, func(j *journey) { j.answer(verification.OutcomePassed, `{"source_ok":false}`) }, unresolved,
 		},
 		{
-			"null", "check answered", "the run parks on review", "review", "status `in_progress`",
+			"null", "result of a check", "the run parks on review", "review", "status `in_progress`",
 			func(t *testing.T) *journey { return begin(t, desk(), wantsOne).submit(consents) },
 			func(j *journey) { j.pass() }, unresolved,
 		},
 		{
-			"null", "check answered", "the run fails, a step is flagged", "null",
+			"null", "result of a check", "the run fails, a step is flagged", "null",
 			"`failed` runs are never in the queue",
 			checked, func(j *journey) { j.answer(verification.OutcomeFailed, `{"source_ok":false}`) }, unresolved,
 		},

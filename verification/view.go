@@ -26,7 +26,7 @@ type RunDetail struct {
 	Decision   Decision
 	Notes      string
 	ResolvedAt time.Time // zero without a verdict
-	Reviews    []ReviewFlag
+	Flags      []Flag
 	// Revision is the length of the history behind this view.
 	Revision int
 }
@@ -91,7 +91,7 @@ func (s Summary) View(now time.Time) RunView {
 func (r Run) Detail(now time.Time) RunDetail {
 	r = r.AsOf(now)
 	d := RunDetail{
-		RunView: r.Summary().View(now), Checks: r.Checks(), Reviews: r.Reviews(),
+		RunView: r.Summary().View(now), Checks: r.Checks(), Flags: r.Flags(),
 		Decision: r.Decision(), Revision: r.Seq,
 	}
 	d.Notes, d.ResolvedAt = r.resolution()

@@ -59,8 +59,8 @@ func TestDetailDependsOnTheTimeOfTheRead(t *testing.T) {
 	if late.Status != verification.StatusExpired || late.Decision != verification.DecisionNone || late.Revision != 8 {
 		t.Errorf("late: %s, %q, revision %d", late.Status, late.Decision, late.Revision)
 	}
-	if late.Action != nil || !late.CompletedAt.Equal(noon().Add(time.Hour)) || len(late.Reviews) != 1 {
-		t.Errorf("late: action %+v, completed at %v, reviews %+v", late.Action, late.CompletedAt, late.Reviews)
+	if late.Action != nil || !late.CompletedAt.Equal(noon().Add(time.Hour)) || len(late.Flags) != 1 {
+		t.Errorf("late: action %+v, completed at %v, reviews %+v", late.Action, late.CompletedAt, late.Flags)
 	}
 	want := verification.RunView{
 		ID: runID, WorkflowID: workflowID, ReferenceID: "customer-1", Status: verification.StatusInProgress, StartedAt: noon(),

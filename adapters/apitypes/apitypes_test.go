@@ -20,16 +20,16 @@ func TestClientsDecodeWhatIsEncoded(t *testing.T) {
 		Action: &verification.Action{Type: verification.ActionReview, SignalName: "s"},
 		Error:  &verification.RunError{Code: verification.CodeCheckFailed, Check: "c", Message: "m"},
 	}
-	flags := []verification.ReviewFlag{{NodeID: "n", Label: "l", Reason: "r"}}
+	flags := []verification.Flag{{NodeID: "n", Label: "l", Reason: "r"}}
 	data := verification.Data(`{"a":1}`)
 	roundTrip(t, apitypes.NewRun(verification.RunView{ID: "r", StartedAt: at}))
 	roundTrip(t, apitypes.NewEvent(run))
 	roundTrip(t, apitypes.NewRunDetail(verification.RunDetail{
 		RunView: run, Decision: verification.DecisionReview, Notes: "n", ResolvedAt: at,
-		Checks: []verification.Check{{Key: "k", Label: "l", Status: verification.CheckPassed, Data: data}, {Key: "k2"}}, Reviews: flags,
+		Checks: []verification.Check{{Key: "k", Label: "l", Status: verification.CheckPassed, Data: data}, {Key: "k2"}}, Flags: flags,
 	}))
 	roundTrip(t, apitypes.NewReport(verification.Report{
-		Digest: "d", Decision: verification.DecisionApprove, Reviews: flags,
+		Digest: "d", Decision: verification.DecisionApprove, Flags: flags,
 		Cards: []verification.Card{{NodeID: "n", StartedAt: at, CompletedAt: at, Data: data}, {NodeID: "m", StartedAt: at}},
 	}))
 	roundTrip(t, apitypes.NewWorkflowDetail(verification.Workflow{ID: "w", CreatedAt: at}, []verification.WorkflowStep{{Key: "k", Label: "l"}}))

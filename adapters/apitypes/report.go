@@ -64,7 +64,7 @@ func NewReport(r verification.Report) Report {
 			StartedAt: Timestamp{r.Run.StartedAt}, CompletedAt: Timestamp{r.Run.CompletedAt},
 		},
 		Workflow: ReportWorkflow(r.Workflow), Summary: ReportSummary(r.Summary),
-		Cards: convertAll(r.Cards, newCard), Error: newRunError(r.Error), Reviews: newReviews(r.Reviews),
+		Cards: convertAll(r.Cards, newCard), Error: newRunError(r.Error), Reviews: newReviews(r.Flags),
 		Decision: NewDecision(r.Decision), Notes: r.Notes, ResolvedAt: Timestamp{r.ResolvedAt}, Digest: r.Digest,
 	}
 }

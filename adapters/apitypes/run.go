@@ -78,7 +78,7 @@ func NewRunDetail(d verification.RunDetail) RunDetail {
 		Checks: convertAll(d.Checks, func(c verification.Check) Check {
 			return Check{Key: c.Key, Label: c.Label, Status: c.Status, Data: newData(c.Data)}
 		}),
-		Decision: NewDecision(d.Decision), Notes: d.Notes, ResolvedAt: Timestamp{d.ResolvedAt}, Reviews: newReviews(d.Reviews),
+		Decision: NewDecision(d.Decision), Notes: d.Notes, ResolvedAt: Timestamp{d.ResolvedAt}, Reviews: newReviews(d.Flags),
 	}
 }
 
@@ -110,8 +110,8 @@ func newRunError(e *verification.RunError) *RunError {
 	return &RunError{Code: e.Code, Check: e.Check, Message: e.Message}
 }
 
-func newReviews(flags []verification.ReviewFlag) []ReviewFlag {
-	return convertAll(flags, func(f verification.ReviewFlag) ReviewFlag {
+func newReviews(flags []verification.Flag) []ReviewFlag {
+	return convertAll(flags, func(f verification.Flag) ReviewFlag {
 		return ReviewFlag{NodeID: f.NodeID, Label: f.Label, Reason: f.Reason}
 	})
 }

@@ -79,7 +79,7 @@ func ExampleScript_On() {
 	run = kit.Run(id)
 	fmt.Println(run.Checks[0].Status, run.Checks[0].Data)
 	fmt.Println(len(kit.Provider.Calls("pan_verification")), len(backup.Calls("pan_verification")))
-	fmt.Println(run.Status, run.Decision, run.Reviews[0].Reason)
+	fmt.Println(run.Status, run.Decision, run.Flags[0].Reason)
 	// Output:
 	// pending
 	// passed {"name_match":0.97}

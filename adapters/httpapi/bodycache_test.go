@@ -75,7 +75,7 @@ func TestABodyIsServedOnlyForAnEqualDetail(t *testing.T) {
 			},
 			Checks:   []verification.Check{{Key: "k", Label: "l", Status: verification.CheckPassed, Data: verification.Data(`{"a":1}`)}},
 			Decision: verification.DecisionReview, Notes: "n", ResolvedAt: at,
-			Reviews: []verification.ReviewFlag{{NodeID: "n", Label: "l", Reason: "r"}}, Revision: 7,
+			Flags: []verification.Flag{{NodeID: "n", Label: "l", Reason: "r"}}, Revision: 7,
 		}
 	}
 	b := httpapi.NewBodyCache(1 << 20)

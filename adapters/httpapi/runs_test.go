@@ -164,7 +164,7 @@ func TestRecordedDataGoesOutAsItCameIn(t *testing.T) {
 	history := []verification.Event{
 		{At: at, Fact: verification.Started{Workflow: w.ID, WorkflowName: "Simple", Version: 1, VersionHash: w.Latest, ReferenceID: "p"}},
 		{At: at, Fact: verification.Dispatched{Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "script", Dispatch: 1, Visit: 1}},
-		{At: at, Fact: verification.Answered{Node: "pan", Passed: true, Data: verification.Data(data)}},
+		{At: at, Fact: verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(data)}},
 		{At: at, Fact: verification.Completed{Node: "done"}},
 	}
 	save(t, a.Store.Append(t.Context(), enginetest.Tenant, id, 0, verification.Commit{

@@ -59,7 +59,7 @@ func benchLife(i int) []verification.Event {
 		facts = append(facts, verification.Dispatched{Node: "pan", Key: "pan", Provider: "sandbox", Dispatch: 1, Visit: 1})
 	case 7:
 		facts = append(facts, verification.Dispatched{Node: "pan", Key: "pan", Provider: "sandbox", Dispatch: 1, Visit: 1},
-			verification.Answered{Node: "pan", Data: verification.Data(`{"source_ok":false}`)}, verification.Completed{Node: "done"})
+			verification.ResultRecorded{Node: "pan", Data: verification.Data(`{"source_ok":false}`)}, verification.Completed{Node: "done"})
 	default:
 		facts = append(facts, verification.Completed{Node: "done"})
 	}

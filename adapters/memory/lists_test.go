@@ -41,7 +41,7 @@ func summaries(id verification.RunID) *rapid.Generator[verification.Summary] {
 				"", "", "", "", verification.StatusCompleted, verification.StatusFailed, verification.StatusExpired, verification.StatusCancelled,
 			}).Draw(t, "ended"),
 			Verdict: rapid.SampledFrom([]verification.Decision{"", "", verification.DecisionApprove, verification.DecisionReject}).Draw(t, "verdict"),
-			Open:    rapid.Bool().Draw(t, "open"),
+			Flagged: rapid.Bool().Draw(t, "flagged"),
 		}
 	})
 }
@@ -50,10 +50,10 @@ func summaries(id verification.RunID) *rapid.Generator[verification.Summary] {
 func histories() *rapid.Generator[[]verification.Event] {
 	facts := rapid.SampledFrom([]verification.Fact{
 		verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Signal: "consent_submitted"},
-		verification.CustomerCame{Node: "consent"},
+		verification.JourneyOpened{Node: "consent"},
 		verification.CustomerSubmitted{Node: "consent", Data: verification.Data(`{"consent_status":"declined"}`)},
 		verification.Dispatched{Node: "pan", Key: "pan", Dispatch: 1, Visit: 1},
-		verification.Answered{Node: "pan", Passed: true},
+		verification.ResultRecorded{Node: "pan", Passed: true},
 		verification.ReviewAsked{Node: "review"},
 		verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove},
 		verification.VerdictRecorded{Decision: verification.DecisionReject},
@@ -155,7 +155,7 @@ func TestListEqualsTheMatchingRunsAtAnyTime(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"start or replace a run": func(t *rapid.T) {
 				id := verification.RunID(fmt.Sprint("run-", rapid.IntRange(1, 12).Draw(t, "run")))
-				event := verification.Event{At: times().Draw(t, "at"), Fact: verification.CustomerCame{}}
+				event := verification.Event{At: times().Draw(t, "at"), Fact: verification.JourneyOpened{}}
 				save(id, []verification.Event{event}, summaries(id).Draw(t, "summary"))
 			},
 			"append to a run": func(t *rapid.T) {

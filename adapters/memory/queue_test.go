@@ -48,7 +48,7 @@ func TestTheQueueEqualsASearchedList(t *testing.T) {
 				run, at := runs.Draw(t, "run"), maybe(instants()).Draw(t, "advance at")
 				announce := maybe(instants()).Draw(t, "announce at")
 				a := verification.Commit{
-					Events:    []verification.Event{{At: start, Fact: verification.CustomerCame{}}},
+					Events:    []verification.Event{{At: start, Fact: verification.JourneyOpened{}}},
 					Summary:   verification.Summary{ID: run.Run, StartedAt: start, CompletedAt: start},
 					AdvanceAt: at, AnnounceAt: announce,
 				}

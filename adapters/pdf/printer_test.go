@@ -25,7 +25,7 @@ func TestNotesReviewsAndDecisionAreNotPrinted(t *testing.T) {
 			t.Errorf("the document contains %q", secret)
 		}
 	}
-	r.Notes, r.Reviews, r.Decision, r.ResolvedAt = "", nil, verification.DecisionReject, at(9)
+	r.Notes, r.Flags, r.Decision, r.ResolvedAt = "", nil, verification.DecisionReject, at(9)
 	if other := render(t, p, r); string(other) != string(doc) {
 		t.Error("the document depends on notes, reviews or decision")
 	}

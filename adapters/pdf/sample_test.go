@@ -57,7 +57,7 @@ func sample() verification.Report {
 			card("court", "check", "court_records", "Court records", "",
 				`{"hits":[{"court":"City Civil Court, Mumbai","case":"CC/1182/2019"},{"court":"District Court, Pune","closed":true}],"searched":["Ananya Iyer","A. Iyer"]}`, 139, 161, 1),
 		},
-		Reviews:    []verification.ReviewFlag{{NodeID: "face", Label: "SECRETFLAG", Reason: "SECRETREASON"}},
+		Flags:      []verification.Flag{{NodeID: "face", Label: "SECRETFLAG", Reason: "SECRETREASON"}},
 		Decision:   verification.DecisionApprove,
 		Notes:      "SECRETNOTE",
 		ResolvedAt: time.Date(1999, 1, 2, 3, 4, 5, 0, time.UTC),

@@ -87,7 +87,7 @@ func fullArgs(group []pendingAppend) ([]any, error) {
 	workflows, references := make([]pgtype.UUID, n), texts()
 	started, expires, abandon := times(), times(), times()
 	waiting, signals, waits := texts(), texts(), make([]int32, n)
-	ended, completed, errs, verdicts, open := texts(), times(), texts(), texts(), make([]bool, n)
+	ended, completed, errs, verdicts, flagged := texts(), times(), texts(), texts(), make([]bool, n)
 	statuses, decisions, until := texts(), texts(), times()
 	advance, announce, leased := times(), times(), make([]bool, n)
 	for i, p := range group {
@@ -106,13 +106,13 @@ func fullArgs(group []pendingAppend) ([]any, error) {
 		in := s.IntervalAt(time.Time{}) // before any of its deadlines
 		references[i], waiting[i], signals[i], waits[i] = s.ReferenceID, string(s.Waiting), s.Signal, int32(s.Wait)
 		started[i], expires[i], abandon[i] = orNull(s.StartedAt), orNull(s.ExpiresAt), orNull(s.AbandonAt)
-		ended[i], completed[i], verdicts[i], open[i] = string(s.Ended), orNull(s.CompletedAt), string(s.Verdict), s.Open
+		ended[i], completed[i], verdicts[i], flagged[i] = string(s.Ended), orNull(s.CompletedAt), string(s.Verdict), s.Flagged
 		statuses[i], decisions[i], until[i] = string(in.Status), string(in.Decision), orNull(in.Until)
 		advance[i], announce[i], leased[i] = orNull(p.commit.AdvanceAt), orNull(p.commit.AnnounceAt), p.commit.Leased
 	}
 	return append(historyArgs(group),
 		workflows, references, started, expires, abandon,
-		waiting, signals, waits, ended, completed, errs, verdicts, open,
+		waiting, signals, waits, ended, completed, errs, verdicts, flagged,
 		statuses, decisions, until, advance, announce, leased), nil
 }
 

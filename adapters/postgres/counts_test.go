@@ -36,7 +36,7 @@ func life(n, kind, length int) []verification.Event {
 		return verification.VerdictRecorded{Node: "review", Decision: d}
 	}
 	lives := [][]verification.Fact{
-		{started, awaited, verification.CustomerCame{Node: "consent"}, verification.Cancelled{}},
+		{started, awaited, verification.JourneyOpened{Node: "consent"}, verification.Cancelled{}},
 		{started, asked, verdict(verification.DecisionApprove), verification.Completed{Node: "done"}},
 		{started, asked, verdict(verification.DecisionReject), verification.Completed{Node: "done"}},
 		{started, verification.Failed{Node: "pan", Error: verification.RunError{Code: verification.CodeCheckFailed, Message: "The check failed."}}},

@@ -54,7 +54,7 @@ func (e *embedder) serve(t *testing.T) { t.Helper(); serveFleet(t, e.store, e.en
 
 func serveFleet(t *testing.T, store *postgres.Store, e *engine.Engine) {
 	t.Helper()
-	fleet, err := store.Join(postgres.FleetOptions{Wake: e.Wake, Sweep: e.Sweep, Now: time.Now})
+	fleet, err := store.Join(postgres.MemberOptions{Wake: e.Wake, Sweep: e.Sweep, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func TestAListFailsOnLockedStaleRows(t *testing.T) {
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
 	const stale = `
 INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, abandon_at, waiting, signal, wait,
-    ended, error, verdict, open, status, decision, status_until)
+    ended, error, verdict, flagged, status, decision, status_until)
 SELECT $1, gen_random_uuid(), gen_random_uuid(), 'x', $2::timestamptz, $2, 'customer_input', '', 0, '', '', '', false, 'in_progress', '', $2
 FROM generate_series(1, 2100)`
 	_, err = conn.Exec(t.Context(), stale, string(ours), noon())

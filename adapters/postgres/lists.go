@@ -43,7 +43,7 @@ type runRow struct {
 	CompletedAt time.Time `bun:",nullzero"`
 	Error       string
 	Verdict     verification.Decision
-	Open        bool
+	Flagged     bool
 	Status      verification.Status
 	Decision    verification.Decision
 }
@@ -54,7 +54,7 @@ func (r runRow) summary() (verification.Summary, error) {
 		ID: r.ID, Workflow: r.WorkflowID, ReferenceID: r.ReferenceID,
 		StartedAt: r.StartedAt.UTC(), ExpiresAt: utc(r.ExpiresAt), AbandonAt: utc(r.AbandonAt),
 		Waiting: r.Waiting, Signal: r.Signal, Wait: r.Wait,
-		Ended: r.Ended, CompletedAt: utc(r.CompletedAt), Verdict: r.Verdict, Open: r.Open,
+		Ended: r.Ended, CompletedAt: utc(r.CompletedAt), Verdict: r.Verdict, Flagged: r.Flagged,
 	}
 	if r.Error != "" {
 		s.Error = &verification.RunError{}

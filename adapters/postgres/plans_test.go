@@ -21,7 +21,7 @@ import (
 // populate gives a tenant many runs in every state, straight in SQL.
 const populate = `
 INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at, waiting, signal, wait,
-    ended, completed_at, error, verdict, open, status, decision, status_from, status_until)
+    ended, completed_at, error, verdict, flagged, status, decision, status_from, status_until)
 SELECT $1::uuid, ('d0000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid,
     ('c0000000-0000-7000-8000-' || lpad(to_hex(n % 10), 12, '0'))::uuid, 'customer',
     timestamptz '2026-01-01' + n * interval '1 second', NULL, NULL, '', '', 0,

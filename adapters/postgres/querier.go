@@ -115,7 +115,7 @@ func statements(onConflict string) map[string]string {
 		stmtTenant: setTenant, stmtTenantHot: setTenantHot, stmtLoad: loadEvents,
 		stmtAppendHistory: fmt.Sprintf(appendHistory, onConflict), stmtAppend: fmt.Sprintf(appendFull, onConflict),
 		stmtWorkflow: selectWorkflow, stmtAccount: selectAccount,
-		stmtTake: takeWork, stmtDueAfter: dueAfter,
+		stmtTake: takeWork, stmtDueAfter: dueAfter, stmtOverdue: overdueRuns, stmtNextDeadline: nextDeadline,
 	}
 }
 

@@ -132,12 +132,12 @@ const nextDeadline = "SELECT min(expires_at) FROM verifyd.runs WHERE ended = '' 
 // and the time when the next deadline will have passed.
 func (s *Store) Overdue(ctx context.Context, now time.Time, limit int) (runs []verification.RunRef, next time.Time, err error) {
 	var at pgtype.Timestamptz
-	err = s.querier().batch(ctx, everyTenant, func(b *pgx.Batch) error {
-		b.Queue(overdueRuns, now, limit).Query(func(rows pgx.Rows) (err error) {
+	err = s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
+		b.Queue(stmtOverdue, now, limit).Query(func(rows pgx.Rows) (err error) {
 			runs, err = pgx.CollectRows(rows, pgx.RowToStructByPos[verification.RunRef])
 			return err
 		})
-		b.Queue(nextDeadline, now).QueryRow(func(row pgx.Row) error { return row.Scan(&at) })
+		b.Queue(stmtNextDeadline, now).QueryRow(func(row pgx.Row) error { return row.Scan(&at) })
 		return nil
 	})
 	if at.Valid {

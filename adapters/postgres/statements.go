@@ -13,6 +13,8 @@ const (
 	stmtAccount       = "verifyd_account"
 	stmtTake          = "verifyd_take"
 	stmtDueAfter      = "verifyd_due_after"
+	stmtOverdue       = "verifyd_overdue"
+	stmtNextDeadline  = "verifyd_next_deadline"
 )
 
 // setTenant lets the rest of a transaction see the rows of some tenants.
@@ -55,7 +57,7 @@ WITH input AS MATERIALIZED (
         $19::text[], $20::text[], $21::timestamptz[], $22::timestamptz[], $23::timestamptz[], $24::bool[]) WITH ORDINALITY
     AS i (tenant_id, run_id, seq, next_seq, events,
         workflow_id, reference_id, started_at, expires_at, abandon_at,
-        waiting, signal, wait, ended, completed_at, error, verdict, open,
+        waiting, signal, wait, ended, completed_at, error, verdict, flagged,
         status, decision, status_until, advance_at, announce_at, leased, ord)
 ), written AS (
     INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
@@ -74,16 +76,16 @@ WITH input AS MATERIALIZED (
         WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id ORDER BY e.seq DESC LIMIT 1)
 ), summarized AS (
     INSERT INTO verifyd.runs AS r (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
-        waiting, signal, wait, ended, completed_at, error, verdict, open, status, decision, status_until)
+        waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_until)
     SELECT i.tenant_id, i.run_id, i.workflow_id, i.reference_id, i.started_at, i.expires_at, i.abandon_at,
-        i.waiting, i.signal, i.wait, i.ended, i.completed_at, i.error, i.verdict, i.open, i.status, i.decision, i.status_until
+        i.waiting, i.signal, i.wait, i.ended, i.completed_at, i.error, i.verdict, i.flagged, i.status, i.decision, i.status_until
     FROM input i JOIN appended k USING (tenant_id, run_id)
     ON CONFLICT (tenant_id, id) DO UPDATE SET
         workflow_id = excluded.workflow_id, reference_id = excluded.reference_id, started_at = excluded.started_at,
         expires_at = excluded.expires_at, abandon_at = excluded.abandon_at,
         waiting = excluded.waiting, signal = excluded.signal, wait = excluded.wait,
         ended = excluded.ended, completed_at = excluded.completed_at, error = excluded.error,
-        verdict = excluded.verdict, open = excluded.open,
+        verdict = excluded.verdict, flagged = excluded.flagged,
         status = excluded.status, decision = excluded.decision, status_from = NULL, status_until = excluded.status_until
     RETURNING tenant_id, id AS run_id
 ), dropped AS (

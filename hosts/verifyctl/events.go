@@ -13,7 +13,7 @@ import (
 
 // eventOf returns an event as it is stored, without the handle of a source.
 func eventOf(e verification.Event) json.RawMessage {
-	if p, ok := e.Fact.(verification.Pended); ok {
+	if p, ok := e.Fact.(verification.ResultPending); ok {
 		p.Handle = ""
 		e.Fact = p
 	}
@@ -32,11 +32,11 @@ func describe(f verification.Fact) string {
 		return fmt.Sprintf("%s, version %d", f.WorkflowName, f.Version)
 	case verification.Dispatched:
 		return fmt.Sprintf("%s by %s, dispatch %d", f.Node, f.Provider, f.Dispatch)
-	case verification.Pended:
+	case verification.ResultPending:
 		return fmt.Sprintf("%s, next poll at %s", f.Node, timestamp(f.PollAt))
 	case verification.PollFailed:
 		return fmt.Sprintf("%s, next poll at %s: %s", f.Node, timestamp(f.PollAt), f.Cause)
-	case verification.Answered:
+	case verification.ResultRecorded:
 		if f.Passed {
 			return string(f.Node) + " passed"
 		}
@@ -46,11 +46,11 @@ func describe(f verification.Fact) string {
 			return fmt.Sprintf("%s, no retry: %s", f.Node, f.Cause)
 		}
 		return fmt.Sprintf("%s, retry at %s: %s", f.Node, timestamp(f.RetryAt), f.Cause)
-	case verification.Unanswered:
+	case verification.ResultUnavailable:
 		return string(f.Node)
 	case verification.CustomerAwaited:
 		return fmt.Sprintf("%s, signal %s", f.Node, f.Signal)
-	case verification.CustomerCame:
+	case verification.JourneyOpened:
 		return string(f.Node)
 	case verification.DocumentUploaded:
 		return fmt.Sprintf("%s, %s, %d bytes for %s", f.Node, f.MediaType, f.Size, f.Field)

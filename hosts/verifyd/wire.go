@@ -48,8 +48,8 @@ type host struct {
 	log      *slog.Logger
 	storage  *storage
 	engine   *engine.Engine
-	fleet    *postgres.Fleet // nil for a host that shares no database or is no worker
-	api      listener        // without a listener if the host does not have the role api
+	fleet    *postgres.Member // nil for a host that shares no database or is no worker
+	api      listener         // without a listener if the host does not have the role api
 	admin    listener
 	health   *health
 	build    cli.Build

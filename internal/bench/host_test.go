@@ -71,7 +71,7 @@ func newHost(tb testing.TB, url string, o postgres.Options) *host {
 // serve joins the fleet until the test ends.
 func (h *host) serve(tb testing.TB) {
 	tb.Helper()
-	fleet, err := h.store.Join(postgres.FleetOptions{Wake: h.engine.Wake, Sweep: h.engine.Sweep, Now: time.Now})
+	fleet, err := h.store.Join(postgres.MemberOptions{Wake: h.engine.Wake, Sweep: h.engine.Sweep, Now: time.Now})
 	if err != nil {
 		tb.Fatal(err)
 	}

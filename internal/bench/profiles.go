@@ -62,11 +62,11 @@ func profiles() []profile {
 	check := func(node verification.NodeID, label string, passed bool) []verification.Fact {
 		return []verification.Fact{
 			verification.Dispatched{Node: node, Key: string(node), Label: label, Provider: "sandbox", Dispatch: 1, Visit: 1},
-			verification.Answered{Node: node, Passed: passed, Data: verification.Data(`{"name_match":0.97}`)},
+			verification.ResultRecorded{Node: node, Passed: passed, Data: verification.Data(`{"name_match":0.97}`)},
 		}
 	}
 	branch := func(next verification.NodeID) verification.Fact {
-		return verification.BranchTaken{Node: "risk", Next: next, Seen: verification.Data(`{"steps.bank.passed":true}`)}
+		return verification.BranchTaken{Node: "risk", Next: next, Values: verification.Data(`{"steps.bank.passed":true}`)}
 	}
 	verdict := func(node verification.NodeID, d verification.Decision) verification.Fact {
 		return verification.VerdictRecorded{Node: node, Decision: d, Notes: "Looked at.", By: "reviewer"}
@@ -158,7 +158,7 @@ func (l profile) history(w verification.Workflow, n int, started, now time.Time,
 		events = append(events, verification.Event{At: started.Add(after), Fact: m.fact})
 	}
 	if came := changed.Add(-abandonTimeout); l.change == idleSoon && came.After(events[len(events)-1].At) {
-		events = append(events, verification.Event{At: came, Fact: verification.CustomerCame{Node: "details"}})
+		events = append(events, verification.Event{At: came, Fact: verification.JourneyOpened{Node: "details"}})
 	}
 	return events
 }

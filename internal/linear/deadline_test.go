@@ -62,9 +62,9 @@ func TestACancelDuringTheDeadlineIsTooLate(t *testing.T) {
 			seen := do(t, running[0], look)
 			close(s.goOn)
 			late, after := <-answered, do(t, running[0], linear.Input{Op: linear.OpRead})
-			if want := linear.Conflict + "expired"; late.Answer != want || after.Seen.Status != "expired" {
+			if want := linear.Conflict + "expired"; late.Answer != want || after.View.Status != "expired" {
 				t.Errorf("%s = %s; then the cancel that was on its way = %s and the run reads %s, want %s and expired",
-					look, seen, late, after.Seen.Status, want)
+					look, seen, late, after.View.Status, want)
 			}
 		})
 	}
@@ -96,7 +96,7 @@ func TestAStartRecordsTheExpiryBeforeItReturnsExpired(t *testing.T) {
 	started := <-start
 	close(s.goOn)
 	late := <-cancel
-	if started.Seen.Status != "expired" || late.Answer != linear.Conflict+"expired" {
+	if started.View.Status != "expired" || late.Answer != linear.Conflict+"expired" {
 		t.Errorf("the start = %s, then the cancel that was on its way = %s, want expired and a conflict", started, late)
 	}
 }

@@ -173,7 +173,7 @@ func parts(op porcupine.Operation, in Input, out Output) []porcupine.Operation {
 	created, settled, shown := op, op, op
 	times := Output{Answer: Done, From: out.From, To: out.To}
 	first, last := times, times
-	first.Started, last.Seen = out.Started, out.Seen
+	first.Started, last.View = out.Started, out.View
 	created.Output, settled.Output, shown.Output = first, times, last
 	settled.Input, shown.Input = Input{Op: OpSettled, Host: in.Host}, Input{Op: OpShown, Host: in.Host}
 	settled.ClientId, shown.ClientId = op.ClientId+100, op.ClientId+200
@@ -210,7 +210,7 @@ func (p *player) rest(ctx context.Context) {
 			p.fail(err)
 			return
 		}
-		if out.Seen.Completed != 0 || out.Seen.Check == "" || out.Seen.Check == "passed" {
+		if out.View.Completed != 0 || out.View.Check == "" || out.View.Check == "passed" {
 			return
 		}
 	}

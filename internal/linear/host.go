@@ -84,7 +84,7 @@ func (d EngineHost) start(ctx context.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	return Output{Answer: Done, Seen: viewed(v), Started: micros(v.StartedAt)}, d.Run.is(v.ID)
+	return Output{Answer: Done, View: viewed(v), Started: micros(v.StartedAt)}, d.Run.is(v.ID)
 }
 
 // ask runs an operation on a run that has been started.
@@ -103,16 +103,16 @@ func (d EngineHost) ask(ctx context.Context, run verification.RunID, in Input) (
 	case OpCancel:
 		var v verification.RunView
 		v, err = d.Engine.Cancel(ctx, d.Tenant, run)
-		out.Answer, out.Seen = Done, viewed(v)
+		out.Answer, out.View = Done, viewed(v)
 	case OpRead:
 		var r verification.RunDetail
 		r, err = d.Engine.Run(ctx, d.Tenant, run)
-		out.Answer, out.Seen = Done, read(r)
+		out.Answer, out.View = Done, read(r)
 	case OpReport:
 		var r verification.Report
 		if r, err = d.Engine.Report(ctx, d.Tenant, run); err == nil {
 			out.Answer = Done
-			out.Seen, err = reported(r)
+			out.View, err = reported(r)
 		}
 	case OpStart, OpList, OpSweep, OpNap, OpAdvance, OpSettled, OpShown:
 		return out, fmt.Errorf("%s is not about a run that has been started", in.Op)
@@ -132,7 +132,7 @@ func (d EngineHost) list(ctx context.Context, in Input) (Output, error) {
 	case page.Total == 0 && len(page.Data) == 0:
 		return Output{Answer: Done}, nil
 	case page.Total == 1 && len(page.Data) == 1:
-		return Output{Answer: Done, Listed: true, Seen: viewed(page.Data[0])}, d.Run.is(page.Data[0].ID)
+		return Output{Answer: Done, Listed: true, View: viewed(page.Data[0])}, d.Run.is(page.Data[0].ID)
 	}
 	return Output{}, fmt.Errorf("the list of one run holds %d and counts %d", len(page.Data), page.Total)
 }
@@ -174,22 +174,22 @@ func payload(in Input) verification.Data {
 	return verification.Data(`{"pan":"ABCDE1234F"}`)
 }
 
-func viewed(v verification.RunView) Seen {
-	s := Seen{Status: string(v.Status), Completed: micros(v.CompletedAt)}
+func viewed(v verification.RunView) View {
+	s := View{Status: string(v.Status), Completed: micros(v.CompletedAt)}
 	if v.Action != nil {
 		s.Action, s.Signal, s.Linked = string(v.Action.Type), v.Action.SignalName, v.Action.URL != ""
 	}
 	return s.failed(v.Error)
 }
 
-func (s Seen) failed(e *verification.RunError) Seen {
+func (s View) failed(e *verification.RunError) View {
 	if e != nil {
 		s.Code, s.FailedOn = string(e.Code), e.Check
 	}
 	return s
 }
 
-func (s Seen) decided(d verification.Decision, notes string, at time.Time, flags []verification.ReviewFlag) Seen {
+func (s View) decided(d verification.Decision, notes string, at time.Time, flags []verification.Flag) View {
 	s.Decision, s.Notes, s.Resolved = string(d), notes, micros(at)
 	var nodes []string
 	for _, f := range flags {
@@ -199,17 +199,17 @@ func (s Seen) decided(d verification.Decision, notes string, at time.Time, flags
 	return s
 }
 
-func read(r verification.RunDetail) Seen {
-	s := viewed(r.RunView).decided(r.Decision, r.Notes, r.ResolvedAt, r.Reviews)
+func read(r verification.RunDetail) View {
+	s := viewed(r.RunView).decided(r.Decision, r.Notes, r.ResolvedAt, r.Flags)
 	for _, c := range r.Checks {
 		s.Check += string(c.Status)
 	}
 	return s
 }
 
-func reported(r verification.Report) (Seen, error) {
-	s := Seen{Status: string(r.Run.Status), Completed: micros(r.Run.CompletedAt)}.
-		failed(r.Error).decided(r.Decision, r.Notes, r.ResolvedAt, r.Reviews)
+func reported(r verification.Report) (View, error) {
+	s := View{Status: string(r.Run.Status), Completed: micros(r.Run.CompletedAt)}.
+		failed(r.Error).decided(r.Decision, r.Notes, r.ResolvedAt, r.Flags)
 	s.Owed = r.Summary.NeedsReview
 	for _, c := range r.Cards {
 		s.Dispatches += c.Dispatches

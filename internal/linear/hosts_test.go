@@ -89,7 +89,7 @@ func newEngine(t *testing.T, s verification.Store, c verification.Clock, o engin
 
 func join(t *testing.T, s *postgres.Store, e *engine.Engine, c verification.Clock) {
 	t.Helper()
-	fleet, err := s.Join(postgres.FleetOptions{Wake: e.Wake, Sweep: e.Sweep, Now: c.Now})
+	fleet, err := s.Join(postgres.MemberOptions{Wake: e.Wake, Sweep: e.Sweep, Now: c.Now})
 	must(t, err)
 	background(t, func(ctx context.Context) {
 		if err := fleet.Serve(ctx); err != nil {

@@ -39,7 +39,7 @@ func (s *stale) Do(ctx context.Context, in linear.Input) (linear.Output, error) 
 	case in.Op == linear.OpRead && s.cancelled && s.before.Answer != "":
 		s.lies++
 		return s.before, err
-	case in.Op == linear.OpRead && out.Seen.Status == "in_progress":
+	case in.Op == linear.OpRead && out.View.Status == "in_progress":
 		s.before = out
 	}
 	return out, err

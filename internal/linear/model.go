@@ -196,7 +196,7 @@ func (p Plan) cancel(s *state, out Output) bool {
 	if s.ended != "cancelled" {
 		return out.Answer == Conflict+s.ended
 	}
-	return out.Answer == Done && out.Seen.Status == "cancelled" && s.completed.shows(out.Seen.Completed)
+	return out.Answer == Done && out.View.Status == "cancelled" && s.completed.shows(out.View.Completed)
 }
 
 // lists reports whether the list may have the run, or not have it. A list during a
@@ -212,7 +212,7 @@ func (p Plan) lists(s *state, in Input, out Output) bool {
 
 // shows reports whether an operation may show this run.
 func (p Plan) shows(s *state, by Op, out Output) bool {
-	got, want := out.Seen, Seen{Status: p.status(*s)}
+	got, want := out.View, View{Status: p.status(*s)}
 	at := p.current(*s)
 	switch {
 	case s.live() && by == OpReport: // it has no action

@@ -30,19 +30,19 @@ func verdict(decision, notes, answer string) step {
 func cancel(answer string, completed int64) step {
 	out := linear.Output{Answer: answer}
 	if answer == linear.Done {
-		out.Seen = linear.Seen{Status: "cancelled", Completed: completed}
+		out.View = linear.View{Status: "cancelled", Completed: completed}
 	}
 	return step{linear.Input{Op: linear.OpCancel}, out}
 }
 
-func read(s linear.Seen) step {
-	return step{linear.Input{Op: linear.OpRead}, linear.Output{Answer: linear.Done, Seen: s}}
+func read(s linear.View) step {
+	return step{linear.Input{Op: linear.OpRead}, linear.Output{Answer: linear.Done, View: s}}
 }
 
-func list(status, decision string, found ...linear.Seen) step {
+func list(status, decision string, found ...linear.View) step {
 	out := linear.Output{Answer: linear.Done, Listed: len(found) > 0}
 	if out.Listed {
-		out.Seen = found[0]
+		out.View = found[0]
 	}
 	return step{linear.Input{Op: linear.OpList, Status: status, Decision: decision}, out}
 }
@@ -55,8 +55,8 @@ func settled() step {
 	return step{linear.Input{Op: linear.OpSettled}, linear.Output{Answer: linear.Done}}
 }
 
-func shown(s linear.Seen) step {
-	return step{linear.Input{Op: linear.OpShown}, linear.Output{Answer: linear.Done, Seen: s}}
+func shown(s linear.View) step {
+	return step{linear.Input{Op: linear.OpShown}, linear.Output{Answer: linear.Done, View: s}}
 }
 
 func advance() step {
@@ -79,10 +79,10 @@ func rows() []row {
 	consent, details := linear.Step{Name: "consent", Kind: linear.Consent}, linear.Step{Name: "details", Kind: linear.Details}
 	pan, review := linear.Step{Name: "pan", Kind: linear.Check}, linear.Step{Name: "review", Kind: linear.Review}
 	again := linear.Step{Name: "again", Kind: linear.Review}
-	atConsent := linear.Seen{Status: "in_progress", Action: "customer_input", Signal: "consent_submitted", Linked: true}
-	atCheck := linear.Seen{Status: "in_progress", Check: "running"}
-	atReview := linear.Seen{Status: "in_progress", Action: "review", Signal: "human_review_decision", Decision: "review", Flags: "review"}
-	expired := linear.Seen{Status: "expired", Completed: deadline, Code: "LINK_EXPIRED"}
+	atConsent := linear.View{Status: "in_progress", Action: "customer_input", Signal: "consent_submitted", Linked: true}
+	atCheck := linear.View{Status: "in_progress", Check: "running"}
+	atReview := linear.View{Status: "in_progress", Action: "review", Signal: "human_review_decision", Decision: "review", Flags: "review"}
+	expired := linear.View{Status: "expired", Completed: deadline, Code: "LINK_EXPIRED"}
 	agreed := submit("consent_submitted", linear.Good, linear.Delivered)
 	paths := map[string][]linear.Step{
 		"form": {consent, details}, "check": {consent, pan, details}, "review": {consent, review}, "twice": {consent, review, again},
@@ -103,26 +103,26 @@ func rows() []row {
 		{"a read from before a cancel", false, paths["form"], []step{cancel(linear.Done, 15), read(atConsent)}},
 		{"a cancel after the end", true, paths["form"], []step{advance(), cancel(linear.Conflict+"expired", 0)}},
 		{"a cancel undoes the end", false, paths["form"], []step{advance(), cancel(linear.Done, 25)}},
-		{"expired after the deadline", true, paths["form"], []step{read(atConsent), advance(), read(expired), list("expired", "", linear.Seen{Status: "expired", Completed: deadline, Code: "LINK_EXPIRED"}), list("in_progress", "")}},
+		{"expired after the deadline", true, paths["form"], []step{read(atConsent), advance(), read(expired), list("expired", "", linear.View{Status: "expired", Completed: deadline, Code: "LINK_EXPIRED"}), list("in_progress", "")}},
 		{"expired before the deadline", false, paths["form"], []step{read(expired), advance()}},
 		{"in progress after the deadline", false, paths["form"], []step{advance(), read(atConsent)}},
-		{"expired when somebody reads it", false, paths["form"], []step{advance(), read(linear.Seen{Status: "expired", Completed: 25, Code: "LINK_EXPIRED"})}},
-		{"the check of an expired run reads failed", true, paths["check"], []step{agreed, advance(), read(linear.Seen{Status: "expired", Completed: deadline, Code: "RUN_EXPIRED", Check: "failed"})}},
-		{"the check of an expired run reads running", false, paths["check"], []step{agreed, advance(), read(linear.Seen{Status: "expired", Completed: deadline, Code: "RUN_EXPIRED", Check: "running"})}},
+		{"expired when somebody reads it", false, paths["form"], []step{advance(), read(linear.View{Status: "expired", Completed: 25, Code: "LINK_EXPIRED"})}},
+		{"the check of an expired run reads failed", true, paths["check"], []step{agreed, advance(), read(linear.View{Status: "expired", Completed: deadline, Code: "RUN_EXPIRED", Check: "failed"})}},
+		{"the check of an expired run reads running", false, paths["check"], []step{agreed, advance(), read(linear.View{Status: "expired", Completed: deadline, Code: "RUN_EXPIRED", Check: "running"})}},
 		{"expired on a review is no matter of the link", false, paths["review"], []step{agreed, advance(), read(expired)}},
-		{"an end is taken back", false, paths["form"], []step{advance(), read(expired), read(linear.Seen{Status: "cancelled", Completed: 15})}},
+		{"an end is taken back", false, paths["form"], []step{advance(), read(expired), read(linear.View{Status: "cancelled", Completed: 15})}},
 	}
 	return slices.Concat(plain, startRows(paths, atConsent, expired), verdictRows(paths, agreed, atReview))
 }
 
-func startRows(paths map[string][]linear.Step, atConsent, expired linear.Seen) []row {
+func startRows(paths map[string][]linear.Step, atConsent, expired linear.View) []row {
 	refused, other := started(), started()
 	refused.out.Answer, refused.out.Started = linear.InFlight, 0
 	other.out.Started++
 	return []row{
 		{"a start is answered again", true, paths["form"], []step{started(), shown(atConsent)}},
 		{"a start is answered with another run", false, paths["form"], []step{other}},
-		{"a start does not show the run", false, paths["form"], []step{shown(linear.Seen{Status: "completed", Completed: 15})}},
+		{"a start does not show the run", false, paths["form"], []step{shown(linear.View{Status: "completed", Completed: 15})}},
 		{"a start is refused while another is in flight", true, paths["form"], []step{refused, settled()}},
 		{"a start is refused once one was answered", false, paths["form"], []step{settled(), refused}},
 		{"a start is answered expired", true, paths["form"], []step{advance(), shown(expired)}},
@@ -131,19 +131,19 @@ func startRows(paths map[string][]linear.Step, atConsent, expired linear.Seen) [
 	}
 }
 
-func verdictRows(paths map[string][]linear.Step, agreed step, atReview linear.Seen) []row {
-	approved := linear.Seen{Status: "completed", Completed: 25, Decision: "approve", Notes: "fine", Resolved: 25, Flags: "review"}
+func verdictRows(paths map[string][]linear.Step, agreed step, atReview linear.View) []row {
+	approved := linear.View{Status: "completed", Completed: 25, Decision: "approve", Notes: "fine", Resolved: 25, Flags: "review"}
 	rejected := approved
 	rejected.Decision, rejected.Notes, rejected.Resolved = "reject", "", 35
 	kept := rejected
 	kept.Notes = "fine"
 	deliver, record := verdict("approve", "fine", linear.Delivered), verdict("reject", "", linear.Recorded)
-	parkedAgain := linear.Seen{Status: "in_progress", Action: "review", Signal: "human_review_decision", Decision: "review", Flags: "review again"}
+	parkedAgain := linear.View{Status: "in_progress", Action: "review", Signal: "human_review_decision", Decision: "review", Flags: "review again"}
 	early := parkedAgain
 	early.Resolved, early.Notes = 25, "fine"
-	settled := linear.Seen{Status: "cancelled", Completed: 15, Decision: "reject", Resolved: 25}
+	settled := linear.View{Status: "cancelled", Completed: 15, Decision: "reject", Resolved: 25}
 	return []row{
-		{"a review is owed and listed", true, paths["review"], []step{agreed, read(atReview), list("in_progress", "review", linear.Seen{Status: "in_progress", Action: "review", Signal: "human_review_decision"})}},
+		{"a review is owed and listed", true, paths["review"], []step{agreed, read(atReview), list("in_progress", "review", linear.View{Status: "in_progress", Action: "review", Signal: "human_review_decision"})}},
 		{"a review is owed and not listed", false, paths["review"], []step{agreed, read(atReview), list("", "review")}},
 		{"a verdict with nothing to decide", true, paths["review"], []step{verdict("approve", "", linear.NotOpen)}},
 		{"a verdict lets the run go on", true, paths["review"], []step{agreed, deliver, read(approved), read(approved)}},
@@ -154,17 +154,17 @@ func verdictRows(paths map[string][]linear.Step, agreed step, atReview linear.Se
 		{"a verdict moves in time", false, paths["review"], []step{agreed, deliver, read(approved), read(moved(approved))}},
 		{"a second review takes the first verdict's place", true, paths["twice"], []step{agreed, deliver, read(parkedAgain), verdict("reject", "", linear.Delivered)}},
 		{"a second review shows the first verdict", false, paths["twice"], []step{agreed, deliver, read(early)}},
-		{"a verdict on a cancelled run", true, paths["form"], []step{cancel(linear.Done, 15), record, read(settled), list("cancelled", "reject", linear.Seen{Status: "cancelled", Completed: 15})}},
+		{"a verdict on a cancelled run", true, paths["form"], []step{cancel(linear.Done, 15), record, read(settled), list("cancelled", "reject", linear.View{Status: "cancelled", Completed: 15})}},
 		{"a cancelled run goes on by a verdict", false, paths["form"], []step{cancel(linear.Done, 15), verdict("reject", "", linear.Delivered)}},
-		{"a cancelled run is in the queue", false, paths["review"], []step{agreed, cancel(linear.Done, 25), list("", "review", linear.Seen{Status: "cancelled", Completed: 25})}},
+		{"a cancelled run is in the queue", false, paths["review"], []step{agreed, cancel(linear.Done, 25), list("", "review", linear.View{Status: "cancelled", Completed: 25})}},
 		{"a completed run that was declined owes a verdict", true, paths["form"], []step{
 			submit("consent_submitted", linear.Declined, linear.Delivered), submit("details_submitted", linear.Good, linear.Delivered),
-			read(linear.Seen{Status: "completed", Completed: 25, Decision: "review", Flags: "consent"}),
+			read(linear.View{Status: "completed", Completed: 25, Decision: "review", Flags: "consent"}),
 		}},
 	}
 }
 
-func moved(s linear.Seen) linear.Seen {
+func moved(s linear.View) linear.View {
 	s.Resolved++
 	return s
 }
@@ -200,7 +200,7 @@ func (r row) hold(t *testing.T) {
 func TestNothingIsFoundBeforeTheStart(t *testing.T) {
 	path := []linear.Step{{Name: "details", Kind: linear.Details}}
 	notFound := step{linear.Input{Op: linear.OpRead}, linear.Output{Answer: linear.NotFound}}
-	parked := linear.Seen{Status: "in_progress", Action: "customer_input", Signal: "details_submitted", Linked: true}
+	parked := linear.View{Status: "in_progress", Action: "customer_input", Signal: "details_submitted", Linked: true}
 	for _, r := range []row{
 		{"a read before the start", true, path, []step{notFound, list("", ""), started(), read(parked)}},
 		{"a read that shows a run before its start", false, path, []step{read(parked), started()}},

@@ -65,7 +65,7 @@ type Output struct {
 	Answer   string
 	Decision string // of a verdict
 	Listed   bool   // the list has the run
-	Seen     Seen   // of operations that return the run
+	View     View   // of operations that return the run
 	Started  int64  // of a start: when the run was started, as the times below
 
 	// From and To are the times of the call and the return on the clock of the
@@ -85,9 +85,9 @@ const (
 	Conflict  = "conflict: "
 )
 
-// Seen is a run as an operation returns it. Times are in microseconds of Unix time;
+// View is a run as an operation returns it. Times are in microseconds of Unix time;
 // zero is null.
-type Seen struct {
+type View struct {
 	Status    string
 	Completed int64
 	Action    string // what it waits for
@@ -112,7 +112,7 @@ type Seen struct {
 func (i Input) Describe(o Output) string {
 	words := []string{string(i.Op), o.Answer}
 	if (i.Op == OpRead || i.Op == OpShown) && o.Answer == Done {
-		words = []string{string(i.Op), o.Seen.Status, o.Seen.Decision}
+		words = []string{string(i.Op), o.View.Status, o.View.Decision}
 	}
 	return strings.TrimSpace(strings.Join(words, " "))
 }
@@ -134,8 +134,8 @@ func (o Output) String() string {
 	if o.Listed {
 		words = append(words, "listed")
 	}
-	if o.Seen != (Seen{}) {
-		words = append(words, fmt.Sprintf("%+v", o.Seen))
+	if o.View != (View{}) {
+		words = append(words, fmt.Sprintf("%+v", o.View))
 	}
 	return strings.Join(words, " ")
 }

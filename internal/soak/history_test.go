@@ -125,12 +125,12 @@ func follows(run verification.Run, e verification.Event) error {
 		return fmt.Errorf("%s of %s while the run waits for %q of %s", e.Kind(), node, w.Kind, w.Node)
 	}
 	switch f := e.Fact.(type) {
-	case verification.Answered:
-		return on(f.Node, verification.WaitAnswer, verification.WaitPoll)
-	case verification.Pended:
-		return on(f.Node, verification.WaitAnswer, verification.WaitPoll)
+	case verification.ResultRecorded:
+		return on(f.Node, verification.WaitResult, verification.WaitPoll)
+	case verification.ResultPending:
+		return on(f.Node, verification.WaitResult, verification.WaitPoll)
 	case verification.DispatchFailed:
-		return on(f.Node, verification.WaitAnswer, verification.WaitPoll)
+		return on(f.Node, verification.WaitResult, verification.WaitPoll)
 	case verification.CustomerSubmitted:
 		return on(f.Node, verification.WaitCustomer)
 	case verification.Dispatched:
@@ -138,7 +138,7 @@ func follows(run verification.Run, e verification.Event) error {
 		if f.Dispatch != step.Dispatches+1 {
 			return fmt.Errorf("dispatch %d of %s after %d", f.Dispatch, f.Node, step.Dispatches)
 		}
-		if w.Kind == verification.WaitAnswer || w.Kind == verification.WaitPoll {
+		if w.Kind == verification.WaitResult || w.Kind == verification.WaitPoll {
 			return fmt.Errorf("dispatch of %s while %s owes its answer", f.Node, w.Node)
 		}
 	case verification.VerdictRecorded:

@@ -41,7 +41,7 @@ func soundHistory(seconds float64) *history {
 	h.add("host-1",
 		event(0, verification.Started{Workflow: "w", ReferenceID: referencePrefix + "0"}),
 		event(0, verification.Dispatched{Node: "pan", Key: "pan", Dispatch: 1, Visit: 1}))
-	return h.add("host-1", event(seconds, verification.Answered{Node: "pan", Passed: true}), event(seconds, verification.Completed{Node: "done"}))
+	return h.add("host-1", event(seconds, verification.ResultRecorded{Node: "pan", Passed: true}), event(seconds, verification.Completed{Node: "done"}))
 }
 
 // soundAftermath returns one without problems.
@@ -71,7 +71,7 @@ func TestASoundAftermathIsTakenForOne(t *testing.T) {
 }
 
 func TestWhatGoesWrongIsFound(t *testing.T) {
-	passed := verification.Answered{Node: "pan", Passed: true}
+	passed := verification.ResultRecorded{Node: "pan", Passed: true}
 	for name, row := range map[string]struct {
 		spoil func(a *inspection, h *history)
 		want  string

@@ -62,7 +62,7 @@ func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error)
 		return Journey{}, &verification.Error{Kind: verification.ErrNotFound, Subject: "journey", Cause: err}
 	}
 	s := &session{ref: link.RunRef}
-	if _, err = e.command(ctx, s, verification.CustomerArrives{}); errors.Is(err, verification.ErrNotOpen) {
+	if _, err = e.command(ctx, s, verification.OpenJourney{}); errors.Is(err, verification.ErrNotOpen) {
 		err = nil
 	}
 	var tenant verification.Tenant

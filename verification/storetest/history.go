@@ -112,7 +112,7 @@ func consent() verification.Fact {
 	}
 }
 
-func came() verification.Fact { return verification.CustomerCame{Node: "consent"} }
+func came() verification.Fact { return verification.JourneyOpened{Node: "consent"} }
 
 func dispatched(dispatch int) verification.Fact {
 	return verification.Dispatched{
@@ -121,7 +121,7 @@ func dispatched(dispatch int) verification.Fact {
 }
 
 func answered(data string) verification.Fact {
-	return verification.Answered{Node: "pan", Passed: true, Data: verification.Data(data)}
+	return verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(data)}
 }
 
 func asked(node verification.NodeID) verification.Fact {
@@ -222,23 +222,23 @@ func everyFact() []verification.Fact {
 			Input: data, RedirectURI: "https://app.example/done?a=1&b=2", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
 		},
 		verification.Dispatched{Node: "pan", Key: "pan_verification", Label: oddText, Provider: "sandbox", Dispatch: 3, Visit: 2},
-		verification.Pended{Node: "pan", Handle: oddText, PollAt: instant(time.Minute)},
+		verification.ResultPending{Node: "pan", Handle: oddText, PollAt: instant(time.Minute)},
 		verification.PollFailed{Node: "pan", Cause: oddText, PollAt: instant(2 * time.Minute)},
-		verification.Answered{Node: "pan", Passed: true, Data: data},
-		verification.Answered{Node: "pan"},
+		verification.ResultRecorded{Node: "pan", Passed: true, Data: data},
+		verification.ResultRecorded{Node: "pan"},
 		verification.DispatchFailed{Node: "pan", Cause: oddText, RetryAt: instant(3 * time.Minute)},
 		verification.DispatchFailed{Node: "pan", Cause: oddText},
-		verification.Unanswered{Node: "pan", Data: data},
-		verification.Unanswered{Node: "pan"},
+		verification.ResultUnavailable{Node: "pan", Data: data},
+		verification.ResultUnavailable{Node: "pan"},
 		verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Label: oddText, Signal: "consent_submitted"},
-		verification.CustomerCame{Node: "consent"},
+		verification.JourneyOpened{Node: "consent"},
 		verification.DocumentUploaded{
 			Node: "consent", Document: "e0000000-0000-7000-8000-000000000001", Field: oddText,
 			MediaType: "image/jpeg", Size: 1 << 40, SHA256: "ab",
 		},
 		verification.CustomerSubmitted{Node: "consent", Data: data, Request: "a request"},
 		verification.CustomerSubmitted{Node: "consent"},
-		verification.BranchTaken{Node: "risk", When: "steps.pan.data.name_match < 0.8", Next: "review", Seen: data},
+		verification.BranchTaken{Node: "risk", When: "steps.pan.data.name_match < 0.8", Next: "review", Values: data},
 		verification.BranchTaken{Node: "risk", Next: "done"},
 		verification.ReviewAsked{Node: "review", Label: oddText, Reason: oddText},
 		verification.VerdictRecorded{Node: "review", Decision: verification.DecisionReject, Notes: oddText, By: oddText, Request: "a request"},

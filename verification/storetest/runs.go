@@ -42,18 +42,18 @@ func dataIsLoaded(t *trial) {
 	if len(got) != 3 {
 		t.failf("Load = %d events, want 3", len(got))
 	}
-	f, _ := got[2].Fact.(verification.Answered)
+	f, _ := got[2].Fact.(verification.ResultRecorded)
 	same(t, "the data", string(f.Data), oddData)
 }
 
 func timesAreLoaded(t *trial) {
 	s := simple(1).then(tick, dispatched(1)).
-		then(tick, verification.Pended{Node: "pan", Handle: "h", PollAt: instant(time.Hour + tick)}).
+		then(tick, verification.ResultPending{Node: "pan", Handle: "h", PollAt: instant(time.Hour + tick)}).
 		at(time.Date(2100, 12, 31, 23, 59, 59, 999999000, time.UTC), completed())
 	t.save(ours, s)
 	for i, e := range t.load(ours, s.id, 0) {
 		same(t, fmt.Sprintf("the time of event %d", i), e.At, s.events[i].At)
-		if f, ok := e.Fact.(verification.Pended); ok {
+		if f, ok := e.Fact.(verification.ResultPending); ok {
 			same(t, "the time of the next poll", f.PollAt, instant(time.Hour+tick))
 		}
 	}

@@ -40,7 +40,7 @@ func runBreaches() []breach {
 			return e
 		})},
 		{"the data of an event is loaded byte for byte", "Load reads and writes it again", loading(func(e event) event {
-			if f, ok := e.Fact.(verification.Answered); ok {
+			if f, ok := e.Fact.(verification.ResultRecorded); ok {
 				f.Data, _ = verification.NewData(f.Data.Map())
 				e.Fact = f
 			}

@@ -77,7 +77,7 @@ CREATE TABLE verifyd.runs (
     completed_at timestamptz,
     error        text NOT NULL, -- JSON; empty for none
     verdict      text NOT NULL,
-    open         boolean NOT NULL,
+    flagged      boolean NOT NULL,
     status       text COLLATE "C" NOT NULL,
     decision     text COLLATE "C" NOT NULL,
     status_from  timestamptz,

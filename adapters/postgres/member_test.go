@@ -24,7 +24,7 @@ type member struct {
 func join(t *testing.T, url string) *member {
 	t.Helper()
 	m := &member{store: openAt(t, url, postgres.Options{})}
-	fleet, err := m.store.Join(postgres.FleetOptions{
+	fleet, err := m.store.Join(postgres.MemberOptions{
 		Wake:  func() bool { m.wakes.Add(1); return !m.busy.Load() },
 		Sweep: func(context.Context) error { m.sweeps.Add(1); return nil },
 		Now:   time.Now,
@@ -153,7 +153,7 @@ func version(t *testing.T, e *embedder) string {
 }
 
 func TestJoinRequiresItsCallbacks(t *testing.T) {
-	if _, err := fresh(t).Join(postgres.FleetOptions{}); err == nil {
+	if _, err := fresh(t).Join(postgres.MemberOptions{}); err == nil {
 		t.Error("Join without anything to do succeeded")
 	}
 }

@@ -30,8 +30,8 @@ const (
 	stopTimeout = 5 * time.Second
 )
 
-// FleetOptions are the callbacks of a host. All but Log are required.
-type FleetOptions struct {
+// MemberOptions are the callbacks of a host. All but Log are required.
+type MemberOptions struct {
 	// Wake makes the host take work from the queue, and reports whether it has
 	// capacity: Engine.Wake.
 	Wake func() bool
@@ -44,13 +44,13 @@ type FleetOptions struct {
 	Log *slog.Logger
 }
 
-// Fleet is the membership of a host among those that share a database. It wakes the
+// Member is the membership of a host among those that share a database. It wakes the
 // host for work that another host left in the queue, at the latest when the work is
 // due, and has one host at a time sweep and maintain the store.
-type Fleet struct{ client *jobClient }
+type Member struct{ client *jobClient }
 
 // Join returns a member of the fleet. It does nothing before Serve.
-func (s *Store) Join(o FleetOptions) (*Fleet, error) {
+func (s *Store) Join(o MemberOptions) (*Member, error) {
 	if o.Wake == nil || o.Sweep == nil || o.Now == nil {
 		return nil, errors.New("postgres: Wake, Sweep and Now are required")
 	}
@@ -87,7 +87,7 @@ func (s *Store) Join(o FleetOptions) (*Fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("join the fleet: %w", err)
 	}
-	return &Fleet{c}, nil
+	return &Member{c}, nil
 }
 
 // snoozeUnless leaves a job to another host unless this one has capacity.
@@ -120,7 +120,7 @@ func once(do func(context.Context) error) func(context.Context) error {
 }
 
 // Serve is a member until ctx ends. It waits while the database is unavailable.
-func (f *Fleet) Serve(ctx context.Context) error {
+func (f *Member) Serve(ctx context.Context) error {
 	detached := context.WithoutCancel(ctx)
 	err := f.start(detached)
 	for errors.Is(err, verification.ErrUnavailable) {
@@ -145,7 +145,7 @@ func (f *Fleet) Serve(ctx context.Context) error {
 	return nil
 }
 
-func (f *Fleet) start(ctx context.Context) error {
+func (f *Member) start(ctx context.Context) error {
 	return translate("join the fleet", f.client.Start(ctx))
 }
 
