@@ -12,6 +12,13 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
+// ends is a language in which the last character of a condition is a problem.
+type ends struct{ lenient }
+
+func (ends) Condition(text string, _ verification.Declarations) (verification.Condition, error) {
+	return nil, &verification.TextError{Character: len([]rune(text)), Message: "no"}
+}
+
 func FuzzReadWorkflow(f *testing.F) {
 	for _, file := range examples(f) {
 		raw, err := os.ReadFile(file)
@@ -20,6 +27,7 @@ func FuzzReadWorkflow(f *testing.F) {
 		}
 		f.Add(raw, strings.HasSuffix(file, ".json"))
 	}
+	f.Add([]byte("nodes: {a: {type: branch, rules: [{when: \"a \\\"\\u0041\\n\"}, {when: >-\n   b\n   c}]}}\n"), false)
 	f.Add([]byte("a: &a [*a]\n? [b]\n: {<<: *a}\n"), false)
 	f.Add([]byte(`{"nodes": {"a": {"with": {"\ud800": 1e999}}, "a": null}}`), true)
 	f.Fuzz(func(t *testing.T, raw []byte, asJSON bool) {
@@ -38,7 +46,7 @@ func FuzzReadWorkflow(f *testing.F) {
 		}
 		// Compile does not panic, and its problems have positions.
 		version := verification.Version{Definition: d.Definition}
-		if _, err := verification.Compile("", version, lenient{}, nil); err != nil {
+		if _, err := verification.Compile("", version, ends{}, nil); err != nil {
 			checkDiagnostics(t, d.Explain(err))
 		}
 	})
