@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -66,17 +67,37 @@ func conflict(subject, message string) error {
 }
 
 // engine returns the use cases. The engine does not drive runs: the hosts take its
-// work from the queue. So it calls no provider, signs no link and sends no notice.
+// work from the queue.
 func (s *session) engine(d *database, providers ...string) (*engine.Engine, error) {
 	known := map[string]verification.Provider{}
 	for _, name := range providers {
-		known[name] = nil
+		known[name] = unsupported{}
 	}
 	return engine.New(engine.Ports{
-		Store: d, Providers: known, Expressions: expression.New(),
-		Links: struct{ verification.LinkSigner }{}, Notifier: struct{ verification.Notifier }{},
+		Store: d, Providers: known, Expressions: expression.New(), Links: unsupported{}, Notifier: unsupported{},
 		Clock: s.clock, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{
 		Passive: true, Log: slog.New(slog.NewTextHandler(s.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
+}
+
+// unsupported implements the ports that only hosts use.
+type unsupported struct{}
+
+var errUnsupported = errors.New("verifyctl does not support this: only hosts do it")
+
+// Check implements verification.Provider.
+func (unsupported) Check(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
+	return verification.CheckResult{}, errUnsupported
+}
+
+// Notify implements verification.Notifier.
+func (unsupported) Notify(context.Context, verification.Notice) error { return errUnsupported }
+
+// SignLink implements verification.LinkSigner.
+func (unsupported) SignLink(verification.Link) (string, error) { return "", errUnsupported }
+
+// OpenLink implements verification.LinkSigner.
+func (unsupported) OpenLink(string) (verification.Link, error) {
+	return verification.Link{}, errUnsupported
 }
