@@ -1,5 +1,5 @@
-// Package bench measures the cost of runs and lists on PostgreSQL relative to a
-// floor that is measured on the same server at the same time. It also fills
+// Package bench measures the cost of runs and lists on PostgreSQL, and of requests
+// over HTTP, each relative to a floor that is measured in turn with it. It also fills
 // databases with runs like those of a service in use.
 //
 //	make bench
@@ -15,4 +15,7 @@
 //
 // The floor is the rate of durable commits of the server: the same number of
 // clients, each updating its own row on its own connection, one commit per update.
+//
+// The floor of a request over HTTP is a net/http handler that reads the body and
+// writes the bytes of the same response.
 package bench

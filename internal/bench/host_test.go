@@ -43,11 +43,23 @@ func newHost(tb testing.TB, url string, o postgres.Options) *host {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(kept.Close)
+	store := &witness{Store: kept}
+	h := &host{engine: newEngine(tb, store), store: store}
+	h.serve(tb)
+	if err := store.SaveTenant(ctx, verification.Tenant{ID: tenant, Name: "Bench"}); err != nil {
+		tb.Fatal(err)
+	}
+	h.checks = apply(tb, h.engine, chain("checks", "a", "b", "c", "d", "e"))
+	h.reviewed = apply(tb, h.engine, chain("reviewed", "a", "b", "review", "c"))
+	return h
+}
+
+func newEngine(tb testing.TB, store verification.Store) *engine.Engine {
+	tb.Helper()
 	keys, err := token.NewKeys()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	store := &witness{Store: kept}
 	e, err := engine.New(engine.Ports{
 		Store:       store,
 		Providers:   map[string]verification.Provider{"instant": instant{verification.Data(checkData).Map()}},
@@ -58,38 +70,38 @@ func newHost(tb testing.TB, url string, o postgres.Options) *host {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	h := &host{engine: e, store: store}
-	h.serve(tb)
-	if err := store.SaveTenant(ctx, verification.Tenant{ID: tenant, Name: "Bench"}); err != nil {
-		tb.Fatal(err)
-	}
-	h.checks = h.apply(tb, chain("checks", "a", "b", "c", "d", "e"))
-	h.reviewed = h.apply(tb, chain("reviewed", "a", "b", "review", "c"))
-	return h
+	return e
 }
 
-// serve joins the fleet until the test ends.
+// serve joins the fleet and serves the engine until the test ends.
 func (h *host) serve(tb testing.TB) {
 	tb.Helper()
 	fleet, err := h.store.Join(postgres.MemberOptions{Wake: h.engine.Wake, Sweep: h.engine.Sweep, Now: time.Now})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
-	var background sync.WaitGroup
-	background.Go(func() { h.engine.Serve(ctx) })
-	background.Go(func() {
+	serve(tb, h.engine, func(ctx context.Context) {
 		if err := fleet.Serve(ctx); err != nil {
 			tb.Error(err)
 		}
 	})
-	<-h.engine.Serving()
+}
+
+// serve serves the engine, and what is beside it, until the test ends.
+func serve(tb testing.TB, e *engine.Engine, beside ...func(context.Context)) {
+	tb.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
+	var background sync.WaitGroup
+	for _, f := range append(beside, e.Serve) {
+		background.Go(func() { f(ctx) })
+	}
+	<-e.Serving()
 	tb.Cleanup(func() {
 		stop()
 		background.Wait()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), clientTimeout)
 		defer cancel()
-		if err := h.engine.Close(ctx); err != nil {
+		if err := e.Close(ctx); err != nil {
 			tb.Error(err)
 		}
 	})
@@ -115,9 +127,9 @@ func chain(name string, nodes ...verification.NodeID) verification.Definition {
 	return d
 }
 
-func (h *host) apply(tb testing.TB, d verification.Definition) verification.WorkflowID {
+func apply(tb testing.TB, e *engine.Engine, d verification.Definition) verification.WorkflowID {
 	tb.Helper()
-	applied, err := h.engine.Apply(tb.Context(), tenant, d)
+	applied, err := e.Apply(tb.Context(), tenant, d)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -52,11 +52,7 @@ func (p database) used(b *testing.B) usage {
 	if err := p.admin.QueryRow(b.Context(), meters).Scan(&u.commits, &u.log, &backend); err != nil {
 		b.Fatal(err)
 	}
-	var self syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &self); err != nil {
-		b.Fatal(err)
-	}
-	u.host = time.Duration(self.Utime.Nano() + self.Stime.Nano())
+	u.host = hostCPU(b)
 	if runtime.GOOS != "linux" {
 		return u // only Linux has /proc
 	}
@@ -71,6 +67,16 @@ func (p database) used(b *testing.B) usage {
 		b.Fatal(err)
 	}
 	return u
+}
+
+// hostCPU returns the processor time of this process until now.
+func hostCPU(b *testing.B) time.Duration {
+	b.Helper()
+	var self syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &self); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(self.Utime.Nano() + self.Stime.Nano())
 }
 
 // ticks are the unit of time in /proc, a hundredth of a second.
