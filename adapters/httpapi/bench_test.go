@@ -44,8 +44,8 @@ func BenchmarkGetRun(b *testing.B) {
 	inProcess(b, a.handler, "/v1/runs/"+string(a.parked()))
 }
 
-// BenchmarkGetRunUnkept encodes the run anew for each request.
-func BenchmarkGetRunUnkept(b *testing.B) {
+// BenchmarkGetRunUncached encodes the run for each request.
+func BenchmarkGetRunUncached(b *testing.B) {
 	a := newAPI(b, setup{options: httpapi.Options{CacheBytes: -1}})
 	inProcess(b, a.handler, "/v1/runs/"+string(a.parked()))
 }
@@ -59,8 +59,8 @@ func BenchmarkStrictDecode(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if faults, err := decode([]byte(body)); err != nil || len(faults) > 0 {
-					b.Fatal(faults, err)
+				if problems, err := decode([]byte(body)); err != nil || len(problems) > 0 {
+					b.Fatal(problems, err)
 				}
 			}
 		})
