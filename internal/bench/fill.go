@@ -185,11 +185,11 @@ func (g *generator) add(to *rows, n int) error {
 	r := newRow(g.o.tenant, id, history, g.o.Now.Add(-lag))
 	to.runs = append(to.runs, r)
 	if r.summary.Ended == "" || n%g.o.Histories == 0 {
-		events, err := encode(history)
+		events, err := verification.EncodeEvents(history)
 		if err != nil {
 			return err
 		}
-		to.histories = append(to.histories, historyRow{g.o.tenant, id, len(history), events})
+		to.histories = append(to.histories, historyRow{g.o.tenant, id, len(history), string(events)})
 	}
 	return nil
 }

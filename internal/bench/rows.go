@@ -3,13 +3,11 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,19 +48,6 @@ func newID(at time.Time, random *rand.Rand) (u uuid.UUID) {
 	binary.BigEndian.PutUint64(u[:8], uint64(at.UnixMilli())<<16|0x7000|random.Uint64N(1<<12))
 	binary.BigEndian.PutUint64(u[8:], 1<<63|random.Uint64N(1<<62))
 	return u
-}
-
-func encode(history []verification.Event) (string, error) {
-	var b bytes.Buffer
-	for _, e := range history {
-		raw, err := verification.EncodeEvent(e)
-		if err != nil {
-			return "", err
-		}
-		b.WriteString(",\n")
-		b.Write(raw)
-	}
-	return "[" + strings.TrimPrefix(b.String(), ",\n") + "]", nil
 }
 
 // makeIncoming creates tables for COPY, which does not work on tables with row-level
