@@ -115,14 +115,14 @@ func TestNewDataEncodesAsEncodingJSONDoes(t *testing.T) {
 			t.Errorf("NewData = %s, %v\nwant %s, %v", got, err, want, wantErr)
 		}
 	})
-	allowed, deep := map[string]any{}, map[string]any{}
-	for range verification.MaxDepth {
-		allowed, deep = deep, map[string]any{"a": deep}
+	deep := map[string]any{}
+	for range verification.MaxDepth - 1 {
+		deep = map[string]any{"a": deep}
 	}
-	if d, err := verification.NewData(allowed); err != nil || len(d) != 6*(verification.MaxDepth-1)+2 {
+	if d, err := verification.NewData(deep); err != nil || len(d) != 6*(verification.MaxDepth-1)+2 {
 		t.Errorf("NewData of %d levels = %s, %v", verification.MaxDepth, d, err)
 	}
-	if _, err := verification.NewData(deep); outcome(nil, err) != "invalid" {
+	if _, err := verification.NewData(map[string]any{"a": deep}); outcome(nil, err) != "invalid" {
 		t.Errorf("NewData of %d levels = %v, want ErrInvalid", verification.MaxDepth+1, err)
 	}
 }
