@@ -19,6 +19,10 @@ type Commit struct {
 	// AnnounceAt is when the notice that the run is over is due; zero for no
 	// notice.
 	AnnounceAt time.Time
+	// WorkflowRevision is the revision of the run's workflow that the commit was
+	// decided on: Append returns ErrConflict if it is not the stored one. 0 is any
+	// revision.
+	WorkflowRevision int
 	// HistoryOnly says that the events change neither the summary nor the queue:
 	// the store keeps both as they are and reads only Events.
 	HistoryOnly bool

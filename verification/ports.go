@@ -39,7 +39,8 @@ type RunStore interface {
 	Load(ctx context.Context, t TenantID, id RunID, after int) ([]Event, error)
 	// Append applies a commit to a run whose history has seq events (0 creates the
 	// run), all or nothing. It returns ErrConflict if the history no longer ends
-	// at seq; the caller then decides again on the new history.
+	// at seq, or the workflow no longer has the commit's revision; the caller then
+	// decides again on what is stored.
 	Append(ctx context.Context, t TenantID, id RunID, seq int, a Commit) error
 	// List returns one page of the runs that match the query, newest first, and
 	// the number of all matches.

@@ -56,6 +56,9 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	if !known && seq != 0 || known && len(r.history) != seq {
 		return errHistoryMoved()
 	}
+	if c.WorkflowRevision != 0 && c.WorkflowRevision != s.workflows.revision(t, c.Summary.Workflow) {
+		return verification.Conflict("workflow", "it was changed by another")
+	}
 	if !known {
 		r = &record{ref: verification.RunRef{Tenant: t, Run: id}}
 		d.runs[id] = r

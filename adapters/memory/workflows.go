@@ -119,6 +119,16 @@ func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w ver
 	})
 }
 
+// revision returns the revision of a workflow, or 0 if there is none.
+func (w *workflows) revision(t verification.TenantID, id verification.WorkflowID) int {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if stored := w.rows[workflowKey{t, id}]; stored != nil {
+		return stored.Revision
+	}
+	return 0
+}
+
 func newerWorkflow(a, b *workflow) bool {
 	if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
 		return c > 0

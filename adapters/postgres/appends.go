@@ -3,7 +3,6 @@
 package postgres
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -31,7 +30,8 @@ func newPendingAppend(t verification.TenantID, id verification.RunID, seq int, c
 	if p.tenant, p.run, err = keyOf(p.ref); err != nil {
 		return p, err
 	}
-	p.events, err = encodeEvents(c.Events)
+	raw, err := verification.EncodeEvents(c.Events)
+	p.events = string(raw)
 	return p, err
 }
 
@@ -40,24 +40,6 @@ func (p pendingAppend) nextSeq() int32 { return p.seq + int32(len(p.commit.Event
 // historyOnly reports whether the append changes nothing but the history.
 func (p pendingAppend) historyOnly() bool {
 	return p.commit.HistoryOnly && len(p.commit.Events) > 0 && p.seq > 0
-}
-
-// encodeEvents returns events as a JSON array, each byte for byte.
-func encodeEvents(events []verification.Event) (string, error) {
-	var b bytes.Buffer
-	b.WriteByte('[')
-	for i, e := range events {
-		raw, err := verification.EncodeEvent(e)
-		if err != nil {
-			return "", err
-		}
-		if i > 0 {
-			b.WriteString(",\n")
-		}
-		b.Write(raw)
-	}
-	b.WriteByte(']')
-	return b.String(), nil
 }
 
 func decodeEvents(raw string) ([]verification.Event, error) {
@@ -79,12 +61,12 @@ func historyArgs(group []pendingAppend) []any {
 	return []any{tenants, runs, seqs, nextSeqs, events}
 }
 
-// fullArgs returns the arguments of appendFull.
-func fullArgs(group []pendingAppend) ([]any, error) {
+// appendArgs returns the arguments of appendStart and appendChange.
+func appendArgs(group []pendingAppend) ([]any, error) {
 	n := len(group)
 	texts := func() []string { return make([]string, n) }
 	times := func() []pgtype.Timestamptz { return make([]pgtype.Timestamptz, n) }
-	workflows, references := make([]pgtype.UUID, n), texts()
+	workflows, revisions, references := make([]pgtype.UUID, n), make([]int32, n), texts()
 	started, expires, abandon := times(), times(), times()
 	waiting, signals, waits := texts(), texts(), make([]int32, n)
 	ended, completed, errs, verdicts, flagged := texts(), times(), texts(), texts(), make([]bool, n)
@@ -104,6 +86,7 @@ func fullArgs(group []pendingAppend) ([]any, error) {
 			errs[i] = string(raw)
 		}
 		in := s.IntervalAt(time.Time{}) // before any of its deadlines
+		revisions[i] = int32(p.commit.WorkflowRevision)
 		references[i], waiting[i], signals[i], waits[i] = s.ReferenceID, string(s.Waiting), s.Signal, int32(s.Wait)
 		started[i], expires[i], abandon[i] = orNull(s.StartedAt), orNull(s.ExpiresAt), orNull(s.AbandonAt)
 		ended[i], completed[i], verdicts[i], flagged[i] = string(s.Ended), orNull(s.CompletedAt), string(s.Verdict), s.Flagged
@@ -111,7 +94,7 @@ func fullArgs(group []pendingAppend) ([]any, error) {
 		advance[i], announce[i], leased[i] = orNull(p.commit.AdvanceAt), orNull(p.commit.AnnounceAt), p.commit.Leased
 	}
 	return append(historyArgs(group),
-		workflows, references, started, expires, abandon,
+		workflows, revisions, references, started, expires, abandon,
 		waiting, signals, waits, ended, completed, errs, verdicts, flagged,
 		statuses, decisions, until, advance, announce, leased), nil
 }
@@ -119,12 +102,15 @@ func fullArgs(group []pendingAppend) ([]any, error) {
 // queueAppends queues a group of appends on a batch. Reading the results adds to
 // appended the runs whose history still ended at seq.
 func queueAppends(q querier, b *pgx.Batch, group []pendingAppend, appended map[verification.RunRef]bool) error {
-	var history, full []pendingAppend
+	var history, starts, changes []pendingAppend
 	for _, p := range group {
-		if p.historyOnly() {
+		switch {
+		case p.seq == 0 && p.nextSeq() > 0:
+			starts = append(starts, p)
+		case p.historyOnly():
 			history = append(history, p)
-		} else {
-			full = append(full, p)
+		default:
+			changes = append(changes, p)
 		}
 	}
 	read := func(rows pgx.Rows) error {
@@ -141,12 +127,18 @@ func queueAppends(q querier, b *pgx.Batch, group []pendingAppend, appended map[v
 	if len(history) > 0 {
 		b.Queue(q.stmt(stmtAppendHistory), historyArgs(history)...).Query(read)
 	}
-	if len(full) > 0 {
-		args, err := fullArgs(full)
+	for _, whole := range []struct {
+		statement string
+		group     []pendingAppend
+	}{{stmtAppendStart, starts}, {stmtAppendChange, changes}} {
+		if len(whole.group) == 0 {
+			continue
+		}
+		args, err := appendArgs(whole.group)
 		if err != nil {
 			return err
 		}
-		b.Queue(q.stmt(stmtAppend), args...).Query(read)
+		b.Queue(q.stmt(whole.statement), args...).Query(read)
 	}
 	return nil
 }

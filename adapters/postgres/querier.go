@@ -113,7 +113,8 @@ func selectAll[R, T any](ctx context.Context, q querier, tenants, statement stri
 func statements(onConflict string) map[string]string {
 	return map[string]string{
 		stmtTenant: setTenant, stmtTenantHot: setTenantHot, stmtLoad: loadEvents,
-		stmtAppendHistory: fmt.Sprintf(appendHistory, onConflict), stmtAppend: fmt.Sprintf(appendFull, onConflict),
+		stmtAppendHistory: fmt.Sprintf(appendHistory, onConflict),
+		stmtAppendStart:   fmt.Sprintf(appendStart, onConflict), stmtAppendChange: fmt.Sprintf(appendChange, onConflict),
 		stmtWorkflow: selectWorkflow, stmtAccount: selectAccount,
 		stmtTake: takeWork, stmtDueAfter: dueAfter, stmtOverdue: overdueRuns, stmtNextDeadline: nextDeadline,
 	}

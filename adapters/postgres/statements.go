@@ -7,7 +7,8 @@ const (
 	stmtTenant        = "verifyd_tenant"
 	stmtTenantHot     = "verifyd_tenant_hot"
 	stmtAppendHistory = "verifyd_append_history"
-	stmtAppend        = "verifyd_append"
+	stmtAppendStart   = "verifyd_append_start"
+	stmtAppendChange  = "verifyd_append_change"
 	stmtLoad          = "verifyd_load"
 	stmtWorkflow      = "verifyd_workflow"
 	stmtAccount       = "verifyd_account"
@@ -46,59 +47,79 @@ ORDER BY i.ord
 %s
 RETURNING tenant_id, run_id`
 
-// appendFull also replaces summaries and changes the queue. An append without
-// events must have locked its run: every append locks the run before the queue,
-// or two of them could deadlock.
-const appendFull = `
+// appendInput names the arguments of appendStart and appendChange, see appendArgs.
+// current has the appends whose workflow has the revision that they depend on.
+const appendInput = `
 WITH input AS MATERIALIZED (
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[],
-        $6::uuid[], $7::text[], $8::timestamptz[], $9::timestamptz[], $10::timestamptz[],
-        $11::text[], $12::text[], $13::int[], $14::text[], $15::timestamptz[], $16::text[], $17::text[], $18::bool[],
-        $19::text[], $20::text[], $21::timestamptz[], $22::timestamptz[], $23::timestamptz[], $24::bool[]) WITH ORDINALITY
+        $6::uuid[], $7::int[], $8::text[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
+        $12::text[], $13::text[], $14::int[], $15::text[], $16::timestamptz[], $17::text[], $18::text[], $19::bool[],
+        $20::text[], $21::text[], $22::timestamptz[], $23::timestamptz[], $24::timestamptz[], $25::bool[]) WITH ORDINALITY
     AS i (tenant_id, run_id, seq, next_seq, events,
-        workflow_id, reference_id, started_at, expires_at, abandon_at,
+        workflow_id, workflow_revision, reference_id, started_at, expires_at, abandon_at,
         waiting, signal, wait, ended, completed_at, error, verdict, flagged,
         status, decision, status_until, advance_at, announce_at, leased, ord)
-), written AS (
+), current AS MATERIALIZED (
+    SELECT * FROM input i
+    WHERE i.workflow_revision = 0 OR i.workflow_revision = (SELECT w.revision FROM verifyd.workflows w
+        WHERE w.tenant_id = i.tenant_id AND w.id = i.workflow_id)
+)`
+
+// appendQueue queues the work of the runs in summarized.
+const appendQueue = `queued AS (
+    INSERT INTO verifyd.work AS w (tenant_id, run_id, workflow_id, kind, due_at, leased)
+    SELECT i.tenant_id, i.run_id, i.workflow_id, 'advance', i.advance_at, i.leased
+    FROM input i JOIN summarized k USING (tenant_id, run_id) WHERE i.advance_at IS NOT NULL
+    UNION ALL
+    SELECT i.tenant_id, i.run_id, i.workflow_id, 'announce', i.announce_at, false
+    FROM input i JOIN summarized k USING (tenant_id, run_id) WHERE i.announce_at IS NOT NULL`
+
+// appendStart inserts histories, summaries and work, and returns the runs that did
+// not exist. %s is as in appendHistory.
+const appendStart = appendInput + `, appended AS (
     INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
-    SELECT i.tenant_id, i.run_id, i.seq, i.next_seq, i.events
-    FROM input i
-    WHERE i.next_seq > i.seq AND (i.seq = 0 OR i.seq = (SELECT e.next_seq FROM verifyd.run_events e
-        WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id ORDER BY e.seq DESC LIMIT 1))
+    SELECT i.tenant_id, i.run_id, i.seq, i.next_seq, i.events FROM current i ORDER BY i.ord
+    %s
+    RETURNING tenant_id, run_id
+), summarized AS (
+    INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
+        waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_until)
+    SELECT i.tenant_id, i.run_id, i.workflow_id, i.reference_id, i.started_at, i.expires_at, i.abandon_at,
+        i.waiting, i.signal, i.wait, i.ended, i.completed_at, i.error, i.verdict, i.flagged, i.status, i.decision, i.status_until
+    FROM input i JOIN appended k USING (tenant_id, run_id)
+    RETURNING tenant_id, id AS run_id
+), ` + appendQueue + `
+)
+SELECT tenant_id, run_id FROM appended`
+
+// appendChange inserts into histories that still end at seq, replaces summaries and
+// changes the queue. An append without events must have locked its run: every append
+// locks the run before the queue, or two of them could deadlock.
+const appendChange = appendInput + `, written AS (
+    INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
+    SELECT i.tenant_id, i.run_id, i.seq, i.next_seq, i.events FROM current i
+    WHERE i.next_seq > i.seq AND i.seq = (SELECT e.next_seq FROM verifyd.run_events e
+        WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id ORDER BY e.seq DESC LIMIT 1)
     ORDER BY i.ord
     %s
     RETURNING tenant_id, run_id
 ), appended AS (
     SELECT tenant_id, run_id FROM written
     UNION ALL
-    SELECT i.tenant_id, i.run_id FROM input i
+    SELECT i.tenant_id, i.run_id FROM current i
     WHERE i.next_seq = i.seq AND i.seq = (SELECT e.next_seq FROM verifyd.run_events e
         WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id ORDER BY e.seq DESC LIMIT 1)
 ), summarized AS (
-    INSERT INTO verifyd.runs AS r (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
-        waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_until)
-    SELECT i.tenant_id, i.run_id, i.workflow_id, i.reference_id, i.started_at, i.expires_at, i.abandon_at,
-        i.waiting, i.signal, i.wait, i.ended, i.completed_at, i.error, i.verdict, i.flagged, i.status, i.decision, i.status_until
+    UPDATE verifyd.runs r SET abandon_at = i.abandon_at, waiting = i.waiting, signal = i.signal, wait = i.wait,
+        ended = i.ended, completed_at = i.completed_at, error = i.error, verdict = i.verdict, flagged = i.flagged,
+        status = i.status, decision = i.decision, status_from = NULL, status_until = i.status_until
     FROM input i JOIN appended k USING (tenant_id, run_id)
-    ON CONFLICT (tenant_id, id) DO UPDATE SET
-        workflow_id = excluded.workflow_id, reference_id = excluded.reference_id, started_at = excluded.started_at,
-        expires_at = excluded.expires_at, abandon_at = excluded.abandon_at,
-        waiting = excluded.waiting, signal = excluded.signal, wait = excluded.wait,
-        ended = excluded.ended, completed_at = excluded.completed_at, error = excluded.error,
-        verdict = excluded.verdict, flagged = excluded.flagged,
-        status = excluded.status, decision = excluded.decision, status_from = NULL, status_until = excluded.status_until
-    RETURNING tenant_id, id AS run_id
+    WHERE r.tenant_id = i.tenant_id AND r.id = i.run_id
+    RETURNING r.tenant_id, r.id AS run_id
 ), dropped AS (
     DELETE FROM verifyd.work w USING input i JOIN summarized k USING (tenant_id, run_id)
-    WHERE w.tenant_id = i.tenant_id AND w.run_id = i.run_id AND (w.kind || '') = 'advance'
-        AND i.advance_at IS NULL AND i.seq > 0
-), queued AS (
-    INSERT INTO verifyd.work AS w (tenant_id, run_id, workflow_id, kind, due_at, leased)
-    SELECT i.tenant_id, i.run_id, i.workflow_id, 'advance', i.advance_at, i.leased
-    FROM input i JOIN summarized k USING (tenant_id, run_id) WHERE i.advance_at IS NOT NULL
-    UNION ALL
-    SELECT i.tenant_id, i.run_id, i.workflow_id, 'announce', i.announce_at, false
-    FROM input i JOIN summarized k USING (tenant_id, run_id) WHERE i.announce_at IS NOT NULL
+    WHERE w.tenant_id = i.tenant_id AND w.run_id = i.run_id AND (w.kind || '') = 'advance' AND i.advance_at IS NULL
+), ` + appendQueue + `
     ON CONFLICT (tenant_id, run_id, kind) DO UPDATE SET
         due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0
 )

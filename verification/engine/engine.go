@@ -101,6 +101,7 @@ type Engine struct {
 	activity verification.ActivityTracker
 
 	programs    *lru.Cache[programKey, verification.Program]
+	workflows   *lru.Cache[workflowKey, verification.Workflow]
 	runs        *lru.Cache[verification.RunRef, verification.Run]
 	credentials credentialLimiter
 	watch       *watchers
@@ -144,6 +145,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		ports: p, opt: o, log: o.Log, activity: activity,
 		store:       p.Store,
 		programs:    lru.New[programKey](maxPrograms, maxProgram, verification.Program.Size),
+		workflows:   newWorkflowCache(),
 		runs:        newRunCache(o.CacheBytes),
 		credentials: newCredentialLimiter(),
 		watch:       &watchers{},

@@ -13,11 +13,12 @@ import (
 
 // session is a run that a use case has read, so that it reads each thing once.
 type session struct {
-	ref     verification.RunRef
-	run     verification.Run     // without history until it is read
-	program verification.Program // the version of the run, once it is needed
-	at      time.Time            // the time at which run is shown or decided on
-	fresh   bool                 // run was read or changed by the present call
+	ref      verification.RunRef
+	run      verification.Run      // without history until it is read
+	program  verification.Program  // the version of the run, once it is needed
+	workflow verification.Workflow // of a run that is being started
+	at       time.Time             // the time at which run is shown or decided on
+	fresh    bool                  // run was read or changed by the present call
 }
 
 // maxAttempts bounds how often a command is decided again because another request
@@ -228,7 +229,8 @@ func (e *Engine) save(
 	now, before := e.now(), s.run
 	c := verification.Commit{Events: events, Summary: after.Summary()}
 	ends := after.Ended != "" && before.Ended == ""
-	if ends && e.announces(ctx, s.ref.Tenant, after) {
+	announce := false
+	if announce, c.WorkflowRevision = e.announces(ctx, s, after); announce {
 		c.AnnounceAt, c.NoWakeup = now, e.runner.keeps(now, now)
 	}
 	switch task := after.Task(now); {
@@ -241,6 +243,9 @@ func (e *Engine) save(
 		c.AdvanceAt = now
 	}
 	if err := e.store.Append(ctx, s.ref.Tenant, s.ref.Run, before.Seq, c); err != nil {
+		if c.WorkflowRevision != 0 { // it may have changed
+			e.workflows.Delete(workflowKey{s.ref.Tenant, after.Started.Workflow})
+		}
 		return false, err
 	}
 	s.run, s.fresh = after, true
@@ -255,38 +260,23 @@ func (e *Engine) save(
 		e.watch.wake(s.ref)
 	}
 	e.runner.appended(before, after, c)
-	if ends && c.AnnounceAt.IsZero() {
-		e.announceIfSubscribed(ctx, s.ref, after)
-	}
 	return c.HistoryOnly, nil
 }
 
-// announceIfSubscribed queues the notice of a run that has ended if the webhook of
-// its workflow was set between the decision and the append.
-func (e *Engine) announceIfSubscribed(ctx context.Context, ref verification.RunRef, run verification.Run) {
-	ctx = context.WithoutCancel(ctx)
-	if !e.announces(ctx, ref.Tenant, run) {
-		return
+// announces reports whether a commit ends the run and a client is to be notified. When
+// that cannot be determined now, or may change before the caller's transaction commits,
+// it is determined when the notice is sent. It also returns the revision of the
+// workflow that the commit depends on, or 0.
+func (e *Engine) announces(ctx context.Context, s *session, after verification.Run) (yes bool, revision int) {
+	ends := after.Ended != "" && s.run.Ended == "" && e.ports.Notifier != nil
+	w, err := verification.Workflow{}, error(nil)
+	switch {
+	case s.run.Seq == 0:
+		w = s.workflow
+	case ends && !e.external:
+		w, _, err = e.workflow(ctx, workflowKey{s.ref.Tenant, after.Started.Workflow})
 	}
-	if err := e.queueNotice(ctx, ref, run); err != nil {
-		e.log.Error("notice not queued", "run", ref.Run, "tenant", ref.Tenant, "error", err)
-		return
-	}
-	e.runner.nudge(e.now())
-}
-
-// announces reports whether a client is to be notified that a run is over. When
-// that cannot be determined now, or may change before the caller's transaction
-// commits, it is determined when the notice is sent.
-func (e *Engine) announces(ctx context.Context, t verification.TenantID, r verification.Run) bool {
-	if e.ports.Notifier == nil {
-		return false
-	}
-	if e.external {
-		return true
-	}
-	w, err := e.store.Workflow(ctx, t, r.Started.Workflow)
-	return err != nil || w.LifecycleWebhookURL != ""
+	return ends && (e.external || err != nil || w.LifecycleWebhookURL != ""), w.Revision
 }
 
 // drivable reports whether there is something to do now.

@@ -33,7 +33,7 @@ type StartRequest struct {
 // ErrConflict when it has no version, ErrKeyReused and ErrInFlight for the
 // idempotency key.
 func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (verification.RunView, error) {
-	w, err := e.store.Workflow(ctx, t, id)
+	w, fresh, err := e.workflow(ctx, workflowKey{t, id})
 	if err != nil {
 		return verification.RunView{}, err
 	}
@@ -60,7 +60,23 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 		}
 		run = verification.RunID(mine.ID)
 	}
-	return e.begin(ctx, t, w, run, mine, r)
+	for attempt := 1; ; attempt++ { // at most maxSaves
+		v, err := e.begin(ctx, t, w, run, mine, r)
+		changed := errors.Is(err, errWorkflowChanged)
+		if err == nil || fresh && !changed || attempt == maxSaves {
+			return v, err
+		}
+		e.workflows.Delete(workflowKey{t, id}) // a refusal on an old workflow does not count
+		if w, fresh, err = e.workflow(ctx, workflowKey{t, id}); err != nil {
+			return verification.RunView{}, err
+		}
+	}
+}
+
+// errWorkflowChanged is returned when the workflow of a start was changed before the
+// run was saved.
+var errWorkflowChanged = &verification.Error{
+	Kind: verification.ErrUnavailable, Subject: "workflow", Message: "the workflow is being changed by too many requests at once",
 }
 
 // startFingerprint is what two starts have in common when they are the same request.
@@ -88,7 +104,7 @@ func (e *Engine) begin(
 		}
 		defer saved()
 	}
-	s := &session{ref: verification.RunRef{Tenant: t, Run: run}, run: verification.Run{ID: run}, program: program}
+	s := &session{ref: verification.RunRef{Tenant: t, Run: run}, run: verification.Run{ID: run}, program: program, workflow: w}
 	events, after, err := e.decideStart(held, s, r)
 	if err != nil {
 		return verification.RunView{}, err
@@ -114,8 +130,10 @@ func (e *Engine) begin(
 	defer unwatch()
 	err = e.append(context.WithoutCancel(ctx), s, after, events)
 	saved()
-	if errors.Is(err, verification.ErrConflict) { // the host that claimed the key first has saved the run after all
-		err = e.reload(context.WithoutCancel(ctx), s)
+	if errors.Is(err, verification.ErrConflict) { // the host that claimed the key first may have saved the run after all
+		if err = e.reload(context.WithoutCancel(ctx), s); errors.Is(err, verification.ErrNotFound) {
+			err = errWorkflowChanged
+		}
 	}
 	if err != nil {
 		return verification.RunView{}, err

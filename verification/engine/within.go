@@ -34,7 +34,7 @@ type TxEngine struct{ inner *Engine }
 // does.
 func (e *Engine) Within(tx TxStore) *TxEngine {
 	inner := *e
-	inner.store, inner.runs, inner.watch = tx, newRunCache(withinBytes), &watchers{}
+	inner.store, inner.runs, inner.workflows, inner.watch = tx, newRunCache(withinBytes), newWorkflowCache(), &watchers{}
 	inner.runner, inner.external = nil, true
 	inner.opt.Observer = noop{}
 	return &TxEngine{&inner}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // WorkflowDetail is a workflow with the steps of its runs.
@@ -152,6 +153,30 @@ func (e *Engine) providers() []string {
 	names := slices.AppendSeq([]string{}, maps.Keys(e.ports.Providers))
 	slices.Sort(names)
 	return names
+}
+
+type workflowKey struct {
+	tenant verification.TenantID
+	id     verification.WorkflowID
+}
+
+// maxWorkflows bounds the workflows in memory.
+const maxWorkflows = 10_000
+
+func newWorkflowCache() *lru.Cache[workflowKey, verification.Workflow] {
+	return lru.New[workflowKey](maxWorkflows, 1, func(verification.Workflow) int { return 1 })
+}
+
+// workflow returns a workflow as it was last read, for a commit that names its
+// revision. fresh reports that it was read now.
+func (e *Engine) workflow(ctx context.Context, key workflowKey) (w verification.Workflow, fresh bool, err error) {
+	if w, ok := e.workflows.Get(key); ok {
+		return w, false, nil
+	}
+	if w, err = e.store.Workflow(ctx, key.tenant, key.id); err == nil {
+		e.workflows.Put(key, w)
+	}
+	return w, true, err
 }
 
 type programKey struct {

@@ -68,6 +68,15 @@ func (c *Cache[K, V]) Put(key K, value V) {
 	}
 }
 
+// Delete drops the value of a key.
+func (c *Cache[K, V]) Delete(key K) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.entries[key]; ok {
+		c.remove(e)
+	}
+}
+
 func (c *Cache[K, V]) remove(e *list.Element) {
 	old := c.order.Remove(e).(*entry[K, V]) //nolint:errcheck // the list holds nothing else
 	delete(c.entries, old.key)

@@ -23,6 +23,7 @@ func appends() []clause {
 		{"an append without events changes only the effects", "verification.Commit: Events may be empty: then only the effects change", appendWithoutEvents},
 		{"a history-only append changes only the history", "verification.Commit: HistoryOnly says that the events change neither the summary nor the queue", historyOnlyAppend},
 		{"an append without a wake-up still queues its effects", "verification.Commit: NoWakeup changes only who is woken up", appendWithoutWakeup},
+		{"an append that depends on an old revision of its workflow is refused", "RunStore.Append: ErrConflict when the workflow no longer has the commit's revision", oldWorkflow},
 		{"a tenant cannot append to another tenant's run", "RunStore.Append: the history is that of the tenant's own run", appendOfAnotherTenant},
 	}
 }
@@ -51,6 +52,38 @@ func wrongLength(t *trial) {
 	t.extend(ours, s, 3)
 	t.refusedAppend("to a history that has grown to 5", ours, s.then(time.Second, completed()), 3)
 	t.holds(ours, s)
+}
+
+func oldWorkflow(t *trial) {
+	at := func(s history, revision int) verification.Commit {
+		c := s.advancing(instant(time.Hour))
+		c.WorkflowRevision = revision
+		return c
+	}
+	s := simple(1)
+	refused := func(what string, c verification.Commit, seq int) {
+		t.refused("Append "+what, t.store.Append(t.ctx, ours, s.id, seq, c), verification.ErrConflict)
+	}
+	refused("to a workflow that is not there", at(s, 1), 0)
+	w := workflow(1)
+	w.ID = onboarding
+	t.ok("SaveWorkflow", t.store.SaveWorkflow(t.ctx, ours, w, nil))
+	t.ok("SaveWorkflow", t.store.SaveWorkflow(t.ctx, theirs, w, nil))
+	w.Revision = 2
+	t.ok("SaveWorkflow", t.store.SaveWorkflow(t.ctx, ours, w, nil))
+	refused("with the revision before", at(s, 1), 0)
+	refused("with a later revision", at(s, 3), 0)
+	t.takeNone(instant(time.Hour))
+	t.ok("Append with the stored revision", t.store.Append(t.ctx, ours, s.id, 0, at(s, 2)))
+	t.holds(ours, s)
+	next := s.then(time.Second, completed())
+	c := at(next, 1)
+	c.Events = c.Events[1:]
+	refused("of an end with the revision before", c, 1)
+	t.holds(ours, s)
+	c.WorkflowRevision = 2
+	t.ok("Append of an end with the stored revision", t.store.Append(t.ctx, ours, s.id, 1, c))
+	t.holds(ours, next)
 }
 
 func concurrentAppends(t *trial) {

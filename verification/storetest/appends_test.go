@@ -57,6 +57,10 @@ func appendBreaches() []breach {
 			}),
 		},
 		{"an append with the wrong length of the history is refused", "Append ignores seq", onConflict(atTheEnd)},
+		{
+			"an append that depends on an old revision of its workflow is refused", "Append ignores the revision",
+			appending(func(c *verification.Commit) { c.WorkflowRevision = 0 }),
+		},
 		{"exactly one of concurrent appends to a run succeeds", "Append ignores seq", onConflict(atTheEnd)},
 		{
 			"exactly one of concurrent appends to a run succeeds", "an append that came late is said to be saved",

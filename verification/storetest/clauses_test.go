@@ -76,7 +76,12 @@ func TestEverySuiteRunsAlone(t *testing.T) {
 		return s
 	}
 	runStore := func(*testing.T) (verification.RunStore, verification.WorkQueue) { s := fresh(); return s, s }
-	t.Run("runs", func(t *testing.T) { storetest.Runs(t, runStore) })
+	t.Run("runs", func(t *testing.T) {
+		storetest.Runs(t, func(*testing.T) (verification.RunStore, verification.WorkQueue, verification.WorkflowStore) {
+			s := fresh()
+			return s, s, s
+		})
+	})
 	t.Run("work", func(t *testing.T) { storetest.Work(t, runStore) })
 	t.Run("workflows", func(t *testing.T) {
 		storetest.Workflows(t, func(*testing.T) verification.WorkflowStore { return fresh() })

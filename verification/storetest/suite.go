@@ -43,10 +43,14 @@ func All(t *testing.T, fresh func(t *testing.T) verification.Store) {
 	}
 }
 
-// Runs tests a RunStore together with the WorkQueue that its Append fills.
-func Runs(t *testing.T, fresh func(t *testing.T) (verification.RunStore, verification.WorkQueue)) {
+// Runs tests a RunStore together with the WorkQueue that its Append fills and the
+// WorkflowStore whose revisions it checks.
+func Runs(t *testing.T, fresh func(t *testing.T) (verification.RunStore, verification.WorkQueue, verification.WorkflowStore)) {
 	t.Helper()
-	run(t, runs(), func(t *testing.T) ports { s, q := fresh(t); return ports{RunStore: s, WorkQueue: q} })
+	run(t, runs(), func(t *testing.T) ports {
+		s, q, w := fresh(t)
+		return ports{RunStore: s, WorkQueue: q, WorkflowStore: w}
+	})
 }
 
 // Work tests a WorkQueue together with the RunStore whose Append fills it.
