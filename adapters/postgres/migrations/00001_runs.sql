@@ -84,11 +84,13 @@ CREATE TABLE verifyd.runs (
     status_until timestamptz,
     PRIMARY KEY (tenant_id, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05); -- large offsets use index-only scans
--- A list without a status filter merges the lists of each status.
-CREATE INDEX runs_by_status ON verifyd.runs (tenant_id, status, started_at DESC, id DESC);
-CREATE INDEX runs_by_workflow ON verifyd.runs (tenant_id, workflow_id, status, started_at DESC, id DESC);
-CREATE INDEX runs_by_decision ON verifyd.runs (tenant_id, decision, status, started_at DESC, id DESC) WHERE decision <> '';
-CREATE INDEX runs_by_workflow_decision ON verifyd.runs (tenant_id, workflow_id, decision, status, started_at DESC, id DESC) WHERE decision <> '';
+-- A list without a status filter merges the lists of each status. The indexes are in
+-- ascending order and read backwards: new runs then split the last page, and leave it
+-- full.
+CREATE INDEX runs_by_status ON verifyd.runs (tenant_id, status, started_at, id);
+CREATE INDEX runs_by_workflow ON verifyd.runs (tenant_id, workflow_id, status, started_at, id);
+CREATE INDEX runs_by_decision ON verifyd.runs (tenant_id, decision, status, started_at, id) WHERE decision <> '';
+CREATE INDEX runs_by_workflow_decision ON verifyd.runs (tenant_id, workflow_id, decision, status, started_at, id) WHERE decision <> '';
 CREATE INDEX runs_status_until ON verifyd.runs (tenant_id, status_until) WHERE status_until IS NOT NULL;
 CREATE INDEX runs_status_from ON verifyd.runs (tenant_id, status_from) WHERE status_from IS NOT NULL;
 CREATE INDEX runs_expires_at ON verifyd.runs (expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
