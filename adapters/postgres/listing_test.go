@@ -33,12 +33,12 @@ func TestListsOfOneTenantDelayNeitherAppendsNorOtherTenants(t *testing.T) {
 	s := openAt(t, url, postgres.Options{MaxConns: 8, ListTimeout: time.Minute, QueryTimeout: time.Minute})
 	// A new connection prepares its statements, which would wait for the table.
 	eventually(t, "a connection is ready for the list and one for the appends", func() bool { return s.Pool().Stat().IdleConns() > 1 })
-	unlock := lock(t, url, "verifyd.workflows")
+	unlock := lock(t, url, "verifyd.deliveries")
 	const many = 40
 	listed := make(chan error, many)
 	for range many {
 		go func() {
-			_, err := s.Workflows(t.Context(), ours, verification.PageQuery{Limit: 1})
+			_, err := s.Deliveries(t.Context(), ours, "", verification.PageQuery{Limit: 1})
 			listed <- err
 		}()
 	}

@@ -115,8 +115,8 @@ func statements(onConflict string) map[string]string {
 		stmtTenant: setTenant, stmtTenantHot: setTenantHot, stmtLoad: loadEvents,
 		stmtAppendHistory: fmt.Sprintf(appendHistory, onConflict),
 		stmtAppendStart:   fmt.Sprintf(appendStart, onConflict), stmtAppendChange: fmt.Sprintf(appendChange, onConflict),
-		stmtWorkflow: selectWorkflow, stmtAccount: selectAccount,
-		stmtTake: takeWork, stmtDueAfter: dueAfter, stmtOverdue: overdueRuns, stmtNextDeadline: nextDeadline,
+		stmtAccount: selectAccount,
+		stmtTake:    takeWork, stmtDueAfter: dueAfter, stmtOverdue: overdueRuns, stmtNextDeadline: nextDeadline,
 	}
 }
 

@@ -10,7 +10,6 @@ const (
 	stmtAppendStart   = "verifyd_append_start"
 	stmtAppendChange  = "verifyd_append_change"
 	stmtLoad          = "verifyd_load"
-	stmtWorkflow      = "verifyd_workflow"
 	stmtAccount       = "verifyd_account"
 	stmtTake          = "verifyd_take"
 	stmtDueAfter      = "verifyd_due_after"

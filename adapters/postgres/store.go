@@ -55,9 +55,7 @@ type Store struct {
 	wakeups wakeups
 	closed  atomic.Bool
 
-	// Every request reads a workflow and an account.
-	workflows *coalescer[workflowKey, verification.Workflow]
-	accounts  *coalescer[string, verification.Account]
+	accounts *coalescer[string, verification.Account] // every request reads one
 }
 
 var (
@@ -102,9 +100,6 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	}
 	s := &Store{pool: pool, db: newBun(pool), opt: o, log: o.Log, lists: newListSlots(int(config.MaxConns))}
 	s.accounts = newCoalescer(s.loadAccount)
-	s.workflows = newCoalescer(func(ctx context.Context, k workflowKey) (verification.Workflow, error) {
-		return loadWorkflow(ctx, s.querier(), k.tenant, k.id)
-	})
 	if err := s.Ping(ctx); err != nil {
 		s.Close()
 		return nil, err

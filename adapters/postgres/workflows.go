@@ -14,12 +14,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// selectWorkflow is prepared, because every start of a run needs it.
-const selectWorkflow = `
-SELECT id, slug, name, description, run_ttl_seconds, abandon_timeout_seconds, published, latest, versions,
-    lifecycle_webhook_url, created_at, revision
-FROM verifyd.workflows WHERE tenant_id = $1 AND id = $2`
-
 // workflowRow is a row of verifyd.workflows.
 type workflowRow struct {
 	bun.BaseModel `bun:"table:verifyd.workflows,alias:w"`
@@ -62,19 +56,15 @@ type versionRow struct {
 
 // Workflow returns one workflow, or ErrNotFound.
 func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
-	return s.workflows.get(ctx, workflowKey{t, id})
-}
-
-type workflowKey struct {
-	tenant verification.TenantID
-	id     verification.WorkflowID
+	return loadWorkflow(ctx, s.querier(), t, id)
 }
 
 func loadWorkflow(ctx context.Context, q querier, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
 	if !areUUIDs(string(t), string(id)) {
 		return verification.Workflow{}, verification.NotFound("workflow")
 	}
-	r, err := selectRow[workflowRow](ctx, q, string(t), q.stmt(stmtWorkflow), t, id)
+	r, err := selectRow[workflowRow](ctx, q, string(t), q.db.NewSelect().Model((*workflowRow)(nil)).
+		Where("tenant_id = ?", t).Where("id = ?", id).String())
 	if isMissing(err) {
 		err = verification.NotFound("workflow")
 	}

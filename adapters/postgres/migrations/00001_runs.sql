@@ -215,14 +215,15 @@ BEGIN
     FOREACH name IN ARRAY ARRAY['tenants', 'accounts', 'workflows', 'workflow_versions', 'run_events', 'runs',
         'run_counts', 'work', 'idempotency_keys', 'deliveries'] LOOP
         EXECUTE format('ALTER TABLE verifyd.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
-        -- The first condition is evaluated once for each statement and nearly always
-        -- true; the others cost far more, for each row.
+        -- Each subquery is evaluated once for a statement, at the first row that needs
+        -- it. The first condition is nearly always true.
         EXECUTE format($policy$
             CREATE POLICY tenant ON verifyd.%I USING (
                 tenant_id = (SELECT substring(current_setting('verifyd.tenant', true)
                     FROM '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$')::uuid)
-                OR strpos(current_setting('verifyd.tenant', true), tenant_id::text) > 0
-                OR current_setting('verifyd.tenant', true) = 'all')
+                OR tenant_id = ANY ((SELECT string_to_array(substring(current_setting('verifyd.tenant', true)
+                    FROM '^(?:,?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})+$'), ','))::uuid[])
+                OR (SELECT current_setting('verifyd.tenant', true) = 'all'))
         $policy$, name);
     END LOOP;
 END
