@@ -280,3 +280,42 @@ func TestOneInputOfATenantIsCheckedAtATime(t *testing.T) {
 		}
 	}
 }
+
+func TestAHostNoticesThatAnotherHostChangedTheWorkflow(t *testing.T) {
+	k := enginetest.New(t)
+	other := operator(t, k, func(p *engine.Ports) { p.NewID = enginetest.SeededIDs(3) })
+	d := chain("a")
+	d.Nodes["a"] = verification.Node{Type: verification.NodeReview, Label: "Review", Reason: "Always.", Next: "done"}
+	d.InputSchema = verification.Data(`{"type":"object","required":["age"]}`)
+	w := k.Apply(d)
+	startOnOther := func(input string) (verification.RunView, error) {
+		return other.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{
+			ReferenceID: "x", Input: verification.Data(input), Wait: new(time.Duration),
+		})
+	}
+	run, err := startOnOther(`{"age":7}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.InputSchema = verification.Data(`{"type":"object","required":["name"]}`)
+	k.Apply(d)
+	if _, err := startOnOther(`{"name":"Asha"}`); err != nil {
+		t.Errorf("a start that the new version allows = %v, want a run", err)
+	}
+	d.InputSchema = verification.Data(`{"type":"object","required":["pan"]}`)
+	k.Apply(d)
+	if _, err := startOnOther(`{"name":"Asha"}`); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("a start that only the old version allows = %v, want %v", err, verification.ErrInvalid)
+	}
+	if _, err := k.Engine.SetWebhook(t.Context(), enginetest.Tenant, w.ID, "https://client.example/hooks"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Cancel(t.Context(), enginetest.Tenant, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	k.Engine.Wake()
+	k.Settle()
+	if notices := k.Notices.All(); len(notices) == 0 || notices[0].Run.ID != run.ID {
+		t.Errorf("notices = %+v, want one about the run that ended after the webhook was set", notices)
+	}
+}
