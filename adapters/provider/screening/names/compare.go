@@ -327,7 +327,7 @@ func (x *alignment) person(m *Match) float32 {
 		m.Notes = append(m.Notes, "only one part of the name is the same")
 		score *= 0.8
 	}
-	if x.telling == 0 {
+	if x.telling == 0 && x.sum < x.matched+conflict+extra {
 		score *= 0.6
 	}
 	if len(x.a.Forms) > 0 && len(x.b.Forms) > 0 && x.a.Forms[0] != x.b.Forms[0] {

@@ -1,0 +1,58 @@
+// Fuzz tests of the parsers and of a search.
+
+package screening_test
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+)
+
+func FuzzRead(f *testing.F) {
+	f.Add(0, []byte("id,schema,name,aliases,birth_date,countries\na,Person,Ivan Testov,\"x;y\",1970,ru\n"))
+	f.Add(1, []byte(`{"id":"a","schema":"Person","caption":"A B","properties":{"alias":["C"]}}`))
+	f.Add(2, []byte("name,kind\nA B,person\n"))
+	c := names.New()
+	f.Fuzz(func(t *testing.T, which int, raw []byte) {
+		format := screening.Format{Type: screening.FormatTypes()[int(math.Abs(float64(which%3)))]}
+		l, err := screening.Read(t.Context(), bytes.NewReader(raw), format, c)
+		if err != nil {
+			return
+		}
+		if l.Entries < 1 || l.Names < 1 {
+			t.Errorf("a list with %d entries and %d names was read without an error", l.Entries, l.Names)
+		}
+		for _, kind := range []names.Kind{names.Person, names.Company} {
+			if _, err := l.Search(screening.Subject{Kind: kind, Name: "Ivan Testov"}, 0.5); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func FuzzCompare(f *testing.F) {
+	f.Add("Ivan Testov", "Тестов Иван", true)
+	f.Add("Abd al-Rahman", "عبد الرحمن", true)
+	f.Add("Dr. A.", "राजेश 1", true)
+	f.Add("深圳市蓝天科技有限公司", "S.p.A. & Co", false)
+	c := names.New()
+	f.Fuzz(func(t *testing.T, a, b string, person bool) {
+		kind := names.Company
+		if person {
+			kind = names.Person
+		}
+		ab, err := screening.Compare(c, kind, a, b)
+		if err != nil {
+			return
+		}
+		if ab.Score < 0 || ab.Score > 1 || math.IsNaN(ab.Score) {
+			t.Errorf("Compare(%q, %q) = %v, want 0 to 1", a, b, ab.Score)
+		}
+		if aa, err := screening.Compare(c, kind, a, a); err != nil || aa.Score < 0.999 {
+			t.Errorf("Compare(%q, itself) = %v, %v, want 1", a, aa, err)
+		}
+	})
+}

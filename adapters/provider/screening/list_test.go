@@ -1,0 +1,194 @@
+// Tests of reading lists and searching them.
+
+package screening_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+)
+
+// fictional is the list of the demo.
+const fictional = "../../../hosts/verifyd/demo/fictional-list.csv"
+
+func loaded(t *testing.T) *screening.List {
+	t.Helper()
+	l, err := screening.Load(t.Context(), screening.Source{Path: fictional, Format: screening.Format{Type: screening.OpenSanctions}}, names.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestSearchFindsEntriesUnderEveryKindOfSpelling(t *testing.T) {
+	l := loaded(t)
+	for _, tc := range []struct {
+		kind names.Kind
+		name string
+		want string // the id; empty for no hit
+	}{
+		{names.Person, "Victor Zamoyskov", "fictional-001"},
+		{names.Person, "ЗАМОЙСКОВ Виктор", "fictional-001"},
+		{names.Person, "Viktor A. Zamoiskow", "fictional-001"},
+		{names.Person, "Vladimir Zamoyskov", ""},
+		{names.Person, "Abdul Rahman Al Mazrawi", "fictional-002"},
+		{names.Person, "عبدالرحمن المزروي", "fictional-002"},
+		{names.Person, "Abdul Rahim Al Mazrawi", ""},
+		{names.Person, "Haolin Zheng", "fictional-003"},
+		{names.Person, "鄭浩林", "fictional-003"},
+		{names.Person, "Zheng Haoran", ""},
+		{names.Person, "Rajvir Malhotra Senapati", "fictional-004"},
+		{names.Person, "Esteban Ruiz-Calvareno", "fictional-005"},
+		{names.Person, "Grigory Sokolnitskiy", "fictional-006"},
+		{names.Person, "Grigory Sokolov", ""},
+		{names.Person, "Lee Sangwoo", "fictional-009"},
+		{names.Person, "Muthu Vel Kandasamy", "fictional-010"},
+		{names.Person, "Gul Rahim Shinwari", "fictional-012"},
+		{names.Person, "Helen Karamanolakis", "fictional-013"},
+		{names.Person, "Golden Peregrine", ""},
+		{names.Company, "Torgovyi Dom Severnyi Almaz", "fictional-101"},
+		{names.Company, "Golden Peregrin Shipping Limited", "fictional-102"},
+		{names.Company, "Golden Pelican Shipping Limited", ""},
+		{names.Company, "Al Wadi Al Akhdar Trading LLC", "fictional-103"},
+		{names.Company, "丹东浩源金属", "fictional-104"},
+		{names.Company, "Crimson Lantern Brotherhood", "fictional-105"},
+		{names.Company, "Meridian Quill", "fictional-107"},
+		{names.Person, "Meridian Quill Partners", "fictional-107"},
+		{names.Company, "Silent Cormorant", ""},
+	} {
+		hits, err := l.Search(screening.Subject{Kind: tc.kind, Name: tc.name}, 0.85)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if len(hits) > 0 {
+			got = hits[0].ID
+		}
+		if got != tc.want {
+			t.Errorf("Search(%s %q) = %q, want %q; hits %v", tc.kind, tc.name, got, tc.want, hits)
+		}
+	}
+}
+
+func TestTheSameQuestionHasTheSameAnswer(t *testing.T) {
+	l, again := loaded(t), loaded(t)
+	for range 20 {
+		s := screening.Subject{Kind: names.Person, Name: "Abd al Rahman Mazrawi"}
+		a, err := l.Search(s, 0.6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := again.Search(s, 0.6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(a, b); diff != "" || len(a) == 0 {
+			t.Fatalf("two searches of one version differ, or find nothing (-first +second):\n%s", diff)
+		}
+	}
+}
+
+func TestBirthDateAndCountryChangeTheScore(t *testing.T) {
+	l := loaded(t)
+	for _, tc := range []struct {
+		birth     string
+		countries []string
+		low, high float64
+		reason    string
+	}{
+		{"", nil, 0.9, 0.99, "zamoyskow is like zamoiskov"},
+		{"1961-03-14", nil, 0.95, 1, "the birth date is the same"},
+		{"1961-14-03", nil, 0.95, 1, "the birth date is the same"},
+		{"1961", nil, 0.9, 0.99, "the year of birth is the same"},
+		{"1962-03-14", nil, 0.8, 0.93, "the birth date is another, but near"},
+		{"1990-03-14", nil, 0.6, 0.8, "the birth date is another: 1990-03-14, listed 1961-03-14"},
+		{"", []string{"RU"}, 0.91, 1, "a country is the same: ru"},
+		{"", []string{"br"}, 0.8, 0.95, "no country is the same: listed ru"},
+	} {
+		hits, err := l.Search(screening.Subject{Kind: names.Person, Name: "Victor Zamoyskow", BirthDate: tc.birth, Countries: tc.countries}, 0.5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(hits) == 0 || hits[0].Score < tc.low || hits[0].Score > tc.high || !strings.Contains(strings.Join(hits[0].Reasons, "\n"), tc.reason) {
+			t.Errorf("birth %q, countries %v: hits %+v, want a score from %.2f to %.2f and %q", tc.birth, tc.countries, hits, tc.low, tc.high, tc.reason)
+		}
+	}
+}
+
+func TestEveryFormatGivesTheSameEntries(t *testing.T) {
+	simple := `id,schema,name,aliases,birth_date,countries
+a1,Person,Ivan Testov,"Иван Тестов;I. Testov",1970-01-02,RU
+b2,Company,Testov Shipping,,,cy
+c3,Vessel,Boat,,,
+`
+	ftm := `{"id":"a1","caption":"Ivan Testov","schema":"Person","target":true,"properties":{"name":["Ivan Testov"],"alias":["Иван Тестов"],"weakAlias":["I. Testov","Vanya"],"birthDate":["1970-01-02"],"nationality":["ru"]}}
+
+{"id":"b2","caption":"Testov Shipping","schema":"Company","properties":{"jurisdiction":["cy"]}}
+{"id":"c3","caption":"Boat","schema":"Vessel"}
+{"id":"d4","caption":"Maria Testova","schema":"Person","target":false}
+`
+	plain := "\xef\xbb\xbfref,full name,type,aka,born,nation\na1,Ivan Testov,Individual,Иван Тестов; I. Testov,1970-01-02,ru\nb2,Testov Shipping,entity,,,cy\n"
+	columns := screening.Columns{ID: "ref", Name: "Full Name", Kind: "type", Aliases: "aka", BirthDates: "born", Countries: "nation"}
+	var want []screening.Hit
+	for _, tc := range []struct {
+		text   string
+		format screening.Format
+	}{
+		{simple, screening.Format{Type: screening.OpenSanctions}},
+		{ftm, screening.Format{Type: screening.FollowTheMoney}},
+		{plain, screening.Format{Type: screening.CSV, Columns: columns}},
+	} {
+		l, err := screening.Read(t.Context(), strings.NewReader(tc.text), tc.format, names.New())
+		if err != nil {
+			t.Fatalf("%s: %v", tc.format.Type, err)
+		}
+		var got []screening.Hit
+		for _, s := range []screening.Subject{{Kind: names.Person, Name: "Иван Тестов"}, {Kind: names.Company, Name: "Testov Shipping"}} {
+			hits, err := l.Search(s, 0.85)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, hits...)
+		}
+		if l.Entries != 2 || len(got) != 2 || got[0].ID != "a1" {
+			t.Errorf("%s: %d entries, hits %+v, want 2 entries and both found", tc.format.Type, l.Entries, got)
+		}
+		if want == nil {
+			want = got
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-simple CSV +this):\n%s", tc.format.Type, diff)
+		}
+	}
+}
+
+func TestABrokenListIsAnErrorThatNamesTheLine(t *testing.T) {
+	c := names.New()
+	for _, tc := range []struct {
+		name, text string
+		format     screening.Format
+		want       string
+	}{
+		{"empty", "", screening.Format{Type: screening.OpenSanctions}, "the file is empty"},
+		{"no entry", "id,schema,name,aliases\n", screening.Format{Type: screening.OpenSanctions}, "the list has no person and no company"},
+		{"no column", "id,schema,title\n", screening.Format{Type: screening.OpenSanctions}, "the first line has no column id, name or aliases: is it targets.simple.csv?"},
+		{"short row", "id,schema,name,aliases\na,Person,A B,\nb,Person\n", screening.Format{Type: screening.OpenSanctions}, "record on line 3: wrong number of fields"},
+		{"open quote", "id,schema,name,aliases\na,Person,\"A B,\n", screening.Format{Type: screening.OpenSanctions}, `line 2, column 16: extraneous or missing " in quoted-field`},
+		{"no name", "id,name\na,A B\nb,\n", screening.Format{Type: screening.CSV}, "line 3: the name is empty"},
+		{"bad kind", "id,name,kind\na,A B,ship\n", screening.Format{Type: screening.CSV}, `line 2: the kind "ship" is neither person nor company`},
+		{"named column", "id,name\na,A B\n", screening.Format{Type: screening.CSV, Columns: screening.Columns{Aliases: "aka"}}, "the first line has no column aka"},
+		{"not UTF-8", "id,name\na,A \xff\n", screening.Format{Type: screening.CSV}, "line 2: the text is not UTF-8"},
+		{"no JSON", "{\"id\":\"a\",\"schema\":\"Person\",\"caption\":\"A B\"}\n{\n", screening.Format{Type: screening.FollowTheMoney}, "line 2: it is no entity in JSON"},
+		{"no id", "{}\n", screening.Format{Type: screening.FollowTheMoney}, "line 1: the entity has no id or no schema"},
+	} {
+		_, err := screening.Read(context.Background(), strings.NewReader(tc.text), tc.format, c)
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v, want %q", tc.name, err, tc.want)
+		}
+	}
+}

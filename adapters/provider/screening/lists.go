@@ -1,0 +1,183 @@
+// The lists of a host, and picking up changed files.
+
+package screening
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+)
+
+// Source is where a list comes from.
+type Source struct {
+	Name   string
+	Path   string
+	Files  fs.FS // that has Path; nil for the files of the host
+	Format Format
+	// MaxAge is the age of the file from which on answers say that the source is not
+	// sound; 0 means any age is good.
+	MaxAge time.Duration
+}
+
+func (s Source) open() (fs.File, error) {
+	if s.Files != nil {
+		return s.Files.Open(s.Path)
+	}
+	return os.Open(s.Path)
+}
+
+func (s Source) state() (fileState, error) {
+	file, err := s.open()
+	if err != nil {
+		return fileState{}, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return fileState{}, err
+	}
+	return fileState{info.Size(), info.ModTime()}, nil
+}
+
+// Lists holds the current version of each list. It is safe for concurrent use.
+type Lists struct {
+	comparer *names.Comparer
+	lists    map[string]*kept
+	log      *slog.Logger
+	loaded   func(list string, l *List, err error)
+	reload   sync.Mutex // one reload at a time
+}
+
+// kept is a list and the state of the file that it was read from.
+type kept struct {
+	source  Source
+	current atomic.Pointer[List]
+	// seen is the state of the file that was loaded last, and written the one at the
+	// last look; both are guarded by reload.
+	seen, written fileState
+}
+
+type fileState struct {
+	size    int64
+	changed time.Time
+}
+
+// Options of Open.
+type Options struct {
+	Log *slog.Logger // required
+	// Loaded is called after each attempt to load a list: with the list, or with the
+	// reason why there is none. It may be nil.
+	Loaded func(list string, l *List, err error)
+}
+
+// Open loads all lists. The error joins the problems of all of them.
+func Open(ctx context.Context, sources []Source, o Options) (*Lists, error) {
+	all := &Lists{comparer: names.New(), lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded}
+	if all.loaded == nil {
+		all.loaded = func(string, *List, error) {}
+	}
+	var problems error
+	for _, s := range sources {
+		k := &kept{source: s}
+		if err := all.load(ctx, k); err != nil {
+			problems = errors.Join(problems, fmt.Errorf("list %s: %w", s.Name, err))
+		}
+		all.lists[s.Name] = k
+	}
+	return all, problems
+}
+
+// load loads a list and makes it the current one.
+func (a *Lists) load(ctx context.Context, k *kept) error {
+	state, err := k.source.state()
+	if err != nil {
+		return err
+	}
+	k.seen, k.written = state, state
+	l, err := Load(ctx, k.source, a.comparer)
+	a.loaded(k.source.Name, l, err)
+	if err != nil {
+		return err
+	}
+	k.current.Store(l)
+	return nil
+}
+
+// Refresh loads the lists whose files have changed and were not written to since the
+// call before. A list whose file cannot be read
+// stays as it is, until the file changes again; the log says why. Searches see the
+// old version or the new one, never a mixture.
+func (a *Lists) Refresh(ctx context.Context) {
+	a.reload.Lock()
+	defer a.reload.Unlock()
+	for _, name := range a.Names() {
+		k := a.lists[name]
+		state, err := k.source.state()
+		if still := state == k.written; err == nil && (state == k.seen || !still) {
+			k.written = state
+			continue
+		}
+		if err != nil && k.seen == (fileState{}) {
+			continue // logged already
+		}
+		if err == nil {
+			err = a.load(ctx, k)
+		} else {
+			k.seen, k.written = fileState{}, fileState{}
+			a.loaded(name, nil, err)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			a.log.Error("a list cannot be read; its last version stays in use", "list", name, "error", err)
+			continue
+		}
+		l := k.current.Load()
+		a.log.Info("loaded a list", "list", name, "version", l.Version, "entries", l.Entries, "names", l.Names)
+	}
+}
+
+// Watch calls Refresh at every interval until ctx ends.
+func (a *Lists) Watch(ctx context.Context, interval time.Duration) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			a.Refresh(ctx)
+		}
+	}
+}
+
+// Names returns the names of the lists in order.
+func (a *Lists) Names() []string {
+	out := make([]string, 0, len(a.lists))
+	for name := range a.lists {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// List returns the current version of a list, and whether it is older than its
+// maximum age at the given time. It returns nil if there is no such list.
+func (a *Lists) List(name string, now time.Time) (l *List, old bool) {
+	k, ok := a.lists[name]
+	if !ok {
+		return nil, false
+	}
+	l = k.current.Load()
+	return l, l != nil && k.source.MaxAge > 0 && now.Sub(l.Date) > k.source.MaxAge
+}

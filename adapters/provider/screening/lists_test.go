@@ -1,0 +1,182 @@
+// Tests of picking up changed files.
+
+package screening_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+)
+
+// rewrite replaces a file of names and sets the time of its change.
+func rewrite(t *testing.T, path, content string, changed time.Time) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, changed, changed); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+
+// watched is a list in a file, and what was reported of loading it.
+type watched struct {
+	t        *testing.T
+	path     string
+	lists    *screening.Lists
+	log      strings.Builder
+	attempts []error
+}
+
+func watch(t *testing.T, content string) *watched {
+	t.Helper()
+	w := &watched{t: t, path: filepath.Join(t.TempDir(), "list.csv")}
+	rewrite(t, w.path, content, start)
+	lists, err := screening.Open(t.Context(), []screening.Source{{
+		Name: "sanctions", Path: w.path, Format: screening.Format{Type: screening.CSV}, MaxAge: 48 * time.Hour,
+	}}, screening.Options{
+		Log:    slog.New(slog.NewTextHandler(&w.log, nil)),
+		Loaded: func(_ string, _ *screening.List, err error) { w.attempts = append(w.attempts, err) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.lists = lists
+	return w
+}
+
+func (w *watched) finds(name string) bool {
+	w.t.Helper()
+	l, _ := w.lists.List("sanctions", start)
+	hits, err := l.Search(screening.Subject{Kind: names.Person, Name: name}, 0.85)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return len(hits) > 0
+}
+
+func TestAChangedFileReplacesTheListOnceItIsWritten(t *testing.T) {
+	w := watch(t, "name\nIvan Testov\n")
+	before, _ := w.lists.List("sanctions", start)
+	rewrite(t, w.path, "name\nPiotr Exempel\n", start.Add(time.Minute))
+	w.lists.Refresh(t.Context())
+	if !w.finds("Ivan Testov") {
+		t.Error("a file that may still be written to replaced the list")
+	}
+	w.lists.Refresh(t.Context())
+	if w.finds("Ivan Testov") || !w.finds("Piotr Exempel") {
+		t.Error("the changed file did not replace the list")
+	}
+	after, _ := w.lists.List("sanctions", start)
+	if after.Version == before.Version || len(after.Version) != 64 || !after.Date.Equal(start.Add(time.Minute)) {
+		t.Errorf("version %s and date %v, want other ones than %s and %v", after.Version, after.Date, before.Version, before.Date)
+	}
+}
+
+func TestABrokenOrMissingFileKeepsTheList(t *testing.T) {
+	for _, breakFile := range []func(t *testing.T, path string){
+		func(t *testing.T, path string) { rewrite(t, path, "name\n\"Ivan\n", start.Add(time.Minute)) },
+		func(t *testing.T, path string) { rewrite(t, path, "", start.Add(time.Minute)) },
+		func(t *testing.T, path string) {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		w := watch(t, "name\nIvan Testov\n")
+		breakFile(t, w.path)
+		for range 4 {
+			w.lists.Refresh(t.Context())
+		}
+		if !w.finds("Ivan Testov") {
+			t.Error("the list was lost")
+		}
+		if n := strings.Count(w.log.String(), "a list cannot be read; its last version stays in use"); n != 1 {
+			t.Errorf("%d log lines, want 1:\n%s", n, w.log.String())
+		}
+		if last := w.attempts[len(w.attempts)-1]; len(w.attempts) != 2 || last == nil {
+			t.Errorf("loads reported: %v, want a success and an error", w.attempts)
+		}
+		rewrite(t, w.path, "name\nPiotr Exempel\n", start.Add(2*time.Minute))
+		w.lists.Refresh(t.Context())
+		w.lists.Refresh(t.Context())
+		if !w.finds("Piotr Exempel") {
+			t.Error("the repaired file was not read")
+		}
+	}
+}
+
+func TestAListGrowsOld(t *testing.T) {
+	w := watch(t, "name\nIvan Testov\n")
+	for _, tc := range []struct {
+		after time.Duration
+		want  bool
+	}{{0, false}, {48 * time.Hour, false}, {48*time.Hour + time.Second, true}} {
+		if _, old := w.lists.List("sanctions", start.Add(tc.after)); old != tc.want {
+			t.Errorf("after %v old = %v, want %v", tc.after, old, tc.want)
+		}
+	}
+}
+
+func TestOpenReportsTheProblemsOfAllLists(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty.csv")
+	rewrite(t, empty, "", start)
+	_, err := screening.Open(t.Context(), []screening.Source{
+		{Name: "gone", Path: "/nowhere/list.csv", Format: screening.Format{Type: screening.CSV}},
+		{Name: "empty", Path: empty, Format: screening.Format{Type: screening.CSV}},
+	}, screening.Options{Log: slog.New(slog.DiscardHandler)})
+	if err == nil || !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "list empty: "+empty+": the file is empty") {
+		t.Errorf("error %v, want the problems of both lists", err)
+	}
+}
+
+func TestLoadingEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := screening.Read(ctx, strings.NewReader("name\nIvan Testov\n"), screening.Format{Type: screening.CSV}, names.New())
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
+}
+
+func TestSearchesDuringAReloadSeeOneVersion(t *testing.T) {
+	w := watch(t, "name\nIvan Testov\n")
+	done := make(chan error, 2)
+	for range 2 {
+		go func() {
+			for range 300 {
+				l, _ := w.lists.List("sanctions", start)
+				hits, err := l.Search(screening.Subject{Kind: names.Person, Name: "Ivan Testov"}, 0.85)
+				if err == nil && len(hits) != 1 {
+					err = fmt.Errorf("%d hits in version %s, want 1", len(hits), l.Version)
+				}
+				if err != nil {
+					done <- err
+					return
+				}
+			}
+			done <- nil
+		}()
+	}
+	for i := range 20 {
+		rewrite(t, w.path, fmt.Sprintf("name\nIvan Testov\nNumber%d Name\n", i), start.Add(time.Duration(i)*time.Second))
+		w.lists.Refresh(t.Context())
+		w.lists.Refresh(t.Context())
+	}
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}

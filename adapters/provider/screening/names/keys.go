@@ -1,0 +1,127 @@
+// Keys by which an index finds tokens that may be similar.
+
+package names
+
+import "strconv"
+
+// Keys calls add with hashes of what two similar tokens usually share: the same
+// consonants but one, the same letters but one, or a known name. Tokens without a
+// common key are seldom similar.
+func (c *Comparer) Keys(t *Token, add func(hash uint32)) {
+	add(hash('t', t.Text))
+	if t.written != t.Text {
+		add(hash('t', t.written))
+	}
+	if t.role == initial || t.role == number {
+		return
+	}
+	for _, line := range t.lines {
+		add(hash('l', strconv.Itoa(int(line))))
+	}
+	if t.china {
+		add(hash('h', c.tables.coarse(t.Text)))
+		add(hash('d', c.canonical(t.Text)))
+	}
+	frame := skeleton(t.wrote)
+	add(hash('s', frame))
+	if len(frame) >= 4 {
+		without(frame, func(s string) { add(hash('s', s)) })
+	}
+	if len(t.written) >= 4 && len(t.written) <= 7 {
+		add(hash('w', t.written))
+		without(t.written, func(s string) { add(hash('w', s)) })
+	}
+	if len(t.Text) >= 6 && (t.Text[:2] == "al" || t.Text[:2] == "el") {
+		add(hash('s', skeleton(t.sound[2:])))
+	}
+}
+
+// Similar returns how similar two tokens are; 0 if they cannot belong together.
+func (c *Comparer) Similar(kind Kind, a, b *Token) float32 {
+	s, _ := c.similar(kind, a, b, a.china && b.china)
+	if s < personThreshold || kind == Company && s < companyThreshold {
+		return 0
+	}
+	return s
+}
+
+// Joined returns the token of neighbours written as one word.
+func (c *Comparer) Joined(kind Kind, tokens []*Token) *Token {
+	text, _ := join(tokens)
+	return c.token(kind, word{script: "latin", raw: text, plain: text, heard: text}, plain)
+}
+
+// Plain returns the token of a word of ASCII lower-case letters.
+func (c *Comparer) Plain(kind Kind, text string) *Token {
+	return c.token(kind, word{script: "latin", raw: text, plain: text, heard: text}, plain)
+}
+
+// skeleton returns the consonants of a sound, without differences that are often
+// lost.
+func skeleton(sound string) string {
+	out := make([]byte, 0, len(sound))
+	for i := range len(sound) {
+		c := sound[i]
+		switch c {
+		case 'a', 'e', 'i', 'o', 'u', 'U', 'I', 'E', 'Y':
+			continue
+		case 'p':
+			c = 'b'
+		case 'v':
+			c = 'f'
+		case 't':
+			c = 'd'
+		case 'k', 'c':
+			c = 'g'
+		case 'X':
+			c = 'h'
+		case 'z', 'T':
+			c = 's'
+		case 'Z', 'C', 'J':
+			c = 'S'
+		}
+		if len(out) == 0 || out[len(out)-1] != c {
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}
+
+// without calls f with the string less each of its bytes.
+func without(s string, f func(string)) {
+	for i := range len(s) {
+		if i == 0 || s[i] != s[i-1] {
+			f(s[:i] + s[i+1:])
+		}
+	}
+}
+
+// canonical returns a word of Chinese syllables with one number for all spellings of
+// a syllable, as far as it can be read from left to right.
+func (c *Comparer) canonical(s string) string {
+	out := ""
+	for s != "" {
+		n := min(6, len(s))
+		for ; n > 1; n-- {
+			if _, ok := c.tables.syllables[s[:n]]; ok || c.tables.pinyin[s[:n]] {
+				break
+			}
+		}
+		if lines := c.tables.syllables[s[:n]]; len(lines) > 0 {
+			out += strconv.Itoa(int(lines[0])) + ","
+		} else {
+			out += s[:n] + ","
+		}
+		s = s[n:]
+	}
+	return out
+}
+
+// hash is FNV-1a of a kind of key and its text.
+func hash(kind byte, s string) uint32 {
+	h := (uint32(2166136261) ^ uint32(kind)) * 16777619
+	for i := range len(s) {
+		h = (h ^ uint32(s[i])) * 16777619
+	}
+	return h
+}

@@ -1,0 +1,202 @@
+// Package screening checks people and companies against lists, in this process and
+// without a network.
+//
+// Two providers are here: Provider (offline.screening) searches a list, NameMatch
+// (offline.name_match) compares two names. Package names computes the scores.
+package screening
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// The names of the providers.
+const (
+	ProviderName  = "offline.screening"
+	NameMatchName = "offline.name_match"
+)
+
+// reviewAt is the score from which a reviewer decides, unless the check says
+// otherwise.
+const reviewAt = 0.85
+
+// Provider is offline.screening. It implements verification.Describer.
+type Provider struct {
+	lists *Lists
+	now   func() time.Time
+}
+
+// NewProvider returns a provider that searches lists. It judges their age by now.
+func NewProvider(lists *Lists, now func() time.Time) *Provider {
+	return &Provider{lists: lists, now: now}
+}
+
+// Check searches a list for the name in the check's with. No hit from review_at:
+// passed. A hit from review_at: passed with analysis_ok false, so that a reviewer
+// decides. A hit from fail_at: failed. If the list is too old, source_ok is false.
+func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+	w := with{values: r.With}
+	w.only("list", "name", "kind", "birth_date", "countries", "review_at", "fail_at")
+	listName := w.text("list", true)
+	s := Subject{Name: w.text("name", true), BirthDate: w.text("birth_date", false), Countries: w.texts("countries")}
+	s.Kind = w.kind()
+	review, _ := w.score("review_at", reviewAt)
+	fail, fails := w.score("fail_at", 1)
+	if s.BirthDate != "" && !IsDate(s.BirthDate) {
+		w.problem("birth_date", "must be YYYY, YYYY-MM or YYYY-MM-DD")
+	}
+	if fails && fail < review {
+		w.problem("fail_at", "must not be below review_at")
+	}
+	list, old := p.lists.List(listName, p.now())
+	if listName != "" && list == nil {
+		w.problem("list", "there is no list of this name: the lists are "+orNone(p.lists.Names()))
+	}
+	if w.err != nil {
+		return verification.CheckResult{}, verification.Permanent(w.err)
+	}
+	hits, err := list.Search(s, review)
+	if err != nil {
+		return verification.CheckResult{}, verification.Permanent(fmt.Errorf("with.name: %w", err))
+	}
+	best := 0.0
+	if len(hits) > 0 {
+		best = hits[0].Score
+	}
+	result := verification.CheckResult{Outcome: verification.OutcomePassed, Data: map[string]any{
+		"list": listName, "list_version": list.Version, "list_date": list.Date.Format(time.RFC3339), "list_entries": list.Entries,
+		"score": best, "hits": hits, "analysis_ok": len(hits) == 0, "source_ok": !old,
+	}}
+	if fails && best >= fail {
+		result.Outcome = verification.OutcomeFailed
+	}
+	return result, nil
+}
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// Describe returns the description of the provider.
+func (p *Provider) Describe() verification.ProviderDescription {
+	return verification.ProviderDescription{
+		Summary: "Searches a list for a person or a company.",
+		With: verification.Data(`{
+  "type": "object", "additionalProperties": false, "required": ["list", "name", "kind"],
+  "properties": {
+    "list": {"type": "string", "title": "List"},
+    "name": {"type": "string", "title": "Name"},
+    "kind": {"type": "string", "enum": ["person", "company"], "title": "Kind"},
+    "birth_date": {"type": ["string", "null"], "title": "Birth date"},
+    "countries": {"type": ["array", "string", "null"], "items": {"type": "string"}, "title": "Countries"},
+    "review_at": {"type": "number", "minimum": 0.5, "maximum": 1, "default": 0.85, "title": "Score for review"},
+    "fail_at": {"type": "number", "minimum": 0.5, "maximum": 1, "title": "Score for failure"}
+  }
+}`),
+		Data: verification.Data(`{
+  "type": "object", "additionalProperties": false,
+  "required": ["list", "list_version", "list_date", "list_entries", "score", "hits", "analysis_ok", "source_ok"],
+  "properties": {
+    "list": {"type": "string", "title": "List"},
+    "list_version": {"type": "string", "title": "Version of the list"},
+    "list_date": {"type": "string", "title": "Date of the list"},
+    "list_entries": {"type": "integer", "title": "Entries of the list"},
+    "score": {"type": "number", "title": "Highest score"},
+    "hits": {"type": "array", "title": "Hits", "items": {
+      "type": "object", "additionalProperties": false, "required": ["id", "name", "score", "reasons"],
+      "properties": {
+        "id": {"type": "string", "title": "Id"},
+        "name": {"type": "string", "title": "Name"},
+        "alias": {"type": "string", "title": "Alias"},
+        "score": {"type": "number", "title": "Score"},
+        "reasons": {"type": "array", "items": {"type": "string"}, "title": "Reasons"},
+        "birth_dates": {"type": "array", "items": {"type": "string"}, "title": "Birth dates"},
+        "countries": {"type": "array", "items": {"type": "string"}, "title": "Countries"},
+        "topics": {"type": "array", "items": {"type": "string"}, "title": "Topics"}
+      }
+    }},
+    "analysis_ok": {"type": "boolean", "title": "No hit"},
+    "source_ok": {"type": "boolean", "title": "List is up to date"}
+  }
+}`),
+	}
+}
+
+// NameMatch is offline.name_match. It implements verification.Describer.
+type NameMatch struct{ comparer *names.Comparer }
+
+// NewNameMatch returns a provider that compares two names.
+func NewNameMatch(c *names.Comparer) *NameMatch { return &NameMatch{comparer: c} }
+
+// Check compares name and other of the check's with. A score from threshold on passes.
+func (p *NameMatch) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+	w := with{values: r.With, optionalKind: true}
+	w.only("name", "other", "kind", "threshold")
+	a, b := w.text("name", true), w.text("other", true)
+	kind := w.kind()
+	threshold, _ := w.score("threshold", reviewAt)
+	if w.err != nil {
+		return verification.CheckResult{}, verification.Permanent(w.err)
+	}
+	m, err := Compare(p.comparer, kind, a, b)
+	if err != nil {
+		return verification.CheckResult{}, verification.Permanent(fmt.Errorf("with.name and with.other: %w", err))
+	}
+	result := verification.CheckResult{Outcome: verification.OutcomePassed, Data: map[string]any{"score": m.Score, "reasons": m.Reasons}}
+	if m.Score < threshold {
+		result.Outcome = verification.OutcomeFailed
+	}
+	return result, nil
+}
+
+// Describe returns the description of the provider.
+func (p *NameMatch) Describe() verification.ProviderDescription {
+	return verification.ProviderDescription{
+		Summary: "Compares two names, in any script.",
+		With: verification.Data(`{
+  "type": "object", "additionalProperties": false, "required": ["name", "other"],
+  "properties": {
+    "name": {"type": "string", "title": "Name"},
+    "other": {"type": "string", "title": "Other name"},
+    "kind": {"type": "string", "enum": ["person", "company"], "default": "person", "title": "Kind"},
+    "threshold": {"type": "number", "minimum": 0.5, "maximum": 1, "default": 0.85, "title": "Threshold"}
+  }
+}`),
+		Data: verification.Data(`{
+  "type": "object", "additionalProperties": false, "required": ["score", "reasons"],
+  "properties": {
+    "score": {"type": "number", "title": "Score"},
+    "reasons": {"type": "array", "items": {"type": "string"}, "title": "Reasons"}
+  }
+}`),
+	}
+}
+
+// Comparison is the result of comparing two names.
+type Comparison struct {
+	Score   float64  `json:"score"` // 0 to 1
+	Reasons []string `json:"reasons"`
+}
+
+// Compare compares two names without a list, so that all tokens tell the same but
+// those that very many people share.
+func Compare(c *names.Comparer, kind names.Kind, a, b string) (Comparison, error) {
+	first, err := c.Parse(kind, a)
+	if err != nil {
+		return Comparison{}, err
+	}
+	second, err := c.Parse(kind, b)
+	if err != nil {
+		return Comparison{}, err
+	}
+	m := c.Compare(first, second, nil)
+	return Comparison{round(float64(m.Score)), explain(m)}, nil
+}
