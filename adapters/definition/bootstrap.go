@@ -24,6 +24,7 @@ const (
 // Bootstrap is what a host has from its start.
 type Bootstrap struct {
 	Tenants []Tenant
+	Lists   []List
 }
 
 // Tenant is one tenant of a bootstrap file, with what belongs to it.
@@ -38,7 +39,8 @@ type Tenant struct {
 // The form of a bootstrap file; see bootstrap.schema.json.
 type (
 	bootstrapFile struct {
-		Tenants []tenantFields `json:"tenants"`
+		Tenants []tenantFields        `json:"tenants"`
+		Lists   map[string]listFields `json:"lists"`
 	}
 	tenantFields struct {
 		ID                    string            `json:"id"`
@@ -108,6 +110,7 @@ func (b *bootstrapReader) read(raw []byte) (found Bootstrap) {
 		b.problem(nil, "the file cannot be decoded")
 		return found
 	}
+	found.Lists = b.lists(file.Lists)
 	for i, t := range file.Tenants {
 		found.Tenants = append(found.Tenants, b.tenant(path{"tenants", i}, t))
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-//go:embed demo/*.yaml
+//go:embed demo/*.yaml demo/*.csv
 var demoFiles embed.FS
 
 // readBootstrap reads the bootstrap file, or the demo for a host in memory. It

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -24,6 +25,9 @@ type metrics struct {
 	notices  *prometheus.CounterVec
 	poisoned prometheus.Counter
 	requests *prometheus.HistogramVec
+	loads    *prometheus.CounterVec
+	entries  *prometheus.GaugeVec
+	dates    *prometheus.GaugeVec
 }
 
 func newMetrics(build cli.Build) *metrics {
@@ -47,8 +51,17 @@ func newMetrics(build cli.Build) *metrics {
 			Name: "verifyd_http_request_seconds", Help: "API requests, by route, method and status.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 9),
 		}, []string{"route", "method", "status"}),
+		loads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "verifyd_list_loads_total", Help: "Attempts to load a list, by outcome: loaded or failed.",
+		}, []string{"list", "outcome"}),
+		entries: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "verifyd_list_entries", Help: "Entries of the list in use.",
+		}, []string{"list"}),
+		dates: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "verifyd_list_timestamp_seconds", Help: "When the file of the list in use was changed, in Unix time.",
+		}, []string{"list"}),
 	}
-	m.registry.MustRegister(m.started, m.ended, m.calls, m.notices, m.poisoned, m.requests,
+	m.registry.MustRegister(m.started, m.ended, m.calls, m.notices, m.poisoned, m.requests, m.loads, m.entries, m.dates,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "verifyd_build_info", Help: "Always 1; the labels identify the build of this host.",
@@ -78,6 +91,17 @@ func (m *metrics) RunPoisoned() { m.poisoned.Inc() }
 
 // NoticeSent counts an attempt to send a notice.
 func (m *metrics) NoticeSent(outcome string) { m.notices.WithLabelValues(outcome).Inc() }
+
+// listLoaded records an attempt to load a list.
+func (m *metrics) listLoaded(name string, l *screening.List, err error) {
+	if err != nil {
+		m.loads.WithLabelValues(name, "failed").Inc()
+		return
+	}
+	m.loads.WithLabelValues(name, "loaded").Inc()
+	m.entries.WithLabelValues(name).Set(float64(l.Entries))
+	m.dates.WithLabelValues(name).Set(float64(l.Date.Unix()))
+}
 
 // request records the duration of an API request.
 func (m *metrics) request(route, method string, status int, took time.Duration) {

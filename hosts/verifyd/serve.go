@@ -26,6 +26,9 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 		background.Go(func() { h.engine.Serve(working) })
 		<-h.engine.Serving()
 	}
+	if len(h.lists.Names()) > 0 {
+		background.Go(func() { h.lists.Watch(working, refreshInterval) })
+	}
 	if h.fleet != nil {
 		background.Go(func() {
 			if err := h.fleet.Serve(working); err != nil {

@@ -29,6 +29,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
+	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/webhook"
 	"github.com/verifyd/verifyd/internal/cli"
@@ -48,6 +49,7 @@ type host struct {
 	log      *slog.Logger
 	storage  *storage
 	engine   *engine.Engine
+	lists    *screening.Lists
 	fleet    *postgres.Member // nil for a host that shares no database or is no worker
 	api      listener         // without a listener if the host does not have the role api
 	admin    listener
@@ -139,6 +141,9 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 	if h.storage.database != nil {
 		m.registry.MustRegister(newDatabaseGauges(h.storage.database))
 	}
+	if h.lists, err = openLists(ctx, s, o.bootstrap, h.log, m); err != nil {
+		return nil, o.warnings, err
+	}
 	notifier, err := webhook.New(webhook.Options{
 		Secrets: secrets(h.storage), Now: clk.Now, AllowPrivateNetworks: s.AllowPrivate,
 	})
@@ -148,7 +153,11 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 	h.engine, err = engine.New(engine.Ports{
 		Store: h.storage,
 		// The second sandbox is for demonstrating a fallback.
-		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clk.Sleep), "sandbox_2": sandbox.New(clk.Sleep)},
+		Providers: map[string]verification.Provider{
+			"sandbox": sandbox.New(clk.Sleep), "sandbox_2": sandbox.New(clk.Sleep),
+			screening.ProviderName:  screening.NewProvider(h.lists, clk.Now),
+			screening.NameMatchName: screening.NewNameMatch(h.lists.Comparer()),
+		},
 		Expressions: expression.New(),
 		Links:       token.NewLinks(keys),
 		Clock:       clk,

@@ -63,7 +63,11 @@ func Load(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Path, err)
 	}
-	l.Date = info.ModTime().UTC().Truncate(time.Second)
+	l.Date = info.ModTime()
+	if l.Date.IsZero() {
+		l.Date = s.Date
+	}
+	l.Date = l.Date.UTC().Truncate(time.Second)
 	return l, nil
 }
 

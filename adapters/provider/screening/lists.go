@@ -21,7 +21,8 @@ import (
 type Source struct {
 	Name   string
 	Path   string
-	Files  fs.FS // that has Path; nil for the files of the host
+	Files  fs.FS     // that has Path; nil for the files of the host
+	Date   time.Time // of the list, if Files have no times
 	Format Format
 	// MaxAge is the age of the file from which on answers say that the source is not
 	// sound; 0 means any age is good.
@@ -100,6 +101,7 @@ func Open(ctx context.Context, sources []Source, o Options) (*Lists, error) {
 func (a *Lists) load(ctx context.Context, k *kept) error {
 	state, err := k.source.state()
 	if err != nil {
+		a.loaded(k.source.Name, nil, err)
 		return err
 	}
 	k.seen, k.written = state, state
@@ -160,6 +162,9 @@ func (a *Lists) Watch(ctx context.Context, interval time.Duration) {
 		}
 	}
 }
+
+// Comparer returns what compares the names.
+func (a *Lists) Comparer() *names.Comparer { return a.comparer }
 
 // Names returns the names of the lists in order.
 func (a *Lists) Names() []string {

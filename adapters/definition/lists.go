@@ -1,0 +1,69 @@
+// The lists of a bootstrap file, against which people and companies are screened.
+
+package definition
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// List is a list of a bootstrap file.
+type List struct {
+	Name   string
+	Path   string // relative to the working directory, or absolute
+	Format string // opensanctions, ftm or csv
+	// Columns are the names of the columns of a csv by their use: id, name, kind,
+	// aliases, birth_date and countries.
+	Columns map[string]string
+	Kind    string        // of all entries of a csv; may be empty
+	MaxAge  time.Duration // 0 for any
+
+	at Diagnostic
+}
+
+// Problem returns a diagnostic at the list.
+func (l List) Problem(message string) Diagnostic {
+	d := l.at
+	d.Message = message
+	return d
+}
+
+type listFields struct {
+	Path        string            `json:"path"`
+	Format      string            `json:"format"`
+	Columns     map[string]string `json:"columns"`
+	Kind        string            `json:"kind"`
+	MaxAgeHours float64           `json:"max_age_hours"`
+}
+
+// lists reads the lists, in the order of their names.
+func (b *bootstrapReader) lists(all map[string]listFields) []List {
+	var out []List
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		f, p := all[name], path{"lists", name}
+		if e, _ := b.root.under(path{"lists"}).entry(name); !listName(name) {
+			b.add(b.file, e.at, p, "the name of a list has 1 to 50 lower-case letters, digits, _ and -")
+		}
+		b.check(f.Path != "", p, "path", "must not be empty")
+		b.check(f.Columns == nil || f.Format == "csv", p, "columns", "only a list in the format csv has columns of its own")
+		b.check(f.Kind == "" || f.Format == "csv", p, "kind", "only a list in the format csv has entries of one kind")
+		file := f.Path
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(filepath.Dir(b.file), file)
+		}
+		at := b.root.find(append(p, "path").String())
+		out = append(out, List{
+			Name: name, Path: file, Format: f.Format, Columns: f.Columns, Kind: f.Kind,
+			MaxAge: time.Duration(f.MaxAgeHours * float64(time.Hour)),
+			at:     Diagnostic{File: b.file, Line: at.line, Column: at.column, Path: append(p, "path").String()},
+		})
+	}
+	return out
+}
+
+func listName(name string) bool {
+	return name != "" && len(name) <= 50 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}

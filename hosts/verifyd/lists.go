@@ -1,0 +1,63 @@
+// The lists that are screened against.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+)
+
+// refreshInterval is how often the files of lists are looked at. A changed file is
+// loaded at the second look.
+const refreshInterval = 20 * time.Second
+
+// demoListDate is the date of the list of the demo.
+func demoListDate() time.Time { return time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC) }
+
+// openLists loads the lists of the bootstrap file. A host that executes no runs needs
+// none.
+func openLists(ctx context.Context, s settings, b *definition.Bootstrap, log *slog.Logger, m *metrics) (*screening.Lists, error) {
+	var sources []screening.Source
+	at := map[string]definition.List{}
+	if b != nil && s.has(roleWorker) {
+		for _, l := range b.Lists {
+			source := listSource(l)
+			if s.Bootstrap == "" {
+				source.Files, source.Date = demoFiles, demoListDate()
+			}
+			sources = append(sources, source)
+			at[l.Name] = l
+		}
+	}
+	starting, problems := true, error(nil)
+	lists, err := screening.Open(ctx, sources, screening.Options{Log: log, Loaded: func(name string, l *screening.List, err error) {
+		m.listLoaded(name, l, err)
+		if err != nil && starting {
+			problems = errors.Join(problems, errors.New(at[name].Problem(err.Error()).String()))
+		}
+	}})
+	starting = false
+	if err != nil {
+		return nil, problems
+	}
+	return lists, nil
+}
+
+func listSource(l definition.List) screening.Source {
+	return screening.Source{
+		Name: l.Name, Path: l.Path, MaxAge: l.MaxAge,
+		Format: screening.Format{
+			Type: screening.FormatType(l.Format), Kind: names.Kind(l.Kind),
+			Columns: screening.Columns{
+				ID: l.Columns["id"], Name: l.Columns["name"], Kind: l.Columns["kind"], Aliases: l.Columns["aliases"],
+				BirthDates: l.Columns["birth_date"], Countries: l.Columns["countries"],
+			},
+		},
+	}
+}
