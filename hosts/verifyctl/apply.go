@@ -16,7 +16,7 @@ import (
 type applyFile struct {
 	File string `arg:"" help:"Bootstrap file, in YAML or JSON."`
 	databaseFlag
-	Providers []string `placeholder:"NAME" default:"sandbox,sandbox_2" variable:"VERIFYD_PROVIDERS" help:"Providers of the hosts (default sandbox and sandbox_2). A check with another provider is a problem."`
+	Providers []string `placeholder:"NAME" default:"sandbox,sandbox_2,offline.screening,offline.name_match" variable:"VERIFYD_PROVIDERS" help:"Providers of the hosts (default: those of verifyd). A check with another provider is a problem."`
 	jsonFlag
 }
 

@@ -42,16 +42,17 @@ func main() {
 
 // commands is the whole command line.
 type commands struct {
-	Apply    applyFile        `cmd:"" help:"Apply a bootstrap file."`
-	Migrate  migrateCommands  `cmd:"" help:"Migrate the schema of the database."`
-	Doctor   doctor           `cmd:"" help:"Look for problems."`
-	Host     hostCommands     `cmd:"" help:"Examine the hosts of the database."`
-	Tenant   tenantCommands   `cmd:"" help:"Examine tenants."`
-	Account  accountCommands  `cmd:"" help:"Manage the accounts that call the API."`
-	Workflow workflowCommands `cmd:"" help:"Check workflow files, and manage the workflows of a tenant."`
-	Run      runCommands      `cmd:"" help:"Examine runs."`
-	Webhook  webhookCommands  `cmd:"" help:"Manage lifecycle webhooks and their deliveries."`
-	Token    tokenCommands    `cmd:"" help:"Create signing keys and dashboard tokens."`
+	Apply     applyFile         `cmd:"" help:"Apply a bootstrap file."`
+	Migrate   migrateCommands   `cmd:"" help:"Migrate the schema of the database."`
+	Doctor    doctor            `cmd:"" help:"Look for problems."`
+	Host      hostCommands      `cmd:"" help:"Examine the hosts of the database."`
+	Tenant    tenantCommands    `cmd:"" help:"Examine tenants."`
+	Account   accountCommands   `cmd:"" help:"Manage the accounts that call the API."`
+	Workflow  workflowCommands  `cmd:"" help:"Check workflow files, and manage the workflows of a tenant."`
+	Run       runCommands       `cmd:"" help:"Examine runs."`
+	Screening screeningCommands `cmd:"" help:"Search lists, compare names, and re-screen finished runs."`
+	Webhook   webhookCommands   `cmd:"" help:"Manage lifecycle webhooks and their deliveries."`
+	Token     tokenCommands     `cmd:"" help:"Create signing keys and dashboard tokens."`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }

@@ -43,13 +43,9 @@ func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verifi
 	w := with{values: r.With}
 	w.only("list", "name", "kind", "birth_date", "countries", "review_at", "fail_at")
 	listName := w.text("list", true)
-	s := Subject{Name: w.text("name", true), BirthDate: w.text("birth_date", false), Countries: w.texts("countries")}
-	s.Kind = w.kind()
+	s := w.subject()
 	review, _ := w.score("review_at", reviewAt)
 	fail, fails := w.score("fail_at", 1)
-	if s.BirthDate != "" && !IsDate(s.BirthDate) {
-		w.problem("birth_date", "must be YYYY, YYYY-MM or YYYY-MM-DD")
-	}
 	if fails && fail < review {
 		w.problem("fail_at", "must not be below review_at")
 	}

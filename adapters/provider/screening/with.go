@@ -103,3 +103,19 @@ func (w *with) score(key string, otherwise float64) (float64, bool) {
 	}
 	return value, true
 }
+
+// subject returns who is screened.
+func (w *with) subject() Subject {
+	s := Subject{Name: w.text("name", true), BirthDate: w.text("birth_date", false), Countries: w.texts("countries")}
+	s.Kind = w.kind()
+	if s.BirthDate != "" && !IsDate(s.BirthDate) {
+		w.problem("birth_date", "must be YYYY, YYYY-MM or YYYY-MM-DD")
+	}
+	return s
+}
+
+// SubjectOf returns whom a check of offline.screening with these values screens.
+func SubjectOf(values map[string]any) (Subject, error) {
+	w := with{values: values}
+	return w.subject(), w.err
+}

@@ -1,0 +1,113 @@
+// The names that finished runs were screened with.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// fromRuns calls each with everybody whom a completed run of the tenant has screened,
+// with the values of the check. It returns the checks whose values cannot be computed
+// again.
+func (c screeningDiff) fromRuns(ctx context.Context, s *session, each func(screened) error) ([]unscreened, error) {
+	var lost []unscreened
+	err := c.tenantFlags.with(ctx, s, func(db *database, t verification.Tenant) error {
+		var runs []verification.RunID
+		q := verification.RunQuery{Status: verification.StatusCompleted, Now: s.clock.Now().UTC()}
+		err := pages(func(p verification.PageQuery) (verification.Page[verification.Summary], error) {
+			q.PageQuery = p
+			return db.List(ctx, t.ID, q)
+		}, func(r verification.Summary) { runs = append(runs, r.View(q.Now).ID) })
+		if err != nil {
+			return err
+		}
+		programs := programs{db: db, tenant: t.ID, known: map[string]verification.Program{}}
+		for _, id := range runs {
+			history, err := db.Load(ctx, t.ID, id, 0)
+			if errors.Is(err, verification.ErrNotFound) {
+				continue // it was deleted meanwhile
+			}
+			if err != nil {
+				return err
+			}
+			found, unreadable, err := programs.screenings(ctx, verification.Fold(id, history), c.List, c.ReviewAt)
+			if err != nil {
+				return err
+			}
+			lost = append(lost, unreadable...)
+			for _, who := range found {
+				if err := each(who); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return lost, err
+}
+
+// programs compiles versions of workflows once.
+type programs struct {
+	db     *database
+	tenant verification.TenantID
+	known  map[string]verification.Program // by hash
+}
+
+func (p programs) of(ctx context.Context, r verification.Run) (verification.Program, error) {
+	workflow, hash := r.Started.Workflow, r.Started.VersionHash
+	if known, ok := p.known[hash]; ok {
+		return known, nil
+	}
+	version, err := p.db.Version(ctx, p.tenant, workflow, hash)
+	if err != nil {
+		return verification.Program{}, fmt.Errorf("load version %s: %w", short(hash), err)
+	}
+	program, err := verification.Compile(workflow, version, expression.New(), nil)
+	if err != nil {
+		return verification.Program{}, fmt.Errorf("compile version %s: %w", short(hash), err)
+	}
+	p.known[hash] = program
+	return program, nil
+}
+
+// screenings returns everybody whom a run has screened against a list; an empty list
+// is any.
+func (p programs) screenings(ctx context.Context, r verification.Run, list string, reviewAt float64) (found []screened, lost []unscreened, err error) {
+	program, err := p.of(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, step := range r.Steps {
+		node := program.Version.Definition.Nodes[step.Node]
+		if node.Provider != screening.ProviderName && node.Fallback != screening.ProviderName {
+			continue
+		}
+		// The values of a check are not stored: they are computed from the run again.
+		r.Wait = verification.Wait{Node: step.Node, Dispatch: step.Dispatches}
+		request, err := program.Request(p.tenant, r)
+		if err != nil {
+			lost = append(lost, unscreened{string(r.ID), string(step.Node), "the values of the check cannot be computed: " + err.Error()})
+			continue
+		}
+		if with, _ := request.With["list"].(string); list != "" && with != list {
+			continue
+		}
+		subject, err := screening.SubjectOf(request.With)
+		if err != nil {
+			lost = append(lost, unscreened{string(r.ID), string(step.Node), err.Error()})
+			continue
+		}
+		who := screened{
+			Run: string(r.ID), ReferenceID: r.Started.ReferenceID, Node: string(step.Node),
+			Kind: string(subject.Kind), Name: subject.Name, subject: subject, reviewAt: reviewAt,
+		}
+		found = append(found, who)
+	}
+	return found, lost, nil
+}

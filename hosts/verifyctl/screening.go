@@ -1,0 +1,361 @@
+// The commands about screening against lists.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+)
+
+type screeningCommands struct {
+	Search  screeningSearch  `cmd:"" help:"Search a list for a name."`
+	Compare screeningCompare `cmd:"" help:"Compare two names, or pairs of names from stdin."`
+	Diff    screeningDiff    `cmd:"" help:"Report which names match a new version of a list, but not the old one."`
+}
+
+// listFlags say how to read a list file.
+type listFlags struct {
+	Format   string  `enum:",opensanctions,ftm,csv" default:"" placeholder:"FORMAT" help:"Format of the list: opensanctions, ftm or csv (default: as the file looks)."`
+	ReviewAt float64 `placeholder:"SCORE" default:"0.85" help:"Lowest score of a match, 0.5 to 1 (default 0.85)."`
+}
+
+// load reads a list file.
+func (f listFlags) load(ctx context.Context, path string, c *names.Comparer) (*screening.List, error) {
+	if f.ReviewAt < 0.5 || f.ReviewAt > 1 {
+		return nil, errors.New("--review-at: must be 0.5 to 1")
+	}
+	format := screening.FormatType(f.Format)
+	if format == "" {
+		var err error
+		if format, err = formatOf(path); err != nil {
+			return nil, err
+		}
+	}
+	return screening.Load(ctx, screening.Source{Path: path, Format: screening.Format{Type: format}}, c)
+}
+
+// formatOf returns the format that a list file seems to have.
+func formatOf(path string) (screening.FormatType, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	begin := make([]byte, 4096)
+	n, err := io.ReadFull(file, begin)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	first, _, _ := bytes.Cut(bytes.TrimPrefix(begin[:n], []byte("\xef\xbb\xbf")), []byte("\n"))
+	switch header := strings.ToLower(string(first)); {
+	case strings.HasPrefix(header, "{"):
+		return screening.FollowTheMoney, nil
+	case strings.Contains(header, "schema") && strings.Contains(header, "aliases"):
+		return screening.OpenSanctions, nil
+	}
+	return screening.CSV, nil
+}
+
+type screeningSearch struct {
+	List      string   `arg:"" type:"existingfile" help:"List file."`
+	Name      string   `arg:"" help:"Name of a person or a company."`
+	Kind      string   `enum:"person,company" default:"person" placeholder:"KIND" help:"Kind of the name: person or company (default person)."`
+	BirthDate string   `placeholder:"DATE" help:"Birth date, as YYYY, YYYY-MM or YYYY-MM-DD."`
+	Country   []string `placeholder:"CODE" help:"Countries, as they are in the list."`
+	listFlags
+	jsonFlag
+}
+
+// searchJSON is what search --json prints.
+type searchJSON struct {
+	Version string          `json:"list_version"`
+	Date    string          `json:"list_date"`
+	Entries int             `json:"list_entries"`
+	Hits    []screening.Hit `json:"hits"`
+}
+
+// Run prints the entries that are like the name, and why.
+func (c screeningSearch) Run(ctx context.Context, s *session) error {
+	if c.BirthDate != "" && !screening.IsDate(c.BirthDate) {
+		return errors.New("--birth-date: must be YYYY, YYYY-MM or YYYY-MM-DD")
+	}
+	list, err := c.load(ctx, c.List, names.New())
+	if err != nil {
+		return err
+	}
+	hits, err := list.Search(screening.Subject{Kind: names.Kind(c.Kind), Name: c.Name, BirthDate: c.BirthDate, Countries: c.Country}, c.ReviewAt)
+	if err != nil {
+		return fmt.Errorf("NAME: %w", err)
+	}
+	if c.JSON {
+		return s.json(searchJSON{list.Version, list.Date.Format("2006-01-02T15:04:05Z"), list.Entries, hits})
+	}
+	return s.table([]string{"SCORE", "ID", "NAME", "ALIAS", "REASONS"}, mapSlice(hits, func(h screening.Hit) []string {
+		return []string{scoreText(h.Score), h.ID, h.Name, h.Alias, strings.Join(h.Reasons, "; ")}
+	}))
+}
+
+func scoreText(score float64) string { return strconv.FormatFloat(score, 'f', 3, 64) }
+
+type screeningCompare struct {
+	Kind  string   `enum:"person,company" default:"person" placeholder:"KIND" help:"Kind of the names: person or company (default person)."`
+	Names []string `arg:"" optional:"" name:"name" help:"Two names."`
+	CSV   bool     `name:"csv" help:"Read rows of kind,name1,name2 from stdin, and write them with a score."`
+	jsonFlag
+}
+
+// Run prints the score of two names, and what it is made of.
+func (c screeningCompare) Run(ctx context.Context, s *session) error {
+	comparer := names.New()
+	switch {
+	case c.CSV && len(c.Names) == 0:
+		return comparePairs(ctx, s, comparer)
+	case c.CSV || len(c.Names) != 2:
+		return errors.New("give two names, or --csv and pairs on stdin")
+	}
+	compared, err := screening.Compare(comparer, names.Kind(c.Kind), c.Names[0], c.Names[1])
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return s.json(compared)
+	}
+	return s.attributes([2]string{"score", scoreText(compared.Score)}, [2]string{"reasons", strings.Join(compared.Reasons, "; ")})
+}
+
+// comparePairs writes each row of stdin with its score. A pair with a name that has no
+// letter and no digit scores 0. A first row of column names is kept.
+func comparePairs(ctx context.Context, s *session, comparer *names.Comparer) error {
+	in, out := csv.NewReader(s.stdin), csv.NewWriter(s.stdout)
+	in.FieldsPerRecord = -1
+	in.LazyQuotes = true
+	for line := 1; ; line++ {
+		row, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if len(row) < 3 {
+			return fmt.Errorf("row %d: has %d fields; it must be kind,name1,name2", line, len(row))
+		}
+		row = row[:3:3]
+		kind, err := names.ParseKind(strings.ToLower(strings.TrimSpace(row[0])))
+		score := "score"
+		switch {
+		case err == nil:
+			compared, err := screening.Compare(comparer, kind, row[1], row[2])
+			if err != nil && !errors.Is(err, names.ErrNoName) {
+				return fmt.Errorf("row %d: %w", line, err)
+			}
+			score = scoreText(compared.Score)
+		case line > 1 || strings.TrimPrefix(row[0], "\ufeff") != "kind":
+			return fmt.Errorf("row %d: %w", line, err)
+		}
+		if err := out.Write(append(row, score)); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+type screeningDiff struct {
+	Old   string `arg:"" type:"existingfile" help:"List file of the old version."`
+	New   string `arg:"" type:"existingfile" help:"List file of the new version."`
+	List  string `placeholder:"NAME" help:"Only checks of this list, by its name in the bootstrap file. By default checks of any list."`
+	Names string `placeholder:"FILE" help:"Take names from a CSV with the columns kind, name and optionally id, birth_date and countries instead of from runs; - is stdin."`
+	listFlags
+	tenantFlags
+	jsonFlag
+}
+
+// screened is somebody who was screened.
+type screened struct {
+	Run         string `json:"run_id,omitempty"`
+	ReferenceID string `json:"reference_id,omitempty"`
+	Node        string `json:"node_id,omitempty"`
+	ID          string `json:"id,omitempty"` // in the file of names
+	Kind        string `json:"kind"`
+	Name        string `json:"name"`
+
+	subject  screening.Subject
+	reviewAt float64
+}
+
+// diffJSON is what diff --json prints.
+type diffJSON struct {
+	OldVersion string       `json:"old_version"`
+	NewVersion string       `json:"new_version"`
+	Screened   int          `json:"screened"`
+	NewMatches []newMatch   `json:"new_matches"`
+	Unreadable []unscreened `json:"unreadable,omitempty"`
+}
+
+type newMatch struct {
+	screened
+	Hits []screening.Hit `json:"hits"`
+}
+
+// unscreened is a check whose name cannot be found any more.
+type unscreened struct {
+	Run    string `json:"run_id"`
+	Node   string `json:"node_id"`
+	Reason string `json:"reason"`
+}
+
+// Run prints who matches the new version in an entry that they do not match in the old
+// one. If anybody does, the exit code is 1.
+func (c screeningDiff) Run(ctx context.Context, s *session) error {
+	comparer := names.New()
+	before, err := c.load(ctx, c.Old, comparer)
+	if err != nil {
+		return err
+	}
+	after, err := c.load(ctx, c.New, comparer)
+	if err != nil {
+		return err
+	}
+	result := diffJSON{OldVersion: before.Version, NewVersion: after.Version, NewMatches: []newMatch{}}
+	each := func(who screened) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		hits, err := newHits(before, after, who)
+		if err != nil {
+			return err
+		}
+		result.Screened++
+		if len(hits) > 0 {
+			result.NewMatches = append(result.NewMatches, newMatch{who, hits})
+		}
+		return nil
+	}
+	if c.Names != "" {
+		err = c.fromFile(s, each)
+	} else {
+		result.Unreadable, err = c.fromRuns(ctx, s, each)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.print(s, result); err != nil {
+		return err
+	}
+	if len(result.NewMatches) > 0 {
+		return errProblems
+	}
+	return nil
+}
+
+// newHits returns the hits in the new version whose entries are no hits in the old.
+func newHits(before, after *screening.List, who screened) ([]screening.Hit, error) {
+	hits, err := after.Search(who.subject, who.reviewAt)
+	if errors.Is(err, names.ErrNoName) || len(hits) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	known, err := before.Search(who.subject, who.reviewAt)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(hits, func(h screening.Hit) bool {
+		return slices.ContainsFunc(known, func(k screening.Hit) bool { return k.ID == h.ID })
+	}), nil
+}
+
+func (c screeningDiff) print(s *session, result diffJSON) error {
+	if c.JSON {
+		return s.json(result)
+	}
+	for _, u := range result.Unreadable {
+		s.note(fmt.Sprintf("run %s, node %s was not screened: %s", u.Run, u.Node, u.Reason))
+	}
+	s.note(fmt.Sprintf("%d names were screened, %d of them match newly", result.Screened, len(result.NewMatches)))
+	var rows [][]string
+	for _, m := range result.NewMatches {
+		for _, h := range m.Hits {
+			rows = append(rows, []string{m.Run, m.ReferenceID, m.Node, m.ID, scoreText(h.Score), h.ID, h.Name})
+		}
+	}
+	return s.table([]string{"RUN_ID", "REFERENCE_ID", "NODE_ID", "ID", "SCORE", "ENTRY", "LISTED_NAME"}, rows)
+}
+
+// fromFile calls each with every row of a file of names.
+func (c screeningDiff) fromFile(s *session, each func(screened) error) error {
+	from := s.stdin
+	if c.Names != "-" {
+		file, err := os.Open(filepath.Clean(c.Names))
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		from = file
+	}
+	in := csv.NewReader(from)
+	header, err := in.Read()
+	if err != nil {
+		return fmt.Errorf("--names: %w", err)
+	}
+	at := map[string]int{}
+	for i, name := range header {
+		at[strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))] = i
+	}
+	for _, name := range []string{"kind", "name"} {
+		if _, ok := at[name]; !ok {
+			return fmt.Errorf("--names: the first line has no column %s", name)
+		}
+	}
+	for {
+		row, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("--names: %w", err)
+		}
+		field := func(name string) string {
+			if i, ok := at[name]; ok {
+				return strings.TrimSpace(row[i])
+			}
+			return ""
+		}
+		line, _ := in.FieldPos(0)
+		kind, err := names.ParseKind(field("kind"))
+		if err != nil {
+			return fmt.Errorf("--names: line %d: %w", line, err)
+		}
+		id := field("id")
+		if id == "" {
+			id = fmt.Sprintf("line-%d", line)
+		}
+		err = each(screened{
+			ID: id, Kind: string(kind), Name: field("name"), reviewAt: c.ReviewAt,
+			subject: screening.Subject{
+				Kind: kind, Name: field("name"), BirthDate: field("birth_date"),
+				Countries: strings.FieldsFunc(field("countries"), func(r rune) bool { return r == ';' || r == ' ' }),
+			},
+		})
+		if err != nil {
+			return err
+		}
+	}
+}

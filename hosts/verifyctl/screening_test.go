@@ -1,0 +1,163 @@
+// Tests of the commands about screening.
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+const fictional = "../verifyd/demo/fictional-list.csv"
+
+// command runs a command line without a database.
+func command(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, problems bytes.Buffer
+	s := bare(&out, &problems)
+	s.stdin = strings.NewReader(stdin)
+	code = run(t.Context(), append([]string{"screening"}, args...), s)
+	return out.String(), problems.String(), code
+}
+
+func TestSearchShowsMatchesAndWhy(t *testing.T) {
+	out, problems, code := command(t, "", "search", fictional, "Victor Zamoyskov", "--birth-date", "1961")
+	for _, want := range []string{"fictional-001", "Viktor Aleksandrovich Zamoyskov", "victor is", "the year of birth is the same: 1961-03-14"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("output without %q:\n%s", want, out)
+		}
+	}
+	if code != exitDone || problems != "" {
+		t.Errorf("exit code %d, stderr %q", code, problems)
+	}
+	out, _, _ = command(t, "", "search", fictional, "Golden Peregrine", "--kind", "company", "--country", "mh", "--json")
+	var found searchJSON
+	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Hits) != 1 || found.Hits[0].ID != "fictional-102" || len(found.Version) != 64 {
+		t.Errorf("JSON %s, %v, want one hit and the version of the list", out, err)
+	}
+}
+
+func TestCompareShowsAScore(t *testing.T) {
+	out, _, code := command(t, "", "compare", "Aleksandr Ivanov", "Иванов Александр")
+	if code != exitDone || !strings.HasPrefix(out, "score") || !strings.Contains(out, "aleksandr is") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	out, _, _ = command(t, "", "compare", "--kind", "company", "--json", "Acme Ltd", "Apex Ltd")
+	var compared struct {
+		Score   float64
+		Reasons []string
+	}
+	if err := json.Unmarshal([]byte(out), &compared); err != nil || compared.Score > 0.5 || len(compared.Reasons) == 0 {
+		t.Errorf("JSON %s, %v, want a low score with reasons", out, err)
+	}
+}
+
+func TestCompareWritesAScoreForEachPair(t *testing.T) {
+	pairs := "kind,name1,name2\nperson,\"Rao, Asha\",Asha Rao\ncompany,Acme Ltd,Acme Limited\nperson,Asha Rao,?\n"
+	out, problems, code := command(t, pairs, "compare", "--csv")
+	const want = "kind,name1,name2,score\nperson,\"Rao, Asha\",Asha Rao,1.000\ncompany,Acme Ltd,Acme Limited,1.000\nperson,Asha Rao,?,0.000\n"
+	if code != exitDone || out != want || problems != "" {
+		t.Errorf("exit code %d, %q, %q, want %q", code, out, problems, want)
+	}
+	for _, tc := range []struct{ stdin, want string }{
+		{"person,A B\n", "row 1: has 2 fields; it must be kind,name1,name2"},
+		{"person,A B,A B\nship,A,B\n", `row 2: "ship" is no kind of name: use person or company`},
+	} {
+		if _, problems, code := command(t, tc.stdin, "compare", "--csv"); code != exitUsage || !strings.Contains(problems, tc.want) {
+			t.Errorf("%q: exit code %d, %q, want %q", tc.stdin, code, problems, tc.want)
+		}
+	}
+}
+
+// versions writes two versions of a list and returns their paths.
+func versions(t *testing.T) (before, after string) {
+	t.Helper()
+	folder := t.TempDir()
+	before, after = filepath.Join(folder, "old.csv"), filepath.Join(folder, "new.csv")
+	for path, content := range map[string]string{
+		before: "id,name,kind\na,Ivan Testov,person\n",
+		after:  "id,name,kind\na,Ivan Testov,person\nb,Piotr Exempel,person\n",
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return before, after
+}
+
+func TestDiffReportsTheNamesOfAFileThatMatchNewly(t *testing.T) {
+	before, after := versions(t)
+	customers := "id,kind,name\n1,person,Ivan Testov\n2,person,Пётр Экземпел\n3,person,Asha Rao\n"
+	out, problems, code := command(t, customers, "diff", before, after, "--names", "-", "--json")
+	var found diffJSON
+	if err := json.Unmarshal([]byte(out), &found); err != nil {
+		t.Fatalf("%s: %v, %s", out, err, problems)
+	}
+	if code != exitProblems || found.Screened != 3 || len(found.NewMatches) != 1 || found.NewMatches[0].ID != "2" || found.NewMatches[0].Hits[0].ID != "b" {
+		t.Errorf("exit code %d, %+v, want one new match, of row 2 with entry b", code, found)
+	}
+	if _, _, code := command(t, customers, "diff", before, before, "--names", "-"); code != exitDone {
+		t.Errorf("exit code %d for one version twice, want %d", code, exitDone)
+	}
+	for stdin, want := range map[string]string{
+		"name\nA\n":           "--names: the first line has no column kind",
+		"kind,name\nship,A\n": `--names: line 2: "ship" is no kind of name`,
+	} {
+		if _, problems, code := command(t, stdin, "diff", before, after, "--names", "-"); code != exitUsage || !strings.Contains(problems, want) {
+			t.Errorf("%q: exit code %d, %q, want %q", stdin, code, problems, want)
+		}
+	}
+}
+
+func TestDiffReportsFinishedRunsThatMatchNewly(t *testing.T) {
+	const workflow = `
+workflow: screening
+name: Screening
+start: screen
+nodes:
+  screen: {type: check, provider: offline.screening, with: {list: sanctions, kind: person, name: "${input.name}"}, next: done}
+  done: {type: end}
+`
+	w := onMemory(t)
+	db, err := w.server.open(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "Bench"}); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := definition.ReadWorkflow("screening.yaml", []byte(workflow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied := w.kit.Apply(doc.Definition)
+	for name, reference := range map[string]string{"Ivan Testov": "old", "Exempel, Piotr": "new", "Asha Rao": "none"} {
+		w.kit.Start(applied.ID, engine.StartRequest{ReferenceID: reference, Input: verification.Data(`{"name":"` + name + `"}`)})
+	}
+	w.kit.Settle()
+	before, after := versions(t)
+	for _, tc := range []struct {
+		flags string
+		want  int
+	}{{"", 1}, {" --list sanctions", 1}, {" --list other", 0}} {
+		out := w.ctl("screening diff " + before + " " + after + " --json --tenant TENANT" + tc.flags)
+		var found diffJSON
+		if err := json.Unmarshal([]byte(out), &found); err != nil {
+			t.Fatalf("%s: %v; %s", out, err, w.heard())
+		}
+		if len(found.NewMatches) != tc.want || tc.want == 1 && (found.NewMatches[0].ReferenceID != "new" || found.Screened != 3) {
+			t.Errorf("%q: %+v, want %d new match of the run new", tc.flags, found, tc.want)
+		}
+	}
+	w.ctl("screening diff " + before + " " + after + " --tenant TENANT")
+	if said := string(w.heard()); !strings.Contains(said, "exit 1") || strings.Contains(said[strings.LastIndex(said, "$ "):], "Exempel, Piotr") {
+		t.Errorf("the table shows the name of a customer, or the exit code is not 1:\n%s", said)
+	}
+}
