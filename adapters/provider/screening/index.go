@@ -39,29 +39,34 @@ func (g *groups) size() int            { return len(g.starts) - 1 }
 // builder collects names for an index.
 type builder struct {
 	index
-	numbers map[string]uint32 // of tokens, by key
+	batch   *names.Comparer
+	numbers map[string]uint32       // of tokens, by key
+	seen    map[*names.Token]uint32 // the same, by token
 	shaped  map[string]uint16
 }
 
 func newBuilder(kind names.Kind, c *names.Comparer) *builder {
 	return &builder{
-		index:   index{kind: kind, comparer: c, names: groups{starts: []uint32{0}}, shapes: [][]string{nil}},
-		numbers: map[string]uint32{}, shaped: map[string]uint16{"": 0},
+		index: index{kind: kind, comparer: c, names: groups{starts: []uint32{0}}, shapes: [][]string{nil}},
+		batch: c.Batch(), numbers: map[string]uint32{}, seen: map[*names.Token]uint32{}, shaped: map[string]uint16{"": 0},
 	}
 }
 
 // add adds a name of an entry. It reports whether the text is a name.
 func (b *builder) add(entry uint32, text string) bool {
-	n, err := b.comparer.Parse(b.kind, text)
+	n, err := b.batch.Parse(b.kind, text)
 	if err != nil {
 		return false
 	}
 	for _, t := range n.Tokens {
-		number, ok := b.numbers[t.Key()]
+		number, ok := b.seen[t]
 		if !ok {
-			number = uint32(len(b.tokens)) //nolint:gosec // a list has fewer words
-			b.numbers[t.Key()] = number
-			b.tokens = append(b.tokens, *t)
+			if number, ok = b.numbers[t.Key()]; !ok {
+				number = uint32(len(b.tokens))
+				b.numbers[t.Key()] = number
+				b.tokens = append(b.tokens, *t)
+			}
+			b.seen[t] = number
 		}
 		b.names.items = append(b.names.items, number)
 	}
@@ -109,6 +114,7 @@ func (b *builder) build() *index {
 	}
 	x.postings = groups{starts, items}
 	for i := range x.tokens {
+		x.tokens[i].Weight = x.weight(len(x.postings.of(uint32(i))))
 		x.comparer.Keys(&x.tokens[i], func(hash uint32) { x.keys = append(x.keys, uint64(hash)<<32|uint64(i)) })
 	}
 	slices.Sort(x.keys)
@@ -155,10 +161,9 @@ func (x *index) weight(df int) float32 {
 // term is what is looked up for one token of a query.
 type term struct {
 	token   *names.Token
-	weight  float32
 	similar []likeness // tokens of the list, in the order of their numbers
 	reach   int        // names that have one of them, at most
-	only    bool       // a token of the query itself, not one that was made of it
+	own     bool       // a token of the query itself, not one that was made of it
 }
 
 // likeness is a token of the list, and how similar it is.
@@ -168,7 +173,7 @@ type likeness struct {
 }
 
 // maxCandidates is the maximum number of names that are compared with a query.
-const maxCandidates = 256
+const maxCandidates = 160
 
 // found is a name of the list that is like the query.
 type found struct {
@@ -182,10 +187,9 @@ func (x *index) search(query names.Name, least float32) []found {
 		return nil
 	}
 	terms := x.terms(query)
-	weigh := x.weigher(terms)
 	var out []found
 	for _, candidate := range x.candidates(terms) {
-		m := x.comparer.Compare(query, x.name(candidate), weigh)
+		m := x.comparer.Compare(query, x.name(candidate))
 		if m.Score >= least {
 			out = append(out, found{candidate, m})
 		}
@@ -204,12 +208,12 @@ func (x *index) terms(query names.Name) []term {
 		if !t.Telling() && own && slices.ContainsFunc(query.Tokens, (*names.Token).Telling) {
 			return
 		}
-		found := term{token: t, only: own}
+		found := term{token: t, own: own}
 		x.similar(&found)
 		if len(found.similar) == 0 && !own {
 			return
 		}
-		found.weight = x.weight(found.reach)
+		t.Weight = x.weight(found.reach)
 		terms = append(terms, found)
 	}
 	for i, t := range query.Tokens {
@@ -274,32 +278,6 @@ func (x *index) similar(t *term) {
 	slices.SortFunc(t.similar, func(a, b likeness) int { return cmp.Compare(a.token, b.token) })
 }
 
-// weigher returns how much tokens tell in this list.
-func (x *index) weigher(terms []term) names.Weigher {
-	return func(t *names.Token) float32 {
-		for _, known := range terms {
-			if known.token == t {
-				return known.weight
-			}
-		}
-		df := 0
-		first := true
-		x.comparer.Keys(t, func(hash uint32) {
-			if !first {
-				return
-			}
-			first = false
-			from, to := x.bucket(hash)
-			for _, key := range x.keys[from:to] {
-				if x.tokens[uint32(key)].Key() == t.Key() {
-					df = len(x.postings.of(uint32(key)))
-				}
-			}
-		})
-		return x.weight(df)
-	}
-}
-
 // candidates returns the names that share most with the terms. The most common term
 // adds no name that has none of the others.
 func (x *index) candidates(terms []term) []uint32 {
@@ -317,15 +295,15 @@ func (x *index) candidates(terms []term) []uint32 {
 	slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(a.reach, b.reach) })
 	own := 0
 	for _, t := range terms {
-		if t.only && len(t.similar) > 0 {
+		if t.own && len(t.similar) > 0 {
 			own++
 		}
 	}
 	for _, t := range terms {
-		if t.only && len(t.similar) > 0 {
+		if t.own && len(t.similar) > 0 {
 			own--
 		}
-		if own == 0 && t.only && len(s.touched) > 0 {
+		if own == 0 && t.own && len(s.touched) > 0 {
 			x.raise(s, t)
 			continue
 		}
@@ -334,7 +312,7 @@ func (x *index) candidates(terms []term) []uint32 {
 				if s.scores[name] == 0 {
 					s.touched = append(s.touched, name)
 				}
-				s.scores[name] += like.similarity * t.weight
+				s.scores[name] += like.similarity * t.token.Weight
 			}
 		}
 	}
@@ -347,7 +325,7 @@ func (x *index) raise(s *scratch, t term) {
 		for _, like := range t.similar {
 			for _, name := range x.postings.of(like.token) {
 				if s.scores[name] > 0 {
-					s.scores[name] += like.similarity * t.weight
+					s.scores[name] += like.similarity * t.token.Weight
 				}
 			}
 		}
@@ -357,7 +335,7 @@ func (x *index) raise(s *scratch, t term) {
 		for _, token := range x.names.of(name) {
 			at, ok := slices.BinarySearchFunc(t.similar, token, func(l likeness, number uint32) int { return cmp.Compare(l.token, number) })
 			if ok {
-				s.scores[name] += t.similar[at].similarity * t.weight
+				s.scores[name] += t.similar[at].similarity * t.token.Weight
 			}
 		}
 	}
@@ -367,11 +345,8 @@ func (x *index) raise(s *scratch, t term) {
 // fewest tokens.
 func (x *index) best(s *scratch) []uint32 {
 	const levels = 512
+	level := func(name uint32) int { return int(min(levels-1, s.scores[name]*64)) }
 	var count [levels]int
-	level := func(name uint32) int {
-		score := s.scores[name] - 0.02*float32(len(x.names.of(name)))
-		return int(min(levels-1, max(0, score*64)))
-	}
 	for _, name := range s.touched {
 		count[level(name)]++
 	}
@@ -379,19 +354,26 @@ func (x *index) best(s *scratch) []uint32 {
 	for ; least > 0 && n+count[least] <= maxCandidates; least-- {
 		n += count[least]
 	}
-	out := make([]uint32, 0, maxCandidates)
+	out, equal := make([]uint32, 0, maxCandidates), make([]uint32, 0, count[least])
 	for _, name := range s.touched {
-		if level(name) > least {
+		switch l := level(name); {
+		case l > least:
 			out = append(out, name)
+		case l == least:
+			equal = append(equal, name)
 		}
 	}
-	for _, name := range s.touched {
-		if len(out) == maxCandidates {
-			break
+	for size := 1; len(out) < maxCandidates && len(equal) > 0; size++ {
+		rest := equal[:0]
+		for _, name := range equal {
+			switch {
+			case len(x.names.of(name)) > size && size < 8:
+				rest = append(rest, name)
+			case len(out) < maxCandidates:
+				out = append(out, name)
+			}
 		}
-		if level(name) == least {
-			out = append(out, name)
-		}
+		equal = rest
 	}
 	return out
 }

@@ -193,6 +193,6 @@ func Compare(c *names.Comparer, kind names.Kind, a, b string) (Comparison, error
 	if err != nil {
 		return Comparison{}, err
 	}
-	m := c.Compare(first, second, nil)
+	m := c.Compare(first, second)
 	return Comparison{round(float64(m.Score)), explain(m)}, nil
 }

@@ -4,6 +4,15 @@ package names
 
 import "strings"
 
+// chinese says whether two names are Chinese.
+type chinese byte
+
+const (
+	notChinese chinese = iota
+	inPinyin           // both in pinyin, or both in another system
+	mixed              // one of them in the Wade-Giles system
+)
+
 // syllabic reports whether a word can be read as syllables of Chinese names.
 func (c *Comparer) syllabic(word string) bool {
 	return c.split(word, func(s string) bool {
@@ -35,8 +44,8 @@ func (c *Comparer) split(word string, syllable func(string) bool) bool {
 
 // dialects returns the similarity of two words that are the same in two systems of
 // writing Chinese, or in two dialects; 0 if they are not.
-func (c *Comparer) dialects(a, b string) float32 {
-	if c.mandarin(a) != c.mandarin(b) && c.tables.coarse(a) == c.tables.coarse(b) {
+func (c *Comparer) dialects(a, b string, how chinese) float32 {
+	if (how == mixed || c.mandarin(a) != c.mandarin(b)) && c.tables.coarse(a) == c.tables.coarse(b) {
 		return 0.93
 	}
 	if c.aligned(a, b, 0) {
@@ -84,7 +93,16 @@ func newSystem() *strings.Replacer {
 
 // coarse returns a word without what Wade-Giles and pinyin write differently.
 func (t *tables) coarse(s string) string {
-	return t.system.Replace(strings.ReplaceAll(s, "ng", "N"))
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if strings.HasPrefix(s[i:], "ng") && (i+2 == len(s) || !vowel(s[i+2])) {
+			b.WriteByte('N')
+			i++
+			continue
+		}
+		b.WriteByte(s[i])
+	}
+	return t.system.Replace(b.String())
 }
 
 // hanName returns the words of the name of a person in Han characters: the family

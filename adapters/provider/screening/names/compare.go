@@ -23,12 +23,9 @@ type Match struct {
 	Notes []string
 }
 
-// Weigher returns how much a token tells, where 1 is usual. Rare tokens tell more.
-type Weigher func(*Token) float32
-
-// Compare returns how similar two names of one kind are. weigh may be nil.
-func (c *Comparer) Compare(a, b Name, weigh Weigher) Match {
-	x := c.align(a, b, weigh)
+// Compare returns how similar two names of one kind are.
+func (c *Comparer) Compare(a, b Name) Match {
+	x := c.align(a, b)
 	m := Match{Parts: x.parts}
 	if x.matched == 0 {
 		return m
@@ -46,13 +43,11 @@ func (c *Comparer) Compare(a, b Name, weigh Weigher) Match {
 type alignment struct {
 	comparer     *Comparer
 	a, b         Name
-	weigh        Weigher
-	china        bool
+	china        chinese
 	doneA, doneB []bool
 	matched      float32 // the weight of what is aligned
 	sum          float32 // the same, times similarity
 	telling      int     // aligned tokens that tell something
-	least        float32 // the least similarity of them
 	parts        []Part
 }
 
@@ -69,9 +64,9 @@ type pair struct {
 	why        string
 }
 
-func (c *Comparer) align(a, b Name, weigh Weigher) *alignment {
+func (c *Comparer) align(a, b Name) *alignment {
 	x := &alignment{
-		comparer: c, a: a, b: b, weigh: weigh, china: c.isChinese(a) && c.isChinese(b), least: 1,
+		comparer: c, a: a, b: b, china: c.chinese(a, b),
 		doneA: make([]bool, len(a.Tokens)), doneB: make([]bool, len(b.Tokens)),
 	}
 	threshold := float32(personThreshold)
@@ -124,7 +119,6 @@ func (x *alignment) count(name, other string, weight, similarity float32, why st
 	x.sum += weight * similarity
 	if telling {
 		x.telling++
-		x.least = min(x.least, similarity)
 	}
 	x.parts = append(x.parts, Part{name, other, similarity, why})
 }
@@ -184,33 +178,38 @@ func join(tokens []*Token) (text, sound string) {
 	return b.String(), s.String()
 }
 
-// acronyms aligns a word with what is left of the other name if it is the initials of
-// that, or ignores it if it is the initials of the rest of its own name.
+// acronyms aligns a word with neighbours of the other name that it is the initials of,
+// or ignores it if it is the initials of the rest of its own name.
 func (x *alignment) acronyms(swapped bool) {
 	single, several, doneSingle, doneSeveral := x.a.Tokens, x.b.Tokens, x.doneA, x.doneB
 	if swapped {
 		single, several, doneSingle, doneSeveral = several, single, doneSeveral, doneSingle
 	}
 	for i, t := range single {
-		if doneSingle[i] || t.role != plain || len(t.Text) < 3 || len(t.Text) > 6 {
+		n := len(t.Text)
+		if doneSingle[i] || t.role != plain || n < 3 || n > 6 {
 			continue
 		}
 		if initials(slices.Delete(slices.Clone(single), i, i+1)) == t.Text {
 			doneSingle[i] = true
 			continue
 		}
-		if len(single) == 1 && initials(several) == t.Text && !slices.Contains(doneSeveral, true) {
+		for j := 0; j+n <= len(several); j++ {
+			if slices.Contains(doneSeveral[j:j+n], true) || initials(several[j:j+n]) != t.Text {
+				continue
+			}
 			doneSingle[i] = true
 			var written []string
-			for k, u := range several {
+			for k := j; k < j+n; k++ {
 				doneSeveral[k] = true
-				written = append(written, u.written)
+				written = append(written, several[k].written)
 			}
 			name, other := t.Text, strings.Join(written, " ")
 			if swapped {
 				name, other = other, name
 			}
 			x.count(name, other, x.weight(t), 0.86, "initials", true)
+			break
 		}
 	}
 }
@@ -240,8 +239,8 @@ func (x *alignment) joined(t *Token, text, sound string, parts []*Token) float32
 		mode = max(mode, p.mode)
 	}
 	c := x.comparer
-	if x.china && t.china {
-		if s := c.dialects(t.written, text); s > 0 {
+	if x.china != notChinese && t.china {
+		if s := c.dialects(t.written, text, x.china); s > 0 {
 			return s
 		}
 		if c.mandarin(t.written) && c.mandarin(text) {
@@ -255,7 +254,7 @@ func (x *alignment) joined(t *Token, text, sound string, parts []*Token) float32
 	if whole := c.tables.soundOf(text); whole != sound {
 		s = max(s, c.sounds.similarity(t.wrote, whole, mode))
 	}
-	if s < 0.9 {
+	if s < 0.88 {
 		return 0
 	}
 	return s - 0.02
@@ -294,8 +293,8 @@ func (x *alignment) weight(t *Token) float32 {
 	case plain:
 	}
 	switch {
-	case x.weigh != nil:
-		w *= x.weigh(t)
+	case t.Weight > 0:
+		w *= t.Weight
 	case x.a.Kind == Person && x.comparer.tables.common[t.Text]:
 		w *= 0.9
 	}
@@ -314,6 +313,16 @@ func (x *alignment) unmatched(tokens []*Token, done []bool) (weight float32, tel
 		}
 	}
 	return weight, telling
+}
+
+// minor reports whether only places and words such as group are not aligned.
+func (x *alignment) minor(tokens []*Token, done []bool) bool {
+	for i, t := range tokens {
+		if !done[i] && t.role != place && t.role != filler && t.role != particle {
+			return false
+		}
+	}
+	return true
 }
 
 // person returns the score of two names of people. What only one name has, such as a
@@ -343,7 +352,11 @@ func (x *alignment) company(m *Match) float32 {
 	ua, tellingA := x.unmatched(x.a.Tokens, x.doneA)
 	ub, tellingB := x.unmatched(x.b.Tokens, x.doneB)
 	conflict, extra := min(ua, ub), max(ua, ub)-min(ua, ub)
-	score := x.sum / (x.matched + conflict + 0.35*extra)
+	cost := float32(0.35)
+	if x.minor(x.a.Tokens, x.doneA) && x.minor(x.b.Tokens, x.doneB) {
+		cost = 0.2
+	}
+	score := x.sum / (x.matched + conflict + cost*extra)
 	if x.telling == 0 && tellingA+tellingB > 0 {
 		m.Notes = append(m.Notes, "only words that many companies have are the same")
 		score *= 0.6
@@ -359,15 +372,29 @@ func (x *alignment) company(m *Match) float32 {
 	return score
 }
 
-// isChinese reports whether a name looks Chinese: it has a Chinese family name, and
-// another word of Chinese syllables.
-func (c *Comparer) isChinese(n Name) bool {
+// chinese returns whether two names look Chinese.
+func (c *Comparer) chinese(a, b Name) chinese {
+	wadeA, okA := c.isChinese(a)
+	wadeB, okB := c.isChinese(b)
+	switch {
+	case !okA || !okB:
+		return notChinese
+	case wadeA != wadeB:
+		return mixed
+	}
+	return inPinyin
+}
+
+// isChinese reports whether a name looks Chinese, with a Chinese family name and
+// another word of Chinese syllables, and whether it is in the Wade-Giles system.
+func (c *Comparer) isChinese(n Name) (wade, ok bool) {
 	family, syllabic := n.Kind == Company, 0
 	for _, t := range n.Tokens {
 		if t.china {
 			syllabic++
 			family = family || c.tables.chinese[t.Text]
+			wade = wade || t.aspirated || !c.mandarin(t.Text)
 		}
 	}
-	return family && syllabic > 1
+	return wade, family && syllabic > 1
 }

@@ -50,11 +50,19 @@ func score(t testing.TB, c *names.Comparer, kind, a, b string) names.Match {
 	if err != nil {
 		t.Fatalf("Parse(%q): %v", b, err)
 	}
-	return c.Compare(first, second, nil)
+	return c.Compare(first, second)
 }
 
 func TestHardPairsAreToldApart(t *testing.T) {
-	file, err := os.Open("testdata/hard-pairs.csv")
+	for _, file := range []string{"hard-pairs.csv", "held-out-pairs.csv"} {
+		t.Run(file, func(t *testing.T) { toldApart(t, "testdata/"+file) })
+	}
+}
+
+// toldApart compares the pairs of a file.
+func toldApart(t *testing.T, path string) {
+	t.Helper()
+	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

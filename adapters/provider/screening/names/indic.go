@@ -25,8 +25,9 @@ func indic(raw string, tamil bool) string {
 	}
 	var syllables []string // each a consonant with its vowel, or a vowel
 	implied := []bool{}    // whether the vowel of the syllable is not written
+	cluster := []bool{}    // whether the syllable has no vowel before another consonant
 	add := func(s string, bare bool) {
-		syllables, implied = append(syllables, s), append(implied, bare)
+		syllables, implied, cluster = append(syllables, s), append(implied, bare), append(cluster, false)
 	}
 	south := tamil
 	for _, r := range raw {
@@ -49,7 +50,7 @@ func indic(raw string, tamil bool) string {
 			syllables[last] += signs[offset-0x3e]
 			implied[last] = false
 		case offset == indicVirama && last >= 0:
-			implied[last] = false
+			implied[last], cluster[last] = false, true
 		case (offset == 0x01 || offset == 0x02 || r == 0x0a70) && last >= 0:
 			if implied[last] {
 				syllables[last] += "a"
@@ -67,7 +68,7 @@ func indic(raw string, tamil bool) string {
 			continue
 		}
 		final := i == len(syllables)-1
-		silent := !south && (final && i > 0 || !final && i > 0 && !implied[i+1] && endsInVowel(syllables[i+1]) && endsInVowel(b.String()[:b.Len()-len(s)]))
+		silent := !south && (final && i > 0 && !cluster[i-1] || !final && i > 0 && !implied[i+1] && endsInVowel(syllables[i+1]) && endsInVowel(b.String()[:b.Len()-len(s)]))
 		if !silent {
 			b.WriteByte('a')
 		}

@@ -38,7 +38,14 @@ func (c *Comparer) Keys(t *Token, add func(hash uint32)) {
 
 // Similar returns how similar two tokens are; 0 if they cannot belong together.
 func (c *Comparer) Similar(kind Kind, a, b *Token) float32 {
-	s, _ := c.similar(kind, a, b, a.china && b.china)
+	if d := len(a.sound) - len(b.sound); (d > 4 || d < -4) && len(a.lines) == 0 {
+		return 0
+	}
+	how := notChinese
+	if a.china && b.china {
+		how = mixed
+	}
+	s, _ := c.similar(kind, a, b, how)
 	if s < personThreshold || kind == Company && s < companyThreshold {
 		return 0
 	}

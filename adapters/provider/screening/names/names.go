@@ -44,12 +44,29 @@ var ErrNoName = errors.New("the name has no letter and no digit")
 type Comparer struct {
 	tables *tables
 	sounds *sounds
+	// known has the tokens so far, by everything that they are made of; nil for none.
+	known map[tokenSource]*Token
+}
+
+// tokenSource is what a token is made of.
+type tokenSource struct {
+	script, plain, heard string
+	kind                 Kind
+	role                 role
+	broken               bool
 }
 
 // New returns a Comparer. Reading its tables takes some milliseconds.
 func New() *Comparer {
 	t := newTables()
 	return &Comparer{tables: t, sounds: newSounds()}
+}
+
+// Batch returns a Comparer that remembers the tokens of the names that it parses, for
+// many names at once. It is not safe for concurrent use, and its tokens must not be
+// changed.
+func (c *Comparer) Batch() *Comparer {
+	return &Comparer{tables: c.tables, sounds: c.sounds, known: map[tokenSource]*Token{}}
 }
 
 // Name is a name, split into the tokens that are compared.
@@ -63,7 +80,11 @@ type Name struct {
 
 // Token is one word of a name. Tokens are equal if their keys are.
 type Token struct {
-	Text  string // ASCII lower-case letters and digits
+	Text string // ASCII lower-case letters and digits
+	// Weight is how much the token tells in its list: 1 is usual, and rare tokens tell
+	// more. 0 outside a list.
+	Weight float32
+
 	sound string // the phonemes
 	mode  mode
 	role  role
@@ -71,6 +92,8 @@ type Token struct {
 	key   string
 	china bool // written in syllables of Chinese names
 	latin bool // written in Latin letters
+	// aspirated says that there is an apostrophe in the word, as in Ch'en.
+	aspirated bool
 	// written and wrote are Text and sound, unless Text is a word that stands for the
 	// one written.
 	written, wrote string

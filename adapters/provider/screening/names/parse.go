@@ -24,6 +24,19 @@ func (c *Comparer) Parse(kind Kind, text string) (Name, error) {
 
 // token returns the token of a word.
 func (c *Comparer) token(kind Kind, w word, r role) *Token {
+	if c.known == nil {
+		return c.newToken(kind, w, r)
+	}
+	source := tokenSource{w.script, w.plain, w.heard, kind, r, w.broken}
+	t, ok := c.known[source]
+	if !ok {
+		t = c.newToken(kind, w, r)
+		c.known[source] = t
+	}
+	return t
+}
+
+func (c *Comparer) newToken(kind Kind, w word, r role) *Token {
 	t := &Token{Text: w.plain, role: r, latin: w.script == "latin"}
 	switch w.script {
 	case "arabic", "hebrew":
@@ -38,12 +51,11 @@ func (c *Comparer) token(kind Kind, w word, r role) *Token {
 	if t.sound == "" {
 		t.sound = t.Text
 	}
-	if kind == Person {
+	if kind == Person || r == plain {
 		t.lines = c.tables.known(t.Text, t.sound)
-		t.china = t.mode == spelled && c.syllabic(t.Text)
-	} else if t.mode == spelled {
-		t.china = c.syllabic(t.Text)
 	}
+	t.china = t.mode == spelled && c.syllabic(t.Text)
+	t.aspirated = w.broken && t.china
 	t.written, t.wrote = t.Text, t.sound
 	return t.identify(c)
 }
@@ -53,6 +65,9 @@ func (t *Token) identify(c *Comparer) *Token {
 	t.key = string([]byte{'0' + byte(t.role), '0' + byte(t.mode)}) + t.Text
 	if !t.latin {
 		t.key += "~"
+	}
+	if t.aspirated {
+		t.key += "'"
 	}
 	if t.written != t.Text {
 		t.key += "=" + t.written
@@ -66,7 +81,7 @@ func (t *Token) identify(c *Comparer) *Token {
 // parsePerson splits the name of a person. It marks titles and particles, and joins
 // the parts of Arabic names such as Abd al-Rahman and Nur al-Din.
 func (c *Comparer) parsePerson(n *Name, text string) {
-	text = strings.NewReplacer("عبد ال", "عبدال", " a/l ", " ", " a/p ", " ", " s/o ", " ", " d/o ", " ", " w/o ", " ").Replace(text)
+	text = c.tables.relations.Replace(text)
 	var words []word
 	for _, w := range c.tables.words(text) {
 		words = append(words, c.parts(w)...)
@@ -241,7 +256,7 @@ func (c *Comparer) parseCompany(n *Name, text string) {
 		words = append(words, c.companyParts(w)...)
 	}
 	words = joinLetters(words)
-	words = c.takeForms(n, words)
+	words = c.joinPlaces(c.takeForms(n, words))
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if value, ok := c.numeral(w, i, len(words)); ok {
@@ -254,7 +269,11 @@ func (c *Comparer) parseCompany(n *Name, text string) {
 			n.Tokens = append(n.Tokens, c.token(Company, rename(w, value), number))
 			continue
 		}
-		if slices.Contains([]string{"and", "und", "et", "y", "i", "ve", "e", "og", "och", "en", "the", "of", "for", "de", "des", "du", "di", "da", "del", "della", "do", "la", "le", "les", "el", "los", "las", "der", "die", "das", "al", "no", "nr", "num", "number", "li", "lil", "wa", "ta", "lel", "von", "van", "z"}, w.plain) && len(words) > 1 {
+		if slices.Contains([]string{"al", "el", "ol", "ul", "il"}, w.plain) && len(words) > 1 {
+			n.Tokens = append(n.Tokens, c.token(Company, rename(w, "al"), particle))
+			continue
+		}
+		if slices.Contains([]string{"and", "und", "et", "y", "i", "ve", "e", "og", "och", "en", "the", "of", "for", "de", "des", "du", "di", "da", "del", "della", "do", "la", "le", "les", "los", "las", "der", "die", "das", "no", "nr", "num", "number", "li", "lil", "wa", "ta", "lel", "von", "van", "z"}, w.plain) && len(words) > 1 {
 			n.Tokens = append(n.Tokens, c.token(Company, w, particle))
 			continue
 		}
@@ -270,6 +289,23 @@ func (c *Comparer) parseCompany(n *Name, text string) {
 	}
 }
 
+// joinPlaces joins two words that are one place, such as Hong Kong.
+func (c *Comparer) joinPlaces(words []word) []word {
+	var out []word
+	for i := 0; i < len(words); i++ {
+		if i+1 < len(words) {
+			joined := words[i].plain + words[i+1].plain
+			if found, ok := c.tables.concepts[joined]; ok && found.role == place && len(words[i].plain) > 2 {
+				out = append(out, rename(words[i], joined))
+				i++
+				continue
+			}
+		}
+		out = append(out, words[i])
+	}
+	return out
+}
+
 // companyToken returns the token of a word, or of the word that stands for it.
 func (c *Comparer) companyToken(w word) *Token {
 	found, ok := c.tables.concepts[w.plain]
@@ -280,7 +316,7 @@ func (c *Comparer) companyToken(w word) *Token {
 		found, ok = c.tables.heard[evenVowels(c.tables.soundOf(w.heard))]
 	}
 	if ok {
-		t := c.token(Company, rename(w, found.word), found.role)
+		t := c.newToken(Company, rename(w, found.word), found.role)
 		t.written, t.wrote = w.plain, c.tables.soundOf(w.heard)
 		return t.identify(c)
 	}

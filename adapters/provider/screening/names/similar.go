@@ -20,8 +20,8 @@ const (
 )
 
 // similar returns how similar two tokens of the names of a kind are, and why. china
-// says that both names are Chinese.
-func (c *Comparer) similar(kind Kind, a, b *Token, china bool) (float32, string) {
+// says what both names are.
+func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, string) {
 	if a.Text == b.Text && (a.role == b.role || kind == Person) {
 		return 1, same
 	}
@@ -40,26 +40,26 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china bool) (float32, string)
 	if a.mode == b.mode && a.mode == abjad {
 		m = spelled
 	}
-	if kind == Person {
-		if line, ok := shared(a.lines, b.lines); ok {
-			if c.tables.short[lineWord{line, a.Text}] || c.tables.short[lineWord{line, b.Text}] {
-				return 0.93, shortForm
-			}
+	if line, ok := shared(a.lines, b.lines); ok {
+		switch short := c.tables.short[lineWord{line, a.Text}] || c.tables.short[lineWord{line, b.Text}]; {
+		case !short:
 			return 0.96, variant
+		case kind == Person:
+			return 0.93, shortForm
 		}
 	}
 	if a.sound == b.sound && m == spelled {
 		return 0.97, spelling
 	}
-	if china && a.china && b.china {
-		if s := c.dialects(a.Text, b.Text); s > 0 {
+	if china != notChinese && a.china && b.china {
+		if s := c.dialects(a.Text, b.Text, china); s > 0 {
 			return s, dialect
 		}
 		if c.mandarin(a.Text) && c.mandarin(b.Text) {
 			return 0, ""
 		}
 	}
-	if kind == Person && a.Known() && b.Known() && (a.mode == b.mode || a.mode == abjad || b.mode == abjad) {
+	if a.Known() && b.Known() && (a.mode == b.mode || a.mode == abjad || b.mode == abjad) {
 		return 0, ""
 	}
 	s := c.sounds.similarity(a.sound, b.sound, m)
@@ -69,7 +69,7 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china bool) (float32, string)
 			if f := c.familyForm(a.Text, b.Text); f > 0 && !(a.Known() && b.Known()) {
 				return f, feminine
 			}
-			if otherGender(a.sound, b.sound) {
+			if a.latin == b.latin && otherGender(a.sound, b.sound) || patronymic(a.Text, b.Text) {
 				return min(s, 0.5), spelling
 			}
 		}
@@ -79,8 +79,10 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china bool) (float32, string)
 		if kind == Company {
 			s = 1 - 1.5*(1-s)
 		}
-		if t := typed(a.Text, b.Text); t > s {
-			s, why = t, typo
+		if s < 0.86 { // one typing error in nine letters gives less
+			if t := typed(a.Text, b.Text); t > s {
+				s, why = t, typo
+			}
 		}
 	}
 	if kind == Person && a.Known() && b.Known() {
@@ -159,16 +161,31 @@ func shared(a, b []uint16) (uint16, bool) {
 	return 0, false
 }
 
-// otherGender reports whether two given names differ only in the last vowel, as Ivan
-// and Ivana, or Mario and Maria, do.
+// otherGender reports whether two given names differ only in the last vowels, as Ivan
+// and Ivana, Mario and Maria, or Yevgeny and Yevgenia do.
 func otherGender(a, b string) bool {
+	if strings.HasSuffix(a, "a") == strings.HasSuffix(b, "a") {
+		return false
+	}
+	const endings = "aeiouUIEY"
+	return strings.TrimRight(a, endings) == strings.TrimRight(b, endings)
+}
+
+// patronymic reports whether one name is the patronymic of the other, as Ivanovich is
+// of Ivan or Ivanov.
+func patronymic(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	if strings.HasSuffix(b, "a") && (b[:len(b)-1] == a || len(a) > 1 && a[:len(a)-1] == b[:len(b)-1] && strings.IndexByte("oiu", a[len(a)-1]) >= 0) {
+	rest, ok := strings.CutPrefix(b, a)
+	if !ok || len(a) < 4 {
+		return false
+	}
+	switch rest {
+	case "ich", "ych", "itch", "ic", "na", "ovich", "evich", "ovna", "evna", "ovic", "evic":
 		return true
 	}
-	return strings.HasSuffix(a, "a") && len(a) == len(b) && len(b) > 1 && a[:len(a)-1] == b[:len(b)-1] && strings.IndexByte("oiu", b[len(b)-1]) >= 0
+	return false
 }
 
 // familyForm returns the similarity of the forms of one family name that men and

@@ -134,6 +134,7 @@ func newSounds() *sounds {
 		s.drop[abjad][s.code['Y']] = 0.1
 	}
 	s.drop[abjad][s.code['U']], s.drop[abjad][s.code['I']], s.drop[abjad][s.code['E']] = 0.3, 0.3, 0.2
+	s.drop[unvoiced][s.code['v']] = 0.3
 	s.near(abjad, "ae.05 ai.15 au.2 ao.15 vu.05 vo.05 vU.03 Yi.05 YI.03 Ye.1 YE.05 iE.05 ie.1 iI.03 Jg.15 zd.25 ts.3 pb.15 pf.15 bv.15 fv.3 kg.3 kC.3 SZ.3 Ss.2 hX.15 ")
 	s.near(unvoiced, "kg.05 td.05 pb.05 sC.1 sS.1 CJ.1 sJ.15 bv.2 rl.15 oe.15 eu.15 kh.2 mn.2 rZ.15 lZ.15 ")
 	return s

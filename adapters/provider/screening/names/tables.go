@@ -16,6 +16,7 @@ type tables struct {
 	speller   *strings.Replacer
 	wade      *strings.Replacer // Wade-Giles to pinyin
 	system    *strings.Replacer // to what both write alike
+	relations *strings.Replacer // of people; they are left out
 	letters   map[rune]letter
 	readings  map[rune]string     // of Han characters
 	surnames2 map[string]bool     // Han family names of two characters
@@ -68,7 +69,8 @@ func rows(file string) [][]string {
 func newTables() *tables {
 	t := &tables{
 		speller: newSpeller(), wade: newWade(), system: newSystem(),
-		letters: map[rune]letter{}, readings: map[rune]string{}, surnames2: map[string]bool{},
+		relations: strings.NewReplacer("عبد ال", "عبدال", " a/l ", " ", " a/p ", " ", " s/o ", " ", " d/o ", " ", " w/o ", " "),
+		letters:   map[rune]letter{}, readings: map[rune]string{}, surnames2: map[string]bool{},
 		lines: map[string][]uint16{}, sounding: map[string][]uint16{}, short: map[lineWord]bool{}, common: map[string]bool{},
 		titles: map[string]role{}, ages: map[string]string{}, legal: map[string]string{},
 		concepts: map[string]concept{}, heard: map[string]concept{}, han: map[string]concept{},

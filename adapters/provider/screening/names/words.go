@@ -16,7 +16,7 @@ type word struct {
 	raw    string // lower case, composed
 	plain  string // ASCII letters and digits
 	heard  string // the same, as it sounds
-	broken bool   // a full stop or an apostrophe is inside or behind it
+	broken bool   // an apostrophe is inside it
 }
 
 // words splits a text at spaces and punctuation, and between scripts. A full stop or
@@ -56,9 +56,8 @@ func (t *tables) words(text string) []word {
 			script = s
 			run = append(run, r)
 		case strings.ContainsRune("'’‘ʻʼ`´ʿʾ′\"״׳", r) && len(run) > 0:
-			broken = broken || r == '\''
-		case r == '.' && len(run) > 0:
 			broken = true
+		case r == '.' && len(run) > 0:
 			// "S.p.A." and "J.R." are split by the caller, which knows the kind.
 			if i+1 < len(runes) && unicode.IsLetter(runes[i+1]) && script != "han" {
 				run = append(run, '.')
@@ -134,6 +133,9 @@ func (t *tables) transliterate(script, raw string) word {
 		heard.WriteString(h)
 	}
 	w.plain, w.heard = plain.String(), heard.String()
+	if script == "hangul" {
+		w.heard = strings.NewReplacer("yeo", "yo", "eo", "o", "eu", "u").Replace(w.heard)
+	}
 	return w
 }
 
