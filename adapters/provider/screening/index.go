@@ -43,10 +43,13 @@ type builder struct {
 	numbers map[string]uint32       // of tokens, by key
 	seen    map[*names.Token]uint32 // the same, by token
 	shaped  map[string]uint16
+	joins   groups // the tokens that each name has besides if words are joined
+	buffer  []uint32
 }
 
 func newBuilder(kind names.Kind, c *names.Comparer) *builder {
 	return &builder{
+		joins: groups{starts: []uint32{0}},
 		index: index{kind: kind, comparer: c, names: groups{starts: []uint32{0}}, shapes: [][]string{nil}},
 		batch: c.Batch(), numbers: map[string]uint32{}, seen: map[*names.Token]uint32{}, shaped: map[string]uint16{"": 0},
 	}
@@ -59,21 +62,28 @@ func (b *builder) add(entry uint32, text string) bool {
 		return false
 	}
 	for _, t := range n.Tokens {
-		number, ok := b.seen[t]
-		if !ok {
-			if number, ok = b.numbers[t.Key()]; !ok {
-				number = uint32(len(b.tokens))
-				b.numbers[t.Key()] = number
-				b.tokens = append(b.tokens, *t)
-			}
-			b.seen[t] = number
-		}
-		b.names.items = append(b.names.items, number)
+		b.names.items = append(b.names.items, b.number(t))
 	}
+	b.batch.Joins(n, func(t *names.Token) { b.joins.items = append(b.joins.items, b.number(t)) })
+	b.joins.starts = append(b.joins.starts, uint32(len(b.joins.items)))
 	b.names.starts = append(b.names.starts, uint32(len(b.names.items)))
 	b.entries = append(b.entries, entry)
 	b.forms = append(b.forms, b.shape(n.Forms))
 	return true
+}
+
+// number returns the number of a token.
+func (b *builder) number(t *names.Token) uint32 {
+	number, ok := b.seen[t]
+	if !ok {
+		if number, ok = b.numbers[t.Key()]; !ok {
+			number = uint32(len(b.tokens))
+			b.numbers[t.Key()] = number
+			b.tokens = append(b.tokens, *t)
+		}
+		b.seen[t] = number
+	}
+	return number
 }
 
 // maxShapes is the maximum number of different combinations of forms that are kept.
@@ -98,7 +108,7 @@ func (b *builder) build() *index {
 	x := &b.index
 	starts := make([]uint32, len(x.tokens)+1)
 	for i := range uint32(x.names.size()) {
-		for _, t := range distinct(x.names.of(i)) {
+		for _, t := range b.tokensOf(i) {
 			starts[t+1]++
 		}
 	}
@@ -107,7 +117,7 @@ func (b *builder) build() *index {
 	}
 	items, next := make([]uint32, starts[len(starts)-1]), slices.Clone(starts)
 	for i := range uint32(x.names.size()) {
-		for _, t := range distinct(x.names.of(i)) {
+		for _, t := range b.tokensOf(i) {
 			items[next[t]] = i
 			next[t]++
 		}
@@ -125,16 +135,11 @@ func (b *builder) build() *index {
 	return x
 }
 
-// distinct returns the items without repetitions; there are few.
-func distinct(items []uint32) []uint32 {
-	for i, t := range items {
-		if slices.Contains(items[:i], t) {
-			out := slices.Clone(items)
-			slices.Sort(out)
-			return slices.Compact(out)
-		}
-	}
-	return items
+// tokensOf returns the tokens under which a name is found, without repetitions.
+func (b *builder) tokensOf(name uint32) []uint32 {
+	b.buffer = append(append(b.buffer[:0], b.names.of(name)...), b.joins.of(name)...)
+	slices.Sort(b.buffer)
+	return slices.Compact(b.buffer)
 }
 
 // scratch is the memory of one search.
@@ -203,9 +208,18 @@ func (x *index) search(query names.Name, least float32) []found {
 // terms returns the tokens of a query with what is similar to them: its own, and
 // those that it has if words are joined or split.
 func (x *index) terms(query names.Name) []term {
+	terms := x.termsOf(query, (*names.Token).Telling)
+	if !slices.ContainsFunc(terms, func(t term) bool { return len(t.similar) > 0 }) {
+		terms = x.termsOf(query, func(*names.Token) bool { return true })
+	}
+	return terms
+}
+
+// termsOf returns the terms of those tokens that use accepts.
+func (x *index) termsOf(query names.Name, use func(*names.Token) bool) []term {
 	var terms []term
 	add := func(t *names.Token, own bool) {
-		if !t.Telling() && own && slices.ContainsFunc(query.Tokens, (*names.Token).Telling) {
+		if own && !use(t) {
 			return
 		}
 		found := term{token: t, own: own}

@@ -2,7 +2,10 @@
 
 package names
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Keys calls add with hashes of what two similar tokens usually share: the same
 // consonants but one, the same letters but one, or a known name. Tokens without a
@@ -24,6 +27,10 @@ func (c *Comparer) Keys(t *Token, add func(hash uint32)) {
 	}
 	frame := skeleton(t.wrote)
 	add(hash('s', frame))
+	add(hash('m', stem(t.written)))
+	if t.mode == abjad && strings.Contains(frame, "d") {
+		add(hash('s', strings.ReplaceAll(frame, "d", "s"))) // one letter, read as d or z
+	}
 	if len(frame) >= 4 {
 		without(frame, func(s string) { add(hash('s', s)) })
 	}
@@ -50,6 +57,26 @@ func (c *Comparer) Similar(kind Kind, a, b *Token) float32 {
 		return 0
 	}
 	return s
+}
+
+// Joins calls add with the tokens of neighbours in a name that others may write as one
+// word: short ones, and the syllables of Chinese and Korean names.
+func (c *Comparer) Joins(n Name, add func(*Token)) {
+	for i := range n.Tokens {
+		length := 0
+		for size := 1; size <= 3 && i+size <= len(n.Tokens); size++ {
+			t := n.Tokens[i+size-1]
+			if t.role == number || t.role == initial || t.role == title || len(t.written) > 5 && !t.china {
+				break
+			}
+			if length += len(t.written); length > 14 {
+				break
+			}
+			if size > 1 {
+				add(c.Joined(n.Kind, n.Tokens[i:i+size]))
+			}
+		}
+	}
 }
 
 // Joined returns the token of neighbours written as one word.
