@@ -21,6 +21,8 @@ func explain(m names.Match) []string {
 			out = append(out, fmt.Sprintf("%s is not in the listed name", p.Name))
 		case p.Name == "":
 			out = append(out, fmt.Sprintf("%s is only in the listed name", p.Other))
+		case p.Similarity == 1 && p.Name != p.Other:
+			out = append(out, fmt.Sprintf("%s means the same as %s", p.Name, p.Other))
 		case p.Similarity == 1:
 			out = append(out, fmt.Sprintf("%s is the same", p.Name))
 		default:

@@ -111,7 +111,7 @@ func (x *alignment) take(p pair) {
 	}
 	x.doneA[p.i], x.doneB[p.j] = true, true
 	s, t := x.a.Tokens[p.i], x.b.Tokens[p.j]
-	x.count(s.Text, t.Text, min(x.weight(s), x.weight(t)), p.similarity, p.why, s.Telling() && t.Telling())
+	x.count(s.written, t.written, min(x.weight(s), x.weight(t)), p.similarity, p.why, s.Telling() && t.Telling())
 }
 
 func (x *alignment) count(name, other string, weight, similarity float32, why string, telling bool) {
@@ -152,7 +152,7 @@ func (x *alignment) joins(swapped bool) {
 					written = append(written, several[k].written)
 					weight = max(weight, x.weight(several[k]))
 				}
-				name, other := t.Text, strings.Join(written, " ")
+				name, other := t.written, strings.Join(written, " ")
 				if swapped {
 					name, other = other, name
 				}
@@ -204,7 +204,7 @@ func (x *alignment) acronyms(swapped bool) {
 				doneSeveral[k] = true
 				written = append(written, several[k].written)
 			}
-			name, other := t.Text, strings.Join(written, " ")
+			name, other := t.written, strings.Join(written, " ")
 			if swapped {
 				name, other = other, name
 			}
@@ -264,12 +264,12 @@ func (x *alignment) joined(t *Token, text, sound string, parts []*Token) float32
 func (x *alignment) rest() {
 	for i, done := range x.doneA {
 		if !done {
-			x.parts = append(x.parts, Part{Name: x.a.Tokens[i].Text})
+			x.parts = append(x.parts, Part{Name: x.a.Tokens[i].written})
 		}
 	}
 	for j, done := range x.doneB {
 		if !done {
-			x.parts = append(x.parts, Part{Other: x.b.Tokens[j].Text})
+			x.parts = append(x.parts, Part{Other: x.b.Tokens[j].written})
 		}
 	}
 }

@@ -126,6 +126,15 @@ func (t *tables) transliterate(script, raw string) word {
 		w.heard = w.plain
 		return w
 	}
+	if rest, ok := strings.CutPrefix(raw, "عبدال"); ok && script == "arabic" && rest != "" {
+		// Abd al-: its article is spoken in many ways.
+		w.plain = "abd" + t.transliterate(script, rest).plain
+		if rest == "له" {
+			w.plain = "abdullah"
+		}
+		w.heard = w.plain
+		return w
+	}
 	var plain, heard strings.Builder
 	for _, r := range norm.NFC.String(raw) {
 		p, h := t.letter(r)
