@@ -54,7 +54,7 @@ func score(t testing.TB, c *names.Comparer, kind, a, b string) names.Match {
 }
 
 func TestHardPairsAreToldApart(t *testing.T) {
-	for _, file := range []string{"hard-pairs.csv", "held-out-pairs.csv"} {
+	for _, file := range []string{"hard-pairs.csv", "held-out-pairs.csv", "fresh-pairs.csv"} {
 		t.Run(file, func(t *testing.T) { toldApart(t, "testdata/"+file) })
 	}
 }

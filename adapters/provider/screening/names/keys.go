@@ -26,7 +26,12 @@ func (c *Comparer) Keys(t *Token, add func(hash uint32)) {
 		add(hash('d', c.canonical(t.Text)))
 	}
 	frame := skeleton(t.wrote)
-	add(hash('s', frame))
+	if len(frame) > 1 || !t.made {
+		add(hash('s', frame))
+	}
+	if t.made { // it is found as it is, without typing errors
+		return
+	}
 	add(hash('m', stem(t.written)))
 	if t.mode == abjad && strings.Contains(frame, "d") {
 		add(hash('s', strings.ReplaceAll(frame, "d", "s"))) // one letter, read as d or z
@@ -82,12 +87,24 @@ func (c *Comparer) Joins(n Name, add func(*Token)) {
 // Joined returns the token of neighbours written as one word.
 func (c *Comparer) Joined(kind Kind, tokens []*Token) *Token {
 	text, _ := join(tokens)
-	return c.token(kind, word{script: "latin", raw: text, plain: text, heard: text}, plain)
+	return c.Plain(kind, text)
 }
 
-// Plain returns the token of a word of ASCII lower-case letters.
+// Plain returns the token of a word of ASCII lower-case letters that is no word of a
+// name, but made of some.
 func (c *Comparer) Plain(kind Kind, text string) *Token {
-	return c.token(kind, word{script: "latin", raw: text, plain: text, heard: text}, plain)
+	w := word{script: "latin", raw: text, plain: text, heard: text}
+	source := tokenSource{"made", text, text, kind, plain, false}
+	if t, ok := c.known[source]; ok {
+		return t
+	}
+	t := c.newToken(kind, w, plain)
+	t.made = true
+	t.key += "+"
+	if c.known != nil {
+		c.known[source] = t
+	}
+	return t
 }
 
 // skeleton returns the consonants of a sound, without differences that are often

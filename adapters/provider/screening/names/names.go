@@ -91,6 +91,7 @@ type Token struct {
 	lines []uint16 // the lines of known names that have it
 	key   string
 	china bool // written in syllables of Chinese names
+	made  bool // of others, by Joined or Plain
 	latin bool // written in Latin letters
 	// aspirated says that there is an apostrophe in the word, as in Ch'en.
 	aspirated bool
