@@ -52,7 +52,7 @@ func formatOf(path string) (screening.FormatType, error) {
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it is only read
 	begin := make([]byte, 4096)
 	n, err := io.ReadFull(file, begin)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
@@ -307,7 +307,7 @@ func (c screeningDiff) fromFile(s *session, each func(screened) error) error {
 		if err != nil {
 			return err
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }() // it is only read
 		from = file
 	}
 	in := csv.NewReader(from)

@@ -141,15 +141,15 @@ func cannotRead(err error) error {
 	return err
 }
 
-// found has the positions of the columns; -1 for one that the file does not have.
-type columnsFound struct {
+// positions are those of the columns in a row; -1 for one that the file does not have.
+type positions struct {
 	id, name, kind, aliases, births, countries int
 	fixed                                      names.Kind
 	schema                                     bool // kind is a schema of FollowTheMoney
 }
 
 // find finds the columns in the first line of a file.
-func (f Format) find(header []string) (columnsFound, error) {
+func (f Format) find(header []string) (positions, error) {
 	header = slices.Clone(header)
 	at := func(name, otherwise string) int {
 		if name == "" {
@@ -157,24 +157,24 @@ func (f Format) find(header []string) (columnsFound, error) {
 		}
 		return slices.IndexFunc(header, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), name) })
 	}
-	c := columnsFound{fixed: f.Kind}
+	c, wanted := positions{fixed: f.Kind}, f.Columns
 	if f.Type == OpenSanctions {
-		f.Columns = Columns{Kind: "schema"}
+		wanted = Columns{Kind: "schema"}
 		c.schema = true
 	}
-	c.id, c.name, c.kind = at(f.Columns.ID, "id"), at(f.Columns.Name, "name"), at(f.Columns.Kind, "kind")
-	c.aliases, c.births, c.countries = at(f.Columns.Aliases, "aliases"), at(f.Columns.BirthDates, "birth_date"), at(f.Columns.Countries, "countries")
+	c.id, c.name, c.kind = at(wanted.ID, "id"), at(wanted.Name, "name"), at(wanted.Kind, "kind")
+	c.aliases, c.births, c.countries = at(wanted.Aliases, "aliases"), at(wanted.BirthDates, "birth_date"), at(wanted.Countries, "countries")
 	for _, missing := range []struct {
 		column int
 		name   string
 		needed bool
 	}{
-		{c.name, f.Columns.Name, true},
-		{c.id, f.Columns.ID, f.Columns.ID != "" || c.schema},
-		{c.kind, f.Columns.Kind, f.Columns.Kind != ""},
-		{c.aliases, f.Columns.Aliases, f.Columns.Aliases != "" || c.schema},
-		{c.births, f.Columns.BirthDates, f.Columns.BirthDates != ""},
-		{c.countries, f.Columns.Countries, f.Columns.Countries != ""},
+		{c.name, wanted.Name, true},
+		{c.id, wanted.ID, wanted.ID != "" || c.schema},
+		{c.kind, wanted.Kind, wanted.Kind != ""},
+		{c.aliases, wanted.Aliases, wanted.Aliases != "" || c.schema},
+		{c.births, wanted.BirthDates, wanted.BirthDates != ""},
+		{c.countries, wanted.Countries, wanted.Countries != ""},
 	} {
 		if missing.needed && missing.column < 0 {
 			if missing.name == "" {
@@ -187,7 +187,7 @@ func (f Format) find(header []string) (columnsFound, error) {
 }
 
 // entry returns the entry of a row.
-func (c columnsFound) entry(row []string, line int) (Entry, error) {
+func (c positions) entry(row []string, line int) (Entry, error) {
 	field := func(i int) string {
 		if i < 0 {
 			return ""

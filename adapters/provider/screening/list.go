@@ -54,7 +54,7 @@ func Load(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it is only read
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (l *List) add(e Entry, people, companies *builder) {
 		return
 	}
 	all := e.names()
-	number := uint32(len(l.offsets)) //nolint:gosec // a list has fewer entries
+	number := uint32(len(l.offsets))
 	added := false
 	for i, name := range all {
 		if e.Person && people.add(number, name) {

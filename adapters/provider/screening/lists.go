@@ -41,7 +41,7 @@ func (s Source) state() (fileState, error) {
 	if err != nil {
 		return fileState{}, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it is only read
 	info, err := file.Stat()
 	if err != nil {
 		return fileState{}, err

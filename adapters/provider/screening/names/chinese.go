@@ -110,7 +110,7 @@ func (t *tables) coarse(s string) string {
 func (c *Comparer) hanName(raw string) []string {
 	runes := []rune(raw)
 	family := 1
-	if len(runes) > 2 && c.tables.surnames2[string(runes[:2])] {
+	if len(runes) > 2 && c.tables.doubleSurnames[string(runes[:2])] {
 		family = 2
 	}
 	if len(runes) < 2 || len(runes) > 5 {

@@ -173,7 +173,7 @@ func join(tokens []*Token) (text, sound string) {
 	var b, s strings.Builder
 	for _, t := range tokens {
 		b.WriteString(t.written)
-		s.WriteString(t.wrote)
+		s.WriteString(t.writtenSound)
 	}
 	return b.String(), s.String()
 }
@@ -250,9 +250,9 @@ func (x *alignment) joined(t *Token, text, sound string, parts []*Token) float32
 	if _, ok := shared(t.lines, c.tables.lines[text]); ok {
 		return 0.95
 	}
-	s := c.sounds.similarity(t.wrote, sound, mode)
+	s := c.sounds.similarity(t.writtenSound, sound, mode)
 	if whole := c.tables.soundOf(text); whole != sound {
-		s = max(s, c.sounds.similarity(t.wrote, whole, mode))
+		s = max(s, c.sounds.similarity(t.writtenSound, whole, mode))
 	}
 	if s < 0.88 {
 		return 0

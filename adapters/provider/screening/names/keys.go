@@ -25,11 +25,11 @@ func (c *Comparer) Keys(t *Token, add func(hash uint32)) {
 		add(hash('h', c.tables.coarse(t.Text)))
 		add(hash('d', c.canonical(t.Text)))
 	}
-	frame := skeleton(t.wrote)
-	if len(frame) > 1 || !t.made {
+	frame := skeleton(t.writtenSound)
+	if len(frame) > 1 || !t.derived {
 		add(hash('s', frame))
 	}
-	if t.made { // it is found as it is, without typing errors
+	if t.derived { // it is found as it is, without typing errors
 		return
 	}
 	add(hash('m', stem(t.written)))
@@ -99,7 +99,7 @@ func (c *Comparer) Plain(kind Kind, text string) *Token {
 		return t
 	}
 	t := c.newToken(kind, w, plain)
-	t.made = true
+	t.derived = true
 	t.key += "+"
 	if c.known != nil {
 		c.known[source] = t

@@ -88,31 +88,26 @@ type Token struct {
 	sound string // the phonemes
 	mode  mode
 	role  role
-	lines []uint16 // the lines of known names that have it
-	key   string
-	china bool // written in syllables of Chinese names
-	made  bool // of others, by Joined or Plain
-	latin bool // written in Latin letters
+	// lines are the lines of known names that have it. Two different known names are
+	// never typing errors of each other.
+	lines   []uint16
+	key     string
+	china   bool // written in syllables of Chinese names
+	derived bool // of others, by Joined or Plain
+	latin   bool // written in Latin letters
 	// aspirated says that there is an apostrophe in the word, as in Ch'en.
 	aspirated bool
-	// written and wrote are Text and sound, unless Text is a word that stands for the
+	// written and writtenSound are Text and sound, unless Text is a word that stands for the
 	// one written.
-	written, wrote string
+	written, writtenSound string
 }
 
 // Key identifies the token among all tokens.
 func (t *Token) Key() string { return t.key }
 
-// Known reports whether the token is a known name. Two different known names are
-// never typing errors of each other.
-func (t *Token) Known() bool { return len(t.lines) > 0 }
-
 // Telling reports whether the token alone can identify somebody: it is no initial,
 // particle, title or common word of companies.
 func (t *Token) Telling() bool { return t.role == plain || t.role == number }
-
-// Lines returns the numbers of the known names that the token may be.
-func (t *Token) Lines() []uint16 { return t.lines }
 
 // role is what a token is in a name.
 type role byte

@@ -56,7 +56,7 @@ func (c *Comparer) newToken(kind Kind, w word, r role) *Token {
 	}
 	t.china = t.mode == spelled && c.syllabic(t.Text)
 	t.aspirated = w.broken && t.china
-	t.written, t.wrote = t.Text, t.sound
+	t.written, t.writtenSound = t.Text, t.sound
 	return t.identify(c)
 }
 
@@ -99,8 +99,8 @@ func (c *Comparer) parsePerson(n *Name, text string) {
 		}
 	}
 	for i, w := range words {
-		if age, ok := c.tables.ages[w.plain]; ok && i > 0 && telling > 1 && (len(w.plain) > 1) {
-			n.Forms = append(n.Forms, age)
+		if generation, ok := c.tables.generations[w.plain]; ok && i > 0 && telling > 1 && (len(w.plain) > 1) {
+			n.Forms = append(n.Forms, generation)
 			continue
 		}
 		r := roles[i]
@@ -171,18 +171,18 @@ func joinArabic(words []word) []word {
 		}
 		latin := w.script == "latin" || w.script == "cyrillic"
 		switch {
-		case latin && servant(w.plain) && next < len(words) && len(words[next].plain) > 2:
-			w = rename(w, "abd"+lessServant("abd"+words[next].plain))
+		case latin && isAbd(w.plain) && next < len(words) && len(words[next].plain) > 2:
+			w = rename(w, "abd"+withoutAbd("abd"+words[next].plain))
 			i = next
 		case latin && len(w.plain) > 6 && strings.HasPrefix(w.plain, "abd"):
-			w = rename(w, "abd"+lessServant(w.plain))
+			w = rename(w, "abd"+withoutAbd(w.plain))
 		case latin && strings.HasPrefix(w.plain, "abd") && (w.plain == "abdula" || w.plain == "abdalla" || w.plain == "abdulla"):
 			w = rename(w, "abdullah")
 		case next < len(words) && next == i+2 && slices.Contains([]string{"din", "deen", "dine", "dyn"}, words[next].plain):
 			w = rename(w, w.plain+"din")
 			i = next
 		case latin:
-			if stem := faith(w.plain); stem != "" {
+			if stem := dinStem(w.plain); stem != "" {
 				w = rename(w, stem+"din")
 			}
 		}
@@ -204,14 +204,14 @@ func article(s string) bool {
 	return len(s) <= 3 && len(s) >= 2 && vowel(s[0]) && strings.IndexByte("lrsdnztu", s[1]) >= 0 && s != "as" && s != "ana" && s != "ali"
 }
 
-// servant reports whether a word is abd with or without the article.
-func servant(s string) bool {
+// isAbd reports whether a word is abd with or without the article.
+func isAbd(s string) bool {
 	rest, ok := strings.CutPrefix(s, "abd")
 	return ok && len(rest) <= 3 && (rest == "" || vowel(rest[0])) && rest != "i" && rest != "ou" && rest != "o"
 }
 
-// lessServant returns a name without abd and the article.
-func lessServant(s string) string {
+// withoutAbd returns a name without abd and the article.
+func withoutAbd(s string) string {
 	rest := strings.TrimLeft(strings.TrimPrefix(s, "abd"), "aeiou")
 	switch strings.TrimRight(rest, "h") {
 	case "lla", "la", "llahi", "ll", "l":
@@ -233,8 +233,8 @@ func lessServant(s string) string {
 	return rest
 }
 
-// faith returns the stem of a name that ends in al-Din, as Nuruddin does, or "".
-func faith(s string) string {
+// dinStem returns the stem of a name that ends in al-Din, as Nuruddin does, or "".
+func dinStem(s string) string {
 	for _, end := range []string{"din", "deen", "dine", "dene", "tin", "deane"} {
 		stem, ok := strings.CutSuffix(s, end)
 		if !ok || len(stem) < 5 {
@@ -313,11 +313,11 @@ func (c *Comparer) companyToken(w word) *Token {
 		found, ok = c.tables.han[w.raw]
 	}
 	if !ok && len(w.plain) >= 6 {
-		found, ok = c.tables.heard[evenVowels(c.tables.soundOf(w.heard))]
+		found, ok = c.tables.conceptsBySound[evenVowels(c.tables.soundOf(w.heard))]
 	}
 	if ok {
 		t := c.newToken(Company, rename(w, found.word), found.role)
-		t.written, t.wrote = w.plain, c.tables.soundOf(w.heard)
+		t.written, t.writtenSound = w.plain, c.tables.soundOf(w.heard)
 		return t.identify(c)
 	}
 	if w.script == "latin" && len(w.plain) == 1 {

@@ -59,14 +59,14 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, stri
 			return 0, ""
 		}
 	}
-	if a.Known() && b.Known() && (a.mode == b.mode || a.mode == abjad || b.mode == abjad) {
+	if len(a.lines) > 0 && len(b.lines) > 0 && (a.mode == b.mode || a.mode == abjad || b.mode == abjad) {
 		return 0, ""
 	}
 	s := c.sounds.similarity(a.sound, b.sound, m)
 	why := spelling
 	if m == spelled {
 		if kind == Person {
-			if f := c.familyForm(a.Text, b.Text); f > 0 && !(a.Known() && b.Known()) {
+			if f := c.familyForm(a.Text, b.Text); f > 0 && (len(a.lines) == 0 || len(b.lines) == 0) {
 				return f, feminine
 			}
 			if a.latin == b.latin && otherGender(a.sound, b.sound) || patronymic(a.Text, b.Text) {
@@ -85,7 +85,7 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, stri
 			}
 		}
 	}
-	if kind == Person && a.Known() && b.Known() {
+	if kind == Person && len(a.lines) > 0 && len(b.lines) > 0 {
 		s = min(s, 0.8)
 	}
 	return max(0, s), why
@@ -106,7 +106,7 @@ func (c *Comparer) words(a, b *Token) (similarity float32, why string, done bool
 	if len(a.written) < 4 || len(b.written) < 4 {
 		return 0, "", true
 	}
-	s := c.sounds.similarity(a.wrote, b.wrote, max(a.mode, b.mode))
+	s := c.sounds.similarity(a.writtenSound, b.writtenSound, max(a.mode, b.mode))
 	if s < 0.85 {
 		return 0, "", true
 	}
@@ -198,8 +198,9 @@ func (c *Comparer) familyForm(a, b string) float32 {
 		return 0
 	}
 	for _, forms := range [][2]string{
-		{"ov", "ova"}, {"ev", "eva"}, {"in", "ina"}, {"yn", "yna"}, {"off", "ova"}, {"ii", "aya"}, {"iy", "aya"}, {"y", "aya"}, {"i", "aya"},
-		{"ky", "ka"}, {"ki", "ka"}, {"sky", "skaya"}, {"skyi", "ska"}, {"skii", "skaia"},
+		{"ov", "ova"}, {"ev", "eva"}, {"in", "ina"}, {"yn", "yna"}, {"off", "ova"},
+		{"ii", "aya"}, {"iy", "aya"}, {"y", "aya"}, {"i", "aya"},
+		{"ky", "ka"}, {"ki", "ka"}, {"skyi", "ska"}, {"skii", "skaia"},
 	} {
 		if strings.HasSuffix(a, forms[0]) && strings.HasSuffix(b, forms[1]) && a[:len(a)-len(forms[0])] == b[:len(b)-len(forms[1])] {
 			return 0.95

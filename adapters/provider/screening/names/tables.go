@@ -13,27 +13,27 @@ var tableFiles embed.FS
 
 // tables is the content of the embedded tables. Words are keys as Token.Text.
 type tables struct {
-	speller   *strings.Replacer
-	wade      *strings.Replacer // Wade-Giles to pinyin
-	system    *strings.Replacer // to what both write alike
-	relations *strings.Replacer // of people; they are left out
-	letters   map[rune]letter
-	readings  map[rune]string     // of Han characters
-	surnames2 map[string]bool     // Han family names of two characters
-	lines     map[string][]uint16 // known names
-	sounding  map[string][]uint16 // the same, by sound
-	short     map[lineWord]bool   // short forms of names
-	common    map[string]bool
-	titles    map[string]role
-	ages      map[string]string // generations
-	legal     map[string]string // legal form of a text of one or several words
-	concepts  map[string]concept
-	heard     map[string]concept // by sound, for long words
-	han       map[string]concept // words in Han and other scripts without spaces
-	numbers   map[string]string
-	pinyin    map[string]bool
-	syllables map[string][]uint16 // Chinese syllables, by line
-	chinese   map[string]bool     // Chinese family names
+	speller         *strings.Replacer
+	wade            *strings.Replacer // Wade-Giles to pinyin
+	system          *strings.Replacer // to what both write alike
+	relations       *strings.Replacer // of people; they are left out
+	letters         map[rune]letter
+	readings        map[rune]string     // of Han characters
+	doubleSurnames  map[string]bool     // Han family names of two characters
+	lines           map[string][]uint16 // known names
+	bySound         map[string][]uint16 // the same, by sound
+	short           map[lineWord]bool   // short forms of names
+	common          map[string]bool
+	titles          map[string]role
+	generations     map[string]string // generations
+	legal           map[string]string // legal form of a text of one or several words
+	concepts        map[string]concept
+	conceptsBySound map[string]concept // by sound, for long words
+	han             map[string]concept // words in Han and other scripts without spaces
+	numbers         map[string]string
+	pinyin          map[string]bool
+	syllables       map[string][]uint16 // Chinese syllables, by line
+	chinese         map[string]bool     // Chinese family names
 }
 
 type letter struct {
@@ -70,10 +70,10 @@ func newTables() *tables {
 	t := &tables{
 		speller: newSpeller(), wade: newWade(), system: newSystem(),
 		relations: strings.NewReplacer("عبد ال", "عبدال", " a/l ", " ", " a/p ", " ", " s/o ", " ", " d/o ", " ", " w/o ", " "),
-		letters:   map[rune]letter{}, readings: map[rune]string{}, surnames2: map[string]bool{},
-		lines: map[string][]uint16{}, sounding: map[string][]uint16{}, short: map[lineWord]bool{}, common: map[string]bool{},
-		titles: map[string]role{}, ages: map[string]string{}, legal: map[string]string{},
-		concepts: map[string]concept{}, heard: map[string]concept{}, han: map[string]concept{},
+		letters:   map[rune]letter{}, readings: map[rune]string{}, doubleSurnames: map[string]bool{},
+		lines: map[string][]uint16{}, bySound: map[string][]uint16{}, short: map[lineWord]bool{}, common: map[string]bool{},
+		titles: map[string]role{}, generations: map[string]string{}, legal: map[string]string{},
+		concepts: map[string]concept{}, conceptsBySound: map[string]concept{}, han: map[string]concept{},
 		numbers: map[string]string{}, pinyin: map[string]bool{}, syllables: map[string][]uint16{}, chinese: map[string]bool{},
 	}
 	for _, f := range rows("letters.txt") {
@@ -87,8 +87,8 @@ func newTables() *tables {
 	for _, f := range rows("readings.txt") {
 		t.readings[[]rune(f[0])[0]] = f[1]
 	}
-	for _, f := range rows("surnames2.txt") {
-		t.surnames2[f[0]] = true
+	for _, f := range rows("double-surnames.txt") {
+		t.doubleSurnames[f[0]] = true
 	}
 	t.readKnown()
 	for _, f := range rows("common.txt") {
@@ -124,8 +124,8 @@ func (t *tables) readKnown() {
 		if short {
 			t.short[lineWord{line, text}] = true
 		}
-		if sound := evenVowels(t.soundOf(text)); !short && len(text) >= 5 && !slices.Contains(t.sounding[sound], line) {
-			t.sounding[sound] = append(t.sounding[sound], line)
+		if sound := evenVowels(t.soundOf(text)); !short && len(text) >= 5 && !slices.Contains(t.bySound[sound], line) {
+			t.bySound[sound] = append(t.bySound[sound], line)
 		}
 	}
 	for _, file := range []string{"given.txt", "family.txt", "chinese-family.txt"} {
@@ -164,7 +164,7 @@ func (t *tables) known(text, sound string) []uint16 {
 	if lines, ok := t.lines[text]; ok || len(text) < 5 {
 		return lines
 	}
-	return t.sounding[evenVowels(sound)]
+	return t.bySound[evenVowels(sound)]
 }
 
 func (t *tables) readTitles() {
@@ -176,7 +176,7 @@ func (t *tables) readTitles() {
 			case "particle:":
 				t.titles[text] = particle
 			case "generation:":
-				t.ages[text] = strings.NewReplacer("junior", "jr", "jnr", "jr", "senior", "sr", "snr", "sr", "2nd", "ii", "3rd", "iii").Replace(text)
+				t.generations[text] = strings.NewReplacer("junior", "jr", "jnr", "jr", "senior", "sr", "snr", "sr", "2nd", "ii", "3rd", "iii").Replace(text)
 			}
 		}
 	}
@@ -224,7 +224,7 @@ func (t *tables) addConcept(word string, c concept) {
 	}
 	t.concepts[text] = c
 	if len(text) >= 6 {
-		t.heard[evenVowels(t.soundOf(text))] = c
+		t.conceptsBySound[evenVowels(t.soundOf(text))] = c
 	}
 }
 
