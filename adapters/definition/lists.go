@@ -44,8 +44,8 @@ func (b *bootstrapReader) lists(all map[string]listFields) []List {
 	var out []List
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		f, p := all[name], path{"lists", name}
-		if e, _ := b.root.under(path{"lists"}).entry(name); !listName(name) {
-			b.add(b.file, e.at, p, "the name of a list has 1 to 50 lower-case letters, digits, _ and -")
+		if _, _, at := b.root.locate([]string{"lists", name}); !listName(name) {
+			b.add(b.file, at, p, "the name of a list has 1 to 50 lower-case letters, digits, _ and -")
 		}
 		b.check(f.Path != "", p, "path", "must not be empty")
 		b.check(f.Columns == nil || f.Format == "csv", p, "columns", "only a list in the format csv has columns of its own")
@@ -54,7 +54,7 @@ func (b *bootstrapReader) lists(all map[string]listFields) []List {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(filepath.Dir(b.file), file)
 		}
-		at := b.root.find(append(p, "path").String())
+		at, _ := b.root.find(append(p, "path").String())
 		out = append(out, List{
 			Name: name, Path: file, Format: f.Format, Columns: f.Columns, Kind: f.Kind,
 			MaxAge: time.Duration(f.MaxAgeHours * float64(time.Hour)),

@@ -18,17 +18,17 @@ import (
 func (c screeningDiff) fromRuns(ctx context.Context, s *session, each func(screened) error) ([]unscreened, error) {
 	var lost []unscreened
 	err := c.tenantFlags.with(ctx, s, func(db *database, t verification.Tenant) error {
-		var runs []verification.RunID
 		q := verification.RunQuery{Status: verification.StatusCompleted, Now: s.clock.Now().UTC()}
-		err := pages(func(p verification.PageQuery) (verification.Page[verification.Summary], error) {
+		runs, err := all(func(p verification.PageQuery) (verification.Page[verification.Summary], error) {
 			q.PageQuery = p
 			return db.List(ctx, t.ID, q)
-		}, func(r verification.Summary) { runs = append(runs, r.View(q.Now).ID) })
+		}, func(verification.Summary) bool { return true })
 		if err != nil {
 			return err
 		}
 		programs := programs{db: db, tenant: t.ID, known: map[string]verification.Program{}}
-		for _, id := range runs {
+		for _, r := range runs {
+			id := r.View(q.Now).ID
 			history, err := db.Load(ctx, t.ID, id, 0)
 			if errors.Is(err, verification.ErrNotFound) {
 				continue // it was deleted meanwhile
