@@ -121,3 +121,30 @@ func (c *Comparer) hanName(raw string) []string {
 		strings.Join(c.tables.readHan(string(runes[family:])), ""),
 	}
 }
+
+// chinese returns whether two names look Chinese.
+func (c *Comparer) chinese(a, b Name) chinese {
+	wadeA, okA := c.isChinese(a)
+	wadeB, okB := c.isChinese(b)
+	switch {
+	case !okA || !okB:
+		return notChinese
+	case wadeA != wadeB:
+		return mixed
+	}
+	return inPinyin
+}
+
+// isChinese reports whether a name looks Chinese, with a Chinese family name and
+// another word of Chinese syllables, and whether it is in the Wade-Giles system.
+func (c *Comparer) isChinese(n Name) (wade, ok bool) {
+	family, syllabic := n.Kind == Company, 0
+	for _, t := range n.Tokens {
+		if t.china {
+			syllabic++
+			family = family || c.tables.chinese[t.Text]
+			wade = wade || t.aspirated || !c.mandarin(t.Text)
+		}
+	}
+	return wade, family && syllabic > 1
+}

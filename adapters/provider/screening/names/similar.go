@@ -198,9 +198,19 @@ func (c *Comparer) familyForm(a, b string) float32 {
 		return 0
 	}
 	for _, forms := range [][2]string{
-		{"ov", "ova"}, {"ev", "eva"}, {"in", "ina"}, {"yn", "yna"}, {"off", "ova"},
-		{"ii", "aya"}, {"iy", "aya"}, {"y", "aya"}, {"i", "aya"},
-		{"ky", "ka"}, {"ki", "ka"}, {"skyi", "ska"}, {"skii", "skaia"},
+		{"ov", "ova"},
+		{"ev", "eva"},
+		{"in", "ina"},
+		{"yn", "yna"},
+		{"off", "ova"},
+		{"ii", "aya"},
+		{"iy", "aya"},
+		{"y", "aya"},
+		{"i", "aya"},
+		{"ky", "ka"},
+		{"ki", "ka"},
+		{"skyi", "ska"},
+		{"skii", "skaia"},
 	} {
 		if strings.HasSuffix(a, forms[0]) && strings.HasSuffix(b, forms[1]) && a[:len(a)-len(forms[0])] == b[:len(b)-len(forms[1])] {
 			return 0.95

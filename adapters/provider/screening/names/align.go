@@ -1,0 +1,244 @@
+// Aligning the tokens of two names.
+
+package names
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// alignment is how the tokens of two names belong together.
+type alignment struct {
+	comparer     *Comparer
+	a, b         Name
+	china        chinese
+	doneA, doneB []bool
+	matched      float32 // the weight of what is aligned
+	sum          float32 // the same, times similarity
+	telling      int     // aligned tokens that tell something
+	parts        []Part
+}
+
+// The least similarity of tokens that belong together.
+const (
+	personThreshold  = 0.62
+	companyThreshold = 0.75
+)
+
+// pair is two tokens that may belong together.
+type pair struct {
+	i, j       int
+	similarity float32
+	why        string
+}
+
+func (c *Comparer) align(a, b Name) *alignment {
+	x := &alignment{
+		comparer: c, a: a, b: b, china: c.chinese(a, b),
+		doneA: make([]bool, len(a.Tokens)), doneB: make([]bool, len(b.Tokens)),
+	}
+	threshold := float32(personThreshold)
+	if a.Kind == Company {
+		threshold = companyThreshold
+	}
+	pairs := make([]pair, 0, 8)
+	for i, s := range a.Tokens {
+		for j, t := range b.Tokens {
+			if similarity, why := c.similar(a.Kind, s, t, x.china); similarity >= threshold {
+				pairs = append(pairs, pair{i, j, similarity, why})
+			}
+		}
+	}
+	slices.SortStableFunc(pairs, func(p, q pair) int {
+		return cmp.Or(cmp.Compare(q.similarity, p.similarity), cmp.Compare(abs(p.i-p.j), abs(q.i-q.j)))
+	})
+	for _, p := range pairs {
+		if p.similarity >= 0.9 {
+			x.take(p)
+		}
+	}
+	if a.Kind == Company {
+		x.acronyms(false)
+		x.acronyms(true)
+	}
+	x.joins(false)
+	x.joins(true)
+	for _, p := range pairs {
+		x.take(p)
+	}
+	x.rest()
+	return x
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// take aligns two tokens unless one of them is aligned already.
+func (x *alignment) take(p pair) {
+	if x.doneA[p.i] || x.doneB[p.j] {
+		return
+	}
+	x.doneA[p.i], x.doneB[p.j] = true, true
+	s, t := x.a.Tokens[p.i], x.b.Tokens[p.j]
+	x.count(s.written, t.written, min(x.weight(s), x.weight(t)), p.similarity, p.why, s.Telling() && t.Telling())
+}
+
+func (x *alignment) count(name, other string, weight, similarity float32, why string, telling bool) {
+	x.matched += weight
+	x.sum += weight * similarity
+	if telling {
+		x.telling++
+	}
+	x.parts = append(x.parts, Part{name, other, similarity, why})
+}
+
+// joins aligns a token of one name with two or three neighbours in the other that
+// are the same word when they are written as one.
+func (x *alignment) joins(swapped bool) {
+	single, several, doneSingle, doneSeveral := x.a.Tokens, x.b.Tokens, x.doneA, x.doneB
+	if swapped {
+		single, several, doneSingle, doneSeveral = several, single, doneSeveral, doneSingle
+	}
+	for i, t := range single {
+		if doneSingle[i] || len(t.written) < 4 || t.role == number {
+			continue
+		}
+		for j := range several {
+			for n := 3; n >= 2; n-- {
+				if j+n > len(several) || slices.Contains(doneSeveral[j:j+n], true) {
+					continue
+				}
+				text, sound := join(several[j : j+n])
+				similarity := x.joined(t, text, sound, several[j:j+n])
+				if similarity == 0 {
+					continue
+				}
+				doneSingle[i] = true
+				var written []string
+				weight := float32(0)
+				for k := j; k < j+n; k++ {
+					doneSeveral[k] = true
+					written = append(written, several[k].written)
+					weight = max(weight, x.weight(several[k]))
+				}
+				name, other := t.written, strings.Join(written, " ")
+				if swapped {
+					name, other = other, name
+				}
+				x.count(name, other, max(weight, x.weight(t)), similarity, "one word", true)
+				if x.a.Kind == Person && len(several) == n && len(single) == 1 {
+					x.telling++
+				}
+				break
+			}
+			if doneSingle[i] {
+				break
+			}
+		}
+	}
+}
+
+func join(tokens []*Token) (text, sound string) {
+	var b, s strings.Builder
+	for _, t := range tokens {
+		b.WriteString(t.written)
+		s.WriteString(t.writtenSound)
+	}
+	return b.String(), s.String()
+}
+
+// acronyms aligns a word with neighbours of the other name that it is the initials of,
+// or ignores it if it is the initials of the rest of its own name.
+func (x *alignment) acronyms(swapped bool) {
+	single, several, doneSingle, doneSeveral := x.a.Tokens, x.b.Tokens, x.doneA, x.doneB
+	if swapped {
+		single, several, doneSingle, doneSeveral = several, single, doneSeveral, doneSingle
+	}
+	for i, t := range single {
+		n := len(t.Text)
+		if doneSingle[i] || t.role != plain || n < 3 || n > 6 {
+			continue
+		}
+		if initials(slices.Delete(slices.Clone(single), i, i+1)) == t.Text {
+			doneSingle[i] = true
+			continue
+		}
+		for j := 0; j+n <= len(several); j++ {
+			if slices.Contains(doneSeveral[j:j+n], true) || initials(several[j:j+n]) != t.Text {
+				continue
+			}
+			doneSingle[i] = true
+			var written []string
+			for k := j; k < j+n; k++ {
+				doneSeveral[k] = true
+				written = append(written, several[k].written)
+			}
+			name, other := t.written, strings.Join(written, " ")
+			if swapped {
+				name, other = other, name
+			}
+			x.count(name, other, x.weight(t), 0.86, "initials", true)
+			break
+		}
+	}
+}
+
+// initials returns the first letters of words.
+func initials(tokens []*Token) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		if t.written != "" {
+			b.WriteByte(t.written[0])
+		}
+	}
+	return b.String()
+}
+
+// joined returns the similarity of a token and several that are written as one; 0
+// unless they are nearly the same.
+func (x *alignment) joined(t *Token, text, sound string, parts []*Token) float32 {
+	if abs(len(text)-len(t.written)) > 4 {
+		return 0
+	}
+	if text == t.written {
+		return 0.98
+	}
+	mode := t.mode
+	for _, p := range parts {
+		mode = max(mode, p.mode)
+	}
+	c := x.comparer
+	if x.china != notChinese && t.china {
+		if s := c.dialects(t.written, text, x.china); s > 0 {
+			return s
+		}
+		if c.mandarin(t.written) && c.mandarin(text) {
+			return 0
+		}
+	}
+	if _, ok := shared(t.lines, c.tables.lines[text]); ok {
+		return 0.95
+	}
+	s := c.sounds.similarity(t.writtenSound, sound, mode)
+	if whole := c.tables.soundOf(text); whole != sound {
+		s = max(s, c.sounds.similarity(t.writtenSound, whole, mode))
+	}
+	if s < 0.88 {
+		return 0
+	}
+	return s - 0.02
+}
+
+// rest adds the tokens that are not aligned to the parts.
+func (x *alignment) rest() {
+	for i, done := range x.doneA {
+		if !done {
+			x.parts = append(x.parts, Part{Name: x.a.Tokens[i].written})
+		}
+	}
+	for j, done := range x.doneB {
+		if !done {
+			x.parts = append(x.parts, Part{Other: x.b.Tokens[j].written})
+		}
+	}
+}
