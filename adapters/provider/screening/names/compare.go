@@ -2,6 +2,8 @@
 
 package names
 
+import "slices"
+
 // Part is what one part of a name was aligned with.
 type Part struct {
 	Name, Other string // the words; one is empty if nothing is like the other
@@ -98,9 +100,13 @@ func (x *alignment) person(m *Match) float32 {
 	if x.telling == 0 && x.sum < x.matched+conflict+extra {
 		score *= 0.6
 	}
-	if len(x.a.Forms) > 0 && len(x.b.Forms) > 0 && x.a.Forms[0] != x.b.Forms[0] {
-		m.Notes = append(m.Notes, "another generation: "+x.a.Forms[0]+" and "+x.b.Forms[0])
+	switch a, b := x.a.Forms, x.b.Forms; {
+	case len(a) > 0 && len(b) > 0 && a[0] != b[0]:
+		m.Notes = append(m.Notes, "another generation: "+a[0]+" and "+b[0])
 		score *= 0.8
+	case len(a)+len(b) == 1:
+		m.Notes = append(m.Notes, "only one name says the generation: "+slices.Concat(a, b)[0])
+		score *= 0.97
 	}
 	return score
 }

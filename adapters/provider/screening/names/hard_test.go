@@ -86,7 +86,7 @@ func toldApart(t *testing.T, path string) {
 		v := found[kind]
 		t.Logf("%s: F1 %.3f, precision %.3f, recall %.3f of %d pairs", kind, v.f1(), v.precision(), v.recall(), v.hits+v.misses+v.alarms+v.clears)
 	}
-	if f1 := found["all"].f1(); f1 < 0.82 {
-		t.Errorf("F1 at %.2f = %.3f, want at least 0.82", threshold, f1)
+	if f1 := found["all"].f1(); f1 < 0.9 {
+		t.Errorf("F1 at %.2f = %.3f, want at least 0.90", threshold, f1)
 	}
 }
