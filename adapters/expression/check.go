@@ -5,6 +5,8 @@ package expression
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -20,6 +22,7 @@ type node struct {
 	*Compiler
 	env    *cel.Env
 	shapes *shapes
+	names  []string // the names that an expression sees
 	steps  map[verification.NodeID]verification.StepDeclaration
 }
 
@@ -39,19 +42,24 @@ type read struct {
 }
 
 func (c *Compiler) node(d verification.Declarations) (*node, error) {
-	s := c.shapesOf(d)
+	return c.over(c.shapesOf(d), d.Steps)
+}
+
+// over returns the compiler of expressions that see the fields of the root shape.
+func (c *Compiler) over(s *shapes, steps map[verification.NodeID]verification.StepDeclaration) (*node, error) {
+	names := slices.Sorted(maps.Keys(s.root.fields))
 	opts := []cel.EnvOption{
 		cel.CustomTypeAdapter(adapter{c.base.CELTypeAdapter()}),
 		cel.CustomTypeProvider(s),
 	}
-	for _, name := range globals() {
+	for _, name := range names {
 		opts = append(opts, cel.Variable(name, s.root.fields[name].cel))
 	}
 	env, err := c.base.Extend(opts...)
 	if err != nil {
 		return nil, fmt.Errorf("the declarations cannot be used: %s", oneLine(err.Error()))
 	}
-	return &node{Compiler: c, env: env, shapes: s, steps: d.Steps}, nil
+	return &node{Compiler: c, env: env, shapes: s, names: names, steps: steps}, nil
 }
 
 // compile compiles one expression.
@@ -67,7 +75,7 @@ func (n *node) compile(text string) (*expression, error) {
 		return nil, problem(text, issues.Errors()[0])
 	}
 	e := &expression{paths: map[int64]path{}, tree: parsed.NativeRep()}
-	if err := (&inspection{e, n.steps}).visit(parsed.NativeRep().Expr(), false); err != nil {
+	if err := (&inspection{e, n.names, n.steps}).visit(parsed.NativeRep().Expr(), false); err != nil {
 		return nil, err
 	}
 	checked, err := n.check(parsed, text, e.paths)

@@ -19,8 +19,6 @@ const (
 	nameSteps = "steps"
 )
 
-func globals() []string { return []string{nameInput, nameRun, nameSteps} }
-
 // shapesOf returns the shapes of the names that an expression at one node may use. It
 // leaves out steps that cannot have run.
 func (c *Compiler) shapesOf(d verification.Declarations) *shapes {

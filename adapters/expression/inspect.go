@@ -19,12 +19,13 @@ import (
 // accepts or has no clear message for.
 type inspection struct {
 	*expression
+	names []string // the names that the expression sees
 	steps map[verification.NodeID]verification.StepDeclaration
 }
 
 // visit inspects one node. inPath says that it is part of a longer path.
 func (e *inspection) visit(x ast.Expr, inPath bool) error {
-	if p, ok := pathOf(x); ok {
+	if p, ok := e.pathOf(x); ok {
 		e.paths[x.ID()] = p
 		if p.root == nameSteps && (len(p.keys) == 1 || !inPath && len(p.keys) == 0) {
 			if err := e.step(x, p); err != nil {
@@ -39,7 +40,7 @@ func (e *inspection) visit(x ast.Expr, inPath bool) error {
 	}
 	switch x.Kind() {
 	case ast.SelectKind:
-		return e.visit(x.AsSelect().Operand(), isPath(x))
+		return e.visit(x.AsSelect().Operand(), e.isPath(x))
 	case ast.CallKind:
 		return e.visitCall(x)
 	case ast.ListKind:
@@ -55,7 +56,7 @@ func (e *inspection) visit(x ast.Expr, inPath bool) error {
 	case ast.ComprehensionKind:
 		loop := x.AsComprehension()
 		for _, name := range []string{loop.IterVar(), loop.IterVar2(), loop.AccuVar()} {
-			if slices.Contains(globals(), name) {
+			if slices.Contains(e.names, name) {
 				return e.problem(x, "a variable cannot have the name %s", name)
 			}
 		}
@@ -110,7 +111,7 @@ func (e *inspection) visitCall(x ast.Expr) error {
 		}
 	}
 	for i, arg := range call.Args() {
-		if err := e.visit(arg, i == 0 && isPath(x)); err != nil {
+		if err := e.visit(arg, i == 0 && e.isPath(x)); err != nil {
 			return err
 		}
 	}
@@ -129,20 +130,20 @@ func isOffset(x ast.Expr) bool {
 		strings.Trim(s[1:3]+s[4:], "0123456789") == ""
 }
 
-func isPath(x ast.Expr) bool {
-	_, ok := pathOf(x)
+func (e *inspection) isPath(x ast.Expr) bool {
+	_, ok := e.pathOf(x)
 	return ok
 }
 
 // pathOf returns the path that a node stands for: selections and constant
 // indices, optional ones included, on one of the global names.
-func pathOf(x ast.Expr) (path, bool) {
+func (e *inspection) pathOf(x ast.Expr) (path, bool) {
 	switch x.Kind() {
 	case ast.IdentKind:
 		name := strings.TrimPrefix(x.AsIdent(), ".")
-		return path{root: name}, slices.Contains(globals(), name)
+		return path{root: name}, slices.Contains(e.names, name)
 	case ast.SelectKind:
-		p, ok := pathOf(x.AsSelect().Operand())
+		p, ok := e.pathOf(x.AsSelect().Operand())
 		return p.to(key{name: x.AsSelect().FieldName()}), ok
 	case ast.CallKind:
 		call := x.AsCall()
@@ -158,7 +159,7 @@ func pathOf(x ast.Expr) (path, bool) {
 		if !ok {
 			return path{}, false
 		}
-		p, ok := pathOf(call.Args()[0])
+		p, ok := e.pathOf(call.Args()[0])
 		return p.to(k), ok
 	case ast.ComprehensionKind, ast.ListKind, ast.LiteralKind, ast.MapKind, ast.StructKind, ast.UnspecifiedExprKind:
 	}

@@ -16,6 +16,7 @@ import (
 // reading holds the values of a scope that one evaluation, or one rendering, reads.
 // It belongs to one goroutine.
 type reading struct {
+	vars  map[string]any // of an expression over named variables; nil for a scope
 	scope *verification.Scope
 	input map[string]any
 	run   map[string]any
@@ -29,6 +30,10 @@ func newReading(s *verification.Scope) *reading {
 
 // ResolveName returns the value of one of the global names.
 func (r *reading) ResolveName(name string) (any, bool) {
+	if r.vars != nil {
+		v, ok := r.vars[name]
+		return v, ok
+	}
 	switch name {
 	case nameInput:
 		if r.input == nil {
@@ -55,7 +60,7 @@ func (r *reading) Parent() cel.Activation { return nil }
 // only if a path leads there.
 func (r *reading) load(reads []read) {
 	for _, read := range reads {
-		if read.path.root != nameSteps {
+		if r.vars != nil || read.path.root != nameSteps {
 			continue
 		}
 		node := read.path.keys[0].name

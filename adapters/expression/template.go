@@ -159,13 +159,21 @@ func (l list) render(r *rendering) (any, error) {
 func (f filled) render(r *rendering) (any, error) {
 	v, err := f.evaluate(r.reading)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.path, err)
+		return nil, f.at(err)
 	}
 	p, err := r.value(v, 1)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.path, err)
+		return nil, f.at(err)
 	}
 	return p, nil
+}
+
+// at adds the path of the expression in its object, if it has one.
+func (f filled) at(err error) error {
+	if f.path == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", f.path, err)
 }
 
 // render joins the pieces to one string. A piece counts with the bytes that it adds.

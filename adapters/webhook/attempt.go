@@ -3,18 +3,11 @@
 package webhook
 
 import (
-	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/transport"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -63,18 +56,6 @@ func (f *failure) Unwrap() error { return f.cause }
 // Class implements the interface of verification.ClassOf.
 func (f *failure) Class() string { return string(f.class) }
 
-// noOrigin is the origin of an invalid URL.
-const noOrigin = "an invalid URL"
-
-// originOf returns scheme and host of a URL, which are safe to log.
-func originOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-		return noOrigin
-	}
-	return u.Scheme + "://" + u.Host
-}
-
 func classOf(status int) Class {
 	switch {
 	case status == http.StatusGone:
@@ -90,58 +71,15 @@ func classOf(status int) Class {
 	}
 }
 
-// classify returns the class and the reason of a failed request. It does not quote
-// the error, because the texts of net/http may hold what the receiver sent.
+// classify returns the class and the reason of a failed request.
 func (n *Notifier) classify(err error) (Class, string) {
-	var (
-		late        net.Error
-		lookup      *net.DNSError
-		certificate *tls.CertificateVerificationError
-		record      tls.RecordHeaderError
-		number      syscall.Errno
-	)
-	switch {
-	case errors.Is(err, errAddress):
-		return ClassBlocked, "its address is private or reserved"
-	case errors.Is(err, errPort):
-		return ClassBlocked, "its port is not allowed"
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late) && late.Timeout():
-		return ClassTimeout, fmt.Sprintf("no complete answer within %s", n.opt.Timeout)
-	case errors.As(err, &lookup):
-		return ClassUnreachable, "its name cannot be resolved"
-	case errors.As(err, &certificate):
-		return ClassUnreachable, "its certificate is not trusted"
-	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
-		return ClassUnreachable, "it does not speak TLS"
-	case errors.As(err, &number):
-		return ClassUnreachable, number.Error()
+	kind, reason := transport.Explain(err, n.opt.Timeout)
+	switch kind {
+	case transport.Blocked:
+		return ClassBlocked, reason
+	case transport.Timeout:
+		return ClassTimeout, reason
+	case transport.Unreachable:
 	}
-	return ClassUnreachable, "the connection broke, or the answer is not valid HTTP"
-}
-
-// maxRetryAfter is the maximum wait that a client may ask for: the longest wait of
-// the retry plan.
-const maxRetryAfter = 24 * time.Hour
-
-// retryAfter parses a Retry-After header: seconds, or an HTTP date. The time is at
-// most maxRetryAfter after now. It is not ok if the value is missing or invalid, or
-// if the time has passed.
-func retryAfter(value string, now time.Time) (at time.Time, ok bool) {
-	value = strings.TrimSpace(value)
-	latest := now.Add(maxRetryAfter)
-	seconds, err := strconv.ParseUint(value, 10, 32)
-	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return latest, true
-	case err == nil:
-		at = now.Add(time.Duration(seconds) * time.Second)
-	default:
-		if at, err = http.ParseTime(value); err != nil {
-			return time.Time{}, false
-		}
-	}
-	if at.After(latest) {
-		at = latest
-	}
-	return at.UTC().Truncate(time.Microsecond), at.After(now)
+	return ClassUnreachable, reason
 }

@@ -23,6 +23,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/adapters/transport"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -31,6 +32,8 @@ const (
 	defaultTimeout = 15 * time.Second
 	maxBody        = 64 << 10 // bytes of the answer's body that are read
 	maxHeaders     = 16 << 10 // bytes of the answer's headers
+	maxIdle        = 64       // idle connections
+	maxIdlePerHost = 4
 )
 
 // Options configure a Notifier. Secrets and Now are required.
@@ -77,7 +80,10 @@ func New(o Options) (*Notifier, error) {
 	case o.Timeout == 0:
 		o.Timeout = defaultTimeout
 	}
-	return &Notifier{opt: o, transport: newTransport(o)}, nil
+	return &Notifier{opt: o, transport: transport.New(transport.Options{
+		Timeout: o.Timeout, AllowPrivateNetworks: o.AllowPrivateNetworks, Roots: o.Roots, Resolver: o.Resolver,
+		MaxIdle: maxIdle, MaxIdlePerHost: maxIdlePerHost, MaxHeaderBytes: maxHeaders,
+	})}, nil
 }
 
 // Notify makes one attempt. It returns nil if the client accepted the notice, and a
@@ -88,7 +94,7 @@ func (n *Notifier) Notify(ctx context.Context, notice verification.Notice) error
 	began := n.opt.Now()
 	r := n.send(ctx, notice)
 	if r.status == 0 && ctx.Err() != nil {
-		return &failure{origin: originOf(notice.URL), reason: "this host stopped the attempt", cause: ctx.Err()}
+		return &failure{origin: transport.Origin(notice.URL), reason: "this host stopped the attempt", cause: ctx.Err()}
 	}
 	ended := n.opt.Now()
 	if n.opt.Observe != nil {
@@ -100,7 +106,7 @@ func (n *Notifier) Notify(ctx context.Context, notice verification.Notice) error
 	if r.class == ClassGone {
 		return &verification.RetryError{Cause: r.err}
 	}
-	if at, ok := retryAfter(r.retryAfter, ended); ok {
+	if at, ok := transport.RetryAfter(r.retryAfter, ended); ok {
 		return &verification.RetryError{At: at, Cause: r.err}
 	}
 	return r.err
@@ -116,7 +122,7 @@ type result struct {
 
 // send posts the notice and reads the answer.
 func (n *Notifier) send(ctx context.Context, notice verification.Notice) result {
-	origin := originOf(notice.URL)
+	origin := transport.Origin(notice.URL)
 	failed := func(c Class, reason string, cause error) result {
 		return result{class: c, err: &failure{class: c, origin: origin, reason: reason, cause: cause}}
 	}
@@ -131,7 +137,7 @@ func (n *Notifier) send(ctx context.Context, notice verification.Notice) result 
 		return failed(ClassUnsent, "the notice cannot be signed", err)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, notice.URL, bytes.NewReader(body))
-	if err != nil || origin == noOrigin {
+	if err != nil || origin == transport.NoOrigin {
 		return failed(ClassBlocked, "the URL must be an absolute http(s) URL", err)
 	}
 	h := request.Header

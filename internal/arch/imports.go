@@ -79,9 +79,10 @@ func table() []row {
 			inside: func(from, p string) bool {
 				driving := within(from, "adapters/httpapi/...", "adapters/journey/...", "adapters/console/...")
 				return p == "verification" || p == "verification/fair" || p == "verification/lru" || p == "adapters/apitypes" ||
+					p == "adapters/transport" ||
 					driving && p == "verification/engine"
 			},
-			advice: "an adapter imports the rules, verification/fair, verification/lru, the shared package adapters/apitypes and its own libraries (a driving one also the engine): let a host wire two adapters together",
+			advice: "an adapter imports the rules, verification/fair, verification/lru, the shared packages adapters/apitypes and adapters/transport, and its own libraries (a driving one also the engine): let a host wire two adapters together",
 		},
 		{
 			where: "hosts/...",

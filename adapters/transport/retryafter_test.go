@@ -1,6 +1,6 @@
 // Values of Retry-After, good and bad.
 
-package webhook_test
+package transport_test
 
 import (
 	"net/http"
@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/webhook"
+	"github.com/verifyd/verifyd/adapters/transport"
 )
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func TestARetryAfterIsSecondsOrADate(t *testing.T) {
 	for value, want := range map[string]time.Duration{
@@ -24,7 +26,7 @@ func TestARetryAfterIsSecondsOrADate(t *testing.T) {
 		"Sat, 20 Nov 2027 12:00:00 GMT":  24 * time.Hour,
 		"2026-11-20T13:00:00Z":           0,
 	} {
-		at, ok := webhook.RetryAfter(value, noon)
+		at, ok := transport.RetryAfter(value, noon)
 		if ok != (want > 0) || ok && !at.Equal(noon.Add(want)) {
 			t.Errorf("RetryAfter(%q) = %s, %t, want %s from noon", value, at, ok, want)
 		}
@@ -37,14 +39,14 @@ func FuzzRetryAfter(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value string, micros int64) {
 		now := time.UnixMicro(micros % (8000 * 365 * 24 * 3600 * 1e6)).UTC()
-		at, ok := webhook.RetryAfter(value, now)
-		if ok && (!at.After(now) || at.After(now.Add(webhook.MaxRetryAfter))) {
+		at, ok := transport.RetryAfter(value, now)
+		if ok && (!at.After(now) || at.After(now.Add(transport.MaxRetryAfter))) {
 			t.Errorf("RetryAfter(%q, %s) = %s, want it after now and within a day", value, now, at)
 		}
 		if seconds, err := strconv.ParseUint(value, 10, 16); err == nil && seconds > 0 && (!ok || !at.Equal(now.Add(time.Duration(seconds)*time.Second))) {
 			t.Errorf("RetryAfter(%q, %s) = %s, %t, want %d s later", value, now, at, ok, seconds)
 		}
-		if date, err := http.ParseTime(value); err == nil && ok && at.Before(now.Add(webhook.MaxRetryAfter)) && !at.Equal(date) {
+		if date, err := http.ParseTime(value); err == nil && ok && at.Before(now.Add(transport.MaxRetryAfter)) && !at.Equal(date) {
 			t.Errorf("RetryAfter(%q, %s) = %s, want %s", value, now, at, date)
 		}
 	})

@@ -1,0 +1,142 @@
+// Expressions and templates over named variables, for texts outside a definition.
+
+package expression
+
+import (
+	"fmt"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Expression compiles an expression over variables. The key of vars is the name of a
+// variable, the value the JSON Schema of its values; nil allows any value. kind is the
+// JSON type that the result must have as far as it is known; empty allows any type.
+// reads lists the paths that the expression reads, such as "response.body.score".
+// The result of eval is a plain JSON value. Its errors name paths and no values.
+func (c *Compiler) Expression(
+	text, kind string, vars map[string]verification.Data,
+) (eval func(vars map[string]any) (any, error), reads []string, err error) {
+	defer recovered(&err)
+	n, err := c.variables(vars)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := n.compile(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !canBe(e.output, kind) {
+		return nil, nil, fmt.Errorf("it must be a %s, not %s", kind, cel.FormatCELType(e.output))
+	}
+	return filled{"", e}.eval, e.readTexts(), nil
+}
+
+// Text compiles a string that may hold ${...}, as Template does. An expression that
+// is the whole string keeps the type of its value, unless there is an escape: escape
+// is applied to the text of each value.
+func (c *Compiler) Text(
+	text string, escape func(string) string, vars map[string]verification.Data,
+) (render func(vars map[string]any) (any, error), reads []string, err error) {
+	defer recovered(&err)
+	n, err := c.variables(vars)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := n.text("", text)
+	if err != nil {
+		return nil, nil, err
+	}
+	parts := []part{p}
+	if m, ok := p.(mixed); ok {
+		parts = m.pieces
+	}
+	for _, p := range parts {
+		if f, ok := p.(filled); ok {
+			reads = append(reads, f.readTexts()...)
+		}
+	}
+	return func(vars map[string]any) (any, error) { return fill(parts, escape, vars) }, reads, nil
+}
+
+// variables returns the compiler of expressions over variables.
+func (c *Compiler) variables(vars map[string]verification.Data) (*node, error) {
+	s := &shapes{Provider: c.base.CELTypeProvider(), objects: map[string]*shape{}, root: &shape{fields: map[string]*shape{}}}
+	for name, text := range vars {
+		s.root.fields[name] = anything()
+		if text == nil {
+			continue
+		}
+		compiled, err := c.Schema(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if known, ok := compiled.(schema); ok {
+			s.root.fields[name] = s.ofSchema(name, known.root, 0)
+		}
+	}
+	return c.over(s, nil)
+}
+
+// readTexts returns the paths that an expression reads.
+func (e *expression) readTexts() []string {
+	texts := make([]string, len(e.reads))
+	for i, r := range e.reads {
+		texts[i] = r.text
+	}
+	return texts
+}
+
+// eval evaluates an expression over variables.
+func (f filled) eval(vars map[string]any) (v any, err error) {
+	defer recovered(&err)
+	return f.render(&rendering{&reading{vars: vars}, plainer{left: maxValue}})
+}
+
+// fill renders the parts of a string.
+func fill(parts []part, escape func(string) string, vars map[string]any) (v any, err error) {
+	defer recovered(&err)
+	r := &rendering{&reading{vars: vars}, plainer{left: maxValue}}
+	if len(parts) == 1 && escape == nil {
+		return parts[0].render(r)
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		v, err := p.render(r)
+		if err != nil {
+			return nil, err
+		}
+		s, err := asText(v)
+		if err != nil {
+			return nil, err
+		}
+		if _, fixed := p.(literal); !fixed && escape != nil {
+			s = escape(s)
+		}
+		b.WriteString(s)
+	}
+	return b.String(), nil
+}
+
+// canBe reports whether an expression of this type may have a value of a JSON type.
+func canBe(t *types.Type, kind string) bool {
+	var is string
+	switch t.Kind() {
+	case types.BoolKind:
+		is = "boolean"
+	case types.StringKind:
+		is = "string"
+	case types.DoubleKind, types.IntKind, types.UintKind:
+		return kind == "" || kind == "number" || kind == "integer"
+	case types.ListKind:
+		is = "array"
+	case types.MapKind, types.StructKind:
+		is = "object"
+	default:
+		return true
+	}
+	return kind == "" || kind == is
+}
