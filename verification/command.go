@@ -32,6 +32,17 @@ type RecordFailure struct {
 	Dispatch  int
 	Permanent bool   // another attempt will not help
 	Cause     string // for the operator; cut to 500 bytes
+	// RetryAt is the earliest time of the next attempt, within the maximum backoff
+	// of the node; zero for no such time.
+	RetryAt time.Time
+}
+
+// RecordCallback records that a vendor called back about the result of a dispatch,
+// so that the provider is polled at once. A callback that comes too late, or that
+// was recorded before, changes nothing.
+type RecordCallback struct {
+	Wait   int    // the number of the wait on the provider
+	Digest string // identifies the content of the callback
 }
 
 // Redispatch calls a provider again once its retry is due.
@@ -87,14 +98,15 @@ type Cancel struct{}
 // Expire records that the deadline has passed. It changes nothing before that.
 type Expire struct{}
 
-func (Start) command()         {}
-func (RecordResult) command()  {}
-func (RecordFailure) command() {}
-func (Redispatch) command()    {}
-func (Abort) command()         {}
-func (OpenJourney) command()   {}
-func (Submit) command()        {}
-func (Upload) command()        {}
-func (GiveVerdict) command()   {}
-func (Cancel) command()        {}
-func (Expire) command()        {}
+func (Start) command()          {}
+func (RecordResult) command()   {}
+func (RecordFailure) command()  {}
+func (RecordCallback) command() {}
+func (Redispatch) command()     {}
+func (Abort) command()          {}
+func (OpenJourney) command()    {}
+func (Submit) command()         {}
+func (Upload) command()         {}
+func (GiveVerdict) command()    {}
+func (Cancel) command()         {}
+func (Expire) command()         {}

@@ -60,6 +60,8 @@ func (d *decision) decide(c Command) error {
 		d.result(c)
 	case RecordFailure:
 		d.failure(c)
+	case RecordCallback:
+		d.callback(c)
 	case Redispatch:
 		d.redispatch()
 	case Abort:

@@ -5,6 +5,7 @@ package verification
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -77,7 +78,24 @@ func (d *decision) recordPending(c RecordResult, n Node) {
 	if w.Kind == WaitPoll && w.Handle == c.Handle && w.PollFailures == 0 {
 		return
 	}
-	d.add(ResultPending{Node: c.Node, Handle: c.Handle, PollAt: PollAt(n, c.PollAfter, d.now)})
+	pollAt := PollAt(n, c.PollAfter, d.now)
+	if w.PollNow {
+		pollAt = d.now
+	}
+	d.add(ResultPending{Node: c.Node, Handle: c.Handle, PollAt: pollAt})
+}
+
+// maxCallbacks bounds the callbacks of one dispatch that are recorded. Further ones
+// change nothing: the provider is polled at its interval anyway.
+const maxCallbacks = 32
+
+func (d *decision) callback(c RecordCallback) {
+	w := d.run.Wait
+	if !d.outstanding(w.Node, w.Dispatch) || w.Number != c.Wait || len(w.Callbacks) >= maxCallbacks ||
+		slices.Contains(w.Callbacks, c.Digest) {
+		return
+	}
+	d.add(CallbackReceived{Node: w.Node, Digest: c.Digest})
 }
 
 // PollAt returns when a pending check is polled next: after the wait that the
@@ -98,7 +116,13 @@ func (d *decision) failure(c RecordFailure) {
 	n, _ := d.program.Node(c.Node)
 	w, cause := d.run.Wait, cut(c.Cause)
 	retryAt := func(failed int) time.Time {
-		return d.now.Add(d.jittered(n.Backoff(failed), c)).Truncate(time.Microsecond)
+		at := d.now.Add(d.jittered(n.Backoff(failed), c))
+		if latest := d.now.Add(n.MaxBackoff()); c.RetryAt.After(latest) {
+			at = latest
+		} else if c.RetryAt.After(at) {
+			at = c.RetryAt
+		}
+		return at.Truncate(time.Microsecond)
 	}
 	if w.Kind == WaitPoll && !c.Permanent && w.PollFailures+1 < n.MaxDispatches() &&
 		d.now.Sub(w.PendingSince) < n.PollTimeout() {

@@ -312,11 +312,7 @@ func (n Node) MaxDispatches() int {
 // Backoff returns the maximum wait before the next dispatch of a provider after
 // the given number of failed ones, at least 1.
 func (n Node) Backoff(failed int) time.Duration {
-	r := Retry{}
-	if n.Retry != nil {
-		r = *n.Retry
-	}
-	wait, limit := secondsOr(r.BackoffSeconds, 1), secondsOr(r.MaxBackoffSeconds, 60)
+	wait, limit := secondsOr(n.retry().BackoffSeconds, 1), n.MaxBackoff()
 	for range failed - 1 {
 		if wait >= limit {
 			break
@@ -324,6 +320,16 @@ func (n Node) Backoff(failed int) time.Duration {
 		wait *= 2
 	}
 	return min(wait, limit)
+}
+
+// MaxBackoff returns the maximum wait before the next dispatch; 60 s by default.
+func (n Node) MaxBackoff() time.Duration { return secondsOr(n.retry().MaxBackoffSeconds, 60) }
+
+func (n Node) retry() Retry {
+	if n.Retry == nil {
+		return Retry{}
+	}
+	return *n.Retry
 }
 
 // PollInterval returns the wait between polls; 200 ms by default.

@@ -53,6 +53,14 @@ type ResultPending struct {
 	PollAt time.Time `json:"poll_at"`
 }
 
+// CallbackReceived records that the vendor called back about an outstanding result: the
+// provider is polled at once.
+type CallbackReceived struct {
+	Node NodeID `json:"node"`
+	// Digest identifies the content of the callback.
+	Digest string `json:"digest"`
+}
+
 // PollFailed records a poll without a result.
 type PollFailed struct {
 	Node   NodeID    `json:"node"`
@@ -165,6 +173,7 @@ type Cancelled struct{}
 func (Started) kind() string           { return "started" }
 func (Dispatched) kind() string        { return "dispatched" }
 func (ResultPending) kind() string     { return "result_pending" }
+func (CallbackReceived) kind() string  { return "callback_received" }
 func (PollFailed) kind() string        { return "poll_failed" }
 func (ResultRecorded) kind() string    { return "result_recorded" }
 func (DispatchFailed) kind() string    { return "dispatch_failed" }
@@ -286,6 +295,8 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 		return decodeAs[Dispatched](raw)
 	case "result_pending":
 		return decodeAs[ResultPending](raw)
+	case "callback_received":
+		return decodeAs[CallbackReceived](raw)
 	case "poll_failed":
 		return decodeAs[PollFailed](raw)
 	case "result_recorded":

@@ -43,6 +43,7 @@ func facts() map[string]struct {
 			verification.ResultPending{Node: "pan", Handle: "ticket-1", PollAt: at},
 			`{"node":"pan","handle":"ticket-1","poll_at":"2026-03-02T12:00:00Z"}`,
 		},
+		"callback_received": {verification.CallbackReceived{Node: "pan", Digest: "0f"}, `{"node":"pan","digest":"0f"}`},
 		"poll_failed": {
 			verification.PollFailed{Node: "pan", Cause: "timeout", PollAt: at},
 			`{"node":"pan","cause":"timeout","poll_at":"2026-03-02T12:00:00Z"}`,

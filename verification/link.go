@@ -17,6 +17,14 @@ type Link struct {
 	ExpiresAt time.Time
 }
 
+// CallbackTarget is the content of the token of a callback URL: one dispatch.
+type CallbackTarget struct {
+	RunRef
+	// Wait is the number of the wait on the provider: the length of the history when
+	// the check was dispatched.
+	Wait int
+}
+
 // RedirectTarget returns uri with run_id and status appended to its query,
 // which is otherwise unchanged. It returns the empty string for an empty uri.
 func RedirectTarget(uri string, id RunID, s Status) string {

@@ -116,32 +116,33 @@ func matrices() []matrix {
 		{"What the engine records", []asked{
 			{"no result, transient", failure(false)},
 			{"no result, permanent", failure(true)},
+			{"callback", verification.RecordCallback{Wait: 4, Digest: "0f"}},
 			{"redispatch", verification.Redispatch{}},
 			{"abort at the check", verification.Abort{Node: "pan", Cause: "a template failed"}},
 			{"abort elsewhere", verification.Abort{Node: "gate", Cause: "a template failed"}},
 			{"expire", verification.Expire{}},
 		}, `
-			not started               | not found | not found | not found | not found | not found | not found
-			awaiting a result         | dispatch_failed | dispatch_failed, result_unavailable, failed | nothing | failed | nothing | nothing
-			pending                   | poll_failed | dispatch_failed, result_unavailable, failed | nothing | failed | nothing | nothing
-			waiting for a retry       | nothing | nothing | nothing | failed | nothing | nothing
-			retry due                 | nothing | nothing | dispatched | failed | nothing | nothing
-			parked on the customer    | nothing | nothing | nothing | nothing | nothing | nothing
-			abandoned                 | nothing | nothing | nothing | nothing | nothing | nothing
-			customer came back        | nothing | nothing | nothing | nothing | nothing | nothing
-			parked on review          | nothing | nothing | nothing | nothing | nothing | nothing
-			parked on a second review | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, not flagged    | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, flagged        | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, settled        | nothing | nothing | nothing | nothing | nothing | nothing
-			failed                    | nothing | nothing | nothing | nothing | nothing | nothing
-			failed, settled           | nothing | nothing | nothing | nothing | nothing | nothing
-			expired                   | nothing | nothing | nothing | nothing | nothing | nothing
-			overdue on the customer   | expired | expired | expired | expired | expired | expired
-			overdue on a result       | expired | expired | expired | expired | expired | expired
-			overdue on review         | expired | expired | expired | expired | expired | expired
-			cancelled                 | nothing | nothing | nothing | nothing | nothing | nothing
-			cancelled after a verdict | nothing | nothing | nothing | nothing | nothing | nothing`},
+			not started               | not found | not found | not found | not found | not found | not found | not found
+			awaiting a result         | dispatch_failed | dispatch_failed, result_unavailable, failed | callback_received | nothing | failed | nothing | nothing
+			pending                   | poll_failed | dispatch_failed, result_unavailable, failed | callback_received | nothing | failed | nothing | nothing
+			waiting for a retry       | nothing | nothing | nothing | nothing | failed | nothing | nothing
+			retry due                 | nothing | nothing | nothing | dispatched | failed | nothing | nothing
+			parked on the customer    | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			abandoned                 | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			customer came back        | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on review          | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on a second review | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, not flagged    | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, flagged        | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, settled        | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			failed                    | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			failed, settled           | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			expired                   | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			overdue on the customer   | expired | expired | expired | expired | expired | expired | expired
+			overdue on a result       | expired | expired | expired | expired | expired | expired | expired
+			overdue on review         | expired | expired | expired | expired | expired | expired | expired
+			cancelled                 | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			cancelled after a verdict | nothing | nothing | nothing | nothing | nothing | nothing | nothing`},
 		{"What the client and the customer do", []asked{
 			{"start", verification.Start{ReferenceID: "customer-1"}},
 			{"start, bad input", verification.Start{}},

@@ -31,8 +31,8 @@ func NoticeRetry(attempt int) (wait time.Duration, more bool) {
 	return schedule[attempt], true
 }
 
-// RetryError is returned by a Notifier that sets the time of the next attempt:
-// not before At, or never if At is zero.
+// RetryError is returned by a Notifier that sets the time of the next attempt: not
+// before At, or never if At is zero. A Provider may return it, too.
 type RetryError struct {
 	At    time.Time
 	Cause error

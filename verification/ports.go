@@ -165,7 +165,8 @@ type DocumentStore interface {
 
 // Provider performs checks. It is called again with the same IdempotencyKey if a
 // host died before it saved the result. An error is transient unless Permanent
-// made it.
+// made it; a RetryError sets the earliest time of the next dispatch, within the
+// maximum backoff of the node.
 type Provider interface {
 	Check(ctx context.Context, r CheckRequest) (CheckResult, error)
 }
@@ -174,6 +175,28 @@ type Provider interface {
 type Poller interface {
 	Provider
 	Poll(ctx context.Context, r PollRequest) (CheckResult, error)
+}
+
+// CallbackReceiver is a Poller whose vendor may report a pending result by a request
+// to CheckRequest.CallbackURL.
+type CallbackReceiver interface {
+	Poller
+	// ReceiveCallback returns the result that a callback reports, or OutcomePending:
+	// then the provider is polled at once. It returns ErrUnauthenticated if the
+	// callback is not from the vendor, and ErrInvalid if it cannot be read. The
+	// Handle of r is empty if the callback came before the result of Check.
+	ReceiveCallback(ctx context.Context, r PollRequest, c Callback) (CheckResult, error)
+}
+
+// CallLimiter is a Provider with limits of its own on each host. The engine waits for
+// them before a call. The wait is not part of the call's timeout.
+type CallLimiter interface {
+	Provider
+	// MaxCalls returns the maximum number of calls at once.
+	MaxCalls() int
+	// WaitTurn waits until the rate of calls allows another one. It returns an error
+	// if ctx ends first.
+	WaitTurn(ctx context.Context) error
 }
 
 // Describer is a Provider that describes itself. A definition is then checked
@@ -206,6 +229,16 @@ type LinkSigner interface {
 	// OpenLink returns the link of a token, or ErrInvalid if this signer did not
 	// sign it. It does not check the link's ExpiresAt.
 	OpenLink(token string) (Link, error)
+}
+
+// CallbackSigner signs the tokens of callback URLs. Under one key, a CallbackTarget
+// always has the same token.
+type CallbackSigner interface {
+	// SignCallback returns the token of a target.
+	SignCallback(t CallbackTarget) (token string, err error)
+	// OpenCallback returns the target of a token, or ErrInvalid if this signer did not
+	// sign it.
+	OpenCallback(token string) (CallbackTarget, error)
 }
 
 // ReportPrinter renders a report as a document. The same report always gives the

@@ -17,6 +17,9 @@ type CheckRequest struct {
 	IdempotencyKey string
 	With           map[string]any // the node's with, rendered
 	Input          Data           // the run's input
+	// CallbackURL is where the vendor may report the result of this dispatch. It is
+	// empty unless the provider is a CallbackReceiver.
+	CallbackURL string
 }
 
 // ProviderDescription describes the checks of a provider.
@@ -36,6 +39,12 @@ type ProviderDescription struct {
 type PollRequest struct {
 	CheckRequest
 	Handle string // of the last result
+}
+
+// Callback is a request that a vendor sent to the CallbackURL of a dispatch.
+type Callback struct {
+	Header map[string][]string // by canonical name, such as "Content-Type"
+	Body   []byte
 }
 
 // Outcome is the outcome of a check.

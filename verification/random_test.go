@@ -33,6 +33,9 @@ func nextCommand(t *rapid.T, j *journey) verification.Command {
 	}
 	switch w.Kind {
 	case verification.WaitResult, verification.WaitPoll:
+		if rapid.IntRange(0, 5).Draw(t, "callback") == 0 {
+			return verification.RecordCallback{Wait: w.Number, Digest: rapid.SampledFrom([]string{"0f", "10"}).Draw(t, "digest")}
+		}
 		return providerCommand(t, w.Node, w.Dispatch)
 	case verification.WaitRetry:
 		return verification.Redispatch{}
@@ -92,6 +95,7 @@ func strayCommand(t *rapid.T, j *journey) verification.Command {
 	commands := []verification.Command{
 		verification.Start{ReferenceID: "customer-2"},
 		providerCommand(t, node, dispatch),
+		verification.RecordCallback{Wait: j.run.Wait.Number, Digest: "0f"},
 		verification.Redispatch{},
 		verification.Abort{Node: node, Cause: "a template failed"},
 		verification.OpenJourney{Wait: rapid.SampledFrom([]int{0, 0, 1, j.run.Wait.Number}).Draw(t, "number")},
@@ -117,6 +121,7 @@ func anyEvent(t *rapid.T) verification.Event {
 		verification.Started{Workflow: workflowID, Input: object, RunTTLSeconds: int64(n), AbandonTimeoutSeconds: int64(n)},
 		verification.Dispatched{Node: node, Key: "key", Label: "Label", Provider: "registry", Dispatch: n, Visit: n},
 		verification.ResultPending{Node: node, Handle: "ticket", PollAt: at},
+		verification.CallbackReceived{Node: node, Digest: "0f"},
 		verification.PollFailed{Node: node, PollAt: at},
 		verification.ResultRecorded{Node: node, Passed: n > 1, Data: object},
 		verification.DispatchFailed{Node: node, RetryAt: at},

@@ -118,6 +118,10 @@ type Wait struct {
 	Handle       string
 	PendingSince time.Time
 	PollFailures int // in a row
+	// Callbacks are the digests of the callbacks so far. PollNow says that one came
+	// before the result was known to be pending.
+	Callbacks []string
+	PollNow   bool
 }
 
 // Fold returns the run of a history.
@@ -148,6 +152,9 @@ func (r Run) Evolve(e Event) Run {
 			r.Wait.PendingSince = e.At
 		}
 		r.Wait.Kind, r.Wait.Handle, r.Wait.At, r.Wait.PollFailures = WaitPoll, f.Handle, f.PollAt, 0
+		r.Wait.PollNow = false
+	case CallbackReceived:
+		r.Wait = r.Wait.calledBack(f, e.At)
 	case PollFailed:
 		r.Wait.Kind, r.Wait.At = WaitPoll, f.PollAt
 		r.Wait.PollFailures++
@@ -191,6 +198,17 @@ func (r Run) Evolve(e Event) Run {
 		r = r.ended(StatusCancelled, nil, e.At)
 	}
 	return r
+}
+
+// calledBack returns the wait after a callback.
+func (w Wait) calledBack(f CallbackReceived, at time.Time) Wait {
+	w.Callbacks = append(slices.Clip(w.Callbacks), f.Digest)
+	if w.Kind == WaitPoll {
+		w.At = at
+	} else {
+		w.PollNow = true
+	}
+	return w
 }
 
 // AsOf returns the run as it reads at a given time: a deadline that has passed

@@ -18,6 +18,7 @@ func (r Run) Size() int {
 	for _, s := range r.Steps {
 		n += stepOverhead + len(s.Data) + len(s.Reason) + len(s.Label)
 	}
+	n += receiptSize * len(r.Wait.Callbacks)
 	n += (len(r.Wait.Uploads) + len(r.Documents)) * stepOverhead
 	return n
 }

@@ -34,6 +34,8 @@ func describe(f verification.Fact) string {
 		return fmt.Sprintf("%s by %s, dispatch %d", f.Node, f.Provider, f.Dispatch)
 	case verification.ResultPending:
 		return fmt.Sprintf("%s, next poll at %s", f.Node, timestamp(f.PollAt))
+	case verification.CallbackReceived:
+		return string(f.Node) + ", polled at once"
 	case verification.PollFailed:
 		return fmt.Sprintf("%s, next poll at %s: %s", f.Node, timestamp(f.PollAt), f.Cause)
 	case verification.ResultRecorded:

@@ -223,6 +223,7 @@ func everyFact() []verification.Fact {
 		},
 		verification.Dispatched{Node: "pan", Key: "pan_verification", Label: oddText, Provider: "sandbox", Dispatch: 3, Visit: 2},
 		verification.ResultPending{Node: "pan", Handle: oddText, PollAt: instant(time.Minute)},
+		verification.CallbackReceived{Node: "pan", Digest: "0f"},
 		verification.PollFailed{Node: "pan", Cause: oddText, PollAt: instant(2 * time.Minute)},
 		verification.ResultRecorded{Node: "pan", Passed: true, Data: data},
 		verification.ResultRecorded{Node: "pan"},
