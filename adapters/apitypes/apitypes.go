@@ -69,6 +69,11 @@ type Cancelled struct {
 	Status verification.Status `json:"status"`
 }
 
+// CallbackResult is the answer of a vendor's callback.
+type CallbackResult struct {
+	OK bool `json:"ok"`
+}
+
 // SignalResult is the answer of a signal.
 type SignalResult struct {
 	OK       bool                  `json:"ok"`

@@ -36,6 +36,8 @@ var (
 	errKeyReused = short(http.StatusUnprocessableEntity, "the idempotency key was used with another request", "idempotency_key_reused")
 	errInFlight  = short(http.StatusConflict, "the first request with this idempotency key has not been answered yet", "idempotency_key_in_flight")
 
+	errForged = full(http.StatusForbidden, "The signature of the callback is not valid.", nil)
+
 	errNoRoute   = full(http.StatusNotFound, "There is no such route.", nil)
 	errMethod    = full(http.StatusMethodNotAllowed, "The route does not take this method.", nil)
 	errMediaType = full(http.StatusUnsupportedMediaType, "The body must be JSON: send Content-Type: application/json.", nil)

@@ -1,4 +1,4 @@
-// The tokens of hosted-journey links.
+// The tokens of hosted-journey links and of callback URLs.
 
 package token
 
@@ -16,10 +16,10 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// A link token is 69 bytes, big-endian, in base64url: 92 characters without
-// spare bits, so that no other text encodes the same token.
+// A token is 69 bytes, big-endian, in base64url: 92 characters without spare bits,
+// so that no other text encodes the same token.
 //
-//	 0  version, 1
+//	 0  kind, 1: a link, or a callback
 //	 1  hint of the key, 8
 //	 9  tenant, 16
 //	25  run, 16
@@ -27,19 +27,21 @@ import (
 //	45  deadline in microseconds since 1970, 8; the least number means none
 //	53  HMAC-SHA256 of everything before it, its first 16 bytes
 const (
-	linkVersion = 1
-	atHint      = 1
-	atTenant    = 9
-	atRun       = 25
-	atWait      = 41
-	atDeadline  = 45
-	atMAC       = 53
-	linkBytes   = 69
-	linkChars   = linkBytes / 3 * 4
-	noDeadline  = math.MinInt64
+	kindLink     = 1
+	kindCallback = 2
+	atHint       = 1
+	atTenant     = 9
+	atRun        = 25
+	atWait       = 41
+	atDeadline   = 45
+	atMAC        = 53
+	linkBytes    = 69
+	linkChars    = linkBytes / 3 * 4
+	noDeadline   = math.MinInt64
 )
 
-// Links signs and opens link tokens. It is a verification.LinkSigner.
+// Links signs and opens the tokens of links and callbacks. It is a
+// verification.LinkSigner and a verification.CallbackSigner.
 type Links struct {
 	first  *key
 	byHint map[hint]*key
@@ -57,9 +59,16 @@ func NewLinks(keys *Keys) *Links {
 // SignLink returns the token of a link, which is the same at every call.
 // ExpiresAt is truncated to microseconds. SignLink fails for ids that are not
 // lower-case UUIDs, a wait outside 0 to 2^32-1, and a year outside 1 to 9999.
-func (l *Links) SignLink(link verification.Link) (string, error) {
+func (l *Links) SignLink(link verification.Link) (string, error) { return l.sign(kindLink, link) }
+
+// SignCallback returns the token of a callback URL. It fails as SignLink does.
+func (l *Links) SignCallback(t verification.CallbackTarget) (string, error) {
+	return l.sign(kindCallback, verification.Link{RunRef: t.RunRef, Wait: t.Wait})
+}
+
+func (l *Links) sign(kind byte, link verification.Link) (string, error) {
 	var b [linkBytes]byte
-	b[0] = linkVersion
+	b[0] = kind
 	copy(b[atHint:], l.first.hint[:])
 	if !putUUID(b[atTenant:], string(link.Tenant)) || !putUUID(b[atRun:], string(link.Run)) {
 		return "", fmt.Errorf("sign the link of run %q: tenant and run must be lower-case UUIDs", link.Run)
@@ -83,14 +92,23 @@ func (l *Links) SignLink(link verification.Link) (string, error) {
 // OpenLink returns the link of a token. For a token that none of the keys signed,
 // or that differs in any way from what SignLink returned, it fails with
 // ErrInvalid.
-func (l *Links) OpenLink(token string) (verification.Link, error) {
+func (l *Links) OpenLink(token string) (verification.Link, error) { return l.open(kindLink, token) }
+
+// OpenCallback returns the target of a token that SignCallback returned, and fails
+// as OpenLink does.
+func (l *Links) OpenCallback(token string) (verification.CallbackTarget, error) {
+	link, err := l.open(kindCallback, token)
+	return verification.CallbackTarget{RunRef: link.RunRef, Wait: link.Wait}, err
+}
+
+func (l *Links) open(kind byte, token string) (verification.Link, error) {
 	refused := &verification.Error{Kind: verification.ErrInvalid, Subject: "link", Message: "it was not issued here"}
 	if len(token) != linkChars {
 		return verification.Link{}, refused
 	}
 	var b, resealed [linkBytes]byte
 	// The decoder skips line breaks; the length shows that.
-	if n, err := base64.RawURLEncoding.Decode(b[:], []byte(token)); err != nil || n != linkBytes || b[0] != linkVersion {
+	if n, err := base64.RawURLEncoding.Decode(b[:], []byte(token)); err != nil || n != linkBytes || b[0] != kind {
 		return verification.Link{}, refused
 	}
 	k, ok := l.byHint[hint(b[atHint:atTenant])]

@@ -236,3 +236,27 @@ func ExampleLinks() {
 	// 92 0191f3c0-1111-7000-8000-00000000000b 7 <nil>
 	// link: it was not issued here
 }
+
+var _ verification.CallbackSigner = (*token.Links)(nil)
+
+func TestACallbackTokenIsNoLink(t *testing.T) {
+	keys, err := token.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := token.NewLinks(keys)
+	want := verification.CallbackTarget{RunRef: aLink.RunRef, Wait: aLink.Wait}
+	signed, err := links.SignCallback(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := links.OpenCallback(signed); err != nil || got != want {
+		t.Errorf("OpenCallback = %+v, %v, want %+v", got, err, want)
+	}
+	if _, err := links.OpenLink(signed); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("OpenLink of a callback token = %v, want it refused", err)
+	}
+	if _, err := links.OpenCallback(sign(t, links, aLink)); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("OpenCallback of a link token = %v, want it refused", err)
+	}
+}

@@ -1540,6 +1540,337 @@ func (mock *ProviderMock) CheckCalls() []struct {
 	return calls
 }
 
+// Ensure, that CallbackReceiverMock does implement verification.CallbackReceiver.
+// If this is not the case, regenerate this file with moq.
+var _ verification.CallbackReceiver = &CallbackReceiverMock{}
+
+// CallbackReceiverMock is a mock implementation of verification.CallbackReceiver.
+//
+//	func TestSomethingThatUsesCallbackReceiver(t *testing.T) {
+//
+//		// make and configure a mocked verification.CallbackReceiver
+//		mockedCallbackReceiver := &CallbackReceiverMock{
+//			CheckFunc: func(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+//				panic("mock out the Check method")
+//			},
+//			PollFunc: func(ctx context.Context, r verification.PollRequest) (verification.CheckResult, error) {
+//				panic("mock out the Poll method")
+//			},
+//			ReceiveCallbackFunc: func(ctx context.Context, r verification.PollRequest, c verification.Callback) (verification.CheckResult, error) {
+//				panic("mock out the ReceiveCallback method")
+//			},
+//		}
+//
+//		// use mockedCallbackReceiver in code that requires verification.CallbackReceiver
+//		// and then make assertions.
+//
+//	}
+type CallbackReceiverMock struct {
+	// CheckFunc mocks the Check method.
+	CheckFunc func(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error)
+
+	// PollFunc mocks the Poll method.
+	PollFunc func(ctx context.Context, r verification.PollRequest) (verification.CheckResult, error)
+
+	// ReceiveCallbackFunc mocks the ReceiveCallback method.
+	ReceiveCallbackFunc func(ctx context.Context, r verification.PollRequest, c verification.Callback) (verification.CheckResult, error)
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// Check holds details about calls to the Check method.
+		Check []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// R is the r argument value.
+			R verification.CheckRequest
+		}
+		// Poll holds details about calls to the Poll method.
+		Poll []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// R is the r argument value.
+			R verification.PollRequest
+		}
+		// ReceiveCallback holds details about calls to the ReceiveCallback method.
+		ReceiveCallback []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// R is the r argument value.
+			R verification.PollRequest
+			// C is the c argument value.
+			C verification.Callback
+		}
+	}
+	lockCheck           sync.RWMutex
+	lockPoll            sync.RWMutex
+	lockReceiveCallback sync.RWMutex
+}
+
+// Check calls CheckFunc.
+func (mock *CallbackReceiverMock) Check(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+	if mock.CheckFunc == nil {
+		panic("CallbackReceiverMock.CheckFunc: method is nil but CallbackReceiver.Check was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		R   verification.CheckRequest
+	}{
+		Ctx: ctx,
+		R:   r,
+	}
+	mock.lockCheck.Lock()
+	mock.calls.Check = append(mock.calls.Check, callInfo)
+	mock.lockCheck.Unlock()
+	return mock.CheckFunc(ctx, r)
+}
+
+// CheckCalls gets all the calls that were made to Check.
+// Check the length with:
+//
+//	len(mockedCallbackReceiver.CheckCalls())
+func (mock *CallbackReceiverMock) CheckCalls() []struct {
+	Ctx context.Context
+	R   verification.CheckRequest
+} {
+	var calls []struct {
+		Ctx context.Context
+		R   verification.CheckRequest
+	}
+	mock.lockCheck.RLock()
+	calls = mock.calls.Check
+	mock.lockCheck.RUnlock()
+	return calls
+}
+
+// Poll calls PollFunc.
+func (mock *CallbackReceiverMock) Poll(ctx context.Context, r verification.PollRequest) (verification.CheckResult, error) {
+	if mock.PollFunc == nil {
+		panic("CallbackReceiverMock.PollFunc: method is nil but CallbackReceiver.Poll was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		R   verification.PollRequest
+	}{
+		Ctx: ctx,
+		R:   r,
+	}
+	mock.lockPoll.Lock()
+	mock.calls.Poll = append(mock.calls.Poll, callInfo)
+	mock.lockPoll.Unlock()
+	return mock.PollFunc(ctx, r)
+}
+
+// PollCalls gets all the calls that were made to Poll.
+// Check the length with:
+//
+//	len(mockedCallbackReceiver.PollCalls())
+func (mock *CallbackReceiverMock) PollCalls() []struct {
+	Ctx context.Context
+	R   verification.PollRequest
+} {
+	var calls []struct {
+		Ctx context.Context
+		R   verification.PollRequest
+	}
+	mock.lockPoll.RLock()
+	calls = mock.calls.Poll
+	mock.lockPoll.RUnlock()
+	return calls
+}
+
+// ReceiveCallback calls ReceiveCallbackFunc.
+func (mock *CallbackReceiverMock) ReceiveCallback(ctx context.Context, r verification.PollRequest, c verification.Callback) (verification.CheckResult, error) {
+	if mock.ReceiveCallbackFunc == nil {
+		panic("CallbackReceiverMock.ReceiveCallbackFunc: method is nil but CallbackReceiver.ReceiveCallback was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		R   verification.PollRequest
+		C   verification.Callback
+	}{
+		Ctx: ctx,
+		R:   r,
+		C:   c,
+	}
+	mock.lockReceiveCallback.Lock()
+	mock.calls.ReceiveCallback = append(mock.calls.ReceiveCallback, callInfo)
+	mock.lockReceiveCallback.Unlock()
+	return mock.ReceiveCallbackFunc(ctx, r, c)
+}
+
+// ReceiveCallbackCalls gets all the calls that were made to ReceiveCallback.
+// Check the length with:
+//
+//	len(mockedCallbackReceiver.ReceiveCallbackCalls())
+func (mock *CallbackReceiverMock) ReceiveCallbackCalls() []struct {
+	Ctx context.Context
+	R   verification.PollRequest
+	C   verification.Callback
+} {
+	var calls []struct {
+		Ctx context.Context
+		R   verification.PollRequest
+		C   verification.Callback
+	}
+	mock.lockReceiveCallback.RLock()
+	calls = mock.calls.ReceiveCallback
+	mock.lockReceiveCallback.RUnlock()
+	return calls
+}
+
+// Ensure, that CallLimiterMock does implement verification.CallLimiter.
+// If this is not the case, regenerate this file with moq.
+var _ verification.CallLimiter = &CallLimiterMock{}
+
+// CallLimiterMock is a mock implementation of verification.CallLimiter.
+//
+//	func TestSomethingThatUsesCallLimiter(t *testing.T) {
+//
+//		// make and configure a mocked verification.CallLimiter
+//		mockedCallLimiter := &CallLimiterMock{
+//			CheckFunc: func(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+//				panic("mock out the Check method")
+//			},
+//			MaxCallsFunc: func() int {
+//				panic("mock out the MaxCalls method")
+//			},
+//			WaitTurnFunc: func(ctx context.Context) error {
+//				panic("mock out the WaitTurn method")
+//			},
+//		}
+//
+//		// use mockedCallLimiter in code that requires verification.CallLimiter
+//		// and then make assertions.
+//
+//	}
+type CallLimiterMock struct {
+	// CheckFunc mocks the Check method.
+	CheckFunc func(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error)
+
+	// MaxCallsFunc mocks the MaxCalls method.
+	MaxCallsFunc func() int
+
+	// WaitTurnFunc mocks the WaitTurn method.
+	WaitTurnFunc func(ctx context.Context) error
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// Check holds details about calls to the Check method.
+		Check []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// R is the r argument value.
+			R verification.CheckRequest
+		}
+		// MaxCalls holds details about calls to the MaxCalls method.
+		MaxCalls []struct {
+		}
+		// WaitTurn holds details about calls to the WaitTurn method.
+		WaitTurn []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+		}
+	}
+	lockCheck    sync.RWMutex
+	lockMaxCalls sync.RWMutex
+	lockWaitTurn sync.RWMutex
+}
+
+// Check calls CheckFunc.
+func (mock *CallLimiterMock) Check(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+	if mock.CheckFunc == nil {
+		panic("CallLimiterMock.CheckFunc: method is nil but CallLimiter.Check was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		R   verification.CheckRequest
+	}{
+		Ctx: ctx,
+		R:   r,
+	}
+	mock.lockCheck.Lock()
+	mock.calls.Check = append(mock.calls.Check, callInfo)
+	mock.lockCheck.Unlock()
+	return mock.CheckFunc(ctx, r)
+}
+
+// CheckCalls gets all the calls that were made to Check.
+// Check the length with:
+//
+//	len(mockedCallLimiter.CheckCalls())
+func (mock *CallLimiterMock) CheckCalls() []struct {
+	Ctx context.Context
+	R   verification.CheckRequest
+} {
+	var calls []struct {
+		Ctx context.Context
+		R   verification.CheckRequest
+	}
+	mock.lockCheck.RLock()
+	calls = mock.calls.Check
+	mock.lockCheck.RUnlock()
+	return calls
+}
+
+// MaxCalls calls MaxCallsFunc.
+func (mock *CallLimiterMock) MaxCalls() int {
+	if mock.MaxCallsFunc == nil {
+		panic("CallLimiterMock.MaxCallsFunc: method is nil but CallLimiter.MaxCalls was just called")
+	}
+	callInfo := struct {
+	}{}
+	mock.lockMaxCalls.Lock()
+	mock.calls.MaxCalls = append(mock.calls.MaxCalls, callInfo)
+	mock.lockMaxCalls.Unlock()
+	return mock.MaxCallsFunc()
+}
+
+// MaxCallsCalls gets all the calls that were made to MaxCalls.
+// Check the length with:
+//
+//	len(mockedCallLimiter.MaxCallsCalls())
+func (mock *CallLimiterMock) MaxCallsCalls() []struct {
+} {
+	var calls []struct {
+	}
+	mock.lockMaxCalls.RLock()
+	calls = mock.calls.MaxCalls
+	mock.lockMaxCalls.RUnlock()
+	return calls
+}
+
+// WaitTurn calls WaitTurnFunc.
+func (mock *CallLimiterMock) WaitTurn(ctx context.Context) error {
+	if mock.WaitTurnFunc == nil {
+		panic("CallLimiterMock.WaitTurnFunc: method is nil but CallLimiter.WaitTurn was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+	}{
+		Ctx: ctx,
+	}
+	mock.lockWaitTurn.Lock()
+	mock.calls.WaitTurn = append(mock.calls.WaitTurn, callInfo)
+	mock.lockWaitTurn.Unlock()
+	return mock.WaitTurnFunc(ctx)
+}
+
+// WaitTurnCalls gets all the calls that were made to WaitTurn.
+// Check the length with:
+//
+//	len(mockedCallLimiter.WaitTurnCalls())
+func (mock *CallLimiterMock) WaitTurnCalls() []struct {
+	Ctx context.Context
+} {
+	var calls []struct {
+		Ctx context.Context
+	}
+	mock.lockWaitTurn.RLock()
+	calls = mock.calls.WaitTurn
+	mock.lockWaitTurn.RUnlock()
+	return calls
+}
+
 // Ensure, that ReportPrinterMock does implement verification.ReportPrinter.
 // If this is not the case, regenerate this file with moq.
 var _ verification.ReportPrinter = &ReportPrinterMock{}

@@ -30,10 +30,13 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 	}
 	failed := func(err error) verification.RecordFailure {
 		var p interface{ Permanent() bool }
-		return verification.RecordFailure{
-			Node: w.Node, Dispatch: w.Dispatch, Cause: err.Error(),
-			Permanent: errors.As(err, &p) && p.Permanent(),
+		f := verification.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: errors.As(err, &p) && p.Permanent()}
+		var retry *verification.RetryError
+		if errors.As(err, &retry) {
+			f.RetryAt, err = retry.At, retry.Cause
 		}
+		f.Cause = err.Error()
+		return f
 	}
 	call, err := e.providerCall(w, kind, request)
 	if err != nil {
@@ -69,15 +72,20 @@ func (e *Engine) request(ctx context.Context, s *session) (verification.CheckReq
 		}
 		defer release()
 	}
-	return s.program.Request(s.ref.Tenant, s.run)
+	r, err := s.program.Request(s.ref.Tenant, s.run)
+	if err != nil {
+		return r, err
+	}
+	r.CallbackURL, err = e.callbackURL(s)
+	return r, err
 }
 
 // providerCall is one call of a method of a provider.
 type providerCall func(context.Context) (verification.CheckResult, error)
 
 func (e *Engine) providerCall(w verification.Wait, kind verification.TaskKind, r verification.CheckRequest) (providerCall, error) {
-	p, ok := e.ports.Providers[w.Provider]
-	if !ok {
+	p, _ := e.provider(r.Tenant, w.Provider)
+	if p == nil {
 		return nil, fmt.Errorf("there is no provider %q", w.Provider)
 	}
 	if kind == verification.TaskCheck {

@@ -70,17 +70,34 @@ func (r *runner) work(j *job, o outcome) (verification.TaskKind, error) {
 		if c == nil && r.isClosing() {
 			return verification.TaskNone, errHandOver
 		}
+		wait := j.run.Wait.Number
 		kind, err := r.step(ctx, j, c)
-		c = nil
 		if errors.Is(err, verification.ErrConflict) {
-			j.run = verification.Run{} // to be read again
+			if err := r.reread(ctx, j); err != nil {
+				return verification.TaskNone, err
+			}
+			if !stillWanted(c, wait, j.run) {
+				c = nil
+			}
 			continue
 		}
+		c = nil
 		if err != nil || kind != verification.TaskRedispatch {
 			return kind, err
 		}
 	}
 	return verification.TaskNone, errNoProgress
+}
+
+// stillWanted reports whether c, the result of a call for the wait with this number,
+// is decided again on a run that another request changed. After a callback, a poll
+// without a result is made again.
+func stillWanted(c verification.Command, wait int, run verification.Run) bool {
+	if run.Wait.Number != wait || run.Wait.Kind == verification.WaitResult {
+		return run.Wait.Number == wait
+	}
+	result, ok := c.(verification.RecordResult)
+	return ok && result.Outcome != verification.OutcomePending
 }
 
 // step decides c on the run, or the command that the run needs next when c is nil.
@@ -225,25 +242,6 @@ func (r *runner) call(j *job, kind verification.TaskKind) (outcome, error) {
 	return outcome{}, j.ctx.Err() // interrupted before the call: driven makes another pass
 }
 
-// tryCall acquires slots without waiting.
-func (r *runner) tryCall(t verification.TenantID, provider string, n int) (release func(), ok bool) {
-	if r.isClosing() {
-		return nil, false
-	}
-	ofProvider := func() {}
-	if l := r.providers[provider]; l != nil {
-		if ofProvider, ok = l.TryAcquireN(string(t), n); !ok {
-			return nil, false
-		}
-	}
-	all, ok := r.calls.TryAcquireN(string(t), n)
-	if !ok {
-		ofProvider()
-		return nil, false
-	}
-	return func() { all(); ofProvider() }, true
-}
-
 // acquireCall waits for slots, and fails when the host stops.
 func (r *runner) acquireCall(j *job, provider string, n int) (release func(), err error) {
 	r.mu.Lock()
@@ -262,20 +260,4 @@ func (r *runner) acquireCall(j *job, provider string, n int) (release func(), er
 		return nil, errHandOver
 	}
 	return release, err
-}
-
-// acquireSlots waits for slots of the provider, then for slots of all calls.
-func (r *runner) acquireSlots(ctx context.Context, t verification.TenantID, provider string, n int) (release func(), err error) {
-	ofProvider := func() {}
-	if l := r.providers[provider]; l != nil { // an unknown provider has no limit: its call fails
-		if ofProvider, err = l.AcquireN(ctx, string(t), n); err != nil {
-			return nil, err
-		}
-	}
-	all, err := r.calls.AcquireN(ctx, string(t), n)
-	if err != nil {
-		ofProvider()
-		return nil, err
-	}
-	return func() { all(); ofProvider() }, nil
 }

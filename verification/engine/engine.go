@@ -18,14 +18,20 @@ import (
 	"github.com/verifyd/verifyd/verification/lru"
 )
 
-// Ports are what the engine needs from outside. All but Printer, Notifier,
-// Documents and Sanitize are required.
+// Ports are what the engine needs from outside. All but TenantProviders, Callbacks,
+// Printer, Notifier, Documents and Sanitize are required.
 type Ports struct {
 	Store verification.Store
-	// Providers are keyed by the names that definitions use.
-	Providers   map[string]verification.Provider
-	Expressions verification.ExpressionCompiler
-	Links       verification.LinkSigner
+	// Providers are the providers of all tenants, by the names that definitions use.
+	Providers map[string]verification.Provider
+	// TenantProviders are the own providers of tenants. A tenant's own provider comes
+	// before one of Providers with the same name; other tenants do not see it.
+	TenantProviders map[verification.TenantID]map[string]verification.Provider
+	Expressions     verification.ExpressionCompiler
+	Links           verification.LinkSigner
+	// Callbacks signs the callback URLs of dispatches; without it, they are empty, and
+	// ReceiveCallback returns ErrNotFound.
+	Callbacks verification.CallbackSigner
 	// Clock may also be a verification.ActivityTracker.
 	Clock verification.Clock
 	NewID verification.NewID
@@ -42,7 +48,8 @@ type Ports struct {
 
 // Options have defaults that suit a small host.
 type Options struct {
-	// PublicURL is the base of journey links, without a trailing slash.
+	// PublicURL is the base of journey links and callback URLs, without a trailing
+	// slash.
 	PublicURL string
 	// StartWait is how long a start of an interactive workflow waits for the
 	// run to park or end. 0 means 2 s; a negative value means no wait.

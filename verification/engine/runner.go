@@ -35,7 +35,7 @@ type runner struct {
 
 	workers   *fair.Limiter // held while the engine works on a run
 	calls     *fair.Limiter // held while a provider is called
-	providers map[string]*fair.Limiter
+	providers map[providerKey]providerSlots
 
 	base context.Context // ends when Close stops waiting
 	halt context.CancelFunc
@@ -60,18 +60,20 @@ func newRunner(e *Engine) *runner {
 		e: e, clock: e.activity,
 		workers:   fair.NewLimiter(o.Workers, max(1, o.Workers*3/4)),
 		calls:     fair.NewLimiter(o.Calls, o.Calls/tenantShare),
-		providers: map[string]*fair.Limiter{},
+		providers: map[providerKey]providerSlots{},
 		jobs:      map[verification.RunRef]*job{},
 		advances:  newIntake(verification.WorkAdvance, jobs, max(1, jobs/tenantShare)),
 		notices:   newIntake(verification.WorkAnnounce, maxNotices, tenantNotices),
 		receivers: receivers{},
 	}
 	r.calls.OnWait(r.clock.Leave, r.clock.Enter)
-	for name := range e.ports.Providers {
-		n := max(1, o.Calls/providerShare)
-		l := fair.NewLimiter(n, n/tenantShare)
-		l.OnWait(r.clock.Leave, r.clock.Enter)
-		r.providers[name] = l
+	for name, p := range e.ports.Providers {
+		r.addProvider(providerKey{name: name}, p)
+	}
+	for t, own := range e.ports.TenantProviders {
+		for name, p := range own {
+			r.addProvider(providerKey{t, name}, p)
+		}
 	}
 	r.idle = sync.NewCond(&r.mu)
 	r.base, r.halt = context.WithCancel(context.Background())

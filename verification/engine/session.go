@@ -196,6 +196,10 @@ func (e *Engine) decide(ctx context.Context, s *session, c verification.Command,
 // host if it has capacity, and is left to the queue otherwise. The provider call of a
 // run that has ended is interrupted.
 func (e *Engine) append(ctx context.Context, s *session, after verification.Run, events []verification.Event) error {
+	if callInFlight(s.run, after) {
+		_, err := e.save(ctx, s, after, events, lease{held: true, young: true})
+		return err
+	}
 	var reserved *job
 	ends := after.Ended != "" && s.run.Ended == ""
 	if drivable(after.Task(e.now())) {
@@ -212,6 +216,13 @@ func (e *Engine) append(ctx context.Context, s *session, after verification.Run,
 		e.runner.submit(reserved, after, s.program)
 	}
 	return nil
+}
+
+// callInFlight reports whether a change leaves the run waiting for the call of the
+// same dispatch. The host that makes the call drives the run.
+func callInFlight(before, after verification.Run) bool {
+	return before.Wait.Kind == verification.WaitResult && after.Wait.Kind == verification.WaitResult &&
+		before.Wait.Number == after.Wait.Number
 }
 
 // lease says how a run is kept from other hosts while it is driven here.

@@ -103,7 +103,7 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 	if id, err := verification.ParseWorkflowID(string(d.ID)); err == nil {
 		d.ID = id
 	}
-	if _, err := verification.Compile(d.ID, verification.Version{Definition: d}, e.ports.Expressions, e.providers()); err != nil {
+	if _, err := verification.Compile(d.ID, verification.Version{Definition: d}, e.ports.Expressions, e.providers(t)); err != nil {
 		return Applied{}, err
 	}
 	for attempt := 1; ; attempt++ { // at most maxSaves
@@ -147,12 +147,22 @@ func (e *Engine) Publish(ctx context.Context, t verification.TenantID, id verifi
 	})
 }
 
-// providers returns the sorted names of the providers. It is never nil, which would
-// allow any provider.
-func (e *Engine) providers() []string {
+// provider returns a provider of a tenant by its name, nil if there is none. own
+// reports whether it belongs to this tenant alone.
+func (e *Engine) provider(t verification.TenantID, name string) (p verification.Provider, own bool) {
+	if p, own = e.ports.TenantProviders[t][name]; own {
+		return p, true
+	}
+	return e.ports.Providers[name], false
+}
+
+// providers returns the sorted names of the providers of a tenant. It is never nil,
+// which would allow any provider.
+func (e *Engine) providers(t verification.TenantID) []string {
 	names := slices.AppendSeq([]string{}, maps.Keys(e.ports.Providers))
+	names = slices.AppendSeq(names, maps.Keys(e.ports.TenantProviders[t]))
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 type workflowKey struct {

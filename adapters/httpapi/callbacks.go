@@ -1,0 +1,54 @@
+// Callbacks: a vendor reports that the result of a check is there.
+
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// callbackTimeout bounds a callback, so that a slow vendor holds no request.
+const callbackTimeout = 30 * time.Second
+
+// receiveCallback delivers a callback. The token in the path and the vendor's
+// signature are its credentials.
+func (a *api) receiveCallback(w http.ResponseWriter, r *http.Request) {
+	res := responseOf(w)
+	about := rule{noun: "callback"}
+	body, err := callbackBody(res, r)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callbackTimeout)
+		defer cancel()
+		err = a.engine.ReceiveCallback(ctx, pathParam(r, "token"), verification.Callback{Header: r.Header, Body: body})
+	}
+	if errors.Is(err, verification.ErrUnauthenticated) {
+		err = errForged
+	}
+	if err == nil {
+		res.Header()["Cache-Control"] = []string{"no-store"}
+		err = a.write(res, http.StatusOK, apitypes.CallbackResult{OK: true})
+	}
+	if err != nil {
+		a.refuse(res, r, about, err)
+	}
+}
+
+// callbackBody reads a body of any media type.
+func callbackBody(w *response, r *http.Request) ([]byte, error) {
+	var body bytes.Buffer
+	_, err := body.ReadFrom(http.MaxBytesReader(w.Unwrap(), r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, errTooLarge
+	case err != nil:
+		return nil, badRequest("the body ended before it was complete")
+	}
+	return body.Bytes(), nil
+}

@@ -1,0 +1,104 @@
+// Callbacks: a vendor reports that the result of a dispatch is there.
+
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// CallbackPath is the path of callback URLs below Options.PublicURL; the token
+// follows it.
+const CallbackPath = "/callbacks/"
+
+// callbackURL returns the callback URL of the dispatch that the run waits for; empty
+// if the provider takes no callbacks.
+func (e *Engine) callbackURL(s *session) (string, error) {
+	p, _ := e.provider(s.ref.Tenant, s.run.Wait.Provider)
+	if _, ok := p.(verification.CallbackReceiver); !ok || e.ports.Callbacks == nil {
+		return "", nil
+	}
+	token, err := e.ports.Callbacks.SignCallback(verification.CallbackTarget{RunRef: s.ref, Wait: s.run.Wait.Number})
+	if err != nil {
+		return "", err
+	}
+	return e.opt.PublicURL + CallbackPath + token, nil
+}
+
+// ReceiveCallback carries out a callback of a vendor: it records the result that the
+// callback reports, or has the provider polled at once. A callback about a dispatch
+// whose result is no longer outstanding, and one that came before, changes nothing.
+// ErrNotFound is returned for an invalid token, ErrUnauthenticated when the callback
+// is not from the vendor, ErrInvalid when it cannot be read.
+func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verification.Callback) error {
+	if e.ports.Callbacks == nil {
+		return verification.NotFound("callback")
+	}
+	target, err := e.ports.Callbacks.OpenCallback(token)
+	if err != nil {
+		return verification.NotFound("callback")
+	}
+	s, err := e.open(ctx, target.RunRef)
+	if err != nil {
+		return err
+	}
+	w := s.run.Wait
+	p, _ := e.provider(s.ref.Tenant, w.Provider)
+	receiver, ok := p.(verification.CallbackReceiver)
+	if w.Number != target.Wait || !ok {
+		return nil
+	}
+	if err := e.loadProgram(ctx, s); err != nil {
+		return err
+	}
+	result, err := e.readCallback(ctx, s, receiver, c)
+	if err != nil {
+		return err
+	}
+	command, err := callbackCommand(w, result, c)
+	if err != nil {
+		return err
+	}
+	_, err = e.command(ctx, s, command)
+	return err
+}
+
+// readCallback has the provider read a callback.
+func (e *Engine) readCallback(
+	ctx context.Context, s *session, p verification.CallbackReceiver, c verification.Callback,
+) (verification.CheckResult, error) {
+	request, err := e.request(ctx, s)
+	if err != nil {
+		return verification.CheckResult{}, err
+	}
+	n, _ := s.program.Node(s.run.Wait.Node)
+	handle := s.run.Wait.Handle
+	result, entered, err := e.callWithin(ctx, n.Timeout(), func(ctx context.Context) (verification.CheckResult, error) {
+		return p.ReceiveCallback(ctx, verification.PollRequest{CheckRequest: request, Handle: handle}, c)
+	})
+	if entered {
+		e.activity.Leave()
+	}
+	if errors.Is(err, verification.ErrInvalid) {
+		e.log.Warn("callback not understood", "run", s.ref.Run, "tenant", s.ref.Tenant, "provider", s.run.Wait.Provider, "error", err)
+	}
+	return result, err
+}
+
+// callbackCommand returns the command for the result of a callback.
+func callbackCommand(w verification.Wait, r verification.CheckResult, c verification.Callback) (verification.Command, error) {
+	if r.Outcome == verification.OutcomePending {
+		sum := sha256.Sum256(c.Body)
+		return verification.RecordCallback{Wait: w.Number, Digest: hex.EncodeToString(sum[:16])}, nil
+	}
+	data, err := verification.NewData(r.Data)
+	if err != nil {
+		return nil, fmt.Errorf("the provider's data cannot be saved: %w", err)
+	}
+	return verification.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: r.Outcome, Data: data}, nil
+}
