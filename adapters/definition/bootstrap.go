@@ -23,8 +23,10 @@ const (
 
 // Bootstrap is what a host has from its start.
 type Bootstrap struct {
-	Tenants []Tenant
-	Lists   []List
+	// Providers are those of all tenants, in the order of the file.
+	Providers []Provider
+	Lists     []List
+	Tenants   []Tenant
 }
 
 // Tenant is one tenant of a bootstrap file, with what belongs to it.
@@ -32,6 +34,8 @@ type Tenant struct {
 	// Tenant has an empty WebhookSecret when the file has none.
 	Tenant   verification.Tenant
 	Accounts []verification.Account
+	// Providers are the tenant's own.
+	Providers []Provider
 	// Workflows all have an ID: their own, or that of verification.DeriveWorkflowID.
 	Workflows []Document
 }
@@ -39,18 +43,20 @@ type Tenant struct {
 // The form of a bootstrap file; see bootstrap.schema.json.
 type (
 	bootstrapFile struct {
-		Tenants []tenantFields        `json:"tenants"`
-		Lists   map[string]listFields `json:"lists"`
+		Tenants   []tenantFields             `json:"tenants"`
+		Providers map[string]json.RawMessage `json:"providers"`
+		Lists     map[string]listFields      `json:"lists"`
 	}
 	tenantFields struct {
-		ID                    string            `json:"id"`
-		Name                  string            `json:"name"`
-		RedirectAllowlist     []string          `json:"redirect_allowlist"`
-		WebhookSecret         *string           `json:"webhook_secret"`
-		PreviousWebhookSecret *string           `json:"previous_webhook_secret"`
-		Colour                *string           `json:"colour"`
-		Accounts              []accountFields   `json:"accounts"`
-		Workflows             []json.RawMessage `json:"workflows"`
+		ID                    string                     `json:"id"`
+		Name                  string                     `json:"name"`
+		RedirectAllowlist     []string                   `json:"redirect_allowlist"`
+		WebhookSecret         *string                    `json:"webhook_secret"`
+		PreviousWebhookSecret *string                    `json:"previous_webhook_secret"`
+		Colour                *string                    `json:"colour"`
+		Accounts              []accountFields            `json:"accounts"`
+		Providers             map[string]json.RawMessage `json:"providers"`
+		Workflows             []json.RawMessage          `json:"workflows"`
 	}
 	accountFields struct {
 		ClientID string                 `json:"client_id"`
@@ -111,6 +117,7 @@ func (b *bootstrapReader) read(raw []byte) (found Bootstrap) {
 		return found
 	}
 	found.Lists = b.lists(file.Lists)
+	found.Providers = b.providers(path{"providers"}, file.Providers)
 	for i, t := range file.Tenants {
 		found.Tenants = append(found.Tenants, b.tenant(path{"tenants", i}, t))
 	}
@@ -162,7 +169,7 @@ func (b *bootstrapReader) tenant(p path, f tenantFields) Tenant {
 			b.problem(append(slices.Clip(p), "redirect_allowlist", i), message)
 		}
 	}
-	all := Tenant{Tenant: t}
+	all := Tenant{Tenant: t, Providers: b.providers(append(slices.Clip(p), "providers"), f.Providers)}
 	for i, a := range f.Accounts {
 		all.Accounts = append(all.Accounts, b.account(append(slices.Clip(p), "accounts", i), a, t.ID))
 	}
@@ -236,11 +243,11 @@ func (b *bootstrapReader) workflow(p path, raw json.RawMessage) (Document, bool)
 		return Document{}, false
 	}
 	if raw[0] == '{' {
-		if slices.ContainsFunc(b.list, func(d Diagnostic) bool { return strings.HasPrefix(d.Path, p.String()+".") }) {
+		if b.reportedUnder(p) {
 			return Document{}, false
 		}
 		_, t := b.root.find(p.String())
-		return Document{File: b.file, Definition: decode(b.file, t, p, b.diagnostics), root: b.root, base: p.String()}, true
+		return Document{File: b.file, Definition: decode(b.file, t, p, b.diagnostics), location: location{b.file, b.root, p.String()}}, true
 	}
 	var name string
 	if err := json.Unmarshal(raw, &name); err != nil || name == "" {
@@ -259,6 +266,11 @@ func (b *bootstrapReader) workflow(p path, raw json.RawMessage) (Document, bool)
 	d := readWorkflow(name, content, b.workflowForm, beside)
 	b.list = append(b.list, beside.list...)
 	return d, d.root != nil && len(beside.list) == 0
+}
+
+// reportedUnder reports whether there is a problem of a value at or below a path.
+func (b *bootstrapReader) reportedUnder(p path) bool {
+	return slices.ContainsFunc(b.list, func(d Diagnostic) bool { return d.Path == p.String() || strings.HasPrefix(d.Path, p.String()+".") })
 }
 
 // secret returns a secret, which may be in the environment. It returns false if it

@@ -159,12 +159,19 @@ func sorted(list []Diagnostic, first string) *Diagnostics {
 	return &Diagnostics{List: list[:listed:listed], More: len(list) - listed}
 }
 
+// location is where a workflow or a provider stands in a file.
+type location struct {
+	file string
+	root *tree  // of the whole file
+	base string // path in the file
+}
+
 // Explain returns a *Diagnostics with the position of each field of a
 // *verification.Error: that of the character in a text, or of the value its path names,
 // or of the nearest one above it. It unwraps to err. Explain returns any other error as it is.
-func (d Document) Explain(err error) error {
+func (l location) Explain(err error) error {
 	var invalid *verification.Error
-	if !errors.As(err, &invalid) || d.root == nil {
+	if !errors.As(err, &invalid) || l.root == nil {
 		return err
 	}
 	fields := invalid.Fields
@@ -173,14 +180,14 @@ func (d Document) Explain(err error) error {
 	}
 	var list []Diagnostic
 	for _, field := range fields {
-		name := strings.TrimSuffix(strings.TrimPrefix(d.base+"."+field.Name, "."), ".")
-		at, value := d.root.find(name)
+		name := strings.TrimSuffix(strings.TrimPrefix(l.base+"."+field.Name, "."), ".")
+		at, value := l.root.find(name)
 		if field.Character > 0 {
-			at = value.character(d.root.source, field.Character)
+			at = value.character(l.root.source, field.Character)
 		}
-		list = append(list, Diagnostic{File: d.File, Line: at.line, Column: at.column, Path: name, Message: field.Message})
+		list = append(list, Diagnostic{File: l.file, Line: at.line, Column: at.column, Path: name, Message: field.Message})
 	}
-	found := sorted(list, d.File)
+	found := sorted(list, l.file)
 	found.cause = err
 	return found
 }

@@ -23,12 +23,13 @@ import (
 
 // The copies in docs/ are for editors.
 //
-//go:embed workflow.schema.json bootstrap.schema.json
+//go:embed workflow.schema.json bootstrap.schema.json provider.schema.json
 var schemas embed.FS
 
 const (
 	workflowSchema  = "https://github.com/verifyd/verifyd/docs/workflow.schema.json"
 	bootstrapSchema = "https://github.com/verifyd/verifyd/docs/bootstrap.schema.json"
+	providerSchema  = "https://github.com/verifyd/verifyd/docs/provider.schema.json"
 )
 
 // maxListed is the number of names that a message lists.
@@ -44,7 +45,7 @@ type form struct {
 func newForm(url string) *form {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(jsonschema.SchemeURLLoader{}) // nothing is loaded
-	for _, name := range []string{workflowSchema, bootstrapSchema} {
+	for _, name := range []string{workflowSchema, bootstrapSchema, providerSchema} {
 		raw, err := schemas.ReadFile(name[strings.LastIndexByte(name, '/')+1:])
 		document, err2 := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 		if err := cmp.Or(err, err2, c.AddResource(name, document)); err != nil {

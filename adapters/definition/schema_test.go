@@ -69,7 +69,7 @@ func withoutTimes(v any) any {
 }
 
 func TestTheSchemasInDocsAreThoseOfTheReader(t *testing.T) {
-	for _, name := range []string{"workflow.schema.json", "bootstrap.schema.json"} {
+	for _, name := range []string{"workflow.schema.json", "bootstrap.schema.json", "provider.schema.json"} {
 		raw, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -19,8 +19,7 @@ type Document struct {
 	File       string
 	Definition verification.Definition
 
-	root *tree  // of the whole file
-	base string // path of an inline workflow in the file
+	location
 }
 
 // ReadWorkflow reads a workflow file. The error is a *Diagnostics that unwraps to
@@ -38,7 +37,7 @@ func ReadWorkflow(file string, raw []byte) (Document, error) {
 // readWorkflow reads a document as far as its problems allow. The document has no
 // root if the file cannot be parsed.
 func readWorkflow(file string, raw []byte, f *form, d *diagnostics) Document {
-	doc := Document{File: file, root: parse(file, raw, d)}
+	doc := Document{File: file, location: location{file: file, root: parse(file, raw, d)}}
 	if doc.root != nil {
 		before := len(d.list)
 		if f.check(file, doc.root, d); len(d.list) == before {

@@ -1,0 +1,235 @@
+// Calls: one dispatch or poll, with the retries of the transport inside it.
+
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/transport"
+	"github.com/verifyd/verifyd/verification"
+)
+
+const (
+	maxHeaders = 64 << 10 // bytes of the headers of a response
+	// maxShortWait is the longest Retry-After that a call waits for. A longer one is
+	// left to the next dispatch.
+	maxShortWait = 5 * time.Second
+	// firstBackoff is the wait before the first retry after a broken connection; it
+	// doubles.
+	firstBackoff = 100 * time.Millisecond
+)
+
+// call sends a request until the vendor answers, within the timeout.
+func (p *Provider) call(ctx context.Context, e *endpoint, r verification.CheckRequest, handle string) (verification.CheckResult, error) {
+	if p.opt.Secret == nil {
+		return verification.CheckResult{}, verification.Permanent(errors.New(p.vendor + " has no secrets"))
+	}
+	limited, cancel := context.WithTimeout(ctx, p.limits.timeout())
+	defer cancel()
+	vars := variables(r, handle)
+	vars["secret"] = p.secrets
+	run := verification.RunRef{Tenant: r.Tenant, Run: r.Run}
+	for attempt := 0; ; attempt++ { // at most limits.Retries retries
+		result, wait, err := p.attempt(limited, e, run, vars)
+		if err == nil {
+			if result.Outcome == verification.OutcomePending && result.Handle == "" {
+				result.Handle = handle
+			}
+			return result, nil
+		}
+		if ctx.Err() != nil {
+			return result, ctx.Err()
+		}
+		if wait < 0 || attempt >= p.limits.Retries || !p.pause(limited, max(wait, firstBackoff<<attempt)) {
+			return result, err
+		}
+	}
+}
+
+// noRetry is the wait of an attempt that is not repeated inside the call.
+const noRetry = -1
+
+// attempt sends a request once. After an error it returns the wait before the next
+// attempt, or noRetry.
+func (p *Provider) attempt(
+	ctx context.Context, e *endpoint, run verification.RunRef, vars map[string]any,
+) (result verification.CheckResult, wait time.Duration, err error) {
+	a, err := p.send(ctx, e.request, run, vars)
+	if err != nil {
+		f := p.failure(err)
+		if f.broken {
+			return result, 0, f
+		}
+		return result, noRetry, f
+	}
+	result, err = e.response.result(a, vars)
+	switch {
+	case err == nil && result.Outcome == verification.OutcomePending:
+		result.PollAfter = max(p.every, p.retryAfter(a.header))
+		return result, 0, nil
+	case err == nil:
+		return result, 0, nil
+	case !errors.Is(err, errUndecided):
+		return result, noRetry, verification.Permanent(p.refused(a.status, err.Error()))
+	}
+	err = p.classify(a, err)
+	wait = p.retryAfter(a.header)
+	if (a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable) && wait > 0 && wait <= maxShortWait {
+		return result, wait, err
+	}
+	return result, noRetry, err
+}
+
+// classify returns the error for an answer for which no condition holds.
+func (p *Provider) classify(a answer, why error) error {
+	switch s := a.status; {
+	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s >= 500:
+		err := p.refused(s, "")
+		if wait := p.retryAfter(a.header); wait > 0 {
+			return &verification.RetryError{At: p.opt.Now().Add(wait), Cause: err}
+		}
+		return err
+	case s >= 300 && s < 400:
+		return verification.Permanent(p.refused(s, "redirects are not followed"))
+	case a.body == nil:
+		why = fmt.Errorf("its body is not JSON, and %w", why)
+	}
+	return verification.Permanent(p.refused(a.status, why.Error()))
+}
+
+// refused returns an error that names vendor and status, never the body.
+func (p *Provider) refused(status int, why string) error {
+	if why != "" {
+		why = ": " + why
+	}
+	return fmt.Errorf("%s answered %d%s", p.vendor, status, why)
+}
+
+// send sends a request once and reads the answer.
+func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef, vars map[string]any) (answer, error) {
+	made, err := p.request(ctx, r, run, vars)
+	if err != nil {
+		return answer{}, err
+	}
+	got, err := p.client.RoundTrip(made)
+	if err == nil && got.StatusCode == http.StatusUnauthorized && p.auth.renew(made.Header) {
+		_ = got.Body.Close() // the answer is not read
+		if made, err = p.request(ctx, r, run, vars); err != nil {
+			return answer{}, err
+		}
+		got, err = p.client.RoundTrip(made)
+	}
+	if err != nil {
+		p.trace(r, run, vars, 0, err)
+		return answer{}, err
+	}
+	defer got.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(got.Body, p.limits.ResponseBytes+1))
+	if err == nil && int64(len(raw)) > p.limits.ResponseBytes {
+		err = &tooLarge{got.StatusCode, p.limits.ResponseBytes}
+	}
+	p.trace(r, run, vars, got.StatusCode, err)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{got.StatusCode, got.Header, decodeBody(raw)}, nil
+}
+
+// request builds a request with its credentials.
+func (p *Provider) request(ctx context.Context, r *request, run verification.RunRef, vars map[string]any) (*http.Request, error) {
+	made, err := r.build(ctx, p, run, vars)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.auth.apply(ctx, made.Header); err != nil {
+		closeBody(made)
+		return nil, err
+	}
+	return made, nil
+}
+
+// tooLarge says that a response is longer than the limit.
+type tooLarge struct {
+	status int
+	limit  int64
+}
+
+func (e *tooLarge) Error() string {
+	return fmt.Sprintf("answered %d with more than %d bytes", e.status, e.limit)
+}
+
+// failure is a call without an answer. Its text quotes nothing that was sent or
+// received.
+type failure struct {
+	message string
+	broken  bool // the connection broke: the transport retries
+	final   bool // another dispatch would fail in the same way
+	cause   error
+}
+
+func (f *failure) Error() string { return f.message }
+
+func (f *failure) Unwrap() error { return f.cause }
+
+// Permanent says whether another dispatch would fail in the same way.
+func (f *failure) Permanent() bool { return f.final }
+
+// failure explains an error of send.
+func (p *Provider) failure(err error) *failure {
+	var (
+		wrong *errRequest
+		large *tooLarge
+		token *tokenError
+	)
+	switch {
+	case errors.As(err, &wrong):
+		return &failure{message: p.vendor + " was not called: " + wrong.Error(), final: true}
+	case errors.Is(err, errUnread):
+		return &failure{message: p.vendor + " was not called: a document cannot be read", cause: err}
+	case errors.As(err, &large):
+		return &failure{message: p.vendor + " " + large.Error(), final: true}
+	case errors.As(err, &token) && token.status() != 0:
+		s := token.status()
+		return &failure{
+			message: fmt.Sprintf("%s: its token endpoint answered %d", p.vendor, s),
+			final:   s < 500 && s != http.StatusTooManyRequests && s != http.StatusRequestTimeout,
+		}
+	}
+	kind, reason := transport.Explain(err, p.limits.timeout())
+	return &failure{
+		message: p.vendor + ": " + reason, cause: err,
+		broken: kind == transport.Unreachable, final: kind == transport.Blocked,
+	}
+}
+
+// retryAfter returns the wait that a response asks for, 0 for none. A date counts from
+// the date of the response, if it has one, so that the clocks need not agree.
+func (p *Provider) retryAfter(h http.Header) time.Duration {
+	now, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		now = p.opt.Now()
+	}
+	at, ok := transport.RetryAfter(h.Get("Retry-After"), now)
+	if !ok {
+		return 0
+	}
+	return at.Sub(now)
+}
+
+// pause waits before the next attempt. It reports false if the timeout would pass
+// first.
+func (p *Provider) pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return false
+	}
+	return p.WaitTurn(ctx) == nil
+}

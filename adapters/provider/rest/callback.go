@@ -1,0 +1,81 @@
+// Callbacks: the vendor reports a result.
+
+package rest
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// callback verifies callbacks.
+type callback struct {
+	header string
+	secret string
+	signed bool // the header is the HMAC of the body; otherwise the secret itself
+}
+
+func (c *compiler) callback(p *Provider, d config) {
+	if d.Callback == nil {
+		return
+	}
+	const at = "callback"
+	switch signature, static := d.Callback.HMAC, d.Callback.Header; {
+	case (signature == nil) == (static == nil):
+		c.problem(at, "must have one of hmac_sha256 and header")
+	case signature != nil:
+		c.headerName("callback.hmac_sha256.header", signature.Header)
+		p.callback = &callback{signature.Header, c.fixed("callback.hmac_sha256.secret", signature.Secret), true}
+	default:
+		c.headerName("callback.header.name", static.Name)
+		p.callback = &callback{static.Name, c.fixed("callback.header.value", static.Value), false}
+	}
+	if d.Response.Pending == "" {
+		c.problem(at, "a callback needs response.pending")
+	}
+	if !c.reads["request.callback_url"] && !c.reads["request"] {
+		c.problem(at, "the request must send ${request.callback_url} to the vendor")
+	}
+}
+
+// genuine reports whether a callback is from the vendor. A signature is the
+// HMAC-SHA256 of the body in hexadecimal or base64, with or without "sha256=".
+func (c *callback) genuine(header http.Header, body []byte) bool {
+	given := header.Get(c.header)
+	if !c.signed {
+		return hmac.Equal([]byte(given), []byte(c.secret))
+	}
+	given = strings.TrimPrefix(given, "sha256=")
+	sum, err := hex.DecodeString(given)
+	if err != nil {
+		if sum, err = base64.StdEncoding.DecodeString(given); err != nil {
+			return false
+		}
+	}
+	mac := hmac.New(sha256.New, []byte(c.secret))
+	mac.Write(body)
+	return hmac.Equal(sum, mac.Sum(nil))
+}
+
+// ReceiveCallback returns OutcomePending for a genuine callback if the provider can
+// poll. Otherwise the section response says what the callback means.
+func (p *receiver) ReceiveCallback(_ context.Context, r verification.PollRequest, c verification.Callback) (verification.CheckResult, error) {
+	if p.opt.Secret == nil || !p.callback.genuine(c.Header, c.Body) {
+		return verification.CheckResult{}, &verification.Error{Kind: verification.ErrUnauthenticated, Subject: "callback"}
+	}
+	if p.poll != nil {
+		return verification.CheckResult{Outcome: verification.OutcomePending, Handle: r.Handle}, nil
+	}
+	a := answer{http.StatusOK, c.Header, decodeBody(c.Body)}
+	result, err := p.check.response.result(a, variables(r.CheckRequest, r.Handle))
+	if err != nil {
+		return result, verification.Invalid("callback", err.Error())
+	}
+	return result, nil
+}

@@ -1,0 +1,273 @@
+// Compiling a declaration: its templates, conditions and secrets.
+
+package rest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/transport"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// compiler compiles one declaration and collects its problems.
+type compiler struct {
+	opt      Options
+	with     verification.Data // the schema of with; nil for any
+	secrets  map[string]any    // the secrets that the declaration reads
+	masks    map[string]any
+	problems []verification.FieldError
+	reads    map[string]bool // the paths that requests read
+}
+
+func (c *compiler) problem(path, message string) {
+	c.problems = append(c.problems, verification.FieldError{Name: path, Message: message})
+}
+
+// refuse reports an error of a field.
+func (c *compiler) refuse(path string, err error) {
+	if err != nil {
+		c.problem(path, err.Error())
+	}
+}
+
+func (c *compiler) provider(name string, declaration verification.Data) *Provider {
+	d, err := decode(declaration)
+	if err != nil {
+		c.problem("", "the provider cannot be decoded: check the types and names of its fields")
+		return nil
+	}
+	c.reads = map[string]bool{}
+	p := &Provider{opt: c.opt, limits: d.Limits, turns: d.Limits.turns(), secrets: c.secrets, masks: c.masks}
+	var problem string
+	if p.base, problem = baseURL(d.BaseURL); problem != "" {
+		c.problem("base_url", problem)
+	}
+	p.vendor = name + " (" + transport.Origin(d.BaseURL) + ")"
+	c.limits(d.Limits)
+	c.withSchema(d.With)
+	certificates, roots := c.credentials(d.Auth.MTLS, d.CA)
+	p.client = transport.New(transport.Options{
+		Timeout: d.Limits.timeout(), AllowPrivateNetworks: c.opt.AllowPrivateNetworks, Roots: roots, Certificates: certificates,
+		MaxIdle: d.Limits.Concurrent, MaxIdlePerHost: d.Limits.Concurrent, MaxHeaderBytes: maxHeaders,
+	})
+	p.auth = c.auth(d.Auth, p.client, p.limits.timeout())
+	p.check = &endpoint{c.request("request", d.Request, "POST", requestVars(c.with, false)), c.response("response", d.Response)}
+	c.polling(p, d)
+	c.callback(p, d)
+	p.description = c.describe(d, p)
+	return p
+}
+
+// withSchema checks the schema of with.
+func (c *compiler) withSchema(raw json.RawMessage) {
+	if raw == nil {
+		return
+	}
+	schema := verification.Data(raw)
+	if _, err := c.opt.Expressions.Schema(schema); err != nil {
+		c.refuse("with", err)
+		return
+	}
+	c.with = schema
+}
+
+func (c *compiler) polling(p *Provider, d config) {
+	p.every = noPoll
+	if d.Poll != nil {
+		p.every = time.Duration(d.Poll.EverySeconds * float64(time.Second))
+		p.poll = &endpoint{c.request("poll", d.Poll.requestConfig, "GET", requestVars(c.with, true)), p.check.response}
+		if d.Poll.Response != nil {
+			p.poll.response = c.response("poll.response", *d.Poll.Response)
+		}
+	}
+	if d.Response.Pending != "" && d.Poll == nil && d.Callback == nil {
+		c.problem("response.pending", "a pending result needs poll or callback")
+	}
+}
+
+// noPoll is the wait of a provider that cannot be polled: the node's poll timeout
+// bounds it.
+const noPoll = 365 * 24 * time.Hour
+
+// The variables of requests and responses, as JSON Schemas.
+const (
+	requestSchema = `{"type":"object","properties":{"idempotency_key":{"type":"string"},"callback_url":{"type":"string"},` +
+		`"reference_id":{"type":"string"},"run_id":{"type":"string"},"check":{"type":"string"},` +
+		`"dispatch":{"type":"integer"},"started_at":{"type":"string"}}}`
+	responseSchema = `{"type":"object","properties":{"status":{"type":"integer"},"headers":{"type":"object"},"body":{}}}`
+	stringSchema   = `{"type":"string"}`
+	objectSchema   = `{"type":"object"}`
+)
+
+func requestVars(with verification.Data, poll bool) map[string]verification.Data {
+	vars := map[string]verification.Data{
+		"with": withOr(with), "request": verification.Data(requestSchema), "secret": verification.Data(objectSchema),
+	}
+	if poll {
+		vars["handle"] = verification.Data(stringSchema)
+	}
+	return vars
+}
+
+func (c *compiler) responseVars() map[string]verification.Data {
+	return map[string]verification.Data{
+		"with": withOr(c.with), "request": verification.Data(requestSchema), "response": verification.Data(responseSchema),
+	}
+}
+
+func withOr(schema verification.Data) verification.Data {
+	if schema == nil {
+		return verification.Data(objectSchema)
+	}
+	return schema
+}
+
+// value is a compiled value. It reads variables.
+type value func(vars map[string]any) (any, error)
+
+// value compiles a JSON value whose strings may hold ${...}.
+func (c *compiler) value(path string, v any, vars map[string]verification.Data) value {
+	switch v := v.(type) {
+	case string:
+		return c.text(path, v, nil, vars)
+	case map[string]any:
+		fields := make(map[string]value, len(v))
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			fields[name] = c.value(joined(path, name), v[name], vars)
+		}
+		return func(vars map[string]any) (any, error) {
+			object := make(map[string]any, len(fields))
+			for name, field := range fields {
+				v, err := field(vars)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", name, err)
+				}
+				object[name] = v
+			}
+			return object, nil
+		}
+	case []any:
+		items := make([]value, len(v))
+		for i, item := range v {
+			items[i] = c.value(path+"["+strconv.Itoa(i)+"]", item, vars)
+		}
+		return func(vars map[string]any) (any, error) {
+			list := make([]any, len(items))
+			for i, item := range items {
+				v, err := item(vars)
+				if err != nil {
+					return nil, err
+				}
+				list[i] = v
+			}
+			return list, nil
+		}
+	}
+	return func(map[string]any) (any, error) { return v, nil }
+}
+
+// text compiles a string that may hold ${...}.
+func (c *compiler) text(path, s string, escape func(string) string, vars map[string]verification.Data) value {
+	if !strings.Contains(s, "${") {
+		return func(map[string]any) (any, error) { return s, nil }
+	}
+	render, reads, err := c.opt.Expressions.Text(s, escape, vars)
+	c.refuse(path, err)
+	for _, read := range reads {
+		c.reads[read] = true
+		if name, is := strings.CutPrefix(read, "secret"); is && (name == "" || name[0] == '.' || name[0] == '[') {
+			c.secret(path, strings.TrimPrefix(name, "."))
+		}
+	}
+	return render
+}
+
+// secret resolves a secret that a text reads.
+func (c *compiler) secret(path, name string) {
+	if c.secrets[name] != nil {
+		return
+	}
+	if !secretName(name) {
+		c.problem(path, "secret must be followed by the name of a secret: letters, digits and _")
+		return
+	}
+	c.masks[name], c.secrets[name] = mask, mask
+	if c.opt.Secret == nil {
+		return
+	}
+	v, ok := c.opt.Secret(name)
+	if !ok || v == "" {
+		c.problem(path, "the secret "+name+" is not set: set VERIFYD_SECRET_"+name+", or put a file "+name+" into SECRETS_DIR")
+		return
+	}
+	c.secrets[name] = v
+}
+
+// mask stands for a secret in an Exchange.
+const mask = "***"
+
+func secretName(s string) bool {
+	return s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) < 0
+}
+
+// fixed renders a text of secrets alone. It is empty if it cannot be rendered.
+func (c *compiler) fixed(path, s string) string {
+	before := len(c.problems)
+	render := c.text(path, s, nil, map[string]verification.Data{"secret": verification.Data(objectSchema)})
+	if len(c.problems) > before {
+		return ""
+	}
+	v, err := render(map[string]any{"secret": c.secrets})
+	c.refuse(path, err)
+	text, ok := v.(string)
+	if text = strings.TrimSpace(text); err == nil && (!ok || text == "") {
+		c.problem(path, "must not be empty")
+	}
+	return text
+}
+
+// expression compiles an expression over a response; nil for an empty text.
+func (c *compiler) expression(path, text, kind string) value {
+	if text == "" {
+		return nil
+	}
+	eval, _, err := c.opt.Expressions.Expression(text, kind, c.responseVars())
+	c.refuse(path, err)
+	return eval
+}
+
+// describe returns the description of the provider.
+func (c *compiler) describe(d config, p *Provider) verification.ProviderDescription {
+	described := verification.ProviderDescription{
+		Summary: cmp.Or(d.Summary, "Calls "+transport.Origin(d.BaseURL)+"."), With: c.with,
+	}
+	properties, required := map[string]any{}, []any{}
+	add := func(r responseConfig, always bool) {
+		for _, name := range slices.Sorted(maps.Keys(r.Data)) {
+			f := r.Data[name]
+			properties[name] = f.schema()
+			if f.Required && always {
+				required = append(required, name)
+			}
+		}
+	}
+	add(d.Response, p.poll == nil || p.poll.response == p.check.response)
+	if d.Poll != nil && d.Poll.Response != nil {
+		add(*d.Poll.Response, false)
+	}
+	schema, err := verification.NewData(map[string]any{
+		"type": "object", "properties": properties, "required": required, "additionalProperties": false,
+	})
+	c.refuse("response.data", err)
+	described.Data = schema
+	return described
+}

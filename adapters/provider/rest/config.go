@@ -1,0 +1,116 @@
+// Config: a declaration as it stands in a file.
+
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+type (
+	config struct {
+		Type     string          `json:"type"`
+		Summary  string          `json:"summary"`
+		BaseURL  string          `json:"base_url"`
+		CA       string          `json:"ca"`
+		Auth     authConfig      `json:"auth"`
+		Limits   limits          `json:"limits"`
+		With     json.RawMessage `json:"with"`
+		Request  requestConfig   `json:"request"`
+		Response responseConfig  `json:"response"`
+		Poll     *pollConfig     `json:"poll"`
+		Callback *callbackConfig `json:"callback"`
+	}
+	authConfig struct {
+		Bearer string        `json:"bearer"`
+		Basic  *basicConfig  `json:"basic"`
+		Header *headerConfig `json:"header"`
+		OAuth2 *oauth2Config `json:"oauth2"`
+		MTLS   *mtlsConfig   `json:"mtls"`
+	}
+	basicConfig struct {
+		Username string `json:"username"`
+		Password string `json:"password"`
+	}
+	headerConfig struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	}
+	oauth2Config struct {
+		TokenURL     string            `json:"token_url"`
+		ClientID     string            `json:"client_id"`
+		ClientSecret string            `json:"client_secret"`
+		Scopes       []string          `json:"scopes"`
+		Params       map[string]string `json:"params"`
+	}
+	mtlsConfig struct {
+		Certificate string `json:"certificate"`
+		Key         string `json:"key"`
+	}
+	requestConfig struct {
+		Method    string                `json:"method"`
+		Path      string                `json:"path"`
+		Query     map[string]string     `json:"query"`
+		Headers   map[string]string     `json:"headers"`
+		JSON      any                   `json:"json"`
+		Form      map[string]string     `json:"form"`
+		Multipart map[string]partConfig `json:"multipart"`
+	}
+	// partConfig is a text, or {document: ...}.
+	partConfig struct{ Text, Document string }
+
+	responseConfig struct {
+		Pending string                `json:"pending"`
+		Passed  string                `json:"passed"`
+		Failed  string                `json:"failed"`
+		Handle  string                `json:"handle"`
+		Data    map[string]dataConfig `json:"data"`
+	}
+	dataConfig struct {
+		Value    string `json:"value"`
+		Type     string `json:"type"`
+		Label    string `json:"label"`
+		Unit     string `json:"unit"`
+		Required bool   `json:"required"`
+	}
+	pollConfig struct {
+		requestConfig
+		EverySeconds float64         `json:"every_seconds"`
+		Response     *responseConfig `json:"response"`
+	}
+	callbackConfig struct {
+		HMAC   *signatureConfig `json:"hmac_sha256"`
+		Header *headerConfig    `json:"header"`
+	}
+	signatureConfig struct {
+		Header string `json:"header"`
+		Secret string `json:"secret"`
+	}
+)
+
+// UnmarshalJSON decodes a part of a multipart body.
+func (p *partConfig) UnmarshalJSON(raw []byte) error {
+	if bytes.HasPrefix(raw, []byte{'"'}) {
+		return json.Unmarshal(raw, &p.Text)
+	}
+	var object struct {
+		Document string `json:"document"`
+	}
+	err := json.Unmarshal(raw, &object)
+	p.Document = object.Document
+	return err
+}
+
+// decode decodes a declaration. The schema of the file has checked its form.
+func decode(declaration verification.Data) (c config, err error) {
+	c.Limits = defaultLimits()
+	d := json.NewDecoder(bytes.NewReader(declaration))
+	d.DisallowUnknownFields()
+	return c, d.Decode(&c)
+}
+
+// joined returns the path of a field.
+func joined(path ...string) string { return strings.Join(path, ".") }

@@ -1,0 +1,160 @@
+// Package rest calls a vendor's REST API as an operator declares it in a file: see
+// docs/providers.md for the format.
+//
+// New compiles and checks the whole declaration, so that a provider is either
+// complete or not made. A provider keeps no state of runs: what it needs to poll is
+// in the handle of a pending result.
+package rest
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/verifyd/verifyd/adapters/transport"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Expressions compiles the expressions of a declaration. Each reads variables with
+// the given JSON Schemas. The errors of compiled expressions name paths and no values.
+type Expressions interface {
+	// Expression compiles an expression whose value has a JSON type; empty for any. It
+	// also returns the paths that the expression reads.
+	Expression(text, kind string, vars map[string]verification.Data) (eval func(vars map[string]any) (any, error), reads []string, err error)
+	// Text compiles a string with ${...}, whose values escape changes if it is not nil.
+	Text(text string, escape func(string) string, vars map[string]verification.Data) (render func(vars map[string]any) (any, error), reads []string, err error)
+	// Schema compiles a JSON Schema.
+	Schema(schema verification.Data) (verification.Schema, error)
+}
+
+// Options are what a provider needs from its host. Expressions and Now are required.
+type Options struct {
+	Expressions Expressions
+	// Secret returns the value of a secret, and false if there is none. With a nil
+	// Secret a declaration can be checked, but the provider makes no calls.
+	Secret func(name string) (value string, ok bool)
+	// Documents has the uploads that multipart bodies send.
+	Documents verification.DocumentStore
+	// AllowPrivateNetworks allows private and loopback addresses.
+	AllowPrivateNetworks bool
+	// Now is the clock of the engine.
+	Now func() time.Time
+	// Trace receives every exchange with the vendor, with its secrets masked; nil for
+	// none. It is for tools, not for hosts: an exchange may have personal data.
+	Trace func(Exchange)
+}
+
+// Provider is a vendor's API. It is safe for concurrent use.
+type Provider struct {
+	vendor   string // its name and origin, for messages
+	base     string
+	opt      Options
+	limits   limits
+	turns    *rate.Limiter // nil for no rate
+	auth     *auth
+	client   *http.Transport
+	secrets  map[string]any
+	masks    map[string]any // like secrets, for Trace
+	check    *endpoint
+	poll     *endpoint // nil if there is nothing to poll
+	every    time.Duration
+	callback *callback // nil if the vendor does not call back
+
+	description verification.ProviderDescription
+}
+
+// endpoint is one request and what its responses mean.
+type endpoint struct {
+	request  *request
+	response *response
+}
+
+var (
+	_ verification.CallbackReceiver = (*receiver)(nil)
+	_ verification.CallLimiter      = (*Provider)(nil)
+	_ verification.Describer        = (*Provider)(nil)
+)
+
+// receiver is a Provider whose vendor calls back.
+type receiver struct{ *Provider }
+
+// New returns the provider that a declaration describes: a verification.Poller, a
+// CallLimiter, a Describer and, if the vendor calls back, a CallbackReceiver. An
+// invalid declaration is an ErrInvalid with all its problems by path. No error and no
+// later message has the value of a secret.
+func New(name string, declaration verification.Data, o Options) (verification.Poller, error) {
+	c := &compiler{opt: o, secrets: map[string]any{}, masks: map[string]any{}}
+	p := c.provider(name, declaration)
+	if len(c.problems) > 0 {
+		return nil, &verification.Error{Kind: verification.ErrInvalid, Subject: "provider", Message: "the provider is not valid", Fields: c.problems}
+	}
+	if p.callback != nil {
+		return &receiver{p}, nil
+	}
+	return p, nil
+}
+
+// Describe returns the schemas of the checks.
+func (p *Provider) Describe() verification.ProviderDescription { return p.description }
+
+// MaxCalls returns the maximum number of calls at once.
+func (p *Provider) MaxCalls() int { return p.limits.Concurrent }
+
+// WaitTurn waits until the rate of calls allows another one.
+func (p *Provider) WaitTurn(ctx context.Context) error {
+	if p.turns == nil {
+		return nil
+	}
+	return p.turns.Wait(ctx)
+}
+
+// Check sends the request of a check.
+func (p *Provider) Check(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+	return p.call(ctx, p.check, r, "")
+}
+
+// Poll asks for a pending result. A provider without a poll request waits for the
+// callback.
+func (p *Provider) Poll(ctx context.Context, r verification.PollRequest) (verification.CheckResult, error) {
+	if p.poll == nil {
+		return verification.CheckResult{Outcome: verification.OutcomePending, Handle: r.Handle, PollAfter: p.every}, nil
+	}
+	return p.call(ctx, p.poll, r.CheckRequest, r.Handle)
+}
+
+// variables returns the values of with, request and handle.
+func variables(r verification.CheckRequest, handle string) map[string]any {
+	with := r.With
+	if with == nil {
+		with = map[string]any{}
+	}
+	return map[string]any{
+		"with": with, "handle": handle,
+		"request": map[string]any{
+			"idempotency_key": r.IdempotencyKey, "callback_url": r.CallbackURL, "reference_id": r.ReferenceID,
+			"run_id": string(r.Run), "check": r.Key, "dispatch": float64(r.Dispatch),
+			"started_at": r.StartedAt.UTC().Format(time.RFC3339),
+		},
+	}
+}
+
+// baseURL checks the base of the vendor's URLs, and returns it without a trailing
+// slash.
+func baseURL(s string) (base, problem string) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || transport.Origin(s) == transport.NoOrigin:
+		return "", "must be an absolute http(s) URL"
+	case u.User != nil:
+		return "", "must not have a user or a password: use auth"
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return "", "must not have a query or a fragment"
+	}
+	for len(s) > 0 && s[len(s)-1] == '/' {
+		s = s[:len(s)-1]
+	}
+	return s, ""
+}

@@ -1,0 +1,353 @@
+// Tests of single calls: what each behaviour of a vendor means.
+
+package rest_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/blob"
+	"github.com/verifyd/verifyd/adapters/provider/rest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestAnAnswerIsMappedToAResult(t *testing.T) {
+	v := start(t)
+	p := v.provider(nil)
+	got, err := p.Check(t.Context(), request("valid"))
+	want := verification.CheckResult{
+		Outcome: verification.OutcomePassed, Data: map[string]any{"name_match": 0.93, "registered": "ASHA RAO"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("valid: %v (-want +got):\n%s", err, diff)
+	}
+	got, err = p.Check(t.Context(), request("invalid"))
+	want = verification.CheckResult{Outcome: verification.OutcomeFailed, Data: map[string]any{"name_match": 0.1}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("invalid: %v (-want +got):\n%s", err, diff)
+	}
+	sent := v.seen("valid")[0]
+	if want := (seen{
+		Scenario: "valid", Method: "POST", Path: "/valid", Key: "run/pan/1", Auth: "Bearer " + apiToken, Kind: "application/json",
+		Body: `{"for":"run person-1","number":"ABCDE1234F"}`,
+	}); sent != want {
+		t.Errorf("the vendor received %+v, want %+v", sent, want)
+	}
+}
+
+func TestAPendingResultIsPolledWithItsHandle(t *testing.T) {
+	v := start(t)
+	p := v.provider(nil)
+	got, err := p.Check(t.Context(), request("poll"))
+	want := verification.CheckResult{Outcome: verification.OutcomePending, Handle: "t-1", PollAfter: 50 * time.Millisecond}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Fatalf("check: %v (-want +got):\n%s", err, diff)
+	}
+	for _, want := range []verification.Outcome{verification.OutcomePending, verification.OutcomePending, verification.OutcomePassed} {
+		got, err = p.Poll(t.Context(), verification.PollRequest{CheckRequest: request("poll"), Handle: "t-1"})
+		if err != nil || got.Outcome != want {
+			t.Fatalf("poll = %+v, %v, want %s", got, err, want)
+		}
+	}
+	if sent := v.seen("poll")[1]; sent.Method != "GET" || sent.Path != "/poll/result/t-1" || sent.Body != "" {
+		t.Errorf("the vendor received %+v, want a GET with the handle in its path", sent)
+	}
+}
+
+// kinds of error
+const (
+	transient = "transient"
+	permanent = "permanent"
+	later     = "later"
+)
+
+func kindOf(err error) string {
+	var p interface{ Permanent() bool }
+	var retry *verification.RetryError
+	switch {
+	case errors.As(err, &p) && p.Permanent():
+		return permanent
+	case errors.As(err, &retry):
+		return later
+	}
+	return transient
+}
+
+func TestEachFailureHasItsClassAndItsCause(t *testing.T) {
+	v := start(t)
+	vendor := "registry (" + v.url + ")"
+	for _, tt := range []struct {
+		scenario, kind, cause string
+		requests              int
+		changes               map[string]any
+	}{
+		{"broken", transient, vendor + " answered 500", 1, nil},
+		{"overloaded", later, vendor + " answered 503", 1, nil},
+		{"hang", transient, vendor + ": no complete answer within 200ms", 1, map[string]any{"limits.timeout_seconds": 0.2}},
+		{"slow", transient, vendor + ": no complete answer within 200ms", 1, map[string]any{"limits.timeout_seconds": 0.2}},
+		{"huge", permanent, vendor + " answered 200 with more than 1048576 bytes", 1, nil},
+		{"text", permanent, vendor + " answered 200: its body is not JSON, and no condition of response holds: response.passed: response.body.result has no value", 1, nil},
+		{"odd", permanent, vendor + " answered 200: no condition of response holds", 1, nil},
+		{"wrong", permanent, vendor + " answered 200: data.name_match: it is not a number", 1, nil},
+		{"redirect", permanent, vendor + " answered 302: redirects are not followed", 1, nil},
+		{"refused", permanent, vendor + " answered 422: no condition of response holds", 1, nil},
+		{"reset", transient, vendor + ": the connection broke, or the answer is not valid HTTP", 1, map[string]any{"limits.retries": 0}},
+	} {
+		_, err := v.provider(tt.changes).Check(t.Context(), request(tt.scenario))
+		if err == nil {
+			t.Errorf("%s: no error", tt.scenario)
+			continue
+		}
+		if got := strings.TrimPrefix(err.Error(), "retry: "); got != tt.cause || kindOf(err) != tt.kind {
+			t.Errorf("%s: %s error %q, want %s %q", tt.scenario, kindOf(err), got, tt.kind, tt.cause)
+		}
+		if n := len(v.seen(tt.scenario)); n != tt.requests {
+			t.Errorf("%s: %d requests, want %d", tt.scenario, n, tt.requests)
+		}
+	}
+}
+
+func TestAWaitThatTheVendorSetsReachesTheEngine(t *testing.T) {
+	v := start(t)
+	_, err := v.provider(nil).Check(t.Context(), request("overloaded"))
+	var retry *verification.RetryError
+	if !errors.As(err, &retry) {
+		t.Fatalf("error = %v, want a RetryError", err)
+	}
+	if wait := time.Until(retry.At); wait < 110*time.Second || wait > 121*time.Second {
+		t.Errorf("retry after %s, want 120 s", wait)
+	}
+}
+
+func TestARoutineHiccupIsRetriedInsideOneDispatch(t *testing.T) {
+	v := start(t)
+	for scenario, requests := range map[string]int{"busy": 2, "reset": 3} {
+		got, err := v.provider(nil).Check(t.Context(), request(scenario))
+		if err != nil || got.Outcome != verification.OutcomePassed {
+			t.Errorf("%s = %+v, %v, want passed", scenario, got, err)
+		}
+		sent := v.seen(scenario)
+		if len(sent) != requests {
+			t.Errorf("%s: %d requests, want %d", scenario, len(sent), requests)
+		}
+		for _, one := range sent {
+			if one.Key != "run/pan/1" {
+				t.Errorf("%s: idempotency key %q, want the same at every request", scenario, one.Key)
+			}
+		}
+	}
+}
+
+func TestAnExpiredTokenIsRenewedOnce(t *testing.T) {
+	v := start(t)
+	p := v.provider(map[string]any{"auth": map[string]any{"oauth2": map[string]any{
+		"token_url": v.url + "/token", "client_id": "acme", "client_secret": "${secret.CLIENT}", "scopes": []any{"checks"},
+	}}})
+	for range 3 {
+		if got, err := p.Check(t.Context(), request("oauth")); err != nil || got.Outcome != verification.OutcomePassed {
+			t.Fatalf("check = %+v, %v, want passed", got, err)
+		}
+	}
+	var tokens []string
+	for _, one := range v.seen("oauth") {
+		tokens = append(tokens, strings.TrimPrefix(one.Auth, "Bearer "+canary))
+	}
+	if diff := cmp.Diff([]string{"-1", "-1", "-2", "-2"}, tokens); diff != "" {
+		t.Errorf("tokens of the requests (-want +got):\n%s", diff)
+	}
+	fetched := v.seen("token")
+	if len(fetched) != 2 || !strings.Contains(fetched[0].Body, "grant_type=client_credentials") {
+		t.Errorf("token requests = %+v, want two: the token is cached", fetched)
+	}
+	p = v.provider(map[string]any{"auth": map[string]any{"oauth2": map[string]any{
+		"token_url": v.url + "/no_token", "client_id": "acme", "client_secret": "${secret.CLIENT}",
+	}}})
+	_, err := p.Check(t.Context(), request("valid"))
+	if want := "registry (" + v.url + "): its token endpoint answered 400"; err == nil || err.Error() != want || kindOf(err) != permanent {
+		t.Errorf("error = %v, want %s", err, want)
+	}
+}
+
+func TestAnUntrustedCertificateAndAPrivateAddressAreRefused(t *testing.T) {
+	v := start(t)
+	_, err := v.provider(map[string]any{"base_url": v.secure}).Check(t.Context(), request("valid"))
+	if want := "registry (" + v.secure + "): its certificate is not trusted"; err == nil || err.Error() != want || kindOf(err) != transient {
+		t.Errorf("error = %v, want %s", err, want)
+	}
+	o := options()
+	o.AllowPrivateNetworks = false
+	p, err := rest.New("registry", v.declaration(nil), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Check(t.Context(), request("valid"))
+	if want := "registry (" + v.url + "): its address is private or reserved"; err == nil || err.Error() != want || kindOf(err) != permanent {
+		t.Errorf("error = %v, want %s", err, want)
+	}
+	if n := len(v.seen("valid")); n != 0 {
+		t.Errorf("the vendor received %d requests", n)
+	}
+}
+
+func TestAValueIsOneSegmentOfThePath(t *testing.T) {
+	v := start(t)
+	r := request("valid")
+	p := v.provider(map[string]any{"request.path": "/valid/${with.number}", "request.query.q": "a ${with.number}"})
+	r.With["number"] = "../x?y&z"
+	if _, err := p.Check(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if sent := v.seen("valid")[0]; sent.Path != "/valid/..%2Fx%3Fy&z" || sent.Query != "q=a+..%2Fx%3Fy%26z" {
+		t.Errorf("the vendor received %s?%s", sent.Path, sent.Query)
+	}
+	r.With["number"] = ".."
+	if _, err := p.Check(t.Context(), r); err == nil || kindOf(err) != permanent {
+		t.Errorf("a segment of two dots = %v, want it refused", err)
+	}
+	p = v.provider(map[string]any{"request.headers.X-Number": "${with.number}"})
+	r.With["number"] = "a\r\nAuthorization: x"
+	if _, err := p.Check(t.Context(), r); err == nil || kindOf(err) != permanent || strings.Contains(err.Error(), "Authorization") {
+		t.Errorf("a line break in a header = %v, want it refused", err)
+	}
+}
+
+func TestAMissingValueIsAPermanentErrorThatNamesIt(t *testing.T) {
+	v := start(t)
+	r := request("valid")
+	delete(r.With, "number")
+	_, err := v.provider(nil).Check(t.Context(), r)
+	if want := "registry (" + v.url + ") was not called: json: number: with.number has no value"; err == nil || err.Error() != want || kindOf(err) != permanent {
+		t.Errorf("error = %v, want %s", err, want)
+	}
+}
+
+func TestAFormIsSent(t *testing.T) {
+	v := start(t)
+	p := v.provider(map[string]any{"request.json": nil, "request.form": map[string]any{"pan": "${with.number}", "n": "${request.dispatch}"}})
+	if _, err := p.Check(t.Context(), request("valid")); err != nil {
+		t.Fatal(err)
+	}
+	if sent := v.seen("valid")[0]; sent.Body != "n=1&pan=ABCDE1234F" || sent.Kind != "application/x-www-form-urlencoded" {
+		t.Errorf("the vendor received %s: %s", sent.Kind, sent.Body)
+	}
+}
+
+func TestDocumentsAreStreamedInAMultipartBody(t *testing.T) {
+	v := start(t)
+	const id = "00000000-0000-7000-8000-0000000000d1"
+	r := request("reset") // sent three times
+	content := strings.Repeat("image ", 100_000)
+	documents := blob.Memory(1<<30, 0)
+	saved := verification.Document{ID: id, Field: "front", MediaType: "image/jpeg"}
+	if _, err := documents.SaveDocument(t.Context(), verification.RunRef{Tenant: r.Tenant, Run: r.Run}, saved, strings.NewReader(content)); err != nil {
+		t.Fatal(err)
+	}
+	o := options()
+	o.Documents = documents
+	p, err := rest.New("registry", v.declaration(map[string]any{"request.json": nil, "request.multipart": map[string]any{
+		"front": map[string]any{"document": "${with.front}"}, "back": map[string]any{"document": "${with.back}"}, "name": "x ${with.number}",
+	}}), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.With["front"], r.With["back"] = map[string]any{"document_id": id}, nil
+	if _, err := p.Check(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	sent := v.seen("reset")
+	last := sent[len(sent)-1]
+	_, params, err := mime.ParseMediaType(last.Kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form, err := multipart.NewReader(bytes.NewReader([]byte(last.Body)), params["boundary"]).ReadForm(10 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string][]string{"name": {"x ABCDE1234F"}}, form.Value); diff != "" || len(form.File) != 1 {
+		t.Errorf("%d files, want one; fields (-want +got):\n%s", len(form.File), diff)
+	}
+	file := form.File["front"][0]
+	f, err := file.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(f)
+	if string(got) != content || err != nil || file.Filename != "front.jpg" || file.Header.Get("Content-Type") != "image/jpeg" {
+		t.Errorf("%s, %s, %d bytes, %v; want the document", file.Filename, file.Header.Get("Content-Type"), len(got), err)
+	}
+	r.With["front"] = "00000000-0000-7000-8000-0000000000d2"
+	if _, err := p.Check(t.Context(), r); err == nil || kindOf(err) != permanent || !strings.Contains(err.Error(), "no such document") {
+		t.Errorf("an unknown document = %v", err)
+	}
+}
+
+func TestCallsAreSpacedByTheRate(t *testing.T) {
+	v := start(t)
+	p := v.provider(map[string]any{"limits.per_second": 20, "limits.concurrent": 3})
+	limiter, ok := p.(verification.CallLimiter)
+	if !ok || limiter.MaxCalls() != 3 {
+		t.Fatalf("the provider does not limit its calls")
+	}
+	began := time.Now()
+	for range 5 {
+		if err := limiter.WaitTurn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(began); took < 190*time.Millisecond {
+		t.Errorf("5 turns took %s, want at least 200 ms", took)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := limiter.WaitTurn(ended); err == nil {
+		t.Error("a turn was given after the context ended")
+	}
+}
+
+func TestAProviderDescribesItself(t *testing.T) {
+	v := start(t)
+	p, ok := v.provider(map[string]any{
+		"summary": "Checks a PAN.",
+		"with":    map[string]any{"type": "object", "properties": map[string]any{"scenario": map[string]any{}, "number": map[string]any{"type": "string"}}},
+	}).(verification.Describer)
+	if !ok {
+		t.Fatal("the provider does not describe itself")
+	}
+	want := verification.ProviderDescription{
+		Summary: "Checks a PAN.",
+		With:    verification.Data(`{"properties":{"number":{"type":"string"},"scenario":{}},"type":"object"}`),
+		Data: verification.Data(`{"additionalProperties":false,"properties":{"name_match":{"title":"Match","type":"number","x-unit":"of 1"},` +
+			`"registered":{"type":"string"}},"required":["name_match"],"type":"object"}`),
+	}
+	if diff := cmp.Diff(want, p.Describe()); diff != "" {
+		t.Errorf("description (-want +got):\n%s", diff)
+	}
+}
+
+func TestATraceMasksSecrets(t *testing.T) {
+	v := start(t)
+	var traced []rest.Exchange
+	o := options()
+	o.Trace = func(x rest.Exchange) { traced = append(traced, x) }
+	p, err := rest.New("registry", v.declaration(map[string]any{"request.json.key": "${secret.HOOK}"}), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Check(t.Context(), request("valid")); err != nil {
+		t.Fatal(err)
+	}
+	x := traced[0]
+	if x.Status != 200 || x.Header.Get("Authorization") != "Bearer ***" || x.Body != `{"for":"run person-1","key":"***","number":"ABCDE1234F"}` {
+		t.Errorf("exchange = %+v, want it with masks", x)
+	}
+}

@@ -1,0 +1,51 @@
+// Exchanges with a vendor, for tools.
+
+package rest
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Exchange is one request to the vendor, with its secrets masked.
+type Exchange struct {
+	Method, URL string
+	Header      http.Header
+	Body        string // at most 64 KiB
+	Status      int    // 0 without a response
+	Failure     string // why there is no response, or no complete one
+}
+
+const maxTrace = 64 << 10 // bytes of a body
+
+// trace reports an exchange: it builds the request again, with masks for its secrets.
+func (p *Provider) trace(r *request, run verification.RunRef, vars map[string]any, status int, failed error) {
+	if p.opt.Trace == nil {
+		return
+	}
+	masked := make(map[string]any, len(vars))
+	for name, v := range vars {
+		masked[name] = v
+	}
+	masked["secret"] = p.masks
+	made, err := r.build(context.Background(), p, run, masked)
+	if err != nil {
+		return // the request with its secrets was built
+	}
+	defer closeBody(made)
+	if p.auth.header != "" {
+		made.Header.Set(p.auth.header, p.auth.masked)
+	}
+	x := Exchange{Method: made.Method, URL: made.URL.String(), Header: made.Header, Status: status}
+	if made.Body != nil {
+		body, _ := io.ReadAll(io.LimitReader(made.Body, maxTrace)) // what can be read is shown
+		x.Body = string(body)
+	}
+	if failed != nil {
+		x.Failure = p.failure(failed).Error()
+	}
+	p.opt.Trace(x)
+}
