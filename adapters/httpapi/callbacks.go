@@ -3,7 +3,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -21,7 +20,7 @@ const callbackTimeout = 30 * time.Second
 func (a *api) receiveCallback(w http.ResponseWriter, r *http.Request) {
 	res := responseOf(w)
 	about := rule{noun: "callback"}
-	body, err := callbackBody(res, r)
+	body, err := rawBody(res, r)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callbackTimeout)
 		defer cancel()
@@ -37,18 +36,4 @@ func (a *api) receiveCallback(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		a.refuse(res, r, about, err)
 	}
-}
-
-// callbackBody reads a body of any media type.
-func callbackBody(w *response, r *http.Request) ([]byte, error) {
-	var body bytes.Buffer
-	_, err := body.ReadFrom(http.MaxBytesReader(w.Unwrap(), r.Body, maxBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, errTooLarge
-	case err != nil:
-		return nil, badRequest("the body ended before it was complete")
-	}
-	return body.Bytes(), nil
 }

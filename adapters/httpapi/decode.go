@@ -43,8 +43,17 @@ func readBody(w *response, r *http.Request) ([]byte, error) {
 	case r.ContentLength > maxBody:
 		return nil, errTooLarge
 	}
+	raw, err := rawBody(w, r)
+	if err == nil && len(raw) > 0 && !announced {
+		err = errMediaType
+	}
+	return raw, err
+}
+
+// rawBody reads a body of any media type.
+func rawBody(w *response, r *http.Request) ([]byte, error) {
 	var body bytes.Buffer
-	if r.ContentLength > 0 {
+	if r.ContentLength > 0 && r.ContentLength <= maxBody {
 		body.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
 	// MaxBytesReader closes the connection of a client that sends too much. It
@@ -56,8 +65,6 @@ func readBody(w *response, r *http.Request) ([]byte, error) {
 		return nil, errTooLarge
 	case err != nil:
 		return nil, badRequest("the body ended before it was complete")
-	case body.Len() > 0 && !announced:
-		return nil, errMediaType
 	}
 	return body.Bytes(), nil
 }

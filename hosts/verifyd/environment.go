@@ -53,9 +53,9 @@ func (e *environment) unknown() []string {
 	return warnings
 }
 
-// usedElsewhere reports whether verifyctl or the tests use a variable, or
-// Kubernetes sets it for a service named verifyd.
+// usedElsewhere reports whether a variable is a secret, verifyctl or the tests use it,
+// or Kubernetes sets it for a service named verifyd.
 func usedElsewhere(word string) bool {
-	return word == "tenant" || word == "providers" || word == "soak" ||
+	return word == "tenant" || strings.HasPrefix(word, "secret_") || word == "providers" || word == "soak" ||
 		strings.HasPrefix(word, "test_") || strings.HasPrefix(word, "service_") || word == "port" || strings.HasPrefix(word, "port_")
 }

@@ -22,7 +22,7 @@ import (
 type settings struct {
 	Addr            string        `default:"127.0.0.1:8080" help:"Address of the API and the journey pages; port 0 picks a free port."`
 	AdminAddr       string        `default:"127.0.0.1:8081" help:"Address of /healthz, /readyz and /metrics."`
-	PublicURL       string        `name:"public-url" placeholder:"URL" help:"Base URL of journey links (default: http://ADDR)."`
+	PublicURL       string        `name:"public-url" placeholder:"URL" help:"Base URL of journey links and callbacks (default: http://ADDR)."`
 	DatabaseURL     string        `name:"database-url" placeholder:"URL" help:"PostgreSQL, as postgres://user:password@host:5432/name; any number of hosts may share it. Without it, all data is in memory. Use the variable: flags are visible in process lists."`
 	DatabaseConns   int           `name:"database-conns" default:"16" help:"Maximum number of connections to the database."`
 	Migrate         string        `default:"auto" help:"auto: migrate the schema at start, one host at a time. never: refuse to start on an older schema."`
@@ -37,7 +37,8 @@ type settings struct {
 	OIDCTenant      string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
 	OIDCReviewer    string        `name:"oidc-reviewer-claim" default:"email" help:"Claim with the reviewer's name; the default for a missing claim is sub."`
 	OIDCKeys        string        `name:"oidc-jwks-url" placeholder:"URL" help:"URL of the issuer's keys, in place of its discovery document."`
-	AllowPrivate    bool          `name:"allow-private-networks" help:"Allow webhooks to private and loopback addresses."`
+	AllowPrivate    bool          `name:"allow-private-networks" help:"Allow webhooks and providers to call private and loopback addresses."`
+	SecretsDir      string        `placeholder:"DIR" help:"Folder with the secrets of providers, one file per secret, beside the variables VERIFYD_SECRET_NAME."`
 	BlobDir         string        `placeholder:"DIR" help:"Folder of uploaded documents; hosts that share a database must share it. Without it, documents are in memory."`
 	DocumentShare   int64         `name:"document-bytes-per-tenant" default:"0" help:"Maximum bytes of uploaded documents per tenant. 0: a quarter of the limit in memory, no limit in a folder."`
 	S3Endpoint      string        `name:"s3-endpoint" placeholder:"HOST" help:"S3 object store for uploaded documents in place of a folder, over TLS."`

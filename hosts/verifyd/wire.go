@@ -28,10 +28,12 @@ import (
 	"github.com/verifyd/verifyd/adapters/media"
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/webhook"
+	boot "github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -79,12 +81,13 @@ type opened struct {
 	documents verification.DocumentStore
 	keys      *token.Keys           // from the key file; nil without one
 	bootstrap *definition.Bootstrap // nil for a database without a bootstrap file
+	providers boot.Providers
 	warnings  []string
 }
 
 // open opens the addresses, files and folders that the settings name, and changes
 // nothing. Its error has the problems of all of them.
-func (h *host) open(ctx context.Context, env *environment) (o opened, _ error) {
+func (h *host) open(ctx context.Context, env *environment, clk hostClock) (o opened, _ error) {
 	var p problems
 	var err error
 	s := h.settings
@@ -104,6 +107,7 @@ func (h *host) open(ctx context.Context, env *environment) (o opened, _ error) {
 		p.wrap("signing-key-file", err)
 	}
 	o.bootstrap = o.readBootstrap(s, env, &p)
+	o.makeProviders(s, env, clk, &p)
 	return o, p.err()
 }
 
@@ -118,7 +122,8 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 		}
 	}()
 	limitMemory(memlimit.FromCgroup, h.log)
-	o, err := h.open(ctx, env)
+	clk, manual := newClock(s)
+	o, err := h.open(ctx, env, clk)
 	if err != nil {
 		return nil, o.warnings, err
 	}
@@ -136,7 +141,6 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 			return nil, o.warnings, err
 		}
 	}
-	clk, manual := newClock(s)
 	m := newMetrics(h.build)
 	if h.storage.database != nil {
 		m.registry.MustRegister(newDatabaseGauges(h.storage.database))
@@ -144,6 +148,9 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 	if h.lists, err = openLists(ctx, s, o.bootstrap, h.log, m); err != nil {
 		return nil, o.warnings, err
 	}
+	o.providers.All[screening.ProviderName] = screening.NewProvider(h.lists, clk.Now)
+	o.providers.All[screening.NameMatchName] = screening.NewNameMatch(h.lists.Comparer())
+	links := token.NewLinks(keys)
 	notifier, err := webhook.New(webhook.Options{
 		Secrets: secrets(h.storage), Now: clk.Now, AllowPrivateNetworks: s.AllowPrivate,
 	})
@@ -151,15 +158,11 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 		return nil, o.warnings, err
 	}
 	h.engine, err = engine.New(engine.Ports{
-		Store: h.storage,
-		// The second sandbox is for demonstrating a fallback.
-		Providers: map[string]verification.Provider{
-			"sandbox": sandbox.New(clk.Sleep), "sandbox_2": sandbox.New(clk.Sleep),
-			screening.ProviderName:  screening.NewProvider(h.lists, clk.Now),
-			screening.NameMatchName: screening.NewNameMatch(h.lists.Comparer()),
-		},
+		Store:     h.storage,
+		Providers: o.providers.All, TenantProviders: o.providers.Tenant,
 		Expressions: expression.New(),
-		Links:       token.NewLinks(keys),
+		Links:       links,
+		Callbacks:   links,
 		Clock:       clk,
 		NewID:       newID,
 		Printer:     o.printer,
@@ -193,6 +196,25 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 	})
 	h.admin.handler = adminHandler(h.health, m, manual)
 	return h, o.warnings, nil
+}
+
+// makeProviders makes the built-in providers and those of the bootstrap file.
+func (o *opened) makeProviders(s settings, env *environment, clk hostClock, p *problems) {
+	secret, err := cli.Secrets(env.get, s.SecretsDir)
+	if err != nil {
+		p.wrap("secrets-dir", err)
+		return
+	}
+	var file definition.Bootstrap
+	if o.bootstrap != nil {
+		file = *o.bootstrap
+	}
+	// The second sandbox is for demonstrating a fallback.
+	builtIn := map[string]verification.Provider{"sandbox": sandbox.New(clk.Sleep), "sandbox_2": sandbox.New(clk.Sleep)}
+	o.providers, err = boot.MakeProviders(file, builtIn, rest.Options{
+		Expressions: expression.New(), Secret: secret, Documents: o.documents, AllowPrivateNetworks: s.AllowPrivate, Now: clk.Now,
+	})
+	p.other(err)
 }
 
 // abandon closes a host that cannot start, and its listeners.

@@ -121,7 +121,6 @@ func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "poll", "callback", "ping":
 		say(202, `{"id":"t-1"}`)
 	case "early": // calls back before it answers
-		say := say
 		callBack(one.Callback, `{"result":"VALID","score":0.5}`, hookKey)
 		say(202, `{"id":"t-1"}`)
 	case "busy":
@@ -143,6 +142,12 @@ func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "reset":
 		if n <= 2 {
 			panic(http.ErrAbortHandler)
+		}
+		say(200, valid)
+	case "once": // the first request gets no answer
+		if n == 1 {
+			<-r.Context().Done()
+			return
 		}
 		say(200, valid)
 	case "hang":

@@ -1,0 +1,53 @@
+// Making the providers of a file.
+
+package bootstrap
+
+import (
+	"errors"
+
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/provider/rest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Providers are the providers of a host, as engine.Ports has them.
+type Providers struct {
+	All    map[string]verification.Provider
+	Tenant map[verification.TenantID]map[string]verification.Provider
+}
+
+// MakeProviders makes the providers of a file. builtIn are those of the program: the
+// file must not declare one of these names for all tenants. The error joins the
+// problems of all providers, each a *definition.Diagnostics.
+func MakeProviders(b definition.Bootstrap, builtIn map[string]verification.Provider, o rest.Options) (Providers, error) {
+	made := Providers{All: map[string]verification.Provider{}, Tenant: map[verification.TenantID]map[string]verification.Provider{}}
+	var problems error
+	for name, p := range builtIn {
+		made.All[name] = p
+	}
+	for _, d := range b.Providers {
+		if builtIn[d.Name] != nil {
+			problems = errors.Join(problems, d.Explain(verification.InvalidField("provider", "", "a built-in provider has this name")))
+			continue
+		}
+		problems = errors.Join(problems, add(made.All, d, o))
+	}
+	for _, t := range b.Tenants {
+		if len(t.Providers) > 0 {
+			made.Tenant[t.Tenant.ID] = map[string]verification.Provider{}
+		}
+		for _, d := range t.Providers {
+			problems = errors.Join(problems, add(made.Tenant[t.Tenant.ID], d, o))
+		}
+	}
+	return made, problems
+}
+
+func add(to map[string]verification.Provider, d definition.Provider, o rest.Options) error {
+	p, err := rest.New(d.Name, d.Declaration, o)
+	if err != nil {
+		return d.Explain(err)
+	}
+	to[d.Name] = p
+	return nil
+}
