@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -16,7 +18,7 @@ import (
 type applyFile struct {
 	File string `arg:"" help:"Bootstrap file, in YAML or JSON."`
 	databaseFlag
-	Providers []string `placeholder:"NAME" default:"sandbox,sandbox_2,offline.screening,offline.name_match" variable:"VERIFYD_PROVIDERS" help:"Providers of the hosts (default: those of verifyd). A check with another provider is a problem."`
+	Providers []string `placeholder:"NAME" default:"sandbox,sandbox_2,offline.screening,offline.name_match" variable:"VERIFYD_PROVIDERS" help:"Providers of the hosts beside those of the file (default: those of verifyd). A check with another provider is a problem."`
 	jsonFlag
 }
 
@@ -30,8 +32,18 @@ func (c applyFile) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return s.printProblems(err)
 	}
+	o := rest.Options{Expressions: expression.New(), Now: s.clock.Now}
+	providers, err := bootstrap.MakeProviders(file, nil, o)
+	if err != nil {
+		return s.printProblems(err)
+	}
+	for _, name := range c.Providers {
+		if providers.All[name] == nil {
+			providers.All[name] = unsupported{}
+		}
+	}
 	return c.with(ctx, s, func(db *database) error {
-		e, err := s.engine(db, c.Providers...)
+		e, err := s.engine(db, providers)
 		if err != nil {
 			return err
 		}

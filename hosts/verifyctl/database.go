@@ -12,6 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -67,14 +68,11 @@ func conflict(subject, message string) error {
 }
 
 // engine returns the use cases. The engine does not drive runs: the hosts take its
-// work from the queue.
-func (s *session) engine(d *database, providers ...string) (*engine.Engine, error) {
-	known := map[string]verification.Provider{}
-	for _, name := range providers {
-		known[name] = unsupported{}
-	}
+// work from the queue. Definitions may name these providers.
+func (s *session) engine(d *database, providers bootstrap.Providers) (*engine.Engine, error) {
 	return engine.New(engine.Ports{
-		Store: d, Providers: known, Expressions: expression.New(), Links: unsupported{}, Notifier: unsupported{},
+		Store: d, Providers: providers.All, TenantProviders: providers.Tenant,
+		Expressions: expression.New(), Links: unsupported{}, Notifier: unsupported{},
 		Clock: s.clock, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{
 		Passive: true, Log: slog.New(slog.NewTextHandler(s.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),

@@ -49,6 +49,7 @@ type commands struct {
 	Tenant    tenantCommands    `cmd:"" help:"Examine tenants."`
 	Account   accountCommands   `cmd:"" help:"Manage the accounts that call the API."`
 	Workflow  workflowCommands  `cmd:"" help:"Check workflow files, and manage the workflows of a tenant."`
+	Provider  providerCommands  `cmd:"" help:"Check and call the providers of a bootstrap file."`
 	Run       runCommands       `cmd:"" help:"Examine runs."`
 	Screening screeningCommands `cmd:"" help:"Search lists, compare names, and re-screen finished runs."`
 	Webhook   webhookCommands   `cmd:"" help:"Manage lifecycle webhooks and their deliveries."`

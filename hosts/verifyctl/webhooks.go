@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/webhook"
+	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -85,7 +86,7 @@ func (c webhookClear) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		e, err := s.engine(db)
+		e, err := s.engine(db, bootstrap.Providers{})
 		if err != nil {
 			return err
 		}
@@ -168,7 +169,7 @@ func (c webhookRedeliver) Run(ctx context.Context, s *session) error {
 		return errors.New("give either the ids of runs or --all-failed")
 	}
 	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
-		e, err := s.engine(db)
+		e, err := s.engine(db, bootstrap.Providers{})
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/graph"
+	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -190,7 +191,7 @@ func (c workflowPublish) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		e, err := s.engine(db)
+		e, err := s.engine(db, bootstrap.Providers{})
 		if err != nil {
 			return err
 		}

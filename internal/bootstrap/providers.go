@@ -21,26 +21,31 @@ type Providers struct {
 // problems of all providers, each a *definition.Diagnostics.
 func MakeProviders(b definition.Bootstrap, builtIn map[string]verification.Provider, o rest.Options) (Providers, error) {
 	made := Providers{All: map[string]verification.Provider{}, Tenant: map[verification.TenantID]map[string]verification.Provider{}}
-	var problems error
+	var problems []error
+	report := func(err error) {
+		if err != nil {
+			problems = append(problems, err)
+		}
+	}
 	for name, p := range builtIn {
 		made.All[name] = p
 	}
 	for _, d := range b.Providers {
 		if builtIn[d.Name] != nil {
-			problems = errors.Join(problems, d.Explain(verification.InvalidField("provider", "", "a built-in provider has this name")))
+			report(d.Explain(verification.InvalidField("provider", "", "a built-in provider has this name")))
 			continue
 		}
-		problems = errors.Join(problems, add(made.All, d, o))
+		report(add(made.All, d, o))
 	}
 	for _, t := range b.Tenants {
 		if len(t.Providers) > 0 {
 			made.Tenant[t.Tenant.ID] = map[string]verification.Provider{}
 		}
 		for _, d := range t.Providers {
-			problems = errors.Join(problems, add(made.Tenant[t.Tenant.ID], d, o))
+			report(add(made.Tenant[t.Tenant.ID], d, o))
 		}
 	}
-	return made, problems
+	return made, errors.Join(problems...)
 }
 
 func add(to map[string]verification.Provider, d definition.Provider, o rest.Options) error {

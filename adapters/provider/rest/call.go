@@ -96,6 +96,8 @@ func (p *Provider) classify(a answer, why error) error {
 		return err
 	case s >= 300 && s < 400:
 		return verification.Permanent(p.refused(s, "redirects are not followed"))
+	case s >= 400:
+		return verification.Permanent(p.refused(s, ""))
 	case a.body == nil:
 		why = fmt.Errorf("its body is not JSON, and %w", why)
 	}

@@ -99,7 +99,7 @@ func TestEachFailureHasItsClassAndItsCause(t *testing.T) {
 		{"odd", permanent, vendor + " answered 200: no condition of response holds", 1, nil},
 		{"wrong", permanent, vendor + " answered 200: data.name_match: it is not a number", 1, nil},
 		{"redirect", permanent, vendor + " answered 302: redirects are not followed", 1, nil},
-		{"refused", permanent, vendor + " answered 422: no condition of response holds", 1, nil},
+		{"refused", permanent, vendor + " answered 422", 1, nil},
 		{"reset", transient, vendor + ": the connection broke, or the answer is not valid HTTP", 1, map[string]any{"limits.retries": 0}},
 	} {
 		_, err := v.provider(tt.changes).Check(t.Context(), request(tt.scenario))

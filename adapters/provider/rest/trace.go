@@ -12,11 +12,12 @@ import (
 
 // Exchange is one request to the vendor, with its secrets masked.
 type Exchange struct {
-	Method, URL string
-	Header      http.Header
-	Body        string // at most 64 KiB
-	Status      int    // 0 without a response
-	Failure     string // why there is no response, or no complete one
+	Method  string      `json:"method"`
+	URL     string      `json:"url"`
+	Header  http.Header `json:"header"`
+	Body    string      `json:"body"`              // at most 64 KiB
+	Status  int         `json:"status"`            // 0 without a response
+	Failure string      `json:"failure,omitempty"` // why there is no response, or no complete one
 }
 
 const maxTrace = 64 << 10 // bytes of a body

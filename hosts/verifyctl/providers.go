@@ -1,0 +1,287 @@
+// The commands about the providers of a bootstrap file.
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/adapters/provider/rest"
+	"github.com/verifyd/verifyd/internal/bootstrap"
+	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/verification"
+)
+
+type providerCommands struct {
+	List     providerList     `cmd:"" help:"List the providers of a bootstrap file."`
+	Validate providerValidate `cmd:"" help:"Report every problem of the providers of a bootstrap file."`
+	Call     providerCall     `cmd:"" help:"Call a provider once, and print the request and the result."`
+}
+
+// bootstrapFlag is the bootstrap file of the hosts.
+type bootstrapFlag struct {
+	Bootstrap string `placeholder:"FILE" variable:"VERIFYD_BOOTSTRAP" help:"Bootstrap file of the hosts."`
+}
+
+// secretsFlag is the folder of secrets.
+type secretsFlag struct {
+	SecretsDir string `placeholder:"DIR" variable:"VERIFYD_SECRETS_DIR" help:"Folder with the secrets, one file per secret, beside the variables VERIFYD_SECRET_NAME."`
+}
+
+// readProviders reads a bootstrap file and makes its providers.
+func (s *session) readProviders(file string, o rest.Options) (b definition.Bootstrap, made bootstrap.Providers, err error) {
+	if file == "" {
+		return b, made, errors.New(cli.Setting("bootstrap") + ": required, the bootstrap file of the hosts")
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return b, made, err
+	}
+	if b, err = definition.ReadBootstrap(file, raw, os.ReadFile, s.getenv); err != nil {
+		return b, made, err
+	}
+	o.Expressions, o.Now = expression.New(), s.clock.Now
+	made, err = bootstrap.MakeProviders(b, nil, o)
+	return b, made, err
+}
+
+type providerList struct {
+	bootstrapFlag
+	jsonFlag
+}
+
+// providerJSON is one provider. Its TenantID is empty if it is for all tenants.
+type providerJSON struct {
+	Name     string                `json:"name"`
+	TenantID verification.TenantID `json:"tenant_id,omitempty"`
+	Type     string                `json:"type"`
+	MaxCalls int                   `json:"max_calls"`
+	Summary  string                `json:"summary"`
+	With     json.RawMessage       `json:"with,omitempty"` // the JSON Schema of with
+	Data     json.RawMessage       `json:"data,omitempty"` // the JSON Schema of the data
+}
+
+// Run prints the providers of all tenants, then those of each tenant.
+func (c providerList) Run(s *session) error {
+	b, made, err := s.readProviders(c.Bootstrap, rest.Options{})
+	if err != nil {
+		return s.printProblems(err)
+	}
+	var list []providerJSON
+	add := func(t verification.TenantID, declared []definition.Provider, made map[string]verification.Provider) {
+		for _, d := range declared {
+			list = append(list, newProviderJSON(d, t, made[d.Name]))
+		}
+	}
+	add("", b.Providers, made.All)
+	for _, t := range b.Tenants {
+		add(t.Tenant.ID, t.Providers, made.Tenant[t.Tenant.ID])
+	}
+	same := func(p providerJSON) providerJSON { return p }
+	return printList(s, c.JSON, list, same, "NAME TENANT_ID TYPE MAX_CALLS SUMMARY", func(p providerJSON) []string {
+		return []string{p.Name, string(p.TenantID), p.Type, strconv.Itoa(p.MaxCalls), p.Summary}
+	})
+}
+
+func newProviderJSON(d definition.Provider, t verification.TenantID, p verification.Provider) providerJSON {
+	out := providerJSON{Name: d.Name, TenantID: t, Type: d.Type}
+	if l, ok := p.(verification.CallLimiter); ok {
+		out.MaxCalls = l.MaxCalls()
+	}
+	if described, ok := p.(verification.Describer); ok {
+		v := described.Describe()
+		out.Summary, out.With, out.Data = v.Summary, json.RawMessage(v.With), json.RawMessage(v.Data)
+	}
+	return out
+}
+
+type providerValidate struct {
+	File         string `arg:"" help:"Bootstrap file, in YAML or JSON."`
+	CheckSecrets bool   `help:"Report secrets that are not set, too."`
+	secretsFlag
+	JSON bool `name:"json" help:"Print the problems as a JSON array."`
+}
+
+// Run prints the problems on stdout.
+func (c providerValidate) Run(s *session) (err error) {
+	var o rest.Options
+	if c.CheckSecrets {
+		if o.Secret, err = cli.Secrets(s.getenv, c.SecretsDir); err != nil {
+			return err
+		}
+	}
+	_, _, err = s.readProviders(c.File, o)
+	found := []problemJSON{}
+	if err != nil {
+		var failed error
+		if found, failed = problemsIn(err); failed != nil {
+			return failed
+		}
+	}
+	switch {
+	case c.JSON:
+		if err := s.json(found); err != nil {
+			return err
+		}
+	case err == nil:
+		fmt.Fprintln(s.stdout, c.File+": ok")
+	default:
+		fmt.Fprintln(s.stdout, err)
+	}
+	if len(found) > 0 {
+		return errProblems
+	}
+	return nil
+}
+
+// problemsIn returns the problems in a *definition.Diagnostics, or in an error that
+// joins several, and any other error as it is.
+func problemsIn(err error) (found []problemJSON, other error) {
+	found = []problemJSON{}
+	errs := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the error itself is joined
+		errs = joined.Unwrap()
+	}
+	for _, one := range errs {
+		var problems *definition.Diagnostics
+		if !errors.As(one, &problems) {
+			return nil, err
+		}
+		found = append(found, problemsOf(problems)...)
+	}
+	return found, nil
+}
+
+type providerCall struct {
+	Name         string `arg:"" help:"Name of the provider."`
+	With         string `placeholder:"JSON" default:"{}" help:"The with of the check, a JSON object (default {})."`
+	Handle       string `placeholder:"HANDLE" help:"Poll for the pending result with this handle."`
+	AllowPrivate bool   `name:"allow-private-networks" variable:"VERIFYD_ALLOW_PRIVATE_NETWORKS" help:"Allow private and loopback addresses."`
+	Tenant       string `placeholder:"TENANT" variable:"VERIFYD_TENANT" help:"Name or id of the tenant whose own provider is called."`
+	bootstrapFlag
+	secretsFlag
+	jsonFlag
+}
+
+// callJSON is the result of a call.
+type callJSON struct {
+	Requests []rest.Exchange `json:"requests"`
+	Outcome  string          `json:"outcome,omitempty"`
+	Handle   string          `json:"handle,omitempty"`
+	Data     map[string]any  `json:"data,omitempty"`
+	Error    string          `json:"error,omitempty"`
+}
+
+// Run calls the provider as a check would. A call without a result is exit code 1.
+func (c providerCall) Run(ctx context.Context, s *session) error {
+	var out callJSON
+	secret, err := cli.Secrets(s.getenv, c.SecretsDir)
+	if err != nil {
+		return err
+	}
+	with, err := verification.ParseData([]byte(c.With))
+	if err != nil {
+		return fmt.Errorf("--with: must be a JSON object")
+	}
+	b, made, err := s.readProviders(c.Bootstrap, rest.Options{
+		Secret: secret, AllowPrivateNetworks: c.AllowPrivate,
+		Trace: func(x rest.Exchange) { out.Requests = append(out.Requests, x) },
+	})
+	if err != nil {
+		return s.printProblems(err)
+	}
+	p, err := c.find(b, made)
+	if err != nil {
+		return err
+	}
+	result, err := c.call(ctx, p, s.clock.Now(), with.Map())
+	out.Outcome, out.Handle, out.Data = string(result.Outcome), result.Handle, result.Data
+	if err != nil {
+		out.Outcome, out.Error = "error", err.Error()
+	}
+	if printed := s.printCall(out, c.JSON); printed != nil {
+		return printed
+	}
+	if err != nil {
+		return errProblems
+	}
+	return nil
+}
+
+// find returns the provider that runs of the tenant would call.
+func (c providerCall) find(b definition.Bootstrap, made bootstrap.Providers) (verification.Provider, error) {
+	known := slices.Sorted(maps.Keys(made.All))
+	for _, t := range b.Tenants {
+		if c.Tenant == "" || c.Tenant != t.Tenant.Name && c.Tenant != string(t.Tenant.ID) {
+			continue
+		}
+		own := made.Tenant[t.Tenant.ID]
+		if p := own[c.Name]; p != nil {
+			return p, nil
+		}
+		known = slices.AppendSeq(known, maps.Keys(own))
+	}
+	if p := made.All[c.Name]; p != nil {
+		return p, nil
+	}
+	message := "the file has no such provider"
+	if near := verification.Nearest(c.Name, known); near != "" {
+		message += "; did you mean " + near + "?"
+	}
+	return nil, notFound("provider", message)
+}
+
+func (c providerCall) call(ctx context.Context, p verification.Provider, now time.Time, with map[string]any) (verification.CheckResult, error) {
+	request := verification.CheckRequest{
+		Tenant: "00000000-0000-7000-8000-000000000000", Run: "00000000-0000-7000-8000-000000000000",
+		ReferenceID: "verifyctl", StartedAt: now, Node: "call", Key: "call", Dispatch: 1,
+		IdempotencyKey: "verifyctl/" + strconv.FormatInt(now.UnixNano(), 36), With: with,
+		CallbackURL: "https://callbacks.invalid/callbacks/verifyctl",
+	}
+	if c.Handle == "" {
+		return p.Check(ctx, request)
+	}
+	poller, ok := p.(verification.Poller)
+	if !ok {
+		return verification.CheckResult{}, errors.New("the provider cannot be polled")
+	}
+	return poller.Poll(ctx, verification.PollRequest{CheckRequest: request, Handle: c.Handle})
+}
+
+func (s *session) printCall(out callJSON, asJSON bool) error {
+	if asJSON {
+		return s.json(out)
+	}
+	for _, x := range out.Requests {
+		fmt.Fprintln(s.stdout, oneLine(x.Method+" "+x.URL))
+		for _, name := range slices.Sorted(maps.Keys(x.Header)) {
+			fmt.Fprintln(s.stdout, oneLine(name+": "+x.Header.Get(name)))
+		}
+		if x.Body != "" {
+			fmt.Fprintln(s.stdout, "\n"+oneLine(x.Body))
+		}
+		status := "no answer: " + x.Failure
+		if x.Status != 0 {
+			status = "answered " + strconv.Itoa(x.Status)
+		}
+		fmt.Fprintf(s.stdout, "\n%s\n\n", status)
+	}
+	data := ""
+	if out.Data != nil {
+		raw, err := json.Marshal(out.Data)
+		if err != nil {
+			return err
+		}
+		data = string(raw)
+	}
+	return s.attributes([2]string{"outcome", out.Outcome}, [2]string{"handle", out.Handle}, [2]string{"data", data}, [2]string{"error", out.Error})
+}

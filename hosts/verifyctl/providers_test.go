@@ -1,0 +1,154 @@
+// Tests of the commands about providers.
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/adapters/clock"
+)
+
+const declared = `providers:
+  registry:
+    type: rest
+    summary: Checks a PAN.
+    base_url: %[1]s
+    auth: {bearer: "${secret.TOKEN}"}
+    request: {path: "/checks", json: {pan: "${with.number}"}}
+    response:
+      pending: response.status == 202
+      passed: response.body.result == 'VALID'
+      handle: response.body.id
+      data: {score: {value: response.body.score, type: number}}
+    poll: {path: "/checks/${handle}"}
+tenants:
+  - id: 0191f3c0-0000-7000-8000-00000000000b
+    name: Bank
+    providers:
+      own: {type: rest, base_url: "%[1]s", request: {path: /own}, response: {passed: response.status == 200}}
+    workflows:
+      - {workflow: w, name: W, start: a, nodes: {a: {type: check, provider: own, next: b}, b: {type: check, provider: registry, next: done}, done: {type: end}}}
+`
+
+// command carries out a command line without a database and returns what it prints.
+func command(t *testing.T, env map[string]string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	s := bare(&out, &errs)
+	s.clock = clock.System()
+	s.getenv = func(name string) string { return env[name] }
+	code = run(t.Context(), args, s)
+	return out.String(), errs.String(), code
+}
+
+func declaration(t *testing.T, url string, changes ...string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "bootstrap.yaml")
+	text := strings.NewReplacer(changes...).Replace(fmt.Sprintf(declared, url))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestAProviderIsCalledFromTheCommandLine(t *testing.T) {
+	const canary = "canary-22c9"
+	vendor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/own":
+		case r.Header.Get("Authorization") != "Bearer "+canary:
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = fmt.Fprintf(w, `{"message":"%s"}`, canary)
+		case r.Method == http.MethodPost:
+			w.WriteHeader(http.StatusAccepted)
+			_, _ = fmt.Fprint(w, `{"id":"t-7"}`)
+		default:
+			_, _ = fmt.Fprintf(w, `{"result":"VALID","score":0.5,"token":"%s"}`, canary)
+		}
+	}))
+	t.Cleanup(vendor.Close)
+	env := map[string]string{
+		"VERIFYD_BOOTSTRAP": declaration(t, vendor.URL), "VERIFYD_SECRET_TOKEN": canary, "VERIFYD_ALLOW_PRIVATE_NETWORKS": "true",
+	}
+	for _, tt := range []struct {
+		args []string
+		code int
+		want []string
+	}{
+		{[]string{"registry", "--with", `{"number":"ABCDE1234F"}`}, 0, []string{
+			"POST " + vendor.URL + "/checks\n", "Authorization: Bearer ***\n", "\n{\"pan\":\"ABCDE1234F\"}\n", "\nanswered 202\n", "outcome  pending\n", "handle   t-7\n",
+		}},
+		{[]string{"registry", "--handle", "t-7"}, 0, []string{"GET " + vendor.URL + "/checks/t-7\n", "outcome  passed\n", `data     {"score":0.5}`}},
+		{[]string{"registry", "--handle", "t-7", "--json"}, 0, []string{`"outcome": "passed"`, `"score": 0.5`, `"Bearer ***"`}},
+		{[]string{"own", "--tenant", "Bank"}, 0, []string{"outcome  passed\n"}},
+		{[]string{"own"}, 2, []string{"verifyctl: provider: the file has no such provider\n"}},
+		{[]string{"registri"}, 2, []string{"did you mean registry?"}},
+		{[]string{"registry"}, 1, []string{"error    registry (" + vendor.URL + ") was not called: json: pan: with.number has no value\n"}},
+		{[]string{"registry", "--with", "[1]"}, 2, []string{"--with: must be a JSON object"}},
+	} {
+		stdout, stderr, code := command(t, env, append([]string{"provider", "call"}, tt.args...)...)
+		if code != tt.code {
+			t.Errorf("%v: exit code %d, want %d: %s%s", tt.args, code, tt.code, stdout, stderr)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(stdout+stderr, want) {
+				t.Errorf("%v prints no %q:\n%s%s", tt.args, want, stdout, stderr)
+			}
+		}
+		if strings.Contains(stdout+stderr, canary) {
+			t.Errorf("%v prints a secret:\n%s%s", tt.args, stdout, stderr)
+		}
+	}
+	env["VERIFYD_SECRET_TOKEN"] = canary + "-old"
+	stdout, _, code := command(t, env, "provider", "call", "registry", "--with", `{"number":"x"}`)
+	if want := "error    registry (" + vendor.URL + ") answered 403\n"; code != 1 || !strings.HasSuffix(stdout, want) || strings.Contains(stdout, canary) {
+		t.Errorf("refused: %d\n%s", code, stdout)
+	}
+}
+
+func TestProvidersOfAFileAreListedAndValidated(t *testing.T) {
+	file := declaration(t, "https://api.vendor.example")
+	stdout, stderr, code := command(t, nil, "provider", "list", "--bootstrap", file)
+	const want = `NAME      TENANT_ID                             TYPE  MAX_CALLS  SUMMARY
+registry  -                                     rest  16         Checks a PAN.
+own       0191f3c0-0000-7000-8000-00000000000b  rest  16         Calls https://api.vendor.example.
+`
+	if stdout != want || code != 0 {
+		t.Errorf("list: %d %s\n%s, want\n%s", code, stderr, stdout, want)
+	}
+	if stdout, _, _ := command(t, nil, "provider", "list", "--bootstrap", file, "--json"); !strings.Contains(stdout, `"score": {`) {
+		t.Errorf("list --json:\n%s, want the schema of the data", stdout)
+	}
+	if stdout, _, code := command(t, nil, "provider", "validate", file); stdout != file+": ok\n" || code != 0 {
+		t.Errorf("validate: %d %s", code, stdout)
+	}
+	missing := file + ":6:12: providers.registry.auth.bearer: the secret TOKEN is not set: set VERIFYD_SECRET_TOKEN, or put a file TOKEN into SECRETS_DIR\n"
+	if stdout, _, code := command(t, nil, "provider", "validate", file, "--check-secrets"); stdout != missing || code != 1 {
+		t.Errorf("validate --check-secrets: %d %s", code, stdout)
+	}
+	bad := declaration(t, "https://api.vendor.example", "response.status == 202", "response.staus == 202", "{passed: response.status == 200}", "{}")
+	stdout, _, code = command(t, nil, "provider", "validate", bad)
+	problems := bad + ":9:7: providers.registry.response.pending: response.staus: undefined field 'staus' (line 1, column 9 of the expression)\n" +
+		bad + ":18:88: tenants[0].providers.own.response: must have a condition: pending, passed or failed\n"
+	if stdout != problems || code != 1 {
+		t.Errorf("validate: %d\n%s, want\n%s", code, stdout, problems)
+	}
+	if stdout, _, code = command(t, nil, "provider", "validate", bad, "--json"); code != 1 || strings.Count(stdout, `"line"`) != 2 {
+		t.Errorf("validate --json: %d\n%s, want two problems", code, stdout)
+	}
+}
+
+func TestApplyKnowsTheProvidersOfTheFile(t *testing.T) {
+	w := onMemory(t)
+	w.ctl("apply " + declaration(t, "https://api.vendor.example"))
+	if got := string(w.heard()); !strings.HasSuffix(got, "exit 0\n") {
+		t.Errorf("apply says %s, want the workflow with the tenant's own provider to be applied", got)
+	}
+}
