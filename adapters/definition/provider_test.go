@@ -64,13 +64,13 @@ func TestAProblemOfADeclarationHasItsLine(t *testing.T) {
 func TestAProviderOfTheWrongFormIsReportedOnce(t *testing.T) {
 	for change, want := range map[string]string{
 		"type: rest\n    base":     "b.yaml:3:5: providers.zeta.type: must be one of rest",
-		"passed: \"true\"}\n  alp": "b.yaml:6:16: providers.zeta.response.pased: unknown field",
+		"passed: \"true\"}\n  alp": "b.yaml:6:16: providers.zeta.response.passt: unknown field",
 		"base_url: https://api":    "b.yaml:2:3: providers.zeta.base_url: is required",
 		"  zeta:":                  "the name of a provider is 1 to 64 letters",
 	} {
 		replaced := map[string]string{
 			"type: rest\n    base":     "type: soap\n    base",
-			"passed: \"true\"}\n  alp": "pased: \"true\"}\n  alp",
+			"passed: \"true\"}\n  alp": "passt: \"true\"}\n  alp",
 			"base_url: https://api":    "summary: https://api",
 			"  zeta:":                  "  \"9 zeta\":",
 		}[change]

@@ -148,7 +148,7 @@ func (c providerValidate) Run(s *session) (err error) {
 func problemsIn(err error) (found []problemJSON, other error) {
 	found = []problemJSON{}
 	errs := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the error itself is joined
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		errs = joined.Unwrap()
 	}
 	for _, one := range errs {

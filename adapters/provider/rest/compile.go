@@ -5,6 +5,7 @@ package rest
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,9 +33,15 @@ func (c *compiler) problem(path, message string) {
 
 // refuse reports an error of a field.
 func (c *compiler) refuse(path string, err error) {
-	if err != nil {
-		c.problem(path, err.Error())
+	if err == nil {
+		return
 	}
+	f := verification.FieldError{Name: path, Message: err.Error()}
+	var in *verification.TextError
+	if errors.As(err, &in) {
+		f.Message, f.Character = in.Message, in.Character
+	}
+	c.problems = append(c.problems, f)
 }
 
 func (c *compiler) provider(name string, declaration verification.Data) *Provider {

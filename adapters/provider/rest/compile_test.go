@@ -4,6 +4,7 @@ package rest_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -23,7 +24,11 @@ func problems(t *testing.T, v *remote, changes map[string]any, o rest.Options) (
 	}
 	if invalid != nil {
 		for _, f := range invalid.Fields {
-			lines = append(lines, f.Name+": "+f.Message)
+			line := f.Name + ": " + f.Message
+			if f.Character > 0 {
+				line = fmt.Sprintf("%s (character %d)", line, f.Character)
+			}
+			lines = append(lines, line)
 		}
 	}
 	if strings.Contains(strings.Join(lines, "\n"), canary) {
@@ -50,33 +55,51 @@ func TestEveryProblemOfADeclarationNamesItsField(t *testing.T) {
 		"header name": {map[string]any{"request.headers": map[string]any{"a b": "x"}}, []string{"request.headers.a b: must be the name of a header"}},
 		"secret":      {map[string]any{"auth.bearer": "${secret.NOBODY}"}, []string{"auth.bearer: the secret NOBODY is not set: set VERIFYD_SECRET_NOBODY, or put a file NOBODY into SECRETS_DIR"}},
 		"any secret":  {map[string]any{"request.json.x": "${secret}"}, []string{"request.json.x: secret must be followed by the name of a secret: letters, digits and _"}},
-		"secret in a response": {map[string]any{"response.passed": "response.body.key == secret.TOKEN"},
-			[]string{"response.passed: undeclared reference to 'secret' (line 1, column 22 of the expression)"}},
-		"handle in a check": {map[string]any{"request.json.x": "${handle}"},
-			[]string{"request.json.x: undeclared reference to 'handle' (line 1, column 1 of the expression)"}},
-		"misspelt": {map[string]any{"response.failed": "response.staus == 400"},
-			[]string{"response.failed: response.staus: undefined field 'staus' (line 1, column 9 of the expression)"}},
-		"syntax": {map[string]any{"request.json.x": []any{"a", "${with.}"}},
-			[]string{"request.json.x[1]: Syntax error: no viable alternative at input '.' (line 1, column 6 of the expression)"}},
-		"unclosed":     {map[string]any{"request.json.x": "${with.a"}, []string{"request.json.x: a ${ is not closed with }"}},
+		"secret in a response": {
+			map[string]any{"response.passed": "response.body.key == secret.TOKEN"},
+			[]string{"response.passed: undeclared reference to 'secret' (character 22)"},
+		},
+		"handle in a check": {
+			map[string]any{"request.json.x": "${handle}"},
+			[]string{"request.json.x: undeclared reference to 'handle' (character 3)"},
+		},
+		"misspelt": {
+			map[string]any{"response.failed": "response.staus == 400"},
+			[]string{"response.failed: response.staus: undefined field 'staus' (character 9)"},
+		},
+		"syntax": {
+			map[string]any{"request.json.x": []any{"a", "${with.}"}},
+			[]string{"request.json.x[1]: Syntax error: no viable alternative at input '.' (character 8)"},
+		},
+		"unclosed":     {map[string]any{"request.json.x": "${with.a"}, []string{"request.json.x: a ${ is not closed with } (character 1)"}},
 		"no condition": {map[string]any{"response": map[string]any{}}, []string{"response: must have a condition: pending, passed or failed"}},
 		"not a bool":   {map[string]any{"response.passed": "response.status"}, []string{"response.passed: it must be a boolean, not double"}},
-		"wrong type": {map[string]any{"response.data": map[string]any{"n": map[string]any{"value": "response.status", "type": "string"}}},
-			[]string{"response.data.n.value: it must be a string, not double"}},
-		"with": {map[string]any{"with": map[string]any{"type": "object", "properties": map[string]any{"scenario": map[string]any{}}, "additionalProperties": false}},
-			[]string{"request.json.number: with.number: undefined field 'number' (line 1, column 5 of the expression)"}},
+		"wrong type": {
+			map[string]any{"response.data": map[string]any{"n": map[string]any{"value": "response.status", "type": "string"}}},
+			[]string{"response.data.n.value: it must be a string, not double"},
+		},
+		"with": {
+			map[string]any{"with": map[string]any{"type": "object", "properties": map[string]any{"scenario": map[string]any{}}, "additionalProperties": false}},
+			[]string{"request.json.number: with.number: undefined field 'number' (character 7)"},
+		},
 		"schema":      {map[string]any{"with": map[string]any{"type": "objekt"}}, []string{"with: the schema is not a valid JSON Schema: type does not have any of the allowed forms"}},
 		"no poll":     {map[string]any{"poll": nil}, []string{"response.pending: a pending result needs poll or callback"}},
 		"no verifier": {map[string]any{"callback": map[string]any{}}, []string{"callback: must have one of hmac_sha256 and header"}},
-		"no URL sent": {map[string]any{"callback.header": map[string]any{"name": "X-Key", "value": "${secret.HOOK}"}, "request.headers": nil},
-			[]string{"callback: the request must send ${request.callback_url} to the vendor"}},
-		"limits": {map[string]any{"limits": map[string]any{"concurrent": 0, "timeout_seconds": 601, "retries": 9, "response_bytes": 0, "per_second": -1}},
+		"no URL sent": {
+			map[string]any{"callback.header": map[string]any{"name": "X-Key", "value": "${secret.HOOK}"}, "request.headers": nil},
+			[]string{"callback: the request must send ${request.callback_url} to the vendor"},
+		},
+		"limits": {
+			map[string]any{"limits": map[string]any{"concurrent": 0, "timeout_seconds": 601, "retries": 9, "response_bytes": 0, "per_second": -1}},
 			[]string{
 				"limits.concurrent: must be 1 to 10000", "limits.per_second: must be 0 to 1000000", "limits.timeout_seconds: must be more than 0, and at most 600",
 				"limits.response_bytes: must be 1 to 16777216", "limits.retries: must be 0 to 5",
-			}},
-		"certificate": {map[string]any{"ca": "${secret.TOKEN}", "auth.mtls": map[string]any{"certificate": "${secret.TOKEN}", "key": "${secret.HOOK}"}},
-			[]string{"ca: must be certificates in PEM", "auth.mtls: must be a certificate and its key, in PEM"}},
+			},
+		},
+		"certificate": {
+			map[string]any{"ca": "${secret.TOKEN}", "auth.mtls": map[string]any{"certificate": "${secret.TOKEN}", "key": "${secret.HOOK}"}},
+			[]string{"ca: must be certificates in PEM", "auth.mtls: must be a certificate and its key, in PEM"},
+		},
 	} {
 		if diff := cmp.Diff(tt.want, problems(t, v, tt.changes, options())); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -161,7 +161,7 @@ func (r *request) address(base string, vars map[string]any) (string, error) {
 	path, _ := v.(string)
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "." || segment == ".." {
-			return "", &errRequest{"path", errors.New("it must not have a segment . or ..")}
+			return "", &errRequest{"path", errors.New("a value must not be . or .. in it")}
 		}
 	}
 	query := url.Values{}

@@ -92,11 +92,10 @@ func (a answer) variable() map[string]any {
 // errUndecided is returned for an answer for which no condition holds.
 var errUndecided = errors.New("no condition of response holds")
 
-// result returns the result that an answer stands for. If no condition holds, the
+// result returns the result that an answer stands for, and adds the answer to vars. If no condition holds, the
 // error wraps errUndecided and says which condition could not be evaluated. Any other
 // error is one of the handle or of the data.
 func (r *response) result(a answer, vars map[string]any) (verification.CheckResult, error) {
-	vars = maps.Clone(vars)
 	vars["response"] = a.variable()
 	var first error // of a condition that cannot be evaluated
 	for _, c := range r.conditions {
