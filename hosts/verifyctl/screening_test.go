@@ -17,8 +17,8 @@ import (
 
 const fictional = "../verifyd/demo/fictional-list.csv"
 
-// command runs a command line without a database.
-func command(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
+// screen runs a command of verifyctl screening without a database.
+func screen(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, problems bytes.Buffer
 	s := bare(&out, &problems)
@@ -28,7 +28,7 @@ func command(t *testing.T, stdin string, args ...string) (stdout, stderr string,
 }
 
 func TestSearchShowsMatchesAndWhy(t *testing.T) {
-	out, problems, code := command(t, "", "search", fictional, "Victor Zamoyskov", "--birth-date", "1961")
+	out, problems, code := screen(t, "", "search", fictional, "Victor Zamoyskov", "--birth-date", "1961")
 	for _, want := range []string{"fictional-001", "Viktor Aleksandrovich Zamoyskov", "victor is", "the year of birth is the same: 1961-03-14"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("output without %q:\n%s", want, out)
@@ -37,7 +37,7 @@ func TestSearchShowsMatchesAndWhy(t *testing.T) {
 	if code != exitDone || problems != "" {
 		t.Errorf("exit code %d, stderr %q", code, problems)
 	}
-	out, _, _ = command(t, "", "search", fictional, "Golden Peregrine", "--kind", "company", "--country", "mh", "--json")
+	out, _, _ = screen(t, "", "search", fictional, "Golden Peregrine", "--kind", "company", "--country", "mh", "--json")
 	var found searchJSON
 	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Hits) != 1 || found.Hits[0].ID != "fictional-102" || len(found.Version) != 64 {
 		t.Errorf("JSON %s, %v, want one hit and the version of the list", out, err)
@@ -45,11 +45,11 @@ func TestSearchShowsMatchesAndWhy(t *testing.T) {
 }
 
 func TestCompareShowsAScore(t *testing.T) {
-	out, _, code := command(t, "", "compare", "Aleksandr Ivanov", "Иванов Александр")
+	out, _, code := screen(t, "", "compare", "Aleksandr Ivanov", "Иванов Александр")
 	if code != exitDone || !strings.HasPrefix(out, "score") || !strings.Contains(out, "aleksandr is") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
-	out, _, _ = command(t, "", "compare", "--kind", "company", "--json", "Acme Ltd", "Apex Ltd")
+	out, _, _ = screen(t, "", "compare", "--kind", "company", "--json", "Acme Ltd", "Apex Ltd")
 	var compared struct {
 		Score   float64
 		Reasons []string
@@ -61,7 +61,7 @@ func TestCompareShowsAScore(t *testing.T) {
 
 func TestCompareWritesAScoreForEachPair(t *testing.T) {
 	pairs := "kind,name1,name2\nperson,\"Rao, Asha\",Asha Rao\ncompany,Acme Ltd,Acme Limited\nperson,Asha Rao,?\n"
-	out, problems, code := command(t, pairs, "compare", "--csv")
+	out, problems, code := screen(t, pairs, "compare", "--csv")
 	const want = "kind,name1,name2,score\nperson,\"Rao, Asha\",Asha Rao,1.000\ncompany,Acme Ltd,Acme Limited,1.000\nperson,Asha Rao,?,0.000\n"
 	if code != exitDone || out != want || problems != "" {
 		t.Errorf("exit code %d, %q, %q, want %q", code, out, problems, want)
@@ -70,7 +70,7 @@ func TestCompareWritesAScoreForEachPair(t *testing.T) {
 		{"person,A B\n", "row 1: has 2 fields; it must be kind,name1,name2"},
 		{"person,A B,A B\nship,A,B\n", `row 2: "ship" is no kind of name: use person or company`},
 	} {
-		if _, problems, code := command(t, tc.stdin, "compare", "--csv"); code != exitUsage || !strings.Contains(problems, tc.want) {
+		if _, problems, code := screen(t, tc.stdin, "compare", "--csv"); code != exitUsage || !strings.Contains(problems, tc.want) {
 			t.Errorf("%q: exit code %d, %q, want %q", tc.stdin, code, problems, tc.want)
 		}
 	}
@@ -95,7 +95,7 @@ func versions(t *testing.T) (before, after string) {
 func TestDiffReportsTheNamesOfAFileThatMatchNewly(t *testing.T) {
 	before, after := versions(t)
 	customers := "id,kind,name\n1,person,Ivan Testov\n2,person,Пётр Экземпел\n3,person,Asha Rao\n"
-	out, problems, code := command(t, customers, "diff", before, after, "--names", "-", "--json")
+	out, problems, code := screen(t, customers, "diff", before, after, "--names", "-", "--json")
 	var found diffJSON
 	if err := json.Unmarshal([]byte(out), &found); err != nil {
 		t.Fatalf("%s: %v, %s", out, err, problems)
@@ -103,14 +103,14 @@ func TestDiffReportsTheNamesOfAFileThatMatchNewly(t *testing.T) {
 	if code != exitProblems || found.Screened != 3 || len(found.NewMatches) != 1 || found.NewMatches[0].ID != "2" || found.NewMatches[0].Hits[0].ID != "b" {
 		t.Errorf("exit code %d, %+v, want one new match, of row 2 with entry b", code, found)
 	}
-	if _, _, code := command(t, customers, "diff", before, before, "--names", "-"); code != exitDone {
+	if _, _, code := screen(t, customers, "diff", before, before, "--names", "-"); code != exitDone {
 		t.Errorf("exit code %d for one version twice, want %d", code, exitDone)
 	}
 	for stdin, want := range map[string]string{
 		"name\nA\n":           "--names: the first line has no column kind",
 		"kind,name\nship,A\n": `--names: line 2: "ship" is no kind of name`,
 	} {
-		if _, problems, code := command(t, stdin, "diff", before, after, "--names", "-"); code != exitUsage || !strings.Contains(problems, want) {
+		if _, problems, code := screen(t, stdin, "diff", before, after, "--names", "-"); code != exitUsage || !strings.Contains(problems, want) {
 			t.Errorf("%q: exit code %d, %q, want %q", stdin, code, problems, want)
 		}
 	}
