@@ -7,13 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/graph"
+	"github.com/verifyd/verifyd/adapters/provider/offline"
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -28,7 +31,7 @@ type workflowCommands struct {
 
 type workflowValidate struct {
 	Files     []string `arg:"" name:"file" help:"Workflow files, in YAML or JSON."`
-	Providers []string `placeholder:"NAME" help:"Providers of the hosts. A check with another provider is a problem. By default any provider is allowed."`
+	Providers []string `placeholder:"NAME" help:"Providers of the hosts beside the offline checks. A check with another provider is a problem. By default any provider is allowed."`
 	JSON      bool     `name:"json" help:"Print the problems as a JSON array."`
 }
 
@@ -105,8 +108,8 @@ func (w workflowGraph) Run(s *session) error {
 }
 
 // compile reads and compiles a workflow file. If the file has problems, the error is a
-// *definition.Diagnostics; the definition is empty if the file cannot be parsed. Without
-// providers every provider is allowed.
+// *definition.Diagnostics; the definition is empty if the file cannot be parsed. Checks
+// may use the offline checks and the providers; nil allows every provider.
 func compile(file string, providers []string) (verification.Definition, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -117,6 +120,9 @@ func compile(file string, providers []string) (verification.Definition, error) {
 		return verification.Definition{}, err
 	}
 	def := doc.Definition
+	if providers != nil {
+		providers = slices.Concat(providers, slices.Sorted(maps.Keys(offline.Checks())))
+	}
 	version := verification.Version{Number: 1, Hash: def.VersionHash(), Definition: def}
 	_, err = verification.Compile(def.ID, version, expression.New(), providers)
 	return def, doc.Explain(err)

@@ -28,6 +28,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/media"
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/adapters/provider/offline"
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
@@ -210,7 +211,8 @@ func (o *opened) makeProviders(s settings, env *environment, clk hostClock, p *p
 		file = *o.bootstrap
 	}
 	// The second sandbox is for demonstrating a fallback.
-	builtIn := map[string]verification.Provider{"sandbox": sandbox.New(clk.Sleep), "sandbox_2": sandbox.New(clk.Sleep)}
+	builtIn := offline.Checks()
+	builtIn["sandbox"], builtIn["sandbox_2"] = sandbox.New(clk.Sleep), sandbox.New(clk.Sleep)
 	o.providers, err = boot.MakeProviders(file, builtIn, rest.Options{
 		Expressions: expression.New(), Secret: secret, Documents: o.documents, AllowPrivateNetworks: s.AllowPrivate, Now: clk.Now,
 	})

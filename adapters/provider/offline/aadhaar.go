@@ -1,0 +1,35 @@
+// offline.aadhaar: the Aadhaar number of a resident of India.
+
+package offline
+
+import "time"
+
+type aadhaarWith struct {
+	Number string `json:"number"`
+}
+
+// The rules are those of the Unique Identification Authority of India: twelve digits,
+// the first from 2 to 9, the last a check digit by Verhoeff's algorithm.
+func aadhaarDescription() description {
+	return description{
+		summary:  "The structure and the check digit of an Aadhaar number.",
+		required: []string{"number"},
+		with:     `{"number": {"type": "string", "title": "Aadhaar number"}}`,
+		data:     `{"number": {"type": "string", "title": "Aadhaar number, masked"}}`,
+	}
+}
+
+func judgeAadhaar(w aadhaarWith, _ time.Time) (map[string]any, reason, error) {
+	number := compact(w.Number)
+	if why := structured(number, "999999999999"); why != "" {
+		return nil, why, nil
+	}
+	data := map[string]any{"number": masked(number)}
+	switch {
+	case number[0] < '2':
+		return data, reasonStructure, nil
+	case !verhoeff(number):
+		return data, reasonCheckDigit, nil
+	}
+	return data, "", nil
+}

@@ -1,0 +1,56 @@
+// offline.bic: the Business Identifier Code of a bank or another institution.
+
+package offline
+
+import "time"
+
+type bicWith struct {
+	BIC       string   `json:"bic"`
+	Countries []string `json:"countries"`
+}
+
+// The structure is that of ISO 9362:2022: a prefix of four letters or digits, a
+// country of ISO 3166-1, a suffix of two, and for a branch three more.
+func bicDescription() description {
+	return description{
+		summary:  "The structure of a Business Identifier Code (BIC, ISO 9362).",
+		required: []string{"bic"},
+		with: `{
+			"bic": {"type": "string", "title": "BIC"},
+			"countries": ` + countriesSchema + `
+		}`,
+		data: `{
+			"bic": {"type": "string", "title": "BIC"},
+			"institution_code": {"type": "string", "title": "Institution"},
+			"country": {"type": "string", "title": "Country"},
+			"branch_code": {"type": "string", "title": "Branch, XXX for the head office"},
+			"test": {"type": "boolean", "title": "Code for tests"}
+		}`,
+	}
+}
+
+func judgeBIC(w bicWith, _ time.Time) (map[string]any, reason, error) {
+	accepts, err := countries("offline.bic", w.Countries)
+	if err != nil {
+		return nil, "", err
+	}
+	bic := compact(w.BIC)
+	pattern := "XXXXAAXX"
+	if len(bic) > len(pattern) {
+		pattern += "XXX"
+	}
+	if why := structured(bic, pattern); why != "" {
+		return nil, why, nil
+	}
+	country, branch := bic[4:6], "XXX"
+	if len(bic) == 11 {
+		branch = bic[8:]
+	}
+	data := map[string]any{
+		"bic": bic, "institution_code": bic[:4], "country": country, "branch_code": branch, "test": bic[7] == '0',
+	}
+	if !isCountry(country) || !accepts(country) {
+		return data, reasonCountry, nil
+	}
+	return data, "", nil
+}

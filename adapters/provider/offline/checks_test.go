@@ -1,0 +1,314 @@
+package offline_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/verifyd/verifyd/adapters/provider/offline"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// started is when the runs of these tests start.
+func started() time.Time { return time.Date(2026, 11, 22, 23, 30, 0, 0, time.UTC) }
+
+// checks are made once: a call reads the lists of domains and countries.
+var checks = offline.Checks()
+
+// with is the with of a check.
+type with map[string]any
+
+// row is one line of a table: what a check makes of a with. want is the outcome, the
+// reason if it failed, and the data that follows as JSON.
+type row struct {
+	with with
+	want string
+}
+
+// run checks every row, and that the data is as the check describes it.
+func run(t *testing.T, name string, rows []row) {
+	t.Helper()
+	for _, r := range rows {
+		if got := result(t, name, r.with, started()); got != r.want {
+			t.Errorf("%s of %v:\n got %s\nwant %s", name, r.with, got, r.want)
+		}
+	}
+}
+
+// result formats the result of a check as one line.
+func result(t testing.TB, name string, w with, at time.Time) string {
+	t.Helper()
+	r, err := checks[name].Check(t.Context(), verification.CheckRequest{With: w, StartedAt: at})
+	if err != nil {
+		var permanent interface{ Permanent() bool }
+		if !errors.As(err, &permanent) || !permanent.Permanent() {
+			t.Errorf("%s of %v: the error is not permanent: %v", name, w, err)
+		}
+		return "error: " + err.Error()
+	}
+	validate(t, name, r)
+	line := string(r.Outcome)
+	if reason, ok := r.Data["reason"]; ok {
+		line += fmt.Sprintf(" %v", reason)
+		delete(r.Data, "reason")
+	}
+	if len(r.Data) == 0 {
+		return line
+	}
+	raw, err := json.Marshal(r.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return line + " " + string(raw)
+}
+
+// validate checks that a result has a reason if it failed, and data as described.
+func validate(t testing.TB, name string, r verification.CheckResult) {
+	t.Helper()
+	if reason, _ := r.Data["reason"].(string); (r.Outcome == verification.OutcomeFailed) != (reason != "") {
+		t.Errorf("%s is %s for the reason %q", name, r.Outcome, reason)
+	}
+	d, err := verification.NewData(r.Data)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	if err := schemas()[name].Validate(any(d.Map())); err != nil {
+		t.Errorf("%s has other data than it describes: %v", name, err)
+	}
+}
+
+func describe(t testing.TB, name string) verification.ProviderDescription {
+	t.Helper()
+	d, ok := checks[name].(verification.Describer)
+	if !ok {
+		t.Fatalf("%s does not describe itself", name)
+	}
+	return d.Describe()
+}
+
+// schemas are the schemas of the data, by check.
+var schemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
+	compiled := map[string]*jsonschema.Schema{}
+	for name, c := range checks {
+		c := c.(verification.Describer) //nolint:errcheck // a panic fails the tests
+		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Describe().Data))
+		compiler := jsonschema.NewCompiler()
+		if err := errors.Join(err, compiler.AddResource("schema.json", document)); err != nil {
+			panic(err)
+		}
+		compiled[name] = compiler.MustCompile("schema.json")
+	}
+	return compiled
+})
+
+func TestTheChecksAreThoseOfTheDocumentation(t *testing.T) {
+	want := []string{
+		"offline.aadhaar", "offline.age", "offline.bic", "offline.card_number", "offline.email", "offline.expiry",
+		"offline.gstin", "offline.iban", "offline.ifsc", "offline.lei", "offline.mrz", "offline.pan", "offline.phone",
+	}
+	if d := cmp.Diff(want, slices.Sorted(maps.Keys(checks))); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestEveryCheckDescribesItselfWithTitles(t *testing.T) {
+	for name := range checks {
+		d := describe(t, name)
+		if !strings.HasSuffix(d.Summary, ".") {
+			t.Errorf("the summary of %s is %q, want a sentence", name, d.Summary)
+		}
+		for which, raw := range map[string]verification.Data{"with": d.With, "data": d.Data} {
+			if _, err := verification.ParseData(raw); err != nil {
+				t.Errorf("the schema of %s of %s: %v", which, name, err)
+			}
+			var schema struct {
+				Properties map[string]struct{ Title string }
+			}
+			if err := json.Unmarshal(raw, &schema); err != nil {
+				t.Fatal(err)
+			}
+			for property, p := range schema.Properties {
+				if p.Title == "" {
+					t.Errorf("%s.%s of %s has no title", which, property, name)
+				}
+			}
+		}
+	}
+}
+
+func TestAWithOfTheWrongShapeIsAPermanentErrorThatNamesTheKey(t *testing.T) {
+	for _, tt := range []struct {
+		check string
+		with  with
+		want  string
+	}{
+		{"offline.pan", nil, "error: offline.pan: with.number is required"},
+		{"offline.pan", with{"number": "ABCPE1234F", "title": "x"}, "error: offline.pan: with.title is not a key of this check"},
+		{"offline.pan", with{"number": 12.0}, "error: offline.pan: with.number must be of the type string, not number"},
+		{"offline.pan", with{"number": nil}, "error: offline.pan: with.number must be of the type string, not null"},
+		{"offline.pan", with{"number": "ABCPE1234F", "holder_types": []any{"person"}}, "error: offline.pan: with.holder_types.0 must be one of [association_of_persons body_of_individuals company limited_liability_partnership firm government hindu_undivided_family artificial_juridical_person local_authority individual trust]"},
+		{"offline.pan", with{"number": "ABCPE1234F", "holder_types": []any{}}, "error: offline.pan: with.holder_types must have at least 1 items"},
+		{"offline.iban", with{"number": "DE89370400440532013000", "countries": []any{"de"}}, "error: offline.iban: with.countries.0 must be an ISO 3166-1 alpha-2 code in upper case, such as DE"},
+		{"offline.bic", with{"bic": "DEUTDEFF", "countries": []any{"DE", "UK"}}, "error: offline.bic: with.countries.1 must be an ISO 3166-1 alpha-2 code in upper case, such as DE"},
+		{"offline.phone", with{"number": "020 7946 0018", "region": "UK"}, "error: offline.phone: with.region must be an ISO 3166-1 alpha-2 code in upper case, such as IN"},
+		{"offline.phone", with{"number": "+442079460018", "regions": []any{"gb"}}, "error: offline.phone: with.regions.0 must be an ISO 3166-1 alpha-2 code in upper case, such as IN"},
+		{"offline.age", with{"birth_date": "1990-01-01"}, "error: offline.age: with.min_years or with.max_years is required"},
+		{"offline.age", with{"birth_date": "1990-01-01", "min_years": "18"}, "error: offline.age: with.min_years must be of the type integer, not string"},
+		{"offline.age", with{"birth_date": "1990-01-01", "min_years": -1.0}, "error: offline.age: with.min_years must be at least 0"},
+		{"offline.age", with{"birth_date": "1990-01-01", "min_years": 17.5}, "error: offline.age: with.min_years must be of the type integer, not number"},
+		{"offline.email", with{"address": "a@example.com", "allow_disposable": "yes"}, "error: offline.email: with.allow_disposable must be of the type boolean, not string"},
+		{"offline.mrz", with{"number": "x"}, "error: offline.mrz: with.mrz is required, with.number is not a key of this check"},
+	} {
+		if got := result(t, tt.check, tt.with, started()); got != tt.want {
+			t.Errorf("with %v:\n got %s\nwant %s", tt.with, got, tt.want)
+		}
+	}
+}
+
+// samples are values that pass, by check.
+func samples() map[string]with {
+	return map[string]with{
+		"offline.aadhaar":     {"number": "9999 4105 7058"},
+		"offline.age":         {"birth_date": "1990-05-17", "min_years": 18.0},
+		"offline.bic":         {"bic": "DEUTDEFF500"},
+		"offline.card_number": {"number": "4111 1111 1111 1111"},
+		"offline.email":       {"address": "asha@example.com"},
+		"offline.expiry":      {"expiry_date": "2031-04-15"},
+		"offline.gstin":       {"number": "27AAPFU0939F1ZV", "pan": "AAPFU0939F"},
+		"offline.iban":        {"number": "GB29 NWBK 6016 1331 9268 19"},
+		"offline.ifsc":        {"code": "HDFC0000001"},
+		"offline.lei":         {"lei": "506700GE1G29325QX363"},
+		"offline.mrz":         {"mrz": "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<\nL898902C36UTO7408122F3004157ZE184226B<<<<<16"},
+		"offline.pan":         {"number": "ABCPE1234F"},
+		"offline.phone":       {"number": "+91 98765 43210"},
+	}
+}
+
+func TestAResultDoesNotDependOnSpacesAndCase(t *testing.T) {
+	for name, w := range samples() {
+		want := result(t, name, w, started())
+		if !strings.HasPrefix(want, "passed ") {
+			t.Errorf("%s of %v = %s, want it to pass", name, w, want)
+		}
+		loud := with{}
+		for key, value := range w {
+			loud[key] = value
+			if s, ok := value.(string); ok {
+				loud[key] = " " + s + "\u00a0\n"
+				if name != "offline.email" {
+					loud[key] = strings.ToLower(" " + s + "\u00a0\n")
+				}
+			}
+		}
+		if got := result(t, name, loud, started()); got != want {
+			t.Errorf("%s of %q = %s, want %s", name, loud, got, want)
+		}
+	}
+}
+
+func TestOnlyTheLastCharactersOfSecretNumbersAreInTheData(t *testing.T) {
+	for name, secret := range map[string]string{"offline.aadhaar": "999941057058", "offline.card_number": "4111111111111111"} {
+		for _, number := range []string{secret, secret[:len(secret)-1], secret[:len(secret)-1] + "9", secret + "x"} {
+			line := result(t, name, with{"number": number}, started())
+			if strings.Contains(line, secret[:len(secret)-4]) || strings.Contains(line, secret[4:]) {
+				t.Errorf("%s of %s shows the number: %s", name, number, line)
+			}
+		}
+	}
+}
+
+// FuzzChecks gives any text to every check. None panics, each answers as it describes
+// itself, and the normal form of a number has the same result as the number.
+func FuzzChecks(f *testing.F) {
+	for _, w := range samples() {
+		for _, value := range w {
+			if s, ok := value.(string); ok {
+				f.Add(s, s)
+			}
+		}
+	}
+	keys := map[string][2]string{
+		"offline.aadhaar": {"number"}, "offline.age": {"birth_date"}, "offline.bic": {"bic"}, "offline.card_number": {"number"},
+		"offline.email": {"address"}, "offline.expiry": {"expiry_date"}, "offline.gstin": {"number", "pan"},
+		"offline.iban": {"number"}, "offline.ifsc": {"code"}, "offline.lei": {"lei"}, "offline.mrz": {"mrz", "surname"},
+		"offline.pan": {"number"}, "offline.phone": {"number"},
+	}
+	f.Fuzz(func(t *testing.T, value, other string) {
+		for name, key := range keys {
+			w := with{key[0]: value}
+			if key[1] != "" {
+				w[key[1]] = other
+			}
+			if name == "offline.age" {
+				w["min_years"] = 18.0
+			}
+			first, err := checks[name].Check(t.Context(), verification.CheckRequest{With: w, StartedAt: started()})
+			if err != nil {
+				t.Fatalf("%s of %q: %v", name, w, err)
+			}
+			validate(t, name, first)
+			normal, _ := first.Data[key[0]].(string)
+			if normal == "" || name == "offline.aadhaar" || name == "offline.card_number" {
+				continue // no normal form, or a masked one
+			}
+			w[key[0]] = normal
+			second, err := checks[name].Check(t.Context(), verification.CheckRequest{With: w, StartedAt: started()})
+			if d := cmp.Diff(first, second); err != nil || d != "" {
+				t.Errorf("%s of %q and of its normal form %q differ: %v %s", name, value, normal, err, d)
+			}
+		}
+	})
+}
+
+func BenchmarkChecks(b *testing.B) {
+	for _, name := range slices.Sorted(maps.Keys(checks)) {
+		b.Run(strings.TrimPrefix(name, "offline."), func(b *testing.B) {
+			r := verification.CheckRequest{With: samples()[name], StartedAt: started()}
+			for b.Loop() {
+				if _, err := checks[name].Check(b.Context(), r); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func TestTheDocumentationListsEveryKeyAndField(t *testing.T) {
+	raw, err := os.ReadFile("../../../docs/offline-checks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := string(raw)
+	for name := range checks {
+		_, section, _ := strings.Cut(doc, "\n### "+name+"\n")
+		section, _, _ = strings.Cut(section, "\n#")
+		d := describe(t, name)
+		for row, schema := range map[string]verification.Data{"| with |": d.With, "| data |": d.Data} {
+			_, line, _ := strings.Cut(section, row)
+			line, _, _ = strings.Cut(line, "\n")
+			properties, _ := schema.Map()["properties"].(map[string]any)
+			for property, p := range properties {
+				if property != "reason" && !strings.Contains(line, "`"+property+"`") {
+					t.Errorf("the row %q of %s does not name %s", row, name, property)
+				}
+				words, _ := p.(map[string]any)["enum"].([]any) //nolint:errcheck // a panic fails the test
+				for _, word := range words {
+					if !strings.Contains(doc, fmt.Sprintf("`%s`", word)) {
+						t.Errorf("nothing names %s of %s", word, name)
+					}
+				}
+			}
+		}
+	}
+}

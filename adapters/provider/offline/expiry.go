@@ -1,0 +1,52 @@
+// offline.expiry: whether a document is still valid.
+
+package offline
+
+import (
+	"strings"
+	"time"
+)
+
+type expiryWith struct {
+	ExpiryDate string  `json:"expiry_date"`
+	MinDays    float64 `json:"min_days"`
+}
+
+func expiryDescription() description {
+	return description{
+		summary:  "Whether a document is valid at the time of the run, and for how many days.",
+		required: []string{"expiry_date"},
+		with: `{
+			"expiry_date": {"type": "string", "title": "Last day of validity, or its month"},
+			"min_days": {"type": "integer", "minimum": 0, "title": "Minimum remaining validity", "x-unit": "days"}
+		}`,
+		data: `{
+			"expiry_date": {"type": "string", "format": "date", "title": "Last day of validity"},
+			"days_left": {"type": "integer", "title": "Remaining validity", "x-unit": "days"}
+		}`,
+	}
+}
+
+func judgeExpiry(w expiryWith, now time.Time) (map[string]any, reason, error) {
+	expiry, why := parseExpiry(w.ExpiryDate)
+	if why != "" {
+		return nil, why, nil
+	}
+	left := days(today(now), expiry)
+	data := map[string]any{"expiry_date": expiry.Format(time.DateOnly), "days_left": left}
+	switch {
+	case left < 0:
+		return data, "expired", nil
+	case float64(left) < w.MinDays:
+		return data, "expires_soon", nil
+	}
+	return data, "", nil
+}
+
+// parseExpiry parses YYYY-MM-DD, or YYYY-MM as the last day of that month.
+func parseExpiry(s string) (time.Time, reason) {
+	if month, err := time.Parse("2006-01", strings.TrimSpace(s)); err == nil {
+		return month.AddDate(0, 1, -1), ""
+	}
+	return parseDate(s)
+}

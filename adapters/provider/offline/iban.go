@@ -1,0 +1,124 @@
+// offline.iban: the International Bank Account Number.
+
+package offline
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:embed iban_registry.tsv
+var ibanRegistry string
+
+type ibanWith struct {
+	Number    string   `json:"number"`
+	Countries []string `json:"countries"`
+}
+
+// The structures are those of the IBAN Registry of SWIFT; the check digits are those
+// of ISO 13616-1, by ISO/IEC 7064 MOD 97-10.
+func ibanDescription() description {
+	return description{
+		summary:  "The country, structure and check digits of an International Bank Account Number (IBAN, ISO 13616).",
+		required: []string{"number"},
+		with: `{
+			"number": {"type": "string", "title": "IBAN"},
+			"countries": ` + countriesSchema + `
+		}`,
+		data: `{
+			"number": {"type": "string", "title": "IBAN"},
+			"country": {"type": "string", "title": "Country"},
+			"bank_code": {"type": "string", "title": "Bank code"},
+			"branch_code": {"type": "string", "title": "Branch code"}
+		}`,
+	}
+}
+
+// ibanCountry is one line of the registry.
+type ibanCountry struct {
+	pattern      string // of the whole IBAN, see structured
+	bank, branch span
+}
+
+// span is a range of positions in an IBAN, from 0.
+type span struct{ from, to int }
+
+// newIBANJudge reads the registry.
+func newIBANJudge() judge[ibanWith] {
+	registry := readIBANRegistry()
+	return func(w ibanWith, _ time.Time) (map[string]any, reason, error) {
+		accepts, err := countries("offline.iban", w.Countries)
+		if err != nil {
+			return nil, "", err
+		}
+		number := compact(w.Number)
+		if number == "" {
+			return nil, reasonEmpty, nil
+		}
+		country, ok := registry[number[:min(2, len(number))]]
+		if !ok {
+			return nil, reasonCountry, nil
+		}
+		if why := structured(number, country.pattern); why != "" {
+			return nil, why, nil
+		}
+		data := map[string]any{"number": number, "country": number[:2], "bank_code": number[country.bank.from:country.bank.to]}
+		if country.branch.to > 0 {
+			data["branch_code"] = number[country.branch.from:country.branch.to]
+		}
+		switch {
+		case mod97(number[4:], number[:4]) != 1:
+			return data, reasonCheckDigit, nil
+		case !accepts(number[:2]):
+			return data, reasonCountry, nil
+		}
+		return data, "", nil
+	}
+}
+
+// readIBANRegistry returns the countries by their code.
+func readIBANRegistry() map[string]ibanCountry {
+	registry := map[string]ibanCountry{}
+	for line := range strings.Lines(ibanRegistry) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		country := ibanCountry{pattern: columns[0] + "99" + ibanPattern(columns[1]), bank: readSpan(columns[2])}
+		if len(columns) > 3 {
+			country.branch = readSpan(columns[3])
+		}
+		registry[columns[0]] = country
+	}
+	return registry
+}
+
+// ibanPattern converts a structure of the registry, such as 4!a10!n, to a pattern.
+func ibanPattern(structure string) string {
+	var pattern strings.Builder
+	for structure != "" {
+		count, rest, _ := strings.Cut(structure, "!")
+		n, err := strconv.Atoi(count)
+		if err != nil {
+			panic("offline: the IBAN registry has the structure " + structure)
+		}
+		class := map[byte]string{'n': "9", 'a': "A", 'c': "X"}[rest[0]]
+		pattern.WriteString(strings.Repeat(class, n))
+		structure = rest[1:]
+	}
+	return pattern.String()
+}
+
+// readSpan parses positions in the BBAN from 1, such as 5-8.
+func readSpan(s string) span {
+	first, last, _ := strings.Cut(s, "-")
+	from, err := strconv.Atoi(first)
+	to, err2 := strconv.Atoi(last)
+	if err != nil || err2 != nil {
+		panic("offline: the IBAN registry has the positions " + s)
+	}
+	const bban = 4 // the BBAN follows the country and the check digits
+	return span{from: bban + from - 1, to: bban + to}
+}

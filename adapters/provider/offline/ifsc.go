@@ -1,0 +1,32 @@
+// offline.ifsc: the Indian Financial System Code of a bank branch.
+
+package offline
+
+import "time"
+
+type ifscWith struct {
+	Code string `json:"code"`
+}
+
+// The structure is that of the Reserve Bank of India: four letters for the bank, a
+// zero, and six letters or digits for the branch.
+func ifscDescription() description {
+	return description{
+		summary:  "The structure of an Indian Financial System Code (IFSC).",
+		required: []string{"code"},
+		with:     `{"code": {"type": "string", "title": "IFSC"}}`,
+		data: `{
+			"code": {"type": "string", "title": "IFSC"},
+			"bank_code": {"type": "string", "title": "Bank code"},
+			"branch_code": {"type": "string", "title": "Branch code"}
+		}`,
+	}
+}
+
+func judgeIFSC(w ifscWith, _ time.Time) (map[string]any, reason, error) {
+	code := compact(w.Code)
+	if why := structured(code, "AAAA0XXXXXX"); why != "" {
+		return nil, why, nil
+	}
+	return map[string]any{"code": code, "bank_code": code[:4], "branch_code": code[5:]}, "", nil
+}

@@ -1,0 +1,203 @@
+// offline.mrz: the machine readable zone of a travel document.
+
+package offline
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/text/language"
+)
+
+// mrzWith has the zone and what the customer gave; an empty field is not compared.
+type mrzWith struct {
+	MRZ            string `json:"mrz"`
+	DocumentNumber string `json:"document_number"`
+	Surname        string `json:"surname"`
+	GivenNames     string `json:"given_names"`
+	BirthDate      string `json:"birth_date"`
+	ExpiryDate     string `json:"expiry_date"`
+	Sex            string `json:"sex"`
+	Nationality    string `json:"nationality"`
+	IssuingState   string `json:"issuing_state"`
+}
+
+// The formats are those of ICAO Doc 9303, eighth edition: part 4 for passports (TD3),
+// part 5 for cards (TD1), part 6 for larger cards (TD2), part 3 for what they share.
+func mrzDescription() description {
+	return description{
+		summary:  "The structure, every check digit and the dates of a machine readable zone (ICAO Doc 9303: TD1, TD2, TD3).",
+		required: []string{"mrz"},
+		with: `{
+			"mrz": {"type": "string", "title": "Machine readable zone"},
+			"document_number": {"type": "string", "title": "Document number to compare"},
+			"surname": {"type": "string", "title": "Surname to compare"},
+			"given_names": {"type": "string", "title": "Given names to compare"},
+			"birth_date": {"type": "string", "format": "date", "title": "Date of birth to compare"},
+			"expiry_date": {"type": "string", "format": "date", "title": "Date of expiry to compare"},
+			"sex": {"type": "string", "title": "Sex to compare"},
+			"nationality": {"type": "string", "title": "Nationality to compare"},
+			"issuing_state": {"type": "string", "title": "Issuing state to compare"}
+		}`,
+		data: `{
+			"format": {"title": "Format", "enum": ["TD1", "TD2", "TD3"]},
+			"document_code": {"type": "string", "title": "Document code"},
+			"issuing_state": {"type": "string", "title": "Issuing state"},
+			"document_number": {"type": "string", "title": "Document number"},
+			"surname": {"type": "string", "title": "Surname"},
+			"given_names": {"type": "string", "title": "Given names"},
+			"nationality": {"type": "string", "title": "Nationality"},
+			"birth_date": {"type": "string", "format": "date", "title": "Date of birth"},
+			"sex": {"title": "Sex", "enum": ["female", "male", "unspecified"]},
+			"expiry_date": {"type": "string", "format": "date", "title": "Date of expiry"},
+			"wrong_check_digits": {"type": "array", "title": "Wrong check digits", "items": {"enum": ["document_number", "birth_date", "expiry_date", "personal_number", "composite"]}},
+			"differences": {"type": "array", "title": "Fields that differ", "items": {"type": "string"}}
+		}`,
+	}
+}
+
+func judgeMRZ(w mrzWith, now time.Time) (map[string]any, reason, error) {
+	z, why := parseMRZ(w.MRZ)
+	if why != "" {
+		return nil, why, nil
+	}
+	date := today(now)
+	birth, birthOK := z.birthDate(date, w.BirthDate)
+	expiry, expiryOK := z.expiryDate(date)
+	data := map[string]any{
+		"format": z.format, "document_code": z.code, "issuing_state": z.issuer, "document_number": z.number,
+		"surname": z.surname, "given_names": z.given, "nationality": z.nationality, "sex": z.sexWord(),
+	}
+	if !birth.IsZero() {
+		data["birth_date"] = birth.Format(time.DateOnly)
+	}
+	if !expiry.IsZero() {
+		data["expiry_date"] = expiry.Format(time.DateOnly)
+	}
+	if len(z.wrong) > 0 {
+		data["wrong_check_digits"] = z.wrong
+	}
+	differ := z.differences(w, expiry)
+	if len(differ) > 0 {
+		data["differences"] = differ
+	}
+	switch {
+	case len(z.wrong) > 0:
+		return data, reasonCheckDigit, nil
+	case !birthOK || !expiryOK:
+		return data, reasonDate, nil
+	case expiry.Before(date):
+		return data, "expired", nil
+	case len(differ) > 0:
+		return data, "differs", nil
+	}
+	return data, "", nil
+}
+
+// sexWord returns the sex in words.
+func (z mrz) sexWord() string {
+	switch z.sex {
+	case 'F':
+		return "female"
+	case 'M':
+		return "male"
+	}
+	return "unspecified"
+}
+
+// birthDate returns the date of birth, in the latest century in which it is not after
+// date, unless the customer gave it in another one. It is zero if a part of it is
+// unknown. ok is false if there is no such date.
+func (z mrz) birthDate(date time.Time, given string) (birth time.Time, ok bool) {
+	if strings.Contains(z.birth, "<") {
+		return time.Time{}, true
+	}
+	if d, why := parseDate(given); why == "" && d.Format(mrzDate) == z.birth && !d.After(date) {
+		return d, true
+	}
+	return z.date(z.birth, date)
+}
+
+// expiryDate returns the date of expiry that is less than 50 years from date. ok is
+// false if there is no such date.
+func (z mrz) expiryDate(date time.Time) (expiry time.Time, ok bool) {
+	return z.date(z.expiry, date.AddDate(50, 0, 0))
+}
+
+// date parses YYMMDD in the latest century in which it is not after a limit.
+func (z mrz) date(s string, limit time.Time) (time.Time, bool) {
+	for century := limit.Year() / 100; century > limit.Year()/100-2; century-- {
+		d, err := time.Parse("20060102", strconv.Itoa(century)+s)
+		if err == nil && !d.After(limit) {
+			return d, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// differences returns the keys of with whose values differ from the zone.
+func (z mrz) differences(w mrzWith, expiry time.Time) []string {
+	var keys []string
+	compare := func(key, given string, same func(string) bool) {
+		if strings.TrimSpace(given) != "" && !same(given) {
+			keys = append(keys, key)
+		}
+	}
+	compare("birth_date", w.BirthDate, func(given string) bool {
+		d, why := parseDate(given)
+		return why == "" && matchesDate(d.Format(mrzDate), z.birth)
+	})
+	compare("document_number", w.DocumentNumber, func(given string) bool { return plainNumber(given) == plainNumber(z.number) })
+	compare("expiry_date", w.ExpiryDate, func(given string) bool {
+		d, why := parseDate(given)
+		return why == "" && d.Equal(expiry)
+	})
+	compare("given_names", w.GivenNames, func(given string) bool { return spells(given, z.given, z.truncated) })
+	compare("issuing_state", w.IssuingState, func(given string) bool { return sameState(given, z.issuer) })
+	compare("nationality", w.Nationality, func(given string) bool { return sameState(given, z.nationality) })
+	compare("sex", w.Sex, func(given string) bool {
+		word := strings.ToLower(strings.TrimSpace(given))
+		return word[:1] == z.sexWord()[:1] || !slices.Contains([]string{"f", "m"}, word[:1]) && z.sexWord() == "unspecified"
+	})
+	compare("surname", w.Surname, func(given string) bool {
+		return spells(given, z.surname, z.truncated && z.given == "")
+	})
+	return keys
+}
+
+// matchesDate reports whether a date, as YYMMDD, is the one of a zone, in which
+// unknown digits are fillers.
+func matchesDate(date, zone string) bool {
+	for i := range len(date) {
+		if zone[i] != '<' && zone[i] != date[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// plainNumber returns the letters and digits of a document number.
+func plainNumber(s string) string {
+	return strings.Map(func(r rune) rune {
+		if isLetter(r) || isDigit(r) {
+			return r
+		}
+		return -1
+	}, compact(s))
+}
+
+// sameState reports whether a code that the customer gave, of two or three letters,
+// means a state of a zone.
+func sameState(given, state string) bool {
+	given = compact(given)
+	if state == "D" {
+		state = "DEU"
+	}
+	if given == "D" {
+		given = "DEU"
+	}
+	region, err := language.ParseRegion(given)
+	return given == state || err == nil && region.ISO3() == state
+}

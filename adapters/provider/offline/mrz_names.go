@@ -1,0 +1,82 @@
+// Names in a machine readable zone, as Doc 9303-3, section 6, writes them.
+
+package offline
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// spells reports whether a zone writes a name in this way. Spaces, hyphens and
+// apostrophes do not matter. If the zone is truncated, it may have only the beginning
+// of the name.
+func spells(name, zone string, truncated bool) bool {
+	zone = strings.ReplaceAll(zone, " ", "")
+	ends := map[int]bool{0: true} // where in the zone the letters so far may end
+	for _, letter := range strings.ToUpper(norm.NFC.String(name)) {
+		if !unicode.IsLetter(letter) {
+			continue
+		}
+		if truncated && ends[len(zone)] {
+			return true
+		}
+		next := map[int]bool{}
+		for end := range ends {
+			for _, spelling := range spellings(letter) {
+				if strings.HasPrefix(zone[end:], spelling) {
+					next[end+len(spelling)] = true
+				}
+			}
+		}
+		if len(next) == 0 {
+			return false
+		}
+		ends = next
+	}
+	return ends[len(zone)]
+}
+
+// spellings returns how a zone may write an upper-case Latin letter: itself without
+// marks, or as issuers transliterate it. Letters of other scripts have none.
+func spellings(letter rune) []string {
+	switch letter {
+	case 'Ä':
+		return []string{"AE", "A"}
+	case 'Å':
+		return []string{"AA", "A"}
+	case 'Ö', 'Ø':
+		return []string{"OE", "O"}
+	case 'Ü':
+		return []string{"UE", "UXX", "U"}
+	case 'Ñ':
+		return []string{"N", "NXX"}
+	case 'Æ':
+		return []string{"AE"}
+	case 'Œ':
+		return []string{"OE"}
+	case 'ẞ', 'ß':
+		return []string{"SS"}
+	case 'Þ':
+		return []string{"TH"}
+	case 'Ð', 'Đ':
+		return []string{"D"}
+	case 'Ħ':
+		return []string{"H"}
+	case 'Ĳ':
+		return []string{"IJ"}
+	case 'Ł':
+		return []string{"L"}
+	case 'Ŋ':
+		return []string{"N"}
+	case 'Ŧ':
+		return []string{"T"}
+	case 'Ə':
+		return []string{"E"}
+	}
+	if base := norm.NFD.String(string(letter))[:1]; isLetter(rune(base[0])) {
+		return []string{base}
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package offline_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAge(t *testing.T) {
+	adult := func(birth string) with { return with{"birth_date": birth, "min_years": 18.0} }
+	run(t, "offline.age", []row{
+		// The runs of these tests start on 2026-11-22.
+		{adult("1990-05-17"), `passed {"age":36}`},
+		{adult("2008-11-22"), `passed {"age":18}`},
+		{adult("2008-11-23"), `failed too_young {"age":17}`},
+		{adult("2026-11-22"), `failed too_young {"age":0}`},
+		{adult("2026-11-23"), `failed implausible`},
+		{adult("1896-11-22"), `passed {"age":130}`},
+		{adult("1895-11-22"), `failed implausible`},
+		{adult(""), "failed empty"},
+		{adult("17/05/1990"), "failed date"},
+		{adult("1990-02-30"), "failed date"},
+		{adult("1990-05-17T00:00:00Z"), "failed date"},
+		{with{"birth_date": "1960-11-22", "max_years": 66.0}, `passed {"age":66}`},
+		{with{"birth_date": "1959-11-22", "max_years": 66.0}, `failed too_old {"age":67}`},
+		{with{"birth_date": "1990-05-17", "min_years": 18.0, "max_years": 36.0}, `passed {"age":36}`},
+		{with{"birth_date": "1990-05-17", "min_years": 37.0, "max_years": 60.0}, `failed too_young {"age":36}`},
+	})
+}
+
+func TestAgeOfAPersonBornOn29February(t *testing.T) {
+	for _, tt := range []struct{ day, want string }{
+		{"2026-02-28", `failed too_young {"age":17}`},
+		{"2026-03-01", `passed {"age":18}`},
+		{"2028-02-28", `passed {"age":19}`},
+		{"2028-02-29", `passed {"age":20}`},
+	} {
+		day, err := time.Parse(time.DateOnly, tt.day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := result(t, "offline.age", with{"birth_date": "2008-02-29", "min_years": 18.0}, day); got != tt.want {
+			t.Errorf("on %s: %s, want %s", tt.day, got, tt.want)
+		}
+	}
+}
+
+func TestDatesAreThoseOfTheRunInUTC(t *testing.T) {
+	// 04:00 of 23 November in India is 22:30 of 22 November in UTC.
+	at := time.Date(2026, 11, 23, 4, 0, 0, 0, time.FixedZone("IST", 5*3600+1800))
+	if got := result(t, "offline.age", with{"birth_date": "2008-11-23", "min_years": 18.0}, at); got != `failed too_young {"age":17}` {
+		t.Errorf("age = %s, want 17", got)
+	}
+	if got := result(t, "offline.expiry", with{"expiry_date": "2026-11-22"}, at); got != `passed {"days_left":0,"expiry_date":"2026-11-22"}` {
+		t.Errorf("expiry = %s, want it to pass", got)
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	run(t, "offline.expiry", []row{
+		{with{"expiry_date": "2031-04-15"}, `passed {"days_left":1605,"expiry_date":"2031-04-15"}`},
+		{with{"expiry_date": "2026-11-22"}, `passed {"days_left":0,"expiry_date":"2026-11-22"}`},
+		{with{"expiry_date": "2026-11-21"}, `failed expired {"days_left":-1,"expiry_date":"2026-11-21"}`},
+		{with{"expiry_date": "2026-11"}, `passed {"days_left":8,"expiry_date":"2026-11-30"}`},
+		{with{"expiry_date": "2028-02"}, `passed {"days_left":464,"expiry_date":"2028-02-29"}`},
+		{with{"expiry_date": "2026-10"}, `failed expired {"days_left":-22,"expiry_date":"2026-10-31"}`},
+		{with{"expiry_date": "9999-12-31"}, `passed {"days_left":2912117,"expiry_date":"9999-12-31"}`},
+		{with{"expiry_date": "2027-02-20", "min_days": 90.0}, `passed {"days_left":90,"expiry_date":"2027-02-20"}`},
+		{with{"expiry_date": "2027-02-19", "min_days": 90.0}, `failed expires_soon {"days_left":89,"expiry_date":"2027-02-19"}`},
+		{with{"expiry_date": " "}, "failed empty"},
+		{with{"expiry_date": "11/26"}, "failed date"},
+		{with{"expiry_date": "2026-13-01"}, "failed date"},
+	})
+}
+
+func TestPhone(t *testing.T) {
+	const indian = `{"calling_code":"+91","international":"+91 98765 43210","number":"+919876543210","possible":true,"region":"IN","type":"mobile"}`
+	run(t, "offline.phone", []row{
+		{with{"number": "+91 98765 43210"}, "passed " + indian},
+		{with{"number": "098765-43210", "region": "IN"}, "passed " + indian},
+		{with{"number": "+91 98765 43210", "region": "GB"}, "passed " + indian},
+		{with{"number": "+91 98765 43210", "regions": []any{"IN"}, "types": []any{"mobile"}}, "passed " + indian},
+		{with{"number": "+91 98765 43210", "regions": []any{"GB"}}, "failed country " + indian},
+		{with{"number": "+91 98765 43210", "types": []any{"fixed_line", "voip"}}, "failed type " + indian},
+		// The numbers that Ofcom reserves for drama.
+		{with{"number": "(020) 7946 0018", "region": "GB"}, `passed {"calling_code":"+44","international":"+44 20 7946 0018","number":"+442079460018","possible":true,"region":"GB","type":"fixed_line"}`},
+		{with{"number": "+44 7700 900123"}, `failed unassigned {"calling_code":"+44","international":"+44 7700 900123","number":"+447700900123","possible":true}`},
+		// In North America a number does not say whether it is mobile.
+		{with{"number": "+1 650 253 0000", "types": []any{"mobile"}}, `passed {"calling_code":"+1","international":"+1 650-253-0000","number":"+16502530000","possible":true,"region":"US","type":"fixed_line_or_mobile"}`},
+		{with{"number": "+800 1234 5678"}, `passed {"calling_code":"+800","international":"+800 1234 5678","number":"+80012345678","possible":true,"region":"001","type":"toll_free"}`},
+		{with{"number": "+44 20 7946 00180"}, `failed length {"calling_code":"+44","international":"+44 20794600180","number":"+4420794600180","possible":false}`},
+		{with{"number": "+91 11111 11111"}, `failed unassigned {"calling_code":"+91","international":"+91 11 1111 1111","number":"+911111111111","possible":true,"region":"IN"}`},
+		{with{"number": ""}, "failed empty"},
+		{with{"number": "98765 43210"}, "failed country"},
+		{with{"number": "+999 1234567"}, "failed country"},
+		{with{"number": "none"}, "failed characters"},
+		{with{"number": "+91 9"}, "failed length"},
+		{with{"number": "+91" + strings.Repeat("9", 300)}, "failed length"},
+	})
+}
+
+func TestEmail(t *testing.T) {
+	address := func(s string) with { return with{"address": s} }
+	passed := func(address, domain string) string {
+		return `passed {"address":"` + address + `","disposable":false,"domain":"` + domain + `"}`
+	}
+	run(t, "offline.email", []row{
+		{address("asha@example.com"), passed("asha@example.com", "example.com")},
+		{address(" Asha.Rao+kyc@Example.COM "), passed("Asha.Rao+kyc@example.com", "example.com")},
+		{address("!#$%&'*+-/=?^_`{|}~@example.com"), passed("!#$%\\u0026'*+-/=?^_`{|}~@example.com", "example.com")},
+		{address(`"asha rao"@example.com`), passed(`\"asha rao\"@example.com`, "example.com")},
+		{address("asha@mail.example.co.in"), passed("asha@mail.example.co.in", "mail.example.co.in")},
+		{address("आशा@डाटामेल.भारत"), passed("आशा@xn--c2bd4bq1db8d.xn--h2brj9c", "xn--c2bd4bq1db8d.xn--h2brj9c")},
+		{address("asha@bücher.example"), passed("asha@xn--bcher-kva.example", "xn--bcher-kva.example")},
+		{address(strings.Repeat("a", 64) + "@example.com"), passed(strings.Repeat("a", 64)+"@example.com", "example.com")},
+
+		{address("x@mailinator.com"), `failed disposable {"address":"x@mailinator.com","disposable":true,"domain":"mailinator.com"}`},
+		{address("x@sub.MAILINATOR.com"), `failed disposable {"address":"x@sub.mailinator.com","disposable":true,"domain":"sub.mailinator.com"}`},
+		{address("x@ourmailinator.com"), passed("x@ourmailinator.com", "ourmailinator.com")},
+		{with{"address": "x@mailinator.com", "allow_disposable": true}, `passed {"address":"x@mailinator.com","disposable":true,"domain":"mailinator.com"}`},
+
+		{address(""), "failed empty"},
+		{address("asha"), "failed syntax"},
+		{address("@example.com"), "failed syntax"},
+		{address("asha@"), "failed syntax"},
+		{address("asha rao@example.com"), "failed syntax"},
+		{address("asha@@example.com"), "failed syntax"},
+		{address("asha.@example.com"), "failed syntax"},
+		{address(".asha@example.com"), "failed syntax"},
+		{address("as..ha@example.com"), "failed syntax"},
+		{address("Asha <asha@example.com>"), "failed syntax"},
+		{address("<asha@example.com>"), "failed syntax"},
+		{address("asha@example.com (home)"), "failed syntax"},
+		{address("asha@example.com, ravi@example.com"), "failed syntax"},
+		{address("asha@example.com\r\nBcc: x@example.com"), "failed syntax"},
+		{address("asha@localhost"), "failed domain"},
+		{address("asha@192.168.1.1"), "failed domain"},
+		{address("asha@[192.168.1.1]"), "failed domain"},
+		{address("asha@-example.com"), "failed domain"},
+		{address("asha@exa_mple.com"), "failed domain"},
+		{address("asha@example..com"), "failed syntax"},
+		{address("asha@" + strings.Repeat("a", 64) + ".com"), "failed domain"},
+		{address(strings.Repeat("a", 65) + "@example.com"), "failed length"},
+		{address(strings.Repeat("a", 64) + "@" + strings.Repeat(strings.Repeat("a", 62)+".", 3) + "com"), "failed length"},
+		{address("asha@" + strings.Repeat("a.", 200) + "com"), "failed length"},
+	})
+}
