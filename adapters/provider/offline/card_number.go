@@ -24,11 +24,11 @@ func cardNumberDescription() description {
 		required: []string{"number"},
 		with: `{
 			"number": {"type": "string", "title": "Card number"},
-			"schemes": {"type": "array", "title": "Accepted schemes", "minItems": 1, "items": {"enum": ` + cardSchemes + `}}
+			"schemes": {"type": "array", "title": "Accepted schemes", "minItems": 1, "items": {"type": "string", "enum": ` + cardSchemes + `}}
 		}`,
 		data: `{
 			"number": {"type": "string", "title": "Card number, masked"},
-			"scheme": {"title": "Scheme", "enum": ` + cardSchemes + `}
+			"scheme": {"type": "string", "title": "Scheme", "enum": ` + cardSchemes + `}
 		}`,
 	}
 }

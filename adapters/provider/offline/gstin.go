@@ -26,11 +26,11 @@ func gstinDescription() description {
 		}`,
 		data: `{
 			"number": {"type": "string", "title": "GSTIN"},
-			"registration": {"title": "Type of registration", "enum": ["regular", "tax_deductor", "tax_collector", "united_nations", "non_resident", "online_services"]},
+			"registration": {"type": "string", "title": "Type of registration", "enum": ["regular", "tax_deductor", "tax_collector", "united_nations", "non_resident", "online_services"]},
 			"state_code": {"type": "string", "title": "State code"},
 			"state": {"type": "string", "title": "State"},
 			"pan": {"type": "string", "title": "PAN in the GSTIN"},
-			"holder_type": {"title": "Type of holder", "enum": ` + panHolderTypes + `}
+			"holder_type": {"type": "string", "title": "Type of holder", "enum": ` + panHolderTypes + `}
 		}`,
 	}
 }

@@ -42,7 +42,7 @@ func mrzDescription() description {
 			"issuing_state": {"type": "string", "title": "Issuing state to compare"}
 		}`,
 		data: `{
-			"format": {"title": "Format", "enum": ["TD1", "TD2", "TD3"]},
+			"format": {"type": "string", "title": "Format", "enum": ["TD1", "TD2", "TD3"]},
 			"document_code": {"type": "string", "title": "Document code"},
 			"issuing_state": {"type": "string", "title": "Issuing state"},
 			"document_number": {"type": "string", "title": "Document number"},
@@ -50,9 +50,9 @@ func mrzDescription() description {
 			"given_names": {"type": "string", "title": "Given names"},
 			"nationality": {"type": "string", "title": "Nationality"},
 			"birth_date": {"type": "string", "format": "date", "title": "Date of birth"},
-			"sex": {"title": "Sex", "enum": ["female", "male", "unspecified"]},
+			"sex": {"type": "string", "title": "Sex", "enum": ["female", "male", "unspecified"]},
 			"expiry_date": {"type": "string", "format": "date", "title": "Date of expiry"},
-			"wrong_check_digits": {"type": "array", "title": "Wrong check digits", "items": {"enum": ["document_number", "birth_date", "expiry_date", "personal_number", "composite"]}},
+			"wrong_check_digits": {"type": "array", "title": "Wrong check digits", "items": {"type": "string", "enum": ["document_number", "birth_date", "expiry_date", "personal_number", "composite"]}},
 			"differences": {"type": "array", "title": "Fields that differ", "items": {"type": "string"}}
 		}`,
 	}

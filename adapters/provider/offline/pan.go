@@ -21,11 +21,11 @@ func panDescription() description {
 		required: []string{"number"},
 		with: `{
 			"number": {"type": "string", "title": "PAN"},
-			"holder_types": {"type": "array", "title": "Accepted types of holder", "minItems": 1, "items": {"enum": ` + panHolderTypes + `}}
+			"holder_types": {"type": "array", "title": "Accepted types of holder", "minItems": 1, "items": {"type": "string", "enum": ` + panHolderTypes + `}}
 		}`,
 		data: `{
 			"number": {"type": "string", "title": "PAN"},
-			"holder_type": {"title": "Type of holder", "enum": ` + panHolderTypes + `},
+			"holder_type": {"type": "string", "title": "Type of holder", "enum": ` + panHolderTypes + `},
 			"name_initial": {"type": "string", "title": "First letter of the surname or name"}
 		}`,
 	}

@@ -32,14 +32,14 @@ func phoneDescription() description {
 			"number": {"type": "string", "title": "Telephone number"},
 			"region": {"type": "string", "title": "Country of a number without +, as an ISO 3166-1 alpha-2 code"},
 			"regions": {"type": "array", "title": "Accepted countries, as ISO 3166-1 alpha-2 codes", "minItems": 1, "items": {"type": "string"}},
-			"types": {"type": "array", "title": "Accepted types", "minItems": 1, "items": {"enum": ` + phoneTypes + `}}
+			"types": {"type": "array", "title": "Accepted types", "minItems": 1, "items": {"type": "string", "enum": ` + phoneTypes + `}}
 		}`,
 		data: `{
 			"number": {"type": "string", "title": "Telephone number, E.164"},
 			"international": {"type": "string", "title": "Telephone number"},
 			"region": {"type": "string", "title": "Country"},
 			"calling_code": {"type": "string", "title": "Country calling code"},
-			"type": {"title": "Type", "enum": ` + phoneTypes + `},
+			"type": {"type": "string", "title": "Type", "enum": ` + phoneTypes + `},
 			"possible": {"type": "boolean", "title": "Possible length"}
 		}`,
 	}
