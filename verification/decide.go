@@ -183,7 +183,7 @@ func (d *decision) goTo(id NodeID) {
 		case NodeReview:
 			d.add(ReviewAsked{Node: id, Label: n.label(id), Reason: n.Reason})
 		case NodeEnd:
-			d.add(Completed{Node: id})
+			d.add(Completed{Node: id, Outcome: n.Outcome})
 		default:
 			d.abort(id, fmt.Sprintf("the node has the unknown type %q", n.Type))
 		}

@@ -151,7 +151,8 @@ type VerdictRecorded struct {
 
 // Completed records that the workflow reached its end.
 type Completed struct {
-	Node NodeID `json:"node"`
+	Node    NodeID `json:"node"`
+	Outcome string `json:"outcome,omitempty"` // of the end node; empty for none
 }
 
 // Failed records that the workflow stopped on an error.

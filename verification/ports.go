@@ -242,7 +242,7 @@ type CallbackSigner interface {
 }
 
 // ReportPrinter renders a report as a document. The same report always gives the
-// same bytes; its notes, reviews and decision are left out.
+// same bytes; its notes, reviews, decision and outcome are left out.
 type ReportPrinter interface {
 	// PrintReport prints a report of a tenant. One tenant must not delay another
 	// by more than one report. It returns ErrUnavailable if the report would take

@@ -29,7 +29,7 @@ type Report struct {
 	Cards    []Card // in execution order
 	Error    *RunError
 
-	// Flags, Decision, Notes and ResolvedAt are never printed.
+	// Flags, Decision, Notes, ResolvedAt and Run.Outcome are never printed.
 	Flags      []Flag
 	Decision   Decision // empty for none
 	Notes      string
@@ -46,6 +46,9 @@ type ReportRun struct {
 	Status      Status
 	StartedAt   time.Time
 	CompletedAt time.Time // zero until terminal
+	// Outcome is that of the end node; empty for none. A verdict may have led there,
+	// so it is never printed.
+	Outcome string
 }
 
 // ReportWorkflow is the version that the run executed.
@@ -98,7 +101,7 @@ func MakeReport(id RunID, history []Event, now time.Time) Report {
 	report := Report{
 		Run: ReportRun{
 			ID: id, ReferenceID: view.ReferenceID, Status: view.Status,
-			StartedAt: view.StartedAt, CompletedAt: view.CompletedAt,
+			StartedAt: view.StartedAt, CompletedAt: view.CompletedAt, Outcome: r.Outcome,
 		},
 		Workflow: ReportWorkflow{
 			ID: r.Started.Workflow, Name: r.Started.WorkflowName,

@@ -198,3 +198,22 @@ func TestReportOfARunInProgressShowsItsFinishedSteps(t *testing.T) {
 		t.Errorf("report = %+v", r)
 	}
 }
+
+func TestTheOutcomeOfTheEndNodeIsOnTheReport(t *testing.T) {
+	def := refusal()
+	done := def.Nodes["done"]
+	done.Outcome = "refused"
+	def.Nodes["done"] = done
+	j := begin(t, def, "").submit(`{"consent_status":"declined"}`)
+	if got := j.report().Run.Outcome; got != "" {
+		t.Errorf("the outcome of a live run = %q, want none", got)
+	}
+	j.approve("")
+	if got := j.report().Run.Outcome; got != "refused" {
+		t.Errorf("the outcome of the completed run = %q, want refused", got)
+	}
+	last := j.history[len(j.history)-1].Fact
+	if want := (verification.Completed{Node: "done", Outcome: "refused"}); last != want {
+		t.Errorf("the last event is %+v, want %+v", last, want)
+	}
+}

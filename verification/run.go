@@ -24,6 +24,7 @@ type Run struct {
 
 	Ended       Status    // the terminal status of the history; empty while live
 	CompletedAt time.Time // zero while live
+	Outcome     string    // of the end node of a completed run; empty for none
 	Error       *RunError // of a failed or expired run
 
 	// Documents are the uploads that accepted answers name, in order.
@@ -190,6 +191,7 @@ func (r Run) Evolve(e Event) Run {
 		r = r.judged(f, e.At).received(SignalReceipt{f.Request, f.Node, f.Decision})
 	case Completed:
 		r = r.ended(StatusCompleted, nil, e.At)
+		r.Outcome = f.Outcome
 	case Failed:
 		r = r.ended(StatusFailed, &f.Error, e.At)
 	case Expired:

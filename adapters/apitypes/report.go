@@ -25,6 +25,7 @@ type ReportRun struct {
 	Status      verification.Status `json:"status"`
 	StartedAt   Timestamp           `json:"started_at"`
 	CompletedAt Timestamp           `json:"completed_at"` // null until the run ends
+	Outcome     string              `json:"outcome,omitempty"`
 }
 
 // ReportWorkflow is the version that the run executes.
@@ -62,6 +63,7 @@ func NewReport(r verification.Report) Report {
 		Run: ReportRun{
 			ID: r.Run.ID, ReferenceID: r.Run.ReferenceID, Status: r.Run.Status,
 			StartedAt: Timestamp{r.Run.StartedAt}, CompletedAt: Timestamp{r.Run.CompletedAt},
+			Outcome: r.Run.Outcome,
 		},
 		Workflow: ReportWorkflow(r.Workflow), Summary: ReportSummary(r.Summary),
 		Cards: convertAll(r.Cards, newCard), Error: newRunError(r.Error), Reviews: newReviews(r.Flags),

@@ -69,6 +69,9 @@ func describe(f verification.Fact) string {
 	case verification.VerdictRecorded:
 		return verdict(f)
 	case verification.Completed:
+		if f.Outcome != "" {
+			return fmt.Sprintf("%s: %s", f.Node, f.Outcome)
+		}
 		return string(f.Node)
 	case verification.Failed:
 		return failure(f)

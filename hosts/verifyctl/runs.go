@@ -170,6 +170,7 @@ func (r shownRun) print(s *session, history []verification.Event, events bool) e
 		{"workflow_id", string(r.Workflow.ID)},
 		{"version_hash", short(r.Workflow.VersionHash)},
 		{"status", string(r.Run.Status)},
+		{"outcome", r.Run.Outcome},
 		{"waits_for", waits},
 		{"error", failure},
 		{"decision", decisionText(r.Decision)},

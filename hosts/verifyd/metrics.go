@@ -35,8 +35,8 @@ func newMetrics(build cli.Build) *metrics {
 		registry: prometheus.NewRegistry(),
 		started:  prometheus.NewCounter(prometheus.CounterOpts{Name: "verifyd_runs_started_total", Help: "Runs started."}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "verifyd_runs_ended_total", Help: "Runs that reached a terminal status, by status.",
-		}, []string{"status"}),
+			Name: "verifyd_runs_ended_total", Help: "Runs that reached a terminal status, by status and outcome.",
+		}, []string{"status", "outcome"}),
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "verifyd_provider_call_seconds", Help: "Calls of check providers, by provider and outcome.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
@@ -69,7 +69,7 @@ func newMetrics(build cli.Build) *metrics {
 	}, func() float64 { return 1 }))
 	for _, s := range verification.Statuses() {
 		if s.Terminal() {
-			m.ended.WithLabelValues(string(s))
+			m.ended.WithLabelValues(string(s), "")
 		}
 	}
 	return m
@@ -78,8 +78,16 @@ func newMetrics(build cli.Build) *metrics {
 // RunStarted counts a start.
 func (m *metrics) RunStarted() { m.started.Inc() }
 
-// RunEnded counts the end of a run.
-func (m *metrics) RunEnded(s verification.Status) { m.ended.WithLabelValues(string(s)).Inc() }
+// RunEnded counts the end of a run. Tenants choose the names of outcomes, so all but
+// the usual ones are counted as other.
+func (m *metrics) RunEnded(s verification.Status, outcome string) {
+	switch outcome {
+	case "", "approved", "declined", "refused":
+	default:
+		outcome = "other"
+	}
+	m.ended.WithLabelValues(string(s), outcome).Inc()
+}
 
 // ProviderCalled records the duration of a provider call.
 func (m *metrics) ProviderCalled(provider, outcome string, took time.Duration) {

@@ -84,8 +84,9 @@ type Options struct {
 type Observer interface {
 	// RunStarted counts a start.
 	RunStarted()
-	// RunEnded counts a run that reached a terminal status.
-	RunEnded(s verification.Status)
+	// RunEnded counts a run that reached a terminal status. outcome is that of the end
+	// node of a completed run; empty for none.
+	RunEnded(s verification.Status, outcome string)
 	// ProviderCalled measures one call; outcome is passed, failed, pending or
 	// error.
 	ProviderCalled(provider, outcome string, took time.Duration)
@@ -244,7 +245,7 @@ type noop struct{}
 func (noop) Enter()                                       {}
 func (noop) Leave()                                       {}
 func (noop) RunStarted()                                  {}
-func (noop) RunEnded(verification.Status)                 {}
+func (noop) RunEnded(verification.Status, string)         {}
 func (noop) ProviderCalled(string, string, time.Duration) {}
 func (noop) NoticeSent(string)                            {}
 func (noop) RunPoisoned()                                 {}

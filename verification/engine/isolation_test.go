@@ -306,7 +306,7 @@ type poison struct {
 }
 
 func (*poison) RunStarted()                                  {}
-func (*poison) RunEnded(verification.Status)                 {}
+func (*poison) RunEnded(verification.Status, string)         {}
 func (*poison) ProviderCalled(string, string, time.Duration) {}
 func (p *poison) RunPoisoned()                               { p.runs++ }
 

@@ -265,7 +265,7 @@ func (e *Engine) save(
 		e.opt.Observer.RunStarted()
 	}
 	if ends {
-		e.opt.Observer.RunEnded(after.Ended)
+		e.opt.Observer.RunEnded(after.Ended, after.Outcome)
 	}
 	if atRest(after) {
 		e.watch.wake(s.ref)
