@@ -107,6 +107,19 @@ func (d Data) with(name string, value any) Data {
 	return fmt.Appendf(d[:len(d)-1:len(d)-1], `,%q:%s}`, name, raw)
 }
 
+// replaced returns the object with other texts in some of its fields.
+func (d Data) replaced(texts map[string]string) Data {
+	values := d.Map()
+	for name, text := range texts {
+		values[name] = text
+	}
+	replaced, err := NewData(values)
+	if err != nil {
+		return d // valid data with other texts always encodes
+	}
+	return replaced
+}
+
 // checkJSON returns why a JSON text cannot be stored; empty if it can. It checks
 // what the decoder does not: the nesting, the escapes and the numbers.
 func checkJSON(text string) string {

@@ -269,7 +269,7 @@ func (d *decision) submit(c Submit) error {
 		if !c.CheckDocuments {
 			upload = nil
 		}
-		data, problems = acceptInput(n, d.program.patterns[w.Node], c.Payload, upload)
+		data, problems = acceptInput(n, d.program.patterns[w.Node], c.Payload, d.now, upload)
 	}
 	if len(problems) > 0 {
 		return &Error{Kind: ErrInvalid, Subject: "signal", Fields: problems}

@@ -29,18 +29,29 @@ const (
 
 // InputField is one field of a customer input.
 type InputField struct {
-	Name      string    `json:"-"` // its key in the definition
-	Type      FieldType `json:"type"`
-	Label     string    `json:"label,omitempty"`
-	Help      string    `json:"help,omitempty"`
-	Required  bool      `json:"required,omitempty"`
-	Pattern   string    `json:"pattern,omitempty"`    // text, textarea, email, phone: RE2
-	MaxLength int       `json:"max_length,omitempty"` // in characters; 0 means 1000, textarea 10000
-	Min       *float64  `json:"min,omitempty"`        // number
-	Max       *float64  `json:"max,omitempty"`        // number
-	Options   []Option  `json:"options,omitempty"`    // select
-	Accept    []string  `json:"accept,omitempty"`     // file, image: media types
-	Within    []Area    `json:"within,omitempty"`     // location
+	Name     string    `json:"-"` // its key in the definition
+	Type     FieldType `json:"type"`
+	Label    string    `json:"label,omitempty"`
+	Help     string    `json:"help,omitempty"`
+	Required bool      `json:"required,omitempty"`
+	Pattern  string    `json:"pattern,omitempty"` // text, textarea, email, phone: RE2
+	// PatternMessage is what the journey page says about an answer that does not
+	// match Pattern; empty for a general sentence.
+	PatternMessage string `json:"pattern_message,omitempty"`
+	Uppercase      bool   `json:"uppercase,omitempty"` // text: the answer is converted to upper case
+	// AutoComplete is the autofill token of HTML for the page, such as "name".
+	AutoComplete string   `json:"autocomplete,omitempty"`
+	MaxLength    int      `json:"max_length,omitempty"` // in characters; 0 means 1000, textarea 10000
+	Min          *float64 `json:"-"`                    // number: min
+	Max          *float64 `json:"-"`                    // number: max
+	// MinDate and MaxDate are the min and max of a date field: a date as YYYY-MM-DD,
+	// today, or a time before or after the day of the answer, such as -18y.
+	MinDate string   `json:"-"`
+	MaxDate string   `json:"-"`
+	Camera  Camera   `json:"camera,omitempty"`  // image: empty means back
+	Options []Option `json:"options,omitempty"` // select
+	Accept  []string `json:"accept,omitempty"`  // file, image: media types
+	Within  []Area   `json:"within,omitempty"`  // location
 }
 
 // The default length limits of an answer, in characters.
@@ -53,6 +64,65 @@ const (
 type Option struct {
 	Value string `json:"value"`
 	Label string `json:"label,omitempty"` // empty means Value
+}
+
+// Camera is the camera of a phone that takes the picture of an image field.
+type Camera string
+
+// The cameras.
+const (
+	CameraBack  Camera = "back"
+	CameraFront Camera = "front" // faces the person who holds the phone
+)
+
+// limit is the min or max of a field in JSON: a number, or the limit of a date.
+type limit struct {
+	number *float64
+	date   string
+}
+
+// IsZero reports whether there is no limit.
+func (l limit) IsZero() bool { return l == limit{} }
+
+// MarshalJSON encodes the number or the date.
+func (l limit) MarshalJSON() ([]byte, error) {
+	if l.date != "" {
+		return json.Marshal(l.date)
+	}
+	return json.Marshal(l.number)
+}
+
+// UnmarshalJSON decodes a number or a string.
+func (l *limit) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '"' {
+		return json.Unmarshal(raw, &l.date)
+	}
+	return json.Unmarshal(raw, &l.number)
+}
+
+// inputFieldJSON is an InputField in JSON.
+type inputFieldJSON struct {
+	plainField
+	Min limit `json:"min,omitzero"`
+	Max limit `json:"max,omitzero"`
+}
+
+type plainField InputField
+
+// MarshalJSON encodes the field without its name.
+func (f InputField) MarshalJSON() ([]byte, error) {
+	return json.Marshal(inputFieldJSON{plainField(f), limit{f.Min, f.MinDate}, limit{f.Max, f.MaxDate}})
+}
+
+// UnmarshalJSON decodes the field without its name.
+func (f *InputField) UnmarshalJSON(raw []byte) error {
+	var j inputFieldJSON
+	if err := json.Unmarshal(raw, &j); err != nil {
+		return err
+	}
+	*f = InputField(j.plainField)
+	f.Min, f.MinDate, f.Max, f.MaxDate = j.Min.number, j.Min.date, j.Max.number, j.Max.date
+	return nil
 }
 
 // UnmarshalJSON reads an object, or a string that is the value.

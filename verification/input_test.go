@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -82,6 +83,27 @@ func TestFieldAcceptsValuesOfItsType(t *testing.T) {
 				`"2023-02-29"`: "must be a date, as YYYY-MM-DD", `"2023-2-9"`: "must be a date, as YYYY-MM-DD",
 				`"29-02-2024"`: "must be a date, as YYYY-MM-DD", `20240229`: "must be a string",
 			},
+		},
+		{
+			"date with limits", // the run of these tests is at noon of 2026-03-02
+			verification.InputField{Type: verification.FieldDate, MinDate: "1900-01-01", MaxDate: "-18y"},
+			[]string{`"1900-01-01"`, `"2008-03-02"`},
+			map[string]string{
+				`"1899-12-31"`: "must not be before 1900-01-01", `"2008-03-03"`: "must not be after 2008-03-02",
+				`"2008-3-2"`: "must be a date, as YYYY-MM-DD",
+			},
+		},
+		{
+			"date from today",
+			verification.InputField{Type: verification.FieldDate, MinDate: "today", MaxDate: "+6m"},
+			[]string{`"2026-03-02"`, `"2026-09-02"`},
+			map[string]string{`"2026-03-01"`: "must not be before 2026-03-02", `"2026-09-03"`: "must not be after 2026-09-02"},
+		},
+		{
+			"date of the last days",
+			verification.InputField{Type: verification.FieldDate, MinDate: "-2d"},
+			[]string{`"2026-02-28"`},
+			map[string]string{`"2026-02-27"`: "must not be before 2026-02-28"},
 		},
 		{
 			"select",
@@ -353,4 +375,69 @@ func FuzzSubmit(f *testing.F) {
 		}
 		consistent(t, j)
 	})
+}
+
+func TestADateLimitAtTheEndOfAMonthIsTheLastDayOfTheMonth(t *testing.T) {
+	for _, c := range []struct{ day, limit, want string }{
+		{"2028-02-29", "-18y", "2010-02-28"},
+		{"2026-08-31", "+6m", "2027-02-28"},
+		{"2026-01-31", "-2m", "2025-11-30"},
+		{"2026-03-31", "today", "2026-03-31"},
+		{"2026-03-01", "-1d", "2026-02-28"},
+		{"2026-12-15", "+1m", "2027-01-15"},
+		{"2026-03-31", "1999-12-31", "1999-12-31"},
+	} {
+		day, err := time.Parse(time.DateOnly, c.day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields := verification.InputFields{{Name: "f", Type: verification.FieldDate, MaxDate: c.limit}}
+		if got := fields.On(day.Add(23 * time.Hour))[0].MaxDate; got != c.want {
+			t.Errorf("%s on %s = %s, want %s", c.limit, c.day, got, c.want)
+		}
+		if fields[0].MaxDate != c.limit {
+			t.Errorf("On changed the definition: %s", fields[0].MaxDate)
+		}
+	}
+}
+
+func TestAnUppercaseFieldIsRecordedInUpperCase(t *testing.T) {
+	pan := verification.InputField{Name: "pan", Type: verification.FieldText, Pattern: "^[A-Z]{5}[0-9]{4}[A-Z]$", Uppercase: true}
+	name := verification.InputField{Name: "name", Type: verification.FieldText}
+	for payload, want := range map[string]string{
+		`{"pan":"abcpe1234f","name":"Asha"}`: `{"name":"Asha","pan":"ABCPE1234F"}`,
+		`{"pan":"ABCPE1234F","name":"Asha"}`: `{"pan":"ABCPE1234F","name":"Asha"}`,
+	} {
+		j := begin(t, form(pan, name), "").submit(payload)
+		if got := j.run.Steps[0].Data.String(); got != want {
+			t.Errorf("the data of %s = %s, want %s", payload, got, want)
+		}
+	}
+}
+
+func TestAFieldIsTheSameAfterJSON(t *testing.T) {
+	want := verification.InputFields{
+		{Name: "born", Type: verification.FieldDate, MinDate: "1900-01-01", MaxDate: "-18y", AutoComplete: "bday"},
+		{Name: "amount", Type: verification.FieldNumber, Min: number(0), Max: number(10)},
+		{Name: "pan", Type: verification.FieldText, Pattern: "^[A-Z]+$", PatternMessage: "Capitals.", Uppercase: true},
+		{Name: "selfie", Type: verification.FieldImage, Camera: verification.CameraFront, Required: true},
+	}
+	raw, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = `{"born":{"type":"date","autocomplete":"bday","min":"1900-01-01","max":"-18y"},` +
+		`"amount":{"type":"number","min":0,"max":10},` +
+		`"pan":{"type":"text","pattern":"^[A-Z]+$","pattern_message":"Capitals.","uppercase":true},` +
+		`"selfie":{"type":"image","required":true,"camera":"front"}}`
+	if string(raw) != text {
+		t.Errorf("the fields are\n%s, want\n%s", raw, text)
+	}
+	var got verification.InputFields
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the fields after JSON (-want +got):\n%s", diff)
+	}
 }

@@ -12,12 +12,17 @@ import (
 	"unicode/utf8"
 )
 
+// PatternProblem is the message about an answer that does not match the pattern of
+// its field.
+const PatternProblem = "does not have the expected form"
+
 // acceptInput checks a customer's payload against the fields of its node and
 // returns the step's data: the payload and the values derived from it. Problems
 // name fields below "payload". upload returns the document of a field by its id;
-// if upload is nil, any document_id is accepted.
+// if upload is nil, any document_id is accepted. The limits of dates are those of the
+// day of now, in UTC.
 func acceptInput(
-	n Node, patterns map[string]Pattern, payload Data, upload func(field, id string) (Document, bool),
+	n Node, patterns map[string]Pattern, payload Data, now time.Time, upload func(field, id string) (Document, bool),
 ) (Data, []FieldError) {
 	if optedOut, ok := payload.Map()["opted_out"]; ok {
 		if _, isField := n.Fields.ByName("opted_out"); !isField {
@@ -30,6 +35,7 @@ func acceptInput(
 	}
 	geo, located := true, false
 	documents := map[string]Document{}
+	upper := map[string]string{}
 	for _, f := range n.Fields {
 		v, given := values[f.Name]
 		delete(values, f.Name)
@@ -39,7 +45,12 @@ func acceptInput(
 			}
 			continue
 		}
-		if message := f.check(v, patterns[f.Name]); message != "" {
+		if text, ok := v.(string); ok && f.Uppercase {
+			if s := strings.ToUpper(text); s != text {
+				v, upper[f.Name] = s, s
+			}
+		}
+		if message := f.check(v, patterns[f.Name], now); message != "" {
 			problem(f.Name, message)
 			continue
 		}
@@ -66,6 +77,9 @@ func acceptInput(
 	data := payload
 	if data == nil {
 		data = Data("{}")
+	}
+	if len(upper) > 0 {
+		data = data.replaced(upper)
 	}
 	if located {
 		data = data.with("geo_ok", geo)
@@ -114,14 +128,14 @@ func acceptConsent(payload Data) (data Data, declined bool, problems []FieldErro
 }
 
 // check returns what is wrong with a value; empty if it is valid.
-func (f InputField) check(v any, pattern Pattern) string {
+func (f InputField) check(v any, pattern Pattern, now time.Time) string {
 	switch f.Type {
 	case FieldText, FieldTextarea, FieldEmail, FieldPhone, FieldDate, FieldSelect:
 		s, ok := v.(string)
 		if !ok {
 			return "must be a string"
 		}
-		return f.checkText(s, pattern)
+		return f.checkText(s, pattern, now)
 	case FieldNumber:
 		n, ok := v.(float64)
 		switch {
@@ -152,7 +166,7 @@ func (f InputField) check(v any, pattern Pattern) string {
 	return ""
 }
 
-func (f InputField) checkText(s string, pattern Pattern) string {
+func (f InputField) checkText(s string, pattern Pattern, now time.Time) string {
 	limit := f.MaxLength
 	if limit == 0 {
 		limit = maxOneLine
@@ -165,8 +179,8 @@ func (f InputField) checkText(s string, pattern Pattern) string {
 	}
 	switch f.Type {
 	case FieldDate:
-		if _, err := time.Parse(time.DateOnly, s); err != nil {
-			return "must be a date, as YYYY-MM-DD"
+		if message := f.checkDate(s, now); message != "" {
+			return message
 		}
 	case FieldSelect:
 		if !slices.ContainsFunc(f.Options, func(o Option) bool { return o.Value == s }) {
@@ -187,7 +201,7 @@ func (f InputField) checkText(s string, pattern Pattern) string {
 	case FieldTextarea, FieldNumber, FieldCheckbox, FieldFile, FieldImage, FieldLocation:
 	}
 	if pattern != nil && !pattern.MatchString(s) {
-		return "does not have the expected form"
+		return PatternProblem
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 )
 
 func (v *validator) inputs(at string, n Node) {
@@ -47,6 +48,11 @@ func (v *validator) inputField(path string, f InputField) {
 	if minOK && maxOK && f.Min != nil && f.Max != nil {
 		v.check(path+".max", *f.Min <= *f.Max, "must not be below min")
 	}
+	v.dateLimits(path, f)
+	v.length(path+".pattern_message", f.PatternMessage, 0, maxLabel)
+	v.check(path+".autocomplete", autoCompletes(f.AutoComplete),
+		"must be an autofill token of HTML, such as given-name")
+	v.check(path+".camera", f.Camera == "" || f.Camera == CameraFront || f.Camera == CameraBack, "must be front or back")
 	if f.Type == FieldSelect {
 		v.options(path, f)
 	}
@@ -59,6 +65,33 @@ func (v *validator) inputField(path string, f InputField) {
 		v.within(at+".longitude", a.Longitude, -180, 180)
 		v.check(at+".radius_km", a.RadiusKM > 0 && !math.IsInf(a.RadiusKM, 0), "must be above 0")
 	}
+}
+
+// dateLimits checks the limits of a date field. Limits that depend on the day of the
+// answer are not compared.
+func (v *validator) dateLimits(path string, f InputField) {
+	check := func(name, limit string) {
+		const form = "must be a date as YYYY-MM-DD, today, or a number of years, months or days such as -18y, +6m or -30d"
+		_, ok := dateLimit(limit, time.Unix(0, 0))
+		v.check(path+"."+name, limit == "" || ok, form)
+	}
+	if f.Type != FieldDate {
+		v.check(path+".min", f.MinDate == "", "must be a number")
+		v.check(path+".max", f.MaxDate == "", "must be a number")
+		return
+	}
+	check("min", f.MinDate)
+	check("max", f.MaxDate)
+	if len(f.MinDate) == len(time.DateOnly) && len(f.MaxDate) == len(time.DateOnly) {
+		v.check(path+".max", f.MinDate <= f.MaxDate, "must not be below min")
+	}
+}
+
+// autoCompletes reports whether s is empty or has the form of autofill tokens.
+func autoCompletes(s string) bool {
+	return len(s) <= 100 && !strings.HasPrefix(s, "-") && !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '-' && r != ' ' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
 }
 
 // accept checks one media type of an upload. It must be one that the document

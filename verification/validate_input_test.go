@@ -24,6 +24,7 @@ func TestEveryProblemOfAField(t *testing.T) {
 	const name = "a field's name must be a lower-case letter followed by letters, digits or _"
 	const types = "(supported: text, textarea, number, date, select, checkbox, email, phone, file, image, location)"
 	const media = "must be a media type, such as image/jpeg"
+	const dateLimit = "must be a date as YYYY-MM-DD, today, or a number of years, months or days such as -18y, +6m or -30d"
 	place := func(a verification.Area) field {
 		return field{Name: "f", Type: verification.FieldLocation, Within: []verification.Area{mumbai()[0], a}}
 	}
@@ -63,6 +64,16 @@ func TestEveryProblemOfAField(t *testing.T) {
 		{"min above max", bounds(2, 1), "f.max", "must not be below min"},
 		{"an infinite min", bounds(math.Inf(-1), 1), "f.min", "must be a finite number"},
 		{"a max that is no number", bounds(0, math.NaN()), "f.max", "must be a finite number"},
+		{"a date limit of a number", field{Name: "f", Type: verification.FieldNumber, MaxDate: "today"}, "f.max", "must be a number"},
+		{"a date limit without a sign", field{Name: "f", Type: verification.FieldDate, MaxDate: "18y"}, "f.max", dateLimit},
+		{"a date limit in weeks", field{Name: "f", Type: verification.FieldDate, MinDate: "-3w"}, "f.min", dateLimit},
+		{"a date limit that is no date", field{Name: "f", Type: verification.FieldDate, MinDate: "2026-02-30"}, "f.min", dateLimit},
+		{"a date limit far away", field{Name: "f", Type: verification.FieldDate, MinDate: "-100001d"}, "f.min", dateLimit},
+		{"a date limit before the year 1", field{Name: "f", Type: verification.FieldDate, MinDate: "-2000y"}, "f.min", dateLimit},
+		{"a first date after the last", field{Name: "f", Type: verification.FieldDate, MinDate: "2026-01-02", MaxDate: "2026-01-01"}, "f.max", "must not be below min"},
+		{"a long message", text(func(f *field) { f.PatternMessage = strings.Repeat("x", 201) }), "f.pattern_message", "must be at most 200 characters"},
+		{"a token in capitals", text(func(f *field) { f.AutoComplete = "givenName" }), "f.autocomplete", "must be an autofill token of HTML, such as given-name"},
+		{"a camera that is not there", field{Name: "f", Type: verification.FieldImage, Camera: "left"}, "f.camera", "must be front or back"},
 		{"no options", options(), "f.options", "is required"},
 		{"an option without a value", options(verification.Option{Label: "None"}), "f.options[0].value", "is required"},
 		{"an option with a long value", options(verification.Option{Value: strings.Repeat("x", 1001)}), "f.options[0].value", "must be at most 1000 characters"},

@@ -159,7 +159,7 @@ func TestTheSchemaAndTheReaderRefuseEachProblemAlone(t *testing.T) {
 		"b: {type: customer_input, fields: {x: {type: text, max_length: 2.5}}, next: a}",
 		"b: {type: customer_input, fields: {x: {type: number, min: low}}, next: a}",
 		"b: {type: customer_input, fields: {x: {type: select, options: [1]}}, next: a}",
-		"b: {type: customer_input, fields: {x: {type: date, max: 2008-01-01}}, next: a}",
+		"b: {type: customer_input, fields: {x: {type: checkbox, max: 2008-01-01}}, next: a}",
 		"b: {type: customer_input, fields: {x: {type: select, options: [{value: 1}]}}, next: a}",
 		"b: {type: customer_input, fields: {x: {type: file, accept: image/png}}, next: a}",
 		"b: {type: customer_input, fields: {x: {type: location, within: [{latitude: 1, longitude: 1}]}}, next: a}",

@@ -118,6 +118,9 @@ func (f *form) addProblems(step *engine.JourneyStep, problems []verification.Fie
 // problem returns the text for a problem of a field, or else a general one. A
 // test checks that every message has its text.
 func (c catalog) problem(field verification.InputField, message string) string {
+	if message == verification.PatternProblem && field.PatternMessage != "" {
+		return field.PatternMessage
+	}
 	if text := c.translation(field, message); text != "" {
 		return text
 	}
@@ -139,9 +142,9 @@ func (c catalog) fileProblem(field verification.InputField, problems []verificat
 }
 
 // translation returns the text for an English message, or "". The key is the
-// message with # for its number, and may end with the type of the field.
+// message with # for its number or date, and may end with the type of the field.
 func (c catalog) translation(field verification.InputField, message string) string {
-	number := regexp.MustCompile(`-?\d+(\.\d+)?(e[+-]?\d+)?`).FindString(message)
+	number := regexp.MustCompile(`\d{4}-\d\d-\d\d|-?\d+(\.\d+)?(e[+-]?\d+)?`).FindString(message)
 	key := "problem: " + message
 	if number != "" {
 		key = "problem: " + strings.Replace(message, number, "#", 1)

@@ -83,7 +83,8 @@ func TestEveryRefusalHasAText(t *testing.T) {
 		file, pattern string
 		atLeast       int
 	}{
-		{"../../verification/submission.go", `(?:return|problem\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`, 10},
+		{"../../verification/datelimit.go", `return "(must[^"]*)"`, 3},
+		{"../../verification/submission.go", `(?:return|PatternProblem =|problem\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`, 10},
 		{"../../verification/errors.go", `return fmt\.Sprintf\("(must be at most[^"]*)"`, 1},
 		{"../../verification/document.go", `InvalidField\("document", name, "([^"]*)"\)`, 2},
 		{"../media/media.go", `refusal\("([^"]*)"\)`, 2},

@@ -42,12 +42,12 @@ type fieldView struct {
 	Checked bool
 	Options []optionView
 
-	InputType    string
-	InputMode    string
-	AutoComplete string
-	Kinds        string // the accepted media types
-	Uploaded     upload
-	Location     location
+	InputType string
+	InputMode string
+	AutoFill  string // the value of autocomplete
+	Kinds     string // the accepted media types
+	Uploaded  upload
+	Location  location
 }
 
 // optionView is one choice of a select.
@@ -93,9 +93,9 @@ func viewOf(field verification.InputField, f form) fieldView {
 	}
 	switch field.Type {
 	case verification.FieldEmail:
-		w.InputType, w.InputMode, w.AutoComplete = "email", "email", "email"
+		w.InputType, w.InputMode, w.AutoFill = "email", "email", "email"
 	case verification.FieldPhone:
-		w.InputType, w.InputMode, w.AutoComplete = "tel", "tel", "tel"
+		w.InputType, w.InputMode, w.AutoFill = "tel", "tel", "tel"
 	case verification.FieldNumber:
 		w.InputMode = "decimal" // type=number would drop what it cannot parse
 	case verification.FieldDate:
@@ -115,7 +115,10 @@ func viewOf(field verification.InputField, f form) fieldView {
 	case verification.FieldLocation:
 		w.Location = f.location(field.Name)
 	case verification.FieldText, verification.FieldTextarea:
-		w.AutoComplete = autoComplete(field.Name)
+		w.AutoFill = autoComplete(field.Name)
+	}
+	if field.AutoComplete != "" {
+		w.AutoFill = field.AutoComplete
 	}
 	return w
 }
@@ -146,10 +149,18 @@ func kindsOf(f verification.InputField) []string {
 	return f.Accept
 }
 
-// Camera reports whether the field accepts a photo that the page takes, a JPEG.
-func (w fieldView) Camera() bool {
+// Photo reports whether the field accepts a photo that the page takes, a JPEG.
+func (w fieldView) Photo() bool {
 	kinds := kindsOf(w.InputField)
 	return w.Type == verification.FieldImage && (slices.Contains(kinds, "image/jpeg") || slices.Contains(kinds, "image/*"))
+}
+
+// Facing returns the value of capture for the camera of the field.
+func (w fieldView) Facing() string {
+	if w.InputField.Camera == verification.CameraFront {
+		return "user"
+	}
+	return "environment"
 }
 
 // kindNames returns the common names of media types, such as "PDF or an image",

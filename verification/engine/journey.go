@@ -128,7 +128,7 @@ func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error
 		step, _ := run.Step(run.Wait.Node)
 		j.Step = &JourneyStep{
 			Wait: run.Wait.Number, Node: run.Wait.Node, Type: n.Type, Label: step.Label,
-			Text: n.Text, Optional: n.Optional, Fields: n.Fields,
+			Text: n.Text, Optional: n.Optional, Fields: n.Fields.On(s.at),
 		}
 	}
 	return j, nil

@@ -1,0 +1,57 @@
+package journey_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestOptionsOfFieldsReachThePage(t *testing.T) {
+	s := serve(t)
+	year := s.Clock.Now().AddDate(-18, 0, 0).Format("2006-01-02")
+	c := s.begin(verification.Definition{
+		Workflow: "fields", Name: "Fields", Start: "details",
+		Nodes: map[verification.NodeID]verification.Node{
+			"details": {Type: verification.NodeCustomerInput, Next: "done", Fields: verification.InputFields{
+				{Name: "pan", Type: verification.FieldText, Label: "PAN", Pattern: "^[A-Z]{5}[0-9]{4}[A-Z]$", PatternMessage: "A PAN has ten characters.", Uppercase: true, AutoComplete: "off"},
+				{Name: "born", Type: verification.FieldDate, Label: "Date of birth", MinDate: "1900-01-01", MaxDate: "-18y", AutoComplete: "bday"},
+				{Name: "selfie", Type: verification.FieldImage, Label: "Your face", Camera: verification.CameraFront},
+				{Name: "card", Type: verification.FieldImage, Label: "Your card", Camera: verification.CameraBack},
+			}},
+			"done": {Type: verification.NodeEnd},
+		},
+	}, "")
+	inputs := map[string]map[string]string{}
+	for _, e := range elements(t, c.get().body) {
+		if e.name == "input" {
+			inputs[e.attrs["name"]] = e.attrs
+		}
+	}
+	for _, want := range []struct{ input, attribute, value string }{
+		{"f.pan", "autocomplete", "off"},
+		{"f.pan", "autocapitalize", "characters"},
+		{"f.born", "autocomplete", "bday"},
+		{"f.born", "min", "1900-01-01"},
+		{"f.born", "max", year},
+		{"f.selfie", "capture", "user"},
+		{"f.card", "capture", "environment"},
+	} {
+		if got := inputs[want.input][want.attribute]; got != want.value {
+			t.Errorf("%s of %s = %q, want %q", want.attribute, want.input, got, want.value)
+		}
+	}
+	refused := c.post("f.pan", "abc", "f.born", s.Clock.Now().Format("2006-01-02"))
+	for _, want := range []string{"A PAN has ten characters.", "This must not be after " + year + "."} {
+		if refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.body, want) {
+			t.Errorf("the page of a wrong answer = %d without %q", refused.status, want)
+		}
+	}
+	if got := c.post("f.pan", "abcpe1234f", "f.born", year); got.status != http.StatusSeeOther {
+		t.Fatalf("a valid answer = %d %s, want 303", got.status, got.body)
+	}
+	if got, want := s.data(c, "details"), `{"born":"`+year+`","pan":"ABCPE1234F"}`; got != want {
+		t.Errorf("the data = %s, want %s", got, want)
+	}
+}
