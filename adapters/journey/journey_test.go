@@ -23,7 +23,7 @@ func TestTheCustomerGoesFromTheLinkToTheEnd(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "https://app.example/verify?theme=dark")
 	page := c.get()
-	wants(t, page, http.StatusOK, "Acme Bank", "Step 1 of 3", "Your consent", "We keep the result", "I agree", "I do not agree")
+	wants(t, page, http.StatusOK, "Acme Bank", "Step 1 of 3", "Your consent", "We keep:", "I agree", "I do not agree")
 	onward(t, c.post("consent", "success"))
 	page = c.get()
 	wants(t, page, http.StatusOK, "Step 2 of 3", "Full name", "Ten characters, such as ABCDE1234F", `type="date"`, `type="tel"`, `inputmode="decimal"`, "I am employed")
@@ -55,7 +55,7 @@ func TestTheCustomerGoesFromTheLinkToTheEnd(t *testing.T) {
 
 func TestAGivenConsentCanBeReadAgain(t *testing.T) {
 	s := serve(t)
-	const summary, text = "What you agreed to", "We keep the result"
+	const summary, text = "What you agreed to", "We keep:"
 	c := s.begin(onboarding(), "")
 	if page := c.get(); strings.Contains(page.body, summary) {
 		t.Error("the page shows a consent that is not given yet")

@@ -27,7 +27,7 @@ type pages map[string]*template.Template
 func readPages() (pages, error) {
 	p := pages{}
 	for _, kind := range []string{"step", "wait", "end", "notice"} {
-		t, err := template.New("layout.html").Funcs(template.FuncMap{"inPage": inPage}).ParseFS(pageFiles, "page/layout.html", "page/icon.html", "page/field.html", "page/"+kind+".html")
+		t, err := template.New("layout.html").Funcs(template.FuncMap{"words": newMarkdown().words, "inPage": inPage}).ParseFS(pageFiles, "page/layout.html", "page/icon.html", "page/field.html", "page/"+kind+".html")
 		if err != nil {
 			return nil, err
 		}
