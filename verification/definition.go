@@ -60,8 +60,14 @@ type Node struct {
 	// customer's answer; empty means the node's name followed by _submitted.
 	Signal string `json:"signal,omitempty"`
 
-	// Consent.
+	// Consent and customer input.
 	Text string `json:"text,omitempty"`
+	// LabelIn and TextIn are Label and Text by language; Label and Text are then
+	// those in the default language.
+	LabelIn Translations `json:"-"`
+	TextIn  Translations `json:"-"`
+
+	// Consent.
 	// OnDeclined is next or a node. It is required; in an older version without
 	// it, a declined consent leads to Next.
 	OnDeclined NodeID `json:"on_declined,omitempty"`

@@ -166,3 +166,43 @@ func TestDefinitionSaysHowItRuns(t *testing.T) {
 		}
 	}
 }
+
+func TestANodeMayHaveTextsInSeveralLanguages(t *testing.T) {
+	const raw = `{"type":"consent","next":"done","on_declined":"done","label":{"hi":"सहमति","mr":"संमती"},"text":{"en":"We check.","hi":"हम जाँचते हैं।"}}`
+	var n verification.Node
+	if err := json.Unmarshal([]byte(raw), &n); err != nil {
+		t.Fatal(err)
+	}
+	if n.Label != "सहमति" || n.Text != "We check." {
+		t.Errorf("the default texts are %q and %q, want the first one and the English one", n.Label, n.Text)
+	}
+	if got := n.TextIn.In("hi", n.Text); got != "हम जाँचते हैं।" {
+		t.Errorf("the text in Hindi = %q", got)
+	}
+	if got := n.TextIn.In("ta", n.Text); got != n.Text {
+		t.Errorf("the text in Tamil = %q, want the default", got)
+	}
+	again, err := json.Marshal(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var same verification.Node
+	if err := json.Unmarshal(again, &same); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(n, same); diff != "" {
+		t.Errorf("the node after JSON (-want +got):\n%s", diff)
+	}
+	bad := edit("consent", func(n *verification.Node) {
+		n.TextIn = verification.Translations{"english": "x", "h1": "x", "hi": ""}
+	})
+	d := desk()
+	bad(&d)
+	want := []verification.FieldError{
+		{Name: "nodes.consent.text.h1", Message: "a language must be a tag such as en or pt-BR"},
+		{Name: "nodes.consent.text.hi", Message: "is required"},
+	}
+	if diff := cmp.Diff(want, problemsOf(t, d)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}

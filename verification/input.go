@@ -46,12 +46,17 @@ type InputField struct {
 	Max          *float64 `json:"-"`                    // number: max
 	// MinDate and MaxDate are the min and max of a date field: a date as YYYY-MM-DD,
 	// today, or a time before or after the day of the answer, such as -18y.
-	MinDate string   `json:"-"`
-	MaxDate string   `json:"-"`
-	Camera  Camera   `json:"camera,omitempty"`  // image: empty means back
-	Options []Option `json:"options,omitempty"` // select
-	Accept  []string `json:"accept,omitempty"`  // file, image: media types
-	Within  []Area   `json:"within,omitempty"`  // location
+	MinDate string `json:"-"`
+	MaxDate string `json:"-"`
+	Camera  Camera `json:"camera,omitempty"` // image: empty means back
+	// LabelIn, HelpIn and PatternMessageIn are Label, Help and PatternMessage by
+	// language, which are then those in the default language.
+	LabelIn          Translations `json:"-"`
+	HelpIn           Translations `json:"-"`
+	PatternMessageIn Translations `json:"-"`
+	Options          []Option     `json:"options,omitempty"` // select
+	Accept           []string     `json:"accept,omitempty"`  // file, image: media types
+	Within           []Area       `json:"within,omitempty"`  // location
 }
 
 // The default length limits of an answer, in characters.
@@ -64,6 +69,8 @@ const (
 type Option struct {
 	Value string `json:"value"`
 	Label string `json:"label,omitempty"` // empty means Value
+	// LabelIn is Label by language; Label is then that in the default language.
+	LabelIn Translations `json:"-"`
 }
 
 // Camera is the camera of a phone that takes the picture of an image field.
@@ -103,15 +110,21 @@ func (l *limit) UnmarshalJSON(raw []byte) error {
 // inputFieldJSON is an InputField in JSON.
 type inputFieldJSON struct {
 	plainField
-	Min limit `json:"min,omitzero"`
-	Max limit `json:"max,omitzero"`
+	Label          text  `json:"label,omitzero"`
+	Help           text  `json:"help,omitzero"`
+	PatternMessage text  `json:"pattern_message,omitzero"`
+	Min            limit `json:"min,omitzero"`
+	Max            limit `json:"max,omitzero"`
 }
 
 type plainField InputField
 
 // MarshalJSON encodes the field without its name.
 func (f InputField) MarshalJSON() ([]byte, error) {
-	return json.Marshal(inputFieldJSON{plainField(f), limit{f.Min, f.MinDate}, limit{f.Max, f.MaxDate}})
+	return json.Marshal(inputFieldJSON{
+		plainField(f), text{f.Label, f.LabelIn}, text{f.Help, f.HelpIn}, text{f.PatternMessage, f.PatternMessageIn},
+		limit{f.Min, f.MinDate}, limit{f.Max, f.MaxDate},
+	})
 }
 
 // UnmarshalJSON decodes the field without its name.
@@ -121,8 +134,21 @@ func (f *InputField) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	*f = InputField(j.plainField)
+	f.Label, f.LabelIn, f.Help, f.HelpIn = j.Label.plain, j.Label.translations, j.Help.plain, j.Help.translations
+	f.PatternMessage, f.PatternMessageIn = j.PatternMessage.plain, j.PatternMessage.translations
 	f.Min, f.MinDate, f.Max, f.MaxDate = j.Min.number, j.Min.date, j.Max.number, j.Max.date
 	return nil
+}
+
+// optionJSON is an Option in JSON.
+type optionJSON struct {
+	Value string `json:"value"`
+	Label text   `json:"label,omitzero"`
+}
+
+// MarshalJSON encodes the option as an object.
+func (o Option) MarshalJSON() ([]byte, error) {
+	return json.Marshal(optionJSON{o.Value, text{o.Label, o.LabelIn}})
 }
 
 // UnmarshalJSON reads an object, or a string that is the value.
@@ -130,8 +156,12 @@ func (o *Option) UnmarshalJSON(raw []byte) error {
 	if len(raw) > 0 && raw[0] == '"' {
 		return json.Unmarshal(raw, &o.Value)
 	}
-	type fields Option
-	return json.Unmarshal(raw, (*fields)(o))
+	var j optionJSON
+	if err := json.Unmarshal(raw, &j); err != nil {
+		return err
+	}
+	*o = Option{Value: j.Value, Label: j.Label.plain, LabelIn: j.Label.translations}
+	return nil
 }
 
 // Area is a circle on the surface of the earth.

@@ -420,6 +420,10 @@ func TestAFieldIsTheSameAfterJSON(t *testing.T) {
 		{Name: "born", Type: verification.FieldDate, MinDate: "1900-01-01", MaxDate: "-18y", AutoComplete: "bday"},
 		{Name: "amount", Type: verification.FieldNumber, Min: number(0), Max: number(10)},
 		{Name: "pan", Type: verification.FieldText, Pattern: "^[A-Z]+$", PatternMessage: "Capitals.", Uppercase: true},
+		{
+			Name: "work", Type: verification.FieldSelect, Label: "Work", LabelIn: verification.Translations{"en": "Work", "hi": "काम"}, Help: "Help.",
+			Options: []verification.Option{{Value: "own", Label: "Own", LabelIn: verification.Translations{"en": "Own", "hi": "अपना"}}, {Value: "other"}},
+		},
 		{Name: "selfie", Type: verification.FieldImage, Camera: verification.CameraFront, Required: true},
 	}
 	raw, err := json.Marshal(want)
@@ -428,7 +432,8 @@ func TestAFieldIsTheSameAfterJSON(t *testing.T) {
 	}
 	const text = `{"born":{"type":"date","autocomplete":"bday","min":"1900-01-01","max":"-18y"},` +
 		`"amount":{"type":"number","min":0,"max":10},` +
-		`"pan":{"type":"text","pattern":"^[A-Z]+$","pattern_message":"Capitals.","uppercase":true},` +
+		`"pan":{"type":"text","pattern":"^[A-Z]+$","uppercase":true,"pattern_message":"Capitals."},` +
+		`"work":{"type":"select","options":[{"value":"own","label":{"en":"Own","hi":"अपना"}},{"value":"other"}],"label":{"en":"Work","hi":"काम"},"help":"Help."},` +
 		`"selfie":{"type":"image","required":true,"camera":"front"}}`
 	if string(raw) != text {
 		t.Errorf("the fields are\n%s, want\n%s", raw, text)

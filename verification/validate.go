@@ -112,6 +112,8 @@ func (v *validator) node(id NodeID, n Node, providers []string) {
 	v.check(at, validName(string(id)) && v.edges(id != RouteFail && id != RouteNext),
 		"a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next")
 	v.length(at+".label", n.Label, 0, maxLabel)
+	v.translated(at+".label", n.LabelIn, maxLabel)
+	v.translated(at+".text", n.TextIn, maxText)
 	switch n.Type {
 	case NodeConsent:
 		v.length(at+".text", n.Text, 1, maxText)

@@ -32,6 +32,9 @@ func derivedNames() []string {
 func (v *validator) inputField(path string, f InputField) {
 	v.length(path+".label", f.Label, 0, maxLabel)
 	v.length(path+".help", f.Help, 0, maxText)
+	v.translated(path+".label", f.LabelIn, maxLabel)
+	v.translated(path+".help", f.HelpIn, maxText)
+	v.translated(path+".pattern_message", f.PatternMessageIn, maxLabel)
 	v.within(path+".max_length", float64(f.MaxLength), 0, 100000)
 	switch {
 	case f.Type == "":
@@ -115,6 +118,7 @@ func (v *validator) options(path string, f InputField) {
 		at := fmt.Sprintf("%s.options[%d].value", path, i)
 		v.length(at, o.Value, 1, maxOneLine)
 		v.length(fmt.Sprintf("%s.options[%d].label", path, i), o.Label, 0, maxLabel)
+		v.translated(fmt.Sprintf("%s.options[%d].label", path, i), o.LabelIn, maxLabel)
 		v.check(at, !seen[o.Value], "the value %q is given twice", o.Value)
 		seen[o.Value] = true
 	}

@@ -194,7 +194,7 @@ nodes:
 	// Output:
 	// workflows/hello.yaml:3:1: nam: unknown field; did you mean name?
 	// workflows/hello.yaml:6:48: nodes.consent.on_decline: unknown field; did you mean on_declined?
-	// workflows/hello.yaml:7:21: nodes.done.label: must be a string, not a number: put it in quotes
+	// workflows/hello.yaml:7:21: nodes.done.label: must be a string or an object, not a number: put it in quotes
 }
 
 func TestATenantHasAColourAndASecretThatIsBeingReplaced(t *testing.T) {

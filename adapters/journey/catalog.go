@@ -118,8 +118,8 @@ func (f *form) addProblems(step *engine.JourneyStep, problems []verification.Fie
 // problem returns the text for a problem of a field, or else a general one. A
 // test checks that every message has its text.
 func (c catalog) problem(field verification.InputField, message string) string {
-	if message == verification.PatternProblem && field.PatternMessage != "" {
-		return field.PatternMessage
+	if own := field.In(c.tag.String()).PatternMessage; message == verification.PatternProblem && own != "" {
+		return own
 	}
 	if text := c.translation(field, message); text != "" {
 		return text

@@ -55,3 +55,40 @@ func TestOptionsOfFieldsReachThePage(t *testing.T) {
 		t.Errorf("the data = %s, want %s", got, want)
 	}
 }
+
+func TestTextsOfAWorkflowAreInTheLanguageOfThePage(t *testing.T) {
+	s := serve(t)
+	in := func(en, hi string) verification.Translations { return verification.Translations{"en": en, "hi": hi} }
+	c := s.begin(verification.Definition{
+		Workflow: "languages", Name: "Languages", Start: "consent",
+		Nodes: map[verification.NodeID]verification.Node{
+			"consent": {
+				Type: verification.NodeConsent, Label: "Consent", LabelIn: in("Consent", "सहमति"),
+				Text: "We check.", TextIn: in("We check.", "हम जाँचते हैं।"), OnDeclined: verification.RouteNext, Next: "details",
+			},
+			"details": {Type: verification.NodeCustomerInput, Label: "Details", Next: "done", Fields: verification.InputFields{{
+				Name: "pan", Type: verification.FieldText, Label: "Number", LabelIn: in("Number", "संख्या"), Help: "Ten.", HelpIn: in("Ten.", "दस।"),
+				Pattern: "^x$", PatternMessage: "Ten characters.", PatternMessageIn: in("Ten characters.", "दस अक्षर।"),
+			}, {
+				Name: "work", Type: verification.FieldSelect, Options: []verification.Option{{Value: "own", Label: "Own", LabelIn: in("Own", "अपना")}},
+			}}},
+			"done": {Type: verification.NodeEnd},
+		},
+	}, "")
+	shows := func(a answer, texts ...string) {
+		t.Helper()
+		for _, text := range texts {
+			if !strings.Contains(a.body, text) {
+				t.Errorf("the page does not show %q", text)
+			}
+		}
+	}
+	shows(c.get(), "Consent", "We check.")
+	c.language = "hi"
+	shows(c.get(), "सहमति", "हम जाँचते हैं।")
+	c.post("consent", "success")
+	shows(c.get(), "सहमति", "हम जाँचते हैं।", "Details", "संख्या", "दस।", "अपना")
+	shows(c.post("f.pan", "y"), "दस अक्षर।")
+	c.language = "en"
+	shows(c.post("f.pan", "y"), "Number", "Ten.", "Own", "Ten characters.", "We check.")
+}

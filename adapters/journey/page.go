@@ -114,7 +114,16 @@ type page struct {
 }
 
 func newPage(v visitor, j engine.Journey) page {
-	return page{visitor: v, Tenant: j.Tenant.Name, colour: j.Tenant.Colour, Live: !j.Run.Status.Terminal(), Consents: j.Consents}
+	return page{visitor: v, Tenant: j.Tenant.Name, colour: j.Tenant.Colour, Live: !j.Run.Status.Terminal(), Consents: consentsIn(v.tag.String(), j.Consents)}
+}
+
+// consentsIn returns consents in a language, as far as they have texts in it.
+func consentsIn(language string, given []engine.JourneyConsent) []engine.JourneyConsent {
+	given = slices.Clone(given)
+	for i, c := range given {
+		given[i].Label, given[i].Text = c.LabelIn.In(language, c.Label), c.TextIn.In(language, c.Text)
+	}
+	return given
 }
 
 // Brand returns the tenant's name, or ours if no tenant is known.

@@ -60,17 +60,17 @@ type optionView struct {
 func stepPage(v visitor, j engine.Journey, f form) page {
 	p := newPage(v, j)
 	s := j.Step
-	p.Title, p.TitleIsText = s.Label, true
-	if s.Label == "" {
+	p.Title, p.TitleIsText = s.LabelIn.In(p.Lang(), s.Label), true
+	if p.Title == "" {
 		p.Title = j.Workflow
 	}
 	p.Current, p.Total = j.Done+1, max(j.Total, j.Done+1)
 	p.Step = &stepView{
-		Wait: s.Wait, Consent: s.Type == verification.NodeConsent, Text: s.Text, Optional: s.Optional,
+		Wait: s.Wait, Consent: s.Type == verification.NodeConsent, Text: s.TextIn.In(p.Lang(), s.Text), Optional: s.Optional,
 		Failed: f.failed(),
 	}
 	for _, field := range s.Fields {
-		w := viewOf(field, f)
+		w := viewOf(field.In(p.Lang()), f)
 		p.Step.Upload = p.Step.Upload || field.Upload()
 		if w.Error != "" {
 			p.Step.Problems = append(p.Step.Problems, problem{Target: w.ID, Label: w.Label, Text: w.Error})

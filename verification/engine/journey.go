@@ -41,15 +41,19 @@ type JourneyStep struct {
 	Type     verification.NodeType // consent or customer_input
 	Label    string
 	Text     string
+	LabelIn  verification.Translations
+	TextIn   verification.Translations
 	Optional bool
 	Fields   verification.InputFields
 }
 
 // JourneyConsent is a consent that the customer has given.
 type JourneyConsent struct {
-	Label string
-	Text  string
-	At    time.Time
+	Label   string
+	Text    string
+	LabelIn verification.Translations
+	TextIn  verification.Translations
+	At      time.Time
 }
 
 // OpenJourney returns the journey of a link, and records that the customer has
@@ -120,7 +124,9 @@ func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error
 	for _, step := range run.Steps {
 		if step.Type == verification.NodeConsent && step.Status == verification.CheckPassed {
 			n, _ := s.program.Node(step.Node)
-			j.Consents = append(j.Consents, JourneyConsent{Label: step.Label, Text: n.Text, At: step.CompletedAt})
+			j.Consents = append(j.Consents, JourneyConsent{
+				Label: step.Label, Text: n.Text, LabelIn: n.LabelIn, TextIn: n.TextIn, At: step.CompletedAt,
+			})
 		}
 	}
 	if run.Wait.Kind == verification.WaitCustomer {
@@ -128,7 +134,7 @@ func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error
 		step, _ := run.Step(run.Wait.Node)
 		j.Step = &JourneyStep{
 			Wait: run.Wait.Number, Node: run.Wait.Node, Type: n.Type, Label: step.Label,
-			Text: n.Text, Optional: n.Optional, Fields: n.Fields.On(s.at),
+			Text: n.Text, LabelIn: n.LabelIn, TextIn: n.TextIn, Optional: n.Optional, Fields: n.Fields.On(s.at),
 		}
 	}
 	return j, nil
