@@ -122,8 +122,9 @@ type plainField InputField
 // MarshalJSON encodes the field without its name.
 func (f InputField) MarshalJSON() ([]byte, error) {
 	return json.Marshal(inputFieldJSON{
-		plainField(f), text{f.Label, f.LabelIn}, text{f.Help, f.HelpIn}, text{f.PatternMessage, f.PatternMessageIn},
-		limit{f.Min, f.MinDate}, limit{f.Max, f.MaxDate},
+		plainField: plainField(f), Label: text{f.Label, f.LabelIn}, Help: text{f.Help, f.HelpIn},
+		PatternMessage: text{f.PatternMessage, f.PatternMessageIn},
+		Min:            limit{f.Min, f.MinDate}, Max: limit{f.Max, f.MaxDate},
 	})
 }
 
