@@ -13,8 +13,9 @@ type Commit struct {
 	// AdvanceAt is when the run must be driven next. It replaces the time that
 	// was queued before; zero removes the run from the queue.
 	AdvanceAt time.Time
-	// Leased says that AdvanceAt is the end of a lease of the caller, which
-	// drives the run. Work that falls due at the end of a lease counts as lost.
+	// Leased says that AdvanceAt is the end of a lease of the caller, which drives
+	// the run. If a host takes the work then, that counts as one lost lease
+	// (Work.Lost).
 	Leased bool
 	// AnnounceAt is when the notice that the run is over is due; zero for no
 	// notice.
@@ -23,8 +24,9 @@ type Commit struct {
 	// decided on: Append returns ErrConflict if it is not the stored one. 0 is any
 	// revision.
 	WorkflowRevision int
-	// HistoryOnly says that the events change neither the summary nor the queue:
-	// the store keeps both as they are and reads only Events.
+	// HistoryOnly says that the events change neither the summary nor the queue: the
+	// store must leave both as they are and append only Events. The other fields are
+	// set all the same.
 	HistoryOnly bool
 	// NoWakeup says that the caller carries out the effects itself, so that other
 	// hosts need no wake-up unless the caller dies first. A store that serves

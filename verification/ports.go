@@ -37,18 +37,18 @@ type RunStore interface {
 	// the history ends there. It returns ErrNotFound if the tenant has no such
 	// run.
 	Load(ctx context.Context, t TenantID, id RunID, after int) ([]Event, error)
-	// Append applies a commit to a run whose history has seq events (0 creates the
+	// Append applies the commit c to a run whose history has seq events (0 creates the
 	// run), all or nothing. It returns ErrConflict if the history no longer ends
 	// at seq, or the workflow no longer has the commit's revision; the caller then
 	// decides again on what is stored.
-	Append(ctx context.Context, t TenantID, id RunID, seq int, a Commit) error
+	Append(ctx context.Context, t TenantID, id RunID, seq int, c Commit) error
 	// List returns one page of the runs that match the query, newest first, and
 	// the number of all matches.
 	List(ctx context.Context, t TenantID, q RunQuery) (Page[Summary], error)
 	// Overdue returns up to limit live runs whose deadline has passed, and the time
-	// of the next call if nothing is appended before (zero for never). Tenants take
-	// turns: each is given its first run before any is given its second, and the
-	// run with the earliest deadline first.
+	// at which to call again, unless something is appended earlier; zero for never.
+	// Tenants take turns: each is given its first run before any is given its second.
+	// The runs of a tenant come in the order of their deadlines.
 	Overdue(ctx context.Context, now time.Time, limit int) (runs []RunRef, next time.Time, err error)
 }
 
@@ -57,21 +57,22 @@ type RunStore interface {
 // it. Work is handed out at least once, and tenants take turns, however much work
 // one of them has.
 type WorkQueue interface {
-	// Take leases due work, see TakeRequest. It also returns the time of the next
-	// call if nothing is appended before: r.Now if more work was due than was
-	// taken, zero for never.
+	// Take leases due work, see TakeRequest. It also returns the time at which to call
+	// again, unless something is appended earlier: r.Now if more work was due than
+	// was taken, zero for never.
 	Take(ctx context.Context, r TakeRequest) (work []Work, next time.Time, err error)
-	// Renew extends the leases of runs to until. It ignores runs without an
-	// advance in the queue.
+	// Renew makes the leases of runs end at the time until. It ignores runs without
+	// an advance in the queue.
 	Renew(ctx context.Context, runs []RunRef, until time.Time) error
-	// Finish removes a piece of work unless it was replaced since it was taken.
+	// Finish removes a piece of work, unless it was replaced, released or taken again
+	// since then: w.Lease is no longer its lease.
 	Finish(ctx context.Context, w Work) error
 	// Postpone makes a piece of work due again at the given time and counts one
-	// attempt, unless it was replaced since it was taken.
+	// attempt, unless w.Lease is no longer its lease.
 	Postpone(ctx context.Context, w Work, at time.Time) error
 	// Release ends leases: the work is due again at the given time, and neither an
-	// attempt nor a lost lease is counted, unless it was replaced since it was
-	// taken. Work without a Lease is released whichever lease it has.
+	// attempt nor a lost lease is counted. It ignores a piece whose Lease is no longer
+	// its lease. If Lease is empty, the piece is released whichever host holds it.
 	Release(ctx context.Context, work []Work, at time.Time) error
 }
 
@@ -133,7 +134,7 @@ type DeliveryStore interface {
 	Deliveries(ctx context.Context, t TenantID, state DeliveryState, p PageQuery) (Page[Delivery], error)
 }
 
-// Sanitizer recognises an uploaded file by its content. It returns the media type
+// Sanitizer recognizes an uploaded file by its content. It returns the media type
 // and a reader of the content to store, without what may reveal where an image was
 // taken; the caller closes the reader. Memory use does not depend on the size of
 // the upload.
@@ -141,8 +142,8 @@ type DeliveryStore interface {
 // A file is ErrInvalid, with a Message for the customer, if it is longer than
 // MaxDocumentBytes, if accept does not list its type (an empty accept lists every
 // supported type), or if it is an image that cannot be decoded or is too large.
-// The call or the reader returns the error. An error of content, or of an ended
-// ctx, is returned wrapped.
+// Either the call or Read of the returned reader returns the error. If content or
+// ctx fails, the error wraps the cause.
 type Sanitizer func(ctx context.Context, content io.Reader, accept []string) (mediaType string, kept io.ReadCloser, err error)
 
 // DocumentStore keeps uploaded documents. A document of another run or tenant is
@@ -211,7 +212,8 @@ type Describer interface {
 // is one plain sentence. An error of Condition and Template may be a *TextError, which
 // has the position of the problem.
 type ExpressionCompiler interface {
-	// Condition compiles a branch condition, which must be a boolean.
+	// Condition compiles a branch condition, which must be a boolean or of a type
+	// that is known only at run time.
 	Condition(text string, d Declarations) (Condition, error)
 	// Template compiles an object whose strings may hold ${...}.
 	Template(object Data, d Declarations) (Template, error)
@@ -242,7 +244,7 @@ type CallbackSigner interface {
 }
 
 // ReportPrinter renders a report as a document. The same report always gives the
-// same bytes; its notes, reviews, decision and outcome are left out.
+// same bytes. Flags, Decision, Notes, ResolvedAt and the outcome are left out.
 type ReportPrinter interface {
 	// PrintReport prints a report of a tenant. One tenant must not delay another
 	// by more than one report. It returns ErrUnavailable if the report would take
@@ -250,19 +252,20 @@ type ReportPrinter interface {
 	PrintReport(ctx context.Context, t TenantID, r Report) ([]byte, error)
 }
 
-// Notifier sends notices. After a nil error the notice is delivered; a RetryError
-// sets the time of the next attempt; after any other error NoticeRetry does. The
-// error may carry the class of the attempt, see ClassOf.
+// Notifier sends notices. After a nil error the notice is delivered. After a
+// RetryError the next attempt is at its time; after any other error it is at the
+// time that NoticeRetry gives. The error may have a class, see ClassOf.
 type Notifier interface {
 	Notify(ctx context.Context, n Notice) error
 }
 
 // ActivityTracker is implemented by a Clock for tests, which advances only while no
 // work is under way. The engine calls Enter before it starts work, such as driving a
-// run, and Leave when the work is done or waits for the clock.
+// run, and Leave when the work is done or only waits for an AfterFunc. Work that
+// waits in Sleep of the clock does not leave.
 type ActivityTracker interface {
 	// Enter counts work that begins.
 	Enter()
-	// Leave counts work that is done or waits for the clock.
+	// Leave counts work that is done or only waits for an AfterFunc.
 	Leave()
 }

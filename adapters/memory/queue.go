@@ -184,7 +184,7 @@ func roundRobin(lanes []*lane, r verification.TakeRequest) (taken []*piece, more
 	return taken, false
 }
 
-// Renew moves the leases of runs that are being driven to until.
+// Renew makes the leases of runs end at the time until.
 func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
 	return s.queue.do(ctx, func(q *queue) {
 		for _, run := range runs {
@@ -195,7 +195,7 @@ func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until tim
 	})
 }
 
-// Finish removes a piece of work, if its lease is still the newest.
+// Finish removes a piece of work, unless w.Lease is no longer its lease.
 func (s *Store) Finish(ctx context.Context, w verification.Work) error {
 	return s.queue.do(ctx, func(q *queue) {
 		if p := q.leased(w); p != nil {
@@ -204,7 +204,7 @@ func (s *Store) Finish(ctx context.Context, w verification.Work) error {
 	})
 }
 
-// Postpone makes a piece of work due at a time, if its lease is still the newest.
+// Postpone makes a piece of work due at a time, unless w.Lease is no longer its lease.
 func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time) error {
 	return s.queue.do(ctx, func(q *queue) {
 		if p := q.leased(w); p != nil {
@@ -215,8 +215,8 @@ func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time)
 	})
 }
 
-// Release ends leases: the pieces whose lease is still the newest are due again at
-// a time.
+// Release ends leases: the pieces that still have their lease are due again at a
+// time.
 func (s *Store) Release(ctx context.Context, work []verification.Work, at time.Time) error {
 	return s.queue.do(ctx, func(q *queue) {
 		for _, w := range work {
@@ -257,7 +257,7 @@ func (q *queue) replace(p *piece, c verification.Commit, due time.Time) {
 	}
 }
 
-// leased returns the piece of a lease that is still the newest, or nil.
+// leased returns the piece of w, or nil if w.Lease is no longer its lease.
 func (q *queue) leased(w verification.Work) *piece {
 	p := q.pieces[pieceKey{w.Kind, w.RunRef}]
 	if p == nil || p.lease == "" || p.lease != w.Lease {

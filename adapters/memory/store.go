@@ -1,8 +1,8 @@
 // Package memory stores everything in the memory of one process. It is a complete
 // store and work queue, for a host without a database and for tests.
 //
-// No operation becomes slow with the number of runs: pages, filters and totals, at
-// any time, cost a walk down a tree. Callers must not modify returned values.
+// Pages, filters and totals cost O(log n) in the number of runs, whatever time the
+// query is about. Callers must not modify returned values.
 package memory
 
 import (
@@ -15,9 +15,9 @@ import (
 )
 
 // Store is a verification.Store. It is safe for concurrent use.
-//
-// The lock of a tenantData is taken before that of queue; the others are taken alone.
 type Store struct {
+	// The lock of a tenantData is taken before that of queue; the others are taken alone.
+
 	runs       table[verification.TenantID, *tenantData]
 	queue      queue
 	workflows  workflows

@@ -13,11 +13,10 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Explain returns err as one line with the cause of an outage, for an operator
-// without a log. When TLS is preferred, the driver connects with and without it:
-// Explain names a refusal of both once, and prefers the reply of the server to the
-// message that it offers no TLS. It leaves out the causes of a wrong address, which
-// may show a password.
+// Explain returns err as one line for an operator, with the cause of an outage. If
+// the driver tried with and without TLS, equal errors are named once, and the server's
+// own reply is preferred to "server refused TLS connection". The cause of an address
+// that cannot be parsed is left out, because it may contain the password.
 func Explain(err error) error {
 	text := err.Error()
 	var expected *verification.Error

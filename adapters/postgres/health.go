@@ -17,8 +17,8 @@ import (
 type Health struct {
 	// ServerVersion is the version of PostgreSQL.
 	ServerVersion string
-	// ClockSkew is how far the clock of the database is ahead of ours, give or
-	// take half a round trip.
+	// ClockSkew is how far the clock of the database is ahead of the clock of the
+	// caller, give or take half a round trip.
 	ClockSkew time.Duration
 	// BypassesRLS reports whether the role of the store bypasses row-level security,
 	// so that only the statements keep tenants apart.

@@ -17,9 +17,9 @@ const deadHostLife = 24 * time.Hour
 
 // Host is a process on this database, as its heartbeats describe it.
 type Host struct {
-	ID        string // a UUID, new at each start
-	Name      string // of the machine
-	Roles     []string
+	ID        string   // a UUID, new at each start
+	Name      string   // of the machine
+	Roles     []string // of the process, such as api or worker
 	Version   string
 	StartedAt time.Time // by the clock of the host
 	// SeenAt is the time of the last heartbeat, by the clock of the database, and
@@ -95,8 +95,8 @@ type sharedRow struct {
 const signingKeysName = "signing_keys"
 
 // SigningKeys returns the signing keys that all hosts on this database share. When
-// there are none yet, it saves those that generate returns; of hosts that start
-// together, all get the keys of one.
+// there are none yet, it saves those that generate returns; if several hosts start at
+// the same time, all get the same keys.
 func (s *Store) SigningKeys(ctx context.Context, generate func() ([]byte, error)) ([]byte, error) {
 	load := func() ([]byte, error) {
 		r, err := selectRow[sharedRow](ctx, s.querier(), noTenant, s.db.NewSelect().Model(&sharedRow{Name: signingKeysName}).WherePK().String())

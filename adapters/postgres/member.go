@@ -19,7 +19,7 @@ import (
 const (
 	sweepInterval    = time.Second
 	maintainInterval = 5 * time.Second
-	// snooze is how long a job waits after it reached a host without capacity.
+	// snooze is how long a job waits after it reached a host that takes no work.
 	snooze = 100 * time.Millisecond
 	// jobLife is how long finished jobs stay in their table.
 	jobLife = 10 * time.Minute
@@ -32,11 +32,11 @@ const (
 
 // MemberOptions are the callbacks of a host. All but Log are required.
 type MemberOptions struct {
-	// Wake makes the host take work from the queue, and reports whether it has
-	// capacity: Engine.Wake.
+	// Wake makes the host look at the queue now. It reports whether the host takes work
+	// at all: false if it is passive or closing. Pass Engine.Wake.
 	Wake func() bool
-	// Sweep ends the runs whose deadline has passed: Engine.Sweep. It is called on
-	// one host at a time.
+	// Sweep records the expiry of overdue runs. It is called on one host at a time.
+	// Pass Engine.Sweep.
 	Sweep func(context.Context) error
 	// Now returns the current time.
 	Now func() time.Time
@@ -44,12 +44,13 @@ type MemberOptions struct {
 	Log *slog.Logger
 }
 
-// Member is the membership of a host among those that share a database. It wakes the
-// host for work that another host left in the queue, at the latest when the work is
-// due, and has one host at a time sweep and maintain the store.
+// Member connects a host to the others that share its database. It wakes the host for
+// work that another host left in the queue, at the latest when the work is due, and
+// has one host at a time sweep and maintain the store.
 type Member struct{ client *jobClient }
 
-// Join returns a member of the fleet. It does nothing before Serve.
+// Join returns a member among the hosts of this database. It does nothing before
+// Serve.
 func (s *Store) Join(o MemberOptions) (*Member, error) {
 	if o.Wake == nil || o.Sweep == nil || o.Now == nil {
 		return nil, errors.New("postgres: Wake, Sweep and Now are required")
@@ -90,9 +91,9 @@ func (s *Store) Join(o MemberOptions) (*Member, error) {
 	return &Member{c}, nil
 }
 
-// snoozeUnless leaves a job to another host unless this one has capacity.
-func snoozeUnless(capacity bool) error {
-	if capacity {
+// snoozeUnless leaves a job to another host unless this one takes work.
+func snoozeUnless(takesWork bool) error {
+	if takesWork {
 		return nil
 	}
 	return river.JobSnooze(snooze)
@@ -119,7 +120,7 @@ func once(do func(context.Context) error) func(context.Context) error {
 	}
 }
 
-// Serve is a member until ctx ends. It waits while the database is unavailable.
+// Serve keeps the host a member until ctx ends. It waits while the database is unavailable.
 func (f *Member) Serve(ctx context.Context) error {
 	detached := context.WithoutCancel(ctx)
 	err := f.start(detached)
@@ -153,7 +154,7 @@ func (f *Member) start(ctx context.Context) error {
 type onlyWarnings struct{ slog.Handler }
 
 // Enabled reports whether a record is a warning or an error. It drops errors under
-// a canceled context, which River logs when it stops.
+// a cancelled context, which River logs when it stops.
 func (h onlyWarnings) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && !errors.Is(ctx.Err(), context.Canceled) && h.Handler.Enabled(ctx, l)
 }

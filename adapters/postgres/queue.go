@@ -93,8 +93,8 @@ WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND lease
 WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND lease_id = $4`
 )
 
-// Take leases due work of one kind, see takeWork. It skips work that another host
-// is taking at the same time.
+// Take leases due work of one kind. Tenants take turns if more is due than the limits
+// allow. It skips work that another host is taking at the same time.
 func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []verification.Work, next time.Time, err error) {
 	except := make([]pgtype.UUID, 0, len(r.Except))
 	for _, t := range r.Except {
@@ -152,8 +152,8 @@ func readWork(rows pgx.Rows, lease verification.LeaseID) (work []verification.Wo
 	return work, more, err
 }
 
-// Renew moves the leases of runs that are being driven to until. It skips runs
-// that are being appended to: their append sets the due time.
+// Renew makes the leases of runs end at the time until. It skips runs that are being
+// appended to: their append sets the due time.
 func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
 	if len(runs) == 0 {
 		return ctx.Err()
@@ -167,7 +167,7 @@ func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until tim
 	return s.changeWork(ctx, "renew leases", everyTenant, renewWork, tenants, ids, until)
 }
 
-// Finish removes a piece of work, if its lease is still the newest.
+// Finish removes a piece of work, unless w.Lease is no longer its lease.
 func (s *Store) Finish(ctx context.Context, w verification.Work) error {
 	lease, err := uuidOf(string(w.Lease))
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *Store) Finish(ctx context.Context, w verification.Work) error {
 	return s.changeWork(ctx, "finish work", string(w.Tenant), finishWork, w.Tenant, w.Run, w.Kind, lease)
 }
 
-// Postpone makes a piece of work due at a time, if its lease is still the newest,
+// Postpone makes a piece of work due at a time, unless w.Lease is no longer its lease,
 // and wakes the other hosts then.
 func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time) error {
 	lease, err := uuidOf(string(w.Lease))
@@ -202,8 +202,8 @@ func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time)
 	return translate("postpone work", err)
 }
 
-// Release ends leases: the pieces whose lease is still the newest are due again at
-// a time. It wakes no host; hosts that poll find the work.
+// Release ends leases: the pieces that still have their lease are due again at a
+// time. It wakes no host; hosts that query the queue at an interval find the work.
 func (s *Store) Release(ctx context.Context, work []verification.Work, at time.Time) error {
 	if len(work) == 0 {
 		return ctx.Err()

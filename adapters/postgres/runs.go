@@ -128,8 +128,9 @@ SELECT tenant_id::text, id::text FROM first`
 // nextDeadline selects the earliest deadline of a live run that has not passed.
 const nextDeadline = "SELECT min(expires_at) FROM verifyd.runs WHERE ended = '' AND expires_at >= $1"
 
-// Overdue returns up to limit live runs whose deadline has passed, see overdueRuns,
-// and the time when the next deadline will have passed.
+// Overdue returns up to limit live runs whose deadline has passed, and the time when
+// the next deadline will have passed. Tenants take turns if more runs are overdue than
+// the limit allows.
 func (s *Store) Overdue(ctx context.Context, now time.Time, limit int) (runs []verification.RunRef, next time.Time, err error) {
 	var at pgtype.Timestamptz
 	err = s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {

@@ -25,8 +25,8 @@ type Options struct {
 	// MaxConns bounds the connections of this host; 0 means 16. A pool_max_conns
 	// in the address takes precedence.
 	MaxConns int
-	// Writers is how many groups of appends are committed at the same time; 0 means
-	// 1, which is best with few processors: larger groups cost less.
+	// Writers is how many groups of appends are committed at the same time; 0 means 1.
+	// One writer makes larger groups, which cost less; that is best with few processors.
 	Writers int
 	// QueryTimeout bounds one call, which then fails with ErrUnavailable; 0 means
 	// 10 s.

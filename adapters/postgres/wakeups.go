@@ -1,4 +1,4 @@
-// Wake-ups of other hosts: jobs that are inserted in the transaction of an append.
+// Wake-ups of other hosts: jobs that are inserted in the transaction that changes the queue.
 
 package postgres
 
@@ -18,8 +18,9 @@ import (
 // jobClient is the client of River on the pool of the store.
 type jobClient = river.Client[pgx.Tx]
 
-// The jobs. A job only makes one host take work from the queue; the state of the
-// work is its row in the table of work.
+// The jobs. An advance or announce job only makes one host look at the queue; the
+// state of the work is its row in the table of work. A sweep or maintain job makes one
+// host do that.
 type (
 	advanceJob  struct{ runJob }
 	announceJob struct{ runJob }
@@ -78,8 +79,8 @@ func (w wakeups) ofAppends(group []pendingAppend) []wakeup {
 	return all
 }
 
-// minSchedule is the shortest wait for which a job is scheduled. River looks for
-// scheduled jobs every five seconds; a host that is woken earlier sets a timer.
+// A wait of up to minSchedule wakes other hosts at once: they set a timer. River looks
+// for scheduled jobs only every five seconds.
 const minSchedule = 5 * time.Second
 
 // wakeupAt returns when other hosts are woken to advance the run; zero for at once.

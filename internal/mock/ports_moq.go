@@ -130,7 +130,7 @@ var _ verification.RunStore = &RunStoreMock{}
 //
 //		// make and configure a mocked verification.RunStore
 //		mockedRunStore := &RunStoreMock{
-//			AppendFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
+//			AppendFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
 //				panic("mock out the Append method")
 //			},
 //			ListFunc: func(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
@@ -150,7 +150,7 @@ var _ verification.RunStore = &RunStoreMock{}
 //	}
 type RunStoreMock struct {
 	// AppendFunc mocks the Append method.
-	AppendFunc func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error
+	AppendFunc func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error
 
 	// ListFunc mocks the List method.
 	ListFunc func(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error)
@@ -173,8 +173,8 @@ type RunStoreMock struct {
 			ID verification.RunID
 			// Seq is the seq argument value.
 			Seq int
-			// A is the a argument value.
-			A verification.Commit
+			// C is the c argument value.
+			C verification.Commit
 		}
 		// List holds details about calls to the List method.
 		List []struct {
@@ -213,7 +213,7 @@ type RunStoreMock struct {
 }
 
 // Append calls AppendFunc.
-func (mock *RunStoreMock) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
+func (mock *RunStoreMock) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
 	if mock.AppendFunc == nil {
 		panic("RunStoreMock.AppendFunc: method is nil but RunStore.Append was just called")
 	}
@@ -222,18 +222,18 @@ func (mock *RunStoreMock) Append(ctx context.Context, t verification.TenantID, i
 		T   verification.TenantID
 		ID  verification.RunID
 		Seq int
-		A   verification.Commit
+		C   verification.Commit
 	}{
 		Ctx: ctx,
 		T:   t,
 		ID:  id,
 		Seq: seq,
-		A:   a,
+		C:   c,
 	}
 	mock.lockAppend.Lock()
 	mock.calls.Append = append(mock.calls.Append, callInfo)
 	mock.lockAppend.Unlock()
-	return mock.AppendFunc(ctx, t, id, seq, a)
+	return mock.AppendFunc(ctx, t, id, seq, c)
 }
 
 // AppendCalls gets all the calls that were made to Append.
@@ -245,14 +245,14 @@ func (mock *RunStoreMock) AppendCalls() []struct {
 	T   verification.TenantID
 	ID  verification.RunID
 	Seq int
-	A   verification.Commit
+	C   verification.Commit
 } {
 	var calls []struct {
 		Ctx context.Context
 		T   verification.TenantID
 		ID  verification.RunID
 		Seq int
-		A   verification.Commit
+		C   verification.Commit
 	}
 	mock.lockAppend.RLock()
 	calls = mock.calls.Append

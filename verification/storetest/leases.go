@@ -11,26 +11,26 @@ import (
 
 func leases() []clause {
 	const (
-		finish   = "WorkQueue.Finish: removes a piece of work, unless it was replaced since it was taken"
-		postpone = "WorkQueue.Postpone: due again at a time, unless it was replaced since it was taken"
-		release  = "WorkQueue.Release: due again at a time, unless they were replaced since they were taken"
+		finish   = "WorkQueue.Finish: removes a piece of work, unless it was replaced, released or taken again since then"
+		postpone = "WorkQueue.Postpone: makes a piece of work due again at the given time, unless w.Lease is no longer its lease"
+		release  = "WorkQueue.Release: ignores a piece whose Lease is no longer its lease"
 		leaseID  = "verification.Work: Lease distinguishes this lease from every other of the same piece"
 	)
 	return []clause{
 		{"leased work is not taken again", "WorkQueue.Take: leases due work until now+lease", leased},
 		{"work is taken again when its lease ends", "WorkQueue: work is handed out at least once", leaseRunsOut},
-		{"a renewed lease lasts until its new end", "WorkQueue.Renew: moves the lease of runs to until", renewed},
-		{"renewing creates no work and keeps no announcement", "WorkQueue.Renew: a run without an advance in the queue is left alone", renewedNothing},
+		{"a renewed lease lasts until its new end", "WorkQueue.Renew: makes the leases of runs end at the time until", renewed},
+		{"renewing creates no work and keeps no announcement", "WorkQueue.Renew: ignores runs without an advance in the queue", renewedNothing},
 		{"finished work is not taken again", finish, finished},
 		{"work may be finished after its lease was renewed", finish, finishedAfterRenewal},
 		{"finishing does not remove the work that replaced it", finish, finishedAfterReplacement},
 		{"finishing does not remove work that was taken again", leaseID, finishedAfterTaking},
 		{"leases at the same time have different ids", leaseID, takenTwiceAtOnce},
-		{"postponed work is due at its time with one more attempt", "WorkQueue.Postpone: due again at a time, with one more attempt counted", postponed},
+		{"postponed work is due at its time with one more attempt", "WorkQueue.Postpone: makes a piece of work due again at the given time and counts one attempt", postponed},
 		{"postponing does not move the work that replaced it", postpone, postponedAfterReplacement},
 		{"leases that end without an append are counted", "verification.Work: Lost counts the leases that ended since the last append, postponement or release", lostLeases},
-		{"a lost lease of an append counts like one of a Take", "verification.Commit: work that falls due at the end of a lease counts as lost", lostAppended},
-		{"released work is due at its time with the same counts", "WorkQueue.Release: due again at a time, with no attempt and no lost lease counted", workReleased},
+		{"a lost lease of an append counts like one of a Take", "verification.Commit: if a host takes the work at the end of a lease, that counts as one lost lease", lostAppended},
+		{"released work is due at its time with the same counts", "WorkQueue.Release: the work is due again at the given time, and neither an attempt nor a lost lease is counted", workReleased},
 		{"releasing does not move the work that replaced it", release, releasedAfterReplacement},
 		{"work that is gone may be finished and postponed", finish, goneWork},
 	}

@@ -15,7 +15,7 @@ func overdue() []clause {
 	const promise = "RunStore.Overdue: "
 	return []clause{
 		{"a run is overdue after its deadline, not at it", promise + "runs whose deadline has passed", overdueAfter},
-		{"next is just after the earliest deadline to come", promise + "the time to call again if nothing is appended meanwhile (zero for never)", overdueNext},
+		{"next is just after the earliest deadline to come", promise + "the time at which to call again, unless something is appended earlier; zero for never", overdueNext},
 		{"a run that has ended or has no deadline is never overdue", promise + "whose history does not say so yet", overdueLive},
 		{"overdue runs of every tenant are found", promise + "runs of any tenant", overdueOfEveryTenant},
 		{"Overdue returns up to its limit, and the rest later", promise + "up to limit runs", overdueLimit},

@@ -101,7 +101,7 @@ func savedByClauses(t *testing.T) fields {
 			t.Errorf("%s: %v", c.Name, err)
 		}
 		for _, call := range b.AppendCalls() {
-			saved.see(reflect.ValueOf(call.A))
+			saved.see(reflect.ValueOf(call.C))
 		}
 		for _, call := range b.SaveWorkflowCalls() {
 			saved.see(reflect.ValueOf(call.W))

@@ -5,11 +5,12 @@
 //		storetest.Tenants(t, func(t *testing.T) verification.TenantStore { return openEmpty(t) })
 //	}
 //
-// All runs every suite that a whole verification.Store has to pass.
+// [All] calls every suite except [Documents], whose port is not part of
+// verification.Store.
 //
 // A suite consists of clauses. Each clause tests one promise of ports.go on a
-// store of its own. The function that a suite is given returns an empty store
-// and cleans up with t.Cleanup. All times that clauses save are in UTC and have
+// store of its own. Pass each suite a function that returns an empty store and
+// cleans up with t.Cleanup. All times that clauses save are in UTC and have
 // microseconds.
 package storetest
 
@@ -23,7 +24,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// All runs the suites of every port of a verification.Store.
+// All tests every port of a verification.Store.
 func All(t *testing.T, fresh func(t *testing.T) verification.Store) {
 	t.Helper()
 	for _, suite := range []struct {

@@ -1,4 +1,4 @@
-// What clauses call a store with, and how they compare its results.
+// Helpers with which clauses call a store and compare its results.
 
 package storetest
 
@@ -31,7 +31,7 @@ func (t *trial) refused(call string, err, kind error) {
 	case !errors.Is(err, kind):
 		t.failf("%s: %w, want %q", call, err, kind)
 	case !errors.As(err, &expected):
-		t.failf("%s: %w, which is no *verification.Error", call, err)
+		t.failf("%s: %w, which is not a *verification.Error", call, err)
 	}
 }
 
@@ -81,7 +81,7 @@ func page[T any](t *trial, call string, q verification.PageQuery, all []T, list 
 	same(t, "the query in the page of "+call, p.PageQuery, q)
 }
 
-// pages wants the pages of a list to add up to all of it.
+// pages compares pages of several limits and offsets with all, also past the end.
 func pages[T any](t *trial, call string, all []T, list func(verification.PageQuery) (verification.Page[T], error)) {
 	for _, limit := range []int{1, 7, verification.DefaultLimit, verification.MaxLimit} {
 		for _, offset := range []int{0, 1, limit, 2 * limit, max(0, len(all)-limit), len(all) - 1, len(all), 1_000_000} {
@@ -93,8 +93,8 @@ func pages[T any](t *trial, call string, all []T, list func(verification.PageQue
 func wholeList() verification.PageQuery { return verification.PageQuery{Limit: verification.MaxLimit} }
 
 // add appends to a run and wants it to succeed.
-func (t *trial) add(tenant verification.TenantID, id verification.RunID, seq int, a verification.Commit) {
-	t.ok(fmt.Sprintf("Append(seq %d)", seq), t.store.Append(t.ctx, tenant, id, seq, a))
+func (t *trial) add(tenant verification.TenantID, id verification.RunID, seq int, c verification.Commit) {
+	t.ok(fmt.Sprintf("Append(seq %d)", seq), t.store.Append(t.ctx, tenant, id, seq, c))
 }
 
 // save appends whole histories, each in one append.
@@ -106,9 +106,9 @@ func (t *trial) save(tenant verification.TenantID, histories ...history) {
 
 // extend appends the events of a history after the first seq.
 func (t *trial) extend(tenant verification.TenantID, s history, seq int) {
-	a := s.commit()
-	a.Events = a.Events[seq:]
-	t.add(tenant, s.id, seq, a)
+	c := s.commit()
+	c.Events = c.Events[seq:]
+	t.add(tenant, s.id, seq, c)
 }
 
 func (t *trial) load(tenant verification.TenantID, id verification.RunID, after int) []verification.Event {
@@ -150,7 +150,7 @@ func (t *trial) overdue(now time.Time, limit int) ([]verification.RunRef, time.T
 // lease is the length of the leases that clauses take.
 const lease = time.Minute
 
-// noLimit is more than any clause saves of anything.
+// noLimit is larger than the number of objects that any clause saves.
 const noLimit = 100
 
 // take takes up to max due pieces: advances first, then announcements.

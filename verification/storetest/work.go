@@ -21,7 +21,7 @@ func queue() []clause {
 		{"a later append does not change a queued announcement", "WorkQueue: work is handed out at least once", announcementStays},
 		{"a run has at most one announcement in the queue", "verification.Notice: one a run", announcedOnce},
 		{"Take returns up to its limit, the earliest due first", take + "up to Max pieces of due work", takeLimit},
-		{"next is when the earliest remaining work is due", take + "the time to call again if nothing is appended meanwhile (zero for never)", takeNext},
+		{"next is when the earliest remaining work is due", take + "the time at which to call again, unless something is appended earlier", takeNext},
 		{"concurrent takers share the work", take + "leases due work", concurrentTakers},
 		{"a Take with a cancelled context takes nothing", take + "leases due work", cancelledTake},
 		{"two tenants have separate work", "verification.Work: a run together with its tenant", workOfTwoTenants},
