@@ -30,7 +30,7 @@ type RecordResult struct {
 type RecordFailure struct {
 	Node      NodeID
 	Dispatch  int
-	Permanent bool   // another attempt will not help
+	Permanent bool   // another dispatch will not help
 	Cause     string // for the operator; cut to 500 bytes
 	// RetryAt is the earliest time of the next attempt, within the maximum backoff
 	// of the node; zero for no such time.
@@ -57,14 +57,14 @@ type Abort struct {
 
 // OpenJourney records that the customer opened the journey.
 type OpenJourney struct {
-	Wait int // the number of the wait; 0 for the open one
+	Wait int // the number of the wait; 0 for the current one
 }
 
 // Submit delivers the customer's answer to the step that the run is parked on.
 type Submit struct {
 	Signal  string // may be empty when Wait is not 0
 	Payload Data
-	Wait    int // the number of the wait that it answers; 0 for the open one
+	Wait    int // the number of the wait that it answers; 0 for the current one
 	// CheckDocuments requires each document_id to name an upload of the run for
 	// its field. It is false where there is no document store: then any UUID is
 	// accepted.
@@ -74,7 +74,7 @@ type Submit struct {
 	Request string
 }
 
-// Upload records a document that was saved for a field of the open wait.
+// Upload records a document that was saved for a field of the current wait.
 // Content that the field already has changes nothing.
 type Upload struct {
 	Wait     int // the number of the wait

@@ -49,9 +49,9 @@ func (p Program) Node(id NodeID) (Node, bool) {
 	return n, ok
 }
 
-// Progress counts the steps that ask the customer for something: those that the
-// run has completed, and those plus all that may still follow. Where the
-// workflow branches, the total includes every branch that is still possible.
+// Progress counts the steps that ask the customer for something: done is the number
+// of those that the customer has completed; total adds those that may still follow,
+// on every branch that is still possible.
 func (p Program) Progress(r Run) (done, total int) {
 	interactive := func(t NodeType) bool { return t == NodeConsent || t == NodeCustomerInput }
 	for _, s := range r.Steps {

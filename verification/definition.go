@@ -48,8 +48,8 @@ const (
 	NodeEnd           NodeType = "end"
 )
 
-// Node is one node of a definition. Label and Next belong to most types, the
-// groups of fields below to the types that they name. Fields of another type have no
+// Node is one node of a definition. Label and Next belong to most types; each group
+// of fields below belongs to the types in its comment. Fields of another type have no
 // effect; a definition file that has any is invalid.
 type Node struct {
 	Type  NodeType `json:"type"`
@@ -99,7 +99,7 @@ type Node struct {
 	Outcome string `json:"outcome,omitempty"`
 }
 
-// The two routes that are not nodes. on_failed and on_unavailable accept both,
+// The two targets that are not nodes. on_failed and on_unavailable accept both,
 // on_declined accepts RouteNext.
 const (
 	RouteFail NodeID = "fail" // the run fails
@@ -111,8 +111,8 @@ const (
 type Retry struct {
 	// MaxDispatches includes the first dispatch; 1 to 100, 0 means 4.
 	MaxDispatches int `json:"max_dispatches,omitempty"`
-	// BackoffSeconds is the maximum wait before the second dispatch; it doubles
-	// with each dispatch. 0 means 1.
+	// BackoffSeconds is the maximum wait before the second dispatch; the real wait is
+	// between half of it and all of it. It doubles with each dispatch. 0 means 1.
 	BackoffSeconds float64 `json:"backoff_seconds,omitempty"`
 	// MaxBackoffSeconds bounds the doubling; 0 means 60.
 	MaxBackoffSeconds float64 `json:"max_backoff_seconds,omitempty"`
@@ -316,7 +316,8 @@ func (n Node) MaxDispatches() int {
 }
 
 // Backoff returns the maximum wait before the next dispatch of a provider after
-// the given number of failed ones, at least 1.
+// the given number of failed ones, at least 1. The real wait is between half of it
+// and all of it.
 func (n Node) Backoff(failed int) time.Duration {
 	wait, limit := secondsOr(n.retry().BackoffSeconds, 1), n.MaxBackoff()
 	for range failed - 1 {

@@ -17,7 +17,7 @@ type Delivery struct {
 	FirstAt  time.Time // when the first attempt began
 	LastAt   time.Time // when the last attempt began
 	NextAt   time.Time // when the next attempt is due; zero if there is none
-	// Class is the result of the last attempt, see ClassOf.
+	// Class says how the last attempt ended, see ClassOf.
 	Class string
 }
 
@@ -31,8 +31,9 @@ const (
 	DeliveryFailed    DeliveryState = "failed"    // no attempt is left; an operator may redeliver it
 )
 
-// The classes of an attempt that every Notifier has. It may have more, in lower
-// case with underscores: see ClassOf.
+// The class of an attempt says how the attempt ended, see ClassOf. Every Notifier has
+// the classes "delivered", "failed" and ClassTimeout. It may have more, in lower case
+// with underscores.
 const (
 	classDelivered = "delivered" // the client accepted the notice
 	classFailed    = "failed"    // it did not, for a reason without a class

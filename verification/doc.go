@@ -18,8 +18,9 @@
 // # Two axes
 //
 // A run has one of six statuses, which say how far it got, and one of four
-// decisions, which say whether a reviewer's verdict is due or was given. The axes
-// are independent and every combination is legal.
+// decisions, which say whether a reviewer's verdict is due or was given. The
+// status does not determine the decision: a run of any status may have a verdict.
+// Only a run that is in progress or completed can have the decision review.
 //
 //	status    in_progress  abandoned | completed  failed  expired  cancelled
 //	                 not terminal    | terminal
@@ -27,7 +28,7 @@
 //
 // Two statuses depend on the time at which a run is read. A run is abandoned
 // while it waits on a customer who has been idle for longer than the workflow
-// allows, and is in progress again when the customer comes back. A run is expired
+// allows, and is in progress again when the customer opens the journey again. A run is expired
 // once it is older than its workflow allows. So a status is always read at a given
 // time: [Run.AsOf], [Summary.StatusAt].
 //
@@ -36,12 +37,13 @@
 //	start ──> check ──> branch ──> ... ──> end            completed
 //	            │ └─ pending: polled until the result is there
 //	            ├─ no result: retried, then the fallback
-//	            └─ nothing left to call                   failed
+//	            ├─ nothing left to call: on_unavailable, or failed
+//	            └─ did not pass: on_failed, or           failed
 //	      ──> consent, customer input: parked on the customer
 //	      ──> review: parked on a reviewer, decision is review
 //	at any time before the end: cancelled, or expired
 //
 // The interfaces to the outside world are in ports.go. Package engine carries out
-// decisions; the packages below adapters implement the ports. docs/glossary.md
+// the use cases; the packages below adapters implement the ports. docs/glossary.md
 // defines the terms.
 package verification

@@ -100,9 +100,9 @@ func (r Run) upload(field, id string) (Document, bool) {
 	return Document{}, false
 }
 
-// Dropped returns the documents that an answer could name in r but not in later,
-// a later state of the same run: those that were replaced, and those that the
-// answer did not name. They may be removed.
+// Dropped returns the uploads of the wait of r that are gone in later, which is a
+// newer state of the run: they were replaced, or the answer did not name them. The
+// caller may remove them.
 func (r Run) Dropped(later Run) (dropped []Document) {
 	kept := slices.Concat(later.Wait.Uploads, later.Documents)
 	for _, u := range r.Wait.Uploads {

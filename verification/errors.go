@@ -54,8 +54,8 @@ type FieldError struct {
 	Name string `json:"field"`
 	// Message is a plain sentence without a final full stop.
 	Message string `json:"message"`
-	// Character is the number of the character of a text in a definition at which
-	// the problem is, from 1; 0 for the whole input.
+	// Character is the position of the problem in a text of a definition, counted in
+	// characters from 1; 0 if the problem concerns the whole input.
 	Character int `json:"-"`
 }
 
@@ -64,7 +64,7 @@ type TextError struct {
 	// Path leads from an object to its string with the expression, such as a.b[0];
 	// empty if there is no object.
 	Path string
-	// Character is that of a FieldError, in the string with the expression.
+	// Character is the position of the problem in that string; see FieldError.
 	Character int
 	// Message is a plain sentence without a final full stop.
 	Message string

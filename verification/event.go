@@ -127,7 +127,7 @@ type BranchTaken struct {
 	Node   NodeID `json:"node"`
 	When   string `json:"when,omitempty"` // the rule that held; empty for else
 	Next   NodeID `json:"next"`
-	Values Data   `json:"values,omitempty"` // what it read, by path
+	Values Data   `json:"values,omitempty"` // the values that the rules read, by path
 }
 
 // ReviewAsked records that the run parked on a reviewer.

@@ -21,8 +21,8 @@ type StepDeclaration struct {
 	// except geo_ok if there is a location and opted_out if it is optional.
 	Fields   InputFields
 	Optional bool
-	// CanHaveRun reports whether some path from the start visits the step before the
-	// node that reads it.
+	// CanHaveRun says that some path from the start visits the step before the node
+	// that reads it.
 	CanHaveRun bool
 }
 

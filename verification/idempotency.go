@@ -7,8 +7,8 @@ import "time"
 const (
 	// IdempotencyKeyTTL is how long a store keeps a key.
 	IdempotencyKeyTTL = 24 * time.Hour
-	// IdempotencyLockTTL is how long a claimed key blocks other attempts of an
-	// unfinished request.
+	// IdempotencyLockTTL is how long a claimed key blocks other requests with it
+	// while the first one is unfinished.
 	IdempotencyLockTTL = time.Minute
 )
 

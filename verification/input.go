@@ -56,7 +56,7 @@ type InputField struct {
 	PatternMessageIn Translations `json:"-"`
 	Options          []Option     `json:"options,omitempty"` // select
 	Accept           []string     `json:"accept,omitempty"`  // file, image: media types
-	Within           []Area       `json:"within,omitempty"`  // location
+	Within           []Area       `json:"within,omitempty"`  // location: geo_ok is false outside all of them
 }
 
 // The default length limits of an answer, in characters.

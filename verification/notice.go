@@ -18,7 +18,7 @@ type Notice struct {
 	Run     RunView
 }
 
-// NoticeRetry returns the wait after the given attempt (0 for the first) failed.
+// NoticeRetry returns how long to wait after a failed attempt, of which 0 is the first.
 // more is false if the schedule has no further attempt.
 func NoticeRetry(attempt int) (wait time.Duration, more bool) {
 	schedule := [...]time.Duration{
@@ -38,7 +38,7 @@ type RetryError struct {
 	Cause error
 }
 
-// Error returns the text of the cause.
+// Error returns "retry: " and the text of the cause.
 func (e *RetryError) Error() string { return fmt.Sprintf("retry: %v", e.Cause) }
 
 // Unwrap returns the cause.

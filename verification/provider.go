@@ -15,7 +15,7 @@ type CheckRequest struct {
 	Dispatch    int    // 1 for the first call for this step
 	// IdempotencyKey is the same at every call for this dispatch.
 	IdempotencyKey string
-	With           map[string]any // the node's with, rendered
+	With           map[string]any // the `with` object of the node, rendered
 	Input          Data           // the run's input
 	// CallbackURL is where the vendor may report the result of this dispatch. It is
 	// empty unless the provider is a CallbackReceiver.
@@ -26,12 +26,13 @@ type CheckRequest struct {
 type ProviderDescription struct {
 	// Summary says in one sentence what the provider checks.
 	Summary string
-	// With is the JSON Schema of a check's with. It is nil if any with is accepted.
+	// With is the JSON Schema of the `with` object of a check; nil if every `with` is
+	// accepted.
 	With Data
-	// Data is the JSON Schema of the step's data: an object that lists every field
-	// a result may have, those it always has as required. A field's title is its
-	// label on reports, and its x-unit the unit of its value. Data is nil if the
-	// fields are not known.
+	// Data is the JSON Schema of the data of a result; nil if its fields are not
+	// known. It lists every field that a result may have. The fields that every result
+	// has are `required`. `title` is the label of a field on reports; `x-unit` is the
+	// unit of its value.
 	Data Data
 }
 
@@ -69,7 +70,7 @@ type CheckResult struct {
 	PollAfter time.Duration
 }
 
-// Permanent marks an error of a provider as one that another attempt will not
+// Permanent marks an error of a provider as one that another dispatch will not
 // fix. Permanent(nil) is nil.
 func Permanent(err error) error {
 	if err == nil {

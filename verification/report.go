@@ -19,9 +19,8 @@ const (
 	CardNeedsReview CardStatus = "needs_review"
 )
 
-// Report is a run as a document. It is a pure function of the history and the
-// time, so the same history always gives the same report. See docs/api.md,
-// "Report".
+// Report is a run as a document. It depends only on the history and on the time
+// (whether the deadline has passed). See docs/api.md, "Report".
 type Report struct {
 	Run      ReportRun
 	Workflow ReportWorkflow

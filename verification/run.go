@@ -89,7 +89,7 @@ type WaitKind string
 // The kinds of wait.
 const (
 	WaitNothing  WaitKind = ""
-	WaitResult   WaitKind = "answer"   // a provider was dispatched and its result is outstanding
+	WaitResult   WaitKind = "result"   // a provider was dispatched and its result is outstanding
 	WaitPoll     WaitKind = "poll"     // until the next poll of a pending result
 	WaitRetry    WaitKind = "retry"    // until the next dispatch
 	WaitCustomer WaitKind = "customer" // parked on the customer
@@ -107,15 +107,16 @@ type Wait struct {
 	// Uploaded counts all documents that were sent.
 	Uploads  []Document
 	Uploaded int
-	// Since is when the run parked or, if later, when the customer last came.
+	// Since is when the run parked or, if later, when the customer last opened the
+	// journey.
 	Since time.Time
 	// At is when to poll or to dispatch again.
 	At time.Time
 
 	// The fields below belong to the wait of a check.
 	Provider     string
-	Dispatch     int // counted over the run
-	Attempts     int // of this provider on this visit
+	Dispatch     int // the number of the last dispatch: from 1, over all visits of the step
+	Attempts     int // dispatches to this provider on this visit
 	Handle       string
 	PendingSince time.Time
 	PollFailures int // in a row
@@ -213,7 +214,7 @@ func (w Wait) calledBack(f CallbackReceived, at time.Time) Wait {
 	return w
 }
 
-// AsOf returns the run as it reads at a given time: a deadline that has passed
+// AsOf returns the run as it is reported at a given time: a deadline that has passed
 // counts even if the history does not record it yet.
 func (r Run) AsOf(now time.Time) Run {
 	if e, overdue := r.expiry(now); overdue {
@@ -222,7 +223,8 @@ func (r Run) AsOf(now time.Time) Run {
 	return r
 }
 
-// Deadline returns the time after which the run reads expired; zero for never.
+// Deadline returns the time after which a live run is reported as expired; zero
+// for never.
 func (r Run) Deadline() time.Time {
 	if r.Started.RunTTLSeconds == 0 {
 		return time.Time{}

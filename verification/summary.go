@@ -8,24 +8,24 @@ import (
 )
 
 // Summary is what lists and filters need of a run. Each append replaces it. It
-// holds times instead of statuses: a query compares them with its own time, so
-// that no store decides what a run reads as.
+// holds the terminal status and otherwise times, from which a query computes the
+// status at its own time. So no store contains a rule about statuses.
 type Summary struct {
 	ID          RunID
 	Workflow    WorkflowID
 	ReferenceID string
 	StartedAt   time.Time
-	// ExpiresAt is the deadline; zero for never. A live run reads expired
-	// after it.
+	// ExpiresAt is the deadline; zero for never. A live run is
+	// reported as expired after it.
 	ExpiresAt time.Time
 	// AbandonAt is when the customer has been idle for as long as the workflow
-	// allows; zero unless the run waits on a customer. A live run reads abandoned
-	// after it.
+	// allows; zero unless the run waits on a customer. A live run is
+	// reported as abandoned after it.
 	AbandonAt time.Time
 	// Waiting says whom a live run is parked on; empty if it is not parked.
 	Waiting ActionType
-	Signal  string // of a wait on the customer
-	Wait    int    // the number of the wait
+	Signal  string // that the run is parked on; empty if it is not parked
+	Wait    int    // the number of the wait; 0 if the run is not parked
 
 	Ended       Status    // the terminal status of the history; empty while live
 	CompletedAt time.Time // zero while live

@@ -8,7 +8,8 @@ import (
 )
 
 // graph checks that every node is reachable from the start and can reach an end, and
-// that loops wait for a person. Every edge must lead to a known node.
+// that every loop has a customer or review step. The caller has checked that every
+// edge leads to a known node.
 func (v *validator) graph() {
 	reached := append(v.def.reach(v.def.Start, nil), v.def.Start)
 	var ends []NodeID
@@ -17,7 +18,7 @@ func (v *validator) graph() {
 			ends = append(ends, id)
 		}
 	}
-	ending := append(v.predecessors(ends...), ends...)
+	ending := append(v.ancestors(ends...), ends...)
 	for _, id := range v.names() {
 		if !slices.Contains(reached, id) {
 			v.problem(nodePath(id), "no path leads here from the start")
@@ -28,8 +29,9 @@ func (v *validator) graph() {
 	v.loops()
 }
 
-// predecessors returns the nodes from which one or more edges lead to a node of to.
-func (v *validator) predecessors(to ...NodeID) []NodeID {
+// ancestors returns the nodes from which a path of at least one edge leads to one of
+// the targets.
+func (v *validator) ancestors(targets ...NodeID) []NodeID {
 	if v.back == nil {
 		v.back = map[NodeID][]NodeID{}
 		for id, n := range v.def.Nodes {
@@ -38,11 +40,11 @@ func (v *validator) predecessors(to ...NodeID) []NodeID {
 			}
 		}
 	}
-	return walk(to, func(id NodeID) []NodeID { return v.back[id] }, nil)
+	return walk(targets, func(id NodeID) []NodeID { return v.back[id] }, nil)
 }
 
-// loops finds loops without a step that waits on a human: a run could stay in
-// such a loop for ever.
+// loops finds loops without a customer or review step: a run could stay in such a
+// loop for ever.
 func (v *validator) loops() {
 	waits := func(id NodeID) bool {
 		switch v.def.Nodes[id].Type {
@@ -73,12 +75,12 @@ func (v *validator) loops() {
 }
 
 // declarations returns what expressions at a node may read: the steps on some
-// path from the start to it. If the graph is incomplete, all steps count, so that
+// path from the start to it. If some edge leads nowhere, all steps count, so that
 // no false problem is reported.
 func (v *validator) declarations(at NodeID) Declarations {
 	d := Declarations{Input: v.def.InputSchema, Steps: map[NodeID]StepDeclaration{}}
 	before := map[NodeID]bool{}
-	for _, id := range v.predecessors(at) {
+	for _, id := range v.ancestors(at) {
 		before[id] = true
 	}
 	for id, n := range v.def.Nodes {

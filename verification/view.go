@@ -51,8 +51,8 @@ const (
 // ReviewSignal is the name of the signal that carries a verdict.
 const ReviewSignal = "human_review_decision"
 
-// Check is one logical verification step. Its key is stable across the versions
-// of the workflow.
+// Check is the state of a check in a run; a run has one for each key. The key is
+// stable across the versions of the workflow.
 type Check struct {
 	Key    string      `json:"key"`
 	Label  string      `json:"label"`

@@ -63,7 +63,7 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 }
 
 // request renders the request to the provider. Templates over a large run wait for a
-// slot, as decisions do.
+// slot, as in decide.
 func (e *Engine) request(ctx context.Context, s *session) (verification.CheckRequest, error) {
 	if s.run.Size() > heavyRun {
 		_, release, err := e.acquireHeavy(ctx, s.ref.Tenant)

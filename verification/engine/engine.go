@@ -57,9 +57,10 @@ type Options struct {
 	// Workers bounds the runs that are worked on at once; 0 means 16. A run holds
 	// no worker while a provider is called.
 	Workers int
-	// Calls bounds the provider calls in flight on this host; 0 means 1024. One
-	// provider may have at most half of them, one tenant at most a quarter, and a
-	// quarter of those of each provider. A large run counts as several calls.
+	// Calls bounds the provider calls in flight on this host; 0 means 1024. At most
+	// half of them are to one provider. At most a quarter are of one tenant, also
+	// among the calls to one provider. A run counts as one more call for
+	// each 128 KiB of its size.
 	Calls int
 	// Passive makes an engine that drives no runs and sends no notices: other hosts
 	// on the same store do.
@@ -69,8 +70,8 @@ type Options struct {
 	// of the Notifier, or a notice is sent twice.
 	Lease time.Duration
 	// Poll is the longest time between two queries of the queue on hosts that share
-	// a store. Deadlines that have passed are then saved only by Sweep. 0 means that
-	// no other host uses the store.
+	// a store. The expiry of overdue runs is then recorded only by Sweep and by the
+	// requests for these runs. 0 means that no other host uses the store.
 	Poll time.Duration
 	// CacheBytes bounds the folded runs kept in memory, in bytes; 0 means 64 MiB.
 	CacheBytes int
@@ -113,7 +114,7 @@ type Engine struct {
 	runs        *lru.Cache[verification.RunRef, verification.Run]
 	credentials credentialLimiter
 	watch       *watchers
-	heavy       *fair.Limiter                         // slots for work on large runs, and for decisions that may take long
+	heavy       *fair.Limiter                         // slots for work on large runs, and for calls of Decide that may take long
 	large       *lru.Cache[verification.RunRef, bool] // the runs that were found to be large
 
 	runner   *runner // nil for an engine that drives nothing
@@ -122,7 +123,7 @@ type Engine struct {
 	serving  chan struct{}
 }
 
-// The bounds of the caches, and of decisions that may take long.
+// The bounds of the caches, and of calls of Decide that may take long.
 const (
 	maxPrograms  = 64 << 20 // bytes
 	maxProgram   = 32 << 20 // bytes of one
@@ -175,8 +176,8 @@ func newRunCache(bytes int) *lru.Cache[verification.RunRef, verification.Run] {
 	return lru.New[verification.RunRef](bytes, maxCachedRun, verification.Run.Size)
 }
 
-// Serve carries out queued work until ctx ends: it drives runs that are due, saves
-// deadlines that have passed, and sends notices. Without Serve, only runs that
+// Serve carries out queued work until ctx ends: it drives runs that are due, records
+// the expiry of overdue runs (see Options.Poll), and sends notices. Without Serve, only runs that
 // change on this host are driven, until they wait.
 func (e *Engine) Serve(ctx context.Context) {
 	if e.runner == nil {
@@ -190,13 +191,14 @@ func (e *Engine) Serve(ctx context.Context) {
 // Serving returns a channel that is closed once Serve has begun.
 func (e *Engine) Serving() <-chan struct{} { return e.serving }
 
-// Close waits until the steps under way have ended, provider calls and notices
-// included, or cancels them when ctx ends first, and releases the other work to
-// other hosts. The engine starts no work afterwards.
+// Close starts no more work and waits for the work under way, including provider
+// calls and notices. When ctx ends, it cancels that work. It releases all other work
+// to other hosts.
 func (e *Engine) Close(ctx context.Context) error { return e.runner.close(ctx) }
 
 // Wake makes the engine query the queue now, because another host may have
-// added work. It reports whether this host takes work.
+// added work. It reports whether this host takes work at all: false
+// if the engine is passive or closing.
 func (e *Engine) Wake() bool {
 	if e.runner == nil || e.runner.isClosing() {
 		return false
@@ -205,7 +207,7 @@ func (e *Engine) Wake() bool {
 	return true
 }
 
-// Sweep saves the deadlines that have passed and queues the notices. It is for
+// Sweep records the expiry of overdue runs and queues their notices. It is for
 // hosts that share a store: see Options.Poll. One host at a time is enough.
 func (e *Engine) Sweep(ctx context.Context) error {
 	_, err := e.sweep(ctx, e.now())

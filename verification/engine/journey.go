@@ -57,7 +57,7 @@ type JourneyConsent struct {
 }
 
 // OpenJourney returns the journey of a link, and records that the customer has
-// come. Every link of a run leads to the step that is open now, whichever step it
+// opened it. Every link of a run leads to the step that is open now, whichever step it
 // was made for. ErrNotFound is returned for a token that was not made here. With any
 // other error, the journey has only the id of its run.
 func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error) {
@@ -83,9 +83,9 @@ func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error)
 	return j, nil
 }
 
-// AnswerJourney delivers what the customer answered to the wait with that number,
-// and returns the journey after it. ErrNotOpen is returned when that wait is over,
-// ErrInvalid with the fields below "payload" when the answer is invalid.
+// AnswerJourney delivers the customer's answer to the wait of this number, and
+// returns the journey after it. ErrNotOpen is returned when that wait is over,
+// ErrInvalid, with fields such as payload.name, when the answer is invalid.
 func (e *Engine) AnswerJourney(ctx context.Context, j Journey, wait int, payload verification.Data) (Journey, error) {
 	if wait <= 0 {
 		return Journey{}, &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}

@@ -1,4 +1,4 @@
-// The loop takes due work from the queue, saves deadlines and renews leases.
+// The loop takes due work from the queue, records expiries and renews leases.
 
 package engine
 

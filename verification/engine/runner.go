@@ -1,5 +1,5 @@
 // The runner carries out the work that use cases queue: it drives runs, calls
-// providers, sends notices, saves deadlines and renews leases.
+// providers, sends notices, records expiries and renews leases.
 
 package engine
 

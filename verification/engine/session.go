@@ -178,7 +178,7 @@ func (e *Engine) command(ctx context.Context, s *session, c verification.Command
 }
 
 // decide decides c on the run of s. Checking an input against a schema, and
-// expressions over a large run, may take long: such decisions wait for a slot,
+// expressions over a large run, may take long: such calls wait for a slot,
 // until ctx ends.
 func (e *Engine) decide(ctx context.Context, s *session, c verification.Command, now time.Time) ([]verification.Event, verification.Run, error) {
 	_, starts := c.(verification.Start)

@@ -43,8 +43,9 @@ func (e *Engine) Within(tx TxStore) *TxEngine {
 // withinBytes bounds the cached runs of a transaction.
 const withinBytes = 1 << 20
 
-// Start begins a run as Engine.Start does, and does not wait for it. An idempotency
-// key is ErrInvalid: the transaction is committed once.
+// Start begins a run as Engine.Start does, and does not wait for it. It
+// returns ErrInvalid if the request has an idempotency key: the caller must make its
+// transaction idempotent.
 func (w *TxEngine) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (verification.RunView, error) {
 	if err := refuseKey(r.IdempotencyKey); err != nil {
 		return verification.RunView{}, err
@@ -60,8 +61,8 @@ func refuseKey(key string) error {
 	return verification.InvalidField("idempotency key", "idempotency_key", "is not taken inside a transaction")
 }
 
-// GiveVerdict records a verdict as Engine.GiveVerdict does. An idempotency key is
-// ErrInvalid.
+// GiveVerdict records a verdict as Engine.GiveVerdict does. It returns
+// ErrInvalid if the request has an idempotency key.
 func (w *TxEngine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
 	if err := refuseKey(v.IdempotencyKey); err != nil {
 		return SignalResult{}, err
