@@ -1,9 +1,9 @@
-// Package apitypes holds the JSON of the HTTP API: the bodies of its answers and
+// Package apitypes holds the JSON of the HTTP API: the bodies of its responses and
 // of the lifecycle webhook, as docs/api.md and docs/webhooks.md describe them.
 //
-// The same types serve to write answers and to read them. A member that may be
-// null is a pointer, or a [Timestamp] whose zero value is null. A member that the
-// API leaves out is the zero value.
+// The same types serve to write responses and to read them. A field that may be null
+// is a pointer, or a [Timestamp] whose zero value is null. A field that the API leaves
+// out is the zero value.
 package apitypes
 
 import (
@@ -57,24 +57,24 @@ func convertAll[From, To any](from []From, convert func(From) To) []To {
 	return to
 }
 
-// Welcome is the answer of the bare address.
+// Welcome is the response to GET /.
 type Welcome struct {
 	Service string `json:"service"`
 	OpenAPI string `json:"openapi"` // path of the OpenAPI document
 }
 
-// Cancelled is the answer of a cancel.
+// Cancelled is the response to a cancel.
 type Cancelled struct {
 	ID     verification.RunID  `json:"id"`
 	Status verification.Status `json:"status"`
 }
 
-// CallbackResult is the answer of a vendor's callback.
+// CallbackResult is the response to a vendor's callback.
 type CallbackResult struct {
 	OK bool `json:"ok"`
 }
 
-// SignalResult is the answer of a signal.
+// SignalResult is the response to a signal.
 type SignalResult struct {
 	OK       bool                  `json:"ok"`
 	Result   string                `json:"result"`             // signal_delivered or review_recorded

@@ -7,13 +7,14 @@ import (
 	"encoding/json"
 )
 
-// ShortError is the body of an error that has a text of its own.
+// ShortError is the short body of an error, such as that of wrong credentials.
+// docs/api.md, "Error bodies", lists the errors that have it.
 type ShortError struct {
 	Error string `json:"error"`
 	Code  string `json:"code,omitempty"` // for programs that handle the error
 }
 
-// FullError is the body of any other error.
+// FullError is the body of an error that is not a ShortError.
 type FullError struct {
 	Error   string `json:"error"` // reason phrase of the status
 	Message string `json:"message"`

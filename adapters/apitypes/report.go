@@ -57,7 +57,7 @@ type Card struct {
 	Data        verification.Data       `json:"data,omitzero"`
 }
 
-// NewReport returns the JSON of a report.
+// NewReport converts a report.
 func NewReport(r verification.Report) Report {
 	return Report{
 		Run: ReportRun{

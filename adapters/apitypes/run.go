@@ -1,4 +1,4 @@
-// Runs, and the lifecycle event that carries one.
+// Runs, and the body of the lifecycle webhook, which contains one.
 
 package apitypes
 
@@ -40,7 +40,7 @@ type RunError struct {
 	Message string                 `json:"message"`
 }
 
-// Check is one verification step of a run.
+// Check is the state of a check in a run.
 type Check struct {
 	Key    string                   `json:"key"`
 	Label  string                   `json:"label"`
@@ -62,7 +62,7 @@ type Event struct {
 	Data      Run       `json:"data"`
 }
 
-// NewRun returns the JSON of a run in a list.
+// NewRun converts a run, as lists show it.
 func NewRun(v verification.RunView) Run {
 	return Run{
 		ID: v.ID, WorkflowID: v.WorkflowID, ReferenceID: v.ReferenceID, Status: v.Status,
@@ -71,7 +71,7 @@ func NewRun(v verification.RunView) Run {
 	}
 }
 
-// NewRunDetail returns the JSON of a single run.
+// NewRunDetail converts a single run.
 func NewRunDetail(d verification.RunDetail) RunDetail {
 	return RunDetail{
 		Run: NewRun(d.RunView),
@@ -87,7 +87,7 @@ func NewEvent(v verification.RunView) Event {
 	return Event{Type: "run." + string(v.Status), Timestamp: Timestamp{v.CompletedAt}, Data: NewRun(v)}
 }
 
-// NewAction returns the JSON of an action, or nil for nil.
+// NewAction converts an action; nil becomes nil.
 func NewAction(a *verification.Action) *Action {
 	if a == nil {
 		return nil
@@ -95,7 +95,7 @@ func NewAction(a *verification.Action) *Action {
 	return &Action{Type: a.Type, SignalName: a.SignalName, URL: a.URL}
 }
 
-// NewDecision returns nil for verification.DecisionNone.
+// NewDecision returns a pointer to d, or nil for verification.DecisionNone.
 func NewDecision(d verification.Decision) *verification.Decision {
 	if d == verification.DecisionNone {
 		return nil
@@ -116,7 +116,7 @@ func newReviews(flags []verification.Flag) []ReviewFlag {
 	})
 }
 
-// newData returns nil for empty data, so that omitzero leaves the member out.
+// newData returns nil for empty data, so that omitzero leaves the field out.
 func newData(d verification.Data) verification.Data {
 	if len(d) == 0 {
 		return nil

@@ -28,7 +28,7 @@ type Step struct {
 	Label string `json:"label"`
 }
 
-// NewWorkflow returns the JSON of a workflow in a list.
+// NewWorkflow converts a workflow, as lists show it.
 func NewWorkflow(w verification.Workflow) Workflow {
 	return Workflow{
 		ID: w.ID, Name: w.Name, Description: w.Description, Published: w.Published != "",
@@ -37,7 +37,7 @@ func NewWorkflow(w verification.Workflow) Workflow {
 	}
 }
 
-// NewWorkflowDetail returns the JSON of a single workflow.
+// NewWorkflowDetail converts a single workflow.
 func NewWorkflowDetail(w verification.Workflow, steps []verification.WorkflowStep) WorkflowDetail {
 	return WorkflowDetail{NewWorkflow(w), convertAll(steps, func(s verification.WorkflowStep) Step {
 		return Step{Key: s.Key, Label: s.Label}

@@ -35,7 +35,7 @@ const (
 type FolderStore struct {
 	root   *os.Root // no path or link leaves it
 	quota  *quota
-	counts sync.Map // of *count, by tenant
+	counts sync.Map // of *counted, by tenant
 }
 
 var _ verification.DocumentStore = (*FolderStore)(nil)

@@ -16,8 +16,8 @@ import (
 // same folder meanwhile.
 const recountInterval = 5 * time.Minute
 
-// count says whether the stored documents of a tenant have been counted.
-type count struct {
+// counted says whether the stored documents of a tenant have been counted.
+type counted struct {
 	mu    sync.Mutex // held while they are counted
 	valid atomic.Bool
 }
@@ -26,17 +26,17 @@ type count struct {
 // counted.
 func (s *FolderStore) reserve(tenant string) (*reservation, error) {
 	if s.quota.maxTenant > 0 {
-		if err := s.count(tenant); err != nil {
+		if err := s.recount(tenant); err != nil {
 			return &reservation{quota: s.quota, tenant: tenant}, err
 		}
 	}
 	return s.quota.reserve(tenant)
 }
 
-// count adds up the stored documents of a tenant unless its count is valid.
-func (s *FolderStore) count(tenant string) error {
-	entry, _ := s.counts.LoadOrStore(tenant, &count{})
-	c := entry.(*count) //nolint:errcheck // the map holds nothing else
+// recount adds up the stored documents of a tenant unless its count is valid.
+func (s *FolderStore) recount(tenant string) error {
+	entry, _ := s.counts.LoadOrStore(tenant, &counted{})
+	c := entry.(*counted) //nolint:errcheck // the map holds nothing else
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.valid.Load() {

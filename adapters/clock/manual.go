@@ -50,8 +50,9 @@ func (c *Manual) Now() time.Time {
 	return c.now
 }
 
-// Enter marks the beginning of a piece of work. Call it before the work that
-// caused it ends, so that the clock does not become idle between the two.
+// Enter marks the beginning of a piece of work. If other work starts this work, call
+// Enter before the other work leaves, so that the clock does not become idle between
+// the two.
 func (c *Manual) Enter() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,7 +208,7 @@ func (c *Manual) step(target time.Time) (fired *timer, idle <-chan struct{}) {
 	return t, nil
 }
 
-// run calls f, which has entered, and leaves.
+// run calls f and then Leave. The caller has called Enter.
 func (c *Manual) run(f func()) {
 	defer c.Leave()
 	f()

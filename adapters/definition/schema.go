@@ -21,7 +21,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The copies in docs/ are for editors.
+// The copies in docs/ are for text editors that complete and check files.
 //
 //go:embed workflow.schema.json bootstrap.schema.json provider.schema.json
 var schemas embed.FS

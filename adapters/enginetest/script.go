@@ -38,10 +38,10 @@ func Pend(handle string, after time.Duration) Reply {
 	}}
 }
 
-// Flake returns a transient error.
+// Flake returns a reply that is a transient error.
 func Flake() Reply { return Reply{Err: errors.New("the source did not answer")} }
 
-// Refuse returns a permanent error.
+// Refuse returns a reply that is a permanent error.
 func Refuse() Reply {
 	return Reply{Err: verification.Permanent(errors.New("the source refuses to answer"))}
 }

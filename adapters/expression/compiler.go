@@ -22,7 +22,7 @@ const maxPattern = 1000
 
 // Compiler compiles conditions, templates, patterns and schemas. It is safe for
 // concurrent use, and so is what it returns. Each error is one line; a problem
-// inside an expression comes with its line and column there.
+// inside an expression is a *verification.TextError with its position.
 type Compiler struct {
 	base *cel.Env
 
@@ -43,7 +43,8 @@ func New() *Compiler {
 	return &Compiler{base: base}
 }
 
-// Condition compiles a branch condition, which must be a boolean.
+// Condition compiles a branch condition, which must be a boolean or of a type that is
+// known only at run time.
 func (c *Compiler) Condition(text string, d verification.Declarations) (_ verification.Condition, err error) {
 	defer recovered(&err)
 	n, err := c.node(d)

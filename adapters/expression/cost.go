@@ -10,8 +10,8 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// bounded returns an error for an expression that could cost too much with values
-// as long as their declarations allow, or as assumed without a declaration.
+// bounded returns an error if the expression could cost more than the limit. A value
+// counts with its declared maximum length, or with an assumed one.
 func (n *node) bounded(checked *cel.Ast) error {
 	estimate, err := n.env.EstimateCost(checked, sizes{n.shapes}, cost.WithSizingStrategy(cost.DefaultSizingStrategy()))
 	if err != nil {

@@ -16,9 +16,10 @@ import (
 
 var errLongString = fmt.Errorf("the string becomes longer than %d bytes", maxText)
 
-// stringFunctions returns CEL's string functions. The cost of a call is charged
-// when it is over, so the functions that can make far more of their arguments,
-// or take far longer than these are long, are bounded here or left out.
+// stringFunctions returns CEL's string functions. CEL charges for a call after it
+// returns. A function whose result or running time can be much larger than its
+// arguments is therefore replaced by a bounded one (replace, join) or left out (format,
+// indexOf, lastIndexOf).
 func stringFunctions() []cel.EnvOption {
 	text, number, list := cel.StringType, cel.IntType, cel.ListType(cel.StringType)
 	return []cel.EnvOption{

@@ -1,5 +1,5 @@
-// Whole numbers and doubles side by side: JSON has doubles only, and neither
-// `input.age + 1` nor `input.age == 1` must fail for its 1.
+// Whole numbers and doubles side by side. JSON has only doubles, and CEL does not mix
+// them with whole numbers. Here `input.age + 1` and `input.age == 1` work all the same.
 
 package expression
 
@@ -16,8 +16,8 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// arithmetic lists the operators that are declared here and not by the standard
-// library.
+// arithmetic lists the standard operators that are declared again here, with more
+// overloads.
 func arithmetic() []string {
 	return []string{operators.Add, operators.Subtract, operators.Multiply, operators.Divide}
 }
@@ -66,8 +66,8 @@ func alike(a, b ref.Val) (ref.Val, ref.Val) {
 	return a, b
 }
 
-// useDoubles turns the whole numbers that are arguments of the calls into doubles,
-// also those in lists.
+// useDoubles turns the whole numbers that are arguments of calls into doubles, also
+// those in lists. calls are those that the type check refused, by id.
 func useDoubles(tree *ast.AST, calls map[int64]*cel.Error) {
 	build := ast.NewExprFactory()
 	var convert func(args []ast.Expr)

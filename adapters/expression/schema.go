@@ -21,8 +21,8 @@ const schemaURL = "schema:///schema.json"
 // schemas beyond the bounds are errors.
 func (*Compiler) Schema(text verification.Data) (s verification.Schema, err error) {
 	defer recovered(&err)
-	// Numbers are float64 and not json.Number, of which the library would write
-	// 1e999999999 out in full.
+	// Decode numbers as float64: the library would expand a json.Number such as
+	// 1e999999999 to all its digits.
 	document := text.Map()
 	if err := new(schemaSize).check(document, 0); err != nil {
 		return nil, err

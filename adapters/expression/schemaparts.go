@@ -21,7 +21,8 @@ const (
 	maxAppliedDepth  = 50        // of these, one inside the other
 )
 
-// textScale divides the steps that are counted for each byte of a text.
+// textScale is the unit of textBytes: textBytes/textScale steps are counted for each
+// byte of a text.
 const textScale = 4
 
 // schemaPart describes one schema inside a compiled one.
@@ -31,7 +32,7 @@ type schemaPart struct {
 
 	// Steps of one application, by the type of the value.
 	number, text, container int
-	textBytes               int // more for each byte of a text, in parts of textScale
+	textBytes               int // extra steps for each byte of a text, multiplied by textScale to be whole
 	names                   int // fields that are looked for in an object
 
 	applied, depth int  // how many apply to the same value, itself included; 0 until measured
@@ -74,8 +75,8 @@ func inspected(root *jsonschema.Schema) (schema, error) {
 	return s, nil
 }
 
-// measure counts the schemas that apply to the same value as the one at hand,
-// which is included, and how deep they are inside each other.
+// measure counts the schemas that apply to the same value as the schema at, which is
+// included, and how deep they are nested.
 func (s schema) measure(at *jsonschema.Schema) error {
 	p := s.parts[at]
 	switch {
@@ -242,9 +243,10 @@ func present(all []*jsonschema.Schema) []*jsonschema.Schema {
 // to them, before the library reads it.
 type schemaSize struct{ values, paths int }
 
-func (z *schemaSize) check(value any, path int) error {
+// check counts value, the path to which has pathBytes bytes.
+func (z *schemaSize) check(value any, pathBytes int) error {
 	z.values++
-	z.paths += path
+	z.paths += pathBytes
 	if z.values > maxSchemaValues {
 		return fmt.Errorf("the schema has more than %d values", maxSchemaValues)
 	}
@@ -254,13 +256,13 @@ func (z *schemaSize) check(value any, path int) error {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, field := range v {
-			if err := z.check(field, path+1+len(name)); err != nil {
+			if err := z.check(field, pathBytes+1+len(name)); err != nil {
 				return err
 			}
 		}
 	case []any:
-		for _, item := range v {
-			if err := z.check(item, path+6); err != nil {
+		for _, item := range v { // at most 6 bytes for an index of up to four digits, as in [1234]
+			if err := z.check(item, pathBytes+6); err != nil {
 				return err
 			}
 		}

@@ -15,10 +15,10 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The bounds of a report: a value may be hostile.
+// The bounds of a list of problems: a value may be hostile.
 const (
 	maxProblems = 1_000
-	maxStep     = 200 // bytes of one step of a path, and of a name in a message
+	maxSegment  = 200 // bytes of one segment of a path, and of a name in a message
 )
 
 // fieldsOf returns the problems of a value, sorted and without duplicates: all of
@@ -69,7 +69,7 @@ func (p *problems) collect(e *jsonschema.ValidationError) {
 	case *kind.AdditionalProperties:
 		p.missing(e, k.Properties, "is not allowed")
 	case *kind.PropertyNames:
-		// The library overwrites the location of this one with a sibling's.
+		// The library gives a wrong location here, so the problem has none.
 		p.add("must not have a field of the name "+strconv.Quote(clipped(k.Property)), nil)
 	default:
 		if message := schemaMessage(e.ErrorKind); message != "" {
@@ -105,12 +105,12 @@ func dotted(value any, location []string) string {
 	return name
 }
 
-// clipped shortens a name that is longer than maxStep.
+// clipped shortens a name that is longer than maxSegment.
 func clipped(name string) string {
-	if len(name) <= maxStep {
+	if len(name) <= maxSegment {
 		return name
 	}
-	return strings.ToValidUTF8(name[:maxStep], "") + "..."
+	return strings.ToValidUTF8(name[:maxSegment], "") + "..."
 }
 
 // schemaMessage returns what a keyword requires, and nothing for a kind of error that
@@ -210,7 +210,7 @@ func oneOf(values []any) string {
 		case nil:
 			names[i] = "null"
 		case string:
-			if len(v) > maxStep {
+			if len(v) > maxSegment {
 				return otherwise
 			}
 			names[i] = strconv.Quote(v)
@@ -237,7 +237,7 @@ func formatName(format string) string {
 		"ipv4":      "an IPv4 address",
 		"ipv6":      "an IPv6 address",
 		"hostname":  "a host name",
-		"regex":     "a regular expression",
+		"regex":     "a regular expression", // the meta-schema asserts it for pattern
 	}
 	return cmp.Or(known[format], "of the format "+format)
 }

@@ -4,7 +4,7 @@
 // credentials, account state, surface, rate limit, body shape, body rules,
 // existence, state. A handler decodes the request, calls one method of the engine
 // and writes the result; it has no rules of its own. errors.go has the exact texts
-// of all errors, package apitypes the JSON of all answers, and openapi.yaml the
+// of all errors, package apitypes the JSON of all responses, and openapi.yaml the
 // whole contract.
 package httpapi
 

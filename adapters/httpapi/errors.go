@@ -199,7 +199,7 @@ func detailsOf(problems []verification.FieldError) any {
 	return details
 }
 
-// An answer reports at most maxDetails problems, and repeats at most maxName
+// A response reports at most maxDetails problems, and repeats at most maxName
 // characters of a name that the client sent.
 const (
 	maxDetails = 100

@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// response is the writer of an answer. It records the status.
+// response is the writer of a response. It records the status.
 type response struct {
 	middleware.WrapResponseWriter
 	id  string
@@ -55,7 +55,7 @@ func (a *api) leave(res *response, r *http.Request, began time.Time) {
 		a.log.LogAttrs(r.Context(), slog.LevelError, "request panicked", append(logged(res, r),
 			slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))...)
 		if res.Status() != 0 {
-			panic(http.ErrAbortHandler) // the client must see that the answer is not complete
+			panic(http.ErrAbortHandler) // the client must see that the response is not complete
 		}
 		if err := a.writeRefusal(res, rule{}, refusalOf(errInternal, "")); err != nil {
 			panic(http.ErrAbortHandler)

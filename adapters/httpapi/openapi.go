@@ -1,4 +1,4 @@
-// The OpenAPI document, and the answer of the bare address.
+// The OpenAPI document, and the response to GET /.
 
 package httpapi
 
@@ -15,7 +15,7 @@ var openAPI []byte
 // OpenAPI returns the document that is served at /openapi.yaml.
 func OpenAPI() []byte { return openAPI[:len(openAPI):len(openAPI)] }
 
-// welcome answers at the bare address with the path of the OpenAPI document.
+// welcome answers GET / with the path of the OpenAPI document.
 func (a *api) welcome(w http.ResponseWriter, r *http.Request) {
 	res := responseOf(w)
 	res.Header().Set("Cache-Control", "no-store")

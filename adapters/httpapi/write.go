@@ -1,4 +1,4 @@
-// Writing of answers.
+// Writing of responses.
 
 package httpapi
 
@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// encoder encodes answers. Recorded data is written as it was recorded, even if
+// encoder encodes responses. Recorded data is written as it was recorded, even if
 // its names repeat or its strings are not valid UTF-8.
 type encoder struct{ options json.Options }
 

@@ -1,4 +1,4 @@
-// The supported formats and how they are recognised.
+// The supported formats and how they are recognized.
 
 package media
 
@@ -30,9 +30,9 @@ func formats() []format {
 	}
 }
 
-// recognise returns the format of the upload. It refuses a format that accept
+// recognize returns the format of the upload. It refuses a format that accept
 // does not list; an empty accept lists every format.
-func (s *stream) recognise(accept []string) format {
+func (s *stream) recognize(accept []string) format {
 	head, _ := s.in.Peek(headBytes) // a shorter file is no error here
 	if len(head) == 0 {
 		s.fail(refuseEmpty)

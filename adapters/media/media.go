@@ -1,7 +1,7 @@
-// Package media recognises uploaded files by their content and removes what
+// Package media recognizes uploaded files by their content and removes what
 // must not be kept of them.
 //
-// JPEG, PNG, WebP and PDF are recognised. An image is rebuilt from the segments
+// JPEG, PNG, WebP and PDF are recognized. An image is rebuilt from the segments
 // or chunks that make up the picture: pixel data, colours and orientation are
 // copied byte for byte; all other metadata, such as the location where a photo
 // was taken, is dropped, and so is data between and after the segments. A PDF is
@@ -28,7 +28,7 @@ const window = 32 << 10
 func Sanitize(ctx context.Context, content io.Reader, accept []string) (mediaType string, kept io.ReadCloser, err error) {
 	s := &stream{source: &source{ctx: ctx, content: content}}
 	s.in = bufio.NewReaderSize(s.source, window)
-	f := s.recognise(accept)
+	f := s.recognize(accept)
 	if s.failed() {
 		return "", nil, s.cause()
 	}
