@@ -1,5 +1,5 @@
-// Whole numbers and doubles side by side. JSON has only doubles, and CEL does not mix
-// them with whole numbers. Here `input.age + 1` and `input.age == 1` work all the same.
+// Whole numbers beside doubles: JSON has only doubles, which CEL does not mix with
+// whole numbers, but here `input.age + 1` and `input.age == 1` work.
 
 package expression
 

@@ -20,7 +20,7 @@ const (
 	OpRead    Op = "read"
 	OpReport  Op = "report"
 	OpList    Op = "list"
-	OpSweep   Op = "sweep"   // record the deadlines that have passed
+	OpSweep   Op = "sweep"   // record the expiry of overdue runs
 	OpNap     Op = "nap"     // longer than a lease, shorter than the deadline
 	OpAdvance Op = "advance" // the clock, past the deadline
 )
