@@ -11,19 +11,19 @@ import (
 )
 
 func appends() []clause {
-	const atSeq = "RunStore.Append: ErrConflict when the history no longer ends at seq"
+	const atSeq = "RunStore.Append: returns ErrConflict if the history no longer ends at seq"
 	return []clause{
-		{"a run is created once", "RunStore.Append: seq 0 creates the run", createdOnce},
+		{"a run is created once", "RunStore.Append: 0 creates the run", createdOnce},
 		{"an append with the wrong length of the history is refused", atSeq, wrongLength},
 		{"exactly one of concurrent appends to a run succeeds", atSeq, concurrentAppends},
 		{"concurrent appends to different runs all succeed", atSeq, appendsToManyRuns},
-		{"an append saves events, summary and effects together", "RunStore.Append: adds events, replaces the summary and enqueues effects, all or nothing", wholeAppend},
+		{"an append saves events, summary and effects together", "RunStore.Append: applies the commit c to a run, all or nothing", wholeAppend},
 		{"a refused append changes nothing", "RunStore.Append: all or nothing", refusedAppend},
 		{"an append with a cancelled context changes nothing", "RunStore.Append: all or nothing", cancelledAppend},
 		{"an append without events changes only the effects", "verification.Commit: Events may be empty: then only the effects change", appendWithoutEvents},
-		{"a history-only append changes only the history", "verification.Commit: HistoryOnly says that the events change neither the summary nor the queue", historyOnlyAppend},
-		{"an append without a wake-up still queues its effects", "verification.Commit: NoWakeup changes only who is woken up", appendWithoutWakeup},
-		{"an append that depends on an old revision of its workflow is refused", "RunStore.Append: ErrConflict when the workflow no longer has the commit's revision", oldWorkflow},
+		{"a history-only append changes only the history", "verification.Commit: HistoryOnly: the store must leave both as they are and append only Events", historyOnlyAppend},
+		{"an append without a wake-up still queues its effects", "verification.Commit: NoWakeup says that the caller carries out the effects itself, so that other hosts need no wake-up", appendWithoutWakeup},
+		{"an append that depends on an old revision of its workflow is refused", "RunStore.Append: ErrConflict if the workflow no longer has the commit's revision", oldWorkflow},
 		{"a tenant cannot append to another tenant's run", "RunStore.Append: the history is that of the tenant's own run", appendOfAnotherTenant},
 	}
 }

@@ -20,9 +20,9 @@ func deliveries() []clause {
 		{"a delivery is returned as it was saved", "DeliveryStore.Delivery: returns the delivery of a run", deliveryIsReturned},
 		{"an unknown delivery is not found", "DeliveryStore.Delivery: or ErrNotFound", unknownDelivery},
 		{"a run has one delivery, which a later one replaces", save + "creates or replaces the delivery of a run", deliveryReplaced},
-		{"deliveries are listed by last attempt, newest first, then by run id from the highest", list + "newest LastAt first, ties by run id from the highest", deliveriesInOrder},
-		{"the pages of deliveries add up to the whole list", list + "one page, and how many there are in all", deliveryPages},
-		{"the state filter selects the deliveries in a state", list + "the deliveries in a state (empty for every state), and how many there are in all", deliveriesByState},
+		{"deliveries are listed by last attempt, newest first, then by run id from the highest", list + "in the order of NewerDelivery", deliveriesInOrder},
+		{"the pages of deliveries add up to the whole list", list + "one page, and the number of all matches", deliveryPages},
+		{"the state filter selects the deliveries in a state", list + "the deliveries in a state (empty for every state), and the number of all matches", deliveriesByState},
 		{"a delivery with a cancelled context is not saved", save + "creates or replaces the delivery of a run, unless the context is done", cancelledDelivery},
 		{"two tenants have separate deliveries", "DeliveryStore: every method is of one tenant", deliveriesOfTwoTenants},
 	}

@@ -21,16 +21,16 @@ func documents() []clause {
 	const save, remove = "DocumentStore.SaveDocument: ", "DocumentStore.RemoveDocument: "
 	return []clause{
 		{"a document is returned as it was saved", "DocumentStore.Document, OpenDocument: a document without its content; its content", savedDocument},
-		{"a document belongs to its run and tenant", "DocumentStore: a document of another run is ErrNotFound", documentsOfTwoRuns},
-		{"an upload that fails is not stored", save + "after an error of content nothing is stored", failedUpload},
-		{"a document is never replaced", save + "ErrConflict is returned when the run has a document of that id", takenDocument},
+		{"a document belongs to its run and tenant", "DocumentStore: a document of another run or tenant is ErrNotFound", documentsOfTwoRuns},
+		{"an upload that fails is not stored", save + "if reading content fails or ctx ends, it stores nothing", failedUpload},
+		{"a document is never replaced", save + "returns ErrConflict if the run has a document of that id", takenDocument},
 		{"size and digest are those of the content", "Document.Size, Document.SHA256: of the stored content", digestOfContent},
-		{"a save with a cancelled context stores nothing", save + "after an error of an ended ctx nothing is stored", cancelledDocument},
+		{"a save with a cancelled context stores nothing", save + "if reading content fails or ctx ends, it stores nothing", cancelledDocument},
 		{"concurrent saves are all stored", save + "stores content", concurrentDocuments},
 		{"a removed document is gone", remove + "removes a document", removedDocument},
 		{"removing a document leaves the others", remove + "removes a document", removedAlone},
-		{"removing an unknown document is no error", remove + "a document that the run does not have is no error", removedTwice},
-		{"a removed document frees its space", remove + "frees the space that it takes", removedSpace},
+		{"removing an unknown document is no error", remove + "removing a document that does not exist is not an error", removedTwice},
+		{"a removed document frees its space", remove + "removes a document and frees its space", removedSpace},
 	}
 }
 

@@ -16,15 +16,15 @@ func idempotency() []clause {
 		release = "IdempotencyStore.ReleaseIdempotencyKey: "
 	)
 	return []clause{
-		{"the first claim of a key is stored, and later claims return it", claims + "stores the record unless there is one under its key, and returns the stored one", firstClaim},
-		{"a claim lasts for IdempotencyKeyTTL", claims + "unless one younger than IdempotencyKeyTTL is there", claimExpires},
-		{"exactly one of concurrent claims is stored", claims + "returns the stored one", concurrentClaims},
-		{"a settled record has its result", settle + "marks the record with this ID as settled, and keeps its Result and Decision", settled},
+		{"the first claim of a key is stored, and later claims return it", claims + "stores the record unless its key has one younger than IdempotencyKeyTTL. It returns the stored record", firstClaim},
+		{"a claim lasts for IdempotencyKeyTTL", claims + "unless its key has one younger than IdempotencyKeyTTL", claimExpires},
+		{"exactly one of concurrent claims is stored", claims + "returns the stored record", concurrentClaims},
+		{"a settled record has its result", settle + "marks the record with this ID as settled and stores its Result and Decision", settled},
 		{"settling does not change the record of another request", settle + "marks the record with this ID", settledByAnother},
 		{"a released key can be claimed", release + "removes the record with this ID", keyReleased},
 		{"only an unsettled record with the same ID is released", release + "removes the record with this ID unless it is settled", keyReleasedByAnother},
-		{"a record is found while it lasts", "IdempotencyStore.IdempotencyRecord: returns the record under a key, or ErrNotFound when there is none younger than IdempotencyKeyTTL", claimFound},
-		{"a claim with a cancelled context is not stored", claims + "returns the stored one", cancelledClaim},
+		{"a record is found while it lasts", "IdempotencyStore.IdempotencyRecord: returns the record of a key, or ErrNotFound if there is none younger than IdempotencyKeyTTL at now", claimFound},
+		{"a claim with a cancelled context is not stored", claims + "returns the stored record", cancelledClaim},
 		{"two tenants have separate keys", "IdempotencyStore: every method is of one tenant", keysOfTwoTenants},
 		{"two scopes have separate keys", "IdempotencyScope: the same key in two scopes is two keys", keysOfTwoScopes},
 	}

@@ -16,8 +16,8 @@ func overdue() []clause {
 	return []clause{
 		{"a run is overdue after its deadline, not at it", promise + "runs whose deadline has passed", overdueAfter},
 		{"next is just after the earliest deadline to come", promise + "the time at which to call again, unless something is appended earlier; zero for never", overdueNext},
-		{"a run that has ended or has no deadline is never overdue", promise + "whose history does not say so yet", overdueLive},
-		{"overdue runs of every tenant are found", promise + "runs of any tenant", overdueOfEveryTenant},
+		{"a run that has ended or has no deadline is never overdue", promise + "live runs whose deadline has passed", overdueLive},
+		{"overdue runs of every tenant are found", promise + "live runs whose deadline has passed", overdueOfEveryTenant},
 		{"Overdue returns up to its limit, and the rest later", promise + "up to limit runs", overdueLimit},
 		{"tenants take turns in Overdue, however early one tenant's deadlines are", promise + "each is given its first run before any is given its second", overdueTurns},
 	}

@@ -15,10 +15,10 @@ func histories() []clause {
 		{"the data of an event is loaded byte for byte", "verification.Data: a JSON object exactly as it was recorded", dataIsLoaded},
 		{"times are loaded in UTC and with microseconds", "RunStore.Load: returns the events", timesAreLoaded},
 		{"events are loaded in the order of their appends", "RunStore.Load: oldest first", eventsKeepTheirOrder},
-		{"Load skips the number of events it is given", "RunStore.Load: the events after the first `after` ones; none when the history ends there", loadAfter},
-		{"an unknown run is not found", "RunStore.Load: ErrNotFound when the tenant has no such run", unknownRun},
+		{"Load skips the number of events it is given", "RunStore.Load: the events after the first `after` ones; none if the history ends there", loadAfter},
+		{"an unknown run is not found", "RunStore.Load: returns ErrNotFound if the tenant has no such run", unknownRun},
 		{"appending to a loaded history does not change the stored one", "RunStore.Append: nothing else adds to a history", loadedIsACopy},
-		{"a tenant cannot load another tenant's run", "RunStore.Load: ErrNotFound when the tenant has no such run", loadOfAnotherTenant},
+		{"a tenant cannot load another tenant's run", "RunStore.Load: returns ErrNotFound if the tenant has no such run", loadOfAnotherTenant},
 		{"two tenants may have runs with the same id", "RunStore.Append: adds to the run of the tenant", sameRunID},
 	}
 }

@@ -125,7 +125,7 @@ func portsOf(s verification.Store) ports {
 // clause tests one promise of a store.
 type clause struct {
 	name    string // the promise, as a sentence
-	promise string // where it is made: the method, and the gist of its comment
+	promise string // where it is made: the method, and words of its comment
 	check   func(*trial)
 }
 

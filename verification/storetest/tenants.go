@@ -12,7 +12,7 @@ func tenants() []clause {
 		{"an unknown tenant is not found", "TenantStore.Tenant: or ErrNotFound", unknownTenant},
 		{"an account is returned as it was saved", "TenantStore.SaveAccount: creates or replaces an account", accountIsReturned},
 		{"an unknown account is not found", "TenantStore.Account: or ErrNotFound", unknownAccount},
-		{"a client identifier belongs to one tenant", "TenantStore.SaveAccount: ErrConflict when another tenant has that client identifier", clientOfOneTenant},
+		{"a client identifier belongs to one tenant", "TenantStore.SaveAccount: returns ErrConflict if another tenant has that client identifier", clientOfOneTenant},
 	}
 }
 

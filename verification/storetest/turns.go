@@ -13,9 +13,9 @@ func turns() []clause {
 	const request = "verification.TakeRequest: "
 	return []clause{
 		{"tenants take turns, however early one tenant's work is due", request + "each is given its first piece before any is given its second", tenantsTakeTurns},
-		{"the turns continue after the tenant that was served last", request + "the turns go on with the tenants whose ids are higher, and then start again from the lowest", turnsContinue},
+		{"the turns continue after the tenant that was served last", request + "tenants with higher ids come first, then the order starts again at the lowest id", turnsContinue},
 		{"a tenant gets at most MaxPerTenant pieces", request + "MaxPerTenant bounds the pieces of each tenant", maxPerTenant},
-		{"excepted tenants get nothing", request + "Except are tenants that are given nothing", exceptedTenants},
+		{"excepted tenants get nothing", request + "Except lists tenants that are given nothing", exceptedTenants},
 		{"Take returns work of one kind", "WorkQueue.Take: leases due work of one kind", oneKind},
 		{"work names the workflow of its run", "verification.Work: Workflow is the workflow of the run", workflowOfWork},
 	}

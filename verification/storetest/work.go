@@ -14,13 +14,13 @@ import (
 func queue() []clause {
 	const take = "WorkQueue.Take: "
 	return []clause{
-		{"an advance is taken when it is due and not before", "verification.Commit: AdvanceAt is when the run is advanced; " + take + "due work", advanceDue},
+		{"an advance is taken when it is due and not before", "verification.Commit: AdvanceAt is when the run must be driven next; " + take + "due work", advanceDue},
 		{"a new advance replaces the previous one", "WorkQueue: a run has at most one advance in the queue: a new one replaces it", advanceReplaced},
 		{"an append without an advance removes the previous one", "WorkQueue: a Commit without one removes it", advanceRemoved},
 		{"an announcement is due at its time, independently of the advance", "verification.Commit: AnnounceAt is when the notice that the run is over is due", announcementDue},
 		{"a later append does not change a queued announcement", "WorkQueue: work is handed out at least once", announcementStays},
-		{"a run has at most one announcement in the queue", "verification.Notice: one a run", announcedOnce},
-		{"Take returns up to its limit, the earliest due first", take + "up to Max pieces of due work", takeLimit},
+		{"a run has at most one announcement in the queue", "verification.Notice: each run has one", announcedOnce},
+		{"Take returns up to its limit, the earliest due first", "verification.TakeRequest: Max bounds the pieces of all tenants", takeLimit},
 		{"next is when the earliest remaining work is due", take + "the time at which to call again, unless something is appended earlier", takeNext},
 		{"concurrent takers share the work", take + "leases due work", concurrentTakers},
 		{"a Take with a cancelled context takes nothing", take + "leases due work", cancelledTake},

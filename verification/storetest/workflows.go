@@ -15,15 +15,15 @@ import (
 func workflows() []clause {
 	const save = "WorkflowStore.SaveWorkflow: "
 	return []clause{
-		{"a workflow is returned as it was saved", save + "creates the workflow or replaces it", workflowIsReturned},
-		{"a version is returned as it was saved", "WorkflowStore.Version: returns one version by its hash", versionIsReturned},
+		{"a workflow is returned as it was saved", save + "creates the workflow (Revision 1) or replaces it", workflowIsReturned},
+		{"a version is returned as it was saved", "WorkflowStore.Version: returns a version by its hash", versionIsReturned},
 		{"an unknown workflow or version is not found", "WorkflowStore.Workflow and Version: or ErrNotFound", unknownWorkflow},
-		{"only its next revision replaces a workflow", save + "Revision 1 creates; else the stored Revision is one less; ErrConflict when another came first", nextRevision},
-		{"exactly one of concurrent saves of a workflow succeeds", save + "ErrConflict when another came first", concurrentSaves},
+		{"only its next revision replaces a workflow", save + "creates the workflow (Revision 1) or replaces it (the stored Revision is one less)", nextRevision},
+		{"exactly one of concurrent saves of a workflow succeeds", save + "returns ErrConflict if the stored Revision differs", concurrentSaves},
 		{"a refused save changes nothing", save + "together with a new version if there is one, all or nothing", refusedSave},
 		{"a save with a cancelled context changes nothing", save + "all or nothing", cancelledSave},
 		{"a version never changes", "WorkflowStore: keeps workflows and their immutable versions", versionsAreImmutable},
-		{"versions are listed from the highest number", "WorkflowStore.Versions: one page of the versions of a workflow, the highest number first", versionsInOrder},
+		{"versions are listed from the highest number", "WorkflowStore.Versions: one page of the versions of a workflow, without their definitions, highest number first", versionsInOrder},
 		{"workflows are listed newest first, then by id from the highest", "WorkflowStore.Workflows: newest first by creation, ties by id from the highest", workflowsInOrder},
 		{"two tenants have separate workflows", "WorkflowStore: every method is of one tenant", workflowsOfTwoTenants},
 	}
