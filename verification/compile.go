@@ -22,11 +22,14 @@ type Program struct {
 
 // Compile validates a version of a workflow and compiles its expressions,
 // patterns and schema. Checks may use the named providers; nil allows any
-// provider, and an empty list none. If anything is wrong, the error is an
-// ErrInvalid whose Fields list every problem by its path, such as
-// "nodes.pan.on_failed", sorted by path.
-func Compile(id WorkflowID, version Version, l ExpressionCompiler, providers []string) (Program, error) {
-	v := &validator{def: version.Definition}
+// provider, and an empty list none. The with of a check, and what is read of its
+// data, must agree with what described has about its provider, by name. If anything
+// is wrong, the error is an ErrInvalid whose Fields list every problem by its path,
+// such as "nodes.pan.on_failed", sorted by path.
+func Compile(
+	id WorkflowID, version Version, l ExpressionCompiler, providers []string, described map[string]ProviderDescription,
+) (Program, error) {
+	v := &validator{def: version.Definition, described: described}
 	if v.fields(providers); !v.incomplete {
 		v.graph()
 	}
@@ -37,7 +40,8 @@ func Compile(id WorkflowID, version Version, l ExpressionCompiler, providers []s
 }
 
 // Restore compiles a version that was validated when it was saved. It does not
-// validate again: a rule that was added later must not break older runs.
+// validate again: a rule or a description of a provider that was added later must not
+// break older runs.
 func Restore(id WorkflowID, version Version, l ExpressionCompiler) (Program, error) {
 	v := &validator{def: version.Definition}
 	return v.compile(id, version, l)
@@ -97,6 +101,7 @@ func (v *validator) texts(l ExpressionCompiler, p *Program) {
 		}
 		p.input = schema
 	}
+	v.describable(l)
 	for _, id := range v.names() {
 		n := v.def.Nodes[id]
 		switch n.Type {
@@ -107,7 +112,7 @@ func (v *validator) texts(l ExpressionCompiler, p *Program) {
 				if r.When == "" {
 					continue // already reported
 				}
-				c, err := l.Condition(r.When, d)
+				c, err := compiled(d, func(d Declarations) (Condition, error) { return l.Condition(r.When, d) })
 				if err != nil {
 					v.textProblem(fmt.Sprintf("%s.rules[%d].when", nodePath(id), i), err)
 					continue
@@ -115,14 +120,22 @@ func (v *validator) texts(l ExpressionCompiler, p *Program) {
 				p.conditions[id][i] = c
 			}
 		case NodeCheck:
-			if n.With == nil {
-				continue
-			}
-			t, err := l.Template(n.With, v.declarations(id))
+			t, err := compiled(v.declarations(id), func(d Declarations) (Template, error) {
+				with := n.With
+				switch {
+				case with == nil && d.With == nil:
+					return nil, nil //nolint:nilnil // there is no template
+				case with == nil:
+					with = Data("{}")
+				}
+				return l.Template(with, d)
+			})
 			if err != nil {
 				v.textProblem(nodePath(id)+".with", err)
 			}
-			p.templates[id] = t
+			if n.With != nil {
+				p.templates[id] = t
+			}
 		case NodeCustomerInput:
 			p.patterns[id] = v.patterns(nodePath(id), n.Fields, l)
 		case NodeConsent, NodeReview, NodeEnd:
@@ -130,8 +143,14 @@ func (v *validator) texts(l ExpressionCompiler, p *Program) {
 	}
 }
 
-// textProblem reports the error of a condition or a template.
+// textProblem reports the error of a condition or a template, or each of several.
 func (v *validator) textProblem(path string, err error) {
+	if all, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // joined errors are not wrapped
+		for _, one := range all.Unwrap() {
+			v.textProblem(path, one)
+		}
+		return
+	}
 	var e *TextError
 	if !errors.As(err, &e) {
 		v.problem(path, "%v", err)

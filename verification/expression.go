@@ -12,6 +12,9 @@ type Declarations struct {
 	Input Data
 	// Steps holds every step of the definition.
 	Steps map[NodeID]StepDeclaration
+	// With is the JSON Schema of the object that a template makes; nil if any object is
+	// accepted. A condition ignores it.
+	With Data
 }
 
 // StepDeclaration is what is known about a step before any run.
@@ -21,6 +24,9 @@ type StepDeclaration struct {
 	// except geo_ok if there is a location and opted_out if it is optional.
 	Fields   InputFields
 	Optional bool
+	// Data is the JSON Schema of a check's data; nil if any field may be read. The data
+	// of a check without a result also has source_ok.
+	Data Data
 	// CanHaveRun says that some path from the start visits the step before the node
 	// that reads it.
 	CanHaveRun bool

@@ -210,12 +210,13 @@ type Describer interface {
 
 // ExpressionCompiler compiles the texts inside a definition. The text of an error
 // is one plain sentence. An error of Condition and Template may be a *TextError, which
-// has the position of the problem.
+// has the position of the problem, or join several errors (errors.Join).
 type ExpressionCompiler interface {
 	// Condition compiles a branch condition, which must be a boolean or of a type
 	// that is known only at run time.
 	Condition(text string, d Declarations) (Condition, error)
-	// Template compiles an object whose strings may hold ${...}.
+	// Template compiles an object whose strings may hold ${...}. Where its values, or
+	// the types of their expressions, are known, they must be valid by d.With.
 	Template(object Data, d Declarations) (Template, error)
 	// Pattern compiles an RE2 expression.
 	Pattern(text string) (Pattern, error)

@@ -32,9 +32,9 @@ func Nearest[S ~string](name string, known []S) string {
 	return best
 }
 
-// didYouMean returns the end of a message that suggests the nearest known name;
+// DidYouMean returns the end of a message that suggests the nearest known name;
 // empty if none is near.
-func didYouMean[S ~string](name string, known []S) string {
+func DidYouMean[S ~string](name string, known []S) string {
 	near := Nearest(name, known)
 	if near == "" {
 		return ""

@@ -35,6 +35,8 @@ type validator struct {
 	// checked.
 	incomplete bool
 	back       map[NodeID][]NodeID // the reversed edges; made when first needed
+	// described has the descriptions of providers, by name.
+	described map[string]ProviderDescription
 }
 
 func (v *validator) problem(path, format string, args ...any) {
@@ -163,7 +165,7 @@ func (v *validator) target(path string, to NodeID, required bool, routes ...Node
 		v.edges(v.check(path, false, "must be a node: next is for on_declined, on_failed and on_unavailable"))
 	default:
 		_, ok := v.def.Nodes[to]
-		v.edges(v.check(path, ok, "there is no node %q%s", to, didYouMean(string(to), append(v.names(), routes...))))
+		v.edges(v.check(path, ok, "there is no node %q%s", to, DidYouMean(string(to), append(v.names(), routes...))))
 	}
 }
 
@@ -197,7 +199,7 @@ func (v *validator) provider(at string, n Node, providers []string) {
 		if providers == nil || slices.Contains(providers, name) {
 			return
 		}
-		hint := didYouMean(name, providers)
+		hint := DidYouMean(name, providers)
 		if hint == "" && len(providers) > 0 {
 			hint = " (supported: " + joined(providers) + ")"
 		}

@@ -76,8 +76,9 @@ func (v *validator) loops() {
 
 // declarations returns what expressions at a node may read: the steps on some
 // path from the start to it. If some edge leads nowhere, all steps count, so that
-// no false problem is reported.
-func (v *validator) declarations(at NodeID) Declarations {
+// no false problem is reported. The first declarations do without the descriptions of
+// providers; others follow if there are any.
+func (v *validator) declarations(at NodeID) []Declarations {
 	d := Declarations{Input: v.def.InputSchema, Steps: map[NodeID]StepDeclaration{}}
 	before := map[NodeID]bool{}
 	for _, id := range v.ancestors(at) {
@@ -90,5 +91,11 @@ func (v *validator) declarations(at NodeID) Declarations {
 			}
 		}
 	}
-	return d
+	all := []Declarations{d}
+	for _, fallbacks := range []bool{false, true} {
+		if described, ok := v.describe(d, at, fallbacks); ok {
+			all = append(all, described)
+		}
+	}
+	return all
 }

@@ -37,7 +37,7 @@ nodes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, cause := verification.Compile("", verification.Version{Definition: d.Definition}, lenient{}, nil)
+	_, cause := verification.Compile("", verification.Version{Definition: d.Definition}, lenient{}, nil, nil)
 	explained := d.Explain(cause)
 	want := `workflows/w.yaml:2:1: name: is required
 workflows/w.yaml:3:1: start: there is no node "nowhere"
@@ -166,7 +166,7 @@ func TestAProblemInsideAStringIsExplainedAtItsCharacter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, cause := verification.Compile("", verification.Version{Definition: d.Definition}, exclamations{}, nil)
+	_, cause := verification.Compile("", verification.Version{Definition: d.Definition}, exclamations{}, nil, nil)
 	var found *definition.Diagnostics
 	if !errors.As(d.Explain(cause), &found) {
 		t.Fatalf("the error is %v, want Diagnostics", cause)

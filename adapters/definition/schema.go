@@ -133,8 +133,8 @@ func missedByRules(url, name string, schema *jsonschema.Schema) bool {
 
 func unknownField(name string, schema *jsonschema.Schema) string {
 	message, known := "unknown field", slices.Sorted(maps.Keys(schema.Properties))
-	if near := verification.Nearest(name, known); near != "" {
-		return message + "; did you mean " + near + "?"
+	if hint := verification.DidYouMean(name, known); hint != "" {
+		return message + hint
 	}
 	if strings.HasPrefix(schema.Title, "a ") {
 		message = schema.Title + " has no such field"

@@ -89,7 +89,7 @@ func TestTheWorkflowsInDocsAreValid(t *testing.T) {
 		found++
 		d, err := definition.ReadWorkflow("workflows.md", []byte(block))
 		if err == nil {
-			_, err = verification.Compile("", verification.Version{Definition: d.Definition}, lenient{}, nil)
+			_, err = verification.Compile("", verification.Version{Definition: d.Definition}, lenient{}, nil, nil)
 		}
 		if err := d.Explain(err); err != nil {
 			t.Error(err)

@@ -114,7 +114,7 @@ func (n *node) check(parsed *cel.Ast, text string, paths map[int64]path) (*cel.A
 		if len(refused) == before { // at most maxNodes repetitions
 			first := refused[issues.Errors()[0].ExprID]
 			if p, ok := paths[first.ExprID]; ok {
-				first.Message = p.String() + ": " + first.Message
+				first.Message = p.String() + ": " + first.Message + n.shapes.suggestion(p)
 			}
 			return nil, problem(text, first)
 		}

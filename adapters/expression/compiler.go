@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
@@ -15,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // maxPattern is the maximum length of a regular expression in characters.
@@ -24,13 +24,18 @@ const maxPattern = 1000
 // concurrent use, and so is what it returns. Each error is one line; a problem
 // inside an expression is a *verification.TextError with its position.
 type Compiler struct {
-	base *cel.Env
-
-	mu     sync.Mutex
-	cached bool
-	text   verification.Data  // the last input schema
-	input  *jsonschema.Schema // the same, compiled; nil if it is not valid
+	base    *cel.Env
+	schemas *lru.Cache[string, known] // by their texts
 }
+
+// known is a compiled schema of declarations; nil if it is not valid.
+type known struct {
+	*jsonschema.Schema
+	size int // bytes of its text
+}
+
+// maxSchemas bounds the texts of the schemas that a Compiler keeps, in bytes.
+const maxSchemas = 1 << 20
 
 var _ verification.ExpressionCompiler = (*Compiler)(nil)
 
@@ -40,7 +45,7 @@ func New() *Compiler {
 	if err != nil {
 		panic(fmt.Sprintf("expression: the environment is inconsistent: %v", err))
 	}
-	return &Compiler{base: base}
+	return &Compiler{base: base, schemas: lru.New[string](maxSchemas, maxSchemas, func(k known) int { return k.size })}
 }
 
 // Condition compiles a branch condition, which must be a boolean or of a type that is
@@ -72,6 +77,11 @@ func (c *Compiler) Template(object verification.Data, d verification.Declaration
 	root, err := n.template("", object.Map())
 	if err != nil {
 		return nil, err
+	}
+	if schema := c.declared(d.With); schema != nil {
+		if err := fit(schema, root); err != nil {
+			return nil, err
+		}
 	}
 	return template{root}, nil
 }

@@ -3,7 +3,6 @@
 package expression
 
 import (
-	"bytes"
 	"slices"
 
 	"cel.dev/cel-go/cel"
@@ -26,11 +25,11 @@ func (c *Compiler) shapesOf(d verification.Declarations) *shapes {
 	steps := map[string]*shape{}
 	for id, step := range d.Steps {
 		if step.CanHaveRun {
-			steps[string(id)] = p.step(nameSteps+"."+string(id), step)
+			steps[string(id)] = p.step(nameSteps+"."+string(id), step, c.declared(step.Data))
 		}
 	}
 	input := anyObject()
-	if schema := c.inputSchema(d.Input); schema != nil {
+	if schema := c.declared(d.Input); schema != nil {
 		if known := p.ofSchema(nameInput, schema, 0); known.fields != nil {
 			input = known
 		}
@@ -45,29 +44,32 @@ func (c *Compiler) shapesOf(d verification.Declarations) *shapes {
 	return p
 }
 
-// inputSchema returns the compiled schema of the input; nil if it is not valid. It
-// caches the last one: all expressions of a definition use the same.
-func (c *Compiler) inputSchema(text verification.Data) *jsonschema.Schema {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.cached || !bytes.Equal(c.text, text) {
-		compiled, _ := c.Schema(text) // its error is reported for the schema itself
-		known, _ := compiled.(schema)
-		c.text, c.input, c.cached = text, known.root, true
+// declared returns the compiled schema of declarations; nil if there is none or it is
+// not valid. All expressions of a definition use the same few.
+func (c *Compiler) declared(text verification.Data) *jsonschema.Schema {
+	if len(text) == 0 {
+		return nil
 	}
-	return c.input
+	found, ok := c.schemas.Get(string(text))
+	if !ok {
+		compiled, _ := c.Schema(text) // its error is reported for the schema itself
+		valid, _ := compiled.(schema)
+		found = known{valid.root, len(text)}
+		c.schemas.Put(string(text), found)
+	}
+	return found.Schema
 }
 
-func (p *shapes) step(path string, d verification.StepDeclaration) *shape {
+func (p *shapes) step(path string, d verification.StepDeclaration, data *jsonschema.Schema) *shape {
 	return p.object(path, map[string]*shape{
 		"status":     text(10),
 		"passed":     scalar(cel.BoolType),
 		"dispatches": scalar(cel.IntType),
-		"data":       p.stepData(path+".data", d),
+		"data":       p.stepData(path+".data", d, data),
 	})
 }
 
-func (p *shapes) stepData(path string, d verification.StepDeclaration) *shape {
+func (p *shapes) stepData(path string, d verification.StepDeclaration, data *jsonschema.Schema) *shape {
 	switch d.Type {
 	case verification.NodeConsent:
 		return p.object(path, map[string]*shape{"consent_status": text(10)})
@@ -75,7 +77,17 @@ func (p *shapes) stepData(path string, d verification.StepDeclaration) *shape {
 		return p.object(path, map[string]*shape{"decision": text(10)})
 	case verification.NodeCustomerInput:
 		return p.object(path, p.answers(path, d))
-	case verification.NodeCheck, verification.NodeBranch, verification.NodeEnd:
+	case verification.NodeCheck:
+		if data == nil {
+			break
+		}
+		if known := p.ofSchema(path, data, 0); known.fields != nil {
+			if known.properties["source_ok"] == nil {
+				known.fields["source_ok"] = scalar(cel.BoolType)
+			}
+			return known
+		}
+	case verification.NodeBranch, verification.NodeEnd:
 	}
 	return anyObject()
 }

@@ -3,10 +3,15 @@
 package expression
 
 import (
+	"maps"
+	"slices"
+
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // shape is the type of a value and, of an object whose fields are known, the
@@ -75,6 +80,27 @@ func (p *shapes) field(object *shape, name string) *shape {
 		return anything()
 	}
 	return nil
+}
+
+// suggestion returns the end of a message that suggests a field for the last one of a
+// path; empty if the object has that field or none with a similar name.
+func (p *shapes) suggestion(of path) string {
+	s := p.root.fields[of.root]
+	for i, k := range of.keys {
+		switch {
+		case s == nil:
+			return ""
+		case k.list:
+			s = s.items
+			continue
+		}
+		if i == len(of.keys)-1 && p.field(s, k.name) == nil {
+			known := slices.Concat(slices.Sorted(maps.Keys(s.fields)), slices.Sorted(maps.Keys(s.properties)))
+			return verification.DidYouMean(k.name, known)
+		}
+		s = p.field(s, k.name)
+	}
+	return ""
 }
 
 // at follows a path of the cost estimator.

@@ -68,7 +68,7 @@ func (p programs) of(ctx context.Context, r verification.Run) (verification.Prog
 	if err != nil {
 		return verification.Program{}, fmt.Errorf("load version %s: %w", short(hash), err)
 	}
-	program, err := verification.Compile(workflow, version, expression.New(), nil)
+	program, err := verification.Compile(workflow, version, expression.New(), nil, nil)
 	if err != nil {
 		return verification.Program{}, fmt.Errorf("compile version %s: %w", short(hash), err)
 	}

@@ -124,7 +124,7 @@ func compile(file string, providers []string) (verification.Definition, error) {
 		providers = slices.Concat(providers, slices.Sorted(maps.Keys(offline.Checks())))
 	}
 	version := verification.Version{Number: 1, Hash: def.VersionHash(), Definition: def}
-	_, err = verification.Compile(def.ID, version, expression.New(), providers)
+	_, err = verification.Compile(def.ID, version, expression.New(), providers, nil)
 	return def, doc.Explain(err)
 }
 

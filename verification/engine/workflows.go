@@ -103,7 +103,8 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 	if id, err := verification.ParseWorkflowID(string(d.ID)); err == nil {
 		d.ID = id
 	}
-	if _, err := verification.Compile(d.ID, verification.Version{Definition: d}, e.ports.Expressions, e.providers(t)); err != nil {
+	version := verification.Version{Definition: d}
+	if _, err := verification.Compile(d.ID, version, e.ports.Expressions, e.providers(t), e.descriptions(t)); err != nil {
 		return Applied{}, err
 	}
 	for attempt := 1; ; attempt++ { // at most maxSaves
@@ -187,6 +188,16 @@ func (e *Engine) workflow(ctx context.Context, key workflowKey) (w verification.
 		e.workflows.Put(key, w)
 	}
 	return w, true, err
+}
+
+// descriptions returns the descriptions of the providers of a tenant by their names.
+func (e *Engine) descriptions(t verification.TenantID) map[string]verification.ProviderDescription {
+	described := map[string]verification.ProviderDescription{}
+	for _, name := range e.providers(t) {
+		p, _ := e.provider(t, name)
+		described[name] = verification.Describe(p)
+	}
+	return described
 }
 
 type programKey struct {

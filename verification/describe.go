@@ -1,0 +1,78 @@
+// Descriptions of providers, and what a definition is checked against.
+
+package verification
+
+import "maps"
+
+// Describe returns the description of a provider; an empty one if it is not a
+// Describer.
+func Describe(p Provider) ProviderDescription {
+	if d, ok := p.(Describer); ok {
+		return d.Describe()
+	}
+	return ProviderDescription{}
+}
+
+// describable reports the descriptions of the definition's providers whose schemas are
+// not valid, and leaves them out.
+func (v *validator) describable(l ExpressionCompiler) {
+	v.described = maps.Clone(v.described)
+	checked := map[string]bool{}
+	check := func(at, name string) {
+		d := v.described[name]
+		for _, schema := range []Data{d.With, d.Data} {
+			if schema == nil || checked[name] {
+				continue
+			}
+			if _, err := l.Schema(schema); err != nil {
+				v.problem(at, "the provider describes itself with a schema that is not valid: %v", err)
+				delete(v.described, name)
+			}
+		}
+		checked[name] = true
+	}
+	for _, id := range v.names() {
+		n := v.def.Nodes[id]
+		check(nodePath(id)+".provider", n.Provider)
+		check(nodePath(id)+".fallback", n.Fallback)
+	}
+}
+
+// describe returns the declarations at a node with what the providers of the checks say
+// about them or, for checks with a fallback, what their fallbacks say. The data of such
+// a check is known only if both describe it. ok is false if this adds nothing.
+func (v *validator) describe(d Declarations, at NodeID, fallbacks bool) (_ Declarations, ok bool) {
+	d.Steps = maps.Clone(d.Steps)
+	if n := v.def.Nodes[at]; fallbacks {
+		d.With = v.described[n.Fallback].With
+	} else {
+		d.With = v.described[n.Provider].With
+	}
+	ok = d.With != nil
+	for id, step := range d.Steps {
+		n := v.def.Nodes[id]
+		step.Data = v.described[n.Provider].Data
+		if other := v.described[n.Fallback].Data; n.Fallback != "" && (fallbacks || other == nil) && step.Data != nil {
+			step.Data = other
+			ok = ok || other != nil
+		}
+		ok = ok || step.Data != nil && !fallbacks
+		d.Steps[id] = step
+	}
+	return d, ok
+}
+
+// compiled compiles a text under the declarations as they are stored, which must not
+// depend on descriptions, and then checks it under each of the others.
+func compiled[T any](all []Declarations, compile func(Declarations) (T, error)) (stored T, err error) {
+	for i, d := range all {
+		c, err := compile(d)
+		if err != nil {
+			return stored, err
+		}
+		if i == 0 {
+			stored = c
+		}
+	}
+	return stored, nil
+}
