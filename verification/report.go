@@ -78,6 +78,9 @@ type Card struct {
 	CompletedAt time.Time // zero while unfinished
 	Dispatches  int       // of a check; else 0
 	Data        Data
+	// DataSchemas are the JSON Schemas that the providers of a check give for Data. A
+	// printed report has their titles and units; no other form of a report has them.
+	DataSchemas []Data `json:"-"`
 }
 
 // unfinishedSentence is the reason on the card of the step at which a run ended.

@@ -199,6 +199,49 @@ func TestAProblemInsideAStringIsExplainedAtItsCharacter(t *testing.T) {
 	}
 }
 
+func TestProblemsOfAWithHaveTheirPositions(t *testing.T) {
+	const file = `workflow: w
+name: W
+start: pan
+nodes:
+  pan:
+    type: check
+    provider: registry
+    next: done
+    with:
+      numbr: "${input.pan}"
+      holder:
+        names: [Asha, 7]
+  done: {type: end}
+`
+	d, err := definition.ReadWorkflow("w.yaml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	described := map[string]verification.ProviderDescription{"registry": {With: verification.Data(`{"type":"object"}`)}}
+	_, cause := verification.Compile("", verification.Version{Definition: d.Definition}, misspelt{}, nil, described)
+	want := `w.yaml:9:5: nodes.pan.with.number: is required
+w.yaml:10:7: nodes.pan.with.numbr: unknown field; did you mean number?
+w.yaml:12:23: nodes.pan.with.holder.names[1]: must be a string`
+	if diff := cmp.Diff(want, fmt.Sprint(d.Explain(cause))); diff != "" {
+		t.Errorf("explained (-want +got):\n%s", diff)
+	}
+}
+
+// misspelt is a language in which every with has the same problems.
+type misspelt struct{ lenient }
+
+func (misspelt) Template(_ verification.Data, d verification.Declarations) (verification.Template, error) {
+	if d.With == nil {
+		return nil, nil
+	}
+	return nil, errors.Join(
+		&verification.TextError{Path: "holder.names[1]", Message: "must be a string"},
+		&verification.TextError{Path: "number", Message: "is required"},
+		&verification.TextError{Path: "numbr", Message: "unknown field; did you mean number?"},
+	)
+}
+
 // exclamations is a language in which the last ! of a text is a problem.
 type exclamations struct{ lenient }
 

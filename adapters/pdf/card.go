@@ -41,7 +41,7 @@ func (l *layout) card(n int, c verification.Card) section {
 		blocks = append(blocks, l.cardReason(c.Reason, t)...)
 	}
 	if c.Type != verification.NodeReview { // the data of a review is its verdict, which is not printed
-		if table := l.cardData(c.Data, t); len(table) > 0 {
+		if table := l.cardData(c, t); len(table) > 0 {
 			blocks[len(blocks)-1].keep = true
 			blocks = append(blocks, table...)
 		}
@@ -148,8 +148,8 @@ func (l *layout) cardReason(reason string, t tone) []block {
 }
 
 // cardData is the table of values.
-func (l *layout) cardData(data verification.Data, t tone) []block {
-	entries, more := rowsOf(data, limitRows)
+func (l *layout) cardData(c verification.Card, t tone) []block {
+	entries, more := rowsOf(c.Data, c.DataSchemas, limitRows)
 	if len(entries) == 0 {
 		return nil
 	}

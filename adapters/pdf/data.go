@@ -4,7 +4,10 @@ package pdf
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,16 +15,17 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// entry is one value of a step's data under its dotted key. An item of a list
-// counts from one: hits#1.court.
+// entry is one value of a step's data under its dotted key, which has the title of
+// each field that has one. An item of a list counts from one: hits#1.court.
 type entry struct {
 	key, value string
 	empty      bool // the value only says that there is none
 }
 
 // rowsOf flattens the data in its recorded order. It returns the first rows up to
-// limit, and how many more there are. Data that is not a JSON object is one row.
-func rowsOf(d verification.Data, limit int) (rows []entry, more int) {
+// limit, and how many more there are. Data that is not a JSON object is one row. Each
+// field has its title and its unit from the first of the schemas that lists it.
+func rowsOf(d verification.Data, schemas []verification.Data, limit int) (rows []entry, more int) {
 	if len(d) == 0 {
 		return nil, 0
 	}
@@ -29,7 +33,7 @@ func rowsOf(d verification.Data, limit int) (rows []entry, more int) {
 		dec:   jsontext.NewDecoder(bytes.NewReader(d), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
 		limit: limit,
 	}
-	if f.dec.PeekKind() != '{' || f.object("") != nil {
+	if f.dec.PeekKind() != '{' || f.object("", merged(schemas)) != nil {
 		return []entry{{key: "data", value: string(d)}}, 0
 	}
 	return f.rows, f.more
@@ -48,21 +52,21 @@ func (f *flattener) add(rows ...entry) {
 	f.more += len(rows) - free
 }
 
-func (f *flattener) value(key string) error {
+func (f *flattener) value(key string, s fieldSchema) error {
 	switch f.dec.PeekKind() {
 	case '{':
-		return f.object(key)
+		return f.object(key, s)
 	case '[':
-		return f.list(key)
+		return f.list(key, s)
 	}
-	e, err := f.scalar(key)
+	e, err := f.scalar(key, s)
 	if err == nil {
 		f.add(e)
 	}
 	return err
 }
 
-func (f *flattener) object(key string) error {
+func (f *flattener) object(key string, s fieldSchema) error {
 	if _, err := f.dec.ReadToken(); err != nil {
 		return err
 	}
@@ -74,7 +78,8 @@ func (f *flattener) object(key string) error {
 		if err != nil {
 			return err
 		}
-		if err := f.value(join(key, name.String())); err != nil {
+		field := s.sub("properties").sub(name.String())
+		if err := f.value(join(key, cmp.Or(field.text("title"), name.String())), field); err != nil {
 			return err
 		}
 	}
@@ -84,12 +89,12 @@ func (f *flattener) object(key string) error {
 
 // list reads a list. A list of scalars is one row; any other has a row for each of
 // its values.
-func (f *flattener) list(key string) error {
+func (f *flattener) list(key string, s fieldSchema) error {
 	if _, err := f.dec.ReadToken(); err != nil {
 		return err
 	}
 	var plain []entry // while the list has scalars only
-	nested := false
+	nested, items := false, s.sub("items")
 	for i := 1; f.dec.PeekKind() != ']'; i++ {
 		item := fmt.Sprintf("%s#%d", key, i)
 		if kind := f.dec.PeekKind(); kind == '{' || kind == '[' {
@@ -97,12 +102,12 @@ func (f *flattener) list(key string) error {
 			plain, nested = nil, true
 		}
 		if nested {
-			if err := f.value(item); err != nil {
+			if err := f.value(item, items); err != nil {
 				return err
 			}
 			continue
 		}
-		e, err := f.scalar(item)
+		e, err := f.scalar(item, items)
 		if err != nil {
 			return err
 		}
@@ -127,7 +132,7 @@ func together(key string, items []entry) entry {
 	return entry{key: key, value: strings.Join(values, ", ")}
 }
 
-func (f *flattener) scalar(key string) (entry, error) {
+func (f *flattener) scalar(key string, s fieldSchema) (entry, error) {
 	token, err := f.dec.ReadToken()
 	switch {
 	case err != nil:
@@ -137,7 +142,11 @@ func (f *flattener) scalar(key string) (entry, error) {
 	case token.String() == "":
 		return entry{key, "empty", true}, nil
 	}
-	return entry{key: key, value: token.String()}, nil
+	value := token.String()
+	if unit := s.text("x-unit"); unit != "" {
+		value += " " + unit
+	}
+	return entry{key: key, value: value}, nil
 }
 
 // join adds a name to a dotted key. A key that is beyond what is printed grows
@@ -150,4 +159,26 @@ func join(key, name string) string {
 		return key
 	}
 	return key + "." + name
+}
+
+// fieldSchema is the JSON Schema of a field; nil if it is not known.
+type fieldSchema map[string]any
+
+// merged returns a schema with the fields of all.
+func merged(all []verification.Data) fieldSchema {
+	fields := map[string]any{}
+	for _, s := range slices.Backward(all) {
+		maps.Copy(fields, fieldSchema(s.Map()).sub("properties"))
+	}
+	return fieldSchema{"properties": fields}
+}
+
+func (s fieldSchema) sub(name string) fieldSchema {
+	below, _ := s[name].(map[string]any)
+	return below
+}
+
+func (s fieldSchema) text(name string) string {
+	text, _ := s[name].(string)
+	return text
 }

@@ -118,7 +118,28 @@ func (e *Engine) PrintReport(ctx context.Context, t verification.TenantID, id ve
 	if e.ports.Printer == nil {
 		return nil, verification.Unavailable("report", "reports are not printed here")
 	}
+	if err := e.describeCards(ctx, t, report); err != nil {
+		return nil, err
+	}
 	return e.ports.Printer.PrintReport(ctx, t, report)
+}
+
+// describeCards adds the descriptions of their data to the cards of checks.
+func (e *Engine) describeCards(ctx context.Context, t verification.TenantID, r verification.Report) error {
+	v, err := e.store.Version(ctx, t, r.Workflow.ID, r.Workflow.VersionHash)
+	if err != nil {
+		return err
+	}
+	described := e.descriptions()
+	for i := range r.Cards {
+		n := v.Definition.Nodes[r.Cards[i].NodeID]
+		for _, name := range []string{n.Provider, n.Fallback} {
+			if schema := described[name].Data; schema != nil {
+				r.Cards[i].DataSchemas = append(r.Cards[i].DataSchemas, schema)
+			}
+		}
+	}
+	return nil
 }
 
 // Cancel ends a live run. Cancelling a cancelled run has no effect; ErrConflict is

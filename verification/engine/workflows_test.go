@@ -1,0 +1,126 @@
+// Tests of workflows whose providers describe themselves.
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/mock"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// described is a provider with a description.
+type described struct {
+	verification.Provider
+	description verification.ProviderDescription
+}
+
+func (d *described) Describe() verification.ProviderDescription { return d.description }
+
+// describe returns p with the description of a check of a number.
+func describe(p verification.Provider) *described {
+	return &described{p, verification.ProviderDescription{
+		Summary: "Looks up a number.",
+		With: verification.Data(`{"type":"object","additionalProperties":false,"required":["number"],
+			"properties":{"number":{"type":"string"},"strict":{"type":"boolean"}}}`),
+		Data: verification.Data(`{"type":"object","required":["score"],
+			"properties":{"score":{"type":"number","title":"Score","x-unit":"%"},"name":{"type":"string"}}}`),
+	}}
+}
+
+// scored returns a definition with a check of a number and a branch on its score.
+func scored(when, with string) verification.Definition {
+	d := chain("pan")
+	d.Nodes["pan"] = verification.Node{
+		Type: verification.NodeCheck, Provider: "registry", With: verification.Data(with), Next: "risk",
+	}
+	d.Nodes["risk"] = verification.Node{
+		Type: verification.NodeBranch, Rules: []verification.Rule{{When: when, Next: "review"}}, Else: "done",
+	}
+	d.Nodes["review"] = verification.Node{Type: verification.NodeReview, Label: "Review", Next: "done"}
+	return d
+}
+
+func TestADefinitionMustAgreeWithTheDescriptionsOfItsProviders(t *testing.T) {
+	const good, number = `steps.pan.data.score < 80`, `{"number":"${input.pan}"}`
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Providers["registry"] = describe(p.Providers["script"])
+		p.Providers["backup"] = &described{p.Providers["script"], verification.ProviderDescription{
+			Data: verification.Data(`{"type":"object","properties":{"score":{"type":"number"}}}`),
+		}}
+	})
+	for _, row := range []struct {
+		when, with, fallback string
+		want                 []verification.FieldError
+	}{
+		{when: good, with: number},
+		{when: good, with: number, fallback: "backup"},
+		{when: `steps.pan.data.name == "x"`, with: number},
+		{when: `steps.pan.data.anything == "x"`, with: number, fallback: "script"}, // which does not describe itself
+		{when: good, with: `{"numbr":"x","strict":"yes"}`, want: []verification.FieldError{
+			{Name: "nodes.pan.with.number", Message: "is required"},
+			{Name: "nodes.pan.with.numbr", Message: "unknown field; did you mean number?"},
+			{Name: "nodes.pan.with.strict", Message: "must be true or false"},
+		}},
+		{when: good, want: []verification.FieldError{{Name: "nodes.pan.with.number", Message: "is required"}}},
+		{when: `steps.pan.data.scroe < 80`, with: number, want: []verification.FieldError{{
+			Name: "nodes.risk.rules[0].when", Character: 15,
+			Message: "steps.pan.data.scroe: undefined field 'scroe'; did you mean score?",
+		}}},
+		{when: `steps.pan.data.name == "x"`, with: number, fallback: "backup", want: []verification.FieldError{{
+			Name: "nodes.risk.rules[0].when", Character: 15, Message: "steps.pan.data.name: undefined field 'name'",
+		}}},
+	} {
+		d := scored(row.when, row.with)
+		d = with(d, "pan", func(n *verification.Node) { n.Fallback = row.fallback })
+		_, err := k.Engine.Apply(t.Context(), enginetest.Tenant, d)
+		var refused *verification.Error
+		if errors.As(err, &refused) != (row.want != nil) {
+			t.Errorf("Apply with %q, %s, %q = %v, want problems %v", row.when, row.with, row.fallback, err, row.want)
+			continue
+		}
+		if row.want != nil {
+			if diff := cmp.Diff(row.want, refused.Fields); diff != "" {
+				t.Errorf("Apply with %q, %s, %q (-want +got):\n%s", row.when, row.with, row.fallback, diff)
+			}
+		}
+	}
+}
+
+func TestAStoredVersionRunsWhateverItsProviderDescribes(t *testing.T) {
+	printer := &mock.ReportPrinterMock{
+		PrintReportFunc: func(context.Context, verification.TenantID, verification.Report) ([]byte, error) { return nil, nil },
+	}
+	var provider *described
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		provider = describe(p.Providers["script"])
+		p.Providers["registry"], p.Printer = provider, printer
+	})
+	k.Provider.On("pan", enginetest.Pass(map[string]any{"score": 70}))
+	w := k.Apply(scored(`steps.pan.data.score + 1 < 80`, `{"number":"${input.pan}"}`))
+
+	// As after a start with another version of the provider.
+	other := verification.Data(`{"type":"object","properties":{"points":{"type":"number"}},"additionalProperties":false}`)
+	provider.description = verification.ProviderDescription{With: other, Data: other}
+	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "person-1", Input: verification.Data(`{"pan":"ABCDE1234F"}`)})
+	if run.Status != verification.StatusInProgress || run.Decision != verification.DecisionReview {
+		t.Fatalf("run = %s, %s, %+v; want a review", run.Status, run.Decision, run.Error)
+	}
+	k.Decide(run.ID, verification.DecisionApprove)
+	if _, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	cards := printer.PrintReportCalls()[0].R.Cards
+	if diff := cmp.Diff([]verification.Data{other}, cards[0].DataSchemas); diff != "" {
+		t.Errorf("the schemas of the printed card (-want +got):\n%s", diff)
+	}
+	if cards[1].DataSchemas != nil {
+		t.Errorf("the review has the schemas %s", cards[1].DataSchemas)
+	}
+}
