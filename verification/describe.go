@@ -13,6 +13,15 @@ func Describe(p Provider) ProviderDescription {
 	return ProviderDescription{}
 }
 
+// Descriptions returns the descriptions of providers by their names.
+func Descriptions(providers map[string]Provider) map[string]ProviderDescription {
+	described := make(map[string]ProviderDescription, len(providers))
+	for name, p := range providers {
+		described[name] = Describe(p)
+	}
+	return described
+}
+
 // describable reports the descriptions of the definition's providers whose schemas are
 // not valid, and leaves them out.
 func (v *validator) describable(l ExpressionCompiler) {

@@ -119,12 +119,12 @@ func compile(file string, providers []string) (verification.Definition, error) {
 	if err != nil {
 		return verification.Definition{}, err
 	}
-	def := doc.Definition
+	def, builtIn := doc.Definition, offline.Checks()
 	if providers != nil {
-		providers = slices.Concat(providers, slices.Sorted(maps.Keys(offline.Checks())))
+		providers = slices.Concat(providers, slices.Sorted(maps.Keys(builtIn)))
 	}
 	version := verification.Version{Number: 1, Hash: def.VersionHash(), Definition: def}
-	_, err = verification.Compile(def.ID, version, expression.New(), providers, nil)
+	_, err = verification.Compile(def.ID, version, expression.New(), providers, verification.Descriptions(builtIn))
 	return def, doc.Explain(err)
 }
 

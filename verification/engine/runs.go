@@ -130,7 +130,7 @@ func (e *Engine) describeCards(ctx context.Context, t verification.TenantID, r v
 	if err != nil {
 		return err
 	}
-	described := e.descriptions()
+	described := verification.Descriptions(e.ports.Providers)
 	for i := range r.Cards {
 		n := v.Definition.Nodes[r.Cards[i].NodeID]
 		for _, name := range []string{n.Provider, n.Fallback} {
