@@ -145,7 +145,7 @@ func (v *validator) texts(l ExpressionCompiler, p *Program) {
 
 // textProblem reports the error of a condition or a template, or each of several.
 func (v *validator) textProblem(path string, err error) {
-	if all, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // joined errors are not wrapped
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range all.Unwrap() {
 			v.textProblem(path, one)
 		}

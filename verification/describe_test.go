@@ -61,7 +61,8 @@ func TestExpressionsAreCheckedAgainstEachProviderOfACheck(t *testing.T) {
 		{
 			"providers without description",
 			map[string]verification.ProviderDescription{"registry": {}, "backup": {}},
-			[]schemas{{"null", "null", "null"}}, []schemas{{"null", "null", "null"}},
+			[]schemas{{"null", "null", "null"}},
+			[]schemas{{"null", "null", "null"}},
 		},
 		{
 			"the provider alone",

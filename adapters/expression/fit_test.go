@@ -44,8 +44,10 @@ func TestAWithIsCheckedByItsSchema(t *testing.T) {
 
 		{`{}`, []string{"number: is required"}},
 		{`{"numbr":"ABCDE1234F"}`, []string{"number: is required", "numbr: unknown field; did you mean number?"}},
-		{`{"number":"${input.name}","nmaes":"${input.tags}","zzz":1}`,
-			[]string{"nmaes: unknown field; did you mean names?", "zzz: unknown field"}},
+		{
+			`{"number":"${input.name}","nmaes":"${input.tags}","zzz":1}`,
+			[]string{"nmaes: unknown field; did you mean names?", "zzz: unknown field"},
+		},
 		{`{"number":"abc"}`, []string{"number: does not have the expected form"}},
 		{`{"number":7}`, []string{"number: must be a string"}},
 		{`{"number":"${input.age}"}`, []string{"number: must be a string, not a number"}},
@@ -55,14 +57,20 @@ func TestAWithIsCheckedByItsSchema(t *testing.T) {
 		{`{"number":"${input.name}","strict":"${input.nick}"}`, []string{"strict: must be true or false, not a string"}},
 		{`{"number":"${null}"}`, []string{"number: must be a string, not null"}},
 		{`{"number":"${input.name}","names":{"a":"${input.name}"}}`, []string{"names: must be a string or a list, not an object"}},
-		{`{"number":"${input.name}","names":["${input.age}","123456"]}`,
-			[]string{"names[0]: must be a string, not a number", "names[1]: must be at most 5 characters"}},
+		{
+			`{"number":"${input.name}","names":["${input.age}","123456"]}`,
+			[]string{"names[0]: must be a string, not a number", "names[1]: must be at most 5 characters"},
+		},
 		{`{"number":"${input.name}","names":["a","b","c","d"]}`, []string{"names: must have at most 3 items"}},
-		{`{"number":"${input.name}","pair":[1,"${input.name}",true]}`,
-			[]string{"pair[0]: must be a string", "pair[1]: must be a number, not a string"}},
+		{
+			`{"number":"${input.name}","pair":[1,"${input.name}",true]}`,
+			[]string{"pair[0]: must be a string", "pair[1]: must be a number, not a string"},
+		},
 		{`{"number":"${input.name}","holder":["${input.name}"]}`, []string{"holder: must be an object, not a list"}},
-		{`{"number":"${input.name}","holder":{"age":"${input.name}"}}`,
-			[]string{"holder.age: must be a number, not a string", "holder.name: is required"}},
+		{
+			`{"number":"${input.name}","holder":{"age":"${input.name}"}}`,
+			[]string{"holder.age: must be a number, not a string", "holder.name: is required"},
+		},
 		{`{"number":"${input.name}","either":true}`, []string{"either: does not have any of the allowed forms"}},
 	} {
 		d := declared()
