@@ -130,11 +130,11 @@ func (e *Engine) describeCards(ctx context.Context, t verification.TenantID, r v
 	if err != nil {
 		return err
 	}
-	described := verification.Descriptions(e.ports.Providers)
 	for i := range r.Cards {
 		n := v.Definition.Nodes[r.Cards[i].NodeID]
 		for _, name := range []string{n.Provider, n.Fallback} {
-			if schema := described[name].Data; schema != nil {
+			p, _ := e.provider(t, name)
+			if schema := verification.Describe(p).Data; schema != nil {
 				r.Cards[i].DataSchemas = append(r.Cards[i].DataSchemas, schema)
 			}
 		}
