@@ -135,7 +135,7 @@ own       0191f3c0-0000-7000-8000-00000000000b  rest  16         Calls https://a
 	}
 	bad := declaration(t, "https://api.vendor.example", "response.status == 202", "response.staus == 202", "{passed: response.status == 200}", "{}")
 	stdout, _, code = command(t, nil, "provider", "validate", bad)
-	problems := bad + ":9:24: providers.registry.response.pending: response.staus: undefined field 'staus'\n" +
+	problems := bad + ":9:24: providers.registry.response.pending: response.staus: undefined field 'staus'; did you mean status?\n" +
 		bad + ":18:88: tenants[0].providers.own.response: must have a condition: pending, passed or failed\n"
 	if stdout != problems || code != 1 {
 		t.Errorf("validate: %d\n%s, want\n%s", code, stdout, problems)

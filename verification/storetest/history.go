@@ -244,7 +244,7 @@ func everyFact() []verification.Fact {
 		verification.ReviewAsked{Node: "review", Label: oddText, Reason: oddText},
 		verification.VerdictRecorded{Node: "review", Decision: verification.DecisionReject, Notes: oddText, By: oddText, Request: "a request"},
 		verification.VerdictRecorded{Decision: verification.DecisionApprove},
-		verification.Completed{Node: "done"},
+		verification.Completed{Node: "done", Outcome: "refused"},
 		verification.Failed{Node: "pan", Cause: oddText, Error: verification.RunError{
 			Code: verification.CodeCheckUnavailable, Check: "pan_verification", Message: oddText,
 		}},

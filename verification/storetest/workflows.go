@@ -45,6 +45,7 @@ func workflow(n int) verification.Workflow {
 // version returns version number n, with every field of every kind of node set.
 func version(n int) verification.Version {
 	data, publish, low, high := verification.Data(oddData), false, -1.5, 1e9
+	translated := verification.Translations{"en": oddText, "hi": "नाम"}
 	return verification.Version{
 		Number: n, Hash: fmt.Sprintf("hash-%d", n), CreatedAt: instant(time.Duration(n) * tick),
 		Definition: verification.Definition{
@@ -52,11 +53,16 @@ func version(n int) verification.Version {
 			RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, LifecycleWebhookURL: "https://app.example/hooks",
 			Publish: &publish, InputSchema: data, Start: "consent",
 			Nodes: map[verification.NodeID]verification.Node{
-				"consent": {Type: verification.NodeConsent, Label: oddText, Next: "details", Signal: "agreed", Text: oddText, OnDeclined: "done"},
+				"consent": {Type: verification.NodeConsent, Label: oddText, Next: "details", Signal: "agreed", Text: oddText, LabelIn: translated, TextIn: translated, OnDeclined: "done"},
 				"details": {Type: verification.NodeCustomerInput, Optional: true, Next: "pan", Fields: verification.InputFields{
-					{Name: "z", Type: verification.FieldText, Label: oddText, Help: oddText, Required: true, Pattern: `^[A-Z]{5}\d$`, MaxLength: 10},
+					{
+						Name: "z", Type: verification.FieldText, Label: oddText, LabelIn: translated, Help: oddText, HelpIn: translated, Required: true,
+						Pattern: `^[A-Z]{5}\d$`, PatternMessage: oddText, PatternMessageIn: translated, Uppercase: true, AutoComplete: "name", MaxLength: 10,
+					},
+					{Name: "d", Type: verification.FieldDate, MinDate: "1900-01-31", MaxDate: "-18y"},
+					{Name: "i", Type: verification.FieldImage, Camera: verification.CameraFront},
 					{Name: "a", Type: verification.FieldNumber, Min: &low, Max: &high},
-					{Name: "m", Type: verification.FieldSelect, Options: []verification.Option{{Value: "b", Label: "B"}, {Value: "a"}}},
+					{Name: "m", Type: verification.FieldSelect, Options: []verification.Option{{Value: "b", Label: oddText, LabelIn: translated}, {Value: "a"}}},
 					{Name: "f", Type: verification.FieldFile, Accept: []string{"image/png", "application/pdf"}},
 					{Name: "l", Type: verification.FieldLocation, Within: []verification.Area{{Latitude: 19.07, Longitude: 72.87, RadiusKM: 500}}},
 				}},

@@ -65,7 +65,7 @@ func TestEveryProblemOfADeclarationNamesItsField(t *testing.T) {
 		},
 		"misspelt": {
 			map[string]any{"response.failed": "response.staus == 400"},
-			[]string{"response.failed: response.staus: undefined field 'staus' (character 9)"},
+			[]string{"response.failed: response.staus: undefined field 'staus'; did you mean status? (character 9)"},
 		},
 		"syntax": {
 			map[string]any{"request.json.x": []any{"a", "${with.}"}},
