@@ -121,7 +121,7 @@ type plainField InputField
 
 // MarshalJSON encodes the field without its name.
 func (f InputField) MarshalJSON() ([]byte, error) {
-	return json.Marshal(inputFieldJSON{
+	return plainJSON(inputFieldJSON{
 		plainField: plainField(f), Label: text{f.Label, f.LabelIn}, Help: text{f.Help, f.HelpIn},
 		PatternMessage: text{f.PatternMessage, f.PatternMessageIn},
 		Min:            limit{f.Min, f.MinDate}, Max: limit{f.Max, f.MaxDate},
@@ -149,7 +149,7 @@ type optionJSON struct {
 
 // MarshalJSON encodes the option as an object.
 func (o Option) MarshalJSON() ([]byte, error) {
-	return json.Marshal(optionJSON{o.Value, text{o.Label, o.LabelIn}})
+	return plainJSON(optionJSON{o.Value, text{o.Label, o.LabelIn}})
 }
 
 // UnmarshalJSON reads an object, or a string that is the value.

@@ -34,9 +34,9 @@ func (t text) IsZero() bool { return t.plain == "" && t.translations == nil }
 // MarshalJSON encodes the text.
 func (t text) MarshalJSON() ([]byte, error) {
 	if t.translations != nil {
-		return json.Marshal(map[string]string(t.translations))
+		return plainJSON(map[string]string(t.translations))
 	}
-	return json.Marshal(t.plain)
+	return plainJSON(t.plain)
 }
 
 // UnmarshalJSON decodes the text.
@@ -67,9 +67,9 @@ type plainNode Node
 // MarshalJSON encodes the node.
 func (n Node) MarshalJSON() ([]byte, error) {
 	if n.LabelIn == nil && n.TextIn == nil {
-		return json.Marshal(plainNode(n))
+		return plainJSON(plainNode(n))
 	}
-	return json.Marshal(nodeJSON{plainNode(n), text{n.Label, n.LabelIn}, text{n.Text, n.TextIn}})
+	return plainJSON(nodeJSON{plainNode(n), text{n.Label, n.LabelIn}, text{n.Text, n.TextIn}})
 }
 
 // UnmarshalJSON decodes the node.

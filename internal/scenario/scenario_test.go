@@ -42,11 +42,12 @@ func TestTheServiceKeepsToItsContract(t *testing.T) {
 		return
 	}
 	// The tests of adapters/httpapi cover responses that need concurrent clients or a
-	// host that fails.
+	// host that fails, and those of hosts/verifyd cover callbacks, whose tokens only
+	// vendors know.
 	unseen := slices.DeleteFunc(r.Unseen(), func(answer string) bool {
 		status := answer[strings.LastIndex(answer, " ")+1:]
 		return slices.Contains([]string{"413", "429", "500", "503"}, status) || answer == "POST /v1/workflows/{id}/runs 409" ||
-			answer == "POST /v1/signals/{run_id}/{signal_name} 409"
+			answer == "POST /v1/signals/{run_id}/{signal_name} 409" || strings.HasPrefix(answer, "POST /callbacks/")
 	})
 	for _, answer := range unseen {
 		t.Errorf("no conversation has the documented answer %s", answer)

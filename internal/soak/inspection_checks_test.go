@@ -99,7 +99,7 @@ func TestWhatGoesWrongIsFound(t *testing.T) {
 		}, "dispatch 2 of pan after 0"},
 		"something after the end": {func(_ *inspection, h *history) {
 			h.add("host-2", event(2, passed))
-		}, "answered after the end"},
+		}, "result_recorded after the end"},
 		"a gap in the history": {func(_ *inspection, h *history) { h.appends[1].seq++ }, "the history ends at 2, and goes on at 3"},
 		"time that runs backwards": {func(_ *inspection, h *history) {
 			h.appends[1].events[0] = event(-1, passed)
