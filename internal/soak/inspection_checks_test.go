@@ -93,7 +93,7 @@ func TestWhatGoesWrongIsFound(t *testing.T) {
 		}, "Status:cancelled"},
 		"a second answer": {func(_ *inspection, h *history) {
 			h.appends[1].events = []verification.Event{event(1, passed), event(1, passed)}
-		}, `answered of pan while the run waits for ""`},
+		}, `result_recorded of pan while the run waits for ""`},
 		"a dispatch left out": {func(_ *inspection, h *history) {
 			h.appends[0].events[1] = event(0, verification.Dispatched{Node: "pan", Key: "pan", Dispatch: 2, Visit: 1})
 		}, "dispatch 2 of pan after 0"},
