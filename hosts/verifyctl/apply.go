@@ -10,7 +10,6 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/expression"
-	"github.com/verifyd/verifyd/adapters/provider/offline"
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
@@ -19,7 +18,7 @@ import (
 type applyFile struct {
 	File string `arg:"" help:"Bootstrap file, in YAML or JSON."`
 	databaseFlag
-	Providers []string `placeholder:"NAME" default:"sandbox,sandbox_2,offline.screening,offline.name_match" variable:"VERIFYD_PROVIDERS" help:"Providers of the hosts beside the offline checks and those of the file (default: those of verifyd). A check with another provider is a problem."`
+	Providers []string `placeholder:"NAME" default:"sandbox,sandbox_2" variable:"VERIFYD_PROVIDERS" help:"Providers of the hosts beside the offline checks and those of the file (default sandbox and sandbox_2). A check with another provider is a problem."`
 	jsonFlag
 }
 
@@ -34,7 +33,7 @@ func (c applyFile) Run(ctx context.Context, s *session) error {
 		return s.printProblems(err)
 	}
 	o := rest.Options{Expressions: expression.New(), Now: s.clock.Now}
-	providers, err := bootstrap.MakeProviders(file, offline.Checks(), o)
+	providers, err := bootstrap.MakeProviders(file, builtIn(), o)
 	if err != nil {
 		return s.printProblems(err)
 	}

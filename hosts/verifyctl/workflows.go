@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/graph"
 	"github.com/verifyd/verifyd/adapters/provider/offline"
+	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -107,6 +108,14 @@ func (w workflowGraph) Run(s *session) error {
 	return nil
 }
 
+// builtIn returns the checks that every host has. They describe themselves to
+// definitions; verifyctl calls none of them.
+func builtIn() map[string]verification.Provider {
+	checks := offline.Checks()
+	checks[screening.ProviderName], checks[screening.NameMatchName] = screening.NewProvider(nil, nil), screening.NewNameMatch(nil)
+	return checks
+}
+
 // compile reads and compiles a workflow file. If the file has problems, the error is a
 // *definition.Diagnostics; the definition is empty if the file cannot be parsed. Checks
 // may use the offline checks and the providers; nil allows every provider.
@@ -119,12 +128,12 @@ func compile(file string, providers []string) (verification.Definition, error) {
 	if err != nil {
 		return verification.Definition{}, err
 	}
-	def, builtIn := doc.Definition, offline.Checks()
+	def, known := doc.Definition, builtIn()
 	if providers != nil {
-		providers = slices.Concat(providers, slices.Sorted(maps.Keys(builtIn)))
+		providers = slices.Concat(providers, slices.Sorted(maps.Keys(known)))
 	}
 	version := verification.Version{Number: 1, Hash: def.VersionHash(), Definition: def}
-	_, err = verification.Compile(def.ID, version, expression.New(), providers, verification.Descriptions(builtIn))
+	_, err = verification.Compile(def.ID, version, expression.New(), providers, verification.Descriptions(known))
 	return def, doc.Explain(err)
 }
 
