@@ -81,6 +81,9 @@ func (r *runner) cancelReservation(j *job) {
 		j.changed = false
 		r.activate(j)
 	default:
+		if j.changed {
+			r.handover = append(r.handover, j.ref)
+		}
 		r.drop(j)
 	}
 }
