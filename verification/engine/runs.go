@@ -126,12 +126,12 @@ func (e *Engine) PrintReport(ctx context.Context, t verification.TenantID, id ve
 
 // describeCards adds the descriptions of their data to the cards of checks.
 func (e *Engine) describeCards(ctx context.Context, t verification.TenantID, r verification.Report) error {
-	v, err := e.store.Version(ctx, t, r.Workflow.ID, r.Workflow.VersionHash)
+	program, err := e.program(ctx, programKey{t, r.Workflow.ID, r.Workflow.VersionHash})
 	if err != nil {
 		return err
 	}
 	for i := range r.Cards {
-		n := v.Definition.Nodes[r.Cards[i].NodeID]
+		n, _ := program.Node(r.Cards[i].NodeID)
 		for _, name := range []string{n.Provider, n.Fallback} {
 			p, _ := e.provider(t, name)
 			if schema := verification.Describe(p).Data; schema != nil {
