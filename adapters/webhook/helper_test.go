@@ -1,4 +1,4 @@
-// The test kit of this package: a run that is over, a Notifier that may call this machine, and a receiver that keeps what it is told.
+// The test kit of this package: a run that is over, a Notifier that may call this machine, and a receiver that records its requests.
 
 package webhook_test
 
