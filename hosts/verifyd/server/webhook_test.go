@@ -1,6 +1,6 @@
 // Tests of what the client's backend hears from the host.
 
-package main
+package server_test
 
 import (
 	"encoding/json"

@@ -1,6 +1,6 @@
 // The row of the host in the database, which shows that it is alive.
 
-package main
+package server
 
 import (
 	"context"

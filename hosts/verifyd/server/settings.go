@@ -1,6 +1,6 @@
 // The settings: each is a flag and an environment variable.
 
-package main
+package server
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 // Tests of the host as its operators see it.
 
-package main
+package server_test
 
 import (
 	"bufio"
@@ -22,6 +22,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
+
+	"github.com/verifyd/verifyd/hosts/verifyd/server"
 )
 
 // served is a host that runs inside the test.
@@ -72,7 +74,7 @@ func serveHost(t *testing.T, vars map[string]string) *served {
 	read, write := io.Pipe()
 	s := &served{t: t, stop: stop, ended: make(chan error, 1), stderr: &quietBuffer{}}
 	go func() {
-		s.ended <- run(ctx, []string{"serve"}, env(all), write, s.stderr)
+		s.ended <- server.Run(ctx, []string{"serve"}, env(all), write, s.stderr)
 		_ = write.Close()
 	}()
 	line, err := bufio.NewReader(read).ReadString('\n')

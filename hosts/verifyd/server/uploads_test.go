@@ -1,6 +1,6 @@
 // Tests of what uploads cost the host, which runs as its own process.
 
-package main
+package server_test
 
 import (
 	"bufio"
@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+
+	"github.com/verifyd/verifyd/hosts/verifyd/server"
 )
 
 // child is a host in a process of its own.
@@ -34,7 +36,7 @@ type child struct {
 func startChild(t *testing.T, vars ...string) *child {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "verifyd")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "..").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	c := &child{served: served{t: t, stderr: &quietBuffer{}}, process: exec.CommandContext(t.Context(), binary, "serve")}
@@ -315,7 +317,7 @@ func TestAShareOfDocumentsThatCannotHoldIsRefused(t *testing.T) {
 		{share: "much"},
 		{share: "20000000", "VERIFYD_S3_ENDPOINT": "127.0.0.1:1", "VERIFYD_S3_BUCKET": "documents"},
 	} {
-		if _, err := parse([]string{"serve"}, newEnvironment(env(vars)), io.Discard); err == nil || !strings.Contains(err.Error(), flag) {
+		if err := server.ParseSettings([]string{"serve"}, env(vars), io.Discard); err == nil || !strings.Contains(err.Error(), flag) {
 			t.Errorf("%v: %v, want a line that names %s", vars, err, flag)
 		}
 	}

@@ -1,6 +1,6 @@
 // Tests of hosts that share a PostgreSQL.
 
-package main
+package server_test
 
 import (
 	"context"
@@ -21,6 +21,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/internal/pgtest"
+
+	"github.com/verifyd/verifyd/hosts/verifyd/server"
 )
 
 func TestMain(m *testing.M) {
@@ -34,7 +36,7 @@ func TestMain(m *testing.M) {
 // bootstrap file.
 func onPostgres(url string, more ...string) map[string]string {
 	vars := map[string]string{
-		"VERIFYD_DATABASE_URL": url, "VERIFYD_BOOTSTRAP": filepath.Join("demo", "bootstrap.yaml"),
+		"VERIFYD_DATABASE_URL": url, "VERIFYD_BOOTSTRAP": filepath.Join("..", "demo", "bootstrap.yaml"),
 		"VERIFYD_ALLOW_PRIVATE_NETWORKS": "true", "VERIFYD_LOG_LEVEL": "error",
 	}
 	for i := 0; i+1 < len(more); i += 2 {
@@ -106,7 +108,7 @@ func TestHostsThatStartTogetherMigrateOnce(t *testing.T) {
 
 func TestAnOlderSchemaIsRefusedWhenItMayNotBeMigrated(t *testing.T) {
 	vars := onPostgres(pgtest.Empty(t), "VERIFYD_ADDR", "127.0.0.1:0", "VERIFYD_ADMIN_ADDR", "127.0.0.1:0", "VERIFYD_MIGRATE", "never")
-	err := run(t.Context(), nil, env(vars), io.Discard, io.Discard)
+	err := server.Run(t.Context(), nil, env(vars), io.Discard, io.Discard)
 	if err == nil || !strings.HasPrefix(err.Error(), "--database-url ") || strings.Count(err.Error(), "\n") != strings.Count(err.Error(), "\nwarning: ") ||
 		!strings.Contains(err.Error(), "verifyctl migrate up") {
 		t.Errorf("start = %v, want one problem that says what to do", err)

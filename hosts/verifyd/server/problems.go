@@ -1,6 +1,6 @@
 // Collects the problems of the settings.
 
-package main
+package server
 
 import (
 	"errors"

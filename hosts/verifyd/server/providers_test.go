@@ -1,6 +1,6 @@
 // Tests of providers of the bootstrap file.
 
-package main
+package server_test
 
 import (
 	"crypto/hmac"
@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/verifyd/verifyd/hosts/verifyd/server"
 )
 
 // declared is a bootstrap file with a provider for all tenants and an own one of a
@@ -140,7 +142,7 @@ func TestABadProviderStopsTheStartWithOneLineForEachProblem(t *testing.T) {
 	text = strings.Replace(text, "own:\n        type", "sandbox:\n        type", 1)
 	text = strings.Replace(text, "  registry:", "  sandbox_2: {type: rest, base_url: \"https://a.example\", request: {path: /}, response: {passed: \"true\"}}\n  registry:", 1)
 	file := bootstrapFile(t, text)
-	err := run(t.Context(), []string{"serve"}, env(map[string]string{
+	err := server.Run(t.Context(), []string{"serve"}, env(map[string]string{
 		"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0", "VERIFYD_BOOTSTRAP": file, "VERIFYD_SECRET_HOOK": "x",
 	}), io.Discard, io.Discard)
 	if err == nil {
@@ -165,7 +167,7 @@ func TestABadProviderStopsTheStartWithOneLineForEachProblem(t *testing.T) {
 }
 
 func TestAFolderOfSecretsThatDoesNotExistStopsTheStart(t *testing.T) {
-	err := run(t.Context(), []string{"serve"}, env(map[string]string{
+	err := server.Run(t.Context(), []string{"serve"}, env(map[string]string{
 		"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0", "VERIFYD_SECRETS_DIR": "/nowhere/at/all",
 	}), io.Discard, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "--secrets-dir (VERIFYD_SECRETS_DIR): /nowhere/at/all is not a folder") {

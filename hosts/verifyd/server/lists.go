@@ -1,6 +1,6 @@
 // The lists that are screened against.
 
-package main
+package server
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
 )
 
 // refreshInterval is how often the files of lists are looked at. A changed file is
@@ -29,7 +30,7 @@ func openLists(ctx context.Context, s settings, b *definition.Bootstrap, log *sl
 		for _, l := range b.Lists {
 			source := listSource(l)
 			if s.Bootstrap == "" {
-				source.Files, source.Date = demoFiles, demoListDate()
+				source.Files, source.Date = demofiles.Files, demoListDate()
 			}
 			sources = append(sources, source)
 			at[l.Name] = l

@@ -1,6 +1,6 @@
 // Serving and stopping.
 
-package main
+package server
 
 import (
 	"context"

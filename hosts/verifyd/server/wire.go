@@ -1,6 +1,6 @@
 // Wires the adapters to the engine.
 
-package main
+package server
 
 import (
 	"context"

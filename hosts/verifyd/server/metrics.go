@@ -1,6 +1,6 @@
 // The metrics of the engine and the API, without data of tenants.
 
-package main
+package server
 
 import (
 	"net/http"

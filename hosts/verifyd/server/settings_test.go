@@ -1,6 +1,6 @@
 // Tests of settings and bootstrap files.
 
-package main
+package server_test
 
 import (
 	"bytes"
@@ -22,6 +22,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/internal/cli"
+
+	"github.com/verifyd/verifyd/hosts/verifyd/server"
 )
 
 func TestAWrongSettingStopsTheStartAndIsNamed(t *testing.T) {
@@ -59,7 +61,7 @@ func TestAWrongSettingStopsTheStartAndIsNamed(t *testing.T) {
 	} {
 		vars := map[string]string{"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0", name: value}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		err := run(ctx, []string{"serve"}, env(vars), io.Discard, io.Discard)
+		err := server.Run(ctx, []string{"serve"}, env(vars), io.Discard, io.Discard)
 		cancel()
 		flag := "--" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "VERIFYD_"), "_", "-"))
 		if err == nil {
@@ -118,7 +120,7 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 		{"a command", []string{"serv"}, nil, []string{`unknown command "serv"; did you mean serve?`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			err := run(t.Context(), tt.args, env(tt.vars), io.Discard, io.Discard)
+			err := server.Run(t.Context(), tt.args, env(tt.vars), io.Discard, io.Discard)
 			if err == nil {
 				t.Fatal("the host started")
 			}
@@ -159,7 +161,7 @@ func TestAVariableOfTheBootstrapFileIsNoMisspeltSetting(t *testing.T) {
 
 func TestTheVersionIsPrinted(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"--version"}, nil, &out, io.Discard); !errors.Is(err, errHelp) {
+	if err := server.Run(t.Context(), []string{"--version"}, nil, &out, io.Discard); !errors.Is(err, server.ErrHelp) {
 		t.Fatalf("--version = %v", err)
 	}
 	if want := "verifyd " + cli.ReadBuild().String() + "\n"; out.String() != want {
@@ -168,12 +170,12 @@ func TestTheVersionIsPrinted(t *testing.T) {
 }
 
 func TestUploadsInMemoryRespectTheMemoryLimit(t *testing.T) {
-	if got := documentMemory(); got != maxDocumentMemory {
-		t.Errorf("without a limit = %d bytes, want %d", got, maxDocumentMemory)
+	if got := server.DocumentMemory(); got != server.MaxDocumentMemory {
+		t.Errorf("without a limit = %d bytes, want %d", got, server.MaxDocumentMemory)
 	}
 	before := debug.SetMemoryLimit(400 << 20)
 	defer debug.SetMemoryLimit(before)
-	if got := documentMemory(); got != 100<<20 {
+	if got := server.DocumentMemory(); got != 100<<20 {
 		t.Errorf("with a limit of 400 MiB = %d bytes, want a quarter", got)
 	}
 }
@@ -204,7 +206,7 @@ func TestABootstrapFileIsAppliedOrItsFaultsAreTold(t *testing.T) {
 	if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := run(t.Context(), nil, env(map[string]string{
+	err := server.Run(t.Context(), nil, env(map[string]string{
 		"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0", "VERIFYD_BOOTSTRAP": path,
 	}), io.Discard, io.Discard)
 	if want := path + ":6:"; err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), `there is no provider "nobody"`) {
@@ -214,7 +216,7 @@ func TestABootstrapFileIsAppliedOrItsFaultsAreTold(t *testing.T) {
 
 func TestHelpListsEverySetting(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"serve", "--help"}, nil, &out, io.Discard); err != errHelp { //nolint:errorlint // the very value
+	if err := server.Run(t.Context(), []string{"serve", "--help"}, nil, &out, io.Discard); err != server.ErrHelp { //nolint:errorlint // the very value
 		t.Fatalf("help = %v", err)
 	}
 	for _, flag := range []string{
@@ -255,8 +257,8 @@ func TestAHostTakesItsMemoryLimitFromItsCgroup(t *testing.T) {
 				}
 			}
 			var log bytes.Buffer
-			limitMemory(tt.cgroup, slog.New(slog.NewTextHandler(&log, nil)))
-			if got := memoryLimit(); got != tt.limit {
+			server.LimitMemory(tt.cgroup, slog.New(slog.NewTextHandler(&log, nil)))
+			if got := server.MemoryLimit(); got != tt.limit {
 				t.Errorf("the limit is %s, want %s", got, tt.limit)
 			}
 			if got := strings.Count(log.String(), "level=WARN"); got != tt.warnings {

@@ -1,6 +1,6 @@
 // The environment variables of the process.
 
-package main
+package server
 
 import (
 	"maps"

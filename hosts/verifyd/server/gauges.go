@@ -1,6 +1,6 @@
 // The metrics of the database.
 
-package main
+package server
 
 import (
 	"context"

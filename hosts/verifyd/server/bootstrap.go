@@ -1,10 +1,9 @@
 // The bootstrap file and the built-in demo.
 
-package main
+package server
 
 import (
 	"context"
-	"embed"
 	"fmt"
 	"io"
 	"os"
@@ -12,12 +11,10 @@ import (
 	"path/filepath"
 
 	"github.com/verifyd/verifyd/adapters/definition"
+	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
 	boot "github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 )
-
-//go:embed demo/*.yaml demo/*.csv
-var demoFiles embed.FS
 
 // readBootstrap reads the bootstrap file, or the demo for a host in memory. It
 // returns nil for a database without a bootstrap file.
@@ -27,7 +24,7 @@ func (o *opened) readBootstrap(s settings, env *environment, p *problems) *defin
 	case file == "" && s.DatabaseURL != "":
 		return nil
 	case file == "":
-		file, open = "demo/bootstrap.yaml", readDemo
+		file, open = "bootstrap.yaml", readDemo
 	}
 	raw, err := open(file)
 	if err != nil {
@@ -46,7 +43,7 @@ func (o *opened) readBootstrap(s settings, env *environment, p *problems) *defin
 }
 
 func readDemo(name string) ([]byte, error) {
-	return demoFiles.ReadFile(path.Clean(filepath.ToSlash(name)))
+	return demofiles.Files.ReadFile(path.Clean(filepath.ToSlash(name)))
 }
 
 // apply applies a bootstrap file. It changes only what differs from the file.

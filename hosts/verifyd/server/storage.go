@@ -1,6 +1,6 @@
 // The store of the host, in memory or on PostgreSQL, and the signing keys.
 
-package main
+package server
 
 import (
 	"context"

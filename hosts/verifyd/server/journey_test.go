@@ -1,6 +1,6 @@
 // Tests of the way of the demo's customer, in a real browser.
 
-package main
+package server_test
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ func clientSite(t *testing.T) (url string) {
 func demoWithClient(t *testing.T, site string) (bootstrap string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("demo")); err != nil {
+	if err := os.CopyFS(dir, os.DirFS("../demo")); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "bootstrap.yaml")

@@ -1,6 +1,6 @@
 // The admin address: health, metrics and the manual clock.
 
-package main
+package server
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 // Tests of screening against the lists of a bootstrap file.
 
-package main
+package server_test
 
 import (
 	"net/http"
@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/verifyd/verifyd/hosts/verifyd/server"
 )
 
 // screeningBootstrap names a list and a workflow that searches it.
@@ -74,7 +76,7 @@ func TestAHitOnAListGoesToReview(t *testing.T) {
 func TestABrokenListStopsTheStart(t *testing.T) {
 	file := writeBootstrap(t, "name\n")
 	var out, log quietBuffer
-	err := run(t.Context(), []string{"serve"}, env(map[string]string{"VERIFYD_BOOTSTRAP": file}), &out, &log)
+	err := server.Run(t.Context(), []string{"serve"}, env(map[string]string{"VERIFYD_BOOTSTRAP": file}), &out, &log)
 	if err == nil || !strings.Contains(err.Error(), file+":3:15: lists.sanctions.path: "+filepath.Dir(file)+"/list.csv: the list has no person and no company") {
 		t.Errorf("error %v, want one line with file, line and key", err)
 	}

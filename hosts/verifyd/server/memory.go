@@ -1,6 +1,6 @@
 // The memory limit of the process, and the memory of uploads.
 
-package main
+package server
 
 import (
 	"errors"
