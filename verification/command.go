@@ -87,6 +87,9 @@ type GiveVerdict struct {
 	Decision Decision // approve or reject
 	Notes    string   // at most 10,000 characters
 	By       string
+	// Revision is the RunDetail.Revision that the reviewer saw: ErrConflict is returned
+	// if the run has changed since then. 0 accepts every revision.
+	Revision int
 	// Request is the id of a request with an idempotency key; empty for none.
 	// Delivering the same request again changes nothing.
 	Request string

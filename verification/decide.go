@@ -289,6 +289,9 @@ func (d *decision) verdict(c GiveVerdict) error {
 	if err := CheckNotes(c.Notes); err != nil {
 		return err
 	}
+	if c.Revision != 0 && c.Revision != d.run.Seq {
+		return Conflict("run", "the run has changed since the reviewer saw it")
+	}
 	w := d.run.Wait
 	recorded := VerdictRecorded{Decision: c.Decision, Notes: c.Notes, By: clean(c.By), Request: c.Request}
 	switch {

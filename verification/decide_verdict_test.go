@@ -1,6 +1,7 @@
 package verification_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,23 @@ func TestVerdictRefusesNotesThatCannotBeStored(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAVerdictOnAnOldRevisionIsAConflict(t *testing.T) {
+	for name, j := range map[string]*journey{"parked on review": onReview(t), "completed": finishedOpen(t)} {
+		seen := j.run.Seq
+		for _, row := range []struct {
+			revision int
+			kind     error
+		}{{seen - 1, verification.ErrConflict}, {seen + 1, verification.ErrConflict}, {seen, nil}, {0, nil}} {
+			_, _, err := verification.Decide(j.program, j.run, verification.GiveVerdict{
+				Decision: verification.DecisionApprove, Revision: row.revision,
+			}, j.now)
+			if !errors.Is(err, row.kind) {
+				t.Errorf("%s at revision %d: a verdict on revision %d = %v, want %v", name, seen, row.revision, err, row.kind)
+			}
+		}
 	}
 }
 

@@ -243,6 +243,32 @@ func ExampleEngine_Report() {
 	// true
 }
 
+func ExampleEngine_RunRecord() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	run := s.start(s.apply(journey), `{"sandbox":{"pan_verification":{"outcome":"pass","data":{"source_ok":false}}}}`)
+	s.consent(run)
+
+	record := must(s.RunRecord(ctx, acme, run))
+	for _, e := range verification.Timeline(record.History) {
+		fmt.Printf("%s %q\n", e.Kind, e.Label)
+	}
+	// The reviewer decides on what the record shows, and on nothing newer.
+	approval := engine.VerdictRequest{Decision: verification.DecisionApprove, By: "asha", Revision: record.Revision}
+	fmt.Println(must(s.GiveVerdict(ctx, acme, run, approval)).Result)
+	_, err := s.GiveVerdict(ctx, acme, run, approval)
+	fmt.Println(errors.Is(err, verification.ErrConflict))
+	// Output:
+	// started ""
+	// awaited "consent"
+	// consented "consent"
+	// dispatched "PAN verification"
+	// passed "PAN verification"
+	// completed ""
+	// review_recorded
+	// true
+}
+
 func ExampleEngine_OpenJourney() {
 	s, ctx := open(func(p *engine.Ports) { p.Documents, p.Sanitize = newDocuments(), unchanged }), context.Background()
 	defer s.close()

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -75,34 +76,50 @@ func (e *Engine) Run(ctx context.Context, t verification.TenantID, id verificati
 
 // Report returns the report of one run, live or terminal.
 func (e *Engine) Report(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.Report, error) {
-	ref := verification.RunRef{Tenant: t, Run: id}
-	r, ok, err := e.report(ctx, ref)
-	if ok || err != nil {
-		return r, err
-	}
-	if _, err := e.open(ctx, ref); err != nil {
+	h, err := e.history(ctx, verification.RunRef{Tenant: t, Run: id})
+	if err != nil {
 		return verification.Report{}, err
 	}
-	r, _, err = e.report(ctx, ref)
-	return r, err
+	return h.report, nil
 }
 
-// report returns the report of a run. ok is false when a deadline has passed that is
-// not in the history: see expireIfOverdue.
-func (e *Engine) report(ctx context.Context, ref verification.RunRef) (r verification.Report, ok bool, err error) {
+// runHistory is the whole history of a run, and its report at a time.
+type runHistory struct {
+	run    verification.Run
+	events []verification.Event
+	report verification.Report
+	at     time.Time
+}
+
+// history returns the whole history of a run, and records an expiry that is due: see
+// expireIfOverdue.
+func (e *Engine) history(ctx context.Context, ref verification.RunRef) (runHistory, error) {
+	h, err := e.loadHistory(ctx, ref)
+	if err != nil || !overdue(h.run, h.at) {
+		return h, err
+	}
+	if _, err := e.open(ctx, ref); err != nil {
+		return runHistory{}, err
+	}
+	return e.loadHistory(ctx, ref)
+}
+
+// loadHistory reads the whole history of a run. A run that is known to be large waits
+// for a slot.
+func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef) (h runHistory, err error) {
 	release, err := e.acquireIfLarge(ctx, ref)
 	if err != nil {
-		return verification.Report{}, false, err
+		return h, err
 	}
 	defer release()
 	run := e.cached(ref)
-	history, err := e.store.Load(ctx, ref.Tenant, ref.Run, 0)
-	if err != nil {
-		return verification.Report{}, false, err
+	if h.events, err = e.store.Load(ctx, ref.Tenant, ref.Run, 0); err != nil {
+		return h, err
 	}
-	now := e.now()
-	run = e.fold(ref, run, history[min(run.Seq, len(history)):])
-	return verification.MakeReport(ref.Run, history, now), !overdue(run, now), nil
+	h.at = e.now()
+	h.run = e.fold(ref, run, h.events[min(run.Seq, len(h.events)):])
+	h.report = verification.MakeReport(ref.Run, h.events, h.at)
+	return h, nil
 }
 
 // PrintReport prints the report of a terminal run. ErrConflict is returned for a live
@@ -118,17 +135,18 @@ func (e *Engine) PrintReport(ctx context.Context, t verification.TenantID, id ve
 	if e.ports.Printer == nil {
 		return nil, verification.Unavailable("report", "reports are not printed here")
 	}
-	if err := e.describeCards(ctx, t, report); err != nil {
+	if _, err := e.describeCards(ctx, t, report); err != nil {
 		return nil, err
 	}
 	return e.ports.Printer.PrintReport(ctx, t, report)
 }
 
-// describeCards adds the descriptions of their data to the cards of checks.
-func (e *Engine) describeCards(ctx context.Context, t verification.TenantID, r verification.Report) error {
+// describeCards adds the descriptions of their data to the cards of checks. It returns
+// the program of the run.
+func (e *Engine) describeCards(ctx context.Context, t verification.TenantID, r verification.Report) (verification.Program, error) {
 	program, err := e.program(ctx, programKey{t, r.Workflow.ID, r.Workflow.VersionHash})
 	if err != nil {
-		return err
+		return program, err
 	}
 	for i := range r.Cards {
 		n, _ := program.Node(r.Cards[i].NodeID)
@@ -139,7 +157,7 @@ func (e *Engine) describeCards(ctx context.Context, t verification.TenantID, r v
 			}
 		}
 	}
-	return nil
+	return program, nil
 }
 
 // Cancel ends a live run. Cancelling a cancelled run has no effect; ErrConflict is

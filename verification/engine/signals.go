@@ -14,6 +14,9 @@ type VerdictRequest struct {
 	Notes    string
 	// By names the reviewer; it is kept in the history and not shown.
 	By string
+	// Revision is the RunDetail.Revision that the reviewer saw; 0 accepts every
+	// revision.
+	Revision int
 	// IdempotencyKey makes repetitions of the verdict within 24 hours return the
 	// first result without effect; empty for none.
 	IdempotencyKey string
@@ -35,12 +38,15 @@ type SignalResult struct {
 
 // GiveVerdict records a verdict on a run that is parked on review, which then
 // continues, or on a run that is over. ErrNotOpen is returned for any other run,
-// ErrKeyReused and ErrInFlight for the idempotency key.
+// ErrConflict if the run has changed since the revision of the request, ErrKeyReused and
+// ErrInFlight for the idempotency key.
 func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
 	fingerprint := signalFingerprint{Run: id, Signal: verification.ReviewSignal, Decision: v.Decision, Notes: v.Notes}
 	return e.once(ctx, t, v.IdempotencyKey, fingerprint, func(request string) (SignalResult, error) {
 		s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
-		before, err := e.command(ctx, s, verification.GiveVerdict{Decision: v.Decision, Notes: v.Notes, By: v.By, Request: request})
+		before, err := e.command(ctx, s, verification.GiveVerdict{
+			Decision: v.Decision, Notes: v.Notes, By: v.By, Revision: v.Revision, Request: request,
+		})
 		if err != nil {
 			return SignalResult{}, err
 		}

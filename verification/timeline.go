@@ -1,0 +1,205 @@
+// The timeline of a run: its history as lines for a reader.
+
+package verification
+
+import "time"
+
+// TimelineEntry is one line of a timeline. Kind says what happened; the other fields
+// are the values of the line, as far as its kind has them.
+type TimelineEntry struct {
+	Kind TimelineKind
+	At   time.Time // of the first event of the line
+	// Count is the number of events of the line, at least 1: events that repeat the one
+	// before them, such as polls, are one line. Until is the time of the last one.
+	Count int
+	Until time.Time
+
+	Node     NodeID
+	Label    string // of the step; for a branch, its node
+	Provider string // of a dispatch
+	Number   int    // of a dispatch
+	Field    string // of an upload
+	Workflow string // of a start, with Version
+	Version  int
+	Text     string    // a cause, a reason, an outcome or notes; may be empty
+	By       string    // the reviewer; may be empty
+	Next     time.Time // of the next attempt; zero for none
+	When     string    // of a branch: the condition that held; empty for else
+	To       NodeID    // of a branch
+	ToLabel  string    // the label of To if it is a step that the run reached; else To
+	Values   Data      // of a branch: the values that its conditions read
+}
+
+// TimelineKind says what happened.
+type TimelineKind string
+
+// The kinds of lines.
+const (
+	TimelineStarted     TimelineKind = "started"
+	TimelineDispatched  TimelineKind = "dispatched"  // a provider was called, and for the first time
+	TimelineRetried     TimelineKind = "retried"     // a provider was called again
+	TimelinePending     TimelineKind = "pending"     // the provider has no result yet
+	TimelineCalledBack  TimelineKind = "called_back" // the vendor reported a result
+	TimelinePollFailed  TimelineKind = "poll_failed"
+	TimelinePassed      TimelineKind = "passed"
+	TimelineNotPassed   TimelineKind = "not_passed"
+	TimelineNoResult    TimelineKind = "no_result" // a dispatch failed
+	TimelineUnavailable TimelineKind = "unavailable"
+	TimelineAwaited     TimelineKind = "awaited" // the customer must act
+	TimelineOpened      TimelineKind = "opened"
+	TimelineUploaded    TimelineKind = "uploaded"
+	TimelineSubmitted   TimelineKind = "submitted"
+	TimelineConsented   TimelineKind = "consented"
+	TimelineDeclined    TimelineKind = "declined"
+	TimelineOptedOut    TimelineKind = "opted_out"
+	TimelineBranched    TimelineKind = "branched" // a condition held
+	TimelineElse        TimelineKind = "else"     // no condition of the branch held
+	TimelineReview      TimelineKind = "review"   // a reviewer must give a verdict
+	TimelineApproved    TimelineKind = "approved"
+	TimelineRejected    TimelineKind = "rejected"
+	TimelineCompleted   TimelineKind = "completed"
+	TimelineFailed      TimelineKind = "failed"
+	TimelineExpired     TimelineKind = "expired"
+	TimelineCancelled   TimelineKind = "cancelled"
+)
+
+// TimelineKinds returns every kind.
+func TimelineKinds() []TimelineKind {
+	return []TimelineKind{
+		TimelineStarted, TimelineDispatched, TimelineRetried, TimelinePending, TimelineCalledBack, TimelinePollFailed,
+		TimelinePassed, TimelineNotPassed, TimelineNoResult, TimelineUnavailable, TimelineAwaited, TimelineOpened,
+		TimelineUploaded, TimelineSubmitted, TimelineConsented, TimelineDeclined, TimelineOptedOut, TimelineBranched,
+		TimelineElse, TimelineReview, TimelineApproved, TimelineRejected, TimelineCompleted, TimelineFailed,
+		TimelineExpired, TimelineCancelled,
+	}
+}
+
+// Timeline returns the lines of a history, oldest first.
+func Timeline(history []Event) []TimelineEntry {
+	t := timeline{steps: map[NodeID]Step{}}
+	for _, s := range Fold("", history).Steps {
+		t.steps[s.Node] = s
+	}
+	for _, e := range history {
+		t.add(e)
+	}
+	return t.entries
+}
+
+type timeline struct {
+	steps   map[NodeID]Step
+	entries []TimelineEntry
+}
+
+// add adds the line of an event, or counts the event in the line before it.
+func (t *timeline) add(e Event) {
+	entry := t.entry(e.Fact)
+	entry.Label = t.label(entry.Node)
+	entry.At, entry.Until, entry.Count = e.At, e.At, 1
+	if n := len(t.entries); n > 0 {
+		if last := &t.entries[n-1]; entry.repeats(*last) {
+			last.Until, last.Next = e.At, entry.Next
+			last.Count++
+			return
+		}
+	}
+	t.entries = append(t.entries, entry)
+}
+
+// repeats reports whether an entry says what the one before it says.
+func (e TimelineEntry) repeats(last TimelineEntry) bool {
+	switch e.Kind { //nolint:exhaustive // no other kind comes many times in a row
+	case TimelinePending, TimelinePollFailed, TimelineCalledBack, TimelineOpened:
+		return e.Kind == last.Kind && e.Node == last.Node && e.Text == last.Text
+	}
+	return false
+}
+
+func (t *timeline) label(id NodeID) string {
+	if s, ok := t.steps[id]; ok && s.Label != "" {
+		return s.Label
+	}
+	return string(id)
+}
+
+// entry returns the line of a fact without its label and times.
+func (t *timeline) entry(f Fact) TimelineEntry {
+	switch f := f.(type) {
+	case Started:
+		return TimelineEntry{Kind: TimelineStarted, Workflow: f.WorkflowName, Version: f.Version}
+	case Dispatched:
+		kind := TimelineDispatched
+		if f.Dispatch > 1 {
+			kind = TimelineRetried
+		}
+		return TimelineEntry{Kind: kind, Node: f.Node, Provider: f.Provider, Number: f.Dispatch}
+	case ResultPending:
+		return TimelineEntry{Kind: TimelinePending, Node: f.Node, Next: f.PollAt}
+	case CallbackReceived:
+		return TimelineEntry{Kind: TimelineCalledBack, Node: f.Node}
+	case PollFailed:
+		return TimelineEntry{Kind: TimelinePollFailed, Node: f.Node, Text: f.Cause, Next: f.PollAt}
+	case ResultRecorded:
+		if f.Passed {
+			return TimelineEntry{Kind: TimelinePassed, Node: f.Node}
+		}
+		return TimelineEntry{Kind: TimelineNotPassed, Node: f.Node}
+	case DispatchFailed:
+		return TimelineEntry{Kind: TimelineNoResult, Node: f.Node, Text: f.Cause, Next: f.RetryAt}
+	case ResultUnavailable:
+		return TimelineEntry{Kind: TimelineUnavailable, Node: f.Node}
+	case CustomerAwaited:
+		return TimelineEntry{Kind: TimelineAwaited, Node: f.Node}
+	case JourneyOpened:
+		return TimelineEntry{Kind: TimelineOpened, Node: f.Node}
+	case DocumentUploaded:
+		return TimelineEntry{Kind: TimelineUploaded, Node: f.Node, Field: f.Field}
+	case CustomerSubmitted:
+		return TimelineEntry{Kind: t.submission(f), Node: f.Node}
+	case BranchTaken:
+		kind := TimelineBranched
+		if f.When == "" {
+			kind = TimelineElse
+		}
+		return TimelineEntry{Kind: kind, Node: f.Node, When: f.When, To: f.Next, ToLabel: t.label(f.Next), Values: f.Values}
+	case ReviewAsked:
+		return TimelineEntry{Kind: TimelineReview, Node: f.Node, Text: f.Reason}
+	case VerdictRecorded:
+		kind := TimelineApproved
+		if f.Decision == DecisionReject {
+			kind = TimelineRejected
+		}
+		return TimelineEntry{Kind: kind, Node: f.Node, Text: f.Notes, By: f.By}
+	case Completed:
+		return TimelineEntry{Kind: TimelineCompleted, Text: f.Outcome}
+	case Failed:
+		return TimelineEntry{Kind: TimelineFailed, Node: f.Node, Text: failureText(f)}
+	case Expired:
+		return TimelineEntry{Kind: TimelineExpired, Text: f.Error.Message}
+	case Cancelled:
+		return TimelineEntry{Kind: TimelineCancelled}
+	}
+	return TimelineEntry{}
+}
+
+// submission returns the kind of a customer's answer.
+func (t *timeline) submission(f CustomerSubmitted) TimelineKind {
+	flags := flagReasonsOf(f.Data)
+	switch {
+	case t.steps[f.Node].Type == NodeConsent && flags.noConsent:
+		return TimelineDeclined
+	case t.steps[f.Node].Type == NodeConsent:
+		return TimelineConsented
+	case flags.optedOut:
+		return TimelineOptedOut
+	}
+	return TimelineSubmitted
+}
+
+// failureText returns why a run failed, with the cause if there is one.
+func failureText(f Failed) string {
+	if f.Cause == "" {
+		return f.Error.Message
+	}
+	return f.Error.Message + " " + f.Cause
+}

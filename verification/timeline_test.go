@@ -1,0 +1,87 @@
+package verification_test
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestTheTimelineOfEveryRecordedHistory(t *testing.T) {
+	var b strings.Builder
+	seen := map[verification.TimelineKind]bool{}
+	histories := recorded(t)
+	histories["opted out.jsonl"] = []verification.Event{
+		{At: noon(), Fact: verification.CustomerAwaited{Node: "photo", Type: verification.NodeCustomerInput, Label: "Photo"}},
+		{At: noon(), Fact: verification.CustomerSubmitted{Node: "photo", Data: verification.Data(`{"opted_out":true}`)}},
+	}
+	for _, file := range slices.Sorted(maps.Keys(histories)) {
+		fmt.Fprintf(&b, "%s\n", strings.TrimSuffix(filepath.Base(file), ".jsonl"))
+		events := 0
+		for _, e := range verification.Timeline(histories[file]) {
+			seen[e.Kind] = true
+			events += e.Count
+			fmt.Fprintf(&b, "  %s %s", e.At.Format("15:04:05"), e.Kind)
+			if e.Count > 1 {
+				fmt.Fprintf(&b, " x%d until %s", e.Count, e.Until.Format("15:04:05"))
+			}
+			for _, text := range []string{e.Label, e.Provider, e.Field, e.Workflow, e.When, e.ToLabel, e.Values.String(), e.By, e.Text} {
+				if text != "" {
+					fmt.Fprintf(&b, " | %s", text)
+				}
+			}
+			if !e.Next.IsZero() {
+				fmt.Fprintf(&b, " | next %s", e.Next.Format("15:04:05"))
+			}
+			b.WriteByte('\n')
+		}
+		if events != len(histories[file]) {
+			t.Errorf("%s: the lines stand for %d events, want %d", file, events, len(histories[file]))
+		}
+	}
+	golden.Equal(t, "testdata/timelines.txt", []byte(b.String()))
+	delete(seen, "")
+	for _, kind := range verification.TimelineKinds() {
+		if !seen[kind] {
+			t.Errorf("no recorded history has a line %s", kind)
+		}
+		delete(seen, kind)
+	}
+	for kind := range seen {
+		t.Errorf("TimelineKinds does not list %s", kind)
+	}
+}
+
+func TestRepeatedEventsAreOneLine(t *testing.T) {
+	at := noon()
+	event := func(after time.Duration, f verification.Fact) verification.Event {
+		return verification.Event{At: at.Add(after), Fact: f}
+	}
+	got := verification.Timeline([]verification.Event{
+		event(0, verification.Dispatched{Node: "pan", Label: "PAN", Provider: "source", Dispatch: 1, Visit: 1}),
+		event(1*time.Second, verification.ResultPending{Node: "pan", PollAt: at.Add(2 * time.Second)}),
+		event(2*time.Second, verification.ResultPending{Node: "pan", PollAt: at.Add(3 * time.Second)}),
+		event(3*time.Second, verification.PollFailed{Node: "pan", Cause: "timeout"}),
+		event(4*time.Second, verification.PollFailed{Node: "pan", Cause: "refused"}),
+		event(5*time.Second, verification.ResultPending{Node: "pan"}),
+	})
+	var lines []string
+	for _, e := range got {
+		lines = append(lines, fmt.Sprintf("%s %d %s %s", e.Kind, e.Count, e.Until.Sub(at), e.Text))
+	}
+	want := []string{
+		"dispatched 1 0s ", "pending 2 2s ", "poll_failed 1 3s timeout", "poll_failed 1 4s refused", "pending 1 5s ",
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("lines = %q, want %q", lines, want)
+	}
+	if next := got[1].Next; !next.Equal(at.Add(3 * time.Second)) {
+		t.Errorf("the next poll is at %s, want that of the last event", next)
+	}
+}
