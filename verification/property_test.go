@@ -21,6 +21,25 @@ func consistent(t tester, j *journey) {
 	queueAgrees(t, j)
 	reportAgrees(t, j)
 	historyFolds(t, j)
+	movesFollowRoutes(t, j)
+}
+
+// movesFollowRoutes: a run moves from the start along routes of its definition.
+func movesFollowRoutes(t tester, j *journey) {
+	t.Helper()
+	d := j.program.Version.Definition
+	var at verification.NodeID
+	for i, m := range verification.Transitions("", j.history) {
+		routes := d.Nodes[m.From].Routes()
+		if i == 0 {
+			routes = []verification.Route{{To: d.Start}}
+		}
+		along := func(on string) bool { return slices.Contains(routes, verification.Route{On: on, To: m.To}) }
+		if m.From != at || !along(m.On) && !along("next") {
+			t.Errorf("move %d from %q, which was at %q, is %+v; its routes are %v", i, m.From, at, m, routes)
+		}
+		at = m.To
+	}
 }
 
 // statusesPartition: exactly one of the six statuses finds the run, and the
@@ -195,6 +214,8 @@ func TestRandomRunsKeepEveryPromise(t *testing.T) {
 			}
 			if err == nil {
 				j.do(c)
+				moves := append(verification.Transitions("", oldHistory), verification.Transitions(old.Wait.Node, events)...)
+				equal(t, "the moves so far and those of the decision", moves, verification.Transitions("", j.history))
 			}
 			if picture(old) != before || pictures(oldHistory) != history {
 				t.Fatalf("%T wrote into the run before it", c)
