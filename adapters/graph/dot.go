@@ -12,16 +12,16 @@ import (
 // DOT returns a definition in the language of Graphviz. Every text of the
 // definition is escaped.
 func DOT(d verification.Definition) string {
-	vertices, edges := layout(d)
+	all, edges := vertices(d)
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n", dotText(d.Workflow))
 	b.WriteString("  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\"];\n")
-	for i, v := range vertices {
+	for i, v := range all {
 		fmt.Fprintf(&b, "  n%d [shape=%s, label=%s];\n", i, v.shape().dot, dotText(v.lines()...))
 	}
 	for _, e := range edges {
-		if e.label != "" {
-			fmt.Fprintf(&b, "  n%d -> n%d [label=%s];\n", e.from, e.to, dotText(e.label))
+		if e.label() != "" {
+			fmt.Fprintf(&b, "  n%d -> n%d [label=%s];\n", e.from, e.to, dotText(e.label()))
 		} else {
 			fmt.Fprintf(&b, "  n%d -> n%d;\n", e.from, e.to)
 		}

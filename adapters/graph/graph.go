@@ -1,4 +1,4 @@
-// The layout of a drawing: vertices and edges.
+// The parts of a drawing: vertices and edges.
 
 package graph
 
@@ -46,29 +46,29 @@ func (v vertex) shape() shape {
 // edge leads from one vertex to another, by their numbers.
 type edge struct {
 	from, to int
-	label    string
+	route
 }
 
-// layout numbers the nodes breadth first, and returns the edges of each in order.
-func layout(d verification.Definition) ([]vertex, []edge) {
-	var vertices []vertex
+// vertices numbers the nodes breadth first, and returns the edges of each in order.
+func vertices(d verification.Definition) ([]vertex, []edge) {
+	var all []vertex
 	numbers := map[verification.NodeID]int{}
 	number := func(id verification.NodeID) int {
 		n, ok := numbers[id]
 		if !ok {
-			n = len(vertices)
+			n = len(all)
 			numbers[id] = n
 			node, found := d.Nodes[id]
-			vertices = append(vertices, vertex{id: id, node: node, missing: !found})
+			all = append(all, vertex{id: id, node: node, missing: !found})
 		}
 		return n
 	}
 	var edges []edge
 	done := 0
 	expand := func() {
-		for ; done < len(vertices); done++ {
-			for _, r := range routes(vertices[done].node) {
-				edges = append(edges, edge{from: done, to: number(r.to), label: r.label})
+		for ; done < len(all); done++ {
+			for _, r := range routes(all[done].node) {
+				edges = append(edges, edge{from: done, to: number(r.to), route: r})
 			}
 		}
 	}
@@ -80,64 +80,67 @@ func layout(d verification.Definition) ([]vertex, []edge) {
 		number(id)
 		expand()
 	}
-	return vertices, edges
+	return all, edges
 }
 
-// route is one way out of a node, with the condition under which it is taken.
+// route is one way out of a node, with the conditions under which it is taken.
 type route struct {
-	to    verification.NodeID
-	label string
+	to verification.NodeID
+	on []string // as in verification.Route
+	// labels name the conditions. They are the conditions of a branch, otherwise keys of
+	// words.
+	labels []string
 }
+
+// label returns the conditions as one text.
+func (r route) label() string { return strings.Join(r.labels, " or ") }
 
 // routes returns the ways out of a node in the order of Node.Routes. The routes of a
 // step that lead to the same node are merged.
 func routes(n verification.Node) []route {
 	var all []route
 	for _, r := range n.Routes() {
-		label := r.On
-		if n.Type != verification.NodeBranch && label == "next" {
-			label = nextLabel(n)
+		next := route{to: r.To, on: []string{r.On}, labels: []string{r.On}}
+		if n.Type != verification.NodeBranch && r.On == "next" {
+			next.labels = nextLabels(n)
 		}
-		all = append(all, route{to: r.To, label: label})
+		all = append(all, next)
 	}
 	if n.Type == verification.NodeBranch {
 		return all // every rule has its own edge
 	}
 	merged := merge(all)
-	if len(merged) == 1 && merged[0].label == nextLabel(n) && n.Type != verification.NodeReview {
-		merged[0].label = "" // there is no other route
+	if len(merged) == 1 && len(merged[0].on) == 1 && n.Type != verification.NodeReview {
+		merged[0].labels = nil // there is no other route
 	}
 	return merged
 }
 
-// nextLabel returns the condition under which a node leads to its next.
-func nextLabel(n verification.Node) string {
+// nextLabels returns the conditions under which a node leads to its next.
+func nextLabels(n verification.Node) []string {
 	switch n.Type {
 	case verification.NodeCheck:
-		return "passed"
+		return []string{"passed"}
 	case verification.NodeConsent:
-		return "agreed"
+		return []string{"agreed"}
 	case verification.NodeReview:
 		if n.OnReject == "" {
-			return "approve or reject"
+			return []string{"approve", "reject"}
 		}
-		return "approve"
+		return []string{"approve"}
 	case verification.NodeCustomerInput, verification.NodeBranch, verification.NodeEnd:
 	}
-	return ""
+	return nil
 }
 
 func merge(all []route) []route {
 	var merged []route
 	for _, r := range all {
-		i := slices.IndexFunc(merged, func(m route) bool { return m.to == r.to })
-		switch {
-		case i < 0:
+		if i := slices.IndexFunc(merged, func(m route) bool { return m.to == r.to }); i >= 0 {
+			merged[i].on = append(merged[i].on, r.on...)
+			merged[i].labels = append(merged[i].labels, r.labels...)
+		} else {
 			merged = append(merged, r)
-		case merged[i].label == "":
-			merged[i].label = r.label
-		case r.label != "":
-			merged[i].label += " or " + r.label
 		}
 	}
 	return merged

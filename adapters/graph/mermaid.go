@@ -13,10 +13,10 @@ import (
 // Mermaid returns a definition as a Mermaid flowchart. Every text of the
 // definition is escaped, so that it is not read as Mermaid, Markdown or HTML.
 func Mermaid(d verification.Definition) string {
-	vertices, edges := layout(d)
+	all, edges := vertices(d)
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
-	for i, v := range vertices {
+	for i, v := range all {
 		lines := v.lines()
 		for j := range lines {
 			lines[j] = cmp.Or(mermaidText(lines[j]), " ") // a label must not be empty
@@ -25,7 +25,7 @@ func Mermaid(d verification.Definition) string {
 		fmt.Fprintf(&b, "  n%d%s\"%s\"%s\n", i, shape.left, strings.Join(lines, "<br/>"), shape.right)
 	}
 	for _, e := range edges {
-		if label := mermaidText(e.label); label != "" {
+		if label := mermaidText(e.label()); label != "" {
 			fmt.Fprintf(&b, "  n%d -->|\"%s\"| n%d\n", e.from, label, e.to)
 		} else {
 			fmt.Fprintf(&b, "  n%d --> n%d\n", e.from, e.to)
