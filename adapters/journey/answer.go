@@ -106,7 +106,7 @@ func (s *site) upload(r *http.Request, v visitor, j engine.Journey, f form, fiel
 		f.problems[field.Name] = v.fileProblem(field, refusal.Fields)
 	case errors.Is(err, verification.ErrUnavailable):
 		v.log.Warn("document not saved", "error", err)
-		f.problems[field.Name] = v.messages["file.busy"]
+		f.problems[field.Name] = v.Message("file.busy")
 	default:
 		return err
 	}

@@ -37,7 +37,7 @@ func TestProblemsAreShownAtTheirFieldsAndAnswersStay(t *testing.T) {
 		if !regexp.MustCompile(`id="f-` + field + `"[^>]*aria-describedby="[^"]*f-` + field + `-error"[^>]* aria-invalid="true"`).MatchString(page.body) {
 			t.Errorf("%s has no aria-describedby for its problem", field)
 		}
-		if !strings.Contains(page.body, `<li><a href="#f-`+field+`">`) {
+		if !strings.Contains(page.body, `<li><a href="#f-`+field+`" dir="auto">`) {
 			t.Errorf("%s is not in the summary", field)
 		}
 	}

@@ -115,7 +115,7 @@ func TestAWaitPageFollowsTheRunInABrowser(t *testing.T) {
 				return // it looks again in a minute
 			}
 			s.Decide(c.run, verification.DecisionApprove)
-			tab.See(".tick")
+			tab.See(".sign.good")
 		})
 	}
 }
@@ -153,7 +153,7 @@ func TestJavaScriptReportsProblemsBeforeThePost(t *testing.T) {
 	tab.See("#f-front-large")
 	tab.Press("[data-share] button")
 	tab.Wait(`document.querySelector("[data-location] .status").textContent.includes("does not let this page know")`)
-	if found := violations(tab); found != "" {
+	if found := tab.Violations(); found != "" {
 		t.Errorf("axe finds:\n%s", found)
 	}
 	tab.Shoot(filepath.Join(shots, "uploads-problem-early.png"))
@@ -164,5 +164,5 @@ func TestJavaScriptReportsProblemsBeforeThePost(t *testing.T) {
 	tab.Choose("#f-front", photo(t))
 	tab.Press(`input[name="f.where.denied"]`)
 	tab.Press(onto)
-	tab.See(".tick")
+	tab.See(".sign.good")
 }

@@ -32,7 +32,7 @@ func TestAPhotoIsTakenOnThePage(t *testing.T) {
 
 	tab.Press("[data-open]")
 	tab.See("[data-use]:focus")
-	if found := violations(tab); found != "" {
+	if found := tab.Violations(); found != "" {
 		t.Errorf("axe finds:\n%s", found)
 	}
 	tab.Press("[data-cancel]")
@@ -58,7 +58,7 @@ func TestAPhotoIsTakenOnThePage(t *testing.T) {
 	if long := browser.Eval[int](tab, `(() => { const c = document.querySelector(".camera canvas"); return Math.max(c.width, c.height); })()`); long == 0 || long > 1600 {
 		t.Errorf("the photo is %d pixels long", long)
 	}
-	if found := violations(tab); found != "" {
+	if found := tab.Violations(); found != "" {
 		t.Errorf("axe finds:\n%s", found)
 	}
 	tab.Shoot(filepath.Join(shots, "camera-taken.png"))
@@ -66,7 +66,7 @@ func TestAPhotoIsTakenOnThePage(t *testing.T) {
 	tab.Choose("#f-front", photo(t))
 	tab.Press(`input[name="f.where.denied"]`)
 	tab.Press(onto)
-	tab.See(".tick")
+	tab.See(".sign.good")
 	var extra struct {
 		Documents map[string]struct {
 			MediaType string `json:"media_type"`
@@ -113,14 +113,14 @@ func TestACustomerWhoDeniesTheCameraCanChooseAPhoto(t *testing.T) {
 	if open := browser.Eval[bool](tab, `!document.querySelector("[data-live]").hidden`); open {
 		t.Error("the preview is open without a camera")
 	}
-	if found := violations(tab); found != "" {
+	if found := tab.Violations(); found != "" {
 		t.Errorf("axe finds:\n%s", found)
 	}
 	tab.Choose("#f-selfie", photo(t))
 	tab.Choose("#f-front", photo(t))
 	tab.Press(`input[name="f.where.denied"]`)
 	tab.Press(onto)
-	tab.See(".tick")
+	tab.See(".sign.good")
 	if extra := s.data(c, "extra"); strings.Count(extra, `"media_type":"image/jpeg"`) != 2 {
 		t.Errorf("extra = %s, want both photos", extra)
 	}

@@ -60,8 +60,8 @@ func TestAssetsAreCachedAndNameNoOtherHost(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	found := regexp.MustCompile(`(?:href|src)="\./(assets/[^"]+)"`).FindAllStringSubmatch(c.get().body, -1)
-	if len(found) != 3 {
-		t.Fatalf("the page has the assets %v, want 3", found)
+	if len(found) != 4 {
+		t.Fatalf("the page has the assets %v, want 4", found)
 	}
 	for _, f := range found {
 		a := c.do(http.MethodGet, c.server.URL+"/journey/"+f[1], "", nil)

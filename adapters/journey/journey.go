@@ -13,25 +13,29 @@
 package journey
 
 import (
+	"embed"
 	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/verifyd/verifyd/adapters/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
+
+//go:embed assets/*
+var assetFiles embed.FS
 
 // site is the state of the handler.
 type site struct {
 	engine   *engine.Engine
 	log      *slog.Logger
 	pages    pages
-	assets   string // the version in their paths
-	catalogs catalogs
+	assets   *web.Assets
+	catalogs web.Catalogs
 	origin   *http.CrossOriginProtection
 	rates    *uploadRates
 }
@@ -43,17 +47,17 @@ type site struct {
 func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
 	s := &site{engine: e, log: log, origin: http.NewCrossOriginProtection(), rates: newUploadRates()}
 	var err error
-	if s.catalogs, err = readCatalogs(); err != nil {
+	if s.catalogs, err = web.ReadCatalogs(messageFiles); err != nil {
 		return nil, err
 	}
-	if s.assets, err = versionOfAssets(); err != nil {
+	if s.assets, err = web.NewAssets(assetFiles); err != nil {
 		return nil, err
 	}
 	if s.pages, err = readPages(); err != nil {
 		return nil, err
 	}
 	r := chi.NewRouter()
-	r.Use(secureHeaders)
+	r.Use(headers().Secure)
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) { s.refuse(w, s.visitor(w, r), errNotFound) })
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET, HEAD, POST")
@@ -63,8 +67,7 @@ func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
 		r.Get(pattern, h)
 		r.Head(pattern, h)
 	}
-	read("/assets/{version}/{name}", s.serveAsset)
-	read("/assets/{version}/colour/{colour}", s.serveColour)
+	read("/assets/*", func(w http.ResponseWriter, r *http.Request) { s.assets.Serve(w, r, chi.URLParam(r, "*")) })
 	read("/{token}", s.show)
 	read("/{token}/state", s.state)
 	r.Post("/{token}", s.answer)
@@ -204,27 +207,13 @@ func (s *site) refuse(w http.ResponseWriter, v visitor, err error) {
 	s.write(w, status, "notice", noticePage(v, status))
 }
 
-// secureHeaders sets the security headers of every response. The token in the
-// path is the only credential, so no page may load from another site, refer to
-// it, or be framed by it.
-func secureHeaders(next http.Handler) http.Handler {
-	policy := strings.Join([]string{
-		"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
-		"form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
-	}, "; ")
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("Cache-Control", "no-store")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("X-Frame-Options", "DENY")
-		h.Set("X-Robots-Tag", "noindex, nofollow")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Permissions-Policy", "camera=(self), geolocation=(self), microphone=(), payment=(), usb=()")
-		next.ServeHTTP(w, r)
-	})
+// headers are the security headers of the pages. The token in the path is the only
+// credential, so no page may refer to another site.
+func headers() web.Policy {
+	return web.Policy{
+		Referrer:    "no-referrer",
+		Permissions: "camera=(self), geolocation=(self), microphone=(), payment=(), usb=()",
+	}
 }
 
 // crossSite reports whether another site caused the request. A browser that

@@ -36,7 +36,7 @@ func TestTheCustomerGoesFromTheLinkToTheEnd(t *testing.T) {
 	away(t, c.get(), back)
 	c.link += "?sent" // where the last post led
 	page = c.get()
-	wants(t, page, http.StatusOK, "Thank you, this is finished", "taken back to app.example", `class="icon tick"`,
+	wants(t, page, http.StatusOK, "Thank you, this is finished", "taken back to app.example", `class="sign good"`,
 		`href="`+strings.ReplaceAll(back, "&", "&amp;")+`"`, `<noscript><meta http-equiv="refresh" content="3;url=https://app.example/verify?`)
 	if strings.Contains(page.body, "meant for you alone") {
 		t.Error("the page of a run that is over warns about its link")
@@ -167,7 +167,7 @@ func TestAWaitPageFollowsTheRun(t *testing.T) {
 		t.Errorf("state stays %s though a reviewer must decide now", after.body)
 	}
 	page = c.get()
-	wants(t, page, http.StatusOK, "Your answers are being looked at", "You can close this page", "Your reference: <bdi>person-1</bdi>", `class="icon"`)
+	wants(t, page, http.StatusOK, "Your answers are being looked at", "You can close this page", "Your reference: <bdi>person-1</bdi>", `class="sign`)
 	if strings.Contains(page.body, "spinner") {
 		t.Error("a spinner promises seconds where a person takes hours")
 	}
@@ -195,8 +195,8 @@ func TestALinkThatCannotBeUsedSaysWhy(t *testing.T) {
 			c := s.begin(onboarding(), "")
 			row.then(c)
 			page := c.get()
-			wants(t, page, row.status, append(row.words, `class="icon"`)...)
-			for _, no := range []string{"data-leave", "http-equiv", "✓", "tick", "meant for you alone"} {
+			wants(t, page, row.status, append(row.words, `class="sign`)...)
+			for _, no := range []string{"data-leave", "http-equiv", "✓", "sign good", "meant for you alone"} {
 				if strings.Contains(page.body, no) {
 					t.Errorf("the page has %s", no)
 				}
@@ -268,7 +268,7 @@ func TestThePageAfterADeclinedConsentSaysThatNothingWasChecked(t *testing.T) {
 	s.Settle()
 	page := c.get()
 	wants(t, page, http.StatusOK, "You did not agree", "Nothing was checked.", "close this page")
-	if strings.Contains(page.body, "tick") || strings.Contains(page.body, "Thank you") {
+	if strings.Contains(page.body, "sign good") || strings.Contains(page.body, "Thank you") {
 		t.Errorf("a declined consent reads as success: %s", page.body)
 	}
 	c.link += "?lang=hi"
@@ -277,7 +277,7 @@ func TestThePageAfterADeclinedConsentSaysThatNothingWasChecked(t *testing.T) {
 	agreed := s.begin(declining(), "")
 	onward(t, agreed.post("consent", "success"))
 	s.Settle()
-	wants(t, agreed.get(), http.StatusOK, "Thank you, this is finished", `class="icon tick"`)
+	wants(t, agreed.get(), http.StatusOK, "Thank you, this is finished", `class="sign good"`)
 
 	// A check that came before the consent is not denied.
 	d := declining()

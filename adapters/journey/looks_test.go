@@ -3,7 +3,6 @@
 package journey_test
 
 import (
-	_ "embed"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,18 +11,6 @@ import (
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
 )
-
-// axe is axe-core 4.14.1, which finds what keeps people out of a page.
-//
-//go:embed testdata/axe.min.js
-var axe string
-
-// violations returns the problems that axe-core finds on the page of a tab.
-func violations(tab *browser.Tab) string {
-	browser.Eval[bool](tab, axe+"\n;true")
-	return browser.Eval[string](tab, `axe.run(document, {resultTypes: ["violations"]}).then((r) =>
-		r.violations.map((v) => v.id + ": " + v.help + "\n" + v.nodes.map((n) => "  " + n.html + "\n  " + n.failureSummary).join("\n")).join("\n"))`)
-}
 
 func TestEveryPageIsAccessible(t *testing.T) {
 	b := browser.Start(t)
@@ -54,10 +41,10 @@ func TestEveryPageIsAccessible(t *testing.T) {
 					kind.then(tab)
 				}
 				tab.Shoot(filepath.Join(shots, strings.ReplaceAll(kind.name+"-"+look.name, " ", "-")+".png"))
-				if found := violations(tab); found != "" {
+				if found := tab.Violations(); found != "" {
 					t.Errorf("axe finds:\n%s", found)
 				}
-				if wide := browser.Eval[int](tab, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+				if wide := tab.TooWide(); wide > 0 {
 					t.Errorf("the page is %d pixels too wide", wide)
 				}
 				if foreign := browser.Eval[string](tab, foreign); foreign != "" {
@@ -86,7 +73,7 @@ func TestEveryColourOfATenantIsReadable(t *testing.T) {
 			tab.Go(c.link)
 			tab.Press(onto)
 			tab.See(".problems")
-			if found := violations(tab); found != "" {
+			if found := tab.Violations(); found != "" {
 				t.Errorf("%s, dark %v: axe finds:\n%s", colour, dark, found)
 			}
 			if got := browser.Eval[string](tab, `getComputedStyle(document.documentElement).getPropertyValue("--brand")`); got == "#2554c7" || got == "#8db2ff" {
@@ -109,14 +96,14 @@ func TestThePagesRunFromRightToLeft(t *testing.T) {
 	tab.Go(c.link)
 	browser.Eval[bool](tab, `document.documentElement.dir = "rtl", true`)
 	tab.Shoot(filepath.Join(shots, "uploads-right-to-left.png"))
-	if wide := browser.Eval[int](tab, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+	if wide := tab.TooWide(); wide > 0 {
 		t.Errorf("the page is %d pixels too wide", wide)
 	}
-	if found := violations(tab); found != "" {
+	if found := tab.Violations(); found != "" {
 		t.Errorf("axe finds:\n%s", found)
 	}
 	browser.Eval[bool](tab, `document.querySelector("main").append(new Image(20, 20)), true`)
-	if found := violations(tab); !strings.HasPrefix(found, "image-alt") {
+	if found := tab.Violations(); !strings.HasPrefix(found, "image-alt") {
 		t.Errorf("axe finds %q, want the picture without a text: does it look at all?", found)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/verifyd/verifyd/adapters/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -27,11 +28,11 @@ type pages map[string]*template.Template
 func readPages() (pages, error) {
 	p := pages{}
 	for _, kind := range []string{"step", "wait", "end", "notice"} {
-		t, err := template.New("layout.html").Funcs(template.FuncMap{"words": newMarkdown().words, "inPage": inPage}).ParseFS(pageFiles, "page/layout.html", "page/icon.html", "page/field.html", "page/"+kind+".html")
+		t, err := web.Templates(pageFiles, template.FuncMap{"words": newMarkdown().words, "inPage": inPage}, "page/layout.html", "page/field.html", "page/"+kind+".html")
 		if err != nil {
 			return nil, err
 		}
-		p[kind] = t
+		p[kind] = t.Lookup("layout.html")
 	}
 	return p, nil
 }
@@ -43,24 +44,20 @@ type visitor struct {
 	token  string
 	chosen string // the language that was chosen on the page; may be empty
 	base   string // the relative path from the page to where the handler is mounted
-	others []catalog
-	assets string // the path of the assets, from base
+	others []web.Catalog
+	assets *web.Assets
 }
 
 func (s *site) visitor(w http.ResponseWriter, r *http.Request) visitor {
-	v := visitor{log: s.log, token: chi.URLParam(r, "token"), assets: "assets/" + s.assets + "/"}
+	v := visitor{log: s.log, token: chi.URLParam(r, "token"), assets: s.assets}
 	if id := w.Header().Get("X-Request-Id"); id != "" {
 		v.log = v.log.With("request_id", id)
 	}
 	chosen := r.URL.Query().Get("lang")
-	v.catalog = s.catalogs.choose(chosen, r.Header)
-	if chosen == v.tag.String() {
+	v.catalog = catalog{s.catalogs.Choose(chosen, r.Header)}
+	v.others = s.catalogs.Others(v.Catalog)
+	if chosen == v.Lang() {
 		v.chosen = chosen
-	}
-	for _, c := range s.catalogs.list {
-		if c.tag != v.tag {
-			v.others = append(v.others, c)
-		}
 	}
 	path := r.URL.Path
 	if c := chi.RouteContext(r.Context()); c != nil && c.RoutePath != "" {
@@ -82,10 +79,10 @@ func (v visitor) Query() string {
 func (v visitor) Self() string { return "./" + url.PathEscape(v.token) + v.Query() }
 
 // Asset returns the URL of a style sheet, script or icon.
-func (v visitor) Asset(name string) string { return v.base + v.assets + name }
+func (v visitor) Asset(name string) string { return v.base + "assets/" + v.assets.Path(name) }
 
 // Others returns the catalogs of the other languages.
-func (v visitor) Others() []catalog { return v.others }
+func (v visitor) Others() []web.Catalog { return v.others }
 
 // page is the data of a template. The templates call its methods.
 type page struct {
@@ -95,10 +92,11 @@ type page struct {
 	Tenant      string // empty where no run is known
 	Title       string // a key, or a text of the workflow if TitleIsText is set
 	TitleIsText bool
-	Text        string // a key; may be empty
-	Icon        string // of a page without a form: tick, stop or clock; may be empty
-	Note        string // the key of a line above the page; may be empty
-	Current     int    // the step that is shown, from 1; 0 for none
+	Text        string   // a key; may be empty
+	Icon        string   // of a page without a form; may be empty
+	Tone        web.Tone // of the icon
+	Note        string   // the key of a line above the page; may be empty
+	Current     int      // the step that is shown, from 1; 0 for none
 	Total       int
 	// Refresh is the number of seconds after which a browser without
 	// JavaScript reloads the page or goes to Redirect; 0 means never.
@@ -114,7 +112,7 @@ type page struct {
 }
 
 func newPage(v visitor, j engine.Journey) page {
-	return page{visitor: v, Tenant: j.Tenant.Name, colour: j.Tenant.Colour, Live: !j.Run.Status.Terminal(), Consents: consentsIn(v.tag.String(), j.Consents)}
+	return page{visitor: v, Tenant: j.Tenant.Name, colour: j.Tenant.Colour, Live: !j.Run.Status.Terminal(), Consents: consentsIn(v.Lang(), j.Consents)}
 }
 
 // consentsIn returns consents in a language, as far as they have texts in it.
@@ -124,6 +122,15 @@ func consentsIn(language string, given []engine.JourneyConsent) []engine.Journey
 		given[i].Label, given[i].Text = c.LabelIn.In(language, c.Label), c.TextIn.In(language, c.Text)
 	}
 	return given
+}
+
+// Colour returns the URL of the style sheet of the tenant's colour, or "".
+func (p page) Colour() string {
+	path := p.assets.BrandPath(p.colour)
+	if path == "" {
+		return ""
+	}
+	return p.base + "assets/" + path
 }
 
 // Brand returns the tenant's name, or ours if no tenant is known.
@@ -153,6 +160,11 @@ func (p page) Heading() (string, error) {
 
 // Failed reports whether the page shows problems.
 func (p page) Failed() bool { return p.Step != nil && p.Step.Failed }
+
+// Summary lists the problems above the form.
+func (p page) Summary() web.Summary {
+	return web.Summary{Title: p.Message("error.summary"), Problems: p.Step.Problems}
+}
 
 // Progress returns a CSS class for each step: done, now or ahead.
 func (p page) Progress() []string {
@@ -197,7 +209,7 @@ func endPage(v visitor, j engine.Journey) page {
 	case j.Declined:
 		p.Title, p.Text = "declined.title", "declined.text"
 	default:
-		p.Title, p.Icon = "done.title", "tick"
+		p.Title, p.Icon, p.Tone = "done.title", "tick", web.Good
 	}
 	if p.Redirect = j.Redirect; p.Redirect != "" {
 		p.Closing, p.Refresh = "end.leave", 3

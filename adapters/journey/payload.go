@@ -53,7 +53,7 @@ func valueOf(field verification.InputField, f form, c catalog) (value any, given
 		}
 		n, message := readNumber(text)
 		if message != "" {
-			f.problems[field.Name] = c.messages[message]
+			f.problems[field.Name] = c.Message(message)
 			return text, true
 		}
 		return n, true

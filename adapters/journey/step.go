@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/verifyd/verifyd/adapters/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -21,14 +22,7 @@ type stepView struct {
 	Upload   bool // the form sends files
 	Failed   bool
 	Fields   []fieldView
-	Problems []problem // in the order of the page
-}
-
-// problem is one line of the summary above a form.
-type problem struct {
-	Target string // the id of the input; empty for the whole form
-	Label  string
-	Text   string
+	Problems []web.Problem // in the order of the page
 }
 
 // fieldView is an input and its current answer.
@@ -73,12 +67,12 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 		w := viewOf(field.In(p.Lang()), f)
 		p.Step.Upload = p.Step.Upload || field.Upload()
 		if w.Error != "" {
-			p.Step.Problems = append(p.Step.Problems, problem{Target: w.ID, Label: w.Label, Text: w.Error})
+			p.Step.Problems = append(p.Step.Problems, web.Problem{Target: w.ID, Label: w.Label, Text: w.Error})
 		}
 		p.Step.Fields = append(p.Step.Fields, w)
 	}
 	if f.general != "" {
-		p.Step.Problems = append(p.Step.Problems, problem{Text: f.general})
+		p.Step.Problems = append(p.Step.Problems, web.Problem{Text: f.general})
 	}
 	return p
 }
@@ -174,7 +168,7 @@ func (c catalog) kindNames(kinds []string) string {
 		case group == "*":
 			return ""
 		case group == "IMAGE" && images:
-			name = c.messages["file.image"]
+			name = c.Message("file.image")
 		case group == "APPLICATION":
 			name = "PDF" // the only one that is accepted
 		case name == "JPG":
@@ -188,7 +182,7 @@ func (c catalog) kindNames(kinds []string) string {
 		return strings.Join(names, "")
 	}
 	last := len(names) - 1
-	return fmt.Sprintf(c.messages["file.or"], strings.Join(names[:last], ", "), names[last])
+	return fmt.Sprintf(c.Message("file.or"), strings.Join(names[:last], ", "), names[last])
 }
 
 // MaxBytes returns the size limit of a file in bytes.

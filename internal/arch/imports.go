@@ -73,6 +73,13 @@ func table() []row {
 			advice: "the JSON of the API imports the rules and the standard library, so that clients can import it",
 		},
 		{
+			where:  "adapters/web",
+			std:    anyStd,
+			libs:   true,
+			inside: only(),
+			advice: "the design of the pages knows nothing of runs: it imports the standard library and its own libraries",
+		},
+		{
 			where: "adapters/...",
 			std:   anyStd,
 			libs:  true,
@@ -80,9 +87,9 @@ func table() []row {
 				driving := within(from, "adapters/httpapi/...", "adapters/journey/...", "adapters/console/...")
 				return p == "verification" || p == "verification/fair" || p == "verification/lru" || p == "adapters/apitypes" ||
 					p == "adapters/transport" ||
-					driving && p == "verification/engine"
+					driving && (p == "verification/engine" || p == "adapters/web")
 			},
-			advice: "an adapter imports the rules, verification/fair, verification/lru, the shared packages adapters/apitypes and adapters/transport, and its own libraries (a driving one also the engine): let a host wire two adapters together",
+			advice: "an adapter imports the rules, verification/fair, verification/lru, the shared packages adapters/apitypes and adapters/transport, and its own libraries (a driving one also the engine and adapters/web): let a host wire two adapters together",
 		},
 		{
 			where: "hosts/...",

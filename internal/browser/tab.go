@@ -19,6 +19,7 @@ import (
 // phone, JavaScript and a light screen, who speaks English.
 type Options struct {
 	Wide     bool      // a desktop window instead of a phone
+	Width    int       // of the window in CSS pixels; 0 means 390 on a phone and 1200 on a desktop
 	Dark     bool      // prefers a dark screen
 	NoScript bool      // JavaScript is switched off
 	Language string    // the Accept-Language header; empty means en
@@ -44,6 +45,9 @@ func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 	width, height, scale, mobile := int64(390), int64(844), 2.0, true
 	if o.Wide {
 		width, height, scale, mobile = 1200, 900, 1.0, false
+	}
+	if o.Width > 0 {
+		width = int64(o.Width)
 	}
 	language, scheme := "en", "light"
 	if o.Language != "" {
