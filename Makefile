@@ -11,6 +11,9 @@ BUILD := .build
 TOOL  := $(GO) tool -modfile=internal/tools/go.mod
 TREES := verification adapters hosts internal
 
+# An example that is a module of its own.
+EXAMPLE := docs/examples/ownhost
+
 # The packages whose tests all need a browser or a database.
 SERVICES := /adapters/postgres$$|/internal/(bench|bench/fill|browser|noisy|pgtest|soak)$$
 
@@ -25,7 +28,7 @@ folders = find $(TREES) -name '*_test.go' -exec grep -l '^func $(1)' {} + 2>/dev
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check verify verify-rest fmt fmt-check vet lint arch generate generate-check tidy-check cover bench fuzz soak noisy
+.PHONY: help run test check example verify verify-rest fmt fmt-check vet lint arch generate generate-check tidy-check cover bench fuzz soak noisy
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,8 +46,12 @@ check: ## Run the tests that need no browser and no database
 	$(GO) test -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $$($(GO) list ./... | grep -Ev '$(SERVICES)')
 	@echo 'The tests that need a browser or a database did not run: make test runs every test.'
 
+example: ## Vet and test the example of a host of your own, a module of its own
+	$(GO) -C $(EXAMPLE) vet ./...
+	$(GO) -C $(EXAMPLE) test -timeout $(TEST_TIMEOUT) ./...
+
 verify: TESTFLAGS += $(RACE)
-verify: verify-rest test ## Run everything that CI runs: format, vet, lint, race tests, generated files, go.mod
+verify: verify-rest test example ## Run everything that CI runs: format, vet, lint, race tests, generated files, go.mod
 	@test -n "$(RACE)" || echo 'No C compiler was found: the tests ran without the race detector.'
 
 # Everything in verify except the tests.
@@ -79,8 +86,10 @@ generate-check:
 		echo 'go generate changed these files; commit them:'; \
 		awk '/^[<>]/ { print $$4 }' $(BUILD)/generated | sort -u; exit 1; }
 
+# If it prints a difference, run go mod tidy there.
 tidy-check:
 	$(GO) mod tidy -diff
+	$(GO) -C $(EXAMPLE) mod tidy -diff
 
 cover: ## Measure the coverage of all packages and write .build/cover.html
 	@mkdir -p $(BUILD)

@@ -31,7 +31,7 @@ func (b *bootstrapReader) providers(p path, section map[string]json.RawMessage) 
 	var found []Provider
 	for _, name := range slices.Sorted(maps.Keys(section)) {
 		at := append(slices.Clip(p), name)
-		if !providerName(name) {
+		if !IsProviderName(name) {
 			b.problem(at, "the name of a provider is 1 to 64 letters, digits, - and _, and begins with a letter")
 			continue
 		}
@@ -61,7 +61,9 @@ func (b *bootstrapReader) providers(p path, section map[string]json.RawMessage) 
 	return found
 }
 
-func providerName(s string) bool {
+// IsProviderName reports whether s can be the name of a provider: 1 to 64 letters,
+// digits, '-' and '_' that begin with a letter.
+func IsProviderName(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	return s != "" && len(s) <= maxProviderName && strings.ContainsRune(letters, rune(s[0])) &&
 		strings.Trim(s, letters+"0123456789-_") == ""

@@ -15,12 +15,13 @@ import (
 )
 
 // Main runs the host until SIGINT or SIGTERM, with the settings of the command line and
-// the environment. If the host cannot start or fails, Main prints one line for each
-// problem and exits with code 1.
-func Main() {
+// the environment, and what the options add. If the host cannot start or fails, Main
+// prints one line for each problem and exits with code 1. --help and --version print,
+// and return.
+func Main(options ...Option) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // net/http logs there what handlers already report
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
+	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr, options...)
 	stop()
 	if err != nil && !errors.Is(err, errHelp) {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -33,7 +34,7 @@ func Main() {
 // run serves until ctx ends and the requests and runs in flight are done. If the
 // host cannot start, the error has one line for each problem, followed by one for
 // each warning.
-func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer, options ...Option) error {
 	env := newEnvironment(environ)
 	s, err := parse(args, env, stdout)
 	if errors.Is(err, errHelp) {
@@ -42,7 +43,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	var h *host
 	var warnings []string
 	if err == nil {
-		h, warnings, err = wire(ctx, s, env, stderr)
+		h, warnings, err = wire(ctx, s, env, newAdditions(options), stderr)
 	}
 	warnings = append(warnings, env.unknown()...)
 	if err != nil {

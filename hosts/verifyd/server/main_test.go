@@ -64,7 +64,7 @@ func env(pairs map[string]string) []string {
 }
 
 // serveHost starts a host on free ports and waits for its ready line.
-func serveHost(t *testing.T, vars map[string]string) *served {
+func serveHost(t *testing.T, vars map[string]string, options ...server.Option) *served {
 	t.Helper()
 	all := map[string]string{"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0"}
 	for name, value := range vars {
@@ -74,7 +74,7 @@ func serveHost(t *testing.T, vars map[string]string) *served {
 	read, write := io.Pipe()
 	s := &served{t: t, stop: stop, ended: make(chan error, 1), stderr: &quietBuffer{}}
 	go func() {
-		s.ended <- server.Run(ctx, []string{"serve"}, env(all), write, s.stderr)
+		s.ended <- server.Run(ctx, []string{"serve"}, env(all), write, s.stderr, options...)
 		_ = write.Close()
 	}()
 	line, err := bufio.NewReader(read).ReadString('\n')
@@ -161,6 +161,24 @@ func (s *served) run(method, url, body string, headers ...string) runJSON {
 		s.t.Fatalf("%s %s = %d %s", method, url, status, raw)
 	}
 	return r
+}
+
+// await reads a run until it is as a test wants it.
+func (s *served) await(id string, as func(runJSON) bool) runJSON {
+	s.t.Helper()
+	tick, timeout := time.NewTicker(10*time.Millisecond), time.After(time.Minute)
+	defer tick.Stop()
+	for {
+		r := s.run("GET", s.api+"/v1/runs/"+id, "")
+		if as(r) {
+			return r
+		}
+		select {
+		case <-tick.C:
+		case <-timeout:
+			s.t.Fatalf("after a minute the run is %+v", r)
+		}
+	}
 }
 
 const (

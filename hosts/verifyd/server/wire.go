@@ -88,7 +88,7 @@ type opened struct {
 
 // open opens the addresses, files and folders that the settings name, and changes
 // nothing. Its error has the problems of all of them.
-func (h *host) open(ctx context.Context, env *environment, clk hostClock) (o opened, _ error) {
+func (h *host) open(ctx context.Context, env *environment, added additions, clk hostClock) (o opened, _ error) {
 	var p problems
 	var err error
 	s := h.settings
@@ -102,20 +102,23 @@ func (h *host) open(ctx context.Context, env *environment, clk hostClock) (o ope
 	if err != nil {
 		p.add("font-dir", "%s: %w", s.FontDir, err)
 	}
-	o.documents = o.openDocuments(s, &p)
+	added.checkDocuments(s, &p)
+	if o.documents = added.documents; o.documents == nil {
+		o.documents = o.openDocuments(s, &p)
+	}
 	if s.SigningKeyFile != "" {
 		o.keys, err = cli.ReadKeys(s.SigningKeyFile)
 		p.wrap("signing-key-file", err)
 	}
 	o.bootstrap = o.readBootstrap(s, env, &p)
-	o.makeProviders(s, env, clk, &p)
+	o.makeProviders(s, env, added, clk, &p)
 	return o, p.err()
 }
 
 // wire builds the host. It opens the addresses first, because the links contain
 // them, then the store, and applies the bootstrap file or the demo. It returns
 // the warnings even if err is not nil.
-func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (_ *host, warnings []string, err error) {
+func wire(ctx context.Context, s settings, env *environment, added additions, stderr io.Writer) (_ *host, warnings []string, err error) {
 	h := &host{settings: s, log: newLog(s, stderr), build: cli.ReadBuild()}
 	defer func() {
 		if err != nil {
@@ -124,7 +127,7 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 	}()
 	limitMemory(memlimit.FromCgroup, h.log)
 	clk, manual := newClock(s)
-	o, err := h.open(ctx, env, clk)
+	o, err := h.open(ctx, env, added, clk)
 	if err != nil {
 		return nil, o.warnings, err
 	}
@@ -199,8 +202,9 @@ func wire(ctx context.Context, s settings, env *environment, stderr io.Writer) (
 	return h, o.warnings, nil
 }
 
-// makeProviders makes the built-in providers and those of the bootstrap file.
-func (o *opened) makeProviders(s settings, env *environment, clk hostClock, p *problems) {
+// makeProviders makes the built-in providers and those of the bootstrap file, and adds
+// those of the program.
+func (o *opened) makeProviders(s settings, env *environment, added additions, clk hostClock, p *problems) {
 	secret, err := cli.Secrets(env.get, s.SecretsDir)
 	if err != nil {
 		p.wrap("secrets-dir", err)
@@ -213,6 +217,7 @@ func (o *opened) makeProviders(s settings, env *environment, clk hostClock, p *p
 	// The second sandbox is for demonstrating a fallback.
 	builtIn := offline.Checks()
 	builtIn["sandbox"], builtIn["sandbox_2"] = sandbox.New(clk.Sleep), sandbox.New(clk.Sleep)
+	added.addTo(builtIn, p)
 	o.providers, err = boot.MakeProviders(file, builtIn, rest.Options{
 		Expressions: expression.New(), Secret: secret, Documents: o.documents, AllowPrivateNetworks: s.AllowPrivate, Now: clk.Now,
 	})
