@@ -66,9 +66,9 @@ func (a Account) Validate() error {
 	return nil
 }
 
-// CheckAPIKey returns ErrInvalid unless the key has MinAPIKeyLength to 500
+// ValidateAPIKey returns ErrInvalid unless the key has MinAPIKeyLength to 500
 // printable ASCII characters and no spaces. The error does not contain the key.
-func CheckAPIKey(key string) error {
+func ValidateAPIKey(key string) error {
 	if !printable(key, MinAPIKeyLength, maxAPIKey) {
 		return InvalidField("account", "api_key", printableRule(MinAPIKeyLength, maxAPIKey))
 	}
@@ -79,9 +79,9 @@ func CheckAPIKey(key string) error {
 // so a plain SHA-256 resists guessing.
 func HashAPIKey(key string) [32]byte { return sha256.Sum256([]byte(key)) }
 
-// CheckWebhookSecret returns ErrInvalid unless the secret is whsec_ followed by
+// ValidateWebhookSecret returns ErrInvalid unless the secret is whsec_ followed by
 // the base64 of 24 to 64 bytes. The error does not contain the secret.
-func CheckWebhookSecret(secret string) error {
+func ValidateWebhookSecret(secret string) error {
 	encoded, prefixed := strings.CutPrefix(secret, "whsec_")
 	raw, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	if !prefixed || err != nil || strings.ContainsAny(encoded, "\r\n") ||

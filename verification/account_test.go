@@ -57,9 +57,9 @@ func TestAPIKeyIsPrintableAndLongEnough(t *testing.T) {
 		strings.Repeat("k", 20): true, strings.Repeat("k", 500): true, "!0123456789012345678~": true,
 		strings.Repeat("k", 19): false, strings.Repeat("k", 501): false, "01234567890 01234567890": false, "01234567890\t01234567890": false,
 	} {
-		err := verification.CheckAPIKey(key)
+		err := verification.ValidateAPIKey(key)
 		if good != (err == nil) {
-			t.Errorf("CheckAPIKey(%q) = %v, want it valid: %t", key, err, good)
+			t.Errorf("ValidateAPIKey(%q) = %v, want it valid: %t", key, err, good)
 		}
 		if err != nil && strings.Contains(err.Error(), key) {
 			t.Errorf("the error contains the key: %q", err)
@@ -76,9 +76,9 @@ func TestWebhookSecretIsPrefixedBase64Of24To64Bytes(t *testing.T) {
 		"whsec_" + of(32)[:20] + "\n" + of(32)[20:]: false, " whsec_" + of(32): false, "whsec_" + strings.Repeat("-_", 22): false,
 		"whsec_" + strings.Repeat("/", 42) + "/=": false, // bits that no byte has
 	} {
-		err := verification.CheckWebhookSecret(secret)
+		err := verification.ValidateWebhookSecret(secret)
 		if (err == nil) != want {
-			t.Errorf("CheckWebhookSecret(%q) = %v, want it valid: %t", secret, err, want)
+			t.Errorf("ValidateWebhookSecret(%q) = %v, want it valid: %t", secret, err, want)
 		}
 		if err != nil && len(secret) > 10 && strings.Contains(err.Error(), secret[6:]) {
 			t.Errorf("the error contains the secret: %q", err)

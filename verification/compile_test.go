@@ -101,7 +101,7 @@ func (w watcher) Condition(text string, d verification.Declarations) (verificati
 	return w.language.Condition(text, d)
 }
 
-func TestExpressionsMayReadStepsThatCanHaveRun(t *testing.T) {
+func TestExpressionsMayReadStepsThatMayPrecede(t *testing.T) {
 	d := ladder()
 	d.InputSchema = verification.Data(`{"type":"object"}`)
 	var seen []verification.Declarations
@@ -109,14 +109,14 @@ func TestExpressionsMayReadStepsThatCanHaveRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	step := func(kind verification.NodeType, can bool) verification.StepDeclaration {
-		return verification.StepDeclaration{Type: kind, CanHaveRun: can}
+		return verification.StepDeclaration{Type: kind, MayPrecede: can}
 	}
 	details := d.Nodes["details"]
 	want := []verification.Declarations{{
 		Input: d.InputSchema,
 		Steps: map[verification.NodeID]verification.StepDeclaration{
 			"consent": step(verification.NodeConsent, true),
-			"details": {Type: verification.NodeCustomerInput, Fields: details.Fields, Optional: true, CanHaveRun: true},
+			"details": {Type: verification.NodeCustomerInput, Fields: details.Fields, Optional: true, MayPrecede: true},
 			"pan":     step(verification.NodeCheck, true),
 			"face":    step(verification.NodeCheck, false),
 			"review":  step(verification.NodeReview, false),

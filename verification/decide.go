@@ -100,7 +100,7 @@ func (d *decision) start(c Start) error {
 	if d.run.Seq > 0 {
 		return Conflict("run", "the run has already started")
 	}
-	problems := fieldsOf(CheckReferenceID(c.ReferenceID))
+	problems := fieldsOf(ValidateReferenceID(c.ReferenceID))
 	if d.program.input != nil {
 		for _, f := range d.program.input.Check(c.Input) {
 			f.Name = joinPath("input", f.Name)
@@ -121,9 +121,9 @@ func (d *decision) start(c Start) error {
 	return nil
 }
 
-// CheckReferenceID returns ErrInvalid unless a reference_id has 1 to 255
+// ValidateReferenceID returns ErrInvalid unless a reference_id has 1 to 255
 // characters and no control characters.
-func CheckReferenceID(s string) error {
+func ValidateReferenceID(s string) error {
 	message := ""
 	switch n := utf8.RuneCountInString(s); {
 	case n == 0:
@@ -138,9 +138,9 @@ func CheckReferenceID(s string) error {
 	return InvalidField("run", "reference_id", message)
 }
 
-// CheckNotes returns ErrInvalid unless the notes of a verdict have at most 10,000
+// ValidateNotes returns ErrInvalid unless the notes of a verdict have at most 10,000
 // characters and are valid UTF-8 without NUL.
-func CheckNotes(s string) error {
+func ValidateNotes(s string) error {
 	switch {
 	case utf8.RuneCountInString(s) > maxNotes:
 		return InvalidField("signal", "payload.notes", tooLong(maxNotes))
@@ -261,7 +261,7 @@ func (d *decision) submit(c Submit) error {
 	if n.Type == NodeConsent {
 		var declined bool
 		data, declined, problems = acceptConsent(c.Payload)
-		if declined && n.OnDeclined != "" && n.OnDeclined != RouteNext {
+		if declined && n.OnDeclined != "" && n.OnDeclined != TargetNext {
 			to = n.OnDeclined
 		}
 	} else {
@@ -286,7 +286,7 @@ func (d *decision) verdict(c GiveVerdict) error {
 	if !c.Decision.Verdict() {
 		return InvalidField("signal", "payload.decision", `must be "approve" or "reject"`)
 	}
-	if err := CheckNotes(c.Notes); err != nil {
+	if err := ValidateNotes(c.Notes); err != nil {
 		return err
 	}
 	if c.Revision != 0 && c.Revision != d.run.Seq {

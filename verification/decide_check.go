@@ -129,8 +129,8 @@ func (d *decision) failure(c RecordFailure) {
 		d.add(PollFailed{Node: c.Node, Cause: cause, PollAt: retryAt(w.PollFailures + 1)})
 		return
 	}
-	if !c.Permanent && w.Attempts < n.MaxDispatches() {
-		d.add(DispatchFailed{Node: c.Node, Cause: cause, RetryAt: retryAt(w.Attempts)})
+	if !c.Permanent && w.ProviderDispatches < n.MaxDispatches() {
+		d.add(DispatchFailed{Node: c.Node, Cause: cause, RetryAt: retryAt(w.ProviderDispatches)})
 		return
 	}
 	d.add(DispatchFailed{Node: c.Node, Cause: cause})
@@ -172,9 +172,9 @@ func (d *decision) redispatch() {
 // fails.
 func route(to, next NodeID) (NodeID, bool) {
 	switch to {
-	case "", RouteFail:
+	case "", TargetFail:
 		return "", false
-	case RouteNext:
+	case TargetNext:
 		return next, true
 	}
 	return to, true

@@ -17,8 +17,8 @@ func TestFailedCheckLeadsWhereItsNodeSays(t *testing.T) {
 		want  string
 	}{
 		{"", "result_recorded, failed"},
-		{verification.RouteFail, "result_recorded, failed"},
-		{verification.RouteNext, "result_recorded, completed"},
+		{verification.TargetFail, "result_recorded, failed"},
+		{verification.TargetNext, "result_recorded, completed"},
 		{"review", "result_recorded, review_asked"},
 	} {
 		j := begin(t, routed(c.route, ""), "")
@@ -42,8 +42,8 @@ func TestUnansweredCheckLeadsWhereItsNodeSays(t *testing.T) {
 		want, data string
 	}{
 		{"", "dispatch_failed, result_unavailable, failed", ""},
-		{verification.RouteFail, "dispatch_failed, result_unavailable, failed", ""},
-		{verification.RouteNext, "dispatch_failed, result_unavailable, completed", `{"source_ok":false}`},
+		{verification.TargetFail, "dispatch_failed, result_unavailable, failed", ""},
+		{verification.TargetNext, "dispatch_failed, result_unavailable, completed", `{"source_ok":false}`},
 		{"review", "dispatch_failed, result_unavailable, review_asked", `{"source_ok":false}`},
 	} {
 		j := begin(t, routed("", c.route), "")
@@ -98,7 +98,7 @@ func TestRetriesGoOnUntilTheLastDispatch(t *testing.T) {
 	d := single(func(n *verification.Node) { n.Retry = &verification.Retry{MaxDispatches: 3} })
 	j := begin(t, d, "")
 	for dispatch := 1; dispatch <= 3; dispatch++ {
-		if w := j.run.Wait; w.Kind != verification.WaitResult || w.Dispatch != dispatch || w.Attempts != dispatch {
+		if w := j.run.Wait; w.Kind != verification.WaitResult || w.Dispatch != dispatch || w.ProviderDispatches != dispatch {
 			t.Fatalf("the run waits for %+v, want dispatch %d", w, dispatch)
 		}
 		if got := j.detail().Checks[0].Status; got != verification.CheckRunning {
@@ -138,7 +138,7 @@ func TestFallbackAnswersAfterTheLastRetry(t *testing.T) {
 	j := begin(t, single(func(n *verification.Node) { n.Fallback = "backup" }), "")
 	j.unanswered(false).redispatch().unanswered(false)
 	w := j.run.Wait
-	if w.Kind != verification.WaitResult || w.Provider != "backup" || w.Dispatch != 3 || w.Attempts != 1 {
+	if w.Kind != verification.WaitResult || w.Provider != "backup" || w.Dispatch != 3 || w.ProviderDispatches != 1 {
 		t.Fatalf("after the last retry the run waits for %+v, want dispatch 3 by backup", w)
 	}
 	j.unanswered(false)
@@ -146,7 +146,7 @@ func TestFallbackAnswersAfterTheLastRetry(t *testing.T) {
 		t.Fatalf("the fallback is retried as well; the run waits for %+v", w)
 	}
 	j.redispatch()
-	if w := j.run.Wait; w.Provider != "backup" || w.Dispatch != 4 || w.Attempts != 2 {
+	if w := j.run.Wait; w.Provider != "backup" || w.Dispatch != 4 || w.ProviderDispatches != 2 {
 		t.Fatalf("the retry is %+v, want dispatch 4 by backup", w)
 	}
 	unanswered := j.fork().unanswered(false)

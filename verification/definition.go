@@ -100,10 +100,10 @@ type Node struct {
 }
 
 // The two targets that are not nodes. on_failed and on_unavailable accept both,
-// on_declined accepts RouteNext.
+// on_declined accepts TargetNext.
 const (
-	RouteFail NodeID = "fail" // the run fails
-	RouteNext NodeID = "next" // the run continues at the node's next
+	TargetFail NodeID = "fail" // the run fails
+	TargetNext NodeID = "next" // the run continues at the node's next
 )
 
 // Retry says how often and how soon a check without a result is dispatched
@@ -171,17 +171,17 @@ func DeriveWorkflowID(t TenantID, workflow string) WorkflowID {
 	return WorkflowID(x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:])
 }
 
-// WorkflowStep is a check that a run of a workflow can produce.
-type WorkflowStep struct {
+// CheckInfo is a check that a run of a workflow can produce.
+type CheckInfo struct {
 	Key   string `json:"key"`
 	Label string `json:"label"`
 }
 
-// Steps returns the check nodes, breadth first from the start, one entry per
+// Checks returns the check nodes, breadth first from the start, one entry per
 // key. It is a superset of the checks of one run. See docs/api.md,
 // "WorkflowDetail".
-func (d Definition) Steps() []WorkflowStep {
-	steps, seen := []WorkflowStep{}, map[string]bool{}
+func (d Definition) Checks() []CheckInfo {
+	steps, seen := []CheckInfo{}, map[string]bool{}
 	for _, id := range d.breadthFirst() {
 		n := d.Nodes[id]
 		if n.Type != NodeCheck {
@@ -189,7 +189,7 @@ func (d Definition) Steps() []WorkflowStep {
 		}
 		if key := n.checkKey(id); !seen[key] {
 			seen[key] = true
-			steps = append(steps, WorkflowStep{Key: key, Label: n.label(id)})
+			steps = append(steps, CheckInfo{Key: key, Label: n.label(id)})
 		}
 	}
 	return steps
@@ -238,10 +238,10 @@ type Route struct {
 func (n Node) Routes() []Route {
 	var all []Route
 	add := func(on string, to NodeID) {
-		if to == RouteNext {
+		if to == TargetNext {
 			to = n.Next
 		}
-		if to != "" && to != RouteFail {
+		if to != "" && to != TargetFail {
 			all = append(all, Route{on, to})
 		}
 	}

@@ -94,22 +94,22 @@ func TestStepsListTheChecksBreadthFirst(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		d    verification.Definition
-		want []verification.WorkflowStep
+		want []verification.CheckInfo
 	}{
-		{"none", define("done", nodes{"done": endNode()}), []verification.WorkflowStep{}},
-		{"no nodes at all", verification.Definition{Start: "lost"}, []verification.WorkflowStep{}},
-		{"one entry a key", loop(), []verification.WorkflowStep{{Key: "pan_verification", Label: "PAN"}}},
-		{"only checks", ladder(), []verification.WorkflowStep{{Key: "pan_verification", Label: "PAN"}, {Key: "face", Label: "Face match"}}},
+		{"none", define("done", nodes{"done": endNode()}), []verification.CheckInfo{}},
+		{"no nodes at all", verification.Definition{Start: "lost"}, []verification.CheckInfo{}},
+		{"one entry a key", loop(), []verification.CheckInfo{{Key: "pan_verification", Label: "PAN"}}},
+		{"only checks", ladder(), []verification.CheckInfo{{Key: "pan_verification", Label: "PAN"}, {Key: "face", Label: "Face match"}}},
 		{
 			"label and key by default the node's name", define("pan", nodes{"pan": check("", "", "done", "", ""), "done": endNode()}),
-			[]verification.WorkflowStep{{Key: "pan", Label: "pan"}},
+			[]verification.CheckInfo{{Key: "pan", Label: "pan"}},
 		},
 		{"near before far, next before the routes on failure", define("a", nodes{
-			"a": check("A", "", "b", "c", verification.RouteNext), "b": check("B", "", "d", verification.RouteFail, ""),
+			"a": check("A", "", "b", "c", verification.TargetNext), "b": check("B", "", "d", verification.TargetFail, ""),
 			"c": check("C", "", "d", "", ""), "d": check("D", "", "done", "", ""), "done": endNode(),
-		}), []verification.WorkflowStep{{Key: "a", Label: "A"}, {Key: "b", Label: "B"}, {Key: "c", Label: "C"}, {Key: "d", Label: "D"}}},
+		}), []verification.CheckInfo{{Key: "a", Label: "A"}, {Key: "b", Label: "B"}, {Key: "c", Label: "C"}, {Key: "d", Label: "D"}}},
 	} {
-		if diff := cmp.Diff(c.want, c.d.Steps()); diff != "" {
+		if diff := cmp.Diff(c.want, c.d.Checks()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
@@ -118,7 +118,7 @@ func TestStepsListTheChecksBreadthFirst(t *testing.T) {
 func TestTargetsAreInTheOrderOfTheDefinition(t *testing.T) {
 	n := verification.Node{
 		Rules: []verification.Rule{{Next: "rule1"}, {Next: "rule2"}}, Else: "else", Next: "next_one", OnDeclined: "declined",
-		OnFailed: verification.RouteFail, OnUnavailable: verification.RouteNext, OnReject: "rejected",
+		OnFailed: verification.TargetFail, OnUnavailable: verification.TargetNext, OnReject: "rejected",
 	}
 	for kind, want := range map[verification.NodeType][]verification.NodeID{
 		verification.NodeConsent: {"next_one", "declined"}, verification.NodeCustomerInput: {"next_one"},

@@ -15,7 +15,7 @@ func define(start verification.NodeID, n nodes) verification.Definition {
 
 // consentNode asks for consent.
 func consentNode(next verification.NodeID) verification.Node {
-	return verification.Node{Type: verification.NodeConsent, Label: "Consent", Text: "We will verify you.", OnDeclined: verification.RouteNext, Next: next}
+	return verification.Node{Type: verification.NodeConsent, Label: "Consent", Text: "We will verify you.", OnDeclined: verification.TargetNext, Next: next}
 }
 
 // checkNode asks the registry at most twice.
@@ -66,7 +66,7 @@ func single(change func(*verification.Node)) verification.Definition {
 func ladder() verification.Definition {
 	pan := checkNode("PAN", "risk")
 	pan.Key, pan.Fallback = "pan_verification", "backup"
-	pan.OnFailed, pan.OnUnavailable = verification.RouteNext, verification.RouteNext
+	pan.OnFailed, pan.OnUnavailable = verification.TargetNext, verification.TargetNext
 	face := checkNode("Face match", "done")
 	face.Poll = &verification.Poll{IntervalSeconds: 5, TimeoutSeconds: 60}
 	face.OnUnavailable = "review"
@@ -98,7 +98,7 @@ func loop() verification.Definition {
 	pan, twin := checkNode("PAN", "twin"), checkNode("PAN", "done")
 	pan.Key, twin.Key = "pan_verification", "pan_verification"
 	pan.OnFailed, pan.OnUnavailable = "details", "details"
-	twin.OnFailed, twin.OnUnavailable = "details", verification.RouteNext
+	twin.OnFailed, twin.OnUnavailable = "details", verification.TargetNext
 	return define("details", nodes{
 		"details": {
 			Type: verification.NodeCustomerInput, Label: "Your details", Next: "pan",

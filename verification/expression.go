@@ -27,9 +27,9 @@ type StepDeclaration struct {
 	// Data is the JSON Schema of a check's data; nil if any field may be read. The data
 	// of a check without a result also has source_ok.
 	Data Data
-	// CanHaveRun says that some path from the start visits the step before the node
+	// MayPrecede says that some path from the start visits the step before the node
 	// that reads it.
-	CanHaveRun bool
+	MayPrecede bool
 }
 
 // Scope is what an expression reads from one run.

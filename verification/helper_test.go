@@ -47,7 +47,7 @@ func (l language) Schema(text verification.Data) (verification.Schema, error) {
 }
 
 func (l language) Condition(text string, d verification.Declarations) (verification.Condition, error) {
-	if node, ok := strings.CutPrefix(text, "reads "); ok && !d.Steps[verification.NodeID(node)].CanHaveRun {
+	if node, ok := strings.CutPrefix(text, "reads "); ok && !d.Steps[verification.NodeID(node)].MayPrecede {
 		return nil, fmt.Errorf("the step %s cannot have run", node)
 	}
 	return named(l.conditions, text)

@@ -233,9 +233,9 @@ func TestRandomRunsKeepEveryPromise(t *testing.T) {
 // checksAreDeclared: the steps of the definition list every check of the run.
 func checksAreDeclared(t tester, j *journey) {
 	t.Helper()
-	steps := j.program.Version.Definition.Steps()
+	steps := j.program.Version.Definition.Checks()
 	for _, c := range j.detail().Checks {
-		if !slices.Contains(steps, verification.WorkflowStep{Key: c.Key, Label: c.Label}) {
+		if !slices.Contains(steps, verification.CheckInfo{Key: c.Key, Label: c.Label}) {
 			t.Errorf("the run has the check %s, %q; the definition lists %+v", c.Key, c.Label, steps)
 		}
 	}

@@ -69,7 +69,7 @@ func TestReportDescribesTheWholeRun(t *testing.T) {
 
 func TestCardReadsAsItsStepStands(t *testing.T) {
 	lenient := single(func(n *verification.Node) {
-		n.OnFailed, n.OnUnavailable = verification.RouteNext, verification.RouteNext
+		n.OnFailed, n.OnUnavailable = verification.TargetNext, verification.TargetNext
 	})
 	dispatched := func() *journey {
 		n := single(func(n *verification.Node) { n.Retry = &verification.Retry{MaxDispatches: 4} })

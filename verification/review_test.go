@@ -78,7 +78,7 @@ func TestHistoryFlagsAStep(t *testing.T) {
 	)
 	four := single(func(n *verification.Node) { n.Retry = &verification.Retry{MaxDispatches: 4} })
 	backed := single(func(n *verification.Node) { n.Fallback = "backup" })
-	lenient := single(func(n *verification.Node) { n.OnFailed = verification.RouteNext })
+	lenient := single(func(n *verification.Node) { n.OnFailed = verification.TargetNext })
 	for _, c := range []struct {
 		name, want string
 		j          *journey
@@ -120,7 +120,7 @@ func TestHistoryFlagsAStep(t *testing.T) {
 }
 
 func TestSourceWithoutAnAnswerFlagsItsStep(t *testing.T) {
-	j := begin(t, single(func(n *verification.Node) { n.OnUnavailable = verification.RouteNext }), "").unanswered(true)
+	j := begin(t, single(func(n *verification.Node) { n.OnUnavailable = verification.TargetNext }), "").unanswered(true)
 	want := []verification.Flag{{NodeID: "pan", Label: "PAN", Reason: "The source could not vouch for the answer."}}
 	if diff := cmp.Diff(want, j.detail().Flags); diff != "" {
 		t.Errorf("reviews (-want +got):\n%s", diff)

@@ -114,12 +114,12 @@ type Wait struct {
 	At time.Time
 
 	// The fields below belong to the wait of a check.
-	Provider     string
-	Dispatch     int // the number of the last dispatch: from 1, over all visits of the step
-	Attempts     int // dispatches to this provider on this visit
-	Handle       string
-	PendingSince time.Time
-	PollFailures int // in a row
+	Provider           string
+	Dispatch           int // the number of the last dispatch: from 1, over all visits of the step
+	ProviderDispatches int // dispatches to this provider on this visit
+	Handle             string
+	PendingSince       time.Time
+	PollFailures       int // in a row
 	// Callbacks are the digests of the callbacks so far. PollNow says that one came
 	// before the result was known to be pending.
 	Callbacks []string
@@ -270,13 +270,13 @@ func (r Run) received(s SignalReceipt) Run {
 }
 
 func (r Run) dispatched(f Dispatched, at time.Time) Run {
-	attempts := 1
+	dispatches := 1
 	if r.Wait.Node == f.Node && r.Wait.Provider == f.Provider && r.Wait.Kind == WaitRetry {
-		attempts = r.Wait.Attempts + 1
+		dispatches = r.Wait.ProviderDispatches + 1
 	}
 	r.Wait = Wait{
 		Kind: WaitResult, Node: f.Node, Number: r.Seq, Since: at,
-		Provider: f.Provider, Dispatch: f.Dispatch, Attempts: attempts,
+		Provider: f.Provider, Dispatch: f.Dispatch, ProviderDispatches: dispatches,
 	}
 	if s, ok := r.Step(f.Node); ok && s.Visits == f.Visit {
 		return r.withStep(f.Node, func(s *Step) { s.Status, s.Dispatches = CheckRunning, f.Dispatch })

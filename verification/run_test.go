@@ -86,7 +86,7 @@ func TestStepThatIsVisitedAgainKeepsItsPosition(t *testing.T) {
 	if pan.Dispatches != 2 || pan.Visits != 2 || pan.Failures != 1 {
 		t.Errorf("pan = %+v, want two dispatches over two visits", pan)
 	}
-	if w := j.run.Wait; w.Dispatch != 2 || w.Attempts != 1 {
+	if w := j.run.Wait; w.Dispatch != 2 || w.ProviderDispatches != 1 {
 		t.Errorf("the run waits for %+v, want dispatch 2, and the first attempt of this visit", w)
 	}
 	if _, ok := j.run.Step("nowhere"); ok {

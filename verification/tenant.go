@@ -16,7 +16,7 @@ type Tenant struct {
 	// RedirectAllowlist holds absolute URLs. A redirect_uri must have the scheme,
 	// host and port of one of them, and a path at or below its path.
 	RedirectAllowlist []string
-	// WebhookSecret signs lifecycle webhooks; see CheckWebhookSecret.
+	// WebhookSecret signs lifecycle webhooks; see ValidateWebhookSecret.
 	WebhookSecret string
 	// PreviousWebhookSecret also signs them during a rotation; empty for none.
 	PreviousWebhookSecret string
@@ -28,11 +28,11 @@ type Tenant struct {
 // maxURL bounds redirect_uri and lifecycle_webhook_url, in characters.
 const maxURL = 2048
 
-// CheckRedirect returns ErrInvalid unless the tenant may send a customer to uri.
+// ValidateRedirect returns ErrInvalid unless the tenant may send a customer to uri.
 // It refuses what browsers and parsers interpret differently: user information,
 // backslashes, control characters, encoded slashes, backslashes and dots, dot
 // segments, and escapes in the path that are not UTF-8, such as overlong dots.
-func (t Tenant) CheckRedirect(uri string) error {
+func (t Tenant) ValidateRedirect(uri string) error {
 	refused := func(message string) error { return InvalidField("run", "redirect_uri", message) }
 	u, err := url.Parse(uri)
 	switch {

@@ -37,7 +37,7 @@ func TestRedirectIsAllowedByTheTenantsList(t *testing.T) {
 		"http://localhost:3000/done",
 		"https://[2001:db8::1]/a/b",
 	} {
-		if err := acme().CheckRedirect(uri); err != nil {
+		if err := acme().ValidateRedirect(uri); err != nil {
 			t.Errorf("CheckRedirect(%s) = %v, want it allowed", uri, err)
 		}
 	}
@@ -104,7 +104,7 @@ func TestRedirectIsRefusedOtherwise(t *testing.T) {
 		{"a wide full stop", "https://app.acme。example/verify", plain},
 		{"a zone", "https://[2001:db8::1%25eth0]/a", plain},
 	} {
-		err := acme().CheckRedirect(c.uri)
+		err := acme().ValidateRedirect(c.uri)
 		if err == nil {
 			t.Errorf("%s: CheckRedirect(%s) allows it", c.name, c.uri)
 			continue
@@ -114,7 +114,7 @@ func TestRedirectIsRefusedOtherwise(t *testing.T) {
 			t.Errorf("%s: CheckRedirect(%s) (-want +got):\n%s", c.name, c.uri, diff)
 		}
 	}
-	if err := (verification.Tenant{}).CheckRedirect("https://app.acme.example/verify"); err == nil {
+	if err := (verification.Tenant{}).ValidateRedirect("https://app.acme.example/verify"); err == nil {
 		t.Error("a tenant without a list allows a redirect")
 	}
 }
@@ -132,7 +132,7 @@ func FuzzCheckRedirect(f *testing.F) {
 		"https app.acme.example": "/verify", "https kyc.acme.example": "", "http localhost:3000": "/done", "https [2001:db8::1]": "/a",
 	}
 	f.Fuzz(func(t *testing.T, uri string) {
-		if acme().CheckRedirect(uri) != nil {
+		if acme().ValidateRedirect(uri) != nil {
 			return
 		}
 		// What a browser takes for the host: all between the slashes and the next

@@ -85,7 +85,7 @@ func (v *validator) fields(providers []string) {
 	v.within("run_ttl_seconds", float64(d.RunTTLSeconds), 0, maxSeconds)
 	v.within("abandon_timeout_seconds", float64(d.AbandonTimeoutSeconds), 0, maxSeconds)
 	if d.LifecycleWebhookURL != "" {
-		v.check("lifecycle_webhook_url", CheckWebhookURL(d.LifecycleWebhookURL) == nil,
+		v.check("lifecycle_webhook_url", ValidateWebhookURL(d.LifecycleWebhookURL) == nil,
 			"must be an absolute http(s) URL without user information or fragment")
 	}
 	v.edges(v.check("nodes", len(d.Nodes) > 0 && len(d.Nodes) <= maxNodes, "must have 1 to %d nodes", maxNodes))
@@ -111,7 +111,7 @@ func nodePath(id NodeID) string { return "nodes." + string(id) }
 
 func (v *validator) node(id NodeID, n Node, providers []string) {
 	at := nodePath(id)
-	v.check(at, validName(string(id)) && v.edges(id != RouteFail && id != RouteNext),
+	v.check(at, validName(string(id)) && v.edges(id != TargetFail && id != TargetNext),
 		"a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next")
 	v.length(at+".label", n.Label, 0, maxLabel)
 	v.translated(at+".label", n.LabelIn, maxLabel)
@@ -159,9 +159,9 @@ func (v *validator) target(path string, to NodeID, required bool, routes ...Node
 	case to == "":
 		v.edges(v.check(path, !required, "is required"))
 	case slices.Contains(routes, to):
-	case to == RouteFail:
+	case to == TargetFail:
 		v.edges(v.check(path, false, "must be a node: fail is for on_failed and on_unavailable"))
-	case to == RouteNext:
+	case to == TargetNext:
 		v.edges(v.check(path, false, "must be a node: next is for on_declined, on_failed and on_unavailable"))
 	default:
 		_, ok := v.def.Nodes[to]
@@ -176,7 +176,7 @@ func (v *validator) declined(path string, to NodeID) {
 		v.edges(v.check(path, false, "is required: name the node that a declined consent leads to, or next to continue anyway"))
 		return
 	}
-	v.target(path, to, true, RouteNext)
+	v.target(path, to, true, TargetNext)
 }
 
 // edges records that an edge is missing or leads nowhere if ok is false. It
@@ -224,8 +224,8 @@ func (v *validator) provider(at string, n Node, providers []string) {
 		v.within(at+".poll.interval_seconds", p.IntervalSeconds, 0, maxSeconds)
 		v.within(at+".poll.timeout_seconds", p.TimeoutSeconds, 0, maxSeconds)
 	}
-	v.target(at+".on_failed", n.OnFailed, false, RouteFail, RouteNext)
-	v.target(at+".on_unavailable", n.OnUnavailable, false, RouteFail, RouteNext)
+	v.target(at+".on_failed", n.OnFailed, false, TargetFail, TargetNext)
+	v.target(at+".on_unavailable", n.OnUnavailable, false, TargetFail, TargetNext)
 }
 
 // labels finds check keys that have different labels at two nodes.

@@ -87,7 +87,7 @@ func (v *validator) declarations(at NodeID) []Declarations {
 	for id, n := range v.def.Nodes {
 		if n.IsStep() {
 			d.Steps[id] = StepDeclaration{
-				Type: n.Type, Fields: n.Fields, Optional: n.Optional, CanHaveRun: v.incomplete || before[id],
+				Type: n.Type, Fields: n.Fields, Optional: n.Optional, MayPrecede: v.incomplete || before[id],
 			}
 		}
 	}

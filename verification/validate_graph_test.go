@@ -59,7 +59,7 @@ func TestEveryProblemOfTheGraph(t *testing.T) {
 		},
 		{
 			"failing is no end",
-			nodes{"a": failing("b", verification.RouteFail), "b": declining("a", "next")},
+			nodes{"a": failing("b", verification.TargetFail), "b": declining("a", "next")},
 			[]verification.FieldError{{Name: "nodes.a", Message: maze}, {Name: "nodes.b", Message: maze}},
 		},
 		{"reached by on_failed alone", nodes{"a": failing("done", "b"), "b": failing("done", ""), "done": endNode()}, nil},
@@ -102,7 +102,7 @@ func TestEveryProblemOfTheGraph(t *testing.T) {
 // No edge could lead to a node that is named like a route.
 func TestNodesAreNotNamedLikeRoutes(t *testing.T) {
 	const message = "a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next"
-	for _, word := range []verification.NodeID{verification.RouteFail, verification.RouteNext} {
+	for _, word := range []verification.NodeID{verification.TargetFail, verification.TargetNext} {
 		want := []verification.FieldError{{Name: "nodes." + string(word), Message: message}}
 		d := define("a", nodes{"a": checkNode("Check", "done"), word: endNode(), "done": endNode()})
 		if diff := cmp.Diff(want, problemsOf(t, d)); diff != "" {

@@ -27,8 +27,8 @@ type RunDetail struct {
 	Notes      string
 	ResolvedAt time.Time // zero without a verdict
 	Flags      []Flag
-	// Revision is the length of the history behind this view.
-	Revision int
+	// Seq is the length of the history behind this view.
+	Seq int
 }
 
 // Action is what unblocks a run that waits on a human.
@@ -92,7 +92,7 @@ func (r Run) Detail(now time.Time) RunDetail {
 	r = r.AsOf(now)
 	d := RunDetail{
 		RunView: r.Summary().View(now), Checks: r.Checks(), Flags: r.Flags(),
-		Decision: r.Decision(), Revision: r.Seq,
+		Decision: r.Decision(), Seq: r.Seq,
 	}
 	d.Notes, d.ResolvedAt = r.resolution()
 	return d

@@ -19,8 +19,8 @@ type Workflow struct {
 	Description           string
 	RunTTLSeconds         int64
 	AbandonTimeoutSeconds int64
-	// Published is the hash of the published version; empty if there is none.
-	Published string
+	// PublishedHash is the hash of the published version; empty if there is none.
+	PublishedHash string
 	// Latest is the hash of the newest version; empty if there is none.
 	Latest              string
 	Versions            int // the number of versions
@@ -48,17 +48,17 @@ type VersionInfo struct {
 // Current returns the hash of the version that a new run executes: the published
 // one, else the latest; empty if there is none.
 func (w Workflow) Current() string {
-	if w.Published != "" {
-		return w.Published
+	if w.PublishedHash != "" {
+		return w.PublishedHash
 	}
 	return w.Latest
 }
 
 // WithWebhook returns the workflow with a lifecycle webhook. It returns
-// ErrInvalid if CheckWebhookURL does, and ErrConflict if the workflow has a
+// ErrInvalid if ValidateWebhookURL does, and ErrConflict if the workflow has a
 // webhook.
 func (w Workflow) WithWebhook(address string) (Workflow, error) {
-	if err := CheckWebhookURL(address); err != nil {
+	if err := ValidateWebhookURL(address); err != nil {
 		return Workflow{}, err
 	}
 	if w.LifecycleWebhookURL != "" {
@@ -80,9 +80,9 @@ func (w Workflow) WithoutWebhook() (Workflow, error) {
 	return w, nil
 }
 
-// CheckWebhookURL returns ErrInvalid unless address is an absolute http(s) URL
+// ValidateWebhookURL returns ErrInvalid unless address is an absolute http(s) URL
 // of at most 2048 characters, without user information or fragment.
-func CheckWebhookURL(address string) error {
+func ValidateWebhookURL(address string) error {
 	if utf8.RuneCountInString(address) > maxURL {
 		return InvalidField("workflow", "lifecycle_webhook_url", tooLong(maxURL))
 	}
@@ -121,7 +121,7 @@ func (w Workflow) Apply(d Definition, now time.Time) (next Workflow, added *Vers
 		next.Latest, next.Versions = hash, added.Number
 	}
 	if d.Published() {
-		next.Published = next.Latest
+		next.PublishedHash = next.Latest
 	}
 	if next.Current() == next.Latest {
 		next = next.showing(d)
@@ -143,11 +143,11 @@ func (w Workflow) Apply(d Definition, now time.Time) (next Workflow, added *Vers
 // Publish returns the workflow with v as its published version, and whether that
 // is a change.
 func (w Workflow) Publish(v Version) (next Workflow, changed bool) {
-	if w.Published == v.Hash {
+	if w.PublishedHash == v.Hash {
 		return w, false
 	}
 	next = w.showing(v.Definition)
-	next.Published = v.Hash
+	next.PublishedHash = v.Hash
 	next.Revision++
 	return next, true
 }

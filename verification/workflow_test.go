@@ -19,7 +19,7 @@ func TestRunsExecuteThePublishedVersionElseTheLatest(t *testing.T) {
 	}{
 		{verification.Workflow{}, ""},
 		{verification.Workflow{Latest: "two"}, "two"},
-		{verification.Workflow{Latest: "two", Published: "one"}, "one"},
+		{verification.Workflow{Latest: "two", PublishedHash: "one"}, "one"},
 	} {
 		if got := c.w.Current(); got != c.want {
 			t.Errorf("Current of %+v = %q, want %q", c.w, got, c.want)
@@ -59,8 +59,8 @@ func TestWebhookIsAnAbsoluteURL(t *testing.T) {
 	for _, address := range []string{
 		hooks, "https://a.example/" + strings.Repeat("é", 2030), "http://localhost", "https://a.example:65535/x?y=z", "http://[::1]:80/", "https://a.example/" + strings.Repeat("x", 2030),
 	} {
-		if err := verification.CheckWebhookURL(address); err != nil {
-			t.Errorf("CheckWebhookURL(%s) = %v, want it taken", address, err)
+		if err := verification.ValidateWebhookURL(address); err != nil {
+			t.Errorf("ValidateWebhookURL(%s) = %v, want it taken", address, err)
 		}
 	}
 	for _, address := range []string{
@@ -68,15 +68,15 @@ func TestWebhookIsAnAbsoluteURL(t *testing.T) {
 		"https://user@app.example", "https://user:word@app.example", "https://app.example#part", "https://app.example:0",
 		"https://app.example:65536", "https://app.example:999999", "https://app.example:x", "https://a.example/\n", "https://a b.example",
 	} {
-		err := verification.CheckWebhookURL(address)
+		err := verification.ValidateWebhookURL(address)
 		want := "workflow: invalid: lifecycle_webhook_url: must be an absolute http(s) URL without user information or fragment"
 		if outcome(nil, err) != "invalid" || err.Error() != want {
-			t.Errorf("CheckWebhookURL(%s) = %v, want invalid", address, err)
+			t.Errorf("ValidateWebhookURL(%s) = %v, want invalid", address, err)
 		}
 	}
-	err := verification.CheckWebhookURL("https://a.example/" + strings.Repeat("é", 2031))
+	err := verification.ValidateWebhookURL("https://a.example/" + strings.Repeat("é", 2031))
 	if want := "workflow: invalid: lifecycle_webhook_url: must be at most 2048 characters"; err == nil || err.Error() != want {
-		t.Errorf("CheckWebhookURL of 2049 characters = %v, want %s", err, want)
+		t.Errorf("ValidateWebhookURL of 2049 characters = %v, want %s", err, want)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestApplyMakesVersionsOfWhatIsNew(t *testing.T) {
 	added, changed := a.apply(one)
 	want := verification.Workflow{
 		ID: workflowID, Slug: "onboarding", Name: "Onboarding", Description: "First.", RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
-		Published: one.VersionHash(), Latest: one.VersionHash(), Versions: 1, LifecycleWebhookURL: hooks, CreatedAt: noon(), Revision: 1,
+		PublishedHash: one.VersionHash(), Latest: one.VersionHash(), Versions: 1, LifecycleWebhookURL: hooks, CreatedAt: noon(), Revision: 1,
 	}
 	if diff := cmp.Diff(want, a.w); diff != "" || !changed {
 		t.Fatalf("the first version (-want +got):\n%s", diff)
@@ -130,7 +130,7 @@ func TestApplyMakesVersionsOfWhatIsNew(t *testing.T) {
 
 	draft.Publish = nil
 	added, changed = a.apply(draft)
-	want.Published, want.Name, want.Description, want.RunTTLSeconds, want.Revision = draft.VersionHash(), "Draft", "", 7, 3
+	want.PublishedHash, want.Name, want.Description, want.RunTTLSeconds, want.Revision = draft.VersionHash(), "Draft", "", 7, 3
 	if diff := cmp.Diff(want, a.w); diff != "" || !changed || added != nil {
 		t.Errorf("the draft published; added %+v (-want +got):\n%s", added, diff)
 	}
@@ -141,7 +141,7 @@ func TestDraftShowsIfNothingIsPublished(t *testing.T) {
 	d := desk()
 	d.Publish = &no
 	a.apply(d)
-	if a.w.Published != "" || a.w.Current() != d.VersionHash() || a.w.Name != "Onboarding" {
+	if a.w.PublishedHash != "" || a.w.Current() != d.VersionHash() || a.w.Name != "Onboarding" {
 		t.Errorf("workflow = %+v, want an unpublished one that runs its latest version", a.w)
 	}
 	d.Name = "Renamed"
@@ -177,7 +177,7 @@ func TestPublishGoesBackToAnEarlierVersion(t *testing.T) {
 	a.apply(two)
 	next, changed := a.w.Publish(*first)
 	want := a.w
-	want.Published, want.Name, want.Revision = first.Hash, "Onboarding", 3
+	want.PublishedHash, want.Name, want.Revision = first.Hash, "Onboarding", 3
 	if diff := cmp.Diff(want, next); diff != "" || !changed {
 		t.Errorf("Publish (-want +got):\n%s", diff)
 	}

@@ -31,15 +31,15 @@ type Step struct {
 // NewWorkflow converts a workflow, as lists show it.
 func NewWorkflow(w verification.Workflow) Workflow {
 	return Workflow{
-		ID: w.ID, Name: w.Name, Description: w.Description, Published: w.Published != "",
+		ID: w.ID, Name: w.Name, Description: w.Description, Published: w.PublishedHash != "",
 		RunTTLSeconds: w.RunTTLSeconds, AbandonTimeoutSeconds: w.AbandonTimeoutSeconds,
 		LifecycleWebhookURL: w.LifecycleWebhookURL, CreatedAt: Timestamp{w.CreatedAt},
 	}
 }
 
 // NewWorkflowDetail converts a single workflow.
-func NewWorkflowDetail(w verification.Workflow, steps []verification.WorkflowStep) WorkflowDetail {
-	return WorkflowDetail{NewWorkflow(w), convertAll(steps, func(s verification.WorkflowStep) Step {
+func NewWorkflowDetail(w verification.Workflow, steps []verification.CheckInfo) WorkflowDetail {
+	return WorkflowDetail{NewWorkflow(w), convertAll(steps, func(s verification.CheckInfo) Step {
 		return Step{Key: s.Key, Label: s.Label}
 	})}
 }

@@ -150,8 +150,8 @@ func (b *bootstrapReader) tenant(p path, f tenantFields) Tenant {
 	t := verification.Tenant{
 		Name:                  f.Name,
 		RedirectAllowlist:     f.RedirectAllowlist,
-		WebhookSecret:         b.checkedSecret(p, "webhook_secret", f.WebhookSecret, verification.CheckWebhookSecret),
-		PreviousWebhookSecret: b.checkedSecret(p, "previous_webhook_secret", f.PreviousWebhookSecret, verification.CheckWebhookSecret),
+		WebhookSecret:         b.checkedSecret(p, "webhook_secret", f.WebhookSecret, verification.ValidateWebhookSecret),
+		PreviousWebhookSecret: b.checkedSecret(p, "previous_webhook_secret", f.PreviousWebhookSecret, verification.ValidateWebhookSecret),
 	}
 	var err error
 	t.ID, err = verification.ParseTenantID(f.ID)
@@ -205,7 +205,7 @@ func colour(s string) bool {
 // allowlisted says what is wrong with an entry of an allowlist, which must allow
 // itself: then it is as plain a URL as a redirect_uri must be.
 func allowlisted(entry string) string {
-	if err := (verification.Tenant{RedirectAllowlist: []string{entry}}).CheckRedirect(entry); err != nil {
+	if err := (verification.Tenant{RedirectAllowlist: []string{entry}}).ValidateRedirect(entry); err != nil {
 		return sentence(err)
 	}
 	if u, err := url.Parse(entry); err != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
@@ -217,7 +217,7 @@ func allowlisted(entry string) string {
 func (b *bootstrapReader) account(p path, f accountFields, tenant verification.TenantID) verification.Account {
 	a := verification.Account{
 		ClientID: f.ClientID, Tenant: tenant, Disabled: f.Disabled, Surfaces: f.Surfaces,
-		KeyHash: verification.HashAPIKey(b.checkedSecret(p, "api_key", &f.APIKey, verification.CheckAPIKey)),
+		KeyHash: verification.HashAPIKey(b.checkedSecret(p, "api_key", &f.APIKey, verification.ValidateAPIKey)),
 	}
 	b.report(verification.Account{ClientID: f.ClientID}.Validate(), p, "client_id") // the schema checks the surfaces
 	b.check(f.ClientID == "" || !b.clients[f.ClientID], p, "client_id", "another account has the same client_id")

@@ -26,7 +26,7 @@ func ExampleNew() {
 	run = kit.Submit(run.ID, "consent_submitted", map[string]any{"consent_status": "success"})
 	fmt.Println(run.Checks[0].Status, run.Decision)
 
-	run = kit.Decide(run.ID, verification.DecisionApprove)
+	run = kit.GiveVerdict(run.ID, verification.DecisionApprove)
 	fmt.Println(run.Status, run.Decision, run.ResolvedAt.Format(time.TimeOnly))
 	// Output:
 	// 00000000-0000-7000-8001-000000000001 in_progress consent_submitted

@@ -141,8 +141,8 @@ func (k *Kit) Submit(id verification.RunID, signal string, payload map[string]an
 	return k.Run(id)
 }
 
-// Decide gives a verdict, and reads the run after it.
-func (k *Kit) Decide(id verification.RunID, d verification.Decision) verification.RunDetail {
+// GiveVerdict gives a verdict, and reads the run after it.
+func (k *Kit) GiveVerdict(id verification.RunID, d verification.Decision) verification.RunDetail {
 	k.tb.Helper()
 	if _, err := k.Engine.GiveVerdict(k.tb.Context(), Tenant, id, engine.VerdictRequest{Decision: d}); err != nil {
 		k.tb.Fatalf("%s run %s: %v", d, id, err)

@@ -24,7 +24,7 @@ func (c *Compiler) shapesOf(d verification.Declarations) *shapes {
 	p := &shapes{Provider: c.base.CELTypeProvider(), objects: map[string]*shape{}}
 	steps := map[string]*shape{}
 	for id, step := range d.Steps {
-		if step.CanHaveRun {
+		if step.MayPrecede {
 			steps[string(id)] = p.step(nameSteps+"."+string(id), step, c.declared(step.Data))
 		}
 	}

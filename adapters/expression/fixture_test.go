@@ -45,9 +45,9 @@ func declared() verification.Declarations {
 	return verification.Declarations{
 		Input: verification.Data(onboarding),
 		Steps: map[verification.NodeID]verification.StepDeclaration{
-			"consent": {Type: verification.NodeConsent, CanHaveRun: true},
+			"consent": {Type: verification.NodeConsent, MayPrecede: true},
 			"details": {
-				Type: verification.NodeCustomerInput, Optional: true, CanHaveRun: true,
+				Type: verification.NodeCustomerInput, Optional: true, MayPrecede: true,
 				Fields: verification.InputFields{
 					{Name: "pan", Type: verification.FieldText},
 					{Name: "about", Type: verification.FieldTextarea},
@@ -62,9 +62,9 @@ func declared() verification.Declarations {
 					{Name: "place", Type: verification.FieldLocation},
 				},
 			},
-			"plain":  {Type: verification.NodeCustomerInput, CanHaveRun: true, Fields: verification.InputFields{{Name: "a", Type: verification.FieldText}}},
-			"pan":    {Type: verification.NodeCheck, CanHaveRun: true},
-			"review": {Type: verification.NodeReview, CanHaveRun: true},
+			"plain":  {Type: verification.NodeCustomerInput, MayPrecede: true, Fields: verification.InputFields{{Name: "a", Type: verification.FieldText}}},
+			"pan":    {Type: verification.NodeCheck, MayPrecede: true},
+			"review": {Type: verification.NodeReview, MayPrecede: true},
 			"later":  {Type: verification.NodeCheck},
 		},
 	}

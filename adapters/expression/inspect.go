@@ -76,7 +76,7 @@ func (e *inspection) step(x ast.Expr, p path) error {
 	switch step, declared := e.steps[verification.NodeID(p.keys[0].name)]; {
 	case !declared:
 		return e.problem(x, "there is no step %s", p.keys[0].name)
-	case !step.CanHaveRun:
+	case !step.MayPrecede:
 		return e.problem(x, "the step %s cannot have run before this node", p.keys[0].name)
 	}
 	return nil

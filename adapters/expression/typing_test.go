@@ -73,7 +73,7 @@ func TestValuesThatMayHoldAnythingAreNotTyped(t *testing.T) {
 
 func TestAFieldOfItsOwnNameHidesWhatTheEngineAdds(t *testing.T) {
 	d := verification.Declarations{Steps: map[verification.NodeID]verification.StepDeclaration{"a": {
-		Type: verification.NodeCustomerInput, CanHaveRun: true, Optional: true,
+		Type: verification.NodeCustomerInput, MayPrecede: true, Optional: true,
 		Fields: verification.InputFields{{Name: "opted_out", Type: verification.FieldText}},
 	}}}
 	if _, err := language.Condition(`steps.a.data.opted_out == "x"`, d); err != nil {

@@ -82,10 +82,10 @@ func TestRoutesToTheSameNodeShareAnEdge(t *testing.T) {
 	d := verification.Definition{
 		Start: "a",
 		Nodes: map[verification.NodeID]verification.Node{
-			"a": {Type: verification.NodeCheck, Next: "b", OnFailed: verification.RouteNext, OnUnavailable: verification.RouteFail},
-			"b": {Type: verification.NodeCheck, Next: "c", OnFailed: verification.RouteFail},
+			"a": {Type: verification.NodeCheck, Next: "b", OnFailed: verification.TargetNext, OnUnavailable: verification.TargetFail},
+			"b": {Type: verification.NodeCheck, Next: "c", OnFailed: verification.TargetFail},
 			"c": {Type: verification.NodeReview, Next: "d"},
-			"d": {Type: verification.NodeConsent, OnDeclined: verification.RouteNext, Next: "e"},
+			"d": {Type: verification.NodeConsent, OnDeclined: verification.TargetNext, Next: "e"},
 			"e": {Type: verification.NodeEnd},
 		},
 	}
@@ -221,7 +221,7 @@ func anyDefinition() *rapid.Generator[verification.Definition] {
 		return rapid.SampledFrom([]verification.NodeID{"a", "b", "end", "graph", "x1", "style", "click", "subgraph"}).Draw(t, "id")
 	})
 	maybe := rapid.Custom(func(t *rapid.T) verification.NodeID {
-		return rapid.SampledFrom([]verification.NodeID{"", "", verification.RouteFail, verification.RouteNext, "a", "end", "gone"}).Draw(t, "route")
+		return rapid.SampledFrom([]verification.NodeID{"", "", verification.TargetFail, verification.TargetNext, "a", "end", "gone"}).Draw(t, "route")
 	})
 	text := rapid.OneOf(rapid.String(), rapid.StringMatching("[\"'`<>&;#|{}()\\[\\]\\\\%\n\r\t*_.0-9-]{0,12}"))
 	return rapid.Custom(func(t *rapid.T) verification.Definition {

@@ -60,7 +60,7 @@ func (c *bodyCache) get(ref verification.RunRef, d verification.RunDetail) (enco
 
 // sameDetail does what reflect.DeepEqual would do, in a fraction of the time.
 func sameDetail(a, b verification.RunDetail) bool {
-	return a.Revision == b.Revision && a.ID == b.ID && a.WorkflowID == b.WorkflowID && a.ReferenceID == b.ReferenceID &&
+	return a.Seq == b.Seq && a.ID == b.ID && a.WorkflowID == b.WorkflowID && a.ReferenceID == b.ReferenceID &&
 		a.Status == b.Status && a.StartedAt.Equal(b.StartedAt) && a.CompletedAt.Equal(b.CompletedAt) &&
 		samePointed(a.Action, b.Action) && samePointed(a.Error, b.Error) &&
 		a.Decision == b.Decision && a.Notes == b.Notes && a.ResolvedAt.Equal(b.ResolvedAt) && slices.Equal(a.Flags, b.Flags) &&

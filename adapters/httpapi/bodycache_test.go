@@ -56,7 +56,7 @@ func TestTheBodyReadLastIsEvictedLast(t *testing.T) {
 			t.Errorf("kept %s = %t, want %t", run, ok, kept)
 		}
 	}
-	b.Put(ref("a"), verification.RunDetail{Revision: 2}, []byte("new"))
+	b.Put(ref("a"), verification.RunDetail{Seq: 2}, []byte("new"))
 	if _, ok := b.Get(ref("c"), verification.RunDetail{}); !ok {
 		t.Error("a new body of a run evicted another run")
 	}
@@ -75,7 +75,7 @@ func TestABodyIsServedOnlyForAnEqualDetail(t *testing.T) {
 			},
 			Checks:   []verification.Check{{Key: "k", Label: "l", Status: verification.CheckPassed, Data: verification.Data(`{"a":1}`)}},
 			Decision: verification.DecisionReview, Notes: "n", ResolvedAt: at,
-			Flags: []verification.Flag{{NodeID: "n", Label: "l", Reason: "r"}}, Revision: 7,
+			Flags: []verification.Flag{{NodeID: "n", Label: "l", Reason: "r"}}, Seq: 7,
 		}
 	}
 	b := httpapi.NewBodyCache(1 << 20)

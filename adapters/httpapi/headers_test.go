@@ -199,7 +199,7 @@ func TestAnEntityTagMakesPollingCheap(t *testing.T) {
 	if report := a.do(http.MethodGet, read+"?view=report", "").Header.Get("ETag"); report == tag {
 		t.Error("a run and its report have the same entity tag")
 	}
-	a.Decide(id, verification.DecisionApprove)
+	a.GiveVerdict(id, verification.DecisionApprove)
 	a.do(http.MethodGet, read, "", "If-None-Match: "+tag).says(200, `"decision":"approve"`)
 	a.do(http.MethodGet, "/v1/runs/"+nowhere, "", "If-None-Match: *").is(404, noRun)
 	a.do(http.MethodGet, read, "", "If-None-Match: *", "x-api-key: wrong").is(401, wrongCredentials)

@@ -132,8 +132,8 @@ func newValidator() *validator.Validate {
 // domainRules returns the rules of the domain that need nothing but a field, by tag.
 func domainRules() map[string]func(string) error {
 	return map[string]func(string) error{
-		"reference_id": verification.CheckReferenceID,
-		"notes":        verification.CheckNotes,
+		"reference_id": verification.ValidateReferenceID,
+		"notes":        verification.ValidateNotes,
 	}
 }
 

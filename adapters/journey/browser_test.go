@@ -114,7 +114,7 @@ func TestAWaitPageFollowsTheRunInABrowser(t *testing.T) {
 			if noScript {
 				return // it looks again in a minute
 			}
-			s.Decide(c.run, verification.DecisionApprove)
+			s.GiveVerdict(c.run, verification.DecisionApprove)
 			tab.See(".sign.good")
 		})
 	}

@@ -64,7 +64,7 @@ func TestTextsOfAWorkflowAreInTheLanguageOfThePage(t *testing.T) {
 		Nodes: map[verification.NodeID]verification.Node{
 			"consent": {
 				Type: verification.NodeConsent, Label: "Consent", LabelIn: in("Consent", "सहमति"),
-				Text: "We check.", TextIn: in("We check.", "हम जाँचते हैं।"), OnDeclined: verification.RouteNext, Next: "details",
+				Text: "We check.", TextIn: in("We check.", "हम जाँचते हैं।"), OnDeclined: verification.TargetNext, Next: "details",
 			},
 			"details": {Type: verification.NodeCustomerInput, Label: "Details", Next: "done", Fields: verification.InputFields{{
 				Name: "pan", Type: verification.FieldText, Label: "Number", LabelIn: in("Number", "संख्या"), Help: "Ten.", HelpIn: in("Ten.", "दस।"),

@@ -225,7 +225,7 @@ func onboarding() verification.Definition {
 		RunTTLSeconds: int64(day / time.Second), AbandonTimeoutSeconds: 900,
 		Nodes: map[verification.NodeID]verification.Node{
 			"consent": {
-				Type: verification.NodeConsent, Label: "Your consent", OnDeclined: verification.RouteNext, Next: "details",
+				Type: verification.NodeConsent, Label: "Your consent", OnDeclined: verification.TargetNext, Next: "details",
 				Text: "We check your identity with the PAN you give us, and compare your photo with your document.\n\nWe keep:\n\n- the result, for five years\n- no photo: see [our policy](https://acme.example/privacy).",
 			},
 			"details": {Type: verification.NodeCustomerInput, Label: "Your details", Next: "extra", Fields: verification.InputFields{

@@ -171,7 +171,7 @@ func TestAWaitPageFollowsTheRun(t *testing.T) {
 	if strings.Contains(page.body, "spinner") {
 		t.Error("a spinner promises seconds where a person takes hours")
 	}
-	s.Decide(c.run, verification.DecisionReject)
+	s.GiveVerdict(c.run, verification.DecisionReject)
 	wants(t, c.get(), http.StatusOK, "Thank you, this is finished") // nothing of the verdict
 }
 

@@ -14,7 +14,7 @@ func consentPage(t testing.TB, text string) string {
 	c := serve(t).begin(verification.Definition{
 		Workflow: "consent", Name: "Consent", Start: "consent",
 		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Text: text, OnDeclined: verification.RouteNext, Next: "done"},
+			"consent": {Type: verification.NodeConsent, Text: text, OnDeclined: verification.TargetNext, Next: "done"},
 			"done":    {Type: verification.NodeEnd},
 		},
 	}, "")

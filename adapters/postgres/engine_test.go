@@ -30,7 +30,7 @@ func newEngine(t *testing.T, store *postgres.Store) *engine.Engine {
 		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
 		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: clock.System(),
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
-	}, engine.Options{PublicURL: "https://verify.example", Poll: time.Hour})
+	}, engine.Options{PublicURL: "https://verify.example", QueueInterval: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

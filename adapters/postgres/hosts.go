@@ -83,9 +83,9 @@ func (s *Store) removeDeadHosts(ctx context.Context) error {
 	return translate("remove dead hosts", err)
 }
 
-// sharedRow is a row of verifyd.fleet.
+// sharedRow is a row of verifyd.shared_values.
 type sharedRow struct {
-	bun.BaseModel `bun:"table:verifyd.fleet,alias:f"`
+	bun.BaseModel `bun:"table:verifyd.shared_values,alias:f"`
 
 	Name  string `bun:",pk"`
 	Value string

@@ -170,7 +170,7 @@ func TestAVerdictCommitsTogetherWithTheCallersDataOrNotAtAll(t *testing.T) {
 			approve := func(then error) error {
 				return e.within(t, kind, func(exec func(string, ...any) error, in *engine.TxEngine) error {
 					r, err := in.GiveVerdict(t.Context(), ours, v.ID, engine.VerdictRequest{Decision: verification.DecisionApprove, By: "asha"})
-					if err == nil && r.Result != engine.ResultDelivered {
+					if err == nil && r.Result != engine.SignalDelivered {
 						t.Errorf("GiveVerdict = %+v, want it delivered", r)
 					}
 					return errors.Join(err, exec("INSERT INTO customers VALUES ('approved', $1)", string(v.ID)), then)

@@ -35,7 +35,7 @@ func (n *Notifier) sign(ctx context.Context, notice verification.Notice, body []
 	}
 	signatures := make([]string, len(secrets))
 	for i, secret := range secrets {
-		if err := verification.CheckWebhookSecret(secret); err != nil {
+		if err := verification.ValidateWebhookSecret(secret); err != nil {
 			return "", err
 		}
 		signer, err := standardwebhooks.NewWebhook(secret)

@@ -13,7 +13,7 @@ func TestNewSecretsAreValidAndDistinct(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {
 		s := webhook.NewSecret()
-		if err := verification.CheckWebhookSecret(s); err != nil || len(s) != len("whsec_")+44 {
+		if err := verification.ValidateWebhookSecret(s); err != nil || len(s) != len("whsec_")+44 {
 			t.Errorf("NewSecret = %q, %v", s, err)
 		}
 		seen[s] = true

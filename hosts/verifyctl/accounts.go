@@ -245,7 +245,7 @@ func (s *session) apiKey(f keyFlag) (apiKey, error) {
 		return apiKey{}, fmt.Errorf("--api-key-file: %w", err)
 	}
 	key := strings.TrimSuffix(strings.TrimSuffix(string(raw), "\n"), "\r")
-	if err := verification.CheckAPIKey(key); err != nil {
+	if err := verification.ValidateAPIKey(key); err != nil {
 		return apiKey{}, argumentError("--api-key-file", err)
 	}
 	return apiKey{text: key}, nil

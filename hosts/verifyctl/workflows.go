@@ -214,13 +214,13 @@ func (c workflowPublish) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		if before.Published != w.Published {
+		if before.PublishedHash != w.PublishedHash {
 			s.noteBootstrap("workflow " + w.Slug)
 		}
 		if c.JSON {
 			return s.json(newWorkflowJSON(w))
 		}
-		_, err = fmt.Fprintf(s.stdout, "%s: runs execute %s\n", oneLine(w.Slug), short(w.Published))
+		_, err = fmt.Fprintf(s.stdout, "%s: runs execute %s\n", oneLine(w.Slug), short(w.PublishedHash))
 		return err
 	})
 }
@@ -245,7 +245,7 @@ type versionJSON struct {
 func newVersionJSON(w verification.Workflow, v verification.VersionInfo) versionJSON {
 	return versionJSON{
 		Number: v.Number, VersionHash: v.Hash, CreatedAt: apitypes.Timestamp{Time: v.CreatedAt},
-		Published: v.Hash == w.Published, Latest: v.Hash == w.Latest,
+		Published: v.Hash == w.PublishedHash, Latest: v.Hash == w.Latest,
 	}
 }
 

@@ -161,7 +161,7 @@ func newWorld(t *testing.T, store verification.Store, s server, url string) *wor
 	kit := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
 		p.Store = store
 		p.Providers["sandbox"], p.Providers["offline.screening"] = p.Providers["script"], p.Providers["script"]
-		o.Poll = time.Second // others leave work
+		o.QueueInterval = time.Second // others leave work
 	})
 	return &world{t: t, kit: kit, server: s, clock: kit.Clock, env: map[string]string{"VERIFYD_DATABASE_URL": url}}
 }

@@ -66,7 +66,7 @@ func newEngine(tb testing.TB, store verification.Store) *engine.Engine {
 		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: clock.System(),
 		NewID:    func() string { return uuid.Must(uuid.NewV7()).String() },
 		Notifier: discard{},
-	}, engine.Options{PublicURL: "http://127.0.0.1", Workers: 64, Poll: 2 * time.Second})
+	}, engine.Options{PublicURL: "http://127.0.0.1", Workers: 64, QueueInterval: 2 * time.Second})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func share(t *testing.T, c *linear.Clock, stores ...verification.Store) hosts {
 		if len(stores) > 1 {
 			poll = 2 * time.Second
 		}
-		h.engines = append(h.engines, newEngine(t, s, c, engine.Options{Poll: poll}))
+		h.engines = append(h.engines, newEngine(t, s, c, engine.Options{QueueInterval: poll}))
 	}
 	return h
 }

@@ -91,7 +91,7 @@ func (p Plan) Definition(name string) verification.Definition {
 		}
 		switch s.Kind {
 		case Consent:
-			n.Type, n.Text, n.OnDeclined = verification.NodeConsent, "We will check who you are.", verification.RouteNext
+			n.Type, n.Text, n.OnDeclined = verification.NodeConsent, "We will check who you are.", verification.TargetNext
 		case Details:
 			n.Type = verification.NodeCustomerInput
 			n.Fields = verification.InputFields{{Name: "pan", Type: verification.FieldText, Required: true}}

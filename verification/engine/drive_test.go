@@ -102,7 +102,7 @@ func TestTheFallbackIsCalledAfterTheLastRetry(t *testing.T) {
 func TestARunContinuesWithoutAResultIfTheNodeAllowsIt(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Refuse())
-	run := start(k, with(chain("a", "b"), "a", func(n *verification.Node) { n.OnUnavailable = verification.RouteNext }))
+	run := start(k, with(chain("a", "b"), "a", func(n *verification.Node) { n.OnUnavailable = verification.TargetNext }))
 	wantStatus(t, run, verification.StatusCompleted)
 	wantCheck(t, run, "a", verification.CheckFailed)
 	if got := string(run.Checks[0].Data); got != `{"source_ok":false}` {
@@ -140,8 +140,8 @@ func TestAPendingResultIsPolledWhenDue(t *testing.T) {
 	if got := fmt.Sprint(handles); got != "[ h1 h1 h2]" {
 		t.Errorf("handles = %s, want [ h1 h1 h2]", got)
 	}
-	if run.Revision != 6 { // started, dispatched, pended h1, pended h2, answered, completed
-		t.Errorf("events = %d, want 6: a poll without news is not recorded", run.Revision)
+	if run.Seq != 6 { // started, dispatched, pended h1, pended h2, answered, completed
+		t.Errorf("events = %d, want 6: a poll without news is not recorded", run.Seq)
 	}
 }
 

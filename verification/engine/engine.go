@@ -69,10 +69,10 @@ type Options struct {
 	// after each append; 0 means 20 s. It must be longer than the longest attempt
 	// of the Notifier, or a notice is sent twice.
 	Lease time.Duration
-	// Poll is the longest time between two queries of the queue on hosts that share
+	// QueueInterval is the longest time between two queries of the queue on hosts that share
 	// a store. The expiry of overdue runs is then recorded only by Sweep and by the
 	// requests for these runs. 0 means that no other host uses the store.
-	Poll time.Duration
+	QueueInterval time.Duration
 	// CacheBytes bounds the folded runs kept in memory, in bytes; 0 means 64 MiB.
 	CacheBytes int
 	// Log receives what operators need to know; nil discards it.
@@ -177,7 +177,7 @@ func newRunCache(bytes int) *lru.Cache[verification.RunRef, verification.Run] {
 }
 
 // Serve carries out queued work until ctx ends: it drives runs that are due, records
-// the expiry of overdue runs (see Options.Poll), and sends notices. Without Serve, only runs that
+// the expiry of overdue runs (see Options.QueueInterval), and sends notices. Without Serve, only runs that
 // change on this host are driven, until they wait.
 func (e *Engine) Serve(ctx context.Context) {
 	if e.runner == nil {
@@ -208,7 +208,7 @@ func (e *Engine) Wake() bool {
 }
 
 // Sweep records the expiry of overdue runs and queues their notices. It is for
-// hosts that share a store: see Options.Poll. One host at a time is enough.
+// hosts that share a store: see Options.QueueInterval. One host at a time is enough.
 func (e *Engine) Sweep(ctx context.Context) error {
 	_, err := e.sweep(ctx, e.now())
 	return err

@@ -78,11 +78,11 @@ func ExampleEngine_Apply() {
 	changed := file.Definition
 	changed.Description = "Now with a description."
 	second := must(s.Apply(ctx, acme, changed))
-	fmt.Println(second.Workflow.Versions, second.Workflow.Published == second.Workflow.Latest)
+	fmt.Println(second.Workflow.Versions, second.Workflow.PublishedHash == second.Workflow.Latest)
 
 	// Publish goes back to an earlier one.
 	back := must(s.Publish(ctx, acme, first.Workflow.ID, first.Workflow.Latest))
-	fmt.Println(back.Published == first.Workflow.Latest, back.Latest == second.Workflow.Latest)
+	fmt.Println(back.PublishedHash == first.Workflow.Latest, back.Latest == second.Workflow.Latest)
 
 	// A definition with problems changes nothing. The error lists all of them, each with its position.
 	broken := must(definition.ReadWorkflow("broken.yaml", []byte(strings.Replace(journey, "next: pan", "next: pam", 1))))

@@ -119,7 +119,7 @@ func TestAPassiveHostWakesOtherHosts(t *testing.T) {
 }
 
 func TestAHostInAFleetPollsTheQueueAndCanBeWoken(t *testing.T) {
-	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = 2 * time.Second })
+	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.QueueInterval = 2 * time.Second })
 	front := operator(t, k, nil)
 	w := k.Apply(chain("a"))
 	leave := func() verification.RunID {
@@ -144,7 +144,7 @@ func TestAHostInAFleetPollsTheQueueAndCanBeWoken(t *testing.T) {
 }
 
 func TestAHostInAFleetSavesDeadlinesWhenItSweeps(t *testing.T) {
-	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = time.Second })
+	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.QueueInterval = time.Second })
 	d := onboarding()
 	d.RunTTLSeconds = 60
 	run := start(k, d)
@@ -209,7 +209,7 @@ func TestADeadlineIsSavedBeforeItIsShown(t *testing.T) {
 	}
 	for name, f := range show {
 		started = ""
-		k, runs := withRuns(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = time.Hour })
+		k, runs := withRuns(t, func(_ *engine.Ports, o *engine.Options) { o.QueueInterval = time.Hour })
 		run := start(k, brief())
 		k.Advance(61 * time.Second)
 		save := runs.AppendFunc

@@ -58,7 +58,7 @@ func TestAVerdictThatIsSentAgainDecidesNoOtherReview(t *testing.T) {
 	v := engine.VerdictRequest{Decision: verification.DecisionApprove, Notes: "seen", IdempotencyKey: "key"}
 	for range 3 {
 		got, err := decide(k.Engine, run.ID, v)
-		if err != nil || got != (engine.SignalResult{Result: engine.ResultDelivered, Decision: verification.DecisionApprove}) {
+		if err != nil || got != (engine.SignalResult{Result: engine.SignalDelivered, Decision: verification.DecisionApprove}) {
 			t.Fatalf("verdict = %+v, %v; want it delivered", got, err)
 		}
 	}
@@ -66,9 +66,9 @@ func TestAVerdictThatIsSentAgainDecidesNoOtherReview(t *testing.T) {
 	if got := count(kinds(t, k, run.ID), "verdict_recorded"); got != 1 || run.Decision != verification.DecisionReview {
 		t.Errorf("%d verdicts are recorded and the run reads %q, want one and review", got, run.Decision)
 	}
-	k.Decide(run.ID, verification.DecisionReject) // without a key: the second review
+	k.GiveVerdict(run.ID, verification.DecisionReject) // without a key: the second review
 	again, err := decide(k.Engine, run.ID, v)
-	if err != nil || again.Result != engine.ResultDelivered || again.Decision != verification.DecisionApprove {
+	if err != nil || again.Result != engine.SignalDelivered || again.Decision != verification.DecisionApprove {
 		t.Errorf("the first verdict again = %+v, %v; want its first answer", again, err)
 	}
 	if d := k.Run(run.ID); d.Decision != verification.DecisionReject {
@@ -180,7 +180,7 @@ func TestASignalWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 			for range 4 {
 				attempts.Go(func() {
 					got, err := decide(k.Engine, run.ID, v)
-					if err != nil || got != (engine.SignalResult{Result: engine.ResultDelivered, Decision: verification.DecisionApprove}) {
+					if err != nil || got != (engine.SignalResult{Result: engine.SignalDelivered, Decision: verification.DecisionApprove}) {
 						t.Errorf("after a minute = %+v, %v; want it delivered", got, err)
 					}
 				})
@@ -205,7 +205,7 @@ func TestACustomersAnswerWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Advance(verification.IdempotencyLockTTL)
-	if got, err := submit(k.Engine); err != nil || got.Result != engine.ResultDelivered {
+	if got, err := submit(k.Engine); err != nil || got.Result != engine.SignalDelivered {
 		t.Errorf("after a minute = %+v, %v; want it delivered, though the step is no longer open", got, err)
 	}
 	if got := count(kinds(t, k, run.ID), "customer_submitted"); got != 1 {

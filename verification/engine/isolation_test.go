@@ -346,7 +346,7 @@ func TestAWebhookThatIsSetWhileARunEndsIsFound(t *testing.T) {
 }
 
 func TestADeadlineThatCannotBeSavedDelaysNoOther(t *testing.T) {
-	k, runs := withRuns(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = time.Hour })
+	k, runs := withRuns(t, func(_ *engine.Ports, o *engine.Options) { o.QueueInterval = time.Hour })
 	d := onboarding()
 	d.RunTTLSeconds = 60
 	w := k.Apply(d)
@@ -374,7 +374,7 @@ func TestADeadlineThatCannotBeSavedDelaysNoOther(t *testing.T) {
 }
 
 func TestABacklogOfDeadlinesDelaysNoOtherTenant(t *testing.T) {
-	k, runs := withRuns(t, func(_ *engine.Ports, o *engine.Options) { o.Poll = time.Hour })
+	k, runs := withRuns(t, func(_ *engine.Ports, o *engine.Options) { o.QueueInterval = time.Hour })
 	d := onboarding()
 	d.RunTTLSeconds = 60
 	w := k.Apply(d)
@@ -415,7 +415,7 @@ func (s timedSchema) Check(verification.Data) []verification.FieldError {
 func withTimedSchemas(t *testing.T, check func()) *enginetest.Kit {
 	t.Helper()
 	return enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
-		p.Clock, p.Expressions, o.Poll = clock.System(), timedSchema{p.Expressions, check}, time.Hour
+		p.Clock, p.Expressions, o.QueueInterval = clock.System(), timedSchema{p.Expressions, check}, time.Hour
 	})
 }
 

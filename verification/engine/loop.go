@@ -118,10 +118,10 @@ func (r *runner) round() (next time.Time) {
 	}
 	do("take runs", func() (time.Time, error) { return r.take(ctx, &r.advances, now) })
 	do("take notices", func() (time.Time, error) { return r.take(ctx, &r.notices, now) })
-	if r.e.opt.Poll == 0 {
+	if r.e.opt.QueueInterval == 0 {
 		do("sweep", func() (time.Time, error) { return r.e.sweep(ctx, now) })
 	} else {
-		do("poll", func() (time.Time, error) { return now.Add(r.e.opt.Poll), nil })
+		do("poll", func() (time.Time, error) { return now.Add(r.e.opt.QueueInterval), nil })
 	}
 	do("renew leases", func() (time.Time, error) { return r.renewLeases(ctx, now) })
 	return next

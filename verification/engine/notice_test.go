@@ -47,7 +47,7 @@ func TestClientsAreNotifiedOnceOfEveryEnd(t *testing.T) {
 			k := enginetest.New(t)
 			k.Provider.On("a", c.reply)
 			run := start(k, d)
-			k.Decide(run.ID, verification.DecisionApprove)
+			k.GiveVerdict(run.ID, verification.DecisionApprove)
 			k.Advance(48 * time.Hour)
 			notices := k.Notices.All()
 			if len(notices) != 1 || notices[0].Run.Status != c.want || notices[0].Run.ID != run.ID {

@@ -219,7 +219,7 @@ func TestAReportIsPrintedOnceTheRunIsOver(t *testing.T) {
 		t.Errorf("print of a live run = %v, want ErrConflict naming in_progress", err)
 	}
 	k.Submit(run.ID, "consent_submitted", consent())
-	k.Decide(run.ID, verification.DecisionApprove)
+	k.GiveVerdict(run.ID, verification.DecisionApprove)
 	if raw, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID); err != nil || string(raw) != "completed" {
 		t.Errorf("print = %s, %v; want the printer's bytes", raw, err)
 	}

@@ -17,7 +17,7 @@ func TestARunOfAHostThatDiedIsTakenWhenItsLeaseEnds(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 10 * time.Second })
 	w := k.Apply(chain("a"))
 	// The state after the host died: a leased run with a dispatch without a result.
-	version, err := k.Store.Version(t.Context(), enginetest.Tenant, w.ID, w.Published)
+	version, err := k.Store.Version(t.Context(), enginetest.Tenant, w.ID, w.PublishedHash)
 	if err != nil {
 		t.Fatal(err)
 	}

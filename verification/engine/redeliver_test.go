@@ -110,7 +110,7 @@ func TestARedeliveryIsRepeatedAfterAVerdict(t *testing.T) {
 		LoadFunc: k.Store.Load,
 		AppendFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 			if attempts++; attempts == 1 {
-				k.Decide(run.ID, verification.DecisionReject)
+				k.GiveVerdict(run.ID, verification.DecisionReject)
 			}
 			return k.Store.Append(ctx, t, id, seq, a)
 		},

@@ -24,10 +24,10 @@ type VerdictRequest struct {
 
 // The results of a signal.
 const (
-	// ResultDelivered means that the run was parked and continues.
-	ResultDelivered = "signal_delivered"
-	// ResultRecorded means that the run was over, and only its verdict changed.
-	ResultRecorded = "review_recorded"
+	// SignalDelivered means that the run was parked and continues.
+	SignalDelivered = "signal_delivered"
+	// VerdictRecorded means that the run was over, and only its verdict changed.
+	VerdictRecorded = "review_recorded"
 )
 
 // SignalResult is the result of a signal.
@@ -55,9 +55,9 @@ func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id ve
 			node = receipt.Node
 		}
 		if node == "" {
-			return SignalResult{Result: ResultRecorded, Decision: v.Decision}, nil
+			return SignalResult{Result: VerdictRecorded, Decision: v.Decision}, nil
 		}
-		return SignalResult{Result: ResultDelivered, Decision: v.Decision}, nil
+		return SignalResult{Result: SignalDelivered, Decision: v.Decision}, nil
 	})
 }
 
@@ -99,7 +99,7 @@ func (e *Engine) Submit(
 		if err := e.submit(ctx, s, verification.Submit{Signal: signal, Payload: payload, Request: request}); err != nil {
 			return SignalResult{}, err
 		}
-		return SignalResult{Result: ResultDelivered}, nil
+		return SignalResult{Result: SignalDelivered}, nil
 	})
 }
 

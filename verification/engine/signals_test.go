@@ -20,13 +20,13 @@ func TestAVerdictAtAReviewStepContinuesTheRun(t *testing.T) {
 		t.Fatalf("run = %+v, want it parked on review", run)
 	}
 	d, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionReject})
-	if err != nil || d.Result != engine.ResultDelivered || d.Decision != verification.DecisionReject {
+	if err != nil || d.Result != engine.SignalDelivered || d.Decision != verification.DecisionReject {
 		t.Errorf("verdict = %+v, %v; want it delivered", d, err)
 	}
 	run = k.Run(run.ID)
 	wantStatus(t, run, verification.StatusCompleted)
 	again, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
-	if err != nil || again.Result != engine.ResultRecorded {
+	if err != nil || again.Result != engine.VerdictRecorded {
 		t.Errorf("verdict on the finished run = %+v, %v; want it recorded", again, err)
 	}
 	after := k.Run(run.ID)
@@ -133,7 +133,7 @@ func TestApplyingTheSameDefinitionChangesNothing(t *testing.T) {
 		t.Errorf("apply again = %+v, %v; want nothing changed", again, err)
 	}
 	next := k.Apply(chain("a", "b"))
-	if next.Versions != 2 || next.Published == first.Published {
+	if next.Versions != 2 || next.PublishedHash == first.PublishedHash {
 		t.Errorf("apply a change = %+v, want a second version, published", next)
 	}
 	detail, err := k.Engine.Workflow(t.Context(), enginetest.Tenant, first.ID)
@@ -141,12 +141,12 @@ func TestApplyingTheSameDefinitionChangesNothing(t *testing.T) {
 		t.Errorf("steps = %+v, %v; want those of the published version", detail.Steps, err)
 	}
 	third := k.Apply(chain("a"))
-	if third.Versions != 2 || third.Published != first.Published || third.Latest != first.Published {
+	if third.Versions != 2 || third.PublishedHash != first.PublishedHash || third.Latest != first.PublishedHash {
 		t.Errorf("apply the first again = %+v, want its version back and no third", third)
 	}
 	k.Apply(chain("a", "b"))
-	back, err := k.Engine.Publish(t.Context(), enginetest.Tenant, first.ID, first.Published)
-	if err != nil || back.Published != first.Published {
+	back, err := k.Engine.Publish(t.Context(), enginetest.Tenant, first.ID, first.PublishedHash)
+	if err != nil || back.PublishedHash != first.PublishedHash {
 		t.Errorf("publish the first = %+v, %v", back, err)
 	}
 }

@@ -156,7 +156,7 @@ func (e *Engine) decideStart(ctx context.Context, s *session, r StartRequest) ([
 	if tenantErr != nil {
 		return nil, s.run, tenantErr
 	}
-	return events, after, joinFields(err, tenant.CheckRedirect(r.RedirectURI))
+	return events, after, joinFields(err, tenant.ValidateRedirect(r.RedirectURI))
 }
 
 // joinFields returns one error with the fields of both.

@@ -17,7 +17,7 @@ import (
 type WorkflowDetail struct {
 	verification.Workflow
 	// Steps are those of the version that a new run would execute; never nil.
-	Steps []verification.WorkflowStep
+	Steps []verification.CheckInfo
 }
 
 // Applied is the result of applying a definition.
@@ -43,7 +43,7 @@ func (e *Engine) Workflow(ctx context.Context, t verification.TenantID, id verif
 	if err != nil {
 		return WorkflowDetail{}, err
 	}
-	d := WorkflowDetail{Workflow: w, Steps: []verification.WorkflowStep{}}
+	d := WorkflowDetail{Workflow: w, Steps: []verification.CheckInfo{}}
 	if w.Current() == "" {
 		return d, nil
 	}
@@ -51,7 +51,7 @@ func (e *Engine) Workflow(ctx context.Context, t verification.TenantID, id verif
 	if err != nil {
 		return WorkflowDetail{}, err
 	}
-	d.Steps = p.Version.Definition.Steps()
+	d.Steps = p.Version.Definition.Checks()
 	return d, nil
 }
 
@@ -61,7 +61,7 @@ func (e *Engine) Workflow(ctx context.Context, t verification.TenantID, id verif
 func (e *Engine) SetWebhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID, url string) (verification.Workflow, error) {
 	w, err := e.rewriteWorkflow(ctx, t, id, func(w verification.Workflow) (verification.Workflow, error) { return w.WithWebhook(url) })
 	if errors.Is(err, verification.ErrNotFound) {
-		err = cmp.Or(verification.CheckWebhookURL(url), err)
+		err = cmp.Or(verification.ValidateWebhookURL(url), err)
 	}
 	return w, err
 }

@@ -112,7 +112,7 @@ func TestAStoredVersionRunsWhateverItsProviderDescribes(t *testing.T) {
 	if run.Status != verification.StatusInProgress || run.Decision != verification.DecisionReview {
 		t.Fatalf("run = %s, %s, %+v; want a review", run.Status, run.Decision, run.Error)
 	}
-	k.Decide(run.ID, verification.DecisionApprove)
+	k.GiveVerdict(run.ID, verification.DecisionApprove)
 	if _, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func workflowID(n int) verification.WorkflowID {
 func workflow(n int) verification.Workflow {
 	return verification.Workflow{
 		ID: workflowID(n), Slug: fmt.Sprintf("onboarding-%d", n), Name: oddText, Description: oddText,
-		RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, Published: "first", Latest: "second", Versions: 2,
+		RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, PublishedHash: "first", Latest: "second", Versions: 2,
 		LifecycleWebhookURL: "https://app.example/hooks?a=1&b=2", CreatedAt: instant(time.Duration(n) * tick), Revision: 1,
 	}
 }
@@ -70,7 +70,7 @@ func version(n int) verification.Version {
 					Type: verification.NodeCheck, Key: "pan_verification", Provider: "sandbox", With: data, TimeoutSeconds: 0.25,
 					Retry: &verification.Retry{MaxDispatches: 3, BackoffSeconds: 0.5, MaxBackoffSeconds: 8},
 					Poll:  &verification.Poll{IntervalSeconds: 0.2, TimeoutSeconds: 60}, Fallback: "other",
-					OnFailed: verification.RouteNext, OnUnavailable: "review", Next: "risk",
+					OnFailed: verification.TargetNext, OnUnavailable: "review", Next: "risk",
 				},
 				"risk":   {Type: verification.NodeBranch, Rules: []verification.Rule{{When: "input.a < 1 && input.b > 2", Next: "review"}}, Else: "done"},
 				"review": {Type: verification.NodeReview, Reason: oddText, OnReject: "done", Next: "done"},
@@ -123,7 +123,7 @@ func workflowIsReturned(t *trial) {
 	t.saveWorkflow(ours, bare, nil)
 	t.hasWorkflow(ours, w)
 	t.hasWorkflow(ours, bare)
-	w.Name, w.Published, w.Versions, w.Revision = "Another", "", 3, 2
+	w.Name, w.PublishedHash, w.Versions, w.Revision = "Another", "", 3, 2
 	t.saveWorkflow(ours, w, nil)
 	t.hasWorkflow(ours, w)
 	t.hasWorkflow(ours, bare)

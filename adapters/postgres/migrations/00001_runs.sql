@@ -190,7 +190,7 @@ CREATE INDEX deliveries_newest ON verifyd.deliveries (tenant_id, last_at DESC, r
 CREATE INDEX deliveries_by_state ON verifyd.deliveries (tenant_id, state, last_at DESC, run_id DESC);
 
 -- Values that all hosts share, such as signing keys.
-CREATE TABLE verifyd.fleet (
+CREATE TABLE verifyd.shared_values (
     name  text COLLATE "C" PRIMARY KEY,
     value text NOT NULL
 );
@@ -231,6 +231,6 @@ $$;
 -- +goose StatementEnd
 
 -- +goose Down
-DROP TABLE verifyd.hosts, verifyd.fleet, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.run_counts, verifyd.runs,
+DROP TABLE verifyd.hosts, verifyd.shared_values, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.run_counts, verifyd.runs,
     verifyd.run_events, verifyd.workflow_versions, verifyd.workflows, verifyd.accounts, verifyd.tenants;
 DROP FUNCTION verifyd.count_runs();

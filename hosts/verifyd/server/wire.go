@@ -248,7 +248,7 @@ func options(s settings, store *storage, log *slog.Logger, m *metrics) engine.Op
 		Workers: s.Workers, Calls: s.Calls, Log: log, Observer: m,
 	}
 	if store.shared(s) {
-		o.Poll = poll
+		o.QueueInterval = poll
 	}
 	if !s.has(roleWorker) {
 		o.Passive = true
