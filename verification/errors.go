@@ -86,6 +86,11 @@ func Conflict(subject, message string) *Error {
 	return &Error{Kind: ErrConflict, Subject: subject, Message: message}
 }
 
+// Forbidden returns an ErrForbidden about the subject.
+func Forbidden(subject, message string) *Error {
+	return &Error{Kind: ErrForbidden, Subject: subject, Message: message}
+}
+
 // Unavailable returns an ErrUnavailable about the subject.
 func Unavailable(subject, message string) *Error {
 	return &Error{Kind: ErrUnavailable, Subject: subject, Message: message}

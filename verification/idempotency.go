@@ -20,6 +20,7 @@ type IdempotencyScope string
 const (
 	ScopeStart  IdempotencyScope = "start"
 	ScopeSignal IdempotencyScope = "signal"
+	ScopeSignIn IdempotencyScope = "sign_in" // the key is the ID of a sign-in link
 )
 
 // IdempotencyKey is a key of one tenant.

@@ -27,7 +27,8 @@ import (
 )
 
 // Bearers verifies a dashboard access token and returns the tenant and the
-// reviewer. The error is verification.ErrUnauthenticated if the token is not valid.
+// reviewer. The error is verification.ErrUnauthenticated if the token is not valid,
+// and verification.ErrForbidden if its role does not allow to give verdicts.
 type Bearers func(ctx context.Context, token string) (tenant verification.TenantID, reviewer string, err error)
 
 // Options configure New. The zero value is valid.

@@ -54,6 +54,8 @@ func (a *api) admitBearer(r *http.Request, token string) (caller, error) {
 	switch {
 	case errors.Is(err, verification.ErrUnauthenticated):
 		return caller{}, errWrongCredentials
+	case errors.Is(err, verification.ErrForbidden):
+		return caller{}, errSurface
 	case err != nil:
 		return caller{}, err
 	case a.tooMany(r, "reviewer "+string(tenant)+" "+reviewer):

@@ -1,8 +1,9 @@
-// The bearer tokens that verifyd issues to reviewers.
+// The bearer tokens and sign-in links that verifyd issues to reviewers.
 
 package token
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -13,7 +14,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The claims and the header of every token that an Issuer issues. Each is
+// The claims and the header of every reviewer's token that an Issuer issues. Each is
 // required, so that no other token signed with the same keys is accepted.
 const (
 	LocalIssuer   = "verifyd"
@@ -21,47 +22,69 @@ const (
 	LocalType     = "verifyd-reviewer+jwt"
 )
 
+// The audience and the type of sign-in links, which differ for the same reason.
 const (
-	defaultTenantClaim = "tenant"
-	maxLocalToken      = 4096 // bytes of a token
-	localHeaders       = 3    // fields of the header: alg, kid, typ
+	linkAudience = "verifyd-console"
+	linkType     = "verifyd-sign-in+jwt"
 )
 
-// Issuer issues bearer tokens and verifies them.
+const (
+	defaultTenantClaim = "tenant"
+	roleClaim          = "role"
+	sessionClaim       = "session" // of a sign-in link: seconds
+	maxLocalToken      = 4096      // bytes of a token
+	localHeaders       = 3         // fields of the header: alg, kid, typ
+)
+
+// Issuer issues the tokens of reviewers, which are bearer tokens, and the tokens of
+// sign-in links. It verifies both.
 type Issuer struct{ keys *Keys }
 
 // NewIssuer returns an issuer that signs with the first of keys.
 func NewIssuer(keys *Keys) *Issuer { return &Issuer{keys: keys} }
 
-// Issue returns a token that is valid from now for ttl, in whole seconds and at
-// least one. It fails with ErrInvalid unless tenant is a UUID and reviewer is 1
-// to 200 printable characters.
-func (i *Issuer) Issue(tenant verification.TenantID, reviewer string, ttl time.Duration, now time.Time) (string, error) {
-	tenant, err := verification.ParseTenantID(string(tenant))
+// Issue returns a bearer token that is valid from now for ttl, in whole seconds and
+// at least one. It fails with ErrInvalid unless the tenant is a UUID, the name is 1
+// to 200 printable characters, and the role exists. No two tokens are the same.
+func (i *Issuer) Issue(r verification.Reviewer, ttl time.Duration, now time.Time) (string, error) {
+	return i.issue(LocalType, LocalAudience, r, ttl, now, 0)
+}
+
+// IssueSignInLink returns the token of a link that signs a reviewer in once, within
+// verification.SignInLinkTTL from now. The session then lasts for a time in whole
+// seconds, at least one. It fails as Issue does.
+func (i *Issuer) IssueSignInLink(r verification.Reviewer, session time.Duration, now time.Time) (string, error) {
+	return i.issue(linkType, linkAudience, r, verification.SignInLinkTTL, now, session)
+}
+
+func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.Duration, now time.Time, session time.Duration) (string, error) {
+	tenant, err := verification.ParseTenantID(string(r.Tenant))
 	if err != nil {
 		return "", err
 	}
-	invalid := func(field, message string) error {
-		return &verification.Error{
-			Kind: verification.ErrInvalid, Subject: "bearer token",
-			Fields: []verification.FieldError{{Name: field, Message: message}},
-		}
+	if _, err := verification.ParseRole(string(r.Role)); err != nil {
+		return "", err
 	}
-	if !validReviewer(reviewer) {
-		return "", invalid("reviewer", "must be 1 to 200 printable characters")
+	if !validReviewer(r.Name) {
+		return "", verification.InvalidField("bearer token", "reviewer", "must be 1 to 200 printable characters")
 	}
-	if ttl < time.Second {
-		return "", invalid("ttl", "must be at least one second")
+	if ttl < time.Second || typ == linkType && session < time.Second {
+		return "", verification.InvalidField("bearer token", "ttl", "must be at least one second")
 	}
-	claims, err := jwt.NewBuilder().
-		Issuer(LocalIssuer).Audience([]string{LocalAudience}).Subject(reviewer).Claim(defaultTenantClaim, string(tenant)).
-		IssuedAt(now).Expiration(now.Add(ttl)).Build()
+	b := jwt.NewBuilder().
+		Issuer(LocalIssuer).Audience([]string{audience}).Subject(r.Name).JwtID(rand.Text()).
+		Claim(defaultTenantClaim, string(tenant)).Claim(roleClaim, string(r.Role)).
+		IssuedAt(now).Expiration(now.Add(ttl))
+	if typ == linkType {
+		b = b.Claim(sessionClaim, int64(session/time.Second))
+	}
+	claims, err := b.Build()
 	if err != nil {
 		return "", fmt.Errorf("build a bearer token: %w", err)
 	}
 	k := i.keys.list[0]
 	header := jws.NewHeaders()
-	if err := errors.Join(header.Set(jws.TypeKey, LocalType), header.Set(jws.KeyIDKey, k.id)); err != nil {
+	if err := errors.Join(header.Set(jws.TypeKey, typ), header.Set(jws.KeyIDKey, k.id)); err != nil {
 		return "", fmt.Errorf("build a bearer token: %w", err)
 	}
 	raw, err := jwt.Sign(claims, jwt.WithKey(k.alg, k.private, jws.WithProtectedHeaders(header)))
@@ -71,23 +94,49 @@ func (i *Issuer) Issue(tenant verification.TenantID, reviewer string, ttl time.D
 	return string(raw), nil
 }
 
-// Verify returns the claims of a token that was issued with one of the keys and
-// is valid at now. For any other token it fails with ErrUnauthenticated.
+// Verify returns the claims of a bearer token that was issued with one of the keys
+// and is valid at now. For any other token it fails with ErrUnauthenticated.
 func (i *Issuer) Verify(raw string, now time.Time) (Claims, error) {
 	t, err := parse(raw)
 	if err != nil {
 		return Claims{}, err
 	}
-	return i.verify(t, now)
+	return i.verify(t, LocalType, LocalAudience, now)
 }
 
-func (i *Issuer) verify(t unverified, now time.Time) (Claims, error) {
-	const notOurs = "it was not issued here"
+// OpenSignInLink returns the link of a token that was issued with one of the keys and
+// is valid at now. For any other token it fails with ErrUnauthenticated. It does not
+// know whether the link was used.
+func (i *Issuer) OpenSignInLink(raw string, now time.Time) (verification.SignInLink, error) {
+	t, err := parse(raw)
+	if err != nil {
+		return verification.SignInLink{}, err
+	}
+	claims, err := i.verify(t, linkType, linkAudience, now)
+	if err != nil {
+		return verification.SignInLink{}, err
+	}
+	id, _ := t.claims.JwtID()
+	var seconds float64
+	if err := t.claims.Get(sessionClaim, &seconds); err != nil || id == "" || seconds < 1 || seconds > maxSession.Seconds() {
+		return verification.SignInLink{}, refused(notOurs, errors.New("its claims are not those of a sign-in link"))
+	}
+	return verification.SignInLink{
+		Reviewer: claims.Reviewer, ID: id, ExpiresAt: claims.ExpiresAt, Session: time.Duration(seconds) * time.Second,
+	}, nil
+}
+
+// maxSession bounds the session of a link, so that its end can be computed.
+const maxSession = 100 * 365 * 24 * time.Hour
+
+const notOurs = "it was not issued here"
+
+func (i *Issuer) verify(t unverified, typ, audience string, now time.Time) (Claims, error) {
 	if len(t.raw) > maxLocalToken {
 		return Claims{}, refused(notOurs, errors.New("it is longer than 4 KiB"))
 	}
-	if typ, _ := t.header.Type(); typ != LocalType || len(t.header.Keys()) != localHeaders {
-		return Claims{}, refused(notOurs, errors.New("its header is not that of a bearer token"))
+	if its, _ := t.header.Type(); its != typ || len(t.header.Keys()) != localHeaders {
+		return Claims{}, refused(notOurs, errors.New("its header is not that of such a token"))
 	}
 	kid, _ := t.header.KeyID()
 	k, ok := i.keys.byID[kid]
@@ -98,12 +147,15 @@ func (i *Issuer) verify(t unverified, now time.Time) (Claims, error) {
 	if _, err := jws.VerifyCompactFast(k.public, t.raw, k.alg); err != nil {
 		return Claims{}, refused(notOurs, errBadSignature)
 	}
-	claims, err := t.validate(LocalIssuer, LocalAudience, defaultTenantClaim, 0, now)
+	claims, err := t.validate(LocalIssuer, audience, defaultTenantClaim, 0, now)
 	if err != nil {
 		return Claims{}, err
 	}
-	if claims.Reviewer = t.text(jwt.SubjectKey); !validReviewer(claims.Reviewer) {
+	if claims.Name = t.text(jwt.SubjectKey); !validReviewer(claims.Name) {
 		return Claims{}, refused("it is not meant for this", errNoReviewer)
+	}
+	if claims.Role, err = verification.ParseRole(t.text(roleClaim)); err != nil {
+		return Claims{}, refused("it is not meant for this", errors.New("it names no role"))
 	}
 	return claims, nil
 }

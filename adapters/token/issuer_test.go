@@ -29,7 +29,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func issue(t testing.TB, b *token.Issuer) string {
 	t.Helper()
-	raw, err := b.Issue(aTenant, "ada@example.com", time.Hour, noon)
+	raw, err := b.Issue(ada("ada@example.com"), time.Hour, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,12 +40,12 @@ func TestABearerTokenReadsBackUnderAnyKey(t *testing.T) {
 	for kind, raw := range private() {
 		t.Run(kind, func(t *testing.T) {
 			b := token.NewIssuer(read(t, jwkOf(t, raw)))
-			signed, err := b.Issue(aTenant, "Ada Lovelace 👩‍💻", time.Hour, noon.Add(600*time.Millisecond))
+			signed, err := b.Issue(ada("Ada Lovelace 👩‍💻"), time.Hour, noon.Add(600*time.Millisecond))
 			if err != nil {
 				t.Fatal(err)
 			}
 			got, err := b.Verify(signed, noon.Add(time.Hour-time.Nanosecond))
-			want := token.Claims{Tenant: aTenant, Reviewer: "Ada Lovelace 👩‍💻", ExpiresAt: noon.Add(time.Hour)}
+			want := token.Claims{Reviewer: ada("Ada Lovelace 👩‍💻"), ExpiresAt: noon.Add(time.Hour)}
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("%v; bearer (-want +got):\n%s", err, diff)
 			}
@@ -100,14 +100,17 @@ func TestBearerTokensEndAndRotate(t *testing.T) {
 func TestInvalidBearerTokensAreNotIssued(t *testing.T) {
 	b := token.NewIssuer(read(t, jwkOf(t, private()["oct"])))
 	for name, try := range map[string]func() (string, error){
-		"no tenant":     func() (string, error) { return b.Issue("acme", "ada", time.Hour, noon) },
-		"no reviewer":   func() (string, error) { return b.Issue(aTenant, " ", time.Hour, noon) },
-		"two lines":     func() (string, error) { return b.Issue(aTenant, "ada\nadmin", time.Hour, noon) },
-		"not UTF-8":     func() (string, error) { return b.Issue(aTenant, "ad\xe4", time.Hour, noon) },
-		"a long name":   func() (string, error) { return b.Issue(aTenant, strings.Repeat("a", 201), time.Hour, noon) },
-		"over at once":  func() (string, error) { return b.Issue(aTenant, "ada", 0, noon) },
-		"over before":   func() (string, error) { return b.Issue(aTenant, "ada", -time.Hour, noon) },
-		"half a second": func() (string, error) { return b.Issue(aTenant, "ada", time.Second/2, noon) },
+		"no tenant": func() (string, error) {
+			return b.Issue(verification.Reviewer{Tenant: "acme", Name: "ada", Role: verification.RoleReviewer}, time.Hour, noon)
+		},
+		"no role":       func() (string, error) { return b.Issue(verification.Reviewer{Tenant: aTenant, Name: "ada"}, time.Hour, noon) },
+		"no reviewer":   func() (string, error) { return b.Issue(ada(" "), time.Hour, noon) },
+		"two lines":     func() (string, error) { return b.Issue(ada("ada\nadmin"), time.Hour, noon) },
+		"not UTF-8":     func() (string, error) { return b.Issue(ada("ad\xe4"), time.Hour, noon) },
+		"a long name":   func() (string, error) { return b.Issue(ada(strings.Repeat("a", 201)), time.Hour, noon) },
+		"over at once":  func() (string, error) { return b.Issue(ada("ada"), 0, noon) },
+		"over before":   func() (string, error) { return b.Issue(ada("ada"), -time.Hour, noon) },
+		"half a second": func() (string, error) { return b.Issue(ada("ada"), time.Second/2, noon) },
 	} {
 		if raw, err := try(); !errors.Is(err, verification.ErrInvalid) {
 			t.Errorf("%s: issued %q, %v; want ErrInvalid", name, raw, err)
@@ -154,7 +157,7 @@ func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
 	}
 	header := map[string]any{"alg": "EdDSA", "kid": "ed", "typ": token.LocalType}
 	claims := map[string]any{
-		"iss": token.LocalIssuer, "aud": token.LocalAudience, "sub": "ada", "tenant": string(aTenant), "exp": noon.Unix() + 60, "iat": noon.Unix(),
+		"iss": token.LocalIssuer, "aud": token.LocalAudience, "sub": "ada", "tenant": string(aTenant), "role": "reviewer", "exp": noon.Unix() + 60, "iat": noon.Unix(),
 	}
 	sign := func(signed string) []byte { return ed25519.Sign(ed, []byte(signed)) }
 	hs256 := func(secret []byte) func(string) []byte {
@@ -226,6 +229,8 @@ func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
 		"no sub":                   forge(t, header, with(claims, "sub", nil), sign),
 		"an empty sub":             forge(t, header, with(claims, "sub", ""), sign),
 		"no tenant":                forge(t, header, with(claims, "tenant", nil), sign),
+		"no role":                  forge(t, header, with(claims, "role", nil), sign),
+		"an unknown role":          forge(t, header, with(claims, "role", "owner"), sign),
 		"a tenant that is none":    forge(t, header, with(claims, "tenant", "*"), sign),
 		"tenants":                  forge(t, header, with(claims, "tenant", []string{string(aTenant)}), sign),
 		"claims of another token":  parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"root"}`)) + "." + parts[2],
@@ -313,5 +318,60 @@ func BenchmarkVerifyBearer(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// ada is a reviewer of a name.
+func ada(name string) verification.Reviewer {
+	return verification.Reviewer{Tenant: aTenant, Name: name, Role: verification.RoleReviewer}
+}
+
+func TestASignInLinkReadsBackAndEnds(t *testing.T) {
+	b := token.NewIssuer(read(t, jwkOf(t, private()["Ed25519"])))
+	who := verification.Reviewer{Tenant: aTenant, Name: "Ada", Role: verification.RoleAdmin}
+	raw, err := b.IssueSignInLink(who, 8*time.Hour, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := noon.Add(verification.SignInLinkTTL - time.Second)
+	got, err := b.OpenSignInLink(raw, last)
+	want := verification.SignInLink{Reviewer: who, ID: got.ID, ExpiresAt: noon.Add(verification.SignInLinkTTL), Session: 8 * time.Hour}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil || len(got.ID) < 20 {
+		t.Errorf("%v; link (-want +got):\n%s", err, diff)
+	}
+	if _, err := b.OpenSignInLink(raw, last.Add(time.Second)); !errors.Is(err, verification.ErrUnauthenticated) {
+		t.Errorf("after its time: %v, want ErrUnauthenticated", err)
+	}
+	another, err := b.IssueSignInLink(who, 8*time.Hour, noon)
+	if err != nil || another == raw {
+		t.Errorf("the second link is %v the first: %v", another == raw, err)
+	}
+	for _, session := range []time.Duration{0, -time.Hour, time.Millisecond} {
+		if _, err := b.IssueSignInLink(who, session, noon); !errors.Is(err, verification.ErrInvalid) {
+			t.Errorf("a session of %s: %v, want ErrInvalid", session, err)
+		}
+	}
+}
+
+func TestASignInLinkIsNoBearerToken(t *testing.T) {
+	b := token.NewIssuer(read(t, jwkOf(t, private()["Ed25519"])))
+	link, err := b.IssueSignInLink(ada("Ada"), time.Hour, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := b.Verify(link, noon); !errors.Is(err, verification.ErrUnauthenticated) {
+		t.Errorf("a link is a bearer token of %+v: %v", c, err)
+	}
+	if l, err := b.OpenSignInLink(issue(t, b), noon); !errors.Is(err, verification.ErrUnauthenticated) {
+		t.Errorf("a bearer token is a link of %+v: %v", l, err)
+	}
+	for i := range len(link) {
+		for _, c := range "A." {
+			if changed := link[:i] + string(c) + link[i+1:]; changed != link {
+				if l, err := b.OpenSignInLink(changed, noon); err == nil {
+					t.Fatalf("the link with %q at %d is accepted: %+v", c, i, l)
+				}
+			}
+		}
 	}
 }

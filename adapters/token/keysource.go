@@ -36,6 +36,17 @@ type keySource struct {
 	discoveredAt time.Time
 }
 
+// discoveryDocument is what verifyd reads of an issuer's discovery document. See
+// OpenID Connect Discovery 1.0, section 3, and OpenID Connect RP-Initiated Logout 1.0.
+type discoveryDocument struct {
+	Issuer      string   `json:"issuer"`
+	JWKSURI     string   `json:"jwks_uri"`
+	AuthURL     string   `json:"authorization_endpoint"`
+	TokenURL    string   `json:"token_endpoint"`
+	LogoutURL   string   `json:"end_session_endpoint"`
+	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
+}
+
 func newKeySource(o OIDCOptions) *keySource {
 	client := http.Client{Transport: &http.Transport{
 		Proxy:                  nil, // only hosts read the environment
@@ -79,25 +90,30 @@ func (s *keySource) discover(ctx context.Context, now time.Time) error {
 	if s.jwksURI != "" && now.Sub(s.discoveredAt) < discoverEvery {
 		return nil
 	}
-	body, _, err := s.get(ctx, strings.TrimSuffix(s.issuer, "/")+discoveryPath)
+	document, err := s.read(ctx)
 	if err != nil {
 		return err
-	}
-	var document struct {
-		Issuer  string `json:"issuer"`
-		JWKSURI string `json:"jwks_uri"`
-	}
-	if err := json.Unmarshal(body, &document); err != nil {
-		return errors.New("it is not a JSON object with strings for issuer and jwks_uri")
-	}
-	if document.Issuer != s.issuer {
-		return fmt.Errorf("its issuer is %.200q, not %q", document.Issuer, s.issuer)
 	}
 	if err := checkURL(document.JWKSURI, false); err != nil {
 		return fmt.Errorf("its jwks_uri %w", err)
 	}
 	s.jwksURI, s.discoveredAt = document.JWKSURI, now
 	return nil
+}
+
+// read fetches the discovery document.
+func (s *keySource) read(ctx context.Context) (document discoveryDocument, err error) {
+	body, _, err := s.get(ctx, strings.TrimSuffix(s.issuer, "/")+discoveryPath)
+	if err != nil {
+		return document, err
+	}
+	if err := json.Unmarshal(body, &document); err != nil {
+		return document, errors.New("it is not a JSON object with strings for issuer and jwks_uri")
+	}
+	if document.Issuer != s.issuer {
+		return document, fmt.Errorf("its issuer is %.200q, not %q", document.Issuer, s.issuer)
+	}
+	return document, nil
 }
 
 func (s *keySource) get(ctx context.Context, from string) ([]byte, http.Header, error) {

@@ -45,7 +45,7 @@ func TestInvalidOptionsAreRefused(t *testing.T) {
 		"a query":                {func(o *token.OIDCOptions) { o.Issuer = "https://id.example?" }, "the option Issuer must not have a query"},
 		"keys over http":         {func(o *token.OIDCOptions) { o.JWKSURL = "http://id.example/keys" }, "the option JWKSURL must be https, or http on a loopback address"},
 		"keys with a fragment":   {func(o *token.OIDCOptions) { o.JWKSURL = "https://id.example/keys#1" }, "the option JWKSURL must not have a fragment"},
-		"no audience":            {func(o *token.OIDCOptions) { o.Audience = "" }, "the option Audience is required"},
+		"no audience":            {func(o *token.OIDCOptions) { o.Audience = "" }, "the option Audience or ClientID is required"},
 		"no clock":               {func(o *token.OIDCOptions) { o.Now = nil }, "the option Now is required"},
 		"keys at a relative URL": {func(o *token.OIDCOptions) { o.JWKSURL = "/keys" }, "the option JWKSURL must be an absolute URL"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lestrrat-go/jwx/v3/jwa"
@@ -25,13 +26,30 @@ const (
 	emailVerifiedClaim = "email_verified"
 )
 
-// OIDCOptions describe an issuer. Issuer, Audience and Now are required.
+// OIDCOptions describe an issuer. Issuer, Now, and an Audience or a ClientID are
+// required.
 type OIDCOptions struct {
 	// Issuer is the exact iss of its tokens: an https URL, or an http URL of a
 	// loopback address.
 	Issuer string
-	// Audience is the aud that a token must have, alone or among others.
+	// Audience is the aud that a bearer token must have, alone or among others. Without
+	// it, Verify refuses every token.
 	Audience string
+	// ClientID is the id under which the issuer knows the console. With it, reviewers
+	// can sign in: see Login.
+	ClientID string
+	// ClientSecret authenticates the console at the token endpoint; empty for a public
+	// client.
+	ClientSecret string
+	// Scopes are what a sign-in requests beside openid, such as email.
+	Scopes []string
+	// RolesClaim names the claim with the roles of a reviewer: a string or a list of
+	// strings. A name with dots, such as realm_access.roles, may also be a path into
+	// objects. Empty means that every token has the role reviewer.
+	RolesClaim string
+	// Roles are the roles by the values of the claim. A reviewer has the highest role
+	// that one of the values gives; without one, the token is ErrForbidden.
+	Roles map[string]verification.Role
 	// JWKSURL is the URL of its keys; empty means the jwks_uri of its discovery
 	// document. It is https, or http on a loopback address.
 	JWKSURL string
@@ -74,8 +92,8 @@ func NewOIDC(o OIDCOptions) (*OIDC, error) {
 		}
 	}
 	switch {
-	case o.Audience == "":
-		return nil, errors.New("oidc: the option Audience is required")
+	case o.Audience == "" && o.ClientID == "":
+		return nil, errors.New("oidc: the option Audience or ClientID is required")
 	case o.Now == nil:
 		return nil, errors.New("oidc: the option Now is required")
 	}
@@ -93,27 +111,30 @@ func NewOIDC(o OIDCOptions) (*OIDC, error) {
 
 // Verify returns the claims of a token that the issuer signed for the audience
 // and that is valid now, give or take 60 seconds. It fails with ErrUnavailable
-// if the issuer's keys cannot be fetched, and with ErrUnauthenticated for any
-// other token. Only a token that is valid except for its signature causes a
-// fetch.
+// if the issuer's keys cannot be fetched, with ErrForbidden if the token gives no
+// role, and with ErrUnauthenticated for any other token. Only a token that is valid
+// except for its signature causes a fetch.
 func (o *OIDC) Verify(ctx context.Context, raw string) (Claims, error) {
 	t, err := parse(raw)
 	if err != nil {
 		return Claims{}, err
 	}
-	return o.verify(ctx, t)
+	return o.verify(ctx, t, o.opt.Audience)
 }
 
-func (o *OIDC) verify(ctx context.Context, t unverified) (Claims, error) {
+func (o *OIDC) verify(ctx context.Context, t unverified, audience string) (Claims, error) {
+	if audience == "" {
+		return Claims{}, refused("it is not meant for this", errors.New("no audience is configured"))
+	}
 	alg, kid, err := checkHeader(t.header)
 	if err != nil {
 		return Claims{}, refused(notOfIssuer, err)
 	}
-	claims, err := t.validate(o.opt.Issuer, o.opt.Audience, o.opt.TenantClaim, maxSkew, o.opt.Now())
+	claims, err := t.validate(o.opt.Issuer, audience, o.opt.TenantClaim, maxSkew, o.opt.Now())
 	if err != nil {
 		return Claims{}, err
 	}
-	if claims.Reviewer = o.reviewer(t); !validReviewer(claims.Reviewer) {
+	if claims.Name = o.reviewer(t); !validReviewer(claims.Name) {
 		return Claims{}, refused("it is not meant for this", errNoReviewer)
 	}
 	k, err := o.keys.find(ctx, kid)
@@ -126,7 +147,41 @@ func (o *OIDC) verify(ctx context.Context, t unverified) (Claims, error) {
 	if _, err := jws.VerifyCompactFast(k.public, t.raw, alg); err != nil {
 		return Claims{}, refused(notOfIssuer, errBadSignature)
 	}
+	if claims.Role = o.role(t); claims.Role == "" {
+		return Claims{}, &verification.Error{
+			Kind: verification.ErrForbidden, Subject: "bearer token", Message: "its roles are none of those that are configured",
+		}
+	}
 	return claims, nil
+}
+
+// role returns the highest role that the claims give; empty for none.
+func (o *OIDC) role(t unverified) (highest verification.Role) {
+	if o.opt.RolesClaim == "" {
+		return verification.RoleReviewer
+	}
+	var claim any
+	if err := t.claims.Get(o.opt.RolesClaim, &claim); err != nil {
+		top, path, _ := strings.Cut(o.opt.RolesClaim, ".")
+		if err := t.claims.Get(top, &claim); err != nil {
+			return ""
+		}
+		for name := range strings.SplitSeq(path, ".") {
+			object, _ := claim.(map[string]any)
+			claim = object[name]
+		}
+	}
+	values, isList := claim.([]any)
+	if !isList {
+		values = []any{claim}
+	}
+	for _, value := range values {
+		name, _ := value.(string)
+		if role := o.opt.Roles[name]; role.Includes(verification.RoleViewer) && !highest.Includes(role) {
+			highest = role
+		}
+	}
+	return highest
 }
 
 // Close cancels a fetch in progress and waits for its end. After Close, Verify

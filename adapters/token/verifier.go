@@ -25,8 +25,8 @@ const (
 
 // Claims are the verified claims of a bearer token.
 type Claims struct {
-	Tenant    verification.TenantID
-	Reviewer  string
+	verification.Reviewer
+
 	ExpiresAt time.Time
 }
 
@@ -40,9 +40,9 @@ func NewVerifier(local *Issuer, remote *OIDC, now func() time.Time) func(ctx con
 			return Claims{}, err
 		}
 		if iss, _ := t.claims.Issuer(); remote != nil && iss == remote.opt.Issuer {
-			return remote.verify(ctx, t)
+			return remote.verify(ctx, t, remote.opt.Audience)
 		}
-		return local.verify(t, now())
+		return local.verify(t, LocalType, LocalAudience, now())
 	}
 }
 
@@ -93,7 +93,7 @@ func compact(raw string) bool {
 	return len(parts) == 3 && !strings.ContainsAny(raw, "\r\n") // the decoder skips line breaks
 }
 
-// validate checks every claim but the reviewer's, which it leaves empty. A clock
+// validate checks every claim but the reviewer's name and role, which it leaves empty. A clock
 // may differ from the issuer's by skew.
 func (t unverified) validate(issuer, audience, tenantClaim string, skew time.Duration, now time.Time) (Claims, error) {
 	err := jwt.Validate(t.claims,
@@ -122,7 +122,7 @@ func (t unverified) validate(issuer, audience, tenantClaim string, skew time.Dur
 	if err != nil {
 		return Claims{}, refused("it is not meant for this", errors.New("it names no tenant"))
 	}
-	return Claims{Tenant: tenant, ExpiresAt: expiry.UTC()}, nil
+	return Claims{Reviewer: verification.Reviewer{Tenant: tenant}, ExpiresAt: expiry.UTC()}, nil
 }
 
 // text returns a claim that is a string, or "".

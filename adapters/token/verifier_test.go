@@ -23,7 +23,7 @@ func TestTheIssClaimSelectsTheVerifier(t *testing.T) {
 		t.Errorf("a token of our own: %+v, %v; want %+v", got, err, want)
 	}
 	i.came(t, 0, 0)
-	if got, err := verify(t.Context(), edToken(t, "k", i.claims())); err != nil || got.Reviewer != "ada@example.com" {
+	if got, err := verify(t.Context(), edToken(t, "k", i.claims())); err != nil || got.Name != "ada@example.com" {
 		t.Errorf("a token of the issuer: %+v, %v", got, err)
 	}
 	i.came(t, 1, 1)
@@ -84,12 +84,12 @@ func ExampleNewVerifier() {
 	local := token.NewIssuer(keys)
 	verify := token.NewVerifier(local, remote, now)
 
-	raw, err := local.Issue(aTenant, "ada", 8*time.Hour, now())
+	raw, err := local.Issue(verification.Reviewer{Tenant: aTenant, Name: "ada", Role: verification.RoleReviewer}, 8*time.Hour, now())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	b, err := verify(context.Background(), raw)
-	fmt.Println(b.Reviewer, err)
-	// Output: ada <nil>
+	fmt.Println(b.Name, b.Role, err)
+	// Output: ada reviewer <nil>
 }

@@ -15,38 +15,53 @@ import (
 )
 
 type tokenCommands struct {
-	Issue  tokenIssue  `cmd:"" help:"Issue a dashboard access token for a reviewer."`
+	Issue  tokenIssue  `cmd:"" help:"Issue a dashboard access token, or a link to the console, for a reviewer."`
 	NewKey tokenNewKey `cmd:"" help:"Create a signing key set."`
 }
 
 type tokenIssue struct {
 	tenantFlags
 	Reviewer       string        `required:"" placeholder:"NAME" help:"Name of the reviewer, which is recorded with each verdict."`
-	TTL            time.Duration `name:"ttl" default:"8h" help:"How long the token is valid (default 8h)."`
+	Role           string        `default:"reviewer" placeholder:"ROLE" help:"Role of the reviewer: viewer, reviewer (default) or admin."`
+	Console        bool          `help:"Print a link that signs the reviewer in to the console, once and within ten minutes."`
+	PublicURL      string        `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" variable:"VERIFYD_PUBLIC_URL" help:"Base URL of the hosts, for the link (default http://127.0.0.1:8080)."`
+	TTL            time.Duration `name:"ttl" default:"8h" help:"How long the token is valid, or the session of the link lasts (default 8h)."`
 	SigningKeyFile string        `placeholder:"FILE" variable:"VERIFYD_SIGNING_KEY_FILE" help:"Key set of the hosts, whose first key signs. By default that of the database."`
 	jsonFlag
 }
 
 type tokenJSON struct {
-	Token     string             `json:"token"`
+	Token     string             `json:"token,omitempty"`
+	Link      string             `json:"link,omitempty"`
 	ExpiresAt apitypes.Timestamp `json:"expires_at"`
 }
 
-// Run prints the token on stdout.
+// Run prints the token or the link on stdout.
 func (c tokenIssue) Run(ctx context.Context, s *session) error {
 	keys, tenant, err := s.signingKeys(ctx, c)
 	if err != nil {
 		return err
 	}
-	now := s.clock.Now()
-	issued, err := token.NewIssuer(keys).Issue(tenant, c.Reviewer, c.TTL, now)
-	if err != nil {
-		return err
+	who := verification.Reviewer{Tenant: tenant, Name: c.Reviewer, Role: verification.Role(c.Role)}
+	now, issuer := s.clock.Now(), token.NewIssuer(keys)
+	var printed tokenJSON
+	if c.Console {
+		raw, err := issuer.IssueSignInLink(who, c.TTL, now)
+		if err != nil {
+			return err
+		}
+		printed = tokenJSON{Link: cli.SignInURL(c.PublicURL, raw), ExpiresAt: apitypes.Timestamp{Time: now.Add(verification.SignInLinkTTL)}}
+	} else {
+		raw, err := issuer.Issue(who, c.TTL, now)
+		if err != nil {
+			return err
+		}
+		printed = tokenJSON{Token: raw, ExpiresAt: apitypes.Timestamp{Time: now.Add(c.TTL)}}
 	}
 	if c.JSON {
-		return s.json(tokenJSON{Token: issued, ExpiresAt: apitypes.Timestamp{Time: now.Add(c.TTL)}})
+		return s.json(printed)
 	}
-	_, err = fmt.Fprintln(s.stdout, issued)
+	_, err = fmt.Fprintln(s.stdout, printed.Token+printed.Link) // one of them is empty
 	return err
 }
 

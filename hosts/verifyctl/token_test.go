@@ -31,7 +31,7 @@ func TestATokenOfANewKeyIsValidForItsTTL(t *testing.T) {
 	}
 	raw := strings.TrimSuffix(issued.String(), "\n")
 	b, err := token.NewIssuer(keys).Verify(raw, time.Now())
-	if err != nil || b.Tenant != tenant || b.Reviewer != "asha" {
+	if err != nil || b.Tenant != tenant || b.Name != "asha" {
 		t.Errorf("token = %+v, %v; want one of asha for the tenant", b, err)
 	}
 	if _, err := token.NewIssuer(keys).Verify(raw, time.Now().Add(61*time.Minute)); err == nil {

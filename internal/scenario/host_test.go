@@ -49,13 +49,13 @@ func (h *host) Advance(ctx context.Context, d time.Duration) error {
 
 // Bearer issues an access token.
 func (h *host) Bearer(reviewer string) (string, error) {
-	return h.bearers.Issue(verification.TenantID(scenario.Names()["acme"]), reviewer, 24*time.Hour, h.clock.Now())
+	return h.bearers.Issue(verification.Reviewer{Tenant: verification.TenantID(scenario.Names()["acme"]), Name: reviewer, Role: verification.RoleReviewer}, 24*time.Hour, h.clock.Now())
 }
 
 // verify verifies an access token.
 func (h *host) verify(_ context.Context, raw string) (verification.TenantID, string, error) {
 	b, err := h.bearers.Verify(raw, h.clock.Now())
-	return b.Tenant, b.Reviewer, err
+	return b.Tenant, b.Name, err
 }
 
 // newMemoryHost returns the service with a store in memory.

@@ -162,7 +162,7 @@ CREATE INDEX work_lost_leases ON verifyd.work (lost_leases) WHERE lost_leases >=
 -- The requests of idempotency keys, and the results of signals.
 CREATE TABLE verifyd.idempotency_keys (
     tenant_id   uuid NOT NULL,
-    scope       text COLLATE "C" NOT NULL, -- start or signal
+    scope       text COLLATE "C" NOT NULL, -- start, signal or sign_in
     key         text COLLATE "C" NOT NULL,
     fingerprint text NOT NULL,
     id          uuid NOT NULL, -- of the request; the run id, of a start

@@ -63,14 +63,21 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap) error {
 }
 
 // demo prints instructions for the built-in demo. A nil demo prints nothing.
-type demo struct{}
+type demo struct {
+	link func() (string, error) // makes a link to the console
+}
 
-// write writes the credentials of the demo and commands to try.
-func (d *demo) write(w io.Writer, api string) {
+// write writes the credentials of the demo, commands to try, and a link to the console.
+func (d *demo) write(w io.Writer, api string) error {
 	if d == nil {
-		return
+		return nil
 	}
-	fmt.Fprintf(w, demoText, api)
+	link, err := d.link()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, demoText, api, link)
+	return nil
 }
 
 const demoText = `
@@ -92,6 +99,10 @@ A run with a journey link for its customer, in which a check fails:
 All runs that wait for a reviewer:
 
   api "$A/runs?decision=review"
+
+The reviewer's console; the link works once, within ten minutes:
+
+  %[2]s
 
 The API is described at %[1]s/openapi.yaml.
 

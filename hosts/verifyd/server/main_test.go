@@ -320,7 +320,7 @@ func TestAReviewerMayUseADashboardTokenOnTheSignalsRouteAlone(t *testing.T) {
 	r := s.run("POST", s.api+records, `{"reference_id":"person-7"}`, "Prefer", "wait=10")
 	bearer := func(tenant verification.TenantID, method, path, body string) int {
 		t.Helper()
-		raw, err := token.NewIssuer(keys).Issue(tenant, "asha", time.Hour, time.Now())
+		raw, err := token.NewIssuer(keys).Issue(verification.Reviewer{Tenant: tenant, Name: "asha", Role: verification.RoleReviewer}, time.Hour, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

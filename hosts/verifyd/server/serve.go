@@ -52,7 +52,9 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 		})
 	}
 	h.health.ready.Store(true)
-	h.demo.write(stderr, h.api.url())
+	if err := h.demo.write(stderr, h.api.url()); err != nil {
+		failed <- err
+	}
 	fmt.Fprintf(stdout, "verifyd ready api=%s admin=%s store=%s\n", h.api.url(), h.admin.url(), h.storage.name())
 
 	var err error

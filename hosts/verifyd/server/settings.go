@@ -20,9 +20,9 @@ import (
 
 // settings are the flags of `verifyd serve`.
 type settings struct {
-	Addr            string        `default:"127.0.0.1:8080" help:"Address of the API and the journey pages; port 0 picks a free port."`
+	Addr            string        `default:"127.0.0.1:8080" help:"Address of the API, the journey pages and the console; port 0 picks a free port."`
 	AdminAddr       string        `default:"127.0.0.1:8081" help:"Address of /healthz, /readyz and /metrics."`
-	PublicURL       string        `name:"public-url" placeholder:"URL" help:"Base URL of journey links and callbacks (default: http://ADDR)."`
+	PublicURL       string        `name:"public-url" placeholder:"URL" help:"Base URL of journey links, callbacks and the console (default: http://ADDR)."`
 	DatabaseURL     string        `name:"database-url" placeholder:"URL" help:"PostgreSQL, as postgres://user:password@host:5432/name; any number of hosts may share it. Without it, all data is in memory. Use the variable: flags are visible in process lists."`
 	DatabaseConns   int           `name:"database-conns" default:"16" help:"Maximum number of connections to the database."`
 	Migrate         string        `default:"auto" help:"auto: migrate the schema at start, one host at a time. never: refuse to start on an older schema."`
@@ -32,10 +32,16 @@ type settings struct {
 	StartWait       time.Duration `default:"2s" help:"Maximum time that a start waits for its run to need the customer or to end."`
 	Workers         int           `default:"16" help:"Maximum number of runs executed at once."`
 	Calls           int           `default:"1024" help:"Maximum number of provider calls in flight; one provider may use half of them, one tenant a quarter."`
-	OIDCIssuer      string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer whose tokens reviewers may also use."`
-	OIDCAudience    string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have."`
+	OIDCIssuer      string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer of reviewers: with a client id they sign in to the console there, with an audience the signals route also accepts its tokens."`
+	OIDCAudience    string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have on the signals route; without it the route accepts none."`
 	OIDCTenant      string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
 	OIDCReviewer    string        `name:"oidc-reviewer-claim" default:"email" help:"Claim with the reviewer's name; the default for a missing claim is sub."`
+	OIDCClientID    string        `name:"oidc-client-id" placeholder:"NAME" help:"Client id of the console at the issuer; with it, reviewers sign in to the console there."`
+	OIDCSecret      string        `name:"oidc-client-secret" placeholder:"SECRET" help:"Client secret of the console; use the variable. Without it the console is a public client."`
+	OIDCScopes      []string      `name:"oidc-scopes" default:"profile,email" help:"Scopes that a sign-in requests beside openid."`
+	OIDCRolesClaim  string        `name:"oidc-roles-claim" placeholder:"NAME" help:"Claim with the reviewer's roles, such as roles, groups or realm_access.roles; required with the client id. Without it, every reviewer has the role reviewer."`
+	OIDCRoles       []string      `name:"oidc-roles" default:"viewer=viewer,reviewer=reviewer,admin=admin" help:"Roles by the values of the claim, as VALUE=ROLE."`
+	ConsoleSession  time.Duration `name:"console-session" default:"8h" help:"How long a session of the console lasts after a sign-in at the issuer."`
 	OIDCKeys        string        `name:"oidc-jwks-url" placeholder:"URL" help:"URL of the issuer's keys, in place of its discovery document."`
 	AllowPrivate    bool          `name:"allow-private-networks" help:"Allow webhooks and providers to call private and loopback addresses."`
 	SecretsDir      string        `placeholder:"DIR" help:"Folder with the secrets of providers, one file per secret, beside the variables VERIFYD_SECRET_NAME."`
@@ -149,7 +155,10 @@ func (s settings) check(p *problems) {
 	}
 	between(p, "workers", s.Workers, 1, 10000)
 	between(p, "calls", s.Calls, 1, 100000)
-	together(p, "oidc-issuer", s.OIDCIssuer, "oidc-audience", s.OIDCAudience)
+	s.checkOIDC(p)
+	if s.ConsoleSession < time.Minute || s.ConsoleSession > 7*24*time.Hour {
+		p.add("console-session", "must be 1m to 168h")
+	}
 	if s.BlobDir != "" && s.S3Endpoint != "" {
 		p.add("blob-dir", "must not be given together with %s", cli.Setting("s3-endpoint"))
 	}
@@ -169,6 +178,42 @@ func (s settings) check(p *problems) {
 	oneOf(p, "clock", s.Clock, "system", "manual")
 	oneOf(p, "log-level", s.LogLevel, "debug", "info", "warn", "error")
 	oneOf(p, "log-format", s.LogFormat, "text", "json")
+}
+
+func (s settings) checkOIDC(p *problems) {
+	if s.OIDCIssuer == "" {
+		for flag, value := range map[string]string{"oidc-audience": s.OIDCAudience, "oidc-client-id": s.OIDCClientID} {
+			together(p, flag, value, "oidc-issuer", s.OIDCIssuer)
+		}
+	} else if s.OIDCAudience == "" && s.OIDCClientID == "" {
+		p.add("oidc-issuer", "also needs %s or %s", cli.Setting("oidc-client-id"), cli.Setting("oidc-audience"))
+	}
+	if s.OIDCClientID != "" && s.OIDCRolesClaim == "" {
+		p.add("oidc-client-id", "also needs %s", cli.Setting("oidc-roles-claim"))
+	}
+	if s.OIDCSecret != "" && s.OIDCClientID == "" {
+		p.add("oidc-client-secret", "also needs %s", cli.Setting("oidc-client-id"))
+	}
+	if _, err := s.roles(); err != nil {
+		p.add("oidc-roles", "%w", err)
+	}
+}
+
+// roles returns the roles by the values of the claim.
+func (s settings) roles() (map[string]verification.Role, error) {
+	roles := map[string]verification.Role{}
+	for _, pair := range s.OIDCRoles {
+		i := strings.LastIndex(pair, "=") // a value may contain one
+		if i <= 0 {
+			return nil, fmt.Errorf("%q is not VALUE=ROLE", pair)
+		}
+		role, err := verification.ParseRole(pair[i+1:])
+		if err != nil {
+			return nil, err
+		}
+		roles[pair[:i]] = role
+	}
+	return roles, nil
 }
 
 func (s settings) checkPublicURL(p *problems) {

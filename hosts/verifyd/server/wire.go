@@ -188,15 +188,24 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	if err != nil {
 		return nil, o.warnings, err
 	}
-	bearers, closeBearers, err := newBearers(s, keys, clk, h.log)
+	r, err := newReviewers(s, keys, clk.Now, h.log)
 	if err != nil {
 		return nil, o.warnings, err
 	}
-	h.closing = append(h.closing, closeBearers)
+	h.closing = append(h.closing, r.close)
+	mounts := map[string]http.Handler{"/journey": pages}
+	if s.has(roleAPI) {
+		if mounts[cli.ConsolePath], err = r.console(h.engine, s, h.log); err != nil {
+			return nil, o.warnings, err
+		}
+	}
+	if h.demo != nil {
+		h.demo.link = r.demoLink(s, o.bootstrap)
+	}
 	h.api.handler = httpapi.New(h.engine, httpapi.Options{
 		Log: h.log, Clock: clock.System(), RateLimit: s.RateLimit, Observe: m.request,
-		Bearers: bearers,
-		Mounts:  map[string]http.Handler{"/journey": pages},
+		Bearers: r.bearer,
+		Mounts:  mounts,
 	})
 	h.admin.handler = adminHandler(h.health, m, manual)
 	return h, o.warnings, nil
@@ -330,31 +339,3 @@ func secrets(tenants verification.TenantStore) func(context.Context, verificatio
 	}
 }
 
-// newBearers returns the verifier of reviewers' tokens, which accepts tokens of
-// our keys and of the OpenID Connect issuer, if one is set.
-func newBearers(s settings, keys *token.Keys, clock verification.Clock, log *slog.Logger) (httpapi.Bearers, func(), error) {
-	var issuer *token.OIDC
-	closeIssuer := func() {}
-	if s.OIDCIssuer != "" {
-		var err error
-		issuer, err = token.NewOIDC(token.OIDCOptions{
-			Issuer: s.OIDCIssuer, Audience: s.OIDCAudience, JWKSURL: s.OIDCKeys,
-			TenantClaim: s.OIDCTenant, ReviewerClaim: s.OIDCReviewer,
-			Now: time.Now, // its tokens expire by the system clock, also under a manual clock
-			Observe: func(keys int, err error) {
-				if err != nil && !errors.Is(err, context.Canceled) {
-					log.Warn("the keys of the token issuer cannot be fetched", "error", err)
-				}
-			},
-		})
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", cli.Setting("oidc-issuer"), err)
-		}
-		closeIssuer = issuer.Close
-	}
-	verify := token.NewVerifier(token.NewIssuer(keys), issuer, clock.Now)
-	return func(ctx context.Context, raw string) (verification.TenantID, string, error) {
-		claims, err := verify(ctx, raw)
-		return claims.Tenant, claims.Reviewer, err
-	}, closeIssuer, nil
-}

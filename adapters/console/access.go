@@ -1,0 +1,126 @@
+// Access: every route with the role that it needs, and the check of each request.
+
+package console
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// handler answers a request of a route, or returns the error to answer with. The
+// session is that of a person with the role of the route, or of a visitor if the
+// route needs none. The form of a post is parsed.
+type handler func(w http.ResponseWriter, r *http.Request, s session) error
+
+// route is one row of the table.
+type route struct {
+	method  string // GET rows also answer HEAD
+	pattern string // of the path, below the path of the console
+	role    verification.Role
+	handle  handler
+}
+
+// nobody is the role of routes that need no session.
+const nobody verification.Role = ""
+
+// table returns every route. A request is checked against its row before the handler
+// is called, and nowhere else.
+func (c *console) table() []route {
+	const (
+		viewer = verification.RoleViewer
+		get    = http.MethodGet
+		post   = http.MethodPost
+	)
+	return []route{
+		{get, "/assets/*", nobody, c.serveAsset},
+		{get, SignInPath, nobody, c.signInPage},
+		{get, SignInPath + "/start", nobody, c.beginSignIn},
+		{get, CallbackPath, nobody, c.finishSignIn},
+		{get, SignInPath + "/link/{token}", nobody, c.linkPage},
+		{post, SignInPath + "/link/{token}", nobody, c.useLink},
+		{post, "/sign-out", nobody, c.signOut},
+
+		{get, "/", viewer, c.home},
+		{get, "/session", viewer, c.sessionPage},
+	}
+}
+
+// maxForm is the maximum size of a post, in bytes.
+const maxForm = 1 << 20
+
+// guard returns the handler of a row. It checks, in this order: the origin of a post,
+// its size, the session, the role.
+func (c *console) guard(row route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s := c.visitor(w, r)
+		err := c.admit(w, r, row, &s)
+		if err == nil {
+			err = row.handle(w, r, s)
+		}
+		if err != nil {
+			c.refuse(w, r, s, err)
+		}
+	}
+}
+
+// admit returns the error to refuse a request with, or completes its session.
+func (c *console) admit(w http.ResponseWriter, r *http.Request, row route, s *session) error {
+	if r.Method == http.MethodPost {
+		if c.origin.Check(r) != nil {
+			return errCrossSite
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if err := r.ParseForm(); err != nil {
+			var large *http.MaxBytesError
+			if errors.As(err, &large) {
+				return errTooLarge
+			}
+			return &verification.Error{Kind: verification.ErrInvalid, Subject: "form", Cause: err}
+		}
+	}
+	if row.role == nobody {
+		return nil
+	}
+	if err := c.identify(r, s); err != nil {
+		return err
+	}
+	if !s.Role.Includes(row.role) {
+		return verification.Forbidden("page", "it needs the role "+string(row.role))
+	}
+	return nil
+}
+
+// methodNotAllowed answers a known path that was called with a wrong method.
+func (c *console) methodNotAllowed(w http.ResponseWriter, r *http.Request, _ session) error {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+		if c.routes.Match(chi.NewRouteContext(), method, pathOf(r)) {
+			w.Header().Add("Allow", method)
+		}
+	}
+	return errMethod
+}
+
+// pathOf returns the path of a request below the path of the console.
+func pathOf(r *http.Request) string {
+	if rc := chi.RouteContext(r.Context()); rc != nil && rc.RoutePath != "" {
+		return rc.RoutePath
+	}
+	return r.URL.EscapedPath()
+}
+
+// local returns the path and query of a place in the console, or that of its home page
+// if to is anywhere else. Paths below the console begin with its own path.
+func (c *console) local(to string) string {
+	plain := !strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r == '\\' || r > '~' })
+	path, _, _ := strings.Cut(to, "?")
+	inside := path == c.base || strings.HasPrefix(path, c.base+"/")
+	if !plain || !inside || strings.HasPrefix(to, "//") || strings.Contains(path, "/.") || strings.Contains(path, "//") || strings.ContainsAny(path, "%#") {
+		return c.base + "/"
+	}
+	return to
+}

@@ -1,0 +1,42 @@
+// Keeps the texts of <textarea data-draft> in the session storage of the tab, so that
+// an error or the end of the session loses none of them. A draft belongs to a person,
+// a page and a field.
+
+const prefix = "draft ";
+const sent = "sent ";
+
+function keyOf(area) {
+  return `${document.body.dataset.person} ${location.pathname} ${area.form?.getAttribute("action") ?? ""} ${area.name}`;
+}
+
+// keepDrafts restores and saves the drafts of a page. A page that is no error page
+// shows that the server has taken what was sent before: those drafts are removed.
+export function keepDrafts(root) {
+  if (!document.body.dataset.person) {
+    return;
+  }
+  if (!document.querySelector("[data-error]")) {
+    for (const key of Object.keys(sessionStorage).filter((k) => k.startsWith(sent))) {
+      sessionStorage.removeItem(prefix + key.slice(sent.length));
+      sessionStorage.removeItem(key);
+    }
+  }
+  for (const area of root.querySelectorAll("textarea[data-draft]")) {
+    const key = keyOf(area);
+    const draft = sessionStorage.getItem(prefix + key);
+    if (draft !== null && area.value === "") {
+      area.value = draft;
+    }
+    area.addEventListener("input", () => sessionStorage.setItem(prefix + key, area.value));
+    area.form?.addEventListener("submit", () => sessionStorage.setItem(sent + key, ""));
+  }
+}
+
+// forgetDrafts removes all drafts of the tab.
+export function forgetDrafts() {
+  for (const key of Object.keys(sessionStorage)) {
+    if (key.startsWith(prefix) || key.startsWith(sent)) {
+      sessionStorage.removeItem(key);
+    }
+  }
+}

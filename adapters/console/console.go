@@ -1,0 +1,182 @@
+// Package console serves the reviewer's console: the pages on which reviewers work
+// through the queue, read runs and give verdicts, and on which operators see how the
+// service is doing.
+//
+// Every page works without JavaScript. The table in access.go has every route with
+// the role that it needs; a handler gets the session of a person, which names the
+// tenant, and never takes a tenant from a URL. Everything that a page shows or does is
+// a use case of the engine. The templates are in page, styles and scripts in assets,
+// texts in messages. See docs/console.md.
+package console
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+//go:embed assets/* messages/*.json page/*.html page/shared/*.html
+var files embed.FS
+
+// Tokens issues and verifies the tokens of the console.
+type Tokens interface {
+	// IssueSession returns a token that VerifySession accepts for ttl. No two tokens
+	// are the same.
+	IssueSession(r verification.Reviewer, ttl time.Duration) (token string, err error)
+	// VerifySession returns the reviewer of a token and when it expires, or
+	// ErrUnauthenticated.
+	VerifySession(token string) (r verification.Reviewer, expires time.Time, err error)
+	// OpenSignInLink returns the link of a token, or ErrUnauthenticated. It does not
+	// know whether the link was used.
+	OpenSignInLink(token string) (verification.SignInLink, error)
+}
+
+// Provider is an identity provider that reviewers sign in at.
+type Provider interface {
+	// Begin returns the URL at which a person signs in, and the secrets of this
+	// attempt, which fit into a cookie.
+	Begin(ctx context.Context) (signIn, attempt string, err error)
+	// Finish returns the reviewer who signed in, and the ID token for SignOutURL. The
+	// answer is the query with which the provider sent the browser back. It returns
+	// ErrUnauthenticated if the answer does not belong to the attempt or the provider
+	// refused the person, ErrForbidden if the person has no role, and ErrUnavailable
+	// if the provider does not answer.
+	Finish(ctx context.Context, attempt string, answer url.Values) (r verification.Reviewer, idToken string, err error)
+	// SignOutURL returns the URL at which a person signs out of the provider, or "" if
+	// there is none. The ID token may be empty.
+	SignOutURL(ctx context.Context, idToken string) (string, error)
+}
+
+// Options configure New. URL and Tokens are required.
+type Options struct {
+	// URL is where browsers reach the handler, such as https://verify.example/console.
+	// With https, cookies are sent over TLS only.
+	URL    string
+	Tokens Tokens
+	// Provider is where reviewers sign in; with nil they sign in with links only.
+	Provider Provider
+	// Session is how long a session that began at the Provider lasts; 0 means 8 hours.
+	// A link says how long its session lasts.
+	Session time.Duration
+	// Now is the clock of the sessions; nil means time.Now.
+	Now func() time.Time
+	// Log receives what operators need to know; nil discards it.
+	Log *slog.Logger
+}
+
+const defaultSession = 8 * time.Hour
+
+// CallbackPath and SignInPath are where a Provider sends browsers back to, below
+// Options.URL: with the answer to a sign-in, and after signing out.
+const (
+	CallbackPath = "/sign-in/callback"
+	SignInPath   = "/sign-in"
+)
+
+// console is the state of the handler.
+type console struct {
+	engine   *engine.Engine
+	opt      Options
+	base     string // the path of Options.URL
+	secure   bool   // Options.URL is https
+	origin   *http.CrossOriginProtection
+	gate     gate
+	catalogs web.Catalogs
+	assets   *web.Assets
+	pages    pages
+	sections []section
+	routes   chi.Routes
+}
+
+// New returns the handler of the console, to be mounted at the path of o.URL.
+func New(e *engine.Engine, o Options) (http.Handler, error) {
+	u, err := url.Parse(o.URL)
+	switch {
+	case err != nil || u.Host == "":
+		return nil, fmt.Errorf("console: the option URL %q is not an absolute URL", o.URL)
+	case o.Tokens == nil:
+		return nil, errors.New("console: the option Tokens is required")
+	}
+	if o.Session == 0 {
+		o.Session = defaultSession
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	c := &console{
+		engine: e, opt: o, base: strings.TrimSuffix(u.EscapedPath(), "/"), secure: u.Scheme == "https",
+		origin: http.NewCrossOriginProtection(), gate: newGate(o.Tokens, o.Now),
+	}
+	// A proxy may change the host of a request; the origin is that of the URL.
+	if err := c.origin.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
+		return nil, fmt.Errorf("console: %w", err)
+	}
+	if c.catalogs, err = web.ReadCatalogs(files); err != nil {
+		return nil, err
+	}
+	if c.assets, err = web.NewAssets(files); err != nil {
+		return nil, err
+	}
+	if c.pages, err = readPages(); err != nil {
+		return nil, err
+	}
+	return c.router(), nil
+}
+
+// router returns the handler of all routes of the table.
+func (c *console) router() http.Handler {
+	r := chi.NewRouter()
+	r.Use(web.Policy{Permissions: "camera=(), geolocation=(), microphone=(), payment=(), usb=()", Referrer: "same-origin"}.Secure)
+	table := c.table()
+	for _, s := range allSections() {
+		for _, row := range table {
+			if row.method == http.MethodGet && row.pattern == s.Path {
+				c.sections = append(c.sections, s)
+			}
+		}
+	}
+	for _, row := range table {
+		r.Method(row.method, row.pattern, c.guard(row))
+		if row.method == http.MethodGet {
+			r.Method(http.MethodHead, row.pattern, c.guard(row))
+		}
+	}
+	unknown := route{role: verification.RoleViewer, handle: func(_ http.ResponseWriter, _ *http.Request, _ session) error { return verification.NotFound("page") }}
+	r.NotFound(c.guard(unknown))
+	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		c.guard(route{role: unknown.role, handle: c.methodNotAllowed})(w, r)
+	})
+	c.routes = r
+	return r
+}
+
+// section is an entry of the navigation.
+type section struct {
+	Name string // of the message section.Name, and of the icon
+	Path string
+	Icon string
+}
+
+// allSections returns the entries of the navigation in their order. The navigation
+// shows those that have a page.
+func allSections() []section {
+	return []section{
+		{"queue", "/queue", "inbox"}, {"runs", "/runs", "document"}, {"workflows", "/workflows", "branch"},
+		{"numbers", "/numbers", "chart"}, {"deliveries", "/deliveries", "send"},
+	}
+}

@@ -1,0 +1,124 @@
+// The pages of errors, and of a session that has ended.
+
+package console
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// The errors of requests that do not reach the engine.
+var (
+	errCrossSite = errors.New("the request comes from another site")
+	errTooLarge  = errors.New("the form is too large")
+	errMethod    = errors.New("method not allowed")
+)
+
+// statusOf returns the HTTP status of an error.
+func statusOf(err error) int {
+	for _, row := range []struct {
+		status int
+		kinds  []error
+	}{
+		{http.StatusNotFound, []error{verification.ErrNotFound}},
+		{http.StatusUnauthorized, []error{verification.ErrUnauthenticated}},
+		{http.StatusForbidden, []error{verification.ErrForbidden, errCrossSite}},
+		{http.StatusConflict, []error{verification.ErrConflict, verification.ErrNotOpen, verification.ErrInFlight, verification.ErrKeyReused}},
+		{http.StatusBadRequest, []error{verification.ErrInvalid}},
+		{http.StatusServiceUnavailable, []error{verification.ErrUnavailable}},
+		{http.StatusMethodNotAllowed, []error{errMethod}},
+		{http.StatusRequestEntityTooLarge, []error{errTooLarge}},
+	} {
+		if slices.ContainsFunc(row.kinds, func(kind error) bool { return errors.Is(err, kind) }) {
+			return row.status
+		}
+	}
+	return http.StatusInternalServerError
+}
+
+// errorView is the data of the page error.
+type errorView struct {
+	Text      string
+	RequestID string // of an internal error
+}
+
+// refuse writes the page of an error.
+func (c *console) refuse(w http.ResponseWriter, r *http.Request, s session, err error) {
+	status := statusOf(err)
+	if status == http.StatusUnauthorized {
+		err = c.askToSignIn(w, r, s)
+		if err == nil {
+			return
+		}
+		status = http.StatusInternalServerError
+	}
+	view := errorView{}
+	switch status {
+	case http.StatusInternalServerError:
+		s.log.Error("console failed", "error", err)
+		view.RequestID = w.Header().Get("X-Request-Id")
+	case http.StatusServiceUnavailable:
+		s.log.Warn("console unavailable", "error", err)
+		w.Header().Set("Retry-After", "1")
+	}
+	if !wantsPage(r) {
+		w.WriteHeader(status)
+		return
+	}
+	key := "error." + strconv.Itoa(status)
+	view.Text = s.Message(key + ".text")
+	if err := c.render(w, s, status, "error", key+".title", view); err != nil {
+		s.log.Error("console failed", "error", err)
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+}
+
+// wantsPage reports whether a person will see the response, not a script.
+func wantsPage(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "text/html") || r.Header.Get("Accept") == ""
+}
+
+// keptView is the data of the page kept: a form that was sent after the session had
+// ended.
+type keptView struct {
+	SignIn string
+	Action string
+	Fields []keptField
+}
+
+// keptField is a value of the form.
+type keptField struct {
+	Name, Value string
+	Long        bool // a text that a person typed
+}
+
+// askToSignIn answers a request without a session. What a form contained stays on the
+// page, to be sent again after signing in in another tab.
+func (c *console) askToSignIn(w http.ResponseWriter, r *http.Request, s session) error {
+	here := c.base + pathOf(r)
+	if r.URL.RawQuery != "" {
+		here += "?" + r.URL.RawQuery
+	}
+	signIn := c.base + SignInPath
+	switch {
+	case !wantsPage(r):
+		w.WriteHeader(http.StatusUnauthorized)
+		return nil
+	case r.Method != http.MethodPost:
+		return c.redirect(w, signIn+"?"+url.Values{"next": {here}}.Encode())
+	}
+	view := keptView{SignIn: signIn, Action: here}
+	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
+		for _, value := range r.PostForm[name] {
+			view.Fields = append(view.Fields, keptField{Name: name, Value: value, Long: strings.ContainsAny(value, " \n")})
+		}
+	}
+	return c.render(w, s, http.StatusUnauthorized, "kept", "kept.title", view)
+}

@@ -1,0 +1,12 @@
+// The browser that the tests of the pages share.
+
+package console_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/verifyd/verifyd/internal/browser"
+)
+
+func TestMain(m *testing.M) { os.Exit(browser.Tests{M: m}.Run()) }

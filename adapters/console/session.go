@@ -1,0 +1,199 @@
+// Sessions: who makes a request, in which language and time zone.
+
+package console
+
+import (
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/fair"
+	"github.com/verifyd/verifyd/verification/lru"
+)
+
+// session is the person of a request. The templates call its methods.
+type session struct {
+	// Reviewer is the zero value for a visitor who has not signed in. Name is what
+	// verdicts and claims record.
+	verification.Reviewer
+	web.Catalog // the language
+
+	TenantName string
+	Expires    time.Time // the end of the session
+	Zone       *time.Location
+	Languages  []web.Catalog // the other ones
+	Base       string        // the path of the console
+
+	path  string       // of the request, below Base
+	flash string       // the cookie of done
+	log   *slog.Logger // with the id of the request
+}
+
+// SignedIn reports whether the person has signed in.
+func (s session) SignedIn() bool { return s.Reviewer != verification.Reviewer{} }
+
+// May reports whether the person has at least this role.
+func (s session) May(role verification.Role) bool { return s.Role.Includes(role) }
+
+// instant is a time for the template "time".
+type instant struct{ Machine, Text string }
+
+// At returns a time in the zone of the person, as in 2026-11-22 18:04.
+func (s session) At(t time.Time) instant {
+	return instant{Machine: t.UTC().Format(time.RFC3339), Text: t.In(s.Zone).Format("2006-01-02 15:04")}
+}
+
+// The cookies. The names of all but zoneCookie, which a script sets, begin with
+// __Host- where the console is served over TLS, so that no other host can set them.
+const (
+	sessionCookie  = "verifyd-session"  // a token of Tokens
+	attemptCookie  = "verifyd-sign-in"  // of a sign-in at the Provider
+	idTokenCookie  = "verifyd-id-token" // for signing out of the Provider
+	languageCookie = "verifyd-language"
+	flashCookie    = "verifyd-flash"
+	zoneCookie     = "tz" // an IANA name such as Asia/Kolkata
+)
+
+// setCookie sets a cookie that ends with the browser; an empty value removes it.
+func (c *console) setCookie(w http.ResponseWriter, name, value string) {
+	cookie := &http.Cookie{
+		Name: c.cookieName(name), Value: value, Path: "/",
+		HttpOnly: true, Secure: c.secure, SameSite: http.SameSiteLaxMode,
+	}
+	if value == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(w, cookie)
+}
+
+// cookie returns the value of a cookie; empty without one.
+func (c *console) cookie(r *http.Request, name string) string {
+	cookie, err := r.Cookie(c.cookieName(name))
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+func (c *console) cookieName(name string) string {
+	if c.secure && name != zoneCookie {
+		return "__Host-" + name
+	}
+	return name
+}
+
+// visitor returns the session of a person who has not been identified. A language in
+// the query is remembered.
+func (c *console) visitor(w http.ResponseWriter, r *http.Request) session {
+	chosen := c.cookie(r, languageCookie)
+	if asked := r.URL.Query().Get("lang"); asked != "" && asked != chosen {
+		chosen = asked
+		if known := c.catalogs.Choose(asked, nil); known.Lang() == asked {
+			c.setCookie(w, languageCookie, asked)
+		}
+	}
+	s := session{Catalog: c.catalogs.Choose(chosen, r.Header), Zone: zoneOf(c.cookie(r, zoneCookie)), Base: c.base, path: pathOf(r), flash: c.cookie(r, flashCookie), log: c.opt.Log}
+	s.Languages = c.catalogs.Others(s.Catalog)
+	if id := w.Header().Get("X-Request-Id"); id != "" {
+		s.log = s.log.With("request_id", id)
+	}
+	return s
+}
+
+const maxZone = 64 // bytes of the name of a time zone
+
+// zoneOf returns the time zone of a name, or UTC if there is none.
+func zoneOf(name string) *time.Location {
+	if len(name) > maxZone || name == "Local" {
+		return time.UTC
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+// identify fills in the person of the session cookie. ErrUnauthenticated is returned
+// without one, and when it has expired.
+func (c *console) identify(r *http.Request, s *session) error {
+	raw := c.cookie(r, sessionCookie)
+	if raw == "" {
+		return &verification.Error{Kind: verification.ErrUnauthenticated, Subject: "session"}
+	}
+	who, expires, err := c.gate.session(r.Context(), raw)
+	if err != nil {
+		return err
+	}
+	name, err := c.engine.TenantName(r.Context(), who.Tenant)
+	if err != nil {
+		return err
+	}
+	s.Reviewer, s.Expires, s.TenantName = who, expires, name
+	return nil
+}
+
+// gate verifies tokens. It bounds how many guesses it verifies, so that they delay
+// nobody whose session was verified before.
+type gate struct {
+	tokens Tokens
+	now    func() time.Time
+	slots  *fair.Limiter
+	proven *lru.Cache[[sha256.Size]byte, provenSession]
+}
+
+type provenSession struct {
+	verification.Reviewer
+	expires time.Time
+}
+
+const (
+	maxUnproven     = 4                    // tokens verified at once
+	refusalPause    = 5 * time.Millisecond // for which a refused one keeps its slot
+	unprovenTimeout = 5 * time.Second      // for a slot
+	maxProven       = 10_000               // sessions
+)
+
+func newGate(tokens Tokens, now func() time.Time) gate {
+	return gate{
+		tokens: tokens, now: now, slots: fair.NewLimiter(maxUnproven, 0),
+		proven: lru.New[[sha256.Size]byte](maxProven, 1, func(provenSession) int { return 1 }),
+	}
+}
+
+// session returns the reviewer of a session token.
+func (g gate) session(ctx context.Context, raw string) (verification.Reviewer, time.Time, error) {
+	hash := sha256.Sum256([]byte(raw))
+	if p, ok := g.proven.Get(hash); ok && g.now().Before(p.expires) {
+		return p.Reviewer, p.expires, nil
+	}
+	var p provenSession
+	err := g.try(ctx, func() (err error) {
+		p.Reviewer, p.expires, err = g.tokens.VerifySession(raw)
+		return err
+	})
+	if err == nil {
+		g.proven.Put(hash, p)
+	}
+	return p.Reviewer, p.expires, err
+}
+
+// try calls verify in a slot. ErrUnavailable is returned when no slot becomes free.
+func (g gate) try(ctx context.Context, verify func() error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, unprovenTimeout, verification.Unavailable("session", "too many wrong tokens are being refused; try again"))
+	defer cancel()
+	release, err := g.slots.Acquire(ctx, "")
+	if err != nil {
+		return err
+	}
+	if err = verify(); err != nil {
+		time.AfterFunc(refusalPause, release)
+		return err
+	}
+	release()
+	return nil
+}

@@ -1,0 +1,210 @@
+// Signing in with a link or at the identity provider, signing out, and the page about
+// the session.
+
+package console
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// home leads to the first page of the navigation.
+func (c *console) home(w http.ResponseWriter, _ *http.Request, _ session) error {
+	to := "/session"
+	if len(c.sections) > 0 {
+		to = c.sections[0].Path
+	}
+	return c.redirect(w, c.base+to)
+}
+
+// sessionPage shows who has signed in, and until when.
+func (c *console) sessionPage(w http.ResponseWriter, _ *http.Request, s session) error {
+	return c.render(w, s, http.StatusOK, "session", "session.title", nil)
+}
+
+// signInView is the data of the page signin.
+type signInView struct {
+	Start string // the URL of a sign-in at the Provider; empty without one
+	Note  *web.Note
+}
+
+// signInPage says how to sign in.
+func (c *console) signInPage(w http.ResponseWriter, r *http.Request, s session) error {
+	return c.renderSignIn(w, s, http.StatusOK, nil, r.URL.Query().Get("next"))
+}
+
+func (c *console) renderSignIn(w http.ResponseWriter, s session, status int, note *web.Note, next string) error {
+	view := signInView{Note: note}
+	if c.opt.Provider != nil {
+		view.Start = c.base + SignInPath + "/start?" + url.Values{"next": {c.local(next)}}.Encode()
+	}
+	return c.render(w, s, status, "signin", "signin.title", view)
+}
+
+// beginSignIn sends a person to the Provider. It is a GET, because browsers apply
+// form-action to the redirects after a post.
+func (c *console) beginSignIn(w http.ResponseWriter, r *http.Request, _ session) error {
+	if c.opt.Provider == nil {
+		return verification.NotFound("page")
+	}
+	to, attempt, err := c.opt.Provider.Begin(r.Context())
+	if err != nil {
+		return err
+	}
+	next := c.local(r.URL.Query().Get("next"))
+	c.setCookie(w, attemptCookie, attempt+"|"+base64.RawURLEncoding.EncodeToString([]byte(next)))
+	return c.redirect(w, to)
+}
+
+// finishSignIn takes the answer of the Provider.
+func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session) error {
+	if c.opt.Provider == nil {
+		return verification.NotFound("page")
+	}
+	attempt, encoded, _ := strings.Cut(c.cookie(r, attemptCookie), "|")
+	c.setCookie(w, attemptCookie, "")
+	var who verification.Reviewer
+	var idToken string
+	err := c.gate.try(r.Context(), func() (err error) {
+		who, idToken, err = c.opt.Provider.Finish(r.Context(), attempt, r.URL.Query())
+		return err
+	})
+	switch {
+	case errors.Is(err, verification.ErrUnauthenticated):
+		s.log.Info("sign-in refused", "error", err, "cause", causeOf(err))
+		return c.renderSignIn(w, s, http.StatusUnauthorized, &web.Note{Tone: web.Bad, Text: s.Message("signin.refused")}, "")
+	case errors.Is(err, verification.ErrForbidden):
+		s.log.Info("sign-in refused", "error", err)
+		return c.renderSignIn(w, s, http.StatusForbidden, &web.Note{Tone: web.Bad, Text: s.Message("signin.norole")}, "")
+	case err != nil:
+		return err
+	}
+	if err := c.begin(w, r, s, who, c.opt.Session); err != nil {
+		return err
+	}
+	if len(idToken) > maxIDToken {
+		idToken = ""
+	}
+	c.setCookie(w, idTokenCookie, idToken)
+	next, _ := base64.RawURLEncoding.DecodeString(encoded)
+	return c.redirect(w, c.local(string(next)))
+}
+
+// maxIDToken is the longest ID token that is kept for signing out, in bytes, because
+// browsers refuse cookies above 4 KiB. Without it the provider may ask whether to sign
+// out.
+const maxIDToken = 3500
+
+// begin sets a new session, whatever the browser had before.
+func (c *console) begin(w http.ResponseWriter, r *http.Request, s session, who verification.Reviewer, ttl time.Duration) error {
+	_, err := c.engine.TenantName(r.Context(), who.Tenant)
+	if errors.Is(err, verification.ErrNotFound) {
+		err = verification.Forbidden("sign-in", "there is no such tenant")
+	}
+	if err != nil {
+		return err
+	}
+	token, err := c.opt.Tokens.IssueSession(who, ttl)
+	if err != nil {
+		return err
+	}
+	c.setCookie(w, sessionCookie, token)
+	s.log.Info("signed in", "tenant", who.Tenant, "role", who.Role)
+	return nil
+}
+
+// linkView is the data of the page link.
+type linkView struct {
+	Name   string // of the person
+	Tenant string
+	Action string
+}
+
+// linkPage asks the person to confirm, so that a program that only follows the link,
+// such as a mail scanner, does not use it up.
+func (c *console) linkPage(w http.ResponseWriter, r *http.Request, s session) error {
+	link, tenant, err := c.openLink(r)
+	if err != nil {
+		return c.refuseLink(w, s, err)
+	}
+	return c.render(w, s, http.StatusOK, "link", "link.title", linkView{
+		Name: link.Name, Tenant: tenant, Action: c.base + SignInPath + "/link/" + chi.URLParam(r, "token"),
+	})
+}
+
+// useLink signs a person in.
+func (c *console) useLink(w http.ResponseWriter, r *http.Request, s session) error {
+	link, _, err := c.openLink(r)
+	if err == nil {
+		err = c.engine.UseSignInLink(r.Context(), link)
+	}
+	if err != nil {
+		return c.refuseLink(w, s, err)
+	}
+	if err := c.begin(w, r, s, link.Reviewer, link.Session); err != nil {
+		return err
+	}
+	c.setCookie(w, idTokenCookie, "")
+	return c.redirect(w, c.base+"/")
+}
+
+// openLink returns the link of a request and the name of its tenant.
+func (c *console) openLink(r *http.Request) (link verification.SignInLink, tenant string, err error) {
+	err = c.gate.try(r.Context(), func() (err error) {
+		link, err = c.opt.Tokens.OpenSignInLink(chi.URLParam(r, "token"))
+		return err
+	})
+	if err == nil {
+		tenant, err = c.engine.TenantName(r.Context(), link.Tenant)
+	}
+	return link, tenant, err
+}
+
+// refuseLink says that a link is of no use: it was used, has expired, or was never
+// issued.
+func (c *console) refuseLink(w http.ResponseWriter, s session, err error) error {
+	if errors.Is(err, verification.ErrUnauthenticated) || errors.Is(err, verification.ErrNotFound) {
+		s.log.Info("sign-in link refused", "error", err)
+		return c.renderSignIn(w, s, http.StatusUnauthorized, &web.Note{Tone: web.Bad, Text: s.Message("link.refused")}, "")
+	}
+	return err
+}
+
+// signedOutView is the data of the page signedout.
+type signedOutView struct {
+	Provider string // the URL at which to sign out of the Provider
+}
+
+// signOut ends the session in this browser, and offers to end that at the Provider.
+func (c *console) signOut(w http.ResponseWriter, r *http.Request, s session) error {
+	idToken := c.cookie(r, idTokenCookie)
+	for _, name := range []string{sessionCookie, attemptCookie, idTokenCookie, flashCookie} {
+		c.setCookie(w, name, "")
+	}
+	var to string
+	if c.opt.Provider != nil {
+		var err error
+		if to, err = c.opt.Provider.SignOutURL(r.Context(), idToken); err != nil {
+			s.log.Warn("the identity provider has no page to sign out", "error", err)
+		}
+	}
+	return c.render(w, s, http.StatusOK, "signedout", "signedout.title", signedOutView{Provider: to})
+}
+
+// causeOf returns the cause of an expected failure, for the log.
+func causeOf(err error) error {
+	var e *verification.Error
+	if errors.As(err, &e) {
+		return e.Cause
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+// Reviewers: their tokens, how they sign in, and the console.
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/console"
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// reviewers verifies and issues the tokens of reviewers. It implements console.Tokens.
+type reviewers struct {
+	local *token.Issuer
+	oidc  *token.OIDC // nil without an issuer
+	now   func() time.Time
+}
+
+func newReviewers(s settings, keys *token.Keys, now func() time.Time, log *slog.Logger) (*reviewers, error) {
+	r := &reviewers{local: token.NewIssuer(keys), now: now}
+	if s.OIDCIssuer == "" {
+		return r, nil
+	}
+	roles, _ := s.roles() // the settings were checked
+	var err error
+	r.oidc, err = token.NewOIDC(token.OIDCOptions{
+		Issuer: s.OIDCIssuer, Audience: s.OIDCAudience, JWKSURL: s.OIDCKeys,
+		ClientID: s.OIDCClientID, ClientSecret: s.OIDCSecret, Scopes: s.OIDCScopes,
+		TenantClaim: s.OIDCTenant, ReviewerClaim: s.OIDCReviewer, RolesClaim: s.OIDCRolesClaim, Roles: roles,
+		Now: time.Now, // its tokens expire by the system clock, also under a manual clock
+		Observe: func(keys int, err error) {
+			if err != nil && !errors.Is(err, context.Canceled) {
+				log.Warn("the keys of the token issuer cannot be fetched", "error", err)
+			}
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cli.Setting("oidc-issuer"), err)
+	}
+	return r, nil
+}
+
+func (r *reviewers) close() {
+	if r.oidc != nil {
+		r.oidc.Close()
+	}
+}
+
+// bearer verifies a token for the signals route, on which every request is a verdict
+// or an answer. It implements httpapi.Bearers.
+func (r *reviewers) bearer(ctx context.Context, raw string) (verification.TenantID, string, error) {
+	claims, err := token.NewVerifier(r.local, r.oidc, r.now)(ctx, raw)
+	if err == nil && !claims.Role.Includes(verification.RoleReviewer) {
+		err = verification.Forbidden("bearer token", "its role only reads")
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return claims.Tenant, claims.Name, nil
+}
+
+// IssueSession implements console.Tokens.
+func (r *reviewers) IssueSession(who verification.Reviewer, ttl time.Duration) (string, error) {
+	return r.local.Issue(who, ttl, r.now())
+}
+
+// VerifySession implements console.Tokens.
+func (r *reviewers) VerifySession(raw string) (verification.Reviewer, time.Time, error) {
+	claims, err := r.local.Verify(raw, r.now())
+	return claims.Reviewer, claims.ExpiresAt, err
+}
+
+// OpenSignInLink implements console.Tokens.
+func (r *reviewers) OpenSignInLink(raw string) (verification.SignInLink, error) {
+	return r.local.OpenSignInLink(raw, r.now())
+}
+
+// console returns the console. Reviewers sign in at the issuer if it knows the console
+// as a client.
+func (r *reviewers) console(e *engine.Engine, s settings, log *slog.Logger) (http.Handler, error) {
+	o := console.Options{URL: cli.ConsoleURL(s.PublicURL), Tokens: r, Session: s.ConsoleSession, Now: r.now, Log: log}
+	if s.OIDCClientID != "" {
+		login, err := token.NewLogin(r.oidc, o.URL+console.CallbackPath, o.URL+console.SignInPath)
+		if err != nil {
+			return nil, err
+		}
+		o.Provider = login
+	}
+	return console.New(e, o)
+}
+
+// demoLink returns a link that signs an administrator of the demo's tenant in.
+func (r *reviewers) demoLink(s settings, b *definition.Bootstrap) func() (string, error) {
+	return func() (string, error) {
+		who := verification.Reviewer{Tenant: b.Tenants[0].Tenant.ID, Name: "demo", Role: verification.RoleAdmin}
+		raw, err := r.local.IssueSignInLink(who, s.ConsoleSession, r.now())
+		return cli.SignInURL(s.PublicURL, raw), err
+	}
+}
