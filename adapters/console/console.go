@@ -176,7 +176,10 @@ type section struct {
 // shows those that have a page.
 func allSections() []section {
 	return []section{
-		{"queue", "/queue", "inbox"}, {"runs", "/runs", "document"}, {"workflows", "/workflows", "branch"},
-		{"numbers", "/numbers", "chart"}, {"deliveries", "/deliveries", "send"},
+		{"queue", "/queue", "inbox"},
+		{"runs", "/runs", "document"},
+		{"workflows", "/workflows", "branch"},
+		{"numbers", "/numbers", "chart"},
+		{"deliveries", "/deliveries", "send"},
 	}
 }

@@ -103,7 +103,9 @@ func TestInvalidBearerTokensAreNotIssued(t *testing.T) {
 		"no tenant": func() (string, error) {
 			return b.Issue(verification.Reviewer{Tenant: "acme", Name: "ada", Role: verification.RoleReviewer}, time.Hour, noon)
 		},
-		"no role":       func() (string, error) { return b.Issue(verification.Reviewer{Tenant: aTenant, Name: "ada"}, time.Hour, noon) },
+		"no role": func() (string, error) {
+			return b.Issue(verification.Reviewer{Tenant: aTenant, Name: "ada"}, time.Hour, noon)
+		},
 		"no reviewer":   func() (string, error) { return b.Issue(ada(" "), time.Hour, noon) },
 		"two lines":     func() (string, error) { return b.Issue(ada("ada\nadmin"), time.Hour, noon) },
 		"not UTF-8":     func() (string, error) { return b.Issue(ada("ad\xe4"), time.Hour, noon) },

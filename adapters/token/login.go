@@ -24,7 +24,7 @@ const (
 	exchangeTimeout = 10 * time.Second
 	endpointsLife   = time.Hour        // for which the discovery document is used
 	retryAfter      = 10 * time.Second // from one failed fetch of it to the next
-	maxAttempt      = 500       // bytes of an attempt
+	maxAttempt      = 500              // bytes of an attempt
 )
 
 // Login signs reviewers in to the console at an issuer, with its client id. It is

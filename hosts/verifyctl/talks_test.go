@@ -275,6 +275,13 @@ func talkOfTokens(w *world) {
 		w.t.Errorf("token = %+v, %v; want one of asha, signed with the keys of the database", b, err)
 	}
 	w.ctl("token issue --tenant TENANT --reviewer asha --ttl 1h --json")
+	link := strings.TrimSuffix(w.ctl("token issue --tenant TENANT --reviewer asha --role admin --console --public-url https://verify.example/ --ttl 1h"), "\n")
+	raw := strings.TrimPrefix(link, "https://verify.example/console/sign-in/link/")
+	if l, err := token.NewIssuer(w.signingKeys()).OpenSignInLink(raw, w.clock.Now()); err != nil || l.Role != verification.RoleAdmin || l.Session != time.Hour {
+		w.t.Errorf("link = %+v, %v; want one of an administrator for an hour", l, err)
+	}
+	w.ctl("token issue --tenant TENANT --reviewer asha --console --json")
+	w.ctl("token issue --tenant TENANT --reviewer asha --role owner")
 	w.ctl("token issue --tenant 00000000-0000-7000-8000-0000000000cc --reviewer asha")
 	w.ctl("token issue --tenant Acme --reviewer asha")
 	w.env["VERIFYD_DATABASE_URL"] = ""

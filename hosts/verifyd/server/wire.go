@@ -338,4 +338,3 @@ func secrets(tenants verification.TenantStore) func(context.Context, verificatio
 		return []string{t.WebhookSecret}, nil
 	}
 }
-
