@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -46,6 +48,24 @@ func (e *Engine) UploadDocument(ctx context.Context, j Journey, wait int, field 
 	}
 	s.fresh = false // the content may have taken long to arrive
 	return e.recordUpload(ctx, s, verification.Upload{Wait: wait, Document: saved})
+}
+
+// OpenDocument returns a document that an accepted answer of the run names, and its
+// content, which the caller closes. ErrNotFound is returned for any other.
+func (e *Engine) OpenDocument(
+	ctx context.Context, t verification.TenantID, id verification.RunID, document string,
+) (verification.Document, io.ReadCloser, error) {
+	ref := verification.RunRef{Tenant: t, Run: id}
+	run, err := e.load(ctx, ref)
+	if err != nil {
+		return verification.Document{}, nil, err
+	}
+	i := slices.IndexFunc(run.Documents, func(d verification.Document) bool { return d.ID == strings.ToLower(document) })
+	if i < 0 || e.ports.Documents == nil {
+		return verification.Document{}, nil, verification.NotFound("document")
+	}
+	content, err := e.ports.Documents.OpenDocument(ctx, ref, run.Documents[i].ID)
+	return run.Documents[i], content, err
 }
 
 // accepts returns the media types that the field of an upload accepts, or the

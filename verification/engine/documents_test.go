@@ -3,6 +3,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -40,6 +41,10 @@ func newDocuments() *mock.DocumentStoreMock {
 				return d, &verification.Error{Kind: verification.ErrNotFound, Subject: "document"}
 			}
 			return d, nil
+		},
+		OpenDocumentFunc: func(_ context.Context, r verification.RunRef, id string) (io.ReadCloser, error) {
+			raw, err := hex.DecodeString(kept[r][id].SHA256) // see SaveDocumentFunc
+			return io.NopCloser(bytes.NewReader(raw)), err
 		},
 		RemoveDocumentFunc: func(_ context.Context, r verification.RunRef, id string) error {
 			delete(kept[r], id)

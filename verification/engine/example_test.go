@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -300,6 +301,35 @@ nodes:
 	// Portrait in_progress photo face
 	// face 22 completed <nil>
 	// true
+}
+
+func ExampleEngine_OpenDocument() {
+	s, ctx := open(func(p *engine.Ports) { p.Documents, p.Sanitize = newDocuments(), unchanged }), context.Background()
+	defer s.close()
+	run := s.start(s.apply(`
+workflow: portrait
+name: Portrait
+start: photo
+nodes:
+  photo: {type: customer_input, next: done, fields: {face: {type: image, required: true}}}
+  done: {type: end}
+`), "")
+	j := must(s.OpenJourney(ctx, strings.TrimPrefix(must(s.Run(ctx, acme, run)).Action.URL, "https://verify.example/journey/")))
+	d := must(s.UploadDocument(ctx, j, j.Step.Wait, "face", strings.NewReader("the bytes of a picture")))
+	_, _, err := s.Engine.OpenDocument(ctx, acme, run, d.ID)
+	fmt.Println(errors.Is(err, verification.ErrNotFound)) // until an answer names it
+	must(s.AnswerJourney(ctx, j, j.Step.Wait, verification.Data(`{"face":{"document_id":"`+d.ID+`"}}`)))
+
+	document, content, err := s.Engine.OpenDocument(ctx, acme, run, d.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = content.Close() }()
+	fmt.Println(document.MediaType, string(must(io.ReadAll(content))))
+	// Output:
+	// true
+	// image/png the bytes of a picture
 }
 
 // text is a printer of your own; adapters/pdf is one that prints PDF files.
