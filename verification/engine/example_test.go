@@ -523,3 +523,26 @@ func TestTheREADMEShowsTheExampleAsItRuns(t *testing.T) {
 		}
 	}
 }
+
+func ExampleEngine_UseSignInLink() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	link := verification.SignInLink{
+		Reviewer: verification.Reviewer{Tenant: acme, Name: "asha", Role: verification.RoleReviewer},
+		ID:       "a random text", ExpiresAt: enginetest.Began().Add(verification.SignInLinkTTL), Session: 8 * time.Hour,
+	}
+
+	fmt.Println(s.UseSignInLink(ctx, link))
+	fmt.Println(s.UseSignInLink(ctx, link))
+	// Output:
+	// <nil>
+	// sign-in link: it was used before
+}
+
+func ExampleEngine_TenantName() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+
+	fmt.Println(must(s.TenantName(ctx, acme)))
+	// Output: Acme
+}

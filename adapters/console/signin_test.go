@@ -1,0 +1,225 @@
+// Tests of signing in and out, and of sessions.
+
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/console"
+	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestALinkSignsInOnce(t *testing.T) {
+	d := serve(t)
+	path := strings.TrimPrefix(d.link(reviewer(verification.RoleAdmin)), d.server.URL+"/console")
+	first, second := d.nobody(), d.nobody()
+	for range 2 { // a mail scanner only reads
+		wants(t, first.get(path), http.StatusOK, "asha-admin", "Acme Bank", "once")
+	}
+	a := first.post(path)
+	wants(t, a, http.StatusSeeOther)
+	if to := a.header.Get("Location"); to != "/console/" {
+		t.Errorf("Location = %q", to)
+	}
+	wants(t, first.get("/session"), http.StatusOK, "asha-admin", "Administrator", "Acme Bank", "2026-01-05 17:00")
+	wants(t, second.post(path), http.StatusUnauthorized, "This link does not work")
+	wants(t, second.get("/session"), http.StatusSeeOther)
+	wants(t, first.get("/session"), http.StatusOK, "asha-admin")
+}
+
+func TestOfConcurrentUsesOfALinkOneSignsIn(t *testing.T) {
+	d := serve(t)
+	path := strings.TrimPrefix(d.link(reviewer(verification.RoleViewer)), d.server.URL+"/console")
+	var all sync.WaitGroup
+	status := make([]int, 8)
+	for i := range status {
+		p := d.nobody()
+		all.Go(func() { status[i] = p.post(path).status })
+	}
+	all.Wait()
+	signedIn := 0
+	for _, s := range status {
+		if s == http.StatusSeeOther {
+			signedIn++
+		}
+	}
+	if signedIn != 1 {
+		t.Errorf("%d of 8 signed in with one link: %v", signedIn, status)
+	}
+}
+
+func TestALinkIsRefusedOnceItIsOldOrChanged(t *testing.T) {
+	d := serve(t)
+	p := d.nobody()
+	who := reviewer(verification.RoleViewer)
+	old := strings.TrimPrefix(d.link(who), d.server.URL+"/console")
+	wants(t, p.post(old[:len(old)-2]), http.StatusUnauthorized, "This link does not work")
+	d.Advance(verification.SignInLinkTTL)
+	wants(t, p.get(old), http.StatusUnauthorized, "This link does not work", "!asha")
+	wants(t, p.post(old), http.StatusUnauthorized)
+	who.Tenant = "00000000-0000-7000-8000-0000000000cc"
+	unknown := strings.TrimPrefix(d.link(who), d.server.URL+"/console")
+	wants(t, p.get(unknown), http.StatusUnauthorized)
+	wants(t, p.post(unknown), http.StatusUnauthorized)
+}
+
+func TestASessionEndsWithItsTokenAndAtTheSignOut(t *testing.T) {
+	d := serve(t)
+	p := d.as(reviewer(verification.RoleReviewer))
+	d.Advance(8*time.Hour - time.Second)
+	wants(t, p.get("/session"), http.StatusOK)
+	d.Advance(time.Second)
+	a := p.get("/session?a=b&c=d")
+	wants(t, a, http.StatusSeeOther)
+	if to := a.header.Get("Location"); to != "/console/sign-in?next=%2Fconsole%2Fsession%3Fa%3Db%26c%3Dd" {
+		t.Errorf("Location = %q", to)
+	}
+	p = d.as(reviewer(verification.RoleReviewer))
+	wants(t, p.get("/session"), http.StatusOK)
+	wants(t, p.post("/sign-out"), http.StatusOK, "You are signed out")
+	wants(t, p.get("/session"), http.StatusSeeOther)
+}
+
+// A person whom an attacker made use a session must get a new one at the sign-in.
+func TestEverySignInBeginsANewSession(t *testing.T) {
+	d := serve(t)
+	who := reviewer(verification.RoleReviewer)
+	tokens := map[string]bool{}
+	p := d.nobody()
+	for range 3 {
+		a := p.post(strings.TrimPrefix(d.link(who), d.server.URL+"/console"))
+		token := cookieOf(t, a, "verifyd-session").Value
+		if tokens[token] {
+			t.Error("two sign-ins have the same session")
+		}
+		tokens[token] = true
+	}
+	fixed := p.do(http.MethodGet, "/session", "", "Cookie", "verifyd-session=chosen-by-somebody-else")
+	if fixed.status == http.StatusOK {
+		t.Error("a session that was never issued is accepted")
+	}
+}
+
+func TestTheSessionCookieIsOutOfReachOfScriptsAndOtherSites(t *testing.T) {
+	d := serve(t)
+	a := d.nobody().post(strings.TrimPrefix(d.link(reviewer(verification.RoleReviewer)), d.server.URL+"/console"))
+	c := cookieOf(t, a, "verifyd-session")
+	if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Secure || c.Path != "/" || c.Domain != "" || c.MaxAge != 0 || !c.Expires.IsZero() {
+		t.Errorf("cookie = %+v", c)
+	}
+	d = serveWith(t, func(o *console.Options) { o.URL = "https://verify.example/console" })
+	a = d.nobody().post(strings.TrimPrefix(d.link(reviewer(verification.RoleReviewer)), d.server.URL+"/console"), "x", "y")
+	c = cookieOf(t, a, "__Host-verifyd-session")
+	if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || !c.Secure || c.Path != "/" || c.Domain != "" {
+		t.Errorf("cookie over TLS = %+v", c)
+	}
+}
+
+func cookieOf(t testing.TB, a answer, name string) *http.Cookie {
+	t.Helper()
+	for _, c := range (&http.Response{Header: a.header}).Cookies() {
+		if c.Name == name {
+			return c
+		}
+	}
+	t.Fatalf("the answer %d sets no cookie %s: %v", a.status, name, a.header)
+	return nil
+}
+
+func TestASignInLeadsBackToThePageWanted(t *testing.T) {
+	p := &provider{who: reviewer(verification.RoleReviewer)}
+	d := serveWith(t, func(o *console.Options) { o.Provider = p })
+	for next, want := range map[string]string{
+		"/console/runs?status=failed&limit=5": "/console/runs?status=failed&limit=5",
+		"/console/runs/1#card":                "/console/",
+		"/console":                            "/console",
+		"":                                    "/console/",
+		"https://evil.example/":               "/console/",
+		"//evil.example/console/":             "/console/",
+		"/\\evil.example":                     "/console/",
+		"/console/../v1/runs":                 "/console/",
+		"/console/%2e%2e/journey":             "/console/",
+		"/consoles":                           "/console/",
+		"/console//evil.example":              "/console/",
+		"/console/\t/evil":                    "/console/",
+		"javascript:alert(1)":                 "/console/",
+		"/journey/x":                          "/console/",
+		"/console/\r\nSet-Cookie: a=b":        "/console/",
+	} {
+		browser := d.nobody()
+		begun := browser.get("/sign-in/start?next=" + escape(next))
+		wants(t, begun, http.StatusSeeOther)
+		back := browser.get("/sign-in/callback?state=" + p.state)
+		wants(t, back, http.StatusSeeOther)
+		if got := back.header.Get("Location"); got != want {
+			t.Errorf("next=%q leads to %q, want %q", next, got, want)
+		}
+		wants(t, browser.get("/session"), http.StatusOK, "asha-reviewer")
+	}
+}
+
+func TestRefusedSignInsSayWhyAndBeginNoSession(t *testing.T) {
+	p := &provider{who: reviewer(verification.RoleReviewer)}
+	d := serveWith(t, func(o *console.Options) { o.Provider = p })
+	for _, c := range []struct {
+		err    error
+		status int
+		text   string
+	}{
+		{&verification.Error{Kind: verification.ErrUnauthenticated}, http.StatusUnauthorized, "Signing in did not work"},
+		{verification.Forbidden("bearer token", ""), http.StatusForbidden, "may not use the console"},
+		{verification.Unavailable("sign-in", ""), http.StatusServiceUnavailable, "The service does not answer"},
+	} {
+		browser := d.nobody()
+		p.err = nil
+		wants(t, browser.get("/sign-in/start"), http.StatusSeeOther)
+		p.err = c.err
+		wants(t, browser.get("/sign-in/callback?state="+p.state), c.status, c.text)
+		wants(t, browser.get("/session"), http.StatusSeeOther)
+	}
+	p.err = nil
+	stranger := d.nobody()
+	wants(t, stranger.get("/sign-in/callback?state="+p.state), http.StatusUnauthorized, "Signing in did not work")
+	wants(t, stranger.get("/session"), http.StatusSeeOther)
+	p.who.Tenant = "00000000-0000-7000-8000-0000000000cc"
+	wants(t, stranger.get("/sign-in/start"), http.StatusSeeOther)
+	wants(t, stranger.get("/sign-in/callback?state="+p.state), http.StatusForbidden)
+	wants(t, stranger.get("/session"), http.StatusSeeOther)
+}
+
+func TestWithoutAProviderThereIsNoSignInAtOne(t *testing.T) {
+	d := serve(t)
+	p := d.nobody()
+	wants(t, p.get("/sign-in"), http.StatusOK, "a link that works once", "!/sign-in/start")
+	wants(t, p.get("/sign-in/start"), http.StatusNotFound)
+	wants(t, p.get("/sign-in/callback?state=x&code=y"), http.StatusNotFound)
+}
+
+func TestSigningOutLeadsToTheProvider(t *testing.T) {
+	p := &provider{who: reviewer(verification.RoleReviewer)}
+	d := serveWith(t, func(o *console.Options) { o.Provider = p })
+	browser := d.nobody()
+	wants(t, browser.get("/sign-in/start"), http.StatusSeeOther)
+	wants(t, browser.get("/sign-in/callback?state="+p.state), http.StatusSeeOther)
+	wants(t, browser.post("/sign-out"), http.StatusOK, `href="https://id.example/end?hint=the-id-token"`)
+	wants(t, browser.get("/session"), http.StatusSeeOther)
+	p.err = verification.Unavailable("sign-in", "")
+	wants(t, browser.post("/sign-out"), http.StatusOK, "You are signed out")
+}
+
+func TestAFormIsKeptWhenTheSessionEnds(t *testing.T) {
+	for _, noScript := range []bool{false, true} {
+		d := serve(t)
+		tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{NoScript: noScript})
+		tab.See("h1")
+		d.Advance(9 * time.Hour)
+		a := d.nobody().post("/session", "notes", "The name is\r\nspelled <b>differently</b>.", "decision", "approve")
+		wants(t, a, http.StatusUnauthorized, "Your session has ended", "spelled &lt;b&gt;differently&lt;/b&gt;.</textarea>",
+			`<input type="hidden" name="decision" value="approve">`, `action="/console/session"`)
+	}
+}

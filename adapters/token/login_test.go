@@ -1,0 +1,281 @@
+// Tests of signing in at an issuer, with the redirects of a browser.
+
+package token_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/internal/oidctest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+const (
+	callback = "https://verify.example/console/sign-in/callback"
+	signedIn = "https://verify.example/console/sign-in"
+)
+
+// login is a login at a provider, whose roles are in the claim groups.
+type login struct {
+	*token.Login
+	provider *oidctest.Provider
+	clock    *manualClock
+}
+
+func newLogin(t *testing.T, changes ...func(*token.OIDCOptions)) login {
+	t.Helper()
+	clock := newManualClock()
+	p := oidctest.New(t, clock.now)
+	opt := token.OIDCOptions{
+		Issuer: p.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, Now: clock.now,
+		RolesClaim: "groups", Roles: map[string]verification.Role{
+			"staff": verification.RoleViewer, "compliance": verification.RoleReviewer, "leads": verification.RoleAdmin,
+		},
+	}
+	for _, change := range changes {
+		change(&opt)
+	}
+	o, err := token.NewOIDC(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(o.Close)
+	l, err := token.NewLogin(o, callback, signedIn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.SignIn(aPerson())
+	return login{l, p, clock}
+}
+
+// aPerson returns the claims of a reviewer.
+func aPerson(fields ...any) map[string]any {
+	return but(map[string]any{"sub": "u-1", "email": "ada@example.com", "tenant": string(aTenant), "groups": []string{"all", "compliance"}}, fields...)
+}
+
+// begin follows the redirect to the provider, and returns the attempt and the answer.
+func (l login) begin(t *testing.T) (attempt string, answer url.Values) {
+	t.Helper()
+	to, attempt, err := l.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := http.Client{Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, to, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	client.CloseIdleConnections()
+	back, err := got.Location()
+	if err != nil {
+		body, _ := io.ReadAll(got.Body)
+		t.Fatalf("the provider answers %d %s", got.StatusCode, body)
+	}
+	if !strings.HasPrefix(back.String(), callback+"?") {
+		t.Fatalf("the provider sends the browser to %s", back)
+	}
+	return attempt, back.Query()
+}
+
+func TestASignInAtTheIssuerNamesTheReviewer(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*token.OIDCOptions)
+		public bool
+	}{
+		"with a secret": {func(*token.OIDCOptions) {}, false},
+		"without one":   {func(o *token.OIDCOptions) { o.ClientSecret = "" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLogin(t, c.change)
+			if c.public {
+				l.provider.Public()
+			}
+			attempt, answer := l.begin(t)
+			who, hint, err := l.Finish(t.Context(), attempt, answer)
+			if err != nil || who != ada("ada@example.com") || strings.Count(hint, ".") != 2 {
+				t.Errorf("Finish = %+v, %q, %v (%v)", who, hint, err, causeOf(err))
+			}
+			if len(attempt) > 500 {
+				t.Errorf("the attempt has %d bytes", len(attempt))
+			}
+			if _, _, err := l.Finish(t.Context(), attempt, answer); !errors.Is(err, verification.ErrUnauthenticated) {
+				t.Errorf("the same code once more: %v, want ErrUnauthenticated", err)
+			}
+		})
+	}
+}
+
+func TestTheRoleIsTheHighestThatTheClaimGives(t *testing.T) {
+	nested := func(o *token.OIDCOptions) { o.RolesClaim = "realm_access.roles" }
+	url := func(o *token.OIDCOptions) { o.RolesClaim = "https://verify.example/roles" }
+	same := func(*token.OIDCOptions) {}
+	for name, c := range map[string]struct {
+		change func(*token.OIDCOptions)
+		claims []any
+		want   verification.Role
+	}{
+		"a list":                      {same, []any{"groups", []string{"leads", "staff"}}, verification.RoleAdmin},
+		"in any order":                {same, []any{"groups", []string{"staff", "compliance", "staff"}}, verification.RoleReviewer},
+		"a string":                    {same, []any{"groups", "staff"}, verification.RoleViewer},
+		"unknown values":              {same, []any{"groups", []string{"admin", "viewer", ""}}, ""},
+		"values that are no strings":  {same, []any{"groups", []any{1, nil, map[string]any{"leads": true}}}, ""},
+		"an empty list":               {same, []any{"groups", []string{}}, ""},
+		"no claim":                    {same, []any{"groups", nil}, ""},
+		"an object":                   {same, []any{"groups", map[string]any{"leads": "leads"}}, ""},
+		"a path":                      {nested, []any{"realm_access", map[string]any{"roles": []string{"leads"}}}, verification.RoleAdmin},
+		"a path that leads nowhere":   {nested, []any{"realm_access", "leads"}, ""},
+		"a claim with a dot":          {nested, []any{"realm_access.roles", []string{"staff"}}, verification.RoleViewer},
+		"a claim that is named a URL": {url, []any{"https://verify.example/roles", []string{"leads"}}, verification.RoleAdmin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLogin(t, c.change)
+			l.provider.SignIn(aPerson(c.claims...))
+			attempt, answer := l.begin(t)
+			who, _, err := l.Finish(t.Context(), attempt, answer)
+			if who.Role != c.want || (c.want == "") != errors.Is(err, verification.ErrForbidden) {
+				t.Errorf("Finish = %+v, %v; want the role %q", who, err, c.want)
+			}
+		})
+	}
+}
+
+func TestForgedAnswersToASignInAreRefused(t *testing.T) {
+	l := newLogin(t)
+	otherAttempt, otherAnswer := l.begin(t)
+	for name, c := range map[string]struct {
+		attempt func(string) string
+		answer  func(url.Values)
+		lies    map[string]any
+	}{
+		"another state":         {answer: func(q url.Values) { q.Set("state", "x") }},
+		"no state":              {answer: func(q url.Values) { q.Del("state") }},
+		"no attempt":            {attempt: func(string) string { return "" }, answer: func(q url.Values) { q.Del("state") }},
+		"an attempt of dots":    {attempt: func(string) string { return ".." }, answer: func(q url.Values) { q.Del("state") }},
+		"a huge attempt":        {attempt: func(a string) string { return a + strings.Repeat("x", 500) }},
+		"another attempt":       {attempt: func(string) string { return otherAttempt }},
+		"the code of another":   {answer: func(q url.Values) { q.Set("code", otherAnswer.Get("code")) }},
+		"no code":               {answer: func(q url.Values) { q.Del("code") }},
+		"a code of nobody":      {answer: func(q url.Values) { q.Set("code", "x") }},
+		"refused by the issuer": {answer: func(q url.Values) { q.Del("code"); q.Set("error", "access_denied") }},
+		"from another issuer":   {answer: func(q url.Values) { q.Set("iss", "https://evil.example") }},
+		"another nonce":         {lies: map[string]any{"nonce": "x"}},
+		"no nonce":              {lies: map[string]any{"nonce": nil}},
+		"another audience":      {lies: map[string]any{"aud": "another-client"}},
+		"another party":         {lies: map[string]any{"aud": []string{oidctest.ClientID, "another"}, "azp": "another"}},
+		"another iss":           {lies: map[string]any{"iss": "https://evil.example"}},
+		"expired":               {lies: map[string]any{"exp": noon.Add(-time.Hour).Unix()}},
+		"no tenant":             {lies: map[string]any{"tenant": nil}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l.provider.Lie(c.lies)
+			attempt, answer := l.begin(t)
+			if c.attempt != nil {
+				attempt = c.attempt(attempt)
+			}
+			if c.answer != nil {
+				c.answer(answer)
+			}
+			who, hint, err := l.Finish(t.Context(), attempt, answer)
+			if !errors.Is(err, verification.ErrUnauthenticated) || who != (verification.Reviewer{}) || hint != "" {
+				t.Errorf("Finish = %+v, %q, %v; want ErrUnauthenticated", who, hint, err)
+			}
+			if strings.Contains(err.Error(), "eyJ") {
+				t.Errorf("the error quotes a token: %v", err)
+			}
+		})
+	}
+}
+
+func TestASignInFollowsTheKeysOfTheIssuer(t *testing.T) {
+	l := newLogin(t)
+	for range 3 {
+		attempt, answer := l.begin(t)
+		if _, _, err := l.Finish(t.Context(), attempt, answer); err != nil {
+			t.Errorf("%v (%v)", err, causeOf(err))
+		}
+		l.provider.Rotate()
+		l.clock.advance(time.Minute) // the least time from one fetch to the next
+	}
+}
+
+func TestWithoutTheIssuerASignInIsUnavailable(t *testing.T) {
+	l := newLogin(t)
+	l.provider.Down(true)
+	if _, _, err := l.Begin(t.Context()); !errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("Begin = %v, want ErrUnavailable", err)
+	}
+	l.provider.Down(false)
+	if _, _, err := l.Begin(t.Context()); !errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("Begin = %v, want ErrUnavailable until some seconds have passed", err)
+	}
+	l.clock.advance(10 * time.Second)
+	attempt, answer := l.begin(t)
+	l.provider.Down(true)
+	if _, _, err := l.Finish(t.Context(), attempt, answer); !errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("Finish = %v, want ErrUnavailable", err)
+	}
+	l.clock.advance(2 * time.Hour)
+	if to, err := l.SignOutURL(t.Context(), ""); err != nil || to == "" {
+		t.Errorf("SignOutURL = %q, %v; want that of the document before", to, err)
+	}
+}
+
+func TestSigningOutNamesTheClientAndTheWayBack(t *testing.T) {
+	l := newLogin(t)
+	raw, err := l.SignOutURL(t.Context(), "a.b.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := url.Values{"client_id": {oidctest.ClientID}, "post_logout_redirect_uri": {signedIn}, "id_token_hint": {"a.b.c"}}
+	if u.Path != "/end" || u.Query().Encode() != want.Encode() {
+		t.Errorf("SignOutURL = %s, want the query %s", raw, want.Encode())
+	}
+}
+
+func TestALoginNeedsAClientAndRoles(t *testing.T) {
+	for name, o := range map[string]token.OIDCOptions{
+		"no client": {Issuer: "https://id.example", Audience: "a", RolesClaim: "roles", Now: newManualClock().now},
+		"no roles":  {Issuer: "https://id.example", ClientID: "c", Now: newManualClock().now},
+	} {
+		verifier, err := token.NewOIDC(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer verifier.Close()
+		if _, err := token.NewLogin(verifier, callback, signedIn); err == nil {
+			t.Errorf("%s: NewLogin accepts it", name)
+		}
+	}
+}
+
+func TestWithoutAnAudienceNoTokenOfTheIssuerIsABearer(t *testing.T) {
+	l := newLogin(t)
+	attempt, answer := l.begin(t)
+	_, idToken, err := l.Finish(t.Context(), attempt, answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := token.NewOIDC(token.OIDCOptions{Issuer: l.provider.URL, ClientID: oidctest.ClientID, Now: l.clock.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if c, err := o.Verify(t.Context(), idToken); !errors.Is(err, verification.ErrUnauthenticated) {
+		t.Errorf("Verify = %+v, %v; want ErrUnauthenticated", c, err)
+	}
+}
