@@ -15,10 +15,21 @@ func TestARoleIncludesTheOnesBeforeIt(t *testing.T) {
 		role, other verification.Role
 		want        bool
 	}{
-		{viewer, viewer, true}, {viewer, reviewer, false}, {viewer, admin, false},
-		{reviewer, viewer, true}, {reviewer, reviewer, true}, {reviewer, admin, false},
-		{admin, viewer, true}, {admin, reviewer, true}, {admin, admin, true},
-		{"", viewer, false}, {"owner", viewer, false}, {"", "", false}, {admin, "", false}, {admin, "owner", false}, {"owner", "owner", false},
+		{viewer, viewer, true},
+		{viewer, reviewer, false},
+		{viewer, admin, false},
+		{reviewer, viewer, true},
+		{reviewer, reviewer, true},
+		{reviewer, admin, false},
+		{admin, viewer, true},
+		{admin, reviewer, true},
+		{admin, admin, true},
+		{"", viewer, false},
+		{"owner", viewer, false},
+		{"", "", false},
+		{admin, "", false},
+		{admin, "owner", false},
+		{"owner", "owner", false},
 	} {
 		if got := c.role.Includes(c.other); got != c.want {
 			t.Errorf("%q includes %q = %v, want %v", c.role, c.other, got, c.want)

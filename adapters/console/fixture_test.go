@@ -231,3 +231,13 @@ func inspect(t testing.TB, tab *browser.Tab, name string) {
 		t.Errorf("%s is %d pixels too wide", name, wide)
 	}
 }
+
+// url is the URL of the server.
+func (d *desk) url() *url.URL {
+	d.t.Helper()
+	u, err := url.Parse(d.server.URL)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return u
+}

@@ -97,7 +97,9 @@ func (c *console) visitor(w http.ResponseWriter, r *http.Request) session {
 		}
 	}
 	s := session{Catalog: c.catalogs.Choose(chosen, r.Header), Zone: zoneOf(c.cookie(r, zoneCookie)), Base: c.base, path: pathOf(r), flash: c.cookie(r, flashCookie), log: c.opt.Log}
-	s.Languages = c.catalogs.Others(s.Catalog)
+	if r.Method != http.MethodPost { // whose page a link would lose
+		s.Languages = c.catalogs.Others(s.Catalog)
+	}
 	if id := w.Header().Get("X-Request-Id"); id != "" {
 		s.log = s.log.With("request_id", id)
 	}

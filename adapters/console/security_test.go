@@ -1,0 +1,242 @@
+// Tests of attacks: other sites, frames, caches, guesses, and markup in every value.
+
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/console"
+	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// TestMarkupInEveryValueIsInert visits every page with a sample whose texts are all
+// markup. Without the policy of the pages, an image that does not load would run a
+// script; with it, the elements alone show that a text was interpreted.
+func TestMarkupInEveryValueIsInert(t *testing.T) {
+	d := serve(t)
+	paths := d.sample()
+	who := reviewer(verification.RoleAdmin)
+	who.Name = "asha " + canary(20)
+	tab := d.tab(who, browser.Options{Wide: true})
+	shown := map[string]bool{}
+	for _, route := range console.Table() {
+		path, ok := paths.fill(route.Pattern)
+		if route.Method != http.MethodGet || !ok || !strings.Contains(d.as(who).get(path).header.Get("Content-Type"), "text/html") {
+			continue
+		}
+		tab.Go(d.server.URL + "/console" + path)
+		if found := browser.Eval[string](tab, `[...document.querySelectorAll("*")].filter((e) => e.localName.startsWith("canary") ||
+			[...e.attributes].some((a) => a.name.startsWith("on") || a.name.startsWith("<"))).map((e) => e.outerHTML).join("\n") + (window.canary ?? "")`); found != "" {
+			t.Errorf("%s interprets %s", path, found)
+		}
+		text := browser.Eval[string](tab, `document.documentElement.textContent`)
+		for n := range 25 {
+			if strings.Contains(text, fmt.Sprintf("<canary-%d>", n)) {
+				shown[fmt.Sprint(n)] = true
+			}
+		}
+	}
+	if !shown["20"] {
+		t.Errorf("the pages show the canaries %v, want also the name of the person: do they show texts at all?", shown)
+	}
+}
+
+func TestNoPageIsCachedOrFramed(t *testing.T) {
+	d := serve(t)
+	paths, p := d.sample(), d.as(reviewer(verification.RoleAdmin))
+	visit := map[string]answer{
+		"not found": p.get("/nothing"), "method": p.do(http.MethodPut, "/session", ""), "nobody": d.nobody().get("/session"),
+		"kept": d.nobody().post("/session", "a", "b"), "cross site": p.do(http.MethodPost, "/sign-out", "", "Sec-Fetch-Site", "cross-site"),
+	}
+	for _, route := range console.Table() {
+		if path, ok := paths.fill(route.Pattern); ok && route.Method == http.MethodGet && route.Pattern != "/assets/*" {
+			visit[path] = p.get(path)
+		}
+	}
+	for name, a := range visit {
+		for header, want := range map[string]string{
+			"Cache-Control": "no-store", "Referrer-Policy": "same-origin", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+			"X-Robots-Tag": "noindex, nofollow", "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			if got := a.header.Get(header); got != want {
+				t.Errorf("%s: %s = %q, want %q", name, header, got, want)
+			}
+		}
+		policy := a.header.Get("Content-Security-Policy")
+		for _, directive := range []string{"default-src 'none'", "frame-ancestors 'none'"} {
+			if !slices.Contains(strings.Split(policy, "; "), directive) {
+				t.Errorf("%s: the policy %q has no %s", name, policy, directive)
+			}
+		}
+		if strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
+			t.Errorf("%s: the policy %q is loose", name, policy)
+		}
+		for _, inline := range []string{"<style", "style=", "onclick=", "<script>", "javascript:"} {
+			if strings.Contains(strings.ReplaceAll(a.body, "&lt;script&gt;", ""), inline) && !strings.Contains(a.body, "&#34;") {
+				t.Errorf("%s has %s inline", name, inline)
+			}
+		}
+	}
+	wants(t, visit["method"], http.StatusMethodNotAllowed)
+	if got := strings.Join(visit["method"].header.Values("Allow"), ", "); got != "GET, HEAD" {
+		t.Errorf("Allow = %q, want GET, HEAD", got)
+	}
+}
+
+func TestAssetsAreCachedAndNeedNoSession(t *testing.T) {
+	d := serve(t)
+	page := d.nobody().get("/sign-in").body
+	n := 0
+	for _, part := range strings.Split(page, `"/console/assets/`)[1:] {
+		path, _, _ := strings.Cut(part, `"`)
+		a := d.nobody().get("/assets/" + path)
+		if n++; a.status != http.StatusOK || a.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || a.body == "" {
+			t.Errorf("%s = %d %v", path, a.status, a.header)
+		}
+	}
+	if n != 4 {
+		t.Errorf("the page has %d assets, want 4", n)
+	}
+	for _, path := range []string{"/assets/x/console.css", "/assets/", "/assets/../console.go", "/assets/%2e%2e/console.go"} {
+		wants(t, d.nobody().get(path), http.StatusNotFound)
+	}
+}
+
+func TestAnotherSiteCannotPost(t *testing.T) {
+	d := serve(t)
+	paths, p := d.sample(), d.as(reviewer(verification.RoleAdmin))
+	for _, route := range console.Table() {
+		path, ok := paths.fill(route.Pattern)
+		if route.Method != http.MethodPost || !ok {
+			continue
+		}
+		for _, headers := range [][]string{
+			{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"},
+		} {
+			a := p.do(http.MethodPost, path, "decision=approve", append(headers, "Content-Type", "application/x-www-form-urlencoded")...)
+			wants(t, a, http.StatusForbidden, "You may not do this")
+		}
+	}
+	wants(t, p.get("/session"), http.StatusOK) // it was not signed out
+}
+
+func TestALargeOrBrokenFormIsRefused(t *testing.T) {
+	d := serve(t)
+	p := d.as(reviewer(verification.RoleAdmin))
+	wants(t, p.post("/sign-out", "notes", strings.Repeat("x", 1<<20)), http.StatusRequestEntityTooLarge, "too much text")
+	wants(t, p.do(http.MethodPost, "/sign-out", "a=%zz", "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin"),
+		http.StatusBadRequest, "could not be read")
+}
+
+// slowTokens verifies sessions one after the other as the test says.
+type slowTokens struct {
+	console.Tokens
+
+	mu      sync.Mutex
+	at      int           // under verification now
+	most    int           // at once
+	guesses int           // all
+	begun   chan struct{} // receives for each guess
+	resume  chan struct{} // closed to end the verifications
+}
+
+func (s *slowTokens) VerifySession(raw string) (verification.Reviewer, time.Time, error) {
+	if !strings.HasPrefix(raw, "guess") {
+		return s.Tokens.VerifySession(raw)
+	}
+	s.mu.Lock()
+	s.at, s.guesses = s.at+1, s.guesses+1
+	s.most = max(s.most, s.at)
+	s.mu.Unlock()
+	s.begun <- struct{}{}
+	<-s.resume
+	s.mu.Lock()
+	s.at--
+	s.mu.Unlock()
+	return verification.Reviewer{}, time.Time{}, &verification.Error{Kind: verification.ErrUnauthenticated}
+}
+
+func TestGuessesOfSessionsAreBoundedAndDelayNobody(t *testing.T) {
+	const guesses = 12
+	s := &slowTokens{begun: make(chan struct{}, guesses), resume: make(chan struct{})}
+	d := serveWith(t, func(o *console.Options) { s.Tokens, o.Tokens = o.Tokens, s })
+	p := d.as(reviewer(verification.RoleViewer))
+	wants(t, p.get("/session"), http.StatusOK)
+	var all sync.WaitGroup
+	for i := range guesses {
+		all.Go(func() {
+			d.nobody().do(http.MethodGet, "/session", "", "Cookie", fmt.Sprintf("verifyd-session=guess-%d", i))
+		})
+	}
+	for range 4 {
+		<-s.begun
+	}
+	wants(t, p.get("/session"), http.StatusOK) // while every slot is taken
+	close(s.resume)
+	all.Wait()
+	if s.most != 4 || s.guesses != guesses {
+		t.Errorf("%d of %d guesses were verified at once, want 4 of %d", s.most, s.guesses, guesses)
+	}
+}
+
+func TestALanguageIsRememberedAndATimeZoneIsThatOfThePerson(t *testing.T) {
+	d := serve(t)
+	p := d.as(reviewer(verification.RoleViewer))
+	wants(t, p.get("/session", "Accept-Language", "hi-IN"), http.StatusOK, `<html lang="hi" dir="ltr">`, "दर्शक")
+	wants(t, p.get("/session?lang=hi"), http.StatusOK, `<html lang="hi"`)
+	wants(t, p.get("/session"), http.StatusOK, `<html lang="hi"`)
+	wants(t, p.get("/session?lang=xx"), http.StatusOK, `<html lang="en"`)
+	wants(t, p.get("/session?lang=en"), http.StatusOK, `<html lang="en"`, "2026-01-05 17:00</time> (UTC)")
+	for zone, want := range map[string]string{
+		"Asia/Kolkata": "2026-01-05 22:30</time> (Asia/Kolkata)", "Local": "(UTC)", "../../etc/passwd": "(UTC)", "": "(UTC)",
+		strings.Repeat("A", 65): "(UTC)",
+	} {
+		q := d.as(reviewer(verification.RoleViewer))
+		cookies := "tz=" + zone
+		for _, c := range q.client.Jar.Cookies(d.url()) {
+			cookies += "; " + c.String()
+		}
+		wants(t, q.get("/session", "Cookie", cookies), http.StatusOK, want)
+	}
+}
+
+func TestABrowserTellsItsTimeZone(t *testing.T) {
+	d := serve(t)
+	tab := d.tab(reviewer(verification.RoleViewer), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/session")
+	zone := browser.Eval[string](tab, `Intl.DateTimeFormat().resolvedOptions().timeZone`)
+	if text := tab.Text(); !strings.Contains(text, "("+zone+")") {
+		t.Errorf("the page does not name the time zone %s: %s", zone, text)
+	}
+}
+
+func TestThePagesOfTheFrameAreUsable(t *testing.T) {
+	for name, look := range looks() {
+		d := serve(t)
+		tab := browser.Start(t).Open(t, look)
+		tab.Go(d.server.URL + "/console/sign-in")
+		inspect(t, tab, "signin-"+name)
+		long := reviewer(verification.RoleAdmin)
+		long.Name = strings.Repeat("Asha Rao ", 22)
+		tab.Go(d.link(long))
+		inspect(t, tab, "link-"+name)
+		tab.Press("main button")
+		tab.See(".person")
+		tab.Go(d.server.URL + "/console/session")
+		tab.Press(".popover summary")
+		inspect(t, tab, "session-"+name)
+		tab.Go(d.server.URL + "/console/nothing")
+		inspect(t, tab, "notfound-"+name)
+		tab.Press(".popover summary")
+		tab.Press(".popover button")
+		tab.See("[data-signed-out]")
+		inspect(t, tab, "signedout-"+name)
+	}
+}
