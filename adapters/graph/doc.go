@@ -1,8 +1,14 @@
-// Package graph draws a workflow definition as text that other tools lay out:
-// Mermaid for pages and documents, DOT for Graphviz.
+// Package graph draws a workflow definition: as a picture in SVG, and as text that other
+// tools lay out, Mermaid for pages and documents, DOT for Graphviz. List says the same in
+// words.
 //
 // Nodes come breadth first from the start, then those that no path leads to, by
 // name. A route to fail is not drawn: a check without an edge for a failure ends
-// the run. The same definition always gives the same text. An invalid definition
+// the run. The same definition always gives the same drawing. An invalid definition
 // is drawn as far as possible.
+//
+// A picture has layers from top to bottom. layer.go puts every node into a layer and
+// orders the layers (after Sugiyama, Tagawa and Toda, 1981), place.go computes the
+// coordinates, arrow.go the paths between the nodes. Long arrows to the same node share
+// one line, and an arrow back to an earlier node is dashed.
 package graph

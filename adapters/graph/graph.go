@@ -47,6 +47,7 @@ func (v vertex) shape() shape {
 type edge struct {
 	from, to int
 	route
+	change verification.Change // in a comparison
 }
 
 // vertices numbers the nodes breadth first, and returns the edges of each in order.
@@ -90,6 +91,7 @@ type route struct {
 	// labels name the conditions. They are the conditions of a branch, otherwise keys of
 	// words.
 	labels []string
+	code   bool // the label is the condition of a rule
 }
 
 // label returns the conditions as one text.
@@ -101,7 +103,10 @@ func routes(n verification.Node) []route {
 	var all []route
 	for _, r := range n.Routes() {
 		next := route{to: r.To, on: []string{r.On}, labels: []string{r.On}}
-		if n.Type != verification.NodeBranch && r.On == "next" {
+		switch {
+		case n.Type == verification.NodeBranch:
+			next.code = r.On != "else"
+		case r.On == "next":
 			next.labels = nextLabels(n)
 		}
 		all = append(all, next)

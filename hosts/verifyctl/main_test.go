@@ -45,8 +45,15 @@ func TestTheCommandsPrintWhatTheyAlwaysPrinted(t *testing.T) {
 		{"graph-meaning", "workflow graph testdata/meaning.yaml"},
 		{"graph-form", "workflow graph testdata/form.yaml"},
 		{"graph-missing", "workflow graph testdata/none.yaml"},
-		{"graph-format", "workflow graph testdata/onboarding.yaml --format svg"},
+		{"graph-svg", "workflow graph testdata/onboarding.yaml --svg"},
+		{"graph-format", "workflow graph testdata/onboarding.yaml --format png"},
 		{"graph-two", "workflow graph testdata/onboarding.yaml testdata/screening.json"},
+
+		{"diff", "workflow diff testdata/onboarding.yaml testdata/onboarding-2.yaml"},
+		{"diff-json", "workflow diff --json testdata/onboarding.yaml testdata/onboarding-2.yaml"},
+		{"diff-same", "workflow diff testdata/onboarding.yaml testdata/onboarding.yaml"},
+		{"diff-form", "workflow diff testdata/onboarding.yaml testdata/form.yaml"},
+		{"diff-missing", "workflow diff testdata/none.yaml testdata/onboarding.yaml"},
 
 		{"nothing", ""},
 		{"unknown", "workflw validate"},
@@ -100,6 +107,15 @@ func TestMermaidIsTheDefaultFormat(t *testing.T) {
 	long := drawn("workflow", "graph", "testdata/onboarding.yaml", "--format", "mermaid")
 	if diff := cmp.Diff(short, long); diff != "" {
 		t.Errorf("graphs differ (-without +with --format mermaid):\n%s", diff)
+	}
+}
+
+func TestADiffIsDrawn(t *testing.T) {
+	got := transcript(t.Context(), "workflow", "diff", "--svg", "testdata/onboarding.yaml", "testdata/onboarding-2.yaml")
+	for _, want := range []string{"<svg ", ">added<", ">removed<", ">changed<", "exit 0"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the picture has no %q", want)
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/expression"
-	"github.com/verifyd/verifyd/adapters/graph"
 	"github.com/verifyd/verifyd/adapters/provider/offline"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/bootstrap"
@@ -25,6 +23,7 @@ import (
 type workflowCommands struct {
 	Validate workflowValidate `cmd:"" help:"Report every problem of workflow files."`
 	Graph    workflowGraph    `cmd:"" help:"Draw the graph of a workflow file."`
+	Diff     workflowDiff     `cmd:"" help:"List what differs between two workflow files."`
 	List     workflowList     `cmd:"" help:"List the workflows of a tenant."`
 	Versions workflowVersions `cmd:"" help:"List the versions of a workflow, or print one."`
 	Publish  workflowPublish  `cmd:"" help:"Publish a version, so that runs execute it."`
@@ -78,34 +77,6 @@ func (w workflowValidate) Run(ctx context.Context, s *session) error {
 		return errProblems
 	}
 	return unread
-}
-
-type workflowGraph struct {
-	File   string `arg:"" help:"Workflow file, in YAML or JSON."`
-	Format string `enum:"mermaid,dot" default:"mermaid" placeholder:"FORMAT" help:"Output format: mermaid or dot (default mermaid)."`
-}
-
-// Run draws the graph on stdout.
-func (w workflowGraph) Run(s *session) error {
-	def, err := compile(w.File, nil)
-	var problems *definition.Diagnostics
-	if err != nil && !errors.As(err, &problems) {
-		return err
-	}
-	if len(def.Nodes) > 0 {
-		draw := graph.Mermaid
-		if w.Format == "dot" {
-			draw = graph.DOT
-		}
-		if _, err := io.WriteString(s.stdout, draw(def)); err != nil {
-			return err
-		}
-	}
-	if problems != nil {
-		fmt.Fprintln(s.stderr, problems)
-		return errProblems
-	}
-	return nil
 }
 
 // builtIn returns the checks that every host has. They describe themselves to

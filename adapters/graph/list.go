@@ -1,0 +1,111 @@
+// List: a definition as text, for readers who do not see its picture.
+
+package graph
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// ListedNode is a node of a list.
+type ListedNode struct {
+	ID     verification.NodeID
+	Label  string // its label, or else its name
+	Type   string // in the language of the list
+	Change verification.Change
+	Routes []ListedRoute
+	// Visits counts how often the run of Options.Path was at the node.
+	Visits int
+}
+
+// ListedRoute is a way from a node to another.
+type ListedRoute struct {
+	// Condition says when a run takes it; empty if it always does.
+	Condition string
+	Code      bool // the condition is an expression
+	To        verification.NodeID
+	ToLabel   string
+	Change    verification.Change
+	Count     int // of the runs that went along it, from Options.Counts
+	Taken     int // how often the run of Options.Path went along it
+}
+
+// List returns the nodes and edges that SVG draws, in the same order.
+func List(d verification.Definition, o Options) []ListedNode {
+	w := &writer{Options: o}
+	all, edges := union(o.Before, d)
+	w.vertices = all
+	var comparison verification.Comparison
+	if o.Before != nil {
+		comparison = verification.Compare(*o.Before, d)
+	}
+	label := func(v vertex) string {
+		if v.node.Label != "" {
+			return v.node.Label
+		}
+		return string(v.id)
+	}
+	var list []ListedNode
+	for i, v := range all {
+		n := ListedNode{ID: v.id, Label: label(v), Type: w.kind(v), Change: comparison.Of(v.id)}
+		for _, t := range o.Path {
+			if t.To == v.id {
+				n.Visits++
+			}
+		}
+		for _, e := range edges {
+			if e.from == i {
+				n.Routes = append(n.Routes, w.listed(e, label(all[e.to])))
+			}
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+func (w *writer) listed(e edge, toLabel string) ListedRoute {
+	from, to := w.vertices[e.from], w.vertices[e.to].id
+	r := ListedRoute{To: to, ToLabel: toLabel, Change: e.change, Code: e.code}
+	if e.code {
+		r.Condition = oneLine(e.label())
+	} else {
+		r.Condition = w.sentence(e)
+	}
+	along := func(t verification.Transition) bool {
+		return t.From == from.id && t.To == to && (from.node.Type != verification.NodeBranch || slices.Contains(e.on, t.On))
+	}
+	for t, n := range w.Counts {
+		if along(t) {
+			r.Count += n
+		}
+	}
+	for _, t := range w.Path {
+		if along(t) {
+			r.Taken++
+		}
+	}
+	return r
+}
+
+// kind returns the name of the type of a vertex.
+func (w *writer) kind(v vertex) string {
+	name, known := typeNames()[v.node.Type]
+	switch {
+	case v.missing:
+		return w.word("there is no such node")
+	case known:
+		return w.word(name)
+	}
+	return oneLine(string(v.node.Type))
+}
+
+// sentence returns the conditions of an edge in the language of the picture.
+func (w *writer) sentence(e edge) string {
+	var texts []string
+	for _, l := range e.labels {
+		texts = append(texts, w.word(l))
+	}
+	return strings.Join(texts, " "+w.word("or")+" ")
+}

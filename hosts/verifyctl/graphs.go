@@ -1,0 +1,127 @@
+// The commands that draw workflow files, and compare them.
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/graph"
+	"github.com/verifyd/verifyd/verification"
+)
+
+type workflowGraph struct {
+	File   string `arg:"" help:"Workflow file, in YAML or JSON."`
+	Format string `enum:"mermaid,dot,svg" default:"mermaid" placeholder:"FORMAT" help:"Output format: mermaid, dot or svg (default mermaid)."`
+	SVG    bool   `name:"svg" help:"The same as --format svg."`
+}
+
+// Run draws the graph on stdout.
+func (w workflowGraph) Run(s *session) error {
+	def, problems, err := readable(w.File)
+	if err != nil {
+		return err
+	}
+	if len(def.Nodes) > 0 {
+		drawn := ""
+		switch {
+		case w.SVG || w.Format == "svg":
+			if drawn, err = graph.SVG(def, graph.Options{}); err != nil {
+				return fmt.Errorf("%s: %w: use --format dot", w.File, err)
+			}
+		case w.Format == "dot":
+			drawn = graph.DOT(def)
+		default:
+			drawn = graph.Mermaid(def)
+		}
+		if _, err := io.WriteString(s.stdout, drawn); err != nil {
+			return err
+		}
+	}
+	if problems != nil {
+		fmt.Fprintln(s.stderr, problems)
+		return errProblems
+	}
+	return nil
+}
+
+// readable returns the definition of a file and its problems, nil for none. It is empty
+// if the file cannot be parsed.
+func readable(file string) (verification.Definition, *definition.Diagnostics, error) {
+	def, err := compile(file, nil)
+	var problems *definition.Diagnostics
+	if err != nil && !errors.As(err, &problems) {
+		return def, nil, err
+	}
+	return def, problems, nil
+}
+
+type workflowDiff struct {
+	Before string `arg:"" help:"The earlier workflow file."`
+	After  string `arg:"" help:"The later workflow file."`
+	SVG    bool   `name:"svg" help:"Draw both files in one graph that marks what differs, as SVG."`
+	jsonFlag
+}
+
+// differenceJSON is one line of diff: a field that differs.
+type differenceJSON struct {
+	Node   string `json:"node"` // empty for the workflow itself
+	Change string `json:"change"`
+	Field  string `json:"field"` // empty for a node that was added or removed
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// Run prints what differs on stdout.
+func (w workflowDiff) Run(s *session) error {
+	var defs []verification.Definition
+	for _, file := range []string{w.Before, w.After} {
+		def, problems, err := readable(file)
+		switch {
+		case err != nil:
+			return err
+		case problems != nil:
+			fmt.Fprintln(s.stderr, problems)
+			return errProblems
+		}
+		defs = append(defs, def)
+	}
+	if w.SVG {
+		drawn, err := graph.SVG(defs[1], graph.Options{Before: &defs[0]})
+		if err == nil {
+			_, err = io.WriteString(s.stdout, drawn)
+		}
+		return err
+	}
+	found := differences(verification.Compare(defs[0], defs[1]))
+	if !w.JSON && len(found) == 0 {
+		_, err := fmt.Fprintln(s.stdout, "nothing differs")
+		return err
+	}
+	same := func(d differenceJSON) differenceJSON { return d }
+	return printList(s, w.JSON, found, same, "NODE CHANGE FIELD BEFORE AFTER", func(d differenceJSON) []string {
+		return []string{d.Node, d.Change, d.Field, d.Before, d.After}
+	})
+}
+
+// differences returns one line for each field of the workflow and of changed nodes, and
+// one for each node that was added or removed.
+func differences(c verification.Comparison) []differenceJSON {
+	all := []differenceJSON{}
+	add := func(node verification.NodeID, fields []verification.FieldChange) {
+		for _, f := range fields {
+			all = append(all, differenceJSON{string(node), string(f.Change()), f.Path, f.Before, f.After})
+		}
+	}
+	add("", c.Fields)
+	for _, n := range c.Nodes {
+		if n.Change == verification.ChangeChanged {
+			add(n.Node, n.Fields)
+		} else {
+			all = append(all, differenceJSON{Node: string(n.Node), Change: string(n.Change)})
+		}
+	}
+	return all
+}
