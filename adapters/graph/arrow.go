@@ -157,5 +157,5 @@ func (w *writer) route(p picture, a arrow, ports map[end]float64) string {
 	}
 	pen.line(toY - 6)
 	pen.finish()
-	return fmt.Sprintf(`<path class="line" d="%s"/><path class="head" d="M%g %gl-4.5 -9h9Z"/>`, pen.b.String(), toX, toY)
+	return fmt.Sprintf(`<path class="g-line" d="%s"/><path class="g-head" d="M%g %gl-4.5 -9h9Z"/>`, pen.b.String(), toX, toY)
 }

@@ -282,13 +282,13 @@ func (w *writer) write(p picture) string {
 	}
 	class := "graph"
 	if len(w.Path) > 0 {
-		class += " with-path"
+		class += " g-with-path"
 	}
 	fmt.Fprintf(&w.b, `<svg xmlns="http://www.w3.org/2000/svg" class="%s" role="img" aria-label="%s" width="%[3]g" height="%[4]g" viewBox="0 0 %[3]g %[4]g">`+"\n",
 		class, escape(title), p.width, p.height)
 	if !w.Inline {
 		fmt.Fprintf(&w.b, "<title>%s</title>\n<desc>%s</desc>\n<style>\n%s</style>\n", escape(title), escape(w.describe()), strings.TrimSpace(style)+"\n")
-		fmt.Fprintf(&w.b, `<rect class="ground" width="%g" height="%g"/>`+"\n", p.width, p.height)
+		fmt.Fprintf(&w.b, `<rect class="g-ground" width="%g" height="%g"/>`+"\n", p.width, p.height)
 	}
 	paths := w.routes(p)
 	for i, a := range w.arrows {
@@ -308,7 +308,7 @@ func (w *writer) write(p picture) string {
 	}
 	if p.start >= 0 {
 		one := p.slots[p.start]
-		fmt.Fprintf(&w.b, `<circle class="start" cx="%g" cy="%g" r="%g"><title>%s</title></circle>`+"\n", one.x, p.top[one.layer]+startSize/2, startSize/2, escape(w.word("start")))
+		fmt.Fprintf(&w.b, `<circle class="g-start" cx="%g" cy="%g" r="%g"><title>%s</title></circle>`+"\n", one.x, p.top[one.layer]+startSize/2, startSize/2, escape(w.word("start")))
 	}
 	for v := range w.vertices {
 		w.writeNode(v, p)
@@ -361,32 +361,32 @@ func (a arrow) change() verification.Change {
 }
 
 func (w *writer) writeArrow(a arrow, path string) {
-	class := "edge"
+	class := "g-edge"
 	if a.back {
-		class += " back"
+		class += " g-back"
 	}
 	if w.taken(a) {
-		class += " taken"
+		class += " g-taken"
 	}
 	if c := a.change(); c != verification.ChangeNone {
-		class += " " + string(c)
+		class += " g-" + string(c)
 	}
 	fmt.Fprintf(&w.b, `<g class="%s">%s</g>`+"\n", class, path)
 }
 
 func (w *writer) writeLabel(a arrow, one slot, p picture) {
-	class := "label"
+	class := "g-label"
 	if w.taken(a) {
-		class += " taken"
+		class += " g-taken"
 	}
 	if c := a.change(); c != verification.ChangeNone {
-		class += " " + string(c)
+		class += " g-" + string(c)
 	}
 	middle := (p.top[one.layer] + p.bottom[one.layer]) / 2
 	y := middle - one.h/2
 	fmt.Fprintf(&w.b, `<g class="%s"><title>%s</title><rect x="%g" y="%g" width="%g" height="%g" rx="4"/>`, class, escape(w.full(a)), one.x-one.w/2, y, one.w, one.h)
 	for i, l := range a.lines {
-		fmt.Fprintf(&w.b, `<text class="%s" x="%g" y="%g">%s</text>`, l.kind, one.x, y+lineLeading*float64(i)+13, escape(l.text))
+		fmt.Fprintf(&w.b, `<text class="g-%s" x="%g" y="%g">%s</text>`, l.kind, one.x, y+lineLeading*float64(i)+13, escape(l.text))
 	}
 	w.b.WriteString("</g>\n")
 }
@@ -416,32 +416,32 @@ func (w *writer) writeNode(v int, p picture) {
 	if typeNames()[node.Type] == "" {
 		kind = "unknown"
 	}
-	class := "node " + kind
+	class := "g-node g-" + kind
 	if w.visited[id] > 0 {
-		class += " taken"
+		class += " g-taken"
 	}
 	if len(w.Path) > 0 && id == w.last {
-		class += " last"
+		class += " g-last"
 	}
 	if b.change != verification.ChangeNone {
-		class += " " + string(b.change)
+		class += " g-" + string(b.change)
 	}
 	full := string(id)
 	if node.Label != "" && node.Label != full {
 		full = node.Label + "\n" + full
 	}
 	fmt.Fprintf(&w.b, `<g class="%s"><title>%s</title>%s`, class, escape(full), outline(node.Type, x, y, b.w, b.h))
-	fmt.Fprintf(&w.b, `<text class="kind" x="%g" y="%g">%s</text>`, one.x, y+10+11, escape(b.kind))
+	fmt.Fprintf(&w.b, `<text class="g-kind" x="%g" y="%g">%s</text>`, one.x, y+10+11, escape(b.kind))
 	for i, text := range b.name {
-		fmt.Fprintf(&w.b, `<text class="name" x="%g" y="%g">%s</text>`, one.x, y+10+kindLeading+nameLeading*float64(i)+14, escape(text))
+		fmt.Fprintf(&w.b, `<text class="g-name" x="%g" y="%g">%s</text>`, one.x, y+10+kindLeading+nameLeading*float64(i)+14, escape(text))
 	}
 	if n := w.visited[id]; n > 0 {
-		fmt.Fprintf(&w.b, `<circle class="visit" cx="%[1]g" cy="%[2]g" r="10"/><text class="visit" x="%[1]g" y="%[3]g">%[4]d</text>`, x+2, y+2, y+6, n)
+		fmt.Fprintf(&w.b, `<circle class="g-visit" cx="%[1]g" cy="%[2]g" r="10"/><text class="g-visit" x="%[1]g" y="%[3]g">%[4]d</text>`, x+2, y+2, y+6, n)
 	}
 	if b.change != verification.ChangeNone {
 		text := w.word(string(b.change))
 		size := roundUp(kindWidthOf(text)*1.06 + 16)
-		fmt.Fprintf(&w.b, `<rect class="mark" x="%g" y="%g" width="%g" height="18" rx="9"/><text class="mark" x="%g" y="%g">%s</text>`, x+b.w-size+6, y-9, size, x+b.w-size/2+6, y+4, escape(text))
+		fmt.Fprintf(&w.b, `<rect class="g-mark" x="%g" y="%g" width="%g" height="18" rx="9"/><text class="g-mark" x="%g" y="%g">%s</text>`, x+b.w-size+6, y-9, size, x+b.w-size/2+6, y+4, escape(text))
 	}
 	w.b.WriteString("</g>\n")
 }
@@ -450,24 +450,24 @@ func (w *writer) writeNode(v int, p picture) {
 func outline(t verification.NodeType, x, y, w, h float64) string {
 	r, b := x+w, y+h
 	path := func(format string, args ...any) string {
-		return `<path class="box" d="` + fmt.Sprintf(format, args...) + `"/>`
+		return `<path class="g-box" d="` + fmt.Sprintf(format, args...) + `"/>`
 	}
 	switch t {
 	case verification.NodeConsent: // a sheet of paper
-		return path("M%g %gH%gL%g %gV%gH%gZ", x, y, r-12, r, y+12, b, x) + fmt.Sprintf(`<path class="inner" d="M%g %gV%gH%g"/>`, r-12, y, y+12, r)
+		return path("M%g %gH%gL%g %gV%gH%gZ", x, y, r-12, r, y+12, b, x) + fmt.Sprintf(`<path class="g-inner" d="M%g %gV%gH%g"/>`, r-12, y, y+12, r)
 	case verification.NodeCustomerInput:
 		return path("M%g %gH%gL%g %gH%gZ", x+12, y, r, r-12, b, x)
 	case verification.NodeCheck:
-		return path("M%g %gH%gV%gH%gZ", x, y, r, b, x) + fmt.Sprintf(`<path class="inner" d="M%g %gV%gM%g %gV%g"/>`, x+7, y, b, r-7, y, b)
+		return path("M%g %gH%gV%gH%gZ", x, y, r, b, x) + fmt.Sprintf(`<path class="g-inner" d="M%g %gV%gM%g %gV%g"/>`, x+7, y, b, r-7, y, b)
 	case verification.NodeBranch:
 		return path("M%g %gH%gL%g %gL%g %gH%gL%g %gZ", x+14, y, r-14, r, (y+b)/2, r-14, b, x+14, x, (y+b)/2)
 	case verification.NodeReview: // work by hand
 		return path("M%g %gH%gL%g %gH%gZ", x, y, r, r-12, b, x+12)
 	case verification.NodeEnd:
-		return fmt.Sprintf(`<rect class="box" x="%g" y="%g" width="%g" height="%g" rx="%g"/><rect class="inner" x="%g" y="%g" width="%g" height="%g" rx="%g"/>`,
+		return fmt.Sprintf(`<rect class="g-box" x="%g" y="%g" width="%g" height="%g" rx="%g"/><rect class="g-inner" x="%g" y="%g" width="%g" height="%g" rx="%g"/>`,
 			x, y, w, h, h/2, x+4, y+4, w-8, h-8, h/2-4)
 	}
-	return fmt.Sprintf(`<rect class="box" x="%g" y="%g" width="%g" height="%g" rx="3"/>`, x, y, w, h)
+	return fmt.Sprintf(`<rect class="g-box" x="%g" y="%g" width="%g" height="%g" rx="3"/>`, x, y, w, h)
 }
 
 // escape returns text as it is written in XML.

@@ -186,10 +186,10 @@ func wellLaid(t tester, d verification.Definition, o graph.Options) {
 	}
 	for _, line := range l.Lines {
 		var x, y, headX, headY float64
-		if _, err := fmt.Sscanf(line.Path, `<path class="line" d="M%g %g`, &x, &y); err != nil {
+		if _, err := fmt.Sscanf(line.Path, `<path class="g-line" d="M%g %g`, &x, &y); err != nil {
 			t.Fatalf("%s: %v", line.Path, err)
 		}
-		_, head, _ := strings.Cut(line.Path, `class="head"`)
+		_, head, _ := strings.Cut(line.Path, `class="g-head"`)
 		if _, err := fmt.Sscanf(head, ` d="M%g %gl`, &headX, &headY); err != nil {
 			t.Fatalf("%s: %v", line.Path, err)
 		}
