@@ -87,9 +87,9 @@ func table() []row {
 				driving := within(from, "adapters/httpapi/...", "adapters/journey/...", "adapters/console/...")
 				return p == "verification" || p == "verification/fair" || p == "verification/lru" || p == "adapters/apitypes" ||
 					p == "adapters/transport" ||
-					driving && (p == "verification/engine" || p == "adapters/web")
+					driving && (p == "verification/engine" || p == "adapters/web" || p == "adapters/graph")
 			},
-			advice: "an adapter imports the rules, verification/fair, verification/lru, the shared packages adapters/apitypes and adapters/transport, and its own libraries (a driving one also the engine and adapters/web): let a host wire two adapters together",
+			advice: "an adapter imports the rules, verification/fair, verification/lru, the shared packages adapters/apitypes and adapters/transport, and its own libraries (a driving one also the engine, adapters/web and adapters/graph): let a host wire two adapters together",
 		},
 		{
 			where: "hosts/...",
