@@ -24,14 +24,33 @@ type Commit struct {
 	// decided on: Append returns ErrConflict if it is not the stored one. 0 is any
 	// revision.
 	WorkflowRevision int
+	// Review is the run's entry in the review queue from now on; nil for none. It says
+	// nothing if Events is empty: the entry then stays as it is. ReviewBefore says that
+	// the run had an entry before; without it, a store need not look for one.
+	Review       *Review
+	ReviewBefore bool
+	// Measures are added to those of the workflow and the tenant, also if HistoryOnly is
+	// set.
+	Measures []Measure
 	// HistoryOnly says that the events change neither the summary nor the queue: the
 	// store must leave both as they are and append only Events. The other fields are
-	// set all the same.
+	// set all the same, and neither Review nor ReviewBefore is.
 	HistoryOnly bool
 	// NoWakeup says that the caller carries out the effects itself, so that other
 	// hosts need no wake-up unless the caller dies first. A store that serves
 	// one host ignores it.
 	NoWakeup bool
+}
+
+// NewCommit returns the commit of the events that lead from one state of a run to
+// another, without effects.
+func NewCommit(before, after Run, events []Event) Commit {
+	c := Commit{Events: events, Summary: after.Summary(), Measures: Measures(before, events)}
+	_, c.ReviewBefore = before.Review()
+	if v, owed := after.Review(); owed {
+		c.Review = &v
+	}
+	return c
 }
 
 // WorkKind is the kind of a piece of work.

@@ -116,6 +116,7 @@ func (d *decision) start(c Start) error {
 		Version: d.program.Version.Number, VersionHash: d.program.Version.Hash,
 		ReferenceID: c.ReferenceID, Input: c.Input, RedirectURI: c.RedirectURI,
 		RunTTLSeconds: def.RunTTLSeconds, AbandonTimeoutSeconds: def.AbandonTimeoutSeconds,
+		ReviewDueMinutes: def.ReviewDueMinutes,
 	})
 	d.goTo(def.Start)
 	return nil

@@ -25,6 +25,9 @@ type Definition struct {
 	// AbandonTimeoutSeconds is how long a customer may be idle until the run is
 	// reported as abandoned; 0 means no limit.
 	AbandonTimeoutSeconds int64 `json:"abandon_timeout_seconds,omitempty"`
+	// ReviewDueMinutes is how soon a verdict is due once a run owes one; 0 means no due
+	// time.
+	ReviewDueMinutes int64 `json:"review_due_minutes,omitempty"`
 	// LifecycleWebhookURL is set on the workflow if it has none.
 	LifecycleWebhookURL string `json:"lifecycle_webhook_url,omitempty"`
 	// Publish makes this version the one that runs execute; nil means true.
@@ -182,7 +185,7 @@ type CheckInfo struct {
 // "WorkflowDetail".
 func (d Definition) Checks() []CheckInfo {
 	steps, seen := []CheckInfo{}, map[string]bool{}
-	for _, id := range d.breadthFirst() {
+	for _, id := range d.BreadthFirst() {
 		n := d.Nodes[id]
 		if n.Type != NodeCheck {
 			continue
@@ -195,8 +198,8 @@ func (d Definition) Checks() []CheckInfo {
 	return steps
 }
 
-// breadthFirst returns the nodes that can be reached from the start.
-func (d Definition) breadthFirst() []NodeID {
+// BreadthFirst returns the nodes that can be reached from the start, which comes first.
+func (d Definition) BreadthFirst() []NodeID {
 	others := slices.DeleteFunc(d.reach(d.Start, nil), func(id NodeID) bool { return id == d.Start })
 	return slices.DeleteFunc(slices.Insert(others, 0, d.Start), func(id NodeID) bool {
 		_, ok := d.Nodes[id]

@@ -32,6 +32,7 @@ type Started struct {
 	RedirectURI           string     `json:"redirect_uri,omitempty"`
 	RunTTLSeconds         int64      `json:"run_ttl_seconds,omitempty"`
 	AbandonTimeoutSeconds int64      `json:"abandon_timeout_seconds,omitempty"`
+	ReviewDueMinutes      int64      `json:"review_due_minutes,omitempty"`
 }
 
 // Dispatched records that a provider is called for a check.

@@ -25,6 +25,9 @@ type NewID func() string
 type Store interface { //nolint:interfacebloat // the ports are small; this is all of them
 	RunStore
 	WorkQueue
+	ReviewQueue
+	ClaimStore
+	MeasureStore
 	WorkflowStore
 	TenantStore
 	IdempotencyStore
@@ -74,6 +77,37 @@ type WorkQueue interface {
 	// attempt nor a lost lease is counted. It ignores a piece whose Lease is no longer
 	// its lease. If Lease is empty, the piece is released whichever host holds it.
 	Release(ctx context.Context, work []Work, at time.Time) error
+}
+
+// ReviewQueue reads the review queue, which Append fills: the entries of the runs
+// whose decision is review at the time of the query.
+type ReviewQueue interface {
+	// Queue returns one page of the entries that match the query, in its order, and
+	// the number of all matches.
+	Queue(ctx context.Context, t TenantID, q QueueQuery) (Page[QueueEntry], error)
+	// QueueFigures returns the figures of the queue of a tenant, or of all tenants if t
+	// is empty, and of one workflow unless it is empty.
+	QueueFigures(ctx context.Context, t TenantID, w WorkflowID, now time.Time) (QueueFigures, error)
+}
+
+// ClaimStore keeps the claims of runs in the review queue. A claim ends with the
+// entry of its run, or when another review of the run begins.
+type ClaimStore interface {
+	// SaveClaim stores a claim, unless another person holds one at c.At and takeOver is
+	// false: then it returns that claim and ErrConflict. A claim of the same person
+	// keeps its earlier At while it is held. SaveClaim returns the stored claim, or
+	// ErrNotFound if the run has no entry.
+	SaveClaim(ctx context.Context, t TenantID, run RunID, c Claim, takeOver bool) (Claim, error)
+	// ReleaseClaim removes the claim of a person, or of anybody if by is empty. A claim
+	// of somebody else, or none, is not an error.
+	ReleaseClaim(ctx context.Context, t TenantID, run RunID, by string) error
+}
+
+// MeasureStore adds up the measures of commits.
+type MeasureStore interface {
+	// Measures returns the sums of the measures of all appends so far, in the order of
+	// name, key and version. Sums that are 0 between all cuts are left out.
+	Measures(ctx context.Context, t TenantID, q MeasureQuery) ([]MeasureCounts, error)
 }
 
 // WorkflowStore keeps workflows and their immutable versions.

@@ -2,7 +2,10 @@
 
 package verification
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // The bounds of a page.
 const (
@@ -42,6 +45,12 @@ type RunQuery struct {
 	Workflow WorkflowID
 	Status   Status
 	Decision Decision
+	// ReferenceID selects the runs with this reference id, and ReferencePrefix those
+	// whose reference id begins with it.
+	ReferenceID, ReferencePrefix string
+	// StartedAfter selects the runs that started later, and StartedBefore those that
+	// started earlier.
+	StartedAfter, StartedBefore time.Time
 	// Now is the time at which status and decision are compared.
 	Now time.Time
 }
@@ -50,7 +59,10 @@ type RunQuery struct {
 func (q RunQuery) Matches(s Summary) bool {
 	return (q.Workflow == "" || q.Workflow == s.Workflow) &&
 		(q.Status == "" || q.Status == s.StatusAt(q.Now)) &&
-		(q.Decision == DecisionNone || q.Decision == s.DecisionAt(q.Now))
+		(q.Decision == DecisionNone || q.Decision == s.DecisionAt(q.Now)) &&
+		(q.ReferenceID == "" || q.ReferenceID == s.ReferenceID) && strings.HasPrefix(s.ReferenceID, q.ReferencePrefix) &&
+		(q.StartedAfter.IsZero() || s.StartedAt.After(q.StartedAfter)) &&
+		(q.StartedBefore.IsZero() || s.StartedAt.Before(q.StartedBefore))
 }
 
 // Newer reports whether a comes before b in a list of runs: by descending start

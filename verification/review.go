@@ -4,6 +4,7 @@ package verification
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -73,24 +74,79 @@ func (s Step) flagReason() string {
 	if !s.flagged() {
 		return ""
 	}
-	var causes []string
-	add := func(holds bool, sentence string) {
-		if holds {
-			causes = append(causes, sentence)
+	var sentences []string
+	for _, c := range s.causes() {
+		if c == CauseReviewStep && s.Reason != "" {
+			sentences = append(sentences, s.Reason)
+			continue
 		}
+		sentences = append(sentences, c.Sentence())
 	}
-	if s.Type == NodeReview {
-		add(s.Reason != "", s.Reason)
-		add(s.Reason == "", "The workflow asks for a manual review.")
+	return strings.Join(sentences, " ")
+}
+
+// Cause is one cause of a flag.
+type Cause string
+
+// The causes. See docs/api.md, "Decision axis", rule 3.
+const (
+	CauseReviewStep Cause = "review_step" // the workflow asks for a review
+	CauseSource     Cause = "source"      // source_ok is false
+	CauseAnalysis   Cause = "analysis"    // analysis_ok is false
+	CauseOptedOut   Cause = "opted_out"   // opted_out is true
+	CauseLocation   Cause = "location"    // geo_ok is false
+	CauseConsent    Cause = "consent"     // consent_status is not success
+	CauseRecovered  Cause = "recovered"   // the step recovered from a failure
+	CauseDispatches Cause = "dispatches"  // it was dispatched three or more times
+)
+
+// Causes returns all causes, in the order of their sentences in a flag.
+func Causes() []Cause {
+	return []Cause{
+		CauseReviewStep, CauseSource, CauseAnalysis, CauseOptedOut, CauseLocation, CauseConsent, CauseRecovered, CauseDispatches,
 	}
-	add(s.flags.sourceNotOK, "The source could not vouch for the answer.")
-	add(s.flags.analysisNotOK, "The analysis could not be completed with confidence.")
-	add(s.flags.optedOut, "The customer opted out of this step.")
-	add(s.flags.geoNotOK, "The customer's location was not shared or lies outside the allowed area.")
-	add(s.flags.noConsent, "The customer did not give consent.")
-	add(s.Recovered, "The step recovered from a failure.")
-	add(s.Dispatches >= flaggedDispatches, "The step was dispatched three or more times.")
-	return strings.Join(causes, " ")
+}
+
+// ParseCause parses a cause. It returns ErrInvalid for any other text.
+func ParseCause(s string) (Cause, error) {
+	if c := Cause(s); slices.Contains(Causes(), c) {
+		return c, nil
+	}
+	return "", Invalid("cause", "there is no such cause of a flag")
+}
+
+// Sentence returns the sentence of a flag with this cause. A review step with a
+// Reason has that instead.
+func (c Cause) Sentence() string {
+	switch c {
+	case CauseReviewStep:
+		return "The workflow asks for a manual review."
+	case CauseSource:
+		return "The source could not vouch for the answer."
+	case CauseAnalysis:
+		return "The analysis could not be completed with confidence."
+	case CauseOptedOut:
+		return "The customer opted out of this step."
+	case CauseLocation:
+		return "The customer's location was not shared or lies outside the allowed area."
+	case CauseConsent:
+		return "The customer did not give consent."
+	case CauseRecovered:
+		return "The step recovered from a failure."
+	case CauseDispatches:
+		return "The step was dispatched three or more times."
+	}
+	return ""
+}
+
+// causes returns why the step is flagged, in the order of Causes; none if it is not.
+func (s Step) causes() (causes []Cause) {
+	holds := map[Cause]bool{
+		CauseReviewStep: s.Type == NodeReview, CauseSource: s.flags.sourceNotOK, CauseAnalysis: s.flags.analysisNotOK,
+		CauseOptedOut: s.flags.optedOut, CauseLocation: s.flags.geoNotOK, CauseConsent: s.flags.noConsent,
+		CauseRecovered: s.Recovered, CauseDispatches: s.Dispatches >= flaggedDispatches,
+	}
+	return slices.DeleteFunc(Causes(), func(c Cause) bool { return !holds[c] })
 }
 
 // Decision returns the decision on the run: review while it is parked on a

@@ -16,6 +16,7 @@ import (
 const (
 	maxNodes      = 500
 	maxSeconds    = 10 * 366 * 24 * 3600 // of any time limit: ten years
+	maxReviewDue  = 366 * 24 * 60        // minutes: a year
 	maxTimeout    = 600                  // seconds of one call of a provider
 	maxLabel      = 200
 	maxText       = 20000
@@ -84,6 +85,7 @@ func (v *validator) fields(providers []string) {
 	v.length("description", d.Description, 0, maxText)
 	v.within("run_ttl_seconds", float64(d.RunTTLSeconds), 0, maxSeconds)
 	v.within("abandon_timeout_seconds", float64(d.AbandonTimeoutSeconds), 0, maxSeconds)
+	v.within("review_due_minutes", float64(d.ReviewDueMinutes), 0, maxReviewDue)
 	if d.LifecycleWebhookURL != "" {
 		v.check("lifecycle_webhook_url", ValidateWebhookURL(d.LifecycleWebhookURL) == nil,
 			"must be an absolute http(s) URL without user information or fragment")

@@ -46,11 +46,25 @@ func newIndex() index {
 	})}
 }
 
-// page reads one page of the runs that match the query.
+// page reads one page of the runs that match the query. A search by reference id or
+// start time costs a pass over the runs that match the other filters.
 func (x *index) page(q verification.RunQuery) verification.Page[verification.Summary] {
 	x.moveTo(q.Now)
-	return readPage(x.runs[filter{q.Workflow, q.Status, q.Decision}], q.PageQuery,
-		func(r *record) verification.Summary { return r.summary })
+	tree := x.runs[filter{q.Workflow, q.Status, q.Decision}]
+	if tree == nil || q.ReferenceID == "" && q.ReferencePrefix == "" && q.StartedAfter.IsZero() && q.StartedBefore.IsZero() {
+		return readPage(tree, q.PageQuery, func(r *record) verification.Summary { return r.summary })
+	}
+	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
+	tree.Scan(func(r *record) bool {
+		if q.Matches(r.summary) {
+			if p.Total >= q.Offset && len(p.Data) < q.Limit {
+				p.Data = append(p.Data, r.summary)
+			}
+			p.Total++
+		}
+		return q.StartedAfter.IsZero() || r.summary.StartedAt.After(q.StartedAfter)
+	})
+	return p
 }
 
 // put replaces the summary of a run.

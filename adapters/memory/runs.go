@@ -13,9 +13,11 @@ import (
 
 // tenantData has the runs of one tenant.
 type tenantData struct {
-	mu    sync.RWMutex
-	runs  map[verification.RunID]*record
-	index index
+	mu       sync.RWMutex
+	runs     map[verification.RunID]*record
+	index    index
+	reviews  reviews
+	measures measures
 }
 
 // record is one run. Its ref never changes; the lock of tenantData guards the rest.
@@ -67,8 +69,12 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	if c.Summary.Ended != "" && len(c.Events) > 0 {
 		r.history = slices.Clone(r.history) // without spare capacity
 	}
+	d.measures.add(c.Summary.Workflow, c.Measures)
 	if c.HistoryOnly {
 		return nil
+	}
+	if len(c.Events) > 0 {
+		d.reviews.put(id, c.Review)
 	}
 	if n := len(c.Events); n > 0 {
 		d.index.follow(c.Events[n-1].At)
@@ -104,7 +110,7 @@ func (s *Store) tenant(ctx context.Context, t verification.TenantID, add bool) (
 	}
 	err = s.runs.change(ctx, func(rows map[verification.TenantID]*tenantData) error {
 		if d = rows[t]; d == nil {
-			d = &tenantData{runs: map[verification.RunID]*record{}, index: newIndex()}
+			d = &tenantData{runs: map[verification.RunID]*record{}, index: newIndex(), reviews: newReviews()}
 			rows[t] = d
 		}
 		return nil

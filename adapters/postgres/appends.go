@@ -50,7 +50,13 @@ func decodeEvents(raw string) ([]verification.Event, error) {
 	return events, nil
 }
 
-// historyArgs returns the arguments of appendHistory.
+// reviewed reports whether the run has an entry in the review queue before the append
+// or after it.
+func (p pendingAppend) reviewed() bool {
+	return len(p.commit.Events) > 0 && (p.commit.Review != nil || p.commit.ReviewBefore)
+}
+
+// historyArgs returns the first arguments of every append statement.
 func historyArgs(group []pendingAppend) []any {
 	n := len(group)
 	tenants, runs := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
@@ -102,16 +108,20 @@ func appendArgs(group []pendingAppend) ([]any, error) {
 // queueAppends queues a group of appends on a batch. Reading the results adds to
 // appended the runs whose history still ended at seq.
 func queueAppends(q querier, b *pgx.Batch, group []pendingAppend, appended map[verification.RunRef]bool) error {
-	var history, starts, changes []pendingAppend
+	parts := map[string][]pendingAppend{}
 	for _, p := range group {
-		switch {
-		case p.seq == 0 && p.nextSeq() > 0:
-			starts = append(starts, p)
+		statement := stmtAppendChange
+		switch begins := p.seq == 0 && p.nextSeq() > 0; {
 		case p.historyOnly():
-			history = append(history, p)
-		default:
-			changes = append(changes, p)
+			statement = stmtAppendHistory
+		case begins && p.reviewed():
+			statement = stmtStartReview
+		case begins:
+			statement = stmtAppendStart
+		case p.reviewed():
+			statement = stmtChangeReview
 		}
+		parts[statement] = append(parts[statement], p)
 	}
 	read := func(rows pgx.Rows) error {
 		var tenant, run pgtype.UUID
@@ -124,23 +134,35 @@ func queueAppends(q querier, b *pgx.Batch, group []pendingAppend, appended map[v
 		})
 		return err
 	}
-	if len(history) > 0 {
-		b.Queue(q.stmt(stmtAppendHistory), historyArgs(history)...).Query(read)
-	}
-	for _, whole := range []struct {
-		statement string
-		group     []pendingAppend
-	}{{stmtAppendStart, starts}, {stmtAppendChange, changes}} {
-		if len(whole.group) == 0 {
+	for _, statement := range []string{stmtAppendHistory, stmtAppendStart, stmtStartReview, stmtAppendChange, stmtChangeReview} {
+		part := parts[statement]
+		if len(part) == 0 {
 			continue
 		}
-		args, err := appendArgs(whole.group)
+		args, err := argsOf(statement, part)
 		if err != nil {
 			return err
 		}
-		b.Queue(q.stmt(whole.statement), args...).Query(read)
+		b.Queue(q.stmt(statement), args...).Query(read)
 	}
 	return nil
+}
+
+// argsOf returns the arguments of an append statement.
+func argsOf(statement string, part []pendingAppend) (args []any, err error) {
+	if statement == stmtAppendHistory {
+		args = historyArgs(part)
+	} else if args, err = appendArgs(part); err != nil {
+		return nil, err
+	}
+	measures, err := measureArgs(part)
+	args = append(args, measures...)
+	if err == nil && (statement == stmtStartReview || statement == stmtChangeReview) {
+		var entries []any
+		entries, err = reviewArgs(part)
+		args = append(args, entries...)
+	}
+	return args, err
 }
 
 // keyOf returns the ids of a run; ErrNotFound when one is no UUID.

@@ -85,7 +85,8 @@ func TestRowsOfAnotherTenantCannotBeWritten(t *testing.T) {
 
 func walledTables() []string {
 	return []string{
-		"accounts", "deliveries", "idempotency_keys", "run_counts", "run_events", "runs", "tenants", "work", "workflow_versions", "workflows",
+		"accounts", "deliveries", "idempotency_keys", "measure_log", "measures", "review_counts", "reviews",
+		"run_counts", "run_events", "runs", "tenants", "work", "workflow_versions", "workflows",
 	}
 }
 

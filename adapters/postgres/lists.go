@@ -78,7 +78,7 @@ func utc(t time.Time) time.Time {
 // an index, from the nearer end: only the rows of the page are read.
 func (s *Store) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
 	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
-	if q.Workflow != "" && !areUUIDs(q.Workflow) {
+	if q.Workflow != "" && !areUUIDs(q.Workflow) || !storable(q.ReferenceID, q.ReferencePrefix) {
 		return p, nil
 	}
 	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) error {
@@ -179,7 +179,9 @@ func findStale(ctx context.Context, tx bun.IDB, t verification.TenantID, q verif
 		if err != nil {
 			return found, err
 		}
-		if (q.Status == "" || r.Status == q.Status) && (q.Decision == verification.DecisionNone || r.Decision == q.Decision) {
+		plain := q
+		plain.Status, plain.Decision = "", verification.DecisionNone
+		if plain.Matches(s) && (q.Status == "" || r.Status == q.Status) && (q.Decision == verification.DecisionNone || r.Decision == q.Decision) {
 			found.indexed = append(found.indexed, s)
 		}
 		if q.Matches(s) {
@@ -215,9 +217,18 @@ func staleQuery(tx bun.IDB, t verification.TenantID, now time.Time) *bun.SelectQ
 	return early.UnionAll(late)
 }
 
+// hasCounters reports whether the runs that a query selects are counted all the time.
+// Those of a search by reference id or start time are not: they are counted in an index.
+func hasCounters(q verification.RunQuery) bool {
+	return q.ReferenceID == "" && q.ReferencePrefix == "" && q.StartedAfter.IsZero() && q.StartedBefore.IsZero()
+}
+
 // totalQuery selects the number of runs that are indexed under the filters.
 func totalQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {
-	return filtered(tx.NewSelect().TableExpr("verifyd.run_counts").ColumnExpr("coalesce(sum(runs), 0)::bigint"), t, q)
+	if hasCounters(q) {
+		return filtered(tx.NewSelect().TableExpr("verifyd.run_counts").ColumnExpr("coalesce(sum(runs), 0)::bigint"), t, q)
+	}
+	return filtered(tx.NewSelect().Model((*runRow)(nil)).ColumnExpr("count(*)"), t, q)
 }
 
 // seekQuery selects the start and the id of row number n of those that are indexed
@@ -276,6 +287,18 @@ func filtered(s *bun.SelectQuery, t verification.TenantID, q verification.RunQue
 	}
 	if q.Decision != verification.DecisionNone {
 		s = s.Where("decision = ?", q.Decision)
+	}
+	if q.ReferenceID != "" {
+		s = s.Where(`reference_id COLLATE "C" = ?`, q.ReferenceID)
+	}
+	if q.ReferencePrefix != "" {
+		s = withPrefix(s, "reference_id", q.ReferencePrefix)
+	}
+	if !q.StartedAfter.IsZero() {
+		s = s.Where("started_at > ?", q.StartedAfter)
+	}
+	if !q.StartedBefore.IsZero() {
+		s = s.Where("started_at < ?", q.StartedBefore)
 	}
 	return s
 }

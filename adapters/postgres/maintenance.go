@@ -32,7 +32,9 @@ func (s *Store) Maintain(ctx context.Context, now time.Time) error {
 		_, err := s.refresh(ctx, t, now.Add(-refreshAfter))
 		errs = append(errs, err)
 	}
-	errs = append(errs, s.foldCounts(ctx), s.removeDeadHosts(ctx))
+	errs = append(errs, s.foldCounts(ctx, "run_counts", "tenant_id, workflow_id, status, decision", "runs"),
+		s.foldCounts(ctx, "review_counts", "tenant_id, cause, workflow_id, day", "reviews"),
+		s.foldMeasures(ctx, everyTenant), s.removeDeadHosts(ctx))
 	_, err = s.forgetKeys(ctx, now.Add(-verification.IdempotencyKeyTTL), maxForget)
 	return errors.Join(append(errs, err)...)
 }
@@ -92,31 +94,31 @@ func updateIntervals(ctx context.Context, tx bun.Tx, t verification.TenantID, ro
 	return err
 }
 
-// foldCounts adds the counters of closed connections to slot 0. It neither blocks
-// writers nor waits for them.
-func (s *Store) foldCounts(ctx context.Context) error {
+// foldCounts adds the counters of closed connections in a table to slot 0. It neither
+// blocks writers nor waits for them.
+func (s *Store) foldCounts(ctx context.Context, table, key, count string) error {
 	const (
-		lock = "SELECT pg_try_advisory_xact_lock(hashtext('verifyd.run_counts'))"
+		lock = "SELECT pg_try_advisory_xact_lock(hashtext('verifyd.' || ?))"
 		fold = `
 WITH closed AS (
-    SELECT ctid FROM verifyd.run_counts
+    SELECT ctid FROM verifyd.?0
     WHERE slot <> 0 AND slot NOT IN (SELECT pid FROM pg_stat_activity WHERE pid IS NOT NULL)
     FOR UPDATE SKIP LOCKED
 ), folded AS (
-    DELETE FROM verifyd.run_counts c USING closed g WHERE c.ctid = g.ctid
-    RETURNING c.tenant_id, c.workflow_id, c.status, c.decision, c.runs
+    DELETE FROM verifyd.?0 c USING closed g WHERE c.ctid = g.ctid
+    RETURNING c.*
 )
-INSERT INTO verifyd.run_counts AS c
-SELECT tenant_id, workflow_id, status, decision, 0, sum(runs) FROM folded GROUP BY 1, 2, 3, 4
-ON CONFLICT (tenant_id, workflow_id, status, decision, slot) DO UPDATE SET runs = c.runs + excluded.runs`
+INSERT INTO verifyd.?0 AS c
+SELECT ?1, 0, sum(?2) FROM folded GROUP BY ?1
+ON CONFLICT (?1, slot) DO UPDATE SET ?2 = c.?2 + excluded.?2`
 	)
 	err := s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
 		var locked bool
-		if err := tx.NewRaw(lock).Scan(ctx, &locked); err != nil || !locked {
+		if err := tx.NewRaw(lock, table).Scan(ctx, &locked); err != nil || !locked {
 			return err
 		}
-		_, err := tx.NewRaw(fold).Exec(ctx)
+		_, err := tx.NewRaw(fold, bun.Ident(table), bun.Safe(key), bun.Safe(count)).Exec(ctx)
 		return err
 	})
-	return translate("add up the counters of runs", err)
+	return translate("add up the counters in "+table, err)
 }

@@ -9,6 +9,8 @@ const (
 	stmtAppendHistory = "verifyd_append_history"
 	stmtAppendStart   = "verifyd_append_start"
 	stmtAppendChange  = "verifyd_append_change"
+	stmtStartReview   = "verifyd_start_review"
+	stmtChangeReview  = "verifyd_change_review"
 	stmtLoad          = "verifyd_load"
 	stmtAccount       = "verifyd_account"
 	stmtTake          = "verifyd_take"
@@ -30,21 +32,37 @@ const setTenantHot = `SELECT set_config('verifyd.tenant', $1, true),
 	set_config('plan_cache_mode', 'force_generic_plan', true), set_config('lock_timeout', '1s', true),
 	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`
 
+// appendMeasured inserts the measures of appends into the log: one row for each tenant
+// if all were appended, else one for each that was. %d numbers its arguments, see
+// measureArgs; input has the appends.
+const appendMeasured = `measured AS (
+    INSERT INTO verifyd.measure_log (tenant_id, measures)
+    SELECT m.tenant_id, m.measures FROM unnest($%d::uuid[], $%d::text[]) AS m (tenant_id, measures)
+    WHERE (SELECT count(*) FROM appended) = cardinality($1)
+    UNION ALL
+    SELECT i.tenant_id, i.measures FROM unnest($1::uuid[], $2::uuid[], $%d::text[]) AS i (tenant_id, run_id, measures)
+    JOIN appended k USING (tenant_id, run_id)
+    WHERE (SELECT count(*) FROM appended) < cardinality($1) AND i.measures <> ''
+)`
+
 // appendHistory inserts rows of events into histories that still end at seq, and
 // returns the runs of those. Two concurrent appends at one position conflict on
 // the primary key: the second fails with its whole batch, whose appends are then
 // sent one by one. %s is a conflict clause for a transaction that must not fail:
 // there the second inserts nothing.
 const appendHistory = `
-INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
-SELECT i.tenant_id, i.run_id, i.seq, i.next_seq, i.events
-FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[]) WITH ORDINALITY
-    AS i (tenant_id, run_id, seq, next_seq, events, ord)
-WHERE i.seq = (SELECT e.next_seq FROM verifyd.run_events e
-    WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id ORDER BY e.seq DESC LIMIT 1)
-ORDER BY i.ord
-%s
-RETURNING tenant_id, run_id`
+WITH appended AS (
+    INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
+    SELECT i.tenant_id, i.run_id, i.seq, i.next_seq, i.events
+    FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[]) WITH ORDINALITY
+        AS i (tenant_id, run_id, seq, next_seq, events, ord)
+    WHERE i.seq = (SELECT e.next_seq FROM verifyd.run_events e
+        WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id ORDER BY e.seq DESC LIMIT 1)
+    ORDER BY i.ord
+    %s
+    RETURNING tenant_id, run_id
+), %s
+SELECT tenant_id, run_id FROM appended`
 
 // appendInput names the arguments of appendStart and appendChange, see appendArgs.
 // current has the appends whose workflow has the revision that they depend on.
@@ -73,6 +91,26 @@ const appendQueue = `queued AS (
     SELECT i.tenant_id, i.run_id, i.workflow_id, 'announce', i.announce_at, false
     FROM input i JOIN summarized k USING (tenant_id, run_id) WHERE i.announce_at IS NOT NULL`
 
+// appendReviewed replaces the entries of the runs in summarized in the review queue, see
+// reviewArgs. A claim stays while the review is the same.
+const appendReviewed = `, entry AS MATERIALIZED (
+    SELECT * FROM unnest($29::uuid[], $30::uuid[], $31::text[], $32::uuid[], $33::text[], $34::timestamptz[],
+        $35::timestamptz[], $36::timestamptz[], $37::text[])
+    AS i (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown)
+), resolved AS (
+    DELETE FROM verifyd.reviews v USING summarized k
+    WHERE v.tenant_id = k.tenant_id AND v.run_id = k.run_id AND NOT EXISTS (SELECT FROM entry i
+        WHERE i.tenant_id = v.tenant_id AND i.run_id = v.run_id AND i.cause = v.cause)
+), owed AS (
+    INSERT INTO verifyd.reviews AS v (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown)
+    SELECT i.tenant_id, i.run_id, i.cause, i.workflow_id, i.reference_id, i.since, i.due_at, i.until, i.shown
+    FROM entry i JOIN summarized k USING (tenant_id, run_id)
+    ON CONFLICT (tenant_id, run_id, cause) DO UPDATE SET since = excluded.since, due_at = excluded.due_at,
+        until = excluded.until, shown = excluded.shown,
+        claimed_by = CASE WHEN v.since = excluded.since THEN v.claimed_by ELSE '' END,
+        claim_until = CASE WHEN v.since = excluded.since THEN v.claim_until END
+)`
+
 // appendStart inserts histories, summaries and work, and returns the runs that did
 // not exist. %s is as in appendHistory.
 const appendStart = appendInput + `, appended AS (
@@ -88,7 +126,7 @@ const appendStart = appendInput + `, appended AS (
     FROM input i JOIN appended k USING (tenant_id, run_id)
     RETURNING tenant_id, id AS run_id
 ), ` + appendQueue + `
-)
+), %s%s
 SELECT tenant_id, run_id FROM appended`
 
 // appendChange inserts into histories that still end at seq, replaces summaries and
@@ -121,7 +159,7 @@ const appendChange = appendInput + `, written AS (
 ), ` + appendQueue + `
     ON CONFLICT (tenant_id, run_id, kind) DO UPDATE SET
         due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0
-)
+), %s%s
 SELECT tenant_id, run_id FROM appended`
 
 // loadEvents selects the rows of a history with events after the first $3, and

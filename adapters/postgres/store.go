@@ -41,8 +41,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Store is a verification.RunStore, WorkQueue, WorkflowStore, TenantStore,
-// IdempotencyStore and DeliveryStore on PostgreSQL. It is safe for concurrent use, and
+// Store is a verification.Store on PostgreSQL. It is safe for concurrent use, and
 // any number of hosts may open one on the same database. Its methods return
 // ErrUnavailable when the database does not answer.
 type Store struct {
@@ -58,14 +57,7 @@ type Store struct {
 	accounts *coalescer[string, verification.Account] // every request reads one
 }
 
-var (
-	_ verification.RunStore         = (*Store)(nil)
-	_ verification.WorkQueue        = (*Store)(nil)
-	_ verification.WorkflowStore    = (*Store)(nil)
-	_ verification.TenantStore      = (*Store)(nil)
-	_ verification.IdempotencyStore = (*Store)(nil)
-	_ verification.DeliveryStore    = (*Store)(nil)
-)
+var _ verification.Store = (*Store)(nil)
 
 // Open connects to the database at a postgres:// address, whose schema must be
 // current: see Migrate. It returns ErrUnavailable when no server answers, and

@@ -2468,3 +2468,373 @@ func (mock *DocumentStoreMock) SaveDocumentCalls() []struct {
 	mock.lockSaveDocument.RUnlock()
 	return calls
 }
+
+// Ensure, that ReviewQueueMock does implement verification.ReviewQueue.
+// If this is not the case, regenerate this file with moq.
+var _ verification.ReviewQueue = &ReviewQueueMock{}
+
+// ReviewQueueMock is a mock implementation of verification.ReviewQueue.
+//
+//	func TestSomethingThatUsesReviewQueue(t *testing.T) {
+//
+//		// make and configure a mocked verification.ReviewQueue
+//		mockedReviewQueue := &ReviewQueueMock{
+//			QueueFunc: func(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
+//				panic("mock out the Queue method")
+//			},
+//			QueueFiguresFunc: func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time) (verification.QueueFigures, error) {
+//				panic("mock out the QueueFigures method")
+//			},
+//		}
+//
+//		// use mockedReviewQueue in code that requires verification.ReviewQueue
+//		// and then make assertions.
+//
+//	}
+type ReviewQueueMock struct {
+	// QueueFunc mocks the Queue method.
+	QueueFunc func(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error)
+
+	// QueueFiguresFunc mocks the QueueFigures method.
+	QueueFiguresFunc func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time) (verification.QueueFigures, error)
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// Queue holds details about calls to the Queue method.
+		Queue []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// Q is the q argument value.
+			Q verification.QueueQuery
+		}
+		// QueueFigures holds details about calls to the QueueFigures method.
+		QueueFigures []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// W is the w argument value.
+			W verification.WorkflowID
+			// Now is the now argument value.
+			Now time.Time
+		}
+	}
+	lockQueue        sync.RWMutex
+	lockQueueFigures sync.RWMutex
+}
+
+// Queue calls QueueFunc.
+func (mock *ReviewQueueMock) Queue(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
+	if mock.QueueFunc == nil {
+		panic("ReviewQueueMock.QueueFunc: method is nil but ReviewQueue.Queue was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		T   verification.TenantID
+		Q   verification.QueueQuery
+	}{
+		Ctx: ctx,
+		T:   t,
+		Q:   q,
+	}
+	mock.lockQueue.Lock()
+	mock.calls.Queue = append(mock.calls.Queue, callInfo)
+	mock.lockQueue.Unlock()
+	return mock.QueueFunc(ctx, t, q)
+}
+
+// QueueCalls gets all the calls that were made to Queue.
+// Check the length with:
+//
+//	len(mockedReviewQueue.QueueCalls())
+func (mock *ReviewQueueMock) QueueCalls() []struct {
+	Ctx context.Context
+	T   verification.TenantID
+	Q   verification.QueueQuery
+} {
+	var calls []struct {
+		Ctx context.Context
+		T   verification.TenantID
+		Q   verification.QueueQuery
+	}
+	mock.lockQueue.RLock()
+	calls = mock.calls.Queue
+	mock.lockQueue.RUnlock()
+	return calls
+}
+
+// QueueFigures calls QueueFiguresFunc.
+func (mock *ReviewQueueMock) QueueFigures(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time) (verification.QueueFigures, error) {
+	if mock.QueueFiguresFunc == nil {
+		panic("ReviewQueueMock.QueueFiguresFunc: method is nil but ReviewQueue.QueueFigures was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		T   verification.TenantID
+		W   verification.WorkflowID
+		Now time.Time
+	}{
+		Ctx: ctx,
+		T:   t,
+		W:   w,
+		Now: now,
+	}
+	mock.lockQueueFigures.Lock()
+	mock.calls.QueueFigures = append(mock.calls.QueueFigures, callInfo)
+	mock.lockQueueFigures.Unlock()
+	return mock.QueueFiguresFunc(ctx, t, w, now)
+}
+
+// QueueFiguresCalls gets all the calls that were made to QueueFigures.
+// Check the length with:
+//
+//	len(mockedReviewQueue.QueueFiguresCalls())
+func (mock *ReviewQueueMock) QueueFiguresCalls() []struct {
+	Ctx context.Context
+	T   verification.TenantID
+	W   verification.WorkflowID
+	Now time.Time
+} {
+	var calls []struct {
+		Ctx context.Context
+		T   verification.TenantID
+		W   verification.WorkflowID
+		Now time.Time
+	}
+	mock.lockQueueFigures.RLock()
+	calls = mock.calls.QueueFigures
+	mock.lockQueueFigures.RUnlock()
+	return calls
+}
+
+// Ensure, that ClaimStoreMock does implement verification.ClaimStore.
+// If this is not the case, regenerate this file with moq.
+var _ verification.ClaimStore = &ClaimStoreMock{}
+
+// ClaimStoreMock is a mock implementation of verification.ClaimStore.
+//
+//	func TestSomethingThatUsesClaimStore(t *testing.T) {
+//
+//		// make and configure a mocked verification.ClaimStore
+//		mockedClaimStore := &ClaimStoreMock{
+//			ReleaseClaimFunc: func(ctx context.Context, t verification.TenantID, run verification.RunID, by string) error {
+//				panic("mock out the ReleaseClaim method")
+//			},
+//			SaveClaimFunc: func(ctx context.Context, t verification.TenantID, run verification.RunID, c verification.Claim, takeOver bool) (verification.Claim, error) {
+//				panic("mock out the SaveClaim method")
+//			},
+//		}
+//
+//		// use mockedClaimStore in code that requires verification.ClaimStore
+//		// and then make assertions.
+//
+//	}
+type ClaimStoreMock struct {
+	// ReleaseClaimFunc mocks the ReleaseClaim method.
+	ReleaseClaimFunc func(ctx context.Context, t verification.TenantID, run verification.RunID, by string) error
+
+	// SaveClaimFunc mocks the SaveClaim method.
+	SaveClaimFunc func(ctx context.Context, t verification.TenantID, run verification.RunID, c verification.Claim, takeOver bool) (verification.Claim, error)
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// ReleaseClaim holds details about calls to the ReleaseClaim method.
+		ReleaseClaim []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// Run is the run argument value.
+			Run verification.RunID
+			// By is the by argument value.
+			By string
+		}
+		// SaveClaim holds details about calls to the SaveClaim method.
+		SaveClaim []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// Run is the run argument value.
+			Run verification.RunID
+			// C is the c argument value.
+			C verification.Claim
+			// TakeOver is the takeOver argument value.
+			TakeOver bool
+		}
+	}
+	lockReleaseClaim sync.RWMutex
+	lockSaveClaim    sync.RWMutex
+}
+
+// ReleaseClaim calls ReleaseClaimFunc.
+func (mock *ClaimStoreMock) ReleaseClaim(ctx context.Context, t verification.TenantID, run verification.RunID, by string) error {
+	if mock.ReleaseClaimFunc == nil {
+		panic("ClaimStoreMock.ReleaseClaimFunc: method is nil but ClaimStore.ReleaseClaim was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		T   verification.TenantID
+		Run verification.RunID
+		By  string
+	}{
+		Ctx: ctx,
+		T:   t,
+		Run: run,
+		By:  by,
+	}
+	mock.lockReleaseClaim.Lock()
+	mock.calls.ReleaseClaim = append(mock.calls.ReleaseClaim, callInfo)
+	mock.lockReleaseClaim.Unlock()
+	return mock.ReleaseClaimFunc(ctx, t, run, by)
+}
+
+// ReleaseClaimCalls gets all the calls that were made to ReleaseClaim.
+// Check the length with:
+//
+//	len(mockedClaimStore.ReleaseClaimCalls())
+func (mock *ClaimStoreMock) ReleaseClaimCalls() []struct {
+	Ctx context.Context
+	T   verification.TenantID
+	Run verification.RunID
+	By  string
+} {
+	var calls []struct {
+		Ctx context.Context
+		T   verification.TenantID
+		Run verification.RunID
+		By  string
+	}
+	mock.lockReleaseClaim.RLock()
+	calls = mock.calls.ReleaseClaim
+	mock.lockReleaseClaim.RUnlock()
+	return calls
+}
+
+// SaveClaim calls SaveClaimFunc.
+func (mock *ClaimStoreMock) SaveClaim(ctx context.Context, t verification.TenantID, run verification.RunID, c verification.Claim, takeOver bool) (verification.Claim, error) {
+	if mock.SaveClaimFunc == nil {
+		panic("ClaimStoreMock.SaveClaimFunc: method is nil but ClaimStore.SaveClaim was just called")
+	}
+	callInfo := struct {
+		Ctx      context.Context
+		T        verification.TenantID
+		Run      verification.RunID
+		C        verification.Claim
+		TakeOver bool
+	}{
+		Ctx:      ctx,
+		T:        t,
+		Run:      run,
+		C:        c,
+		TakeOver: takeOver,
+	}
+	mock.lockSaveClaim.Lock()
+	mock.calls.SaveClaim = append(mock.calls.SaveClaim, callInfo)
+	mock.lockSaveClaim.Unlock()
+	return mock.SaveClaimFunc(ctx, t, run, c, takeOver)
+}
+
+// SaveClaimCalls gets all the calls that were made to SaveClaim.
+// Check the length with:
+//
+//	len(mockedClaimStore.SaveClaimCalls())
+func (mock *ClaimStoreMock) SaveClaimCalls() []struct {
+	Ctx      context.Context
+	T        verification.TenantID
+	Run      verification.RunID
+	C        verification.Claim
+	TakeOver bool
+} {
+	var calls []struct {
+		Ctx      context.Context
+		T        verification.TenantID
+		Run      verification.RunID
+		C        verification.Claim
+		TakeOver bool
+	}
+	mock.lockSaveClaim.RLock()
+	calls = mock.calls.SaveClaim
+	mock.lockSaveClaim.RUnlock()
+	return calls
+}
+
+// Ensure, that MeasureStoreMock does implement verification.MeasureStore.
+// If this is not the case, regenerate this file with moq.
+var _ verification.MeasureStore = &MeasureStoreMock{}
+
+// MeasureStoreMock is a mock implementation of verification.MeasureStore.
+//
+//	func TestSomethingThatUsesMeasureStore(t *testing.T) {
+//
+//		// make and configure a mocked verification.MeasureStore
+//		mockedMeasureStore := &MeasureStoreMock{
+//			MeasuresFunc: func(ctx context.Context, t verification.TenantID, q verification.MeasureQuery) ([]verification.MeasureCounts, error) {
+//				panic("mock out the Measures method")
+//			},
+//		}
+//
+//		// use mockedMeasureStore in code that requires verification.MeasureStore
+//		// and then make assertions.
+//
+//	}
+type MeasureStoreMock struct {
+	// MeasuresFunc mocks the Measures method.
+	MeasuresFunc func(ctx context.Context, t verification.TenantID, q verification.MeasureQuery) ([]verification.MeasureCounts, error)
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// Measures holds details about calls to the Measures method.
+		Measures []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// Q is the q argument value.
+			Q verification.MeasureQuery
+		}
+	}
+	lockMeasures sync.RWMutex
+}
+
+// Measures calls MeasuresFunc.
+func (mock *MeasureStoreMock) Measures(ctx context.Context, t verification.TenantID, q verification.MeasureQuery) ([]verification.MeasureCounts, error) {
+	if mock.MeasuresFunc == nil {
+		panic("MeasureStoreMock.MeasuresFunc: method is nil but MeasureStore.Measures was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		T   verification.TenantID
+		Q   verification.MeasureQuery
+	}{
+		Ctx: ctx,
+		T:   t,
+		Q:   q,
+	}
+	mock.lockMeasures.Lock()
+	mock.calls.Measures = append(mock.calls.Measures, callInfo)
+	mock.lockMeasures.Unlock()
+	return mock.MeasuresFunc(ctx, t, q)
+}
+
+// MeasuresCalls gets all the calls that were made to Measures.
+// Check the length with:
+//
+//	len(mockedMeasureStore.MeasuresCalls())
+func (mock *MeasureStoreMock) MeasuresCalls() []struct {
+	Ctx context.Context
+	T   verification.TenantID
+	Q   verification.MeasureQuery
+} {
+	var calls []struct {
+		Ctx context.Context
+		T   verification.TenantID
+		Q   verification.MeasureQuery
+	}
+	mock.lockMeasures.RLock()
+	calls = mock.calls.Measures
+	mock.lockMeasures.RUnlock()
+	return calls
+}

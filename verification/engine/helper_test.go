@@ -25,11 +25,14 @@ type ports struct {
 	verification.TenantStore
 	verification.IdempotencyStore
 	verification.DeliveryStore
+	verification.ReviewQueue
+	verification.ClaimStore
+	verification.MeasureStore
 }
 
 // replace returns s with the ports that change sets.
 func replace(s verification.Store, change func(*ports)) verification.Store {
-	p := ports{s, s, s, s, s, s}
+	p := ports{s, s, s, s, s, s, s, s, s}
 	change(&p)
 	return p
 }

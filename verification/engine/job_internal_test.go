@@ -25,6 +25,9 @@ func TestARunTakenForAReservationIsReleasedWhenTheHostStops(t *testing.T) {
 		verification.TenantStore
 		verification.IdempotencyStore
 		verification.DeliveryStore
+		verification.ReviewQueue
+		verification.ClaimStore
+		verification.MeasureStore
 	}{WorkQueue: queue}
 	e.heavy = fair.NewLimiter(1, 1)
 	r := newRunner(e)

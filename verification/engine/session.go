@@ -238,7 +238,7 @@ func (e *Engine) save(
 	ctx context.Context, s *session, after verification.Run, events []verification.Event, l lease,
 ) (historyOnly bool, err error) {
 	now, before := e.now(), s.run
-	c := verification.Commit{Events: events, Summary: after.Summary()}
+	c := verification.NewCommit(before, after, events)
 	ends := after.Ended != "" && before.Ended == ""
 	announce := false
 	if announce, c.WorkflowRevision = e.announces(ctx, s, after); announce {

@@ -37,8 +37,8 @@ type SignalResult struct {
 }
 
 // GiveVerdict records a verdict on a run that is parked on review, which then
-// continues, or on a run that is over. ErrNotOpen is returned for any other run,
-// ErrConflict if the run has changed since the revision of the request, ErrKeyReused and
+// continues, or on a run that is over. The claim of the run ends. ErrNotOpen is returned for any
+// other run, ErrConflict if the run has changed since the revision of the request, ErrKeyReused and
 // ErrInFlight for the idempotency key.
 func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
 	fingerprint := signalFingerprint{Run: id, Signal: verification.ReviewSignal, Decision: v.Decision, Notes: v.Notes}
@@ -50,6 +50,7 @@ func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id ve
 		if err != nil {
 			return SignalResult{}, err
 		}
+		e.endClaim(ctx, s)
 		node := s.run.Verdict.Node
 		if receipt, repeated := before.Receipt(request); repeated {
 			node = receipt.Node

@@ -32,6 +32,9 @@ type broken struct {
 	*mock.IdempotencyStoreMock
 	*mock.DeliveryStoreMock
 	*mock.DocumentStoreMock
+	*mock.ReviewQueueMock
+	*mock.ClaimStoreMock
+	*mock.MeasureStoreMock
 }
 
 // stores are a working Store and DocumentStore.
@@ -65,6 +68,9 @@ func (s stores) broken(change breakage) *broken {
 			DocumentFunc: s.Document, OpenDocumentFunc: s.OpenDocument,
 			RemoveDocumentFunc: s.RemoveDocument, SaveDocumentFunc: s.SaveDocument,
 		},
+		&mock.ReviewQueueMock{QueueFunc: s.Queue, QueueFiguresFunc: s.QueueFigures},
+		&mock.ClaimStoreMock{SaveClaimFunc: s.SaveClaim, ReleaseClaimFunc: s.ReleaseClaim},
+		&mock.MeasureStoreMock{MeasuresFunc: s.Measures},
 	}
 	change(b, s)
 	return b

@@ -69,7 +69,13 @@ func (s history) ref(t verification.TenantID) verification.RunRef {
 
 // commit returns the whole history as one append, without effects.
 func (s history) commit() verification.Commit {
-	return verification.Commit{Events: s.events, Summary: s.summary()}
+	return s.commitAfter(0)
+}
+
+// commitAfter returns the events after the first seq as one append, without effects.
+func (s history) commitAfter(seq int) verification.Commit {
+	before := verification.Fold(s.id, s.events[:seq])
+	return verification.NewCommit(before, before.EvolveAll(s.events[seq:]), s.events[seq:])
 }
 
 // advancing returns the whole history as one append that queues an advance.

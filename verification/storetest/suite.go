@@ -116,10 +116,16 @@ type ports struct {
 	verification.IdempotencyStore
 	verification.DeliveryStore
 	verification.DocumentStore
+	verification.ReviewQueue
+	verification.ClaimStore
+	verification.MeasureStore
 }
 
 func portsOf(s verification.Store) ports {
-	return ports{RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, IdempotencyStore: s, DeliveryStore: s}
+	return ports{
+		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, IdempotencyStore: s, DeliveryStore: s,
+		ReviewQueue: s, ClaimStore: s, MeasureStore: s,
+	}
 }
 
 // clause tests one promise of a store.

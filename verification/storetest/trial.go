@@ -106,9 +106,7 @@ func (t *trial) save(tenant verification.TenantID, histories ...history) {
 
 // extend appends the events of a history after the first seq.
 func (t *trial) extend(tenant verification.TenantID, s history, seq int) {
-	c := s.commit()
-	c.Events = c.Events[seq:]
-	t.add(tenant, s.id, seq, c)
+	t.add(tenant, s.id, seq, s.commitAfter(seq))
 }
 
 func (t *trial) load(tenant verification.TenantID, id verification.RunID, after int) []verification.Event {

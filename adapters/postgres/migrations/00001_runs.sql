@@ -91,6 +91,7 @@ CREATE INDEX runs_by_status ON verifyd.runs (tenant_id, status, started_at, id);
 CREATE INDEX runs_by_workflow ON verifyd.runs (tenant_id, workflow_id, status, started_at, id);
 CREATE INDEX runs_by_decision ON verifyd.runs (tenant_id, decision, status, started_at, id) WHERE decision <> '';
 CREATE INDEX runs_by_workflow_decision ON verifyd.runs (tenant_id, workflow_id, decision, status, started_at, id) WHERE decision <> '';
+CREATE INDEX runs_by_reference ON verifyd.runs (tenant_id, reference_id COLLATE "C");
 CREATE INDEX runs_status_until ON verifyd.runs (tenant_id, status_until) WHERE status_until IS NOT NULL;
 CREATE INDEX runs_status_from ON verifyd.runs (tenant_id, status_from) WHERE status_from IS NOT NULL;
 CREATE INDEX runs_expires_at ON verifyd.runs (expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
@@ -141,6 +142,99 @@ CREATE TRIGGER runs_changed AFTER UPDATE ON verifyd.runs
     REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_runs();
 CREATE TRIGGER runs_removed AFTER DELETE ON verifyd.runs
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_runs();
+
+-- The review queue: the runs that owe a verdict. A run has a row with an empty cause,
+-- and one for each cause of its flags, so that every filter on a cause is a prefix of
+-- an index. All rows of a run are equal but for the cause.
+CREATE TABLE verifyd.reviews (
+    tenant_id    uuid NOT NULL,
+    run_id       uuid NOT NULL,
+    cause        text COLLATE "C" NOT NULL,
+    workflow_id  uuid NOT NULL,
+    reference_id text COLLATE "C" NOT NULL,
+    since        timestamptz NOT NULL,
+    due_at       timestamptz NOT NULL, -- infinity for none
+    until        timestamptz,          -- the run owes no verdict after it; null for never
+    shown        text NOT NULL,        -- JSON: what the queue shows and does not filter by
+    claimed_by   text COLLATE "C" NOT NULL DEFAULT '',
+    claimed_name text NOT NULL DEFAULT '',
+    claimed_at   timestamptz,
+    claim_until  timestamptz,
+    PRIMARY KEY (tenant_id, run_id, cause)
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
+CREATE INDEX reviews_oldest ON verifyd.reviews (tenant_id, cause, since, run_id);
+CREATE INDEX reviews_due ON verifyd.reviews (tenant_id, cause, due_at, since, run_id);
+CREATE INDEX reviews_oldest_by_workflow ON verifyd.reviews (tenant_id, cause, workflow_id, since, run_id);
+CREATE INDEX reviews_due_by_workflow ON verifyd.reviews (tenant_id, cause, workflow_id, due_at, since, run_id);
+CREATE INDEX reviews_by_reference ON verifyd.reviews (tenant_id, cause, reference_id);
+CREATE INDEX reviews_claimed ON verifyd.reviews (tenant_id, cause, claimed_by) WHERE claimed_by <> '';
+CREATE INDEX reviews_until ON verifyd.reviews (until) WHERE until IS NOT NULL;
+CREATE INDEX reviews_overdue ON verifyd.reviews (due_at) WHERE cause = '';
+
+-- The number of rows of reviews by workflow, cause and day of since: the sum over
+-- slots, as in run_counts.
+CREATE TABLE verifyd.review_counts (
+    tenant_id   uuid NOT NULL,
+    cause       text COLLATE "C" NOT NULL,
+    workflow_id uuid NOT NULL,
+    day         date NOT NULL, -- in UTC
+    slot        integer NOT NULL,
+    reviews     bigint NOT NULL,
+    PRIMARY KEY (tenant_id, cause, workflow_id, day, slot)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+-- +goose StatementBegin
+CREATE FUNCTION verifyd.count_reviews() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO verifyd.review_counts AS c
+        SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date, pg_backend_pid(), count(*)
+        FROM added GROUP BY 1, 2, 3, 4
+        ON CONFLICT (tenant_id, cause, workflow_id, day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
+    ELSIF TG_OP = 'DELETE' THEN
+        INSERT INTO verifyd.review_counts AS c
+        SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date, pg_backend_pid(), -count(*)
+        FROM removed GROUP BY 1, 2, 3, 4
+        ON CONFLICT (tenant_id, cause, workflow_id, day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
+    ELSE
+        INSERT INTO verifyd.review_counts AS c
+        SELECT tenant_id, cause, workflow_id, day, pg_backend_pid(), sum(n)
+        FROM (SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date AS day, 1 AS n FROM added
+              UNION ALL
+              SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date, -1 FROM removed) AS moves
+        GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0
+        ON CONFLICT (tenant_id, cause, workflow_id, day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
+    END IF;
+    RETURN NULL;
+END
+$$;
+-- +goose StatementEnd
+CREATE TRIGGER reviews_added AFTER INSERT ON verifyd.reviews
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_reviews();
+CREATE TRIGGER reviews_changed AFTER UPDATE ON verifyd.reviews
+    REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_reviews();
+CREATE TRIGGER reviews_removed AFTER DELETE ON verifyd.reviews
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_reviews();
+
+-- Measures that are not added up yet: appends insert a row for each group and tenant, and
+-- maintenance, or a read, moves them to measures.
+CREATE TABLE verifyd.measure_log (
+    tenant_id uuid NOT NULL,
+    measures  text NOT NULL -- JSON, see measures.go
+) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+-- The sums of measures on one day: counts[n] is that of the first n quarter hours, so
+-- that the sum of any part of the day is a difference.
+CREATE TABLE verifyd.measures (
+    tenant_id   uuid NOT NULL,
+    workflow_id uuid NOT NULL,    -- the nil UUID for the sum of all workflows
+    day         integer NOT NULL, -- days since 1970 in UTC
+    name        text COLLATE "C" NOT NULL,
+    key         text COLLATE "C" NOT NULL,
+    version     integer NOT NULL, -- of the workflow; 0 for all
+    counts      bigint[] NOT NULL,
+    PRIMARY KEY (tenant_id, workflow_id, day, name, key, version)
+);
 
 -- The work queue: at most one piece of each kind for a run.
 CREATE TABLE verifyd.work (
@@ -213,7 +307,7 @@ DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['tenants', 'accounts', 'workflows', 'workflow_versions', 'run_events', 'runs',
-        'run_counts', 'work', 'idempotency_keys', 'deliveries'] LOOP
+        'run_counts', 'reviews', 'review_counts', 'measure_log', 'measures', 'work', 'idempotency_keys', 'deliveries'] LOOP
         EXECUTE format('ALTER TABLE verifyd.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
         -- Each subquery is evaluated once for a statement, at the first row that needs
         -- it. The first condition is nearly always true.
@@ -231,6 +325,8 @@ $$;
 -- +goose StatementEnd
 
 -- +goose Down
-DROP TABLE verifyd.hosts, verifyd.shared_values, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.run_counts, verifyd.runs,
+DROP TABLE verifyd.hosts, verifyd.shared_values, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.measures,
+    verifyd.measure_log, verifyd.review_counts, verifyd.reviews, verifyd.run_counts, verifyd.runs,
     verifyd.run_events, verifyd.workflow_versions, verifyd.workflows, verifyd.accounts, verifyd.tenants;
 DROP FUNCTION verifyd.count_runs();
+DROP FUNCTION verifyd.count_reviews();

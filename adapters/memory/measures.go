@@ -1,0 +1,81 @@
+// The measures of runs.
+
+package memory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// measures has the sums of the measures of one tenant by interval.
+type measures map[measureKey]map[time.Time]int
+
+type measureKey struct {
+	workflow verification.WorkflowID
+	verification.MeasureKey
+}
+
+// add adds what was counted in a run of a workflow.
+func (ms *measures) add(w verification.WorkflowID, found []verification.Measure) {
+	if *ms == nil {
+		*ms = measures{}
+	}
+	for _, m := range found {
+		key := measureKey{w, m.MeasureKey}
+		if (*ms)[key] == nil {
+			(*ms)[key] = map[time.Time]int{}
+		}
+		(*ms)[key][m.At] += m.Count
+	}
+}
+
+// sums adds up what a query selects.
+func (ms measures) sums(q verification.MeasureQuery) []verification.MeasureCounts {
+	found := map[verification.MeasureKey][]int{}
+	for key, counts := range ms {
+		if !slices.Contains(q.Names, key.Name) || q.Workflow != "" && q.Workflow != key.workflow ||
+			q.Workflow == "" && key.Version != 0 || q.Version != 0 && key.Version != 0 && q.Version != key.Version {
+			continue
+		}
+		for at, n := range counts {
+			i, exact := slices.BinarySearchFunc(q.Cuts, at, time.Time.Compare)
+			if !exact {
+				i--
+			}
+			if i < 0 || i >= len(q.Cuts)-1 {
+				continue
+			}
+			if found[key.MeasureKey] == nil {
+				found[key.MeasureKey] = make([]int, len(q.Cuts)-1)
+			}
+			found[key.MeasureKey][i] += n
+		}
+	}
+	var all []verification.MeasureCounts
+	for key, counts := range found {
+		all = append(all, verification.MeasureCounts{MeasureKey: key, Counts: counts})
+	}
+	slices.SortFunc(all, func(a, b verification.MeasureCounts) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Version, b.Version))
+	})
+	return all
+}
+
+// Measures returns the sums of the measures that a query selects.
+func (s *Store) Measures(ctx context.Context, t verification.TenantID, q verification.MeasureQuery) ([]verification.MeasureCounts, error) {
+	d, err := s.runs.get(ctx, t, "run")
+	if errors.Is(err, verification.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.measures.sums(q), nil
+}

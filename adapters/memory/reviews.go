@@ -1,0 +1,238 @@
+// The review queue and its claims.
+
+package memory
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tidwall/btree"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// reviews has the entries of the review queue of one tenant.
+type reviews struct {
+	byRun map[verification.RunID]*verification.QueueEntry
+	lists trees[reviewList, *verification.QueueEntry]
+	until *btree.BTreeG[*verification.QueueEntry] // those that end by time, the earliest end first
+}
+
+// reviewList is the list of the entries with a workflow and a cause, if they are not
+// empty, in an order.
+type reviewList struct {
+	order    verification.QueueOrder
+	workflow verification.WorkflowID
+	cause    verification.Cause
+}
+
+func (l reviewList) before(a, b *verification.QueueEntry) bool {
+	return l.order.Compare(a.Position(), b.Position()) < 0
+}
+
+func newReviews() reviews {
+	return reviews{
+		byRun: map[verification.RunID]*verification.QueueEntry{},
+		until: newTree(func(a, b *verification.QueueEntry) bool {
+			if c := a.Until.Compare(b.Until); c != 0 {
+				return c < 0
+			}
+			return a.Run < b.Run
+		}),
+	}
+}
+
+// put replaces the entry of a run; nil removes it. The claim stays while the review is
+// the same.
+func (rs *reviews) put(run verification.RunID, v *verification.Review) {
+	old, found := rs.byRun[run]
+	if found {
+		eachList(old, func(l reviewList) { rs.lists.at(l, l.before).Delete(old) })
+		rs.until.Delete(old)
+		delete(rs.byRun, run)
+	}
+	if v == nil {
+		return
+	}
+	e := &verification.QueueEntry{Review: *v}
+	if e.Run = run; found && old.Since.Equal(e.Since) {
+		e.Claim = old.Claim
+	}
+	rs.byRun[run] = e
+	eachList(e, func(l reviewList) { rs.lists.at(l, l.before).Set(e) })
+	if !e.Until.IsZero() {
+		rs.until.Set(e)
+	}
+}
+
+// eachList calls f with the lists that an entry is on.
+func eachList(e *verification.QueueEntry, f func(reviewList)) {
+	for _, o := range []verification.QueueOrder{verification.OldestFirst, verification.DueFirst} {
+		for _, w := range []verification.WorkflowID{"", e.Workflow} {
+			f(reviewList{o, w, ""})
+			for _, c := range e.Causes {
+				f(reviewList{o, w, c})
+			}
+		}
+	}
+}
+
+// page reads one page of the queue. Its cost is that of the page if no filter but the
+// workflow and the cause is set, and else that of the list.
+func (rs *reviews) page(q verification.QueueQuery) verification.Page[verification.QueueEntry] {
+	p := verification.Page[verification.QueueEntry]{PageQuery: q.PageQuery}
+	if q.Order == "" {
+		q.Order = verification.OldestFirst
+	}
+	list := reviewList{q.Order, q.Workflow, q.Cause}
+	tree := rs.lists.at(list, list.before)
+	plain := q
+	plain.PageQuery, plain.Order, plain.Now, plain.After, plain.Workflow, plain.Cause = verification.PageQuery{}, "", time.Time{}, nil, "", ""
+	counted := plain == verification.QueueQuery{}
+	if counted {
+		p.Total = tree.Len() - rs.over(list, q.Now)
+	}
+	skip := q.Offset
+	tree.Scan(func(e *verification.QueueEntry) bool {
+		if q.Matches(*e) {
+			if !counted {
+				p.Total++
+			}
+			switch behind := q.After == nil || q.Order.Compare(e.Position(), *q.After) > 0; {
+			case !behind || len(p.Data) >= q.Limit:
+			case skip > 0:
+				skip--
+			default:
+				p.Data = append(p.Data, shown(e, q.Now))
+			}
+		}
+		return !counted || len(p.Data) < q.Limit
+	})
+	return p
+}
+
+// over returns how many entries of a list have ended by time.
+func (rs *reviews) over(l reviewList, now time.Time) (n int) {
+	rs.until.Scan(func(e *verification.QueueEntry) bool {
+		if e.OpenAt(now) {
+			return false
+		}
+		eachList(e, func(of reviewList) {
+			if of == l {
+				n++
+			}
+		})
+		return true
+	})
+	return n
+}
+
+// shown returns an entry as of a time.
+func shown(e *verification.QueueEntry, now time.Time) verification.QueueEntry {
+	seen := *e
+	if !seen.Claim.HeldAt(now) {
+		seen.Claim = verification.Claim{}
+	}
+	return seen
+}
+
+// figures adds up the figures of the queue.
+func (rs *reviews) figures(w verification.WorkflowID, now time.Time) (f verification.QueueFigures) {
+	oldest := rs.page(verification.QueueQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: now, Workflow: w})
+	if f.Open = oldest.Total; f.Open > 0 {
+		f.Oldest = oldest.Data[0].Since
+	}
+	due := reviewList{verification.DueFirst, w, ""}
+	rs.lists.at(due, due.before).Scan(func(e *verification.QueueEntry) bool {
+		if e.Overdue(now) && e.OpenAt(now) {
+			f.Overdue++
+		}
+		return e.Overdue(now)
+	})
+	return f
+}
+
+// Queue returns one page of the review queue as of q.Now.
+func (s *Store) Queue(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
+	p := verification.Page[verification.QueueEntry]{PageQuery: q.PageQuery}
+	d, err := s.runs.get(ctx, t, "run")
+	if errors.Is(err, verification.ErrNotFound) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.reviews.page(q), nil
+}
+
+// QueueFigures returns the figures of the queue of a tenant, or of all tenants.
+func (s *Store) QueueFigures(
+	ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time,
+) (sum verification.QueueFigures, err error) {
+	var tenants []*tenantData
+	err = s.runs.read(ctx, func() error {
+		for id, d := range s.runs.rows {
+			if t == "" || t == id {
+				tenants = append(tenants, d)
+			}
+		}
+		return nil
+	})
+	for _, d := range tenants {
+		d.mu.Lock()
+		f := d.reviews.figures(w, now)
+		d.mu.Unlock()
+		sum.Open += f.Open
+		sum.Overdue += f.Overdue
+		if t != "" {
+			sum.Oldest = f.Oldest
+		}
+	}
+	return sum, err
+}
+
+// SaveClaim stores a claim of a run in the review queue.
+func (s *Store) SaveClaim(
+	ctx context.Context, t verification.TenantID, run verification.RunID, c verification.Claim, takeOver bool,
+) (verification.Claim, error) {
+	d, err := s.runs.get(ctx, t, "review")
+	if err != nil {
+		return verification.Claim{}, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e, ok := d.reviews.byRun[run]
+	if !ok {
+		return verification.Claim{}, verification.NotFound("review")
+	}
+	if e.Claim.HeldAt(c.At) {
+		if e.Claim.By != c.By && !takeOver {
+			return e.Claim, verification.Conflict("review", "another reviewer has claimed the run")
+		}
+		if e.Claim.By == c.By {
+			c.At = e.Claim.At
+		}
+	}
+	e.Claim = c
+	return c, nil
+}
+
+// ReleaseClaim removes the claim of a person, or of anybody.
+func (s *Store) ReleaseClaim(ctx context.Context, t verification.TenantID, run verification.RunID, by string) error {
+	d, err := s.runs.get(ctx, t, "review")
+	if errors.Is(err, verification.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e, ok := d.reviews.byRun[run]; ok && (by == "" || e.Claim.By == by) {
+		e.Claim = verification.Claim{}
+	}
+	return nil
+}

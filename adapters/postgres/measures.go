@@ -1,0 +1,306 @@
+// The measures of runs: a log that appends add to, and sums by day.
+
+package postgres
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/uptrace/bun"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+const (
+	// perDay is the number of intervals of a day.
+	perDay = int64(24 * time.Hour / verification.MeasureInterval)
+	// maxFold is how many rows of the log are added up in one transaction, and
+	// maxFolds bounds the transactions of one call.
+	maxFold, maxFolds = 5000, 20
+)
+
+// loggedMeasures is one element of the JSON array in a row of verifyd.measure_log: the
+// measures of one workflow in one interval.
+type loggedMeasures struct {
+	Workflow verification.WorkflowID `json:"w"`
+	Interval int64                   `json:"i"` // since 1970
+	Counts   map[string]int          `json:"c"` // by "NAME VERSION KEY"
+}
+
+// logged returns the JSON of the measures of some appends; empty for none.
+func logged(part []pendingAppend) (string, error) {
+	type interval struct {
+		workflow verification.WorkflowID
+		number   int64
+	}
+	var order []interval
+	all := map[interval]map[string]int{}
+	for _, p := range part {
+		for _, m := range p.commit.Measures {
+			at := interval{p.commit.Summary.Workflow, intervalOf(m.At)}
+			if all[at] == nil {
+				order, all[at] = append(order, at), map[string]int{}
+			}
+			all[at][string(m.Name)+" "+strconv.Itoa(m.Version)+" "+m.Key] += m.Count
+		}
+	}
+	if len(order) == 0 {
+		return "", nil
+	}
+	rows := make([]loggedMeasures, len(order))
+	for i, at := range order {
+		rows[i] = loggedMeasures{at.workflow, at.number, all[at]}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(rows)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+// intervalOf returns the number of the interval since 1970 that contains a time.
+func intervalOf(t time.Time) int64 {
+	return t.UTC().Truncate(verification.MeasureInterval).Unix() / int64(verification.MeasureInterval/time.Second)
+}
+
+// measureArgs returns the arguments of appendMeasured: the measures of each append, and
+// those of each tenant. A group is sorted by tenant.
+func measureArgs(part []pendingAppend) ([]any, error) {
+	each := make([]string, len(part))
+	var tenants []pgtype.UUID
+	var sums []string
+	for from := 0; from < len(part); {
+		to := from
+		for to < len(part) && part[to].tenant == part[from].tenant {
+			text, err := logged(part[to : to+1])
+			if err != nil {
+				return nil, err
+			}
+			each[to] = text
+			to++
+		}
+		sum, err := logged(part[from:to])
+		if err != nil {
+			return nil, err
+		}
+		if sum != "" {
+			tenants, sums = append(tenants, part[from].tenant), append(sums, sum)
+		}
+		from = to
+	}
+	return []any{each, tenants, sums}, nil
+}
+
+// sumKey is the key of a row of verifyd.measures.
+type sumKey struct {
+	tenant, workflow string
+	day              int64
+	verification.MeasureKey
+}
+
+// compare orders rows, so that two transactions lock them in the same order.
+func (k sumKey) compare(l sumKey) int {
+	return cmp.Or(cmp.Compare(k.tenant, l.tenant), cmp.Compare(k.workflow, l.workflow), cmp.Compare(k.day, l.day),
+		cmp.Compare(k.Name, l.Name), cmp.Compare(k.Key, l.Key), cmp.Compare(k.Version, l.Version))
+}
+
+// everyWorkflow is the workflow of the sums of all workflows.
+var everyWorkflow = uuid.Nil.String()
+
+// addUp adds the measures of a row of the log to sums, whose element n is the sum of
+// the first n+1 intervals of the day.
+func addUp(sums map[sumKey][]int64, tenant, measures string) error {
+	var rows []loggedMeasures
+	if err := json.Unmarshal([]byte(measures), &rows); err != nil {
+		return fmt.Errorf("decode measures: %w", err)
+	}
+	for _, r := range rows {
+		for text, n := range r.Counts {
+			name, rest, _ := strings.Cut(text, " ")
+			digits, key, _ := strings.Cut(rest, " ")
+			version, err := strconv.Atoi(digits)
+			if err != nil {
+				return fmt.Errorf("decode measure %q: %w", text, err)
+			}
+			k := sumKey{tenant, string(r.Workflow), r.Interval / perDay, verification.MeasureKey{Name: verification.MeasureName(name), Key: key, Version: version}}
+			addTo(sums, k, r.Interval%perDay, n)
+			if k.Version == 0 {
+				k.workflow = everyWorkflow
+				addTo(sums, k, r.Interval%perDay, n)
+			}
+		}
+	}
+	return nil
+}
+
+func addTo(sums map[sumKey][]int64, k sumKey, interval int64, n int) {
+	if sums[k] == nil {
+		sums[k] = make([]int64, perDay)
+	}
+	for i := interval; i < perDay; i++ {
+		sums[k][i] += int64(n)
+	}
+}
+
+// foldMeasures moves rows of the log to the sums: those of a tenant, or of all tenants.
+// A row that another transaction is writing is left for later.
+func (s *Store) foldMeasures(ctx context.Context, tenants string) error {
+	const (
+		lock  = "SELECT pg_advisory_xact_lock(hashtext('verifyd.measures'))"
+		taken = `
+DELETE FROM verifyd.measure_log l WHERE l.ctid = ANY (ARRAY(SELECT ctid FROM verifyd.measure_log LIMIT ?))
+RETURNING tenant_id::text, measures`
+	)
+	for range maxFolds {
+		var rows []struct{ TenantID, Measures string }
+		err := s.transact(ctx, tenants, nil, func(ctx context.Context, tx bun.Tx) error {
+			if _, err := tx.ExecContext(ctx, lock); err != nil {
+				return err
+			}
+			rows = nil
+			if err := tx.NewRaw(taken, maxFold).Scan(ctx, &rows); err != nil || len(rows) == 0 {
+				return err
+			}
+			sums := map[sumKey][]int64{}
+			for _, r := range rows {
+				if err := addUp(sums, r.TenantID, r.Measures); err != nil {
+					return err
+				}
+			}
+			return saveSums(ctx, tx, sums)
+		})
+		if err != nil || len(rows) < maxFold {
+			return translate("add up measures", err)
+		}
+	}
+	return nil
+}
+
+// sumRow is a row of verifyd.measures.
+type sumRow struct {
+	bun.BaseModel `bun:"table:verifyd.measures,alias:m"`
+
+	TenantID, WorkflowID string
+	Day                  int64
+	Name, Key            string
+	Version              int
+	Counts               []int64 `bun:",array"`
+}
+
+// maxSumRows bounds the rows of one statement.
+const maxSumRows = 500
+
+func saveSums(ctx context.Context, tx bun.Tx, sums map[sumKey][]int64) error {
+	for keys := range slices.Chunk(slices.SortedFunc(maps.Keys(sums), sumKey.compare), maxSumRows) {
+		rows := make([]sumRow, len(keys))
+		for i, k := range keys {
+			rows[i] = sumRow{
+				TenantID: k.tenant, WorkflowID: k.workflow, Day: k.day,
+				Name: string(k.Name), Key: k.Key, Version: k.Version, Counts: sums[k],
+			}
+		}
+		_, err := tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, workflow_id, day, name, key, version) DO UPDATE").
+			Set("counts = ARRAY(SELECT a + b FROM unnest(m.counts, excluded.counts) WITH ORDINALITY AS u (a, b, n) ORDER BY n)").Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sumMeasures adds up rows of verifyd.measures. A part of the time between two cuts is
+// the same part of each of some days, so that a row is read once or twice.
+const sumMeasures = `
+SELECT m.name, m.key, m.version, p.n, sum(coalesce(m.counts[p.upto], 0) - coalesce(m.counts[p.since], 0))::bigint AS count
+FROM unnest($1::int[], $2::int[], $3::int[], $4::int[], $5::int[]) AS p (first_day, last_day, since, upto, n)
+JOIN verifyd.measures m ON m.tenant_id = $6 AND m.workflow_id = $7 AND m.day BETWEEN p.first_day AND p.last_day
+WHERE m.name = ANY ($8) AND ($9 = 0 OR m.version IN (0, $9))
+GROUP BY m.name, m.key, m.version, p.n
+HAVING sum(coalesce(m.counts[p.upto], 0) - coalesce(m.counts[p.since], 0)) <> 0
+ORDER BY m.name, m.key, m.version, p.n`
+
+// dayParts are parts of days: of each day from first to last, the intervals after the
+// first since ones, up to number upto. They belong to interval n between the cuts.
+type dayParts struct{ first, last, since, upto, n []int32 }
+
+func (p *dayParts) add(first, last, since, upto int64, n int) {
+	if first <= last && since < upto {
+		p.first, p.last = append(p.first, int32(first)), append(p.last, int32(last))
+		p.since, p.upto, p.n = append(p.since, int32(since)), append(p.upto, int32(upto)), append(p.n, int32(n))
+	}
+}
+
+// dayPartsOf divides the time between cuts: a part of the first day, whole days, and a
+// part of the last day.
+func dayPartsOf(cuts []time.Time) (p dayParts) {
+	for n := range len(cuts) - 1 {
+		from, to := intervalOf(cuts[n]), intervalOf(cuts[n+1])
+		first, last := from/perDay, to/perDay
+		if first == last {
+			p.add(first, first, from%perDay, to%perDay, n)
+			continue
+		}
+		p.add(first, first, from%perDay, perDay, n)
+		p.add(first+1, last-1, 0, perDay, n)
+		p.add(last, last, 0, to%perDay, n)
+	}
+	return p
+}
+
+// Measures returns the sums of the measures that a query selects. It first adds up the
+// log of the tenant.
+func (s *Store) Measures(
+	ctx context.Context, t verification.TenantID, q verification.MeasureQuery,
+) (found []verification.MeasureCounts, err error) {
+	workflow := everyWorkflow
+	if q.Workflow != "" {
+		workflow = string(q.Workflow)
+	}
+	if !areUUIDs(string(t), workflow) || len(q.Cuts) < 2 {
+		return nil, nil
+	}
+	p := dayPartsOf(q.Cuts)
+	names := make([]string, len(q.Names))
+	for i, name := range q.Names {
+		names[i] = string(name)
+	}
+	type row struct {
+		Name    verification.MeasureName
+		Key     string
+		Version int
+		N       int
+		Count   int
+	}
+	err = s.listing(ctx, t, 0, func(ctx context.Context) error {
+		if err := s.foldMeasures(ctx, string(t)); err != nil {
+			return err
+		}
+		return s.querier().batch(ctx, string(t), func(b *pgx.Batch) error {
+			b.Queue(sumMeasures, p.first, p.last, p.since, p.upto, p.n, string(t), workflow, names, q.Version).Query(func(rows pgx.Rows) error {
+				found = nil
+				all, err := pgx.CollectRows(rows, pgx.RowToStructByName[row])
+				for _, r := range all {
+					key := verification.MeasureKey{Name: r.Name, Key: r.Key, Version: r.Version}
+					if n := len(found); n == 0 || found[n-1].MeasureKey != key {
+						found = append(found, verification.MeasureCounts{MeasureKey: key, Counts: make([]int, len(q.Cuts)-1)})
+					}
+					found[len(found)-1].Counts[r.N] = r.Count
+				}
+				return err
+			})
+			return nil
+		})
+	})
+	return found, translate("read measures", err)
+}

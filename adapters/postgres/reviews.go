@@ -1,0 +1,337 @@
+// The review queue and its claims.
+
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/uptrace/bun"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// reviewRow is a row of verifyd.reviews with an empty cause, as it is read.
+type reviewRow struct {
+	bun.BaseModel `bun:"table:verifyd.reviews,alias:v"`
+
+	RunID       verification.RunID
+	WorkflowID  verification.WorkflowID
+	ReferenceID string
+	Since       time.Time
+	DueAt       pgtype.Timestamptz // infinity for none
+	Until       pgtype.Timestamptz
+	Shown       string
+	ClaimedBy   string
+	ClaimedName string
+	ClaimedAt   pgtype.Timestamptz
+	ClaimUntil  pgtype.Timestamptz
+}
+
+// shownReview is the JSON of the column "shown".
+type shownReview struct {
+	WorkflowName string               `json:"workflow_name"`
+	Flags        []verification.Flag  `json:"flags"`
+	MoreFlags    int                  `json:"more_flags,omitempty"`
+	Causes       []verification.Cause `json:"causes"`
+}
+
+// reviewArgs returns the arguments of appendReviewed.
+func reviewArgs(part []pendingAppend) ([]any, error) {
+	var tenants, runs, workflows []pgtype.UUID
+	var causes, references, shown []string
+	var since, due, until []pgtype.Timestamptz
+	for _, p := range part {
+		v := p.commit.Review
+		if v == nil {
+			continue
+		}
+		workflow, err := uuidOf(string(v.Workflow))
+		if err != nil {
+			return nil, err
+		}
+		raw, err := json.Marshal(shownReview{v.WorkflowName, v.Flags, v.MoreFlags, v.Causes})
+		if err != nil {
+			return nil, err
+		}
+		dueAt := orNull(v.DueAt)
+		if v.DueAt.IsZero() {
+			dueAt = pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
+		}
+		for _, cause := range append([]verification.Cause{""}, v.Causes...) {
+			tenants, runs, workflows = append(tenants, p.tenant), append(runs, p.run), append(workflows, workflow)
+			causes, references, shown = append(causes, string(cause)), append(references, v.ReferenceID), append(shown, string(raw))
+			since, due, until = append(since, orNull(v.Since)), append(due, dueAt), append(until, orNull(v.Until))
+		}
+	}
+	return []any{tenants, runs, causes, workflows, references, since, due, until, shown}, nil
+}
+
+// entry returns the entry of the row as of a time.
+func (r reviewRow) entry(now time.Time) (verification.QueueEntry, error) {
+	var shown shownReview
+	if err := json.Unmarshal([]byte(r.Shown), &shown); err != nil {
+		return verification.QueueEntry{}, err
+	}
+	e := verification.QueueEntry{Review: verification.Review{
+		Run: r.RunID, Workflow: r.WorkflowID, WorkflowName: shown.WorkflowName, ReferenceID: r.ReferenceID,
+		Since: r.Since.UTC(), DueAt: utc(r.DueAt.Time), Until: utc(r.Until.Time),
+		Flags: shown.Flags, MoreFlags: shown.MoreFlags, Causes: shown.Causes,
+	}}
+	if c := r.claim(); c.HeldAt(now) {
+		e.Claim = c
+	}
+	return e, nil
+}
+
+func (r reviewRow) claim() verification.Claim {
+	if r.ClaimedBy == "" {
+		return verification.Claim{}
+	}
+	return verification.Claim{By: r.ClaimedBy, Name: r.ClaimedName, At: utc(r.ClaimedAt.Time), Until: utc(r.ClaimUntil.Time)}
+}
+
+// Queue returns one page of the review queue as of q.Now. The total is the sum of
+// counters, unless the query has a filter on the reference id or on one person's claims.
+func (s *Store) Queue(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
+	p := verification.Page[verification.QueueEntry]{PageQuery: q.PageQuery}
+	if !areUUIDs(string(t)) || q.Workflow != "" && !areUUIDs(q.Workflow) || q.Run != "" && !areUUIDs(q.Run) ||
+		!storable(q.ReferencePrefix, q.ClaimedBy) {
+		return p, nil
+	}
+	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) error {
+		return s.readList(ctx, t, func(ctx context.Context, tx bun.Tx) error {
+			p.Data = nil
+			if err := queueTotal(tx, t, q).Scan(ctx, &p.Total); err != nil || q.Limit < 1 {
+				return err
+			}
+			var rows []reviewRow
+			if err := queuePage(tx, t, q).Scan(ctx, &rows); err != nil {
+				return err
+			}
+			for _, r := range rows {
+				e, err := r.entry(q.Now)
+				if err != nil {
+					return err
+				}
+				p.Data = append(p.Data, e)
+			}
+			return nil
+		})
+	})
+	return p, translateList("read the review queue", err)
+}
+
+// reviewsOf selects the rows of a workflow and a cause, of every tenant if t is empty.
+func reviewsOf(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
+	s := tx.NewSelect().Model((*reviewRow)(nil)).Where("cause = ?", q.Cause)
+	if t != "" {
+		s = s.Where("tenant_id = ?", t)
+	}
+	if q.Workflow != "" {
+		s = s.Where("workflow_id = ?", q.Workflow)
+	}
+	if !q.SinceBefore.IsZero() {
+		s = s.Where("since <= ?", q.SinceBefore)
+	}
+	return s
+}
+
+// matching selects the rows that match the query.
+func matching(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
+	s := unended(reviewsOf(tx, t, q), q.Now)
+	if q.Run != "" {
+		s = s.Where("run_id = ?", q.Run)
+	}
+	if q.ReferencePrefix != "" {
+		s = withPrefix(s, "reference_id", q.ReferencePrefix)
+	}
+	if q.ClaimedBy != "" {
+		s = s.Where("claimed_by = ?", q.ClaimedBy).Where("claimed_by <> ''").Where("claim_until > ?", q.Now)
+	}
+	if q.Unclaimed {
+		s = s.Where("claimed_by = '' OR claim_until <= ?", q.Now)
+	}
+	return s
+}
+
+// withPrefix selects the texts of a column with the collation C that begin with a
+// prefix.
+func withPrefix(s *bun.SelectQuery, column, prefix string) *bun.SelectQuery {
+	s = s.Where("? COLLATE \"C\" >= ?", bun.Ident(column), prefix)
+	if next := afterPrefix(prefix); next != "" {
+		s = s.Where("? COLLATE \"C\" < ?", bun.Ident(column), next)
+	}
+	return s
+}
+
+// afterPrefix returns the first text in the order of code points that comes after all
+// texts with a prefix; empty if there is none.
+func afterPrefix(prefix string) string {
+	runes := []rune(prefix)
+	for len(runes) > 0 {
+		last := &runes[len(runes)-1]
+		switch *last {
+		case '\U0010FFFF':
+			runes = runes[:len(runes)-1]
+			continue
+		case 0xD7FF:
+			*last = 0xE000 // there is no text with a surrogate
+		default:
+			*last++
+		}
+		return string(runes)
+	}
+	return ""
+}
+
+// unended selects the reviews that have not ended by time.
+func unended(s *bun.SelectQuery, now time.Time) *bun.SelectQuery {
+	return s.Where("until IS NULL OR until >= ?", now)
+}
+
+// queuePage selects the rows of a page.
+func queuePage(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
+	s := matching(tx, t, q)
+	switch a := q.After; {
+	case a == nil:
+	case q.Order == verification.DueFirst:
+		s = s.Where("(due_at, since, run_id) > (?, ?, ?)", orInfinity(a.DueAt), a.Since, a.Run)
+	default:
+		s = s.Where("(since, run_id) > (?, ?)", a.Since, a.Run)
+	}
+	order := "since, run_id"
+	if q.Order == verification.DueFirst {
+		order = "due_at, " + order
+	}
+	return s.OrderExpr(order).Offset(int64(q.Offset)).Limit(int64(q.Limit))
+}
+
+// orInfinity returns a time for SQL; zero is infinity.
+func orInfinity(t time.Time) any {
+	if t.IsZero() {
+		return "infinity"
+	}
+	return t
+}
+
+// queueTotal selects the number of rows that match the query. If its filters have
+// counters, it counts only the reviews of one day, those that have ended by time, and
+// those that are claimed.
+func queueTotal(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
+	if q.Run != "" || q.ReferencePrefix != "" || q.ClaimedBy != "" {
+		return counted(matching(tx, t, q))
+	}
+	total := "(?) - (?)"
+	terms := []any{countersOf(tx, t, q), counted(reviewsOf(tx, t, q).Where("until < ?", q.Now))}
+	if !q.SinceBefore.IsZero() {
+		day := q.SinceBefore.UTC().Truncate(24 * time.Hour)
+		total, terms = total+" + (?)", append(terms, counted(reviewsOf(tx, t, q).Where("since >= ?", day)))
+	}
+	if q.Unclaimed {
+		claimed := unended(reviewsOf(tx, t, q), q.Now).Where("claimed_by <> ''").Where("claim_until > ?", q.Now)
+		total, terms = total+" - (?)", append(terms, counted(claimed))
+	}
+	return tx.NewSelect().ColumnExpr("greatest(0, "+total+")", terms...)
+}
+
+// counted selects the number of rows.
+func counted(s *bun.SelectQuery) *bun.SelectQuery { return s.ColumnExpr("count(*)") }
+
+// countersOf selects the sum of the counters of a workflow and a cause, before the day
+// of q.SinceBefore.
+func countersOf(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
+	s := tx.NewSelect().TableExpr("verifyd.review_counts").ColumnExpr("coalesce(sum(reviews), 0)::bigint").
+		Where("cause = ?", q.Cause)
+	if t != "" {
+		s = s.Where("tenant_id = ?", t)
+	}
+	if q.Workflow != "" {
+		s = s.Where("workflow_id = ?", q.Workflow)
+	}
+	if !q.SinceBefore.IsZero() {
+		s = s.Where("day < ?", q.SinceBefore.UTC().Format(time.DateOnly))
+	}
+	return s
+}
+
+// QueueFigures returns the figures of the queue of a tenant, or of all tenants.
+func (s *Store) QueueFigures(
+	ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time,
+) (f verification.QueueFigures, err error) {
+	tenants := string(t)
+	if t == "" {
+		tenants = everyTenant
+	} else if !areUUIDs(t) {
+		return f, nil
+	}
+	if w != "" && !areUUIDs(w) {
+		return f, nil
+	}
+	q := verification.QueueQuery{Now: now, Workflow: w}
+	var oldest pgtype.Timestamptz
+	err = s.transact(ctx, tenants, snapshot(), func(ctx context.Context, tx bun.Tx) error {
+		err := tx.NewSelect().
+			ColumnExpr("greatest(0, (?) - (?)) AS open", countersOf(tx, t, q), counted(reviewsOf(tx, t, q).Where("until < ?", now))).
+			ColumnExpr("(?) AS overdue", counted(unended(reviewsOf(tx, t, q), now).Where("due_at < ?", now))).
+			Scan(ctx, &f.Open, &f.Overdue)
+		if err != nil || t == "" {
+			return err
+		}
+		return unended(reviewsOf(tx, t, q), now).ColumnExpr("min(since)").Scan(ctx, &oldest)
+	})
+	f.Oldest = utc(oldest.Time)
+	return f, translate("read the figures of the review queue", err)
+}
+
+// SaveClaim stores a claim of a run in the review queue.
+func (s *Store) SaveClaim(
+	ctx context.Context, t verification.TenantID, run verification.RunID, c verification.Claim, takeOver bool,
+) (verification.Claim, error) {
+	if !areUUIDs(string(t), string(run)) {
+		return verification.Claim{}, verification.NotFound("review")
+	}
+	if !storable(c.By, c.Name) {
+		return verification.Claim{}, notStorable("claim")
+	}
+	claim := s.db.NewUpdate().Model((*reviewRow)(nil)).
+		Set("claimed_at = CASE WHEN claimed_by = ? AND claim_until > ? THEN claimed_at ELSE ? END", c.By, c.At, c.At).
+		Set("claimed_by = ?", c.By).Set("claimed_name = ?", c.Name).Set("claim_until = ?", c.Until).
+		Where("tenant_id = ?", t).Where("run_id = ?", run).Returning("claimed_by, claimed_name, claimed_at, claim_until")
+	if !takeOver {
+		claim = claim.Where("claimed_by IN ('', ?) OR claim_until <= ?", c.By, c.At)
+	}
+	find := s.db.NewSelect().Model((*reviewRow)(nil)).Column("claimed_by", "claimed_name", "claimed_at", "claim_until").
+		Where("tenant_id = ?", t).Where("run_id = ?", run).Where("cause = ''")
+	for range maxClaims {
+		stored, err := selectAll(ctx, s.querier(), string(t), claim.String(), reviewRow.claim)
+		if err != nil || len(stored) > 0 {
+			return append(stored, verification.Claim{})[0], translate("claim run "+string(run), err)
+		}
+		found, err := selectAll(ctx, s.querier(), string(t), find.String(), reviewRow.claim)
+		switch {
+		case err != nil:
+			return verification.Claim{}, translate("claim run "+string(run), err)
+		case len(found) == 0:
+			return verification.Claim{}, verification.NotFound("review")
+		case found[0].HeldAt(c.At):
+			return found[0], verification.Conflict("review", "another reviewer has claimed the run")
+		}
+	}
+	return verification.Claim{}, errUnavailable("review", "the run is being claimed by others; try again", nil)
+}
+
+// ReleaseClaim removes the claim of a person, or of anybody.
+func (s *Store) ReleaseClaim(ctx context.Context, t verification.TenantID, run verification.RunID, by string) error {
+	if !areUUIDs(string(t), string(run)) || !storable(by) {
+		return nil
+	}
+	release := s.db.NewUpdate().Model((*reviewRow)(nil)).Set("claimed_by = ''").Set("claim_until = NULL").
+		Where("tenant_id = ?", t).Where("run_id = ?", run).Where("claimed_by <> ''")
+	if by != "" {
+		release = release.Where("claimed_by = ?", by)
+	}
+	return translate("release the claim of run "+string(run), s.querier().exec(ctx, string(t), release.String()))
+}

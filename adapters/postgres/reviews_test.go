@@ -1,0 +1,217 @@
+// Tests of the review queue: it agrees with the lists of runs, and with that of the
+// memory store.
+
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// owing is a history of some length of a run that may owe a verdict, one of several
+// kinds.
+func owing(n, kind, length int) []verification.Event {
+	started := verification.Started{
+		Workflow: verification.WorkflowID(fmt.Sprintf("c0000000-0000-7000-8000-%012x", n%3)), WorkflowName: "Onboarding",
+		Version: 1 + n%2, VersionHash: "hash", ReferenceID: fmt.Sprintf("customer-%d", n), ReviewDueMinutes: int64(n % 4 * 10),
+	}
+	if n%2 == 0 {
+		started.RunTTLSeconds = 3600
+	}
+	check := []verification.Fact{
+		verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: 1, Visit: 1},
+		verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"source_ok":false}`)},
+	}
+	asked := verification.ReviewAsked{Node: "review", Label: "Review", Reason: "The names differ."}
+	verdict := func(node verification.NodeID) verification.Fact {
+		return verification.VerdictRecorded{Node: node, Decision: verification.DecisionApprove}
+	}
+	lives := [][]verification.Fact{
+		{started, asked, verdict("review"), verification.ReviewAsked{Node: "second", Label: "Second"}, verification.Cancelled{}},
+		slices.Concat([]verification.Fact{started}, check, []verification.Fact{asked, verdict("review"), verification.Completed{Node: "done"}}),
+		slices.Concat([]verification.Fact{started}, check, []verification.Fact{verification.Completed{Node: "done", Outcome: "approved"}, verdict("")}),
+		{started, asked, verification.Expired{Error: verification.RunError{Code: verification.CodeRunExpired}}},
+	}
+	facts := lives[kind%len(lives)]
+	facts = facts[:1+length%len(facts)]
+	var history []verification.Event
+	for i, f := range facts {
+		history = append(history, verification.Event{At: noon().Add(time.Duration(n*7+i*5) * time.Minute), Fact: f})
+	}
+	return history
+}
+
+// anyQueueQuery draws a query with any filters.
+func anyQueueQuery(rt *rapid.T, now time.Time) verification.QueueQuery {
+	flag := func(name string) bool { return rapid.IntRange(0, 3).Draw(rt, name) == 0 }
+	q := verification.QueueQuery{
+		Now: now, PageQuery: verification.PageQuery{Limit: rapid.IntRange(1, 8).Draw(rt, "limit"), Offset: rapid.IntRange(0, 4).Draw(rt, "offset")},
+		Order: rapid.SampledFrom([]verification.QueueOrder{"", verification.OldestFirst, verification.DueFirst}).Draw(rt, "order"),
+	}
+	if flag("workflow") {
+		q.Workflow = flow
+	}
+	if flag("cause") {
+		q.Cause = rapid.SampledFrom([]verification.Cause{verification.CauseReviewStep, verification.CauseSource}).Draw(rt, "of")
+	}
+	if flag("age") {
+		q.SinceBefore = noon().Add(time.Duration(rapid.IntRange(-300, 300).Draw(rt, "since")) * time.Minute)
+	}
+	if flag("run") {
+		q.Run = runNumber(rapid.IntRange(0, 19).Draw(rt, "number"))
+	}
+	if flag("prefix") {
+		q.ReferencePrefix = rapid.SampledFrom([]string{"customer-1", "customer-", "d", "customer-7"}).Draw(rt, "reference")
+	}
+	if flag("mine") {
+		q.ClaimedBy = "asha"
+	}
+	q.Unclaimed = flag("unclaimed")
+	return q
+}
+
+// Random appends, claims and reads at any times: the queue and the measures equal those
+// of the memory store, and the queue has the runs that the list with decision=review has.
+func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
+	ctx, s, tenants := t.Context(), fresh(t), 0
+	rapid.Check(t, func(rt *rapid.T) {
+		tenants++
+		tenant := verification.TenantID(fmt.Sprintf("a1000000-0000-7000-8000-%012x", tenants))
+		m := memory.New()
+		stores := []verification.Store{s, m}
+		histories := map[int][]verification.Event{}
+		anyTime := func(rt *rapid.T) time.Time {
+			return noon().Add(time.Duration(rapid.IntRange(-30, 300).Draw(rt, "minutes")) * time.Minute)
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"append": func(rt *rapid.T) {
+				n := rapid.IntRange(0, 19).Draw(rt, "run")
+				history, seq := owing(n, n, rapid.IntRange(0, 5).Draw(rt, "length")), len(histories[n])
+				if len(history) <= seq {
+					return
+				}
+				before := verification.Fold(runNumber(n), history[:seq])
+				c := verification.NewCommit(before, before.EvolveAll(history[seq:]), history[seq:])
+				for _, to := range stores {
+					if err := to.Append(ctx, tenant, runNumber(n), seq, c); err != nil {
+						rt.Fatal(err)
+					}
+				}
+				histories[n] = history
+			},
+			"claim": func(rt *rapid.T) {
+				n, at := rapid.IntRange(0, 19).Draw(rt, "run"), anyTime(rt)
+				c := verification.Claim{By: rapid.SampledFrom([]string{"asha", "ben"}).Draw(rt, "by"), Name: "A. Name", At: at, Until: at.Add(verification.ClaimTTL)}
+				takeOver := rapid.Bool().Draw(rt, "take over")
+				got, err := s.SaveClaim(ctx, tenant, runNumber(n), c, takeOver)
+				want, wanted := m.SaveClaim(ctx, tenant, runNumber(n), c, takeOver)
+				if got != want || errors.Is(err, verification.ErrConflict) != errors.Is(wanted, verification.ErrConflict) ||
+					errors.Is(err, verification.ErrNotFound) != errors.Is(wanted, verification.ErrNotFound) {
+					rt.Fatalf("SaveClaim = %v, %v; memory: %v, %v", got, err, want, wanted)
+				}
+			},
+			"release": func(rt *rapid.T) {
+				n, by := rapid.IntRange(0, 19).Draw(rt, "run"), rapid.SampledFrom([]string{"", "asha"}).Draw(rt, "by")
+				for _, to := range stores {
+					if err := to.ReleaseClaim(ctx, tenant, runNumber(n), by); err != nil {
+						rt.Fatal(err)
+					}
+				}
+			},
+			"maintenance": func(rt *rapid.T) {
+				if err := s.Maintain(ctx, anyTime(rt)); err != nil {
+					rt.Fatal(err)
+				}
+			},
+			"read": func(rt *rapid.T) { sameQueue(rt, s, m, tenant, anyQueueQuery(rt, anyTime(rt))) },
+			"list": func(rt *rapid.T) {
+				now := anyTime(rt)
+				whole := verification.PageQuery{Limit: verification.MaxLimit}
+				list, err := s.List(ctx, tenant, verification.RunQuery{PageQuery: whole, Now: now, Decision: verification.DecisionReview})
+				if err != nil {
+					rt.Fatal(err)
+				}
+				queue, err := s.Queue(ctx, tenant, verification.QueueQuery{PageQuery: whole, Now: now})
+				if err != nil {
+					rt.Fatal(err)
+				}
+				listed, queued := idsOf(list), []verification.RunID(nil)
+				for _, e := range queue.Data {
+					queued = append(queued, e.Run)
+				}
+				slices.Sort(listed)
+				slices.Sort(queued)
+				if !slices.Equal(listed, queued) || list.Total != queue.Total {
+					rt.Fatalf("at %s the queue has %d runs %v, and the list %d %v", now, queue.Total, queued, list.Total, listed)
+				}
+			},
+			"measures": func(rt *rapid.T) {
+				first := noon().Add(time.Duration(rapid.IntRange(-200, 200).Draw(rt, "from")) * verification.MeasureInterval)
+				q := verification.MeasureQuery{Cuts: []time.Time{first}, Names: []verification.MeasureName{
+					verification.MeasureStarted, verification.MeasureEnded, verification.MeasureEdge, verification.MeasureVerdictTime,
+				}}
+				for range rapid.IntRange(1, 4).Draw(rt, "intervals") {
+					last := q.Cuts[len(q.Cuts)-1]
+					q.Cuts = append(q.Cuts, last.Add(time.Duration(rapid.IntRange(1, 300).Draw(rt, "long"))*verification.MeasureInterval))
+				}
+				if rapid.Bool().Draw(rt, "workflow") {
+					q.Workflow, q.Version = flow, rapid.IntRange(0, 2).Draw(rt, "version")
+				}
+				got, err := s.Measures(ctx, tenant, q)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				want, err := m.Measures(ctx, tenant, q)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+					rt.Fatalf("Measures(%+v) (-memory +postgres):\n%s", q, diff)
+				}
+			},
+		})
+	})
+}
+
+func sameQueue(rt *rapid.T, s *postgres.Store, m *memory.Store, tenant verification.TenantID, q verification.QueueQuery) {
+	ctx := rt.Context()
+	for range 2 { // the second time behind the first entry
+		got, err := s.Queue(ctx, tenant, q)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want, err := m.Queue(ctx, tenant, q)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			rt.Fatalf("Queue(%+v) (-memory +postgres):\n%s", q, diff)
+		}
+		if len(got.Data) == 0 {
+			break
+		}
+		at := got.Data[0].Position()
+		q.After = &at
+	}
+	for _, w := range []verification.WorkflowID{"", flow} {
+		got, err := s.QueueFigures(ctx, tenant, w, q.Now)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want, err := m.QueueFigures(ctx, tenant, w, q.Now)
+		if err != nil || got != want {
+			rt.Fatalf("QueueFigures(%q) = %+v, memory: %+v, %v", w, got, want, err)
+		}
+	}
+}

@@ -1,0 +1,357 @@
+// Numbers: what happened to the runs of a tenant, by day, step and provider.
+
+package engine
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// MaxNumbersDays is the maximum number of days of a NumbersQuery.
+const MaxNumbersDays = 366
+
+// NumbersQuery selects the numbers of a tenant.
+type NumbersQuery struct {
+	// From and To are times of the first and the last day.
+	From, To time.Time
+	// Location has the time zone of the days; nil is UTC.
+	Location *time.Location
+	// Workflow selects the runs of one workflow; empty selects all.
+	Workflow verification.WorkflowID
+}
+
+// Numbers are added up when runs are changed. They count what happened on the days of
+// the query, whenever the runs started.
+type Numbers struct {
+	Days  []DayNumbers // without a gap, the earliest first
+	Steps []StepNumbers
+	// TimeToVerdict is from when a run began to owe a verdict until it was given.
+	TimeToVerdict DurationNumbers
+	Providers     []ProviderNumbers // by name
+	Queue         QueueNumbers
+}
+
+// DayNumbers are the numbers of one day.
+type DayNumbers struct {
+	Day     time.Time // its first instant
+	Started int
+	// Ended counts the runs that ended, by terminal status.
+	Ended map[verification.Status]int
+	// Outcomes counts the completed runs by outcome; the empty outcome is none.
+	Outcomes           map[string]int
+	Approved, Rejected int
+	TimeToVerdict      DurationNumbers
+}
+
+// StepNumbers are the numbers of one step of a workflow, over all its versions. Without
+// a workflow in the query there are none. They are in the order of the current version;
+// steps that it does not have come last.
+type StepNumbers struct {
+	Node  verification.NodeID
+	Type  verification.NodeType // empty if the current version does not have the step
+	Label string
+	// Reached counts the visits of the step that began, Left those after which the run
+	// went on, and Stopped those at which the run expired, was cancelled or failed.
+	Reached, Left, Stopped int
+}
+
+// DurationNumbers describe durations. P50 and P95 are at most 19 % above the exact
+// values, and are 0 without a duration.
+type DurationNumbers struct {
+	Count    int
+	P50, P95 time.Duration
+}
+
+// ProviderNumbers are the numbers of one provider.
+type ProviderNumbers struct {
+	Name string
+	// Results are the dispatches with a result, by the time from the dispatch to the
+	// result. Failures counts those without one.
+	Results  DurationNumbers
+	Failures int
+}
+
+// QueueNumbers describe the review queue now.
+type QueueNumbers struct {
+	verification.QueueFigures
+	Ages []QueueAge // by Over, the shortest first
+}
+
+// QueueAge counts the runs that have owed a verdict for at least Over.
+type QueueAge struct {
+	Over  time.Duration
+	Count int
+}
+
+// queueAges returns the ages that are counted.
+func queueAges() []time.Duration {
+	const day = 24 * time.Hour
+	return []time.Duration{0, time.Hour, 4 * time.Hour, day, 3 * day, 7 * day}
+}
+
+// Numbers returns the numbers of a tenant. ErrInvalid is returned for a query without
+// a day, or with more than MaxNumbersDays.
+func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q NumbersQuery) (Numbers, error) {
+	cuts, err := days(q)
+	if err != nil {
+		return Numbers{}, err
+	}
+	names := []verification.MeasureName{
+		verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict, verification.MeasureVerdictTime,
+		verification.MeasureDispatchFailed, verification.MeasureDispatchTime,
+	}
+	if q.Workflow != "" {
+		names = append(names, verification.MeasureEdge, verification.MeasureStopped)
+	}
+	found, err := e.ports.Store.Measures(ctx, t, verification.MeasureQuery{Workflow: q.Workflow, Names: names, Cuts: cuts})
+	if err != nil {
+		return Numbers{}, err
+	}
+	n := Numbers{Days: dayNumbers(cuts, found), TimeToVerdict: timeToVerdict(found, nil), Providers: providerNumbers(found)}
+	if q.Workflow != "" {
+		if n.Steps, err = e.stepNumbers(ctx, t, q.Workflow, found); err != nil {
+			return Numbers{}, err
+		}
+	}
+	n.Queue, err = e.queueNumbers(ctx, t, q.Workflow)
+	return n, err
+}
+
+// days returns the first instants of the days of a query and of the day after.
+func days(q NumbersQuery) ([]time.Time, error) {
+	if q.Location == nil {
+		q.Location = time.UTC
+	}
+	midnight := func(t time.Time, later int) time.Time {
+		y, m, d := t.In(q.Location).Date()
+		return time.Date(y, m, d+later, 0, 0, 0, 0, q.Location)
+	}
+	last := midnight(q.To, 0)
+	cuts := []time.Time{midnight(q.From, 0)}
+	for !cuts[len(cuts)-1].After(last) && len(cuts) <= MaxNumbersDays+1 {
+		cuts = append(cuts, midnight(q.From, len(cuts)))
+	}
+	if len(cuts) < 2 || len(cuts) > MaxNumbersDays+1 {
+		return nil, verification.InvalidField("numbers", "to", "must be the first day or up to 365 days later")
+	}
+	return cuts, nil
+}
+
+func dayNumbers(cuts []time.Time, found []verification.MeasureCounts) []DayNumbers {
+	all := make([]DayNumbers, len(cuts)-1)
+	for i := range all {
+		day := DayNumbers{
+			Day: cuts[i], Ended: map[verification.Status]int{}, Outcomes: map[string]int{},
+			TimeToVerdict: timeToVerdict(found, func(counts []int) []int { return counts[i : i+1] }),
+		}
+		for _, m := range found {
+			n := m.Counts[i]
+			switch m.Name {
+			case verification.MeasureStarted:
+				day.Started += n
+			case verification.MeasureEnded:
+				status, outcome, _ := strings.Cut(m.Key, ":")
+				day.Ended[verification.Status(status)] += n
+				if status == string(verification.StatusCompleted) && n > 0 {
+					day.Outcomes[outcome] += n
+				}
+			case verification.MeasureVerdict:
+				if m.Key == string(verification.DecisionApprove) {
+					day.Approved += n
+				} else {
+					day.Rejected += n
+				}
+			case verification.MeasureEdge, verification.MeasureStopped, verification.MeasureVerdictTime,
+				verification.MeasureDispatchFailed, verification.MeasureDispatchTime:
+			}
+		}
+		all[i] = day
+	}
+	return all
+}
+
+// timeToVerdict describes the times to verdict in some of the counts, or in all.
+func timeToVerdict(found []verification.MeasureCounts, part func([]int) []int) DurationNumbers {
+	durations := verification.DurationCounts{}
+	for _, m := range found {
+		if m.Name != verification.MeasureVerdictTime {
+			continue
+		}
+		counts := m.Counts
+		if part != nil {
+			counts = part(counts)
+		}
+		durations.Add(m.Key, sum(counts))
+	}
+	return describe(durations)
+}
+
+func describe(d verification.DurationCounts) DurationNumbers {
+	return DurationNumbers{Count: d.Total(), P50: d.Quantile(0.5), P95: d.Quantile(0.95)}
+}
+
+func sum(counts []int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+func providerNumbers(found []verification.MeasureCounts) []ProviderNumbers {
+	failures, results := map[string]int{}, map[string]verification.DurationCounts{}
+	at := func(name string) verification.DurationCounts {
+		if results[name] == nil {
+			results[name] = verification.DurationCounts{}
+		}
+		return results[name]
+	}
+	for _, m := range found {
+		switch m.Name {
+		case verification.MeasureDispatchTime:
+			_, name, _ := strings.Cut(m.Key, ":")
+			at(name).Add(m.Key, sum(m.Counts))
+		case verification.MeasureDispatchFailed:
+			at(m.Key)
+			failures[m.Key] += sum(m.Counts)
+		case verification.MeasureStarted, verification.MeasureEnded, verification.MeasureEdge, verification.MeasureStopped,
+			verification.MeasureVerdict, verification.MeasureVerdictTime:
+		}
+	}
+	var all []ProviderNumbers
+	for _, name := range slices.Sorted(maps.Keys(results)) {
+		all = append(all, ProviderNumbers{Name: name, Results: describe(results[name]), Failures: failures[name]})
+	}
+	return all
+}
+
+// stepNumbers returns the numbers of the steps of a workflow.
+func (e *Engine) stepNumbers(
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID, found []verification.MeasureCounts,
+) ([]StepNumbers, error) {
+	w, err := e.ports.Store.Workflow(ctx, t, id)
+	if err != nil {
+		return nil, err
+	}
+	steps := map[verification.NodeID]*StepNumbers{}
+	at := func(id verification.NodeID) *StepNumbers {
+		if steps[id] == nil {
+			steps[id] = &StepNumbers{Node: id, Label: string(id)}
+		}
+		return steps[id]
+	}
+	for _, m := range found {
+		switch m.Name {
+		case verification.MeasureEdge:
+			edge, n := verification.ParseEdge(m.Key), sum(m.Counts)
+			at(edge.To).Reached += n
+			at(edge.From).Left += n
+		case verification.MeasureStopped:
+			at(verification.NodeID(m.Key)).Stopped += sum(m.Counts)
+		case verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict, verification.MeasureVerdictTime,
+			verification.MeasureDispatchFailed, verification.MeasureDispatchTime:
+		}
+	}
+	delete(steps, "") // the start
+	order := map[verification.NodeID]int{}
+	if hash := w.Current(); hash != "" {
+		v, err := e.ports.Store.Version(ctx, t, id, hash)
+		if err != nil {
+			return nil, err
+		}
+		for i, node := range v.Definition.BreadthFirst() {
+			n := v.Definition.Nodes[node]
+			if n.Type == verification.NodeBranch || n.Type == verification.NodeEnd {
+				delete(steps, node)
+				continue
+			}
+			s := at(node)
+			s.Type, order[node] = n.Type, i+1
+			if n.Label != "" {
+				s.Label = n.Label
+			}
+		}
+	}
+	return sortedSteps(steps, order), nil
+}
+
+// sortedSteps returns steps in an order, and those that have none last, by id.
+func sortedSteps(steps map[verification.NodeID]*StepNumbers, order map[verification.NodeID]int) []StepNumbers {
+	var all []StepNumbers
+	for _, s := range steps {
+		all = append(all, *s)
+	}
+	slices.SortFunc(all, func(a, b StepNumbers) int {
+		last := len(order) + 1
+		return cmp.Or(cmp.Or(order[a.Node], last)-cmp.Or(order[b.Node], last), cmp.Compare(a.Node, b.Node))
+	})
+	return all
+}
+
+// queueNumbers describes the review queue now.
+func (e *Engine) queueNumbers(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (QueueNumbers, error) {
+	now := e.now()
+	figures, err := e.ports.Store.QueueFigures(ctx, t, w, now)
+	n := QueueNumbers{QueueFigures: figures}
+	for _, age := range queueAges() {
+		if err != nil {
+			return n, err
+		}
+		var p verification.Page[verification.QueueEntry]
+		p, err = e.ports.Store.Queue(ctx, t, verification.QueueQuery{Now: now, Workflow: w, SinceBefore: now.Add(-age)})
+		n.Ages = append(n.Ages, QueueAge{Over: age, Count: p.Total})
+	}
+	return n, err
+}
+
+// EdgeQuery selects the edges of one version of a workflow.
+type EdgeQuery struct {
+	Workflow verification.WorkflowID
+	Version  int // its number, 1 for the first
+	// From and To bound the times at which runs went along the edges, to a quarter of
+	// an hour; zero is no bound.
+	From, To time.Time
+}
+
+// EdgeCounts says how often runs went along the edges of a version.
+type EdgeCounts struct {
+	// Edges counts by edge. A run that goes along an edge twice counts twice.
+	Edges map[verification.Edge]int
+	// Stopped counts the runs that expired, were cancelled or failed at a node.
+	Stopped map[verification.NodeID]int
+}
+
+// EdgeCounts counts how often runs went along the edges of a version.
+func (e *Engine) EdgeCounts(ctx context.Context, t verification.TenantID, q EdgeQuery) (EdgeCounts, error) {
+	if q.From.IsZero() {
+		q.From = time.Unix(0, 0)
+	}
+	if q.To.IsZero() {
+		q.To = e.now()
+	}
+	found, err := e.ports.Store.Measures(ctx, t, verification.MeasureQuery{
+		Workflow: q.Workflow, Version: q.Version,
+		Names: []verification.MeasureName{verification.MeasureEdge, verification.MeasureStopped},
+		Cuts: []time.Time{
+			q.From.UTC().Truncate(verification.MeasureInterval),
+			q.To.UTC().Add(verification.MeasureInterval).Truncate(verification.MeasureInterval),
+		},
+	})
+	if err != nil {
+		return EdgeCounts{}, err
+	}
+	c := EdgeCounts{Edges: map[verification.Edge]int{}, Stopped: map[verification.NodeID]int{}}
+	for _, m := range found {
+		if m.Name == verification.MeasureEdge {
+			c.Edges[verification.ParseEdge(m.Key)] += sum(m.Counts)
+		} else {
+			c.Stopped[verification.NodeID(m.Key)] += sum(m.Counts)
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,79 @@
+// The review queue: read it, claim a run, release it.
+
+package engine
+
+import (
+	"context"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Queue returns one page of the runs that owe a verdict now and match the query, and
+// the number of all matches. q.Now is set by the engine.
+func (e *Engine) Queue(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
+	if err := q.PageQuery.Validate(); err != nil {
+		return verification.Page[verification.QueueEntry]{}, err
+	}
+	q.Now = e.now()
+	return e.ports.Store.Queue(ctx, t, q)
+}
+
+// Review returns the entry of one run in the review queue, or ErrNotFound if the run
+// owes no verdict now.
+func (e *Engine) Review(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.QueueEntry, error) {
+	p, err := e.Queue(ctx, t, verification.QueueQuery{PageQuery: verification.PageQuery{Limit: 1}, Run: id})
+	if err != nil {
+		return verification.QueueEntry{}, err
+	}
+	if len(p.Data) == 0 {
+		return verification.QueueEntry{}, verification.NotFound("review")
+	}
+	return p.Data[0], nil
+}
+
+// QueueFigures returns the figures of the review queue of a tenant, or of all tenants if
+// t is empty.
+func (e *Engine) QueueFigures(ctx context.Context, t verification.TenantID) (verification.QueueFigures, error) {
+	return e.ports.Store.QueueFigures(ctx, t, "", e.now())
+}
+
+// ClaimRequest asks for the claim of a run in the review queue.
+type ClaimRequest struct {
+	// By identifies the person, and Name is what others see. By is required.
+	By, Name string
+	// TakeOver replaces the claim of another person.
+	TakeOver bool
+}
+
+// Claim claims a run in the review queue for a person until ClaimTTL from now, or
+// renews the claim of that person. If another person holds the claim, it returns that
+// claim and ErrConflict. ErrNotFound is returned when the run owes no verdict.
+func (e *Engine) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, r ClaimRequest) (verification.Claim, error) {
+	if r.By == "" {
+		return verification.Claim{}, verification.InvalidField("review", "by", "is required")
+	}
+	now := e.now()
+	return e.ports.Store.SaveClaim(ctx, t, id, verification.Claim{
+		By: r.By, Name: r.Name, At: now, Until: now.Add(verification.ClaimTTL),
+	}, r.TakeOver)
+}
+
+// ReleaseClaim ends the claim of a person. A claim of another person stays.
+func (e *Engine) ReleaseClaim(ctx context.Context, t verification.TenantID, id verification.RunID, by string) error {
+	if by == "" {
+		return verification.InvalidField("review", "by", "is required")
+	}
+	return e.ports.Store.ReleaseClaim(ctx, t, id, by)
+}
+
+// endClaim ends the claim of a run that still owes a verdict after a reviewer has acted
+// on it. A claim of any other run ends with the append. A failure is logged: the claim
+// then ends by itself.
+func (e *Engine) endClaim(ctx context.Context, s *session) {
+	if _, owed := s.run.Review(); !owed || e.external {
+		return
+	}
+	if err := e.ports.Store.ReleaseClaim(context.WithoutCancel(ctx), s.ref.Tenant, s.ref.Run, ""); err != nil {
+		e.log.WarnContext(ctx, "claim not released", "tenant", s.ref.Tenant, "run", s.ref.Run, "error", err)
+	}
+}

@@ -1,0 +1,241 @@
+// Measures: what the numbers of the service are added up from.
+
+package verification
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MeasureInterval is the resolution of measures. Every time zone has its midnight at
+// a multiple of it in UTC.
+const MeasureInterval = 15 * time.Minute
+
+// MeasureName says what is counted.
+type MeasureName string
+
+// The measures.
+const (
+	// MeasureStarted counts the runs that started.
+	MeasureStarted MeasureName = "started"
+	// MeasureEnded counts the runs that ended. The key is the terminal status and, of
+	// a completed run with an outcome, ":" and the outcome.
+	MeasureEnded MeasureName = "ended"
+	// MeasureEdge counts how often runs of a version went along an edge. The key is
+	// an Edge.
+	MeasureEdge MeasureName = "edge"
+	// MeasureStopped counts the runs of a version that ended at a node which is not an
+	// end. The key is the node.
+	MeasureStopped MeasureName = "stopped"
+	// MeasureVerdict counts verdicts; the key is the decision. MeasureVerdictTime
+	// counts those that were due, by the time since the run began to owe them; the key
+	// is a duration bucket.
+	MeasureVerdict     MeasureName = "verdict"
+	MeasureVerdictTime MeasureName = "verdict_time"
+	// MeasureDispatchFailed counts dispatches without a result; the key is the
+	// provider. MeasureDispatchTime counts those with a result, by the time from the
+	// dispatch to the result; the key is a duration bucket, ":" and the provider.
+	MeasureDispatchFailed MeasureName = "dispatch_failed"
+	MeasureDispatchTime   MeasureName = "dispatch_time"
+)
+
+// perVersion reports whether the measure is counted by the version of the workflow.
+func (n MeasureName) perVersion() bool { return n == MeasureEdge || n == MeasureStopped }
+
+// Measure is something that was counted in a run, as a part of a Commit.
+type Measure struct {
+	MeasureKey
+	// At is the beginning of the interval of MeasureInterval, in UTC.
+	At    time.Time
+	Count int
+}
+
+// MeasureKey says what a Measure counts.
+type MeasureKey struct {
+	Name MeasureName
+	Key  string
+	// Version is the number of the version; 0 unless measures of this name are counted
+	// by version.
+	Version int
+}
+
+// Edge is the way from one node of a version to the next one that runs go.
+type Edge struct {
+	From NodeID // empty for the start of the run
+	To   NodeID
+}
+
+// key encodes the edge; node ids have no ":".
+func (e Edge) key() string { return string(e.From) + ":" + string(e.To) }
+
+// ParseEdge returns the edge of the key of a MeasureEdge.
+func ParseEdge(key string) Edge {
+	from, to, _ := strings.Cut(key, ":")
+	return Edge{NodeID(from), NodeID(to)}
+}
+
+// Measures returns what is counted in a run that has the state before when the
+// events are appended to it. The measures of a history are the same in however many
+// appends it was written.
+func Measures(before Run, events []Event) []Measure {
+	m := measuring{version: before.Started.Version, at: before.Wait.Node, wait: before.Wait}
+	for i, e := range events {
+		m.time = e.At.Truncate(MeasureInterval)
+		m.measure(e, func() Run { return before.EvolveAll(events[:i]) })
+	}
+	return m.found
+}
+
+// measuring is the state of Measures.
+type measuring struct {
+	version int
+	at      NodeID // the node that the run is at
+	moving  bool   // the run left it
+	wait    Wait   // Since and Provider of the last dispatch
+	time    time.Time
+	found   []Measure
+}
+
+func (m *measuring) measure(e Event, before func() Run) {
+	switch f := e.Fact.(type) {
+	case Started:
+		m.version, m.moving = f.Version, true
+		m.count(MeasureStarted, "")
+	case Dispatched:
+		m.arrive(f.Node)
+		m.wait = Wait{Provider: f.Provider, Since: e.At}
+	case ResultRecorded:
+		m.count(MeasureDispatchTime, durationKey(e.At.Sub(m.wait.Since))+":"+m.wait.Provider)
+		m.moving = true
+	case DispatchFailed:
+		m.count(MeasureDispatchFailed, m.wait.Provider)
+	case ResultUnavailable, CustomerSubmitted:
+		m.moving = true
+	case CustomerAwaited:
+		m.arrive(f.Node)
+	case BranchTaken:
+		m.arrive(f.Node)
+		m.moving = true
+	case ReviewAsked:
+		m.arrive(f.Node)
+	case VerdictRecorded:
+		m.count(MeasureVerdict, string(f.Decision))
+		if v, due := before().Review(); due {
+			m.count(MeasureVerdictTime, durationKey(e.At.Sub(v.Since)))
+		}
+		m.moving = f.Node != ""
+	case Completed:
+		m.arrive(f.Node)
+		m.end(StatusCompleted, f.Outcome)
+	case Failed:
+		m.stop(StatusFailed)
+	case Expired:
+		m.stop(StatusExpired)
+	case Cancelled:
+		m.stop(StatusCancelled)
+	case ResultPending, CallbackReceived, PollFailed, JourneyOpened, DocumentUploaded:
+	}
+}
+
+func (m *measuring) count(name MeasureName, key string) {
+	k := MeasureKey{Name: name, Key: key}
+	if name.perVersion() {
+		k.Version = m.version
+	}
+	m.found = append(m.found, Measure{MeasureKey: k, At: m.time, Count: 1})
+}
+
+// arrive counts the edge to a node, unless the run is there already.
+func (m *measuring) arrive(to NodeID) {
+	if m.moving {
+		m.count(MeasureEdge, Edge{m.at, to}.key())
+	}
+	m.at, m.moving = to, false
+}
+
+// stop counts a run that ended at a node which is not an end.
+func (m *measuring) stop(s Status) {
+	if m.at != "" {
+		m.count(MeasureStopped, string(m.at))
+	}
+	m.end(s, "")
+}
+
+func (m *measuring) end(s Status, outcome string) {
+	key := string(s)
+	if outcome != "" {
+		key += ":" + outcome
+	}
+	m.count(MeasureEnded, key)
+}
+
+// A duration is counted in a bucket whose upper bound is at most 19 % above its lower
+// one: bucket n ends at 2^(n/4) ms, and bucket 0 has everything up to 1 ms.
+const bucketsPerDoubling = 4
+
+func durationKey(d time.Duration) string {
+	n := math.Ceil(bucketsPerDoubling * math.Log2(float64(d)/float64(time.Millisecond)))
+	return strconv.Itoa(int(max(0, n))) // the logarithm of 0 is negative infinity
+}
+
+// DurationCounts counts durations by bucket.
+type DurationCounts map[int]int
+
+// Add counts n durations with the key of a measure, which may continue after ":". It
+// ignores other keys.
+func (c DurationCounts) Add(key string, n int) {
+	digits, _, _ := strings.Cut(key, ":")
+	if bucket, err := strconv.Atoi(digits); err == nil {
+		c[bucket] += n
+	}
+}
+
+// Total returns the number of durations.
+func (c DurationCounts) Total() (n int) {
+	for _, count := range c {
+		n += count
+	}
+	return n
+}
+
+// Quantile returns the duration that a share of all durations, such as 0.95, do not
+// exceed. It is at most 19 % above the exact one, or 1 ms if that is less than 1 ms; 0
+// if there are none.
+func (c DurationCounts) Quantile(share float64) time.Duration {
+	buckets := make([]int, 0, len(c))
+	for bucket := range c {
+		buckets = append(buckets, bucket)
+	}
+	slices.Sort(buckets)
+	left := int(math.Ceil(share * float64(c.Total())))
+	for _, bucket := range buckets {
+		if left -= c[bucket]; left <= 0 && c[bucket] > 0 {
+			return time.Duration(math.Exp2(float64(bucket)/bucketsPerDoubling) * float64(time.Millisecond))
+		}
+	}
+	return 0
+}
+
+// MeasureQuery selects measures of a tenant.
+type MeasureQuery struct {
+	// Workflow selects the measures of one workflow. Without it, those of all
+	// workflows are added up, except those that are counted by version.
+	Workflow WorkflowID
+	// Version selects one version by its number, for measures that are counted by
+	// version; 0 selects all.
+	Version int
+	// Names are the measures wanted.
+	Names []MeasureName
+	// Cuts are two or more ascending times, each a multiple of MeasureInterval: the
+	// measures are added up from each to the next.
+	Cuts []time.Time
+}
+
+// MeasureCounts are the sums of a measure between the cuts of a query.
+type MeasureCounts struct {
+	MeasureKey
+	Counts []int // one less than the cuts
+}
