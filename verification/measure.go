@@ -24,9 +24,9 @@ const (
 	// MeasureEnded counts the runs that ended. The key is the terminal status and, of
 	// a completed run with an outcome, ":" and the outcome.
 	MeasureEnded MeasureName = "ended"
-	// MeasureEdge counts how often runs of a version went along an edge. The key is
-	// an Edge.
-	MeasureEdge MeasureName = "edge"
+	// MeasureTransition counts the transitions of the runs of a version. Its key is for
+	// ParseTransition.
+	MeasureTransition MeasureName = "transition"
 	// MeasureStopped counts the runs of a version that ended at a node which is not an
 	// end. The key is the node.
 	MeasureStopped MeasureName = "stopped"
@@ -43,7 +43,7 @@ const (
 )
 
 // perVersion reports whether the measure is counted by the version of the workflow.
-func (n MeasureName) perVersion() bool { return n == MeasureEdge || n == MeasureStopped }
+func (n MeasureName) perVersion() bool { return n == MeasureTransition || n == MeasureStopped }
 
 // Measure is something that was counted in a run, as a part of a Commit.
 type Measure struct {
@@ -62,73 +62,80 @@ type MeasureKey struct {
 	Version int
 }
 
-// Edge is the way from one node of a version to the next one that runs go.
-type Edge struct {
-	From NodeID // empty for the start of the run
-	To   NodeID
+// key encodes a transition in the key of a MeasureTransition; node ids have no ":".
+func (t Transition) key() string {
+	key := string(t.From) + ":" + string(t.To)
+	if t.On != "" && t.On != "next" {
+		key += ":" + t.On
+	}
+	return key
 }
 
-// key encodes the edge; node ids have no ":".
-func (e Edge) key() string { return string(e.From) + ":" + string(e.To) }
-
-// ParseEdge returns the edge of the key of a MeasureEdge.
-func ParseEdge(key string) Edge {
-	from, to, _ := strings.Cut(key, ":")
-	return Edge{NodeID(from), NodeID(to)}
+// ParseTransition returns the transition of the key of a MeasureTransition.
+func ParseTransition(key string) Transition {
+	from, rest, _ := strings.Cut(key, ":")
+	to, on, given := strings.Cut(rest, ":")
+	if !given && from != "" {
+		on = "next"
+	}
+	return Transition{From: NodeID(from), To: NodeID(to), On: on}
 }
 
 // Measures returns what is counted in a run that has the state before when the
 // events are appended to it. The measures of a history are the same in however many
 // appends it was written.
 func Measures(before Run, events []Event) []Measure {
-	m := measuring{version: before.Started.Version, at: before.Wait.Node, wait: before.Wait}
-	for i, e := range events {
-		m.time = e.At.Truncate(MeasureInterval)
-		m.measure(e, func() Run { return before.EvolveAll(events[:i]) })
+	m := measuring{
+		before: before, events: events, version: before.Started.Version, at: before.Wait.Node,
+		provider: before.Wait.Provider, dispatchedAt: before.Wait.Since,
+	}
+	next := 0
+	eachTransition(m.at, events, func(event int, t Transition) {
+		for ; next < event; next++ {
+			m.measure(next)
+		}
+		m.arrive(t, events[event].At)
+	})
+	for ; next < len(events); next++ {
+		m.measure(next)
 	}
 	return m.found
 }
 
 // measuring is the state of Measures.
 type measuring struct {
+	before  Run
+	events  []Event
 	version int
 	at      NodeID // the node that the run is at
-	moving  bool   // the run left it
-	wait    Wait   // Since and Provider of the last dispatch
-	time    time.Time
-	found   []Measure
+
+	provider     string // of the last dispatch
+	dispatchedAt time.Time
+
+	time  time.Time // the beginning of the interval of the event
+	found []Measure
 }
 
-func (m *measuring) measure(e Event, before func() Run) {
+// measure counts everything of one event but a transition.
+func (m *measuring) measure(event int) {
+	e := m.events[event]
+	m.time = e.At.Truncate(MeasureInterval)
 	switch f := e.Fact.(type) {
 	case Started:
-		m.version, m.moving = f.Version, true
+		m.version = f.Version
 		m.count(MeasureStarted, "")
 	case Dispatched:
-		m.arrive(f.Node)
-		m.wait = Wait{Provider: f.Provider, Since: e.At}
+		m.provider, m.dispatchedAt = f.Provider, e.At
 	case ResultRecorded:
-		m.count(MeasureDispatchTime, durationKey(e.At.Sub(m.wait.Since))+":"+m.wait.Provider)
-		m.moving = true
+		m.count(MeasureDispatchTime, durationKey(e.At.Sub(m.dispatchedAt))+":"+m.provider)
 	case DispatchFailed:
-		m.count(MeasureDispatchFailed, m.wait.Provider)
-	case ResultUnavailable, CustomerSubmitted:
-		m.moving = true
-	case CustomerAwaited:
-		m.arrive(f.Node)
-	case BranchTaken:
-		m.arrive(f.Node)
-		m.moving = true
-	case ReviewAsked:
-		m.arrive(f.Node)
+		m.count(MeasureDispatchFailed, m.provider)
 	case VerdictRecorded:
 		m.count(MeasureVerdict, string(f.Decision))
-		if v, due := before().Review(); due {
+		if v, due := m.before.EvolveAll(m.events[:event]).Review(); due {
 			m.count(MeasureVerdictTime, durationKey(e.At.Sub(v.Since)))
 		}
-		m.moving = f.Node != ""
 	case Completed:
-		m.arrive(f.Node)
 		m.end(StatusCompleted, f.Outcome)
 	case Failed:
 		m.stop(StatusFailed)
@@ -136,7 +143,6 @@ func (m *measuring) measure(e Event, before func() Run) {
 		m.stop(StatusExpired)
 	case Cancelled:
 		m.stop(StatusCancelled)
-	case ResultPending, CallbackReceived, PollFailed, JourneyOpened, DocumentUploaded:
 	}
 }
 
@@ -148,12 +154,10 @@ func (m *measuring) count(name MeasureName, key string) {
 	m.found = append(m.found, Measure{MeasureKey: k, At: m.time, Count: 1})
 }
 
-// arrive counts the edge to a node, unless the run is there already.
-func (m *measuring) arrive(to NodeID) {
-	if m.moving {
-		m.count(MeasureEdge, Edge{m.at, to}.key())
-	}
-	m.at, m.moving = to, false
+// arrive counts a transition.
+func (m *measuring) arrive(t Transition, at time.Time) {
+	m.at, m.time = t.To, at.Truncate(MeasureInterval)
+	m.count(MeasureTransition, t.key())
 }
 
 // stop counts a run that ended at a node which is not an end.

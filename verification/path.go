@@ -18,15 +18,23 @@ type Transition struct {
 // reject, the run moved along its next.
 func Transitions(from NodeID, events []Event) []Transition {
 	var all []Transition
-	at, on, leaving := from, "", false
+	eachTransition(from, events, func(_ int, t Transition) { all = append(all, t) })
+	return all
+}
+
+// eachTransition calls f with each move and the index of the event in which the run
+// arrived.
+func eachTransition(from NodeID, events []Event, f func(event int, t Transition)) {
+	at, on, leaving, event := from, "", false, 0
 	leave := func(why string) { on, leaving = why, true }
 	arrive := func(id NodeID) {
 		if leaving {
-			all = append(all, Transition{From: at, To: id, On: on})
+			f(event, Transition{From: at, To: id, On: on})
 		}
 		at, on, leaving = id, "", false
 	}
-	for _, e := range events {
+	for i, e := range events {
+		event = i
 		switch f := e.Fact.(type) {
 		case Started:
 			leave("")
@@ -69,5 +77,4 @@ func Transitions(from NodeID, events []Event) []Transition {
 			arrive(f.Node)
 		}
 	}
-	return all
 }

@@ -159,7 +159,7 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 			"measures": func(rt *rapid.T) {
 				first := noon().Add(time.Duration(rapid.IntRange(-200, 200).Draw(rt, "from")) * verification.MeasureInterval)
 				q := verification.MeasureQuery{Cuts: []time.Time{first}, Names: []verification.MeasureName{
-					verification.MeasureStarted, verification.MeasureEnded, verification.MeasureEdge, verification.MeasureVerdictTime,
+					verification.MeasureStarted, verification.MeasureEnded, verification.MeasureTransition, verification.MeasureVerdictTime,
 				}}
 				for range rapid.IntRange(1, 4).Draw(rt, "intervals") {
 					last := q.Cuts[len(q.Cuts)-1]

@@ -107,7 +107,7 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 		verification.MeasureDispatchFailed, verification.MeasureDispatchTime,
 	}
 	if q.Workflow != "" {
-		names = append(names, verification.MeasureEdge, verification.MeasureStopped)
+		names = append(names, verification.MeasureTransition, verification.MeasureStopped)
 	}
 	found, err := e.ports.Store.Measures(ctx, t, verification.MeasureQuery{Workflow: q.Workflow, Names: names, Cuts: cuts})
 	if err != nil {
@@ -167,7 +167,7 @@ func dayNumbers(cuts []time.Time, found []verification.MeasureCounts) []DayNumbe
 				} else {
 					day.Rejected += n
 				}
-			case verification.MeasureEdge, verification.MeasureStopped, verification.MeasureVerdictTime,
+			case verification.MeasureTransition, verification.MeasureStopped, verification.MeasureVerdictTime,
 				verification.MeasureDispatchFailed, verification.MeasureDispatchTime:
 			}
 		}
@@ -219,7 +219,7 @@ func providerNumbers(found []verification.MeasureCounts) []ProviderNumbers {
 		case verification.MeasureDispatchFailed:
 			at(m.Key)
 			failures[m.Key] += sum(m.Counts)
-		case verification.MeasureStarted, verification.MeasureEnded, verification.MeasureEdge, verification.MeasureStopped,
+		case verification.MeasureStarted, verification.MeasureEnded, verification.MeasureTransition, verification.MeasureStopped,
 			verification.MeasureVerdict, verification.MeasureVerdictTime:
 		}
 	}
@@ -247,10 +247,10 @@ func (e *Engine) stepNumbers(
 	}
 	for _, m := range found {
 		switch m.Name {
-		case verification.MeasureEdge:
-			edge, n := verification.ParseEdge(m.Key), sum(m.Counts)
-			at(edge.To).Reached += n
-			at(edge.From).Left += n
+		case verification.MeasureTransition:
+			move, n := verification.ParseTransition(m.Key), sum(m.Counts)
+			at(move.To).Reached += n
+			at(move.From).Left += n
 		case verification.MeasureStopped:
 			at(verification.NodeID(m.Key)).Stopped += sum(m.Counts)
 		case verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict, verification.MeasureVerdictTime,
@@ -309,25 +309,25 @@ func (e *Engine) queueNumbers(ctx context.Context, t verification.TenantID, w ve
 	return n, err
 }
 
-// EdgeQuery selects the edges of one version of a workflow.
-type EdgeQuery struct {
+// TransitionQuery selects the transitions of one version of a workflow.
+type TransitionQuery struct {
 	Workflow verification.WorkflowID
 	Version  int // its number, 1 for the first
-	// From and To bound the times at which runs went along the edges, to a quarter of
-	// an hour; zero is no bound.
+	// From and To bound the times of the transitions, to a quarter of an hour; zero is
+	// no bound.
 	From, To time.Time
 }
 
-// EdgeCounts says how often runs went along the edges of a version.
-type EdgeCounts struct {
-	// Edges counts by edge. A run that goes along an edge twice counts twice.
-	Edges map[verification.Edge]int
+// TransitionCounts says how often the runs of a version moved from node to node.
+type TransitionCounts struct {
+	// Transitions counts by transition. A run that takes one twice counts twice.
+	Transitions map[verification.Transition]int
 	// Stopped counts the runs that expired, were cancelled or failed at a node.
 	Stopped map[verification.NodeID]int
 }
 
-// EdgeCounts counts how often runs went along the edges of a version.
-func (e *Engine) EdgeCounts(ctx context.Context, t verification.TenantID, q EdgeQuery) (EdgeCounts, error) {
+// TransitionCounts counts the transitions of the runs of a version.
+func (e *Engine) TransitionCounts(ctx context.Context, t verification.TenantID, q TransitionQuery) (TransitionCounts, error) {
 	if q.From.IsZero() {
 		q.From = time.Unix(0, 0)
 	}
@@ -336,19 +336,19 @@ func (e *Engine) EdgeCounts(ctx context.Context, t verification.TenantID, q Edge
 	}
 	found, err := e.ports.Store.Measures(ctx, t, verification.MeasureQuery{
 		Workflow: q.Workflow, Version: q.Version,
-		Names: []verification.MeasureName{verification.MeasureEdge, verification.MeasureStopped},
+		Names: []verification.MeasureName{verification.MeasureTransition, verification.MeasureStopped},
 		Cuts: []time.Time{
 			q.From.UTC().Truncate(verification.MeasureInterval),
 			q.To.UTC().Add(verification.MeasureInterval).Truncate(verification.MeasureInterval),
 		},
 	})
 	if err != nil {
-		return EdgeCounts{}, err
+		return TransitionCounts{}, err
 	}
-	c := EdgeCounts{Edges: map[verification.Edge]int{}, Stopped: map[verification.NodeID]int{}}
+	c := TransitionCounts{Transitions: map[verification.Transition]int{}, Stopped: map[verification.NodeID]int{}}
 	for _, m := range found {
-		if m.Name == verification.MeasureEdge {
-			c.Edges[verification.ParseEdge(m.Key)] += sum(m.Counts)
+		if m.Name == verification.MeasureTransition {
+			c.Transitions[verification.ParseTransition(m.Key)] += sum(m.Counts)
 		} else {
 			c.Stopped[verification.NodeID(m.Key)] += sum(m.Counts)
 		}
