@@ -72,7 +72,7 @@ func (c Comparison) Of(id NodeID) Change {
 // an object, except those of an input.
 func Compare(before, after Definition) Comparison {
 	c := Comparison{Fields: compareFields(content(before), content(after))}
-	ids := after.breadthFirst()
+	ids := after.BreadthFirst()
 	for _, id := range slices.Concat(slices.Sorted(maps.Keys(after.Nodes)), slices.Sorted(maps.Keys(before.Nodes))) {
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
