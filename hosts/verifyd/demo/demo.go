@@ -1,9 +1,29 @@
-// Package demo holds the files of the built-in demo.
+// Package demo has the files of the built-in demo and the vendor that its checks call.
 package demo
 
-import "embed"
+import (
+	"bytes"
+	"embed"
+	"path"
+	"path/filepath"
+)
 
 // Files is the bootstrap file and the files that it names.
 //
 //go:embed *.yaml *.csv
 var Files embed.FS
+
+// VendorAddr is the address of the vendor in the bootstrap file.
+const VendorAddr = "127.0.0.1:9090"
+
+// The secrets of the vendor in the bootstrap file.
+const (
+	TokenSecret = "REGISTRY_TOKEN"
+	HookSecret  = "REGISTRY_HOOK"
+)
+
+// Read returns a file of the demo, in which the vendor has the address vendor.
+func Read(name, vendor string) ([]byte, error) {
+	raw, err := Files.ReadFile(path.Clean(filepath.ToSlash(name)))
+	return bytes.ReplaceAll(raw, []byte(VendorAddr), []byte(vendor)), err
+}

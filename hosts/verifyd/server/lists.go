@@ -18,9 +18,6 @@ import (
 // loaded at the second look.
 const refreshInterval = 20 * time.Second
 
-// demoListDate is the date of the list of the demo.
-func demoListDate() time.Time { return time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC) }
-
 // openLists loads the lists of the bootstrap file. A host that executes no runs needs
 // none.
 func openLists(ctx context.Context, s settings, b *definition.Bootstrap, log *slog.Logger, m *metrics) (*screening.Lists, error) {
@@ -29,7 +26,7 @@ func openLists(ctx context.Context, s settings, b *definition.Bootstrap, log *sl
 	if b != nil && s.has(roleWorker) {
 		for _, l := range b.Lists {
 			source := listSource(l)
-			if s.Bootstrap == "" {
+			if s.isDemo() {
 				source.Files, source.Date = demofiles.Files, demoListDate()
 			}
 			sources = append(sources, source)

@@ -181,6 +181,12 @@ func (s *served) await(id string, as func(runJSON) bool) runJSON {
 	}
 }
 
+// The answers of customers of the demo: one who passes, and one who is on its list.
+const (
+	clean  = `{"payload":{"name":"Asha Rao","dob":"1990-04-01","pan":"ABCPR1234F"}}`
+	listed = `{"payload":{"name":"Victor Zamoyskov","dob":"1961-03-14","pan":"ABCPZ4321Z"}}`
+)
+
 const (
 	records    = "/v1/workflows/0191f3c0-0000-7000-8000-000000000001/runs"
 	onboarding = "/v1/workflows/0191f3c0-0000-7000-8000-000000000002/runs"
@@ -203,7 +209,7 @@ func TestTheDemoGoesFromStartToAPDF(t *testing.T) {
 
 func TestTheDemoTakesItsCustomerAndItsReviewerAlong(t *testing.T) {
 	s := serveHost(t, nil)
-	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-2","input":{"sandbox":{"face_match":"fail"}},"redirect_uri":"https://app.acme.example/verify/done"}`)
+	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-2","redirect_uri":"https://app.acme.example/verify/done"}`)
 	if r.Action == nil || !strings.HasPrefix(r.Action.URL, s.api+"/journey/") {
 		t.Fatalf("start = %+v, want a journey link", r)
 	}
@@ -213,19 +219,12 @@ func TestTheDemoTakesItsCustomerAndItsReviewerAlong(t *testing.T) {
 	}
 	signal := s.api + "/v1/signals/" + r.ID + "/"
 	s.ask("POST", signal+r.Action.SignalName, `{"payload":{"consent_status":"success"}}`)
-	status, answer, _ := s.ask("POST", signal+"details_submitted",
-		`{"payload":{"name":"Asha Rao","pan":"ABCDE1234F","dob":"1990-04-01","location":{"latitude":19.07,"longitude":72.87,"accuracy":20}}}`)
+	status, answer, _ := s.ask("POST", signal+"details_submitted", listed)
 	if status != 200 {
 		t.Fatalf("details = %d %s", status, answer)
 	}
-	var parked runJSON
-	for range 200 {
-		if parked = s.run("GET", s.api+"/v1/runs/"+r.ID, ""); parked.Action != nil {
-			break
-		}
-		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // the host runs on the wall clock
-	}
-	if parked.Action == nil || parked.Action.Type != "review" || parked.Decision == nil || *parked.Decision != "review" {
+	parked := s.await(r.ID, func(r runJSON) bool { return r.Action != nil })
+	if parked.Action.Type != "review" || parked.Decision == nil || *parked.Decision != "review" {
 		t.Fatalf("run = %+v, want it parked on review", parked)
 	}
 	status, answer, _ = s.ask("POST", signal+"human_review_decision", `{"payload":{"decision":"approve","notes":"seen in person"}}`)
@@ -252,6 +251,66 @@ func TestTheDemoChecksNothingWithoutConsent(t *testing.T) {
 	}
 	if status, page, _ := s.ask("GET", link, ""); status != http.StatusOK || !bytes.Contains(page, []byte("You did not agree")) || !bytes.Contains(page, []byte("Nothing was checked.")) {
 		t.Errorf("page = %d %s, want it to say that nothing was checked", status, page)
+	}
+}
+
+func TestTheDemoChecksWhatItsCustomerTyped(t *testing.T) {
+	s := serveHost(t, nil)
+	for name, tc := range map[string]struct {
+		details  string
+		status   string
+		decision string // "" for none
+		failed   string // the checks that did not pass
+	}{
+		"a customer without a problem":        {clean, "completed", "", ""},
+		"a name on the list":                  {listed, "in_progress", "review", ""},
+		"a minor":                             {`{"payload":{"name":"Asha Rao","dob":"2015-04-01","pan":"ABCPR1234F"}}`, "completed", "", "age"},
+		"the PAN of a company":                {`{"payload":{"name":"Asha Rao","dob":"1990-04-01","pan":"ABCCR1234F"}}`, "in_progress", "review", "pan_structure"},
+		"the PAN of another person":           {`{"payload":{"name":"Asha Rao","dob":"1990-04-01","pan":"ABCPK4321K"}}`, "in_progress", "review", "name_match"},
+		"a PAN that the registry has not got": {`{"payload":{"name":"Asha Rao","dob":"1990-04-01","pan":"ZZZPR1234F"}}`, "in_progress", "review", "pan_registry"},
+	} {
+		r := s.run("POST", s.api+onboarding, `{"reference_id":"person-5"}`)
+		signal := s.api + "/v1/signals/" + r.ID + "/"
+		s.ask("POST", signal+"consent_submitted", `{"payload":{"consent_status":"success"}}`)
+		if status, answer, _ := s.ask("POST", signal+"details_submitted", tc.details); status != http.StatusOK {
+			t.Fatalf("%s: details = %d %s", name, status, answer)
+		}
+		r = s.await(r.ID, func(r runJSON) bool { return r.Status != "in_progress" || r.Decision != nil })
+		decision, failed := "", []string{}
+		if r.Decision != nil {
+			decision = *r.Decision
+		}
+		for _, raw := range r.Checks {
+			var c struct{ Key, Status string }
+			if err := json.Unmarshal(raw, &c); err != nil {
+				t.Fatal(err)
+			}
+			if c.Status != "passed" {
+				failed = append(failed, c.Key)
+			}
+		}
+		if r.Status != tc.status || decision != tc.decision || strings.Join(failed, " ") != tc.failed {
+			t.Errorf("%s: %s, decision %q, failed checks %v; want %s, %q, [%s]", name, r.Status, decision, failed, tc.status, tc.decision, tc.failed)
+		}
+	}
+}
+
+func TestTheVendorOfTheDemoCallsBackByAManualClock(t *testing.T) {
+	s := serveHost(t, map[string]string{"VERIFYD_CLOCK": "manual"})
+	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-6"}`)
+	signal := s.api + "/v1/signals/" + r.ID + "/"
+	s.ask("POST", signal+"consent_submitted", `{"payload":{"consent_status":"success"}}`)
+	s.ask("POST", signal+"details_submitted", clean)
+	for _, step := range []struct {
+		body string
+		want string
+	}{{`{"seconds":0.5}`, "in_progress"}, {`{"seconds":0.5}`, "completed"}} {
+		if status, raw, _ := s.ask("POST", s.admin+"/clock/advance", step.body); status != http.StatusOK {
+			t.Fatalf("advance = %d %s", status, raw)
+		}
+		if r = s.run("GET", s.api+"/v1/runs/"+r.ID, ""); r.Status != step.want {
+			t.Errorf("the run is %+v, want it %s", r, step.want)
+		}
 	}
 }
 

@@ -33,11 +33,12 @@ func TestMain(m *testing.M) {
 }
 
 // onPostgres are settings of a host on a database, with the demo as its
-// bootstrap file.
+// bootstrap file. The vendor of the demo is not served.
 func onPostgres(url string, more ...string) map[string]string {
 	vars := map[string]string{
 		"VERIFYD_DATABASE_URL": url, "VERIFYD_BOOTSTRAP": filepath.Join("..", "demo", "bootstrap.yaml"),
 		"VERIFYD_ALLOW_PRIVATE_NETWORKS": "true", "VERIFYD_LOG_LEVEL": "error",
+		"VERIFYD_SECRET_REGISTRY_TOKEN": "token-of-the-vendor", "VERIFYD_SECRET_REGISTRY_HOOK": "key-of-the-hook",
 	}
 	for i := 0; i+1 < len(more); i += 2 {
 		vars[more[i]] = more[i+1]

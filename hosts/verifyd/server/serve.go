@@ -20,7 +20,7 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 	h.log.Info("starting", "version", h.build.Version, "commit", h.build.Commit, "go", h.build.Go, "memory_limit", memoryLimit())
 	working, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
-	failed := make(chan error, 3)
+	failed := make(chan error, 5)
 	var background sync.WaitGroup
 	if h.settings.has(roleWorker) {
 		background.Go(func() { h.engine.Serve(working) })
@@ -40,8 +40,8 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 		self := h.self(time.Now())
 		background.Go(func() { heartbeat(working, db, self, h.log) })
 	}
-	api, admin := h.server(h.api.handler), h.server(h.admin.handler)
-	for l, s := range map[*listener]*http.Server{&h.api: api, &h.admin: admin} {
+	api, admin, vendor := h.server(h.api.handler), h.server(h.admin.handler), h.server(h.vendor.handler)
+	for l, s := range map[*listener]*http.Server{&h.api: api, &h.admin: admin, &h.vendor: vendor} {
 		if l.Listener == nil {
 			continue
 		}
@@ -52,8 +52,10 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 		})
 	}
 	h.health.ready.Store(true)
-	if err := h.demo.write(stderr, h.api.url()); err != nil {
-		failed <- err
+	if h.demo != nil {
+		if err := h.demo.write(stderr, h.api.url()); err != nil {
+			failed <- err
+		}
 	}
 	fmt.Fprintf(stdout, "verifyd ready api=%s admin=%s store=%s\n", h.api.url(), h.admin.url(), h.storage.name())
 
@@ -72,6 +74,7 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 	err = errors.Join(err, late(admin.Shutdown(draining), "admin requests were still in flight"))
 	_ = api.Close()
 	_ = admin.Close()
+	_ = vendor.Close()
 	background.Wait()
 	return err
 }

@@ -58,7 +58,8 @@ type host struct {
 	admin    listener
 	health   *health
 	build    cli.Build
-	demo     *demo // nil with a bootstrap file or a database
+	demo     *demo    // nil unless the host serves the demo
+	vendor   listener // of the demo; without a listener unless the host serves it
 	closing  []func()
 }
 
@@ -81,6 +82,7 @@ type opened struct {
 	printer   *pdf.Printer
 	documents verification.DocumentStore
 	keys      *token.Keys           // from the key file; nil without one
+	demo      *demo                 // nil unless the host serves the demo
 	bootstrap *definition.Bootstrap // nil for a database without a bootstrap file
 	providers boot.Providers
 	warnings  []string
@@ -109,6 +111,14 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 	if s.SigningKeyFile != "" {
 		o.keys, err = cli.ReadKeys(s.SigningKeyFile)
 		p.wrap("signing-key-file", err)
+	}
+	if s.isDemo() {
+		h.vendor.Listener, err = listen(ctx, "addr", "127.0.0.1:0")
+		if err != nil {
+			return o, fmt.Errorf("listen for the vendor of the demo: %w", err)
+		}
+		o.demo = newDemo(h.vendor.Addr().String())
+		h.demo, h.vendor.handler = o.demo, o.demo.vendor(clk, h.log)
 	}
 	o.bootstrap = o.readBootstrap(s, env, &p)
 	o.makeProviders(s, env, added, clk, &p)
@@ -219,6 +229,9 @@ func (o *opened) makeProviders(s settings, env *environment, added additions, cl
 		p.wrap("secrets-dir", err)
 		return
 	}
+	if o.demo != nil {
+		secret = o.demo.secret
+	}
 	var file definition.Bootstrap
 	if o.bootstrap != nil {
 		file = *o.bootstrap
@@ -228,7 +241,8 @@ func (o *opened) makeProviders(s settings, env *environment, added additions, cl
 	builtIn["sandbox"], builtIn["sandbox_2"] = sandbox.New(clk.Sleep), sandbox.New(clk.Sleep)
 	added.addTo(builtIn, p)
 	o.providers, err = boot.MakeProviders(file, builtIn, rest.Options{
-		Expressions: expression.New(), Secret: secret, Documents: o.documents, AllowPrivateNetworks: s.AllowPrivate, Now: clk.Now,
+		Expressions: expression.New(), Secret: secret, Documents: o.documents, Now: clk.Now,
+		AllowPrivateNetworks: s.AllowPrivate || o.demo != nil, // the vendor of the demo is on this machine
 	})
 	p.other(err)
 }
@@ -236,7 +250,7 @@ func (o *opened) makeProviders(s settings, env *environment, added additions, cl
 // abandon closes a host that cannot start, and its listeners.
 func (h *host) abandon() {
 	h.close()
-	for _, l := range []listener{h.api, h.admin} {
+	for _, l := range []listener{h.api, h.admin, h.vendor} {
 		if l.Listener != nil {
 			_ = l.Close() // no connection was accepted
 		}

@@ -1,0 +1,113 @@
+// Vendor: a stub of a registry that reports its results later.
+
+package demo
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Vendor is a stub of a registry of PANs and the names of their holders. It accepts a
+// request with 202, and a second later it posts the result to the callback URL of the
+// request, with the HMAC-SHA256 of the body in X-Signature.
+//
+// PANs that begin with ZZZ are not registered, and ABCPK4321K is Ravi Kumar's. Any
+// other PAN belongs to the person who is asked about: the name is spelt as registries
+// do, in capitals and with the last word first.
+type Vendor struct {
+	Token string // of the header Authorization: Bearer
+	Hook  string // the key of the signatures
+	Clock verification.Clock
+	Log   *slog.Logger
+}
+
+// reportAfter is the time between a request and its callback.
+const reportAfter = time.Second
+
+// callbackTimeout is the timeout of one callback.
+const callbackTimeout = 10 * time.Second
+
+// lookup is a request to the vendor.
+type lookup struct {
+	PAN    string `json:"pan"`
+	Name   string `json:"name"`
+	Notify string `json:"notify"`
+}
+
+// result is a callback of the vendor.
+type result struct {
+	Result string `json:"result"` // FOUND or NOT_FOUND
+	Name   string `json:"name,omitempty"`
+}
+
+// ServeHTTP accepts POST /v1/holders.
+func (v *Vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	const maxBody = 64 << 10
+	var asked lookup
+	switch raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); {
+	case r.URL.Path != "/v1/holders" || r.Method != http.MethodPost:
+		w.WriteHeader(http.StatusNotFound)
+	case subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+v.Token)) == 0:
+		w.WriteHeader(http.StatusUnauthorized)
+	case err != nil || json.Unmarshal(raw, &asked) != nil || asked.PAN == "" || asked.Notify == "":
+		w.WriteHeader(http.StatusBadRequest)
+	default:
+		w.WriteHeader(http.StatusAccepted)
+		v.Clock.AfterFunc(reportAfter, func() {
+			if err := v.report(asked); err != nil {
+				v.Log.Warn("the vendor of the demo cannot report a result", "error", err)
+			}
+		})
+	}
+}
+
+// holder returns the registered name of the holder of a PAN.
+func (q lookup) holder() result {
+	switch {
+	case strings.HasPrefix(q.PAN, "ZZZ"):
+		return result{Result: "NOT_FOUND"}
+	case q.PAN == "ABCPK4321K":
+		return result{"FOUND", "KUMAR RAVI"}
+	}
+	words := strings.Fields(strings.ToUpper(q.Name))
+	if last := len(words) - 1; last > 0 {
+		words = slices.Insert(words[:last], 0, words[last])
+	}
+	return result{"FOUND", strings.Join(words, " ")}
+}
+
+// report posts the result of a request.
+func (v *Vendor) report(asked lookup) error {
+	body, err := json.Marshal(asked.holder())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callbackTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, asked.Notify, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	mac := hmac.New(sha256.New, []byte(v.Hook))
+	mac.Write(body)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Signature", hex.EncodeToString(mac.Sum(nil)))
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}
