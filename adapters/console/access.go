@@ -33,6 +33,7 @@ const nobody verification.Role = ""
 func (c *console) table() []route {
 	const (
 		viewer = verification.RoleViewer
+		admin  = verification.RoleAdmin
 		get    = http.MethodGet
 		post   = http.MethodPost
 	)
@@ -47,6 +48,9 @@ func (c *console) table() []route {
 
 		{get, "/", viewer, c.home},
 		{get, "/session", viewer, c.sessionPage},
+
+		{get, "/deliveries", viewer, c.deliveriesPage},
+		{post, "/deliveries/{run}/send", admin, c.redeliver},
 	}
 }
 

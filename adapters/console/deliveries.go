@@ -1,0 +1,176 @@
+// Deliveries: the ledger of the lifecycle webhook, and sending a notice again.
+
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// deliveriesFilter is what a person chose on the deliveries page.
+type deliveriesFilter struct {
+	State verification.DeliveryState // empty for all
+	Page  int                        // from 1
+}
+
+// maxPage bounds the number of a page.
+const maxPage = 1_000_000
+
+// readDeliveriesFilter reads a query or a form. ErrInvalid is returned for a state or
+// page that there cannot be.
+func readDeliveriesFilter(q url.Values) (f deliveriesFilter, err error) {
+	f.Page = 1
+	if state := q.Get("state"); state != "" {
+		if f.State, err = verification.ParseDeliveryState(state); err != nil {
+			return f, err
+		}
+	}
+	if text := q.Get("page"); text != "" {
+		if f.Page, err = strconv.Atoi(text); err != nil || f.Page < 1 || f.Page > maxPage {
+			return f, verification.Invalid("page", "there is no such page")
+		}
+	}
+	return f, nil
+}
+
+// path returns the path of a page of the same state.
+func (f deliveriesFilter) path(page int) string {
+	q := url.Values{}
+	if f.State != "" {
+		q.Set("state", string(f.State))
+	}
+	if page > 1 {
+		q.Set("page", strconv.Itoa(page))
+	}
+	if len(q) == 0 {
+		return "/deliveries"
+	}
+	return "/deliveries?" + q.Encode()
+}
+
+// deliveriesView is the data of the page deliveries.
+type deliveriesView struct {
+	Filter  deliveriesFilter
+	States  []stateLink
+	Entries []deliveryView
+	Empty   web.Empty // in place of the entries
+	Pager   web.Pager
+}
+
+// stateLink is a state to filter by; empty is all.
+type stateLink struct {
+	Key     string // of the message "deliveries.state." and the key
+	Path    string
+	Current bool
+}
+
+type deliveryView struct {
+	verification.Delivery
+	Badge    web.Badge
+	Result   string // of the last attempt
+	Receiver string
+}
+
+// deliveriesPage lists the deliveries of the tenant, the newest attempt first.
+func (c *console) deliveriesPage(w http.ResponseWriter, r *http.Request, s session) error {
+	f, err := readDeliveriesFilter(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	found, err := c.engine.Deliveries(r.Context(), s.Tenant, f.State, verification.PageQuery{
+		Limit: verification.DefaultLimit, Offset: (f.Page - 1) * verification.DefaultLimit,
+	})
+	if err != nil {
+		return err
+	}
+	v := deliveriesView{Filter: f}
+	v.Empty = web.Empty{Icon: "send", Title: s.Message("deliveries.empty.title"), Text: s.Message("deliveries.empty.text")}
+	if text := s.Message("deliveries.empty." + string(f.State) + ".text"); text != "" {
+		v.Empty.Text = text
+	}
+	for _, state := range []verification.DeliveryState{"", verification.DeliveryPending, verification.DeliveryFailed, verification.DeliveryDelivered} {
+		link := stateLink{Key: string(state), Path: deliveriesFilter{State: state}.path(1), Current: state == f.State}
+		if state == "" {
+			link.Key = "all"
+		}
+		v.States = append(v.States, link)
+	}
+	for _, d := range found.Data {
+		entry, err := s.delivery(d)
+		if err != nil {
+			return err
+		}
+		v.Entries = append(v.Entries, entry)
+	}
+	if v.Pager, err = deliveriesPager(s, f, found); err != nil {
+		return err
+	}
+	return c.render(w, s, http.StatusOK, "deliveries", "deliveries.title", v)
+}
+
+// delivery returns the row of a delivery.
+func (s session) delivery(d verification.Delivery) (deliveryView, error) {
+	v := deliveryView{Delivery: d, Receiver: receiverOf(d.URL), Result: s.Message("deliveries.class." + d.Class)}
+	if v.Result == "" { // a class of another notifier
+		v.Result = d.Class
+	}
+	v.Badge = map[verification.DeliveryState]web.Badge{
+		verification.DeliveryPending:   {Tone: web.Info, Icon: "clock"},
+		verification.DeliveryDelivered: {Tone: web.Good, Icon: "tick"},
+		verification.DeliveryFailed:    {Tone: web.Bad, Icon: "stop"},
+	}[d.State]
+	var err error
+	v.Badge.Text, err = s.T("deliveries.state." + string(d.State))
+	return v, err
+}
+
+// receiverOf returns a URL without its query, which may hold a secret.
+func receiverOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + u.EscapedPath()
+}
+
+func deliveriesPager(s session, f deliveriesFilter, p verification.Page[verification.Delivery]) (web.Pager, error) {
+	pager := web.Pager{Label: s.Message("pager.label"), Previous: s.Message("pager.previous"), Next: s.Message("pager.next")}
+	if f.Page > 1 {
+		pager.PreviousURL = s.Base + f.path(f.Page-1)
+	}
+	end := p.Offset + len(p.Data)
+	if end < p.Total && len(p.Data) > 0 {
+		pager.NextURL = s.Base + f.path(f.Page+1)
+	}
+	if len(p.Data) == 0 {
+		text, err := s.T("pager.none", s.Number(p.Total))
+		pager.Text = text
+		return pager, err
+	}
+	text, err := s.T("pager.text", s.Number(p.Offset+1), s.Number(end), s.Number(p.Total))
+	pager.Text = text
+	return pager, err
+}
+
+// redeliver queues the notice of a run again.
+func (c *console) redeliver(w http.ResponseWriter, r *http.Request, s session) error {
+	id, err := verification.ParseRunID(chi.URLParam(r, "run"))
+	if err != nil {
+		return verification.NotFound("run")
+	}
+	f, err := readDeliveriesFilter(r.PostForm)
+	if err != nil {
+		return err
+	}
+	if err := c.engine.Redeliver(r.Context(), s.Tenant, id); err != nil {
+		return err
+	}
+	s.log.Info("notice sent again", "tenant", s.Tenant, "run", id, "by", s.Name)
+	return c.done(w, f.path(f.Page), "done.redelivered")
+}

@@ -1,0 +1,113 @@
+// Tests of the deliveries page.
+
+package console_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// measured is a workflow with a customer, a provider and a review. The label of its
+// check begins like a formula of a spreadsheet.
+func measured() verification.Definition {
+	return verification.Definition{
+		Workflow: "measured", Name: "Open an account", Start: "consent", RunTTLSeconds: 24 * 3600,
+		LifecycleWebhookURL: "https://client.example/hooks?secret=hidden",
+		Nodes: map[verification.NodeID]verification.Node{
+			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "May we?", OnDeclined: "done", Next: "pan"},
+			"pan":     {Type: verification.NodeCheck, Label: "=PAN verification", Provider: "script", OnFailed: "review", Next: "done"},
+			"review":  {Type: verification.NodeReview, Label: "Manual review", Reason: "The PAN did not match.", Next: "done"},
+			"done":    {Type: verification.NodeEnd},
+		},
+	}
+}
+
+// notified makes runs that end at once and returns the last one.
+func (d *desk) notified(runs int) verification.RunDetail {
+	d.t.Helper()
+	definition := measured()
+	definition.Start = "pan"
+	delete(definition.Nodes, "consent")
+	id := d.Apply(definition).ID
+	var run verification.RunDetail
+	for n := range runs {
+		run = d.Start(id, engine.StartRequest{ReferenceID: fmt.Sprint("person-", n)})
+	}
+	return run
+}
+
+func TestDeliveriesAreListedByStateInPages(t *testing.T) {
+	d := serve(t)
+	p := d.as(reviewer(verification.RoleAdmin))
+	wants(t, p.get("/deliveries"), http.StatusOK, "No deliveries")
+	gone := &verification.RetryError{Cause: errors.New("410")}
+	d.Notices.FailWith(gone)
+	failed := d.notified(1)
+	d.Advance(time.Minute)
+	d.Notices.FailWith(errors.New("down"))
+	pending := d.notified(1)
+	d.Settle()
+	d.notified(51)
+	d.Settle()
+	wants(t, p.get("/deliveries"), http.StatusOK, "1 to 50 of 53", `href="/console/deliveries?page=2"`, "!rel=\"prev\"")
+	wants(t, p.get("/deliveries?page=2"), http.StatusOK, "51 to 53 of 53", string(failed.ID), string(pending.ID), `href="/console/deliveries"`, "!rel=\"next\"")
+	wants(t, p.get("/deliveries?state=failed"), http.StatusOK, "1 to 1 of 1", string(failed.ID), "!"+string(pending.ID),
+		`href="/console/runs/`+string(failed.ID)+`"`, "https://client.example/hooks<", "!secret=hidden", "Failed", "–")
+	wants(t, p.get("/deliveries?state=pending"), http.StatusOK, "1 to 1 of 1", string(pending.ID), `<time datetime="2026-01-05T09:01:0`)
+	wants(t, p.get("/deliveries?state=delivered&page=2"), http.StatusOK, "51 to 51 of 51", `href="/console/deliveries?state=delivered"`)
+	wants(t, p.get("/deliveries?page=9"), http.StatusOK, "0 of 53", "No deliveries")
+	for _, query := range []string{"state=lost", "page=0", "page=-1", "page=x", "page=99999999999999999999"} {
+		wants(t, p.get("/deliveries?"+query), http.StatusBadRequest)
+	}
+	wants(t, d.as(verification.Reviewer{Tenant: otherTenant, Name: "eve", Role: verification.RoleAdmin}).get("/deliveries"), http.StatusOK, "No deliveries")
+}
+
+func TestAnAdministratorSendsANoticeAgain(t *testing.T) {
+	d := serve(t)
+	d.Notices.FailWith(&verification.RetryError{Cause: errors.New("410")})
+	run := d.notified(1)
+	send := "/deliveries/" + string(run.ID) + "/send"
+	for _, role := range []verification.Role{verification.RoleViewer, verification.RoleReviewer} {
+		p := d.as(reviewer(role))
+		wants(t, p.get("/deliveries"), http.StatusOK, string(run.ID), "!Send again")
+		wants(t, p.post(send), http.StatusForbidden)
+	}
+	other := d.as(verification.Reviewer{Tenant: otherTenant, Name: "eve", Role: verification.RoleAdmin})
+	wants(t, other.post(send), http.StatusNotFound)
+	p := d.as(reviewer(verification.RoleAdmin))
+	wants(t, p.post("/deliveries/nothing/send"), http.StatusNotFound)
+	wants(t, p.post(send, "state", "lost"), http.StatusBadRequest)
+	live := d.Start(d.Apply(measured()).ID, engine.StartRequest{ReferenceID: "live"})
+	wants(t, p.post("/deliveries/"+string(live.ID)+"/send"), http.StatusConflict)
+	if all := d.Notices.All(); len(all) != 1 {
+		t.Fatalf("there were %d attempts before the button was pressed, want 1", len(all))
+	}
+	for _, noScript := range []bool{false, true} {
+		tab := d.tab(reviewer(verification.RoleAdmin), browser.Options{Wide: true, NoScript: noScript})
+		tab.Go(d.server.URL + "/console/deliveries?state=failed")
+		if noScript { // it was delivered above
+			tab.Go(d.server.URL + "/console/deliveries?state=delivered")
+		}
+		tab.Press("tbody button")
+		tab.See(".note")
+		d.Settle()
+		if text := tab.Text(); !strings.Contains(text, "The notice will be sent again.") {
+			t.Errorf("page = %s", text)
+		}
+		if log := d.log.String(); !strings.Contains(log, "asha-admin") {
+			t.Errorf("log = %s, want who sent it", log)
+		}
+	}
+	if all := d.Notices.All(); len(all) != 3 || all[2].Run.ID != run.ID {
+		t.Errorf("attempts = %d, want 3", len(all))
+	}
+	wants(t, p.get("/deliveries?state=delivered"), http.StatusOK, "1 to 1 of 1", "accepted")
+}
