@@ -82,17 +82,31 @@ type Upload struct {
 }
 
 // GiveVerdict delivers a reviewer's verdict to the review step that the run is
-// parked on, or to a run that is over.
+// parked on, or to a run that is over. If the verdict needs two reviewers, the first
+// one proposes it. The second one confirms it with the same decision, and sends it back
+// with the other.
 type GiveVerdict struct {
 	Decision Decision // approve or reject
 	Notes    string   // at most 10,000 characters
-	By       string
+	By       string   // the reviewer's name
+	// Identity identifies the reviewer; empty for a program, such as a client with an
+	// API key. A verdict that needs two reviewers requires it.
+	Identity string
 	// Revision is the RunDetail.Revision that the reviewer saw: ErrConflict is returned
 	// if the run has changed since then. 0 accepts every revision.
 	Revision int
 	// Request is the id of a request with an idempotency key; empty for none.
 	// Delivering the same request again changes nothing.
 	Request string
+}
+
+// ReturnProposal sends a proposed verdict back. The reviewer who proposed it may do so
+// too.
+type ReturnProposal struct {
+	Notes    string // at most 10,000 characters
+	By       string // the reviewer's name
+	Identity string // as in GiveVerdict; required
+	Revision int    // as in GiveVerdict
 }
 
 // Cancel ends a live run.
@@ -111,5 +125,6 @@ func (OpenJourney) command()    {}
 func (Submit) command()         {}
 func (Upload) command()         {}
 func (GiveVerdict) command()    {}
+func (ReturnProposal) command() {}
 func (Cancel) command()         {}
 func (Expire) command()         {}

@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	maxReferenceID = 255   // characters
-	maxNotes       = 10000 // characters
-	maxCause       = 500   // bytes of a cause, which is for the operator
+	maxReferenceID = 255 // characters
+	maxCause       = 500 // bytes of a cause, which is for the operator
 	// maxHops bounds the branches between two steps. A validated definition has
 	// no loop of branches alone, so only a damaged one reaches it.
 	maxHops = 10000
@@ -76,6 +75,8 @@ func (d *decision) decide(c Command) error {
 		return d.upload(c)
 	case GiveVerdict:
 		return d.verdict(c)
+	case ReturnProposal:
+		return d.returnProposal(c)
 	case Cancel:
 		return d.cancel()
 	case Expire:
@@ -116,7 +117,7 @@ func (d *decision) start(c Start) error {
 		Version: d.program.Version.Number, VersionHash: d.program.Version.Hash,
 		ReferenceID: c.ReferenceID, Input: c.Input, RedirectURI: c.RedirectURI,
 		RunTTLSeconds: def.RunTTLSeconds, AbandonTimeoutSeconds: def.AbandonTimeoutSeconds,
-		ReviewDueMinutes: def.ReviewDueMinutes,
+		ReviewDueMinutes: def.ReviewDueMinutes, FourEyes: def.FourEyes,
 	})
 	d.goTo(def.Start)
 	return nil
@@ -137,18 +138,6 @@ func ValidateReferenceID(s string) error {
 		return nil
 	}
 	return InvalidField("run", "reference_id", message)
-}
-
-// ValidateNotes returns ErrInvalid unless the notes of a verdict have at most 10,000
-// characters and are valid UTF-8 without NUL.
-func ValidateNotes(s string) error {
-	switch {
-	case utf8.RuneCountInString(s) > maxNotes:
-		return InvalidField("signal", "payload.notes", tooLong(maxNotes))
-	case !storable(s):
-		return InvalidField("signal", "payload.notes", "must be valid UTF-8 without a NUL character")
-	}
-	return nil
 }
 
 // isControl reports whether r is a C0 or C1 control character, or delete.
@@ -277,39 +266,6 @@ func (d *decision) submit(c Submit) error {
 	}
 	d.add(CustomerSubmitted{Node: w.Node, Data: data, Request: c.Request})
 	d.goTo(to)
-	return nil
-}
-
-func (d *decision) verdict(c GiveVerdict) error {
-	if _, delivered := d.run.Receipt(c.Request); delivered {
-		return nil
-	}
-	if !c.Decision.Verdict() {
-		return InvalidField("signal", "payload.decision", `must be "approve" or "reject"`)
-	}
-	if err := ValidateNotes(c.Notes); err != nil {
-		return err
-	}
-	if c.Revision != 0 && c.Revision != d.run.Seq {
-		return Conflict("run", "the run has changed since the reviewer saw it")
-	}
-	w := d.run.Wait
-	recorded := VerdictRecorded{Decision: c.Decision, Notes: c.Notes, By: clean(c.By), Request: c.Request}
-	switch {
-	case !d.live():
-		d.add(recorded)
-	case w.Kind == WaitReview:
-		n, _ := d.program.Node(w.Node)
-		to := n.Next
-		if c.Decision == DecisionReject && n.OnReject != "" {
-			to = n.OnReject
-		}
-		recorded.Node = w.Node
-		d.add(recorded)
-		d.goTo(to)
-	default:
-		return notOpen(ReviewSignal)
-	}
 	return nil
 }
 

@@ -187,3 +187,92 @@ func TestASignalWithTheSameRequestIsDeliveredOnce(t *testing.T) {
 		t.Error("there is a receipt of no request")
 	}
 }
+
+func TestAConfirmationKeepsTheNotesOfTheProposalUnlessItHasItsOwn(t *testing.T) {
+	for _, c := range []struct{ notes, want string }{{"", "seen"}, {"I agree.", "I agree."}} {
+		j := begin(t, fourEyes(), wantsOne).submit(consents).pass().propose().after(time.Minute)
+		second := verdictBy("ravi", verification.DecisionApprove)
+		second.Notes = c.notes
+		j.do(second)
+		want := verification.Verdict{
+			Node: "review", Decision: verification.DecisionApprove, Notes: c.want, By: "ravi", Identity: "ravi", At: j.now,
+		}
+		if diff := cmp.Diff(want, j.run.Verdict); diff != "" {
+			t.Errorf("verdict (-want +got):\n%s", diff)
+		}
+		if j.run.Proposal != (verification.Verdict{}) {
+			t.Errorf("the proposal %+v outlived its confirmation", j.run.Proposal)
+		}
+	}
+}
+
+func TestTheReasonWhyAVerdictNeedsAnotherPersonIsSaid(t *testing.T) {
+	j := begin(t, fourEyes(), wantsOne).submit(consents).pass()
+	const noPerson = "run: the verdict needs two reviewers; each of them must send the access token of a person"
+	for _, c := range []struct {
+		j       *journey
+		command verification.Command
+		want    string
+	}{
+		{j, verification.GiveVerdict{Decision: verification.DecisionApprove, By: "acme"}, noPerson},
+		{j, verification.GiveVerdict{Decision: verification.DecisionApprove, Identity: "\x00"}, noPerson},
+		{j.fork().propose(), verification.ReturnProposal{By: "acme"}, noPerson},
+		{j, verification.ReturnProposal{Identity: "asha"}, "run: no verdict is proposed"},
+		{
+			j.fork().propose(), verdictBy("asha", verification.DecisionReject),
+			"run: you have proposed a verdict; another reviewer must confirm it or send it back",
+		},
+		{
+			j.fork().propose(), verification.GiveVerdict{Decision: verification.DecisionApprove, By: "someone else", Identity: "asha\x00"},
+			"run: you have proposed a verdict; another reviewer must confirm it or send it back",
+		},
+	} {
+		events, err := c.j.try(c.command)
+		if outcome(events, err) != "conflict" || err.Error() != c.want {
+			t.Errorf("%+v = %v, want %s", c.command, err, c.want)
+		}
+	}
+}
+
+func TestAProposalThatWasSentBackCanBeMadeAgainByAnyone(t *testing.T) {
+	for _, back := range []verification.Command{
+		verdictBy("ravi", verification.DecisionReject),
+		verification.ReturnProposal{Notes: "Look again.", By: "ravi", Identity: "ravi"},
+		verification.ReturnProposal{By: "asha", Identity: "asha"}, // withdrawn
+	} {
+		for _, who := range []string{"asha", "ravi"} {
+			j := begin(t, fourEyes(), wantsOne).submit(consents).pass().propose().do(back)
+			if got := outcome(j.try(verdictBy(who, verification.DecisionApprove))); got != "verdict_proposed" {
+				t.Errorf("after %+v a verdict of %s = %s, want a proposal", back, who, got)
+			}
+		}
+	}
+	_, err := begin(t, fourEyes(), wantsOne).submit(consents).pass().propose().
+		try(verification.ReturnProposal{Notes: strings.Repeat("x", 10001), Identity: "ravi"})
+	want := []verification.FieldError{{Name: "payload.notes", Message: "must be at most 10000 characters"}}
+	if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
+		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+}
+
+func TestAProposalWithTheSameRequestIsDeliveredOnce(t *testing.T) {
+	first := verdictBy("asha", verification.DecisionApprove)
+	second := verdictBy("ravi", verification.DecisionReject)
+	first.Request, second.Request = "one", "two"
+	j := begin(t, fourEyes(), wantsOne).submit(consents).pass()
+	for _, c := range []struct {
+		give verification.GiveVerdict
+		want verification.SignalReceipt
+	}{
+		{first, verification.SignalReceipt{Request: "one", Node: "review", Verdict: verification.DecisionApprove, Proposed: true}},
+		{second, verification.SignalReceipt{Request: "two", Node: "review", Verdict: verification.DecisionReject, Returned: true}},
+	} {
+		j.do(c.give)
+		if got, _ := j.run.Receipt(c.want.Request); got != c.want {
+			t.Errorf("Receipt = %+v, want %+v", got, c.want)
+		}
+		if got := outcome(j.try(c.give)); got != "nothing" {
+			t.Errorf("the same request again = %s, want nothing", got)
+		}
+	}
+}

@@ -28,6 +28,9 @@ type Definition struct {
 	// ReviewDueMinutes is how soon a verdict is due once a run owes one; 0 means no due
 	// time.
 	ReviewDueMinutes int64 `json:"review_due_minutes,omitempty"`
+	// FourEyes says that a verdict needs two reviewers: one proposes it, another one
+	// confirms it.
+	FourEyes bool `json:"four_eyes,omitempty"`
 	// LifecycleWebhookURL is set on the workflow if it has none.
 	LifecycleWebhookURL string `json:"lifecycle_webhook_url,omitempty"`
 	// Publish makes this version the one that runs execute; nil means true.

@@ -53,6 +53,13 @@ func desk() verification.Definition {
 	})
 }
 
+// fourEyes is the desk where a verdict needs two reviewers.
+func fourEyes() verification.Definition {
+	d := desk()
+	d.FourEyes = true
+	return d
+}
+
 // single is one check and nothing else; change makes it another.
 func single(change func(*verification.Node)) verification.Definition {
 	n := checkNode("PAN", "done")

@@ -33,6 +33,8 @@ type Started struct {
 	RunTTLSeconds         int64      `json:"run_ttl_seconds,omitempty"`
 	AbandonTimeoutSeconds int64      `json:"abandon_timeout_seconds,omitempty"`
 	ReviewDueMinutes      int64      `json:"review_due_minutes,omitempty"`
+	// FourEyes says that a verdict needs two reviewers.
+	FourEyes bool `json:"four_eyes,omitempty"`
 }
 
 // Dispatched records that a provider is called for a check.
@@ -144,10 +146,28 @@ type VerdictRecorded struct {
 	Node     NodeID   `json:"node,omitempty"`
 	Decision Decision `json:"decision"`
 	Notes    string   `json:"notes,omitempty"`
-	// By is the reviewer; the API never shows it.
+	// By is the name of the reviewer; the API never shows it.
 	By string `json:"by,omitempty"`
+	// Identity identifies the reviewer; empty for a program. The API never shows it.
+	Identity string `json:"identity,omitempty"`
 	// Request is the id of the request, if it had an idempotency key.
 	Request string `json:"request,omitempty"`
+}
+
+// VerdictProposed records the verdict of the first of two reviewers.
+type VerdictProposed VerdictRecorded
+
+// ProposalReturned records that a reviewer sent the proposed verdict back: there is no
+// proposal any more.
+type ProposalReturned struct {
+	// Node is the review step that the proposal was for; empty if the run was over.
+	Node NodeID `json:"node,omitempty"`
+	// Decision is the verdict that the reviewer gave instead; empty for none.
+	Decision Decision `json:"decision,omitempty"`
+	Notes    string   `json:"notes,omitempty"`
+	By       string   `json:"by,omitempty"`       // as in VerdictRecorded
+	Identity string   `json:"identity,omitempty"` // as in VerdictRecorded
+	Request  string   `json:"request,omitempty"`  // as in VerdictRecorded
 }
 
 // Completed records that the workflow reached its end.
@@ -187,6 +207,8 @@ func (CustomerSubmitted) kind() string { return "customer_submitted" }
 func (BranchTaken) kind() string       { return "branch_taken" }
 func (ReviewAsked) kind() string       { return "review_asked" }
 func (VerdictRecorded) kind() string   { return "verdict_recorded" }
+func (VerdictProposed) kind() string   { return "verdict_proposed" }
+func (ProposalReturned) kind() string  { return "proposal_returned" }
 func (Completed) kind() string         { return "completed" }
 func (Failed) kind() string            { return "failed" }
 func (Expired) kind() string           { return "expired" }
@@ -321,6 +343,10 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 		return decodeAs[ReviewAsked](raw)
 	case "verdict_recorded":
 		return decodeAs[VerdictRecorded](raw)
+	case "verdict_proposed":
+		return decodeAs[VerdictProposed](raw)
+	case "proposal_returned":
+		return decodeAs[ProposalReturned](raw)
 	case "completed":
 		return decodeAs[Completed](raw)
 	case "failed":

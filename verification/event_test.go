@@ -32,9 +32,10 @@ func facts() map[string]struct {
 		"started": {verification.Started{
 			Workflow: workflowID, WorkflowName: "Onboarding", Version: 3, VersionHash: "abc", ReferenceID: "customer-1",
 			Input: object, RedirectURI: "https://app.example", RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
+			FourEyes: true,
 		}, `{"workflow":"0191f3c0-0000-7000-8000-000000000001","workflow_name":"Onboarding","version":3,"version_hash":"abc",` +
 			`"reference_id":"customer-1","input":{"n":1},"redirect_uri":"https://app.example","run_ttl_seconds":3600,` +
-			`"abandon_timeout_seconds":600}`},
+			`"abandon_timeout_seconds":600,"four_eyes":true}`},
 		"dispatched": {
 			verification.Dispatched{Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "registry", Dispatch: 2, Visit: 1},
 			`{"node":"pan","key":"pan_verification","label":"PAN","provider":"registry","dispatch":2,"visit":1}`,
@@ -79,8 +80,16 @@ func facts() map[string]struct {
 			`{"node":"review","label":"Review","reason":"Look."}`,
 		},
 		"verdict_recorded": {
-			verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove, Notes: "fine", By: "asha", Request: "r"},
-			`{"node":"review","decision":"approve","notes":"fine","by":"asha","request":"r"}`,
+			verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove, Notes: "fine", By: "asha", Identity: "verifyd#asha", Request: "r"},
+			`{"node":"review","decision":"approve","notes":"fine","by":"asha","identity":"verifyd#asha","request":"r"}`,
+		},
+		"verdict_proposed": {
+			verification.VerdictProposed{Node: "review", Decision: verification.DecisionReject, Notes: "no", By: "asha", Identity: "verifyd#asha", Request: "r"},
+			`{"node":"review","decision":"reject","notes":"no","by":"asha","identity":"verifyd#asha","request":"r"}`,
+		},
+		"proposal_returned": {
+			verification.ProposalReturned{Node: "review", Decision: verification.DecisionApprove, Notes: "why?", By: "ravi", Identity: "verifyd#ravi", Request: "r"},
+			`{"node":"review","decision":"approve","notes":"why?","by":"ravi","identity":"verifyd#ravi","request":"r"}`,
 		},
 		"completed": {verification.Completed{Node: "done"}, `{"node":"done"}`},
 		"failed": {

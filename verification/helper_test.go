@@ -246,6 +246,17 @@ func (j *journey) reject(notes string) *journey {
 	return j.do(verification.GiveVerdict{Decision: verification.DecisionReject, Notes: notes, By: "ravi"})
 }
 
+// verdictBy is a verdict of a person.
+func verdictBy(who string, d verification.Decision) verification.GiveVerdict {
+	return verification.GiveVerdict{Decision: d, By: who, Identity: who}
+}
+
+// propose has Asha propose to approve.
+func (j *journey) propose() *journey {
+	j.t.Helper()
+	return j.do(verification.GiveVerdict{Decision: verification.DecisionApprove, Notes: "seen", By: "asha", Identity: "asha"})
+}
+
 func (j *journey) cancel() *journey { j.t.Helper(); return j.do(verification.Cancel{}) }
 
 func (j *journey) detail() verification.RunDetail { return j.run.Detail(j.now) }

@@ -28,6 +28,7 @@ func situations() []situation {
 		return asked(t, input).submit(`{"consent_status":"success"}`)
 	}
 	reviewing := func(t tester) *journey { t.Helper(); return checking(t, `{"review":true,"again":true}`).pass() }
+	doubted := func(t tester) *journey { t.Helper(); return begin(t, fourEyes(), wantsTwo).submit(consents).pass() }
 	open := func(t tester) *journey {
 		t.Helper()
 		return checking(t, "").answer(verification.OutcomePassed, `{"source_ok":false}`)
@@ -56,6 +57,13 @@ func situations() []situation {
 		{"overdue on review", func(t tester) *journey { return reviewing(t).after(2 * time.Hour) }},
 		{"cancelled", func(t tester) *journey { return checking(t, "").cancel() }},
 		{"cancelled after a verdict", func(t tester) *journey { return reviewing(t).approve("").cancel() }},
+		{"four eyes, parked on review", doubted},
+		{"four eyes, proposed", func(t tester) *journey { return doubted(t).propose() }},
+		{"four eyes, proposed, overdue", func(t tester) *journey { return doubted(t).propose().after(2 * time.Hour) }},
+		{"four eyes, completed", func(t tester) *journey { return begin(t, fourEyes(), "").submit(consents).pass() }},
+		{"four eyes, completed, proposed", func(t tester) *journey {
+			return begin(t, fourEyes(), "").submit(consents).pass().propose()
+		}},
 	}
 }
 
@@ -92,27 +100,32 @@ func matrices() []matrix {
 			{"of another dispatch", verification.RecordResult{Node: "pan", Dispatch: 9, Outcome: verification.OutcomePassed}},
 			{"of another step", verification.RecordResult{Node: "consent", Dispatch: 1, Outcome: verification.OutcomePassed}},
 		}, `
-			not started               | not found | not found | not found | not found | not found | not found
-			awaiting a result         | result_recorded, branch_taken, completed | result_recorded, failed | result_pending | dispatch_failed, result_unavailable, failed | nothing | nothing
-			pending                   | result_recorded, branch_taken, completed | result_recorded, failed | nothing | dispatch_failed, result_unavailable, failed | nothing | nothing
-			waiting for a retry       | nothing | nothing | nothing | nothing | nothing | nothing
-			retry due                 | nothing | nothing | nothing | nothing | nothing | nothing
-			parked on the customer    | nothing | nothing | nothing | nothing | nothing | nothing
-			abandoned                 | nothing | nothing | nothing | nothing | nothing | nothing
-			customer came back        | nothing | nothing | nothing | nothing | nothing | nothing
-			parked on review          | nothing | nothing | nothing | nothing | nothing | nothing
-			parked on a second review | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, not flagged    | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, flagged        | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, settled        | nothing | nothing | nothing | nothing | nothing | nothing
-			failed                    | nothing | nothing | nothing | nothing | nothing | nothing
-			failed, settled           | nothing | nothing | nothing | nothing | nothing | nothing
-			expired                   | nothing | nothing | nothing | nothing | nothing | nothing
-			overdue on the customer   | expired | expired | expired | expired | expired | expired
-			overdue on a result       | expired | expired | expired | expired | expired | expired
-			overdue on review         | expired | expired | expired | expired | expired | expired
-			cancelled                 | nothing | nothing | nothing | nothing | nothing | nothing
-			cancelled after a verdict | nothing | nothing | nothing | nothing | nothing | nothing`},
+			not started                    | not found | not found | not found | not found | not found | not found
+			awaiting a result              | result_recorded, branch_taken, completed | result_recorded, failed | result_pending | dispatch_failed, result_unavailable, failed | nothing | nothing
+			pending                        | result_recorded, branch_taken, completed | result_recorded, failed | nothing | dispatch_failed, result_unavailable, failed | nothing | nothing
+			waiting for a retry            | nothing | nothing | nothing | nothing | nothing | nothing
+			retry due                      | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on the customer         | nothing | nothing | nothing | nothing | nothing | nothing
+			abandoned                      | nothing | nothing | nothing | nothing | nothing | nothing
+			customer came back             | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on review               | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on a second review      | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, not flagged         | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, flagged             | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, settled             | nothing | nothing | nothing | nothing | nothing | nothing
+			failed                         | nothing | nothing | nothing | nothing | nothing | nothing
+			failed, settled                | nothing | nothing | nothing | nothing | nothing | nothing
+			expired                        | nothing | nothing | nothing | nothing | nothing | nothing
+			overdue on the customer        | expired | expired | expired | expired | expired | expired
+			overdue on a result            | expired | expired | expired | expired | expired | expired
+			overdue on review              | expired | expired | expired | expired | expired | expired
+			cancelled                      | nothing | nothing | nothing | nothing | nothing | nothing
+			cancelled after a verdict      | nothing | nothing | nothing | nothing | nothing | nothing
+			four eyes, parked on review    | nothing | nothing | nothing | nothing | nothing | nothing
+			four eyes, proposed            | nothing | nothing | nothing | nothing | nothing | nothing
+			four eyes, proposed, overdue   | expired | expired | expired | expired | expired | expired
+			four eyes, completed           | nothing | nothing | nothing | nothing | nothing | nothing
+			four eyes, completed, proposed | nothing | nothing | nothing | nothing | nothing | nothing`},
 		{"What the engine records", []asked{
 			{"no result, transient", failure(false)},
 			{"no result, permanent", failure(true)},
@@ -122,27 +135,32 @@ func matrices() []matrix {
 			{"abort elsewhere", verification.Abort{Node: "gate", Cause: "a template failed"}},
 			{"expire", verification.Expire{}},
 		}, `
-			not started               | not found | not found | not found | not found | not found | not found | not found
-			awaiting a result         | dispatch_failed | dispatch_failed, result_unavailable, failed | callback_received | nothing | failed | nothing | nothing
-			pending                   | poll_failed | dispatch_failed, result_unavailable, failed | callback_received | nothing | failed | nothing | nothing
-			waiting for a retry       | nothing | nothing | nothing | nothing | failed | nothing | nothing
-			retry due                 | nothing | nothing | nothing | dispatched | failed | nothing | nothing
-			parked on the customer    | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			abandoned                 | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			customer came back        | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			parked on review          | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			parked on a second review | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, not flagged    | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, flagged        | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, settled        | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			failed                    | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			failed, settled           | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			expired                   | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			overdue on the customer   | expired | expired | expired | expired | expired | expired | expired
-			overdue on a result       | expired | expired | expired | expired | expired | expired | expired
-			overdue on review         | expired | expired | expired | expired | expired | expired | expired
-			cancelled                 | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			cancelled after a verdict | nothing | nothing | nothing | nothing | nothing | nothing | nothing`},
+			not started                    | not found | not found | not found | not found | not found | not found | not found
+			awaiting a result              | dispatch_failed | dispatch_failed, result_unavailable, failed | callback_received | nothing | failed | nothing | nothing
+			pending                        | poll_failed | dispatch_failed, result_unavailable, failed | callback_received | nothing | failed | nothing | nothing
+			waiting for a retry            | nothing | nothing | nothing | nothing | failed | nothing | nothing
+			retry due                      | nothing | nothing | nothing | dispatched | failed | nothing | nothing
+			parked on the customer         | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			abandoned                      | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			customer came back             | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on review               | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on a second review      | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, not flagged         | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, flagged             | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, settled             | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			failed                         | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			failed, settled                | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			expired                        | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			overdue on the customer        | expired | expired | expired | expired | expired | expired | expired
+			overdue on a result            | expired | expired | expired | expired | expired | expired | expired
+			overdue on review              | expired | expired | expired | expired | expired | expired | expired
+			cancelled                      | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			cancelled after a verdict      | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			four eyes, parked on review    | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			four eyes, proposed            | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			four eyes, proposed, overdue   | expired | expired | expired | expired | expired | expired | expired
+			four eyes, completed           | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			four eyes, completed, proposed | nothing | nothing | nothing | nothing | nothing | nothing | nothing`},
 		{"What the client and the customer do", []asked{
 			{"start", verification.Start{ReferenceID: "customer-1"}},
 			{"start, bad input", verification.Start{}},
@@ -153,54 +171,98 @@ func matrices() []matrix {
 			{"submit to another signal", submit("details_submitted", `{"consent_status":"success"}`)},
 			{"upload", verification.Upload{Wait: 2, Document: verification.Document{Field: "front"}}},
 		}, `
-			not started               | started, customer_awaited | invalid | not found | not found | not found | not found | not found | not found
-			awaiting a result         | conflict | conflict | not open | not open | not open | not open | not open | not open
-			pending                   | conflict | conflict | not open | not open | not open | not open | not open | not open
-			waiting for a retry       | conflict | conflict | not open | not open | not open | not open | not open | not open
-			retry due                 | conflict | conflict | not open | not open | not open | not open | not open | not open
-			parked on the customer    | conflict | conflict | journey_opened | not open | customer_submitted, dispatched | invalid | not open | invalid
-			abandoned                 | conflict | conflict | journey_opened | not open | customer_submitted, dispatched | invalid | not open | invalid
-			customer came back        | conflict | conflict | journey_opened | not open | customer_submitted, dispatched | invalid | not open | invalid
-			parked on review          | conflict | conflict | not open | not open | not open | not open | not open | not open
-			parked on a second review | conflict | conflict | not open | not open | not open | not open | not open | not open
-			completed, not flagged    | conflict | conflict | not open | not open | not open | not open | not open | not open
-			completed, flagged        | conflict | conflict | not open | not open | not open | not open | not open | not open
-			completed, settled        | conflict | conflict | not open | not open | not open | not open | not open | not open
-			failed                    | conflict | conflict | not open | not open | not open | not open | not open | not open
-			failed, settled           | conflict | conflict | not open | not open | not open | not open | not open | not open
-			expired                   | conflict | conflict | not open | not open | not open | not open | not open | not open
-			overdue on the customer   | conflict | conflict | not open | not open | not open | not open | not open | not open
-			overdue on a result       | conflict | conflict | not open | not open | not open | not open | not open | not open
-			overdue on review         | conflict | conflict | not open | not open | not open | not open | not open | not open
-			cancelled                 | conflict | conflict | not open | not open | not open | not open | not open | not open
-			cancelled after a verdict | conflict | conflict | not open | not open | not open | not open | not open | not open`},
+			not started                    | started, customer_awaited | invalid | not found | not found | not found | not found | not found | not found
+			awaiting a result              | conflict | conflict | not open | not open | not open | not open | not open | not open
+			pending                        | conflict | conflict | not open | not open | not open | not open | not open | not open
+			waiting for a retry            | conflict | conflict | not open | not open | not open | not open | not open | not open
+			retry due                      | conflict | conflict | not open | not open | not open | not open | not open | not open
+			parked on the customer         | conflict | conflict | journey_opened | not open | customer_submitted, dispatched | invalid | not open | invalid
+			abandoned                      | conflict | conflict | journey_opened | not open | customer_submitted, dispatched | invalid | not open | invalid
+			customer came back             | conflict | conflict | journey_opened | not open | customer_submitted, dispatched | invalid | not open | invalid
+			parked on review               | conflict | conflict | not open | not open | not open | not open | not open | not open
+			parked on a second review      | conflict | conflict | not open | not open | not open | not open | not open | not open
+			completed, not flagged         | conflict | conflict | not open | not open | not open | not open | not open | not open
+			completed, flagged             | conflict | conflict | not open | not open | not open | not open | not open | not open
+			completed, settled             | conflict | conflict | not open | not open | not open | not open | not open | not open
+			failed                         | conflict | conflict | not open | not open | not open | not open | not open | not open
+			failed, settled                | conflict | conflict | not open | not open | not open | not open | not open | not open
+			expired                        | conflict | conflict | not open | not open | not open | not open | not open | not open
+			overdue on the customer        | conflict | conflict | not open | not open | not open | not open | not open | not open
+			overdue on a result            | conflict | conflict | not open | not open | not open | not open | not open | not open
+			overdue on review              | conflict | conflict | not open | not open | not open | not open | not open | not open
+			cancelled                      | conflict | conflict | not open | not open | not open | not open | not open | not open
+			cancelled after a verdict      | conflict | conflict | not open | not open | not open | not open | not open | not open
+			four eyes, parked on review    | conflict | conflict | not open | not open | not open | not open | not open | not open
+			four eyes, proposed            | conflict | conflict | not open | not open | not open | not open | not open | not open
+			four eyes, proposed, overdue   | conflict | conflict | not open | not open | not open | not open | not open | not open
+			four eyes, completed           | conflict | conflict | not open | not open | not open | not open | not open | not open
+			four eyes, completed, proposed | conflict | conflict | not open | not open | not open | not open | not open | not open`},
 		{"What the operator does", []asked{
-			{"approve", verification.GiveVerdict{Decision: verification.DecisionApprove}},
-			{"reject", verification.GiveVerdict{Decision: verification.DecisionReject}},
+			{"a program approves", verification.GiveVerdict{Decision: verification.DecisionApprove}},
+			{"a program rejects", verification.GiveVerdict{Decision: verification.DecisionReject}},
 			{"verdict `review`", verification.GiveVerdict{Decision: verification.DecisionReview}},
 			{"cancel", verification.Cancel{}},
 		}, `
-			not started               | not found | not found | not found | not found
-			awaiting a result         | not open | not open | invalid | cancelled
-			pending                   | not open | not open | invalid | cancelled
-			waiting for a retry       | not open | not open | invalid | cancelled
-			retry due                 | not open | not open | invalid | cancelled
-			parked on the customer    | not open | not open | invalid | cancelled
-			abandoned                 | not open | not open | invalid | cancelled
-			customer came back        | not open | not open | invalid | cancelled
-			parked on review          | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | invalid | cancelled
-			parked on a second review | verdict_recorded, completed | verdict_recorded, completed | invalid | cancelled
-			completed, not flagged    | verdict_recorded | verdict_recorded | invalid | conflict
-			completed, flagged        | verdict_recorded | verdict_recorded | invalid | conflict
-			completed, settled        | verdict_recorded | verdict_recorded | invalid | conflict
-			failed                    | verdict_recorded | verdict_recorded | invalid | conflict
-			failed, settled           | verdict_recorded | verdict_recorded | invalid | conflict
-			expired                   | verdict_recorded | verdict_recorded | invalid | conflict
-			overdue on the customer   | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
-			overdue on a result       | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
-			overdue on review         | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
-			cancelled                 | verdict_recorded | verdict_recorded | invalid | nothing
-			cancelled after a verdict | verdict_recorded | verdict_recorded | invalid | nothing`},
+			not started                    | not found | not found | not found | not found
+			awaiting a result              | not open | not open | invalid | cancelled
+			pending                        | not open | not open | invalid | cancelled
+			waiting for a retry            | not open | not open | invalid | cancelled
+			retry due                      | not open | not open | invalid | cancelled
+			parked on the customer         | not open | not open | invalid | cancelled
+			abandoned                      | not open | not open | invalid | cancelled
+			customer came back             | not open | not open | invalid | cancelled
+			parked on review               | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | invalid | cancelled
+			parked on a second review      | verdict_recorded, completed | verdict_recorded, completed | invalid | cancelled
+			completed, not flagged         | verdict_recorded | verdict_recorded | invalid | conflict
+			completed, flagged             | verdict_recorded | verdict_recorded | invalid | conflict
+			completed, settled             | verdict_recorded | verdict_recorded | invalid | conflict
+			failed                         | verdict_recorded | verdict_recorded | invalid | conflict
+			failed, settled                | verdict_recorded | verdict_recorded | invalid | conflict
+			expired                        | verdict_recorded | verdict_recorded | invalid | conflict
+			overdue on the customer        | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
+			overdue on a result            | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
+			overdue on review              | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
+			cancelled                      | verdict_recorded | verdict_recorded | invalid | nothing
+			cancelled after a verdict      | verdict_recorded | verdict_recorded | invalid | nothing
+			four eyes, parked on review    | conflict | conflict | invalid | cancelled
+			four eyes, proposed            | conflict | conflict | invalid | cancelled
+			four eyes, proposed, overdue   | conflict | conflict | invalid | conflict
+			four eyes, completed           | conflict | conflict | invalid | conflict
+			four eyes, completed, proposed | conflict | conflict | invalid | conflict`},
+		{"What two reviewers do", []asked{
+			{"one approves", verdictBy("asha", verification.DecisionApprove)},
+			{"the same one rejects", verdictBy("asha", verification.DecisionReject)},
+			{"another one approves", verdictBy("ravi", verification.DecisionApprove)},
+			{"another one rejects", verdictBy("ravi", verification.DecisionReject)},
+			{"one withdraws", verification.ReturnProposal{By: "asha", Identity: "asha"}},
+			{"another one sends back", verification.ReturnProposal{By: "ravi", Identity: "ravi"}},
+		}, `
+			not started                    | not found | not found | not found | not found | not found | not found
+			awaiting a result              | not open | not open | not open | not open | conflict | conflict
+			pending                        | not open | not open | not open | not open | conflict | conflict
+			waiting for a retry            | not open | not open | not open | not open | conflict | conflict
+			retry due                      | not open | not open | not open | not open | conflict | conflict
+			parked on the customer         | not open | not open | not open | not open | conflict | conflict
+			abandoned                      | not open | not open | not open | not open | conflict | conflict
+			customer came back             | not open | not open | not open | not open | conflict | conflict
+			parked on review               | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | conflict | conflict
+			parked on a second review      | verdict_recorded, completed | verdict_recorded, completed | verdict_recorded, completed | verdict_recorded, completed | conflict | conflict
+			completed, not flagged         | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
+			completed, flagged             | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
+			completed, settled             | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
+			failed                         | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
+			failed, settled                | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
+			expired                        | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
+			overdue on the customer        | expired, verdict_recorded | expired, verdict_recorded | expired, verdict_recorded | expired, verdict_recorded | conflict | conflict
+			overdue on a result            | expired, verdict_recorded | expired, verdict_recorded | expired, verdict_recorded | expired, verdict_recorded | conflict | conflict
+			overdue on review              | expired, verdict_recorded | expired, verdict_recorded | expired, verdict_recorded | expired, verdict_recorded | conflict | conflict
+			cancelled                      | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
+			cancelled after a verdict      | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
+			four eyes, parked on review    | verdict_proposed | verdict_proposed | verdict_proposed | verdict_proposed | conflict | conflict
+			four eyes, proposed            | conflict | conflict | verdict_recorded, branch_taken, review_asked | proposal_returned | proposal_returned | proposal_returned
+			four eyes, proposed, overdue   | expired, verdict_proposed | expired, verdict_proposed | expired, verdict_proposed | expired, verdict_proposed | conflict | conflict
+			four eyes, completed           | verdict_proposed | verdict_proposed | verdict_proposed | verdict_proposed | conflict | conflict
+			four eyes, completed, proposed | conflict | conflict | verdict_recorded | proposal_returned | proposal_returned | proposal_returned`},
 	}
 }
 

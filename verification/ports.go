@@ -279,7 +279,7 @@ type CallbackSigner interface {
 }
 
 // ReportPrinter renders a report as a document. The same report always gives the
-// same bytes. Flags, Decision, Notes, ResolvedAt and the outcome are left out.
+// same bytes. Flags, Decision, Notes, ResolvedAt, Proposal and the outcome are left out.
 type ReportPrinter interface {
 	// PrintReport prints a report of a tenant. One tenant must not delay another
 	// by more than one report. It returns ErrUnavailable if the report would take

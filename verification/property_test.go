@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,7 +197,7 @@ func picture(r verification.Run) string { return fmt.Sprintf("%+v %+v", r, r.Err
 func pictures(history []verification.Event) string { return fmt.Sprintf("%+v", history) }
 
 func TestRandomRunsKeepEveryPromise(t *testing.T) {
-	definitions := []verification.Definition{desk(), single(nil), ladder(), loop(), refusal()}
+	definitions := []verification.Definition{desk(), fourEyes(), single(nil), ladder(), loop(), refusal()}
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.SampledFrom(definitions).Draw(t, "definition")
 		input := rapid.SampledFrom([]string{"", wantsOne, wantsTwo, `{"a":"<b>&\u2028"}`}).Draw(t, "input")
@@ -224,13 +225,46 @@ func TestRandomRunsKeepEveryPromise(t *testing.T) {
 				t.Fatalf("%T wrote into the run before it", c)
 			}
 			terminalStays(t, was, j)
-			if _, ok := c.(verification.GiveVerdict); ok && err == nil && was.Status.Terminal() {
+			if strings.HasSuffix(kinds(events), "verdict_recorded") && was.Status.Terminal() {
 				verdictSettles(t, j)
 			}
+			twoReviewersAgreed(t, j.history)
 			consistent(t, j)
 			checksAreDeclared(t, j)
 		}
 	})
+}
+
+// twoReviewersAgreed: in a run with four_eyes, each verdict follows a proposal of the
+// same decision for the same step by another person, which was not sent back and did
+// not outlive the wait that it was for.
+func twoReviewersAgreed(t tester, history []verification.Event) {
+	t.Helper()
+	started, _ := history[0].Fact.(verification.Started)
+	var proposed verification.VerdictProposed
+	for i, e := range history {
+		switch f := e.Fact.(type) {
+		case verification.VerdictProposed:
+			if !started.FourEyes || f.Identity == "" || proposed.Decision != "" {
+				t.Errorf("event %d proposes %+v after %+v; four_eyes: %t", i, f, proposed, started.FourEyes)
+			}
+			proposed = f
+		case verification.ProposalReturned:
+			if proposed.Decision == "" || f.Identity == "" {
+				t.Errorf("event %d sends %+v back by %q", i, proposed, f.Identity)
+			}
+			proposed = verification.VerdictProposed{}
+		case verification.VerdictRecorded:
+			agreed := f.Identity != "" && proposed.Identity != "" && f.Identity != proposed.Identity &&
+				f.Decision == proposed.Decision && f.Node == proposed.Node
+			if started.FourEyes && !agreed {
+				t.Errorf("event %d records %+v after the proposal %+v", i, f, proposed)
+			}
+			proposed = verification.VerdictProposed{}
+		case verification.Completed, verification.Failed, verification.Expired, verification.Cancelled:
+			proposed = verification.VerdictProposed{}
+		}
+	}
 }
 
 // checksAreDeclared: the steps of the definition list every check of the run.

@@ -84,8 +84,13 @@ func verdictCommand(t *rapid.T) verification.Command {
 		Decision: rapid.SampledFrom([]verification.Decision{
 			verification.DecisionApprove, verification.DecisionReject, verification.DecisionReview,
 		}).Draw(t, "verdict"),
-		Notes: rapid.SampledFrom([]string{"", "seen"}).Draw(t, "notes"), By: "asha",
+		Notes: rapid.SampledFrom([]string{"", "seen"}).Draw(t, "notes"), By: "asha", Identity: anyone(t),
 	}
+}
+
+// anyone is the identity of a reviewer, or none.
+func anyone(t *rapid.T) string {
+	return rapid.SampledFrom([]string{"", "asha", "ravi", "\x00asha"}).Draw(t, "identity")
 }
 
 // strayCommand is anything, as likely out of place as not.
@@ -102,6 +107,7 @@ func strayCommand(t *rapid.T, j *journey) verification.Command {
 		verification.Submit{Signal: "details_submitted"},
 		verification.Upload{Wait: j.run.Wait.Number, Document: verification.Document{ID: "1", Field: "pan"}},
 		verdictCommand(t),
+		verification.ReturnProposal{Notes: "look again", Identity: anyone(t)},
 		verification.Cancel{},
 		verification.Expire{},
 	}
@@ -118,7 +124,7 @@ func anyEvent(t *rapid.T) verification.Event {
 	kind := rapid.SampledFrom([]verification.NodeType{verification.NodeConsent, verification.NodeCustomerInput, "odd"}).Draw(t, "type")
 	facts := []verification.Fact{
 		nil,
-		verification.Started{Workflow: workflowID, Input: object, RunTTLSeconds: int64(n), AbandonTimeoutSeconds: int64(n)},
+		verification.Started{Workflow: workflowID, Input: object, RunTTLSeconds: int64(n), AbandonTimeoutSeconds: int64(n), FourEyes: n > 2},
 		verification.Dispatched{Node: node, Key: "key", Label: "Label", Provider: "registry", Dispatch: n, Visit: n},
 		verification.ResultPending{Node: node, Handle: "ticket", PollAt: at},
 		verification.CallbackReceived{Node: node, Digest: "0f"},
@@ -133,6 +139,8 @@ func anyEvent(t *rapid.T) verification.Event {
 		verification.BranchTaken{Node: node, Next: node, Values: object},
 		verification.ReviewAsked{Node: node, Label: "Label"},
 		verification.VerdictRecorded{Node: node, Decision: decision},
+		verification.VerdictProposed{Node: node, Decision: decision, Identity: "asha"},
+		verification.ProposalReturned{Node: node, Decision: decision, Identity: "ravi"},
 		verification.Completed{Node: node},
 		verification.Failed{Node: node},
 		verification.Expired{},

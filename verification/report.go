@@ -28,11 +28,14 @@ type Report struct {
 	Cards    []Card // in execution order
 	Error    *RunError
 
-	// Flags, Decision, Notes, ResolvedAt and Run.Outcome are never printed.
+	// Flags, Decision, Notes, ResolvedAt, Proposal and Run.Outcome are never printed.
 	Flags      []Flag
 	Decision   Decision // empty for none
 	Notes      string
 	ResolvedAt time.Time // zero for none
+	// Proposal is a verdict that a second reviewer must confirm; its Decision is empty
+	// if there is none.
+	Proposal Verdict
 
 	// Digest is the SHA-256 over the history, in hexadecimal.
 	Digest string
@@ -112,6 +115,7 @@ func MakeReport(id RunID, history []Event, now time.Time) Report {
 		Error:    view.Error,
 		Flags:    r.Flags(),
 		Decision: r.Decision(),
+		Proposal: r.Proposal,
 		Digest:   digest(history),
 	}
 	report.Notes, report.ResolvedAt = r.resolution()

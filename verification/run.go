@@ -32,6 +32,9 @@ type Run struct {
 
 	// Verdict is the newest one; its Decision is empty if there is none.
 	Verdict Verdict
+	// Proposal is a verdict that a second reviewer must confirm; its Decision is empty
+	// if there is none. It concerns the current wait, or the run that is over.
+	Proposal Verdict
 
 	receipts []SignalReceipt // oldest first
 
@@ -43,6 +46,9 @@ type SignalReceipt struct {
 	Request string   // the id of the request
 	Node    NodeID   // the step that was answered; empty for a verdict on a run that was over
 	Verdict Decision // empty for a customer's answer
+	// Proposed and Returned say that the verdict was only proposed, or that it sent the
+	// proposed one back.
+	Proposed, Returned bool
 }
 
 // Step is one node of a run that can appear on a report.
@@ -79,7 +85,8 @@ type Verdict struct {
 	Node     NodeID
 	Decision Decision
 	Notes    string
-	By       string
+	By       string // the name of the reviewer
+	Identity string // identifies the reviewer; empty for a program
 	At       time.Time
 }
 
@@ -189,7 +196,13 @@ func (r Run) Evolve(e Event) Run {
 		r.Wait = Wait{Kind: WaitReview, Node: f.Node, Number: r.Seq, Since: e.At}
 		r = r.reach(Step{Node: f.Node, Type: NodeReview, Label: f.Label, Reason: f.Reason, StartedAt: e.At})
 	case VerdictRecorded:
-		r = r.judged(f, e.At).received(SignalReceipt{f.Request, f.Node, f.Decision})
+		r = r.judged(f, e.At).received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision})
+	case VerdictProposed:
+		r.Proposal = Verdict{Node: f.Node, Decision: f.Decision, Notes: f.Notes, By: f.By, Identity: f.Identity, At: e.At}
+		r = r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision, Proposed: true})
+	case ProposalReturned:
+		r.Proposal = Verdict{}
+		r = r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision, Returned: true})
 	case Completed:
 		r = r.ended(StatusCompleted, nil, e.At)
 		r.Outcome = f.Outcome
@@ -285,7 +298,8 @@ func (r Run) dispatched(f Dispatched, at time.Time) Run {
 }
 
 func (r Run) judged(f VerdictRecorded, at time.Time) Run {
-	r.Verdict = Verdict{Node: f.Node, Decision: f.Decision, Notes: f.Notes, By: f.By, At: at}
+	r.Verdict = Verdict{Node: f.Node, Decision: f.Decision, Notes: f.Notes, By: f.By, Identity: f.Identity, At: at}
+	r.Proposal = Verdict{}
 	if f.Node == "" {
 		return r
 	}
@@ -300,14 +314,14 @@ func (r Run) judged(f VerdictRecorded, at time.Time) Run {
 }
 
 // ended ends the run. A check whose result is still outstanding fails: no result
-// is accepted any more.
+// is accepted any more. A proposed verdict is dropped, because it was for the live run.
 func (r Run) ended(s Status, cause *RunError, at time.Time) Run {
 	for _, step := range r.Steps {
 		if step.Type == NodeCheck && !step.finished() {
 			r = r.withStep(step.Node, func(s *Step) { s.Status = CheckFailed })
 		}
 	}
-	r.Wait = Wait{}
+	r.Wait, r.Proposal = Wait{}, Verdict{}
 	r.Ended, r.CompletedAt, r.Error = s, at, cause
 	return r
 }

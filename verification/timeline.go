@@ -57,10 +57,14 @@ const (
 	TimelineReview      TimelineKind = "review"   // a reviewer must give a verdict
 	TimelineApproved    TimelineKind = "approved"
 	TimelineRejected    TimelineKind = "rejected"
-	TimelineCompleted   TimelineKind = "completed"
-	TimelineFailed      TimelineKind = "failed"
-	TimelineExpired     TimelineKind = "expired"
-	TimelineCancelled   TimelineKind = "cancelled"
+	// One of two reviewers proposed a verdict, or a proposal was sent back.
+	TimelineProposedApproval  TimelineKind = "proposed_approval"
+	TimelineProposedRejection TimelineKind = "proposed_rejection"
+	TimelineSentBack          TimelineKind = "sent_back"
+	TimelineCompleted         TimelineKind = "completed"
+	TimelineFailed            TimelineKind = "failed"
+	TimelineExpired           TimelineKind = "expired"
+	TimelineCancelled         TimelineKind = "cancelled"
 )
 
 // TimelineKinds returns every kind.
@@ -69,8 +73,8 @@ func TimelineKinds() []TimelineKind {
 		TimelineStarted, TimelineDispatched, TimelineRetried, TimelinePending, TimelineCalledBack, TimelinePollFailed,
 		TimelinePassed, TimelineNotPassed, TimelineNoResult, TimelineUnavailable, TimelineAwaited, TimelineOpened,
 		TimelineUploaded, TimelineSubmitted, TimelineConsented, TimelineDeclined, TimelineOptedOut, TimelineBranched,
-		TimelineElse, TimelineReview, TimelineApproved, TimelineRejected, TimelineCompleted, TimelineFailed,
-		TimelineExpired, TimelineCancelled,
+		TimelineElse, TimelineReview, TimelineApproved, TimelineRejected, TimelineProposedApproval,
+		TimelineProposedRejection, TimelineSentBack, TimelineCompleted, TimelineFailed, TimelineExpired, TimelineCancelled,
 	}
 }
 
@@ -170,6 +174,14 @@ func (t *timeline) entry(f Fact) TimelineEntry {
 			kind = TimelineRejected
 		}
 		return TimelineEntry{Kind: kind, Node: f.Node, Text: f.Notes, By: f.By}
+	case VerdictProposed:
+		kind := TimelineProposedApproval
+		if f.Decision == DecisionReject {
+			kind = TimelineProposedRejection
+		}
+		return TimelineEntry{Kind: kind, Node: f.Node, Text: f.Notes, By: f.By}
+	case ProposalReturned:
+		return TimelineEntry{Kind: TimelineSentBack, Node: f.Node, Text: f.Notes, By: f.By}
 	case Completed:
 		return TimelineEntry{Kind: TimelineCompleted, Text: f.Outcome}
 	case Failed:

@@ -223,6 +223,16 @@ func decisionTransitions() []transition {
 			}
 		}
 	}
+	proposed := func(want bool) func(*testing.T, *journey) {
+		return func(t *testing.T, j *journey) {
+			t.Helper()
+			if got := j.detail().Proposal; (got.Decision != "") != want || want && !got.At.Equal(j.now) {
+				t.Errorf("proposal = %+v, want one: %t", got, want)
+			}
+		}
+	}
+	doubted := func(t *testing.T) *journey { return begin(t, fourEyes(), wantsOne).submit(consents).pass() }
+	doubtedOnce := func(t *testing.T) *journey { return doubted(t).propose() }
 	twice := func(t *testing.T) *journey { return begin(t, desk(), wantsTwo).submit(consents).pass() }
 	openThenReview := func(t *testing.T) *journey {
 		return begin(t, desk(), wantsOne).submit(consents).answer(verification.OutcomePassed, `{"source_ok":false}`)
@@ -316,6 +326,41 @@ func decisionTransitions() []transition {
 		{
 			"null", "verdict reject", "overdue", "reject", "the expiry is recorded first",
 			func(t *testing.T) *journey { return checked(t).after(2 * time.Hour) }, reject, resolved("seen"),
+		},
+		{
+			"review", "verdict of one reviewer", "`four_eyes`, parked on review", "review", "`proposal`; the workflow waits",
+			doubted, func(j *journey) { j.propose() }, proposed(true),
+		},
+		{
+			"review", "the same verdict of another reviewer", "`four_eyes`, parked on review, proposed", "approve",
+			"the workflow continues; without notes, those of the proposal", doubtedOnce,
+			func(j *journey) { j.do(verdictBy("ravi", verification.DecisionApprove)) }, resolved("seen"),
+		},
+		{
+			"review", "another verdict of another reviewer", "`four_eyes`, parked on review, proposed", "review",
+			"sent back: anyone may propose again", doubtedOnce,
+			func(j *journey) { j.do(verdictBy("ravi", verification.DecisionReject)) }, proposed(false),
+		},
+		{
+			"null", "verdict of one reviewer", "`four_eyes`, finished", "null", "`proposal`",
+			func(t *testing.T) *journey { return begin(t, fourEyes(), "").submit(consents).fail() },
+			func(j *journey) { j.propose() }, proposed(true),
+		},
+		{
+			"approve", "another verdict of one reviewer", "`four_eyes`, finished", "approve",
+			"`proposal`; the old verdict stands until another reviewer confirms the new one",
+			func(t *testing.T) *journey {
+				return begin(t, fourEyes(), "").submit(consents).fail().propose().do(verdictBy("ravi", verification.DecisionApprove))
+			},
+			func(j *journey) { j.do(verdictBy("ravi", verification.DecisionReject)) }, proposed(true),
+		},
+		{
+			"review", "cancel", "`four_eyes`, parked on review, proposed", "null", "the proposal is gone",
+			doubtedOnce, func(j *journey) { j.cancel() }, proposed(false),
+		},
+		{
+			"review", "read", "`four_eyes`, proposed, older than `run_ttl_seconds`", "null", "the proposal is gone",
+			doubtedOnce, ttl, proposed(false),
 		},
 	}
 }

@@ -26,7 +26,10 @@ type RunDetail struct {
 	Decision   Decision
 	Notes      string
 	ResolvedAt time.Time // zero without a verdict
-	Flags      []Flag
+	// Proposal is a verdict that a second reviewer must confirm; its Decision is empty
+	// if there is none.
+	Proposal Verdict
+	Flags    []Flag
 	// Seq is the length of the history behind this view.
 	Seq int
 }
@@ -92,7 +95,7 @@ func (r Run) Detail(now time.Time) RunDetail {
 	r = r.AsOf(now)
 	d := RunDetail{
 		RunView: r.Summary().View(now), Checks: r.Checks(), Flags: r.Flags(),
-		Decision: r.Decision(), Seq: r.Seq,
+		Decision: r.Decision(), Proposal: r.Proposal, Seq: r.Seq,
 	}
 	d.Notes, d.ResolvedAt = r.resolution()
 	return d

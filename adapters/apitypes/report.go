@@ -15,7 +15,8 @@ type Report struct {
 	Decision   *verification.Decision `json:"decision"` // null when no verdict is needed
 	Notes      string                 `json:"notes,omitempty"`
 	ResolvedAt Timestamp              `json:"resolved_at"` // null without a verdict
-	Digest     string                 `json:"digest"`      // SHA-256 of the history, in hexadecimal
+	Proposal   *Proposal              `json:"proposal,omitempty"`
+	Digest     string                 `json:"digest"` // SHA-256 of the history, in hexadecimal
 }
 
 // ReportRun is the run of a report.
@@ -68,6 +69,7 @@ func NewReport(r verification.Report) Report {
 		Workflow: ReportWorkflow(r.Workflow), Summary: ReportSummary(r.Summary),
 		Cards: convertAll(r.Cards, newCard), Error: newRunError(r.Error), Reviews: newReviews(r.Flags),
 		Decision: NewDecision(r.Decision), Notes: r.Notes, ResolvedAt: Timestamp{r.ResolvedAt}, Digest: r.Digest,
+		Proposal: newProposal(r.Proposal),
 	}
 }
 

@@ -24,6 +24,14 @@ type RunDetail struct {
 	Notes      string                 `json:"notes,omitempty"`
 	ResolvedAt Timestamp              `json:"resolved_at"` // null without a verdict
 	Reviews    []ReviewFlag           `json:"reviews,omitempty"`
+	Proposal   *Proposal              `json:"proposal,omitempty"`
+}
+
+// Proposal is a verdict that a second reviewer must confirm.
+type Proposal struct {
+	Decision   verification.Decision `json:"decision"`
+	Notes      string                `json:"notes,omitempty"`
+	ProposedAt Timestamp             `json:"proposed_at"`
 }
 
 // Action says which signal a live run waits for.
@@ -79,6 +87,7 @@ func NewRunDetail(d verification.RunDetail) RunDetail {
 			return Check{Key: c.Key, Label: c.Label, Status: c.Status, Data: newData(c.Data)}
 		}),
 		Decision: NewDecision(d.Decision), Notes: d.Notes, ResolvedAt: Timestamp{d.ResolvedAt}, Reviews: newReviews(d.Flags),
+		Proposal: newProposal(d.Proposal),
 	}
 }
 
@@ -101,6 +110,14 @@ func NewDecision(d verification.Decision) *verification.Decision {
 		return nil
 	}
 	return &d
+}
+
+// newProposal returns nil if nothing is proposed.
+func newProposal(v verification.Verdict) *Proposal {
+	if v.Decision == verification.DecisionNone {
+		return nil
+	}
+	return &Proposal{Decision: v.Decision, Notes: v.Notes, ProposedAt: Timestamp{v.At}}
 }
 
 func newRunError(e *verification.RunError) *RunError {

@@ -27,7 +27,7 @@ import (
 )
 
 // Bearers verifies a dashboard access token and returns the tenant and the
-// reviewer. The error is verification.ErrUnauthenticated if the token is not valid,
+// reviewer, whose name identifies a person within the tenant. The error is verification.ErrUnauthenticated if the token is not valid,
 // and verification.ErrForbidden if its role does not allow to give verdicts.
 type Bearers func(ctx context.Context, token string) (tenant verification.TenantID, reviewer string, err error)
 

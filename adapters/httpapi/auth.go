@@ -15,8 +15,9 @@ import (
 
 // caller identifies an authenticated client or reviewer.
 type caller struct {
-	tenant verification.TenantID
-	name   string // recorded with a verdict; the API does not show it
+	tenant   verification.TenantID
+	name     string // recorded with a verdict; the API does not show it
+	identity string // of a reviewer; empty for a client, which is a program
 }
 
 // admit checks credentials, the state of the account, the surface and the rate
@@ -61,7 +62,7 @@ func (a *api) admitBearer(r *http.Request, token string) (caller, error) {
 	case a.tooMany(r, "reviewer "+string(tenant)+" "+reviewer):
 		return caller{}, errTooMany
 	}
-	return caller{tenant: tenant, name: reviewer}, nil
+	return caller{tenant: tenant, name: reviewer, identity: reviewer}, nil
 }
 
 // given reports whether a header has a value that is not empty.

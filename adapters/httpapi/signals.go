@@ -44,7 +44,8 @@ func (a *api) deliverSignal(w *response, r *http.Request, who caller) error {
 	var result engine.SignalResult
 	if isReview {
 		result, err = a.engine.GiveVerdict(ctx, who.tenant, id, engine.VerdictRequest{
-			Decision: verdict.Payload.verdict(), Notes: verdict.Payload.Notes, By: who.name, IdempotencyKey: key,
+			Decision: verdict.Payload.verdict(), Notes: verdict.Payload.Notes,
+			By: who.name, Identity: who.identity, IdempotencyKey: key,
 		})
 	} else {
 		result, err = a.engine.Submit(ctx, who.tenant, id, name, submission.Payload, engine.WithIdempotencyKey(key))

@@ -68,6 +68,10 @@ func describe(f verification.Fact) string {
 		return fmt.Sprintf("%s: %s", f.Node, f.Reason)
 	case verification.VerdictRecorded:
 		return verdict(f)
+	case verification.VerdictProposed:
+		return verdict(verification.VerdictRecorded(f))
+	case verification.ProposalReturned:
+		return verdict(verification.VerdictRecorded{Decision: "sent back", By: f.By, Node: f.Node})
 	case verification.Completed:
 		if f.Outcome != "" {
 			return fmt.Sprintf("%s: %s", f.Node, f.Outcome)

@@ -20,6 +20,7 @@ type RunRecord struct {
 	History    []verification.Event
 	Definition verification.Definition // of the version that the run executed
 	Documents  []verification.Document // that accepted answers name
+	FourEyes   bool                    // a verdict needs two reviewers: see Report.Proposal
 	At         time.Time               // when it was read
 }
 
@@ -32,6 +33,7 @@ func (e *Engine) RunRecord(ctx context.Context, t verification.TenantID, id veri
 	r := RunRecord{
 		Report: h.report, Action: h.run.Summary().View(h.at).Action,
 		Revision: h.run.Seq, History: h.events, Documents: h.run.Documents, At: h.at,
+		FourEyes: h.run.Started.FourEyes,
 	}
 	program, err := e.describeCards(ctx, t, r.Report)
 	r.Definition = program.Version.Definition

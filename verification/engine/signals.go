@@ -14,6 +14,9 @@ type VerdictRequest struct {
 	Notes    string
 	// By names the reviewer; it is kept in the history and not shown.
 	By string
+	// Identity identifies the reviewer within the tenant; empty for a program. It is
+	// required where a verdict needs two reviewers, who must have different ones.
+	Identity string
 	// Revision is the RunDetail.Revision that the reviewer saw; 0 accepts every
 	// revision.
 	Revision int
@@ -28,6 +31,11 @@ const (
 	SignalDelivered = "signal_delivered"
 	// VerdictRecorded means that the run was over, and only its verdict changed.
 	VerdictRecorded = "review_recorded"
+	// VerdictProposed means that another reviewer must confirm the verdict.
+	VerdictProposed = "verdict_proposed"
+	// ProposalReturned means that the verdict proposed before was sent back: there is no
+	// proposal any more.
+	ProposalReturned = "proposal_returned"
 )
 
 // SignalResult is the result of a signal.
@@ -40,26 +48,64 @@ type SignalResult struct {
 // continues, or on a run that is over. The claim of the run ends. ErrNotOpen is returned for any
 // other run, ErrConflict if the run has changed since the revision of the request, ErrKeyReused and
 // ErrInFlight for the idempotency key.
+//
+// If the workflow has four_eyes, the first verdict is a proposal. A reviewer with another
+// identity confirms it with the same decision, or sends it back with the other one.
+// ErrConflict is returned without an identity, and to the reviewer who proposed.
 func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
-	fingerprint := signalFingerprint{Run: id, Signal: verification.ReviewSignal, Decision: v.Decision, Notes: v.Notes}
+	fingerprint := signalFingerprint{
+		Run: id, Signal: verification.ReviewSignal, Decision: v.Decision, Notes: v.Notes, Identity: v.Identity,
+	}
 	return e.once(ctx, t, v.IdempotencyKey, fingerprint, func(request string) (SignalResult, error) {
 		s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
 		before, err := e.command(ctx, s, verification.GiveVerdict{
-			Decision: v.Decision, Notes: v.Notes, By: v.By, Revision: v.Revision, Request: request,
+			Decision: v.Decision, Notes: v.Notes, By: v.By, Identity: v.Identity, Revision: v.Revision, Request: request,
 		})
 		if err != nil {
 			return SignalResult{}, err
 		}
 		e.endClaim(ctx, s)
-		node := s.run.Verdict.Node
-		if receipt, repeated := before.Receipt(request); repeated {
-			node = receipt.Node
+		receipt, repeated := before.Receipt(request)
+		if !repeated {
+			first, second := before.Proposal.Decision, s.run.Proposal.Decision
+			receipt = verification.SignalReceipt{
+				Node: s.run.Verdict.Node, Proposed: second.Verdict(), Returned: first.Verdict() && first != v.Decision,
+			}
 		}
-		if node == "" {
-			return SignalResult{Result: VerdictRecorded, Decision: v.Decision}, nil
-		}
-		return SignalResult{Result: SignalDelivered, Decision: v.Decision}, nil
+		return SignalResult{Result: verdictResult(receipt), Decision: v.Decision}, nil
 	})
+}
+
+func verdictResult(r verification.SignalReceipt) string {
+	switch {
+	case r.Proposed:
+		return VerdictProposed
+	case r.Returned:
+		return ProposalReturned
+	case r.Node == "":
+		return VerdictRecorded
+	}
+	return SignalDelivered
+}
+
+// ReturnRequest sends a proposed verdict back.
+type ReturnRequest struct {
+	Notes    string
+	By       string // as in VerdictRequest
+	Identity string // as in VerdictRequest; required
+	Revision int    // as in VerdictRequest
+}
+
+// ReturnProposal sends the proposed verdict of a run back, so that any reviewer may
+// propose one again. The reviewer who proposed it may withdraw it so. ErrConflict is
+// returned if no verdict is proposed, without an identity, or if the run has changed
+// since the revision of the request.
+func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id verification.RunID, r ReturnRequest) error {
+	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
+	_, err := e.command(ctx, s, verification.ReturnProposal{
+		Notes: r.Notes, By: r.By, Identity: r.Identity, Revision: r.Revision,
+	})
+	return err
 }
 
 // signalFingerprint is what two signals have in common when they are the same
@@ -69,6 +115,7 @@ type signalFingerprint struct {
 	Signal   string
 	Decision verification.Decision `json:",omitempty"`
 	Notes    string                `json:",omitempty"`
+	Identity string                `json:",omitempty"` // of the reviewer
 	Payload  verification.Data     `json:",omitempty"`
 }
 

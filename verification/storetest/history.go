@@ -226,6 +226,7 @@ func everyFact() []verification.Fact {
 		verification.Started{
 			Workflow: onboarding, WorkflowName: oddText, Version: 7, VersionHash: "first", ReferenceID: oddText,
 			Input: data, RedirectURI: "https://app.example/done?a=1&b=2", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
+			FourEyes: true,
 		},
 		verification.Dispatched{Node: "pan", Key: "pan_verification", Label: oddText, Provider: "sandbox", Dispatch: 3, Visit: 2},
 		verification.ResultPending{Node: "pan", Handle: oddText, PollAt: instant(time.Minute)},
@@ -248,7 +249,15 @@ func everyFact() []verification.Fact {
 		verification.BranchTaken{Node: "risk", When: "steps.pan.data.name_match < 0.8", Next: "review", Values: data},
 		verification.BranchTaken{Node: "risk", Next: "done"},
 		verification.ReviewAsked{Node: "review", Label: oddText, Reason: oddText},
-		verification.VerdictRecorded{Node: "review", Decision: verification.DecisionReject, Notes: oddText, By: oddText, Request: "a request"},
+		verification.VerdictProposed{
+			Node: "review", Decision: verification.DecisionReject, Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
+		},
+		verification.ProposalReturned{
+			Node: "review", Decision: verification.DecisionApprove, Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
+		},
+		verification.VerdictRecorded{
+			Node: "review", Decision: verification.DecisionReject, Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
+		},
 		verification.VerdictRecorded{Decision: verification.DecisionApprove},
 		verification.Completed{Node: "done", Outcome: "refused"},
 		verification.Failed{Node: "pan", Cause: oddText, Error: verification.RunError{

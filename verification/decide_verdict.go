@@ -1,0 +1,112 @@
+// Verdicts: of one reviewer, or proposed by one and confirmed by another.
+
+package verification
+
+import "unicode/utf8"
+
+const maxNotes = 10000 // characters
+
+// ValidateNotes returns ErrInvalid unless the notes of a verdict have at most 10,000
+// characters and are valid UTF-8 without NUL.
+func ValidateNotes(s string) error {
+	switch {
+	case utf8.RuneCountInString(s) > maxNotes:
+		return InvalidField("signal", "payload.notes", tooLong(maxNotes))
+	case !storable(s):
+		return InvalidField("signal", "payload.notes", "must be valid UTF-8 without a NUL character")
+	}
+	return nil
+}
+
+func (d *decision) verdict(c GiveVerdict) error {
+	if _, delivered := d.run.Receipt(c.Request); delivered {
+		return nil
+	}
+	if !c.Decision.Verdict() {
+		return InvalidField("signal", "payload.decision", `must be "approve" or "reject"`)
+	}
+	if err := ValidateNotes(c.Notes); err != nil {
+		return err
+	}
+	if err := d.checkRevision(c.Revision); err != nil {
+		return err
+	}
+	w, live := d.run.Wait, d.live()
+	if live && w.Kind != WaitReview {
+		return notOpen(ReviewSignal)
+	}
+	given := VerdictRecorded{
+		Node: w.Node, Decision: c.Decision, Notes: c.Notes, By: clean(c.By), Identity: clean(c.Identity), Request: c.Request,
+	}
+	if d.run.Started.FourEyes {
+		confirmed, err := d.confirm(given)
+		if err != nil || confirmed == nil {
+			return err
+		}
+		given = *confirmed
+	}
+	d.add(given)
+	if live {
+		n, _ := d.program.Node(w.Node)
+		to := n.Next
+		if c.Decision == DecisionReject && n.OnReject != "" {
+			to = n.OnReject
+		}
+		d.goTo(to)
+	}
+	return nil
+}
+
+// confirm decides a verdict that needs two reviewers. It returns the verdict to record,
+// or nil if it was proposed or the proposal was sent back. A confirmation without notes
+// has those of the proposal.
+func (d *decision) confirm(given VerdictRecorded) (*VerdictRecorded, error) {
+	proposed := d.run.Proposal
+	switch {
+	case given.Identity == "":
+		return nil, errNoPerson
+	case proposed.Decision == DecisionNone:
+		d.add(VerdictProposed(given))
+		return nil, nil //nolint:nilnil // nothing is recorded
+	case proposed.Identity == given.Identity:
+		return nil, Conflict("run", "you have proposed a verdict; another reviewer must confirm it or send it back")
+	case proposed.Decision != given.Decision:
+		d.add(ProposalReturned{
+			Node: given.Node, Decision: given.Decision, Notes: given.Notes, By: given.By, Identity: given.Identity, Request: given.Request,
+		})
+		return nil, nil //nolint:nilnil // nothing is recorded
+	case given.Notes == "":
+		given.Notes = proposed.Notes
+	}
+	return &given, nil
+}
+
+func (d *decision) returnProposal(c ReturnProposal) error {
+	identity := clean(c.Identity)
+	if err := ValidateNotes(c.Notes); err != nil {
+		return err
+	}
+	if err := d.checkRevision(c.Revision); err != nil {
+		return err
+	}
+	switch {
+	case d.run.Proposal.Decision == DecisionNone:
+		return Conflict("run", "no verdict is proposed")
+	case identity == "":
+		return errNoPerson
+	}
+	d.add(ProposalReturned{Node: d.run.Wait.Node, Notes: c.Notes, By: clean(c.By), Identity: identity})
+	return nil
+}
+
+// checkRevision returns ErrConflict unless the run still has the revision that a
+// reviewer saw; 0 is any revision.
+func (d *decision) checkRevision(seen int) error {
+	if seen != 0 && seen != d.run.Seq {
+		return Conflict("run", "the run has changed since the reviewer saw it")
+	}
+	return nil
+}
+
+// errNoPerson is returned when a program decides on a verdict that needs two reviewers.
+var errNoPerson error = Conflict("run", "the verdict needs two reviewers; each of them must send the access token of a person")
