@@ -40,13 +40,16 @@ type Client struct {
 // newClient returns a client that is closed with the test.
 func newClient(t testing.TB, h Host, c *Contract, seen func(operation string, status int)) *Client {
 	t.Helper()
-	bearer, err := h.Bearer("Ravi")
-	if err != nil {
-		t.Fatalf("issue a bearer token: %v", err)
+	n := Names()
+	for name, reviewer := range map[string]string{"bearer": "Ravi", "other_bearer": "Asha"} {
+		bearer, err := h.Bearer(reviewer)
+		if err != nil {
+			t.Fatalf("issue a bearer token: %v", err)
+		}
+		n[name] = bearer
 	}
 	hooks := newReceiver(t)
-	n := Names()
-	n["bearer"], n["hooks"], n["nowhere"] = bearer, hooks.url, "00000000-0000-7000-8000-00000000dead"
+	n["hooks"], n["nowhere"] = hooks.url, "00000000-0000-7000-8000-00000000dead"
 	transport := &http.Transport{DisableCompression: true}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &Client{

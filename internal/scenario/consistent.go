@@ -129,7 +129,7 @@ func (c *Client) document(ctx context.Context, path string) (document, error) {
 
 func sameRun(id string, listed, run document) error {
 	want := maps.Clone(run)
-	for _, name := range []string{"checks", "decision", "notes", "resolved_at", "reviews"} {
+	for _, name := range []string{"checks", "decision", "notes", "resolved_at", "reviews", "proposal"} {
 		delete(want, name)
 	}
 	if !maps.EqualFunc(listed, want, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
@@ -139,7 +139,7 @@ func sameRun(id string, listed, run document) error {
 }
 
 func sameReport(id string, run, report document) error {
-	for _, name := range []string{"error", "reviews", "decision", "notes", "resolved_at"} {
+	for _, name := range []string{"error", "reviews", "decision", "notes", "resolved_at", "proposal"} {
 		if !bytes.Equal(run[name], report[name]) {
 			return fmt.Errorf("run %s: %s is %s, and %s on its report", id, name, run[name], report[name])
 		}

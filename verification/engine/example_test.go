@@ -185,6 +185,58 @@ func ExampleEngine_GiveVerdict() {
 	// review_recorded completed reject ""
 }
 
+// A workflow with four_eyes needs two people for a verdict.
+func ExampleEngine_GiveVerdict_fourEyes() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	run := s.start(s.apply(strings.Replace(journey, "start:", "four_eyes: true\nstart:", 1)), `{"sandbox":{"pan_verification":"fail"}}`)
+	s.consent(run)
+	give := func(decision verification.Decision, identity string) {
+		delivery, err := s.GiveVerdict(ctx, acme, run, engine.VerdictRequest{Decision: decision, By: identity, Identity: identity})
+		var refused *verification.Error
+		if errors.As(err, &refused) {
+			fmt.Println(refused.Message)
+			return
+		}
+		s.settle()
+		read := must(s.Run(ctx, acme, run))
+		fmt.Printf("%s: %s %s, proposed %q\n", delivery.Result, read.Status, read.Decision, read.Proposal.Decision)
+	}
+	give(verification.DecisionApprove, "") // a program
+	give(verification.DecisionApprove, "asha")
+	give(verification.DecisionApprove, "asha")
+	give(verification.DecisionReject, "ravi")
+	give(verification.DecisionReject, "asha")
+	give(verification.DecisionReject, "ravi")
+	// Output:
+	// the verdict needs two reviewers; each of them must send the access token of a person
+	// verdict_proposed: in_progress review, proposed "approve"
+	// you have proposed a verdict; another reviewer must confirm it or send it back
+	// proposal_returned: in_progress review, proposed ""
+	// verdict_proposed: in_progress review, proposed "reject"
+	// signal_delivered: completed reject, proposed ""
+}
+
+func ExampleEngine_ReturnProposal() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	run := s.start(s.apply(strings.Replace(journey, "start:", "four_eyes: true\nstart:", 1)), `{"sandbox":{"pan_verification":"fail"}}`)
+	s.consent(run)
+	proposal := engine.VerdictRequest{Decision: verification.DecisionApprove, By: "asha", Identity: "asha"}
+	fmt.Println(must(s.GiveVerdict(ctx, acme, run, proposal)).Result)
+
+	back := engine.ReturnRequest{Notes: "Which document did you see?", By: "ravi", Identity: "ravi"}
+	if err := s.ReturnProposal(ctx, acme, run, back); err != nil {
+		panic(err)
+	}
+	fmt.Printf("%q\n", must(s.Run(ctx, acme, run)).Proposal.Decision)
+	fmt.Println(errors.Is(s.ReturnProposal(ctx, acme, run, back), verification.ErrConflict))
+	// Output:
+	// verdict_proposed
+	// ""
+	// true
+}
+
 func ExampleEngine_Runs() {
 	s, ctx := open(), context.Background()
 	defer s.close()
