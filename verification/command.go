@@ -92,7 +92,7 @@ type GiveVerdict struct {
 	// Identity identifies the reviewer; empty for a program, such as a client with an
 	// API key. A verdict that needs two reviewers requires it.
 	Identity string
-	// Revision is the RunDetail.Revision that the reviewer saw: ErrConflict is returned
+	// Revision is the RunDetail.Seq that the reviewer saw: ErrConflict is returned
 	// if the run has changed since then. 0 accepts every revision.
 	Revision int
 	// Request is the id of a request with an idempotency key; empty for none.

@@ -64,6 +64,7 @@ func sameDetail(a, b verification.RunDetail) bool {
 		a.Status == b.Status && a.StartedAt.Equal(b.StartedAt) && a.CompletedAt.Equal(b.CompletedAt) &&
 		samePointed(a.Action, b.Action) && samePointed(a.Error, b.Error) &&
 		a.Decision == b.Decision && a.Notes == b.Notes && a.ResolvedAt.Equal(b.ResolvedAt) && slices.Equal(a.Flags, b.Flags) &&
+		a.Proposal == b.Proposal &&
 		slices.EqualFunc(a.Checks, b.Checks, func(a, b verification.Check) bool {
 			return a.Key == b.Key && a.Label == b.Label && a.Status == b.Status && bytes.Equal(a.Data, b.Data)
 		})

@@ -17,7 +17,7 @@ type VerdictRequest struct {
 	// Identity identifies the reviewer within the tenant; empty for a program. It is
 	// required where a verdict needs two reviewers, who must have different ones.
 	Identity string
-	// Revision is the RunDetail.Revision that the reviewer saw; 0 accepts every
+	// Revision is the RunDetail.Seq that the reviewer saw; 0 accepts every
 	// revision.
 	Revision int
 	// IdempotencyKey makes repetitions of the verdict within 24 hours return the
