@@ -105,6 +105,9 @@ func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id
 	_, err := e.command(ctx, s, verification.ReturnProposal{
 		Notes: r.Notes, By: r.By, Identity: r.Identity, Revision: r.Revision,
 	})
+	if err == nil {
+		e.endClaim(ctx, s)
+	}
 	return err
 }
 
