@@ -27,6 +27,7 @@ const tenant = enginetest.Tenant
 // hosts are engines that share one clock and one set of data.
 type hosts struct {
 	engines []*engine.Engine
+	stores  []verification.Store // of the engines
 	clock   *linear.Clock
 }
 
@@ -56,7 +57,7 @@ func onPostgres(t *testing.T) hosts {
 func share(t *testing.T, c *linear.Clock, stores ...verification.Store) hosts {
 	t.Helper()
 	must(t, stores[0].SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "Test"}))
-	h := hosts{clock: c}
+	h := hosts{clock: c, stores: stores}
 	for _, s := range stores {
 		var poll time.Duration
 		if len(stores) > 1 {
