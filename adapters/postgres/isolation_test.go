@@ -58,10 +58,20 @@ func TestATransactionSeesOnlyTheTenantsThatItNames(t *testing.T) {
 			t.Errorf("%s of the tenant that is named: none", table)
 		}
 		for named, want := range map[string]int{
-			"": 0, nobody: 0, "ALL": 0, "%": 0, theirs: one, ours + "," + theirs: 2 * one, "all": 2 * one,
+			"": 0, nobody: 0, theirs: one, ours + "," + theirs: 2 * one, "all": 2 * one,
 		} {
 			if got := count(t, s, table, named); got != want {
 				t.Errorf("rows of %s for %q = %d, want %d", table, named, got, want)
+			}
+		}
+		for _, malformed := range []string{"ALL", "%", ours + ",%"} {
+			err := named(t, s, malformed, func(ctx context.Context, tx pgx.Tx) error {
+				_, err := tx.Exec(ctx, "SELECT FROM verifyd."+table)
+				return err
+			})
+			var refused *pgconn.PgError
+			if !errors.As(err, &refused) || refused.Code != "22P02" {
+				t.Errorf("rows of %s for %q: %v, want an error", table, malformed, err)
 			}
 		}
 	}

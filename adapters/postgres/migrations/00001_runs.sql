@@ -310,13 +310,10 @@ BEGIN
         'run_counts', 'reviews', 'review_counts', 'measure_log', 'measures', 'work', 'idempotency_keys', 'deliveries'] LOOP
         EXECUTE format('ALTER TABLE verifyd.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
         -- Each subquery is evaluated once for a statement, at the first row that needs
-        -- it. The first condition is nearly always true.
+        -- it. A value that is neither 'all' nor a list of ids is an error.
         EXECUTE format($policy$
             CREATE POLICY tenant ON verifyd.%I USING (
-                tenant_id = (SELECT substring(current_setting('verifyd.tenant', true)
-                    FROM '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$')::uuid)
-                OR tenant_id = ANY ((SELECT string_to_array(substring(current_setting('verifyd.tenant', true)
-                    FROM '^(?:,?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})+$'), ','))::uuid[])
+                tenant_id = ANY ((SELECT string_to_array(nullif(current_setting('verifyd.tenant', true), 'all'), ',')::uuid[])::uuid[])
                 OR (SELECT current_setting('verifyd.tenant', true) = 'all'))
         $policy$, name);
     END LOOP;
