@@ -32,10 +32,11 @@ const nobody verification.Role = ""
 // is called, and nowhere else.
 func (c *console) table() []route {
 	const (
-		viewer = verification.RoleViewer
-		admin  = verification.RoleAdmin
-		get    = http.MethodGet
-		post   = http.MethodPost
+		viewer   = verification.RoleViewer
+		reviewer = verification.RoleReviewer
+		admin    = verification.RoleAdmin
+		get      = http.MethodGet
+		post     = http.MethodPost
 	)
 	return []route{
 		{get, "/assets/*", nobody, c.serveAsset},
@@ -48,6 +49,16 @@ func (c *console) table() []route {
 
 		{get, "/", viewer, c.home},
 		{get, "/session", viewer, c.sessionPage},
+
+		{get, "/queue", viewer, c.queuePage},
+		{get, "/queue/events", viewer, c.queueEvents},
+		{get, "/runs/{run}", viewer, c.runPage},
+		{get, "/runs/{run}/documents/{document}", viewer, c.document},
+		{get, "/runs/{run}/report.pdf", viewer, c.reportPDF},
+		{post, "/runs/{run}/claim", reviewer, c.claimRun},
+		{post, "/runs/{run}/release", reviewer, c.releaseRun},
+		{post, "/runs/{run}/verdict", reviewer, c.giveVerdict},
+		{post, "/runs/{run}/cancel", reviewer, c.cancelRun},
 
 		{get, "/deliveries", viewer, c.deliveriesPage},
 		{post, "/deliveries/{run}/send", admin, c.redeliver},

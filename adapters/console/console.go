@@ -74,6 +74,8 @@ type Options struct {
 	Now func() time.Time
 	// Log receives what operators need to know; nil discards it.
 	Log *slog.Logger
+	// Stopping is closed when the host stops: live updates then end. nil means never.
+	Stopping <-chan struct{}
 }
 
 const defaultSession = 8 * time.Hour
@@ -94,6 +96,8 @@ type console struct {
 	origin   *http.CrossOriginProtection
 	gate     gate
 	catalogs web.Catalogs
+	texts    sentences
+	watcher  *watcher
 	assets   *web.Assets
 	pages    pages
 	sections []section
@@ -129,6 +133,10 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 	if c.catalogs, err = web.ReadCatalogs(files); err != nil {
 		return nil, err
 	}
+	if c.texts, err = readSentences(files); err != nil {
+		return nil, err
+	}
+	c.watcher = newWatcher(c.lookAtQueue)
 	if c.assets, err = web.NewAssets(files); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/chromedp/cdproto/browser"
@@ -139,6 +140,12 @@ func (t *Tab) Press(selector string) {
 func (t *Tab) Fill(selector, text string) {
 	t.tb.Helper()
 	t.do("fill "+selector, chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+// Key presses keys one after another: a letter, or a control character such as "\r".
+func (t *Tab) Key(keys string) {
+	t.tb.Helper()
+	t.do("press the keys "+strconv.Quote(keys), chromedp.KeyEvent(keys))
 }
 
 // Set sets the value of an input that cannot be typed into.

@@ -1,0 +1,70 @@
+// Times in plain words: 3 hours ago, due in 20 minutes.
+
+package console
+
+import (
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/web"
+)
+
+// span returns a duration in the words of the language: less than a minute, minutes
+// below an hour, hours below two days, else days. Parts of a unit are left out.
+func (s session) span(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch d = d.Abs(); {
+	case d < time.Minute:
+		return s.say("span.moment")
+	case d < time.Hour:
+		return s.count("span.minutes", int(d/time.Minute))
+	case d < 2*day:
+		return s.count("span.hours", int(d/time.Hour))
+	}
+	return s.count("span.days", int(d/day))
+}
+
+// when is a time with the words for its distance from now.
+type when struct {
+	instant
+	Words string
+}
+
+// ago returns a time in the past, as in "3 hours ago".
+func (s session) ago(at, now time.Time) when {
+	return when{s.At(at), s.say("span.ago", s.span(now.Sub(at)))}
+}
+
+// dueSoon is the part of the time that a verdict has, in which it is shown as due soon.
+const dueSoon = 4
+
+// dueBadge returns whether a verdict is overdue, is due soon (in the last quarter of its
+// time), or has time. Colour and text say the same.
+func (s session) dueBadge(since, due, now time.Time) web.Badge {
+	left := due.Sub(now)
+	words := s.span(left)
+	switch {
+	case left < 0:
+		return web.Badge{Tone: web.Bad, Icon: "warning", Text: s.say("due.over", words)}
+	case left < due.Sub(since)/dueSoon:
+		return web.Badge{Tone: web.Warning, Icon: "clock", Text: s.say("due.soon", words)}
+	}
+	return web.Badge{Text: s.say("due.in", words)}
+}
+
+// say returns a message; the key itself if there is none, which a test rules out.
+func (s session) say(key string, args ...any) string {
+	text, err := s.T(key, args...)
+	if err != nil {
+		return key
+	}
+	return text
+}
+
+// count returns the message of a count; the key itself if there is none.
+func (s session) count(key string, n int) string {
+	text, err := s.N(key, n)
+	if err != nil {
+		return key
+	}
+	return text
+}

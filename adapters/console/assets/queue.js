@@ -1,0 +1,76 @@
+// The queue page follows the queue: by server-sent events, or by reading the page again
+// every 15 s while there are none.
+
+const region = document.querySelector("[data-events]");
+const pollEvery = 15_000;
+const ageEvery = 60_000; // ages are in minutes
+let reading = false, again = false, poll = 0;
+
+// show replaces what has changed, and keeps the focus in its row.
+function show(page) {
+  const fresh = page.querySelectorAll("[data-live]");
+  const shown = document.querySelectorAll("[data-live]");
+  if (fresh.length !== shown.length) {
+    return;
+  }
+  shown.forEach((old, i) => {
+    if (old.innerHTML === fresh[i].innerHTML) {
+      return;
+    }
+    const row = old.contains(document.activeElement) ? document.activeElement.closest("tr") : null;
+    const index = row ? row.sectionRowIndex : -1;
+    old.replaceChildren(...fresh[i].childNodes);
+    if (row) {
+      const rows = old.querySelectorAll("[data-row]");
+      (old.querySelector(`#${CSS.escape(row.id)} [data-row]`) ?? rows[Math.min(index, rows.length - 1)])?.focus();
+    }
+  });
+}
+
+async function read() {
+  if (reading) {
+    again = true;
+    return;
+  }
+  reading = true;
+  try {
+    const response = await fetch(location.href, {headers: {Accept: "text/html"}, cache: "no-store", signal: AbortSignal.timeout(10_000)});
+    if (response.ok && !response.redirected) {
+      show(new DOMParser().parseFromString(await response.text(), "text/html"));
+    }
+  } catch {
+    // The next event or poll reads it again.
+  } finally {
+    reading = false;
+  }
+  if (again) {
+    again = false;
+    read();
+  }
+}
+
+function follow() {
+  const events = new EventSource(region.dataset.events);
+  let opened = false;
+  events.addEventListener("changed", read);
+  events.addEventListener("open", () => {
+    clearInterval(poll);
+    poll = 0;
+    if (opened) { // something may have changed while it was closed
+      read();
+    }
+    opened = true;
+    document.documentElement.dataset.follows = "events";
+  });
+  events.addEventListener("error", () => {
+    document.documentElement.dataset.follows = "polls";
+    poll ||= setInterval(read, pollEvery);
+  });
+  addEventListener("pagehide", () => events.close());
+}
+
+if (region) {
+  follow();
+  setInterval(() => document.visibilityState === "visible" && read(), ageEvery);
+  addEventListener("pageshow", (event) => event.persisted && location.reload());
+}

@@ -1,0 +1,108 @@
+// The steps of a run as cards: their data and their documents.
+
+package console
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// cardView is one step on the run page.
+type cardView struct {
+	Node      verification.NodeID
+	Label     string
+	Type      string
+	Badge     web.Badge
+	Reason    string
+	At        instant // when it was finished, or else begun
+	Documents []documentView
+	Table     dataTable
+	More      string // says how many values are left out; empty for none
+}
+
+// documentView is an uploaded file on the run page.
+type documentView struct {
+	ID    string
+	URL   string
+	Label string
+	Image bool
+	Kind  string // such as JPEG, 120 KB
+}
+
+// cards returns the cards of a run.
+func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
+	for _, card := range rec.Report.Cards {
+		v := cardView{
+			Node: card.NodeID, Label: card.Label, Type: s.say("type." + string(card.Type)), Badge: s.cardBadge(card.Status),
+			Reason: c.sentence(s, card.Reason), At: s.At(card.StartedAt),
+		}
+		if !card.CompletedAt.IsZero() {
+			v.At = s.At(card.CompletedAt)
+		}
+		labels, hidden := map[string]string{}, map[string]bool{}
+		for _, f := range rec.Definition.Nodes[card.NodeID].Fields {
+			f = f.In(s.Lang())
+			if f.Label != "" {
+				labels[f.Name] = f.Label
+			}
+			if d, ok := documentOf(card.Data, f.Name, rec.Documents); ok && f.Upload() {
+				hidden[f.Name], hidden["documents"] = true, true
+				label := f.Label
+				if label == "" {
+					label = inWords(f.Name)
+				}
+				v.Documents = append(v.Documents, s.documentView(rec.Report.Run.ID, d, label))
+			}
+		}
+		v.Table = tableOf(card.Data, card.DataSchemas, labels, hidden, s.Message)
+		if v.Table.More > 0 {
+			v.More = s.say("data.more", v.Table.More)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// documentOf returns the document that the data of a step names for a field.
+func documentOf(d verification.Data, field string, documents []verification.Document) (verification.Document, bool) {
+	value, _ := d.Map()[field].(map[string]any)
+	id, _ := value["document_id"].(string)
+	i := slices.IndexFunc(documents, func(d verification.Document) bool { return d.ID == strings.ToLower(id) })
+	if i < 0 {
+		return verification.Document{}, false
+	}
+	return documents[i], true
+}
+
+func (s session) documentView(run verification.RunID, d verification.Document, label string) documentView {
+	kind := strings.ToUpper(d.MediaType[strings.LastIndexByte(d.MediaType, '/')+1:])
+	return documentView{
+		ID: d.ID, URL: s.Base + "/runs/" + string(run) + "/documents/" + d.ID, Label: label,
+		Image: isImage(d.MediaType), Kind: kind + ", " + s.size(d.Size),
+	}
+}
+
+// size returns a size in KB, or in MB from 1 MB.
+func (s session) size(bytes int64) string {
+	const kb, mb = 1 << 10, 1 << 20
+	if bytes >= mb {
+		return s.say("size.mb", float64(bytes)/mb)
+	}
+	return s.say("size.kb", max(bytes/kb, 1))
+}
+
+func (s session) cardBadge(status verification.CardStatus) web.Badge {
+	switch status {
+	case verification.CardOK:
+		return web.Badge{Tone: web.Good, Icon: "tick", Text: s.say("card.ok")}
+	case verification.CardFailed:
+		return web.Badge{Tone: web.Bad, Icon: "cross", Text: s.say("card.failed")}
+	case verification.CardNeedsReview:
+		return web.Badge{Tone: web.Warning, Icon: "flag", Text: s.say("card.needs_review")}
+	}
+	return web.Badge{Text: string(status)}
+}

@@ -1,0 +1,132 @@
+// The runs that the tests of the queue page and the run page use.
+
+package console_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// identity is a workflow with every kind of step. A check pan that scores less than 80
+// leads to a review.
+func identity() verification.Definition {
+	return verification.Definition{
+		Workflow: "identity", Name: "Identity check", Start: "consent", ReviewDueMinutes: 240,
+		Nodes: map[verification.NodeID]verification.Node{
+			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "We check your identity.", OnDeclined: verification.TargetNext, Next: "details"},
+			"details": {Type: verification.NodeCustomerInput, Label: "Your details", Next: "pan", Fields: verification.InputFields{
+				{Name: "name", Type: verification.FieldText, Label: "Full name", Required: true},
+				{Name: "front", Type: verification.FieldImage, Label: "Front of the card"},
+				{Name: "back", Type: verification.FieldImage, Label: "Back of the card"},
+				{Name: "statement", Type: verification.FieldFile, Label: "Bank statement", Accept: []string{"application/pdf"}},
+			}},
+			"pan":  {Type: verification.NodeCheck, Key: "pan", Label: "PAN check", Provider: "script", OnFailed: verification.TargetNext, Next: "gate"},
+			"gate": {Type: verification.NodeBranch, Label: "Score gate", Rules: []verification.Rule{{When: `double(steps.pan.data.score) < 80.0`, Next: "look"}}, Else: "done"},
+			"look": {Type: verification.NodeReview, Label: "Second look", Reason: "The score is low.", Next: "done", OnReject: "refused"},
+			"done": {Type: verification.NodeEnd}, "refused": {Type: verification.NodeEnd, Outcome: "refused"},
+		},
+	}
+}
+
+// waiting is a workflow whose runs wait for a verdict at once.
+func waiting(name, reason string) verification.Definition {
+	return verification.Definition{
+		Workflow: fmt.Sprintf("w%.30x", name), Name: name, Start: "look",
+		Nodes: map[verification.NodeID]verification.Node{
+			"look": {Type: verification.NodeReview, Label: "Manual review", Reason: reason, Next: "done"},
+			"done": {Type: verification.NodeEnd},
+		},
+	}
+}
+
+// scored is the data of the check pan.
+func scored(score float64) map[string]any {
+	return map[string]any{
+		"score": score, "source_ok": true, "registered_name": "ASHA RAO", "matched": true,
+		"address":   map[string]any{"lines": []any{"12 Hill Road", "Bandra West"}, "city": "Mumbai"},
+		"sightings": []any{map[string]any{"list": "fictional", "score": 0.91, "names": []any{"Asha Rao", "A. Rao"}}},
+	}
+}
+
+// cardImage is an image with a large F, so that a person sees how it is turned.
+func cardImage(t testing.TB, ground color.Color) []byte {
+	t.Helper()
+	const width, height = 480, 300
+	i := image.NewRGBA(image.Rect(0, 0, width, height))
+	for y := range height {
+		for x := range width {
+			i.Set(x, y, ground)
+			if x > 60 && x < 110 && y > 40 && y < 260 || x >= 110 && x < 240 && (y > 40 && y < 85 || y > 130 && y < 170) {
+				i.Set(x, y, color.Black)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, i); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// begin starts a run of a workflow.
+func (d *desk) begin(w verification.Workflow, reference string) verification.RunID {
+	d.t.Helper()
+	return d.Start(w.ID, engine.StartRequest{ReferenceID: reference}).ID
+}
+
+// answered starts a run of identity and answers as a customer named name would, with
+// three documents. It returns the run and its documents.
+func (d *desk) answered(w verification.Workflow, reference, name string) (verification.RunID, []verification.Document) {
+	d.t.Helper()
+	run := d.Start(w.ID, engine.StartRequest{ReferenceID: reference})
+	d.Submit(run.ID, "consent_submitted", map[string]any{"consent_status": "success"})
+	j, err := d.Engine.OpenJourney(d.t.Context(), strings.TrimPrefix(d.Run(run.ID).Action.URL, "http://journey.example/journey/"))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var documents []verification.Document
+	payload := map[string]any{"name": name}
+	for field, content := range map[string][]byte{
+		"front": cardImage(d.t, color.RGBA{R: 200, G: 220, B: 255, A: 255}), "back": cardImage(d.t, color.RGBA{R: 255, G: 230, B: 200, A: 255}),
+		"statement": []byte("%PDF-1.4\n%%EOF\n"),
+	} {
+		u, err := d.Engine.UploadDocument(d.t.Context(), j, j.Step.Wait, field, bytes.NewReader(content))
+		if err != nil {
+			d.t.Fatalf("upload %s: %v", field, err)
+		}
+		documents = append(documents, u)
+		payload[field] = map[string]any{"document_id": u.ID}
+	}
+	d.Submit(run.ID, "details_submitted", payload)
+	return run.ID, documents
+}
+
+// suspicious has the check pan answer with a score that leads to a review.
+func (d *desk) suspicious() { d.Provider.On("pan", enginetest.Pass(scored(61.5))) }
+
+// fill starts many runs that wait for a verdict.
+func (d *desk) fill(n int) []verification.RunID {
+	d.t.Helper()
+	one := d.Apply(waiting("Account opening", "The customer is a politically exposed person."))
+	two := d.Apply(waiting("Card limit", "The limit is above 100,000."))
+	var ids []verification.RunID
+	for i := range n {
+		w := one
+		if i%3 == 2 {
+			w = two
+		}
+		ids = append(ids, d.begin(w, fmt.Sprintf("case-%03d", i+1)))
+		d.Advance(time.Second)
+	}
+	return ids
+}

@@ -1,0 +1,85 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// outline returns a table as indented lines.
+func outline(fields []dataField, indent string) string {
+	var b strings.Builder
+	for _, f := range fields {
+		fmt.Fprintf(&b, "%s%s: %s", indent, f.Label, f.Text)
+		if f.Unit != "" {
+			fmt.Fprintf(&b, " [%s]", f.Unit)
+		}
+		if f.Ours {
+			b.WriteString(" *")
+		}
+		b.WriteByte('\n')
+		b.WriteString(outline(f.Fields, indent+"  "))
+		b.WriteString(outline(f.Items, indent+"- "))
+	}
+	return b.String()
+}
+
+func TestDataIsShownInItsOrderWithLabels(t *testing.T) {
+	schema := verification.Data(`{"properties":{
+		"score":{"title":"Similarity","x-unit":"%"},
+		"hits":{"title":"Hits","items":{"properties":{"born":{"title":"Date of birth"}}}},
+		"name":{"title":"Title of the schema"}}}`)
+	data := verification.Data(`{"zulu":"last letter first","name":"Asha","score":97.50,"big":12345678901234567890,
+		"hits":[{"born":"1990-01-01","aliases":["A","B"]},{"born":null}],"address":{"lines":{"first":"","last":"12 Road"}},
+		"passed":true,"again":false,"none":null,"empty_list":[],"empty":{},"file":{"document_id":"x"}}`)
+	got := tableOf(data, []verification.Data{schema}, map[string]string{"name": "Full name"}, map[string]bool{"file": true}, func(key string) string { return key })
+	want := `Zulu: last letter first
+Full name: Asha
+Similarity: 97.50 [%]
+Big: 12345678901234567890
+Hits: 
+- : 
+-   Date of birth: 1990-01-01
+-   Aliases: 
+-   - : A
+-   - : B
+- : 
+-   Date of birth: data.none *
+Address: 
+  Lines: 
+    First: data.empty *
+    Last: 12 Road
+Passed: data.yes *
+Again: data.no *
+None: data.none *
+Empty list: data.empty *
+Empty: data.empty *
+`
+	if diff := cmp.Diff(want, outline(got.Fields, "")); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+}
+
+func TestALargeObjectIsCutOff(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"list":[0`)
+	for i := range maxValues + 20 {
+		fmt.Fprintf(&b, ",%d", i)
+	}
+	b.WriteString(`],"after":{"x":1}}`)
+	got := tableOf(verification.Data(b.String()), nil, nil, nil, func(key string) string { return key })
+	if len(got.Fields) != 1 || len(got.Fields[0].Items) != maxValues || got.More != 22 {
+		t.Errorf("%d fields, %d items and %d more, want 1, %d and 22", len(got.Fields), len(got.Fields[0].Items), got.More, maxValues)
+	}
+}
+
+func TestDataThatIsNotJSONIsShownAsItIs(t *testing.T) {
+	got := tableOf(verification.Data(`{"a":`), nil, nil, nil, func(key string) string { return key })
+	if len(got.Fields) != 1 || got.Fields[0].Text != `{"a":` {
+		t.Errorf("table = %+v", got)
+	}
+}

@@ -1,0 +1,76 @@
+// Documents and printed reports of a run.
+
+package console
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// isImage reports whether a document is shown in pages: no other media type ever is.
+func isImage(mediaType string) bool {
+	return slices.Contains([]string{"image/jpeg", "image/png", "image/webp"}, mediaType)
+}
+
+// document sends an uploaded file of a run, and logs who has seen it. The browser
+// must not run or guess anything in it, and keeps no copy.
+func (c *console) document(w http.ResponseWriter, r *http.Request, s session) error {
+	run, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	d, content, err := c.engine.OpenDocument(r.Context(), s.Tenant, run, chi.URLParam(r, "document"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }() // it is only read
+	s.log.Info("document viewed", "tenant", s.Tenant, "reviewer", s.Name, "run", run, "document", d.ID, "sha256", d.SHA256)
+	h := w.Header()
+	h.Set("Content-Type", d.MediaType)
+	h.Set("Content-Length", strconv.FormatInt(d.Size, 10))
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	h.Set("Content-Disposition", "inline")
+	if !isImage(d.MediaType) {
+		h.Set("Content-Disposition", `attachment; filename="`+d.ID+`"`)
+	}
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	if _, err := io.Copy(w, content); err != nil {
+		s.log.Warn("document not sent", "run", run, "document", d.ID, "error", err)
+	}
+	return nil
+}
+
+// reportPDF sends the printed report of a run.
+func (c *console) reportPDF(w http.ResponseWriter, r *http.Request, s session) error {
+	run, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	printed, err := c.engine.PrintReport(r.Context(), s.Tenant, run)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/pdf")
+	h.Set("Content-Length", strconv.Itoa(len(printed)))
+	h.Set("Content-Disposition", `attachment; filename="report-`+string(run)+`.pdf"`)
+	_, _ = w.Write(printed) // the reader may have gone away
+	return nil
+}
+
+// runOf returns the run in the path of a request.
+func runOf(r *http.Request) (verification.RunID, error) {
+	id, err := verification.ParseRunID(chi.URLParam(r, "run"))
+	if err != nil {
+		return "", verification.NotFound("run")
+	}
+	return id, nil
+}

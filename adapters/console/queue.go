@@ -1,0 +1,270 @@
+// The queue page: the runs that owe a verdict.
+
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// queueFilter is what the reader of the queue chose. It is the query of the page, of the
+// run pages that are opened from it, and of the posts of those.
+type queueFilter struct {
+	Search   string // a run id, or the beginning of a reference id
+	Workflow verification.WorkflowID
+	Cause    verification.Cause
+	Age      string // a duration of ages
+	Whose    string // whoseMine, whoseNobody or empty for all
+	Order    verification.QueueOrder
+	Offset   int
+}
+
+// The values of queueFilter.Whose.
+const (
+	whoseMine   = "mine"
+	whoseNobody = "unclaimed"
+)
+
+// ages are the choices of how long a run has waited at least.
+func ages() []string { return []string{"1h", "4h", "24h", "72h", "168h"} }
+
+// queuePage is the number of runs on a page.
+const queuePage = 50
+
+// queueFilterOf reads a filter. It ignores what it does not know: a wrong filter shows
+// more, not less.
+func queueFilterOf(q url.Values) queueFilter {
+	f := queueFilter{Search: strings.TrimSpace(q.Get("search")), Order: verification.OldestFirst}
+	if id, err := verification.ParseWorkflowID(q.Get("workflow")); err == nil {
+		f.Workflow = id
+	}
+	if cause, err := verification.ParseCause(q.Get("cause")); err == nil {
+		f.Cause = cause
+	}
+	if slices.Contains(ages(), q.Get("age")) {
+		f.Age = q.Get("age")
+	}
+	if whose := q.Get("whose"); whose == whoseMine || whose == whoseNobody {
+		f.Whose = whose
+	}
+	if order, err := verification.ParseQueueOrder(q.Get("order")); err == nil {
+		f.Order = order
+	}
+	if offset, err := strconv.Atoi(q.Get("offset")); err == nil && offset > 0 {
+		f.Offset = offset
+	}
+	return f
+}
+
+// Query returns the filter as the query of a URL, with its question mark; empty for the
+// whole queue.
+func (f queueFilter) Query() string {
+	q := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	set("search", f.Search)
+	set("workflow", string(f.Workflow))
+	set("cause", string(f.Cause))
+	set("age", f.Age)
+	set("whose", f.Whose)
+	if f.Order != verification.OldestFirst {
+		set("order", string(f.Order))
+	}
+	if f.Offset > 0 {
+		set("offset", strconv.Itoa(f.Offset))
+	}
+	if len(q) == 0 {
+		return ""
+	}
+	return "?" + q.Encode()
+}
+
+// at returns the filter at another offset.
+func (f queueFilter) at(offset int) queueFilter {
+	f.Offset = max(offset, 0)
+	return f
+}
+
+// Chosen reports whether the filter leaves anything out.
+func (f queueFilter) Chosen() bool {
+	f.Order, f.Offset = "", 0
+	return f != queueFilter{}
+}
+
+// query returns the query of the engine.
+func (f queueFilter) query(s session, now time.Time) verification.QueueQuery {
+	q := verification.QueueQuery{
+		PageQuery: verification.PageQuery{Limit: queuePage, Offset: f.Offset},
+		Order:     f.Order, Workflow: f.Workflow, Cause: f.Cause, Unclaimed: f.Whose == whoseNobody,
+	}
+	if id, err := verification.ParseRunID(f.Search); err == nil {
+		q.Run = id
+	} else {
+		q.ReferencePrefix = f.Search
+	}
+	if age, err := time.ParseDuration(f.Age); err == nil {
+		q.SinceBefore = now.Add(-age)
+	}
+	if f.Whose == whoseMine {
+		q.ClaimedBy = s.Name
+	}
+	return q
+}
+
+// choice is one option of a filter.
+type choice struct {
+	Value, Text string
+	Chosen      bool
+}
+
+// queueView is the data of the page queue.
+type queueView struct {
+	Filter    queueFilter
+	Workflows []choice
+	Causes    []choice
+	Ages      []choice
+	Whose     []choice
+	Orders    []choice
+	Summary   string // how many runs match
+	Overdue   string // how many are late; empty for none
+	Rows      []queueRow
+	Pager     *web.Pager
+	Empty     web.Empty
+	Events    string // the URL of the live updates
+}
+
+// queueRow is one run in the queue.
+type queueRow struct {
+	ID        verification.RunID
+	URL       string
+	Reference string
+	Workflow  string
+	Reasons   []queueReason
+	More      string // says how many reasons are left out
+	Since     when
+	Due       *web.Badge
+	DueAt     instant
+	Claim     string // who has it; empty for nobody
+	Mine      bool
+}
+
+// queueReason is why one step is flagged.
+type queueReason struct{ Step, Text string }
+
+// queuePage shows the queue.
+func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) error {
+	f := queueFilterOf(r.URL.Query())
+	now := c.opt.Now()
+	found, err := c.engine.Queue(r.Context(), s.Tenant, f.query(s, now))
+	if err != nil {
+		return err
+	}
+	if len(found.Data) == 0 && f.Offset > 0 && found.Total > 0 { // the last page is empty now
+		return c.redirect(w, s.Base+"/queue"+f.at((found.Total-1)/queuePage*queuePage).Query())
+	}
+	figures, err := c.engine.QueueFigures(r.Context(), s.Tenant)
+	if err != nil {
+		return err
+	}
+	workflows, err := c.workflowChoices(r, s, f.Workflow)
+	if err != nil {
+		return err
+	}
+	view := queueView{Filter: f, Workflows: workflows, Events: s.Base + "/queue/events", Empty: s.emptyQueue(f)}
+	view.choices(s)
+	view.Summary = s.count("queue.total", found.Total)
+	if figures.Overdue > 0 {
+		view.Overdue = s.count("queue.overdue", figures.Overdue)
+	}
+	for _, e := range found.Data {
+		view.Rows = append(view.Rows, c.queueRow(s, e, f, now))
+	}
+	view.Pager = s.pager(found.Total, f.Offset, len(found.Data), func(offset int) string {
+		return s.Base + "/queue" + f.at(offset).Query()
+	})
+	return c.render(w, s, http.StatusOK, "queue", "queue.title", view)
+}
+
+// queueRow returns the row of an entry.
+func (c *console) queueRow(s session, e verification.QueueEntry, f queueFilter, now time.Time) queueRow {
+	row := queueRow{
+		ID: e.Run, URL: s.Base + "/runs/" + string(e.Run) + f.Query(), Reference: e.ReferenceID, Workflow: e.WorkflowName,
+		Since: s.ago(e.Since, now), Claim: e.Claim.Name, Mine: e.Claim.By == s.Name,
+	}
+	for _, flag := range e.Flags {
+		row.Reasons = append(row.Reasons, queueReason{flag.Label, c.sentence(s, flag.Reason)})
+	}
+	if e.MoreFlags > 0 {
+		row.More = s.count("queue.more", e.MoreFlags)
+	}
+	if !e.DueAt.IsZero() {
+		badge := s.dueBadge(e.Since, e.DueAt, now)
+		row.Due, row.DueAt = &badge, s.At(e.DueAt)
+	}
+	return row
+}
+
+// choices fills in the options of the filters.
+func (v *queueView) choices(s session) {
+	add := func(to *[]choice, chosen string, key string, values ...string) {
+		for _, value := range values {
+			*to = append(*to, choice{Value: value, Text: s.say(key + value), Chosen: value == chosen})
+		}
+	}
+	for _, cause := range verification.Causes() {
+		add(&v.Causes, string(v.Filter.Cause), "cause.", string(cause))
+	}
+	add(&v.Ages, v.Filter.Age, "age.", ages()...)
+	add(&v.Whose, v.Filter.Whose, "whose.", "", whoseMine, whoseNobody)
+	add(&v.Orders, string(v.Filter.Order), "order.", string(verification.OldestFirst), string(verification.DueFirst))
+}
+
+// workflowChoices returns the first workflows of the tenant, and the chosen one.
+func (c *console) workflowChoices(r *http.Request, s session, chosen verification.WorkflowID) ([]choice, error) {
+	found, err := c.engine.Workflows(r.Context(), s.Tenant, verification.PageQuery{Limit: verification.MaxLimit})
+	if err != nil {
+		return nil, err
+	}
+	var all []choice
+	for _, w := range found.Data {
+		all = append(all, choice{Value: string(w.ID), Text: w.Name, Chosen: w.ID == chosen})
+	}
+	slices.SortStableFunc(all, func(a, b choice) int { return strings.Compare(a.Text, b.Text) })
+	return all, nil
+}
+
+// emptyQueue says why no run is shown.
+func (s session) emptyQueue(f queueFilter) web.Empty {
+	if f.Chosen() {
+		return web.Empty{Icon: "search", Title: s.say("queue.none.title"), Text: s.say("queue.none.text")}
+	}
+	return web.Empty{Icon: "inbox", Title: s.say("queue.empty.title"), Text: s.say("queue.empty.text")}
+}
+
+// pager returns the links to the pages of a list; nil if it has one page.
+func (s session) pager(total, offset, shown int, to func(offset int) string) *web.Pager {
+	if total <= shown && offset == 0 {
+		return nil
+	}
+	p := &web.Pager{
+		Label: s.say("pager.label"), Previous: s.say("pager.previous"), Next: s.say("pager.next"),
+		Text: s.say("pager.text", s.Number(offset+1), s.Number(offset+shown), s.Number(total)),
+	}
+	if offset > 0 {
+		p.PreviousURL = to(offset - queuePage)
+	}
+	if offset+shown < total {
+		p.NextURL = to(offset + queuePage)
+	}
+	return p
+}

@@ -1,0 +1,250 @@
+// Tests of the queue page.
+
+package console_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// references returns the references on a queue page, in their order.
+func references(page string) []string {
+	var all []string
+	for _, part := range strings.Split(page, " data-row>")[1:] {
+		reference, _, _ := strings.Cut(part, "<")
+		all = append(all, reference)
+	}
+	return all
+}
+
+func TestTheQueueIsFilteredAndPaged(t *testing.T) {
+	d := serve(t)
+	ids := d.fill(120)
+	p := d.as(reviewer(verification.RoleReviewer))
+	if _, err := d.Engine.Claim(t.Context(), reviewer("").Tenant, ids[4], engine.ClaimRequest{By: "asha-reviewer", Name: "asha-reviewer"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Engine.Claim(t.Context(), reviewer("").Tenant, ids[5], engine.ClaimRequest{By: "ravi", Name: "ravi"}); err != nil {
+		t.Fatal(err)
+	}
+	workflows, err := d.Engine.Workflows(t.Context(), reviewer("").Tenant, verification.PageQuery{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string]verification.WorkflowID{}
+	for _, w := range workflows.Data {
+		byName[w.Name] = w.ID
+	}
+	for _, row := range []struct {
+		query, first, last string
+		shown              int
+		texts              []string
+	}{
+		{"", "case-001", "case-050", 50, []string{"120 runs wait for a verdict", "1 to 50 of 120", `rel="next"`, `!rel="prev"`}},
+		{"?offset=100", "case-101", "case-120", 20, []string{"101 to 120 of 120", `!rel="next"`, `rel="prev"`}},
+		{"?workflow=" + string(byName["Card limit"]), "case-003", "case-120", 40, []string{"40 runs wait", "!1 to"}},
+		{"?search=case-01", "case-010", "case-019", 10, []string{"10 runs wait", `value="case-01"`}},
+		{"?search=" + string(ids[6]), "case-007", "case-007", 1, []string{"1 run waits"}},
+		{"?whose=mine", "case-005", "case-005", 1, []string{"You"}},
+		{"?whose=unclaimed&offset=50", "case-053", "case-102", 50, []string{"51 to 100 of 118"}},
+		{"?cause=review_step&order=due", "case-001", "case-050", 50, nil},
+		{"?cause=consent", "", "", 0, []string{"0 runs wait", "No run matches"}},
+		{"?age=1h", "", "", 0, []string{"No run matches"}},
+		{"?age=nonsense&workflow=x&cause=y&whose=z&order=w&offset=-1", "case-001", "case-050", 50, nil},
+	} {
+		a := p.get("/queue" + row.query)
+		wants(t, a, http.StatusOK, row.texts...)
+		got := references(a.body)
+		if len(got) != row.shown || row.shown > 0 && (got[0] != row.first || got[len(got)-1] != row.last) {
+			t.Errorf("%q shows %q, want %d from %s to %s", row.query, got, row.shown, row.first, row.last)
+		}
+	}
+	wants(t, p.get("/queue?search=case-006"), http.StatusOK, "ravi")
+	if a := p.get("/queue?offset=500"); a.status != http.StatusSeeOther || a.header.Get("Location") != "/console/queue?offset=100" {
+		t.Errorf("a page behind the last one = %d %s, want the last one", a.status, a.header.Get("Location"))
+	}
+	d.Advance(time.Hour)
+	wants(t, p.get("/queue?age=1h"), http.StatusOK, "120 runs wait")
+}
+
+func TestTheDueTimeIsShownInWords(t *testing.T) {
+	d := serve(t)
+	w := waiting("Limit", "The limit is high.")
+	w.ReviewDueMinutes = 120
+	d.begin(d.Apply(w), "case-1")
+	for _, row := range []struct {
+		after time.Duration
+		texts []string
+	}{
+		{0, []string{"less than a minute ago", "due in 2 hours", "!overdue"}},
+		{95 * time.Minute, []string{"1 hour ago", "due soon: in 25 minutes", "badge warning"}},
+		{2*time.Hour + 24*time.Hour, []string{"27 hours ago", "overdue by 25 hours", "badge bad", "1 is overdue in all"}},
+		{48 * time.Hour, []string{"3 days ago", "overdue by 3 days"}},
+	} {
+		d.Advance(row.after)
+		p := d.as(reviewer(verification.RoleViewer)) // the session before has ended
+		wants(t, p.get("/queue"), http.StatusOK, row.texts...)
+	}
+}
+
+func TestAnEmptyQueueSaysSo(t *testing.T) {
+	d := serve(t)
+	wants(t, d.as(reviewer(verification.RoleViewer)).get("/queue"), http.StatusOK, "Nothing waits for a verdict", "0 runs wait")
+}
+
+// stream opens the live updates of the queue, and returns their lines.
+func (p *person) stream(ctx context.Context) (*http.Response, <-chan string) {
+	p.t.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.server.URL+"/console/queue/events", nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	got, err := p.client.Do(r) //nolint:bodyclose // the test ends with it
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { got.Body.Close() })
+	lines := make(chan string, 100)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(got.Body); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	return got, lines
+}
+
+func TestStreamsTellOfChangesAndAreBounded(t *testing.T) {
+	d := serve(t)
+	ids := d.fill(2)
+	p := d.as(reviewer(verification.RoleReviewer))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first, lines := p.stream(ctx)
+	if first.StatusCode != http.StatusOK || first.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("stream = %d %s", first.StatusCode, first.Header.Get("Content-Type"))
+	}
+	<-lines
+	changes := time.AfterFunc(4*time.Second, func() { // after the first look at the queue
+		_, _ = d.Engine.GiveVerdict(context.WithoutCancel(ctx), reviewer("").Tenant, ids[0], engine.VerdictRequest{Decision: verification.DecisionApprove})
+	})
+	defer changes.Stop()
+	timeout := time.After(30 * time.Second)
+	for line := ""; line != "event: changed"; {
+		select {
+		case line = <-lines:
+		case <-timeout:
+			t.Fatal("no event came after a change")
+		}
+	}
+	for range 63 {
+		if more, _ := p.stream(ctx); more.StatusCode != http.StatusOK {
+			t.Fatalf("stream = %d, want 64 of them", more.StatusCode)
+		}
+	}
+	if refused, _ := p.stream(ctx); refused.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("the 65th stream = %d, want 503", refused.StatusCode)
+	}
+	stranger := reviewer(verification.RoleReviewer)
+	stranger.Tenant = otherTenant
+	if other, _ := d.as(stranger).stream(ctx); other.StatusCode != http.StatusOK {
+		t.Errorf("a stream of another tenant = %d, want 200", other.StatusCode)
+	}
+	wants(t, p.get("/queue/events"), http.StatusBadRequest)
+}
+
+func TestTheQueueFollowsWithoutAReload(t *testing.T) {
+	d := serve(t)
+	d.fill(3)
+	w := d.Apply(waiting("Late", "It came late."))
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/queue")
+	tab.Wait(`document.documentElement.dataset.follows === "events"`)
+	browser.Eval[bool](tab, `window.stays = true; document.querySelectorAll("[data-row]")[1].focus(); true`)
+	d.begin(w, "newcomer")
+	tab.Wait(`document.body.innerText.includes("newcomer") && document.body.innerText.includes("4 runs wait")`)
+	if !browser.Eval[bool](tab, `window.stays && document.activeElement.textContent === "case-002"`) {
+		t.Error("the page was loaded again, or the focus has moved")
+	}
+}
+
+func TestTheQueueIsWorkedWithTheKeyboard(t *testing.T) {
+	d := serve(t)
+	d.fill(5)
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/queue")
+	focus := func() string { return browser.Eval[string](tab, `document.activeElement.textContent`) }
+	for _, row := range []struct{ key, want string }{
+		{"j", "case-001"}, {"j", "case-002"}, {"j", "case-003"}, {"k", "case-002"}, {"k", "case-001"}, {"k", "case-001"},
+	} {
+		tab.Key(row.key)
+		if got := focus(); got != row.want {
+			t.Errorf("after %s the focus is on %q, want %s", row.key, got, row.want)
+		}
+	}
+	tab.Key("/")
+	if id := browser.Eval[string](tab, `document.activeElement.id`); id != "search" {
+		t.Errorf("after / the focus is on %q, want search", id)
+	}
+	browser.Eval[bool](tab, `document.activeElement.value = "", true`)
+	tab.Fill("#search", "jk?")
+	if text := browser.Eval[string](tab, `document.activeElement.value`); text != "jk?" {
+		t.Errorf("the search is %q, want what was typed", text)
+	}
+	browser.Eval[bool](tab, `document.activeElement.blur(), true`)
+	tab.Key("?")
+	tab.See(".keys td")
+	inspect(t, tab, "queue-keys")
+	tab.Key("\x1b")
+	tab.Wait(`!document.querySelector(".keys").open`)
+	browser.Eval[bool](tab, `document.activeElement.blur(), true`)
+	tab.Key("j")
+	tab.Key("\r")
+	tab.See("#notes")
+	if title := tab.Text(); !strings.Contains(title, "case-001") {
+		t.Errorf("enter opened %.200s", title)
+	}
+}
+
+func TestTheQueueLooksRight(t *testing.T) {
+	long := strings.Repeat("Very long name of a person ", 8)
+	d, empty := serve(t), serve(t)
+	d.begin(d.Apply(waiting("Überweisung an अंतरराष्ट्रीय खाता", "यह राशि सीमा से अधिक है।")), "आशा राव")
+	d.begin(d.Apply(waiting("الحساب الجاري", "المبلغ أكبر من الحد المسموح به.")), "محمد بن عبد الله")
+	d.begin(d.Apply(waiting("Long", strings.Repeat("A reason that goes on and on. ", 12))), strings.TrimSpace(long[:200]))
+	late := waiting("Late", "The verdict is late.")
+	late.ReviewDueMinutes = 30
+	lateRun := d.begin(d.Apply(late), "late-1")
+	d.Advance(time.Hour)
+	late.ReviewDueMinutes = 70
+	soon := d.Apply(late)
+	d.begin(soon, "soon-1")
+	d.Advance(55 * time.Minute)
+	if _, err := d.Engine.Claim(t.Context(), reviewer("").Tenant, lateRun, engine.ClaimRequest{By: "ravi", Name: long[:200]}); err != nil {
+		t.Fatal(err)
+	}
+	d.fill(300)
+	for name, look := range looks() {
+		tab := d.tab(reviewer(verification.RoleReviewer), look)
+		tab.Go(d.server.URL + "/console/queue")
+		inspect(t, tab, "queue-"+name)
+		tab.Go(d.server.URL + "/console/queue?search=nothing")
+		inspect(t, tab, "queue-none-"+name)
+		other := empty.tab(reviewer(verification.RoleReviewer), look)
+		other.Go(empty.server.URL + "/console/queue")
+		inspect(t, other, "queue-empty-"+name)
+	}
+	if text := d.as(reviewer(verification.RoleViewer)).get("/queue").body; !strings.Contains(text, fmt.Sprintf("%d runs wait", 305)) {
+		t.Error("the queue does not count 305 runs")
+	}
+}

@@ -1,0 +1,238 @@
+// The run page: everything that is known of one run, and the verdict on it.
+
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// runView is the data of the page run.
+type runView struct {
+	ID        verification.RunID
+	Reference string
+	Badges    []web.Badge
+	Back      string // the URL of the queue that the page was opened from
+	Facts     []runFact
+	Error     string // why the run failed or expired; empty if it did not
+	Counts    string // of the cards
+	Cards     []cardView
+	Images    bool // there are two images to compare
+	Branches  []branchView
+	Timeline  []timelineLine
+	PDF       string // the URL of the printed report; empty while the run is live
+	Verdict   verdictPanel
+}
+
+// runFact is a name and a value.
+type runFact struct {
+	Label, Value string
+	Mono         bool
+}
+
+// runPage shows a run. A reviewer who opens a run that owes a verdict claims it.
+func (c *console) runPage(w http.ResponseWriter, r *http.Request, s session) error {
+	return c.showRun(w, r, s, http.StatusOK, keptVerdict{})
+}
+
+// showRun writes the page of a run, with what a refused post contained.
+func (c *console) showRun(w http.ResponseWriter, r *http.Request, s session, status int, kept keptVerdict) error {
+	id, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	rec, err := c.engine.RunRecord(r.Context(), s.Tenant, id)
+	if err != nil {
+		return err
+	}
+	claim, err := c.claimOf(r, s, rec)
+	if err != nil {
+		return err
+	}
+	f := queueFilterOf(r.URL.Query())
+	v := c.runView(s, rec, f)
+	v.Verdict = c.verdictPanel(s, rec, f, claim, kept)
+	return c.renderTitled(w, s, status, "run", v.Reference, v)
+}
+
+// claimOf returns who works on a run that owes a verdict, after a reviewer without
+// a rival has claimed it.
+func (c *console) claimOf(r *http.Request, s session, rec engine.RunRecord) (verification.Claim, error) {
+	id := rec.Report.Run.ID
+	if rec.Review == nil {
+		return verification.Claim{}, nil
+	}
+	if s.May(verification.RoleReviewer) && r.Method != http.MethodHead && r.Header.Get("Sec-Purpose") == "" {
+		return c.claim(r.Context(), s, id, false)
+	}
+	found, err := c.engine.Queue(r.Context(), s.Tenant, verification.QueueQuery{PageQuery: verification.PageQuery{Limit: 1}, Run: id})
+	if err != nil || len(found.Data) == 0 {
+		return verification.Claim{}, err
+	}
+	return found.Data[0].Claim, nil
+}
+
+// claim claims a run for the person, and returns who has it then. A run that owes no
+// verdict is nobody's.
+func (c *console) claim(ctx context.Context, s session, id verification.RunID, takeOver bool) (verification.Claim, error) {
+	claim, err := c.engine.Claim(ctx, s.Tenant, id, engine.ClaimRequest{By: s.Name, Name: s.Name, TakeOver: takeOver})
+	if errors.Is(err, verification.ErrConflict) || errors.Is(err, verification.ErrNotFound) {
+		err = nil
+	}
+	return claim, err
+}
+
+// runView returns the page of a record without its verdict.
+func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runView {
+	report := rec.Report
+	v := runView{
+		ID: report.Run.ID, Reference: report.Run.ReferenceID, Back: s.Base + "/queue" + f.Query(),
+		Badges: []web.Badge{s.statusBadge(report.Run.Status)}, Cards: c.cards(s, rec), Facts: s.runFacts(rec),
+		Counts: s.say("run.counts", report.Summary.OK, report.Summary.NeedsReview, report.Summary.Failed),
+	}
+	if report.Decision != verification.DecisionNone {
+		v.Badges = append(v.Badges, s.decisionBadge(report.Decision))
+	}
+	if due := dueOf(rec); !due.IsZero() {
+		v.Badges = append(v.Badges, s.dueBadge(rec.Review.Since, due, rec.At))
+	}
+	if report.Error != nil {
+		v.Error = c.sentence(s, report.Error.Message)
+	}
+	if report.Run.Status.Terminal() {
+		v.PDF = s.Base + "/runs/" + string(v.ID) + "/report.pdf"
+	}
+	images := 0
+	for _, card := range v.Cards {
+		for _, d := range card.Documents {
+			if d.Image {
+				images++
+			}
+		}
+	}
+	v.Images = images > 1
+	for _, e := range timelineOf(rec) {
+		v.Timeline = append(v.Timeline, c.timelineLine(s, e))
+		if e.Kind == verification.TimelineBranched || e.Kind == verification.TimelineElse {
+			v.Branches = append(v.Branches, branchView{
+				At: s.At(e.At), Branch: e.Label, To: e.ToLabel, When: e.When,
+				Values: tableOf(e.Values, nil, pathLabels(e.Values), nil, s.Message),
+			})
+		}
+	}
+	return v
+}
+
+// timelineOf returns the timeline of a record, with the labels of its definition where
+// the history has none.
+func timelineOf(rec engine.RunRecord) []verification.TimelineEntry {
+	entries := verification.Timeline(rec.History)
+	label := func(node verification.NodeID, to *string) {
+		if n := rec.Definition.Nodes[node]; *to == string(node) && n.Label != "" {
+			*to = n.Label
+		}
+	}
+	for i := range entries {
+		label(entries[i].Node, &entries[i].Label)
+		label(entries[i].To, &entries[i].ToLabel)
+		if f, ok := rec.Definition.Nodes[entries[i].Node].Fields.ByName(entries[i].Field); ok && f.Label != "" {
+			entries[i].Field = f.Label
+		}
+	}
+	return entries
+}
+
+// pathLabels returns the names of values as they are: they are paths of expressions.
+func pathLabels(d verification.Data) map[string]string {
+	labels := map[string]string{}
+	for path := range d.Map() {
+		labels[path] = path
+	}
+	return labels
+}
+
+// dueOf returns when the verdict on a run is due; zero for none.
+func dueOf(rec engine.RunRecord) time.Time {
+	if rec.Review == nil {
+		return time.Time{}
+	}
+	return rec.Review.DueAt
+}
+
+// runFacts returns what the head of the page says about a run.
+func (s session) runFacts(rec engine.RunRecord) []runFact {
+	run, workflow := rec.Report.Run, rec.Report.Workflow
+	facts := []runFact{
+		{Label: s.say("run.workflow"), Value: s.say("run.version", isolate(workflow.Name), workflow.Version)},
+		{Label: s.say("run.started"), Value: s.At(run.StartedAt).Text + " " + s.Zone.String()},
+	}
+	if !run.CompletedAt.IsZero() {
+		facts = append(facts, runFact{Label: s.say("run.ended"), Value: s.At(run.CompletedAt).Text + " " + s.Zone.String()})
+	}
+	if rec.Review != nil {
+		facts = append(facts, runFact{Label: s.say("run.waiting"), Value: s.ago(rec.Review.Since, rec.At).Words})
+		if !rec.Review.DueAt.IsZero() {
+			facts = append(facts, runFact{Label: s.say("run.due"), Value: s.At(rec.Review.DueAt).Text + " " + s.Zone.String()})
+		}
+	}
+	if a := rec.Action; a != nil && a.Type == verification.ActionCustomerInput {
+		facts = append(facts, runFact{Label: s.say("run.waits"), Value: s.say("run.customer")})
+	}
+	if run.Outcome != "" {
+		facts = append(facts, runFact{Label: s.say("run.outcome"), Value: run.Outcome})
+	}
+	return append(facts, runFact{Label: s.say("run.id"), Value: string(run.ID), Mono: true})
+}
+
+func (s session) statusBadge(status verification.Status) web.Badge {
+	b := web.Badge{Text: s.say("status." + string(status))}
+	switch status {
+	case verification.StatusCompleted:
+		b.Tone, b.Icon = web.Good, "tick"
+	case verification.StatusFailed, verification.StatusExpired:
+		b.Tone, b.Icon = web.Bad, "cross"
+	case verification.StatusInProgress:
+		b.Tone, b.Icon = web.Info, "hourglass"
+	case verification.StatusAbandoned, verification.StatusCancelled:
+	}
+	return b
+}
+
+func (s session) decisionBadge(d verification.Decision) web.Badge {
+	switch d {
+	case verification.DecisionReview:
+		return web.Badge{Tone: web.Warning, Icon: "flag", Text: s.say("decision.review")}
+	case verification.DecisionApprove:
+		return web.Badge{Tone: web.Good, Icon: "tick", Text: s.say("decision.approve")}
+	case verification.DecisionReject:
+		return web.Badge{Tone: web.Bad, Icon: "cross", Text: s.say("decision.reject")}
+	case verification.DecisionNone:
+	}
+	return web.Badge{Text: s.say("decision.none")}
+}
+
+// verdictsOf returns the verdicts of a timeline, newest first.
+func (s session) verdictsOf(entries []verification.TimelineEntry, now time.Time) (all []verdictView) {
+	for _, e := range slices.Backward(entries) {
+		var b web.Badge
+		switch e.Kind { //nolint:exhaustive // the others are no verdicts
+		case verification.TimelineApproved:
+			b = s.decisionBadge(verification.DecisionApprove)
+		case verification.TimelineRejected:
+			b = s.decisionBadge(verification.DecisionReject)
+		case verification.TimelineSentBack:
+			b = web.Badge{Text: s.say("decision.returned")}
+		default:
+			continue
+		}
+		all = append(all, verdictView{Badge: b, By: s.person(e.By), At: s.ago(e.At, now), Notes: e.Text})
+	}
+	return all
+}

@@ -1,0 +1,373 @@
+// Tests of the run page, of verdicts and of documents.
+
+package console_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// reviewerCalled returns a reviewer with a name.
+func reviewerCalled(name string) verification.Reviewer {
+	who := reviewer(verification.RoleReviewer)
+	who.Name = name
+	return who
+}
+
+func TestTheRunPageShowsAllThatIsKnown(t *testing.T) {
+	d := serve(t)
+	d.suspicious()
+	run, documents := d.answered(d.Apply(identity()), "case-1", "Asha <b>Rao</b>")
+	page := d.as(reviewer(verification.RoleReviewer)).get("/runs/" + string(run))
+	wants(t, page, http.StatusOK,
+		"<h1 dir=\"auto\">case-1</h1>", "Verdict due", "In progress", "\u2068Identity check\u2069, version 1", string(run),
+		"Full name", "Asha &lt;b&gt;Rao&lt;/b&gt;", "Front of the card", "Bank statement", "PDF, 1 KB", // the details
+		"Registered name", "ASHA RAO", "61.5", "12 Hill Road", "Mumbai", "A. Rao", // the check
+		"The score is low.", "Second look", // the review
+		"steps.pan.data.score", "double(steps.pan.data.score) &lt; 80.0", "Score gate", // the branch
+		"the customer agreed", "the customer sent a file", "the check passed", "a condition held", "waits for a verdict", // the timeline
+		"You have claimed this run.", `name="revision"`, "!report.pdf", "!document_id",
+	)
+	for _, u := range documents {
+		if !strings.Contains(page.body, "/console/runs/"+string(run)+"/documents/"+u.ID) {
+			t.Errorf("the page does not show the %s", u.Field)
+		}
+	}
+	if n := strings.Count(page.body, "<img "); n != 2 {
+		t.Errorf("the page has %d pictures, want 2", n)
+	}
+	wants(t, d.as(reviewer(verification.RoleViewer)).get("/runs/"+string(run)), http.StatusOK, "asha-reviewer has claimed this run", "!Approve", "!Take over", "cannot decide on it")
+	wants(t, d.as(reviewer(verification.RoleReviewer)).get("/runs/nonsense"), http.StatusNotFound)
+}
+
+func TestADocumentIsServedSafelyAndItsViewIsLogged(t *testing.T) {
+	d := serve(t)
+	d.suspicious()
+	run, documents := d.answered(d.Apply(identity()), "case-1", "Asha Rao")
+	other := d.begin(d.Apply(waiting("Other", "")), "case-2")
+	p := d.as(reviewer(verification.RoleViewer))
+	for _, u := range documents {
+		a := p.get("/runs/" + string(run) + "/documents/" + u.ID)
+		disposition := "inline"
+		if u.MediaType == "application/pdf" {
+			disposition = "attachment; filename=\"" + u.ID + "\""
+		}
+		if a.status != http.StatusOK || int64(len(a.body)) != u.Size {
+			t.Errorf("%s = %d with %d bytes, want 200 with %d", u.Field, a.status, len(a.body), u.Size)
+		}
+		for name, want := range map[string]string{
+			"Content-Type": u.MediaType, "X-Content-Type-Options": "nosniff", "Content-Disposition": disposition, "Cache-Control": "no-store",
+		} {
+			if got := a.header.Get(name); got != want {
+				t.Errorf("%s of %s = %q, want %q", name, u.Field, got, want)
+			}
+		}
+		if policy := a.header.Get("Content-Security-Policy"); !strings.Contains(policy, "sandbox") || !strings.Contains(policy, "default-src 'none'") {
+			t.Errorf("the policy of %s = %q, want a sandbox", u.Field, policy)
+		}
+		for _, want := range []string{`msg="document viewed"`, "reviewer=asha-viewer", "document=" + u.ID, "run=" + string(run), "tenant=" + string(enginetest.Tenant)} {
+			if !strings.Contains(d.log.String(), want) {
+				t.Errorf("the log has no %s: %s", want, d.log)
+			}
+		}
+		wants(t, p.get("/runs/"+string(other)+"/documents/"+u.ID), http.StatusNotFound)
+	}
+	if n := strings.Count(d.log.String(), "document viewed"); n != len(documents) {
+		t.Errorf("%d views are logged, want %d", n, len(documents))
+	}
+}
+
+func TestTheReportOfARunThatIsOverIsPrinted(t *testing.T) {
+	d := serve(t, func(p *engine.Ports, _ *engine.Options) { p.Printer = printer{} })
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	p := d.as(reviewer(verification.RoleReviewer))
+	wants(t, p.get("/runs/"+string(run)+"/report.pdf"), http.StatusConflict)
+	d.GiveVerdict(run, verification.DecisionApprove)
+	wants(t, p.get("/runs/"+string(run)), http.StatusOK, "report.pdf")
+	a := p.get("/runs/" + string(run) + "/report.pdf")
+	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/pdf" || a.body != "the report of case-1" {
+		t.Errorf("report = %d %s %q", a.status, a.header.Get("Content-Type"), a.body)
+	}
+}
+
+// verdictForm returns the hidden fields of the verdict form on a page.
+func verdictForm(t testing.TB, page answer) []string {
+	t.Helper()
+	var pairs []string
+	for _, name := range []string{"revision", "position", "reference"} {
+		_, rest, ok := strings.Cut(page.body, `name="`+name+`" value="`)
+		value, _, _ := strings.Cut(rest, `"`)
+		if !ok {
+			t.Fatalf("the page has no field %s: %s", name, page.body)
+		}
+		pairs = append(pairs, name, value)
+	}
+	return pairs
+}
+
+func TestAVerdictLeadsToTheNextRunOfTheFilteredQueue(t *testing.T) {
+	d := serve(t)
+	ids := d.fill(7) // case-003 and case-006 are of another workflow
+	p, ravi := d.as(reviewer(verification.RoleReviewer)), d.as(reviewerCalled("ravi"))
+	workflow := d.Run(ids[0]).WorkflowID
+	query := "?workflow=" + string(workflow)
+	wants(t, ravi.get("/runs/"+string(ids[3])), http.StatusOK) // has claimed case-004
+	at := 1
+	for _, next := range []int{4, 6, 0} { // behind case-002; then from the beginning
+		page := p.get("/runs/" + string(ids[at]) + query)
+		a := p.post("/runs/"+string(ids[at])+"/verdict"+query, append(verdictForm(t, page), "decision", "approve", "notes", "Seen.\r\nFine.")...)
+		if want := "/console/runs/" + string(ids[next]) + query; a.status != http.StatusSeeOther || a.header.Get("Location") != want {
+			t.Errorf("a verdict on case %d leads to %d %s, want %s", at+1, a.status, a.header.Get("Location"), want)
+		}
+		if got := d.Run(ids[at]); got.Decision != verification.DecisionApprove || got.Notes != "Seen.\nFine." {
+			t.Errorf("case %d is %q with %q", at+1, got.Decision, got.Notes)
+		}
+		at = next
+	}
+	wants(t, p.get("/runs/"+string(ids[0])+query), http.StatusOK, "was approved.", "You have claimed this run.")
+	page := p.get("/runs/" + string(ids[0]) + query)
+	a := p.post("/runs/"+string(ids[0])+"/verdict"+query, append(verdictForm(t, page), "decision", "reject")...)
+	if a.header.Get("Location") != "/console/queue"+query { // ravi has the last one
+		t.Errorf("the last verdict leads to %s, want the queue", a.header.Get("Location"))
+	}
+	wants(t, p.get("/queue"+query), http.StatusOK, "was rejected.", "1 run waits")
+}
+
+func TestAClaimIsKeptRenewedReleasedAndTakenOver(t *testing.T) {
+	d := serve(t)
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	path := "/runs/" + string(run)
+	asha, ravi := d.as(reviewerCalled("asha")), d.as(reviewerCalled("ravi"))
+	wants(t, asha.get(path), http.StatusOK, "You have claimed this run.", "Approve")
+	wants(t, ravi.get(path), http.StatusOK, "asha has claimed this run.", "Take over", "!Approve")
+	page := asha.get(path)
+	renewed := asha.do(http.MethodPost, path+"/claim", "", "Accept", "application/json", "Origin", d.server.URL, "Content-Type", "application/x-www-form-urlencoded")
+	wants(t, renewed, http.StatusNoContent)
+
+	if a := ravi.post(path+"/claim", "take_over", "1"); a.status != http.StatusSeeOther {
+		t.Fatalf("taking over = %d %s", a.status, a.body)
+	}
+	wants(t, ravi.get(path), http.StatusOK, "You have claimed this run.")
+	lost := asha.do(http.MethodPost, path+"/claim", "", "Accept", "application/json", "Origin", d.server.URL, "Content-Type", "application/x-www-form-urlencoded")
+	wants(t, lost, http.StatusConflict)
+	refused := asha.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve", "notes", "I <i>looked</i> at it.")...)
+	wants(t, refused, http.StatusConflict, "Nothing was saved", "\u2068ravi\u2069 has taken this run over", "I &lt;i&gt;looked&lt;/i&gt; at it.", "Take over")
+	if got := d.Run(run).Decision; got != verification.DecisionReview {
+		t.Errorf("decision = %q after a refused verdict", got)
+	}
+
+	if a := ravi.post(path+"/release", "reference", "case-1"); a.header.Get("Location") != "/console/queue" {
+		t.Errorf("releasing leads to %d %s", a.status, a.header.Get("Location"))
+	}
+	wants(t, ravi.get("/queue"), http.StatusOK, "was released.", "Nobody")
+	wants(t, asha.get(path), http.StatusOK, "You have claimed this run.")
+	d.Advance(verification.ClaimTTL)
+	wants(t, ravi.get(path), http.StatusOK, "You have claimed this run.")
+}
+
+func TestTheSecondOfTwoVerdictsChangesNothingAndKeepsItsNotes(t *testing.T) {
+	d := serve(t)
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	path := "/runs/" + string(run)
+	asha := d.as(reviewerCalled("asha"))
+	page := asha.get(path)
+	by := engine.VerdictRequest{Decision: verification.DecisionReject, Notes: "Forged.", By: "ravi", Identity: "ravi"}
+	if _, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, by); err != nil {
+		t.Fatal(err)
+	}
+	second := asha.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve", "notes", "All in order.")...)
+	wants(t, second, http.StatusConflict, "Nothing was saved", "\u2068ravi\u2069 rejected the run.", "Forged.", "All in order.", "Rejected")
+	if got := d.Run(run); got.Decision != verification.DecisionReject || got.Notes != "Forged." {
+		t.Errorf("run = %q %q, want the first verdict", got.Decision, got.Notes)
+	}
+	again := asha.post(path+"/verdict", append(verdictForm(t, second), "decision", "approve", "notes", "All in order.")...)
+	if again.status != http.StatusSeeOther {
+		t.Errorf("a verdict after reading the first one = %d %s", again.status, again.body)
+	}
+	wants(t, asha.get(path), http.StatusOK, "Forged.", "All in order.", "Change the verdict", "\u2068asha\u2069 approved the run.")
+	for _, form := range [][]string{{"decision", "approve"}, {"decision", "approve", "revision", "x"}} {
+		wants(t, asha.post(path+"/verdict", form...), http.StatusConflict, "Nothing was saved")
+	}
+}
+
+func TestAVerdictThatIsNotOneIsRefusedWithItsNotes(t *testing.T) {
+	d := serve(t)
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	p, path := d.as(reviewer(verification.RoleReviewer)), "/runs/"+string(run)
+	form := verdictForm(t, p.get(path))
+	long := strings.Repeat("x", 10_001)
+	wants(t, p.post(path+"/verdict", append(form, "decision", "maybe", "notes", "keep me")...), http.StatusUnprocessableEntity, "Choose a verdict", "keep me", `aria-invalid="true"`)
+	wants(t, p.post(path+"/verdict", append(form, "decision", "approve", "notes", long)...), http.StatusUnprocessableEntity, "at most 10000 characters", long)
+}
+
+func TestALiveRunCanBeCancelled(t *testing.T) {
+	d := serve(t)
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	p, path := d.as(reviewer(verification.RoleReviewer)), "/runs/"+string(run)
+	wants(t, p.get(path), http.StatusOK, "Cancel the run")
+	if a := p.post(path+"/cancel", "reference", "case-1"); a.header.Get("Location") != "/console"+path {
+		t.Fatalf("cancelling leads to %d %s", a.status, a.header.Get("Location"))
+	}
+	wants(t, p.get(path), http.StatusOK, "was cancelled.", "Cancelled", "The run was cancelled.", "!Cancel the run")
+}
+
+func TestFourEyesNeedTwoReviewers(t *testing.T) {
+	d := serve(t)
+	w := waiting("Limit", "The limit is high.")
+	w.FourEyes = true
+	run := d.begin(d.Apply(w), "case-1")
+	path := "/runs/" + string(run)
+	asha, ravi := d.as(reviewerCalled("asha")), d.as(reviewerCalled("ravi"))
+	propose := func() {
+		t.Helper()
+		page := asha.get(path)
+		wants(t, page, http.StatusOK, "Propose approval", "Another reviewer must confirm your verdict.")
+		asha.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve", "notes", "Fine by me.")...)
+		wants(t, asha.get("/queue"), http.StatusOK, "was proposed.")
+		asha.get(path)
+		wants(t, asha.get(path), http.StatusOK, "You have proposed this verdict", "Withdraw the proposal", "!Confirm")
+		asha.post(path + "/release")
+	}
+	propose()
+	stale := ravi.get(path)
+	wants(t, stale, http.StatusOK, "Proposed verdict", "Fine by me.", "Confirm", "Send back")
+	wants(t, ravi.post(path+"/verdict", append(verdictForm(t, stale), "decision", "return", "notes", "The photo is blurred.")...), http.StatusSeeOther)
+	wants(t, ravi.get(path), http.StatusOK, "sent the proposed verdict back.", "The photo is blurred.", "Propose approval")
+	ravi.post(path + "/release")
+	propose()
+	wants(t, ravi.post(path+"/verdict", append(verdictForm(t, stale), "decision", "approve")...), http.StatusConflict, "Nothing was saved")
+	page := ravi.get(path)
+	wants(t, ravi.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve")...), http.StatusSeeOther)
+	if got := d.Run(run); got.Decision != verification.DecisionApprove || got.Notes != "Fine by me." {
+		t.Errorf("run = %q %q, want the confirmed verdict", got.Decision, got.Notes)
+	}
+	wants(t, asha.get(path), http.StatusOK, "\u2068asha\u2069 proposed to approve the run.", "\u2068ravi\u2069 approved the run.")
+}
+
+func TestAReviewerWorksTheQueueInABrowser(t *testing.T) {
+	for _, noScript := range []bool{false, true} {
+		name := map[bool]string{false: "with JavaScript", true: "without JavaScript"}[noScript]
+		t.Run(name, func(t *testing.T) {
+			d := serve(t)
+			d.suspicious()
+			w := d.Apply(identity())
+			run, _ := d.answered(w, "case-1", "Asha Rao")
+			d.Advance(time.Minute)
+			second, _ := d.answered(w, "case-2", "Ravi Kumar")
+			d.fill(3)
+			tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true, NoScript: noScript})
+			tab.Go(d.server.URL + "/console/queue")
+			tab.Set("#workflow", string(w.ID))
+			tab.Press(".toolbar button")
+			tab.See(`a[href*="workflow="][data-row]`)
+			if text := tab.Text(); !strings.Contains(text, "2 runs wait") || strings.Contains(text, "case-003") {
+				t.Errorf("the filtered queue is %s", text)
+			}
+			tab.Press(`a[data-row]`)
+			tab.See("#notes")
+			if !noScript {
+				compareImages(t, tab)
+			}
+			tab.Fill("#notes", "The card is hers.")
+			tab.Press(`button[value="approve"]`)
+			tab.See(".note.good")
+			if text := tab.Text(); !strings.Contains(text, "case-1") || !strings.Contains(text, "was approved.") || !strings.Contains(text, "case-2") {
+				t.Errorf("the next page is %s", text)
+			}
+			if got := d.Run(run); got.Decision != verification.DecisionApprove || got.Notes != "The card is hers." {
+				t.Errorf("run = %q %q", got.Decision, got.Notes)
+			}
+			if noScript {
+				here := browser.Eval[string](tab, `location.href`)
+				tab.Go(browser.Eval[string](tab, `document.querySelector("figure a").href`)) // the picture alone
+				tab.Go(here)
+			}
+			tab.Press(`button[value="reject"]`)
+			tab.See(".empty")
+			if got := d.Run(second).Decision; got != verification.DecisionReject {
+				t.Errorf("the second run is %q", got)
+			}
+		})
+	}
+}
+
+// compareImages zooms and rotates an image, and compares it with another one.
+func compareImages(t *testing.T, tab *browser.Tab) {
+	t.Helper()
+	tab.Press("figure a")
+	tab.See(".viewer .stage img")
+	width := func() float64 {
+		return browser.Eval[float64](tab, `document.querySelector(".stage > div").offsetWidth`)
+	}
+	tab.Wait(`document.querySelector(".stage > div").offsetWidth > 0`)
+	fit := width()
+	tab.Press("[data-zoom=in]")
+	if w := width(); w < fit*1.2 {
+		t.Errorf("zoomed width = %v, want more than %v", w, fit)
+	}
+	tab.Press("[data-turn]")
+	tab.Press("[data-fit]")
+	if w, h := width(), browser.Eval[float64](tab, `document.querySelector(".stage > div").offsetHeight`); w >= h {
+		t.Errorf("the rotated image is %v by %v, want it upright", w, h)
+	}
+	tab.Press("[data-compare]")
+	tab.Wait(`document.querySelectorAll(".pane").length === 2 && [...document.querySelectorAll(".stage > div")].every((d) => d.offsetWidth > 0)`)
+	if labels := browser.Eval[int](tab, `new Set([...document.querySelectorAll(".stage")].map((s) => s.ariaLabel)).size`); labels != 2 {
+		t.Errorf("the panes show %d images, want 2", labels)
+	}
+	inspect(t, tab, "run-compare")
+	tab.Press(".viewer form button")
+	tab.Wait(`!document.querySelector(".viewer").open && document.activeElement.matches("a[data-image]")`)
+}
+
+func TestARunLooksRight(t *testing.T) {
+	d := serve(t)
+	d.suspicious()
+	w := d.Apply(identity())
+	long := strings.TrimSpace(strings.Repeat("A very long reference ", 10)[:200])
+	parked, _ := d.answered(w, long, "आशा राव أمينة "+long)
+	taken, _ := d.answered(w, "case-2", "Ravi Kumar")
+	d.as(reviewerCalled("ravi")).get("/runs/" + string(taken))
+	settled, _ := d.answered(w, "case-3", "Mina Das")
+	four := identity()
+	four.Workflow, four.Name, four.FourEyes = "four-eyes", "Four eyes", true
+	proposed, _ := d.answered(d.Apply(four), "case-4", "Lee Wong")
+	for run, decision := range map[verification.RunID]verification.Decision{settled: verification.DecisionReject, proposed: verification.DecisionApprove} {
+		by := engine.VerdictRequest{Decision: decision, Notes: "The photo does not match.\nSee the second page.", By: "ravi", Identity: "ravi"}
+		if _, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.Provider.On("pan", enginetest.Flake(), enginetest.Flake(), enginetest.Fail(scored(20)))
+	failing := identity()
+	failing.Workflow, failing.Name = "failing", "Failing"
+	n := failing.Nodes["pan"]
+	n.OnFailed = verification.TargetFail
+	failing.Nodes["pan"] = n
+	failed, _ := d.answered(d.Apply(failing), "case-5", "Noor Khan")
+	d.Advance(time.Minute)
+	for name, look := range looks() {
+		tab := d.tab(reviewer(verification.RoleReviewer), look)
+		for state, run := range map[string]verification.RunID{"parked": parked, "taken": taken, "settled": settled, "proposed": proposed, "failed": failed} {
+			tab.Go(d.server.URL + "/console/runs/" + string(run))
+			tab.Wait(`[...document.images].every((i) => i.scrollIntoView() || i.complete)`)
+			browser.Eval[bool](tab, `scrollTo(0, 0), true`)
+			inspect(t, tab, "run-"+state+"-"+name)
+		}
+	}
+}
+
+// printer prints the reference of a report.
+type printer struct{}
+
+func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Report) ([]byte, error) {
+	return []byte("the report of " + r.Run.ReferenceID), nil
+}

@@ -1,0 +1,170 @@
+// Live updates of the queue page: server-sent events.
+
+package console
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// The bounds of streams. A browser without a stream reads the page again every 15 s.
+const (
+	maxStreams       = 512              // of the host
+	maxTenantStreams = 64               // of one tenant
+	streamLife       = 10 * time.Minute // then the browser opens a new one
+	streamWrite      = 10 * time.Second // for one event
+	queueLook        = 3 * time.Second  // between two looks at a queue
+	queueTimeout     = 5 * time.Second  // for one look
+)
+
+// watcher looks at the queues that browsers have open, once for all browsers of a
+// tenant, and tells them when a queue has changed.
+type watcher struct {
+	look func(ctx context.Context, t verification.TenantID) (verification.Page[verification.QueueEntry], error)
+
+	mu      sync.Mutex
+	streams int
+	queues  map[verification.TenantID]*watchedQueue
+}
+
+// watchedQueue is the queue of one tenant while a browser has it open.
+type watchedQueue struct {
+	streams map[chan struct{}]bool
+	stop    context.CancelFunc
+}
+
+func newWatcher(look func(context.Context, verification.TenantID) (verification.Page[verification.QueueEntry], error)) *watcher {
+	return &watcher{look: look, queues: map[verification.TenantID]*watchedQueue{}}
+}
+
+// watch returns a channel that receives a value after each change of the queue of a
+// tenant, and a function that ends that. ok is false when there are too many streams.
+func (w *watcher) watch(ctx context.Context, t verification.TenantID) (changed <-chan struct{}, end func(), ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	q := w.queues[t]
+	if w.streams >= maxStreams || q != nil && len(q.streams) >= maxTenantStreams {
+		return nil, nil, false
+	}
+	if q == nil {
+		ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+		q = &watchedQueue{streams: map[chan struct{}]bool{}, stop: stop}
+		w.queues[t] = q
+		go w.follow(ctx, t, q)
+	}
+	c := make(chan struct{}, 1)
+	q.streams[c] = true
+	w.streams++
+	return c, func() { w.end(t, q, c) }, true
+}
+
+func (w *watcher) end(t verification.TenantID, q *watchedQueue, c chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(q.streams, c)
+	w.streams--
+	if len(q.streams) == 0 {
+		q.stop()
+		delete(w.queues, t)
+	}
+}
+
+// follow looks at a queue until its last stream has ended.
+func (w *watcher) follow(ctx context.Context, t verification.TenantID, q *watchedQueue) {
+	tick := time.NewTicker(queueLook)
+	defer tick.Stop()
+	last, known := w.state(ctx, t)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		state, ok := w.state(ctx, t)
+		if ok && known && state != last {
+			w.tell(q)
+		}
+		if ok {
+			last, known = state, true
+		}
+	}
+}
+
+func (w *watcher) tell(q *watchedQueue) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range q.streams {
+		select {
+		case c <- struct{}{}:
+		default: // it has not sent the last one yet
+		}
+	}
+}
+
+// state returns a hash of the first page of a queue and of the number of its runs. ok
+// is false if the queue cannot be read.
+func (w *watcher) state(ctx context.Context, t verification.TenantID) (state [sha256.Size]byte, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, queueTimeout)
+	defer cancel()
+	found, err := w.look(ctx, t)
+	if err != nil {
+		return state, false
+	}
+	for i := range found.Data { // a claim that is renewed is no change
+		found.Data[i].Claim.Until = time.Time{}
+	}
+	raw, err := json.Marshal(found)
+	return sha256.Sum256(raw), err == nil
+}
+
+// lookAtQueue reads what a watcher compares.
+func (c *console) lookAtQueue(ctx context.Context, t verification.TenantID) (verification.Page[verification.QueueEntry], error) {
+	return c.engine.Queue(ctx, t, verification.QueueQuery{PageQuery: verification.PageQuery{Limit: queuePage}})
+}
+
+const eventStream = "text/event-stream"
+
+// queueEvents sends an event each time the queue has changed.
+func (c *console) queueEvents(w http.ResponseWriter, r *http.Request, s session) error {
+	if !strings.Contains(r.Header.Get("Accept"), eventStream) {
+		return verification.Invalid("queue", "the request must accept "+eventStream)
+	}
+	changed, end, ok := c.watcher.watch(r.Context(), s.Tenant)
+	if !ok {
+		return verification.Unavailable("queue", "too many pages follow the queue")
+	}
+	defer end()
+	life := time.NewTimer(min(streamLife, s.Expires.Sub(c.opt.Now())))
+	defer life.Stop()
+	out := http.NewResponseController(w)
+	w.Header().Set("Content-Type", eventStream)
+	w.Header().Set("X-Accel-Buffering", "no")
+	send := func(text string) bool {
+		if err := out.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil {
+			return false
+		}
+		_, err := fmt.Fprint(w, text)
+		return err == nil && out.Flush() == nil
+	}
+	for open := send("retry: 5000\n\n"); open; {
+		select {
+		case <-changed:
+			open = send("event: changed\ndata:\n\n")
+		case <-life.C:
+			return nil
+		case <-r.Context().Done():
+			return nil
+		case <-c.opt.Stopping:
+			return nil
+		}
+	}
+	return nil
+}

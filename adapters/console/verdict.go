@@ -1,0 +1,266 @@
+// Verdicts: the form on the run page, claims, and the way to the next run.
+
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// verdictPanel is the part of the run page about the verdict.
+type verdictPanel struct {
+	Action  string // the URL of the form; its query is that of the queue
+	Claims  string // the URL that claims the run
+	Release string // the URL that gives it back
+	Cancel  string // the URL that cancels the run; empty if it is over
+	Note    *web.Note
+	Changes []timelineLine // what happened while the form was open
+	Problem string         // of the notes
+
+	Flags    []flagView
+	Owed     bool // a verdict is due
+	Form     bool // the person may decide now
+	Holder   string
+	Mine     bool
+	Held     string // says until when the person has the claim
+	Verdicts []verdictView
+	Why      string // says why there is no form; may be empty
+
+	Proposal *verdictView // a verdict that another person must confirm
+	Proposed verification.Decision
+	Own      bool // the person has proposed it
+	FourEyes bool
+
+	Revision int
+	Position string // in the queue
+	Notes    string
+	MaxNotes int
+}
+
+// flagView is why a step is flagged.
+type flagView struct {
+	Node verification.NodeID
+	Step string
+	Text string
+}
+
+// keptVerdict is what a refused post contained, and why it was refused.
+type keptVerdict struct {
+	Notes    string
+	Revision int // that the form was for; 0 for none
+	Note     *web.Note
+	Problem  string
+}
+
+// maxNotes is the limit of the API, in characters.
+const maxNotes = 10_000
+
+// verdictPanel returns the panel of a run.
+func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, claim verification.Claim, kept keptVerdict) verdictPanel {
+	at := s.Base + "/runs/" + string(rec.Report.Run.ID)
+	entries := timelineOf(rec)
+	over := rec.Report.Run.Status.Terminal()
+	parked := rec.Action != nil && rec.Action.Type == verification.ActionReview
+	p := verdictPanel{
+		Action: at + "/verdict" + f.Query(), Claims: at + "/claim" + f.Query(), Release: at + "/release" + f.Query(), Owed: rec.Review != nil,
+		Verdicts: s.verdictsOf(entries, rec.At), Note: kept.Note, Notes: kept.Notes, Problem: kept.Problem,
+		Revision: rec.Revision, MaxNotes: maxNotes, FourEyes: rec.FourEyes,
+	}
+	if !over && s.May(verification.RoleReviewer) {
+		p.Cancel = at + "/cancel" + f.Query()
+	}
+	if rec.Review != nil {
+		p.Position = rec.Review.Position().String()
+	}
+	for _, flag := range rec.Report.Flags {
+		p.Flags = append(p.Flags, flagView{flag.NodeID, flag.Label, c.sentence(s, flag.Reason)})
+	}
+	if claim.HeldAt(rec.At) {
+		p.Holder, p.Mine = claim.Name, claim.By == s.Name
+		p.Held = s.say("claim.until", s.At(claim.Until).Text)
+	}
+	p.Form = s.May(verification.RoleReviewer) && (over || parked) && (p.Holder == "" || p.Mine)
+	switch {
+	case !s.May(verification.RoleReviewer):
+		p.Why = s.say("verdict.viewer")
+	case !over && !parked:
+		p.Why = s.say("verdict.live")
+	}
+	if proposal := rec.Report.Proposal; proposal.Decision.Verdict() {
+		p.Proposal = &verdictView{
+			Badge: web.Badge{Tone: web.Info, Text: s.say("verdict.proposed." + string(proposal.Decision))}, By: s.person(proposal.By), At: s.ago(proposal.At, rec.At), Notes: proposal.Notes,
+		}
+		p.Proposed, p.Own = proposal.Decision, proposal.Identity == identityOf(s)
+	}
+	if kept.Revision > 0 && kept.Revision < len(rec.History) {
+		since := rec.History[kept.Revision].At
+		for _, e := range entries {
+			if decisive(e.Kind) && !e.Until.Before(since) {
+				p.Changes = append(p.Changes, c.timelineLine(s, e))
+			}
+		}
+	}
+	return p
+}
+
+// decisive reports whether a line of the timeline is something that a person did to
+// the decision, or the end of the run.
+func decisive(k verification.TimelineKind) bool {
+	return slices.Contains([]verification.TimelineKind{
+		verification.TimelineApproved, verification.TimelineRejected, verification.TimelineCancelled, verification.TimelineExpired,
+		verification.TimelineProposedApproval, verification.TimelineProposedRejection, verification.TimelineSentBack,
+	}, k)
+}
+
+// identityOf returns what identifies the person in verdicts.
+func identityOf(s session) string { return s.Name }
+
+// The values of the button of the verdict form besides the decisions.
+const sendBack = "return"
+
+// noRevision is that of a form without one. Every run has changed since.
+const noRevision = -1
+
+// giveVerdict records a verdict and leads to the next run of the queue. A verdict that
+// is refused stays on the page.
+func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session) error {
+	id, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	kept := keptVerdict{Notes: strings.ReplaceAll(r.PostForm.Get("notes"), "\r\n", "\n")}
+	if kept.Revision, err = strconv.Atoi(r.PostForm.Get("revision")); err != nil || kept.Revision < 1 {
+		kept.Revision = noRevision
+	}
+	claim, err := c.claim(r.Context(), s, id, false)
+	if err != nil {
+		return err
+	}
+	if claim.By != "" && claim.By != s.Name {
+		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("verdict.taken", isolate(claim.Name))}
+		return c.showRun(w, r, s, http.StatusConflict, kept)
+	}
+	decision := r.PostForm.Get("decision")
+	message, err := c.decide(r.Context(), s, id, decision, kept)
+	switch {
+	case err == nil:
+		return c.next(w, r, s, id, message)
+	case errors.Is(err, verification.ErrConflict), errors.Is(err, verification.ErrNotOpen):
+		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("verdict.changed")}
+		return c.showRun(w, r, s, http.StatusConflict, kept)
+	case errors.Is(err, verification.ErrInvalid):
+		kept.Problem = s.say("verdict.invalid", maxNotes)
+		return c.showRun(w, r, s, http.StatusUnprocessableEntity, kept)
+	}
+	return err
+}
+
+// decide gives, confirms or sends back a verdict. It returns the key of the message
+// for the next page.
+func (c *console) decide(ctx context.Context, s session, id verification.RunID, decision string, kept keptVerdict) (message string, err error) {
+	if decision == sendBack {
+		return "done.returned", c.engine.ReturnProposal(ctx, s.Tenant, id, engine.ReturnRequest{
+			Notes: kept.Notes, By: s.Name, Identity: identityOf(s), Revision: kept.Revision,
+		})
+	}
+	result, err := c.engine.GiveVerdict(ctx, s.Tenant, id, engine.VerdictRequest{
+		Decision: verification.Decision(decision), Notes: kept.Notes, By: s.Name, Identity: identityOf(s), Revision: kept.Revision,
+	})
+	switch result.Result {
+	case engine.VerdictProposed:
+		return "done.proposed", err
+	case engine.ProposalReturned:
+		return "done.returned", err
+	}
+	return "done." + decision, err
+}
+
+// maxNext is how many runs of the queue are looked at for the next one.
+const maxNext = 20
+
+// next leads to the next run of the queue that nobody else has claimed, or to the
+// queue if there is none.
+func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id verification.RunID, message string) error {
+	reference := r.PostForm.Get("reference")
+	f := queueFilterOf(r.URL.Query()).at(0)
+	q := f.query(s, c.opt.Now())
+	q.Limit = maxNext
+	if position, err := verification.ParseQueuePosition(r.PostForm.Get("position")); err == nil {
+		q.After = &position
+	}
+	for range 2 { // behind the run, then from the beginning
+		found, err := c.engine.Queue(r.Context(), s.Tenant, q)
+		if err != nil {
+			return err
+		}
+		for _, e := range found.Data {
+			if e.Run != id && (e.Claim.By == "" || e.Claim.By == s.Name) {
+				return c.done(w, "/runs/"+string(e.Run)+f.Query(), message, isolate(reference))
+			}
+		}
+		if q.After == nil {
+			break
+		}
+		q.After = nil
+	}
+	return c.done(w, "/queue"+f.Query(), message, isolate(reference))
+}
+
+// claimRun claims a run, or takes it over from another person. A script that renews a
+// claim gets no page.
+func (c *console) claimRun(w http.ResponseWriter, r *http.Request, s session) error {
+	id, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	if _, err := c.engine.Run(r.Context(), s.Tenant, id); err != nil {
+		return err
+	}
+	claim, err := c.claim(r.Context(), s, id, r.PostForm.Get("take_over") != "")
+	switch {
+	case err != nil:
+		return err
+	case wantsPage(r):
+		return c.redirect(w, s.Base+"/runs/"+string(id)+queueFilterOf(r.URL.Query()).Query())
+	case claim.By != s.Name:
+		w.WriteHeader(http.StatusConflict)
+		return nil
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// releaseRun gives a claimed run back to the queue.
+func (c *console) releaseRun(w http.ResponseWriter, r *http.Request, s session) error {
+	id, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	if _, err := c.engine.Run(r.Context(), s.Tenant, id); err != nil {
+		return err
+	}
+	if err := c.engine.ReleaseClaim(r.Context(), s.Tenant, id, s.Name); err != nil {
+		return err
+	}
+	return c.done(w, "/queue"+queueFilterOf(r.URL.Query()).Query(), "done.released", isolate(r.PostForm.Get("reference")))
+}
+
+// cancelRun cancels a live run.
+func (c *console) cancelRun(w http.ResponseWriter, r *http.Request, s session) error {
+	id, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	if _, err := c.engine.Cancel(r.Context(), s.Tenant, id); err != nil {
+		return err
+	}
+	return c.done(w, "/runs/"+string(id)+queueFilterOf(r.URL.Query()).Query(), "done.cancelled", isolate(r.PostForm.Get("reference")))
+}
