@@ -60,6 +60,13 @@ func (c *console) table() []route {
 		{post, "/runs/{run}/verdict", reviewer, c.giveVerdict},
 		{post, "/runs/{run}/cancel", reviewer, c.cancelRun},
 
+		{get, "/numbers", viewer, c.numbersPage},
+		{get, "/numbers/runs.csv", viewer, c.numbersTable("runs")},
+		{get, "/numbers/steps.csv", viewer, c.numbersTable("steps")},
+		{get, "/numbers/verdicts.csv", viewer, c.numbersTable("verdicts")},
+		{get, "/numbers/queue.csv", viewer, c.numbersTable("queue")},
+		{get, "/numbers/latency.csv", viewer, c.numbersTable("latency")},
+		{get, "/numbers/failures.csv", viewer, c.numbersTable("failures")},
 		{get, "/deliveries", viewer, c.deliveriesPage},
 		{post, "/deliveries/{run}/send", admin, c.redeliver},
 	}

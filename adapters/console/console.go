@@ -22,6 +22,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/verifyd/verifyd/adapters/console/chart"
 	"github.com/verifyd/verifyd/adapters/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -100,6 +101,7 @@ type console struct {
 	watcher  *watcher
 	assets   *web.Assets
 	pages    pages
+	charts   chart.Painter
 	sections []section
 	routes   chi.Routes
 }
@@ -141,6 +143,9 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 		return nil, err
 	}
 	if c.pages, err = readPages(); err != nil {
+		return nil, err
+	}
+	if c.charts, err = chart.NewPainter(); err != nil {
 		return nil, err
 	}
 	return c.router(), nil

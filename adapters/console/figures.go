@@ -1,0 +1,274 @@
+// Figures: the charts of the numbers page and the tables behind them.
+
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/console/chart"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// figure is one chart and its table. The messages "numbers.NAME.title" and ".text"
+// name and define what it shows.
+type figure struct {
+	Name    string
+	Drawing template.HTML
+	Table   table
+}
+
+// figures makes the figures of numbers for a person. The first error stays, and the
+// texts after it are empty.
+type figures struct {
+	session
+	charts  chart.Painter
+	numbers engine.Numbers
+	// workflow reports whether the numbers are of one workflow.
+	workflow bool
+	err      error
+}
+
+// The styles of series: the same meaning has the same look in every figure.
+const (
+	styleGood, styleBad, styleLate, styleUpper, styleQuiet = 1, 2, 3, 4, 6
+)
+
+// figureNames returns the names of all figures in the order of the page.
+func figureNames() []string {
+	return []string{"runs", "steps", "verdicts", "queue", "latency", "failures"}
+}
+
+// figure returns the figure with a name. ErrNotFound is returned for another name.
+func (f *figures) figure(name string) (figure, error) {
+	draw := map[string]func() figure{
+		"runs": f.runs, "steps": f.steps, "verdicts": f.verdicts, "queue": f.queue, "latency": f.latency, "failures": f.failures,
+	}[name]
+	if draw == nil {
+		return figure{}, verification.NotFound("figure")
+	}
+	made := draw()
+	made.Name = name
+	return made, f.err
+}
+
+// text returns a message, and keeps the first error.
+func (f *figures) text(key string, args ...any) string {
+	text, err := f.T(key, args...)
+	f.keep(err)
+	return text
+}
+
+func (f *figures) keep(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+func (f *figures) took(d time.Duration) string {
+	text, err := f.duration(d)
+	f.keep(err)
+	return text
+}
+
+func (f *figures) part(part, whole int) string {
+	text, err := f.share(part, whole)
+	f.keep(err)
+	return text
+}
+
+// chart returns the common part of a chart.
+func (f *figures) chart(name string, axis chart.Axis, format func(float64) string, series ...chart.Series) chart.Chart {
+	return chart.Chart{
+		ID: name, Title: f.text("numbers." + name + ".title"), Desc: f.text("numbers." + name + ".text"),
+		Empty: f.text("numbers." + name + ".empty"), RTL: f.Dir() == "rtl", Axis: axis, Series: series, Format: format,
+	}
+}
+
+// drawn keeps the error of a drawing.
+func (f *figures) drawn(h template.HTML, err error) template.HTML {
+	f.keep(err)
+	return h
+}
+
+// column returns a column whose label is the message "numbers." and the key.
+func (f *figures) column(key string, number bool) tableColumn {
+	return tableColumn{Key: key, Label: f.text("numbers." + key), Number: number}
+}
+
+func (f *figures) count(n int) cell { return cell{Text: f.Number(n), Raw: strconv.Itoa(n)} }
+
+// seconds returns the cell of a duration, which is empty without one.
+func (f *figures) seconds(d time.Duration, counted int) cell {
+	if counted == 0 {
+		return cell{Text: "–"}
+	}
+	return cell{Text: f.took(d), Raw: strconv.FormatFloat(d.Seconds(), 'f', 3, 64)}
+}
+
+func (f *figures) wholeNumber(v float64) string { return f.Number(int(v)) }
+
+func (f *figures) asDuration(seconds float64) string {
+	return f.took(time.Duration(seconds * float64(time.Second)))
+}
+
+// days returns the points of a chart by day.
+func (f *figures) days() (all []chart.Point) {
+	for _, d := range f.numbers.Days {
+		short, err := f.shortDay(d.Day)
+		f.keep(err)
+		all = append(all, chart.Point{Label: short, Name: f.isoDay(d.Day)})
+	}
+	return all
+}
+
+// runs shows the runs that ended on each day by status.
+func (f *figures) runs() figure {
+	ended := []verification.Status{
+		verification.StatusCompleted, verification.StatusFailed, verification.StatusExpired, verification.StatusCancelled,
+	}
+	styles := []int{styleGood, styleBad, styleLate, styleQuiet}
+	t := table{Columns: []tableColumn{f.column("day", false), f.column("started", true)}}
+	var series []chart.Series
+	for i, status := range ended {
+		name := f.text("status." + string(status))
+		s := chart.Series{Name: name, Style: styles[i]}
+		for _, d := range f.numbers.Days {
+			s.Values = append(s.Values, float64(d.Ended[status]))
+		}
+		series = append(series, s)
+		t.Columns = append(t.Columns, tableColumn{Key: string(status), Label: name, Number: true})
+	}
+	for _, d := range f.numbers.Days {
+		day := f.isoDay(d.Day)
+		row := []cell{{day, day}, f.count(d.Started)}
+		for _, status := range ended {
+			row = append(row, f.count(d.Ended[status]))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	c := f.chart("runs", chart.Counts(chart.Highest(series, true), f.wholeNumber), f.wholeNumber, series...)
+	return figure{Drawing: f.drawn(f.charts.Columns(chart.Plot{Chart: c, Points: f.days()})), Table: t}
+}
+
+// steps shows how the visits of each step of a workflow went on.
+func (f *figures) steps() figure {
+	left := chart.Series{Name: f.text("numbers.left")}
+	stopped := chart.Series{Name: f.text("numbers.stopped"), Style: styleBad}
+	open := chart.Series{Name: f.text("numbers.open"), Style: styleQuiet}
+	t := table{Columns: []tableColumn{
+		f.column("step", false), f.column("reached", true), f.column("left", true), f.column("stopped", true),
+	}}
+	var rows []chart.Row
+	highest := 0
+	for _, n := range f.numbers.Steps {
+		left.Values = append(left.Values, float64(n.Left))
+		stopped.Values = append(stopped.Values, float64(n.Stopped))
+		open.Values = append(open.Values, float64(max(n.Reached-n.Left-n.Stopped, 0)))
+		highest = max(highest, n.Reached, n.Left+n.Stopped)
+		rows = append(rows, chart.Row{
+			Label: n.Label, Value: f.text("numbers.steps.row", f.Number(n.Reached), f.part(n.Left, n.Reached), f.Number(n.Stopped)),
+		})
+		t.Rows = append(t.Rows, []cell{{n.Label, n.Label}, f.count(n.Reached), f.count(n.Left), f.count(n.Stopped)})
+	}
+	c := f.chart("steps", chart.Counts(float64(highest), f.wholeNumber), f.wholeNumber, left, stopped, open)
+	if !f.workflow {
+		c.Empty = f.text("numbers.steps.choose")
+	}
+	return figure{Drawing: f.drawn(f.charts.Bars(chart.Bars{Chart: c, Rows: rows})), Table: t}
+}
+
+// verdicts shows the time to verdict on each day.
+func (f *figures) verdicts() figure {
+	half, most := chart.Series{Name: f.text("numbers.p50")}, chart.Series{Name: f.text("numbers.p95"), Style: styleUpper}
+	t := table{Columns: []tableColumn{
+		f.column("day", false), f.column("approved", true), f.column("rejected", true), f.column("due", true),
+		{Key: "p50_seconds", Label: half.Name, Number: true}, {Key: "p95_seconds", Label: most.Name, Number: true},
+	}}
+	for _, d := range f.numbers.Days {
+		v, day := d.TimeToVerdict, f.isoDay(d.Day)
+		if v.Count == 0 {
+			half.Values, most.Values = append(half.Values, math.NaN()), append(most.Values, math.NaN())
+		} else {
+			half.Values, most.Values = append(half.Values, v.P50.Seconds()), append(most.Values, v.P95.Seconds())
+		}
+		t.Rows = append(t.Rows, []cell{
+			{day, day}, f.count(d.Approved), f.count(d.Rejected), f.count(v.Count), f.seconds(v.P50, v.Count), f.seconds(v.P95, v.Count),
+		})
+	}
+	highest := chart.Highest([]chart.Series{half, most}, false)
+	c := f.chart("verdicts", chart.Durations(highest, f.asDuration), f.asDuration, half, most)
+	return figure{Drawing: f.drawn(f.charts.Lines(chart.Plot{Chart: c, Points: f.days()})), Table: t}
+}
+
+// queue shows how long the runs in the review queue have waited.
+func (f *figures) queue() figure {
+	waiting := chart.Series{Name: f.text("numbers.waiting")}
+	t := table{Columns: []tableColumn{f.column("age", false), {Key: "waiting", Label: waiting.Name, Number: true}}}
+	var rows []chart.Row
+	ages := f.numbers.Queue.Ages
+	for i, a := range ages {
+		n, label := a.Count, f.text("numbers.over", f.took(a.Over))
+		raw := fmt.Sprintf("%d s or more", int(a.Over.Seconds()))
+		if i+1 < len(ages) {
+			next := ages[i+1]
+			n -= next.Count
+			label = f.text("numbers.between", f.took(a.Over), f.took(next.Over))
+			if a.Over == 0 {
+				label = f.text("numbers.under", f.took(next.Over))
+			}
+			raw = fmt.Sprintf("%d to %d s", int(a.Over.Seconds()), int(next.Over.Seconds()))
+		}
+		n = max(n, 0) // the counts are read one after another
+		waiting.Values = append(waiting.Values, float64(n))
+		rows = append(rows, chart.Row{Label: label, Value: f.Number(n)})
+		t.Rows = append(t.Rows, []cell{{label, raw}, f.count(n)})
+	}
+	c := f.chart("queue", chart.Counts(chart.Highest([]chart.Series{waiting}, false), f.wholeNumber), f.wholeNumber, waiting)
+	if f.numbers.Queue.Open == 0 {
+		rows = nil
+	}
+	return figure{Drawing: f.drawn(f.charts.Bars(chart.Bars{Chart: c, Rows: rows})), Table: t}
+}
+
+// latency shows how long the calls of each provider took.
+func (f *figures) latency() figure {
+	half, rest := chart.Series{Name: f.text("numbers.p50")}, chart.Series{Name: f.text("numbers.p95"), Style: styleUpper}
+	t := table{Columns: []tableColumn{
+		f.column("provider", false), f.column("results", true),
+		{Key: "p50_seconds", Label: half.Name, Number: true}, {Key: "p95_seconds", Label: rest.Name, Number: true},
+	}}
+	var rows []chart.Row
+	for _, p := range f.numbers.Providers {
+		r := p.Results
+		t.Rows = append(t.Rows, []cell{{p.Name, p.Name}, f.count(r.Count), f.seconds(r.P50, r.Count), f.seconds(r.P95, r.Count)})
+		if r.Count == 0 {
+			continue
+		}
+		half.Values = append(half.Values, r.P50.Seconds())
+		rest.Values = append(rest.Values, (r.P95 - r.P50).Seconds())
+		rows = append(rows, chart.Row{Label: p.Name, Value: f.text("numbers.latency.row", f.took(r.P50), f.took(r.P95), f.Number(r.Count))})
+	}
+	c := f.chart("latency", chart.Durations(chart.Highest([]chart.Series{half, rest}, true), f.asDuration), f.asDuration, half, rest)
+	return figure{Drawing: f.drawn(f.charts.Bars(chart.Bars{Chart: c, Rows: rows})), Table: t}
+}
+
+// failures shows the share of the calls of each provider that failed.
+func (f *figures) failures() figure {
+	failed := chart.Series{Name: f.text("numbers.failed"), Style: styleBad}
+	t := table{Columns: []tableColumn{f.column("provider", false), f.column("calls", true), {Key: "failed", Label: failed.Name, Number: true}}}
+	var rows []chart.Row
+	for _, p := range f.numbers.Providers {
+		calls := p.Results.Count + p.Failures
+		t.Rows = append(t.Rows, []cell{{p.Name, p.Name}, f.count(calls), f.count(p.Failures)})
+		failed.Values = append(failed.Values, 100*float64(p.Failures)/float64(max(calls, 1)))
+		rows = append(rows, chart.Row{Label: p.Name, Value: f.text("numbers.failures.row", f.Number(p.Failures), f.Number(calls), f.part(p.Failures, calls))})
+	}
+	percent := func(v float64) string { return f.text("unit.percent", f.Number(int(v))) }
+	c := f.chart("failures", chart.Counts(chart.Highest([]chart.Series{failed}, false), percent), percent, failed)
+	return figure{Drawing: f.drawn(f.charts.Bars(chart.Bars{Chart: c, Rows: rows})), Table: t}
+}

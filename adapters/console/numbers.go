@@ -1,0 +1,219 @@
+// Numbers: how many runs there were, where they stopped, and how long reviewers and
+// providers took.
+
+package console
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// numbersFilter is what a person chose on the numbers page.
+type numbersFilter struct {
+	Days     int    // up to today; 0 for From and To
+	From, To string // days such as 2026-01-31
+	Workflow verification.WorkflowID
+
+	from, to time.Time // of the first and the last day
+}
+
+// numbersDays are the ranges that the page offers; the first is the default.
+func numbersDays() []int { return []int{30, 7, 90} }
+
+// readNumbersFilter reads the query of a URL. ErrInvalid is returned with the fields
+// that cannot be read, and the default filter.
+func readNumbersFilter(s session, q url.Values, now time.Time) (numbersFilter, error) {
+	f := numbersFilter{Days: numbersDays()[0], From: q.Get("from"), To: q.Get("to"), to: now}
+	var problems []verification.FieldError
+	if id := q.Get("workflow"); id != "" {
+		var err error
+		if f.Workflow, err = verification.ParseWorkflowID(id); err != nil {
+			problems = append(problems, verification.FieldError{Name: "workflow"})
+		}
+	}
+	if n, err := strconv.Atoi(q.Get("days")); err == nil && slices.Contains(numbersDays(), n) {
+		f.Days, f.From, f.To = n, "", ""
+	}
+	if f.From != "" || f.To != "" {
+		problems = append(problems, f.readDays(s.Zone)...)
+	}
+	if len(problems) > 0 {
+		f.Days = numbersDays()[0]
+	}
+	if f.Days > 0 {
+		f.from, f.to = now.In(s.Zone).AddDate(0, 0, 1-f.Days), now
+	}
+	if len(problems) > 0 {
+		return f, &verification.Error{Kind: verification.ErrInvalid, Subject: "numbers", Fields: problems}
+	}
+	return f, nil
+}
+
+// readDays reads From and To.
+func (f *numbersFilter) readDays(zone *time.Location) (problems []verification.FieldError) {
+	f.Days = 0
+	for _, d := range []struct {
+		name, text string
+		to         *time.Time
+	}{{"from", f.From, &f.from}, {"to", f.To, &f.to}} {
+		var err error
+		if *d.to, err = time.ParseInLocation(time.DateOnly, d.text, zone); err != nil {
+			problems = append(problems, verification.FieldError{Name: d.name})
+		}
+	}
+	if len(problems) == 0 && (f.to.Before(f.from) || f.to.Sub(f.from) > (engine.MaxNumbersDays-1)*25*time.Hour) {
+		problems = append(problems, verification.FieldError{Name: "to"})
+	}
+	return problems
+}
+
+// query returns the query of a URL that has the same filter with another range, or the
+// same range for 0 days.
+func (f numbersFilter) query(days int) string {
+	q := url.Values{}
+	switch {
+	case days > 0:
+		q.Set("days", strconv.Itoa(days))
+	case f.Days > 0:
+		q.Set("days", strconv.Itoa(f.Days))
+	default:
+		q.Set("from", f.From)
+		q.Set("to", f.To)
+	}
+	if f.Workflow != "" {
+		q.Set("workflow", string(f.Workflow))
+	}
+	return "?" + q.Encode()
+}
+
+// numbersView is the data of the page numbers.
+type numbersView struct {
+	Filter    numbersFilter
+	First     string // the first day
+	Last      string // the last day
+	Ranges    []rangeLink
+	Workflows []verification.Workflow
+	Summary   web.Summary // problems of the filter
+	Tiles     []tile
+	Figures   []figure
+	CSV       string // the query of the links to CSV
+}
+
+// rangeLink is a range that the page offers.
+type rangeLink struct {
+	Days    int
+	URL     string
+	Current bool
+}
+
+// tile is one number on top of the page.
+type tile struct{ Value, Text string }
+
+// numbersPage shows all figures.
+func (c *console) numbersPage(w http.ResponseWriter, r *http.Request, s session) error {
+	filter, problem := readNumbersFilter(s, r.URL.Query(), c.opt.Now())
+	workflows, err := c.engine.Workflows(r.Context(), s.Tenant, verification.PageQuery{Limit: verification.MaxLimit})
+	if err != nil {
+		return err
+	}
+	f, err := c.numbers(r, s, filter)
+	if err != nil {
+		return err
+	}
+	v := numbersView{
+		Filter: filter, First: s.isoDay(filter.from), Last: s.isoDay(filter.to), Workflows: workflows.Data, CSV: filter.query(0),
+	}
+	status := http.StatusOK
+	if problem != nil {
+		status = http.StatusBadRequest
+		if v.Summary, err = numbersProblems(s, problem); err != nil {
+			return err
+		}
+	}
+	for _, days := range slices.Sorted(slices.Values(numbersDays())) {
+		v.Ranges = append(v.Ranges, rangeLink{Days: days, URL: filter.query(days), Current: filter.Days == days})
+	}
+	for _, name := range figureNames() {
+		made, err := f.figure(name)
+		if err != nil {
+			return err
+		}
+		v.Figures = append(v.Figures, made)
+	}
+	if v.Tiles = f.tiles(); f.err != nil {
+		return f.err
+	}
+	return c.render(w, s, status, "numbers", "numbers.title", v)
+}
+
+// numbersTable returns the handler that answers with the table of a figure as CSV.
+func (c *console) numbersTable(name string) handler {
+	return func(w http.ResponseWriter, r *http.Request, s session) error {
+		filter, err := readNumbersFilter(s, r.URL.Query(), c.opt.Now())
+		if err != nil {
+			return err
+		}
+		f, err := c.numbers(r, s, filter)
+		if err != nil {
+			return err
+		}
+		made, err := f.figure(name)
+		if err != nil {
+			return err
+		}
+		file := fmt.Sprintf("%s-%s-%s.csv", name, s.isoDay(filter.from), s.isoDay(filter.to))
+		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+		w.Header().Set("Content-Disposition", `attachment; filename="`+file+`"`)
+		return made.Table.writeCSV(w)
+	}
+}
+
+// numbers reads the numbers of a filter.
+func (c *console) numbers(r *http.Request, s session, f numbersFilter) (*figures, error) {
+	n, err := c.engine.Numbers(r.Context(), s.Tenant, engine.NumbersQuery{From: f.from, To: f.to, Location: s.Zone, Workflow: f.Workflow})
+	return &figures{session: s, charts: c.charts, numbers: n, workflow: f.Workflow != ""}, err
+}
+
+// numbersProblems returns the problems of a filter for the page.
+func numbersProblems(s session, problem error) (web.Summary, error) {
+	title, err := s.T("numbers.problem")
+	all := web.Summary{Title: title}
+	var e *verification.Error
+	errors.As(problem, &e)
+	for _, field := range e.Fields {
+		text, failed := s.T("numbers.problem." + field.Name)
+		if failed != nil {
+			err = failed
+		}
+		all.Problems = append(all.Problems, web.Problem{Target: field.Name, Text: text})
+	}
+	return all, err
+}
+
+// tiles returns the numbers on top of the page.
+func (f *figures) tiles() []tile {
+	started, ended, completed := 0, 0, 0
+	for _, d := range f.numbers.Days {
+		started += d.Started
+		completed += d.Ended[verification.StatusCompleted]
+		for _, n := range d.Ended {
+			ended += n
+		}
+	}
+	verdict, queue := f.numbers.TimeToVerdict, f.numbers.Queue
+	return []tile{
+		{f.Number(started), f.text("numbers.tile.started")},
+		{f.part(completed, ended), f.text("numbers.tile.completed", f.Number(completed), f.Number(ended))},
+		{f.seconds(verdict.P50, verdict.Count).Text, f.text("numbers.tile.verdict", f.seconds(verdict.P95, verdict.Count).Text)},
+		{f.Number(queue.Open), f.text("numbers.tile.queue", f.Number(queue.Overdue))},
+	}
+}

@@ -1,0 +1,47 @@
+// Tests of texts that a spreadsheet must not run, and of units.
+
+package console
+
+import (
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/web"
+)
+
+func TestNoCellOfATableIsAFormula(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "12": "12", "PAN": "PAN", "a=b": "a=b", "नाम": "नाम",
+		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1",
+		"＝1": "'＝1", "＋1": "'＋1", "－1": "'－1", "＠x": "'＠x",
+	} {
+		if got := inert(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestDurationsHaveAboutThreeDigits(t *testing.T) {
+	all, err := web.ReadCatalogs(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := session{Catalog: all.Choose("en", nil)}
+	for d, want := range map[time.Duration]string{
+		0: "0", 500 * time.Microsecond: "0.5 ms", 42 * time.Millisecond: "42 ms", 1234 * time.Millisecond: "1.23 s",
+		12345 * time.Millisecond: "12.3 s", 90 * time.Second: "1.5 min", 75 * time.Minute: "1.25 h", 36 * time.Hour: "1.5 d",
+		1000 * 24 * time.Hour: "1000 d",
+	} {
+		if got, err := s.duration(d); got != want || err != nil {
+			t.Errorf("%v is %q, %v; want %q", d, got, err, want)
+		}
+	}
+	for part, want := range map[int]string{0: "0%", 1: "0.07%", 500: "33.3%", 1500: "100%"} {
+		if got, err := s.share(part, 1500); got != want || err != nil {
+			t.Errorf("%d of 1500 is %q, %v; want %q", part, got, err, want)
+		}
+	}
+	if got, err := s.share(0, 0); got != "0%" || err != nil {
+		t.Errorf("0 of 0 is %q, %v", got, err)
+	}
+}

@@ -1,0 +1,57 @@
+// Units: durations, shares and days as texts.
+
+package console
+
+import (
+	"math"
+	"strconv"
+	"time"
+)
+
+// duration returns a duration in its largest unit with about three digits, such as
+// 2.5 h, and 0 without one. The keys of the messages are "unit." and the unit.
+func (s session) duration(d time.Duration) (string, error) {
+	const day = 24 * time.Hour
+	if d == 0 {
+		return "0", nil
+	}
+	for _, unit := range []struct {
+		key  string
+		size time.Duration
+	}{{"d", day}, {"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}} {
+		if d >= unit.size {
+			return s.T("unit."+unit.key, digits(float64(d)/float64(unit.size)))
+		}
+	}
+	return s.T("unit.ms", digits(float64(d)/float64(time.Millisecond)))
+}
+
+// digits returns a number of at least 0 with about three digits.
+func digits(v float64) string {
+	scale := 1.0
+	for v*scale < 100 && scale < 100 {
+		scale *= 10
+	}
+	return strconv.FormatFloat(math.Round(v*scale)/scale, 'f', -1, 64)
+}
+
+// share returns a part of a whole as a percentage; 0 of 0 is 0.
+func (s session) share(part, whole int) (string, error) {
+	if whole == 0 {
+		return s.T("unit.percent", "0")
+	}
+	return s.T("unit.percent", digits(100*float64(part)/float64(whole)))
+}
+
+// shortDay returns the day of a time in the zone of the person, such as 22 Nov.
+func (s session) shortDay(t time.Time) (string, error) {
+	local := t.In(s.Zone)
+	month, err := s.T("month." + strconv.Itoa(int(local.Month())))
+	if err != nil {
+		return "", err
+	}
+	return s.T("unit.day", local.Day(), month)
+}
+
+// isoDay returns the day of a time in the zone of the person, such as 2026-11-22.
+func (s session) isoDay(t time.Time) string { return t.In(s.Zone).Format(time.DateOnly) }
