@@ -1,8 +1,9 @@
-// A test of the order in which appends lock.
+// Tests of locks that appends, Take and Release hold.
 
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -44,5 +45,30 @@ func TestAppendsWithAndWithoutEventsDoNotDeadlock(t *testing.T) {
 		if with != nil || without != nil && !errors.Is(without, verification.ErrConflict) {
 			t.Fatalf("append with events: %v; without: %v", with, without)
 		}
+	}
+}
+
+// A host that takes work locks pieces that another host has just taken, for an instant.
+func TestReleaseWaitsForALockedPiece(t *testing.T) {
+	s, admin := queued(t, 2)
+	taken, _, err := s.Take(t.Context(), request())
+	must(t, err)
+	tx, err := admin.Begin(t.Context())
+	must(t, err)
+	_, err = tx.Exec(t.Context(), "SELECT FROM verifyd.work WHERE run_id = $1 FOR UPDATE", string(taken[0].Run))
+	must(t, err)
+	released := make(chan error, 1)
+	go func() { released <- s.Release(context.WithoutCancel(t.Context()), taken, noon()) }()
+	eventually(t, "Release waits for the lock", func() (waits bool) {
+		must(t, tx.QueryRow(t.Context(),
+			"SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND transactionid = pg_current_xact_id()::xid)").Scan(&waits))
+		return waits
+	})
+	must(t, tx.Commit(t.Context()))
+	must(t, <-released)
+	again, _, err := s.Take(t.Context(), request())
+	must(t, err)
+	if len(again) != len(taken) {
+		t.Errorf("after the release, %d pieces are due, want %d", len(again), len(taken))
 	}
 }

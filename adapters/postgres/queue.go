@@ -84,7 +84,11 @@ WITH held AS (
             AND (r.lease_id IS NULL OR lease_id = r.lease_id)
         FOR UPDATE SKIP LOCKED) AS w
 )
-UPDATE verifyd.work w SET due_at = $5, lease_id = NULL, leased = false FROM held h WHERE w.ctid = h.id`
+UPDATE verifyd.work w SET due_at = $5, lease_id = NULL, leased = false FROM held h WHERE w.ctid = h.id
+RETURNING w.tenant_id, w.run_id, w.kind`
+
+	releaseOne = `UPDATE verifyd.work SET due_at = $5, lease_id = NULL, leased = false
+WHERE tenant_id = $1 AND run_id = $2 AND (kind || '') = $3 AND ($4::uuid IS NULL OR lease_id = $4)`
 
 	finishWork = `DELETE FROM verifyd.work
 WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND lease_id = $4`
@@ -204,6 +208,9 @@ func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time)
 
 // Release ends leases: the pieces that still have their lease are due again at a
 // time. It wakes no host; hosts that query the queue at an interval find the work.
+//
+// Pieces that another transaction locks are released one by one, each in a
+// transaction of its own: one that waited for several locks could deadlock.
 func (s *Store) Release(ctx context.Context, work []verification.Work, at time.Time) error {
 	if len(work) == 0 {
 		return ctx.Err()
@@ -222,7 +229,31 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 		tenants, runs, leases = append(tenants, tenant), append(runs, run), append(leases, lease)
 		kinds = append(kinds, string(w.Kind))
 	}
-	return s.changeWork(ctx, "release work", everyTenant, releaseWork, tenants, runs, kinds, leases, at)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	type piece struct {
+		tenant, run pgtype.UUID
+		kind        string
+	}
+	released := make(map[piece]bool, len(runs))
+	err := s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
+		b.Queue(releaseWork, tenants, runs, kinds, leases, at).Query(func(rows pgx.Rows) error {
+			var p piece
+			_, err := pgx.ForEachRow(rows, []any{&p.tenant, &p.run, &p.kind}, func() error {
+				released[p] = true
+				return nil
+			})
+			return err
+		})
+		return nil
+	})
+	for i := range runs {
+		if err == nil && !released[piece{tenants[i], runs[i], kinds[i]}] {
+			err = s.querier().execHot(ctx, everyTenant, releaseOne, tenants[i], runs[i], kinds[i], leases[i], at)
+		}
+	}
+	return translate("release work", err)
 }
 
 // changeWork sends a statement about pieces of work that may be gone.
