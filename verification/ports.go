@@ -130,9 +130,13 @@ type WorkflowStore interface {
 
 // TenantStore keeps tenants and the accounts that act for them.
 type TenantStore interface {
-	// Tenant returns a tenant, or ErrNotFound.
+	// Tenant returns a tenant, or ErrNotFound. Its logo has no content.
 	Tenant(ctx context.Context, id TenantID) (Tenant, error)
-	// SaveTenant creates or replaces a tenant.
+	// Logo returns the logo of a tenant with its content. It returns ErrNotFound if there
+	// is no such tenant, or it has no logo.
+	Logo(ctx context.Context, id TenantID) (Logo, error)
+	// SaveTenant creates or replaces a tenant. If its logo has a name and no content, the
+	// stored content stays.
 	SaveTenant(ctx context.Context, t Tenant) error
 	// Account returns the account of a client identifier, or ErrNotFound.
 	Account(ctx context.Context, clientID string) (Account, error)

@@ -3,6 +3,8 @@
 package verification
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"net/url"
 	"strings"
 	"unicode/utf8"
@@ -23,6 +25,68 @@ type Tenant struct {
 	// Colour is the colour of the tenant's journey pages, as #rrggbb; empty for
 	// the default.
 	Colour string
+	// Logo is shown on the journey pages instead of the name.
+	Logo Logo
+	// Links are at the bottom of the journey pages.
+	Links PageLinks
+}
+
+// PageLinks are links at the bottom of a tenant's journey pages; an empty one is left
+// out.
+type PageLinks struct {
+	Privacy string // the URL of the privacy notice; see CheckPageURL
+	Help    string // the URL of a page that helps
+	Imprint string // the URL of the legal notice
+	Phone   string // a phone number; see CheckPhone
+}
+
+// MaxLogoBytes bounds the size of a logo.
+const MaxLogoBytes = 128 << 10
+
+// Logo is a tenant's picture on its pages: a PNG or a JPEG.
+type Logo struct {
+	// Name is a part of the content's SHA-256 and the ending of its kind, such as
+	// 9f86d081884c7d65.png; empty for no logo.
+	Name string
+	// Content is empty where only the name is known: see TenantStore.
+	Content []byte
+}
+
+// NewLogo returns the logo with a content of the media type image/png or image/jpeg.
+func NewLogo(mediaType string, content []byte) Logo {
+	sum := sha256.Sum256(content)
+	return Logo{Name: fmt.Sprintf("%x.%s", sum[:8], strings.TrimPrefix(mediaType, "image/")), Content: content}
+}
+
+// MediaType returns image/png or image/jpeg.
+func (l Logo) MediaType() string {
+	_, kind, _ := strings.Cut(l.Name, ".")
+	return "image/" + kind
+}
+
+// CheckPageURL returns ErrInvalid unless a page may link to s: an absolute http(s) URL
+// of at most 2048 characters without user information.
+func CheckPageURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return InvalidField("tenant", "url", "must be an absolute http(s) URL")
+	}
+	if utf8.RuneCountInString(s) > maxURL {
+		return InvalidField("tenant", "url", tooLong(maxURL))
+	}
+	return nil
+}
+
+// maxPhone bounds the phone number of a tenant, in characters.
+const maxPhone = 40
+
+// CheckPhone returns ErrInvalid unless s is a phone number as people write it, such as
+// +91 98765 43210, of at most 40 characters.
+func CheckPhone(s string) error {
+	if !plausiblePhone(s) || len(s) > maxPhone {
+		return InvalidField("tenant", "phone", "must be a phone number")
+	}
+	return nil
 }
 
 // maxURL bounds redirect_uri and lifecycle_webhook_url, in characters.

@@ -54,9 +54,17 @@ type (
 		WebhookSecret         *string                    `json:"webhook_secret"`
 		PreviousWebhookSecret *string                    `json:"previous_webhook_secret"`
 		Colour                *string                    `json:"colour"`
+		Logo                  string                     `json:"logo"`
+		Links                 linkFields                 `json:"links"`
 		Accounts              []accountFields            `json:"accounts"`
 		Providers             map[string]json.RawMessage `json:"providers"`
 		Workflows             []json.RawMessage          `json:"workflows"`
+	}
+	linkFields struct {
+		Privacy *string `json:"privacy"`
+		Help    *string `json:"help"`
+		Imprint *string `json:"imprint"`
+		Phone   *string `json:"phone"`
 	}
 	accountFields struct {
 		ClientID string                 `json:"client_id"`
@@ -162,6 +170,8 @@ func (b *bootstrapReader) tenant(p path, f tenantFields) Tenant {
 		t.Colour = *f.Colour
 		b.check(colour(t.Colour), p, "colour", "must be six hexadecimal digits after a #, in quotes, such as \"#0b5c4a\"")
 	}
+	t.Logo = b.logo(append(slices.Clip(p), "logo"), f.Logo)
+	t.Links = b.links(append(slices.Clip(p), "links"), f.Links)
 	b.check(f.PreviousWebhookSecret == nil || t.WebhookSecret != "", p, "previous_webhook_secret", "must come with a webhook_secret")
 	b.check(f.Name != "" && utf8.RuneCountInString(f.Name) <= maxName, p, "name", "must be 1 to 200 characters")
 	for i, u := range f.RedirectAllowlist {
@@ -254,18 +264,27 @@ func (b *bootstrapReader) workflow(p path, raw json.RawMessage) (Document, bool)
 		b.problem(p, "must be the path of a workflow file, or a workflow")
 		return Document{}, false
 	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(filepath.Dir(b.file), name)
-	}
-	content, err := b.open(name)
-	if err != nil {
-		b.problem(p, err.Error())
+	name, content, ok := b.beside(p, name)
+	if !ok {
 		return Document{}, false
 	}
 	beside := &diagnostics{}
 	d := readWorkflow(name, content, b.workflowForm, beside)
 	b.list = append(b.list, beside.list...)
 	return d, d.root != nil && len(beside.list) == 0
+}
+
+// beside reads a file whose path is relative to this one. It returns false if it
+// reports a problem.
+func (b *bootstrapReader) beside(p path, name string) (file string, content []byte, ok bool) {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(b.file), name)
+	}
+	content, err := b.open(name)
+	if err != nil {
+		b.problem(p, err.Error())
+	}
+	return name, content, err == nil
 }
 
 // reportedUnder reports whether there is a problem of a value at or below a path.

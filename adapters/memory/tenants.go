@@ -10,12 +10,26 @@ import (
 
 // Tenant returns one tenant, or ErrNotFound.
 func (s *Store) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
-	return s.tenants.get(ctx, id, "tenant")
+	t, err := s.tenants.get(ctx, id, "tenant")
+	t.Logo.Content = nil
+	return t, err
+}
+
+// Logo returns the logo of a tenant with its content, or ErrNotFound.
+func (s *Store) Logo(ctx context.Context, id verification.TenantID) (verification.Logo, error) {
+	t, err := s.tenants.get(ctx, id, "tenant")
+	if err == nil && t.Logo.Name == "" {
+		err = verification.NotFound("logo")
+	}
+	return t.Logo, err
 }
 
 // SaveTenant creates or replaces a tenant.
 func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
 	return s.tenants.change(ctx, func(rows map[verification.TenantID]verification.Tenant) error {
+		if t.Logo.Name != "" && len(t.Logo.Content) == 0 {
+			t.Logo.Content = rows[t.ID].Logo.Content
+		}
 		rows[t.ID] = t
 		return nil
 	})

@@ -27,12 +27,35 @@ type tenantRow struct {
 	WebhookSecret         string
 	PreviousWebhookSecret string
 	Colour                string
+	Logo                  string
+	PrivacyURL            string
+	HelpURL               string
+	ImprintURL            string
+	Phone                 string
+}
+
+// savedTenantRow also has the content of the logo, which only Logo reads.
+type savedTenantRow struct {
+	bun.BaseModel `bun:"table:verifyd.tenants,alias:t"`
+	tenantRow
+
+	LogoContent []byte
+}
+
+// logoRow is the logo of a row of verifyd.tenants.
+type logoRow struct {
+	bun.BaseModel `bun:"table:verifyd.tenants,alias:t"`
+
+	Logo        string
+	LogoContent []byte
 }
 
 func (r tenantRow) tenant() verification.Tenant {
 	t := verification.Tenant{
 		ID: r.TenantID, Name: r.Name,
 		WebhookSecret: r.WebhookSecret, PreviousWebhookSecret: r.PreviousWebhookSecret, Colour: r.Colour,
+		Logo:  verification.Logo{Name: r.Logo},
+		Links: verification.PageLinks{Privacy: r.PrivacyURL, Help: r.HelpURL, Imprint: r.ImprintURL, Phone: r.Phone},
 	}
 	if len(r.RedirectAllowlist) > 0 {
 		t.RedirectAllowlist = r.RedirectAllowlist
@@ -79,6 +102,22 @@ func loadTenant(ctx context.Context, q querier, id verification.TenantID) (verif
 	return r.tenant(), nil
 }
 
+// Logo returns the logo of a tenant with its content, or ErrNotFound.
+func (s *Store) Logo(ctx context.Context, id verification.TenantID) (verification.Logo, error) {
+	if !areUUIDs(id) {
+		return verification.Logo{}, verification.NotFound("logo")
+	}
+	r, err := selectRow[logoRow](ctx, s.querier(), string(id),
+		s.db.NewSelect().Model((*logoRow)(nil)).Where("tenant_id = ? AND logo <> ''", id).String())
+	if isMissing(err) {
+		err = verification.NotFound("logo")
+	}
+	if err != nil {
+		return verification.Logo{}, translate("load the logo of tenant "+string(id), err)
+	}
+	return verification.Logo{Name: r.Logo, Content: r.LogoContent}, nil
+}
+
 // Tenants returns all tenants in the order of their ids.
 func (s *Store) Tenants(ctx context.Context) ([]verification.Tenant, error) {
 	all, err := selectAll(ctx, s.querier(), everyTenant,
@@ -88,14 +127,19 @@ func (s *Store) Tenants(ctx context.Context) ([]verification.Tenant, error) {
 
 // SaveTenant creates or replaces a tenant.
 func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
-	r := tenantRow{
+	r := savedTenantRow{LogoContent: append([]byte{}, t.Logo.Content...), tenantRow: tenantRow{
 		TenantID: t.ID, Name: t.Name, RedirectAllowlist: append([]string{}, t.RedirectAllowlist...),
 		WebhookSecret: t.WebhookSecret, PreviousWebhookSecret: t.PreviousWebhookSecret, Colour: t.Colour,
-	}
-	if !storable(t.Name, t.WebhookSecret, t.PreviousWebhookSecret, t.Colour) || !storable(t.RedirectAllowlist...) {
+		Logo: t.Logo.Name, PrivacyURL: t.Links.Privacy, HelpURL: t.Links.Help, ImprintURL: t.Links.Imprint, Phone: t.Links.Phone,
+	}}
+	if !storable(t.Name, t.WebhookSecret, t.PreviousWebhookSecret, t.Colour, r.Logo, r.PrivacyURL, r.HelpURL, r.ImprintURL, r.Phone) || !storable(t.RedirectAllowlist...) {
 		return notStorable("tenant")
 	}
-	err := s.querier().exec(ctx, string(t.ID), s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id) DO UPDATE").String())
+	save := s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id) DO UPDATE")
+	if t.Logo.Name != "" && len(t.Logo.Content) == 0 {
+		save.ExcludeColumn("logo_content")
+	}
+	err := s.querier().exec(ctx, string(t.ID), save.String())
 	return translate("save tenant "+string(t.ID), err)
 }
 

@@ -1007,6 +1007,9 @@ var _ verification.TenantStore = &TenantStoreMock{}
 //			AccountFunc: func(ctx context.Context, clientID string) (verification.Account, error) {
 //				panic("mock out the Account method")
 //			},
+//			LogoFunc: func(ctx context.Context, id verification.TenantID) (verification.Logo, error) {
+//				panic("mock out the Logo method")
+//			},
 //			SaveAccountFunc: func(ctx context.Context, a verification.Account) error {
 //				panic("mock out the SaveAccount method")
 //			},
@@ -1026,6 +1029,9 @@ type TenantStoreMock struct {
 	// AccountFunc mocks the Account method.
 	AccountFunc func(ctx context.Context, clientID string) (verification.Account, error)
 
+	// LogoFunc mocks the Logo method.
+	LogoFunc func(ctx context.Context, id verification.TenantID) (verification.Logo, error)
+
 	// SaveAccountFunc mocks the SaveAccount method.
 	SaveAccountFunc func(ctx context.Context, a verification.Account) error
 
@@ -1043,6 +1049,13 @@ type TenantStoreMock struct {
 			Ctx context.Context
 			// ClientID is the clientID argument value.
 			ClientID string
+		}
+		// Logo holds details about calls to the Logo method.
+		Logo []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// ID is the id argument value.
+			ID verification.TenantID
 		}
 		// SaveAccount holds details about calls to the SaveAccount method.
 		SaveAccount []struct {
@@ -1067,6 +1080,7 @@ type TenantStoreMock struct {
 		}
 	}
 	lockAccount     sync.RWMutex
+	lockLogo        sync.RWMutex
 	lockSaveAccount sync.RWMutex
 	lockSaveTenant  sync.RWMutex
 	lockTenant      sync.RWMutex
@@ -1105,6 +1119,42 @@ func (mock *TenantStoreMock) AccountCalls() []struct {
 	mock.lockAccount.RLock()
 	calls = mock.calls.Account
 	mock.lockAccount.RUnlock()
+	return calls
+}
+
+// Logo calls LogoFunc.
+func (mock *TenantStoreMock) Logo(ctx context.Context, id verification.TenantID) (verification.Logo, error) {
+	if mock.LogoFunc == nil {
+		panic("TenantStoreMock.LogoFunc: method is nil but TenantStore.Logo was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		ID  verification.TenantID
+	}{
+		Ctx: ctx,
+		ID:  id,
+	}
+	mock.lockLogo.Lock()
+	mock.calls.Logo = append(mock.calls.Logo, callInfo)
+	mock.lockLogo.Unlock()
+	return mock.LogoFunc(ctx, id)
+}
+
+// LogoCalls gets all the calls that were made to Logo.
+// Check the length with:
+//
+//	len(mockedTenantStore.LogoCalls())
+func (mock *TenantStoreMock) LogoCalls() []struct {
+	Ctx context.Context
+	ID  verification.TenantID
+} {
+	var calls []struct {
+		Ctx context.Context
+		ID  verification.TenantID
+	}
+	mock.lockLogo.RLock()
+	calls = mock.calls.Logo
+	mock.lockLogo.RUnlock()
 	return calls
 }
 

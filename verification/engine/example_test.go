@@ -384,6 +384,30 @@ nodes:
 	// image/png the bytes of a picture
 }
 
+func ExampleEngine_JourneyLogo() {
+	ctx := context.Background()
+	s := open(func(p *engine.Ports) {
+		tenant := verification.Tenant{ID: acme, Name: "Acme", Logo: verification.NewLogo("image/png", []byte("the bytes of a PNG"))}
+		if err := p.Store.SaveTenant(ctx, tenant); err != nil {
+			panic(err)
+		}
+	})
+	defer s.close()
+	run := s.start(s.apply(`
+workflow: portrait
+name: Portrait
+start: photo
+nodes:
+  photo: {type: customer_input, next: done, fields: {face: {type: image}}}
+  done: {type: end}
+`), "")
+	token := strings.TrimPrefix(must(s.Run(ctx, acme, run)).Action.URL, "https://verify.example/journey/")
+
+	logo := must(s.JourneyLogo(ctx, token))
+	fmt.Println(logo.Name, logo.MediaType(), len(logo.Content))
+	// Output: 6b6f2bdf268e8167.png image/png 18
+}
+
 // text is a printer of your own; adapters/pdf is one that prints PDF files.
 type text struct{}
 

@@ -83,6 +83,17 @@ func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error)
 	return j, nil
 }
 
+// JourneyLogo returns the logo of the tenant of a link. Unlike OpenJourney it does not
+// record that the customer was there. ErrNotFound is returned for a token that was not
+// made here, and if the tenant has no logo.
+func (e *Engine) JourneyLogo(ctx context.Context, token string) (verification.Logo, error) {
+	link, err := e.ports.Links.OpenLink(token)
+	if err != nil {
+		return verification.Logo{}, &verification.Error{Kind: verification.ErrNotFound, Subject: "journey", Cause: err}
+	}
+	return e.ports.Store.Logo(ctx, link.Tenant)
+}
+
 // AnswerJourney delivers the customer's answer to the wait of this number, and
 // returns the journey after it. ErrNotOpen is returned when that wait is over,
 // ErrInvalid, with fields such as payload.name, when the answer is invalid.

@@ -57,7 +57,7 @@ func (s stores) broken(change breakage) *broken {
 			WorkflowFunc: s.Workflow, WorkflowsFunc: s.Workflows,
 		},
 		&mock.TenantStoreMock{
-			AccountFunc: s.Account, SaveAccountFunc: s.SaveAccount, SaveTenantFunc: s.SaveTenant, TenantFunc: s.Tenant,
+			AccountFunc: s.Account, SaveAccountFunc: s.SaveAccount, LogoFunc: s.Logo, SaveTenantFunc: s.SaveTenant, TenantFunc: s.Tenant,
 		},
 		&mock.IdempotencyStoreMock{
 			ClaimIdempotencyKeyFunc: s.ClaimIdempotencyKey, IdempotencyRecordFunc: s.IdempotencyRecord,

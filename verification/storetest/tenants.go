@@ -9,6 +9,9 @@ import (
 func tenants() []clause {
 	return []clause{
 		{"a tenant is returned as it was saved", "TenantStore.SaveTenant: creates or replaces a tenant", tenantIsReturned},
+		{"a logo is returned with its content", "TenantStore.Logo: returns the logo of a tenant with its content", logoIsReturned},
+		{"a logo without content keeps the stored content", "TenantStore.SaveTenant: the stored content stays", logoIsKept},
+		{"a missing logo is not found", "TenantStore.Logo: ErrNotFound if there is no such tenant, or it has no logo", missingLogo},
 		{"an unknown tenant is not found", "TenantStore.Tenant: or ErrNotFound", unknownTenant},
 		{"an account is returned as it was saved", "TenantStore.SaveAccount: creates or replaces an account", accountIsReturned},
 		{"an unknown account is not found", "TenantStore.Account: or ErrNotFound", unknownAccount},
@@ -20,6 +23,8 @@ func tenant(id verification.TenantID) verification.Tenant {
 	return verification.Tenant{
 		ID: id, Name: oddText, Colour: "#0b5c4a", WebhookSecret: "whsec_bm90IGEgc2VjcmV0", PreviousWebhookSecret: "whsec_b25lIGJlZm9yZQ==",
 		RedirectAllowlist: []string{"https://z.example/done", "https://a.example"},
+		Logo:              verification.NewLogo("image/png", []byte("\x89PNG\r\n\x00\xff"+id)),
+		Links:             verification.PageLinks{Privacy: "https://a.example/privacy", Help: "https://a.example/help", Imprint: "https://a.example/imprint", Phone: "+91 98765 43210"},
 	}
 }
 
@@ -35,6 +40,7 @@ func (t *trial) saveTenant(v verification.Tenant) { t.ok("SaveTenant", t.store.S
 func (t *trial) hasTenant(want verification.Tenant) {
 	got, err := t.store.Tenant(t.ctx, want.ID)
 	t.ok("Tenant", err)
+	want.Logo.Content = nil
 	same(t, "the tenant", got, want)
 }
 
@@ -59,6 +65,46 @@ func tenantIsReturned(t *trial) {
 	t.saveTenant(a)
 	t.hasTenant(a)
 	t.hasTenant(b)
+}
+
+func (t *trial) hasLogo(id verification.TenantID, want verification.Logo) {
+	got, err := t.store.Logo(t.ctx, id)
+	t.ok("Logo", err)
+	same(t, "the logo", got, want)
+}
+
+func logoIsReturned(t *trial) {
+	a, b := tenant(ours), tenant(theirs)
+	t.saveTenant(a)
+	t.saveTenant(b)
+	t.hasLogo(ours, a.Logo)
+	t.hasLogo(theirs, b.Logo)
+	a.Logo = verification.NewLogo("image/jpeg", []byte("another"))
+	t.saveTenant(a)
+	t.hasLogo(ours, a.Logo)
+	t.hasLogo(theirs, b.Logo)
+}
+
+func logoIsKept(t *trial) {
+	a := tenant(ours)
+	t.saveTenant(a)
+	changed := a
+	changed.Name, changed.Logo.Content = "Another", nil
+	t.saveTenant(changed)
+	t.hasTenant(changed)
+	t.hasLogo(ours, a.Logo)
+}
+
+func missingLogo(t *trial) {
+	a := tenant(ours)
+	t.saveTenant(a)
+	_, err := t.store.Logo(t.ctx, theirs)
+	t.refused("Logo(an unknown tenant)", err, verification.ErrNotFound)
+	a.Logo = verification.Logo{}
+	t.saveTenant(a)
+	t.hasTenant(a)
+	_, err = t.store.Logo(t.ctx, ours)
+	t.refused("Logo(a tenant without one)", err, verification.ErrNotFound)
 }
 
 func unknownTenant(t *trial) {

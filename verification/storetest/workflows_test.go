@@ -210,6 +210,39 @@ func tenantBreaches() []breach {
 				return t, err
 			}
 		}},
+		{"a logo is returned with its content", "the first logo of a tenant stays", func(b *broken, sound stores) {
+			first := map[tenantID]verification.Logo{}
+			b.LogoFunc = func(ctx context.Context, id tenantID) (verification.Logo, error) {
+				logo, err := sound.Logo(ctx, id)
+				if _, ok := first[id]; !ok {
+					first[id] = logo
+				}
+				return first[id], err
+			}
+		}},
+		{"a logo without content keeps the stored content", "SaveTenant drops the content", func(b *broken, sound stores) {
+			empty := false
+			b.SaveTenantFunc = func(ctx context.Context, t verification.Tenant) error {
+				empty = len(t.Logo.Content) == 0
+				return sound.SaveTenant(ctx, t)
+			}
+			b.LogoFunc = func(ctx context.Context, id tenantID) (verification.Logo, error) {
+				logo, err := sound.Logo(ctx, id)
+				if empty {
+					logo.Content = nil
+				}
+				return logo, err
+			}
+		}},
+		{"a missing logo is not found", "Logo returns an empty one", func(b *broken, sound stores) {
+			b.LogoFunc = func(ctx context.Context, id tenantID) (verification.Logo, error) {
+				logo, err := sound.Logo(ctx, id)
+				if errors.Is(err, verification.ErrNotFound) {
+					return verification.Logo{}, nil
+				}
+				return logo, err
+			}
+		}},
 		{"an unknown tenant is not found", "Tenant makes one up", func(b *broken, sound stores) {
 			b.TenantFunc = func(ctx context.Context, id tenantID) (verification.Tenant, error) {
 				t, err := sound.Tenant(ctx, id)

@@ -8,7 +8,13 @@ CREATE TABLE verifyd.tenants (
     redirect_allowlist      text[] NOT NULL,
     webhook_secret          text NOT NULL,
     previous_webhook_secret text NOT NULL,
-    colour                  text NOT NULL
+    colour                  text NOT NULL,
+    logo                    text NOT NULL,
+    logo_content            bytea NOT NULL DEFAULT '',
+    privacy_url             text NOT NULL,
+    help_url                text NOT NULL,
+    imprint_url             text NOT NULL,
+    phone                   text NOT NULL
 );
 
 -- A client identifier is unique across tenants: it determines the tenant.

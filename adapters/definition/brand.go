@@ -1,0 +1,83 @@
+// The logo and the links of a tenant's pages.
+
+package definition
+
+import (
+	"bytes"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"slices"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// The bounds of the width and the height of a logo, in pixels.
+const (
+	minLogoPixels = 16
+	maxLogoPixels = 2000
+)
+
+// logo reads a logo beside the bootstrap file. It returns none for an empty name, and
+// reports a file that is no logo.
+func (b *bootstrapReader) logo(p path, name string) verification.Logo {
+	if name == "" {
+		return verification.Logo{}
+	}
+	_, content, ok := b.beside(p, name)
+	if !ok {
+		return verification.Logo{}
+	}
+	mediaType, message := checkLogo(content)
+	if message != "" {
+		b.problem(p, message)
+	}
+	return verification.NewLogo(mediaType, content)
+}
+
+// checkLogo returns the media type of a logo and what is wrong with it.
+func checkLogo(content []byte) (mediaType, message string) {
+	if len(content) > verification.MaxLogoBytes {
+		return "", "the file must be at most 128 KiB"
+	}
+	var size image.Config
+	var err error
+	decode := png.Decode
+	switch {
+	case bytes.HasPrefix(content, []byte("\x89PNG\r\n\x1a\n")):
+		mediaType = "image/png"
+		size, err = png.DecodeConfig(bytes.NewReader(content))
+	case bytes.HasPrefix(content, []byte("\xff\xd8\xff")):
+		mediaType, decode = "image/jpeg", jpeg.Decode
+		size, err = jpeg.DecodeConfig(bytes.NewReader(content))
+	default:
+		return "", "the file must be a PNG or a JPEG"
+	}
+	switch {
+	case err != nil:
+		return "", "the image cannot be read"
+	case min(size.Width, size.Height) < minLogoPixels || max(size.Width, size.Height) > maxLogoPixels:
+		return "", "the image must be 16 to 2000 pixels wide and high"
+	}
+	if _, err = decode(bytes.NewReader(content)); err != nil {
+		return "", "the image cannot be read"
+	}
+	return mediaType, ""
+}
+
+// links checks the links of a tenant.
+func (b *bootstrapReader) links(p path, f linkFields) verification.PageLinks {
+	read := func(name string, value *string, check func(string) error) string {
+		if value == nil {
+			return ""
+		}
+		b.report(check(*value), slices.Clip(p), name)
+		return *value
+	}
+	return verification.PageLinks{
+		Privacy: read("privacy", f.Privacy, verification.CheckPageURL),
+		Help:    read("help", f.Help, verification.CheckPageURL),
+		Imprint: read("imprint", f.Imprint, verification.CheckPageURL),
+		Phone:   read("phone", f.Phone, verification.CheckPhone),
+	}
+}
