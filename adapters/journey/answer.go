@@ -54,16 +54,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 // redirect redirects the browser to the link, with a mark in its query unless
 // mark is empty.
 func (s *site) redirect(w http.ResponseWriter, v visitor, mark string) {
-	to := v.Self()
-	switch {
-	case mark == "":
-	case v.chosen == "":
-		to += "?" + mark
-	default:
-		to += "&" + mark
-	}
-	// A relative URL works behind any proxy.
-	w.Header().Set("Location", to)
+	w.Header().Set("Location", v.with(mark)) // a relative URL works behind any proxy
 	w.WriteHeader(http.StatusSeeOther)
 }
 
@@ -79,8 +70,12 @@ func (s *site) deliver(r *http.Request, v visitor, j engine.Journey, f *form) (m
 		f.addProblems(step, refusal.Fields, v.catalog)
 		return "", nil
 	}
-	if err == nil && j.Step == nil {
+	switch {
+	case err != nil:
+	case j.Step == nil:
 		mark = markSent // the run may be over when the browser follows the redirect
+	case step.Type == verification.NodeConsent && f.values["consent"] == declined:
+		mark = markDeclined
 	}
 	return mark, err
 }

@@ -22,12 +22,12 @@ func TestProblemsAreShownAtTheirFieldsAndAnswersStay(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	onward(t, c.post("consent", "success"))
-	page := c.post("f.name", "Asha <b>Rao</b>", "f.pan", "abcde", "f.dob", "1990-02-31", "f.age", "1,234", "f.email", "asha@",
+	page := c.post("f.name", "Asha <b>Rao</b>", "f.pan", "abcde", "f.dob", "1990-02-31", "f.age", "1,23", "f.email", "asha@",
 		"f.phone", "12", "f.work", "thief", "f.about", "a\x00b\r\nc", "f.terms", "")
 	wants(t, page, http.StatusUnprocessableEntity,
-		"<title>Error: Your details", `role="alert"`, "autofocus", `value="Asha &lt;b&gt;Rao&lt;/b&gt;"`, `value="abcde"`, `value="1,234"`, "\nab\nc</textarea>")
+		"<title>Error: Your details", `role="alert"`, "autofocus", `value="Asha &lt;b&gt;Rao&lt;/b&gt;"`, `value="abcde"`, `value="1,23"`, "\nab\nc</textarea>")
 	for field, text := range map[string]string{
-		"pan": "This does not have the right form.", "dob": "Please give a full date", "age": "without commas or spaces",
+		"pan": "This does not have the right form.", "dob": "Please give a full date", "age": "with a point for decimals",
 		"email": "Please write an email address", "phone": "Please write a phone number", "work": "Please choose one of the options",
 		"terms": "Please tick this box",
 	} {
@@ -51,7 +51,7 @@ func TestNumbersAreReadAsPeopleWriteThem(t *testing.T) {
 	c := s.begin(onboarding(), "")
 	onward(t, c.post("consent", "success"))
 	for sent, want := range map[string]string{
-		"36,5": "without commas", "3 6": "without commas", "thirty": "in digits", "1e3": "in digits", "0x20": "in digits",
+		"36,5": "with a point", "3 6": "with a point", "1.234,50": "with a point", "1,2345": "with a point", "0,123": "with a point", "1,234,56": "with a point", "1,234'567": "with a point", ",123": "with a point", "1,234": "120 or less", "12,34,567.5": "120 or less", "1'234": "120 or less", "٬٣": "with a point", "thirty": "in digits", "1e3": "in digits", "0x20": "in digits",
 		"1.2.3": "in digits", ".": "in digits", "Inf": "in digits", "17": "18 or more", "120.5": "120 or less", strings.Repeat("9", 400): "in digits",
 	} {
 		wants(t, c.post(append(details(), "f.age", sent)...), http.StatusUnprocessableEntity, want)

@@ -127,6 +127,8 @@ func TestTheBackButtonAndASecondTabDoNoHarm(t *testing.T) {
 	one, two := b.Open(t, browser.Options{}), b.Open(t, browser.Options{})
 	one.Go(c.link)
 	two.Go(c.link)
+	two.Press("a[href$='decline']")
+	two.See("button[value=declined]")
 	one.Press("button[value=success]")
 	one.See("#f-name")
 	two.Press("button[value=declined]")

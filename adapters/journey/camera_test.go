@@ -47,7 +47,7 @@ func TestAPhotoIsTakenOnThePage(t *testing.T) {
 		t.Errorf("%d cameras run before the photo, want 1", n)
 	}
 	tab.Press("[data-use]")
-	tab.See(".camera canvas")
+	tab.See("[data-preview]:not([hidden]) canvas")
 	tab.See("[data-open]:focus")
 	if text := tab.Text(); !strings.Contains(text, "Your photo is ready to be sent.") || !strings.Contains(text, "Take another photo") {
 		t.Errorf("page = %s", text)
@@ -55,7 +55,7 @@ func TestAPhotoIsTakenOnThePage(t *testing.T) {
 	if n := browser.Eval[int](tab, running); n != 0 {
 		t.Errorf("%d cameras run after the photo", n)
 	}
-	if long := browser.Eval[int](tab, `(() => { const c = document.querySelector(".camera canvas"); return Math.max(c.width, c.height); })()`); long == 0 || long > 1600 {
+	if long := browser.Eval[int](tab, `(() => { const c = document.querySelector("[data-preview]:not([hidden]) canvas"); return Math.max(c.width, c.height); })()`); long == 0 || long > 1600 {
 		t.Errorf("the photo is %d pixels long", long)
 	}
 	if found := tab.Violations(); found != "" {
@@ -109,7 +109,7 @@ func TestACustomerWhoDeniesTheCameraCanChooseAPhoto(t *testing.T) {
 	tab := browser.Start(t).Open(t, browser.Options{NoCamera: true})
 	tab.Go(c.link)
 	tab.Press("[data-open]")
-	tab.Wait(`document.querySelector(".camera .status").textContent.includes("does not let this page use the camera")`)
+	tab.Wait(`document.querySelector("[data-upload]:has([data-open]) .status").textContent.includes("does not let this page use the camera")`)
 	if open := browser.Eval[bool](tab, `!document.querySelector("[data-live]").hidden`); open {
 		t.Error("the preview is open without a camera")
 	}
@@ -136,7 +136,7 @@ func TestWithoutACameraNoneIsOffered(t *testing.T) {
 	if text := tab.Text(); strings.Contains(text, "Take a photo") {
 		t.Errorf("page without JavaScript = %s", text)
 	}
-	if body := c.get().body; strings.Count(body, "data-camera hidden") != 1 {
+	if body := c.get().body; strings.Count(body, "data-open hidden") != 1 {
 		t.Errorf("the page offers the camera for more than the photo, or shows it at once: %s", body)
 	}
 }

@@ -13,11 +13,13 @@
 package journey
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -70,6 +72,7 @@ func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
 	read("/assets/*", func(w http.ResponseWriter, r *http.Request) { s.assets.Serve(w, r, chi.URLParam(r, "*")) })
 	read("/{token}", s.show)
 	read("/{token}/state", s.state)
+	read("/{token}/logo/{name}", s.logo)
 	r.Post("/{token}", s.answer)
 	return r, nil
 }
@@ -106,19 +109,27 @@ func (s *site) show(w http.ResponseWriter, r *http.Request) {
 		s.write(w, endStatus(j.Run.Status), "end", endPage(v, j))
 	case j.Step == nil:
 		s.write(w, http.StatusOK, "wait", waitPage(v, j))
+	case j.Step.Type == verification.NodeConsent && r.URL.Query().Has(markDecline):
+		s.write(w, http.StatusOK, "decline", declinePage(v, j))
 	default:
 		p := stepPage(v, j, emptyForm())
-		if r.URL.Query().Has(markMoved) {
+		switch q := r.URL.Query(); {
+		case q.Has(markMoved):
 			p.Note = "note.moved"
+		case q.Has(markDeclined):
+			p.Note = "note.declined"
 		}
 		s.write(w, http.StatusOK, "step", p)
 	}
 }
 
-// The marks that the redirect after a post adds to the query of the link.
+// The marks in the query of the link. All but the last are added by the redirect after
+// a post.
 const (
-	markSent  = "sent"
-	markMoved = "moved" // the post was for a step that is no longer open
+	markSent     = "sent"
+	markMoved    = "moved"    // the post was for a step that is no longer open
+	markDeclined = "declined" // the post declined a consent, and the run goes on
+	markDecline  = "decline"  // the customer is asked to confirm that a consent is declined
 )
 
 // afterPost reports whether a redirect after a post led to this request. Then a
@@ -126,7 +137,7 @@ const (
 // form-action would block it.
 func afterPost(r *http.Request) bool {
 	q := r.URL.Query()
-	return q.Has(markSent) || q.Has(markMoved)
+	return q.Has(markSent) || q.Has(markMoved) || q.Has(markDeclined)
 }
 
 // state writes the state of the run for the script of a wait page.
@@ -138,6 +149,24 @@ func (s *site) state(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = w.Write([]byte(stateOf(j))) // the customer may have gone away
+}
+
+// logo writes the logo of the tenant of a link.
+func (s *site) logo(w http.ResponseWriter, r *http.Request) {
+	v := s.visitor(w, r)
+	logo, err := s.engine.JourneyLogo(r.Context(), v.token)
+	if err == nil && logo.Name != chi.URLParam(r, "name") {
+		err = errNotFound
+	}
+	if err != nil {
+		w.WriteHeader(v.failed(err))
+		return
+	}
+	h := w.Header()
+	web.CacheForever(h)
+	h.Set("Content-Type", logo.MediaType())
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(logo.Content))
 }
 
 // stateOf returns a text that changes when the page of the run changes.

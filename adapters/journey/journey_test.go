@@ -122,6 +122,79 @@ func TestDecliningAndOptingOutAreAnswers(t *testing.T) {
 	}
 }
 
+func TestDecliningIsConfirmedOnAPageOfItsOwn(t *testing.T) {
+	s := serve(t)
+	c := s.begin(declining(), "")
+	consent := c.link
+	token := strings.TrimPrefix(consent, c.server.URL+"/journey/")
+	wants(t, c.get(), http.StatusOK, `<a class="button quiet" href="./`+token+`?decline">I do not agree</a>`)
+	c.link = consent + "?lang=hi"
+	wants(t, c.get(), http.StatusOK, `href="./`+token+`?lang=hi&amp;decline">मैं सहमत नहीं हूँ</a>`)
+	c.link = consent + "?decline"
+	wants(t, c.get(), http.StatusOK, "You do not agree?", "Nothing has been checked.", `href="./`+token+`">Back to the consent`, "Confirm: I do not agree")
+	if got := s.Run(c.run).Status; got != verification.StatusInProgress {
+		t.Errorf("status = %s before the customer confirms, want in_progress", got)
+	}
+	onward(t, c.post("consent", "declined"))
+	s.Settle()
+	wants(t, c.get(), http.StatusOK, "You did not agree", "close this page")
+
+	// Where the run goes on, the next page says that the answer is saved.
+	c = s.begin(onboarding(), "")
+	answer := c.post("consent", "declined")
+	if to := answer.header.Get("Location"); !strings.HasSuffix(to, "?declined") {
+		t.Fatalf("Location = %q, want the mark of a declined consent", to)
+	}
+	c.link += "?declined"
+	wants(t, c.get(), http.StatusOK, "Full name", "You did not agree. Your answer is saved")
+	c.link = strings.TrimSuffix(c.link, "d")
+	if page := c.get(); strings.Contains(page.body, "You do not agree?") {
+		t.Error("a step that is no consent can be declined")
+	}
+}
+
+func TestTheTenantsLogoAndLinksAreOnEveryPage(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	logo := verification.NewLogo("image/jpeg", []byte(picture(t, 40)))
+	tenant := verification.Tenant{
+		ID: enginetest.Tenant, Name: "Acme & Sons", Logo: logo,
+		Links: verification.PageLinks{Privacy: "https://acme.example/privacy?a=b&c", Help: "javascript:alert(1)", Phone: "+91 (22) 98765-432"},
+	}
+	if err := s.Store.SaveTenant(t.Context(), tenant); err != nil {
+		t.Fatal(err)
+	}
+	page := c.get()
+	wants(t, page, http.StatusOK, `alt="Acme &amp; Sons"`, `href="https://acme.example/privacy?a=b&amp;c" target="_blank" rel="noopener noreferrer">Privacy notice</a>`,
+		`href="tel:&#43;912298765-432">Call &#43;91 (22) 98765-432</a>`)
+	for _, no := range []string{"javascript:", ">Help<", "Legal notice", `class="mark"`} {
+		if strings.Contains(page.body, no) {
+			t.Errorf("the page has %s", no)
+		}
+	}
+	src := strings.TrimPrefix(between(page.body, `<img class="logo" src="`, `"`), "./")
+	got := c.do(http.MethodGet, c.server.URL+"/journey/"+src, "", nil)
+	if got.status != http.StatusOK || got.body != string(logo.Content) || got.header.Get("Content-Type") != "image/jpeg" ||
+		got.header.Get("Content-Security-Policy") != "default-src 'none'; sandbox; frame-ancestors 'none'" ||
+		got.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || got.header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("the logo = %d %v", got.status, got.header)
+	}
+	token := strings.TrimPrefix(c.link, c.server.URL+"/journey/")
+	for _, path := range []string{token + "/logo/0000000000000000.jpeg", "nobody/logo/" + logo.Name, token + "/logo/"} {
+		if got := c.do(http.MethodGet, c.server.URL+"/journey/"+path, "", nil); got.status != http.StatusNotFound || got.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%.20s = %d %v, want 404", path, got.status, got.header)
+		}
+	}
+	tenant.Logo = verification.Logo{}
+	if err := s.Store.SaveTenant(t.Context(), tenant); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.do(http.MethodGet, c.server.URL+"/journey/"+src, "", nil); got.status != http.StatusNotFound {
+		t.Errorf("a removed logo = %d, want 404", got.status)
+	}
+	wants(t, c.get(), http.StatusOK, `class="mark"`, "Acme &amp; Sons")
+}
+
 func TestEmptyAnswersAreLeftOut(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
@@ -167,7 +240,7 @@ func TestAWaitPageFollowsTheRun(t *testing.T) {
 		t.Errorf("state stays %s though a reviewer must decide now", after.body)
 	}
 	page = c.get()
-	wants(t, page, http.StatusOK, "Your answers are being looked at", "You can close this page", "Your reference: <bdi>person-1</bdi>", `class="sign`)
+	wants(t, page, http.StatusOK, "Your answers are being looked at", "You can close this page", "Your reference", "<bdi>person-1</bdi>", `class="sign`)
 	if strings.Contains(page.body, "spinner") {
 		t.Error("a spinner promises seconds where a person takes hours")
 	}

@@ -121,7 +121,7 @@ const foreign = `(() => {
 // large as its label.
 const tooSmall = `[...document.querySelectorAll("a, button, input:not([type=hidden]), select, textarea")]
 	.filter((e) => !e.closest(".problems, .skip"))
-	.map((e) => e.closest("label") || e)
+	.map((e) => e.closest("label") || (e.matches(".hidden") && document.querySelector("label.button[for='" + e.id + "']")) || e)
 	.filter((e) => { const r = e.getBoundingClientRect(); return r.height > 0 && (r.height < 44 || r.width < 44); })
 	.map((e) => e.outerHTML).join("\n")`
 
@@ -152,6 +152,7 @@ func kinds() []kind {
 			tab.Fill("#f-email", "asha")
 			press(tab)
 		}},
+		{"declining", func(c *customer) { c.link += "?decline" }, nil},
 		{"uploads", third, nil},
 		{"uploads with problems", third, press},
 		{"camera", third, func(tab *browser.Tab) { tab.Press("[data-open]"); tab.See("[data-use]:focus") }},

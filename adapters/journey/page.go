@@ -22,12 +22,12 @@ import (
 //go:embed page/*.html
 var pageFiles embed.FS
 
-// pages are the templates: step, wait, end and notice.
+// pages are the templates: step, decline, wait, end and notice.
 type pages map[string]*template.Template
 
 func readPages() (pages, error) {
 	p := pages{}
-	for _, kind := range []string{"step", "wait", "end", "notice"} {
+	for _, kind := range []string{"step", "decline", "wait", "end", "notice"} {
 		t, err := web.Templates(pageFiles, template.FuncMap{"words": newMarkdown().words, "inPage": inPage}, "page/layout.html", "page/field.html", "page/"+kind+".html")
 		if err != nil {
 			return nil, err
@@ -78,6 +78,20 @@ func (v visitor) Query() string {
 // Self returns the relative URL of the page, without the marks in its query.
 func (v visitor) Self() string { return "./" + url.PathEscape(v.token) + v.Query() }
 
+// Decline returns the relative URL of the page that confirms a declined consent.
+func (v visitor) Decline() string { return v.with(markDecline) }
+
+// with returns the relative URL of the page with a mark in its query.
+func (v visitor) with(mark string) string {
+	switch {
+	case mark == "":
+		return v.Self()
+	case v.chosen == "":
+		return v.Self() + "?" + mark
+	}
+	return v.Self() + "&" + mark
+}
+
 // Asset returns the URL of a style sheet, script or icon.
 func (v visitor) Asset(name string) string { return v.base + "assets/" + v.assets.Path(name) }
 
@@ -87,9 +101,8 @@ func (v visitor) Others() []web.Catalog { return v.others }
 // page is the data of a template. The templates call its methods.
 type page struct {
 	visitor
-	colour string // of the tenant; empty for ours
+	tenant verification.Tenant // zero where no run is known
 
-	Tenant      string // empty where no run is known
 	Title       string // a key, or a text of the workflow if TitleIsText is set
 	TitleIsText bool
 	Text        string   // a key; may be empty
@@ -112,7 +125,7 @@ type page struct {
 }
 
 func newPage(v visitor, j engine.Journey) page {
-	return page{visitor: v, Tenant: j.Tenant.Name, colour: j.Tenant.Colour, Live: !j.Run.Status.Terminal(), Consents: consentsIn(v.Lang(), j.Consents)}
+	return page{visitor: v, tenant: j.Tenant, Live: !j.Run.Status.Terminal(), Consents: consentsIn(v.Lang(), j.Consents)}
 }
 
 // consentsIn returns consents in a language, as far as they have texts in it.
@@ -126,17 +139,51 @@ func consentsIn(language string, given []engine.JourneyConsent) []engine.Journey
 
 // Colour returns the URL of the style sheet of the tenant's colour, or "".
 func (p page) Colour() string {
-	path := p.assets.BrandPath(p.colour)
+	path := p.assets.BrandPath(p.tenant.Colour)
 	if path == "" {
 		return ""
 	}
 	return p.base + "assets/" + path
 }
 
+// Logo returns the URL of the tenant's logo, or "".
+func (p page) Logo() template.URL {
+	if p.tenant.Logo.Name == "" {
+		return ""
+	}
+	return template.URL(p.base + url.PathEscape(p.token) + "/logo/" + url.PathEscape(p.tenant.Logo.Name)) //nolint:gosec // G203: a path of ours
+}
+
+// link is a link of the tenant at the bottom of a page.
+type link struct {
+	Text string
+	URL  template.URL
+	Page bool // leads to a page, which opens in a new tab so that the form stays
+}
+
+// Links returns the links of the tenant.
+func (p page) Links() []link {
+	l := p.tenant.Links
+	var all []link
+	for _, one := range []struct{ key, url string }{{"link.privacy", l.Privacy}, {"link.help", l.Help}, {"link.imprint", l.Imprint}} {
+		if one.url != "" && verification.CheckPageURL(one.url) == nil {
+			all = append(all, link{p.Message(one.key), template.URL(one.url), true}) //nolint:gosec // G203: an absolute http(s) URL
+		}
+	}
+	if l.Phone != "" && verification.CheckPhone(l.Phone) == nil {
+		text := strings.ReplaceAll(p.Message("link.phone"), "#", l.Phone)
+		all = append(all, link{text, template.URL("tel:" + strings.NewReplacer(" ", "", "(", "", ")", "").Replace(l.Phone)), false}) //nolint:gosec // G203: a phone number
+	}
+	return all
+}
+
+// Tenant returns the tenant's name, or "" if no tenant is known.
+func (p page) Tenant() string { return p.tenant.Name }
+
 // Brand returns the tenant's name, or ours if no tenant is known.
 func (p page) Brand() (string, error) {
-	if p.Tenant != "" {
-		return p.Tenant, nil
+	if p.tenant.Name != "" {
+		return p.tenant.Name, nil
 	}
 	return p.T("brand")
 }
@@ -201,9 +248,9 @@ func endPage(v visitor, j engine.Journey) page {
 	p.Icon, p.Closing = "stop", "end.close"
 	switch {
 	case j.Run.Status == verification.StatusExpired:
-		p.Title, p.Text, p.Closing = "expired.title", "expired.text", ""
+		p.Title, p.Text, p.Closing, p.Icon = "expired.title", "expired.text", "", "hourglass"
 	case j.Run.Status == verification.StatusCancelled:
-		p.Title = "cancelled.title"
+		p.Title, p.Icon = "cancelled.title", "cross"
 	case j.Declined && j.Checked:
 		p.Title = "declined.title"
 	case j.Declined:
@@ -213,6 +260,17 @@ func endPage(v visitor, j engine.Journey) page {
 	}
 	if p.Redirect = j.Redirect; p.Redirect != "" {
 		p.Closing, p.Refresh = "end.leave", 3
+	}
+	return p
+}
+
+// declinePage asks the customer to confirm that the open consent is declined, and
+// leads back to it.
+func declinePage(v visitor, j engine.Journey) page {
+	p := stepPage(v, j, emptyForm())
+	p.Title, p.TitleIsText, p.Text, p.Icon = "decline.title", false, "decline.text", "stop"
+	if j.Checked {
+		p.Text = "decline.checked"
 	}
 	return p
 }
@@ -228,18 +286,18 @@ func endStatus(s verification.Status) int {
 
 // noticePage explains an error to the customer.
 func noticePage(v visitor, status int) page {
-	p := page{visitor: v, Icon: "stop"}
+	p := page{visitor: v, Retry: true, Tone: web.Warning}
 	switch status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		p.Title, p.Text = "notfound.title", "notfound.text"
+		p.Title, p.Text, p.Icon, p.Tone, p.Retry = "notfound.title", "notfound.text", "broken-link", web.Neutral, false
 	case http.StatusServiceUnavailable:
-		p.Title, p.Text, p.Retry = "busy.title", "busy.text", true
+		p.Title, p.Text, p.Icon, p.Tone = "busy.title", "busy.text", "refresh", web.Info
 	case http.StatusForbidden:
-		p.Title, p.Text, p.Retry = "crosssite.title", "crosssite.text", true
+		p.Title, p.Text, p.Icon = "crosssite.title", "crosssite.text", "shield"
 	case http.StatusRequestEntityTooLarge:
-		p.Title, p.Text, p.Retry = "toolarge.title", "toolarge.text", true
+		p.Title, p.Text, p.Icon = "toolarge.title", "toolarge.text", "document"
 	default:
-		p.Title, p.Text, p.Retry = "internal.title", "internal.text", true
+		p.Title, p.Text, p.Icon = "internal.title", "internal.text", "warning"
 	}
 	return p
 }

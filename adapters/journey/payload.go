@@ -3,6 +3,7 @@
 package journey
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -10,6 +11,9 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
+
+// declined is the consent_status of a customer who does not agree.
+const declined = "declined"
 
 // payloadOf returns the payload of an answer. It passes on a value that it cannot
 // parse, so that the engine reports it together with all other problems, and
@@ -85,11 +89,15 @@ func locationOf(l location) (value any, given bool) {
 	return coordinates, true
 }
 
-// readNumber parses a number in digits of any script with at most one decimal
-// point. message is the key of its problem, or empty.
+// readNumber parses a number in digits of any script with at most one decimal point.
+// Separators may group its digits where that cannot mean anything else: in threes, as in
+// 1,234,567, or as in 12,34,567. message is the key of its problem, or empty.
 func readNumber(s string) (n float64, message string) {
-	s = strings.ReplaceAll(asciiDigits(s), "−", "-")
-	if strings.ContainsAny(s, ",،٫٬'’ ") {
+	s = strings.NewReplacer("−", "-", "٫", ".", "٬", ",", "،", ",", "’", "'", "\u00a0", " ", "\u202f", " ").Replace(asciiDigits(s))
+	if regexp.MustCompile(`^[+-]?([1-9]\d{0,2}((,\d{3})+|('\d{3})+|( \d{3})+)|[1-9]\d?(,\d\d)+,\d{3})(\.\d*)?$`).MatchString(s) {
+		s = strings.NewReplacer(",", "", "'", "", " ", "").Replace(s)
+	}
+	if strings.ContainsAny(s, ",' ") {
 		return 0, "number.separator"
 	}
 	n, err := strconv.ParseFloat(s, 64)

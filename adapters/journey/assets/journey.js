@@ -31,11 +31,64 @@ addEventListener("pageshow", () => {
   }
 });
 
-// A file that is too large is refused before it is sent.
-for (const input of document.querySelectorAll("input[type=file][data-max]")) {
-  const id = input.id + "-large";
-  const replaced = [id, input.id + "-error"];
-  input.addEventListener("change", () => {
+// The upload of a file: it shows the chosen file, takes a photo, and refuses a file that
+// is too large before it is sent. The input stays what the form sends.
+const canShoot = Boolean(navigator.mediaDevices?.getUserMedia) && "DataTransfer" in window;
+let closeCamera = () => {}; // phones allow one user of the camera
+
+for (const upload of document.querySelectorAll("[data-upload]")) {
+  const find = (name) => upload.querySelector(`[data-${name}]`);
+  const input = upload.querySelector("input[type=file]");
+  const canvas = upload.querySelector("canvas");
+  const status = upload.querySelector(".status");
+  const open = find("open");
+  const choices = find("choices");
+  const longest = 1600; // pixels of the long side of a photo
+  const tell = (text) => { status.textContent = text; };
+  let close = () => {};
+  let taken = false; // whether the page took the photo
+  let shown = 0; // counts previews, to ignore one that is overtaken
+
+  const draw = (picture, width, height) => {
+    canvas.width = width;
+    canvas.height = height;
+    canvas.getContext("2d").drawImage(picture, 0, 0, width, height);
+    canvas.hidden = false;
+  };
+
+  const again = (button, yes) => {
+    const text = button?.querySelector("[data-again]");
+    if (!text) return;
+    text.dataset.first ??= text.textContent;
+    text.textContent = yes ? text.dataset.again : text.dataset.first;
+  };
+
+  const show = async () => {
+    const file = input.files[0];
+    const mine = ++shown;
+    find("preview").hidden = !file;
+    find("remove").hidden = !file;
+    again(find("choose"), file);
+    again(open, file && taken);
+    canvas.hidden = true;
+    if (!file) return;
+    find("document").hidden = true;
+    find("name").textContent = taken ? "" : file.name;
+    try {
+      const picture = await createImageBitmap(file);
+      if (mine === shown) {
+        const part = Math.min(1, 1200 / Math.max(picture.width, picture.height));
+        draw(picture, Math.max(1, Math.round(picture.width * part)), Math.max(1, Math.round(picture.height * part)));
+      }
+      picture.close();
+    } catch {
+      if (mine === shown) find("document").hidden = false; // not an image, or one that the browser cannot show
+    }
+  };
+
+  const checkSize = () => {
+    const id = input.id + "-large";
+    const replaced = [id, input.id + "-error"];
     const large = input.files.length > 0 && input.files[0].size > Number(input.dataset.max);
     const others = (input.getAttribute("aria-describedby") || "").split(" ").filter((name) => name && !replaced.includes(name));
     for (const old of replaced) document.getElementById(old)?.remove();
@@ -46,7 +99,7 @@ for (const input of document.querySelectorAll("input[type=file][data-max]")) {
       error.className = "error";
       error.setAttribute("role", "alert");
       error.textContent = input.dataset.large;
-      input.before(error);
+      upload.before(error);
       others.push(id);
       input.dataset.refused = "yes";
       input.setAttribute("aria-invalid", "true");
@@ -55,30 +108,40 @@ for (const input of document.querySelectorAll("input[type=file][data-max]")) {
       input.removeAttribute("aria-invalid");
     }
     input.setAttribute("aria-describedby", others.join(" "));
-  });
-}
+  };
 
-// The page can take a photo and put it into the file input, so that the form sends
-// it like a chosen file.
-let closeCamera = () => {};
-for (const camera of document.querySelectorAll("[data-camera]")) {
-  if (!navigator.mediaDevices?.getUserMedia || !("DataTransfer" in window)) continue;
-  const input = camera.closest(".field").querySelector("input[type=file]");
-  const open = camera.querySelector("[data-open]");
-  const live = camera.querySelector("[data-live]");
-  const use = camera.querySelector("[data-use]");
-  const video = camera.querySelector("video");
-  const canvas = camera.querySelector("canvas");
-  const status = camera.querySelector(".status");
-  const tell = (text) => { status.textContent = text; };
-  const longest = 1600; // pixels of the long side
+  input.classList.add("hidden");
+  find("choose").hidden = false;
+  find("remove").addEventListener("click", () => {
+    input.value = "";
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+    input.focus();
+  });
+  input.addEventListener("change", () => {
+    if (!taken) {
+      close("");
+      tell(input.files.length > 0 ? status.dataset.chosen : "");
+    }
+    checkSize();
+    show();
+  });
+  addEventListener("pageshow", () => { if (input.files.length > 0) show(); }); // the back button keeps the file
+  if (!open || !canShoot) continue;
+
+  // The page takes a photo and puts it into the input.
+  let facing = input.getAttribute("capture") || "environment";
+  input.removeAttribute("capture"); // so that a phone also offers its pictures
+  open.hidden = false;
+  const live = find("live");
+  const use = find("use");
+  const turn = find("turn");
+  const video = upload.querySelector("video");
   let stream;
   let opening = 0; // counts opens and closes, to ignore a camera that starts after its close
   let asking = false;
-  let ours = false;
 
   const stop = (some) => some?.getTracks().forEach((track) => track.stop());
-  const close = (text) => {
+  close = (text) => {
     const focus = live.contains(document.activeElement);
     opening++;
     asking = false;
@@ -86,15 +149,16 @@ for (const camera of document.querySelectorAll("[data-camera]")) {
     stream = null;
     video.srcObject = null;
     live.hidden = true;
-    open.hidden = false;
+    choices.hidden = false;
+    find("preview").hidden = input.files.length === 0;
     tell(text);
     if (focus) open.focus();
   };
   const shut = () => { if (stream || asking) close(""); };
 
-  open.addEventListener("click", async () => {
+  const start = async () => {
     if (asking) return;
-    closeCamera(); // phones allow one user of the camera
+    closeCamera();
     closeCamera = shut;
     const mine = ++opening;
     asking = true;
@@ -103,7 +167,7 @@ for (const camera of document.querySelectorAll("[data-camera]")) {
     try {
       found = await navigator.mediaDevices.getUserMedia({
         audio: false,
-        video: { facingMode: { ideal: input.getAttribute("capture") || "environment" }, width: { ideal: longest }, height: { ideal: 1200 } },
+        video: { facingMode: { ideal: facing }, width: { ideal: longest }, height: { ideal: 1200 } },
       });
       if (mine !== opening) {
         stop(found);
@@ -112,19 +176,30 @@ for (const camera of document.querySelectorAll("[data-camera]")) {
       stream = found;
       stream.getVideoTracks()[0].addEventListener("ended", () => { if (stream === found) close(status.dataset.failed); });
       video.srcObject = stream;
+      video.classList.toggle("mirrored", facing === "user");
       live.hidden = false;
       await video.play();
+      const cameras = (await navigator.mediaDevices.enumerateDevices()).filter((device) => device.kind === "videoinput");
       if (mine !== opening) return;
+      turn.hidden = cameras.length < 2;
       asking = false;
-      open.hidden = true;
+      choices.hidden = true;
+      find("preview").hidden = true;
       tell(status.dataset.ready);
       use.focus();
       live.scrollIntoView({ block: "nearest" });
     } catch (refused) {
       if (mine === opening) close(refused.name === "NotAllowedError" ? status.dataset.refused : status.dataset.failed);
     }
-  });
+  };
 
+  open.addEventListener("click", start);
+  turn.addEventListener("click", () => {
+    facing = facing === "user" ? "environment" : "user";
+    stop(stream);
+    stream = null;
+    start();
+  });
   use.addEventListener("click", () => {
     if (!stream || !video.videoWidth) return;
     const mine = opening;
@@ -143,30 +218,15 @@ for (const camera of document.querySelectorAll("[data-camera]")) {
         close(status.dataset.failed);
         return;
       }
-      ours = true;
+      taken = true;
       input.dispatchEvent(new Event("change", { bubbles: true }));
-      ours = false;
-      canvas.width = shot.width;
-      canvas.height = shot.height;
-      canvas.getContext("2d").drawImage(shot, 0, 0);
-      canvas.hidden = false;
-      open.textContent = open.dataset.again;
+      taken = false;
       close(status.dataset.taken);
     }, "image/jpeg", 0.9);
   });
-
-  const first = open.textContent;
-  input.addEventListener("change", () => {
-    if (ours) return; // otherwise another file was chosen
-    shut();
-    canvas.hidden = true;
-    open.textContent = first;
-    tell("");
-  });
-  camera.querySelector("[data-cancel]").addEventListener("click", () => close(canvas.hidden ? "" : status.dataset.taken));
+  find("cancel").addEventListener("click", () => close(input.files.length > 0 ? status.dataset.chosen : ""));
   document.addEventListener("submit", shut);
   addEventListener("pagehide", shut);
-  camera.hidden = false;
 }
 
 // The page requests the location only when the customer presses the button.
@@ -187,14 +247,14 @@ for (const place of document.querySelectorAll("[data-location]")) {
       part("latitude").value = found.coords.latitude.toFixed(6);
       part("longitude").value = found.coords.longitude.toFixed(6);
       part("accuracy").value = Math.ceil(found.coords.accuracy).toFixed(0);
-      denied.checked = false;
+      if (denied) denied.checked = false;
       tell(status.dataset.shared);
     }, (refused) => {
       forget();
       tell(refused.code === refused.PERMISSION_DENIED ? status.dataset.refused : status.dataset.failed);
     }, { enableHighAccuracy: true, timeout: 20000, maximumAge: 60000 });
   });
-  denied.addEventListener("change", () => {
+  denied?.addEventListener("change", () => {
     if (denied.checked) {
       forget();
       tell("");
