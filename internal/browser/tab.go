@@ -33,8 +33,9 @@ type Location struct{ Latitude, Longitude, Accuracy float64 }
 
 // Tab is one tab. Its methods fail the test on errors.
 type Tab struct {
-	ctx context.Context
-	tb  testing.TB
+	ctx   context.Context
+	tb    testing.TB
+	width int64 // of the window in CSS pixels
 }
 
 // Open opens an empty tab.
@@ -50,6 +51,7 @@ func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 	if o.Width > 0 {
 		width = int64(o.Width)
 	}
+	t.width = width
 	language, scheme := "en", "light"
 	if o.Language != "" {
 		language = o.Language
