@@ -248,6 +248,22 @@ func TestAWaitPageFollowsTheRun(t *testing.T) {
 	wants(t, c.get(), http.StatusOK, "Thank you, this is finished") // nothing of the verdict
 }
 
+func TestTheReviewPageSaysWhenToExpectNews(t *testing.T) {
+	s := serve(t)
+	d := onboarding()
+	d.ReviewDueMinutes = 90
+	c := s.begin(d, "")
+	reach(c, "review")
+	due := s.Clock.Now().Add(90 * time.Minute).UTC().Format("2006-01-02 15:04")
+	wants(t, c.get(), http.StatusOK, "Your answers are being looked at", "We expect to be done by", due+" UTC</time>")
+	s.Advance(91 * time.Minute)
+	page := c.get()
+	wants(t, page, http.StatusOK, "This takes longer than we expected")
+	if strings.Contains(page.body, "We expect to be done by") {
+		t.Error("the page promises a time that has passed")
+	}
+}
+
 func TestALinkThatCannotBeUsedSaysWhy(t *testing.T) {
 	s := serve(t)
 	rows := []struct {

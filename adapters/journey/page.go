@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -114,12 +115,14 @@ type page struct {
 	// Refresh is the number of seconds after which a browser without
 	// JavaScript reloads the page or goes to Redirect; 0 means never.
 	Refresh   int
-	Redirect  string // the URL that the customer is sent to; may be empty
-	Closing   string // the key of the last line of an end page; may be empty
-	Reference string // the client's name for the run; may be empty
-	State     string // of a wait page; see stateOf
-	Live      bool   // the run is not over
-	Retry     bool   // offers to load the page again
+	Redirect  string    // the URL that the customer is sent to; may be empty
+	Closing   string    // the key of the last line of an end page; may be empty
+	Reference string    // the client's name for the run; may be empty
+	Due       time.Time // when a verdict is due; may be zero
+	Late      bool      // Due has passed
+	State     string    // of a wait page; see stateOf
+	Live      bool      // the run is not over
+	Retry     bool      // offers to load the page again
 	Step      *stepView
 	Consents  []engine.JourneyConsent // that the customer has given
 }
@@ -233,7 +236,7 @@ func waitPage(v visitor, j engine.Journey) page {
 	p.Title, p.Text, p.State, p.Refresh = "wait.title", "wait.text", stateOf(j), 4
 	if underReview(j) {
 		p.Title, p.Text, p.Refresh = "review.title", "review.text", 60
-		p.Icon, p.Reference = "clock", j.Run.ReferenceID
+		p.Icon, p.Reference, p.Due, p.Late = "clock", j.Run.ReferenceID, j.ReviewDue, j.ReviewLate
 	}
 	if j.Done < j.Total {
 		p.Current, p.Total = j.Done+1, j.Total

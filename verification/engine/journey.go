@@ -23,6 +23,10 @@ type Journey struct {
 	// Declined reports whether the run completed on a declined consent, and
 	// Checked whether a provider was called for it.
 	Declined, Checked bool
+	// ReviewDue is when the verdict is due for which the run waits, and ReviewLate
+	// reports whether that has passed; zero without review_due_minutes.
+	ReviewDue  time.Time
+	ReviewLate bool
 	// Consents are the consents that the customer has given.
 	Consents []JourneyConsent
 	// Redirect is the URL to send the customer to once the run is over, with run_id
@@ -131,6 +135,9 @@ func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error
 	}
 	if j.Run.Status.Terminal() {
 		j.Redirect = verification.RedirectTarget(run.Started.RedirectURI, run.ID, j.Run.Status)
+	}
+	if review, ok := run.Review(); ok && run.Wait.Kind == verification.WaitReview {
+		j.ReviewDue, j.ReviewLate = review.DueAt, review.Overdue(s.at)
 	}
 	for _, step := range run.Steps {
 		if step.Type == verification.NodeConsent && step.Status == verification.CheckPassed {

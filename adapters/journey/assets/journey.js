@@ -262,6 +262,11 @@ for (const place of document.querySelectorAll("[data-location]")) {
   });
 }
 
+// Times are shown in the customer's time zone.
+for (const time of document.querySelectorAll("time[datetime]")) {
+  time.textContent = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" }).format(new Date(time.dateTime));
+}
+
 // A wait page polls the state at growing intervals, and at once when it becomes
 // visible.
 const waiting = document.querySelector("[data-state]");
