@@ -22,7 +22,7 @@ import (
 )
 
 type providerCommands struct {
-	List     providerList     `cmd:"" help:"List the providers of a bootstrap file."`
+	List     providerList     `cmd:"" help:"List the built-in providers, and those of a bootstrap file."`
 	Validate providerValidate `cmd:"" help:"Report every problem of the providers of a bootstrap file."`
 	Call     providerCall     `cmd:"" help:"Call a provider once, and print the request and the result."`
 }
@@ -64,19 +64,28 @@ type providerJSON struct {
 	Name     string                `json:"name"`
 	TenantID verification.TenantID `json:"tenant_id,omitempty"`
 	Type     string                `json:"type"`
-	MaxCalls int                   `json:"max_calls"`
+	MaxCalls int                   `json:"max_calls"` // 0 if the provider has no limit of its own
 	Summary  string                `json:"summary"`
 	With     json.RawMessage       `json:"with,omitempty"` // the JSON Schema of with
 	Data     json.RawMessage       `json:"data,omitempty"` // the JSON Schema of the data
 }
 
-// Run prints the providers of all tenants, then those of each tenant.
+// Run prints the built-in providers, then those of all tenants, then those of each
+// tenant.
 func (c providerList) Run(s *session) error {
-	b, made, err := s.readProviders(c.Bootstrap, rest.Options{})
-	if err != nil {
-		return s.printProblems(err)
+	var b definition.Bootstrap
+	var made bootstrap.Providers
+	if c.Bootstrap != "" {
+		var err error
+		if b, made, err = s.readProviders(c.Bootstrap, rest.Options{}); err != nil {
+			return s.printProblems(err)
+		}
 	}
 	var list []providerJSON
+	known := builtIn()
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		list = append(list, newProviderJSON(definition.Provider{Name: name, Type: "built-in"}, "", known[name]))
+	}
 	add := func(t verification.TenantID, declared []definition.Provider, made map[string]verification.Provider) {
 		for _, d := range declared {
 			list = append(list, newProviderJSON(d, t, made[d.Name]))
@@ -88,7 +97,11 @@ func (c providerList) Run(s *session) error {
 	}
 	same := func(p providerJSON) providerJSON { return p }
 	return printList(s, c.JSON, list, same, "NAME TENANT_ID TYPE MAX_CALLS SUMMARY", func(p providerJSON) []string {
-		return []string{p.Name, string(p.TenantID), p.Type, strconv.Itoa(p.MaxCalls), p.Summary}
+		calls := "" // no limit of its own
+		if p.MaxCalls > 0 {
+			calls = strconv.Itoa(p.MaxCalls)
+		}
+		return []string{p.Name, string(p.TenantID), p.Type, calls, p.Summary}
 	})
 }
 

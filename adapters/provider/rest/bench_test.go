@@ -1,14 +1,24 @@
-// Benchmark of a check over loopback, beside a bare client.
+// Benchmarks of checks over loopback: beside a bare client, and beside a vendor that
+// hangs.
 
 package rest_test
 
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // clients is the number of concurrent clients.
@@ -62,4 +72,69 @@ func BenchmarkACheckAndABareClient(b *testing.B) {
 			return json.Unmarshal(raw, &answer)
 		})
 	})
+}
+
+// BenchmarkRunsBesideAVendorThatHangs measures runs of one check, from the start to the
+// end, without and beside 400 runs of a vendor that hangs at its limit of 16 calls.
+func BenchmarkRunsBesideAVendorThatHangs(b *testing.B) {
+	v := start(b)
+	for _, hanging := range []int{0, 400} {
+		b.Run(fmt.Sprintf("hanging=%d", hanging), func(b *testing.B) {
+			keys, err := token.NewKeys()
+			if err != nil {
+				b.Fatal(err)
+			}
+			limits := map[string]any{"limits.timeout_seconds": 600}
+			h := newHost(b, memory.New(), keys, map[string]verification.Provider{"quick": v.provider(limits), "hanging": v.provider(limits)})
+			var none time.Duration
+			slow, quick := h.apply("hanging", "hang"), h.apply("quick", "bench")
+			for range hanging {
+				if _, err := h.Start(b.Context(), tenant, slow, engine.StartRequest{ReferenceID: "x", Wait: &none}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			var mu sync.Mutex
+			var took []time.Duration
+			b.SetParallelism(4)
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				wait := time.Minute
+				for pb.Next() {
+					began := time.Now()
+					run, err := h.Start(b.Context(), tenant, quick, engine.StartRequest{ReferenceID: "y", Wait: &wait})
+					if err != nil || run.Status != verification.StatusCompleted {
+						b.Errorf("run = %s, %v", run.Status, err)
+						return
+					}
+					mu.Lock()
+					took = append(took, time.Since(began))
+					mu.Unlock()
+				}
+			})
+			b.StopTimer()
+			slices.Sort(took)
+			for _, p := range []int{50, 99} {
+				b.ReportMetric(float64(took[len(took)*p/100].Microseconds()), fmt.Sprintf("p%d-µs", p))
+			}
+		})
+	}
+}
+
+// apply applies a workflow of one check of a scenario and returns its id.
+func (h *host) apply(provider, scenario string) verification.WorkflowID {
+	h.t.Helper()
+	with, err := verification.NewData(map[string]any{"scenario": scenario, "number": "ABCDE1234F"})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	applied, err := h.Apply(h.t.Context(), tenant, verification.Definition{
+		Workflow: provider, Name: provider, Start: "a", Nodes: map[verification.NodeID]verification.Node{
+			"a":    {Type: verification.NodeCheck, Provider: provider, With: with, TimeoutSeconds: 600, Next: "done"},
+			"done": {Type: verification.NodeEnd},
+		},
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return applied.Workflow.ID
 }

@@ -121,7 +121,7 @@ func (h *host) begin(scenario string, wait time.Duration) verification.RunID {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	input, err := verification.NewData(map[string]any{"scenario": scenario, "number": "ABCDE1234F"})
+	input, err := verification.NewData(map[string]any{"scenario": scenario, "number": number})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -171,6 +171,9 @@ func (h *host) await(id verification.RunID) verification.RunDetail {
 
 const ends = 20 * time.Second
 
+// number is personal data: a run has it, and no log and no cause of a failure.
+const number = "ABCDE1234F"
+
 func TestARunWithEachBehaviourOfAVendor(t *testing.T) {
 	v := start(t)
 	h := serve(t, v, withSignature(map[string]any{"limits.timeout_seconds": 0.5, "limits.concurrent": 64}))
@@ -202,6 +205,14 @@ func TestARunWithEachBehaviourOfAVendor(t *testing.T) {
 			}
 			if strings.Contains(raw, canary) {
 				t.Errorf("the history has what only the vendor knows:\n%s", raw)
+			}
+			for line := range strings.Lines(raw) {
+				if strings.Contains(line, `"cause"`) && strings.Contains(line, number) {
+					t.Errorf("a cause has personal data:\n%s", line)
+				}
+			}
+			if log := h.log.String(); strings.Contains(log, canary) || strings.Contains(log, number) {
+				t.Errorf("the log has a secret or personal data:\n%s", log)
 			}
 			// Each dispatch has its key, and every request of it the same one.
 			keys := map[string]int{}

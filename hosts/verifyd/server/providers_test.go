@@ -134,6 +134,9 @@ func TestAVendorOfTheBootstrapFileIsCalledAndCallsBack(t *testing.T) {
 	if all := string(report) + string(metrics) + s.stderr.String(); strings.Contains(all, "canary") || strings.Contains(all, strings.TrimPrefix(url, s.api)) {
 		t.Errorf("a secret or a token of a callback is shown:\n%s", all)
 	}
+	if shown := string(metrics) + s.stderr.String(); strings.Contains(shown, "ABCDE1234F") || strings.Contains(shown, "person-8") {
+		t.Errorf("the metrics or the log have personal data:\n%s", shown)
+	}
 }
 
 func TestABadProviderStopsTheStartWithOneLineForEachProblem(t *testing.T) {

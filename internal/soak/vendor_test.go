@@ -1,0 +1,122 @@
+// Test of a host that is killed between the call of a vendor and its answer.
+
+package soak_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// vendorSection ends the bootstrap file with a workflow and the vendor that it calls.
+const vendorSection = `
+      - workflow: vendor
+        id: 0191f3c0-0000-7000-8000-00000000000f
+        name: Vendor
+        start: registry
+        nodes:
+          registry: {type: check, provider: registry, timeout_seconds: 60, next: done}
+          done: {type: end}
+providers:
+  registry:
+    type: rest
+    base_url: %s
+    limits: {timeout_seconds: 60}
+    request: {path: /checks, headers: {Idempotency-Key: "${request.idempotency_key}"}, json: {}}
+    response:
+      passed: response.body.result == 'VALID'
+      data: {order: {value: response.body.order, type: integer, required: true}}
+`
+
+// orders is a vendor that takes an order for each idempotency key and leaves the first
+// request without an answer.
+type orders struct {
+	mu     sync.Mutex
+	keys   []string      // of the requests
+	called chan struct{} // gets one value
+}
+
+func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	o.mu.Lock()
+	key, first := r.Header.Get("Idempotency-Key"), len(o.keys) == 0
+	o.keys = append(o.keys, key)
+	order := slices.Index(o.keys, key) + 1
+	o.mu.Unlock()
+	if first {
+		o.called <- struct{}{}
+		<-r.Context().Done() // until the host is dead
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"result":"VALID","order":%d}`, order)
+}
+
+func TestAVendorIsCalledAgainWithTheSameKeyAfterAKill(t *testing.T) {
+	t.Parallel()
+	vendor := &orders{called: make(chan struct{}, 1)}
+	server := httptest.NewServer(vendor)
+	t.Cleanup(server.Close)
+	s := newSite(t, steady.get(t), "vendor", 1)
+	raw, err := os.ReadFile(s.bootstrap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.bootstrap, append(raw, fmt.Sprintf(vendorSection, server.URL)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.migrate(t)
+	first, second, c := s.serve(t, "api,worker"), s.serve(t, "api,worker"), newClient(t)
+	a := c.ask(t.Context(), http.MethodPost, first.API+"/v1/workflows/0191f3c0-0000-7000-8000-00000000000f/runs", `{"reference_id":"person-1"}`)
+	var r runJSON
+	if err := json.Unmarshal(a.body, &r); a.status != http.StatusAccepted || err != nil {
+		t.Fatalf("start = %s", a)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	select {
+	case <-vendor.called:
+	case <-ctx.Done():
+		t.Fatal("the vendor was not called")
+	}
+	if err := first.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for r.Status != verification.StatusCompleted {
+		if !pause(ctx) {
+			t.Fatalf("90 s later the run is %s", r.Status)
+		}
+		if err := c.read(ctx, second.API+"/v1/runs/"+r.ID, &r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	vendor.mu.Lock()
+	keys := slices.Clone(vendor.keys)
+	vendor.mu.Unlock()
+	if want := r.ID + "/registry/1"; !slices.Equal(keys, []string{want, want}) {
+		t.Errorf("the vendor was called with the keys %q, want %s twice", keys, want)
+	}
+	if r.decided() != verification.DecisionNone {
+		t.Errorf("the decision is %s, want none: a call that is repeated after a crash flags nothing", r.decided())
+	}
+	all, err := readHistories(t.Context(), s.connect(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := all[r.ID]
+	report(t, h.faults())
+	step, _ := h.fold().Step("registry")
+	if step.Dispatches != 1 || step.Recovered || string(step.Data) != `{"order":1}` {
+		t.Errorf("the step is %+v, want one dispatch with the first order", step)
+	}
+}

@@ -1,0 +1,92 @@
+// Test that a vendor that hangs delays no other one.
+
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/mock"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// vendorLimit is the limit of calls at once that vendors have by default.
+const vendorLimit = 16
+
+// vendor returns a provider with the limit of a vendor.
+func vendor(check func(context.Context, verification.CheckRequest) error) *mock.CallLimiterMock {
+	return &mock.CallLimiterMock{
+		CheckFunc: func(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+			return verification.CheckResult{Outcome: verification.OutcomePassed}, check(ctx, r)
+		},
+		MaxCallsFunc: func() int { return vendorLimit },
+		WaitTurnFunc: func(context.Context) error { return nil },
+	}
+}
+
+// latencies starts a run of a vendor that answers after 100 ms every 10 ms, beside
+// runs of two tenants that call a vendor that hangs. It returns the sorted times from
+// the starts to the answers, and the highest number of calls that hung at once.
+func latencies(t *testing.T, hanging int) (sorted []time.Duration, hung int64) {
+	t.Helper()
+	var clock verification.Clock
+	var sleep func(context.Context, time.Duration) error
+	var mu sync.Mutex
+	var calls, maxCalls atomic.Int64
+	k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
+		o.Workers = 2
+		p.Providers["hanging"] = vendor(func(ctx context.Context, _ verification.CheckRequest) error {
+			maxCalls.Store(max(maxCalls.Load(), calls.Add(1)))
+			defer calls.Add(-1)
+			return sleep(ctx, time.Hour)
+		})
+		p.Providers["quick"] = vendor(func(ctx context.Context, r verification.CheckRequest) error {
+			err := sleep(ctx, 100*time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			sorted = append(sorted, clock.Now().Sub(r.StartedAt))
+			return err
+		})
+	})
+	clock, sleep = k.Clock, k.Clock.Sleep
+	of := func(provider string) verification.Definition {
+		d := with(chain("a"), "a", func(n *verification.Node) { n.Provider, n.TimeoutSeconds = provider, 600 })
+		d.Workflow = provider
+		return d
+	}
+	ours, theirs := k.Apply(of("hanging")), applyForBystander(t, k, of("hanging"))
+	for range hanging / 2 {
+		startFor(t, k, enginetest.Tenant, ours, engine.StartRequest{ReferenceID: "x"})
+		startFor(t, k, bystander, theirs, engine.StartRequest{ReferenceID: "x"})
+	}
+	quick := k.Apply(of("quick"))
+	const runs = 200
+	for range runs {
+		startFor(t, k, enginetest.Tenant, quick, engine.StartRequest{ReferenceID: "y"})
+		k.Advance(10 * time.Millisecond)
+	}
+	k.Advance(time.Minute)
+	if len(sorted) != runs {
+		t.Fatalf("beside %d hanging runs: %d calls of the quick vendor in a minute, want %d; %d hung", hanging, len(sorted), runs, maxCalls.Load())
+	}
+	slices.Sort(sorted)
+	return sorted, maxCalls.Load()
+}
+
+func TestAHangingVendorLeavesTheLatencyOfAnotherWithinTwice(t *testing.T) {
+	alone, _ := latencies(t, 0)
+	beside, hung := latencies(t, 400)
+	if hung != vendorLimit {
+		t.Errorf("calls of the hanging vendor at once = %d, want %d", hung, vendorLimit)
+	}
+	p99 := len(alone) * 99 / 100
+	if beside[p99] > 2*alone[p99] {
+		t.Errorf("p99 beside a hanging vendor = %s, want at most twice the %s without it", beside[p99], alone[p99])
+	}
+}
