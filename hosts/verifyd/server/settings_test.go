@@ -44,6 +44,10 @@ func TestAWrongSettingStopsTheStartAndIsNamed(t *testing.T) {
 		"VERIFYD_MIGRATE":                "perhaps",
 		"VERIFYD_ROLES":                  "api",
 		"VERIFYD_OIDC_ISSUER":            "https://issuer.example",
+		"VERIFYD_OIDC_AUDIENCE":          "dashboard",
+		"VERIFYD_OIDC_CLIENT_SECRET":     "secret",
+		"VERIFYD_OIDC_ROLES":             "staff=owner",
+		"VERIFYD_CONSOLE_SESSION":        "1s",
 		"VERIFYD_S3_BUCKET":              "documents",
 		"VERIFYD_BOOTSTRAP":              filepath.Join(dir, "absent.yaml"),
 		"VERIFYD_SIGNING_KEY_FILE":       write("keys.json", "{}"),
@@ -265,5 +269,30 @@ func TestAHostTakesItsMemoryLimitFromItsCgroup(t *testing.T) {
 				t.Errorf("%d warnings, want %d: %s", got, tt.warnings, &log)
 			}
 		})
+	}
+}
+
+func TestTheSettingsOfASignInBelongTogether(t *testing.T) {
+	for _, tt := range []struct {
+		vars map[string]string
+		want string
+	}{
+		{map[string]string{"ISSUER": "https://id.example"}, "--oidc-issuer (VERIFYD_OIDC_ISSUER): also needs --oidc-client-id (VERIFYD_OIDC_CLIENT_ID) or --oidc-audience (VERIFYD_OIDC_AUDIENCE)"},
+		{map[string]string{"CLIENT_ID": "console", "ROLES_CLAIM": "roles"}, "--oidc-client-id (VERIFYD_OIDC_CLIENT_ID): also needs --oidc-issuer (VERIFYD_OIDC_ISSUER)"},
+		{map[string]string{"ISSUER": "https://id.example", "CLIENT_ID": "console"}, "--oidc-client-id (VERIFYD_OIDC_CLIENT_ID): also needs --oidc-roles-claim (VERIFYD_OIDC_ROLES_CLAIM)"},
+		{map[string]string{"ISSUER": "https://id.example", "AUDIENCE": "a", "CLIENT_SECRET": "hush"}, "--oidc-client-secret (VERIFYD_OIDC_CLIENT_SECRET): also needs --oidc-client-id (VERIFYD_OIDC_CLIENT_ID)"},
+		{map[string]string{"ROLES": "a=viewer,b"}, `--oidc-roles (VERIFYD_OIDC_ROLES): "b" is not VALUE=ROLE`},
+		{map[string]string{"ROLES": "CN=staff=boss"}, `--oidc-roles (VERIFYD_OIDC_ROLES): role: there is no role "boss" (supported: viewer, reviewer, admin)`},
+	} {
+		vars := map[string]string{"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0"}
+		for name, value := range tt.vars {
+			vars["VERIFYD_OIDC_"+name] = value
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		err := server.Run(ctx, []string{"serve"}, env(vars), io.Discard, io.Discard)
+		cancel()
+		if err == nil || err.Error() != tt.want {
+			t.Errorf("%v: %v, want %s", tt.vars, err, tt.want)
+		}
 	}
 }
