@@ -98,7 +98,7 @@ func table() []row {
 			inside: func(_, p string) bool {
 				return !within(p, "verification/storetest/...", "adapters/enginetest/...",
 					"internal/arch/...", "internal/bench/...", "internal/browser/...", "internal/golden/...",
-					"internal/mock/...", "internal/noisy/...", "internal/npm/...", "internal/pgtest/...",
+					"internal/mock/...", "internal/noisy/...", "internal/npm/...", "internal/oidctest/...", "internal/pgtest/...",
 					"internal/process/...", "internal/scenario/...")
 			},
 			advice: "a host imports no mock and no test suite: move it into a test file",
