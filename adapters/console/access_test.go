@@ -16,7 +16,7 @@ import (
 
 func TestEveryRouteStandsInTheTable(t *testing.T) {
 	d := serve(t)
-	pages, err := console.New(d.Engine, console.Options{URL: d.server.URL + "/console", Tokens: d})
+	pages, err := console.New(d.Engine, console.Options{URL: d.server.URL + "/console", Tokens: d, Now: d.Clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

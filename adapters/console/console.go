@@ -60,7 +60,7 @@ type Provider interface {
 	SignOutURL(ctx context.Context, idToken string) (string, error)
 }
 
-// Options configure New. URL and Tokens are required.
+// Options configure New. URL, Tokens and Now are required.
 type Options struct {
 	// URL is where browsers reach the handler, such as https://verify.example/console.
 	// With https, cookies are sent over TLS only.
@@ -71,7 +71,7 @@ type Options struct {
 	// Session is how long a session that began at the Provider lasts; 0 means 8 hours.
 	// A link says how long its session lasts.
 	Session time.Duration
-	// Now is the clock of the sessions; nil means time.Now.
+	// Now is the clock of the sessions.
 	Now func() time.Time
 	// Log receives what operators need to know; nil discards it.
 	Log *slog.Logger
@@ -112,14 +112,11 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 	switch {
 	case err != nil || u.Host == "":
 		return nil, fmt.Errorf("console: the option URL %q is not an absolute URL", o.URL)
-	case o.Tokens == nil:
-		return nil, errors.New("console: the option Tokens is required")
+	case o.Tokens == nil || o.Now == nil:
+		return nil, errors.New("console: the options Tokens and Now are required")
 	}
 	if o.Session == 0 {
 		o.Session = defaultSession
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

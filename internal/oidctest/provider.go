@@ -28,7 +28,7 @@ import (
 // The client that a Provider knows.
 const (
 	ClientID     = "verifyd-console"
-	ClientSecret = "secret of the console" //nolint:gosec // G101: of a test
+	ClientSecret = "secret of the console"
 )
 
 // Provider is an identity provider at URL. Its methods may be called at any time.
