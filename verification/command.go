@@ -109,6 +109,15 @@ type ReturnProposal struct {
 	Revision int    // as in GiveVerdict
 }
 
+// RecordHits records hits that a later version of a list has for a check of a completed
+// run. Hits that the run knows change nothing.
+type RecordHits struct {
+	Node        NodeID // of a check that the run has made
+	List        string
+	ListVersion string
+	Hits        []Hit
+}
+
 // Cancel ends a live run.
 type Cancel struct{}
 
@@ -126,5 +135,6 @@ func (Submit) command()         {}
 func (Upload) command()         {}
 func (GiveVerdict) command()    {}
 func (ReturnProposal) command() {}
+func (RecordHits) command()     {}
 func (Cancel) command()         {}
 func (Expire) command()         {}

@@ -77,6 +77,8 @@ func (d *decision) decide(c Command) error {
 		return d.verdict(c)
 	case ReturnProposal:
 		return d.returnProposal(c)
+	case RecordHits:
+		return d.recordHits(c)
 	case Cancel:
 		return d.cancel()
 	case Expire:

@@ -170,6 +170,24 @@ type ProposalReturned struct {
 	Request  string   `json:"request,omitempty"`  // as in VerdictRecorded
 }
 
+// HitsFound records that a later version of a list has entries like the person or
+// company that a check of the completed run has screened. It flags the step of the
+// check, and the run owes a verdict again.
+type HitsFound struct {
+	Node        NodeID `json:"node"`
+	List        string `json:"list"`
+	ListVersion string `json:"list_version"`
+	Hits        []Hit  `json:"hits"`
+}
+
+// Hit is an entry of a list that is like a person or company.
+type Hit struct {
+	ID      string   `json:"id"`
+	Name    string   `json:"name"`
+	Score   float64  `json:"score"` // 0 to 1
+	Reasons []string `json:"reasons,omitempty"`
+}
+
 // Completed records that the workflow reached its end.
 type Completed struct {
 	Node    NodeID `json:"node"`
@@ -209,6 +227,7 @@ func (ReviewAsked) kind() string       { return "review_asked" }
 func (VerdictRecorded) kind() string   { return "verdict_recorded" }
 func (VerdictProposed) kind() string   { return "verdict_proposed" }
 func (ProposalReturned) kind() string  { return "proposal_returned" }
+func (HitsFound) kind() string         { return "hits_found" }
 func (Completed) kind() string         { return "completed" }
 func (Failed) kind() string            { return "failed" }
 func (Expired) kind() string           { return "expired" }
@@ -347,6 +366,8 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 		return decodeAs[VerdictProposed](raw)
 	case "proposal_returned":
 		return decodeAs[ProposalReturned](raw)
+	case "hits_found":
+		return decodeAs[HitsFound](raw)
 	case "completed":
 		return decodeAs[Completed](raw)
 	case "failed":

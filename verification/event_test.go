@@ -91,6 +91,12 @@ func facts() map[string]struct {
 			verification.ProposalReturned{Node: "review", Decision: verification.DecisionApprove, Notes: "why?", By: "ravi", Identity: "verifyd#ravi", Request: "r"},
 			`{"node":"review","decision":"approve","notes":"why?","by":"ravi","identity":"verifyd#ravi","request":"r"}`,
 		},
+		"hits_found": {
+			verification.HitsFound{Node: "pan", List: "sanctions", ListVersion: "ab", Hits: []verification.Hit{
+				{ID: "e-1", Name: "Ivan", Score: 0.9, Reasons: []string{"same name"}},
+			}},
+			`{"node":"pan","list":"sanctions","list_version":"ab","hits":[{"id":"e-1","name":"Ivan","score":0.9,"reasons":["same name"]}]}`,
+		},
 		"completed": {verification.Completed{Node: "done"}, `{"node":"done"}`},
 		"failed": {
 			verification.Failed{Node: "pan", Error: verification.RunError{Code: verification.CodeCheckFailed, Check: "pan", Message: "No."}, Cause: "x"},

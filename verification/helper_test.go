@@ -251,6 +251,14 @@ func verdictBy(who string, d verification.Decision) verification.GiveVerdict {
 	return verification.GiveVerdict{Decision: d, By: who, Identity: who}
 }
 
+// found records a hit of a later version of a list for the PAN check.
+func (j *journey) found(id string) *journey {
+	j.t.Helper()
+	return j.do(verification.RecordHits{
+		Node: "pan", List: "sanctions", ListVersion: "v2", Hits: []verification.Hit{{ID: id, Name: "Ivan Testov", Score: 0.9}},
+	})
+}
+
 // propose has Asha propose to approve.
 func (j *journey) propose() *journey {
 	j.t.Helper()

@@ -134,33 +134,34 @@ func matrices() []matrix {
 			{"abort at the check", verification.Abort{Node: "pan", Cause: "a template failed"}},
 			{"abort elsewhere", verification.Abort{Node: "gate", Cause: "a template failed"}},
 			{"expire", verification.Expire{}},
+			{"hits of a later list", verification.RecordHits{Node: "pan", List: "sanctions", Hits: []verification.Hit{{ID: "1"}}}},
 		}, `
-			not started                    | not found | not found | not found | not found | not found | not found | not found
-			awaiting a result              | dispatch_failed | dispatch_failed, result_unavailable, failed | callback_received | nothing | failed | nothing | nothing
-			pending                        | poll_failed | dispatch_failed, result_unavailable, failed | callback_received | nothing | failed | nothing | nothing
-			waiting for a retry            | nothing | nothing | nothing | nothing | failed | nothing | nothing
-			retry due                      | nothing | nothing | nothing | dispatched | failed | nothing | nothing
-			parked on the customer         | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			abandoned                      | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			customer came back             | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			parked on review               | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			parked on a second review      | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, not flagged         | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, flagged             | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, settled             | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			failed                         | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			failed, settled                | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			expired                        | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			overdue on the customer        | expired | expired | expired | expired | expired | expired | expired
-			overdue on a result            | expired | expired | expired | expired | expired | expired | expired
-			overdue on review              | expired | expired | expired | expired | expired | expired | expired
-			cancelled                      | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			cancelled after a verdict      | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			four eyes, parked on review    | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			four eyes, proposed            | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			four eyes, proposed, overdue   | expired | expired | expired | expired | expired | expired | expired
-			four eyes, completed           | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			four eyes, completed, proposed | nothing | nothing | nothing | nothing | nothing | nothing | nothing`},
+			not started                    | not found | not found | not found | not found | not found | not found | not found | not found
+			awaiting a result              | dispatch_failed | dispatch_failed, result_unavailable, failed | callback_received | nothing | failed | nothing | nothing | conflict
+			pending                        | poll_failed | dispatch_failed, result_unavailable, failed | callback_received | nothing | failed | nothing | nothing | conflict
+			waiting for a retry            | nothing | nothing | nothing | nothing | failed | nothing | nothing | conflict
+			retry due                      | nothing | nothing | nothing | dispatched | failed | nothing | nothing | conflict
+			parked on the customer         | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			abandoned                      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			customer came back             | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			parked on review               | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			parked on a second review      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			completed, not flagged         | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
+			completed, flagged             | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
+			completed, settled             | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
+			failed                         | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			failed, settled                | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			expired                        | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			overdue on the customer        | expired | expired | expired | expired | expired | expired | expired | conflict
+			overdue on a result            | expired | expired | expired | expired | expired | expired | expired | conflict
+			overdue on review              | expired | expired | expired | expired | expired | expired | expired | conflict
+			cancelled                      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			cancelled after a verdict      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			four eyes, parked on review    | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			four eyes, proposed            | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			four eyes, proposed, overdue   | expired | expired | expired | expired | expired | expired | expired | conflict
+			four eyes, completed           | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
+			four eyes, completed, proposed | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found`},
 		{"What the client and the customer do", []asked{
 			{"start", verification.Start{ReferenceID: "customer-1"}},
 			{"start, bad input", verification.Start{}},

@@ -46,6 +46,9 @@ func (r Run) Review() (Review, bool) {
 		Run: r.ID, Workflow: r.Started.Workflow, WorkflowName: r.Started.WorkflowName,
 		ReferenceID: r.Started.ReferenceID, Since: r.CompletedAt, Flags: r.Flags(),
 	}
+	if !r.ReopenedAt.IsZero() {
+		v.Since = r.ReopenedAt
+	}
 	if r.Ended == "" {
 		v.Since, v.Until = r.Wait.Since, r.Deadline()
 	}

@@ -108,6 +108,9 @@ func strayCommand(t *rapid.T, j *journey) verification.Command {
 		verification.Upload{Wait: j.run.Wait.Number, Document: verification.Document{ID: "1", Field: "pan"}},
 		verdictCommand(t),
 		verification.ReturnProposal{Notes: "look again", Identity: anyone(t)},
+		verification.RecordHits{Node: node, List: "sanctions", Hits: []verification.Hit{{
+			ID: rapid.SampledFrom([]string{"a", "b", "\x00a"}).Draw(t, "hit"),
+		}}},
 		verification.Cancel{},
 		verification.Expire{},
 	}
@@ -141,6 +144,7 @@ func anyEvent(t *rapid.T) verification.Event {
 		verification.VerdictRecorded{Node: node, Decision: decision},
 		verification.VerdictProposed{Node: node, Decision: decision, Identity: "asha"},
 		verification.ProposalReturned{Node: node, Decision: decision, Identity: "ravi"},
+		verification.HitsFound{Node: node, List: "sanctions", Hits: []verification.Hit{{ID: "a", Score: 0.9}}},
 		verification.Completed{Node: node},
 		verification.Failed{Node: node},
 		verification.Expired{},

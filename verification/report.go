@@ -81,6 +81,9 @@ type Card struct {
 	CompletedAt time.Time // zero while unfinished
 	Dispatches  int       // of a check; else 0
 	Data        Data
+	// Rescreened are the hits that later versions of a list had, oldest first. They are
+	// never printed; the reason says that there are some.
+	Rescreened []HitsFound
 	// DataSchemas are the JSON Schemas that the providers of a check give for Data. A
 	// printed report has their titles and units; no other form of a report has them.
 	DataSchemas []Data `json:"-"`
@@ -143,6 +146,7 @@ func (r Run) card(s Step, d Decision) Card {
 	c := Card{
 		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label, Reason: s.flagReason(),
 		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.Data,
+		Rescreened: s.Rescreened,
 	}
 	if s.Type == NodeReview {
 		c.Data = nil // the report shows the verdict beside the cards and never prints it

@@ -65,7 +65,8 @@ func (r Run) Flags() []Flag {
 
 // flagged reports whether a reviewer must look at the step.
 func (s Step) flagged() bool {
-	return s.Type == NodeReview || s.flags.any() || s.Recovered || s.Dispatches >= flaggedDispatches
+	return s.Type == NodeReview || s.flags.any() || s.Recovered || s.Dispatches >= flaggedDispatches ||
+		len(s.Rescreened) > 0
 }
 
 // flagReason returns one sentence for each cause, joined by spaces; empty if
@@ -98,12 +99,14 @@ const (
 	CauseConsent    Cause = "consent"     // consent_status is not success
 	CauseRecovered  Cause = "recovered"   // the step recovered from a failure
 	CauseDispatches Cause = "dispatches"  // it was dispatched three or more times
+	CauseRescreened Cause = "rescreened"  // a later version of a list has a hit
 )
 
 // Causes returns all causes, in the order of their sentences in a flag.
 func Causes() []Cause {
 	return []Cause{
 		CauseReviewStep, CauseSource, CauseAnalysis, CauseOptedOut, CauseLocation, CauseConsent, CauseRecovered, CauseDispatches,
+		CauseRescreened,
 	}
 }
 
@@ -135,6 +138,8 @@ func (c Cause) Sentence() string {
 		return "The step recovered from a failure."
 	case CauseDispatches:
 		return "The step was dispatched three or more times."
+	case CauseRescreened:
+		return "A later version of the list has a new hit."
 	}
 	return ""
 }
@@ -145,6 +150,7 @@ func (s Step) causes() (causes []Cause) {
 		CauseReviewStep: s.Type == NodeReview, CauseSource: s.flags.sourceNotOK, CauseAnalysis: s.flags.analysisNotOK,
 		CauseOptedOut: s.flags.optedOut, CauseLocation: s.flags.geoNotOK, CauseConsent: s.flags.noConsent,
 		CauseRecovered: s.Recovered, CauseDispatches: s.Dispatches >= flaggedDispatches,
+		CauseRescreened: len(s.Rescreened) > 0,
 	}
 	return slices.DeleteFunc(Causes(), func(c Cause) bool { return !holds[c] })
 }

@@ -27,6 +27,10 @@ type Run struct {
 	Outcome     string    // of the end node of a completed run; empty for none
 	Error       *RunError // of a failed or expired run
 
+	// ReopenedAt is when a later version of a list last had a hit for the completed run,
+	// so that it owes a verdict again; zero for never.
+	ReopenedAt time.Time
+
 	// Documents are the uploads that accepted answers name, in order.
 	Documents []Document
 
@@ -72,6 +76,9 @@ type Step struct {
 	// Recovered says that a result came after such a failure, or that the check
 	// passed after it had failed on an earlier visit.
 	Recovered bool
+
+	// Rescreened are the hits that later versions of a list had, oldest first.
+	Rescreened []HitsFound
 
 	failedBefore bool // on an earlier visit
 	unavailable  bool // on the last visit
@@ -203,6 +210,10 @@ func (r Run) Evolve(e Event) Run {
 	case ProposalReturned:
 		r.Proposal = Verdict{}
 		r = r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision, Returned: true})
+	case HitsFound:
+		// The verdict was given without the hits, so another one is due.
+		r.Verdict, r.Proposal, r.ReopenedAt = Verdict{}, Verdict{}, e.At
+		r = r.withStep(f.Node, func(s *Step) { s.Rescreened = append(slices.Clip(s.Rescreened), f) })
 	case Completed:
 		r = r.ended(StatusCompleted, nil, e.At)
 		r.Outcome = f.Outcome

@@ -16,7 +16,7 @@ func (r Run) Size() int {
 	n := 2*stepOverhead + len(r.Started.Input) + len(r.Started.ReferenceID) + len(r.Started.RedirectURI) + len(r.Verdict.Notes) + len(r.Proposal.Notes) +
 		receiptSize*len(r.receipts)
 	for _, s := range r.Steps {
-		n += stepOverhead + len(s.Data) + len(s.Reason) + len(s.Label)
+		n += stepOverhead + len(s.Data) + len(s.Reason) + len(s.Label) + len(s.Rescreened)*maxHits*receiptSize
 	}
 	n += receiptSize * len(r.Wait.Callbacks)
 	n += (len(r.Wait.Uploads) + len(r.Documents)) * stepOverhead

@@ -2,7 +2,10 @@
 
 package verification
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // TimelineEntry is one line of a timeline. Kind says what happened; the other fields
 // are the values of the line, as far as its kind has them.
@@ -18,7 +21,7 @@ type TimelineEntry struct {
 	Label    string // of the step; for a branch, its node
 	Provider string // of a dispatch
 	Number   int    // of a dispatch
-	Field    string // of an upload
+	Field    string // of an upload; for hits, the list
 	Workflow string // of a start, with Version
 	Version  int
 	Text     string    // a cause, a reason, an outcome or notes; may be empty
@@ -61,6 +64,7 @@ const (
 	TimelineProposedApproval  TimelineKind = "proposed_approval"
 	TimelineProposedRejection TimelineKind = "proposed_rejection"
 	TimelineSentBack          TimelineKind = "sent_back"
+	TimelineHitsFound         TimelineKind = "hits_found" // a later version of a list has new hits
 	TimelineCompleted         TimelineKind = "completed"
 	TimelineFailed            TimelineKind = "failed"
 	TimelineExpired           TimelineKind = "expired"
@@ -74,7 +78,7 @@ func TimelineKinds() []TimelineKind {
 		TimelinePassed, TimelineNotPassed, TimelineNoResult, TimelineUnavailable, TimelineAwaited, TimelineOpened,
 		TimelineUploaded, TimelineSubmitted, TimelineConsented, TimelineDeclined, TimelineOptedOut, TimelineBranched,
 		TimelineElse, TimelineReview, TimelineApproved, TimelineRejected, TimelineProposedApproval,
-		TimelineProposedRejection, TimelineSentBack, TimelineCompleted, TimelineFailed, TimelineExpired, TimelineCancelled,
+		TimelineProposedRejection, TimelineSentBack, TimelineHitsFound, TimelineCompleted, TimelineFailed, TimelineExpired, TimelineCancelled,
 	}
 }
 
@@ -182,6 +186,12 @@ func (t *timeline) entry(f Fact) TimelineEntry {
 		return TimelineEntry{Kind: kind, Node: f.Node, Text: f.Notes, By: f.By}
 	case ProposalReturned:
 		return TimelineEntry{Kind: TimelineSentBack, Node: f.Node, Text: f.Notes, By: f.By}
+	case HitsFound:
+		var names []string
+		for _, h := range f.Hits {
+			names = append(names, h.Name)
+		}
+		return TimelineEntry{Kind: TimelineHitsFound, Node: f.Node, Field: f.List, Text: strings.Join(names, ", ")}
 	case Completed:
 		return TimelineEntry{Kind: TimelineCompleted, Text: f.Outcome}
 	case Failed:

@@ -328,6 +328,19 @@ func decisionTransitions() []transition {
 			func(t *testing.T) *journey { return checked(t).after(2 * time.Hour) }, reject, resolved("seen"),
 		},
 		{
+			"null", "a later version of a list has a new hit", "completed", "review", "status and `completed_at` do not change",
+			func(t *testing.T) *journey { return checked(t).pass() }, func(j *journey) { j.found("e-1") }, unresolved,
+		},
+		{
+			"approve", "a later version of a list has a new hit", "completed", "review",
+			"due again: `resolved_at` null, no `notes`; a proposal is gone",
+			func(t *testing.T) *journey { return finishedOpen(t).approve("seen") }, func(j *journey) { j.found("e-1") }, unresolved,
+		},
+		{
+			"review", "verdict approve", "completed, with a new hit", "approve", "the hit stays in the history",
+			func(t *testing.T) *journey { return checked(t).pass().found("e-1").after(time.Minute) }, approve, resolved("seen"),
+		},
+		{
 			"review", "verdict of one reviewer", "`four_eyes`, parked on review", "review", "`proposal`; the workflow waits",
 			doubted, func(j *journey) { j.propose() }, proposed(true),
 		},

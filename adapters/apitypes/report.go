@@ -56,6 +56,8 @@ type Card struct {
 	CompletedAt Timestamp               `json:"completed_at,omitzero"`
 	Dispatches  int                     `json:"dispatches"`
 	Data        verification.Data       `json:"data,omitzero"`
+	// Rescreened are the hits that later versions of a list had.
+	Rescreened []verification.HitsFound `json:"rescreened,omitempty"`
 }
 
 // NewReport converts a report.
@@ -77,5 +79,6 @@ func newCard(c verification.Card) Card {
 	return Card{
 		NodeID: c.NodeID, Type: c.Type, Key: c.Key, Label: c.Label, Status: c.Status, Reason: c.Reason,
 		StartedAt: Timestamp{c.StartedAt}, CompletedAt: Timestamp{c.CompletedAt}, Dispatches: c.Dispatches, Data: newData(c.Data),
+		Rescreened: c.Rescreened,
 	}
 }

@@ -72,6 +72,8 @@ func describe(f verification.Fact) string {
 		return verdict(verification.VerdictRecorded(f))
 	case verification.ProposalReturned:
 		return verdict(verification.VerdictRecorded{Decision: "sent back", By: f.By, Node: f.Node})
+	case verification.HitsFound:
+		return fmt.Sprintf("%s, %d in version %.12s of %s", f.Node, len(f.Hits), f.ListVersion, f.List)
 	case verification.Completed:
 		if f.Outcome != "" {
 			return fmt.Sprintf("%s: %s", f.Node, f.Outcome)

@@ -217,6 +217,29 @@ func ExampleEngine_GiveVerdict_fourEyes() {
 	// signal_delivered: completed reject, proposed ""
 }
 
+// A later version of a list has a hit for a person who was approved.
+func ExampleEngine_RecordHits() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	run := s.start(s.apply(journey), "")
+	s.consent(run)
+	fmt.Printf("%q\n", must(s.Run(ctx, acme, run)).Decision)
+
+	hits := engine.HitsRequest{
+		Node: "pan", List: "sanctions", ListVersion: "2026-11-22",
+		Hits: []verification.Hit{{ID: "e-1", Name: "Ivan Testov", Score: 0.93}},
+	}
+	fmt.Println(must(s.RecordHits(ctx, acme, run, hits)))
+	read := must(s.Run(ctx, acme, run))
+	fmt.Println(read.Status, read.Decision, read.Flags[0].Reason)
+	fmt.Println(must(s.RecordHits(ctx, acme, run, hits))) // the run knows it
+	// Output:
+	// ""
+	// true
+	// completed review A later version of the list has a new hit.
+	// false
+}
+
 func ExampleEngine_ReturnProposal() {
 	s, ctx := open(), context.Background()
 	defer s.close()

@@ -259,6 +259,9 @@ func everyFact() []verification.Fact {
 			Node: "review", Decision: verification.DecisionReject, Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
 		},
 		verification.VerdictRecorded{Decision: verification.DecisionApprove},
+		verification.HitsFound{Node: "pan", List: "sanctions", ListVersion: "ab", Hits: []verification.Hit{
+			{ID: oddText, Name: oddText, Score: 0.25, Reasons: []string{oddText}},
+		}},
 		verification.Completed{Node: "done", Outcome: "refused"},
 		verification.Failed{Node: "pan", Cause: oddText, Error: verification.RunError{
 			Code: verification.CodeCheckUnavailable, Check: "pan_verification", Message: oddText,

@@ -1,0 +1,90 @@
+package verification_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestOnlyHitsThatTheRunDoesNotKnowAreRecorded(t *testing.T) {
+	j := checked(t).answer(verification.OutcomePassed, `{"hits":[{"id":"e-1"}],"analysis_ok":false}`).approve("seen")
+	for _, c := range []struct {
+		ids  []string
+		want []string // nil: nothing is recorded
+	}{
+		{[]string{"e-1"}, nil},
+		{[]string{"e-1", "e-2", "e-2\x00"}, []string{"e-2"}},
+		{[]string{"e-2"}, nil},
+		{[]string{}, nil},
+		{[]string{"e-3", "e-2"}, []string{"e-3"}},
+	} {
+		command := verification.RecordHits{Node: "pan", List: "sanctions", ListVersion: "v2"}
+		for _, id := range c.ids {
+			command.Hits = append(command.Hits, verification.Hit{ID: id, Name: "Ivan Testov", Score: 0.9})
+		}
+		before := len(j.history)
+		j.do(command)
+		var got []string
+		for _, e := range j.history[before:] {
+			found, _ := e.Fact.(verification.HitsFound)
+			for _, h := range found.Hits {
+				got = append(got, h.ID)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("hits %q (-want +got):\n%s", c.ids, diff)
+		}
+	}
+	if found := j.card("pan").Rescreened; len(found) != 2 || found[1].Hits[0].ID != "e-3" {
+		t.Errorf("the card has %+v, want both hits", found)
+	}
+}
+
+func TestAtMostTenHitsAreRecordedAtOnce(t *testing.T) {
+	j, command := checked(t).pass(), verification.RecordHits{Node: "pan"}
+	for n := range 25 {
+		command.Hits = append(command.Hits, verification.Hit{ID: fmt.Sprint(n)})
+	}
+	j.do(command)
+	if found := j.card("pan").Rescreened; len(found) != 1 || len(found[0].Hits) != 10 || found[0].Hits[9].ID != "9" {
+		t.Errorf("the card has %+v, want the first ten hits", found)
+	}
+}
+
+func TestHitsBelongToACheckOfTheRun(t *testing.T) {
+	for _, node := range []verification.NodeID{"consent", "review", "nowhere"} {
+		_, err := checked(t).pass().try(verification.RecordHits{Node: node, Hits: []verification.Hit{{ID: "e-1"}}})
+		want := []verification.FieldError{{Name: "node_id", Message: "the run has made no check at this node"}}
+		if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
+			t.Errorf("hits at %s (-want +got):\n%s", node, diff)
+		}
+	}
+}
+
+func TestAHitFlagsItsStepUntilAVerdict(t *testing.T) {
+	j := checked(t).pass().after(time.Hour).found("e-1")
+	want := []verification.Flag{{NodeID: "pan", Label: "PAN", Reason: "A later version of the list has a new hit."}}
+	if diff := cmp.Diff(want, j.detail().Flags); diff != "" {
+		t.Errorf("flags (-want +got):\n%s", diff)
+	}
+	if v, owed := j.run.Review(); !owed || !v.Since.Equal(j.now) {
+		t.Errorf("review = %+v, %t; want one that is owed since the hit", v, owed)
+	}
+	if c := j.card("pan"); c.Status != verification.CardNeedsReview {
+		t.Errorf("the card is %s, want needs_review", c.Status)
+	}
+	if c := j.reject("no").card("pan"); c.Status != verification.CardFailed {
+		t.Errorf("after a rejection the card is %s, want failed", c.Status)
+	}
+}
+
+func TestAHitDropsAProposedVerdict(t *testing.T) {
+	j := begin(t, fourEyes(), "").submit(consents).pass().propose().found("e-1")
+	if got := outcome(j.try(verdictBy("ravi", verification.DecisionApprove))); got != "verdict_proposed" {
+		t.Errorf("the verdict of another person = %s, want a proposal: the first one did not know the hit", got)
+	}
+}
