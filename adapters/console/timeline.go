@@ -55,7 +55,7 @@ func (s session) happened(e verification.TimelineEntry) string {
 		return s.say(key, label, isolate(e.Provider))
 	case verification.TimelineRetried:
 		return s.say(key, label, isolate(e.Provider), e.Number)
-	case verification.TimelineUploaded:
+	case verification.TimelineUploaded, verification.TimelineHitsFound:
 		return s.say(key, label, isolate(e.Field))
 	case verification.TimelineBranched, verification.TimelineElse:
 		return s.say(key, label, isolate(e.ToLabel))
@@ -91,7 +91,7 @@ func toneOf(k verification.TimelineKind) web.Tone {
 		verification.TimelineUnavailable, verification.TimelineCancelled:
 		return web.Bad
 	case verification.TimelineReview, verification.TimelineSentBack, verification.TimelineDeclined, verification.TimelineOptedOut,
-		verification.TimelineNoResult, verification.TimelinePollFailed:
+		verification.TimelineHitsFound, verification.TimelineNoResult, verification.TimelinePollFailed:
 		return web.Warning
 	}
 	return web.Neutral

@@ -9,7 +9,9 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // fromRuns calls each with everybody whom a completed run of the tenant has screened,
@@ -50,6 +52,36 @@ func (c screeningDiff) fromRuns(ctx context.Context, s *session, each func(scree
 		return nil
 	})
 	return lost, err
+}
+
+// record records new matches on their runs. It returns the number of runs that did not
+// know them.
+func (c screeningDiff) record(ctx context.Context, s *session, result diffJSON) (recorded int, err error) {
+	changed := map[string]bool{}
+	err = c.tenantFlags.with(ctx, s, func(db *database, t verification.Tenant) error {
+		e, err := s.engine(db, bootstrap.Providers{})
+		if err != nil {
+			return err
+		}
+		for _, m := range result.NewMatches {
+			request := engine.HitsRequest{Node: verification.NodeID(m.Node), List: m.list, ListVersion: result.NewVersion}
+			for _, h := range m.Hits {
+				request.Hits = append(request.Hits, verification.Hit{ID: h.ID, Name: h.Name, Score: h.Score, Reasons: h.Reasons})
+			}
+			is, err := e.RecordHits(ctx, t.ID, verification.RunID(m.Run), request)
+			if err != nil {
+				return fmt.Errorf("run %s: %w", m.Run, err)
+			}
+			changed[m.Run] = changed[m.Run] || is
+		}
+		return nil
+	})
+	for _, is := range changed {
+		if is {
+			recorded++
+		}
+	}
+	return recorded, err
 }
 
 // programs compiles versions of workflows once.
@@ -95,7 +127,8 @@ func (p programs) screenings(ctx context.Context, r verification.Run, list strin
 			lost = append(lost, unscreened{string(r.ID), string(step.Node), "the values of the check cannot be computed: " + err.Error()})
 			continue
 		}
-		if with, _ := request.With["list"].(string); list != "" && with != list {
+		with, _ := request.With["list"].(string)
+		if list != "" && with != list {
 			continue
 		}
 		subject, err := screening.SubjectOf(request.With)
@@ -105,7 +138,7 @@ func (p programs) screenings(ctx context.Context, r verification.Run, list strin
 		}
 		who := screened{
 			Run: string(r.ID), ReferenceID: r.Started.ReferenceID, Node: string(step.Node),
-			Kind: string(subject.Kind), Name: subject.Name, subject: subject, reviewAt: reviewAt,
+			Kind: string(subject.Kind), Name: subject.Name, list: with, subject: subject, reviewAt: reviewAt,
 		}
 		found = append(found, who)
 	}

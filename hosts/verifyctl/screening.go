@@ -177,10 +177,11 @@ func comparePairs(ctx context.Context, s *session, comparer *names.Comparer) err
 }
 
 type screeningDiff struct {
-	Old   string `arg:"" type:"existingfile" help:"List file of the old version."`
-	New   string `arg:"" type:"existingfile" help:"List file of the new version."`
-	List  string `placeholder:"NAME" help:"Only checks of this list, by its name in the bootstrap file. By default checks of any list."`
-	Names string `placeholder:"FILE" help:"Take names from a CSV with the columns kind, name and optionally id, birth_date and countries instead of from runs; - is stdin."`
+	Old    string `arg:"" type:"existingfile" help:"List file of the old version."`
+	New    string `arg:"" type:"existingfile" help:"List file of the new version."`
+	List   string `placeholder:"NAME" help:"Only checks of this list, by its name in the bootstrap file. By default checks of any list."`
+	Record bool   `help:"Record the new matches on their runs, which then owe a verdict again."`
+	Names  string `placeholder:"FILE" help:"Take names from a CSV with the columns kind, name and optionally id, birth_date and countries instead of from runs; - is stdin."`
 	listFlags
 	tenantFlags
 	jsonFlag
@@ -195,6 +196,7 @@ type screened struct {
 	Kind        string `json:"kind"`
 	Name        string `json:"name"`
 
+	list     string
 	subject  screening.Subject
 	reviewAt float64
 }
@@ -205,6 +207,7 @@ type diffJSON struct {
 	NewVersion string       `json:"new_version"`
 	Screened   int          `json:"screened"`
 	NewMatches []newMatch   `json:"new_matches"`
+	Recorded   int          `json:"recorded,omitempty"` // runs whose new matches were recorded
 	Unreadable []unscreened `json:"unreadable,omitempty"`
 }
 
@@ -223,6 +226,9 @@ type unscreened struct {
 // Run prints who matches the new version in an entry that they do not match in the old
 // one. If anybody does, the exit code is 1.
 func (c screeningDiff) Run(ctx context.Context, s *session) error {
+	if c.Record && c.Names != "" {
+		return errors.New("--record: matches of a file of names cannot be recorded; leave out --names")
+	}
 	comparer := names.New()
 	before, err := c.load(ctx, c.Old, comparer)
 	if err != nil {
@@ -254,6 +260,11 @@ func (c screeningDiff) Run(ctx context.Context, s *session) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.Record {
+		if result.Recorded, err = c.record(ctx, s, result); err != nil {
+			return err
+		}
 	}
 	if err := c.print(s, result); err != nil {
 		return err
@@ -290,6 +301,9 @@ func (c screeningDiff) print(s *session, result diffJSON) error {
 		s.note(fmt.Sprintf("run %s, node %s was not screened: %s", u.Run, u.Node, u.Reason))
 	}
 	s.note(fmt.Sprintf("%d names were screened, %d of them match newly", result.Screened, len(result.NewMatches)))
+	if c.Record {
+		s.note(fmt.Sprintf("the matches of %d runs were recorded", result.Recorded))
+	}
 	var rows [][]string
 	for _, m := range result.NewMatches {
 		for _, h := range m.Hits {

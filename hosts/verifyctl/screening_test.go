@@ -156,6 +156,22 @@ nodes:
 			t.Errorf("%q: %+v, want %d new match of the run new", tc.flags, found, tc.want)
 		}
 	}
+	for _, want := range []int{1, 0} { // the second time the run knows the match
+		out := w.ctl("screening diff " + before + " " + after + " --json --tenant TENANT --record")
+		var found diffJSON
+		if err := json.Unmarshal([]byte(out), &found); err != nil || found.Recorded != want {
+			t.Errorf("%s: %v; recorded %d, want %d; %s", out, err, found.Recorded, want, w.heard())
+		}
+	}
+	queue, err := w.kit.Engine.Runs(t.Context(), tenant, verification.RunQuery{
+		PageQuery: verification.PageQuery{Limit: 10}, Decision: verification.DecisionReview,
+	})
+	if err != nil || len(queue.Data) != 1 || queue.Data[0].ReferenceID != "new" {
+		t.Errorf("in the queue are %+v, %v; want the run new", queue.Data, err)
+	}
+	if _, problems, code := screen(t, "", "diff", before, after, "--names", "-", "--record"); code != exitUsage || !strings.Contains(problems, "--record: ") {
+		t.Errorf("exit code %d, %q, want a refusal of both flags", code, problems)
+	}
 	w.ctl("screening diff " + before + " " + after + " --tenant TENANT")
 	if said := string(w.heard()); !strings.Contains(said, "exit 1") || strings.Contains(said[strings.LastIndex(said, "$ "):], "Exempel, Piotr") {
 		t.Errorf("the table shows the name of a customer, or the exit code is not 1:\n%s", said)
