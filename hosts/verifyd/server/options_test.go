@@ -77,20 +77,42 @@ func TestAWrongAdditionStopsTheStart(t *testing.T) {
 		vars    map[string]string
 		want    string
 	}{
-		{"the name of a built-in provider", []server.Option{server.WithProvider("sandbox", p)}, nil,
-			`WithProvider("sandbox"): a built-in provider has this name`},
-		{"a name twice", []server.Option{server.WithProvider("bureau", p), server.WithProvider("bureau", p)}, nil,
-			`WithProvider("bureau"): the program has two providers of this name`},
-		{"a name that workflows cannot use", []server.Option{server.WithProvider("offline.bureau", p)}, nil,
-			`WithProvider("offline.bureau"): a name has 1 to 64 letters, digits, - and _, and begins with a letter`},
-		{"no provider", []server.Option{server.WithProvider("bureau", nil)}, nil,
-			`WithProvider("bureau"): the provider is nil`},
-		{"a name that the bootstrap file declares", []server.Option{server.WithProvider("bureau", p)},
+		{
+			"the name of a built-in provider",
+			[]server.Option{server.WithProvider("sandbox", p)},
+			nil,
+			`WithProvider("sandbox"): a built-in provider has this name`,
+		},
+		{
+			"a name twice",
+			[]server.Option{server.WithProvider("bureau", p), server.WithProvider("bureau", p)},
+			nil,
+			`WithProvider("bureau"): the program has two providers of this name`,
+		},
+		{
+			"a name that workflows cannot use",
+			[]server.Option{server.WithProvider("offline.bureau", p)},
+			nil,
+			`WithProvider("offline.bureau"): a name has 1 to 64 letters, digits, - and _, and begins with a letter`,
+		},
+		{
+			"no provider",
+			[]server.Option{server.WithProvider("bureau", nil)},
+			nil,
+			`WithProvider("bureau"): the provider is nil`,
+		},
+		{
+			"a name that the bootstrap file declares",
+			[]server.Option{server.WithProvider("bureau", p)},
 			map[string]string{"VERIFYD_BOOTSTRAP": bootstrapFile(t, declared+ownBootstrap)},
-			"bootstrap.yaml:1:13: providers.bureau: a built-in provider has this name"},
-		{"a second document store", []server.Option{server.WithDocumentStore(blob.Memory(1<<20, 0))},
+			"bootstrap.yaml:1:13: providers.bureau: a built-in provider has this name",
+		},
+		{
+			"a second document store",
+			[]server.Option{server.WithDocumentStore(blob.Memory(1<<20, 0))},
 			map[string]string{"VERIFYD_BLOB_DIR": t.TempDir()},
-			"--blob-dir (VERIFYD_BLOB_DIR): must not be given: the program has its own document store"},
+			"--blob-dir (VERIFYD_BLOB_DIR): must not be given: the program has its own document store",
+		},
 	} {
 		vars := map[string]string{"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0"}
 		for name, value := range tc.vars {

@@ -78,7 +78,7 @@ func startShell(t *testing.T, folder string) *shell {
 	}()
 	t.Cleanup(func() {
 		_ = stdin.Close()
-		for range s.lines { //nolint:revive // until the shell ends
+		for range s.lines { // until the shell ends
 		}
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("the shell ended with %v", err)
