@@ -69,6 +69,9 @@ func (c *console) table() []route {
 		{get, "/numbers/failures.csv", viewer, c.numbersTable("failures")},
 		{get, "/deliveries", viewer, c.deliveriesPage},
 		{post, "/deliveries/{run}/send", admin, c.redeliver},
+		{get, "/runs", viewer, c.runsPage},
+		{get, "/workflows", viewer, c.workflowsPage},
+		{get, "/workflows/{workflow}", viewer, c.workflowPage},
 	}
 }
 

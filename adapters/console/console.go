@@ -23,6 +23,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/verifyd/verifyd/adapters/console/chart"
+	"github.com/verifyd/verifyd/adapters/graph"
 	"github.com/verifyd/verifyd/adapters/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -136,7 +137,7 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 		return nil, err
 	}
 	c.watcher = newWatcher(c.lookAtQueue)
-	if c.assets, err = web.NewAssets(files); err != nil {
+	if c.assets, err = web.NewAssets(files, graph.Assets()); err != nil {
 		return nil, err
 	}
 	if c.pages, err = readPages(); err != nil {

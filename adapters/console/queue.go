@@ -121,12 +121,6 @@ func (f queueFilter) query(s session, now time.Time) verification.QueueQuery {
 	return q
 }
 
-// choice is one option of a filter.
-type choice struct {
-	Value, Text string
-	Chosen      bool
-}
-
 // queueView is the data of the page queue.
 type queueView struct {
 	Filter    queueFilter
@@ -189,7 +183,7 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 	for _, e := range found.Data {
 		view.Rows = append(view.Rows, c.queueRow(s, e, f, now))
 	}
-	view.Pager = s.pager(found.Total, f.Offset, len(found.Data), func(offset int) string {
+	view.Pager = s.pager(found.Total, f.Offset, queuePage, len(found.Data), func(offset int) string {
 		return s.Base + "/queue" + f.at(offset).Query()
 	})
 	return c.render(w, s, http.StatusOK, "queue", "queue.title", view)
@@ -249,22 +243,4 @@ func (s session) emptyQueue(f queueFilter) web.Empty {
 		return web.Empty{Icon: "search", Title: s.say("queue.none.title"), Text: s.say("queue.none.text")}
 	}
 	return web.Empty{Icon: "inbox", Title: s.say("queue.empty.title"), Text: s.say("queue.empty.text")}
-}
-
-// pager returns the links to the pages of a list; nil if it has one page.
-func (s session) pager(total, offset, shown int, to func(offset int) string) *web.Pager {
-	if total <= shown && offset == 0 {
-		return nil
-	}
-	p := &web.Pager{
-		Label: s.say("pager.label"), Previous: s.say("pager.previous"), Next: s.say("pager.next"),
-		Text: s.say("pager.text", s.Number(offset+1), s.Number(offset+shown), s.Number(total)),
-	}
-	if offset > 0 {
-		p.PreviousURL = to(offset - queuePage)
-	}
-	if offset+shown < total {
-		p.NextURL = to(offset + queuePage)
-	}
-	return p
 }

@@ -26,6 +26,7 @@ type runView struct {
 	Cards     []cardView
 	Images    bool // there are two images to compare
 	Branches  []branchView
+	Graph     *graphView // with the path of the run
 	Timeline  []timelineLine
 	PDF       string // the URL of the printed report; empty while the run is live
 	Verdict   verdictPanel
@@ -109,6 +110,7 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 	if report.Run.Status.Terminal() {
 		v.PDF = s.Base + "/runs/" + string(v.ID) + "/report.pdf"
 	}
+	v.Graph = s.runGraph(rec.Definition, rec.History)
 	images := 0
 	for _, card := range v.Cards {
 		for _, d := range card.Documents {

@@ -3,9 +3,10 @@
 package graph
 
 import (
-	_ "embed"
+	"embed"
 	"encoding/xml"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -17,7 +18,7 @@ import (
 // Options say what a picture shows beside the definition. The zero value draws a file
 // in English.
 type Options struct {
-	// Inline leaves out the style sheet: the page that embeds the picture has Style.
+	// Inline leaves out the style sheet: the page that embeds the picture has that of Assets.
 	Inline bool
 	// Title names the picture for screen readers; empty means the name of the workflow.
 	Title string
@@ -34,12 +35,16 @@ type Options struct {
 	Before *verification.Definition
 }
 
-//go:embed graph.css
-var style string
+//go:embed assets/graph.css
+var files embed.FS
 
-// Style returns the style sheet of pictures. It uses the colours of a page if the page
-// defines them as custom properties, and otherwise colours of its own, light or dark.
-func Style() string { return style }
+// Assets returns the style sheet of inline pictures as assets/graph.css. It uses the
+// colours of the page where the page defines them as custom properties, and otherwise
+// colours of its own, light or dark.
+func Assets() fs.FS { return files }
+
+//go:embed assets/graph.css
+var style string
 
 // Words returns the English texts of pictures that Options.Word translates.
 func Words() []string {

@@ -23,12 +23,12 @@ type Assets struct {
 	files   map[string]fs.FS // by name
 }
 
-// NewAssets returns the shared assets together with the files in the folder assets of
-// own. It fails if own has a file with the name of a shared one.
-func NewAssets(own fs.FS) (*Assets, error) {
+// NewAssets returns the shared assets together with the files in the folders assets of
+// others. It fails if two files have the same name.
+func NewAssets(others ...fs.FS) (*Assets, error) {
 	a := &Assets{files: map[string]fs.FS{}}
 	sum := sha256.New()
-	for _, from := range []fs.FS{shared, own} {
+	for _, from := range append([]fs.FS{shared}, others...) {
 		entries, err := fs.ReadDir(from, "assets")
 		if err != nil {
 			return nil, err

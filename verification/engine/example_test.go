@@ -480,6 +480,44 @@ func ExampleEngine_Redeliver() {
 	// delivered 2 delivered https://app.example/hooks
 }
 
+func ExampleEngine_RunSummaries() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	workflow := s.apply(journey)
+	s.consent(s.start(workflow, `{"sandbox":{"pan_verification":{"outcome":"pass","data":{"source_ok":false}}}}`))
+	s.start(workflow, "")
+
+	page, at, err := s.RunSummaries(ctx, acme, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 10}})
+	for _, run := range page.Data {
+		fmt.Printf("%s %q\n", run.StatusAt(at), run.DecisionAt(at))
+	}
+	fmt.Println(page.Total, err)
+	// Output:
+	// in_progress ""
+	// completed "review"
+	// 2 <nil>
+}
+
+func ExampleEngine_Versions() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	workflow := s.apply(journey)
+	changed := must(definition.ReadWorkflow("journey.yaml", []byte(journey))).Definition
+	changed.Name = "Account opening"
+	must(s.Apply(ctx, acme, changed))
+
+	versions := must(s.Versions(ctx, acme, workflow, verification.PageQuery{Limit: 2})).Data
+	after := must(s.Version(ctx, acme, workflow, versions[0].Hash))
+	before := must(s.Version(ctx, acme, workflow, versions[1].Hash))
+	fmt.Println(before.Number, after.Number)
+	for _, f := range verification.Compare(before.Definition, after.Definition).Fields {
+		fmt.Println(f.Path, f.Before, f.After)
+	}
+	// Output:
+	// 1 2
+	// name "Onboarding" "Account opening"
+}
+
 func ExampleEngine_SetWebhook() {
 	s, ctx := open(), context.Background()
 	defer s.close()

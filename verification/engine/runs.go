@@ -31,6 +31,19 @@ func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q verificati
 	return page, nil
 }
 
+// RunSummaries returns one page of the runs that match the query now, newest first, and
+// the time of the read. It signs no links, and tells status and decision of each run.
+func (e *Engine) RunSummaries(
+	ctx context.Context, t verification.TenantID, q verification.RunQuery,
+) (page verification.Page[verification.Summary], at time.Time, err error) {
+	if err := q.PageQuery.Validate(); err != nil {
+		return page, at, err
+	}
+	page, err = e.list(ctx, t, &q)
+	page.PageQuery = q.PageQuery
+	return page, q.Now, err
+}
+
 // maxLists bounds how often a page is read again because it showed deadlines that
 // were not saved.
 const maxLists = 5

@@ -55,6 +55,27 @@ func (e *Engine) Workflow(ctx context.Context, t verification.TenantID, id verif
 	return d, nil
 }
 
+// Versions returns one page of the versions of a workflow, newest first. ErrNotFound is
+// returned if there is no such workflow.
+func (e *Engine) Versions(
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID, p verification.PageQuery,
+) (verification.Page[verification.VersionInfo], error) {
+	if err := p.Validate(); err != nil {
+		return verification.Page[verification.VersionInfo]{}, err
+	}
+	page, err := e.ports.Store.Versions(ctx, t, id, p)
+	if err == nil && page.Total == 0 {
+		_, err = e.store.Workflow(ctx, t, id)
+	}
+	return page, err
+}
+
+// Version returns a version of a workflow with its definition, or ErrNotFound.
+func (e *Engine) Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+	p, err := e.program(ctx, programKey{t, id, hash})
+	return p.Version, err
+}
+
 // SetWebhook sets the lifecycle webhook of a workflow. ErrConflict is returned when
 // it has one, ErrInvalid when url is not an absolute http(s) URL, even if there is no
 // such workflow.

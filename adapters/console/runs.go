@@ -1,0 +1,172 @@
+// Runs: every run of the tenant, with the filters of the API.
+
+package console
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// runsView is the data of the page runs.
+type runsView struct {
+	Filter   runFilter
+	Statuses []choice
+	Decided  []choice
+	Workflow []choice
+	Problems *web.Summary
+	Rows     []runRow
+	Total    string
+	Pager    *web.Pager
+	Empty    web.Empty
+}
+
+// runFilter is the form above the list as it was sent.
+type runFilter struct {
+	Reference, From, To string
+	Set                 bool // any filter is set
+	badFrom, badTo      bool
+}
+
+// Bad reports whether the value of a field is not a date.
+func (f runFilter) Bad(field string) bool {
+	return f.badFrom && field == "from" || f.badTo && field == "to"
+}
+
+type runRow struct {
+	URL, ReferenceID, Workflow string
+	Status                     web.Badge
+	Decision                   *web.Badge // nil for none
+	Waiting                    string
+	StartedAt                  instant
+	CompletedAt                *instant
+}
+
+// maxWorkflowChoices bounds the workflows of a filter.
+const maxWorkflowChoices = verification.MaxLimit
+
+func (c *console) runsPage(w http.ResponseWriter, r *http.Request, s session) error {
+	v := runsView{}
+	q, err := v.filter(r, s)
+	if err != nil {
+		return err
+	}
+	workflows, err := c.engine.Workflows(r.Context(), s.Tenant, verification.PageQuery{Limit: maxWorkflowChoices})
+	if err != nil {
+		return err
+	}
+	names := map[string]string{}
+	var ids []string
+	for _, one := range workflows.Data {
+		names[string(one.ID)] = one.Name
+		ids = append(ids, string(one.ID))
+	}
+	v.Workflow = choices(s.Message("runs.workflow.any"), string(q.Workflow), ids, func(id string) string { return names[id] })
+	status := http.StatusOK
+	if v.Problems != nil {
+		status = http.StatusBadRequest
+	} else if err := c.addRuns(r, s, &v, q, names); err != nil {
+		return err
+	}
+	return c.render(w, s, status, "runs", "section.runs", v)
+}
+
+// filter reads the form. A date that cannot be read becomes a problem; an unknown status,
+// decision or workflow, which the form does not offer, is an error.
+func (v *runsView) filter(r *http.Request, s session) (q verification.RunQuery, err error) {
+	get := r.URL.Query().Get
+	q.PageQuery = pageOf(r)
+	if text := get("status"); text != "" {
+		if q.Status, err = verification.ParseStatus(text); err != nil {
+			return q, err
+		}
+	}
+	if text := get("decision"); text != "" {
+		if q.Decision, err = verification.ParseDecision(text); err != nil {
+			return q, err
+		}
+	}
+	if text := get("workflow"); text != "" {
+		if q.Workflow, err = verification.ParseWorkflowID(text); err != nil {
+			return q, err
+		}
+	}
+	v.Filter = runFilter{Reference: strings.TrimSpace(get("reference")), From: get("from"), To: get("to")}
+	q.ReferencePrefix = v.Filter.Reference
+	from, okFrom := s.day(v.Filter.From)
+	to, okTo := s.day(v.Filter.To)
+	if !from.IsZero() {
+		q.StartedAfter = from.Add(-time.Microsecond) // times are kept to the microsecond
+	}
+	if !to.IsZero() {
+		q.StartedBefore = to.AddDate(0, 0, 1)
+	}
+	v.Filter.badFrom, v.Filter.badTo = !okFrom, !okTo
+	v.Filter.Set = q.Status != "" || q.Decision != "" || q.Workflow != "" || v.Filter.Reference != "" || v.Filter.From != "" || v.Filter.To != ""
+	for _, field := range []string{"from", "to"} {
+		if v.Filter.Bad(field) {
+			if v.Problems == nil {
+				v.Problems = &web.Summary{Title: s.Message("runs.problem")}
+			}
+			v.Problems.Problems = append(v.Problems.Problems, web.Problem{Target: field, Label: s.Message("runs." + field), Text: s.Message("runs.problem.date")})
+		}
+	}
+	statuses, decisions := []string{}, []string{}
+	for _, one := range verification.Statuses() {
+		statuses = append(statuses, string(one))
+	}
+	for _, one := range []verification.Decision{verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject} {
+		decisions = append(decisions, string(one))
+	}
+	v.Statuses = choices(s.Message("runs.status.any"), string(q.Status), statuses, func(v string) string { return s.Message("status." + v) })
+	v.Decided = choices(s.Message("runs.decision.any"), string(q.Decision), decisions, func(v string) string { return s.Message("decision." + v) })
+	return q, nil
+}
+
+// day returns the beginning of a day as in 2026-11-22 in the zone of the person; zero for
+// an empty text.
+func (s session) day(text string) (begin time.Time, ok bool) {
+	if text == "" {
+		return time.Time{}, true
+	}
+	begin, err := time.ParseInLocation(time.DateOnly, text, s.Zone)
+	return begin, err == nil
+}
+
+// addRuns adds a page of runs.
+func (c *console) addRuns(r *http.Request, s session, v *runsView, q verification.RunQuery, workflows map[string]string) error {
+	found, at, err := c.engine.RunSummaries(r.Context(), s.Tenant, q)
+	if err != nil {
+		return err
+	}
+	for _, summary := range found.Data {
+		one := summary.View(at)
+		row := runRow{
+			URL: s.Base + "/runs/" + string(one.ID), ReferenceID: one.ReferenceID, Workflow: workflows[string(one.WorkflowID)],
+			Status: s.statusBadge(one.Status), StartedAt: s.At(one.StartedAt),
+		}
+		if d := summary.DecisionAt(at); d != verification.DecisionNone {
+			b := s.decisionBadge(d)
+			row.Decision = &b
+		}
+		if one.Action != nil && one.Action.Type == verification.ActionCustomerInput {
+			row.Waiting = s.Message("runs.waiting.customer")
+		}
+		if !one.CompletedAt.IsZero() {
+			at := s.At(one.CompletedAt)
+			row.CompletedAt = &at
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	v.Total = s.count("runs.total", found.Total)
+	key := "runs.empty"
+	if v.Filter.Set {
+		key = "runs.none"
+	}
+	v.Empty = web.Empty{Icon: "document", Title: s.Message(key), Text: s.Message(key + ".text")}
+	v.Pager = pagerOf(r, s, found.PageQuery, len(found.Data), found.Total)
+	return nil
+}

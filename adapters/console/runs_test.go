@@ -1,0 +1,123 @@
+// Tests of the page of all runs.
+
+package console_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// runsOf are runs in several states: waiting, in review, approved, cancelled.
+func runsOf(d *desk) verification.Workflow {
+	d.t.Helper()
+	w := d.Apply(onboarding())
+	other := onboarding()
+	other.Workflow, other.Name = "other", "Another workflow"
+	d.Apply(other)
+	d.Start(w.ID, engine.StartRequest{ReferenceID: "waiting-1"})
+	d.Provider.On("records", enginetest.Pass(map[string]any{"source_ok": false}))
+	d.run(w.ID, "flagged-1")
+	approved := d.run(w.ID, "approved-1")
+	d.GiveVerdict(approved.ID, verification.DecisionApprove)
+	gone := d.Start(w.ID, engine.StartRequest{ReferenceID: "gone-1"})
+	if _, err := d.Engine.Cancel(d.t.Context(), enginetest.Tenant, gone.ID); err != nil {
+		d.t.Fatal(err)
+	}
+	return w
+}
+
+func TestRunsAreFilteredAndFound(t *testing.T) {
+	d := serve(t)
+	p := d.as(reviewer(verification.RoleViewer))
+	wants(t, p.get("/runs"), http.StatusOK, "There are no runs yet", "0 runs")
+	w := runsOf(d)
+	for _, tt := range []struct {
+		query string
+		want  []string
+	}{
+		{"", []string{"4 runs", "waiting-1", "flagged-1", "approved-1", "gone-1", "!Clear"}},
+		{"status=completed", []string{"2 runs", "flagged-1", "approved-1", "!waiting-1", "!gone-1", "Clear"}},
+		{"status=cancelled", []string{"1 run<", "gone-1", "Cancelled"}},
+		{"decision=review", []string{"1 run<", "flagged-1", "Verdict due", "!approved-1"}},
+		{"decision=approve&status=completed", []string{"1 run<", "approved-1", "Approved"}},
+		{"workflow=" + string(w.ID), []string{"4 runs"}},
+		{"workflow=0191f3c0-0000-7000-8000-000000000bad", []string{"0 runs", "No run matches"}},
+		{"reference=approved", []string{"1 run<", "approved-1", "!flagged-1", `value="approved"`}},
+		{"reference=pproved", []string{"0 runs", "No run matches"}},
+		{"from=2026-01-05&to=2026-01-05", []string{"4 runs", `value="2026-01-05"`}},
+		{"from=2026-01-06", []string{"0 runs"}},
+		{"to=2026-01-04", []string{"0 runs"}},
+	} {
+		a := p.get("/runs?" + tt.query)
+		wants(t, a, http.StatusOK, tt.want...)
+	}
+	wants(t, p.get("/runs?from=yesterday&to=2026-13-01"), http.StatusBadRequest, "Started from: write a date", "Started until: write a date", `value="yesterday"`)
+	for _, wrong := range []string{"status=done", "decision=maybe", "workflow=x"} {
+		wants(t, p.get("/runs?"+wrong), http.StatusBadRequest)
+	}
+	for _, page := range []string{"0", "-1", "x", "2", "99999999999999999999"} {
+		wants(t, p.get("/runs?page="+page), http.StatusOK)
+	}
+}
+
+func TestDaysOfTheFilterAreThoseOfTheReader(t *testing.T) {
+	d := serve(t) // at 09:00 UTC
+	w := d.Apply(onboarding())
+	d.Start(w.ID, engine.StartRequest{ReferenceID: "early"})
+	d.Advance(10 * time.Hour) // 19:00 UTC is the next day in India
+	d.Start(w.ID, engine.StartRequest{ReferenceID: "late"})
+	p := d.as(reviewer(verification.RoleViewer))
+	wants(t, p.get("/runs?to=2026-01-05"), http.StatusOK, "2 runs", "2026-01-05 19:00")
+	u, err := url.Parse(d.server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.client.Jar.SetCookies(u, []*http.Cookie{{Name: "tz", Value: "Asia/Kolkata", Path: "/"}})
+	wants(t, p.get("/runs?to=2026-01-05"), http.StatusOK, "1 run<", "early", "!late", "2026-01-05 14:30")
+	wants(t, p.get("/runs?from=2026-01-06"), http.StatusOK, "1 run<", "late", "!early", "2026-01-06 00:30")
+}
+
+func TestTheListOfRunsHasPages(t *testing.T) {
+	d := serve(t)
+	w := d.Apply(onboarding())
+	for n := range 120 {
+		d.Start(w.ID, engine.StartRequest{ReferenceID: fmt.Sprintf("person-%03d", n)})
+	}
+	p := d.as(reviewer(verification.RoleViewer))
+	wants(t, p.get("/runs?reference=person"), http.StatusOK, "1 to 50 of 120", `href="?page=2&amp;reference=person"`, `!rel="prev"`)
+	wants(t, p.get("/runs?reference=person&page=3"), http.StatusOK, "101 to 120 of 120", `href="?page=2&amp;reference=person"`, `!rel="next"`)
+	wants(t, p.get("/runs?reference=person&page=9"), http.StatusOK, "No run matches", `rel="prev"`)
+}
+
+func TestThePageOfRunsIsUsable(t *testing.T) {
+	d := serve(t)
+	w := runsOf(d)
+	d.Start(w.ID, engine.StartRequest{ReferenceID: strings.Repeat("प्रकाश-محمد-", 18)})
+	d.Start(w.ID, engine.StartRequest{ReferenceID: strings.Repeat("x", 255)})
+	for _, look := range slices.Sorted(maps.Keys(looks())) {
+		tab := d.tab(reviewer(verification.RoleViewer), looks()[look])
+		for name, query := range map[string]string{"runs": "", "runs-none": "?reference=nobody", "runs-problem": "?from=yesterday"} {
+			tab.Go(d.server.URL + "/console/runs" + query)
+			tab.See("main h1")
+			inspect(t, tab, name+"-"+look)
+		}
+	}
+	tab := d.tab(reviewer(verification.RoleViewer), looks()["light"])
+	tab.Go(d.server.URL + "/console/runs")
+	tab.Fill("#reference", "flagged")
+	tab.Press(".toolbar button")
+	tab.See(`.toolbar a.button`)
+	if text := tab.Text(); !strings.Contains(text, "1 run\n") && !strings.Contains(text, "flagged-1") {
+		t.Errorf("the filtered page says %s", text)
+	}
+}

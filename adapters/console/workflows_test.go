@@ -1,0 +1,178 @@
+// Tests of the pages of workflows, and of the graph.
+
+package console_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/adapters/graph"
+	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// onboarding is a workflow with nodes of every type and a loop.
+func onboarding() verification.Definition {
+	return verification.Definition{
+		Workflow: "onboarding", Name: "Open an account", Description: "Consent, details, two checks and a review.",
+		Start: "consent", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
+		Nodes: map[verification.NodeID]verification.Node{
+			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "We check who you are.", OnDeclined: "declined", Next: "details"},
+			"details": {Type: verification.NodeCustomerInput, Label: "Your details", Next: "records", Fields: verification.InputFields{
+				{Name: "name", Type: verification.FieldText, Label: "Full name", Required: true},
+			}},
+			"records": {Type: verification.NodeCheck, Label: "Court records", Provider: "script", OnFailed: "details", OnUnavailable: "review", Next: "risk"},
+			"risk": {Type: verification.NodeBranch, Label: "Risk", Else: "done", Rules: []verification.Rule{
+				{When: "steps.records.?data.?score.orValue(1.0) < 0.8 && steps.details.data.name != 'Asha Rao'", Next: "review"},
+			}},
+			"review":   {Type: verification.NodeReview, Label: "Manual review", Next: "done", OnReject: "refused"},
+			"done":     {Type: verification.NodeEnd, Label: "Account opened", Outcome: "approved"},
+			"refused":  {Type: verification.NodeEnd, Outcome: "refused"},
+			"declined": {Type: verification.NodeEnd, Outcome: "declined"},
+		},
+	}
+}
+
+// edited is the next version of onboarding.
+func edited() verification.Definition {
+	d := onboarding()
+	d.RunTTLSeconds = 7200
+	records := d.Nodes["records"]
+	records.OnUnavailable, records.Retry = "bureau", &verification.Retry{MaxDispatches: 7}
+	d.Nodes["records"] = records
+	d.Nodes["bureau"] = verification.Node{Type: verification.NodeCheck, Label: "Credit bureau", Provider: "script", OnFailed: "review", Next: "risk"}
+	consent := d.Nodes["consent"]
+	consent.OnDeclined = "refused"
+	d.Nodes["consent"] = consent
+	delete(d.Nodes, "declined")
+	return d
+}
+
+// run starts a run of a workflow and answers its first steps.
+func (d *desk) run(w verification.WorkflowID, reference string) verification.RunDetail {
+	d.t.Helper()
+	r := d.Start(w, engine.StartRequest{ReferenceID: reference})
+	d.Submit(r.ID, "consent_submitted", map[string]any{"consent_status": "success"})
+	return d.Submit(r.ID, "details_submitted", map[string]any{"name": "Asha Rao"})
+}
+
+func TestTheWorkflowPageShowsItsGraphWithCounts(t *testing.T) {
+	d := serve(t)
+	p := d.as(reviewer(verification.RoleViewer))
+	wants(t, p.get("/workflows"), http.StatusOK, "There are no workflows yet")
+
+	w := d.Apply(onboarding())
+	d.run(w.ID, "one")
+	d.run(w.ID, "two")
+	stopped := d.Start(w.ID, engine.StartRequest{ReferenceID: "three"})
+	if _, err := d.Engine.Cancel(t.Context(), enginetest.Tenant, stopped.ID); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, p.get("/workflows"), http.StatusOK, ">Open an account<", "Published", `href="/console/workflows/`+string(w.ID)+`"`)
+	a := p.get("/workflows/" + string(w.ID))
+	wants(t, a, http.StatusOK, "<h1><bdi>Open an account</bdi></h1>", "1 day", "15 minutes", "3 runs started on this version.",
+		`<svg xmlns="http://www.w3.org/2000/svg" class="graph" role="img" aria-label="Graph of the workflow"`,
+		"agreed <span aria-hidden=\"true\">→</span> <bdi>Your details</bdi> <span class=\"badge\">2 runs</span>", "ended here: 1", "!compared with")
+	wants(t, p.get("/workflows/"+string(w.ID), "Accept-Language", "hi"), http.StatusOK, "सहमति", "3 रन शुरू हुए")
+	wants(t, p.get("/workflows/0191f3c0-0000-7000-8000-000000000bad"), http.StatusNotFound)
+	wants(t, p.get("/workflows/nothing"), http.StatusNotFound)
+	wants(t, p.get("/workflows/"+string(w.ID)+"?version=00"), http.StatusNotFound)
+}
+
+func TestTwoVersionsAreCompared(t *testing.T) {
+	d := serve(t)
+	first, second := d.Apply(onboarding()), d.Apply(edited())
+	p := d.as(reviewer(verification.RoleViewer))
+	path := "/workflows/" + string(first.ID)
+	wants(t, p.get(path), http.StatusOK, "Version 2", "what changed", "before="+first.Latest)
+	a := p.get(path + "?before=" + first.Latest + "&version=" + second.Latest)
+	wants(t, a, http.StatusOK, "Version 2 compared with version 1", "run_ttl_seconds", ">86400<", ">7200<", "retry",
+		`{&#34;max_dispatches&#34;:7}`, `g-node g-check g-added`, `g-node g-end g-removed`, `g-node g-check g-changed`)
+	wants(t, p.get(path+"?before="+second.Latest+"&version="+second.Latest), http.StatusOK, "!compared with", "0 runs started")
+	for _, wrong := range []string{"00", strings.Repeat("0", 64), "'"} {
+		wants(t, p.get(path+"?before="+wrong+"&version="+second.Latest), http.StatusNotFound)
+	}
+}
+
+// TestEveryWordOfAGraphHasAMessage also covers the Hindi, which has every message of
+// the English.
+func TestEveryWordOfAGraphHasAMessage(t *testing.T) {
+	raw, err := os.ReadFile("messages/en.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var messages map[string]string
+	if err := json.Unmarshal(raw, &messages); err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range graph.Words() {
+		if text := messages["graph."+word]; text != word {
+			t.Errorf("the message of %q is %q", word, text)
+		}
+	}
+}
+
+func TestALongListOfVersionsHasPages(t *testing.T) {
+	d := serve(t)
+	definition := onboarding()
+	var w verification.Workflow
+	for n := range 60 {
+		definition.Description = fmt.Sprintf("Version %d of many.", n)
+		w = d.Apply(definition)
+	}
+	p := d.as(reviewer(verification.RoleViewer))
+	wants(t, p.get("/workflows/"+string(w.ID)), http.StatusOK, "1 to 50 of 60", `href="?page=2"`, "Version 60")
+	wants(t, p.get("/workflows/"+string(w.ID)+"?page=2"), http.StatusOK, "51 to 60 of 60", "Version 1<", `rel="prev"`)
+	wants(t, p.get("/workflows/"+string(w.ID)+"?page=9"), http.StatusOK, "Version 60") // the graph is still there
+}
+
+func TestThePagesOfWorkflowsAreUsable(t *testing.T) {
+	d := serve(t)
+	first := d.Apply(onboarding())
+	d.run(first.ID, "one")
+	second := d.Apply(edited())
+	long := onboarding()
+	long.Workflow, long.Name = "long", strings.Repeat("अंकित 新規 ", 20)
+	long.Nodes["review"] = verification.Node{Type: verification.NodeReview, Label: strings.Repeat("محمد ", 40), Next: "done", OnReject: "refused"}
+	third := d.Apply(long)
+	for _, look := range slices.Sorted(maps.Keys(looks())) {
+		tab := d.tab(reviewer(verification.RoleViewer), looks()[look])
+		for name, path := range map[string]string{
+			"workflows": "", "workflow": "/" + string(first.ID) + "?version=" + first.Latest,
+			"comparison": "/" + string(first.ID) + "?before=" + first.Latest + "&version=" + second.Latest, "workflow-long": "/" + string(third.ID),
+		} {
+			tab.Go(d.server.URL + "/console/workflows" + path)
+			tab.See("main h1")
+			if name != "workflows" {
+				tab.Press(".listed > summary")
+				tab.See(".listed table")
+			}
+			inspect(t, tab, name+"-"+look)
+		}
+	}
+}
+
+func TestAComparisonIsReachedWithoutAScriptAndByKeyboard(t *testing.T) {
+	d := serve(t)
+	w := d.Apply(onboarding())
+	d.Apply(edited())
+	for _, o := range []browser.Options{{Wide: true, NoScript: true}, {Wide: true}} {
+		tab := d.tab(reviewer(verification.RoleViewer), o)
+		tab.Go(d.server.URL + "/console/workflows")
+		tab.Fill("tbody a", "\r")
+		tab.See("#graph svg")
+		tab.Fill(".compare button", "\r")
+		tab.See("#changes-title")
+		if text := tab.Text(); !strings.Contains(text, "Version 2 compared with version 1") {
+			t.Errorf("the page of %s says %s", w.Name, text)
+		}
+	}
+}
