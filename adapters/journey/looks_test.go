@@ -3,6 +3,10 @@
 package journey_test
 
 import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,7 +25,8 @@ func TestEveryPageIsAccessible(t *testing.T) {
 		{"light", browser.Options{}},
 		{"dark", browser.Options{Dark: true}},
 		{"hindi", browser.Options{Language: "hi-IN"}},
-		{"wide", browser.Options{Wide: true}},
+		{"narrow", browser.Options{Width: 320}},
+		{"wide", browser.Options{Wide: true, Width: 1920}},
 	} {
 		tab := b.Open(t, look.Options)
 		for _, kind := range kinds() {
@@ -36,6 +41,11 @@ func TestEveryPageIsAccessible(t *testing.T) {
 				}
 				c := s.begin(workflow, redirect)
 				kind.reach(c)
+				if look.name != "light" { // light has no logo, so that the tenant's initial is seen, too
+					if err := s.Store.SaveTenant(t.Context(), branded(t, redirect)); err != nil {
+						t.Fatal(err)
+					}
+				}
 				tab.Go(c.link)
 				if kind.then != nil {
 					kind.then(tab)
@@ -56,6 +66,33 @@ func TestEveryPageIsAccessible(t *testing.T) {
 			})
 		}
 	}
+}
+
+// branded is a tenant that has everything that pages can show of it.
+func branded(t *testing.T, redirect string) verification.Tenant {
+	t.Helper()
+	m := image.NewNRGBA(image.Rect(0, 0, 360, 96))
+	for y := range 96 {
+		for x := range 360 {
+			if x < 96 || y > 30 && y < 66 && x%40 > 8 {
+				m.Set(x, y, color.NRGBA{R: 0x9c, G: 0x1f, B: 0x2e, A: 255})
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	tenant := verification.Tenant{
+		ID: enginetest.Tenant, Name: "Acme Bank", Colour: "#9c1f2e", Logo: verification.NewLogo("image/png", b.Bytes()),
+		Links: verification.PageLinks{
+			Privacy: "https://acme.example/privacy", Help: "https://acme.example/help", Imprint: "https://acme.example/imprint", Phone: "+91 22 9876 5432",
+		},
+	}
+	if redirect != "" {
+		tenant.RedirectAllowlist = []string{redirect}
+	}
+	return tenant
 }
 
 func TestEveryColourOfATenantIsReadable(t *testing.T) {
@@ -147,7 +184,7 @@ func kinds() []kind {
 		{"consent", first, nil},
 		{"form", second, nil},
 		{"form with problems", second, func(tab *browser.Tab) {
-			tab.Fill("#f-name", "Asha Rao")
+			tab.Fill("#f-name", "محمد عبد الله الرشيد")
 			tab.Fill("#f-age", "1,7")
 			tab.Fill("#f-email", "asha")
 			press(tab)
@@ -155,6 +192,12 @@ func kinds() []kind {
 		{"declining", func(c *customer) { c.link += "?decline" }, nil},
 		{"uploads", third, nil},
 		{"uploads with problems", third, press},
+		{"uploads chosen", third, func(tab *browser.Tab) {
+			tab.Press("[data-open]")
+			tab.See("[data-use]:focus")
+			tab.Press("[data-use]")
+			tab.See("[data-preview]:not([hidden]) canvas")
+		}},
 		{"camera", third, func(tab *browser.Tab) { tab.Press("[data-open]"); tab.See("[data-use]:focus") }},
 		{"moved", func(c *customer) { second(c); c.link += "?moved" }, nil},
 		{"waiting", func(c *customer) {

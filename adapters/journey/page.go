@@ -294,7 +294,7 @@ func noticePage(v visitor, status int) page {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		p.Title, p.Text, p.Icon, p.Tone, p.Retry = "notfound.title", "notfound.text", "broken-link", web.Neutral, false
 	case http.StatusServiceUnavailable:
-		p.Title, p.Text, p.Icon, p.Tone = "busy.title", "busy.text", "refresh", web.Info
+		p.Title, p.Text, p.Icon, p.Tone = "busy.title", "busy.text", "refresh", web.Neutral
 	case http.StatusForbidden:
 		p.Title, p.Text, p.Icon = "crosssite.title", "crosssite.text", "shield"
 	case http.StatusRequestEntityTooLarge:
