@@ -88,8 +88,12 @@ func TestMessagesFollowTheNumberAndTheLanguage(t *testing.T) {
 		n      int
 		want   string
 	}{
-		{"en", 1, "1 run"}, {"en", 0, "0 runs"}, {"en", 100000, "100,000 runs"},
-		{"hi", 1, "1 रन (एक)"}, {"hi", 0, "0 रन (एक)"}, {"hi-IN", 100000, "1,00,000 रन"},
+		{"en", 1, "1 run"},
+		{"en", 0, "0 runs"},
+		{"en", 100000, "100,000 runs"},
+		{"hi", 1, "1 रन (एक)"},
+		{"hi", 0, "0 रन (एक)"},
+		{"hi-IN", 100000, "1,00,000 रन"},
 	} {
 		c := all.Choose("", http.Header{"Accept-Language": {tt.accept}})
 		if got, err := c.N("runs", tt.n); got != tt.want || err != nil {
