@@ -125,7 +125,10 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 		d.ID = id
 	}
 	version := verification.Version{Definition: d}
-	if _, err := verification.Compile(d.ID, version, e.ports.Expressions, e.providers(t), e.descriptions(t)); err != nil {
+	providers := e.providers(t)
+	names := slices.AppendSeq([]string{}, maps.Keys(providers)) // nil would allow any provider
+	slices.Sort(names)
+	if _, err := verification.Compile(d.ID, version, e.ports.Expressions, names, verification.Descriptions(providers)); err != nil {
 		return Applied{}, err
 	}
 	for attempt := 1; ; attempt++ { // at most maxSaves
@@ -178,13 +181,13 @@ func (e *Engine) provider(t verification.TenantID, name string) (p verification.
 	return e.ports.Providers[name], false
 }
 
-// providers returns the sorted names of the providers of a tenant. It is never nil,
-// which would allow any provider.
-func (e *Engine) providers(t verification.TenantID) []string {
-	names := slices.AppendSeq([]string{}, maps.Keys(e.ports.Providers))
-	names = slices.AppendSeq(names, maps.Keys(e.ports.TenantProviders[t]))
-	slices.Sort(names)
-	return slices.Compact(names)
+// providers returns the providers of a tenant by their names; its own come before
+// those of all tenants.
+func (e *Engine) providers(t verification.TenantID) map[string]verification.Provider {
+	all := map[string]verification.Provider{}
+	maps.Copy(all, e.ports.Providers)
+	maps.Copy(all, e.ports.TenantProviders[t])
+	return all
 }
 
 type workflowKey struct {
@@ -209,16 +212,6 @@ func (e *Engine) workflow(ctx context.Context, key workflowKey) (w verification.
 		e.workflows.Put(key, w)
 	}
 	return w, true, err
-}
-
-// descriptions returns the descriptions of the providers of a tenant by their names.
-func (e *Engine) descriptions(t verification.TenantID) map[string]verification.ProviderDescription {
-	described := map[string]verification.ProviderDescription{}
-	for _, name := range e.providers(t) {
-		p, _ := e.provider(t, name)
-		described[name] = verification.Describe(p)
-	}
-	return described
 }
 
 type programKey struct {
