@@ -71,9 +71,7 @@ func (d *decision) confirm(given VerdictRecorded) (*VerdictRecorded, error) {
 	case proposed.Identity == given.Identity:
 		return nil, Conflict("run", "you have proposed a verdict; another reviewer must confirm it or send it back")
 	case proposed.Decision != given.Decision:
-		d.add(ProposalReturned{
-			Node: given.Node, Decision: given.Decision, Notes: given.Notes, By: given.By, Identity: given.Identity, Request: given.Request,
-		})
+		d.add(ProposalReturned(given))
 		return nil, nil //nolint:nilnil // nothing is recorded
 	case given.Notes == "":
 		given.Notes = proposed.Notes

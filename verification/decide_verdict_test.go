@@ -223,7 +223,8 @@ func TestTheReasonWhyAVerdictNeedsAnotherPersonIsSaid(t *testing.T) {
 			"run: you have proposed a verdict; another reviewer must confirm it or send it back",
 		},
 		{
-			j.fork().propose(), verification.GiveVerdict{Decision: verification.DecisionApprove, By: "someone else", Identity: "asha\x00"},
+			j.fork().propose(),
+			verification.GiveVerdict{Decision: verification.DecisionApprove, By: "someone else", Identity: "asha\x00"},
 			"run: you have proposed a verdict; another reviewer must confirm it or send it back",
 		},
 	} {
