@@ -19,8 +19,8 @@ import (
 // references returns the references on a queue page, in their order.
 func references(page string) []string {
 	var all []string
-	for _, part := range strings.Split(page, " data-row>")[1:] {
-		reference, _, _ := strings.Cut(part, "<")
+	for _, part := range strings.Split(page, `" data-row title="`)[1:] {
+		reference, _, _ := strings.Cut(part, `"`)
 		all = append(all, reference)
 	}
 	return all
