@@ -85,9 +85,11 @@ func (r *reviewers) OpenSignInLink(raw string) (verification.SignInLink, error) 
 }
 
 // console returns the console. Reviewers sign in at the issuer if it knows the console
-// as a client.
-func (r *reviewers) console(e *engine.Engine, s settings, log *slog.Logger) (http.Handler, error) {
-	o := console.Options{URL: cli.ConsoleURL(s.PublicURL), Tokens: r, Session: s.ConsoleSession, Now: r.now, Log: log}
+// as a client. Its live updates end once stopping is closed.
+func (r *reviewers) console(e *engine.Engine, s settings, log *slog.Logger, stopping <-chan struct{}) (http.Handler, error) {
+	o := console.Options{
+		URL: cli.ConsoleURL(s.PublicURL), Tokens: r, Session: s.ConsoleSession, Now: r.now, Log: log, Stopping: stopping,
+	}
 	if s.OIDCClientID != "" {
 		login, err := token.NewLogin(r.oidc, o.URL+console.CallbackPath, o.URL+console.SignInPath)
 		if err != nil {

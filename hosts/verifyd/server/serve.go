@@ -41,6 +41,7 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 		background.Go(func() { heartbeat(working, db, self, h.log) })
 	}
 	api, admin, vendor := h.server(h.api.handler), h.server(h.admin.handler), h.server(h.vendor.handler)
+	api.RegisterOnShutdown(func() { close(h.stopping) })
 	for l, s := range map[*listener]*http.Server{&h.api: api, &h.admin: admin, &h.vendor: vendor} {
 		if l.Listener == nil {
 			continue

@@ -60,6 +60,7 @@ type host struct {
 	build    cli.Build
 	demo     *demo    // nil unless the host serves the demo
 	vendor   listener // of the demo; without a listener unless the host serves it
+	stopping chan struct{} // closed when requests are no longer accepted: streams end then
 	closing  []func()
 }
 
@@ -129,7 +130,7 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 // them, then the store, and applies the bootstrap file or the demo. It returns
 // the warnings even if err is not nil.
 func wire(ctx context.Context, s settings, env *environment, added additions, stderr io.Writer) (_ *host, warnings []string, err error) {
-	h := &host{settings: s, log: newLog(s, stderr), build: cli.ReadBuild()}
+	h := &host{settings: s, log: newLog(s, stderr), build: cli.ReadBuild(), stopping: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			h.abandon()
@@ -205,7 +206,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	h.closing = append(h.closing, r.close)
 	mounts := map[string]http.Handler{"/journey": pages}
 	if s.has(roleAPI) {
-		if mounts[cli.ConsolePath], err = r.console(h.engine, s, h.log); err != nil {
+		if mounts[cli.ConsolePath], err = r.console(h.engine, s, h.log, h.stopping); err != nil {
 			return nil, o.warnings, err
 		}
 	}
