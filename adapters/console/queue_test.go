@@ -180,7 +180,7 @@ func TestTheQueueFollowsWithoutAReload(t *testing.T) {
 
 func TestTheQueueIsWorkedWithTheKeyboard(t *testing.T) {
 	d := serve(t)
-	d.fill(5)
+	ids := d.fill(5)
 	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
 	tab.Go(d.server.URL + "/console/queue")
 	focus := func() string { return browser.Eval[string](tab, `document.activeElement.textContent`) }
@@ -214,6 +214,29 @@ func TestTheQueueIsWorkedWithTheKeyboard(t *testing.T) {
 	if title := tab.Text(); !strings.Contains(title, "case-001") {
 		t.Errorf("enter opened %.200s", title)
 	}
+	tabTo(tab, "#notes")
+	tab.Key("By hand.")
+	tabTo(tab, "button[value=approve]")
+	tab.Key("\r")
+	tab.See(".note.good")
+	if text := tab.Text(); !strings.Contains(text, "was approved.") || !strings.Contains(text, "case-002") {
+		t.Errorf("after the verdict the page is %.300s", text)
+	}
+	if got := d.Run(ids[0]); got.Decision != verification.DecisionApprove || got.Notes != "By hand." {
+		t.Errorf("run = %q %q", got.Decision, got.Notes)
+	}
+}
+
+// tabTo presses the tab key until an element has the focus.
+func tabTo(tab *browser.Tab, selector string) {
+	const enough = 80
+	for range enough {
+		if browser.Eval[bool](tab, `document.activeElement.matches("`+selector+`")`) {
+			return
+		}
+		tab.Key("\t")
+	}
+	tab.Wait(`document.activeElement.matches("` + selector + `")`)
 }
 
 func TestTheQueueLooksRight(t *testing.T) {

@@ -299,6 +299,56 @@ func TestAReviewerWorksTheQueueInABrowser(t *testing.T) {
 	}
 }
 
+func TestTwoReviewersMeetOnOneRunInABrowser(t *testing.T) {
+	d := serve(t)
+	w := waiting("Limit", "The limit is high.")
+	w.FourEyes = true
+	run, second := d.begin(d.Apply(waiting("Account", "It is new.")), "case-1"), d.begin(d.Apply(w), "case-2")
+	asha, ravi := d.tab(reviewerCalled("asha"), browser.Options{Wide: true}), d.tab(reviewerCalled("ravi"), browser.Options{Wide: true, NoScript: true})
+	open := func(tab *browser.Tab, run verification.RunID) {
+		tab.Go(d.server.URL + "/console/runs/" + string(run))
+		tab.See("#verdict")
+	}
+	open(asha, run)
+	asha.Fill("#notes", "I am still reading.")
+	open(ravi, run)
+	ravi.Press("button[name=take_over]")
+	ravi.See("#notes")
+	asha.Press("button[value=approve]")
+	asha.See(".note.warning #kept, .note.warning ~ .field #kept")
+	if text, kept := asha.Text(), browser.Eval[string](asha, `document.querySelector("#kept").value`); !strings.Contains(text, "has taken this run over") || kept != "I am still reading." {
+		t.Errorf("asha sees %q in %.400s", kept, text)
+	}
+	inspect(t, asha, "run-taken-over")
+	asha.Press("button[name=take_over]")
+	asha.See("#notes")
+	if kept := browser.Eval[string](asha, `document.querySelector("#notes").value`); kept != "I am still reading." {
+		t.Errorf("after taking over the notes are %q", kept)
+	}
+	open(ravi, run)
+	d.GiveVerdict(run, verification.DecisionReject) // by a program, while asha reads
+	asha.Press("button[value=approve]")
+	asha.See(".note.warning .timeline")
+	if text := asha.Text(); !strings.Contains(text, "rejected the run.") {
+		t.Errorf("asha sees %.400s", text)
+	}
+	inspect(t, asha, "run-changed")
+
+	open(asha, second)
+	asha.Fill("#notes", "Fine by me.")
+	asha.Press("button[value=approve]")
+	asha.See(".note.good")
+	open(ravi, second)
+	if text := ravi.Text(); !strings.Contains(text, "Approval proposed") || !strings.Contains(text, "Fine by me.") {
+		t.Errorf("ravi sees %.400s", text)
+	}
+	ravi.Press("button[value=approve]")
+	ravi.See(".note.good")
+	if got := d.Run(second); got.Decision != verification.DecisionApprove {
+		t.Errorf("the run under four eyes is %q, want it approved", got.Decision)
+	}
+}
+
 // compareImages zooms and rotates an image, and compares it with another one.
 func compareImages(t *testing.T, tab *browser.Tab) {
 	t.Helper()
