@@ -136,7 +136,7 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 	if err != nil {
 		return err
 	}
-	kept := keptVerdict{Notes: strings.ReplaceAll(r.PostForm.Get("notes"), "\r\n", "\n")}
+	kept := keptVerdict{Notes: notesOf(r)}
 	if kept.Revision, err = strconv.Atoi(r.PostForm.Get("revision")); err != nil || kept.Revision < 1 {
 		kept.Revision = noRevision
 	}
@@ -162,6 +162,9 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 	}
 	return err
 }
+
+// notesOf returns the notes of a form, with the line breaks that a person typed.
+func notesOf(r *http.Request) string { return strings.ReplaceAll(r.PostForm.Get("notes"), "\r\n", "\n") }
 
 // decide gives, confirms or sends back a verdict. It returns the key of the message
 // for the next page.
@@ -228,6 +231,8 @@ func (c *console) claimRun(w http.ResponseWriter, r *http.Request, s session) er
 	switch {
 	case err != nil:
 		return err
+	case r.PostForm.Get("notes") != "": // of a verdict that was refused because of a claim
+		return c.showRun(w, r, s, http.StatusOK, keptVerdict{Notes: notesOf(r)})
 	case wantsPage(r):
 		return c.redirect(w, s.Base+"/runs/"+string(id)+queueFilterOf(r.URL.Query()).Query())
 	case claim.By != s.Name:
