@@ -1,4 +1,4 @@
-// Tests of the console on a host.
+// Tests of the live updates of the console on a host.
 
 package server_test
 
