@@ -7,8 +7,8 @@
 // the run. The same definition always gives the same drawing. An invalid definition
 // is drawn as far as possible.
 //
-// A picture has layers from top to bottom. layer.go puts every node into a layer and
-// orders the layers (after Sugiyama, Tagawa and Toda, 1981), place.go computes the
-// coordinates, arrow.go the paths between the nodes. Long arrows to the same node share
+// A picture has layers from top to bottom (after Sugiyama, Tagawa and Toda, 1981).
+// layer.go puts every node into a layer, order.go orders the layers, place.go computes
+// the coordinates, arrow.go the paths between the nodes, and write.go writes all of it. Long arrows to the same node share
 // one line, and an arrow back to an earlier node is dashed.
 package graph
