@@ -101,27 +101,28 @@ func TestAnEmptyQueueSaysSo(t *testing.T) {
 	wants(t, d.as(reviewer(verification.RoleViewer)).get("/queue"), http.StatusOK, "Nothing waits for a verdict", "0 runs wait")
 }
 
-// stream opens the live updates of the queue, and returns their lines.
-func (p *person) stream(ctx context.Context) (*http.Response, <-chan string) {
+// stream opens the live updates of the queue. It returns the status, the media type and
+// the lines.
+func (p *person) stream(ctx context.Context) (status int, mediaType string, lines <-chan string) {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.server.URL+"/console/queue/events", nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	r.Header.Set("Accept", "text/event-stream")
-	got, err := p.client.Do(r) //nolint:bodyclose // the test ends with it
+	got, err := p.client.Do(r)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { got.Body.Close() })
-	lines := make(chan string, 100)
+	read := make(chan string, 100)
 	go func() {
-		defer close(lines)
+		defer close(read)
 		for s := bufio.NewScanner(got.Body); s.Scan(); {
-			lines <- s.Text()
+			read <- s.Text()
 		}
 	}()
-	return got, lines
+	return got.StatusCode, got.Header.Get("Content-Type"), read
 }
 
 func TestStreamsTellOfChangesAndAreBounded(t *testing.T) {
@@ -130,9 +131,9 @@ func TestStreamsTellOfChangesAndAreBounded(t *testing.T) {
 	p := d.as(reviewer(verification.RoleReviewer))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	first, lines := p.stream(ctx)
-	if first.StatusCode != http.StatusOK || first.Header.Get("Content-Type") != "text/event-stream" {
-		t.Fatalf("stream = %d %s", first.StatusCode, first.Header.Get("Content-Type"))
+	status, mediaType, lines := p.stream(ctx)
+	if status != http.StatusOK || mediaType != "text/event-stream" {
+		t.Fatalf("stream = %d %s", status, mediaType)
 	}
 	<-lines
 	changes := time.AfterFunc(4*time.Second, func() { // after the first look at the queue
@@ -148,17 +149,17 @@ func TestStreamsTellOfChangesAndAreBounded(t *testing.T) {
 		}
 	}
 	for range 63 {
-		if more, _ := p.stream(ctx); more.StatusCode != http.StatusOK {
-			t.Fatalf("stream = %d, want 64 of them", more.StatusCode)
+		if status, _, _ := p.stream(ctx); status != http.StatusOK {
+			t.Fatalf("stream = %d, want 64 of them", status)
 		}
 	}
-	if refused, _ := p.stream(ctx); refused.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("the 65th stream = %d, want 503", refused.StatusCode)
+	if status, _, _ := p.stream(ctx); status != http.StatusServiceUnavailable {
+		t.Errorf("the 65th stream = %d, want 503", status)
 	}
 	stranger := reviewer(verification.RoleReviewer)
 	stranger.Tenant = otherTenant
-	if other, _ := d.as(stranger).stream(ctx); other.StatusCode != http.StatusOK {
-		t.Errorf("a stream of another tenant = %d, want 200", other.StatusCode)
+	if status, _, _ := d.as(stranger).stream(ctx); status != http.StatusOK {
+		t.Errorf("a stream of another tenant = %d, want 200", status)
 	}
 	wants(t, p.get("/queue/events"), http.StatusBadRequest)
 }

@@ -148,7 +148,7 @@ func (c *console) queueEvents(w http.ResponseWriter, r *http.Request, s session)
 	w.Header().Set("Content-Type", eventStream)
 	w.Header().Set("X-Accel-Buffering", "no")
 	send := func(text string) bool {
-		if err := out.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil {
+		if err := out.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil { //nolint:forbidigo // the network is on the wall clock
 			return false
 		}
 		_, err := fmt.Fprint(w, text)

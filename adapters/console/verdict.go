@@ -164,7 +164,9 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 }
 
 // notesOf returns the notes of a form, with the line breaks that a person typed.
-func notesOf(r *http.Request) string { return strings.ReplaceAll(r.PostForm.Get("notes"), "\r\n", "\n") }
+func notesOf(r *http.Request) string {
+	return strings.ReplaceAll(r.PostForm.Get("notes"), "\r\n", "\n")
+}
 
 // decide gives, confirms or sends back a verdict. It returns the key of the message
 // for the next page.

@@ -58,8 +58,8 @@ type host struct {
 	admin    listener
 	health   *health
 	build    cli.Build
-	demo     *demo    // nil unless the host serves the demo
-	vendor   listener // of the demo; without a listener unless the host serves it
+	demo     *demo         // nil unless the host serves the demo
+	vendor   listener      // of the demo; without a listener unless the host serves it
 	stopping chan struct{} // closed when requests are no longer accepted: streams end then
 	closing  []func()
 }
