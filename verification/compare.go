@@ -194,7 +194,7 @@ func item(list []any, i int) any {
 
 // jsonText returns a value as JSON; empty for unset.
 func jsonText(v any) string {
-	if v == (any)(unset{}) {
+	if v == any(unset{}) {
 		return ""
 	}
 	raw, err := plainJSON(v)

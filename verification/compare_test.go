@@ -38,15 +38,19 @@ func TestAComparisonListsWhatDiffersFieldByField(t *testing.T) {
 		Fields: []verification.FieldChange{{"name", `"W"`, `"W2"`}, {"run_ttl_seconds", "60", ""}},
 		Nodes: []verification.NodeChange{
 			{"details", verification.ChangeChanged, []verification.FieldChange{
-				{"fields.pan.label.hi", `"पैन"`, `"पैन संख्या"`}, {"fields.pan.required", "", "true"},
+				{"fields.pan.label.hi", `"पैन"`, `"पैन संख्या"`},
+				{"fields.pan.required", "", "true"},
 				{"fields (order)", `["pan","dob"]`, `["dob","pan"]`},
 			}},
 			{"pan", verification.ChangeChanged, []verification.FieldChange{
-				{"on_failed", "", `"new"`}, {"retry", `{"max_dispatches":3}`, ""},
-				{"with.level", "0.80", "0.8"}, {"with.none", "null", `"x"`},
+				{"on_failed", "", `"new"`},
+				{"retry", `{"max_dispatches":3}`, ""},
+				{"with.level", "0.80", "0.8"},
+				{"with.none", "null", `"x"`},
 			}},
 			{"risk", verification.ChangeChanged, []verification.FieldChange{
-				{"rules[0].next", `"old"`, `"new"`}, {"rules[0].when", `"a"`, `"a && c"`},
+				{"rules[0].next", `"old"`, `"new"`},
+				{"rules[0].when", `"a"`, `"a && c"`},
 				{"rules[1]", `{"next":"done","when":"b"}`, ""},
 			}},
 			{"new", verification.ChangeAdded, []verification.FieldChange{{"next", "", `"done"`}, {"reason", "", `"<b>"`}, {"type", "", `"review"`}}},

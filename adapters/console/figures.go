@@ -187,7 +187,8 @@ func (f *figures) verdicts() figure {
 	half, most := chart.Series{Name: f.text("numbers.p50")}, chart.Series{Name: f.text("numbers.p95"), Style: styleUpper}
 	t := table{Columns: []tableColumn{
 		f.column("day", false), f.column("approved", true), f.column("rejected", true), f.column("due", true),
-		{Key: "p50_seconds", Label: half.Name, Number: true}, {Key: "p95_seconds", Label: most.Name, Number: true},
+		{Key: "p50_seconds", Label: half.Name, Number: true},
+		{Key: "p95_seconds", Label: most.Name, Number: true},
 	}}
 	for _, d := range f.numbers.Days {
 		v, day := d.TimeToVerdict, f.isoDay(d.Day)
@@ -240,7 +241,8 @@ func (f *figures) latency() figure {
 	half, rest := chart.Series{Name: f.text("numbers.p50")}, chart.Series{Name: f.text("numbers.p95"), Style: styleUpper}
 	t := table{Columns: []tableColumn{
 		f.column("provider", false), f.column("results", true),
-		{Key: "p50_seconds", Label: half.Name, Number: true}, {Key: "p95_seconds", Label: rest.Name, Number: true},
+		{Key: "p50_seconds", Label: half.Name, Number: true},
+		{Key: "p95_seconds", Label: rest.Name, Number: true},
 	}}
 	var rows []chart.Row
 	for _, p := range f.numbers.Providers {

@@ -46,8 +46,10 @@ var style string
 
 // Words returns the English texts of pictures that Options.Word translates.
 func Words() []string {
-	words := []string{"passed", "failed", "unavailable", "agreed", "declined", "approve", "reject", "else", "or",
-		"added", "removed", "changed", "there is no such node", "%s more", "start"}
+	words := []string{
+		"passed", "failed", "unavailable", "agreed", "declined", "approve", "reject", "else", "or",
+		"added", "removed", "changed", "there is no such node", "%s more", "start",
+	}
 	return append(slices.Sorted(maps.Values(typeNames())), words...)
 }
 

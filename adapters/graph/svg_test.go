@@ -62,8 +62,11 @@ func TestPicturesMatchTheirGoldens(t *testing.T) {
 	golden(t, "individual.svg", svg(t, individual, graph.Options{Inline: true, Counts: counts}))
 	golden(t, "retry.svg", svg(t, retry, graph.Options{}))
 	golden(t, "path.svg", svg(t, retry, graph.Options{Inline: true, Path: []verification.Transition{
-		{To: "number"}, {From: "number", To: "iban", On: "next"}, {From: "iban", To: "number", On: "failed"},
-		{From: "number", To: "iban", On: "next"}, {From: "iban", To: "yes", On: "next"},
+		{To: "number"},
+		{From: "number", To: "iban", On: "next"},
+		{From: "iban", To: "number", On: "failed"},
+		{From: "number", To: "iban", On: "next"},
+		{From: "iban", To: "yes", On: "next"},
 	}}))
 	after := edited(individual)
 	golden(t, "comparison.svg", svg(t, after, graph.Options{Inline: true, Before: &individual}))
