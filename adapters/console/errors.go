@@ -85,6 +85,9 @@ func wantsPage(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html") || r.Header.Get("Accept") == ""
 }
 
+// notesField is the name of what a person types into a form.
+const notesField = "notes"
+
 // keptView is the data of the page kept: a form that was sent after the session had
 // ended.
 type keptView struct {
@@ -117,7 +120,7 @@ func (c *console) askToSignIn(w http.ResponseWriter, r *http.Request, s session)
 	view := keptView{SignIn: signIn, Action: here}
 	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
 		for _, value := range r.PostForm[name] {
-			view.Fields = append(view.Fields, keptField{Name: name, Value: value, Long: strings.ContainsAny(value, " \n")})
+			view.Fields = append(view.Fields, keptField{Name: name, Value: value, Long: name == notesField})
 		}
 	}
 	return c.render(w, s, http.StatusUnauthorized, "kept", "kept.title", view)

@@ -43,8 +43,10 @@ func TestMarkupInEveryValueIsInert(t *testing.T) {
 			}
 		}
 	}
-	if !shown["20"] {
-		t.Errorf("the pages show the canaries %v, want also the name of the person: do they show texts at all?", shown)
+	for _, n := range []string{"1", "5", "11", "12", "14", "16", "17", "20"} {
+		if !shown[n] {
+			t.Errorf("no page shows the canary %s; shown are %v", n, shown)
+		}
 	}
 }
 

@@ -3,7 +3,9 @@
 package console_test
 
 import (
+	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -212,14 +214,83 @@ func TestSigningOutLeadsToTheProvider(t *testing.T) {
 	wants(t, browser.post("/sign-out"), http.StatusOK, "You are signed out")
 }
 
-func TestAFormIsKeptWhenTheSessionEnds(t *testing.T) {
+// signInAgain signs in with a link in the browser of a tab, as another tab would.
+func (d *desk) signInAgain(tab *browser.Tab, who verification.Reviewer) {
+	d.t.Helper()
+	path := strings.TrimPrefix(d.link(who), d.server.URL)
+	if status := browser.Eval[int](tab, "fetch("+strconv.Quote(path)+`, {method: "POST", redirect: "manual"}).then((r) => r.status)`); status != 0 {
+		d.t.Fatalf("signing in again = %d, want a redirect", status)
+	}
+}
+
+func TestANoteSurvivesTheEndOfTheSession(t *testing.T) {
+	const note = "The name is\nspelled <b>differently</b>."
 	for _, noScript := range []bool{false, true} {
-		d := serve(t)
-		tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{NoScript: noScript})
-		tab.See("h1")
-		d.Advance(9 * time.Hour)
-		a := d.nobody().post("/session", "notes", "The name is\r\nspelled <b>differently</b>.", "decision", "approve")
-		wants(t, a, http.StatusUnauthorized, "Your session has ended", "spelled &lt;b&gt;differently&lt;/b&gt;.</textarea>",
-			`<input type="hidden" name="decision" value="approve">`, `action="/console/session"`)
+		t.Run(fmt.Sprintf("without JavaScript %v", noScript), func(t *testing.T) {
+			d, who := serve(t), reviewer(verification.RoleReviewer)
+			d.suspicious()
+			run, _ := d.answered(d.Apply(identity()), "case-1", "Asha Rao")
+			tab := d.tab(who, browser.Options{Wide: true, NoScript: noScript})
+			page := d.server.URL + "/console/runs/" + string(run)
+			tab.Go(page)
+			tab.Set("#notes", note)
+			d.Advance(9 * time.Hour)
+			tab.Press(`button[value="approve"]`)
+			tab.See("main[id] textarea[readonly]")
+			inspectKept(t, tab, noScript)
+			if got := d.Run(run); got.Decision != verification.DecisionReview {
+				t.Errorf("without a session the run is %q", got.Decision)
+			}
+			d.signInAgain(tab, who)
+			tab.Press("main form button")
+			tab.See(".note.good")
+			if got := d.Run(run); got.Decision != verification.DecisionApprove || strings.ReplaceAll(got.Notes, "\r", "") != note {
+				t.Errorf("run = %q %q, want the note", got.Decision, got.Notes)
+			}
+		})
+	}
+}
+
+// inspectKept checks the page of a kept form.
+func inspectKept(t *testing.T, tab *browser.Tab, noScript bool) {
+	t.Helper()
+	if text := tab.Text(); !strings.Contains(text, "Your session has ended") {
+		t.Errorf("the page is %s", text)
+	}
+	if !noScript {
+		inspect(t, tab, "kept")
+	}
+}
+
+func TestADraftIsKeptInItsTabUntilTheSignOut(t *testing.T) {
+	d, who := serve(t), reviewer(verification.RoleReviewer)
+	d.suspicious()
+	run, _ := d.answered(d.Apply(identity()), "case-1", "Asha Rao")
+	tab := d.tab(who, browser.Options{Wide: true})
+	page, notes := d.server.URL+"/console/runs/"+string(run), `document.querySelector("#notes")?.value ?? ""`
+	tab.Go(page)
+	tab.Fill("#notes", "half a sentence")
+	d.Advance(9 * time.Hour)
+	tab.Go(d.server.URL + "/console/queue") // leads to the sign-in
+	tab.See("main.work")
+	d.signInAgain(tab, who)
+	tab.Go(page)
+	if got := browser.Eval[string](tab, notes); got != "half a sentence" {
+		t.Errorf("after signing in again, the note is %q", got)
+	}
+	other := who
+	other.Name = "ravi"
+	d.signInAgain(tab, other)
+	tab.Go(page)
+	if got := browser.Eval[string](tab, notes); got != "" {
+		t.Errorf("another person sees the note %q", got)
+	}
+	d.signInAgain(tab, who)
+	tab.Go(page)
+	tab.Press(".popover summary")
+	tab.Press(".popover button")
+	tab.See("[data-signed-out]")
+	if left := browser.Eval[int](tab, "sessionStorage.length"); left != 0 {
+		t.Errorf("after the sign-out, %d drafts are left", left)
 	}
 }
