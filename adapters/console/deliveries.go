@@ -60,7 +60,8 @@ type deliveriesView struct {
 	States  []stateLink
 	Entries []deliveryView
 	Empty   web.Empty // in place of the entries
-	Pager   web.Pager
+	Total   int
+	Pager   *web.Pager // nil for one page
 }
 
 // stateLink is a state to filter by; empty is all.
@@ -89,8 +90,14 @@ func (c *console) deliveriesPage(w http.ResponseWriter, r *http.Request, s sessi
 	if err != nil {
 		return err
 	}
-	v := deliveriesView{Filter: f}
-	v.Empty = web.Empty{Icon: "send", Title: s.Message("deliveries.empty.title"), Text: s.Message("deliveries.empty.text")}
+	if len(found.Data) == 0 && found.Total > 0 {
+		return c.redirect(w, s.Base+f.path((found.Total-1)/verification.DefaultLimit+1))
+	}
+	v := deliveriesView{Filter: f, Total: found.Total}
+	v.Pager = s.pager(found.Total, found.Offset, found.Limit, len(found.Data), func(offset int) string {
+		return s.Base + f.path(offset/verification.DefaultLimit+1)
+	})
+	v.Empty = web.Empty{Icon: "send", Title: s.say("deliveries.empty.title"), Text: s.say("deliveries.empty.text")}
 	if text := s.Message("deliveries.empty." + string(f.State) + ".text"); text != "" {
 		v.Empty.Text = text
 	}
@@ -107,9 +114,6 @@ func (c *console) deliveriesPage(w http.ResponseWriter, r *http.Request, s sessi
 			return err
 		}
 		v.Entries = append(v.Entries, entry)
-	}
-	if v.Pager, err = deliveriesPager(s, f, found); err != nil {
-		return err
 	}
 	return c.render(w, s, http.StatusOK, "deliveries", "deliveries.title", v)
 }
@@ -137,25 +141,6 @@ func receiverOf(raw string) string {
 		return ""
 	}
 	return u.Scheme + "://" + u.Host + u.EscapedPath()
-}
-
-func deliveriesPager(s session, f deliveriesFilter, p verification.Page[verification.Delivery]) (web.Pager, error) {
-	pager := web.Pager{Label: s.Message("pager.label"), Previous: s.Message("pager.previous"), Next: s.Message("pager.next")}
-	if f.Page > 1 {
-		pager.PreviousURL = s.Base + f.path(f.Page-1)
-	}
-	end := p.Offset + len(p.Data)
-	if end < p.Total && len(p.Data) > 0 {
-		pager.NextURL = s.Base + f.path(f.Page+1)
-	}
-	if len(p.Data) == 0 {
-		text, err := s.T("pager.none", s.Number(p.Total))
-		pager.Text = text
-		return pager, err
-	}
-	text, err := s.T("pager.text", s.Number(p.Offset+1), s.Number(end), s.Number(p.Total))
-	pager.Text = text
-	return pager, err
 }
 
 // redeliver queues the notice of a run again.

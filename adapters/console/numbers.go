@@ -101,7 +101,7 @@ type numbersView struct {
 	First     string // the first day
 	Last      string // the last day
 	Ranges    []rangeLink
-	Workflows []verification.Workflow
+	Workflows []choice
 	Summary   web.Summary // problems of the filter
 	Tiles     []tile
 	Figures   []figure
@@ -121,7 +121,7 @@ type tile struct{ Value, Text string }
 // numbersPage shows all figures.
 func (c *console) numbersPage(w http.ResponseWriter, r *http.Request, s session) error {
 	filter, problem := readNumbersFilter(s, r.URL.Query(), c.opt.Now())
-	workflows, err := c.engine.Workflows(r.Context(), s.Tenant, verification.PageQuery{Limit: verification.MaxLimit})
+	workflows, err := c.workflowChoices(r, s, filter.Workflow)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (c *console) numbersPage(w http.ResponseWriter, r *http.Request, s session)
 		return err
 	}
 	v := numbersView{
-		Filter: filter, First: s.isoDay(filter.from), Last: s.isoDay(filter.to), Workflows: workflows.Data, CSV: filter.query(0),
+		Filter: filter, First: s.isoDay(filter.from), Last: s.isoDay(filter.to), Workflows: workflows, CSV: filter.query(0),
 	}
 	status := http.StatusOK
 	if problem != nil {
@@ -210,10 +210,14 @@ func (f *figures) tiles() []tile {
 		}
 	}
 	verdict, queue := f.numbers.TimeToVerdict, f.numbers.Queue
+	median := tile{"–", f.text("numbers.tile.noverdict")}
+	if verdict.Count > 0 {
+		median = tile{f.took(verdict.P50), f.text("numbers.tile.verdict", f.took(verdict.P95))}
+	}
 	return []tile{
 		{f.Number(started), f.text("numbers.tile.started")},
 		{f.part(completed, ended), f.text("numbers.tile.completed", f.Number(completed), f.Number(ended))},
-		{f.seconds(verdict.P50, verdict.Count).Text, f.text("numbers.tile.verdict", f.seconds(verdict.P95, verdict.Count).Text)},
+		median,
 		{f.Number(queue.Open), f.text("numbers.tile.queue", f.Number(queue.Overdue))},
 	}
 }

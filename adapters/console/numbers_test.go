@@ -186,10 +186,6 @@ func TestThePagesOfNumbersAndDeliveriesAreAccessible(t *testing.T) {
 			inspect(t, empty, page+"-"+name)
 		}
 	}
-	tab := busy.tab(reviewer(verification.RoleAdmin), browser.Options{Wide: true})
-	tab.Go(busy.server.URL + "/console/numbers?days=7&workflow=" + string(id))
-	browser.Eval[bool](tab, `document.documentElement.dir = "rtl", true`)
-	inspect(t, tab, "numbers-rtl")
 }
 
 func TestTheTableOfAChartOpensWithoutAMouse(t *testing.T) {

@@ -17,5 +17,6 @@
 // clients, each updating its own row on its own connection, one commit per update.
 //
 // The floor of a request over HTTP is a net/http handler that reads the body and
-// writes the bytes of the same response.
+// writes the bytes of the same response. The pages of the console have the same floor
+// and, on PostgreSQL, a prepared SELECT 1 as a second one.
 package bench
