@@ -140,3 +140,39 @@ func TestWithoutACameraNoneIsOffered(t *testing.T) {
 		t.Errorf("the page offers the camera for more than the photo, or shows it at once: %s", body)
 	}
 }
+
+// twoCameras makes the page see two cameras, and keeps which way each stream faces.
+const twoCameras = `(() => {
+	window.facings = [];
+	const devices = navigator.mediaDevices, real = devices.getUserMedia.bind(devices);
+	devices.getUserMedia = (wish) => { window.facings.push(wish.video.facingMode.ideal); return real(wish); };
+	devices.enumerateDevices = async () => [{kind: "videoinput"}, {kind: "videoinput"}];
+	return true;
+})()`
+
+func TestTheCameraCanBeTurned(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	reach(c, "uploads")
+	tab := browser.Start(t).Open(t, browser.Options{})
+	tab.Go(c.link)
+	browser.Eval[bool](tab, watched)
+	browser.Eval[bool](tab, twoCameras)
+	tab.Press("[data-open]")
+	tab.See("[data-use]:focus")
+	tab.Press("[data-turn]")
+	tab.Wait(`window.facings.length === 2`)
+	tab.See("video.mirrored")
+	tab.See("[data-use]:focus")
+	if got := browser.Eval[string](tab, "window.facings.join()"); got != "environment,user" {
+		t.Errorf("the cameras face %s, want environment,user", got)
+	}
+	if n := browser.Eval[int](tab, running); n != 1 {
+		t.Errorf("%d cameras run after the turn, want 1", n)
+	}
+	tab.Press("[data-use]")
+	tab.See("[data-preview]:not([hidden]) canvas")
+	tab.Press("[data-remove]:not([hidden])")
+	tab.Wait(`document.querySelector("#f-selfie").files.length === 0`)
+	tab.Wait(`document.querySelector("[data-upload]:has([data-open]) [data-preview]").hidden`)
+}
