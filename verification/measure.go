@@ -83,7 +83,7 @@ func ParseTransition(key string) Transition {
 
 // Measures returns what is counted in a run that has the state before when the
 // events are appended to it. The measures of a history are the same in however many
-// appends it was written.
+// decisions it was made: the events that a decision leads to must not be divided.
 func Measures(before Run, events []Event) []Measure {
 	m := measuring{
 		before: before, events: events, version: before.Started.Version, at: before.Wait.Node,

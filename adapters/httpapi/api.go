@@ -115,6 +115,7 @@ func New(e *engine.Engine, o Options) http.Handler {
 	get("/v1/runs", runs, a.listRuns)
 	get("/v1/runs/{id}", runs, a.readRun)
 	get("/v1/runs/{id}/report.pdf", runs, a.printReport)
+	get("/v1/runs/{id}/documents/{document_id}", rule{surface: verification.SurfaceRuns, noun: "document"}, a.readDocument)
 	post("/v1/runs/{id}/cancel", runs, a.cancelRun)
 
 	signals := rule{surface: verification.SurfaceSignals, noun: "run", bearer: o.Bearers != nil}

@@ -4,15 +4,16 @@ package httpapi
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
 // param returns a query parameter. It is not ok if it is given twice or cannot be
-// decoded. url.ParseQuery does not say which parameter it could not decode, and
-// those that no rule names are ignored.
+// decoded. url.ParseQuery does not say which parameter it could not decode.
 func param(query, name string) (value string, given, ok bool) {
 	ok = true
 	for pair := range strings.SplitSeq(query, "&") {
@@ -39,6 +40,33 @@ func parsed[T any](query, name string, byDefault T, parse func(string) (T, error
 	return value, nil
 }
 
+// onlyParams returns an error that names the parameters of a list that it does not
+// have: a misspelt filter would select everything.
+func onlyParams(query string, names ...string) error {
+	var unknown []verification.FieldError
+	for pair := range strings.SplitSeq(query, "&") {
+		key, _, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(key)
+		if err != nil {
+			name = key
+		}
+		is := func(f verification.FieldError) bool { return f.Name == cut(name) }
+		if pair != "" && !slices.Contains(names, name) && !slices.ContainsFunc(unknown, is) && len(unknown) < maxUnknown {
+			unknown = append(unknown, verification.FieldError{Name: cut(name), Message: "is not a parameter of this list"})
+		}
+	}
+	if len(unknown) > 0 {
+		return badFields(unknown)
+	}
+	return nil
+}
+
+// maxUnknown bounds the parameters that one error names.
+const maxUnknown = 10
+
+// pageParams are the parameters of every list.
+func pageParams() []string { return []string{"limit", "offset"} }
+
 func pageQuery(query string) (verification.PageQuery, error) {
 	limit, err := parsed(query, "limit", verification.DefaultLimit, integer(1, verification.MaxLimit), errLimit)
 	if err != nil {
@@ -52,6 +80,11 @@ func pageQuery(query string) (verification.PageQuery, error) {
 const maxOffset = 1<<53 - 1
 
 func runQuery(query string) (q verification.RunQuery, err error) {
+	err = onlyParams(query, append(pageParams(),
+		"workflow_id", "status", "decision", "reference_id", "started_after", "started_before")...)
+	if err != nil {
+		return q, err
+	}
 	if q.Workflow, err = parsed(query, "workflow_id", "", verification.ParseWorkflowID, errWorkflowFilter); err != nil {
 		return q, err
 	}
@@ -61,8 +94,25 @@ func runQuery(query string) (q verification.RunQuery, err error) {
 	if q.Decision, err = parsed(query, "decision", "", verification.ParseDecision, errDecisionFilter); err != nil {
 		return q, err
 	}
+	if q.ReferenceID, err = parsed(query, "reference_id", "", referenceID, errReferenceFilter); err != nil {
+		return q, err
+	}
+	if q.StartedAfter, err = parsed(query, "started_after", time.Time{}, timestamp, errStartedAfter); err != nil {
+		return q, err
+	}
+	if q.StartedBefore, err = parsed(query, "started_before", time.Time{}, timestamp, errStartedBefore); err != nil {
+		return q, err
+	}
 	q.PageQuery, err = pageQuery(query)
 	return q, err
+}
+
+func referenceID(s string) (string, error) { return s, verification.ValidateReferenceID(s) }
+
+// timestamp parses a time of RFC 3339 to the microsecond.
+func timestamp(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, s)
+	return t.UTC().Truncate(time.Microsecond), err
 }
 
 // wantsReport reports whether the view of a run is its report.

@@ -5,6 +5,7 @@ package httpapi_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
@@ -28,7 +29,10 @@ func TestInvalidQueryParametersAreNamed(t *testing.T) {
 			"limit=", "limit=0", "limit=201", "limit=-1", "limit=%2B5", "limit=+5", "limit=5.0", "limit=5e1", "limit=0x10", "limit=ten",
 			"limit=99999999999999999999999999", "limit=1&limit=1", "limit=١", "limit=1_0", "limit=%",
 		},
-		"invalid offset": {"offset=", "offset=-1", "offset=-0", "offset=x", "offset=99999999999999999999999999", "offset=9007199254740992", "offset=0&offset=0"},
+		"invalid offset":         {"offset=", "offset=-1", "offset=-0", "offset=x", "offset=99999999999999999999999999", "offset=9007199254740992", "offset=0&offset=0"},
+		"invalid reference_id":   {"reference_id=", "reference_id=a%00", "reference_id=a&reference_id=b", "reference_id=%ff"},
+		"invalid started_after":  {"started_after=", "started_after=2026-01-01", "started_after=1767225600", "started_after=2026-01-01T00:00:00"},
+		"invalid started_before": {"started_before=yesterday", "started_before=2026-02-30T00:00:00Z"},
 		"invalid workflow_id": {
 			"workflow_id=", "workflow_id=x", "workflow_id={" + nowhere + "}", "workflow_id=urn:uuid:" + nowhere,
 			"workflow_id=00000000000070008000000000000000", "workflow_id=" + nowhere + "&workflow_id=" + nowhere,
@@ -46,28 +50,52 @@ func TestInvalidQueryParametersAreNamed(t *testing.T) {
 	}
 }
 
+func TestUnknownParametersOfListsAreNamed(t *testing.T) {
+	a := newAPI(t, setup{})
+	refused := func(fields ...string) string {
+		var details []string
+		for _, f := range fields {
+			details = append(details, fmt.Sprintf(`{"field":%q,"message":"is not a parameter of this list"}`, f))
+		}
+		return `{"error":"Bad Request","message":"The request is not valid.","code":400,"details":[` + strings.Join(details, ",") + `]}`
+	}
+	for path, want := range map[string]string{
+		"/v1/runs?colour=blue":                          refused("colour"),
+		"/v1/runs?state=failed&Limit=0&state=x&limit=x": refused("state", "Limit"),
+		"/v1/runs?limit%5B=1&=1":                        refused("limit[", ""),
+		"/v1/runs?%zz=1":                                refused("%zz"),
+		"/v1/runs?view=report":                          refused("view"),
+		"/v1/workflows?status=failed":                   refused("status"),
+	} {
+		a.do(http.MethodGet, path, "").is(400, want)
+	}
+}
+
 func TestValidQueryParametersAreAccepted(t *testing.T) {
 	a := newAPI(t, setup{})
 	id := a.started(journey()).ID
 	w := a.Apply(journey()).ID
 	for q, want := range map[string]string{
-		"limit=1":                         `"total":1,"limit":1,"offset":0`,
-		"limit=200&offset=0":              `"total":1,"limit":200,"offset":0`,
-		"limit=007":                       `"total":1,"limit":7,"offset":0`,
-		"%6cimit=%32":                     `"total":1,"limit":2,"offset":0`,
-		"offset=1":                        `{"data":[],"total":1,"limit":50,"offset":1}`,
-		"offset=9007199254740991":         `{"data":[],"total":1,"limit":50,"offset":9007199254740991}`,
-		"status=in_progress":              string(id),
-		"status=completed":                `"total":0`,
-		"decision=review":                 `"total":0`,
-		"workflow_id=" + string(w):        string(id),
-		"workflow_id=" + nowhere:          `"total":0`,
-		"colour=blue&&=&Limit=0&limit%5B": string(id),
-		"view=":                           string(id),
+		"limit=1":                  `"total":1,"limit":1,"offset":0`,
+		"limit=200&offset=0":       `"total":1,"limit":200,"offset":0`,
+		"limit=007":                `"total":1,"limit":7,"offset":0`,
+		"%6cimit=%32":              `"total":1,"limit":2,"offset":0`,
+		"offset=1":                 `{"data":[],"total":1,"limit":50,"offset":1}`,
+		"offset=9007199254740991":  `{"data":[],"total":1,"limit":50,"offset":9007199254740991}`,
+		"status=in_progress":       string(id),
+		"status=completed":         `"total":0`,
+		"decision=review":          `"total":0`,
+		"workflow_id=" + string(w): string(id),
+		"workflow_id=" + nowhere:   `"total":0`,
+		"&&limit=3&":               string(id),
+		"reference_id=person-1":    string(id),
+		"reference_id=person-":     `"total":0`,
+		"started_after=2000-01-01T05:30:00%2B05:30&started_before=2100-01-01T00:00:00.5Z": string(id),
+		"started_after=2100-01-01T00:00:00Z":                                              `"total":0`,
+		"started_before=2000-01-01T00:00:00Z":                                             `"total":0`,
 	} {
 		a.do(http.MethodGet, "/v1/runs?"+q, "").says(200, want)
 	}
-	a.do(http.MethodGet, "/v1/workflows?status=&decision=x", "").says(200, `"total":1,"limit":50,"offset":0`)
 	a.do(http.MethodGet, "/v1/runs/"+string(id)+"?limit=0", "").says(200, string(id))
 	a.do(http.MethodGet, "/v1/runs/"+string(id)+"?%76iew=report", "").says(200, `"cards":[`)
 }

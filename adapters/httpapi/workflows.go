@@ -12,6 +12,9 @@ import (
 )
 
 func (a *api) listWorkflows(w *response, r *http.Request, who caller) error {
+	if err := onlyParams(r.URL.RawQuery, pageParams()...); err != nil {
+		return err
+	}
 	q, err := pageQuery(r.URL.RawQuery)
 	if err != nil {
 		return err

@@ -18,7 +18,8 @@ type breach struct {
 
 func breaches() []breach {
 	return slices.Concat(runBreaches(), appendBreaches(), listBreaches(), overdueBreaches(), workBreaches(), turnBreaches(), leaseBreaches(),
-		workflowBreaches(), tenantBreaches(), idempotencyBreaches(), deliveryBreaches(), documentBreaches())
+		workflowBreaches(), tenantBreaches(), idempotencyBreaches(), deliveryBreaches(), reviewBreaches(), measureBreaches(),
+		documentBreaches())
 }
 
 func TestEveryClauseCatchesItsBreach(t *testing.T) {
@@ -94,6 +95,15 @@ func TestEverySuiteRunsAlone(t *testing.T) {
 	})
 	t.Run("deliveries", func(t *testing.T) {
 		storetest.Deliveries(t, func(*testing.T) (verification.DeliveryStore, verification.RunStore) { s := fresh(); return s, s })
+	})
+	t.Run("reviews", func(t *testing.T) {
+		storetest.Reviews(t, func(*testing.T) (verification.ReviewQueue, verification.ClaimStore, verification.RunStore) {
+			s := fresh()
+			return s, s, s
+		})
+	})
+	t.Run("measures", func(t *testing.T) {
+		storetest.Measures(t, func(*testing.T) (verification.MeasureStore, verification.RunStore) { s := fresh(); return s, s })
 	})
 	stores := len(made)
 	t.Run("all", func(t *testing.T) { storetest.All(t, func(*testing.T) verification.Store { return fresh() }) })

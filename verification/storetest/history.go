@@ -226,7 +226,7 @@ func everyFact() []verification.Fact {
 		verification.Started{
 			Workflow: onboarding, WorkflowName: oddText, Version: 7, VersionHash: "first", ReferenceID: oddText,
 			Input: data, RedirectURI: "https://app.example/done?a=1&b=2", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
-			FourEyes: true,
+			ReviewDueMinutes: 240, FourEyes: true,
 		},
 		verification.Dispatched{Node: "pan", Key: "pan_verification", Label: oddText, Provider: "sandbox", Dispatch: 3, Visit: 2},
 		verification.ResultPending{Node: "pan", Handle: oddText, PollAt: instant(time.Minute)},

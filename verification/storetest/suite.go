@@ -37,6 +37,8 @@ func All(t *testing.T, fresh func(t *testing.T) verification.Store) {
 		{"tenants", tenants()},
 		{"idempotency keys", idempotency()},
 		{"deliveries", deliveries()},
+		{"reviews", reviews()},
+		{"measures", measures()},
 	} {
 		t.Run(suite.name, func(t *testing.T) {
 			run(t, suite.clauses, func(t *testing.T) ports { return portsOf(fresh(t)) })
@@ -83,6 +85,22 @@ func Idempotency(t *testing.T, fresh func(t *testing.T) verification.Idempotency
 func Deliveries(t *testing.T, fresh func(t *testing.T) (verification.DeliveryStore, verification.RunStore)) {
 	t.Helper()
 	run(t, deliveries(), func(t *testing.T) ports { d, r := fresh(t); return ports{DeliveryStore: d, RunStore: r} })
+}
+
+// Reviews tests a ReviewQueue and a ClaimStore together with the RunStore whose Append
+// fills the queue.
+func Reviews(t *testing.T, fresh func(t *testing.T) (verification.ReviewQueue, verification.ClaimStore, verification.RunStore)) {
+	t.Helper()
+	run(t, reviews(), func(t *testing.T) ports {
+		q, c, r := fresh(t)
+		return ports{ReviewQueue: q, ClaimStore: c, RunStore: r}
+	})
+}
+
+// Measures tests a MeasureStore together with the RunStore whose appends it adds up.
+func Measures(t *testing.T, fresh func(t *testing.T) (verification.MeasureStore, verification.RunStore)) {
+	t.Helper()
+	run(t, measures(), func(t *testing.T) ports { m, r := fresh(t); return ports{MeasureStore: m, RunStore: r} })
 }
 
 // Documents tests a DocumentStore, which needs a capacity of 100 MiB.

@@ -1,0 +1,144 @@
+// The clauses on measures.
+
+package storetest
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func measures() []clause {
+	const sums = "MeasureStore.Measures: "
+	return []clause{
+		{"measures are added up from each cut to the next", sums + "the sums of the measures of all appends so far, in the order of name, key and version", measuresAreAdded},
+		{"a refused append adds no measures", "RunStore.Append: all or nothing", refusedMeasures},
+		{"an append of history alone adds its measures", "Commit.Measures: also if HistoryOnly is set", measuresOfHistory},
+		{"the measures of a workflow and of a version are selected", "MeasureQuery: Workflow, Version and Names", measuresSelected},
+		{"two tenants have separate measures", "MeasureStore: every method is of one tenant", measuresOfTwoTenants},
+	}
+}
+
+// measureNames returns all measures.
+func measureNames() []verification.MeasureName {
+	return []verification.MeasureName{
+		verification.MeasureStarted, verification.MeasureEnded, verification.MeasureTransition, verification.MeasureStopped,
+		verification.MeasureVerdict, verification.MeasureVerdictTime, verification.MeasureDispatchFailed, verification.MeasureDispatchTime,
+	}
+}
+
+// cuts returns cuts at times after a quarter of an hour before the first history.
+func cuts(after ...time.Duration) (all []time.Time) {
+	for _, d := range after {
+		all = append(all, instant(-verification.MeasureInterval).Truncate(verification.MeasureInterval).Add(d))
+	}
+	return all
+}
+
+// total adds up the measures of histories as a query does.
+func total(q verification.MeasureQuery, histories ...history) (all []verification.MeasureCounts) {
+	for _, s := range histories {
+		for _, m := range verification.Measures(verification.Run{}, s.events) {
+			w := s.summary().Workflow
+			if !slices.Contains(q.Names, m.Name) || q.Workflow != "" && q.Workflow != w || q.Workflow == "" && m.Version != 0 ||
+				q.Version != 0 && m.Version != 0 && m.Version != q.Version {
+				continue
+			}
+			at := slices.IndexFunc(q.Cuts, func(cut time.Time) bool { return cut.After(m.At) })
+			if at < 1 {
+				continue
+			}
+			i := slices.IndexFunc(all, func(c verification.MeasureCounts) bool { return c.MeasureKey == m.MeasureKey })
+			if i < 0 {
+				i, all = len(all), append(all, verification.MeasureCounts{MeasureKey: m.MeasureKey, Counts: make([]int, len(q.Cuts)-1)})
+			}
+			all[i].Counts[at-1] += m.Count
+		}
+	}
+	slices.SortFunc(all, func(a, b verification.MeasureCounts) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Version, b.Version))
+	})
+	return all
+}
+
+// measured wants the measures that a query selects to be those of histories.
+func (t *trial) measured(tenant verification.TenantID, q verification.MeasureQuery, histories ...history) {
+	got, err := t.store.Measures(t.ctx, tenant, q)
+	t.ok("Measures", err)
+	same(t, "Measures", got, total(q, histories...))
+}
+
+func measuresAreAdded(t *trial) {
+	const quarter, day = verification.MeasureInterval, 24 * time.Hour
+	histories := sampleRuns()
+	histories = append(histories,
+		begin(100, instant(30*time.Hour), started()).then(time.Minute, consent()),
+		begin(101, instant(75*time.Hour), started()).then(time.Minute, dispatched(1), verification.DispatchFailed{Node: "pan"}))
+	t.save(ours, histories...)
+	for _, at := range [][]time.Time{
+		cuts(0, day), cuts(0, quarter, 2*quarter, 3*quarter), cuts(-day, 0, quarter), cuts(0, 10*day),
+		cuts(0, 20*time.Hour, 44*time.Hour, 68*time.Hour, 92*time.Hour), cuts(-30*day, 30*day), cuts(5*day, 6*day),
+	} {
+		t.measured(ours, verification.MeasureQuery{Names: measureNames(), Cuts: at}, histories...)
+		t.measured(ours, verification.MeasureQuery{Workflow: onboarding, Names: measureNames(), Cuts: at}, histories...)
+	}
+	more := begin(102, instant(0), started()) // after the first read
+	t.save(ours, more)
+	t.measured(ours, verification.MeasureQuery{Names: measureNames(), Cuts: cuts(0, day)}, append(histories, more)...)
+}
+
+func refusedMeasures(t *trial) {
+	s := simple(1).then(0, dispatched(1))
+	t.save(ours, s)
+	next := s.then(time.Minute, answered(`{}`), completed())
+	t.refused("Append at a wrong length", t.store.Append(t.ctx, ours, s.id, 5, next.commitAfter(2)), verification.ErrConflict)
+	t.refused("Append of another start", t.store.Append(t.ctx, ours, s.id, 0, s.commit()), verification.ErrConflict)
+	t.measured(ours, verification.MeasureQuery{Workflow: onboarding, Names: measureNames(), Cuts: cuts(0, time.Hour)}, s)
+	errs := concurrently(func(int) error { return t.store.Append(t.ctx, ours, s.id, 2, next.commitAfter(2)) })
+	if n := len(slices.DeleteFunc(errs[:], func(err error) bool { return err != nil })); n != 1 {
+		t.failf("%d of concurrent appends succeeded, want 1", n)
+	}
+	t.measured(ours, verification.MeasureQuery{Workflow: onboarding, Names: measureNames(), Cuts: cuts(0, time.Hour)}, next)
+}
+
+func measuresOfHistory(t *trial) {
+	s := simple(1).then(0, dispatched(1))
+	t.save(ours, s)
+	next := s.then(2*time.Second, answered(`{}`), dispatched(2))
+	c := next.commitAfter(len(s.events))
+	c.HistoryOnly = true
+	t.add(ours, s.id, len(s.events), c)
+	t.measured(ours, verification.MeasureQuery{Workflow: onboarding, Names: measureNames(), Cuts: cuts(0, time.Hour)}, next)
+}
+
+func measuresSelected(t *trial) {
+	second := started()
+	second.Version = 2
+	other := started()
+	other.Workflow = renewal
+	var histories []history
+	for n, s := range []verification.Started{started(), second, second, other} {
+		histories = append(histories, begin(n+1, instant(0), s).then(time.Second, consent()).then(time.Minute, verification.Cancelled{}))
+	}
+	t.save(ours, histories...)
+	for _, q := range []verification.MeasureQuery{
+		{Names: measureNames()}, {Workflow: onboarding, Names: measureNames()}, {Workflow: onboarding, Version: 2, Names: measureNames()},
+		{Workflow: renewal, Names: measureNames()}, {Workflow: unknown, Names: measureNames()},
+		{Workflow: onboarding, Names: []verification.MeasureName{verification.MeasureStopped}}, {Workflow: onboarding},
+	} {
+		q.Cuts = cuts(0, time.Hour)
+		t.measured(ours, q, histories...)
+	}
+}
+
+func measuresOfTwoTenants(t *trial) {
+	mine, yours := simple(1), simple(2).then(0, verification.Cancelled{})
+	t.save(ours, mine)
+	q := verification.MeasureQuery{Names: measureNames(), Cuts: cuts(0, time.Hour)}
+	t.measured(theirs, q)
+	t.save(theirs, yours)
+	t.measured(ours, q, mine)
+	t.measured(theirs, q, yours)
+}

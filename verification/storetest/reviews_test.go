@@ -1,0 +1,195 @@
+package storetest_test
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// queueing breaks what Queue is asked and what it answers.
+func queueing(ask func(*verification.QueueQuery), answer func(verification.QueueQuery, *verification.Page[verification.QueueEntry])) breakage {
+	return func(b *broken, sound stores) {
+		b.QueueFunc = func(ctx context.Context, t tenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
+			asked := q
+			if ask != nil {
+				ask(&q)
+			}
+			p, err := sound.Queue(ctx, t, q)
+			if p.PageQuery = asked.PageQuery; answer != nil {
+				answer(asked, &p)
+			}
+			return p, err
+		}
+	}
+}
+
+// reclaiming breaks what SaveClaim saves.
+func reclaiming(change func(c *verification.Claim, takeOver *bool)) breakage {
+	return func(b *broken, sound stores) {
+		b.SaveClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim, takeOver bool) (verification.Claim, error) {
+			change(&c, &takeOver)
+			return sound.SaveClaim(ctx, t, run, c, takeOver)
+		}
+	}
+}
+
+// committing breaks what Append saves.
+func committing(change func(*verification.Commit)) breakage {
+	return func(b *broken, sound stores) {
+		b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+			change(&c)
+			return sound.Append(ctx, t, id, seq, c)
+		}
+	}
+}
+
+func reviewBreaches() []breach {
+	type (
+		query = verification.QueueQuery
+		page  = *verification.Page[verification.QueueEntry]
+	)
+	return []breach{
+		{"an entry of the queue is returned as it was saved", "the number of further flags is lost", committing(func(c *verification.Commit) {
+			if c.Review != nil {
+				v := *c.Review
+				v.MoreFlags, c.Review = 0, &v
+			}
+		})},
+		{"the queue has exactly the runs that owe a verdict at the time of the query", "expired runs stay", queueing(func(q *query) { q.Now = time.Time{} }, nil)},
+		{"the queue has exactly the runs that owe a verdict at the time of the query", "nobody leaves", func(b *broken, sound stores) {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+				if c.ReviewBefore && c.Review == nil {
+					c.Review = &verification.Review{Run: id, Workflow: c.Summary.Workflow}
+				}
+				return sound.Append(ctx, t, id, seq, c)
+			}
+		}},
+		{"the queue is in the order of the query", "the order is always that of age", queueing(func(q *query) { q.Order = verification.OldestFirst }, nil)},
+		{"the pages of the queue add up to the whole queue", "the total is that of the page", queueing(nil, func(_ query, p page) { p.Total = len(p.Data) })},
+		{"the pages of the queue add up to the whole queue", "the offset is one less", queueing(func(q *query) { q.Offset = max(0, q.Offset-1) }, nil)},
+		{"a page of the queue continues behind a position", "positions are ignored", queueing(func(q *query) { q.After = nil }, nil)},
+		{"the filters of the queue select what matches", "the cause is ignored", queueing(func(q *query) { q.Cause = "" }, nil)},
+		{"the filters of the queue select what matches", "the total ignores who claimed", queueing(nil, func(q query, p page) {
+			if q.Unclaimed {
+				p.Total++
+			}
+		})},
+		{"an append without events leaves the queue as it is", "it removes the entry", func(b *broken, sound stores) {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+				err := sound.Append(ctx, t, id, seq, c)
+				if len(c.Events) == 0 && err == nil {
+					return sound.ReleaseClaim(ctx, t, id, "")
+				}
+				return err
+			}
+		}},
+		{"the figures of the queue count what is open and overdue", "the overdue ones are counted at another time", func(b *broken, sound stores) {
+			b.QueueFiguresFunc = func(ctx context.Context, t tenantID, w verification.WorkflowID, now time.Time) (verification.QueueFigures, error) {
+				f, err := sound.QueueFigures(ctx, t, w, now)
+				f.Overdue = f.Open
+				return f, err
+			}
+		}},
+		{"two tenants have separate queues", "every tenant has that of one", func(b *broken, sound stores) {
+			owner := memo[string, tenantID]{}
+			b.SaveClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim, takeOver bool) (verification.Claim, error) {
+				owner.set("last", t)
+				return sound.SaveClaim(ctx, t, run, c, takeOver)
+			}
+			b.ReleaseClaimFunc = func(ctx context.Context, t tenantID, run runID, by string) error {
+				if last, ok := owner.get("last"); ok {
+					t = last
+				}
+				return sound.ReleaseClaim(ctx, t, run, by)
+			}
+		}},
+		{"a claim is shown until it ends", "it ends later", reclaiming(func(c *verification.Claim, _ *bool) { c.Until = c.Until.Add(time.Second) })},
+		{"a claim of another person is refused, unless it is taken over", "every claim takes over", reclaiming(func(_ *verification.Claim, takeOver *bool) { *takeOver = true })},
+		{"a claim of another person is refused, unless it is taken over", "none does", reclaiming(func(_ *verification.Claim, takeOver *bool) { *takeOver = false })},
+		{"a renewed claim keeps the time at which it began", "it begins again", func(b *broken, sound stores) {
+			b.SaveClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim, takeOver bool) (verification.Claim, error) {
+				if err := sound.ReleaseClaim(ctx, t, run, c.By); err != nil {
+					return c, err
+				}
+				return sound.SaveClaim(ctx, t, run, c, takeOver)
+			}
+		}},
+		{"a person releases only their own claim", "everybody's is released", func(b *broken, sound stores) {
+			b.ReleaseClaimFunc = func(ctx context.Context, t tenantID, run runID, _ string) error {
+				return sound.ReleaseClaim(ctx, t, run, "")
+			}
+		}},
+		{"a claim ends with its review", "the next review inherits it", func(b *broken, sound stores) {
+			claims := memo[runID, verification.Claim]{}
+			b.SaveClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim, takeOver bool) (verification.Claim, error) {
+				claims.set(run, c)
+				return sound.SaveClaim(ctx, t, run, c, takeOver)
+			}
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+				err := sound.Append(ctx, t, id, seq, c)
+				if held, ok := claims.get(id); ok && err == nil && c.Review != nil {
+					_, err = sound.SaveClaim(ctx, t, id, held, true)
+				}
+				return err
+			}
+		}},
+		{"one of concurrent claims is stored", "each caller is told that it has the claim", func(b *broken, sound stores) {
+			b.SaveClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim, _ bool) (verification.Claim, error) {
+				return sound.SaveClaim(ctx, t, run, c, true)
+			}
+		}},
+	}
+}
+
+// measuring breaks what Measures is asked.
+func measuring(change func(*verification.MeasureQuery)) breakage {
+	return func(b *broken, sound stores) {
+		b.MeasuresFunc = func(ctx context.Context, t tenantID, q verification.MeasureQuery) ([]verification.MeasureCounts, error) {
+			q.Cuts = slices.Clone(q.Cuts)
+			change(&q)
+			return sound.Measures(ctx, t, q)
+		}
+	}
+}
+
+func measureBreaches() []breach {
+	return []breach{
+		{"measures are added up from each cut to the next", "the first cut is too late", measuring(func(q *verification.MeasureQuery) {
+			q.Cuts[0] = q.Cuts[0].Add(2 * verification.MeasureInterval)
+		})},
+		{"a refused append adds no measures", "each append adds those of its events once more", func(b *broken, sound stores) {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+				err := sound.Append(ctx, t, id, seq, c)
+				if err != nil { // counted with another run
+					other := verification.RunID("d0000000-0000-7000-8000-0000000000ff")
+					_ = sound.Append(ctx, t, other, 0, c)
+				}
+				return err
+			}
+		}},
+		{"an append of history alone adds its measures", "it adds none", committing(func(c *verification.Commit) {
+			if c.HistoryOnly {
+				c.Measures = nil
+			}
+		})},
+		{"the measures of a workflow and of a version are selected", "every version is", measuring(func(q *verification.MeasureQuery) { q.Version = 0 })},
+		{"the measures of a workflow and of a version are selected", "every workflow is", measuring(func(q *verification.MeasureQuery) { q.Workflow = "" })},
+		{"two tenants have separate measures", "those of the first are everybody's", func(b *broken, sound stores) {
+			first := memo[string, tenantID]{}
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+				if _, ok := first.get("tenant"); !ok {
+					first.set("tenant", t)
+				}
+				return sound.Append(ctx, t, id, seq, c)
+			}
+			b.MeasuresFunc = func(ctx context.Context, t tenantID, q verification.MeasureQuery) ([]verification.MeasureCounts, error) {
+				if of, ok := first.get("tenant"); ok {
+					t = of
+				}
+				return sound.Measures(ctx, t, q)
+			}
+		}},
+	}
+}
