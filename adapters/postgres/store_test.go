@@ -62,7 +62,8 @@ func TestTwoStoresOnOneDatabaseKeepTheContract(t *testing.T) {
 func emptied(t *testing.T, s *postgres.Store, same verification.Store) verification.Store {
 	t.Helper()
 	const empty = `TRUNCATE verifyd.tenants, verifyd.accounts, verifyd.workflows, verifyd.workflow_versions,
-		verifyd.run_events, verifyd.runs, verifyd.run_counts, verifyd.work, verifyd.idempotency_keys, verifyd.deliveries`
+		verifyd.run_events, verifyd.runs, verifyd.run_counts, verifyd.work, verifyd.idempotency_keys, verifyd.deliveries,
+		verifyd.reviews, verifyd.review_counts, verifyd.measure_log, verifyd.measures`
 	if _, err := s.Pool().Exec(t.Context(), empty); err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +78,14 @@ type pair struct {
 
 func (p *pair) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
 	return p.other.Load(ctx, t, id, after)
+}
+
+func (p *pair) Queue(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
+	return p.other.Queue(ctx, t, q)
+}
+
+func (p *pair) Measures(ctx context.Context, t verification.TenantID, q verification.MeasureQuery) ([]verification.MeasureCounts, error) {
+	return p.other.Measures(ctx, t, q)
 }
 
 func (p *pair) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {

@@ -94,6 +94,9 @@ type Observer interface {
 	// NoticeSent counts an attempt to send a notice; outcome is delivered,
 	// retried, dropped, or deferred when the receiver is paused or busy.
 	NoticeSent(outcome string)
+	// VerdictGiven measures a verdict that was due: the time since the run began to owe
+	// it.
+	VerdictGiven(took time.Duration)
 	// RunPoisoned counts a run that was ended because the hosts that drove it
 	// kept stopping before they saved anything.
 	RunPoisoned()
@@ -250,4 +253,5 @@ func (noop) RunStarted()                                  {}
 func (noop) RunEnded(verification.Status, string)         {}
 func (noop) ProviderCalled(string, string, time.Duration) {}
 func (noop) NoticeSent(string)                            {}
+func (noop) VerdictGiven(time.Duration)                   {}
 func (noop) RunPoisoned()                                 {}

@@ -683,3 +683,118 @@ func ExampleEngine_TenantName() {
 	fmt.Println(must(s.TenantName(ctx, acme)))
 	// Output: Acme
 }
+
+func ExampleEngine_Queue() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	w := s.apply("review_due_minutes: 240\n" + strings.TrimPrefix(journey, "\n"))
+	run := s.start(w, `{"sandbox":{"pan_verification":"fail"}}`)
+	s.consent(run)
+
+	queue := must(s.Queue(ctx, acme, verification.QueueQuery{
+		PageQuery: verification.PageQuery{Limit: 50}, Order: verification.DueFirst, Unclaimed: true,
+	}))
+	for _, e := range queue.Data {
+		fmt.Println(e.ReferenceID, e.WorkflowName, e.Causes, e.Flags[0].Reason, e.DueAt.Sub(e.Since))
+	}
+	next := queue.Data[0].Position()
+	rest := must(s.Queue(ctx, acme, verification.QueueQuery{PageQuery: verification.PageQuery{Limit: 1}, After: &next}))
+	fmt.Println(rest.Total, len(rest.Data))
+	// Output:
+	// person-1 Onboarding [review_step] The workflow asks for a manual review. 4h0m0s
+	// 1 0
+}
+
+func ExampleEngine_Claim() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	run := s.start(s.apply(journey), `{"sandbox":{"pan_verification":"fail"}}`)
+	s.consent(run)
+
+	must(s.Claim(ctx, acme, run, engine.ClaimRequest{By: "asha@acme.example", Name: "Asha"}))
+	held, err := s.Claim(ctx, acme, run, engine.ClaimRequest{By: "ben@acme.example", Name: "Ben"})
+	fmt.Println(held.Name, errors.Is(err, verification.ErrConflict))
+	must(s.Claim(ctx, acme, run, engine.ClaimRequest{By: "ben@acme.example", Name: "Ben", TakeOver: true}))
+	fmt.Println(must(s.Review(ctx, acme, run)).Claim.Name)
+	// Output:
+	// Asha true
+	// Ben
+}
+
+func ExampleEngine_ReleaseClaim() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	run := s.start(s.apply(journey), `{"sandbox":{"pan_verification":"fail"}}`)
+	s.consent(run)
+
+	must(s.Claim(ctx, acme, run, engine.ClaimRequest{By: "asha@acme.example", Name: "Asha"}))
+	err := s.ReleaseClaim(ctx, acme, run, "asha@acme.example")
+	fmt.Println(err, must(s.Review(ctx, acme, run)).Claim.By == "")
+	// Output: <nil> true
+}
+
+func ExampleEngine_Review() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	run := s.start(s.apply(journey), `{"sandbox":{"pan_verification":"fail"}}`)
+	s.consent(run)
+
+	fmt.Println(must(s.Review(ctx, acme, run)).Flags[0].NodeID)
+	must(s.GiveVerdict(ctx, acme, run, engine.VerdictRequest{Decision: verification.DecisionApprove}))
+	_, err := s.Review(ctx, acme, run)
+	fmt.Println(errors.Is(err, verification.ErrNotFound))
+	// Output:
+	// review
+	// true
+}
+
+func ExampleEngine_QueueFigures() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	run := s.start(s.apply("review_due_minutes: 60\n"+strings.TrimPrefix(journey, "\n")), `{"sandbox":{"pan_verification":"fail"}}`)
+	s.consent(run)
+	if err := s.clock.Advance(ctx, 59*time.Minute+59*time.Second); err != nil {
+		fmt.Println(err)
+	}
+
+	figures := must(s.QueueFigures(ctx, acme))
+	fmt.Println(figures.Open, figures.Overdue, figures.Oldest.Format(time.TimeOnly))
+	// Output: 1 0 09:00:00
+}
+
+func ExampleEngine_Numbers() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	w := s.apply(journey)
+	for _, input := range []string{"", "", `{"sandbox":{"pan_verification":"fail"}}`} {
+		s.consent(s.start(w, input))
+	}
+	s.start(w, "") // waits for its customer
+
+	today := enginetest.Began()
+	n := must(s.Numbers(ctx, acme, engine.NumbersQuery{From: today, To: today, Workflow: w}))
+	fmt.Println(n.Days[0].Started, n.Days[0].Ended, n.Queue.Open)
+	for _, step := range n.Steps {
+		fmt.Println(step.Node, step.Type, step.Reached, step.Left, step.Stopped)
+	}
+	// Output:
+	// 4 map[completed:2] 1
+	// consent consent 4 3 0
+	// pan check 3 3 0
+	// review review 1 0 0
+}
+
+func ExampleEngine_TransitionCounts() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	w := s.apply(journey)
+	s.consent(s.start(w, ""))
+	s.start(w, "")
+
+	counts := must(s.TransitionCounts(ctx, acme, engine.TransitionQuery{Workflow: w, Version: 1}))
+	fmt.Println(counts.Transitions[verification.Transition{To: "consent"}])
+	fmt.Println(counts.Transitions[verification.Transition{From: "consent", To: "pan", On: "next"}])
+	// Output:
+	// 2
+	// 1
+}

@@ -267,6 +267,11 @@ func (e *Engine) save(
 	if ends {
 		e.opt.Observer.RunEnded(after.Ended, after.Outcome)
 	}
+	if !after.Verdict.At.Equal(before.Verdict.At) {
+		if v, due := before.Review(); due {
+			e.opt.Observer.VerdictGiven(after.Verdict.At.Sub(v.Since))
+		}
+	}
 	if atRest(after) {
 		e.watch.wake(s.ref)
 	}

@@ -1,4 +1,4 @@
-// The metrics of the database.
+// The metrics of the database and of the review queue.
 
 package server
 
@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // databaseGauges reads the store at every scrape.
@@ -54,4 +55,37 @@ func (g *databaseGauges) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge(g.up, 1)
 	gauge(g.lateness, seen.Lateness.Seconds())
+}
+
+// queueGauges reads the review queues of all tenants at every scrape.
+type queueGauges struct {
+	engine        *engine.Engine
+	open, overdue *prometheus.Desc
+}
+
+func newQueueGauges(e *engine.Engine) *queueGauges {
+	return &queueGauges{
+		engine:  e,
+		open:    prometheus.NewDesc("verifyd_reviews_open", "Runs that owe a verdict, of all tenants.", nil, nil),
+		overdue: prometheus.NewDesc("verifyd_reviews_overdue", "Runs whose verdict is past its due time, of all tenants.", nil, nil),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (g *queueGauges) Describe(to chan<- *prometheus.Desc) {
+	to <- g.open
+	to <- g.overdue
+}
+
+// Collect implements prometheus.Collector. While the store does not answer, both are
+// left out.
+func (g *queueGauges) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+	defer cancel()
+	f, err := g.engine.QueueFigures(ctx, "")
+	if err != nil {
+		return
+	}
+	to <- prometheus.MustNewConstMetric(g.open, prometheus.GaugeValue, float64(f.Open))
+	to <- prometheus.MustNewConstMetric(g.overdue, prometheus.GaugeValue, float64(f.Overdue))
 }

@@ -23,6 +23,7 @@ type metrics struct {
 	ended    *prometheus.CounterVec
 	calls    *prometheus.HistogramVec
 	notices  *prometheus.CounterVec
+	verdicts prometheus.Histogram
 	poisoned prometheus.Counter
 	requests *prometheus.HistogramVec
 	loads    *prometheus.CounterVec
@@ -44,6 +45,10 @@ func newMetrics(build cli.Build) *metrics {
 		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "verifyd_notices_total", Help: "Attempts to notify a client that a run is over, by outcome.",
 		}, []string{"outcome"}),
+		verdicts: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "verifyd_verdict_seconds", Help: "Verdicts that were due, by the time since the run began to owe them.",
+			Buckets: prometheus.ExponentialBuckets(15, 4, 9), // 15 s to 11 days
+		}),
 		poisoned: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "verifyd_runs_poisoned_total", Help: "Runs that were ended because the hosts that executed them kept stopping.",
 		}),
@@ -61,7 +66,7 @@ func newMetrics(build cli.Build) *metrics {
 			Name: "verifyd_list_timestamp_seconds", Help: "When the file of the list in use was changed, in Unix time.",
 		}, []string{"list"}),
 	}
-	m.registry.MustRegister(m.started, m.ended, m.calls, m.notices, m.poisoned, m.requests, m.loads, m.entries, m.dates,
+	m.registry.MustRegister(m.started, m.ended, m.calls, m.notices, m.verdicts, m.poisoned, m.requests, m.loads, m.entries, m.dates,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "verifyd_build_info", Help: "Always 1; the labels identify the build of this host.",
@@ -93,6 +98,9 @@ func (m *metrics) RunEnded(s verification.Status, outcome string) {
 func (m *metrics) ProviderCalled(provider, outcome string, took time.Duration) {
 	m.calls.WithLabelValues(provider, outcome).Observe(took.Seconds())
 }
+
+// VerdictGiven records how long a verdict was due.
+func (m *metrics) VerdictGiven(took time.Duration) { m.verdicts.Observe(took.Seconds()) }
 
 // RunPoisoned counts a run that was ended because its hosts kept stopping.
 func (m *metrics) RunPoisoned() { m.poisoned.Inc() }

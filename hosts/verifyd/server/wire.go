@@ -187,6 +187,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	if err != nil {
 		return nil, o.warnings, err
 	}
+	m.registry.MustRegister(newQueueGauges(h.engine))
 	if h.fleet, err = h.storage.join(s, h.engine, clk.Now, h.log); err != nil {
 		return nil, o.warnings, err
 	}

@@ -1,0 +1,133 @@
+// Tests of what is counted in runs.
+
+package verification_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestMeasuresOfAHistory(t *testing.T) {
+	start := verification.Started{Workflow: "w", Version: 3, VersionHash: "hash"}
+	check := func(node verification.NodeID, dispatch int) verification.Fact {
+		return verification.Dispatched{Node: node, Key: string(node), Provider: "registry", Dispatch: dispatch, Visit: 1}
+	}
+	asked := verification.ReviewAsked{Node: "review"}
+	approve := func(node verification.NodeID) verification.Fact {
+		return verification.VerdictRecorded{Node: node, Decision: verification.DecisionApprove}
+	}
+	wait := verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Signal: "consent_submitted"}
+	unsure := verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"source_ok":false}`)}
+	for _, tt := range []struct {
+		name  string
+		facts []verification.Fact // one second after another
+		want  string
+	}{
+		{"a start", []verification.Fact{start}, "started"},
+		{
+			"a run that completes", []verification.Fact{start, wait, verification.CustomerSubmitted{Node: "consent"}, check("pan", 1), verification.ResultRecorded{Node: "pan", Passed: true}, verification.Completed{Node: "done", Outcome: "approved"}},
+			"started, transition :consent v3, transition consent:pan v3, dispatch_time 40:registry, transition pan:done v3, ended completed:approved",
+		},
+		{
+			"a retry and a failed check", []verification.Fact{start, check("pan", 1), verification.DispatchFailed{Node: "pan"}, check("pan", 2), verification.ResultPending{Node: "pan"}, verification.ResultRecorded{Node: "pan"}, verification.Failed{Node: "pan"}},
+			"started, transition :pan v3, dispatch_failed registry, dispatch_time 44:registry, stopped pan v3, ended failed",
+		},
+		{
+			"a branch with a rule and without", []verification.Fact{start, verification.BranchTaken{Node: "a", When: "x: 1 > 0", Next: "b"}, verification.BranchTaken{Node: "b", Next: "done"}, verification.Completed{Node: "done"}},
+			"started, transition :a v3, transition a:b:x: 1 > 0 v3, transition b:done:else v3, ended completed",
+		},
+		{"a customer who did not come", []verification.Fact{start, wait, verification.Expired{}}, "started, transition :consent v3, stopped consent v3, ended expired"},
+		{"a run that is cancelled before a step", []verification.Fact{start, verification.Cancelled{}}, "started, ended cancelled"},
+		{
+			"a verdict on a review step", []verification.Fact{start, asked, approve("review"), verification.Completed{Node: "done"}},
+			"started, transition :review v3, verdict approve, verdict_time 40, transition review:done v3, ended completed",
+		},
+		{
+			"two verdicts on a run that is over: only the first was due", []verification.Fact{start, check("pan", 1), unsure, verification.Completed{Node: "done"}, approve(""), approve("")},
+			"started, transition :pan v3, dispatch_time 40:registry, transition pan:done v3, ended completed, verdict approve, verdict_time 40, verdict approve",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var history []verification.Event
+			at := time.Date(2026, 3, 1, 9, 14, 58, 0, time.UTC)
+			for i, f := range tt.facts {
+				history = append(history, verification.Event{At: at.Add(time.Duration(i) * time.Second), Fact: f})
+			}
+			var got []string
+			for _, m := range verification.Measures(verification.Run{}, history) {
+				text := strings.TrimSpace(string(m.Name) + " " + m.Key)
+				if m.Version > 0 {
+					text += fmt.Sprintf(" v%d", m.Version)
+				}
+				got = append(got, text)
+				if !m.At.Equal(at.Truncate(verification.MeasureInterval)) && !m.At.Equal(at.Add(2*time.Second)) || m.Count != 1 {
+					t.Errorf("%s: %d at %s", text, m.Count, m.At)
+				}
+			}
+			// A transition is counted before what else its event counts.
+			if diff := cmp.Diff(tt.want, strings.Join(got, ", ")); diff != "" {
+				t.Errorf("measures (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheKeyOfATransitionKeepsIt(t *testing.T) {
+	at := time.Unix(0, 0)
+	for _, history := range recorded(t) {
+		want := verification.Transitions("", history)
+		var got []verification.Transition
+		for _, m := range verification.Measures(verification.Run{}, history) {
+			if m.Name == verification.MeasureTransition {
+				got = append(got, verification.ParseTransition(m.Key))
+			}
+			if m.At.Before(at) {
+				t.Errorf("%v is before 1970", m)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("transitions (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestAQuantileIsAtMost19PercentTooHigh(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var all []time.Duration
+	counts := verification.DurationCounts{}
+	if got := counts.Quantile(0.5); got != 0 {
+		t.Errorf("the median of nothing = %s, want 0", got)
+	}
+	for range 1000 {
+		d := time.Duration(float64(time.Millisecond) * (1 + random.ExpFloat64()*100_000))
+		all = append(all, d)
+		history := []verification.Event{
+			{At: time.Unix(0, 0), Fact: verification.Started{}},
+			{At: time.Unix(0, 0), Fact: verification.ReviewAsked{Node: "review"}},
+			{At: time.Unix(0, 0).Add(d), Fact: verification.VerdictRecorded{Node: "review", Decision: verification.DecisionReject}},
+		}
+		for _, m := range verification.Measures(verification.Run{}, history) {
+			if m.Name == verification.MeasureVerdictTime {
+				counts.Add(m.Key, m.Count)
+			}
+		}
+	}
+	slices.Sort(all)
+	for _, share := range []float64{0.01, 0.5, 0.95, 1} {
+		exact, got := all[int(share*1000)-1], counts.Quantile(share)
+		if got < exact || float64(got) > 1.19*float64(exact) {
+			t.Errorf("Quantile(%v) = %s, want %s to %s", share, got, exact, time.Duration(1.19*float64(exact)))
+		}
+	}
+	if counts.Total() != 1000 {
+		t.Errorf("Total = %d, want 1000", counts.Total())
+	}
+}

@@ -1,0 +1,99 @@
+// Tests of the entries of the review queue.
+
+package verification_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestARunHasAnEntryFromWhenItBeganToOweAVerdict(t *testing.T) {
+	at := func(minutes int) time.Time { return time.Date(2026, 3, 1, 9, minutes, 0, 0, time.UTC) }
+	start := verification.Started{
+		Workflow: "w", WorkflowName: "Onboarding", ReferenceID: "customer-1", ReviewDueMinutes: 30, RunTTLSeconds: 3600,
+	}
+	review := verification.Flag{NodeID: "review", Label: "Review", Reason: "The names differ."}
+	asked := verification.ReviewAsked{Node: "review", Label: "Review", Reason: "The names differ."}
+	check := verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "p", Dispatch: 3, Visit: 1}
+	unsure := verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"source_ok":false}`)}
+	pan := verification.Flag{NodeID: "pan", Label: "PAN", Reason: verification.CauseSource.Sentence() + " " + verification.CauseDispatches.Sentence()}
+	verdict := verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove}
+	entry := verification.Review{Run: runID, Workflow: "w", WorkflowName: "Onboarding", ReferenceID: "customer-1"}
+	owed := func(change func(*verification.Review)) *verification.Review {
+		v := entry
+		change(&v)
+		return &v
+	}
+	for _, tt := range []struct {
+		name  string
+		facts []verification.Fact // a minute after another
+		want  *verification.Review
+	}{
+		{"a run that waits for a result", []verification.Fact{start, check}, nil},
+		{"parked on a review step", []verification.Fact{start, asked}, owed(func(v *verification.Review) {
+			v.Since, v.DueAt, v.Until = at(1), at(31), at(60)
+			v.Flags, v.Causes = []verification.Flag{review}, []verification.Cause{verification.CauseReviewStep}
+		})},
+		{"answered", []verification.Fact{start, asked, verdict, verification.Completed{Node: "done"}}, nil},
+		{"parked on a second one", []verification.Fact{start, asked, verdict, verification.ReviewAsked{Node: "second"}}, owed(func(v *verification.Review) {
+			v.Since, v.DueAt, v.Until = at(3), at(33), at(60)
+			v.Flags = []verification.Flag{review, {NodeID: "second", Reason: verification.CauseReviewStep.Sentence()}}
+			v.Causes = []verification.Cause{verification.CauseReviewStep}
+		})},
+		{"completed with a flagged step", []verification.Fact{start, check, unsure, verification.Completed{Node: "done"}}, owed(func(v *verification.Review) {
+			v.Since, v.DueAt, v.Flags = at(3), at(33), []verification.Flag{pan}
+			v.Causes = []verification.Cause{verification.CauseSource, verification.CauseDispatches}
+		})},
+		{"failed with a flagged step", []verification.Fact{start, check, unsure, verification.Failed{Node: "pan"}}, nil},
+		{"cancelled", []verification.Fact{start, asked, verification.Cancelled{}}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var history []verification.Event
+			for i, f := range tt.facts {
+				history = append(history, verification.Event{At: at(i), Fact: f})
+			}
+			run := verification.Fold(runID, history)
+			got, open := run.Review()
+			if (tt.want != nil) != open || open && cmp.Diff(*tt.want, got) != "" {
+				t.Errorf("Review = %+v, %t, want %+v", got, open, tt.want)
+			}
+			for _, now := range []time.Time{at(5), at(60), at(60).Add(time.Microsecond)} {
+				if owes := run.Summary().DecisionAt(now) == verification.DecisionReview; owes != (open && got.OpenAt(now)) {
+					t.Errorf("at %s the decision is review: %t, the entry is open: %t", now, owes, !owes)
+				}
+			}
+		})
+	}
+}
+
+func TestQueuePositionsKeepTheirText(t *testing.T) {
+	for _, p := range []verification.QueuePosition{
+		{Since: time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC), Run: runID},
+		{Since: time.Unix(0, 0).UTC(), DueAt: time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC), Run: runID},
+	} {
+		got, err := verification.ParseQueuePosition(p.String())
+		if err != nil || got != p {
+			t.Errorf("ParseQueuePosition(%q) = %v, %v, want %v", p, got, err, p)
+		}
+	}
+	for _, s := range []string{"", "x", "Li4", "****", verification.QueuePosition{}.String()} {
+		if p, err := verification.ParseQueuePosition(s); err == nil {
+			t.Errorf("ParseQueuePosition(%q) = %v, want an error", s, p)
+		}
+	}
+}
+
+func TestEveryCauseHasASentence(t *testing.T) {
+	for _, c := range verification.Causes() {
+		if got, err := verification.ParseCause(string(c)); err != nil || got != c || c.Sentence() == "" {
+			t.Errorf("cause %q: %v, %v, %q", c, got, err, c.Sentence())
+		}
+	}
+	if _, err := verification.ParseCause("boredom"); err == nil {
+		t.Error("ParseCause accepts any text")
+	}
+}
