@@ -116,7 +116,7 @@ func (k sumKey) compare(l sumKey) int {
 }
 
 // everyWorkflow is the workflow of the sums of all workflows.
-var everyWorkflow = uuid.Nil.String()
+const everyWorkflow = "00000000-0000-0000-0000-000000000000"
 
 // addUp adds the measures of a row of the log to sums, whose element n is the sum of
 // the first n+1 intervals of the day.
