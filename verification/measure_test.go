@@ -33,25 +33,30 @@ func TestMeasuresOfAHistory(t *testing.T) {
 	}{
 		{"a start", []verification.Fact{start}, "started"},
 		{
-			"a run that completes", []verification.Fact{start, wait, verification.CustomerSubmitted{Node: "consent"}, check("pan", 1), verification.ResultRecorded{Node: "pan", Passed: true}, verification.Completed{Node: "done", Outcome: "approved"}},
+			"a run that completes",
+			[]verification.Fact{start, wait, verification.CustomerSubmitted{Node: "consent"}, check("pan", 1), verification.ResultRecorded{Node: "pan", Passed: true}, verification.Completed{Node: "done", Outcome: "approved"}},
 			"started, transition :consent v3, transition consent:pan v3, dispatch_time 40:registry, transition pan:done v3, ended completed:approved",
 		},
 		{
-			"a retry and a failed check", []verification.Fact{start, check("pan", 1), verification.DispatchFailed{Node: "pan"}, check("pan", 2), verification.ResultPending{Node: "pan"}, verification.ResultRecorded{Node: "pan"}, verification.Failed{Node: "pan"}},
+			"a retry and a failed check",
+			[]verification.Fact{start, check("pan", 1), verification.DispatchFailed{Node: "pan"}, check("pan", 2), verification.ResultPending{Node: "pan"}, verification.ResultRecorded{Node: "pan"}, verification.Failed{Node: "pan"}},
 			"started, transition :pan v3, dispatch_failed registry, dispatch_time 44:registry, stopped pan v3, ended failed",
 		},
 		{
-			"a branch with a rule and without", []verification.Fact{start, verification.BranchTaken{Node: "a", When: "x: 1 > 0", Next: "b"}, verification.BranchTaken{Node: "b", Next: "done"}, verification.Completed{Node: "done"}},
+			"a branch with a rule and without",
+			[]verification.Fact{start, verification.BranchTaken{Node: "a", When: "x: 1 > 0", Next: "b"}, verification.BranchTaken{Node: "b", Next: "done"}, verification.Completed{Node: "done"}},
 			"started, transition :a v3, transition a:b:x: 1 > 0 v3, transition b:done:else v3, ended completed",
 		},
 		{"a customer who did not come", []verification.Fact{start, wait, verification.Expired{}}, "started, transition :consent v3, stopped consent v3, ended expired"},
 		{"a run that is cancelled before a step", []verification.Fact{start, verification.Cancelled{}}, "started, ended cancelled"},
 		{
-			"a verdict on a review step", []verification.Fact{start, asked, approve("review"), verification.Completed{Node: "done"}},
+			"a verdict on a review step",
+			[]verification.Fact{start, asked, approve("review"), verification.Completed{Node: "done"}},
 			"started, transition :review v3, verdict approve, verdict_time 40, transition review:done v3, ended completed",
 		},
 		{
-			"two verdicts on a run that is over: only the first was due", []verification.Fact{start, check("pan", 1), unsure, verification.Completed{Node: "done"}, approve(""), approve("")},
+			"two verdicts on a run that is over: only the first was due",
+			[]verification.Fact{start, check("pan", 1), unsure, verification.Completed{Node: "done"}, approve(""), approve("")},
 			"started, transition :pan v3, dispatch_time 40:registry, transition pan:done v3, ended completed, verdict approve, verdict_time 40, verdict approve",
 		},
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -122,7 +123,7 @@ func named(t *testing.T, s *postgres.Store, tenants string, f func(context.Conte
 	})
 }
 
-// furnish leaves one row of everything for a tenant.
+// furnish leaves rows of everything for a tenant.
 func furnish(t *testing.T, s *postgres.Store, n int) {
 	t.Helper()
 	ctx, tenant, run := t.Context(), tenantNumber(n), runNumber(n)
@@ -133,6 +134,17 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 	must(t, err)
 	begin(t, s, tenant, run, verification.Summary{})
 	must(t, s.SaveDelivery(ctx, tenant, verification.Delivery{Run: run, State: verification.DeliveryPending, LastAt: noon()}))
+	for _, other := range []int{n + 100, n + 200} { // the measures of the first are added up, those of the second are in the log
+		history := owing(other, 0, 1)
+		c := verification.NewCommit(verification.Run{}, verification.Fold(runNumber(other), history), history)
+		must(t, s.Append(ctx, tenant, runNumber(other), 0, c))
+		if other == n+100 {
+			_, err := s.Measures(ctx, tenant, verification.MeasureQuery{
+				Names: []verification.MeasureName{verification.MeasureStarted}, Cuts: []time.Time{noon(), noon().Add(time.Hour)},
+			})
+			must(t, err)
+		}
+	}
 }
 
 // begin starts a run that is to be driven on at noon.

@@ -82,7 +82,7 @@ type Options struct {
 }
 
 // Observer receives events for metrics. Its methods must not block.
-type Observer interface {
+type Observer interface { //nolint:interfacebloat // one method for each metric
 	// RunStarted counts a start.
 	RunStarted()
 	// RunEnded counts a run that reached a terminal status. outcome is that of the end

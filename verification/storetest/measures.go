@@ -124,9 +124,13 @@ func measuresSelected(t *trial) {
 	}
 	t.save(ours, histories...)
 	for _, q := range []verification.MeasureQuery{
-		{Names: measureNames()}, {Workflow: onboarding, Names: measureNames()}, {Workflow: onboarding, Version: 2, Names: measureNames()},
-		{Workflow: renewal, Names: measureNames()}, {Workflow: unknown, Names: measureNames()},
-		{Workflow: onboarding, Names: []verification.MeasureName{verification.MeasureStopped}}, {Workflow: onboarding},
+		{Names: measureNames()},
+		{Workflow: onboarding, Names: measureNames()},
+		{Workflow: onboarding, Version: 2, Names: measureNames()},
+		{Workflow: renewal, Names: measureNames()},
+		{Workflow: unknown, Names: measureNames()},
+		{Workflow: onboarding, Names: []verification.MeasureName{verification.MeasureStopped}},
+		{Workflow: onboarding},
 	} {
 		q.Cuts = cuts(0, time.Hour)
 		t.measured(ours, q, histories...)
