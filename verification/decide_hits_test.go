@@ -88,3 +88,13 @@ func TestAHitDropsAProposedVerdict(t *testing.T) {
 		t.Errorf("the verdict of another person = %s, want a proposal: the first one did not know the hit", got)
 	}
 }
+
+func TestANewHitDoesNotPostponeAVerdictThatIsDue(t *testing.T) {
+	j := checked(t).answer(verification.OutcomePassed, `{"hits":[{"id":"e-1"}],"analysis_ok":false}`)
+	j = j.approve("seen").after(time.Hour).found("e-2")
+	since := j.now
+	j = j.after(time.Hour).found("e-3")
+	if v, owed := j.run.Review(); !owed || !v.Since.Equal(since) {
+		t.Errorf("review = %+v, %t; want one that is owed since the first hit", v, owed)
+	}
+}

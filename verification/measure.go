@@ -181,8 +181,11 @@ func (m *measuring) end(s Status, outcome string) {
 const bucketsPerDoubling = 4
 
 func durationKey(d time.Duration) string {
+	if d <= time.Millisecond { // also of a clock that is behind
+		return "0"
+	}
 	n := math.Ceil(bucketsPerDoubling * math.Log2(float64(d)/float64(time.Millisecond)))
-	return strconv.Itoa(int(max(0, n))) // the logarithm of 0 is negative infinity
+	return strconv.Itoa(int(n))
 }
 
 // DurationCounts counts durations by bucket.

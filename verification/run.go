@@ -27,8 +27,8 @@ type Run struct {
 	Outcome     string    // of the end node of a completed run; empty for none
 	Error       *RunError // of a failed or expired run
 
-	// ReopenedAt is when a later version of a list last had a hit for the completed run,
-	// so that it owes a verdict again; zero for never.
+	// ReopenedAt is when the completed run last began to owe a verdict again, because a
+	// later version of a list has a hit for it; zero for never.
 	ReopenedAt time.Time
 
 	// Documents are the uploads that accepted answers name, in order.
@@ -212,7 +212,10 @@ func (r Run) Evolve(e Event) Run {
 		r = r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision, Returned: true})
 	case HitsFound:
 		// The verdict was given without the hits, so another one is due.
-		r.Verdict, r.Proposal, r.ReopenedAt = Verdict{}, Verdict{}, e.At
+		if r.Decision() != DecisionReview { // else one is due for longer
+			r.ReopenedAt = e.At
+		}
+		r.Verdict, r.Proposal = Verdict{}, Verdict{}
 		r = r.withStep(f.Node, func(s *Step) { s.Rescreened = append(slices.Clip(s.Rescreened), f) })
 	case Completed:
 		r = r.ended(StatusCompleted, nil, e.At)

@@ -3,9 +3,11 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -75,13 +77,20 @@ func (c *console) table() []route {
 	}
 }
 
-// maxForm is the maximum size of a post, in bytes.
-const maxForm = 1 << 20
+const (
+	maxForm     = 1 << 20          // of a post, in bytes
+	postTimeout = 30 * time.Second // for the work of a post
+)
 
 // guard returns the handler of a row. It checks, in this order: the origin of a post,
 // its size, the session, the role.
 func (c *console) guard(row route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost { // a change is completed even if the browser leaves
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), postTimeout)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
 		s := c.visitor(w, r)
 		err := c.admit(w, r, row, &s)
 		if err == nil {

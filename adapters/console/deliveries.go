@@ -137,7 +137,7 @@ func (s session) delivery(d verification.Delivery) (deliveryView, error) {
 // receiverOf returns a URL without its query, which may hold a secret.
 func receiverOf(raw string) string {
 	u, err := url.Parse(raw)
-	if err != nil {
+	if err != nil || raw == "" {
 		return ""
 	}
 	return u.Scheme + "://" + u.Host + u.EscapedPath()

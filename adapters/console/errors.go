@@ -3,6 +3,7 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -32,7 +33,7 @@ func statusOf(err error) int {
 		{http.StatusForbidden, []error{verification.ErrForbidden, errCrossSite}},
 		{http.StatusConflict, []error{verification.ErrConflict, verification.ErrNotOpen, verification.ErrInFlight, verification.ErrKeyReused}},
 		{http.StatusBadRequest, []error{verification.ErrInvalid}},
-		{http.StatusServiceUnavailable, []error{verification.ErrUnavailable}},
+		{http.StatusServiceUnavailable, []error{verification.ErrUnavailable, context.Canceled, context.DeadlineExceeded}},
 		{http.StatusMethodNotAllowed, []error{errMethod}},
 		{http.StatusRequestEntityTooLarge, []error{errTooLarge}},
 	} {
@@ -51,6 +52,9 @@ type errorView struct {
 
 // refuse writes the page of an error.
 func (c *console) refuse(w http.ResponseWriter, r *http.Request, s session, err error) {
+	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
+		return // nobody reads the page
+	}
 	status := statusOf(err)
 	if status == http.StatusUnauthorized {
 		err = c.askToSignIn(w, r, s)

@@ -133,7 +133,7 @@ func (s session) day(text string) (begin time.Time, ok bool) {
 		return time.Time{}, true
 	}
 	begin, err := time.ParseInLocation(time.DateOnly, text, s.Zone)
-	return begin, err == nil
+	return begin, err == nil && begin.UTC().Year() >= 1
 }
 
 // addRuns adds a page of runs.

@@ -144,7 +144,8 @@ func (c *console) identify(r *http.Request, s *session) error {
 type gate struct {
 	tokens Tokens
 	now    func() time.Time
-	slots  *fair.Limiter
+	slots  *fair.Limiter // for the verification of tokens
+	calls  *fair.Limiter // for calls of the Provider
 	proven *lru.Cache[[sha256.Size]byte, provenSession]
 }
 
@@ -154,7 +155,7 @@ type provenSession struct {
 }
 
 const (
-	maxUnproven     = 4                    // tokens verified at once
+	maxUnproven     = 4                    // tokens verified, and calls of the Provider, at once
 	refusalPause    = 5 * time.Millisecond // for which a refused one keeps its slot
 	unprovenTimeout = 5 * time.Second      // for a slot
 	maxProven       = 10_000               // sessions
@@ -162,7 +163,7 @@ const (
 
 func newGate(tokens Tokens, now func() time.Time) gate {
 	return gate{
-		tokens: tokens, now: now, slots: fair.NewLimiter(maxUnproven, 0),
+		tokens: tokens, now: now, slots: fair.NewLimiter(maxUnproven, 0), calls: fair.NewLimiter(maxUnproven, 0),
 		proven: lru.New[[sha256.Size]byte](maxProven, 1, func(provenSession) int { return 1 }),
 	}
 }
@@ -174,7 +175,7 @@ func (g gate) session(ctx context.Context, raw string) (verification.Reviewer, t
 		return p.Reviewer, p.expires, nil
 	}
 	var p provenSession
-	err := g.try(ctx, func() (err error) {
+	err := try(ctx, g.slots, func() (err error) {
 		p.Reviewer, p.expires, err = g.tokens.VerifySession(raw)
 		return err
 	})
@@ -185,10 +186,10 @@ func (g gate) session(ctx context.Context, raw string) (verification.Reviewer, t
 }
 
 // try calls verify in a slot. ErrUnavailable is returned when no slot becomes free.
-func (g gate) try(ctx context.Context, verify func() error) error {
+func try(ctx context.Context, slots *fair.Limiter, verify func() error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, unprovenTimeout, verification.Unavailable("session", "too many wrong tokens are being refused; try again"))
 	defer cancel()
-	release, err := g.slots.Acquire(ctx, "")
+	release, err := slots.Acquire(ctx, "")
 	if err != nil {
 		return err
 	}

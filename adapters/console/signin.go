@@ -61,6 +61,9 @@ func (c *console) beginSignIn(w http.ResponseWriter, r *http.Request, _ session)
 		return err
 	}
 	next := c.local(r.URL.Query().Get("next"))
+	if len(next) > maxWanted {
+		next = c.local("")
+	}
 	c.setCookie(w, attemptCookie, attempt+"|"+base64.RawURLEncoding.EncodeToString([]byte(next)))
 	return c.redirect(w, to)
 }
@@ -74,7 +77,7 @@ func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session
 	c.setCookie(w, attemptCookie, "")
 	var who verification.Reviewer
 	var idToken string
-	err := c.gate.try(r.Context(), func() (err error) {
+	err := try(r.Context(), c.gate.calls, func() (err error) {
 		who, idToken, err = c.opt.Provider.Finish(r.Context(), attempt, r.URL.Query())
 		return err
 	})
@@ -98,6 +101,10 @@ func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session
 	next, _ := base64.RawURLEncoding.DecodeString(encoded)
 	return c.redirect(w, c.local(string(next)))
 }
+
+// maxWanted is the longest path and query that a sign-in leads back to, in bytes. The
+// cookie of the attempt holds it.
+const maxWanted = 1000
 
 // maxIDToken is the longest ID token that is kept for signing out, in bytes, because
 // browsers refuse cookies above 4 KiB. Without it the provider may ask whether to sign
@@ -159,7 +166,7 @@ func (c *console) useLink(w http.ResponseWriter, r *http.Request, s session) err
 
 // openLink returns the link of a request and the name of its tenant.
 func (c *console) openLink(r *http.Request) (link verification.SignInLink, tenant string, err error) {
-	err = c.gate.try(r.Context(), func() (err error) {
+	err = try(r.Context(), c.gate.slots, func() (err error) {
 		link, err = c.opt.Tokens.OpenSignInLink(chi.URLParam(r, "token"))
 		return err
 	})

@@ -174,8 +174,8 @@ func TestRefusedSignInsSayWhyAndBeginNoSession(t *testing.T) {
 		text   string
 	}{
 		{&verification.Error{Kind: verification.ErrUnauthenticated}, http.StatusUnauthorized, "Signing in did not work"},
-		{verification.Forbidden("bearer token", ""), http.StatusForbidden, "may not use the console"},
-		{verification.Unavailable("sign-in", ""), http.StatusServiceUnavailable, "The service does not answer"},
+		{verification.Forbidden("bearer token", ""), http.StatusForbidden, "has no access to the console"},
+		{verification.Unavailable("sign-in", ""), http.StatusServiceUnavailable, "The service is unavailable"},
 	} {
 		browser := d.nobody()
 		p.err = nil

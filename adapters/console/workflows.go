@@ -71,7 +71,8 @@ type workflowView struct {
 	Versions []versionRow
 	Pager    *web.Pager
 	Graph    *graphView
-	Runs     int // of the shown version
+	Receiver string // of notices, without the query of its URL, which may hold a secret
+	Runs     int    // of the shown version
 	Changes  []changeRow
 }
 
@@ -105,7 +106,7 @@ func (c *console) workflowPage(w http.ResponseWriter, r *http.Request, s session
 		return err
 	}
 	v := workflowView{
-		Workflow: detail.Workflow, State: s.stateOf(detail.Workflow),
+		Workflow: detail.Workflow, Receiver: receiverOf(detail.Workflow.LifecycleWebhookURL), State: s.stateOf(detail.Workflow),
 		TTL: s.seconds(detail.RunTTLSeconds), Idle: s.seconds(detail.AbandonTimeoutSeconds),
 	}
 	q := r.URL.Query()

@@ -112,6 +112,9 @@ func referenceID(s string) (string, error) { return s, verification.ValidateRefe
 // timestamp parses a time of RFC 3339 to the microsecond.
 func timestamp(s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, s)
+	if err == nil && t.UTC().Year() < 1 { // PostgreSQL has no year 0
+		err = strconv.ErrRange
+	}
 	return t.UTC().Truncate(time.Microsecond), err
 }
 

@@ -26,7 +26,7 @@ const (
 	perDay = int64(24 * time.Hour / verification.MeasureInterval)
 	// maxFold is how many rows of the log are added up in one transaction, and
 	// maxFolds bounds the transactions of one call.
-	maxFold, maxFolds = 5000, 20
+	maxFold, maxFolds = 1000, 100
 )
 
 // loggedMeasures is one element of the JSON array in a row of verifyd.measure_log: the
@@ -89,9 +89,12 @@ func measureArgs(part []pendingAppend) ([]any, error) {
 			each[to] = text
 			to++
 		}
-		sum, err := logged(part[from:to])
-		if err != nil {
-			return nil, err
+		sum := each[from]
+		if to-from > 1 {
+			var err error
+			if sum, err = logged(part[from:to]); err != nil {
+				return nil, err
+			}
 		}
 		if sum != "" {
 			tenants, sums = append(tenants, part[from].tenant), append(sums, sum)
@@ -153,7 +156,8 @@ func addTo(sums map[sumKey][]int64, k sumKey, interval int64, n int) {
 }
 
 // foldMeasures moves rows of the log to the sums: those of a tenant, or of all tenants.
-// A row that another transaction is writing is left for later.
+// A row that another transaction is writing is left for later. It returns
+// ErrUnavailable if rows are left after maxFolds transactions.
 func (s *Store) foldMeasures(ctx context.Context, tenants string) error {
 	const (
 		lock  = "SELECT pg_advisory_xact_lock(hashtext('verifyd.measures'))"
@@ -183,7 +187,7 @@ RETURNING tenant_id::text, measures`
 			return translate("add up measures", err)
 		}
 	}
-	return nil
+	return verification.Unavailable("numbers", "they are being added up; try again")
 }
 
 // sumRow is a row of verifyd.measures.
@@ -209,7 +213,7 @@ func saveSums(ctx context.Context, tx bun.Tx, sums map[sumKey][]int64) error {
 				Name: string(k.Name), Key: k.Key, Version: k.Version, Counts: sums[k],
 			}
 		}
-		_, err := tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, workflow_id, day, name, key, version) DO UPDATE").
+		_, err := tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, workflow_id, day, name, md5(key), version) DO UPDATE").
 			Set("counts = ARRAY(SELECT a + b FROM unnest(m.counts, excluded.counts) WITH ORDINALITY AS u (a, b, n) ORDER BY n)").Exec(ctx)
 		if err != nil {
 			return err

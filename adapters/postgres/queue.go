@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -248,9 +249,12 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 		})
 		return nil
 	})
+	if err != nil {
+		return translate("release work", err)
+	}
 	for i := range runs {
-		if err == nil && !released[piece{tenants[i], runs[i], kinds[i]}] {
-			err = s.querier().execHot(ctx, everyTenant, releaseOne, tenants[i], runs[i], kinds[i], leases[i], at)
+		if !released[piece{tenants[i], runs[i], kinds[i]}] {
+			err = errors.Join(err, s.querier().execHot(ctx, everyTenant, releaseOne, tenants[i], runs[i], kinds[i], leases[i], at))
 		}
 	}
 	return translate("release work", err)

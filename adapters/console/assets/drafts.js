@@ -9,13 +9,13 @@ function keyOf(area) {
   return `${document.body.dataset.person} ${location.pathname} ${area.form?.getAttribute("action") ?? ""} ${area.name}`;
 }
 
-// keepDrafts restores and saves the drafts of a page. A page that is no error page
-// shows that the server has taken what was sent before: those drafts are removed.
+// keepDrafts restores and saves the drafts of a page. The message that something was
+// done shows that the server has taken what was sent before: those drafts are removed.
 export function keepDrafts(root) {
   if (!document.body.dataset.person) {
     return;
   }
-  if (!document.querySelector("[data-error]")) {
+  if (document.querySelector("[data-done]")) {
     for (const key of Object.keys(sessionStorage).filter((k) => k.startsWith(sent))) {
       sessionStorage.removeItem(prefix + key.slice(sent.length));
       sessionStorage.removeItem(key);
@@ -23,6 +23,7 @@ export function keepDrafts(root) {
   }
   for (const area of root.querySelectorAll("textarea[data-draft]")) {
     const key = keyOf(area);
+    sessionStorage.removeItem(sent + key); // it was not taken
     const draft = sessionStorage.getItem(prefix + key);
     if (draft !== null && area.value === "") {
       area.value = draft;

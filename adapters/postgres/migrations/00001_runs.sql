@@ -238,9 +238,10 @@ CREATE TABLE verifyd.measures (
     name        text COLLATE "C" NOT NULL,
     key         text COLLATE "C" NOT NULL,
     version     integer NOT NULL, -- of the workflow; 0 for all
-    counts      bigint[] NOT NULL,
-    PRIMARY KEY (tenant_id, workflow_id, day, name, key, version)
+    counts      bigint[] NOT NULL
 );
+-- A key may contain a condition, which is too long for an index.
+CREATE UNIQUE INDEX measures_by_key ON verifyd.measures (tenant_id, workflow_id, day, name, md5(key), version);
 
 -- The work queue: at most one piece of each kind for a run.
 CREATE TABLE verifyd.work (

@@ -61,7 +61,7 @@ func TestReviewersSignInAndOutAtTheProvider(t *testing.T) {
 		tab.Go(s.api + "/console/session?a=b")
 		tab.Press("main .button")
 		tab.See(".note.bad")
-		if text := tab.Text(); !strings.Contains(text, "Your account may not use the console") {
+		if text := tab.Text(); !strings.Contains(text, "Your account has no access to the console") {
 			t.Errorf("a person without a role sees %s", text)
 		}
 		p.SignIn(asha)
