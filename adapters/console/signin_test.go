@@ -294,3 +294,24 @@ func TestADraftIsKeptInItsTabUntilTheSignOut(t *testing.T) {
 		t.Errorf("after the sign-out, %d drafts are left", left)
 	}
 }
+
+func TestADraftStaysUntilTheServerHasTakenIt(t *testing.T) {
+	d, who := serve(t), reviewer(verification.RoleReviewer)
+	d.suspicious()
+	run, _ := d.answered(d.Apply(identity()), "case-1", "Asha Rao")
+	tab := d.tab(who, browser.Options{Wide: true})
+	page, notes := d.server.URL+"/console/runs/"+string(run), `document.querySelector("#notes")?.value ?? ""`
+	tab.Go(page)
+	tab.Fill("#notes", "half a sentence")
+	browser.Eval[bool](tab, `(form => {
+		form.addEventListener("submit", e => e.preventDefault()); // the post never arrives
+		form.requestSubmit();
+		return true;
+	})(document.querySelector("#notes").form)`)
+	tab.Go(d.server.URL + "/console/queue")
+	tab.See("main.work")
+	tab.Go(page)
+	if got := browser.Eval[string](tab, notes); got != "half a sentence" {
+		t.Errorf("after a post that did not arrive, the note is %q", got)
+	}
+}
