@@ -4,14 +4,15 @@ package verification
 
 import "unicode/utf8"
 
-const maxNotes = 10000 // characters
+// MaxNotes is the maximum length of the notes of a verdict, in characters.
+const MaxNotes = 10000
 
 // ValidateNotes returns ErrInvalid unless the notes of a verdict have at most 10,000
 // characters and are valid UTF-8 without NUL.
 func ValidateNotes(s string) error {
 	switch {
-	case utf8.RuneCountInString(s) > maxNotes:
-		return InvalidField("signal", "payload.notes", tooLong(maxNotes))
+	case utf8.RuneCountInString(s) > MaxNotes:
+		return InvalidField("signal", "payload.notes", tooLong(MaxNotes))
 	case !storable(s):
 		return InvalidField("signal", "payload.notes", "must be valid UTF-8 without a NUL character")
 	}

@@ -44,7 +44,7 @@ func readNumbersFilter(s session, q url.Values, now time.Time) (numbersFilter, e
 		f.Days, f.From, f.To = n, "", ""
 	}
 	if f.From != "" || f.To != "" {
-		problems = append(problems, f.readDays(s.Zone)...)
+		problems = append(problems, f.readDays(s)...)
 	}
 	if len(problems) > 0 {
 		f.Days = numbersDays()[0]
@@ -59,14 +59,14 @@ func readNumbersFilter(s session, q url.Values, now time.Time) (numbersFilter, e
 }
 
 // readDays reads From and To.
-func (f *numbersFilter) readDays(zone *time.Location) (problems []verification.FieldError) {
+func (f *numbersFilter) readDays(s session) (problems []verification.FieldError) {
 	f.Days = 0
 	for _, d := range []struct {
 		name, text string
 		to         *time.Time
 	}{{"from", f.From, &f.from}, {"to", f.To, &f.to}} {
-		var err error
-		if *d.to, err = time.ParseInLocation(time.DateOnly, d.text, zone); err != nil {
+		begin, ok := s.day(d.text)
+		if *d.to = begin; !ok || begin.IsZero() {
 			problems = append(problems, verification.FieldError{Name: d.name})
 		}
 	}

@@ -223,7 +223,7 @@ func (v *queueView) choices(s session) {
 	add(&v.Orders, string(v.Filter.Order), "order.", string(verification.OldestFirst), string(verification.DueFirst))
 }
 
-// workflowChoices returns the first workflows of the tenant, and the chosen one.
+// workflowChoices returns the newest workflows of the tenant, by name.
 func (c *console) workflowChoices(r *http.Request, s session, chosen verification.WorkflowID) ([]choice, error) {
 	found, err := c.engine.Workflows(r.Context(), s.Tenant, verification.PageQuery{Limit: verification.MaxLimit})
 	if err != nil {

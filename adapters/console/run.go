@@ -73,11 +73,11 @@ func (c *console) claimOf(r *http.Request, s session, rec engine.RunRecord) (ver
 	if s.May(verification.RoleReviewer) && r.Method != http.MethodHead && r.Header.Get("Sec-Purpose") == "" {
 		return c.claim(r.Context(), s, id, false)
 	}
-	found, err := c.engine.Queue(r.Context(), s.Tenant, verification.QueueQuery{PageQuery: verification.PageQuery{Limit: 1}, Run: id})
-	if err != nil || len(found.Data) == 0 {
-		return verification.Claim{}, err
+	found, err := c.engine.Review(r.Context(), s.Tenant, id)
+	if errors.Is(err, verification.ErrNotFound) { // the verdict was given just now
+		err = nil
 	}
-	return found.Data[0].Claim, nil
+	return found.Claim, err
 }
 
 // claim claims a run for the person, and returns who has it then. A run that owes no
@@ -101,8 +101,8 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 	if report.Decision != verification.DecisionNone {
 		v.Badges = append(v.Badges, s.decisionBadge(report.Decision))
 	}
-	if due := dueOf(rec); !due.IsZero() {
-		v.Badges = append(v.Badges, s.dueBadge(rec.Review.Since, due, rec.At))
+	if rec.Review != nil && !rec.Review.DueAt.IsZero() {
+		v.Badges = append(v.Badges, s.dueBadge(rec.Review.Since, rec.Review.DueAt, rec.At))
 	}
 	if report.Error != nil {
 		v.Error = c.sentence(s, report.Error.Message)
@@ -158,14 +158,6 @@ func pathLabels(d verification.Data) map[string]string {
 		labels[path] = path
 	}
 	return labels
-}
-
-// dueOf returns when the verdict on a run is due; zero for none.
-func dueOf(rec engine.RunRecord) time.Time {
-	if rec.Review == nil {
-		return time.Time{}
-	}
-	return rec.Review.DueAt
 }
 
 // runFacts returns what the head of the page says about a run.

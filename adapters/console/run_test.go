@@ -421,3 +421,31 @@ type printer struct{}
 func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Report) ([]byte, error) {
 	return []byte("the report of " + r.Run.ReferenceID), nil
 }
+
+func TestAProposalLeavesTheClaimOfAColleague(t *testing.T) {
+	d := serve(t)
+	w := waiting("Four eyes", "Look.")
+	w.FourEyes = true
+	run := d.begin(d.Apply(w), "case-1")
+	tenant := reviewer(verification.RoleReviewer).Tenant
+	_, err := d.Engine.Claim(t.Context(), tenant, run, engine.ClaimRequest{By: "ravi", Name: "ravi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []struct{ identity, holder string }{{"asha", "ravi"}, {"ravi", ""}} {
+		if by.identity == "ravi" { // who holds the claim, and sends the proposal back
+			err = d.Engine.ReturnProposal(t.Context(), tenant, run, engine.ReturnRequest{By: by.identity, Identity: by.identity})
+		} else {
+			_, err = d.Engine.GiveVerdict(t.Context(), tenant, run, engine.VerdictRequest{
+				Decision: verification.DecisionApprove, By: by.identity, Identity: by.identity,
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry, err := d.Engine.Review(t.Context(), tenant, run)
+		if err != nil || entry.Claim.By != by.holder {
+			t.Errorf("after %s has acted, the claim is that of %q (%v), want %q", by.identity, entry.Claim.By, err, by.holder)
+		}
+	}
+}

@@ -188,6 +188,14 @@ func TestGuessesOfSessionsAreBoundedAndDelayNobody(t *testing.T) {
 	}
 }
 
+func TestAStreamOfHeadersHoldsNothing(t *testing.T) {
+	d := serve(t)
+	p := d.as(reviewer(verification.RoleViewer))
+	for range 70 { // more than the streams of a tenant
+		wants(t, p.do(http.MethodHead, "/queue/events", "", "Accept", "text/event-stream"), http.StatusOK)
+	}
+}
+
 func TestALanguageIsRememberedAndATimeZoneIsThatOfThePerson(t *testing.T) {
 	d := serve(t)
 	p := d.as(reviewer(verification.RoleViewer))

@@ -137,6 +137,10 @@ func (c *console) queueEvents(w http.ResponseWriter, r *http.Request, s session)
 	if !strings.Contains(r.Header.Get("Accept"), eventStream) {
 		return verification.Invalid("queue", "the request must accept "+eventStream)
 	}
+	if r.Method == http.MethodHead { // it would hold a stream
+		w.Header().Set("Content-Type", eventStream)
+		return nil
+	}
 	changed, end, ok := c.watcher.watch(r.Context(), s.Tenant)
 	if !ok {
 		return verification.Unavailable("queue", "too many pages follow the queue")

@@ -60,9 +60,6 @@ type keptVerdict struct {
 	Problem  string
 }
 
-// maxNotes is the limit of the API, in characters.
-const maxNotes = 10_000
-
 // verdictPanel returns the panel of a run.
 func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, claim verification.Claim, kept keptVerdict) verdictPanel {
 	at := s.Base + "/runs/" + string(rec.Report.Run.ID)
@@ -72,7 +69,7 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 	p := verdictPanel{
 		Action: at + "/verdict" + f.Query(), Claims: at + "/claim" + f.Query(), Release: at + "/release" + f.Query(), Owed: rec.Review != nil,
 		Verdicts: s.verdictsOf(entries, rec.At), Note: kept.Note, Notes: kept.Notes, Problem: kept.Problem,
-		Revision: rec.Revision, MaxNotes: maxNotes, FourEyes: rec.FourEyes,
+		Revision: rec.Revision, MaxNotes: verification.MaxNotes, FourEyes: rec.FourEyes,
 	}
 	if !over && s.May(verification.RoleReviewer) {
 		p.Cancel = at + "/cancel" + f.Query()
@@ -157,7 +154,7 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("verdict.changed")}
 		return c.showRun(w, r, s, http.StatusConflict, kept)
 	case errors.Is(err, verification.ErrInvalid):
-		kept.Problem = s.say("verdict.invalid", maxNotes)
+		kept.Problem = s.say("verdict.invalid", verification.MaxNotes)
 		return c.showRun(w, r, s, http.StatusUnprocessableEntity, kept)
 	}
 	return err

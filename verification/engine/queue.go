@@ -66,14 +66,14 @@ func (e *Engine) ReleaseClaim(ctx context.Context, t verification.TenantID, id v
 	return e.ports.Store.ReleaseClaim(ctx, t, id, by)
 }
 
-// endClaim ends the claim of a run that still owes a verdict after a reviewer has acted
-// on it. A claim of any other run ends with the append. A failure is logged: the claim
-// then ends by itself.
-func (e *Engine) endClaim(ctx context.Context, s *session) {
-	if _, owed := s.run.Review(); !owed || e.external {
+// endClaim ends the claim that a reviewer has of a run, which still owes a verdict after
+// the reviewer has acted on it. A claim of any other run ends with the append. A failure
+// is logged: the claim then ends by itself.
+func (e *Engine) endClaim(ctx context.Context, s *session, by string) {
+	if _, owed := s.run.Review(); !owed || by == "" || e.external {
 		return
 	}
-	if err := e.ports.Store.ReleaseClaim(context.WithoutCancel(ctx), s.ref.Tenant, s.ref.Run, ""); err != nil {
+	if err := e.ports.Store.ReleaseClaim(context.WithoutCancel(ctx), s.ref.Tenant, s.ref.Run, by); err != nil {
 		e.log.WarnContext(ctx, "claim not released", "tenant", s.ref.Tenant, "run", s.ref.Run, "error", err)
 	}
 }

@@ -45,7 +45,7 @@ type SignalResult struct {
 }
 
 // GiveVerdict records a verdict on a run that is parked on review, which then
-// continues, or on a run that is over. The claim of the run ends. ErrNotOpen is returned for any
+// continues, or on a run that is over. The reviewer's claim of the run ends. ErrNotOpen is returned for any
 // other run, ErrConflict if the run has changed since the revision of the request, ErrKeyReused and
 // ErrInFlight for the idempotency key.
 //
@@ -64,9 +64,9 @@ func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id ve
 		if err != nil {
 			return SignalResult{}, err
 		}
-		e.endClaim(ctx, s)
 		receipt, repeated := before.Receipt(request)
 		if !repeated {
+			e.endClaim(ctx, s, v.Identity)
 			first, second := before.Proposal.Decision, s.run.Proposal.Decision
 			receipt = verification.SignalReceipt{
 				Node: s.run.Verdict.Node, Proposed: second.Verdict(), Returned: first.Verdict() && first != v.Decision,
@@ -106,7 +106,7 @@ func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id
 		Notes: r.Notes, By: r.By, Identity: r.Identity, Revision: r.Revision,
 	})
 	if err == nil {
-		e.endClaim(ctx, s)
+		e.endClaim(ctx, s, r.Identity)
 	}
 	return err
 }
