@@ -8,17 +8,8 @@ type aadhaarWith struct {
 	Number string `json:"number"`
 }
 
-// The rules are those of the Unique Identification Authority of India: twelve digits,
-// the first from 2 to 9, the last a check digit by Verhoeff's algorithm.
-func aadhaarDescription() description {
-	return description{
-		summary:  "The structure and the check digit of an Aadhaar number.",
-		required: []string{"number"},
-		with:     `{"number": {"type": "string", "title": "Aadhaar number"}}`,
-		data:     `{"number": {"type": "string", "title": "Aadhaar number, masked"}}`,
-	}
-}
-
+// judgeAadhaar judges by the rules of the Unique Identification Authority of India:
+// twelve digits, the first from 2 to 9, the last a check digit by Verhoeff's algorithm.
 func judgeAadhaar(w aadhaarWith, _ time.Time) (map[string]any, reason, error) {
 	number := compact(w.Number)
 	if why := structured(number, "999999999999"); why != "" {

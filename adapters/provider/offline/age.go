@@ -17,19 +17,6 @@ type ageWith struct {
 // has been known to become older than 122.
 const maxAge = 130
 
-func ageDescription() description {
-	return description{
-		summary:  "Whether a person has at least or at most a number of years at the time of the run.",
-		required: []string{"birth_date"},
-		with: `{
-			"birth_date": {"type": "string", "format": "date", "title": "Date of birth"},
-			"min_years": {"type": "integer", "minimum": 0, "title": "Minimum age", "x-unit": "years"},
-			"max_years": {"type": "integer", "minimum": 0, "title": "Maximum age", "x-unit": "years"}
-		}`,
-		data: `{"age": {"type": "integer", "title": "Age", "x-unit": "years"}}`,
-	}
-}
-
 func judgeAge(w ageWith, now time.Time) (map[string]any, reason, error) {
 	if w.MinYears == nil && w.MaxYears == nil {
 		return nil, "", errors.New("offline.age: with.min_years or with.max_years is required")

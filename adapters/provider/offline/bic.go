@@ -9,26 +9,8 @@ type bicWith struct {
 	Countries []string `json:"countries"`
 }
 
-// The structure is that of ISO 9362:2022: a prefix of four letters or digits, a
-// country of ISO 3166-1, a suffix of two, and for a branch three more.
-func bicDescription() description {
-	return description{
-		summary:  "The structure of a Business Identifier Code (BIC, ISO 9362).",
-		required: []string{"bic"},
-		with: `{
-			"bic": {"type": "string", "title": "BIC"},
-			"countries": ` + countriesSchema + `
-		}`,
-		data: `{
-			"bic": {"type": "string", "title": "BIC"},
-			"institution_code": {"type": "string", "title": "Institution"},
-			"country": {"type": "string", "title": "Country"},
-			"branch_code": {"type": "string", "title": "Branch, XXX for the head office"},
-			"test": {"type": "boolean", "title": "Code for tests"}
-		}`,
-	}
-}
-
+// judgeBIC judges by ISO 9362:2022: a prefix of four letters or digits, a country of
+// ISO 3166-1, a suffix of two, and for a branch three more.
 func judgeBIC(w bicWith, _ time.Time) (map[string]any, reason, error) {
 	accepts, err := countries("offline.bic", w.Countries)
 	if err != nil {

@@ -14,25 +14,8 @@ type cardNumberWith struct {
 	Schemes []string `json:"schemes"`
 }
 
-const cardSchemes = `["visa", "mastercard", "american_express", "discover", "diners_club", "jcb", "unionpay", "maestro", "rupay", "mir"]`
-
-// The structure and the check digit are those of ISO/IEC 7812-1; the first digits and
-// the lengths of the schemes are those that the schemes publish.
-func cardNumberDescription() description {
-	return description{
-		summary:  "The length and the check digit of a payment card number (ISO/IEC 7812), and its scheme.",
-		required: []string{"number"},
-		with: `{
-			"number": {"type": "string", "title": "Card number"},
-			"schemes": {"type": "array", "title": "Accepted schemes", "minItems": 1, "items": {"type": "string", "enum": ` + cardSchemes + `}}
-		}`,
-		data: `{
-			"number": {"type": "string", "title": "Card number, masked"},
-			"scheme": {"type": "string", "title": "Scheme", "enum": ` + cardSchemes + `}
-		}`,
-	}
-}
-
+// judgeCardNumber judges structure and check digit by ISO/IEC 7812-1; the first digits
+// and the lengths of the schemes are those that the schemes publish.
 func judgeCardNumber(w cardNumberWith, _ time.Time) (map[string]any, reason, error) {
 	number := compact(w.Number)
 	switch {

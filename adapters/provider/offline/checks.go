@@ -8,40 +8,50 @@ package offline
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
+// checks.json has the description of each check.
+//
+//go:embed checks.json
+var checksJSON []byte
+
 // Checks returns a provider for every check of this package, by its name. Each of
 // them implements verification.Describer. They share nothing with other calls of
 // Checks and may be used by several goroutines.
 func Checks() map[string]verification.Provider {
+	all := descriptions{}
+	if err := json.Unmarshal(checksJSON, &all); err != nil {
+		panic("offline: " + err.Error())
+	}
 	return map[string]verification.Provider{
-		"offline.aadhaar":     newCheck("offline.aadhaar", aadhaarDescription(), judgeAadhaar),
-		"offline.age":         newCheck("offline.age", ageDescription(), judgeAge),
-		"offline.bic":         newCheck("offline.bic", bicDescription(), judgeBIC),
-		"offline.card_number": newCheck("offline.card_number", cardNumberDescription(), judgeCardNumber),
-		"offline.email":       newCheck("offline.email", emailDescription(), newEmailJudge()),
-		"offline.expiry":      newCheck("offline.expiry", expiryDescription(), judgeExpiry),
-		"offline.gstin":       newCheck("offline.gstin", gstinDescription(), judgeGSTIN),
-		"offline.iban":        newCheck("offline.iban", ibanDescription(), newIBANJudge()),
-		"offline.ifsc":        newCheck("offline.ifsc", ifscDescription(), judgeIFSC),
-		"offline.lei":         newCheck("offline.lei", leiDescription(), judgeLEI),
-		"offline.mrz":         newCheck("offline.mrz", mrzDescription(), judgeMRZ),
-		"offline.pan":         newCheck("offline.pan", panDescription(), judgePAN),
-		"offline.phone":       newCheck("offline.phone", phoneDescription(), judgePhone),
+		"offline.aadhaar":     newCheck("offline.aadhaar", all, judgeAadhaar),
+		"offline.age":         newCheck("offline.age", all, judgeAge),
+		"offline.bic":         newCheck("offline.bic", all, judgeBIC),
+		"offline.card_number": newCheck("offline.card_number", all, judgeCardNumber),
+		"offline.email":       newCheck("offline.email", all, newEmailJudge()),
+		"offline.expiry":      newCheck("offline.expiry", all, judgeExpiry),
+		"offline.gstin":       newCheck("offline.gstin", all, judgeGSTIN),
+		"offline.iban":        newCheck("offline.iban", all, newIBANJudge()),
+		"offline.ifsc":        newCheck("offline.ifsc", all, judgeIFSC),
+		"offline.lei":         newCheck("offline.lei", all, judgeLEI),
+		"offline.mrz":         newCheck("offline.mrz", all, judgeMRZ),
+		"offline.pan":         newCheck("offline.pan", all, judgePAN),
+		"offline.phone":       newCheck("offline.phone", all, judgePhone),
 	}
 }
 
-// description is a verification.ProviderDescription as it is written in this
-// package: With and Data list the properties of the two objects.
-type description struct {
-	summary  string
-	required []string // keys of with
-	with     string   // JSON
-	data     string   // JSON, without reason; no field is in every result
+// descriptions has the entries of checks.json, by the names of the checks. With and
+// Data list the properties of the two objects: With has the Required ones, and no field
+// of Data is in every result.
+type descriptions map[string]struct {
+	Summary    string
+	Required   []string
+	With, Data json.RawMessage
 }
 
 // reason is a stable word that says why a value fails a check; empty if it passes.
@@ -58,27 +68,21 @@ type check[W any] struct {
 	judge     judge[W]
 }
 
-func newCheck[W any](name string, d description, j judge[W]) *check[W] {
-	with := object(d.required, d.with)
+func newCheck[W any](name string, all descriptions, j judge[W]) *check[W] {
+	d := all[name]
+	with := object(d.Required, d.With)
+	data := append([]byte(`{"reason":{"type":"string","title":"Reason of failure"},`), d.Data[1:]...)
 	return &check[W]{
-		described: verification.ProviderDescription{
-			Summary: d.summary, With: with,
-			Data: object(nil, `{"reason":{"type":"string","title":"Reason of failure"},`+d.data[1:]),
-		},
-		shape: newShape(name, with),
-		judge: j,
+		described: verification.ProviderDescription{Summary: d.Summary, With: with, Data: object([]string{}, data)},
+		shape:     newShape(name, with),
+		judge:     j,
 	}
 }
 
-// object returns the schema of an object without further properties. It panics if
-// properties is not JSON.
-func object(required []string, properties string) verification.Data {
-	if required == nil {
-		required = []string{}
-	}
+// object returns the schema of an object without further properties.
+func object(required []string, properties json.RawMessage) verification.Data {
 	raw, err := json.Marshal(map[string]any{
-		"type": "object", "required": required, "additionalProperties": false,
-		"properties": json.RawMessage(properties),
+		"type": "object", "required": required, "additionalProperties": false, "properties": properties,
 	})
 	if err != nil {
 		panic("offline: " + err.Error())

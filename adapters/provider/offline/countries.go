@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// countriesSchema is the schema of a list of accepted countries.
-const countriesSchema = `{"type": "array", "title": "Accepted countries, as ISO 3166-1 alpha-2 codes", "minItems": 1, "items": {"type": "string"}}`
-
 // countries returns a function that reports whether a list of accepted countries
 // has a country; an empty list has all of them.
 func countries(check string, accepted []string) (func(string) bool, error) {

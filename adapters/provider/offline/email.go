@@ -26,25 +26,8 @@ const (
 	maxAddress   = 254 // a path of 256 without its brackets
 )
 
-// The syntax is that of RFC 5321 and, for addresses outside ASCII, RFC 6531. The
-// list of disposable domains is embedded.
-func emailDescription() description {
-	return description{
-		summary:  "The syntax of an email address (RFC 5321), and whether its domain is known for disposable addresses.",
-		required: []string{"address"},
-		with: `{
-			"address": {"type": "string", "title": "Email address"},
-			"allow_disposable": {"type": "boolean", "title": "Accept disposable addresses"}
-		}`,
-		data: `{
-			"address": {"type": "string", "title": "Email address"},
-			"domain": {"type": "string", "title": "Domain"},
-			"disposable": {"type": "boolean", "title": "Disposable address"}
-		}`,
-	}
-}
-
-// newEmailJudge reads the list of disposable domains.
+// newEmailJudge reads the list of disposable domains. The syntax is that of RFC 5321
+// and, for addresses outside ASCII, RFC 6531.
 func newEmailJudge() judge[emailWith] {
 	disposable := map[string]bool{}
 	for line := range strings.Lines(disposableDomains) {

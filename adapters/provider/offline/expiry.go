@@ -12,21 +12,6 @@ type expiryWith struct {
 	MinDays    float64 `json:"min_days"`
 }
 
-func expiryDescription() description {
-	return description{
-		summary:  "Whether a document is valid at the time of the run, and for how many days.",
-		required: []string{"expiry_date"},
-		with: `{
-			"expiry_date": {"type": "string", "title": "Last day of validity, or its month"},
-			"min_days": {"type": "integer", "minimum": 0, "title": "Minimum remaining validity", "x-unit": "days"}
-		}`,
-		data: `{
-			"expiry_date": {"type": "string", "format": "date", "title": "Last day of validity"},
-			"days_left": {"type": "integer", "title": "Remaining validity", "x-unit": "days"}
-		}`,
-	}
-}
-
 func judgeExpiry(w expiryWith, now time.Time) (map[string]any, reason, error) {
 	expiry, why := parseExpiry(w.ExpiryDate)
 	if why != "" {

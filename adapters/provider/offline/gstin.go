@@ -12,29 +12,10 @@ type gstinWith struct {
 	PAN    string `json:"pan"`
 }
 
-// The structures are those of the Goods and Services Tax Network: a state code, the
-// PAN of the holder (or, to deduct tax at source, possibly a TAN), a number of the
-// registration, a type letter, and a check character in base 36. United Nations
+// judgeGSTIN judges by the structures of the Goods and Services Tax Network: a state
+// code, the PAN of the holder (or, to deduct tax at source, possibly a TAN), a number of
+// the registration, a type letter, and a check character in base 36. United Nations
 // bodies, non-residents and foreign suppliers of online services have other ones.
-func gstinDescription() description {
-	return description{
-		summary:  "The structure and the check character of a GST Identification Number (GSTIN) of India, and the PAN in it.",
-		required: []string{"number"},
-		with: `{
-			"number": {"type": "string", "title": "GSTIN"},
-			"pan": {"type": "string", "title": "PAN to compare"}
-		}`,
-		data: `{
-			"number": {"type": "string", "title": "GSTIN"},
-			"registration": {"type": "string", "title": "Type of registration", "enum": ["regular", "tax_deductor", "tax_collector", "united_nations", "non_resident", "online_services"]},
-			"state_code": {"type": "string", "title": "State code"},
-			"state": {"type": "string", "title": "State"},
-			"pan": {"type": "string", "title": "PAN in the GSTIN"},
-			"holder_type": {"type": "string", "title": "Type of holder", "enum": ` + panHolderTypes + `}
-		}`,
-	}
-}
-
 func judgeGSTIN(w gstinWith, _ time.Time) (map[string]any, reason, error) {
 	number := compact(w.Number)
 	if why := structured(number, "99XXXXXXXXXXXXX"); why != "" {

@@ -17,25 +17,6 @@ type ibanWith struct {
 	Countries []string `json:"countries"`
 }
 
-// The structures are those of the IBAN Registry of SWIFT; the check digits are those
-// of ISO 13616-1, by ISO/IEC 7064 MOD 97-10.
-func ibanDescription() description {
-	return description{
-		summary:  "The country, structure and check digits of an International Bank Account Number (IBAN, ISO 13616).",
-		required: []string{"number"},
-		with: `{
-			"number": {"type": "string", "title": "IBAN"},
-			"countries": ` + countriesSchema + `
-		}`,
-		data: `{
-			"number": {"type": "string", "title": "IBAN"},
-			"country": {"type": "string", "title": "Country"},
-			"bank_code": {"type": "string", "title": "Bank code"},
-			"branch_code": {"type": "string", "title": "Branch code"}
-		}`,
-	}
-}
-
 // ibanCountry is one line of the registry.
 type ibanCountry struct {
 	pattern      string // of the whole IBAN, see structured
@@ -45,7 +26,8 @@ type ibanCountry struct {
 // span is a range of positions in an IBAN, from 0.
 type span struct{ from, to int }
 
-// newIBANJudge reads the registry.
+// newIBANJudge reads the registry, which is the IBAN Registry of SWIFT. The check digits
+// are those of ISO 13616-1, by ISO/IEC 7064 MOD 97-10.
 func newIBANJudge() judge[ibanWith] {
 	registry := readIBANRegistry()
 	return func(w ibanWith, _ time.Time) (map[string]any, reason, error) {

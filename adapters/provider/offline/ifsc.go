@@ -8,21 +8,8 @@ type ifscWith struct {
 	Code string `json:"code"`
 }
 
-// The structure is that of the Reserve Bank of India: four letters for the bank, a
-// zero, and six letters or digits for the branch.
-func ifscDescription() description {
-	return description{
-		summary:  "The structure of an Indian Financial System Code (IFSC).",
-		required: []string{"code"},
-		with:     `{"code": {"type": "string", "title": "IFSC"}}`,
-		data: `{
-			"code": {"type": "string", "title": "IFSC"},
-			"bank_code": {"type": "string", "title": "Bank code"},
-			"branch_code": {"type": "string", "title": "Branch code"}
-		}`,
-	}
-}
-
+// judgeIFSC judges by the structure of the Reserve Bank of India: four letters for the
+// bank, a zero, and six letters or digits for the branch.
 func judgeIFSC(w ifscWith, _ time.Time) (map[string]any, reason, error) {
 	code := compact(w.Code)
 	if why := structured(code, "AAAA0XXXXXX"); why != "" {

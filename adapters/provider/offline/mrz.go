@@ -24,40 +24,8 @@ type mrzWith struct {
 	IssuingState   string `json:"issuing_state"`
 }
 
-// The formats are those of ICAO Doc 9303, eighth edition: part 4 for passports (TD3),
-// part 5 for cards (TD1), part 6 for larger cards (TD2), part 3 for what they share.
-func mrzDescription() description {
-	return description{
-		summary:  "The structure, every check digit and the dates of a machine readable zone (ICAO Doc 9303: TD1, TD2, TD3).",
-		required: []string{"mrz"},
-		with: `{
-			"mrz": {"type": "string", "title": "Machine readable zone"},
-			"document_number": {"type": "string", "title": "Document number to compare"},
-			"surname": {"type": "string", "title": "Surname to compare"},
-			"given_names": {"type": "string", "title": "Given names to compare"},
-			"birth_date": {"type": "string", "format": "date", "title": "Date of birth to compare"},
-			"expiry_date": {"type": "string", "format": "date", "title": "Date of expiry to compare"},
-			"sex": {"type": "string", "title": "Sex to compare"},
-			"nationality": {"type": "string", "title": "Nationality to compare"},
-			"issuing_state": {"type": "string", "title": "Issuing state to compare"}
-		}`,
-		data: `{
-			"format": {"type": "string", "title": "Format", "enum": ["TD1", "TD2", "TD3"]},
-			"document_code": {"type": "string", "title": "Document code"},
-			"issuing_state": {"type": "string", "title": "Issuing state"},
-			"document_number": {"type": "string", "title": "Document number"},
-			"surname": {"type": "string", "title": "Surname"},
-			"given_names": {"type": "string", "title": "Given names"},
-			"nationality": {"type": "string", "title": "Nationality"},
-			"birth_date": {"type": "string", "format": "date", "title": "Date of birth"},
-			"sex": {"type": "string", "title": "Sex", "enum": ["female", "male", "unspecified"]},
-			"expiry_date": {"type": "string", "format": "date", "title": "Date of expiry"},
-			"wrong_check_digits": {"type": "array", "title": "Wrong check digits", "items": {"type": "string", "enum": ["document_number", "birth_date", "expiry_date", "personal_number", "composite"]}},
-			"differences": {"type": "array", "title": "Fields that differ", "items": {"type": "string"}}
-		}`,
-	}
-}
-
+// judgeMRZ judges by ICAO Doc 9303, eighth edition: part 4 for passports (TD3), part 5
+// for cards (TD1), part 6 for larger cards (TD2), part 3 for what they share.
 func judgeMRZ(w mrzWith, now time.Time) (map[string]any, reason, error) {
 	z, why := parseMRZ(w.MRZ)
 	if why != "" {

@@ -41,39 +41,13 @@ func spells(name, zone string, truncated bool) bool {
 // spellings returns how a zone may write an upper-case Latin letter: itself without
 // marks, or as issuers transliterate it. Letters of other scripts have none.
 func spellings(letter rune) []string {
-	switch letter {
-	case 'Ä':
-		return []string{"AE", "A"}
-	case 'Å':
-		return []string{"AA", "A"}
-	case 'Ö', 'Ø':
-		return []string{"OE", "O"}
-	case 'Ü':
-		return []string{"UE", "UXX", "U"}
-	case 'Ñ':
-		return []string{"N", "NXX"}
-	case 'Æ':
-		return []string{"AE"}
-	case 'Œ':
-		return []string{"OE"}
-	case 'ẞ', 'ß':
-		return []string{"SS"}
-	case 'Þ':
-		return []string{"TH"}
-	case 'Ð', 'Đ':
-		return []string{"D"}
-	case 'Ħ':
-		return []string{"H"}
-	case 'Ĳ':
-		return []string{"IJ"}
-	case 'Ł':
-		return []string{"L"}
-	case 'Ŋ':
-		return []string{"N"}
-	case 'Ŧ':
-		return []string{"T"}
-	case 'Ə':
-		return []string{"E"}
+	known := map[rune][]string{
+		'Ä': {"AE", "A"}, 'Å': {"AA", "A"}, 'Ö': {"OE", "O"}, 'Ø': {"OE", "O"}, 'Ü': {"UE", "UXX", "U"}, 'Ñ': {"N", "NXX"},
+		'Æ': {"AE"}, 'Œ': {"OE"}, 'ẞ': {"SS"}, 'ß': {"SS"}, 'Þ': {"TH"}, 'Ð': {"D"}, 'Đ': {"D"}, 'Ħ': {"H"}, 'Ĳ': {"IJ"},
+		'Ł': {"L"}, 'Ŋ': {"N"}, 'Ŧ': {"T"}, 'Ə': {"E"},
+	}
+	if spelled, ok := known[letter]; ok {
+		return spelled
 	}
 	if base := norm.NFD.String(string(letter))[:1]; isLetter(rune(base[0])) {
 		return []string{base}

@@ -20,31 +20,7 @@ type phoneWith struct {
 	Types   []string `json:"types"`
 }
 
-const phoneTypes = `["mobile", "fixed_line", "fixed_line_or_mobile", "toll_free", "premium_rate", "shared_cost", "voip",
-	"personal_number", "pager", "company_number", "voicemail"]`
-
-// The numbering plans are those of Google's libphonenumber.
-func phoneDescription() description {
-	return description{
-		summary:  "Whether a telephone number is valid in the numbering plan of its country, and its type.",
-		required: []string{"number"},
-		with: `{
-			"number": {"type": "string", "title": "Telephone number"},
-			"region": {"type": "string", "title": "Country of a number without +, as an ISO 3166-1 alpha-2 code"},
-			"regions": {"type": "array", "title": "Accepted countries, as ISO 3166-1 alpha-2 codes", "minItems": 1, "items": {"type": "string"}},
-			"types": {"type": "array", "title": "Accepted types", "minItems": 1, "items": {"type": "string", "enum": ` + phoneTypes + `}}
-		}`,
-		data: `{
-			"number": {"type": "string", "title": "Telephone number, E.164"},
-			"international": {"type": "string", "title": "Telephone number"},
-			"region": {"type": "string", "title": "Country"},
-			"calling_code": {"type": "string", "title": "Country calling code"},
-			"type": {"type": "string", "title": "Type", "enum": ` + phoneTypes + `},
-			"possible": {"type": "boolean", "title": "Possible length"}
-		}`,
-	}
-}
-
+// judgePhone judges by the numbering plans of Google's libphonenumber.
 func judgePhone(w phoneWith, _ time.Time) (map[string]any, reason, error) {
 	if err := w.check(); err != nil {
 		return nil, "", err
@@ -119,30 +95,10 @@ func (w phoneWith) accepts(kind string) bool {
 
 // phoneType returns the name of a type; empty if it is not known.
 func phoneType(t phonenumbers.PhoneNumberType) string {
-	switch t {
-	case phonenumbers.MOBILE:
-		return "mobile"
-	case phonenumbers.FIXED_LINE:
-		return "fixed_line"
-	case phonenumbers.FIXED_LINE_OR_MOBILE:
-		return "fixed_line_or_mobile"
-	case phonenumbers.TOLL_FREE:
-		return "toll_free"
-	case phonenumbers.PREMIUM_RATE:
-		return "premium_rate"
-	case phonenumbers.SHARED_COST:
-		return "shared_cost"
-	case phonenumbers.VOIP:
-		return "voip"
-	case phonenumbers.PERSONAL_NUMBER:
-		return "personal_number"
-	case phonenumbers.PAGER:
-		return "pager"
-	case phonenumbers.UAN:
-		return "company_number"
-	case phonenumbers.VOICEMAIL:
-		return "voicemail"
-	default:
-		return ""
-	}
+	return map[phonenumbers.PhoneNumberType]string{
+		phonenumbers.MOBILE: "mobile", phonenumbers.FIXED_LINE: "fixed_line", phonenumbers.FIXED_LINE_OR_MOBILE: "fixed_line_or_mobile",
+		phonenumbers.TOLL_FREE: "toll_free", phonenumbers.PREMIUM_RATE: "premium_rate", phonenumbers.SHARED_COST: "shared_cost",
+		phonenumbers.VOIP: "voip", phonenumbers.PERSONAL_NUMBER: "personal_number", phonenumbers.PAGER: "pager",
+		phonenumbers.UAN: "company_number", phonenumbers.VOICEMAIL: "voicemail",
+	}[t]
 }
