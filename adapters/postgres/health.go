@@ -110,29 +110,46 @@ func clockSkew(ctx context.Context, tx bun.Tx, now func() time.Time) (time.Durat
 // CheckCounts counts all runs and returns a line for each counter of lists that is
 // wrong. It reads every row, however long that takes.
 func (s *Store) CheckCounts(ctx context.Context) ([]string, error) {
-	var rows []struct {
+	const key = "tenant_id, workflow_id, status, decision"
+	const byDay = key + ", (started_at AT TIME ZONE 'UTC')::date AS day"
+	type row struct {
 		TenantID, WorkflowID, Status, Decision string
+		Day                                    time.Time
 		Counter, Counted                       int64
 	}
+	var totals, days []row
 	err := s.db.RunInTx(ctx, snapshot(), func(ctx context.Context, tx bun.Tx) error {
 		if _, err := tx.ExecContext(ctx, "SELECT set_config('verifyd.tenant', ?, true)", everyTenant); err != nil {
 			return err
 		}
-		const key = "tenant_id, workflow_id, status, decision"
-		counters := tx.NewSelect().TableExpr("verifyd.run_counts").ColumnExpr(key + ", sum(runs) AS runs").GroupExpr(key)
-		counted := tx.NewSelect().TableExpr("verifyd.runs").ColumnExpr(key + ", count(*) AS runs").GroupExpr(key)
-		return tx.NewSelect().TableExpr("(?) AS k FULL JOIN (?) AS c USING ("+key+")", counters, counted).
-			ColumnExpr("tenant_id::text, workflow_id::text, status, decision").
-			ColumnExpr("coalesce(k.runs, 0)::bigint AS counter").ColumnExpr("coalesce(c.runs, 0)::bigint AS counted").
-			Where("coalesce(k.runs, 0) <> coalesce(c.runs, 0)").OrderExpr(key).Scan(ctx, &rows)
+		compare := func(rows *[]row, key string, counters, counted *bun.SelectQuery) error {
+			return tx.NewSelect().TableExpr("(?) AS k FULL JOIN (?) AS c USING ("+key+")",
+				tx.NewSelect().TableExpr("(?) AS all_counters", counters).ColumnExpr(key+", sum(runs) AS runs").GroupExpr(key),
+				tx.NewSelect().TableExpr("(?) AS all_runs", counted).ColumnExpr(key+", count(*) AS runs").GroupExpr(key)).
+				ColumnExpr(key).ColumnExpr("coalesce(k.runs, 0)::bigint AS counter").ColumnExpr("coalesce(c.runs, 0)::bigint AS counted").
+				Where("coalesce(k.runs, 0) <> coalesce(c.runs, 0)").OrderExpr(key).Scan(ctx, rows)
+		}
+		counters := tx.NewSelect().TableExpr("verifyd.run_counts")
+		runs := tx.NewSelect().TableExpr("verifyd.runs").ColumnExpr(byDay)
+		if err := compare(&totals, key, counters, runs); err != nil {
+			return err
+		}
+		months := tx.NewSelect().TableExpr("verifyd.run_months, generate_series(1, 31) AS n").
+			ColumnExpr(key + ", month + n - 1 AS day, runs[n] - coalesce(runs[n - 1], 0) AS runs").Where("runs[n] <> coalesce(runs[n - 1], 0)")
+		return compare(&days, key+", day", tx.NewSelect().TableExpr("verifyd.run_counts").
+			ColumnExpr(key+", day, runs").Where("slot <> 0").UnionAll(months), runs)
 	})
 	if err != nil {
 		return nil, translate("count runs", err)
 	}
 	var lines []string
-	for _, r := range rows {
-		lines = append(lines, fmt.Sprintf("tenant %s, workflow %s, status %q, decision %q: the count is %d, the runs are %d",
-			r.TenantID, r.WorkflowID, r.Status, r.Decision, r.Counter, r.Counted))
+	for _, r := range append(totals, days...) {
+		when := ""
+		if !r.Day.IsZero() {
+			when = r.Day.Format(", started on 2006-01-02")
+		}
+		lines = append(lines, fmt.Sprintf("tenant %s, workflow %s, status %q, decision %q%s: the count is %d, the runs are %d",
+			r.TenantID, r.WorkflowID, r.Status, r.Decision, when, r.Counter, r.Counted))
 	}
 	return lines, nil
 }

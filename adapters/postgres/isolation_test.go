@@ -97,7 +97,7 @@ func TestRowsOfAnotherTenantCannotBeWritten(t *testing.T) {
 func walledTables() []string {
 	return []string{
 		"accounts", "deliveries", "idempotency_keys", "measure_log", "measures", "review_counts", "reviews",
-		"run_counts", "run_events", "runs", "tenants", "work", "workflow_versions", "workflows",
+		"run_counts", "run_events", "run_months", "runs", "tenants", "work", "workflow_versions", "workflows",
 	}
 }
 

@@ -217,18 +217,16 @@ func staleQuery(tx bun.IDB, t verification.TenantID, now time.Time) *bun.SelectQ
 	return early.UnionAll(late)
 }
 
-// hasCounters reports whether the runs that a query selects are counted all the time.
-// Those of a search by reference id or start time are not: they are counted in an index.
-func hasCounters(q verification.RunQuery) bool {
-	return q.ReferenceID == "" && q.ReferencePrefix == "" && q.StartedAfter.IsZero() && q.StartedBefore.IsZero()
-}
-
-// totalQuery selects the number of runs that are indexed under the filters.
+// totalQuery selects the number of runs that are indexed under the filters. Those of a
+// search by reference id are counted in an index.
 func totalQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {
-	if hasCounters(q) {
+	switch {
+	case q.ReferenceID != "" || q.ReferencePrefix != "":
+		return filtered(tx.NewSelect().Model((*runRow)(nil)).ColumnExpr("count(*)"), t, q)
+	case q.StartedAfter.IsZero() && q.StartedBefore.IsZero():
 		return filtered(tx.NewSelect().TableExpr("verifyd.run_counts").ColumnExpr("coalesce(sum(runs), 0)::bigint"), t, q)
 	}
-	return filtered(tx.NewSelect().Model((*runRow)(nil)).ColumnExpr("count(*)"), t, q)
+	return startedQuery(tx, t, q)
 }
 
 // seekQuery selects the start and the id of row number n of those that are indexed
@@ -265,16 +263,25 @@ func merged(
 	if q.Status != "" {
 		return part(q).OrderExpr(order).Offset(int64(offset)).Limit(int64(limit))
 	}
-	var all *bun.SelectQuery
+	all := ofEachStatus(q, func(q verification.RunQuery) *bun.SelectQuery {
+		return part(q).OrderExpr(order).Limit(int64(offset + limit))
+	})
+	return tx.NewSelect().TableExpr("(?) AS r", all).OrderExpr(order).Offset(int64(offset)).Limit(int64(limit))
+}
+
+// ofEachStatus selects what part selects for the status of a query, or for every status.
+func ofEachStatus(q verification.RunQuery, part func(verification.RunQuery) *bun.SelectQuery) (all *bun.SelectQuery) {
+	if q.Status != "" {
+		return part(q)
+	}
 	for _, q.Status = range verification.Statuses() {
-		of := part(q).OrderExpr(order).Limit(int64(offset + limit))
 		if all == nil {
-			all = of
+			all = part(q)
 			continue
 		}
-		all = all.UnionAll(of)
+		all = all.UnionAll(part(q))
 	}
-	return tx.NewSelect().TableExpr("(?) AS r", all).OrderExpr(order).Offset(int64(offset)).Limit(int64(limit))
+	return all
 }
 
 func filtered(s *bun.SelectQuery, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {

@@ -32,8 +32,7 @@ func (s *Store) Maintain(ctx context.Context, now time.Time) error {
 		_, err := s.refresh(ctx, t, now.Add(-refreshAfter))
 		errs = append(errs, err)
 	}
-	errs = append(errs, s.foldCounts(ctx, "run_counts", "tenant_id, workflow_id, status, decision", "runs"),
-		s.foldCounts(ctx, "review_counts", "tenant_id, cause, workflow_id, day", "reviews"),
+	errs = append(errs, s.foldCounts(ctx, "run_counts", foldRunCounts), s.foldCounts(ctx, "review_counts", foldReviewCounts),
 		s.foldMeasures(ctx, everyTenant), s.removeDeadHosts(ctx))
 	_, err = s.forgetKeys(ctx, now.Add(-verification.IdempotencyKeyTTL), maxForget)
 	return errors.Join(append(errs, err)...)
@@ -94,30 +93,58 @@ func updateIntervals(ctx context.Context, tx bun.Tx, t verification.TenantID, ro
 	return err
 }
 
-// foldCounts adds the counters of closed connections in a table to slot 0. It neither
-// blocks writers nor waits for them.
-func (s *Store) foldCounts(ctx context.Context, table, key, count string) error {
-	const (
-		lock = "SELECT pg_try_advisory_xact_lock(hashtext('verifyd.' || ?))"
-		fold = `
+// The statements that move the counters of closed connections to slot 0, and run
+// counters also to months. Counters of reviews that are 0 are removed.
+const (
+	foldRunCounts = `
 WITH closed AS (
-    SELECT ctid FROM verifyd.?0
+    SELECT ctid FROM verifyd.run_counts
     WHERE slot <> 0 AND slot NOT IN (SELECT pid FROM pg_stat_activity WHERE pid IS NOT NULL)
     FOR UPDATE SKIP LOCKED
 ), folded AS (
-    DELETE FROM verifyd.?0 c USING closed g WHERE c.ctid = g.ctid
+    DELETE FROM verifyd.run_counts c USING closed g WHERE c.ctid = g.ctid
     RETURNING c.*
+), by_day AS (
+    SELECT tenant_id, workflow_id, status, decision, date_trunc('month', day)::date AS month, upto,
+        coalesce(sum(runs) FILTER (WHERE extract(day FROM day) <= upto), 0)::bigint AS runs
+    FROM folded CROSS JOIN generate_series(1, 31) AS upto GROUP BY 1, 2, 3, 4, 5, 6
+), by_month AS (
+    INSERT INTO verifyd.run_months AS m
+    SELECT tenant_id, workflow_id, status, decision, month, array_agg(runs ORDER BY upto) FROM by_day GROUP BY 1, 2, 3, 4, 5
+    ON CONFLICT (tenant_id, workflow_id, status, decision, month) DO UPDATE
+    SET runs = ARRAY(SELECT a + b FROM unnest(m.runs, excluded.runs) WITH ORDINALITY AS u (a, b, n) ORDER BY n)
 )
-INSERT INTO verifyd.?0 AS c
-SELECT ?1, 0, sum(?2) FROM folded GROUP BY ?1
-ON CONFLICT (?1, slot) DO UPDATE SET ?2 = c.?2 + excluded.?2`
-	)
+INSERT INTO verifyd.run_counts AS c
+SELECT tenant_id, workflow_id, status, decision, '-infinity', 0, sum(runs) FROM folded GROUP BY 1, 2, 3, 4
+ON CONFLICT (tenant_id, workflow_id, status, decision, day, slot) DO UPDATE SET runs = c.runs + excluded.runs`
+
+	foldReviewCounts = `
+WITH closed AS (
+    SELECT ctid FROM verifyd.review_counts
+    WHERE slot <> 0 AND slot NOT IN (SELECT pid FROM pg_stat_activity WHERE pid IS NOT NULL)
+    FOR UPDATE SKIP LOCKED
+), folded AS (
+    DELETE FROM verifyd.review_counts c USING closed g WHERE c.ctid = g.ctid
+    RETURNING c.*
+), empty AS (
+    DELETE FROM verifyd.review_counts c WHERE slot = 0 AND reviews = 0 AND NOT EXISTS (SELECT FROM folded f
+        WHERE (f.tenant_id, f.cause, f.workflow_id, f.day) = (c.tenant_id, c.cause, c.workflow_id, c.day))
+)
+INSERT INTO verifyd.review_counts AS c
+SELECT tenant_id, cause, workflow_id, day, 0, sum(reviews) FROM folded GROUP BY 1, 2, 3, 4
+ON CONFLICT (tenant_id, cause, workflow_id, day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews`
+)
+
+// foldCounts adds up the counters of closed connections in a table. It neither blocks
+// writers nor waits for them.
+func (s *Store) foldCounts(ctx context.Context, table, fold string) error {
+	const lock = "SELECT pg_try_advisory_xact_lock(hashtext('verifyd.' || ?))"
 	err := s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
 		var locked bool
 		if err := tx.NewRaw(lock, table).Scan(ctx, &locked); err != nil || !locked {
 			return err
 		}
-		_, err := tx.NewRaw(fold, bun.Ident(table), bun.Safe(key), bun.Safe(count)).Exec(ctx)
+		_, err := tx.ExecContext(ctx, fold)
 		return err
 	})
 	return translate("add up the counters in "+table, err)

@@ -35,7 +35,7 @@ FROM generate_series(1, 60000) AS n`
 
 // populateCounts has many other tenants that have runs, too.
 const populateCounts = `
-INSERT INTO verifyd.run_counts SELECT gen_random_uuid(), gen_random_uuid(), status, decision, 0, 7
+INSERT INTO verifyd.run_counts SELECT gen_random_uuid(), gen_random_uuid(), status, decision, '-infinity', 0, 7
 FROM generate_series(1, 2000), unnest(ARRAY['completed', 'failed', 'expired', 'cancelled', 'in_progress', 'abandoned']) AS status,
     unnest(ARRAY['', 'review', 'approve', 'reject']) AS decision;
 ANALYZE verifyd.run_counts`

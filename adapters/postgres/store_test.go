@@ -62,7 +62,7 @@ func TestTwoStoresOnOneDatabaseKeepTheContract(t *testing.T) {
 func emptied(t *testing.T, s *postgres.Store, same verification.Store) verification.Store {
 	t.Helper()
 	const empty = `TRUNCATE verifyd.tenants, verifyd.accounts, verifyd.workflows, verifyd.workflow_versions,
-		verifyd.run_events, verifyd.runs, verifyd.run_counts, verifyd.work, verifyd.idempotency_keys, verifyd.deliveries,
+		verifyd.run_events, verifyd.runs, verifyd.run_counts, verifyd.run_months, verifyd.work, verifyd.idempotency_keys, verifyd.deliveries,
 		verifyd.reviews, verifyd.review_counts, verifyd.measure_log, verifyd.measures`
 	if _, err := s.Pool().Exec(t.Context(), empty); err != nil {
 		t.Fatal(err)

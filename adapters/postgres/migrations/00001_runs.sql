@@ -103,40 +103,54 @@ CREATE INDEX runs_status_from ON verifyd.runs (tenant_id, status_from) WHERE sta
 CREATE INDEX runs_expires_at ON verifyd.runs (expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
 CREATE INDEX runs_expires_at_by_tenant ON verifyd.runs (tenant_id, expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
 
--- The number of rows of runs by workflow, status and decision: the sum over slots.
--- Each connection counts in the slot of its process id, so that writers do not
--- block each other. Maintenance moves the slots of closed connections to slot 0.
+-- The number of rows of runs by workflow, status and decision: the sum over days and
+-- slots. Each connection counts in the slot of its process id, so that writers do not
+-- block each other. Maintenance moves the slots of closed connections to slot 0, where
+-- all days are added up, and to run_months.
 CREATE TABLE verifyd.run_counts (
     tenant_id   uuid NOT NULL,
     workflow_id uuid NOT NULL,
     status      text COLLATE "C" NOT NULL,
     decision    text COLLATE "C" NOT NULL,
+    day         date NOT NULL, -- of started_at in UTC; -infinity in slot 0
     slot        integer NOT NULL,
     runs        bigint NOT NULL,
-    PRIMARY KEY (tenant_id, workflow_id, status, decision, slot)
+    PRIMARY KEY (tenant_id, workflow_id, status, decision, day, slot)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+-- What slot 0 of run_counts has, by month: runs[n] is the number of runs that started on
+-- the first n days.
+CREATE TABLE verifyd.run_months (
+    tenant_id   uuid NOT NULL,
+    workflow_id uuid NOT NULL,
+    status      text COLLATE "C" NOT NULL,
+    decision    text COLLATE "C" NOT NULL,
+    month       date NOT NULL, -- its first day
+    runs        bigint[] NOT NULL,
+    PRIMARY KEY (tenant_id, workflow_id, status, decision, month)
+) WITH (fillfactor = 50);
 
 -- +goose StatementBegin
 CREATE FUNCTION verifyd.count_runs() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
         INSERT INTO verifyd.run_counts AS c
-        SELECT tenant_id, workflow_id, status, decision, pg_backend_pid(), count(*)
-        FROM added GROUP BY tenant_id, workflow_id, status, decision
-        ON CONFLICT (tenant_id, workflow_id, status, decision, slot) DO UPDATE SET runs = c.runs + excluded.runs;
+        SELECT tenant_id, workflow_id, status, decision, (started_at AT TIME ZONE 'UTC')::date, pg_backend_pid(), count(*)
+        FROM added GROUP BY 1, 2, 3, 4, 5
+        ON CONFLICT (tenant_id, workflow_id, status, decision, day, slot) DO UPDATE SET runs = c.runs + excluded.runs;
     ELSIF TG_OP = 'DELETE' THEN
         INSERT INTO verifyd.run_counts AS c
-        SELECT tenant_id, workflow_id, status, decision, pg_backend_pid(), -count(*)
-        FROM removed GROUP BY tenant_id, workflow_id, status, decision
-        ON CONFLICT (tenant_id, workflow_id, status, decision, slot) DO UPDATE SET runs = c.runs + excluded.runs;
+        SELECT tenant_id, workflow_id, status, decision, (started_at AT TIME ZONE 'UTC')::date, pg_backend_pid(), -count(*)
+        FROM removed GROUP BY 1, 2, 3, 4, 5
+        ON CONFLICT (tenant_id, workflow_id, status, decision, day, slot) DO UPDATE SET runs = c.runs + excluded.runs;
     ELSE
         INSERT INTO verifyd.run_counts AS c
-        SELECT tenant_id, workflow_id, status, decision, pg_backend_pid(), sum(n)
-        FROM (SELECT tenant_id, workflow_id, status, decision, 1 AS n FROM added
+        SELECT tenant_id, workflow_id, status, decision, (started_at AT TIME ZONE 'UTC')::date, pg_backend_pid(), sum(n)
+        FROM (SELECT tenant_id, workflow_id, status, decision, started_at, 1 AS n FROM added
               UNION ALL
-              SELECT tenant_id, workflow_id, status, decision, -1 FROM removed) AS moves
-        GROUP BY tenant_id, workflow_id, status, decision HAVING sum(n) <> 0
-        ON CONFLICT (tenant_id, workflow_id, status, decision, slot) DO UPDATE SET runs = c.runs + excluded.runs;
+              SELECT tenant_id, workflow_id, status, decision, started_at, -1 FROM removed) AS moves
+        GROUP BY 1, 2, 3, 4, 5 HAVING sum(n) <> 0
+        ON CONFLICT (tenant_id, workflow_id, status, decision, day, slot) DO UPDATE SET runs = c.runs + excluded.runs;
     END IF;
     RETURN NULL;
 END
@@ -314,7 +328,7 @@ DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['tenants', 'accounts', 'workflows', 'workflow_versions', 'run_events', 'runs',
-        'run_counts', 'reviews', 'review_counts', 'measure_log', 'measures', 'work', 'idempotency_keys', 'deliveries'] LOOP
+        'run_counts', 'run_months', 'reviews', 'review_counts', 'measure_log', 'measures', 'work', 'idempotency_keys', 'deliveries'] LOOP
         EXECUTE format('ALTER TABLE verifyd.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
         -- Each subquery is evaluated once for a statement, at the first row that needs
         -- it. A value that is neither 'all' nor a list of ids is an error.
@@ -330,7 +344,7 @@ $$;
 
 -- +goose Down
 DROP TABLE verifyd.hosts, verifyd.shared_values, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.measures,
-    verifyd.measure_log, verifyd.review_counts, verifyd.reviews, verifyd.run_counts, verifyd.runs,
+    verifyd.measure_log, verifyd.review_counts, verifyd.reviews, verifyd.run_months, verifyd.run_counts, verifyd.runs,
     verifyd.run_events, verifyd.workflow_versions, verifyd.workflows, verifyd.accounts, verifyd.tenants;
 DROP FUNCTION verifyd.count_runs();
 DROP FUNCTION verifyd.count_reviews();
