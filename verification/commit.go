@@ -47,7 +47,7 @@ type Commit struct {
 func NewCommit(before, after Run, events []Event) Commit {
 	c := Commit{Events: events, Summary: after.Summary(), Measures: Measures(before, events)}
 	_, c.ReviewBefore = before.Review()
-	if v, owed := after.Review(); owed {
+	if v, open := after.Review(); open {
 		c.Review = &v
 	}
 	return c

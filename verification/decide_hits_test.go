@@ -71,8 +71,8 @@ func TestAHitFlagsItsStepUntilAVerdict(t *testing.T) {
 	if diff := cmp.Diff(want, j.detail().Flags); diff != "" {
 		t.Errorf("flags (-want +got):\n%s", diff)
 	}
-	if v, owed := j.run.Review(); !owed || !v.Since.Equal(j.now) {
-		t.Errorf("review = %+v, %t; want one that is owed since the hit", v, owed)
+	if v, open := j.run.Review(); !open || !v.Since.Equal(j.now) {
+		t.Errorf("review = %+v, %t; want an open one since the hit", v, open)
 	}
 	if c := j.card("pan"); c.Status != verification.CardNeedsReview {
 		t.Errorf("the card is %s, want needs_review", c.Status)
@@ -94,7 +94,7 @@ func TestANewHitDoesNotPostponeAVerdictThatIsDue(t *testing.T) {
 	j = j.approve("seen").after(time.Hour).found("e-2")
 	since := j.now
 	j = j.after(time.Hour).found("e-3")
-	if v, owed := j.run.Review(); !owed || !v.Since.Equal(since) {
-		t.Errorf("review = %+v, %t; want one that is owed since the first hit", v, owed)
+	if v, open := j.run.Review(); !open || !v.Since.Equal(since) {
+		t.Errorf("review = %+v, %t; want an open one since the first hit", v, open)
 	}
 }

@@ -25,7 +25,7 @@ type Definition struct {
 	// AbandonTimeoutSeconds is how long a customer may be idle until the run is
 	// reported as abandoned; 0 means no limit.
 	AbandonTimeoutSeconds int64 `json:"abandon_timeout_seconds,omitempty"`
-	// ReviewDueMinutes is how soon a verdict is due once a run owes one; 0 means no due
+	// ReviewDueMinutes is how soon a verdict is due once a run needs one; 0 means no due
 	// time.
 	ReviewDueMinutes int64 `json:"review_due_minutes,omitempty"`
 	// FourEyes says that a verdict needs two reviewers: one proposes it, another one

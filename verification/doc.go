@@ -18,7 +18,7 @@
 // # Two axes
 //
 // A run has one of six statuses, which say how far it got, and one of four
-// decisions, which say whether a reviewer's verdict is due or was given. The
+// decisions, which say whether the run needs a verdict or has one. The
 // status does not determine the decision: a run of any status may have a verdict.
 // Only a run that is in progress or completed can have the decision review.
 //

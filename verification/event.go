@@ -172,7 +172,7 @@ type ProposalReturned struct {
 
 // HitsFound records that a later version of a list has entries like the person or
 // company that a check of the completed run has screened. It flags the step of the
-// check, and the run owes a verdict again.
+// check, and the run needs a verdict again.
 type HitsFound struct {
 	Node        NodeID `json:"node"`
 	List        string `json:"list"`

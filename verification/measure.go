@@ -31,7 +31,7 @@ const (
 	// end. The key is the node.
 	MeasureStopped MeasureName = "stopped"
 	// MeasureVerdict counts verdicts; the key is the decision. MeasureVerdictTime
-	// counts those that were due, by the time since the run began to owe them; the key
+	// counts those that were due, by the time since the run began to need them; the key
 	// is a duration bucket.
 	MeasureVerdict     MeasureName = "verdict"
 	MeasureVerdictTime MeasureName = "verdict_time"

@@ -292,7 +292,7 @@ func terminalStays(t tester, was verification.RunDetail, j *journey) {
 	}
 }
 
-// hitsReopen: a completed run with hits of a later list owes a verdict, and is otherwise
+// hitsReopen: a completed run with hits of a later list needs a verdict, and is otherwise
 // as it was.
 func hitsReopen(t tester, was verification.RunDetail, j *journey) {
 	t.Helper()

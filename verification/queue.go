@@ -1,4 +1,4 @@
-// The review queue: the runs that owe a verdict, and who works on them.
+// The review queue: the runs that need a verdict, and who works on them.
 
 package verification
 
@@ -21,13 +21,13 @@ type Review struct {
 	Workflow     WorkflowID
 	WorkflowName string // when the run started
 	ReferenceID  string
-	// Since is when the run began to owe a verdict: it parked on a review step, or
+	// Since is when the run began to need a verdict: it parked on a review step, or
 	// completed with a flagged step.
 	Since time.Time
 	// DueAt is Since plus the workflow's review_due_minutes; zero for none.
 	DueAt time.Time
 	// Until is the deadline of a run that is parked on review: after it the run has
-	// expired and owes no verdict. Zero for never.
+	// expired and needs no verdict. Zero for never.
 	Until time.Time
 	// Flags are the first flags of the run, 5 at most, and MoreFlags counts the others.
 	Flags     []Flag
@@ -68,7 +68,7 @@ func (r Run) Review() (Review, bool) {
 	return v, true
 }
 
-// OpenAt reports whether the run owes the verdict at a given time.
+// OpenAt reports whether the run needs the verdict at a given time.
 func (v Review) OpenAt(now time.Time) bool { return v.Until.IsZero() || !now.After(v.Until) }
 
 // Overdue reports whether the verdict is late at a given time.
@@ -214,7 +214,7 @@ func ParseQueuePosition(s string) (p QueuePosition, err error) {
 
 // QueueFigures describe a review queue at one time.
 type QueueFigures struct {
-	Open    int // runs that owe a verdict
+	Open    int // runs that need a verdict
 	Overdue int // those whose due time has passed
 	// Oldest is the earliest Since; zero if the queue is empty, or for all tenants.
 	Oldest time.Time

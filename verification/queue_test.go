@@ -23,7 +23,7 @@ func TestARunHasAnEntryFromWhenItBeganToOweAVerdict(t *testing.T) {
 	pan := verification.Flag{NodeID: "pan", Label: "PAN", Reason: verification.CauseSource.Sentence() + " " + verification.CauseDispatches.Sentence()}
 	verdict := verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove}
 	entry := verification.Review{Run: runID, Workflow: "w", WorkflowName: "Onboarding", ReferenceID: "customer-1"}
-	owed := func(change func(*verification.Review)) *verification.Review {
+	reviewed := func(change func(*verification.Review)) *verification.Review {
 		v := entry
 		change(&v)
 		return &v
@@ -34,17 +34,17 @@ func TestARunHasAnEntryFromWhenItBeganToOweAVerdict(t *testing.T) {
 		want  *verification.Review
 	}{
 		{"a run that waits for a result", []verification.Fact{start, check}, nil},
-		{"parked on a review step", []verification.Fact{start, asked}, owed(func(v *verification.Review) {
+		{"parked on a review step", []verification.Fact{start, asked}, reviewed(func(v *verification.Review) {
 			v.Since, v.DueAt, v.Until = at(1), at(31), at(60)
 			v.Flags, v.Causes = []verification.Flag{review}, []verification.Cause{verification.CauseReviewStep}
 		})},
 		{"answered", []verification.Fact{start, asked, verdict, verification.Completed{Node: "done"}}, nil},
-		{"parked on a second one", []verification.Fact{start, asked, verdict, verification.ReviewAsked{Node: "second"}}, owed(func(v *verification.Review) {
+		{"parked on a second one", []verification.Fact{start, asked, verdict, verification.ReviewAsked{Node: "second"}}, reviewed(func(v *verification.Review) {
 			v.Since, v.DueAt, v.Until = at(3), at(33), at(60)
 			v.Flags = []verification.Flag{review, {NodeID: "second", Reason: verification.CauseReviewStep.Sentence()}}
 			v.Causes = []verification.Cause{verification.CauseReviewStep}
 		})},
-		{"completed with a flagged step", []verification.Fact{start, check, unsure, verification.Completed{Node: "done"}}, owed(func(v *verification.Review) {
+		{"completed with a flagged step", []verification.Fact{start, check, unsure, verification.Completed{Node: "done"}}, reviewed(func(v *verification.Review) {
 			v.Since, v.DueAt, v.Flags = at(3), at(33), []verification.Flag{pan}
 			v.Causes = []verification.Cause{verification.CauseSource, verification.CauseDispatches}
 		})},
@@ -62,8 +62,8 @@ func TestARunHasAnEntryFromWhenItBeganToOweAVerdict(t *testing.T) {
 				t.Errorf("Review = %+v, %t, want %+v", got, open, tt.want)
 			}
 			for _, now := range []time.Time{at(5), at(60), at(60).Add(time.Microsecond)} {
-				if owes := run.Summary().DecisionAt(now) == verification.DecisionReview; owes != (open && got.OpenAt(now)) {
-					t.Errorf("at %s the decision is review: %t, the entry is open: %t", now, owes, !owes)
+				if inReview := run.Summary().DecisionAt(now) == verification.DecisionReview; inReview != (open && got.OpenAt(now)) {
+					t.Errorf("at %s the decision is review: %t, the entry is open: %t", now, inReview, !inReview)
 				}
 			}
 		})

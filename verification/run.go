@@ -27,7 +27,7 @@ type Run struct {
 	Outcome     string    // of the end node of a completed run; empty for none
 	Error       *RunError // of a failed or expired run
 
-	// ReopenedAt is when the completed run last began to owe a verdict again, because a
+	// ReopenedAt is when the completed run last began to need a verdict again, because a
 	// later version of a list has a hit for it; zero for never.
 	ReopenedAt time.Time
 

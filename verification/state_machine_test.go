@@ -19,7 +19,7 @@ rules do. Do not edit it. After a change of the rules, print it again:
 
     VERIFYD_UPDATE_GOLDEN=1 go test ./verification -run TestStateMachineIsDocumented
 
-A run has two independent axes. Its **status** says how far it got; its **decision** says whether a verdict is due
+A run has two independent axes. Its **status** says how far it got; its **decision** says whether a verdict is needed
 or was given. ` + "`completed`, `failed`, `expired` and `cancelled`" + ` are terminal: no transition leaves them.
 ` + "`abandoned` and `expired`" + ` depend on the time of the read, which is compared with the times in the history.
 

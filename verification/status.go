@@ -46,7 +46,7 @@ type Decision string
 // The decisions. See docs/api.md, "Decision axis".
 const (
 	DecisionNone    Decision = ""
-	DecisionReview  Decision = "review"  // a verdict is due
+	DecisionReview  Decision = "review"  // the run needs a verdict
 	DecisionApprove Decision = "approve" // a verdict was given
 	DecisionReject  Decision = "reject"  // a verdict was given
 )

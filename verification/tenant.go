@@ -36,7 +36,7 @@ type Tenant struct {
 type PageLinks struct {
 	Privacy string // the URL of the privacy notice; see CheckPageURL
 	Help    string // the URL of a page that helps
-	Imprint string // the URL of the legal notice
+	Legal   string // the URL of the legal notice
 	Phone   string // a phone number; see CheckPhone
 }
 

@@ -1,4 +1,4 @@
-// The queue page: the runs that owe a verdict.
+// The queue page: the runs that need a verdict.
 
 package console
 

@@ -38,7 +38,7 @@ type runFact struct {
 	Mono         bool
 }
 
-// runPage shows a run. A reviewer who opens a run that owes a verdict claims it.
+// runPage shows a run. A reviewer who opens a run that needs a verdict claims it.
 func (c *console) runPage(w http.ResponseWriter, r *http.Request, s session) error {
 	return c.showRun(w, r, s, http.StatusOK, keptVerdict{})
 }
@@ -63,7 +63,7 @@ func (c *console) showRun(w http.ResponseWriter, r *http.Request, s session, sta
 	return c.renderTitled(w, s, status, "run", v.Reference, v)
 }
 
-// claimOf returns who works on a run that owes a verdict, after a reviewer without
+// claimOf returns who works on a run that needs a verdict, after a reviewer without
 // a rival has claimed it.
 func (c *console) claimOf(r *http.Request, s session, rec engine.RunRecord) (verification.Claim, error) {
 	id := rec.Report.Run.ID
@@ -80,7 +80,7 @@ func (c *console) claimOf(r *http.Request, s session, rec engine.RunRecord) (ver
 	return found.Claim, err
 }
 
-// claim claims a run for the person, and returns who has it then. A run that owes no
+// claim claims a run for the person, and returns who has it then. A run that needs no
 // verdict is nobody's.
 func (c *console) claim(ctx context.Context, s session, id verification.RunID, takeOver bool) (verification.Claim, error) {
 	claim, err := c.engine.Claim(ctx, s.Tenant, id, engine.ClaimRequest{By: s.Name, Name: s.Name, TakeOver: takeOver})

@@ -48,7 +48,7 @@ func TestRunsAreFilteredAndFound(t *testing.T) {
 		{"", []string{"4 runs", "waiting-1", "flagged-1", "approved-1", "gone-1", "!Clear"}},
 		{"status=completed", []string{"2 runs", "flagged-1", "approved-1", "!waiting-1", "!gone-1", "Clear"}},
 		{"status=cancelled", []string{"1 run<", "gone-1", "Cancelled"}},
-		{"decision=review", []string{"1 run<", "flagged-1", "Verdict due", "!approved-1"}},
+		{"decision=review", []string{"1 run<", "flagged-1", "Needs a verdict", "!approved-1"}},
 		{"decision=approve&status=completed", []string{"1 run<", "approved-1", "Approved"}},
 		{"workflow=" + string(w.ID), []string{"4 runs"}},
 		{"workflow=0191f3c0-0000-7000-8000-000000000bad", []string{"0 runs", "No run matches"}},

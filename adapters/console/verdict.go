@@ -26,7 +26,7 @@ type verdictPanel struct {
 	Problem string         // of the notes
 
 	Flags    []flagView
-	Owed     bool // a verdict is due
+	Needed   bool // the run needs a verdict
 	Form     bool // the person may decide now
 	Holder   string
 	Mine     bool
@@ -67,7 +67,7 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 	over := rec.Report.Run.Status.Terminal()
 	parked := rec.Action != nil && rec.Action.Type == verification.ActionReview
 	p := verdictPanel{
-		Action: at + "/verdict" + f.Query(), Claims: at + "/claim" + f.Query(), Release: at + "/release" + f.Query(), Owed: rec.Review != nil,
+		Action: at + "/verdict" + f.Query(), Claims: at + "/claim" + f.Query(), Release: at + "/release" + f.Query(), Needed: rec.Review != nil,
 		Verdicts: s.verdictsOf(entries, rec.At), Note: kept.Note, Notes: kept.Notes, Problem: kept.Problem,
 		Revision: rec.Revision, MaxNotes: verification.MaxNotes, FourEyes: rec.FourEyes,
 	}

@@ -63,7 +63,7 @@ type (
 	linkFields struct {
 		Privacy *string `json:"privacy"`
 		Help    *string `json:"help"`
-		Imprint *string `json:"imprint"`
+		Legal   *string `json:"legal"`
 		Phone   *string `json:"phone"`
 	}
 	accountFields struct {

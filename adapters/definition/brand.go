@@ -77,7 +77,7 @@ func (b *bootstrapReader) links(p path, f linkFields) verification.PageLinks {
 	return verification.PageLinks{
 		Privacy: read("privacy", f.Privacy, verification.CheckPageURL),
 		Help:    read("help", f.Help, verification.CheckPageURL),
-		Imprint: read("imprint", f.Imprint, verification.CheckPageURL),
+		Legal:   read("legal", f.Legal, verification.CheckPageURL),
 		Phone:   read("phone", f.Phone, verification.CheckPhone),
 	}
 }

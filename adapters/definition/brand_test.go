@@ -87,19 +87,19 @@ func TestAFileThatIsNoLogoIsAProblemAtItsName(t *testing.T) {
 }
 
 func TestTheLinksOfATenantAreChecked(t *testing.T) {
-	tenant, err := readBrand(t, `links: {privacy: "https://acme.example/privacy?a=b#c", help: "http://help.example", imprint: "https://acme.example/imprint", phone: "+91 (22) 98765-432"}`, nil)
+	tenant, err := readBrand(t, `links: {privacy: "https://acme.example/privacy?a=b#c", help: "http://help.example", legal: "https://acme.example/legal", phone: "+91 (22) 98765-432"}`, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := verification.PageLinks{Privacy: "https://acme.example/privacy?a=b#c", Help: "http://help.example", Imprint: "https://acme.example/imprint", Phone: "+91 (22) 98765-432"}
+	want := verification.PageLinks{Privacy: "https://acme.example/privacy?a=b#c", Help: "http://help.example", Legal: "https://acme.example/legal", Phone: "+91 (22) 98765-432"}
 	if diff := cmp.Diff(want, tenant.Links); diff != "" {
 		t.Errorf("links (-want +got):\n%s", diff)
 	}
-	_, err = readBrand(t, `links: {privacy: "javascript:alert(1)", help: "https://me:secret@acme.example", imprint: "/imprint", phone: "call us"}`, nil)
+	_, err = readBrand(t, `links: {privacy: "javascript:alert(1)", help: "https://me:secret@acme.example", legal: "/legal", phone: "call us"}`, nil)
 	const at = "etc/b.yaml:4:"
 	for _, want := range []string{
 		at + "13: tenants[0].links.privacy: must be an absolute http(s) URL", "tenants[0].links.help: must be an absolute http(s) URL",
-		"tenants[0].links.imprint: must be an absolute http(s) URL", "tenants[0].links.phone: must be a phone number",
+		"tenants[0].links.legal: must be an absolute http(s) URL", "tenants[0].links.phone: must be a phone number",
 	} {
 		if !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("error = %v, want %q", err, want)

@@ -86,7 +86,7 @@ func branded(t *testing.T, redirect string) verification.Tenant {
 	tenant := verification.Tenant{
 		ID: enginetest.Tenant, Name: "Acme Bank", Colour: "#9c1f2e", Logo: verification.NewLogo("image/png", b.Bytes()),
 		Links: verification.PageLinks{
-			Privacy: "https://acme.example/privacy", Help: "https://acme.example/help", Imprint: "https://acme.example/imprint", Phone: "+91 22 9876 5432",
+			Privacy: "https://acme.example/privacy", Help: "https://acme.example/help", Legal: "https://acme.example/legal", Phone: "+91 22 9876 5432",
 		},
 	}
 	if redirect != "" {

@@ -168,7 +168,7 @@ type link struct {
 func (p page) Links() []link {
 	l := p.tenant.Links
 	var all []link
-	for _, one := range []struct{ key, url string }{{"link.privacy", l.Privacy}, {"link.help", l.Help}, {"link.imprint", l.Imprint}} {
+	for _, one := range []struct{ key, url string }{{"link.privacy", l.Privacy}, {"link.help", l.Help}, {"link.legal", l.Legal}} {
 		if one.url != "" && verification.CheckPageURL(one.url) == nil {
 			all = append(all, link{p.Message(one.key), template.URL(one.url), true}) //nolint:gosec // G203: an absolute http(s) URL
 		}

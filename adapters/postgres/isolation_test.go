@@ -135,7 +135,7 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 	begin(t, s, tenant, run, verification.Summary{})
 	must(t, s.SaveDelivery(ctx, tenant, verification.Delivery{Run: run, State: verification.DeliveryPending, LastAt: noon()}))
 	for _, other := range []int{n + 100, n + 200} { // the measures of the first are added up, those of the second are in the log
-		history := owing(other, 0, 1)
+		history := reviewHistory(other, 0, 1)
 		c := verification.NewCommit(verification.Run{}, verification.Fold(runNumber(other), history), history)
 		must(t, s.Append(ctx, tenant, runNumber(other), 0, c))
 		if other == n+100 {

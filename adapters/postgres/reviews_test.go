@@ -19,9 +19,9 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// owing is a history of some length of a run that may owe a verdict, one of several
+// reviewHistory is a history of some length of a run that may need a verdict, one of several
 // kinds.
-func owing(n, kind, length int) []verification.Event {
+func reviewHistory(n, kind, length int) []verification.Event {
 	started := verification.Started{
 		Workflow: verification.WorkflowID(fmt.Sprintf("c0000000-0000-7000-8000-%012x", n%3)), WorkflowName: "Onboarding",
 		Version: 1 + n%2, VersionHash: "hash", ReferenceID: fmt.Sprintf("customer-%d", n), ReviewDueMinutes: int64(n % 4 * 10),
@@ -97,7 +97,7 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"append": func(rt *rapid.T) {
 				n := rapid.IntRange(0, 19).Draw(rt, "run")
-				history, seq := owing(n, n, rapid.IntRange(0, 5).Draw(rt, "length")), len(histories[n])
+				history, seq := reviewHistory(n, n, rapid.IntRange(0, 5).Draw(rt, "length")), len(histories[n])
 				if len(history) <= seq {
 					return
 				}

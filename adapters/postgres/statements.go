@@ -101,7 +101,7 @@ const appendReviewed = `, entry AS MATERIALIZED (
     DELETE FROM verifyd.reviews v USING summarized k
     WHERE v.tenant_id = k.tenant_id AND v.run_id = k.run_id AND NOT EXISTS (SELECT FROM entry i
         WHERE i.tenant_id = v.tenant_id AND i.run_id = v.run_id AND i.cause = v.cause)
-), owed AS (
+), reviewed AS (
     INSERT INTO verifyd.reviews AS v (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown)
     SELECT i.tenant_id, i.run_id, i.cause, i.workflow_id, i.reference_id, i.since, i.due_at, i.until, i.shown
     FROM entry i JOIN summarized k USING (tenant_id, run_id)

@@ -30,7 +30,7 @@ type tenantRow struct {
 	Logo                  string
 	PrivacyURL            string
 	HelpURL               string
-	ImprintURL            string
+	LegalURL              string
 	Phone                 string
 }
 
@@ -55,7 +55,7 @@ func (r tenantRow) tenant() verification.Tenant {
 		ID: r.TenantID, Name: r.Name,
 		WebhookSecret: r.WebhookSecret, PreviousWebhookSecret: r.PreviousWebhookSecret, Colour: r.Colour,
 		Logo:  verification.Logo{Name: r.Logo},
-		Links: verification.PageLinks{Privacy: r.PrivacyURL, Help: r.HelpURL, Imprint: r.ImprintURL, Phone: r.Phone},
+		Links: verification.PageLinks{Privacy: r.PrivacyURL, Help: r.HelpURL, Legal: r.LegalURL, Phone: r.Phone},
 	}
 	if len(r.RedirectAllowlist) > 0 {
 		t.RedirectAllowlist = r.RedirectAllowlist
@@ -130,9 +130,9 @@ func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
 	r := savedTenantRow{LogoContent: append([]byte{}, t.Logo.Content...), tenantRow: tenantRow{
 		TenantID: t.ID, Name: t.Name, RedirectAllowlist: append([]string{}, t.RedirectAllowlist...),
 		WebhookSecret: t.WebhookSecret, PreviousWebhookSecret: t.PreviousWebhookSecret, Colour: t.Colour,
-		Logo: t.Logo.Name, PrivacyURL: t.Links.Privacy, HelpURL: t.Links.Help, ImprintURL: t.Links.Imprint, Phone: t.Links.Phone,
+		Logo: t.Logo.Name, PrivacyURL: t.Links.Privacy, HelpURL: t.Links.Help, LegalURL: t.Links.Legal, Phone: t.Links.Phone,
 	}}
-	if !storable(t.Name, t.WebhookSecret, t.PreviousWebhookSecret, t.Colour, r.Logo, r.PrivacyURL, r.HelpURL, r.ImprintURL, r.Phone) || !storable(t.RedirectAllowlist...) {
+	if !storable(t.Name, t.WebhookSecret, t.PreviousWebhookSecret, t.Colour, r.Logo, r.PrivacyURL, r.HelpURL, r.LegalURL, r.Phone) || !storable(t.RedirectAllowlist...) {
 		return notStorable("tenant")
 	}
 	save := s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id) DO UPDATE")

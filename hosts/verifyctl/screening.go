@@ -180,7 +180,7 @@ type screeningDiff struct {
 	Old    string `arg:"" type:"existingfile" help:"List file of the old version."`
 	New    string `arg:"" type:"existingfile" help:"List file of the new version."`
 	List   string `placeholder:"NAME" help:"Only checks of this list, by its name in the bootstrap file. By default checks of any list."`
-	Record bool   `help:"Record the new matches on their runs, which then owe a verdict again."`
+	Record bool   `help:"Record the new matches on their runs, which then need a verdict again."`
 	Names  string `placeholder:"FILE" help:"Take names from a CSV with the columns kind, name and optionally id, birth_date and countries instead of from runs; - is stdin."`
 	listFlags
 	tenantFlags

@@ -210,7 +210,7 @@ func read(r verification.RunDetail) View {
 func reported(r verification.Report) (View, error) {
 	s := View{Status: string(r.Run.Status), Completed: micros(r.Run.CompletedAt)}.
 		failed(r.Error).decided(r.Decision, r.Notes, r.ResolvedAt, r.Flags)
-	s.Owed = r.Summary.NeedsReview
+	s.NeedsReview = r.Summary.NeedsReview
 	for _, c := range r.Cards {
 		s.Dispatches += c.Dispatches
 		if c.Status == verification.CardNeedsReview && !strings.Contains(" "+s.Flags+" ", " "+string(c.NodeID)+" ") {

@@ -235,9 +235,9 @@ func (p Plan) shows(s *state, by Op, out Output) bool {
 			want.Notes = s.notes
 		}
 		if by == OpReport && !settled {
-			want.Owed = len(flags)
+			want.NeedsReview = len(flags)
 			if !s.live() && at.Kind == Review {
-				want.Owed-- // the run ended during this step
+				want.NeedsReview-- // the run ended during this step
 			}
 		}
 		if settled && !s.resolved.shows(got.Resolved) || !settled && got.Resolved != 0 {

@@ -143,8 +143,8 @@ func verdictRows(paths map[string][]linear.Step, agreed step, atReview linear.Vi
 	early.Resolved, early.Notes = 25, "fine"
 	settled := linear.View{Status: "cancelled", Completed: 15, Decision: "reject", Resolved: 25}
 	return []row{
-		{"a review is owed and listed", true, paths["review"], []step{agreed, read(atReview), list("in_progress", "review", linear.View{Status: "in_progress", Action: "review", Signal: "human_review_decision"})}},
-		{"a review is owed and not listed", false, paths["review"], []step{agreed, read(atReview), list("", "review")}},
+		{"a review is needed and listed", true, paths["review"], []step{agreed, read(atReview), list("in_progress", "review", linear.View{Status: "in_progress", Action: "review", Signal: "human_review_decision"})}},
+		{"a review is needed and not listed", false, paths["review"], []step{agreed, read(atReview), list("", "review")}},
 		{"a verdict with nothing to decide", true, paths["review"], []step{verdict("approve", "", linear.NotOpen)}},
 		{"a verdict lets the run go on", true, paths["review"], []step{agreed, deliver, read(approved), read(approved)}},
 		{"a verdict is delivered twice", false, paths["review"], []step{agreed, deliver, verdict("reject", "", linear.Delivered)}},
@@ -157,7 +157,7 @@ func verdictRows(paths map[string][]linear.Step, agreed step, atReview linear.Vi
 		{"a verdict on a cancelled run", true, paths["form"], []step{cancel(linear.Done, 15), record, read(settled), list("cancelled", "reject", linear.View{Status: "cancelled", Completed: 15})}},
 		{"a cancelled run goes on by a verdict", false, paths["form"], []step{cancel(linear.Done, 15), verdict("reject", "", linear.Delivered)}},
 		{"a cancelled run is in the queue", false, paths["review"], []step{agreed, cancel(linear.Done, 25), list("", "review", linear.View{Status: "cancelled", Completed: 25})}},
-		{"a completed run that was declined owes a verdict", true, paths["form"], []step{
+		{"a completed run that was declined needs a verdict", true, paths["form"], []step{
 			submit("consent_submitted", linear.Declined, linear.Delivered), submit("details_submitted", linear.Good, linear.Delivered),
 			read(linear.View{Status: "completed", Completed: 25, Decision: "review", Flags: "consent"}),
 		}},

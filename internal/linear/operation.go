@@ -104,8 +104,8 @@ type View struct {
 
 	Check string // of a read: the status of the check
 
-	Dispatches int // of a report: of the check, once it has completed
-	Owed       int // of a report: the cards that need a review
+	Dispatches  int // of a report: of the check, once it has completed
+	NeedsReview int // of a report: the cards that need a review
 }
 
 // Describe returns a short description of an operation and its output.

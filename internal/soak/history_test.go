@@ -139,7 +139,7 @@ func follows(run verification.Run, e verification.Event) error {
 			return fmt.Errorf("dispatch %d of %s after %d", f.Dispatch, f.Node, step.Dispatches)
 		}
 		if w.Kind == verification.WaitResult || w.Kind == verification.WaitPoll {
-			return fmt.Errorf("dispatch of %s while %s owes its answer", f.Node, w.Node)
+			return fmt.Errorf("dispatch of %s while the result of %s is awaited", f.Node, w.Node)
 		}
 	case verification.VerdictRecorded:
 		if f.Node != "" {

@@ -18,7 +18,7 @@ type HitsRequest struct {
 }
 
 // RecordHits records hits of a later version of a list. The step of the check is then
-// flagged, and the run owes a verdict again, also if it had one; its status and the time
+// flagged, and the run needs a verdict again, also if it had one; its status and the time
 // of its end do not change, and no client is notified. It reports whether there was a hit
 // that the run did not know. ErrConflict is returned unless the run is completed, and
 // ErrInvalid if it has made no check at the node.

@@ -31,7 +31,7 @@ type NumbersQuery struct {
 type Numbers struct {
 	Days  []DayNumbers // without a gap, the earliest first
 	Steps []StepNumbers
-	// TimeToVerdict is from when a run began to owe a verdict until it was given.
+	// TimeToVerdict is from when a run began to need a verdict until it was given.
 	TimeToVerdict DurationNumbers
 	Providers     []ProviderNumbers // by name
 	Queue         QueueNumbers
@@ -83,7 +83,7 @@ type QueueNumbers struct {
 	Ages []QueueAge // by Over, the shortest first
 }
 
-// QueueAge counts the runs that have owed a verdict for at least Over.
+// QueueAge counts the runs that have needed a verdict for at least Over.
 type QueueAge struct {
 	Over  time.Duration
 	Count int

@@ -8,7 +8,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Queue returns one page of the runs that owe a verdict now and match the query, and
+// Queue returns one page of the runs that need a verdict now and match the query, and
 // the number of all matches. q.Now is set by the engine.
 func (e *Engine) Queue(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
 	if err := q.PageQuery.Validate(); err != nil {
@@ -19,7 +19,7 @@ func (e *Engine) Queue(ctx context.Context, t verification.TenantID, q verificat
 }
 
 // Review returns the entry of one run in the review queue, or ErrNotFound if the run
-// owes no verdict now.
+// needs no verdict now.
 func (e *Engine) Review(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.QueueEntry, error) {
 	p, err := e.Queue(ctx, t, verification.QueueQuery{PageQuery: verification.PageQuery{Limit: 1}, Run: id})
 	if err != nil {
@@ -47,7 +47,7 @@ type ClaimRequest struct {
 
 // Claim claims a run in the review queue for a person until ClaimTTL from now, or
 // renews the claim of that person. If another person holds the claim, it returns that
-// claim and ErrConflict. ErrNotFound is returned when the run owes no verdict.
+// claim and ErrConflict. ErrNotFound is returned when the run needs no verdict.
 func (e *Engine) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, r ClaimRequest) (verification.Claim, error) {
 	if r.By == "" {
 		return verification.Claim{}, verification.InvalidField("review", "by", "is required")
@@ -66,11 +66,11 @@ func (e *Engine) ReleaseClaim(ctx context.Context, t verification.TenantID, id v
 	return e.ports.Store.ReleaseClaim(ctx, t, id, by)
 }
 
-// endClaim ends the claim that a reviewer has of a run, which still owes a verdict after
+// endClaim ends the claim that a reviewer has of a run, which still needs a verdict after
 // the reviewer has acted on it. A claim of any other run ends with the append. A failure
 // is logged: the claim then ends by itself.
 func (e *Engine) endClaim(ctx context.Context, s *session, by string) {
-	if _, owed := s.run.Review(); !owed || by == "" || e.external {
+	if _, open := s.run.Review(); !open || by == "" || e.external {
 		return
 	}
 	if err := e.ports.Store.ReleaseClaim(context.WithoutCancel(ctx), s.ref.Tenant, s.ref.Run, by); err != nil {

@@ -14,7 +14,7 @@ type RunRecord struct {
 	// Report has the schemas of the data of its cards.
 	Report verification.Report
 	Action *verification.Action // nil unless a live run waits on a human; without a link
-	Review *verification.Review // the entry in the review queue; nil unless a verdict is due
+	Review *verification.Review // the entry in the review queue; nil unless the run needs a verdict
 	// Revision is the length of the history. A verdict that names it is refused if the
 	// run has changed since: see VerdictRequest.
 	Revision   int
@@ -36,7 +36,7 @@ func (e *Engine) RunRecord(ctx context.Context, t verification.TenantID, id veri
 		Revision: h.run.Seq, History: h.events, Documents: h.run.Documents, At: h.at,
 		FourEyes: h.run.Started.FourEyes,
 	}
-	if v, owed := h.run.Review(); owed && v.OpenAt(h.at) {
+	if v, open := h.run.Review(); open && v.OpenAt(h.at) {
 		r.Review = &v
 	}
 	program, err := e.describeCards(ctx, t, r.Report)

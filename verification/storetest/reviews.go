@@ -16,7 +16,7 @@ func reviews() []clause {
 	const claim, release = "ClaimStore.SaveClaim: ", "ClaimStore.ReleaseClaim: "
 	return []clause{
 		{"an entry of the queue is returned as it was saved", queue + "the entries that match", entryIsReturned},
-		{"the queue has exactly the runs that owe a verdict at the time of the query", "ReviewQueue: the entries of the runs whose decision is review at the time of the query", queueAgrees},
+		{"the queue has exactly the runs that need a verdict at the time of the query", "ReviewQueue: the entries of the runs whose decision is review at the time of the query", queueAgrees},
 		{"the queue is in the order of the query", queue + "one page, in its order", queueInOrder},
 		{"the pages of the queue add up to the whole queue", queue + "one page, and the number of all matches", queuePages},
 		{"a page of the queue continues behind a position", "QueueQuery.After: continues behind a position", queueAfter},
@@ -33,9 +33,9 @@ func reviews() []clause {
 	}
 }
 
-// owing returns histories of runs that owe a verdict, and of some that do not, in
+// reviewHistories returns histories of runs that need a verdict, and of some that do not, in
 // another order than that of the queue.
-func owing() []history {
+func reviewHistories() []history {
 	start := func(n int, due int64, deadline int64) history {
 		s := limited(deadline, 0)
 		s.ReviewDueMinutes, s.ReferenceID = due, fmt.Sprintf("customer-%d", n)
@@ -67,7 +67,7 @@ func owing() []history {
 // entries returns the entries of histories.
 func entries(histories []history) (all []verification.QueueEntry) {
 	for _, s := range histories {
-		if v, owed := verification.Fold(s.id, s.events).Review(); owed {
+		if v, open := verification.Fold(s.id, s.events).Review(); open {
 			all = append(all, verification.QueueEntry{Review: v})
 		}
 	}
@@ -139,7 +139,7 @@ func entryIsReturned(t *trial) {
 }
 
 func queueAgrees(t *trial) {
-	histories := slices.Concat(owing(), sampleRuns())
+	histories := slices.Concat(reviewHistories(), sampleRuns())
 	for i := range histories {
 		histories[i].id = runID(i + 1)
 	}
@@ -172,7 +172,7 @@ func queueAgrees(t *trial) {
 }
 
 func queueInOrder(t *trial) {
-	histories := owing()
+	histories := reviewHistories()
 	t.save(ours, histories...)
 	for _, o := range []verification.QueueOrder{"", verification.OldestFirst, verification.DueFirst} {
 		q := wholeQueue(instant(10 * time.Minute))
@@ -182,7 +182,7 @@ func queueInOrder(t *trial) {
 }
 
 func queuePages(t *trial) {
-	histories := owing()
+	histories := reviewHistories()
 	t.save(ours, histories...)
 	now := instant(40 * time.Minute) // after some deadlines
 	pages(t, "Queue", inQueue(entries(histories), wholeQueue(now)),
@@ -192,7 +192,7 @@ func queuePages(t *trial) {
 }
 
 func queueAfter(t *trial) {
-	histories := owing()
+	histories := reviewHistories()
 	t.save(ours, histories...)
 	for _, o := range []verification.QueueOrder{verification.OldestFirst, verification.DueFirst} {
 		q := wholeQueue(instant(10 * time.Minute))
@@ -209,7 +209,7 @@ func queueAfter(t *trial) {
 }
 
 func queueFilters(t *trial) {
-	histories := owing()
+	histories := reviewHistories()
 	t.save(ours, histories...)
 	all, now := entries(histories), instant(10*time.Minute)
 	for i := range all {
@@ -250,7 +250,7 @@ func queueUnchanged(t *trial) {
 }
 
 func queueFigures(t *trial) {
-	histories := owing()
+	histories := reviewHistories()
 	t.save(ours, histories...)
 	t.save(theirs, simple(1).then(0, asked("review")))
 	all := entries(histories)
@@ -296,7 +296,7 @@ func claimIsShown(t *trial) {
 	s := simple(1).then(0, asked("review"))
 	t.save(ours, s, simple(2))
 	_, err := t.store.SaveClaim(t.ctx, ours, runID(2), claimOf("asha", instant(0)), false)
-	t.refused("SaveClaim of a run that owes no verdict", err, verification.ErrNotFound)
+	t.refused("SaveClaim of a run that needs no verdict", err, verification.ErrNotFound)
 	_, err = t.store.SaveClaim(t.ctx, ours, runID(3), claimOf("asha", instant(0)), false)
 	t.refused("SaveClaim of an unknown run", err, verification.ErrNotFound)
 	t.claimed(s.id, instant(0), verification.Claim{})

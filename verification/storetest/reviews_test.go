@@ -57,8 +57,8 @@ func reviewBreaches() []breach {
 				v.MoreFlags, c.Review = 0, &v
 			}
 		})},
-		{"the queue has exactly the runs that owe a verdict at the time of the query", "expired runs stay", queueing(func(q *query) { q.Now = time.Time{} }, nil)},
-		{"the queue has exactly the runs that owe a verdict at the time of the query", "nobody leaves", func(b *broken, sound stores) {
+		{"the queue has exactly the runs that need a verdict at the time of the query", "expired runs stay", queueing(func(q *query) { q.Now = time.Time{} }, nil)},
+		{"the queue has exactly the runs that need a verdict at the time of the query", "nobody leaves", func(b *broken, sound stores) {
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
 				if c.ReviewBefore && c.Review == nil {
 					c.Review = &verification.Review{Run: id, Workflow: c.Summary.Workflow}

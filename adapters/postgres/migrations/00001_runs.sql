@@ -13,7 +13,7 @@ CREATE TABLE verifyd.tenants (
     logo_content            bytea NOT NULL DEFAULT '',
     privacy_url             text NOT NULL,
     help_url                text NOT NULL,
-    imprint_url             text NOT NULL,
+    legal_url               text NOT NULL,
     phone                   text NOT NULL
 );
 
@@ -163,7 +163,7 @@ CREATE TRIGGER runs_changed AFTER UPDATE ON verifyd.runs
 CREATE TRIGGER runs_removed AFTER DELETE ON verifyd.runs
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_runs();
 
--- The review queue: the runs that owe a verdict. A run has a row with an empty cause,
+-- The review queue: the runs that need a verdict. A run has a row with an empty cause,
 -- and one for each cause of its flags, so that every filter on a cause is a prefix of
 -- an index. All rows of a run are equal but for the cause.
 CREATE TABLE verifyd.reviews (
@@ -174,7 +174,7 @@ CREATE TABLE verifyd.reviews (
     reference_id text COLLATE "C" NOT NULL,
     since        timestamptz NOT NULL,
     due_at       timestamptz NOT NULL, -- infinity for none
-    until        timestamptz,          -- the run owes no verdict after it; null for never
+    until        timestamptz,          -- the run needs no verdict after it; null for never
     shown        text NOT NULL,        -- JSON: what the queue shows and does not filter by
     claimed_by   text COLLATE "C" NOT NULL DEFAULT '',
     claimed_name text NOT NULL DEFAULT '',

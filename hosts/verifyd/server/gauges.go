@@ -66,7 +66,7 @@ type queueGauges struct {
 func newQueueGauges(e *engine.Engine) *queueGauges {
 	return &queueGauges{
 		engine:  e,
-		open:    prometheus.NewDesc("verifyd_reviews_open", "Runs that owe a verdict, of all tenants.", nil, nil),
+		open:    prometheus.NewDesc("verifyd_reviews_open", "Runs that need a verdict, of all tenants.", nil, nil),
 		overdue: prometheus.NewDesc("verifyd_reviews_overdue", "Runs whose verdict is past its due time, of all tenants.", nil, nil),
 	}
 }

@@ -46,7 +46,7 @@ func newMetrics(build cli.Build) *metrics {
 			Name: "verifyd_notices_total", Help: "Attempts to notify a client that a run is over, by outcome.",
 		}, []string{"outcome"}),
 		verdicts: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "verifyd_verdict_seconds", Help: "Verdicts that were due, by the time since the run began to owe them.",
+			Name: "verifyd_verdict_seconds", Help: "Verdicts that were due, by the time since the run began to need them.",
 			Buckets: prometheus.ExponentialBuckets(15, 4, 9), // 15 s to 11 days
 		}),
 		poisoned: prometheus.NewCounter(prometheus.CounterOpts{
