@@ -7,6 +7,7 @@
 package apitypes
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -33,6 +34,16 @@ func (t Timestamp) MarshalJSON() ([]byte, error) {
 	}
 	text := append(make([]byte, 0, len(layout)+2), '"')
 	return append(t.UTC().AppendFormat(text, layout), '"'), nil
+}
+
+// ParseTime parses a time of RFC 3339, such as 2026-01-31T18:30:00Z, to the microsecond.
+// It returns an error for a time before year 1.
+func ParseTime(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, s)
+	if err == nil && t.UTC().Year() < 1 { // PostgreSQL has no year 0
+		err = strconv.ErrRange
+	}
+	return t.UTC().Truncate(time.Microsecond), err
 }
 
 // Page is one page of a list.

@@ -68,6 +68,22 @@ func TestATimestampIsInUTCAndInWholeSeconds(t *testing.T) {
 	}
 }
 
+func TestATimeIsReadToTheMicrosecond(t *testing.T) {
+	for text, want := range map[string]time.Time{
+		"2026-01-05T08:00:00Z":              time.Date(2026, time.January, 5, 8, 0, 0, 0, time.UTC),
+		"2026-01-05T09:00:00.0000019+01:00": time.Date(2026, time.January, 5, 8, 0, 0, 1000, time.UTC),
+		"0000-12-31T23:59:59Z":              {},
+		"2026-01-05":                        {},
+		"2026-01-05T08:00:00":               {},
+		"":                                  {},
+	} {
+		got, err := apitypes.ParseTime(text)
+		if (err != nil) != want.IsZero() || err == nil && !got.Equal(want) {
+			t.Errorf("ParseTime(%q) = %s, %v; want %s", text, got, err, want)
+		}
+	}
+}
+
 func TestAnEmptyListIsNotNull(t *testing.T) {
 	empty := verification.Page[verification.RunView]{PageQuery: verification.PageQuery{Limit: 50}}
 	raw, err := json.Marshal(apitypes.NewPage(empty, apitypes.NewRun))

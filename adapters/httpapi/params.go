@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -97,10 +98,10 @@ func runQuery(query string) (q verification.RunQuery, err error) {
 	if q.ReferenceID, err = parsed(query, "reference_id", "", referenceID, errReferenceFilter); err != nil {
 		return q, err
 	}
-	if q.StartedAfter, err = parsed(query, "started_after", time.Time{}, timestamp, errStartedAfter); err != nil {
+	if q.StartedAfter, err = parsed(query, "started_after", time.Time{}, apitypes.ParseTime, errStartedAfter); err != nil {
 		return q, err
 	}
-	if q.StartedBefore, err = parsed(query, "started_before", time.Time{}, timestamp, errStartedBefore); err != nil {
+	if q.StartedBefore, err = parsed(query, "started_before", time.Time{}, apitypes.ParseTime, errStartedBefore); err != nil {
 		return q, err
 	}
 	q.PageQuery, err = pageQuery(query)
@@ -108,15 +109,6 @@ func runQuery(query string) (q verification.RunQuery, err error) {
 }
 
 func referenceID(s string) (string, error) { return s, verification.ValidateReferenceID(s) }
-
-// timestamp parses a time of RFC 3339 to the microsecond.
-func timestamp(s string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339, s)
-	if err == nil && t.UTC().Year() < 1 { // PostgreSQL has no year 0
-		err = strconv.ErrRange
-	}
-	return t.UTC().Truncate(time.Microsecond), err
-}
 
 // wantsReport reports whether the view of a run is its report.
 func wantsReport(query string) (bool, error) {

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -91,6 +93,17 @@ type runID struct{ verification.RunID }
 func (i *runID) UnmarshalText(text []byte) (err error) {
 	i.RunID, err = verification.ParseRunID(string(text))
 	return err
+}
+
+// instant is a time on the command line.
+type instant struct{ time.Time }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (i *instant) UnmarshalText(text []byte) (err error) {
+	if i.Time, err = apitypes.ParseTime(string(text)); err != nil {
+		return fmt.Errorf("must be a time such as 2026-01-31T18:30:00Z, not %q", text)
+	}
+	return nil
 }
 
 // withVariable adds the environment variable to the help of a flag.

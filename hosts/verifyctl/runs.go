@@ -21,9 +21,12 @@ type runCommands struct {
 
 type runList struct {
 	tenantFlags
-	Workflow string `placeholder:"WORKFLOW" help:"Only runs of this workflow: its stable name or its id."`
-	Status   string `placeholder:"STATUS" help:"Only runs that are completed, cancelled, expired, failed, in_progress or abandoned."`
-	Decision string `placeholder:"DECISION" help:"Only runs whose decision is review, approve or reject."`
+	Workflow      string  `placeholder:"WORKFLOW" help:"Only runs of this workflow: its stable name or its id."`
+	Status        string  `placeholder:"STATUS" help:"Only runs that are completed, cancelled, expired, failed, in_progress or abandoned."`
+	Decision      string  `placeholder:"DECISION" help:"Only runs whose decision is review, approve or reject."`
+	ReferenceID   string  `placeholder:"ID" help:"Only runs with this reference id."`
+	StartedAfter  instant `placeholder:"TIME" help:"Only runs that started later, such as 2026-01-31T18:30:00Z."`
+	StartedBefore instant `placeholder:"TIME" help:"Only runs that started earlier."`
 	pageFlags
 	jsonFlag
 }
@@ -81,6 +84,12 @@ func (c runList) query() (q verification.RunQuery, err error) {
 			return q, errors.New("--decision: invalid decision (supported: review, approve, reject)")
 		}
 	}
+	if c.ReferenceID != "" {
+		if verification.ValidateReferenceID(c.ReferenceID) != nil {
+			return q, errors.New("--reference-id: must have 1 to 255 characters and no control characters")
+		}
+	}
+	q.ReferenceID, q.StartedAfter, q.StartedBefore = c.ReferenceID, c.StartedAfter.Time, c.StartedBefore.Time
 	return q, nil
 }
 
