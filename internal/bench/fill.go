@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -23,8 +24,8 @@ type FillOptions struct {
 	// Workflows is the number of workflows of the runs; the first ones have most
 	// runs. 0 means 10.
 	Workflows int
-	// Spread is the time before Now over which the starts are evenly spread; 0 means
-	// 90 days.
+	// Spread is the time before Now over which the starts are evenly spread, up to a
+	// year; 0 means 90 days.
 	Spread time.Duration
 	// Histories is the number of ended runs for each one with a history. The others
 	// are only in lists and cannot be read. 0 means 100. All live runs have a
@@ -54,8 +55,9 @@ const indexesFrom = 200_000
 
 // Fill writes runs with typical histories: nine in ten have ended, some with a
 // verdict. Of the rest some are abandoned, some wait for their customer or a
-// reviewer, and the status of some is about to change. Their rows are as appends and
-// maintenance leave them at Now.
+// reviewer, and the status of some is about to change. One in a hundred is in the review
+// queue, and some of these are claimed. The rows of the runs, of the queue and of the
+// measures are as appends and maintenance leave them at Now.
 //
 // It is one transaction, during which the runs are locked. The database must have
 // the current schema.
@@ -89,13 +91,20 @@ func Fill(ctx context.Context, s *postgres.Store, o FillOptions) error {
 	if err != nil {
 		return fmt.Errorf("fill tenant %s: %w", o.Tenant, err)
 	}
-	if _, err := s.Pool().Exec(ctx, "VACUUM (ANALYZE) verifyd.runs, verifyd.run_events, verifyd.run_counts"); err != nil {
+	// The counters of a closed connection are added up.
+	s.Pool().Reset()
+	err = s.Maintain(ctx, o.Now.Add(-lag))
+	if err == nil {
+		const tables = "verifyd.runs, verifyd.run_events, verifyd.run_counts, verifyd.run_months, verifyd.reviews, verifyd.review_counts, verifyd.measures"
+		_, err = s.Pool().Exec(ctx, "VACUUM (ANALYZE) "+tables)
+	}
+	if err != nil {
 		return fmt.Errorf("tidy up after the filling: %w", err)
 	}
 	return nil
 }
 
-func fill(ctx context.Context, tx pgx.Tx, o FillOptions, flows []verification.Workflow) error {
+func fill(ctx context.Context, tx pgx.Tx, o FillOptions, flows []filled) error {
 	const prepare = `
 SELECT set_config('verifyd.tenant', $1, true), set_config('maintenance_work_mem', '512MB', true),
     set_config('work_mem', '64MB', true)`
@@ -114,8 +123,8 @@ SELECT set_config('verifyd.tenant', $1, true), set_config('maintenance_work_mem'
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	written := 0
-	for rows := range made(ctx, o, flows) {
+	written, sums := 0, sums{}
+	for rows := range made(ctx, o, flows, sums) {
 		if rows.err != nil {
 			return rows.err
 		}
@@ -130,15 +139,20 @@ SELECT set_config('verifyd.tenant', $1, true), set_config('maintenance_work_mem'
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := sums.write(ctx, tx, o.tenant); err != nil {
+		return err
+	}
 	return remake(ctx)
 }
 
-// made generates the runs, oldest first, one batch ahead of the writer.
-func made(ctx context.Context, o FillOptions, flows []verification.Workflow) <-chan rows {
+// made generates the runs, oldest first, one batch ahead of the writer. When the channel
+// is closed, all measures have been added to total.
+func made(ctx context.Context, o FillOptions, flows []filled, total sums) <-chan rows {
 	batches := make(chan rows, 1)
 	go func() {
 		defer close(batches)
 		g := newGenerator(o, flows)
+		g.sums = total
 		for n := 0; n < o.Runs; {
 			var b rows
 			for ; n < o.Runs && len(b.runs) < batch && b.err == nil; n++ {
@@ -157,12 +171,13 @@ func made(ctx context.Context, o FillOptions, flows []verification.Workflow) <-c
 // generator generates runs.
 type generator struct {
 	o        FillOptions
-	flows    []verification.Workflow
+	flows    []filled
 	profiles []*profile // ten thousand, as their shares are
 	random   *rand.Rand
+	sums     sums
 }
 
-func newGenerator(o FillOptions, flows []verification.Workflow) *generator {
+func newGenerator(o FillOptions, flows []filled) *generator {
 	g := &generator{o: o, flows: flows}
 	g.random = rand.New(rand.NewPCG(o.Seed, uint64(o.Runs))) //nolint:gosec // must be repeatable
 	for _, l := range profiles() {
@@ -180,9 +195,11 @@ func (g *generator) add(to *rows, n int) error {
 	among := g.random.Float64()
 	w := g.flows[int(among*among*float64(len(g.flows)))]
 	l := g.profiles[g.random.IntN(len(g.profiles))]
-	history := l.history(w, n, started, g.o.Now, 0.5+g.random.Float64(), g.random)
+	pace := math.Exp2(max(-3, min(3, g.random.NormFloat64())))
+	history := l.history(w, n, started, g.o.Now, pace, g.random)
 	id := newID(started, g.random)
-	r := newRow(g.o.tenant, id, history, g.o.Now.Add(-lag))
+	run := verification.Fold(verification.RunID(id.String()), history)
+	r := newRow(g.o.tenant, id, run, g.o.Now.Add(-lag))
 	to.runs = append(to.runs, r)
 	if r.summary.Ended == "" || n%g.o.Histories == 0 {
 		events, err := verification.EncodeEvents(history)
@@ -191,5 +208,16 @@ func (g *generator) add(to *rows, n int) error {
 		}
 		to.histories = append(to.histories, historyRow{g.o.tenant, id, len(history), string(events)})
 	}
+	if review, owed := run.Review(); owed {
+		e := verification.QueueEntry{Review: review}
+		if among := g.random.IntN(2000); among < len(reviewers()) {
+			e.Claim = verification.Claim{By: reviewers()[among], Name: reviewers()[among], At: g.o.Now, Until: g.o.Now.Add(verification.ClaimTTL)}
+		}
+		to.reviews = append(to.reviews, e)
+	}
+	g.sums.add(w.ID, verification.Measures(verification.Run{}, history))
 	return nil
 }
+
+// reviewers have one claim in two thousand reviews each.
+func reviewers() []string { return []string{"asha", "ben", "chitra", "dev"} }

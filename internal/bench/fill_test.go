@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/bench"
 	"github.com/verifyd/verifyd/internal/pgtest"
@@ -86,6 +88,46 @@ func TestHistoriesOfAFilledDatabaseFoldToItsSummaries(t *testing.T) {
 		}
 		if last := history[len(history)-1].At; last.After(noon()) {
 			t.Errorf("run %s has lived until %s, which is yet to come", r.ID, last)
+		}
+	}
+}
+
+func TestTheQueueAndTheMeasuresOfAFilledDatabaseAreThoseOfItsHistories(t *testing.T) {
+	s, m := fill(t, bench.FillOptions{Tenant: tenant, Runs: 5_000, Histories: 1, Now: noon(), Spread: 365 * 24 * time.Hour}), memory.New()
+	for _, r := range everyRun(t, s, tenant, noon()) {
+		history, err := s.Load(t.Context(), tenant, r.ID, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := verification.NewCommit(verification.Run{}, verification.Fold(r.ID, history), history)
+		if err := m.Append(t.Context(), tenant, r.ID, 0, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flow := verification.DeriveWorkflowID(tenant, "filled-3")
+	q := verification.QueueQuery{PageQuery: verification.PageQuery{Limit: 1000}, Now: noon(), Order: verification.DueFirst}
+	names := []verification.MeasureName{
+		verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict, verification.MeasureVerdictTime,
+		verification.MeasureDispatchTime, verification.MeasureTransition, verification.MeasureStopped,
+	}
+	cuts := []time.Time{noon().AddDate(-1, 0, -1), noon().AddDate(0, -2, 0), noon().AddDate(0, 0, 1)}
+	for _, q.Workflow = range []verification.WorkflowID{"", flow} {
+		got, err := s.Queue(t.Context(), tenant, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := m.Queue(t.Context(), tenant, q)
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(verification.QueueEntry{}, "Claim")); err != nil || diff != "" || got.Total == 0 {
+			t.Errorf("the queue of %q has %d entries, %v (-histories +filled):\n%s", q.Workflow, got.Total, err, diff)
+		}
+		mq := verification.MeasureQuery{Workflow: q.Workflow, Names: names, Cuts: cuts}
+		measured, err := s.Measures(t.Context(), tenant, mq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted, err := m.Measures(t.Context(), tenant, mq)
+		if diff := cmp.Diff(wanted, measured); err != nil || diff != "" || len(measured) == 0 {
+			t.Errorf("measures of %q, %v (-histories +filled):\n%s", q.Workflow, err, diff)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // The timeouts of the workflows.
 const (
-	runTTL         = 100 * 24 * time.Hour // longer than the spread of the runs
+	runTTL         = 400 * 24 * time.Hour // longer than the spread of the runs
 	abandonTimeout = 15 * time.Minute
 )
 
@@ -27,7 +27,7 @@ func flow(n int) verification.Definition {
 	return verification.Definition{
 		Workflow: fmt.Sprintf("filled-%d", n), Name: fmt.Sprintf("Filled %d", n), Description: "Its runs were made up.",
 		RunTTLSeconds: int64(runTTL.Seconds()), AbandonTimeoutSeconds: int64(abandonTimeout.Seconds()),
-		Start: "consent",
+		ReviewDueMinutes: int64(n % 3 * 24 * 60), Start: "consent",
 		Nodes: map[verification.NodeID]verification.Node{
 			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "We will verify your identity.", OnDeclined: "next", Next: "details"},
 			"details": {
@@ -48,8 +48,14 @@ func flow(n int) verification.Definition {
 	}
 }
 
+// filled is a workflow of generated runs.
+type filled struct {
+	verification.Workflow
+	reviewDueMinutes int64
+}
+
 // saveFlows creates the tenant and its workflows if necessary.
-func saveFlows(ctx context.Context, s *postgres.Store, o FillOptions) ([]verification.Workflow, error) {
+func saveFlows(ctx context.Context, s *postgres.Store, o FillOptions) ([]filled, error) {
 	_, err := s.Tenant(ctx, o.Tenant)
 	if errors.Is(err, verification.ErrNotFound) {
 		err = s.SaveTenant(ctx, verification.Tenant{ID: o.Tenant, Name: "Filled"})
@@ -57,7 +63,7 @@ func saveFlows(ctx context.Context, s *postgres.Store, o FillOptions) ([]verific
 	if err != nil {
 		return nil, fmt.Errorf("save the tenant: %w", err)
 	}
-	all := make([]verification.Workflow, o.Workflows)
+	all := make([]filled, o.Workflows)
 	for n := range all {
 		d := flow(n + 1)
 		d.ID = verification.DeriveWorkflowID(o.Tenant, d.Workflow)
@@ -72,7 +78,7 @@ func saveFlows(ctx context.Context, s *postgres.Store, o FillOptions) ([]verific
 		if err != nil {
 			return nil, fmt.Errorf("save workflow %s: %w", d.Workflow, err)
 		}
-		all[n] = next
+		all[n] = filled{next, d.ReviewDueMinutes}
 	}
 	return all, nil
 }

@@ -59,12 +59,12 @@ func profiles() []profile {
 			Node: node, Data: verification.Data(fmt.Sprintf(`{"consent_status":%q}`, status)),
 		}
 	}
-	check := func(node verification.NodeID, label string, passed bool) []verification.Fact {
-		return []verification.Fact{
-			verification.Dispatched{Node: node, Key: string(node), Label: label, Provider: "sandbox", Dispatch: 1, Visit: 1},
-			verification.ResultRecorded{Node: node, Passed: passed, Data: verification.Data(`{"name_match":0.97}`)},
-		}
+	check := func(s story, node verification.NodeID, label string, passed bool, data string) story {
+		return s.then(time.Millisecond, verification.Dispatched{
+			Node: node, Key: string(node), Label: label, Provider: "sandbox", Dispatch: 1, Visit: 1,
+		}).then(2*time.Second, verification.ResultRecorded{Node: node, Passed: passed, Data: verification.Data(data)})
 	}
+	const match = `{"name_match":0.97}`
 	branch := func(next verification.NodeID) verification.Fact {
 		return verification.BranchTaken{Node: "risk", Next: next, Values: verification.Data(`{"steps.bank.passed":true}`)}
 	}
@@ -85,17 +85,18 @@ func profiles() []profile {
 	begun := story{}.then(0, asked)
 	halfway := begun.then(40*time.Second, given, details)
 	unsure := begun.then(40*time.Second, declined, details)
-	checked := func(s story) story {
-		return s.then(90*time.Second, filled).then(2*time.Second, check("pan", "PAN", true)...).
-			then(2*time.Second, check("bank", "Bank account", true)...).then(2*time.Second, check("court", "Court records", true)...)
+	checkedWith := func(s story, bank string) story {
+		s = check(s.then(90*time.Second, filled), "pan", "PAN", true, match)
+		return check(check(s, "bank", "Bank account", true, bank), "court", "Court records", true, match)
 	}
-	failed := halfway.then(90*time.Second, filled).then(2*time.Second, check("pan", "PAN", false)...).
+	checked := func(s story) story { return checkedWith(s, match) }
+	failed := check(halfway.then(90*time.Second, filled), "pan", "PAN", false, match).
 		then(0, verification.Failed{Node: "pan", Error: verification.RunError{
 			Code: verification.CodeCheckFailed, Check: "pan", Message: "The check pan did not pass.",
 		}})
-	review := checked(halfway).then(0, branch("review"), verification.ReviewAsked{
-		Node: "review", Label: "Manual review", Reason: "The name differs.",
-	})
+	reviewAsked := verification.ReviewAsked{Node: "review", Label: "Manual review", Reason: "The name differs."}
+	review := checked(halfway).then(0, branch("review"), reviewAsked)
+	unvouched := checkedWith(halfway, `{"source_ok":false,"analysis_ok":false}`).then(0, branch("review"), reviewAsked)
 	judged := func(d verification.Decision) story { return review.then(6*time.Minute, verdict("review", d), signing) }
 	smooth := checked(halfway).then(0, branch("done"), done)
 	open := checked(unsure).then(0, branch("done"), done)
@@ -104,10 +105,10 @@ func profiles() []profile {
 	}}
 	const day = 24 * time.Hour
 	return []profile{
-		{share: 7200, ttl: runTTL, abandon: abandonTimeout, story: smooth},
+		{share: 7418, ttl: runTTL, abandon: abandonTimeout, story: smooth},
 		{share: 600, ttl: runTTL, abandon: abandonTimeout, story: judged(approve).then(time.Minute, signed, done)},
 		{share: 200, ttl: runTTL, abandon: abandonTimeout, story: judged(reject).then(time.Minute, signed, done)},
-		{share: 100, ttl: runTTL, abandon: abandonTimeout, story: open},
+		{share: 42, ttl: runTTL, abandon: abandonTimeout, story: open},
 		{share: 50, ttl: runTTL, abandon: abandonTimeout, story: open.then(time.Hour, verdict("", approve))},
 		{share: 550, ttl: runTTL, abandon: abandonTimeout, story: failed},
 		{share: 50, ttl: runTTL, abandon: abandonTimeout, story: failed.then(time.Hour, verdict("", reject))},
@@ -119,7 +120,8 @@ func profiles() []profile {
 		{share: 220, ttl: runTTL, abandon: abandonTimeout, story: begun},
 		{share: 140, abandon: abandonTimeout, story: halfway},
 		{share: 140, story: halfway},
-		{share: 200, ttl: runTTL, abandon: abandonTimeout, story: review},
+		{share: 30, ttl: runTTL, abandon: abandonTimeout, story: review},
+		{share: 10, ttl: runTTL, abandon: abandonTimeout, story: unvouched},
 		{share: 40, abandon: abandonTimeout, story: judged(approve)},
 		{share: 20, ttl: runTTL, story: judged(approve)},
 		{share: 10, ttl: runTTL, abandon: abandonTimeout, story: judged(reject)},
@@ -132,7 +134,7 @@ func profiles() []profile {
 // history returns the history of a run from its start until now, at the given pace.
 // The status of a profile with a change changes at a time from shortly before now:
 // within the abandon timeout for an idle customer, within a day for a deadline.
-func (l profile) history(w verification.Workflow, n int, started, now time.Time, pace float64, random *rand.Rand) []verification.Event {
+func (l profile) history(w filled, n int, started, now time.Time, pace float64, random *rand.Rand) []verification.Event {
 	within := abandonTimeout
 	if l.change == overdueSoon {
 		within = 24 * time.Hour
@@ -145,7 +147,7 @@ func (l profile) history(w verification.Workflow, n int, started, now time.Time,
 	events = append(events, verification.Event{At: started, Fact: verification.Started{
 		Workflow: w.ID, WorkflowName: w.Name, Version: w.Versions, VersionHash: w.Current(),
 		ReferenceID:   fmt.Sprintf("person-%d", n),
-		RunTTLSeconds: int64(l.ttl.Seconds()), AbandonTimeoutSeconds: int64(l.abandon.Seconds()),
+		RunTTLSeconds: int64(l.ttl.Seconds()), AbandonTimeoutSeconds: int64(l.abandon.Seconds()), ReviewDueMinutes: w.reviewDueMinutes,
 	}})
 	for _, m := range l.story {
 		after := time.Duration(float64(m.after) * pace).Truncate(time.Microsecond)

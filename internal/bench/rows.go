@@ -20,6 +20,7 @@ import (
 type rows struct {
 	runs      []row
 	histories []historyRow
+	reviews   []verification.QueueEntry
 	err       error
 }
 
@@ -38,8 +39,8 @@ type historyRow struct {
 }
 
 // newRow returns a run as maintenance leaves it at a time.
-func newRow(tenant, id uuid.UUID, history []verification.Event, at time.Time) row {
-	s := verification.Fold(verification.RunID(id.String()), history).Summary()
+func newRow(tenant, id uuid.UUID, run verification.Run, at time.Time) row {
+	s := run.Summary()
 	return row{tenant: tenant, id: id, summary: s, interval: s.IntervalAt(at)}
 }
 
@@ -55,7 +56,9 @@ func newID(at time.Time, random *rand.Rand) (u uuid.UUID) {
 func makeIncoming(ctx context.Context, tx pgx.Tx) error {
 	const tables = `
 CREATE TEMPORARY TABLE incoming_runs (LIKE verifyd.runs) ON COMMIT DROP;
-CREATE TEMPORARY TABLE incoming_histories (LIKE verifyd.run_events) ON COMMIT DROP`
+CREATE TEMPORARY TABLE incoming_histories (LIKE verifyd.run_events) ON COMMIT DROP;
+CREATE TEMPORARY TABLE incoming_reviews (LIKE verifyd.reviews) ON COMMIT DROP;
+CREATE TEMPORARY TABLE incoming_measures (LIKE verifyd.measures) ON COMMIT DROP`
 	_, err := tx.Exec(ctx, tables)
 	return err
 }
@@ -88,6 +91,11 @@ SELECT tenant_id, run_id, seq, next_seq, events FROM incoming_histories`
 		}))
 	if err != nil {
 		return err
+	}
+	if len(b.runs) > 0 {
+		if err := writeReviews(ctx, tx, b.runs[0].tenant, b.reviews); err != nil {
+			return err
+		}
 	}
 	for _, statement := range []string{take, takeHistories, "TRUNCATE incoming_runs, incoming_histories"} {
 		if _, err := tx.Exec(ctx, statement); err != nil {
