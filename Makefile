@@ -70,7 +70,7 @@ vet:
 lint: ## Run the linter
 	$(TOOL) golangci-lint run ./...
 
-arch: ## Check layout, imports and names
+arch: ## Check the layout of the repository
 	$(GO) test -count=1 ./internal/arch
 
 generate: ## Regenerate generated files

@@ -59,6 +59,7 @@ type Template interface {
 
 // Pattern is a compiled regular expression.
 type Pattern interface {
+	// MatchString reports whether s has a match.
 	MatchString(s string) bool
 }
 

@@ -207,12 +207,14 @@ type DocumentStore interface {
 // made it; a RetryError sets the earliest time of the next dispatch, within the
 // maximum backoff of the node.
 type Provider interface {
+	// Check performs a check.
 	Check(ctx context.Context, r CheckRequest) (CheckResult, error)
 }
 
 // Poller is a Provider that may return OutcomePending.
 type Poller interface {
 	Provider
+	// Poll returns the result of an earlier Check, or OutcomePending.
 	Poll(ctx context.Context, r PollRequest) (CheckResult, error)
 }
 
@@ -295,6 +297,7 @@ type ReportPrinter interface {
 // RetryError the next attempt is at its time; after any other error it is at the
 // time that NoticeRetry gives. The error may have a class, see ClassOf.
 type Notifier interface {
+	// Notify makes one attempt.
 	Notify(ctx context.Context, n Notice) error
 }
 

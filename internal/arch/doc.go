@@ -1,5 +1,4 @@
-// Package arch checks the layout of the repository: the top level, the imports,
-// the names of packages, the comments, and that package verification reads no
-// clock. Each check returns problems, as sentences that say what to do. The tests
-// run it on a broken sample and on the repository.
+// Package arch has tests of the layout of the repository: the names at its top level,
+// the first comment of each file, and that no package is without an import rule. The
+// linter checks imports, names, comments and clocks (.golangci.yml).
 package arch

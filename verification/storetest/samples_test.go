@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/storetest"
 )
@@ -100,24 +101,14 @@ func savedByClauses(t *testing.T) fields {
 		if err := c.Check(t.Context(), b, b); err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 		}
-		for _, call := range b.AppendCalls() {
-			saved.see(reflect.ValueOf(call.C))
-		}
-		for _, call := range b.SaveWorkflowCalls() {
-			saved.see(reflect.ValueOf(call.W))
-			saved.see(reflect.ValueOf(call.Added))
-		}
-		for _, call := range b.SaveAccountCalls() {
-			saved.see(reflect.ValueOf(call.A))
-		}
-		for _, call := range b.SaveTenantCalls() {
-			saved.see(reflect.ValueOf(call.T))
-		}
-		for _, call := range b.ClaimIdempotencyKeyCalls() {
-			saved.see(reflect.ValueOf(call.R))
-		}
-		for _, call := range b.SaveDeliveryCalls() {
-			saved.see(reflect.ValueOf(call.D))
+		for _, calls := range [][]mock.Call{
+			b.AppendCalls(), b.SaveWorkflowCalls(), b.SaveAccountCalls(), b.SaveTenantCalls(), b.ClaimIdempotencyKeyCalls(), b.SaveDeliveryCalls(),
+		} {
+			for _, args := range calls {
+				for _, arg := range args[1:] {
+					saved.see(reflect.ValueOf(arg))
+				}
+			}
 		}
 	}
 	return saved
