@@ -59,21 +59,24 @@ func (d *decision) verdict(c GiveVerdict) error {
 }
 
 // confirm decides a verdict that needs two reviewers. It returns the verdict to record,
-// or nil if it was proposed or the proposal was sent back. A confirmation without notes
-// has those of the proposal.
+// or nil if it was proposed or the proposal was sent back. Reviewers who may be one person
+// are not two. A confirmation without notes has those of the proposal.
 func (d *decision) confirm(given VerdictRecorded) (*VerdictRecorded, error) {
-	proposed := d.run.Proposal
+	proposed, who := d.run.Proposal, Person{Identity: given.Identity, Name: given.By}
 	switch {
 	case given.Identity == "":
 		return nil, errNoPerson
 	case proposed.Decision == DecisionNone:
 		d.add(VerdictProposed(given))
 		return nil, nil //nolint:nilnil // nothing is recorded
-	case proposed.Identity == given.Identity:
+	case proposed.Person().Is(who):
 		return nil, Conflict("run", "you have proposed a verdict; another reviewer must confirm it or send it back")
 	case proposed.Decision != given.Decision:
 		d.add(ProposalReturned(given))
 		return nil, nil //nolint:nilnil // nothing is recorded
+	case !proposed.Person().Comparable(who):
+		return nil, Conflict("run", "you and the reviewer who proposed the verdict signed in in different ways and may be one person; "+
+			"a reviewer who signed in in the same way must confirm it, or it must be sent back")
 	case given.Notes == "":
 		given.Notes = proposed.Notes
 	}

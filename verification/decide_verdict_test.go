@@ -227,6 +227,11 @@ func TestTheReasonWhyAVerdictNeedsAnotherPersonIsSaid(t *testing.T) {
 			verification.GiveVerdict{Decision: verification.DecisionApprove, By: "someone else", Identity: "asha\x00"},
 			"run: you have proposed a verdict; another reviewer must confirm it or send it back",
 		},
+		{
+			j.fork().propose(), atProvider("2", verification.DecisionApprove),
+			"run: you and the reviewer who proposed the verdict signed in in different ways and may be one person; " +
+				"a reviewer who signed in in the same way must confirm it, or it must be sent back",
+		},
 	} {
 		events, err := c.j.try(c.command)
 		if outcome(events, err) != "conflict" || err.Error() != c.want {

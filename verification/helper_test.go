@@ -251,6 +251,11 @@ func verdictBy(who string, d verification.Decision) verification.GiveVerdict {
 	return verification.GiveVerdict{Decision: d, By: who, Identity: who}
 }
 
+// atProvider is a verdict of a person at an identity provider.
+func atProvider(subject string, d verification.Decision) verification.GiveVerdict {
+	return verification.GiveVerdict{Decision: d, By: subject + "@id.example", Identity: verification.IssuedIdentity("https://id.example", subject)}
+}
+
 // found records a hit of a later version of a list for the PAN check.
 func (j *journey) found(id string) *journey {
 	j.t.Helper()

@@ -264,6 +264,38 @@ func matrices() []matrix {
 			four eyes, proposed, overdue   | expired, verdict_proposed | expired, verdict_proposed | expired, verdict_proposed | expired, verdict_proposed | conflict | conflict
 			four eyes, completed           | verdict_proposed | verdict_proposed | verdict_proposed | verdict_proposed | conflict | conflict
 			four eyes, completed, proposed | conflict | conflict | verdict_recorded | proposal_returned | proposal_returned | proposal_returned`},
+		{"What a reviewer does who may be the one who proposed", []asked{
+			{"the same identity with another name approves", verification.GiveVerdict{Decision: verification.DecisionApprove, By: "Asha Rao", Identity: "asha"}},
+			{"the same name with another identity approves", verification.GiveVerdict{Decision: verification.DecisionApprove, By: " Asha", Identity: "u-2"}},
+			{"a person at the identity provider approves", atProvider("2", verification.DecisionApprove)},
+			{"a person at the identity provider rejects", atProvider("2", verification.DecisionReject)},
+		}, `
+			not started                    | not found | not found | not found | not found
+			awaiting a result              | not open | not open | not open | not open
+			pending                        | not open | not open | not open | not open
+			waiting for a retry            | not open | not open | not open | not open
+			retry due                      | not open | not open | not open | not open
+			parked on the customer         | not open | not open | not open | not open
+			abandoned                      | not open | not open | not open | not open
+			customer came back             | not open | not open | not open | not open
+			parked on review               | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked
+			parked on a second review      | verdict_recorded, completed | verdict_recorded, completed | verdict_recorded, completed | verdict_recorded, completed
+			completed, not flagged         | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
+			completed, flagged             | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
+			completed, settled             | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
+			failed                         | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
+			failed, settled                | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
+			expired                        | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
+			overdue on the customer        | expired, verdict_recorded | expired, verdict_recorded | expired, verdict_recorded | expired, verdict_recorded
+			overdue on a result            | expired, verdict_recorded | expired, verdict_recorded | expired, verdict_recorded | expired, verdict_recorded
+			overdue on review              | expired, verdict_recorded | expired, verdict_recorded | expired, verdict_recorded | expired, verdict_recorded
+			cancelled                      | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
+			cancelled after a verdict      | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
+			four eyes, parked on review    | verdict_proposed | verdict_proposed | verdict_proposed | verdict_proposed
+			four eyes, proposed            | conflict | conflict | conflict | proposal_returned
+			four eyes, proposed, overdue   | expired, verdict_proposed | expired, verdict_proposed | expired, verdict_proposed | expired, verdict_proposed
+			four eyes, completed           | verdict_proposed | verdict_proposed | verdict_proposed | verdict_proposed
+			four eyes, completed, proposed | conflict | conflict | conflict | proposal_returned`},
 	}
 }
 

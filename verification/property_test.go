@@ -240,8 +240,8 @@ func TestRandomRunsKeepEveryPromise(t *testing.T) {
 }
 
 // twoReviewersAgreed: in a run with four_eyes, each verdict follows a proposal of the
-// same decision for the same step by another person, which was not sent back and did
-// not outlive the wait that it was for.
+// same decision for the same step by another person, however the two signed in, which was
+// not sent back and did not outlive the wait that it was for.
 func twoReviewersAgreed(t tester, history []verification.Event) {
 	t.Helper()
 	started, _ := history[0].Fact.(verification.Started)
@@ -259,7 +259,8 @@ func twoReviewersAgreed(t tester, history []verification.Event) {
 			}
 			proposed = verification.VerdictProposed{}
 		case verification.VerdictRecorded:
-			agreed := f.Identity != "" && proposed.Identity != "" && f.Identity != proposed.Identity &&
+			first, second := humanOf(proposed.Identity, proposed.By), humanOf(f.Identity, f.By)
+			agreed := first != "" && second != "" && first != second &&
 				f.Decision == proposed.Decision && f.Node == proposed.Node
 			if started.FourEyes && !agreed {
 				t.Errorf("event %d records %+v after the proposal %+v", i, f, proposed)

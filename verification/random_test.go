@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,23 +81,51 @@ func payloads(signal string) []string {
 }
 
 func verdictCommand(t *rapid.T) verification.Command {
+	who := anyone(t)
 	return verification.GiveVerdict{
 		Decision: rapid.SampledFrom([]verification.Decision{
 			verification.DecisionApprove, verification.DecisionReject, verification.DecisionReview,
 		}).Draw(t, "verdict"),
-		Notes: rapid.SampledFrom([]string{"", "seen"}).Draw(t, "notes"), By: "asha", Identity: anyone(t),
+		Notes: rapid.SampledFrom([]string{"", "seen"}).Draw(t, "notes"), By: who.Name, Identity: who.Identity,
 	}
 }
 
-// anyone is the identity of a reviewer, or none.
-func anyone(t *rapid.T) string {
-	return rapid.SampledFrom([]string{"", "asha", "ravi", "\x00asha"}).Draw(t, "identity")
+// reviewers are the identities and names of three people: Asha, Ravi and a program. The
+// first two have signed in in every way.
+func reviewers() map[verification.Person]string {
+	return map[verification.Person]string{
+		{Identity: "asha", Name: "asha"}:                        "Asha",
+		{Identity: "\x00asha", Name: "Asha Rao"}:                "Asha",
+		{Identity: "https://id.example#1", Name: "a@acme.test"}: "Asha",
+		{Identity: "https://id.example#1", Name: "1"}:           "Asha",
+		{Identity: "ravi", Name: "ravi"}:                        "Ravi",
+		{Identity: "https://id.example#2", Name: "r@acme.test"}: "Ravi",
+		{Name: "acme"}: "",
+	}
+}
+
+// anyone is one of them.
+func anyone(t *rapid.T) verification.Person {
+	all := slices.SortedFunc(maps.Keys(reviewers()), func(a, b verification.Person) int {
+		return strings.Compare(a.Identity+a.Name, b.Identity+b.Name)
+	})
+	return rapid.SampledFrom(all).Draw(t, "reviewer")
+}
+
+// humanOf returns who gave a verdict of a history; empty for a program.
+func humanOf(identity, name string) string {
+	for p, human := range reviewers() {
+		if strings.ReplaceAll(p.Identity, "\x00", "") == identity && p.Name == name {
+			return human
+		}
+	}
+	return ""
 }
 
 // strayCommand is anything, as likely out of place as not.
 func strayCommand(t *rapid.T, j *journey) verification.Command {
 	node := rapid.SampledFrom(slices.Sorted(maps.Keys(j.program.Version.Definition.Nodes))).Draw(t, "node")
-	dispatch := rapid.IntRange(0, 3).Draw(t, "dispatch")
+	dispatch, back := rapid.IntRange(0, 3).Draw(t, "dispatch"), anyone(t)
 	commands := []verification.Command{
 		verification.Start{ReferenceID: "customer-2"},
 		providerCommand(t, node, dispatch),
@@ -107,7 +136,7 @@ func strayCommand(t *rapid.T, j *journey) verification.Command {
 		verification.Submit{Signal: "details_submitted"},
 		verification.Upload{Wait: j.run.Wait.Number, Document: verification.Document{ID: "1", Field: "pan"}},
 		verdictCommand(t),
-		verification.ReturnProposal{Notes: "look again", Identity: anyone(t)},
+		verification.ReturnProposal{Notes: "look again", By: back.Name, Identity: back.Identity},
 		verification.RecordHits{Node: node, List: "sanctions", Hits: []verification.Hit{{
 			ID: rapid.SampledFrom([]string{"a", "b", "\x00a"}).Draw(t, "hit"),
 		}}},

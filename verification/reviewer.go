@@ -5,6 +5,7 @@ package verification
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -39,9 +40,49 @@ func (r Role) Includes(other Role) bool {
 // Reviewer is a person whose token was verified.
 type Reviewer struct {
 	Tenant TenantID
-	// Name identifies the person within the tenant. It is recorded with each verdict.
+	// Identity identifies the person within the tenant, whatever the name. That of a
+	// person at an identity provider is an IssuedIdentity.
+	Identity string
+	// Name is what others see. It is recorded with each verdict, beside the identity.
 	Name string
 	Role Role
+}
+
+// Person returns the reviewer as one of the people who decide on a run.
+func (r Reviewer) Person() Person { return Person{Identity: r.Identity, Name: r.Name} }
+
+// IssuedIdentity returns the identity of a subject at an issuer, whose URL has no
+// fragment.
+func IssuedIdentity(issuer, subject string) string { return issuer + "#" + subject }
+
+// Person is one of the people who decide on a run. A program has no Identity.
+type Person struct{ Identity, Name string }
+
+// Is reports whether two people have the same identity or the same name, ignoring case
+// and surrounding space.
+func (p Person) Is(other Person) bool {
+	return alike(p.Identity, other.Identity) || alike(p.Name, other.Name)
+}
+
+// Comparable reports whether different identities mean different people: both are
+// subjects of the same issuer, or neither is of an issuer. A person may have one
+// identity at each issuer, and one more without.
+func (p Person) Comparable(other Person) bool {
+	return issuerOf(p.Identity) == issuerOf(other.Identity)
+}
+
+func alike(a, b string) bool {
+	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
+	return a != "" && strings.EqualFold(a, b)
+}
+
+// issuerOf returns the issuer of an IssuedIdentity; empty for any other identity.
+func issuerOf(identity string) string {
+	issuer, _, issued := strings.Cut(identity, "#")
+	if !issued || !strings.Contains(issuer, "://") {
+		return ""
+	}
+	return issuer
 }
 
 // SignInLinkTTL is how long a SignInLink can be used.

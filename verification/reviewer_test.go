@@ -1,4 +1,4 @@
-// Tests of the roles of reviewers.
+// Tests of the roles of reviewers, and of whether two of them are two people.
 
 package verification_test
 
@@ -46,6 +46,40 @@ func TestOnlyKnownRolesAreParsed(t *testing.T) {
 	for _, name := range []string{"", "Admin", "owner", " viewer"} {
 		if got, err := verification.ParseRole(name); got != "" || !errors.Is(err, verification.ErrInvalid) {
 			t.Errorf("ParseRole(%q) = %q, %v; want ErrInvalid", name, got, err)
+		}
+	}
+}
+
+func TestTwoReviewersAreTwoPeopleOnlyIfTheyCannotBeOne(t *testing.T) {
+	at := func(issuer, subject, name string) verification.Person {
+		return verification.Person{Identity: verification.IssuedIdentity(issuer, subject), Name: name}
+	}
+	const a, b = "https://id.example/a", "https://id.example/b"
+	for _, c := range []struct {
+		one, other     verification.Person
+		is, comparable bool
+	}{
+		{verification.Person{Identity: "asha", Name: "asha"}, verification.Person{Identity: "ravi", Name: "ravi"}, false, true},
+		{verification.Person{Identity: "asha", Name: "asha"}, verification.Person{Identity: "asha", Name: "Asha Rao"}, true, true},
+		{verification.Person{Identity: "asha", Name: "asha"}, verification.Person{Identity: "Asha ", Name: "x"}, true, true},
+		{verification.Person{Identity: "u-1", Name: "asha"}, verification.Person{Identity: "u-2", Name: " ASHA"}, true, true},
+		{verification.Person{Identity: "u-1"}, verification.Person{Identity: "u-2"}, false, true},
+		{verification.Person{Identity: "u-1", Name: " "}, verification.Person{Identity: "u-2", Name: " "}, false, true},
+		{at(a, "1", "asha@x.example"), at(a, "1", "1"), true, true},
+		{at(a, "1", "asha@x.example"), at(a, "2", "Asha@X.example"), true, true},
+		{at(a, "1", "asha@x.example"), at(a, "2", "ravi@x.example"), false, true},
+		{at(a, "1", "asha@x.example"), at(b, "1", "ravi@x.example"), false, false},
+		{at(a, "1", "asha@x.example"), verification.Person{Identity: "ravi", Name: "ravi"}, false, false},
+		{at(a, "1", "asha@x.example"), verification.Person{Identity: "asha@x.example", Name: "asha@x.example"}, true, false},
+		{verification.Person{Identity: "desk #1", Name: "desk #1"}, verification.Person{Identity: "desk #2", Name: "desk #2"}, false, true},
+	} {
+		for _, pair := range [][2]verification.Person{{c.one, c.other}, {c.other, c.one}} {
+			if got := pair[0].Is(pair[1]); got != c.is {
+				t.Errorf("%q is %q = %t, want %t", pair[0], pair[1], got, c.is)
+			}
+			if got := pair[0].Comparable(pair[1]); got != c.comparable {
+				t.Errorf("%q is comparable with %q = %t, want %t", pair[0], pair[1], got, c.comparable)
+			}
 		}
 	}
 }

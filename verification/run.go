@@ -97,6 +97,9 @@ type Verdict struct {
 	At       time.Time
 }
 
+// Person returns who gave the verdict.
+func (v Verdict) Person() Person { return Person{Identity: v.Identity, Name: v.By} }
+
 // WaitKind says what a run waits for.
 type WaitKind string
 

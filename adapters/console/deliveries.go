@@ -156,6 +156,6 @@ func (c *console) redeliver(w http.ResponseWriter, r *http.Request, s session) e
 	if err := c.engine.Redeliver(r.Context(), s.Tenant, id); err != nil {
 		return err
 	}
-	s.log.Info("notice sent again", "tenant", s.Tenant, "run", id, "by", s.Name)
+	s.log.Info("notice sent again", "tenant", s.Tenant, "run", id, "by", s.Name, "identity", s.Identity)
 	return c.done(w, f.path(f.Page), "done.redelivered")
 }

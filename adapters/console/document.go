@@ -30,7 +30,7 @@ func (c *console) document(w http.ResponseWriter, r *http.Request, s session) er
 		return err
 	}
 	defer func() { _ = content.Close() }() // it is only read
-	s.log.Info("document viewed", "tenant", s.Tenant, "reviewer", s.Name, "run", run, "document", d.ID, "sha256", d.SHA256)
+	s.log.Info("document viewed", "tenant", s.Tenant, "reviewer", s.Name, "identity", s.Identity, "run", run, "document", d.ID, "sha256", d.SHA256)
 	h := w.Header()
 	h.Set("Content-Type", d.MediaType)
 	h.Set("Content-Length", strconv.FormatInt(d.Size, 10))

@@ -38,7 +38,7 @@ type runFact struct {
 	Mono         bool
 }
 
-// runPage shows a run. A reviewer who opens a run that needs a verdict claims it.
+// runPage shows a run.
 func (c *console) runPage(w http.ResponseWriter, r *http.Request, s session) error {
 	return c.showRun(w, r, s, http.StatusOK, keptVerdict{})
 }
@@ -53,27 +53,23 @@ func (c *console) showRun(w http.ResponseWriter, r *http.Request, s session, sta
 	if err != nil {
 		return err
 	}
-	claim, err := c.claimOf(r, s, rec)
+	claim, err := c.claimOf(r.Context(), s, rec)
 	if err != nil {
 		return err
 	}
 	f := queueFilterOf(r.URL.Query())
 	v := c.runView(s, rec, f)
 	v.Verdict = c.verdictPanel(s, rec, f, claim, kept)
+	v.Verdict.ClaimNow = v.Verdict.Free && r.Header.Get("Sec-Fetch-Site") == "same-origin"
 	return c.renderTitled(w, s, status, "run", v.Reference, v)
 }
 
-// claimOf returns who works on a run that needs a verdict, after a reviewer without
-// a rival has claimed it.
-func (c *console) claimOf(r *http.Request, s session, rec engine.RunRecord) (verification.Claim, error) {
-	id := rec.Report.Run.ID
+// claimOf returns who works on a run that needs a verdict.
+func (c *console) claimOf(ctx context.Context, s session, rec engine.RunRecord) (verification.Claim, error) {
 	if rec.Review == nil {
 		return verification.Claim{}, nil
 	}
-	if s.May(verification.RoleReviewer) && r.Method != http.MethodHead && r.Header.Get("Sec-Purpose") == "" {
-		return c.claim(r.Context(), s, id, false)
-	}
-	found, err := c.engine.Review(r.Context(), s.Tenant, id)
+	found, err := c.engine.Review(ctx, s.Tenant, rec.Report.Run.ID)
 	if errors.Is(err, verification.ErrNotFound) { // the verdict was given just now
 		err = nil
 	}
@@ -83,7 +79,7 @@ func (c *console) claimOf(r *http.Request, s session, rec engine.RunRecord) (ver
 // claim claims a run for the person, and returns who has it then. A run that needs no
 // verdict is nobody's.
 func (c *console) claim(ctx context.Context, s session, id verification.RunID, takeOver bool) (verification.Claim, error) {
-	claim, err := c.engine.Claim(ctx, s.Tenant, id, engine.ClaimRequest{By: s.Name, Name: s.Name, TakeOver: takeOver})
+	claim, err := c.engine.Claim(ctx, s.Tenant, id, engine.ClaimRequest{By: s.Identity, Name: s.Name, TakeOver: takeOver})
 	if errors.Is(err, verification.ErrConflict) || errors.Is(err, verification.ErrNotFound) {
 		err = nil
 	}

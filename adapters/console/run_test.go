@@ -5,6 +5,7 @@ package console_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func TestTheRunPageShowsAllThatIsKnown(t *testing.T) {
 		"The score is low.", "Second look", // the review
 		"steps.pan.data.score", "double(steps.pan.data.score) &lt; 80.0", "Score gate", // the branch
 		"the customer agreed", "the customer sent a file", "the check passed", "a condition held", "waits for a verdict", // the timeline
-		"You have claimed this run.", `name="revision"`, "!report.pdf", "!document_id",
+		"Nobody has claimed this run.", `name="revision"`, "!report.pdf", "!document_id",
 	)
 	for _, u := range documents {
 		if !strings.Contains(page.body, "/console/runs/"+string(run)+"/documents/"+u.ID) {
@@ -44,6 +45,7 @@ func TestTheRunPageShowsAllThatIsKnown(t *testing.T) {
 	if n := strings.Count(page.body, "<img "); n != 2 {
 		t.Errorf("the page has %d pictures, want 2", n)
 	}
+	d.as(reviewer(verification.RoleReviewer)).post("/runs/" + string(run) + "/claim")
 	wants(t, d.as(reviewer(verification.RoleViewer)).get("/runs/"+string(run)), http.StatusOK, "asha-reviewer has claimed this run", "!Approve", "!Take over", "your role cannot give verdicts")
 	wants(t, d.as(reviewer(verification.RoleReviewer)).get("/runs/nonsense"), http.StatusNotFound)
 }
@@ -119,7 +121,7 @@ func TestAVerdictLeadsToTheNextRunOfTheFilteredQueue(t *testing.T) {
 	p, ravi := d.as(reviewer(verification.RoleReviewer)), d.as(reviewerCalled("ravi"))
 	workflow := d.Run(ids[0]).WorkflowID
 	query := "?workflow=" + string(workflow)
-	wants(t, ravi.get("/runs/"+string(ids[3])), http.StatusOK) // has claimed case-004
+	wants(t, ravi.post("/runs/"+string(ids[3])+"/claim"), http.StatusSeeOther)
 	at := 1
 	for _, next := range []int{4, 6, 0} { // behind case-002; then from the beginning
 		page := p.get("/runs/" + string(ids[at]) + query)
@@ -132,7 +134,7 @@ func TestAVerdictLeadsToTheNextRunOfTheFilteredQueue(t *testing.T) {
 		}
 		at = next
 	}
-	wants(t, p.get("/runs/"+string(ids[0])+query), http.StatusOK, "was approved.", "You have claimed this run.")
+	wants(t, p.get("/runs/"+string(ids[0])+query), http.StatusOK, "was approved.", "Nobody has claimed this run.")
 	page := p.get("/runs/" + string(ids[0]) + query)
 	a := p.post("/runs/"+string(ids[0])+"/verdict"+query, append(verdictForm(t, page), "decision", "reject")...)
 	if a.header.Get("Location") != "/console/queue"+query { // ravi has the last one
@@ -146,7 +148,8 @@ func TestAClaimIsKeptRenewedReleasedAndTakenOver(t *testing.T) {
 	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
 	path := "/runs/" + string(run)
 	asha, ravi := d.as(reviewerCalled("asha")), d.as(reviewerCalled("ravi"))
-	wants(t, asha.get(path), http.StatusOK, "You have claimed this run.", "Approve")
+	wants(t, asha.post(path+"/claim"), http.StatusSeeOther)
+	wants(t, asha.get(path), http.StatusOK, "You have claimed this run.", "Approve", "!data-free")
 	wants(t, ravi.get(path), http.StatusOK, "asha has claimed this run.", "Take over", "!Approve")
 	page := asha.get(path)
 	renewed := asha.do(http.MethodPost, path+"/claim", "", "Accept", "application/json", "Origin", d.server.URL, "Content-Type", "application/x-www-form-urlencoded")
@@ -168,9 +171,28 @@ func TestAClaimIsKeptRenewedReleasedAndTakenOver(t *testing.T) {
 		t.Errorf("releasing leads to %d %s", a.status, a.header.Get("Location"))
 	}
 	wants(t, ravi.get("/queue"), http.StatusOK, "was released.", "Nobody")
-	wants(t, asha.get(path), http.StatusOK, "You have claimed this run.")
+	wants(t, asha.post(path+"/claim"), http.StatusSeeOther)
 	d.Advance(verification.ClaimTTL)
+	wants(t, ravi.get(path), http.StatusOK, "Nobody has claimed this run.")
+	wants(t, ravi.post(path+"/claim"), http.StatusSeeOther)
 	wants(t, ravi.get(path), http.StatusOK, "You have claimed this run.")
+}
+
+func TestReadingARunDoesNotClaimIt(t *testing.T) {
+	d := serve(t)
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	asha := d.as(reviewerCalled("asha"))
+	for site, now := range map[string]bool{"same-origin": true, "cross-site": false, "same-site": false, "none": false} {
+		page := asha.get("/runs/"+string(run), "Sec-Fetch-Site", site)
+		wants(t, page, http.StatusOK, "Nobody has claimed this run.")
+		if got := strings.Contains(page.body, " data-claim-now"); got != now {
+			t.Errorf("a page opened from %s has its script claim the run = %t, want %t", site, got, now)
+		}
+		entry, err := d.Engine.Review(t.Context(), enginetest.Tenant, run)
+		if err != nil || entry.Claim.By != "" {
+			t.Errorf("a page opened from %s has claimed the run for %q, %v", site, entry.Claim.By, err)
+		}
+	}
 }
 
 func TestTheSecondOfTwoVerdictsChangesNothingAndKeepsItsNotes(t *testing.T) {
@@ -232,16 +254,13 @@ func TestFourEyesNeedTwoReviewers(t *testing.T) {
 		wants(t, page, http.StatusOK, "Propose approval", "Another reviewer must confirm your verdict.")
 		asha.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve", "notes", "Fine by me.")...)
 		wants(t, asha.get("/queue"), http.StatusOK, "was proposed.")
-		asha.get(path)
 		wants(t, asha.get(path), http.StatusOK, "You have proposed this verdict", "Withdraw the proposal", "!Confirm")
-		asha.post(path + "/release")
 	}
 	propose()
 	stale := ravi.get(path)
 	wants(t, stale, http.StatusOK, "Proposed verdict", "Fine by me.", "Confirm", "Send back")
 	wants(t, ravi.post(path+"/verdict", append(verdictForm(t, stale), "decision", "return", "notes", "The photo is blurred.")...), http.StatusSeeOther)
 	wants(t, ravi.get(path), http.StatusOK, "sent the proposed verdict back.", "The photo is blurred.", "Propose approval")
-	ravi.post(path + "/release")
 	propose()
 	wants(t, ravi.post(path+"/verdict", append(verdictForm(t, stale), "decision", "approve")...), http.StatusConflict, "Nothing was saved")
 	page := ravi.get(path)
@@ -310,7 +329,8 @@ func TestTwoReviewersMeetOnOneRunInABrowser(t *testing.T) {
 		tab.See("#verdict")
 	}
 	open(asha, run)
-	asha.Fill("#notes", "I am still reading.")
+	asha.Fill("#notes", "I am still reading.") // claims the run
+	asha.See("[data-mine]")
 	open(ravi, run)
 	ravi.Press("button[name=take_over]")
 	ravi.See("#notes")
@@ -325,7 +345,6 @@ func TestTwoReviewersMeetOnOneRunInABrowser(t *testing.T) {
 	if kept := browser.Eval[string](asha, `document.querySelector("#notes").value`); kept != "I am still reading." {
 		t.Errorf("after taking over the notes are %q", kept)
 	}
-	open(ravi, run)
 	d.GiveVerdict(run, verification.DecisionReject) // by a program, while asha reads
 	asha.Press("button[value=approve]")
 	asha.See(".note.warning .timeline")
@@ -385,7 +404,7 @@ func TestARunLooksRight(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("A very long reference ", 10)[:200])
 	parked, _ := d.answered(w, long, "आशा राव أمينة "+long)
 	taken, _ := d.answered(w, "case-2", "Ravi Kumar")
-	d.as(reviewerCalled("ravi")).get("/runs/" + string(taken))
+	d.as(reviewerCalled("ravi")).post("/runs/" + string(taken) + "/claim")
 	settled, _ := d.answered(w, "case-3", "Mina Das")
 	four := identity()
 	four.Workflow, four.Name, four.FourEyes = "four-eyes", "Four eyes", true
@@ -447,5 +466,80 @@ func TestAProposalLeavesTheClaimOfAColleague(t *testing.T) {
 		if err != nil || entry.Claim.By != by.holder {
 			t.Errorf("after %s has acted, the claim is that of %q (%v), want %q", by.identity, entry.Claim.By, err, by.holder)
 		}
+	}
+}
+
+func TestAReviewerIsOnePersonUnderEveryName(t *testing.T) {
+	d := serve(t)
+	w := waiting("Limit", "The limit is high.")
+	w.FourEyes = true
+	run := d.begin(d.Apply(w), "case-1")
+	path := "/runs/" + string(run)
+	called := func(subject, name string) *person {
+		who := reviewerCalled(name)
+		who.Identity = verification.IssuedIdentity("https://id.example", subject)
+		return d.as(who)
+	}
+	asha, unnamed, ravi := called("1", "asha@acme.example"), called("1", "1"), called("2", "ravi@acme.example")
+	linked := d.as(reviewerCalled("asha"))
+	wants(t, asha.get("/session"), http.StatusOK, "asha@acme.example", "https://id.example#1")
+	wants(t, asha.post(path+"/verdict", append(verdictForm(t, asha.get(path)), "decision", "approve")...), http.StatusSeeOther)
+	wants(t, unnamed.post(path+"/claim"), http.StatusSeeOther)
+	wants(t, asha.get(path), http.StatusOK, "You have claimed this run.", "You have proposed this verdict", "!Confirm")
+	wants(t, asha.get("/queue?whose=mine"), http.StatusOK, "1 run waits")
+	for name, p := range map[string]*person{"without an email": unnamed, "with a link": linked} {
+		wants(t, p.post(path+"/claim", "take_over", "1"), http.StatusSeeOther)
+		page := p.get(path)
+		if p == linked {
+			wants(t, page, http.StatusOK, "signed in in another way and may be you", "Send back", "!Confirm", "!Withdraw")
+		}
+		wants(t, p.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve")...), http.StatusConflict, "Nothing was saved")
+		if got := d.Run(run).Decision; got != verification.DecisionReview {
+			t.Errorf("signed in %s, one person has made the decision %q", name, got)
+		}
+	}
+	wants(t, ravi.post(path+"/claim", "take_over", "1"), http.StatusSeeOther)
+	page := ravi.get(path)
+	wants(t, page, http.StatusOK, "Confirm", "Send back")
+	wants(t, ravi.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve")...), http.StatusSeeOther)
+	if got := d.Run(run).Decision; got != verification.DecisionApprove {
+		t.Errorf("after two people the decision is %q", got)
+	}
+}
+
+func TestALinkOfAnotherSiteDoesNotClaimARun(t *testing.T) {
+	d := serve(t)
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte(`<a href="` + d.server.URL + "/console/runs/" + string(run) + `">Look</a>`))
+	}))
+	t.Cleanup(other.Close)
+	holder := func() string {
+		entry, err := d.Engine.Review(t.Context(), enginetest.Tenant, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return entry.Claim.By
+	}
+	tab := d.tab(reviewerCalled("asha"), browser.Options{Wide: true})
+	tab.Go(other.URL)
+	tab.Press("a")
+	tab.See("[data-free] button")
+	if got := holder(); got != "" {
+		t.Errorf("%q has claimed the run by following a link", got)
+	}
+	inspect(t, tab, "run-unclaimed")
+	tab.Press("[data-free] button")
+	tab.See("[data-mine] button")
+	tab.Press("[data-mine] button") // releases it
+	tab.See("a[data-row]")
+	if got := holder(); got != "" {
+		t.Errorf("%q has the run that was released", got)
+	}
+	tab.Press("a[data-row]")
+	tab.See("[data-mine] button")
+	if got := holder(); got != "asha" {
+		t.Errorf("%q has the run that asha opened from the queue", got)
 	}
 }

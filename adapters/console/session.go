@@ -17,8 +17,7 @@ import (
 
 // session is the person of a request. The templates call its methods.
 type session struct {
-	// Reviewer is the zero value for a visitor who has not signed in. Name is what
-	// verdicts and claims record.
+	// Reviewer is the zero value for a visitor who has not signed in.
 	verification.Reviewer
 	web.Catalog // the language
 

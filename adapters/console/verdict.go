@@ -30,13 +30,16 @@ type verdictPanel struct {
 	Form     bool // the person may decide now
 	Holder   string
 	Mine     bool
-	Held     string // says until when the person has the claim
+	Free     bool   // the person may claim the run, which nobody has claimed
+	ClaimNow bool   // a script claims it, because the page was opened from another page of the console
+	Held     string // says until when the person has the claim, or would have it
 	Verdicts []verdictView
 	Why      string // says why there is no form; may be empty
 
 	Proposal *verdictView // a verdict that another person must confirm
 	Proposed verification.Decision
 	Own      bool // the person has proposed it
+	Doubt    bool // the person may have proposed it, signed in in another way
 	FourEyes bool
 
 	Revision int
@@ -81,8 +84,10 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 		p.Flags = append(p.Flags, flagView{flag.NodeID, flag.Label, c.sentence(s, flag.Reason)})
 	}
 	if claim.HeldAt(rec.At) {
-		p.Holder, p.Mine = claim.Name, claim.By == s.Name
+		p.Holder, p.Mine = claim.Name, claim.By == s.Identity
 		p.Held = s.say("claim.until", s.At(claim.Until).Text)
+	} else if rec.Review != nil && s.May(verification.RoleReviewer) {
+		p.Free, p.Held = true, s.say("claim.until", s.At(rec.At.Add(verification.ClaimTTL)).Text)
 	}
 	p.Form = s.May(verification.RoleReviewer) && (over || parked) && (p.Holder == "" || p.Mine)
 	switch {
@@ -95,7 +100,7 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 		p.Proposal = &verdictView{
 			Badge: web.Badge{Tone: web.Info, Text: s.say("verdict.proposed." + string(proposal.Decision))}, By: s.person(proposal.By), At: s.ago(proposal.At, rec.At), Notes: proposal.Notes,
 		}
-		p.Proposed, p.Own = proposal.Decision, proposal.Identity == identityOf(s)
+		p.Proposed, p.Own, p.Doubt = proposal.Decision, proposal.Person().Is(s.Person()), !proposal.Person().Comparable(s.Person())
 	}
 	if kept.Revision > 0 && kept.Revision < len(rec.History) {
 		since := rec.History[kept.Revision].At
@@ -116,9 +121,6 @@ func decisive(k verification.TimelineKind) bool {
 		verification.TimelineProposedApproval, verification.TimelineProposedRejection, verification.TimelineSentBack,
 	}, k)
 }
-
-// identityOf returns what identifies the person in verdicts.
-func identityOf(s session) string { return s.Name }
 
 // The values of the button of the verdict form besides the decisions.
 const sendBack = "return"
@@ -141,7 +143,7 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 	if err != nil {
 		return err
 	}
-	if claim.By != "" && claim.By != s.Name {
+	if claim.By != "" && claim.By != s.Identity {
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("verdict.taken", isolate(claim.Name))}
 		return c.showRun(w, r, s, http.StatusConflict, kept)
 	}
@@ -170,11 +172,11 @@ func notesOf(r *http.Request) string {
 func (c *console) decide(ctx context.Context, s session, id verification.RunID, decision string, kept keptVerdict) (message string, err error) {
 	if decision == sendBack {
 		return "done.returned", c.engine.ReturnProposal(ctx, s.Tenant, id, engine.ReturnRequest{
-			Notes: kept.Notes, By: s.Name, Identity: identityOf(s), Revision: kept.Revision,
+			Notes: kept.Notes, By: s.Name, Identity: s.Identity, Revision: kept.Revision,
 		})
 	}
 	result, err := c.engine.GiveVerdict(ctx, s.Tenant, id, engine.VerdictRequest{
-		Decision: verification.Decision(decision), Notes: kept.Notes, By: s.Name, Identity: identityOf(s), Revision: kept.Revision,
+		Decision: verification.Decision(decision), Notes: kept.Notes, By: s.Name, Identity: s.Identity, Revision: kept.Revision,
 	})
 	switch result.Result {
 	case engine.VerdictProposed:
@@ -205,7 +207,7 @@ func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id ver
 			break
 		}
 		for _, e := range found.Data {
-			if e.Run != id && (e.Claim.By == "" || e.Claim.By == s.Name) {
+			if e.Run != id && (e.Claim.By == "" || e.Claim.By == s.Identity) {
 				return c.done(w, "/runs/"+string(e.Run)+f.Query(), message, isolate(reference))
 			}
 		}
@@ -235,7 +237,7 @@ func (c *console) claimRun(w http.ResponseWriter, r *http.Request, s session) er
 		return c.showRun(w, r, s, http.StatusOK, keptVerdict{Notes: notesOf(r)})
 	case wantsPage(r):
 		return c.redirect(w, s.Base+"/runs/"+string(id)+queueFilterOf(r.URL.Query()).Query())
-	case claim.By != s.Name:
+	case claim.By != s.Identity:
 		w.WriteHeader(http.StatusConflict)
 		return nil
 	}
@@ -252,7 +254,7 @@ func (c *console) releaseRun(w http.ResponseWriter, r *http.Request, s session) 
 	if _, err := c.engine.Run(r.Context(), s.Tenant, id); err != nil {
 		return err
 	}
-	if err := c.engine.ReleaseClaim(r.Context(), s.Tenant, id, s.Name); err != nil {
+	if err := c.engine.ReleaseClaim(r.Context(), s.Tenant, id, s.Identity); err != nil {
 		return err
 	}
 	return c.done(w, "/queue"+queueFilterOf(r.URL.Query()).Query(), "done.released", isolate(r.PostForm.Get("reference")))

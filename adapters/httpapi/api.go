@@ -26,10 +26,10 @@ import (
 	"github.com/verifyd/verifyd/verification/fair"
 )
 
-// Bearers verifies a dashboard access token and returns the tenant and the
-// reviewer, whose name identifies a person within the tenant. The error is verification.ErrUnauthenticated if the token is not valid,
-// and verification.ErrForbidden if its role does not allow to give verdicts.
-type Bearers func(ctx context.Context, token string) (tenant verification.TenantID, reviewer string, err error)
+// Bearers verifies a dashboard access token and returns the reviewer. The error is
+// verification.ErrUnauthenticated if the token is not valid, and
+// verification.ErrForbidden if its role does not allow to give verdicts.
+type Bearers func(ctx context.Context, token string) (verification.Reviewer, error)
 
 // Options configure New. The zero value is valid.
 type Options struct {

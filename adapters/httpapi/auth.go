@@ -51,7 +51,7 @@ func (a *api) admit(r *http.Request, rule rule) (caller, error) {
 
 // admitBearer checks the dashboard access token of a reviewer.
 func (a *api) admitBearer(r *http.Request, token string) (caller, error) {
-	tenant, reviewer, err := a.opt.Bearers(r.Context(), token)
+	who, err := a.opt.Bearers(r.Context(), token)
 	switch {
 	case errors.Is(err, verification.ErrUnauthenticated):
 		return caller{}, errWrongCredentials
@@ -59,10 +59,10 @@ func (a *api) admitBearer(r *http.Request, token string) (caller, error) {
 		return caller{}, errSurface
 	case err != nil:
 		return caller{}, err
-	case a.tooMany(r, "reviewer "+string(tenant)+" "+reviewer):
+	case a.tooMany(r, "reviewer "+string(who.Tenant)+" "+who.Identity):
 		return caller{}, errTooMany
 	}
-	return caller{tenant: tenant, name: reviewer, identity: reviewer}, nil
+	return caller{tenant: who.Tenant, name: who.Name, identity: who.Identity}, nil
 }
 
 // given reports whether a header has a value that is not empty.

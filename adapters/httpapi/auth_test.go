@@ -93,18 +93,18 @@ func cut(route string) (method, path string, ok bool) {
 	return "", "", false
 }
 
-func bearers(_ context.Context, token string) (verification.TenantID, string, error) {
+func bearers(_ context.Context, token string) (verification.Reviewer, error) {
 	switch token {
 	case "good":
-		return enginetest.Tenant, "ravi", nil
+		return verification.Reviewer{Tenant: enginetest.Tenant, Identity: "https://id.example#7", Name: "ravi"}, nil
 	case "foreign":
-		return otherTenant, "eve", nil
+		return verification.Reviewer{Tenant: otherTenant, Identity: "eve", Name: "eve"}, nil
 	case "down":
-		return "", "", &verification.Error{Kind: verification.ErrUnavailable}
+		return verification.Reviewer{}, &verification.Error{Kind: verification.ErrUnavailable}
 	case "broken":
-		return "", "", errors.New("the key set is gone")
+		return verification.Reviewer{}, errors.New("the key set is gone")
 	}
-	return "", "", &verification.Error{Kind: verification.ErrUnauthenticated, Message: "expired"}
+	return verification.Reviewer{}, &verification.Error{Kind: verification.ErrUnauthenticated, Message: "expired"}
 }
 
 func TestTheSignalsRouteAcceptsAnAccessToken(t *testing.T) {
@@ -128,22 +128,22 @@ func TestTheSignalsRouteAcceptsAnAccessToken(t *testing.T) {
 	a.do(http.MethodPost, signal, body, "x-api-key:", "Authorization: Bearer good").is(401, missingCredentials)
 
 	a.do(http.MethodPost, signal, body, bearer("bearer good")...).is(200, `{"ok":true,"result":"signal_delivered","decision":"approve"}`)
-	if by := verdictBy(t, a, id); by != "ravi" {
-		t.Errorf("the verdict was given by %q, want ravi", by)
+	if by, want := verdictBy(t, a, id), (verification.Person{Identity: "https://id.example#7", Name: "ravi"}); by != want {
+		t.Errorf("the verdict was given by %q, want %q", by, want)
 	}
 	a.do(http.MethodPost, signal, body, "Authorization: Bearer foreign").is(200, `{"ok":true,"result":"review_recorded","decision":"approve"}`)
-	if by := verdictBy(t, a, id); by != "acme" {
-		t.Errorf("the verdict was given by %q, want acme", by)
+	if by, want := verdictBy(t, a, id), (verification.Person{Name: "acme"}); by != want {
+		t.Errorf("the verdict was given by %q, want %q", by, want)
 	}
 }
 
 // verdictBy is who gave the newest verdict, which the history alone knows.
-func verdictBy(t *testing.T, a *api, id verification.RunID) string {
+func verdictBy(t *testing.T, a *api, id verification.RunID) verification.Person {
 	t.Helper()
 	a.Settle()
 	events, err := a.Store.Load(t.Context(), enginetest.Tenant, id, 0)
 	save(t, err)
-	return verification.Fold(id, events).Verdict.By
+	return verification.Fold(id, events).Verdict.Person()
 }
 
 func TestAccessTokensAreRefusedWithoutBearers(t *testing.T) {

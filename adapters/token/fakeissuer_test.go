@@ -80,6 +80,13 @@ func newIssuer(t testing.TB, keys ...map[string]any) *issuer {
 	return i
 }
 
+// ada is the reviewer of the claims of the issuer.
+func (i *issuer) ada() verification.Reviewer {
+	who := ada("ada@example.com")
+	who.Identity = i.URL + "#u-1"
+	return who
+}
+
 // answer has a path answered in this way from now on.
 func (i *issuer) answer(path string, with http.HandlerFunc) {
 	i.mu.Lock()

@@ -31,9 +31,10 @@ const (
 const (
 	defaultTenantClaim = "tenant"
 	roleClaim          = "role"
-	sessionClaim       = "session" // of a sign-in link: seconds
-	maxLocalToken      = 4096      // bytes of a token
-	localHeaders       = 3         // fields of the header: alg, kid, typ
+	identityClaim      = "identity" // without it, the identity is the sub
+	sessionClaim       = "session"  // of a sign-in link: seconds
+	maxLocalToken      = 4096       // bytes of a token; a cookie holds no more
+	localHeaders       = 3          // fields of the header: alg, kid, typ
 )
 
 // Issuer issues the tokens of reviewers, which are bearer tokens, and the tokens of
@@ -44,8 +45,10 @@ type Issuer struct{ keys *Keys }
 func NewIssuer(keys *Keys) *Issuer { return &Issuer{keys: keys} }
 
 // Issue returns a bearer token that is valid from now for ttl, in whole seconds and
-// at least one. It fails with ErrInvalid unless the tenant is a UUID, the name is 1
-// to 200 printable characters, and the role exists. No two tokens are the same.
+// at least one. Without an identity, that of the reviewer is the name. It fails with
+// ErrInvalid unless the tenant is a UUID, the name is 1 to 200 printable characters, the
+// identity 1 to 500, the role exists, and the token is at most 4 KiB. No two tokens are the
+// same.
 func (i *Issuer) Issue(r verification.Reviewer, ttl time.Duration, now time.Time) (string, error) {
 	return i.issue(LocalType, LocalAudience, r, ttl, now, 0)
 }
@@ -65,8 +68,14 @@ func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.D
 	if _, err := verification.ParseRole(string(r.Role)); err != nil {
 		return "", err
 	}
-	if !validReviewer(r.Name) {
+	if r.Identity == "" {
+		r.Identity = r.Name
+	}
+	if !printable(r.Name, maxReviewer) {
 		return "", verification.InvalidField("bearer token", "reviewer", "must be 1 to 200 printable characters")
+	}
+	if !printable(r.Identity, maxIdentity) {
+		return "", verification.InvalidField("bearer token", "identity", "must be 1 to 500 printable characters")
 	}
 	if ttl < time.Second || typ == linkType && session < time.Second {
 		return "", verification.InvalidField("bearer token", "ttl", "must be at least one second")
@@ -75,6 +84,9 @@ func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.D
 		Issuer(LocalIssuer).Audience([]string{audience}).Subject(r.Name).JwtID(rand.Text()).
 		Claim(defaultTenantClaim, string(tenant)).Claim(roleClaim, string(r.Role)).
 		IssuedAt(now).Expiration(now.Add(ttl))
+	if r.Identity != r.Name {
+		b = b.Claim(identityClaim, r.Identity)
+	}
 	if typ == linkType {
 		b = b.Claim(sessionClaim, int64(session/time.Second))
 	}
@@ -90,6 +102,9 @@ func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.D
 	raw, err := jwt.Sign(claims, jwt.WithKey(k.alg, k.private, jws.WithProtectedHeaders(header)))
 	if err != nil {
 		return "", fmt.Errorf("sign a bearer token: %w", err)
+	}
+	if len(raw) > maxLocalToken {
+		return "", verification.InvalidField("bearer token", "identity", "is too long for a token, together with the name")
 	}
 	return string(raw), nil
 }
@@ -151,7 +166,11 @@ func (i *Issuer) verify(t unverified, typ, audience string, now time.Time) (Clai
 	if err != nil {
 		return Claims{}, err
 	}
-	if claims.Name = t.text(jwt.SubjectKey); !validReviewer(claims.Name) {
+	claims.Name = t.text(jwt.SubjectKey)
+	if claims.Identity = claims.Name; t.claims.Has(identityClaim) {
+		claims.Identity = t.text(identityClaim)
+	}
+	if !printable(claims.Name, maxReviewer) || !printable(claims.Identity, maxIdentity) {
 		return Claims{}, refused("it is not meant for this", errNoReviewer)
 	}
 	if claims.Role, err = verification.ParseRole(t.text(roleClaim)); err != nil {
@@ -164,5 +183,5 @@ func (i *Issuer) verify(t unverified, typ, audience string, now time.Time) (Clai
 // quote the token.
 var (
 	errBadSignature = errors.New("its signature is wrong")
-	errNoReviewer   = errors.New("it does not name a reviewer in 1 to 200 printable characters")
+	errNoReviewer   = errors.New("it does not name a reviewer in 1 to 200 printable characters, or not their identity in 1 to 500")
 )

@@ -228,6 +228,8 @@ func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
 		"another iss":              forge(t, header, with(claims, "iss", "https://id.example"), sign),
 		"no aud":                   forge(t, header, with(claims, "aud", nil), sign),
 		"another aud":              forge(t, header, with(claims, "aud", []string{"verifyd", "api"}), sign),
+		"an identity of a number":  forge(t, header, with(claims, "identity", 7), sign),
+		"an empty identity":        forge(t, header, with(claims, "identity", ""), sign),
 		"no sub":                   forge(t, header, with(claims, "sub", nil), sign),
 		"an empty sub":             forge(t, header, with(claims, "sub", ""), sign),
 		"no tenant":                forge(t, header, with(claims, "tenant", nil), sign),
@@ -323,14 +325,48 @@ func BenchmarkVerifyBearer(b *testing.B) {
 	}
 }
 
-// ada is a reviewer of a name.
+// ada is a reviewer of a name, which is also the identity.
 func ada(name string) verification.Reviewer {
-	return verification.Reviewer{Tenant: aTenant, Name: name, Role: verification.RoleReviewer}
+	return verification.Reviewer{Tenant: aTenant, Identity: name, Name: name, Role: verification.RoleReviewer}
+}
+
+func TestATokenCarriesTheIdentityOfItsReviewer(t *testing.T) {
+	b := token.NewIssuer(read(t, jwkOf(t, private()["Ed25519"])))
+	for _, c := range []struct{ identity, name, want string }{
+		{"", "Ada", "Ada"},
+		{"Ada", "Ada", "Ada"},
+		{"https://id.example#u-1", "ada@example.com", "https://id.example#u-1"},
+		{strings.Repeat("é", 500), strings.Repeat("é", 200), strings.Repeat("é", 500)},
+	} {
+		who := ada(c.name)
+		who.Identity = c.identity
+		raw, err := b.Issue(who, time.Hour, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.Verify(raw, noon); err != nil || got.Identity != c.want || got.Name != c.name {
+			t.Errorf("the token of %+v is that of %+v, %v", who, got, err)
+		}
+		raw, err = b.IssueSignInLink(who, time.Hour, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.OpenSignInLink(raw, noon); err != nil || got.Identity != c.want || got.Name != c.name {
+			t.Errorf("the link of %+v is that of %+v, %v", who, got, err)
+		}
+	}
+	for _, identity := range []string{" ", "a\nb", "\xe4", strings.Repeat("a", 501), strings.Repeat("\U0001F469", 500)} {
+		who := ada(strings.Repeat("\U0001F469", 200))
+		who.Identity = identity
+		if raw, err := b.Issue(who, time.Hour, noon); !errors.Is(err, verification.ErrInvalid) {
+			t.Errorf("the identity %.20q gives a token of %d bytes, %v; want ErrInvalid", identity, len(raw), err)
+		}
+	}
 }
 
 func TestASignInLinkReadsBackAndEnds(t *testing.T) {
 	b := token.NewIssuer(read(t, jwkOf(t, private()["Ed25519"])))
-	who := verification.Reviewer{Tenant: aTenant, Name: "Ada", Role: verification.RoleAdmin}
+	who := verification.Reviewer{Tenant: aTenant, Identity: "https://id.example#u-1", Name: "Ada", Role: verification.RoleAdmin}
 	raw, err := b.IssueSignInLink(who, 8*time.Hour, noon)
 	if err != nil {
 		t.Fatal(err)

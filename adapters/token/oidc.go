@@ -58,8 +58,11 @@ type OIDCOptions struct {
 	TenantClaim string
 	// ReviewerClaim names the claim with the reviewer's name; empty means email.
 	// If the claim is missing, or is an email that the token says is not
-	// verified, the name is the sub.
+	// verified, the name is the subject.
 	ReviewerClaim string
+	// SubjectClaim names the claim that identifies a person at the issuer; empty means
+	// sub. Every token must have it.
+	SubjectClaim string
 	// Client fetches the keys; nil means a client without a proxy and without
 	// kept connections. Unless it has its own CheckRedirect, it follows at most
 	// three redirects, and none from https to http. With any client, a request
@@ -103,6 +106,9 @@ func NewOIDC(o OIDCOptions) (*OIDC, error) {
 	if o.ReviewerClaim == "" {
 		o.ReviewerClaim = emailClaim
 	}
+	if o.SubjectClaim == "" {
+		o.SubjectClaim = jwt.SubjectKey
+	}
 	if o.Observe == nil {
 		o.Observe = func(int, error) {}
 	}
@@ -134,7 +140,9 @@ func (o *OIDC) verify(ctx context.Context, t unverified, audience string) (Claim
 	if err != nil {
 		return Claims{}, err
 	}
-	if claims.Name = o.reviewer(t); !validReviewer(claims.Name) {
+	subject := t.text(o.opt.SubjectClaim)
+	claims.Name, claims.Identity = o.reviewer(t, subject), verification.IssuedIdentity(o.opt.Issuer, subject)
+	if !printable(claims.Name, maxReviewer) || !printable(subject, maxIdentity) || !printable(claims.Identity, maxIdentity) {
 		return Claims{}, refused("it is not meant for this", errNoReviewer)
 	}
 	k, err := o.keys.find(ctx, kid)
@@ -209,12 +217,12 @@ func checkHeader(h jws.Headers) (alg jwa.SignatureAlgorithm, kid string, err err
 	return alg, kid, err
 }
 
-// reviewer returns the reviewer claim, or else the sub. An email that the issuer
+// reviewer returns the reviewer claim, or else the subject. An email that the issuer
 // has not verified may be somebody else's.
-func (o *OIDC) reviewer(t unverified) string {
+func (o *OIDC) reviewer(t unverified, subject string) string {
 	name := t.text(o.opt.ReviewerClaim)
 	if name == "" || o.opt.ReviewerClaim == emailClaim && !t.emailVerified() {
-		return t.text(jwt.SubjectKey)
+		return subject
 	}
 	return name
 }

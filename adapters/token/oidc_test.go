@@ -56,7 +56,7 @@ func TestATokenOfTheIssuerReadsBackUnderAnyAlgorithm(t *testing.T) {
 					i := newIssuer(t, publicOf(t, c.key, fields...))
 					header := but(map[string]any{"alg": c.alg.String(), "kid": "k"}, "typ", typ)
 					got, err := i.verifier(t).Verify(t.Context(), forge(t, header, i.claims(), signer(t, c.alg, c.key)))
-					want := token.Claims{Reviewer: ada("ada@example.com"), ExpiresAt: noon.Add(time.Hour)}
+					want := token.Claims{Reviewer: i.ada(), ExpiresAt: noon.Add(time.Hour)}
 					if diff := cmp.Diff(want, got); diff != "" || err != nil {
 						t.Errorf("%v (%v); bearer (-want +got):\n%s", err, causeOf(err), diff)
 					}
@@ -101,6 +101,38 @@ func TestTheReviewerIsTheConfiguredClaimOrTheSub(t *testing.T) {
 			}
 			if got, err := o.Verify(t.Context(), raw); err != nil || got.Name != c.want {
 				t.Errorf("Verify = %+v, %v; want %q", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestTheIdentityIsTheIssuerAndTheSubjectWhateverTheName(t *testing.T) {
+	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	for name, c := range map[string]struct {
+		claim  string
+		fields []any
+		want   string // the subject; empty: refused
+	}{
+		"email":                       {"", nil, "u-1"},
+		"an email that is unverified": {"", []any{"email_verified", false}, "u-1"},
+		"no email":                    {"", []any{"email", nil}, "u-1"},
+		"no sub":                      {"", []any{"sub", nil}, ""},
+		"a sub that is no text":       {"", []any{"sub", 7}, ""},
+		"an empty sub":                {"", []any{"sub", ""}, ""},
+		"a sub in two lines":          {"", []any{"sub", "a\nb"}, ""},
+		"a long sub":                  {"", []any{"sub", strings.Repeat("a", 500)}, ""},
+		"another claim":               {"oid", []any{"oid", "o-1"}, "o-1"},
+		"another claim, not there":    {"oid", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := i.verifier(t, func(o *token.OIDCOptions) { o.SubjectClaim = c.claim })
+			raw := edToken(t, "k", i.claims(c.fields...))
+			if c.want == "" {
+				bad(t, o, raw, verification.ErrUnauthenticated)
+				return
+			}
+			if got, err := o.Verify(t.Context(), raw); err != nil || got.Identity != i.URL+"#"+c.want {
+				t.Errorf("Verify = %+v, %v; want the subject %q", got, err, c.want)
 			}
 		})
 	}

@@ -21,6 +21,7 @@ import (
 const (
 	maxToken    = 8 << 10 // bytes of a token
 	maxReviewer = 200     // characters of a reviewer's name
+	maxIdentity = 500     // characters of a reviewer's identity
 )
 
 // Claims are the verified claims of a bearer token.
@@ -93,7 +94,7 @@ func compact(raw string) bool {
 	return len(parts) == 3 && !strings.ContainsAny(raw, "\r\n") // the decoder skips line breaks
 }
 
-// validate checks every claim but the reviewer's name and role, which it leaves empty. A clock
+// validate checks every claim but the reviewer's name, identity and role, which it leaves empty. A clock
 // may differ from the issuer's by skew.
 func (t unverified) validate(issuer, audience, tenantClaim string, skew time.Duration, now time.Time) (Claims, error) {
 	err := jwt.Validate(t.claims,
@@ -134,10 +135,10 @@ func (t unverified) text(claim string) string {
 	return s
 }
 
-// validReviewer reports whether a name is 1 to 200 printable characters.
-func validReviewer(name string) bool {
-	return strings.TrimSpace(name) != "" && utf8.ValidString(name) && utf8.RuneCountInString(name) <= maxReviewer &&
-		!strings.ContainsFunc(name, unicode.IsControl)
+// printable reports whether a text is 1 to limit printable characters.
+func printable(text string, limit int) bool {
+	return strings.TrimSpace(text) != "" && utf8.ValidString(text) && utf8.RuneCountInString(text) <= limit &&
+		!strings.ContainsFunc(text, unicode.IsControl)
 }
 
 func refused(message string, cause error) error {

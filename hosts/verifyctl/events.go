@@ -71,7 +71,7 @@ func describe(f verification.Fact) string {
 	case verification.VerdictProposed:
 		return verdict(verification.VerdictRecorded(f))
 	case verification.ProposalReturned:
-		return verdict(verification.VerdictRecorded{Decision: "sent back", By: f.By, Node: f.Node})
+		return verdict(verification.VerdictRecorded{Decision: "sent back", By: f.By, Identity: f.Identity, Node: f.Node})
 	case verification.HitsFound:
 		return fmt.Sprintf("%s, %d in version %.12s of %s", f.Node, len(f.Hits), f.ListVersion, f.List)
 	case verification.Completed:
@@ -93,6 +93,9 @@ func verdict(f verification.VerdictRecorded) string {
 	text := string(f.Decision)
 	if f.By != "" {
 		text += " by " + f.By
+	}
+	if f.Identity != "" && f.Identity != f.By {
+		text += " (" + f.Identity + ")"
 	}
 	if f.Node != "" {
 		text += " on " + string(f.Node)

@@ -53,9 +53,9 @@ func (h *host) Bearer(reviewer string) (string, error) {
 }
 
 // verify verifies an access token.
-func (h *host) verify(_ context.Context, raw string) (verification.TenantID, string, error) {
+func (h *host) verify(_ context.Context, raw string) (verification.Reviewer, error) {
 	b, err := h.bearers.Verify(raw, h.clock.Now())
-	return b.Tenant, b.Name, err
+	return b.Reviewer, err
 }
 
 // newMemoryHost returns the service with a store in memory.

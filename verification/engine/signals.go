@@ -12,7 +12,7 @@ import (
 type VerdictRequest struct {
 	Decision verification.Decision // approve or reject
 	Notes    string
-	// By names the reviewer; it is kept in the history and not shown.
+	// By names the reviewer; it is kept in the history, and the API does not show it.
 	By string
 	// Identity identifies the reviewer within the tenant; empty for a program. It is
 	// required where a verdict needs two reviewers, who must have different ones.
@@ -50,8 +50,9 @@ type SignalResult struct {
 // ErrInFlight for the idempotency key.
 //
 // If the workflow has four_eyes, the first verdict is a proposal. A reviewer with another
-// identity confirms it with the same decision, or sends it back with the other one.
-// ErrConflict is returned without an identity, and to the reviewer who proposed.
+// identity and another name confirms it with the same decision, or sends it back with the
+// other one. ErrConflict is returned without an identity, to the reviewer who proposed, and
+// for a confirmation by a reviewer who may be that person, see verification.Person.
 func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
 	fingerprint := signalFingerprint{
 		Run: id, Signal: verification.ReviewSignal, Decision: v.Decision, Notes: v.Notes, Identity: v.Identity,

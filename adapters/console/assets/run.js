@@ -1,29 +1,39 @@
-// The run page: the claim of a person who is active is renewed.
+// The run page: a run that was opened from another page of the console is claimed, and
+// the claim of a person who is active is renewed.
 
-const form = document.querySelector("form[data-claim]:not([data-claim=''])");
+const form = document.querySelector("form[data-claim]");
+const free = document.querySelector("form[data-free]");
+const mine = document.querySelector("form[data-mine]");
 const renewEvery = 5 * 60_000; // a claim lasts 15 minutes
 let active = false;
 
-async function renew() {
-  if (!active) {
-    return;
-  }
+async function claim() {
   active = false;
   try {
     const response = await fetch(form.dataset.claim, {
       method: "POST", headers: {Accept: "application/json"}, body: new URLSearchParams(), signal: AbortSignal.timeout(10_000),
     });
     form.querySelector("[data-taken]").hidden = response.status !== 409;
+    if (response.status === 204) {
+      free?.remove();
+      mine.hidden = false;
+    }
   } catch {
-    active = true; // it is renewed the next time
+    active = true; // it is claimed the next time
   }
 }
 
-if (form) {
+if (form && mine) {
   for (const sign of ["input", "keydown", "pointerdown", "scroll"]) {
     addEventListener(sign, () => { active = true; }, {passive: true, capture: true});
   }
-  setInterval(renew, renewEvery);
+  setInterval(() => active && !mine.hidden && claim(), renewEvery);
+  if (free) {
+    form.addEventListener("input", claim, {once: true}); // who writes a note works on the run
+  }
+  if (form.dataset.claimNow !== undefined) {
+    claim();
+  }
 }
 
 document.querySelector("[autofocus]")?.focus();

@@ -35,7 +35,7 @@ func newReviewers(s settings, keys *token.Keys, now func() time.Time, log *slog.
 	r.oidc, err = token.NewOIDC(token.OIDCOptions{
 		Issuer: s.OIDCIssuer, Audience: s.OIDCAudience, JWKSURL: s.OIDCKeys,
 		ClientID: s.OIDCClientID, ClientSecret: s.OIDCSecret, Scopes: s.OIDCScopes,
-		TenantClaim: s.OIDCTenant, ReviewerClaim: s.OIDCReviewer, RolesClaim: s.OIDCRolesClaim, Roles: roles,
+		TenantClaim: s.OIDCTenant, ReviewerClaim: s.OIDCReviewer, SubjectClaim: s.OIDCSubject, RolesClaim: s.OIDCRolesClaim, Roles: roles,
 		Now: time.Now, // its tokens expire by the system clock, also under a manual clock
 		Observe: func(keys int, err error) {
 			if err != nil && !errors.Is(err, context.Canceled) {
@@ -57,15 +57,15 @@ func (r *reviewers) close() {
 
 // bearer verifies a token for the signals route, on which every request is a verdict
 // or an answer. It implements httpapi.Bearers.
-func (r *reviewers) bearer(ctx context.Context, raw string) (verification.TenantID, string, error) {
+func (r *reviewers) bearer(ctx context.Context, raw string) (verification.Reviewer, error) {
 	claims, err := token.NewVerifier(r.local, r.oidc, r.now)(ctx, raw)
 	if err == nil && !claims.Role.Includes(verification.RoleReviewer) {
 		err = verification.Forbidden("bearer token", "its role only reads")
 	}
 	if err != nil {
-		return "", "", err
+		return verification.Reviewer{}, err
 	}
-	return claims.Tenant, claims.Name, nil
+	return claims.Reviewer, nil
 }
 
 // IssueSession implements console.Tokens.
@@ -103,7 +103,7 @@ func (r *reviewers) console(e *engine.Engine, s settings, log *slog.Logger, stop
 // demoLink returns a link that signs an administrator of the demo's tenant in.
 func (r *reviewers) demoLink(s settings, b *definition.Bootstrap) func() (string, error) {
 	return func() (string, error) {
-		who := verification.Reviewer{Tenant: b.Tenants[0].Tenant.ID, Name: "demo", Role: verification.RoleAdmin}
+		who := verification.Reviewer{Tenant: b.Tenants[0].Tenant.ID, Identity: "demo", Name: "demo", Role: verification.RoleAdmin}
 		raw, err := r.local.IssueSignInLink(who, s.ConsoleSession, r.now())
 		return cli.SignInURL(s.PublicURL, raw), err
 	}
