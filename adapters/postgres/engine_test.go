@@ -27,8 +27,8 @@ func newEngine(t *testing.T, store *postgres.Store) *engine.Engine {
 	}
 	e, err := engine.New(engine.Ports{
 		Store:       store,
-		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
-		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: clock.System(),
+		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System{}.Sleep)},
+		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: clock.System{},
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{PublicURL: "https://verify.example", QueueInterval: time.Hour})
 	if err != nil {

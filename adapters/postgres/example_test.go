@@ -40,9 +40,9 @@ func ExampleStore_Within() {
 	defer store.Close()
 	e := got(engine.New(engine.Ports{
 		Store:       store,
-		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
+		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System{}.Sleep)},
 		Expressions: expression.New(), Links: token.NewLinks(got(token.NewKeys())),
-		Clock: clock.System(), NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
+		Clock: clock.System{}, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{PublicURL: "https://verify.example"}))
 	applied := got(e.Apply(ctx, ours, got(definition.ReadWorkflow("passport.yaml", []byte(passport))).Definition))
 

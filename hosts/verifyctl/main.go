@@ -34,7 +34,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], session{
 		getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		clock: clock.System(), server: postgresServer(),
+		clock: clock.System{}, server: postgresServer(),
 	})
 	stop()
 	os.Exit(code)

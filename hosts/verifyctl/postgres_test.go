@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 func fresh(t *testing.T) *world {
 	t.Helper()
 	w := onMemory(t)
-	w.server, w.clock = postgresServer(), clock.System()
+	w.server, w.clock = postgresServer(), clock.System{}
 	w.env["VERIFYD_DATABASE_URL"] = pgtest.Empty(t)
 	return w
 }
@@ -79,7 +79,7 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	w := onPostgres(t)
 	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
 	w.ctl("apply testdata/bootstrap.yaml")
-	w.clock = clock.System()
+	w.clock = clock.System{}
 	hosts, err := postgres.Open(t.Context(), w.env["VERIFYD_DATABASE_URL"], postgres.Options{SingleHost: true, MaxConns: 2})
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func command(t *testing.T, env map[string]string, args ...string) (stdout, stder
 	t.Helper()
 	var out, errs bytes.Buffer
 	s := bare(&out, &errs)
-	s.clock = clock.System()
+	s.clock = clock.System{}
 	s.getenv = func(name string) string { return env[name] }
 	code = run(t.Context(), args, s)
 	return out.String(), errs.String(), code

@@ -222,7 +222,7 @@ func bare(stdout, stderr *bytes.Buffer) session {
 	unreached := func() error { return errors.New("no database is reached here") }
 	return session{
 		getenv: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: stdout, stderr: stderr,
-		clock: clock.System(),
+		clock: clock.System{},
 		server: server{
 			open:        func(context.Context, string) (*database, error) { return nil, unreached() },
 			migrate:     func(context.Context, string) ([]postgres.Migration, error) { return nil, unreached() },

@@ -63,7 +63,7 @@ func newEngine(tb testing.TB, store verification.Store) *engine.Engine {
 	e, err := engine.New(engine.Ports{
 		Store:       store,
 		Providers:   map[string]verification.Provider{"instant": instant{verification.Data(checkData).Map()}},
-		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: clock.System(),
+		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: clock.System{},
 		NewID:    func() string { return uuid.Must(uuid.NewV7()).String() },
 		Notifier: discard{},
 	}, engine.Options{PublicURL: "http://127.0.0.1", Workers: 64, QueueInterval: 2 * time.Second})

@@ -84,7 +84,7 @@ func newAPI(b *testing.B) (*engine.Engine, *httptest.Server) {
 		}
 	}
 	serve(b, e)
-	server := httptest.NewServer(httpapi.New(e, httpapi.Options{Log: slog.New(slog.DiscardHandler), Clock: clock.System()}))
+	server := httptest.NewServer(httpapi.New(e, httpapi.Options{Log: slog.New(slog.DiscardHandler), Clock: clock.System{}}))
 	b.Cleanup(server.Close)
 	return e, server
 }

@@ -63,8 +63,8 @@ func newBench(t *testing.T) *bench {
 	store := &counting{Store: memory.New()}
 	e, err := engine.New(engine.Ports{
 		Store:       store,
-		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
-		Expressions: expression.New(), Links: enginetest.Links{}, Clock: clock.System(), NewID: enginetest.SeededIDs(1),
+		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System{}.Sleep)},
+		Expressions: expression.New(), Links: enginetest.Links{}, Clock: clock.System{}, NewID: enginetest.SeededIDs(1),
 	}, engine.Options{Passive: true})
 	if err != nil {
 		t.Fatal(err)

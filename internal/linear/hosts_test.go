@@ -73,7 +73,7 @@ func newEngine(t *testing.T, s verification.Store, c verification.Clock, o engin
 	o.PublicURL, o.Log = "http://journey.example", slog.New(slog.NewTextHandler(t.Output(), nil))
 	e, err := engine.New(engine.Ports{
 		Store:       s,
-		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System().Sleep)},
+		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System{}.Sleep)},
 		Expressions: expression.New(), Links: enginetest.Links{}, Clock: c,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, o)

@@ -18,7 +18,7 @@ import (
 // BenchmarkFiveChecks is a whole run in memory: start, five immediate checks with
 // data, completed.
 func BenchmarkFiveChecks(b *testing.B) {
-	store, system := memory.New(), clock.System()
+	store, system := memory.New(), clock.System{}
 	e, err := engine.New(engine.Ports{
 		Store:       store,
 		Providers:   map[string]verification.Provider{"script": instant{verification.Data(checkData).Map()}},

@@ -164,7 +164,7 @@ func TestAProviderThatIgnoresItsContextDelaysNoRun(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Clock = clock.System()
+		p.Clock = clock.System{}
 		p.Providers["stuck"] = &mock.ProviderMock{CheckFunc: func(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
 			<-release
 			return verification.CheckResult{Outcome: verification.OutcomePassed}, nil

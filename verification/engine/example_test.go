@@ -52,7 +52,7 @@ func Example() {
 		Store:       store,
 		Providers:   map[string]verification.Provider{"registry": registry{}},
 		Expressions: expression.New(), Links: token.NewLinks(must(token.NewKeys())),
-		Clock: clock.System(), NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
+		Clock: clock.System{}, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{PublicURL: "https://verify.example"}))
 	go e.Serve(ctx) // runs retries, polls and deadlines
 

@@ -415,7 +415,7 @@ func (s timedSchema) Check(verification.Data) []verification.FieldError {
 func withTimedSchemas(t *testing.T, check func()) *enginetest.Kit {
 	t.Helper()
 	return enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
-		p.Clock, p.Expressions, o.QueueInterval = clock.System(), timedSchema{p.Expressions, check}, time.Hour
+		p.Clock, p.Expressions, o.QueueInterval = clock.System{}, timedSchema{p.Expressions, check}, time.Hour
 	})
 }
 

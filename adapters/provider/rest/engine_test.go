@@ -66,7 +66,7 @@ func newHost(t testing.TB, store *memory.Store, keys *token.Keys, providers map[
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	e, err := engine.New(engine.Ports{
 		Store: store, Providers: providers, Expressions: expression.New(), Links: links, Callbacks: links,
-		Clock: clock.System(), NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
+		Clock: clock.System{}, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{PublicURL: server.URL, Lease: time.Second, Log: logger})
 	if err != nil {
 		t.Fatal(err)

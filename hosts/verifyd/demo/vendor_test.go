@@ -14,7 +14,7 @@ import (
 )
 
 func TestTheVendorAcceptsOnlyCompleteRequestsWithItsToken(t *testing.T) {
-	v := &demo.Vendor{Token: "token", Hook: "hook", Clock: clock.NewManual(clock.System().Now()), Log: slog.New(slog.DiscardHandler)}
+	v := &demo.Vendor{Token: "token", Hook: "hook", Clock: clock.NewManual(clock.System{}.Now()), Log: slog.New(slog.DiscardHandler)}
 	const complete = `{"pan":"ABCPR1234F","name":"Asha Rao","notify":"http://127.0.0.1:1/callbacks/x"}`
 	for _, tc := range []struct {
 		method, path, token, body string

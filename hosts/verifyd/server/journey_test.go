@@ -41,7 +41,7 @@ func clientSite(t *testing.T) (url string) {
 func demoFile(t *testing.T, old, next string) map[string]string {
 	t.Helper()
 	const token, hook = "token-of-the-vendor", "key-of-the-hook"
-	vendor := httptest.NewServer(&demo.Vendor{Token: token, Hook: hook, Clock: clock.System(), Log: slog.New(slog.DiscardHandler)})
+	vendor := httptest.NewServer(&demo.Vendor{Token: token, Hook: hook, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(vendor.Close)
 	dir := t.TempDir()
 	for _, name := range []string{"bootstrap.yaml", "business-records.yaml", "individual-onboarding.yaml", "fictional-list.csv"} {

@@ -101,7 +101,7 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 	}
 	h.admin.Listener, err = listen(ctx, "admin-addr", s.AdminAddr)
 	p.wrap("admin-addr", err)
-	o.printer, err = pdf.New(pdf.Options{FontDir: s.FontDir, Clock: clock.System()})
+	o.printer, err = pdf.New(pdf.Options{FontDir: s.FontDir, Clock: clock.System{}})
 	if err != nil {
 		p.add("font-dir", "%s: %w", s.FontDir, err)
 	}
@@ -215,7 +215,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		h.demo.link = r.demoLink(s, o.bootstrap)
 	}
 	h.api.handler = httpapi.New(h.engine, httpapi.Options{
-		Log: h.log, Clock: clock.System(), RateLimit: s.RateLimit, Observe: m.request,
+		Log: h.log, Clock: clock.System{}, RateLimit: s.RateLimit, Observe: m.request,
 		Bearers: r.bearer,
 		Mounts:  mounts,
 	})
@@ -305,7 +305,7 @@ func newClock(s settings) (c hostClock, manual *clock.Manual) {
 		manual = clock.NewManual(time.Now().UTC().Truncate(time.Second))
 		return manual, manual
 	}
-	return clock.System(), nil
+	return clock.System{}, nil
 }
 
 // newID returns a UUID that sorts by its creation time.

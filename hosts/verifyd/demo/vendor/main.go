@@ -30,7 +30,7 @@ func main() {
 // serve serves the vendor until ctx ends, with the secrets of the hosts.
 func serve(ctx context.Context) error {
 	const token, hook = cli.SecretPrefix + demo.TokenSecret, cli.SecretPrefix + demo.HookSecret
-	v := &demo.Vendor{Token: os.Getenv(token), Hook: os.Getenv(hook), Clock: clock.System(), Log: slog.Default()}
+	v := &demo.Vendor{Token: os.Getenv(token), Hook: os.Getenv(hook), Clock: clock.System{}, Log: slog.Default()}
 	if v.Token == "" || v.Hook == "" {
 		return fmt.Errorf("set %s and %s, to the same values as for the hosts", token, hook)
 	}
