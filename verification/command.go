@@ -19,7 +19,7 @@ type Start struct {
 type RecordResult struct {
 	Node      NodeID
 	Dispatch  int
-	Outcome   Outcome
+	Outcome   CheckOutcome
 	Data      Data
 	Handle    string        // of a pending result
 	PollAfter time.Duration // of a pending result; 0 means the node's poll interval
@@ -41,8 +41,8 @@ type RecordFailure struct {
 // so that the provider is polled at once. A callback that comes too late, or that
 // was recorded before, changes nothing.
 type RecordCallback struct {
-	Wait   int    // the number of the wait on the provider
-	Digest string // identifies the content of the callback
+	WaitNumber int    // the number of the wait on the provider
+	Digest     string // identifies the content of the callback
 }
 
 // Redispatch calls a provider again once its retry is due.
@@ -57,14 +57,14 @@ type Abort struct {
 
 // OpenJourney records that the customer opened the journey.
 type OpenJourney struct {
-	Wait int // the number of the wait; 0 for the current one
+	WaitNumber int // the number of the wait; 0 for the current one
 }
 
 // Submit delivers the customer's answer to the step that the run is parked on.
 type Submit struct {
-	Signal  string // may be empty when Wait is not 0
-	Payload Data
-	Wait    int // the number of the wait that it answers; 0 for the current one
+	Signal     string // may be empty when WaitNumber is not 0
+	Payload    Data
+	WaitNumber int // the number of the wait that it answers; 0 for the current one
 	// CheckDocuments requires each document_id to name an upload of the run for
 	// its field. It is false where there is no document store: then any UUID is
 	// accepted.
@@ -77,8 +77,8 @@ type Submit struct {
 // Upload records a document that was saved for a field of the current wait.
 // Content that the field already has changes nothing.
 type Upload struct {
-	Wait     int // the number of the wait
-	Document Document
+	WaitNumber int // the number of the wait
+	Document   Document
 }
 
 // GiveVerdict delivers a reviewer's verdict to the review step that the run is

@@ -75,7 +75,7 @@ func TestCompileReportsTheProblemsOfEveryText(t *testing.T) {
 	}
 }
 
-// What an expression may read does not depend on broken edges.
+// The values that an expression may read do not depend on broken edges.
 func TestBrokenEdgesLeadToNoOtherProblems(t *testing.T) {
 	d := desk()
 	gate := branchNode("reads pan", "review", "done")

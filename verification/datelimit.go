@@ -14,7 +14,7 @@ const maxDateOffset = 100_000
 
 // dateLimit returns the date of a limit on a day: a date as YYYY-MM-DD, today, or a
 // signed number of years, months or days from the day, such as -18y, +6m or -30d.
-// Where the month of the result has no such day, it is the last day of the month.
+// If the month of the result has no such day, it is the last day of the month.
 func dateLimit(limit string, day time.Time) (date time.Time, ok bool) {
 	if date, err := time.Parse(time.DateOnly, limit); err == nil {
 		return date, true

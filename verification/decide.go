@@ -218,7 +218,7 @@ func (d *decision) branch(id NodeID, n Node) (next NodeID, ok bool) {
 
 func (d *decision) openJourney(c OpenJourney) error {
 	w := d.run.Wait
-	if w.Kind != WaitCustomer || (c.Wait != 0 && c.Wait != w.Number) {
+	if w.Kind != WaitCustomer || (c.WaitNumber != 0 && c.WaitNumber != w.Number) {
 		return notOpen("journey")
 	}
 	if d.now.Sub(w.Since) >= d.run.openInterval() {
@@ -243,8 +243,8 @@ func (d *decision) submit(c Submit) error {
 		return nil
 	}
 	w := d.run.Wait
-	meant := c.Signal == w.Signal || c.Signal == "" && c.Wait != 0
-	if w.Kind != WaitCustomer || !meant || (c.Wait != 0 && c.Wait != w.Number) {
+	meant := c.Signal == w.Signal || c.Signal == "" && c.WaitNumber != 0
+	if w.Kind != WaitCustomer || !meant || (c.WaitNumber != 0 && c.WaitNumber != w.Number) {
 		return notOpen(c.Signal)
 	}
 	n, _ := d.program.Node(w.Node)

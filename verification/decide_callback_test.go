@@ -13,7 +13,7 @@ import (
 // calls records a callback about the open wait.
 func (j *journey) calls(digest string) *journey {
 	j.t.Helper()
-	return j.do(verification.RecordCallback{Wait: j.run.Wait.Number, Digest: digest})
+	return j.do(verification.RecordCallback{WaitNumber: j.run.Wait.Number, Digest: digest})
 }
 
 func TestACallbackMakesThePollDueAtOnce(t *testing.T) {
@@ -49,19 +49,19 @@ func TestARepeatedOrLateCallbackChangesNothing(t *testing.T) {
 		}
 	}
 	j := begin(t, polled(), "")
-	first := verification.RecordCallback{Wait: j.run.Wait.Number, Digest: "0f"}
-	nothing(j, verification.RecordCallback{Wait: first.Wait - 1, Digest: "0f"})
+	first := verification.RecordCallback{WaitNumber: j.run.Wait.Number, Digest: "0f"}
+	nothing(j, verification.RecordCallback{WaitNumber: first.WaitNumber - 1, Digest: "0f"})
 	j.do(first)
 	nothing(j, first)
 	j.pend("ticket-1")
 	nothing(j, first)
-	nothing(j.pass(), verification.RecordCallback{Wait: first.Wait, Digest: "10"})
+	nothing(j.pass(), verification.RecordCallback{WaitNumber: first.WaitNumber, Digest: "10"})
 }
 
 func TestTheCallbacksOfOneDispatchAreBounded(t *testing.T) {
 	j := begin(t, polled(), "").pend("ticket-1")
 	for i := range 40 {
-		c := verification.RecordCallback{Wait: j.run.Wait.Number, Digest: strconv.Itoa(i)}
+		c := verification.RecordCallback{WaitNumber: j.run.Wait.Number, Digest: strconv.Itoa(i)}
 		if got := outcome(j.try(c)); (got == "callback_received") != (i < 32) {
 			t.Fatalf("callback %d = %s", i, got)
 		} else if i < 32 {

@@ -91,7 +91,7 @@ const maxCallbacks = 32
 
 func (d *decision) callback(c RecordCallback) {
 	w := d.run.Wait
-	if !d.outstanding(w.Node, w.Dispatch) || w.Number != c.Wait || len(w.Callbacks) >= maxCallbacks ||
+	if !d.outstanding(w.Node, w.Dispatch) || w.Number != c.WaitNumber || len(w.Callbacks) >= maxCallbacks ||
 		slices.Contains(w.Callbacks, c.Digest) {
 		return
 	}

@@ -28,7 +28,7 @@ func TestFailedCheckLeadsWhereItsNodeSays(t *testing.T) {
 			t.Errorf("on_failed %q: %s, want %s", c.route, got, c.want)
 		}
 		want := []verification.Check{{
-			Key: "pan", Label: "PAN", Status: verification.CheckFailed, Data: verification.Data(`{"name_match":0.2}`),
+			Key: "pan", Label: "PAN", Status: verification.StepFailed, Data: verification.Data(`{"name_match":0.2}`),
 		}}
 		if diff := cmp.Diff(want, j.detail().Checks); diff != "" {
 			t.Errorf("on_failed %q: checks (-want +got):\n%s", c.route, diff)
@@ -53,7 +53,7 @@ func TestUnansweredCheckLeadsWhereItsNodeSays(t *testing.T) {
 			t.Errorf("on_unavailable %q: %s, want %s", c.route, got, c.want)
 		}
 		check := j.detail().Checks[0]
-		if check.Status != verification.CheckFailed || check.Data.String() != c.data {
+		if check.Status != verification.StepFailed || check.Data.String() != c.data {
 			t.Errorf("on_unavailable %q: the check is %s with %s, want failed with %s", c.route, check.Status, check.Data, c.data)
 		}
 	}
@@ -101,14 +101,14 @@ func TestRetriesGoOnUntilTheLastDispatch(t *testing.T) {
 		if w := j.run.Wait; w.Kind != verification.WaitResult || w.Dispatch != dispatch || w.ProviderDispatches != dispatch {
 			t.Fatalf("the run waits for %+v, want dispatch %d", w, dispatch)
 		}
-		if got := j.detail().Checks[0].Status; got != verification.CheckRunning {
+		if got := j.detail().Checks[0].Status; got != verification.StepRunning {
 			t.Errorf("dispatch %d is out: the check is %s, want running", dispatch, got)
 		}
 		j.unanswered(false)
 		if dispatch == 3 {
 			break
 		}
-		if got := j.detail().Checks[0].Status; got != verification.CheckPending {
+		if got := j.detail().Checks[0].Status; got != verification.StepPending {
 			t.Errorf("dispatch %d is scheduled: the check is %s, want pending", dispatch+1, got)
 		}
 		j.now = j.run.Wait.At.Add(-time.Microsecond)

@@ -28,7 +28,7 @@ func TestConsentLeadsOnOrToOnDeclined(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 		step, _ := j.run.Step("consent")
-		if step.Data.String() != c.payload || (step.Status == verification.CheckFailed) != c.flagged {
+		if step.Data.String() != c.payload || (step.Status == verification.StepFailed) != c.flagged {
 			t.Errorf("%s: step = %+v", c.name, step)
 		}
 		if flags := j.detail().Flags; c.flagged != (len(flags) > 0 && flags[0].NodeID == "consent") {
@@ -64,7 +64,7 @@ func TestConsentRefusesAnythingElse(t *testing.T) {
 func TestSubmitAnswersOnlyTheWaitItWasMeantFor(t *testing.T) {
 	j := begin(t, loop(), "")
 	first := j.run.Wait.Number
-	if first != 2 || j.run.Summary().Wait != first {
+	if first != 2 || j.run.Summary().WaitNumber != first {
 		t.Fatalf("the first wait is number %d, want the length of the history, 2", first)
 	}
 	j.submit(`{"pan":"x"}`).fail() // back to the customer
@@ -77,7 +77,7 @@ func TestSubmitAnswersOnlyTheWaitItWasMeantFor(t *testing.T) {
 		wait int
 		want string
 	}{{first, "not open"}, {second, "customer_submitted, dispatched"}, {0, "customer_submitted, dispatched"}} {
-		submit.Wait = c.wait
+		submit.WaitNumber = c.wait
 		if got := outcome(j.try(submit)); got != c.want {
 			t.Errorf("Submit to wait %d = %s, want %s", c.wait, got, c.want)
 		}
@@ -87,7 +87,7 @@ func TestSubmitAnswersOnlyTheWaitItWasMeantFor(t *testing.T) {
 		wait int
 		want string
 	}{{first, "not open"}, {second, "journey_opened"}, {0, "journey_opened"}} {
-		if got := outcome(j.try(verification.OpenJourney{Wait: c.wait})); got != c.want {
+		if got := outcome(j.try(verification.OpenJourney{WaitNumber: c.wait})); got != c.want {
 			t.Errorf("OpenJourney at wait %d = %s, want %s", c.wait, got, c.want)
 		}
 	}
@@ -101,7 +101,7 @@ func TestNotOpenSignalIsNamed(t *testing.T) {
 	}{
 		{verification.Submit{Signal: "pan_submitted"}, "pan_submitted"},
 		{verification.GiveVerdict{Decision: verification.DecisionApprove}, "human_review_decision"},
-		{verification.OpenJourney{Wait: 99}, "journey"},
+		{verification.OpenJourney{WaitNumber: 99}, "journey"},
 	} {
 		_, err := j.try(c.command)
 		if got := err.Error(); got != "signal: "+c.want {
@@ -145,7 +145,7 @@ func TestArrivalCountsAsActivity(t *testing.T) {
 	}
 	j.after(9 * time.Minute).do(verification.OpenJourney{})
 	parked := j.run.Wait.Number
-	if s := j.run.Summary(); !s.AbandonAt.Equal(j.now.Add(10*time.Minute)) || s.Wait != 2 {
+	if s := j.run.Summary(); !s.AbandonAt.Equal(j.now.Add(10*time.Minute)) || s.WaitNumber != 2 {
 		t.Errorf("summary = %+v, want idle since now at wait 2", s)
 	}
 	j.after(10 * time.Minute)

@@ -22,7 +22,7 @@ func TestPendingResultIsRecordedOnce(t *testing.T) {
 	if diff := cmp.Diff(want, j.history[2].Fact); diff != "" {
 		t.Fatalf("the pending answer (-want +got):\n%s", diff)
 	}
-	if got := j.detail().Checks[0].Status; got != verification.CheckRunning {
+	if got := j.detail().Checks[0].Status; got != verification.StepRunning {
 		t.Errorf("the check is %s, want running while an answer is outstanding", got)
 	}
 	if got := kinds(j.after(5 * time.Second).pend("ticket-1").history[3:]); got != "" {
@@ -77,7 +77,7 @@ func TestFailedPollsAreRetried(t *testing.T) {
 		j.unanswered(false)
 		w, step := j.run.Wait, j.detail().Checks[0]
 		backoff := time.Duration(4*failures) * time.Second
-		if w.Kind != verification.WaitPoll || w.PollFailures != failures || w.Handle != "ticket-1" || step.Status != verification.CheckRunning {
+		if w.Kind != verification.WaitPoll || w.PollFailures != failures || w.Handle != "ticket-1" || step.Status != verification.StepRunning {
 			t.Fatalf("after %d failed polls the run waits for %+v, and the check is %s", failures, w, step.Status)
 		}
 		if wait := w.At.Sub(j.now); wait < backoff/2-time.Microsecond || wait > backoff {

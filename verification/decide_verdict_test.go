@@ -87,12 +87,12 @@ func TestAVerdictOnAnOldRevisionIsAConflict(t *testing.T) {
 func TestVerdictOnAReviewStepIsItsOutput(t *testing.T) {
 	for _, c := range []struct {
 		give   func(*journey, string) *journey
-		status verification.CheckStatus
+		status verification.StepStatus
 		output string
 		next   string
 	}{
-		{(*journey).approve, verification.CheckPassed, `{"decision":"approve"}`, "dispatched"},
-		{(*journey).reject, verification.CheckFailed, `{"decision":"reject"}`, "completed"}, // on_reject is done
+		{(*journey).approve, verification.StepPassed, `{"decision":"approve"}`, "dispatched"},
+		{(*journey).reject, verification.StepFailed, `{"decision":"reject"}`, "completed"}, // on_reject is done
 	} {
 		j := begin(t, ladder(), "").submit(consents).submit(`{"pan":"ABCDE1234F"}`).fail().after(time.Minute)
 		before := len(j.history)

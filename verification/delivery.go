@@ -31,14 +31,12 @@ const (
 	DeliveryFailed    DeliveryState = "failed"    // no attempt is left; an operator may redeliver it
 )
 
-// The class of an attempt says how the attempt ended, see ClassOf. Every Notifier has
-// the classes "delivered", "failed" and ClassTimeout. It may have more, in lower case
-// with underscores.
+// Classes of an attempt, which say how it ended: see ClassOf. A Notifier may have
+// others, in lower case with underscores.
 const (
-	classDelivered = "delivered" // the client accepted the notice
-	classFailed    = "failed"    // it did not, for a reason without a class
-	// ClassTimeout is the class of an attempt without a response in time.
-	ClassTimeout = "timeout"
+	ClassDelivered = "delivered" // the client accepted the notice
+	ClassFailed    = "failed"    // it did not, for a reason without a class
+	ClassTimeout   = "timeout"   // no response in time
 )
 
 // ParseDeliveryState parses a state. It returns ErrInvalid for any other text.
@@ -51,17 +49,17 @@ func ParseDeliveryState(s string) (DeliveryState, error) {
 }
 
 // ClassOf returns the class of an attempt for which a Notifier returned err:
-// "delivered" for nil, the result of the method Class() string of an error in the
-// chain, else "failed".
+// ClassDelivered for nil, the result of the method Class() string of an error in the
+// chain, else ClassFailed.
 func ClassOf(err error) string {
 	if err == nil {
-		return classDelivered
+		return ClassDelivered
 	}
 	var classed interface{ Class() string }
 	if errors.As(err, &classed) && classed.Class() != "" {
 		return classed.Class()
 	}
-	return classFailed
+	return ClassFailed
 }
 
 // Attempted returns the delivery after an attempt of the notice n for which the

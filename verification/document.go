@@ -40,7 +40,7 @@ const MaxUploads = 200
 
 func (d *decision) upload(c Upload) error {
 	w := d.run.Wait
-	if w.Kind != WaitCustomer || w.Number != c.Wait {
+	if w.Kind != WaitCustomer || w.Number != c.WaitNumber {
 		return notOpen("upload")
 	}
 	name := "payload." + c.Document.Field

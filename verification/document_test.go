@@ -31,7 +31,7 @@ func uploadID(n int) string { return fmt.Sprintf("e0000000-0000-7000-8000-%012x"
 
 // upload records upload n of a field, with that digest.
 func upload(j *journey, n int, field, digest string) verification.Command {
-	return verification.Upload{Wait: j.run.Wait.Number, Document: verification.Document{
+	return verification.Upload{WaitNumber: j.run.Wait.Number, Document: verification.Document{
 		ID: uploadID(n), Field: field, MediaType: "image/png", Size: 7, SHA256: digest, CreatedAt: j.now,
 	}}
 }
@@ -114,9 +114,9 @@ func TestUploadsOutOfPlaceAreRefused(t *testing.T) {
 		upload verification.Upload
 		want   string
 	}{
-		{verification.Upload{Wait: number, Document: verification.Document{Field: "again"}}, "invalid"},
-		{verification.Upload{Wait: number, Document: verification.Document{Field: "side"}}, "invalid"},
-		{verification.Upload{Wait: number - 1, Document: verification.Document{Field: "front"}}, "not open"},
+		{verification.Upload{WaitNumber: number, Document: verification.Document{Field: "again"}}, "invalid"},
+		{verification.Upload{WaitNumber: number, Document: verification.Document{Field: "side"}}, "invalid"},
+		{verification.Upload{WaitNumber: number - 1, Document: verification.Document{Field: "front"}}, "not open"},
 		{verification.Upload{Document: verification.Document{Field: "front"}}, "not open"},
 	} {
 		if got := outcome(j.try(c.upload)); got != c.want {
@@ -124,7 +124,7 @@ func TestUploadsOutOfPlaceAreRefused(t *testing.T) {
 		}
 	}
 	j.do(upload(j, 1, "front", "a")).do(submitChecked(t, naming(map[string]int{"front": 1}))).pass()
-	if got := outcome(j.try(verification.Upload{Wait: number, Document: verification.Document{Field: "front"}})); got != "not open" {
+	if got := outcome(j.try(verification.Upload{WaitNumber: number, Document: verification.Document{Field: "front"}})); got != "not open" {
 		t.Errorf("an upload to a run that is over = %s, want not open", got)
 	}
 }

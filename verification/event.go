@@ -188,7 +188,7 @@ type Hit struct {
 	Reasons []string `json:"reasons,omitempty"`
 }
 
-// Completed records that the workflow reached its end.
+// Completed records that the run reached an end node.
 type Completed struct {
 	Node    NodeID `json:"node"`
 	Outcome string `json:"outcome,omitempty"` // of the end node; empty for none

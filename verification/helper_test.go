@@ -78,7 +78,7 @@ func newLanguage() language {
 		return func(s verification.Scope) (bool, map[string]any, error) {
 			for _, step := range s.Steps {
 				if step.Node == node {
-					is := step.Status == verification.CheckPassed
+					is := step.Status == verification.StepPassed
 					return is == want, map[string]any{"steps." + string(node) + ".passed": is}, nil
 				}
 			}
@@ -198,7 +198,7 @@ func (j *journey) after(d time.Duration) *journey {
 }
 
 // answer records what the provider of the outstanding check says.
-func (j *journey) answer(o verification.Outcome, object string) *journey {
+func (j *journey) answer(o verification.CheckOutcome, object string) *journey {
 	j.t.Helper()
 	w := j.run.Wait
 	return j.do(verification.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: o, Data: data(j.t, object)})

@@ -29,7 +29,7 @@ type IdempotencyKey struct {
 	Key   string
 }
 
-// IdempotencyRecord is the request that a key stands for.
+// IdempotencyRecord is the request that was first sent with a key.
 type IdempotencyRecord struct {
 	IdempotencyKey
 	Fingerprint string // of the request

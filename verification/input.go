@@ -2,12 +2,7 @@
 
 package verification
 
-import (
-	"encoding/json"
-	"errors"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // FieldType is the type of an input field.
 type FieldType string
@@ -82,89 +77,6 @@ const (
 	CameraFront Camera = "front" // faces the person who holds the phone
 )
 
-// limit is the min or max of a field in JSON: a number, or the limit of a date.
-type limit struct {
-	number *float64
-	date   string
-}
-
-// IsZero reports whether there is no limit.
-func (l limit) IsZero() bool { return l == limit{} }
-
-// MarshalJSON encodes the number or the date.
-func (l limit) MarshalJSON() ([]byte, error) {
-	if l.date != "" {
-		return json.Marshal(l.date)
-	}
-	return json.Marshal(l.number)
-}
-
-// UnmarshalJSON decodes a number or a string.
-func (l *limit) UnmarshalJSON(raw []byte) error {
-	if len(raw) > 0 && raw[0] == '"' {
-		return json.Unmarshal(raw, &l.date)
-	}
-	return json.Unmarshal(raw, &l.number)
-}
-
-// inputFieldJSON is an InputField in JSON.
-type inputFieldJSON struct {
-	plainField
-	Label          text  `json:"label,omitzero"`
-	Help           text  `json:"help,omitzero"`
-	PatternMessage text  `json:"pattern_message,omitzero"`
-	Min            limit `json:"min,omitzero"`
-	Max            limit `json:"max,omitzero"`
-}
-
-type plainField InputField
-
-// MarshalJSON encodes the field without its name.
-func (f InputField) MarshalJSON() ([]byte, error) {
-	return plainJSON(inputFieldJSON{
-		plainField: plainField(f), Label: text{f.Label, f.LabelIn}, Help: text{f.Help, f.HelpIn},
-		PatternMessage: text{f.PatternMessage, f.PatternMessageIn},
-		Min:            limit{f.Min, f.MinDate}, Max: limit{f.Max, f.MaxDate},
-	})
-}
-
-// UnmarshalJSON decodes the field without its name.
-func (f *InputField) UnmarshalJSON(raw []byte) error {
-	var j inputFieldJSON
-	if err := json.Unmarshal(raw, &j); err != nil {
-		return err
-	}
-	*f = InputField(j.plainField)
-	f.Label, f.LabelIn, f.Help, f.HelpIn = j.Label.plain, j.Label.translations, j.Help.plain, j.Help.translations
-	f.PatternMessage, f.PatternMessageIn = j.PatternMessage.plain, j.PatternMessage.translations
-	f.Min, f.MinDate, f.Max, f.MaxDate = j.Min.number, j.Min.date, j.Max.number, j.Max.date
-	return nil
-}
-
-// optionJSON is an Option in JSON.
-type optionJSON struct {
-	Value string `json:"value"`
-	Label text   `json:"label,omitzero"`
-}
-
-// MarshalJSON encodes the option as an object.
-func (o Option) MarshalJSON() ([]byte, error) {
-	return plainJSON(optionJSON{o.Value, text{o.Label, o.LabelIn}})
-}
-
-// UnmarshalJSON reads an object, or a string that is the value.
-func (o *Option) UnmarshalJSON(raw []byte) error {
-	if len(raw) > 0 && raw[0] == '"' {
-		return json.Unmarshal(raw, &o.Value)
-	}
-	var j optionJSON
-	if err := json.Unmarshal(raw, &j); err != nil {
-		return err
-	}
-	*o = Option{Value: j.Value, Label: j.Label.plain, LabelIn: j.Label.translations}
-	return nil
-}
-
 // Area is a circle on the surface of the earth.
 type Area struct {
 	Latitude  float64 `json:"latitude"`  // degrees, -90 to 90
@@ -175,60 +87,6 @@ type Area struct {
 // InputFields are the fields of a customer input in the order in which they are
 // shown. In JSON they are an object whose order is significant.
 type InputFields []InputField
-
-// MarshalJSON encodes the fields as an object, in order.
-func (fs InputFields) MarshalJSON() ([]byte, error) {
-	var b strings.Builder
-	b.WriteByte('{')
-	for i, f := range fs {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		name, err := json.Marshal(f.Name)
-		if err != nil {
-			return nil, err
-		}
-		value, err := json.Marshal(f)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(value)
-	}
-	b.WriteByte('}')
-	return []byte(b.String()), nil
-}
-
-// UnmarshalJSON decodes an object and keeps its order.
-func (fs *InputFields) UnmarshalJSON(raw []byte) error {
-	dec := json.NewDecoder(strings.NewReader(string(raw)))
-	open, err := dec.Token()
-	if err != nil {
-		return err
-	}
-	if open == nil {
-		*fs = nil
-		return nil
-	}
-	if open != json.Delim('{') {
-		return errors.New("fields must be an object")
-	}
-	*fs = nil
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		var f InputField
-		if err := dec.Decode(&f); err != nil {
-			return err
-		}
-		f.Name, _ = name.(string)
-		*fs = append(*fs, f)
-	}
-	return nil
-}
 
 // ByName returns a field by its name, and whether there is one.
 func (fs InputFields) ByName(name string) (InputField, bool) {

@@ -262,11 +262,11 @@ func TestPayloadIsAcceptedOrEveryProblemIsReported(t *testing.T) {
 
 func TestStepWithoutAnAnswerHasEmptyData(t *testing.T) {
 	j := asking(t, false, verification.InputField{Name: "note", Type: verification.FieldText}).submit("")
-	if s, _ := j.run.Step("details"); s.Data.String() != "{}" || s.Status != verification.CheckPassed {
+	if s, _ := j.run.Step("details"); s.Data.String() != "{}" || s.Status != verification.StepPassed {
 		t.Errorf("step = %+v, want passed with an empty object", s)
 	}
 	j = asking(t, false, verification.InputField{Name: "here", Type: verification.FieldLocation}).submit(`{"here":{"denied":true}}`)
-	if s, _ := j.run.Step("details"); s.Status != verification.CheckFailed || j.decision() != verification.DecisionReview {
+	if s, _ := j.run.Step("details"); s.Status != verification.StepFailed || j.decision() != verification.DecisionReview {
 		t.Errorf("step = %+v and decision %q, want not passed and review", s, j.decision())
 	}
 }

@@ -10,9 +10,9 @@ import (
 // Link is the content of the token of a hosted-journey link.
 type Link struct {
 	RunRef
-	// Wait is the number of the wait on the customer: the length of the history
+	// WaitNumber is the number of the wait on the customer: the length of the history
 	// when the run parked.
-	Wait int
+	WaitNumber int
 	// ExpiresAt is the run's deadline; zero if it has none.
 	ExpiresAt time.Time
 }
@@ -20,9 +20,9 @@ type Link struct {
 // CallbackTarget is the content of the token of a callback URL: one dispatch.
 type CallbackTarget struct {
 	RunRef
-	// Wait is the number of the wait on the provider: the length of the history when
+	// WaitNumber is the number of the wait on the provider: the length of the history when
 	// the check was dispatched.
-	Wait int
+	WaitNumber int
 }
 
 // RedirectTarget returns uri with run_id and status appended to its query,

@@ -67,7 +67,7 @@ func situations() []situation {
 	}
 }
 
-// asked is a command as somebody may send it.
+// asked is a command with a name.
 type asked struct {
 	name    string
 	command verification.Command
@@ -82,7 +82,7 @@ type matrix struct {
 }
 
 func matrices() []matrix {
-	result := func(o verification.Outcome) verification.Command {
+	result := func(o verification.CheckOutcome) verification.Command {
 		return verification.RecordResult{Node: "pan", Dispatch: 1, Outcome: o, Handle: "ticket-1"}
 	}
 	failure := func(permanent bool) verification.Command {
@@ -129,7 +129,7 @@ func matrices() []matrix {
 		{"What the engine records", []asked{
 			{"no result, transient", failure(false)},
 			{"no result, permanent", failure(true)},
-			{"callback", verification.RecordCallback{Wait: 4, Digest: "0f"}},
+			{"callback", verification.RecordCallback{WaitNumber: 4, Digest: "0f"}},
 			{"redispatch", verification.Redispatch{}},
 			{"abort at the check", verification.Abort{Node: "pan", Cause: "a template failed"}},
 			{"abort elsewhere", verification.Abort{Node: "gate", Cause: "a template failed"}},
@@ -166,11 +166,11 @@ func matrices() []matrix {
 			{"start", verification.Start{ReferenceID: "customer-1"}},
 			{"start, bad input", verification.Start{}},
 			{"open journey", verification.OpenJourney{}},
-			{"open journey, another wait", verification.OpenJourney{Wait: 99}},
+			{"open journey, another wait", verification.OpenJourney{WaitNumber: 99}},
 			{"submit", submit("consent_submitted", `{"consent_status":"success"}`)},
 			{"submit, bad payload", submit("consent_submitted", `{"consent_status":"maybe"}`)},
 			{"submit to another signal", submit("details_submitted", `{"consent_status":"success"}`)},
-			{"upload", verification.Upload{Wait: 2, Document: verification.Document{Field: "front"}}},
+			{"upload", verification.Upload{WaitNumber: 2, Document: verification.Document{Field: "front"}}},
 		}, `
 			not started                    | started, customer_awaited | invalid | not found | not found | not found | not found | not found | not found
 			awaiting a result              | conflict | conflict | not open | not open | not open | not open | not open | not open

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Notice tells a client that a run is over.
+// Notice is the message to a client that a run is over.
 type Notice struct {
 	// ID is the same at every attempt; each run has one.
 	ID      string

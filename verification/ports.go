@@ -99,7 +99,7 @@ type ClaimStore interface {
 	// ErrNotFound if the run has no entry.
 	SaveClaim(ctx context.Context, t TenantID, run RunID, c Claim, takeOver bool) (Claim, error)
 	// ReleaseClaim removes the claim of a person, or of anybody if by is empty. A claim
-	// of somebody else, or none, is not an error.
+	// of another person, or none, is not an error.
 	ReleaseClaim(ctx context.Context, t TenantID, run RunID, by string) error
 }
 

@@ -107,8 +107,8 @@ func queueAgrees(t tester, j *journey) {
 	}
 }
 
-// reportAgrees: the report tells what the detail tells, and a card that needs
-// review is a flagged one.
+// reportAgrees fails the test unless the report and the detail of a run agree, and each
+// card that needs review is a flagged step.
 func reportAgrees(t tester, j *journey) {
 	t.Helper()
 	d, r := j.detail(), j.report()
@@ -162,7 +162,7 @@ func stepsHaveCards(t tester, j *journey, carded map[verification.NodeID]bool) {
 		}
 	}
 	for _, c := range d.Checks {
-		if d.Status.Terminal() && c.Status != verification.CheckPassed && c.Status != verification.CheckFailed {
+		if d.Status.Terminal() && c.Status != verification.StepPassed && c.Status != verification.StepFailed {
 			t.Errorf("the run is %s and its check %s is %s", d.Status, c.Key, c.Status)
 		}
 	}

@@ -48,19 +48,19 @@ type Callback struct {
 	Body   []byte
 }
 
-// Outcome is the outcome of a check.
-type Outcome string
+// CheckOutcome is the outcome of a check: passed or failed, or not known yet.
+type CheckOutcome string
 
 // The outcomes.
 const (
-	OutcomePassed  Outcome = "passed"
-	OutcomeFailed  Outcome = "failed"
-	OutcomePending Outcome = "pending" // poll later
+	OutcomePassed  CheckOutcome = "passed"
+	OutcomeFailed  CheckOutcome = "failed"
+	OutcomePending CheckOutcome = "pending" // poll later
 )
 
 // CheckResult is the result of a check.
 type CheckResult struct {
-	Outcome Outcome
+	Outcome CheckOutcome
 	// Data becomes the step's data; it must encode to a JSON object.
 	Data map[string]any
 	// Handle identifies a pending result to Poll.

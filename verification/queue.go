@@ -86,12 +86,12 @@ type Claim struct {
 	At, Until time.Time
 }
 
-// HeldAt reports whether somebody holds the claim at a given time. At Until it is
-// over.
+// HeldAt reports whether a person holds the claim at a given time. The claim is over at
+// Until.
 func (c Claim) HeldAt(now time.Time) bool { return c.By != "" && now.Before(c.Until) }
 
-// QueueEntry is a run in the review queue with its claim, which is zero if nobody
-// holds one at the time of the query.
+// QueueEntry is a run in the review queue with its claim, which is zero if no
+// person holds one at the time of the query.
 type QueueEntry struct {
 	Review
 	Claim Claim
@@ -137,7 +137,8 @@ type QueueQuery struct {
 	Run RunID
 	// ReferencePrefix selects the reference ids that begin with it.
 	ReferencePrefix string
-	// ClaimedBy selects what a person has claimed, and Unclaimed what nobody has.
+	// ClaimedBy selects the runs that a person has claimed, and Unclaimed those without a
+	// claim.
 	ClaimedBy string
 	Unclaimed bool
 }

@@ -35,7 +35,7 @@ func nextCommand(t *rapid.T, j *journey) verification.Command {
 	switch w.Kind {
 	case verification.WaitResult, verification.WaitPoll:
 		if rapid.IntRange(0, 5).Draw(t, "callback") == 0 {
-			return verification.RecordCallback{Wait: w.Number, Digest: rapid.SampledFrom([]string{"0f", "10"}).Draw(t, "digest")}
+			return verification.RecordCallback{WaitNumber: w.Number, Digest: rapid.SampledFrom([]string{"0f", "10"}).Draw(t, "digest")}
 		}
 		return providerCommand(t, w.Node, w.Dispatch)
 	case verification.WaitRetry:
@@ -57,7 +57,7 @@ func providerCommand(t *rapid.T, node verification.NodeID, dispatch int) verific
 	}
 	return verification.RecordResult{
 		Node: node, Dispatch: dispatch,
-		Outcome: rapid.SampledFrom([]verification.Outcome{
+		Outcome: rapid.SampledFrom([]verification.CheckOutcome{
 			verification.OutcomePassed, verification.OutcomePassed, verification.OutcomeFailed, verification.OutcomePending, "perhaps",
 		}).Draw(t, "outcome"),
 		Data: data(t, rapid.SampledFrom([]string{
@@ -129,12 +129,12 @@ func strayCommand(t *rapid.T, j *journey) verification.Command {
 	commands := []verification.Command{
 		verification.Start{ReferenceID: "customer-2"},
 		providerCommand(t, node, dispatch),
-		verification.RecordCallback{Wait: j.run.Wait.Number, Digest: "0f"},
+		verification.RecordCallback{WaitNumber: j.run.Wait.Number, Digest: "0f"},
 		verification.Redispatch{},
 		verification.Abort{Node: node, Cause: "a template failed"},
-		verification.OpenJourney{Wait: rapid.SampledFrom([]int{0, 0, 1, j.run.Wait.Number}).Draw(t, "number")},
+		verification.OpenJourney{WaitNumber: rapid.SampledFrom([]int{0, 0, 1, j.run.Wait.Number}).Draw(t, "number")},
 		verification.Submit{Signal: "details_submitted"},
-		verification.Upload{Wait: j.run.Wait.Number, Document: verification.Document{ID: "1", Field: "pan"}},
+		verification.Upload{WaitNumber: j.run.Wait.Number, Document: verification.Document{ID: "1", Field: "pan"}},
 		verdictCommand(t),
 		verification.ReturnProposal{Notes: "look again", By: back.Name, Identity: back.Identity},
 		verification.RecordHits{Node: node, List: "sanctions", Hits: []verification.Hit{{

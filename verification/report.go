@@ -165,9 +165,9 @@ func (r Run) card(s Step, d Decision) Card {
 		c.Status = CardFailed
 	case s.flagged():
 		c.Status = CardNeedsReview
-	case s.Type == NodeCheck && s.Status == CheckFailed && s.unavailable:
+	case s.Type == NodeCheck && s.Status == StepFailed && s.unavailable:
 		c.Status, c.Reason = CardFailed, "The source gave no answer."
-	case s.Type == NodeCheck && s.Status == CheckFailed:
+	case s.Type == NodeCheck && s.Status == StepFailed:
 		c.Status, c.Reason = CardFailed, "The check did not pass."
 	default:
 		c.Status = CardOK

@@ -157,7 +157,7 @@ func TestStepThatFailedOnAnEarlierVisitHasRecovered(t *testing.T) {
 func TestLaterVisitReplacesTheFlagsOfTheEarlier(t *testing.T) {
 	j := begin(t, refusal(), "").submit(`{"consent_status":"declined"}`).reject("ask once more")
 	step, _ := j.run.Step("consent")
-	if step.Visits != 2 || step.Data != nil || step.Status != verification.CheckRunning || !step.CompletedAt.IsZero() {
+	if step.Visits != 2 || step.Data != nil || step.Status != verification.StepRunning || !step.CompletedAt.IsZero() {
 		t.Fatalf("step = %+v, want a second visit with nothing known yet", step)
 	}
 	if flags := j.detail().Flags; len(flags) != 1 || flags[0].NodeID != "review" {

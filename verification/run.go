@@ -61,7 +61,7 @@ type Step struct {
 	Type   NodeType
 	Key    string // of a check
 	Label  string
-	Status CheckStatus // of every type of step: running until it has its result
+	Status StepStatus
 	Data   Data
 	// Reason is the reason that a review step shows to the reviewer.
 	Reason      string
@@ -183,11 +183,11 @@ func (r Run) Evolve(e Event) Run {
 		r = r.withStep(f.Node, func(s *Step) { s.answer(f, e.At) })
 	case DispatchFailed:
 		r.Wait.Kind, r.Wait.At = WaitRetry, f.RetryAt
-		r = r.withStep(f.Node, func(s *Step) { s.Failures++; s.Status = CheckPending })
+		r = r.withStep(f.Node, func(s *Step) { s.Failures++; s.Status = StepPending })
 	case ResultUnavailable:
 		r.Wait = Wait{}
 		r = r.withStep(f.Node, func(s *Step) {
-			s.finish(CheckFailed, f.Data, e.At)
+			s.finish(StepFailed, f.Data, e.At)
 			s.unavailable = true
 		})
 	case CustomerAwaited:
@@ -309,7 +309,7 @@ func (r Run) dispatched(f Dispatched, at time.Time) Run {
 		Provider: f.Provider, Dispatch: f.Dispatch, ProviderDispatches: dispatches,
 	}
 	if s, ok := r.Step(f.Node); ok && s.Visits == f.Visit {
-		return r.withStep(f.Node, func(s *Step) { s.Status, s.Dispatches = CheckRunning, f.Dispatch })
+		return r.withStep(f.Node, func(s *Step) { s.Status, s.Dispatches = StepRunning, f.Dispatch })
 	}
 	return r.reach(Step{Node: f.Node, Type: NodeCheck, Key: f.Key, Label: f.Label, StartedAt: at, Dispatches: f.Dispatch})
 }
@@ -321,9 +321,9 @@ func (r Run) judged(f VerdictRecorded, at time.Time) Run {
 		return r
 	}
 	r.Wait = Wait{}
-	status := CheckPassed
+	status := StepPassed
 	if f.Decision == DecisionReject {
-		status = CheckFailed
+		status = StepFailed
 	}
 	return r.withStep(f.Node, func(s *Step) {
 		s.finish(status, Data(`{"decision":"`+string(f.Decision)+`"}`), at)
@@ -335,7 +335,7 @@ func (r Run) judged(f VerdictRecorded, at time.Time) Run {
 func (r Run) ended(s Status, cause *RunError, at time.Time) Run {
 	for _, step := range r.Steps {
 		if step.Type == NodeCheck && !step.finished() {
-			r = r.withStep(step.Node, func(s *Step) { s.Status = CheckFailed })
+			r = r.withStep(step.Node, func(s *Step) { s.Status = StepFailed })
 		}
 	}
 	r.Wait, r.Proposal = Wait{}, Verdict{}
@@ -347,13 +347,13 @@ func (r Run) ended(s Status, cause *RunError, at time.Time) Run {
 func (r Run) reach(s Step) Run {
 	if _, seen := r.Step(s.Node); seen {
 		return r.withStep(s.Node, func(old *Step) {
-			old.failedBefore = old.failedBefore || old.Type == NodeCheck && old.Status == CheckFailed
+			old.failedBefore = old.failedBefore || old.Type == NodeCheck && old.Status == StepFailed
 			old.Visits++
-			old.Status, old.Data, old.flags, old.CompletedAt = CheckRunning, nil, flagReasons{}, time.Time{}
+			old.Status, old.Data, old.flags, old.CompletedAt = StepRunning, nil, flagReasons{}, time.Time{}
 			old.Reason, old.VisitedAt, old.reached, old.Dispatches = s.Reason, s.StartedAt, r.Seq, s.Dispatches
 		})
 	}
-	s.Visits, s.Status, s.VisitedAt, s.reached = 1, CheckRunning, s.StartedAt, r.Seq
+	s.Visits, s.Status, s.VisitedAt, s.reached = 1, StepRunning, s.StartedAt, r.Seq
 	if r.ownsSteps {
 		r.Steps = append(r.Steps, s)
 	} else {
@@ -377,25 +377,25 @@ func (r Run) withStep(id NodeID, change func(*Step)) Run {
 }
 
 func (s *Step) answer(f ResultRecorded, at time.Time) {
-	status := CheckFailed
+	status := StepFailed
 	if f.Passed {
-		status = CheckPassed
+		status = StepPassed
 	}
 	s.Recovered = s.Recovered || s.Failures > 0 || (f.Passed && s.failedBefore)
 	s.finish(status, f.Data, at)
 }
 
 func (s *Step) submit(d Data, at time.Time) {
-	s.finish(CheckPassed, d, at)
+	s.finish(StepPassed, d, at)
 	if s.flags.any() {
-		s.Status = CheckFailed
+		s.Status = StepFailed
 	}
 }
 
 // finished reports whether the last visit of the step is over.
 func (s Step) finished() bool { return !s.CompletedAt.IsZero() }
 
-func (s *Step) finish(status CheckStatus, d Data, at time.Time) {
+func (s *Step) finish(status StepStatus, d Data, at time.Time) {
 	s.Status, s.Data, s.CompletedAt, s.flags = status, d, at, flagReasonsOf(d)
 	s.unavailable = false
 }

@@ -23,8 +23,8 @@ func TestEvolveDoesNotChangeTheOldRun(t *testing.T) {
 	}
 	for _, c := range []struct {
 		run  verification.Run
-		want verification.CheckStatus
-	}{{passed, verification.CheckPassed}, {failed, verification.CheckFailed}} {
+		want verification.StepStatus
+	}{{passed, verification.StepPassed}, {failed, verification.StepFailed}} {
 		if s, _ := c.run.Step("pan"); s.Status != c.want {
 			t.Errorf("the check is %s, want %s", s.Status, c.want)
 		}

@@ -23,9 +23,9 @@ type Summary struct {
 	// reported as abandoned after it.
 	AbandonAt time.Time
 	// Waiting says whom a live run is parked on; empty if it is not parked.
-	Waiting ActionType
-	Signal  string // that the run is parked on; empty if it is not parked
-	Wait    int    // the number of the wait; 0 if the run is not parked
+	Waiting    ActionType
+	Signal     string // that the run is parked on; empty if it is not parked
+	WaitNumber int    // the number of the wait; 0 if the run is not parked
 
 	Ended       Status    // the terminal status of the history; empty while live
 	CompletedAt time.Time // zero while live
@@ -52,12 +52,12 @@ func (r Run) outline() Summary {
 	}
 	switch r.Wait.Kind {
 	case WaitCustomer:
-		s.Waiting, s.Signal, s.Wait = ActionCustomerInput, r.Wait.Signal, r.Wait.Number
+		s.Waiting, s.Signal, s.WaitNumber = ActionCustomerInput, r.Wait.Signal, r.Wait.Number
 		if timeout := r.Started.AbandonTimeoutSeconds; timeout > 0 {
 			s.AbandonAt = r.Wait.Since.Add(time.Duration(timeout) * time.Second)
 		}
 	case WaitReview:
-		s.Waiting, s.Signal, s.Wait = ActionReview, ReviewSignal, r.Wait.Number
+		s.Waiting, s.Signal, s.WaitNumber = ActionReview, ReviewSignal, r.Wait.Number
 	case WaitNothing, WaitResult, WaitPoll, WaitRetry:
 	}
 	return s

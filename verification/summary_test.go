@@ -22,15 +22,15 @@ func TestSummaryHoldsTimesAndFacts(t *testing.T) {
 		want verification.Summary
 	}{
 		{"parked on the customer", atDesk(t), base(func(s *verification.Summary) {
-			s.Waiting, s.Signal, s.Wait, s.AbandonAt = verification.ActionCustomerInput, "consent_submitted", 2, wait
+			s.Waiting, s.Signal, s.WaitNumber, s.AbandonAt = verification.ActionCustomerInput, "consent_submitted", 2, wait
 		})},
 		{"no limits", begin(t, refusal(), ""), base(func(s *verification.Summary) {
-			s.Waiting, s.Signal, s.Wait = verification.ActionCustomerInput, "consent_submitted", 2
+			s.Waiting, s.Signal, s.WaitNumber = verification.ActionCustomerInput, "consent_submitted", 2
 			s.ExpiresAt = time.Time{}
 		})},
 		{"checking", checked(t), base(func(*verification.Summary) {})},
 		{"parked on review", onReview(t), base(func(s *verification.Summary) {
-			s.Waiting, s.Signal, s.Wait, s.Flagged = verification.ActionReview, verification.ReviewSignal, 7, true
+			s.Waiting, s.Signal, s.WaitNumber, s.Flagged = verification.ActionReview, verification.ReviewSignal, 7, true
 		})},
 		{"completed, something open", finishedOpen(t), base(func(s *verification.Summary) {
 			s.Ended, s.CompletedAt, s.Flagged = verification.StatusCompleted, noon(), true

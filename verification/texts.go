@@ -3,7 +3,6 @@
 package verification
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,68 +18,6 @@ func (t Translations) In(language, otherwise string) string {
 		return s
 	}
 	return otherwise
-}
-
-// text is a text in JSON: a string, or an object of strings by language. The text in
-// English, or else the first one by language, is the default.
-type text struct {
-	plain        string
-	translations Translations
-}
-
-// IsZero reports whether there is no text.
-func (t text) IsZero() bool { return t.plain == "" && t.translations == nil }
-
-// MarshalJSON encodes the text.
-func (t text) MarshalJSON() ([]byte, error) {
-	if t.translations != nil {
-		return plainJSON(map[string]string(t.translations))
-	}
-	return plainJSON(t.plain)
-}
-
-// UnmarshalJSON decodes the text.
-func (t *text) UnmarshalJSON(raw []byte) error {
-	if len(raw) == 0 || raw[0] != '{' {
-		return json.Unmarshal(raw, &t.plain)
-	}
-	if err := json.Unmarshal(raw, &t.translations); err != nil {
-		return err
-	}
-	for _, language := range slices.Sorted(maps.Keys(t.translations)) {
-		t.plain = t.translations[language]
-		break
-	}
-	t.plain = t.translations.In("en", t.plain)
-	return nil
-}
-
-// nodeJSON is a node with translations in JSON.
-type nodeJSON struct {
-	plainNode
-	Label text `json:"label,omitzero"`
-	Text  text `json:"text,omitzero"`
-}
-
-type plainNode Node
-
-// MarshalJSON encodes the node.
-func (n Node) MarshalJSON() ([]byte, error) {
-	if n.LabelIn == nil && n.TextIn == nil {
-		return plainJSON(plainNode(n))
-	}
-	return plainJSON(nodeJSON{plainNode(n), text{n.Label, n.LabelIn}, text{n.Text, n.TextIn}})
-}
-
-// UnmarshalJSON decodes the node.
-func (n *Node) UnmarshalJSON(raw []byte) error {
-	var j nodeJSON
-	if err := json.Unmarshal(raw, &j); err != nil {
-		return err
-	}
-	*n = Node(j.plainNode)
-	n.Label, n.LabelIn, n.Text, n.TextIn = j.Label.plain, j.Label.translations, j.Text.plain, j.Text.translations
-	return nil
 }
 
 // In returns the field with its texts in a language, as far as it has them.

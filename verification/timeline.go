@@ -39,7 +39,7 @@ type TimelineKind string
 // The kinds of lines.
 const (
 	TimelineStarted     TimelineKind = "started"
-	TimelineDispatched  TimelineKind = "dispatched"  // a provider was called, and for the first time
+	TimelineDispatched  TimelineKind = "dispatched"  // a provider was called for the first time
 	TimelineRetried     TimelineKind = "retried"     // a provider was called again
 	TimelinePending     TimelineKind = "pending"     // the provider has no result yet
 	TimelineCalledBack  TimelineKind = "called_back" // the vendor reported a result

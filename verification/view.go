@@ -57,21 +57,21 @@ const ReviewSignal = "human_review_decision"
 // Check is the state of a check in a run; a run has one for each key. The key is
 // stable across the versions of the workflow.
 type Check struct {
-	Key    string      `json:"key"`
-	Label  string      `json:"label"`
-	Status CheckStatus `json:"status"`
-	Data   Data        `json:"data,omitempty"`
+	Key    string     `json:"key"`
+	Label  string     `json:"label"`
+	Status StepStatus `json:"status"`
+	Data   Data       `json:"data,omitempty"`
 }
 
-// CheckStatus is the status of one check.
-type CheckStatus string
+// StepStatus is the status of a step. Only a check can be pending.
+type StepStatus string
 
-// The check statuses.
+// The step statuses.
 const (
-	CheckPending CheckStatus = "pending" // its next dispatch is scheduled
-	CheckRunning CheckStatus = "running" // its result is outstanding
-	CheckPassed  CheckStatus = "passed"
-	CheckFailed  CheckStatus = "failed" // it did not pass, or the run ended without its result
+	StepPending StepStatus = "pending" // its next dispatch is scheduled
+	StepRunning StepStatus = "running" // its result, its answer or its verdict is outstanding
+	StepPassed  StepStatus = "passed"
+	StepFailed  StepStatus = "failed" // it did not pass, or the run ended without its result
 )
 
 // View returns the run as lists show it at a given time. The engine fills in
@@ -130,7 +130,7 @@ func (r Run) Declined() bool {
 			last = s
 		}
 	}
-	return r.Ended == StatusCompleted && last.Type == NodeConsent && last.Status == CheckFailed
+	return r.Ended == StatusCompleted && last.Type == NodeConsent && last.Status == StepFailed
 }
 
 // Checked reports whether a provider was called for the run.

@@ -18,21 +18,21 @@ func TestChecksListsOneEntryAKey(t *testing.T) {
 	}{
 		{"not reached", begin(t, loop(), ""), nil},
 		{"the first is out", begin(t, loop(), "").submit(`{"pan":"x"}`), []verification.Check{
-			{Key: "pan_verification", Label: "PAN", Status: verification.CheckRunning},
+			{Key: "pan_verification", Label: "PAN", Status: verification.StepRunning},
 		}},
 		{"the second tells", begin(t, loop(), "").submit(`{"pan":"x"}`).answer(first, `{"n":1}`), []verification.Check{
-			{Key: "pan_verification", Label: "PAN", Status: verification.CheckRunning},
+			{Key: "pan_verification", Label: "PAN", Status: verification.StepRunning},
 		}},
 		{"the first was reached again", begin(t, loop(), "").submit(`{"pan":"x"}`).answer(first, `{"n":1}`).
 			answer(second, `{"n":2}`).submit(`{"pan":"y"}`).answer(second, `{"n":3}`), []verification.Check{
-			{Key: "pan_verification", Label: "PAN", Status: verification.CheckFailed, Data: verification.Data(`{"n":3}`)},
+			{Key: "pan_verification", Label: "PAN", Status: verification.StepFailed, Data: verification.Data(`{"n":3}`)},
 		}},
 		{"and the second after it", begin(t, loop(), "").submit(`{"pan":"x"}`).answer(first, `{"n":1}`).
 			answer(second, `{"n":2}`).submit(`{"pan":"y"}`).answer(first, `{"n":3}`).answer(first, `{"n":4}`), []verification.Check{
-			{Key: "pan_verification", Label: "PAN", Status: verification.CheckPassed, Data: verification.Data(`{"n":4}`)},
+			{Key: "pan_verification", Label: "PAN", Status: verification.StepPassed, Data: verification.Data(`{"n":4}`)},
 		}},
 	} {
-		// The clock stands still throughout: what counts is the order of events.
+		// All events have the same time: their order counts.
 		if diff := cmp.Diff(c.want, c.j.detail().Checks, cmp.Transformer("", verification.Data.String)); diff != "" {
 			t.Errorf("%s: checks (-want +got):\n%s", c.name, diff)
 		}

@@ -21,8 +21,8 @@ type Workflow struct {
 	AbandonTimeoutSeconds int64
 	// PublishedHash is the hash of the published version; empty if there is none.
 	PublishedHash string
-	// Latest is the hash of the newest version; empty if there is none.
-	Latest              string
+	// LatestHash is the hash of the newest version; empty if there is none.
+	LatestHash          string
 	Versions            int // the number of versions
 	LifecycleWebhookURL string
 	CreatedAt           time.Time
@@ -51,7 +51,7 @@ func (w Workflow) Current() string {
 	if w.PublishedHash != "" {
 		return w.PublishedHash
 	}
-	return w.Latest
+	return w.LatestHash
 }
 
 // WithWebhook returns the workflow with a lifecycle webhook. It returns
@@ -116,14 +116,14 @@ func (w Workflow) Apply(d Definition, now time.Time) (next Workflow, added *Vers
 	if w.Revision == 0 {
 		next = Workflow{ID: d.ID, Slug: d.Workflow, CreatedAt: now}
 	}
-	if hash := d.VersionHash(); hash != w.Latest {
+	if hash := d.VersionHash(); hash != w.LatestHash {
 		added = &Version{Number: w.Versions + 1, Hash: hash, Definition: d, CreatedAt: now}
-		next.Latest, next.Versions = hash, added.Number
+		next.LatestHash, next.Versions = hash, added.Number
 	}
 	if d.Published() {
-		next.PublishedHash = next.Latest
+		next.PublishedHash = next.LatestHash
 	}
-	if next.Current() == next.Latest {
+	if next.Current() == next.LatestHash {
 		next = next.showing(d)
 	}
 	if d.LifecycleWebhookURL != "" && d.LifecycleWebhookURL != w.LifecycleWebhookURL {

@@ -18,8 +18,8 @@ func TestRunsExecuteThePublishedVersionElseTheLatest(t *testing.T) {
 		want string
 	}{
 		{verification.Workflow{}, ""},
-		{verification.Workflow{Latest: "two"}, "two"},
-		{verification.Workflow{Latest: "two", PublishedHash: "one"}, "one"},
+		{verification.Workflow{LatestHash: "two"}, "two"},
+		{verification.Workflow{LatestHash: "two", PublishedHash: "one"}, "one"},
 	} {
 		if got := c.w.Current(); got != c.want {
 			t.Errorf("Current of %+v = %q, want %q", c.w, got, c.want)
@@ -107,7 +107,7 @@ func TestApplyMakesVersionsOfWhatIsNew(t *testing.T) {
 	added, changed := a.apply(one)
 	want := verification.Workflow{
 		ID: workflowID, Slug: "onboarding", Name: "Onboarding", Description: "First.", RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
-		PublishedHash: one.VersionHash(), Latest: one.VersionHash(), Versions: 1, LifecycleWebhookURL: hooks, CreatedAt: noon(), Revision: 1,
+		PublishedHash: one.VersionHash(), LatestHash: one.VersionHash(), Versions: 1, LifecycleWebhookURL: hooks, CreatedAt: noon(), Revision: 1,
 	}
 	if diff := cmp.Diff(want, a.w); diff != "" || !changed {
 		t.Fatalf("the first version (-want +got):\n%s", diff)
@@ -120,7 +120,7 @@ func TestApplyMakesVersionsOfWhatIsNew(t *testing.T) {
 	}
 
 	added, changed = a.apply(draft)
-	want.Latest, want.Versions, want.Revision = draft.VersionHash(), 2, 2
+	want.LatestHash, want.Versions, want.Revision = draft.VersionHash(), 2, 2
 	if diff := cmp.Diff(want, a.w); diff != "" || !changed || added == nil || added.Number != 2 {
 		t.Errorf("a draft shows nothing but that it is there; added %+v (-want +got):\n%s", added, diff)
 	}

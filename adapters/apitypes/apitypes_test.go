@@ -26,7 +26,7 @@ func TestClientsDecodeWhatIsEncoded(t *testing.T) {
 	roundTrip(t, apitypes.NewEvent(run))
 	roundTrip(t, apitypes.NewRunDetail(verification.RunDetail{
 		RunView: run, Decision: verification.DecisionReview, Notes: "n", ResolvedAt: at,
-		Checks: []verification.Check{{Key: "k", Label: "l", Status: verification.CheckPassed, Data: data}, {Key: "k2"}}, Flags: flags,
+		Checks: []verification.Check{{Key: "k", Label: "l", Status: verification.StepPassed, Data: data}, {Key: "k2"}}, Flags: flags,
 	}))
 	roundTrip(t, apitypes.NewReport(verification.Report{
 		Digest: "d", Decision: verification.DecisionApprove, Flags: flags,

@@ -50,10 +50,10 @@ type RunError struct {
 
 // Check is the state of a check in a run.
 type Check struct {
-	Key    string                   `json:"key"`
-	Label  string                   `json:"label"`
-	Status verification.CheckStatus `json:"status"`
-	Data   verification.Data        `json:"data,omitzero"`
+	Key    string                  `json:"key"`
+	Label  string                  `json:"label"`
+	Status verification.StepStatus `json:"status"`
+	Data   verification.Data       `json:"data,omitzero"`
 }
 
 // ReviewFlag says why a step is flagged for review.

@@ -27,7 +27,7 @@ func stores(t *testing.T) map[string]verification.DocumentStore {
 	return map[string]verification.DocumentStore{"memory": blob.Memory(100<<20, 100<<20), "folder": folder(t, t.TempDir())}
 }
 
-// files lists what stands below a folder, with its permissions.
+// files returns the files below a folder, with their permissions.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -30,7 +30,7 @@ type stored struct {
 }
 
 // Memory returns an empty store of up to limit bytes, and up to tenantLimit bytes
-// of one tenant; 0 stands for a quarter of limit. Documents that are being saved
+// of one tenant; 0 means a quarter of limit. Documents that are being saved
 // count. A document that exceeds a limit is ErrUnavailable.
 func Memory(limit, tenantLimit int64) *MemoryStore {
 	if tenantLimit == 0 {

@@ -100,7 +100,7 @@ func (d *desk) answered(w verification.Workflow, reference, name string) (verifi
 		"front": cardImage(d.t, color.RGBA{R: 200, G: 220, B: 255, A: 255}), "back": cardImage(d.t, color.RGBA{R: 255, G: 230, B: 200, A: 255}),
 		"statement": []byte("%PDF-1.4\n%%EOF\n"),
 	} {
-		u, err := d.Engine.UploadDocument(d.t.Context(), j, j.Step.Wait, field, bytes.NewReader(content))
+		u, err := d.Engine.UploadDocument(d.t.Context(), j, j.Step.WaitNumber, field, bytes.NewReader(content))
 		if err != nil {
 			d.t.Fatalf("upload %s: %v", field, err)
 		}

@@ -45,8 +45,8 @@ type Tokens interface {
 	OpenSignInLink(token string) (verification.SignInLink, error)
 }
 
-// Provider is an identity provider that reviewers sign in at.
-type Provider interface {
+// IdentityProvider is where reviewers sign in, such as an OpenID Connect issuer.
+type IdentityProvider interface {
 	// Begin returns the URL at which a person signs in, and the secrets of this
 	// attempt, which fit into a cookie.
 	Begin(ctx context.Context) (signIn, attempt string, err error)
@@ -67,14 +67,14 @@ type Options struct {
 	// With https, cookies are sent over TLS only.
 	URL    string
 	Tokens Tokens
-	// Provider is where reviewers sign in; with nil they sign in with links only.
-	Provider Provider
-	// Session is how long a session that began at the Provider lasts; 0 means 8 hours.
+	// IdentityProvider is where reviewers sign in; with nil they sign in with links only.
+	IdentityProvider IdentityProvider
+	// Session is how long a session that began at the identity provider lasts; 0 means 8 hours.
 	// A link says how long its session lasts.
 	Session time.Duration
 	// Now is the clock of the sessions.
 	Now func() time.Time
-	// Log receives what operators need to know; nil discards it.
+	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
 	// Stopping is closed when the host stops: live updates then end. nil means never.
 	Stopping <-chan struct{}
@@ -82,7 +82,7 @@ type Options struct {
 
 const defaultSession = 8 * time.Hour
 
-// CallbackPath and SignInPath are where a Provider sends browsers back to, below
+// CallbackPath and SignInPath are where an IdentityProvider sends browsers back to, below
 // Options.URL: with the answer to a sign-in, and after signing out.
 const (
 	CallbackPath = "/sign-in/callback"

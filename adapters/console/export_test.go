@@ -1,4 +1,4 @@
-// What the tests see of the table of routes.
+// The table of routes, for tests.
 
 package console
 

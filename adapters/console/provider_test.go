@@ -20,14 +20,14 @@ type provider struct {
 	n     int
 }
 
-// Begin implements console.Provider.
+// Begin implements console.IdentityProvider.
 func (p *provider) Begin(context.Context) (string, string, error) {
 	p.n++
 	p.state = "state-" + strconv.Itoa(p.n)
 	return "https://id.example/begin?state=" + p.state, p.state, p.err
 }
 
-// Finish implements console.Provider.
+// Finish implements console.IdentityProvider.
 func (p *provider) Finish(_ context.Context, attempt string, answer url.Values) (verification.Reviewer, string, error) {
 	if p.err != nil {
 		return verification.Reviewer{}, "", p.err
@@ -38,7 +38,7 @@ func (p *provider) Finish(_ context.Context, attempt string, answer url.Values) 
 	return p.who, "the-id-token", nil
 }
 
-// SignOutURL implements console.Provider.
+// SignOutURL implements console.IdentityProvider.
 func (p *provider) SignOutURL(_ context.Context, idToken string) (string, error) {
 	return "https://id.example/end?hint=" + idToken, p.err
 }

@@ -76,8 +76,8 @@ func (c *console) claimOf(ctx context.Context, s session, rec engine.RunRecord) 
 	return found.Claim, err
 }
 
-// claim claims a run for the person, and returns who has it then. A run that needs no
-// verdict is nobody's.
+// claim claims a run for the person, and returns the claim that the run has then: none
+// if it needs no verdict.
 func (c *console) claim(ctx context.Context, s session, id verification.RunID, takeOver bool) (verification.Claim, error) {
 	claim, err := c.engine.Claim(ctx, s.Tenant, id, engine.ClaimRequest{By: s.Identity, Name: s.Name, TakeOver: takeOver})
 	if errors.Is(err, verification.ErrConflict) || errors.Is(err, verification.ErrNotFound) {

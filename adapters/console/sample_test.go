@@ -113,7 +113,7 @@ func (d *desk) upload(r verification.RunDetail) string {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	document, err := d.Engine.UploadDocument(ctx, j, j.Step.Wait, "photo", bytes.NewReader(picture(d.t)))
+	document, err := d.Engine.UploadDocument(ctx, j, j.Step.WaitNumber, "photo", bytes.NewReader(picture(d.t)))
 	if err != nil {
 		d.t.Fatal(err)
 	}

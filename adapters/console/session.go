@@ -50,8 +50,8 @@ func (s session) At(t time.Time) instant {
 // __Host- where the console is served over TLS, so that no other host can set them.
 const (
 	sessionCookie  = "verifyd-session"  // a token of Tokens
-	attemptCookie  = "verifyd-sign-in"  // of a sign-in at the Provider
-	idTokenCookie  = "verifyd-id-token" // for signing out of the Provider
+	attemptCookie  = "verifyd-sign-in"  // of a sign-in at the identity provider
+	idTokenCookie  = "verifyd-id-token" // for signing out of the identity provider
 	languageCookie = "verifyd-language"
 	flashCookie    = "verifyd-flash"
 	zoneCookie     = "tz" // an IANA name such as Asia/Kolkata
@@ -96,7 +96,7 @@ func (c *console) visitor(w http.ResponseWriter, r *http.Request) session {
 		}
 	}
 	s := session{Catalog: c.catalogs.Choose(chosen, r.Header), Zone: zoneOf(c.cookie(r, zoneCookie)), Base: c.base, path: pathOf(r), flash: c.cookie(r, flashCookie), log: c.opt.Log}
-	if r.Method != http.MethodPost { // whose page a link would lose
+	if r.Method != http.MethodPost { // a link would lose the page of a post
 		s.Languages = c.catalogs.Others(s.Catalog)
 	}
 	if id := w.Header().Get("X-Request-Id"); id != "" {
@@ -138,13 +138,13 @@ func (c *console) identify(r *http.Request, s *session) error {
 	return nil
 }
 
-// gate verifies tokens. It bounds how many guesses it verifies, so that they delay
-// nobody whose session was verified before.
+// gate verifies tokens. It bounds the number of unknown tokens that it verifies at once,
+// so that guesses do not delay a session that was verified before.
 type gate struct {
 	tokens Tokens
 	now    func() time.Time
 	slots  *fair.Limiter // for the verification of tokens
-	calls  *fair.Limiter // for calls of the Provider
+	calls  *fair.Limiter // for calls of the identity provider
 	proven *lru.Cache[[sha256.Size]byte, provenSession]
 }
 
@@ -154,7 +154,7 @@ type provenSession struct {
 }
 
 const (
-	maxUnproven     = 4                    // tokens verified, and calls of the Provider, at once
+	maxUnproven     = 4                    // tokens verified, and calls of the identity provider, at once
 	refusalPause    = 5 * time.Millisecond // for which a refused one keeps its slot
 	unprovenTimeout = 5 * time.Second      // for a slot
 	maxProven       = 10_000               // sessions

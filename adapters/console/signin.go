@@ -33,7 +33,7 @@ func (c *console) sessionPage(w http.ResponseWriter, _ *http.Request, s session)
 
 // signInView is the data of the page signin.
 type signInView struct {
-	Start string // the URL of a sign-in at the Provider; empty without one
+	Start string // the URL of a sign-in at the identity provider; empty without one
 	Note  *web.Note
 }
 
@@ -44,19 +44,19 @@ func (c *console) signInPage(w http.ResponseWriter, r *http.Request, s session) 
 
 func (c *console) renderSignIn(w http.ResponseWriter, s session, status int, note *web.Note, next string) error {
 	view := signInView{Note: note}
-	if c.opt.Provider != nil {
+	if c.opt.IdentityProvider != nil {
 		view.Start = c.base + SignInPath + "/start?" + url.Values{"next": {c.local(next)}}.Encode()
 	}
 	return c.render(w, s, status, "signin", "signin.title", view)
 }
 
-// beginSignIn sends a person to the Provider. It is a GET, because browsers apply
+// beginSignIn sends a person to the identity provider. It is a GET, because browsers apply
 // form-action to the redirects after a post.
 func (c *console) beginSignIn(w http.ResponseWriter, r *http.Request, _ session) error {
-	if c.opt.Provider == nil {
+	if c.opt.IdentityProvider == nil {
 		return verification.NotFound("page")
 	}
-	to, attempt, err := c.opt.Provider.Begin(r.Context())
+	to, attempt, err := c.opt.IdentityProvider.Begin(r.Context())
 	if err != nil {
 		return err
 	}
@@ -68,9 +68,9 @@ func (c *console) beginSignIn(w http.ResponseWriter, r *http.Request, _ session)
 	return c.redirect(w, to)
 }
 
-// finishSignIn takes the answer of the Provider.
+// finishSignIn takes the answer of the identity provider.
 func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session) error {
-	if c.opt.Provider == nil {
+	if c.opt.IdentityProvider == nil {
 		return verification.NotFound("page")
 	}
 	attempt, encoded, _ := strings.Cut(c.cookie(r, attemptCookie), "|")
@@ -78,7 +78,7 @@ func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session
 	var who verification.Reviewer
 	var idToken string
 	err := try(r.Context(), c.gate.calls, func() (err error) {
-		who, idToken, err = c.opt.Provider.Finish(r.Context(), attempt, r.URL.Query())
+		who, idToken, err = c.opt.IdentityProvider.Finish(r.Context(), attempt, r.URL.Query())
 		return err
 	})
 	switch {
@@ -188,19 +188,19 @@ func (c *console) refuseLink(w http.ResponseWriter, s session, err error) error 
 
 // signedOutView is the data of the page signedout.
 type signedOutView struct {
-	Provider string // the URL at which to sign out of the Provider
+	Provider string // the URL at which to sign out of the identity provider
 }
 
-// signOut ends the session in this browser, and offers to end that at the Provider.
+// signOut ends the session in this browser, and offers to end that at the identity provider.
 func (c *console) signOut(w http.ResponseWriter, r *http.Request, s session) error {
 	idToken := c.cookie(r, idTokenCookie)
 	for _, name := range []string{sessionCookie, attemptCookie, idTokenCookie, flashCookie} {
 		c.setCookie(w, name, "")
 	}
 	var to string
-	if c.opt.Provider != nil {
+	if c.opt.IdentityProvider != nil {
 		var err error
-		if to, err = c.opt.Provider.SignOutURL(r.Context(), idToken); err != nil {
+		if to, err = c.opt.IdentityProvider.SignOutURL(r.Context(), idToken); err != nil {
 			s.log.Warn("the identity provider has no page to sign out", "error", err)
 		}
 	}

@@ -135,7 +135,7 @@ func cookieOf(t testing.TB, a answer, name string) *http.Cookie {
 
 func TestASignInLeadsBackToThePageWanted(t *testing.T) {
 	p := &provider{who: reviewer(verification.RoleReviewer)}
-	d := serveWith(t, func(o *console.Options) { o.Provider = p })
+	d := serveWith(t, func(o *console.Options) { o.IdentityProvider = p })
 	for next, want := range map[string]string{
 		"/console/runs?status=failed&limit=5": "/console/runs?status=failed&limit=5",
 		"/console/runs/1#card":                "/console/",
@@ -167,7 +167,7 @@ func TestASignInLeadsBackToThePageWanted(t *testing.T) {
 
 func TestRefusedSignInsSayWhyAndBeginNoSession(t *testing.T) {
 	p := &provider{who: reviewer(verification.RoleReviewer)}
-	d := serveWith(t, func(o *console.Options) { o.Provider = p })
+	d := serveWith(t, func(o *console.Options) { o.IdentityProvider = p })
 	for _, c := range []struct {
 		err    error
 		status int
@@ -204,7 +204,7 @@ func TestWithoutAProviderThereIsNoSignInAtOne(t *testing.T) {
 
 func TestSigningOutLeadsToTheProvider(t *testing.T) {
 	p := &provider{who: reviewer(verification.RoleReviewer)}
-	d := serveWith(t, func(o *console.Options) { o.Provider = p })
+	d := serveWith(t, func(o *console.Options) { o.IdentityProvider = p })
 	browser := d.nobody()
 	wants(t, browser.get("/sign-in/start"), http.StatusSeeOther)
 	wants(t, browser.get("/sign-in/callback?state="+p.state), http.StatusSeeOther)

@@ -26,7 +26,7 @@ const (
 )
 
 // watcher looks at the queues that browsers have open, once for all browsers of a
-// tenant, and tells them when a queue has changed.
+// tenant, and notifies them when a queue has changed.
 type watcher struct {
 	look func(ctx context.Context, t verification.TenantID) (verification.Page[verification.QueueEntry], error)
 

@@ -179,9 +179,9 @@ func (c *console) decide(ctx context.Context, s session, id verification.RunID, 
 		Decision: verification.Decision(decision), Notes: kept.Notes, By: s.Name, Identity: s.Identity, Revision: kept.Revision,
 	})
 	switch result.Result {
-	case engine.VerdictProposed:
+	case engine.SignalVerdictProposed:
 		return "done.proposed", err
-	case engine.ProposalReturned:
+	case engine.SignalProposalReturned:
 		return "done.returned", err
 	}
 	return "done." + decision, err
@@ -190,8 +190,8 @@ func (c *console) decide(ctx context.Context, s session, id verification.RunID, 
 // maxNext is how many runs of the queue are looked at for the next one.
 const maxNext = 20
 
-// next leads to the next run of the queue that nobody else has claimed, or to the
-// queue if there is none.
+// next redirects to the next run of the queue that no other reviewer has claimed, or to
+// the queue if there is none.
 func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id verification.RunID, message string) error {
 	reference := r.PostForm.Get("reference")
 	f := queueFilterOf(r.URL.Query()).at(0)

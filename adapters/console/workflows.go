@@ -54,7 +54,7 @@ func (s session) stateOf(w verification.Workflow) web.Badge {
 	switch {
 	case w.PublishedHash == "":
 		return web.Badge{Tone: web.Warning, Icon: "info", Text: s.Message("workflow.unpublished")}
-	case w.PublishedHash != w.Latest:
+	case w.PublishedHash != w.LatestHash:
 		return web.Badge{Tone: web.Info, Icon: "info", Text: s.Message("workflow.newer")}
 	}
 	return web.Badge{Tone: web.Good, Icon: "tick", Text: s.Message("workflow.published")}

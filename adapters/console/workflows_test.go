@@ -92,13 +92,13 @@ func TestTwoVersionsAreCompared(t *testing.T) {
 	first, second := d.Apply(onboarding()), d.Apply(edited())
 	p := d.as(reviewer(verification.RoleViewer))
 	path := "/workflows/" + string(first.ID)
-	wants(t, p.get(path), http.StatusOK, "Version 2", "what changed", "before="+first.Latest)
-	a := p.get(path + "?before=" + first.Latest + "&version=" + second.Latest)
+	wants(t, p.get(path), http.StatusOK, "Version 2", "what changed", "before="+first.LatestHash)
+	a := p.get(path + "?before=" + first.LatestHash + "&version=" + second.LatestHash)
 	wants(t, a, http.StatusOK, "Version 2 compared with version 1", "run_ttl_seconds", ">86400<", ">7200<", "retry",
 		`{&#34;max_dispatches&#34;:7}`, `g-node g-check g-added`, `g-node g-end g-removed`, `g-node g-check g-changed`)
-	wants(t, p.get(path+"?before="+second.Latest+"&version="+second.Latest), http.StatusOK, "!compared with", "0 runs started")
+	wants(t, p.get(path+"?before="+second.LatestHash+"&version="+second.LatestHash), http.StatusOK, "!compared with", "0 runs started")
 	for _, wrong := range []string{"00", strings.Repeat("0", 64), "'"} {
-		wants(t, p.get(path+"?before="+wrong+"&version="+second.Latest), http.StatusNotFound)
+		wants(t, p.get(path+"?before="+wrong+"&version="+second.LatestHash), http.StatusNotFound)
 	}
 }
 
@@ -146,8 +146,8 @@ func TestThePagesOfWorkflowsAreUsable(t *testing.T) {
 	for _, look := range slices.Sorted(maps.Keys(looks())) {
 		tab := d.tab(reviewer(verification.RoleViewer), looks()[look])
 		for name, path := range map[string]string{
-			"workflows": "", "workflow": "/" + string(first.ID) + "?version=" + first.Latest,
-			"comparison": "/" + string(first.ID) + "?before=" + first.Latest + "&version=" + second.Latest, "workflow-long": "/" + string(third.ID),
+			"workflows": "", "workflow": "/" + string(first.ID) + "?version=" + first.LatestHash,
+			"comparison": "/" + string(first.ID) + "?before=" + first.LatestHash + "&version=" + second.LatestHash, "workflow-long": "/" + string(third.ID),
 		} {
 			tab.Go(d.server.URL + "/console/workflows" + path)
 			tab.See("main h1")

@@ -76,7 +76,7 @@ type (
 
 // ReadBootstrap reads a bootstrap file. It reads workflow files that the file
 // names through open. An api_key or webhook secret may be ${env:NAME}, which
-// stands for what getenv returns for NAME and must not be empty. Without open
+// is replaced by what getenv returns for NAME and must not be empty. Without open
 // there are no other files, without getenv no variables. The error is a
 // *Diagnostics of all files together that unwraps to an ErrInvalid; it contains no
 // secret.

@@ -1,4 +1,4 @@
-// What is wrong with a file, and where.
+// Diagnostics: the problems of a file, with their positions.
 
 package definition
 
@@ -159,7 +159,7 @@ func sorted(list []Diagnostic, first string) *Diagnostics {
 	return &Diagnostics{List: list[:listed:listed], More: len(list) - listed}
 }
 
-// location is where a workflow or a provider stands in a file.
+// location is the position of a workflow or a provider in a file.
 type location struct {
 	file string
 	root *tree  // of the whole file

@@ -135,7 +135,7 @@ func (k *Kit) Submit(id verification.RunID, signal string, payload map[string]an
 	if err != nil {
 		k.tb.Fatalf("payload of %s: %v", signal, err)
 	}
-	if _, err := k.Engine.Submit(k.tb.Context(), Tenant, id, signal, data); err != nil {
+	if _, err := k.Engine.Submit(k.tb.Context(), Tenant, id, engine.SubmitRequest{Signal: signal, Payload: data}); err != nil {
 		k.tb.Fatalf("submit %s: %v", signal, err)
 	}
 	return k.Run(id)

@@ -7,9 +7,10 @@
 // definition is compiled, so a misspelt field is an error of the definition and
 // not of a run.
 //
-// Numbers of JSON are doubles. A whole number may stand next to one in a
-// calculation, and a written one in a comparison. Besides the standard functions of CEL and its
-// optional values (`a.?b.orValue(c)`) there are those of its strings extension.
+// Numbers of JSON are doubles. A calculation may combine one with a whole number, and a
+// comparison with a whole number that is written in the expression. Besides the standard
+// functions of CEL and its optional values (`a.?b.orValue(c)`) there are those of its
+// strings extension.
 // No function reads a clock. The cost of an expression is bounded twice: when it
 // is compiled, by the most that it could cost, and while it runs. A template
 // renders a bounded number of bytes. A JSON Schema is refused if the work of

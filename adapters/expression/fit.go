@@ -1,4 +1,4 @@
-// Whether what a template makes is valid by a schema.
+// Fit: the check that the results of a template match a schema.
 
 package expression
 

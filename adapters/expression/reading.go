@@ -71,7 +71,7 @@ func (r *reading) load(reads []read) {
 		s := &r.scope.Steps[i]
 		step, ok := r.steps[node].(map[string]any)
 		if !ok {
-			passed := s.Status == verification.CheckPassed
+			passed := s.Status == verification.StepPassed
 			step = map[string]any{"status": string(s.Status), "passed": passed, "dispatches": int64(s.Dispatches)}
 			r.steps[node] = step
 		}

@@ -1,4 +1,4 @@
-// Where the expressions in a template's string begin and end.
+// Scanning: the positions of the expressions in a string of a template.
 
 package expression
 

@@ -1,4 +1,4 @@
-// What tests see of a picture.
+// Parts of a picture, for tests.
 
 package graph
 

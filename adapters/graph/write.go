@@ -197,7 +197,7 @@ func outline(t verification.NodeType, x, y, w, h float64) string {
 		return path("M%g %gH%gV%gH%gZ", x, y, r, b, x) + fmt.Sprintf(`<path class="g-inner" d="M%g %gV%gM%g %gV%g"/>`, x+7, y, b, r-7, y, b)
 	case verification.NodeBranch:
 		return path("M%g %gH%gL%g %gL%g %gH%gL%g %gZ", x+14, y, r-14, r, (y+b)/2, r-14, b, x+14, x, (y+b)/2)
-	case verification.NodeReview: // work by hand
+	case verification.NodeReview:
 		return path("M%g %gH%gL%g %gH%gZ", x, y, r, r-12, b, x+12)
 	case verification.NodeEnd:
 		return fmt.Sprintf(`<rect class="g-box" x="%g" y="%g" width="%g" height="%g" rx="%g"/><rect class="g-inner" x="%g" y="%g" width="%g" height="%g" rx="%g"/>`,

@@ -73,7 +73,7 @@ func TestABodyIsServedOnlyForAnEqualDetail(t *testing.T) {
 				Action: &verification.Action{Type: verification.ActionReview, SignalName: "s", URL: "u"},
 				Error:  &verification.RunError{Code: verification.CodeCheckFailed, Check: "c", Message: "m"},
 			},
-			Checks:   []verification.Check{{Key: "k", Label: "l", Status: verification.CheckPassed, Data: verification.Data(`{"a":1}`)}},
+			Checks:   []verification.Check{{Key: "k", Label: "l", Status: verification.StepPassed, Data: verification.Data(`{"a":1}`)}},
 			Decision: verification.DecisionReview, Notes: "n", ResolvedAt: at,
 			Flags: []verification.Flag{{NodeID: "n", Label: "l", Reason: "r"}}, Seq: 7,
 		}

@@ -206,8 +206,7 @@ func TestAnEntityTagMakesPollingCheap(t *testing.T) {
 	a.do(http.MethodGet, "/v1/runs", "", "If-None-Match: *").says(200, string(id)).header("ETag", "")
 }
 
-// TestTheEntityTagFollowsTheClock holds that a run whose history stands still
-// is not taken for unchanged when it reads differently.
+// A run changes with time even if its history does not.
 func TestTheEntityTagFollowsTheClock(t *testing.T) {
 	a := newAPI(t, setup{})
 	read := "/v1/runs/" + string(a.started(journey()).ID)

@@ -1,4 +1,4 @@
-// What every request has: an id, a log line, metrics, and recovery from panics.
+// Middleware: the id of a request, its log line, metrics, and recovery from panics.
 
 package httpapi
 

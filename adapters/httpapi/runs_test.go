@@ -162,7 +162,7 @@ func TestRecordedDataGoesOutAsItCameIn(t *testing.T) {
 	id := verification.RunID("00000000-0000-7000-8000-00000000da7a")
 	const data = `{"a":1,"a":2,"big":12345678901234567890.10,"e":1E5,"s":"\u00e9\/\ud800"}`
 	history := []verification.Event{
-		{At: at, Fact: verification.Started{Workflow: w.ID, WorkflowName: "Simple", Version: 1, VersionHash: w.Latest, ReferenceID: "p"}},
+		{At: at, Fact: verification.Started{Workflow: w.ID, WorkflowName: "Simple", Version: 1, VersionHash: w.LatestHash, ReferenceID: "p"}},
 		{At: at, Fact: verification.Dispatched{Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "script", Dispatch: 1, Visit: 1}},
 		{At: at, Fact: verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(data)}},
 		{At: at, Fact: verification.Completed{Node: "done"}},

@@ -48,7 +48,7 @@ func (a *api) deliverSignal(w *response, r *http.Request, who caller) error {
 			By: who.name, Identity: who.identity, IdempotencyKey: key,
 		})
 	} else {
-		result, err = a.engine.Submit(ctx, who.tenant, id, name, submission.Payload, engine.WithIdempotencyKey(key))
+		result, err = a.engine.Submit(ctx, who.tenant, id, engine.SubmitRequest{Signal: name, Payload: submission.Payload, IdempotencyKey: key})
 	}
 	var e *verification.Error
 	switch {

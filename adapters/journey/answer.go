@@ -30,7 +30,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 	f, err := readForm(w, r, j.Step, func(f form, field verification.InputField, name string, content io.Reader) error {
 		return s.upload(r, v, j, f, field, name, s.rates.reader(r.Context(), j.Tenant.ID, content))
 	})
-	if err == nil && f.wait() != j.Step.Wait {
+	if err == nil && f.wait() != j.Step.WaitNumber {
 		err = &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}
 	}
 	mark := ""
@@ -64,7 +64,7 @@ func (s *site) deliver(r *http.Request, v visitor, j engine.Journey, f *form) (m
 	step := j.Step
 	payload, err := verification.NewData(payloadOf(step, *f, v.catalog))
 	if err == nil {
-		j, err = s.engine.AnswerJourney(r.Context(), j, step.Wait, payload)
+		j, err = s.engine.AnswerJourney(r.Context(), j, step.WaitNumber, payload)
 	}
 	if refusal, ok := errors.AsType[*verification.Error](err); ok && errors.Is(err, verification.ErrInvalid) {
 		f.addProblems(step, refusal.Fields, v.catalog)
@@ -84,7 +84,7 @@ func (s *site) deliver(r *http.Request, v visitor, j engine.Journey, f *form) (m
 // the form; an error ends the whole post.
 func (s *site) upload(r *http.Request, v visitor, j engine.Journey, f form, field verification.InputField, name string, content io.Reader) error {
 	sent := &requestReader{from: content}
-	d, err := s.engine.UploadDocument(r.Context(), j, j.Step.Wait, field.Name, sent)
+	d, err := s.engine.UploadDocument(r.Context(), j, j.Step.WaitNumber, field.Name, sent)
 	switch {
 	case err == nil:
 		f.uploads[field.Name] = upload{ID: d.ID, Name: name}

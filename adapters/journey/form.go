@@ -150,7 +150,7 @@ func isFile(part *multipart.Part) bool {
 func (f form) readFile(part *multipart.Part, step *engine.JourneyStep, file fileFunc) error {
 	name := strings.TrimPrefix(part.FormName(), "f.")
 	field, ok := step.Fields.ByName(name)
-	if ok && field.Upload() && part.FileName() != "" && f.wait() == step.Wait {
+	if ok && field.Upload() && part.FileName() != "" && f.wait() == step.WaitNumber {
 		if err := file(f, field, truncate(cleaned(part.FileName()), 100), part); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ type element struct {
 	name  string
 	attrs map[string]string
 	text  string
-	label bool // stands inside a label
+	label bool // is inside a label
 }
 
 func elements(t testing.TB, body string) []element {

@@ -178,7 +178,7 @@ func stateOf(j engine.Journey) string {
 	switch {
 	case j.Run.Status.Terminal():
 	case j.Step != nil:
-		state += "." + strconv.Itoa(j.Step.Wait)
+		state += "." + strconv.Itoa(j.Step.WaitNumber)
 	case underReview(j):
 		state += ".review"
 	}

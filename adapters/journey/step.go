@@ -15,14 +15,14 @@ import (
 
 // stepView is a consent or a form.
 type stepView struct {
-	Wait     int
-	Consent  bool
-	Text     string
-	Optional bool
-	Upload   bool // the form sends files
-	Failed   bool
-	Fields   []fieldView
-	Problems []web.Problem // in the order of the page
+	WaitNumber int
+	Consent    bool
+	Text       string
+	Optional   bool
+	Upload     bool // the form sends files
+	Failed     bool
+	Fields     []fieldView
+	Problems   []web.Problem // in the order of the page
 }
 
 // fieldView is an input and its current answer.
@@ -60,7 +60,7 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 	}
 	p.Current, p.Total = j.Done+1, max(j.Total, j.Done+1)
 	p.Step = &stepView{
-		Wait: s.Wait, Consent: s.Type == verification.NodeConsent, Text: s.TextIn.In(p.Lang(), s.Text), Optional: s.Optional,
+		WaitNumber: s.WaitNumber, Consent: s.Type == verification.NodeConsent, Text: s.TextIn.In(p.Lang(), s.Text), Optional: s.Optional,
 		Failed: f.failed(),
 	}
 	for _, field := range s.Fields {

@@ -19,7 +19,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Where the samples were taken: what must be found nowhere in what is kept.
+// The place where the samples were taken. No sanitized file may contain it.
 const (
 	gpsFractions = "\x00\x00\x00\x13\x00\x00\x00\x01" + "\x00\x00\x00\x04\x00\x00\x00\x01" + "\x00\x00\x0d\x20\x00\x00\x00\x64"
 	gpsWords     = "19.0760 N 72.8777 E"

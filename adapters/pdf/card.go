@@ -1,4 +1,4 @@
-// What a report shows of one step: its status and its data.
+// Cards: the status and the data of a step.
 
 package pdf
 

@@ -28,7 +28,7 @@ type block struct {
 }
 
 // newBlock returns a row. Its height is rounded up to 0.01 mm: gofpdf adds up the
-// heights of a page once more, and would break the page early if its sum differed.
+// heights of a page itself, and would break the page early if its sum differed.
 func newBlock(height float64, cols ...core.Col) block {
 	height = math.Ceil(height*100-1e-6) / 100
 	return block{Row: row.New(height).Add(cols...), height: height}

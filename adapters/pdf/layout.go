@@ -1,4 +1,4 @@
-// What a report shows above and below its cards.
+// Layout: the parts of a report above and below its cards.
 
 package pdf
 

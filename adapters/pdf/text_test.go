@@ -17,7 +17,7 @@ func TestAnyTextPrints(t *testing.T) {
 	p := plain(t)
 	for _, tt := range []struct {
 		name, text string
-		live       string // is shown as it stands
+		live       string // is printed as text and not as glyphs
 		boxes      int
 	}{
 		{"latin", "Zażółć gęślą jaźń, ₹ 1,200", "Zażółć gęślą jaźń, ₹ 1,200", 0},

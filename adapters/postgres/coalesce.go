@@ -14,7 +14,7 @@ type coalescer[K comparable, V any] struct {
 	load func(context.Context, K) (V, error)
 
 	mu      sync.Mutex
-	running map[K]*call[V] // the next call of each key; nil when nobody waits
+	running map[K]*call[V] // the next call of each key; nil when no caller waits
 }
 
 // call is one run of the function, and its result once done is closed.

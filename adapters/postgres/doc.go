@@ -4,7 +4,7 @@
 // [Open] returns a [Store], which implements every store port of package
 // verification. Each append is one row of a history; appends that wait at the same
 // time are committed together. The cost of a list does not grow with the number of
-// runs. A [Member] wakes the hosts of a database when one of them leaves work to the
+// runs. A [Membership] wakes the hosts of a database when one of them leaves work to the
 // others, by jobs of River that are inserted in the same transaction.
 //
 // All tables are in the schema "verifyd", so the database may also hold the tables

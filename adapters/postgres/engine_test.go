@@ -49,12 +49,12 @@ func reviewed() verification.Definition {
 	}
 }
 
-// serve makes the engine a member of a fleet until the test ends.
+// serve makes the engine a member among the hosts until the test ends.
 func (e *embedder) serve(t *testing.T) { t.Helper(); serveFleet(t, e.store, e.engine) }
 
 func serveFleet(t *testing.T, store *postgres.Store, e *engine.Engine) {
 	t.Helper()
-	fleet, err := store.Join(postgres.MemberOptions{Wake: e.Wake, Sweep: e.Sweep, Now: time.Now})
+	membership, err := store.Join(postgres.MembershipOptions{Wake: e.Wake, Sweep: e.Sweep, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func serveFleet(t *testing.T, store *postgres.Store, e *engine.Engine) {
 	var done sync.WaitGroup
 	done.Go(func() { e.Serve(ctx) })
 	done.Go(func() {
-		if err := fleet.Serve(ctx); err != nil {
+		if err := membership.Serve(ctx); err != nil {
 			t.Error(err)
 		}
 	})

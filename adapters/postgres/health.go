@@ -157,7 +157,7 @@ func (s *Store) CheckCounts(ctx context.Context) ([]string, error) {
 // Gauges is the state of this host and of the queue.
 type Gauges struct {
 	// Connections is the number of connections of this host to the database. Busy
-	// of them are in use, and MaxConnections is their limit.
+	// is the number of those in use, and MaxConnections their limit.
 	Connections, Busy, MaxConnections int
 	// Waiting is how many appends wait for a writer on this host.
 	Waiting int

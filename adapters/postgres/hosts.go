@@ -1,4 +1,4 @@
-// What the hosts of a database share: their list, and their signing keys.
+// Hosts: the list of hosts and the signing keys that they share.
 
 package postgres
 

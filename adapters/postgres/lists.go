@@ -53,7 +53,7 @@ func (r runRow) summary() (verification.Summary, error) {
 	s := verification.Summary{
 		ID: r.ID, Workflow: r.WorkflowID, ReferenceID: r.ReferenceID,
 		StartedAt: r.StartedAt.UTC(), ExpiresAt: utc(r.ExpiresAt), AbandonAt: utc(r.AbandonAt),
-		Waiting: r.Waiting, Signal: r.Signal, Wait: r.Wait,
+		Waiting: r.Waiting, Signal: r.Signal, WaitNumber: r.Wait,
 		Ended: r.Ended, CompletedAt: utc(r.CompletedAt), Verdict: r.Verdict, Flagged: r.Flagged,
 	}
 	if r.Error != "" {

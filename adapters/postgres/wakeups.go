@@ -83,7 +83,7 @@ func (w wakeups) ofAppends(group []pendingAppend) []wakeup {
 // for scheduled jobs only every five seconds.
 const minSchedule = 5 * time.Second
 
-// wakeupAt returns when other hosts are woken to advance the run; zero for at once.
+// wakeupAt returns when other hosts are woken to drive the run; zero for at once.
 func (p pendingAppend) wakeupAt() time.Time {
 	if n := len(p.commit.Events); n > 0 && p.commit.AdvanceAt.Sub(p.commit.Events[n-1].At) <= minSchedule {
 		return time.Time{}

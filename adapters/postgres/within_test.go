@@ -190,7 +190,7 @@ func TestAVerdictCommitsTogetherWithTheCallersDataOrNotAtAll(t *testing.T) {
 				t.Error("the embedder's row is gone")
 			}
 			again := e.within(t, kind, func(_ func(string, ...any) error, in *engine.TxEngine) error {
-				_, err := in.Submit(t.Context(), ours, v.ID, "consent_submitted", nil)
+				_, err := in.Submit(t.Context(), ours, v.ID, engine.SubmitRequest{Signal: "consent_submitted"})
 				return err
 			})
 			if !errors.Is(again, verification.ErrNotOpen) {

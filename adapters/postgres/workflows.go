@@ -37,7 +37,7 @@ func (r workflowRow) workflow() verification.Workflow {
 	return verification.Workflow{
 		ID: r.ID, Slug: r.Slug, Name: r.Name, Description: r.Description,
 		RunTTLSeconds: r.RunTTLSeconds, AbandonTimeoutSeconds: r.AbandonTimeoutSeconds,
-		PublishedHash: r.Published, Latest: r.Latest, Versions: r.Versions,
+		PublishedHash: r.Published, LatestHash: r.Latest, Versions: r.Versions,
 		LifecycleWebhookURL: r.LifecycleWebhookURL, CreatedAt: r.CreatedAt.UTC(), Revision: r.Revision,
 	}
 }
@@ -130,10 +130,10 @@ func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w ver
 	r := workflowRow{
 		TenantID: t, ID: w.ID, Slug: w.Slug, Name: w.Name, Description: w.Description,
 		RunTTLSeconds: w.RunTTLSeconds, AbandonTimeoutSeconds: w.AbandonTimeoutSeconds,
-		Published: w.PublishedHash, Latest: w.Latest, Versions: w.Versions,
+		Published: w.PublishedHash, Latest: w.LatestHash, Versions: w.Versions,
 		LifecycleWebhookURL: w.LifecycleWebhookURL, CreatedAt: w.CreatedAt, Revision: w.Revision,
 	}
-	if !storable(w.Slug, w.Name, w.Description, w.PublishedHash, w.Latest, w.LifecycleWebhookURL) {
+	if !storable(w.Slug, w.Name, w.Description, w.PublishedHash, w.LatestHash, w.LifecycleWebhookURL) {
 		return notStorable("workflow")
 	}
 	var v *versionRow

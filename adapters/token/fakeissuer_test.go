@@ -30,7 +30,7 @@ const (
 	anAudience = "https://verifyd.example/dashboard"
 )
 
-// manualClock is a clock that stands at noon until it is advanced.
+// manualClock is a clock that shows noon until it is advanced.
 type manualClock struct {
 	mu sync.Mutex
 	at time.Time

@@ -183,7 +183,7 @@ func TestKnownKeysWorkForADayWithoutTheIssuer(t *testing.T) {
 	}
 	good(t, o, edToken(t, "k", i.claims()))
 	i.came(t, 0, 1)
-	// Nobody can say whether the issuer has this key by now.
+	// The issuer may have this key by now.
 	bad(t, o, edToken(t, "other", i.claims()), verification.ErrUnavailable)
 	i.came(t, 0, 0)
 
@@ -307,7 +307,7 @@ func TestAFetchEndsAfterFiveSeconds(t *testing.T) {
 		hangs.Store(true)
 		wait(time.Hour)
 		took(5 * time.Second)
-		// From then on nobody waits for an issuer that hangs.
+		// From then on no caller waits for an issuer that hangs.
 		for range 3 {
 			wait(time.Minute)
 			took(0)

@@ -63,7 +63,7 @@ func (l *Links) SignLink(link verification.Link) (string, error) { return l.sign
 
 // SignCallback returns the token of a callback URL. It fails as SignLink does.
 func (l *Links) SignCallback(t verification.CallbackTarget) (string, error) {
-	return l.sign(kindCallback, verification.Link{RunRef: t.RunRef, Wait: t.Wait})
+	return l.sign(kindCallback, verification.Link{RunRef: t.RunRef, WaitNumber: t.WaitNumber})
 }
 
 func (l *Links) sign(kind byte, link verification.Link) (string, error) {
@@ -73,10 +73,10 @@ func (l *Links) sign(kind byte, link verification.Link) (string, error) {
 	if !putUUID(b[atTenant:], string(link.Tenant)) || !putUUID(b[atRun:], string(link.Run)) {
 		return "", fmt.Errorf("sign the link of run %q: tenant and run must be lower-case UUIDs", link.Run)
 	}
-	if link.Wait < 0 || link.Wait > math.MaxUint32 {
-		return "", fmt.Errorf("sign the link of run %s: %d is not a wait", link.Run, link.Wait)
+	if link.WaitNumber < 0 || link.WaitNumber > math.MaxUint32 {
+		return "", fmt.Errorf("sign the link of run %s: %d is not a wait", link.Run, link.WaitNumber)
 	}
-	binary.BigEndian.PutUint32(b[atWait:], uint32(link.Wait))
+	binary.BigEndian.PutUint32(b[atWait:], uint32(link.WaitNumber))
 	deadline := int64(noDeadline)
 	if !link.ExpiresAt.IsZero() {
 		if y := link.ExpiresAt.UTC().Year(); y < 1 || y > 9999 {
@@ -98,7 +98,7 @@ func (l *Links) OpenLink(token string) (verification.Link, error) { return l.ope
 // as OpenLink does.
 func (l *Links) OpenCallback(token string) (verification.CallbackTarget, error) {
 	link, err := l.open(kindCallback, token)
-	return verification.CallbackTarget{RunRef: link.RunRef, Wait: link.Wait}, err
+	return verification.CallbackTarget{RunRef: link.RunRef, WaitNumber: link.WaitNumber}, err
 }
 
 func (l *Links) open(kind byte, token string) (verification.Link, error) {
@@ -125,7 +125,7 @@ func (l *Links) open(kind byte, token string) (verification.Link, error) {
 			Tenant: verification.TenantID(uuid.UUID(b[atTenant:atRun]).String()),
 			Run:    verification.RunID(uuid.UUID(b[atRun:atWait]).String()),
 		},
-		Wait: int(binary.BigEndian.Uint32(b[atWait:])),
+		WaitNumber: int(binary.BigEndian.Uint32(b[atWait:])),
 	}
 	if deadline := int64(binary.BigEndian.Uint64(b[atDeadline:])); deadline != noDeadline {
 		link.ExpiresAt = time.UnixMicro(deadline).UTC()

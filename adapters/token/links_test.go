@@ -18,9 +18,9 @@ import (
 var _ verification.LinkSigner = (*token.Links)(nil)
 
 var aLink = verification.Link{
-	RunRef:    verification.RunRef{Tenant: "0191f3c0-0000-7000-8000-00000000000a", Run: "0191f3c0-1111-7000-8000-00000000000b"},
-	Wait:      7,
-	ExpiresAt: time.Date(2026, 11, 20, 13, 4, 5, 678901000, time.UTC),
+	RunRef:     verification.RunRef{Tenant: "0191f3c0-0000-7000-8000-00000000000a", Run: "0191f3c0-1111-7000-8000-00000000000b"},
+	WaitNumber: 7,
+	ExpiresAt:  time.Date(2026, 11, 20, 13, 4, 5, 678901000, time.UTC),
 }
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -43,7 +43,7 @@ func TestALinkReadsBackEqualUnderAnyKey(t *testing.T) {
 				RunRef: verification.RunRef{
 					Tenant: verification.TenantID(uuid.Draw(t, "tenant")), Run: verification.RunID(uuid.Draw(t, "run")),
 				},
-				Wait: rapid.IntRange(0, math.MaxUint32).Draw(t, "wait"),
+				WaitNumber: rapid.IntRange(0, math.MaxUint32).Draw(t, "wait"),
 			}
 			if rapid.Bool().Draw(t, "expires") {
 				want.ExpiresAt = time.UnixMicro(rapid.Int64Range(-62135596800e6+1, 253402300799e6).Draw(t, "at")).UTC()
@@ -87,7 +87,7 @@ func TestTwoLinksHaveTwoTokens(t *testing.T) {
 	seen := map[string]bool{sign(t, other, aLink): true}
 	changed := []func(*verification.Link){
 		func(*verification.Link) {},
-		func(l *verification.Link) { l.Wait++ },
+		func(l *verification.Link) { l.WaitNumber++ },
 		func(l *verification.Link) { l.ExpiresAt = time.Time{} },
 		func(l *verification.Link) { l.ExpiresAt = time.Unix(0, 0) },
 		func(l *verification.Link) { l.ExpiresAt = l.ExpiresAt.Add(time.Microsecond) },
@@ -113,8 +113,8 @@ func TestInvalidLinksAreNotSigned(t *testing.T) {
 		"not hexadecimal":   func(l *verification.Link) { l.Run = "0191f3c0-1111-7000-8000-00000000000g" },
 		"dashes elsewhere":  func(l *verification.Link) { l.Run = "0191f3c01-111-7000-8000-00000000000b" },
 		"no dashes":         func(l *verification.Link) { l.Run = "0191f3c011117000800000000000000b0000" },
-		"a wait below 0":    func(l *verification.Link) { l.Wait = -1 },
-		"a wait too large":  func(l *verification.Link) { l.Wait = math.MaxUint32 + 1 },
+		"a wait below 0":    func(l *verification.Link) { l.WaitNumber = -1 },
+		"a wait too large":  func(l *verification.Link) { l.WaitNumber = math.MaxUint32 + 1 },
 		"a year too late":   func(l *verification.Link) { l.ExpiresAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"a year too early":  func(l *verification.Link) { l.ExpiresAt = time.Date(-300000, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"a moment unlikely": func(l *verification.Link) { l.ExpiresAt = time.Unix(math.MaxInt64/2, 0) },
@@ -229,7 +229,7 @@ func ExampleLinks() {
 		return
 	}
 	link, err := links.OpenLink(signed)
-	fmt.Println(len(signed), link.Run, link.Wait, err)
+	fmt.Println(len(signed), link.Run, link.WaitNumber, err)
 	_, err = links.OpenLink(signed[1:])
 	fmt.Println(err)
 	// Output:
@@ -245,7 +245,7 @@ func TestACallbackTokenIsNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	links := token.NewLinks(keys)
-	want := verification.CallbackTarget{RunRef: aLink.RunRef, Wait: aLink.Wait}
+	want := verification.CallbackTarget{RunRef: aLink.RunRef, WaitNumber: aLink.WaitNumber}
 	signed, err := links.SignCallback(want)
 	if err != nil {
 		t.Fatal(err)

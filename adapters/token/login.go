@@ -28,7 +28,7 @@ const (
 )
 
 // Login signs reviewers in to the console at an issuer, with its client id. It is
-// safe for concurrent use. It implements console.Provider.
+// safe for concurrent use. It implements console.IdentityProvider.
 type Login struct {
 	oidc      *OIDC
 	callback  string // the URL that the issuer sends browsers back to

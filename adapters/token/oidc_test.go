@@ -318,7 +318,7 @@ func TestATokenOfEightKiBIsRead(t *testing.T) {
 	bad(t, o, edToken(t, "k", i.claims("pad", strings.Repeat("x", pad*3/4+4))), verification.ErrUnauthenticated)
 }
 
-// another makes a key that nobody has published.
+// another returns a key that the issuer has not published.
 func another(t testing.TB) ed25519.PrivateKey {
 	t.Helper()
 	return ed25519.NewKeyFromSeed([]byte("0123456789abcdef0123456789abcdef"))
@@ -357,7 +357,7 @@ func TestEveryChangeOfATokenOfTheIssuerIsRefused(t *testing.T) {
 	}
 }
 
-// Even under one key, which nobody should use for both.
+// This holds even if one key signs both kinds.
 func TestNoKindOfTokenPassesForAnother(t *testing.T) {
 	ed := private()["Ed25519"]
 	keys := read(t, jwkOf(t, ed, "kid", "k"))
@@ -410,7 +410,7 @@ func printed(body string) *http.Client {
 
 const farIssuer = "https://id.example/realms/one"
 
-// far is a verifier for an issuer that a client stands in for.
+// far returns a verifier for an issuer whose responses come from client.
 func far(t testing.TB, client *http.Client, changes ...func(*token.OIDCOptions)) *token.OIDC {
 	t.Helper()
 	opt := token.OIDCOptions{

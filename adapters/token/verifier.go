@@ -1,4 +1,4 @@
-// What the verifiers of bearer tokens share.
+// Verification: the part that the verifiers of bearer tokens share.
 
 package token
 

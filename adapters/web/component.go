@@ -77,7 +77,7 @@ type Pager struct {
 	NextURL        string // empty on the last page
 }
 
-// Empty stands where a list has no entries. The template is "empty".
+// Empty is shown in place of a list without entries. The template is "empty".
 type Empty struct {
 	Icon  string // the name of an icon
 	Title string

@@ -24,8 +24,8 @@ type Policy struct {
 }
 
 // Secure returns a middleware that sets the security headers of every response. A
-// page loads nothing from another site, has no inline script or style, is framed by
-// nobody, and is not cached; a handler may replace Cache-Control.
+// page loads nothing from another site, has no inline script or style, cannot be
+// framed, and is not cached; a handler may replace Cache-Control.
 func (p Policy) Secure(next http.Handler) http.Handler {
 	content := strings.Join([]string{
 		"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",

@@ -1,4 +1,4 @@
-// What a receiver may answer, and what is made of it.
+// Tests of the responses of receivers.
 
 package webhook_test
 
@@ -185,7 +185,7 @@ func TestOnlyTheBeginningOfAnAnswerIsRead(t *testing.T) {
 		t.Errorf("Notify = %v, want nil: it was answered 200", err)
 	}
 	s.last(t, webhook.ClassDelivered, 200)
-	// What was sent and not read sits in the buffers of two sockets.
+	// Bytes that were sent and not read are in the buffers of two sockets.
 	if sent := <-closed; sent > 64<<20 {
 		t.Errorf("the receiver could send %d bytes", sent)
 	}

@@ -17,15 +17,15 @@ type Class string
 
 // The classes. Every attempt except delivered and gone is retried.
 const (
-	ClassDelivered   Class = "delivered"               // answered 2xx
-	ClassGone        Class = "gone"                    // answered 410
-	ClassRefused     Class = "refused_4xx"             // answered another 4xx
-	ClassFailed      Class = "failed_5xx"              // answered 5xx, or a status that HTTP does not define
-	ClassRedirected  Class = "redirected"              // answered 3xx; redirects are not followed
-	ClassTimeout     Class = verification.ClassTimeout // no complete answer in time
-	ClassUnreachable Class = "unreachable"             // no connection, or no valid HTTP answer
-	ClassBlocked     Class = "blocked"                 // the address is not allowed
-	ClassUnsent      Class = "unsent"                  // the tenant has no secret to sign with
+	ClassDelivered   Class = verification.ClassDelivered // answered 2xx
+	ClassGone        Class = "gone"                      // answered 410
+	ClassRefused     Class = "refused_4xx"               // answered another 4xx
+	ClassFailed      Class = "failed_5xx"                // answered 5xx, or a status that HTTP does not define
+	ClassRedirected  Class = "redirected"                // answered 3xx; redirects are not followed
+	ClassTimeout     Class = verification.ClassTimeout   // no complete answer in time
+	ClassUnreachable Class = "unreachable"               // no connection, or no valid HTTP answer
+	ClassBlocked     Class = "blocked"                   // the address is not allowed
+	ClassUnsent      Class = "unsent"                    // the tenant has no secret to sign with
 )
 
 // Attempt describes one attempt that has ended.

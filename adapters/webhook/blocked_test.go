@@ -109,7 +109,7 @@ func (n names) serve(c io.ReadWriter) {
 	}
 }
 
-// reply answers one question, which stands after a head of 12 bytes.
+// reply returns the reply to a query with one question, after a header of 12 bytes.
 func (n names) reply(query []byte) []byte {
 	var name strings.Builder
 	end := 12

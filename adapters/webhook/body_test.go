@@ -143,8 +143,8 @@ type vector struct {
 // package standardwebhooks 1.1.1 of the Standard Webhooks project on node 20:
 // new Webhook(secret).verify(body, headers), with Date.now at the timestamp,
 // returned the event; new Webhook(secret).sign made the same signature; and a
-// changed body, id or timestamp was refused. Whoever changes the file does that
-// again. This test holds that we still send the same.
+// changed body, id or timestamp was refused. If you change the file,
+// verify it with that library again. This test checks that we still send the same.
 func TestAnotherLibraryVerifiesTheNotice(t *testing.T) {
 	raw, err := os.ReadFile("testdata/vector.json")
 	if err != nil {

@@ -162,7 +162,7 @@ func (d delivery) accepts(t testing.TB, secret string) bool {
 	return err == nil
 }
 
-// receiver keeps what it is told, and answers as it is told.
+// receiver records its requests, and responds as the test sets.
 type receiver struct {
 	*httptest.Server
 	mu   sync.Mutex

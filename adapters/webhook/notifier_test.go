@@ -1,4 +1,4 @@
-// What is sent, and what an attempt looks like from here.
+// Tests of the request, and of the Attempt that is observed.
 
 package webhook_test
 

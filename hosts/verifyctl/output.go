@@ -1,4 +1,4 @@
-// What commands print: tables, or JSON.
+// Output: tables, or JSON.
 
 package main
 

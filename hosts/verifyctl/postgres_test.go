@@ -95,7 +95,7 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	}
 	w.holdStatuses("doctor --counts --json", right)
 
-	// The host's clock stands still, months ago: what waits there is overdue now.
+	// The clock of the host stopped months ago: its waiting work is overdue now.
 	w.start(onboarding, "person-1")
 	w.kit.Notices.FailWith(&verification.RetryError{Cause: errors.New("gone")}, errors.New("not now"))
 	w.start(records, "firm-1")

@@ -14,8 +14,8 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// fromRuns calls each with everybody whom a completed run of the tenant has screened,
-// with the values of the check. It returns the checks whose values cannot be computed
+// fromRuns calls each with every person and company that a completed run of the tenant
+// has screened, with the values of the check. It returns the checks whose values cannot be computed
 // again.
 func (c screeningDiff) fromRuns(ctx context.Context, s *session, each func(screened) error) ([]unscreened, error) {
 	var lost []unscreened
@@ -108,7 +108,7 @@ func (p programs) of(ctx context.Context, r verification.Run) (verification.Prog
 	return program, nil
 }
 
-// screenings returns everybody whom a run has screened against a list; an empty list
+// screenings returns the people and companies that a run has screened against a list; an empty list
 // is any.
 func (p programs) screenings(ctx context.Context, r verification.Run, list string, reviewAt float64) (found []screened, lost []unscreened, err error) {
 	program, err := p.of(ctx, r)

@@ -187,7 +187,7 @@ type screeningDiff struct {
 	jsonFlag
 }
 
-// screened is somebody who was screened.
+// screened is the person or company of one screened name.
 type screened struct {
 	Run         string `json:"run_id,omitempty"`
 	ReferenceID string `json:"reference_id,omitempty"`
@@ -223,8 +223,8 @@ type unscreened struct {
 	Reason string `json:"reason"`
 }
 
-// Run prints who matches the new version in an entry that they do not match in the old
-// one. If anybody does, the exit code is 1.
+// Run prints the names that match an entry of the new version that they do not match in
+// the old one. If there are any, the exit code is 1.
 func (c screeningDiff) Run(ctx context.Context, s *session) error {
 	if c.Record && c.Names != "" {
 		return errors.New("--record: matches of a file of names cannot be recorded; leave out --names")

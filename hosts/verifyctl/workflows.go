@@ -137,7 +137,7 @@ type workflowJSON struct {
 }
 
 func newWorkflowJSON(w verification.Workflow) workflowJSON {
-	return workflowJSON{apitypes.NewWorkflow(w), w.Slug, w.Versions, w.Current(), w.Latest}
+	return workflowJSON{apitypes.NewWorkflow(w), w.Slug, w.Versions, w.Current(), w.LatestHash}
 }
 
 // Run prints one page of workflows.
@@ -216,7 +216,7 @@ type versionJSON struct {
 func newVersionJSON(w verification.Workflow, v verification.VersionInfo) versionJSON {
 	return versionJSON{
 		Number: v.Number, VersionHash: v.Hash, CreatedAt: apitypes.Timestamp{Time: v.CreatedAt},
-		Published: v.Hash == w.PublishedHash, Latest: v.Hash == w.Latest,
+		Published: v.Hash == w.PublishedHash, Latest: v.Hash == w.LatestHash,
 	}
 }
 

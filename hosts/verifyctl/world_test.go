@@ -167,7 +167,7 @@ func newWorld(t *testing.T, store verification.Store, s server, url string) *wor
 }
 
 // ctl carries out a command line, writes down what was said, and returns what
-// came out. TENANT stands for the tenant.
+// came out. TENANT is replaced by the id of the tenant.
 func (w *world) ctl(line string) string { return w.ctlWith("", line) }
 
 // ctlWith gives the command something on stdin.
@@ -193,7 +193,7 @@ func (w *world) heard() []byte {
 	return []byte(text)
 }
 
-// masked gives each secret a name, so that it can be told apart and not be known.
+// masked replaces each secret by a name of its own.
 func (w *world) masked(text string) string {
 	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+|\b[A-Z2-7]{52}\b|\beyJ[\w-]+\.[\w-]+\.[\w-]+`)
 	return secret.ReplaceAllStringFunc(text, func(s string) string {

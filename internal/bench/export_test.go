@@ -1,4 +1,4 @@
-// What tests reach besides the exported names.
+// Names that the tests of this package need besides the exported ones.
 
 package bench
 

@@ -73,15 +73,15 @@ func newEngine(tb testing.TB, store verification.Store) *engine.Engine {
 	return e
 }
 
-// serve joins the fleet and serves the engine until the test ends.
+// serve joins the hosts and serves the engine until the test ends.
 func (h *host) serve(tb testing.TB) {
 	tb.Helper()
-	fleet, err := h.store.Join(postgres.MemberOptions{Wake: h.engine.Wake, Sweep: h.engine.Sweep, Now: time.Now})
+	membership, err := h.store.Join(postgres.MembershipOptions{Wake: h.engine.Wake, Sweep: h.engine.Sweep, Now: time.Now})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	serve(tb, h.engine, func(ctx context.Context) {
-		if err := fleet.Serve(ctx); err != nil {
+		if err := membership.Serve(ctx); err != nil {
 			tb.Error(err)
 		}
 	})
@@ -184,7 +184,7 @@ type witness struct {
 	rests sync.Map // of chan rest, by RunID
 }
 
-// rest is the state of a run that waits for somebody or has ended.
+// rest is the state of a run that waits for a person or has ended.
 type rest struct {
 	verification.Summary
 	moment time.Time
@@ -208,7 +208,7 @@ func (w *witness) restsOf(id verification.RunID) chan rest {
 	return c.(chan rest) //nolint:errcheck // the only type in the map
 }
 
-// rest waits until the run waits for somebody or has ended.
+// rest waits until the run waits for a person or has ended.
 func (w *witness) rest(id verification.RunID) (rest, error) {
 	giveUp := time.NewTimer(clientTimeout)
 	defer giveUp.Stop()

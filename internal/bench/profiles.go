@@ -165,7 +165,7 @@ func (l profile) history(w filled, n int, started, now time.Time, pace float64, 
 	return events
 }
 
-// resting cuts the history of a live run back to where the run waited for somebody,
+// resting cuts the history of a live run back to where the run waited for a person,
 // because no work is queued for it.
 func resting(events []verification.Event) []verification.Event {
 	for len(events) > 2 {

@@ -121,7 +121,7 @@ func (r row) values() ([]any, error) {
 	}
 	return []any{
 		r.tenant, r.id, [16]byte(workflow), s.ReferenceID, s.StartedAt, orNull(s.ExpiresAt), orNull(s.AbandonAt),
-		string(s.Waiting), s.Signal, s.Wait, string(s.Ended), orNull(s.CompletedAt), fault, string(s.Verdict), s.Flagged,
+		string(s.Waiting), s.Signal, s.WaitNumber, string(s.Ended), orNull(s.CompletedAt), fault, string(s.Verdict), s.Flagged,
 		string(r.interval.Status), string(r.interval.Decision), orNull(r.interval.From), orNull(r.interval.Until),
 	}, nil
 }

@@ -42,7 +42,7 @@ func (u usage) others() float64 {
 
 // used returns the use until now. A transaction gets an id when it first writes, so
 // ids count the commits exactly and without delay, unlike the statistics of the
-// server. They include autovacuum and the jobs of the fleet.
+// server. They include autovacuum and the jobs of the hosts.
 func (p database) used(b *testing.B) usage {
 	b.Helper()
 	u := usage{took: time.Duration(time.Now().UnixNano())}

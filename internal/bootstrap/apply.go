@@ -54,7 +54,7 @@ func Apply(
 func changeOf(t verification.TenantID, a engine.Applied) Change {
 	c := Change{
 		Tenant: t, Kind: KindWorkflow, Name: a.Workflow.Slug, Outcome: Unchanged,
-		Workflow: a.Workflow.ID, VersionHash: a.Workflow.Latest,
+		Workflow: a.Workflow.ID, VersionHash: a.Workflow.LatestHash,
 	}
 	switch {
 	case a.Changed && a.Workflow.Revision == 1:

@@ -92,7 +92,7 @@ func (d EngineHost) ask(ctx context.Context, run verification.RunID, in Input) (
 	switch in.Op {
 	case OpSubmit:
 		var r engine.SignalResult
-		r, err = d.Engine.Submit(ctx, d.Tenant, run, in.Signal, payload(in))
+		r, err = d.Engine.Submit(ctx, d.Tenant, run, engine.SubmitRequest{Signal: in.Signal, Payload: payload(in)})
 		out.Answer = r.Result
 	case OpVerdict:
 		var r engine.SignalResult

@@ -37,7 +37,7 @@ func inMemory(t *testing.T) hosts {
 	return share(t, c, memory.New())
 }
 
-// onPostgres returns two hosts of one fleet, wired as in hosts/verifyd.
+// onPostgres returns two hosts of one database, wired as in hosts/verifyd.
 func onPostgres(t *testing.T) hosts {
 	c, url := linear.NewClock(), pgtest.Database(t)
 	open := func() *postgres.Store {
@@ -90,11 +90,11 @@ func newEngine(t *testing.T, s verification.Store, c verification.Clock, o engin
 
 func join(t *testing.T, s *postgres.Store, e *engine.Engine, c verification.Clock) {
 	t.Helper()
-	fleet, err := s.Join(postgres.MemberOptions{Wake: e.Wake, Sweep: e.Sweep, Now: c.Now})
+	membership, err := s.Join(postgres.MembershipOptions{Wake: e.Wake, Sweep: e.Sweep, Now: c.Now})
 	must(t, err)
 	background(t, func(ctx context.Context) {
-		if err := fleet.Serve(ctx); err != nil {
-			t.Errorf("serve the fleet: %v", err)
+		if err := membership.Serve(ctx); err != nil {
+			t.Errorf("serve the membership: %v", err)
 		}
 	})
 }

@@ -53,7 +53,7 @@ func TestAReadFromBeforeACancelIsDetected(t *testing.T) {
 	})
 }
 
-// boast tells a second client, too, that its verdict continued the run. All hosts
+// boast returns to a second client, too, that its verdict continued the run. All hosts
 // share it.
 type boast struct {
 	linear.Host

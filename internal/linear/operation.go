@@ -45,7 +45,7 @@ type Input struct {
 
 	// Pause is the wait of the client before the operation.
 	Pause time.Duration
-	// Wait bounds the wait of a start until the run waits for somebody or ends.
+	// Wait bounds the wait of a start until the run waits for a person or ends.
 	Wait time.Duration
 }
 

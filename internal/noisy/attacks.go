@@ -1,4 +1,4 @@
-// What the attacker does.
+// Attacks: the requests of the attacker.
 
 package noisy
 

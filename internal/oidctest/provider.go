@@ -1,5 +1,5 @@
 // Package oidctest is an OpenID Connect provider for tests. It runs in the process of
-// the test, with real keys, and asks nobody for a password: whoever comes is the person
+// the test, with real keys, and without passwords: everybody who signs in is the person
 // that the test has set.
 package oidctest
 

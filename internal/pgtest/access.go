@@ -1,4 +1,4 @@
-// What is asked of a server as the role that owns it: roles and databases.
+// Access to a server as its owner: roles and databases.
 
 package pgtest
 
@@ -29,8 +29,8 @@ func at(server url.URL, database string) string {
 	return server.String()
 }
 
-// password has characters that a URL must escape, so that whoever takes the URL
-// apart is tried, too.
+// password returns a password with characters that a URL must escape, so that tests
+// also cover the parsing of the URL.
 func password() string { return rand.Text() + "@:/?#%" }
 
 // setUp makes the plain role. Without fsync copying the files is the faster way
@@ -59,7 +59,7 @@ func (a *access) tearDown(ctx context.Context) error {
 	})
 }
 
-// CreateDatabase makes a database as a copy of another one, to which nobody may
+// CreateDatabase makes a database as a copy of another one, to which no client may
 // be connected; an empty template makes an empty database.
 func (a *access) CreateDatabase(ctx context.Context, name, template string) error {
 	if template == "" {

@@ -1,4 +1,4 @@
-// How a server is made: its files, its settings, its port.
+// Creation of a server: its files, its settings, its port.
 
 package pgtest
 
@@ -16,7 +16,8 @@ import (
 	"strconv"
 )
 
-// create tries another port when somebody was quicker to take the one it found.
+// create creates and starts the server. If another process takes the port that it found,
+// it tries another one.
 func (s *Server) create(ctx context.Context) error {
 	secret := password()
 	if err := s.initialize(ctx, secret); err != nil {
@@ -108,7 +109,7 @@ func (s *Server) move(secret string) {
 	s.owner.User = url.UserPassword("verifyd", password())
 }
 
-// available reports whether nobody listens on a port of loopback.
+// available reports whether a port of loopback is free.
 func available(port int) bool {
 	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
 	if err != nil {

@@ -1,6 +1,7 @@
 //go:build !linux
 
-// Without Linux, hosts outlive a killed process and have to be ended by hand.
+// Process attributes of other systems than Linux, where hosts outlive a killed process
+// until you end them.
 
 package process
 

@@ -90,7 +90,7 @@ type runJSON struct {
 	Decision *verification.Decision
 	Checks   []struct {
 		Key    string
-		Status verification.CheckStatus
+		Status verification.StepStatus
 	}
 }
 

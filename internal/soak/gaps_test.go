@@ -52,7 +52,7 @@ func (h *history) gaps(now time.Time) (gaps []gap) {
 		due := true
 		switch task := run.Task(at); task.Kind {
 		case verification.TaskNone:
-			// It waits for somebody, so that only its deadline is due, or has ended.
+			// It has ended, or waits for a person, so that only its deadline is due.
 			g.what, g.due, g.deadline = "expiry", run.Deadline(), true
 			due = run.Ended == "" && !g.due.IsZero()
 		case verification.TaskWait:

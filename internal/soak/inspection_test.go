@@ -222,7 +222,7 @@ func shown(r runJSON) string {
 	return line
 }
 
-// told returns the run of a history in such a line.
+// told returns a run in one line of this form.
 func told(r verification.RunDetail) string {
 	line := fmt.Sprintf("%s %s %q", r.ReferenceID, r.Status, r.Decision)
 	if !r.CompletedAt.IsZero() {

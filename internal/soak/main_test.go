@@ -1,4 +1,4 @@
-// What the crash tests share: the program and a server that is not disturbed.
+// The program and the server that the crash tests share.
 
 package soak_test
 

@@ -116,7 +116,7 @@ func (r *receiver) all() (notices []notice, faults []string) {
 	return notices, append(faults, r.faults...)
 }
 
-// taken tells how many ids were answered 2xx.
+// taken returns the number of ids whose response was 2xx.
 func (r *receiver) taken() (n int) {
 	notices, _ := r.all()
 	for _, each := range notices {

@@ -18,15 +18,15 @@ var errTimeout = errors.New("the provider did not respond in time")
 
 // call calls the provider of the check that the run waits for, and turns the result
 // into a command. A call that was interrupted before it began has no command.
-func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKind) outcome {
+func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKind) callResult {
 	w := s.run.Wait
 	n, _ := s.program.Node(w.Node)
 	request, err := e.request(ctx, s)
 	if ctx.Err() != nil {
-		return outcome{}
+		return callResult{}
 	}
 	if err != nil {
-		return outcome{command: verification.Abort{Node: w.Node, Cause: "with: " + err.Error()}}
+		return callResult{command: verification.Abort{Node: w.Node, Cause: "with: " + err.Error()}}
 	}
 	failed := func(err error) verification.RecordFailure {
 		var p interface{ Permanent() bool }
@@ -40,7 +40,7 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 	}
 	call, err := e.providerCall(w, kind, request)
 	if err != nil {
-		return outcome{command: failed(verification.Permanent(err))}
+		return callResult{command: failed(verification.Permanent(err))}
 	}
 	began := e.ports.Clock.Now()
 	result, entered, err := e.callWithin(ctx, n.Timeout(), call)
@@ -50,13 +50,13 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 	}
 	e.opt.Observer.ProviderCalled(w.Provider, observed, e.ports.Clock.Now().Sub(began))
 	if err != nil {
-		return outcome{failed(err), entered}
+		return callResult{failed(err), entered}
 	}
 	data, err := verification.NewData(result.Data)
 	if err != nil {
-		return outcome{failed(verification.Permanent(fmt.Errorf("the provider's data cannot be saved: %w", err))), entered}
+		return callResult{failed(verification.Permanent(fmt.Errorf("the provider's data cannot be saved: %w", err))), entered}
 	}
-	return outcome{verification.RecordResult{
+	return callResult{verification.RecordResult{
 		Node: w.Node, Dispatch: w.Dispatch, Outcome: result.Outcome, Data: data,
 		Handle: result.Handle, PollAfter: result.PollAfter,
 	}, entered}

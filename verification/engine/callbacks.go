@@ -23,7 +23,7 @@ func (e *Engine) callbackURL(s *session) (string, error) {
 	if _, ok := p.(verification.CallbackReceiver); !ok || e.ports.Callbacks == nil {
 		return "", nil
 	}
-	token, err := e.ports.Callbacks.SignCallback(verification.CallbackTarget{RunRef: s.ref, Wait: s.run.Wait.Number})
+	token, err := e.ports.Callbacks.SignCallback(verification.CallbackTarget{RunRef: s.ref, WaitNumber: s.run.Wait.Number})
 	if err != nil {
 		return "", err
 	}
@@ -50,7 +50,7 @@ func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verificati
 	w := s.run.Wait
 	p, _ := e.provider(s.ref.Tenant, w.Provider)
 	receiver, ok := p.(verification.CallbackReceiver)
-	if w.Number != target.Wait || !ok {
+	if w.Number != target.WaitNumber || !ok {
 		return nil
 	}
 	if err := e.loadProgram(ctx, s); err != nil {
@@ -94,7 +94,7 @@ func (e *Engine) readCallback(
 func callbackCommand(w verification.Wait, r verification.CheckResult, c verification.Callback) (verification.Command, error) {
 	if r.Outcome == verification.OutcomePending {
 		sum := sha256.Sum256(c.Body)
-		return verification.RecordCallback{Wait: w.Number, Digest: hex.EncodeToString(sum[:16])}, nil
+		return verification.RecordCallback{WaitNumber: w.Number, Digest: hex.EncodeToString(sum[:16])}, nil
 	}
 	data, err := verification.NewData(r.Data)
 	if err != nil {

@@ -101,7 +101,7 @@ func TestACallbackMayCarryTheResult(t *testing.T) {
 	callBack(t, k, tokenOf(t, k, "a"), "passed")
 	got := k.Run(run.ID)
 	wantStatus(t, got, verification.StatusCompleted)
-	wantCheck(t, got, "a", verification.CheckPassed)
+	wantCheck(t, got, "a", verification.StepPassed)
 	if n := len(k.Provider.Calls("a")); n != 1 {
 		t.Errorf("calls = %d, want 1: nothing is left to poll", n)
 	}

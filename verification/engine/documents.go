@@ -27,7 +27,7 @@ func (e *Engine) UploadDocument(ctx context.Context, j Journey, wait int, field 
 	}
 	s := j.session
 	d := verification.Document{ID: e.ports.NewID(), Field: field, CreatedAt: e.now()}
-	accept, err := e.accepts(ctx, s, verification.Upload{Wait: wait, Document: d})
+	accept, err := e.accepts(ctx, s, verification.Upload{WaitNumber: wait, Document: d})
 	if err != nil {
 		return verification.Document{}, err
 	}
@@ -47,7 +47,7 @@ func (e *Engine) UploadDocument(ctx context.Context, j Journey, wait int, field 
 		return verification.Document{}, refusedUpload(field, err)
 	}
 	s.fresh = false // the content may have taken long to arrive
-	return e.recordUpload(ctx, s, verification.Upload{Wait: wait, Document: saved})
+	return e.recordUpload(ctx, s, verification.Upload{WaitNumber: wait, Document: saved})
 }
 
 // OpenDocument returns a document that an accepted answer of the run names, and its

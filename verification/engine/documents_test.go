@@ -80,7 +80,7 @@ func TestAnUploadBelongsToItsRunAndField(t *testing.T) {
 	}
 	mine, journey := begin()
 	other, otherJourney := begin()
-	d, err := k.Engine.UploadDocument(t.Context(), journey, journey.Step.Wait, "face", strings.NewReader("pixels"))
+	d, err := k.Engine.UploadDocument(t.Context(), journey, journey.Step.WaitNumber, "face", strings.NewReader("pixels"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,14 +90,14 @@ func TestAnUploadBelongsToItsRunAndField(t *testing.T) {
 	answer := verification.Data(`{"face":{"document_id":"` + d.ID + `"}}`)
 
 	var refused *verification.Error
-	_, err = k.Engine.Submit(t.Context(), enginetest.Tenant, other.ID, "photo_submitted", answer)
+	_, err = k.Engine.Submit(t.Context(), enginetest.Tenant, other.ID, engine.SubmitRequest{Signal: "photo_submitted", Payload: answer})
 	if !errors.As(err, &refused) || len(refused.Fields) != 1 || refused.Fields[0].Name != "payload.face" {
 		t.Errorf("an upload of another run = %v, want payload.face refused", err)
 	}
-	if _, err := k.Engine.AnswerJourney(t.Context(), otherJourney, otherJourney.Step.Wait, answer); !errors.Is(err, verification.ErrInvalid) {
+	if _, err := k.Engine.AnswerJourney(t.Context(), otherJourney, otherJourney.Step.WaitNumber, answer); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("an upload of another run on the page = %v, want ErrInvalid", err)
 	}
-	if _, err := k.Engine.AnswerJourney(t.Context(), journey, journey.Step.Wait, answer); err != nil {
+	if _, err := k.Engine.AnswerJourney(t.Context(), journey, journey.Step.WaitNumber, answer); err != nil {
 		t.Fatal(err)
 	}
 	report, err := k.Engine.Report(t.Context(), enginetest.Tenant, mine.ID)
@@ -116,9 +116,9 @@ func TestAnUploadIsRefusedUnlessAFieldAcceptsIt(t *testing.T) {
 		field string
 		want  error
 	}{
-		"stale page":    {j.Step.Wait - 1, "face", verification.ErrNotOpen},
-		"unknown field": {j.Step.Wait, "back", verification.ErrInvalid},
-		"text field":    {j.Step.Wait, "name", verification.ErrInvalid},
+		"stale page":    {j.Step.WaitNumber - 1, "face", verification.ErrNotOpen},
+		"unknown field": {j.Step.WaitNumber, "back", verification.ErrInvalid},
+		"text field":    {j.Step.WaitNumber, "name", verification.ErrInvalid},
 	} {
 		if _, err := k.Engine.UploadDocument(t.Context(), j, c.wait, c.field, strings.NewReader("x")); !errors.Is(err, c.want) {
 			t.Errorf("%s = %v, want %v", name, err, c.want)
@@ -126,7 +126,7 @@ func TestAnUploadIsRefusedUnlessAFieldAcceptsIt(t *testing.T) {
 	}
 	without := enginetest.New(t)
 	j = openJourney(t, without, start(without, portrait()))
-	if _, err := without.Engine.UploadDocument(t.Context(), j, j.Step.Wait, "face", strings.NewReader("x")); !errors.Is(err, verification.ErrUnavailable) {
+	if _, err := without.Engine.UploadDocument(t.Context(), j, j.Step.WaitNumber, "face", strings.NewReader("x")); !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("without a store of documents = %v, want ErrUnavailable", err)
 	}
 }
@@ -152,7 +152,7 @@ func openForm(t *testing.T, d verification.Definition, changes ...enginetest.Cha
 
 func (s *customer) upload(field, content string) (string, error) {
 	j := openJourney(s.t, s.Kit, s.run)
-	d, err := s.Engine.UploadDocument(s.t.Context(), j, j.Step.Wait, field, strings.NewReader(content))
+	d, err := s.Engine.UploadDocument(s.t.Context(), j, j.Step.WaitNumber, field, strings.NewReader(content))
 	return d.ID, err
 }
 
@@ -174,7 +174,7 @@ func (s *customer) answer(fields ...string) error {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_, err = s.Engine.Submit(s.t.Context(), enginetest.Tenant, s.run.ID, "photo_submitted", data)
+	_, err = s.Engine.Submit(s.t.Context(), enginetest.Tenant, s.run.ID, engine.SubmitRequest{Signal: "photo_submitted", Payload: data})
 	return err
 }
 
@@ -260,7 +260,7 @@ func TestAnAnswerInsideATransactionRemovesNothing(t *testing.T) {
 	face, back := s.mustUpload("face", "face"), s.mustUpload("back", "back")
 	payload := verification.Data(`{"face":{"document_id":"` + face + `"}}`)
 	inside := s.Engine.Within(s.Store)
-	if _, err := inside.Submit(t.Context(), enginetest.Tenant, s.run.ID, "photo_submitted", payload); err != nil {
+	if _, err := inside.Submit(t.Context(), enginetest.Tenant, s.run.ID, engine.SubmitRequest{Signal: "photo_submitted", Payload: payload}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.kept(face, back); len(got) != 2 { // it may be rolled back
@@ -298,7 +298,7 @@ func TestAMadeUpDocumentIsRefusedWhileACheckRuns(t *testing.T) {
 	}
 	madeUp := verification.Data(`{"face":{"document_id":"e0000000-0000-7000-8000-00000000ffff"}}`)
 	submit := func() error {
-		_, err := k.Engine.Submit(t.Context(), enginetest.Tenant, run.ID, "photo_submitted", madeUp)
+		_, err := k.Engine.Submit(t.Context(), enginetest.Tenant, run.ID, engine.SubmitRequest{Signal: "photo_submitted", Payload: madeUp})
 		return err
 	}
 	if err := submit(); !errors.Is(err, verification.ErrNotOpen) {

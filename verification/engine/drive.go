@@ -1,4 +1,4 @@
-// Driving: a run is advanced until it parks, waits or ends.
+// Driving: calling providers and appending their results until a run waits or ends.
 
 package engine
 
@@ -13,17 +13,17 @@ import (
 // errNoProgress is returned when a step changed nothing, which the rules exclude.
 var errNoProgress = errors.New("the run made no progress")
 
-// outcome is the result of a provider call.
-type outcome struct {
+// callResult is the result of a provider call.
+type callResult struct {
 	command verification.Command // nil before the first call
 	entered bool                 // Enter was called: Leave follows once the command is saved
 }
 
-// drive advances the run until it parks, waits or ends, with one append for each
-// step. It holds a worker slot while it works on the run and call slots while a
+// drive calls providers and appends their results until the run waits or ends, with one
+// append for each step. It holds a worker slot while it works on the run and call slots while a
 // provider is called, never both.
 func (r *runner) drive(j *job) {
-	var o outcome
+	var o callResult
 	for { // until the run waits or ends, or its context does
 		kind, err := r.work(j, o)
 		if err == nil && kind == verification.TaskNone {
@@ -45,9 +45,9 @@ func (r *runner) drive(j *job) {
 	}
 }
 
-// work advances the run to its next provider call, and returns the kind of the call,
+// work drives the run to its next provider call, and returns the kind of the call,
 // or TaskNone when there is nothing more to do now.
-func (r *runner) work(j *job, o outcome) (verification.TaskKind, error) {
+func (r *runner) work(j *job, o callResult) (verification.TaskKind, error) {
 	if o.entered {
 		defer r.clock.Leave()
 	}
@@ -209,7 +209,7 @@ const slotBytes = 128 << 10
 
 // call waits for slots, calls the provider of the run, and turns the result into a
 // command. A large run is not kept in memory while it waits.
-func (r *runner) call(j *job, kind verification.TaskKind) (outcome, error) {
+func (r *runner) call(j *job, kind verification.TaskKind) (callResult, error) {
 	size, provider := j.run.Size(), j.run.Wait.Provider
 	slots := 1 + size/slotBytes
 	release, ok := r.tryCall(j.ref.Tenant, provider, slots)
@@ -219,17 +219,17 @@ func (r *runner) call(j *job, kind verification.TaskKind) (outcome, error) {
 		}
 		var err error
 		if release, err = r.acquireCall(j, provider, slots); err != nil {
-			return outcome{}, err
+			return callResult{}, err
 		}
 	}
 	defer release()
 	if j.run.Seq == 0 {
 		if err := r.reread(r.base, j); err != nil {
-			return outcome{}, err
+			return callResult{}, err
 		}
 		if task := j.run.Task(r.e.now()); task.Kind != kind || j.run.Wait.Provider != provider {
 			j.run = verification.Run{}
-			return outcome{}, nil // the run has changed: work decides what it needs
+			return callResult{}, nil // the run has changed: work decides what it needs
 		}
 	}
 	o := r.e.call(j.ctx, &j.session, kind)
@@ -237,9 +237,9 @@ func (r *runner) call(j *job, kind verification.TaskKind) (outcome, error) {
 	case o.command != nil:
 		return o, r.base.Err()
 	case r.isClosing():
-		return outcome{}, errHandOver
+		return callResult{}, errHandOver
 	}
-	return outcome{}, j.ctx.Err() // interrupted before the call: driven makes another pass
+	return callResult{}, j.ctx.Err() // interrupted before the call: driving makes another pass
 }
 
 // acquireCall waits for slots, and fails when the host stops.

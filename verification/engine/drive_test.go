@@ -36,7 +36,7 @@ func TestARetryComesWithinTheBackoffAndNotBeforeHalfOfIt(t *testing.T) {
 		n.Retry = &verification.Retry{MaxDispatches: 2, BackoffSeconds: 10}
 	}))
 	wantStatus(t, run, verification.StatusInProgress)
-	wantCheck(t, run, "a", verification.CheckPending)
+	wantCheck(t, run, "a", verification.StepPending)
 	k.Advance(4999 * time.Millisecond)
 	if got := len(k.Provider.Calls("a")); got != 1 {
 		t.Fatalf("calls before half the backoff = %d, want 1", got)
@@ -104,7 +104,7 @@ func TestARunContinuesWithoutAResultIfTheNodeAllowsIt(t *testing.T) {
 	k.Provider.On("a", enginetest.Refuse())
 	run := start(k, with(chain("a", "b"), "a", func(n *verification.Node) { n.OnUnavailable = verification.TargetNext }))
 	wantStatus(t, run, verification.StatusCompleted)
-	wantCheck(t, run, "a", verification.CheckFailed)
+	wantCheck(t, run, "a", verification.StepFailed)
 	if got := string(run.Checks[0].Data); got != `{"source_ok":false}` {
 		t.Errorf("data = %s, want source_ok false", got)
 	}
@@ -114,7 +114,7 @@ func TestAPendingResultIsPolledWhenDue(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Pend("h1", 0), enginetest.Pend("h1", 0), enginetest.Pend("h2", 3*time.Second), enginetest.Pass(map[string]any{"score": 1}))
 	run := start(k, chain("a"))
-	wantCheck(t, run, "a", verification.CheckRunning)
+	wantCheck(t, run, "a", verification.StepRunning)
 	for i, wait := range []time.Duration{200 * time.Millisecond, 200 * time.Millisecond, 3 * time.Second} {
 		k.Advance(wait - time.Millisecond)
 		if got := len(k.Provider.Calls("a")); got != i+1 {
@@ -149,13 +149,13 @@ func TestADispatchThatTakesTooLongFails(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Slow(40*time.Second, enginetest.Pass(nil)), enginetest.Slow(29*time.Second, enginetest.Pass(nil)))
 	run := start(k, chain("a"))
-	wantCheck(t, run, "a", verification.CheckRunning)
+	wantCheck(t, run, "a", verification.StepRunning)
 	k.Advance(30*time.Second - time.Millisecond)
-	wantCheck(t, k.Run(run.ID), "a", verification.CheckRunning)
+	wantCheck(t, k.Run(run.ID), "a", verification.StepRunning)
 	k.Advance(time.Millisecond)
-	wantCheck(t, k.Run(run.ID), "a", verification.CheckPending)
+	wantCheck(t, k.Run(run.ID), "a", verification.StepPending)
 	k.Advance(time.Second)
-	wantCheck(t, k.Run(run.ID), "a", verification.CheckRunning)
+	wantCheck(t, k.Run(run.ID), "a", verification.StepRunning)
 	k.Advance(29 * time.Second)
 	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
 }
@@ -184,7 +184,7 @@ func TestAPanicOfAProviderIsAnErrorOfThatDispatch(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Reply{Panic: "boom"}, enginetest.Pass(nil))
 	run := start(k, chain("a"))
-	wantCheck(t, run, "a", verification.CheckPending)
+	wantCheck(t, run, "a", verification.StepPending)
 	k.Advance(time.Second)
 	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
 }

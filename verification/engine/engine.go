@@ -75,7 +75,7 @@ type Options struct {
 	QueueInterval time.Duration
 	// CacheBytes bounds the folded runs kept in memory, in bytes; 0 means 64 MiB.
 	CacheBytes int
-	// Log receives what operators need to know; nil discards it.
+	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
 	// Observer receives events for metrics; nil discards them.
 	Observer Observer

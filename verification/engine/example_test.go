@@ -79,11 +79,11 @@ func ExampleEngine_Apply() {
 	changed := file.Definition
 	changed.Description = "Now with a description."
 	second := must(s.Apply(ctx, acme, changed))
-	fmt.Println(second.Workflow.Versions, second.Workflow.PublishedHash == second.Workflow.Latest)
+	fmt.Println(second.Workflow.Versions, second.Workflow.PublishedHash == second.Workflow.LatestHash)
 
 	// Publish goes back to an earlier one.
-	back := must(s.Publish(ctx, acme, first.Workflow.ID, first.Workflow.Latest))
-	fmt.Println(back.PublishedHash == first.Workflow.Latest, back.Latest == second.Workflow.Latest)
+	back := must(s.Publish(ctx, acme, first.Workflow.ID, first.Workflow.LatestHash))
+	fmt.Println(back.PublishedHash == first.Workflow.LatestHash, back.LatestHash == second.Workflow.LatestHash)
 
 	// A definition with problems changes nothing. The error lists all of them, each with its position.
 	broken := must(definition.ReadWorkflow("broken.yaml", []byte(strings.Replace(journey, "next: pan", "next: pam", 1))))
@@ -106,7 +106,7 @@ func ExampleEngine_Workflows() {
 		fmt.Println(w.Name, w.RunTTLSeconds)
 	}
 	detail := must(s.Workflow(ctx, acme, workflow))
-	fmt.Println(page.Total, detail.Steps)
+	fmt.Println(page.Total, detail.Checks)
 	// Output:
 	// Onboarding 3600
 	// 1 [{pan_verification PAN verification}]
@@ -142,16 +142,16 @@ func ExampleEngine_Submit() {
 	run := s.start(s.apply(journey), "")
 
 	// A payload that will not do is refused, and the run waits on.
-	_, err := s.Submit(ctx, acme, run, "consent_submitted", verification.Data(`{"consent_status":"perhaps"}`))
+	_, err := s.Submit(ctx, acme, run, engine.SubmitRequest{Signal: "consent_submitted", Payload: verification.Data(`{"consent_status":"perhaps"}`)})
 	var refused *verification.Error
 	if errors.As(err, &refused) {
 		fmt.Println(errors.Is(err, verification.ErrInvalid), refused.Fields[0].Name, refused.Fields[0].Message)
 	}
 	// So is a signal that the run does not wait for.
-	_, err = s.Submit(ctx, acme, run, "details_submitted", nil)
+	_, err = s.Submit(ctx, acme, run, engine.SubmitRequest{Signal: "details_submitted"})
 	fmt.Println(errors.Is(err, verification.ErrNotOpen))
 
-	delivery := must(s.Submit(ctx, acme, run, "consent_submitted", verification.Data(`{"consent_status":"success"}`)))
+	delivery := must(s.Submit(ctx, acme, run, engine.SubmitRequest{Signal: "consent_submitted", Payload: verification.Data(`{"consent_status":"success"}`)}))
 	s.settle()
 	fmt.Println(delivery.Result, must(s.Run(ctx, acme, run)).Status)
 	// Output:
@@ -364,7 +364,7 @@ nodes:
 	fmt.Println(j.Workflow, j.Run.Status, j.Step.Node, j.Step.Fields[0].Name)
 
 	// The post of the form: the journey that was opened takes the file and the answer.
-	wait := j.Step.Wait
+	wait := j.Step.WaitNumber
 	d := must(s.UploadDocument(ctx, j, wait, "face", strings.NewReader("the bytes of a picture")))
 	j = must(s.AnswerJourney(ctx, j, wait, verification.Data(`{"face":{"document_id":"`+d.ID+`"}}`)))
 	fmt.Println(d.Field, d.Size, j.Run.Status, j.Step)
@@ -390,10 +390,10 @@ nodes:
   done: {type: end}
 `), "")
 	j := must(s.OpenJourney(ctx, strings.TrimPrefix(must(s.Run(ctx, acme, run)).Action.URL, "https://verify.example/journey/")))
-	d := must(s.UploadDocument(ctx, j, j.Step.Wait, "face", strings.NewReader("the bytes of a picture")))
+	d := must(s.UploadDocument(ctx, j, j.Step.WaitNumber, "face", strings.NewReader("the bytes of a picture")))
 	_, _, err := s.Engine.OpenDocument(ctx, acme, run, d.ID)
 	fmt.Println(errors.Is(err, verification.ErrNotFound)) // until an answer names it
-	must(s.AnswerJourney(ctx, j, j.Step.Wait, verification.Data(`{"face":{"document_id":"`+d.ID+`"}}`)))
+	must(s.AnswerJourney(ctx, j, j.Step.WaitNumber, verification.Data(`{"face":{"document_id":"`+d.ID+`"}}`)))
 
 	document, content, err := s.Engine.OpenDocument(ctx, acme, run, d.ID)
 	if err != nil {
@@ -631,7 +631,7 @@ func (s stage) start(w verification.WorkflowID, input string) verification.RunID
 }
 
 func (s stage) consent(run verification.RunID) {
-	must(s.Submit(context.Background(), acme, run, "consent_submitted", verification.Data(`{"consent_status":"success"}`)))
+	must(s.Submit(context.Background(), acme, run, engine.SubmitRequest{Signal: "consent_submitted", Payload: verification.Data(`{"consent_status":"success"}`)}))
 	s.settle()
 }
 

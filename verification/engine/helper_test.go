@@ -140,7 +140,7 @@ func wantStatus(t *testing.T, got verification.RunDetail, want verification.Stat
 	}
 }
 
-func wantCheck(t *testing.T, got verification.RunDetail, key string, want verification.CheckStatus) {
+func wantCheck(t *testing.T, got verification.RunDetail, key string, want verification.StepStatus) {
 	t.Helper()
 	for _, c := range got.Checks {
 		if c.Key == key {

@@ -263,8 +263,12 @@ func TestATransactionDrivesNoRunsAndRefusesKeys(t *testing.T) {
 	if !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("GiveVerdict with an idempotency key = %v, want it refused", err)
 	}
-	if _, err := in.Submit(t.Context(), enginetest.Tenant, v.ID, "a_submitted", nil); !errors.Is(err, verification.ErrNotOpen) {
+	if _, err := in.Submit(t.Context(), enginetest.Tenant, v.ID, engine.SubmitRequest{Signal: "a_submitted"}); !errors.Is(err, verification.ErrNotOpen) {
 		t.Errorf("Submit = %v, want it not open", err)
+	}
+	_, err = in.Submit(t.Context(), enginetest.Tenant, v.ID, engine.SubmitRequest{Signal: "a_submitted", IdempotencyKey: "k"})
+	if !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("Submit with an idempotency key = %v, want it refused", err)
 	}
 }
 

@@ -84,7 +84,7 @@ func (e *Engine) once(
 }
 
 // settle marks the request of a key as answered. If that fails, the key is in flight
-// until IdempotencyKeyFlight has passed.
+// until IdempotencyLockTTL has passed.
 func (e *Engine) settle(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) {
 	if err := e.ports.Store.SettleIdempotencyKey(ctx, t, r); err != nil {
 		e.log.Error("idempotency key not settled", "tenant", t, "error", err)

@@ -89,7 +89,7 @@ func TestASignalKeyStandsForOneRequest(t *testing.T) {
 		"other notes":    second(decide(k.Engine, run.ID, noted)),
 		"other decision": second(decide(k.Engine, run.ID, rejected)),
 		"another run":    second(decide(k.Engine, other.ID, v)),
-		"another signal": second(k.Engine.Submit(t.Context(), enginetest.Tenant, run.ID, "x", nil, engine.WithIdempotencyKey("key"))),
+		"another signal": second(k.Engine.Submit(t.Context(), enginetest.Tenant, run.ID, engine.SubmitRequest{Signal: "x", IdempotencyKey: "key"})),
 	} {
 		if !errors.Is(err, verification.ErrKeyReused) {
 			t.Errorf("%s under the key = %v, want ErrKeyReused", name, err)
@@ -109,8 +109,9 @@ func TestARefusedSignalLeavesItsKeyFree(t *testing.T) {
 	k := enginetest.New(t)
 	run := start(k, onboarding())
 	submit := func(payload string) error {
-		_, err := k.Engine.Submit(t.Context(), enginetest.Tenant, run.ID, "consent_submitted",
-			verification.Data(payload), engine.WithIdempotencyKey("key"))
+		_, err := k.Engine.Submit(t.Context(), enginetest.Tenant, run.ID, engine.SubmitRequest{
+			Signal: "consent_submitted", Payload: verification.Data(payload), IdempotencyKey: "key",
+		})
 		return err
 	}
 	if err := submit(`{"consent_status":"perhaps"}`); !errors.Is(err, verification.ErrInvalid) {
@@ -198,8 +199,9 @@ func TestACustomersAnswerWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 	run := start(k, onboarding())
 	host := dying(t, k, nil, nil)
 	submit := func(e *engine.Engine) (engine.SignalResult, error) {
-		return e.Submit(t.Context(), enginetest.Tenant, run.ID, "consent_submitted",
-			verification.Data(`{"consent_status":"success"}`), engine.WithIdempotencyKey("key"))
+		return e.Submit(t.Context(), enginetest.Tenant, run.ID, engine.SubmitRequest{
+			Signal: "consent_submitted", Payload: verification.Data(`{"consent_status":"success"}`), IdempotencyKey: "key",
+		})
 	}
 	if _, err := submit(host); err != nil {
 		t.Fatal(err)

@@ -38,17 +38,17 @@ type Journey struct {
 
 // JourneyStep is one step that is open for the customer.
 type JourneyStep struct {
-	// Wait numbers the wait; an answer names it, so that a stale page cannot
+	// WaitNumber numbers the wait; an answer names it, so that a stale page cannot
 	// answer another step.
-	Wait     int
-	Node     verification.NodeID
-	Type     verification.NodeType // consent or customer_input
-	Label    string
-	Text     string
-	LabelIn  verification.Translations
-	TextIn   verification.Translations
-	Optional bool
-	Fields   verification.InputFields
+	WaitNumber int
+	Node       verification.NodeID
+	Type       verification.NodeType // consent or customer_input
+	Label      string
+	Text       string
+	LabelIn    verification.Translations
+	TextIn     verification.Translations
+	Optional   bool
+	Fields     verification.InputFields
 }
 
 // JourneyConsent is a consent that the customer has given.
@@ -110,7 +110,7 @@ func (e *Engine) AnswerJourney(ctx context.Context, j Journey, wait int, payload
 	woken, unwatch := e.watch.add(s.ref)
 	defer unwatch()
 	ctx = context.WithoutCancel(ctx)
-	if err := e.submit(ctx, s, verification.Submit{Payload: payload, Wait: wait}); err != nil {
+	if err := e.submit(ctx, s, verification.Submit{Payload: payload, WaitNumber: wait}); err != nil {
 		return Journey{}, err
 	}
 	// As long as a start waits, so that the customer seldom sees the page in between.
@@ -140,7 +140,7 @@ func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error
 		j.ReviewDue, j.ReviewLate = review.DueAt, review.Overdue(s.at)
 	}
 	for _, step := range run.Steps {
-		if step.Type == verification.NodeConsent && step.Status == verification.CheckPassed {
+		if step.Type == verification.NodeConsent && step.Status == verification.StepPassed {
 			n, _ := s.program.Node(step.Node)
 			j.Consents = append(j.Consents, JourneyConsent{
 				Label: step.Label, Text: n.Text, LabelIn: n.LabelIn, TextIn: n.TextIn, At: step.CompletedAt,
@@ -151,7 +151,7 @@ func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error
 		n, _ := s.program.Node(run.Wait.Node)
 		step, _ := run.Step(run.Wait.Node)
 		j.Step = &JourneyStep{
-			Wait: run.Wait.Number, Node: run.Wait.Node, Type: n.Type, Label: step.Label,
+			WaitNumber: run.Wait.Number, Node: run.Wait.Node, Type: n.Type, Label: step.Label,
 			Text: n.Text, LabelIn: n.LabelIn, TextIn: n.TextIn, Optional: n.Optional, Fields: n.Fields.On(s.at),
 		}
 	}

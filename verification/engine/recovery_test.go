@@ -105,7 +105,7 @@ func TestACommandThatLosesARaceIsDecidedAgain(t *testing.T) {
 	// other is decided again on what that left.
 	done := make(chan error, 2)
 	go func() {
-		_, err := k.Engine.Submit(t.Context(), enginetest.Tenant, run.ID, "consent_submitted", verification.Data(`{"consent_status":"success"}`))
+		_, err := k.Engine.Submit(t.Context(), enginetest.Tenant, run.ID, engine.SubmitRequest{Signal: "consent_submitted", Payload: verification.Data(`{"consent_status":"success"}`)})
 		done <- err
 	}()
 	go func() {

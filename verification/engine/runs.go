@@ -32,7 +32,8 @@ func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q verificati
 }
 
 // RunSummaries returns one page of the runs that match the query now, newest first, and
-// the time of the read. It signs no links, and tells status and decision of each run.
+// the time of the read. Use Summary.StatusAt and
+// Summary.DecisionAt for the status and the decision at that time.
 func (e *Engine) RunSummaries(
 	ctx context.Context, t verification.TenantID, q verification.RunQuery,
 ) (page verification.Page[verification.Summary], at time.Time, err error) {
@@ -189,7 +190,7 @@ func (e *Engine) linked(t verification.TenantID, s verification.Summary, v verif
 		return v, nil
 	}
 	token, err := e.ports.Links.SignLink(verification.Link{
-		RunRef: verification.RunRef{Tenant: t, Run: s.ID}, Wait: s.Wait, ExpiresAt: s.ExpiresAt,
+		RunRef: verification.RunRef{Tenant: t, Run: s.ID}, WaitNumber: s.WaitNumber, ExpiresAt: s.ExpiresAt,
 	})
 	if err != nil {
 		return verification.RunView{}, err

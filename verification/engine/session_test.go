@@ -31,7 +31,7 @@ func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 			return second(e.Cancel(t.Context(), enginetest.Tenant, r.consent.ID))
 		}, 1, 1, 1, 0}, // the workflow has the webhook
 		"Submit": {func(e *engine.Engine, r runs) error {
-			return second(e.Submit(t.Context(), enginetest.Tenant, r.consent.ID, "consent_submitted", payload))
+			return second(e.Submit(t.Context(), enginetest.Tenant, r.consent.ID, engine.SubmitRequest{Signal: "consent_submitted", Payload: payload}))
 		}, 1, 0, 1, 0},
 		"GiveVerdict on a run that is over": {func(e *engine.Engine, r runs) error {
 			return second(e.GiveVerdict(t.Context(), enginetest.Tenant, r.over.ID, approve))
@@ -54,12 +54,12 @@ func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			d, err := e.UploadDocument(t.Context(), j, j.Step.Wait, "face", strings.NewReader("pixels"))
+			d, err := e.UploadDocument(t.Context(), j, j.Step.WaitNumber, "face", strings.NewReader("pixels"))
 			if err != nil {
 				return err
 			}
 			answer := verification.Data(`{"face":{"document_id":"` + d.ID + `"}}`)
-			return second(e.AnswerJourney(t.Context(), j, j.Step.Wait, answer))
+			return second(e.AnswerJourney(t.Context(), j, j.Step.WaitNumber, answer))
 		}, 1, 1, 1, 1}, // the answer ends the run
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestAnAnswerThatMeetsALaterUploadIsDecidedOnTheNewHistory(t *testing.T) {
 	s.mustUpload("face", "from another tab")
 	id := s.mustUpload("face", "the last one")
 	answer := verification.Data(`{"face":{"document_id":"` + id + `"}}`)
-	if _, err := s.Engine.AnswerJourney(t.Context(), j, j.Step.Wait, answer); err != nil {
+	if _, err := s.Engine.AnswerJourney(t.Context(), j, j.Step.WaitNumber, answer); err != nil {
 		t.Errorf("an answer with an upload that the journey has not read = %v, want it accepted", err)
 	}
 }

@@ -29,13 +29,13 @@ type VerdictRequest struct {
 const (
 	// SignalDelivered means that the run was parked and continues.
 	SignalDelivered = "signal_delivered"
-	// VerdictRecorded means that the run was over, and only its verdict changed.
-	VerdictRecorded = "review_recorded"
-	// VerdictProposed means that another reviewer must confirm the verdict.
-	VerdictProposed = "verdict_proposed"
-	// ProposalReturned means that the verdict proposed before was sent back: there is no
+	// SignalReviewRecorded means that the run was over, and only its verdict changed.
+	SignalReviewRecorded = "review_recorded"
+	// SignalVerdictProposed means that another reviewer must confirm the verdict.
+	SignalVerdictProposed = "verdict_proposed"
+	// SignalProposalReturned means that the verdict proposed before was sent back: there is no
 	// proposal any more.
-	ProposalReturned = "proposal_returned"
+	SignalProposalReturned = "proposal_returned"
 )
 
 // SignalResult is the result of a signal.
@@ -45,9 +45,9 @@ type SignalResult struct {
 }
 
 // GiveVerdict records a verdict on a run that is parked on review, which then
-// continues, or on a run that is over. The reviewer's claim of the run ends. ErrNotOpen is returned for any
-// other run, ErrConflict if the run has changed since the revision of the request, ErrKeyReused and
-// ErrInFlight for the idempotency key.
+// continues, or on a run that is over. The reviewer's claim of the run ends. ErrNotOpen
+// is returned for any other run, ErrConflict if the run has changed since the revision
+// of the request, ErrKeyReused and ErrInFlight for the idempotency key.
 //
 // If the workflow has four_eyes, the first verdict is a proposal. A reviewer with another
 // identity and another name confirms it with the same decision, or sends it back with the
@@ -80,11 +80,11 @@ func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id ve
 func verdictResult(r verification.SignalReceipt) string {
 	switch {
 	case r.Proposed:
-		return VerdictProposed
+		return SignalVerdictProposed
 	case r.Returned:
-		return ProposalReturned
+		return SignalProposalReturned
 	case r.Node == "":
-		return VerdictRecorded
+		return SignalReviewRecorded
 	}
 	return SignalDelivered
 }
@@ -98,7 +98,7 @@ type ReturnRequest struct {
 }
 
 // ReturnProposal sends the proposed verdict of a run back, so that any reviewer may
-// propose one again. The reviewer who proposed it may withdraw it so. ErrConflict is
+// propose one again. The reviewer who proposed it may send it back, too. ErrConflict is
 // returned if no verdict is proposed, without an identity, or if the run has changed
 // since the revision of the request.
 func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id verification.RunID, r ReturnRequest) error {
@@ -123,32 +123,24 @@ type signalFingerprint struct {
 	Payload  verification.Data     `json:",omitempty"`
 }
 
-// SubmitOption adjusts how a customer's answer is delivered.
-type SubmitOption func(*submitOptions)
-
-type submitOptions struct{ idempotencyKey string }
-
-// WithIdempotencyKey makes repetitions of the answer within 24 hours return the
-// first result without effect.
-func WithIdempotencyKey(key string) SubmitOption {
-	return func(o *submitOptions) { o.idempotencyKey = key }
+// SubmitRequest is a customer's answer to the step that a run is parked on.
+type SubmitRequest struct {
+	Signal  string // the name of the step's signal
+	Payload verification.Data
+	// IdempotencyKey makes repetitions of the answer within 24 hours return the
+	// first result without effect; empty for none.
+	IdempotencyKey string
 }
 
 // Submit delivers the customer's answer to the step that the run is parked on.
 // ErrNotOpen is returned when no signal of that name is open, ErrInvalid with the
 // fields when the payload is invalid, ErrKeyReused and ErrInFlight for the
 // idempotency key.
-func (e *Engine) Submit(
-	ctx context.Context, t verification.TenantID, id verification.RunID, signal string, payload verification.Data, opts ...SubmitOption,
-) (SignalResult, error) {
-	var o submitOptions
-	for _, set := range opts {
-		set(&o)
-	}
-	fingerprint := signalFingerprint{Run: id, Signal: signal, Payload: payload}
-	return e.once(ctx, t, o.idempotencyKey, fingerprint, func(request string) (SignalResult, error) {
+func (e *Engine) Submit(ctx context.Context, t verification.TenantID, id verification.RunID, r SubmitRequest) (SignalResult, error) {
+	fingerprint := signalFingerprint{Run: id, Signal: r.Signal, Payload: r.Payload}
+	return e.once(ctx, t, r.IdempotencyKey, fingerprint, func(request string) (SignalResult, error) {
 		s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
-		if err := e.submit(ctx, s, verification.Submit{Signal: signal, Payload: payload, Request: request}); err != nil {
+		if err := e.submit(ctx, s, verification.Submit{Signal: r.Signal, Payload: r.Payload, Request: request}); err != nil {
 			return SignalResult{}, err
 		}
 		return SignalResult{Result: SignalDelivered}, nil

@@ -26,7 +26,7 @@ func TestAVerdictAtAReviewStepContinuesTheRun(t *testing.T) {
 	run = k.Run(run.ID)
 	wantStatus(t, run, verification.StatusCompleted)
 	again, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
-	if err != nil || again.Result != engine.VerdictRecorded {
+	if err != nil || again.Result != engine.SignalReviewRecorded {
 		t.Errorf("verdict on the finished run = %+v, %v; want it recorded", again, err)
 	}
 	after := k.Run(run.ID)
@@ -54,7 +54,7 @@ func TestRunsOfOtherTenantsAreNotFound(t *testing.T) {
 		"cancel": second(k.Engine.Cancel(t.Context(), other, run.ID)),
 		"verdict": second(k.Engine.GiveVerdict(t.Context(), other, run.ID,
 			engine.VerdictRequest{Decision: verification.DecisionApprove})),
-		"submit": second(k.Engine.Submit(t.Context(), other, run.ID, "consent_submitted", nil)),
+		"submit": second(k.Engine.Submit(t.Context(), other, run.ID, engine.SubmitRequest{Signal: "consent_submitted"})),
 		"start":  second(k.Engine.Start(t.Context(), other, run.WorkflowID, engine.StartRequest{ReferenceID: "x"})),
 	} {
 		if !errors.Is(err, verification.ErrNotFound) {
@@ -86,15 +86,15 @@ func TestALinkLeadsToTheStepThatIsOpenNow(t *testing.T) {
 		t.Fatalf("open = %+v, %v; want the consent of a run in progress, the first of two steps", first, err)
 	}
 	answer := verification.Data(`{"consent_status":"success"}`)
-	second, err := k.Engine.AnswerJourney(t.Context(), first, first.Step.Wait, answer)
+	second, err := k.Engine.AnswerJourney(t.Context(), first, first.Step.WaitNumber, answer)
 	if err != nil || second.Step == nil || second.Step.Node != "name" || second.Done != 1 || second.Total != 2 {
 		t.Fatalf("answer = %+v, %v; want the second step", second, err)
 	}
-	if _, err := k.Engine.AnswerJourney(t.Context(), second, first.Step.Wait, answer); !errors.Is(err, verification.ErrNotOpen) {
+	if _, err := k.Engine.AnswerJourney(t.Context(), second, first.Step.WaitNumber, answer); !errors.Is(err, verification.ErrNotOpen) {
 		t.Errorf("the same answer again = %v, want ErrNotOpen", err)
 	}
 	var refused *verification.Error
-	_, err = k.Engine.AnswerJourney(t.Context(), second, second.Step.Wait, verification.Data(`{"name":""}`))
+	_, err = k.Engine.AnswerJourney(t.Context(), second, second.Step.WaitNumber, verification.Data(`{"name":""}`))
 	if !errors.As(err, &refused) || len(refused.Fields) != 1 || refused.Fields[0].Name != "payload.name" {
 		t.Errorf("an empty name = %v, want its field named", err)
 	}
@@ -137,11 +137,11 @@ func TestApplyingTheSameDefinitionChangesNothing(t *testing.T) {
 		t.Errorf("apply a change = %+v, want a second version, published", next)
 	}
 	detail, err := k.Engine.Workflow(t.Context(), enginetest.Tenant, first.ID)
-	if err != nil || len(detail.Steps) != 2 {
-		t.Errorf("steps = %+v, %v; want those of the published version", detail.Steps, err)
+	if err != nil || len(detail.Checks) != 2 {
+		t.Errorf("steps = %+v, %v; want those of the published version", detail.Checks, err)
 	}
 	third := k.Apply(chain("a"))
-	if third.Versions != 2 || third.PublishedHash != first.PublishedHash || third.Latest != first.PublishedHash {
+	if third.Versions != 2 || third.PublishedHash != first.PublishedHash || third.LatestHash != first.PublishedHash {
 		t.Errorf("apply the first again = %+v, want its version back and no third", third)
 	}
 	k.Apply(chain("a", "b"))

@@ -70,9 +70,13 @@ func (w *TxEngine) GiveVerdict(ctx context.Context, t verification.TenantID, id 
 	return w.inner.GiveVerdict(ctx, t, id, v)
 }
 
-// Submit delivers the customer's answer as Engine.Submit does.
-func (w *TxEngine) Submit(ctx context.Context, t verification.TenantID, id verification.RunID, signal string, payload verification.Data) (SignalResult, error) {
-	return w.inner.Submit(ctx, t, id, signal, payload)
+// Submit delivers the customer's answer as Engine.Submit does. It returns
+// ErrInvalid if the request has an idempotency key.
+func (w *TxEngine) Submit(ctx context.Context, t verification.TenantID, id verification.RunID, r SubmitRequest) (SignalResult, error) {
+	if err := refuseKey(r.IdempotencyKey); err != nil {
+		return SignalResult{}, err
+	}
+	return w.inner.Submit(ctx, t, id, r)
 }
 
 // Cancel ends a live run as Engine.Cancel does.

@@ -13,11 +13,11 @@ import (
 	"github.com/verifyd/verifyd/verification/lru"
 )
 
-// WorkflowDetail is a workflow with the steps of its runs.
+// WorkflowDetail is a workflow with the checks of its runs.
 type WorkflowDetail struct {
 	verification.Workflow
-	// Steps are those of the version that a new run would execute; never nil.
-	Steps []verification.CheckInfo
+	// Checks are those of the version that a new run would execute; never nil.
+	Checks []verification.CheckInfo
 }
 
 // Applied is the result of applying a definition.
@@ -43,7 +43,7 @@ func (e *Engine) Workflow(ctx context.Context, t verification.TenantID, id verif
 	if err != nil {
 		return WorkflowDetail{}, err
 	}
-	d := WorkflowDetail{Workflow: w, Steps: []verification.CheckInfo{}}
+	d := WorkflowDetail{Workflow: w, Checks: []verification.CheckInfo{}}
 	if w.Current() == "" {
 		return d, nil
 	}
@@ -51,7 +51,7 @@ func (e *Engine) Workflow(ctx context.Context, t verification.TenantID, id verif
 	if err != nil {
 		return WorkflowDetail{}, err
 	}
-	d.Steps = p.Version.Definition.Checks()
+	d.Checks = p.Version.Definition.Checks()
 	return d, nil
 }
 

@@ -118,7 +118,7 @@ func TestACallerThatLeavesLosesNoSlot(t *testing.T) {
 			t.Errorf("Acquire after its context ended = %v, want the cause", err)
 		}
 		release()
-		release() // once more is harmless
+		release() // a second call has no effect
 		synctest.Wait()
 		if want := []string{"b2"}; !slices.Equal(o.served, want) {
 			t.Errorf("served %v, want %v", o.served, want)

@@ -44,7 +44,7 @@ func listBreaches() []breach {
 		})},
 		{"a summary is listed as it was saved", "List forgets the number of the wait", listing(func(p *verification.Page[summary]) {
 			for i := range p.Data {
-				p.Data[i].Wait = 0
+				p.Data[i].WaitNumber = 0
 			}
 		})},
 		{"a run is listed once, with its newest summary", "the first summary stays", firstSummary},

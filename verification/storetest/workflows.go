@@ -37,7 +37,7 @@ func workflowID(n int) verification.WorkflowID {
 func workflow(n int) verification.Workflow {
 	return verification.Workflow{
 		ID: workflowID(n), Slug: fmt.Sprintf("onboarding-%d", n), Name: oddText, Description: oddText,
-		RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, PublishedHash: "first", Latest: "second", Versions: 2,
+		RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, PublishedHash: "first", LatestHash: "second", Versions: 2,
 		LifecycleWebhookURL: "https://app.example/hooks?a=1&b=2", CreatedAt: instant(time.Duration(n) * tick), Revision: 1,
 	}
 }

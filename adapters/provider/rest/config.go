@@ -1,4 +1,4 @@
-// Config: a declaration as it stands in a file.
+// Config: a declaration as a file has it.
 
 package rest
 

@@ -319,7 +319,8 @@ func (m *multipartBody) Close() (err error) {
 	return err
 }
 
-// documentReader tells an error of the document store from one of the connection.
+// documentReader marks the errors of the document store, so that they are not taken for
+// errors of the connection.
 type documentReader struct {
 	io.Reader
 	name string

@@ -27,7 +27,7 @@ type response struct {
 
 type condition struct {
 	name    string
-	outcome verification.Outcome
+	outcome verification.CheckOutcome
 	holds   value
 }
 
@@ -40,7 +40,7 @@ type dataField struct {
 func (c *compiler) response(at string, r responseConfig) *response {
 	compiled := &response{handle: c.expression(joined(at, "handle"), r.Handle, "")}
 	for _, one := range []struct {
-		outcome verification.Outcome
+		outcome verification.CheckOutcome
 		text    string
 	}{
 		{verification.OutcomePending, r.Pending}, {verification.OutcomePassed, r.Passed}, {verification.OutcomeFailed, r.Failed},
@@ -92,9 +92,9 @@ func (a answer) variable() map[string]any {
 // errUndecided is returned for an answer for which no condition holds.
 var errUndecided = errors.New("no condition of response holds")
 
-// result returns the result that an answer stands for, and adds the answer to vars. If no condition holds, the
-// error wraps errUndecided and says which condition could not be evaluated. Any other
-// error is one of the handle or of the data.
+// result returns the result that a response means, and adds the response to vars. If no
+// condition holds, the error wraps errUndecided and says which condition could not be
+// evaluated. Any other error is one of the handle or of the data.
 func (r *response) result(a answer, vars map[string]any) (verification.CheckResult, error) {
 	vars["response"] = a.variable()
 	var first error // of a condition that cannot be evaluated

@@ -52,7 +52,7 @@ func TestAPendingResultIsPolledWithItsHandle(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Fatalf("check: %v (-want +got):\n%s", err, diff)
 	}
-	for _, want := range []verification.Outcome{verification.OutcomePending, verification.OutcomePending, verification.OutcomePassed} {
+	for _, want := range []verification.CheckOutcome{verification.OutcomePending, verification.OutcomePending, verification.OutcomePassed} {
 		got, err = p.Poll(t.Context(), verification.PollRequest{CheckRequest: request("poll"), Handle: "t-1"})
 		if err != nil || got.Outcome != want {
 			t.Fatalf("poll = %+v, %v, want %s", got, err, want)

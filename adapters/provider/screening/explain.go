@@ -1,4 +1,4 @@
-// What a score is made of, and what a birth date and a country do to it.
+// Explanation: the reasons of a score, and its change by birth date and country.
 
 package screening
 
@@ -32,7 +32,7 @@ func explain(m names.Match) []string {
 	return append(out, m.Notes...)
 }
 
-// What a birth date or a country does to a score.
+// The factors by which a birth date or a country changes a score.
 const (
 	sameBirthDate  = 0.5  // of what is missing to 1 is added
 	sameCountry    = 0.2  // the same

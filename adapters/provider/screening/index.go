@@ -10,7 +10,7 @@ import (
 )
 
 // index finds names of one kind. It never changes once it is built. Names and tokens
-// are numbered; what belongs to number i of a list stands from starts[i] to
+// are numbered; the items of number i of a list are those from starts[i] to
 // starts[i+1].
 type index struct {
 	kind     names.Kind

@@ -187,7 +187,7 @@ func (l *List) entry(i uint32) Entry {
 	return e
 }
 
-// Subject is who is screened.
+// Subject is the person or company that is screened.
 type Subject struct {
 	Kind      names.Kind
 	Name      string

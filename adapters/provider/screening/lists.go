@@ -115,9 +115,8 @@ func (a *Lists) load(ctx context.Context, k *kept) error {
 }
 
 // Refresh loads the lists whose files have changed and were not written to since the
-// call before. A list whose file cannot be read
-// stays as it is, until the file changes again; the log says why. Searches see the
-// old version or the new one, never a mixture.
+// previous call. A list whose file cannot be read stays as it is until the file changes
+// again; the log says why. Searches see the old version or the new one, never a mixture.
 func (a *Lists) Refresh(ctx context.Context) {
 	a.reload.Lock()
 	defer a.reload.Unlock()
@@ -163,7 +162,7 @@ func (a *Lists) Watch(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// Comparer returns what compares the names.
+// Comparer returns the Comparer of the names.
 func (a *Lists) Comparer() *names.Comparer { return a.comparer }
 
 // Names returns the names of the lists in order.

@@ -36,7 +36,7 @@ func TestOutcomesOfScreening(t *testing.T) {
 		name     string
 		with     map[string]any
 		age      time.Duration
-		outcome  verification.Outcome
+		outcome  verification.CheckOutcome
 		analysis bool
 		hits     int
 	}{
@@ -75,7 +75,7 @@ func TestOutcomesOfNameMatch(t *testing.T) {
 	p := screening.NewNameMatch(names.New())
 	for _, tc := range []struct {
 		with map[string]any
-		want verification.Outcome
+		want verification.CheckOutcome
 	}{
 		{map[string]any{"name": "Rajesh Kumar", "other": "कुमार राजेश"}, verification.OutcomePassed},
 		{map[string]any{"name": "Rajesh Kumar", "other": "Ramesh Kumar"}, verification.OutcomeFailed},

@@ -25,7 +25,8 @@ func (x *index) name(i uint32) names.Name {
 	return n
 }
 
-// weight returns how much a token tells: 1.25 if one name has it, 0.75 if all have.
+// weight returns the weight of a token that df names have: from 1.25 for one name to
+// 0.75 for all.
 func (x *index) weight(df int) float32 {
 	n := float64(max(2, x.names.size()))
 	return float32(0.75 + 0.5*max(0, math.Log(n/float64(max(1, df)))/math.Log(n)))
@@ -130,7 +131,7 @@ func (x *index) has(t *names.Token) bool {
 	return ok
 }
 
-// bucket returns where the tokens with a key stand.
+// bucket returns the range of the tokens with a key.
 func (x *index) bucket(hash uint32) (from, to int) {
 	from, _ = slices.BinarySearch(x.keys, uint64(hash)<<32)
 	to = from

@@ -104,7 +104,7 @@ func (w *with) score(key string, otherwise float64) (float64, bool) {
 	return value, true
 }
 
-// subject returns who is screened.
+// subject returns the person or company that is screened.
 func (w *with) subject() Subject {
 	s := Subject{Name: w.text("name", true), BirthDate: w.text("birth_date", false), Countries: w.texts("countries")}
 	s.Kind = w.kind()
@@ -114,7 +114,8 @@ func (w *with) subject() Subject {
 	return s
 }
 
-// SubjectOf returns whom a check of offline.screening with these values screens.
+// SubjectOf returns the person or company that a check of offline.screening with these
+// values screens.
 func SubjectOf(values map[string]any) (Subject, error) {
 	w := with{values: values}
 	return w.subject(), w.err

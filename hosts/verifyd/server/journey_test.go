@@ -24,8 +24,8 @@ import (
 // onto is the button that goes on from a form.
 const onto = "form:not(.optout) > .buttons button:not(.quiet)"
 
-// clientSite is where the client wants its customers back; its page shows what
-// it was told.
+// clientSite returns the URL of a site of the client, the target of redirects. Its page
+// shows the query.
 func clientSite(t *testing.T) (url string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

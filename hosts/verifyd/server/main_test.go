@@ -353,7 +353,7 @@ func printed(t *testing.T, doc []byte, text string) bool {
 	for part := range bytes.SplitSeq(doc, []byte("\nstream\n")) {
 		r, err := zlib.NewReader(bytes.NewReader(part))
 		if err != nil {
-			continue // what stands before the first stream
+			continue // the part before the first stream
 		}
 		if content, err := io.ReadAll(r); err == nil && bytes.Contains(content, want) {
 			return true

@@ -95,7 +95,7 @@ func (r *reviewers) console(e *engine.Engine, s settings, log *slog.Logger, stop
 		if err != nil {
 			return nil, err
 		}
-		o.Provider = login
+		o.IdentityProvider = login
 	}
 	return console.New(e, o)
 }

@@ -29,9 +29,9 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 	if len(h.lists.Names()) > 0 {
 		background.Go(func() { h.lists.Watch(working, refreshInterval) })
 	}
-	if h.fleet != nil {
+	if h.membership != nil {
 		background.Go(func() {
-			if err := h.fleet.Serve(working); err != nil {
+			if err := h.membership.Serve(working); err != nil {
 				failed <- err
 			}
 		})

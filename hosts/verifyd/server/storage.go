@@ -68,11 +68,11 @@ func (s *storage) ping(ctx context.Context) error {
 
 // join joins the hosts that share the database. It returns nil for a host that
 // shares none or is no worker.
-func (s *storage) join(given settings, e *engine.Engine, now func() time.Time, log *slog.Logger) (*postgres.Member, error) {
+func (s *storage) join(given settings, e *engine.Engine, now func() time.Time, log *slog.Logger) (*postgres.Membership, error) {
 	if !s.shared(given) || !given.has(roleWorker) {
-		return nil, nil //nolint:nilnil // nil means no fleet
+		return nil, nil //nolint:nilnil // the host shares no database, or is no worker
 	}
-	return s.database.Join(postgres.MemberOptions{Wake: e.Wake, Sweep: e.Sweep, Now: now, Log: log})
+	return s.database.Join(postgres.MembershipOptions{Wake: e.Wake, Sweep: e.Sweep, Now: now, Log: log})
 }
 
 // close closes the database.

@@ -56,7 +56,8 @@ func startChild(t *testing.T, vars ...string) *child {
 	return c
 }
 
-// terminate stops the child as an operator does, and tells how it went.
+// terminate stops the child as an operator does, and returns an error unless it exits
+// with 0.
 func (c *child) terminate() error {
 	if err := c.process.Process.Signal(syscall.SIGTERM); err != nil {
 		return err

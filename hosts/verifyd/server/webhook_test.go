@@ -1,4 +1,4 @@
-// Tests of what the client's backend hears from the host.
+// Tests of the notices that the client's backend receives.
 
 package server_test
 

@@ -48,20 +48,20 @@ type hostClock interface {
 
 // host is an assembled server.
 type host struct {
-	settings settings
-	log      *slog.Logger
-	storage  *storage
-	engine   *engine.Engine
-	lists    *screening.Lists
-	fleet    *postgres.Member // nil for a host that shares no database or is no worker
-	api      listener         // without a listener if the host does not have the role api
-	admin    listener
-	health   *health
-	build    cli.Build
-	demo     *demo         // nil unless the host serves the demo
-	vendor   listener      // of the demo; without a listener unless the host serves it
-	stopping chan struct{} // closed when requests are no longer accepted: streams end then
-	closing  []func()
+	settings   settings
+	log        *slog.Logger
+	storage    *storage
+	engine     *engine.Engine
+	lists      *screening.Lists
+	membership *postgres.Membership // nil for a host that shares no database or is no worker
+	api        listener             // without a listener if the host does not have the role api
+	admin      listener
+	health     *health
+	build      cli.Build
+	demo       *demo         // nil unless the host serves the demo
+	vendor     listener      // of the demo; without a listener unless the host serves it
+	stopping   chan struct{} // closed when requests are no longer accepted: streams end then
+	closing    []func()
 }
 
 // listener is an address and its handler.
@@ -188,7 +188,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		return nil, o.warnings, err
 	}
 	m.registry.MustRegister(newQueueGauges(h.engine))
-	if h.fleet, err = h.storage.join(s, h.engine, clk.Now, h.log); err != nil {
+	if h.membership, err = h.storage.join(s, h.engine, clk.Now, h.log); err != nil {
 		return nil, o.warnings, err
 	}
 	if o.bootstrap != nil {

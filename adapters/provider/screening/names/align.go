@@ -16,7 +16,7 @@ type alignment struct {
 	doneA, doneB []bool
 	matched      float32 // the weight of what is aligned
 	sum          float32 // the same, times similarity
-	telling      int     // aligned tokens that tell something
+	telling      int     // aligned tokens that are Telling
 	parts        []Part
 }
 

@@ -65,7 +65,7 @@ func (c *Comparer) joinPlaces(words []word) []word {
 	return out
 }
 
-// companyToken returns the token of a word, or of the word that stands for it.
+// companyToken returns the token of a word, or of its concept.
 func (c *Comparer) companyToken(w word) *Token {
 	found, ok := c.tables.concepts[w.plain]
 	if !ok && w.script == "han" {
@@ -214,7 +214,7 @@ func (c *Comparer) takeForms(n *Name, words []word) []word {
 			phrase := strings.Join(texts, "")
 			form, ok := c.tables.legal[phrase]
 			if !ok || size == 1 && len(phrase) <= 3 && i != 0 && i < len(words)-1 && !c.formAhead(words[i+1:]) {
-				continue // a short form stands at the beginning or the end
+				continue // a short form is at the beginning or the end
 			}
 			n.Forms = append(n.Forms, form)
 			taken = size

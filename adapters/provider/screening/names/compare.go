@@ -63,7 +63,7 @@ func (x *alignment) weight(t *Token) float32 {
 }
 
 // unmatched returns the weight of the tokens that are not aligned, and the number of
-// those that tell something.
+// those that are Telling.
 func (x *alignment) unmatched(tokens []*Token, done []bool) (weight float32, telling int) {
 	for i, t := range tokens {
 		if !done[i] {
@@ -111,8 +111,8 @@ func (x *alignment) person(m *Match) float32 {
 	return score
 }
 
-// company returns the score of two names of companies. A word that tells something
-// and differs costs much; legal forms and words of many companies cost little.
+// company returns the score of two names of companies. A distinctive word that
+// differs costs much; legal forms and words of many companies cost little.
 func (x *alignment) company(m *Match) float32 {
 	ua, tellingA := x.unmatched(x.a.Tokens, x.doneA)
 	ub, tellingB := x.unmatched(x.b.Tokens, x.doneB)

@@ -11,7 +11,7 @@ import (
 	"fmt"
 )
 
-// Kind says whose name it is.
+// Kind says whether a name is that of a person or of a company.
 type Kind string
 
 // The kinds.
@@ -81,8 +81,8 @@ type Name struct {
 // Token is one word of a name. Tokens are equal if their keys are.
 type Token struct {
 	Text string // ASCII lower-case letters and digits
-	// Weight is how much the token tells in its list: 1 is usual, and rare tokens tell
-	// more. 0 outside a list.
+	// Weight says how distinctive the token is in its list: 1 is usual, and rare tokens
+	// have more. 0 outside a list.
 	Weight float32
 
 	sound string // the phonemes
@@ -97,15 +97,15 @@ type Token struct {
 	latin   bool // written in Latin letters
 	// aspirated says that there is an apostrophe in the word, as in Ch'en.
 	aspirated bool
-	// written and writtenSound are Text and sound, unless Text is a word that stands for the
-	// one written.
+	// written and writtenSound are Text and sound, unless Text is the concept of the
+	// written word.
 	written, writtenSound string
 }
 
 // Key identifies the token among all tokens.
 func (t *Token) Key() string { return t.key }
 
-// Telling reports whether the token alone can identify somebody: it is no initial,
+// Telling reports whether the token alone can identify a name: it is no initial,
 // particle, title or common word of companies.
 func (t *Token) Telling() bool { return t.role == plain || t.role == number }
 
@@ -118,7 +118,7 @@ const (
 	particle      // van, de, al
 	title         // Dr, Sheikh
 	generic       // a word of many companies: trading, industry
-	filler        // one that tells nothing: group, international
+	filler        // a word without meaning for the comparison: group, international
 	place         // a city or a country in the name of a company
 	number
 )

@@ -1,4 +1,4 @@
-// How words sound: phonemes, and the cost of hearing one for another.
+// Sound: the phonemes of words, and the costs of confusing them.
 
 package names
 

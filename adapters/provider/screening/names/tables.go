@@ -46,7 +46,8 @@ type lineWord struct {
 	word string
 }
 
-// concept is a word of companies, and the word that stands for it in any language.
+// concept is the word that replaces the words of companies with one meaning, in any
+// language.
 type concept struct {
 	word string
 	role role

@@ -24,7 +24,7 @@ type member struct {
 func join(t *testing.T, url string) *member {
 	t.Helper()
 	m := &member{store: openAt(t, url, postgres.Options{})}
-	fleet, err := m.store.Join(postgres.MemberOptions{
+	membership, err := m.store.Join(postgres.MembershipOptions{
 		Wake:  func() bool { m.wakes.Add(1); return !m.busy.Load() },
 		Sweep: func(context.Context) error { m.sweeps.Add(1); return nil },
 		Now:   time.Now,
@@ -34,7 +34,7 @@ func join(t *testing.T, url string) *member {
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	served := make(chan error, 1)
-	go func() { served <- fleet.Serve(ctx) }()
+	go func() { served <- membership.Serve(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-served; err != nil {
@@ -72,7 +72,7 @@ func TestAHostIsWokenForQueuedWork(t *testing.T) {
 	a, b := join(t, url), join(t, url)
 	front := openAt(t, url, postgres.Options{}) // a host that drives nothing
 	wakes := func() int64 { return a.wakes.Load() + b.wakes.Load() }
-	eventually(t, "the fleet's first sweep", func() bool { return a.sweeps.Load()+b.sweeps.Load() > 0 })
+	eventually(t, "the first sweep of the hosts", func() bool { return a.sweeps.Load()+b.sweeps.Load() > 0 })
 	began := time.Now()
 	for n := range 5 {
 		if err := front.Append(t.Context(), ours, runNumber(n), 0, started(n, time.Now(), false)); err != nil {
@@ -153,7 +153,7 @@ func version(t *testing.T, e *embedder) string {
 }
 
 func TestJoinRequiresItsCallbacks(t *testing.T) {
-	if _, err := fresh(t).Join(postgres.MemberOptions{}); err == nil {
+	if _, err := fresh(t).Join(postgres.MembershipOptions{}); err == nil {
 		t.Error("Join without anything to do succeeded")
 	}
 }

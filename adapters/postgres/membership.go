@@ -30,8 +30,8 @@ const (
 	stopTimeout = 5 * time.Second
 )
 
-// MemberOptions are the callbacks of a host. All but Log are required.
-type MemberOptions struct {
+// MembershipOptions are the callbacks of a host. All but Log are required.
+type MembershipOptions struct {
 	// Wake makes the host look at the queue now. It reports whether the host takes work
 	// at all: false if it is passive or closing. Pass Engine.Wake.
 	Wake func() bool
@@ -44,14 +44,14 @@ type MemberOptions struct {
 	Log *slog.Logger
 }
 
-// Member connects a host to the others that share its database. It wakes the host for
-// work that another host left in the queue, at the latest when the work is due, and
-// has one host at a time sweep and maintain the store.
-type Member struct{ client *jobClient }
+// Membership connects a host to the others that share its database. It wakes the host
+// for work that another host left in the queue, at the latest when the work is due. One
+// host at a time sweeps and maintains the store.
+type Membership struct{ client *jobClient }
 
 // Join returns a member among the hosts of this database. It does nothing before
 // Serve.
-func (s *Store) Join(o MemberOptions) (*Member, error) {
+func (s *Store) Join(o MembershipOptions) (*Membership, error) {
 	if o.Wake == nil || o.Sweep == nil || o.Now == nil {
 		return nil, errors.New("postgres: Wake, Sweep and Now are required")
 	}
@@ -86,9 +86,9 @@ func (s *Store) Join(o MemberOptions) (*Member, error) {
 		Logger:                      slog.New(onlyWarnings{o.Log.Handler()}),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("join the fleet: %w", err)
+		return nil, fmt.Errorf("join the hosts: %w", err)
 	}
-	return &Member{c}, nil
+	return &Membership{c}, nil
 }
 
 // snoozeUnless leaves a job to another host unless this one takes work.
@@ -121,16 +121,16 @@ func once(do func(context.Context) error) func(context.Context) error {
 }
 
 // Serve keeps the host a member until ctx ends. It waits while the database is unavailable.
-func (f *Member) Serve(ctx context.Context) error {
+func (m *Membership) Serve(ctx context.Context) error {
 	detached := context.WithoutCancel(ctx)
-	err := f.start(detached)
+	err := m.start(detached)
 	for errors.Is(err, verification.ErrUnavailable) {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(sweepInterval):
 		}
-		err = f.start(detached)
+		err = m.start(detached)
 	}
 	if err != nil {
 		return err
@@ -138,16 +138,16 @@ func (f *Member) Serve(ctx context.Context) error {
 	<-ctx.Done()
 	soft, cancel := context.WithTimeout(detached, 2*stopTimeout)
 	defer cancel()
-	if err := f.client.Stop(soft); err != nil {
+	if err := m.client.Stop(soft); err != nil {
 		hard, cancel := context.WithTimeout(detached, stopTimeout)
 		defer cancel()
-		return f.client.StopAndCancel(hard)
+		return m.client.StopAndCancel(hard)
 	}
 	return nil
 }
 
-func (f *Member) start(ctx context.Context) error {
-	return translate("join the fleet", f.client.Start(ctx))
+func (m *Membership) start(ctx context.Context) error {
+	return translate("join the hosts", m.client.Start(ctx))
 }
 
 // onlyWarnings drops the messages of River below warnings.
