@@ -28,7 +28,7 @@ import (
 
 // Bearers verifies a dashboard access token and returns the reviewer. The error is
 // verification.ErrUnauthenticated if the token is not valid, and
-// verification.ErrForbidden if its role does not allow to give verdicts.
+// verification.ErrForbidden if its role may not give verdicts.
 type Bearers func(ctx context.Context, token string) (verification.Reviewer, error)
 
 // Options configure New. The zero value is valid.

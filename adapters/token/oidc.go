@@ -218,7 +218,7 @@ func checkHeader(h jws.Headers) (alg jwa.SignatureAlgorithm, kid string, err err
 }
 
 // reviewer returns the reviewer claim, or else the subject. An email that the issuer
-// has not verified may be somebody else's.
+// has not verified may belong to another person.
 func (o *OIDC) reviewer(t unverified, subject string) string {
 	name := t.text(o.opt.ReviewerClaim)
 	if name == "" || o.opt.ReviewerClaim == emailClaim && !t.emailVerified() {
