@@ -29,6 +29,9 @@ type Commit struct {
 	// the run had an entry before; without it, a store need not look for one.
 	Review       *Review
 	ReviewBefore bool
+	// Screened are the lists whose changes lead to the re-screening of the run. They are
+	// set by the commit that completes the run.
+	Screened []ScreenedList
 	// Measures are added to those of the workflow and the tenant, also if HistoryOnly is
 	// set.
 	Measures []Measure
@@ -49,6 +52,9 @@ func NewCommit(before, after Run, events []Event) Commit {
 	_, c.ReviewBefore = before.Review()
 	if v, open := after.Review(); open {
 		c.Review = &v
+	}
+	if after.Ended == StatusCompleted && before.Ended == "" {
+		c.Screened = after.screenedLists()
 	}
 	return c
 }

@@ -19,10 +19,14 @@ func (d *decision) dispatch(id NodeID, n Node, provider string, arrival bool) {
 	if arrival {
 		visit++
 	}
-	d.add(Dispatched{
+	f := Dispatched{
 		Node: id, Key: n.checkKey(id), Label: n.label(id), Provider: provider,
 		Dispatch: step.Dispatches + 1, Visit: visit,
-	})
+	}
+	if n.Rescreen != nil {
+		f.Rescreen = n.Rescreen.List
+	}
+	d.add(f)
 }
 
 // outstanding reports whether the run still waits for the result of a dispatch.

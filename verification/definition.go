@@ -92,6 +92,8 @@ type Node struct {
 	Fallback       string  `json:"fallback,omitempty"`
 	OnFailed       NodeID  `json:"on_failed,omitempty"`      // fail, next or a node
 	OnUnavailable  NodeID  `json:"on_unavailable,omitempty"` // fail, next or a node
+	// Rescreen asks that completed runs are screened again; nil for never.
+	Rescreen *Rescreen `json:"rescreen,omitempty"`
 
 	// Branch.
 	Rules []Rule `json:"rules,omitempty"`
@@ -133,6 +135,17 @@ type Poll struct {
 	// counts as failed; 0 means 86400.
 	TimeoutSeconds float64 `json:"timeout_seconds,omitempty"`
 }
+
+// Rescreen asks that the completed runs that have made the check are screened again.
+type Rescreen struct {
+	// List is the list that the check screens against.
+	List string `json:"list"`
+	// Every says when; RescreenOnChange is the only value.
+	Every string `json:"every"`
+}
+
+// RescreenOnChange screens completed runs again when the version of the list changes.
+const RescreenOnChange = "change"
 
 // Rule leads the run to Next if its condition holds.
 type Rule struct {

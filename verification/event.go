@@ -47,6 +47,9 @@ type Dispatched struct {
 	Dispatch int `json:"dispatch"`
 	// Visit counts the visits of the node, 1 for the first.
 	Visit int `json:"visit"`
+	// Rescreen is the list whose changes lead to the re-screening of the run once it is
+	// completed; empty for none.
+	Rescreen string `json:"rescreen,omitempty"`
 }
 
 // ResultPending records that the result is pending and the provider must be polled.
@@ -304,6 +307,9 @@ func (f Dispatched) appendJSON(b []byte) []byte {
 	b = appendText(append(b, `,"provider":`...), f.Provider)
 	b = strconv.AppendInt(append(b, `,"dispatch":`...), int64(f.Dispatch), 10)
 	b = strconv.AppendInt(append(b, `,"visit":`...), int64(f.Visit), 10)
+	if f.Rescreen != "" {
+		b = appendText(append(b, `,"rescreen":`...), f.Rescreen)
+	}
 	return append(b, '}')
 }
 

@@ -28,6 +28,7 @@ type Store interface { //nolint:interfacebloat // the ports are small; this is a
 	ReviewQueue
 	ClaimStore
 	MeasureStore
+	RescreenStore
 	WorkflowStore
 	TenantStore
 	IdempotencyStore
@@ -108,6 +109,28 @@ type MeasureStore interface {
 	// Measures returns the sums of the measures of all appends so far, in the order of
 	// name, key and version. Sums that are 0 between all cuts are left out.
 	Measures(ctx context.Context, t TenantID, q MeasureQuery) ([]MeasureCounts, error)
+}
+
+// RescreenStore keeps which completed runs are screened again when a list changes, and
+// how far that is. Append adds the runs, see Commit.Screened: a run counts as screened
+// in the last pass over the list if that pass has the version of the run, and in no pass
+// otherwise.
+type RescreenStore interface {
+	// HoldList makes a host the only one that screens runs again against a list until the
+	// given time. It returns the last pass over the list; its Number is 0 before the
+	// first pass. It returns ErrConflict if another host holds the list at now.
+	HoldList(ctx context.Context, list, holder string, now, until time.Time) (RescreenPass, error)
+	// SavePass replaces the last pass over p.List, and records that runs were screened in
+	// it, all or nothing. It returns ErrConflict unless p.Holder was the last to hold the
+	// list.
+	SavePass(ctx context.Context, p RescreenPass, runs []RunRef) error
+	// OutdatedRuns returns up to limit runs that are screened against the list and were
+	// not in the pass with this number or a later one. Tenants take turns: each is given
+	// its first run before any is given its second. The runs of a tenant come in the
+	// order of the passes in which they were screened last.
+	OutdatedRuns(ctx context.Context, list string, pass, limit int) ([]RunRef, error)
+	// RescreenPasses returns the last pass over each list, in the order of the lists.
+	RescreenPasses(ctx context.Context) ([]RescreenPass, error)
 }
 
 // WorkflowStore keeps workflows and their immutable versions.
@@ -246,6 +269,18 @@ type Describer interface {
 	Provider
 	// Describe returns the same description at every call.
 	Describe() ProviderDescription
+}
+
+// Rescreener is a Provider that screens against lists, which change. It can screen
+// completed runs again.
+type Rescreener interface {
+	Provider
+	// ListVersions returns the version in use of each list, by name. A name belongs to
+	// one provider.
+	ListVersions() map[string]string
+	// Rescreen screens whom a check with the given request has screened against the
+	// version in use of a list. It changes nothing.
+	Rescreen(ctx context.Context, list string, r CheckRequest) (Rescreening, error)
 }
 
 // ExpressionCompiler compiles the texts inside a definition. The text of an error

@@ -34,6 +34,16 @@ type ProviderDescription struct {
 	// has are `required`. `title` is the label of a field on reports; `x-unit` is the
 	// unit of its value.
 	Data Data
+	// Rescreens says that completed runs can be screened again: see Rescreener. Lists
+	// are then the names of the lists; nil if they are not known.
+	Rescreens bool
+	Lists     []string
+}
+
+// Rescreening is the result of screening a completed run again.
+type Rescreening struct {
+	ListVersion string // that was searched
+	Hits        []Hit  // the best first
 }
 
 // PollRequest is the request for a pending result.

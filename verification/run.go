@@ -77,6 +77,9 @@ type Step struct {
 	// passed after it had failed on an earlier visit.
 	Recovered bool
 
+	// Rescreen is the list whose changes lead to the re-screening of the completed run;
+	// empty for none.
+	Rescreen string
 	// Rescreened are the hits that later versions of a list had, oldest first.
 	Rescreened []HitsFound
 
@@ -311,7 +314,7 @@ func (r Run) dispatched(f Dispatched, at time.Time) Run {
 	if s, ok := r.Step(f.Node); ok && s.Visits == f.Visit {
 		return r.withStep(f.Node, func(s *Step) { s.Status, s.Dispatches = StepRunning, f.Dispatch })
 	}
-	return r.reach(Step{Node: f.Node, Type: NodeCheck, Key: f.Key, Label: f.Label, StartedAt: at, Dispatches: f.Dispatch})
+	return r.reach(Step{Node: f.Node, Type: NodeCheck, Key: f.Key, Label: f.Label, StartedAt: at, Dispatches: f.Dispatch, Rescreen: f.Rescreen})
 }
 
 func (r Run) judged(f VerdictRecorded, at time.Time) Run {

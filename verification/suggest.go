@@ -42,6 +42,16 @@ func DidYouMean[S ~string](name string, known []S) string {
 	return "; did you mean " + near + "?"
 }
 
+// suggestion returns a hint for a name that is not known: the one that was probably
+// meant, or all that are known.
+func suggestion(name string, known []string) string {
+	hint := DidYouMean(name, known)
+	if hint == "" && len(known) > 0 {
+		hint = " (supported: " + joined(known) + ")"
+	}
+	return hint
+}
+
 // edits returns the number of edits from a to b.
 func edits(a, b string) int {
 	before, row := make([]int, len(b)+1), make([]int, len(b)+1)

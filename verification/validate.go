@@ -201,11 +201,7 @@ func (v *validator) provider(at string, n Node, providers []string) {
 		if providers == nil || slices.Contains(providers, name) {
 			return
 		}
-		hint := DidYouMean(name, providers)
-		if hint == "" && len(providers) > 0 {
-			hint = " (supported: " + joined(providers) + ")"
-		}
-		v.problem(path, "there is no provider %q%s", name, hint)
+		v.problem(path, "there is no provider %q%s", name, suggestion(name, providers))
 	}
 	v.check(at+".key", n.Key == "" || validName(n.Key),
 		"must be a lower-case letter followed by letters, digits or _")
@@ -228,6 +224,9 @@ func (v *validator) provider(at string, n Node, providers []string) {
 	}
 	v.target(at+".on_failed", n.OnFailed, false, TargetFail, TargetNext)
 	v.target(at+".on_unavailable", n.OnUnavailable, false, TargetFail, TargetNext)
+	if n.Rescreen != nil {
+		v.rescreen(at+".rescreen", n)
+	}
 }
 
 // labels finds check keys that have different labels at two nodes.

@@ -247,7 +247,8 @@ func TestFieldsOfAnotherTypeHaveNoEffect(t *testing.T) {
 		Fields: verification.InputFields{{Name: "a", Type: verification.FieldText}}, Key: "key", Provider: "registry",
 		With: verification.Data(`{"number":"${pan}"}`), TimeoutSeconds: 1, Retry: &verification.Retry{}, Poll: &verification.Poll{},
 		Fallback: "backup", OnFailed: "done", OnUnavailable: "done",
-		Rules: []verification.Rule{{When: "pan failed", Next: "done"}}, Else: "done", Reason: "Reason", OnReject: "done", Outcome: "approved",
+		Rescreen: &verification.Rescreen{List: "sanctions", Every: "change"},
+		Rules:    []verification.Rule{{When: "pan failed", Next: "done"}}, Else: "done", Reason: "Reason", OnReject: "done", Outcome: "approved",
 	}
 	for _, kind := range []verification.NodeType{
 		verification.NodeConsent, verification.NodeCustomerInput, verification.NodeCheck,

@@ -82,6 +82,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	c.Summary.ID = id
 	d.index.put(r, c.Summary)
 	s.queue.enqueue(r.ref, c)
+	s.rescreens.add(r.ref, c.Screened)
 	return nil
 }
 

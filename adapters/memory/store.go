@@ -16,10 +16,12 @@ import (
 
 // Store is a verification.Store. It is safe for concurrent use.
 type Store struct {
-	// The lock of a tenantData is taken before that of queue; the others are taken alone.
+	// The lock of a tenantData is taken before those of queue and rescreens; the others
+	// are taken alone.
 
 	runs       table[verification.TenantID, *tenantData]
 	queue      queue
+	rescreens  rescreens
 	workflows  workflows
 	tenants    table[verification.TenantID, verification.Tenant]
 	accounts   table[string, verification.Account]

@@ -145,6 +145,9 @@ func queueAppends(q querier, b *pgx.Batch, group []pendingAppend, appended map[v
 		}
 		b.Queue(q.stmt(statement), args...).Query(read)
 	}
+	if args := screenedArgs(group); args != nil {
+		b.Queue(q.stmt(stmtScreened), args...)
+	}
 	return nil
 }
 

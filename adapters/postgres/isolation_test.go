@@ -97,7 +97,7 @@ func TestRowsOfAnotherTenantCannotBeWritten(t *testing.T) {
 func walledTables() []string {
 	return []string{
 		"accounts", "deliveries", "idempotency_keys", "measure_log", "measures", "review_counts", "reviews",
-		"run_counts", "run_events", "run_months", "runs", "tenants", "work", "workflow_versions", "workflows",
+		"run_counts", "run_events", "run_months", "runs", "screened_runs", "tenants", "work", "workflow_versions", "workflows",
 	}
 }
 
@@ -133,6 +133,11 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 	_, err := s.ClaimIdempotencyKey(ctx, tenant, startRecord("key", run, noon()))
 	must(t, err)
 	begin(t, s, tenant, run, verification.Summary{})
+	must(t, s.Append(ctx, tenant, run, 1, verification.Commit{
+		Events: []verification.Event{{At: noon(), Fact: verification.Completed{}}}, AdvanceAt: noon(),
+		Summary:  verification.Summary{Workflow: flow, StartedAt: noon(), Ended: verification.StatusCompleted, CompletedAt: noon()},
+		Screened: []verification.ScreenedList{{List: "sanctions"}},
+	}))
 	must(t, s.SaveDelivery(ctx, tenant, verification.Delivery{Run: run, State: verification.DeliveryPending, LastAt: noon()}))
 	for _, other := range []int{n + 100, n + 200} { // the measures of the first are added up, those of the second are in the log
 		history := reviewHistory(other, 0, 1)

@@ -119,6 +119,7 @@ func statements(onConflict string) map[string]string {
 		stmtAppendChange:  fmt.Sprintf(appendChange, onConflict, measured(26), ""),
 		stmtStartReview:   fmt.Sprintf(appendStart, onConflict, measured(26), appendReviewed),
 		stmtChangeReview:  fmt.Sprintf(appendChange, onConflict, measured(26), appendReviewed),
+		stmtScreened:      appendScreened,
 		stmtAccount:       selectAccount,
 		stmtTake:          takeWork, stmtDueAfter: dueAfter, stmtOverdue: overdueRuns, stmtNextDeadline: nextDeadline,
 	}

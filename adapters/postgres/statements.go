@@ -11,6 +11,7 @@ const (
 	stmtAppendChange  = "verifyd_append_change"
 	stmtStartReview   = "verifyd_start_review"
 	stmtChangeReview  = "verifyd_change_review"
+	stmtScreened      = "verifyd_screened"
 	stmtLoad          = "verifyd_load"
 	stmtAccount       = "verifyd_account"
 	stmtTake          = "verifyd_take"
@@ -161,6 +162,16 @@ const appendChange = appendInput + `, written AS (
         due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0
 ), %s%s
 SELECT tenant_id, run_id FROM appended`
+
+// appendScreened inserts the completed runs of a group that are screened again, see
+// screenedArgs. It follows their appends in the transaction, and ignores those that failed.
+const appendScreened = `
+INSERT INTO verifyd.screened_runs (tenant_id, run_id, list, pass)
+SELECT i.tenant_id, i.run_id, i.list, coalesce((SELECT p.number FROM verifyd.rescreen_passes p
+    WHERE p.list = i.list AND p.version = i.version), 0)
+FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[]) AS i (tenant_id, run_id, list, version, completed_at)
+JOIN verifyd.runs r ON r.tenant_id = i.tenant_id AND r.id = i.run_id AND r.ended = 'completed' AND r.completed_at = i.completed_at
+ON CONFLICT DO NOTHING`
 
 // loadEvents selects the rows of a history with events after the first $3, and
 // always the first row, which shows that the run exists.

@@ -237,6 +237,60 @@ func (m *MeasureStoreMock) Measures(ctx context.Context, t verification.TenantID
 
 func (m *MeasureStoreMock) MeasuresCalls() []Call { return m.calls.of("Measures") }
 
+// RescreenStoreMock calls a func for each method, or its RescreenStore where the func is nil.
+type RescreenStoreMock struct {
+	verification.RescreenStore
+	HoldListFunc       func(ctx context.Context, list string, holder string, now time.Time, until time.Time) (verification.RescreenPass, error)
+	OutdatedRunsFunc   func(ctx context.Context, list string, pass int, limit int) ([]verification.RunRef, error)
+	RescreenPassesFunc func(ctx context.Context) ([]verification.RescreenPass, error)
+	SavePassFunc       func(ctx context.Context, p verification.RescreenPass, runs []verification.RunRef) error
+	calls              calls
+}
+
+func (m *RescreenStoreMock) HoldList(ctx context.Context, list string, holder string, now time.Time, until time.Time) (verification.RescreenPass, error) {
+	m.calls.add("HoldList", ctx, list, holder, now, until)
+	do := m.HoldListFunc
+	if do == nil {
+		do = m.RescreenStore.HoldList
+	}
+	return do(ctx, list, holder, now, until)
+}
+
+func (m *RescreenStoreMock) HoldListCalls() []Call { return m.calls.of("HoldList") }
+
+func (m *RescreenStoreMock) OutdatedRuns(ctx context.Context, list string, pass int, limit int) ([]verification.RunRef, error) {
+	m.calls.add("OutdatedRuns", ctx, list, pass, limit)
+	do := m.OutdatedRunsFunc
+	if do == nil {
+		do = m.RescreenStore.OutdatedRuns
+	}
+	return do(ctx, list, pass, limit)
+}
+
+func (m *RescreenStoreMock) OutdatedRunsCalls() []Call { return m.calls.of("OutdatedRuns") }
+
+func (m *RescreenStoreMock) RescreenPasses(ctx context.Context) ([]verification.RescreenPass, error) {
+	m.calls.add("RescreenPasses", ctx)
+	do := m.RescreenPassesFunc
+	if do == nil {
+		do = m.RescreenStore.RescreenPasses
+	}
+	return do(ctx)
+}
+
+func (m *RescreenStoreMock) RescreenPassesCalls() []Call { return m.calls.of("RescreenPasses") }
+
+func (m *RescreenStoreMock) SavePass(ctx context.Context, p verification.RescreenPass, runs []verification.RunRef) error {
+	m.calls.add("SavePass", ctx, p, runs)
+	do := m.SavePassFunc
+	if do == nil {
+		do = m.RescreenStore.SavePass
+	}
+	return do(ctx, p, runs)
+}
+
+func (m *RescreenStoreMock) SavePassCalls() []Call { return m.calls.of("SavePass") }
+
 // WorkflowStoreMock calls a func for each method, or its WorkflowStore where the func is nil.
 type WorkflowStoreMock struct {
 	verification.WorkflowStore

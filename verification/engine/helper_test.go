@@ -28,11 +28,12 @@ type ports struct {
 	verification.ReviewQueue
 	verification.ClaimStore
 	verification.MeasureStore
+	verification.RescreenStore
 }
 
 // replace returns s with the ports that change sets.
 func replace(s verification.Store, change func(*ports)) verification.Store {
-	p := ports{s, s, s, s, s, s, s, s, s}
+	p := ports{s, s, s, s, s, s, s, s, s, s}
 	change(&p)
 	return p
 }

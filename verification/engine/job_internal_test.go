@@ -28,6 +28,7 @@ func TestARunTakenForAReservationIsReleasedWhenTheHostStops(t *testing.T) {
 		verification.ReviewQueue
 		verification.ClaimStore
 		verification.MeasureStore
+		verification.RescreenStore
 	}{WorkQueue: queue}
 	e.heavy = fair.NewLimiter(1, 1)
 	r := newRunner(e)

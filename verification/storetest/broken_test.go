@@ -35,6 +35,7 @@ type broken struct {
 	*mock.ReviewQueueMock
 	*mock.ClaimStoreMock
 	*mock.MeasureStoreMock
+	*mock.RescreenStoreMock
 }
 
 // stores are a working Store and DocumentStore.
@@ -52,6 +53,7 @@ func (s stores) broken(change breakage) *broken {
 		&mock.TenantStoreMock{TenantStore: s}, &mock.IdempotencyStoreMock{IdempotencyStore: s},
 		&mock.DeliveryStoreMock{DeliveryStore: s}, &mock.DocumentStoreMock{DocumentStore: s},
 		&mock.ReviewQueueMock{ReviewQueue: s}, &mock.ClaimStoreMock{ClaimStore: s}, &mock.MeasureStoreMock{MeasureStore: s},
+		&mock.RescreenStoreMock{RescreenStore: s},
 	}
 	change(b, s)
 	return b

@@ -19,7 +19,7 @@ type breach struct {
 func breaches() []breach {
 	return slices.Concat(runBreaches(), appendBreaches(), listBreaches(), overdueBreaches(), workBreaches(), turnBreaches(), leaseBreaches(),
 		workflowBreaches(), tenantBreaches(), idempotencyBreaches(), deliveryBreaches(), reviewBreaches(), measureBreaches(),
-		documentBreaches())
+		rescreenBreaches(), documentBreaches())
 }
 
 func TestEveryClauseCatchesItsBreach(t *testing.T) {
@@ -104,6 +104,9 @@ func TestEverySuiteRunsAlone(t *testing.T) {
 	})
 	t.Run("measures", func(t *testing.T) {
 		storetest.Measures(t, func(*testing.T) (verification.MeasureStore, verification.RunStore) { s := fresh(); return s, s })
+	})
+	t.Run("re-screening", func(t *testing.T) {
+		storetest.Rescreens(t, func(*testing.T) (verification.RescreenStore, verification.RunStore) { s := fresh(); return s, s })
 	})
 	stores := len(made)
 	t.Run("all", func(t *testing.T) { storetest.All(t, func(*testing.T) verification.Store { return fresh() }) })

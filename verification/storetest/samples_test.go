@@ -29,7 +29,7 @@ func TestClausesSaveEveryKindOfEvent(t *testing.T) {
 
 func TestClausesFillInEveryField(t *testing.T) {
 	saved := savedByClauses(t)
-	for _, typ := range []string{"Started", "Failed", "Summary", "RunError", "Workflow", "Version", "Definition", "Node", "InputField", "Tenant", "Account", "IdempotencyRecord", "Delivery"} {
+	for _, typ := range []string{"Started", "Failed", "Summary", "RunError", "Workflow", "Version", "Definition", "Node", "InputField", "Tenant", "Account", "IdempotencyRecord", "Delivery", "RescreenPass"} {
 		if !slices.Contains(saved.types(), "verification."+typ) {
 			t.Errorf("no clause saves a %s", typ)
 		}
@@ -103,6 +103,7 @@ func savedByClauses(t *testing.T) fields {
 		}
 		for _, calls := range [][]mock.Call{
 			b.AppendCalls(), b.SaveWorkflowCalls(), b.SaveAccountCalls(), b.SaveTenantCalls(), b.ClaimIdempotencyKeyCalls(), b.SaveDeliveryCalls(),
+			b.SavePassCalls(),
 		} {
 			for _, args := range calls {
 				for _, arg := range args[1:] {

@@ -39,6 +39,7 @@ func All(t *testing.T, fresh func(t *testing.T) verification.Store) {
 		{"deliveries", deliveries()},
 		{"reviews", reviews()},
 		{"measures", measures()},
+		{"re-screening", rescreens()},
 	} {
 		t.Run(suite.name, func(t *testing.T) {
 			run(t, suite.clauses, func(t *testing.T) ports { return portsOf(fresh(t)) })
@@ -103,6 +104,12 @@ func Measures(t *testing.T, fresh func(t *testing.T) (verification.MeasureStore,
 	run(t, measures(), func(t *testing.T) ports { m, r := fresh(t); return ports{MeasureStore: m, RunStore: r} })
 }
 
+// Rescreens tests a RescreenStore together with the RunStore whose Append fills it.
+func Rescreens(t *testing.T, fresh func(t *testing.T) (verification.RescreenStore, verification.RunStore)) {
+	t.Helper()
+	run(t, rescreens(), func(t *testing.T) ports { s, r := fresh(t); return ports{RescreenStore: s, RunStore: r} })
+}
+
 // Documents tests a DocumentStore, which needs a capacity of 100 MiB.
 func Documents(t *testing.T, fresh func(t *testing.T) verification.DocumentStore) {
 	t.Helper()
@@ -137,12 +144,13 @@ type ports struct {
 	verification.ReviewQueue
 	verification.ClaimStore
 	verification.MeasureStore
+	verification.RescreenStore
 }
 
 func portsOf(s verification.Store) ports {
 	return ports{
 		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, IdempotencyStore: s, DeliveryStore: s,
-		ReviewQueue: s, ClaimStore: s, MeasureStore: s,
+		ReviewQueue: s, ClaimStore: s, MeasureStore: s, RescreenStore: s,
 	}
 }
 

@@ -71,6 +71,7 @@ func version(n int) verification.Version {
 					Retry: &verification.Retry{MaxDispatches: 3, BackoffSeconds: 0.5, MaxBackoffSeconds: 8},
 					Poll:  &verification.Poll{IntervalSeconds: 0.2, TimeoutSeconds: 60}, Fallback: "other",
 					OnFailed: verification.TargetNext, OnUnavailable: "review", Next: "risk",
+					Rescreen: &verification.Rescreen{List: "sanctions", Every: verification.RescreenOnChange},
 				},
 				"risk":   {Type: verification.NodeBranch, Rules: []verification.Rule{{When: "input.a < 1 && input.b > 2", Next: "review"}}, Else: "done"},
 				"review": {Type: verification.NodeReview, Reason: oddText, OnReject: "done", Next: "done"},

@@ -257,6 +257,32 @@ CREATE TABLE verifyd.measures (
 -- A key may contain a condition, which is too long for an index.
 CREATE UNIQUE INDEX measures_by_key ON verifyd.measures (tenant_id, workflow_id, day, name, md5(key), version);
 
+-- The completed runs that are screened again when a list changes, and the pass over the
+-- list in which each was screened last; 0 for none.
+CREATE TABLE verifyd.screened_runs (
+    tenant_id uuid NOT NULL,
+    run_id    uuid NOT NULL,
+    list      text COLLATE "C" NOT NULL,
+    pass      integer NOT NULL,
+    PRIMARY KEY (tenant_id, run_id, list)
+) WITH (autovacuum_vacuum_scale_factor = 0.05);
+CREATE INDEX screened_runs_by_pass ON verifyd.screened_runs (tenant_id, list, pass, run_id);
+
+-- The last pass over each list, of all tenants.
+CREATE TABLE verifyd.rescreen_passes (
+    list       text COLLATE "C" PRIMARY KEY,
+    version    text NOT NULL DEFAULT '',
+    number     integer NOT NULL DEFAULT 0,
+    holder     text NOT NULL,
+    held_until timestamptz NOT NULL,
+    started_at timestamptz,
+    moved_at   timestamptz,
+    ended_at   timestamptz,
+    runs       bigint NOT NULL DEFAULT 0,
+    flagged    bigint NOT NULL DEFAULT 0,
+    failed     bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+
 -- The work queue: at most one piece of each kind for a run.
 CREATE TABLE verifyd.work (
     tenant_id   uuid NOT NULL,
@@ -328,7 +354,7 @@ DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['tenants', 'accounts', 'workflows', 'workflow_versions', 'run_events', 'runs',
-        'run_counts', 'run_months', 'reviews', 'review_counts', 'measure_log', 'measures', 'work', 'idempotency_keys', 'deliveries'] LOOP
+        'run_counts', 'run_months', 'reviews', 'review_counts', 'measure_log', 'measures', 'screened_runs', 'work', 'idempotency_keys', 'deliveries'] LOOP
         EXECUTE format('ALTER TABLE verifyd.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
         -- Each subquery is evaluated once for a statement, at the first row that needs
         -- it. A value that is neither 'all' nor a list of ids is an error.
@@ -343,7 +369,8 @@ $$;
 -- +goose StatementEnd
 
 -- +goose Down
-DROP TABLE verifyd.hosts, verifyd.shared_values, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.measures,
+DROP TABLE verifyd.hosts, verifyd.shared_values, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.rescreen_passes,
+    verifyd.screened_runs, verifyd.measures,
     verifyd.measure_log, verifyd.review_counts, verifyd.reviews, verifyd.run_months, verifyd.run_counts, verifyd.runs,
     verifyd.run_events, verifyd.workflow_versions, verifyd.workflows, verifyd.accounts, verifyd.tenants;
 DROP FUNCTION verifyd.count_runs();

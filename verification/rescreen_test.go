@@ -1,0 +1,136 @@
+package verification_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// screening is a workflow whose checks ask for re-screening.
+func screening(checks ...verification.NodeID) verification.Definition {
+	all := nodes{"done": endNode()}
+	for i, id := range checks {
+		n := checkNode("Screening", "done")
+		if i+1 < len(checks) {
+			n.Next = checks[i+1]
+		}
+		n.Rescreen = &verification.Rescreen{List: "sanctions", Every: verification.RescreenOnChange}
+		all[id] = n
+	}
+	return define(checks[0], all)
+}
+
+func answerOf(version string) string {
+	return fmt.Sprintf(`{"list":"sanctions","list_version":%q}`, version)
+}
+
+// commitOf returns the commit of the events of a journey after the first n.
+func commitOf(j *journey, n int) verification.Commit {
+	before := verification.Fold(runID, j.history[:n])
+	return verification.NewCommit(before, j.run, j.history[n:])
+}
+
+func TestTheCommitThatCompletesARunNamesItsLists(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		answers []string
+		want    string // the version
+	}{
+		{"one version", []string{answerOf("v1"), answerOf("v1")}, "v1"},
+		{"two versions", []string{answerOf("v1"), answerOf("v2")}, ""},
+		{"no version", []string{"", answerOf("v2")}, ""},
+		{"the version of another list", []string{`{"list":"peps","list_version":"v1"}`, `{"list":"peps","list_version":"v1"}`}, ""},
+		{"data of another kind", []string{`{"list":1}`, `{"list":["sanctions"]}`}, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			j := begin(t, screening("a", "b"), "")
+			for i, answer := range row.answers {
+				if got := commitOf(j, i).Screened; got != nil {
+					t.Errorf("before the end: %v, want no list", got)
+				}
+				j.answer(verification.OutcomePassed, answer)
+			}
+			want := []verification.ScreenedList{{List: "sanctions", Version: row.want}}
+			if diff := cmp.Diff(want, commitOf(j, len(j.history)-2).Screened); diff != "" {
+				t.Errorf("lists (-want +got):\n%s", diff)
+			}
+			n := len(j.history)
+			if got := commitOf(j.after(time.Hour).approve("seen"), n).Screened; got != nil {
+				t.Errorf("after the end: %v, want no list", got)
+			}
+		})
+	}
+}
+
+func TestARunThatDoesNotCompleteOrDoesNotAskNamesNoList(t *testing.T) {
+	failed := begin(t, screening("a"), "").fail()
+	cancelled := begin(t, screening("a", "b"), "").answer(verification.OutcomePassed, answerOf("v1")).cancel()
+	silent := screening("a")
+	edit("a", func(n *verification.Node) { n.Rescreen = nil })(&silent)
+	plain := begin(t, silent, "").answer(verification.OutcomePassed, answerOf("v1"))
+	for name, j := range map[string]*journey{"failed": failed, "cancelled": cancelled, "without rescreen": plain} {
+		if got := commitOf(j, 0).Screened; j.run.Ended == "" || got != nil {
+			t.Errorf("%s: %s with the lists %v, want an end without lists", name, j.run.Ended, got)
+		}
+	}
+}
+
+func TestTheRequestOfACheckIsComputedAgain(t *testing.T) {
+	d := screening("a", "b")
+	edit("a", func(n *verification.Node) { n.With = verification.Data(`{"number":"${pan}"}`) })(&d)
+	j := begin(t, d, "").pass().pass()
+	r, err := j.program.RequestAgain(tenantID, j.run, "a")
+	if err != nil || r.Node != "a" || r.Dispatch != 1 || r.With["number"] != "ABCDE1234F" {
+		t.Errorf("RequestAgain = %+v, %v; want the request of the check a", r, err)
+	}
+}
+
+func TestEveryProblemOfARescreen(t *testing.T) {
+	described := map[string]verification.ProviderDescription{
+		"registry": {Rescreens: true, Lists: []string{"peps", "sanctions"}}, "backup": {},
+	}
+	type node = verification.Node
+	for _, row := range []struct {
+		name          string
+		change        func(n *node)
+		path, message string // empty for no problem
+	}{
+		{"nothing", func(*node) {}, "", ""},
+		{"the list of with", func(n *node) { n.With = verification.Data(`{"list":"sanctions"}`) }, "", ""},
+		{"an expression in with", func(n *node) { n.With = verification.Data(`{"list":"${input.list}"}`) }, "", ""},
+		{"a provider that is not described", func(n *node) { n.Provider = "elsewhere" }, "", ""},
+		{"no list", func(n *node) { n.Rescreen.List = "" }, ".list", "is required"},
+		{"a long list", func(n *node) { n.Provider, n.Rescreen.List = "elsewhere", strings.Repeat("l", 201) }, ".list", "must be at most 200 characters"},
+		{"another time", func(n *node) { n.Rescreen.Every = "day" }, ".every", "must be change"},
+		{"another list than with", func(n *node) { n.With = verification.Data(`{"list":"peps"}`) }, ".list", `must be the list in with, "peps"`},
+		{"a list that is not there", func(n *node) { n.Rescreen.List = "blocked" }, ".list", `there is no list "blocked" (supported: peps, sanctions)`},
+		{"a misspelt list", func(n *node) { n.Rescreen.List = "sanction" }, ".list", `there is no list "sanction"; did you mean sanctions?`},
+		{"a provider that screens nothing", func(n *node) { n.Provider = "backup" }, "", `the provider "backup" does not screen against lists`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			d := screening("pan")
+			edit("pan", row.change)(&d)
+			anything := &recorder{seen: map[string][]verification.Declarations{}}
+			_, err := verification.Compile(workflowID, verification.Version{Definition: d}, anything, nil, described)
+			if row.message == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			want := []verification.FieldError{{Name: "nodes.pan.rescreen" + row.path, Message: row.message}}
+			if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+	unknown := map[string]verification.ProviderDescription{"registry": {Rescreens: true}}
+	if _, err := verification.Compile(workflowID, verification.Version{Definition: screening("pan")}, newLanguage(), nil, unknown); err != nil {
+		t.Errorf("with lists that are not known: %v, want no problem", err)
+	}
+}
