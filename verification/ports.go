@@ -99,8 +99,8 @@ type ClaimStore interface {
 	// keeps its earlier At while it is held. SaveClaim returns the stored claim, or
 	// ErrNotFound if the run has no entry.
 	SaveClaim(ctx context.Context, t TenantID, run RunID, c Claim, takeOver bool) (Claim, error)
-	// ReleaseClaim removes the claim of a person, or of anybody if by is empty. A claim
-	// of another person, or none, is not an error.
+	// ReleaseClaim removes the claim of a person. A claim of another person, or none, is
+	// not an error.
 	ReleaseClaim(ctx context.Context, t TenantID, run RunID, by string) error
 }
 

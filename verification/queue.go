@@ -11,8 +11,13 @@ import (
 	"time"
 )
 
-// maxReviewFlags is how many flags of a run the queue shows.
-const maxReviewFlags = 5
+const (
+	// maxReviewFlags is how many flags of a run the queue shows.
+	maxReviewFlags = 5
+	// maxReviewReason is how many characters of the reason of a flag the queue shows. The
+	// sentences of all causes fit; only the reason of a review step may be longer.
+	maxReviewReason = 600
+)
 
 // Review is the entry of a run in the review queue, which the run has while its
 // decision is review. Each append with events replaces it, see Commit.
@@ -29,7 +34,8 @@ type Review struct {
 	// Until is the deadline of a run that is parked on review: after it the run has
 	// expired and needs no verdict. Zero for never.
 	Until time.Time
-	// Flags are the first flags of the run, 5 at most, and MoreFlags counts the others.
+	// Flags are the first flags of the run, 5 at most, and MoreFlags counts the others. A
+	// reason with more than 600 characters is cut, and ends with an ellipsis.
 	Flags     []Flag
 	MoreFlags int
 	// Causes are the causes of all flags, without repetition, in the order of Causes.
@@ -58,6 +64,9 @@ func (r Run) Review() (Review, bool) {
 	if n := len(v.Flags); n > maxReviewFlags {
 		v.Flags, v.MoreFlags = v.Flags[:maxReviewFlags], n-maxReviewFlags
 	}
+	for i := range v.Flags {
+		v.Flags[i].Reason = shortened(v.Flags[i].Reason, maxReviewReason)
+	}
 	for _, s := range r.Steps {
 		if s.flagged() {
 			v.Causes = append(v.Causes, s.causes()...)
@@ -66,6 +75,14 @@ func (r Run) Review() (Review, bool) {
 	slices.SortFunc(v.Causes, func(a, b Cause) int { return slices.Index(Causes(), a) - slices.Index(Causes(), b) })
 	v.Causes = slices.Compact(v.Causes)
 	return v, true
+}
+
+// shortened returns a text of at most limit characters.
+func shortened(text string, limit int) string {
+	if characters := []rune(text); len(characters) > limit {
+		return string(characters[:limit-1]) + "…"
+	}
+	return text
 }
 
 // OpenAt reports whether the run needs the verdict at a given time.

@@ -3,6 +3,7 @@
 package verification_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +39,12 @@ func TestARunHasAnEntryFromWhenItBeganToOweAVerdict(t *testing.T) {
 			v.Since, v.DueAt, v.Until = at(1), at(31), at(60)
 			v.Flags, v.Causes = []verification.Flag{review}, []verification.Cause{verification.CauseReviewStep}
 		})},
+		{"parked with a long reason", []verification.Fact{start, verification.ReviewAsked{Node: "review", Label: "Review", Reason: strings.Repeat("ä", 20_000)}},
+			reviewed(func(v *verification.Review) {
+				v.Since, v.DueAt, v.Until = at(1), at(31), at(60)
+				v.Flags = []verification.Flag{{NodeID: "review", Label: "Review", Reason: strings.Repeat("ä", 599) + "…"}}
+				v.Causes = []verification.Cause{verification.CauseReviewStep}
+			})},
 		{"answered", []verification.Fact{start, asked, verdict, verification.Completed{Node: "done"}}, nil},
 		{"parked on a second one", []verification.Fact{start, asked, verdict, verification.ReviewAsked{Node: "second"}}, reviewed(func(v *verification.Review) {
 			v.Since, v.DueAt, v.Until = at(3), at(33), at(60)
@@ -84,6 +91,16 @@ func TestQueuePositionsKeepTheirText(t *testing.T) {
 		if p, err := verification.ParseQueuePosition(s); err == nil {
 			t.Errorf("ParseQueuePosition(%q) = %v, want an error", s, p)
 		}
+	}
+}
+
+func TestTheQueueShowsTheSentencesOfAllCauses(t *testing.T) {
+	n := 0
+	for _, c := range verification.Causes() {
+		n += len(c.Sentence()) + 1
+	}
+	if n > 600 {
+		t.Errorf("the sentences of all causes have %d characters, and the queue shows 600", n)
 	}
 }
 

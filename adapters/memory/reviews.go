@@ -220,7 +220,7 @@ func (s *Store) SaveClaim(
 	return c, nil
 }
 
-// ReleaseClaim removes the claim of a person, or of anybody.
+// ReleaseClaim removes the claim of a person.
 func (s *Store) ReleaseClaim(ctx context.Context, t verification.TenantID, run verification.RunID, by string) error {
 	d, err := s.runs.get(ctx, t, "review")
 	if errors.Is(err, verification.ErrNotFound) {
@@ -231,7 +231,7 @@ func (s *Store) ReleaseClaim(ctx context.Context, t verification.TenantID, run v
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e, ok := d.reviews.byRun[run]; ok && (by == "" || e.Claim.By == by) {
+	if e, ok := d.reviews.byRun[run]; ok && e.Claim.By == by {
 		e.Claim = verification.Claim{}
 	}
 	return nil

@@ -72,3 +72,23 @@ func TestReleaseWaitsForALockedPiece(t *testing.T) {
 		t.Errorf("after the release, %d pieces are due, want %d", len(again), len(taken))
 	}
 }
+
+// The host that has taken such a piece decides when it is due.
+func TestReleaseDoesNotWaitForAPieceThatLostItsLease(t *testing.T) {
+	s, admin := queued(t, 2)
+	taken, _, err := s.Take(t.Context(), request())
+	must(t, err)
+	tx, err := admin.Begin(t.Context())
+	must(t, err)
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	_, err = tx.Exec(t.Context(), "SELECT FROM verifyd.work WHERE run_id = $1 FOR UPDATE", string(taken[0].Run))
+	must(t, err)
+	lost := taken[0]
+	lost.Lease = verification.LeaseID(uuid.NewString())
+	must(t, s.Release(t.Context(), append(taken[1:], lost), noon()))
+	again, _, err := s.Take(t.Context(), request())
+	must(t, err)
+	if len(again) != len(taken)-1 {
+		t.Errorf("after the release, %d pieces are due, want all but the one that lost its lease, %d", len(again), len(taken)-1)
+	}
+}

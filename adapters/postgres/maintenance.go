@@ -17,6 +17,7 @@ const (
 	maxRefresh       = 500             // stale rows refreshed in one transaction
 	maxRefreshRounds = 50              // transactions of one refresh
 	refreshAfter     = 5 * time.Second // most runs whose status changes by the clock are soon appended to
+	maxFoldedCounts  = 2000            // counters of closed connections added up in one transaction
 	maxForget        = 1000            // idempotency keys removed in one transaction
 )
 
@@ -100,7 +101,7 @@ const (
 WITH closed AS (
     SELECT ctid FROM verifyd.run_counts
     WHERE slot <> 0 AND slot NOT IN (SELECT pid FROM pg_stat_activity WHERE pid IS NOT NULL)
-    FOR UPDATE SKIP LOCKED
+    LIMIT ? FOR UPDATE SKIP LOCKED
 ), folded AS (
     DELETE FROM verifyd.run_counts c USING closed g WHERE c.ctid = g.ctid
     RETURNING c.*
@@ -113,39 +114,48 @@ WITH closed AS (
     SELECT tenant_id, workflow_id, status, decision, month, array_agg(runs ORDER BY upto) FROM by_day GROUP BY 1, 2, 3, 4, 5
     ON CONFLICT (tenant_id, workflow_id, status, decision, month) DO UPDATE
     SET runs = ARRAY(SELECT a + b FROM unnest(m.runs, excluded.runs) WITH ORDINALITY AS u (a, b, n) ORDER BY n)
+), in_total AS (
+    INSERT INTO verifyd.run_counts AS c
+    SELECT tenant_id, workflow_id, status, decision, '-infinity', 0, sum(runs) FROM folded GROUP BY 1, 2, 3, 4
+    ON CONFLICT (tenant_id, workflow_id, status, decision, day, slot) DO UPDATE SET runs = c.runs + excluded.runs
 )
-INSERT INTO verifyd.run_counts AS c
-SELECT tenant_id, workflow_id, status, decision, '-infinity', 0, sum(runs) FROM folded GROUP BY 1, 2, 3, 4
-ON CONFLICT (tenant_id, workflow_id, status, decision, day, slot) DO UPDATE SET runs = c.runs + excluded.runs`
+SELECT count(*) FROM folded`
 
 	foldReviewCounts = `
 WITH closed AS (
     SELECT ctid FROM verifyd.review_counts
     WHERE slot <> 0 AND slot NOT IN (SELECT pid FROM pg_stat_activity WHERE pid IS NOT NULL)
-    FOR UPDATE SKIP LOCKED
+    LIMIT ? FOR UPDATE SKIP LOCKED
 ), folded AS (
     DELETE FROM verifyd.review_counts c USING closed g WHERE c.ctid = g.ctid
     RETURNING c.*
 ), empty AS (
     DELETE FROM verifyd.review_counts c WHERE slot = 0 AND reviews = 0 AND NOT EXISTS (SELECT FROM folded f
         WHERE (f.tenant_id, f.cause, f.workflow_id, f.day) = (c.tenant_id, c.cause, c.workflow_id, c.day))
+), in_total AS (
+    INSERT INTO verifyd.review_counts AS c
+    SELECT tenant_id, cause, workflow_id, day, 0, sum(reviews) FROM folded GROUP BY 1, 2, 3, 4
+    ON CONFLICT (tenant_id, cause, workflow_id, day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews
 )
-INSERT INTO verifyd.review_counts AS c
-SELECT tenant_id, cause, workflow_id, day, 0, sum(reviews) FROM folded GROUP BY 1, 2, 3, 4
-ON CONFLICT (tenant_id, cause, workflow_id, day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews`
+SELECT count(*) FROM folded`
 )
 
-// foldCounts adds up the counters of closed connections in a table. It neither blocks
-// writers nor waits for them.
+// foldCounts adds up the counters of closed connections in a table, in several
+// transactions. It neither blocks writers nor waits for them.
 func (s *Store) foldCounts(ctx context.Context, table, fold string) error {
 	const lock = "SELECT pg_try_advisory_xact_lock(hashtext('verifyd.' || ?))"
-	err := s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
-		var locked bool
-		if err := tx.NewRaw(lock, table).Scan(ctx, &locked); err != nil || !locked {
-			return err
+	for range maxFolds {
+		folded := 0
+		err := s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
+			var locked bool
+			if err := tx.NewRaw(lock, table).Scan(ctx, &locked); err != nil || !locked {
+				return err
+			}
+			return tx.NewRaw(fold, maxFoldedCounts).Scan(ctx, &folded)
+		})
+		if err != nil || folded < maxFoldedCounts {
+			return translate("add up the counters in "+table, err)
 		}
-		_, err := tx.ExecContext(ctx, fold)
-		return err
-	})
-	return translate("add up the counters in "+table, err)
+	}
+	return nil
 }

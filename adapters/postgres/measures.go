@@ -24,9 +24,10 @@ import (
 const (
 	// perDay is the number of intervals of a day.
 	perDay = int64(24 * time.Hour / verification.MeasureInterval)
-	// maxFold is how many rows of the log are added up in one transaction, and
-	// maxFolds bounds the transactions of one call.
+	// maxFold is how many rows of the log are added up in one transaction, for up to
+	// foldTimeout, and maxFolds bounds the transactions of one call.
 	maxFold, maxFolds = 1000, 100
+	foldTimeout       = 3 * time.Second
 )
 
 // loggedMeasures is one element of the JSON array in a row of verifyd.measure_log: the
@@ -156,38 +157,74 @@ func addTo(sums map[sumKey][]int64, k sumKey, interval int64, n int) {
 }
 
 // foldMeasures moves rows of the log to the sums: those of a tenant, or of all tenants.
-// A row that another transaction is writing is left for later. It returns
-// ErrUnavailable if rows are left after maxFolds transactions.
+// A row that another transaction is writing is left for later, and a broken one is left
+// for good. It returns ErrUnavailable if rows are left after maxFolds transactions.
+//
+// When a transaction fails or takes too long, the next one has a tenth of its rows. A row
+// that fails alone, and not because the database is slow or gone, is broken.
 func (s *Store) foldMeasures(ctx context.Context, tenants string) error {
-	const (
-		lock  = "SELECT pg_advisory_xact_lock(hashtext('verifyd.measures'))"
-		taken = `
-DELETE FROM verifyd.measure_log l WHERE l.ctid = ANY (ARRAY(SELECT ctid FROM verifyd.measure_log LIMIT ?))
-RETURNING tenant_id::text, measures`
-	)
+	limit := maxFold
 	for range maxFolds {
-		var rows []struct{ TenantID, Measures string }
-		err := s.transact(ctx, tenants, nil, func(ctx context.Context, tx bun.Tx) error {
-			if _, err := tx.ExecContext(ctx, lock); err != nil {
-				return err
-			}
-			rows = nil
-			if err := tx.NewRaw(taken, maxFold).Scan(ctx, &rows); err != nil || len(rows) == 0 {
-				return err
-			}
-			sums := map[sumKey][]int64{}
-			for _, r := range rows {
-				if err := addUp(sums, r.TenantID, r.Measures); err != nil {
-					return err
-				}
-			}
-			return saveSums(ctx, tx, sums)
-		})
-		if err != nil || len(rows) < maxFold {
+		rows, err := s.foldRows(ctx, tenants, limit)
+		switch {
+		case err == nil && len(rows) < limit:
+			return nil
+		case err == nil:
+			limit = min(2*limit, maxFold)
+		case ctx.Err() != nil, len(rows) == 0, limit == 1 && (unavailable(err) || overloaded(err)):
 			return translate("add up measures", err)
+		case limit > 1:
+			limit = max(1, limit/10)
+		default:
+			if err := s.leaveRow(ctx, rows[0], err); err != nil {
+				return translate("leave a row of measures", err)
+			}
 		}
 	}
 	return verification.Unavailable("numbers", "they are being added up; try again")
+}
+
+// logRow is a row of verifyd.measure_log.
+type logRow struct {
+	CTID     string `bun:"ctid"`
+	TenantID string
+	Measures string
+}
+
+// foldRows moves up to limit rows of the log in one transaction, and returns them.
+func (s *Store) foldRows(ctx context.Context, tenants string, limit int) (rows []logRow, err error) {
+	const (
+		lock  = "SELECT pg_advisory_xact_lock(hashtext('verifyd.measures'))"
+		taken = `
+DELETE FROM verifyd.measure_log l WHERE l.ctid = ANY (ARRAY(SELECT ctid FROM verifyd.measure_log WHERE NOT broken LIMIT ?))
+RETURNING l.ctid::text, tenant_id::text, measures`
+	)
+	ctx, cancel := context.WithTimeout(ctx, foldTimeout)
+	defer cancel()
+	err = s.transact(ctx, tenants, nil, func(ctx context.Context, tx bun.Tx) error {
+		if _, err := tx.ExecContext(ctx, lock); err != nil {
+			return err
+		}
+		rows = nil
+		if err := tx.NewRaw(taken, limit).Scan(ctx, &rows); err != nil || len(rows) == 0 {
+			return err
+		}
+		sums := map[sumKey][]int64{}
+		for _, r := range rows {
+			if err := addUp(sums, r.TenantID, r.Measures); err != nil {
+				return err
+			}
+		}
+		return saveSums(ctx, tx, sums)
+	})
+	return rows, err
+}
+
+// leaveRow marks a row of the log as broken, and logs why.
+func (s *Store) leaveRow(ctx context.Context, r logRow, cause error) error {
+	s.log.ErrorContext(ctx, "measures cannot be added up and are left in measure_log", "tenant_id", r.TenantID, "error", cause)
+	const mark = "UPDATE verifyd.measure_log SET broken = true WHERE ctid = $1::tid AND measures = $2"
+	return s.querier().exec(ctx, r.TenantID, mark, r.CTID, r.Measures)
 }
 
 // sumRow is a row of verifyd.measures.

@@ -3,11 +3,16 @@
 package postgres_test
 
 import (
+	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
@@ -36,5 +41,97 @@ func TestAMeasureMayHaveALongKey(t *testing.T) {
 	must(t, err)
 	if len(found) != 1 || found[0].MeasureKey != key || found[0].Counts[0] != 2 {
 		t.Errorf("found %d measures, want the one with the long key, twice", len(found))
+	}
+}
+
+// startsOf returns the number of runs of a workflow that started, by its measures.
+func startsOf(t *testing.T, s *postgres.Store) (n int) {
+	t.Helper()
+	found, err := s.Measures(t.Context(), ours, verification.MeasureQuery{
+		Workflow: flow, Names: []verification.MeasureName{verification.MeasureStarted},
+		Cuts: []time.Time{noon().Add(-time.Hour), noon().Add(time.Hour)},
+	})
+	must(t, err)
+	for _, m := range found {
+		n += m.Counts[0]
+	}
+	return n
+}
+
+// logStarts inserts rows into the log, each with one start in the interval of noon.
+func logStarts(t *testing.T, s *postgres.Store, n int) {
+	t.Helper()
+	const insert = `INSERT INTO verifyd.measure_log (tenant_id, measures)
+SELECT ?, json_build_array(json_build_object('w', ?, 'i', ?, 'c', json_build_object('started 0 ', 1))) FROM generate_series(1, ?)`
+	must(t, s.Tenanted(t.Context(), ours, insert, string(ours), string(flow), noon().Unix()/900, n))
+}
+
+func TestABrokenRowOfMeasuresIsLeftAndTheOthersAreAddedUp(t *testing.T) {
+	for name, measures := range map[string]string{
+		"no JSON":                        "null, ",
+		"no version":                     `[{"w":"` + string(flow) + `","i":1,"c":{"started":1}}]`,
+		"a text that cannot be stored":   `[{"w":"` + string(flow) + `","i":1,"c":{"ended 0 \u0000":1}}]`,
+		"a workflow that is not an UUID": `[{"w":"x","i":1,"c":{"ended 0 ":1}}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			s := openAt(t, pgtest.Database(t), postgres.Options{SingleHost: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
+			must(t, s.SaveTenant(t.Context(), verification.Tenant{ID: ours, Name: "Ours"}))
+			logStarts(t, s, 30)
+			must(t, s.Tenanted(t.Context(), ours, "INSERT INTO verifyd.measure_log VALUES (?, ?)", string(ours), measures))
+			logStarts(t, s, 30)
+			for range 2 {
+				must(t, s.Maintain(t.Context(), noon()))
+				if n := startsOf(t, s); n != 60 {
+					t.Errorf("%d starts are added up, want 60", n)
+				}
+			}
+			if left := count(t, s, "measure_log", string(ours)); left != 1 {
+				t.Errorf("%d rows are left in the log, want the broken one", left)
+			}
+			if n := strings.Count(log.String(), "measures cannot be added up"); n != 1 {
+				t.Errorf("the broken row is logged %d times, want once:\n%s", n, log.String())
+			}
+		})
+	}
+}
+
+// The database cancels a statement that adds up more than 20 days at once.
+func TestMeasuresThatTakeTooLongAreAddedUpInSmallerParts(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{SingleHost: true})
+	must(t, s.SaveTenant(t.Context(), verification.Tenant{ID: ours, Name: "Ours"}))
+	const slow = `
+CREATE FUNCTION verifyd.too_slow() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT count(*) FROM added) > 40 THEN
+        RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = 'query_canceled';
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER too_slow AFTER INSERT ON verifyd.measures REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION verifyd.too_slow()`
+	admin, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
+	must(t, err)
+	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
+	_, err = admin.Exec(t.Context(), slow)
+	must(t, err)
+	const days = 60 // two rows each: that of the workflow, and that of all
+	for n := range days {
+		c := started(n, noon().AddDate(0, 0, -n), false)
+		c.Summary.Workflow = flow
+		c.Measures = []verification.Measure{{
+			MeasureKey: verification.MeasureKey{Name: verification.MeasureStarted}, At: noon().AddDate(0, 0, -n), Count: 1,
+		}}
+		must(t, s.Append(t.Context(), ours, runNumber(n+1), 0, c))
+	}
+	found, err := s.Measures(t.Context(), ours, verification.MeasureQuery{
+		Workflow: flow, Names: []verification.MeasureName{verification.MeasureStarted},
+		Cuts: []time.Time{noon().AddDate(0, 0, -days), noon().Add(time.Hour)},
+	})
+	must(t, err)
+	if len(found) != 1 || found[0].Counts[0] != days {
+		t.Errorf("measures = %v, want %d starts", found, days)
 	}
 }

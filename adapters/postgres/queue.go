@@ -76,17 +76,22 @@ WITH held AS (
 )
 UPDATE verifyd.work w SET due_at = $3 FROM held h WHERE w.ctid = h.id`
 
+	// releaseWork returns the numbers of the pieces that another transaction locks.
 	releaseWork = `
-WITH held AS (
-    SELECT w.id FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) AS r (tenant_id, run_id, kind, lease_id)
+WITH leased AS MATERIALIZED (
+    SELECT r.n, r.lease_id, w.id FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) WITH ORDINALITY AS r (tenant_id, run_id, kind, lease_id, n)
     CROSS JOIN LATERAL (
         SELECT ctid AS id FROM verifyd.work
         WHERE tenant_id = r.tenant_id AND run_id = r.run_id AND (kind || '') = r.kind
-            AND (r.lease_id IS NULL OR lease_id = r.lease_id)
-        FOR UPDATE SKIP LOCKED) AS w
+            AND (r.lease_id IS NULL OR lease_id = r.lease_id)) AS w
+), unlocked AS MATERIALIZED (
+    SELECT l.n, w.id FROM leased l CROSS JOIN LATERAL (
+        SELECT ctid AS id FROM verifyd.work
+        WHERE ctid = l.id AND (l.lease_id IS NULL OR lease_id = l.lease_id) FOR UPDATE SKIP LOCKED) AS w
+), released AS (
+    UPDATE verifyd.work w SET due_at = $5, lease_id = NULL, leased = false FROM unlocked u WHERE w.ctid = u.id
 )
-UPDATE verifyd.work w SET due_at = $5, lease_id = NULL, leased = false FROM held h WHERE w.ctid = h.id
-RETURNING w.tenant_id, w.run_id, w.kind`
+SELECT n FROM leased EXCEPT SELECT n FROM unlocked`
 
 	releaseOne = `UPDATE verifyd.work SET due_at = $5, lease_id = NULL, leased = false
 WHERE tenant_id = $1 AND run_id = $2 AND (kind || '') = $3 AND ($4::uuid IS NULL OR lease_id = $4)`
@@ -210,8 +215,8 @@ func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time)
 // Release ends leases: the pieces that still have their lease are due again at a
 // time. It wakes no host; hosts that query the queue at an interval find the work.
 //
-// Pieces that another transaction locks are released one by one, each in a
-// transaction of its own: one that waited for several locks could deadlock.
+// Pieces that have their lease and that another transaction locks are released one by
+// one, each in a transaction of its own: one that waited for several locks could deadlock.
 func (s *Store) Release(ctx context.Context, work []verification.Work, at time.Time) error {
 	if len(work) == 0 {
 		return ctx.Err()
@@ -233,29 +238,16 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	type piece struct {
-		tenant, run pgtype.UUID
-		kind        string
-	}
-	released := make(map[piece]bool, len(runs))
+	var locked []int
 	err := s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
-		b.Queue(releaseWork, tenants, runs, kinds, leases, at).Query(func(rows pgx.Rows) error {
-			var p piece
-			_, err := pgx.ForEachRow(rows, []any{&p.tenant, &p.run, &p.kind}, func() error {
-				released[p] = true
-				return nil
-			})
+		b.Queue(releaseWork, tenants, runs, kinds, leases, at).Query(func(rows pgx.Rows) (err error) {
+			locked, err = pgx.CollectRows(rows, pgx.RowTo[int])
 			return err
 		})
 		return nil
 	})
-	if err != nil {
-		return translate("release work", err)
-	}
-	for i := range runs {
-		if !released[piece{tenants[i], runs[i], kinds[i]}] {
-			err = errors.Join(err, s.querier().execHot(ctx, everyTenant, releaseOne, tenants[i], runs[i], kinds[i], leases[i], at))
-		}
+	for _, n := range locked {
+		err = errors.Join(err, s.querier().execHot(ctx, everyTenant, releaseOne, tenants[n-1], runs[n-1], kinds[n-1], leases[n-1], at))
 	}
 	return translate("release work", err)
 }

@@ -296,42 +296,40 @@ func (s *Store) SaveClaim(
 	if !storable(c.By, c.Name) {
 		return verification.Claim{}, notStorable("claim")
 	}
-	claim := s.db.NewUpdate().Model((*reviewRow)(nil)).
-		Set("claimed_at = CASE WHEN claimed_by = ? AND claim_until > ? THEN claimed_at ELSE ? END", c.By, c.At, c.At).
+	// All rows of the run follow the one with an empty cause, which is locked first.
+	entry := s.db.NewSelect().Model((*reviewRow)(nil)).Column("claimed_by", "claimed_name", "claimed_at", "claim_until").
+		Where("tenant_id = ?", t).Where("run_id = ?", run).Where("cause = ''").For("UPDATE")
+	stored := s.db.NewUpdate().Model((*reviewRow)(nil)).TableExpr("entry AS e").
+		Set("claimed_at = CASE WHEN e.claimed_by = ? AND e.claim_until > ? THEN e.claimed_at ELSE ? END", c.By, c.At, c.At).
 		Set("claimed_by = ?", c.By).Set("claimed_name = ?", c.Name).Set("claim_until = ?", c.Until).
-		Where("tenant_id = ?", t).Where("run_id = ?", run).Returning("claimed_by, claimed_name, claimed_at, claim_until")
-	if !takeOver {
-		claim = claim.Where("claimed_by IN ('', ?) OR claim_until <= ?", c.By, c.At)
+		Where("v.tenant_id = ?", t).Where("v.run_id = ?", run).
+		Where("? OR e.claimed_by IN ('', ?) OR e.claim_until <= ?", takeOver, c.By, c.At).
+		Returning("v.cause, v.claimed_by, v.claimed_name, v.claimed_at, v.claim_until")
+	type claimed struct {
+		reviewRow
+		Stored bool
 	}
-	find := s.db.NewSelect().Model((*reviewRow)(nil)).Column("claimed_by", "claimed_name", "claimed_at", "claim_until").
-		Where("tenant_id = ?", t).Where("run_id = ?", run).Where("cause = ''")
-	for range maxClaims {
-		stored, err := selectAll(ctx, s.querier(), string(t), claim.String(), reviewRow.claim)
-		if err != nil || len(stored) > 0 {
-			return append(stored, verification.Claim{})[0], translate("claim run "+string(run), err)
-		}
-		found, err := selectAll(ctx, s.querier(), string(t), find.String(), reviewRow.claim)
-		switch {
-		case err != nil:
-			return verification.Claim{}, translate("claim run "+string(run), err)
-		case len(found) == 0:
-			return verification.Claim{}, verification.NotFound("review")
-		case found[0].HeldAt(c.At):
-			return found[0], verification.Conflict("review", "another reviewer has claimed the run")
-		}
+	found, err := selectRow[claimed](ctx, s.querier(), string(t), s.db.NewSelect().With("entry", entry).With("stored", stored).
+		TableExpr("entry AS e").Join("LEFT JOIN stored AS s ON s.cause = ''").ColumnExpr("s.claimed_by IS NOT NULL AS stored").
+		ColumnExpr("coalesce(s.claimed_by, e.claimed_by) AS claimed_by").ColumnExpr("coalesce(s.claimed_name, e.claimed_name) AS claimed_name").
+		ColumnExpr("coalesce(s.claimed_at, e.claimed_at) AS claimed_at").ColumnExpr("coalesce(s.claim_until, e.claim_until) AS claim_until").String())
+	switch {
+	case isMissing(err):
+		return verification.Claim{}, verification.NotFound("review")
+	case err != nil:
+		return verification.Claim{}, translate("claim run "+string(run), err)
+	case !found.Stored:
+		return found.claim(), verification.Conflict("review", "another reviewer has claimed the run")
 	}
-	return verification.Claim{}, errUnavailable("review", "the run is being claimed by others; try again", nil)
+	return found.claim(), nil
 }
 
-// ReleaseClaim removes the claim of a person, or of anybody.
+// ReleaseClaim removes the claim of a person.
 func (s *Store) ReleaseClaim(ctx context.Context, t verification.TenantID, run verification.RunID, by string) error {
 	if !areUUIDs(string(t), string(run)) || !storable(by) {
 		return nil
 	}
 	release := s.db.NewUpdate().Model((*reviewRow)(nil)).Set("claimed_by = ''").Set("claim_until = NULL").
-		Where("tenant_id = ?", t).Where("run_id = ?", run).Where("claimed_by <> ''")
-	if by != "" {
-		release = release.Where("claimed_by = ?", by)
-	}
+		Where("tenant_id = ?", t).Where("run_id = ?", run).Where("claimed_by <> ''").Where("claimed_by = ?", by)
 	return translate("release the claim of run "+string(run), s.querier().exec(ctx, string(t), release.String()))
 }

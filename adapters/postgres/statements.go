@@ -103,9 +103,12 @@ const appendReviewed = `, entry AS MATERIALIZED (
     WHERE v.tenant_id = k.tenant_id AND v.run_id = k.run_id AND NOT EXISTS (SELECT FROM entry i
         WHERE i.tenant_id = v.tenant_id AND i.run_id = v.run_id AND i.cause = v.cause)
 ), reviewed AS (
-    INSERT INTO verifyd.reviews AS v (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown)
-    SELECT i.tenant_id, i.run_id, i.cause, i.workflow_id, i.reference_id, i.since, i.due_at, i.until, i.shown
+    INSERT INTO verifyd.reviews AS v (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown,
+        claimed_by, claimed_name, claimed_at, claim_until)
+    SELECT i.tenant_id, i.run_id, i.cause, i.workflow_id, i.reference_id, i.since, i.due_at, i.until, i.shown,
+        coalesce(c.claimed_by, ''), coalesce(c.claimed_name, ''), c.claimed_at, c.claim_until
     FROM entry i JOIN summarized k USING (tenant_id, run_id)
+    LEFT JOIN verifyd.reviews c ON c.tenant_id = i.tenant_id AND c.run_id = i.run_id AND c.cause = '' AND c.since = i.since
     ON CONFLICT (tenant_id, run_id, cause) DO UPDATE SET since = excluded.since, due_at = excluded.due_at,
         until = excluded.until, shown = excluded.shown,
         claimed_by = CASE WHEN v.since = excluded.since THEN v.claimed_by ELSE '' END,

@@ -91,9 +91,9 @@ func Fill(ctx context.Context, s *postgres.Store, o FillOptions) error {
 	if err != nil {
 		return fmt.Errorf("fill tenant %s: %w", o.Tenant, err)
 	}
-	// The counters of a closed connection are added up.
-	s.Pool().Reset()
-	err = s.Maintain(ctx, o.Now.Add(-lag))
+	if err = closeConnections(ctx, s); err == nil {
+		err = s.Maintain(ctx, o.Now.Add(-lag)) // adds up the counters of closed connections
+	}
 	if err == nil {
 		const tables = "verifyd.runs, verifyd.run_events, verifyd.run_counts, verifyd.run_months, verifyd.reviews, verifyd.review_counts, verifyd.measures"
 		_, err = s.Pool().Exec(ctx, "VACUUM (ANALYZE) "+tables)
@@ -102,6 +102,30 @@ func Fill(ctx context.Context, s *postgres.Store, o FillOptions) error {
 		return fmt.Errorf("tidy up after the filling: %w", err)
 	}
 	return nil
+}
+
+// closeConnections closes the connections of the store, and waits until the server has
+// ended them.
+func closeConnections(ctx context.Context, s *postgres.Store) error {
+	const counted = `SELECT EXISTS (SELECT FROM verifyd.run_counts WHERE slot <> 0 AND slot IN (SELECT pid FROM pg_stat_activity))`
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	s.Pool().Reset()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		var open bool
+		err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "SELECT set_config('verifyd.tenant', 'all', true)"); err != nil {
+				return err
+			}
+			return tx.QueryRow(ctx, counted).Scan(&open)
+		})
+		if err != nil || !open {
+			return err
+		}
+		<-again.C
+	}
 }
 
 func fill(ctx context.Context, tx pgx.Tx, o FillOptions, flows []filled) error {

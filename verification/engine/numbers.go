@@ -128,19 +128,44 @@ func days(q NumbersQuery) ([]time.Time, error) {
 	if q.Location == nil {
 		q.Location = time.UTC
 	}
-	midnight := func(t time.Time, later int) time.Time {
-		y, m, d := t.In(q.Location).Date()
-		return time.Date(y, m, d+later, 0, 0, 0, 0, q.Location)
-	}
-	last := midnight(q.To, 0)
-	cuts := []time.Time{midnight(q.From, 0)}
-	for !cuts[len(cuts)-1].After(last) && len(cuts) <= MaxNumbersDays+1 {
-		cuts = append(cuts, midnight(q.From, len(cuts)))
+	last := beginningOfDay(q.To, 0, q.Location)
+	cuts := []time.Time{beginningOfDay(q.From, 0, q.Location)}
+	for later := 1; !cuts[len(cuts)-1].After(last) && len(cuts) <= MaxNumbersDays+1; later++ {
+		// A zone that crosses the date line may have no such day.
+		if next := beginningOfDay(q.From, later, q.Location); next.After(cuts[len(cuts)-1]) {
+			cuts = append(cuts, next)
+		}
 	}
 	if len(cuts) < 2 || len(cuts) > MaxNumbersDays+1 {
 		return nil, verification.InvalidField("numbers", "to", "must be the first day or up to 365 days later")
 	}
 	return cuts, nil
+}
+
+// beginningOfDay returns the first instant of the day that comes some days after that of
+// t. Where the clock skips midnight, a day begins when the date changes.
+func beginningOfDay(t time.Time, later int, zone *time.Location) time.Time {
+	y, m, d := t.In(zone).Date()
+	midnight := time.Date(y, m, d+later, 0, 0, 0, 0, time.UTC)
+	isDay := func(t time.Time) bool {
+		y, m, d := t.In(zone).Date()
+		return !time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Before(midnight)
+	}
+	// The clock reads midnight by the offset before or after a change of it, or the date
+	// changes together with the offset.
+	var candidates []time.Time
+	for _, near := range []time.Time{midnight.AddDate(0, 0, -1), midnight, midnight.AddDate(0, 0, 1)} {
+		_, offset := near.In(zone).Zone()
+		since, until := near.In(zone).ZoneBounds()
+		candidates = append(candidates, midnight.Add(-time.Duration(offset)*time.Second), since, until)
+	}
+	slices.SortFunc(candidates, time.Time.Compare)
+	for _, c := range candidates {
+		if !c.IsZero() && isDay(c) && !isDay(c.Add(-1)) {
+			return c.In(zone)
+		}
+	}
+	return midnight.In(zone)
 }
 
 func dayNumbers(cuts []time.Time, found []verification.MeasureCounts) []DayNumbers {

@@ -27,7 +27,8 @@ func reviews() []clause {
 		{"a claim is shown until it ends", claim + "stores a claim", claimIsShown},
 		{"a claim of another person is refused, unless it is taken over", claim + "returns that claim and ErrConflict", claimIsHeld},
 		{"a renewed claim keeps the time at which it began", claim + "keeps its earlier At while it is held", claimRenewed},
-		{"a person releases only their own claim", release + "removes the claim of a person, or of anybody if by is empty", claimReleased},
+		{"a person releases only their own claim", release + "removes the claim of a person", claimReleased},
+		{"a claim stays when the run is flagged for another cause", "ClaimStore: a claim ends with the entry of its run", claimStays},
 		{"a claim ends with its review", "ClaimStore: a claim ends with the entry of its run, or when another review of the run begins", claimEnds},
 		{"one of concurrent claims is stored", claim + "unless another person holds one", claimsAtOnce},
 	}
@@ -287,7 +288,7 @@ func queuesOfTwoTenants(t *trial) {
 	t.refused("SaveClaim of a run of another tenant", err, verification.ErrNotFound)
 	t.save(theirs, yours)
 	c := t.claim(mine.id, "asha", instant(0))
-	t.ok("ReleaseClaim", t.store.ReleaseClaim(t.ctx, theirs, yours.id, ""))
+	t.ok("ReleaseClaim", t.store.ReleaseClaim(t.ctx, theirs, yours.id, "asha"))
 	t.claimed(mine.id, instant(0), c)
 	same(t, "their queue", t.queue(theirs, wholeQueue(instant(0))).Data, entries([]history{yours}))
 }
@@ -345,9 +346,24 @@ func claimReleased(t *trial) {
 	t.claimed(s.id, instant(0), verification.Claim{})
 	t.ok("ReleaseClaim without a claim", t.store.ReleaseClaim(t.ctx, ours, s.id, "asha"))
 	t.ok("ReleaseClaim of an unknown run", t.store.ReleaseClaim(t.ctx, ours, runID(9), "asha"))
-	t.claim(s.id, "ben", instant(0))
-	t.ok("ReleaseClaim of anybody", t.store.ReleaseClaim(t.ctx, ours, s.id, ""))
-	t.claimed(s.id, instant(0), verification.Claim{})
+}
+
+func claimStays(t *trial) {
+	s := simple(1).then(0, dispatched(1), answered(`{"source_ok":false}`), completed())
+	t.save(ours, s)
+	want := t.claim(s.id, "asha", instant(0))
+	next := s.then(time.Minute, verification.HitsFound{
+		Node: "pan", List: "sanctions", ListVersion: "2", Hits: []verification.Hit{{ID: "Q1", Name: "A. Name", Score: 0.9}},
+	})
+	t.extend(ours, next, len(s.events))
+	t.claimed(s.id, instant(2*time.Minute), want)
+	q := wholeQueue(instant(2 * time.Minute))
+	q.Cause = verification.CauseRescreened
+	q.ClaimedBy = "asha"
+	same(t, "the entries that asha has claimed, by the new cause", t.queue(ours, q).Total, 1)
+	held, err := t.store.SaveClaim(t.ctx, ours, s.id, claimOf("ben", instant(2*time.Minute)), false)
+	t.refused("SaveClaim of another person", err, verification.ErrConflict)
+	same(t, "the claim that is held", held, want)
 }
 
 func claimEnds(t *trial) {

@@ -2,6 +2,7 @@ package storetest_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -80,7 +81,7 @@ func reviewBreaches() []breach {
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
 				err := sound.Append(ctx, t, id, seq, c)
 				if len(c.Events) == 0 && err == nil {
-					return sound.ReleaseClaim(ctx, t, id, "")
+					return sound.ReleaseClaim(ctx, t, id, "asha")
 				}
 				return err
 			}
@@ -117,8 +118,13 @@ func reviewBreaches() []breach {
 			}
 		}},
 		{"a person releases only their own claim", "everybody's is released", func(b *broken, sound stores) {
-			b.ReleaseClaimFunc = func(ctx context.Context, t tenantID, run runID, _ string) error {
-				return sound.ReleaseClaim(ctx, t, run, "")
+			b.ReleaseClaimFunc = func(ctx context.Context, t tenantID, run runID, by string) error {
+				return errors.Join(sound.ReleaseClaim(ctx, t, run, by), sound.ReleaseClaim(ctx, t, run, "asha"))
+			}
+		}},
+		{"a claim stays when the run is flagged for another cause", "the append removes it", func(b *broken, sound stores) {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+				return errors.Join(sound.Append(ctx, t, id, seq, c), sound.ReleaseClaim(ctx, t, id, "asha"))
 			}
 		}},
 		{"a claim ends with its review", "the next review inherits it", func(b *broken, sound stores) {

@@ -240,7 +240,8 @@ CREATE TRIGGER reviews_removed AFTER DELETE ON verifyd.reviews
 -- maintenance, or a read, moves them to measures.
 CREATE TABLE verifyd.measure_log (
     tenant_id uuid NOT NULL,
-    measures  text NOT NULL -- JSON, see measures.go
+    measures  text NOT NULL, -- JSON, see measures.go
+    broken    boolean NOT NULL DEFAULT false -- it cannot be added up
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
 -- The sums of measures on one day: counts[n] is that of the first n quarter hours, so
