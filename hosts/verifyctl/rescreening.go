@@ -28,7 +28,7 @@ func (c screeningDiff) fromRuns(ctx context.Context, s *session, each func(scree
 		if err != nil {
 			return err
 		}
-		programs := programs{db: db, tenant: t.ID, known: map[string]verification.Program{}}
+		programs := programs{db: db, tenant: t.ID, known: map[string]verification.Program{}, screening: screening.NewProvider(nil, nil)}
 		for _, r := range runs {
 			id := r.View(q.Now).ID
 			history, err := db.Load(ctx, t.ID, id, 0)
@@ -86,9 +86,10 @@ func (c screeningDiff) record(ctx context.Context, s *session, result diffJSON) 
 
 // programs compiles versions of workflows once.
 type programs struct {
-	db     *database
-	tenant verification.TenantID
-	known  map[string]verification.Program // by hash
+	db        *database
+	tenant    verification.TenantID
+	known     map[string]verification.Program // by hash
+	screening *screening.Provider             // reads the values of a check
 }
 
 func (p programs) of(ctx context.Context, r verification.Run) (verification.Program, error) {
@@ -131,7 +132,7 @@ func (p programs) screenings(ctx context.Context, r verification.Run, list strin
 		if list != "" && with != list {
 			continue
 		}
-		subject, err := screening.SubjectOf(request.With)
+		subject, err := p.screening.Subject(request.With)
 		if err != nil {
 			lost = append(lost, unscreened{string(r.ID), string(step.Node), err.Error()})
 			continue

@@ -12,10 +12,11 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/provider/with"
 	"github.com/verifyd/verifyd/verification"
 )
 
-// checks.json has the description of each check.
+// checks.json has the description of each check. No field of the data is in every result.
 //
 //go:embed checks.json
 var checksJSON []byte
@@ -24,7 +25,7 @@ var checksJSON []byte
 // them implements verification.Describer. They share nothing with other calls of
 // Checks and may be used by several goroutines.
 func Checks() map[string]verification.Provider {
-	all := descriptions{}
+	all := map[string]verification.ProviderDescription{}
 	if err := json.Unmarshal(checksJSON, &all); err != nil {
 		panic("offline: " + err.Error())
 	}
@@ -45,15 +46,6 @@ func Checks() map[string]verification.Provider {
 	}
 }
 
-// descriptions has the entries of checks.json, by the names of the checks. With and
-// Data list the properties of the two objects: With has the Required ones, and no field
-// of Data is in every result.
-type descriptions map[string]struct {
-	Summary    string
-	Required   []string
-	With, Data json.RawMessage
-}
-
 // reason is a stable word that says why a value fails a check; empty if it passes.
 type reason string
 
@@ -64,30 +56,12 @@ type judge[W any] func(with W, now time.Time) (map[string]any, reason, error)
 // check is one check. W is its with.
 type check[W any] struct {
 	described verification.ProviderDescription
-	shape     shape
+	schema    with.Schema
 	judge     judge[W]
 }
 
-func newCheck[W any](name string, all descriptions, j judge[W]) *check[W] {
-	d := all[name]
-	with := object(d.Required, d.With)
-	data := append([]byte(`{"reason":{"type":"string","title":"Reason of failure"},`), d.Data[1:]...)
-	return &check[W]{
-		described: verification.ProviderDescription{Summary: d.Summary, With: with, Data: object([]string{}, data)},
-		shape:     newShape(name, with),
-		judge:     j,
-	}
-}
-
-// object returns the schema of an object without further properties.
-func object(required []string, properties json.RawMessage) verification.Data {
-	raw, err := json.Marshal(map[string]any{
-		"type": "object", "required": required, "additionalProperties": false, "properties": properties,
-	})
-	if err != nil {
-		panic("offline: " + err.Error())
-	}
-	return raw
+func newCheck[W any](name string, all map[string]verification.ProviderDescription, j judge[W]) *check[W] {
+	return &check[W]{all[name], with.Compile(name, all[name].With), j}
 }
 
 // Describe implements verification.Describer.
@@ -95,11 +69,11 @@ func (c *check[W]) Describe() verification.ProviderDescription { return c.descri
 
 // Check judges the with of a check by the time at which its run started.
 func (c *check[W]) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
-	var with W
-	if err := c.shape.read(r.With, &with); err != nil {
+	var w W
+	if err := c.schema.Read(r.With, &w); err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
-	data, why, err := c.judge(with, r.StartedAt.UTC())
+	data, why, err := c.judge(w, r.StartedAt.UTC())
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}

@@ -7,10 +7,15 @@ package screening
 
 import (
 	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/adapters/provider/with"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -24,38 +29,103 @@ const (
 // otherwise.
 const reviewAt = 0.85
 
+// checks.json has the descriptions of both.
+//
+//go:embed checks.json
+var checksJSON []byte
+
+// described is a provider with a description.
+type described struct {
+	description verification.ProviderDescription
+	with        with.Schema
+}
+
+func describedAs(name string) described {
+	all := map[string]verification.ProviderDescription{}
+	if err := json.Unmarshal(checksJSON, &all); err != nil {
+		panic("screening: " + err.Error())
+	}
+	return described{all[name], with.Compile(name, all[name].With)}
+}
+
+// Describe implements verification.Describer.
+func (d described) Describe() verification.ProviderDescription { return d.description }
+
 // Provider is offline.screening. It implements verification.Describer.
 type Provider struct {
+	described
 	lists *Lists
 	now   func() time.Time
 }
 
 // NewProvider returns a provider that searches lists. It judges their age by now.
 func NewProvider(lists *Lists, now func() time.Time) *Provider {
-	return &Provider{lists: lists, now: now}
+	return &Provider{describedAs(ProviderName), lists, now}
+}
+
+// searchWith is the with of offline.screening.
+type searchWith struct {
+	List      string     `json:"list"`
+	Name      string     `json:"name"`
+	Kind      names.Kind `json:"kind"`
+	BirthDate string     `json:"birth_date"`
+	Countries countries  `json:"countries"`
+	ReviewAt  float64    `json:"review_at"`
+	FailAt    *float64   `json:"fail_at"`
+}
+
+// countries is a list of countries; a single one may stand alone.
+type countries []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *countries) UnmarshalJSON(raw []byte) error {
+	if raw[0] == '[' {
+		return json.Unmarshal(raw, (*[]string)(c))
+	}
+	var one string
+	err := json.Unmarshal(raw, &one)
+	if one != "" {
+		*c = []string{one}
+	}
+	return err
+}
+
+func (p *Provider) read(values map[string]any) (w searchWith, err error) {
+	w.ReviewAt = reviewAt
+	err = p.with.Read(values, &w)
+	switch {
+	case err != nil:
+	case w.BirthDate != "" && !IsDate(w.BirthDate):
+		err = errors.New("with.birth_date must be YYYY, YYYY-MM or YYYY-MM-DD")
+	case w.FailAt != nil && *w.FailAt < w.ReviewAt:
+		err = errors.New("with.fail_at must not be below review_at")
+	}
+	return w, err
+}
+
+func (w searchWith) subject() Subject {
+	return Subject{Kind: w.Kind, Name: w.Name, BirthDate: w.BirthDate, Countries: w.Countries}
+}
+
+// Subject returns whom a check with these values screens.
+func (p *Provider) Subject(values map[string]any) (Subject, error) {
+	w, err := p.read(values)
+	return w.subject(), err
 }
 
 // Check searches a list for the name in the check's with. No hit from review_at:
 // passed. A hit from review_at: passed with analysis_ok false, so that a reviewer
 // decides. A hit from fail_at: failed. If the list is too old, source_ok is false.
 func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
-	w := with{values: r.With}
-	w.only("list", "name", "kind", "birth_date", "countries", "review_at", "fail_at")
-	listName := w.text("list", true)
-	s := w.subject()
-	review, _ := w.score("review_at", reviewAt)
-	fail, fails := w.score("fail_at", 1)
-	if fails && fail < review {
-		w.problem("fail_at", "must not be below review_at")
+	w, err := p.read(r.With)
+	if err != nil {
+		return verification.CheckResult{}, verification.Permanent(err)
 	}
-	list, old := p.lists.List(listName, p.now())
-	if listName != "" && list == nil {
-		w.problem("list", "there is no list of this name: the lists are "+orNone(p.lists.Names()))
+	list, old := p.lists.List(w.List, p.now())
+	if list == nil {
+		return verification.CheckResult{}, verification.Permanent(errors.New("with.list: there is no list of this name: the lists are " + orNone(p.lists.Names())))
 	}
-	if w.err != nil {
-		return verification.CheckResult{}, verification.Permanent(w.err)
-	}
-	hits, err := list.Search(s, review)
+	hits, err := list.Search(w.subject(), w.ReviewAt)
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(fmt.Errorf("with.name: %w", err))
 	}
@@ -64,10 +134,10 @@ func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verifi
 		best = hits[0].Score
 	}
 	result := verification.CheckResult{Outcome: verification.OutcomePassed, Data: map[string]any{
-		"list": listName, "list_version": list.Version, "list_date": list.Date.Format(time.RFC3339), "list_entries": list.Entries,
+		"list": w.List, "list_version": list.Version, "list_date": list.Date.Format(time.RFC3339), "list_entries": list.Entries,
 		"score": best, "hits": hits, "analysis_ok": len(hits) == 0, "source_ok": !old,
 	}}
-	if fails && best >= fail {
+	if w.FailAt != nil && best >= *w.FailAt {
 		result.Outcome = verification.OutcomeFailed
 	}
 	return result, nil
@@ -78,49 +148,4 @@ func orNone(names []string) string {
 		return "none"
 	}
 	return strings.Join(names, ", ")
-}
-
-// Describe returns the description of the provider.
-func (p *Provider) Describe() verification.ProviderDescription {
-	return verification.ProviderDescription{
-		Summary: "Searches a list for a person or a company.",
-		With: verification.Data(`{
-  "type": "object", "additionalProperties": false, "required": ["list", "name", "kind"],
-  "properties": {
-    "list": {"type": "string", "title": "List"},
-    "name": {"type": "string", "title": "Name"},
-    "kind": {"type": "string", "enum": ["person", "company"], "title": "Kind"},
-    "birth_date": {"type": ["string", "null"], "title": "Birth date"},
-    "countries": {"type": ["array", "string", "null"], "items": {"type": "string"}, "title": "Countries"},
-    "review_at": {"type": "number", "minimum": 0.5, "maximum": 1, "default": 0.85, "title": "Score for review"},
-    "fail_at": {"type": "number", "minimum": 0.5, "maximum": 1, "title": "Score for failure"}
-  }
-}`),
-		Data: verification.Data(`{
-  "type": "object", "additionalProperties": false,
-  "required": ["list", "list_version", "list_date", "list_entries", "score", "hits", "analysis_ok", "source_ok"],
-  "properties": {
-    "list": {"type": "string", "title": "List"},
-    "list_version": {"type": "string", "title": "Version of the list"},
-    "list_date": {"type": "string", "title": "Date of the list"},
-    "list_entries": {"type": "integer", "title": "Entries of the list"},
-    "score": {"type": "number", "title": "Highest score"},
-    "hits": {"type": "array", "title": "Hits", "items": {
-      "type": "object", "additionalProperties": false, "required": ["id", "name", "score", "reasons"],
-      "properties": {
-        "id": {"type": "string", "title": "Id"},
-        "name": {"type": "string", "title": "Name"},
-        "alias": {"type": "string", "title": "Alias"},
-        "score": {"type": "number", "title": "Score"},
-        "reasons": {"type": "array", "items": {"type": "string"}, "title": "Reasons"},
-        "birth_dates": {"type": "array", "items": {"type": "string"}, "title": "Birth dates"},
-        "countries": {"type": "array", "items": {"type": "string"}, "title": "Countries"},
-        "topics": {"type": "array", "items": {"type": "string"}, "title": "Topics"}
-      }
-    }},
-    "analysis_ok": {"type": "boolean", "title": "No hit"},
-    "source_ok": {"type": "boolean", "title": "List is up to date"}
-  }
-}`),
-	}
 }

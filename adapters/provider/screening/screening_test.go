@@ -126,18 +126,20 @@ func TestAWrongWithIsPermanentAndNamesItsKey(t *testing.T) {
 		want     string
 	}{
 		{search, "list", "other", "with.list: there is no list of this name: the lists are fictional"},
-		{search, "list", nil, "with.list: must not be empty"},
-		{search, "kind", "ship", `with.kind: "ship" is no kind of name: use person or company`},
-		{search, "name", 7.0, "with.name: must be a string"},
+		{search, "list", nil, "with.list is required"},
+		{search, "list", "", "with.list must not be empty"},
+		{search, "kind", "ship", "with.kind must be one of [person company]"},
+		{search, "name", 7.0, "with.name must be of the type string, not number"},
 		{search, "name", "...", "with.name: the name has no letter and no digit"},
-		{search, "birth_date", "1.2.1970", "with.birth_date: must be YYYY, YYYY-MM or YYYY-MM-DD"},
-		{search, "countries", []any{1.0}, "with.countries: must be a list of strings"},
-		{search, "countries", 1.0, "with.countries: must be a list of strings"},
-		{search, "review_at", "high", "with.review_at: must be a number from 0.5 to 1"},
-		{search, "review_at", 0.2, "with.review_at: must be a number from 0.5 to 1"},
-		{search, "fail_at", 0.7, "with.fail_at: must not be below review_at"},
-		{search, "failat", 0.9, "with.failat: there is no such key; the keys are list, name, kind, birth_date, countries, review_at, fail_at"},
-		{match, "list", "x", "with.list: there is no such key; the keys are name, other, kind, threshold"},
+		{search, "birth_date", "1.2.1970", "with.birth_date must be YYYY, YYYY-MM or YYYY-MM-DD"},
+		{search, "countries", []any{1.0}, "with.countries.0 must be of the type string, not number"},
+		{search, "countries", 1.0, "with.countries must be of the type null or string or array, not number"},
+		{search, "review_at", "high", "with.review_at must be of the type number, not string"},
+		{search, "review_at", 0.2, "with.review_at must be at least 0.5"},
+		{search, "fail_at", 1.2, "with.fail_at must be at most 1"},
+		{search, "fail_at", 0.7, "with.fail_at must not be below review_at"},
+		{search, "failat", 0.9, "with.failat is not a key of this check"},
+		{match, "list", "x", "with.list is not a key of this check"},
 	} {
 		with := map[string]any{}
 		for k, v := range good {

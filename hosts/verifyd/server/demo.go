@@ -4,6 +4,7 @@ package server
 
 import (
 	"crypto/rand"
+	_ "embed"
 	"fmt"
 	"io"
 	"log/slog"
@@ -61,38 +62,7 @@ func (d *demo) write(w io.Writer, api string) error {
 	return nil
 }
 
-const demoText = `
-This is the built-in demo, in memory: client-id demo, x-api-key demo-key-for-local-use-only.
-First, paste these two lines:
-
-  A=%[1]s/v1; W=$A/workflows/0191f3c0-0000-7000-8000-000000000002
-  api() { curl -s -H 'client-id: demo' -H 'x-api-key: demo-key-for-local-use-only' -H 'content-type: application/json' "$@"; }
-
-A customer who passes. Open the url in a browser, or send the answers as your own app would:
-
-  RUN=$(api $W/runs -d '{"reference_id":"person-1"}' | tee /dev/stderr | cut -d'"' -f4)
-  api $A/signals/$RUN/consent_submitted -d '{"payload":{"consent_status":"success"}}'
-  api $A/signals/$RUN/details_submitted -d '{"payload":{"name":"Asha Rao","dob":"1990-02-01","pan":"ABCPR1234F"}}'
-
-A second later the registry has called back, and the run is completed. Read it, and print its report:
-
-  api $A/runs/$RUN
-  api $A/runs/$RUN/report.pdf -o report.pdf -w '%%{http_code} %%{content_type}\n'
-
-A customer whose name is on the list of the demo, so that a reviewer decides:
-
-  RUN=$(api $W/runs -d '{"reference_id":"person-2"}' | cut -d'"' -f4)
-  api $A/signals/$RUN/consent_submitted -d '{"payload":{"consent_status":"success"}}'
-  api $A/signals/$RUN/details_submitted -d '{"payload":{"name":"Victor Zamoyskov","dob":"1961-03-14","pan":"ABCPZ4321Z"}}'
-  api "$A/runs?decision=review"
-  api $A/runs/$RUN
-  api $A/signals/$RUN/human_review_decision -d '{"payload":{"decision":"reject","notes":"The name and the date of birth are those of the entry."}}'
-  api "$A/runs/$RUN?view=report"
-
-The reviewer's console; the link works once, within ten minutes:
-
-  %[2]s
-
-The README of verifyd explains the commands. The API is described at %[1]s/openapi.yaml.
-
-`
+// demoText is a format of the address of the API and a link to the console.
+//
+//go:embed demo.txt
+var demoText string

@@ -12,80 +12,54 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// databaseGauges reads the store at every scrape.
-type databaseGauges struct {
-	store                           *postgres.Store
-	up, connections, line, lateness *prometheus.Desc
-}
-
-func newDatabaseGauges(s *postgres.Store) *databaseGauges {
-	return &databaseGauges{
-		store: s,
-		up:    prometheus.NewDesc("verifyd_database_up", "1 while the database answers.", nil, nil),
-		connections: prometheus.NewDesc("verifyd_database_connections",
-			"Connections of this host: open, busy, and the maximum.", []string{"state"}, nil),
-		line:     prometheus.NewDesc("verifyd_appends_waiting", "Appends that wait for a writer on this host.", nil, nil),
-		lateness: prometheus.NewDesc("verifyd_work_lateness_seconds", "How long the oldest due work of all hosts has been waiting.", nil, nil),
-	}
-}
+// gauges reads gauges at every scrape. It sends no descriptions, because a gauge is left
+// out while it is unknown.
+type gauges func(ctx context.Context, set func(d *prometheus.Desc, value float64, labels ...string))
 
 // Describe implements prometheus.Collector.
-func (g *databaseGauges) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.up, g.connections, g.line, g.lateness} {
-		to <- d
-	}
-}
+func (gauges) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements prometheus.Collector. While the database does not answer,
-// the lateness is unknown and left out.
-func (g *databaseGauges) Collect(to chan<- prometheus.Metric) {
+// Collect implements prometheus.Collector.
+func (g gauges) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 	defer cancel()
-	seen, err := g.store.Gauges(ctx, time.Now())
-	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+	g(ctx, func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
-	}
-	gauge(g.connections, float64(seen.Connections), "open")
-	gauge(g.connections, float64(seen.Busy), "busy")
-	gauge(g.connections, float64(seen.MaxConnections), "max")
-	gauge(g.line, float64(seen.Waiting))
-	if err != nil {
-		gauge(g.up, 0)
-		return
-	}
-	gauge(g.up, 1)
-	gauge(g.lateness, seen.Lateness.Seconds())
+	})
 }
 
-// queueGauges reads the review queues of all tenants at every scrape.
-type queueGauges struct {
-	engine        *engine.Engine
-	open, overdue *prometheus.Desc
-}
-
-func newQueueGauges(e *engine.Engine) *queueGauges {
-	return &queueGauges{
-		engine:  e,
-		open:    prometheus.NewDesc("verifyd_reviews_open", "Runs that need a verdict, of all tenants.", nil, nil),
-		overdue: prometheus.NewDesc("verifyd_reviews_overdue", "Runs whose verdict is past its due time, of all tenants.", nil, nil),
+// databaseGauges reads the store. While the database does not answer, the lateness is
+// unknown.
+func databaseGauges(s *postgres.Store) gauges {
+	up := prometheus.NewDesc("verifyd_database_up", "1 while the database answers.", nil, nil)
+	connections := prometheus.NewDesc("verifyd_database_connections",
+		"Connections of this host: open, busy, and the maximum.", []string{"state"}, nil)
+	line := prometheus.NewDesc("verifyd_appends_waiting", "Appends that wait for a writer on this host.", nil, nil)
+	lateness := prometheus.NewDesc("verifyd_work_lateness_seconds", "How long the oldest due work of all hosts has been waiting.", nil, nil)
+	return func(ctx context.Context, set func(d *prometheus.Desc, value float64, labels ...string)) {
+		seen, err := s.Gauges(ctx, time.Now())
+		set(connections, float64(seen.Connections), "open")
+		set(connections, float64(seen.Busy), "busy")
+		set(connections, float64(seen.MaxConnections), "max")
+		set(line, float64(seen.Waiting))
+		if err != nil {
+			set(up, 0)
+			return
+		}
+		set(up, 1)
+		set(lateness, seen.Lateness.Seconds())
 	}
 }
 
-// Describe implements prometheus.Collector.
-func (g *queueGauges) Describe(to chan<- *prometheus.Desc) {
-	to <- g.open
-	to <- g.overdue
-}
-
-// Collect implements prometheus.Collector. While the store does not answer, both are
-// left out.
-func (g *queueGauges) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-	defer cancel()
-	f, err := g.engine.QueueFigures(ctx, "")
-	if err != nil {
-		return
+// queueGauges reads the review queues of all tenants. While the store does not answer,
+// they are unknown.
+func queueGauges(e *engine.Engine) gauges {
+	open := prometheus.NewDesc("verifyd_reviews_open", "Runs that need a verdict, of all tenants.", nil, nil)
+	overdue := prometheus.NewDesc("verifyd_reviews_overdue", "Runs whose verdict is past its due time, of all tenants.", nil, nil)
+	return func(ctx context.Context, set func(d *prometheus.Desc, value float64, labels ...string)) {
+		if f, err := e.QueueFigures(ctx, ""); err == nil {
+			set(open, float64(f.Open))
+			set(overdue, float64(f.Overdue))
+		}
 	}
-	to <- prometheus.MustNewConstMetric(g.open, prometheus.GaugeValue, float64(f.Open))
-	to <- prometheus.MustNewConstMetric(g.overdue, prometheus.GaugeValue, float64(f.Overdue))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
@@ -23,7 +24,7 @@ type metrics struct {
 	ended    *prometheus.CounterVec
 	calls    *prometheus.HistogramVec
 	notices  *prometheus.CounterVec
-	verdicts prometheus.Histogram
+	verdicts prometheus.Observer
 	poisoned prometheus.Counter
 	requests *prometheus.HistogramVec
 	loads    *prometheus.CounterVec
@@ -32,46 +33,35 @@ type metrics struct {
 }
 
 func newMetrics(build cli.Build) *metrics {
-	m := &metrics{
-		registry: prometheus.NewRegistry(),
-		started:  prometheus.NewCounter(prometheus.CounterOpts{Name: "verifyd_runs_started_total", Help: "Runs started."}),
-		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "verifyd_runs_ended_total", Help: "Runs that reached a terminal status, by status and outcome.",
-		}, []string{"status", "outcome"}),
-		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "verifyd_provider_call_seconds", Help: "Calls of check providers, by provider and outcome.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
-		}, []string{"provider", "outcome"}),
-		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "verifyd_notices_total", Help: "Attempts to notify a client that a run is over, by outcome.",
-		}, []string{"outcome"}),
-		verdicts: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "verifyd_verdict_seconds", Help: "Verdicts that were due, by the time since the run began to need them.",
-			Buckets: prometheus.ExponentialBuckets(15, 4, 9), // 15 s to 11 days
-		}),
-		poisoned: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "verifyd_runs_poisoned_total", Help: "Runs that were ended because the hosts that executed them kept stopping.",
-		}),
-		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "verifyd_http_request_seconds", Help: "API requests, by route, method and status.",
-			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 9),
-		}, []string{"route", "method", "status"}),
-		loads: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "verifyd_list_loads_total", Help: "Attempts to load a list, by outcome: loaded or failed.",
-		}, []string{"list", "outcome"}),
-		entries: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "verifyd_list_entries", Help: "Entries of the list in use.",
-		}, []string{"list"}),
-		dates: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "verifyd_list_timestamp_seconds", Help: "When the file of the list in use was changed, in Unix time.",
-		}, []string{"list"}),
+	registry := prometheus.NewRegistry()
+	made := promauto.With(registry)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return made.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
-	m.registry.MustRegister(m.started, m.ended, m.calls, m.notices, m.verdicts, m.poisoned, m.requests, m.loads, m.entries, m.dates,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	histogram := func(name, help string, first float64, labels ...string) *prometheus.HistogramVec {
+		return made.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(first, 4, 9)}, labels)
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return made.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	}
+	m := &metrics{
+		registry: registry,
+		started:  counter("verifyd_runs_started_total", "Runs started.").WithLabelValues(),
+		ended:    counter("verifyd_runs_ended_total", "Runs that reached a terminal status, by status and outcome.", "status", "outcome"),
+		calls:    histogram("verifyd_provider_call_seconds", "Calls of check providers, by provider and outcome.", 0.001, "provider", "outcome"),
+		notices:  counter("verifyd_notices_total", "Attempts to notify a client that a run is over, by outcome.", "outcome"),
+		verdicts: histogram("verifyd_verdict_seconds", "Verdicts that were due, by the time since the run began to need them.", 15).WithLabelValues(),
+		poisoned: counter("verifyd_runs_poisoned_total", "Runs that were ended because the hosts that executed them kept stopping.").WithLabelValues(),
+		requests: histogram("verifyd_http_request_seconds", "API requests, by route, method and status.", 0.0005, "route", "method", "status"),
+		loads:    counter("verifyd_list_loads_total", "Attempts to load a list, by outcome: loaded or failed.", "list", "outcome"),
+		entries:  gauge("verifyd_list_entries", "Entries of the list in use.", "list"),
+		dates:    gauge("verifyd_list_timestamp_seconds", "When the file of the list in use was changed, in Unix time.", "list"),
+	}
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	made.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "verifyd_build_info", Help: "Always 1; the labels identify the build of this host.",
 		ConstLabels: prometheus.Labels{"version": build.Version, "commit": build.Commit, "go": build.Go},
-	}, func() float64 { return 1 }))
+	}, func() float64 { return 1 })
 	for _, s := range verification.Statuses() {
 		if s.Terminal() {
 			m.ended.WithLabelValues(string(s), "")

@@ -158,7 +158,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	}
 	m := newMetrics(h.build)
 	if h.storage.database != nil {
-		m.registry.MustRegister(newDatabaseGauges(h.storage.database))
+		m.registry.MustRegister(databaseGauges(h.storage.database))
 	}
 	if h.lists, err = openLists(ctx, s, o.bootstrap, h.log, m); err != nil {
 		return nil, o.warnings, err
@@ -187,7 +187,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	if err != nil {
 		return nil, o.warnings, err
 	}
-	m.registry.MustRegister(newQueueGauges(h.engine))
+	m.registry.MustRegister(queueGauges(h.engine))
 	if h.membership, err = h.storage.join(s, h.engine, clk.Now, h.log); err != nil {
 		return nil, o.warnings, err
 	}

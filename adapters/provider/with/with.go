@@ -1,12 +1,13 @@
-// The shape of a with: its JSON Schema, and what is wrong with a value.
-
-package offline
+// Package with reads the `with` of a check by its JSON Schema, for the providers that are
+// part of verifyd.
+package with
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -16,26 +17,26 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// shape reads the with of one check.
-type shape struct {
+// Schema reads the with of one check.
+type Schema struct {
 	check  string
 	schema *jsonschema.Schema
 }
 
-// newShape compiles a schema of this package. It panics if the schema is not valid.
-func newShape(check string, schema verification.Data) shape {
+// Compile compiles the schema of a check. It panics if the schema is not valid.
+func Compile(check string, schema verification.Data) Schema {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	c := jsonschema.NewCompiler()
 	c.UseLoader(jsonschema.SchemeURLLoader{}) // nothing is loaded
 	if err := errors.Join(err, c.AddResource("with.json", document)); err != nil {
-		panic("offline: " + check + ": " + err.Error())
+		panic(check + ": " + err.Error())
 	}
-	return shape{check: check, schema: c.MustCompile("with.json")}
+	return Schema{check: check, schema: c.MustCompile("with.json")}
 }
 
-// read decodes a with into a struct. The error names the key that has the wrong
+// Read decodes a with into a struct. The error names the key that has the wrong
 // shape and never repeats its value, which may be personal data.
-func (s shape) read(with map[string]any, into any) error {
+func (s Schema) Read(with map[string]any, into any) error {
 	if with == nil {
 		with = map[string]any{}
 	}
@@ -54,7 +55,7 @@ func (s shape) read(with map[string]any, into any) error {
 }
 
 // problems returns what is wrong with a value, one sentence for each key.
-func (s shape) problems(e *jsonschema.ValidationError) []string {
+func (s Schema) problems(e *jsonschema.ValidationError) []string {
 	key := strings.Join(append([]string{"with"}, e.InstanceLocation...), ".")
 	var found []string
 	switch k := e.ErrorKind.(type) {
@@ -71,7 +72,11 @@ func (s shape) problems(e *jsonschema.ValidationError) []string {
 	case *kind.Enum:
 		found = append(found, fmt.Sprintf("%s must be one of %v", key, k.Want))
 	case *kind.Minimum:
-		found = append(found, fmt.Sprintf("%s must be at least %s", key, k.Want.RatString()))
+		found = append(found, fmt.Sprintf("%s must be at least %s", key, decimal(k.Want)))
+	case *kind.Maximum:
+		found = append(found, fmt.Sprintf("%s must be at most %s", key, decimal(k.Want)))
+	case *kind.MinLength:
+		found = append(found, key+" must not be empty")
 	case *kind.MinItems:
 		found = append(found, fmt.Sprintf("%s must have at least %d items", key, k.Want))
 	default:
@@ -84,4 +89,8 @@ func (s shape) problems(e *jsonschema.ValidationError) []string {
 	}
 	slices.Sort(found)
 	return found
+}
+
+func decimal(r *big.Rat) string {
+	return strings.TrimRight(strings.TrimRight(r.FloatString(3), "0"), ".")
 }
