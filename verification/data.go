@@ -95,6 +95,9 @@ func (d *Data) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// IsZero reports whether there is no object, so that omitzero leaves the field out.
+func (d Data) IsZero() bool { return len(d) == 0 }
+
 // String returns the JSON text.
 func (d Data) String() string { return string(d) }
 

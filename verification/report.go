@@ -55,17 +55,17 @@ type ReportRun struct {
 
 // ReportWorkflow is the version that the run executed.
 type ReportWorkflow struct {
-	ID          WorkflowID
-	Name        string
-	Version     int // 1 for the first
-	VersionHash string
+	ID          WorkflowID `json:"id"`
+	Name        string     `json:"name"`
+	Version     int        `json:"version"` // 1 for the first
+	VersionHash string     `json:"version_hash"`
 }
 
 // ReportSummary counts the cards by status.
 type ReportSummary struct {
-	OK          int
-	Failed      int
-	NeedsReview int
+	OK          int `json:"ok"`
+	Failed      int `json:"failed"`
+	NeedsReview int `json:"needs_review"`
 }
 
 // Card is one step on a report: a finished one, the review step that a live run

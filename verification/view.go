@@ -36,10 +36,10 @@ type RunDetail struct {
 
 // Action is what unblocks a run that waits on a human.
 type Action struct {
-	Type       ActionType
-	SignalName string
+	Type       ActionType `json:"type"`
+	SignalName string     `json:"signal_name"`
 	// URL is the hosted-journey link of a customer input; else empty.
-	URL string
+	URL string `json:"url,omitempty"`
 }
 
 // ActionType says who must act.
@@ -60,7 +60,7 @@ type Check struct {
 	Key    string     `json:"key"`
 	Label  string     `json:"label"`
 	Status StepStatus `json:"status"`
-	Data   Data       `json:"data,omitempty"`
+	Data   Data       `json:"data,omitzero"`
 }
 
 // StepStatus is the status of a step. Only a check can be pending.

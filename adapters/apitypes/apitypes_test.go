@@ -32,7 +32,9 @@ func TestClientsDecodeWhatIsEncoded(t *testing.T) {
 		Digest: "d", Decision: verification.DecisionApprove, Flags: flags,
 		Cards: []verification.Card{{NodeID: "n", StartedAt: at, CompletedAt: at, Data: data}, {NodeID: "m", StartedAt: at}},
 	}))
-	roundTrip(t, apitypes.NewWorkflowDetail(verification.Workflow{ID: "w", CreatedAt: at}, []verification.CheckInfo{{Key: "k", Label: "l"}}))
+	roundTrip(t, apitypes.WorkflowDetail{
+		Workflow: apitypes.NewWorkflow(verification.Workflow{ID: "w", CreatedAt: at}), Steps: []verification.CheckInfo{{Key: "k", Label: "l"}},
+	})
 	roundTrip(t, apitypes.NewPage(verification.Page[verification.RunView]{Data: []verification.RunView{run}, Total: 3}, apitypes.NewRun))
 	roundTrip(t, apitypes.ShortError{Error: "e", Code: "c"})
 	for _, details := range []any{nil, "a sentence", []apitypes.FieldError{{Field: "f", Message: "m"}}} {

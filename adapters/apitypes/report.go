@@ -6,17 +6,17 @@ import "github.com/verifyd/verifyd/verification"
 
 // Report is the report of a run.
 type Report struct {
-	Run        ReportRun              `json:"run"`
-	Workflow   ReportWorkflow         `json:"workflow"`
-	Summary    ReportSummary          `json:"summary"`
-	Cards      []Card                 `json:"cards"`
-	Error      *RunError              `json:"error"`
-	Reviews    []ReviewFlag           `json:"reviews,omitempty"`
-	Decision   *verification.Decision `json:"decision"` // null when no verdict is needed
-	Notes      string                 `json:"notes,omitempty"`
-	ResolvedAt Timestamp              `json:"resolved_at"` // null without a verdict
-	Proposal   *Proposal              `json:"proposal,omitempty"`
-	Digest     string                 `json:"digest"` // SHA-256 of the history, in hexadecimal
+	Run        ReportRun                   `json:"run"`
+	Workflow   verification.ReportWorkflow `json:"workflow"`
+	Summary    verification.ReportSummary  `json:"summary"`
+	Cards      []Card                      `json:"cards"`
+	Error      *verification.RunError      `json:"error"`
+	Reviews    []verification.Flag         `json:"reviews,omitempty"`
+	Decision   *verification.Decision      `json:"decision"` // null when no verdict is needed
+	Notes      string                      `json:"notes,omitempty"`
+	ResolvedAt Timestamp                   `json:"resolved_at"` // null without a verdict
+	Proposal   *Proposal                   `json:"proposal,omitempty"`
+	Digest     string                      `json:"digest"` // SHA-256 of the history, in hexadecimal
 }
 
 // ReportRun is the run of a report.
@@ -27,21 +27,6 @@ type ReportRun struct {
 	StartedAt   Timestamp           `json:"started_at"`
 	CompletedAt Timestamp           `json:"completed_at"` // null until the run ends
 	Outcome     string              `json:"outcome,omitempty"`
-}
-
-// ReportWorkflow is the version that the run executes.
-type ReportWorkflow struct {
-	ID          verification.WorkflowID `json:"id"`
-	Name        string                  `json:"name"`
-	Version     int                     `json:"version"` // 1 for the first
-	VersionHash string                  `json:"version_hash"`
-}
-
-// ReportSummary counts the cards by status.
-type ReportSummary struct {
-	OK          int `json:"ok"`
-	Failed      int `json:"failed"`
-	NeedsReview int `json:"needs_review"`
 }
 
 // Card is one step of a report.
@@ -68,8 +53,8 @@ func NewReport(r verification.Report) Report {
 			StartedAt: Timestamp{r.Run.StartedAt}, CompletedAt: Timestamp{r.Run.CompletedAt},
 			Outcome: r.Run.Outcome,
 		},
-		Workflow: ReportWorkflow(r.Workflow), Summary: ReportSummary(r.Summary),
-		Cards: convertAll(r.Cards, newCard), Error: newRunError(r.Error), Reviews: newReviews(r.Flags),
+		Workflow: r.Workflow, Summary: r.Summary,
+		Cards: convertAll(r.Cards, newCard), Error: r.Error, Reviews: r.Flags,
 		Decision: NewDecision(r.Decision), Notes: r.Notes, ResolvedAt: Timestamp{r.ResolvedAt}, Digest: r.Digest,
 		Proposal: newProposal(r.Proposal),
 	}
@@ -78,7 +63,7 @@ func NewReport(r verification.Report) Report {
 func newCard(c verification.Card) Card {
 	return Card{
 		NodeID: c.NodeID, Type: c.Type, Key: c.Key, Label: c.Label, Status: c.Status, Reason: c.Reason,
-		StartedAt: Timestamp{c.StartedAt}, CompletedAt: Timestamp{c.CompletedAt}, Dispatches: c.Dispatches, Data: newData(c.Data),
+		StartedAt: Timestamp{c.StartedAt}, CompletedAt: Timestamp{c.CompletedAt}, Dispatches: c.Dispatches, Data: c.Data,
 		Rescreened: c.Rescreened,
 	}
 }

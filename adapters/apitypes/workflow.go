@@ -19,13 +19,7 @@ type Workflow struct {
 // WorkflowDetail is a single workflow.
 type WorkflowDetail struct {
 	Workflow
-	Steps []Step `json:"steps"`
-}
-
-// Step is a check that runs of a workflow can produce.
-type Step struct {
-	Key   string `json:"key"`
-	Label string `json:"label"`
+	Steps []verification.CheckInfo `json:"steps"`
 }
 
 // NewWorkflow converts a workflow, as lists show it.
@@ -35,11 +29,4 @@ func NewWorkflow(w verification.Workflow) Workflow {
 		RunTTLSeconds: w.RunTTLSeconds, AbandonTimeoutSeconds: w.AbandonTimeoutSeconds,
 		LifecycleWebhookURL: w.LifecycleWebhookURL, CreatedAt: Timestamp{w.CreatedAt},
 	}
-}
-
-// NewWorkflowDetail converts a single workflow.
-func NewWorkflowDetail(w verification.Workflow, steps []verification.CheckInfo) WorkflowDetail {
-	return WorkflowDetail{NewWorkflow(w), convertAll(steps, func(s verification.CheckInfo) Step {
-		return Step{Key: s.Key, Label: s.Label}
-	})}
 }

@@ -35,7 +35,7 @@ func (a *api) readWorkflow(w *response, r *http.Request, who caller) error {
 	if err != nil {
 		return err
 	}
-	return a.write(w, http.StatusOK, apitypes.NewWorkflowDetail(d.Workflow, d.Checks))
+	return a.write(w, http.StatusOK, apitypes.WorkflowDetail{Workflow: apitypes.NewWorkflow(d.Workflow), Steps: d.Checks})
 }
 
 // setWebhook sets the lifecycle webhook of a workflow that has none.

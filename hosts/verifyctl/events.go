@@ -82,7 +82,7 @@ func describe(f verification.Fact) string {
 	case verification.Failed:
 		return failure(f)
 	case verification.Expired:
-		return runError(f.Error)
+		return errorText(&f.Error)
 	case verification.Cancelled:
 		return ""
 	}
@@ -104,15 +104,11 @@ func verdict(f verification.VerdictRecorded) string {
 }
 
 func failure(f verification.Failed) string {
-	text := fmt.Sprintf("%s: %s", f.Node, runError(f.Error))
+	text := fmt.Sprintf("%s: %s", f.Node, errorText(&f.Error))
 	if f.Cause != "" {
 		text += ": " + f.Cause
 	}
 	return text
-}
-
-func runError(e verification.RunError) string {
-	return errorText(&apitypes.RunError{Code: e.Code, Check: e.Check})
 }
 
 func timestamp(t time.Time) string { return apitypes.Timestamp{Time: t}.String() }

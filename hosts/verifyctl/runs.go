@@ -100,7 +100,7 @@ func decisionText(d *verification.Decision) string {
 	return string(*d)
 }
 
-func waitsFor(a *apitypes.Action) string {
+func waitsFor(a *verification.Action) string {
 	if a == nil {
 		return ""
 	}
@@ -108,7 +108,7 @@ func waitsFor(a *apitypes.Action) string {
 }
 
 // errorText returns code and check of a run error.
-func errorText(e *apitypes.RunError) string {
+func errorText(e *verification.RunError) string {
 	if e == nil {
 		return ""
 	}
@@ -125,9 +125,9 @@ type runShow struct {
 // shownRun is the report of the API, and what only operators see.
 type shownRun struct {
 	apitypes.Report
-	ActionRequired *apitypes.Action  `json:"action_required"`
-	DecidedBy      string            `json:"decided_by,omitempty"`
-	Events         []json.RawMessage `json:"events,omitempty"`
+	ActionRequired *verification.Action `json:"action_required"`
+	DecidedBy      string               `json:"decided_by,omitempty"`
+	Events         []json.RawMessage    `json:"events,omitempty"`
 }
 
 // Run prints the run.
@@ -149,7 +149,7 @@ func (c runShow) Run(ctx context.Context, s *session) error {
 		run := verification.Fold(id, history).AsOf(now)
 		shown := shownRun{
 			Report:         apitypes.NewReport(verification.MakeReport(id, history, now)),
-			ActionRequired: apitypes.NewAction(run.Summary().View(now).Action),
+			ActionRequired: run.Summary().View(now).Action,
 		}
 		if shown.Decision != nil && shown.Decision.Verdict() {
 			shown.DecidedBy = run.Verdict.By
