@@ -53,10 +53,7 @@ func (c accountList) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		return printList(s, c.JSON, all, newAccountJSON, "CLIENT_ID DISABLED SURFACES", func(a accountJSON) []string {
-			surfaces := mapSlice(a.Surfaces, func(surface verification.Surface) string { return string(surface) })
-			return []string{a.ClientID, yesNo(a.Disabled), strings.Join(surfaces, ",")}
-		})
+		return printList(s, c.JSON, mapSlice(all, newAccountJSON), "CLIENT_ID DISABLED SURFACES")
 	})
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/internal/bootstrap"
-	"github.com/verifyd/verifyd/verification"
 )
 
 type applyFile struct {
@@ -48,7 +47,7 @@ func (c applyFile) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		done, err := bootstrap.Apply(ctx, file, e, db, s.noteSecret)
-		if printed := s.printChanges(done, c.JSON); printed != nil {
+		if printed := printList(s, c.JSON, done, "KIND NAME OUTCOME WORKFLOW_ID VERSION_HASH"); printed != nil {
 			return errors.Join(err, printed)
 		}
 		return s.printProblems(err)
@@ -64,26 +63,4 @@ func (s *session) printProblems(err error) error {
 	}
 	fmt.Fprintln(s.stderr, err)
 	return errProblems
-}
-
-// changeJSON is the outcome for one item.
-type changeJSON struct {
-	TenantID    verification.TenantID   `json:"tenant_id"`
-	Kind        bootstrap.Kind          `json:"kind"`
-	Name        string                  `json:"name"`
-	Outcome     bootstrap.Outcome       `json:"outcome"`
-	WorkflowID  verification.WorkflowID `json:"workflow_id,omitempty"`
-	VersionHash string                  `json:"version_hash,omitempty"`
-}
-
-func (s *session) printChanges(done []bootstrap.Change, asJSON bool) error {
-	convert := func(c bootstrap.Change) changeJSON {
-		return changeJSON{
-			TenantID: c.Tenant, Kind: c.Kind, Name: c.Name, Outcome: c.Outcome,
-			WorkflowID: c.Workflow, VersionHash: c.VersionHash,
-		}
-	}
-	return printList(s, asJSON, done, convert, "KIND NAME OUTCOME WORKFLOW_ID VERSION_HASH", func(c changeJSON) []string {
-		return []string{string(c.Kind), c.Name, string(c.Outcome), string(c.WorkflowID), short(c.VersionHash)}
-	})
 }

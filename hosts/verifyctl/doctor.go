@@ -31,8 +31,12 @@ func (c doctor) Run(ctx context.Context, s *session) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	same := func(f finding) finding { return f }
-	if err := printList(s, c.JSON, found, same, "STATUS CHECK MESSAGE", finding.row); err != nil {
+	if c.JSON {
+		err = s.json(found)
+	} else {
+		err = s.table([]string{"STATUS", "CHECK", "MESSAGE"}, mapSlice(found, finding.row))
+	}
+	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(found, func(f finding) bool { return f.Status == healthFail }) {

@@ -100,10 +100,7 @@ func (w workflowDiff) Run(s *session) error {
 		_, err := fmt.Fprintln(s.stdout, "nothing differs")
 		return err
 	}
-	same := func(d differenceJSON) differenceJSON { return d }
-	return printList(s, w.JSON, found, same, "NODE CHANGE FIELD BEFORE AFTER", func(d differenceJSON) []string {
-		return []string{d.Node, d.Change, d.Field, d.Before, d.After}
-	})
+	return printList(s, w.JSON, found, "NODE CHANGE FIELD BEFORE AFTER")
 }
 
 // differences returns one line for each field of the workflow and of changed nodes, and

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/postgres"
@@ -105,9 +104,7 @@ func newMigrationJSON(m postgres.Migration) migrationJSON {
 }
 
 func (s *session) printMigrations(list []postgres.Migration, asJSON bool) error {
-	return printList(s, asJSON, list, newMigrationJSON, "VERSION NAME APPLIED_AT", func(m migrationJSON) []string {
-		return []string{strconv.FormatInt(m.Version, 10), m.Name, m.AppliedAt.String()}
-	})
+	return printList(s, asJSON, mapSlice(list, newMigrationJSON), "VERSION NAME APPLIED_AT")
 }
 
 // missing returns the migrations that are not applied.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -43,18 +44,56 @@ func (s *session) attributes(lines ...[2]string) error {
 }
 
 // printList prints items as a JSON array, or as a table with one row for each. The
-// names of the columns are separated by spaces.
-func printList[T, J any](s *session, asJSON bool, items []T, convert func(T) J, names string, row func(J) []string) error {
-	list := mapSlice(items, convert)
+// names of the columns, separated by spaces, are those of fields of the JSON.
+func printList[T any](s *session, asJSON bool, items []T, names string) error {
 	if asJSON {
-		return s.json(list)
+		return s.json(append([]T{}, items...))
 	}
-	return s.table(strings.Fields(names), mapSlice(list, row))
+	columns := strings.Fields(names)
+	rows := make([][]string, len(items))
+	for i, item := range items {
+		var err error
+		if rows[i], err = cells(item, columns); err != nil {
+			return err
+		}
+	}
+	return s.table(columns, rows)
+}
+
+// cells returns fields of the JSON of an item as text. A hash is shortened.
+func cells(item any, columns []string) ([]string, error) {
+	raw, err := json.Marshal(item)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]any{}
+	numbers := json.NewDecoder(bytes.NewReader(raw))
+	numbers.UseNumber()
+	if err := numbers.Decode(&fields); err != nil {
+		return nil, err
+	}
+	return mapSlice(columns, func(column string) string {
+		switch v := fields[strings.ToLower(column)].(type) {
+		case nil:
+			return ""
+		case bool:
+			return yesNo(v)
+		case []any:
+			return strings.Join(mapSlice(v, func(item any) string { return fmt.Sprint(item) }), ",")
+		case string:
+			if strings.HasSuffix(column, "_HASH") {
+				return short(v)
+			}
+			return v
+		default:
+			return fmt.Sprint(v)
+		}
+	}), nil
 }
 
 // printPage prints a page as the API does, or as a table. A note on stderr says how
 // to get the next page.
-func printPage[T, J any](s *session, asJSON bool, p verification.Page[T], convert func(T) J, names string, row func(J) []string) error {
+func printPage[T, J any](s *session, asJSON bool, p verification.Page[T], convert func(T) J, names string) error {
 	page := apitypes.NewPage(p, convert)
 	if asJSON {
 		return s.json(page)
@@ -62,7 +101,7 @@ func printPage[T, J any](s *session, asJSON bool, p verification.Page[T], conver
 	if next := p.Offset + len(p.Data); next < p.Total {
 		s.note(fmt.Sprintf("%d of %d are shown; use --offset %d for the next page", len(p.Data), p.Total, next))
 	}
-	return s.table(strings.Fields(names), mapSlice(page.Data, row))
+	return printList(s, false, page.Data, names)
 }
 
 // oneLine replaces control characters, so that stored text cannot control the

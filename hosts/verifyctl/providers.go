@@ -64,7 +64,7 @@ type providerJSON struct {
 	Name     string                `json:"name"`
 	TenantID verification.TenantID `json:"tenant_id,omitempty"`
 	Type     string                `json:"type"`
-	MaxCalls int                   `json:"max_calls"` // 0 if the provider has no limit of its own
+	MaxCalls int                   `json:"max_calls,omitempty"` // none if the provider has no limit of its own
 	Summary  string                `json:"summary"`
 	With     json.RawMessage       `json:"with,omitempty"` // the JSON Schema of with
 	Data     json.RawMessage       `json:"data,omitempty"` // the JSON Schema of the data
@@ -95,14 +95,7 @@ func (c providerList) Run(s *session) error {
 	for _, t := range b.Tenants {
 		add(t.Tenant.ID, t.Providers, made.Tenant[t.Tenant.ID])
 	}
-	same := func(p providerJSON) providerJSON { return p }
-	return printList(s, c.JSON, list, same, "NAME TENANT_ID TYPE MAX_CALLS SUMMARY", func(p providerJSON) []string {
-		calls := "" // no limit of its own
-		if p.MaxCalls > 0 {
-			calls = strconv.Itoa(p.MaxCalls)
-		}
-		return []string{p.Name, string(p.TenantID), p.Type, calls, p.Summary}
-	})
+	return printList(s, c.JSON, list, "NAME TENANT_ID TYPE MAX_CALLS SUMMARY")
 }
 
 func newProviderJSON(d definition.Provider, t verification.TenantID, p verification.Provider) providerJSON {

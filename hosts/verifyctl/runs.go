@@ -38,6 +38,13 @@ type runJSON struct {
 	Decision *verification.Decision `json:"decision"`
 }
 
+// runRow is a run as a table shows it.
+type runRow struct {
+	runJSON
+	WaitsFor string `json:"waits_for"`
+	Error    string `json:"error"`
+}
+
 // Run prints one page of runs.
 func (c runList) Run(ctx context.Context, s *session) error {
 	q, err := c.query()
@@ -60,12 +67,13 @@ func (c runList) Run(ctx context.Context, s *session) error {
 		convert := func(r verification.Summary) runJSON {
 			return runJSON{apitypes.NewRun(r.View(q.Now)), apitypes.NewDecision(r.DecisionAt(q.Now))}
 		}
-		return printPage(s, c.JSON, found, convert, "ID REFERENCE_ID STATUS DECISION STARTED_AT COMPLETED_AT WAITS_FOR ERROR", func(r runJSON) []string {
-			return []string{
-				string(r.ID), r.ReferenceID, string(r.Status), decisionText(r.Decision),
-				r.StartedAt.String(), r.CompletedAt.String(), waitsFor(r.ActionRequired), errorText(r.Error),
-			}
-		})
+		if c.JSON {
+			return printPage(s, true, found, convert, "")
+		}
+		return printPage(s, false, found, func(r verification.Summary) runRow {
+			run := convert(r)
+			return runRow{run, waitsFor(run.ActionRequired), errorText(run.Error)}
+		}, "ID REFERENCE_ID STATUS DECISION STARTED_AT COMPLETED_AT WAITS_FOR ERROR")
 	})
 }
 

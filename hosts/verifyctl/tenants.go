@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/postgres"
@@ -41,9 +40,7 @@ func (c tenantList) Run(ctx context.Context, s *session) error {
 				Colour: t.Colour, Rotating: t.PreviousWebhookSecret != "",
 			}
 		}
-		return printList(s, c.JSON, all, convert, "ID NAME ROTATING", func(t tenantJSON) []string {
-			return []string{string(t.ID), t.Name, yesNo(t.Rotating)}
-		})
+		return printList(s, c.JSON, mapSlice(all, convert), "ID NAME ROTATING")
 	})
 }
 
@@ -79,8 +76,6 @@ func (c hostList) Run(ctx context.Context, s *session) error {
 				StartedAt: apitypes.Timestamp{Time: h.StartedAt}, SeenAt: apitypes.Timestamp{Time: h.SeenAt},
 			}
 		}
-		return printList(s, c.JSON, all, convert, "NAME ALIVE ROLES VERSION STARTED_AT SEEN_AT ID", func(h hostJSON) []string {
-			return []string{h.Name, yesNo(h.Alive), strings.Join(h.Roles, ","), h.Version, h.StartedAt.String(), h.SeenAt.String(), h.ID}
-		})
+		return printList(s, c.JSON, mapSlice(all, convert), "NAME ALIVE ROLES VERSION STARTED_AT SEEN_AT ID")
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/webhook"
@@ -144,9 +143,7 @@ func (c webhookList) Run(ctx context.Context, s *session) error {
 				FirstAt: apitypes.Timestamp{Time: d.FirstAt}, LastAt: apitypes.Timestamp{Time: d.LastAt}, NextAt: apitypes.Timestamp{Time: d.NextAt},
 			}
 		}
-		return printPage(s, c.JSON, found, convert, "RUN_ID STATE ATTEMPTS CLASS LAST_AT NEXT_AT URL", func(d deliveryJSON) []string {
-			return []string{string(d.RunID), string(d.State), strconv.Itoa(d.Attempts), d.Class, d.LastAt.String(), d.NextAt.String(), d.URL}
-		})
+		return printPage(s, c.JSON, found, convert, "RUN_ID STATE ATTEMPTS CLASS LAST_AT NEXT_AT URL")
 	})
 }
 
@@ -180,10 +177,7 @@ func (c webhookRedeliver) Run(ctx context.Context, s *session) error {
 			}
 		}
 		results, err := redeliver(ctx, e, t.ID, runs)
-		same := func(r redeliveryJSON) redeliveryJSON { return r }
-		err = errors.Join(err, printList(s, c.JSON, results, same, "RUN_ID QUEUED ERROR", func(r redeliveryJSON) []string {
-			return []string{string(r.RunID), yesNo(r.Queued), r.Error}
-		}))
+		err = errors.Join(err, printList(s, c.JSON, results, "RUN_ID QUEUED ERROR"))
 		refused := len(slices.DeleteFunc(results, func(r redeliveryJSON) bool { return r.Queued }))
 		if err == nil && refused > 0 {
 			err = fmt.Errorf("%d of %d notices were not queued", refused, len(runs))

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/definition"
@@ -151,11 +150,7 @@ func (c workflowList) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		return printPage(s, c.JSON, found, newWorkflowJSON, "ID WORKFLOW NAME VERSIONS PUBLISHED VERSION_HASH LIFECYCLE_WEBHOOK_URL", func(w workflowJSON) []string {
-			return []string{
-				string(w.ID), w.Slug, w.Name, strconv.Itoa(w.Versions), yesNo(w.Published), short(w.VersionHash), w.LifecycleWebhookURL,
-			}
-		})
+		return printPage(s, c.JSON, found, newWorkflowJSON, "ID WORKFLOW NAME VERSIONS PUBLISHED VERSION_HASH LIFECYCLE_WEBHOOK_URL")
 	})
 }
 
@@ -239,9 +234,7 @@ func (c workflowVersions) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		convert := func(v verification.VersionInfo) versionJSON { return newVersionJSON(w, v) }
-		return printPage(s, c.JSON, found, convert, "NUMBER VERSION_HASH CREATED_AT PUBLISHED LATEST", func(v versionJSON) []string {
-			return []string{strconv.Itoa(v.Number), short(v.VersionHash), v.CreatedAt.String(), yesNo(v.Published), yesNo(v.Latest)}
-		})
+		return printPage(s, c.JSON, found, convert, "NUMBER VERSION_HASH CREATED_AT PUBLISHED LATEST")
 	})
 }
 

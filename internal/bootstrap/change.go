@@ -6,13 +6,13 @@ import "github.com/verifyd/verifyd/verification"
 
 // Change is the result of applying one entry of a file.
 type Change struct {
-	Tenant  verification.TenantID
-	Kind    Kind
-	Name    string // of the tenant; the client identifier; the workflow's stable name
-	Outcome Outcome
+	Tenant  verification.TenantID `json:"tenant_id"`
+	Kind    Kind                  `json:"kind"`
+	Name    string                `json:"name"` // of the tenant; the client identifier; the workflow's stable name
+	Outcome Outcome               `json:"outcome"`
 	// Workflow, and VersionHash of its newest version, are set only for a workflow.
-	Workflow    verification.WorkflowID
-	VersionHash string
+	Workflow    verification.WorkflowID `json:"workflow_id,omitempty"`
+	VersionHash string                  `json:"version_hash,omitempty"`
 }
 
 // Kind is the kind of an entry.

@@ -5,6 +5,7 @@ package screening
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -20,8 +21,11 @@ import (
 // Format says how to read a list file.
 type Format struct {
 	Type FormatType
-	// Columns are the names of the columns of a file of type CSV.
-	Columns Columns
+	// Columns are the names of the columns of a file of type CSV, by their use: id (without
+	// it the number of the line), name, kind (person or company), aliases, birth_date and
+	// countries. A use without an entry has the column of its own name. A file must have a
+	// name; values of the last three columns are separated by semicolons.
+	Columns map[string]string
 	// Kind is the kind of all entries of a file of type CSV without a column for it;
 	// empty if they can be either.
 	Kind names.Kind
@@ -36,21 +40,6 @@ const (
 	FollowTheMoney FormatType = "ftm"           // entities.ftm.json: one JSON object a line
 	CSV            FormatType = "csv"           // with named columns
 )
-
-// FormatTypes returns the types.
-func FormatTypes() []FormatType { return []FormatType{OpenSanctions, FollowTheMoney, CSV} }
-
-// Columns are the names of columns in the first line of a file; the default of each
-// is its own name here. A file must have Name; values of the last three columns are
-// separated by semicolons.
-type Columns struct {
-	ID         string // id; without it the number of the line
-	Name       string // name
-	Kind       string // kind: person or company
-	Aliases    string // aliases
-	BirthDates string // birth_date
-	Countries  string // countries
-}
 
 // Limits of a list file.
 const (
@@ -139,61 +128,44 @@ func cannotRead(err error) error {
 	return err
 }
 
-// positions are those of the columns in a row; -1 for one that the file does not have.
-type positions struct {
-	id, name, kind, aliases, births, countries int
-	fixed                                      names.Kind
-	schema                                     bool // kind is a schema of FollowTheMoney
+// table has the columns of a file.
+type table struct {
+	at     map[string]int // where a column is in a row, by its use
+	fixed  names.Kind
+	schema bool // kind is a schema of FollowTheMoney
 }
 
 // find finds the columns in the first line of a file.
-func (f Format) find(header []string) (positions, error) {
-	header = slices.Clone(header)
-	at := func(name, otherwise string) int {
-		if name == "" {
-			name = otherwise
-		}
-		return slices.IndexFunc(header, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), name) })
-	}
-	c, wanted := positions{fixed: f.Kind}, f.Columns
+func (f Format) find(header []string) (table, error) {
+	t, wanted := table{at: map[string]int{}, fixed: f.Kind}, f.Columns
 	if f.Type == OpenSanctions {
-		wanted = Columns{Kind: "schema"}
-		c.schema = true
+		t.schema, wanted = true, map[string]string{"kind": "schema"}
 	}
-	c.id, c.name, c.kind = at(wanted.ID, "id"), at(wanted.Name, "name"), at(wanted.Kind, "kind")
-	c.aliases, c.births, c.countries = at(wanted.Aliases, "aliases"), at(wanted.BirthDates, "birth_date"), at(wanted.Countries, "countries")
-	for _, missing := range []struct {
-		column int
-		name   string
-		needed bool
-	}{
-		{c.name, wanted.Name, true},
-		{c.id, wanted.ID, wanted.ID != "" || c.schema},
-		{c.kind, wanted.Kind, wanted.Kind != ""},
-		{c.aliases, wanted.Aliases, wanted.Aliases != "" || c.schema},
-		{c.births, wanted.BirthDates, wanted.BirthDates != ""},
-		{c.countries, wanted.Countries, wanted.Countries != ""},
-	} {
-		if missing.needed && missing.column < 0 {
-			if missing.name == "" {
-				return c, fmt.Errorf("the first line has no column %s", map[bool]string{true: "id, name or aliases: is it targets.simple.csv?", false: "name"}[c.schema])
-			}
-			return c, fmt.Errorf("the first line has no column %s", missing.name)
+	for _, use := range []string{"name", "id", "kind", "aliases", "birth_date", "countries"} {
+		name := cmp.Or(wanted[use], use)
+		i := slices.IndexFunc(header, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), name) })
+		switch {
+		case i >= 0:
+			t.at[use] = i
+		case t.schema && (use == "name" || use == "id" || use == "aliases"):
+			return t, errors.New("the first line has no column id, name or aliases: is it targets.simple.csv?")
+		case use == "name" || wanted[use] != "":
+			return t, fmt.Errorf("the first line has no column %s", name)
 		}
 	}
-	return c, nil
+	return t, nil
 }
 
 // entry returns the entry of a row.
-func (c positions) entry(row []string, line int) (Entry, error) {
-	field := func(i int) string {
-		if i < 0 {
-			return ""
+func (t table) entry(row []string, line int) (Entry, error) {
+	field := func(use string) string {
+		if i, ok := t.at[use]; ok {
+			return strings.TrimSpace(row[i])
 		}
-		return strings.TrimSpace(row[i])
+		return ""
 	}
-	e := Entry{ID: field(c.id), Name: field(c.name), Aliases: split(field(c.aliases)), BirthDates: dates(split(field(c.births)))}
-	for _, country := range split(field(c.countries)) {
+	e := Entry{ID: field("id"), Name: field("name"), Aliases: split(field("aliases")), BirthDates: dates(split(field("birth_date")))}
+	for _, country := range split(field("countries")) {
 		e.Countries = append(e.Countries, strings.ToLower(country))
 	}
 	for _, value := range row {
@@ -207,13 +179,13 @@ func (c positions) entry(row []string, line int) (Entry, error) {
 	if e.Name == "" {
 		return e, errors.New("the name is empty")
 	}
-	switch kind := strings.ToLower(field(c.kind)); {
-	case c.schema:
-		e.setSchema(field(c.kind))
-	case kind == "" && c.fixed == "":
+	switch kind := strings.ToLower(field("kind")); {
+	case t.schema:
+		e.setSchema(field("kind"))
+	case kind == "" && t.fixed == "":
 		e.Person, e.Company = true, true
 	case kind == "":
-		e.Person, e.Company = c.fixed == names.Person, c.fixed == names.Company
+		e.Person, e.Company = t.fixed == names.Person, t.fixed == names.Company
 	case kind == "person" || kind == "individual":
 		e.Person = true
 	case kind == "company" || kind == "organization" || kind == "organisation" || kind == "entity":

@@ -17,7 +17,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(2, []byte("name,kind\nA B,person\n"))
 	c := names.New()
 	f.Fuzz(func(t *testing.T, which int, raw []byte) {
-		format := screening.Format{Type: screening.FormatTypes()[int(math.Abs(float64(which%3)))]}
+		format := screening.Format{Type: []screening.FormatType{screening.OpenSanctions, screening.FollowTheMoney, screening.CSV}[int(math.Abs(float64(which%3)))]}
 		l, err := screening.Read(t.Context(), bytes.NewReader(raw), format, c)
 		if err != nil {
 			return

@@ -133,7 +133,7 @@ c3,Vessel,Boat,,,
 {"id":"d4","caption":"Maria Testova","schema":"Person","target":false}
 `
 	plain := "\xef\xbb\xbfref,full name,type,aka,born,nation\na1,Ivan Testov,Individual,Иван Тестов; I. Testov,1970-01-02,ru\nb2,Testov Shipping,entity,,,cy\n"
-	columns := screening.Columns{ID: "ref", Name: "Full Name", Kind: "type", Aliases: "aka", BirthDates: "born", Countries: "nation"}
+	columns := map[string]string{"id": "ref", "name": "Full Name", "kind": "type", "aliases": "aka", "birth_date": "born", "countries": "nation"}
 	var want []screening.Hit
 	for _, tc := range []struct {
 		text   string
@@ -181,7 +181,7 @@ func TestABrokenListIsAnErrorThatNamesTheLine(t *testing.T) {
 		{"open quote", "id,schema,name,aliases\na,Person,\"A B,\n", screening.Format{Type: screening.OpenSanctions}, `line 2, column 16: extraneous or missing " in quoted-field`},
 		{"no name", "id,name\na,A B\nb,\n", screening.Format{Type: screening.CSV}, "line 3: the name is empty"},
 		{"bad kind", "id,name,kind\na,A B,ship\n", screening.Format{Type: screening.CSV}, `line 2: the kind "ship" is neither person nor company`},
-		{"named column", "id,name\na,A B\n", screening.Format{Type: screening.CSV, Columns: screening.Columns{Aliases: "aka"}}, "the first line has no column aka"},
+		{"named column", "id,name\na,A B\n", screening.Format{Type: screening.CSV, Columns: map[string]string{"aliases": "aka"}}, "the first line has no column aka"},
 		{"not UTF-8", "id,name\na,A \xff\n", screening.Format{Type: screening.CSV}, "line 2: the text is not UTF-8"},
 		{"no JSON", "{\"id\":\"a\",\"schema\":\"Person\",\"caption\":\"A B\"}\n{\n", screening.Format{Type: screening.FollowTheMoney}, "line 2: it is no entity in JSON"},
 		{"no id", "{}\n", screening.Format{Type: screening.FollowTheMoney}, "line 1: the entity has no id or no schema"},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -166,14 +167,7 @@ func (a *Lists) Watch(ctx context.Context, interval time.Duration) {
 func (a *Lists) Comparer() *names.Comparer { return a.comparer }
 
 // Names returns the names of the lists in order.
-func (a *Lists) Names() []string {
-	out := make([]string, 0, len(a.lists))
-	for name := range a.lists {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
+func (a *Lists) Names() []string { return slices.Sorted(maps.Keys(a.lists)) }
 
 // List returns the current version of a list, and whether it is older than its
 // maximum age at the given time. It returns nil if there is no such list.

@@ -50,12 +50,6 @@ func openLists(ctx context.Context, s settings, b *definition.Bootstrap, log *sl
 func listSource(l definition.List) screening.Source {
 	return screening.Source{
 		Name: l.Name, Path: l.Path, MaxAge: l.MaxAge,
-		Format: screening.Format{
-			Type: screening.FormatType(l.Format), Kind: names.Kind(l.Kind),
-			Columns: screening.Columns{
-				ID: l.Columns["id"], Name: l.Columns["name"], Kind: l.Columns["kind"], Aliases: l.Columns["aliases"],
-				BirthDates: l.Columns["birth_date"], Countries: l.Columns["countries"],
-			},
-		},
+		Format: screening.Format{Type: screening.FormatType(l.Format), Kind: names.Kind(l.Kind), Columns: l.Columns},
 	}
 }
