@@ -4,9 +4,10 @@ package definition
 
 import (
 	"bytes"
+	"errors"
 	"image"
-	"image/jpeg"
-	"image/png"
+	_ "image/jpeg" // a format of logos
+	_ "image/png"
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
@@ -35,37 +36,25 @@ func (b *bootstrapReader) logo(p path, name string) verification.Logo {
 	return verification.NewLogo(mediaType, content)
 }
 
-// checkLogo returns the media type of a logo and what is wrong with it.
 func checkLogo(content []byte) (mediaType, message string) {
 	if len(content) > verification.MaxLogoBytes {
 		return "", "the file must be at most 128 KiB"
 	}
-	var size image.Config
-	var err error
-	decode := png.Decode
+	size, format, err := image.DecodeConfig(bytes.NewReader(content))
 	switch {
-	case bytes.HasPrefix(content, []byte("\x89PNG\r\n\x1a\n")):
-		mediaType = "image/png"
-		size, err = png.DecodeConfig(bytes.NewReader(content))
-	case bytes.HasPrefix(content, []byte("\xff\xd8\xff")):
-		mediaType, decode = "image/jpeg", jpeg.Decode
-		size, err = jpeg.DecodeConfig(bytes.NewReader(content))
-	default:
+	case errors.Is(err, image.ErrFormat) || err == nil && format != "png" && format != "jpeg":
 		return "", "the file must be a PNG or a JPEG"
-	}
-	switch {
 	case err != nil:
 		return "", "the image cannot be read"
 	case min(size.Width, size.Height) < minLogoPixels || max(size.Width, size.Height) > maxLogoPixels:
 		return "", "the image must be 16 to 2000 pixels wide and high"
 	}
-	if _, err = decode(bytes.NewReader(content)); err != nil {
+	if _, _, err := image.Decode(bytes.NewReader(content)); err != nil {
 		return "", "the image cannot be read"
 	}
-	return mediaType, ""
+	return "image/" + format, ""
 }
 
-// links checks the links of a tenant.
 func (b *bootstrapReader) links(p path, f linkFields) verification.PageLinks {
 	read := func(name string, value *string, check func(string) error) string {
 		if value == nil {

@@ -35,13 +35,11 @@ const (
 // maxListed is the number of names that a message lists.
 const maxListed = 13
 
-// form is a compiled schema.
 type form struct {
 	root  *jsonschema.Schema
 	parts map[string]*jsonschema.Schema // all schemas inside it, by location
 }
 
-// newForm compiles the schema of this URL.
 func newForm(url string) *form {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(jsonschema.SchemeURLLoader{}) // nothing is loaded

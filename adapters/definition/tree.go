@@ -19,7 +19,6 @@ func (p position) after(r rune) position {
 	return position{line: p.line, column: p.column + 1}
 }
 
-// tree is one value of a file.
 type tree struct {
 	kind    yaml.Kind // mapping, sequence or scalar
 	at      position

@@ -17,7 +17,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// node compiles the expressions of one node of a definition.
 type node struct {
 	*Compiler
 	env    *cel.Env
@@ -26,7 +25,6 @@ type node struct {
 	steps  map[verification.NodeID]verification.StepDeclaration
 }
 
-// expression is one compiled expression.
 type expression struct {
 	program cel.Program
 	output  *cel.Type
@@ -62,7 +60,6 @@ func (c *Compiler) over(s *shapes, steps map[verification.NodeID]verification.St
 	return &node{Compiler: c, env: env, shapes: s, names: names, steps: steps}, nil
 }
 
-// compile compiles one expression.
 func (n *node) compile(text string) (*expression, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, errors.New("the expression is empty")

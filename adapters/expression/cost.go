@@ -31,7 +31,6 @@ func (sizes) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *co
 	return nil
 }
 
-// EstimateSize returns the bounds of one value.
 func (s sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	t := node.Type()
 	if t.Kind() == types.DynKind && node.Expr() == nil && len(node.Path()) > 0 {

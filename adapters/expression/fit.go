@@ -146,7 +146,6 @@ func jsonTypes(t *cel.Type) []string {
 	return []string{name}
 }
 
-// constant returns the value of a part without expressions.
 func constant(p part) (v any, ok bool) {
 	switch p := p.(type) {
 	case literal:

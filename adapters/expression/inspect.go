@@ -82,7 +82,6 @@ func (e *inspection) step(x ast.Expr, p path) error {
 	return nil
 }
 
-// problem returns an error at a node.
 func (e *inspection) problem(x ast.Expr, format string, args ...any) error {
 	t := &verification.TextError{Message: fmt.Sprintf(format, args...)}
 	if at, ok := e.tree.SourceInfo().GetOffsetRange(x.ID()); ok {

@@ -135,7 +135,6 @@ func pathTo(path, name string) string {
 	return path + "." + name
 }
 
-// find returns the value at a path.
 func (r *reading) find(p path) (any, error) {
 	v, _ := r.ResolveName(p.root)
 	for i, k := range p.keys {

@@ -39,7 +39,6 @@ type schemaPart struct {
 	measuring      bool // it is being measured
 }
 
-// schema is a compiled JSON Schema.
 type schema struct {
 	root        *jsonschema.Schema
 	parts       map[*jsonschema.Schema]*schemaPart
@@ -120,7 +119,6 @@ func unsupported(s *jsonschema.Schema) string {
 // locationOf returns the JSON Pointer of a schema, such as #/properties/a.
 func locationOf(s *jsonschema.Schema) string { return strings.TrimPrefix(s.Location, schemaURL) }
 
-// partOf reads one schema.
 func partOf(s *jsonschema.Schema) *schemaPart {
 	p := &schemaPart{same: sameValue(s), names: len(s.Required)}
 	if s.Types != nil {
@@ -243,7 +241,6 @@ func present(all []*jsonschema.Schema) []*jsonschema.Schema {
 // to them, before the library reads it.
 type schemaSize struct{ values, paths int }
 
-// check counts value, the path to which has pathBytes bytes.
 func (z *schemaSize) check(value any, pathBytes int) error {
 	z.values++
 	z.paths += pathBytes

@@ -32,7 +32,6 @@ func fieldsOf(invalid *jsonschema.ValidationError, value any) []verification.Fie
 	return slices.Compact(p.fields)
 }
 
-// problems collects the problems of a value.
 type problems struct {
 	value  any
 	fields []verification.FieldError
@@ -225,7 +224,6 @@ func oneOf(values []any) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// formatName describes a format.
 func formatName(format string) string {
 	known := map[string]string{
 		"date":      "a date, as YYYY-MM-DD",

@@ -150,7 +150,6 @@ func (p *shapes) FindStructFieldType(name, field string) (*types.FieldType, bool
 // adapter converts the values of a reading to values of CEL.
 type adapter struct{ types.Adapter }
 
-// NativeToValue converts one value.
 func (a adapter) NativeToValue(v any) ref.Val {
 	switch v := v.(type) {
 	case float64:

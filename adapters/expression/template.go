@@ -16,7 +16,6 @@ import (
 
 type template struct{ root part }
 
-// rendering is one rendering of a template.
 type rendering struct {
 	*reading
 	plainer
@@ -34,7 +33,6 @@ func (t template) Render(s verification.Scope) (object map[string]any, err error
 	return object, nil
 }
 
-// part is one value of a template.
 type part interface {
 	render(r *rendering) (any, error)
 }

@@ -62,7 +62,6 @@ func (c *Compiler) Text(
 	return func(vars map[string]any) (any, error) { return fill(parts, escape, vars) }, reads, nil
 }
 
-// variables returns the compiler of expressions over variables.
 func (c *Compiler) variables(vars map[string]verification.Data) (*node, error) {
 	s := &shapes{Provider: c.base.CELTypeProvider(), objects: map[string]*shape{}, root: &shape{fields: map[string]*shape{}}}
 	for name, text := range vars {
@@ -81,7 +80,6 @@ func (c *Compiler) variables(vars map[string]verification.Data) (*node, error) {
 	return c.over(s, nil)
 }
 
-// readTexts returns the paths that an expression reads.
 func (e *expression) readTexts() []string {
 	texts := make([]string, len(e.reads))
 	for i, r := range e.reads {
@@ -90,13 +88,11 @@ func (e *expression) readTexts() []string {
 	return texts
 }
 
-// eval evaluates an expression over variables.
 func (f filled) eval(vars map[string]any) (v any, err error) {
 	defer recovered(&err)
 	return f.render(&rendering{&reading{vars: vars}, plainer{left: maxValue}})
 }
 
-// fill renders the parts of a string.
 func fill(parts []part, escape func(string) string, vars map[string]any) (v any, err error) {
 	defer recovered(&err)
 	r := &rendering{&reading{vars: vars}, plainer{left: maxValue}}

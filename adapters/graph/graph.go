@@ -11,7 +11,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// vertex is one node of the drawing.
 type vertex struct {
 	id      verification.NodeID
 	node    verification.Node
@@ -94,7 +93,6 @@ type route struct {
 	code   bool // the label is the condition of a rule
 }
 
-// label returns the conditions as one text.
 func (r route) label() string { return strings.Join(r.labels, " or ") }
 
 // routes returns the ways out of a node in the order of Node.Routes. The routes of a

@@ -14,7 +14,6 @@ var ErrTooLarge = errors.New("the graph is too large for a picture")
 // maxSlots bounds the time and the size of a picture.
 const maxSlots = 20_000
 
-// slotKind is what a slot of a layer holds.
 type slotKind int
 
 const (
@@ -116,13 +115,11 @@ func newSketch(n int, size func(int) (w, h float64), arrows []arrow) (*sketch, e
 	return s, nil
 }
 
-// add returns the number of a new slot.
 func (s *sketch) add(one slot) int {
 	s.slots = append(s.slots, one)
 	return len(s.slots) - 1
 }
 
-// join links the slots of an arrow.
 func (s *sketch) join(a arrow) {
 	from, to := s.nodes[a.from], s.nodes[a.to]
 	if !a.back {

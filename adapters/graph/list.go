@@ -89,7 +89,6 @@ func (w *writer) listed(e edge, toLabel string) ListedRoute {
 	return r
 }
 
-// kind returns the name of the type of a vertex.
 func (w *writer) kind(v vertex) string {
 	name, known := typeNames()[v.node.Type]
 	switch {

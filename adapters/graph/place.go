@@ -257,7 +257,6 @@ func (p *picture) frame() {
 	p.height = y + margin
 }
 
-// next returns the layer after one.
 func (p *picture) next(layer int) []int {
 	if layer+1 < len(p.layers) {
 		return p.layers[layer+1]

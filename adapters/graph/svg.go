@@ -72,7 +72,6 @@ const (
 	lineLeading = 15.0
 )
 
-// line is one line of the label of an arrow.
 type line struct {
 	text string
 	kind string // the class of the line: code, text or count
@@ -90,7 +89,6 @@ func SVG(d verification.Definition, o Options) (string, error) {
 	return w.write(s.place()), nil
 }
 
-// writer writes a picture.
 type writer struct {
 	Options
 	definition verification.Definition
@@ -223,7 +221,6 @@ func roundUp(x float64) float64 { return float64(int(x/2+1)) * 2 }
 
 func (w *writer) boxSize(v int) (width, height float64) { return w.boxes[v].w, w.boxes[v].h }
 
-// label sets the lines of an arrow.
 func (w *writer) label(a *arrow) {
 	if w.Counts != nil && a.from >= 0 {
 		a.count = 0
@@ -250,7 +247,6 @@ func (w *writer) label(a *arrow) {
 	}
 }
 
-// conditions returns the lines of one edge.
 func (w *writer) conditions(e edge) (lines []line) {
 	kind, texts := "text", []string{}
 	if e.code {

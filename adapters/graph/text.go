@@ -40,7 +40,6 @@ func width(text string, size float64) float64 {
 	return em * size
 }
 
-// codeWidth estimates the width of a condition.
 func codeWidth(text string) float64 {
 	em := 0.0
 	for _, r := range text {

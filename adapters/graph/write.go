@@ -182,7 +182,6 @@ func (w *writer) writeNode(v int, p picture) {
 	w.b.WriteString("</g>\n")
 }
 
-// outline returns the shape of a node.
 func outline(t verification.NodeType, x, y, w, h float64) string {
 	r, b := x+w, y+h
 	path := func(format string, args ...any) string {

@@ -13,7 +13,6 @@ import (
 	"github.com/verifyd/verifyd/verification/lru"
 )
 
-// encoded is a body and its headers.
 type encoded struct {
 	body   []byte
 	length []string // Content-Length
@@ -72,7 +71,6 @@ func sameDetail(a, b verification.RunDetail) bool {
 
 func samePointed[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// put replaces the body of a run.
 func (c *bodyCache) put(ref verification.RunRef, d verification.RunDetail, e encoded) {
 	c.runs.Put(ref, cachedBody{d, e})
 }

@@ -144,7 +144,6 @@ func isEncodingError(e *jsontext.SyntacticError, body []byte) bool {
 	return !errors.As(err, &later) || later.ByteOffset > e.ByteOffset
 }
 
-// object reads an object into a struct.
 func (d *decoder) object(path string, to any) error {
 	if d.dec.PeekKind() != '{' {
 		return d.skip(path, "must be an object")
@@ -199,7 +198,6 @@ func (d *decoder) value(path string, to any) error {
 	return d.skip(path, "is not a known field")
 }
 
-// text reads a string.
 func (d *decoder) text(path string, to *string) error {
 	if d.dec.PeekKind() != '"' {
 		return d.skip(path, "must be a string")

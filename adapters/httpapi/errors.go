@@ -63,7 +63,6 @@ func badRequest(sentence string) error {
 	return full(http.StatusBadRequest, "The request is not valid.", sentence)
 }
 
-// badFields returns the error for a request with invalid fields.
 func badFields(problems []verification.FieldError) error {
 	return full(http.StatusBadRequest, "The request is not valid.", detailsOf(problems))
 }
@@ -112,7 +111,6 @@ func (a *api) refuse(w *response, r *http.Request, rule rule, err error) {
 	}
 }
 
-// writeRefusal answers with an error and its headers.
 func (a *api) writeRefusal(w *response, rule rule, f *refusal) error {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")

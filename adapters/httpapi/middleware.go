@@ -26,7 +26,6 @@ type response struct {
 // LogRun sets the run that the log lines of the request name.
 func (w *response) LogRun(id verification.RunID) { w.run = id }
 
-// responseOf returns the response that around made.
 func responseOf(w http.ResponseWriter) *response {
 	if res, ok := w.(*response); ok {
 		return res

@@ -110,7 +110,6 @@ func runQuery(query string) (q verification.RunQuery, err error) {
 
 func referenceID(s string) (string, error) { return s, verification.ValidateReferenceID(s) }
 
-// wantsReport reports whether the view of a run is its report.
 func wantsReport(query string) (bool, error) {
 	return parsed(query, "view", false, func(s string) (bool, error) {
 		if s != "report" {

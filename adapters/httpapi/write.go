@@ -27,7 +27,6 @@ func (e encoder) bytes(v any) ([]byte, error) {
 	return append(body, '\n'), err
 }
 
-// write answers with v as JSON.
 func (a *api) write(w *response, status int, v any) error {
 	body, err := a.encode.bytes(v)
 	if err != nil {

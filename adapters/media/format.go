@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// format is one supported file format.
 type format struct {
 	mediaType string
 	name      string // for messages

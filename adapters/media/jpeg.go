@@ -44,7 +44,6 @@ const (
 	adobeBytes = 12
 )
 
-// jpegFile is the state of one JPEG.
 type jpegFile struct {
 	*stream
 	framed   bool // the frame header was read
@@ -92,7 +91,6 @@ func (j *jpegFile) marker() byte {
 	return jpegEOI
 }
 
-// segment copies or drops one segment.
 func (j *jpegFile) segment(marker byte) {
 	length := int(binary.BigEndian.Uint16(j.read(2))) - 2
 	if length < 0 || marker == jpegSOI {

@@ -16,7 +16,6 @@ const (
 	maxPNGHead = 3 * 256
 )
 
-// pngFile is the state of one PNG.
 type pngFile struct {
 	*stream
 	header   []byte // what the decoder needs to return the size
@@ -41,7 +40,6 @@ func sanitizePNG(s *stream) {
 	}
 }
 
-// chunk copies or drops one chunk.
 func (f *pngFile) chunk(head [8]byte) {
 	length := int64(binary.BigEndian.Uint32(head[:4]))
 	if length > 1<<31-1 {
@@ -90,7 +88,6 @@ func (f *pngFile) copyHead(head [8]byte, length int64) {
 	f.write(body)
 }
 
-// copyChunk copies a chunk.
 func (f *pngFile) copyChunk(head [8]byte, length int64) {
 	f.write(head[:])
 	sum := crc32.ChecksumIEEE(head[4:])

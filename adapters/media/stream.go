@@ -52,7 +52,6 @@ func (s *stream) checkSize(c image.Config, err error) {
 	}
 }
 
-// readByte reads one byte.
 func (s *stream) readByte() byte {
 	if s.failed() {
 		return 0
@@ -114,7 +113,6 @@ func (s *stream) chunks(n int64) iter.Seq[[]byte] {
 	}
 }
 
-// write writes p.
 func (s *stream) write(p []byte) {
 	if !s.failed() {
 		_, err := s.out.Write(p)
@@ -122,7 +120,6 @@ func (s *stream) write(p []byte) {
 	}
 }
 
-// writeByte writes one byte.
 func (s *stream) writeByte(b byte) {
 	if !s.failed() {
 		s.fail(s.out.WriteByte(b))

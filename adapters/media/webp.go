@@ -41,7 +41,6 @@ func sanitizeWebP(s *stream) {
 	}
 }
 
-// chunk copies or zeroes one chunk.
 func (f *webpFile) chunk(head [8]byte) {
 	length := int64(binary.LittleEndian.Uint32(head[4:]))
 	padded := length + length&1

@@ -27,7 +27,6 @@ const (
 	chunkLines = 12
 )
 
-// card returns the section of step number n.
 func (l *layout) card(n int, c verification.Card) section {
 	word, t := cardStatus(c.Status)
 	continued := l.cardHeading(n, c.Label, word, t, "(continued)")
@@ -147,7 +146,6 @@ func (l *layout) cardReason(reason string, t tone) []block {
 	return append(blocks, cardRow(t, 1.6, column(cardWidth)))
 }
 
-// cardData is the table of values.
 func (l *layout) cardData(c verification.Card, t tone) []block {
 	entries, more := rowsOf(c.Data, c.DataSchemas, limitRows)
 	if len(entries) == 0 {

@@ -34,7 +34,6 @@ func newBlock(height float64, cols ...core.Col) block {
 	return block{Row: row.New(height).Add(cols...), height: height}
 }
 
-// space returns an empty row.
 func space(height float64) block { return newBlock(height, column(contentWidth)) }
 
 // column returns a column of a width in millimetres. Columns of a row add up to

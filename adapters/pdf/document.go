@@ -27,7 +27,6 @@ import (
 //nolint:gochecknoglobals // a setting of the process, made once, before the first document
 var sortCatalog = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
 
-// document makes the PDF of the sections.
 func (l *layout) document(r verification.Report, sections []section, compress bool) ([]byte, error) {
 	header, footer := l.header(r), l.footer(r)
 	created := r.Run.CompletedAt

@@ -16,7 +16,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// layout makes the sections of a report.
 type layout struct {
 	text      *typeset.Typesetter
 	linesLeft int // of data, in the whole document
@@ -149,7 +148,6 @@ func (l *layout) summary(s verification.ReportSummary) block {
 	return newBlock(16.5, append(cols, column(contentWidth-3*(bar+tile)-2*gap))...)
 }
 
-// failure says what the run ended on.
 func (l *layout) failure(s verification.Status, e verification.RunError) []block {
 	const pad = 3.7
 	title := "The run did not complete"
@@ -190,7 +188,6 @@ func (l *layout) note(sentence string) section {
 	return section{blocks: []block{newBlock(p.bottom()+4, column(contentWidth, p))}}
 }
 
-// closing shows the digest.
 func (l *layout) closing(r verification.Report) section {
 	caption := newParagraph(0, 1.8, styleCaption(), l.word("Digest of the history (SHA-256)", styleCaption()))
 	digest := newParagraph(0, caption.bottom()-0.2, styleStrong(), l.name(r.Digest, styleStrong(), contentWidth, limitNameLines)...)

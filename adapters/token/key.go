@@ -29,7 +29,6 @@ const (
 // key, so that a new kid does not change the links.
 type hint [8]byte
 
-// key is a valid private key.
 type key struct {
 	id      string
 	alg     jwa.SignatureAlgorithm // the only one that it signs and verifies with

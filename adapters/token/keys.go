@@ -132,7 +132,6 @@ func (k *Keys) Format(s fmt.State, _ rune) {
 	_, _ = io.WriteString(s, fmt.Sprintf("token.Keys(%d)", len(k.list)))
 }
 
-// publicKey is a key that verifies.
 type publicKey struct {
 	id     string // may be empty
 	algs   []jwa.SignatureAlgorithm

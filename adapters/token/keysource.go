@@ -101,7 +101,6 @@ func (s *keySource) discover(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// read fetches the discovery document.
 func (s *keySource) read(ctx context.Context) (document discoveryDocument, err error) {
 	body, _, err := s.get(ctx, strings.TrimSuffix(s.issuer, "/")+discoveryPath)
 	if err != nil {

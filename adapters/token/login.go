@@ -129,7 +129,6 @@ func (l *Login) SignOutURL(ctx context.Context, idToken string) (string, error) 
 	return u.String(), nil
 }
 
-// exchange returns the ID token of a code.
 func (l *Login) exchange(ctx context.Context, code, verifier string) (string, error) {
 	document, err := l.document(ctx)
 	if err != nil {

@@ -112,7 +112,6 @@ func (n *Notifier) Notify(ctx context.Context, notice verification.Notice) error
 	return r.err
 }
 
-// result is the result of an attempt.
 type result struct {
 	class      Class
 	status     int    // 0 without an answer

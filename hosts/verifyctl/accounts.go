@@ -124,7 +124,6 @@ func (s *session) noteSecret(t verification.Tenant) {
 	s.note("created a webhook secret for tenant " + t.Name + ": print it with verifyctl webhook secret --tenant " + string(t.ID))
 }
 
-// printKey prints an account with a new key.
 func (s *session) printKey(a verification.Account, key apiKey, asJSON bool) error {
 	out := newAccountJSON(a)
 	if key.made {
@@ -142,12 +141,10 @@ func (s *session) printKey(a verification.Account, key apiKey, asJSON bool) erro
 
 type accountDisable struct{ accountChange }
 
-// Run disables an account.
 func (c accountDisable) Run(ctx context.Context, s *session) error { return c.set(ctx, s, true) }
 
 type accountEnable struct{ accountChange }
 
-// Run enables an account.
 func (c accountEnable) Run(ctx context.Context, s *session) error { return c.set(ctx, s, false) }
 
 // accountChange is what disable and enable share.

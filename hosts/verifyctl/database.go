@@ -29,7 +29,6 @@ type operations interface { //nolint:interfacebloat // it is one store
 	RunTenants(ctx context.Context, id verification.RunID) ([]verification.TenantID, error)
 }
 
-// database is an open database.
 type database struct {
 	verification.Store
 	operations

@@ -21,7 +21,6 @@ type doctor struct {
 // doctorTimeout bounds each of the first calls of the database.
 const doctorTimeout = 10 * time.Second
 
-// Run prints the findings.
 func (c doctor) Run(ctx context.Context, s *session) error {
 	url, err := c.url()
 	if err != nil {
@@ -82,7 +81,6 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 	return found
 }
 
-// finding is the result of one check.
 type finding struct {
 	Check   string `json:"check"`
 	Status  health `json:"status"`
@@ -110,7 +108,6 @@ func failed(check, message, advice string) finding {
 	return finding{Check: check, Status: healthFail, Message: message, Advice: advice}
 }
 
-// row returns the cells of a table.
 func (f finding) row() []string {
 	message := f.Message
 	if f.Advice != "" {

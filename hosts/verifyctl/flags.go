@@ -15,12 +15,10 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// databaseFlag is the address of the database.
 type databaseFlag struct {
 	DatabaseURL string `name:"database-url" placeholder:"URL" variable:"VERIFYD_DATABASE_URL" help:"PostgreSQL, as postgres://user:password@host:5432/name. Lists of processes show flags: prefer the variable."`
 }
 
-// url returns the address of the database.
 func (f databaseFlag) url() (string, error) {
 	if f.DatabaseURL == "" {
 		return "", errors.New(cli.Setting("database-url") + ": required, as postgres://user:password@host:5432/name")
@@ -28,7 +26,6 @@ func (f databaseFlag) url() (string, error) {
 	return f.DatabaseURL, nil
 }
 
-// with opens the database for do.
 func (f databaseFlag) with(ctx context.Context, s *session, do func(*database) error) error {
 	url, err := f.url()
 	if err != nil {
@@ -42,7 +39,6 @@ func (f databaseFlag) with(ctx context.Context, s *session, do func(*database) e
 	return do(db)
 }
 
-// tenantFlag selects a tenant.
 type tenantFlag struct {
 	Tenant string `placeholder:"TENANT" variable:"VERIFYD_TENANT" help:"Name or id of the tenant. Optional if there is only one."`
 }
@@ -86,7 +82,6 @@ func (p pageFlags) page() (verification.PageQuery, error) {
 	return q, nil
 }
 
-// runID is a run id on the command line.
 type runID struct{ verification.RunID }
 
 // UnmarshalText implements encoding.TextUnmarshaler.

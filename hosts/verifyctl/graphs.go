@@ -18,7 +18,6 @@ type workflowGraph struct {
 	SVG    bool   `name:"svg" help:"The same as --format svg."`
 }
 
-// Run draws the graph on stdout.
 func (w workflowGraph) Run(s *session) error {
 	def, problems, err := readable(w.File)
 	if err != nil {

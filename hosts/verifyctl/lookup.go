@@ -117,7 +117,6 @@ func only[T any](subject string, found []T, none, many string) (one T, _ error) 
 	return one, conflict(subject, fmt.Sprintf("%d %s", len(found), many))
 }
 
-// all returns the items of a list that match.
 func all[T any](list func(verification.PageQuery) (verification.Page[T], error), match func(T) bool) (found []T, _ error) {
 	for offset, total := 0, 1; offset < total; offset += verification.MaxLimit {
 		p, err := list(verification.PageQuery{Limit: verification.MaxLimit, Offset: offset})

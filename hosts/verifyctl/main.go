@@ -40,7 +40,6 @@ func main() {
 	os.Exit(code)
 }
 
-// commands is the whole command line.
 type commands struct {
 	Apply     applyFile         `cmd:"" help:"Apply a bootstrap file."`
 	Migrate   migrateCommands   `cmd:"" help:"Migrate the schema of the database."`

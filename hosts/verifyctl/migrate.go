@@ -69,7 +69,6 @@ type migrateStatus struct {
 	jsonFlag
 }
 
-// Run prints all migrations.
 func (c migrateStatus) Run(ctx context.Context, s *session) error {
 	_, all, err := c.migrations(ctx, s)
 	if err != nil {
@@ -84,7 +83,6 @@ func (c migrateStatus) Run(ctx context.Context, s *session) error {
 	return nil
 }
 
-// migrations returns the address of the database, and all migrations.
 func (f databaseFlag) migrations(ctx context.Context, s *session) (url string, all []postgres.Migration, err error) {
 	if url, err = f.url(); err == nil {
 		all, err = s.server.migrations(ctx, url)

@@ -14,7 +14,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// json prints a value.
 func (s *session) json(v any) error {
 	out := json.NewEncoder(s.stdout)
 	out.SetEscapeHTML(false)

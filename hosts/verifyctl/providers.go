@@ -27,17 +27,14 @@ type providerCommands struct {
 	Call     providerCall     `cmd:"" help:"Call a provider once, and print the request and the result."`
 }
 
-// bootstrapFlag is the bootstrap file of the hosts.
 type bootstrapFlag struct {
 	Bootstrap string `placeholder:"FILE" variable:"VERIFYD_BOOTSTRAP" help:"Bootstrap file of the hosts."`
 }
 
-// secretsFlag is the folder of secrets.
 type secretsFlag struct {
 	SecretsDir string `placeholder:"DIR" variable:"VERIFYD_SECRETS_DIR" help:"Folder with the secrets, one file per secret, beside the variables VERIFYD_SECRET_NAME."`
 }
 
-// readProviders reads a bootstrap file and makes its providers.
 func (s *session) readProviders(file string, o rest.Options) (b definition.Bootstrap, made bootstrap.Providers, err error) {
 	if file == "" {
 		return b, made, errors.New(cli.Setting("bootstrap") + ": required, the bootstrap file of the hosts")
@@ -178,7 +175,6 @@ type providerCall struct {
 	jsonFlag
 }
 
-// callJSON is the result of a call.
 type callJSON struct {
 	Requests []rest.Exchange `json:"requests"`
 	Outcome  string          `json:"outcome,omitempty"`

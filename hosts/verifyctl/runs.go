@@ -38,14 +38,12 @@ type runJSON struct {
 	Decision *verification.Decision `json:"decision"`
 }
 
-// runRow is a run as a table shows it.
 type runRow struct {
 	runJSON
 	WaitsFor string `json:"waits_for"`
 	Error    string `json:"error"`
 }
 
-// Run prints one page of runs.
 func (c runList) Run(ctx context.Context, s *session) error {
 	q, err := c.query()
 	if err != nil {
@@ -138,7 +136,6 @@ type shownRun struct {
 	Events         []json.RawMessage    `json:"events,omitempty"`
 }
 
-// Run prints the run.
 func (c runShow) Run(ctx context.Context, s *session) error {
 	return c.databaseFlag.with(ctx, s, func(db *database) error {
 		id := c.RunID.RunID

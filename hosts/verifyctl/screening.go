@@ -31,7 +31,6 @@ type listFlags struct {
 	ReviewAt float64 `placeholder:"SCORE" default:"0.85" help:"Lowest score of a match, 0.5 to 1 (default 0.85)."`
 }
 
-// load reads a list file.
 func (f listFlags) load(ctx context.Context, path string, c *names.Comparer) (*screening.List, error) {
 	if f.ReviewAt < 0.5 || f.ReviewAt > 1 {
 		return nil, errors.New("--review-at: must be 0.5 to 1")
@@ -78,7 +77,6 @@ type screeningSearch struct {
 	jsonFlag
 }
 
-// searchJSON is what search --json prints.
 type searchJSON struct {
 	Version string          `json:"list_version"`
 	Date    string          `json:"list_date"`
@@ -201,7 +199,6 @@ type screened struct {
 	reviewAt float64
 }
 
-// diffJSON is what diff --json prints.
 type diffJSON struct {
 	OldVersion string       `json:"old_version"`
 	NewVersion string       `json:"new_version"`

@@ -35,7 +35,6 @@ type secretJSON struct {
 	Rotating      bool                  `json:"rotating"` // the previous secret signs as well
 }
 
-// Run prints the current secret.
 func (c webhookSecret) Run(ctx context.Context, s *session) error {
 	return c.with(ctx, s, func(db *database, t verification.Tenant) (err error) {
 		if c.Rotate || c.EndRotation {

@@ -139,7 +139,6 @@ func newWorkflowJSON(w verification.Workflow) workflowJSON {
 	return workflowJSON{apitypes.NewWorkflow(w), w.Slug, w.Versions, w.Current(), w.LatestHash}
 }
 
-// Run prints one page of workflows.
 func (c workflowList) Run(ctx context.Context, s *session) error {
 	q, err := c.page()
 	if err != nil {
@@ -238,7 +237,6 @@ func (c workflowVersions) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// show prints the definition of a version.
 func (c workflowVersions) show(ctx context.Context, s *session, db *database, t verification.TenantID, w verification.Workflow) error {
 	found, err := db.version(ctx, t, w.ID, c.Version)
 	if err != nil {

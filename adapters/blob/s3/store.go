@@ -155,7 +155,6 @@ func (s *Store) put(ctx context.Context, name string, d saved, content io.Reader
 	}
 }
 
-// stat returns the record of an object.
 func (s *Store) stat(ctx context.Context, name string) (d saved, err error) {
 	info, err := s.client.StatObject(ctx, s.bucket, s.key(name), minio.StatObjectOptions{})
 	if err != nil {
@@ -171,7 +170,6 @@ func (s *Store) stat(ctx context.Context, name string) (d saved, err error) {
 	return d, nil
 }
 
-// download is the content of an object.
 type download struct {
 	io.ReadCloser
 	ctx context.Context

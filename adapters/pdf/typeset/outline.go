@@ -53,7 +53,6 @@ func clamp(v float32, lowest float64) int {
 	return int(min(max(math.Round(float64(v)), lowest), 32000))
 }
 
-// pen collects the contours of an outline.
 type pen struct {
 	scale    float32
 	contours [][]point

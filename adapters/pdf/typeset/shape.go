@@ -88,7 +88,6 @@ func (s *Typesetter) opportunities(runes []rune) []bool {
 	return may
 }
 
-// emit makes a line of its glyphs.
 func (s *Typesetter) emit(runs []run, runes []rune, cut span, em float64) Line {
 	var within []run
 	for _, r := range runs {

@@ -17,7 +17,6 @@ const (
 	maxAttempts = 4
 )
 
-// glyph is a glyph of a font file.
 type glyph struct {
 	file *fontFile
 	id   font.GID

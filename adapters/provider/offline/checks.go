@@ -53,7 +53,6 @@ type reason string
 // are judged. An error says which key of with cannot be used.
 type judge[W any] func(with W, now time.Time) (map[string]any, reason, error)
 
-// check is one check. W is its with.
 type check[W any] struct {
 	described verification.ProviderDescription
 	schema    with.Schema

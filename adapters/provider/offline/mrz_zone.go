@@ -53,7 +53,6 @@ func parseMRZ(text string) (mrz, reason) {
 	return z, ""
 }
 
-// problem returns what is wrong with the structure.
 func (z mrz) problem(names string) reason {
 	codes := "ACI"
 	if z.format == "TD3" {
@@ -132,7 +131,6 @@ func (z *mrz) readNumber(field string, digit byte, optional string) {
 	}
 }
 
-// verify notes the field if its check digit is wrong.
 func (z *mrz) verify(field string, digit byte, parts ...string) {
 	if digit != icao(parts...) {
 		z.wrong = append(z.wrong, field)

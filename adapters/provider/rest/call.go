@@ -112,7 +112,6 @@ func (p *Provider) refused(status int, why string) error {
 	return fmt.Errorf("%s answered %d%s", p.vendor, status, why)
 }
 
-// send sends a request once and reads the answer.
 func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef, vars map[string]any) (answer, error) {
 	made, err := p.request(ctx, r, run, vars)
 	if err != nil {
@@ -142,7 +141,6 @@ func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef
 	return answer{got.StatusCode, got.Header, decodeBody(raw)}, nil
 }
 
-// request builds a request with its credentials.
 func (p *Provider) request(ctx context.Context, r *request, run verification.RunRef, vars map[string]any) (*http.Request, error) {
 	made, err := r.build(ctx, p, run, vars)
 	if err != nil {
@@ -181,7 +179,6 @@ func (f *failure) Unwrap() error { return f.cause }
 // Permanent says whether another dispatch would fail in the same way.
 func (f *failure) Permanent() bool { return f.final }
 
-// failure explains an error of send.
 func (p *Provider) failure(err error) *failure {
 	var (
 		wrong *errRequest

@@ -14,7 +14,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// callback verifies callbacks.
 type callback struct {
 	header string
 	secret string

@@ -31,7 +31,6 @@ func (c *compiler) problem(path, message string) {
 	c.problems = append(c.problems, verification.FieldError{Name: path, Message: message})
 }
 
-// refuse reports an error of a field.
 func (c *compiler) refuse(path string, err error) {
 	if err == nil {
 		return
@@ -72,7 +71,6 @@ func (c *compiler) provider(name string, declaration verification.Data) *Provide
 	return p
 }
 
-// withSchema checks the schema of with.
 func (c *compiler) withSchema(raw json.RawMessage) {
 	if raw == nil {
 		return
@@ -252,7 +250,6 @@ func (c *compiler) expression(path, text, kind string) value {
 	return eval
 }
 
-// describe returns the description of the provider.
 func (c *compiler) describe(d config, p *Provider) verification.ProviderDescription {
 	described := verification.ProviderDescription{
 		Summary: cmp.Or(d.Summary, "Calls "+transport.Origin(d.BaseURL)+"."), With: c.with,

@@ -112,5 +112,4 @@ func decode(declaration verification.Data) (c config, err error) {
 	return c, d.Decode(&c)
 }
 
-// joined returns the path of a field.
 func joined(path ...string) string { return strings.Join(path, ".") }

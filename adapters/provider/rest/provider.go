@@ -125,7 +125,6 @@ func (p *Provider) Poll(ctx context.Context, r verification.PollRequest) (verifi
 	return p.call(ctx, p.poll, r.CheckRequest, r.Handle)
 }
 
-// variables returns the values of with, request and handle.
 func variables(r verification.CheckRequest, handle string) map[string]any {
 	with := r.With
 	if with == nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// request is a compiled request.
 type request struct {
 	method  string
 	path    value
@@ -38,7 +37,6 @@ type pair struct {
 	value value
 }
 
-// part is one part of a multipart body.
 type part struct {
 	pair
 	document bool // value is the id of an upload, or an object with document_id
@@ -308,10 +306,8 @@ func (m *multipartBody) finish() int64 {
 	return m.length
 }
 
-// Read reads the body.
 func (m *multipartBody) Read(b []byte) (int, error) { return m.all.Read(b) }
 
-// Close closes the documents.
 func (m *multipartBody) Close() (err error) {
 	for _, c := range m.closers {
 		err = errors.Join(err, c.Close())
@@ -326,7 +322,6 @@ type documentReader struct {
 	name string
 }
 
-// Read reads the document.
 func (d *documentReader) Read(b []byte) (int, error) {
 	n, err := d.Reader.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -62,7 +62,6 @@ func (c *compiler) response(at string, r responseConfig) *response {
 	return compiled
 }
 
-// schema returns the JSON Schema of a field.
 func (f dataConfig) schema() map[string]any {
 	schema := map[string]any{}
 	for name, text := range map[string]string{"type": f.Type, "title": f.Label, "x-unit": f.Unit} {

@@ -16,7 +16,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// kind is the kind of a script.
 type kind string
 
 const (

@@ -85,7 +85,6 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// table reads CSV.
 func (f Format) table(r *bufio.Reader) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		in := csv.NewReader(r)
@@ -128,7 +127,6 @@ func cannotRead(err error) error {
 	return err
 }
 
-// table has the columns of a file.
 type table struct {
 	at     map[string]int // where a column is in a row, by its use
 	fixed  names.Kind
@@ -156,7 +154,6 @@ func (f Format) find(header []string) (table, error) {
 	return t, nil
 }
 
-// entry returns the entry of a row.
 func (t table) entry(row []string, line int) (Entry, error) {
 	field := func(use string) string {
 		if i, ok := t.at[use]; ok {

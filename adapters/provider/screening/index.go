@@ -34,7 +34,6 @@ type groups struct {
 func (g *groups) of(i uint32) []uint32 { return g.items[g.starts[i]:g.starts[i+1]] }
 func (g *groups) size() int            { return len(g.starts) - 1 }
 
-// builder collects names for an index.
 type builder struct {
 	index
 	batch   *names.Comparer
@@ -70,7 +69,6 @@ func (b *builder) add(entry uint32, text string) bool {
 	return true
 }
 
-// number returns the number of a token.
 func (b *builder) number(t *names.Token) uint32 {
 	number, ok := b.seen[t]
 	if !ok {

@@ -34,7 +34,6 @@ const reviewAt = 0.85
 //go:embed checks.json
 var checksJSON []byte
 
-// described is a provider with a description.
 type described struct {
 	description verification.ProviderDescription
 	with        with.Schema
@@ -63,7 +62,6 @@ func NewProvider(lists *Lists, now func() time.Time) *Provider {
 	return &Provider{describedAs(ProviderName), lists, now}
 }
 
-// searchWith is the with of offline.screening.
 type searchWith struct {
 	List      string     `json:"list"`
 	Name      string     `json:"name"`

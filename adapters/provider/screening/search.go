@@ -10,7 +10,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening/names"
 )
 
-// scratch is the memory of one search.
 type scratch struct {
 	scores  []float32 // by name
 	touched []uint32  // names with a score
@@ -115,7 +114,6 @@ func (x *index) termsOf(query names.Name, use func(*names.Token) bool) []term {
 	return terms
 }
 
-// has reports whether the list has a token.
 func (x *index) has(t *names.Token) bool {
 	ok := false
 	first := true

@@ -40,14 +40,12 @@ const reportAfter = time.Second
 // callbackTimeout is the timeout of one callback.
 const callbackTimeout = 10 * time.Second
 
-// lookup is a request to the vendor.
 type lookup struct {
 	PAN    string `json:"pan"`
 	Name   string `json:"name"`
 	Notify string `json:"notify"`
 }
 
-// result is a callback of the vendor.
 type result struct {
 	Result string `json:"result"` // FOUND or NOT_FOUND
 	Name   string `json:"name,omitempty"`

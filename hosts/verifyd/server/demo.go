@@ -15,17 +15,14 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// demo is the built-in demo.
 type demo struct {
 	vendorAddr  string
 	token, hook string                 // the secrets of the vendor
 	link        func() (string, error) // makes a link that signs in to the console
 }
 
-// isDemo reports whether the host serves the demo.
 func (s settings) isDemo() bool { return s.Bootstrap == "" && s.DatabaseURL == "" }
 
-// newDemo returns the demo with new secrets of its vendor.
 func newDemo(vendorAddr string) *demo {
 	return &demo{vendorAddr: vendorAddr, token: rand.Text(), hook: rand.Text()}
 }
@@ -35,10 +32,8 @@ func (d *demo) vendor(clk verification.Clock, log *slog.Logger) http.Handler {
 	return &demofiles.Vendor{Token: d.token, Hook: d.hook, Clock: clk, Log: log}
 }
 
-// read returns a file of the demo.
 func (d *demo) read(name string) ([]byte, error) { return demofiles.Read(name, d.vendorAddr) }
 
-// secret returns a secret of the vendor.
 func (d *demo) secret(name string) (string, bool) {
 	switch name {
 	case demofiles.TokenSecret:
@@ -49,7 +44,6 @@ func (d *demo) secret(name string) (string, bool) {
 	return "", false
 }
 
-// demoListDate is the date of the list of the demo.
 func demoListDate() time.Time { return time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC) }
 
 // write writes the credentials of the demo, commands to try, and a link to the console.

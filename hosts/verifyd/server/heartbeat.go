@@ -38,7 +38,6 @@ func heartbeat(ctx context.Context, db *postgres.Store, h postgres.Host, log *sl
 	bounded(func(ctx context.Context) error { return db.RemoveHost(ctx, h.ID) })
 }
 
-// self returns the row of this host.
 func (h *host) self(startedAt time.Time) postgres.Host {
 	name, err := os.Hostname()
 	if err != nil {

@@ -70,7 +70,6 @@ func newMetrics(build cli.Build) *metrics {
 	return m
 }
 
-// RunStarted counts a start.
 func (m *metrics) RunStarted() { m.started.Inc() }
 
 // RunEnded counts the end of a run. Tenants choose the names of outcomes, so all but
@@ -84,7 +83,6 @@ func (m *metrics) RunEnded(s verification.Status, outcome string) {
 	m.ended.WithLabelValues(string(s), outcome).Inc()
 }
 
-// ProviderCalled records the duration of a provider call.
 func (m *metrics) ProviderCalled(provider, outcome string, took time.Duration) {
 	m.calls.WithLabelValues(provider, outcome).Observe(took.Seconds())
 }
@@ -98,7 +96,6 @@ func (m *metrics) RunPoisoned() { m.poisoned.Inc() }
 // NoticeSent counts an attempt to send a notice.
 func (m *metrics) NoticeSent(outcome string) { m.notices.WithLabelValues(outcome).Inc() }
 
-// listLoaded records an attempt to load a list.
 func (m *metrics) listLoaded(name string, l *screening.List, err error) {
 	if err != nil {
 		m.loads.WithLabelValues(name, "failed").Inc()
@@ -109,7 +106,6 @@ func (m *metrics) listLoaded(name string, l *screening.List, err error) {
 	m.dates.WithLabelValues(name).Set(float64(l.Date.Unix()))
 }
 
-// request records the duration of an API request.
 func (m *metrics) request(route, method string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
 }

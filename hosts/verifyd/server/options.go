@@ -13,7 +13,6 @@ import (
 // Option adds something of the program to its host.
 type Option func(*additions)
 
-// additions are what the options add.
 type additions struct {
 	providers []namedProvider
 	documents verification.DocumentStore // nil: the settings name the store
@@ -46,7 +45,6 @@ func newAdditions(options []Option) (a additions) {
 	return a
 }
 
-// addTo adds the providers to the built-in ones.
 func (a additions) addTo(builtIn map[string]verification.Provider, p *problems) {
 	own := map[string]bool{}
 	for _, add := range a.providers {

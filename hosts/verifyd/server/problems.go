@@ -22,7 +22,6 @@ type problems struct {
 	of   map[string]bool // the flags with a problem
 }
 
-// add records a problem of a flag.
 func (p *problems) add(flag, format string, args ...any) {
 	p.wrap(flag, fmt.Errorf(format, args...))
 }
@@ -83,7 +82,6 @@ type switchMapper struct{ kong.MapperFunc }
 // IsBool reports that the flag needs no value.
 func (switchMapper) IsBool() bool { return true }
 
-// Decode parses the value, if any.
 func (m switchMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	if ctx.Scan.Peek().Type != kong.FlagValueToken {
 		target.SetBool(true)

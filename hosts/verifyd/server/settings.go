@@ -61,7 +61,6 @@ type settings struct {
 	LogFormat       string        `default:"text" help:"text or json."`
 }
 
-// commandLine is the command line of verifyd.
 type commandLine struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 	Serve   settings         `cmd:"" default:"withargs" help:"Serve the API; by default in memory, with a built-in demo."`
@@ -127,10 +126,8 @@ const (
 	roleWorker = "worker"
 )
 
-// has reports whether the host has a role.
 func (s settings) has(role string) bool { return slices.Contains(s.Roles, role) }
 
-// isWhole reports whether the host has both roles.
 func (s settings) isWhole() bool { return s.has(roleAPI) && s.has(roleWorker) }
 
 // check records invalid values.

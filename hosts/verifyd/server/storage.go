@@ -15,7 +15,6 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// storage is the store of this host.
 type storage struct {
 	verification.Store
 	database *postgres.Store // nil for a host in memory
@@ -75,7 +74,6 @@ func (s *storage) join(given settings, e *engine.Engine, now func() time.Time, l
 	return s.database.Join(postgres.MembershipOptions{Wake: e.Wake, Sweep: e.Sweep, Now: now, Log: log})
 }
 
-// close closes the database.
 func (s *storage) close() {
 	if s.database != nil {
 		s.database.Close()

@@ -46,7 +46,6 @@ type hostClock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// host is an assembled server.
 type host struct {
 	settings   settings
 	log        *slog.Logger
@@ -64,7 +63,6 @@ type host struct {
 	closing    []func()
 }
 
-// listener is an address and its handler.
 type listener struct {
 	net.Listener
 	handler http.Handler
@@ -266,7 +264,6 @@ func (h *host) close() {
 	}
 }
 
-// options returns the options of the engine.
 func options(s settings, store *storage, log *slog.Logger, m *metrics) engine.Options {
 	o := engine.Options{
 		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: startWait(s.StartWait),
@@ -319,7 +316,6 @@ func startWait(wait time.Duration) time.Duration {
 	return wait
 }
 
-// openDocuments opens the store of uploads.
 func (o *opened) openDocuments(s settings, p *problems) verification.DocumentStore {
 	if s.S3Endpoint != "" {
 		bucket, err := s3.New(s3.Options{

@@ -65,7 +65,6 @@ func (c *Comparer) joinPlaces(words []word) []word {
 	return out
 }
 
-// companyToken returns the token of a word, or of its concept.
 func (c *Comparer) companyToken(w word) *Token {
 	found, ok := c.tables.concepts[w.plain]
 	if !ok && w.script == "han" {

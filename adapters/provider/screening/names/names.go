@@ -48,7 +48,6 @@ type Comparer struct {
 	known map[tokenSource]*Token
 }
 
-// tokenSource is what a token is made of.
 type tokenSource struct {
 	script, plain, heard string
 	kind                 Kind
@@ -109,7 +108,6 @@ func (t *Token) Key() string { return t.key }
 // particle, title or common word of companies.
 func (t *Token) Telling() bool { return t.role == plain || t.role == number }
 
-// role is what a token is in a name.
 type role byte
 
 const (

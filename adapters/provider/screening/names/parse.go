@@ -17,7 +17,6 @@ func (c *Comparer) Parse(kind Kind, text string) (Name, error) {
 	return n, nil
 }
 
-// token returns the token of a word.
 func (c *Comparer) token(kind Kind, w word, r role) *Token {
 	if c.known == nil {
 		return c.newToken(kind, w, r)
@@ -55,7 +54,6 @@ func (c *Comparer) newToken(kind Kind, w word, r role) *Token {
 	return t.identify(c)
 }
 
-// identify sets the key of a token.
 func (t *Token) identify(c *Comparer) *Token {
 	t.key = string([]byte{'0' + byte(t.role), '0' + byte(t.mode)}) + t.Text
 	if !t.latin {

@@ -40,7 +40,6 @@ func (c *Comparer) parsePerson(n *Name, text string) {
 	}
 }
 
-// personRole returns what a word is in the name of a person.
 func (c *Comparer) personRole(words []word, i int, w word) role {
 	r := c.tables.titles[w.plain]
 	last, first := i == len(words)-1, i == 0

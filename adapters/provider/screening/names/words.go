@@ -10,7 +10,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// word is one word of a text.
 type word struct {
 	script string // latin, cyrillic, arabic, hebrew, greek, indic, tamil, han, kana, hangul or other
 	raw    string // lower case, composed
@@ -168,7 +167,6 @@ func (t *tables) letter(r rune) (text, heard string) {
 	return text, text
 }
 
-// readHan returns the reading of each character.
 func (t *tables) readHan(raw string) []string {
 	var out []string
 	for _, r := range raw {
