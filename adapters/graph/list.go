@@ -35,12 +35,8 @@ type ListedRoute struct {
 // List returns the nodes and edges that SVG draws, in the same order.
 func List(d verification.Definition, o Options) []ListedNode {
 	w := &writer{Options: o}
-	all, edges := union(o.Before, d)
+	all, edges, comparison := union(o.Before, d)
 	w.vertices = all
-	var comparison verification.Comparison
-	if o.Before != nil {
-		comparison = verification.Compare(*o.Before, d)
-	}
 	label := func(v vertex) string {
 		if v.node.Label != "" {
 			return v.node.Label

@@ -116,12 +116,8 @@ func newWriter(d verification.Definition, o Options) *writer {
 		}
 		w.last = t.To
 	}
-	all, edges := union(o.Before, d)
+	all, edges, comparison := union(o.Before, d)
 	w.vertices = all
-	var comparison verification.Comparison
-	if o.Before != nil {
-		comparison = verification.Compare(*o.Before, d)
-	}
 	for _, v := range all {
 		w.boxes = append(w.boxes, w.newBox(v, comparison.Of(v.id)))
 	}
@@ -142,11 +138,12 @@ func newWriter(d verification.Definition, o Options) *writer {
 	return w
 }
 
-// union returns the parts of a definition, and those that it has no more since before.
-func union(before *verification.Definition, after verification.Definition) ([]vertex, []edge) {
+// union returns the parts of a definition, those that it has no more since before, and
+// what differs.
+func union(before *verification.Definition, after verification.Definition) ([]vertex, []edge, verification.Comparison) {
 	all, edges := vertices(after)
 	if before == nil {
-		return all, edges
+		return all, edges, verification.Comparison{}
 	}
 	old, oldEdges := vertices(*before)
 	number := func(v vertex) int {
@@ -172,7 +169,7 @@ func union(before *verification.Definition, after verification.Definition) ([]ve
 			edges[i].change = verification.ChangeNone
 		}
 	}
-	return all, edges
+	return all, edges, verification.Compare(*before, after)
 }
 
 // word returns a text in the language of the picture.

@@ -88,12 +88,21 @@ func (a arrow) change() verification.Change {
 		return verification.ChangeNone
 	}
 	change := a.edges[0].change
-	for _, e := range a.edges {
-		if e.change != change {
-			return verification.ChangeNone
-		}
+	if slices.ContainsFunc(a.edges, func(e edge) bool { return e.change != change }) {
+		return verification.ChangeNone
 	}
 	return change
+}
+
+// class adds to a class whether the path took an arrow, and how the arrow changed.
+func (w *writer) class(class string, a arrow) string {
+	if w.taken(a) {
+		class += " g-taken"
+	}
+	if c := a.change(); c != verification.ChangeNone {
+		class += " g-" + string(c)
+	}
+	return class
 }
 
 func (w *writer) writeArrow(a arrow, path string) {
@@ -101,26 +110,12 @@ func (w *writer) writeArrow(a arrow, path string) {
 	if a.back {
 		class += " g-back"
 	}
-	if w.taken(a) {
-		class += " g-taken"
-	}
-	if c := a.change(); c != verification.ChangeNone {
-		class += " g-" + string(c)
-	}
-	fmt.Fprintf(&w.b, `<g class="%s">%s</g>`+"\n", class, path)
+	fmt.Fprintf(&w.b, `<g class="%s">%s</g>`+"\n", w.class(class, a), path)
 }
 
 func (w *writer) writeLabel(a arrow, one slot, p picture) {
-	class := "g-label"
-	if w.taken(a) {
-		class += " g-taken"
-	}
-	if c := a.change(); c != verification.ChangeNone {
-		class += " g-" + string(c)
-	}
-	middle := (p.top[one.layer] + p.bottom[one.layer]) / 2
-	y := middle - one.h/2
-	fmt.Fprintf(&w.b, `<g class="%s"><title>%s</title><rect x="%g" y="%g" width="%g" height="%g" rx="4"/>`, class, escape(w.full(a)), one.x-one.w/2, y, one.w, one.h)
+	y := (p.top[one.layer]+p.bottom[one.layer])/2 - one.h/2
+	fmt.Fprintf(&w.b, `<g class="%s"><title>%s</title><rect x="%g" y="%g" width="%g" height="%g" rx="4"/>`, w.class("g-label", a), escape(w.full(a)), one.x-one.w/2, y, one.w, one.h)
 	for i, l := range a.lines {
 		fmt.Fprintf(&w.b, `<text class="g-%s" x="%g" y="%g">%s</text>`, l.kind, one.x, y+lineLeading*float64(i)+13, escape(l.text))
 	}

@@ -92,93 +92,94 @@ func (x *alignment) count(name, other string, weight, similarity float32, why st
 	x.parts = append(x.parts, Part{name, other, similarity, why})
 }
 
+// side is one of the two names.
+type side struct {
+	tokens []*Token
+	done   []bool
+}
+
+// sides returns the name whose tokens stand alone, and the one with several for each.
+func (x *alignment) sides(swapped bool) (single, several side) {
+	single, several = side{x.a.Tokens, x.doneA}, side{x.b.Tokens, x.doneB}
+	if swapped {
+		return several, single
+	}
+	return single, several
+}
+
+// merge aligns token i of one name with n tokens of the other, from token j on.
+func (x *alignment) merge(swapped bool, i, j, n int, weight, similarity float32, why string) {
+	single, several := x.sides(swapped)
+	single.done[i] = true
+	var written []string
+	for k := j; k < j+n; k++ {
+		several.done[k] = true
+		written = append(written, several.tokens[k].written)
+	}
+	name, other := single.tokens[i].written, strings.Join(written, " ")
+	if swapped {
+		name, other = other, name
+	}
+	x.count(name, other, weight, similarity, why, true)
+}
+
 // joins aligns a token of one name with two or three neighbours in the other that
 // are the same word when they are written as one.
 func (x *alignment) joins(swapped bool) {
-	single, several, doneSingle, doneSeveral := x.a.Tokens, x.b.Tokens, x.doneA, x.doneB
-	if swapped {
-		single, several, doneSingle, doneSeveral = several, single, doneSeveral, doneSingle
-	}
-	for i, t := range single {
-		if doneSingle[i] || len(t.written) < 4 || t.role == number {
+	single, several := x.sides(swapped)
+	for i, t := range single.tokens {
+		if single.done[i] || len(t.written) < 4 || t.role == number {
 			continue
 		}
-		for j := range several {
-			for n := 3; n >= 2; n-- {
-				if j+n > len(several) || slices.Contains(doneSeveral[j:j+n], true) {
+		for j := 0; j < len(several.tokens) && !single.done[i]; j++ {
+			for n := 3; n >= 2 && !single.done[i]; n-- {
+				if j+n > len(several.tokens) || slices.Contains(several.done[j:j+n], true) {
 					continue
 				}
-				text, sound := join(several[j : j+n])
-				similarity := x.joined(t, text, sound, several[j:j+n])
+				parts := several.tokens[j : j+n]
+				text, sound := join(parts)
+				similarity := x.joined(t, text, sound, parts)
 				if similarity == 0 {
 					continue
 				}
-				doneSingle[i] = true
-				var written []string
-				weight := float32(0)
-				for k := j; k < j+n; k++ {
-					doneSeveral[k] = true
-					written = append(written, several[k].written)
-					weight = max(weight, x.weight(several[k]))
+				weight := x.weight(t)
+				for _, p := range parts {
+					weight = max(weight, x.weight(p))
 				}
-				name, other := t.written, strings.Join(written, " ")
-				if swapped {
-					name, other = other, name
-				}
-				x.count(name, other, max(weight, x.weight(t)), similarity, "one word", true)
-				if x.a.Kind == Person && len(several) == n && len(single) == 1 {
+				x.merge(swapped, i, j, n, weight, similarity, "one word")
+				if x.a.Kind == Person && len(several.tokens) == n && len(single.tokens) == 1 {
 					x.telling++
 				}
-				break
-			}
-			if doneSingle[i] {
-				break
 			}
 		}
 	}
 }
 
 func join(tokens []*Token) (text, sound string) {
-	var b, s strings.Builder
 	for _, t := range tokens {
-		b.WriteString(t.written)
-		s.WriteString(t.writtenSound)
+		text, sound = text+t.written, sound+t.writtenSound
 	}
-	return b.String(), s.String()
+	return text, sound
 }
 
 // acronyms aligns a word with neighbours of the other name that it is the initials of,
 // or ignores it if it is the initials of the rest of its own name.
 func (x *alignment) acronyms(swapped bool) {
-	single, several, doneSingle, doneSeveral := x.a.Tokens, x.b.Tokens, x.doneA, x.doneB
-	if swapped {
-		single, several, doneSingle, doneSeveral = several, single, doneSeveral, doneSingle
-	}
-	for i, t := range single {
+	single, several := x.sides(swapped)
+	for i, t := range single.tokens {
 		n := len(t.Text)
-		if doneSingle[i] || t.role != plain || n < 3 || n > 6 {
+		if single.done[i] || t.role != plain || n < 3 || n > 6 {
 			continue
 		}
-		if initials(slices.Delete(slices.Clone(single), i, i+1)) == t.Text {
-			doneSingle[i] = true
+		if initials(slices.Delete(slices.Clone(single.tokens), i, i+1)) == t.Text {
+			single.done[i] = true
 			continue
 		}
-		for j := 0; j+n <= len(several); j++ {
-			if slices.Contains(doneSeveral[j:j+n], true) || initials(several[j:j+n]) != t.Text {
-				continue
+		for j := 0; j+n <= len(several.tokens); j++ {
+			if !slices.Contains(several.done[j:j+n], true) && initials(several.tokens[j:j+n]) == t.Text {
+				x.merge(swapped, i, j, n, x.weight(t), 0.86, "initials")
+				break
 			}
-			doneSingle[i] = true
-			var written []string
-			for k := j; k < j+n; k++ {
-				doneSeveral[k] = true
-				written = append(written, several[k].written)
-			}
-			name, other := t.written, strings.Join(written, " ")
-			if swapped {
-				name, other = other, name
-			}
-			x.count(name, other, x.weight(t), 0.86, "initials", true)
-			break
 		}
 	}
 }
