@@ -28,17 +28,24 @@ func param(query, name string) (value string, given, ok bool) {
 	return value, given, ok
 }
 
+// params reads the parameters of a query, and keeps the first error.
+type params struct {
+	query string
+	err   error
+}
+
 // parsed parses a parameter, or returns the default value if it is not given.
-func parsed[T any](query, name string, byDefault T, parse func(string) (T, error), refusal error) (T, error) {
-	text, given, ok := param(query, name)
-	if !given {
-		return byDefault, nil
+func parsed[T any](p *params, name string, byDefault T, parse func(string) (T, error), refusal error) T {
+	text, given, ok := param(p.query, name)
+	if !given || p.err != nil {
+		return byDefault
 	}
 	value, err := parse(text)
 	if err != nil || !ok {
-		return byDefault, refusal
+		p.err = refusal
+		return byDefault
 	}
-	return value, nil
+	return value
 }
 
 // onlyParams returns an error that names the parameters of a list that it does not
@@ -68,55 +75,42 @@ const maxUnknown = 10
 // pageParams are the parameters of every list.
 func pageParams() []string { return []string{"limit", "offset"} }
 
-func pageQuery(query string) (verification.PageQuery, error) {
-	limit, err := parsed(query, "limit", verification.DefaultLimit, integer(1, verification.MaxLimit), errLimit)
-	if err != nil {
-		return verification.PageQuery{}, err
+func (p *params) page() verification.PageQuery {
+	return verification.PageQuery{
+		Limit:  parsed(p, "limit", verification.DefaultLimit, integer(1, verification.MaxLimit), errLimit),
+		Offset: parsed(p, "offset", 0, integer(0, maxOffset), errOffset),
 	}
-	offset, err := parsed(query, "offset", 0, integer(0, maxOffset), errOffset)
-	return verification.PageQuery{Limit: limit, Offset: offset}, err
 }
 
 // maxOffset lets a store add a page to an offset without overflow.
 const maxOffset = 1<<53 - 1
 
-func runQuery(query string) (q verification.RunQuery, err error) {
-	err = onlyParams(query, append(pageParams(),
-		"workflow_id", "status", "decision", "reference_id", "started_after", "started_before")...)
-	if err != nil {
-		return q, err
+func runQuery(query string) (verification.RunQuery, error) {
+	p := &params{query: query, err: onlyParams(query, append(pageParams(),
+		"workflow_id", "status", "decision", "reference_id", "started_after", "started_before")...)}
+	q := verification.RunQuery{
+		Workflow:      parsed(p, "workflow_id", "", verification.ParseWorkflowID, errWorkflowFilter),
+		Status:        parsed(p, "status", "", verification.ParseStatus, errStatusFilter),
+		Decision:      parsed(p, "decision", "", verification.ParseDecision, errDecisionFilter),
+		ReferenceID:   parsed(p, "reference_id", "", referenceID, errReferenceFilter),
+		StartedAfter:  parsed(p, "started_after", time.Time{}, apitypes.ParseTime, errStartedAfter),
+		StartedBefore: parsed(p, "started_before", time.Time{}, apitypes.ParseTime, errStartedBefore),
+		PageQuery:     p.page(),
 	}
-	if q.Workflow, err = parsed(query, "workflow_id", "", verification.ParseWorkflowID, errWorkflowFilter); err != nil {
-		return q, err
-	}
-	if q.Status, err = parsed(query, "status", "", verification.ParseStatus, errStatusFilter); err != nil {
-		return q, err
-	}
-	if q.Decision, err = parsed(query, "decision", "", verification.ParseDecision, errDecisionFilter); err != nil {
-		return q, err
-	}
-	if q.ReferenceID, err = parsed(query, "reference_id", "", referenceID, errReferenceFilter); err != nil {
-		return q, err
-	}
-	if q.StartedAfter, err = parsed(query, "started_after", time.Time{}, apitypes.ParseTime, errStartedAfter); err != nil {
-		return q, err
-	}
-	if q.StartedBefore, err = parsed(query, "started_before", time.Time{}, apitypes.ParseTime, errStartedBefore); err != nil {
-		return q, err
-	}
-	q.PageQuery, err = pageQuery(query)
-	return q, err
+	return q, p.err
 }
 
 func referenceID(s string) (string, error) { return s, verification.ValidateReferenceID(s) }
 
 func wantsReport(query string) (bool, error) {
-	return parsed(query, "view", false, func(s string) (bool, error) {
+	p := &params{query: query}
+	report := parsed(p, "view", false, func(s string) (bool, error) {
 		if s != "report" {
 			return false, errView
 		}
 		return true, nil
 	}, errView)
+	return report, p.err
 }
 
 // integer parses decimal digits without a sign.

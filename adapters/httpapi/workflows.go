@@ -12,12 +12,10 @@ import (
 )
 
 func (a *api) listWorkflows(w *response, r *http.Request, who caller) error {
-	if err := onlyParams(r.URL.RawQuery, pageParams()...); err != nil {
-		return err
-	}
-	q, err := pageQuery(r.URL.RawQuery)
-	if err != nil {
-		return err
+	p := &params{query: r.URL.RawQuery, err: onlyParams(r.URL.RawQuery, pageParams()...)}
+	q := p.page()
+	if p.err != nil {
+		return p.err
 	}
 	page, err := a.engine.Workflows(r.Context(), who.tenant, q)
 	if err != nil {

@@ -33,7 +33,7 @@ func clean(text string, limit int) []rune {
 			// The shaper needs it; it has no glyph of its own.
 		case invisible(r):
 			continue
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && !visibleFormat(r):
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r):
 			r = missing
 		}
 		if unicode.In(r, unicode.Mn, unicode.Me) {
@@ -86,13 +86,6 @@ func invisible(r rune) bool {
 		return true
 	}
 	return false
-}
-
-// visibleFormat reports whether a format character has a glyph, such as the signs
-// that enclose Arabic numbers.
-func visibleFormat(r rune) bool {
-	return r >= 0x0600 && r <= 0x0605 || r == 0x06DD || r == 0x070F || r == 0x08E2 ||
-		r == 0x0890 || r == 0x0891 || r == 0x110BD || r == 0x110CD
 }
 
 // Thousands formats a number with commas.
