@@ -126,17 +126,13 @@ func (s *session) noteSecret(t verification.Tenant) {
 
 func (s *session) printKey(a verification.Account, key apiKey, asJSON bool) error {
 	out := newAccountJSON(a)
-	if key.made {
-		out.APIKey = key.text
-	}
 	switch {
-	case asJSON:
-		return s.json(out)
 	case key.made:
-		_, err := fmt.Fprintln(s.stdout, key.text)
-		return err
+		out.APIKey = key.text
+	case !asJSON:
+		return nil
 	}
-	return nil
+	return s.say(asJSON, out, "%s", key.text)
 }
 
 type accountDisable struct{ accountChange }
@@ -167,15 +163,11 @@ func (c accountChange) set(ctx context.Context, s *session, disabled bool) error
 			}
 			s.noteBootstrap("account " + a.ClientID)
 		}
-		if c.JSON {
-			return s.json(newAccountJSON(a))
-		}
 		state := "enabled"
 		if disabled {
 			state = "disabled"
 		}
-		_, err = fmt.Fprintf(s.stdout, "%s: %s\n", a.ClientID, state)
-		return err
+		return s.say(c.JSON, newAccountJSON(a), "%s: %s", a.ClientID, state)
 	})
 }
 

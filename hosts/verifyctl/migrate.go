@@ -57,11 +57,7 @@ func (c migrateDown) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return cli.DatabaseError(err)
 	}
-	if c.JSON {
-		return s.json(newMigrationJSON(undone))
-	}
-	_, err = fmt.Fprintln(s.stdout, "reverted:", nameOf(undone))
-	return err
+	return s.say(c.JSON, newMigrationJSON(undone), "reverted: %s", nameOf(undone))
 }
 
 type migrateStatus struct {

@@ -21,6 +21,15 @@ func (s *session) json(v any) error {
 	return out.Encode(v)
 }
 
+// say prints a line, or instead a value as JSON.
+func (s *session) say(asJSON bool, v any, format string, args ...any) error {
+	if asJSON {
+		return s.json(v)
+	}
+	_, err := fmt.Fprintf(s.stdout, format+"\n", args...)
+	return err
+}
+
 // table prints rows below a row of names. An empty cell is printed as a dash.
 func (s *session) table(names []string, rows [][]string) error {
 	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)

@@ -59,11 +59,7 @@ func (c tokenIssue) Run(ctx context.Context, s *session) error {
 		}
 		printed = tokenJSON{Token: raw, ExpiresAt: apitypes.Timestamp{Time: now.Add(c.TTL)}}
 	}
-	if c.JSON {
-		return s.json(printed)
-	}
-	_, err = fmt.Fprintln(s.stdout, printed.Token+printed.Link) // one of them is empty
-	return err
+	return s.say(c.JSON, printed, "%s", printed.Token+printed.Link) // one of them is empty
 }
 
 // signingKeys returns the keys of the file, or those of the database, and the tenant.

@@ -46,11 +46,7 @@ func (c webhookSecret) Run(ctx context.Context, s *session) error {
 			}
 			s.noteBootstrap("a webhook_secret of the tenant")
 		}
-		if c.JSON {
-			return s.json(secretJSON{TenantID: t.ID, WebhookSecret: t.WebhookSecret, Rotating: t.PreviousWebhookSecret != ""})
-		}
-		_, err = fmt.Fprintln(s.stdout, t.WebhookSecret)
-		return err
+		return s.say(c.JSON, secretJSON{TenantID: t.ID, WebhookSecret: t.WebhookSecret, Rotating: t.PreviousWebhookSecret != ""}, "%s", t.WebhookSecret)
 	})
 }
 
@@ -93,11 +89,7 @@ func (c webhookClear) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		s.noteBootstrap("a lifecycle_webhook_url of workflow " + w.Slug)
-		if c.JSON {
-			return s.json(newWorkflowJSON(w))
-		}
-		_, err = fmt.Fprintf(s.stdout, "%s: removed the webhook %s\n", oneLine(w.Slug), oneLine(before.LifecycleWebhookURL))
-		return err
+		return s.say(c.JSON, newWorkflowJSON(w), "%s: removed the webhook %s", oneLine(w.Slug), oneLine(before.LifecycleWebhookURL))
 	})
 }
 

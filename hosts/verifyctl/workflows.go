@@ -182,11 +182,7 @@ func (c workflowPublish) Run(ctx context.Context, s *session) error {
 		if before.PublishedHash != w.PublishedHash {
 			s.noteBootstrap("workflow " + w.Slug)
 		}
-		if c.JSON {
-			return s.json(newWorkflowJSON(w))
-		}
-		_, err = fmt.Fprintf(s.stdout, "%s: runs execute %s\n", oneLine(w.Slug), short(w.PublishedHash))
-		return err
+		return s.say(c.JSON, newWorkflowJSON(w), "%s: runs execute %s", oneLine(w.Slug), short(w.PublishedHash))
 	})
 }
 
