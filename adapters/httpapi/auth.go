@@ -5,6 +5,7 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,12 +68,7 @@ func (a *api) admitBearer(r *http.Request, token string) (caller, error) {
 
 // given reports whether a header has a value that is not empty.
 func given(values []string) bool {
-	for _, v := range values {
-		if v != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(values, func(v string) bool { return v != "" })
 }
 
 // bearer returns the token of the Authorization header; empty without one.

@@ -5,6 +5,7 @@ package rest
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 
 	"github.com/verifyd/verifyd/verification"
@@ -27,10 +28,7 @@ func (p *Provider) trace(r *request, run verification.RunRef, vars map[string]an
 	if p.opt.Trace == nil {
 		return
 	}
-	masked := make(map[string]any, len(vars))
-	for name, v := range vars {
-		masked[name] = v
-	}
+	masked := maps.Clone(vars)
 	masked["secret"] = p.masks
 	made, err := r.build(context.Background(), p, run, masked)
 	if err != nil {

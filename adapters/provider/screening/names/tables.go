@@ -116,10 +116,8 @@ func (t *tables) readKnown() {
 	line := uint16(0)
 	add := func(word string, short bool) {
 		text := t.text(word)
-		for _, known := range t.lines[text] {
-			if known == line {
-				return
-			}
+		if slices.Contains(t.lines[text], line) {
+			return
 		}
 		t.lines[text] = append(t.lines[text], line)
 		if short {
