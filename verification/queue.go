@@ -38,8 +38,13 @@ type Review struct {
 	// reason with more than 600 characters is cut, and ends with an ellipsis.
 	Flags     []Flag
 	MoreFlags int
-	// Causes are the causes of all flags, without repetition, in the order of Causes.
+	// Causes are the causes of all flags and of the proposal, without repetition, in the
+	// order of Causes.
 	Causes []Cause
+	// Proposed is a verdict that a second reviewer must confirm, and ProposedBy the
+	// identity of the first; both are empty for none.
+	Proposed   Decision
+	ProposedBy string
 }
 
 // Review returns the run's entry in the review queue, and whether it has one: its
@@ -51,6 +56,7 @@ func (r Run) Review() (Review, bool) {
 	v := Review{
 		Run: r.ID, Workflow: r.Started.Workflow, WorkflowName: r.Started.WorkflowName,
 		ReferenceID: r.Started.ReferenceID, Since: r.CompletedAt, Flags: r.Flags(),
+		Proposed: r.Proposal.Decision, ProposedBy: r.Proposal.Identity,
 	}
 	if !r.ReopenedAt.IsZero() {
 		v.Since = r.ReopenedAt
@@ -71,6 +77,9 @@ func (r Run) Review() (Review, bool) {
 		if s.flagged() {
 			v.Causes = append(v.Causes, s.causes()...)
 		}
+	}
+	if v.Proposed != DecisionNone {
+		v.Causes = append(v.Causes, CauseProposal)
 	}
 	slices.SortFunc(v.Causes, func(a, b Cause) int { return slices.Index(Causes(), a) - slices.Index(Causes(), b) })
 	v.Causes = slices.Compact(v.Causes)

@@ -22,6 +22,7 @@ func TestARunHasAnEntryFromWhenItBeganToOweAVerdict(t *testing.T) {
 	check := verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "p", Dispatch: 3, Visit: 1}
 	unsure := verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"source_ok":false}`)}
 	pan := verification.Flag{NodeID: "pan", Label: "PAN", Reason: verification.CauseSource.Sentence() + " " + verification.CauseDispatches.Sentence()}
+	proposal := verification.VerdictProposed{Node: "review", Decision: verification.DecisionReject, By: "Asha", Identity: "asha@acme"}
 	verdict := verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove}
 	entry := verification.Review{Run: runID, Workflow: "w", WorkflowName: "Onboarding", ReferenceID: "customer-1"}
 	reviewed := func(change func(*verification.Review)) *verification.Review {
@@ -50,6 +51,15 @@ func TestARunHasAnEntryFromWhenItBeganToOweAVerdict(t *testing.T) {
 			v.Since, v.DueAt, v.Until = at(3), at(33), at(60)
 			v.Flags = []verification.Flag{review, {NodeID: "second", Reason: verification.CauseReviewStep.Sentence()}}
 			v.Causes = []verification.Cause{verification.CauseReviewStep}
+		})},
+		{"with a proposed verdict", []verification.Fact{start, asked, proposal}, reviewed(func(v *verification.Review) {
+			v.Since, v.DueAt, v.Until = at(1), at(31), at(60)
+			v.Flags, v.Causes = []verification.Flag{review}, []verification.Cause{verification.CauseReviewStep, verification.CauseProposal}
+			v.Proposed, v.ProposedBy = verification.DecisionReject, "asha@acme"
+		})},
+		{"with a proposal that was sent back", []verification.Fact{start, asked, proposal, verification.ProposalReturned{Node: "review"}}, reviewed(func(v *verification.Review) {
+			v.Since, v.DueAt, v.Until = at(1), at(31), at(60)
+			v.Flags, v.Causes = []verification.Flag{review}, []verification.Cause{verification.CauseReviewStep}
 		})},
 		{"completed with a flagged step", []verification.Fact{start, check, unsure, verification.Completed{Node: "done"}}, reviewed(func(v *verification.Review) {
 			v.Since, v.DueAt, v.Flags = at(3), at(33), []verification.Flag{pan}

@@ -86,7 +86,7 @@ func (s Step) flagReason() string {
 	return strings.Join(sentences, " ")
 }
 
-// Cause is one cause of a flag.
+// Cause is one cause why a run needs a verdict: of a flag, or a proposal.
 type Cause string
 
 // The causes. See docs/api.md, "Decision axis", rule 3.
@@ -100,13 +100,14 @@ const (
 	CauseRecovered  Cause = "recovered"   // the step recovered from a failure
 	CauseDispatches Cause = "dispatches"  // it was dispatched three or more times
 	CauseRescreened Cause = "rescreened"  // a later version of a list has a hit
+	CauseProposal   Cause = "proposal"    // a verdict is proposed; it flags no step
 )
 
 // Causes returns all causes, in the order of their sentences in a flag.
 func Causes() []Cause {
 	return []Cause{
 		CauseReviewStep, CauseSource, CauseAnalysis, CauseOptedOut, CauseLocation, CauseConsent, CauseRecovered, CauseDispatches,
-		CauseRescreened,
+		CauseRescreened, CauseProposal,
 	}
 }
 
@@ -115,10 +116,10 @@ func ParseCause(s string) (Cause, error) {
 	if c := Cause(s); slices.Contains(Causes(), c) {
 		return c, nil
 	}
-	return "", Invalid("cause", "there is no such cause of a flag")
+	return "", Invalid("cause", "there is no such cause")
 }
 
-// Sentence returns the sentence of a flag with this cause. A review step with a
+// Sentence returns the sentence of the cause, as a flag has it. A review step with a
 // Reason has that instead.
 func (c Cause) Sentence() string {
 	switch c {
@@ -140,6 +141,8 @@ func (c Cause) Sentence() string {
 		return "The step was dispatched three or more times."
 	case CauseRescreened:
 		return "A later version of the list has a new hit."
+	case CauseProposal:
+		return "A second reviewer must confirm the proposed verdict."
 	}
 	return ""
 }

@@ -19,34 +19,26 @@ type deliveriesFilter struct {
 	Page  int                        // from 1
 }
 
-// maxPage bounds the number of a page.
-const maxPage = 1_000_000
-
-// readDeliveriesFilter reads a query or a form. ErrInvalid is returned for a state or
-// page that there cannot be.
+// readDeliveriesFilter reads a query or a form. ErrInvalid is returned for a state that
+// there cannot be.
 func readDeliveriesFilter(q url.Values) (f deliveriesFilter, err error) {
-	f.Page = 1
+	f.Page = pageNumber(q)
 	if state := q.Get("state"); state != "" {
 		if f.State, err = verification.ParseDeliveryState(state); err != nil {
 			return f, err
 		}
 	}
-	if text := q.Get("page"); text != "" {
-		if f.Page, err = strconv.Atoi(text); err != nil || f.Page < 1 || f.Page > maxPage {
-			return f, verification.Invalid("page", "there is no such page")
-		}
-	}
 	return f, nil
 }
 
-// path returns the path of a page of the same state.
-func (f deliveriesFilter) path(page int) string {
+// path returns the path of the page.
+func (f deliveriesFilter) path() string {
 	q := url.Values{}
 	if f.State != "" {
 		q.Set("state", string(f.State))
 	}
-	if page > 1 {
-		q.Set("page", strconv.Itoa(page))
+	if f.Page > 1 {
+		q.Set("page", strconv.Itoa(f.Page))
 	}
 	if len(q) == 0 {
 		return "/deliveries"
@@ -84,25 +76,20 @@ func (c *console) deliveriesPage(w http.ResponseWriter, r *http.Request, s sessi
 	if err != nil {
 		return err
 	}
-	found, err := c.engine.Deliveries(r.Context(), s.Tenant, f.State, verification.PageQuery{
-		Limit: verification.DefaultLimit, Offset: (f.Page - 1) * verification.DefaultLimit,
-	})
+	found, err := c.engine.Deliveries(r.Context(), s.Tenant, f.State, pageQuery(f.Page))
 	if err != nil {
 		return err
 	}
-	if len(found.Data) == 0 && found.Total > 0 {
-		return c.redirect(w, s.Base+f.path((found.Total-1)/verification.DefaultLimit+1))
+	if last, yes := behind(r, s, found); yes {
+		return c.redirect(w, last)
 	}
-	v := deliveriesView{Filter: f, Total: found.Total}
-	v.Pager = s.pager(found.Total, found.Offset, found.Limit, len(found.Data), func(offset int) string {
-		return s.Base + f.path(offset/verification.DefaultLimit+1)
-	})
+	v := deliveriesView{Filter: f, Total: found.Total, Pager: pagerOf(r, s, found)}
 	v.Empty = web.Empty{Icon: "send", Title: s.say("deliveries.empty.title"), Text: s.say("deliveries.empty.text")}
 	if text := s.Message("deliveries.empty." + string(f.State) + ".text"); text != "" {
 		v.Empty.Text = text
 	}
 	for _, state := range []verification.DeliveryState{"", verification.DeliveryPending, verification.DeliveryFailed, verification.DeliveryDelivered} {
-		link := stateLink{Key: string(state), Path: deliveriesFilter{State: state}.path(1), Current: state == f.State}
+		link := stateLink{Key: string(state), Path: deliveriesFilter{State: state}.path(), Current: state == f.State}
 		if state == "" {
 			link.Key = "all"
 		}
@@ -157,5 +144,5 @@ func (c *console) redeliver(w http.ResponseWriter, r *http.Request, s session) e
 		return err
 	}
 	s.log.Info("notice sent again", "tenant", s.Tenant, "run", id, "by", s.Name, "identity", s.Identity)
-	return c.done(w, f.path(f.Page), "done.redelivered")
+	return c.done(w, f.path(), "done.redelivered")
 }

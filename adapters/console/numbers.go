@@ -101,7 +101,7 @@ type numbersView struct {
 	First     string // the first day
 	Last      string // the last day
 	Ranges    []rangeLink
-	Workflows []choice
+	Workflows workflowChoice
 	Summary   web.Summary // problems of the filter
 	Tiles     []tile
 	Figures   []figure

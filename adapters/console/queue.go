@@ -23,7 +23,7 @@ type queueFilter struct {
 	Age      string // a duration of ages
 	Whose    string // whoseMine, whoseNobody or empty for all
 	Order    verification.QueueOrder
-	Offset   int
+	Page     int // from 1
 }
 
 // The values of queueFilter.Whose.
@@ -35,13 +35,10 @@ const (
 // ages are the choices of how long a run has waited at least.
 func ages() []string { return []string{"1h", "4h", "24h", "72h", "168h"} }
 
-// queuePage is the number of runs on a page.
-const queuePage = 50
-
 // queueFilterOf reads a filter. It ignores what it does not know: a wrong filter shows
 // more, not less.
 func queueFilterOf(q url.Values) queueFilter {
-	f := queueFilter{Search: strings.TrimSpace(q.Get("search")), Order: verification.OldestFirst}
+	f := queueFilter{Search: strings.TrimSpace(q.Get("search")), Order: verification.OldestFirst, Page: pageNumber(q)}
 	if id, err := verification.ParseWorkflowID(q.Get("workflow")); err == nil {
 		f.Workflow = id
 	}
@@ -56,9 +53,6 @@ func queueFilterOf(q url.Values) queueFilter {
 	}
 	if order, err := verification.ParseQueueOrder(q.Get("order")); err == nil {
 		f.Order = order
-	}
-	if offset, err := strconv.Atoi(q.Get("offset")); err == nil && offset > 0 {
-		f.Offset = offset
 	}
 	return f
 }
@@ -80,8 +74,8 @@ func (f queueFilter) Query() string {
 	if f.Order != verification.OldestFirst {
 		set("order", string(f.Order))
 	}
-	if f.Offset > 0 {
-		set("offset", strconv.Itoa(f.Offset))
+	if f.Page > 1 {
+		set("page", strconv.Itoa(f.Page))
 	}
 	if len(q) == 0 {
 		return ""
@@ -89,23 +83,23 @@ func (f queueFilter) Query() string {
 	return "?" + q.Encode()
 }
 
-// at returns the filter at another offset.
-func (f queueFilter) at(offset int) queueFilter {
-	f.Offset = max(offset, 0)
+// first returns the filter at its first page.
+func (f queueFilter) first() queueFilter {
+	f.Page = 1
 	return f
 }
 
 // Chosen reports whether the filter leaves anything out.
 func (f queueFilter) Chosen() bool {
-	f.Order, f.Offset = "", 0
+	f.Order, f.Page = "", 0
 	return f != queueFilter{}
 }
 
 // query returns the query of the engine.
 func (f queueFilter) query(s session, now time.Time) verification.QueueQuery {
 	q := verification.QueueQuery{
-		PageQuery: verification.PageQuery{Limit: queuePage, Offset: f.Offset},
-		Order:     f.Order, Workflow: f.Workflow, Cause: f.Cause, Unclaimed: f.Whose == whoseNobody,
+		PageQuery: pageQuery(f.Page), Order: f.Order,
+		Workflow: f.Workflow, Cause: f.Cause, Unclaimed: f.Whose == whoseNobody,
 	}
 	if id, err := verification.ParseRunID(f.Search); err == nil {
 		q.Run = id
@@ -124,7 +118,7 @@ func (f queueFilter) query(s session, now time.Time) verification.QueueQuery {
 // queueView is the data of the page queue.
 type queueView struct {
 	Filter    queueFilter
-	Workflows []choice
+	Workflows workflowChoice
 	Causes    []choice
 	Ages      []choice
 	Whose     []choice
@@ -148,7 +142,8 @@ type queueRow struct {
 	Since     when
 	Due       *web.Badge
 	DueAt     instant
-	Claim     string // who has it; empty for nobody
+	Proposed  *web.Badge // says that a verdict needs a second reviewer; nil for none
+	Claim     string     // who has it; empty for nobody
 	Mine      bool
 }
 
@@ -163,8 +158,8 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 	if err != nil {
 		return err
 	}
-	if len(found.Data) == 0 && f.Offset > 0 && found.Total > 0 { // the last page is empty now
-		return c.redirect(w, s.Base+"/queue"+f.at((found.Total-1)/queuePage*queuePage).Query())
+	if last, yes := behind(r, s, found); yes {
+		return c.redirect(w, last)
 	}
 	figures, err := c.engine.QueueFigures(r.Context(), s.Tenant)
 	if err != nil {
@@ -183,9 +178,7 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 	for _, e := range found.Data {
 		view.Rows = append(view.Rows, c.queueRow(s, e, f, now))
 	}
-	view.Pager = s.pager(found.Total, f.Offset, queuePage, len(found.Data), func(offset int) string {
-		return s.Base + "/queue" + f.at(offset).Query()
-	})
+	view.Pager = pagerOf(r, s, found)
 	return c.render(w, s, http.StatusOK, "queue", "queue.title", view)
 }
 
@@ -197,6 +190,13 @@ func (c *console) queueRow(s session, e verification.QueueEntry, f queueFilter, 
 	}
 	for _, flag := range e.Flags {
 		row.Reasons = append(row.Reasons, queueReason{flag.Label, c.sentence(s, flag.Reason)})
+	}
+	if e.Proposed != verification.DecisionNone {
+		key := "queue.proposed." + string(e.Proposed)
+		if e.ProposedBy == s.Identity {
+			key = "queue.proposed.own"
+		}
+		row.Proposed = &web.Badge{Tone: web.Info, Icon: "person", Text: s.say(key)}
 	}
 	if e.MoreFlags > 0 {
 		row.More = s.count("queue.more", e.MoreFlags)
@@ -221,20 +221,6 @@ func (v *queueView) choices(s session) {
 	add(&v.Ages, v.Filter.Age, "age.", ages()...)
 	add(&v.Whose, v.Filter.Whose, "whose.", "", whoseMine, whoseNobody)
 	add(&v.Orders, string(v.Filter.Order), "order.", string(verification.OldestFirst), string(verification.DueFirst))
-}
-
-// workflowChoices returns the newest workflows of the tenant, by name.
-func (c *console) workflowChoices(r *http.Request, s session, chosen verification.WorkflowID) ([]choice, error) {
-	found, err := c.engine.Workflows(r.Context(), s.Tenant, verification.PageQuery{Limit: verification.MaxLimit})
-	if err != nil {
-		return nil, err
-	}
-	var all []choice
-	for _, w := range found.Data {
-		all = append(all, choice{Value: string(w.ID), Text: w.Name, Chosen: w.ID == chosen})
-	}
-	slices.SortStableFunc(all, func(a, b choice) int { return strings.Compare(a.Text, b.Text) })
-	return all, nil
 }
 
 // emptyQueue says why no run is shown.

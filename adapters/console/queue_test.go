@@ -50,16 +50,16 @@ func TestTheQueueIsFilteredAndPaged(t *testing.T) {
 		texts              []string
 	}{
 		{"", "case-001", "case-050", 50, []string{"120 runs wait for a verdict", "1 to 50 of 120", `rel="next"`, `!rel="prev"`}},
-		{"?offset=100", "case-101", "case-120", 20, []string{"101 to 120 of 120", `!rel="next"`, `rel="prev"`}},
+		{"?page=3", "case-101", "case-120", 20, []string{"101 to 120 of 120", `!rel="next"`, `rel="prev"`}},
 		{"?workflow=" + string(byName["Card limit"]), "case-003", "case-120", 40, []string{"40 runs wait", "!1 to"}},
 		{"?search=case-01", "case-010", "case-019", 10, []string{"10 runs wait", `value="case-01"`}},
 		{"?search=" + string(ids[6]), "case-007", "case-007", 1, []string{"1 run waits"}},
 		{"?whose=mine", "case-005", "case-005", 1, []string{"You"}},
-		{"?whose=unclaimed&offset=50", "case-053", "case-102", 50, []string{"51 to 100 of 118"}},
+		{"?whose=unclaimed&page=2", "case-053", "case-102", 50, []string{"51 to 100 of 118"}},
 		{"?cause=review_step&order=due", "case-001", "case-050", 50, nil},
 		{"?cause=consent", "", "", 0, []string{"0 runs wait", "No run matches"}},
 		{"?age=1h", "", "", 0, []string{"No run matches"}},
-		{"?age=nonsense&workflow=x&cause=y&whose=z&order=w&offset=-1", "case-001", "case-050", 50, nil},
+		{"?age=nonsense&workflow=x&cause=y&whose=z&order=w&page=-1", "case-001", "case-050", 50, nil},
 	} {
 		a := p.get("/queue" + row.query)
 		wants(t, a, http.StatusOK, row.texts...)
@@ -69,7 +69,7 @@ func TestTheQueueIsFilteredAndPaged(t *testing.T) {
 		}
 	}
 	wants(t, p.get("/queue?search=case-006"), http.StatusOK, "ravi")
-	if a := p.get("/queue?offset=500"); a.status != http.StatusSeeOther || a.header.Get("Location") != "/console/queue?offset=100" {
+	if a := p.get("/queue?page=9"); a.status != http.StatusSeeOther || a.header.Get("Location") != "/console/queue?page=3" {
 		t.Errorf("a page behind the last one = %d %s, want the last one", a.status, a.header.Get("Location"))
 	}
 	d.Advance(time.Hour)

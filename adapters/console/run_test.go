@@ -257,10 +257,13 @@ func TestFourEyesNeedTwoReviewers(t *testing.T) {
 		wants(t, asha.get(path), http.StatusOK, "You have proposed this verdict", "Withdraw the proposal", "!Confirm")
 	}
 	propose()
+	wants(t, asha.get("/queue"), http.StatusOK, "1 of 2: proposed by you")
+	wants(t, ravi.get("/queue?cause=proposal"), http.StatusOK, "1 run waits", "1 of 2: approval proposed")
 	stale := ravi.get(path)
 	wants(t, stale, http.StatusOK, "Proposed verdict", "Fine by me.", "Confirm", "Send back")
 	wants(t, ravi.post(path+"/verdict", append(verdictForm(t, stale), "decision", "return", "notes", "The photo is blurred.")...), http.StatusSeeOther)
 	wants(t, ravi.get(path), http.StatusOK, "sent the proposed verdict back.", "The photo is blurred.", "Propose approval")
+	wants(t, ravi.get("/queue?cause=proposal"), http.StatusOK, "0 runs wait", "!1 of 2")
 	propose()
 	wants(t, ravi.post(path+"/verdict", append(verdictForm(t, stale), "decision", "approve")...), http.StatusConflict, "Nothing was saved")
 	page := ravi.get(path)
@@ -269,6 +272,21 @@ func TestFourEyesNeedTwoReviewers(t *testing.T) {
 		t.Errorf("run = %q %q, want the confirmed verdict", got.Decision, got.Notes)
 	}
 	wants(t, asha.get(path), http.StatusOK, "\u2068asha\u2069 proposed to approve the run.", "\u2068ravi\u2069 approved the run.")
+}
+
+func TestTheNextRunIsNotAnOwnProposal(t *testing.T) {
+	d := serve(t)
+	w := waiting("Limit", "The limit is high.")
+	w.FourEyes = true
+	applied := d.Apply(w)
+	paths := []string{"/runs/" + string(d.begin(applied, "case-1")), "/runs/" + string(d.begin(applied, "case-2"))}
+	asha := d.as(reviewerCalled("asha"))
+	for i, next := range []string{paths[1], "/queue"} {
+		a := asha.post(paths[i]+"/verdict", append(verdictForm(t, asha.get(paths[i])), "decision", "reject")...)
+		if got := a.header.Get("Location"); got != "/console"+next {
+			t.Errorf("the proposal on run %d leads to %s, want %s", i, got, next)
+		}
+	}
 }
 
 func TestAReviewerWorksTheQueueInABrowser(t *testing.T) {

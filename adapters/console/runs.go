@@ -16,7 +16,7 @@ type runsView struct {
 	Filter   runFilter
 	Statuses []choice
 	Decided  []choice
-	Workflow []choice
+	Workflow workflowChoice
 	Problems *web.Summary
 	Rows     []runRow
 	Total    string
@@ -45,31 +45,26 @@ type runRow struct {
 	CompletedAt                *instant
 }
 
-// maxWorkflowChoices bounds the workflows of a filter.
-const maxWorkflowChoices = verification.MaxLimit
-
 func (c *console) runsPage(w http.ResponseWriter, r *http.Request, s session) error {
 	v := runsView{}
 	q, err := v.filter(r, s)
 	if err != nil {
 		return err
 	}
-	workflows, err := c.engine.Workflows(r.Context(), s.Tenant, verification.PageQuery{Limit: maxWorkflowChoices})
-	if err != nil {
+	if v.Workflow, err = c.workflowChoices(r, s, q.Workflow); err != nil {
 		return err
 	}
-	names := map[string]string{}
-	var ids []string
-	for _, one := range workflows.Data {
-		names[string(one.ID)] = one.Name
-		ids = append(ids, string(one.ID))
-	}
-	v.Workflow = choices(s.Message("runs.workflow.any"), string(q.Workflow), ids, func(id string) string { return names[id] })
 	status := http.StatusOK
 	if v.Problems != nil {
 		status = http.StatusBadRequest
-	} else if err := c.addRuns(r, s, &v, q, names); err != nil {
-		return err
+	} else {
+		last, err := c.addRuns(r, s, &v, q)
+		if err != nil {
+			return err
+		}
+		if last != "" {
+			return c.redirect(w, last)
+		}
 	}
 	return c.render(w, s, status, "runs", "section.runs", v)
 }
@@ -136,16 +131,24 @@ func (s session) day(text string) (begin time.Time, ok bool) {
 	return begin, err == nil && begin.UTC().Year() >= 1
 }
 
-// addRuns adds a page of runs.
-func (c *console) addRuns(r *http.Request, s session, v *runsView, q verification.RunQuery, workflows map[string]string) error {
+// addRuns adds a page of runs. If there are none on this page, it returns the URL of the
+// last one instead.
+func (c *console) addRuns(r *http.Request, s session, v *runsView, q verification.RunQuery) (last string, err error) {
 	found, at, err := c.engine.RunSummaries(r.Context(), s.Tenant, q)
 	if err != nil {
-		return err
+		return "", err
+	}
+	if last, yes := behind(r, s, found); yes {
+		return last, nil
 	}
 	for _, summary := range found.Data {
 		one := summary.View(at)
+		workflow, err := c.workflowName(r, s, v.Workflow, one.WorkflowID)
+		if err != nil {
+			return "", err
+		}
 		row := runRow{
-			URL: s.Base + "/runs/" + string(one.ID), ReferenceID: one.ReferenceID, Workflow: workflows[string(one.WorkflowID)],
+			URL: s.Base + "/runs/" + string(one.ID), ReferenceID: one.ReferenceID, Workflow: workflow,
 			Status: s.statusBadge(one.Status), StartedAt: s.At(one.StartedAt),
 		}
 		if d := summary.DecisionAt(at); d != verification.DecisionNone {
@@ -167,6 +170,6 @@ func (c *console) addRuns(r *http.Request, s session, v *runsView, q verificatio
 		key = "runs.none"
 	}
 	v.Empty = web.Empty{Icon: "document", Title: s.Message(key), Text: s.Message(key + ".text")}
-	v.Pager = pagerOf(r, s, found.PageQuery, len(found.Data), found.Total)
-	return nil
+	v.Pager = pagerOf(r, s, found)
+	return "", nil
 }

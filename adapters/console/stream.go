@@ -127,7 +127,7 @@ func (w *watcher) state(ctx context.Context, t verification.TenantID) (state [sh
 
 // lookAtQueue reads what a watcher compares.
 func (c *console) lookAtQueue(ctx context.Context, t verification.TenantID) (verification.Page[verification.QueueEntry], error) {
-	return c.engine.Queue(ctx, t, verification.QueueQuery{PageQuery: verification.PageQuery{Limit: queuePage}})
+	return c.engine.Queue(ctx, t, verification.QueueQuery{PageQuery: pageQuery(1)})
 }
 
 const eventStream = "text/event-stream"

@@ -190,11 +190,12 @@ func (c *console) decide(ctx context.Context, s session, id verification.RunID, 
 // maxNext is how many runs of the queue are looked at for the next one.
 const maxNext = 20
 
-// next redirects to the next run of the queue that no other reviewer has claimed, or to
-// the queue if there is none.
+// next redirects to the next run of the queue that the reviewer can decide on: no other
+// reviewer has claimed it, and it has no proposal of this one. Without such a run, it
+// redirects to the queue.
 func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id verification.RunID, message string) error {
 	reference := r.PostForm.Get("reference")
-	f := queueFilterOf(r.URL.Query()).at(0)
+	f := queueFilterOf(r.URL.Query()).first()
 	q := f.query(s, c.opt.Now())
 	q.Limit = maxNext
 	if position, err := verification.ParseQueuePosition(r.PostForm.Get("position")); err == nil {
@@ -207,7 +208,7 @@ func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id ver
 			break
 		}
 		for _, e := range found.Data {
-			if e.Run != id && (e.Claim.By == "" || e.Claim.By == s.Identity) {
+			if e.Run != id && (e.Claim.By == "" || e.Claim.By == s.Identity) && e.ProposedBy != s.Identity {
 				return c.done(w, "/runs/"+string(e.Run)+f.Query(), message, isolate(reference))
 			}
 		}

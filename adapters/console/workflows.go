@@ -38,6 +38,9 @@ func (c *console) workflowsPage(w http.ResponseWriter, r *http.Request, s sessio
 	if err != nil {
 		return err
 	}
+	if last, yes := behind(r, s, found); yes {
+		return c.redirect(w, last)
+	}
 	v := workflowsView{Empty: web.Empty{Icon: "branch", Title: s.Message("workflows.empty"), Text: s.Message("workflows.empty.text")}}
 	for _, one := range found.Data {
 		v.Rows = append(v.Rows, workflowRow{
@@ -45,7 +48,7 @@ func (c *console) workflowsPage(w http.ResponseWriter, r *http.Request, s sessio
 			Versions: one.Versions, State: s.stateOf(one), CreatedAt: s.At(one.CreatedAt),
 		})
 	}
-	v.Pager = pagerOf(r, s, found.PageQuery, len(found.Data), found.Total)
+	v.Pager = pagerOf(r, s, found)
 	return c.render(w, s, http.StatusOK, "workflows", "section.workflows", v)
 }
 
@@ -114,8 +117,12 @@ func (c *console) workflowPage(w http.ResponseWriter, r *http.Request, s session
 	if shown == "" {
 		shown = detail.Current()
 	}
-	if err := c.addVersions(r, s, &v, shown); err != nil {
+	last, err := c.addVersions(r, s, &v, shown)
+	if err != nil {
 		return err
+	}
+	if last != "" {
+		return c.redirect(w, last)
 	}
 	if shown != "" {
 		if err := c.addGraph(r, s, &v, shown, q.Get("before")); err != nil {
@@ -141,11 +148,15 @@ func (s session) seconds(n int64) string {
 	return s.count("duration.seconds", int(n))
 }
 
-// addVersions adds a page of the versions of the workflow.
-func (c *console) addVersions(r *http.Request, s session, v *workflowView, shown string) error {
+// addVersions adds a page of the versions of the workflow. If there are none on this page,
+// it returns the URL of the last one instead.
+func (c *console) addVersions(r *http.Request, s session, v *workflowView, shown string) (last string, err error) {
 	found, err := c.engine.Versions(r.Context(), s.Tenant, v.ID, pageOf(r))
 	if err != nil {
-		return err
+		return "", err
+	}
+	if last, yes := behind(r, s, found); yes {
+		return last, nil
 	}
 	path := s.Base + "/workflows/" + string(v.ID) + "?"
 	for i, one := range found.Data {
@@ -157,8 +168,8 @@ func (c *console) addVersions(r *http.Request, s session, v *workflowView, shown
 		}
 		v.Versions = append(v.Versions, row)
 	}
-	v.Pager = pagerOf(r, s, found.PageQuery, len(found.Data), found.Total)
-	return nil
+	v.Pager = pagerOf(r, s, found)
+	return "", nil
 }
 
 func (s session) versionRow(v verification.VersionInfo) versionRow {

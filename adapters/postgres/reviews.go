@@ -32,10 +32,12 @@ type reviewRow struct {
 
 // shownReview is the JSON of the column "shown".
 type shownReview struct {
-	WorkflowName string               `json:"workflow_name"`
-	Flags        []verification.Flag  `json:"flags"`
-	MoreFlags    int                  `json:"more_flags,omitempty"`
-	Causes       []verification.Cause `json:"causes"`
+	WorkflowName string                `json:"workflow_name"`
+	Flags        []verification.Flag   `json:"flags"`
+	MoreFlags    int                   `json:"more_flags,omitempty"`
+	Causes       []verification.Cause  `json:"causes"`
+	Proposed     verification.Decision `json:"proposed,omitempty"`
+	ProposedBy   string                `json:"proposed_by,omitempty"`
 }
 
 // reviewArgs returns the arguments of appendReviewed.
@@ -52,7 +54,7 @@ func reviewArgs(part []pendingAppend) ([]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		raw, err := json.Marshal(shownReview{v.WorkflowName, v.Flags, v.MoreFlags, v.Causes})
+		raw, err := json.Marshal(shownReview{v.WorkflowName, v.Flags, v.MoreFlags, v.Causes, v.Proposed, v.ProposedBy})
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +80,7 @@ func (r reviewRow) entry(now time.Time) (verification.QueueEntry, error) {
 	e := verification.QueueEntry{Review: verification.Review{
 		Run: r.RunID, Workflow: r.WorkflowID, WorkflowName: shown.WorkflowName, ReferenceID: r.ReferenceID,
 		Since: r.Since.UTC(), DueAt: utc(r.DueAt.Time), Until: utc(r.Until.Time),
-		Flags: shown.Flags, MoreFlags: shown.MoreFlags, Causes: shown.Causes,
+		Flags: shown.Flags, MoreFlags: shown.MoreFlags, Causes: shown.Causes, Proposed: shown.Proposed, ProposedBy: shown.ProposedBy,
 	}}
 	if c := r.claim(); c.HeldAt(now) {
 		e.Claim = c

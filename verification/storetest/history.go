@@ -139,6 +139,10 @@ func verdict(node verification.NodeID, d verification.Decision) verification.Fac
 	return verification.VerdictRecorded{Node: node, Decision: d, Notes: "Seen.", By: "reviewer-7"}
 }
 
+func proposed(node verification.NodeID) verification.Fact {
+	return verification.VerdictProposed{Node: node, Decision: verification.DecisionReject, Notes: oddText, By: oddText, Identity: oddText}
+}
+
 func completed() verification.Fact { return verification.Completed{Node: "done"} }
 
 func failed() verification.Fact {

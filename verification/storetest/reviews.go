@@ -62,6 +62,8 @@ func reviewHistories() []history {
 		start(10, 0, 0).then(0, asked("review")).then(time.Minute, verification.Cancelled{}),
 		start(11, 0, 0),
 		start(12, 30, 0).then(0, asked("review")),
+		start(13, 10, 0).then(0, asked("review")).then(time.Minute, proposed("review")),
+		start(14, 0, 0).then(0, asked("review")).then(time.Minute, proposed("review"), verification.ProposalReturned{Node: "review", By: "reviewer-8"}),
 	}
 }
 
@@ -223,6 +225,7 @@ func queueFilters(t *trial) {
 		func(q *verification.QueueQuery) { q.Workflow = unknown },
 		func(q *verification.QueueQuery) { q.Cause = verification.CauseSource },
 		func(q *verification.QueueQuery) { q.Cause = verification.CauseReviewStep },
+		func(q *verification.QueueQuery) { q.Cause = verification.CauseProposal },
 		func(q *verification.QueueQuery) { q.SinceBefore = instant(2 * time.Minute) },
 		func(q *verification.QueueQuery) { q.Run = runID(4) },
 		func(q *verification.QueueQuery) { q.ReferencePrefix = "customer-1" },
