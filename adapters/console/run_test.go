@@ -257,6 +257,12 @@ func TestFourEyesNeedTwoReviewers(t *testing.T) {
 		wants(t, asha.get(path), http.StatusOK, "You have proposed this verdict", "Withdraw the proposal", "!Confirm")
 	}
 	propose()
+	withdrawn := asha.post(path+"/verdict", append(verdictForm(t, asha.get(path)), "decision", "withdraw")...)
+	if got := withdrawn.header.Get("Location"); got != "/console"+path {
+		t.Errorf("a withdrawn proposal leads to %s, want its run", got)
+	}
+	wants(t, asha.get(path), http.StatusOK, "was withdrawn.", "Propose approval")
+	propose()
 	wants(t, asha.get("/queue"), http.StatusOK, "1 of 2: proposed by you")
 	wants(t, ravi.get("/queue?cause=proposal"), http.StatusOK, "1 run waits", "1 of 2: approval proposed")
 	stale := ravi.get(path)

@@ -123,13 +123,16 @@ func decisive(k verification.TimelineKind) bool {
 }
 
 // The values of the button of the verdict form besides the decisions.
-const sendBack = "return"
+const (
+	sendBack = "return"
+	withdraw = "withdraw" // an own proposal
+)
 
 // noRevision is that of a form without one. Every run has changed since.
 const noRevision = -1
 
-// giveVerdict records a verdict and leads to the next run of the queue. A verdict that
-// is refused stays on the page.
+// giveVerdict records a verdict and leads to the next run of the queue, or back to the
+// run if a proposal was withdrawn. A verdict that is refused stays on the page.
 func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session) error {
 	id, err := runOf(r)
 	if err != nil {
@@ -150,6 +153,8 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 	decision := r.PostForm.Get("decision")
 	message, err := c.decide(r.Context(), s, id, decision, kept)
 	switch {
+	case err == nil && decision == withdraw: // to decide again
+		return c.done(w, "/runs/"+string(id)+queueFilterOf(r.URL.Query()).Query(), message, isolate(r.PostForm.Get("reference")))
 	case err == nil:
 		return c.next(w, r, s, id, message)
 	case errors.Is(err, verification.ErrConflict), errors.Is(err, verification.ErrNotOpen):
@@ -170,8 +175,12 @@ func notesOf(r *http.Request) string {
 // decide gives, confirms or sends back a verdict. It returns the key of the message
 // for the next page.
 func (c *console) decide(ctx context.Context, s session, id verification.RunID, decision string, kept keptVerdict) (message string, err error) {
-	if decision == sendBack {
-		return "done.returned", c.engine.ReturnProposal(ctx, s.Tenant, id, engine.ReturnRequest{
+	if decision == sendBack || decision == withdraw {
+		message = "done.returned"
+		if decision == withdraw {
+			message = "done.withdrawn"
+		}
+		return message, c.engine.ReturnProposal(ctx, s.Tenant, id, engine.ReturnRequest{
 			Notes: kept.Notes, By: s.Name, Identity: s.Identity, Revision: kept.Revision,
 		})
 	}

@@ -81,7 +81,7 @@ func TestTheWorkflowPageShowsItsGraphWithCounts(t *testing.T) {
 	wants(t, a, http.StatusOK, "<h1><bdi>Open an account</bdi></h1>", "1 day", "15 minutes", "3 runs started on this version.",
 		`<svg xmlns="http://www.w3.org/2000/svg" class="graph" role="img" aria-label="Graph of the workflow"`,
 		"agreed <span aria-hidden=\"true\">→</span> <bdi>Your details</bdi> <span class=\"badge\">2 runs</span>", "ended here: 1", "!compared with")
-	wants(t, p.get("/workflows/"+string(w.ID), "Accept-Language", "hi"), http.StatusOK, "सहमति", "3 रन शुरू हुए")
+	wants(t, p.get("/workflows/"+string(w.ID), "Accept-Language", "hi"), http.StatusOK, "सहमति", "3 सत्यापन शुरू हुए")
 	wants(t, p.get("/workflows/0191f3c0-0000-7000-8000-000000000bad"), http.StatusNotFound)
 	wants(t, p.get("/workflows/nothing"), http.StatusNotFound)
 	wants(t, p.get("/workflows/"+string(w.ID)+"?version=00"), http.StatusNotFound)

@@ -68,7 +68,7 @@ func TestARefusedFileIsAProblemOfItsFieldAndTheOthersStay(t *testing.T) {
 	onward(t, c.post("consent", "success"))
 	onward(t, c.post(details()...))
 	for _, row := range []struct{ content, problem string }{
-		{"GIF89a no picture of ours", "one of these kinds: JPEG or PDF."},
+		{"GIF89a no picture of ours", "one of these: JPEG or PDF."},
 		{"", "This file is empty"},
 		{picture(t, 1) + strings.Repeat("x", verification.MaxDocumentBytes), "too large"},
 	} {
@@ -84,7 +84,7 @@ func TestARefusedFileIsAProblemOfItsFieldAndTheOthersStay(t *testing.T) {
 	wants(t, c.send(nil, "f.front.id", "00000000-0000-7000-8000-00000000ffff", "f.where.denied", "on"),
 		http.StatusUnprocessableEntity, "Please choose this file again")
 	wants(t, c.send([]file{{"front", "b.gif", "GIF89a"}}, "f.front.id", id, "f.front.name", "pass.jpg", "f.where.denied", "on"),
-		http.StatusUnprocessableEntity, "one of these kinds", `name="f.front.id" value="`+id) // the first one stays
+		http.StatusUnprocessableEntity, "one of these:", `name="f.front.id" value="`+id) // the first one stays
 	onward(t, c.send(nil, "f.front.id", id, "f.where.denied", "on", "f.selfie.id", id, "f.selfie.drop", "on"))
 	if got := s.data(c, "extra"); strings.Contains(got, "selfie") || !strings.Contains(got, id) {
 		t.Errorf("extra = %s, want the front alone", got)
@@ -98,9 +98,9 @@ func TestThePageNamesTheAcceptedMediaTypes(t *testing.T) {
 		hint, problem string
 		hindi         string
 	}{
-		{[]string{"application/pdf", "image/*"}, "PDF or an image, up to 10 MB.", "one of these kinds: PDF or an image.", "PDF या तस्वीर,"},
-		{[]string{"image/*", "image/png"}, "An image, up to 10 MB.", "one of these kinds: an image.", "तस्वीर,"},
-		{[]string{"image/jpg", "image/jpeg", "IMAGE/PNG", "application/*"}, "JPEG, PNG or PDF, up to 10 MB.", "one of these kinds: JPEG, PNG or PDF.", "JPEG, PNG या PDF,"},
+		{[]string{"application/pdf", "image/*"}, "PDF or an image, up to 10 MB.", "one of these: PDF or an image.", "PDF या तस्वीर,"},
+		{[]string{"image/*", "image/png"}, "An image, up to 10 MB.", "one of these: an image.", "तस्वीर,"},
+		{[]string{"image/jpg", "image/jpeg", "IMAGE/PNG", "application/*"}, "JPEG, PNG or PDF, up to 10 MB.", "one of these: JPEG, PNG or PDF.", "JPEG, PNG या PDF,"},
 		{[]string{"image/png", "*/*"}, "Up to 10 MB.", "Please choose another one.", "अधिकतम 10 MB"},
 	} {
 		d := onboarding()
@@ -131,7 +131,7 @@ func TestAStalePageShowsTheStepThatIsOpen(t *testing.T) {
 	}
 	moved := *c
 	moved.link += "?moved"
-	wants(t, moved.get(), http.StatusOK, "That step has already been answered", "Your details")
+	wants(t, moved.get(), http.StatusOK, "You have already answered that step", "Your details")
 	if got := s.data(c, "consent"); got != `{"consent_status":"success"}` {
 		t.Errorf("consent = %s, want the first answer", got)
 	}
@@ -163,9 +163,9 @@ func TestADoubleClickDeliversOnce(t *testing.T) {
 func TestOnlyAnOptionalStepCanBeSkipped(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
-	wants(t, c.post("consent", ""), http.StatusUnprocessableEntity, "Something here cannot be taken")
+	wants(t, c.post("consent", ""), http.StatusUnprocessableEntity, "We cannot accept one of your answers")
 	onward(t, c.post("consent", "success"))
-	wants(t, c.post("do", "opt_out"), http.StatusUnprocessableEntity, "Something here cannot be taken")
+	wants(t, c.post("do", "opt_out"), http.StatusUnprocessableEntity, "We cannot accept one of your answers")
 }
 
 func TestAnotherSiteCannotAnswer(t *testing.T) {
@@ -190,7 +190,7 @@ func TestATooLargePostIsRefused(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	onward(t, c.post("consent", "success"))
-	wants(t, c.post("f.about", strings.Repeat("x", 5<<20)), http.StatusRequestEntityTooLarge, "That was too much to take")
+	wants(t, c.post("f.about", strings.Repeat("x", 5<<20)), http.StatusRequestEntityTooLarge, "What you sent is too large")
 	onward(t, c.post(details()...))
 	wants(t, c.send(nil, "f.about", strings.Repeat("x", 5<<20)), http.StatusRequestEntityTooLarge)
 	wants(t, c.send([]file{{"front", "a.jpg", strings.Repeat("x", 70<<20)}}), http.StatusRequestEntityTooLarge)

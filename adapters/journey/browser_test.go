@@ -112,7 +112,7 @@ func TestAWaitPageFollowsTheRunInABrowser(t *testing.T) {
 			s.Advance(time.Minute)
 			tab.See(`[data-state="in_progress.review"]`)
 			if noScript {
-				return // it looks again in a minute
+				return // it checks again in a minute
 			}
 			s.GiveVerdict(c.run, verification.DecisionApprove)
 			tab.See(".sign.good")
@@ -154,7 +154,7 @@ func TestJavaScriptReportsProblemsBeforeThePost(t *testing.T) {
 	tab.Choose("#f-front", large)
 	tab.See("#f-front-large")
 	tab.Press("[data-share] button")
-	tab.Wait(`document.querySelector("[data-location] .status").textContent.includes("does not let this page know")`)
+	tab.Wait(`document.querySelector("[data-location] .status").textContent.includes("does not share your location")`)
 	if found := tab.Violations(); found != "" {
 		t.Errorf("axe finds:\n%s", found)
 	}

@@ -49,7 +49,7 @@ func TestAPhotoIsTakenOnThePage(t *testing.T) {
 	tab.Press("[data-use]")
 	tab.See("[data-preview]:not([hidden]) canvas")
 	tab.See("[data-open]:focus")
-	if text := tab.Text(); !strings.Contains(text, "Your photo is ready to be sent.") || !strings.Contains(text, "Take another photo") {
+	if text := tab.Text(); !strings.Contains(text, "Your photo is ready.") || !strings.Contains(text, "Take another photo") {
 		t.Errorf("page = %s", text)
 	}
 	if n := browser.Eval[int](tab, running); n != 0 {

@@ -36,9 +36,9 @@ func TestTheCustomerGoesFromTheLinkToTheEnd(t *testing.T) {
 	away(t, c.get(), back)
 	c.link += "?sent" // where the last post led
 	page = c.get()
-	wants(t, page, http.StatusOK, "Thank you, this is finished", "taken back to app.example", `class="sign good"`,
+	wants(t, page, http.StatusOK, "Thank you, you are done", "taken back to app.example", `class="sign good"`,
 		`href="`+strings.ReplaceAll(back, "&", "&amp;")+`"`, `<noscript><meta http-equiv="refresh" content="3;url=https://app.example/verify?`)
-	if strings.Contains(page.body, "meant for you alone") {
+	if strings.Contains(page.body, "only for you") {
 		t.Error("the page of a run that is over warns about its link")
 	}
 	if diff := cmp.Diff(`{"about":"line 1\nline 2","age":36,"dob":"1990-04-01","email":"asha@example.com","name":"Asha Rao","pan":"ABCDE1234F","phone":"+91 98765 43210","terms":true,"work":"own"}`, s.data(c, "details")); diff != "" {
@@ -240,12 +240,12 @@ func TestAWaitPageFollowsTheRun(t *testing.T) {
 		t.Errorf("state stays %s though a reviewer must decide now", after.body)
 	}
 	page = c.get()
-	wants(t, page, http.StatusOK, "Your answers are being looked at", "You can close this page", "Your reference", "<bdi>person-1</bdi>", `class="sign`)
+	wants(t, page, http.StatusOK, "We are reviewing your answers", "You can close this page", "Your reference", "<bdi>person-1</bdi>", `class="sign`)
 	if strings.Contains(page.body, "spinner") {
 		t.Error("a spinner promises seconds where a person takes hours")
 	}
 	s.GiveVerdict(c.run, verification.DecisionReject)
-	wants(t, c.get(), http.StatusOK, "Thank you, this is finished") // nothing of the verdict
+	wants(t, c.get(), http.StatusOK, "Thank you, you are done") // nothing of the verdict
 }
 
 func TestTheReviewPageSaysWhenToExpectNews(t *testing.T) {
@@ -255,10 +255,10 @@ func TestTheReviewPageSaysWhenToExpectNews(t *testing.T) {
 	c := s.begin(d, "")
 	reach(c, "review")
 	due := s.Clock.Now().Add(90 * time.Minute).UTC().Format("2006-01-02 15:04")
-	wants(t, c.get(), http.StatusOK, "Your answers are being looked at", "We expect to be done by", due+" UTC</time>")
+	wants(t, c.get(), http.StatusOK, "We are reviewing your answers", "We expect to be done by", due+" UTC</time>")
 	s.Advance(91 * time.Minute)
 	page := c.get()
-	wants(t, page, http.StatusOK, "This takes longer than we expected")
+	wants(t, page, http.StatusOK, "This is taking longer than we expected")
 	if strings.Contains(page.body, "We expect to be done by") {
 		t.Error("the page promises a time that has passed")
 	}
@@ -277,7 +277,7 @@ func TestALinkThatCannotBeUsedSaysWhy(t *testing.T) {
 		{"deep", func(c *customer) { c.link += "/a/b" }, http.StatusNotFound, []string{"This link does not work", `href="./../../assets/`}},
 		{"encoded", func(c *customer) { c.link = c.server.URL + "/journey/%2e%2e%2fassets" }, http.StatusNotFound, []string{"This link does not work"}},
 		{"cancelled", cancel, http.StatusGone, []string{"This verification was cancelled", "close this page"}},
-		{"expired", expire, http.StatusGone, []string{"This link has expired", "Please ask whoever sent it"}},
+		{"expired", expire, http.StatusGone, []string{"This link has expired", "Please ask the person or company"}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -285,7 +285,7 @@ func TestALinkThatCannotBeUsedSaysWhy(t *testing.T) {
 			row.then(c)
 			page := c.get()
 			wants(t, page, row.status, append(row.words, `class="sign`)...)
-			for _, no := range []string{"data-leave", "http-equiv", "✓", "sign good", "meant for you alone"} {
+			for _, no := range []string{"data-leave", "http-equiv", "✓", "sign good", "only for you"} {
 				if strings.Contains(page.body, no) {
 					t.Errorf("the page has %s", no)
 				}
@@ -317,11 +317,11 @@ func TestTheCustomerIsRedirectedWhateverTheStatus(t *testing.T) {
 		then   func(c *customer)
 		words  string
 	}{
-		{verification.StatusCompleted, http.StatusOK, finish, "Thank you, this is finished"},
+		{verification.StatusCompleted, http.StatusOK, finish, "Thank you, you are done"},
 		{verification.StatusFailed, http.StatusOK, func(c *customer) {
 			c.Provider.On("pan_verification", enginetest.Refuse())
 			finish(c)
-		}, "Thank you, this is finished"},
+		}, "Thank you, you are done"},
 		{verification.StatusCancelled, http.StatusGone, cancel, "This verification was cancelled"},
 		{verification.StatusExpired, http.StatusGone, expire, "This link has expired"},
 	}
@@ -356,17 +356,17 @@ func TestThePageAfterADeclinedConsentSaysThatNothingWasChecked(t *testing.T) {
 	onward(t, c.post("consent", "declined"))
 	s.Settle()
 	page := c.get()
-	wants(t, page, http.StatusOK, "You did not agree", "Nothing was checked.", "close this page")
+	wants(t, page, http.StatusOK, "You did not agree", "We did not check anything.", "close this page")
 	if strings.Contains(page.body, "sign good") || strings.Contains(page.body, "Thank you") {
 		t.Errorf("a declined consent reads as success: %s", page.body)
 	}
 	c.link += "?lang=hi"
-	wants(t, c.get(), http.StatusOK, "आपने सहमति नहीं दी", "कुछ भी जाँचा नहीं गया।")
+	wants(t, c.get(), http.StatusOK, "आपने सहमति नहीं दी", "हमने कुछ भी नहीं जाँचा।")
 
 	agreed := s.begin(declining(), "")
 	onward(t, agreed.post("consent", "success"))
 	s.Settle()
-	wants(t, agreed.get(), http.StatusOK, "Thank you, this is finished", `class="sign good"`)
+	wants(t, agreed.get(), http.StatusOK, "Thank you, you are done", `class="sign good"`)
 
 	// A check that came before the consent is not denied.
 	d := declining()
@@ -376,7 +376,7 @@ func TestThePageAfterADeclinedConsentSaysThatNothingWasChecked(t *testing.T) {
 	s.Settle()
 	page = checked.get()
 	wants(t, page, http.StatusOK, "You did not agree", "close this page")
-	if strings.Contains(page.body, "Nothing was checked") {
+	if strings.Contains(page.body, "We did not check anything") {
 		t.Error("the page says that nothing was checked after a check")
 	}
 }

@@ -105,7 +105,7 @@ func viewOf(field verification.InputField, f form) fieldView {
 			w.Options = append(w.Options, optionView{Value: o.Value, Label: label, Selected: o.Value == w.Value})
 		}
 	case verification.FieldFile, verification.FieldImage:
-		w.Kinds, w.Uploaded = strings.Join(kindsOf(field), ","), f.uploads[field.Name]
+		w.Kinds, w.Uploaded = strings.Join(typesOf(field), ","), f.uploads[field.Name]
 	case verification.FieldLocation:
 		w.Location = f.location(field.Name)
 	case verification.FieldText, verification.FieldTextarea:
@@ -141,6 +141,19 @@ func kindsOf(f verification.InputField) []string {
 		return []string{"image/jpeg", "image/png"}
 	}
 	return f.Accept
+}
+
+// typesOf returns kindsOf with the images that are supported in place of image/*, for
+// which a phone would not convert its photos.
+func typesOf(f verification.InputField) (types []string) {
+	for _, kind := range kindsOf(f) {
+		if strings.EqualFold(kind, "image/*") {
+			types = append(types, "image/jpeg", "image/png", "image/webp")
+		} else {
+			types = append(types, kind)
+		}
+	}
+	return types
 }
 
 // Photo reports whether the field accepts a photo that the page takes, a JPEG.

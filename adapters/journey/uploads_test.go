@@ -123,6 +123,16 @@ func TestAFileThatIsNotSentWithTheAnswerIsRemoved(t *testing.T) {
 	}
 }
 
+func TestAHEICPhotoIsRefusedWithAdvice(t *testing.T) {
+	c, l := atPhotos(t, blob.Memory(64<<20, 0))
+	const photo = "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic"
+	wants(t, c.send([]file{{"front", "pass.heic", photo}}, "f.where.denied", "on"), http.StatusUnprocessableEntity,
+		"This photo is in the HEIC format", "Most Compatible", `name="f.where.denied" value="on" checked`)
+	if l.count() != 0 {
+		t.Errorf("%d documents are kept, want none", l.count())
+	}
+}
+
 func TestAFullShareLeavesTheAnswersInTheForm(t *testing.T) {
 	c, _ := atPhotos(t, blob.Memory(64<<20, 4<<10))
 	big := pdf(1) + strings.Repeat(" ", 8<<10)

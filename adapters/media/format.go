@@ -39,11 +39,22 @@ func (s *stream) recognize(accept []string) format {
 	}
 	wanted := slices.DeleteFunc(formats(), func(f format) bool { return !f.accepted(accept) })
 	i := slices.IndexFunc(wanted, func(f format) bool { return f.matches(head) })
+	if i < 0 && isHEIC(head) {
+		s.fail(refuseHEIC)
+		return format{}
+	}
 	if i < 0 {
 		s.fail(refuseType(wanted))
 		return format{}
 	}
 	return wanted[i]
+}
+
+// isHEIC reports whether a file begins as a HEIF container with an image, of which HEIC is
+// the usual one.
+func isHEIC(head []byte) bool {
+	brands := []string{"heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs", "mif1", "msf1"}
+	return len(head) >= headBytes && string(head[4:8]) == "ftyp" && slices.Contains(brands, string(head[8:12]))
 }
 
 // accepted reports whether a list of media types and patterns such as image/*

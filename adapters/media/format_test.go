@@ -56,7 +56,7 @@ func TestOnlyWhatIsListedIsAccepted(t *testing.T) {
 }
 
 func TestOtherContentIsRefused(t *testing.T) {
-	const unknown, pdf = "must be a JPEG, PNG, WebP or PDF", "the PDF cannot be read"
+	const unknown, pdf, heic = "must be a JPEG, PNG, WebP or PDF", "the PDF cannot be read", "must not be a HEIC image"
 	for _, c := range []struct {
 		name    string
 		content []byte
@@ -69,6 +69,9 @@ func TestOtherContentIsRefused(t *testing.T) {
 		{"a program", []byte("MZ\x90\x00"), unknown},
 		{"an archive", []byte("PK\x03\x04"), unknown},
 		{"a GIF", []byte("GIF89a"), unknown},
+		{"a HEIC image", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00"), heic},
+		{"a HEIF image", []byte("\x00\x00\x00\x18ftypmif1\x00\x00\x00\x00"), heic},
+		{"a film", []byte("\x00\x00\x00\x18ftypisom\x00\x00\x00\x00"), unknown},
 		{"a sound", []byte("RIFF\x24\x00\x00\x00WAVEfmt "), unknown},
 		{"a PDF after a line", join([]byte("\n"), somePDF(0)), unknown},
 		{"a PDF after a page", join([]byte("<html>"), somePDF(0)), unknown},

@@ -1,7 +1,8 @@
 // Package media recognizes uploaded files by their content and removes what
 // must not be kept of them.
 //
-// JPEG, PNG, WebP and PDF are recognized. An image is rebuilt from the segments
+// JPEG, PNG, WebP and PDF are recognized. HEIC, the format of some phones, is refused with
+// a message of its own: browsers and vendors do not read it. An image is rebuilt from the segments
 // or chunks that make up the picture: pixel data, colours and orientation are
 // copied byte for byte; all other metadata, such as the location where a photo
 // was taken, is dropped, and so is data between and after the segments. A PDF is
@@ -94,6 +95,7 @@ const (
 	refuseImage  = refusal("the image cannot be read")
 	refusePixels = refusal("the image is too large")
 	refusePDF    = refusal("the PDF cannot be read")
+	refuseHEIC   = refusal("must not be a HEIC image")
 )
 
 func (r refusal) Error() string { return string(r) }

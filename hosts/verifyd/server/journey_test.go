@@ -128,7 +128,7 @@ func TestTheDemosCustomerNeedsNoJavaScript(t *testing.T) {
 	if r.Status != "in_progress" || *r.Decision != "review" {
 		t.Errorf("run = %+v, want it parked on review: the photo does not match", r)
 	}
-	if _, page, _ := s.ask("GET", link, ""); !strings.Contains(string(page), "Your answers are being looked at") {
+	if _, page, _ := s.ask("GET", link, ""); !strings.Contains(string(page), "We are reviewing your answers") {
 		t.Errorf("last page = %s, want that a person looks at the answers", page)
 	}
 	wantOnePhoto(t, blobs)

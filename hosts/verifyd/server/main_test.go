@@ -249,7 +249,7 @@ func TestTheDemoChecksNothingWithoutConsent(t *testing.T) {
 	if r = s.run("GET", s.api+"/v1/runs/"+r.ID, ""); r.Status != "completed" || r.Checks != nil || r.Decision == nil || *r.Decision != "review" {
 		t.Errorf("run = %+v, want it completed without a check, and flagged", r)
 	}
-	if status, page, _ := s.ask("GET", link, ""); status != http.StatusOK || !bytes.Contains(page, []byte("You did not agree")) || !bytes.Contains(page, []byte("Nothing was checked.")) {
+	if status, page, _ := s.ask("GET", link, ""); status != http.StatusOK || !bytes.Contains(page, []byte("You did not agree")) || !bytes.Contains(page, []byte("We did not check anything.")) {
 		t.Errorf("page = %d %s, want it to say that nothing was checked", status, page)
 	}
 }
