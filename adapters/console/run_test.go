@@ -295,6 +295,22 @@ func TestTheNextRunIsNotAnOwnProposal(t *testing.T) {
 	}
 }
 
+func TestASecondClickSendsNothing(t *testing.T) {
+	d := serve(t)
+	run := d.begin(d.Apply(waiting("Limit", "The limit is high.")), "case-1")
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/runs/" + string(run))
+	tab.See(".cancel form")
+	sent := browser.Eval[string](tab, `(() => {
+		const form = document.querySelector(".cancel form"), submitter = form.querySelector("button");
+		const click = () => form.dispatchEvent(new SubmitEvent("submit", {cancelable: true, submitter}));
+		return [click(), click(), dispatchEvent(new PageTransitionEvent("pageshow")) && click()].join(" ");
+	})()`)
+	if sent != "true false true" {
+		t.Errorf("two clicks and one after the back button are sent: %s, want true false true", sent)
+	}
+}
+
 func TestAReviewerWorksTheQueueInABrowser(t *testing.T) {
 	for _, noScript := range []bool{false, true} {
 		name := map[bool]string{false: "with JavaScript", true: "without JavaScript"}[noScript]

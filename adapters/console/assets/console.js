@@ -1,5 +1,5 @@
 // What every page of the console does with a script: it tells the server the time
-// zone, and keeps what a person types until the server has taken it.
+// zone, keeps what a person types until the server has taken it, and sends a form once.
 
 import { keepDrafts, forgetDrafts } from "./drafts.js";
 
@@ -12,3 +12,21 @@ keepDrafts(document);
 for (const form of document.querySelectorAll("form[data-sign-out]")) {
   form.addEventListener("submit", forgetDrafts);
 }
+
+// A second click sends nothing.
+for (const form of document.querySelectorAll("form[method=post]")) {
+  form.addEventListener("submit", (event) => {
+    if (form.dataset.sent) {
+      event.preventDefault();
+      return;
+    }
+    form.dataset.sent = "yes";
+    event.submitter?.setAttribute("aria-disabled", "true");
+  });
+}
+addEventListener("pageshow", () => { // the back button shows the page again
+  for (const form of document.querySelectorAll("form[data-sent]")) {
+    delete form.dataset.sent;
+    form.querySelector("[aria-disabled]")?.removeAttribute("aria-disabled");
+  }
+});
