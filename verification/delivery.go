@@ -41,11 +41,7 @@ const (
 
 // ParseDeliveryState parses a state. It returns ErrInvalid for any other text.
 func ParseDeliveryState(s string) (DeliveryState, error) {
-	switch st := DeliveryState(s); st {
-	case DeliveryPending, DeliveryDelivered, DeliveryFailed:
-		return st, nil
-	}
-	return "", Invalid("state", "there is no such delivery state")
+	return parsed(s, []DeliveryState{DeliveryPending, DeliveryDelivered, DeliveryFailed}, Invalid("state", "there is no such delivery state"))
 }
 
 // ClassOf returns the class of an attempt for which a Notifier returned err:

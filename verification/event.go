@@ -336,52 +336,26 @@ func (e *Event) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// decodeFact decodes a fact by the name of its type.
 func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
-	switch kind {
-	case "started":
-		return decodeAs[Started](raw)
-	case "dispatched":
-		return decodeAs[Dispatched](raw)
-	case "result_pending":
-		return decodeAs[ResultPending](raw)
-	case "callback_received":
-		return decodeAs[CallbackReceived](raw)
-	case "poll_failed":
-		return decodeAs[PollFailed](raw)
-	case "result_recorded":
-		return decodeAs[ResultRecorded](raw)
-	case "dispatch_failed":
-		return decodeAs[DispatchFailed](raw)
-	case "result_unavailable":
-		return decodeAs[ResultUnavailable](raw)
-	case "customer_awaited":
-		return decodeAs[CustomerAwaited](raw)
-	case "journey_opened":
-		return decodeAs[JourneyOpened](raw)
-	case "document_uploaded":
-		return decodeAs[DocumentUploaded](raw)
-	case "customer_submitted":
-		return decodeAs[CustomerSubmitted](raw)
-	case "branch_taken":
-		return decodeAs[BranchTaken](raw)
-	case "review_asked":
-		return decodeAs[ReviewAsked](raw)
-	case "verdict_recorded":
-		return decodeAs[VerdictRecorded](raw)
-	case "verdict_proposed":
-		return decodeAs[VerdictProposed](raw)
-	case "proposal_returned":
-		return decodeAs[ProposalReturned](raw)
-	case "hits_found":
-		return decodeAs[HitsFound](raw)
-	case "completed":
-		return decodeAs[Completed](raw)
-	case "failed":
-		return decodeAs[Failed](raw)
-	case "expired":
-		return decodeAs[Expired](raw)
-	case "cancelled":
-		return decodeAs[Cancelled](raw)
+	for _, known := range [...]struct {
+		fact   Fact
+		decode func(json.RawMessage) (Fact, error)
+	}{
+		{Dispatched{}, decodeAs[Dispatched]}, {ResultRecorded{}, decodeAs[ResultRecorded]}, // the facts of every step
+		{Started{}, decodeAs[Started]}, {Completed{}, decodeAs[Completed]},
+		{ResultPending{}, decodeAs[ResultPending]}, {CallbackReceived{}, decodeAs[CallbackReceived]},
+		{PollFailed{}, decodeAs[PollFailed]}, {DispatchFailed{}, decodeAs[DispatchFailed]},
+		{ResultUnavailable{}, decodeAs[ResultUnavailable]}, {CustomerAwaited{}, decodeAs[CustomerAwaited]},
+		{JourneyOpened{}, decodeAs[JourneyOpened]}, {DocumentUploaded{}, decodeAs[DocumentUploaded]},
+		{CustomerSubmitted{}, decodeAs[CustomerSubmitted]}, {BranchTaken{}, decodeAs[BranchTaken]},
+		{ReviewAsked{}, decodeAs[ReviewAsked]}, {VerdictRecorded{}, decodeAs[VerdictRecorded]},
+		{VerdictProposed{}, decodeAs[VerdictProposed]}, {ProposalReturned{}, decodeAs[ProposalReturned]},
+		{HitsFound{}, decodeAs[HitsFound]}, {Failed{}, decodeAs[Failed]}, {Expired{}, decodeAs[Expired]}, {Cancelled{}, decodeAs[Cancelled]},
+	} {
+		if known.fact.kind() == kind {
+			return known.decode(raw)
+		}
 	}
 	return nil, errors.New("unknown event type")
 }

@@ -135,13 +135,7 @@ const (
 // ParseQueueOrder parses an order; empty is OldestFirst. It returns ErrInvalid for
 // any other text.
 func ParseQueueOrder(s string) (QueueOrder, error) {
-	switch o := QueueOrder(s); o {
-	case OldestFirst, DueFirst:
-		return o, nil
-	case "":
-		return OldestFirst, nil
-	}
-	return "", Invalid("order", "there is no such order of the queue")
+	return parsed(cmp.Or(s, string(OldestFirst)), []QueueOrder{OldestFirst, DueFirst}, Invalid("order", "there is no such order of the queue"))
 }
 
 // QueueQuery selects entries of the review queue of a tenant. An entry must match

@@ -113,10 +113,7 @@ func Causes() []Cause {
 
 // ParseCause parses a cause. It returns ErrInvalid for any other text.
 func ParseCause(s string) (Cause, error) {
-	if c := Cause(s); slices.Contains(Causes(), c) {
-		return c, nil
-	}
-	return "", Invalid("cause", "there is no such cause")
+	return parsed(s, Causes(), Invalid("cause", "there is no such cause"))
 }
 
 // Sentence returns the sentence of the cause, as a flag has it. A review step with a

@@ -24,10 +24,7 @@ func Roles() []Role { return []Role{RoleViewer, RoleReviewer, RoleAdmin} }
 
 // ParseRole returns the role of a name, or ErrInvalid.
 func ParseRole(name string) (Role, error) {
-	if !slices.Contains(Roles(), Role(name)) {
-		return "", Invalid("role", fmt.Sprintf("there is no role %q (supported: %s)", name, joined(Roles())))
-	}
-	return Role(name), nil
+	return parsed(name, Roles(), Invalid("role", fmt.Sprintf("there is no role %q (supported: %s)", name, joined(Roles()))))
 }
 
 // Includes reports whether a reviewer with this role may do what needs the other one.

@@ -2,6 +2,8 @@
 
 package verification
 
+import "slices"
+
 // Status says how far a run got. Every run has exactly one.
 type Status string
 
@@ -22,11 +24,15 @@ func Statuses() []Status {
 
 // ParseStatus parses a status. It returns ErrInvalid for any other text.
 func ParseStatus(s string) (Status, error) {
-	switch st := Status(s); st {
-	case StatusInProgress, StatusAbandoned, StatusCompleted, StatusFailed, StatusExpired, StatusCancelled:
-		return st, nil
+	return parsed(s, Statuses(), Invalid("status", "there is no such status"))
+}
+
+// parsed returns s as one of the known values, or err.
+func parsed[S ~string](s string, known []S, err error) (S, error) {
+	if !slices.Contains(known, S(s)) {
+		return "", err
 	}
-	return "", Invalid("status", "there is no such status")
+	return S(s), nil
 }
 
 // Terminal reports whether a run of this status is over.
@@ -53,12 +59,7 @@ const (
 
 // ParseDecision parses review, approve or reject. It returns ErrInvalid for any other text.
 func ParseDecision(s string) (Decision, error) {
-	switch d := Decision(s); d {
-	case DecisionReview, DecisionApprove, DecisionReject:
-		return d, nil
-	case DecisionNone:
-	}
-	return "", Invalid("decision", "there is no such decision")
+	return parsed(s, []Decision{DecisionReview, DecisionApprove, DecisionReject}, Invalid("decision", "there is no such decision"))
 }
 
 // Verdict reports whether the decision is a reviewer's verdict: approve or

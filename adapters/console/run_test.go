@@ -493,7 +493,7 @@ func TestAProposalLeavesTheClaimOfAColleague(t *testing.T) {
 	}
 	for _, by := range []struct{ identity, holder string }{{"asha", "ravi"}, {"ravi", ""}} {
 		if by.identity == "ravi" { // who holds the claim, and sends the proposal back
-			err = d.Engine.ReturnProposal(t.Context(), tenant, run, engine.ReturnRequest{By: by.identity, Identity: by.identity})
+			err = d.Engine.ReturnProposal(t.Context(), tenant, run, verification.ReturnProposal{By: by.identity, Identity: by.identity})
 		} else {
 			_, err = d.Engine.GiveVerdict(t.Context(), tenant, run, engine.VerdictRequest{
 				Decision: verification.DecisionApprove, By: by.identity, Identity: by.identity,

@@ -180,7 +180,7 @@ func (c *console) decide(ctx context.Context, s session, id verification.RunID, 
 		if decision == withdraw {
 			message = "done.withdrawn"
 		}
-		return message, c.engine.ReturnProposal(ctx, s.Tenant, id, engine.ReturnRequest{
+		return message, c.engine.ReturnProposal(ctx, s.Tenant, id, verification.ReturnProposal{
 			Notes: kept.Notes, By: s.Name, Identity: s.Identity, Revision: kept.Revision,
 		})
 	}

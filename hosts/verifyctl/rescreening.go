@@ -11,7 +11,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // fromRuns calls each with every person and company that a completed run of the tenant
@@ -64,7 +63,7 @@ func (c screeningDiff) record(ctx context.Context, s *session, result diffJSON) 
 			return err
 		}
 		for _, m := range result.NewMatches {
-			request := engine.HitsRequest{Node: verification.NodeID(m.Node), List: m.list, ListVersion: result.NewVersion}
+			request := verification.RecordHits{Node: verification.NodeID(m.Node), List: m.list, ListVersion: result.NewVersion}
 			for _, h := range m.Hits {
 				request.Hits = append(request.Hits, verification.Hit{ID: h.ID, Name: h.Name, Score: h.Score, Reasons: h.Reasons})
 			}

@@ -91,7 +91,7 @@ func (h hosts) decideOnce(ctx context.Context, r *rand.Rand, run verification.Ru
 	case 0:
 		_, err = e.Cancel(ctx, tenant, run)
 	case 1:
-		err = e.ReturnProposal(ctx, tenant, run, engine.ReturnRequest{By: who, Identity: who})
+		err = e.ReturnProposal(ctx, tenant, run, verification.ReturnProposal{By: who, Identity: who})
 	case 2, 3, 4:
 		_, err = e.Within(h.stores[n]).GiveVerdict(ctx, tenant, run, verdict)
 	case 5, 6, 7:

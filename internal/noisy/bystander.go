@@ -94,7 +94,7 @@ func (b *bystander) callStart(ctx context.Context, api string, f Figures) {
 		return
 	}
 	// The webhook may arrive before we see that the run is completed.
-	f[CallNotice].add(max(0, b.site.receiver.at(run).Sub(completed)), nil)
+	f[CallNotice].add(max(0, b.site.receiver.arrival(run).at.Sub(completed)), nil)
 }
 
 // start starts a run and waits until it is completed.
@@ -120,7 +120,7 @@ func (b *bystander) start(ctx context.Context, api string) (run string, complete
 // notice waits until the webhook of a run arrives.
 func (b *bystander) notice(ctx context.Context, run string) error {
 	select {
-	case <-b.site.receiver.arrival(run):
+	case <-b.site.receiver.arrival(run).came:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -53,14 +53,16 @@ type site struct {
 	// definitions are the hostile ones that were published.
 	definitions []Definition
 
-	rss      atomic.Int64
+	rss      atomic.Int64 // the largest resident memory of any host
 	watching sync.WaitGroup
 	stop     context.CancelFunc
 }
 
 // newSite starts hosts on an empty store, or on one with runs for the attack.
 func (m *measurement) newSite(ctx context.Context, store Store, a attack) (s *site, err error) {
-	s = &site{store: store, scale: m.Scale, drop: func(context.Context) error { return nil }}
+	s = &site{
+		store: store, scale: m.Scale, receiver: newReceiver(), deadEnd: newDeadEnd(), drop: func(context.Context) error { return nil },
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close(ctx))
@@ -74,13 +76,7 @@ func (m *measurement) newSite(ctx context.Context, store Store, a attack) (s *si
 	if s.folder, err = os.MkdirTemp(m.folder, "site-"); err != nil {
 		return s, err
 	}
-	if s.receiver, err = newReceiver(ctx); err != nil {
-		return s, err
-	}
-	if s.deadEnd, err = newDeadEnd(ctx); err != nil {
-		return s, err
-	}
-	raw, err := json.Marshal(bootstrap(m.Scale.Cards, s.receiver.url, s.deadEnd.url, s.definitions))
+	raw, err := json.Marshal(bootstrap(m.Scale.Cards, s.receiver.URL, s.deadEnd.URL, s.definitions))
 	if err != nil {
 		return s, err
 	}
@@ -170,9 +166,6 @@ func (s *site) watch(ctx context.Context) {
 	}
 }
 
-// maxRSS returns the largest resident memory of any host.
-func (s *site) maxRSS() int64 { return s.rss.Load() }
-
 // crashes describes how hosts have crashed.
 func (s *site) crashes() (all []string) {
 	for _, h := range s.hosts {
@@ -195,11 +188,7 @@ func (s *site) close(ctx context.Context) error {
 	for _, h := range s.hosts {
 		err = errors.Join(err, h.Kill())
 	}
-	if s.receiver != nil {
-		s.receiver.close()
-	}
-	if s.deadEnd != nil {
-		s.deadEnd.close()
-	}
+	s.receiver.Close()
+	s.deadEnd.Close()
 	return errors.Join(err, s.drop(context.WithoutCancel(ctx)), os.RemoveAll(s.folder))
 }

@@ -34,7 +34,7 @@ type Row struct {
 	Crashes       []string // of hosts
 	Requests      int      // of the attacker
 	Answers       string   // to them, such as "30 accepted, 2 timed out"
-	DeadEnds      int      // connections to the receiver that never answers
+	DeadEnds      int64    // requests to the receiver that never answers
 }
 
 // Misses returns the targets that the row does not meet.

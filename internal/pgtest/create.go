@@ -51,8 +51,8 @@ func (s *Server) initialize(ctx context.Context, secret string) error {
 	if err := p.wait(ctx); err != nil {
 		return errors.Join(fmt.Errorf("wait for initdb: %w", err), p.kill())
 	}
-	if p.err != nil {
-		return fmt.Errorf("initdb: %w: %s", p.err, p.log)
+	if err := p.Err(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, p.log)
 	}
 	return os.Remove(file)
 }

@@ -8,55 +8,37 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
+
+	"github.com/verifyd/verifyd/internal/process"
 )
 
 // nobody is the user that runs PostgreSQL, which refuses to run as root.
 const nobody = 65534
 
-type process struct {
-	cmd  *exec.Cmd
-	log  *tail
-	done chan struct{} // closed when the process and all its children have ended
-	err  error         // how it ended; set when done is closed
+// program is a running program of PostgreSQL.
+type program struct {
+	*process.Process
+	log *process.Log
 }
 
-// launch starts a program. On Linux the kernel kills it when the thread that
-// started it ends, so that thread is kept while the program runs.
-func launch(folder, program string, args ...string) (*process, error) {
-	p := &process{
-		cmd:  exec.CommandContext(context.Background(), program, args...),
-		log:  &tail{},
-		done: make(chan struct{}),
-	}
-	p.cmd.Dir = folder // the user nobody may not have access to ours
-	p.cmd.Env = environment()
-	p.cmd.SysProcAttr = attributes()
+// launch starts a program of PostgreSQL.
+func launch(folder, file string, args ...string) (*program, error) {
+	cmd := exec.CommandContext(context.Background(), file, args...)
+	cmd.Dir = folder // the user nobody may not have access to ours
+	cmd.Env = environment()
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	if os.Geteuid() == 0 {
-		p.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 	}
 	// All children write to the same pipe: it ends with the last of them.
-	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	p.cmd.WaitDelay = waitTimeout / 6
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err == nil {
-			p.err = p.cmd.Wait()
-			close(p.done)
-		}
-	}()
-	if err := <-started; err != nil {
-		return nil, err
-	}
-	return p, nil
+	log := &process.Log{}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.WaitDelay = waitTimeout / 6
+	p, err := process.Start(cmd)
+	return &program{p, log}, err
 }
 
 // environment returns our environment without the variables for PostgreSQL and the
@@ -69,9 +51,9 @@ func environment() []string {
 }
 
 // wait waits until the process has ended, for any reason.
-func (p *process) wait(ctx context.Context) error {
+func (p *program) wait(ctx context.Context) error {
 	select {
-	case <-p.done:
+	case <-p.Ended():
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -79,18 +61,18 @@ func (p *process) wait(ctx context.Context) error {
 }
 
 // signal sends a signal; it is no error if the process has ended.
-func (p *process) signal(s syscall.Signal) error {
-	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("signal %s: %w", p.cmd.Path, err)
+func (p *program) signal(s syscall.Signal) error {
+	if err := p.Cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("signal %s: %w", p.Cmd.Path, err)
 	}
 	return nil
 }
 
 // kill kills the process and its children. It first stops the process, so that it
 // starts no more children and no id of a child is reused.
-func (p *process) kill() error {
-	if p.cmd.Process.Signal(syscall.SIGSTOP) == nil {
-		pids, err := children(p.cmd.Process.Pid)
+func (p *program) kill() error {
+	if p.Cmd.Process.Signal(syscall.SIGSTOP) == nil {
+		pids, err := children(p.Cmd.Process.Pid)
 		for _, pid := range pids {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have gone
 		}
@@ -101,27 +83,4 @@ func (p *process) kill() error {
 	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout/3)
 	defer cancel()
 	return p.wait(ctx)
-}
-
-// tail is the end of a log.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (t *tail) Write(line []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, line...)
-	const most = 8 << 10
-	if over := len(t.text) - most; over > 0 {
-		t.text = slices.Delete(t.text, 0, over)
-	}
-	return len(line), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
 }

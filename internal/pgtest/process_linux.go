@@ -1,4 +1,4 @@
-// Stopping and listing processes on Linux.
+// Listing processes on Linux.
 
 package pgtest
 
@@ -7,15 +7,10 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"syscall"
 )
 
 // letters is a locale with the letters of all languages.
 const letters = "C.UTF-8"
-
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-}
 
 // children returns the child processes of a process. /proc/PID/stat is
 // "pid (name) state parent ...", where name may contain anything.

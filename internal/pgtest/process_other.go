@@ -9,15 +9,10 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
-	"syscall"
 )
 
 // letters is a locale with the letters of all languages.
 const letters = "en_US.UTF-8"
-
-// attributes returns nil: an abandoned server ends within a minute after the next
-// tests have removed its files.
-func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
 // children returns the child processes of a process.
 func children(parent int) ([]int, error) {

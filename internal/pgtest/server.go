@@ -33,7 +33,7 @@ type Server struct {
 	settings map[string]string
 
 	mu      sync.Mutex
-	process *process // nil while it is stopped
+	process *program // nil while it is stopped
 }
 
 // Start starts a server without databases; ctx bounds only the start.
@@ -73,7 +73,7 @@ func (s *Server) Restart(ctx context.Context) error {
 }
 
 // answers waits until the server accepts a connection or has ended.
-func (s *Server) answers(ctx context.Context, p *process) error {
+func (s *Server) answers(ctx context.Context, p *program) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	again := time.NewTicker(10 * time.Millisecond)
@@ -85,7 +85,7 @@ func (s *Server) answers(ctx context.Context, p *process) error {
 		}
 		select {
 		case <-again.C:
-		case <-p.done:
+		case <-p.Ended():
 			return errors.New("it ended")
 		case <-ctx.Done():
 			return err

@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"regexp"
-	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -35,15 +33,13 @@ type HostOptions struct {
 
 // Host is one process of `verifyd serve` that has become ready.
 type Host struct {
+	*Process
+
 	Name string
 	// API and Admin are the URLs of its servers; API is empty for a worker.
 	API, Admin string
 	// Log is the log of the host.
 	Log *Log
-
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when the process has ended
-	err   error         // how it ended; valid once ended is closed
 }
 
 // StartHost starts a host and waits until it is ready. The caller must call Kill or
@@ -53,15 +49,27 @@ func StartHost(o HostOptions) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{Name: o.Name, Log: log, cmd: Command(context.Background(), o.MaxDataBytes, o.Program, "serve"), ended: make(chan struct{})}
-	h.cmd.Env = append([]string{
+	cmd := Command(context.Background(), o.MaxDataBytes, o.Program, "serve")
+	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.Getenv("TMPDIR"),
 	}, o.Env...)
-	h.cmd.Stderr, h.cmd.SysProcAttr = log, attributes()
-	line, err := h.run()
-	if err != nil {
+	out, printed := io.Pipe()
+	cmd.Stdout, cmd.Stderr = printed, log
+	h := &Host{Name: o.Name, Log: log}
+	if h.Process, err = Start(cmd); err != nil {
 		return nil, err
 	}
+	line := make(chan string, 1)
+	go func() {
+		reader := bufio.NewReader(out)
+		first, _ := reader.ReadString('\n') // if there is no line, the process has ended with an error
+		line <- first
+		_, _ = io.Copy(io.Discard, reader)
+	}()
+	go func() {
+		<-h.Ended()
+		_ = printed.Close()
+	}()
 	select {
 	case said := <-line:
 		if err := h.read(said); err != nil {
@@ -71,32 +79,6 @@ func StartHost(o HostOptions) (*Host, error) {
 	case <-time.After(timeout):
 		return nil, errors.Join(fmt.Errorf("%s is not ready after %s: %s", h.Name, timeout, h.Log), h.Kill())
 	}
-}
-
-// run starts the process and returns the first line that it prints. The kernel
-// ends the process with the thread that started it, so that thread is kept.
-func (h *Host) run() (<-chan string, error) {
-	out, err := h.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	started, line := make(chan error), make(chan string, 1)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := h.cmd.Start()
-		started <- err
-		if err != nil {
-			return
-		}
-		reader := bufio.NewReader(out)
-		first, _ := reader.ReadString('\n') // if there is no line, the process has ended with an error
-		line <- first
-		_, _ = io.Copy(io.Discard, reader)
-		h.err = h.cmd.Wait()
-		close(h.ended)
-	}()
-	return line, <-started
 }
 
 // read parses the addresses in the ready line.
@@ -112,27 +94,24 @@ func (h *Host) read(line string) error {
 	return nil
 }
 
-// Ended is closed when the process has ended.
-func (h *Host) Ended() <-chan struct{} { return h.ended }
-
 // Kill kills the process, as kill -9 does.
 func (h *Host) Kill() error {
-	if err := h.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := h.Cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill %s: %w", h.Name, err)
 	}
-	<-h.ended
+	<-h.Ended()
 	return nil
 }
 
 // Stop terminates the process. It returns an error unless the exit code is 0.
 func (h *Host) Stop() error {
-	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := h.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("stop %s: %w: %s", h.Name, err, h.Log)
 	}
 	select {
-	case <-h.ended:
-		if h.err != nil {
-			return fmt.Errorf("stop %s: %w: %s", h.Name, h.err, h.Log)
+	case <-h.Ended():
+		if err := h.Err(); err != nil {
+			return fmt.Errorf("stop %s: %w: %s", h.Name, err, h.Log)
 		}
 		return nil
 	case <-time.After(timeout):
@@ -143,7 +122,7 @@ func (h *Host) Stop() error {
 // MaxRSS returns the largest resident memory that the process has had, in bytes. It
 // works only on Linux and while the process runs.
 func (h *Host) MaxRSS() (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.cmd.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.Cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}

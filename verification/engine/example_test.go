@@ -225,7 +225,7 @@ func ExampleEngine_RecordHits() {
 	s.consent(run)
 	fmt.Printf("%q\n", must(s.Run(ctx, acme, run)).Decision)
 
-	hits := engine.HitsRequest{
+	hits := verification.RecordHits{
 		Node: "pan", List: "sanctions", ListVersion: "2026-11-22",
 		Hits: []verification.Hit{{ID: "e-1", Name: "Ivan Testov", Score: 0.93}},
 	}
@@ -248,7 +248,7 @@ func ExampleEngine_ReturnProposal() {
 	proposal := engine.VerdictRequest{Decision: verification.DecisionApprove, By: "asha", Identity: "asha"}
 	fmt.Println(must(s.GiveVerdict(ctx, acme, run, proposal)).Result)
 
-	back := engine.ReturnRequest{Notes: "Which document did you see?", By: "ravi", Identity: "ravi"}
+	back := verification.ReturnProposal{Notes: "Which document did you see?", By: "ravi", Identity: "ravi"}
 	if err := s.ReturnProposal(ctx, acme, run, back); err != nil {
 		panic(err)
 	}

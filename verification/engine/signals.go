@@ -89,25 +89,15 @@ func verdictResult(r verification.SignalReceipt) string {
 	return SignalDelivered
 }
 
-// ReturnRequest sends a proposed verdict back.
-type ReturnRequest struct {
-	Notes    string
-	By       string // as in VerdictRequest
-	Identity string // as in VerdictRequest; required
-	Revision int    // as in VerdictRequest
-}
-
 // ReturnProposal sends the proposed verdict of a run back, so that any reviewer may
 // propose one again. The reviewer who proposed it may send it back, too. ErrConflict is
 // returned if no verdict is proposed, without an identity, or if the run has changed
 // since the revision of the request.
-func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id verification.RunID, r ReturnRequest) error {
+func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.ReturnProposal) error {
 	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
-	_, err := e.command(ctx, s, verification.ReturnProposal{
-		Notes: r.Notes, By: r.By, Identity: r.Identity, Revision: r.Revision,
-	})
+	_, err := e.command(ctx, s, c)
 	if err == nil {
-		e.endClaim(ctx, s, r.Identity)
+		e.endClaim(ctx, s, c.Identity)
 	}
 	return err
 }

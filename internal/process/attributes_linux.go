@@ -1,9 +1,0 @@
-// Hosts end with the process that started them.
-
-package process
-
-import "syscall"
-
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-}

@@ -1,3 +1,0 @@
-// Package process builds verifyd and runs it as a separate process, as operators
-// do.
-package process
