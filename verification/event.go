@@ -342,16 +342,28 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 		fact   Fact
 		decode func(json.RawMessage) (Fact, error)
 	}{
-		{Dispatched{}, decodeAs[Dispatched]}, {ResultRecorded{}, decodeAs[ResultRecorded]}, // the facts of every step
-		{Started{}, decodeAs[Started]}, {Completed{}, decodeAs[Completed]},
-		{ResultPending{}, decodeAs[ResultPending]}, {CallbackReceived{}, decodeAs[CallbackReceived]},
-		{PollFailed{}, decodeAs[PollFailed]}, {DispatchFailed{}, decodeAs[DispatchFailed]},
-		{ResultUnavailable{}, decodeAs[ResultUnavailable]}, {CustomerAwaited{}, decodeAs[CustomerAwaited]},
-		{JourneyOpened{}, decodeAs[JourneyOpened]}, {DocumentUploaded{}, decodeAs[DocumentUploaded]},
-		{CustomerSubmitted{}, decodeAs[CustomerSubmitted]}, {BranchTaken{}, decodeAs[BranchTaken]},
-		{ReviewAsked{}, decodeAs[ReviewAsked]}, {VerdictRecorded{}, decodeAs[VerdictRecorded]},
-		{VerdictProposed{}, decodeAs[VerdictProposed]}, {ProposalReturned{}, decodeAs[ProposalReturned]},
-		{HitsFound{}, decodeAs[HitsFound]}, {Failed{}, decodeAs[Failed]}, {Expired{}, decodeAs[Expired]}, {Cancelled{}, decodeAs[Cancelled]},
+		{Dispatched{}, decodeAs[Dispatched]},
+		{ResultRecorded{}, decodeAs[ResultRecorded]}, // the facts of every step
+		{Started{}, decodeAs[Started]},
+		{Completed{}, decodeAs[Completed]},
+		{ResultPending{}, decodeAs[ResultPending]},
+		{CallbackReceived{}, decodeAs[CallbackReceived]},
+		{PollFailed{}, decodeAs[PollFailed]},
+		{DispatchFailed{}, decodeAs[DispatchFailed]},
+		{ResultUnavailable{}, decodeAs[ResultUnavailable]},
+		{CustomerAwaited{}, decodeAs[CustomerAwaited]},
+		{JourneyOpened{}, decodeAs[JourneyOpened]},
+		{DocumentUploaded{}, decodeAs[DocumentUploaded]},
+		{CustomerSubmitted{}, decodeAs[CustomerSubmitted]},
+		{BranchTaken{}, decodeAs[BranchTaken]},
+		{ReviewAsked{}, decodeAs[ReviewAsked]},
+		{VerdictRecorded{}, decodeAs[VerdictRecorded]},
+		{VerdictProposed{}, decodeAs[VerdictProposed]},
+		{ProposalReturned{}, decodeAs[ProposalReturned]},
+		{HitsFound{}, decodeAs[HitsFound]},
+		{Failed{}, decodeAs[Failed]},
+		{Expired{}, decodeAs[Expired]},
+		{Cancelled{}, decodeAs[Cancelled]},
 	} {
 		if known.fact.kind() == kind {
 			return known.decode(raw)
