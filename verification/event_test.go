@@ -143,7 +143,7 @@ func TestOldEventsDefaultTheFieldsThatCameLater(t *testing.T) {
 				t.Errorf("Unmarshal(%s) = %s, %v", raw, e.Kind(), err)
 			}
 			if !e.At.Equal(noon().Add(time.Second/2)) || e.At.Location() != time.UTC {
-				t.Errorf("at = %v, want the moment in UTC", e.At)
+				t.Errorf("at = %v, want the time in UTC", e.At)
 			}
 		}
 	}

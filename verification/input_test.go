@@ -12,7 +12,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// asking is a run that asks its customer for the fields.
+// asking returns a run that waits for the customer to fill in the fields.
 func asking(t tester, optional bool, fields ...verification.InputField) *journey {
 	t.Helper()
 	return begin(t, define("details", nodes{
@@ -204,7 +204,7 @@ func TestPayloadIsAcceptedOrEveryProblemIsReported(t *testing.T) {
 		{Name: "here", Type: verification.FieldLocation, Within: mumbai()},
 		{Name: "there", Type: verification.FieldLocation},
 	}
-	fault := func(name, message string) verification.FieldError {
+	problem := func(name, message string) verification.FieldError {
 		return verification.FieldError{Name: "payload." + name, Message: message}
 	}
 	inside, outside := `{"latitude":19,"longitude":72.8}`, `{"latitude":28.6,"longitude":77.2}`
@@ -230,16 +230,16 @@ func TestPayloadIsAcceptedOrEveryProblemIsReported(t *testing.T) {
 			`{"pan":"x","here":{"latitude":19,"longitude":72.8,"accuracy":500000},"geo_ok":false}`, nil,
 		},
 		{"opted out", true, `{"opted_out":true}`, `{"opted_out":true}`, nil},
-		{"nothing", false, ``, ``, []verification.FieldError{fault("pan", "is required")}},
-		{"an empty answer to what is required", false, `{"pan":""}`, ``, []verification.FieldError{fault("pan", "is required")}},
+		{"nothing", false, ``, ``, []verification.FieldError{problem("pan", "is required")}},
+		{"an empty answer to what is required", false, `{"pan":""}`, ``, []verification.FieldError{problem("pan", "is required")}},
 		{"several problems", false, `{"zebra":1,"born":"x","apple":2}`, ``, []verification.FieldError{
-			fault("apple", "is not a field of this step"), fault("born", "must be a date, as YYYY-MM-DD"),
-			fault("pan", "is required"), fault("zebra", "is not a field of this step"),
+			problem("apple", "is not a field of this step"), problem("born", "must be a date, as YYYY-MM-DD"),
+			problem("pan", "is required"), problem("zebra", "is not a field of this step"),
 		}},
-		{"what the engine derives", false, `{"pan":"x","geo_ok":true}`, ``, []verification.FieldError{fault("geo_ok", "is not a field of this step")}},
-		{"opted out of what is not optional", false, `{"opted_out":true}`, ``, []verification.FieldError{fault("opted_out", "this step is not optional")}},
-		{"opted out and not", true, `{"opted_out":false}`, ``, []verification.FieldError{fault("opted_out", "must be true")}},
-		{"opted out and answered", true, `{"opted_out":true,"pan":"x"}`, ``, []verification.FieldError{fault("opted_out", "must be sent alone")}},
+		{"what the engine derives", false, `{"pan":"x","geo_ok":true}`, ``, []verification.FieldError{problem("geo_ok", "is not a field of this step")}},
+		{"opted out of what is not optional", false, `{"opted_out":true}`, ``, []verification.FieldError{problem("opted_out", "this step is not optional")}},
+		{"opted out and not", true, `{"opted_out":false}`, ``, []verification.FieldError{problem("opted_out", "must be true")}},
+		{"opted out and answered", true, `{"opted_out":true,"pan":"x"}`, ``, []verification.FieldError{problem("opted_out", "must be sent alone")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := asking(t, c.optional, fields...)

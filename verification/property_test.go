@@ -206,7 +206,7 @@ func TestRandomRunsKeepEveryPromise(t *testing.T) {
 			j = somewhere[rapid.IntRange(0, len(somewhere)-1).Draw(t, "situation")].come(t)
 		}
 		for range rapid.IntRange(0, 25).Draw(t, "steps") {
-			j.after(nextMoment(t, j))
+			j.after(nextWait(t, j))
 			c := nextCommand(t, j)
 			before, was, history := picture(j.run), j.detail(), pictures(j.history)
 			old, oldHistory := j.run, slices.Clip(j.history)

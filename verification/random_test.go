@@ -13,9 +13,9 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// nextMoment is how long nothing happens: often no time at all, and often
-// until a limit, exactly or just past it.
-func nextMoment(t *rapid.T, j *journey) time.Duration {
+// nextWait returns the time until the next command: often none, and often until a limit,
+// exactly or just past it.
+func nextWait(t *rapid.T, j *journey) time.Duration {
 	waits := []time.Duration{0, 0, 1, time.Microsecond, 999 * time.Millisecond, time.Second, 5 * time.Minute}
 	s := j.run.Summary()
 	for _, limit := range []time.Time{s.ExpiresAt, s.AbandonAt, j.run.Wait.At, j.run.Wait.PendingSince.Add(time.Minute)} {
@@ -26,7 +26,7 @@ func nextMoment(t *rapid.T, j *journey) time.Duration {
 	return rapid.SampledFrom(waits).Draw(t, "wait")
 }
 
-// nextCommand is mostly what the run waits for, and sometimes anything.
+// nextCommand returns a command that the run waits for, and sometimes any other one.
 func nextCommand(t *rapid.T, j *journey) verification.Command {
 	w := j.run.Wait
 	if rapid.IntRange(0, 4).Draw(t, "stray") == 0 {
@@ -68,7 +68,7 @@ func providerCommand(t *rapid.T, node verification.NodeID, dispatch int) verific
 	}
 }
 
-// payloads are answers of a customer, the last of each kind a bad one.
+// payloads returns answers of a customer. The last one of each signal is invalid.
 func payloads(signal string) []string {
 	if signal == "consent_submitted" {
 		return []string{consents, consents, `{"consent_status":"declined"}`, `{"consent_status":true}`}

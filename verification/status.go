@@ -72,7 +72,7 @@ type ErrorCode string
 // The run error codes. See docs/api.md, "Run error codes".
 const (
 	CodeCheckFailed      ErrorCode = "CHECK_FAILED"      // a check did not pass
-	CodeCheckUnavailable ErrorCode = "CHECK_UNAVAILABLE" // a source gave no answer
+	CodeCheckUnavailable ErrorCode = "CHECK_UNAVAILABLE" // no provider of a check gave a result
 	CodeLinkExpired      ErrorCode = "LINK_EXPIRED"      // the deadline passed while the run waited on the customer
 	CodeRunExpired       ErrorCode = "RUN_EXPIRED"       // the deadline passed while the run waited on anything else
 	CodeInternalError    ErrorCode = "INTERNAL_ERROR"    // the workflow could not continue

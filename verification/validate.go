@@ -171,8 +171,8 @@ func (v *validator) target(path string, to NodeID, required bool, routes ...Node
 	}
 }
 
-// declined checks where a declined consent leads. It has no default: the author
-// must say whether the run continues.
+// declined checks the on_declined of a consent. It has no default: the author must say
+// whether the run continues.
 func (v *validator) declined(path string, to NodeID) {
 	if to == "" {
 		v.edges(v.check(path, false, "is required: name the node that a declined consent leads to, or next to continue anyway"))

@@ -24,8 +24,8 @@ func TestEveryProblemOfTheGraph(t *testing.T) {
 		n.OnReject = rejected
 		return n
 	}
-	const island, maze = "no path leads here from the start", "no path leads from here to an end"
-	asks := func(on string) string { return "a loop must have a customer or review step on it: " + on }
+	const island, endless = "no path leads here from the start", "no path leads from here to an end"
+	loop := func(on string) string { return "a loop must have a customer or review step on it: " + on }
 	for _, c := range []struct {
 		name string
 		n    nodes
@@ -50,17 +50,17 @@ func TestEveryProblemOfTheGraph(t *testing.T) {
 		{
 			"no end",
 			nodes{"a": declining("b", "next"), "b": declining("a", "next")},
-			[]verification.FieldError{{Name: "nodes.a", Message: maze}, {Name: "nodes.b", Message: maze}},
+			[]verification.FieldError{{Name: "nodes.a", Message: endless}, {Name: "nodes.b", Message: endless}},
 		},
 		{
 			"no end on one of the ways",
 			nodes{"a": failing("done", "b"), "done": endNode(), "b": declining("c", "next"), "c": rejecting("b", "c")},
-			[]verification.FieldError{{Name: "nodes.b", Message: maze}, {Name: "nodes.c", Message: maze}},
+			[]verification.FieldError{{Name: "nodes.b", Message: endless}, {Name: "nodes.c", Message: endless}},
 		},
 		{
 			"failing is no end",
 			nodes{"a": failing("b", verification.TargetFail), "b": declining("a", "next")},
-			[]verification.FieldError{{Name: "nodes.a", Message: maze}, {Name: "nodes.b", Message: maze}},
+			[]verification.FieldError{{Name: "nodes.a", Message: endless}, {Name: "nodes.b", Message: endless}},
 		},
 		{"reached by on_failed alone", nodes{"a": failing("done", "b"), "b": failing("done", ""), "done": endNode()}, nil},
 		{"reached by on_declined alone", nodes{"a": declining("done", "b"), "b": failing("done", ""), "done": endNode()}, nil},
@@ -69,24 +69,24 @@ func TestEveryProblemOfTheGraph(t *testing.T) {
 		{
 			"a check that leads to itself",
 			nodes{"a": failing("done", "a"), "done": endNode()},
-			[]verification.FieldError{{Name: "nodes.a", Message: asks("a")}},
+			[]verification.FieldError{{Name: "nodes.a", Message: loop("a")}},
 		},
 		{
 			"a branch that leads to itself",
 			nodes{"a": branchNode("again wanted", "a", "done"), "done": endNode()},
-			[]verification.FieldError{{Name: "nodes.a", Message: asks("a")}},
+			[]verification.FieldError{{Name: "nodes.a", Message: loop("a")}},
 		},
 		{
 			"two checks in a loop",
 			nodes{"a": failing("b", ""), "b": failing("done", "a"), "done": endNode()},
-			[]verification.FieldError{{Name: "nodes.a", Message: asks("a, b")}},
+			[]verification.FieldError{{Name: "nodes.a", Message: loop("a, b")}},
 		},
 		{"two loops", nodes{
 			"a": failing("b", "a"), "b": branchNode("again wanted", "c", "done"), "c": failing("b", ""), "done": endNode(),
-		}, []verification.FieldError{{Name: "nodes.a", Message: asks("a")}, {Name: "nodes.b", Message: asks("b, c")}}},
+		}, []verification.FieldError{{Name: "nodes.a", Message: loop("a")}, {Name: "nodes.b", Message: loop("b, c")}}},
 		{"a loop beside one with a customer", nodes{
 			"a": declining("b", "next"), "b": branchNode("again wanted", "a", "c"), "c": failing("done", "b"), "done": endNode(),
-		}, []verification.FieldError{{Name: "nodes.b", Message: asks("b, c")}}},
+		}, []verification.FieldError{{Name: "nodes.b", Message: loop("b, c")}}},
 		{"a loop with consent", nodes{"a": declining("b", "next"), "b": failing("done", "a"), "done": endNode()}, nil},
 		{"a consent that leads to itself", nodes{"a": declining("done", "a"), "done": endNode()}, nil},
 		{"a loop with a review", nodes{"a": failing("b", ""), "b": rejecting("done", "a"), "done": endNode()}, nil},
@@ -99,7 +99,7 @@ func TestEveryProblemOfTheGraph(t *testing.T) {
 	}
 }
 
-// No edge could lead to a node that is named like a route.
+// An edge to such a node would mean the route.
 func TestNodesAreNotNamedLikeRoutes(t *testing.T) {
 	const message = "a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next"
 	for _, word := range []verification.NodeID{verification.TargetFail, verification.TargetNext} {

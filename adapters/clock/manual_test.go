@@ -144,14 +144,14 @@ func TestStopReportsWhetherItWasInTime(t *testing.T) {
 	stop := c.AfterFunc(time.Second, func() { r.add("stopped") })
 	late := c.AfterFunc(time.Second, func() { r.add("fired") })
 	if !stop() {
-		t.Error("stop() before its moment = false, want true")
+		t.Error("stop() before its time = false, want true")
 	}
 	if stop() {
 		t.Error("stop() for the second time = true, want false")
 	}
 	advance(t, c, time.Second)
 	if late() {
-		t.Error("stop() after its moment = true, want false")
+		t.Error("stop() after its time = true, want false")
 	}
 	r.want(t, "1s fired")
 }

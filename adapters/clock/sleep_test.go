@@ -69,11 +69,11 @@ func TestWorkDoneByTheWokenIsAwaitedBeforeTheNextFiring(t *testing.T) {
 			t.Errorf("Sleep(1s) = %v", err)
 		}
 		for range 100 {
-			moment := c.Now() // the clock must not move under working hands
+			reached := c.Now() // the clock must not advance during work
 			done := make(chan struct{})
 			work(c, func() { close(done) })
 			<-done
-			if !c.Now().Equal(moment) {
+			if !c.Now().Equal(reached) {
 				t.Error("the clock moved while work was under way")
 			}
 		}
@@ -147,7 +147,7 @@ func TestASleeperThatNeverEnteredIsNotCounted(t *testing.T) {
 		default:
 		}
 	}
-	moment := c.Now().Sub(noon())
+	reached := c.Now().Sub(noon())
 	work(c, func() {
 		if err := c.Sleep(t.Context(), time.Second); err != nil {
 			t.Errorf("Sleep(1s) = %v", err)
@@ -155,7 +155,7 @@ func TestASleeperThatNeverEnteredIsNotCounted(t *testing.T) {
 		r.add("worked")
 	})
 	advance(t, c, time.Minute)
-	r.want(t, (moment+time.Second).String()+" worked")
+	r.want(t, (reached+time.Second).String()+" worked")
 }
 
 func TestTheSameScheduleGivesTheSameHistory(t *testing.T) {

@@ -30,10 +30,10 @@ func TestTheSystemClockCallsBackLater(t *testing.T) {
 			t.Errorf("called back after %v, want 1m", got)
 		}
 		if stop() {
-			t.Error("stop() after its moment = true, want false")
+			t.Error("stop() after its time = true, want false")
 		}
 		if stop := (clock.System{}).AfterFunc(time.Minute, func() { t.Error("a stopped timer fired") }); !stop() {
-			t.Error("stop() before its moment = false, want true")
+			t.Error("stop() before its time = false, want true")
 		}
 	})
 }

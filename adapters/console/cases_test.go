@@ -111,7 +111,7 @@ func (d *desk) answered(w verification.Workflow, reference, name string) (verifi
 	return run.ID, documents
 }
 
-// suspicious has the check pan answer with a score that leads to a review.
+// suspicious makes the check pan return a score that leads to a review.
 func (d *desk) suspicious() { d.Provider.On("pan", enginetest.Pass(scored(61.5))) }
 
 // fill starts many runs that wait for a verdict.

@@ -6,7 +6,7 @@ import "strings"
 
 // character returns the position of a character of a string, counted from 1. It
 // follows the string in the source, where line breaks, indentation, quotes and
-// escapes may stand between its characters. If the source has another form, such as
+// escapes may be between its characters. If the source has another form, such as
 // an alias, it returns where the value begins.
 func (t *tree) character(source string, n int) position {
 	text, _ := t.scalar.(string)

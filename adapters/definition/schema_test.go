@@ -41,7 +41,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// plain is a file as an editor sees it, read by another reader than ours.
+// plain returns the content of a file as another YAML library decodes it.
 func plain(t *testing.T, raw []byte) any {
 	t.Helper()
 	var v any
@@ -51,7 +51,7 @@ func plain(t *testing.T, raw []byte) any {
 	return withoutTimes(v)
 }
 
-// withoutTimes undoes what YAML 1.1 makes of dates.
+// withoutTimes turns the times that YAML 1.1 makes of dates into texts again.
 func withoutTimes(v any) any {
 	switch v := v.(type) {
 	case time.Time:
@@ -133,7 +133,7 @@ func TestTheSchemaRefusesWhatTheReaderRefuses(t *testing.T) {
 	}
 }
 
-// Each problem alone: a file with many would be refused for any one of them.
+// A file with several problems would be refused for any one of them.
 func TestTheSchemaAndTheReaderRefuseEachProblemAlone(t *testing.T) {
 	const good = "{workflow: w, name: W, start: a, nodes: {a: {type: end}, %s}}"
 	tests := []string{

@@ -8,7 +8,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// oneSentence holds what the port promises of every error.
+// oneSentence checks the promise of the port about the text of an error.
 func oneSentence(t *testing.T, err error) {
 	t.Helper()
 	if text := err.Error(); text == "" || strings.ContainsAny(text, "\r\n") {

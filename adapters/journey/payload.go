@@ -90,8 +90,8 @@ func locationOf(l location) (value any, given bool) {
 }
 
 // readNumber parses a number in digits of any script with at most one decimal point.
-// Separators may group its digits where that cannot mean anything else: in threes, as in
-// 1,234,567, or as in 12,34,567. message is the key of its problem, or empty.
+// Separators may group its digits where the number then has only one meaning: in threes,
+// as in 1,234,567, or as in 12,34,567. message is the key of its problem, or empty.
 func readNumber(s string) (n float64, message string) {
 	s = strings.NewReplacer("−", "-", "٫", ".", "٬", ",", "،", ",", "’", "'", "\u00a0", " ", "\u202f", " ").Replace(asciiDigits(s))
 	if regexp.MustCompile(`^[+-]?([1-9]\d{0,2}((,\d{3})+|('\d{3})+|( \d{3})+)|[1-9]\d?(,\d\d)+,\d{3})(\.\d*)?$`).MatchString(s) {

@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// zeros never ends.
+// zeros is an endless reader.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {

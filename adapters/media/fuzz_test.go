@@ -49,8 +49,8 @@ func FuzzSanitize(f *testing.F) {
 	})
 }
 
-// known wants what is kept to be of a type that is known, and an image to have
-// a header that decoders read, within bounds.
+// known fails the test unless the kept content has a known type and, for an image, a
+// header that decoders can read, with a size within the limits.
 func known(t *testing.T, mediaType string, kept []byte) {
 	t.Helper()
 	var c image.Config
@@ -64,7 +64,7 @@ func known(t *testing.T, mediaType string, kept []byte) {
 		c, err = xwebp.DecodeConfig(bytes.NewReader(kept))
 	case "application/pdf":
 		if !bytes.HasPrefix(kept, []byte("%PDF-")) {
-			t.Errorf("%.20q is kept as a PDF", kept)
+			t.Errorf("%.20q was kept as a PDF", kept)
 		}
 		return
 	default:

@@ -132,7 +132,7 @@ func TestErrorsOfTheUploadAreNotRefusals(t *testing.T) {
 	broken := errors.New("broken")
 	for mediaType, content := range samples() {
 		for _, came := range []int{0, 1, 20, len(content) / 2, len(content)} {
-			// A line that breaks says what a file that is cut off says.
+			// A broken connection and a truncated file may give the same error.
 			for _, err := range []error{broken, io.ErrUnexpectedEOF} {
 				line := io.MultiReader(bytes.NewReader(content[:came]), iotest.ErrReader(err))
 				_, _, got := sanitize(t.Context(), line)

@@ -97,7 +97,7 @@ func TestMovedKeysAreDiscoveredAgain(t *testing.T) {
 	i.came(t, 0, 23)
 	i.clock.advance(time.Hour)
 	good(t, o, edToken(t, "k", i.claims()))
-	i.came(t, 1, 1) // where they are is asked again once a day
+	i.came(t, 1, 1) // the discovery document is read again once a day
 
 	i.breaks("/keys", http.StatusGone)
 	i.says(discovery, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/elsewhere"})

@@ -117,7 +117,7 @@ func TestInvalidLinksAreNotSigned(t *testing.T) {
 		"a wait too large":  func(l *verification.Link) { l.WaitNumber = math.MaxUint32 + 1 },
 		"a year too late":   func(l *verification.Link) { l.ExpiresAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"a year too early":  func(l *verification.Link) { l.ExpiresAt = time.Date(-300000, 1, 1, 0, 0, 0, 0, time.UTC) },
-		"a moment unlikely": func(l *verification.Link) { l.ExpiresAt = time.Unix(math.MaxInt64/2, 0) },
+		"a time far away": func(l *verification.Link) { l.ExpiresAt = time.Unix(math.MaxInt64/2, 0) },
 	} {
 		l := aLink
 		change(&l)

@@ -19,7 +19,7 @@ import (
 //go:embed testdata/gallery.html
 var gallery embed.FS
 
-// shots is where pictures of the gallery are kept, to be looked at.
+// shots is the folder for pictures of the gallery, for people to look at.
 var shots = filepath.Join("..", "..", ".build", "web")
 
 // galleryData is the data of testdata/gallery.html.

@@ -1,4 +1,5 @@
-// The test kit of this package: a run that is over, a Notifier that may call this machine, and a receiver that records its requests.
+// Helpers: a run that is over, a Notifier that may call this machine, and a receiver that
+// records its requests.
 
 package webhook_test
 
@@ -37,7 +38,7 @@ const (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// view is a run that reached a status.
+// view returns a run with a status.
 func view(status verification.Status) verification.RunView {
 	v := verification.RunView{
 		ID: aRun, WorkflowID: "0191f3c0-0000-7000-8000-000000000001", ReferenceID: "person-1", Status: status,
@@ -73,7 +74,7 @@ type sender struct {
 	observed []webhook.Attempt
 }
 
-// newSender makes one that may call this machine, with its clock at noon.
+// newSender returns a sender that may call this machine. Its clock shows noon.
 func newSender(t testing.TB, changes ...func(*webhook.Options)) *sender {
 	t.Helper()
 	s := &sender{}
@@ -198,7 +199,7 @@ func unstarted(t testing.TB, handler http.HandlerFunc) *receiver {
 	return r
 }
 
-// all returns what came so far.
+// all returns the requests so far.
 func (r *receiver) all() []delivery {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,4 +1,4 @@
-// Lookup of tenants, workflows and versions by what the command line gives.
+// Lookup of tenants, workflows and versions by their names or ids.
 
 package main
 

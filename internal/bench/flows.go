@@ -18,14 +18,14 @@ const (
 	abandonTimeout = 15 * time.Minute
 )
 
-// flow has consent, details and three checks, and, if the name differs, a review and
-// a signature.
+// flow returns a workflow with a consent, details and three checks and, if the bank
+// account does not pass, a review and a signature.
 func flow(n int) verification.Definition {
 	check := func(label string, next verification.NodeID) verification.Node {
 		return verification.Node{Type: verification.NodeCheck, Label: label, Provider: "sandbox", Next: next}
 	}
 	return verification.Definition{
-		Workflow: fmt.Sprintf("filled-%d", n), Name: fmt.Sprintf("Filled %d", n), Description: "Its runs were made up.",
+		Workflow: fmt.Sprintf("filled-%d", n), Name: fmt.Sprintf("Filled %d", n), Description: "Its runs are generated.",
 		RunTTLSeconds: int64(runTTL.Seconds()), AbandonTimeoutSeconds: int64(abandonTimeout.Seconds()),
 		ReviewDueMinutes: int64(n % 3 * 24 * 60), Start: "consent",
 		Nodes: map[verification.NodeID]verification.Node{

@@ -174,7 +174,7 @@ func (h *host) completed(id verification.RunID, began time.Time) (time.Duration,
 	if err == nil && at.Ended != verification.StatusCompleted {
 		err = fmt.Errorf("run %s ended %q; want it completed", id, at.Ended)
 	}
-	return at.moment.Sub(began), err
+	return at.time.Sub(began), err
 }
 
 // witness is a store that counts appends and signals runs that wait or have ended.
@@ -187,7 +187,7 @@ type witness struct {
 // rest is the state of a run that waits for a person or has ended.
 type rest struct {
 	verification.Summary
-	moment time.Time
+	time time.Time
 }
 
 // Append calls the store.

@@ -57,8 +57,8 @@ func TestNoRunWithFourEyesGetsAVerdictOfOnePerson(t *testing.T) {
 	}
 }
 
-// decideTogether has four clients decide on one run at the same time: people, and a
-// program, by every route.
+// decideTogether lets four clients decide on one run at the same time, as people and as
+// a program, with every request that can change the verdict.
 func (h hosts) decideTogether(t *testing.T, run verification.RunID, seed, trial uint64) {
 	t.Helper()
 	var clients sync.WaitGroup
@@ -78,7 +78,7 @@ func (h hosts) decideTogether(t *testing.T, run verification.RunID, seed, trial 
 	must(t, errors.Join(failed...))
 }
 
-// decideOnce has somebody do something. A refusal is no error.
+// decideOnce sends one random request. A refusal is not an error.
 func (h hosts) decideOnce(ctx context.Context, r *rand.Rand, run verification.RunID) error {
 	n := r.IntN(len(h.engines))
 	e, who := h.engines[n], []string{"asha", "ravi", "meera", ""}[r.IntN(4)]
@@ -95,7 +95,7 @@ func (h hosts) decideOnce(ctx context.Context, r *rand.Rand, run verification.Ru
 	case 2, 3, 4:
 		_, err = e.Within(h.stores[n]).GiveVerdict(ctx, tenant, run, verdict)
 	case 5, 6, 7:
-		verdict.IdempotencyKey = fmt.Sprint(run, r.IntN(4)) // which others use too
+		verdict.IdempotencyKey = fmt.Sprint(run, r.IntN(4)) // other clients use the same keys
 		_, err = e.GiveVerdict(ctx, tenant, run, verdict)
 	default:
 		_, err = e.GiveVerdict(ctx, tenant, run, verdict)

@@ -63,7 +63,7 @@ func TestRequestsAboutOneRunAreAnsweredAsIfInTurn(t *testing.T) {
 	}
 }
 
-// wantAll wants the trials together to have every kind of answer.
+// wantAll fails the test unless the trials together have every kind of answer.
 func wantAll(t *testing.T, given map[string]int) {
 	t.Helper()
 	for _, kind := range []string{

@@ -150,7 +150,7 @@ func (o *order) body() string {
 func orderOf(seed uint64, reference string) (order, error) {
 	number, err := strconv.Atoi(strings.TrimPrefix(reference, referencePrefix))
 	if err != nil {
-		return order{}, fmt.Errorf("a run has the reference %q, which nobody gave", reference)
+		return order{}, fmt.Errorf("a run has the reference %q, which no order has", reference)
 	}
 	return newOrder(seed, number), nil
 }

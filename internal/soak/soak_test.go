@@ -1,4 +1,4 @@
-// The failures: hosts under load during failures.
+// The crash test: hosts under load during failures.
 
 package soak_test
 
@@ -206,7 +206,7 @@ func calm(ctx context.Context, t *testing.T, s *site, l *load) bool {
 	return false
 }
 
-// living is the runs that have not ended.
+// living holds the runs that have not ended.
 type living struct {
 	references map[string]string // by id
 	all        int               // including ended runs

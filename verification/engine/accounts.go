@@ -86,7 +86,7 @@ func (l credentialLimiter) recheck(c credential) (done func(right bool)) {
 // ErrUnauthenticated is returned when either is wrong, and does not say which. The
 // caller checks whether the account is disabled, or not authorized for a surface.
 // Lookups of credentials that were not right before are limited. ErrUnavailable is
-// returned when such a credential has waited too long for its turn.
+// returned when such a lookup has waited too long.
 func (e *Engine) Authenticate(ctx context.Context, clientID, apiKey string) (verification.Account, error) {
 	given := credential{client: clientID, hash: verification.HashAPIKey(apiKey)}
 	done, err := e.credentials.admit(ctx, given)

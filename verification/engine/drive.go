@@ -239,7 +239,7 @@ func (r *runner) call(j *job, kind verification.TaskKind) (callResult, error) {
 	case r.isClosing():
 		return callResult{}, errHandOver
 	}
-	return callResult{}, j.ctx.Err() // interrupted before the call: driving makes another pass
+	return callResult{}, j.ctx.Err() // interrupted before the call: driven begins another pass
 }
 
 // acquireCall waits for slots, and fails when the host stops.

@@ -180,8 +180,8 @@ func newRunCache(bytes int) *lru.Cache[verification.RunRef, verification.Run] {
 }
 
 // Serve carries out queued work until ctx ends: it drives runs that are due, records
-// the expiry of overdue runs (see Options.QueueInterval), and sends notices. Without Serve, only runs that
-// change on this host are driven, until they wait.
+// the expiry of overdue runs (see Options.QueueInterval), and sends notices. Without
+// Serve, only runs that change on this host are driven, until they wait.
 func (e *Engine) Serve(ctx context.Context) {
 	if e.runner == nil {
 		e.begun()

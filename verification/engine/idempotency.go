@@ -45,8 +45,8 @@ func checkRepeat(kept, mine verification.IdempotencyRecord) error {
 
 // once carries out a signal once for its idempotency key, and returns the first
 // result for repetitions. deliver receives the ID of the request, which it records
-// with the signal: a repetition after the host died finds out by it whether the
-// signal was delivered.
+// with the signal: after the host died, a repetition looks for that ID to find out
+// whether the signal was delivered.
 func (e *Engine) once(
 	ctx context.Context, t verification.TenantID, key string, fingerprint any, deliver func(id string) (SignalResult, error),
 ) (SignalResult, error) {

@@ -23,8 +23,8 @@ type Journey struct {
 	// Declined reports whether the run completed on a declined consent, and
 	// Checked whether a provider was called for it.
 	Declined, Checked bool
-	// ReviewDue is when the verdict is due for which the run waits, and ReviewLate
-	// reports whether that has passed; zero without review_due_minutes.
+	// ReviewDue is when the verdict that the run waits for is due; zero without
+	// review_due_minutes. ReviewLate reports whether that time has passed.
 	ReviewDue  time.Time
 	ReviewLate bool
 	// Consents are the consents that the customer has given.
@@ -62,8 +62,8 @@ type JourneyConsent struct {
 
 // OpenJourney returns the journey of a link, and records that the customer has
 // opened it. Every link of a run leads to the step that is open now, whichever step it
-// was made for. ErrNotFound is returned for a token that was not made here. With any
-// other error, the journey has only the id of its run.
+// was made for. ErrNotFound is returned for a token that Ports.Links did not sign. With
+// any other error, the journey has only the id of its run.
 func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error) {
 	link, err := e.ports.Links.OpenLink(token)
 	if err != nil {
@@ -88,8 +88,8 @@ func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error)
 }
 
 // JourneyLogo returns the logo of the tenant of a link. Unlike OpenJourney it does not
-// record that the customer was there. ErrNotFound is returned for a token that was not
-// made here, and if the tenant has no logo.
+// record that the customer was there. ErrNotFound is returned for a token that
+// Ports.Links did not sign, and if the tenant has no logo.
 func (e *Engine) JourneyLogo(ctx context.Context, token string) (verification.Logo, error) {
 	link, err := e.ports.Links.OpenLink(token)
 	if err != nil {

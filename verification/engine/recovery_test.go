@@ -47,7 +47,7 @@ func TestARunOfAHostThatDiedIsTakenWhenItsLeaseEnds(t *testing.T) {
 	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
 	calls := k.Provider.Calls("a")
 	if want := string(run.ID) + "/a/1"; calls[1].IdempotencyKey != want {
-		t.Errorf("idempotency key = %s, want %s: that of the dispatch written down", calls[1].IdempotencyKey, want)
+		t.Errorf("idempotency key = %s, want %s: that of the recorded dispatch", calls[1].IdempotencyKey, want)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestCloseHandsOverWhatItCannotFinish(t *testing.T) {
 	}
 	history, err := k.Store.Load(t.Context(), enginetest.Tenant, run.ID, 0)
 	if err != nil || len(history) != 2 {
-		t.Errorf("history = %v, %v; want started and dispatched alone: a cut-off call is no failure", history, err)
+		t.Errorf("history = %v, %v; want started and dispatched alone: an interrupted call is not a failure", history, err)
 	}
 }
 

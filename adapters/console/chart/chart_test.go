@@ -1,4 +1,4 @@
-// Tests of the charts: they stay in their frame, and everybody can read them.
+// Tests of the charts: their frame, ticks, labels and styles.
 
 package chart_test
 

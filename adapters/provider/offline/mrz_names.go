@@ -9,12 +9,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// spells reports whether a zone writes a name in this way. Spaces, hyphens and
+// spells reports whether the text of a zone can be the name. Spaces, hyphens and
 // apostrophes do not matter. If the zone is truncated, it may have only the beginning
 // of the name.
 func spells(name, zone string, truncated bool) bool {
 	zone = strings.ReplaceAll(zone, " ", "")
-	ends := map[int]bool{0: true} // where in the zone the letters so far may end
+	ends := map[int]bool{0: true} // the positions in the zone at which the letters so far may end
 	for _, letter := range strings.ToUpper(norm.NFC.String(name)) {
 		if !unicode.IsLetter(letter) {
 			continue
