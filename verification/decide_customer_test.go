@@ -153,7 +153,7 @@ func TestArrivalCountsAsActivity(t *testing.T) {
 		t.Errorf("ten minutes after the customer came: %s at wait %d, want in_progress at 2", got, parked)
 	}
 	if got := j.after(1).status(); got != verification.StatusAbandoned {
-		t.Errorf("a microsecond later: %s, want abandoned", got)
+		t.Errorf("a nanosecond later: %s, want abandoned", got)
 	}
 }
 

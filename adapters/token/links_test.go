@@ -108,16 +108,16 @@ func TestTwoLinksHaveTwoTokens(t *testing.T) {
 func TestInvalidLinksAreNotSigned(t *testing.T) {
 	links := token.NewLinks(read(t, jwkOf(t, private()["oct"])))
 	for name, change := range map[string]func(*verification.Link){
-		"no tenant":         func(l *verification.Link) { l.Tenant = "" },
-		"upper case":        func(l *verification.Link) { l.Run = verification.RunID(strings.ToUpper(string(l.Run))) },
-		"not hexadecimal":   func(l *verification.Link) { l.Run = "0191f3c0-1111-7000-8000-00000000000g" },
-		"dashes elsewhere":  func(l *verification.Link) { l.Run = "0191f3c01-111-7000-8000-00000000000b" },
-		"no dashes":         func(l *verification.Link) { l.Run = "0191f3c011117000800000000000000b0000" },
-		"a wait below 0":    func(l *verification.Link) { l.WaitNumber = -1 },
-		"a wait too large":  func(l *verification.Link) { l.WaitNumber = math.MaxUint32 + 1 },
-		"a year too late":   func(l *verification.Link) { l.ExpiresAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) },
-		"a year too early":  func(l *verification.Link) { l.ExpiresAt = time.Date(-300000, 1, 1, 0, 0, 0, 0, time.UTC) },
-		"a time far away": func(l *verification.Link) { l.ExpiresAt = time.Unix(math.MaxInt64/2, 0) },
+		"no tenant":        func(l *verification.Link) { l.Tenant = "" },
+		"upper case":       func(l *verification.Link) { l.Run = verification.RunID(strings.ToUpper(string(l.Run))) },
+		"not hexadecimal":  func(l *verification.Link) { l.Run = "0191f3c0-1111-7000-8000-00000000000g" },
+		"dashes elsewhere": func(l *verification.Link) { l.Run = "0191f3c01-111-7000-8000-00000000000b" },
+		"no dashes":        func(l *verification.Link) { l.Run = "0191f3c011117000800000000000000b0000" },
+		"a wait below 0":   func(l *verification.Link) { l.WaitNumber = -1 },
+		"a wait too large": func(l *verification.Link) { l.WaitNumber = math.MaxUint32 + 1 },
+		"a year too late":  func(l *verification.Link) { l.ExpiresAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"a year too early": func(l *verification.Link) { l.ExpiresAt = time.Date(-300000, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"a time far away":  func(l *verification.Link) { l.ExpiresAt = time.Unix(math.MaxInt64/2, 0) },
 	} {
 		l := aLink
 		change(&l)
