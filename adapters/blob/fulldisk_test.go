@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// fullDisk names the folder that a process of this test fills up.
+// fullDisk is the variable with the folder that a process of this test fills.
 const fullDisk = "VERIFYD_TEST_FULL_DISK"
 
 // TestAFullDiskIsUnavailableAndLeavesNothing runs itself in another process, where

@@ -48,7 +48,7 @@ func TestRefusedDocumentsReleaseTheirSpace(t *testing.T) {
 	if _, err := s.SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(1<<20))); err != nil {
 		t.Errorf("SaveDocument of what fits: %v, want no error", err)
 	}
-	// The same id again, which also had room.
+	// The same id again. There is room for it.
 	for range 20 {
 		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(500_000))); !errors.Is(err, verification.ErrConflict) {
 			t.Fatalf("SaveDocument under an id that is taken: %v, want conflict", err)

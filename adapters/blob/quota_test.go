@@ -1,4 +1,4 @@
-// Tests of what one tenant may hold.
+// Tests of the limit of a tenant.
 
 package blob_test
 
@@ -74,7 +74,7 @@ func TestConcurrentUploadsStayWithinTheShare(t *testing.T) {
 		if n := saved.Load(); n > 3 {
 			t.Errorf("%s: %d documents of 1 MiB and their records were kept within 4 MiB", name, n)
 		}
-		// Nothing stays reserved of what was refused.
+		// A refused document leaves nothing reserved.
 		for n := range 16 {
 			if err := s.RemoveDocument(t.Context(), tenantRun(1), upload(n).ID); err != nil {
 				t.Fatal(err)

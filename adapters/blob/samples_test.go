@@ -8,7 +8,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// somePDF is as long as wanted.
+// somePDF returns a PDF of a size.
 func somePDF(length int) []byte {
 	const head, tail = "%PDF-1.7\n%", "\n%%EOF\n"
 	return []byte(head + strings.Repeat("x", max(0, length-len(head)-len(tail))) + tail)

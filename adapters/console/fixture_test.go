@@ -29,7 +29,7 @@ import (
 // otherTenant has reviewers of its own, and must see nothing of enginetest.Tenant.
 const otherTenant verification.TenantID = "00000000-0000-7000-8000-0000000000bb"
 
-// shots is where pictures of the pages are kept, to be looked at.
+// shots is the folder for pictures of the pages, for people to look at.
 var shots = filepath.Join("..", "..", ".build", "console")
 
 // desk is a server of the console, at /console.
@@ -211,7 +211,7 @@ func wants(t testing.TB, a answer, status int, texts ...string) {
 	}
 }
 
-// looks are the ways in which every page must be usable.
+// looks returns the settings of the browser in which every page must be usable.
 func looks() map[string]browser.Options {
 	return map[string]browser.Options{
 		"light": {Wide: true}, "dark": {Wide: true, Dark: true}, "phone": {}, "hindi": {Language: "hi-IN"},

@@ -1,4 +1,4 @@
-// Tests of the numbers page: what it counts, its days, its tables and its looks.
+// Tests of the numbers page: its counts, days, tables and pictures.
 
 package console_test
 

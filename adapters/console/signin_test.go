@@ -87,7 +87,7 @@ func TestASessionEndsWithItsTokenAndAtTheSignOut(t *testing.T) {
 	wants(t, p.get("/session"), http.StatusSeeOther)
 }
 
-// A person whom an attacker made use a session must get a new one at the sign-in.
+// An attacker may have set the session of a person. The sign-in must replace it.
 func TestEverySignInBeginsANewSession(t *testing.T) {
 	d := serve(t)
 	who := reviewer(verification.RoleReviewer)

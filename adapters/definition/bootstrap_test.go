@@ -137,7 +137,7 @@ func TestABootstrapNeedsNeitherFilesNorVariables(t *testing.T) {
 	}
 }
 
-// testdata opens the example workflows wherever they are said to be.
+// testdata opens a file of testdata by its base name.
 func testdata(path string) ([]byte, error) {
 	for _, folder := range []string{"etc/", "/elsewhere/"} {
 		path = strings.TrimPrefix(path, folder)

@@ -119,7 +119,7 @@ func TestExplainLeavesOtherErrorsAlone(t *testing.T) {
 	}
 }
 
-// lenient is a language in which everything compiles.
+// lenient is a compiler that accepts every text.
 type lenient struct{}
 
 func (lenient) Condition(string, verification.Declarations) (verification.Condition, error) {
@@ -228,7 +228,7 @@ w.yaml:12:23: nodes.pan.with.holder.names[1]: must be a string`
 	}
 }
 
-// misspelt is a language in which every with has the same problems.
+// misspelt is a compiler that reports the same problems for every with.
 type misspelt struct{ lenient }
 
 func (misspelt) Template(_ verification.Data, d verification.Declarations) (verification.Template, error) {
@@ -242,7 +242,7 @@ func (misspelt) Template(_ verification.Data, d verification.Declarations) (veri
 	)
 }
 
-// exclamations is a language in which the last ! of a text is a problem.
+// exclamations is a compiler that reports the last ! of a text as a problem.
 type exclamations struct{ lenient }
 
 func (exclamations) Condition(text string, _ verification.Declarations) (verification.Condition, error) {

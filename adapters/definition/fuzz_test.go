@@ -12,7 +12,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// ends is a language in which the last character of a condition is a problem.
+// ends is a compiler that reports the last character of a condition as a problem.
 type ends struct{ lenient }
 
 func (ends) Condition(text string, _ verification.Declarations) (verification.Condition, error) {

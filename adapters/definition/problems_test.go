@@ -18,7 +18,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// updating reports whether the test writes what it wants into testdata.
+// updating reports whether the test rewrites its files in testdata.
 func updating() bool { return os.Getenv(golden.Env) == "1" }
 
 // conversation is one file of an archive, and the error that is wanted.
@@ -26,7 +26,7 @@ type conversation struct {
 	name string // of the file, with its extension
 	raw  []byte
 	want *txtar.File
-	// beside are the files that stand beside it.
+	// beside are the files in the same folder.
 	beside map[string][]byte
 }
 

@@ -13,7 +13,7 @@ import (
 
 func TestWhatWasCompiledIsSharedSafely(t *testing.T) {
 	texts := []string{
-		// Failures first: some are values that the library shares.
+		// Failures come first, because the library shares some of their values.
 		`steps.pan.data.nested.matches("x")`,
 		`timestamp(steps.pan.dispatches * 9000000000000) > run.started_at`,
 		`steps.pan.data.nowhere > 3`,

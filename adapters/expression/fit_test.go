@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// panWith is what a check says of its with.
+// panWith is the schema of the with of a check.
 const panWith = `{
 	"type": "object", "additionalProperties": false, "required": ["number"],
 	"properties": {
@@ -102,7 +102,7 @@ func joined(err error) (all []string) {
 	return all
 }
 
-// panData is what a check says of its data.
+// panData is the schema of the data of a check.
 const panData = `{
 	"type": "object", "additionalProperties": false, "required": ["score"],
 	"properties": {

@@ -37,10 +37,10 @@ const onboarding = `{
 	}
 }`
 
-// language is one for all tests: it is meant to be shared.
+// language is the Compiler of all tests: it may be shared.
 var language = expression.New()
 
-// declared is what a node late in an onboarding may read.
+// declared returns the declarations at a node near the end of an onboarding.
 func declared() verification.Declarations {
 	return verification.Declarations{
 		Input: verification.Data(onboarding),
@@ -70,7 +70,7 @@ func declared() verification.Declarations {
 	}
 }
 
-// reached is a run that has its details and a failed PAN check behind it.
+// reached returns a run after its details and a failed PAN check.
 func reached() verification.Scope {
 	return verification.Scope{
 		Input: verification.Data(`{"name":"Asha Rao","age":30,"nick":null,"tags":["a","b"],"limits":[1,2.5],` +
@@ -116,8 +116,8 @@ func asJSON(t testing.TB, v any) string {
 	return string(raw)
 }
 
-// allocated returns how many bytes f allocates: what does too much work shows
-// here, whatever else the machine does.
+// allocated returns how many bytes f allocates, which measures its work independently of
+// the load of the machine.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

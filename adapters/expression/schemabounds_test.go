@@ -10,7 +10,7 @@ import (
 
 const tooLong = "takes too long to check against the schema: give fewer values, or nest them less"
 
-// each joins what format makes of the numbers from 0 on.
+// each joins the results of format for the numbers from 0.
 func each(n int, format string) string {
 	all := make([]string, n)
 	for i := range all {

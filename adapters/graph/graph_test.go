@@ -99,8 +99,8 @@ func TestRoutesToTheSameNodeShareAnEdge(t *testing.T) {
 	}
 }
 
-// drawing is what a reader of either language sees: the labels of the nodes by
-// number, and the edges between the numbers.
+// drawing is the content of a drawing: the labels of the nodes by number, and the edges
+// between the numbers.
 type drawing struct {
 	labels []string
 	arrows [][2]int

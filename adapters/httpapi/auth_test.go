@@ -1,4 +1,4 @@
-// Credentials, each refusal in its exact words.
+// Tests of credentials, with the exact texts of refusals.
 
 package httpapi_test
 
@@ -123,7 +123,7 @@ func TestTheSignalsRouteAcceptsAnAccessToken(t *testing.T) {
 	a.do(http.MethodPost, signal, body, bearer("Bearer broken")...).says(500, "Internal Server Error")
 	a.do(http.MethodPost, signal, body, bearer("Bearer foreign")...).is(404, noRun)
 	a.do(http.MethodGet, "/v1/runs/"+string(id), "", bearer("Bearer good")...).is(401, missingCredentials)
-	// The pair comes first: a bearer is not looked at beside it.
+	// The pair comes first: a bearer token beside it is ignored.
 	a.do(http.MethodPost, signal, body, "x-api-key: wrong", "Authorization: Bearer good").is(401, wrongCredentials)
 	a.do(http.MethodPost, signal, body, "x-api-key:", "Authorization: Bearer good").is(401, missingCredentials)
 
@@ -137,7 +137,7 @@ func TestTheSignalsRouteAcceptsAnAccessToken(t *testing.T) {
 	}
 }
 
-// verdictBy is who gave the newest verdict, which the history alone knows.
+// verdictBy returns the name of the reviewer of the newest verdict, from the history.
 func verdictBy(t *testing.T, a *api, id verification.RunID) verification.Person {
 	t.Helper()
 	a.Settle()

@@ -13,7 +13,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/httpapi"
 )
 
-// nowhereElse is a writer that costs nothing.
+// nowhereElse is a ResponseWriter without cost.
 type nowhereElse struct{ header http.Header }
 
 func (w *nowhereElse) Header() http.Header         { return w.header }

@@ -1,4 +1,5 @@
-// The test kit of this package: an API with an engine on memory, and a client that checks all answers against the OpenAPI document.
+// Helpers: an API with an engine on memory, and a client that checks all responses against
+// the OpenAPI document.
 
 package httpapi_test
 
@@ -84,7 +85,7 @@ type answer struct {
 }
 
 // do sends a request as acme, with a body announced as JSON. Headers are given
-// as "name: value", or as "name:" to leave one out. The answer must keep to
+// as "name: value", or as "name:" to leave one out. The response must match
 // the OpenAPI document.
 func (a *api) do(method, path, body string, headers ...string) answer {
 	a.t.Helper()
@@ -127,8 +128,8 @@ func (a *api) send(r *http.Request) answer {
 	return got
 }
 
-// is fails the test unless the answer has this status and this very body, which
-// ends with a line break where it is JSON.
+// is fails the test unless the answer has this status and exactly this body,
+// which ends with a line break if it is JSON.
 func (got answer) is(status int, body string) answer {
 	got.t.Helper()
 	if strings.HasPrefix(body, "{") && !strings.HasSuffix(body, "\n") {

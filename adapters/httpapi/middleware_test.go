@@ -44,8 +44,8 @@ func TestUnknownRoutesAndWrongMethods(t *testing.T) {
 	a.do(http.MethodHead, "/v1/runs/x/cancel", "").header("Allow", "POST")
 }
 
-// TestHeadAnswersLikeGetWithoutABody goes through a real server, which is what
-// leaves the body out.
+// TestHeadAnswersLikeGetWithoutABody uses a real server, because net/http leaves the
+// body out.
 func TestHeadAnswersLikeGetWithoutABody(t *testing.T) {
 	a := newAPI(t, setup{})
 	id := string(a.started(simple()).ID)
@@ -259,7 +259,6 @@ func TestTheLogNamesTheRunOfARequest(t *testing.T) {
 	named(http.MethodGet, "/v1/workflows/"+string(a.Apply(simple()).ID), "", "")
 }
 
-// TestAClientThatDisconnectsIsNoInternalError holds that a cancelled request is not logged as one.
 func TestAClientThatDisconnectsIsNoInternalError(t *testing.T) {
 	var log bytes.Buffer
 	a := newAPI(t, setup{options: httpapi.Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))}})

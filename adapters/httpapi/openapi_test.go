@@ -1,4 +1,4 @@
-// The document is the one that is published, and every route is in it.
+// Tests of the OpenAPI document: it is the published one, and has every route.
 
 package httpapi_test
 

@@ -1,4 +1,4 @@
-// Query parameters: what is taken, and the exact words for what is not.
+// Tests of query parameters, with the exact texts of errors.
 
 package httpapi_test
 

@@ -1,4 +1,4 @@
-// Runs: every shape byte for byte, and what goes around it.
+// Tests of runs: every shape byte for byte, with its headers.
 
 package httpapi_test
 
@@ -46,8 +46,7 @@ func (a *api) golden(name, path string) {
 	golden.Equal(a.t, "testdata/"+name+".json", masked(got.Body))
 }
 
-// masked hides what the rules and the test kit make, and not this package:
-// hashes and link tokens.
+// masked hides hashes and link tokens, which this package does not make.
 func masked(body []byte) []byte {
 	body = regexp.MustCompile(`"[0-9a-f]{64}"`).ReplaceAll(body, []byte(`"<hash>"`))
 	return regexp.MustCompile(`/journey/[0-9a-f]+"`).ReplaceAll(body, []byte(`/journey/<token>"`))
@@ -59,8 +58,8 @@ func (a *api) goldenRun(name string, id verification.RunID) {
 	a.golden("report-"+name, "/v1/runs/"+string(id)+"?view=report")
 }
 
-// TestRunShapes walks runs through their lives and looks at each as it reads
-// alone and as a report.
+// TestRunShapes drives runs to each of their states, and reads each run alone and as a
+// report.
 func TestRunShapes(t *testing.T) {
 	a := newAPI(t, setup{})
 	w := a.Apply(journey())
@@ -154,7 +153,6 @@ func TestThePrintedReport(t *testing.T) {
 		says(503, "Reports are not printed here.").header("Retry-After", "1")
 }
 
-// TestRecordedDataGoesOutAsItCameIn keeps what a source was careless about.
 func TestRecordedDataGoesOutAsItCameIn(t *testing.T) {
 	a := newAPI(t, setup{})
 	w := a.Apply(simple())

@@ -1,4 +1,4 @@
-// Signals: a verdict's body in its exact words, and what a customer sends.
+// Tests of signals: verdicts with the exact texts of errors, and answers of customers.
 
 package httpapi_test
 

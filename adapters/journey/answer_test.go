@@ -1,4 +1,4 @@
-// Tests of answers that will not do, come too late, or come twice.
+// Tests of answers that are invalid, late or repeated.
 
 package journey_test
 

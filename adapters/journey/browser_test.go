@@ -20,7 +20,7 @@ import (
 // onto is the button that continues.
 const onto = "form:not(.optout) > .buttons button:not(.quiet)"
 
-// shots is where pictures of the pages are kept, to be looked at.
+// shots is the folder for pictures of the pages, for people to look at.
 var shots = filepath.Join("..", "..", ".build", "journey")
 
 // client is the site that a customer is sent back to.

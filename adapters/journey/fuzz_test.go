@@ -1,4 +1,4 @@
-// Whatever a browser sends is answered by a page.
+// Fuzz tests: every post is answered with a page.
 
 package journey_test
 

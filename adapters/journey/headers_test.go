@@ -1,4 +1,4 @@
-// Tests of what goes with the pages: headers, methods, assets, languages.
+// Tests of headers, methods, assets and languages.
 
 package journey_test
 

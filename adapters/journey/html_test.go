@@ -1,4 +1,4 @@
-// A small checker of pages: what every one of them must have.
+// A checker of the HTML that every page must have.
 
 package journey_test
 
@@ -56,9 +56,9 @@ func elements(t testing.TB, body string) []element {
 	return all
 }
 
-// checkPage holds the basics: language, one heading, a title, unique ids,
-// labelled inputs, references that lead somewhere, and nothing inline or from
-// another host but the way back.
+// checkPage fails the test unless a page has a language, one heading, a title, unique
+// ids, labelled inputs and references that exist, and nothing inline or from another
+// host except the link back.
 func checkPage(t testing.TB, body string) {
 	t.Helper()
 	if !strings.HasPrefix(body, "<!doctype html>") || strings.Contains(body, "ZgotmplZ") || strings.Contains(body, "%!") {

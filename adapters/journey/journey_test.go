@@ -1,4 +1,4 @@
-// Tests of the way from the link to the end.
+// Tests of the pages from the link to the end.
 
 package journey_test
 
@@ -139,7 +139,7 @@ func TestDecliningIsConfirmedOnAPageOfItsOwn(t *testing.T) {
 	s.Settle()
 	wants(t, c.get(), http.StatusOK, "You did not agree", "close this page")
 
-	// Where the run goes on, the next page says that the answer is saved.
+	// If the run continues, the next page says that the answer is saved.
 	c = s.begin(onboarding(), "")
 	answer := c.post("consent", "declined")
 	if to := answer.header.Get("Location"); !strings.HasSuffix(to, "?declined") {
@@ -381,7 +381,7 @@ func TestThePageAfterADeclinedConsentSaysThatNothingWasChecked(t *testing.T) {
 	}
 }
 
-// declining ends the run where the customer declines.
+// declining is a workflow that ends when the customer declines.
 func declining() verification.Definition {
 	return verification.Definition{
 		Workflow: "declining", Name: "Open an account", Start: "consent",
@@ -394,7 +394,7 @@ func declining() verification.Definition {
 	}
 }
 
-// away holds that the browser is sent to the client at once.
+// away fails the test unless the browser is redirected to the client at once.
 func away(t testing.TB, a answer, to string) {
 	t.Helper()
 	if a.status != http.StatusSeeOther || a.header.Get("Location") != to || a.body != "" {
@@ -415,7 +415,7 @@ func TestOpeningTheLinkResumesAnAbandonedRun(t *testing.T) {
 	}
 }
 
-// wants holds that a page has this status and these words.
+// wants fails the test unless a page has this status and these texts.
 func wants(t testing.TB, a answer, status int, words ...string) {
 	t.Helper()
 	if a.status != status {
@@ -428,7 +428,7 @@ func wants(t testing.TB, a answer, status int, words ...string) {
 	}
 }
 
-// onward holds that the browser is sent back to the link.
+// onward fails the test unless the browser is redirected back to the link.
 func onward(t testing.TB, a answer) {
 	t.Helper()
 	if a.status != http.StatusSeeOther || !strings.HasPrefix(a.header.Get("Location"), "./") || a.header.Get("Location") == "./" || a.body != "" {

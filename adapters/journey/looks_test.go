@@ -1,4 +1,4 @@
-// Tests of how the pages look, and of who can use them.
+// Tests of the look and the accessibility of the pages.
 
 package journey_test
 
@@ -68,7 +68,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	}
 }
 
-// branded is a tenant that has everything that pages can show of it.
+// branded is a tenant with a logo, a colour and links.
 func branded(t *testing.T, redirect string) verification.Tenant {
 	t.Helper()
 	m := image.NewNRGBA(image.Rect(0, 0, 360, 96))
@@ -145,8 +145,8 @@ func TestThePagesRunFromRightToLeft(t *testing.T) {
 	}
 }
 
-// foreign lists what was loaded from elsewhere, and says so when the style
-// sheet or the script was not loaded at all.
+// foreign returns the resources that were loaded from other hosts, and an entry if the
+// style sheet or the script was not loaded.
 const foreign = `(() => {
 	const all = performance.getEntriesByType("resource").map((e) => e.name);
 	const bad = all.filter((n) => !n.startsWith(location.origin + "/"));
@@ -154,8 +154,8 @@ const foreign = `(() => {
 	return bad.join(" ");
 })()`
 
-// tooSmall lists what one can hardly hit with a finger. A box to tick is as
-// large as its label.
+// tooSmall returns the tap targets that are too small. A checkbox is as large as its
+// label.
 const tooSmall = `[...document.querySelectorAll("a, button, input:not([type=hidden]), select, textarea")]
 	.filter((e) => !e.closest(".problems, .skip"))
 	.map((e) => e.closest("label") || (e.matches(".hidden") && document.querySelector("label.button[for='" + e.id + "']")) || e)

@@ -8,7 +8,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// consentPage returns the words of a consent with a text, as the page shows them.
+// consentPage returns the visible text of the page of a consent.
 func consentPage(t testing.TB, text string) string {
 	t.Helper()
 	c := serve(t).begin(verification.Definition{
@@ -37,7 +37,7 @@ func TestTextsAreASmallPartOfMarkdown(t *testing.T) {
 		{"See [our policy](https://acme.example/privacy?a=1&b=2).", `<p>See <a href="https://acme.example/privacy?a=1&amp;b=2" ` + link + `>our policy</a>.</p>`},
 		{"[Write](mailto:help@acme.example) or [call](tel:+912212345678)", `<p><a href="mailto:help@acme.example" ` + link + `>Write</a> or <a href="tel:+912212345678" ` + link + `>call</a></p>`},
 
-		// What is not allowed stays text.
+		// Everything else stays text.
 		{"[x](javascript:alert(1))", "<p>x</p>"},
 		{"[x](JaVaScRiPt:alert(1))", "<p>x</p>"},
 		{"[x](data:text/html,x)", "<p>x</p>"},

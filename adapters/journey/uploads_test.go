@@ -1,4 +1,4 @@
-// Tests of what is kept of the files that a customer sends.
+// Tests of the files that a customer sends, and of those that are stored.
 
 package journey_test
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// turnedExif is all that is kept of an Exif.
+// turnedExif is an Exif as it is kept: the orientation alone.
 func turnedExif(orientation byte) string {
 	return "Exif\x00\x00II*\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00" + string(orientation) + "\x00\x00\x00\x00\x00\x00\x00"
 }
@@ -113,8 +113,8 @@ func TestAThumbnailIsLeftOut(t *testing.T) {
 	}
 }
 
-// coded is the coded part of a picture in two passes, with all that may stand
-// there: stuffed bytes, restarts, fillers, tables, and what ends up nowhere.
+// coded returns the coded part of a picture in two scans with everything that it may
+// contain: stuffed bytes, restarts, fillers, tables, and bytes that are dropped.
 func coded(between ...[]byte) []byte {
 	table, scan := segment(0xc4, "\x00"+strings.Repeat("\x01", 17)), segment(0xda, "\x01\x01\x00\x00\x3f\x00")
 	return join(

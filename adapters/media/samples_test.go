@@ -25,7 +25,7 @@ const (
 	gpsWords     = "19.0760 N 72.8777 E"
 )
 
-// tiff says how to turn an image, where it was taken, and with what.
+// tiff returns an Exif with an orientation, a location and a camera.
 func tiff(order binary.AppendByteOrder, orientation uint16) []byte {
 	b := []byte("MM")
 	if order == binary.AppendByteOrder(binary.LittleEndian) {
@@ -90,7 +90,7 @@ func somePNG() []byte {
 	return b.Bytes()
 }
 
-// sizedJPEG says that it has that many pixels.
+// sizedJPEG returns a JPEG whose header has this size.
 func sizedJPEG(width, height uint16) []byte {
 	b := someJPEG()
 	frame := b[bytes.Index(b, []byte{0xff, 0xc0}):]
@@ -99,7 +99,7 @@ func sizedJPEG(width, height uint16) []byte {
 	return b
 }
 
-// sizedPNG says that it has that many pixels.
+// sizedPNG returns a PNG whose header has this size.
 func sizedPNG(width, height uint32) []byte {
 	b := somePNG()
 	binary.BigEndian.PutUint32(b[16:], width)
@@ -159,7 +159,7 @@ func canvas(flags byte, width, height int) []byte {
 	}))
 }
 
-// somePDF is as long as wanted.
+// somePDF returns a PDF of a size.
 func somePDF(length int) []byte {
 	const head, tail = "%PDF-1.7\n%", "\n%%EOF\n"
 	return []byte(head + strings.Repeat("x", max(0, length-len(head)-len(tail))) + tail)

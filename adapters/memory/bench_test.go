@@ -79,8 +79,7 @@ func appendLife(tb testing.TB, s *memory.Store, i int) {
 	}
 }
 
-// stocked has the stores of the benchmarks, each built when it is first asked
-// for.
+// stocked has the stores of the benchmarks, each built at its first use.
 var stocked = map[int]func(testing.TB) *memory.Store{1_000: stock(1_000), 1_000_000: stock(1_000_000)}
 
 func stock(n int) func(testing.TB) *memory.Store {

@@ -8,8 +8,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// FuzzPrint prints any text wherever text may stand: it never panics, never
-// fails, and nothing leaves the page.
+// FuzzPrint prints any text in every field: printing never panics or fails, and nothing
+// leaves the page.
 func FuzzPrint(f *testing.F) {
 	for _, seed := range []struct{ label, reason, data string }{
 		{"PAN verification", "The check did not pass.", `{"a":{"b":[1,"two",null]}}`},

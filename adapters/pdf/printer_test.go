@@ -329,7 +329,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 	}
 }
 
-// explosive panics where a library could: while the pages are made.
+// explosive panics while the pages are made, as a library could.
 type explosive struct {
 	context.Context
 	asked atomic.Int32

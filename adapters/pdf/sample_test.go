@@ -82,7 +82,7 @@ func printer(t testing.TB, o pdf.Options) *pdf.Printer {
 	return p
 }
 
-// plain is a printer that keeps nothing and does not compress.
+// plain returns a printer without a cache and without compression.
 func plain(t testing.TB) *pdf.Printer {
 	return printer(t, pdf.Options{CacheBytes: -1, Uncompressed: true})
 }
@@ -167,8 +167,8 @@ func text(t testing.TB, doc []byte) string {
 	return b.String()
 }
 
-// check holds what every document keeps: a reader can open it, each page says
-// which of how many it is, and nothing leaves the page.
+// check fails the test unless a reader can open the document, each page has its number
+// and the number of pages, and nothing leaves the page.
 func check(t testing.TB, doc []byte) (pages int) {
 	t.Helper()
 	api.DisableConfigDir()
@@ -183,7 +183,7 @@ func check(t testing.TB, doc []byte) (pages int) {
 	return pages
 }
 
-// checkPages is the part of check that needs no other reader.
+// checkPages is the part of check that needs no other program.
 func checkPages(t testing.TB, doc []byte, pages int) {
 	t.Helper()
 	numbers := 0

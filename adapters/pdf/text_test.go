@@ -62,7 +62,7 @@ func TestAnyTextPrints(t *testing.T) {
 			if n := strings.Count(got, "�"); n != tt.boxes && tt.boxes >= 0 {
 				t.Errorf("the document shows %d boxes, want %d", n, tt.boxes)
 			}
-			// Wherever text may stand.
+			// Every field with text.
 			r := sample()
 			r.Run.ID, r.Run.ReferenceID, r.Run.Status = verification.RunID(tt.text), tt.text, verification.Status(tt.text)
 			r.Workflow = verification.ReportWorkflow{ID: verification.WorkflowID(tt.text), Name: tt.text, VersionHash: tt.text}
@@ -102,7 +102,7 @@ func order(t *testing.T, text string) string {
 }
 
 func TestScriptsAreShaped(t *testing.T) {
-	// The vowel sign of कि stands before its consonant.
+	// The vowel sign of कि comes before its consonant.
 	if got := order(t, "कि"); !strings.HasSuffix(got, "क") || got == "क" {
 		t.Errorf("कि reads %q from left to right, want the consonant last", got)
 	}
@@ -110,8 +110,8 @@ func TestScriptsAreShaped(t *testing.T) {
 	if got := order(t, "क्ष"); len([]rune(got)) != 1 {
 		t.Errorf("क्ष reads %q, want one shape", got)
 	}
-	// A letter has another shape at each place of a word, in another font of the
-	// document, and is read as the same letter in each.
+	// A letter has another shape at each position in a word, in another font of
+	// the document. Each is copied as the same letter.
 	if got := order(t, "بببب ب"); got != "ب بببب" {
 		t.Errorf("joined letters read %q", got)
 	}

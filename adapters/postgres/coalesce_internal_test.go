@@ -85,7 +85,7 @@ func TestACallerMayGiveUpAndTheOthersGetTheResult(t *testing.T) {
 	})
 }
 
-// pass lets time pass, inside a bubble where none does in truth.
+// pass lets time pass in a bubble of synctest.
 func pass(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // of synctest's clock
 }

@@ -47,7 +47,7 @@ func MigrateFrom(ctx context.Context, url string, files fs.FS) error {
 // MigrationFiles are the embedded ones.
 func MigrationFiles() fs.FS { return migrations }
 
-// DeepOffset is the offset from which on a list is deep.
+// DeepOffset is the offset from which a list is deep.
 const DeepOffset = deepOffset
 
 // AcquireList returns how a list acquires its slots on a host of so many
@@ -74,8 +74,8 @@ func Translate(err error) error { return translate("try", err) }
 // SelectAccount is the statement that finds an account.
 const SelectAccount = selectAccount
 
-// WorkStatements change pieces of work that are known: each takes a tenant, a
-// run and what follows.
+// WorkStatements are the statements that change known pieces of work. Each takes a
+// tenant, a run and other arguments.
 func WorkStatements() map[string]string {
 	return map[string]string{"renew": renewWork, "release": releaseWork, "finish": finishWork, "postpone": postponeWork}
 }

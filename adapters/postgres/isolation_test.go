@@ -15,8 +15,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Row-level security: whatever a statement forgets, the database shows it only the
-// tenants that its transaction names.
+// Row-level security: the database shows a statement only the tenants that its
+// transaction names, even if the statement names none.
 
 func TestEveryTenantTableHasRowLevelSecurity(t *testing.T) {
 	s := fresh(t)
@@ -123,7 +123,7 @@ func named(t *testing.T, s *postgres.Store, tenants string, f func(context.Conte
 	})
 }
 
-// furnish leaves rows of everything for a tenant.
+// furnish writes rows into every table for a tenant.
 func furnish(t *testing.T, s *postgres.Store, n int) {
 	t.Helper()
 	ctx, tenant, run := t.Context(), tenantNumber(n), runNumber(n)

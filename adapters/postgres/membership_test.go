@@ -14,7 +14,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// member is a host that counts what it is called for.
+// member is a host that counts its wake-ups and sweeps.
 type member struct {
 	store         *postgres.Store
 	wakes, sweeps atomic.Int64

@@ -88,8 +88,8 @@ func TestTakingWorkReadsNoBacklog(t *testing.T) {
 	}
 }
 
-// blocksOf returns how many blocks a statement has touched, from what EXPLAIN
-// says of it.
+// blocksOf returns how many blocks a statement has touched, from the output of
+// EXPLAIN.
 func blocksOf(t *testing.T, raw []byte) int {
 	t.Helper()
 	var plans []struct {

@@ -50,7 +50,7 @@ func (h *manualClock) advance(d time.Duration) {
 	h.at = h.at.Add(d)
 }
 
-// issuer is one on this machine. Its answers may be changed at any time.
+// issuer is an issuer on this machine. Its responses may be changed at any time.
 type issuer struct {
 	*httptest.Server
 	clock *manualClock
@@ -87,14 +87,14 @@ func (i *issuer) ada() verification.Reviewer {
 	return who
 }
 
-// answer has a path answered in this way from now on.
+// answer sets the response to a path from now on.
 func (i *issuer) answer(path string, with http.HandlerFunc) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.answers[path] = with
 }
 
-// says has a path answered with JSON, and with pairs of headers.
+// says sets the response to a path: JSON, with pairs of headers.
 func (i *issuer) says(path string, what any, headers ...string) {
 	text, err := json.Marshal(what)
 	must(err)
@@ -111,12 +111,12 @@ func (i *issuer) publish(keys ...map[string]any) {
 	i.says("/keys", map[string]any{"keys": append([]map[string]any{}, keys...)})
 }
 
-// breaks has a path answered with a status and no more.
+// breaks sets the response to a path: a status without a body.
 func (i *issuer) breaks(path string, status int) {
 	i.answer(path, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 }
 
-// came fails the test unless so many requests for the document and for the keys came since it was last asked.
+// came fails the test unless so many requests for the document and for the keys came since the last call.
 func (i *issuer) came(t testing.TB, documents, keys int) {
 	t.Helper()
 	i.mu.Lock()
@@ -127,7 +127,7 @@ func (i *issuer) came(t testing.TB, documents, keys int) {
 	clear(i.asked)
 }
 
-// verifier makes one for the issuer, and closes it in the end.
+// verifier returns a verifier for the issuer, which is closed when the test ends.
 func (i *issuer) verifier(t testing.TB, changes ...func(*token.OIDCOptions)) *token.OIDC {
 	t.Helper()
 	opt := token.OIDCOptions{Issuer: i.URL, Audience: anAudience, Now: i.clock.now}

@@ -65,7 +65,7 @@ func TestKeysAreFreshAsLongAsTheIssuerSaysWithinBounds(t *testing.T) {
 	}
 }
 
-// Not one token passes under a key that the issuer took back, once the keys are no longer fresh.
+// Once the keys are no longer fresh, no token under a removed key is accepted.
 func TestKeysRotateAtTheIssuer(t *testing.T) {
 	p256 := private()["P-256"]
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "old"))
@@ -380,7 +380,7 @@ func TestTheFirstCallAfterCloseFetchesNothing(t *testing.T) {
 	}
 }
 
-// For the race detector: tokens of all sorts, while keys rotate and time passes.
+// For the race detector: many kinds of tokens, while keys rotate and time passes.
 func TestConcurrentUse(t *testing.T) {
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "0"))
 	o := i.verifier(t)

@@ -23,7 +23,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 )
 
-// private makes the raw private key of each kind that signs; they are made once.
+// private returns a raw private key of each kind that signs, always the same ones.
 var private = sync.OnceValue(func() map[string]any {
 	_, ed, err := ed25519.GenerateKey(rand.Reader)
 	must(err)
@@ -44,7 +44,7 @@ func must(err error) {
 	}
 }
 
-// rawKey is the key of a kind, as what it is.
+// rawKey is a key with its kind.
 func rawKey[K any](t testing.TB, kind string) K {
 	t.Helper()
 	k, ok := private()[kind].(K)

@@ -188,7 +188,7 @@ func TestRedirectsStayWithHTTPS(t *testing.T) {
 		t.Errorf("the cause is %q, want that it redirects", cause)
 	}
 
-	// A client with a rule of its own keeps it.
+	// A client with its own CheckRedirect keeps it.
 	own := *secure.Client()
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return nil }
 	good(t, i.verifier(t, func(o *token.OIDCOptions) { o.JWKSURL, o.Client = secure.URL, &own }), edToken(t, "k", i.claims()))

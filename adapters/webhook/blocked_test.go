@@ -1,4 +1,4 @@
-// Addresses that no notice goes to.
+// Tests of addresses that are not called.
 
 package webhook_test
 

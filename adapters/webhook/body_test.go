@@ -130,7 +130,7 @@ func member(t *testing.T, object json.RawMessage, name string) string {
 	return text
 }
 
-// vector is a notice that others have verified.
+// vector is a notice that another library has verified.
 type vector struct {
 	Secret    string `json:"secret"`
 	ID        string `json:"id"`

@@ -183,8 +183,8 @@ func TestAttemptsShareAConnectionButNoCookies(t *testing.T) {
 	}
 }
 
-// The variables are read once in the life of a process: this test is the whole
-// of one that has them set.
+// The variables are read once in a process: this test runs in a process of its own that
+// has them.
 func TestNoProxyIsUsed(t *testing.T) {
 	if os.Getenv("NO_PROXY") != "nobody.example" {
 		proxy := newReceiver(t, nil)

@@ -1,4 +1,4 @@
-// Secrets that are made and taken.
+// Tests of secrets: which are generated, and which are accepted.
 
 package webhook_test
 

@@ -1,4 +1,4 @@
-// Tests of what the doctor finds.
+// Tests of doctor.
 
 package main
 
@@ -18,7 +18,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// sound is a database that nothing is wrong with.
+// sound is a database without problems.
 func sound() postgres.Health {
 	return postgres.Health{ServerVersion: "15.18", Connections: 20, MaxConnections: 100, PendingDeliveries: 2}
 }
@@ -107,7 +107,7 @@ func TestAnInterruptedDoctorFails(t *testing.T) {
 	}
 }
 
-// statuses are what a doctor's JSON says of each check.
+// statuses are the results of the checks in the JSON of doctor.
 func (w *world) statuses(line string) map[string]string {
 	w.t.Helper()
 	var found []finding

@@ -1,4 +1,4 @@
-// Tests of what is said before anything is done.
+// Tests of help texts and usage errors.
 
 package main
 

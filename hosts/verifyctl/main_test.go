@@ -14,7 +14,7 @@ import (
 	"github.com/verifyd/verifyd/internal/golden"
 )
 
-// transcript runs one command line without a database and writes down what it did.
+// transcript runs one command line without a database and returns its output.
 func transcript(ctx context.Context, args ...string) string {
 	var stdout, stderr bytes.Buffer
 	code := run(ctx, args, bare(&stdout, &stderr))

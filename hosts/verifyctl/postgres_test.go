@@ -1,4 +1,4 @@
-// Tests of what only a real database shows.
+// Tests that need a real database.
 
 package main
 
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// fresh is a world on a database that has nothing in it.
+// fresh returns a world on an empty database.
 func fresh(t *testing.T) *world {
 	t.Helper()
 	w := onMemory(t)

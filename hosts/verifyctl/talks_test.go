@@ -1,4 +1,4 @@
-// Talks: what every command says, the same on memory and on PostgreSQL.
+// Transcripts of every command, the same on memory and on PostgreSQL.
 
 package main
 
@@ -97,7 +97,7 @@ func talkOfAccounts(w *world) {
 	w.ctl("account list --tenant 00000000-0000-7000-8000-0000000000cc")
 }
 
-// authenticates holds that a key opens its account.
+// authenticates fails the test unless a key is that of its account.
 func (w *world) authenticates(clientID, key string) {
 	w.t.Helper()
 	if _, err := w.kit.Engine.Authenticate(w.t.Context(), clientID, key); err != nil {
@@ -141,7 +141,7 @@ func talkOfWorkflows(w *world) {
 	w.ctl("workflow list --tenant TENANT --offset=-1")
 }
 
-// reword applies the bootstrap file with other words in the workflow beside it.
+// reword applies the bootstrap file with another text in its workflow.
 func (w *world) reword(words map[string]string) {
 	w.t.Helper()
 	dir := w.t.TempDir()
@@ -260,7 +260,7 @@ func talkOfWebhooks(w *world) {
 	w.ctl("webhook clear --tenant TENANT --json 0191f3c0-0000-7000-8000-000000000009")
 }
 
-// talkOfTenants is about how a tenant is named; there are two by now.
+// talkOfTenants selects tenants by id and by name, once there are two.
 func talkOfTenants(w *world) {
 	w.ctl("account list")
 	w.ctl("account list --tenant Bank")

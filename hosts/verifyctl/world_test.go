@@ -1,5 +1,5 @@
-// What the commands are tried on: a database in memory, or PostgreSQL, with an
-// engine that drives its runs on a clock turned by hand.
+// The database of the tests: in memory, or PostgreSQL, with an engine that drives its runs
+// under a manual clock.
 
 package main
 
@@ -26,7 +26,7 @@ import (
 
 const tenant = enginetest.Tenant
 
-// remembered is a store in memory that also answers what only operators ask.
+// remembered is a store in memory that also has the methods for operators.
 type remembered struct {
 	*memory.Store
 
@@ -128,7 +128,7 @@ func (r *remembered) server() server {
 	}
 }
 
-// world is a database, the host that works on it, and what was said so far.
+// world is a database, the host that works on it, and the output so far.
 type world struct {
 	t       *testing.T
 	kit     *enginetest.Kit
@@ -166,8 +166,7 @@ func newWorld(t *testing.T, store verification.Store, s server, url string) *wor
 	return &world{t: t, kit: kit, server: s, clock: kit.Clock, env: map[string]string{"VERIFYD_DATABASE_URL": url}}
 }
 
-// ctl carries out a command line, writes down what was said, and returns what
-// came out. TENANT is replaced by the id of the tenant.
+// ctl runs a command line, records it in the transcript, and returns its output. TENANT is replaced by the id of the tenant.
 func (w *world) ctl(line string) string { return w.ctlWith("", line) }
 
 // ctlWith gives the command something on stdin.
@@ -186,7 +185,7 @@ func (w *world) ctlWith(stdin, line string) string {
 	return stdout.String()
 }
 
-// heard returns what was said since it was last asked.
+// heard returns the transcript since the last call.
 func (w *world) heard() []byte {
 	text := w.said.String()
 	w.said.Reset()
@@ -205,7 +204,7 @@ func (w *world) masked(text string) string {
 	})
 }
 
-// written is how a command line and its answer stand in a transcript.
+// written returns a command line and its output as a transcript has them.
 func written(line, stdout, stderr string, code int) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, "$ verifyctl", line)

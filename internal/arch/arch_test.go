@@ -34,7 +34,7 @@ func TestTopLevelIsClosed(t *testing.T) {
 	}
 }
 
-// belongs reports whether a name may stand at the top level.
+// belongs reports whether a name may be at the top level.
 func belongs(name string) bool {
 	closed := []string{"verification", "adapters", "hosts", "internal", "docs", "go.mod", "go.sum", "Makefile", "README.md", "LICENSE"}
 	return strings.HasPrefix(name, ".") || slices.Contains(closed, name)

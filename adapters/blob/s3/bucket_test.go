@@ -32,8 +32,8 @@ type bucket struct {
 
 	mu   sync.Mutex
 	puts []http.Header
-	// after, if it is set, sees what was answered before the client does, and
-	// may answer otherwise.
+	// after, if it is set, gets each response before the client does, and may
+	// change it.
 	after func(w http.ResponseWriter, r *http.Request, answer *httptest.ResponseRecorder)
 }
 
@@ -86,7 +86,7 @@ func (b *bucket) keys(t testing.TB) []string {
 	return keys
 }
 
-// sent are the headers of what was put, and forgets them.
+// sent returns the headers of the objects that were put since the last call.
 func (b *bucket) sent() []http.Header {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,7 +115,7 @@ func upload(n int) verification.Document {
 	}
 }
 
-// somePDF is a PDF with filling.
+// somePDF returns a PDF of a size.
 func somePDF(filling int) []byte {
 	return []byte("%PDF-1.4\n%" + strings.Repeat("x", filling) + "\n%%EOF\n")
 }

@@ -153,7 +153,7 @@ func refused(after int) io.Reader {
 	return io.MultiReader(bytes.NewReader(somePDF(after)), iotest.ErrReader(err))
 }
 
-// uses are what a store does, on a document that may be there or not.
+// uses returns the calls of a store, for a document that may exist or not.
 func uses(t *testing.T, s *s3.Store) map[string]error {
 	t.Helper()
 	_, saved := save(t, s, 1)

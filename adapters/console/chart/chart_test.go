@@ -84,7 +84,7 @@ func TestStepsAreRound(t *testing.T) {
 	}
 }
 
-// values draws the values of series: counts, gaps, and values that no chart should get.
+// values draws the values of series: counts, gaps, and values that are not valid.
 func values(t *rapid.T, points int) (all []chart.Series) {
 	one := rapid.OneOf(rapid.Float64Range(0, 1e6), rapid.SampledFrom([]float64{0, math.NaN(), -5, math.Inf(1)}))
 	for i := range rapid.IntRange(0, chart.MaxSeries).Draw(t, "series") {

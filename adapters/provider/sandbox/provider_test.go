@@ -17,7 +17,7 @@ import (
 
 var _ verification.Poller = (*sandbox.Provider)(nil)
 
-// naps is a sleep that takes no time and remembers what was asked of it.
+// naps is a sleep that takes no time and records the durations.
 type naps []time.Duration
 
 func (n *naps) sleep(ctx context.Context, d time.Duration) error {
@@ -39,7 +39,7 @@ func isPermanent(err error) bool {
 	return errors.As(err, &p) && p.Permanent()
 }
 
-// tell formats a result as one line.
+// tell returns a result as one line.
 func tell(r verification.CheckResult, err error) string {
 	if err != nil {
 		if isPermanent(err) {

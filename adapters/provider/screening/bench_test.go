@@ -18,7 +18,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening/names"
 )
 
-// population makes names: few are common and most are rare, as in life.
+// population makes names: few are common and most are rare.
 type population struct {
 	r             *rand.Rand
 	given, family []string

@@ -1,4 +1,4 @@
-// Tests of the way of the demo's customer, in a real browser.
+// Tests of the journey of the demo in a real browser.
 
 package server_test
 
@@ -21,7 +21,7 @@ import (
 	"github.com/verifyd/verifyd/internal/browser"
 )
 
-// onto is the button that goes on from a form.
+// onto is the button that continues.
 const onto = "form:not(.optout) > .buttons button:not(.quiet)"
 
 // clientSite returns the URL of a site of the client, the target of redirects. Its page
@@ -83,7 +83,7 @@ func selfie(t *testing.T) (path string) {
 	return path
 }
 
-// consentAndDetails goes from the link to the filled form, which is not sent.
+// consentAndDetails opens the link, agrees, and fills the form without sending it.
 func consentAndDetails(t *testing.T, tab *browser.Tab, link string) {
 	t.Helper()
 	tab.Go(link)

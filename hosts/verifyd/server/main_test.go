@@ -1,4 +1,4 @@
-// Tests of the host as its operators see it.
+// Tests of the whole host.
 
 package server_test
 

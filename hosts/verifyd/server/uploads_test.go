@@ -83,7 +83,7 @@ func (c *child) memory(name string) int64 {
 	return n << 10
 }
 
-// zeros are what the files are filled with; only their number is in memory.
+// zeros is the content of the files; only its length is in memory.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -91,7 +91,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// meeting is a reader without content, where everybody waits for all others.
+// meeting is a reader without content. Each reader waits for all others.
 type meeting struct {
 	all  *sync.WaitGroup
 	here func()
@@ -103,8 +103,8 @@ func (m meeting) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// form is what a journey page asks for: the inputs that it fills in itself, and
-// the one for a file.
+// form has the inputs of a journey page: the hidden ones with their values, and the one
+// for a file.
 type form struct {
 	hidden map[string]string
 	file   string
@@ -243,7 +243,7 @@ func TestUnderFiftyUploadsAtOnceTheHostsMemoryStaysSmall(t *testing.T) {
 	}
 }
 
-// wantCompleted waits until the host has taken a run to its end.
+// wantCompleted waits until a run is completed.
 func (c *child) wantCompleted(run string) {
 	c.t.Helper()
 	var r runJSON

@@ -324,7 +324,7 @@ func sorted(s string) string {
 	return strings.Join(words, " ")
 }
 
-// jaroWinkler is the similarity of that name.
+// jaroWinkler returns the Jaro-Winkler similarity of two texts.
 func jaroWinkler(s, u string) float64 {
 	a, b := []rune(s), []rune(u)
 	if len(a) == 0 || len(b) == 0 {
