@@ -6,8 +6,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// BenchmarkDecideEvolveStep is what an activation does between two calls of
-// providers: one check answered, the next dispatched, and the events folded.
+// BenchmarkDecideEvolveStep measures the work between two calls of providers: one check answered, the next dispatched, and the events folded.
 func BenchmarkDecideEvolveStep(b *testing.B) {
 	second := checkNode("Courts", "done")
 	j := begin(b, define("pan", nodes{"pan": checkNode("PAN", "courts"), "courts": second, "done": endNode()}), "")
@@ -29,7 +28,7 @@ func BenchmarkDecideEvolveStep(b *testing.B) {
 	}
 }
 
-// twelve is the history of an ordinary run.
+// twelve returns the twelve events of a typical run.
 func twelve(b *testing.B) *journey {
 	b.Helper()
 	j := begin(b, ladder(), "").submit(consents).submit(`{"pan":"ABCDE1234F"}`)

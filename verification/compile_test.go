@@ -90,7 +90,7 @@ func TestBrokenEdgesLeadToNoOtherProblems(t *testing.T) {
 	}
 }
 
-// watcher is a language that keeps what expressions were declared.
+// watcher is a compiler that records the declarations of expressions.
 type watcher struct {
 	language
 	seen *[]verification.Declarations
@@ -127,8 +127,7 @@ func TestExpressionsMayReadStepsThatMayPrecede(t *testing.T) {
 	}
 }
 
-// The largest definition there may be is compiled within a blink: every start
-// of a host does it.
+// Every start of a host compiles definitions, so the largest one must take little time.
 func TestLargeDefinitionsCompile(t *testing.T) {
 	n := nodes{"done": endNode()}
 	for i := range 499 {

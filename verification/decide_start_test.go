@@ -168,8 +168,8 @@ func TestBranchContinuesIfItsValuesCannotBeStored(t *testing.T) {
 	}
 }
 
-// A version that is restored is not validated again, so that damage gets as
-// far as here: it ends the run, and does nothing worse.
+// A restored version is not validated again, so Decide may get a damaged one. It ends
+// the run and must not panic.
 func TestDamagedVersionsEndTheRun(t *testing.T) {
 	for _, c := range []struct {
 		name, cause string

@@ -60,7 +60,7 @@ func fourEyes() verification.Definition {
 	return d
 }
 
-// single is one check and nothing else; change makes it another.
+// single is a workflow of one check, which change may change.
 func single(change func(*verification.Node)) verification.Definition {
 	n := checkNode("PAN", "done")
 	if change != nil {
@@ -69,7 +69,7 @@ func single(change func(*verification.Node)) verification.Definition {
 	return define("pan", nodes{"pan": n, "done": endNode()})
 }
 
-// ladder has every kind of node, a fallback, and ways on from every failure.
+// ladder is a workflow with every type of node, a fallback, and a route for every failure.
 func ladder() verification.Definition {
 	pan := checkNode("PAN", "risk")
 	pan.Key, pan.Fallback = "pan_verification", "backup"
@@ -99,8 +99,8 @@ func ladder() verification.Definition {
 	})
 }
 
-// loop goes back to its customer for as long as the check does not pass, and
-// has two nodes of one check key.
+// loop is a workflow that returns to the customer until the check passes. It has two
+// nodes with one check key.
 func loop() verification.Definition {
 	pan, twin := checkNode("PAN", "twin"), checkNode("PAN", "done")
 	pan.Key, twin.Key = "pan_verification", "pan_verification"
@@ -117,7 +117,8 @@ func loop() verification.Definition {
 	})
 }
 
-// refusal takes consent or goes straight to a reviewer, for ever if need be.
+// refusal is a workflow with a consent that leads to a reviewer when it is declined, and
+// back to the consent after a rejection.
 func refusal() verification.Definition {
 	consent := consentNode("pan")
 	consent.OnDeclined = "review"

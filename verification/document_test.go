@@ -1,4 +1,4 @@
-// Tests of what the history keeps of uploads.
+// Tests of uploads in a history.
 
 package verification_test
 
@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// photos asks for two files, and again when the check of them fails.
+// photos is a workflow that asks for two files, and asks again if their check fails.
 func photos() verification.Definition {
 	return verification.Definition{
 		Workflow: "photos", Name: "Photos", Start: "photo",

@@ -17,8 +17,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// facts has one fact of every kind, all its fields set. Its JSON is what old
-// histories hold: to change it is to break them.
+// facts has one fact of every kind, all its fields set. Old histories have
+// this JSON: it must not change.
 func facts() map[string]struct {
 	fact verification.Fact
 	json string

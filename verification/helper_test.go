@@ -57,7 +57,7 @@ func (l language) Template(object verification.Data, _ verification.Declarations
 	return named(l.templates, object.String())
 }
 
-// named finds a function, or says that there is none.
+// named returns a function, or an error if there is none.
 func named[F any](functions map[string]F, text string) (F, error) {
 	f, ok := functions[text]
 	if !ok {
@@ -125,7 +125,7 @@ func newLanguage() language {
 	}
 }
 
-// tester is what a test and a property have in common.
+// tester is the part of testing.T that rapid.T has, too.
 type tester interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -170,7 +170,7 @@ func (j *journey) try(c verification.Command) ([]verification.Event, error) {
 	return events, err
 }
 
-// do decides a command that is not refused, and keeps what follows.
+// do decides a command that must not be refused, and keeps the run after it.
 func (j *journey) do(c verification.Command) *journey {
 	j.t.Helper()
 	events, err := j.try(c)
@@ -184,7 +184,7 @@ func (j *journey) do(c verification.Command) *journey {
 	return j
 }
 
-// fork is another journey that begins like this one.
+// fork returns a copy of the journey so far.
 func (j *journey) fork() *journey {
 	other := *j
 	other.history = slices.Clone(j.history)
@@ -197,7 +197,7 @@ func (j *journey) after(d time.Duration) *journey {
 	return j
 }
 
-// answer records what the provider of the outstanding check says.
+// answer records a result of the outstanding check.
 func (j *journey) answer(o verification.CheckOutcome, object string) *journey {
 	j.t.Helper()
 	w := j.run.Wait
@@ -216,7 +216,7 @@ func (j *journey) pend(handle string) *journey {
 	})
 }
 
-// unanswered records that the provider did not answer.
+// unanswered records that the provider returned no result.
 func (j *journey) unanswered(permanent bool) *journey {
 	j.t.Helper()
 	w := j.run.Wait
@@ -282,7 +282,7 @@ func (j *journey) report() verification.Report {
 func (j *journey) status() verification.Status     { return j.run.Summary().StatusAt(j.now) }
 func (j *journey) decision() verification.Decision { return j.run.Summary().DecisionAt(j.now) }
 
-// card finds the card of a node.
+// card returns the card of a node.
 func (j *journey) card(node verification.NodeID) verification.Card {
 	j.t.Helper()
 	for _, c := range j.report().Cards {
@@ -313,7 +313,7 @@ func kinds(events []verification.Event) string {
 	return strings.Join(names, ", ")
 }
 
-// outcome says in words what a command came to.
+// outcome returns the result of a command as text.
 func outcome(events []verification.Event, err error) string {
 	for _, refusal := range []struct {
 		kind error
@@ -337,7 +337,7 @@ func outcome(events []verification.Event, err error) string {
 	return kinds(events)
 }
 
-// equal compares values down to their unexported fields.
+// equal compares values with their unexported fields.
 func equal(t tester, what string, got, want any) {
 	t.Helper()
 	all := cmp.Exporter(func(reflect.Type) bool { return true })

@@ -14,8 +14,8 @@ import (
 )
 
 // recorded reads the histories of testdata/histories: JSON, an event a line,
-// as some version of this package wrote them. They are added to and never
-// edited: such histories lie in databases.
+// as some version of this package wrote them. Add files and never edit one:
+// databases have such histories.
 func recorded(t testing.TB) map[string][]verification.Event {
 	t.Helper()
 	files, err := filepath.Glob("testdata/histories/*.jsonl")

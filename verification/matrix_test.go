@@ -14,13 +14,13 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// situation is where a run of the desk definition can stand.
+// situation is a state that a run of the desk definition can have.
 type situation struct {
 	name string
 	come func(t tester) *journey
 }
 
-// situations lists where a run can stand, each by the way there.
+// situations lists the states of a run, each with the steps that lead to it.
 func situations() []situation {
 	asked := func(t tester, input string) *journey { t.Helper(); return begin(t, desk(), input) }
 	checking := func(t tester, input string) *journey {
@@ -73,7 +73,7 @@ type asked struct {
 	command verification.Command
 }
 
-// matrix is one part of the table of what every command comes to in every
+// matrix is one part of the table of the results of every command in every
 // situation.
 type matrix struct {
 	title    string
@@ -299,8 +299,8 @@ func matrices() []matrix {
 	}
 }
 
-// rows reads the cells by situation. It fails unless every situation has its
-// line and every command its cell.
+// rows returns the cells by situation. It fails unless every situation has a line and
+// every command a cell.
 func (m matrix) rows(t testing.TB) map[string][]string {
 	t.Helper()
 	rows := map[string][]string{}

@@ -77,7 +77,7 @@ func TestMeasuresOfAHistory(t *testing.T) {
 					t.Errorf("%s: %d at %s", text, m.Count, m.At)
 				}
 			}
-			// A transition is counted before what else its event counts.
+			// The transition of an event is counted before its other measures.
 			if diff := cmp.Diff(tt.want, strings.Join(got, ", ")); diff != "" {
 				t.Errorf("measures (-want +got):\n%s", diff)
 			}

@@ -190,10 +190,10 @@ func historyFolds(t tester, j *journey) {
 	}
 }
 
-// picture is all of a run as text, to see whether anything was written into it.
+// picture returns everything of a run as text, to detect changes of shared values.
 func picture(r verification.Run) string { return fmt.Sprintf("%+v %+v", r, r.Error) }
 
-// pictures are the events as text.
+// pictures returns the events as text.
 func pictures(history []verification.Event) string { return fmt.Sprintf("%+v", history) }
 
 func TestRandomRunsKeepEveryPromise(t *testing.T) {

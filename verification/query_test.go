@@ -31,7 +31,7 @@ func TestPageHasBounds(t *testing.T) {
 	}
 }
 
-// The filters meet every combination of the two axes that a run can stand in.
+// The runs have every combination of status and decision.
 func TestFiltersAreJoinedByAnd(t *testing.T) {
 	statuses := append([]verification.Status{""}, verification.Statuses()...)
 	decisions := []verification.Decision{"", verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject}

@@ -104,7 +104,7 @@ func reviewers() map[verification.Person]string {
 	}
 }
 
-// anyone is one of them.
+// anyone draws one of them.
 func anyone(t *rapid.T) verification.Person {
 	all := slices.SortedFunc(maps.Keys(reviewers()), func(a, b verification.Person) int {
 		return strings.Compare(a.Identity+a.Name, b.Identity+b.Name)
@@ -122,7 +122,7 @@ func humanOf(identity, name string) string {
 	return ""
 }
 
-// strayCommand is anything, as likely out of place as not.
+// strayCommand draws any command, whatever the run waits for.
 func strayCommand(t *rapid.T, j *journey) verification.Command {
 	node := rapid.SampledFrom(slices.Sorted(maps.Keys(j.program.Version.Definition.Nodes))).Draw(t, "node")
 	dispatch, back := rapid.IntRange(0, 3).Draw(t, "dispatch"), anyone(t)
@@ -146,7 +146,7 @@ func strayCommand(t *rapid.T, j *journey) verification.Command {
 	return rapid.SampledFrom(commands).Draw(t, "command")
 }
 
-// anyEvent is an event of any kind, whether or not it can have happened.
+// anyEvent draws an event of any kind, even if it cannot have happened.
 func anyEvent(t *rapid.T) verification.Event {
 	node := rapid.SampledFrom([]verification.NodeID{"", "pan", "details", "review", "nowhere"}).Draw(t, "node")
 	n := rapid.IntRange(-1, 4).Draw(t, "n")

@@ -1,4 +1,4 @@
-// Tests of where the end user is sent, and of the customer's progress.
+// Tests of redirects, and of the progress of a journey.
 
 package verification_test
 

@@ -9,7 +9,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Each cause has one fixed sentence, and what is no cause has none.
+// Each cause has one fixed sentence. Other values have none.
 func TestDataFlagsAStep(t *testing.T) {
 	const (
 		source   = "The source could not vouch for the answer."

@@ -13,7 +13,7 @@ import (
 func TestEvolveDoesNotChangeTheOldRun(t *testing.T) {
 	j := begin(t, loop(), "").submit(`{"pan":"x"}`)
 	before := picture(j.run)
-	// Two futures of one run, which share what came before.
+	// Two continuations of one run share its earlier steps.
 	passed := j.run.Evolve(verification.Event{At: noon(), Fact: verification.ResultRecorded{Node: "pan", Passed: true}})
 	failed := j.run.Evolve(verification.Event{At: noon(), Fact: verification.ResultRecorded{Node: "pan"}})
 	one := passed.Evolve(verification.Event{At: noon(), Fact: verification.ReviewAsked{Node: "one"}})

@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// acme may send people to a path, to a whole host, and to a port of its own.
+// acme has an allowlist with a path, a whole host, and a port.
 func acme() verification.Tenant {
 	return verification.Tenant{RedirectAllowlist: []string{
 		"https://app.acme.example/verify", "https://kyc.acme.example/", "http://localhost:3000/done/",
@@ -135,7 +135,7 @@ func FuzzCheckRedirect(f *testing.F) {
 		if acme().ValidateRedirect(uri) != nil {
 			return
 		}
-		// What a browser takes for the host: all between the slashes and the next
+		// A browser takes as the host everything between the slashes and the next
 		// of these characters.
 		scheme, rest, _ := strings.Cut(strings.ToLower(uri), "://")
 		authority := rest

@@ -9,8 +9,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// transition is one row of the table of statuses or of decisions: a way to
-// where it begins, what then happens, and what is so afterwards.
+// transition is one row of the table of statuses or of decisions: the steps that lead to
+// the first state, the event, and the state after it.
 type transition struct {
 	from, trigger, condition, to, also string
 

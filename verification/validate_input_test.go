@@ -106,7 +106,7 @@ func TestEverySupportedMediaTypeIsAllowed(t *testing.T) {
 	}
 }
 
-// taken is the message about a media type that no upload can have.
+// taken is the message about a media type that uploads cannot have.
 func taken(media string) string {
 	return "files of the type " + media + " are not supported (supported: image/jpeg, image/png, image/webp, application/pdf, image/*)"
 }

@@ -26,7 +26,7 @@ const tenant = verification.TenantID("a0000000-0000-7000-8000-000000000001")
 // clientTimeout ends a benchmark whose run does not end.
 const clientTimeout = 30 * time.Second
 
-// host is a verifyd without servers.
+// host is an engine and its store, without servers.
 type host struct {
 	engine   *engine.Engine
 	store    *witness

@@ -146,7 +146,7 @@ func seed(t *testing.T) uint64 {
 	return s
 }
 
-// stage returns a stage with the hosts given, which may lie.
+// stage returns a stage with these hosts, which may lie.
 func (h hosts) stage(honest linear.Host, running ...linear.Host) *linear.Stage {
 	return &linear.Stage{Hosts: running, Clock: h.clock, Honest: honest, Wake: func() {
 		for _, e := range h.engines {

@@ -94,7 +94,7 @@ type runJSON struct {
 	}
 }
 
-// decided returns the decision, or none.
+// decided returns the decision of the run; empty for none.
 func (r runJSON) decided() verification.Decision {
 	if r.Decision == nil {
 		return verification.DecisionNone

@@ -1,4 +1,4 @@
-// Tests of the checks after a failures: each problem is made up and must be found.
+// Tests of the checks after the failures, which must find each made-up problem.
 
 package soak_test
 

@@ -75,7 +75,7 @@ func ExampleEngine_Apply() {
 	again := must(s.Apply(ctx, acme, file.Definition))
 	fmt.Println(first.Workflow.Name, first.Changed, again.Changed)
 
-	// A change makes a new version; runs that began before stay on theirs.
+	// A change makes a new version; earlier runs keep theirs.
 	changed := file.Definition
 	changed.Description = "Now with a description."
 	second := must(s.Apply(ctx, acme, changed))
@@ -141,7 +141,7 @@ func ExampleEngine_Submit() {
 	defer s.close()
 	run := s.start(s.apply(journey), "")
 
-	// A payload that will not do is refused, and the run waits on.
+	// An invalid payload is refused, and the run still waits.
 	_, err := s.Submit(ctx, acme, run, engine.SubmitRequest{Signal: "consent_submitted", Payload: verification.Data(`{"consent_status":"perhaps"}`)})
 	var refused *verification.Error
 	if errors.As(err, &refused) {
@@ -175,7 +175,7 @@ func ExampleEngine_GiveVerdict() {
 	settled := must(s.Run(ctx, acme, run))
 	fmt.Println(delivery.Result, settled.Status, settled.Decision, settled.Notes)
 
-	// The last word counts. A run that is over stays as it ended.
+	// The newest verdict counts. The status of a run that is over does not change.
 	delivery = must(s.GiveVerdict(ctx, acme, run, engine.VerdictRequest{Decision: verification.DecisionReject}))
 	settled = must(s.Run(ctx, acme, run))
 	fmt.Printf("%s %s %s %q\n", delivery.Result, settled.Status, settled.Decision, settled.Notes)
@@ -268,7 +268,7 @@ func ExampleEngine_Runs() {
 		s.consent(s.start(workflow, input))
 	}
 
-	// The review queue: what reads review is what this filter finds.
+	// The filter finds the runs whose decision is review: the review queue.
 	queue := must(s.Runs(ctx, acme, verification.RunQuery{
 		PageQuery: verification.PageQuery{Limit: verification.DefaultLimit},
 		Decision:  verification.DecisionReview,
@@ -329,7 +329,7 @@ func ExampleEngine_RunRecord() {
 	for _, e := range verification.Timeline(record.History) {
 		fmt.Printf("%s %q\n", e.Kind, e.Label)
 	}
-	// The reviewer decides on what the record shows, and on nothing newer.
+	// The verdict is refused if the run has changed since the record was read.
 	approval := engine.VerdictRequest{Decision: verification.DecisionApprove, By: "asha", Revision: record.Revision}
 	fmt.Println(must(s.GiveVerdict(ctx, acme, run, approval)).Result)
 	_, err := s.GiveVerdict(ctx, acme, run, approval)

@@ -1,4 +1,4 @@
-// Workflows, mocks and checks that the engine's tests share.
+// Helpers: workflows, mocks and checks.
 
 package engine_test
 

@@ -213,7 +213,7 @@ func TestARepeatedStartWaitsAsRequested(t *testing.T) {
 	}
 }
 
-// slowCompiler has schemas whose checks end when the test says so.
+// slowCompiler compiles schemas whose checks end when the test allows it.
 type slowCompiler struct {
 	verification.ExpressionCompiler
 	began, end chan struct{}

@@ -275,7 +275,7 @@ func TestTryAcquireNDoesNotWait(t *testing.T) {
 	})
 }
 
-// wall is the clock of the bubble of a test.
+// wall is the clock of the synctest bubble of a test.
 type wall struct{}
 
 func (wall) Now() time.Time { return time.Now() }

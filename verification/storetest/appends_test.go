@@ -8,7 +8,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// onConflict breaks what Append does once its history has moved on.
+// onConflict breaks Append for a seq that is not the length of the history.
 func onConflict(then func(ctx context.Context, sound verification.Store, run runRef, seq int, a verification.Commit) error) breakage {
 	return func(b *broken, sound stores) {
 		b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
@@ -34,7 +34,7 @@ func atTheEnd(ctx context.Context, s verification.Store, run runRef, _ int, a ve
 	}
 }
 
-// appending breaks what Append is given.
+// appending breaks the arguments of Append.
 func appending(change func(*verification.Commit)) breakage {
 	return func(b *broken, sound stores) {
 		b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {

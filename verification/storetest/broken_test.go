@@ -12,7 +12,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Short names for what the methods of the ports take and give.
+// Short names for the arguments and results of the ports.
 type (
 	tenantID = verification.TenantID
 	runID    = verification.RunID
@@ -62,7 +62,7 @@ func (s stores) broken(change breakage) *broken {
 // breakage replaces methods of b, which calls sound.
 type breakage = func(b *broken, sound stores)
 
-// memo is what a broken store remembers.
+// memo is the state of a broken store.
 type memo[K comparable, V any] struct {
 	mu sync.Mutex
 	of map[K]V

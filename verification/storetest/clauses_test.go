@@ -68,7 +68,7 @@ func TestEveryClauseHasABreach(t *testing.T) {
 	}
 }
 
-// TestEverySuiteRunsAlone runs each suite with nothing but its own ports.
+// TestEverySuiteRunsAlone runs each suite with only its own ports.
 func TestEverySuiteRunsAlone(t *testing.T) {
 	made := map[any]bool{}
 	fresh := func() verification.Store {

@@ -9,7 +9,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// ledgering breaks what Deliveries gives.
+// ledgering breaks the results of Deliveries.
 func ledgering(change func(state verification.DeliveryState, q verification.PageQuery, p *verification.Page[verification.Delivery])) breakage {
 	return func(b *broken, sound stores) {
 		b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q verification.PageQuery) (verification.Page[verification.Delivery], error) {
@@ -20,7 +20,7 @@ func ledgering(change func(state verification.DeliveryState, q verification.Page
 	}
 }
 
-// recording breaks what SaveDelivery saves.
+// recording breaks the arguments of SaveDelivery.
 func recording(save func(ctx context.Context, sound verification.Store, t tenantID, d verification.Delivery) error) breakage {
 	return func(b *broken, sound stores) {
 		b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d verification.Delivery) error { return save(ctx, sound, t, d) }

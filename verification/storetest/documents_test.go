@@ -39,7 +39,7 @@ func keeping(change func(content []byte) []byte) breakage {
 	}
 }
 
-// knowing breaks what Document returns.
+// knowing breaks the results of Document.
 func knowing(change func(*document)) breakage {
 	return func(b *broken, sound stores) {
 		b.DocumentFunc = func(ctx context.Context, r runRef, id string) (document, error) {
@@ -74,7 +74,7 @@ func scoped(change func(*runRef)) breakage {
 	}
 }
 
-// removing breaks what RemoveDocument does.
+// removing breaks RemoveDocument.
 func removing(change func(ctx context.Context, sound verification.DocumentStore, r runRef, id string) error) breakage {
 	return func(b *broken, sound stores) {
 		b.RemoveDocumentFunc = func(ctx context.Context, r runRef, id string) error { return change(ctx, sound, r, id) }

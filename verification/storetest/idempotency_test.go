@@ -7,7 +7,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// claiming breaks what ClaimIdempotencyKey is given and what it gives.
+// claiming breaks the arguments and results of ClaimIdempotencyKey.
 func claiming(claim func(ctx context.Context, sound verification.Store, t tenantID, r record) (record, error)) breakage {
 	return func(b *broken, sound stores) {
 		b.ClaimIdempotencyKeyFunc = func(ctx context.Context, t tenantID, r record) (record, error) {

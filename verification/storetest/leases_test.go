@@ -13,7 +13,7 @@ type piece struct {
 	run  runRef
 }
 
-// holding remembers who took each piece last.
+// holding records the last lease of each piece.
 func holding(b *broken, sound stores) *memo[piece, work] {
 	held := &memo[piece, work]{}
 	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
@@ -197,12 +197,12 @@ func leaseBreaches() []breach {
 	}
 }
 
-// postponedAnyway queues an advance without looking at what is there.
+// postponedAnyway queues an advance even if the run has none.
 func postponedAnyway(b *broken, sound stores) {
 	b.PostponeFunc = func(ctx context.Context, w work, at time.Time) error { return requeue(ctx, sound, w.RunRef, at) }
 }
 
-// renewedAway takes no notice of who finishes what was renewed.
+// renewedAway does not finish the work of a run whose lease was renewed.
 func renewedAway(b *broken, sound stores) {
 	away := memo[runRef, bool]{}
 	b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// asking breaks what List is asked.
+// asking breaks the queries of List.
 func asking(change func(*verification.RunQuery)) breakage {
 	return func(b *broken, sound stores) {
 		b.ListFunc = func(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {
@@ -24,7 +24,7 @@ func asking(change func(*verification.RunQuery)) breakage {
 	}
 }
 
-// listing breaks what List answers.
+// listing breaks the results of List.
 func listing(change func(*verification.Page[summary])) breakage {
 	return func(b *broken, sound stores) {
 		b.ListFunc = func(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// queueing breaks what Queue is asked and what it answers.
+// queueing breaks the queries and results of Queue.
 func queueing(ask func(*verification.QueueQuery), answer func(verification.QueueQuery, *verification.Page[verification.QueueEntry])) breakage {
 	return func(b *broken, sound stores) {
 		b.QueueFunc = func(ctx context.Context, t tenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
@@ -26,7 +26,7 @@ func queueing(ask func(*verification.QueueQuery), answer func(verification.Queue
 	}
 }
 
-// reclaiming breaks what SaveClaim saves.
+// reclaiming breaks the arguments of SaveClaim.
 func reclaiming(change func(c *verification.Claim, takeOver *bool)) breakage {
 	return func(b *broken, sound stores) {
 		b.SaveClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim, takeOver bool) (verification.Claim, error) {
@@ -36,7 +36,7 @@ func reclaiming(change func(c *verification.Claim, takeOver *bool)) breakage {
 	}
 }
 
-// committing breaks what Append saves.
+// committing breaks the arguments of Append.
 func committing(change func(*verification.Commit)) breakage {
 	return func(b *broken, sound stores) {
 		b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
@@ -149,7 +149,7 @@ func reviewBreaches() []breach {
 	}
 }
 
-// measuring breaks what Measures is asked.
+// measuring breaks the queries of Measures.
 func measuring(change func(*verification.MeasureQuery)) breakage {
 	return func(b *broken, sound stores) {
 		b.MeasuresFunc = func(ctx context.Context, t tenantID, q verification.MeasureQuery) ([]verification.MeasureCounts, error) {

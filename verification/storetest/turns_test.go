@@ -40,7 +40,7 @@ func turnBreaches() []breach {
 	}
 }
 
-// earliestFirst hands out what has been due for longest, whose ever it is.
+// earliestFirst returns the work that has been due for longest, of whichever tenant.
 func earliestFirst(b *broken, sound stores) {
 	due := memo[runRef, time.Time]{}
 	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {

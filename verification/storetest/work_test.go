@@ -7,7 +7,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// taking breaks what Take is asked and what it gives.
+// taking breaks the requests and results of Take.
 func taking(change func(r *verification.TakeRequest), then func([]work, time.Time) ([]work, time.Time)) breakage {
 	return func(b *broken, sound stores) {
 		b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
@@ -188,8 +188,8 @@ func announcedTwice(b *broken, sound stores) {
 	}
 }
 
-// latestFirst takes all that is due and gives back what is too much from the
-// front.
+// latestFirst takes all due work, and releases the earliest pieces that are beyond the
+// limit.
 func latestFirst(b *broken, sound stores) {
 	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
 		max := r.Max

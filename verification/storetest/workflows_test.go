@@ -17,7 +17,7 @@ type versionName struct {
 	hash     string
 }
 
-// saving breaks what SaveWorkflow does once another came first.
+// saving breaks SaveWorkflow for a revision that is not the next one.
 func saving(then func(ctx context.Context, sound verification.Store, t tenantID, w verification.Workflow, added *verification.Version) error) breakage {
 	return func(b *broken, sound stores) {
 		b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
@@ -30,7 +30,7 @@ func saving(then func(ctx context.Context, sound verification.Store, t tenantID,
 	}
 }
 
-// besides keeps versions beside the sound store, and gives them out first.
+// besides keeps versions beside the sound store, and returns them first.
 func besides(b *broken, sound stores) *memo[versionName, verification.Version] {
 	kept := &memo[versionName, verification.Version]{}
 	b.VersionFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
@@ -42,7 +42,7 @@ func besides(b *broken, sound stores) *memo[versionName, verification.Version] {
 	return kept
 }
 
-// listingVersions breaks what Versions gives.
+// listingVersions breaks the results of Versions.
 func listingVersions(spoil func(*verification.Page[verification.VersionInfo])) breakage {
 	return func(b *broken, sound stores) {
 		b.VersionsFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, q verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
