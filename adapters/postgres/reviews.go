@@ -223,8 +223,12 @@ func orInfinity(t time.Time) any {
 // counters, it counts only the reviews of one day, those that have ended by time, and
 // those that are claimed.
 func queueTotal(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
-	if q.Run != "" || q.ReferencePrefix != "" || q.ClaimedBy != "" {
+	if q.Run != "" || q.ClaimedBy != "" || q.ReferencePrefix != "" && q.Unclaimed {
 		return counted(matching(tx, t, q))
+	}
+	if q.ReferencePrefix != "" {
+		prefixed := func() *bun.SelectQuery { return withPrefix(reviewsOf(tx, t, q), "reference_id", q.ReferencePrefix) }
+		return unendedTotal(tx, q.Now, prefixed)
 	}
 	total := "(?) - (?)"
 	terms := []any{countersOf(tx, t, q), counted(reviewsOf(tx, t, q).Where("until < ?", q.Now))}
@@ -237,6 +241,12 @@ func queueTotal(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) 
 		total, terms = total+" - (?)", append(terms, counted(claimed))
 	}
 	return tx.NewSelect().ColumnExpr("greatest(0, "+total+")", terms...)
+}
+
+// unendedTotal selects the number of rows that have not ended by time. It counts all in an
+// index that does not have the end, and subtracts the few that have ended.
+func unendedTotal(tx bun.IDB, now time.Time, rows func() *bun.SelectQuery) *bun.SelectQuery {
+	return tx.NewSelect().ColumnExpr("(?) - (?)", counted(rows()), counted(rows().Where("until < ?", now)))
 }
 
 // counted selects the number of rows.
@@ -277,7 +287,7 @@ func (s *Store) QueueFigures(
 	err = s.transact(ctx, tenants, snapshot(), func(ctx context.Context, tx bun.Tx) error {
 		err := tx.NewSelect().
 			ColumnExpr("greatest(0, (?) - (?)) AS open", countersOf(tx, t, q), counted(reviewsOf(tx, t, q).Where("until < ?", now))).
-			ColumnExpr("(?) AS overdue", counted(unended(reviewsOf(tx, t, q), now).Where("due_at < ?", now))).
+			ColumnExpr("(?) AS overdue", unendedTotal(tx, now, func() *bun.SelectQuery { return reviewsOf(tx, t, q).Where("due_at < ?", now) })).
 			Scan(ctx, &f.Open, &f.Overdue)
 		if err != nil || t == "" {
 			return err

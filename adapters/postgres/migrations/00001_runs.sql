@@ -189,7 +189,7 @@ CREATE INDEX reviews_due_by_workflow ON verifyd.reviews (tenant_id, cause, workf
 CREATE INDEX reviews_by_reference ON verifyd.reviews (tenant_id, cause, reference_id);
 CREATE INDEX reviews_claimed ON verifyd.reviews (tenant_id, cause, claimed_by) WHERE claimed_by <> '';
 CREATE INDEX reviews_until ON verifyd.reviews (until) WHERE until IS NOT NULL;
-CREATE INDEX reviews_overdue ON verifyd.reviews (due_at) WHERE cause = '';
+CREATE INDEX reviews_overdue ON verifyd.reviews (due_at) INCLUDE (tenant_id) WHERE cause = '';
 
 -- The number of rows of reviews by workflow, cause and day of since: the sum over
 -- slots, as in run_counts.
