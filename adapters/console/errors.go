@@ -47,7 +47,8 @@ func statusOf(err error) int {
 // errorView is the data of the page error.
 type errorView struct {
 	Text      string
-	RequestID string // of an internal error
+	RequestID string    // of an internal error
+	Kept      *keptForm // of a post with a text; nil for none
 }
 
 // refuse writes the page of an error.
@@ -78,6 +79,9 @@ func (c *console) refuse(w http.ResponseWriter, r *http.Request, s session, err 
 	}
 	key := "error." + strconv.Itoa(status)
 	view.Text = s.Message(key + ".text")
+	if !errors.Is(err, errCrossSite) { // what another site sent is not offered to be sent again
+		view.Kept = c.keptForm(r)
+	}
 	if err := c.render(w, s, status, "error", key+".title", view); err != nil {
 		s.log.Error("console failed", "error", err)
 		w.WriteHeader(http.StatusInternalServerError)
@@ -96,6 +100,11 @@ const notesField = "notes"
 // ended.
 type keptView struct {
 	SignIn string
+	*keptForm
+}
+
+// keptForm is a form that was not carried out, to be sent again.
+type keptForm struct {
 	Action string
 	Fields []keptField
 }
@@ -109,23 +118,41 @@ type keptField struct {
 // askToSignIn answers a request without a session. What a form contained stays on the
 // page, to be sent again after signing in in another tab.
 func (c *console) askToSignIn(w http.ResponseWriter, r *http.Request, s session) error {
-	here := c.base + pathOf(r)
-	if r.URL.RawQuery != "" {
-		here += "?" + r.URL.RawQuery
-	}
 	signIn := c.base + SignInPath
 	switch {
 	case !wantsPage(r):
 		w.WriteHeader(http.StatusUnauthorized)
 		return nil
 	case r.Method != http.MethodPost:
-		return c.redirect(w, signIn+"?"+url.Values{"next": {here}}.Encode())
+		return c.redirect(w, signIn+"?"+url.Values{"next": {c.here(r)}}.Encode())
 	}
-	view := keptView{SignIn: signIn, Action: here}
+	return c.render(w, s, http.StatusUnauthorized, "kept", "kept.title", keptView{signIn, c.formOf(r)})
+}
+
+// here returns the path and query of a request.
+func (c *console) here(r *http.Request) string {
+	here := c.base + pathOf(r)
+	if r.URL.RawQuery != "" {
+		here += "?" + r.URL.RawQuery
+	}
+	return here
+}
+
+// formOf returns what a post contained.
+func (c *console) formOf(r *http.Request) *keptForm {
+	form := &keptForm{Action: c.here(r)}
 	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
 		for _, value := range r.PostForm[name] {
-			view.Fields = append(view.Fields, keptField{Name: name, Value: value, Long: name == notesField})
+			form.Fields = append(form.Fields, keptField{Name: name, Value: value, Long: name == notesField})
 		}
 	}
-	return c.render(w, s, http.StatusUnauthorized, "kept", "kept.title", view)
+	return form
+}
+
+// keptForm returns what a post contained if a person typed a text into it, else nil.
+func (c *console) keptForm(r *http.Request) *keptForm {
+	if r.PostForm.Get(notesField) == "" {
+		return nil
+	}
+	return c.formOf(r)
 }

@@ -3,6 +3,7 @@
 package console_test
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strconv"
@@ -18,6 +19,23 @@ type provider struct {
 	err   error
 	state string // of the latest attempt
 	n     int
+
+	hang    chan struct{} // until it is closed, Finish and SignOutURL wait; nil for no wait
+	hanging chan struct{} // receives when one of them begins to wait
+}
+
+// wait waits for hang, or until ctx ends.
+func (p *provider) wait(ctx context.Context) error {
+	if p.hang == nil {
+		return nil
+	}
+	p.hanging <- struct{}{}
+	select {
+	case <-p.hang:
+		return nil
+	case <-ctx.Done():
+		return verification.Unavailable("sign-in", "the issuer does not answer")
+	}
 }
 
 // Begin implements console.IdentityProvider.
@@ -28,9 +46,9 @@ func (p *provider) Begin(context.Context) (string, string, error) {
 }
 
 // Finish implements console.IdentityProvider.
-func (p *provider) Finish(_ context.Context, attempt string, answer url.Values) (verification.Reviewer, string, error) {
-	if p.err != nil {
-		return verification.Reviewer{}, "", p.err
+func (p *provider) Finish(ctx context.Context, attempt string, answer url.Values) (verification.Reviewer, string, error) {
+	if err := cmp.Or(p.err, p.wait(ctx)); err != nil {
+		return verification.Reviewer{}, "", err
 	}
 	if attempt == "" || attempt != answer.Get("state") {
 		return verification.Reviewer{}, "", &verification.Error{Kind: verification.ErrUnauthenticated}
@@ -39,6 +57,9 @@ func (p *provider) Finish(_ context.Context, attempt string, answer url.Values) 
 }
 
 // SignOutURL implements console.IdentityProvider.
-func (p *provider) SignOutURL(_ context.Context, idToken string) (string, error) {
+func (p *provider) SignOutURL(ctx context.Context, idToken string) (string, error) {
+	if err := p.wait(ctx); err != nil {
+		return "", err
+	}
 	return "https://id.example/end?hint=" + idToken, p.err
 }

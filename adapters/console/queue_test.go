@@ -179,6 +179,25 @@ func TestTheQueueFollowsWithoutAReload(t *testing.T) {
 	}
 }
 
+func TestWithoutAStreamTheQueueIsReadAgain(t *testing.T) {
+	d := serve(t)
+	d.fill(3)
+	w := d.Apply(waiting("Late", "It came late."))
+	who := reviewer(verification.RoleReviewer)
+	p := d.as(who)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 64 { // all of the tenant
+		p.stream(ctx)
+	}
+	tab := d.tab(who, browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/queue")
+	tab.Wait(`document.documentElement.dataset.follows === "polls"`)
+	browser.Eval[bool](tab, `window.stays = true`)
+	d.begin(w, "newcomer")
+	tab.Wait(`document.body.innerText.includes("newcomer") && window.stays`)
+}
+
 func TestTheQueueIsWorkedWithTheKeyboard(t *testing.T) {
 	d := serve(t)
 	ids := d.fill(5)

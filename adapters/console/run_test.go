@@ -6,7 +6,10 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -582,4 +585,88 @@ func TestALinkOfAnotherSiteDoesNotClaimARun(t *testing.T) {
 	if got := holder(); got != "asha" {
 		t.Errorf("%q has the run that asha opened from the queue", got)
 	}
+}
+
+// refusingStore refuses to append while it is told to, as a database that has stopped.
+type refusingStore struct {
+	verification.Store
+
+	down   atomic.Bool
+	before func() // is called before each append; nil for no call
+}
+
+// Append implements verification.RunStore.
+func (s *refusingStore) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+	if s.down.Load() {
+		return verification.Unavailable("store", "it has stopped")
+	}
+	if s.before != nil {
+		s.before()
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.Store.Append(ctx, t, id, seq, c)
+}
+
+func TestAPostIsCompletedWhenTheBrowserLeaves(t *testing.T) {
+	store := &refusingStore{}
+	d := serve(t, func(p *engine.Ports, _ *engine.Options) { store.Store, p.Store = p.Store, store })
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	p := d.as(reviewerCalled("asha"))
+	path := "/runs/" + string(run)
+	form := url.Values{"decision": {"approve"}, "notes": {"Seen."}}
+	for pairs := verdictForm(t, p.get(path)); len(pairs) > 0; pairs = pairs[2:] {
+		form.Set(pairs[0], pairs[1])
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	store.before = leave
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/console"+path+"/verdict", strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	for _, c := range p.client.Jar.Cookies(d.url()) {
+		r.AddCookie(c)
+	}
+	d.server.Config.Handler.ServeHTTP(httptest.NewRecorder(), r)
+	if got := d.Run(run); ctx.Err() == nil || got.Decision != verification.DecisionApprove || got.Notes != "Seen." {
+		t.Errorf("the browser left: %v; run = %q %q, want the verdict", ctx.Err() != nil, got.Decision, got.Notes)
+	}
+}
+
+func TestANoteSurvivesAPostThatFails(t *testing.T) {
+	store := &refusingStore{}
+	d := serve(t, func(p *engine.Ports, _ *engine.Options) { store.Store, p.Store = p.Store, store })
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	const note = "The name is <b>wrong</b>.\nReally."
+	tab := d.tab(reviewerCalled("asha"), browser.Options{Wide: true, NoScript: true})
+	tab.Go(d.server.URL + "/console/runs/" + string(run))
+	tab.Set("#notes", note)
+	store.down.Store(true)
+	tab.Press("button[value=reject]")
+	tab.See("textarea[readonly]")
+	if text := tab.Text(); !strings.Contains(text, "The service is unavailable") {
+		t.Errorf("the page is %s", text)
+	}
+	if got := browser.Eval[string](tab, `document.querySelector("textarea").value`); got != note {
+		t.Errorf("the page has the note %q, want %q", got, note)
+	}
+	tab.Shoot(filepath.Join(shots, "unavailable-kept.png"))
+	store.down.Store(false)
+	tab.Press("main form button")
+	tab.See(".note.good")
+	if got := d.Run(run); got.Decision != verification.DecisionReject || strings.ReplaceAll(got.Notes, "\r", "") != note {
+		t.Errorf("run = %q %q, want the verdict with its note", got.Decision, got.Notes)
+	}
+
+	p := d.as(reviewerCalled("ravi"))
+	store.down.Store(true)
+	path := "/runs/" + string(run) + "/verdict?search=case"
+	failed := p.post(path, "decision", "approve", "notes", "typed", "revision", "9")
+	wants(t, failed, http.StatusConflict, "typed")
+	failed = p.post(path, append(verdictForm(t, failed), "decision", "approve", "notes", "typed again")...)
+	wants(t, failed, http.StatusServiceUnavailable, "typed again", `action="/console/runs/`+string(run)+`/verdict?search=case"`, `name="decision" value="approve"`)
+	foreign := p.do(http.MethodPost, path, "decision=approve&notes=forged", "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "cross-site")
+	wants(t, foreign, http.StatusForbidden, "!forged", "!<textarea")
+	missing := p.post("/runs/00000000-0000-7000-8000-00000000dead/verdict", "decision", "approve", "notes", "typed", "revision", "1")
+	wants(t, missing, http.StatusNotFound, "typed", "<textarea")
 }

@@ -142,3 +142,20 @@ func TestThePageOfRunsIsUsable(t *testing.T) {
 		t.Errorf("the filtered page says %s", text)
 	}
 }
+
+func TestADayBeforeYearOneIsRefusedNotSentToTheStore(t *testing.T) {
+	d := serve(t)
+	p := d.as(reviewer(verification.RoleViewer))
+	cookies := "tz=Asia/Kolkata" // where year 1 begins in year 0 of UTC
+	for _, c := range p.client.Jar.Cookies(d.url()) {
+		cookies += "; " + c.String()
+	}
+	for _, path := range []string{
+		"/runs?from=0001-01-01", "/runs?to=0000-12-31", "/numbers?from=0001-01-01&to=0001-01-05", "/numbers?from=0000-01-01&to=0000-01-05",
+		"/numbers/runs.csv?from=0001-01-01&to=0001-01-05",
+	} {
+		wants(t, p.get(path, "Cookie", cookies), http.StatusBadRequest)
+	}
+	wants(t, p.get("/runs?from=0001-01-02&to=9999-12-31", "Cookie", cookies), http.StatusOK)
+	wants(t, p.get("/numbers?from=0001-01-02&to=0001-01-05", "Cookie", cookies), http.StatusOK)
+}

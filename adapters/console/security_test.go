@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/console"
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // TestMarkupInEveryValueIsInert visits every page with a sample whose texts are all
@@ -22,8 +24,12 @@ import (
 func TestMarkupInEveryValueIsInert(t *testing.T) {
 	d := serve(t)
 	paths := d.sample()
+	if err := d.Store.SaveTenant(t.Context(), verification.Tenant{ID: enginetest.Tenant, Name: canary(21)}); err != nil {
+		t.Fatal(err)
+	}
+	d.rescreened(verification.RunID(paths["run"]))
 	who := reviewer(verification.RoleAdmin)
-	who.Name = "asha " + canary(20)
+	who.Identity, who.Name = verification.IssuedIdentity("https://id.example", canary(22)), "asha "+canary(20)
 	tab := d.tab(who, browser.Options{Wide: true})
 	shown := map[string]bool{}
 	for _, route := range console.Table() {
@@ -37,16 +43,30 @@ func TestMarkupInEveryValueIsInert(t *testing.T) {
 			t.Errorf("%s interprets %s", path, found)
 		}
 		text := browser.Eval[string](tab, `document.documentElement.textContent`)
-		for n := range 25 {
+		for n := range 28 {
 			if strings.Contains(text, fmt.Sprintf("<canary-%d>", n)) {
 				shown[fmt.Sprint(n)] = true
 			}
 		}
 	}
-	for _, n := range []string{"1", "5", "11", "12", "14", "16", "17", "20"} {
+	for _, n := range []string{"1", "5", "11", "12", "14", "16", "17", "20", "21", "22", "25"} {
 		if !shown[n] {
 			t.Errorf("no page shows the canary %s; shown are %v", n, shown)
 		}
+	}
+}
+
+// rescreened completes a run of the sample, and records a hit of a list for it.
+func (d *desk) rescreened(run verification.RunID) {
+	d.t.Helper()
+	d.GiveVerdict(run, verification.DecisionApprove)
+	d.Settle()
+	_, err := d.Engine.RecordHits(d.t.Context(), enginetest.Tenant, run, engine.HitsRequest{
+		Node: "records", List: canary(23), ListVersion: canary(24),
+		Hits: []verification.Hit{{ID: canary(26), Name: canary(25), Score: 0.9, Reasons: []string{canary(27)}}},
+	})
+	if err != nil {
+		d.t.Fatal(err)
 	}
 }
 

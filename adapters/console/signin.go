@@ -4,6 +4,7 @@
 package console
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -191,6 +192,9 @@ type signedOutView struct {
 	Provider string // the URL at which to sign out of the identity provider
 }
 
+// signOutTimeout is how long a sign-out waits for the identity provider.
+const signOutTimeout = 2 * time.Second
+
 // signOut ends the session in this browser, and offers to end that at the identity provider.
 func (c *console) signOut(w http.ResponseWriter, r *http.Request, s session) error {
 	idToken := c.cookie(r, idTokenCookie)
@@ -199,8 +203,10 @@ func (c *console) signOut(w http.ResponseWriter, r *http.Request, s session) err
 	}
 	var to string
 	if c.opt.IdentityProvider != nil {
+		ctx, cancel := context.WithTimeout(r.Context(), signOutTimeout)
+		defer cancel()
 		var err error
-		if to, err = c.opt.IdentityProvider.SignOutURL(r.Context(), idToken); err != nil {
+		if to, err = c.opt.IdentityProvider.SignOutURL(ctx, idToken); err != nil {
 			s.log.Warn("the identity provider has no page to sign out", "error", err)
 		}
 	}

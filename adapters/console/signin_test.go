@@ -202,6 +202,29 @@ func TestWithoutAProviderThereIsNoSignInAtOne(t *testing.T) {
 	wants(t, p.get("/sign-in/callback?state=x&code=y"), http.StatusNotFound)
 }
 
+func TestSignInsThatHangDelayNoSession(t *testing.T) {
+	const hanging = 4 // every slot for calls of the provider
+	p := &provider{who: reviewer(verification.RoleReviewer), hang: make(chan struct{}), hanging: make(chan struct{})}
+	d := serveWith(t, func(o *console.Options) { o.IdentityProvider = p })
+	var all sync.WaitGroup
+	for range hanging {
+		all.Go(func() { d.nobody().get("/sign-in/callback?state=x&code=y") })
+		<-p.hanging
+	}
+	wants(t, d.as(reviewer(verification.RoleViewer)).get("/session"), http.StatusOK) // with a token that nobody has verified yet
+	close(p.hang)
+	all.Wait()
+}
+
+func TestASignOutDoesNotWaitForTheProvider(t *testing.T) {
+	p := &provider{who: reviewer(verification.RoleReviewer), hang: make(chan struct{}), hanging: make(chan struct{}, 1)}
+	d := serveWith(t, func(o *console.Options) { o.IdentityProvider = p })
+	defer close(p.hang)
+	browser := d.as(reviewer(verification.RoleReviewer))
+	wants(t, browser.post("/sign-out"), http.StatusOK, "You are signed out", "!id.example") // or the client gives up after 30 s
+	wants(t, browser.get("/session"), http.StatusSeeOther)
+}
+
 func TestSigningOutLeadsToTheProvider(t *testing.T) {
 	p := &provider{who: reviewer(verification.RoleReviewer)}
 	d := serveWith(t, func(o *console.Options) { o.IdentityProvider = p })

@@ -168,3 +168,76 @@ func TestJavaScriptReportsProblemsBeforeThePost(t *testing.T) {
 	tab.Press(onto)
 	tab.See(".sign.good")
 }
+
+// TestMarkupInEveryValueIsInert visits every page of a journey whose texts are all
+// markup: those of the tenant, the workflow author and the customer.
+func TestMarkupInEveryValueIsInert(t *testing.T) {
+	canary := func(n int) string {
+		return fmt.Sprintf(`c%d"'><canary-%d><img src=x onerror="window.canary=%d"><script>window.canary=%d</script>{{.Name}}`, n, n, n, n)
+	}
+	s := serve(t)
+	tenant := verification.Tenant{ID: enginetest.Tenant, Name: canary(1), Links: verification.PageLinks{Privacy: "https://acme.example/?" + `"><canary-2>`}}
+	if err := s.Store.SaveTenant(t.Context(), tenant); err != nil {
+		t.Fatal(err)
+	}
+	c := s.begin(verification.Definition{
+		Workflow: "markup", Name: canary(3), Description: canary(4), Start: "consent",
+		Nodes: map[verification.NodeID]verification.Node{
+			"consent": {Type: verification.NodeConsent, Label: canary(5), Text: canary(6) + "\n\n- " + canary(7) + "\n\n[" + canary(8) + "](https://acme.example/%22%3E)", OnDeclined: verification.TargetNext, Next: "details"},
+			"details": {Type: verification.NodeCustomerInput, Label: canary(9), Text: canary(10), Next: "check", Fields: verification.InputFields{
+				{Name: "name", Type: verification.FieldText, Label: canary(11), Help: canary(12)},
+				{Name: "about", Type: verification.FieldTextarea, Label: canary(13)},
+				{Name: "age", Type: verification.FieldNumber, Label: canary(14)},
+				{Name: "work", Type: verification.FieldSelect, Label: canary(15), Options: []verification.Option{{Value: canary(16), Label: canary(17)}}},
+				{Name: "photo", Type: verification.FieldImage, Label: canary(18), Help: canary(19)},
+				{Name: "where", Type: verification.FieldLocation, Label: canary(20)},
+			}},
+			"check":  {Type: verification.NodeCheck, Key: "check", Label: canary(21), Provider: "script", Next: "review"},
+			"review": {Type: verification.NodeReview, Label: canary(22), Reason: canary(23), Next: "done"},
+			"done":   {Type: verification.NodeEnd},
+		},
+	}, "")
+	tab := browser.Start(t).Open(t, browser.Options{})
+	shown := map[int]bool{}
+	look := func(page string) {
+		t.Helper()
+		if found := browser.Eval[string](tab, `[...document.querySelectorAll("*")].filter((e) => e.localName.startsWith("canary") ||
+			[...e.attributes].some((a) => a.name.startsWith("on") || a.name.startsWith("<"))).map((e) => e.outerHTML).join("\n") + (window.canary ?? "")`); found != "" {
+			t.Errorf("%s interprets %s", page, found)
+		}
+		text := browser.Eval[string](tab, `document.documentElement.textContent + [...document.querySelectorAll("option")].map((o) => o.value)`)
+		for n := range 24 {
+			shown[n] = shown[n] || strings.Contains(text, fmt.Sprintf("<canary-%d>", n))
+		}
+	}
+	tab.Go(c.link)
+	look("the consent")
+	tab.Press("button[value=success]")
+	tab.See("#f-name")
+	look("the form")
+	tab.Set("#f-name", canary(11))
+	tab.Set("#f-about", canary(13))
+	browser.Eval[bool](tab, `document.querySelector("form:not(.optout)").noValidate = true, document.querySelector("#f-age").type = "text", true`)
+	tab.Set("#f-age", canary(14))
+	tab.Press(onto)
+	tab.See(".problems")
+	look("the form with problems")
+	if name := browser.Eval[string](tab, `document.querySelector("#f-name").value`); name != canary(11) {
+		t.Errorf("the form shows the answer %q", name)
+	}
+	c.post("f.name", canary(11), "f.about", canary(13), "f.work", canary(16), "f.where.denied", "on")
+	s.Settle()
+	tab.Go(c.link)
+	tab.See("main")
+	look("the page of a person who waits")
+	s.GiveVerdict(c.run, verification.DecisionApprove)
+	tab.Go(c.link)
+	look("the last page")
+	tab.Go(c.link + "x")
+	look("the page of a wrong link")
+	for _, n := range []int{1, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20} {
+		if !shown[n] {
+			t.Errorf("no page shows the canary %d", n)
+		}
+	}
+}

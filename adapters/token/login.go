@@ -3,6 +3,7 @@
 package token
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -35,10 +36,11 @@ type Login struct {
 	home      string // the URL that it sends them to after signing out
 	discovery *keySource
 
-	mu     sync.Mutex // also held while the document is fetched
-	known  discoveryDocument
-	err    error     // of the latest fetch
-	nextAt time.Time // of the next fetch
+	mu       sync.Mutex
+	known    discoveryDocument
+	err      error         // of the latest fetch
+	nextAt   time.Time     // of the next fetch
+	fetching chan struct{} // closed at the end of the fetch in progress; nil without one
 }
 
 // NewLogin returns the login of an issuer that has a ClientID. The issuer must allow
@@ -109,7 +111,7 @@ func (l *Login) Finish(ctx context.Context, attempt string, answer url.Values) (
 }
 
 // SignOutURL returns the URL at which a person signs out of the issuer, or "" if the
-// issuer has none. The ID token may be empty.
+// issuer has none. The ID token may be empty. It waits for the issuer no longer than ctx.
 func (l *Login) SignOutURL(ctx context.Context, idToken string) (string, error) {
 	document, err := l.document(ctx)
 	if err != nil || document.LogoutURL == "" {
@@ -169,25 +171,42 @@ func (l *Login) config(document discoveryDocument) *oauth2.Config {
 }
 
 // document returns the discovery document, which is fetched once an hour. If that
-// fails, the one before stays in use.
+// fails, or does not end before ctx, the one before stays in use.
 func (l *Login) document(ctx context.Context) (discoveryDocument, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := l.oidc.opt.Now(); !now.Before(l.nextAt) {
-		fetched, err := l.fetch(ctx)
-		l.err, l.nextAt = err, now.Add(retryAfter)
-		if err == nil {
-			l.known, l.nextAt = fetched, now.Add(endpointsLife)
+	if now := l.oidc.opt.Now(); l.fetching == nil && !now.Before(l.nextAt) {
+		l.fetching = make(chan struct{})
+		go l.refresh(context.WithoutCancel(ctx), now, l.fetching) // others wait for it
+	}
+	fetching := l.fetching
+	l.mu.Unlock()
+	if fetching != nil {
+		select {
+		case <-fetching:
+		case <-ctx.Done():
 		}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.known.Issuer == "" {
-		return l.known, signInUnavailable(l.err)
+		return l.known, signInUnavailable(cmp.Or(l.err, context.Cause(ctx)))
 	}
 	return l.known, nil
 }
 
+func (l *Login) refresh(ctx context.Context, now time.Time, done chan struct{}) {
+	defer close(done)
+	fetched, err := l.fetch(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err, l.nextAt, l.fetching = err, now.Add(retryAfter), nil
+	if err == nil {
+		l.known, l.nextAt = fetched, now.Add(endpointsLife)
+	}
+}
+
 func (l *Login) fetch(ctx context.Context) (discoveryDocument, error) {
-	document, err := l.discovery.read(context.WithoutCancel(ctx)) // others wait for it
+	document, err := l.discovery.read(ctx)
 	if err != nil {
 		return document, fmt.Errorf("read the issuer's discovery document: %w", err)
 	}

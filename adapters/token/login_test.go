@@ -3,9 +3,11 @@
 package token_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -236,6 +238,25 @@ func TestWithoutTheIssuerASignInIsUnavailable(t *testing.T) {
 	if to, err := l.SignOutURL(t.Context(), ""); err != nil || to == "" {
 		t.Errorf("SignOutURL = %q, %v; want that of the document before", to, err)
 	}
+}
+
+func TestSigningOutDoesNotWaitForTheIssuer(t *testing.T) {
+	asked, resume := make(chan struct{}), make(chan struct{})
+	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(asked)
+		<-resume
+	}))
+	l := newLogin(t, func(o *token.OIDCOptions) { o.Issuer = hanging.URL })
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	if to, err := l.SignOutURL(ctx, ""); to != "" || !errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("SignOutURL = %q, %v; want ErrUnavailable", to, err)
+	}
+	close(resume)
+	hanging.Close()
 }
 
 func TestSigningOutNamesTheClientAndTheWayBack(t *testing.T) {
