@@ -15,7 +15,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // TestMarkupInEveryValueIsInert visits every page with a sample whose texts are all
@@ -61,7 +60,7 @@ func (d *desk) rescreened(run verification.RunID) {
 	d.t.Helper()
 	d.GiveVerdict(run, verification.DecisionApprove)
 	d.Settle()
-	_, err := d.Engine.RecordHits(d.t.Context(), enginetest.Tenant, run, engine.HitsRequest{
+	_, err := d.Engine.RecordHits(d.t.Context(), enginetest.Tenant, run, verification.RecordHits{
 		Node: "records", List: canary(23), ListVersion: canary(24),
 		Hits: []verification.Hit{{ID: canary(26), Name: canary(25), Score: 0.9, Reasons: []string{canary(27)}}},
 	})
