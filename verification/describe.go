@@ -2,15 +2,25 @@
 
 package verification
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
-// Describe returns the description of a provider; an empty one if it is not a
-// Describer.
-func Describe(p Provider) ProviderDescription {
-	if d, ok := p.(Describer); ok {
-		return d.Describe()
+// Describe returns the description of a provider. If it is no Describer, the description
+// says only whether it is a Rescreener, and of which lists.
+func Describe(p Provider) (d ProviderDescription) {
+	if describer, ok := p.(Describer); ok {
+		d = describer.Describe()
 	}
-	return ProviderDescription{}
+	if r, ok := p.(Rescreener); ok {
+		d.Rescreens = true
+		if versions := r.ListVersions(); versions != nil {
+			d.Lists = slices.AppendSeq([]string{}, maps.Keys(versions))
+			slices.Sort(d.Lists)
+		}
+	}
+	return d
 }
 
 // Descriptions returns the descriptions of providers by their names.

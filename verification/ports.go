@@ -275,8 +275,9 @@ type Describer interface {
 // completed runs again.
 type Rescreener interface {
 	Provider
-	// ListVersions returns the version in use of each list, by name. A name belongs to
-	// one provider.
+	// ListVersions returns the version in use of each list, by name; empty for a list
+	// that is not loaded, and nil if the lists are not known. The names are the same at
+	// every call, and each belongs to one provider.
 	ListVersions() map[string]string
 	// Rescreen screens whom a check with the given request has screened against the
 	// version in use of a list. It changes nothing.

@@ -34,8 +34,8 @@ type ProviderDescription struct {
 	// has are `required`. `title` is the label of a field on reports; `x-unit` is the
 	// unit of its value.
 	Data Data
-	// Rescreens says that completed runs can be screened again: see Rescreener. Lists
-	// are then the names of the lists; nil if they are not known.
+	// Rescreens says that the provider is a Rescreener. Lists are then the names of its
+	// lists in order; nil if they are not known. Describe fills in both.
 	Rescreens bool
 	Lists     []string
 }

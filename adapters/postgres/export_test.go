@@ -84,3 +84,8 @@ func WorkStatements() map[string]string {
 func (s *Store) ForgetKeys(ctx context.Context, before time.Time, limit int) (int, error) {
 	return s.forgetKeys(ctx, before, limit)
 }
+
+// OutdatedQuery returns the statement of OutdatedRuns.
+func (s *Store) OutdatedQuery(list string, pass, limit int) string {
+	return s.outdatedQuery(list, pass, limit)
+}

@@ -147,7 +147,7 @@ func (s *Store) OutdatedRuns(ctx context.Context, list string, pass, limit int) 
 	if !storable(list) {
 		return nil, nil
 	}
-	query := s.db.NewRaw(outdatedRuns, list, pass, limit).String()
+	query := s.outdatedQuery(list, pass, limit)
 	err = s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
 		b.Queue(query).Query(func(rows pgx.Rows) (err error) {
 			runs, err = pgx.CollectRows(rows, pgx.RowToStructByPos[verification.RunRef])
@@ -156,6 +156,10 @@ func (s *Store) OutdatedRuns(ctx context.Context, list string, pass, limit int) 
 		return nil
 	})
 	return runs, translate("find runs to screen again", err)
+}
+
+func (s *Store) outdatedQuery(list string, pass, limit int) string {
+	return s.db.NewRaw(outdatedRuns, list, pass, limit).String()
 }
 
 // RescreenPasses returns the last pass over each list.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/verification"
 )
 
 type doctor struct {
@@ -71,9 +72,13 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 	if err != nil {
 		return []finding{unreachable(err), schema}
 	}
+	passes, err := db.RescreenPasses(ctx)
+	if err != nil {
+		return []finding{unreachable(err), schema}
+	}
 	found := []finding{
 		ok("connection", "PostgreSQL "+h.ServerVersion), schema, alive(hosts), role(h), skew(h), connections(h),
-		lateWork(h, s.clock.Now()), lostLeases(h), expired(h), deliveries(h),
+		lateWork(h, s.clock.Now()), lostLeases(h), expired(h), deliveries(h), rescreening(passes, s.clock.Now()),
 	}
 	if counts {
 		found = append(found, totals(ctx, db)...)
@@ -224,6 +229,28 @@ func deliveries(h postgres.Health) finding {
 	}
 	return warning("deliveries", fmt.Sprintf("%d have no attempt left, %s", h.FailedDeliveries, waiting),
 		"see verifyctl webhook list --state failed; then run verifyctl webhook redeliver --all-failed")
+}
+
+// stuckAfter is how long a pass may stand still: a host looks every minute.
+const stuckAfter = 10 * time.Minute
+
+// rescreening reports whether the passes over lists go on.
+func rescreening(passes []verification.RescreenPass, now time.Time) finding {
+	const check, advice = "rescreening", "check that a host with the role worker has the list, and read the logs of the hosts"
+	running := 0
+	for _, p := range passes {
+		if p.Number == 0 || !p.EndedAt.IsZero() {
+			continue
+		}
+		running++
+		if still := now.Sub(p.MovedAt); still > stuckAfter {
+			return warning(check, fmt.Sprintf("completed runs wait for %s to be screened again against the list %s", still.Round(time.Second), p.List), advice)
+		}
+	}
+	if running > 0 {
+		return ok(check, fmt.Sprintf("completed runs are being screened again against %d lists", running))
+	}
+	return ok(check, "no completed run waits to be screened again")
 }
 
 // totals compares the counters with the runs, without a timeout.

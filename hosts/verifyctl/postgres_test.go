@@ -91,7 +91,7 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	}
 	right := map[string]string{
 		"hosts": "ok", "connection": "ok", "migrations": "ok", "role": "ok", "clock": "ok", "connections": "ok",
-		"work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok", "counts": "ok",
+		"work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok", "rescreening": "ok", "counts": "ok",
 	}
 	w.holdStatuses("doctor --counts --json", right)
 
@@ -111,12 +111,19 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), "UPDATE verifyd.run_counts SET runs = runs + 1"); err != nil {
 		t.Fatal(err)
 	}
+	pass, err := hosts.HoldList(t.Context(), "sanctions", "a dead host", time.Now(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := hosts.SavePass(t.Context(), pass.Next("v2", time.Now().Add(-time.Hour)), nil); err != nil {
+		t.Fatal(err)
+	}
 	if err := hosts.RemoveHost(t.Context(), host.ID); err != nil {
 		t.Fatal(err)
 	}
 	wrong := map[string]string{
 		"hosts": "fail", "connection": "ok", "migrations": "ok", "role": "warn", "clock": "ok", "connections": "ok",
-		"work": "fail", "leases": "ok", "expiry": "fail", "deliveries": "warn", "counts": "fail",
+		"work": "fail", "leases": "ok", "expiry": "fail", "deliveries": "warn", "rescreening": "warn", "counts": "fail",
 	}
 	w.env["VERIFYD_DATABASE_URL"] = admin
 	w.holdStatuses("doctor --counts --json", wrong)

@@ -121,8 +121,7 @@ func (p programs) screenings(ctx context.Context, r verification.Run, list strin
 			continue
 		}
 		// The values of a check are not stored: they are computed from the run again.
-		r.Wait = verification.Wait{Node: step.Node, Dispatch: step.Dispatches}
-		request, err := program.Request(p.tenant, r)
+		request, err := program.RequestAgain(p.tenant, r, step.Node)
 		if err != nil {
 			lost = append(lost, unscreened{string(r.ID), string(step.Node), "the values of the check cannot be computed: " + err.Error()})
 			continue

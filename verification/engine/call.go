@@ -43,7 +43,7 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 		return callResult{command: failed(verification.Permanent(err))}
 	}
 	began := e.ports.Clock.Now()
-	result, entered, err := e.callWithin(ctx, n.Timeout(), call)
+	result, entered, err := callWithin(ctx, e, n.Timeout(), call)
 	observed := "error"
 	if err == nil {
 		observed = string(result.Outcome)
@@ -104,7 +104,7 @@ func (e *Engine) providerCall(w verification.Wait, kind verification.TaskKind, r
 // callWithin makes a call, and returns after the timeout even if the provider
 // ignores its context. entered reports whether the timeout called Enter; the caller
 // calls Leave once the result is saved.
-func (e *Engine) callWithin(ctx context.Context, timeout time.Duration, call providerCall) (r verification.CheckResult, entered bool, err error) {
+func callWithin[T any](ctx context.Context, e *Engine, timeout time.Duration, call func(context.Context) (T, error)) (r T, entered bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var mu sync.Mutex // guards done and entered
@@ -119,12 +119,12 @@ func (e *Engine) callWithin(ctx context.Context, timeout time.Duration, call pro
 		}
 	})
 	type response struct {
-		r   verification.CheckResult
+		r   T
 		err error
 	}
 	responses := make(chan response, 1)
 	go func() {
-		r, err := call.recovered(ctx)
+		r, err := recovered(ctx, call)
 		responses <- response{r, err}
 	}()
 	var got response
@@ -144,7 +144,7 @@ func (e *Engine) callWithin(ctx context.Context, timeout time.Duration, call pro
 }
 
 // recovered makes a call, and turns a panic of the provider into an error.
-func (call providerCall) recovered(ctx context.Context) (r verification.CheckResult, err error) {
+func recovered[T any](ctx context.Context, call func(context.Context) (T, error)) (r T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the provider panicked: %v\n%s", p, debug.Stack())

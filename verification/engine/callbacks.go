@@ -78,7 +78,7 @@ func (e *Engine) readCallback(
 	}
 	n, _ := s.program.Node(s.run.Wait.Node)
 	handle := s.run.Wait.Handle
-	result, entered, err := e.callWithin(ctx, n.Timeout(), func(ctx context.Context) (verification.CheckResult, error) {
+	result, entered, err := callWithin(ctx, e, n.Timeout(), func(ctx context.Context) (verification.CheckResult, error) {
 		return p.ReceiveCallback(ctx, verification.PollRequest{CheckRequest: request, Handle: handle}, c)
 	})
 	if entered {

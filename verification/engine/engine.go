@@ -100,6 +100,9 @@ type Observer interface { //nolint:interfacebloat // one method for each metric
 	// RunPoisoned counts a run that was ended because the hosts that drove it
 	// kept stopping before they saved anything.
 	RunPoisoned()
+	// RunRescreened counts a completed run that was screened again against a list; outcome
+	// is clear, flagged (it has a new hit) or failed.
+	RunRescreened(list, outcome string)
 }
 
 // Engine runs verification journeys. Make one with New; it is safe for concurrent
@@ -255,3 +258,4 @@ func (noop) ProviderCalled(string, string, time.Duration) {}
 func (noop) NoticeSent(string)                            {}
 func (noop) VerdictGiven(time.Duration)                   {}
 func (noop) RunPoisoned()                                 {}
+func (noop) RunRescreened(string, string)                 {}

@@ -123,6 +123,7 @@ func (r *runner) round() (next time.Time) {
 	} else {
 		do("poll", func() (time.Time, error) { return now.Add(r.e.opt.QueueInterval), nil })
 	}
+	do("screen runs again", func() (time.Time, error) { return r.rescreen(now), nil })
 	do("renew leases", func() (time.Time, error) { return r.renewLeases(ctx, now) })
 	return next
 }

@@ -41,16 +41,17 @@ type runner struct {
 	halt context.CancelFunc
 	loop loop
 
-	mu        sync.Mutex
-	jobs      map[verification.RunRef]*job
-	advances  intake
-	notices   intake
-	receivers receivers
-	handover  []verification.RunRef // to be released to other hosts
-	active    int                   // jobs and notices that have a goroutine
-	rounds    int                   // of the loop, under way
-	closing   bool
-	idle      *sync.Cond // signaled when a goroutine or a round ends
+	mu          sync.Mutex
+	jobs        map[verification.RunRef]*job
+	advances    intake
+	notices     intake
+	receivers   receivers
+	rescreening rescreening
+	handover    []verification.RunRef // to be released to other hosts
+	active      int                   // jobs and notices that have a goroutine
+	rounds      int                   // of the loop, under way
+	closing     bool
+	idle        *sync.Cond // signaled when a goroutine or a round ends
 }
 
 func newRunner(e *Engine) *runner {
@@ -58,13 +59,14 @@ func newRunner(e *Engine) *runner {
 	jobs := o.Workers*jobsPerWorker + o.Calls
 	r := &runner{
 		e: e, clock: e.activity,
-		workers:   fair.NewLimiter(o.Workers, max(1, o.Workers*3/4)),
-		calls:     fair.NewLimiter(o.Calls, o.Calls/tenantShare),
-		providers: map[providerKey]providerSlots{},
-		jobs:      map[verification.RunRef]*job{},
-		advances:  newIntake(verification.WorkAdvance, jobs, max(1, jobs/tenantShare)),
-		notices:   newIntake(verification.WorkAnnounce, maxNotices, tenantNotices),
-		receivers: receivers{},
+		workers:     fair.NewLimiter(o.Workers, max(1, o.Workers*3/4)),
+		calls:       fair.NewLimiter(o.Calls, o.Calls/tenantShare),
+		providers:   map[providerKey]providerSlots{},
+		jobs:        map[verification.RunRef]*job{},
+		advances:    newIntake(verification.WorkAdvance, jobs, max(1, jobs/tenantShare)),
+		notices:     newIntake(verification.WorkAnnounce, maxNotices, tenantNotices),
+		receivers:   receivers{},
+		rescreening: newRescreening(e.ports.Providers),
 	}
 	r.calls.OnWait(r.clock.Leave, r.clock.Enter)
 	for name, p := range e.ports.Providers {

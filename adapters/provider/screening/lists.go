@@ -98,6 +98,16 @@ func Open(ctx context.Context, sources []Source, o Options) (*Lists, error) {
 	return all, problems
 }
 
+// Named returns lists that are never loaded, for a host that makes no checks and only
+// has to know their names.
+func Named(sources []Source) *Lists {
+	all := &Lists{comparer: names.New(), lists: map[string]*kept{}}
+	for _, s := range sources {
+		all.lists[s.Name] = &kept{source: s}
+	}
+	return all
+}
+
 // load loads a list and makes it the current one.
 func (a *Lists) load(ctx context.Context, k *kept) error {
 	state, err := k.source.state()

@@ -50,7 +50,8 @@ func describedAs(name string) described {
 // Describe implements verification.Describer.
 func (d described) Describe() verification.ProviderDescription { return d.description }
 
-// Provider is offline.screening. It implements verification.Describer.
+// Provider is offline.screening. It implements verification.Describer and
+// verification.Rescreener.
 type Provider struct {
 	described
 	lists *Lists
@@ -119,13 +120,9 @@ func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verifi
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
-	list, old := p.lists.List(w.List, p.now())
-	if list == nil {
-		return verification.CheckResult{}, verification.Permanent(errors.New("with.list: there is no list of this name: the lists are " + orNone(p.lists.Names())))
-	}
-	hits, err := list.Search(w.subject(), w.ReviewAt)
+	list, old, hits, err := p.search(w, w.List)
 	if err != nil {
-		return verification.CheckResult{}, verification.Permanent(fmt.Errorf("with.name: %w", err))
+		return verification.CheckResult{}, verification.Permanent(err)
 	}
 	best := 0.0
 	if len(hits) > 0 {
@@ -139,6 +136,49 @@ func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verifi
 		result.Outcome = verification.OutcomeFailed
 	}
 	return result, nil
+}
+
+// search searches a list for whom a check screens.
+func (p *Provider) search(w searchWith, name string) (list *List, old bool, hits []Hit, err error) {
+	if list, old = p.lists.List(name, p.now()); list == nil {
+		return nil, false, nil, errors.New("with.list: there is no list of this name: the lists are " + orNone(p.lists.Names()))
+	}
+	if hits, err = list.Search(w.subject(), w.ReviewAt); err != nil {
+		err = fmt.Errorf("with.name: %w", err)
+	}
+	return list, old, hits, err
+}
+
+// ListVersions returns the version in use of each list; nil if the lists are not known.
+func (p *Provider) ListVersions() map[string]string {
+	if p.lists == nil {
+		return nil
+	}
+	versions := map[string]string{}
+	for _, name := range p.lists.Names() {
+		versions[name] = ""
+		if l, _ := p.lists.List(name, p.now()); l != nil {
+			versions[name] = l.Version
+		}
+	}
+	return versions
+}
+
+// Rescreen searches a list for the name in the check's with, from its review_at.
+func (p *Provider) Rescreen(_ context.Context, list string, r verification.CheckRequest) (verification.Rescreening, error) {
+	w, err := p.read(r.With)
+	if err != nil {
+		return verification.Rescreening{}, err
+	}
+	l, _, hits, err := p.search(w, list)
+	if err != nil {
+		return verification.Rescreening{}, err
+	}
+	found := verification.Rescreening{ListVersion: l.Version}
+	for _, h := range hits {
+		found.Hits = append(found.Hits, verification.Hit{ID: h.ID, Name: h.Name, Score: h.Score, Reasons: h.Reasons})
+	}
+	return found, nil
 }
 
 func orNone(names []string) string {

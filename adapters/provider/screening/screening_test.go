@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -165,5 +166,45 @@ func TestDescriptionsAreSchemas(t *testing.T) {
 		if diff := cmp.Diff(p.Describe(), p.Describe()); diff != "" || p.Describe().Summary == "" {
 			t.Errorf("Describe differs between calls or is empty: %s", diff)
 		}
+	}
+}
+
+func TestACompletedRunIsScreenedAgainWithTheValuesOfItsCheck(t *testing.T) {
+	lists := opened(t)
+	list, _ := lists.List("fictional", time.Time{})
+	p := screening.NewProvider(lists, time.Now)
+	if diff := cmp.Diff(map[string]string{"fictional": list.Version}, p.ListVersions()); diff != "" {
+		t.Errorf("versions (-want +got):\n%s", diff)
+	}
+	for _, tc := range []struct {
+		name     string
+		reviewAt float64
+		hits     int
+	}{{"Viktor Zamoyskov", 0.85, 1}, {"Viktor Zamoyskow", 0.99, 0}, {"Asha Rao", 0.85, 0}} {
+		found, err := p.Rescreen(t.Context(), "fictional", verification.CheckRequest{With: map[string]any{
+			"list": "fictional", "kind": "person", "name": tc.name, "review_at": tc.reviewAt,
+		}})
+		if err != nil || found.ListVersion != list.Version || len(found.Hits) != tc.hits {
+			t.Errorf("%s from %v: %+v, %v; want %d hits of version %s", tc.name, tc.reviewAt, found, err, tc.hits, list.Version)
+		}
+		if tc.hits > 0 && (found.Hits[0].ID != "fictional-001" || len(found.Hits[0].Reasons) == 0) {
+			t.Errorf("hit = %+v, want fictional-001 with its reasons", found.Hits[0])
+		}
+	}
+	if _, err := p.Rescreen(t.Context(), "elsewhere", verification.CheckRequest{With: map[string]any{"list": "fictional", "kind": "person", "name": "Asha Rao"}}); err == nil {
+		t.Error("a list that is not there: no error")
+	}
+}
+
+func TestAHostWithoutChecksKnowsTheNamesOfItsLists(t *testing.T) {
+	p := screening.NewProvider(screening.Named([]screening.Source{{Name: "sanctions"}, {Name: "peps"}}), time.Now)
+	if d := verification.Describe(p); !d.Rescreens || !slices.Equal(d.Lists, []string{"peps", "sanctions"}) {
+		t.Errorf("description = %t with the lists %q, want both", d.Rescreens, d.Lists)
+	}
+	if d := verification.Describe(screening.NewProvider(nil, nil)); !d.Rescreens || d.Lists != nil {
+		t.Errorf("description without lists = %t with the lists %q, want none that are known", d.Rescreens, d.Lists)
+	}
+	if _, err := p.Check(t.Context(), verification.CheckRequest{With: map[string]any{"list": "peps", "name": "Asha Rao", "kind": "person"}}); err == nil {
+		t.Error("a check of a list that is not loaded: no error")
 	}
 }

@@ -1,4 +1,4 @@
-// The metrics of the database and of the review queue.
+// The metrics of the database, of the review queue and of re-screening.
 
 package server
 
@@ -60,6 +60,26 @@ func queueGauges(e *engine.Engine) gauges {
 		if f, err := e.QueueFigures(ctx, ""); err == nil {
 			set(open, float64(f.Open))
 			set(overdue, float64(f.Overdue))
+		}
+	}
+}
+
+// rescreenGauges reads the passes over lists. While the store does not answer, they are
+// unknown.
+func rescreenGauges(e *engine.Engine, now func() time.Time) gauges {
+	age := prometheus.NewDesc("verifyd_rescreen_pass_seconds",
+		"How long the screening of completed runs against the version of a list has been going on, on all hosts; 0 when it has ended.", []string{"list"}, nil)
+	return func(ctx context.Context, set func(d *prometheus.Desc, value float64, labels ...string)) {
+		passes, err := e.RescreenPasses(ctx)
+		if err != nil {
+			return
+		}
+		for _, p := range passes {
+			seconds := 0.0
+			if p.EndedAt.IsZero() && !p.StartedAt.IsZero() {
+				seconds = now().Sub(p.StartedAt).Seconds()
+			}
+			set(age, seconds, p.List)
 		}
 	}
 }

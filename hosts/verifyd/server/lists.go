@@ -19,11 +19,11 @@ import (
 const refreshInterval = 20 * time.Second
 
 // openLists loads the lists of the bootstrap file. A host that executes no runs needs
-// none.
+// only their names.
 func openLists(ctx context.Context, s settings, b *definition.Bootstrap, log *slog.Logger, m *metrics) (*screening.Lists, error) {
 	var sources []screening.Source
 	at := map[string]definition.List{}
-	if b != nil && s.has(roleWorker) {
+	if b != nil {
 		for _, l := range b.Lists {
 			source := listSource(l)
 			if s.isDemo() {
@@ -32,6 +32,9 @@ func openLists(ctx context.Context, s settings, b *definition.Bootstrap, log *sl
 			sources = append(sources, source)
 			at[l.Name] = l
 		}
+	}
+	if !s.has(roleWorker) {
+		return screening.Named(sources), nil
 	}
 	starting, problems := true, error(nil)
 	lists, err := screening.Open(ctx, sources, screening.Options{Log: log, Loaded: func(name string, l *screening.List, err error) {

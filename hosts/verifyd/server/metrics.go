@@ -30,6 +30,7 @@ type metrics struct {
 	loads    *prometheus.CounterVec
 	entries  *prometheus.GaugeVec
 	dates    *prometheus.GaugeVec
+	rescreen *prometheus.CounterVec
 }
 
 func newMetrics(build cli.Build) *metrics {
@@ -53,6 +54,7 @@ func newMetrics(build cli.Build) *metrics {
 		verdicts: histogram("verifyd_verdict_seconds", "Verdicts that were due, by the time since the run began to need them.", 15).WithLabelValues(),
 		poisoned: counter("verifyd_runs_poisoned_total", "Runs that were ended because the hosts that executed them kept stopping.").WithLabelValues(),
 		requests: histogram("verifyd_http_request_seconds", "API requests, by route, method and status.", 0.0005, "route", "method", "status"),
+		rescreen: counter("verifyd_rescreened_runs_total", "Completed runs that this host screened again, by outcome: clear, flagged (a new hit) or failed.", "list", "outcome"),
 		loads:    counter("verifyd_list_loads_total", "Attempts to load a list, by outcome: loaded or failed.", "list", "outcome"),
 		entries:  gauge("verifyd_list_entries", "Entries of the list in use.", "list"),
 		dates:    gauge("verifyd_list_timestamp_seconds", "When the file of the list in use was changed, in Unix time.", "list"),
@@ -92,6 +94,11 @@ func (m *metrics) VerdictGiven(took time.Duration) { m.verdicts.Observe(took.Sec
 
 // RunPoisoned counts a run that was ended because its hosts kept stopping.
 func (m *metrics) RunPoisoned() { m.poisoned.Inc() }
+
+// RunRescreened counts a completed run that was screened again.
+func (m *metrics) RunRescreened(list, outcome string) {
+	m.rescreen.WithLabelValues(list, outcome).Inc()
+}
 
 // NoticeSent counts an attempt to send a notice.
 func (m *metrics) NoticeSent(outcome string) { m.notices.WithLabelValues(outcome).Inc() }

@@ -26,7 +26,7 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 		background.Go(func() { h.engine.Serve(working) })
 		<-h.engine.Serving()
 	}
-	if len(h.lists.Names()) > 0 {
+	if h.settings.has(roleWorker) && len(h.lists.Names()) > 0 {
 		background.Go(func() { h.lists.Watch(working, refreshInterval) })
 	}
 	if h.membership != nil {

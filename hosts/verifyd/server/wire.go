@@ -186,6 +186,9 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		return nil, o.warnings, err
 	}
 	m.registry.MustRegister(queueGauges(h.engine))
+	if len(h.lists.Names()) > 0 {
+		m.registry.MustRegister(rescreenGauges(h.engine, clk.Now))
+	}
 	if h.membership, err = h.storage.join(s, h.engine, clk.Now, h.log); err != nil {
 		return nil, o.warnings, err
 	}
