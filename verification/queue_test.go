@@ -19,6 +19,7 @@ func TestARunHasAnEntryFromWhenItBeganToOweAVerdict(t *testing.T) {
 	}
 	review := verification.Flag{NodeID: "review", Label: "Review", Reason: "The names differ."}
 	asked := verification.ReviewAsked{Node: "review", Label: "Review", Reason: "The names differ."}
+	long := verification.ReviewAsked{Node: "review", Label: "Review", Reason: strings.Repeat("ä", 20_000)}
 	check := verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "p", Dispatch: 3, Visit: 1}
 	unsure := verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"source_ok":false}`)}
 	pan := verification.Flag{NodeID: "pan", Label: "PAN", Reason: verification.CauseSource.Sentence() + " " + verification.CauseDispatches.Sentence()}
@@ -40,12 +41,11 @@ func TestARunHasAnEntryFromWhenItBeganToOweAVerdict(t *testing.T) {
 			v.Since, v.DueAt, v.Until = at(1), at(31), at(60)
 			v.Flags, v.Causes = []verification.Flag{review}, []verification.Cause{verification.CauseReviewStep}
 		})},
-		{"parked with a long reason", []verification.Fact{start, verification.ReviewAsked{Node: "review", Label: "Review", Reason: strings.Repeat("ä", 20_000)}},
-			reviewed(func(v *verification.Review) {
-				v.Since, v.DueAt, v.Until = at(1), at(31), at(60)
-				v.Flags = []verification.Flag{{NodeID: "review", Label: "Review", Reason: strings.Repeat("ä", 599) + "…"}}
-				v.Causes = []verification.Cause{verification.CauseReviewStep}
-			})},
+		{"parked with a long reason", []verification.Fact{start, long}, reviewed(func(v *verification.Review) {
+			v.Since, v.DueAt, v.Until = at(1), at(31), at(60)
+			v.Flags = []verification.Flag{{NodeID: "review", Label: "Review", Reason: strings.Repeat("ä", 599) + "…"}}
+			v.Causes = []verification.Cause{verification.CauseReviewStep}
+		})},
 		{"answered", []verification.Fact{start, asked, verdict, verification.Completed{Node: "done"}}, nil},
 		{"parked on a second one", []verification.Fact{start, asked, verdict, verification.ReviewAsked{Node: "second"}}, reviewed(func(v *verification.Review) {
 			v.Since, v.DueAt, v.Until = at(3), at(33), at(60)
