@@ -277,7 +277,7 @@ func TestADocumentThatMayBePartlySavedIsRemoved(t *testing.T) {
 		t.Errorf("upload = %v, want the error of the store", err)
 	}
 	saved, removed := s.documents.SaveDocumentCalls(), s.documents.RemoveDocumentCalls()
-	if d, ok := saved[0][2].(verification.Document); !ok || len(removed) != 1 || removed[0][2] != d.ID {
+	if len(removed) != 1 || removed[0].ID != saved[0].D.ID {
 		t.Errorf("removed = %+v, want what was being saved", removed)
 	}
 }
@@ -290,7 +290,7 @@ func TestAMadeUpDocumentIsRefusedWhileACheckRuns(t *testing.T) {
 	k, runs := withRuns(t, func(p *engine.Ports, _ *engine.Options) { p.Documents, p.Sanitize = newDocuments(), unchanged })
 	k.Provider.On("check", enginetest.Slow(time.Second, enginetest.Pass(nil)))
 	run := k.Start(k.Apply(checked).ID, engine.StartRequest{ReferenceID: "x"})
-	load, advance := runs.RunStore.Load, sync.OnceFunc(func() { k.Advance(time.Second) })
+	load, advance := runs.LoadFunc, sync.OnceFunc(func() { k.Advance(time.Second) })
 	runs.LoadFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
 		events, err := load(ctx, t, id, after)
 		advance()

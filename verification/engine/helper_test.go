@@ -40,7 +40,7 @@ func replace(s verification.Store, change func(*ports)) verification.Store {
 
 // mockRuns returns a mock of s that calls s.
 func mockRuns(s verification.RunStore) *mock.RunStoreMock {
-	return &mock.RunStoreMock{RunStore: s, AppendFunc: s.Append}
+	return &mock.RunStoreMock{LoadFunc: s.Load, AppendFunc: s.Append, ListFunc: s.List, OverdueFunc: s.Overdue}
 }
 
 // withRuns returns a kit whose run store is a mock that calls the kit's own store.

@@ -43,10 +43,7 @@ func TestARunTakenForAReservationIsReleasedWhenTheHostStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := queue.ReleaseCalls()
-	if len(calls) != 1 {
-		t.Fatalf("Release = %+v, want one call", calls)
-	}
-	if work, ok := calls[0][1].([]verification.Work); !ok || len(work) != 1 || work[0].RunRef != ref {
+	if len(calls) != 1 || len(calls[0].Work) != 1 || calls[0].Work[0].RunRef != ref {
 		t.Errorf("Release = %+v, want one call with the run", calls)
 	}
 }

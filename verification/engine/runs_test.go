@@ -14,7 +14,7 @@ import (
 
 func TestAListWhoseSummariesDisagreeWithTheirHistoriesEnds(t *testing.T) {
 	k, runs := withRuns(t)
-	list := runs.RunStore.List
+	list := runs.ListFunc
 	runs.ListFunc = func(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
 		page, err := list(ctx, t, q)
 		for i := range page.Data { // a deadline that is not in the history

@@ -116,8 +116,7 @@ func TestAStoredVersionRunsWhateverItsProviderDescribes(t *testing.T) {
 	if _, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
-	report, _ := printer.PrintReportCalls()[0][2].(verification.Report)
-	cards := report.Cards
+	cards := printer.PrintReportCalls()[0].R.Cards
 	if diff := cmp.Diff([]verification.Data{other}, cards[0].DataSchemas); diff != "" {
 		t.Errorf("the schemas of the printed card (-want +got):\n%s", diff)
 	}

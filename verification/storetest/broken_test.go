@@ -49,11 +49,32 @@ func working() stores { return stores{memory.New(), blob.Memory(100<<20, 100<<20
 // broken returns a store that calls s except where change replaces a method.
 func (s stores) broken(change breakage) *broken {
 	b := &broken{
-		&mock.RunStoreMock{RunStore: s}, &mock.WorkQueueMock{WorkQueue: s}, &mock.WorkflowStoreMock{WorkflowStore: s},
-		&mock.TenantStoreMock{TenantStore: s}, &mock.IdempotencyStoreMock{IdempotencyStore: s},
-		&mock.DeliveryStoreMock{DeliveryStore: s}, &mock.DocumentStoreMock{DocumentStore: s},
-		&mock.ReviewQueueMock{ReviewQueue: s}, &mock.ClaimStoreMock{ClaimStore: s}, &mock.MeasureStoreMock{MeasureStore: s},
-		&mock.RescreenStoreMock{RescreenStore: s},
+		&mock.RunStoreMock{AppendFunc: s.Append, ListFunc: s.List, LoadFunc: s.Load, OverdueFunc: s.Overdue},
+		&mock.WorkQueueMock{
+			FinishFunc: s.Finish, PostponeFunc: s.Postpone, ReleaseFunc: s.Release, RenewFunc: s.Renew, TakeFunc: s.Take,
+		},
+		&mock.WorkflowStoreMock{
+			SaveWorkflowFunc: s.SaveWorkflow, VersionFunc: s.Version, VersionsFunc: s.Versions,
+			WorkflowFunc: s.Workflow, WorkflowsFunc: s.Workflows,
+		},
+		&mock.TenantStoreMock{
+			AccountFunc: s.Account, SaveAccountFunc: s.SaveAccount, LogoFunc: s.Logo, SaveTenantFunc: s.SaveTenant, TenantFunc: s.Tenant,
+		},
+		&mock.IdempotencyStoreMock{
+			ClaimIdempotencyKeyFunc: s.ClaimIdempotencyKey, IdempotencyRecordFunc: s.IdempotencyRecord,
+			ReleaseIdempotencyKeyFunc: s.ReleaseIdempotencyKey, SettleIdempotencyKeyFunc: s.SettleIdempotencyKey,
+		},
+		&mock.DeliveryStoreMock{DeliveriesFunc: s.Deliveries, DeliveryFunc: s.Delivery, SaveDeliveryFunc: s.SaveDelivery},
+		&mock.DocumentStoreMock{
+			DocumentFunc: s.Document, OpenDocumentFunc: s.OpenDocument,
+			RemoveDocumentFunc: s.RemoveDocument, SaveDocumentFunc: s.SaveDocument,
+		},
+		&mock.ReviewQueueMock{QueueFunc: s.Queue, QueueFiguresFunc: s.QueueFigures},
+		&mock.ClaimStoreMock{SaveClaimFunc: s.SaveClaim, ReleaseClaimFunc: s.ReleaseClaim},
+		&mock.MeasureStoreMock{MeasuresFunc: s.Measures},
+		&mock.RescreenStoreMock{
+			HoldListFunc: s.HoldList, SavePassFunc: s.SavePass, OutdatedRunsFunc: s.OutdatedRuns, RescreenPassesFunc: s.RescreenPasses,
+		},
 	}
 	change(b, s)
 	return b

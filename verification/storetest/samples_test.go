@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/storetest"
 )
@@ -101,15 +100,27 @@ func savedByClauses(t *testing.T) fields {
 		if err := c.Check(t.Context(), b, b); err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 		}
-		for _, calls := range [][]mock.Call{
-			b.AppendCalls(), b.SaveWorkflowCalls(), b.SaveAccountCalls(), b.SaveTenantCalls(), b.ClaimIdempotencyKeyCalls(), b.SaveDeliveryCalls(),
-			b.SavePassCalls(),
-		} {
-			for _, args := range calls {
-				for _, arg := range args[1:] {
-					saved.see(reflect.ValueOf(arg))
-				}
-			}
+		for _, call := range b.AppendCalls() {
+			saved.see(reflect.ValueOf(call.C))
+		}
+		for _, call := range b.SaveWorkflowCalls() {
+			saved.see(reflect.ValueOf(call.W))
+			saved.see(reflect.ValueOf(call.Added))
+		}
+		for _, call := range b.SaveAccountCalls() {
+			saved.see(reflect.ValueOf(call.A))
+		}
+		for _, call := range b.SaveTenantCalls() {
+			saved.see(reflect.ValueOf(call.T))
+		}
+		for _, call := range b.ClaimIdempotencyKeyCalls() {
+			saved.see(reflect.ValueOf(call.R))
+		}
+		for _, call := range b.SaveDeliveryCalls() {
+			saved.see(reflect.ValueOf(call.D))
+		}
+		for _, call := range b.SavePassCalls() {
+			saved.see(reflect.ValueOf(call.P))
 		}
 	}
 	return saved
