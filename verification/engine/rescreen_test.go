@@ -280,7 +280,7 @@ func TestAnotherHostContinuesThePassOfADeadHost(t *testing.T) {
 	var dead sync.Map
 	k := enginetest.New(t, s.screens, func(p *engine.Ports, _ *engine.Options) {
 		own := p.Store
-		rescreens := &mock.RescreenStoreMock{RescreenStore: own}
+		rescreens := &mock.RescreenStoreMock{OutdatedRunsFunc: own.OutdatedRuns, RescreenPassesFunc: own.RescreenPasses}
 		rescreens.SavePassFunc = func(ctx context.Context, pass verification.RescreenPass, runs []verification.RunRef) error {
 			if len(runs) > 0 && pass.Version == "v2" {
 				dead.Store("host", true)
