@@ -40,7 +40,7 @@ func checkLogo(content []byte) (mediaType, message string) {
 	if len(content) > verification.MaxLogoBytes {
 		return "", "the file must be at most 128 KiB"
 	}
-	size, format, err := image.DecodeConfig(bytes.NewReader(content))
+	size, format, err := image.DecodeConfig(bytes.NewReader(content)) //nolint:forbidigo // a file of the operator
 	switch {
 	case errors.Is(err, image.ErrFormat) || err == nil && format != "png" && format != "jpeg":
 		return "", "the file must be a PNG or a JPEG"
@@ -49,7 +49,7 @@ func checkLogo(content []byte) (mediaType, message string) {
 	case min(size.Width, size.Height) < minLogoPixels || max(size.Width, size.Height) > maxLogoPixels:
 		return "", "the image must be 16 to 2000 pixels wide and high"
 	}
-	if _, _, err := image.Decode(bytes.NewReader(content)); err != nil {
+	if _, _, err := image.Decode(bytes.NewReader(content)); err != nil { //nolint:forbidigo // a PNG or a JPEG of the operator
 		return "", "the image cannot be read"
 	}
 	return "image/" + format, ""
