@@ -32,12 +32,11 @@ type Commit struct {
 	// Screened are the lists whose changes lead to the re-screening of the run. They are
 	// set by the commit that completes the run.
 	Screened []ScreenedList
-	// Measures are added to those of the workflow and the tenant, also if HistoryOnly is
-	// set.
+	// Measures are added to those of the workflow and the tenant.
 	Measures []Measure
 	// HistoryOnly says that the events change neither the summary nor the queue: the
 	// store must leave both as they are and append only Events. The other fields are
-	// set all the same, and neither Review nor ReviewBefore is.
+	// set all the same, but Review, ReviewBefore and Measures are not.
 	HistoryOnly bool
 	// NoWakeup says that the caller carries out the effects itself, so that other
 	// hosts need no wake-up unless the caller dies first. A store that serves
@@ -48,7 +47,7 @@ type Commit struct {
 // NewCommit returns the commit of the events that lead from one state of a run to
 // another, without effects.
 func NewCommit(before, after Run, events []Event) Commit {
-	c := Commit{Events: events, Summary: after.Summary(), Measures: Measures(before, events)}
+	c := Commit{Events: events, Summary: after.Summary(), Measures: Measures(before, after, events)}
 	_, c.ReviewBefore = before.Review()
 	if v, open := after.Review(); open {
 		c.Review = &v

@@ -36,7 +36,7 @@ func Decide(p Program, r Run, c Command, now time.Time) ([]Event, Run, error) {
 	if err := d.decide(c); err != nil {
 		return nil, r, err
 	}
-	d.run.ownsSteps = false
+	d.run.disown()
 	return d.events, d.run, nil
 }
 
@@ -90,8 +90,8 @@ func (d *decision) live() bool { return d.run.Ended == "" }
 
 // add appends a fact at the time of the decision and folds it.
 func (d *decision) add(f Fact) {
-	if !d.run.ownsSteps { // copied once for all events, with room for one more
-		d.run.Steps, d.run.ownsSteps = slices.Concat(d.run.Steps, []Step{{}})[:len(d.run.Steps)], true
+	if !d.run.owns { // copied once for all events
+		d.run.own(1)
 		d.events = slices.Grow(d.events, 2) // most commands lead to two events
 	}
 	e := Event{At: d.now, Fact: f}

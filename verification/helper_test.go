@@ -150,6 +150,8 @@ type journey struct {
 	run     verification.Run
 	history []verification.Event
 	now     time.Time
+	// measured are the measures of all commits of the history.
+	measured []verification.Measure
 }
 
 // unstarted is a run without history.
@@ -177,9 +179,14 @@ func (j *journey) do(c verification.Command) *journey {
 	if err != nil {
 		j.t.Fatalf("%T = %v, want no error", c, err)
 	}
+	before := j.run
 	for _, e := range events {
 		j.run = j.run.Evolve(e)
 	}
+	commit := verification.NewCommit(before, j.run, events)
+	elsewhere := verification.NewCommit(verification.Fold(j.run.ID, j.history), j.run, events)
+	equal(j.t, "the measures of a host that has read the history", elsewhere.Measures, commit.Measures)
+	j.measured = append(j.measured, commit.Measures...)
 	j.history = append(j.history, events...)
 	return j
 }
@@ -187,7 +194,7 @@ func (j *journey) do(c verification.Command) *journey {
 // fork returns a copy of the journey so far.
 func (j *journey) fork() *journey {
 	other := *j
-	other.history = slices.Clone(j.history)
+	other.history, other.measured = slices.Clone(j.history), slices.Clone(j.measured)
 	return &other
 }
 

@@ -81,22 +81,67 @@ func ParseTransition(key string) Transition {
 	return Transition{From: NodeID(from), To: NodeID(to), On: on}
 }
 
-// Measures returns what is counted in a run that has the state before when the
-// events are appended to it. The measures of a history are the same in however many
-// decisions it was made: the events that a decision leads to must not be divided.
-func Measures(before Run, events []Event) []Measure {
+// maxUnmeasured bounds the events of a run that wait to be measured.
+const maxUnmeasured = 64
+
+// unmeasured is the end of a history that no append has measured yet.
+type unmeasured struct {
+	events []Event
+	// dueSince is since when the verdict among the events was due: there is at most one,
+	// because events do not wait beyond a review. Zero if it was not due.
+	dueSince time.Time
+
+	// Of the run before the events: its node, and its last dispatch.
+	at           NodeID
+	provider     string
+	dispatchedAt time.Time
+}
+
+// measureLater adds the event that led to the run. While the run waits for the result of
+// a provider, its events wait to be measured, so that most appends have no measures.
+// They are measured with the event that leads to another wait or to the end, or when
+// there are maxUnmeasured. It depends only on the history, so that all hosts agree. The
+// events of one decision are not divided.
+func (r *Run) measureLater(e Event) {
+	u := &r.unmeasured
+	decided := r.Wait.Kind != WaitNothing || r.Ended != ""
+	if decided && (r.Wait.Kind != WaitResult || len(u.events)+1 >= maxUnmeasured) {
+		var room []Event
+		if r.owns {
+			clear(u.events)
+			room = u.events[:0]
+		}
+		*u = unmeasured{events: room, at: r.Wait.Node, provider: r.Wait.Provider, dispatchedAt: r.Wait.Since}
+		return
+	}
+	if !r.owns {
+		u.events = slices.Clip(u.events)
+	}
+	u.events = append(u.events, e)
+}
+
+// Measures returns what is counted in a run by an append of the events that lead from
+// one of its states to another: in the events that no append has measured before, except
+// those that are measured later. Over all appends until the run is at rest, that is each
+// event once, in however many decisions it was made.
+func Measures(before, after Run, events []Event) []Measure {
+	u, later := before.unmeasured, len(after.unmeasured.events)
+	if later == len(u.events)+len(events) {
+		return nil
+	}
+	all := slices.Concat(u.events, events)
 	m := measuring{
-		before: before, events: events, version: before.Started.Version, at: before.Wait.Node,
-		provider: before.Wait.Provider, dispatchedAt: before.Wait.Since,
+		before: before, events: all[:len(all)-later],
+		version: before.Started.Version, at: u.at, provider: u.provider, dispatchedAt: u.dispatchedAt,
 	}
 	next := 0
-	eachTransition(m.at, events, func(event int, t Transition) {
+	eachTransition(m.at, m.events, func(event int, t Transition) {
 		for ; next < event; next++ {
 			m.measure(next)
 		}
-		m.arrive(t, events[event].At)
+		m.arrive(t, m.events[event].At)
 	})
-	for ; next < len(events); next++ {
+	for ; next < len(m.events); next++ {
 		m.measure(next)
 	}
 	return m.found
@@ -104,8 +149,8 @@ func Measures(before Run, events []Event) []Measure {
 
 // measuring is the state of Measures.
 type measuring struct {
-	before  Run
-	events  []Event
+	before  Run     // before the append
+	events  []Event // those of before.unmeasured first
 	version int
 	at      NodeID // the node that the run is at
 
@@ -132,8 +177,8 @@ func (m *measuring) measure(event int) {
 		m.count(MeasureDispatchFailed, m.provider)
 	case VerdictRecorded:
 		m.count(MeasureVerdict, string(f.Decision))
-		if v, due := m.before.EvolveAll(m.events[:event]).Review(); due {
-			m.count(MeasureVerdictTime, durationKey(e.At.Sub(v.Since)))
+		if since := m.dueSince(event); !since.IsZero() {
+			m.count(MeasureVerdictTime, durationKey(e.At.Sub(since)))
 		}
 	case Completed:
 		m.end(StatusCompleted, f.Outcome)
@@ -144,6 +189,17 @@ func (m *measuring) measure(event int) {
 	case Cancelled:
 		m.stop(StatusCancelled)
 	}
+}
+
+// dueSince returns since when the verdict of an event was due; zero if it was
+// not.
+func (m *measuring) dueSince(event int) time.Time {
+	first := len(m.before.unmeasured.events) // of the append
+	if event < first {
+		return m.before.unmeasured.dueSince
+	}
+	v, _ := m.before.EvolveAll(m.events[first:event]).Review()
+	return v.Since
 }
 
 func (m *measuring) count(name MeasureName, key string) {

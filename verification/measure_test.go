@@ -15,6 +15,11 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
+// measures returns the measures of a history that is appended at once.
+func measures(history []verification.Event) []verification.Measure {
+	return verification.Measures(verification.Run{}, verification.Fold(runID, history), history)
+}
+
 func TestMeasuresOfAHistory(t *testing.T) {
 	start := verification.Started{Workflow: "w", Version: 3, VersionHash: "hash"}
 	check := func(node verification.NodeID, dispatch int) verification.Fact {
@@ -31,7 +36,16 @@ func TestMeasuresOfAHistory(t *testing.T) {
 		facts []verification.Fact // one second after another
 		want  string
 	}{
-		{"a start", []verification.Fact{start}, "started"},
+		{"a start, whose measures come later", []verification.Fact{start, check("pan", 1)}, ""},
+		{"a result that leads to the next dispatch", []verification.Fact{start, check("pan", 1), verification.ResultRecorded{Node: "pan"}, check("face", 1)}, ""},
+		{
+			"a pending result, then the next dispatch", []verification.Fact{start, check("pan", 1), verification.ResultPending{Node: "pan"}, verification.ResultRecorded{Node: "pan"}, check("face", 1)},
+			"started, transition :pan v3",
+		},
+		{
+			"a verdict, then a dispatch", []verification.Fact{start, asked, approve("review"), check("pan", 1)},
+			"started, transition :review v3",
+		},
 		{
 			"a run that completes",
 			[]verification.Fact{start, wait, verification.CustomerSubmitted{Node: "consent"}, check("pan", 1), verification.ResultRecorded{Node: "pan", Passed: true}, verification.Completed{Node: "done", Outcome: "approved"}},
@@ -67,7 +81,7 @@ func TestMeasuresOfAHistory(t *testing.T) {
 				history = append(history, verification.Event{At: at.Add(time.Duration(i) * time.Second), Fact: f})
 			}
 			var got []string
-			for _, m := range verification.Measures(verification.Run{}, history) {
+			for _, m := range measures(history) {
 				text := strings.TrimSpace(string(m.Name) + " " + m.Key)
 				if m.Version > 0 {
 					text += fmt.Sprintf(" v%d", m.Version)
@@ -90,7 +104,7 @@ func TestTheKeyOfATransitionKeepsIt(t *testing.T) {
 	for _, history := range recorded(t) {
 		want := verification.Transitions("", history)
 		var got []verification.Transition
-		for _, m := range verification.Measures(verification.Run{}, history) {
+		for _, m := range measures(history) {
 			if m.Name == verification.MeasureTransition {
 				got = append(got, verification.ParseTransition(m.Key))
 			}
@@ -118,8 +132,9 @@ func TestAQuantileIsAtMost19PercentTooHigh(t *testing.T) {
 			{At: time.Unix(0, 0), Fact: verification.Started{}},
 			{At: time.Unix(0, 0), Fact: verification.ReviewAsked{Node: "review"}},
 			{At: time.Unix(0, 0).Add(d), Fact: verification.VerdictRecorded{Node: "review", Decision: verification.DecisionReject}},
+			{At: time.Unix(0, 0).Add(d), Fact: verification.Completed{Node: "done"}},
 		}
-		for _, m := range verification.Measures(verification.Run{}, history) {
+		for _, m := range measures(history) {
 			if m.Name == verification.MeasureVerdictTime {
 				counts.Add(m.Key, m.Count)
 			}

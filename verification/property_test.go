@@ -23,6 +23,44 @@ func consistent(t tester, j *journey) {
 	reportAgrees(t, j)
 	historyFolds(t, j)
 	movesFollowRoutes(t, j)
+	measuresAddUp(t, j)
+}
+
+// measuresAddUp: the measures of all commits are those of the whole history, and of a
+// run at rest nothing is left to be measured.
+func measuresAddUp(t tester, j *journey) {
+	t.Helper()
+	if j.program.Version.Definition.Nodes == nil {
+		return // a recorded history
+	}
+	equal(t, "the measures of all commits", j.measured, measures(j.history))
+	if w := j.run.Wait.Kind; j.run.Ended == "" && w != verification.WaitCustomer && w != verification.WaitReview {
+		return
+	}
+	var moves []verification.Transition
+	count := map[verification.MeasureName]int{}
+	for _, m := range j.measured {
+		count[m.Name]++
+		if m.Name == verification.MeasureTransition {
+			moves = append(moves, verification.ParseTransition(m.Key))
+		}
+	}
+	equal(t, "the measured transitions", moves, verification.Transitions("", j.history))
+	facts := map[string]int{}
+	for _, e := range j.history {
+		facts[e.Kind()]++
+	}
+	for name, n := range map[verification.MeasureName]int{
+		verification.MeasureStarted:        facts["started"],
+		verification.MeasureDispatchTime:   facts["result_recorded"],
+		verification.MeasureDispatchFailed: facts["dispatch_failed"],
+		verification.MeasureVerdict:        facts["verdict_recorded"],
+		verification.MeasureEnded:          facts["completed"] + facts["failed"] + facts["expired"] + facts["cancelled"],
+	} {
+		if count[name] != n {
+			t.Errorf("%d measures %q, want %d", count[name], name, n)
+		}
+	}
 }
 
 // movesFollowRoutes: a run moves from the start along routes of its definition.

@@ -42,7 +42,9 @@ type Run struct {
 
 	receipts []SignalReceipt // oldest first
 
-	ownsSteps bool // EvolveAll or Decide is running: nothing else refers to Steps
+	unmeasured unmeasured
+
+	owns bool // nothing else refers to Steps and unmeasured.events, see own
 }
 
 // SignalReceipt is the result of a signal with an idempotency key.
@@ -152,12 +154,27 @@ func Fold(id RunID, history []Event) Run { return Run{ID: id}.EvolveAll(history)
 // EvolveAll returns the run after the events. It copies the steps once instead
 // of once per event, which matters to runs of hundreds of steps.
 func (r Run) EvolveAll(events []Event) Run {
-	r.Steps, r.ownsSteps = slices.Clone(r.Steps), true
+	r.own(0)
 	for _, e := range events {
 		r = r.Evolve(e)
 	}
-	r.ownsSteps = false
+	r.disown()
 	return r
+}
+
+// own copies the slices that Evolve may then change in place, with room for more
+// elements, until disown.
+func (r *Run) own(room int) {
+	r.Steps = append(slices.Grow([]Step(nil), len(r.Steps)+room), r.Steps...)
+	r.unmeasured.events = append(slices.Grow([]Event(nil), len(r.unmeasured.events)+2*room), r.unmeasured.events...)
+	r.owns = true
+}
+
+func (r *Run) disown() {
+	r.owns = false
+	if len(r.unmeasured.events) == 0 {
+		r.unmeasured.events = nil
+	}
 }
 
 // Evolve returns the run after the event. It never fails: every event of a
@@ -209,6 +226,8 @@ func (r Run) Evolve(e Event) Run {
 		r.Wait = Wait{Kind: WaitReview, Node: f.Node, Number: r.Seq, Since: e.At}
 		r = r.reach(Step{Node: f.Node, Type: NodeReview, Label: f.Label, Reason: f.Reason, StartedAt: e.At})
 	case VerdictRecorded:
+		v, _ := r.Review()
+		r.unmeasured.dueSince = v.Since
 		r = r.judged(f, e.At).received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision})
 	case VerdictProposed:
 		r.Proposal = Verdict{Node: f.Node, Decision: f.Decision, Notes: f.Notes, By: f.By, Identity: f.Identity, At: e.At}
@@ -233,6 +252,7 @@ func (r Run) Evolve(e Event) Run {
 	case Cancelled:
 		r = r.ended(StatusCancelled, nil, e.At)
 	}
+	r.measureLater(e)
 	return r
 }
 
@@ -357,7 +377,7 @@ func (r Run) reach(s Step) Run {
 		})
 	}
 	s.Visits, s.Status, s.VisitedAt, s.reached = 1, StepRunning, s.StartedAt, r.Seq
-	if r.ownsSteps {
+	if r.owns {
 		r.Steps = append(r.Steps, s)
 	} else {
 		r.Steps = slices.Concat(r.Steps, []Step{s})
@@ -369,7 +389,7 @@ func (r Run) reach(s Step) Run {
 func (r Run) withStep(id NodeID, change func(*Step)) Run {
 	for i := range r.Steps {
 		if r.Steps[i].Node == id {
-			if !r.ownsSteps {
+			if !r.owns {
 				r.Steps = slices.Clone(r.Steps)
 			}
 			change(&r.Steps[i])

@@ -69,10 +69,10 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	if c.Summary.Ended != "" && len(c.Events) > 0 {
 		r.history = slices.Clone(r.history) // without spare capacity
 	}
-	d.measures.add(c.Summary.Workflow, c.Measures)
 	if c.HistoryOnly {
 		return nil
 	}
+	d.measures.add(c.Summary.Workflow, c.Measures)
 	if len(c.Events) > 0 {
 		d.reviews.put(id, c.Review)
 	}

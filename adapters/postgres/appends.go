@@ -1,4 +1,4 @@
-// The arguments of append statements: one array for each column.
+// Appends: the statements of each, and their arguments.
 
 package postgres
 
@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/verifyd/verifyd/verification"
@@ -16,18 +17,22 @@ import (
 
 // pendingAppend is an append that is not committed yet.
 type pendingAppend struct {
-	ref    verification.RunRef
-	tenant pgtype.UUID
-	run    pgtype.UUID
-	seq    int32
-	events string // a JSON array, byte for byte
-	commit verification.Commit
+	ref      verification.RunRef
+	tenant   pgtype.UUID
+	run      pgtype.UUID
+	workflow pgtype.UUID
+	seq      int32
+	events   string // a JSON array, byte for byte
+	commit   verification.Commit
 }
 
 func newPendingAppend(t verification.TenantID, id verification.RunID, seq int, c verification.Commit) (p pendingAppend, err error) {
 	c.Summary.ID = id
 	p = pendingAppend{ref: verification.RunRef{Tenant: t, Run: id}, seq: int32(seq), commit: c}
 	if p.tenant, p.run, err = keyOf(p.ref); err != nil {
+		return p, err
+	}
+	if p.workflow, err = uuidOf(string(c.Summary.Workflow)); err != nil {
 		return p, err
 	}
 	raw, err := verification.EncodeEvents(c.Events)
@@ -50,122 +55,108 @@ func decodeEvents(raw string) ([]verification.Event, error) {
 	return events, nil
 }
 
-// reviewed reports whether the run has an entry in the review queue before the append
-// or after it.
-func (p pendingAppend) reviewed() bool {
-	return len(p.commit.Events) > 0 && (p.commit.Review != nil || p.commit.ReviewBefore)
-}
-
-// historyArgs returns the first arguments of every append statement.
-func historyArgs(group []pendingAppend) []any {
-	n := len(group)
-	tenants, runs := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
-	seqs, nextSeqs, events := make([]int32, n), make([]int32, n), make([]string, n)
-	for i, p := range group {
-		tenants[i], runs[i], seqs[i], nextSeqs[i], events[i] = p.tenant, p.run, p.seq, p.nextSeq(), p.events
-	}
-	return []any{tenants, runs, seqs, nextSeqs, events}
-}
-
-// appendArgs returns the arguments of appendStart and appendChange.
-func appendArgs(group []pendingAppend) ([]any, error) {
-	n := len(group)
-	texts := func() []string { return make([]string, n) }
-	times := func() []pgtype.Timestamptz { return make([]pgtype.Timestamptz, n) }
-	workflows, revisions, references := make([]pgtype.UUID, n), make([]int32, n), texts()
-	started, expires, abandon := times(), times(), times()
-	waiting, signals, waits := texts(), texts(), make([]int32, n)
-	ended, completed, errs, verdicts, flagged := texts(), times(), texts(), texts(), make([]bool, n)
-	statuses, decisions, until := texts(), texts(), times()
-	advance, announce, leased := times(), times(), make([]bool, n)
-	for i, p := range group {
-		s := p.commit.Summary
-		var err error
-		if workflows[i], err = uuidOf(string(s.Workflow)); err != nil {
-			return nil, err
-		}
-		if s.Error != nil {
-			raw, err := json.Marshal(s.Error)
-			if err != nil {
-				return nil, err
-			}
-			errs[i] = string(raw)
-		}
-		in := s.IntervalAt(time.Time{}) // before any of its deadlines
-		revisions[i] = int32(p.commit.WorkflowRevision)
-		references[i], waiting[i], signals[i], waits[i] = s.ReferenceID, string(s.Waiting), s.Signal, int32(s.WaitNumber)
-		started[i], expires[i], abandon[i] = orNull(s.StartedAt), orNull(s.ExpiresAt), orNull(s.AbandonAt)
-		ended[i], completed[i], verdicts[i], flagged[i] = string(s.Ended), orNull(s.CompletedAt), string(s.Verdict), s.Flagged
-		statuses[i], decisions[i], until[i] = string(in.Status), string(in.Decision), orNull(in.Until)
-		advance[i], announce[i], leased[i] = orNull(p.commit.AdvanceAt), orNull(p.commit.AnnounceAt), p.commit.Leased
-	}
-	return append(historyArgs(group),
-		workflows, revisions, references, started, expires, abandon,
-		waiting, signals, waits, ended, completed, errs, verdicts, flagged,
-		statuses, decisions, until, advance, announce, leased), nil
-}
-
 // queueAppends queues a group of appends on a batch. Reading the results adds to
 // appended the runs whose history still ended at seq.
 func queueAppends(q querier, b *pgx.Batch, group []pendingAppend, appended map[verification.RunRef]bool) error {
-	parts := map[string][]pendingAppend{}
-	for _, p := range group {
-		statement := stmtAppendChange
-		switch begins := p.seq == 0 && p.nextSeq() > 0; {
-		case p.historyOnly():
-			statement = stmtAppendHistory
-		case begins && p.reviewed():
-			statement = stmtStartReview
-		case begins:
-			statement = stmtAppendStart
-		case p.reviewed():
-			statement = stmtChangeReview
-		}
-		parts[statement] = append(parts[statement], p)
+	var err error
+	if len(group) == 1 {
+		err = group[0].queue(q, b, appended)
+	} else {
+		err = queueGroup(b, group, appended)
 	}
-	read := func(rows pgx.Rows) error {
-		var tenant, run pgtype.UUID
-		_, err := pgx.ForEachRow(rows, []any{&tenant, &run}, func() error {
-			appended[verification.RunRef{
-				Tenant: verification.TenantID(uuid.UUID(tenant.Bytes).String()),
-				Run:    verification.RunID(uuid.UUID(run.Bytes).String()),
-			}] = true
-			return nil
-		})
+	if args := screenedArgs(group); args != nil && err == nil {
+		b.Queue(q.stmt(stmtScreened), args...)
+	}
+	return err
+}
+
+// queue queues the statements of one append: its events, and then what else it changes.
+func (p pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification.RunRef]bool) error {
+	add := func(statement string, args ...any) *pgx.QueuedQuery {
+		return b.Queue(q.stmt(statement), append([]any{p.tenant, p.run}, args...)...)
+	}
+	c, revision := p.commit, int32(p.commit.WorkflowRevision)
+	mark := func(t pgconn.CommandTag) error {
+		if t.RowsAffected() == 1 {
+			appended[p.ref] = true
+		}
+		return nil
+	}
+	starts := p.seq == 0 && len(c.Events) > 0
+	switch {
+	case p.historyOnly():
+		add(stmtAppendHistory, p.seq, p.nextSeq(), p.events).Exec(mark)
+		return nil
+	case starts:
+		add(stmtAppendStart, p.seq, p.nextSeq(), p.events, p.workflow, revision).Exec(mark)
+	case len(c.Events) > 0:
+		add(stmtAppendChange, p.seq, p.nextSeq(), p.events, p.workflow, revision).Exec(mark)
+	default:
+		add(stmtAppendNothing, p.seq, p.nextSeq(), p.events, p.workflow, revision).Exec(mark)
+	}
+	summary, err := p.summaryArgs()
+	if err != nil {
 		return err
 	}
-	for _, statement := range []string{stmtAppendHistory, stmtAppendStart, stmtStartReview, stmtAppendChange, stmtChangeReview} {
-		part := parts[statement]
-		if len(part) == 0 {
-			continue
-		}
-		args, err := argsOf(statement, part)
+	work := stmtReplaceWork
+	if s := c.Summary; starts {
+		work = stmtInsertWork
+		add(stmtInsertRun, append(summary, p.workflow, s.ReferenceID, orNull(s.StartedAt), orNull(s.ExpiresAt))...)
+	} else {
+		add(stmtUpdateRun, summary...)
+	}
+	if !c.AdvanceAt.IsZero() {
+		add(work, p.workflow, string(verification.WorkAdvance), orNull(c.AdvanceAt), c.Leased)
+	} else if !starts {
+		add(stmtDeleteAdvance)
+	}
+	if !c.AnnounceAt.IsZero() {
+		add(work, p.workflow, string(verification.WorkAnnounce), orNull(c.AnnounceAt), false)
+	}
+	if len(c.Events) == 0 { // the review and the measures stay as they are
+		return nil
+	}
+	if c.ReviewBefore {
+		add(stmtDeleteReview, causesOf(c.Review))
+	}
+	if c.Review != nil {
+		r, err := newReviewArgs(*c.Review)
 		if err != nil {
 			return err
 		}
-		b.Queue(q.stmt(statement), args...).Query(read)
+		add(stmtReplaceReview, r.causes, r.workflow, r.reference, r.since, r.due, r.until, r.shown)
 	}
-	if args := screenedArgs(group); args != nil {
-		b.Queue(q.stmt(stmtScreened), args...)
+	if len(c.Measures) > 0 {
+		measures, err := logged([]pendingAppend{p})
+		if err != nil {
+			return err
+		}
+		add(stmtInsertMeasure, measures)
 	}
 	return nil
 }
 
-// argsOf returns the arguments of an append statement.
-func argsOf(statement string, part []pendingAppend) (args []any, err error) {
-	if statement == stmtAppendHistory {
-		args = historyArgs(part)
-	} else if args, err = appendArgs(part); err != nil {
+// summaryArgs returns the arguments of updateRun after the first two.
+func (p pendingAppend) summaryArgs() ([]any, error) {
+	s := p.commit.Summary
+	failure, err := errorText(s)
+	if err != nil {
 		return nil, err
 	}
-	measures, err := measureArgs(part)
-	args = append(args, measures...)
-	if err == nil && (statement == stmtStartReview || statement == stmtChangeReview) {
-		var entries []any
-		entries, err = reviewArgs(part)
-		args = append(args, entries...)
+	in := s.IntervalAt(time.Time{}) // before any of its deadlines
+	return []any{
+		orNull(s.AbandonAt), string(s.Waiting), s.Signal, int32(s.WaitNumber), string(s.Ended), orNull(s.CompletedAt),
+		failure, string(s.Verdict), s.Flagged, string(in.Status), string(in.Decision), orNull(in.Until),
+	}, nil
+}
+
+// errorText returns the error of a run as JSON; empty for none.
+func errorText(s verification.Summary) (string, error) {
+	if s.Error == nil {
+		return "", nil
 	}
-	return args, err
+	raw, err := json.Marshal(s.Error)
+	return string(raw), err
 }
 
 // keyOf returns the ids of a run; ErrNotFound when one is no UUID.

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
@@ -72,37 +71,6 @@ func logged(part []pendingAppend) (string, error) {
 // intervalOf returns the number of the interval since 1970 that contains a time.
 func intervalOf(t time.Time) int64 {
 	return t.UTC().Truncate(verification.MeasureInterval).Unix() / int64(verification.MeasureInterval/time.Second)
-}
-
-// measureArgs returns the arguments of appendMeasured: the measures of each append, and
-// those of each tenant. A group is sorted by tenant.
-func measureArgs(part []pendingAppend) ([]any, error) {
-	each := make([]string, len(part))
-	var tenants []pgtype.UUID
-	var sums []string
-	for from := 0; from < len(part); {
-		to := from
-		for to < len(part) && part[to].tenant == part[from].tenant {
-			text, err := logged(part[to : to+1])
-			if err != nil {
-				return nil, err
-			}
-			each[to] = text
-			to++
-		}
-		sum := each[from]
-		if to-from > 1 {
-			var err error
-			if sum, err = logged(part[from:to]); err != nil {
-				return nil, err
-			}
-		}
-		if sum != "" {
-			tenants, sums = append(tenants, part[from].tenant), append(sums, sum)
-		}
-		from = to
-	}
-	return []any{each, tenants, sums}, nil
 }
 
 // sumKey is the key of a row of verifyd.measures.

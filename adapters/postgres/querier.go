@@ -111,17 +111,20 @@ func selectAll[R, T any](ctx context.Context, q querier, tenants, statement stri
 // statements returns the prepared statements by name. onConflict is the clause of
 // an append at a position that another append has taken, or empty.
 func statements(onConflict string) map[string]string {
-	measured := func(arg int) string { return fmt.Sprintf(appendMeasured, arg+1, arg+2, arg) }
 	return map[string]string{
 		stmtTenant: setTenant, stmtTenantHot: setTenantHot, stmtLoad: loadEvents,
-		stmtAppendHistory: fmt.Sprintf(appendHistory, onConflict, measured(6)),
-		stmtAppendStart:   fmt.Sprintf(appendStart, onConflict, measured(26), ""),
-		stmtAppendChange:  fmt.Sprintf(appendChange, onConflict, measured(26), ""),
-		stmtStartReview:   fmt.Sprintf(appendStart, onConflict, measured(26), appendReviewed),
-		stmtChangeReview:  fmt.Sprintf(appendChange, onConflict, measured(26), appendReviewed),
-		stmtScreened:      appendScreened,
-		stmtAccount:       selectAccount,
-		stmtTake:          takeWork, stmtDueAfter: dueAfter, stmtOverdue: overdueRuns, stmtNextDeadline: nextDeadline,
+		stmtAppendHistory: fmt.Sprintf(appendHistory, onConflict),
+		stmtAppendStart:   fmt.Sprintf(appendStart, onConflict),
+		stmtAppendChange:  fmt.Sprintf(appendChange, onConflict),
+		stmtAppendNothing: appendNothing,
+		stmtInsertRun:     insertRun, stmtUpdateRun: updateRun,
+		stmtInsertWork: insertWork, stmtReplaceWork: replaceWork, stmtDeleteAdvance: deleteAdvance,
+		stmtDeleteReview: deleteReview, stmtReplaceReview: replaceReview, stmtInsertMeasure: insertMeasures,
+		stmtHistoryGroup: historyGroup,
+		stmtStartGroup:   fmt.Sprintf(startGroup, ""), stmtStartGroupReview: fmt.Sprintf(startGroup, groupReviewed),
+		stmtChangeGroup: fmt.Sprintf(changeGroup, ""), stmtChangeGroupReview: fmt.Sprintf(changeGroup, groupReviewed),
+		stmtScreened: appendScreened, stmtAccount: selectAccount,
+		stmtTake: takeWork, stmtDueAfter: dueAfter, stmtOverdue: overdueRuns, stmtNextDeadline: nextDeadline,
 	}
 }
 

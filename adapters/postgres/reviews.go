@@ -40,35 +40,37 @@ type shownReview struct {
 	ProposedBy   string                `json:"proposed_by,omitempty"`
 }
 
-// reviewArgs returns the arguments of appendReviewed.
-func reviewArgs(part []pendingAppend) ([]any, error) {
-	var tenants, runs, workflows []pgtype.UUID
-	var causes, references, shown []string
-	var since, due, until []pgtype.Timestamptz
-	for _, p := range part {
-		v := p.commit.Review
-		if v == nil {
-			continue
-		}
-		workflow, err := uuidOf(string(v.Workflow))
-		if err != nil {
-			return nil, err
-		}
-		raw, err := json.Marshal(shownReview{v.WorkflowName, v.Flags, v.MoreFlags, v.Causes, v.Proposed, v.ProposedBy})
-		if err != nil {
-			return nil, err
-		}
-		dueAt := orNull(v.DueAt)
-		if v.DueAt.IsZero() {
-			dueAt = pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
-		}
-		for _, cause := range append([]verification.Cause{""}, v.Causes...) {
-			tenants, runs, workflows = append(tenants, p.tenant), append(runs, p.run), append(workflows, workflow)
-			causes, references, shown = append(causes, string(cause)), append(references, v.ReferenceID), append(shown, string(raw))
-			since, due, until = append(since, orNull(v.Since)), append(due, dueAt), append(until, orNull(v.Until))
+// reviewArgs are the columns of the rows of an entry.
+type reviewArgs struct {
+	causes            []string // one row for each
+	workflow          pgtype.UUID
+	reference, shown  string
+	since, due, until pgtype.Timestamptz
+}
+
+func newReviewArgs(v verification.Review) (r reviewArgs, err error) {
+	r = reviewArgs{causes: causesOf(&v), reference: v.ReferenceID, since: orNull(v.Since), due: orNull(v.DueAt), until: orNull(v.Until)}
+	if r.workflow, err = uuidOf(string(v.Workflow)); err != nil {
+		return r, err
+	}
+	if v.DueAt.IsZero() {
+		r.due = pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
+	}
+	raw, err := json.Marshal(shownReview{v.WorkflowName, v.Flags, v.MoreFlags, v.Causes, v.Proposed, v.ProposedBy})
+	r.shown = string(raw)
+	return r, err
+}
+
+// causesOf returns the causes of the rows of an entry, none if it is nil.
+func causesOf(v *verification.Review) []string {
+	causes := []string{}
+	if v != nil {
+		causes = append(causes, "")
+		for _, c := range v.Causes {
+			causes = append(causes, string(c))
 		}
 	}
-	return []any{tenants, runs, causes, workflows, references, since, due, until, shown}, nil
+	return causes
 }
 
 // entry returns the entry of the row as of a time.

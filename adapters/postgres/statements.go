@@ -9,162 +9,125 @@ const (
 	stmtAppendHistory = "verifyd_append_history"
 	stmtAppendStart   = "verifyd_append_start"
 	stmtAppendChange  = "verifyd_append_change"
-	stmtStartReview   = "verifyd_start_review"
-	stmtChangeReview  = "verifyd_change_review"
-	stmtScreened      = "verifyd_screened"
-	stmtLoad          = "verifyd_load"
-	stmtAccount       = "verifyd_account"
-	stmtTake          = "verifyd_take"
-	stmtDueAfter      = "verifyd_due_after"
-	stmtOverdue       = "verifyd_overdue"
-	stmtNextDeadline  = "verifyd_next_deadline"
+	stmtAppendNothing = "verifyd_append_nothing"
+	stmtInsertRun     = "verifyd_insert_run"
+	stmtUpdateRun     = "verifyd_update_run"
+	stmtInsertWork    = "verifyd_insert_work"
+	stmtReplaceWork   = "verifyd_replace_work"
+	stmtDeleteAdvance = "verifyd_delete_advance"
+	stmtDeleteReview  = "verifyd_delete_review"
+	stmtReplaceReview = "verifyd_replace_review"
+	stmtInsertMeasure = "verifyd_insert_measures"
+
+	stmtHistoryGroup      = "verifyd_history_group"
+	stmtStartGroup        = "verifyd_start_group"
+	stmtStartGroupReview  = "verifyd_start_group_review"
+	stmtChangeGroup       = "verifyd_change_group"
+	stmtChangeGroupReview = "verifyd_change_group_review"
+
+	stmtScreened     = "verifyd_screened"
+	stmtLoad         = "verifyd_load"
+	stmtAccount      = "verifyd_account"
+	stmtTake         = "verifyd_take"
+	stmtDueAfter     = "verifyd_due_after"
+	stmtOverdue      = "verifyd_overdue"
+	stmtNextDeadline = "verifyd_next_deadline"
 )
 
-// setTenant lets the rest of a transaction see the rows of some tenants.
-const setTenant = "SELECT set_config('verifyd.tenant', $1, true)"
+// setTenant lets the rest of a transaction see the rows of some tenants. It also resets
+// verifyd.appended, which names the run of the last append that was not refused.
+const setTenant = "SELECT set_config('verifyd.tenant', $1, true), set_config('verifyd.appended', '', true)"
 
 // setTenantHot also prepares a transaction for prepared statements. They use
-// generic plans, because planning for each number of appends in a group costs
-// more than executing. The plans must use indexes although they are made while
+// generic plans, because planning them for each append costs more than executing them.
+// The plans must use indexes although they are made while
 // tables are small, because the plans remain when tables have grown. And no statement
 // waits long for a run that a caller's open transaction locks, because a whole
 // group would wait.
-const setTenantHot = `SELECT set_config('verifyd.tenant', $1, true),
+const setTenantHot = setTenant + `,
 	set_config('plan_cache_mode', 'force_generic_plan', true), set_config('lock_timeout', '1s', true),
 	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`
 
-// appendMeasured inserts the measures of appends into the log: one row for each tenant
-// if all were appended, else one for each that was. %d numbers its arguments, see
-// measureArgs; input has the appends.
-const appendMeasured = `measured AS (
-    INSERT INTO verifyd.measure_log (tenant_id, measures)
-    SELECT m.tenant_id, m.measures FROM unnest($%d::uuid[], $%d::text[]) AS m (tenant_id, measures)
-    WHERE (SELECT count(*) FROM appended) = cardinality($1)
-    UNION ALL
-    SELECT i.tenant_id, i.measures FROM unnest($1::uuid[], $2::uuid[], $%d::text[]) AS i (tenant_id, run_id, measures)
-    JOIN appended k USING (tenant_id, run_id)
-    WHERE (SELECT count(*) FROM appended) < cardinality($1) AND i.measures <> ''
-)`
+// A group of one append is sent as plain statements, and a larger one as statements over
+// arrays (groups.go): each is the cheaper way.
+//
+// The first statement of an append inserts its events, and the others follow in the same
+// transaction: $1 is the tenant and $2 the run of all of them. If the first inserts
+// nothing, the others change nothing: markAppended and ifAppended connect them.
+//
+// Two concurrent appends at one position conflict on the primary key: the second fails
+// with its whole group, whose appends are then sent one by one. %s is a conflict clause
+// for a transaction that must not fail: there the second inserts nothing.
+const (
+	markAppended = "set_config('verifyd.appended', $1::uuid::text || $2::uuid::text, true)"
+	ifAppended   = "current_setting('verifyd.appended') = $1::uuid::text || $2::uuid::text"
 
-// appendHistory inserts rows of events into histories that still end at seq, and
-// returns the runs of those. Two concurrent appends at one position conflict on
-// the primary key: the second fails with its whole batch, whose appends are then
-// sent one by one. %s is a conflict clause for a transaction that must not fail:
-// there the second inserts nothing.
-const appendHistory = `
-WITH appended AS (
-    INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
-    SELECT i.tenant_id, i.run_id, i.seq, i.next_seq, i.events
-    FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[]) WITH ORDINALITY
-        AS i (tenant_id, run_id, seq, next_seq, events, ord)
-    WHERE i.seq = (SELECT e.next_seq FROM verifyd.run_events e
-        WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id ORDER BY e.seq DESC LIMIT 1)
-    ORDER BY i.ord
-    %s
-    RETURNING tenant_id, run_id
-), %s
-SELECT tenant_id, run_id FROM appended`
+	// atPosition holds if the history ends at $3, and currentWorkflow if the workflow $6
+	// has the revision $7 that the append depends on, if any.
+	atPosition = `$3 = (SELECT e.next_seq FROM verifyd.run_events e
+    WHERE e.tenant_id = $1 AND e.run_id = $2 ORDER BY e.seq DESC LIMIT 1)`
+	currentWorkflow = `($7::int = 0 OR $7 = (SELECT w.revision FROM verifyd.workflows w
+    WHERE w.tenant_id = $1 AND w.id = $6::uuid))`
 
-// appendInput names the arguments of appendStart and appendChange, see appendArgs.
-// current has the appends whose workflow has the revision that they depend on.
-const appendInput = `
-WITH input AS MATERIALIZED (
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[],
-        $6::uuid[], $7::int[], $8::text[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
-        $12::text[], $13::text[], $14::int[], $15::text[], $16::timestamptz[], $17::text[], $18::text[], $19::bool[],
-        $20::text[], $21::text[], $22::timestamptz[], $23::timestamptz[], $24::timestamptz[], $25::bool[]) WITH ORDINALITY
-    AS i (tenant_id, run_id, seq, next_seq, events,
-        workflow_id, workflow_revision, reference_id, started_at, expires_at, abandon_at,
-        waiting, signal, wait, ended, completed_at, error, verdict, flagged,
-        status, decision, status_until, advance_at, announce_at, leased, ord)
-), current AS MATERIALIZED (
-    SELECT * FROM input i
-    WHERE i.workflow_revision = 0 OR i.workflow_revision = (SELECT w.revision FROM verifyd.workflows w
-        WHERE w.tenant_id = i.tenant_id AND w.id = i.workflow_id)
-)`
+	insertEvents = `INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
+SELECT $1::uuid, $2::uuid, $3::int, $4::int, $5::text WHERE `
 
-// appendQueue queues the work of the runs in summarized.
-const appendQueue = `queued AS (
-    INSERT INTO verifyd.work AS w (tenant_id, run_id, workflow_id, kind, due_at, leased)
-    SELECT i.tenant_id, i.run_id, i.workflow_id, 'advance', i.advance_at, i.leased
-    FROM input i JOIN summarized k USING (tenant_id, run_id) WHERE i.advance_at IS NOT NULL
-    UNION ALL
-    SELECT i.tenant_id, i.run_id, i.workflow_id, 'announce', i.announce_at, false
-    FROM input i JOIN summarized k USING (tenant_id, run_id) WHERE i.announce_at IS NOT NULL`
+	appendHistory = insertEvents + atPosition + " %s"
+	appendStart   = insertEvents + currentWorkflow + " %s RETURNING " + markAppended
+	appendChange  = insertEvents + atPosition + " AND " + currentWorkflow + " %s RETURNING " + markAppended
 
-// appendReviewed replaces the entries of the runs in summarized in the review queue, see
-// reviewArgs. A claim stays while the review is the same.
-const appendReviewed = `, entry AS MATERIALIZED (
-    SELECT * FROM unnest($29::uuid[], $30::uuid[], $31::text[], $32::uuid[], $33::text[], $34::timestamptz[],
-        $35::timestamptz[], $36::timestamptz[], $37::text[])
-    AS i (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown)
-), resolved AS (
-    DELETE FROM verifyd.reviews v USING summarized k
-    WHERE v.tenant_id = k.tenant_id AND v.run_id = k.run_id AND NOT EXISTS (SELECT FROM entry i
-        WHERE i.tenant_id = v.tenant_id AND i.run_id = v.run_id AND i.cause = v.cause)
-), reviewed AS (
-    INSERT INTO verifyd.reviews AS v (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown,
-        claimed_by, claimed_name, claimed_at, claim_until)
-    SELECT i.tenant_id, i.run_id, i.cause, i.workflow_id, i.reference_id, i.since, i.due_at, i.until, i.shown,
-        coalesce(c.claimed_by, ''), coalesce(c.claimed_name, ''), c.claimed_at, c.claim_until
-    FROM entry i JOIN summarized k USING (tenant_id, run_id)
-    LEFT JOIN verifyd.reviews c ON c.tenant_id = i.tenant_id AND c.run_id = i.run_id AND c.cause = '' AND c.since = i.since
-    ON CONFLICT (tenant_id, run_id, cause) DO UPDATE SET since = excluded.since, due_at = excluded.due_at,
-        until = excluded.until, shown = excluded.shown,
-        claimed_by = CASE WHEN v.since = excluded.since THEN v.claimed_by ELSE '' END,
-        claim_until = CASE WHEN v.since = excluded.since THEN v.claim_until END
-)`
+	// appendNothing is appendChange without events: $4 is $3. The append must have locked
+	// its run: every append locks the run before the queue, or two of them could deadlock.
+	appendNothing = "SELECT " + markAppended + " WHERE $3::int = $4::int AND $5::text IS NOT NULL AND " + atPosition + " AND " + currentWorkflow
+)
 
-// appendStart inserts histories, summaries and work, and returns the runs that did
-// not exist. %s is as in appendHistory.
-const appendStart = appendInput + `, appended AS (
-    INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
-    SELECT i.tenant_id, i.run_id, i.seq, i.next_seq, i.events FROM current i ORDER BY i.ord
-    %s
-    RETURNING tenant_id, run_id
-), summarized AS (
-    INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
-        waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_until)
-    SELECT i.tenant_id, i.run_id, i.workflow_id, i.reference_id, i.started_at, i.expires_at, i.abandon_at,
-        i.waiting, i.signal, i.wait, i.ended, i.completed_at, i.error, i.verdict, i.flagged, i.status, i.decision, i.status_until
-    FROM input i JOIN appended k USING (tenant_id, run_id)
-    RETURNING tenant_id, id AS run_id
-), ` + appendQueue + `
-), %s%s
-SELECT tenant_id, run_id FROM appended`
+// The statements that follow write the summary of the run, see summaryArgs.
+const (
+	insertRun = `INSERT INTO verifyd.runs (tenant_id, id, abandon_at, waiting, signal, wait, ended, completed_at,
+    error, verdict, flagged, status, decision, status_until, workflow_id, reference_id, started_at, expires_at)
+SELECT $1::uuid, $2::uuid, $3::timestamptz, $4::text, $5::text, $6::int, $7::text, $8::timestamptz,
+    $9::text, $10::text, $11::bool, $12::text, $13::text, $14::timestamptz, $15::uuid, $16::text, $17::timestamptz, $18::timestamptz
+WHERE ` + ifAppended
 
-// appendChange inserts into histories that still end at seq, replaces summaries and
-// changes the queue. An append without events must have locked its run: every append
-// locks the run before the queue, or two of them could deadlock.
-const appendChange = appendInput + `, written AS (
-    INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
-    SELECT i.tenant_id, i.run_id, i.seq, i.next_seq, i.events FROM current i
-    WHERE i.next_seq > i.seq AND i.seq = (SELECT e.next_seq FROM verifyd.run_events e
-        WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id ORDER BY e.seq DESC LIMIT 1)
-    ORDER BY i.ord
-    %s
-    RETURNING tenant_id, run_id
-), appended AS (
-    SELECT tenant_id, run_id FROM written
-    UNION ALL
-    SELECT i.tenant_id, i.run_id FROM current i
-    WHERE i.next_seq = i.seq AND i.seq = (SELECT e.next_seq FROM verifyd.run_events e
-        WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id ORDER BY e.seq DESC LIMIT 1)
-), summarized AS (
-    UPDATE verifyd.runs r SET abandon_at = i.abandon_at, waiting = i.waiting, signal = i.signal, wait = i.wait,
-        ended = i.ended, completed_at = i.completed_at, error = i.error, verdict = i.verdict, flagged = i.flagged,
-        status = i.status, decision = i.decision, status_from = NULL, status_until = i.status_until
-    FROM input i JOIN appended k USING (tenant_id, run_id)
-    WHERE r.tenant_id = i.tenant_id AND r.id = i.run_id
-    RETURNING r.tenant_id, r.id AS run_id
-), dropped AS (
-    DELETE FROM verifyd.work w USING input i JOIN summarized k USING (tenant_id, run_id)
-    WHERE w.tenant_id = i.tenant_id AND w.run_id = i.run_id AND (w.kind || '') = 'advance' AND i.advance_at IS NULL
-), ` + appendQueue + `
-    ON CONFLICT (tenant_id, run_id, kind) DO UPDATE SET
-        due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0
-), %s%s
-SELECT tenant_id, run_id FROM appended`
+	updateRun = `UPDATE verifyd.runs SET abandon_at = $3, waiting = $4, signal = $5, wait = $6, ended = $7, completed_at = $8,
+    error = $9, verdict = $10, flagged = $11, status = $12, decision = $13, status_from = NULL, status_until = $14
+WHERE tenant_id = $1 AND id = $2 AND ` + ifAppended
+)
+
+// These change the queue. A run that starts has no work yet.
+const (
+	insertWork = `INSERT INTO verifyd.work (tenant_id, run_id, workflow_id, kind, due_at, leased)
+SELECT $1::uuid, $2::uuid, $3::uuid, $4::text, $5::timestamptz, $6::bool WHERE ` + ifAppended
+
+	replaceWork = insertWork + `
+ON CONFLICT (tenant_id, run_id, kind) DO UPDATE SET
+    due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0`
+
+	deleteAdvance = `DELETE FROM verifyd.work
+WHERE tenant_id = $1 AND run_id = $2 AND (kind || '') = 'advance' AND ` + ifAppended
+)
+
+// These replace the entry of the run in the review queue: it has a row for each of the
+// causes $3. A claim stays while the review is the same.
+const (
+	deleteReview = `DELETE FROM verifyd.reviews
+WHERE tenant_id = $1 AND run_id = $2 AND cause <> ALL ($3::text[]) AND ` + ifAppended
+
+	replaceReview = `INSERT INTO verifyd.reviews AS v (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown,
+    claimed_by, claimed_name, claimed_at, claim_until)
+SELECT $1::uuid, $2::uuid, i.cause, $4::uuid, $5::text, $6::timestamptz, $7::timestamptz, $8::timestamptz, $9::text,
+    coalesce(c.claimed_by, ''), coalesce(c.claimed_name, ''), c.claimed_at, c.claim_until
+FROM unnest($3::text[]) AS i (cause)
+LEFT JOIN verifyd.reviews c ON c.tenant_id = $1 AND c.run_id = $2 AND c.cause = '' AND c.since = $6
+WHERE ` + ifAppended + `
+ON CONFLICT (tenant_id, run_id, cause) DO UPDATE SET since = excluded.since, due_at = excluded.due_at,
+    until = excluded.until, shown = excluded.shown,
+    claimed_by = CASE WHEN v.since = excluded.since THEN v.claimed_by ELSE '' END,
+    claim_until = CASE WHEN v.since = excluded.since THEN v.claim_until END`
+)
+
+// insertMeasures adds the measures of an append to the log.
+const insertMeasures = `INSERT INTO verifyd.measure_log (tenant_id, measures) SELECT $1::uuid, $3::text WHERE ` + ifAppended
 
 // appendScreened inserts the completed runs of a group that are screened again, see
 // screenedArgs. It follows their appends in the transaction, and ignores those that failed.

@@ -239,7 +239,7 @@ func (g *generator) add(to *rows, n int) error {
 		}
 		to.reviews = append(to.reviews, e)
 	}
-	g.sums.add(w.ID, verification.Measures(verification.Run{}, history))
+	g.sums.add(w.ID, verification.Measures(verification.Run{}, run, history))
 	return nil
 }
 

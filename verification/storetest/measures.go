@@ -15,7 +15,6 @@ func measures() []clause {
 	return []clause{
 		{"measures are added up from each cut to the next", sums + "the sums of the measures of all appends so far, in the order of name, key and version", measuresAreAdded},
 		{"a refused append adds no measures", "RunStore.Append: all or nothing", refusedMeasures},
-		{"an append of history alone adds its measures", "Commit.Measures: also if HistoryOnly is set", measuresOfHistory},
 		{"the measures of a workflow and of a version are selected", "MeasureQuery: Workflow, Version and Names", measuresSelected},
 		{"two tenants have separate measures", "MeasureStore: every method is of one tenant", measuresOfTwoTenants},
 	}
@@ -40,7 +39,7 @@ func cuts(after ...time.Duration) (all []time.Time) {
 // total adds up the measures of histories as a query does.
 func total(q verification.MeasureQuery, histories ...history) (all []verification.MeasureCounts) {
 	for _, s := range histories {
-		for _, m := range verification.Measures(verification.Run{}, s.events) {
+		for _, m := range verification.Measures(verification.Run{}, verification.Fold(s.id, s.events), s.events) {
 			w := s.summary().Workflow
 			if !slices.Contains(q.Names, m.Name) || q.Workflow != "" && q.Workflow != w || q.Workflow == "" && m.Version != 0 ||
 				q.Version != 0 && m.Version != 0 && m.Version != q.Version {
@@ -100,16 +99,6 @@ func refusedMeasures(t *trial) {
 	if n := len(slices.DeleteFunc(errs[:], func(err error) bool { return err != nil })); n != 1 {
 		t.failf("%d of concurrent appends succeeded, want 1", n)
 	}
-	t.measured(ours, verification.MeasureQuery{Workflow: onboarding, Names: measureNames(), Cuts: cuts(0, time.Hour)}, next)
-}
-
-func measuresOfHistory(t *trial) {
-	s := simple(1).then(0, dispatched(1))
-	t.save(ours, s)
-	next := s.then(2*time.Second, answered(`{}`), dispatched(2))
-	c := next.commitAfter(len(s.events))
-	c.HistoryOnly = true
-	t.add(ours, s.id, len(s.events), c)
 	t.measured(ours, verification.MeasureQuery{Workflow: onboarding, Names: measureNames(), Cuts: cuts(0, time.Hour)}, next)
 }
 

@@ -175,11 +175,6 @@ func measureBreaches() []breach {
 				return err
 			}
 		}},
-		{"an append of history alone adds its measures", "it adds none", committing(func(c *verification.Commit) {
-			if c.HistoryOnly {
-				c.Measures = nil
-			}
-		})},
 		{"the measures of a workflow and of a version are selected", "every version is", measuring(func(q *verification.MeasureQuery) { q.Version = 0 })},
 		{"the measures of a workflow and of a version are selected", "every workflow is", measuring(func(q *verification.MeasureQuery) { q.Workflow = "" })},
 		{"two tenants have separate measures", "those of the first are everybody's", func(b *broken, sound stores) {
