@@ -39,11 +39,13 @@ func TestMeasuresOfAHistory(t *testing.T) {
 		{"a start, whose measures come later", []verification.Fact{start, check("pan", 1)}, ""},
 		{"a result that leads to the next dispatch", []verification.Fact{start, check("pan", 1), verification.ResultRecorded{Node: "pan"}, check("face", 1)}, ""},
 		{
-			"a pending result, then the next dispatch", []verification.Fact{start, check("pan", 1), verification.ResultPending{Node: "pan"}, verification.ResultRecorded{Node: "pan"}, check("face", 1)},
+			"a pending result, then the next dispatch",
+			[]verification.Fact{start, check("pan", 1), verification.ResultPending{Node: "pan"}, verification.ResultRecorded{Node: "pan"}, check("face", 1)},
 			"started, transition :pan v3",
 		},
 		{
-			"a verdict, then a dispatch", []verification.Fact{start, asked, approve("review"), check("pan", 1)},
+			"a verdict, then a dispatch",
+			[]verification.Fact{start, asked, approve("review"), check("pan", 1)},
 			"started, transition :review v3",
 		},
 		{

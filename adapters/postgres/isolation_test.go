@@ -138,6 +138,7 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 		Summary:  verification.Summary{Workflow: flow, StartedAt: noon(), Ended: verification.StatusCompleted, CompletedAt: noon()},
 		Screened: []verification.ScreenedList{{List: "sanctions"}},
 	}))
+	must(t, s.Tenanted(ctx, tenant, "INSERT INTO verifyd.run_months VALUES (?, ?, 'completed', '', '2026-03-01', '{}')", tenant, flow))
 	must(t, s.SaveDelivery(ctx, tenant, verification.Delivery{Run: run, State: verification.DeliveryPending, LastAt: noon()}))
 	for _, other := range []int{n + 100, n + 200} { // the measures of the first are added up, those of the second are in the log
 		history := reviewHistory(other, 0, 1)
