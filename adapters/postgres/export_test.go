@@ -89,3 +89,16 @@ func (s *Store) ForgetKeys(ctx context.Context, before time.Time, limit int) (in
 func (s *Store) OutdatedQuery(list string, pass, limit int) string {
 	return s.outdatedQuery(list, pass, limit)
 }
+
+// AppendTogether appends to several runs of a tenant as one group.
+func (s *Store) AppendTogether(t verification.TenantID, ids []verification.RunID, seqs []int, commits []verification.Commit) (int, error) {
+	group := make([]pendingAppend, len(ids))
+	for i := range ids {
+		var err error
+		if group[i], err = newPendingAppend(t, ids[i], seqs[i], commits[i]); err != nil {
+			return 0, err
+		}
+	}
+	appended, err := s.commitTogether(group)
+	return len(appended), err
+}

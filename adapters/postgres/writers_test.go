@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
@@ -145,5 +146,77 @@ func TestAGroupKeepsItsTenantsApart(t *testing.T) {
 		if err != nil || p.Total != 10 || len(p.Data) != 10 {
 			t.Errorf("tenant %d has %d runs, %v; want 10", n, p.Total, err)
 		}
+	}
+}
+
+func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
+	ctx, s := t.Context(), fresh(t)
+	const runs = 12
+	together, alone := tenantNumber(1), tenantNumber(2)
+	lengths := make([]int, runs)
+	rows := func(tenant verification.TenantID, columns, table string) (all string) {
+		t.Helper()
+		must(t, pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, postgres.SetTenantHot, string(tenant)); err != nil {
+				return err
+			}
+			return tx.QueryRow(ctx, "SELECT coalesce(string_agg(r::text, E'\n' ORDER BY r::text), '') FROM (SELECT "+columns+" FROM verifyd."+table+") AS r").Scan(&all)
+		}))
+		return all
+	}
+	seen := map[string]bool{}
+	for step := range 3 { // of each kind of life, twice
+		var ids []verification.RunID
+		var seqs []int
+		var commits []verification.Commit
+		for n := range runs {
+			history := life(n, n, step)
+			if len(history) <= lengths[n] {
+				continue
+			}
+			before := verification.Fold(runNumber(n), history[:lengths[n]])
+			c := verification.NewCommit(before, before.EvolveAll(history[lengths[n]:]), history[lengths[n]:])
+			if c.Summary.Ended == "" {
+				c.AdvanceAt = noon()
+			} else {
+				c.AnnounceAt = noon()
+			}
+			ids, seqs, commits = append(ids, runNumber(n)), append(seqs, lengths[n]), append(commits, c)
+			must(t, s.Append(ctx, alone, runNumber(n), lengths[n], c))
+			lengths[n] = len(history)
+		}
+		if got, err := s.AppendTogether(together, ids, seqs, commits); err != nil || got != len(ids) {
+			t.Fatalf("a group of %d appended %d, %v", len(ids), got, err)
+		}
+		if got, err := s.AppendTogether(together, ids[:2], seqs[:2], commits[:2]); step > 0 && (err != nil || got != 0) {
+			t.Errorf("a group at old positions appended %d, %v; want none", got, err)
+		}
+		for table, columns := range map[string]string{
+			"run_events":  "run_id, seq, next_seq, events",
+			"runs":        "id, workflow_id, reference_id, started_at, expires_at, abandon_at, waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_until",
+			"work":        "run_id, kind, due_at, workflow_id, leased",
+			"reviews":     "run_id, cause, workflow_id, reference_id, since, due_at, until, shown",
+			"measure_log": "count(*) > 0",
+		} {
+			want, got := rows(alone, columns, table), rows(together, columns, table)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s after step %d (-alone +together):\n%s", table, step, diff)
+			}
+			seen[table] = seen[table] || want != ""
+		}
+	}
+	if len(seen) != 5 || !seen["reviews"] || !seen["work"] {
+		t.Errorf("tables with rows: %v, want all", seen)
+	}
+	q := verification.MeasureQuery{
+		Names: []verification.MeasureName{verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict},
+		Cuts:  []time.Time{noon().Truncate(time.Hour), noon().Add(time.Hour)},
+	}
+	want, err := s.Measures(ctx, alone, q)
+	must(t, err)
+	got, err := s.Measures(ctx, together, q)
+	must(t, err)
+	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
+		t.Errorf("measures (-alone +together):\n%s", diff)
 	}
 }
