@@ -7,7 +7,7 @@ import "strings"
 // stepOverhead is about the size of a step without its texts and data, in bytes.
 const stepOverhead = 400
 
-// eventOverhead is about the size of an event without its data, which a step has, in bytes.
+// eventOverhead is about the size of an event without its data, in bytes.
 const eventOverhead = 150
 
 // receiptSize is about the size of a signal receipt, in bytes.
@@ -22,7 +22,16 @@ func (r Run) Size() int {
 		n += stepOverhead + len(s.Data) + len(s.Reason) + len(s.Label) + len(s.Rescreened)*maxHits*receiptSize
 	}
 	n += receiptSize * len(r.Wait.Callbacks)
-	n += (len(r.Wait.Uploads)+len(r.Documents))*stepOverhead + len(r.unmeasured.events)*eventOverhead
+	n += (len(r.Wait.Uploads) + len(r.Documents)) * stepOverhead
+	for _, e := range r.unmeasured.events {
+		n += eventOverhead
+		switch f := e.Fact.(type) {
+		case ResultRecorded:
+			n += len(f.Data)
+		case BranchTaken:
+			n += len(f.Values)
+		}
+	}
 	return n
 }
 

@@ -38,7 +38,7 @@ type Tokens interface {
 	// are the same.
 	IssueSession(r verification.Reviewer, ttl time.Duration) (token string, err error)
 	// VerifySession returns the reviewer of a token and when it expires, or
-	// ErrUnauthenticated.
+	// ErrUnauthenticated. Without an identity, the name is the identity.
 	VerifySession(token string) (r verification.Reviewer, expires time.Time, err error)
 	// OpenSignInLink returns the link of a token, or ErrUnauthenticated. It does not
 	// know whether the link was used.

@@ -3,6 +3,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"log/slog"
@@ -135,6 +136,7 @@ func (c *console) identify(r *http.Request, s *session) error {
 		return err
 	}
 	s.Reviewer, s.Expires, s.TenantName = who, expires, name
+	s.Identity = cmp.Or(s.Identity, s.Name)
 	return nil
 }
 

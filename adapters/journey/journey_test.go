@@ -131,7 +131,7 @@ func TestDecliningIsConfirmedOnAPageOfItsOwn(t *testing.T) {
 	c.link = consent + "?lang=hi"
 	wants(t, c.get(), http.StatusOK, `href="./`+token+`?lang=hi&amp;decline">मैं सहमत नहीं हूँ</a>`)
 	c.link = consent + "?decline"
-	wants(t, c.get(), http.StatusOK, "You do not agree?", "Nothing has been checked.", `href="./`+token+`">Back to the consent`, "Confirm: I do not agree")
+	wants(t, c.get(), http.StatusOK, "You do not agree?", "We have not checked anything.", `href="./`+token+`">Back to the consent`, "Confirm: I do not agree")
 	if got := s.Run(c.run).Status; got != verification.StatusInProgress {
 		t.Errorf("status = %s before the customer confirms, want in_progress", got)
 	}
@@ -146,7 +146,7 @@ func TestDecliningIsConfirmedOnAPageOfItsOwn(t *testing.T) {
 		t.Fatalf("Location = %q, want the mark of a declined consent", to)
 	}
 	c.link += "?declined"
-	wants(t, c.get(), http.StatusOK, "Full name", "You did not agree. Your answer is saved")
+	wants(t, c.get(), http.StatusOK, "Full name", "You did not agree. We saved your answer")
 	c.link = strings.TrimSuffix(c.link, "d")
 	if page := c.get(); strings.Contains(page.body, "You do not agree?") {
 		t.Error("a step that is no consent can be declined")

@@ -41,7 +41,7 @@ const (
 	roleClaim          = "role"
 	identityClaim      = "identity" // without it, the identity is the sub
 	sessionClaim       = "session"  // of a sign-in link: seconds
-	maxLocalToken      = 4096       // bytes of a token; a cookie holds no more
+	maxLocalToken      = 4000       // bytes of a token; browsers keep cookies of 4,096 bytes with their names
 	localHeaders       = 3          // fields of the header: alg, kid, typ
 )
 
@@ -191,5 +191,5 @@ func (i *Issuer) verify(t unverified, typ, audience string, now time.Time) (Clai
 // quote the token.
 var (
 	errBadSignature = errors.New("its signature is wrong")
-	errNoReviewer   = errors.New("it does not name a reviewer in 1 to 200 printable characters, or not their identity in 1 to 500")
+	errNoReviewer   = errors.New("its name is not 1 to 200 printable characters, or its identity not 1 to 500")
 )

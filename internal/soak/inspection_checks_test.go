@@ -82,7 +82,7 @@ func TestWhatGoesWrongIsFound(t *testing.T) {
 		}, "ended as {Status:"},
 		"a run that nobody ordered": {func(_ *inspection, h *history) {
 			h.appends[0].events[0] = event(0, verification.Started{ReferenceID: "stranger"})
-		}, "which nobody gave"},
+		}, "which no order has"},
 		"two runs of one order": {func(a *inspection, _ *history) {
 			twin := soundHistory(1)
 			twin.run = "0191f3c0-0000-7000-8000-000000000102"

@@ -22,8 +22,10 @@ const (
 	rescreenTime     = 5 * time.Second      // after which no further run of a batch is begun
 	// A host rests after a batch for rescreenRests times as long as the batch took, so
 	// that it uses a quarter of a processor, and at least for rescreenRest.
-	rescreenRests = 3
-	rescreenRest  = 100 * time.Millisecond
+	rescreenRests   = 3
+	rescreenRest    = 100 * time.Millisecond
+	rescreenRunTime = 30 * time.Second // for one run; two of them end before a hold does
+	rescreenTries   = 3                // of a run that cannot be screened now
 )
 
 // rescreening is the re-screening on this host, one batch at a time. The runner's lock
@@ -33,6 +35,9 @@ type rescreening struct {
 	holder string           // identifies this host; made when it is first needed
 	busy   bool             // a batch is under way
 	at     time.Time        // of the next batch
+	// failing has the number of tries of the runs that could not be screened at the last.
+	// Only the batch under way uses it.
+	failing map[verification.RunRef]int
 }
 
 // rescreenedList is a list, and the provider that screens against it.
@@ -42,7 +47,7 @@ type rescreenedList struct {
 }
 
 func newRescreening(providers map[string]verification.Provider) rescreening {
-	var r rescreening
+	r := rescreening{failing: map[verification.RunRef]int{}}
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		if p, ok := providers[name].(verification.Rescreener); ok {
 			for list := range p.ListVersions() {
@@ -107,14 +112,14 @@ func (r *runner) rescreenBatches(began time.Time) (next time.Time) {
 	if !more {
 		return now.Add(rescreenInterval)
 	}
-	return now.Add(max(rescreenRest, rescreenRests*now.Sub(began)))
+	return now.Add(min(max(rescreenRest, rescreenRests*now.Sub(began)), rescreenInterval))
 }
 
-// rescreenList screens up to rescreenBatch runs against a list. ErrConflict is returned
-// while another host holds it. The pass belongs to the version that this host has: while the hosts have several
-// versions, only that of the holder counts. It returns the number of runs that were
-// found.
-func (r *runner) rescreenList(l rescreenedList) (found int, err error) {
+// rescreenList screens up to rescreenBatch runs against a list, and returns how many it
+// has done. ErrConflict is returned while another host holds the list. The pass belongs
+// to the version that this host has: while the hosts have several versions, only that of
+// the holder counts.
+func (r *runner) rescreenList(l rescreenedList) (n int, err error) {
 	ctx, store := r.base, r.e.ports.Store
 	version := l.provider.ListVersions()[l.name]
 	if version == "" || r.isClosing() {
@@ -124,6 +129,7 @@ func (r *runner) rescreenList(l rescreenedList) (found int, err error) {
 	pass, err := store.HoldList(ctx, l.name, r.rescreening.holder, began, began.Add(rescreenHold))
 	if err == nil && pass.Version != version {
 		pass = pass.Next(version, began)
+		clear(r.rescreening.failing)
 		err = store.SavePass(ctx, pass, nil)
 	}
 	if err != nil {
@@ -139,10 +145,12 @@ func (r *runner) rescreenList(l rescreenedList) (found int, err error) {
 	if pass.EndedAt.IsZero() && pass.MovedAt.Equal(pass.StartedAt) {
 		r.e.log.Info("screening completed runs again", "list", pass.List, "version", pass.Version)
 	}
-	done, err := r.rescreenRuns(ctx, &pass, runs)
+	done, err := r.rescreenRuns(ctx, l, &pass, runs)
 	now := r.e.now()
-	pass.MovedAt, pass.HeldUntil = now, now.Add(rescreenHold)
-	return done, errors.Join(err, store.SavePass(ctx, pass, runs[:done]))
+	if pass.HeldUntil = now.Add(rescreenHold); len(done) > 0 {
+		pass.MovedAt = now
+	}
+	return len(done), errors.Join(err, store.SavePass(ctx, pass, done))
 }
 
 // endPass records that no run is left. Runs that are completed later and were screened
@@ -165,10 +173,12 @@ func (r *runner) endPass(ctx context.Context, pass verification.RescreenPass) er
 // errListChanged is returned when the list has a version that is not that of the pass.
 var errListChanged = errors.New("the version of the list has changed")
 
-// rescreenRuns screens runs again, one at a time, and returns how many it has done. A
-// run that cannot be screened is logged and counts as done. An error of the store ends
-// the batch.
-func (r *runner) rescreenRuns(ctx context.Context, pass *verification.RescreenPass, runs []verification.RunRef) (done int, err error) {
+// rescreenRuns screens runs again, one at a time, and returns those that it has done. A
+// run that cannot be screened is logged and counts as done, at once or, if the cause may
+// pass, after rescreenTries. An error is returned if runs are left for such a cause.
+func (r *runner) rescreenRuns(
+	ctx context.Context, l rescreenedList, pass *verification.RescreenPass, runs []verification.RunRef,
+) (done []verification.RunRef, err error) {
 	// Since runs are screened one at a time, a large one does not wait for a slot of its
 	// tenant, which would delay the runs of other tenants.
 	ctx = context.WithValue(ctx, heavyHeld{}, true)
@@ -177,17 +187,26 @@ func (r *runner) rescreenRuns(ctx context.Context, pass *verification.RescreenPa
 		if r.isClosing() || r.e.now().Sub(began) > rescreenTime {
 			break
 		}
-		flagged, err := r.e.rescreenRun(ctx, pass, ref)
+		flagged, failed := r.e.rescreenRun(ctx, pass, ref)
+		if ctx.Err() != nil {
+			return done, errors.Join(err, failed)
+		}
+		if l.provider.ListVersions()[pass.List] != pass.Version {
+			return done, errListChanged
+		}
+		if temporary(failed) {
+			if r.rescreening.failing[ref]++; r.rescreening.failing[ref] < rescreenTries {
+				err = failed
+				continue
+			}
+		}
+		delete(r.rescreening.failing, ref)
 		outcome := "clear"
 		switch {
-		case errors.Is(err, errListChanged):
-			return done, nil
-		case errors.Is(err, verification.ErrUnavailable) || ctx.Err() != nil:
-			return done, err
-		case err != nil:
+		case failed != nil:
 			outcome = "failed"
 			pass.Failed++
-			r.e.log.Error("run not screened again", "list", pass.List, "run", ref.Run, "tenant", ref.Tenant, "error", err)
+			r.e.log.Error("run not screened again", "list", pass.List, "run", ref.Run, "tenant", ref.Tenant, "error", failed)
 		case flagged:
 			outcome = "flagged"
 			pass.Flagged++
@@ -196,15 +215,22 @@ func (r *runner) rescreenRuns(ctx context.Context, pass *verification.RescreenPa
 			pass.Runs++
 		}
 		r.e.opt.Observer.RunRescreened(pass.List, outcome)
-		done++
+		done = append(done, ref)
 	}
-	return done, nil
+	return done, err
+}
+
+// temporary reports whether a run that was not screened may be screened later.
+func temporary(err error) bool {
+	return errors.Is(err, verification.ErrUnavailable) || errors.Is(err, errTimeout) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // rescreenRun screens whom the checks of a run have screened against the version of a
 // pass, and records new hits. It reports whether there were any. The run is not cached,
 // so that live runs stay in the cache.
 func (e *Engine) rescreenRun(ctx context.Context, pass *verification.RescreenPass, ref verification.RunRef) (flagged bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, rescreenRunTime)
+	defer cancel()
 	events, err := e.ports.Store.Load(ctx, ref.Tenant, ref.Run, 0)
 	if err != nil {
 		return false, err
@@ -222,7 +248,7 @@ func (e *Engine) rescreenRun(ctx context.Context, pass *verification.RescreenPas
 		case err != nil:
 			return flagged, fmt.Errorf("node %s: %w", step.Node, err)
 		case found.ListVersion != pass.Version:
-			return flagged, errListChanged
+			return flagged, fmt.Errorf("node %s: the provider searched version %s", step.Node, found.ListVersion)
 		case len(found.Hits) == 0:
 			continue
 		}

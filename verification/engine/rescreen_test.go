@@ -247,6 +247,31 @@ func TestARunThatCannotBeScreenedAgainIsSkippedAndLoggedOnce(t *testing.T) {
 	}
 }
 
+func TestARunThatCannotBeScreenedNowIsTriedAgainAndDelaysNoOther(t *testing.T) {
+	s := newScreener("v1")
+	k := enginetest.New(t, s.screens)
+	w := k.Apply(screened())
+	var runs []verification.RunDetail
+	for range 3 {
+		runs = append(runs, k.Start(w.ID, engine.StartRequest{ReferenceID: "x"}))
+	}
+	tries := map[verification.RunID]int{}
+	s.before = func(id verification.RunID) error {
+		tries[id]++
+		if id == runs[0].ID || id == runs[1].ID && tries[id] == 1 {
+			return verification.Unavailable("search", "it is busy")
+		}
+		return nil
+	}
+	s.change("v2")
+	k.Advance(time.Hour)
+	wantCalls(t, "with runs that fail for a time", s, once(runs[1], runs[2]))
+	passes, _ := k.Engine.RescreenPasses(t.Context())
+	if p := passes[0]; p.Runs != 2 || p.Failed != 1 || p.EndedAt.IsZero() || tries[runs[0].ID] != 3 {
+		t.Errorf("pass = %+v after %d tries, want an ended one with 2 runs and 1 failure after 3", p, tries[runs[0].ID])
+	}
+}
+
 // another serves another host on the store and the clock of a kit.
 func another(t *testing.T, k *enginetest.Kit, s *screener, change func(*engine.Ports)) *engine.Engine {
 	t.Helper()

@@ -22,11 +22,14 @@ for (const form of document.querySelectorAll("form[method=post]")) {
     }
     form.dataset.sent = "yes";
     event.submitter?.setAttribute("aria-disabled", "true");
+    setTimeout(sendAgain, 10_000); // the person may have stopped the page from loading
   });
 }
-addEventListener("pageshow", () => { // the back button shows the page again
+addEventListener("pageshow", sendAgain); // the back button shows the page again
+
+function sendAgain() {
   for (const form of document.querySelectorAll("form[data-sent]")) {
     delete form.dataset.sent;
     form.querySelector("[aria-disabled]")?.removeAttribute("aria-disabled");
   }
-});
+}

@@ -19,7 +19,10 @@ async function claim() {
       mine.hidden = false;
     }
   } catch {
-    active = true; // it is claimed the next time
+    active = true; // it is renewed the next time
+    if (free?.isConnected) {
+      form.addEventListener("input", claim, {once: true});
+    }
   }
 }
 
@@ -32,7 +35,11 @@ if (form && mine) {
     form.addEventListener("input", claim, {once: true}); // who writes a note works on the run
   }
   if (form.dataset.claimNow !== undefined) {
-    claim();
+    if (document.visibilityState === "visible") {
+      claim();
+    } else { // a tab that was opened in the background
+      document.addEventListener("visibilitychange", claim, {once: true});
+    }
   }
 }
 

@@ -135,7 +135,7 @@ func TestAWrongWithIsPermanentAndNamesItsKey(t *testing.T) {
 		{search, "birth_date", "1.2.1970", "with.birth_date must be YYYY, YYYY-MM or YYYY-MM-DD"},
 		{search, "countries", []any{1.0}, "with.countries.0 must be of the type string, not number"},
 		{search, "countries", 1.0, "with.countries must be of the type null or string or array, not number"},
-		{search, "review_at", "high", "with.review_at must be of the type number, not string"},
+		{search, "review_at", "high", "with.review_at must be of the type null or number, not string"},
 		{search, "review_at", 0.2, "with.review_at must be at least 0.5"},
 		{search, "fail_at", 1.2, "with.fail_at must be at most 1"},
 		{search, "fail_at", 0.7, "with.fail_at must not be below review_at"},
@@ -157,6 +157,22 @@ func TestAWrongWithIsPermanentAndNamesItsKey(t *testing.T) {
 		var permanent interface{ Permanent() bool }
 		if err == nil || !errors.As(err, &permanent) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want the permanent error %q", tc.key, err, tc.want)
+		}
+	}
+}
+
+func TestANullIsAValueThatIsNotGiven(t *testing.T) {
+	for _, tc := range []struct {
+		provider verification.Provider
+		with     map[string]any
+	}{
+		{screening.NewProvider(opened(t), time.Now), map[string]any{
+			"list": "fictional", "name": "A B", "kind": "person", "birth_date": nil, "countries": nil, "review_at": nil, "fail_at": nil,
+		}},
+		{screening.NewNameMatch(names.New()), map[string]any{"name": "A B", "other": "A B", "kind": nil, "threshold": nil}},
+	} {
+		if r, err := tc.provider.Check(t.Context(), verification.CheckRequest{With: tc.with}); err != nil || r.Outcome != verification.OutcomePassed {
+			t.Errorf("%v: %v, %v", tc.with, r.Outcome, err)
 		}
 	}
 }
