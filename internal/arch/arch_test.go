@@ -222,3 +222,45 @@ func sources(t *testing.T) map[string]string {
 	}
 	return found
 }
+
+// The names of tests: in backquotes in a document, and declared in Go.
+var (
+	testInText = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`")
+	testInGo   = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Z]\w*)\(`)
+)
+
+func TestTheTestsThatDocumentsNameExist(t *testing.T) {
+	declared := map[string]bool{}
+	eachFile(t, root, "_test.go", func(_, text string) {
+		for _, m := range testInGo.FindAllStringSubmatch(text, -1) {
+			declared[m[1]] = true
+		}
+	})
+	named := 0
+	eachFile(t, filepath.Join(root, "docs"), ".md", func(file, text string) {
+		for _, m := range testInText.FindAllStringSubmatch(text, -1) {
+			if named++; !declared[m[1]] {
+				t.Errorf("%s names the test %s, which does not exist", file, m[1])
+			}
+		}
+	})
+	if named < 20 {
+		t.Errorf("%d tests are named in documents: are they found?", named)
+	}
+}
+
+// eachFile calls do with the text of every file below dir whose name has the suffix.
+func eachFile(t *testing.T, dir, suffix string, do func(file, text string)) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(file, suffix) {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		do(file, string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
