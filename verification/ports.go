@@ -277,7 +277,8 @@ type Rescreener interface {
 	Provider
 	// ListVersions returns the version in use of each list, by name; empty for a list
 	// that is not loaded, and nil if the lists are not known. The names are the same at
-	// every call, and each belongs to one provider.
+	// every call, and each belongs to one provider. A tenant's
+	// own providers do not screen completed runs again.
 	ListVersions() map[string]string
 	// Rescreen screens whom a check with the given request has screened against the
 	// version in use of a list. It changes nothing.

@@ -96,7 +96,7 @@ func (v *validator) rescreen(at string, n Node) {
 	switch d, described := v.described[n.Provider]; {
 	case !described:
 	case !d.Rescreens:
-		v.problem(at, "the provider %q does not screen against lists", n.Provider)
+		v.problem(at, "the provider %q does not screen completed runs again", n.Provider)
 	case d.Lists != nil && !slices.Contains(d.Lists, list):
 		v.problem(at+".list", "there is no list %q%s", list, suggestion(list, d.Lists))
 	}

@@ -110,7 +110,7 @@ func TestEveryProblemOfARescreen(t *testing.T) {
 		{"another list than with", func(n *node) { n.With = verification.Data(`{"list":"peps"}`) }, ".list", `must be the list in with, "peps"`},
 		{"a list that is not there", func(n *node) { n.Rescreen.List = "blocked" }, ".list", `there is no list "blocked" (supported: peps, sanctions)`},
 		{"a misspelt list", func(n *node) { n.Rescreen.List = "sanction" }, ".list", `there is no list "sanction"; did you mean sanctions?`},
-		{"a provider that screens nothing", func(n *node) { n.Provider = "backup" }, "", `the provider "backup" does not screen against lists`},
+		{"a provider that screens nothing", func(n *node) { n.Provider = "backup" }, "", `the provider "backup" does not screen completed runs again`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := screening("pan")

@@ -172,6 +172,16 @@ func TestARunWhoseWorkflowDoesNotAskIsNotScreenedAgain(t *testing.T) {
 	wantCalls(t, "of a workflow that does not ask", s, once())
 }
 
+func TestAProviderOfATenantDoesNotScreenCompletedRunsAgain(t *testing.T) {
+	s := newScreener("v1")
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		p.TenantProviders = map[verification.TenantID]map[string]verification.Provider{enginetest.Tenant: {"screen": s}}
+	})
+	if _, err := k.Engine.Apply(t.Context(), enginetest.Tenant, screened()); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("apply = %v, want ErrInvalid", err)
+	}
+}
+
 func TestARunThatCompletesAfterThePassIsScreenedAgain(t *testing.T) {
 	s := newScreener("v1")
 	k := enginetest.New(t, s.screens)

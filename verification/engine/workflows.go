@@ -128,7 +128,13 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 	providers := e.providers(t)
 	names := slices.AppendSeq([]string{}, maps.Keys(providers)) // nil would allow any provider
 	slices.Sort(names)
-	if _, err := verification.Compile(d.ID, version, e.ports.Expressions, names, verification.Descriptions(providers)); err != nil {
+	described := verification.Descriptions(providers)
+	for name := range e.ports.TenantProviders[t] { // only providers of all tenants screen completed runs again
+		own := described[name]
+		own.Rescreens = false
+		described[name] = own
+	}
+	if _, err := verification.Compile(d.ID, version, e.ports.Expressions, names, described); err != nil {
 		return Applied{}, err
 	}
 	for attempt := 1; ; attempt++ { // at most maxSaves
