@@ -75,8 +75,8 @@ func (d *decision) confirm(given VerdictRecorded) (*VerdictRecorded, error) {
 		d.add(ProposalReturned(given))
 		return nil, nil //nolint:nilnil // nothing is recorded
 	case !proposed.Person().Comparable(who):
-		return nil, Conflict("run", "you and the reviewer who proposed the verdict signed in in different ways and may be one person; "+
-			"a reviewer who signed in in the same way must confirm it, or it must be sent back")
+		return nil, Conflict("run", "you and the reviewer who proposed the verdict may be one person, since only one signed in at the identity provider; "+
+			"send it back, or let another reviewer confirm it")
 	case given.Notes == "":
 		given.Notes = proposed.Notes
 	}

@@ -229,8 +229,8 @@ func TestTheReasonWhyAVerdictNeedsAnotherPersonIsSaid(t *testing.T) {
 		},
 		{
 			j.fork().propose(), atProvider("2", verification.DecisionApprove),
-			"run: you and the reviewer who proposed the verdict signed in in different ways and may be one person; " +
-				"a reviewer who signed in in the same way must confirm it, or it must be sent back",
+			"run: you and the reviewer who proposed the verdict may be one person, since only one signed in at the identity provider; " +
+				"send it back, or let another reviewer confirm it",
 		},
 	} {
 		events, err := c.j.try(c.command)

@@ -534,7 +534,7 @@ func TestAReviewerIsOnePersonUnderEveryName(t *testing.T) {
 		wants(t, p.post(path+"/claim", "take_over", "1"), http.StatusSeeOther)
 		page := p.get(path)
 		if p == linked {
-			wants(t, page, http.StatusOK, "signed in in another way and may be you", "Send back", "!Confirm", "!Withdraw")
+			wants(t, page, http.StatusOK, "so you may be the same person", "Send back", "!Confirm", "!Withdraw")
 		}
 		wants(t, p.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve")...), http.StatusConflict, "Nothing was saved")
 		if got := d.Run(run).Decision; got != verification.DecisionReview {
