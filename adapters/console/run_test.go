@@ -587,7 +587,7 @@ func TestALinkOfAnotherSiteDoesNotClaimARun(t *testing.T) {
 	}
 }
 
-// refusingStore refuses to append while it is told to, as a database that has stopped.
+// refusingStore returns an error from each append while it is down.
 type refusingStore struct {
 	verification.Store
 

@@ -68,7 +68,7 @@ func (e *Engine) ReleaseClaim(ctx context.Context, t verification.TenantID, id v
 
 // endClaim ends the claim that a reviewer has of a run, which still needs a verdict after
 // the reviewer has acted on it. A claim of any other run ends with the append. A failure
-// is logged: the claim then ends by itself.
+// is logged: the claim expires.
 func (e *Engine) endClaim(ctx context.Context, s *session, by string) {
 	if _, open := s.run.Review(); !open || by == "" || e.external {
 		return

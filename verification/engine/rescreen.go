@@ -170,9 +170,6 @@ func (r *runner) endPass(ctx context.Context, pass verification.RescreenPass) er
 	return nil
 }
 
-// errListChanged is returned when the list has a version that is not that of the pass.
-var errListChanged = errors.New("the version of the list has changed")
-
 // rescreenRuns screens runs again, one at a time, and returns those that it has done. A
 // run that cannot be screened is logged and counts as done, at once or, if the cause may
 // pass, after rescreenTries. An error is returned if runs are left for such a cause.
@@ -191,8 +188,8 @@ func (r *runner) rescreenRuns(
 		if ctx.Err() != nil {
 			return done, errors.Join(err, failed)
 		}
-		if l.provider.ListVersions()[pass.List] != pass.Version {
-			return done, errListChanged
+		if l.provider.ListVersions()[pass.List] != pass.Version { // the next batch begins another pass
+			return done, err
 		}
 		if temporary(failed) {
 			if r.rescreening.failing[ref]++; r.rescreening.failing[ref] < rescreenTries {
