@@ -156,10 +156,15 @@ func (t *Tab) Set(selector, value string) {
 	t.do("set "+selector, chromedp.SetValue(chromedp.CSS(selector), value))
 }
 
-// Choose picks a file.
+// Choose picks a file. It waits until the page shows it, because what appears moves the
+// buttons below.
 func (t *Tab) Choose(selector, path string) {
 	t.tb.Helper()
 	t.do("choose a file for "+selector, chromedp.SetUploadFiles(chromedp.CSS(selector), []string{path}))
+	upload := "document.querySelector(" + strconv.Quote(selector) + ").closest('[data-upload]')"
+	if Eval[bool](t, upload+"?.querySelector('[data-choose]:not([hidden])') != null") {
+		t.Wait(upload + ".querySelector('canvas:not([hidden]), [data-document]:not([hidden])') != null")
+	}
 }
 
 // See waits until the selector finds a visible element.
