@@ -93,9 +93,9 @@ type GiveVerdict struct {
 	// Identity identifies the reviewer; empty for a program, such as a client with an
 	// API key. A verdict that needs two reviewers requires it.
 	Identity string
-	// Revision is the RunDetail.Seq that the reviewer saw: ErrConflict is returned
-	// if the run has changed since then. 0 accepts every revision.
-	Revision int
+	// Seq is the RunDetail.Seq that the reviewer saw: ErrConflict is returned if the run
+	// has changed since then. 0 accepts every one.
+	Seq int
 	// Request is the id of a request with an idempotency key; empty for none.
 	// Delivering the same request again changes nothing.
 	Request string
@@ -107,7 +107,7 @@ type ReturnProposal struct {
 	Notes    string // at most 10,000 characters
 	By       string // the reviewer's name
 	Identity string // as in GiveVerdict; required
-	Revision int    // as in GiveVerdict
+	Seq      int    // as in GiveVerdict
 }
 
 // RecordHits records hits that a later version of a list has for a check of a completed

@@ -29,7 +29,7 @@ func (d *decision) verdict(c GiveVerdict) error {
 	if err := ValidateNotes(c.Notes); err != nil {
 		return err
 	}
-	if err := d.checkRevision(c.Revision); err != nil {
+	if err := d.checkSeq(c.Seq); err != nil {
 		return err
 	}
 	w, live := d.run.Wait, d.live()
@@ -88,7 +88,7 @@ func (d *decision) returnProposal(c ReturnProposal) error {
 	if err := ValidateNotes(c.Notes); err != nil {
 		return err
 	}
-	if err := d.checkRevision(c.Revision); err != nil {
+	if err := d.checkSeq(c.Seq); err != nil {
 		return err
 	}
 	switch {
@@ -101,9 +101,9 @@ func (d *decision) returnProposal(c ReturnProposal) error {
 	return nil
 }
 
-// checkRevision returns ErrConflict unless the run still has the revision that a
-// reviewer saw; 0 is any revision.
-func (d *decision) checkRevision(seen int) error {
+// checkSeq returns ErrConflict unless the history still has the length that a reviewer
+// saw; 0 is any length.
+func (d *decision) checkSeq(seen int) error {
 	if seen != 0 && seen != d.run.Seq {
 		return Conflict("run", "the run has changed since the reviewer saw it")
 	}

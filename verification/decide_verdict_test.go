@@ -67,18 +67,18 @@ func TestVerdictRefusesNotesThatCannotBeStored(t *testing.T) {
 	}
 }
 
-func TestAVerdictOnAnOldRevisionIsAConflict(t *testing.T) {
+func TestAVerdictOnAnOldRunIsAConflict(t *testing.T) {
 	for name, j := range map[string]*journey{"parked on review": onReview(t), "completed": finishedOpen(t)} {
 		seen := j.run.Seq
 		for _, row := range []struct {
-			revision int
-			kind     error
+			seq  int
+			kind error
 		}{{seen - 1, verification.ErrConflict}, {seen + 1, verification.ErrConflict}, {seen, nil}, {0, nil}} {
 			_, _, err := verification.Decide(j.program, j.run, verification.GiveVerdict{
-				Decision: verification.DecisionApprove, Revision: row.revision,
+				Decision: verification.DecisionApprove, Seq: row.seq,
 			}, j.now)
 			if !errors.Is(err, row.kind) {
-				t.Errorf("%s at revision %d: a verdict on revision %d = %v, want %v", name, seen, row.revision, err, row.kind)
+				t.Errorf("%s with %d events: a verdict on %d events = %v, want %v", name, seen, row.seq, err, row.kind)
 			}
 		}
 	}

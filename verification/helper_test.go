@@ -337,7 +337,7 @@ func outcome(events []verification.Event, err error) string {
 	}
 	switch {
 	case err != nil:
-		return "fault: " + err.Error()
+		return "error: " + err.Error()
 	case len(events) == 0:
 		return "nothing"
 	}

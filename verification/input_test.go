@@ -364,7 +364,7 @@ func FuzzSubmit(f *testing.F) {
 			t.Fatal("the run before the answer changed")
 		case err != nil:
 			if outcome(nil, err) != "invalid" || len(fieldsOf(t, err)) == 0 {
-				t.Errorf("Submit = %v, want the fields that are at fault", err)
+				t.Errorf("Submit = %v, want the fields that are wrong", err)
 			}
 			return
 		}

@@ -167,6 +167,6 @@ func TestRequestIsTheCallOfTheDispatch(t *testing.T) {
 func TestRequestFailsWhenATemplateDoes(t *testing.T) {
 	j := begin(t, single(func(n *verification.Node) { n.With = verification.Data(`{"number":"${breaks}"}`) }), "")
 	if _, err := j.program.Request(tenantID, j.run); err == nil || err.Error() != "the value is not there" {
-		t.Errorf("Request = %v, want the fault of the template", err)
+		t.Errorf("Request = %v, want the error of the template", err)
 	}
 }

@@ -102,7 +102,7 @@ func TestEveryProblemOfAField(t *testing.T) {
 func TestEverySupportedMediaTypeIsAllowed(t *testing.T) {
 	accept := []string{"image/jpeg", "image/jpg", "IMAGE/PNG", "image/webp", "application/pdf", "image/*", "application/*", "*/*"}
 	if problems := problemsOf(t, form(verification.InputField{Name: "f", Type: verification.FieldFile, Accept: accept})); problems != nil {
-		t.Errorf("accept %v: %+v, want no fault", accept, problems)
+		t.Errorf("accept %v: %+v, want no problem", accept, problems)
 	}
 }
 

@@ -54,10 +54,10 @@ func TestDetailDependsOnTheTimeOfTheRead(t *testing.T) {
 	j := onReview(t)
 	parked, late := j.run.Detail(noon()), j.run.Detail(noon().Add(2*time.Hour))
 	if parked.Status != verification.StatusInProgress || parked.Decision != verification.DecisionReview || parked.Seq != 7 {
-		t.Errorf("in time: %s, %q, revision %d", parked.Status, parked.Decision, parked.Seq)
+		t.Errorf("in time: %s, %q, %d events", parked.Status, parked.Decision, parked.Seq)
 	}
 	if late.Status != verification.StatusExpired || late.Decision != verification.DecisionNone || late.Seq != 8 {
-		t.Errorf("late: %s, %q, revision %d", late.Status, late.Decision, late.Seq)
+		t.Errorf("late: %s, %q, %d events", late.Status, late.Decision, late.Seq)
 	}
 	if late.Action != nil || !late.CompletedAt.Equal(noon().Add(time.Hour)) || len(late.Flags) != 1 {
 		t.Errorf("late: action %+v, completed at %v, reviews %+v", late.Action, late.CompletedAt, late.Flags)

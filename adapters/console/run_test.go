@@ -38,7 +38,7 @@ func TestTheRunPageShowsAllThatIsKnown(t *testing.T) {
 		"The score is low.", "Second look", // the review
 		"steps.pan.data.score", "double(steps.pan.data.score) &lt; 80.0", "Score gate", // the branch
 		"the customer agreed", "the customer sent a file", "the check passed", "a condition held", "waits for a verdict", // the timeline
-		"Nobody has claimed this run.", `name="revision"`, "!report.pdf", "!document_id",
+		"Nobody has claimed this run.", `name="seq"`, "!report.pdf", "!document_id",
 	)
 	for _, u := range documents {
 		if !strings.Contains(page.body, "/console/runs/"+string(run)+"/documents/"+u.ID) {
@@ -107,7 +107,7 @@ func TestTheReportOfARunThatIsOverIsPrinted(t *testing.T) {
 func verdictForm(t testing.TB, page answer) []string {
 	t.Helper()
 	var pairs []string
-	for _, name := range []string{"revision", "position", "reference"} {
+	for _, name := range []string{"seq", "position", "reference"} {
 		_, rest, ok := strings.Cut(page.body, `name="`+name+`" value="`)
 		value, _, _ := strings.Cut(rest, `"`)
 		if !ok {
@@ -218,7 +218,7 @@ func TestTheSecondOfTwoVerdictsChangesNothingAndKeepsItsNotes(t *testing.T) {
 		t.Errorf("a verdict after reading the first one = %d %s", again.status, again.body)
 	}
 	wants(t, asha.get(path), http.StatusOK, "Forged.", "All in order.", "Change the verdict", "\u2068asha\u2069 approved the run.")
-	for _, form := range [][]string{{"decision", "approve"}, {"decision", "approve", "revision", "x"}} {
+	for _, form := range [][]string{{"decision", "approve"}, {"decision", "approve", "seq", "x"}} {
 		wants(t, asha.post(path+"/verdict", form...), http.StatusConflict, "Nothing was saved")
 	}
 }
@@ -661,12 +661,12 @@ func TestANoteSurvivesAPostThatFails(t *testing.T) {
 	p := d.as(reviewerCalled("ravi"))
 	store.down.Store(true)
 	path := "/runs/" + string(run) + "/verdict?search=case"
-	failed := p.post(path, "decision", "approve", "notes", "typed", "revision", "9")
+	failed := p.post(path, "decision", "approve", "notes", "typed", "seq", "9")
 	wants(t, failed, http.StatusConflict, "typed")
 	failed = p.post(path, append(verdictForm(t, failed), "decision", "approve", "notes", "typed again")...)
 	wants(t, failed, http.StatusServiceUnavailable, "typed again", `action="/console/runs/`+string(run)+`/verdict?search=case"`, `name="decision" value="approve"`)
 	foreign := p.do(http.MethodPost, path, "decision=approve&notes=forged", "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "cross-site")
 	wants(t, foreign, http.StatusForbidden, "!forged", "!<textarea")
-	missing := p.post("/runs/00000000-0000-7000-8000-00000000dead/verdict", "decision", "approve", "notes", "typed", "revision", "1")
+	missing := p.post("/runs/00000000-0000-7000-8000-00000000dead/verdict", "decision", "approve", "notes", "typed", "seq", "1")
 	wants(t, missing, http.StatusNotFound, "typed", "<textarea")
 }

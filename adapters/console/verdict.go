@@ -42,7 +42,7 @@ type verdictPanel struct {
 	Doubt    bool // the person may have proposed it, signed in in another way
 	FourEyes bool
 
-	Revision int
+	Seq      int
 	Position string // in the queue
 	Notes    string
 	MaxNotes int
@@ -57,10 +57,10 @@ type flagView struct {
 
 // keptVerdict is what a refused post contained, and why it was refused.
 type keptVerdict struct {
-	Notes    string
-	Revision int // that the form was for; 0 for none
-	Note     *web.Note
-	Problem  string
+	Notes   string
+	Seq     int // that the form was for; 0 for none
+	Note    *web.Note
+	Problem string
 }
 
 // verdictPanel returns the panel of a run.
@@ -72,7 +72,7 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 	p := verdictPanel{
 		Action: at + "/verdict" + f.Query(), Claims: at + "/claim" + f.Query(), Release: at + "/release" + f.Query(), Needed: rec.Review != nil,
 		Verdicts: s.verdictsOf(entries, rec.At), Note: kept.Note, Notes: kept.Notes, Problem: kept.Problem,
-		Revision: rec.Revision, MaxNotes: verification.MaxNotes, FourEyes: rec.FourEyes,
+		Seq: rec.Seq, MaxNotes: verification.MaxNotes, FourEyes: rec.FourEyes,
 	}
 	if !over && s.May(verification.RoleReviewer) {
 		p.Cancel = at + "/cancel" + f.Query()
@@ -102,8 +102,8 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 		}
 		p.Proposed, p.Own, p.Doubt = proposal.Decision, proposal.Person().Is(s.Person()), !proposal.Person().Comparable(s.Person())
 	}
-	if kept.Revision > 0 && kept.Revision < len(rec.History) {
-		since := rec.History[kept.Revision].At
+	if kept.Seq > 0 && kept.Seq < len(rec.History) {
+		since := rec.History[kept.Seq].At
 		for _, e := range entries {
 			if decisive(e.Kind) && !e.Until.Before(since) {
 				p.Changes = append(p.Changes, c.timelineLine(s, e))
@@ -128,8 +128,8 @@ const (
 	withdraw = "withdraw" // an own proposal
 )
 
-// noRevision is that of a form without one. Every run has changed since.
-const noRevision = -1
+// noSeq is that of a form without one. Every run has changed since.
+const noSeq = -1
 
 // giveVerdict records a verdict and leads to the next run of the queue, or back to the
 // run if a proposal was withdrawn. A verdict that is refused stays on the page.
@@ -139,8 +139,8 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 		return err
 	}
 	kept := keptVerdict{Notes: notesOf(r)}
-	if kept.Revision, err = strconv.Atoi(r.PostForm.Get("revision")); err != nil || kept.Revision < 1 {
-		kept.Revision = noRevision
+	if kept.Seq, err = strconv.Atoi(r.PostForm.Get("seq")); err != nil || kept.Seq < 1 {
+		kept.Seq = noSeq
 	}
 	claim, err := c.claim(r.Context(), s, id, false)
 	if err != nil {
@@ -181,11 +181,11 @@ func (c *console) decide(ctx context.Context, s session, id verification.RunID, 
 			message = "done.withdrawn"
 		}
 		return message, c.engine.ReturnProposal(ctx, s.Tenant, id, verification.ReturnProposal{
-			Notes: kept.Notes, By: s.Name, Identity: s.Identity, Revision: kept.Revision,
+			Notes: kept.Notes, By: s.Name, Identity: s.Identity, Seq: kept.Seq,
 		})
 	}
 	result, err := c.engine.GiveVerdict(ctx, s.Tenant, id, engine.VerdictRequest{
-		Decision: verification.Decision(decision), Notes: kept.Notes, By: s.Name, Identity: s.Identity, Revision: kept.Revision,
+		Decision: verification.Decision(decision), Notes: kept.Notes, By: s.Name, Identity: s.Identity, Seq: kept.Seq,
 	})
 	switch result.Result {
 	case engine.SignalVerdictProposed:

@@ -66,8 +66,8 @@ func BenchmarkCheck(b *testing.B) {
 	d := reached().Input
 	b.ReportAllocs()
 	for b.Loop() {
-		if faults := s.Check(d); len(faults) > 0 {
-			b.Fatal(faults)
+		if problems := s.Check(d); len(problems) > 0 {
+			b.Fatal(problems)
 		}
 	}
 }

@@ -78,8 +78,8 @@ func TestWhatWasCompiledIsSharedSafely(t *testing.T) {
 				if _, err := tpl.Render(reached()); err != nil {
 					t.Errorf("Render = %v, want no error", err)
 				}
-				if faults := schema.Check(verification.Data(`{"age":"x","tags":[1]}`)); len(faults) != 2 {
-					t.Errorf("Check = %v, want 2 faults", faults)
+				if problems := schema.Check(verification.Data(`{"age":"x","tags":[1]}`)); len(problems) != 2 {
+					t.Errorf("Check = %v, want 2 problems", problems)
 				}
 			}
 		})

@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestASchemaNamesEveryFault(t *testing.T) {
+func TestASchemaNamesEveryProblem(t *testing.T) {
 	for _, row := range []struct {
 		schema, object string
 		want           []verification.FieldError

@@ -144,8 +144,8 @@ func (p *Printer) wait(ctx context.Context, t verification.TenantID) (release fu
 // error, and its shaper is replaced.
 func (p *Printer) print(ctx context.Context, s *typeset.Shaper, r verification.Report) (out []byte, err error) {
 	defer func() {
-		if fault := recover(); fault != nil {
-			out, err = nil, fmt.Errorf("the library failed: %v", fault)
+		if r := recover(); r != nil {
+			out, err = nil, fmt.Errorf("the library failed: %v", r)
 			s = typeset.NewShaper(p.fonts)
 		}
 		p.shapers <- s

@@ -53,7 +53,7 @@ func TestTheCommandsPrintTheSameOnMemoryAndOnPostgreSQL(t *testing.T) {
 
 func talkOfApply(w *world) {
 	w.ctl("tenant list")
-	w.ctl("apply testdata/faulty.yaml")
+	w.ctl("apply testdata/invalid.yaml")
 	w.ctl("apply testdata/bootstrap.yaml")
 	w.ctl("apply testdata/bootstrap.yaml --json")
 	w.ctl("apply testdata/bootstrap.yaml --providers http,offline")

@@ -107,13 +107,13 @@ SELECT tenant_id, run_id, seq, next_seq, events FROM incoming_histories`
 
 func (r row) values() ([]any, error) {
 	s := r.summary
-	fault := ""
+	problem := ""
 	if s.Error != nil {
 		raw, err := json.Marshal(s.Error)
 		if err != nil {
 			return nil, err
 		}
-		fault = string(raw)
+		problem = string(raw)
 	}
 	workflow, err := uuid.Parse(string(s.Workflow))
 	if err != nil {
@@ -121,7 +121,7 @@ func (r row) values() ([]any, error) {
 	}
 	return []any{
 		r.tenant, r.id, [16]byte(workflow), s.ReferenceID, s.StartedAt, orNull(s.ExpiresAt), orNull(s.AbandonAt),
-		string(s.Waiting), s.Signal, s.WaitNumber, string(s.Ended), orNull(s.CompletedAt), fault, string(s.Verdict), s.Flagged,
+		string(s.Waiting), s.Signal, s.WaitNumber, string(s.Ended), orNull(s.CompletedAt), problem, string(s.Verdict), s.Flagged,
 		string(r.interval.Status), string(r.interval.Decision), orNull(r.interval.From), orNull(r.interval.Until),
 	}, nil
 }

@@ -21,17 +21,17 @@ func Apply(
 	ctx context.Context, b definition.Bootstrap, e *engine.Engine, tenants verification.TenantStore, made func(verification.Tenant),
 ) ([]Change, error) {
 	var done []Change
-	var faults error
+	var problems error
 	for _, t := range b.Tenants {
 		outcome, err := SaveTenant(ctx, tenants, t.Tenant, made)
 		if err != nil {
-			return done, errors.Join(faults, err)
+			return done, errors.Join(problems, err)
 		}
 		done = append(done, Change{Tenant: t.Tenant.ID, Kind: KindTenant, Name: t.Tenant.Name, Outcome: outcome})
 		for _, a := range t.Accounts {
 			outcome, err := saveAccount(ctx, tenants, a)
 			if err != nil {
-				return done, errors.Join(faults, err)
+				return done, errors.Join(problems, err)
 			}
 			done = append(done, Change{Tenant: t.Tenant.ID, Kind: KindAccount, Name: a.ClientID, Outcome: outcome})
 		}
@@ -40,15 +40,15 @@ func Apply(
 			var found *definition.Diagnostics
 			switch err = w.Explain(err); {
 			case errors.As(err, &found):
-				faults = errors.Join(faults, found)
+				problems = errors.Join(problems, found)
 			case err != nil:
-				return done, errors.Join(faults, fmt.Errorf("apply workflow %s: %w", w.Definition.Workflow, err))
+				return done, errors.Join(problems, fmt.Errorf("apply workflow %s: %w", w.Definition.Workflow, err))
 			default:
 				done = append(done, changeOf(t.Tenant.ID, applied))
 			}
 		}
 	}
-	return done, faults
+	return done, problems
 }
 
 func changeOf(t verification.TenantID, a engine.Applied) Change {

@@ -181,15 +181,15 @@ func TestAFileWithoutASecretLeavesARotationAlone(t *testing.T) {
 	}
 }
 
-func TestTheFaultsOfAllWorkflowsAreToldTogether(t *testing.T) {
+func TestTheProblemsOfAllWorkflowsAreReportedTogether(t *testing.T) {
 	b := newBench(t)
 	text := simple + `      - {workflow: second, name: Second, start: gst, nodes: {gst: {type: check, provider: bureau, next: done}, done: {type: end}}}
       - {workflow: third, name: Third, start: gst, nodes: {gst: {type: check, provider: nobody, next: done}, done: {type: end}}}
 `
 	done, err := b.apply(text)
-	var faults *definition.Diagnostics
-	if !errors.As(err, &faults) || !strings.Contains(err.Error(), `"bureau"`) || !strings.Contains(err.Error(), `"nobody"`) {
-		t.Errorf("apply = %v, want the faults of both workflows", err)
+	var problems *definition.Diagnostics
+	if !errors.As(err, &problems) || !strings.Contains(err.Error(), `"bureau"`) || !strings.Contains(err.Error(), `"nobody"`) {
+		t.Errorf("apply = %v, want the problems of both workflows", err)
 	}
 	if diff := cmp.Diff([]string{"tenant Bank created", "account bank created", "account reader created", "workflow simple created"}, done); diff != "" {
 		t.Errorf("changes differ (-want +got):\n%s", diff)

@@ -133,9 +133,9 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 }
 
 func (c *Client) compare(e exchange, got Answer) error {
-	var faults []error
+	var problems []error
 	if got.Status != e.status {
-		faults = append(faults, fmt.Errorf("want status %d, got %d", e.status, got.Status))
+		problems = append(problems, fmt.Errorf("want status %d, got %d", e.status, got.Status))
 	}
 	for _, h := range e.wantHeader {
 		want, err := c.names.fill(h[1])
@@ -143,18 +143,18 @@ func (c *Client) compare(e exchange, got Answer) error {
 			err = c.wantHeader(want, got.Header.Values(h[0]))
 		}
 		if err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", h[0], err))
+			problems = append(problems, fmt.Errorf("%s: %w", h[0], err))
 		}
 	}
 	if e.wantBody != "" {
 		if err := c.names.matchBody(e.wantBody, got.Body); err != nil {
-			faults = append(faults, err)
+			problems = append(problems, err)
 		}
 	}
-	if len(faults) == 0 {
+	if len(problems) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w\nthe answer was %d %s", errors.Join(faults...), got.Status, got.Body)
+	return fmt.Errorf("%w\nthe answer was %d %s", errors.Join(problems...), got.Status, got.Body)
 }
 
 // wantHeader compares the values of one header; a header without a value must be

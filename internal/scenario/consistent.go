@@ -45,11 +45,11 @@ func (c *Client) Consistent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var faults []error
+	var problems []error
 	for i, listed := range all {
 		id := listed.text("id")
 		if i > 0 && all[i-1].text("started_at") < listed.text("started_at") {
-			faults = append(faults, fmt.Errorf("run %s is listed behind an older one", id))
+			problems = append(problems, fmt.Errorf("run %s is listed behind an older one", id))
 		}
 		run, err := c.document(ctx, "/v1/runs/"+id)
 		if err != nil {
@@ -60,14 +60,14 @@ func (c *Client) Consistent(ctx context.Context) error {
 			return err
 		}
 		if got, want := byStatus[id], []string{run.text("status")}; !slices.Equal(got, want) {
-			faults = append(faults, fmt.Errorf("run %s reads %v and is found by status %v", id, want, got))
+			problems = append(problems, fmt.Errorf("run %s reads %v and is found by status %v", id, want, got))
 		}
 		if got, want := byDecision[id], run.text("decision"); fmt.Sprint(got) != fmt.Sprint(nonEmpty(want)) {
-			faults = append(faults, fmt.Errorf("run %s reads %q and is found by decision %v", id, want, got))
+			problems = append(problems, fmt.Errorf("run %s reads %q and is found by decision %v", id, want, got))
 		}
-		faults = append(faults, sameRun(id, listed, run), sameReport(id, run, report))
+		problems = append(problems, sameRun(id, listed, run), sameReport(id, run, report))
 	}
-	return errors.Join(faults...)
+	return errors.Join(problems...)
 }
 
 func nonEmpty(s string) []string {

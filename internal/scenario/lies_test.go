@@ -94,9 +94,9 @@ func TestAHostThatContradictsItselfIsFoundOut(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		name  string
-		lie   func(*http.Request, http.Header, string) string
-		fault string
+		name    string
+		lie     func(*http.Request, http.Header, string) string
+		problem string
 	}{
 		{"the queue lacks a run", empty(filter("decision=review")), `reads "review" and is found by decision []`},
 		{"a run does not read review", swap(run, `"decision":"review"`, `"decision":null`), `reads "" and is found by decision [review]`},
@@ -117,8 +117,8 @@ func TestAHostThatContradictsItselfIsFoundOut(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := scenario.Consistent(t.Context(), t, lying(t, good, c.lie), contract)
-			if err == nil || !strings.Contains(err.Error(), c.fault) {
-				t.Errorf("Consistent = %v, want %s", err, c.fault)
+			if err == nil || !strings.Contains(err.Error(), c.problem) {
+				t.Errorf("Consistent = %v, want %s", err, c.problem)
 			}
 		})
 	}
@@ -128,7 +128,7 @@ func TestAnAnswerThatIsNotWantedIsFoundOut(t *testing.T) {
 	contract, err := scenario.NewContract(httpapi.OpenAPI())
 	check(t, err)
 	good := newMemoryHost(t)
-	for name, c := range map[string]struct{ lines, fault string }{
+	for name, c := range map[string]struct{ lines, problem string }{
 		"status":            {"GET /v1/runs\n--- 404\n", "want status 404, got 200"},
 		"body":              {"GET /v1/runs\n--- 200\n{\"total\": 1, \"...\": \"\"}\n", "total: want 1, got 0"},
 		"header":            {"GET /v1/runs\n--- 200\nCache-Control: private\n", `Cache-Control: want "private", got "no-store"`},
@@ -137,8 +137,8 @@ func TestAnAnswerThatIsNotWantedIsFoundOut(t *testing.T) {
 		"an unknown name":   {"GET /v1/runs/{lost}\n--- 200\n", "nothing is called {lost} yet"},
 		"a webhook":         {"webhook /x {}\n", "want a webhook at /x, none came"},
 	} {
-		if err := scenario.Talk(t, good, contract, "Prose.\n-- step --\n"+c.lines); err == nil || !strings.Contains(err.Error(), c.fault) {
-			t.Errorf("%s: %v, want %s", name, err, c.fault)
+		if err := scenario.Talk(t, good, contract, "Prose.\n-- step --\n"+c.lines); err == nil || !strings.Contains(err.Error(), c.problem) {
+			t.Errorf("%s: %v, want %s", name, err, c.problem)
 		}
 	}
 	undocumented := lying(t, good, func(_ *http.Request, h http.Header, body string) string {

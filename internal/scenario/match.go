@@ -53,9 +53,9 @@ func (n names) matchBody(want string, got []byte) error {
 	if err != nil {
 		return fmt.Errorf("want JSON: %w", err)
 	}
-	var faults []error
-	n.match("", wanted, value, &faults)
-	return errors.Join(faults...)
+	var problems []error
+	n.match("", wanted, value, &problems)
+	return errors.Join(problems...)
 }
 
 // matchText compares text that is not JSON, such as a printed report.
@@ -82,22 +82,22 @@ func readJSON(raw []byte) (any, error) {
 	return v, nil
 }
 
-func (n names) match(path string, want, got any, faults *[]error) {
-	fault := func(format string, args ...any) {
-		*faults = append(*faults, fmt.Errorf("%s: "+format, append([]any{strings.TrimPrefix(path, ".")}, args...)...))
+func (n names) match(path string, want, got any, problems *[]error) {
+	problem := func(format string, args ...any) {
+		*problems = append(*problems, fmt.Errorf("%s: "+format, append([]any{strings.TrimPrefix(path, ".")}, args...)...))
 	}
 	switch want := want.(type) {
 	case map[string]any:
 		object, ok := got.(map[string]any)
 		if !ok {
-			fault("want an object, got %s", show(got))
+			problem("want an object, got %s", show(got))
 			return
 		}
-		n.matchObject(path, want, object, faults)
+		n.matchObject(path, want, object, problems)
 	case []any:
 		array, ok := got.([]any)
 		if !ok {
-			fault("want an array, got %s", show(got))
+			problem("want an array, got %s", show(got))
 			return
 		}
 		open := len(want) > 0 && want[len(want)-1] == "..."
@@ -105,38 +105,38 @@ func (n names) match(path string, want, got any, faults *[]error) {
 			want = want[:len(want)-1]
 		}
 		if len(array) < len(want) || len(array) > len(want) && !open {
-			fault("want %d elements, got %s", len(want), show(got))
+			problem("want %d elements, got %s", len(want), show(got))
 			return
 		}
 		for i := range want {
-			n.match(fmt.Sprintf("%s[%d]", path, i), want[i], array[i], faults)
+			n.match(fmt.Sprintf("%s[%d]", path, i), want[i], array[i], problems)
 		}
 	case string:
 		if err := n.matchValue(want, got); err != nil {
-			fault("%w", err)
+			problem("%w", err)
 		}
 	default:
 		if want != got {
-			fault("want %s, got %s", show(want), show(got))
+			problem("want %s, got %s", show(want), show(got))
 		}
 	}
 }
 
-func (n names) matchObject(path string, want, got map[string]any, faults *[]error) {
+func (n names) matchObject(path string, want, got map[string]any, problems *[]error) {
 	_, open := want["..."]
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		value, there := got[name]
 		switch {
 		case name == "...":
 		case !there:
-			*faults = append(*faults, fmt.Errorf("%s: want it, got no such field", strings.TrimPrefix(path+"."+name, ".")))
+			*problems = append(*problems, fmt.Errorf("%s: want it, got no such field", strings.TrimPrefix(path+"."+name, ".")))
 		default:
-			n.match(path+"."+name, want[name], value, faults)
+			n.match(path+"."+name, want[name], value, problems)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		if _, wanted := want[name]; !wanted && !open {
-			*faults = append(*faults, fmt.Errorf("%s: want no such field, got %s", strings.TrimPrefix(path+"."+name, "."), show(got[name])))
+			*problems = append(*problems, fmt.Errorf("%s: want no such field, got %s", strings.TrimPrefix(path+"."+name, "."), show(got[name])))
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestBodiesThatMatch(t *testing.T) {
 }
 
 func TestBodiesThatDoNotMatch(t *testing.T) {
-	for _, c := range []struct{ want, got, fault string }{
+	for _, c := range []struct{ want, got, problem string }{
 		{`{"a": 1}`, `{"a":2}`, `a: want 1, got 2`},
 		{`{"a": 1}`, `{"a":1.0}`, `a: want 1, got 1.0`},
 		{`{"a": 1}`, `{"a":"1"}`, `a: want 1, got "1"`},
@@ -70,8 +70,8 @@ func TestBodiesThatDoNotMatch(t *testing.T) {
 		{`{"a": 1}`, `no`, `want JSON`},
 		{"<pdf>", "%PDF-1.3 cut", "want a PDF"},
 	} {
-		if _, err := scenario.Match(nil, c.want, c.got); err == nil || !strings.Contains(err.Error(), c.fault) {
-			t.Errorf("%s against %s: %v, want %s", c.got, c.want, err, c.fault)
+		if _, err := scenario.Match(nil, c.want, c.got); err == nil || !strings.Contains(err.Error(), c.problem) {
+			t.Errorf("%s against %s: %v, want %s", c.got, c.want, err, c.problem)
 		}
 	}
 }
@@ -115,7 +115,7 @@ no webhook
 	if diff := cmp.Diff([]int{2, 3}, items); diff != "" {
 		t.Errorf("items (-want +got):\n%s", diff)
 	}
-	for raw, fault := range map[string]string{
+	for raw, problem := range map[string]string{
 		"-- one --\nadvance 1s\n": "opens with prose",
 		"Prose.\n":                "has steps",
 		"Prose.\n-- one --\n\n-- two --\nadvance 1s\n":   `line 2: the step "one" is empty`,
@@ -126,8 +126,8 @@ no webhook
 		"Prose.\n-- one --\nFETCH /x\n--- 200\n":         "line 3: want a request",
 		"Prose.\n\nMore.\n-- one --\n\nhello\n--- 200\n": "line 6: want a request",
 	} {
-		if _, _, err := scenario.Parse(raw); err == nil || !strings.Contains(err.Error(), fault) {
-			t.Errorf("parse %q = %v, want %s", raw, err, fault)
+		if _, _, err := scenario.Parse(raw); err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("parse %q = %v, want %s", raw, err, problem)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestACheckOfAHostThatDiedIsAskedAgainByAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := all[r.ID]
-	report(t, h.faults())
+	report(t, h.problems())
 	// The key of a call consists of run, step and dispatch: it was dispatched once.
 	if pan, _ := h.fold().Step("pan"); pan.Dispatches != 1 || pan.Recovered {
 		t.Errorf("pan was dispatched %d times (recovered: %t), want the same dispatch called again", pan.Dispatches, pan.Recovered)

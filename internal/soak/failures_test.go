@@ -130,7 +130,7 @@ func (c *injector) kill(ctx context.Context, slot int) error {
 	if err := h.Kill(); err != nil {
 		return err
 	}
-	c.note(fault{h.Name, from, time.Now()})
+	c.note(hostFailure{h.Name, from, time.Now()})
 	h.line.close()
 	c.wait(ctx, c.some(0, time.Second))
 	if h.Log.Crash() != "" {
@@ -147,7 +147,7 @@ func (c *injector) stop(slot int) error {
 	err := h.Stop()
 	c.fleet.take(slot)
 	c.log(stopHost, "%s (%s), it took %s", h.Name, h.roles, time.Since(from).Round(time.Millisecond))
-	c.note(fault{h.Name, from, time.Now()})
+	c.note(hostFailure{h.Name, from, time.Now()})
 	h.line.close()
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (c *injector) disturb(next failureKind, slot int, do, undo func(*line) erro
 		if err := undo(h.line); err != nil {
 			c.t.Errorf("restore the line of %s: %v", h.Name, err)
 		}
-		c.note(fault{h.Name, from, time.Now()})
+		c.note(hostFailure{h.Name, from, time.Now()})
 	})
 	return nil
 }
@@ -210,10 +210,10 @@ func (c *injector) whole(slot int) *host {
 	return h
 }
 
-func (c *injector) note(f fault) {
+func (c *injector) note(f hostFailure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.failures.faults = append(c.failures.faults, f)
+	c.failures.hosts = append(c.failures.hosts, f)
 }
 
 // caused returns how often some kinds of failures occurred.

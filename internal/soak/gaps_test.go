@@ -12,8 +12,8 @@ import (
 // stuckAfter is the maximum gap after the last failure that affected a run.
 const stuckAfter = 30 * time.Second
 
-// fault is a failure of one host.
-type fault struct {
+// hostFailure is a failure of one host.
+type hostFailure struct {
 	host     string
 	from, to time.Time
 }
@@ -23,7 +23,7 @@ type outage struct{ from, to time.Time }
 
 // failures are those that occurred.
 type failures struct {
-	faults  []fault
+	hosts   []hostFailure
 	outages []outage
 }
 
@@ -130,7 +130,7 @@ func (s failures) stuck(h *history, g gap) time.Duration {
 			count(earliest(o.to, g.end.Add(-1)))
 		}
 	}
-	for _, f := range s.faults {
+	for _, f := range s.hosts {
 		if g.deadline || h.holder(f.from) == f.host {
 			count(f.from)
 		}

@@ -80,16 +80,16 @@ func (h *history) fold() verification.Run {
 	return verification.Fold(verification.RunID(h.run), h.events())
 }
 
-// faults returns the problems of a history: a gap, an answer without a dispatch, a
+// problems returns the problems of a history: a gap, an answer without a dispatch, a
 // second answer to one dispatch, an event after the end.
-func (h *history) faults() (faults []string) {
-	fault := func(format string, args ...any) {
-		faults = append(faults, "run "+h.run+": "+fmt.Sprintf(format, args...))
+func (h *history) problems() (problems []string) {
+	problem := func(format string, args ...any) {
+		problems = append(problems, "run "+h.run+": "+fmt.Sprintf(format, args...))
 	}
 	upto := 0
 	for _, a := range h.appends {
 		if a.seq != upto || a.upto != a.seq+len(a.events) || len(a.events) == 0 {
-			fault("the history ends at %d, and goes on at %d with %d events up to %d", upto, a.seq, len(a.events), a.upto)
+			problem("the history ends at %d, and goes on at %d with %d events up to %d", upto, a.seq, len(a.events), a.upto)
 		}
 		upto = a.upto
 	}
@@ -97,17 +97,17 @@ func (h *history) faults() (faults []string) {
 	var last verification.Event
 	for i, e := range h.events() {
 		if _, first := e.Fact.(verification.Started); first != (i == 0) {
-			fault("event %d is %s", i+1, e.Kind())
+			problem("event %d is %s", i+1, e.Kind())
 		}
 		if _, late := e.Fact.(verification.Expired); !late && e.At.Before(last.At) {
-			fault("event %d (%s) is older than the one before", i+1, e.Kind())
+			problem("event %d (%s) is older than the one before", i+1, e.Kind())
 		}
 		if err := follows(run, e); err != nil {
-			fault("event %d: %v", i+1, err)
+			problem("event %d: %v", i+1, err)
 		}
 		run, last = run.Evolve(e), e
 	}
-	return faults
+	return problems
 }
 
 // follows reports whether an event may be next.

@@ -57,7 +57,7 @@ func soundAftermath() *inspection {
 func (a *inspection) look() string {
 	a.runs()
 	a.webhooks()
-	return strings.Join(a.faults, "\n")
+	return strings.Join(a.problems, "\n")
 }
 
 func TestASoundAftermathIsTakenForOne(t *testing.T) {
@@ -127,7 +127,7 @@ func TestWhatGoesWrongIsFound(t *testing.T) {
 	}
 }
 
-func TestAGapIsCountedFromTheLastFaultOfTheRun(t *testing.T) {
+func TestAGapIsCountedFromTheLastFailureOfTheRun(t *testing.T) {
 	h := soundHistory(50)
 	g := h.gaps(at(100))[0]
 	for name, row := range map[string]struct {
@@ -135,10 +135,10 @@ func TestAGapIsCountedFromTheLastFaultOfTheRun(t *testing.T) {
 		stood, stuck time.Duration
 	}{
 		"nothing":                     {failures{}, 50 * time.Second, 50 * time.Second},
-		"its host was killed":         {failures{faults: []fault{{"host-1", at(20), at(21)}}}, 50 * time.Second, 30 * time.Second},
-		"another host was killed":     {failures{faults: []fault{{"host-2", at(20), at(21)}}}, 50 * time.Second, 50 * time.Second},
-		"its host was killed before":  {failures{faults: []fault{{"host-1", at(-2), at(-1)}}}, 50 * time.Second, 50 * time.Second},
-		"its host was killed after":   {failures{faults: []fault{{"host-1", at(60), at(61)}}}, 50 * time.Second, 50 * time.Second},
+		"its host was killed":         {failures{hosts: []hostFailure{{"host-1", at(20), at(21)}}}, 50 * time.Second, 30 * time.Second},
+		"another host was killed":     {failures{hosts: []hostFailure{{"host-2", at(20), at(21)}}}, 50 * time.Second, 50 * time.Second},
+		"its host was killed before":  {failures{hosts: []hostFailure{{"host-1", at(-2), at(-1)}}}, 50 * time.Second, 50 * time.Second},
+		"its host was killed after":   {failures{hosts: []hostFailure{{"host-1", at(60), at(61)}}}, 50 * time.Second, 50 * time.Second},
 		"the database was away":       {failures{outages: []outage{{at(10), at(15)}}}, 45 * time.Second, 35 * time.Second},
 		"the database was away twice": {failures{outages: []outage{{at(-5), at(5)}, {at(10), at(15)}}}, 40 * time.Second, 35 * time.Second},
 	} {
@@ -148,11 +148,11 @@ func TestAGapIsCountedFromTheLastFaultOfTheRun(t *testing.T) {
 	}
 	taken := soundHistory(50)
 	taken.marks = []mark{taken.marks[0], {"host-2", 0, at(20)}, taken.marks[1]}
-	s := failures{faults: []fault{{"host-1", at(1), at(2)}, {"host-1", at(30), at(31)}}}
+	s := failures{hosts: []hostFailure{{"host-1", at(1), at(2)}, {"host-1", at(30), at(31)}}}
 	if got := s.stuck(taken, taken.gaps(at(100))[0]); got != 49*time.Second {
 		t.Errorf("stuck = %s, want 49s: the run had left host-1 when it was killed again", got)
 	}
-	s.faults = append(s.faults, fault{"host-2", at(40), at(41)})
+	s.hosts = append(s.hosts, hostFailure{"host-2", at(40), at(41)})
 	if got := s.stuck(taken, taken.gaps(at(100))[0]); got != 10*time.Second {
 		t.Errorf("stuck = %s, want 10s: host-2 had the run when it was killed", got)
 	}
@@ -172,7 +172,7 @@ func TestAnObserverSeesWhatChangesAndWhatVanishes(t *testing.T) {
 	found := strings.Join(w.conclude(map[string]*history{"kept": kept, "changed": kept, "vanished": less}), "\n")
 	for run, want := range map[string]bool{"kept": false, "changed": true, "vanished": true, "gone": true} {
 		if got := strings.Contains(found, "run "+run+":"); got != want {
-			t.Errorf("run %s is at fault: %t, want %t:\n%s", run, got, want, found)
+			t.Errorf("run %s has a problem: %t, want %t:\n%s", run, got, want, found)
 		}
 	}
 }

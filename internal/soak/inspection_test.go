@@ -35,11 +35,11 @@ type inspection struct {
 	stuck            map[string][]stuckRun
 	deliveries       int
 	counters         string
-	faults           []string
+	problems         []string
 }
 
-func (a *inspection) fault(format string, args ...any) {
-	a.faults = append(a.faults, fmt.Sprintf(format, args...))
+func (a *inspection) problem(format string, args ...any) {
+	a.problems = append(a.problems, fmt.Sprintf(format, args...))
 }
 
 // runs checks every run: it exists, its history is valid, it ended as its order
@@ -49,29 +49,29 @@ func (a *inspection) runs() {
 	for run, o := range a.accepted {
 		if a.histories[run] == nil {
 			a.lost++
-			a.fault("run %s of order %d was accepted and is gone", run, o.number)
+			a.problem("run %s of order %d was accepted and is gone", run, o.number)
 		}
 	}
 	orders := map[int]string{}
 	for run, h := range a.histories {
-		a.faults = append(a.faults, h.faults()...)
+		a.problems = append(a.problems, h.problems()...)
 		r := h.fold()
 		o, err := orderOf(a.seed, r.Started.ReferenceID)
 		if err != nil {
-			a.fault("run %s: %v", run, err)
+			a.problem("run %s: %v", run, err)
 			continue
 		}
 		if twin, there := orders[o.number]; there {
-			a.fault("order %d has the runs %s and %s", o.number, twin, run)
+			a.problem("order %d has the runs %s and %s", o.number, twin, run)
 		}
 		orders[o.number] = run
 		if known, ok := a.accepted[run]; ok && known.number != o.number {
-			a.fault("run %s was accepted for order %d and is of order %d", run, known.number, o.number)
+			a.problem("run %s was accepted for order %d and is of order %d", run, known.number, o.number)
 		} else if !ok {
 			a.unanswered++
 		}
 		if missed := o.want.missed(r); missed != "" {
-			a.fault("%s", missed)
+			a.problem("%s", missed)
 			if r.Ended == "" {
 				a.lost++
 			}
@@ -80,7 +80,7 @@ func (a *inspection) runs() {
 	}
 	for what, runs := range a.stuck {
 		worst := slices.MaxFunc(runs, func(a, b stuckRun) int { return cmp.Compare(a.length, b.length) })
-		a.fault("stuck, and due for %s: %d runs; the worst, for %s: %s", what, len(runs), worst.length.Round(time.Millisecond), worst.story)
+		a.problem("stuck, and due for %s: %d runs; the worst, for %s: %s", what, len(runs), worst.length.Round(time.Millisecond), worst.story)
 	}
 }
 
@@ -111,24 +111,24 @@ func (a *inspection) webhooks() {
 	for _, n := range a.notices {
 		a.deliveries += n.tries
 		if other, there := ids[n.run]; there {
-			a.fault("run %s was told of as %s and as %s", n.run, other, n.id)
+			a.problem("run %s was told of as %s and as %s", n.run, other, n.id)
 		}
 		ids[n.run] = n.id
 		h := a.histories[n.run]
 		if h == nil {
-			a.fault("webhook %s tells of run %s, which nobody knows", n.id, n.run)
+			a.problem("webhook %s tells of run %s, which nobody knows", n.id, n.run)
 			continue
 		}
 		if status := h.fold().Ended; n.status != string(status) || n.kind != "run."+string(status) {
-			a.fault("webhook %s said %s and %s of a run that is %s", n.id, n.kind, n.status, status)
+			a.problem("webhook %s said %s and %s of a run that is %s", n.id, n.kind, n.status, status)
 		}
 		if n.taken == 0 {
-			a.fault("webhook %s came %d times, and never when it was taken: its ledger says %s", n.id, n.tries, a.ledger[n.run])
+			a.problem("webhook %s came %d times, and never when it was taken: its ledger says %s", n.id, n.tries, a.ledger[n.run])
 		}
 	}
 	for run, h := range a.histories {
 		if _, told := ids[run]; !told && h.fold().Ended != "" {
-			a.fault("run %s is over and nobody was told", run)
+			a.problem("run %s is over and nobody was told", run)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (a *inspection) counts(ctx context.Context, database string) error {
 	}
 	defer store.Close()
 	differences, err := store.CheckCounts(ctx)
-	a.faults = append(a.faults, differences...)
+	a.problems = append(a.problems, differences...)
 	a.counters = "exact"
 	if len(differences) > 0 {
 		a.counters = "wrong"
@@ -184,7 +184,7 @@ func (a *inspection) totals(ctx context.Context, c client, h *host) error {
 			return err
 		}
 		if page.Total != want[filter] {
-			a.fault("GET /v1/runs?%s has the total %d, want %d", filter, page.Total, want[filter])
+			a.problem("GET /v1/runs?%s has the total %d, want %d", filter, page.Total, want[filter])
 		}
 	}
 	return nil
@@ -201,7 +201,7 @@ func (a *inspection) reads(ctx context.Context, c client, any func() *host, most
 		}
 		r := a.histories[run].fold()
 		if want := r.Detail(time.Now()); shown(got) != told(want) {
-			a.fault("GET /v1/runs/%s shows %s, its history says %s", run, shown(got), told(want))
+			a.problem("GET /v1/runs/%s shows %s, its history says %s", run, shown(got), told(want))
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ type load struct {
 	accepted map[string]order // by the id of the run
 	slowest  time.Duration    // until a start was accepted
 	refused  map[int]int      // the number of failed requests by status; 0 is no response
-	faults   []string
+	problems []string
 	gone     bool // starts are not repeated
 
 	crowd chan struct{}
@@ -100,7 +100,7 @@ func (l *load) read(ctx context.Context, run string, o order) {
 	}
 	a := l.send(ctx, http.MethodGet, path, "")
 	if a.status != http.StatusOK && a.status != http.StatusServiceUnavailable && a.status != 0 {
-		l.fault("order %d: GET %s of run %s was answered %s", o.number, path, run, a)
+		l.problem("order %d: GET %s of run %s was answered %s", o.number, path, run, a)
 	}
 }
 
@@ -113,7 +113,7 @@ func (l *load) start(ctx context.Context, o order) (run string, ok bool) {
 		case a.status == http.StatusAccepted:
 			var r runJSON
 			if err := json.Unmarshal(a.body, &r); err != nil || r.ID == "" {
-				l.fault("order %d: the start was answered %s", o.number, a)
+				l.problem("order %d: the start was answered %s", o.number, a)
 				return "", false
 			}
 			l.accept(r.ID, o, time.Since(began))
@@ -123,7 +123,7 @@ func (l *load) start(ctx context.Context, o order) (run string, ok bool) {
 			return r.ID, true
 		case a.status == http.StatusConflict && strings.Contains(string(a.body), "idempotency_key_in_flight"):
 		case a.status != 0 && a.status != http.StatusServiceUnavailable:
-			l.fault("order %d: the start was answered %s", o.number, a)
+			l.problem("order %d: the start was answered %s", o.number, a)
 			return "", false
 		}
 		if l.isGone() || !pause(ctx) {
@@ -138,7 +138,7 @@ func (l *load) startAgain(ctx context.Context, run string, o order) {
 	a := l.send(ctx, http.MethodPost, o.path(), o.body(), "Idempotency-Key", o.key(), "Prefer", "respond-async")
 	var r runJSON
 	if a.status == http.StatusAccepted && (json.Unmarshal(a.body, &r) != nil || r.ID != run) {
-		l.fault("order %d: the start of run %s was sent again and answered %s", o.number, run, a)
+		l.problem("order %d: the start of run %s was sent again and answered %s", o.number, run, a)
 	}
 }
 
@@ -174,7 +174,7 @@ func (l *load) until(ctx context.Context, run string, o order, do func() (done b
 				return
 			}
 		default:
-			l.fault("order %d: the %s of run %s was answered %s", o.number, o.then.verb, run, a)
+			l.problem("order %d: the %s of run %s was answered %s", o.number, o.then.verb, run, a)
 			return
 		}
 		if !pause(ctx) {
@@ -187,7 +187,7 @@ func (l *load) until(ctx context.Context, run string, o order, do func() (done b
 func (l *load) went(ctx context.Context, run string, o order) bool {
 	a := l.send(ctx, http.MethodGet, "/v1/runs/"+run, "")
 	if a.status == http.StatusNotFound {
-		l.fault("order %d: run %s was accepted and is not there: %s", o.number, run, a)
+		l.problem("order %d: run %s was accepted and is not there: %s", o.number, run, a)
 		return true
 	}
 	var r runJSON
@@ -222,7 +222,7 @@ func (l *load) accept(run string, o order, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if old, there := l.accepted[run]; there && old.number != o.number {
-		l.faults = append(l.faults, fmt.Sprintf("orders %d and %d were both told that they are run %s", old.number, o.number, run))
+		l.problems = append(l.problems, fmt.Sprintf("orders %d and %d were both told that they are run %s", old.number, o.number, run))
 	}
 	l.accepted[run] = o
 	l.slowest = max(l.slowest, took)
@@ -234,10 +234,10 @@ func (l *load) isGone() bool {
 	return l.gone
 }
 
-func (l *load) fault(format string, args ...any) {
+func (l *load) problem(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.faults = append(l.faults, fmt.Sprintf(format, args...))
+	l.problems = append(l.problems, fmt.Sprintf(format, args...))
 }
 
 // knows reports whether a customer knows that a run was accepted.

@@ -14,9 +14,9 @@ import (
 
 // observer remembers the hash of every row of a history.
 type observer struct {
-	seen   map[string]map[int][sha256.Size]byte
-	looks  int
-	faults []string
+	seen     map[string]map[int][sha256.Size]byte
+	looks    int
+	problems []string
 }
 
 func newObserver() *observer { return &observer{seen: map[string]map[int][sha256.Size]byte{}} }
@@ -64,7 +64,7 @@ func (w *observer) look(ctx context.Context, c *pgx.Conn) error {
 func (w *observer) compare(run string, now map[int][sha256.Size]byte) {
 	for seq, hash := range w.seen[run] {
 		if got, there := now[seq]; !there || got != hash {
-			w.faults = append(w.faults, fmt.Sprintf("run %s: what was appended after %d events has changed, or is gone", run, seq))
+			w.problems = append(w.problems, fmt.Sprintf("run %s: what was appended after %d events has changed, or is gone", run, seq))
 		}
 	}
 	w.seen[run] = now
@@ -81,5 +81,5 @@ func (w *observer) conclude(all map[string]*history) []string {
 		}
 		w.compare(run, now)
 	}
-	return w.faults
+	return w.problems
 }

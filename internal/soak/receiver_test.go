@@ -23,9 +23,9 @@ type receiver struct {
 	seed uint64
 	hook *standardwebhooks.Webhook
 
-	mu     sync.Mutex
-	came   map[string]*notice // by webhook-id
-	faults []string
+	mu       sync.Mutex
+	came     map[string]*notice // by webhook-id
+	problems []string
 }
 
 // notice is all requests with one webhook-id.
@@ -82,10 +82,10 @@ func (r *receiver) keep(request *http.Request, body []byte) notice {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
-		r.faults = append(r.faults, fmt.Sprintf("webhook %s: %v: %s", id, err, body))
+		r.problems = append(r.problems, fmt.Sprintf("webhook %s: %v: %s", id, err, body))
 	}
 	if err := r.hook.Verify(body, request.Header); err != nil {
-		r.faults = append(r.faults, fmt.Sprintf("webhook %s: %v", id, err))
+		r.problems = append(r.problems, fmt.Sprintf("webhook %s: %v", id, err))
 	}
 	n := r.came[id]
 	if n == nil {
@@ -93,7 +93,7 @@ func (r *receiver) keep(request *http.Request, body []byte) notice {
 		r.came[id] = n
 	}
 	if n.body != string(body) {
-		r.faults = append(r.faults, fmt.Sprintf("webhook %s said %s, and then %s", id, n.body, body))
+		r.problems = append(r.problems, fmt.Sprintf("webhook %s said %s, and then %s", id, n.body, body))
 	}
 	n.tries++
 	return *n
@@ -107,13 +107,13 @@ func (r *receiver) dice(id string) uint32 {
 }
 
 // all returns the webhooks until now and their problems.
-func (r *receiver) all() (notices []notice, faults []string) {
+func (r *receiver) all() (notices []notice, problems []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, n := range r.came {
 		notices = append(notices, *n)
 	}
-	return notices, append(faults, r.faults...)
+	return notices, append(problems, r.problems...)
 }
 
 // taken returns the number of ids whose response was 2xx.

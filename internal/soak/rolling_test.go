@@ -58,11 +58,11 @@ func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &inspection{histories: all, accepted: l.accepted, seed: seed, failures: during, now: time.Now()}
-	a.notices, a.faults = s.hooks.all()
+	a.notices, a.problems = s.hooks.all()
 	if a.ledger, err = readLedger(t.Context(), conn); err != nil {
 		t.Error(err)
 	}
-	a.faults = append(append(a.faults, l.faults...), heard.faults...)
+	a.problems = append(append(a.problems, l.problems...), heard.problems...)
 	a.runs()
 	a.webhooks()
 	if err := a.counts(t.Context(), s.database); err != nil {
@@ -70,7 +70,7 @@ func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
 	}
 	t.Logf("%d orders, %d runs, lost %d, idle %t, %d requests to a stopping host got no response, longest gap %.1fs",
 		n, len(all), a.lost, quiet, heard.unanswered, a.longest.Seconds())
-	report(t, a.faults)
+	report(t, a.problems)
 	if a.longest > handover {
 		t.Errorf("a run waited %s, as if its host had died, want less than %s: %s", a.longest, handover, a.worst)
 	}
@@ -84,7 +84,7 @@ type leaving struct {
 	mu         sync.Mutex
 	stopping   map[*host]bool
 	unanswered int
-	faults     []string
+	problems   []string
 }
 
 func (l *leaving) leaves(h *host) {
@@ -104,6 +104,6 @@ func (l *leaving) hear(h *host, a answer) {
 	case a.status == 0 && l.stopping[h]:
 		l.unanswered++
 	case a.status == 0 || a.status >= http.StatusInternalServerError:
-		l.faults = append(l.faults, fmt.Sprintf("%s (asked to stop: %t) answered %s", h.Name, l.stopping[h], a))
+		l.problems = append(l.problems, fmt.Sprintf("%s (asked to stop: %t) answered %s", h.Name, l.stopping[h], a))
 	}
 }

@@ -89,12 +89,12 @@ func TestNothingAcceptedIsLostDuringFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &inspection{histories: all, accepted: l.accepted, seed: seed, failures: c.failures, now: time.Now()}
-	a.notices, a.faults = s.hooks.all()
+	a.notices, a.problems = s.hooks.all()
 	if a.ledger, err = readLedger(t.Context(), conn); err != nil {
 		t.Error(err)
 	}
-	a.faults = append(a.faults, w.conclude(all)...)
-	a.faults = append(a.faults, l.faults...)
+	a.problems = append(a.problems, w.conclude(all)...)
+	a.problems = append(a.problems, l.problems...)
 	a.runs()
 	a.webhooks()
 	if err := a.counts(t.Context(), s.database); err != nil {
@@ -113,20 +113,20 @@ func TestNothingAcceptedIsLostDuringFailures(t *testing.T) {
 	t.Logf("kills %d, stops %d, database restarts %d, cuts %d, slow lines %d, runs %d, lost %d, longest gap %.1fs, webhooks %d under %d ids (%d deliveries), counters %s",
 		c.caused(killHost), c.caused(stopHost), c.caused(killDatabase, restartDatabase), c.caused(cutLine, dropTraffic, dropResponses), c.caused(slowLine),
 		len(a.histories), a.lost, a.longest.Seconds(), len(ended(all)), len(a.notices), a.deliveries, a.counters)
-	report(t, a.faults)
+	report(t, a.problems)
 	if len(a.histories) < n/4 {
 		t.Errorf("%d orders made %d runs, want most of them", n, len(a.histories))
 	}
 }
 
 // report fails the test with the first problems.
-func report(t *testing.T, faults []string) {
+func report(t *testing.T, problems []string) {
 	t.Helper()
 	const max = 30
-	for _, f := range faults[:min(max, len(faults))] {
+	for _, f := range problems[:min(max, len(problems))] {
 		t.Error(f)
 	}
-	if more := len(faults) - max; more > 0 {
+	if more := len(problems) - max; more > 0 {
 		t.Errorf("... and %d more", more)
 	}
 }

@@ -114,7 +114,7 @@ func TestAVendorIsCalledAgainWithTheSameKeyAfterAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := all[r.ID]
-	report(t, h.faults())
+	report(t, h.problems())
 	step, _ := h.fold().Step("registry")
 	if step.Dispatches != 1 || step.Recovered || string(step.Data) != `{"order":1}` {
 		t.Errorf("the step is %+v, want one dispatch with the first order", step)

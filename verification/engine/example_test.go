@@ -330,7 +330,7 @@ func ExampleEngine_RunRecord() {
 		fmt.Printf("%s %q\n", e.Kind, e.Label)
 	}
 	// The verdict is refused if the run has changed since the record was read.
-	approval := engine.VerdictRequest{Decision: verification.DecisionApprove, By: "asha", Revision: record.Revision}
+	approval := engine.VerdictRequest{Decision: verification.DecisionApprove, By: "asha", Seq: record.Seq}
 	fmt.Println(must(s.GiveVerdict(ctx, acme, run, approval)).Result)
 	_, err := s.GiveVerdict(ctx, acme, run, approval)
 	fmt.Println(errors.Is(err, verification.ErrConflict))

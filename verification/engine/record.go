@@ -15,9 +15,9 @@ type RunRecord struct {
 	Report verification.Report
 	Action *verification.Action // nil unless a live run waits on a human; without a link
 	Review *verification.Review // the entry in the review queue; nil unless the run needs a verdict
-	// Revision is the length of the history. A verdict that names it is refused if the
+	// Seq is the length of the history. A verdict that names it is refused if the
 	// run has changed since: see VerdictRequest.
-	Revision   int
+	Seq        int
 	History    []verification.Event
 	Definition verification.Definition // of the version that the run executed
 	Documents  []verification.Document // that accepted answers name
@@ -33,7 +33,7 @@ func (e *Engine) RunRecord(ctx context.Context, t verification.TenantID, id veri
 	}
 	r := RunRecord{
 		Report: h.report, Action: h.run.Summary().View(h.at).Action,
-		Revision: h.run.Seq, History: h.events, Documents: h.run.Documents, At: h.at,
+		Seq: h.run.Seq, History: h.events, Documents: h.run.Documents, At: h.at,
 		FourEyes: h.run.Started.FourEyes,
 	}
 	if v, open := h.run.Review(); open && v.OpenAt(h.at) {

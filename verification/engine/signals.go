@@ -17,9 +17,8 @@ type VerdictRequest struct {
 	// Identity identifies the reviewer within the tenant; empty for a program. It is
 	// required where a verdict needs two reviewers, who must have different ones.
 	Identity string
-	// Revision is the RunDetail.Seq that the reviewer saw; 0 accepts every
-	// revision.
-	Revision int
+	// Seq is the RunDetail.Seq that the reviewer saw; 0 accepts every one.
+	Seq int
 	// IdempotencyKey makes repetitions of the verdict within 24 hours return the
 	// first result without effect; empty for none.
 	IdempotencyKey string
@@ -46,7 +45,7 @@ type SignalResult struct {
 
 // GiveVerdict records a verdict on a run that is parked on review, which then
 // continues, or on a run that is over. The reviewer's claim of the run ends. ErrNotOpen
-// is returned for any other run, ErrConflict if the run has changed since the revision
+// is returned for any other run, ErrConflict if the run has changed since the Seq
 // of the request, ErrKeyReused and ErrInFlight for the idempotency key.
 //
 // If the workflow has four_eyes, the first verdict is a proposal. A reviewer with another
@@ -60,7 +59,7 @@ func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id ve
 	return e.once(ctx, t, v.IdempotencyKey, fingerprint, func(request string) (SignalResult, error) {
 		s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
 		before, err := e.command(ctx, s, verification.GiveVerdict{
-			Decision: v.Decision, Notes: v.Notes, By: v.By, Identity: v.Identity, Revision: v.Revision, Request: request,
+			Decision: v.Decision, Notes: v.Notes, By: v.By, Identity: v.Identity, Seq: v.Seq, Request: request,
 		})
 		if err != nil {
 			return SignalResult{}, err
@@ -92,7 +91,7 @@ func verdictResult(r verification.SignalReceipt) string {
 // ReturnProposal sends the proposed verdict of a run back, so that any reviewer may
 // propose one again. The reviewer who proposed it may send it back, too. ErrConflict is
 // returned if no verdict is proposed, without an identity, or if the run has changed
-// since the revision of the request.
+// since the Seq of the request.
 func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.ReturnProposal) error {
 	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
 	_, err := e.command(ctx, s, c)

@@ -165,18 +165,18 @@ func TestARefusedStartLeavesItsKeyFree(t *testing.T) {
 	}
 }
 
-func TestAStartIsRefusedWithAllItsFaults(t *testing.T) {
+func TestAStartIsRefusedWithAllItsProblems(t *testing.T) {
 	k := enginetest.New(t)
 	d := chain("a")
 	d.InputSchema = verification.Data(`{"type":"object","required":["pan"],"properties":{"pan":{"type":"string"}}}`)
 	w := k.Apply(d)
 	_, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{RedirectURI: "https://elsewhere.example/"})
-	var fault *verification.Error
-	if !errors.As(err, &fault) || !errors.Is(err, verification.ErrInvalid) {
+	var refused *verification.Error
+	if !errors.As(err, &refused) || !errors.Is(err, verification.ErrInvalid) {
 		t.Fatalf("start = %v, want ErrInvalid", err)
 	}
 	var names []string
-	for _, f := range fault.Fields {
+	for _, f := range refused.Fields {
 		names = append(names, f.Name)
 	}
 	if got := strings.Join(names, " "); got != "reference_id input.pan redirect_uri" {

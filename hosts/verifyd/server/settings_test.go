@@ -184,7 +184,7 @@ func TestUploadsInMemoryRespectTheMemoryLimit(t *testing.T) {
 	}
 }
 
-func TestABootstrapFileIsAppliedOrItsFaultsAreTold(t *testing.T) {
+func TestABootstrapFileIsAppliedOrItsProblemsAreReported(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "bootstrap.yaml")
 	good := `tenants:
