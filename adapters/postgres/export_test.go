@@ -80,6 +80,15 @@ func WorkStatements() map[string]string {
 	return map[string]string{"renew": renewWork, "release": releaseWork, "finish": finishWork, "postpone": postponeWork}
 }
 
+// AppendStatements are the prepared statements of appends by name.
+func AppendStatements() map[string]string {
+	all := statements("")
+	for _, other := range []string{stmtTenant, stmtTenantHot, stmtLoad, stmtAccount, stmtTake, stmtDueAfter, stmtOverdue, stmtNextDeadline} {
+		delete(all, other)
+	}
+	return all
+}
+
 // ForgetKeys removes records without the rest of maintenance.
 func (s *Store) ForgetKeys(ctx context.Context, before time.Time, limit int) (int, error) {
 	return s.forgetKeys(ctx, before, limit)

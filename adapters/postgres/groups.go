@@ -79,7 +79,7 @@ const groupReviewed = `, entry AS MATERIALIZED (
     SELECT i.tenant_id, i.run_id, i.cause, i.workflow_id, i.reference_id, i.since, i.due_at, i.until, i.shown,
         coalesce(c.claimed_by, ''), coalesce(c.claimed_name, ''), c.claimed_at, c.claim_until
     FROM entry i JOIN summarized k USING (tenant_id, run_id)
-    LEFT JOIN verifyd.reviews c ON c.tenant_id = i.tenant_id AND c.run_id = i.run_id AND c.cause = '' AND c.since = i.since
+    LEFT JOIN verifyd.reviews c ON c.tenant_id = i.tenant_id AND c.run_id = i.run_id AND (c.cause || '') = '' AND c.since = i.since
     ON CONFLICT (tenant_id, run_id, cause) DO UPDATE SET since = excluded.since, due_at = excluded.due_at,
         until = excluded.until, shown = excluded.shown,
         claimed_by = CASE WHEN v.since = excluded.since THEN v.claimed_by ELSE '' END,

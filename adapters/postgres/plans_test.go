@@ -1,4 +1,4 @@
-// Tests of the plans of lists.
+// Tests of the plans of lists and appends.
 
 package postgres_test
 
@@ -96,6 +96,49 @@ func TestListsAreReadFromIndexes(t *testing.T) {
 		}
 	}
 	golden.Equal(t, "testdata/plans.txt", []byte(b.String()))
+}
+
+// An append finds each row by its primary key even when its plan was made in a new
+// database, whose tables have no statistics.
+func TestAppendsFindRowsByPrimaryKeyWithoutStatistics(t *testing.T) {
+	url := pgtest.Database(t)
+	openAt(t, url, postgres.Options{SingleHost: true})
+	other := regexp.MustCompile(`using (\w+) on (runs|workflows|reviews|work) `)
+	for _, runs := range []string{"0", "50", "2000"} {
+		conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec := func(statement string) {
+			t.Helper()
+			if _, err := conn.Exec(t.Context(), statement, pgx.QueryExecModeSimpleProtocol); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec("BEGIN; PREPARE hot AS " + postgres.SetTenantHot)
+		exec(strings.NewReplacer("$1", "'"+string(ours)+"'", "60000", runs).Replace(populate))
+		exec("EXECUTE hot('all')")
+		for name, statement := range postgres.AppendStatements() {
+			d, err := conn.Prepare(t.Context(), name, statement)
+			if err != nil {
+				t.Fatal(err)
+			}
+			nulls := strings.TrimSuffix(strings.Repeat("NULL,", len(d.ParamOIDs)), ",")
+			plan := explain(t, conn, "EXECUTE "+name+" ("+nulls+")")
+			for _, used := range other.FindAllStringSubmatch(plan, -1) {
+				if used[1] != used[2]+"_pkey" {
+					t.Errorf("with %s runs, %s reads %s by %s:\n%s", runs, name, used[2], used[1], plan)
+				}
+			}
+			if strings.Contains(plan, "Seq Scan") {
+				t.Errorf("with %s runs, %s scans a table:\n%s", runs, name, plan)
+			}
+		}
+		exec("ROLLBACK")
+		if err := conn.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // explain returns the plan of a query without the lines of row-level security and

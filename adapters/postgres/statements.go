@@ -118,7 +118,7 @@ WHERE tenant_id = $1 AND run_id = $2 AND cause <> ALL ($3::text[]) AND ` + ifApp
 SELECT $1::uuid, $2::uuid, i.cause, $4::uuid, $5::text, $6::timestamptz, $7::timestamptz, $8::timestamptz, $9::text,
     coalesce(c.claimed_by, ''), coalesce(c.claimed_name, ''), c.claimed_at, c.claim_until
 FROM unnest($3::text[]) AS i (cause)
-LEFT JOIN verifyd.reviews c ON c.tenant_id = $1 AND c.run_id = $2 AND c.cause = '' AND c.since = $6
+LEFT JOIN verifyd.reviews c ON c.tenant_id = $1 AND c.run_id = $2 AND (c.cause || '') = '' AND c.since = $6
 WHERE ` + ifAppended + `
 ON CONFLICT (tenant_id, run_id, cause) DO UPDATE SET since = excluded.since, due_at = excluded.due_at,
     until = excluded.until, shown = excluded.shown,

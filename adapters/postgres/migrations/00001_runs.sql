@@ -40,10 +40,13 @@ CREATE TABLE verifyd.workflows (
     versions                integer NOT NULL,
     lifecycle_webhook_url   text NOT NULL,
     created_at              timestamptz NOT NULL,
-    revision                integer NOT NULL,
-    PRIMARY KEY (tenant_id, id)
+    revision                integer NOT NULL
 );
 CREATE INDEX workflows_newest ON verifyd.workflows (tenant_id, created_at DESC, id DESC);
+-- If two indexes cost the same, the planner takes the one that was created last. In a new
+-- table all of them cost the same, and the plan of an append is made then. So the primary
+-- key comes last here, in runs and in reviews.
+ALTER TABLE verifyd.workflows ADD PRIMARY KEY (tenant_id, id);
 
 CREATE TABLE verifyd.workflow_versions (
     tenant_id   uuid NOT NULL,
@@ -87,8 +90,7 @@ CREATE TABLE verifyd.runs (
     status       text COLLATE "C" NOT NULL,
     decision     text COLLATE "C" NOT NULL,
     status_from  timestamptz,
-    status_until timestamptz,
-    PRIMARY KEY (tenant_id, id)
+    status_until timestamptz
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05); -- large offsets use index-only scans
 -- A list without a status filter merges the lists of each status. The indexes are in
 -- ascending order and read backwards: new runs then split the last page, and leave it
@@ -97,11 +99,12 @@ CREATE INDEX runs_by_status ON verifyd.runs (tenant_id, status, started_at, id);
 CREATE INDEX runs_by_workflow ON verifyd.runs (tenant_id, workflow_id, status, started_at, id);
 CREATE INDEX runs_by_decision ON verifyd.runs (tenant_id, decision, status, started_at, id) WHERE decision <> '';
 CREATE INDEX runs_by_workflow_decision ON verifyd.runs (tenant_id, workflow_id, decision, status, started_at, id) WHERE decision <> '';
-CREATE INDEX runs_by_reference ON verifyd.runs (tenant_id, reference_id COLLATE "C");
+CREATE INDEX runs_by_reference ON verifyd.runs (tenant_id, reference_id COLLATE "C") WHERE reference_id COLLATE "C" <> ''; -- equal ids take little space: else it would cost less than the primary key
 CREATE INDEX runs_status_until ON verifyd.runs (tenant_id, status_until) WHERE status_until IS NOT NULL;
 CREATE INDEX runs_status_from ON verifyd.runs (tenant_id, status_from) WHERE status_from IS NOT NULL;
 CREATE INDEX runs_expires_at ON verifyd.runs (expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
 CREATE INDEX runs_expires_at_by_tenant ON verifyd.runs (tenant_id, expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
+ALTER TABLE verifyd.runs ADD PRIMARY KEY (tenant_id, id);
 
 -- The number of rows of runs by workflow, status and decision: the sum over days and
 -- slots. Each connection counts in the slot of its process id, so that writers do not
@@ -179,17 +182,17 @@ CREATE TABLE verifyd.reviews (
     claimed_by   text COLLATE "C" NOT NULL DEFAULT '',
     claimed_name text NOT NULL DEFAULT '',
     claimed_at   timestamptz,
-    claim_until  timestamptz,
-    PRIMARY KEY (tenant_id, run_id, cause)
+    claim_until  timestamptz
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX reviews_oldest ON verifyd.reviews (tenant_id, cause, since, run_id);
 CREATE INDEX reviews_due ON verifyd.reviews (tenant_id, cause, due_at, since, run_id);
 CREATE INDEX reviews_oldest_by_workflow ON verifyd.reviews (tenant_id, cause, workflow_id, since, run_id);
 CREATE INDEX reviews_due_by_workflow ON verifyd.reviews (tenant_id, cause, workflow_id, due_at, since, run_id);
-CREATE INDEX reviews_by_reference ON verifyd.reviews (tenant_id, cause, reference_id);
+CREATE INDEX reviews_by_reference ON verifyd.reviews (tenant_id, cause, reference_id) WHERE reference_id <> '';
 CREATE INDEX reviews_claimed ON verifyd.reviews (tenant_id, cause, claimed_by) WHERE claimed_by <> '';
 CREATE INDEX reviews_until ON verifyd.reviews (until) WHERE until IS NOT NULL;
 CREATE INDEX reviews_overdue ON verifyd.reviews (due_at) INCLUDE (tenant_id) WHERE cause = '';
+ALTER TABLE verifyd.reviews ADD PRIMARY KEY (tenant_id, run_id, cause);
 
 -- The number of rows of reviews by workflow, cause and day of since: the sum over
 -- slots, as in run_counts.
