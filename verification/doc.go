@@ -3,7 +3,7 @@
 //
 // # A run is its history
 //
-// The only truth about a run is an append-only list of [Event] values. Three
+// The stored state of a run is an append-only list of [Event] values. Three
 // pure functions work on it:
 //
 //	Decide(program, run, command, now) -> events and the new run, or a typed error

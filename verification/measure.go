@@ -120,10 +120,10 @@ func (r *Run) measureLater(e Event) {
 	u.events = append(u.events, e)
 }
 
-// Measures returns what is counted in a run by an append of the events that lead from
-// one of its states to another: in the events that no append has measured before, except
-// those that are measured later. Over all appends until the run is at rest, that is each
-// event once, in however many decisions it was made.
+// Measures returns the measures of an append whose events lead from the state before to
+// the state after. It counts the events that no earlier append has counted, and leaves
+// some of them to a later append. Once the run is at rest, each event is counted exactly
+// once, however the events were divided into appends.
 func Measures(before, after Run, events []Event) []Measure {
 	u, later := before.unmeasured, len(after.unmeasured.events)
 	if later == len(u.events)+len(events) {
@@ -300,5 +300,5 @@ type MeasureQuery struct {
 // MeasureCounts are the sums of a measure between the cuts of a query.
 type MeasureCounts struct {
 	MeasureKey
-	Counts []int // one less than the cuts
+	Counts []int // Counts[i] is the sum from Cuts[i] to Cuts[i+1]
 }

@@ -112,9 +112,9 @@ type MeasureStore interface {
 }
 
 // RescreenStore keeps which completed runs are screened again when a list changes, and
-// how far that is. Append adds the runs, see Commit.Screened: a run counts as screened
-// in the last pass over the list if that pass has the version of the run, and in no pass
-// otherwise.
+// the last pass over each list. Append adds the runs, see Commit.Screened: a run counts
+// as screened in the last pass over the list if that pass has the version of the run,
+// and in no pass otherwise.
 type RescreenStore interface {
 	// HoldList makes a host the only one that screens runs again against a list until the
 	// given time. It returns the last pass over the list; its Number is 0 before the
@@ -277,10 +277,10 @@ type Rescreener interface {
 	Provider
 	// ListVersions returns the version in use of each list, by name; empty for a list
 	// that is not loaded, and nil if the lists are not known. The names are the same at
-	// every call, and each belongs to one provider. A tenant's
-	// own providers do not screen completed runs again.
+	// every call, and each belongs to one provider. The own providers of a tenant do not
+	// screen completed runs again.
 	ListVersions() map[string]string
-	// Rescreen screens whom a check with the given request has screened against the
+	// Rescreen screens the person or company of a check request again, against the
 	// version in use of a list. It changes nothing.
 	Rescreen(ctx context.Context, list string, r CheckRequest) (Rescreening, error)
 }

@@ -116,6 +116,10 @@ type Claim struct {
 // Until.
 func (c Claim) HeldAt(now time.Time) bool { return c.By != "" && now.Before(c.Until) }
 
+// ClaimHeld returns the ErrConflict of a ClaimStore for a run that another person has
+// claimed.
+func ClaimHeld() error { return Conflict("review", "another reviewer has claimed the run") }
+
 // QueueEntry is a run in the review queue with its claim, which is zero if no
 // person holds one at the time of the query.
 type QueueEntry struct {

@@ -19,7 +19,7 @@ const (
 	RoleAdmin    Role = "admin"    // also does what changes more than one decision, such as sending a notice again
 )
 
-// Roles returns all roles, the least one first.
+// Roles returns all roles; each includes the ones before it.
 func Roles() []Role { return []Role{RoleViewer, RoleReviewer, RoleAdmin} }
 
 // ParseRole returns the role of a name, or ErrInvalid.

@@ -35,7 +35,7 @@ type Tenant struct {
 // out.
 type PageLinks struct {
 	Privacy string // the URL of the privacy notice; see CheckPageURL
-	Help    string // the URL of a page that helps
+	Help    string // the URL of a help page
 	Legal   string // the URL of the legal notice
 	Phone   string // a phone number; see CheckPhone
 }

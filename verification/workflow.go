@@ -70,7 +70,7 @@ func (w Workflow) WithWebhook(address string) (Workflow, error) {
 }
 
 // WithoutWebhook returns the workflow without its lifecycle webhook, so that an
-// operator can set another. It returns ErrConflict if there is none.
+// client can set another. It returns ErrConflict if there is none.
 func (w Workflow) WithoutWebhook() (Workflow, error) {
 	if w.LifecycleWebhookURL == "" {
 		return Workflow{}, Conflict("workflow", "no lifecycle webhook is configured")

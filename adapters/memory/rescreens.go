@@ -91,7 +91,7 @@ func (s *Store) HoldList(ctx context.Context, list, holder string, now, until ti
 	defer rs.mu.Unlock()
 	p := rs.passes[list]
 	if p.Holder != "" && p.Holder != holder && p.HeldUntil.After(now) {
-		return verification.RescreenPass{}, errListHeld()
+		return verification.RescreenPass{}, verification.ListHeld()
 	}
 	p.List, p.Holder, p.HeldUntil = list, holder, until
 	if rs.passes == nil {
@@ -110,7 +110,7 @@ func (s *Store) SavePass(ctx context.Context, p verification.RescreenPass, runs 
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if old, found := rs.passes[p.List]; !found || old.Holder != p.Holder {
-		return errListHeld()
+		return verification.ListHeld()
 	}
 	rs.passes[p.List] = p
 	for _, ref := range runs {
@@ -165,6 +165,3 @@ func (s *Store) RescreenPasses(ctx context.Context) ([]verification.RescreenPass
 	}
 	return all, nil
 }
-
-// errListHeld is the error of a host that does not hold a list.
-func errListHeld() error { return verification.Conflict("list", "another host holds it") }

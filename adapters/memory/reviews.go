@@ -210,7 +210,7 @@ func (s *Store) SaveClaim(
 	}
 	if e.Claim.HeldAt(c.At) {
 		if e.Claim.By != c.By && !takeOver {
-			return e.Claim, verification.Conflict("review", "another reviewer has claimed the run")
+			return e.Claim, verification.ClaimHeld()
 		}
 		if e.Claim.By == c.By {
 			c.At = e.Claim.At

@@ -33,9 +33,9 @@ type Options struct {
 	// tenant uses at most all but one of the slots, and waiting tenants take turns.
 	// A report takes about 20 MB, the largest one about 100 MB.
 	Concurrent int
-	// Clock lets a tenant rest after a report that took more than 100 ms, for three
-	// times as long as the rest of it took, so that the long reports of one tenant take
-	// a quarter of a processor; nil for no rests.
+	// Clock measures a pause of the tenant after each report that took more than 100 ms:
+	// three times the excess. So the long reports of one tenant take at most a quarter
+	// of a processor. nil means no pauses.
 	Clock fair.Clock
 	// MaxWait bounds how long a report waits for a slot; 0 means 30 s.
 	MaxWait time.Duration

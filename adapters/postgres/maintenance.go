@@ -97,15 +97,16 @@ func updateIntervals(ctx context.Context, tx bun.Tx, t verification.TenantID, ro
 // The statements that move the counters of closed connections to slot 0, and run
 // counters also to months. Counters of reviews that are 0 are removed.
 const (
-	foldRunCounts = `
+	takeClosed = `
 WITH closed AS (
-    SELECT ctid FROM verifyd.run_counts
+    SELECT ctid FROM verifyd.?0
     WHERE slot <> 0 AND slot NOT IN (SELECT pid FROM pg_stat_activity WHERE pid IS NOT NULL)
-    LIMIT ? FOR UPDATE SKIP LOCKED
+    LIMIT ?1 FOR UPDATE SKIP LOCKED
 ), folded AS (
-    DELETE FROM verifyd.run_counts c USING closed g WHERE c.ctid = g.ctid
+    DELETE FROM verifyd.?0 c USING closed g WHERE c.ctid = g.ctid
     RETURNING c.*
-), by_day AS (
+), `
+	foldRunCounts = `by_day AS (
     SELECT tenant_id, workflow_id, status, decision, date_trunc('month', day)::date AS month, upto,
         coalesce(sum(runs) FILTER (WHERE extract(day FROM day) <= upto), 0)::bigint AS runs
     FROM folded CROSS JOIN generate_series(1, 31) AS upto GROUP BY 1, 2, 3, 4, 5, 6
@@ -118,26 +119,16 @@ WITH closed AS (
     INSERT INTO verifyd.run_counts AS c
     SELECT tenant_id, workflow_id, status, decision, '-infinity', 0, sum(runs) FROM folded GROUP BY 1, 2, 3, 4
     ON CONFLICT (tenant_id, workflow_id, status, decision, day, slot) DO UPDATE SET runs = c.runs + excluded.runs
-)
-SELECT count(*) FROM folded`
+)`
 
-	foldReviewCounts = `
-WITH closed AS (
-    SELECT ctid FROM verifyd.review_counts
-    WHERE slot <> 0 AND slot NOT IN (SELECT pid FROM pg_stat_activity WHERE pid IS NOT NULL)
-    LIMIT ? FOR UPDATE SKIP LOCKED
-), folded AS (
-    DELETE FROM verifyd.review_counts c USING closed g WHERE c.ctid = g.ctid
-    RETURNING c.*
-), empty AS (
+	foldReviewCounts = `empty AS (
     DELETE FROM verifyd.review_counts c WHERE slot = 0 AND reviews = 0 AND NOT EXISTS (SELECT FROM folded f
         WHERE (f.tenant_id, f.cause, f.workflow_id, f.day) = (c.tenant_id, c.cause, c.workflow_id, c.day))
 ), in_total AS (
     INSERT INTO verifyd.review_counts AS c
     SELECT tenant_id, cause, workflow_id, day, 0, sum(reviews) FROM folded GROUP BY 1, 2, 3, 4
     ON CONFLICT (tenant_id, cause, workflow_id, day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews
-)
-SELECT count(*) FROM folded`
+)`
 )
 
 // foldCounts adds up the counters of closed connections in a table, in several
@@ -151,7 +142,7 @@ func (s *Store) foldCounts(ctx context.Context, table, fold string) error {
 			if err := tx.NewRaw(lock, table).Scan(ctx, &locked); err != nil || !locked {
 				return err
 			}
-			return tx.NewRaw(fold, maxFoldedCounts).Scan(ctx, &folded)
+			return tx.NewRaw(takeClosed+fold+" SELECT count(*) FROM folded", bun.Ident(table), maxFoldedCounts).Scan(ctx, &folded)
 		})
 		if err != nil || folded < maxFoldedCounts {
 			return translate("add up the counters in "+table, err)

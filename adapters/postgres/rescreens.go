@@ -68,7 +68,7 @@ func (s *Store) HoldList(ctx context.Context, list, holder string, now, until ti
 		Set("holder = excluded.holder").Set("held_until = excluded.held_until").
 		Where("p.holder = excluded.holder OR p.held_until <= ?", now).Returning("*").String())
 	if isMissing(err) {
-		err = errListHeld()
+		err = verification.ListHeld()
 	}
 	if err != nil {
 		return verification.RescreenPass{}, translate("hold the list "+list, err)
@@ -91,7 +91,7 @@ func (s *Store) SavePass(ctx context.Context, p verification.RescreenPass, runs 
 			return err
 		}
 		if n, err := saved.RowsAffected(); err != nil || n == 0 {
-			return cmp.Or(err, errListHeld())
+			return cmp.Or(err, verification.ListHeld())
 		}
 		return saveScreened(ctx, tx, p, runs)
 	})
@@ -167,6 +167,3 @@ func (s *Store) RescreenPasses(ctx context.Context) ([]verification.RescreenPass
 	all, err := selectAll(ctx, s.querier(), noTenant, s.db.NewSelect().Model((*passRow)(nil)).Order("list").String(), passRow.pass)
 	return all, translate("list the passes of re-screening", err)
 }
-
-// errListHeld is the error of a host that does not hold a list.
-func errListHeld() error { return verification.Conflict("list", "another host holds it") }

@@ -333,7 +333,7 @@ func (s *Store) SaveClaim(
 	case err != nil:
 		return verification.Claim{}, translate("claim run "+string(run), err)
 	case !found.Stored:
-		return found.claim(), verification.Conflict("review", "another reviewer has claimed the run")
+		return found.claim(), verification.ClaimHeld()
 	}
 	return found.claim(), nil
 }

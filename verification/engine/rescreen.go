@@ -60,8 +60,8 @@ func newRescreening(providers map[string]verification.Provider) rescreening {
 	return r
 }
 
-// RescreenPasses returns the last pass over each list: how far the re-screening of
-// completed runs is. It is for operators.
+// RescreenPasses returns the last pass over each list, which has the progress of the
+// re-screening. It is for operators.
 func (e *Engine) RescreenPasses(ctx context.Context) ([]verification.RescreenPass, error) {
 	return e.ports.Store.RescreenPasses(ctx)
 }

@@ -73,10 +73,11 @@ type Clock interface {
 // maxRest bounds how long a key rests.
 const maxRest = 5 * time.Second
 
-// Rest makes a key rest after each use: a released slot counts against the share of
-// its key for times as long as it was held beyond grace, 5 s at most, while other
-// keys may have the slot at once. Long uses of one key therefore take 1/(1+times) of
-// the time for each slot of its share. Rest must be called before the Limiter is used.
+// Rest makes keys pause after long uses. A slot that was held for longer than grace
+// still counts against the share of its key after its release: for the excess multiplied
+// by times, at most 5 s. Other keys may have the slot at once. So long uses of one key
+// take at most 1/(1+times) of the time of each slot of its share. Rest must be called
+// before the Limiter is used.
 func (l *Limiter) Rest(times int, grace time.Duration, c Clock) {
 	l.rests, l.grace, l.clock = times, grace, c
 }
