@@ -1,4 +1,4 @@
-// An executed example for every use case. The first one is in README.md.
+// Executed examples of the use cases. The first one is in README.md.
 
 package engine_test
 
