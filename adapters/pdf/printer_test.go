@@ -49,6 +49,8 @@ func TestAReviewCardShowsNothingOfItsVerdict(t *testing.T) {
 }
 
 func TestAllElseIsPrinted(t *testing.T) {
+	p := plain(t)
+	before := render(t, p, sample())
 	failed := &verification.RunError{Code: verification.CodeCheckFailed, Check: "pan_check", Message: "The check did not pass."}
 	for _, tt := range []struct {
 		name   string
@@ -83,8 +85,6 @@ func TestAllElseIsPrinted(t *testing.T) {
 		{"digest", func(r *verification.Report) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := plain(t)
-			before := render(t, p, sample())
 			r := sample()
 			tt.change(&r)
 			doc := render(t, p, r)

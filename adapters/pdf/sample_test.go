@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf16"
@@ -82,9 +83,20 @@ func printer(t testing.TB, o pdf.Options) *pdf.Printer {
 	return p
 }
 
-// plain returns a printer without a cache and without compression.
+// newPlain makes the printer of plain.
+var newPlain = sync.OnceValues(func() (*pdf.Printer, error) {
+	return pdf.New(pdf.Options{CacheBytes: -1, Uncompressed: true})
+})
+
+// plain returns a printer without a cache and without compression, which the tests share:
+// loading the fonts takes most of the time of a small report.
 func plain(t testing.TB) *pdf.Printer {
-	return printer(t, pdf.Options{CacheBytes: -1, Uncompressed: true})
+	t.Helper()
+	p, err := newPlain()
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	return p
 }
 
 func render(t testing.TB, p *pdf.Printer, r verification.Report) []byte {
@@ -116,16 +128,16 @@ type shown struct {
 // read finds the strings of a document that is not compressed.
 func read(t testing.TB, doc []byte) []shown {
 	t.Helper()
-	stream := regexp.MustCompile(`(?s)<</Length \d+>>\nstream\n(.*?)\nendstream`)
 	put := regexp.MustCompile(`(?s)BT (-?[\d.]+) (-?[\d.]+) Td \(((?:[^\\)]|\\.)*)\) Tj ET`)
 	var all []shown
 	page := 0
-	for _, s := range stream.FindAllSubmatch(doc, -1) {
-		if !bytes.Contains(s[1], []byte(" Tf ET")) {
+	for _, part := range bytes.Split(doc, []byte(">>\nstream\n"))[1:] {
+		content, _, _ := bytes.Cut(part, []byte("\nendstream"))
+		if !bytes.Contains(content, []byte(" Tf ET")) {
 			continue
 		}
 		page++
-		for _, m := range put.FindAllSubmatch(s[1], -1) {
+		for _, m := range put.FindAllSubmatch(content, -1) {
 			x, _ := strconv.ParseFloat(string(m[1]), 64)
 			y, _ := strconv.ParseFloat(string(m[2]), 64)
 			all = append(all, shown{page, x, y, decode(m[3])})
