@@ -45,6 +45,7 @@ func TestATabShowsAPageAndReachesNothingElse(t *testing.T) {
 	if reached := browser.Eval[bool](tab, `fetch("http://verifyd.example/", {mode: "no-cors"}).then(() => true, () => false)`); reached {
 		t.Error("the browser reached another host")
 	}
+	t.Setenv(browser.EnvPictures, "1")
 	picture := filepath.Join(t.TempDir(), "page.png")
 	tab.Shoot(picture)
 	if raw, err := os.ReadFile(picture); err != nil || !strings.HasPrefix(string(raw), "\x89PNG") {
@@ -57,4 +58,24 @@ func TestATabShowsAPageAndReachesNothingElse(t *testing.T) {
 	if text := plain.Text(); !strings.Contains(text, "off") {
 		t.Errorf("page without JavaScript = %q", text)
 	}
+}
+
+// moving is a page whose button goes down for half a second before it stays.
+const moving = `<!doctype html><title>Moving</title><div id="above"></div><button id="go">Go</button><p id="script">off</p>
+<script>
+let steps = 0;
+const moves = setInterval(() => {
+	document.querySelector("#above").style.height = ++steps * 40 + "px";
+	if (steps === 100) clearInterval(moves);
+}, 5);
+document.querySelector("#go").onclick = () => { document.querySelector("#script").textContent = "pressed"; };
+</script>`
+
+func TestAButtonThatMovesIsPressedOnceItStays(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, moving) }))
+	defer s.Close()
+	tab := browser.Start(t).Open(t, browser.Options{Wide: true})
+	tab.Go(s.URL)
+	tab.Press("#go")
+	tab.Wait(`document.querySelector("#script").textContent === "pressed"`)
 }

@@ -4,10 +4,12 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
@@ -33,9 +35,10 @@ type Location struct{ Latitude, Longitude, Accuracy float64 }
 
 // Tab is one tab. Its methods fail the test on errors.
 type Tab struct {
-	ctx   context.Context
-	tb    testing.TB
-	width int64 // of the window in CSS pixels
+	ctx     context.Context
+	tb      testing.TB
+	width   int64 // of the window in CSS pixels
+	options Options
 }
 
 // Open opens an empty tab.
@@ -43,7 +46,7 @@ func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 	tb.Helper()
 	ctx, leave := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	tb.Cleanup(leave)
-	t := &Tab{ctx: ctx, tb: tb}
+	t := &Tab{ctx: ctx, tb: tb, options: o}
 	width, height, scale, mobile := int64(390), int64(844), 2.0, true
 	if o.Wide {
 		width, height, scale, mobile = 1200, 900, 1.0, false
@@ -132,10 +135,42 @@ func (t *Tab) Back() {
 	t.do("go back", chromedp.NavigateBack())
 }
 
-// Press clicks the element that the selector finds.
+// Press clicks the element that the selector finds. The browser clicks at a position, so
+// Press waits until the page is loaded and the element stays where it is.
 func (t *Tab) Press(selector string) {
 	t.tb.Helper()
+	t.See(selector)
+	t.try("wait until "+selector+" stays where it is", func(ctx context.Context) error { return t.settle(ctx, selector) })
 	t.do("press "+selector, chromedp.Click(chromedp.CSS(selector)))
+}
+
+// settle waits until the page is loaded and the element has the same position in it
+// twice, at least two frames apart. A page without JavaScript moves only while it loads.
+func (t *Tab) settle(ctx context.Context, selector string) error {
+	look := `(() => {
+		const e = document.querySelector(` + strconv.Quote(selector) + `);
+		if (document.readyState !== "complete" || !e) return "";
+		const r = e.getBoundingClientRect();
+		return [location.href, r.x + scrollX, r.y + scrollY, r.width, r.height].join(" ");
+	})()`
+	if !t.options.NoScript {
+		look = `new Promise((found) => requestAnimationFrame(() => requestAnimationFrame(() => found(` + look + `))))`
+	}
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	last := ""
+	for {
+		now, err := chromedp.Run(ctx, chromedp.Evaluate[string](look, chromedp.EvalAwaitPromise))
+		if err == nil && now != "" && now == last {
+			return nil
+		}
+		last = now
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		}
+	}
 }
 
 // Fill types text into an input.
@@ -199,9 +234,16 @@ func (t *Tab) Text() string {
 	return Eval[string](t, "document.body.innerText")
 }
 
-// Shoot writes a screenshot of the whole page as PNG.
+// EnvPictures makes Shoot write pictures. They are for people to look at, no test reads
+// them, and taking them is slow.
+const EnvPictures = "VERIFYD_TEST_PICTURES"
+
+// Shoot writes a screenshot of the whole page as PNG if EnvPictures is set.
 func (t *Tab) Shoot(path string) {
 	t.tb.Helper()
+	if os.Getenv(EnvPictures) == "" {
+		return
+	}
 	t.try("take a picture", func(ctx context.Context) error {
 		raw, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 		if err != nil {
