@@ -28,9 +28,9 @@
 //
 // Two statuses depend on the time at which a run is read. A run is abandoned
 // while it waits on a customer who has been idle for longer than the workflow
-// allows, and is in progress again when the customer opens the journey again. A run is expired
-// once it is older than its workflow allows. So a status is always read at a given
-// time: [Run.AsOf], [Summary.StatusAt].
+// allows, and is in progress again when the customer opens the journey again. A run is
+// expired once it is older than its workflow allows. So a status is always read at a
+// given time: [Run.AsOf], [Summary.StatusAt].
 //
 // # The life of a run
 //

@@ -79,7 +79,7 @@ func statusTransitions() []transition {
 			t.Errorf("the last event is %+v, want a verdict on no step", last)
 		}
 		if !j.detail().CompletedAt.Before(j.now) {
-			t.Errorf("completed_at = %v, want that of before the verdict", j.detail().CompletedAt)
+			t.Errorf("completed_at = %v, want the same as before the verdict", j.detail().CompletedAt)
 		}
 	}
 	return []transition{

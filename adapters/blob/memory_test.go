@@ -29,10 +29,10 @@ func TestFullMemoryIsUnavailable(t *testing.T) {
 			t.Errorf("SaveDocument of 1 MiB with less free: %v, want unavailable", err)
 		}
 		if _, err := s.Document(t.Context(), someRun(1), upload(10+n).ID); !errors.Is(err, verification.ErrNotFound) {
-			t.Errorf("Document of what found no room: %v, want not found", err)
+			t.Errorf("Document of a document that was not stored: %v, want not found", err)
 		}
 		if err := save(10+n, 1<<20-4<<10); n == 0 && err != nil {
-			t.Errorf("SaveDocument of what fits: %v, want no error", err)
+			t.Errorf("SaveDocument of a document that fits: %v, want no error", err)
 		}
 	}
 }
@@ -46,9 +46,9 @@ func TestRefusedDocumentsReleaseTheirSpace(t *testing.T) {
 		}
 	}
 	if _, err := s.SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(1<<20))); err != nil {
-		t.Errorf("SaveDocument of what fits: %v, want no error", err)
+		t.Errorf("SaveDocument of a document that fits: %v, want no error", err)
 	}
-	// The same id again. There is room for it.
+	// The same id again. There is space for it.
 	for range 20 {
 		if _, err := s.SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(500_000))); !errors.Is(err, verification.ErrConflict) {
 			t.Fatalf("SaveDocument under an id that is taken: %v, want conflict", err)

@@ -19,8 +19,8 @@ type deliveriesFilter struct {
 	Page  int                        // from 1
 }
 
-// readDeliveriesFilter reads a query or a form. ErrInvalid is returned for a state that
-// there cannot be.
+// readDeliveriesFilter reads a query or a form. ErrInvalid is returned for an
+// unknown state.
 func readDeliveriesFilter(q url.Values) (f deliveriesFilter, err error) {
 	f.Page = pageNumber(q)
 	if state := q.Get("state"); state != "" {

@@ -211,7 +211,7 @@ func TestOtherRunsContinueWhileATransactionLocksARun(t *testing.T) {
 			return err
 		}
 		if _, err := e.engine.Cancel(t.Context(), ours, v.ID); !errors.Is(err, verification.ErrUnavailable) {
-			t.Errorf("a cancel meanwhile = %v, want it to be told to come again", err)
+			t.Errorf("a cancel meanwhile = %v, want unavailable", err)
 		}
 		began := time.Now()
 		if _, err := e.engine.Start(t.Context(), ours, e.flow, engine.StartRequest{ReferenceID: "other"}); err != nil {

@@ -99,7 +99,7 @@ func Fill(ctx context.Context, s *postgres.Store, o FillOptions) error {
 		_, err = s.Pool().Exec(ctx, "VACUUM (ANALYZE) "+tables)
 	}
 	if err != nil {
-		return fmt.Errorf("tidy up after the filling: %w", err)
+		return fmt.Errorf("clean up after filling: %w", err)
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func made(ctx context.Context, o FillOptions, flows []filled, total sums) <-chan
 type generator struct {
 	o        FillOptions
 	flows    []filled
-	profiles []*profile // ten thousand, as their shares are
+	profiles []*profile // ten thousand, each as often as its share
 	random   *rand.Rand
 	sums     sums
 }

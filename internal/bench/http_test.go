@@ -25,7 +25,7 @@ import (
 
 const (
 	httpClients = 8
-	httpSlices  = 20 // of the API, and as many of the bare handler
+	httpSlices  = 20 // of the API, and the same number of the bare handler
 	httpLasting = 200 * time.Millisecond
 	inReview    = 200 // runs that wait for a reviewer
 	apiKey      = "a key of at least twenty characters"

@@ -31,7 +31,7 @@ type ports struct {
 	verification.RescreenStore
 }
 
-// replace returns s with the ports that change sets.
+// replace returns s, with other ports where change sets them.
 func replace(s verification.Store, change func(*ports)) verification.Store {
 	p := ports{s, s, s, s, s, s, s, s, s, s}
 	change(&p)

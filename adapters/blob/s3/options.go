@@ -5,8 +5,8 @@
 // the SHA-256 must be known when the request is sent.
 //
 // The object store must support If-None-Match on writes. The access key needs the
-// permissions to read, write, delete and list objects: without the last one, AWS
-// answers "access denied" for an object that does not exist.
+// permissions to read, write, delete and list objects: without the permission to list,
+// AWS responds with "access denied" for an object that does not exist.
 package s3
 
 import (

@@ -17,7 +17,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Schema reads the with of one check.
+// Schema reads the `with` objects of one check.
 type Schema struct {
 	check  string
 	schema *jsonschema.Schema
@@ -34,7 +34,7 @@ func Compile(check string, schema verification.Data) Schema {
 	return Schema{check: check, schema: c.MustCompile("with.json")}
 }
 
-// Read decodes a with into a struct. The error names the key that has the wrong
+// Read decodes a `with` object into a struct. The error names the key that has the wrong
 // shape and never repeats its value, which may be personal data.
 func (s Schema) Read(with map[string]any, into any) error {
 	if with == nil {

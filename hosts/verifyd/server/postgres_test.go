@@ -77,7 +77,7 @@ func TestAStartIsAnsweredWhicheverHostDoesTheWork(t *testing.T) {
 	url := pgtest.Empty(t)
 	worker := serveHost(t, onPostgres(url, "VERIFYD_ROLES", "worker"))
 	if worker.api != "none" {
-		t.Errorf("a host that is no api listens at %s", worker.api)
+		t.Errorf("a host without the role api listens at %s", worker.api)
 	}
 	api := serveHost(t, onPostgres(url, "VERIFYD_ROLES", "api"))
 	for range 5 {
@@ -264,7 +264,7 @@ func TestAHostIsReadyOnlyWhileItsDatabaseAnswers(t *testing.T) {
 	}
 }
 
-func TestTheClockMayBeTurnedOnPostgres(t *testing.T) {
+func TestTheManualClockAdvancesOnPostgres(t *testing.T) {
 	s := serveHost(t, onPostgres(pgtest.Database(t), "VERIFYD_CLOCK", "manual"))
 	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-5"}`)
 	if status, raw, _ := s.ask("POST", s.admin+"/clock/advance", `{"seconds":90000}`); status != http.StatusOK {
