@@ -83,9 +83,8 @@ type Upload struct {
 
 // GiveVerdict delivers a reviewer's verdict to the review step that the run is
 // parked on, or to a run that is over. If the verdict needs two reviewers, the first
-// one proposes it. The second one confirms it with the same decision, and sends it back
-// with the other. Two reviewers are two people if they are Comparable, and neither Is the
-// other.
+// one proposes it. The second one confirms it with the same decision, unless they may be
+// one person (see Person.MayBe), and sends it back with the other.
 type GiveVerdict struct {
 	Decision Decision // approve or reject
 	Notes    string   // at most 10,000 characters

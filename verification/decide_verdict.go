@@ -19,6 +19,22 @@ func ValidateNotes(s string) error {
 	return nil
 }
 
+// The conflicts of a verdict. Each is an ErrConflict.
+var (
+	// ErrRunChanged is returned if the run does not have the Seq that the reviewer saw.
+	ErrRunChanged error = Conflict("run", "the run has changed since the reviewer saw it")
+	// ErrNoPerson is returned when a program decides on a verdict that needs two reviewers.
+	ErrNoPerson error = Conflict("run", "the verdict needs two reviewers; each of them must send the access token of a person")
+	// ErrOwnProposal is returned to the reviewer who has proposed a verdict.
+	ErrOwnProposal error = Conflict("run", "you have proposed a verdict; another reviewer must confirm it or send it back")
+	// ErrMayBeProposer is returned for a confirmation by a reviewer who may be the one who
+	// has proposed the verdict, see Person.MayBe.
+	ErrMayBeProposer error = Conflict("run", "you and the reviewer who proposed the verdict may be one person, since you have the same name "+
+		"or signed in in different ways; send it back, or let another reviewer confirm it")
+	// ErrNoProposal is returned if there is no proposal to send back.
+	ErrNoProposal error = Conflict("run", "no verdict is proposed")
+)
+
 func (d *decision) verdict(c GiveVerdict) error {
 	if _, delivered := d.run.Receipt(c.Request); delivered {
 		return nil
@@ -65,18 +81,17 @@ func (d *decision) confirm(given VerdictRecorded) (*VerdictRecorded, error) {
 	proposed, who := d.run.Proposal, Person{Identity: given.Identity, Name: given.By}
 	switch {
 	case given.Identity == "":
-		return nil, errNoPerson
+		return nil, ErrNoPerson
 	case proposed.Decision == DecisionNone:
 		d.add(VerdictProposed(given))
 		return nil, nil //nolint:nilnil // nothing is recorded
 	case proposed.Person().Is(who):
-		return nil, Conflict("run", "you have proposed a verdict; another reviewer must confirm it or send it back")
+		return nil, ErrOwnProposal
 	case proposed.Decision != given.Decision:
 		d.add(ProposalReturned(given))
 		return nil, nil //nolint:nilnil // nothing is recorded
-	case !proposed.Person().Comparable(who):
-		return nil, Conflict("run", "you and the reviewer who proposed the verdict may be one person, since only one signed in at the identity provider; "+
-			"send it back, or let another reviewer confirm it")
+	case proposed.Person().MayBe(who):
+		return nil, ErrMayBeProposer
 	case given.Notes == "":
 		given.Notes = proposed.Notes
 	}
@@ -93,9 +108,9 @@ func (d *decision) returnProposal(c ReturnProposal) error {
 	}
 	switch {
 	case d.run.Proposal.Decision == DecisionNone:
-		return Conflict("run", "no verdict is proposed")
+		return ErrNoProposal
 	case identity == "":
-		return errNoPerson
+		return ErrNoPerson
 	}
 	d.add(ProposalReturned{Node: d.run.Wait.Node, Notes: c.Notes, By: clean(c.By), Identity: identity})
 	return nil
@@ -105,10 +120,7 @@ func (d *decision) returnProposal(c ReturnProposal) error {
 // saw; 0 is any length.
 func (d *decision) checkSeq(seen int) error {
 	if seen != 0 && seen != d.run.Seq {
-		return Conflict("run", "the run has changed since the reviewer saw it")
+		return ErrRunChanged
 	}
 	return nil
 }
-
-// errNoPerson is returned when a program decides on a verdict that needs two reviewers.
-var errNoPerson error = Conflict("run", "the verdict needs two reviewers; each of them must send the access token of a person")

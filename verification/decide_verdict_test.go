@@ -229,8 +229,13 @@ func TestTheReasonWhyAVerdictNeedsAnotherPersonIsSaid(t *testing.T) {
 		},
 		{
 			j.fork().propose(), atProvider("2", verification.DecisionApprove),
-			"run: you and the reviewer who proposed the verdict may be one person, since only one signed in at the identity provider; " +
-				"send it back, or let another reviewer confirm it",
+			"run: you and the reviewer who proposed the verdict may be one person, since you have the same name " +
+				"or signed in in different ways; send it back, or let another reviewer confirm it",
+		},
+		{
+			j.fork().propose(), verification.GiveVerdict{Decision: verification.DecisionApprove, By: "Asha", Identity: "another"},
+			"run: you and the reviewer who proposed the verdict may be one person, since you have the same name " +
+				"or signed in in different ways; send it back, or let another reviewer confirm it",
 		},
 	} {
 		events, err := c.j.try(c.command)
@@ -243,6 +248,7 @@ func TestTheReasonWhyAVerdictNeedsAnotherPersonIsSaid(t *testing.T) {
 func TestAProposalThatWasSentBackCanBeMadeAgainByAnyone(t *testing.T) {
 	for _, back := range []verification.Command{
 		verdictBy("ravi", verification.DecisionReject),
+		verification.GiveVerdict{Decision: verification.DecisionReject, By: "asha", Identity: "namesake"},
 		verification.ReturnProposal{Notes: "Look again.", By: "ravi", Identity: "ravi"},
 		verification.ReturnProposal{By: "asha", Identity: "asha"}, // withdrawn
 	} {

@@ -42,9 +42,9 @@ type Review struct {
 	// order of Causes.
 	Causes []Cause
 	// Proposed is a verdict that a second reviewer must confirm, and ProposedBy the
-	// identity of the first; both are empty for none.
+	// first; both are zero for none.
 	Proposed   Decision
-	ProposedBy string
+	ProposedBy Person
 }
 
 // Review returns the run's entry in the review queue, and whether it has one: its
@@ -56,7 +56,7 @@ func (r Run) Review() (Review, bool) {
 	v := Review{
 		Run: r.ID, Workflow: r.Started.Workflow, WorkflowName: r.Started.WorkflowName,
 		ReferenceID: r.Started.ReferenceID, Since: r.CompletedAt, Flags: r.Flags(),
-		Proposed: r.Proposal.Decision, ProposedBy: r.Proposal.Identity,
+		Proposed: r.Proposal.Decision, ProposedBy: r.Proposal.Person(),
 	}
 	if !r.ReopenedAt.IsZero() {
 		v.Since = r.ReopenedAt

@@ -55,7 +55,7 @@ func TestARunHasAnEntryFromWhenItBeganToOweAVerdict(t *testing.T) {
 		{"with a proposed verdict", []verification.Fact{start, asked, proposal}, reviewed(func(v *verification.Review) {
 			v.Since, v.DueAt, v.Until = at(1), at(31), at(60)
 			v.Flags, v.Causes = []verification.Flag{review}, []verification.Cause{verification.CauseReviewStep, verification.CauseProposal}
-			v.Proposed, v.ProposedBy = verification.DecisionReject, "asha@acme"
+			v.Proposed, v.ProposedBy = verification.DecisionReject, verification.Person{Identity: "asha@acme", Name: "Asha"}
 		})},
 		{"with a proposal that was sent back", []verification.Fact{start, asked, proposal, verification.ProposalReturned{Node: "review"}}, reviewed(func(v *verification.Review) {
 			v.Since, v.DueAt, v.Until = at(1), at(31), at(60)

@@ -53,19 +53,21 @@ func (r Reviewer) Person() Person { return Person{Identity: r.Identity, Name: r.
 func IssuedIdentity(issuer, subject string) string { return issuer + "#" + subject }
 
 // Person is one of the people who decide on a run. A program has no Identity.
-type Person struct{ Identity, Name string }
-
-// Is reports whether two people have the same identity or the same name, ignoring case
-// and surrounding space.
-func (p Person) Is(other Person) bool {
-	return alike(p.Identity, other.Identity) || alike(p.Name, other.Name)
+type Person struct {
+	Identity string `json:"identity"`
+	Name     string `json:"name"`
 }
 
-// Comparable reports whether different identities mean different people: both are
-// subjects of the same issuer, or neither is of an issuer. A person may have one
-// identity at each issuer, and one more without.
-func (p Person) Comparable(other Person) bool {
-	return issuerOf(p.Identity) == issuerOf(other.Identity)
+// Is reports whether two people have the same identity, ignoring case and surrounding
+// space.
+func (p Person) Is(other Person) bool { return alike(p.Identity, other.Identity) }
+
+// MayBe reports whether two people may be one: p Is the other, they have the same name,
+// ignoring case and surrounding space, or their identities cannot be compared. Identities
+// can be compared if both are of the same issuer, or neither is of an issuer: a person may
+// have one identity at each issuer, and one more without.
+func (p Person) MayBe(other Person) bool {
+	return p.Is(other) || alike(p.Name, other.Name) || issuerOf(p.Identity) != issuerOf(other.Identity)
 }
 
 func alike(a, b string) bool {

@@ -123,6 +123,9 @@ func (c *console) admit(w http.ResponseWriter, r *http.Request, row route, s *se
 	if err := c.identify(r, s); err != nil {
 		return err
 	}
+	if by := r.PostForm.Get(personField); by != "" && by != s.Key() {
+		return errOtherPerson
+	}
 	if !s.Role.Includes(row.role) {
 		return verification.Forbidden("page", "it needs the role "+string(row.role))
 	}

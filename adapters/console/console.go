@@ -95,6 +95,7 @@ type console struct {
 	engine   *engine.Engine
 	opt      Options
 	base     string // the path of Options.URL
+	site     string // its scheme and host
 	secure   bool   // Options.URL is https
 	origin   *http.CrossOriginProtection
 	gate     gate
@@ -124,11 +125,11 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &console{
-		engine: e, opt: o, base: strings.TrimSuffix(u.EscapedPath(), "/"), secure: u.Scheme == "https",
+		engine: e, opt: o, base: strings.TrimSuffix(u.EscapedPath(), "/"), site: u.Scheme + "://" + u.Host, secure: u.Scheme == "https",
 		origin: http.NewCrossOriginProtection(), gate: newGate(o.Tokens, o.Now),
 	}
 	// A proxy may change the host of a request; the origin is that of the URL.
-	if err := c.origin.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
+	if err := c.origin.AddTrustedOrigin(c.site); err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
 	if c.catalogs, err = web.ReadCatalogs(files); err != nil {

@@ -20,6 +20,9 @@ var (
 	errCrossSite = errors.New("the request comes from another site")
 	errTooLarge  = errors.New("the form is too large")
 	errMethod    = errors.New("method not allowed")
+
+	// errOtherPerson is returned for a form that another person filled in, in the same browser.
+	errOtherPerson = errors.New("the form is that of another person")
 )
 
 // statusOf returns the HTTP status of an error.
@@ -31,7 +34,7 @@ func statusOf(err error) int {
 		{http.StatusNotFound, []error{verification.ErrNotFound}},
 		{http.StatusUnauthorized, []error{verification.ErrUnauthenticated}},
 		{http.StatusForbidden, []error{verification.ErrForbidden, errCrossSite}},
-		{http.StatusConflict, []error{verification.ErrConflict, verification.ErrNotOpen, verification.ErrInFlight, verification.ErrKeyReused}},
+		{http.StatusConflict, []error{errOtherPerson, verification.ErrConflict, verification.ErrNotOpen, verification.ErrInFlight, verification.ErrKeyReused}},
 		{http.StatusBadRequest, []error{verification.ErrInvalid}},
 		{http.StatusServiceUnavailable, []error{verification.ErrUnavailable, context.Canceled, context.DeadlineExceeded}},
 		{http.StatusMethodNotAllowed, []error{errMethod}},
@@ -49,6 +52,7 @@ type errorView struct {
 	Text      string
 	RequestID string    // of an internal error
 	Kept      *keptForm // of a post with a text; nil for none
+	Again     bool      // the post may succeed if it is sent again
 }
 
 // refuse writes the page of an error.
@@ -78,9 +82,13 @@ func (c *console) refuse(w http.ResponseWriter, r *http.Request, s session, err 
 		return
 	}
 	key := "error." + strconv.Itoa(status)
+	if errors.Is(err, errOtherPerson) {
+		key = "error.person"
+	}
 	view.Text = s.Message(key + ".text")
-	if !errors.Is(err, errCrossSite) { // what another site sent is not offered to be sent again
+	if !errors.Is(err, errCrossSite) && !errors.Is(err, errOtherPerson) { // the person did not type it
 		view.Kept = c.keptForm(r)
+		view.Again = status >= http.StatusInternalServerError
 	}
 	if err := c.render(w, s, status, "error", key+".title", view); err != nil {
 		s.log.Error("console failed", "error", err)
@@ -95,6 +103,9 @@ func wantsPage(r *http.Request) bool {
 
 // notesField is the name of what a person types into a form.
 const notesField = "notes"
+
+// personField is the name of the field that says whose form it is: session.Key.
+const personField = "person"
 
 // keptView is the data of the page kept: a form that was sent after the session had
 // ended.

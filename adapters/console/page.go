@@ -118,7 +118,7 @@ func (c *console) takeFlash(w http.ResponseWriter, s session) *web.Note {
 		args = append(args, arg)
 	}
 	text, err := s.T(parts[0], args...)
-	if err != nil {
+	if err != nil || strings.Count(s.Message(parts[0]), "%s") != len(args) {
 		return nil
 	}
 	return &web.Note{Tone: web.Good, Text: text}

@@ -193,7 +193,7 @@ func (c *console) queueRow(s session, e verification.QueueEntry, f queueFilter, 
 	}
 	if e.Proposed != verification.DecisionNone {
 		key := "queue.proposed." + string(e.Proposed)
-		if e.ProposedBy == s.Identity {
+		if e.ProposedBy.Is(s.Person()) {
 			key = "queue.proposed.own"
 		}
 		row.Proposed = &web.Badge{Tone: web.Info, Icon: "person", Text: s.say(key)}

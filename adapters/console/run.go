@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/web"
@@ -60,8 +61,18 @@ func (c *console) showRun(w http.ResponseWriter, r *http.Request, s session, sta
 	f := queueFilterOf(r.URL.Query())
 	v := c.runView(s, rec, f)
 	v.Verdict = c.verdictPanel(s, rec, f, claim, kept)
-	v.Verdict.ClaimNow = v.Verdict.Free && r.Header.Get("Sec-Fetch-Site") == "same-origin"
+	v.Verdict.ClaimNow = v.Verdict.Free && c.fromConsole(r)
 	return c.renderTitled(w, s, status, "run", v.Reference, v)
+}
+
+// fromConsole reports whether a page was opened from another page of the console. A
+// browser sends no Sec-Fetch-Site over http, except to localhost; the referrer then says
+// it, which another site cannot set.
+func (c *console) fromConsole(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	return strings.HasPrefix(r.Referer(), c.site+c.base+"/")
 }
 
 // claimOf returns who works on a run that needs a verdict.

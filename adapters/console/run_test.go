@@ -156,7 +156,7 @@ func TestAClaimIsKeptRenewedReleasedAndTakenOver(t *testing.T) {
 	wants(t, ravi.get(path), http.StatusOK, "asha has claimed this run.", "Take over", "!Approve")
 	page := asha.get(path)
 	renewed := asha.do(http.MethodPost, path+"/claim", "", "Accept", "application/json", "Origin", d.server.URL, "Content-Type", "application/x-www-form-urlencoded")
-	wants(t, renewed, http.StatusNoContent)
+	wants(t, renewed, http.StatusOK, "Until "+inZone(t, d.Clock.Now().Add(verification.ClaimTTL), "UTC"))
 
 	if a := ravi.post(path+"/claim", "take_over", "1"); a.status != http.StatusSeeOther {
 		t.Fatalf("taking over = %d %s", a.status, a.body)
@@ -538,7 +538,7 @@ func TestAReviewerIsOnePersonUnderEveryName(t *testing.T) {
 		wants(t, p.post(path+"/claim", "take_over", "1"), http.StatusSeeOther)
 		page := p.get(path)
 		if p == linked {
-			wants(t, page, http.StatusOK, "so you may be the same person", "Send back", "!Confirm", "!Withdraw")
+			wants(t, page, http.StatusOK, "may be the same person", "Send back", "!Confirm", "!Withdraw")
 		}
 		wants(t, p.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve")...), http.StatusConflict, "Nothing was saved")
 		if got := d.Run(run).Decision; got != verification.DecisionReview {

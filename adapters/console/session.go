@@ -25,8 +25,8 @@ type session struct {
 	TenantName string
 	Expires    time.Time // the end of the session
 	Zone       *time.Location
-	Languages  []web.Catalog // the other ones
-	Base       string        // the path of the console
+	Languages  []web.LanguageLink // the other ones
+	Base       string             // the path of the console
 
 	path  string       // of the request, below Base
 	flash string       // the cookie of done
@@ -35,6 +35,9 @@ type session struct {
 
 // SignedIn reports whether the person has signed in.
 func (s session) SignedIn() bool { return s.Reviewer != verification.Reviewer{} }
+
+// Key names the person among those of all tenants.
+func (s session) Key() string { return string(s.Tenant) + " " + s.Identity }
 
 // May reports whether the person has at least this role.
 func (s session) May(role verification.Role) bool { return s.Role.Includes(role) }
@@ -98,7 +101,7 @@ func (c *console) visitor(w http.ResponseWriter, r *http.Request) session {
 	}
 	s := session{Catalog: c.catalogs.Choose(chosen, r.Header), Zone: zoneOf(c.cookie(r, zoneCookie)), Base: c.base, path: pathOf(r), flash: c.cookie(r, flashCookie), log: c.opt.Log}
 	if r.Method != http.MethodPost { // a link would lose the page of a post
-		s.Languages = c.catalogs.Others(s.Catalog)
+		s.Languages = c.catalogs.Links(s.Catalog, r.URL.Query())
 	}
 	if id := w.Header().Get("X-Request-Id"); id != "" {
 		s.log = s.log.With("request_id", id)

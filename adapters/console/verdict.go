@@ -5,6 +5,7 @@ package console
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -39,7 +40,7 @@ type verdictPanel struct {
 	Proposal *verdictView // a verdict that another person must confirm
 	Proposed verification.Decision
 	Own      bool // the person has proposed it
-	Doubt    bool // the person may have proposed it, signed in in another way
+	Doubt    bool // the person may have proposed it, under another identity
 	FourEyes bool
 
 	Seq      int
@@ -60,6 +61,7 @@ type keptVerdict struct {
 	Notes   string
 	Seq     int // that the form was for; 0 for none
 	Note    *web.Note
+	Changed bool // the run has changed since the form was shown
 	Problem string
 }
 
@@ -100,13 +102,16 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 		p.Proposal = &verdictView{
 			Badge: web.Badge{Tone: web.Info, Text: s.say("verdict.proposed." + string(proposal.Decision))}, By: s.person(proposal.By), At: s.ago(proposal.At, rec.At), Notes: proposal.Notes,
 		}
-		p.Proposed, p.Own, p.Doubt = proposal.Decision, proposal.Person().Is(s.Person()), !proposal.Person().Comparable(s.Person())
+		p.Proposed, p.Own, p.Doubt = proposal.Decision, proposal.Person().Is(s.Person()), proposal.Person().MayBe(s.Person())
 	}
 	if kept.Seq > 0 && kept.Seq < len(rec.History) {
 		since := rec.History[kept.Seq].At
 		for _, e := range entries {
 			if decisive(e.Kind) && !e.Until.Before(since) {
 				p.Changes = append(p.Changes, c.timelineLine(s, e))
+				if kept.Changed {
+					p.Note = &web.Note{Tone: web.Warning, Text: s.say("verdict.changed." + changeOf(e.Kind))}
+				}
 			}
 		}
 	}
@@ -120,6 +125,14 @@ func decisive(k verification.TimelineKind) bool {
 		verification.TimelineApproved, verification.TimelineRejected, verification.TimelineCancelled, verification.TimelineExpired,
 		verification.TimelineProposedApproval, verification.TimelineProposedRejection, verification.TimelineSentBack,
 	}, k)
+}
+
+// changeOf returns the end of the key of the message for a decisive change.
+func changeOf(k verification.TimelineKind) string {
+	if k == verification.TimelineCancelled || k == verification.TimelineExpired {
+		return "over"
+	}
+	return "decided"
 }
 
 // The values of the button of the verdict form besides the decisions.
@@ -158,13 +171,29 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 	case err == nil:
 		return c.next(w, r, s, id, message)
 	case errors.Is(err, verification.ErrConflict), errors.Is(err, verification.ErrNotOpen):
-		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("verdict.changed")}
+		kept.Changed = errors.Is(err, verification.ErrRunChanged)
+		kept.Note = &web.Note{Tone: web.Warning, Text: s.say(refusalOf(err))}
 		return c.showRun(w, r, s, http.StatusConflict, kept)
 	case errors.Is(err, verification.ErrInvalid):
 		kept.Problem = s.say("verdict.invalid", verification.MaxNotes)
 		return c.showRun(w, r, s, http.StatusUnprocessableEntity, kept)
 	}
 	return err
+}
+
+// refusalOf returns the key of the message for a verdict that the state of the run forbids.
+func refusalOf(err error) string {
+	switch {
+	case errors.Is(err, verification.ErrOwnProposal):
+		return "verdict.refused.own"
+	case errors.Is(err, verification.ErrMayBeProposer):
+		return "verdict.refused.doubt"
+	case errors.Is(err, verification.ErrNoProposal):
+		return "verdict.refused.noproposal"
+	case errors.Is(err, verification.ErrNotOpen):
+		return "verdict.refused.notopen"
+	}
+	return "verdict.changed"
 }
 
 // notesOf returns the notes of a form, with the line breaks that a person typed.
@@ -200,8 +229,8 @@ func (c *console) decide(ctx context.Context, s session, id verification.RunID, 
 const maxNext = 20
 
 // next redirects to the next run of the queue that the reviewer can decide on: no other
-// reviewer has claimed it, and it has no proposal of this one. Without such a run, it
-// redirects to the queue.
+// reviewer has claimed it, and it has no proposal that this one cannot confirm. Without
+// such a run, it redirects to the queue.
 func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id verification.RunID, message string) error {
 	reference := r.PostForm.Get("reference")
 	f := queueFilterOf(r.URL.Query()).first()
@@ -217,7 +246,9 @@ func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id ver
 			break
 		}
 		for _, e := range found.Data {
-			if e.Run != id && (e.Claim.By == "" || e.Claim.By == s.Identity) && e.ProposedBy != s.Identity {
+			free := e.Claim.By == "" || e.Claim.By == s.Identity
+			barred := e.Proposed != verification.DecisionNone && e.ProposedBy.MayBe(s.Person())
+			if e.Run != id && free && !barred {
 				return c.done(w, "/runs/"+string(e.Run)+f.Query(), message, isolate(reference))
 			}
 		}
@@ -230,7 +261,7 @@ func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id ver
 }
 
 // claimRun claims a run, or takes it over from another person. A script that renews a
-// claim gets no page.
+// claim gets no page, but the words for when the claim ends.
 func (c *console) claimRun(w http.ResponseWriter, r *http.Request, s session) error {
 	id, err := runOf(r)
 	if err != nil {
@@ -243,7 +274,7 @@ func (c *console) claimRun(w http.ResponseWriter, r *http.Request, s session) er
 	switch {
 	case err != nil:
 		return err
-	case r.PostForm.Get("notes") != "": // of a verdict that was refused because of a claim
+	case r.PostForm.Get("notes") != "": // typed before, or of a verdict that was refused because of a claim
 		return c.showRun(w, r, s, http.StatusOK, keptVerdict{Notes: notesOf(r)})
 	case wantsPage(r):
 		return c.redirect(w, s.Base+"/runs/"+string(id)+queueFilterOf(r.URL.Query()).Query())
@@ -251,7 +282,8 @@ func (c *console) claimRun(w http.ResponseWriter, r *http.Request, s session) er
 		w.WriteHeader(http.StatusConflict)
 		return nil
 	}
-	w.WriteHeader(http.StatusNoContent)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, s.say("claim.until", s.At(claim.Until).Text)) // the reader may have gone away
 	return nil
 }
 

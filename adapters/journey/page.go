@@ -45,7 +45,7 @@ type visitor struct {
 	token  string
 	chosen string // the language that was chosen on the page; may be empty
 	base   string // the relative path from the page to where the handler is mounted
-	others []web.Catalog
+	others []web.LanguageLink
 	assets *web.Assets
 }
 
@@ -56,7 +56,7 @@ func (s *site) visitor(w http.ResponseWriter, r *http.Request) visitor {
 	}
 	chosen := r.URL.Query().Get("lang")
 	v.catalog = catalog{s.catalogs.Choose(chosen, r.Header)}
-	v.others = s.catalogs.Others(v.Catalog)
+	v.others = s.catalogs.Links(v.Catalog, nil)
 	if chosen == v.Lang() {
 		v.chosen = chosen
 	}
@@ -96,8 +96,8 @@ func (v visitor) with(mark string) string {
 // Asset returns the URL of a style sheet, script or icon.
 func (v visitor) Asset(name string) string { return v.base + "assets/" + v.assets.Path(name) }
 
-// Others returns the catalogs of the other languages.
-func (v visitor) Others() []web.Catalog { return v.others }
+// Others returns the links to the page in the other languages.
+func (v visitor) Others() []web.LanguageLink { return v.others }
 
 // page is the data of a template. The templates call its methods.
 type page struct {

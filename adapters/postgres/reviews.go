@@ -37,7 +37,7 @@ type shownReview struct {
 	MoreFlags    int                   `json:"more_flags,omitempty"`
 	Causes       []verification.Cause  `json:"causes"`
 	Proposed     verification.Decision `json:"proposed,omitempty"`
-	ProposedBy   string                `json:"proposed_by,omitempty"`
+	ProposedBy   verification.Person   `json:"proposed_by,omitzero"`
 }
 
 // reviewArgs are the columns of the rows of an entry.

@@ -46,6 +46,9 @@ func TestInvalidOptionsAreRefused(t *testing.T) {
 		"keys over http":         {func(o *token.OIDCOptions) { o.JWKSURL = "http://id.example/keys" }, "the option JWKSURL must be https, or http on a loopback address"},
 		"keys with a fragment":   {func(o *token.OIDCOptions) { o.JWKSURL = "https://id.example/keys#1" }, "the option JWKSURL must not have a fragment"},
 		"no audience":            {func(o *token.OIDCOptions) { o.Audience = "" }, "the option Audience or ClientID is required"},
+		"one client":             {func(o *token.OIDCOptions) { o.ClientID = o.Audience }, ""},
+		"two clients":            {func(o *token.OIDCOptions) { o.ClientID, o.SubjectClaim = "console", "oid" }, ""},
+		"two clients, a default": {func(o *token.OIDCOptions) { o.ClientID = "console" }, "the option SubjectClaim is required with a ClientID and another Audience"},
 		"no clock":               {func(o *token.OIDCOptions) { o.Now = nil }, "the option Now is required"},
 		"keys at a relative URL": {func(o *token.OIDCOptions) { o.JWKSURL = "/keys" }, "the option JWKSURL must be an absolute URL"},
 	} {

@@ -60,8 +60,9 @@ type OIDCOptions struct {
 	// If the claim is missing, or is an email that the token says is not
 	// verified, the name is the subject.
 	ReviewerClaim string
-	// SubjectClaim names the claim that identifies a person at the issuer; empty means
-	// sub. Every token must have it.
+	// SubjectClaim names the claim that identifies a person at the issuer. Every token must
+	// have it. Empty means sub. It is required with a ClientID and another Audience, since
+	// some issuers give a person another sub for each client: the person would be two.
 	SubjectClaim string
 	// Client fetches the keys; nil means a client without a proxy and without
 	// kept connections. Unless it has its own CheckRedirect, it follows at most
@@ -99,6 +100,8 @@ func NewOIDC(o OIDCOptions) (*OIDC, error) {
 		return nil, errors.New("oidc: the option Audience or ClientID is required")
 	case o.Now == nil:
 		return nil, errors.New("oidc: the option Now is required")
+	case o.SubjectClaim == "" && o.ClientID != "" && o.Audience != "" && o.ClientID != o.Audience:
+		return nil, errors.New("oidc: the option SubjectClaim is required with a ClientID and another Audience")
 	}
 	if o.TenantClaim == "" {
 		o.TenantClaim = defaultTenantClaim

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -98,9 +100,26 @@ func (all Catalogs) Choose(chosen string, h http.Header) Catalog {
 	return all.list[i]
 }
 
-// Others returns the catalogs of the languages other than c.
-func (all Catalogs) Others(c Catalog) []Catalog {
-	return slices.DeleteFunc(slices.Clone(all.list), func(other Catalog) bool { return other.tag == c.tag })
+// LanguageLink leads to the page in another language. A list of them is the data of the
+// template "languages".
+type LanguageLink struct {
+	Catalog
+
+	URL string // relative to that of the page
+}
+
+// Links returns the links from a page in the language c to the other languages. They
+// keep the query, which may be nil.
+func (all Catalogs) Links(c Catalog, query url.Values) (links []LanguageLink) {
+	q := url.Values{}
+	maps.Copy(q, query)
+	for _, other := range all.list {
+		if other.tag != c.tag {
+			q.Set("lang", other.Lang())
+			links = append(links, LanguageLink{other, "?" + q.Encode()})
+		}
+	}
+	return links
 }
 
 // Message returns a message as it is, or "" for an unknown key.

@@ -5,6 +5,7 @@ package web_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -101,8 +102,13 @@ func TestMessagesFollowTheNumberAndTheLanguage(t *testing.T) {
 		}
 	}
 	c := all.Choose("hi", http.Header{"Accept-Language": {"en"}})
-	if c.Lang() != "hi" || len(all.Others(c)) != 1 || all.Others(c)[0].Lang() != "en" {
-		t.Errorf("the chosen language is %s, the others are %v", c.Lang(), all.Others(c))
+	if c.Lang() != "hi" {
+		t.Errorf("the chosen language is %s", c.Lang())
+	}
+	for want, query := range map[string]url.Values{"?lang=en": nil, "?a=1&a=2&lang=en": {"a": {"1", "2"}, "lang": {"hi"}}} {
+		if links := all.Links(c, query); len(links) != 1 || links[0].Lang() != "en" || links[0].URL != want {
+			t.Errorf("Links of %v = %v, want one to %s", query, links, want)
+		}
 	}
 	if _, err := c.T("nothing"); err == nil {
 		t.Error("T of an unknown key returns no error")

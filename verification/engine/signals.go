@@ -45,13 +45,13 @@ type SignalResult struct {
 
 // GiveVerdict records a verdict on a run that is parked on review, which then
 // continues, or on a run that is over. The reviewer's claim of the run ends. ErrNotOpen
-// is returned for any other run, ErrConflict if the run has changed since the Seq
-// of the request, ErrKeyReused and ErrInFlight for the idempotency key.
+// is returned for any other run, ErrKeyReused and ErrInFlight for the idempotency key.
 //
-// If the workflow has four_eyes, the first verdict is a proposal. A reviewer with another
-// identity and another name confirms it with the same decision, or sends it back with the
-// other one. ErrConflict is returned without an identity, to the reviewer who proposed, and
-// for a confirmation by a reviewer who may be that person, see verification.Person.
+// If the workflow has four_eyes, the first verdict is a proposal. Another reviewer confirms
+// it with the same decision, or sends it back with the other one. ErrNoPerson is returned
+// without an identity, ErrOwnProposal to the reviewer who proposed, and ErrMayBeProposer for
+// a confirmation by a reviewer who may be that person. These and ErrRunChanged, for another
+// Seq, are ErrConflict.
 func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
 	fingerprint := signalFingerprint{
 		Run: id, Signal: verification.ReviewSignal, Decision: v.Decision, Notes: v.Notes, Identity: v.Identity,
@@ -89,9 +89,9 @@ func verdictResult(r verification.SignalReceipt) string {
 }
 
 // ReturnProposal sends the proposed verdict of a run back, so that any reviewer may
-// propose one again. The reviewer who proposed it may send it back, too. ErrConflict is
-// returned if no verdict is proposed, without an identity, or if the run has changed
-// since the Seq of the request.
+// propose one again. The reviewer who proposed it may send it back, too. ErrNoProposal is
+// returned if no verdict is proposed, ErrNoPerson without an identity, and ErrRunChanged
+// for another Seq. Each is an ErrConflict.
 func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.ReturnProposal) error {
 	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
 	_, err := e.command(ctx, s, c)

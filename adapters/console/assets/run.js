@@ -2,7 +2,7 @@
 // the claim of a person who is active is renewed.
 
 const form = document.querySelector("form[data-claim]");
-const free = document.querySelector("form[data-free]");
+const free = document.querySelector("[data-free]");
 const mine = document.querySelector("form[data-mine]");
 const renewEvery = 5 * 60_000; // a claim lasts 15 minutes
 let active = false;
@@ -14,8 +14,9 @@ async function claim() {
       method: "POST", headers: {Accept: "application/json"}, body: new URLSearchParams(), signal: AbortSignal.timeout(10_000),
     });
     form.querySelector("[data-taken]").hidden = response.status !== 409;
-    if (response.status === 204) {
+    if (response.ok) {
       free?.remove();
+      mine.querySelector("[data-held]").textContent = await response.text();
       mine.hidden = false;
     }
   } catch {
