@@ -134,7 +134,7 @@ func (d *desk) nobody() *person {
 		d.t.Fatal(err)
 	}
 	return &person{d, &http.Client{
-		Jar: jar, Timeout: 30 * time.Second,
+		Jar: jar, Timeout: time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }

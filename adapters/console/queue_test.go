@@ -140,7 +140,7 @@ func TestStreamsTellOfChangesAndAreBounded(t *testing.T) {
 		_, _ = d.Engine.GiveVerdict(context.WithoutCancel(ctx), reviewer("").Tenant, ids[0], engine.VerdictRequest{Decision: verification.DecisionApprove})
 	})
 	defer changes.Stop()
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(time.Minute)
 	for line := ""; line != "event: changed"; {
 		select {
 		case line = <-lines:

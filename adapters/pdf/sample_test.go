@@ -101,7 +101,7 @@ func plain(t testing.TB) *pdf.Printer {
 
 func render(t testing.TB, p *pdf.Printer, r verification.Report) []byte {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	out, err := p.PrintReport(ctx, "tenant", r)
 	if err != nil {

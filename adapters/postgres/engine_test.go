@@ -70,7 +70,7 @@ func serveFleet(t *testing.T, store *postgres.Store, e *engine.Engine) {
 	t.Cleanup(func() {
 		stop()
 		done.Wait()
-		closing, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+		closing, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
 		if err := e.Close(closing); err != nil {
 			t.Error(err)

@@ -43,7 +43,7 @@ func TestListsOfOneTenantDelayNeitherAppendsNorOtherTenants(t *testing.T) {
 		}()
 	}
 	eventually(t, "a list waits for the table", func() bool { return s.Pool().Stat().AcquiredConns() > 0 })
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for n := range 20 {
 		if err := s.Append(ctx, theirs, runNumber(n), 0, started(n, noon(), false)); err != nil {

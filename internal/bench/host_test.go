@@ -24,7 +24,7 @@ import (
 const tenant = verification.TenantID("a0000000-0000-7000-8000-000000000001")
 
 // clientTimeout ends a benchmark whose run does not end.
-const clientTimeout = 30 * time.Second
+const clientTimeout = 2 * time.Minute
 
 // host is an engine and its store, without servers.
 type host struct {

@@ -31,7 +31,7 @@ type Browser struct {
 }
 
 // waitTimeout bounds everything that a test waits for in a page.
-const waitTimeout = 30 * time.Second
+const waitTimeout = time.Minute
 
 // startTimeout is long because starting a process is slow on a busy machine.
 const startTimeout = 2 * time.Minute

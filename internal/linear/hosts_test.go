@@ -79,7 +79,7 @@ func newEngine(t *testing.T, s verification.Store, c verification.Clock, o engin
 	}, o)
 	must(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
 		must(t, e.Close(ctx))
 	})

@@ -34,7 +34,7 @@ const (
 )
 
 // checkTimeout bounds the check of one history.
-const checkTimeout = 10 * time.Second
+const checkTimeout = time.Minute
 
 func TestRequestsAboutOneRunAreAnsweredAsIfInTurn(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) hosts{

@@ -129,7 +129,7 @@ func serve(t testing.TB, e *engine.Engine) {
 	t.Cleanup(func() {
 		stop()
 		<-served
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		check(t, e.Close(ctx))
 	})

@@ -115,7 +115,7 @@ func refuses(t *testing.T, c client, h *host, method, path, body string) {
 // answers waits until a URL returns 200.
 func answers(t *testing.T, c client, url string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	a := c.ask(ctx, http.MethodGet, url, "")
 	for a.status != http.StatusOK {

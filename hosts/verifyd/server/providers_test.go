@@ -94,7 +94,7 @@ func TestAVendorOfTheBootstrapFileIsCalledAndCallsBack(t *testing.T) {
 	var url string
 	select {
 	case url = <-callbacks:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the vendor was not called")
 	}
 	if !strings.HasPrefix(url, s.api+"/callbacks/") {
@@ -118,7 +118,7 @@ func TestAVendorOfTheBootstrapFileIsCalledAndCallsBack(t *testing.T) {
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(10 * time.Second); r.Status != "completed"; <-tick.C {
+	for deadline := time.Now().Add(time.Minute); r.Status != "completed"; <-tick.C {
 		if r = s.run("GET", s.api+"/v1/runs/"+r.ID, ""); time.Now().After(deadline) {
 			t.Fatalf("run = %+v, want completed", r)
 		}

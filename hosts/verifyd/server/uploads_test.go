@@ -247,7 +247,7 @@ func TestUnderFiftyUploadsAtOnceTheHostsMemoryStaysSmall(t *testing.T) {
 func (c *child) wantCompleted(run string) {
 	c.t.Helper()
 	var r runJSON
-	for range 1000 {
+	for range 6000 {
 		if r = c.run("GET", c.api+"/v1/runs/"+run, ""); r.Status == "completed" {
 			return
 		}
