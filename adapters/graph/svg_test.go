@@ -266,7 +266,7 @@ func TestEveryPictureIsBounded(t *testing.T) {
 	if _, err := graph.SVG(tangle, graph.Options{}); !errors.Is(err, graph.ErrTooLarge) {
 		t.Errorf("a tangle of 25,000 edges: %v", err)
 	}
-	if took := time.Since(begin); took > 30*time.Second { // a second on an idle machine
+	if took := time.Since(begin); took > 2*time.Minute { // a second on an idle machine
 		t.Errorf("the two took %v", took)
 	}
 }
