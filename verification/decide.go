@@ -31,7 +31,8 @@ const (
 func Decide(p Program, r Run, c Command, now time.Time) ([]Event, Run, error) {
 	d := &decision{program: p, run: r, now: now.UTC().Truncate(time.Microsecond)}
 	if e, overdue := r.expiry(now); overdue {
-		d.events, d.run = append(d.events, e), r.Evolve(e)
+		d.events = append(d.events, e)
+		d.run.evolve(e)
 	}
 	if err := d.decide(c); err != nil {
 		return nil, r, err
@@ -96,7 +97,7 @@ func (d *decision) add(f Fact) {
 	}
 	e := Event{At: d.now, Fact: f}
 	d.events = append(d.events, e)
-	d.run = d.run.Evolve(e)
+	d.run.evolve(e)
 }
 
 func (d *decision) start(c Start) error {

@@ -156,7 +156,7 @@ func Fold(id RunID, history []Event) Run { return Run{ID: id}.EvolveAll(history)
 func (r Run) EvolveAll(events []Event) Run {
 	r.own(0)
 	for _, e := range events {
-		r = r.Evolve(e)
+		r.evolve(e)
 	}
 	r.disown()
 	return r
@@ -180,12 +180,18 @@ func (r *Run) disown() {
 // Evolve returns the run after the event. It never fails: every event of a
 // history has happened.
 func (r Run) Evolve(e Event) Run {
+	r.evolve(e)
+	return r
+}
+
+// evolve is Evolve in place: a Run is large, and is copied once for an event.
+func (r *Run) evolve(e Event) {
 	r.Seq++
 	switch f := e.Fact.(type) {
 	case Started:
 		r.Started, r.StartedAt = f, e.At
 	case Dispatched:
-		r = r.dispatched(f, e.At)
+		r.dispatched(f, e.At)
 	case ResultPending:
 		if r.Wait.PendingSince.IsZero() {
 			r.Wait.PendingSince = e.At
@@ -197,22 +203,22 @@ func (r Run) Evolve(e Event) Run {
 	case PollFailed:
 		r.Wait.Kind, r.Wait.At = WaitPoll, f.PollAt
 		r.Wait.PollFailures++
-		r = r.withStep(f.Node, func(s *Step) { s.Failures++ })
+		r.withStep(f.Node, func(s *Step) { s.Failures++ })
 	case ResultRecorded:
 		r.Wait = Wait{}
-		r = r.withStep(f.Node, func(s *Step) { s.answer(f, e.At) })
+		r.withStep(f.Node, func(s *Step) { s.answer(f, e.At) })
 	case DispatchFailed:
 		r.Wait.Kind, r.Wait.At = WaitRetry, f.RetryAt
-		r = r.withStep(f.Node, func(s *Step) { s.Failures++; s.Status = StepPending })
+		r.withStep(f.Node, func(s *Step) { s.Failures++; s.Status = StepPending })
 	case ResultUnavailable:
 		r.Wait = Wait{}
-		r = r.withStep(f.Node, func(s *Step) {
+		r.withStep(f.Node, func(s *Step) {
 			s.finish(StepFailed, f.Data, e.At)
 			s.unavailable = true
 		})
 	case CustomerAwaited:
 		r.Wait = Wait{Kind: WaitCustomer, Node: f.Node, Number: r.Seq, Signal: f.Signal, Since: e.At}
-		r = r.reach(Step{Node: f.Node, Type: f.Type, Label: f.Label, StartedAt: e.At})
+		r.reach(Step{Node: f.Node, Type: f.Type, Label: f.Label, StartedAt: e.At})
 	case JourneyOpened:
 		r.Wait.Since = e.At
 	case DocumentUploaded:
@@ -220,40 +226,41 @@ func (r Run) Evolve(e Event) Run {
 	case CustomerSubmitted:
 		r.Documents = slices.Concat(r.Documents, r.Wait.named(f.Data))
 		r.Wait = Wait{}
-		r = r.withStep(f.Node, func(s *Step) { s.submit(f.Data, e.At) }).received(SignalReceipt{Request: f.Request, Node: f.Node})
+		r.withStep(f.Node, func(s *Step) { s.submit(f.Data, e.At) })
+		r.received(SignalReceipt{Request: f.Request, Node: f.Node})
 	case BranchTaken:
 	case ReviewAsked:
 		r.Wait = Wait{Kind: WaitReview, Node: f.Node, Number: r.Seq, Since: e.At}
-		r = r.reach(Step{Node: f.Node, Type: NodeReview, Label: f.Label, Reason: f.Reason, StartedAt: e.At})
+		r.reach(Step{Node: f.Node, Type: NodeReview, Label: f.Label, Reason: f.Reason, StartedAt: e.At})
 	case VerdictRecorded:
 		v, _ := r.Review()
 		r.unmeasured.dueSince = v.Since
-		r = r.judged(f, e.At).received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision})
+		r.judged(f, e.At)
+		r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision})
 	case VerdictProposed:
 		r.Proposal = Verdict{Node: f.Node, Decision: f.Decision, Notes: f.Notes, By: f.By, Identity: f.Identity, At: e.At}
-		r = r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision, Proposed: true})
+		r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision, Proposed: true})
 	case ProposalReturned:
 		r.Proposal = Verdict{}
-		r = r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision, Returned: true})
+		r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision, Returned: true})
 	case HitsFound:
 		// The verdict was given without the hits, so another one is due.
 		if r.Decision() != DecisionReview { // else one is due for longer
 			r.ReopenedAt = e.At
 		}
 		r.Verdict, r.Proposal = Verdict{}, Verdict{}
-		r = r.withStep(f.Node, func(s *Step) { s.Rescreened = append(slices.Clip(s.Rescreened), f) })
+		r.withStep(f.Node, func(s *Step) { s.Rescreened = append(slices.Clip(s.Rescreened), f) })
 	case Completed:
-		r = r.ended(StatusCompleted, nil, e.At)
+		r.ended(StatusCompleted, nil, e.At)
 		r.Outcome = f.Outcome
 	case Failed:
-		r = r.ended(StatusFailed, &f.Error, e.At)
+		r.ended(StatusFailed, &f.Error, e.At)
 	case Expired:
-		r = r.ended(StatusExpired, &f.Error, e.At)
+		r.ended(StatusExpired, &f.Error, e.At)
 	case Cancelled:
-		r = r.ended(StatusCancelled, nil, e.At)
+		r.ended(StatusCancelled, nil, e.At)
 	}
 	r.measureLater(e)
-	return r
 }
 
 // calledBack returns the wait after a callback.
@@ -287,7 +294,7 @@ func (r Run) Deadline() time.Time {
 
 // expiry returns the event that a passed deadline leads to, and whether there is
 // one.
-func (r Run) expiry(now time.Time) (Event, bool) {
+func (r *Run) expiry(now time.Time) (Event, bool) {
 	s := r.outline()
 	expired, overdue := s.expiry(now)
 	if !overdue {
@@ -298,11 +305,20 @@ func (r Run) expiry(now time.Time) (Event, bool) {
 
 // Step returns the step of a node, and whether the run has reached it.
 func (r Run) Step(id NodeID) (Step, bool) {
-	i := slices.IndexFunc(r.Steps, func(s Step) bool { return s.Node == id })
-	if i < 0 {
-		return Step{}, false
+	if s := r.step(id); s != nil {
+		return *s, true
 	}
-	return r.Steps[i], true
+	return Step{}, false
+}
+
+// step returns the step of a node; nil if the run has not reached it.
+func (r *Run) step(id NodeID) *Step {
+	for i := range r.Steps {
+		if r.Steps[i].Node == id {
+			return &r.Steps[i]
+		}
+	}
+	return nil
 }
 
 // Receipt returns the result of the signal with this request id, and whether it
@@ -315,14 +331,13 @@ func (r Run) Receipt(request string) (SignalReceipt, bool) {
 }
 
 // received keeps the receipt of a signal with an idempotency key.
-func (r Run) received(s SignalReceipt) Run {
+func (r *Run) received(s SignalReceipt) {
 	if s.Request != "" {
 		r.receipts = append(r.receipts[:len(r.receipts):len(r.receipts)], s)
 	}
-	return r
 }
 
-func (r Run) dispatched(f Dispatched, at time.Time) Run {
+func (r *Run) dispatched(f Dispatched, at time.Time) {
 	dispatches := 1
 	if r.Wait.Node == f.Node && r.Wait.Provider == f.Provider && r.Wait.Kind == WaitRetry {
 		dispatches = r.Wait.ProviderDispatches + 1
@@ -331,50 +346,51 @@ func (r Run) dispatched(f Dispatched, at time.Time) Run {
 		Kind: WaitResult, Node: f.Node, Number: r.Seq, Since: at,
 		Provider: f.Provider, Dispatch: f.Dispatch, ProviderDispatches: dispatches,
 	}
-	if s, ok := r.Step(f.Node); ok && s.Visits == f.Visit {
-		return r.withStep(f.Node, func(s *Step) { s.Status, s.Dispatches = StepRunning, f.Dispatch })
+	if s := r.step(f.Node); s != nil && s.Visits == f.Visit {
+		r.withStep(f.Node, func(s *Step) { s.Status, s.Dispatches = StepRunning, f.Dispatch })
+		return
 	}
-	return r.reach(Step{Node: f.Node, Type: NodeCheck, Key: f.Key, Label: f.Label, StartedAt: at, Dispatches: f.Dispatch, Rescreen: f.Rescreen})
+	r.reach(Step{Node: f.Node, Type: NodeCheck, Key: f.Key, Label: f.Label, StartedAt: at, Dispatches: f.Dispatch, Rescreen: f.Rescreen})
 }
 
-func (r Run) judged(f VerdictRecorded, at time.Time) Run {
+func (r *Run) judged(f VerdictRecorded, at time.Time) {
 	r.Verdict = Verdict{Node: f.Node, Decision: f.Decision, Notes: f.Notes, By: f.By, Identity: f.Identity, At: at}
 	r.Proposal = Verdict{}
 	if f.Node == "" {
-		return r
+		return
 	}
 	r.Wait = Wait{}
 	status := StepPassed
 	if f.Decision == DecisionReject {
 		status = StepFailed
 	}
-	return r.withStep(f.Node, func(s *Step) {
+	r.withStep(f.Node, func(s *Step) {
 		s.finish(status, Data(`{"decision":"`+string(f.Decision)+`"}`), at)
 	})
 }
 
 // ended ends the run. A check whose result is still outstanding fails: no result
 // is accepted any more. A proposed verdict is dropped, because it was for the live run.
-func (r Run) ended(s Status, cause *RunError, at time.Time) Run {
+func (r *Run) ended(s Status, cause *RunError, at time.Time) {
 	for _, step := range r.Steps {
 		if step.Type == NodeCheck && !step.finished() {
-			r = r.withStep(step.Node, func(s *Step) { s.Status = StepFailed })
+			r.withStep(step.Node, func(s *Step) { s.Status = StepFailed })
 		}
 	}
 	r.Wait, r.Proposal = Wait{}, Verdict{}
 	r.Ended, r.CompletedAt, r.Error = s, at, cause
-	return r
 }
 
 // reach begins the first or a later visit of a step.
-func (r Run) reach(s Step) Run {
-	if _, seen := r.Step(s.Node); seen {
-		return r.withStep(s.Node, func(old *Step) {
+func (r *Run) reach(s Step) {
+	if r.step(s.Node) != nil {
+		r.withStep(s.Node, func(old *Step) {
 			old.failedBefore = old.failedBefore || old.Type == NodeCheck && old.Status == StepFailed
 			old.Visits++
 			old.Status, old.Data, old.flags, old.CompletedAt = StepRunning, nil, flagReasons{}, time.Time{}
 			old.Reason, old.VisitedAt, old.reached, old.Dispatches = s.Reason, s.StartedAt, r.Seq, s.Dispatches
 		})
+		return
 	}
 	s.Visits, s.Status, s.VisitedAt, s.reached = 1, StepRunning, s.StartedAt, r.Seq
 	if r.owns {
@@ -382,21 +398,16 @@ func (r Run) reach(s Step) Run {
 	} else {
 		r.Steps = slices.Concat(r.Steps, []Step{s})
 	}
-	return r
 }
 
 // withStep changes the step of a node, in a copy of the steps unless r owns them.
-func (r Run) withStep(id NodeID, change func(*Step)) Run {
-	for i := range r.Steps {
-		if r.Steps[i].Node == id {
-			if !r.owns {
-				r.Steps = slices.Clone(r.Steps)
-			}
-			change(&r.Steps[i])
-			break
-		}
+func (r *Run) withStep(id NodeID, change func(*Step)) {
+	if !r.owns && r.step(id) != nil {
+		r.Steps = slices.Clone(r.Steps)
 	}
-	return r
+	if s := r.step(id); s != nil {
+		change(s)
+	}
 }
 
 func (s *Step) answer(f ResultRecorded, at time.Time) {

@@ -43,7 +43,7 @@ func (r Run) Summary() Summary {
 }
 
 // outline returns the summary without Flagged, which takes a pass over the steps.
-func (r Run) outline() Summary {
+func (r *Run) outline() Summary {
 	s := Summary{
 		ID: r.ID, Workflow: r.Started.Workflow, ReferenceID: r.Started.ReferenceID,
 		StartedAt: r.StartedAt, ExpiresAt: r.Deadline(),
