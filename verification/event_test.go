@@ -216,26 +216,64 @@ func TestEncodeEventKeepsDataByteForByte(t *testing.T) {
 	}
 }
 
-func TestEncodeEventsEncodesAnArray(t *testing.T) {
-	for _, n := range []int{0, 1, len(facts())} {
-		var events []verification.Event
-		for _, kind := range slices.Sorted(maps.Keys(facts()))[:n] {
-			events = append(events, verification.Event{At: noon(), Fact: facts()[kind].fact})
-		}
+func TestDecodeEventsReadsWhatEncodeEventsWrites(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		kinds := slices.Sorted(maps.Keys(facts()))
+		events := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) verification.Event {
+			e := verification.Event{At: noon(), Fact: facts()[rapid.SampledFrom(kinds).Draw(t, "kind")].fact}
+			e.At = e.At.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "later")) * time.Microsecond)
+			if d, ok := e.Fact.(verification.Dispatched); ok {
+				d.Key = rapid.SampledFrom([]string{"", string(d.Node), "other"}).Draw(t, "key")
+				d.Dispatch, d.Visit = rapid.IntRange(0, 2).Draw(t, "dispatch"), rapid.IntRange(0, 2).Draw(t, "visit")
+				e.Fact = d
+			}
+			return e
+		}), 0, 8).Draw(t, "events")
 		raw, err := verification.EncodeEvents(events)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var back []verification.Event
-		if err := json.Unmarshal(raw, &back); err != nil || strings.Count(string(raw), "\n") != max(n-1, 0) {
+		back, err := verification.DecodeEvents(raw)
+		if err != nil || strings.Count(string(raw), "\n") != max(len(events)-1, 0) {
 			t.Errorf("EncodeEvents = %s, %v", raw, err)
 		}
 		if diff := cmp.Diff(events, back, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("the events came back changed (-want +got):\n%s", diff)
+			t.Errorf("the events came back changed (-want +got):\n%s\n%s", diff, raw)
 		}
-	}
+	})
 	if raw, err := verification.EncodeEvents([]verification.Event{{At: noon()}}); err == nil {
 		t.Errorf("EncodeEvents without a fact = %s, want an error", raw)
+	}
+}
+
+func TestEncodeEventsLeavesOutWhatFollows(t *testing.T) {
+	const odd = `{"z":1,"a":"<b> & \u00e9 \/","n":1.50}`
+	raw, err := verification.EncodeEvents([]verification.Event{
+		{At: noon(), Fact: verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(odd)}},
+		{At: noon(), Fact: verification.Dispatched{Node: "bank", Key: "bank", Label: "Bank", Provider: "vendor", Dispatch: 1, Visit: 1}},
+		{At: noon().Add(time.Second), Fact: verification.Dispatched{Node: "bank", Key: "b", Label: "Bank", Provider: "vendor", Dispatch: 2, Visit: 1}},
+	})
+	want := `[{"at":"2026-03-02T12:00:00Z","result_recorded":{"node":"pan","passed":true,"data":` + odd + `}},
+{"dispatched":{"node":"bank","label":"Bank","provider":"vendor"}},
+{"at":"2026-03-02T12:00:01Z","dispatched":{"node":"bank","key":"b","label":"Bank","provider":"vendor","dispatch":2}}]`
+	if err != nil || string(raw) != want {
+		t.Errorf("EncodeEvents = %s, %v\nwant %s", raw, err, want)
+	}
+}
+
+func TestRowsThatCannotBeDecoded(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{}`:                              `decode events: json: cannot unmarshal`,
+		`[{"at":"noon"}]`:                 `decode event 0: parsing time`,
+		`[{"cancelled":{}}]`:              `decode event 0: it has no time, or 1`,
+		`[{"at":"2026-03-02T12:00:00Z"}]`: `decode event 0: it has no time, or 0`,
+		`[{"at":"2026-03-02T12:00:00Z","cancelled":{},"expired":{}}]`:                 `decode event 0: it has no time, or 2`,
+		`[{"at":"2026-03-02T12:00:00Z","danced":{}}]`:                                 `decode event "danced": unknown event type`,
+		`[{"at":"2026-03-02T12:00:00Z","cancelled":{}},{"dispatched":{"visit":"x"}}]`: `decode event "dispatched": json: cannot unmarshal`,
+	} {
+		if events, err := verification.DecodeEvents([]byte(raw)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("DecodeEvents(%s) = %v, %v; want %s...", raw, events, err, want)
+		}
 	}
 }
 

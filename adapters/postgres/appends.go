@@ -4,7 +4,6 @@ package postgres
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,14 +44,6 @@ func (p pendingAppend) nextSeq() int32 { return p.seq + int32(len(p.commit.Event
 // historyOnly reports whether the append changes nothing but the history.
 func (p pendingAppend) historyOnly() bool {
 	return p.commit.HistoryOnly && len(p.commit.Events) > 0 && p.seq > 0
-}
-
-func decodeEvents(raw string) ([]verification.Event, error) {
-	var events []verification.Event
-	if err := json.Unmarshal([]byte(raw), &events); err != nil {
-		return nil, fmt.Errorf("decode events: %w", err)
-	}
-	return events, nil
 }
 
 // queueAppends queues a group of appends on a batch. Reading the results adds to

@@ -32,7 +32,7 @@ func load(ctx context.Context, q querier, t verification.TenantID, id verificati
 			if raw == "" {
 				return nil
 			}
-			more, err := decodeEvents(raw)
+			more, err := verification.DecodeEvents([]byte(raw))
 			if err != nil {
 				return err
 			}

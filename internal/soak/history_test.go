@@ -4,7 +4,6 @@ package soak_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -39,7 +38,7 @@ func readHistories(ctx context.Context, c *pgx.Conn) (map[string]*history, error
 	all := map[string]*history{}
 	for _, r := range rows {
 		a := appended{seq: r.Seq, upto: r.Upto, raw: r.Raw}
-		if err := json.Unmarshal([]byte(a.raw), &a.events); err != nil {
+		if a.events, err = verification.DecodeEvents([]byte(a.raw)); err != nil {
 			return nil, fmt.Errorf("run %s, after %d events: %w", r.Run, a.seq, err)
 		}
 		if all[r.Run] == nil {

@@ -64,7 +64,7 @@ CREATE TABLE verifyd.run_events (
     run_id    uuid NOT NULL,
     seq       integer NOT NULL, -- number of earlier events
     next_seq  integer NOT NULL, -- seq of the next row
-    events    text NOT NULL,    -- JSON array, byte for byte
+    events    text NOT NULL,    -- JSON array of {at, KIND: FACT}, byte for byte: see verification.EncodeEvents
     PRIMARY KEY (tenant_id, run_id, seq)
 );
 
