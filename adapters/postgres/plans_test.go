@@ -96,6 +96,12 @@ func TestListsAreReadFromIndexes(t *testing.T) {
 		}
 	}
 	golden.Equal(t, "testdata/plans.txt", []byte(b.String()))
+	for _, q := range []verification.RunQuery{{ReferenceID: "somebody"}, {ReferencePrefix: "some"}} {
+		q.Limit, q.Now = 50, noon()
+		if plan := explain(t, conn, s.ListQueries(ours, q)["total"]); !strings.Contains(plan, "runs_by_reference") {
+			t.Errorf("%q %q is not read from the index of reference ids:\n%s", q.ReferenceID, q.ReferencePrefix, plan)
+		}
+	}
 }
 
 // An append finds each row by its primary key even when its plan was made in a new

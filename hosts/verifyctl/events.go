@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// eventOf returns an event as it is stored, without the handle of a source.
+// eventOf returns the JSON of an event, without the handle of a source.
 func eventOf(e verification.Event) json.RawMessage {
 	if p, ok := e.Fact.(verification.ResultPending); ok {
 		p.Handle = ""
