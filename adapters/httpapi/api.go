@@ -121,7 +121,7 @@ func New(e *engine.Engine, o Options) http.Handler {
 	signals := rule{surface: verification.SurfaceSignals, noun: "run", bearer: o.Bearers != nil}
 	post("/v1/signals/{run_id}/{signal_name}", signals, a.deliverSignal)
 
-	r.Post("/callbacks/{token}", a.receiveCallback)
+	r.Post(engine.CallbackPath+"{token}", a.receiveCallback)
 	r.Get("/", a.welcome)
 	r.Head("/", a.welcome)
 	r.Get("/openapi.yaml", serveOpenAPI)

@@ -19,6 +19,7 @@ import (
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 )
 
 type providerCommands struct {
@@ -247,7 +248,7 @@ func (c providerCall) call(ctx context.Context, p verification.Provider, now tim
 		Tenant: "00000000-0000-7000-8000-000000000000", Run: "00000000-0000-7000-8000-000000000000",
 		ReferenceID: "verifyctl", StartedAt: now, Node: "call", Key: "call", Dispatch: 1,
 		IdempotencyKey: "verifyctl/" + strconv.FormatInt(now.UnixNano(), 36), With: with,
-		CallbackURL: "https://callbacks.invalid/callbacks/verifyctl",
+		CallbackURL: "https://callbacks.invalid" + engine.CallbackPath + "verifyctl",
 	}
 	if c.Handle == "" {
 		return p.Check(ctx, request)

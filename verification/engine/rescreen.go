@@ -16,16 +16,16 @@ import (
 
 // The limits of re-screening.
 const (
-	rescreenInterval = time.Minute          // between two looks at the versions of the lists
+	rescreenInterval = time.Minute          // between two checks of the versions of the lists
 	rescreenHold     = 3 * rescreenInterval // how long a host holds a list after each batch
 	rescreenBatch    = 100                  // runs in a batch
 	rescreenTime     = 5 * time.Second      // after which no further run of a batch is begun
 	// A host rests after a batch for rescreenRests times as long as the batch took, so
 	// that it uses a quarter of a processor, and at least for rescreenRest.
-	rescreenRests   = 3
-	rescreenRest    = 100 * time.Millisecond
-	rescreenRunTime = 30 * time.Second // for one run; two of them end before a hold does
-	rescreenTries   = 3                // of a run that cannot be screened now
+	rescreenRests    = 3
+	rescreenRest     = 100 * time.Millisecond
+	rescreenRunTime  = 30 * time.Second // for one run; two of them end before a hold does
+	rescreenAttempts = 3                // of a run that cannot be screened now
 )
 
 // rescreening is the re-screening on this host, one batch at a time. The runner's lock
@@ -35,7 +35,7 @@ type rescreening struct {
 	holder string           // identifies this host; made when it is first needed
 	busy   bool             // a batch is under way
 	at     time.Time        // of the next batch
-	// failing has the number of tries of the runs that could not be screened at the last.
+	// failing has the number of attempts for the runs that could not be screened at the last.
 	// Only the batch under way uses it.
 	failing map[verification.RunRef]int
 }
@@ -58,6 +58,17 @@ func newRescreening(providers map[string]verification.Provider) rescreening {
 	slices.SortStableFunc(r.lists, func(a, b rescreenedList) int { return strings.Compare(a.name, b.name) })
 	r.lists = slices.CompactFunc(r.lists, func(a, b rescreenedList) bool { return a.name == b.name })
 	return r
+}
+
+// RecordHits records hits of a later version of a list. The step of the check is then
+// flagged, and the run needs a verdict again, also if it had one; its status and the time
+// of its end do not change, and no client is notified. It reports whether there was a hit
+// that the run did not know. ErrConflict is returned unless the run is completed, and
+// ErrInvalid if it has made no check at the node.
+func (e *Engine) RecordHits(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.RecordHits) (recorded bool, err error) {
+	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
+	before, err := e.command(ctx, s, c)
+	return err == nil && s.run.Seq > before.Seq, err
 }
 
 // RescreenPasses returns the last pass over each list, which has the progress of the
@@ -172,7 +183,7 @@ func (r *runner) endPass(ctx context.Context, pass verification.RescreenPass) er
 
 // rescreenRuns screens runs again, one at a time, and returns those that it has done. A
 // run that cannot be screened is logged and counts as done, at once or, if the cause may
-// pass, after rescreenTries. An error is returned if runs are left for such a cause.
+// pass, after rescreenAttempts. An error is returned if runs are left for such a cause.
 func (r *runner) rescreenRuns(
 	ctx context.Context, l rescreenedList, pass *verification.RescreenPass, runs []verification.RunRef,
 ) (done []verification.RunRef, err error) {
@@ -192,7 +203,7 @@ func (r *runner) rescreenRuns(
 			return done, err
 		}
 		if temporary(failed) {
-			if r.rescreening.failing[ref]++; r.rescreening.failing[ref] < rescreenTries {
+			if r.rescreening.failing[ref]++; r.rescreening.failing[ref] < rescreenAttempts {
 				err = failed
 				continue
 			}

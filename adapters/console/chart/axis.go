@@ -84,8 +84,3 @@ func newAxis(highest, unit float64, steps []float64, label func(float64) string)
 	}
 	return a
 }
-
-// Shares returns an axis from 0 to 1 in quarters.
-func Shares(label func(float64) string) Axis {
-	return newAxis(1, 1, []float64{0.25}, label)
-}
