@@ -233,7 +233,8 @@ func TestTheReasonWhyAVerdictNeedsAnotherPersonIsSaid(t *testing.T) {
 				"or signed in in different ways; send it back, or let another reviewer confirm it",
 		},
 		{
-			j.fork().propose(), verification.GiveVerdict{Decision: verification.DecisionApprove, By: "Asha", Identity: "another"},
+			j.fork().propose(),
+			verification.GiveVerdict{Decision: verification.DecisionApprove, By: "Asha", Identity: "another"},
 			"run: you and the reviewer who proposed the verdict may be one person, since you have the same name " +
 				"or signed in in different ways; send it back, or let another reviewer confirm it",
 		},

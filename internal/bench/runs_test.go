@@ -128,6 +128,7 @@ func (m measurement) interval(b *testing.B) (t interval) {
 func (m measurement) part(b *testing.B, lasting time.Duration, do act) (t part) {
 	b.Helper()
 	before := m.used(b)
+	before.host = hostCPU(b) // without the processor time of used itself
 	t.tally = busy(b, m.clients, lasting, do)
 	t.used = m.used(b).minus(before)
 	return t
