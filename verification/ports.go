@@ -124,11 +124,11 @@ type RescreenStore interface {
 	// it, all or nothing. It returns ErrConflict unless p.Holder was the last to hold the
 	// list.
 	SavePass(ctx context.Context, p RescreenPass, runs []RunRef) error
-	// OutdatedRuns returns up to limit runs that are screened against the list and were
-	// not in the pass with this number or a later one. Tenants take turns: each is given
-	// its first run before any is given its second. The runs of a tenant come in the
-	// order of the passes in which they were screened last.
-	OutdatedRuns(ctx context.Context, list string, pass, limit int) ([]RunRef, error)
+	// OutdatedRuns returns runs that are screened against a list and were not in its pass
+	// q.Pass or a later one. Tenants take turns: each is given its first run before any is
+	// given its second. The runs of a tenant come in the order of the passes in which they
+	// were screened last.
+	OutdatedRuns(ctx context.Context, q OutdatedQuery) ([]RunRef, error)
 	// RescreenPasses returns the last pass over each list, in the order of the lists.
 	RescreenPasses(ctx context.Context) ([]RescreenPass, error)
 }

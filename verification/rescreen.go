@@ -31,6 +31,16 @@ type RescreenPass struct {
 	Runs, Flagged, Failed int
 }
 
+// OutdatedQuery selects runs to screen again.
+type OutdatedQuery struct {
+	List string
+	Pass int // the number of the pass
+	// After is the tenant that was served last: tenants with higher ids come first, then
+	// the order starts again at the lowest id. Empty starts at the lowest id.
+	After TenantID
+	Limit int // the maximum number of runs
+}
+
 // Next returns the pass that follows p, over another version of the list.
 func (p RescreenPass) Next(version string, now time.Time) RescreenPass {
 	return RescreenPass{

@@ -122,16 +122,19 @@ func (q *queue) dueLanes(r verification.TakeRequest) (due []*lane) {
 		}
 		return !at.After(r.Now)
 	})
-	slices.SortFunc(due, func(a, b *lane) int {
-		if after := a.tenant > r.After; after != (b.tenant > r.After) {
-			if after {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(string(a.tenant), string(b.tenant))
-	})
+	slices.SortFunc(due, func(a, b *lane) int { return compareAfter(r.After, a.tenant, b.tenant) })
 	return due
+}
+
+// compareAfter compares tenants by the order that starts after one of them.
+func compareAfter(first, a, b verification.TenantID) int {
+	if after := a > first; after != (b > first) {
+		if after {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(string(a), string(b))
 }
 
 // dueAfter returns the earliest due time of a kind after a time; zero for none.

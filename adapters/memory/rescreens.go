@@ -3,7 +3,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -122,7 +121,7 @@ func (s *Store) SavePass(ctx context.Context, p verification.RescreenPass, runs 
 }
 
 // OutdatedRuns returns runs that were last screened before a pass.
-func (s *Store) OutdatedRuns(ctx context.Context, list string, pass, limit int) ([]verification.RunRef, error) {
+func (s *Store) OutdatedRuns(ctx context.Context, q verification.OutdatedQuery) ([]verification.RunRef, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -130,13 +129,14 @@ func (s *Store) OutdatedRuns(ctx context.Context, list string, pass, limit int) 
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	var turns [][]verification.RunRef // the first run of each tenant, the second ones, ...
-	for _, k := range slices.SortedFunc(maps.Keys(rs.runs), func(a, b tenantList) int { return cmp.Compare(a.tenant, b.tenant) }) {
-		if k.list != list {
+	order := func(a, b tenantList) int { return compareAfter(q.After, a.tenant, b.tenant) }
+	for _, k := range slices.SortedFunc(maps.Keys(rs.runs), order) {
+		if k.list != q.List {
 			continue
 		}
 		turn := 0
 		rs.runs[k].Scan(func(r screenedRun) bool {
-			if r.pass >= pass || turn == limit {
+			if r.pass >= q.Pass || turn == q.Limit {
 				return false
 			}
 			if turn == len(turns) {
@@ -148,7 +148,7 @@ func (s *Store) OutdatedRuns(ctx context.Context, list string, pass, limit int) 
 		})
 	}
 	all := slices.Concat(turns...)
-	return all[:min(limit, len(all))], nil
+	return all[:min(q.Limit, len(all))], nil
 }
 
 // RescreenPasses returns the last pass over each list.

@@ -95,8 +95,8 @@ func (s *Store) ForgetKeys(ctx context.Context, before time.Time, limit int) (in
 }
 
 // OutdatedQuery returns the statement of OutdatedRuns.
-func (s *Store) OutdatedQuery(list string, pass, limit int) string {
-	return s.outdatedQuery(list, pass, limit)
+func (s *Store) OutdatedQuery(q verification.OutdatedQuery) (string, error) {
+	return s.outdatedQuery(q)
 }
 
 // AppendTogether appends to several runs of a tenant as one group.

@@ -64,13 +64,18 @@ const groupMeasured = `measured AS (
 )`
 
 // groupReviewed replaces the entries of the runs in summarized in the review queue, see
-// reviewsArgs. A claim stays while the review is the same.
+// reviewsArgs. A claim stays while the review is the same. It locks the row with the empty
+// cause first, as deleteReview does, and takes the claim from the locked row, which is
+// newer than the snapshot of the statement if it had to wait.
 const groupReviewed = `, entry AS MATERIALIZED (
     SELECT * FROM unnest($29::uuid[], $30::uuid[], $31::text[], $32::uuid[], $33::text[], $34::timestamptz[],
         $35::timestamptz[], $36::timestamptz[], $37::text[])
     AS i (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown)
+), locked AS MATERIALIZED (
+    SELECT v.tenant_id, v.run_id, v.since, v.claimed_by, v.claimed_name, v.claimed_at, v.claim_until
+    FROM verifyd.reviews v JOIN summarized k USING (tenant_id, run_id) WHERE (v.cause || '') = '' ORDER BY v.tenant_id, v.run_id FOR UPDATE OF v
 ), resolved AS (
-    DELETE FROM verifyd.reviews v USING summarized k
+    DELETE FROM verifyd.reviews v USING locked k
     WHERE v.tenant_id = k.tenant_id AND v.run_id = k.run_id AND NOT EXISTS (SELECT FROM entry i
         WHERE i.tenant_id = v.tenant_id AND i.run_id = v.run_id AND i.cause = v.cause)
 ), reviewed AS (
@@ -79,7 +84,7 @@ const groupReviewed = `, entry AS MATERIALIZED (
     SELECT i.tenant_id, i.run_id, i.cause, i.workflow_id, i.reference_id, i.since, i.due_at, i.until, i.shown,
         coalesce(c.claimed_by, ''), coalesce(c.claimed_name, ''), c.claimed_at, c.claim_until
     FROM entry i JOIN summarized k USING (tenant_id, run_id)
-    LEFT JOIN verifyd.reviews c ON c.tenant_id = i.tenant_id AND c.run_id = i.run_id AND (c.cause || '') = '' AND c.since = i.since
+    LEFT JOIN locked c ON c.tenant_id = i.tenant_id AND c.run_id = i.run_id AND c.since = i.since
     ON CONFLICT (tenant_id, run_id, cause) DO UPDATE SET since = excluded.since, due_at = excluded.due_at,
         until = excluded.until, shown = excluded.shown,
         claimed_by = CASE WHEN v.since = excluded.since THEN v.claimed_by ELSE '' END,

@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
@@ -136,18 +137,21 @@ WITH RECURSIVE tenants AS (
 SELECT o.tenant_id::text, o.run_id::text FROM tenants t CROSS JOIN LATERAL (
     SELECT d.tenant_id, d.run_id, row_number() OVER (ORDER BY d.pass, d.run_id) AS turn FROM (
         SELECT s.tenant_id, s.run_id, s.pass FROM verifyd.screened_runs s
-        WHERE s.tenant_id = t.tenant_id AND s.list = ?0 AND s.pass < ?1
-        ORDER BY s.tenant_id, s.list, s.pass, s.run_id LIMIT ?2) AS d
+        WHERE s.tenant_id = t.tenant_id AND s.list = ?list AND s.pass < ?pass
+        ORDER BY s.tenant_id, s.list, s.pass, s.run_id LIMIT ?limit) AS d
 ) AS o
-ORDER BY o.turn, o.tenant_id LIMIT ?2`
+ORDER BY o.turn, o.tenant_id <= ?after, o.tenant_id LIMIT ?limit`
 
 // OutdatedRuns returns runs that were last screened before a pass. It uses indexes
 // whatever the statistics are.
-func (s *Store) OutdatedRuns(ctx context.Context, list string, pass, limit int) (runs []verification.RunRef, err error) {
-	if !storable(list) {
+func (s *Store) OutdatedRuns(ctx context.Context, q verification.OutdatedQuery) (runs []verification.RunRef, err error) {
+	if !storable(q.List) {
 		return nil, nil
 	}
-	query := s.outdatedQuery(list, pass, limit)
+	query, err := s.outdatedQuery(q)
+	if err != nil {
+		return nil, err
+	}
 	err = s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
 		b.Queue(query).Query(func(rows pgx.Rows) (err error) {
 			runs, err = pgx.CollectRows(rows, pgx.RowToStructByPos[verification.RunRef])
@@ -158,8 +162,21 @@ func (s *Store) OutdatedRuns(ctx context.Context, list string, pass, limit int) 
 	return runs, translate("find runs to screen again", err)
 }
 
-func (s *Store) outdatedQuery(list string, pass, limit int) string {
-	return s.db.NewRaw(outdatedRuns, list, pass, limit).String()
+func (s *Store) outdatedQuery(q verification.OutdatedQuery) (string, error) {
+	after := uuid.Nil // below every tenant
+	if q.After != "" {
+		id, err := uuidOf(string(q.After))
+		if err != nil {
+			return "", err
+		}
+		after = id.Bytes
+	}
+	type arguments struct {
+		List        string
+		Pass, Limit int
+		After       uuid.UUID
+	}
+	return s.db.NewRaw(outdatedRuns, arguments{q.List, q.Pass, q.Limit, after}).String(), nil
 }
 
 // RescreenPasses returns the last pass over each list.

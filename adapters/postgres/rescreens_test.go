@@ -130,7 +130,9 @@ func TestOutdatedRunsAreFoundInAnIndex(t *testing.T) {
 	defer func() { _ = conn.Close(t.Context()) }()
 	_, err = conn.Exec(t.Context(), "SELECT set_config('verifyd.tenant', 'all', false)")
 	must(t, err)
-	if plan := explain(t, conn, s.OutdatedQuery("sanctions", 7, 100)); strings.Contains(plan, "Seq Scan") || !strings.Contains(plan, "screened_runs_by_pass") {
+	query, err := s.OutdatedQuery(verification.OutdatedQuery{List: "sanctions", Pass: 7, After: ours, Limit: 100})
+	must(t, err)
+	if plan := explain(t, conn, query); strings.Contains(plan, "Seq Scan") || !strings.Contains(plan, "screened_runs_by_pass") {
 		t.Errorf("OutdatedRuns scans the table:\n%s", plan)
 	}
 }

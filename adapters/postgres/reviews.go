@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
 
@@ -310,9 +311,9 @@ func (s *Store) SaveClaim(
 	if !storable(c.By, c.Name) {
 		return verification.Claim{}, notStorable("claim")
 	}
-	// All rows of the run follow the one with an empty cause, which is locked first.
+	// All rows of the run follow the one with an empty cause.
 	entry := s.db.NewSelect().Model((*reviewRow)(nil)).Column("claimed_by", "claimed_name", "claimed_at", "claim_until").
-		Where("tenant_id = ?", t).Where("run_id = ?", run).Where("cause = ''").For("UPDATE")
+		Where("tenant_id = ?", t).Where("run_id = ?", run).Where("cause = ''")
 	stored := s.db.NewUpdate().Model((*reviewRow)(nil)).TableExpr("entry AS e").
 		Set("claimed_at = CASE WHEN e.claimed_by = ? AND e.claim_until > ? THEN e.claimed_at ELSE ? END", c.By, c.At, c.At).
 		Set("claimed_by = ?", c.By).Set("claimed_name = ?", c.Name).Set("claim_until = ?", c.Until).
@@ -323,10 +324,17 @@ func (s *Store) SaveClaim(
 		reviewRow
 		Stored bool
 	}
-	found, err := selectRow[claimed](ctx, s.querier(), string(t), s.db.NewSelect().With("entry", entry).With("stored", stored).
+	save := s.db.NewSelect().With("entry", entry).With("stored", stored).
 		TableExpr("entry AS e").Join("LEFT JOIN stored AS s ON s.cause = ''").ColumnExpr("s.claimed_by IS NOT NULL AS stored").
 		ColumnExpr("coalesce(s.claimed_by, e.claimed_by) AS claimed_by").ColumnExpr("coalesce(s.claimed_name, e.claimed_name) AS claimed_name").
-		ColumnExpr("coalesce(s.claimed_at, e.claimed_at) AS claimed_at").ColumnExpr("coalesce(s.claim_until, e.claim_until) AS claim_until").String())
+		ColumnExpr("coalesce(s.claimed_at, e.claimed_at) AS claimed_at").ColumnExpr("coalesce(s.claim_until, e.claim_until) AS claim_until").String()
+	var found claimed
+	err := s.lockedReview(ctx, t, run, func(b *pgx.Batch) {
+		b.Queue(save).Query(func(rows pgx.Rows) (err error) {
+			found, err = pgx.CollectOneRow(rows, pgx.RowToStructByNameLax[claimed])
+			return err
+		})
+	})
 	switch {
 	case isMissing(err):
 		return verification.Claim{}, verification.NotFound("review")
@@ -345,5 +353,18 @@ func (s *Store) ReleaseClaim(ctx context.Context, t verification.TenantID, run v
 	}
 	release := s.db.NewUpdate().Model((*reviewRow)(nil)).Set("claimed_by = ''").Set("claim_until = NULL").
 		Where("tenant_id = ?", t).Where("run_id = ?", run).Where("claimed_by <> ''").Where("claimed_by = ?", by)
-	return translate("release the claim of run "+string(run), s.querier().exec(ctx, string(t), release.String()))
+	err := s.lockedReview(ctx, t, run, func(b *pgx.Batch) { b.Queue(release.String()) })
+	return translate("release the claim of run "+string(run), err)
+}
+
+// lockedReview sends statements that change the claim of a run, after the lock of its
+// entry: see deleteReview. They are separate statements, so that they see what another
+// transaction changed before it released the lock.
+func (s *Store) lockedReview(ctx context.Context, t verification.TenantID, run verification.RunID, queue func(*pgx.Batch)) error {
+	const lock = "SELECT FROM verifyd.reviews WHERE tenant_id = $1 AND run_id = $2 AND cause = '' FOR UPDATE"
+	return s.querier().batch(ctx, string(t), func(b *pgx.Batch) error {
+		b.Queue(lock, string(t), string(run))
+		queue(b)
+		return nil
+	})
 }

@@ -109,9 +109,17 @@ WHERE tenant_id = $1 AND run_id = $2 AND (kind || '') = 'advance' AND ` + ifAppe
 
 // These replace the entry of the run in the review queue: it has a row for each of the
 // causes $3. A claim stays while the review is the same.
+//
+// Every transaction that changes an entry first locks its row with the empty cause.
+// Without this order an append and a claim could deadlock, or a row could have an older
+// claim than the others.
 const (
-	deleteReview = `DELETE FROM verifyd.reviews
-WHERE tenant_id = $1 AND run_id = $2 AND cause <> ALL ($3::text[]) AND ` + ifAppended
+	deleteReview = `
+WITH locked AS MATERIALIZED (
+    SELECT tenant_id, run_id FROM verifyd.reviews WHERE tenant_id = $1 AND run_id = $2 AND (cause || '') = '' AND ` + ifAppended + ` FOR UPDATE
+)
+DELETE FROM verifyd.reviews v USING locked k
+WHERE v.tenant_id = k.tenant_id AND v.run_id = k.run_id AND v.cause <> ALL ($3::text[])`
 
 	replaceReview = `INSERT INTO verifyd.reviews AS v (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown,
     claimed_by, claimed_name, claimed_at, claim_until)

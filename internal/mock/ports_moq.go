@@ -2902,7 +2902,7 @@ var _ verification.RescreenStore = &RescreenStoreMock{}
 //			HoldListFunc: func(ctx context.Context, list string, holder string, now time.Time, until time.Time) (verification.RescreenPass, error) {
 //				panic("mock out the HoldList method")
 //			},
-//			OutdatedRunsFunc: func(ctx context.Context, list string, pass int, limit int) ([]verification.RunRef, error) {
+//			OutdatedRunsFunc: func(ctx context.Context, q verification.OutdatedQuery) ([]verification.RunRef, error) {
 //				panic("mock out the OutdatedRuns method")
 //			},
 //			RescreenPassesFunc: func(ctx context.Context) ([]verification.RescreenPass, error) {
@@ -2922,7 +2922,7 @@ type RescreenStoreMock struct {
 	HoldListFunc func(ctx context.Context, list string, holder string, now time.Time, until time.Time) (verification.RescreenPass, error)
 
 	// OutdatedRunsFunc mocks the OutdatedRuns method.
-	OutdatedRunsFunc func(ctx context.Context, list string, pass int, limit int) ([]verification.RunRef, error)
+	OutdatedRunsFunc func(ctx context.Context, q verification.OutdatedQuery) ([]verification.RunRef, error)
 
 	// RescreenPassesFunc mocks the RescreenPasses method.
 	RescreenPassesFunc func(ctx context.Context) ([]verification.RescreenPass, error)
@@ -2949,12 +2949,8 @@ type RescreenStoreMock struct {
 		OutdatedRuns []struct {
 			// Ctx is the ctx argument value.
 			Ctx context.Context
-			// List is the list argument value.
-			List string
-			// Pass is the pass argument value.
-			Pass int
-			// Limit is the limit argument value.
-			Limit int
+			// Q is the q argument value.
+			Q verification.OutdatedQuery
 		}
 		// RescreenPasses holds details about calls to the RescreenPasses method.
 		RescreenPasses []struct {
@@ -3026,25 +3022,21 @@ func (mock *RescreenStoreMock) HoldListCalls() []struct {
 }
 
 // OutdatedRuns calls OutdatedRunsFunc.
-func (mock *RescreenStoreMock) OutdatedRuns(ctx context.Context, list string, pass int, limit int) ([]verification.RunRef, error) {
+func (mock *RescreenStoreMock) OutdatedRuns(ctx context.Context, q verification.OutdatedQuery) ([]verification.RunRef, error) {
 	if mock.OutdatedRunsFunc == nil {
 		panic("RescreenStoreMock.OutdatedRunsFunc: method is nil but RescreenStore.OutdatedRuns was just called")
 	}
 	callInfo := struct {
-		Ctx   context.Context
-		List  string
-		Pass  int
-		Limit int
+		Ctx context.Context
+		Q   verification.OutdatedQuery
 	}{
-		Ctx:   ctx,
-		List:  list,
-		Pass:  pass,
-		Limit: limit,
+		Ctx: ctx,
+		Q:   q,
 	}
 	mock.lockOutdatedRuns.Lock()
 	mock.calls.OutdatedRuns = append(mock.calls.OutdatedRuns, callInfo)
 	mock.lockOutdatedRuns.Unlock()
-	return mock.OutdatedRunsFunc(ctx, list, pass, limit)
+	return mock.OutdatedRunsFunc(ctx, q)
 }
 
 // OutdatedRunsCalls gets all the calls that were made to OutdatedRuns.
@@ -3052,16 +3044,12 @@ func (mock *RescreenStoreMock) OutdatedRuns(ctx context.Context, list string, pa
 //
 //	len(mockedRescreenStore.OutdatedRunsCalls())
 func (mock *RescreenStoreMock) OutdatedRunsCalls() []struct {
-	Ctx   context.Context
-	List  string
-	Pass  int
-	Limit int
+	Ctx context.Context
+	Q   verification.OutdatedQuery
 } {
 	var calls []struct {
-		Ctx   context.Context
-		List  string
-		Pass  int
-		Limit int
+		Ctx context.Context
+		Q   verification.OutdatedQuery
 	}
 	mock.lockOutdatedRuns.RLock()
 	calls = mock.calls.OutdatedRuns

@@ -38,6 +38,9 @@ type rescreening struct {
 	// failing has the number of attempts for the runs that could not be screened at the last.
 	// Only the batch under way uses it.
 	failing map[verification.RunRef]int
+	// after has, by list, the tenant of the last run that was screened or tried, so that
+	// tenants take turns although a batch ends by time. Only the batch under way uses it.
+	after map[string]verification.TenantID
 }
 
 // rescreenedList is a list, and the provider that screens against it.
@@ -47,7 +50,7 @@ type rescreenedList struct {
 }
 
 func newRescreening(providers map[string]verification.Provider) rescreening {
-	r := rescreening{failing: map[verification.RunRef]int{}}
+	r := rescreening{failing: map[verification.RunRef]int{}, after: map[string]verification.TenantID{}}
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		if p, ok := providers[name].(verification.Rescreener); ok {
 			for list := range p.ListVersions() {
@@ -146,7 +149,9 @@ func (r *runner) rescreenList(l rescreenedList) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	runs, err := store.OutdatedRuns(ctx, l.name, pass.Number, rescreenBatch)
+	runs, err := store.OutdatedRuns(ctx, verification.OutdatedQuery{
+		List: l.name, Pass: pass.Number, After: r.rescreening.after[l.name], Limit: rescreenBatch,
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -195,6 +200,7 @@ func (r *runner) rescreenRuns(
 		if r.isClosing() || r.e.now().Sub(began) > rescreenTime {
 			break
 		}
+		r.rescreening.after[pass.List] = ref.Tenant
 		flagged, failed := r.e.rescreenRun(ctx, pass, ref)
 		if ctx.Err() != nil {
 			return done, errors.Join(err, failed)

@@ -282,6 +282,31 @@ func TestARunThatCannotBeScreenedNowIsTriedAgainAndDelaysNoOther(t *testing.T) {
 	}
 }
 
+func TestABatchOfReScreeningContinuesAfterTheTenantThatWasServedLast(t *testing.T) {
+	s := newScreener("v1")
+	rescreens := &mock.RescreenStoreMock{}
+	k := enginetest.New(t, s.screens, func(p *engine.Ports, _ *engine.Options) {
+		own := p.Store
+		rescreens.HoldListFunc, rescreens.SavePassFunc = own.HoldList, own.SavePass
+		rescreens.OutdatedRunsFunc, rescreens.RescreenPassesFunc = own.OutdatedRuns, own.RescreenPasses
+		p.Store = replace(own, func(all *ports) { all.RescreenStore = rescreens })
+	})
+	w := k.Apply(screened())
+	for range 120 { // more than a batch
+		k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
+	}
+	began := len(rescreens.OutdatedRunsCalls())
+	s.change("v2")
+	k.Advance(10 * time.Minute)
+	var after []verification.TenantID
+	for _, call := range rescreens.OutdatedRunsCalls()[began:][:2] {
+		after = append(after, call.Q.After)
+	}
+	if diff := cmp.Diff([]verification.TenantID{"", enginetest.Tenant}, after); diff != "" {
+		t.Errorf("the tenants that the batches continue after (-want +got):\n%s", diff)
+	}
+}
+
 // another serves another host on the store and the clock of a kit.
 func another(t *testing.T, k *enginetest.Kit, s *screener, change func(*engine.Ports)) *engine.Engine {
 	t.Helper()

@@ -12,6 +12,7 @@ import (
 func rescreens() []clause {
 	const hold, save = "RescreenStore.HoldList: ", "RescreenStore.SavePass: "
 	const outdated = "RescreenStore.OutdatedRuns: "
+	const query = "verification.OutdatedQuery: "
 	return []clause{
 		{"one host holds a list until its time", hold + "makes a host the only one that screens runs again against a list until the given time", listIsHeld},
 		{"HoldList returns the last pass as it was saved", hold + "It returns the last pass over the list; its Number is 0 before the first pass", passIsReturned},
@@ -25,6 +26,7 @@ func rescreens() []clause {
 		{"a refused append adds no run to be screened again", "RunStore.Append: all or nothing", refusedScreened},
 		{"outdated runs come in the order of their last passes, up to the limit", outdated + "in the order of the passes in which they were screened last", outdatedOrder},
 		{"tenants take turns in OutdatedRuns", outdated + "each is given its first run before any is given its second", outdatedTurns},
+		{"the turns of OutdatedRuns continue after the tenant that was served last", query + "tenants with higher ids come first, then the order starts again at the lowest id", outdatedTurnsContinue},
 	}
 }
 
@@ -67,9 +69,14 @@ func (t *trial) pass(number int, version string, runs ...verification.RunRef) {
 }
 
 func (t *trial) outdatedAre(list string, pass, limit int, want ...verification.RunRef) {
-	got, err := t.store.OutdatedRuns(t.ctx, list, pass, limit)
+	t.outdatedAfter("", list, pass, limit, want...)
+}
+
+func (t *trial) outdatedAfter(after verification.TenantID, list string, pass, limit int, want ...verification.RunRef) {
+	q := verification.OutdatedQuery{List: list, Pass: pass, After: after, Limit: limit}
+	got, err := t.store.OutdatedRuns(t.ctx, q)
 	t.ok("OutdatedRuns", err)
-	same(t, fmt.Sprintf("OutdatedRuns(%s, pass %d, limit %d)", list, pass, limit), got, want)
+	same(t, fmt.Sprintf("OutdatedRuns(%+v)", q), got, want)
 }
 
 func (t *trial) passesAre(want ...verification.RescreenPass) {
@@ -257,5 +264,35 @@ func outdatedTurns(t *trial) {
 	turns := []verification.RunRef{mine[0], first.ref(theirs), mine[1], second.ref(theirs), mine[2], mine[3], mine[4]}
 	for _, limit := range []int{1, 2, 3, 4, noLimit} {
 		t.outdatedAre(sanctions, 1, limit, turns[:min(limit, len(turns))]...)
+	}
+}
+
+func outdatedTurnsContinue(t *trial) {
+	const between = verification.TenantID("a9000000-0000-7000-8000-000000000009")
+	refs := map[verification.TenantID][]verification.RunRef{}
+	for i, tenant := range []verification.TenantID{ours, between, theirs} {
+		for n := range 2 {
+			s := screened(10*i+n+1, "v0")
+			refs[tenant] = append(refs[tenant], s.ref(tenant))
+			t.save(tenant, s)
+		}
+	}
+	for after, order := range map[verification.TenantID][]verification.TenantID{
+		"":                                     {ours, between, theirs},
+		ours:                                   {between, theirs, ours},
+		between:                                {theirs, ours, between},
+		theirs:                                 {ours, between, theirs},
+		"00000000-0000-7000-8000-00000000ffff": {ours, between, theirs},
+		"a9000000-0000-7000-8000-00000000000a": {theirs, ours, between},
+	} {
+		var want []verification.RunRef
+		for n := range 2 {
+			for _, tenant := range order {
+				want = append(want, refs[tenant][n])
+			}
+		}
+		for _, limit := range []int{1, 4, noLimit} {
+			t.outdatedAfter(after, sanctions, 1, limit, want[:min(limit, len(want))]...)
+		}
 	}
 }

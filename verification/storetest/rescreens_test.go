@@ -37,13 +37,13 @@ func passing(change func(p *pass, runs *[]runRef)) breakage {
 }
 
 // outdated breaks what OutdatedRuns is asked and what it gives.
-func outdated(ask func(list *string, pass, limit *int), answer func([]runRef) []runRef) breakage {
+func outdated(ask func(*verification.OutdatedQuery), answer func([]runRef) []runRef) breakage {
 	return func(b *broken, sound stores) {
-		b.OutdatedRunsFunc = func(ctx context.Context, list string, pass, limit int) ([]runRef, error) {
+		b.OutdatedRunsFunc = func(ctx context.Context, q verification.OutdatedQuery) ([]runRef, error) {
 			if ask != nil {
-				ask(&list, &pass, &limit)
+				ask(&q)
 			}
-			runs, err := sound.OutdatedRuns(ctx, list, pass, limit)
+			runs, err := sound.OutdatedRuns(ctx, q)
 			if answer != nil {
 				runs = answer(runs)
 			}
@@ -116,7 +116,7 @@ func rescreenBreaches() []breach {
 				}
 			}
 		})},
-		{"a run is outdated until a pass is saved with it", "the number of the pass is ignored", outdated(func(_ *string, pass, _ *int) { *pass = 1 }, nil)},
+		{"a run is outdated until a pass is saved with it", "the number of the pass is ignored", outdated(func(q *verification.OutdatedQuery) { q.Pass = 1 }, nil)},
 		{"a run is screened against each of its lists alone", "a pass is of every list", func(b *broken, sound stores) {
 			b.SavePassFunc = func(ctx context.Context, p pass, runs []runRef) error {
 				for _, list := range []string{"sanctions", "peps"} {
@@ -140,8 +140,8 @@ func rescreenBreaches() []breach {
 				}
 				return sound.Append(ctx, t, id, seq, c)
 			}
-			b.OutdatedRunsFunc = func(ctx context.Context, list string, pass, limit int) ([]runRef, error) {
-				runs, err := sound.OutdatedRuns(ctx, list, pass, limit)
+			b.OutdatedRunsFunc = func(ctx context.Context, q verification.OutdatedQuery) ([]runRef, error) {
+				runs, err := sound.OutdatedRuns(ctx, q)
 				return append(runs, stale.keys()...), err
 			}
 		}},
@@ -154,8 +154,8 @@ func rescreenBreaches() []breach {
 				}
 				return err
 			}
-			b.OutdatedRunsFunc = func(ctx context.Context, list string, pass, limit int) ([]runRef, error) {
-				runs, err := sound.OutdatedRuns(ctx, list, pass, limit)
+			b.OutdatedRunsFunc = func(ctx context.Context, q verification.OutdatedQuery) ([]runRef, error) {
+				runs, err := sound.OutdatedRuns(ctx, q)
 				return append(runs, added.keys()...), err
 			}
 		}},
@@ -163,10 +163,11 @@ func rescreenBreaches() []breach {
 			slices.Reverse(runs)
 			return runs
 		})},
-		{"outdated runs come in the order of their last passes, up to the limit", "the limit is ignored", outdated(func(_ *string, _, limit *int) { *limit = 100 }, nil)},
+		{"outdated runs come in the order of their last passes, up to the limit", "the limit is ignored", outdated(func(q *verification.OutdatedQuery) { q.Limit = 100 }, nil)},
 		{"tenants take turns in OutdatedRuns", "the first tenant comes first", outdated(nil, func(runs []runRef) []runRef {
 			slices.SortStableFunc(runs, func(a, b runRef) int { return int(a.Tenant[0]) - int(b.Tenant[0]) })
 			return runs
 		})},
+		{"the turns of OutdatedRuns continue after the tenant that was served last", "every batch begins at the lowest tenant", outdated(func(q *verification.OutdatedQuery) { q.After = "" }, nil)},
 	}
 }
