@@ -38,6 +38,29 @@ func (s *Store) ListQueries(t verification.TenantID, q verification.RunQuery) ma
 	return texts
 }
 
+// QueueQueries returns the statements of Queue by name.
+func (s *Store) QueueQueries(t verification.TenantID, q verification.QueueQuery) map[string]string {
+	return map[string]string{"total": queueTotal(s.db, t, q).String(), "page": queuePage(s.db, t, q).String()}
+}
+
+// Statement is a statement and its arguments.
+type Statement struct {
+	Text string
+	Args []any
+}
+
+// MeasureQueries returns the statements of Measures by name.
+func MeasureQueries(t verification.TenantID, q verification.MeasureQuery) map[string]Statement {
+	all := map[string]Statement{}
+	newMeasureSums(q.Cuts).read(string(t), string(q.Workflow), q, func(name, statement string, args ...any) {
+		all[name] = Statement{statement, args}
+	})
+	return all
+}
+
+// MaxPrefixed is how many rows of a search are counted one by one.
+const MaxPrefixed = maxPrefixed
+
 // MigrateFrom migrates by other files.
 func MigrateFrom(ctx context.Context, url string, files fs.FS) error {
 	_, err := migrate(ctx, url, files)

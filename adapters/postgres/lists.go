@@ -217,12 +217,18 @@ func staleQuery(tx bun.IDB, t verification.TenantID, now time.Time) *bun.SelectQ
 	return early.UnionAll(late)
 }
 
-// totalQuery selects the number of runs that are indexed under the filters. Those of a
-// search by reference id are counted in an index.
+// totalQuery selects the number of runs that are indexed under the filters. Those with one
+// reference id are counted in an index.
 func totalQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {
 	switch {
-	case q.ReferenceID != "" || q.ReferencePrefix != "":
-		return filtered(tx.NewSelect().Model((*runRow)(nil)).ColumnExpr("count(*)"), t, q)
+	case q.ReferenceID != "":
+		return counted(filtered(tx.NewSelect().Model((*runRow)(nil)), t, q))
+	case q.ReferencePrefix != "":
+		prefix := q.ReferencePrefix
+		q.ReferencePrefix = ""
+		return prefixTotal(tx, prefix, totalQuery(tx, t, q), func() *bun.SelectQuery {
+			return filtered(tx.NewSelect().Model((*runRow)(nil)), t, q)
+		})
 	case q.StartedAfter.IsZero() && q.StartedBefore.IsZero():
 		return filtered(tx.NewSelect().TableExpr("verifyd.run_counts").ColumnExpr("coalesce(sum(runs), 0)::bigint"), t, q)
 	}

@@ -1,4 +1,4 @@
-// The measures of runs: a log that appends add to, and sums by day.
+// The measures of runs: a log that appends add to, and sums by day and by month.
 
 package postgres
 
@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
@@ -183,7 +182,10 @@ RETURNING l.ctid::text, tenant_id::text, measures`
 				return err
 			}
 		}
-		return saveSums(ctx, tx, sums)
+		if err := saveSums(ctx, tx, "verifyd.measures AS m", sums); err != nil {
+			return err
+		}
+		return saveSums(ctx, tx, "verifyd.measure_months AS m", monthsOf(sums))
 	})
 	return rows, err
 }
@@ -195,10 +197,31 @@ func (s *Store) leaveRow(ctx context.Context, r logRow, cause error) error {
 	return s.querier().exec(ctx, r.TenantID, mark, r.CTID, r.Measures)
 }
 
-// sumRow is a row of verifyd.measures.
-type sumRow struct {
-	bun.BaseModel `bun:"table:verifyd.measures,alias:m"`
+// monthsOf returns the sums of whole days by month: element n is the sum of its first n+1
+// days.
+func monthsOf(days map[sumKey][]int64) map[sumKey][]int64 {
+	months := map[sumKey][]int64{}
+	for k, counts := range days {
+		number := dateOf(k.day).Day() // of the day in the month
+		k.day -= int64(number - 1)
+		if months[k] == nil {
+			months[k] = make([]int64, maxMonth)
+		}
+		for n := number - 1; n < maxMonth; n++ {
+			months[k][n] += counts[perDay-1]
+		}
+	}
+	return months
+}
 
+// maxMonth is the number of days of the longest month.
+const maxMonth = 31
+
+// dateOf returns the midnight that begins a day since 1970.
+func dateOf(number int64) time.Time { return time.Unix(0, 0).UTC().AddDate(0, 0, int(number)) }
+
+// sumRow is a row of verifyd.measures or verifyd.measure_months.
+type sumRow struct {
 	TenantID, WorkflowID string
 	Day                  int64
 	Name, Key            string
@@ -209,7 +232,8 @@ type sumRow struct {
 // maxSumRows bounds the rows of one statement.
 const maxSumRows = 500
 
-func saveSums(ctx context.Context, tx bun.Tx, sums map[sumKey][]int64) error {
+// saveSums adds sums to those of a table.
+func saveSums(ctx context.Context, tx bun.Tx, table string, sums map[sumKey][]int64) error {
 	for keys := range slices.Chunk(slices.SortedFunc(maps.Keys(sums), sumKey.compare), maxSumRows) {
 		rows := make([]sumRow, len(keys))
 		for i, k := range keys {
@@ -218,101 +242,11 @@ func saveSums(ctx context.Context, tx bun.Tx, sums map[sumKey][]int64) error {
 				Name: string(k.Name), Key: k.Key, Version: k.Version, Counts: sums[k],
 			}
 		}
-		_, err := tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, workflow_id, day, name, md5(key), version) DO UPDATE").
+		_, err := tx.NewInsert().Model(&rows).ModelTableExpr(table).On("CONFLICT (tenant_id, workflow_id, day, name, md5(key), version) DO UPDATE").
 			Set("counts = ARRAY(SELECT a + b FROM unnest(m.counts, excluded.counts) WITH ORDINALITY AS u (a, b, n) ORDER BY n)").Exec(ctx)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// sumMeasures adds up rows of verifyd.measures. A part of the time between two cuts is
-// the same part of each of some days, so that a row is read once or twice. OFFSET makes
-// the planner find the rows of each part in the index; it would else compare each row of
-// the workflow with each part.
-const sumMeasures = `
-SELECT m.name, m.key, m.version, p.n, sum(m.count)::bigint AS count
-FROM unnest($1::int[], $2::int[], $3::int[], $4::int[], $5::int[]) AS p (first_day, last_day, since, upto, n)
-CROSS JOIN LATERAL (
-    SELECT name, key, version, coalesce(counts[p.upto], 0) - coalesce(counts[p.since], 0) AS count FROM verifyd.measures
-    WHERE tenant_id = $6 AND workflow_id = $7 AND day BETWEEN p.first_day AND p.last_day
-        AND name = ANY ($8) AND ($9 = 0 OR version IN (0, $9)) OFFSET 0) AS m
-GROUP BY m.name, m.key, m.version, p.n
-HAVING sum(m.count) <> 0
-ORDER BY m.name, m.key, m.version, p.n`
-
-// dayParts are parts of days: of each day from first to last, the intervals after the
-// first since ones, up to number upto. They belong to interval n between the cuts.
-type dayParts struct{ first, last, since, upto, n []int32 }
-
-func (p *dayParts) add(first, last, since, upto int64, n int) {
-	if first <= last && since < upto {
-		p.first, p.last = append(p.first, int32(first)), append(p.last, int32(last))
-		p.since, p.upto, p.n = append(p.since, int32(since)), append(p.upto, int32(upto)), append(p.n, int32(n))
-	}
-}
-
-// dayPartsOf divides the time between cuts: a part of the first day, whole days, and a
-// part of the last day.
-func dayPartsOf(cuts []time.Time) (p dayParts) {
-	for n := range len(cuts) - 1 {
-		from, to := intervalOf(cuts[n]), intervalOf(cuts[n+1])
-		first, last := from/perDay, to/perDay
-		if first == last {
-			p.add(first, first, from%perDay, to%perDay, n)
-			continue
-		}
-		p.add(first, first, from%perDay, perDay, n)
-		p.add(first+1, last-1, 0, perDay, n)
-		p.add(last, last, 0, to%perDay, n)
-	}
-	return p
-}
-
-// Measures returns the sums of the measures that a query selects. It first adds up the
-// log of the tenant.
-func (s *Store) Measures(
-	ctx context.Context, t verification.TenantID, q verification.MeasureQuery,
-) (found []verification.MeasureCounts, err error) {
-	workflow := everyWorkflow
-	if q.Workflow != "" {
-		workflow = string(q.Workflow)
-	}
-	if !areUUIDs(string(t), workflow) || len(q.Cuts) < 2 {
-		return nil, nil
-	}
-	p := dayPartsOf(q.Cuts)
-	names := make([]string, len(q.Names))
-	for i, name := range q.Names {
-		names[i] = string(name)
-	}
-	type row struct {
-		Name    verification.MeasureName
-		Key     string
-		Version int
-		N       int
-		Count   int
-	}
-	err = s.listing(ctx, t, 0, func(ctx context.Context) error {
-		if err := s.foldMeasures(ctx, string(t)); err != nil {
-			return err
-		}
-		return s.querier().batch(ctx, string(t), func(b *pgx.Batch) error {
-			b.Queue(sumMeasures, p.first, p.last, p.since, p.upto, p.n, string(t), workflow, names, q.Version).Query(func(rows pgx.Rows) error {
-				found = nil
-				all, err := pgx.CollectRows(rows, pgx.RowToStructByName[row])
-				for _, r := range all {
-					key := verification.MeasureKey{Name: r.Name, Key: r.Key, Version: r.Version}
-					if n := len(found); n == 0 || found[n-1].MeasureKey != key {
-						found = append(found, verification.MeasureCounts{MeasureKey: key, Counts: make([]int, len(q.Cuts)-1)})
-					}
-					found[len(found)-1].Counts[r.N] = r.Count
-				}
-				return err
-			})
-			return nil
-		})
-	})
-	return found, translate("read measures", err)
 }

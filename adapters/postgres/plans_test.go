@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -40,6 +41,73 @@ FROM generate_series(1, 2000), unnest(ARRAY['completed', 'failed', 'expired', 'c
     unnest(ARRAY['', 'review', 'approve', 'reject']) AS decision;
 ANALYZE verifyd.run_counts`
 
+// populateQueue and populateMeasures give a tenant a review queue and the measures of a year.
+const (
+	populateQueue = `
+INSERT INTO verifyd.reviews (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown, claimed_by, claim_until)
+SELECT $1::uuid, ('d0000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, cause,
+    ('c0000000-0000-7000-8000-' || lpad(to_hex(n % 10), 12, '0'))::uuid, 'customer-' || n,
+    timestamptz '2026-01-01' + n * interval '1 minute', timestamptz '2026-01-02' + n * interval '1 minute',
+    CASE WHEN n % 50 = 0 THEN timestamptz '2026-02-01' + n * interval '1 minute' END, '{}',
+    CASE WHEN n % 100 = 0 THEN 'asha' ELSE '' END, CASE WHEN n % 100 = 0 THEN timestamptz '2026-12-01' END
+FROM generate_series(1, 20000) AS n, unnest(ARRAY['', 'review_step']) AS cause;
+ANALYZE verifyd.reviews, verifyd.review_counts`
+	populateMeasures = `
+INSERT INTO verifyd.measures
+SELECT $1::uuid, ('c0000000-0000-7000-8000-' || lpad(to_hex(w), 12, '0'))::uuid, day, name, key::text, 0, array_fill(1::bigint, ARRAY[96])
+FROM generate_series(1, 5) AS w, generate_series(20149, 20513) AS day, unnest(ARRAY['ended', 'started', 'verdict_time']) AS name, generate_series(1, 4) AS key;
+INSERT INTO verifyd.measure_months
+SELECT $1::uuid, ('c0000000-0000-7000-8000-' || lpad(to_hex(w), 12, '0'))::uuid, day, name, key::text, 0, array_fill(1::bigint, ARRAY[31])
+FROM generate_series(1, 200) AS w, generate_series(20149, 20513, 30) AS day, unnest(ARRAY['ended', 'started', 'verdict_time']) AS name, generate_series(1, 4) AS key;
+ANALYZE verifyd.measures, verifyd.measure_months`
+)
+
+// consoleQueries are the statements of pages of the console, by name.
+func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
+	all := map[string]postgres.Statement{}
+	page := verification.PageQuery{Limit: 50}
+	for name, q := range map[string]verification.QueueQuery{
+		"all":                 {},
+		"all, due":            {Order: verification.DueFirst},
+		"workflow, due":       {Workflow: flow, Order: verification.DueFirst},
+		"cause":               {Cause: verification.CauseReviewStep},
+		"cause, workflow":     {Cause: verification.CauseReviewStep, Workflow: flow},
+		"age":                 {SinceBefore: noon().AddDate(0, 0, -50)},
+		"unclaimed, workflow": {Unclaimed: true, Workflow: flow},
+		"mine":                {ClaimedBy: "asha"},
+		"prefix":              {ReferencePrefix: "customer-12"},
+		"run":                 {Run: runNumber(7)},
+	} {
+		q.PageQuery, q.Now = page, noon()
+		for part, query := range s.QueueQueries(ours, q) {
+			all["queue, "+name+", "+part] = postgres.Statement{Text: query}
+		}
+	}
+	for name, q := range map[string]verification.RunQuery{
+		"days":                   {StartedAfter: noon().AddDate(0, 0, -30), StartedBefore: noon()},
+		"days, workflow, status": {StartedAfter: noon().AddDate(0, 0, -30), Workflow: flow, Status: verification.StatusCompleted},
+		"hours":                  {StartedAfter: noon().Add(-20 * time.Hour), StartedBefore: noon()},
+		"reference":              {ReferenceID: "customer-7"},
+		"prefix":                 {ReferencePrefix: "customer-7"},
+	} {
+		q.PageQuery, q.Now = page, noon()
+		for _, part := range []string{"total", "page"} {
+			all["runs, "+name+", "+part] = postgres.Statement{Text: s.ListQueries(ours, q)[part]}
+		}
+	}
+	var cuts []time.Time
+	for n := range 31 {
+		cuts = append(cuts, noon().Truncate(24*time.Hour).Add(-330*time.Minute).AddDate(0, 0, n-30))
+	}
+	for name, cuts := range map[string][]time.Time{"days": cuts, "whole time": {cuts[0], cuts[30]}} {
+		q := verification.MeasureQuery{Workflow: flow, Names: []verification.MeasureName{verification.MeasureStarted, verification.MeasureEnded}, Cuts: cuts}
+		for part, query := range postgres.MeasureQueries(ours, q) {
+			all["numbers, "+name+", "+part] = query
+		}
+	}
+	return all
+}
+
 func TestListsAreReadFromIndexes(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{SingleHost: true})
@@ -53,8 +121,10 @@ func TestListsAreReadFromIndexes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := admin.Exec(t.Context(), populateCounts); err != nil {
-		t.Fatal(err)
+	for _, sql := range []string{populateCounts, populateQueue, populateMeasures} {
+		if _, err := admin.Exec(t.Context(), strings.ReplaceAll(sql, "$1", "'"+string(ours)+"'")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	queries := map[string]verification.RunQuery{}
 	for _, w := range []verification.WorkflowID{"", flow} {
@@ -94,6 +164,14 @@ func TestListsAreReadFromIndexes(t *testing.T) {
 				fmt.Fprintf(&b, "## %s, %s\n\n%s\n", name, part, plan)
 			}
 		}
+	}
+	console, scans := consoleQueries(s), regexp.MustCompile(`Seq Scan on (runs|reviews|measures|measure_months)\b`)
+	for _, name := range slices.Sorted(maps.Keys(console)) {
+		plan := explain(t, conn, console[name].Text, console[name].Args...)
+		if scans.MatchString(plan) {
+			t.Errorf("%s scans:\n%s", name, plan)
+		}
+		fmt.Fprintf(&b, "## %s\n\n%s\n", name, plan)
 	}
 	golden.Equal(t, "testdata/plans.txt", []byte(b.String()))
 	for _, q := range []verification.RunQuery{{ReferenceID: "somebody"}, {ReferencePrefix: "some"}} {
@@ -149,9 +227,9 @@ func TestAppendsFindRowsByPrimaryKeyWithoutStatistics(t *testing.T) {
 
 // explain returns the plan of a query without the lines of row-level security and
 // those that differ from one server to the next.
-func explain(t *testing.T, conn *pgx.Conn, query string) string {
+func explain(t *testing.T, conn *pgx.Conn, query string, args ...any) string {
 	t.Helper()
-	rows, err := conn.Query(t.Context(), "EXPLAIN (COSTS OFF) "+query, pgx.QueryExecModeSimpleProtocol)
+	rows, err := conn.Query(t.Context(), "EXPLAIN (COSTS OFF) "+query, append([]any{pgx.QueryExecModeSimpleProtocol}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -231,7 +231,11 @@ func queueTotal(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) 
 	}
 	if q.ReferencePrefix != "" {
 		prefixed := func() *bun.SelectQuery { return withPrefix(reviewsOf(tx, t, q), "reference_id", q.ReferencePrefix) }
-		return unendedTotal(tx, q.Now, prefixed)
+		if !q.SinceBefore.IsZero() {
+			return unendedTotal(tx, q.Now, prefixed)
+		}
+		total := prefixTotal(tx, q.ReferencePrefix, countersOf(tx, t, q), func() *bun.SelectQuery { return reviewsOf(tx, t, q) })
+		return tx.NewSelect().ColumnExpr("(?) - (?)", total, counted(prefixed().Where("until < ?", q.Now)))
 	}
 	total := "(?) - (?)"
 	terms := []any{countersOf(tx, t, q), counted(reviewsOf(tx, t, q).Where("until < ?", q.Now))}

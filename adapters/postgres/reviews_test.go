@@ -158,12 +158,19 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 			},
 			"measures": func(rt *rapid.T) {
 				first := noon().Add(time.Duration(rapid.IntRange(-200, 200).Draw(rt, "from")) * verification.MeasureInterval)
+				unit := verification.MeasureInterval
+				if rapid.Bool().Draw(rt, "whole days") {
+					unit = 24 * time.Hour
+				}
+				if rapid.Bool().Draw(rt, "from midnight") {
+					first = first.Truncate(24 * time.Hour)
+				}
 				q := verification.MeasureQuery{Cuts: []time.Time{first}, Names: []verification.MeasureName{
 					verification.MeasureStarted, verification.MeasureEnded, verification.MeasureTransition, verification.MeasureVerdictTime,
 				}}
 				for range rapid.IntRange(1, 4).Draw(rt, "intervals") {
 					last := q.Cuts[len(q.Cuts)-1]
-					q.Cuts = append(q.Cuts, last.Add(time.Duration(rapid.IntRange(1, 300).Draw(rt, "long"))*verification.MeasureInterval))
+					q.Cuts = append(q.Cuts, last.Add(time.Duration(rapid.IntRange(1, 300).Draw(rt, "long"))*unit))
 				}
 				if rapid.Bool().Draw(rt, "workflow") {
 					q.Workflow, q.Version = flow, rapid.IntRange(0, 2).Draw(rt, "version")

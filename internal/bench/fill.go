@@ -87,15 +87,19 @@ func Fill(ctx context.Context, s *postgres.Store, o FillOptions) error {
 	if err != nil {
 		return err
 	}
-	err = pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error { return fill(ctx, tx, o, flows) })
+	var pid uint32
+	err = pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
+		pid = tx.Conn().PgConn().PID()
+		return fill(ctx, tx, o, flows)
+	})
 	if err != nil {
 		return fmt.Errorf("fill tenant %s: %w", o.Tenant, err)
 	}
-	if err = closeConnections(ctx, s); err == nil {
+	if err = closeConnections(ctx, s, pid); err == nil {
 		err = s.Maintain(ctx, o.Now.Add(-lag)) // adds up the counters of closed connections
 	}
 	if err == nil {
-		const tables = "verifyd.runs, verifyd.run_events, verifyd.run_counts, verifyd.run_months, verifyd.reviews, verifyd.review_counts, verifyd.measures"
+		const tables = "verifyd.runs, verifyd.run_events, verifyd.run_counts, verifyd.run_months, verifyd.reviews, verifyd.review_counts, verifyd.measures, verifyd.measure_months"
 		_, err = s.Pool().Exec(ctx, "VACUUM (ANALYZE) "+tables)
 	}
 	if err != nil {
@@ -105,9 +109,8 @@ func Fill(ctx context.Context, s *postgres.Store, o FillOptions) error {
 }
 
 // closeConnections closes the connections of the store, and waits until the server has
-// ended them.
-func closeConnections(ctx context.Context, s *postgres.Store) error {
-	const counted = `SELECT EXISTS (SELECT FROM verifyd.run_counts WHERE slot <> 0 AND slot IN (SELECT pid FROM pg_stat_activity))`
+// ended the one with a process id. The counters of other hosts stay where they are.
+func closeConnections(ctx context.Context, s *postgres.Store, pid uint32) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	s.Pool().Reset()
@@ -115,12 +118,7 @@ func closeConnections(ctx context.Context, s *postgres.Store) error {
 	defer again.Stop()
 	for {
 		var open bool
-		err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, "SELECT set_config('verifyd.tenant', 'all', true)"); err != nil {
-				return err
-			}
-			return tx.QueryRow(ctx, counted).Scan(&open)
-		})
+		err := s.Pool().QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1::int)", int32(pid)).Scan(&open)
 		if err != nil || !open {
 			return err
 		}

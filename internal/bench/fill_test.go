@@ -132,6 +132,28 @@ func TestTheQueueAndTheMeasuresOfAFilledDatabaseAreThoseOfItsHistories(t *testin
 	}
 }
 
+func TestADatabaseIsFilledBesideAHostThatHasCounted(t *testing.T) {
+	s := fill(t)
+	host, err := postgres.Open(t.Context(), s.Pool().Config().ConnString(), postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	begun := verification.Summary{ID: "d0000000-0000-7000-8000-0000000000ff", Workflow: verification.DeriveWorkflowID(tenant, "other"), ReferenceID: "x", StartedAt: noon()}
+	err = host.Append(t.Context(), tenant, begun.ID, 0, verification.Commit{
+		Events: []verification.Event{{At: noon(), Fact: verification.Started{Workflow: begun.Workflow}}}, Summary: begun,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bench.Fill(t.Context(), s, bench.FillOptions{Tenant: tenant, Runs: 10, Now: noon()}); err != nil {
+		t.Fatalf("fill beside a host: %v", err)
+	}
+	if off, err := s.CheckCounts(t.Context()); err != nil || len(off) > 0 {
+		t.Errorf("counts that differ from counting: %v, %v", off, err)
+	}
+}
+
 func TestAFilledDatabaseHasRunsOfEveryKind(t *testing.T) {
 	s := fill(t, bench.FillOptions{Tenant: tenant, Runs: 20_000, Now: noon(), Seed: 1})
 	all := everyRun(t, s, tenant, noon())

@@ -101,7 +101,9 @@ func newConsole(b *testing.B, e *engine.Engine) (*httptest.Server, string) {
 	}
 	tokens := sessions{token.NewIssuer(keys)}
 	server := httptest.NewUnstartedServer(nil)
-	pages, err := console.New(e, console.Options{URL: "http://" + server.Listener.Addr().String() + "/console", Tokens: tokens})
+	pages, err := console.New(e, console.Options{
+		URL: "http://" + server.Listener.Addr().String() + "/console", Tokens: tokens, Now: time.Now,
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

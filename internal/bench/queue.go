@@ -43,11 +43,11 @@ func writeReviews(ctx context.Context, tx pgx.Tx, tenant [16]byte, entries []ver
 }
 
 // copyThrough copies rows to a table of makeIncoming and takes them from there.
-func copyThrough(ctx context.Context, tx pgx.Tx, table string, columns []string, values [][]any, take string) error {
+func copyThrough(ctx context.Context, tx pgx.Tx, table string, columns []string, values [][]any, take ...string) error {
 	if _, err := tx.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(values)); err != nil {
 		return err
 	}
-	for _, statement := range []string{take, "TRUNCATE " + table} {
+	for _, statement := range append(take, "TRUNCATE "+table) {
 		if _, err := tx.Exec(ctx, statement); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ const (
 	perDay   = int(wholeDay / verification.MeasureInterval)
 )
 
-// sums are counts by quarter hour of a day: see the table "measures".
+// sums are counts by quarter hour of a day: see the tables "measures" and "measure_months".
 type sums map[sumKey]*[perDay]int32
 
 type sumKey struct {
@@ -91,13 +91,23 @@ func (s sums) at(k sumKey) *[perDay]int32 {
 
 // write adds the sums to those of the tenant.
 func (s sums) write(ctx context.Context, tx pgx.Tx, tenant [16]byte) error {
-	const take = `
-INSERT INTO verifyd.measures AS m SELECT * FROM incoming_measures
+	const (
+		added = `
 ON CONFLICT (tenant_id, workflow_id, day, name, md5(key), version) DO UPDATE
 SET counts = ARRAY(SELECT a + b FROM unnest(m.counts, excluded.counts) WITH ORDINALITY AS u (a, b, n) ORDER BY n)`
+		takeDays   = "INSERT INTO verifyd.measures AS m SELECT * FROM incoming_measures" + added
+		takeMonths = `
+INSERT INTO verifyd.measure_months AS m
+SELECT tenant_id, workflow_id, month, name, key, version, array_agg(count ORDER BY upto) FROM (
+    SELECT tenant_id, workflow_id, day - (number - 1) AS month, name, key, version, upto,
+        coalesce(sum(counts[96]) FILTER (WHERE number <= upto), 0)::bigint AS count
+    FROM (SELECT *, extract(day FROM date '1970-01-01' + day)::int AS number FROM incoming_measures) AS days
+    CROSS JOIN generate_series(1, 31) AS upto GROUP BY 1, 2, 3, 4, 5, 6, 7) AS sums
+GROUP BY 1, 2, 3, 4, 5, 6` + added
+	)
 	var values [][]any
 	flush := func() error {
-		err := copyThrough(ctx, tx, "incoming_measures", []string{"tenant_id", "workflow_id", "day", "name", "key", "version", "counts"}, values, take)
+		err := copyThrough(ctx, tx, "incoming_measures", []string{"tenant_id", "workflow_id", "day", "name", "key", "version", "counts"}, values, takeDays, takeMonths)
 		values = values[:0]
 		return err
 	}

@@ -102,18 +102,24 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 	if err != nil {
 		return Numbers{}, err
 	}
-	names := []verification.MeasureName{
+	daily := verification.MeasureQuery{Workflow: q.Workflow, Cuts: cuts, Names: []verification.MeasureName{
 		verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict, verification.MeasureVerdictTime,
+	}}
+	whole := verification.MeasureQuery{Workflow: q.Workflow, Cuts: []time.Time{cuts[0], cuts[len(cuts)-1]}, Names: []verification.MeasureName{
 		verification.MeasureDispatchFailed, verification.MeasureDispatchTime,
-	}
+	}}
 	if q.Workflow != "" {
-		names = append(names, verification.MeasureTransition, verification.MeasureStopped)
+		whole.Names = append(whole.Names, verification.MeasureTransition, verification.MeasureStopped)
 	}
-	found, err := e.ports.Store.Measures(ctx, t, verification.MeasureQuery{Workflow: q.Workflow, Names: names, Cuts: cuts})
+	byDay, err := e.ports.Store.Measures(ctx, t, daily)
 	if err != nil {
 		return Numbers{}, err
 	}
-	n := Numbers{Days: dayNumbers(cuts, found), TimeToVerdict: timeToVerdict(found, nil), Providers: providerNumbers(found)}
+	found, err := e.ports.Store.Measures(ctx, t, whole)
+	if err != nil {
+		return Numbers{}, err
+	}
+	n := Numbers{Days: dayNumbers(cuts, byDay), TimeToVerdict: timeToVerdict(byDay, nil), Providers: providerNumbers(found)}
 	if q.Workflow != "" {
 		if n.Steps, err = e.stepNumbers(ctx, t, q.Workflow, found); err != nil {
 			return Numbers{}, err

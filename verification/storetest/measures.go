@@ -14,6 +14,7 @@ func measures() []clause {
 	const sums = "MeasureStore.Measures: "
 	return []clause{
 		{"measures are added up from each cut to the next", sums + "the sums of the measures of all appends so far, in the order of name, key and version", measuresAreAdded},
+		{"measures of months are the sums of their days, wherever the days begin", "MeasureQuery.Cuts: two or more ascending times, each a multiple of MeasureInterval", measuresOfMonths},
 		{"a refused append adds no measures", "RunStore.Append: all or nothing", refusedMeasures},
 		{"the measures of a workflow and of a version are selected", "MeasureQuery: Workflow, Version and Names", measuresSelected},
 		{"two tenants have separate measures", "MeasureStore: every method is of one tenant", measuresOfTwoTenants},
@@ -86,6 +87,44 @@ func measuresAreAdded(t *trial) {
 	more := begin(102, instant(0), started()) // after the first read
 	t.save(ours, more)
 	t.measured(ours, verification.MeasureQuery{Names: measureNames(), Cuts: cuts(0, day)}, append(histories, more)...)
+}
+
+func measuresOfMonths(t *trial) {
+	const day = 24 * time.Hour
+	first := time.Date(2025, 11, 30, 0, 0, 0, 0, time.UTC)
+	var histories []history
+	for n := range 40 { // 130 days, with the ends of five months
+		at := first.Add(time.Duration(n) * (3*day + 5*time.Hour + 37*time.Minute))
+		histories = append(histories, begin(n+1, at, started()).then(time.Minute, consent()).then(day, verification.Cancelled{}))
+	}
+	for n := range 4 { // about the midnights of a month
+		at := time.Date(2026, 2, 28, 23, 30, 0, 0, time.UTC).Add(time.Duration(n) * verification.MeasureInterval)
+		histories = append(histories, begin(50+n, at, started()).then(time.Minute, consent()))
+	}
+	t.save(ours, histories...)
+	for _, from := range []time.Duration{0, -330 * time.Minute, 5 * time.Hour, day - verification.MeasureInterval} {
+		var days, months []time.Time
+		for n := range 140 {
+			days = append(days, first.Add(from).AddDate(0, 0, n))
+		}
+		for n := range 7 {
+			months = append(months, time.Date(2025, 11+time.Month(n), 1, 0, 0, 0, 0, time.UTC).Add(from))
+		}
+		ends := []time.Time{days[0], days[len(days)-1]}
+		clockChanges := slices.Concat(days[:90], cutsLater(days[90:], time.Hour))
+		for _, at := range [][]time.Time{days, months, ends, clockChanges} {
+			t.measured(ours, verification.MeasureQuery{Workflow: onboarding, Names: measureNames(), Cuts: at}, histories...)
+		}
+	}
+}
+
+// cutsLater returns cuts that are moved.
+func cutsLater(all []time.Time, d time.Duration) []time.Time {
+	moved := slices.Clone(all)
+	for i := range moved {
+		moved[i] = moved[i].Add(d)
+	}
+	return moved
 }
 
 func refusedMeasures(t *trial) {

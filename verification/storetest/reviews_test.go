@@ -165,6 +165,11 @@ func measureBreaches() []breach {
 		{"measures are added up from each cut to the next", "the first cut is too late", measuring(func(q *verification.MeasureQuery) {
 			q.Cuts[0] = q.Cuts[0].Add(2 * verification.MeasureInterval)
 		})},
+		{"measures of months are the sums of their days, wherever the days begin", "every day begins at midnight in UTC", measuring(func(q *verification.MeasureQuery) {
+			for i := range q.Cuts {
+				q.Cuts[i] = q.Cuts[i].Truncate(24 * time.Hour)
+			}
+		})},
 		{"a refused append adds no measures", "each append adds those of its events once more", func(b *broken, sound stores) {
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
 				err := sound.Append(ctx, t, id, seq, c)

@@ -259,7 +259,19 @@ CREATE TABLE verifyd.measures (
     counts      bigint[] NOT NULL
 );
 -- A key may contain a condition, which is too long for an index.
-CREATE UNIQUE INDEX measures_by_key ON verifyd.measures (tenant_id, workflow_id, day, name, md5(key), version);
+CREATE UNIQUE INDEX measures_by_key ON verifyd.measures (tenant_id, workflow_id, name, day, md5(key), version);
+
+-- The same sums by month: counts[n] is that of its first n days.
+CREATE TABLE verifyd.measure_months (
+    tenant_id   uuid NOT NULL,
+    workflow_id uuid NOT NULL,
+    day         integer NOT NULL, -- the first one of the month
+    name        text COLLATE "C" NOT NULL,
+    key         text COLLATE "C" NOT NULL,
+    version     integer NOT NULL,
+    counts      bigint[] NOT NULL
+);
+CREATE UNIQUE INDEX measure_months_by_key ON verifyd.measure_months (tenant_id, workflow_id, name, day, md5(key), version);
 
 -- The completed runs that are screened again when a list changes, and the pass over the
 -- list in which each was screened last; 0 for none.
@@ -358,7 +370,7 @@ DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['tenants', 'accounts', 'workflows', 'workflow_versions', 'run_events', 'runs',
-        'run_counts', 'run_months', 'reviews', 'review_counts', 'measure_log', 'measures', 'screened_runs', 'work', 'idempotency_keys', 'deliveries'] LOOP
+        'run_counts', 'run_months', 'reviews', 'review_counts', 'measure_log', 'measures', 'measure_months', 'screened_runs', 'work', 'idempotency_keys', 'deliveries'] LOOP
         EXECUTE format('ALTER TABLE verifyd.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
         -- Each subquery is evaluated once for a statement, at the first row that needs
         -- it. A value that is neither 'all' nor a list of ids is an error.
@@ -374,7 +386,7 @@ $$;
 
 -- +goose Down
 DROP TABLE verifyd.hosts, verifyd.shared_values, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.rescreen_passes,
-    verifyd.screened_runs, verifyd.measures,
+    verifyd.screened_runs, verifyd.measure_months, verifyd.measures,
     verifyd.measure_log, verifyd.review_counts, verifyd.reviews, verifyd.run_months, verifyd.run_counts, verifyd.runs,
     verifyd.run_events, verifyd.workflow_versions, verifyd.workflows, verifyd.accounts, verifyd.tenants;
 DROP FUNCTION verifyd.count_runs();

@@ -1,0 +1,52 @@
+// Tests of searches by a prefix of the reference id.
+
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestTheTotalOfAPrefixIsExactHoweverManyRunsHaveIt(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{SingleHost: true})
+	admin, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
+	must(t, err)
+	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
+	const half = postgres.MaxPrefixed + 100
+	reference := fmt.Sprintf("CASE WHEN n <= %d THEN 'b-1' WHEN n <= %d THEN 'b-2' ELSE 'c' END || n", half, 2*half)
+	for _, sql := range []string{populate, populateQueue} {
+		sql = strings.NewReplacer("$1", "'"+string(ours)+"'", "'customer-' || n", reference, "'customer'", reference,
+			"60000", fmt.Sprint(2*half+9), "20000", fmt.Sprint(2*half+9)).Replace(sql)
+		_, err := admin.Exec(t.Context(), sql)
+		must(t, err)
+	}
+	for prefix, want := range map[string]int{"": 2*half + 9, "b": 2 * half, "b-1": half, "b-2": half, "c": 9, "a": 0, "d": 0, "\U0010FFFF": 0} {
+		for _, w := range []verification.WorkflowID{"", flow} {
+			p, err := s.List(t.Context(), ours, verification.RunQuery{ReferencePrefix: prefix, Workflow: w, Now: noon()})
+			must(t, err)
+			var counted, queued int
+			const count = "SELECT count(*) FROM verifyd.runs WHERE starts_with(reference_id, $1) AND ($2 = '' OR workflow_id::text = $2)"
+			must(t, admin.QueryRow(t.Context(), count, prefix, string(w)).Scan(&counted))
+			if p.Total != counted || w == "" && counted != want {
+				t.Errorf("List(%q, workflow %q): total %d, want %d", prefix, w, p.Total, counted)
+			}
+			q, err := s.Queue(t.Context(), ours, verification.QueueQuery{ReferencePrefix: prefix, Workflow: w, Now: noon()})
+			must(t, err)
+			const countQueue = `SELECT count(*) FROM verifyd.reviews
+WHERE cause = '' AND starts_with(reference_id, $1) AND ($2 = '' OR workflow_id::text = $2) AND (until IS NULL OR until >= $3)`
+			must(t, admin.QueryRow(t.Context(), countQueue, prefix, string(w), noon()).Scan(&queued))
+			if q.Total != queued {
+				t.Errorf("Queue(%q, workflow %q): total %d, want %d", prefix, w, q.Total, queued)
+			}
+		}
+	}
+}
