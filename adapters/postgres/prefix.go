@@ -21,7 +21,7 @@ func prefixTotal(tx bun.IDB, prefix string, all *bun.SelectQuery, rows func() *b
 		return tx.NewSelect().TableExpr("(?) AS r", s).ColumnExpr("count(*) AS n")
 	}
 	with := func() *bun.SelectQuery { return withPrefix(rows(), "reference_id", prefix) }
-	without := some(rows().Where(reference+"< ?", prefix).Where(reference+"<> ''")) // as the index has them
+	without := some(rows().Where(reference+"< ?", prefix).Where(reference + "<> ''")) // as the index has them
 	if next := afterPrefix(prefix); next != "" {
 		without = without.UnionAll(some(rows().Where(reference+">= ?", next)))
 	}
