@@ -323,7 +323,7 @@ func (m matrix) rows(t testing.TB) map[string][]string {
 	}
 	slices.Sort(known)
 	if told := slices.Sorted(maps.Keys(rows)); !slices.Equal(told, known) {
-		t.Fatalf("%s tells of %q, want exactly %q", m.title, told, known)
+		t.Fatalf("%s has the rows %q, want exactly %q", m.title, told, known)
 	}
 	return rows
 }

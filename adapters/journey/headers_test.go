@@ -69,7 +69,7 @@ func TestAssetsAreCachedAndNameNoOtherHost(t *testing.T) {
 			t.Errorf("%s = %d %v", f[1], a.status, a.header)
 		}
 		if regexp.MustCompile(`https?://(?:[^w]|w[^w])`).MatchString(a.body) || strings.Contains(a.body, "eval(") {
-			t.Errorf("%s speaks of another host", f[1])
+			t.Errorf("%s names another host", f[1])
 		}
 	}
 	for _, path := range []string{"assets/0/journey.css", "assets/" + strings.Split(found[0][1], "/")[1] + "/nothing.css", "assets/../journey.go"} {

@@ -82,7 +82,7 @@ func TestAHostIsWokenForQueuedWork(t *testing.T) {
 		eventually(t, "a wake", func() bool { return wakes() >= want })
 	}
 	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("five wakes took %s: the host is told late", took) // a few milliseconds each, and five seconds if it were not told at once
+		t.Errorf("five wakes took %s: the host is woken late", took) // a few milliseconds each, and five seconds if it were not woken at once
 	}
 	before := wakes()
 	if err := front.Append(t.Context(), ours, runNumber(100), 0, started(100, time.Now(), true)); err != nil {

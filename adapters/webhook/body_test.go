@@ -95,7 +95,7 @@ func TestTheDataOfANoticeIsTheRunAsTheAPIListsIt(t *testing.T) {
 		}
 	}
 	if len(told) != 6 || len(statuses) != 4 {
-		t.Errorf("%d runs were told of, of %d statuses, want 6 of 4", len(told), len(statuses))
+		t.Errorf("%d runs were notified, of %d statuses, want 6 of 4", len(told), len(statuses))
 	}
 	if diff := cmp.Diff(listed, told); diff != "" {
 		t.Errorf("data (-listed +told):\n%s", diff)

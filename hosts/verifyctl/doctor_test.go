@@ -125,6 +125,6 @@ func (w *world) holdStatuses(line string, want map[string]string) {
 		w.t.Errorf("%s differs (-want +got):\n%s\n%s", line, diff, w.heard())
 	}
 	if strings.Contains(w.said.String(), "@:/?#") { // as the passwords of pgtest have it
-		w.t.Errorf("the password was told:\n%s", w.heard())
+		w.t.Errorf("the password was printed:\n%s", w.heard())
 	}
 }

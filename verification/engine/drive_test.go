@@ -140,7 +140,7 @@ func TestAPendingResultIsPolledWhenDue(t *testing.T) {
 	if got := fmt.Sprint(handles); got != "[ h1 h1 h2]" {
 		t.Errorf("handles = %s, want [ h1 h1 h2]", got)
 	}
-	if run.Seq != 6 { // started, dispatched, pended h1, pended h2, answered, completed
+	if run.Seq != 6 { // started, dispatched, pending h1, pending h2, result, completed
 		t.Errorf("events = %d, want 6: a poll without news is not recorded", run.Seq)
 	}
 }

@@ -109,7 +109,7 @@ func TestTheDemosCustomerGoesFromTheLinkBackToTheClient(t *testing.T) {
 	tab.Press(onto)
 	tab.See("#back")
 	if told, want := tab.Text(), "/done case=7&run_id="+r.ID+"&status=completed"; strings.TrimSpace(told) != want {
-		t.Errorf("the client is told %q, want %q", told, want)
+		t.Errorf("the page of the client shows %q, want %q", told, want)
 	}
 	if r = s.run("GET", s.api+"/v1/runs/"+r.ID, ""); r.Status != "completed" || r.Decision != nil {
 		t.Errorf("run = %+v, want it completed with nothing to review", r)

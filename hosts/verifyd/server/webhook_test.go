@@ -79,7 +79,7 @@ func TestTheClientHearsOfTheEndOfARunOnceSigned(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(notices) > 0 {
-		t.Errorf("a verdict was told to the client: %s", (<-notices).body)
+		t.Errorf("the client was notified of a verdict: %s", (<-notices).body)
 	}
 }
 
@@ -95,6 +95,6 @@ func TestPrivateAddressesHearNothingUnlessAllowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(notices) > 0 {
-		t.Errorf("a loopback address was told: %s", (<-notices).body)
+		t.Errorf("a loopback address was notified: %s", (<-notices).body)
 	}
 }
