@@ -178,3 +178,14 @@ func TestAComparisonIsReachedWithoutAScriptAndByKeyboard(t *testing.T) {
 		}
 	}
 }
+
+func TestFactsBesideTheGraphHaveRoomForTheirValues(t *testing.T) {
+	d := serve(t)
+	w := d.Apply(onboarding())
+	tab := d.tab(reviewer(verification.RoleViewer), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/workflows/" + string(w.ID))
+	const narrowest = `Math.min(...[...document.querySelectorAll(".side .facts dd")].map(dd => dd.getBoundingClientRect().width))`
+	if width := browser.Eval[float64](tab, narrowest); width < 200 {
+		t.Errorf("the narrowest value is %.0f pixels wide", width)
+	}
+}
