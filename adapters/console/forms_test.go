@@ -63,19 +63,28 @@ func TestARefusedVerdictSaysWhy(t *testing.T) {
 		form   []string
 		want   string
 	}{
-		{"a colleague has proposed", func(d *desk, run verification.RunID, _ *person) { d.propose(run, "ravi", "ravi") }, true, approve,
-			"Nothing was saved: a reviewer has acted on this run since you opened it."},
+		{
+			"a colleague has proposed", func(d *desk, run verification.RunID, _ *person) { d.propose(run, "ravi", "ravi") }, true, approve,
+			"Nothing was saved: a reviewer has acted on this run since you opened it.",
+		},
 		{"the run was cancelled", func(d *desk, run verification.RunID, _ *person) {
 			if _, err := d.Engine.Cancel(d.t.Context(), enginetest.Tenant, run); err != nil {
 				d.t.Fatal(err)
 			}
 		}, true, approve, "Nothing was saved: this run has ended since you opened it."},
-		{"her own proposal", func(d *desk, run verification.RunID, _ *person) { d.propose(run, "asha", "asha") }, false, approve,
-			"Nothing was saved: you have proposed this verdict."},
-		{"the proposal of a namesake", func(d *desk, run verification.RunID, _ *person) { d.propose(run, "asha-2", "Asha") }, false, approve,
-			"Nothing was saved: you may be the reviewer who proposed this verdict."},
-		{"nothing is proposed", func(*desk, verification.RunID, *person) {}, false, []string{"decision", "return", "notes", "Fine by me."},
-			"Nothing was saved: no verdict is proposed on this run any more."},
+		{
+			"her own proposal", func(d *desk, run verification.RunID, _ *person) { d.propose(run, "asha", "asha") }, false, approve,
+			"Nothing was saved: you have proposed this verdict.",
+		},
+		{
+			"the proposal of a namesake", func(d *desk, run verification.RunID, _ *person) { d.propose(run, "asha-2", "Asha") }, false, approve,
+			"Nothing was saved: you may be the reviewer who proposed this verdict.",
+		},
+		{
+			"nothing is proposed", func(*desk, verification.RunID, *person) {}, false,
+			[]string{"decision", "return", "notes", "Fine by me."},
+			"Nothing was saved: no verdict is proposed on this run any more.",
+		},
 		{"a colleague has the run", func(d *desk, run verification.RunID, _ *person) {
 			d.as(reviewerCalled("ravi")).post("/runs/" + string(run) + "/claim")
 		}, true, approve, "Nothing was saved: \u2068ravi\u2069 has taken this run over."},
