@@ -32,7 +32,7 @@ func (p *NameMatch) Check(_ context.Context, r verification.CheckRequest) (verif
 	}
 	m, err := Compare(p.comparer, w.Kind, w.Name, w.Other)
 	if err != nil {
-		return verification.CheckResult{}, verification.Permanent(fmt.Errorf("with.name and with.other: %w", err))
+		return verification.CheckResult{}, verification.Permanent(fmt.Errorf("%s: with.name and with.other: %w", NameMatchName, err))
 	}
 	result := verification.CheckResult{Outcome: verification.OutcomePassed, Data: map[string]any{"score": m.Score, "reasons": m.Reasons}}
 	if m.Score < w.Threshold {

@@ -95,9 +95,9 @@ func (p *Provider) read(values map[string]any) (w searchWith, err error) {
 	switch {
 	case err != nil:
 	case w.BirthDate != "" && !IsDate(w.BirthDate):
-		err = errors.New("with.birth_date must be YYYY, YYYY-MM or YYYY-MM-DD")
+		err = errors.New(ProviderName + ": with.birth_date must be YYYY, YYYY-MM or YYYY-MM-DD")
 	case w.FailAt != nil && *w.FailAt < w.ReviewAt:
-		err = errors.New("with.fail_at must not be below review_at")
+		err = errors.New(ProviderName + ": with.fail_at must not be below review_at")
 	}
 	return w, err
 }
@@ -141,10 +141,10 @@ func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verifi
 // search searches a list for whom a check screens.
 func (p *Provider) search(w searchWith, name string) (list *List, old bool, hits []Hit, err error) {
 	if list, old = p.lists.List(name, p.now()); list == nil {
-		return nil, false, nil, errors.New("with.list: there is no list of this name: the lists are " + orNone(p.lists.Names()))
+		return nil, false, nil, errors.New(ProviderName + ": with.list: there is no list of this name: the lists are " + orNone(p.lists.Names()))
 	}
 	if hits, err = list.Search(w.subject(), w.ReviewAt); err != nil {
-		err = fmt.Errorf("with.name: %w", err)
+		err = fmt.Errorf("%s: with.name: %w", ProviderName, err)
 	}
 	return list, old, hits, err
 }

@@ -141,7 +141,9 @@ func TestAWrongWithIsPermanentAndNamesItsKey(t *testing.T) {
 		{search, "fail_at", 0.7, "with.fail_at must not be below review_at"},
 		{search, "failat", 0.9, "with.failat is not a key of this check"},
 		{match, "list", "x", "with.list is not a key of this check"},
+		{match, "other", "...", "with.name and with.other: the name has no letter and no digit"},
 	} {
+		check := screening.ProviderName
 		with := map[string]any{}
 		for k, v := range good {
 			with[k] = v
@@ -151,12 +153,13 @@ func TestAWrongWithIsPermanentAndNamesItsKey(t *testing.T) {
 			delete(with, tc.key)
 		}
 		if tc.provider == verification.Provider(match) {
+			check = screening.NameMatchName
 			with = map[string]any{"name": "A B", "other": "A B", tc.key: tc.value}
 		}
 		_, err := tc.provider.Check(t.Context(), verification.CheckRequest{With: with})
 		var permanent interface{ Permanent() bool }
-		if err == nil || !errors.As(err, &permanent) || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: error %v, want the permanent error %q", tc.key, err, tc.want)
+		if err == nil || !errors.As(err, &permanent) || !strings.HasPrefix(err.Error(), check+": ") || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v, want the permanent error %q of %s", tc.key, err, tc.want, check)
 		}
 	}
 }
