@@ -30,7 +30,7 @@ var (
 	// ErrMayBeProposer is returned for a confirmation by a reviewer who may be the one who
 	// has proposed the verdict, see Person.MayBe.
 	ErrMayBeProposer error = Conflict("run", "you and the reviewer who proposed the verdict may be one person, since you have the same name "+
-		"or signed in in different ways; send it back, or let another reviewer confirm it")
+		"or used different ways to sign in; send it back, or let another reviewer confirm it")
 	// ErrNoProposal is returned if there is no proposal to send back.
 	ErrNoProposal error = Conflict("run", "no verdict is proposed")
 )

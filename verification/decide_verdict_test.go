@@ -230,13 +230,13 @@ func TestTheReasonWhyAVerdictNeedsAnotherPersonIsSaid(t *testing.T) {
 		{
 			j.fork().propose(), atProvider("2", verification.DecisionApprove),
 			"run: you and the reviewer who proposed the verdict may be one person, since you have the same name " +
-				"or signed in in different ways; send it back, or let another reviewer confirm it",
+				"or used different ways to sign in; send it back, or let another reviewer confirm it",
 		},
 		{
 			j.fork().propose(),
 			verification.GiveVerdict{Decision: verification.DecisionApprove, By: "Asha", Identity: "another"},
 			"run: you and the reviewer who proposed the verdict may be one person, since you have the same name " +
-				"or signed in in different ways; send it back, or let another reviewer confirm it",
+				"or used different ways to sign in; send it back, or let another reviewer confirm it",
 		},
 	} {
 		events, err := c.j.try(c.command)

@@ -272,7 +272,7 @@ func EncodeEvent(e Event) ([]byte, error) {
 
 // EncodeEvents encodes events for DecodeEvents, in fewer bytes than EncodeEvent: as a
 // JSON array of {"at", KIND: FACT}, one on a line. "at" is left out if it is that of the
-// event before, and so are of a dispatch the key if it is the node, and the numbers if
+// event before. A dispatch leaves out its key if that is the node, and its numbers if
 // they are 1. Every Data is kept byte for byte.
 func EncodeEvents(events []Event) ([]byte, error) {
 	b := append(make([]byte, 0, 1024), '[')
@@ -316,8 +316,11 @@ func DecodeEvents(raw []byte) ([]Event, error) {
 			}
 			delete(row, "at")
 		}
-		if len(row) != 1 || i == 0 && !given {
-			return nil, fmt.Errorf("decode event %d: it has no time, or %d facts", i, len(row))
+		if i == 0 && !given {
+			return nil, errors.New("decode event 0: it has no time")
+		}
+		if len(row) != 1 {
+			return nil, fmt.Errorf("decode event %d: it has %d facts, not 1", i, len(row))
 		}
 		for kind, raw := range row {
 			fact, err := decodeFact(kind, raw)
@@ -397,7 +400,7 @@ func (f ResultRecorded) appendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
-// UnmarshalJSON decodes an event that this or an older version encoded.
+// UnmarshalJSON decodes an event that MarshalJSON encoded.
 func (e *Event) UnmarshalJSON(raw []byte) error {
 	var j eventJSON
 	if err := json.Unmarshal(raw, &j); err != nil {

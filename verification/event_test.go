@@ -265,9 +265,9 @@ func TestRowsThatCannotBeDecoded(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{}`:                              `decode events: json: cannot unmarshal`,
 		`[{"at":"noon"}]`:                 `decode event 0: parsing time`,
-		`[{"cancelled":{}}]`:              `decode event 0: it has no time, or 1`,
-		`[{"at":"2026-03-02T12:00:00Z"}]`: `decode event 0: it has no time, or 0`,
-		`[{"at":"2026-03-02T12:00:00Z","cancelled":{},"expired":{}}]`:                 `decode event 0: it has no time, or 2`,
+		`[{"cancelled":{}}]`:              `decode event 0: it has no time`,
+		`[{"at":"2026-03-02T12:00:00Z"}]`: `decode event 0: it has 0 facts`,
+		`[{"at":"2026-03-02T12:00:00Z","cancelled":{},"expired":{}}]`:                 `decode event 0: it has 2 facts`,
 		`[{"at":"2026-03-02T12:00:00Z","danced":{}}]`:                                 `decode event "danced": unknown event type`,
 		`[{"at":"2026-03-02T12:00:00Z","cancelled":{}},{"dispatched":{"visit":"x"}}]`: `decode event "dispatched": json: cannot unmarshal`,
 	} {

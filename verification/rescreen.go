@@ -35,7 +35,7 @@ type RescreenPass struct {
 type OutdatedQuery struct {
 	List string
 	Pass int // the number of the pass
-	// After is the tenant that was served last: tenants with higher ids come first, then
+	// After is the id of the tenant that was served last: tenants with higher ids come first, then
 	// the order starts again at the lowest id. Empty starts at the lowest id.
 	After TenantID
 	Limit int // the maximum number of runs

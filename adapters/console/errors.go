@@ -86,9 +86,15 @@ func (c *console) refuse(w http.ResponseWriter, r *http.Request, s session, err 
 		key = "error.person"
 	}
 	view.Text = s.Message(key + ".text")
-	if !errors.Is(err, errCrossSite) && !errors.Is(err, errOtherPerson) { // the person did not type it
+	if !errors.Is(err, errCrossSite) { // nobody typed it here
 		view.Kept = c.keptForm(r)
 		view.Again = status >= http.StatusInternalServerError
+	}
+	if errors.Is(err, errOtherPerson) && view.Kept != nil { // this person does not see the text
+		view.Again = true
+		for i := range view.Kept.Fields {
+			view.Kept.Fields[i].Long = false
+		}
 	}
 	if err := c.render(w, s, status, "error", key+".title", view); err != nil {
 		s.log.Error("console failed", "error", err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +62,7 @@ func (c *console) showRun(w http.ResponseWriter, r *http.Request, s session, sta
 	f := queueFilterOf(r.URL.Query())
 	v := c.runView(s, rec, f)
 	v.Verdict = c.verdictPanel(s, rec, f, claim, kept)
-	v.Verdict.ClaimNow = v.Verdict.Free && c.fromConsole(r)
+	v.Verdict.ClaimNow = v.Verdict.Free && c.fromConsole(r) && !r.URL.Query().Has("lang") // a change of the language opens nothing
 	return c.renderTitled(w, s, status, "run", v.Reference, v)
 }
 
@@ -72,7 +73,8 @@ func (c *console) fromConsole(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin"
 	}
-	return strings.HasPrefix(r.Referer(), c.site+c.base+"/")
+	u, err := url.Parse(r.Referer())
+	return err == nil && (u.Host == r.Host || u.Scheme+"://"+u.Host == c.site) && strings.HasPrefix(u.EscapedPath(), c.base+"/")
 }
 
 // claimOf returns who works on a run that needs a verdict.

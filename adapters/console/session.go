@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/web"
@@ -36,8 +37,11 @@ type session struct {
 // SignedIn reports whether the person has signed in.
 func (s session) SignedIn() bool { return s.Reviewer != verification.Reviewer{} }
 
-// Key names the person among those of all tenants.
-func (s session) Key() string { return string(s.Tenant) + " " + s.Identity }
+// Key names the person among those of all tenants. People with the same key are one
+// person, as verification.Person.Is says.
+func (s session) Key() string {
+	return string(s.Tenant) + " " + strings.ToLower(strings.TrimSpace(s.Identity))
+}
 
 // May reports whether the person has at least this role.
 func (s session) May(role verification.Role) bool { return s.Role.Includes(role) }

@@ -74,6 +74,7 @@ func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session
 	if c.opt.IdentityProvider == nil {
 		return verification.NotFound("page")
 	}
+	s.Languages = c.catalogs.Links(s.Catalog, nil) // without the code of the provider
 	attempt, encoded, _ := strings.Cut(c.cookie(r, attemptCookie), "|")
 	c.setCookie(w, attemptCookie, "")
 	var who verification.Reviewer

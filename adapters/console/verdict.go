@@ -61,7 +61,7 @@ type keptVerdict struct {
 	Notes   string
 	Seq     int // that the form was for; 0 for none
 	Note    *web.Note
-	Changed bool // the run has changed since the form was shown
+	Changed bool // the page says so if a person has changed the run since the form was shown
 	Problem string
 }
 
@@ -275,7 +275,8 @@ func (c *console) claimRun(w http.ResponseWriter, r *http.Request, s session) er
 	case err != nil:
 		return err
 	case r.PostForm.Get("notes") != "": // typed before, or of a verdict that was refused because of a claim
-		return c.showRun(w, r, s, http.StatusOK, keptVerdict{Notes: notesOf(r)})
+		seq, _ := strconv.Atoi(r.PostForm.Get("seq")) // none in the form that takes over
+		return c.showRun(w, r, s, http.StatusOK, keptVerdict{Notes: notesOf(r), Seq: seq, Changed: true})
 	case wantsPage(r):
 		return c.redirect(w, s.Base+"/runs/"+string(id)+queueFilterOf(r.URL.Query()).Query())
 	case claim.By != s.Identity:

@@ -29,7 +29,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 		{"wide", browser.Options{Wide: true, Width: 1920}},
 	} {
 		tab := b.Open(t, look.Options)
-		for _, kind := range kinds() {
+		for i, kind := range kinds() {
 			t.Run(look.name+" "+kind.name, func(t *testing.T) {
 				s := serve(t)
 				workflow, redirect := onboarding(), ""
@@ -41,7 +41,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 				}
 				c := s.begin(workflow, redirect)
 				kind.reach(c)
-				if look.name != "light" { // light has no logo, so that the tenant's initial is seen, too
+				if look.name != "light" || i%2 == 1 { // some pages have no logo, so that the tenant's initial is seen, too
 					if err := s.Store.SaveTenant(t.Context(), branded(t, redirect)); err != nil {
 						t.Fatal(err)
 					}

@@ -218,17 +218,17 @@ func staleQuery(tx bun.IDB, t verification.TenantID, now time.Time) *bun.SelectQ
 }
 
 // totalQuery selects the number of runs that are indexed under the filters. Those with one
-// reference id are counted in an index.
+// reference id are counted in an index, and so are those with a prefix of it and another
+// filter: in the order of the references, the few that match may be far apart.
 func totalQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {
 	switch {
-	case q.ReferenceID != "":
-		return counted(filtered(tx.NewSelect().Model((*runRow)(nil)), t, q))
-	case q.ReferencePrefix != "":
-		prefix := q.ReferencePrefix
-		q.ReferencePrefix = ""
-		return prefixTotal(tx, prefix, totalQuery(tx, t, q), func() *bun.SelectQuery {
-			return filtered(tx.NewSelect().Model((*runRow)(nil)), t, q)
+	case q.ReferencePrefix != "" && q == (verification.RunQuery{ReferencePrefix: q.ReferencePrefix, PageQuery: q.PageQuery, Now: q.Now}):
+		all := verification.RunQuery{PageQuery: q.PageQuery, Now: q.Now}
+		return prefixTotal(tx, q.ReferencePrefix, totalQuery(tx, t, all), func() *bun.SelectQuery {
+			return filtered(tx.NewSelect().Model((*runRow)(nil)), t, all)
 		})
+	case q.ReferenceID != "", q.ReferencePrefix != "":
+		return counted(filtered(tx.NewSelect().Model((*runRow)(nil)), t, q))
 	case q.StartedAfter.IsZero() && q.StartedBefore.IsZero():
 		return filtered(tx.NewSelect().TableExpr("verifyd.run_counts").ColumnExpr("coalesce(sum(runs), 0)::bigint"), t, q)
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
@@ -130,6 +131,9 @@ func addTo(sums map[sumKey][]int64, k sumKey, interval int64, n int) {
 // When a transaction fails or takes too long, the next one has a tenth of its rows. A row
 // that fails alone, and not because the database is slow or gone, is broken.
 func (s *Store) foldMeasures(ctx context.Context, tenants string) error {
+	if some, err := s.hasLog(ctx, tenants); err != nil || !some {
+		return translate("add up measures", err)
+	}
 	limit := maxFold
 	for range maxFolds {
 		rows, err := s.foldRows(ctx, tenants, limit)
@@ -149,6 +153,15 @@ func (s *Store) foldMeasures(ctx context.Context, tenants string) error {
 		}
 	}
 	return verification.Unavailable("numbers", "they are being added up; try again")
+}
+
+// hasLog reports whether the log has rows to add up.
+func (s *Store) hasLog(ctx context.Context, tenants string) (some bool, err error) {
+	err = s.querier().batch(ctx, tenants, func(b *pgx.Batch) error {
+		b.Queue("SELECT EXISTS (SELECT FROM verifyd.measure_log WHERE NOT broken)").QueryRow(func(row pgx.Row) error { return row.Scan(&some) })
+		return nil
+	})
+	return some, err
 }
 
 // logRow is a row of verifyd.measure_log.

@@ -14,7 +14,7 @@ import (
 )
 
 // dividedDays selects the rows of the days that have a cut, and what each has before the
-// cut and in all. A part is the cuts at one time of consecutive days, the first of which is
+// cut and in all. A part is the cuts at one time of consecutive days; the first cut is
 // number n. OFFSET makes the planner find the rows of each part in the index; it would else
 // compare each row of the workflow with each part.
 const dividedDays = `

@@ -3,6 +3,7 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"regexp"
@@ -185,42 +186,39 @@ func TestListsAreReadFromIndexes(t *testing.T) {
 // An append finds each row by its primary key even when its plan was made in a new
 // database, whose tables have no statistics.
 func TestAppendsFindRowsByPrimaryKeyWithoutStatistics(t *testing.T) {
-	url := pgtest.Database(t)
-	openAt(t, url, postgres.Options{SingleHost: true})
 	other := regexp.MustCompile(`using (\w+) on (runs|workflows|reviews|work) `)
-	for _, runs := range []string{"0", "50", "2000"} {
-		conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
-		if err != nil {
-			t.Fatal(err)
+	queue, _, _ := strings.Cut(populateQueue, "ANALYZE")
+	for _, rows := range []string{"0", "50", "2000"} {
+		url := pgtest.Database(t)
+		openAt(t, url, postgres.Options{SingleHost: true})
+		connect := func(url string) *pgx.Conn {
+			conn, err := pgx.Connect(t.Context(), url)
+			must(t, err)
+			t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+			return conn
 		}
-		exec := func(statement string) {
-			t.Helper()
-			if _, err := conn.Exec(t.Context(), statement, pgx.QueryExecModeSimpleProtocol); err != nil {
-				t.Fatal(err)
-			}
+		admin, host := connect(pgtest.Admin(t, url)), connect(url)
+		for _, sql := range []string{populate, queue} {
+			_, err := admin.Exec(t.Context(), strings.NewReplacer("$1", "'"+string(ours)+"'", "60000", rows, "20000", rows).Replace(sql))
+			must(t, err)
 		}
-		exec("BEGIN; PREPARE hot AS " + postgres.SetTenantHot)
-		exec(strings.NewReplacer("$1", "'"+string(ours)+"'", "60000", runs).Replace(populate))
-		exec("EXECUTE hot('all')")
+		for _, sql := range []string{"BEGIN", "PREPARE hot AS " + postgres.SetTenantHot, "EXECUTE hot('all')"} {
+			_, err := host.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol)
+			must(t, err)
+		}
 		for name, statement := range postgres.AppendStatements() {
-			d, err := conn.Prepare(t.Context(), name, statement)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d, err := host.Prepare(t.Context(), name, statement)
+			must(t, err)
 			nulls := strings.TrimSuffix(strings.Repeat("NULL,", len(d.ParamOIDs)), ",")
-			plan := explain(t, conn, "EXECUTE "+name+" ("+nulls+")")
+			plan := explain(t, host, "EXECUTE "+name+" ("+nulls+")")
 			for _, used := range other.FindAllStringSubmatch(plan, -1) {
 				if used[1] != used[2]+"_pkey" {
-					t.Errorf("with %s runs, %s reads %s by %s:\n%s", runs, name, used[2], used[1], plan)
+					t.Errorf("with %s rows, %s reads %s by %s:\n%s", rows, name, used[2], used[1], plan)
 				}
 			}
 			if strings.Contains(plan, "Seq Scan") {
-				t.Errorf("with %s runs, %s scans a table:\n%s", runs, name, plan)
+				t.Errorf("with %s rows, %s scans a table:\n%s", rows, name, plan)
 			}
-		}
-		exec("ROLLBACK")
-		if err := conn.Close(t.Context()); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -224,18 +224,18 @@ func orInfinity(t time.Time) any {
 
 // queueTotal selects the number of rows that match the query. If its filters have
 // counters, it counts only the reviews of one day, those that have ended by time, and
-// those that are claimed.
+// those that are claimed; see prefixTotal for a prefix of the reference id.
 func queueTotal(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
 	if q.Run != "" || q.ClaimedBy != "" || q.ReferencePrefix != "" && q.Unclaimed {
 		return counted(matching(tx, t, q))
 	}
 	if q.ReferencePrefix != "" {
 		prefixed := func() *bun.SelectQuery { return withPrefix(reviewsOf(tx, t, q), "reference_id", q.ReferencePrefix) }
-		if !q.SinceBefore.IsZero() {
+		if !q.SinceBefore.IsZero() || q.Workflow != "" {
 			return unendedTotal(tx, q.Now, prefixed)
 		}
 		total := prefixTotal(tx, q.ReferencePrefix, countersOf(tx, t, q), func() *bun.SelectQuery { return reviewsOf(tx, t, q) })
-		return tx.NewSelect().ColumnExpr("(?) - (?)", total, counted(prefixed().Where("until < ?", q.Now)))
+		return tx.NewSelect().ColumnExpr("greatest(0, (?) - (?))", total, counted(prefixed().Where("until < ?", q.Now)))
 	}
 	total := "(?) - (?)"
 	terms := []any{countersOf(tx, t, q), counted(reviewsOf(tx, t, q).Where("until < ?", q.Now))}

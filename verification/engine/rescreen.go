@@ -35,10 +35,10 @@ type rescreening struct {
 	holder string           // identifies this host; made when it is first needed
 	busy   bool             // a batch is under way
 	at     time.Time        // of the next batch
-	// failing has the number of attempts for the runs that could not be screened at the last.
+	// failing has the number of attempts for the runs whose last attempt failed.
 	// Only the batch under way uses it.
 	failing map[verification.RunRef]int
-	// after has, by list, the tenant of the last run that was screened or tried, so that
+	// after has, by list, the tenant of the last run that was screened or attempted, so that
 	// tenants take turns although a batch ends by time. Only the batch under way uses it.
 	after map[string]verification.TenantID
 }

@@ -30,6 +30,8 @@ addEventListener("pageshow", sendAgain); // the back button shows the page again
 function sendAgain() {
   for (const form of document.querySelectorAll("form[data-sent]")) {
     delete form.dataset.sent;
-    form.querySelector("[aria-disabled]")?.removeAttribute("aria-disabled");
+    for (const element of form.elements) { // some stand elsewhere on the page
+      element.removeAttribute("aria-disabled");
+    }
   }
 }

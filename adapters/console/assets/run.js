@@ -11,7 +11,8 @@ async function claim() {
   active = false;
   try {
     const response = await fetch(form.dataset.claim, {
-      method: "POST", headers: {Accept: "application/json"}, body: new URLSearchParams(), signal: AbortSignal.timeout(10_000),
+      method: "POST", headers: {Accept: "application/json"}, signal: AbortSignal.timeout(10_000),
+      body: new URLSearchParams({person: form.elements.person.value}), // another one may have signed in since
     });
     form.querySelector("[data-taken]").hidden = response.status !== 409;
     if (response.ok) {

@@ -45,7 +45,8 @@ CREATE TABLE verifyd.workflows (
 CREATE INDEX workflows_newest ON verifyd.workflows (tenant_id, created_at DESC, id DESC);
 -- If two indexes cost the same, the planner takes the one that was created last. In a new
 -- table all of them cost the same, and the plan of an append is made then. So the primary
--- key comes last here, in runs and in reviews.
+-- key comes last here, in runs and in reviews. pg_dump does not keep that order: do not
+-- restore the schema of a dump without its rows.
 ALTER TABLE verifyd.workflows ADD PRIMARY KEY (tenant_id, id);
 
 CREATE TABLE verifyd.workflow_versions (
@@ -64,7 +65,7 @@ CREATE TABLE verifyd.run_events (
     run_id    uuid NOT NULL,
     seq       integer NOT NULL, -- number of earlier events
     next_seq  integer NOT NULL, -- seq of the next row
-    events    text NOT NULL,    -- JSON array of {at, KIND: FACT}, byte for byte: see verification.EncodeEvents
+    events    text NOT NULL,    -- JSON array of {at?, KIND: FACT}, byte for byte: see verification.EncodeEvents
     PRIMARY KEY (tenant_id, run_id, seq)
 );
 
@@ -99,7 +100,7 @@ CREATE INDEX runs_by_status ON verifyd.runs (tenant_id, status, started_at, id);
 CREATE INDEX runs_by_workflow ON verifyd.runs (tenant_id, workflow_id, status, started_at, id);
 CREATE INDEX runs_by_decision ON verifyd.runs (tenant_id, decision, status, started_at, id) WHERE decision <> '';
 CREATE INDEX runs_by_workflow_decision ON verifyd.runs (tenant_id, workflow_id, decision, status, started_at, id) WHERE decision <> '';
-CREATE INDEX runs_by_reference ON verifyd.runs (tenant_id, reference_id COLLATE "C") WHERE reference_id COLLATE "C" <> ''; -- equal ids take little space: else it would cost less than the primary key
+CREATE INDEX runs_by_reference ON verifyd.runs (tenant_id, reference_id COLLATE "C") WHERE reference_id COLLATE "C" <> ''; -- without the condition, an index of equal ids would be smaller than the primary key, and the planner would prefer it
 CREATE INDEX runs_status_until ON verifyd.runs (tenant_id, status_until) WHERE status_until IS NOT NULL;
 CREATE INDEX runs_status_from ON verifyd.runs (tenant_id, status_from) WHERE status_from IS NOT NULL;
 CREATE INDEX runs_expires_at ON verifyd.runs (expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
