@@ -44,11 +44,12 @@ func TestAFormIsSentOnlyByThePersonWhoFilledItIn(t *testing.T) {
 	again := append(formOf(t, kept, path+"/verdict"), "notes", "I, asha, have seen it.")
 	refused := ravi.post(path+"/verdict", again...) // has signed in in the same browser
 	wants(t, refused, http.StatusConflict, "This form belongs to another person", "!<textarea", `href="/console/"`)
-	wants(t, asha.post(path+"/verdict", formOf(t, refused, path+"/verdict")...), http.StatusSeeOther) // sent again there, with its text
 	wants(t, ravi.post(path+"/claim", formOf(t, asha.get(path), path+"/verdict")...), http.StatusConflict, "another person")
 	if got := d.Run(run).Decision; got != verification.DecisionReview {
 		t.Errorf("another person has made the decision %q", got)
 	}
+	same := d.as(reviewerCalled(" Asha")) // the name of another link, for the same person
+	wants(t, same.post(path+"/verdict", formOf(t, refused, path+"/verdict")...), http.StatusSeeOther)
 	if got := d.Run(run); got.Decision != verification.DecisionReject || got.Notes != "I, asha, have seen it." {
 		t.Errorf("run = %q %q, want the verdict of asha", got.Decision, got.Notes)
 	}
@@ -173,6 +174,19 @@ func TestOnlyAPostThatMaySucceedIsOfferedAgain(t *testing.T) {
 	wants(t, asha.post(path, form...), http.StatusServiceUnavailable, "Seen.", "Send again", home)
 }
 
+func TestAClaimWithANoteSaysThatTheRunHasChanged(t *testing.T) {
+	d := serve(t)
+	w := waiting("Limit", "The limit is high.")
+	w.FourEyes = true
+	run, asha := d.begin(d.Apply(w), "case-1"), d.as(reviewerCalled("asha"))
+	path := "/runs/" + string(run)
+	form := append(formOf(t, asha.get(path), path+"/verdict"), "notes", "Fine by me.")
+	const changed = "a reviewer has acted on this run since you opened it"
+	wants(t, asha.post(path+"/claim", form...), http.StatusOK, "Fine by me.", "!"+changed)
+	d.propose(run, "ravi", "ravi")
+	wants(t, asha.post(path+"/claim", form...), http.StatusOK, "Fine by me.", changed)
+}
+
 func TestAPageThatIsOpenedOverHTTPClaimsByItsReferrer(t *testing.T) {
 	d := serve(t)
 	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
@@ -187,6 +201,8 @@ func TestAPageThatIsOpenedOverHTTPClaimsByItsReferrer(t *testing.T) {
 		}
 	}
 	page := p.get("/runs/"+string(run), "Referer", d.server.URL+"/console/queue", "Sec-Fetch-Site", "cross-site")
+	wants(t, page, http.StatusOK, "! data-claim-now")
+	page = p.get("/runs/"+string(run)+"?lang=hi", "Sec-Fetch-Site", "same-origin")
 	wants(t, page, http.StatusOK, "! data-claim-now")
 }
 
