@@ -5,12 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/fair"
 )
 
-func TestARunTakenForAReservationIsReleasedWhenTheHostStops(t *testing.T) {
+// idleRunner returns a runner whose loop does not run, and the queue of its store.
+func idleRunner() (*runner, *mock.WorkQueueMock) {
 	queue := &mock.WorkQueueMock{
 		RenewFunc:   func(context.Context, []verification.RunRef, time.Time) error { return nil },
 		ReleaseFunc: func(context.Context, []verification.Work, time.Time) error { return nil },
@@ -31,7 +34,11 @@ func TestARunTakenForAReservationIsReleasedWhenTheHostStops(t *testing.T) {
 		verification.RescreenStore
 	}{WorkQueue: queue}
 	e.heavy = fair.NewLimiter(1, 1)
-	r := newRunner(e)
+	return newRunner(e), queue
+}
+
+func TestARunTakenForAReservationIsReleasedWhenTheHostStops(t *testing.T) {
+	r, queue := idleRunner()
 	ref := verification.RunRef{Tenant: "t", Run: "r"}
 	reserved := r.reserve(ref)
 	if err := r.accept(t.Context(), []verification.Work{{RunRef: ref}}); err != nil {
@@ -45,5 +52,26 @@ func TestARunTakenForAReservationIsReleasedWhenTheHostStops(t *testing.T) {
 	calls := queue.ReleaseCalls()
 	if len(calls) != 1 || len(calls[0].Work) != 1 || calls[0].Work[0].RunRef != ref {
 		t.Errorf("Release = %+v, want one call with the run", calls)
+	}
+}
+
+func TestARunThatEndsWhileTheHostStopsTakesNoOthersPlace(t *testing.T) {
+	r, queue := idleRunner()
+	ref := func(id verification.RunID) verification.RunRef { return verification.RunRef{Tenant: "t", Run: id} }
+	r.handover = append(make([]verification.RunRef, 0, 8), ref("ended"))
+	r.jobs[ref("called")] = &job{session: session{ref: ref("called")}}
+	halt := r.halt
+	r.halt = func() { // the call of the run ends now
+		r.handover = append(r.handover, ref("late"))
+		halt()
+	}
+	if err := r.close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []verification.Work{
+		{Kind: verification.WorkAdvance, RunRef: ref("ended")}, {Kind: verification.WorkAdvance, RunRef: ref("called")},
+	}
+	if diff := cmp.Diff(want, queue.ReleaseCalls()[0].Work); diff != "" {
+		t.Errorf("released (-want +got):\n%s", diff)
 	}
 }

@@ -118,7 +118,7 @@ func (r *runner) close(ctx context.Context) error {
 	for (r.active > 0 || r.rounds > 0) && ctx.Err() == nil {
 		r.idle.Wait()
 	}
-	remaining := slices.AppendSeq(r.handover, maps.Keys(r.jobs))
+	remaining := slices.AppendSeq(slices.Clone(r.handover), maps.Keys(r.jobs)) // a call that ends now appends to handover
 	r.mu.Unlock()
 	r.halt()
 	if len(remaining) == 0 {
