@@ -113,6 +113,9 @@ WHERE tenant_id = $1 AND run_id = $2 AND (kind || '') = 'advance' AND ` + ifAppe
 // Every transaction that changes an entry first locks its row with the empty cause.
 // Without this order an append and a claim could deadlock, or a row could have an older
 // claim than the others.
+//
+// An expression that no index has finds that row: in a table without statistics the planner
+// would prefer an index of the queue to the primary key.
 const (
 	deleteReview = `
 WITH locked AS MATERIALIZED (
