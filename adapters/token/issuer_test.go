@@ -295,15 +295,19 @@ func TestABearerTokenIsNoLink(t *testing.T) {
 
 func FuzzVerifyBearer(f *testing.F) {
 	b := token.NewIssuer(read(f, jwkOf(f, private()["oct"]), jwkOf(f, private()["Ed25519"])))
-	issued := issue(f, b)
+	issued := issue(f, b) // each process of the fuzzer issues its own, with another id
+	want, err := b.Verify(issued, noon)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Add(issued)
 	f.Add("e30.e30.e30")
 	f.Add("eyJhbGciOiJub25lIn0.e30.")
 	f.Fuzz(func(t *testing.T, raw string) {
 		bearer, err := b.Verify(raw, noon)
 		switch {
-		case err == nil && raw != issued:
-			t.Errorf("Verify(%q) = %+v, want it refused", raw, bearer)
+		case err == nil && bearer != want:
+			t.Errorf("Verify(%q) = %+v, want it refused or the claims of %+v", raw, bearer, want)
 		case err != nil && !errors.Is(err, verification.ErrUnauthenticated):
 			t.Errorf("Verify(%q): %v, want ErrUnauthenticated", raw, err)
 		}
