@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/console"
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
@@ -204,6 +205,20 @@ func TestAPageThatIsOpenedOverHTTPClaimsByItsReferrer(t *testing.T) {
 	wants(t, page, http.StatusOK, "! data-claim-now")
 	page = p.get("/runs/"+string(run)+"?lang=hi", "Sec-Fetch-Site", "same-origin")
 	wants(t, page, http.StatusOK, "! data-claim-now")
+}
+
+func TestTheReferrerMayBeTheHostOrThePublicAddress(t *testing.T) {
+	d := serveWith(t, func(o *console.Options) { o.URL = "http://verify.example/console" })
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	p := d.as(reviewerCalled("asha"))
+	for from, want := range map[string]bool{
+		d.server.URL + "/console/": true, "http://verify.example/console/queue": true, "https://verify.example/console/queue": false,
+	} {
+		page := p.get("/runs/"+string(run), "Referer", from)
+		if got := strings.Contains(page.body, " data-claim-now"); got != want {
+			t.Errorf("a page opened from %q has its script claim the run = %t, want %t", from, got, want)
+		}
+	}
 }
 
 func TestANoteThatWasTypedBeforeTheClaimStays(t *testing.T) {

@@ -133,10 +133,7 @@ FROM verifyd.reviews WHERE run_id = $1 AND cause = ''`, string(runNumber(1)), st
 // claimBegins begins a transaction that has locked the row of run 1 with the empty cause.
 func claimBegins(t *testing.T, url string) pgx.Tx {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
-	must(t, err)
-	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
-	tx, err := conn.Begin(t.Context())
+	tx, err := connect(t, pgtest.Admin(t, url)).Begin(t.Context())
 	must(t, err)
 	locked, err := tx.Exec(t.Context(), "SELECT FROM verifyd.reviews WHERE run_id = $1 AND cause = '' FOR UPDATE", string(runNumber(1)))
 	must(t, err)
@@ -160,10 +157,7 @@ func waitsFor(t *testing.T, tx pgx.Tx, what string) {
 // with one claim.
 func sameClaims(t *testing.T, url string, causes []verification.Cause, by string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
-	must(t, err)
-	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
-	rows, err := conn.Query(t.Context(), "SELECT cause, claimed_by FROM verifyd.reviews WHERE run_id = $1 ORDER BY cause", string(runNumber(1)))
+	rows, err := connect(t, pgtest.Admin(t, url)).Query(t.Context(), "SELECT cause, claimed_by FROM verifyd.reviews WHERE run_id = $1 ORDER BY cause", string(runNumber(1)))
 	must(t, err)
 	type row struct{ Cause, ClaimedBy string }
 	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])

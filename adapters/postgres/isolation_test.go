@@ -168,9 +168,9 @@ func tenantNumber(n int) verification.TenantID {
 	return verification.TenantID(fmt.Sprintf("a0000000-0000-7000-8000-%012x", n))
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
+func must(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }

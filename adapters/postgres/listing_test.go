@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
@@ -18,10 +16,7 @@ import (
 // lock locks a table against readers until the test ends or unlock is called.
 func lock(t *testing.T, url, table string) (unlock func()) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
-	must(t, err)
-	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
-	tx, err := conn.Begin(t.Context())
+	tx, err := connect(t, pgtest.Admin(t, url)).Begin(t.Context())
 	must(t, err)
 	_, err = tx.Exec(t.Context(), "LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE")
 	must(t, err)
@@ -121,15 +116,13 @@ func TestWrongCountersHideNoRun(t *testing.T) {
 func TestAListFailsOnLockedStaleRows(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{})
-	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
-	must(t, err)
-	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	conn := connect(t, pgtest.Admin(t, url))
 	const stale = `
 INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, abandon_at, waiting, signal, wait,
     ended, error, verdict, flagged, status, decision, status_until)
 SELECT $1, gen_random_uuid(), gen_random_uuid(), 'x', $2::timestamptz, $2, 'customer_input', '', 0, '', '', '', false, 'in_progress', '', $2
 FROM generate_series(1, 2100)`
-	_, err = conn.Exec(t.Context(), stale, string(ours), noon())
+	_, err := conn.Exec(t.Context(), stale, string(ours), noon())
 	must(t, err)
 	tx, err := conn.Begin(t.Context())
 	must(t, err)

@@ -3,7 +3,6 @@
 package postgres_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"regexp"
@@ -191,13 +190,7 @@ func TestAppendsFindRowsByPrimaryKeyWithoutStatistics(t *testing.T) {
 	for _, rows := range []string{"0", "50", "2000"} {
 		url := pgtest.Database(t)
 		openAt(t, url, postgres.Options{SingleHost: true})
-		connect := func(url string) *pgx.Conn {
-			conn, err := pgx.Connect(t.Context(), url)
-			must(t, err)
-			t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
-			return conn
-		}
-		admin, host := connect(pgtest.Admin(t, url)), connect(url)
+		admin, host := connect(t, pgtest.Admin(t, url)), connect(t, url)
 		for _, sql := range []string{populate, queue} {
 			_, err := admin.Exec(t.Context(), strings.NewReplacer("$1", "'"+string(ours)+"'", "60000", rows, "20000", rows).Replace(sql))
 			must(t, err)

@@ -3,12 +3,9 @@
 package postgres_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
@@ -18,9 +15,7 @@ import (
 func TestTheTotalOfAPrefixIsExactHoweverManyRunsHaveIt(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{SingleHost: true})
-	admin, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
-	must(t, err)
-	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
+	admin := connect(t, pgtest.Admin(t, url))
 	const half = postgres.MaxPrefixed + 100
 	reference := fmt.Sprintf("CASE WHEN n <= %d THEN 'b-1' WHEN n <= %d THEN 'b-2' ELSE 'c' END || n", half, 2*half)
 	for _, sql := range []string{populate, populateQueue} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
@@ -41,6 +42,15 @@ func openAt(tb testing.TB, url string, o postgres.Options) *postgres.Store {
 	}
 	tb.Cleanup(s.Close)
 	return s
+}
+
+// connect opens a connection that is closed at the end of the test.
+func connect(tb testing.TB, url string) *pgx.Conn {
+	tb.Helper()
+	conn, err := pgx.Connect(tb.Context(), url)
+	must(tb, err)
+	tb.Cleanup(func() { _ = conn.Close(context.WithoutCancel(tb.Context())) })
+	return conn
 }
 
 // fresh is an empty store.
