@@ -240,6 +240,20 @@ func TestANoteThatWasTypedBeforeTheClaimStays(t *testing.T) {
 	}
 }
 
+func TestAScriptClaimsNothingForAnotherPersonWhoHasSignedInSince(t *testing.T) {
+	d := serve(t)
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	tab := d.tab(reviewerCalled("asha"), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/runs/" + string(run))
+	browser.Eval[bool](tab, `fetch("`+d.link(reviewerCalled("ravi"))+`", {method: "POST"}).then((r) => r.ok)`)
+	tab.Fill("#notes", "Mine.")
+	tab.See("[data-taken]")
+	found, err := d.Engine.Review(t.Context(), enginetest.Tenant, run)
+	if err != nil || found.Claim.By != "" {
+		t.Errorf("the run is claimed by %q, %v; want nobody", found.Claim.By, err)
+	}
+}
+
 func TestAScriptReadsUntilWhenItsClaimHolds(t *testing.T) {
 	d := serve(t)
 	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
