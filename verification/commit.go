@@ -67,7 +67,7 @@ const (
 	WorkAnnounce WorkKind = "announce" // send the notice that the run is over
 )
 
-// TakeRequest asks for due work of one kind. Tenants take turns: each is given
+// TakeRequest is a request for due work of one kind. Tenants take turns: each is given
 // its first piece before any is given its second.
 type TakeRequest struct {
 	Kind  WorkKind

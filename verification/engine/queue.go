@@ -37,7 +37,7 @@ func (e *Engine) QueueFigures(ctx context.Context, t verification.TenantID) (ver
 	return e.ports.Store.QueueFigures(ctx, t, "", e.now())
 }
 
-// ClaimRequest asks for the claim of a run in the review queue.
+// ClaimRequest is a request for the claim of a run in the review queue.
 type ClaimRequest struct {
 	// By identifies the person, and Name is what others see. By is required.
 	By, Name string
