@@ -7,16 +7,20 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/verifyd/verifyd/internal/process"
 )
 
 // attack is one kind of load. Any of its functions may be nil.
 type attack struct {
-	name string
+	name    string
+	control bool // it calls no host: it shows the price of sharing the machine
 	// filled says that PostgreSQL is filled with runs before the hosts start.
 	filled bool
 	// prepare creates what the attack needs, before the bystander is measured alone.
@@ -35,10 +39,11 @@ func Attacks() (names []string) {
 	return names
 }
 
-// attacks returns all attacks. Those that leave a backlog come last, because some
-// measurements use one site for all.
+// attacks returns the control and all attacks. Those that leave a backlog come last,
+// because some measurements use one site for all.
 func attacks() []attack {
 	return []attack{
+		{name: "busy processors", control: true, press: compute},
 		{name: "deep offsets", filled: true, prepare: fillMemory, press: skip},
 		{name: "40 reports at once", prepare: makeCards, press: printAll},
 		{name: "1 MB inputs", press: startLarge},
@@ -130,6 +135,21 @@ func wait(ctx context.Context, d time.Duration) {
 	case <-over.C:
 	case <-ctx.Done():
 	}
+}
+
+// compute occupies every processor without calling a host.
+func compute(ctx context.Context, s *site) {
+	var all sync.WaitGroup
+	for range runtime.NumCPU() {
+		all.Go(func() {
+			p, err := process.Start(process.Command(ctx, 0, "/bin/sh", "-c", "while :; do :; done"))
+			if err == nil {
+				err = p.Err() // ctx ends the process
+			}
+			s.attacker.count(ctx, err)
+		})
+	}
+	all.Wait()
 }
 
 // start starts a run of the attacker without waiting for it.

@@ -3,7 +3,8 @@
 // PostgreSQL. The bystander calls them at a fixed rate, first alone and then while
 // the attacker causes load of one kind: a receiver of webhooks
 // that never answers, a slow vendor, large inputs, deep pages of lists, many
-// reports at once, large uploads, and definitions that are expensive to execute.
+// reports at once, large uploads, and definitions that are expensive to execute. A
+// control occupies the processors without calling the hosts.
 //
 //	make noisy
 //

@@ -248,7 +248,7 @@ func (m *measurement) row(ctx context.Context, s *site, a attack, alone Figures)
 	release()
 	<-pressed
 	return Row{
-		Attack: a.name, Store: s.store, Alone: alone, Beside: beside,
+		Attack: a.name, Control: a.control, Store: s.store, Alone: alone, Beside: beside,
 		MaxRSS: s.rss.Load(), Kept: s.attacker.kept.Load(), Crashes: s.crashes(),
 		Requests: s.attacker.requests(), Answers: s.attacker.summary(), DeadEnds: s.deadEnd.attempts.Load(),
 	}, ctx.Err()

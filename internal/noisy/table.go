@@ -27,6 +27,7 @@ const (
 // Row is the result of the bystander during one attack on one store.
 type Row struct {
 	Attack        string
+	Control       bool // no host was called; the row has no targets
 	Store         Store
 	Alone, Beside Figures
 	MaxRSS        int64    // the largest resident memory of a host, in bytes
@@ -37,8 +38,11 @@ type Row struct {
 	DeadEnds      int64    // requests to the receiver that never answers
 }
 
-// Misses returns the targets that the row does not meet.
+// Misses returns the targets that the row does not meet; a control has none.
 func (r Row) Misses() (all []string) {
+	if r.Control {
+		return nil
+	}
 	for _, c := range Calls() {
 		alone, beside := r.Alone[c], r.Beside[c]
 		if errs := r.errors(c); errs != "" {
@@ -155,7 +159,10 @@ func (r Result) Write(w io.Writer) {
 			fmt.Fprintf(w, " %s |", cell(row.Alone[c], row.Beside[c]))
 		}
 		aim := "reached"
-		if misses := row.Misses(); len(misses) > 0 {
+		switch misses := row.Misses(); {
+		case row.Control:
+			aim = "control"
+		case len(misses) > 0:
 			aim = "**missed**: " + strings.Join(misses, "; ")
 		}
 		fmt.Fprintf(w, " %d | %d MiB | %s |\n", row.Errors(), row.MaxRSS>>20, aim)

@@ -72,6 +72,19 @@ func TestMemoryMayGrowWithWhatIsKept(t *testing.T) {
 	}
 }
 
+func TestAControlHasNoTargets(t *testing.T) {
+	r := wellBehaved()
+	r.Control, r.Beside = true, noisy.MakeFigures(2*time.Second)
+	if got := r.Misses(); len(got) > 0 {
+		t.Errorf("misses %q, want none", got)
+	}
+	var out strings.Builder
+	noisy.Result{Rows: []noisy.Row{r}}.Write(&out)
+	if !strings.Contains(out.String(), "| control |\n") {
+		t.Errorf("the table does not name the control:\n%s", out.String())
+	}
+}
+
 func TestSmallTimesAreNotCompared(t *testing.T) {
 	r := wellBehaved()
 	r.Alone, r.Beside = noisy.MakeFigures(time.Millisecond), noisy.MakeFigures(30*time.Millisecond)
