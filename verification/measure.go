@@ -290,15 +290,15 @@ type MeasureQuery struct {
 	// Version selects one version by its number, for measures that are counted by
 	// version; 0 selects all.
 	Version int
-	// Names are the measures wanted.
-	Names []MeasureName
-	// Cuts are two or more ascending times, each a multiple of MeasureInterval: the
-	// measures are added up from each to the next.
+	// Names are the measures that are added up from each cut to the next, and Totals
+	// others that are added up from the first cut to the last.
+	Names, Totals []MeasureName
+	// Cuts are two or more ascending times, each a multiple of MeasureInterval.
 	Cuts []time.Time
 }
 
 // MeasureCounts are the sums of a measure between the cuts of a query.
 type MeasureCounts struct {
 	MeasureKey
-	Counts []int // Counts[i] is the sum from Cuts[i] to Cuts[i+1]
+	Counts []int // Counts[i] is the sum from Cuts[i] to Cuts[i+1]; one sum for Totals
 }

@@ -107,7 +107,8 @@ type ClaimStore interface {
 // MeasureStore adds up the measures of commits.
 type MeasureStore interface {
 	// Measures returns the sums of the measures of all appends so far, in the order of
-	// name, key and version. Sums that are 0 between all cuts are left out.
+	// name, key and version, all as of one time. Sums that are 0 between all cuts are left
+	// out.
 	Measures(ctx context.Context, t TenantID, q MeasureQuery) ([]MeasureCounts, error)
 }
 

@@ -38,20 +38,26 @@ func (ms *measures) add(w verification.WorkflowID, found []verification.Measure)
 func (ms measures) sums(q verification.MeasureQuery) []verification.MeasureCounts {
 	found := map[verification.MeasureKey][]int{}
 	for key, counts := range ms {
-		if !slices.Contains(q.Names, key.Name) || q.Workflow != "" && q.Workflow != key.workflow ||
+		cuts := q.Cuts
+		if slices.Contains(q.Totals, key.Name) {
+			cuts = []time.Time{cuts[0], cuts[len(cuts)-1]}
+		} else if !slices.Contains(q.Names, key.Name) {
+			continue
+		}
+		if q.Workflow != "" && q.Workflow != key.workflow ||
 			q.Workflow == "" && key.Version != 0 || q.Version != 0 && key.Version != 0 && q.Version != key.Version {
 			continue
 		}
 		for at, n := range counts {
-			i, exact := slices.BinarySearchFunc(q.Cuts, at, time.Time.Compare)
+			i, exact := slices.BinarySearchFunc(cuts, at, time.Time.Compare)
 			if !exact {
 				i--
 			}
-			if i < 0 || i >= len(q.Cuts)-1 {
+			if i < 0 || i >= len(cuts)-1 {
 				continue
 			}
 			if found[key.MeasureKey] == nil {
-				found[key.MeasureKey] = make([]int, len(q.Cuts)-1)
+				found[key.MeasureKey] = make([]int, len(cuts)-1)
 			}
 			found[key.MeasureKey][i] += n
 		}

@@ -49,13 +49,9 @@ type Statement struct {
 	Args []any
 }
 
-// MeasureQueries returns the statements of Measures by name.
-func MeasureQueries(t verification.TenantID, q verification.MeasureQuery) map[string]Statement {
-	all := map[string]Statement{}
-	newMeasureSums(q.Cuts).read(string(t), string(q.Workflow), q, func(name, statement string, args ...any) {
-		all[name] = Statement{statement, args}
-	})
-	return all
+// MeasureStatement returns the statement of Measures.
+func MeasureStatement(t verification.TenantID, q verification.MeasureQuery) Statement {
+	return Statement{readMeasures, newSumReader(q).args(t, q)}
 }
 
 // MaxPrefixed is how many rows of a search are counted one by one.

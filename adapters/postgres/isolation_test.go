@@ -96,7 +96,7 @@ func TestRowsOfAnotherTenantCannotBeWritten(t *testing.T) {
 
 func walledTables() []string {
 	return []string{
-		"accounts", "deliveries", "idempotency_keys", "measure_log", "measure_months", "measures", "review_counts", "reviews",
+		"accounts", "deliveries", "idempotency_keys", "measure_log", "measures", "review_counts", "reviews",
 		"run_counts", "run_events", "run_months", "runs", "screened_runs", "tenants", "work", "workflow_versions", "workflows",
 	}
 }

@@ -1,4 +1,4 @@
-// The measures of runs: a log that appends add to, and sums by day and by month.
+// The measures of runs: a log that appends add to, and sums by month.
 
 package postgres
 
@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -76,21 +77,21 @@ func intervalOf(t time.Time) int64 {
 // sumKey is the key of a row of verifyd.measures.
 type sumKey struct {
 	tenant, workflow string
-	day              int64
+	month, part      int64
 	verification.MeasureKey
 }
 
 // compare orders rows, so that two transactions lock them in the same order.
 func (k sumKey) compare(l sumKey) int {
-	return cmp.Or(cmp.Compare(k.tenant, l.tenant), cmp.Compare(k.workflow, l.workflow), cmp.Compare(k.day, l.day),
-		cmp.Compare(k.Name, l.Name), cmp.Compare(k.Key, l.Key), cmp.Compare(k.Version, l.Version))
+	return cmp.Or(cmp.Compare(k.tenant, l.tenant), cmp.Compare(k.workflow, l.workflow), cmp.Compare(k.month, l.month),
+		cmp.Compare(k.part, l.part), cmp.Compare(k.Name, l.Name), cmp.Compare(k.Key, l.Key), cmp.Compare(k.Version, l.Version))
 }
 
 // everyWorkflow is the workflow of the sums of all workflows.
 const everyWorkflow = "00000000-0000-0000-0000-000000000000"
 
-// addUp adds the measures of a row of the log to sums, whose element n is the sum of
-// the first n+1 intervals of the day.
+// addUp adds the measures of a row of the log to sums, whose element n is the sum of day
+// n+1 of the month.
 func addUp(sums map[sumKey][]int64, tenant, measures string) error {
 	var rows []loggedMeasures
 	if err := json.Unmarshal([]byte(measures), &rows); err != nil {
@@ -104,24 +105,67 @@ func addUp(sums map[sumKey][]int64, tenant, measures string) error {
 			if err != nil {
 				return fmt.Errorf("decode measure %q: %w", text, err)
 			}
-			k := sumKey{tenant, string(r.Workflow), r.Interval / perDay, verification.MeasureKey{Name: verification.MeasureName(name), Key: key, Version: version}}
-			addTo(sums, k, r.Interval%perDay, n)
+			k := sumKey{tenant: tenant, workflow: string(r.Workflow), MeasureKey: verification.MeasureKey{Name: verification.MeasureName(name), Key: key, Version: version}}
+			addTo(sums, k, r.Interval, n)
 			if k.Version == 0 {
 				k.workflow = everyWorkflow
-				addTo(sums, k, r.Interval%perDay, n)
+				addTo(sums, k, r.Interval, n)
 			}
 		}
 	}
 	return nil
 }
 
+// addTo adds to the sums of the parts of a day that contain an interval.
 func addTo(sums map[sumKey][]int64, k sumKey, interval int64, n int) {
-	if sums[k] == nil {
-		sums[k] = make([]int64, perDay)
+	day := interval / perDay
+	k.month = monthOf(day)
+	for k.part = range partsOf(interval % perDay) {
+		if sums[k] == nil {
+			sums[k] = make([]int64, maxMonth)
+		}
+		sums[k][day-firstDay(k.month)] += int64(n)
 	}
-	for i := interval; i < perDay; i++ {
-		sums[k][i] += int64(n)
+}
+
+// The parts of a day are the nodes of a Fenwick tree over its intervals, so that the sum of
+// the first intervals of a day is that of at most six parts: part p has as many intervals
+// as the lowest bit of p, the last of which is number p-1.
+
+// wholeDay is the part that has all intervals of a day.
+const wholeDay = 0
+
+// partsOf returns the parts that contain an interval.
+func partsOf(interval int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for part := interval + 1; part < perDay; part += part & -part {
+			if !yield(part) {
+				return
+			}
+		}
+		yield(wholeDay)
 	}
+}
+
+// partBefore returns the part that ends where a part begins; 0 at the beginning of the day.
+func partBefore(part int64) int64 { return part & (part - 1) }
+
+// isPart reports whether the sum of the first intervals of a day, as many as n, contains a
+// part as a whole.
+func isPart(part, n int64) bool { return n&^(part&-part-1) == part }
+
+// maxMonth is the number of days of the longest month.
+const maxMonth = 31
+
+// monthOf returns the month since January 1970 of a day since 1970.
+func monthOf(day int64) int64 {
+	t := time.Unix(0, 0).UTC().AddDate(0, 0, int(day))
+	return int64(t.Year()-1970)*12 + int64(t.Month()-time.January)
+}
+
+// firstDay returns the first day of a month.
+func firstDay(month int64) int64 {
+	return time.Date(1970, time.January+time.Month(month), 1, 0, 0, 0, 0, time.UTC).Unix() / int64(day/time.Second)
 }
 
 // foldMeasures moves rows of the log to the sums: those of a tenant, or of all tenants.
@@ -195,10 +239,7 @@ RETURNING l.ctid::text, tenant_id::text, measures`
 				return err
 			}
 		}
-		if err := saveSums(ctx, tx, "verifyd.measures AS m", sums); err != nil {
-			return err
-		}
-		return saveSums(ctx, tx, "verifyd.measure_months AS m", monthsOf(sums))
+		return saveSums(ctx, tx, sums)
 	})
 	return rows, err
 }
@@ -210,34 +251,14 @@ func (s *Store) leaveRow(ctx context.Context, r logRow, cause error) error {
 	return s.querier().exec(ctx, r.TenantID, mark, r.CTID, r.Measures)
 }
 
-// monthsOf returns the sums of whole days by month: element n is the sum of its first n+1
-// days.
-func monthsOf(days map[sumKey][]int64) map[sumKey][]int64 {
-	months := map[sumKey][]int64{}
-	for k, counts := range days {
-		number := dateOf(k.day).Day() // of the day in the month
-		k.day -= int64(number - 1)
-		if months[k] == nil {
-			months[k] = make([]int64, maxMonth)
-		}
-		for n := number - 1; n < maxMonth; n++ {
-			months[k][n] += counts[perDay-1]
-		}
-	}
-	return months
-}
-
-// maxMonth is the number of days of the longest month.
-const maxMonth = 31
-
-// dateOf returns the midnight that begins a day since 1970.
-func dateOf(number int64) time.Time { return time.Unix(0, 0).UTC().AddDate(0, 0, int(number)) }
-
-// sumRow is a row of verifyd.measures or verifyd.measure_months.
+// sumRow is a row of verifyd.measures.
 type sumRow struct {
+	bun.BaseModel `bun:"table:verifyd.measures,alias:m"`
+
 	TenantID, WorkflowID string
-	Day                  int64
-	Name, Key            string
+	Name                 string
+	Part, Month          int64
+	Key                  string
 	Version              int
 	Counts               []int64 `bun:",array"`
 }
@@ -245,17 +266,17 @@ type sumRow struct {
 // maxSumRows bounds the rows of one statement.
 const maxSumRows = 500
 
-// saveSums adds sums to those of a table.
-func saveSums(ctx context.Context, tx bun.Tx, table string, sums map[sumKey][]int64) error {
+// saveSums adds sums to those of the table.
+func saveSums(ctx context.Context, tx bun.Tx, sums map[sumKey][]int64) error {
 	for keys := range slices.Chunk(slices.SortedFunc(maps.Keys(sums), sumKey.compare), maxSumRows) {
 		rows := make([]sumRow, len(keys))
 		for i, k := range keys {
 			rows[i] = sumRow{
-				TenantID: k.tenant, WorkflowID: k.workflow, Day: k.day,
-				Name: string(k.Name), Key: k.Key, Version: k.Version, Counts: sums[k],
+				TenantID: k.tenant, WorkflowID: k.workflow, Name: string(k.Name), Part: k.part, Month: k.month,
+				Key: k.Key, Version: k.Version, Counts: sums[k],
 			}
 		}
-		_, err := tx.NewInsert().Model(&rows).ModelTableExpr(table).On("CONFLICT (tenant_id, workflow_id, day, name, md5(key), version) DO UPDATE").
+		_, err := tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, workflow_id, name, part, month, md5(key), version) DO UPDATE").
 			Set("counts = ARRAY(SELECT a + b FROM unnest(m.counts, excluded.counts) WITH ORDINALITY AS u (a, b, n) ORDER BY n)").Exec(ctx)
 		if err != nil {
 			return err

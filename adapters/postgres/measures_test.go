@@ -96,7 +96,7 @@ func TestABrokenRowOfMeasuresIsLeftAndTheOthersAreAddedUp(t *testing.T) {
 	}
 }
 
-// The database cancels a statement that adds up more than 20 days at once.
+// The database cancels a statement that adds up more than two months at once.
 func TestMeasuresThatTakeTooLongAreAddedUpInSmallerParts(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{SingleHost: true})
@@ -104,7 +104,7 @@ func TestMeasuresThatTakeTooLongAreAddedUpInSmallerParts(t *testing.T) {
 	const slow = `
 CREATE FUNCTION verifyd.too_slow() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF (SELECT count(*) FROM added) > 40 THEN
+    IF (SELECT count(*) FROM added) > 30 THEN
         RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = 'query_canceled';
     END IF;
     RETURN NULL;
@@ -117,7 +117,7 @@ CREATE TRIGGER too_slow AFTER INSERT ON verifyd.measures REFERENCING NEW TABLE A
 	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
 	_, err = admin.Exec(t.Context(), slow)
 	must(t, err)
-	const days = 60 // two rows each: that of the workflow, and that of all
+	const days = 90 // each month has 12 rows: the whole days and five parts, of the workflow and of all
 	for n := range days {
 		c := started(n, noon().AddDate(0, 0, -n), false)
 		c.Summary.Workflow = flow

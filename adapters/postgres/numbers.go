@@ -13,146 +13,122 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// dividedDays selects the rows of the days that have a cut, and what each has before the
-// cut and in all. A part is the cuts at one time of consecutive days; the first cut is
-// number n. OFFSET makes the planner find the rows of each part in the index; it would else
-// compare each row of the workflow with each part.
-const dividedDays = `
-SELECT m.name, m.key, m.version, p.n, array_agg(m.day - p.first_day) AS days, array_agg(m.before) AS before, array_agg(m.total) AS total
-FROM unnest($1::int[], $2::int[], $3::int[], $4::int[]) AS p (first_day, last_day, intervals, n)
+// readMeasures selects the rows of some ranges. OFFSET makes the planner find the rows of
+// each range in the index; it would else compare each row of the workflow with each range.
+const readMeasures = `
+SELECT m.name, m.key, m.version, m.month, m.part, m.counts
+FROM unnest($1::text[], $2::int[], $3::int[], $4::int[]) AS r (name, part, first_month, last_month)
 CROSS JOIN LATERAL (
-    SELECT name, key, version, day, coalesce(counts[p.intervals], 0) AS before, coalesce(counts[96], 0) AS total FROM verifyd.measures
-    WHERE tenant_id = $5 AND workflow_id = $6 AND name = ANY ($7) AND ($8 = 0 OR version IN (0, $8))
-        AND day BETWEEN p.first_day AND p.last_day OFFSET 0) AS m
-GROUP BY m.name, m.key, m.version, p.n`
-
-// wholeMonths selects the rows of months that begin on some days.
-const wholeMonths = `
-SELECT name, key, version, day, counts FROM verifyd.measure_months
-WHERE tenant_id = $1 AND workflow_id = $2 AND name = ANY ($3) AND ($4 = 0 OR version IN (0, $4)) AND day BETWEEN $5 AND $6`
+    SELECT name, key, version, month, part, counts FROM verifyd.measures
+    WHERE tenant_id = $5 AND workflow_id = $6 AND name = r.name AND part = r.part
+        AND month BETWEEN r.first_month AND r.last_month AND ($7 = 0 OR version IN (0, $7)) OFFSET 0) AS m`
 
 // cut is a cut of a query: the day since 1970, and how many intervals of it are before the
 // cut.
 type cut struct{ day, intervals int64 }
 
-// measureSums adds up measures between cuts.
-type measureSums struct {
-	cuts  []cut
-	found map[verification.MeasureKey][]int
-}
-
-func newMeasureSums(times []time.Time) measureSums {
-	s := measureSums{found: map[verification.MeasureKey][]int{}}
+func cutsAt(times ...time.Time) (all []cut) {
 	for _, t := range times {
 		n := max(0, intervalOf(t)) // nothing was counted before 1970
-		s.cuts = append(s.cuts, cut{n / perDay, n % perDay})
+		all = append(all, cut{n / perDay, n % perDay})
 	}
-	return s
+	return all
 }
 
-// dayParts are the arguments of dividedDays.
-type dayParts struct{ first, last, intervals, n []int64 }
-
-// divided returns the cuts within a day.
-func (s measureSums) divided() (p dayParts) {
-	for i, c := range s.cuts {
-		if c.intervals == 0 {
-			continue
-		}
-		if k := len(p.n) - 1; k >= 0 && p.intervals[k] == c.intervals && p.last[k]+1 == c.day && p.n[k]+c.day-p.first[k] == int64(i) {
-			p.last[k] = c.day
-			continue
-		}
-		p.first, p.last = append(p.first, c.day), append(p.last, c.day)
-		p.intervals, p.n = append(p.intervals, c.intervals), append(p.n, int64(i))
-	}
-	return p
+// sumRanges are the arguments of readMeasures: rows of one name and part.
+type sumRanges struct {
+	names                []string
+	parts, firsts, lasts []int64 // months
 }
 
-// wholeDays returns the first day that is completely after cut number n, and the first one
-// that is not completely before the next cut.
-func (s measureSums) wholeDays(n int) (first, end int64) {
-	first = s.cuts[n].day
-	if s.cuts[n].intervals > 0 {
-		first++
+// add adds a range for the rows that the sums of a measure between cuts need.
+func (r *sumRanges) add(name verification.MeasureName, cuts []cut) {
+	span := func(part, first, last int64) {
+		for i := len(r.names) - 1; i >= 0 && r.names[i] == string(name); i-- {
+			if r.parts[i] == part && r.lasts[i]+1 >= first {
+				r.lasts[i] = max(r.lasts[i], last)
+				return
+			}
+		}
+		r.names, r.parts = append(r.names, string(name)), append(r.parts, part)
+		r.firsts, r.lasts = append(r.firsts, first), append(r.lasts, last)
 	}
-	return first, s.cuts[n+1].day
+	if first, end := cuts[0].day, cuts[len(cuts)-1].day; first < end {
+		span(wholeDay, monthOf(first), monthOf(end-1))
+	}
+	for _, c := range cuts {
+		for part := c.intervals; part > 0; part = partBefore(part) {
+			span(part, monthOf(c.day), monthOf(c.day))
+		}
+	}
 }
 
-// months returns the first days of the first and the last month that have whole days.
-func (s measureSums) months() (first, last int64, some bool) {
-	for n := range len(s.cuts) - 1 {
-		from, end := s.wholeDays(n)
-		if from >= end {
-			continue
-		}
-		if !some {
-			first, some = from, true
-		}
-		last = end - 1
-	}
-	return first - int64(dateOf(first).Day()-1), last, some
+// sumReader adds up measures between cuts.
+type sumReader struct {
+	ranges sumRanges
+	cuts   map[verification.MeasureName][]cut
+	found  map[verification.MeasureKey][]int
 }
 
-// add adds to the sum from cut number n to the next.
-func (s measureSums) add(k verification.MeasureKey, n int, count int64) {
-	if n < 0 || n >= len(s.cuts)-1 || count == 0 {
+func newSumReader(q verification.MeasureQuery) sumReader {
+	r := sumReader{cuts: map[verification.MeasureName][]cut{}, found: map[verification.MeasureKey][]int{}}
+	add := func(names []verification.MeasureName, cuts []cut) {
+		for _, name := range names {
+			r.cuts[name] = cuts
+			r.ranges.add(name, cuts)
+		}
+	}
+	add(q.Names, cutsAt(q.Cuts...))
+	add(q.Totals, cutsAt(q.Cuts[0], q.Cuts[len(q.Cuts)-1]))
+	return r
+}
+
+// add adds a row: the days from each cut to the next and, of the day of a cut, the part
+// before it to the sum that ends there instead of to the next one.
+func (r sumReader) add(row monthRow) {
+	k := verification.MeasureKey{Name: row.Name, Key: row.Key, Version: row.Version}
+	cuts, first := r.cuts[row.Name], firstDay(row.Month)
+	end := first + int64(len(row.Counts))
+	n, _ := slices.BinarySearchFunc(cuts, first, func(c cut, day int64) int { return cmp.Compare(c.day, day) })
+	if row.Part == wholeDay {
+		for n = max(0, n-1); n+1 < len(cuts) && cuts[n].day < end; n++ {
+			for day := max(first, cuts[n].day); day < min(end, cuts[n+1].day); day++ {
+				r.count(k, n, row.Counts[day-first])
+			}
+		}
 		return
 	}
-	if s.found[k] == nil {
-		s.found[k] = make([]int, len(s.cuts)-1)
-	}
-	s.found[k][n] += int(count)
-}
-
-// dividedRow is a row of dividedDays.
-type dividedRow struct {
-	Name                verification.MeasureName
-	Key                 string
-	Version             int
-	N                   int
-	Days, Before, Total []int64
-}
-
-func (s measureSums) addDivided(r dividedRow) {
-	k := verification.MeasureKey{Name: r.Name, Key: r.Key, Version: r.Version}
-	for i, day := range r.Days {
-		n := r.N + int(day)
-		s.add(k, n-1, r.Before[i])
-		s.add(k, n, -r.Before[i])
-		if n+1 < len(s.cuts) && s.cuts[n+1].day > s.cuts[n].day {
-			s.add(k, n, r.Total[i])
+	for ; n < len(cuts) && cuts[n].day < end; n++ {
+		if isPart(row.Part, cuts[n].intervals) {
+			r.count(k, n-1, row.Counts[cuts[n].day-first])
+			r.count(k, n, -row.Counts[cuts[n].day-first])
 		}
 	}
 }
 
-// monthRow is a row of wholeMonths.
+// count adds to the sum from cut number n to the next.
+func (r sumReader) count(k verification.MeasureKey, n int, count int64) {
+	if n < 0 || n >= len(r.cuts[k.Name])-1 || count == 0 {
+		return
+	}
+	if r.found[k] == nil {
+		r.found[k] = make([]int, len(r.cuts[k.Name])-1)
+	}
+	r.found[k][n] += int(count)
+}
+
+// monthRow is a row of readMeasures.
 type monthRow struct {
-	Name    verification.MeasureName
-	Key     string
-	Version int
-	Day     int64
-	Counts  []int64
-}
-
-func (s measureSums) addMonth(r monthRow) {
-	k := verification.MeasureKey{Name: r.Name, Key: r.Key, Version: r.Version}
-	before := func(day int64) int64 { // of the days of the month before a day
-		if n := min(day-r.Day, int64(len(r.Counts))); n > 0 {
-			return r.Counts[n-1]
-		}
-		return 0
-	}
-	for n := range len(s.cuts) - 1 {
-		if first, end := s.wholeDays(n); first < end {
-			s.add(k, n, before(end)-before(first))
-		}
-	}
+	Name        verification.MeasureName
+	Key         string
+	Version     int
+	Month, Part int64
+	Counts      []int64
 }
 
 // all returns the sums that are not 0 between all cuts, in order.
-func (s measureSums) all() (all []verification.MeasureCounts) {
-	for k, counts := range s.found {
+func (r sumReader) all() (all []verification.MeasureCounts) {
+	for k, counts := range r.found {
 		if slices.ContainsFunc(counts, func(n int) bool { return n != 0 }) {
 			all = append(all, verification.MeasureCounts{MeasureKey: k, Counts: counts})
 		}
@@ -164,30 +140,27 @@ func (s measureSums) all() (all []verification.MeasureCounts) {
 }
 
 // Measures returns the sums of the measures that a query selects. It first adds up the
-// log of the tenant. Whole days are read by month, and a day with one cut is read once.
+// log of the tenant, and then reads all sums in one statement.
 func (s *Store) Measures(
 	ctx context.Context, t verification.TenantID, q verification.MeasureQuery,
 ) (all []verification.MeasureCounts, err error) {
-	workflow := everyWorkflow
-	if q.Workflow != "" {
-		workflow = string(q.Workflow)
-	}
-	if !areUUIDs(string(t), workflow) || len(q.Cuts) < 2 {
+	if q.Workflow != "" && !areUUIDs(q.Workflow) || !areUUIDs(t) || len(q.Cuts) < 2 {
 		return nil, nil
 	}
 	err = s.listing(ctx, t, 0, func(ctx context.Context) error {
 		if err := s.foldMeasures(ctx, string(t)); err != nil {
 			return err
 		}
-		sums := newMeasureSums(q.Cuts)
-		defer func() { all = sums.all() }()
+		reader := newSumReader(q)
+		defer func() { all = reader.all() }()
 		return s.querier().batch(ctx, string(t), func(b *pgx.Batch) error {
-			sums.read(string(t), workflow, q, func(part, statement string, args ...any) {
-				add := eachRow(sums.addDivided)
-				if part == partMonths {
-					add = eachRow(sums.addMonth)
-				}
-				b.Queue(statement, args...).Query(add)
+			b.Queue(readMeasures, reader.args(t, q)...).Query(func(rows pgx.Rows) error {
+				var row monthRow
+				_, err := pgx.ForEachRow(rows, []any{&row.Name, &row.Key, &row.Version, &row.Month, &row.Part, &row.Counts}, func() error {
+					reader.add(row)
+					return nil
+				})
+				return err
 			})
 			return nil
 		})
@@ -198,33 +171,8 @@ func (s *Store) Measures(
 	return all, nil
 }
 
-// The parts of a query.
-const (
-	partDays   = "divided days"
-	partMonths = "months"
-)
-
-// read calls queue with the statement of each part of a query.
-func (s measureSums) read(tenant, workflow string, q verification.MeasureQuery, queue func(part, statement string, args ...any)) {
-	names := make([]string, len(q.Names))
-	for i, name := range q.Names {
-		names[i] = string(name)
-	}
-	if p := s.divided(); len(p.n) > 0 {
-		queue(partDays, dividedDays, p.first, p.last, p.intervals, p.n, tenant, workflow, names, q.Version)
-	}
-	if first, last, some := s.months(); some {
-		queue(partMonths, wholeMonths, tenant, workflow, names, q.Version, first, last)
-	}
-}
-
-// eachRow returns a function that calls add with each row of a statement.
-func eachRow[R any](add func(R)) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		all, err := pgx.CollectRows(rows, pgx.RowToStructByName[R])
-		for _, r := range all {
-			add(r)
-		}
-		return err
-	}
+// args are the arguments of readMeasures.
+func (r sumReader) args(t verification.TenantID, q verification.MeasureQuery) []any {
+	of := r.ranges
+	return []any{of.names, of.parts, of.firsts, of.lasts, t, cmp.Or(string(q.Workflow), everyWorkflow), q.Version}
 }

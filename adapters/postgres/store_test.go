@@ -77,7 +77,7 @@ func emptied(t *testing.T, s *postgres.Store, same verification.Store) verificat
 	t.Helper()
 	const empty = `TRUNCATE verifyd.tenants, verifyd.accounts, verifyd.workflows, verifyd.workflow_versions,
 		verifyd.run_events, verifyd.runs, verifyd.run_counts, verifyd.run_months, verifyd.work, verifyd.idempotency_keys, verifyd.deliveries,
-		verifyd.reviews, verifyd.review_counts, verifyd.measure_log, verifyd.measures, verifyd.measure_months, verifyd.screened_runs, verifyd.rescreen_passes`
+		verifyd.reviews, verifyd.review_counts, verifyd.measure_log, verifyd.measures, verifyd.screened_runs, verifyd.rescreen_passes`
 	for try := 1; ; try++ {
 		_, err := s.Pool().Exec(t.Context(), empty)
 		if err == nil {

@@ -99,7 +99,7 @@ func Fill(ctx context.Context, s *postgres.Store, o FillOptions) error {
 		err = s.Maintain(ctx, o.Now.Add(-lag)) // adds up the counters of closed connections
 	}
 	if err == nil {
-		const tables = "verifyd.runs, verifyd.run_events, verifyd.run_counts, verifyd.run_months, verifyd.reviews, verifyd.review_counts, verifyd.measures, verifyd.measure_months"
+		const tables = "verifyd.runs, verifyd.run_events, verifyd.run_counts, verifyd.run_months, verifyd.reviews, verifyd.review_counts, verifyd.measures"
 		_, err = s.Pool().Exec(ctx, "VACUUM (ANALYZE) "+tables)
 	}
 	if err != nil {

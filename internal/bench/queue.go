@@ -55,73 +55,62 @@ func copyThrough(ctx context.Context, tx pgx.Tx, table string, columns []string,
 	return nil
 }
 
-const (
-	wholeDay = 24 * time.Hour
-	perDay   = int(wholeDay / verification.MeasureInterval)
-)
-
-// sums are counts by quarter hour of a day: see the tables "measures" and "measure_months".
-type sums map[sumKey]*[perDay]int32
+// sums are the rows of the table "measures", which see. Counts are by day of the month.
+type sums map[sumKey]*[31]int64
 
 type sumKey struct {
-	workflow verification.WorkflowID // empty for the sum of all
-	day      int64                   // since 1970
+	workflow    verification.WorkflowID // empty for the sum of all
+	month, part int
 	verification.MeasureKey
 }
 
 // add adds the measures of a run.
 func (s sums) add(w verification.WorkflowID, measures []verification.Measure) {
+	const perDay = int(24 * time.Hour / verification.MeasureInterval)
 	for _, m := range measures {
-		interval := m.At.Unix() / int64(verification.MeasureInterval/time.Second)
-		k := sumKey{w, interval / int64(perDay), m.MeasureKey}
-		s.at(k)[interval%int64(perDay)] += int32(m.Count)
-		if k.Version == 0 {
-			k.workflow = ""
-			s.at(k)[interval%int64(perDay)] += int32(m.Count)
+		year, month, day := m.At.UTC().Date()
+		interval := m.At.UTC().Sub(m.At.UTC().Truncate(24*time.Hour)) / verification.MeasureInterval
+		k := sumKey{workflow: w, month: (year-1970)*12 + int(month) - 1, MeasureKey: m.MeasureKey}
+		count := func() {
+			s.at(k)[day-1] += int64(m.Count)
+			if k.Version == 0 {
+				all := k
+				all.workflow = ""
+				s.at(all)[day-1] += int64(m.Count)
+			}
+		}
+		count()
+		for k.part = int(interval) + 1; k.part < perDay; k.part += k.part & -k.part {
+			count()
 		}
 	}
 }
 
-func (s sums) at(k sumKey) *[perDay]int32 {
+func (s sums) at(k sumKey) *[31]int64 {
 	if s[k] == nil {
-		s[k] = new([perDay]int32)
+		s[k] = new([31]int64)
 	}
 	return s[k]
 }
 
 // write adds the sums to those of the tenant.
 func (s sums) write(ctx context.Context, tx pgx.Tx, tenant [16]byte) error {
-	const (
-		added = `
-ON CONFLICT (tenant_id, workflow_id, day, name, md5(key), version) DO UPDATE
+	const take = `
+INSERT INTO verifyd.measures AS m SELECT * FROM incoming_measures
+ON CONFLICT (tenant_id, workflow_id, name, part, month, md5(key), version) DO UPDATE
 SET counts = ARRAY(SELECT a + b FROM unnest(m.counts, excluded.counts) WITH ORDINALITY AS u (a, b, n) ORDER BY n)`
-		takeDays   = "INSERT INTO verifyd.measures AS m SELECT * FROM incoming_measures" + added
-		takeMonths = `
-INSERT INTO verifyd.measure_months AS m
-SELECT tenant_id, workflow_id, month, name, key, version, array_agg(count ORDER BY upto) FROM (
-    SELECT tenant_id, workflow_id, day - (number - 1) AS month, name, key, version, upto,
-        coalesce(sum(counts[96]) FILTER (WHERE number <= upto), 0)::bigint AS count
-    FROM (SELECT *, extract(day FROM date '1970-01-01' + day)::int AS number FROM incoming_measures) AS days
-    CROSS JOIN generate_series(1, 31) AS upto GROUP BY 1, 2, 3, 4, 5, 6, 7) AS sums
-GROUP BY 1, 2, 3, 4, 5, 6` + added
-	)
 	var values [][]any
 	flush := func() error {
-		err := copyThrough(ctx, tx, "incoming_measures", []string{"tenant_id", "workflow_id", "day", "name", "key", "version", "counts"}, values, takeDays, takeMonths)
+		err := copyThrough(ctx, tx, "incoming_measures", []string{"tenant_id", "workflow_id", "name", "part", "month", "key", "version", "counts"}, values, take)
 		values = values[:0]
 		return err
 	}
 	for k, counts := range s {
-		running, sum := make([]int64, perDay), int64(0)
-		for i, n := range counts {
-			sum += int64(n)
-			running[i] = sum
-		}
 		var workflow uuid.UUID // zero for the sum of all
 		if k.workflow != "" {
 			workflow = uuid.MustParse(string(k.workflow))
 		}
-		values = append(values, []any{tenant, [16]byte(workflow), int32(k.day), string(k.Name), k.Key, int32(k.Version), running})
+		values = append(values, []any{tenant, [16]byte(workflow), string(k.Name), int32(k.part), int32(k.month), k.Key, int32(k.Version), counts[:]})
 		if len(values) == batch {
 			if err := flush(); err != nil {
 				return err

@@ -102,24 +102,21 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 	if err != nil {
 		return Numbers{}, err
 	}
-	daily := verification.MeasureQuery{Workflow: q.Workflow, Cuts: cuts, Names: []verification.MeasureName{
-		verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict, verification.MeasureVerdictTime,
-	}}
-	whole := verification.MeasureQuery{Workflow: q.Workflow, Cuts: []time.Time{cuts[0], cuts[len(cuts)-1]}, Names: []verification.MeasureName{
-		verification.MeasureDispatchFailed, verification.MeasureDispatchTime,
-	}}
+	wanted := verification.MeasureQuery{
+		Workflow: q.Workflow, Cuts: cuts,
+		Names: []verification.MeasureName{
+			verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict, verification.MeasureVerdictTime,
+		},
+		Totals: []verification.MeasureName{verification.MeasureDispatchFailed, verification.MeasureDispatchTime},
+	}
 	if q.Workflow != "" {
-		whole.Names = append(whole.Names, verification.MeasureTransition, verification.MeasureStopped)
+		wanted.Totals = append(wanted.Totals, verification.MeasureTransition, verification.MeasureStopped)
 	}
-	byDay, err := e.ports.Store.Measures(ctx, t, daily)
+	found, err := e.ports.Store.Measures(ctx, t, wanted)
 	if err != nil {
 		return Numbers{}, err
 	}
-	found, err := e.ports.Store.Measures(ctx, t, whole)
-	if err != nil {
-		return Numbers{}, err
-	}
-	n := Numbers{Days: dayNumbers(cuts, byDay), TimeToVerdict: timeToVerdict(byDay, nil), Providers: providerNumbers(found)}
+	n := Numbers{Days: dayNumbers(cuts, found), TimeToVerdict: timeToVerdict(found, nil), Providers: providerNumbers(found)}
 	if q.Workflow != "" {
 		if n.Steps, err = e.stepNumbers(ctx, t, q.Workflow, found); err != nil {
 			return Numbers{}, err
@@ -182,11 +179,11 @@ func dayNumbers(cuts []time.Time, found []verification.MeasureCounts) []DayNumbe
 			TimeToVerdict: timeToVerdict(found, func(counts []int) []int { return counts[i : i+1] }),
 		}
 		for _, m := range found {
-			n := m.Counts[i]
 			switch m.Name {
 			case verification.MeasureStarted:
-				day.Started += n
+				day.Started += m.Counts[i]
 			case verification.MeasureEnded:
+				n := m.Counts[i]
 				status, outcome, _ := strings.Cut(m.Key, ":")
 				day.Ended[verification.Status(status)] += n
 				if status == string(verification.StatusCompleted) && n > 0 {
@@ -194,9 +191,9 @@ func dayNumbers(cuts []time.Time, found []verification.MeasureCounts) []DayNumbe
 				}
 			case verification.MeasureVerdict:
 				if m.Key == string(verification.DecisionApprove) {
-					day.Approved += n
+					day.Approved += m.Counts[i]
 				} else {
-					day.Rejected += n
+					day.Rejected += m.Counts[i]
 				}
 			case verification.MeasureTransition, verification.MeasureStopped, verification.MeasureVerdictTime,
 				verification.MeasureDispatchFailed, verification.MeasureDispatchTime:

@@ -15,6 +15,7 @@ func measures() []clause {
 	return []clause{
 		{"measures are added up from each cut to the next", sums + "the sums of the measures of all appends so far, in the order of name, key and version", measuresAreAdded},
 		{"measures of months are the sums of their days, wherever the days begin", "MeasureQuery.Cuts: two or more ascending times, each a multiple of MeasureInterval", measuresOfMonths},
+		{"totals are added up from the first cut to the last", "MeasureQuery.Totals: added up from the first cut to the last", measuresInTotal},
 		{"a refused append adds no measures", "RunStore.Append: all or nothing", refusedMeasures},
 		{"the measures of a workflow and of a version are selected", "MeasureQuery: Workflow, Version and Names", measuresSelected},
 		{"two tenants have separate measures", "MeasureStore: every method is of one tenant", measuresOfTwoTenants},
@@ -42,17 +43,20 @@ func total(q verification.MeasureQuery, histories ...history) (all []verificatio
 	for _, s := range histories {
 		for _, m := range verification.Measures(verification.Run{}, verification.Fold(s.id, s.events), s.events) {
 			w := s.summary().Workflow
-			if !slices.Contains(q.Names, m.Name) || q.Workflow != "" && q.Workflow != w || q.Workflow == "" && m.Version != 0 ||
-				q.Version != 0 && m.Version != 0 && m.Version != q.Version {
+			at := slices.IndexFunc(q.Cuts, func(cut time.Time) bool { return cut.After(m.At) })
+			sums := len(q.Cuts) - 1
+			if slices.Contains(q.Totals, m.Name) {
+				at, sums = min(at, 1), 1
+			} else if !slices.Contains(q.Names, m.Name) {
 				continue
 			}
-			at := slices.IndexFunc(q.Cuts, func(cut time.Time) bool { return cut.After(m.At) })
-			if at < 1 {
+			if at < 1 || q.Workflow != "" && q.Workflow != w || q.Workflow == "" && m.Version != 0 ||
+				q.Version != 0 && m.Version != 0 && m.Version != q.Version {
 				continue
 			}
 			i := slices.IndexFunc(all, func(c verification.MeasureCounts) bool { return c.MeasureKey == m.MeasureKey })
 			if i < 0 {
-				i, all = len(all), append(all, verification.MeasureCounts{MeasureKey: m.MeasureKey, Counts: make([]int, len(q.Cuts)-1)})
+				i, all = len(all), append(all, verification.MeasureCounts{MeasureKey: m.MeasureKey, Counts: make([]int, sums)})
 			}
 			all[i].Counts[at-1] += m.Count
 		}
@@ -87,6 +91,17 @@ func measuresAreAdded(t *trial) {
 	more := begin(102, instant(0), started()) // after the first read
 	t.save(ours, more)
 	t.measured(ours, verification.MeasureQuery{Names: measureNames(), Cuts: cuts(0, day)}, append(histories, more)...)
+}
+
+func measuresInTotal(t *trial) {
+	histories := sampleRuns()
+	t.save(ours, histories...)
+	for _, at := range [][]time.Time{cuts(0, time.Hour), cuts(0, 30*time.Minute, 5*time.Hour, 50*time.Hour), cuts(-24*time.Hour, 0, 24*time.Hour)} {
+		q := verification.MeasureQuery{Workflow: onboarding, Cuts: at, Names: measureNames()[:3], Totals: measureNames()[3:]}
+		t.measured(ours, q, histories...)
+		q.Names, q.Totals = nil, measureNames()
+		t.measured(ours, q, histories...)
+	}
 }
 
 func measuresOfMonths(t *trial) {

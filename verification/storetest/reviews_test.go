@@ -170,6 +170,12 @@ func measureBreaches() []breach {
 				q.Cuts[i] = q.Cuts[i].Truncate(24 * time.Hour)
 			}
 		})},
+		{"totals are added up from the first cut to the last", "they are from the first cut to the second", measuring(func(q *verification.MeasureQuery) {
+			if len(q.Totals) > 0 {
+				q.Cuts = q.Cuts[:2]
+			}
+		})},
+		{"totals are added up from the first cut to the last", "they are left out", measuring(func(q *verification.MeasureQuery) { q.Totals = nil })},
 		{"a refused append adds no measures", "each append adds those of its events once more", func(b *broken, sound stores) {
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
 				err := sound.Append(ctx, t, id, seq, c)

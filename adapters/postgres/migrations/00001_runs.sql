@@ -248,31 +248,22 @@ CREATE TABLE verifyd.measure_log (
     broken    boolean NOT NULL DEFAULT false -- it cannot be added up
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
--- The sums of measures on one day: counts[n] is that of the first n quarter hours, so
--- that the sum of any part of the day is a difference.
+-- The sums of measures by day and part of the day, one row for each month. Part 0 is the
+-- whole day. Each other one is a node of a Fenwick tree over the quarter hours of a day: part
+-- p ends after the first p of them and has as many as the lowest bit of p. The sum of any
+-- beginning of a day is that of at most six parts, so days may begin at any quarter hour.
 CREATE TABLE verifyd.measures (
     tenant_id   uuid NOT NULL,
     workflow_id uuid NOT NULL,    -- the nil UUID for the sum of all workflows
-    day         integer NOT NULL, -- days since 1970 in UTC
     name        text COLLATE "C" NOT NULL,
+    part        integer NOT NULL,
+    month       integer NOT NULL, -- since January 1970, in UTC
     key         text COLLATE "C" NOT NULL,
     version     integer NOT NULL, -- of the workflow; 0 for all
-    counts      bigint[] NOT NULL
-);
+    counts      bigint[] NOT NULL -- by day of the month
+) WITH (fillfactor = 70);
 -- A key may contain a condition, which is too long for an index.
-CREATE UNIQUE INDEX measures_by_key ON verifyd.measures (tenant_id, workflow_id, name, day, md5(key), version);
-
--- The same sums by month: counts[n] is that of its first n days.
-CREATE TABLE verifyd.measure_months (
-    tenant_id   uuid NOT NULL,
-    workflow_id uuid NOT NULL,
-    day         integer NOT NULL, -- the first one of the month
-    name        text COLLATE "C" NOT NULL,
-    key         text COLLATE "C" NOT NULL,
-    version     integer NOT NULL,
-    counts      bigint[] NOT NULL
-);
-CREATE UNIQUE INDEX measure_months_by_key ON verifyd.measure_months (tenant_id, workflow_id, name, day, md5(key), version);
+CREATE UNIQUE INDEX measures_by_key ON verifyd.measures (tenant_id, workflow_id, name, part, month, md5(key), version);
 
 -- The completed runs that are screened again when a list changes, and the pass over the
 -- list in which each was screened last; 0 for none.
@@ -371,7 +362,7 @@ DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['tenants', 'accounts', 'workflows', 'workflow_versions', 'run_events', 'runs',
-        'run_counts', 'run_months', 'reviews', 'review_counts', 'measure_log', 'measures', 'measure_months', 'screened_runs', 'work', 'idempotency_keys', 'deliveries'] LOOP
+        'run_counts', 'run_months', 'reviews', 'review_counts', 'measure_log', 'measures', 'screened_runs', 'work', 'idempotency_keys', 'deliveries'] LOOP
         EXECUTE format('ALTER TABLE verifyd.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
         -- Each subquery is evaluated once for a statement, at the first row that needs
         -- it. A value that is neither 'all' nor a list of ids is an error.
@@ -387,7 +378,7 @@ $$;
 
 -- +goose Down
 DROP TABLE verifyd.hosts, verifyd.shared_values, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.rescreen_passes,
-    verifyd.screened_runs, verifyd.measure_months, verifyd.measures,
+    verifyd.screened_runs, verifyd.measures,
     verifyd.measure_log, verifyd.review_counts, verifyd.reviews, verifyd.run_months, verifyd.run_counts, verifyd.runs,
     verifyd.run_events, verifyd.workflow_versions, verifyd.workflows, verifyd.accounts, verifyd.tenants;
 DROP FUNCTION verifyd.count_runs();
