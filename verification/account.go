@@ -16,7 +16,7 @@ type Surface string
 // The surfaces.
 const (
 	SurfaceWorkflows Surface = "workflows" // list and read workflows, set a webhook
-	SurfaceRuns      Surface = "runs"      // start, list, read, report, cancel
+	SurfaceRuns      Surface = "runs"      // start, list, read, report, documents, cancel
 	SurfaceSignals   Surface = "signals"   // deliver a signal
 )
 

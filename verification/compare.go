@@ -67,9 +67,9 @@ func (c Comparison) Of(id NodeID) Change {
 	return ChangeNone
 }
 
-// Compare returns what differs in after from before. It leaves out what is not part of
-// the content of a version (see Definition.VersionHash), and the order of the fields of
-// an object, except those of an input.
+// Compare returns the differences of after from before. It ignores what is not part of
+// the content of a version, see Definition.VersionHash. The order of fields counts only
+// for those of a customer input.
 func Compare(before, after Definition) Comparison {
 	c := Comparison{Fields: compareFields(content(before), content(after))}
 	ids := after.BreadthFirst()

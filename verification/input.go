@@ -33,7 +33,7 @@ type InputField struct {
 	// PatternMessage is what the journey page says about an answer that does not
 	// match Pattern; empty for a general sentence.
 	PatternMessage string `json:"pattern_message,omitempty"`
-	Uppercase      bool   `json:"uppercase,omitempty"` // text: the answer is converted to upper case
+	Uppercase      bool   `json:"uppercase,omitempty"` // text, textarea, email, phone: the answer is converted to upper case
 	// AutoComplete is the autofill token of HTML for the page, such as "name".
 	AutoComplete string   `json:"autocomplete,omitempty"`
 	MaxLength    int      `json:"max_length,omitempty"` // in characters; 0 means 1000, textarea 10000
@@ -44,8 +44,8 @@ type InputField struct {
 	MinDate string `json:"-"`
 	MaxDate string `json:"-"`
 	Camera  Camera `json:"camera,omitempty"` // image: empty means back
-	// LabelIn, HelpIn and PatternMessageIn are Label, Help and PatternMessage by
-	// language, which are then those in the default language.
+	// LabelIn, HelpIn and PatternMessageIn have the texts by language. Label, Help and
+	// PatternMessage are then those in the default language.
 	LabelIn          Translations `json:"-"`
 	HelpIn           Translations `json:"-"`
 	PatternMessageIn Translations `json:"-"`

@@ -22,10 +22,10 @@ type situation struct {
 
 // situations lists the states of a run, each with the steps that lead to it.
 func situations() []situation {
-	asked := func(t tester, input string) *journey { t.Helper(); return begin(t, desk(), input) }
+	parked := func(t tester, input string) *journey { t.Helper(); return begin(t, desk(), input) }
 	checking := func(t tester, input string) *journey {
 		t.Helper()
-		return asked(t, input).submit(`{"consent_status":"success"}`)
+		return parked(t, input).submit(`{"consent_status":"success"}`)
 	}
 	reviewing := func(t tester) *journey { t.Helper(); return checking(t, `{"review":true,"again":true}`).pass() }
 	doubted := func(t tester) *journey { t.Helper(); return begin(t, fourEyes(), wantsTwo).submit(consents).pass() }
@@ -39,10 +39,10 @@ func situations() []situation {
 		{"pending", func(t tester) *journey { return checking(t, "").pend("ticket-1") }},
 		{"waiting for a retry", func(t tester) *journey { return checking(t, "").unanswered(false) }},
 		{"retry due", func(t tester) *journey { return checking(t, "").unanswered(false).after(time.Second) }},
-		{"parked on the customer", func(t tester) *journey { return asked(t, "").after(time.Minute) }},
-		{"abandoned", func(t tester) *journey { return asked(t, "").after(10*time.Minute + 1) }},
+		{"parked on the customer", func(t tester) *journey { return parked(t, "").after(time.Minute) }},
+		{"abandoned", func(t tester) *journey { return parked(t, "").after(10*time.Minute + 1) }},
 		{"customer came back", func(t tester) *journey {
-			return asked(t, "").after(11 * time.Minute).do(verification.OpenJourney{}).after(time.Minute)
+			return parked(t, "").after(11 * time.Minute).do(verification.OpenJourney{}).after(time.Minute)
 		}},
 		{"parked on review", reviewing},
 		{"parked on a second review", func(t tester) *journey { return reviewing(t).approve("fine") }},
@@ -51,8 +51,8 @@ func situations() []situation {
 		{"completed, settled", func(t tester) *journey { return open(t).after(time.Minute).approve("fine") }},
 		{"failed", func(t tester) *journey { return checking(t, "").fail() }},
 		{"failed, settled", func(t tester) *journey { return checking(t, "").fail().reject("") }},
-		{"expired", func(t tester) *journey { return asked(t, "").after(2 * time.Hour).do(verification.Expire{}) }},
-		{"overdue on the customer", func(t tester) *journey { return asked(t, "").after(2 * time.Hour) }},
+		{"expired", func(t tester) *journey { return parked(t, "").after(2 * time.Hour).do(verification.Expire{}) }},
+		{"overdue on the customer", func(t tester) *journey { return parked(t, "").after(2 * time.Hour) }},
 		{"overdue on a result", func(t tester) *journey { return checking(t, "").after(2 * time.Hour) }},
 		{"overdue on review", func(t tester) *journey { return reviewing(t).after(2 * time.Hour) }},
 		{"cancelled", func(t tester) *journey { return checking(t, "").cancel() }},
@@ -67,8 +67,8 @@ func situations() []situation {
 	}
 }
 
-// asked is a command with a name.
-type asked struct {
+// namedCommand is a command with the name of its column.
+type namedCommand struct {
 	name    string
 	command verification.Command
 }
@@ -77,7 +77,7 @@ type asked struct {
 // situation.
 type matrix struct {
 	title    string
-	commands []asked
+	commands []namedCommand
 	cells    string // a line a situation, its outcomes in the order of commands
 }
 
@@ -92,7 +92,7 @@ func matrices() []matrix {
 		return verification.Submit{Signal: signal, Payload: verification.Data(payload)}
 	}
 	return []matrix{
-		{"Results of the provider", []asked{
+		{"Results of the provider", []namedCommand{
 			{"passed", result(verification.OutcomePassed)},
 			{"failed", result(verification.OutcomeFailed)},
 			{"pending", result(verification.OutcomePending)},
@@ -126,7 +126,7 @@ func matrices() []matrix {
 			four eyes, proposed, overdue   | expired | expired | expired | expired | expired | expired
 			four eyes, completed           | nothing | nothing | nothing | nothing | nothing | nothing
 			four eyes, completed, proposed | nothing | nothing | nothing | nothing | nothing | nothing`},
-		{"What the engine records", []asked{
+		{"What the engine records", []namedCommand{
 			{"no result, transient", failure(false)},
 			{"no result, permanent", failure(true)},
 			{"callback", verification.RecordCallback{WaitNumber: 4, Digest: "0f"}},
@@ -162,7 +162,7 @@ func matrices() []matrix {
 			four eyes, proposed, overdue   | expired | expired | expired | expired | expired | expired | expired | conflict
 			four eyes, completed           | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
 			four eyes, completed, proposed | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found`},
-		{"What the client and the customer do", []asked{
+		{"What the client and the customer do", []namedCommand{
 			{"start", verification.Start{ReferenceID: "customer-1"}},
 			{"start, bad input", verification.Start{}},
 			{"open journey", verification.OpenJourney{}},
@@ -198,7 +198,7 @@ func matrices() []matrix {
 			four eyes, proposed, overdue   | conflict | conflict | not open | not open | not open | not open | not open | not open
 			four eyes, completed           | conflict | conflict | not open | not open | not open | not open | not open | not open
 			four eyes, completed, proposed | conflict | conflict | not open | not open | not open | not open | not open | not open`},
-		{"What the operator does", []asked{
+		{"What the operator does", []namedCommand{
 			{"a program approves", verification.GiveVerdict{Decision: verification.DecisionApprove}},
 			{"a program rejects", verification.GiveVerdict{Decision: verification.DecisionReject}},
 			{"verdict `review`", verification.GiveVerdict{Decision: verification.DecisionReview}},
@@ -230,7 +230,7 @@ func matrices() []matrix {
 			four eyes, proposed, overdue   | conflict | conflict | invalid | conflict
 			four eyes, completed           | conflict | conflict | invalid | conflict
 			four eyes, completed, proposed | conflict | conflict | invalid | conflict`},
-		{"What two reviewers do", []asked{
+		{"What two reviewers do", []namedCommand{
 			{"one approves", verdictBy("asha", verification.DecisionApprove)},
 			{"the same one rejects", verdictBy("asha", verification.DecisionReject)},
 			{"another one approves", verdictBy("ravi", verification.DecisionApprove)},
@@ -264,7 +264,7 @@ func matrices() []matrix {
 			four eyes, proposed, overdue   | expired, verdict_proposed | expired, verdict_proposed | expired, verdict_proposed | expired, verdict_proposed | conflict | conflict
 			four eyes, completed           | verdict_proposed | verdict_proposed | verdict_proposed | verdict_proposed | conflict | conflict
 			four eyes, completed, proposed | conflict | conflict | verdict_recorded | proposal_returned | proposal_returned | proposal_returned`},
-		{"What a reviewer does who may be the one who proposed", []asked{
+		{"What a reviewer who may be the proposer does", []namedCommand{
 			{"the same identity with another name approves", verification.GiveVerdict{Decision: verification.DecisionApprove, By: "Asha Rao", Identity: "asha"}},
 			{"the same name with another identity approves", verification.GiveVerdict{Decision: verification.DecisionApprove, By: " Asha", Identity: "u-2"}},
 			{"a person at the identity provider approves", atProvider("2", verification.DecisionApprove)},
@@ -355,13 +355,13 @@ func TestEveryCommandInEverySituation(t *testing.T) {
 }
 
 func TestMatrixHasEveryCommand(t *testing.T) {
-	asked := map[string]bool{}
+	tried := map[string]bool{}
 	for _, m := range matrices() {
 		for _, c := range m.commands {
-			asked[strings.TrimPrefix(fmt.Sprintf("%T", c.command), "verification.")] = true
+			tried[strings.TrimPrefix(fmt.Sprintf("%T", c.command), "verification.")] = true
 		}
 	}
-	if declared, got := receiversOf(t, "command.go", "command"), slices.Sorted(maps.Keys(asked)); !slices.Equal(got, declared) {
+	if declared, got := receiversOf(t, "command.go", "command"), slices.Sorted(maps.Keys(tried)); !slices.Equal(got, declared) {
 		t.Errorf("the matrix asks %q, want all of %q", got, declared)
 	}
 }

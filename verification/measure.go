@@ -24,8 +24,8 @@ const (
 	// MeasureEnded counts the runs that ended. The key is the terminal status and, of
 	// a completed run with an outcome, ":" and the outcome.
 	MeasureEnded MeasureName = "ended"
-	// MeasureTransition counts the transitions of the runs of a version. Its key is for
-	// ParseTransition.
+	// MeasureTransition counts the transitions of the runs of a version. ParseTransition
+	// decodes its key.
 	MeasureTransition MeasureName = "transition"
 	// MeasureStopped counts the runs of a version that ended at a node which is not an
 	// end. The key is the node.
@@ -247,8 +247,8 @@ func durationKey(d time.Duration) string {
 // DurationCounts counts durations by bucket.
 type DurationCounts map[int]int
 
-// Add counts n durations with the key of a measure, which may continue after ":". It
-// ignores other keys.
+// Add counts n durations in the bucket that the key of a measure names, before a ":" if
+// it has one. It ignores a key without a bucket.
 func (c DurationCounts) Add(key string, n int) {
 	digits, _, _ := strings.Cut(key, ":")
 	if bucket, err := strconv.Atoi(digits); err == nil {

@@ -112,10 +112,10 @@ type MeasureStore interface {
 	Measures(ctx context.Context, t TenantID, q MeasureQuery) ([]MeasureCounts, error)
 }
 
-// RescreenStore keeps which completed runs are screened again when a list changes, and
-// the last pass over each list. Append adds the runs, see Commit.Screened: a run counts
-// as screened in the last pass over the list if that pass has the version of the run,
-// and in no pass otherwise.
+// RescreenStore keeps the completed runs that are screened again when a list changes,
+// and the last pass over each list. Append adds the runs, see Commit.Screened. A run that
+// was screened against the version of the last pass counts as screened in that pass, and
+// any other run as screened in no pass.
 type RescreenStore interface {
 	// HoldList makes a host the only one that screens runs again against a list until the
 	// given time. It returns the last pass over the list; its Number is 0 before the
@@ -125,10 +125,9 @@ type RescreenStore interface {
 	// it, all or nothing. It returns ErrConflict unless p.Holder was the last to hold the
 	// list.
 	SavePass(ctx context.Context, p RescreenPass, runs []RunRef) error
-	// OutdatedRuns returns runs that are screened against a list and were not in its pass
-	// q.Pass or a later one. Tenants take turns: each is given its first run before any is
-	// given its second. The runs of a tenant come in the order of the passes in which they
-	// were screened last.
+	// OutdatedRuns returns runs that were last screened before the pass q.Pass over a list.
+	// Tenants take turns: each is given its first run before any is given its second. The
+	// runs of a tenant come in the order of the passes in which they were screened last.
 	OutdatedRuns(ctx context.Context, q OutdatedQuery) ([]RunRef, error)
 	// RescreenPasses returns the last pass over each list, in the order of the lists.
 	RescreenPasses(ctx context.Context) ([]RescreenPass, error)

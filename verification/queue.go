@@ -47,8 +47,8 @@ type Review struct {
 	ProposedBy Person
 }
 
-// Review returns the run's entry in the review queue, and whether it has one: its
-// decision is review, whatever the time. Compare the time with Review.Until.
+// Review returns the run's entry in the review queue, and whether it has one, which is
+// when its decision is review. It does not know the time: compare it with Review.Until.
 func (r Run) Review() (Review, bool) {
 	if r.Wait.Kind != WaitReview && r.Ended != StatusCompleted || r.Decision() != DecisionReview {
 		return Review{}, false

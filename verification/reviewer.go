@@ -16,7 +16,7 @@ type Role string
 const (
 	RoleViewer   Role = "viewer"   // reads
 	RoleReviewer Role = "reviewer" // gives verdicts
-	RoleAdmin    Role = "admin"    // also does what changes more than one decision, such as sending a notice again
+	RoleAdmin    Role = "admin"    // also sends notices again
 )
 
 // Roles returns all roles; each includes the ones before it.
@@ -37,7 +37,7 @@ func (r Role) Includes(other Role) bool {
 // Reviewer is a person whose token was verified.
 type Reviewer struct {
 	Tenant TenantID
-	// Identity identifies the person within the tenant, whatever the name. That of a
+	// Identity identifies the person within the tenant, under any name. That of a
 	// person at an identity provider is an IssuedIdentity.
 	Identity string
 	// Name is what others see. It is recorded with each verdict, beside the identity.

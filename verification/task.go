@@ -22,7 +22,7 @@ const (
 // Task is what the engine does next for a run.
 type Task struct {
 	Kind TaskKind
-	At   time.Time // of a wait
+	At   time.Time // of a TaskWait; zero for the others
 }
 
 // Task returns what the engine does next for the run at a given time.

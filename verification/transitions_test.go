@@ -84,13 +84,13 @@ func statusTransitions() []transition {
 	}
 	return []transition{
 		{
-			"(none)", "start", "accepted", "in_progress", "`action_required` where the workflow begins with its customer",
+			"(none)", "start", "accepted", "in_progress", "`action_required` if the first step is the customer's",
 			func(t *testing.T) *journey { return unstarted(t, desk()) },
 			func(j *journey) { j.do(verification.Start{ReferenceID: "customer-1"}) }, live(verification.ActionCustomerInput),
 		},
 		{
 			"in_progress", "read", "the customer is idle for longer than `abandon_timeout_seconds`", "abandoned",
-			"the run stays live; the timeout itself is not longer", atDesk, idle, live(verification.ActionCustomerInput),
+			"the run stays live; at exactly the timeout it is still `in_progress`", atDesk, idle, live(verification.ActionCustomerInput),
 		},
 		{
 			"in_progress", "read", "`abandon_timeout_seconds` is 0", "in_progress", "",
@@ -119,7 +119,7 @@ func statusTransitions() []transition {
 		},
 		{
 			"in_progress", "read", "older than `run_ttl_seconds`, on the customer", "expired",
-			"`LINK_EXPIRED`; `completed_at` is the deadline; the deadline itself is not older",
+			"`LINK_EXPIRED`; `completed_at` is the deadline; at exactly the deadline it is still `in_progress`",
 			func(t *testing.T) *journey {
 				return atDesk(t).after(55 * time.Minute).do(verification.OpenJourney{})
 			},
@@ -149,7 +149,7 @@ func statusTransitions() []transition {
 			func(j *journey) { j.approve("") }, live(verification.ActionReview),
 		},
 		{
-			"in_progress", "result of a check", "the workflow reaches its end", "completed", "with any results of the checks",
+			"in_progress", "result of a check", "the workflow reaches its end", "completed", "whatever the results of the checks",
 			checked, func(j *journey) { j.pass() }, nil,
 		},
 		{
@@ -299,7 +299,7 @@ func decisionTransitions() []transition {
 		},
 		{
 			"review", "verdict approve", "parked on review, and another review follows", "review",
-			"due again: `resolved_at` null, no `notes`", twice, approve, unresolved,
+			"a verdict is needed again: `resolved_at` is null, no `notes`", twice, approve, unresolved,
 		},
 		{
 			"review", "verdict approve", "parked on the second review", "approve", "",
@@ -333,7 +333,7 @@ func decisionTransitions() []transition {
 		},
 		{
 			"approve", "a later version of a list has a new hit", "completed", "review",
-			"due again: `resolved_at` null, no `notes`; a proposal is gone",
+			"a verdict is needed again: `resolved_at` is null, no `notes`; a proposal is gone",
 			func(t *testing.T) *journey { return finishedOpen(t).approve("seen") }, func(j *journey) { j.found("e-1") }, unresolved,
 		},
 		{

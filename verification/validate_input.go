@@ -24,7 +24,8 @@ func (v *validator) inputs(at string, n Node) {
 	}
 }
 
-// derivedNames returns the fields of a step's data that the rules read.
+// derivedNames returns the names that have a meaning of their own in the payload or the
+// data of a step, so that no field may have them.
 func derivedNames() []string {
 	return []string{"opted_out", "geo_ok", "consent_status", "source_ok", "analysis_ok", "node_id", "documents"}
 }
@@ -97,8 +98,8 @@ func autoCompletes(s string) bool {
 	})
 }
 
-// accept checks one media type of an upload. It must be one that the document
-// store accepts, or the customer could not answer the field.
+// accept checks one media type of an upload. A Sanitizer must recognize it, or the
+// customer could not answer the field.
 func (v *validator) accept(path, media string) {
 	kind, sub, ok := strings.Cut(media, "/")
 	if !v.check(path, ok && kind != "" && sub != "" && !strings.ContainsAny(media, " ,;"), "must be a media type, such as image/jpeg") {

@@ -69,7 +69,7 @@ func (w Workflow) WithWebhook(address string) (Workflow, error) {
 	return w, nil
 }
 
-// WithoutWebhook returns the workflow without its lifecycle webhook, so that an
+// WithoutWebhook returns the workflow without its lifecycle webhook, so that the
 // client can set another. It returns ErrConflict if there is none.
 func (w Workflow) WithoutWebhook() (Workflow, error) {
 	if w.LifecycleWebhookURL == "" {

@@ -88,6 +88,6 @@ type CallbackResult struct {
 // SignalResult is the response to a signal.
 type SignalResult struct {
 	OK       bool                  `json:"ok"`
-	Result   string                `json:"result"`             // signal_delivered or review_recorded
+	Result   string                `json:"result"`             // such as signal_delivered; see docs/api.md, R22.1
 	Decision verification.Decision `json:"decision,omitempty"` // of a review signal
 }

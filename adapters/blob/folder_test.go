@@ -54,15 +54,15 @@ func TestADocumentIsAFolderOfTwoFiles(t *testing.T) {
 	}
 	const tenant = "a0000000-0000-7000-8000-000000000001"
 	const run = tenant + "/d0000000-0000-7000-8000-000000000001"
-	const place = run + "/e0000000-0000-7000-8000-000000000001"
+	const document = run + "/e0000000-0000-7000-8000-000000000001"
 	want := map[string]string{
-		".incoming": "drwx------", tenant: "drwx------", run: "drwx------", place: "drwx------",
-		place + "/content": "-rw-------", place + "/document.json": "-rw-------",
+		".incoming": "drwx------", tenant: "drwx------", run: "drwx------", document: "drwx------",
+		document + "/content": "-rw-------", document + "/document.json": "-rw-------",
 	}
 	if diff := cmp.Diff(want, files(t, dir)); diff != "" {
 		t.Errorf("the folder (-want +got):\n%s", diff)
 	}
-	raw, err := os.ReadFile(filepath.Join(dir, place, "document.json"))
+	raw, err := os.ReadFile(filepath.Join(dir, document, "document.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestADocumentIsNeverReplaced(t *testing.T) {
 		}
 		size := <-won
 		if d, err := s.Document(t.Context(), someRun(1), upload(1).ID); err != nil || d.Size != int64(size) {
-			t.Errorf("%s: Document = %d bytes, %v, want the %d of who saved it", name, d.Size, err, size)
+			t.Errorf("%s: Document = %d bytes, %v, want the %d that were saved", name, d.Size, err, size)
 		}
 	}
 }

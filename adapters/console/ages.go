@@ -23,7 +23,7 @@ func (s session) span(d time.Duration) string {
 	return s.count("span.days", int(d/day))
 }
 
-// when is a time with the words for its distance from now.
+// when is a time, and in words how far it is from now.
 type when struct {
 	instant
 	Words string
@@ -34,11 +34,11 @@ func (s session) ago(at, now time.Time) when {
 	return when{s.At(at), s.say("span.ago", s.span(now.Sub(at)))}
 }
 
-// dueSoon is the part of the time that a verdict has, in which it is shown as due soon.
+// dueSoon says when a verdict is shown as due soon: in the last quarter of its time.
 const dueSoon = 4
 
-// dueBadge returns whether a verdict is overdue, is due soon (in the last quarter of its
-// time), or has time. Colour and text say the same.
+// dueBadge returns the badge of a verdict: overdue, due soon, or due later. Its colour and
+// its text say the same.
 func (s session) dueBadge(since, due, now time.Time) web.Badge {
 	left := due.Sub(now)
 	words := s.span(left)

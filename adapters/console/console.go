@@ -57,8 +57,8 @@ type IdentityProvider interface {
 	// if the provider does not answer.
 	Finish(ctx context.Context, attempt string, answer url.Values) (r verification.Reviewer, idToken string, err error)
 	// SignOutURL returns the URL at which a person signs out of the provider, or "" if
-	// there is none. The ID token may be empty. It ends with ctx, which ends soon: the
-	// person has signed out of the console already.
+	// there is none. The ID token may be empty. It must return when ctx ends, which is
+	// soon: the person waits, and has signed out of the console already.
 	SignOutURL(ctx context.Context, idToken string) (string, error)
 }
 

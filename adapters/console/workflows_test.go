@@ -102,9 +102,9 @@ func TestTwoVersionsAreCompared(t *testing.T) {
 	}
 }
 
-// TestEveryWordOfAGraphHasAMessage also covers the Hindi, which has every message of
-// the English.
-func TestEveryWordOfAGraphHasAMessage(t *testing.T) {
+// TestWordsOfGraphsAndSentencesOfFlagsHaveMessages also covers the Hindi, which has every
+// message of the English.
+func TestWordsOfGraphsAndSentencesOfFlagsHaveMessages(t *testing.T) {
 	raw, err := os.ReadFile("messages/en.json")
 	if err != nil {
 		t.Fatal(err)
@@ -116,6 +116,11 @@ func TestEveryWordOfAGraphHasAMessage(t *testing.T) {
 	for _, word := range graph.Words() {
 		if text := messages["graph."+word]; text != word {
 			t.Errorf("the message of %q is %q", word, text)
+		}
+	}
+	for _, c := range verification.Causes() {
+		if s := c.Sentence(); c != verification.CauseProposal && messages["sentence: "+s] != s {
+			t.Errorf("the sentence of the cause %q has no message", c)
 		}
 	}
 }

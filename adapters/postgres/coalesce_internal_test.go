@@ -10,34 +10,34 @@ import (
 	"time"
 )
 
-func TestACallDuringARunHasANewerResult(t *testing.T) {
+func TestAResultIsNeverOlderThanItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var truth, asked atomic.Int64
+		var stored, reads atomic.Int64
 		a := newCoalescer(func(context.Context, string) (int64, error) {
-			asked.Add(1)
-			seen := truth.Load()
+			reads.Add(1)
+			seen := stored.Load()
 			pass(time.Second)
 			return seen, nil
 		})
 		var all sync.WaitGroup
-		ask := func(want int64) {
+		get := func(want int64) {
 			all.Go(func() {
 				if got, err := a.get(t.Context(), "workflow"); got != want || err != nil {
 					t.Errorf("get = %d, %v; want %d", got, err, want)
 				}
 			})
 		}
-		ask(0)
+		get(0)
 		pass(100 * time.Millisecond)
-		truth.Store(1)
+		stored.Store(1)
 		for range 50 {
-			ask(1)
+			get(1)
 		}
 		pass(time.Second)
-		truth.Store(2)
-		ask(2)
+		stored.Store(2)
+		get(2)
 		all.Wait()
-		if got := asked.Load(); got != 3 {
+		if got := reads.Load(); got != 3 {
 			t.Errorf("the function ran %d times, want 3", got)
 		}
 		synctest.Wait()

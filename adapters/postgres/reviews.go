@@ -192,7 +192,7 @@ func afterPrefix(prefix string) string {
 	return ""
 }
 
-// unended selects the reviews that have not ended by time.
+// unended selects the reviews whose run has not expired.
 func unended(s *bun.SelectQuery, now time.Time) *bun.SelectQuery {
 	return s.Where("until IS NULL OR until >= ?", now)
 }

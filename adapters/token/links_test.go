@@ -70,7 +70,7 @@ func TestTheSameLinkHasTheSameTokenForEver(t *testing.T) {
 	links := token.NewLinks(read(t, map[string]any{"kty": "oct", "k": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY", "kid": "old"}))
 	const want = "AU0_Gc8YcOGJAZHzwAAAcACAAAAAAAAACgGR88AREXAAgAAAAAAAAAsAAAAHAAZgtOECdzUztHhK8St_hSDyEm1K12Ja"
 	if got := sign(t, links, aLink); got != want {
-		t.Errorf("signed %s, want %s: links that are out must stay good", got, want)
+		t.Errorf("signed %s, want %s: links that were sent must stay valid", got, want)
 	}
 	// Another zone, and less than a microsecond, change nothing; nor does the kid.
 	same := aLink
@@ -136,7 +136,7 @@ func TestKeysRotate(t *testing.T) {
 		t.Errorf("while the old key is kept: %+v, %v", got, err)
 	}
 	if sign(t, during, aLink) != sign(t, after, aLink) {
-		t.Error("it is not the first key that signs")
+		t.Error("another key than the first one signs")
 	}
 	if _, err := after.OpenLink(signed); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("once the old key is gone: %v, want ErrInvalid", err)
@@ -154,7 +154,7 @@ func TestEveryChangeOfALinkIsRefused(t *testing.T) {
 			t.Fatalf("OpenLink(%q) = %+v, %v; want an ErrInvalid about a link", changed, link, err)
 		}
 		if link != (verification.Link{}) {
-			t.Fatalf("OpenLink(%q) tells %+v beside its error", changed, link)
+			t.Fatalf("OpenLink(%q) returns %+v beside its error", changed, link)
 		}
 	}
 	for i := range len(signed) {

@@ -16,7 +16,7 @@ import (
 )
 
 type databaseFlag struct {
-	DatabaseURL string `name:"database-url" placeholder:"URL" variable:"VERIFYD_DATABASE_URL" help:"PostgreSQL, as postgres://user:password@host:5432/name. Lists of processes show flags: prefer the variable."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" variable:"VERIFYD_DATABASE_URL" help:"PostgreSQL, as postgres://user:password@host:5432/name. Prefer the variable: flags are visible in process lists."`
 }
 
 func (f databaseFlag) url() (string, error) {

@@ -16,7 +16,7 @@ import (
 
 type runCommands struct {
 	List runList `cmd:"" help:"List the runs of a tenant."`
-	Show runShow `cmd:"" help:"Show one run: its status, its cards and its history."`
+	Show runShow `cmd:"" help:"Show one run: its status, its cards and, with --events, its history."`
 }
 
 type runList struct {

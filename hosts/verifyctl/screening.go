@@ -27,7 +27,7 @@ type screeningCommands struct {
 
 // listFlags say how to read a list file.
 type listFlags struct {
-	Format   string  `enum:",opensanctions,ftm,csv" default:"" placeholder:"FORMAT" help:"Format of the list: opensanctions, ftm or csv (default: as the file looks)."`
+	Format   string  `enum:",opensanctions,ftm,csv" default:"" placeholder:"FORMAT" help:"Format of the list: opensanctions, ftm or csv (default: recognized by its content)."`
 	ReviewAt float64 `placeholder:"SCORE" default:"0.85" help:"Lowest score of a match, 0.5 to 1 (default 0.85)."`
 }
 

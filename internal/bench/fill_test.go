@@ -87,7 +87,7 @@ func TestHistoriesOfAFilledDatabaseFoldToItsSummaries(t *testing.T) {
 			t.Errorf("run %s (-history +list):\n%s", r.ID, diff)
 		}
 		if last := history[len(history)-1].At; last.After(noon()) {
-			t.Errorf("run %s has lived until %s, which is yet to come", r.ID, last)
+			t.Errorf("the last event of run %s is at %s, want none after %s", r.ID, last, noon())
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (e *Engine) callbackURL(s *session) (string, error) {
 
 // ReceiveCallback carries out a callback of a vendor: it records the result that the
 // callback reports, or has the provider polled at once. A callback about a dispatch
-// whose result is no longer outstanding, and one that came before, changes nothing.
+// whose result is no longer outstanding, and a repeated one, changes nothing.
 // ErrNotFound is returned for an invalid token, ErrUnauthenticated when the callback
 // is not from the vendor, ErrInvalid when it cannot be read.
 func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verification.Callback) error {

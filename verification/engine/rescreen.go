@@ -75,7 +75,7 @@ func (e *Engine) RecordHits(ctx context.Context, t verification.TenantID, id ver
 }
 
 // RescreenPasses returns the last pass over each list, which has the progress of the
-// re-screening. It is for operators.
+// re-screening of all tenants.
 func (e *Engine) RescreenPasses(ctx context.Context) ([]verification.RescreenPass, error) {
 	return e.ports.Store.RescreenPasses(ctx)
 }

@@ -88,7 +88,8 @@ func (e *Engine) SetWebhook(ctx context.Context, t verification.TenantID, id ver
 }
 
 // ClearWebhook removes the lifecycle webhook of a workflow, so that the client can
-// set another. ErrConflict is returned when it has none. It is for operators.
+// set another. ErrConflict is returned when it has none. ClearWebhook is for operators:
+// the API can only add a webhook.
 func (e *Engine) ClearWebhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
 	return e.rewriteWorkflow(ctx, t, id, verification.Workflow.WithoutWebhook)
 }

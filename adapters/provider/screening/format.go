@@ -21,10 +21,11 @@ import (
 // Format says how to read a list file.
 type Format struct {
 	Type FormatType
-	// Columns are the names of the columns of a file of type CSV, by their use: id (without
-	// it the number of the line), name, kind (person or company), aliases, birth_date and
-	// countries. A use without an entry has the column of its own name. A file must have a
-	// name; values of the last three columns are separated by semicolons.
+	// Columns are the names of the columns of a file of type CSV, by their use: id, name,
+	// kind (person or company), aliases, birth_date and countries. A use without an entry
+	// has the column of the same name. A file must have a column for name; without one for
+	// id, the id of an entry is the number of its line. Values of the last three columns
+	// are separated by semicolons.
 	Columns map[string]string
 	// Kind is the kind of all entries of a file of type CSV without a column for it;
 	// empty if they can be either.

@@ -25,8 +25,8 @@ type Source struct {
 	Files  fs.FS     // that has Path; nil for the files of the host
 	Date   time.Time // of the list, if Files have no times
 	Format Format
-	// MaxAge is the age of the file from which on answers say that the source is not
-	// sound; 0 means any age is good.
+	// MaxAge is the maximum age of the file: the result of a check against an older one
+	// has source_ok false. 0 means no limit.
 	MaxAge time.Duration
 }
 

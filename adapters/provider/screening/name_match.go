@@ -47,8 +47,8 @@ type Comparison struct {
 	Reasons []string `json:"reasons"`
 }
 
-// Compare compares two names without a list, so that all tokens tell the same but
-// those that very many people share.
+// Compare compares two names without a list, so that all tokens have the same weight,
+// except those that very many people share.
 func Compare(c *names.Comparer, kind names.Kind, a, b string) (Comparison, error) {
 	first, err := c.Parse(kind, a)
 	if err != nil {

@@ -106,7 +106,7 @@ func (w searchWith) subject() Subject {
 	return Subject{Kind: w.Kind, Name: w.Name, BirthDate: w.BirthDate, Countries: w.Countries}
 }
 
-// Subject returns whom a check with these values screens.
+// Subject returns the person or company that a check with these values screens.
 func (p *Provider) Subject(values map[string]any) (Subject, error) {
 	w, err := p.read(values)
 	return w.subject(), err

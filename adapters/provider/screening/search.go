@@ -76,7 +76,7 @@ func (x *index) search(query names.Name, least float32) []found {
 // terms returns the tokens of a query with what is similar to them: its own, and
 // those that it has if words are joined or split.
 func (x *index) terms(query names.Name) []term {
-	terms := x.termsOf(query, (*names.Token).Telling)
+	terms := x.termsOf(query, (*names.Token).Distinctive)
 	if !slices.ContainsFunc(terms, func(t term) bool { return len(t.similar) > 0 }) {
 		terms = x.termsOf(query, func(*names.Token) bool { return true })
 	}

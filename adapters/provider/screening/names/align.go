@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// alignment is how the tokens of two names belong together.
+// alignment pairs the tokens of two names.
 type alignment struct {
 	comparer     *Comparer
 	a, b         Name
 	china        chinese
-	doneA, doneB []bool
+	doneA, doneB []bool  // the tokens that are aligned
 	matched      float32 // the weight of what is aligned
 	sum          float32 // the same, times similarity
-	telling      int     // aligned tokens that are Telling
+	distinctive  int     // aligned tokens that are Distinctive
 	parts        []Part
 }
 
-// The least similarity of tokens that belong together.
+// The least similarity of two tokens that may be aligned.
 const (
 	personThreshold  = 0.62
 	companyThreshold = 0.75
 )
 
-// pair is two tokens that may belong together.
+// pair is two tokens that may be aligned.
 type pair struct {
 	i, j       int
 	similarity float32
@@ -80,14 +80,14 @@ func (x *alignment) take(p pair) {
 	}
 	x.doneA[p.i], x.doneB[p.j] = true, true
 	s, t := x.a.Tokens[p.i], x.b.Tokens[p.j]
-	x.count(s.written, t.written, min(x.weight(s), x.weight(t)), p.similarity, p.why, s.Telling() && t.Telling())
+	x.count(s.written, t.written, min(x.weight(s), x.weight(t)), p.similarity, p.why, s.Distinctive() && t.Distinctive())
 }
 
-func (x *alignment) count(name, other string, weight, similarity float32, why string, telling bool) {
+func (x *alignment) count(name, other string, weight, similarity float32, why string, distinctive bool) {
 	x.matched += weight
 	x.sum += weight * similarity
-	if telling {
-		x.telling++
+	if distinctive {
+		x.distinctive++
 	}
 	x.parts = append(x.parts, Part{name, other, similarity, why})
 }
@@ -98,7 +98,8 @@ type side struct {
 	done   []bool
 }
 
-// sides returns the name whose tokens stand alone, and the one with several for each.
+// sides returns the two names for an alignment of one token with several: the name with
+// the one token, which is b if they are swapped, and the name with the several.
 func (x *alignment) sides(swapped bool) (single, several side) {
 	single, several = side{x.a.Tokens, x.doneA}, side{x.b.Tokens, x.doneB}
 	if swapped {
@@ -148,7 +149,7 @@ func (x *alignment) joins(swapped bool) {
 				}
 				x.merge(swapped, i, j, n, weight, similarity, "one word")
 				if x.a.Kind == Person && len(several.tokens) == n && len(single.tokens) == 1 {
-					x.telling++
+					x.distinctive++
 				}
 			}
 		}

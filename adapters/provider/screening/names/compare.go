@@ -63,17 +63,17 @@ func (x *alignment) weight(t *Token) float32 {
 }
 
 // unmatched returns the weight of the tokens that are not aligned, and the number of
-// those that are Telling.
-func (x *alignment) unmatched(tokens []*Token, done []bool) (weight float32, telling int) {
+// those that are Distinctive.
+func (x *alignment) unmatched(tokens []*Token, done []bool) (weight float32, distinctive int) {
 	for i, t := range tokens {
 		if !done[i] {
 			weight += x.weight(t)
-			if t.Telling() {
-				telling++
+			if t.Distinctive() {
+				distinctive++
 			}
 		}
 	}
-	return weight, telling
+	return weight, distinctive
 }
 
 // minor reports whether only places and words such as group are not aligned.
@@ -93,11 +93,11 @@ func (x *alignment) person(m *Match) float32 {
 	ub, _ := x.unmatched(x.b.Tokens, x.doneB)
 	conflict, extra := min(ua, ub), max(ua, ub)-min(ua, ub)
 	score := x.sum / (x.matched + conflict + min(0.27, 0.12*extra))
-	if x.telling < 2 && max(ua, ub) >= 0.5 && !(x.telling == 1 && x.matched > 1.5) {
+	if x.distinctive < 2 && max(ua, ub) >= 0.5 && !(x.distinctive == 1 && x.matched > 1.5) {
 		m.Notes = append(m.Notes, "only one part of the name is the same")
 		score *= 0.8
 	}
-	if x.telling == 0 && x.sum < x.matched+conflict+extra {
+	if x.distinctive == 0 && x.sum < x.matched+conflict+extra {
 		score *= 0.6
 	}
 	switch a, b := x.a.Forms, x.b.Forms; {
@@ -114,20 +114,20 @@ func (x *alignment) person(m *Match) float32 {
 // company returns the score of two names of companies. A distinctive word that
 // differs costs much; legal forms and words of many companies cost little.
 func (x *alignment) company(m *Match) float32 {
-	ua, tellingA := x.unmatched(x.a.Tokens, x.doneA)
-	ub, tellingB := x.unmatched(x.b.Tokens, x.doneB)
+	ua, distinctiveA := x.unmatched(x.a.Tokens, x.doneA)
+	ub, distinctiveB := x.unmatched(x.b.Tokens, x.doneB)
 	conflict, extra := min(ua, ub), max(ua, ub)-min(ua, ub)
 	cost := float32(0.35)
 	if x.minor(x.a.Tokens, x.doneA) && x.minor(x.b.Tokens, x.doneB) {
 		cost = 0.2
 	}
 	score := x.sum / (x.matched + conflict + cost*extra)
-	if x.telling == 0 && tellingA+tellingB > 0 {
+	if x.distinctive == 0 && distinctiveA+distinctiveB > 0 {
 		m.Notes = append(m.Notes, "only words that many companies have are the same")
 		score *= 0.6
 	}
-	if tellingA > 0 && tellingB > 0 {
-		m.Notes = append(m.Notes, "a telling word differs")
+	if distinctiveA > 0 && distinctiveB > 0 {
+		m.Notes = append(m.Notes, "a distinctive word differs")
 		score *= 0.85
 	}
 	if len(x.a.Forms) > 0 && len(x.b.Forms) > 0 && x.a.Forms[0] != x.b.Forms[0] {

@@ -250,8 +250,8 @@ func (g *generator) nearMisses(n int) {
 
 		word, activity, form := g.pick("company word")[0], g.pick("company activity"), g.pick("legal")
 		second := g.other("company word", []string{word})[0]
-		g.add("another telling word", "company", word+" "+activity[0]+" "+form[0], second+" "+activity[0]+" "+form[0], false)
-		g.add("one of two telling words", "company", word+" "+second+" "+activity[0], word+" "+g.other("company word", []string{second})[0]+" "+activity[0], false)
+		g.add("another distinctive word", "company", word+" "+activity[0]+" "+form[0], second+" "+activity[0]+" "+form[0], false)
+		g.add("one of two distinctive words", "company", word+" "+second+" "+activity[0], word+" "+g.other("company word", []string{second})[0]+" "+activity[0], false)
 		g.add("another activity", "company", word+" "+activity[0]+" "+form[0], word+" "+g.other("company activity", activity)[0]+" "+form[0], false)
 		g.add("another number", "company", word+" 2 "+activity[0], word+" 3 "+activity[0], false)
 	}

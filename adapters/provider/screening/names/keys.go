@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Keys calls add with hashes of what two similar tokens usually share: the same
-// consonants but one, the same letters but one, or a known name. Tokens without a
-// common key are seldom similar.
+// Keys calls add with hashes of what two similar tokens usually share: all consonants
+// but one, all letters but one, or a known name. Tokens without a common key are seldom
+// similar.
 func (c *Comparer) Keys(t *Token, add func(hash uint32)) {
 	add(hash('t', t.Text))
 	if t.written != t.Text {
@@ -90,8 +90,8 @@ func (c *Comparer) Joined(kind Kind, tokens []*Token) *Token {
 	return c.Plain(kind, text)
 }
 
-// Plain returns the token of a word of ASCII lower-case letters that is no word of a
-// name, but made of some.
+// Plain returns the token of a word of ASCII lower-case letters that was made from the
+// words of a name: some of them joined, or a part of one.
 func (c *Comparer) Plain(kind Kind, text string) *Token {
 	w := word{script: "latin", raw: text, plain: text, heard: text}
 	source := tokenSource{"made", text, text, kind, plain, false}

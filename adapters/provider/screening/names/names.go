@@ -104,9 +104,9 @@ type Token struct {
 // Key identifies the token among all tokens.
 func (t *Token) Key() string { return t.key }
 
-// Telling reports whether the token alone can identify a name: it is no initial,
+// Distinctive reports whether the token alone can identify a name: it is no initial,
 // particle, title or common word of companies.
-func (t *Token) Telling() bool { return t.role == plain || t.role == number }
+func (t *Token) Distinctive() bool { return t.role == plain || t.role == number }
 
 type role byte
 

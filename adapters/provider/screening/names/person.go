@@ -19,21 +19,21 @@ func (c *Comparer) parsePerson(n *Name, text string) {
 		words = c.hangulName(words[0])
 	}
 	words = joinArabic(words)
-	telling := 0
+	distinctive := 0
 	roles := make([]role, len(words))
 	for i, w := range words {
 		roles[i] = c.personRole(words, i, w)
 		if roles[i] == plain {
-			telling++
+			distinctive++
 		}
 	}
 	for i, w := range words {
-		if generation, ok := c.tables.generations[w.plain]; ok && i > 0 && telling > 1 && (len(w.plain) > 1) {
+		if generation, ok := c.tables.generations[w.plain]; ok && i > 0 && distinctive > 1 && (len(w.plain) > 1) {
 			n.Forms = append(n.Forms, generation)
 			continue
 		}
 		r := roles[i]
-		if r == title && telling < 2 || telling == 0 {
+		if r == title && distinctive < 2 || distinctive == 0 {
 			r = plain
 		}
 		n.Tokens = append(n.Tokens, c.token(Person, w, r))
