@@ -106,7 +106,7 @@ const ClaimTTL = 15 * time.Minute
 // Claim says that a person works on a run in the review queue. It is not evidence:
 // it is not in the history, and it ends with the review.
 type Claim struct {
-	// By identifies the person; empty for no claim. Name is for display.
+	// By is the Key of the person; empty for no claim. Name is for display.
 	By, Name string
 	// At is when the person claimed the run, and Until when the claim ends.
 	At, Until time.Time
@@ -115,6 +115,9 @@ type Claim struct {
 // HeldAt reports whether a person holds the claim at a given time. The claim is over at
 // Until.
 func (c Claim) HeldAt(now time.Time) bool { return c.By != "" && now.Before(c.Until) }
+
+// IsOf reports whether a person has the claim.
+func (c Claim) IsOf(p Person) bool { return c.By != "" && c.By == p.Key() }
 
 // ClaimHeld returns the ErrConflict of a ClaimStore for a run that another person has
 // claimed.
@@ -161,8 +164,8 @@ type QueueQuery struct {
 	Run RunID
 	// ReferencePrefix selects the reference ids that begin with it.
 	ReferencePrefix string
-	// ClaimedBy selects the runs that a person has claimed, and Unclaimed those without a
-	// claim.
+	// ClaimedBy selects the runs that the person with this Key has claimed, and Unclaimed
+	// those without a claim.
 	ClaimedBy string
 	Unclaimed bool
 }

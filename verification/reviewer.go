@@ -58,22 +58,26 @@ type Person struct {
 	Name     string `json:"name"`
 }
 
+// Key returns the identity without the differences that Is ignores: case and surrounding
+// space. It is empty for a program.
+func (p Person) Key() string { return folded(p.Identity) }
+
 // Is reports whether two people have the same identity, ignoring case and surrounding
 // space.
-func (p Person) Is(other Person) bool { return alike(p.Identity, other.Identity) }
+func (p Person) Is(other Person) bool { return p.Key() != "" && p.Key() == other.Key() }
 
 // MayBe reports whether two people may be one: p Is the other, they have the same name,
 // ignoring case and surrounding space, or their identities cannot be compared. Identities
 // can be compared if both are of the same issuer, or neither is of an issuer: a person may
 // have one identity at each issuer, and one more without.
 func (p Person) MayBe(other Person) bool {
-	return p.Is(other) || alike(p.Name, other.Name) || issuerOf(p.Identity) != issuerOf(other.Identity)
+	name := folded(p.Name)
+	return p.Is(other) || name != "" && name == folded(other.Name) || issuerOf(p.Identity) != issuerOf(other.Identity)
 }
 
-func alike(a, b string) bool {
-	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
-	return a != "" && strings.EqualFold(a, b)
-}
+// folded returns a text without surrounding space, and the same for all texts that
+// strings.EqualFold takes for equal.
+func folded(text string) string { return strings.ToLower(strings.ToUpper(strings.TrimSpace(text))) }
 
 // issuerOf returns the issuer of an IssuedIdentity; empty for any other identity.
 func issuerOf(identity string) string {

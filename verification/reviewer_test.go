@@ -5,6 +5,7 @@ package verification_test
 import (
 	"errors"
 	"testing"
+	"unicode"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -81,5 +82,20 @@ func TestTwoReviewersAreTwoPeopleOnlyIfTheyCannotBeOne(t *testing.T) {
 				t.Errorf("%q may be %q = %t, want %t", pair[0], pair[1], got, c.mayBe)
 			}
 		}
+	}
+}
+
+func TestPeopleWhoAreOneHaveOneKey(t *testing.T) {
+	key := func(identity string) string { return verification.Person{Identity: identity}.Key() }
+	for r := range unicode.MaxRune {
+		if other := unicode.SimpleFold(r); key("a"+string(r)+"b") != key("A"+string(other)+"B") {
+			t.Errorf("%q and %q differ in case only, and have two keys", r, other)
+		}
+	}
+	if got := key(" Asha@Acme.example\t"); got != "asha@acme.example" {
+		t.Errorf("key = %q, want asha@acme.example", got)
+	}
+	if got := key(" "); got != "" {
+		t.Errorf("a program has the key %q, want none", got)
 	}
 }

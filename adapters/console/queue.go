@@ -186,7 +186,7 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 func (c *console) queueRow(s session, e verification.QueueEntry, f queueFilter, now time.Time) queueRow {
 	row := queueRow{
 		ID: e.Run, URL: s.Base + "/runs/" + string(e.Run) + f.Query(), Reference: e.ReferenceID, Workflow: e.WorkflowName,
-		Since: s.ago(e.Since, now), Claim: e.Claim.Name, Mine: e.Claim.By == s.Identity,
+		Since: s.ago(e.Since, now), Claim: e.Claim.Name, Mine: e.Claim.IsOf(s.Person()),
 	}
 	for _, flag := range e.Flags {
 		row.Reasons = append(row.Reasons, queueReason{flag.Label, c.sentence(s, flag.Reason)})

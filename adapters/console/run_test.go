@@ -674,3 +674,38 @@ func TestANoteSurvivesAPostThatFails(t *testing.T) {
 	missing := p.post("/runs/00000000-0000-7000-8000-00000000dead/verdict", "decision", "approve", "notes", "typed", "seq", "1")
 	wants(t, missing, http.StatusNotFound, "typed", "<textarea")
 }
+
+func TestAClaimIsThatOfAPersonInAnyCase(t *testing.T) {
+	d := serve(t)
+	run := d.begin(d.Apply(waiting("Limit", "The limit is high.")), "case-1")
+	path := "/runs/" + string(run)
+	called := func(identity string) *person {
+		who := reviewerCalled("asha")
+		who.Identity = identity
+		return d.as(who)
+	}
+	first, again := called("Asha@acme.example"), called("asha@ACME.example ")
+	wants(t, first.post(path+"/claim"), http.StatusSeeOther)
+	wants(t, again.get(path), http.StatusOK, "You have claimed this run.")
+	wants(t, again.get("/queue?whose=mine"), http.StatusOK, "1 run waits")
+	wants(t, again.do(http.MethodPost, path+"/claim", "", "Accept", "*/*", "Sec-Fetch-Site", "same-origin"), http.StatusOK, "Until")
+	wants(t, again.post(path+"/release"), http.StatusSeeOther)
+	wants(t, first.get(path), http.StatusOK, "Nobody has claimed this run.")
+}
+
+func TestOneFormOfAPageIsSentAtATime(t *testing.T) {
+	d := serve(t)
+	run := d.begin(d.Apply(waiting("Limit", "The limit is high.")), "case-1")
+	who := reviewer(verification.RoleReviewer)
+	d.as(who).post("/runs/" + string(run) + "/claim")
+	tab := d.tab(who, browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/runs/" + string(run))
+	tab.See("form[data-mine] button")
+	sent := browser.Eval[string](tab, `(() => {
+		const send = (form) => form.dispatchEvent(new SubmitEvent("submit", {cancelable: true, submitter: form.querySelector("button")}));
+		return [".decide", "form[data-mine]", ".cancel form"].map((form) => send(document.querySelector(form))).join(" ");
+	})()`)
+	if sent != "true false false" {
+		t.Errorf("of a verdict, a release and a cancellation are sent: %s, want true false false", sent)
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/web"
@@ -40,7 +39,7 @@ func (s session) SignedIn() bool { return s.Reviewer != verification.Reviewer{} 
 // Key names the person among those of all tenants. People with the same key are one
 // person, as verification.Person.Is says.
 func (s session) Key() string {
-	return string(s.Tenant) + " " + strings.ToLower(strings.TrimSpace(s.Identity))
+	return string(s.Tenant) + " " + s.Person().Key()
 }
 
 // May reports whether the person has at least this role.

@@ -86,7 +86,7 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 		p.Flags = append(p.Flags, flagView{flag.NodeID, flag.Label, c.sentence(s, flag.Reason)})
 	}
 	if claim.HeldAt(rec.At) {
-		p.Holder, p.Mine = claim.Name, claim.By == s.Identity
+		p.Holder, p.Mine = claim.Name, claim.IsOf(s.Person())
 		p.Held = s.say("claim.until", s.At(claim.Until).Text)
 	} else if rec.Review != nil && s.May(verification.RoleReviewer) {
 		p.Free, p.Held = true, s.say("claim.until", s.At(rec.At.Add(verification.ClaimTTL)).Text)
@@ -159,7 +159,7 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 	if err != nil {
 		return err
 	}
-	if claim.By != "" && claim.By != s.Identity {
+	if claim.By != "" && !claim.IsOf(s.Person()) {
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("verdict.taken", isolate(claim.Name))}
 		return c.showRun(w, r, s, http.StatusConflict, kept)
 	}
@@ -246,7 +246,7 @@ func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id ver
 			break
 		}
 		for _, e := range found.Data {
-			free := e.Claim.By == "" || e.Claim.By == s.Identity
+			free := e.Claim.By == "" || e.Claim.IsOf(s.Person())
 			barred := e.Proposed != verification.DecisionNone && e.ProposedBy.MayBe(s.Person())
 			if e.Run != id && free && !barred {
 				return c.done(w, "/runs/"+string(e.Run)+f.Query(), message, isolate(reference))
@@ -279,7 +279,7 @@ func (c *console) claimRun(w http.ResponseWriter, r *http.Request, s session) er
 		return c.showRun(w, r, s, http.StatusOK, keptVerdict{Notes: notesOf(r), Seq: seq, Changed: true})
 	case wantsPage(r):
 		return c.redirect(w, s.Base+"/runs/"+string(id)+queueFilterOf(r.URL.Query()).Query())
-	case claim.By != s.Identity:
+	case !claim.IsOf(s.Person()):
 		w.WriteHeader(http.StatusConflict)
 		return nil
 	}

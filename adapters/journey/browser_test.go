@@ -241,3 +241,18 @@ func TestMarkupInEveryValueIsInert(t *testing.T) {
 		}
 	}
 }
+
+func TestOneFormOfAPageIsSentAtATime(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	onward(t, c.post(details()...))
+	tab := browser.Start(t).Open(t, browser.Options{})
+	tab.Go(c.link)
+	tab.See(".optout button")
+	sent := browser.Eval[string](tab, `[...document.forms].map((form) =>
+		form.dispatchEvent(new SubmitEvent("submit", {cancelable: true, submitter: form.querySelector(".buttons button")}))).join(" ")`)
+	if sent != "true false" {
+		t.Errorf("of an answer and a skip are sent: %s, want true false", sent)
+	}
+}

@@ -134,3 +134,24 @@ func TestTheBrowserChoosesTheLanguageAndTheCustomerMayChange(t *testing.T) {
 	c.link = link + "?lang=fr"
 	wants(t, c.get(), http.StatusOK, `<html lang="en" dir="ltr">`)
 }
+
+func TestTheLinkToAnotherLanguageKeepsThePage(t *testing.T) {
+	s := serve(t)
+	c := s.begin(declining(), "")
+	link := c.link
+	c.link += "?decline"
+	wants(t, c.get(), http.StatusOK, "You do not agree?", `<a href="?decline=&amp;lang=hi" lang="hi"`)
+	c.link = link + "?decline=&lang=hi"
+	wants(t, c.get(), http.StatusOK, "आप सहमत नहीं हैं?", `<a href="?decline=&amp;lang=en" lang="en"`)
+}
+
+func TestARefusedAnswerHasNoLinkThatLosesIt(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	wants(t, c.get(), http.StatusOK, `hreflang="hi"`)
+	a := c.post("f.name", "Asha")
+	if wants(t, a, http.StatusUnprocessableEntity, `value="Asha"`); strings.Contains(a.body, "hreflang") {
+		t.Error("a link to another language would lose the answers")
+	}
+}

@@ -56,7 +56,9 @@ func (s *site) visitor(w http.ResponseWriter, r *http.Request) visitor {
 	}
 	chosen := r.URL.Query().Get("lang")
 	v.catalog = catalog{s.catalogs.Choose(chosen, r.Header)}
-	v.others = s.catalogs.Links(v.Catalog, nil)
+	if r.Method != http.MethodPost { // a link would lose the answers of a post
+		v.others = s.catalogs.Links(v.Catalog, r.URL.Query())
+	}
 	if chosen == v.Lang() {
 		v.chosen = chosen
 	}

@@ -9,12 +9,12 @@ import (
 )
 
 // Queue returns one page of the runs that need a verdict now and match the query, and
-// the number of all matches. q.Now is set by the engine.
+// the number of all matches. q.Now is set by the engine, and q.ClaimedBy is an identity.
 func (e *Engine) Queue(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
 	if err := q.PageQuery.Validate(); err != nil {
 		return verification.Page[verification.QueueEntry]{}, err
 	}
-	q.Now = e.now()
+	q.Now, q.ClaimedBy = e.now(), keyOf(q.ClaimedBy)
 	return e.ports.Store.Queue(ctx, t, q)
 }
 
@@ -39,7 +39,7 @@ func (e *Engine) QueueFigures(ctx context.Context, t verification.TenantID) (ver
 
 // ClaimRequest is a request for the claim of a run in the review queue.
 type ClaimRequest struct {
-	// By identifies the person, and Name is what others see. By is required.
+	// By is the identity of the person, and Name is what others see. By is required.
 	By, Name string
 	// TakeOver replaces the claim of another person.
 	TakeOver bool
@@ -49,18 +49,20 @@ type ClaimRequest struct {
 // renews the claim of that person. If another person holds the claim, it returns that
 // claim and ErrConflict. ErrNotFound is returned when the run needs no verdict.
 func (e *Engine) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, r ClaimRequest) (verification.Claim, error) {
-	if r.By == "" {
+	by := keyOf(r.By)
+	if by == "" {
 		return verification.Claim{}, verification.InvalidField("review", "by", "is required")
 	}
 	now := e.now()
 	return e.ports.Store.SaveClaim(ctx, t, id, verification.Claim{
-		By: r.By, Name: r.Name, At: now, Until: now.Add(verification.ClaimTTL),
+		By: by, Name: r.Name, At: now, Until: now.Add(verification.ClaimTTL),
 	}, r.TakeOver)
 }
 
-// ReleaseClaim ends the claim of a person. A claim of another person stays.
+// ReleaseClaim ends the claim of the person with an identity. A claim of another person
+// stays.
 func (e *Engine) ReleaseClaim(ctx context.Context, t verification.TenantID, id verification.RunID, by string) error {
-	if by == "" {
+	if by = keyOf(by); by == "" {
 		return verification.InvalidField("review", "by", "is required")
 	}
 	return e.ports.Store.ReleaseClaim(ctx, t, id, by)
@@ -70,10 +72,13 @@ func (e *Engine) ReleaseClaim(ctx context.Context, t verification.TenantID, id v
 // the reviewer has acted on it. A claim of any other run ends with the append. A failure
 // is logged: the claim expires.
 func (e *Engine) endClaim(ctx context.Context, s *session, by string) {
-	if _, open := s.run.Review(); !open || by == "" || e.external {
+	if _, open := s.run.Review(); !open || keyOf(by) == "" || e.external {
 		return
 	}
-	if err := e.ports.Store.ReleaseClaim(context.WithoutCancel(ctx), s.ref.Tenant, s.ref.Run, by); err != nil {
+	if err := e.ports.Store.ReleaseClaim(context.WithoutCancel(ctx), s.ref.Tenant, s.ref.Run, keyOf(by)); err != nil {
 		e.log.WarnContext(ctx, "claim not released", "tenant", s.ref.Tenant, "run", s.ref.Run, "error", err)
 	}
 }
+
+// keyOf returns the Key of the person with an identity.
+func keyOf(identity string) string { return verification.Person{Identity: identity}.Key() }

@@ -13,10 +13,11 @@ for (const form of document.querySelectorAll("form[data-sign-out]")) {
   form.addEventListener("submit", forgetDrafts);
 }
 
-// A second click sends nothing.
+// A second click sends nothing, also in another form: the response to that would hide what
+// the first one did.
 for (const form of document.querySelectorAll("form[method=post]")) {
   form.addEventListener("submit", (event) => {
-    if (form.dataset.sent) {
+    if (document.querySelector("form[data-sent]")) {
       event.preventDefault();
       return;
     }

@@ -1,10 +1,11 @@
 // Improvements that need JavaScript. The pages also work without it.
 "use strict";
 
-// A second click sends nothing; the button shows that the form is being sent.
+// A second click sends nothing, also in another form; the button shows that the form is
+// being sent.
 for (const form of document.querySelectorAll("form[data-busy]")) {
   form.addEventListener("submit", (event) => {
-    if (form.dataset.sent) {
+    if (document.querySelector("form[data-sent]")) {
       event.preventDefault();
       return;
     }
