@@ -31,6 +31,8 @@ func (s *Store) ListQueries(t verification.TenantID, q verification.RunQuery) ma
 		"seek":          seekQuery(s.db, t, q, 100, true),
 		"seek from end": seekQuery(s.db, t, q, 100, false),
 		"page":          pageQuery(s.db, t, q, nil, q.Limit),
+		"month":         monthAt(s.db, t, q, 10_000),
+		"day":           dayAt(s.db, t, q, "2026-01-01", 10_000),
 		"page from":     pageQuery(s.db, t, q, &verification.Summary{StartedAt: q.Now, ID: "d0000000-0000-7000-8000-000000000001"}, q.Limit),
 	} {
 		texts[name] = query.String()
@@ -40,8 +42,23 @@ func (s *Store) ListQueries(t verification.TenantID, q verification.RunQuery) ma
 
 // QueueQueries returns the statements of Queue by name.
 func (s *Store) QueueQueries(t verification.TenantID, q verification.QueueQuery) map[string]string {
-	return map[string]string{"total": queueTotal(s.db, t, q).String(), "page": queuePage(s.db, t, q).String()}
+	texts := map[string]string{"total": queueTotal(s.db, t, q).String(), "page": queuePage(s.db, t, q).String()}
+	if seeksReview(q) {
+		texts["day"] = reviewDayAt(s.db, t, q).String()
+		texts["position"] = reviewAt(s.db, t, q, span{First: "2026-01-03", Due: "2026-01-04", Before: q.Offset - 100}).String()
+		delete(texts, "page") // begins behind the position
+	}
+	return texts
 }
+
+// OverdueQuery returns the statement of the overdue reviews of a tenant, or of all if it is
+// empty.
+func (s *Store) OverdueQuery(t verification.TenantID, q verification.QueueQuery) string {
+	return overdueTotal(s.db, t, q).String()
+}
+
+// SeekFrom is the offset from which counters find the day of a row.
+const SeekFrom = seekFrom
 
 // Statement is a statement and its arguments.
 type Statement struct {

@@ -118,7 +118,11 @@ func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q verificati
 	var at *verification.Summary
 	skip, matching := q.Offset, stale.matching
 	if from := q.Offset - len(matching); from > 0 {
-		if at, err = seek(ctx, tx, t, q, from, indexed); err != nil || at == nil {
+		at, err = seek(ctx, tx, t, q, from, indexed)
+		if isMissing(err) { // there are fewer rows than counters say
+			return p, nil
+		}
+		if err != nil {
 			return p, err
 		}
 		before, _ := slices.BinarySearchFunc(stale.indexed, *at, inOrder)
@@ -194,17 +198,17 @@ func findStale(ctx context.Context, tx bun.IDB, t verification.TenantID, q verif
 }
 
 // seek returns the row number n of those that are indexed under the filters, stale
-// ones included, or nil when there are fewer.
+// ones included, or an error that isMissing reports.
 func seek(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.RunQuery, n, indexed int) (*verification.Summary, error) {
+	if n >= seekFrom && q.ReferenceID == "" && q.ReferencePrefix == "" {
+		return seekDay(ctx, tx, t, q, n)
+	}
 	newestFirst := n <= indexed/2
 	if !newestFirst {
 		n = max(0, indexed-1-n)
 	}
 	var r runRow
 	err := seekQuery(tx, t, q, n, newestFirst).Scan(ctx, &r)
-	if isMissing(err) {
-		return nil, nil //nolint:nilnil // there is no such row
-	}
 	return &verification.Summary{StartedAt: r.StartedAt.UTC(), ID: r.ID}, err
 }
 

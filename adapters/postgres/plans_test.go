@@ -65,31 +65,41 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 	all := map[string]postgres.Statement{}
 	page := verification.PageQuery{Limit: 50}
 	for name, q := range map[string]verification.QueueQuery{
-		"all":                 {},
-		"all, due":            {Order: verification.DueFirst},
-		"workflow, due":       {Workflow: flow, Order: verification.DueFirst},
-		"cause":               {Cause: verification.CauseReviewStep},
-		"cause, workflow":     {Cause: verification.CauseReviewStep, Workflow: flow},
-		"age":                 {SinceBefore: noon().AddDate(0, 0, -50)},
-		"unclaimed, workflow": {Unclaimed: true, Workflow: flow},
-		"mine":                {ClaimedBy: "asha"},
-		"prefix":              {ReferencePrefix: "customer-12"},
-		"run":                 {Run: runNumber(7)},
+		"all":                  {},
+		"all, due":             {Order: verification.DueFirst},
+		"workflow, due":        {Workflow: flow, Order: verification.DueFirst},
+		"cause":                {Cause: verification.CauseReviewStep},
+		"cause, workflow":      {Cause: verification.CauseReviewStep, Workflow: flow},
+		"age":                  {SinceBefore: noon().AddDate(0, 0, -50)},
+		"unclaimed, workflow":  {Unclaimed: true, Workflow: flow},
+		"mine":                 {ClaimedBy: "asha"},
+		"prefix":               {ReferencePrefix: "customer-12"},
+		"run":                  {Run: runNumber(7)},
+		"deep":                 {PageQuery: verification.PageQuery{Limit: 50, Offset: 10_000}},
+		"deep, due, unclaimed": {PageQuery: verification.PageQuery{Limit: 50, Offset: 10_000}, Order: verification.DueFirst, Unclaimed: true},
 	} {
-		q.PageQuery, q.Now = page, noon()
+		q.Now = noon()
+		q.Limit = page.Limit
 		for part, query := range s.QueueQueries(ours, q) {
 			all["queue, "+name+", "+part] = postgres.Statement{Text: query}
 		}
 	}
+	all["queue, overdue"] = postgres.Statement{Text: s.OverdueQuery(ours, verification.QueueQuery{Now: noon()})}
+	all["queue, overdue of all tenants"] = postgres.Statement{Text: s.OverdueQuery("", verification.QueueQuery{Now: noon()})}
 	for name, q := range map[string]verification.RunQuery{
 		"days":                   {StartedAfter: noon().AddDate(0, 0, -30), StartedBefore: noon()},
 		"days, workflow, status": {StartedAfter: noon().AddDate(0, 0, -30), Workflow: flow, Status: verification.StatusCompleted},
 		"hours":                  {StartedAfter: noon().Add(-20 * time.Hour), StartedBefore: noon()},
+		"workflow":               {Workflow: flow},
 		"reference":              {ReferenceID: "customer-7"},
 		"prefix":                 {ReferencePrefix: "customer-7"},
 	} {
 		q.PageQuery, q.Now = page, noon()
-		for _, part := range []string{"total", "page"} {
+		parts := []string{"total", "page"}
+		if name == "workflow" {
+			parts = []string{"month", "day"} // of a deep offset
+		}
+		for _, part := range parts {
 			all["runs, "+name+", "+part] = postgres.Statement{Text: s.ListQueries(ours, q)[part]}
 		}
 	}
@@ -117,7 +127,7 @@ func TestListsAreReadFromIndexes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, sql := range []string{populateCounts, populateQueue, populateMeasures} {
+	for _, sql := range []string{populateCounts, populateQueue, populateMeasures, "VACUUM verifyd.reviews, verifyd.review_counts"} {
 		if _, err := admin.Exec(t.Context(), strings.ReplaceAll(sql, "$1", "'"+string(ours)+"'")); err != nil {
 			t.Fatal(err)
 		}

@@ -109,11 +109,22 @@ func (s *Store) Queue(ctx context.Context, t verification.TenantID, q verificati
 	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) error {
 		return s.readList(ctx, t, func(ctx context.Context, tx bun.Tx) error {
 			p.Data = nil
-			if err := queueTotal(tx, t, q).Scan(ctx, &p.Total); err != nil || q.Limit < 1 {
+			if err := queueTotal(tx, t, q).Scan(ctx, &p.Total); err != nil || q.Limit < 1 || q.Offset >= p.Total {
 				return err
 			}
+			page := q
+			if seeksReview(q) {
+				var err error
+				page, err = seekReview(ctx, tx, t, q)
+				if isMissing(err) { // there are fewer rows than counters say
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+			}
 			var rows []reviewRow
-			if err := queuePage(tx, t, q).Scan(ctx, &rows); err != nil {
+			if err := queuePage(tx, t, page).Scan(ctx, &rows); err != nil {
 				return err
 			}
 			for _, r := range rows {
@@ -207,11 +218,15 @@ func queuePage(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *
 	default:
 		s = s.Where("(since, run_id) > (?, ?)", a.Since, a.Run)
 	}
-	order := "since, run_id"
+	return s.OrderExpr(queueOrder(q)).Offset(int64(q.Offset)).Limit(int64(q.Limit))
+}
+
+// queueOrder returns the columns of the order of a query.
+func queueOrder(q verification.QueueQuery) string {
 	if q.Order == verification.DueFirst {
-		order = "due_at, " + order
+		return "due_at, since, run_id"
 	}
-	return s.OrderExpr(order).Offset(int64(q.Offset)).Limit(int64(q.Limit))
+	return "since, run_id"
 }
 
 // orInfinity returns a time for SQL; zero is infinity.
@@ -226,7 +241,7 @@ func orInfinity(t time.Time) any {
 // counters, it counts only the reviews of one day, those that have ended by time, and
 // those that are claimed; see prefixTotal for a prefix of the reference id.
 func queueTotal(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
-	if q.Run != "" || q.ClaimedBy != "" || q.ReferencePrefix != "" && q.Unclaimed {
+	if !countable(q) && (q.ReferencePrefix == "" || q.Run != "" || q.ClaimedBy != "" || q.Unclaimed) {
 		return counted(matching(tx, t, q))
 	}
 	if q.ReferencePrefix != "" {
@@ -234,20 +249,46 @@ func queueTotal(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) 
 		if !q.SinceBefore.IsZero() || q.Workflow != "" {
 			return unendedTotal(tx, q.Now, prefixed)
 		}
-		total := prefixTotal(tx, q.ReferencePrefix, countersOf(tx, t, q), func() *bun.SelectQuery { return reviewsOf(tx, t, q) })
+		total := prefixTotal(tx, q.ReferencePrefix, summed(countersOf(tx, t, q)), func() *bun.SelectQuery { return reviewsOf(tx, t, q) })
 		return tx.NewSelect().ColumnExpr("greatest(0, (?) - (?))", total, counted(prefixed().Where("until < ?", q.Now)))
 	}
-	total := "(?) - (?)"
-	terms := []any{countersOf(tx, t, q), counted(reviewsOf(tx, t, q).Where("until < ?", q.Now))}
+	total, terms := "(?)", []any{summed(countersOf(tx, t, q))}
 	if !q.SinceBefore.IsZero() {
 		day := q.SinceBefore.UTC().Truncate(24 * time.Hour)
 		total, terms = total+" + (?)", append(terms, counted(reviewsOf(tx, t, q).Where("since >= ?", day)))
 	}
-	if q.Unclaimed {
-		claimed := unended(reviewsOf(tx, t, q), q.Now).Where("claimed_by <> ''").Where("claim_until > ?", q.Now)
-		total, terms = total+" - (?)", append(terms, counted(claimed))
+	for _, rows := range unmatchedOf(tx, t, q) {
+		total, terms = total+" - (?)", append(terms, counted(rows))
 	}
 	return tx.NewSelect().ColumnExpr("greatest(0, "+total+")", terms...)
+}
+
+// countable reports whether the filters of a query have counters.
+func countable(q verification.QueueQuery) bool {
+	return q.Run == "" && q.ClaimedBy == "" && q.ReferencePrefix == ""
+}
+
+// unmatchedOf selects the rows that counters have and that do not match a countable query,
+// each row once.
+func unmatchedOf(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) []*bun.SelectQuery {
+	all := []*bun.SelectQuery{reviewsOf(tx, t, q).Where("until < ?", q.Now)}
+	if q.Unclaimed {
+		all = append(all, unended(reviewsOf(tx, t, q), q.Now).Where("claimed_by <> ''").Where("claim_until > ?", q.Now))
+	}
+	return all
+}
+
+// overdueTotal selects the number of reviews whose due time has passed. Whole days have
+// counters. A time within a day is counted in an index, from the nearer midnight.
+func overdueTotal(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
+	midnight, sign, from, to := q.Now.UTC().Round(day), " + ", q.Now.UTC().Round(day), q.Now
+	if midnight.After(q.Now) {
+		sign, from, to = " - ", q.Now, midnight
+	}
+	return tx.NewSelect().ColumnExpr("(?)"+sign+"(?) - (?)",
+		summed(countersOf(tx, t, q).Where("due_day < ?", midnight.Format(time.DateOnly))),
+		counted(reviewsOf(tx, t, q).Where("due_at >= ?", from).Where("due_at < ?", to)),
+		counted(reviewsOf(tx, t, q).Where("due_at < ?", q.Now).Where("until < ?", q.Now)))
 }
 
 // unendedTotal selects the number of rows that have not ended by time. It counts all in an
@@ -259,11 +300,15 @@ func unendedTotal(tx bun.IDB, now time.Time, rows func() *bun.SelectQuery) *bun.
 // counted selects the number of rows.
 func counted(s *bun.SelectQuery) *bun.SelectQuery { return s.ColumnExpr("count(*)") }
 
-// countersOf selects the sum of the counters of a workflow and a cause, before the day
-// of q.SinceBefore.
+// summed selects the sum of counters.
+func summed(s *bun.SelectQuery) *bun.SelectQuery {
+	return s.ColumnExpr("coalesce(sum(reviews), 0)::bigint")
+}
+
+// countersOf selects the counters of a workflow and a cause, before the day of
+// q.SinceBefore.
 func countersOf(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
-	s := tx.NewSelect().TableExpr("verifyd.review_counts").ColumnExpr("coalesce(sum(reviews), 0)::bigint").
-		Where("cause = ?", q.Cause)
+	s := tx.NewSelect().TableExpr("verifyd.review_counts").Where("cause = ?", q.Cause)
 	if t != "" {
 		s = s.Where("tenant_id = ?", t)
 	}
@@ -293,8 +338,7 @@ func (s *Store) QueueFigures(
 	var oldest pgtype.Timestamptz
 	err = s.transact(ctx, tenants, snapshot(), func(ctx context.Context, tx bun.Tx) error {
 		err := tx.NewSelect().
-			ColumnExpr("greatest(0, (?) - (?)) AS open", countersOf(tx, t, q), counted(reviewsOf(tx, t, q).Where("until < ?", now))).
-			ColumnExpr("(?) AS overdue", unendedTotal(tx, now, func() *bun.SelectQuery { return reviewsOf(tx, t, q).Where("due_at < ?", now) })).
+			ColumnExpr("(?) AS open", queueTotal(tx, t, q)).ColumnExpr("greatest(0, (?)) AS overdue", overdueTotal(tx, t, q)).
 			Scan(ctx, &f.Open, &f.Overdue)
 		if err != nil || t == "" {
 			return err

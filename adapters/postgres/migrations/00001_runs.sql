@@ -195,16 +195,17 @@ CREATE INDEX reviews_until ON verifyd.reviews (until) WHERE until IS NOT NULL;
 CREATE INDEX reviews_overdue ON verifyd.reviews (due_at) INCLUDE (tenant_id) WHERE cause = '';
 ALTER TABLE verifyd.reviews ADD PRIMARY KEY (tenant_id, run_id, cause);
 
--- The number of rows of reviews by workflow, cause and day of since: the sum over
--- slots, as in run_counts.
+-- The number of rows of reviews by workflow, cause, day of since and day of due_at: the sum
+-- over slots, as in run_counts.
 CREATE TABLE verifyd.review_counts (
     tenant_id   uuid NOT NULL,
     cause       text COLLATE "C" NOT NULL,
     workflow_id uuid NOT NULL,
     day         date NOT NULL, -- in UTC
+    due_day     date NOT NULL, -- in UTC; infinity for none
     slot        integer NOT NULL,
     reviews     bigint NOT NULL,
-    PRIMARY KEY (tenant_id, cause, workflow_id, day, slot)
+    PRIMARY KEY (tenant_id, cause, workflow_id, day, due_day, slot)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
 -- +goose StatementBegin
@@ -212,22 +213,22 @@ CREATE FUNCTION verifyd.count_reviews() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
         INSERT INTO verifyd.review_counts AS c
-        SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date, pg_backend_pid(), count(*)
-        FROM added GROUP BY 1, 2, 3, 4
-        ON CONFLICT (tenant_id, cause, workflow_id, day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
+        SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date, (due_at AT TIME ZONE 'UTC')::date, pg_backend_pid(), count(*)
+        FROM added GROUP BY 1, 2, 3, 4, 5
+        ON CONFLICT (tenant_id, cause, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
     ELSIF TG_OP = 'DELETE' THEN
         INSERT INTO verifyd.review_counts AS c
-        SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date, pg_backend_pid(), -count(*)
-        FROM removed GROUP BY 1, 2, 3, 4
-        ON CONFLICT (tenant_id, cause, workflow_id, day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
+        SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date, (due_at AT TIME ZONE 'UTC')::date, pg_backend_pid(), -count(*)
+        FROM removed GROUP BY 1, 2, 3, 4, 5
+        ON CONFLICT (tenant_id, cause, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
     ELSE
         INSERT INTO verifyd.review_counts AS c
-        SELECT tenant_id, cause, workflow_id, day, pg_backend_pid(), sum(n)
-        FROM (SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date AS day, 1 AS n FROM added
+        SELECT tenant_id, cause, workflow_id, day, due_day, pg_backend_pid(), sum(n)
+        FROM (SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date AS day, (due_at AT TIME ZONE 'UTC')::date AS due_day, 1 AS n FROM added
               UNION ALL
-              SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date, -1 FROM removed) AS moves
-        GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0
-        ON CONFLICT (tenant_id, cause, workflow_id, day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
+              SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date, (due_at AT TIME ZONE 'UTC')::date, -1 FROM removed) AS moves
+        GROUP BY 1, 2, 3, 4, 5 HAVING sum(n) <> 0
+        ON CONFLICT (tenant_id, cause, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
     END IF;
     RETURN NULL;
 END
