@@ -57,9 +57,10 @@ func (v *validator) describable(l ExpressionCompiler) {
 	}
 }
 
-// describe returns the declarations at a node with what the providers of the checks say
-// about them or, for checks with a fallback, what their fallbacks say. The data of such
-// a check is known only if both describe it. ok is false if this adds nothing.
+// describe adds the descriptions of the providers of checks to the declarations at a
+// node; with fallbacks, those of the fallbacks where checks have one. The data of a check
+// with a fallback is known only if both providers describe it. ok is false if nothing was
+// added.
 func (v *validator) describe(d Declarations, at NodeID, fallbacks bool) (_ Declarations, ok bool) {
 	d.Steps = maps.Clone(d.Steps)
 	if n := v.def.Nodes[at]; fallbacks {
@@ -81,8 +82,9 @@ func (v *validator) describe(d Declarations, at NodeID, fallbacks bool) (_ Decla
 	return d, ok
 }
 
-// compiled compiles a text under the declarations as they are stored, which must not
-// depend on descriptions, and then checks it under each of the others.
+// compiled returns a text compiled under the first declarations, which do not depend on
+// descriptions, because this is what is stored. It also compiles the text under the
+// others, to find their problems.
 func compiled[T any](all []Declarations, compile func(Declarations) (T, error)) (stored T, err error) {
 	for i, d := range all {
 		c, err := compile(d)

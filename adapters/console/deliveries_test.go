@@ -103,7 +103,7 @@ func TestAnAdministratorSendsANoticeAgain(t *testing.T) {
 			t.Errorf("page = %s", text)
 		}
 		if log := d.log.String(); !strings.Contains(log, "asha-admin") {
-			t.Errorf("log = %s, want who sent it", log)
+			t.Errorf("log = %s, want the name of the sender", log)
 		}
 	}
 	if all := d.Notices.All(); len(all) != 3 || all[2].Run.ID != run.ID {

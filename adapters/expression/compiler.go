@@ -7,15 +7,15 @@
 // definition is compiled, so a misspelt field is an error of the definition and
 // not of a run.
 //
-// Numbers of JSON are doubles. A calculation may combine one with a whole number, and a
-// comparison with a whole number that is written in the expression. Besides the standard
-// functions of CEL and its optional values (`a.?b.orValue(c)`) there are those of its
-// strings extension.
-// No function reads a clock. The cost of an expression is bounded twice: when it
-// is compiled, by the most that it could cost, and while it runs. A template
-// renders a bounded number of bytes. A JSON Schema is refused if the work of
-// checking a value cannot be bounded, and a value if checking it would take too
-// much.
+// Numbers of JSON are doubles. A calculation may combine a double with a whole number.
+// The operators ==, != and in accept a whole number beside a double if it is written out
+// in the expression. Besides the standard functions of CEL and its optional values
+// (`a.?b.orValue(c)`) there are those of its strings extension. No function reads a clock.
+//
+// The cost of an expression is bounded twice: when it is compiled, by the maximum that it
+// could cost, and while it runs. A template renders a bounded number of bytes. A JSON
+// Schema is refused if the work of checking a value cannot be bounded, and a value is
+// refused if checking it would take too much work.
 package expression
 
 import (

@@ -16,7 +16,7 @@ import (
 // every 2 s. Without a handover it would be the lease of 20 s.
 const handover = 12 * time.Second
 
-func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
+func TestHostsAreReplacedUnderLoadWithoutAFailedRequest(t *testing.T) {
 	t.Parallel()
 	const seed = 7
 	s := newSite(t, steady.get(t), "rolling", seed)
@@ -49,7 +49,7 @@ func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
 	}
 	stopLoad()
 	n := <-orders
-	quiet := calm(customers, t, s, l)
+	idle := calm(customers, t, s, l)
 	dismiss()
 	l.all.Wait()
 	conn := s.connect(t)
@@ -69,7 +69,7 @@ func TestHostsAreReplacedUnderLoadAndNobodyNotices(t *testing.T) {
 		t.Error(err)
 	}
 	t.Logf("%d orders, %d runs, lost %d, idle %t, %d requests to a stopping host got no response, longest gap %.1fs",
-		n, len(all), a.lost, quiet, heard.unanswered, a.longest.Seconds())
+		n, len(all), a.lost, idle, heard.unanswered, a.longest.Seconds())
 	report(t, a.problems)
 	if a.longest > handover {
 		t.Errorf("a run waited %s, as if its host had died, want less than %s: %s", a.longest, handover, a.worst)

@@ -135,10 +135,10 @@ func TestRedeliverNeedsARunThatIsOverAndAWebhook(t *testing.T) {
 		want   error
 		words  string
 	}{
-		"a live run":             {enginetest.Tenant, live.ID, verification.ErrConflict, "not over"},
-		"a run without webhook":  {enginetest.Tenant, silent.ID, verification.ErrConflict, "no lifecycle webhook"},
-		"a run that is not":      {enginetest.Tenant, "00000000-0000-7000-8000-00000000ffff", verification.ErrNotFound, ""},
-		"the run of another one": {"00000000-0000-7000-8000-0000000000bb", silent.ID, verification.ErrNotFound, ""},
+		"a live run":              {enginetest.Tenant, live.ID, verification.ErrConflict, "not over"},
+		"a run without webhook":   {enginetest.Tenant, silent.ID, verification.ErrConflict, "no lifecycle webhook"},
+		"a run that is missing":   {enginetest.Tenant, "00000000-0000-7000-8000-00000000ffff", verification.ErrNotFound, ""},
+		"a run of another tenant": {"00000000-0000-7000-8000-0000000000bb", silent.ID, verification.ErrNotFound, ""},
 	} {
 		err := k.Engine.Redeliver(t.Context(), c.tenant, c.run)
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.words) {

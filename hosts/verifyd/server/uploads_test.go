@@ -178,13 +178,13 @@ const oneFile = `tenants:
           done: {type: end}
 `
 
-// The kernel keeps the most memory that a process ever had, so that no peak
-// falls between two looks.
+// The kernel records the peak memory of a process, so no peak falls between two
+// measurements.
 func TestUnderFiftyUploadsAtOnceTheHostsMemoryStaysSmall(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells the most memory that another process ever had")
+		t.Skip("only Linux reports the peak memory of another process")
 	}
-	const uploads, most = 50, 200 << 20
+	const uploads, limit = 50, 200 << 20
 	bootstrap, blobs := filepath.Join(t.TempDir(), "bootstrap.yaml"), t.TempDir()
 	if err := os.WriteFile(bootstrap, []byte(oneFile), 0o600); err != nil {
 		t.Fatal(err)
@@ -229,8 +229,8 @@ func TestUnderFiftyUploadsAtOnceTheHostsMemoryStaysSmall(t *testing.T) {
 	took, peak := time.Since(begun), c.memory("VmHWM")
 	t.Logf("%d uploads of 10 MiB in %v: idle %d MiB, before %d MiB, peak %d MiB, %d MiB above idle",
 		uploads, took.Round(time.Millisecond), idle>>20, before>>20, peak>>20, (peak-idle)>>20)
-	if peak-idle >= most {
-		t.Errorf("the host's memory grew by %d MiB, want less than %d", (peak-idle)>>20, most>>20)
+	if peak-idle >= limit {
+		t.Errorf("the host's memory grew by %d MiB, want less than %d", (peak-idle)>>20, limit>>20)
 	}
 	for _, r := range runs {
 		c.wantCompleted(r.ID)
