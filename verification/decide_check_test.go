@@ -186,7 +186,7 @@ func TestRetriesWaitBetweenHalfOfTheBackoffAndAllOfIt(t *testing.T) {
 	d := single(func(n *verification.Node) {
 		n.Retry = &verification.Retry{MaxDispatches: 8, BackoffSeconds: 2, MaxBackoffSeconds: 20}
 	})
-	least, most := math.Inf(1), 0.0
+	smallest, largest := math.Inf(1), 0.0
 	for i := range 200 {
 		j := begin(t, d, "")
 		j.run.ID = verification.RunID(strings.Repeat("x", i)) // the share follows from it
@@ -197,12 +197,12 @@ func TestRetriesWaitBetweenHalfOfTheBackoffAndAllOfIt(t *testing.T) {
 				t.Fatalf("after %d failures the wait is %gs, want half of %gs to all of it", failed+1, wait, backoff)
 			}
 			share := wait / backoff
-			least, most = min(least, share), max(most, share)
+			smallest, largest = min(smallest, share), max(largest, share)
 			j.redispatch()
 		}
 	}
-	if least > 0.52 || most < 0.98 {
-		t.Errorf("the waits are %.2f to %.2f of the backoff, want them spread from 0.5 to 1", least, most)
+	if smallest > 0.52 || largest < 0.98 {
+		t.Errorf("the waits are %.2f to %.2f of the backoff, want them spread from 0.5 to 1", smallest, largest)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// asking returns a run that waits for the customer to fill in the fields.
-func asking(t tester, optional bool, fields ...verification.InputField) *journey {
+// filling returns a run that waits for the customer to fill in the fields.
+func filling(t tester, optional bool, fields ...verification.InputField) *journey {
 	t.Helper()
 	return begin(t, define("details", nodes{
 		"details": {
@@ -173,7 +173,7 @@ func TestFieldAcceptsValuesOfItsType(t *testing.T) {
 			if c.field.Type == "signature" {
 				f.Type = verification.FieldText
 			}
-			j := asking(t, false, f)
+			j := filling(t, false, f)
 			if c.field.Type == "signature" {
 				j.program.Version.Definition.Nodes["details"].Fields[0].Type = "signature"
 			}
@@ -242,7 +242,7 @@ func TestPayloadIsAcceptedOrEveryProblemIsReported(t *testing.T) {
 		{"opted out and answered", true, `{"opted_out":true,"pan":"x"}`, ``, []verification.FieldError{problem("opted_out", "must be sent alone")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			j := asking(t, c.optional, fields...)
+			j := filling(t, c.optional, fields...)
 			events, err := j.try(verification.Submit{Signal: "details_submitted", Payload: data(t, c.payload)})
 			if c.problems != nil {
 				if diff := cmp.Diff(c.problems, fieldsOf(t, err)); diff != "" {
@@ -261,11 +261,11 @@ func TestPayloadIsAcceptedOrEveryProblemIsReported(t *testing.T) {
 }
 
 func TestStepWithoutAnAnswerHasEmptyData(t *testing.T) {
-	j := asking(t, false, verification.InputField{Name: "note", Type: verification.FieldText}).submit("")
+	j := filling(t, false, verification.InputField{Name: "note", Type: verification.FieldText}).submit("")
 	if s, _ := j.run.Step("details"); s.Data.String() != "{}" || s.Status != verification.StepPassed {
 		t.Errorf("step = %+v, want passed with an empty object", s)
 	}
-	j = asking(t, false, verification.InputField{Name: "here", Type: verification.FieldLocation}).submit(`{"here":{"denied":true}}`)
+	j = filling(t, false, verification.InputField{Name: "here", Type: verification.FieldLocation}).submit(`{"here":{"denied":true}}`)
 	if s, _ := j.run.Step("details"); s.Status != verification.StepFailed || j.decision() != verification.DecisionReview {
 		t.Errorf("step = %+v and decision %q, want not passed and review", s, j.decision())
 	}
@@ -288,7 +288,7 @@ func TestDistanceFollowsTheSurfaceOfTheEarth(t *testing.T) {
 			if a.RadiusKM = c.km + by; a.RadiusKM <= 0 {
 				continue
 			}
-			j := asking(t, false, verification.InputField{Name: "here", Type: verification.FieldLocation, Within: []verification.Area{a}})
+			j := filling(t, false, verification.InputField{Name: "here", Type: verification.FieldLocation, Within: []verification.Area{a}})
 			payload, _ := verification.NewData(map[string]any{"here": map[string]any{"latitude": c.latitude, "longitude": c.longit}})
 			j.do(verification.Submit{Signal: "details_submitted", Payload: payload})
 			s, _ := j.run.Step("details")

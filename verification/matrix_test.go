@@ -322,8 +322,8 @@ func (m matrix) rows(t testing.TB) map[string][]string {
 		known = append(known, s.name)
 	}
 	slices.Sort(known)
-	if told := slices.Sorted(maps.Keys(rows)); !slices.Equal(told, known) {
-		t.Fatalf("%s has the rows %q, want exactly %q", m.title, told, known)
+	if named := slices.Sorted(maps.Keys(rows)); !slices.Equal(named, known) {
+		t.Fatalf("%s has the rows %q, want exactly %q", m.title, named, known)
 	}
 	return rows
 }

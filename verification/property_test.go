@@ -355,7 +355,7 @@ func verdictSettles(t tester, j *journey) {
 func TestDigestDiffersForDifferentHistories(t *testing.T) {
 	j := begin(t, desk(), wantsTwo).submit(consents).unanswered(false).redispatch().pass().approve("seen").reject("")
 	seen := map[string]string{}
-	tell := func(what string, history []verification.Event) {
+	add := func(what string, history []verification.Event) {
 		t.Helper()
 		digest := verification.MakeReport(runID, history, noon()).Digest
 		if other, ok := seen[digest]; ok {
@@ -364,12 +364,12 @@ func TestDigestDiffersForDifferentHistories(t *testing.T) {
 		seen[digest] = what
 	}
 	for i := range j.history {
-		tell(fmt.Sprintf("the first %d events", i+1), j.history[:i+1])
+		add(fmt.Sprintf("the first %d events", i+1), j.history[:i+1])
 		if i > 0 && i < len(j.history)-1 {
-			tell(fmt.Sprintf("all but event %d", i), slices.Delete(slices.Clone(j.history), i, i+1))
+			add(fmt.Sprintf("all but event %d", i), slices.Delete(slices.Clone(j.history), i, i+1))
 		}
 		moved := slices.Clone(j.history)
 		moved[i].At = moved[i].At.Add(time.Microsecond)
-		tell(fmt.Sprintf("event %d a microsecond later", i), moved)
+		add(fmt.Sprintf("event %d a microsecond later", i), moved)
 	}
 }

@@ -188,7 +188,7 @@ func TestReportIsTheSameBeforeAndAfterTheExpiryIsRecorded(t *testing.T) {
 	early := read.fork()
 	early.now = noon()
 	if early.report().Digest == read.report().Digest {
-		t.Error("the digest does not tell the expiry")
+		t.Error("the digest does not change with the expiry")
 	}
 }
 

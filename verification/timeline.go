@@ -114,7 +114,7 @@ func (t *timeline) add(e Event) {
 	t.entries = append(t.entries, entry)
 }
 
-// repeats reports whether an entry says what the one before it says.
+// repeats reports whether an entry says the same as the one before it.
 func (e TimelineEntry) repeats(last TimelineEntry) bool {
 	switch e.Kind { //nolint:exhaustive // no other kind comes many times in a row
 	case TimelinePending, TimelinePollFailed, TimelineCalledBack, TimelineOpened:

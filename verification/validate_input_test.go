@@ -34,8 +34,8 @@ func TestEveryProblemOfAField(t *testing.T) {
 	accept := func(media string) field {
 		return field{Name: "f", Type: verification.FieldFile, Accept: []string{"image/png", media}}
 	}
-	bounds := func(least, most float64) field {
-		return field{Name: "f", Type: verification.FieldNumber, Min: &least, Max: &most}
+	bounds := func(low, high float64) field {
+		return field{Name: "f", Type: verification.FieldNumber, Min: &low, Max: &high}
 	}
 	text := func(change func(*field)) field {
 		f := field{Name: "f", Type: verification.FieldText}

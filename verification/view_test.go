@@ -20,7 +20,7 @@ func TestChecksListsOneEntryAKey(t *testing.T) {
 		{"the first is out", begin(t, loop(), "").submit(`{"pan":"x"}`), []verification.Check{
 			{Key: "pan_verification", Label: "PAN", Status: verification.StepRunning},
 		}},
-		{"the second tells", begin(t, loop(), "").submit(`{"pan":"x"}`).answer(first, `{"n":1}`), []verification.Check{
+		{"the second one counts", begin(t, loop(), "").submit(`{"pan":"x"}`).answer(first, `{"n":1}`), []verification.Check{
 			{Key: "pan_verification", Label: "PAN", Status: verification.StepRunning},
 		}},
 		{"the first was reached again", begin(t, loop(), "").submit(`{"pan":"x"}`).answer(first, `{"n":1}`).

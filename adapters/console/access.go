@@ -150,8 +150,8 @@ func pathOf(r *http.Request) string {
 	return r.URL.EscapedPath()
 }
 
-// local returns the path and query of a place in the console, or that of its home page
-// if to is anywhere else. Paths below the console begin with its own path.
+// local returns to if it is the path, with a query, of a page of the console, and the path
+// of the home page otherwise.
 func (c *console) local(to string) string {
 	plain := !strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r == '\\' || r > '~' })
 	path, _, _ := strings.Cut(to, "?")

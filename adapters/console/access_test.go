@@ -14,7 +14,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestEveryRouteStandsInTheTable(t *testing.T) {
+func TestEveryRouteIsInTheTable(t *testing.T) {
 	d := serve(t)
 	pages, err := console.New(d.Engine, console.Options{URL: d.server.URL + "/console", Tokens: d, Now: d.Clock.Now})
 	if err != nil {
@@ -37,7 +37,7 @@ func TestEveryRouteStandsInTheTable(t *testing.T) {
 		if !slices.ContainsFunc(table, func(r console.Route) bool {
 			return r.Pattern == s.Pattern && (r.Method == s.Method || r.Method == http.MethodGet && s.Method == http.MethodHead)
 		}) {
-			t.Errorf("%s %s is served and stands not in the table", s.Method, s.Pattern)
+			t.Errorf("%s %s is served but is not in the table", s.Method, s.Pattern)
 		}
 	}
 	if len(served) < len(table) {
@@ -86,7 +86,7 @@ func TestEveryRouteIsOpenToItsRolesOnly(t *testing.T) {
 				}
 				for _, secret := range paths {
 					if secret != "" && strings.Contains(strings.ReplaceAll(a.body, path, ""), secret) {
-						t.Errorf("%s %s tells a person of another tenant %s", route.Method, path, secret)
+						t.Errorf("%s %s shows %s to a person of another tenant", route.Method, path, secret)
 					}
 				}
 			case !role.Includes(route.Role):

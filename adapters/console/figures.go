@@ -184,25 +184,25 @@ func (f *figures) steps() figure {
 
 // verdicts shows the time to verdict on each day.
 func (f *figures) verdicts() figure {
-	half, most := chart.Series{Name: f.text("numbers.p50")}, chart.Series{Name: f.text("numbers.p95"), Style: styleUpper}
+	median, upper := chart.Series{Name: f.text("numbers.p50")}, chart.Series{Name: f.text("numbers.p95"), Style: styleUpper}
 	t := table{Columns: []tableColumn{
 		f.column("day", false), f.column("approved", true), f.column("rejected", true), f.column("due", true),
-		{Key: "p50_seconds", Label: half.Name, Number: true},
-		{Key: "p95_seconds", Label: most.Name, Number: true},
+		{Key: "p50_seconds", Label: median.Name, Number: true},
+		{Key: "p95_seconds", Label: upper.Name, Number: true},
 	}}
 	for _, d := range f.numbers.Days {
 		v, day := d.TimeToVerdict, f.isoDay(d.Day)
 		if v.Count == 0 {
-			half.Values, most.Values = append(half.Values, math.NaN()), append(most.Values, math.NaN())
+			median.Values, upper.Values = append(median.Values, math.NaN()), append(upper.Values, math.NaN())
 		} else {
-			half.Values, most.Values = append(half.Values, v.P50.Seconds()), append(most.Values, v.P95.Seconds())
+			median.Values, upper.Values = append(median.Values, v.P50.Seconds()), append(upper.Values, v.P95.Seconds())
 		}
 		t.Rows = append(t.Rows, []cell{
 			{day, day}, f.count(d.Approved), f.count(d.Rejected), f.count(v.Count), f.seconds(v.P50, v.Count), f.seconds(v.P95, v.Count),
 		})
 	}
-	highest := chart.Highest([]chart.Series{half, most}, false)
-	c := f.chart("verdicts", chart.Durations(highest, f.asDuration), f.asDuration, half, most)
+	highest := chart.Highest([]chart.Series{median, upper}, false)
+	c := f.chart("verdicts", chart.Durations(highest, f.asDuration), f.asDuration, median, upper)
 	return figure{Drawing: f.drawn(f.charts.Lines(chart.Plot{Chart: c, Points: f.days()})), Table: t}
 }
 
@@ -238,10 +238,10 @@ func (f *figures) queue() figure {
 
 // latency shows how long the calls of each provider took.
 func (f *figures) latency() figure {
-	half, rest := chart.Series{Name: f.text("numbers.p50")}, chart.Series{Name: f.text("numbers.p95"), Style: styleUpper}
+	median, rest := chart.Series{Name: f.text("numbers.p50")}, chart.Series{Name: f.text("numbers.p95"), Style: styleUpper}
 	t := table{Columns: []tableColumn{
 		f.column("provider", false), f.column("results", true),
-		{Key: "p50_seconds", Label: half.Name, Number: true},
+		{Key: "p50_seconds", Label: median.Name, Number: true},
 		{Key: "p95_seconds", Label: rest.Name, Number: true},
 	}}
 	var rows []chart.Row
@@ -251,11 +251,11 @@ func (f *figures) latency() figure {
 		if r.Count == 0 {
 			continue
 		}
-		half.Values = append(half.Values, r.P50.Seconds())
+		median.Values = append(median.Values, r.P50.Seconds())
 		rest.Values = append(rest.Values, (r.P95 - r.P50).Seconds())
 		rows = append(rows, chart.Row{Label: p.Name, Value: f.text("numbers.latency.row", f.took(r.P50), f.took(r.P95), f.Number(r.Count))})
 	}
-	c := f.chart("latency", chart.Durations(chart.Highest([]chart.Series{half, rest}, true), f.asDuration), f.asDuration, half, rest)
+	c := f.chart("latency", chart.Durations(chart.Highest([]chart.Series{median, rest}, true), f.asDuration), f.asDuration, median, rest)
 	return figure{Drawing: f.drawn(f.charts.Bars(chart.Bars{Chart: c, Rows: rows})), Table: t}
 }
 

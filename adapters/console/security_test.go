@@ -162,7 +162,7 @@ type slowTokens struct {
 
 	mu      sync.Mutex
 	at      int           // under verification now
-	most    int           // at once
+	peak    int           // at once
 	guesses int           // all
 	begun   chan struct{} // receives for each guess
 	resume  chan struct{} // closed to end the verifications
@@ -174,7 +174,7 @@ func (s *slowTokens) VerifySession(raw string) (verification.Reviewer, time.Time
 	}
 	s.mu.Lock()
 	s.at, s.guesses = s.at+1, s.guesses+1
-	s.most = max(s.most, s.at)
+	s.peak = max(s.peak, s.at)
 	s.mu.Unlock()
 	s.begun <- struct{}{}
 	<-s.resume
@@ -202,8 +202,8 @@ func TestGuessesOfSessionsAreBoundedAndDelayNobody(t *testing.T) {
 	wants(t, p.get("/session"), http.StatusOK) // while every slot is taken
 	close(s.resume)
 	all.Wait()
-	if s.most != 4 || s.guesses != guesses {
-		t.Errorf("%d of %d guesses were verified at once, want 4 of %d", s.most, s.guesses, guesses)
+	if s.peak != 4 || s.guesses != guesses {
+		t.Errorf("%d of %d guesses were verified at once, want 4 of %d", s.peak, s.guesses, guesses)
 	}
 }
 

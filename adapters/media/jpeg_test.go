@@ -148,16 +148,16 @@ func TestBrokenJPEGIsRefused(t *testing.T) {
 		refused(t, "the image cannot be read", clean[:n])
 	}
 	for name, content := range map[string][]byte{
-		"no picture":                join(clean[:scan], end),
-		"a scan before the size":    join(clean[:2], clean[scan:]),
-		"two sizes":                 join(clean[:scan], frame, clean[scan:]),
-		"arithmetic coding":         bytes.Replace(clean, []byte{0xff, 0xc0}, []byte{0xff, 0xc9}, 1),
-		"twelve bits a colour":      bytes.Replace(clean, []byte("\xff\xc0\x00\x11\x08"), []byte("\xff\xc0\x00\x11\x0c"), 1),
-		"a segment without length":  join(clean[:2], []byte{0xff, 0xe1, 0, 1}, clean[2:]),
-		"another file in the midst": join(clean[:scan], clean),
-		"too many scans":            join(clean[:scan], bytes.Repeat(clean[scan:len(clean)-2], 101), end),
-		"no rows":                   sizedJPEG(64, 0),
-		"zeros after the head":      join(clean[:4], make([]byte, 1000)),
+		"no picture":                 join(clean[:scan], end),
+		"a scan before the size":     join(clean[:2], clean[scan:]),
+		"two sizes":                  join(clean[:scan], frame, clean[scan:]),
+		"arithmetic coding":          bytes.Replace(clean, []byte{0xff, 0xc0}, []byte{0xff, 0xc9}, 1),
+		"twelve bits a colour":       bytes.Replace(clean, []byte("\xff\xc0\x00\x11\x08"), []byte("\xff\xc0\x00\x11\x0c"), 1),
+		"a segment without length":   join(clean[:2], []byte{0xff, 0xe1, 0, 1}, clean[2:]),
+		"another file in the middle": join(clean[:scan], clean),
+		"too many scans":             join(clean[:scan], bytes.Repeat(clean[scan:len(clean)-2], 101), end),
+		"no rows":                    sizedJPEG(64, 0),
+		"zeros after the head":       join(clean[:4], make([]byte, 1000)),
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, "the image cannot be read", content) })
 	}

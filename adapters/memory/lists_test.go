@@ -159,7 +159,7 @@ func TestListEqualsTheMatchingRunsAtAnyTime(t *testing.T) {
 				save(id, []verification.Event{event}, summaries(id).Draw(t, "summary"))
 			},
 			"append to a run": func(t *rapid.T) {
-				id := verification.RunID(fmt.Sprint("told-", len(all)))
+				id := verification.RunID(fmt.Sprint("given-", len(all)))
 				if lengths[id] > 0 {
 					return
 				}
@@ -176,15 +176,15 @@ func TestListEqualsTheMatchingRunsAtAnyTime(t *testing.T) {
 					list(q)
 				}
 			},
-			"ask for overdue runs": func(t *rapid.T) {
-				checkOverdue(t, s, all, times().Draw(t, "now"), rapid.IntRange(0, 5).Draw(t, "most"))
+			"read overdue runs": func(t *rapid.T) {
+				checkOverdue(t, s, all, times().Draw(t, "now"), rapid.IntRange(0, 5).Draw(t, "limit"))
 			},
 		})
 	})
 }
 
 // checkOverdue compares Overdue with a scan of all runs.
-func checkOverdue(t *rapid.T, s *memory.Store, all map[verification.RunID]verification.Summary, now time.Time, most int) {
+func checkOverdue(t *rapid.T, s *memory.Store, all map[verification.RunID]verification.Summary, now time.Time, limit int) {
 	var live []verification.Summary
 	for _, sum := range all {
 		if sum.Ended == "" && !sum.ExpiresAt.IsZero() {
@@ -199,11 +199,11 @@ func checkOverdue(t *rapid.T, s *memory.Store, all map[verification.RunID]verifi
 			wantNext = sum.ExpiresAt.Add(time.Microsecond)
 			break
 		}
-		if len(want) < most {
+		if len(want) < limit {
 			want = append(want, sum.ExpiresAt)
 		}
 	}
-	runs, next, err := s.Overdue(t.Context(), now, most)
+	runs, next, err := s.Overdue(t.Context(), now, limit)
 	if err != nil {
 		t.Fatalf("Overdue: %v", err)
 	}
@@ -211,15 +211,15 @@ func checkOverdue(t *rapid.T, s *memory.Store, all map[verification.RunID]verifi
 	seen := map[verification.RunID]bool{}
 	for _, ref := range runs {
 		if seen[ref.Run] || ref.Tenant != tenant || all[ref.Run].Ended != "" {
-			t.Fatalf("Overdue(%v, %d) = %v, want each live run once", now, most, runs)
+			t.Fatalf("Overdue(%v, %d) = %v, want each live run once", now, limit, runs)
 		}
 		seen[ref.Run] = true
 		got = append(got, all[ref.Run].ExpiresAt)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("deadlines of Overdue(%v, %d) (-want +got):\n%s", now, most, diff)
+		t.Fatalf("deadlines of Overdue(%v, %d) (-want +got):\n%s", now, limit, diff)
 	}
 	if !next.Equal(wantNext) {
-		t.Fatalf("Overdue(%v, %d) asks again at %v, want %v", now, most, next, wantNext)
+		t.Fatalf("Overdue(%v, %d) returns %v as the time of the next call, want %v", now, limit, next, wantNext)
 	}
 }

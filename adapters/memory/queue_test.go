@@ -134,9 +134,9 @@ func TestTheQueueEqualsASearchedList(t *testing.T) {
 				}
 				switch {
 				case left && !next.Equal(request.Now):
-					t.Fatalf("Take asks again at %v, want at once: it left work behind", next)
+					t.Fatalf("Take returns %v as the time of the next call, want now: it left work behind", next)
 				case !left && len(request.Except) == 0 && !next.Equal(first):
-					t.Fatalf("Take asks again at %v, want %v", next, first)
+					t.Fatalf("Take returns %v as the time of the next call, want %v", next, first)
 				}
 			},
 			"finish": func(t *rapid.T) {

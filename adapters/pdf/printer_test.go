@@ -177,13 +177,13 @@ func TestACallerMayChangeTheResult(t *testing.T) {
 // is when the report has a slot.
 type gate struct {
 	context.Context
-	asked   atomic.Int32
+	calls   atomic.Int32
 	entered chan<- struct{}
 	leave   <-chan struct{}
 }
 
 func (g *gate) Err() error {
-	if g.asked.Add(1) == 2 {
+	if g.calls.Add(1) == 2 {
 		g.entered <- struct{}{}
 		<-g.leave
 	}
@@ -271,12 +271,12 @@ func TestWaitingHasABound(t *testing.T) {
 // time, which is when the report has a slot.
 type tally struct {
 	context.Context
-	asked   atomic.Int32
+	calls   atomic.Int32
 	printed func()
 }
 
 func (c *tally) Err() error {
-	if c.asked.Add(1) == 2 {
+	if c.calls.Add(1) == 2 {
 		c.printed()
 	}
 	return nil
@@ -325,18 +325,18 @@ func TestTheCacheIsBounded(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := p.PrintReport(ctx, "tenant", with("b")); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the report not asked for the longest is still kept: %v", err)
+		t.Errorf("the least recently printed report is still kept: %v", err)
 	}
 }
 
 // explosive panics while the pages are made, as a library could.
 type explosive struct {
 	context.Context
-	asked atomic.Int32
+	calls atomic.Int32
 }
 
 func (e *explosive) Err() error {
-	if e.asked.Add(1) == 2 {
+	if e.calls.Add(1) == 2 {
 		panic("boom")
 	}
 	return nil

@@ -150,8 +150,8 @@ func partsOf(interval int64) iter.Seq[int64] {
 // partBefore returns the part that ends where a part begins; 0 at the beginning of the day.
 func partBefore(part int64) int64 { return part & (part - 1) }
 
-// isPart reports whether the sum of the first intervals of a day, as many as n, contains a
-// part as a whole.
+// isPart reports whether the sum of the first n intervals of a day contains a part as a
+// whole.
 func isPart(part, n int64) bool { return n&^(part&-part-1) == part }
 
 // maxMonth is the number of days of the longest month.

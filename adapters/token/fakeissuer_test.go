@@ -55,17 +55,17 @@ type issuer struct {
 	*httptest.Server
 	clock *manualClock
 
-	mu      sync.Mutex
-	answers map[string]http.HandlerFunc // by path
-	asked   map[string]int              // by path
+	mu       sync.Mutex
+	answers  map[string]http.HandlerFunc // by path
+	requests map[string]int              // by path
 }
 
 func newIssuer(t testing.TB, keys ...map[string]any) *issuer {
 	t.Helper()
-	i := &issuer{clock: newManualClock(), answers: map[string]http.HandlerFunc{}, asked: map[string]int{}}
+	i := &issuer{clock: newManualClock(), answers: map[string]http.HandlerFunc{}, requests: map[string]int{}}
 	i.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i.mu.Lock()
-		i.asked[r.URL.Path]++
+		i.requests[r.URL.Path]++
 		answer := i.answers[r.URL.Path]
 		i.mu.Unlock()
 		if answer == nil {
@@ -121,10 +121,10 @@ func (i *issuer) came(t testing.TB, documents, keys int) {
 	t.Helper()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.asked[discovery] != documents || i.asked["/keys"] != keys {
-		t.Errorf("%d requests for the document and %d for the keys, want %d and %d", i.asked[discovery], i.asked["/keys"], documents, keys)
+	if i.requests[discovery] != documents || i.requests["/keys"] != keys {
+		t.Errorf("%d requests for the document and %d for the keys, want %d and %d", i.requests[discovery], i.requests["/keys"], documents, keys)
 	}
-	clear(i.asked)
+	clear(i.requests)
 }
 
 // verifier returns a verifier for the issuer, which is closed when the test ends.

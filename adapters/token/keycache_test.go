@@ -107,7 +107,7 @@ func TestATokenWithoutAKidNeedsASetOfOneKey(t *testing.T) {
 		"two keys":                        {[]map[string]any{publicOf(t, ed, "kid", "k"), publicOf(t, rsaKey, "kid", "l")}, false},
 		"two keys without kids":           {[]map[string]any{publicOf(t, ed), publicOf(t, rsaKey)}, false},
 		"no key":                          {nil, false},
-		"one key, of another's signature": {[]map[string]any{publicOf(t, another(t))}, false},
+		"one key, and another one signed": {[]map[string]any{publicOf(t, another(t))}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := newIssuer(t, c.keys...)
@@ -194,7 +194,7 @@ func TestKnownKeysWorkForADayWithoutTheIssuer(t *testing.T) {
 	}
 	i.clock.advance(time.Second)
 	bad(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
-	i.came(t, 1, 1) // the first failure had it ask again where the keys are
+	i.came(t, 1, 1) // after the first failure, the discovery document is fetched again
 
 	i.publish(publicOf(t, private()["Ed25519"], "kid", "k"))
 	i.clock.advance(time.Minute)

@@ -241,15 +241,15 @@ func TestWithoutTheIssuerASignInIsUnavailable(t *testing.T) {
 }
 
 func TestSigningOutDoesNotWaitForTheIssuer(t *testing.T) {
-	asked, resume := make(chan struct{}), make(chan struct{})
+	called, resume := make(chan struct{}), make(chan struct{})
 	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		close(asked)
+		close(called)
 		<-resume
 	}))
 	l := newLogin(t, func(o *token.OIDCOptions) { o.Issuer = hanging.URL })
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		<-asked
+		<-called
 		cancel()
 	}()
 	if to, err := l.SignOutURL(ctx, ""); to != "" || !errors.Is(err, verification.ErrUnavailable) {

@@ -91,10 +91,10 @@ func TestAnAnswerDeterminesClassAndRetry(t *testing.T) {
 				t.Errorf("Notify = %q, want the origin %s in it", err, r.URL)
 			}
 			var wish *verification.RetryError
-			switch asked := errors.As(err, &wish); {
-			case asked != (test.wish != nil):
+			switch named := errors.As(err, &wish); {
+			case named != (test.wish != nil):
 				t.Errorf("Notify = %#v, want a wish: %t", err, test.wish != nil)
-			case asked && !wish.At.Equal(test.wish.at):
+			case named && !wish.At.Equal(test.wish.at):
 				t.Errorf("retry at %s, want %s", wish.At, test.wish.at)
 			}
 		})

@@ -76,7 +76,7 @@ func TestTheDataOfANoticeIsTheRunAsTheAPIListsIt(t *testing.T) {
 	for _, run := range list(t, k) {
 		listed[member(t, run, "id")] = run
 	}
-	told := map[string]json.RawMessage{}
+	notified := map[string]json.RawMessage{}
 	statuses := map[string]bool{}
 	for _, d := range r.all() {
 		d.verified(t, newSecret)
@@ -89,16 +89,16 @@ func TestTheDataOfANoticeIsTheRunAsTheAPIListsIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		id, status := member(t, event.Data, "id"), member(t, event.Data, "status")
-		told[id], statuses[status] = event.Data, true
+		notified[id], statuses[status] = event.Data, true
 		if event.Type != "run."+status || event.Timestamp != member(t, event.Data, "completed_at") || d.Header.Get("webhook-id") != "run_"+id {
-			t.Errorf("told %s %s of %s", event.Type, event.Timestamp, event.Data)
+			t.Errorf("notice %s %s of %s", event.Type, event.Timestamp, event.Data)
 		}
 	}
-	if len(told) != 6 || len(statuses) != 4 {
-		t.Errorf("%d runs were notified, of %d statuses, want 6 of 4", len(told), len(statuses))
+	if len(notified) != 6 || len(statuses) != 4 {
+		t.Errorf("%d runs were notified, of %d statuses, want 6 of 4", len(notified), len(statuses))
 	}
-	if diff := cmp.Diff(listed, told); diff != "" {
-		t.Errorf("data (-listed +told):\n%s", diff)
+	if diff := cmp.Diff(listed, notified); diff != "" {
+		t.Errorf("data (-listed +notified):\n%s", diff)
 	}
 }
 

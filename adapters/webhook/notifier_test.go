@@ -48,11 +48,11 @@ func TestANoticeIsOneSignedPost(t *testing.T) {
 }
 
 func TestEverySecretOfATenantSigns(t *testing.T) {
-	var asked []verification.TenantID
+	var read []verification.TenantID
 	r := newReceiver(t, nil)
 	s := newSender(t, func(o *webhook.Options) {
 		o.Secrets = func(_ context.Context, tenant verification.TenantID) ([]string, error) {
-			asked = append(asked, tenant)
+			read = append(read, tenant)
 			return []string{newSecret, oldSecret}, nil
 		}
 	})
@@ -73,8 +73,8 @@ func TestEverySecretOfATenantSigns(t *testing.T) {
 	if d.verified(t, newSecret); d.accepts(t, oldSecret) {
 		t.Error("the first signature is not the newest secret's")
 	}
-	if !slices.Equal(asked, []verification.TenantID{aTenant}) {
-		t.Errorf("secrets were asked of %q, want once of %s", asked, aTenant)
+	if !slices.Equal(read, []verification.TenantID{aTenant}) {
+		t.Errorf("secrets were read of %q, want once of %s", read, aTenant)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestNoProxyIsUsed(t *testing.T) {
 		again := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNoProxyIsUsed$")
 		again.Env = append(os.Environ(), "NO_PROXY=nobody.example", "HTTP_PROXY="+proxy.URL, "HTTPS_PROXY="+proxy.URL, "ALL_PROXY="+proxy.URL)
 		if out, err := again.CombinedOutput(); err != nil || len(proxy.all()) != 0 {
-			t.Errorf("the proxy was asked %d times, %v:\n%s", len(proxy.all()), err, out)
+			t.Errorf("the proxy was called %d times, %v:\n%s", len(proxy.all()), err, out)
 		}
 		return
 	}
@@ -200,7 +200,7 @@ func TestNoProxyIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A loopback address would not be asked for by proxy anyway; a name is.
+	// A loopback address would not be requested through a proxy anyway; a name is.
 	s := newSender(t, func(o *webhook.Options) { o.Resolver = resolver(names{"hooks.example.": {"127.0.0.1"}}) })
 	if err := s.Notify(t.Context(), notice("http://hooks.example:"+port)); err != nil {
 		t.Fatal(err)

@@ -229,11 +229,11 @@ func talkOfDeliveries(w *world) {
 	w.kit.Settle()
 	w.ctl("webhook list --tenant TENANT")
 	w.ctl("webhook list --tenant TENANT --state failed --json")
-	told := len(w.kit.Notices.All())
+	before := len(w.kit.Notices.All())
 	w.ctl("webhook redeliver --tenant TENANT --all-failed")
 	w.kit.Advance(2 * time.Second)
-	if n := len(w.kit.Notices.All()); n != told+1 || w.kit.Notices.All()[told].Run.ID != refused {
-		w.t.Errorf("%d notices were sent after the command, want that of run %s", n-told, refused)
+	if n := len(w.kit.Notices.All()); n != before+1 || w.kit.Notices.All()[before].Run.ID != refused {
+		w.t.Errorf("%d notices were sent after the command, want that of run %s", n-before, refused)
 	}
 	w.ctl("webhook list --tenant TENANT --state delivered")
 	other := w.start(onboarding, "person-3").ID

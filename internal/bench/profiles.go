@@ -51,11 +51,11 @@ type profile struct {
 
 // profiles returns all kinds; nine in ten runs have ended.
 func profiles() []profile {
-	consent := func(node verification.NodeID, status string) (asked, given verification.Fact) {
-		asked = verification.CustomerAwaited{
+	consent := func(node verification.NodeID, status string) (awaited, given verification.Fact) {
+		awaited = verification.CustomerAwaited{
 			Node: node, Type: verification.NodeConsent, Label: "Consent", Signal: string(node) + "_submitted",
 		}
-		return asked, verification.CustomerSubmitted{
+		return awaited, verification.CustomerSubmitted{
 			Node: node, Data: verification.Data(fmt.Sprintf(`{"consent_status":%q}`, status)),
 		}
 	}
@@ -73,7 +73,7 @@ func profiles() []profile {
 	}
 	const approve, reject = verification.DecisionApprove, verification.DecisionReject
 
-	asked, given := consent("consent", "success")
+	awaited, given := consent("consent", "success")
 	_, declined := consent("consent", "declined")
 	signing, signed := consent("sign", "success")
 	details := verification.CustomerAwaited{
@@ -82,7 +82,7 @@ func profiles() []profile {
 	filled := verification.CustomerSubmitted{Node: "details", Data: verification.Data(`{"name":"Asha Rao"}`)}
 	done := verification.Completed{Node: "done"}
 
-	begun := story{}.then(0, asked)
+	begun := story{}.then(0, awaited)
 	halfway := begun.then(40*time.Second, given, details)
 	unsure := begun.then(40*time.Second, declined, details)
 	checkedWith := func(s story, bank string) story {

@@ -73,7 +73,7 @@ func (d EngineHost) Do(ctx context.Context, in Input) (Output, error) {
 		}
 		run = d.Run.known()
 	}
-	return refused(d.ask(ctx, run, in))
+	return refused(d.operate(ctx, run, in))
 }
 
 // start starts the run, or returns the run of the idempotency key.
@@ -87,8 +87,8 @@ func (d EngineHost) start(ctx context.Context, in Input) (Output, error) {
 	return Output{Answer: Done, View: viewed(v), Started: micros(v.StartedAt)}, d.Run.is(v.ID)
 }
 
-// ask runs an operation on a run that has been started.
-func (d EngineHost) ask(ctx context.Context, run verification.RunID, in Input) (out Output, err error) {
+// operate runs an operation on a run that has been started.
+func (d EngineHost) operate(ctx context.Context, run verification.RunID, in Input) (out Output, err error) {
 	switch in.Op {
 	case OpSubmit:
 		var r engine.SignalResult

@@ -118,7 +118,7 @@ func (p Plan) step(s *state, in Input, out Output) bool {
 			return out.Answer == NotFound
 		}
 	}
-	return p.ask(s, in, out)
+	return p.operate(s, in, out)
 }
 
 // start: the first start creates the run, which is expired if the deadline has
@@ -141,8 +141,8 @@ func (p Plan) expire(s *state) {
 	}
 }
 
-// ask runs an operation on a started run.
-func (p Plan) ask(s *state, in Input, out Output) bool {
+// operate runs an operation on a started run.
+func (p Plan) operate(s *state, in Input, out Output) bool {
 	switch in.Op {
 	case OpSubmit:
 		return p.submit(s, in, out)

@@ -38,8 +38,8 @@ func password() string { return rand.Text() + "@:/?#%" }
 func (a *access) setUp(ctx context.Context) error {
 	return a.connected(ctx, func(c *pgx.Conn) error {
 		var quick bool
-		const ask = "SELECT current_setting('fsync') = 'off' AND current_setting('server_version_num')::int >= 150000"
-		if err := c.QueryRow(ctx, ask).Scan(&quick); err != nil {
+		const query = "SELECT current_setting('fsync') = 'off' AND current_setting('server_version_num')::int >= 150000"
+		if err := c.QueryRow(ctx, query).Scan(&quick); err != nil {
 			return err
 		}
 		if quick {

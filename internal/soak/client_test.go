@@ -40,8 +40,8 @@ func (a answer) String() string {
 	return fmt.Sprintf("%d %s", a.status, a.body)
 }
 
-// ask sends a request; headers are name, value.
-func (c client) ask(ctx context.Context, method, url, body string, headers ...string) answer {
+// request sends a request; headers are name, value.
+func (c client) request(ctx context.Context, method, url, body string, headers ...string) answer {
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return answer{err: err}
@@ -70,7 +70,7 @@ func (c client) ask(ctx context.Context, method, url, body string, headers ...st
 
 // read sends a request until the response is 200, and decodes it.
 func (c client) read(ctx context.Context, url string, into any) error {
-	a := c.ask(ctx, http.MethodGet, url, "")
+	a := c.request(ctx, http.MethodGet, url, "")
 	if a.status != http.StatusOK {
 		return fmt.Errorf("GET %s = %s", url, a)
 	}

@@ -19,7 +19,7 @@ func TestACheckOfAHostThatDiedIsAskedAgainByAnother(t *testing.T) {
 	s.migrate(t)
 	first, second, c := s.serve(t, "api,worker"), s.serve(t, "api,worker"), newClient(t)
 	const slow = 3 * time.Second
-	a := c.ask(t.Context(), http.MethodPost, first.API+"/v1/workflows/0191f3c0-0000-7000-8000-000000000001/runs",
+	a := c.request(t.Context(), http.MethodPost, first.API+"/v1/workflows/0191f3c0-0000-7000-8000-000000000001/runs",
 		`{"reference_id":"person-1","input":{"sandbox":{"pan":"slow:3s"}}}`)
 	var r runJSON
 	if err := json.Unmarshal(a.body, &r); a.status != http.StatusAccepted || err != nil {
@@ -73,14 +73,14 @@ func TestACheckOfAHostThatDiedIsAskedAgainByAnother(t *testing.T) {
 		t.Errorf("the run was taken over after %s, want at most %s", resumed, stuckAfter)
 	}
 	if again := answered.Sub(taken); again < slow {
-		t.Errorf("answered %s after it was taken over: the check was not asked again", again)
+		t.Errorf("answered %s after it was taken over: the check was not called again", again)
 	}
 }
 
 // calls returns the number of calls of a host to a provider that passed.
 func calls(t *testing.T, c client, h *host) string {
 	t.Helper()
-	a := c.ask(t.Context(), http.MethodGet, h.Admin+"/metrics", "")
+	a := c.request(t.Context(), http.MethodGet, h.Admin+"/metrics", "")
 	if a.status != http.StatusOK {
 		t.Fatalf("/metrics = %s", a)
 	}

@@ -83,8 +83,8 @@ func (c *injector) between() time.Duration {
 	return c.some(200*time.Millisecond, time.Second)
 }
 
-func (c *injector) some(least, most time.Duration) time.Duration {
-	return least + time.Duration(c.rng.Int64N(int64(most-least)))
+func (c *injector) some(low, high time.Duration) time.Duration {
+	return low + time.Duration(c.rng.Int64N(int64(high-low)))
 }
 
 func (c *injector) cause(ctx context.Context, next failureKind) {

@@ -50,7 +50,7 @@ func soundAftermath() *inspection {
 	h := soundHistory(1)
 	return &inspection{
 		histories: map[string]*history{aRun: h}, accepted: map[string]order{aRun: o}, seed: aSeed, now: at(100),
-		notices: []notice{{id: "run_" + aRun, run: aRun, status: "completed", kind: "run.completed", tries: 2, taken: 1}},
+		notices: []notice{{id: "run_" + aRun, run: aRun, status: "completed", kind: "run.completed", attempts: 2, taken: 1}},
 	}
 }
 

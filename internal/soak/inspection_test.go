@@ -109,25 +109,25 @@ func (a *inspection) gaps(h *history) {
 func (a *inspection) webhooks() {
 	ids := map[string]string{}
 	for _, n := range a.notices {
-		a.deliveries += n.tries
+		a.deliveries += n.attempts
 		if other, there := ids[n.run]; there {
 			a.problem("run %s was told of as %s and as %s", n.run, other, n.id)
 		}
 		ids[n.run] = n.id
 		h := a.histories[n.run]
 		if h == nil {
-			a.problem("webhook %s tells of run %s, which nobody knows", n.id, n.run)
+			a.problem("webhook %s is about run %s, which no history has", n.id, n.run)
 			continue
 		}
 		if status := h.fold().Ended; n.status != string(status) || n.kind != "run."+string(status) {
 			a.problem("webhook %s said %s and %s of a run that is %s", n.id, n.kind, n.status, status)
 		}
 		if n.taken == 0 {
-			a.problem("webhook %s came %d times, and never when it was taken: its ledger says %s", n.id, n.tries, a.ledger[n.run])
+			a.problem("webhook %s came %d times and was never accepted: its ledger says %s", n.id, n.attempts, a.ledger[n.run])
 		}
 	}
 	for run, h := range a.histories {
-		if _, told := ids[run]; !told && h.fold().Ended != "" {
+		if _, notified := ids[run]; !notified && h.fold().Ended != "" {
 			a.problem("run %s is over and nobody was told", run)
 		}
 	}
@@ -191,10 +191,10 @@ func (a *inspection) totals(ctx context.Context, c client, h *host) error {
 }
 
 // reads compares runs as the API shows them with their histories.
-func (a *inspection) reads(ctx context.Context, c client, any func() *host, most int) error {
+func (a *inspection) reads(ctx context.Context, c client, any func() *host, limit int) error {
 	runs := slices.Sorted(maps.Keys(a.histories))
 	rand.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
-	for _, run := range runs[:min(most, len(runs))] {
+	for _, run := range runs[:min(limit, len(runs))] {
 		var got runJSON
 		if err := c.read(ctx, any().API+"/v1/runs/"+run, &got); err != nil {
 			return err

@@ -206,7 +206,7 @@ func (l *load) send(ctx context.Context, method, path, body string, headers ...s
 	if h == nil {
 		return answer{}
 	}
-	a := l.client.ask(ctx, method, h.API+path, body, headers...)
+	a := l.client.request(ctx, method, h.API+path, body, headers...)
 	if a.status < 200 || a.status > 299 {
 		l.mu.Lock()
 		l.refused[a.status]++

@@ -40,10 +40,10 @@ func TestWithoutTheDatabaseHostsAnswer503AndRecoverByThemselves(t *testing.T) {
 			refuses(t, c, h, http.MethodPost, "/v1/signals/"+run+"/human_review_decision", `{"payload":{"decision":"approve"}}`)
 			refuses(t, c, h, http.MethodPost, "/v1/runs/"+run+"/cancel", "")
 		}
-		if a := c.ask(t.Context(), http.MethodGet, h.Admin+"/readyz", ""); a.status != http.StatusServiceUnavailable {
+		if a := c.request(t.Context(), http.MethodGet, h.Admin+"/readyz", ""); a.status != http.StatusServiceUnavailable {
 			t.Errorf("%s: /readyz = %s, want 503", away.name, a)
 		}
-		if a := c.ask(t.Context(), http.MethodGet, h.Admin+"/healthz", ""); a.status != http.StatusOK {
+		if a := c.request(t.Context(), http.MethodGet, h.Admin+"/healthz", ""); a.status != http.StatusOK {
 			t.Errorf("%s: /healthz = %s, want 200", away.name, a)
 		}
 		restarting := time.Now()
@@ -78,7 +78,7 @@ func crowdOf(t *testing.T, c client, h *host, run string) (enough func()) {
 		for range 2 {
 			crowd.Go(func() {
 				for ctx.Err() == nil {
-					a := c.ask(ctx, http.MethodGet, h.API+path, "")
+					a := c.request(ctx, http.MethodGet, h.API+path, "")
 					if a.status != http.StatusOK && a.status != http.StatusServiceUnavailable && ctx.Err() == nil {
 						t.Errorf("GET %s = %s, want 200 or 503", path, a)
 					}
@@ -97,7 +97,7 @@ func crowdOf(t *testing.T, c client, h *host, run string) (enough func()) {
 func refuses(t *testing.T, c client, h *host, method, path, body string) {
 	t.Helper()
 	began := time.Now()
-	a := c.ask(t.Context(), method, h.API+path, body)
+	a := c.request(t.Context(), method, h.API+path, body)
 	var said struct {
 		Error, Message string
 		Code           int
@@ -117,19 +117,19 @@ func answers(t *testing.T, c client, url string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	a := c.ask(ctx, http.MethodGet, url, "")
+	a := c.request(ctx, http.MethodGet, url, "")
 	for a.status != http.StatusOK {
 		if !pause(ctx) {
 			t.Fatalf("GET %s = %s, want 200", url, a)
 		}
-		a = c.ask(ctx, http.MethodGet, url, "")
+		a = c.request(ctx, http.MethodGet, url, "")
 	}
 }
 
 // startRun starts a run of five checks with scripts and waits until it is completed.
 func startRun(t *testing.T, c client, h *host, reference, scripts string) (run string) {
 	t.Helper()
-	a := c.ask(t.Context(), http.MethodPost, h.API+"/v1/workflows/0191f3c0-0000-7000-8000-000000000001/runs",
+	a := c.request(t.Context(), http.MethodPost, h.API+"/v1/workflows/0191f3c0-0000-7000-8000-000000000001/runs",
 		fmt.Sprintf(`{"reference_id":%q,"input":{"sandbox":%s}}`, reference, scripts), "Prefer", "wait=20")
 	var r runJSON
 	if err := json.Unmarshal(a.body, &r); a.status != http.StatusAccepted || err != nil || r.Status != "completed" {

@@ -30,14 +30,14 @@ type receiver struct {
 
 // notice is all requests with one webhook-id.
 type notice struct {
-	id      string
-	run     string
-	status  string
-	kind    string // run.completed
-	body    string
-	tries   int
-	taken   int // answered 2xx
-	firstAt time.Time
+	id       string
+	run      string
+	status   string
+	kind     string // run.completed
+	body     string
+	attempts int
+	taken    int // answered 2xx
+	firstAt  time.Time
 }
 
 func newReceiver(t *testing.T, seed uint64) *receiver {
@@ -60,9 +60,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return // the host was killed during the request
 	}
 	switch n := r.keep(request, body); {
-	case n.tries == 1 && r.dice(n.id)%16 == 0:
+	case n.attempts == 1 && r.dice(n.id)%16 == 0:
 		w.WriteHeader(http.StatusInternalServerError)
-	case n.tries == 1 && r.dice(n.id)%16 == 1:
+	case n.attempts == 1 && r.dice(n.id)%16 == 1:
 		panic(http.ErrAbortHandler)
 	default:
 		r.mu.Lock()
@@ -74,11 +74,11 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 // keep records a webhook and its problems.
 func (r *receiver) keep(request *http.Request, body []byte) notice {
 	id := request.Header.Get(standardwebhooks.HeaderWebhookID)
-	var told struct {
+	var event struct {
 		Type string
 		Data struct{ ID, Status string }
 	}
-	err := json.Unmarshal(body, &told)
+	err := json.Unmarshal(body, &event)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
@@ -89,13 +89,13 @@ func (r *receiver) keep(request *http.Request, body []byte) notice {
 	}
 	n := r.came[id]
 	if n == nil {
-		n = &notice{id: id, run: told.Data.ID, status: told.Data.Status, kind: told.Type, body: string(body), firstAt: time.Now()}
+		n = &notice{id: id, run: event.Data.ID, status: event.Data.Status, kind: event.Type, body: string(body), firstAt: time.Now()}
 		r.came[id] = n
 	}
 	if n.body != string(body) {
 		r.problems = append(r.problems, fmt.Sprintf("webhook %s said %s, and then %s", id, n.body, body))
 	}
-	n.tries++
+	n.attempts++
 	return *n
 }
 

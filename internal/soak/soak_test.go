@@ -77,7 +77,7 @@ func TestNothingAcceptedIsLostDuringFailures(t *testing.T) {
 	l.leave()
 	n := <-orders
 	healed := time.Now()
-	quiet := calm(customers, t, s, l)
+	idle := calm(customers, t, s, l)
 	stopWatch()
 	w := <-saw
 	dismiss()
@@ -109,7 +109,7 @@ func TestNothingAcceptedIsLostDuringFailures(t *testing.T) {
 	t.Logf("%d orders, %d runs whose start got no response; failed requests: %s; the slowest start was accepted after %s",
 		n, a.unanswered, refusals(l.refused), l.slowest.Round(time.Millisecond))
 	t.Logf("idle %s after the failures, everything done (%t); the observer read %d times; the longest gap, including later failures, was %.1fs",
-		time.Since(healed).Round(time.Millisecond), quiet, w.looks, a.raw.Seconds())
+		time.Since(healed).Round(time.Millisecond), idle, w.looks, a.raw.Seconds())
 	t.Logf("kills %d, stops %d, database restarts %d, cuts %d, slow lines %d, runs %d, lost %d, longest gap %.1fs, webhooks %d under %d ids (%d deliveries), counters %s",
 		c.caused(killHost), c.caused(stopHost), c.caused(killDatabase, restartDatabase), c.caused(cutLine, dropTraffic, dropResponses), c.caused(slowLine),
 		len(a.histories), a.lost, a.longest.Seconds(), len(ended(all)), len(a.notices), a.deliveries, a.counters)

@@ -33,7 +33,7 @@ func TestASweepThatDiedWithItsHostHoldsUpNoDeadline(t *testing.T) {
 			return
 		}
 	}
-	a := c.ask(t.Context(), http.MethodPost, h.API+"/v1/workflows/0191f3c0-0000-7000-8000-000000000004/runs", `{"reference_id":"person-1"}`)
+	a := c.request(t.Context(), http.MethodPost, h.API+"/v1/workflows/0191f3c0-0000-7000-8000-000000000004/runs", `{"reference_id":"person-1"}`)
 	if a.status != http.StatusAccepted {
 		t.Fatalf("start = %s", a)
 	}

@@ -227,7 +227,7 @@ func TestATenantsOwnProviderComesFirstAndIsInvisibleToOthers(t *testing.T) {
 
 func TestAHangingVendorAtItsLimitLeavesOthersAlone(t *testing.T) {
 	const limit = 16
-	var inFlight, most, turns atomic.Int64
+	var inFlight, peak, turns atomic.Int64
 	k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
 		script := p.Providers["script"]
 		p.TenantProviders = map[verification.TenantID]map[string]verification.Provider{enginetest.Tenant: {
@@ -237,7 +237,7 @@ func TestAHangingVendorAtItsLimitLeavesOthersAlone(t *testing.T) {
 				CheckFunc: func(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
 					n := inFlight.Add(1)
 					defer inFlight.Add(-1)
-					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+					for m := peak.Load(); n > m && !peak.CompareAndSwap(m, n); m = peak.Load() {
 					}
 					return script.Check(ctx, r)
 				},
@@ -256,7 +256,7 @@ func TestAHangingVendorAtItsLimitLeavesOthersAlone(t *testing.T) {
 	for range 100 {
 		stuck = append(stuck, k.Start(hanging.ID, engine.StartRequest{ReferenceID: "x"}).ID)
 	}
-	if got := most.Load(); got != limit {
+	if got := peak.Load(); got != limit {
 		t.Errorf("calls in flight = %d, want %d", got, limit)
 	}
 	wantStatus(t, k.Start(quick.ID, engine.StartRequest{ReferenceID: "y"}), verification.StatusCompleted)

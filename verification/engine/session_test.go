@@ -73,9 +73,9 @@ func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 			ended.LifecycleWebhookURL = hooks
 			photo := portrait()
 			photo.LifecycleWebhookURL = hooks
-			asked := onboarding()
-			asked.LifecycleWebhookURL = hooks
-			r := runs{consent: start(k, asked), photo: start(k, photo), over: start(k, ended)}
+			consent := onboarding()
+			consent.LifecycleWebhookURL = hooks
+			r := runs{consent: start(k, consent), photo: start(k, photo), over: start(k, ended)}
 			store := mockRuns(k.Store)
 			flows := &mock.WorkflowStoreMock{WorkflowFunc: k.Store.Workflow, VersionFunc: k.Store.Version}
 			tenants := &mock.TenantStoreMock{TenantFunc: k.Store.Tenant}

@@ -101,8 +101,7 @@ func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id
 	return err
 }
 
-// signalFingerprint is what two signals have in common when they are the same
-// request.
+// signalFingerprint identifies the request of a signal: it is the same for a repetition.
 type signalFingerprint struct {
 	Run      verification.RunID
 	Signal   string

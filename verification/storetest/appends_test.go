@@ -126,8 +126,8 @@ func appendBreaches() []breach {
 				return sound.Append(ctx, t, id, seq, a)
 			}
 		}},
-		{"a history-only append changes only the history", "a quiet Append is like any other", changing(func(a *verification.Commit) { a.HistoryOnly = false })},
-		{"a history-only append changes only the history", "a quiet Append takes the run out of the queue", changing(func(a *verification.Commit) {
+		{"a history-only append changes only the history", "a history-only Append is like any other", changing(func(a *verification.Commit) { a.HistoryOnly = false })},
+		{"a history-only append changes only the history", "a history-only Append takes the run out of the queue", changing(func(a *verification.Commit) {
 			if a.HistoryOnly {
 				a.HistoryOnly, a.AdvanceAt, a.AnnounceAt = false, time.Time{}, time.Time{}
 			}

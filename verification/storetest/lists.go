@@ -59,8 +59,8 @@ func summaryReplaced(t *trial) {
 	}
 }
 
-// matches wants List to return the runs of all that RunQuery.Matches selects. All
-// are in the order of the list.
+// matches fails unless List returns the summaries of all that RunQuery.Matches selects.
+// all is in the order of lists.
 func (t *trial) matches(all []verification.Summary, q verification.RunQuery) {
 	var want, got []verification.RunID
 	for _, s := range all {

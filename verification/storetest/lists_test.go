@@ -11,21 +11,21 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// asking breaks the queries of List.
-func asking(change func(*verification.RunQuery)) breakage {
+// breakQuery breaks the queries of List.
+func breakQuery(change func(*verification.RunQuery)) breakage {
 	return func(b *broken, sound stores) {
 		b.ListFunc = func(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {
-			asked := q.PageQuery
+			wanted := q.PageQuery
 			change(&q)
 			p, err := sound.List(ctx, t, q)
-			p.PageQuery = asked
+			p.PageQuery = wanted
 			return p, err
 		}
 	}
 }
 
-// listing breaks the results of List.
-func listing(change func(*verification.Page[summary])) breakage {
+// breakPage breaks the results of List.
+func breakPage(change func(*verification.Page[summary])) breakage {
 	return func(b *broken, sound stores) {
 		b.ListFunc = func(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {
 			p, err := sound.List(ctx, t, q)
@@ -37,12 +37,12 @@ func listing(change func(*verification.Page[summary])) breakage {
 
 func listBreaches() []breach {
 	return []breach{
-		{"a summary is listed as it was saved", "List forgets why a run failed", listing(func(p *verification.Page[summary]) {
+		{"a summary is listed as it was saved", "List forgets why a run failed", breakPage(func(p *verification.Page[summary]) {
 			for i := range p.Data {
 				p.Data[i].Error = nil
 			}
 		})},
-		{"a summary is listed as it was saved", "List forgets the number of the wait", listing(func(p *verification.Page[summary]) {
+		{"a summary is listed as it was saved", "List forgets the number of the wait", breakPage(func(p *verification.Page[summary]) {
 			for i := range p.Data {
 				p.Data[i].WaitNumber = 0
 			}
@@ -50,25 +50,25 @@ func listBreaches() []breach {
 		{"a run is listed once, with its newest summary", "the first summary stays", firstSummary},
 		{
 			"runs are listed newest first, then by id from the highest", "at equal times the lowest id comes first",
-			listing(func(p *verification.Page[summary]) {
+			breakPage(func(p *verification.Page[summary]) {
 				slices.SortFunc(p.Data, func(a, b summary) int {
 					return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(a.ID, b.ID))
 				})
 			}),
 		},
-		{"the pages of runs add up to the whole list", "List forgets the offset", asking(func(q *verification.RunQuery) { q.Offset = 0 })},
-		{"the pages of runs add up to the whole list", "List forgets the limit", asking(func(q *verification.RunQuery) { q.Limit = 50 })},
+		{"the pages of runs add up to the whole list", "List forgets the offset", breakQuery(func(q *verification.RunQuery) { q.Offset = 0 })},
+		{"the pages of runs add up to the whole list", "List forgets the limit", breakQuery(func(q *verification.RunQuery) { q.Limit = 50 })},
 		{
 			"the pages of runs add up to the whole list", "the total is that of the page",
-			listing(func(p *verification.Page[summary]) { p.Total = len(p.Data) }),
+			breakPage(func(p *verification.Page[summary]) { p.Total = len(p.Data) }),
 		},
 		{
-			"the pages of runs add up to the whole list", "the page does not say which it is",
-			listing(func(p *verification.Page[summary]) { p.PageQuery = verification.PageQuery{} }),
+			"the pages of runs add up to the whole list", "the page has no limit and no offset",
+			breakPage(func(p *verification.Page[summary]) { p.PageQuery = verification.PageQuery{} }),
 		},
 		{
-			"a page past the end is empty and has the total", "the total stands on the rows of the page",
-			listing(func(p *verification.Page[summary]) {
+			"a page past the end is empty and has the total", "the total is lost on an empty page",
+			breakPage(func(p *verification.Page[summary]) {
 				if len(p.Data) == 0 {
 					p.Total = 0
 				}
@@ -76,31 +76,31 @@ func listBreaches() []breach {
 		},
 		{
 			"the workflow filter selects the runs of a workflow", "List forgets the workflow",
-			asking(func(q *verification.RunQuery) { q.Workflow = "" }),
+			breakQuery(func(q *verification.RunQuery) { q.Workflow = "" }),
 		},
 		{
 			"the status filter selects by the status at the time of the query", "List forgets the status",
-			asking(func(q *verification.RunQuery) { q.Status = "" }),
+			breakQuery(func(q *verification.RunQuery) { q.Status = "" }),
 		},
 		{
 			"the status filter selects by the status at the time of the query", "the status is that of the last append",
-			asking(func(q *verification.RunQuery) { q.Now = time.Time{} }),
+			breakQuery(func(q *verification.RunQuery) { q.Now = time.Time{} }),
 		},
 		{
 			"the decision filter selects by the decision at the time of the query", "List forgets the decision",
-			asking(func(q *verification.RunQuery) { q.Decision = "" }),
+			breakQuery(func(q *verification.RunQuery) { q.Decision = "" }),
 		},
 		{
-			"filters are combined with AND", "a decision puts the status aside",
-			asking(func(q *verification.RunQuery) {
+			"filters are combined with AND", "a decision disables the status",
+			breakQuery(func(q *verification.RunQuery) {
 				if q.Decision != "" {
 					q.Status = ""
 				}
 			}),
 		},
 		{
-			"filters are combined with AND", "a workflow puts the decision aside",
-			asking(func(q *verification.RunQuery) {
+			"filters are combined with AND", "a workflow disables the decision",
+			breakQuery(func(q *verification.RunQuery) {
 				if q.Workflow != "" {
 					q.Decision = ""
 				}
@@ -109,7 +109,7 @@ func listBreaches() []breach {
 		{"every run has exactly one of the six statuses at any time", "an abandoned run is in progress too", twice},
 		{
 			"the review filter selects exactly the runs whose decision is review", "the queue keeps runs past their deadline",
-			asking(func(q *verification.RunQuery) {
+			breakQuery(func(q *verification.RunQuery) {
 				if q.Decision == verification.DecisionReview {
 					q.Now = time.Time{}
 				}
@@ -117,11 +117,11 @@ func listBreaches() []breach {
 		},
 		{
 			"a run is abandoned or expired only after its deadline, not at it", "a run is abandoned or expired at its deadline",
-			asking(func(q *verification.RunQuery) { q.Now = q.Now.Add(time.Microsecond) }),
+			breakQuery(func(q *verification.RunQuery) { q.Now = q.Now.Add(time.Microsecond) }),
 		},
-		{"a query may have an earlier time than the one before it", "List does not go back", func(b *broken, sound stores) {
+		{"a query may have an earlier time than the one before it", "List never goes back in time", func(b *broken, sound stores) {
 			var latest time.Time
-			asking(func(q *verification.RunQuery) {
+			breakQuery(func(q *verification.RunQuery) {
 				if q.Now.After(latest) {
 					latest = q.Now
 				}
@@ -175,17 +175,17 @@ func twice(b *broken, sound stores) {
 }
 
 func overdueBreaches() []breach {
-	overdue := func(change func(now *time.Time, most *int), then func([]runRef, time.Time) ([]runRef, time.Time)) breakage {
+	overdue := func(change func(now *time.Time, limit *int), then func([]runRef, time.Time) ([]runRef, time.Time)) breakage {
 		return func(b *broken, sound stores) {
-			b.OverdueFunc = func(ctx context.Context, now time.Time, most int) ([]runRef, time.Time, error) {
-				change(&now, &most)
-				runs, next, err := sound.Overdue(ctx, now, most)
+			b.OverdueFunc = func(ctx context.Context, now time.Time, limit int) ([]runRef, time.Time, error) {
+				change(&now, &limit)
+				runs, next, err := sound.Overdue(ctx, now, limit)
 				runs, next = then(runs, next)
 				return runs, next, err
 			}
 		}
 	}
-	asked := func(*time.Time, *int) {}
+	unchanged := func(*time.Time, *int) {}
 	given := func(runs []runRef, next time.Time) ([]runRef, time.Time) { return runs, next }
 	return []breach{
 		{
@@ -193,12 +193,12 @@ func overdueBreaches() []breach {
 			overdue(func(now *time.Time, _ *int) { *now = now.Add(time.Microsecond) }, given),
 		},
 		{
-			"next is just after the earliest deadline to come", "Overdue never wants to be asked again",
-			overdue(asked, func(runs []runRef, _ time.Time) ([]runRef, time.Time) { return runs, time.Time{} }),
+			"next is just after the earliest deadline to come", "Overdue returns no time of the next call",
+			overdue(unchanged, func(runs []runRef, _ time.Time) ([]runRef, time.Time) { return runs, time.Time{} }),
 		},
 		{
-			"next is just after the earliest deadline to come", "Overdue wants to be asked at the deadline",
-			overdue(asked, func(runs []runRef, next time.Time) ([]runRef, time.Time) {
+			"next is just after the earliest deadline to come", "Overdue returns the deadline as the time of the next call",
+			overdue(unchanged, func(runs []runRef, next time.Time) ([]runRef, time.Time) {
 				if !next.IsZero() {
 					next = next.Add(-time.Microsecond)
 				}
@@ -206,12 +206,12 @@ func overdueBreaches() []breach {
 			}),
 		},
 		{
-			"a run that has ended or has no deadline is never overdue", "nobody looks whether the run is over",
+			"a run that has ended or has no deadline is never overdue", "a run that has ended counts as live",
 			appending(func(a *verification.Commit) { a.Summary.Ended = "" }),
 		},
 		{
-			"overdue runs of every tenant are found", "Overdue does not say whose run it is",
-			overdue(asked, func(runs []runRef, next time.Time) ([]runRef, time.Time) {
+			"overdue runs of every tenant are found", "Overdue leaves out the tenant",
+			overdue(unchanged, func(runs []runRef, next time.Time) ([]runRef, time.Time) {
 				for i := range runs {
 					runs[i].Tenant = ""
 				}
@@ -219,20 +219,20 @@ func overdueBreaches() []breach {
 			}),
 		},
 		{
-			"Overdue returns up to its limit, and the rest later", "Overdue gives all there are",
-			overdue(func(_ *time.Time, most *int) { *most = 1000 }, given),
+			"Overdue returns up to its limit, and the rest later", "Overdue ignores its limit",
+			overdue(func(_ *time.Time, limit *int) { *limit = 1000 }, given),
 		},
 		{
-			"Overdue returns up to its limit, and the rest later", "Overdue gives only the first",
-			overdue(func(_ *time.Time, most *int) { *most = 1 }, given),
+			"Overdue returns up to its limit, and the rest later", "Overdue returns only the first",
+			overdue(func(_ *time.Time, limit *int) { *limit = 1 }, given),
 		},
 		{
-			"tenants take turns in Overdue, however early one tenant's deadlines are", "Overdue gives the runs of one tenant first",
+			"tenants take turns in Overdue, however early one tenant's deadlines are", "Overdue returns the runs of one tenant first",
 			func(b *broken, sound stores) {
-				b.OverdueFunc = func(ctx context.Context, now time.Time, most int) ([]runRef, time.Time, error) {
+				b.OverdueFunc = func(ctx context.Context, now time.Time, limit int) ([]runRef, time.Time, error) {
 					runs, next, err := sound.Overdue(ctx, now, 1000)
 					slices.SortFunc(runs, func(a, b runRef) int { return strings.Compare(string(a.Tenant), string(b.Tenant)) })
-					return runs[:min(most, len(runs))], next, err
+					return runs[:min(limit, len(runs))], next, err
 				}
 			},
 		},

@@ -10,7 +10,7 @@ import (
 
 type pass = verification.RescreenPass
 
-// holdingList breaks what HoldList is asked and what it gives.
+// holdingList breaks the arguments and the result of HoldList.
 func holdingList(change func(holder *string, now, until *time.Time), then func(*pass)) breakage {
 	return func(b *broken, sound stores) {
 		b.HoldListFunc = func(ctx context.Context, list, holder string, now, until time.Time) (pass, error) {
@@ -36,16 +36,16 @@ func passing(change func(p *pass, runs *[]runRef)) breakage {
 	}
 }
 
-// outdated breaks what OutdatedRuns is asked and what it gives.
-func outdated(ask func(*verification.OutdatedQuery), answer func([]runRef) []runRef) breakage {
+// outdated breaks the query and the result of OutdatedRuns.
+func outdated(change func(*verification.OutdatedQuery), then func([]runRef) []runRef) breakage {
 	return func(b *broken, sound stores) {
 		b.OutdatedRunsFunc = func(ctx context.Context, q verification.OutdatedQuery) ([]runRef, error) {
-			if ask != nil {
-				ask(&q)
+			if change != nil {
+				change(&q)
 			}
 			runs, err := sound.OutdatedRuns(ctx, q)
-			if answer != nil {
-				runs = answer(runs)
+			if then != nil {
+				runs = then(runs)
 			}
 			return runs, err
 		}

@@ -10,16 +10,16 @@ import (
 )
 
 // queueing breaks the queries and results of Queue.
-func queueing(ask func(*verification.QueueQuery), answer func(verification.QueueQuery, *verification.Page[verification.QueueEntry])) breakage {
+func queueing(change func(*verification.QueueQuery), then func(verification.QueueQuery, *verification.Page[verification.QueueEntry])) breakage {
 	return func(b *broken, sound stores) {
 		b.QueueFunc = func(ctx context.Context, t tenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
-			asked := q
-			if ask != nil {
-				ask(&q)
+			wanted := q
+			if change != nil {
+				change(&q)
 			}
 			p, err := sound.Queue(ctx, t, q)
-			if p.PageQuery = asked.PageQuery; answer != nil {
-				answer(asked, &p)
+			if p.PageQuery = wanted.PageQuery; then != nil {
+				then(wanted, &p)
 			}
 			return p, err
 		}
@@ -59,7 +59,7 @@ func reviewBreaches() []breach {
 			}
 		})},
 		{"the queue has exactly the runs that need a verdict at the time of the query", "expired runs stay", queueing(func(q *query) { q.Now = time.Time{} }, nil)},
-		{"the queue has exactly the runs that need a verdict at the time of the query", "nobody leaves", func(b *broken, sound stores) {
+		{"the queue has exactly the runs that need a verdict at the time of the query", "no run leaves", func(b *broken, sound stores) {
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
 				if c.ReviewBefore && c.Review == nil {
 					c.Review = &verification.Review{Run: id, Workflow: c.Summary.Workflow}
@@ -117,7 +117,7 @@ func reviewBreaches() []breach {
 				return sound.SaveClaim(ctx, t, run, c, takeOver)
 			}
 		}},
-		{"a person releases only their own claim", "everybody's is released", func(b *broken, sound stores) {
+		{"a person releases only their own claim", "every claim is released", func(b *broken, sound stores) {
 			b.ReleaseClaimFunc = func(ctx context.Context, t tenantID, run runID, by string) error {
 				return errors.Join(sound.ReleaseClaim(ctx, t, run, by), sound.ReleaseClaim(ctx, t, run, "asha"))
 			}
@@ -141,7 +141,7 @@ func reviewBreaches() []breach {
 				return err
 			}
 		}},
-		{"one of concurrent claims is stored", "each caller is told that it has the claim", func(b *broken, sound stores) {
+		{"one of concurrent claims is stored", "each caller gets its own claim", func(b *broken, sound stores) {
 			b.SaveClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim, _ bool) (verification.Claim, error) {
 				return sound.SaveClaim(ctx, t, run, c, true)
 			}
@@ -186,9 +186,9 @@ func measureBreaches() []breach {
 				return err
 			}
 		}},
-		{"the measures of a workflow and of a version are selected", "every version is", measuring(func(q *verification.MeasureQuery) { q.Version = 0 })},
-		{"the measures of a workflow and of a version are selected", "every workflow is", measuring(func(q *verification.MeasureQuery) { q.Workflow = "" })},
-		{"two tenants have separate measures", "those of the first are everybody's", func(b *broken, sound stores) {
+		{"the measures of a workflow and of a version are selected", "the version is ignored", measuring(func(q *verification.MeasureQuery) { q.Version = 0 })},
+		{"the measures of a workflow and of a version are selected", "the workflow is ignored", measuring(func(q *verification.MeasureQuery) { q.Workflow = "" })},
+		{"two tenants have separate measures", "all have those of the first", func(b *broken, sound stores) {
 			first := memo[string, tenantID]{}
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
 				if _, ok := first.get("tenant"); !ok {

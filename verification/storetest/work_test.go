@@ -82,12 +82,12 @@ func workBreaches() []breach {
 		{"a later append does not change a queued announcement", "an append without one removes it", unannounced},
 		{"a run has at most one announcement in the queue", "every announcement is queued", announcedTwice},
 		{
-			"Take returns up to its limit, the earliest due first", "Take gives all that is due",
+			"Take returns up to its limit, the earliest due first", "Take ignores its limit",
 			taking(func(r *verification.TakeRequest) { r.Max = 1000 }, nil),
 		},
 		{"Take returns up to its limit, the earliest due first", "the latest due comes first", latestFirst},
 		{
-			"next is when the earliest remaining work is due", "Take never wants to be asked again",
+			"next is when the earliest remaining work is due", "Take returns no time of the next call",
 			taking(nil, func(w []work, _ time.Time) ([]work, time.Time) { return w, time.Time{} }),
 		},
 		{

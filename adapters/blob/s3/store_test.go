@@ -230,16 +230,16 @@ func TestTruncatedContentIsUnavailable(t *testing.T) {
 }
 
 func TestSaveDocumentEndsWithItsContext(t *testing.T) {
-	asked, free := make(chan struct{}, 1), make(chan struct{})
+	requested, free := make(chan struct{}, 1), make(chan struct{})
 	b := newBucket(t)
 	b.after = func(http.ResponseWriter, *http.Request, *httptest.ResponseRecorder) {
-		asked <- struct{}{}
+		requested <- struct{}{}
 		<-free
 	}
 	defer close(free)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		<-asked
+		<-requested
 		cancel()
 	}()
 	_, err := b.store(t).SaveDocument(ctx, someRun(), upload(1), bytes.NewReader(somePDF(1000)))

@@ -39,8 +39,8 @@ func isPermanent(err error) bool {
 	return errors.As(err, &p) && p.Permanent()
 }
 
-// tell returns a result as one line.
-func tell(r verification.CheckResult, err error) string {
+// oneLine returns a result as one line.
+func oneLine(r verification.CheckResult, err error) string {
 	if err != nil {
 		if isPermanent(err) {
 			return "permanent: " + err.Error()
@@ -88,7 +88,7 @@ func TestEachScriptIsPlayed(t *testing.T) {
 		{`{"outcome":"pending:1","data":{"a":1}}`, "pending handle=1"},
 		{`{"outcome":"unavailable","data":{"a":1}}`, "permanent: pan is unavailable, as its script says"},
 	} {
-		got := tell(sandbox.New(new(naps).sleep).Check(t.Context(), request(tt.script)))
+		got := oneLine(sandbox.New(new(naps).sleep).Check(t.Context(), request(tt.script)))
 		if got != tt.want {
 			t.Errorf("Check with %s = %s, want %s", tt.script, got, tt.want)
 		}
@@ -131,10 +131,10 @@ func TestABadScriptIsAPermanentErrorThatNamesTheProblem(t *testing.T) {
 	} {
 		p := sandbox.New(new(naps).sleep)
 		want := "permanent: input.sandbox.pan " + tt.want
-		if got := tell(p.Check(t.Context(), request(tt.script))); got != want {
+		if got := oneLine(p.Check(t.Context(), request(tt.script))); got != want {
 			t.Errorf("Check with %s = %s, want %s", tt.script, got, want)
 		}
-		if got := tell(p.Poll(t.Context(), verification.PollRequest{CheckRequest: request(tt.script), Handle: "1"})); got != want {
+		if got := oneLine(p.Poll(t.Context(), verification.PollRequest{CheckRequest: request(tt.script), Handle: "1"})); got != want {
 			t.Errorf("Poll with %s = %s, want %s", tt.script, got, want)
 		}
 	}
@@ -157,7 +157,7 @@ func TestACheckWithoutScriptPasses(t *testing.T) {
 		{`{"sandbox":["fail"]}`, "permanent: input.sandbox must be an object"},
 		{`{"sandbox":null}`, "permanent: input.sandbox must be an object"},
 	} {
-		if got := tell(sandbox.New(new(naps).sleep).Check(t.Context(), requestOf(tt.input))); got != tt.want {
+		if got := oneLine(sandbox.New(new(naps).sleep).Check(t.Context(), requestOf(tt.input))); got != tt.want {
 			t.Errorf("Check with input %s = %s, want %s", tt.input, got, tt.want)
 		}
 	}
@@ -168,7 +168,7 @@ func TestFlakyFailsAsOftenAsItsScriptSays(t *testing.T) {
 	for dispatch := 1; dispatch <= 4; dispatch++ {
 		r := request(`{"outcome":"flaky:2","data":{"a":1}}`)
 		r.Dispatch = dispatch
-		got = append(got, tell(sandbox.New(new(naps).sleep).Check(t.Context(), r)))
+		got = append(got, oneLine(sandbox.New(new(naps).sleep).Check(t.Context(), r)))
 	}
 	want := []string{
 		"transient: dispatch 1 of pan goes unanswered, as its script says",
@@ -184,12 +184,12 @@ func TestFlakyFailsAsOftenAsItsScriptSays(t *testing.T) {
 func TestPendingIsPolledAsOftenAsItsScriptSays(t *testing.T) {
 	r := request(`{"outcome":"pending:3","data":{"a":1}}`)
 	result, err := sandbox.New(new(naps).sleep).Check(t.Context(), r)
-	got := []string{tell(result, err)}
+	got := []string{oneLine(result, err)}
 	for result.Outcome == verification.OutcomePending {
 		poll := verification.PollRequest{CheckRequest: r, Handle: result.Handle}
 		// A new provider each time: another host may poll.
 		result, err = sandbox.New(new(naps).sleep).Poll(t.Context(), poll)
-		got = append(got, tell(result, err))
+		got = append(got, oneLine(result, err))
 	}
 	want := []string{"pending handle=3", "pending handle=2", "pending handle=1", `passed {"a":1}`}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -208,7 +208,7 @@ func TestPollIsRefusedWithoutAPendingResult(t *testing.T) {
 		{`"pending:2"`, "one"},
 	} {
 		r := verification.PollRequest{CheckRequest: request(tt.script), Handle: tt.handle}
-		got := tell(sandbox.New(new(naps).sleep).Poll(t.Context(), r))
+		got := oneLine(sandbox.New(new(naps).sleep).Poll(t.Context(), r))
 		if want := "permanent: pan has no pending result with this handle"; got != want {
 			t.Errorf("Poll of %s with handle %q = %s, want %s", tt.script, tt.handle, got, want)
 		}
@@ -219,7 +219,7 @@ func TestSlowSleepsOnTheGivenClock(t *testing.T) {
 	var n naps
 	p := sandbox.New(n.sleep)
 	for _, script := range []string{`"slow:500ms"`, `"pass"`, `{"outcome":"slow:1h"}`} {
-		if got := tell(p.Check(t.Context(), request(script))); got != "passed" {
+		if got := oneLine(p.Check(t.Context(), request(script))); got != "passed" {
 			t.Errorf("Check with %s = %s, want passed", script, got)
 		}
 	}
@@ -257,8 +257,8 @@ func FuzzScript(f *testing.F) {
 		}
 		r := request(script)
 		first, err := p.Check(t.Context(), r)
-		if again := tell(p.Check(t.Context(), r)); again != tell(first, err) {
-			t.Errorf("Check with %s = %s, then %s", script, tell(first, err), again)
+		if again := oneLine(p.Check(t.Context(), r)); again != oneLine(first, err) {
+			t.Errorf("Check with %s = %s, then %s", script, oneLine(first, err), again)
 		}
 		if err != nil {
 			return
@@ -272,7 +272,7 @@ func FuzzScript(f *testing.F) {
 		if first.Outcome == verification.OutcomePending {
 			result, err := p.Poll(t.Context(), verification.PollRequest{CheckRequest: r, Handle: first.Handle})
 			if err != nil || result.Handle == first.Handle {
-				t.Errorf("Poll with %s = %s", script, tell(result, err))
+				t.Errorf("Poll with %s = %s", script, oneLine(result, err))
 			}
 		}
 	})

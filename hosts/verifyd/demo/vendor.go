@@ -25,7 +25,7 @@ import (
 // request, with the HMAC-SHA256 of the body in X-Signature.
 //
 // PANs that begin with ZZZ are not registered, and ABCPK4321K is Ravi Kumar's. Any
-// other PAN belongs to the person who is asked about: the name is spelt as registries
+// other PAN belongs to the person of the request: the name is spelt as registries
 // do, in capitals and with the last word first.
 type Vendor struct {
 	Token string // of the header Authorization: Bearer
@@ -54,18 +54,18 @@ type result struct {
 // ServeHTTP accepts POST /v1/holders.
 func (v *Vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	const maxBody = 64 << 10
-	var asked lookup
+	var wanted lookup
 	switch raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); {
 	case r.URL.Path != "/v1/holders" || r.Method != http.MethodPost:
 		w.WriteHeader(http.StatusNotFound)
 	case subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+v.Token)) == 0:
 		w.WriteHeader(http.StatusUnauthorized)
-	case err != nil || json.Unmarshal(raw, &asked) != nil || asked.PAN == "" || asked.Notify == "":
+	case err != nil || json.Unmarshal(raw, &wanted) != nil || wanted.PAN == "" || wanted.Notify == "":
 		w.WriteHeader(http.StatusBadRequest)
 	default:
 		w.WriteHeader(http.StatusAccepted)
 		v.Clock.AfterFunc(reportAfter, func() {
-			if err := v.report(asked); err != nil {
+			if err := v.report(wanted); err != nil {
 				v.Log.Warn("the vendor of the demo cannot report a result", "error", err)
 			}
 		})
@@ -88,14 +88,14 @@ func (q lookup) holder() result {
 }
 
 // report posts the result of a request.
-func (v *Vendor) report(asked lookup) error {
-	body, err := json.Marshal(asked.holder())
+func (v *Vendor) report(wanted lookup) error {
+	body, err := json.Marshal(wanted.holder())
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callbackTimeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, asked.Notify, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, wanted.Notify, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

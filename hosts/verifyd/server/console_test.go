@@ -117,7 +117,7 @@ func TestAViewerGivesNoVerdictOnTheSignalsRoute(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		status, body, _ := s.ask("POST", s.api+"/v1/signals/"+r.ID+"/human_review_decision", `{"payload":{"decision":"approve"}}`,
+		status, body, _ := s.call("POST", s.api+"/v1/signals/"+r.ID+"/human_review_decision", `{"payload":{"decision":"approve"}}`,
 			"client-id", "", "x-api-key", "", "Authorization", "Bearer "+raw)
 		var refusal struct{ Error string }
 		_ = json.Unmarshal(body, &refusal)

@@ -108,8 +108,8 @@ func TestTheDemosCustomerGoesFromTheLinkBackToTheClient(t *testing.T) {
 	consentAndDetails(t, tab, r.Action.URL)
 	tab.Press(onto)
 	tab.See("#back")
-	if told, want := tab.Text(), "/done case=7&run_id="+r.ID+"&status=completed"; strings.TrimSpace(told) != want {
-		t.Errorf("the page of the client shows %q, want %q", told, want)
+	if shown, want := tab.Text(), "/done case=7&run_id="+r.ID+"&status=completed"; strings.TrimSpace(shown) != want {
+		t.Errorf("the page of the client shows %q, want %q", shown, want)
 	}
 	if r = s.run("GET", s.api+"/v1/runs/"+r.ID, ""); r.Status != "completed" || r.Decision != nil {
 		t.Errorf("run = %+v, want it completed with nothing to review", r)
@@ -128,7 +128,7 @@ func TestTheDemosCustomerNeedsNoJavaScript(t *testing.T) {
 	if r.Status != "in_progress" || *r.Decision != "review" {
 		t.Errorf("run = %+v, want it parked on review: the photo does not match", r)
 	}
-	if _, page, _ := s.ask("GET", link, ""); !strings.Contains(string(page), "We are reviewing your answers") {
+	if _, page, _ := s.call("GET", link, ""); !strings.Contains(string(page), "We are reviewing your answers") {
 		t.Errorf("last page = %s, want that a person looks at the answers", page)
 	}
 	wantOnePhoto(t, blobs)

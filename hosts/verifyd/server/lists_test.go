@@ -57,12 +57,12 @@ func TestAHitOnAListGoesToReview(t *testing.T) {
 		if run.Status != "completed" {
 			t.Fatalf("run of %s: %+v, want it completed", tc.name, run)
 		}
-		_, report, _ := s.ask(http.MethodGet, s.api+"/v1/runs/"+run.ID+"?view=report", "")
+		_, report, _ := s.call(http.MethodGet, s.api+"/v1/runs/"+run.ID+"?view=report", "")
 		if !strings.Contains(string(report), `"decision":`+tc.decision) || !strings.Contains(string(report), `"list_version":"`) {
 			t.Errorf("report of %s: %s, want the decision %s and the version of the list", tc.name, report, tc.decision)
 		}
 	}
-	_, metrics, _ := s.ask(http.MethodGet, s.admin+"/metrics", "")
+	_, metrics, _ := s.call(http.MethodGet, s.admin+"/metrics", "")
 	for _, line := range []string{`verifyd_list_entries{list="sanctions"} 1`, `verifyd_list_loads_total{list="sanctions",outcome="loaded"} 1`} {
 		if !strings.Contains(string(metrics), line) {
 			t.Errorf("the metrics have no line %s", line)

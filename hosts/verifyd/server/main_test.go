@@ -109,8 +109,8 @@ func (s *served) end() error {
 	}
 }
 
-// ask sends a request with the demo's credentials.
-func (s *served) ask(method, url, body string, headers ...string) (int, []byte, http.Header) {
+// call sends a request with the demo's credentials.
+func (s *served) call(method, url, body string, headers ...string) (int, []byte, http.Header) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -155,7 +155,7 @@ type runJSON struct {
 
 func (s *served) run(method, url, body string, headers ...string) runJSON {
 	s.t.Helper()
-	status, raw, _ := s.ask(method, url, body, headers...)
+	status, raw, _ := s.call(method, url, body, headers...)
 	var r runJSON
 	if err := json.Unmarshal(raw, &r); err != nil || status >= 300 {
 		s.t.Fatalf("%s %s = %d %s", method, url, status, raw)
@@ -201,7 +201,7 @@ func TestTheDemoGoesFromStartToAPDF(t *testing.T) {
 	if r.Status != "completed" {
 		t.Fatalf("run = %+v, want completed", r)
 	}
-	status, raw, header := s.ask("GET", s.api+"/v1/runs/"+r.ID+"/report.pdf", "")
+	status, raw, header := s.call("GET", s.api+"/v1/runs/"+r.ID+"/report.pdf", "")
 	if status != 200 || header.Get("Content-Type") != "application/pdf" || !bytes.HasPrefix(raw, []byte("%PDF-")) {
 		t.Errorf("report = %d %v, %d bytes", status, header, len(raw))
 	}
@@ -213,13 +213,13 @@ func TestTheDemoTakesItsCustomerAndItsReviewerAlong(t *testing.T) {
 	if r.Action == nil || !strings.HasPrefix(r.Action.URL, s.api+"/journey/") {
 		t.Fatalf("start = %+v, want a journey link", r)
 	}
-	if status, page, header := s.ask("GET", r.Action.URL, ""); status != 200 || !bytes.Contains(page, []byte("Acme Demo")) ||
+	if status, page, header := s.call("GET", r.Action.URL, ""); status != 200 || !bytes.Contains(page, []byte("Acme Demo")) ||
 		header.Get("Referrer-Policy") != "no-referrer" || header.Get("Cache-Control") != "no-store" {
 		t.Errorf("journey page = %d %v %s", status, header, page)
 	}
 	signal := s.api + "/v1/signals/" + r.ID + "/"
-	s.ask("POST", signal+r.Action.SignalName, `{"payload":{"consent_status":"success"}}`)
-	status, answer, _ := s.ask("POST", signal+"details_submitted", listed)
+	s.call("POST", signal+r.Action.SignalName, `{"payload":{"consent_status":"success"}}`)
+	status, answer, _ := s.call("POST", signal+"details_submitted", listed)
 	if status != 200 {
 		t.Fatalf("details = %d %s", status, answer)
 	}
@@ -227,15 +227,15 @@ func TestTheDemoTakesItsCustomerAndItsReviewerAlong(t *testing.T) {
 	if parked.Action.Type != "review" || parked.Decision == nil || *parked.Decision != "review" {
 		t.Fatalf("run = %+v, want it parked on review", parked)
 	}
-	status, answer, _ = s.ask("POST", signal+"human_review_decision", `{"payload":{"decision":"approve","notes":"seen in person"}}`)
+	status, answer, _ = s.call("POST", signal+"human_review_decision", `{"payload":{"decision":"approve","notes":"seen in person"}}`)
 	if want := `{"ok":true,"result":"signal_delivered","decision":"approve"}`; status != 200 || strings.TrimSpace(string(answer)) != want {
 		t.Errorf("verdict = %d %s, want %s", status, answer, want)
 	}
 	onward := "https://app.acme.example/verify/done?run_id=" + r.ID + "&status=completed"
-	if status, _, header := s.ask("GET", r.Action.URL, ""); status != http.StatusSeeOther || header.Get("Location") != onward {
+	if status, _, header := s.call("GET", r.Action.URL, ""); status != http.StatusSeeOther || header.Get("Location") != onward {
 		t.Errorf("link of the finished run = %d to %q, want 303 to %s", status, header.Get("Location"), onward)
 	}
-	status, doc, _ := s.ask("GET", s.api+"/v1/runs/"+r.ID+"/report.pdf", "")
+	status, doc, _ := s.call("GET", s.api+"/v1/runs/"+r.ID+"/report.pdf", "")
 	if status != http.StatusOK || !printed(t, doc, "Manual review") || printed(t, doc, "seen in person") {
 		t.Errorf("report.pdf = %d, want the review step without its notes", status)
 	}
@@ -245,11 +245,11 @@ func TestTheDemoChecksNothingWithoutConsent(t *testing.T) {
 	s := serveHost(t, nil)
 	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-3"}`)
 	link := r.Action.URL
-	s.ask("POST", s.api+"/v1/signals/"+r.ID+"/"+r.Action.SignalName, `{"payload":{"consent_status":"declined"}}`)
+	s.call("POST", s.api+"/v1/signals/"+r.ID+"/"+r.Action.SignalName, `{"payload":{"consent_status":"declined"}}`)
 	if r = s.run("GET", s.api+"/v1/runs/"+r.ID, ""); r.Status != "completed" || r.Checks != nil || r.Decision == nil || *r.Decision != "review" {
 		t.Errorf("run = %+v, want it completed without a check, and flagged", r)
 	}
-	if status, page, _ := s.ask("GET", link, ""); status != http.StatusOK || !bytes.Contains(page, []byte("You did not agree")) || !bytes.Contains(page, []byte("We did not check anything.")) {
+	if status, page, _ := s.call("GET", link, ""); status != http.StatusOK || !bytes.Contains(page, []byte("You did not agree")) || !bytes.Contains(page, []byte("We did not check anything.")) {
 		t.Errorf("page = %d %s, want it to say that nothing was checked", status, page)
 	}
 }
@@ -271,8 +271,8 @@ func TestTheDemoChecksWhatItsCustomerTyped(t *testing.T) {
 	} {
 		r := s.run("POST", s.api+onboarding, `{"reference_id":"person-5"}`)
 		signal := s.api + "/v1/signals/" + r.ID + "/"
-		s.ask("POST", signal+"consent_submitted", `{"payload":{"consent_status":"success"}}`)
-		if status, answer, _ := s.ask("POST", signal+"details_submitted", tc.details); status != http.StatusOK {
+		s.call("POST", signal+"consent_submitted", `{"payload":{"consent_status":"success"}}`)
+		if status, answer, _ := s.call("POST", signal+"details_submitted", tc.details); status != http.StatusOK {
 			t.Fatalf("%s: details = %d %s", name, status, answer)
 		}
 		r = s.await(r.ID, func(r runJSON) bool { return r.Status != "in_progress" || r.Decision != nil })
@@ -299,13 +299,13 @@ func TestTheVendorOfTheDemoCallsBackByAManualClock(t *testing.T) {
 	s := serveHost(t, map[string]string{"VERIFYD_CLOCK": "manual"})
 	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-6"}`)
 	signal := s.api + "/v1/signals/" + r.ID + "/"
-	s.ask("POST", signal+"consent_submitted", `{"payload":{"consent_status":"success"}}`)
-	s.ask("POST", signal+"details_submitted", clean)
+	s.call("POST", signal+"consent_submitted", `{"payload":{"consent_status":"success"}}`)
+	s.call("POST", signal+"details_submitted", clean)
 	for _, step := range []struct {
 		body string
 		want string
 	}{{`{"seconds":0.5}`, "in_progress"}, {`{"seconds":0.5}`, "completed"}} {
-		if status, raw, _ := s.ask("POST", s.admin+"/clock/advance", step.body); status != http.StatusOK {
+		if status, raw, _ := s.call("POST", s.admin+"/clock/advance", step.body); status != http.StatusOK {
 			t.Fatalf("advance = %d %s", status, raw)
 		}
 		if r = s.run("GET", s.api+"/v1/runs/"+r.ID, ""); r.Status != step.want {
@@ -383,7 +383,7 @@ func TestAReviewerMayUseADashboardTokenOnTheSignalsRouteAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		status, _, _ := s.ask(method, s.api+path, body, "client-id", "", "x-api-key", "", "Authorization", "Bearer "+raw)
+		status, _, _ := s.call(method, s.api+path, body, "client-id", "", "x-api-key", "", "Authorization", "Bearer "+raw)
 		return status
 	}
 	const demo, other = "0191f3c0-0000-7000-8000-00000000000a", "0191f3c0-0000-7000-8000-00000000000b"
@@ -413,7 +413,7 @@ func TestAForgedLinkLeadsNowhere(t *testing.T) {
 	if forged == r.Action.URL {
 		forged = r.Action.URL[:len(r.Action.URL)-1] + "B"
 	}
-	if status, page, _ := s.ask("GET", forged, ""); status != http.StatusNotFound || !bytes.Contains(page, []byte("does not work")) {
+	if status, page, _ := s.call("GET", forged, ""); status != http.StatusNotFound || !bytes.Contains(page, []byte("does not work")) {
 		t.Errorf("forged link = %d %s", status, page)
 	}
 }
@@ -423,7 +423,7 @@ func TestTheClockStandsStillUntilItIsTurned(t *testing.T) {
 	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-4"}`)
 	turn := func(seconds int) {
 		t.Helper()
-		if status, raw, _ := s.ask("POST", s.admin+"/clock/advance", fmt.Sprintf(`{"seconds":%d}`, seconds)); status != 200 {
+		if status, raw, _ := s.call("POST", s.admin+"/clock/advance", fmt.Sprintf(`{"seconds":%d}`, seconds)); status != 200 {
 			t.Fatalf("advance = %d %s", status, raw)
 		}
 	}
@@ -436,7 +436,7 @@ func TestTheClockStandsStillUntilItIsTurned(t *testing.T) {
 	if got := read(); got != "abandoned" {
 		t.Errorf("a second later = %s, want abandoned", got)
 	}
-	s.ask("GET", r.Action.URL, "")
+	s.call("GET", r.Action.URL, "")
 	if got := read(); got != "in_progress" {
 		t.Errorf("after the customer came = %s, want in_progress", got)
 	}
@@ -444,11 +444,11 @@ func TestTheClockStandsStillUntilItIsTurned(t *testing.T) {
 	if got := read(); got != "expired" {
 		t.Errorf("after the deadline = %s, want expired", got)
 	}
-	if status, page, _ := s.ask("GET", r.Action.URL, ""); status != http.StatusGone || !bytes.Contains(page, []byte("expired")) {
+	if status, page, _ := s.call("GET", r.Action.URL, ""); status != http.StatusGone || !bytes.Contains(page, []byte("expired")) {
 		t.Errorf("journey page of the expired run = %d %s", status, page)
 	}
 	for _, bad := range []string{``, `{}`, `{"seconds":-1}`, `{"seconds":"1"}`, `{"seconds":1e300}`} {
-		if status, raw, _ := s.ask("POST", s.admin+"/clock/advance", bad); status != 400 {
+		if status, raw, _ := s.call("POST", s.admin+"/clock/advance", bad); status != 400 {
 			t.Errorf("advance %q = %d %s, want 400", bad, status, raw)
 		}
 	}
@@ -462,11 +462,11 @@ func TestOperatorsSeeHealthAndMetrics(t *testing.T) {
 		"/healthz": fmt.Sprintf(`{"commit":%q,"status":"ok","version":%q}`, build.Commit, build.Version),
 		"/readyz":  `{"status":"ready"}`,
 	} {
-		if status, raw, _ := s.ask("GET", s.admin+path, ""); status != 200 || strings.TrimSpace(string(raw)) != want {
+		if status, raw, _ := s.call("GET", s.admin+path, ""); status != 200 || strings.TrimSpace(string(raw)) != want {
 			t.Errorf("%s = %d %s, want %s", path, status, raw, want)
 		}
 	}
-	status, raw, _ := s.ask("GET", s.admin+"/metrics", "")
+	status, raw, _ := s.call("GET", s.admin+"/metrics", "")
 	for _, want := range []string{
 		fmt.Sprintf(`verifyd_build_info{commit=%q,go=%q,version=%q} 1`, build.Commit, build.Go, build.Version),
 		"verifyd_runs_started_total 1",
@@ -478,7 +478,7 @@ func TestOperatorsSeeHealthAndMetrics(t *testing.T) {
 			t.Errorf("metrics lack %s:\n%s", want, raw)
 		}
 	}
-	if status, _, _ := s.ask("POST", s.admin+"/clock/advance", `{"seconds":1}`); status != http.StatusNotFound {
+	if status, _, _ := s.call("POST", s.admin+"/clock/advance", `{"seconds":1}`); status != http.StatusNotFound {
 		t.Errorf("a host on the wall clock lets its clock be turned: %d", status)
 	}
 }

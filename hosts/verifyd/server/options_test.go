@@ -62,7 +62,7 @@ func TestAProviderOfTheProgramOpensWhatTheCustomerUploaded(t *testing.T) {
 	}
 	_ = page.Body.Close()
 	s.await(r.ID, func(r runJSON) bool { return r.Status == "completed" })
-	_, report, _ := s.ask(http.MethodGet, s.api+"/v1/runs/"+r.ID+"?view=report", "")
+	_, report, _ := s.call(http.MethodGet, s.api+"/v1/runs/"+r.ID+"?view=report", "")
 	if want := fmt.Sprintf(`"size":%d`, verification.MaxDocumentBytes); !strings.Contains(string(report), want) {
 		t.Errorf("report = %s, want %s from the provider", report, want)
 	}

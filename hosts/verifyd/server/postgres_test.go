@@ -65,7 +65,7 @@ func TestAHostOnPostgresKeepsItsRunsOverARestart(t *testing.T) {
 		t.Errorf("after the restart run = %+v, want completed", r)
 	}
 	path := waiting.Action.URL[strings.Index(waiting.Action.URL, "/journey/"):]
-	if status, page, _ := second.ask("GET", second.api+path, ""); status != http.StatusOK {
+	if status, page, _ := second.call("GET", second.api+path, ""); status != http.StatusOK {
 		t.Errorf("after the restart the journey link = %d %s", status, page)
 	}
 	if r := second.run("GET", second.api+"/v1/runs/"+waiting.ID, ""); !strings.HasSuffix(r.Action.URL, path) {
@@ -87,7 +87,7 @@ func TestAStartIsAnsweredWhicheverHostDoesTheWork(t *testing.T) {
 			t.Fatalf("run = %+v after %s, want completed by the worker", r, time.Since(began))
 		}
 	}
-	_, metrics, _ := worker.ask("GET", worker.admin+"/metrics", "")
+	_, metrics, _ := worker.call("GET", worker.admin+"/metrics", "")
 	if want := `verifyd_provider_call_seconds_count{outcome="passed",provider="sandbox"} 25`; !strings.Contains(string(metrics), want) {
 		t.Errorf("the worker's metrics lack %s", want)
 	}
@@ -101,7 +101,7 @@ func TestHostsThatStartTogetherMigrateOnce(t *testing.T) {
 	}
 	for range cap(hosts) {
 		h := <-hosts
-		if status, raw, _ := h.ask("GET", h.admin+"/readyz", ""); status != http.StatusOK {
+		if status, raw, _ := h.call("GET", h.admin+"/readyz", ""); status != http.StatusOK {
 			t.Errorf("/readyz = %d %s", status, raw)
 		}
 	}
@@ -163,7 +163,7 @@ func TestAHostIsListedUntilItStops(t *testing.T) {
 
 func TestADatabaseIsNotGivenTheDemo(t *testing.T) {
 	s := serveHost(t, onPostgres(pgtest.Database(t), "VERIFYD_BOOTSTRAP", ""))
-	if status, _, _ := s.ask("GET", s.api+"/v1/workflows", ""); status != http.StatusUnauthorized {
+	if status, _, _ := s.call("GET", s.api+"/v1/workflows", ""); status != http.StatusUnauthorized {
 		t.Errorf("the demo's credentials = %d, want 401", status)
 	}
 	if strings.Contains(s.stderr.String(), "curl") {
@@ -185,14 +185,14 @@ func TestAHostIsNotReadyWhileAllItsConnectionsAreInUse(t *testing.T) {
 	var starts sync.WaitGroup
 	for n := range 8 {
 		starts.Go(func() {
-			s.ask("POST", s.api+records, `{"reference_id":"person-1"}`, "Idempotency-Key", fmt.Sprintf("key-%d", n))
+			s.call("POST", s.api+records, `{"reference_id":"person-1"}`, "Idempotency-Key", fmt.Sprintf("key-%d", n))
 		})
 	}
 	want := `{"status":"no database connection is free, all 4 are in use"}`
 	var status int
 	var raw []byte
 	for began := time.Now(); time.Since(began) < 8*time.Second; { // the starts are on their way
-		if status, raw, _ = s.ask("GET", s.admin+"/readyz", ""); status != http.StatusOK {
+		if status, raw, _ = s.call("GET", s.admin+"/readyz", ""); status != http.StatusOK {
 			break
 		}
 	}
@@ -203,7 +203,7 @@ func TestAHostIsNotReadyWhileAllItsConnectionsAreInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	starts.Wait()
-	if status, raw, _ := s.ask("GET", s.admin+"/readyz", ""); status != http.StatusOK {
+	if status, raw, _ := s.call("GET", s.admin+"/readyz", ""); status != http.StatusOK {
 		t.Errorf("/readyz with connections to spare = %d %s", status, raw)
 	}
 }
@@ -226,17 +226,17 @@ func TestAHostIsReadyOnlyWhileItsDatabaseAnswers(t *testing.T) {
 	if err := server.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	status, raw, header := s.ask("POST", s.api+records, `{"reference_id":"person-4"}`)
+	status, raw, header := s.call("POST", s.api+records, `{"reference_id":"person-4"}`)
 	if status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" || !strings.Contains(string(raw), `"error"`) {
 		t.Errorf("a start without a database = %d %v %s, want 503 with Retry-After", status, header, raw)
 	}
-	if status, raw, _ := s.ask("GET", s.admin+"/readyz", ""); status != http.StatusServiceUnavailable {
+	if status, raw, _ := s.call("GET", s.admin+"/readyz", ""); status != http.StatusServiceUnavailable {
 		t.Errorf("/readyz without a database = %d %s, want 503", status, raw)
 	}
-	if status, _, _ := s.ask("GET", s.admin+"/healthz", ""); status != http.StatusOK {
+	if status, _, _ := s.call("GET", s.admin+"/healthz", ""); status != http.StatusOK {
 		t.Errorf("/healthz without a database = %d, want 200: the process is fine", status)
 	}
-	if _, metrics, _ := s.ask("GET", s.admin+"/metrics", ""); !strings.Contains(string(metrics), "verifyd_database_up 0") {
+	if _, metrics, _ := s.call("GET", s.admin+"/metrics", ""); !strings.Contains(string(metrics), "verifyd_database_up 0") {
 		t.Errorf("the metrics do not say that the database is away:\n%s", metrics)
 	}
 	if err := server.Restart(t.Context()); err != nil {
@@ -245,7 +245,7 @@ func TestAHostIsReadyOnlyWhileItsDatabaseAnswers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
-		if status, _, _ := s.ask("GET", s.admin+"/readyz", ""); status == http.StatusOK {
+		if status, _, _ := s.call("GET", s.admin+"/readyz", ""); status == http.StatusOK {
 			break
 		}
 		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // the host runs on the wall clock
@@ -253,7 +253,7 @@ func TestAHostIsReadyOnlyWhileItsDatabaseAnswers(t *testing.T) {
 	if r := s.run("POST", s.api+records, `{"reference_id":"person-4"}`, "Prefer", "wait=10"); r.Status != "completed" {
 		t.Errorf("run after the database came back = %+v, want completed", r)
 	}
-	_, metrics, _ := s.ask("GET", s.admin+"/metrics", "")
+	_, metrics, _ := s.call("GET", s.admin+"/metrics", "")
 	for _, want := range []string{"verifyd_database_up 1", `verifyd_database_connections{state="max"} 16`, "verifyd_work_lateness_seconds 0"} {
 		if !strings.Contains(string(metrics), want) {
 			t.Errorf("the metrics lack %s:\n%s", want, metrics)
@@ -267,7 +267,7 @@ func TestAHostIsReadyOnlyWhileItsDatabaseAnswers(t *testing.T) {
 func TestTheManualClockAdvancesOnPostgres(t *testing.T) {
 	s := serveHost(t, onPostgres(pgtest.Database(t), "VERIFYD_CLOCK", "manual"))
 	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-5"}`)
-	if status, raw, _ := s.ask("POST", s.admin+"/clock/advance", `{"seconds":90000}`); status != http.StatusOK {
+	if status, raw, _ := s.call("POST", s.admin+"/clock/advance", `{"seconds":90000}`); status != http.StatusOK {
 		t.Fatalf("advance = %d %s", status, raw)
 	}
 	if got := s.run("GET", s.api+"/v1/runs/"+r.ID, ""); got.Status != "expired" {

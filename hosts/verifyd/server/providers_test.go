@@ -123,8 +123,8 @@ func TestAVendorOfTheBootstrapFileIsCalledAndCallsBack(t *testing.T) {
 			t.Fatalf("run = %+v, want completed", r)
 		}
 	}
-	_, report, _ := s.ask("GET", s.api+"/v1/runs/"+r.ID+"?view=report", "")
-	_, metrics, _ := s.ask("GET", s.admin+"/metrics", "")
+	_, report, _ := s.call("GET", s.api+"/v1/runs/"+r.ID+"?view=report", "")
+	_, metrics, _ := s.call("GET", s.admin+"/metrics", "")
 	if !strings.Contains(string(report), `"name_match":0.75`) || !strings.Contains(string(metrics), `provider="registry"`) {
 		t.Errorf("report = %s, want the data of the callback; metrics with the provider", report)
 	}

@@ -198,7 +198,7 @@ func TestABootstrapFileIsAppliedOrItsProblemsAreReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": path})
-	status, raw, _ := s.ask("GET", s.api+"/v1/workflows", "")
+	status, raw, _ := s.call("GET", s.api+"/v1/workflows", "")
 	if status != 200 || !bytes.Contains(raw, []byte(`"name":"Simple"`)) || !bytes.Contains(raw, []byte(`"total":1`)) {
 		t.Errorf("workflows = %d %s", status, raw)
 	}

@@ -118,7 +118,7 @@ var (
 // readForm opens a link as a browser does.
 func (s *served) readForm(link string) form {
 	s.t.Helper()
-	status, page, _ := s.ask("GET", link, "", "client-id", "", "x-api-key", "")
+	status, page, _ := s.call("GET", link, "", "client-id", "", "x-api-key", "")
 	file := fileInput.FindSubmatch(page)
 	if status != http.StatusOK || file == nil {
 		s.t.Fatalf("journey page = %d %s, want one that takes a file", status, page)

@@ -67,14 +67,14 @@ func TestTheClientHearsOfTheEndOfARunOnceSigned(t *testing.T) {
 	if err := hook.Verify(n.body, n.header); err != nil {
 		t.Errorf("the signature does not hold: %v", err)
 	}
-	var told struct {
+	var event struct {
 		Type string  `json:"type"`
 		Data runJSON `json:"data"`
 	}
-	if err := json.Unmarshal(n.body, &told); err != nil || told.Type != "run.completed" || told.Data.ID != r.ID {
+	if err := json.Unmarshal(n.body, &event); err != nil || event.Type != "run.completed" || event.Data.ID != r.ID {
 		t.Errorf("notice = %s, %v; want the completion of run %s", n.body, err, r.ID)
 	}
-	s.ask("POST", s.api+"/v1/signals/"+r.ID+"/human_review_decision", `{"payload":{"decision":"reject"}}`)
+	s.call("POST", s.api+"/v1/signals/"+r.ID+"/human_review_decision", `{"payload":{"decision":"reject"}}`)
 	if err := s.end(); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestTheClientHearsOfTheEndOfARunOnceSigned(t *testing.T) {
 func TestPrivateAddressesHearNothingUnlessAllowed(t *testing.T) {
 	url, notices := receiver(t)
 	s := serveHost(t, nil)
-	if status, raw, _ := s.ask("POST", s.api+"/v1/workflows/0191f3c0-0000-7000-8000-000000000001/webhook",
+	if status, raw, _ := s.call("POST", s.api+"/v1/workflows/0191f3c0-0000-7000-8000-000000000001/webhook",
 		`{"lifecycle_webhook_url":"`+url+`"}`); status != 200 {
 		t.Fatalf("set the webhook = %d %s", status, raw)
 	}

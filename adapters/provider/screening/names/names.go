@@ -44,7 +44,7 @@ var ErrNoName = errors.New("the name has no letter and no digit")
 type Comparer struct {
 	tables *tables
 	sounds *sounds
-	// known has the tokens so far, by everything that they are made of; nil for none.
+	// known has the tokens so far, by what they were made from; nil to remember none.
 	known map[tokenSource]*Token
 }
 
@@ -87,17 +87,17 @@ type Token struct {
 	sound string // the phonemes
 	mode  mode
 	role  role
-	// lines are the lines of known names that have it. Two different known names are
-	// never typing errors of each other.
+	// lines are the lines of the table of known names that have the token. Two different
+	// known names are never typing errors of each other.
 	lines   []uint16
 	key     string
 	china   bool // written in syllables of Chinese names
-	derived bool // of others, by Joined or Plain
+	derived bool // made from other tokens, by Joined or Plain
 	latin   bool // written in Latin letters
 	// aspirated says that there is an apostrophe in the word, as in Ch'en.
 	aspirated bool
-	// written and writtenSound are Text and sound, unless Text is the concept of the
-	// written word.
+	// written and writtenSound are the word as it is written and its sound. They differ
+	// from Text and sound if many words have the same Text, such as trading.
 	written, writtenSound string
 }
 
