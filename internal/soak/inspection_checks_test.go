@@ -115,9 +115,9 @@ func TestWhatGoesWrongIsFound(t *testing.T) {
 		}, "as other"},
 		"a webhook of an unknown run": {func(a *inspection, _ *history) {
 			a.notices = append(a.notices, notice{id: "x", run: "y"})
-		}, "which nobody knows"},
+		}, "which no history has"},
 		"a webhook with another status":  {func(a *inspection, _ *history) { a.notices[0].status = "failed" }, "of a run that is completed"},
-		"a webhook that was never taken": {func(a *inspection, _ *history) { a.notices[0].taken = 0 }, "never when it was taken"},
+		"a webhook that was never accepted": {func(a *inspection, _ *history) { a.notices[0].taken = 0 }, "was never accepted"},
 	} {
 		a := soundAftermath()
 		row.spoil(a, a.histories[aRun])
