@@ -111,13 +111,11 @@ func (d *desk) link(who verification.Reviewer) string {
 	return d.server.URL + "/console/sign-in/link/" + raw
 }
 
-// tab opens a tab in which a person has signed in. It shows the first page.
+// tab opens an empty tab in which a person has signed in.
 func (d *desk) tab(who verification.Reviewer, o browser.Options) *browser.Tab {
 	d.t.Helper()
 	tab := browser.Start(d.t).Open(d.t, o)
-	tab.Go(d.link(who))
-	tab.Press("main button")
-	tab.See(".person")
+	tab.SetCookies(d.server.URL, d.as(who).client.Jar.Cookies(d.url()))
 	return tab
 }
 
@@ -211,20 +209,64 @@ func wants(t testing.TB, a answer, status int, texts ...string) {
 	}
 }
 
-// looks returns the settings of the browser in which every page must be usable.
-func looks() map[string]browser.Options {
-	return map[string]browser.Options{
-		"light": {Wide: true}, "dark": {Wide: true, Dark: true}, "phone": {}, "hindi": {Language: "hi-IN"},
-		"narrow": {Width: 320}, "huge": {Wide: true, Width: 1920},
+// look is a way in which every page must be usable, with the rules of accessibility that
+// are checked in it.
+type look struct {
+	name string
+	browser.Options
+	rules browser.Rules
+}
+
+// looks returns the looks of a page in English. The page is opened in the first one.
+func looks() []look {
+	return []look{
+		{"light", browser.Options{Wide: true}, browser.AllRules},
+		{"dark", browser.Options{Wide: true, Dark: true}, browser.ColourRules},
+		{"huge", browser.Options{Wide: true, Width: 1920}, browser.LayoutRules},
+		{"phone", browser.Options{}, browser.ColourRules},
+		{"narrow", browser.Options{Width: 320}, browser.LayoutRules},
 	}
 }
 
-// inspect takes a picture of a page, named page-look.png, and fails the test if axe finds
+// hindi returns the look of a page in Hindi.
+func hindi() []look {
+	return []look{{"hindi", browser.Options{Language: "hi-IN"}, browser.AllButContrast}}
+}
+
+// inspectAll opens a page below the console and inspects it in every look. Ready makes the
+// page ready for that; nil for nothing.
+func (d *desk) inspectAll(tab *browser.Tab, name, path string, ready func()) {
+	d.t.Helper()
+	for _, all := range [][]look{looks(), hindi()} {
+		tab.Emulate(all[0].Options)
+		tab.Go(d.server.URL + "/console" + path)
+		if ready != nil {
+			ready()
+		}
+		inspectIn(d.t, tab, name, all)
+	}
+}
+
+// inspectIn inspects a page in some looks, without opening it again.
+func inspectIn(t testing.TB, tab *browser.Tab, name string, looks []look) {
+	t.Helper()
+	for _, look := range looks {
+		tab.Emulate(look.Options)
+		inspectFor(t, tab, name+"-"+look.name, look.rules)
+	}
+}
+
+// inspect takes a picture of a page, named name.png, and fails the test if axe finds
 // a problem or the page is wider than the window.
 func inspect(t testing.TB, tab *browser.Tab, name string) {
 	t.Helper()
+	inspectFor(t, tab, name, browser.AllRules)
+}
+
+func inspectFor(t testing.TB, tab *browser.Tab, name string, rules browser.Rules) {
+	t.Helper()
 	tab.Shoot(filepath.Join(shots, name+".png"))
-	if found := tab.Violations(); found != "" {
+	if found := tab.Violations(rules); found != "" {
 		t.Errorf("%s: axe finds:\n%s", name, found)
 	}
 	if wide := tab.TooWide(); wide > 0 {

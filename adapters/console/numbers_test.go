@@ -169,22 +169,17 @@ func TestThePagesOfNumbersAndDeliveriesAreAccessible(t *testing.T) {
 		busy.Provider.On("pan", enginetest.Pass(nil))
 		busy.Start(busy.Apply(d).ID, engine.StartRequest{ReferenceID: fmt.Sprint("notice-", n)})
 	}
-	for name, look := range looks() {
-		tab := busy.tab(reviewer(verification.RoleAdmin), look)
-		for page, path := range map[string]string{
-			"numbers": "/numbers?days=30", "numbers-workflow": "/numbers?days=7&workflow=" + string(id), "deliveries": "/deliveries",
-		} {
-			tab.Go(busy.server.URL + "/console" + path)
-			inspect(t, tab, page+"-"+name)
-		}
-		if name != "light" && name != "dark" && name != "narrow" {
-			continue // as wide as the pages above
-		}
-		empty := idle.tab(reviewer(verification.RoleAdmin), look)
-		for page, path := range map[string]string{"numbers-empty": "/numbers?days=90", "numbers-problem": "/numbers?from=x", "deliveries-empty": "/deliveries?state=failed"} {
-			empty.Go(idle.server.URL + "/console" + path)
-			inspect(t, empty, page+"-"+name)
-		}
+	tab := busy.tab(reviewer(verification.RoleAdmin), browser.Options{})
+	for page, path := range map[string]string{
+		"numbers": "/numbers?days=30", "numbers-workflow": "/numbers?days=7&workflow=" + string(id), "deliveries": "/deliveries",
+	} {
+		busy.inspectAll(tab, page, path, nil)
+	}
+	empty := idle.tab(reviewer(verification.RoleAdmin), looks()[0].Options)
+	for page, path := range map[string]string{"numbers-empty": "/numbers?days=90", "numbers-problem": "/numbers?from=x", "deliveries-empty": "/deliveries?state=failed"} {
+		empty.Emulate(looks()[0].Options)
+		empty.Go(idle.server.URL + "/console" + path)
+		inspectIn(t, empty, page, looks())
 	}
 }
 

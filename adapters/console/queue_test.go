@@ -277,16 +277,10 @@ func TestTheQueueLooksRight(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.fill(300)
-	for name, look := range looks() {
-		tab := d.tab(reviewer(verification.RoleReviewer), look)
-		tab.Go(d.server.URL + "/console/queue")
-		inspect(t, tab, "queue-"+name)
-		tab.Go(d.server.URL + "/console/queue?search=nothing")
-		inspect(t, tab, "queue-none-"+name)
-		other := empty.tab(reviewer(verification.RoleReviewer), look)
-		other.Go(empty.server.URL + "/console/queue")
-		inspect(t, other, "queue-empty-"+name)
-	}
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{})
+	d.inspectAll(tab, "queue", "/queue", nil)
+	d.inspectAll(tab, "queue-none", "/queue?search=nothing", nil)
+	empty.inspectAll(empty.tab(reviewer(verification.RoleReviewer), browser.Options{}), "queue-empty", "/queue", nil)
 	if text := d.as(reviewer(verification.RoleViewer)).get("/queue").body; !strings.Contains(text, fmt.Sprintf("%d runs wait", 305)) {
 		t.Error("the queue does not count 305 runs")
 	}

@@ -470,14 +470,12 @@ func TestARunLooksRight(t *testing.T) {
 	failing.Nodes["pan"] = n
 	failed, _ := d.answered(d.Apply(failing), "case-5", "Noor Khan")
 	d.Advance(time.Minute)
-	for name, look := range looks() {
-		tab := d.tab(reviewer(verification.RoleReviewer), look)
-		for state, run := range map[string]verification.RunID{"parked": parked, "taken": taken, "settled": settled, "proposed": proposed, "failed": failed} {
-			tab.Go(d.server.URL + "/console/runs/" + string(run))
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{})
+	for state, run := range map[string]verification.RunID{"parked": parked, "taken": taken, "settled": settled, "proposed": proposed, "failed": failed} {
+		d.inspectAll(tab, "run-"+state, "/runs/"+string(run), func() {
 			tab.Wait(`[...document.images].every((i) => i.scrollIntoView() || i.complete)`)
 			browser.Eval[bool](tab, `scrollTo(0, 0), true`)
-			inspect(t, tab, "run-"+state+"-"+name)
-		}
+		})
 	}
 }
 

@@ -4,15 +4,14 @@ package console_test
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -125,15 +124,11 @@ func TestThePageOfRunsIsUsable(t *testing.T) {
 	w := runsOf(d)
 	d.Start(w.ID, engine.StartRequest{ReferenceID: strings.Repeat("प्रकाश-محمد-", 18)})
 	d.Start(w.ID, engine.StartRequest{ReferenceID: strings.Repeat("x", 255)})
-	for _, look := range slices.Sorted(maps.Keys(looks())) {
-		tab := d.tab(reviewer(verification.RoleViewer), looks()[look])
-		for name, query := range map[string]string{"runs": "", "runs-none": "?reference=nobody", "runs-problem": "?from=yesterday"} {
-			tab.Go(d.server.URL + "/console/runs" + query)
-			tab.See("main h1")
-			inspect(t, tab, name+"-"+look)
-		}
+	tab := d.tab(reviewer(verification.RoleViewer), browser.Options{})
+	for name, query := range map[string]string{"runs": "", "runs-none": "?reference=nobody", "runs-problem": "?from=yesterday"} {
+		d.inspectAll(tab, name, "/runs"+query, func() { tab.See("main h1") })
 	}
-	tab := d.tab(reviewer(verification.RoleViewer), looks()["light"])
+	tab.Emulate(browser.Options{Wide: true})
 	tab.Go(d.server.URL + "/console/runs")
 	tab.Fill("#reference", "flagged")
 	tab.Press(".toolbar button")

@@ -155,7 +155,7 @@ func TestJavaScriptReportsProblemsBeforeThePost(t *testing.T) {
 	tab.See("#f-front-large")
 	tab.Press("[data-share] button")
 	tab.Wait(`document.querySelector("[data-location] .status").textContent.includes("does not share your location")`)
-	if found := tab.Violations(); found != "" {
+	if found := tab.Violations(browser.AllRules); found != "" {
 		t.Errorf("axe finds:\n%s", found)
 	}
 	tab.Shoot(filepath.Join(shots, "uploads-problem-early.png"))

@@ -32,7 +32,7 @@ func TestAPhotoIsTakenOnThePage(t *testing.T) {
 
 	tab.Press("[data-open]")
 	tab.See("[data-use]:focus")
-	if found := tab.Violations(); found != "" {
+	if found := tab.Violations(browser.AllRules); found != "" {
 		t.Errorf("axe finds:\n%s", found)
 	}
 	tab.Press("[data-cancel]")
@@ -58,7 +58,7 @@ func TestAPhotoIsTakenOnThePage(t *testing.T) {
 	if long := browser.Eval[int](tab, `(() => { const c = document.querySelector("[data-preview]:not([hidden]) canvas"); return Math.max(c.width, c.height); })()`); long == 0 || long > 1600 {
 		t.Errorf("the photo is %d pixels long", long)
 	}
-	if found := tab.Violations(); found != "" {
+	if found := tab.Violations(browser.AllRules); found != "" {
 		t.Errorf("axe finds:\n%s", found)
 	}
 	tab.Shoot(filepath.Join(shots, "camera-taken.png"))
@@ -113,7 +113,7 @@ func TestACustomerWhoDeniesTheCameraCanChooseAPhoto(t *testing.T) {
 	if open := browser.Eval[bool](tab, `!document.querySelector("[data-live]").hidden`); open {
 		t.Error("the preview is open without a camera")
 	}
-	if found := tab.Violations(); found != "" {
+	if found := tab.Violations(browser.AllRules); found != "" {
 		t.Errorf("axe finds:\n%s", found)
 	}
 	tab.Choose("#f-selfie", photo(t))

@@ -9,23 +9,27 @@ import _ "embed"
 //go:embed axe/axe.min.js
 var axe string
 
+// Rules are rules of axe-core: a value of its run option.
+type Rules string
+
+// The rules for one page on several screens: AllRules on the first one, and on the others
+// those that may find something else there. More than half of the time of axe-core goes
+// into the contrast of colours.
+const (
+	AllRules       Rules = `{}`
+	AllButContrast Rules = `{rules: {"color-contrast": {enabled: false}}}`
+	ColourRules    Rules = `{runOnly: {type: "rule", values: ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]}}`
+	LayoutRules    Rules = `{runOnly: {type: "rule", values: ["scrollable-region-focusable"]}}`
+)
+
 // Violations returns the problems of accessibility that axe-core finds on the page, or
 // "". It works with a strict Content-Security-Policy, and not without JavaScript.
-//
-// Half of the time of axe-core goes into the contrast of colours. A test visits a page
-// in several tabs: on a dark screen axe-core checks the colours alone, and in a tab with
-// a width or a language of its own everything else. In all other tabs it checks all.
-func (t *Tab) Violations() string {
+func (t *Tab) Violations(rules Rules) string {
 	t.tb.Helper()
-	rules := "{}"
-	switch o := t.options; {
-	case o.Dark:
-		rules = `{runOnly: {type: "rule", values: ["color-contrast", "link-in-text-block"]}}`
-	case o.Width > 0 || o.Language != "":
-		rules = `{rules: {"color-contrast": {enabled: false}}}`
+	if !Eval[bool](t, `"axe" in window`) {
+		Eval[bool](t, axe+"\n;true")
 	}
-	Eval[bool](t, axe+"\n;true")
-	return Eval[string](t, `axe.run(document, {resultTypes: ["violations"], ...`+rules+`}).then((r) =>
+	return Eval[string](t, `axe.run(document, {resultTypes: ["violations"], ...`+string(rules)+`}).then((r) =>
 		r.violations.map((v) => v.id + ": " + v.help + "\n" + v.nodes.map((n) => "  " + n.html + "\n  " + n.failureSummary).join("\n")).join("\n"))`)
 }
 

@@ -6,34 +6,42 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/internal/browser"
 )
 
 const inaccessible = `<!doctype html><html lang="en"><title>Page</title><meta name="viewport" content="width=device-width">
-<main><h1>Page</h1><p style="color: #999; background: #aaa">Pale</p><img src="data:,"></main>`
+<main><h1>Page</h1><p style="color: #999; background: #aaa">Pale</p><img src="data:,">
+<div style="overflow: scroll; height: 3rem"><p style="margin-block-start: 9rem">Below</p></div></main>`
 
-func TestColoursAreCheckedOnALightAndADarkScreenAndAllElseInEveryWidth(t *testing.T) {
+func TestTheRulesOfAxeFindTheirProblems(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, inaccessible) }))
 	defer s.Close()
+	tab := browser.Start(t).Open(t, browser.Options{})
+	tab.Go(s.URL)
 	for _, tt := range []struct {
-		name            string
-		colours, images bool
-		browser.Options
+		rules browser.Rules
+		want  []string
 	}{
-		{name: "a phone", colours: true, images: true},
-		{name: "a desktop", colours: true, images: true, Options: browser.Options{Wide: true}},
-		{name: "a dark screen", colours: true, Options: browser.Options{Dark: true}},
-		{name: "a narrow screen", images: true, Options: browser.Options{Width: 320}},
-		{name: "another language", images: true, Options: browser.Options{Language: "hi-IN"}},
+		{browser.AllRules, []string{"color-contrast", "image-alt", "scrollable-region-focusable"}},
+		{browser.AllButContrast, []string{"image-alt", "scrollable-region-focusable"}},
+		{browser.ColourRules, []string{"color-contrast", "scrollable-region-focusable"}},
+		{browser.LayoutRules, []string{"scrollable-region-focusable"}},
 	} {
-		tab := browser.Start(t).Open(t, tt.Options)
-		tab.Go(s.URL)
-		found := tab.Violations()
-		if colours, images := strings.Contains(found, "color-contrast:"), strings.Contains(found, "image-alt:"); colours != tt.colours || images != tt.images {
-			t.Errorf("on %s axe finds the colours: %v, want %v; the image: %v, want %v; all:\n%s", tt.name, colours, tt.colours, images, tt.images, found)
+		var found []string
+		for line := range strings.Lines(tab.Violations(tt.rules)) {
+			if name, _, ok := strings.Cut(line, ": "); ok && !strings.HasPrefix(line, " ") {
+				found = append(found, name)
+			}
+		}
+		slices.Sort(found)
+		if diff := cmp.Diff(tt.want, found); diff != "" {
+			t.Errorf("%s finds (-want +got):\n%s", tt.rules, diff)
 		}
 	}
 }

@@ -60,6 +60,41 @@ func TestATabShowsAPageAndReachesNothingElse(t *testing.T) {
 	}
 }
 
+func TestATabChangesItsPersonWithoutLeavingThePage(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `<!doctype html><title>Page</title><meta name="viewport" content="width=device-width"><p>%s %s</p>`,
+			r.Header.Get("Accept-Language"), r.Header.Get("Cookie"))
+	}))
+	defer s.Close()
+	tab := browser.Start(t).Open(t, browser.Options{Wide: true})
+	tab.SetCookies(s.URL, []*http.Cookie{{Name: "who", Value: "asha"}})
+	tab.Go(s.URL)
+	browser.Eval[bool](tab, `window.stays = true`)
+	const screen = `[window.stays, document.documentElement.clientWidth, matchMedia("(pointer: coarse)").matches, matchMedia("(prefers-color-scheme: dark)").matches].join(" ")`
+	for _, row := range []struct {
+		browser.Options
+		want string
+	}{
+		{browser.Options{Wide: true}, "true 1200 false false"},
+		{browser.Options{Wide: true, Dark: true}, "true 1200 false true"},
+		{browser.Options{Wide: true, Width: 1920}, "true 1920 false false"},
+		{browser.Options{Dark: true}, "true 390 true true"},
+		{browser.Options{Width: 320, Language: "hi"}, "true 320 true false"},
+	} {
+		tab.Emulate(row.Options)
+		if got := browser.Eval[string](tab, screen); got != row.want {
+			t.Errorf("for %+v the screen is %q, want %q", row.Options, got, row.want)
+		}
+	}
+	if text := tab.Text(); text != "en who=asha" {
+		t.Errorf("the page says %q, want the language and the cookie of when it was opened", text)
+	}
+	tab.Go(s.URL)
+	if text := tab.Text(); text != "hi who=asha" {
+		t.Errorf("the page that is opened next says %q", text)
+	}
+}
+
 // moving is a page whose button goes down for half a second before it stays.
 const moving = `<!doctype html><title>Moving</title><div id="above"></div><button id="go">Go</button><p id="script">off</p>
 <script>

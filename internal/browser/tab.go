@@ -5,6 +5,8 @@ package browser
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -46,7 +48,20 @@ func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 	tb.Helper()
 	ctx, leave := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	tb.Cleanup(leave)
-	t := &Tab{ctx: ctx, tb: tb, options: o}
+	t := &Tab{ctx: ctx, tb: tb}
+	t.Emulate(o)
+	if b.program.shell && o.NoCamera {
+		t.try("deny the camera", func(ctx context.Context) error {
+			return call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: refuseCamera})
+		})
+	}
+	return t
+}
+
+// Emulate changes the person who uses the tab. The page stays, at the new size and with
+// the new colours; a new language applies to the pages that are opened next.
+func (t *Tab) Emulate(o Options) {
+	t.tb.Helper()
 	width, height, scale, mobile := int64(390), int64(844), 2.0, true
 	if o.Wide {
 		width, height, scale, mobile = 1200, 900, 1.0, false
@@ -54,7 +69,7 @@ func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 	if o.Width > 0 {
 		width = int64(o.Width)
 	}
-	t.width = width
+	t.width, t.options = width, o
 	language, scheme := "en", "light"
 	if o.Language != "" {
 		language = o.Language
@@ -109,12 +124,14 @@ func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 				return err
 			}
 		}
-		if b.program.shell && o.NoCamera {
-			return call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: refuseCamera})
-		}
 		return nil
 	})
-	return t
+	t.try("wait for the size and the colours", func(ctx context.Context) error {
+		// A page without a viewport, such as an empty one, may have another width.
+		adapted := fmt.Sprintf(`matchMedia("(prefers-color-scheme: %s)").matches &&
+			(document.documentElement.clientWidth === %d || !document.querySelector("meta[name=viewport]"))`, scheme, width)
+		return until(ctx, func() (bool, error) { return chromedp.Run(ctx, chromedp.Evaluate[bool](adapted)) })
+	})
 }
 
 // refuseCamera denies the camera as a browser does when its user denies it. A
@@ -122,6 +139,21 @@ func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 const refuseCamera = `navigator.mediaDevices.getUserMedia = async () => {
 	throw new DOMException("Permission denied", "NotAllowedError");
 };`
+
+// SetCookies gives the tab the cookies of a URL.
+func (t *Tab) SetCookies(url string, cookies []*http.Cookie) {
+	t.tb.Helper()
+	t.try("set the cookies of "+url, func(ctx context.Context) error {
+		for _, c := range cookies {
+			if err := call(ctx, network.SetCookie, network.SetCookieParams{
+				Name: c.Name, Value: c.Value, URL: url, HTTPOnly: new(true), SameSite: network.CookieSameSiteLax,
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
 
 // Go opens an address.
 func (t *Tab) Go(url string) {
@@ -156,15 +188,25 @@ func (t *Tab) settle(ctx context.Context, selector string) error {
 	if !t.options.NoScript {
 		look = `new Promise((found) => requestAnimationFrame(() => requestAnimationFrame(() => found(` + look + `))))`
 	}
+	last := ""
+	return until(ctx, func() (bool, error) {
+		now, err := chromedp.Run(ctx, chromedp.Evaluate[string](look, chromedp.EvalAwaitPromise))
+		stays := err == nil && now != "" && now == last
+		last = now
+		return stays, err
+	})
+}
+
+// until waits until a condition is true. It works without JavaScript and on a page that is
+// not drawn.
+func until(ctx context.Context, condition func() (bool, error)) error {
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
-	last := ""
 	for {
-		now, err := chromedp.Run(ctx, chromedp.Evaluate[string](look, chromedp.EvalAwaitPromise))
-		if err == nil && now != "" && now == last {
+		met, err := condition()
+		if met {
 			return nil
 		}
-		last = now
 		select {
 		case <-again.C:
 		case <-ctx.Done():
