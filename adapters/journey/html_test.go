@@ -71,7 +71,7 @@ func checkPage(t testing.TB, body string) {
 		count[e.name]++
 		if id := e.attrs["id"]; id != "" {
 			if slices.Contains(ids, id) {
-				t.Errorf("the id %s stands twice", id)
+				t.Errorf("the id %s occurs twice", id)
 			}
 			ids = append(ids, id)
 		}
@@ -107,12 +107,12 @@ func checkElement(t testing.TB, e element, ids, labelled []string) {
 		case name == "aria-describedby" || name == "aria-labelledby":
 			for id := range strings.FieldsSeq(value) {
 				if !slices.Contains(ids, id) {
-					t.Errorf("<%s> is described by %s, which is not there", e.name, id)
+					t.Errorf("<%s> is described by %s, which does not exist", e.name, id)
 				}
 			}
 		case name == "href" && strings.HasPrefix(value, "#"):
 			if !slices.Contains(ids, value[1:]) {
-				t.Errorf("a link leads to %s, which is not there", value)
+				t.Errorf("a link leads to %s, which does not exist", value)
 			}
 		case name == "src" || name == "action" || name == "href" && e.name == "link":
 			if u, err := url.Parse(value); err != nil || u.Host != "" {

@@ -48,7 +48,7 @@ func TestInvalidOptionsAreRefused(t *testing.T) {
 		"no audience":            {func(o *token.OIDCOptions) { o.Audience = "" }, "the option Audience or ClientID is required"},
 		"one client":             {func(o *token.OIDCOptions) { o.ClientID = o.Audience }, ""},
 		"two clients":            {func(o *token.OIDCOptions) { o.ClientID, o.SubjectClaim = "console", "oid" }, ""},
-		"two clients, a default": {func(o *token.OIDCOptions) { o.ClientID = "console" }, "the option SubjectClaim is required with a ClientID and another Audience"},
+		"two clients, a default": {func(o *token.OIDCOptions) { o.ClientID = "console" }, "the option SubjectClaim is required if ClientID and Audience differ"},
 		"no clock":               {func(o *token.OIDCOptions) { o.Now = nil }, "the option Now is required"},
 		"keys at a relative URL": {func(o *token.OIDCOptions) { o.JWKSURL = "/keys" }, "the option JWKSURL must be an absolute URL"},
 	} {

@@ -61,8 +61,8 @@ type OIDCOptions struct {
 	// verified, the name is the subject.
 	ReviewerClaim string
 	// SubjectClaim names the claim that identifies a person at the issuer. Every token must
-	// have it. Empty means sub. It is required with a ClientID and another Audience, since
-	// some issuers give a person another sub for each client: the person would be two.
+	// have it. Empty means sub. It is required if ClientID and Audience differ, since some
+	// issuers give a person another sub for each client: one person would count as two.
 	SubjectClaim string
 	// Client fetches the keys; nil means a client without a proxy and without
 	// kept connections. Unless it has its own CheckRedirect, it follows at most
@@ -101,7 +101,7 @@ func NewOIDC(o OIDCOptions) (*OIDC, error) {
 	case o.Now == nil:
 		return nil, errors.New("oidc: the option Now is required")
 	case o.SubjectClaim == "" && o.ClientID != "" && o.Audience != "" && o.ClientID != o.Audience:
-		return nil, errors.New("oidc: the option SubjectClaim is required with a ClientID and another Audience")
+		return nil, errors.New("oidc: the option SubjectClaim is required if ClientID and Audience differ")
 	}
 	if o.TenantClaim == "" {
 		o.TenantClaim = defaultTenantClaim

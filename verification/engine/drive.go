@@ -89,9 +89,9 @@ func (r *runner) work(j *job, o callResult) (verification.TaskKind, error) {
 	return verification.TaskNone, errNoProgress
 }
 
-// stillWanted reports whether c, the result of a call for the wait with this number,
-// is decided again on a run that another request changed. After a callback, a poll
-// without a result is made again.
+// stillWanted reports whether c, the result of a call for the wait with this number, is
+// still decided on a run that another request has changed. If a callback came during a
+// poll, a poll without a result does not count: the run is polled again.
 func stillWanted(c verification.Command, wait int, run verification.Run) bool {
 	if run.Wait.Number != wait || run.Wait.Kind == verification.WaitResult {
 		return run.Wait.Number == wait

@@ -103,7 +103,7 @@ func workflowBreaches() []breach {
 			}
 		}},
 		{
-			"only its next revision replaces a workflow", "SaveWorkflow looks at no revision",
+			"only its next revision replaces a workflow", "SaveWorkflow ignores the revision",
 			saving(func(ctx context.Context, s verification.Store, t tenantID, w verification.Workflow, added *verification.Version) error {
 				stored, _ := s.Workflow(ctx, t, w.ID)
 				w.Revision = stored.Revision + 1
@@ -111,12 +111,12 @@ func workflowBreaches() []breach {
 			}),
 		},
 		{
-			"exactly one of concurrent saves of a workflow succeeds", "a save that came late is said to be kept",
+			"exactly one of concurrent saves of a workflow succeeds", "a save that came late returns no error",
 			saving(func(context.Context, verification.Store, tenantID, verification.Workflow, *verification.Version) error {
 				return nil
 			}),
 		},
-		{"a refused save changes nothing", "the version is kept before the revision is looked at", func(b *broken, sound stores) {
+		{"a refused save changes nothing", "the version is stored before the revision is checked", func(b *broken, sound stores) {
 			kept := besides(b, sound)
 			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
 				if added != nil {
@@ -125,7 +125,7 @@ func workflowBreaches() []breach {
 				return sound.SaveWorkflow(ctx, t, w, added)
 			}
 		}},
-		{"a save with a cancelled context changes nothing", "SaveWorkflow looks at no context", func(b *broken, sound stores) {
+		{"a save with a cancelled context changes nothing", "SaveWorkflow ignores the context", func(b *broken, sound stores) {
 			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
 				return sound.SaveWorkflow(context.WithoutCancel(ctx), t, w, added)
 			}

@@ -176,7 +176,7 @@ func (f *failure) Error() string { return f.message }
 
 func (f *failure) Unwrap() error { return f.cause }
 
-// Permanent says whether another dispatch would fail in the same way.
+// Permanent reports whether another dispatch would fail in the same way.
 func (f *failure) Permanent() bool { return f.final }
 
 func (p *Provider) failure(err error) *failure {
@@ -206,7 +206,7 @@ func (p *Provider) failure(err error) *failure {
 	}
 }
 
-// retryAfter returns the wait that a response asks for, 0 for none. A date counts from
+// retryAfter returns the wait of a Retry-After header, 0 for none. A date counts from
 // the date of the response, if it has one, so that the clocks need not agree.
 func (p *Provider) retryAfter(h http.Header) time.Duration {
 	now, err := http.ParseTime(h.Get("Date"))

@@ -36,7 +36,7 @@ type settings struct {
 	OIDCAudience    string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have on the signals route; without it the route accepts none."`
 	OIDCTenant      string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
 	OIDCReviewer    string        `name:"oidc-reviewer-claim" default:"email" help:"Claim with the reviewer's name, which others see; without it the name is the subject."`
-	OIDCSubject     string        `name:"oidc-subject-claim" placeholder:"NAME" help:"Claim that identifies a reviewer, the same in every token of the person: oid for Entra ID; without it sub. Required with a client id and another audience."`
+	OIDCSubject     string        `name:"oidc-subject-claim" placeholder:"NAME" help:"Claim that identifies a reviewer, the same in every token of the person: oid for Entra ID; without it sub. Required if the audience is not the client id."`
 	OIDCClientID    string        `name:"oidc-client-id" placeholder:"NAME" help:"Client id of the console at the issuer; with it, reviewers sign in to the console there."`
 	OIDCSecret      string        `name:"oidc-client-secret" placeholder:"SECRET" help:"Client secret of the console; use the variable. Without it the console is a public client."`
 	OIDCScopes      []string      `name:"oidc-scopes" default:"profile,email" help:"Scopes that a sign-in requests beside openid."`
@@ -190,7 +190,7 @@ func (s settings) checkOIDC(p *problems) {
 		p.add("oidc-client-id", "also needs %s", cli.Setting("oidc-roles-claim"))
 	}
 	if s.OIDCSubject == "" && s.OIDCClientID != "" && s.OIDCAudience != "" && s.OIDCClientID != s.OIDCAudience {
-		p.add("oidc-subject-claim", "is required with %s and another %s: name the claim that is the same in the tokens of both, oid for Entra ID, sub for most others",
+		p.add("oidc-subject-claim", "is required if %s and %s differ: name the claim that is the same in the tokens of both, oid for Entra ID, sub for most others",
 			cli.Setting("oidc-client-id"), cli.Setting("oidc-audience"))
 	}
 	if s.OIDCSecret != "" && s.OIDCClientID == "" {

@@ -283,7 +283,7 @@ func TestTheSettingsOfASignInBelongTogether(t *testing.T) {
 		{map[string]string{"ISSUER": "https://id.example", "AUDIENCE": "a", "CLIENT_SECRET": "hush"}, "--oidc-client-secret (VERIFYD_OIDC_CLIENT_SECRET): also needs --oidc-client-id (VERIFYD_OIDC_CLIENT_ID)"},
 		{
 			map[string]string{"ISSUER": "https://id.example", "CLIENT_ID": "console", "ROLES_CLAIM": "roles", "AUDIENCE": "dashboard"},
-			"--oidc-subject-claim (VERIFYD_OIDC_SUBJECT_CLAIM): is required with --oidc-client-id (VERIFYD_OIDC_CLIENT_ID) and another --oidc-audience (VERIFYD_OIDC_AUDIENCE): " +
+			"--oidc-subject-claim (VERIFYD_OIDC_SUBJECT_CLAIM): is required if --oidc-client-id (VERIFYD_OIDC_CLIENT_ID) and --oidc-audience (VERIFYD_OIDC_AUDIENCE) differ: " +
 				"name the claim that is the same in the tokens of both, oid for Entra ID, sub for most others",
 		},
 		{map[string]string{"ROLES": "a=viewer,b"}, `--oidc-roles (VERIFYD_OIDC_ROLES): "b" is not VALUE=ROLE`},

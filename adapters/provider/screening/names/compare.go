@@ -86,8 +86,8 @@ func (x *alignment) minor(tokens []*Token, done []bool) bool {
 	return true
 }
 
-// person returns the score of two names of people. What only one name has, such as a
-// middle name, costs little; what differs in both costs much.
+// person returns the score of two names of people. A word that only one name has, such as
+// a middle name, costs little; words that differ in both cost much.
 func (x *alignment) person(m *Match) float32 {
 	ua, _ := x.unmatched(x.a.Tokens, x.doneA)
 	ub, _ := x.unmatched(x.b.Tokens, x.doneB)
