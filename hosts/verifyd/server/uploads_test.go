@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/internal/process"
 	"github.com/verifyd/verifyd/verification"
 
 	"github.com/verifyd/verifyd/hosts/verifyd/server"
@@ -35,11 +36,11 @@ type child struct {
 // startChild builds the host, starts it and waits for its ready line.
 func startChild(t *testing.T, vars ...string) *child {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "verifyd")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "..").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	folder := t.TempDir()
+	if err := process.Build(t.Context(), folder, "verifyd"); err != nil {
+		t.Fatal(err)
 	}
-	c := &child{served: served{t: t, stderr: &quietBuffer{}}, process: exec.CommandContext(t.Context(), binary, "serve")}
+	c := &child{served: served{t: t, stderr: &quietBuffer{}}, process: exec.CommandContext(t.Context(), filepath.Join(folder, "verifyd"), "serve")}
 	c.process.Env = append([]string{"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0"}, vars...)
 	c.process.Stderr = c.stderr
 	stdout, err := c.process.StdoutPipe()
