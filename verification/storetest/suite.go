@@ -1,12 +1,12 @@
 // Package storetest tests that an implementation of the store ports of package
-// verification keeps their promises. There is one suite for each port:
+// verification keeps their promises:
 //
-//	func TestTenants(t *testing.T) {
-//		storetest.Tenants(t, func(t *testing.T) verification.TenantStore { return openEmpty(t) })
+//	func TestStore(t *testing.T) {
+//		storetest.All(t, func(t *testing.T) verification.Store { return openEmpty(t) })
 //	}
 //
-// [All] calls every suite except [Documents], whose port is not part of
-// verification.Store.
+// There is one suite for each port. [All] calls every suite except [Documents], whose
+// port is not part of verification.Store; [Some] calls those of single ports.
 //
 // A suite consists of clauses. Each clause tests one promise of ports.go on a
 // store of its own. Pass each suite a function that returns an empty store and
@@ -27,97 +27,46 @@ import (
 // All tests every port of a verification.Store.
 func All(t *testing.T, fresh func(t *testing.T) verification.Store) {
 	t.Helper()
-	for _, suite := range []struct {
-		name    string
-		clauses []clause
-	}{
-		{"runs", runs()},
-		{"work", work()},
-		{"workflows", workflows()},
-		{"tenants", tenants()},
-		{"idempotency keys", idempotency()},
-		{"deliveries", deliveries()},
-		{"reviews", reviews()},
-		{"measures", measures()},
-		{"re-screening", rescreens()},
-	} {
-		t.Run(suite.name, func(t *testing.T) {
-			run(t, suite.clauses, func(t *testing.T) ports { return portsOf(fresh(t)) })
-		})
-	}
-}
-
-// Runs tests a RunStore together with the WorkQueue that its Append fills and the
-// WorkflowStore whose revisions it checks.
-func Runs(t *testing.T, fresh func(t *testing.T) (verification.RunStore, verification.WorkQueue, verification.WorkflowStore)) {
-	t.Helper()
-	run(t, runs(), func(t *testing.T) ports {
-		s, q, w := fresh(t)
-		return ports{RunStore: s, WorkQueue: q, WorkflowStore: w}
-	})
-}
-
-// Work tests a WorkQueue together with the RunStore whose Append fills it.
-func Work(t *testing.T, fresh func(t *testing.T) (verification.RunStore, verification.WorkQueue)) {
-	t.Helper()
-	run(t, work(), func(t *testing.T) ports { s, q := fresh(t); return ports{RunStore: s, WorkQueue: q} })
-}
-
-// Workflows tests a WorkflowStore.
-func Workflows(t *testing.T, fresh func(t *testing.T) verification.WorkflowStore) {
-	t.Helper()
-	run(t, workflows(), func(t *testing.T) ports { return ports{WorkflowStore: fresh(t)} })
-}
-
-// Tenants tests a TenantStore.
-func Tenants(t *testing.T, fresh func(t *testing.T) verification.TenantStore) {
-	t.Helper()
-	run(t, tenants(), func(t *testing.T) ports { return ports{TenantStore: fresh(t)} })
-}
-
-// Idempotency tests an IdempotencyStore.
-func Idempotency(t *testing.T, fresh func(t *testing.T) verification.IdempotencyStore) {
-	t.Helper()
-	run(t, idempotency(), func(t *testing.T) ports { return ports{IdempotencyStore: fresh(t)} })
-}
-
-// Deliveries tests a DeliveryStore. The RunStore creates the runs whose
-// deliveries are saved.
-func Deliveries(t *testing.T, fresh func(t *testing.T) (verification.DeliveryStore, verification.RunStore)) {
-	t.Helper()
-	run(t, deliveries(), func(t *testing.T) ports { d, r := fresh(t); return ports{DeliveryStore: d, RunStore: r} })
-}
-
-// Reviews tests a ReviewQueue and a ClaimStore together with the RunStore whose Append
-// fills the queue.
-func Reviews(t *testing.T, fresh func(t *testing.T) (verification.ReviewQueue, verification.ClaimStore, verification.RunStore)) {
-	t.Helper()
-	run(t, reviews(), func(t *testing.T) ports {
-		q, c, r := fresh(t)
-		return ports{ReviewQueue: q, ClaimStore: c, RunStore: r}
-	})
-}
-
-// Measures tests a MeasureStore together with the RunStore whose appends it adds up.
-func Measures(t *testing.T, fresh func(t *testing.T) (verification.MeasureStore, verification.RunStore)) {
-	t.Helper()
-	run(t, measures(), func(t *testing.T) ports { m, r := fresh(t); return ports{MeasureStore: m, RunStore: r} })
-}
-
-// Rescreens tests a RescreenStore together with the RunStore whose Append fills it.
-func Rescreens(t *testing.T, fresh func(t *testing.T) (verification.RescreenStore, verification.RunStore)) {
-	t.Helper()
-	run(t, rescreens(), func(t *testing.T) ports { s, r := fresh(t); return ports{RescreenStore: s, RunStore: r} })
+	Some(t, func(t *testing.T) Ports { return portsOf(fresh(t)) })
 }
 
 // Documents tests a DocumentStore, which needs a capacity of 100 MiB.
 func Documents(t *testing.T, fresh func(t *testing.T) verification.DocumentStore) {
 	t.Helper()
-	run(t, documents(), func(t *testing.T) ports { return ports{DocumentStore: fresh(t)} })
+	run(t, documents(), func(t *testing.T) Ports { return Ports{DocumentStore: fresh(t)} })
+}
+
+// Some tests single ports: it calls the suites whose ports are all given. The suites of
+// the work queue, deliveries, reviews, measures and re-screening also need the RunStore,
+// whose appends fill them; the suite of the RunStore needs a WorkQueue and a
+// WorkflowStore.
+func Some(t *testing.T, fresh func(t *testing.T) Ports) {
+	t.Helper()
+	given := fresh(t)
+	runnable := given.RunStore != nil
+	for _, suite := range []struct {
+		name    string
+		given   bool
+		clauses []clause
+	}{
+		{"runs", runnable && given.WorkQueue != nil && given.WorkflowStore != nil, runs()},
+		{"work", runnable && given.WorkQueue != nil, work()},
+		{"workflows", given.WorkflowStore != nil, workflows()},
+		{"tenants", given.TenantStore != nil, tenants()},
+		{"idempotency keys", given.IdempotencyStore != nil, idempotency()},
+		{"deliveries", runnable && given.DeliveryStore != nil, deliveries()},
+		{"reviews", runnable && given.ReviewQueue != nil && given.ClaimStore != nil, reviews()},
+		{"measures", runnable && given.MeasureStore != nil, measures()},
+		{"re-screening", runnable && given.RescreenStore != nil, rescreens()},
+	} {
+		if suite.given {
+			t.Run(suite.name, func(t *testing.T) { run(t, suite.clauses, fresh) })
+		}
+	}
 }
 
 // run runs each clause as a subtest.
-func run(t *testing.T, clauses []clause, fresh func(t *testing.T) ports) {
+func run(t *testing.T, clauses []clause, fresh func(t *testing.T) Ports) {
 	t.Helper()
 	for _, c := range clauses {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,8 +81,8 @@ func runs() []clause { return slices.Concat(histories(), appends(), lists(), ove
 
 func work() []clause { return slices.Concat(queue(), turns(), leases()) }
 
-// ports are the ports that the clauses of a suite call; the others are nil.
-type ports struct {
+// Ports are the ports that the clauses of a suite call; the others are nil.
+type Ports struct {
 	verification.RunStore
 	verification.WorkQueue
 	verification.WorkflowStore
@@ -147,8 +96,8 @@ type ports struct {
 	verification.RescreenStore
 }
 
-func portsOf(s verification.Store) ports {
-	return ports{
+func portsOf(s verification.Store) Ports {
+	return Ports{
 		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, IdempotencyStore: s, DeliveryStore: s,
 		ReviewQueue: s, ClaimStore: s, MeasureStore: s, RescreenStore: s,
 	}
@@ -163,7 +112,7 @@ type clause struct {
 
 // try runs the clause on an empty store. The error says what was seen and what
 // was wanted.
-func (c clause) try(ctx context.Context, store ports) error {
+func (c clause) try(ctx context.Context, store Ports) error {
 	t, done := &trial{ctx: ctx, store: store}, make(chan struct{})
 	go func() {
 		defer close(done)
@@ -177,7 +126,7 @@ func (c clause) try(ctx context.Context, store ports) error {
 // the first wrong result. Only the goroutine of the clause may call them.
 type trial struct {
 	ctx   context.Context
-	store ports
+	store Ports
 	err   error
 }
 
