@@ -4,6 +4,7 @@ package verification
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -207,9 +208,7 @@ func (d *decision) branch(id NodeID, n Node) (next NodeID, ok bool) {
 			d.abort(id, fmt.Sprintf("rules[%d].when: %v", i, err))
 			return "", false
 		}
-		for path, v := range read {
-			seen[path] = v
-		}
+		maps.Copy(seen, read)
 		if holds {
 			return take(rule.When, rule.Next)
 		}

@@ -3,6 +3,7 @@
 package verification
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -301,38 +302,18 @@ func (n Node) Targets() []NodeID {
 // IsStep reports whether a report can show a card for the node.
 func (n Node) IsStep() bool { return n.Type != NodeBranch && n.Type != NodeEnd }
 
-func (n Node) label(id NodeID) string {
-	if n.Label != "" {
-		return n.Label
-	}
-	return string(id)
-}
+func (n Node) label(id NodeID) string { return cmp.Or(n.Label, string(id)) }
 
-func (n Node) checkKey(id NodeID) string {
-	if n.Key != "" {
-		return n.Key
-	}
-	return string(id)
-}
+func (n Node) checkKey(id NodeID) string { return cmp.Or(n.Key, string(id)) }
 
-func (n Node) signal(id NodeID) string {
-	if n.Signal != "" {
-		return n.Signal
-	}
-	return string(id) + "_submitted"
-}
+func (n Node) signal(id NodeID) string { return cmp.Or(n.Signal, string(id)+"_submitted") }
 
 // Timeout returns how long one call of the provider may take; 30 s by default.
 func (n Node) Timeout() time.Duration { return secondsOr(n.TimeoutSeconds, 30) }
 
 // MaxDispatches returns the maximum number of times that one provider is called for
 // the step; 4 by default.
-func (n Node) MaxDispatches() int {
-	if n.Retry == nil || n.Retry.MaxDispatches == 0 {
-		return 4
-	}
-	return n.Retry.MaxDispatches
-}
+func (n Node) MaxDispatches() int { return cmp.Or(n.retry().MaxDispatches, 4) }
 
 // Backoff returns the maximum wait before the next dispatch of a provider after
 // the given number of failed ones, at least 1. The real wait is between half of it
@@ -351,12 +332,7 @@ func (n Node) Backoff(failed int) time.Duration {
 // MaxBackoff returns the maximum wait before the next dispatch; 60 s by default.
 func (n Node) MaxBackoff() time.Duration { return secondsOr(n.retry().MaxBackoffSeconds, 60) }
 
-func (n Node) retry() Retry {
-	if n.Retry == nil {
-		return Retry{}
-	}
-	return *n.Retry
-}
+func (n Node) retry() *Retry { return cmp.Or(n.Retry, &Retry{}) }
 
 // PollInterval returns the wait between polls; 200 ms by default.
 func (n Node) PollInterval() time.Duration { return secondsOr(n.poll().IntervalSeconds, 0.2) }
@@ -364,16 +340,8 @@ func (n Node) PollInterval() time.Duration { return secondsOr(n.poll().IntervalS
 // PollTimeout returns how long a result may be pending; 24 h by default.
 func (n Node) PollTimeout() time.Duration { return secondsOr(n.poll().TimeoutSeconds, 86400) }
 
-func (n Node) poll() Poll {
-	if n.Poll == nil {
-		return Poll{}
-	}
-	return *n.Poll
-}
+func (n Node) poll() *Poll { return cmp.Or(n.Poll, &Poll{}) }
 
 func secondsOr(s, otherwise float64) time.Duration {
-	if s == 0 {
-		s = otherwise
-	}
-	return time.Duration(s * float64(time.Second))
+	return time.Duration(cmp.Or(s, otherwise) * float64(time.Second))
 }

@@ -416,42 +416,29 @@ func (e *Event) UnmarshalJSON(raw []byte) error {
 
 // decodeFact decodes a fact by the name of its type.
 func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
-	for _, known := range [...]struct {
-		fact   Fact
-		decode func(json.RawMessage) (Fact, error)
-	}{
-		{Dispatched{}, decodeDispatched},
-		{ResultRecorded{}, decodeAs[ResultRecorded]}, // the facts of every step
-		{Started{}, decodeAs[Started]},
-		{Completed{}, decodeAs[Completed]},
-		{ResultPending{}, decodeAs[ResultPending]},
-		{CallbackReceived{}, decodeAs[CallbackReceived]},
-		{PollFailed{}, decodeAs[PollFailed]},
-		{DispatchFailed{}, decodeAs[DispatchFailed]},
-		{ResultUnavailable{}, decodeAs[ResultUnavailable]},
-		{CustomerAwaited{}, decodeAs[CustomerAwaited]},
-		{JourneyOpened{}, decodeAs[JourneyOpened]},
-		{DocumentUploaded{}, decodeAs[DocumentUploaded]},
-		{CustomerSubmitted{}, decodeAs[CustomerSubmitted]},
-		{BranchTaken{}, decodeAs[BranchTaken]},
-		{ReviewAsked{}, decodeAs[ReviewAsked]},
-		{VerdictRecorded{}, decodeAs[VerdictRecorded]},
-		{VerdictProposed{}, decodeAs[VerdictProposed]},
-		{ProposalReturned{}, decodeAs[ProposalReturned]},
-		{HitsFound{}, decodeAs[HitsFound]},
-		{Failed{}, decodeAs[Failed]},
-		{Expired{}, decodeAs[Expired]},
-		{Cancelled{}, decodeAs[Cancelled]},
+	if kind == (Dispatched{}).kind() {
+		return decodeDispatched(raw)
+	}
+	for _, decode := range [...]func(string, json.RawMessage) (Fact, error){
+		decodeAs[ResultRecorded], decodeAs[Started], decodeAs[Completed], // the facts of most runs first
+		decodeAs[ResultPending], decodeAs[CallbackReceived], decodeAs[PollFailed], decodeAs[DispatchFailed], decodeAs[ResultUnavailable],
+		decodeAs[CustomerAwaited], decodeAs[JourneyOpened], decodeAs[DocumentUploaded], decodeAs[CustomerSubmitted], decodeAs[BranchTaken],
+		decodeAs[ReviewAsked], decodeAs[VerdictRecorded], decodeAs[VerdictProposed], decodeAs[ProposalReturned], decodeAs[HitsFound],
+		decodeAs[Failed], decodeAs[Expired], decodeAs[Cancelled],
 	} {
-		if known.fact.kind() == kind {
-			return known.decode(raw)
+		if f, err := decode(kind, raw); f != nil {
+			return f, err
 		}
 	}
 	return nil, errors.New("unknown event type")
 }
 
-func decodeAs[F Fact](raw json.RawMessage) (Fact, error) {
+// decodeAs returns nil for the name of another type.
+func decodeAs[F Fact](kind string, raw json.RawMessage) (Fact, error) {
 	var f F
+	if f.kind() != kind {
+		return nil, nil //nolint:nilnil // the fact has another type
+	}
 	err := json.Unmarshal(raw, &f)
 	return f, err
 }

@@ -226,7 +226,11 @@ func (r *Run) evolve(e Event) {
 	case CustomerSubmitted:
 		r.Documents = slices.Concat(r.Documents, r.Wait.named(f.Data))
 		r.Wait = Wait{}
-		r.withStep(f.Node, func(s *Step) { s.submit(f.Data, e.At) })
+		r.withStep(f.Node, func(s *Step) {
+			if s.finish(StepPassed, f.Data, e.At); s.flags.any() {
+				s.Status = StepFailed
+			}
+		})
 		r.received(SignalReceipt{Request: f.Request, Node: f.Node})
 	case BranchTaken:
 	case ReviewAsked:
@@ -417,13 +421,6 @@ func (s *Step) answer(f ResultRecorded, at time.Time) {
 	}
 	s.Recovered = s.Recovered || s.Failures > 0 || (f.Passed && s.failedBefore)
 	s.finish(status, f.Data, at)
-}
-
-func (s *Step) submit(d Data, at time.Time) {
-	s.finish(StepPassed, d, at)
-	if s.flags.any() {
-		s.Status = StepFailed
-	}
 }
 
 // finished reports whether the last visit of the step is over.

@@ -71,17 +71,6 @@ const (
 	TimelineCancelled         TimelineKind = "cancelled"
 )
 
-// TimelineKinds returns every kind.
-func TimelineKinds() []TimelineKind {
-	return []TimelineKind{
-		TimelineStarted, TimelineDispatched, TimelineRetried, TimelinePending, TimelineCalledBack, TimelinePollFailed,
-		TimelinePassed, TimelineNotPassed, TimelineNoResult, TimelineUnavailable, TimelineAwaited, TimelineOpened,
-		TimelineUploaded, TimelineSubmitted, TimelineConsented, TimelineDeclined, TimelineOptedOut, TimelineBranched,
-		TimelineElse, TimelineReview, TimelineApproved, TimelineRejected, TimelineProposedApproval,
-		TimelineProposedRejection, TimelineSentBack, TimelineHitsFound, TimelineCompleted, TimelineFailed, TimelineExpired, TimelineCancelled,
-	}
-}
-
 // Timeline returns the lines of a history, oldest first.
 func Timeline(history []Event) []TimelineEntry {
 	t := timeline{steps: map[NodeID]Step{}}
@@ -195,7 +184,7 @@ func (t *timeline) entry(f Fact) TimelineEntry {
 	case Completed:
 		return TimelineEntry{Kind: TimelineCompleted, Text: f.Outcome}
 	case Failed:
-		return TimelineEntry{Kind: TimelineFailed, Node: f.Node, Text: failureText(f)}
+		return TimelineEntry{Kind: TimelineFailed, Node: f.Node, Text: strings.TrimSuffix(f.Error.Message+" "+f.Cause, " ")}
 	case Expired:
 		return TimelineEntry{Kind: TimelineExpired, Text: f.Error.Message}
 	case Cancelled:
@@ -216,12 +205,4 @@ func (t *timeline) submission(f CustomerSubmitted) TimelineKind {
 		return TimelineOptedOut
 	}
 	return TimelineSubmitted
-}
-
-// failureText returns why a run failed, with the cause if there is one.
-func failureText(f Failed) string {
-	if f.Cause == "" {
-		return f.Error.Message
-	}
-	return f.Error.Message + " " + f.Cause
 }

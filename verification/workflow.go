@@ -3,6 +3,7 @@
 package verification
 
 import (
+	"cmp"
 	"net/url"
 	"time"
 	"unicode/utf8"
@@ -48,10 +49,7 @@ type VersionInfo struct {
 // Current returns the hash of the version that a new run executes: the published
 // one, else the latest; empty if there is none.
 func (w Workflow) Current() string {
-	if w.PublishedHash != "" {
-		return w.PublishedHash
-	}
-	return w.LatestHash
+	return cmp.Or(w.PublishedHash, w.LatestHash)
 }
 
 // WithWebhook returns the workflow with a lifecycle webhook. It returns

@@ -31,8 +31,7 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 	failed := func(err error) verification.RecordFailure {
 		var p interface{ Permanent() bool }
 		f := verification.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: errors.As(err, &p) && p.Permanent()}
-		var retry *verification.RetryError
-		if errors.As(err, &retry) {
+		if retry, ok := errors.AsType[*verification.RetryError](err); ok {
 			f.RetryAt, err = retry.At, retry.Cause
 		}
 		f.Cause = err.Error()

@@ -7,6 +7,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -221,24 +222,12 @@ func (e *Engine) Sweep(ctx context.Context) error {
 }
 
 func defaults(o *Options) {
-	if o.StartWait == 0 {
-		o.StartWait = 2 * time.Second
-	}
-	if o.Workers == 0 {
-		o.Workers = 16
-	}
-	if o.Lease == 0 {
-		o.Lease = 20 * time.Second
-	}
-	if o.Calls == 0 {
-		o.Calls = 1024
-	}
-	if o.CacheBytes == 0 {
-		o.CacheBytes = 64 << 20
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.StartWait = cmp.Or(o.StartWait, 2*time.Second)
+	o.Workers = cmp.Or(o.Workers, 16)
+	o.Lease = cmp.Or(o.Lease, 20*time.Second)
+	o.Calls = cmp.Or(o.Calls, 1024)
+	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Observer == nil {
 		o.Observer = noop{}
 	}

@@ -128,9 +128,7 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 
 // days returns the first instants of the days of a query and of the day after.
 func days(q NumbersQuery) ([]time.Time, error) {
-	if q.Location == nil {
-		q.Location = time.UTC
-	}
+	q.Location = cmp.Or(q.Location, time.UTC)
 	last := beginningOfDay(q.To, 0, q.Location)
 	cuts := []time.Time{beginningOfDay(q.From, 0, q.Location)}
 	for later := 1; !cuts[len(cuts)-1].After(last) && len(cuts) <= MaxNumbersDays+1; later++ {
