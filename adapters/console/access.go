@@ -110,8 +110,7 @@ func (c *console) admit(w http.ResponseWriter, r *http.Request, row route, s *se
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := r.ParseForm(); err != nil {
-			var large *http.MaxBytesError
-			if errors.As(err, &large) {
+			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 				return errTooLarge
 			}
 			return &verification.Error{Kind: verification.ErrInvalid, Subject: "form", Cause: err}

@@ -10,6 +10,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -118,12 +119,8 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 	case o.Tokens == nil || o.Now == nil:
 		return nil, errors.New("console: the options Tokens and Now are required")
 	}
-	if o.Session == 0 {
-		o.Session = defaultSession
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Session = cmp.Or(o.Session, defaultSession)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	c := &console{
 		engine: e, opt: o, base: strings.TrimSuffix(u.EscapedPath(), "/"), site: u.Scheme + "://" + u.Host, secure: u.Scheme == "https",
 		origin: http.NewCrossOriginProtection(), gate: newGate(o.Tokens, o.Now),

@@ -216,8 +216,7 @@ func (c *console) signOut(w http.ResponseWriter, r *http.Request, s session) err
 
 // causeOf returns the cause of an expected failure, for the log.
 func causeOf(err error) error {
-	var e *verification.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*verification.Error](err); ok {
 		return e.Cause
 	}
 	return nil

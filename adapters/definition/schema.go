@@ -70,8 +70,7 @@ func (f *form) add(s *jsonschema.Schema) {
 // values that are not in a list, and numbers out of range. The rules of
 // verification find all others in a definition, and have clearer messages.
 func (f *form) check(file string, root *tree, d *diagnostics) {
-	var invalid *jsonschema.ValidationError
-	if errors.As(f.root.Validate(root.value()), &invalid) {
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](f.root.Validate(root.value())); ok {
 		f.collect(file, root, invalid, d)
 	}
 }

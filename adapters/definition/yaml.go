@@ -44,8 +44,7 @@ func parse(file string, raw []byte, d *diagnostics) *tree {
 	language := "YAML"
 	if isJSON(file, raw) {
 		language = "JSON"
-		var syntax *json.SyntaxError
-		if errors.As(json.Unmarshal(raw, new(json.RawMessage)), &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(raw, new(json.RawMessage))); ok {
 			return refuse(positionAt(raw, int(syntax.Offset)-1), "it is not valid JSON: "+syntax.Error())
 		}
 		raw = withoutSurrogates(raw)

@@ -153,11 +153,3 @@ func problem(text string, e *cel.Error) error {
 	}
 	return t
 }
-
-// position describes a location; CEL counts columns from 0.
-func position(l common.Location) string {
-	if l == nil || l.Line() < 1 {
-		return ""
-	}
-	return fmt.Sprintf(" (line %d, column %d of the expression)", l.Line(), l.Column()+1)
-}

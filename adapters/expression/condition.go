@@ -74,22 +74,21 @@ func (e *expression) seen(r *reading) map[string]any {
 // failed says why an evaluation failed. It names paths and positions and never a
 // value, which may be personal data of a customer.
 func (e *expression) failed(err error, r *reading) error {
-	var absent *absentError
-	if errors.As(err, &absent) {
+	if absent, ok := errors.AsType[*absentError](err); ok {
 		return absent
 	}
-	var cancelled interpreter.EvalCancelledError
-	if errors.As(err, &cancelled) {
+	if _, ok := errors.AsType[interpreter.EvalCancelledError](err); ok {
 		return errors.New("the expression costs more than the limit allows")
 	}
 	id := int64(noNode)
-	var failure *types.Err
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*types.Err](err); ok {
 		id = failure.NodeID()
 	}
 	at := ""
 	if _, ok := e.tree.SourceInfo().GetOffsetRange(id); ok {
-		at = position(e.tree.SourceInfo().GetStartLocation(id))
+		if l := e.tree.SourceInfo().GetStartLocation(id); l != nil && l.Line() > 0 {
+			at = fmt.Sprintf(" (line %d, column %d of the expression)", l.Line(), l.Column()+1) // CEL counts columns from 0
+		}
 	}
 	if p, ok := e.paths[id]; ok {
 		if _, err := r.find(p); err != nil {

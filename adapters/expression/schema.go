@@ -54,16 +54,13 @@ func schemaError(err error, text verification.Data) error {
 			return fmt.Errorf("the schema is not a valid JSON Schema: %s %s", cmp.Or(problems[0].Name, "it"), problems[0].Message)
 		}
 	}
-	var load *jsonschema.LoadURLError
-	if errors.As(err, &load) {
+	if load, ok := errors.AsType[*jsonschema.LoadURLError](err); ok {
 		return fmt.Errorf("the schema refers to %s, and references to files and hosts are not followed", load.URL)
 	}
-	var pointer *jsonschema.JSONPointerNotFoundError
-	if errors.As(err, &pointer) {
+	if pointer, ok := errors.AsType[*jsonschema.JSONPointerNotFoundError](err); ok {
 		return fmt.Errorf("the schema refers to %s, which is not there", strings.TrimPrefix(pointer.URL, schemaURL))
 	}
-	var anchor *jsonschema.AnchorNotFoundError
-	if errors.As(err, &anchor) {
+	if anchor, ok := errors.AsType[*jsonschema.AnchorNotFoundError](err); ok {
 		return fmt.Errorf("the schema refers to %s, which is not there", strings.TrimPrefix(anchor.Reference, schemaURL))
 	}
 	return fmt.Errorf("the schema cannot be used: %s", oneLine(strings.ReplaceAll(err.Error(), schemaURL, "")))

@@ -116,8 +116,7 @@ func (n *node) text(at, s string) (part, error) {
 // at a path.
 func within(at string, character int, err error) error {
 	t := &verification.TextError{Path: at, Character: character, Message: err.Error()}
-	var inner *verification.TextError
-	if errors.As(err, &inner) {
+	if inner, ok := errors.AsType[*verification.TextError](err); ok {
 		t.Character += max(0, inner.Character-1)
 	}
 	return t
@@ -156,26 +155,29 @@ func (l list) render(r *rendering) (any, error) {
 
 func (f filled) render(r *rendering) (any, error) {
 	v, err := f.evaluate(r.reading)
-	if err != nil {
-		return nil, f.at(err)
+	var p any
+	if err == nil {
+		p, err = r.value(v, 1)
 	}
-	p, err := r.value(v, 1)
 	if err != nil {
-		return nil, f.at(err)
+		return nil, located(f.path, err)
 	}
 	return p, nil
 }
 
-// at adds the path of the expression in its object, if it has one.
-func (f filled) at(err error) error {
-	if f.path == "" {
+// located adds the path of an expression in its object, if it has one, to an error.
+func located(path string, err error) error {
+	if path == "" {
 		return err
 	}
-	return fmt.Errorf("%s: %w", f.path, err)
+	return fmt.Errorf("%s: %w", path, err)
 }
 
-// render joins the pieces to one string. A piece counts with the bytes that it adds.
-func (m mixed) render(r *rendering) (any, error) {
+func (m mixed) render(r *rendering) (any, error) { return m.join(r, nil) }
+
+// join joins the pieces to one string. A piece counts with the bytes that it adds. escape
+// is applied to the text of each value unless it is nil.
+func (m mixed) join(r *rendering, escape func(string) string) (any, error) {
 	var b strings.Builder
 	for _, piece := range m.pieces {
 		left := r.left
@@ -185,11 +187,14 @@ func (m mixed) render(r *rendering) (any, error) {
 		}
 		s, err := asText(v)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", m.path, err)
+			return nil, located(m.path, err)
+		}
+		if _, fixed := piece.(literal); !fixed && escape != nil {
+			s = escape(s)
 		}
 		r.left = left
 		if err := r.spend(len(s)); err != nil {
-			return nil, fmt.Errorf("%s: %w", m.path, err)
+			return nil, located(m.path, err)
 		}
 		b.WriteString(s)
 	}

@@ -3,6 +3,7 @@
 package graph
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -38,10 +39,7 @@ func List(d verification.Definition, o Options) []ListedNode {
 	all, edges, comparison := union(o.Before, d)
 	w.vertices = all
 	label := func(v vertex) string {
-		if v.node.Label != "" {
-			return v.node.Label
-		}
-		return string(v.id)
+		return cmp.Or(v.node.Label, string(v.id))
 	}
 	var list []ListedNode
 	for i, v := range all {

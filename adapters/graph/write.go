@@ -3,6 +3,7 @@
 package graph
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"slices"
@@ -13,9 +14,7 @@ import (
 
 func (w *writer) write(p picture) string {
 	title := w.Title
-	if title == "" {
-		title = w.definition.Name
-	}
+	title = cmp.Or(title, w.definition.Name)
 	class := "graph"
 	if len(w.Path) > 0 {
 		class += " g-with-path"

@@ -9,6 +9,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -19,11 +20,14 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/httprate"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/go-playground/validator/v10"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/fair"
+	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // Bearers verifies a dashboard access token and returns the reviewer. The error is
@@ -65,8 +69,8 @@ type api struct {
 	log      *slog.Logger
 	limiter  *httprate.RateLimiter // nil for no limit
 	validate *validator.Validate
-	encode   encoder
-	bodies   *bodyCache
+	encoding json.Options
+	bodies   *lru.Cache[verification.RunRef, cachedBody]
 	decoding *fair.Limiter // of large bodies; slots are shared by tenant
 	prefix   string        // of the request ids of this process
 	requests atomic.Uint64 // numbers them
@@ -78,16 +82,17 @@ type handler func(w *response, r *http.Request, who caller) error
 
 // New returns the handler of the API of an engine.
 func New(e *engine.Engine, o Options) http.Handler {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.CacheBytes == 0 {
-		o.CacheBytes = 16 << 20
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.CacheBytes = cmp.Or(o.CacheBytes, 16<<20)
 	a := &api{
 		engine: e, opt: o, log: o.Log, limiter: newLimiter(o.RateLimit), validate: newValidator(),
-		encode: newEncoder(), bodies: newBodyCache(o.CacheBytes), prefix: rand.Text() + "-",
-		decoding: fair.NewLimiter(maxDecoding, 1),
+		bodies: newBodyCache(o.CacheBytes),
+		// Recorded data is written as it was recorded, even if its names repeat or its strings
+		// are not valid UTF-8.
+		encoding: json.JoinOptions(
+			jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true),
+		),
+		prefix: rand.Text() + "-", decoding: fair.NewLimiter(maxDecoding, 1),
 	}
 	if o.Clock != nil {
 		a.decoding.Rest(decodingRest, 0, o.Clock)
@@ -163,9 +168,7 @@ func (a *api) notFound(w http.ResponseWriter, r *http.Request) {
 // looks for the allowed methods, because chi sets Allow only without a custom handler.
 func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RawPath
-	if path == "" {
-		path = r.URL.Path
-	}
+	path = cmp.Or(path, r.URL.Path)
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
 		if a.routes.Match(chi.NewRouteContext(), method, path) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/lru"
 )
@@ -20,7 +21,7 @@ type encoded struct {
 }
 
 func (a *api) encodeTagged(v any) (encoded, error) {
-	body, err := a.encode.bytes(v)
+	body, err := a.encode(v)
 	if err != nil {
 		return encoded{}, err
 	}
@@ -29,11 +30,7 @@ func (a *api) encodeTagged(v any) (encoded, error) {
 	return encoded{body: body, length: []string{strconv.Itoa(len(body))}, etag: []string{tag}}, nil
 }
 
-// bodyCache holds the newest body of the runs that were read last.
-type bodyCache struct {
-	runs *lru.Cache[verification.RunRef, cachedBody]
-}
-
+// cachedBody is the newest body of a run that was read.
 type cachedBody struct {
 	detail verification.RunDetail // the detail that was encoded
 	encoded
@@ -43,18 +40,21 @@ type cachedBody struct {
 // in bytes.
 const entryCost = 1024
 
-func newBodyCache(maxBytes int) *bodyCache {
-	return &bodyCache{lru.New[verification.RunRef](maxBytes, maxBytes, func(b cachedBody) int { return entryCost + 2*len(b.body) })}
+func newBodyCache(maxBytes int) *lru.Cache[verification.RunRef, cachedBody] {
+	return lru.New[verification.RunRef](maxBytes, maxBytes, func(b cachedBody) int { return entryCost + 2*len(b.body) })
 }
 
-// get returns the body of a detail. It compares the whole detail, so it does not
-// depend on how the engine made it.
-func (c *bodyCache) get(ref verification.RunRef, d verification.RunDetail) (encoded, bool) {
-	b, ok := c.runs.Get(ref)
-	if !ok || !sameDetail(b.detail, d) {
-		return encoded{}, false
+// encodeDetail returns the body of a detail, from the cache if it is there. It compares the
+// whole detail, so it does not depend on how the engine made it.
+func (a *api) encodeDetail(ref verification.RunRef, d verification.RunDetail) (encoded, error) {
+	if b, ok := a.bodies.Get(ref); ok && sameDetail(b.detail, d) {
+		return b.encoded, nil
 	}
-	return b.encoded, true
+	e, err := a.encodeTagged(apitypes.NewRunDetail(d))
+	if err == nil {
+		a.bodies.Put(ref, cachedBody{d, e})
+	}
+	return e, err
 }
 
 // sameDetail does what reflect.DeepEqual would do, in a fraction of the time.
@@ -70,7 +70,3 @@ func sameDetail(a, b verification.RunDetail) bool {
 }
 
 func samePointed[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
-
-func (c *bodyCache) put(ref verification.RunRef, d verification.RunDetail, e encoded) {
-	c.runs.Put(ref, cachedBody{d, e})
-}

@@ -223,8 +223,7 @@ func (d *decoder) data(path string, to *verification.Data) error {
 		return err
 	}
 	*to, err = verification.ParseData(raw)
-	var invalid *verification.Error
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*verification.Error](err); ok {
 		d.add(path, strings.TrimPrefix(invalid.Message, "it "))
 		return nil
 	}

@@ -4,6 +4,7 @@ package httpapi
 
 import (
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // Decoders lists the decoders of request bodies by name.
@@ -25,18 +26,20 @@ func Decoders() map[string]func(body []byte) ([]verification.FieldError, error) 
 func StatusOf(err error) int { return refusalOf(err, "thing").status }
 
 // BodyCache is the cache of encoded runs.
-type BodyCache struct{ c *bodyCache }
+type BodyCache struct {
+	c *lru.Cache[verification.RunRef, cachedBody]
+}
 
 // NewBodyCache returns a cache of at most maxBytes.
 func NewBodyCache(maxBytes int) BodyCache { return BodyCache{newBodyCache(maxBytes)} }
 
 // Put adds a body.
 func (b BodyCache) Put(ref verification.RunRef, d verification.RunDetail, body []byte) {
-	b.c.put(ref, d, encoded{body: body})
+	b.c.Put(ref, cachedBody{d, encoded{body: body}})
 }
 
 // Get returns a body.
 func (b BodyCache) Get(ref verification.RunRef, d verification.RunDetail) ([]byte, bool) {
-	e, ok := b.c.get(ref, d)
-	return e.body, ok
+	e, ok := b.c.Get(ref)
+	return e.body, ok && sameDetail(e.detail, d)
 }

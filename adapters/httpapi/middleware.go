@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -61,9 +62,7 @@ func (a *api) leave(res *response, r *http.Request, began time.Time) {
 		}
 	}
 	status := res.Status()
-	if status == 0 {
-		status = http.StatusOK
-	}
+	status = cmp.Or(status, http.StatusOK)
 	var took time.Duration
 	if !began.IsZero() {
 		took = a.now().Sub(began)
@@ -107,10 +106,7 @@ func logged(w *response, r *http.Request) []slog.Attr {
 
 // routeOf returns the pattern of the route, not the path.
 func routeOf(r *http.Request) string {
-	if r.Pattern == "" {
-		return "unmatched"
-	}
-	return r.Pattern
+	return cmp.Or(r.Pattern, "unmatched")
 }
 
 // methodOf returns the method, or "other", so that clients cannot add metric labels.

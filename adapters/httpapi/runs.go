@@ -74,16 +74,11 @@ func (a *api) readRun(w *response, r *http.Request, who caller) error {
 	if err != nil {
 		return err
 	}
-	ref := verification.RunRef{Tenant: who.tenant, Run: id}
-	e, cached := a.bodies.get(ref, d)
-	if !cached {
-		if e, err = a.encodeTagged(apitypes.NewRunDetail(d)); err != nil {
-			return err
-		}
-		a.bodies.put(ref, d, e)
+	e, err := a.encodeDetail(verification.RunRef{Tenant: who.tenant, Run: id}, d)
+	if err == nil {
+		writeTagged(w, r, e)
 	}
-	writeTagged(w, r, e)
-	return nil
+	return err
 }
 
 func (a *api) readReport(w *response, r *http.Request, who caller, id verification.RunID) error {
@@ -92,11 +87,10 @@ func (a *api) readReport(w *response, r *http.Request, who caller, id verificati
 		return err
 	}
 	e, err := a.encodeTagged(apitypes.NewReport(report))
-	if err != nil {
-		return err
+	if err == nil {
+		writeTagged(w, r, e)
 	}
-	writeTagged(w, r, e)
-	return nil
+	return err
 }
 
 func (a *api) printReport(w *response, r *http.Request, who caller) error {

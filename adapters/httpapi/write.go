@@ -7,28 +7,17 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
-// encoder encodes responses. Recorded data is written as it was recorded, even if
-// its names repeat or its strings are not valid UTF-8.
-type encoder struct{ options json.Options }
-
-func newEncoder() encoder {
-	return encoder{json.JoinOptions(
-		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true),
-	)}
-}
-
-// bytes returns the JSON of v and a line break, so that a terminal shows the
+// encode returns the JSON of v and a line break, so that a terminal shows the
 // prompt on a line of its own.
-func (e encoder) bytes(v any) ([]byte, error) {
-	body, err := json.Marshal(v, e.options)
+func (a *api) encode(v any) ([]byte, error) {
+	body, err := json.Marshal(v, a.encoding)
 	return append(body, '\n'), err
 }
 
 func (a *api) write(w *response, status int, v any) error {
-	body, err := a.encode.bytes(v)
+	body, err := a.encode(v)
 	if err != nil {
 		return err
 	}

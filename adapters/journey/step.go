@@ -3,6 +3,7 @@
 package journey
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,9 +56,7 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 	p := newPage(v, j)
 	s := j.Step
 	p.Title, p.TitleIsText = s.LabelIn.In(p.Lang(), s.Label), true
-	if p.Title == "" {
-		p.Title = j.Workflow
-	}
+	p.Title = cmp.Or(p.Title, j.Workflow)
 	p.Current, p.Total = j.Done+1, max(j.Total, j.Done+1)
 	p.Step = &stepView{
 		WaitNumber: s.WaitNumber, Consent: s.Type == verification.NodeConsent, Text: s.TextIn.In(p.Lang(), s.Text), Optional: s.Optional,
@@ -82,9 +81,7 @@ func viewOf(field verification.InputField, f form) fieldView {
 		InputField: field, Input: inputName(field.Name), ID: "f-" + field.Name, Error: f.problems[field.Name],
 		Value: f.values[inputName(field.Name)], InputType: "text",
 	}
-	if w.Label == "" {
-		w.Label = field.Name
-	}
+	w.Label = cmp.Or(w.Label, field.Name)
 	switch field.Type {
 	case verification.FieldEmail:
 		w.InputType, w.InputMode, w.AutoFill = "email", "email", "email"
@@ -99,9 +96,7 @@ func viewOf(field verification.InputField, f form) fieldView {
 	case verification.FieldSelect:
 		for _, o := range field.Options {
 			label := o.Label
-			if label == "" {
-				label = o.Value
-			}
+			label = cmp.Or(label, o.Value)
 			w.Options = append(w.Options, optionView{Value: o.Value, Label: label, Selected: o.Value == w.Value})
 		}
 	case verification.FieldFile, verification.FieldImage:

@@ -107,8 +107,7 @@ func (s *stream) cause() error {
 	if err == nil {
 		err = s.err
 	}
-	var r refusal
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[refusal](err); ok {
 		return &verification.Error{Kind: verification.ErrInvalid, Subject: "document", Message: string(r)}
 	}
 	return err

@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -82,9 +83,7 @@ func eachList(e *verification.QueueEntry, f func(reviewList)) {
 // workflow and the cause is set, and else that of the list.
 func (rs *reviews) page(q verification.QueueQuery) verification.Page[verification.QueueEntry] {
 	p := verification.Page[verification.QueueEntry]{PageQuery: q.PageQuery}
-	if q.Order == "" {
-		q.Order = verification.OldestFirst
-	}
+	q.Order = cmp.Or(q.Order, verification.OldestFirst)
 	list := reviewList{q.Order, q.Workflow, q.Cause}
 	tree := rs.lists.at(list, list.before)
 	plain := q

@@ -12,6 +12,7 @@
 package pdf
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -64,12 +65,8 @@ func New(o Options) (*Printer, error) {
 	if o.Concurrent <= 0 {
 		o.Concurrent = 2
 	}
-	if o.MaxWait == 0 {
-		o.MaxWait = 30 * time.Second
-	}
-	if o.CacheBytes == 0 {
-		o.CacheBytes = 16 << 20
-	}
+	o.MaxWait = cmp.Or(o.MaxWait, 30*time.Second)
+	o.CacheBytes = cmp.Or(o.CacheBytes, 16<<20)
 	fonts, err := typeset.LoadFonts(o.FontDir)
 	if err != nil {
 		return nil, err

@@ -45,8 +45,7 @@ func translate(doing string, err error) error {
 
 // code returns the SQLSTATE of an error, or "" when the server did not send one.
 func code(err error) string {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return refused.Code
 	}
 	return ""
@@ -91,12 +90,10 @@ func isMissing(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 // badAddress returns the error of an address that cannot be parsed, without its
 // password.
 func badAddress(err error) error {
-	var parsing *url.Error
-	if errors.As(err, &parsing) {
+	if parsing, ok := errors.AsType[*url.Error](err); ok {
 		err = parsing.Err
 	}
-	var config *pgconn.ParseConfigError
-	if errors.As(err, &config) {
+	if config, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
 		err = errors.New(config.Error())
 	}
 	return &verification.Error{

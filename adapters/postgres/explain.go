@@ -19,12 +19,10 @@ import (
 // that cannot be parsed is left out, because it may contain the password.
 func Explain(err error) error {
 	text := err.Error()
-	var expected *verification.Error
-	if errors.As(err, &expected) && errors.Is(expected.Kind, verification.ErrUnavailable) && expected.Cause != nil {
+	if expected, ok := errors.AsType[*verification.Error](err); ok && errors.Is(expected.Kind, verification.ErrUnavailable) && expected.Cause != nil {
 		text += ": " + expected.Cause.Error()
 	}
-	var connecting *pgconn.ConnectError
-	if errors.As(err, &connecting) {
+	if connecting, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		text = "cannot connect as role " + connecting.Config.User + " to database " + connecting.Config.Database + ": " +
 			strings.Join(refusals(connecting), "; ")
 	}

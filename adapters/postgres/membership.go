@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,9 +56,7 @@ func (s *Store) Join(o MembershipOptions) (*Membership, error) {
 	if o.Wake == nil || o.Sweep == nil || o.Now == nil {
 		return nil, errors.New("postgres: Wake, Sweep and Now are required")
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	sweep := once(o.Sweep)
 	maintain := once(func(ctx context.Context) error { return s.Maintain(ctx, o.Now()) })
 	workers := river.NewWorkers()

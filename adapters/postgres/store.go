@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -63,21 +64,11 @@ var _ verification.Store = (*Store)(nil)
 // current: see Migrate. It returns ErrUnavailable when no server answers, and
 // ErrConflict when a migration is missing.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
-	if o.MaxConns == 0 {
-		o.MaxConns = 16
-	}
-	if o.Writers == 0 {
-		o.Writers = 1
-	}
-	if o.QueryTimeout == 0 {
-		o.QueryTimeout = 10 * time.Second
-	}
-	if o.ListTimeout == 0 {
-		o.ListTimeout = 5 * time.Second
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.MaxConns = cmp.Or(o.MaxConns, 16)
+	o.Writers = cmp.Or(o.Writers, 1)
+	o.QueryTimeout = cmp.Or(o.QueryTimeout, 10*time.Second)
+	o.ListTimeout = cmp.Or(o.ListTimeout, 5*time.Second)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	config, err := configure(url, o)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@
 package token
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -76,9 +77,7 @@ func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.D
 	if _, err := verification.ParseRole(string(r.Role)); err != nil {
 		return "", err
 	}
-	if r.Identity == "" {
-		r.Identity = r.Name
-	}
+	r.Identity = cmp.Or(r.Identity, r.Name)
 	if !printable(r.Name, maxReviewer) {
 		return "", verification.InvalidField("bearer token", "reviewer", "must be 1 to 200 printable characters")
 	}

@@ -3,6 +3,7 @@
 package token
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,15 +104,9 @@ func NewOIDC(o OIDCOptions) (*OIDC, error) {
 	case o.SubjectClaim == "" && o.ClientID != "" && o.Audience != "" && o.ClientID != o.Audience:
 		return nil, errors.New("oidc: the option SubjectClaim is required if ClientID and Audience differ")
 	}
-	if o.TenantClaim == "" {
-		o.TenantClaim = defaultTenantClaim
-	}
-	if o.ReviewerClaim == "" {
-		o.ReviewerClaim = emailClaim
-	}
-	if o.SubjectClaim == "" {
-		o.SubjectClaim = jwt.SubjectKey
-	}
+	o.TenantClaim = cmp.Or(o.TenantClaim, defaultTenantClaim)
+	o.ReviewerClaim = cmp.Or(o.ReviewerClaim, emailClaim)
+	o.SubjectClaim = cmp.Or(o.SubjectClaim, jwt.SubjectKey)
 	if o.Observe == nil {
 		o.Observe = func(int, error) {}
 	}

@@ -253,8 +253,7 @@ func (s *session) read(file string) ([]byte, error) {
 
 // argumentError names the argument that breaks a rule.
 func argumentError(name string, err error) error {
-	var e *verification.Error
-	if errors.As(err, &e) && len(e.Fields) > 0 {
+	if e, ok := errors.AsType[*verification.Error](err); ok && len(e.Fields) > 0 {
 		return errors.New(name + ": " + e.Fields[0].Message)
 	}
 	return fmt.Errorf("%s: %w", name, err)

@@ -77,8 +77,23 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 		return []finding{unreachable(err), schema}
 	}
 	found := []finding{
-		ok("connection", "PostgreSQL "+h.ServerVersion), schema, alive(hosts), role(h), skew(h), connections(h),
-		lateWork(h, s.clock.Now()), lostLeases(h), expired(h), deliveries(h), rescreening(passes, s.clock.Now()),
+		ok("connection", "PostgreSQL "+h.ServerVersion), schema, alive(hosts),
+		judged("role", !h.BypassesRLS, "row-level security applies",
+			healthWarn, "the role of the hosts bypasses row-level security", "use a role without SUPERUSER and BYPASSRLS"),
+		skew(h), connections(h),
+		judged("work", h.LateWork == 0, "no work is late", healthFail,
+			fmt.Sprintf("%d late by more than %s, the oldest by %s", h.LateWork, postgres.LateAfter, s.clock.Now().Sub(h.OldestDue).Round(time.Second)),
+			"check that hosts with the role worker run and are not saturated (VERIFYD_WORKERS), and read their logs"),
+		judged("leases", h.RepeatedlyLost == 0, "no work has lost two leases in a row",
+			healthWarn, fmt.Sprintf("%d runs or notices lost two leases or more in a row", h.RepeatedlyLost),
+			"check whether hosts were killed or ran out of memory; a run that loses five ends with INTERNAL_ERROR"),
+		judged("expiry", h.OverdueRuns == 0, "every expired run is recorded",
+			healthFail, fmt.Sprintf("%d runs expired and their clients were not notified", h.OverdueRuns),
+			"check that hosts with the role worker run, and read their logs"),
+		judged("deliveries", h.FailedDeliveries == 0, fmt.Sprintf("%d wait for a retry", h.PendingDeliveries),
+			healthWarn, fmt.Sprintf("%d have no attempt left, %d wait for a retry", h.FailedDeliveries, h.PendingDeliveries),
+			"see verifyctl webhook list --state failed; then run verifyctl webhook redeliver --all-failed"),
+		rescreening(passes, s.clock.Now()),
 	}
 	if counts {
 		found = append(found, totals(ctx, db)...)
@@ -111,6 +126,14 @@ func warning(check, message, advice string) finding {
 
 func failed(check, message, advice string) finding {
 	return finding{Check: check, Status: healthFail, Message: message, Advice: advice}
+}
+
+// judged returns that a check is ok if good, and otherwise what is wrong.
+func judged(check string, good bool, fine string, otherwise health, message, advice string) finding {
+	if good {
+		return ok(check, fine)
+	}
+	return finding{check, otherwise, message, advice}
 }
 
 func (f finding) row() []string {
@@ -154,14 +177,6 @@ func alive(all []postgres.Host) finding {
 	return ok("hosts", message)
 }
 
-// role reports whether the database itself isolates tenants.
-func role(h postgres.Health) finding {
-	if h.BypassesRLS {
-		return warning("role", "the role of the hosts bypasses row-level security", "use a role without SUPERUSER and BYPASSRLS")
-	}
-	return ok("role", "row-level security applies")
-}
-
 // The clock skew at which hosts disturb each other: a lease lasts 20 s.
 const (
 	warnSkew = time.Second
@@ -195,40 +210,6 @@ func connections(h postgres.Health) finding {
 		return warning("connections", message, advice)
 	}
 	return ok("connections", message)
-}
-
-func lateWork(h postgres.Health, now time.Time) finding {
-	if h.LateWork == 0 {
-		return ok("work", "no work is late")
-	}
-	message := fmt.Sprintf("%d late by more than %s, the oldest by %s",
-		h.LateWork, postgres.LateAfter, now.Sub(h.OldestDue).Round(time.Second))
-	return failed("work", message, "check that hosts with the role worker run and are not saturated (VERIFYD_WORKERS), and read their logs")
-}
-
-func lostLeases(h postgres.Health) finding {
-	if h.RepeatedlyLost == 0 {
-		return ok("leases", "no work has lost two leases in a row")
-	}
-	return warning("leases", fmt.Sprintf("%d runs or notices lost two leases or more in a row", h.RepeatedlyLost),
-		"check whether hosts were killed or ran out of memory; a run that loses five ends with INTERNAL_ERROR")
-}
-
-func expired(h postgres.Health) finding {
-	if h.OverdueRuns == 0 {
-		return ok("expiry", "every expired run is recorded")
-	}
-	return failed("expiry", fmt.Sprintf("%d runs expired and their clients were not notified", h.OverdueRuns),
-		"check that hosts with the role worker run, and read their logs")
-}
-
-func deliveries(h postgres.Health) finding {
-	waiting := fmt.Sprintf("%d wait for a retry", h.PendingDeliveries)
-	if h.FailedDeliveries == 0 {
-		return ok("deliveries", waiting)
-	}
-	return warning("deliveries", fmt.Sprintf("%d have no attempt left, %s", h.FailedDeliveries, waiting),
-		"see verifyctl webhook list --state failed; then run verifyctl webhook redeliver --all-failed")
 }
 
 // stuckAfter is how long a pass may stand still: a host looks every minute.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -60,9 +61,7 @@ func describe(f verification.Fact) string {
 		return string(f.Node)
 	case verification.BranchTaken:
 		when := f.When
-		if when == "" {
-			when = "else"
-		}
+		when = cmp.Or(when, "else")
 		return fmt.Sprintf("%s to %s: %s", f.Node, f.Next, when)
 	case verification.ReviewAsked:
 		return fmt.Sprintf("%s: %s", f.Node, f.Reason)

@@ -135,8 +135,7 @@ func addDetails(root *kong.Node) {
 // was parsed.
 func helpFor(err error) string {
 	words := []string{"verifyctl"}
-	var parsing *kong.ParseError
-	if errors.As(err, &parsing) {
+	if parsing, ok := errors.AsType[*kong.ParseError](err); ok {
 		for _, step := range parsing.Context.Path {
 			if step.Command != nil {
 				words = append(words, step.Command.Name)
@@ -157,8 +156,7 @@ func fail(stderr io.Writer, err error) int {
 // operatorError adds the cause to an error of the database, because there is no log
 // that has it.
 func operatorError(err error) error {
-	var expected *verification.Error
-	if errors.As(err, &expected) && errors.Is(expected.Kind, verification.ErrUnavailable) && expected.Cause != nil {
+	if expected, ok := errors.AsType[*verification.Error](err); ok && errors.Is(expected.Kind, verification.ErrUnavailable) && expected.Cause != nil {
 		return postgres.Explain(err)
 	}
 	return err

@@ -160,8 +160,7 @@ func (e *tokenError) Unwrap() error { return e.cause }
 
 // status returns the status of the response, 0 without one.
 func (e *tokenError) status() int {
-	var refused *oauth2.RetrieveError
-	if errors.As(e.cause, &refused) && refused.Response != nil {
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](e.cause); ok && refused.Response != nil {
 		return refused.Response.StatusCode
 	}
 	return 0

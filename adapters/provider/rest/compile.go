@@ -36,8 +36,7 @@ func (c *compiler) refuse(path string, err error) {
 		return
 	}
 	f := verification.FieldError{Name: path, Message: err.Error()}
-	var in *verification.TextError
-	if errors.As(err, &in) {
+	if in, ok := errors.AsType[*verification.TextError](err); ok {
 		f.Message, f.Character = in.Message, in.Character
 	}
 	c.problems = append(c.problems, f)

@@ -40,8 +40,7 @@ func (s Schema) Read(with map[string]any, into any) error {
 	if with == nil {
 		with = map[string]any{}
 	}
-	var invalid *jsonschema.ValidationError
-	if errors.As(s.schema.Validate(with), &invalid) {
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](s.schema.Validate(with)); ok {
 		return fmt.Errorf("%s: %s", s.check, strings.Join(s.problems(invalid), ", "))
 	}
 	raw, err := json.Marshal(with)

@@ -3,16 +3,11 @@
 package server
 
 import (
-	"crypto/rand"
 	_ "embed"
 	"fmt"
 	"io"
-	"log/slog"
-	"net/http"
-	"time"
 
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
-	"github.com/verifyd/verifyd/verification"
 )
 
 type demo struct {
@@ -22,15 +17,6 @@ type demo struct {
 }
 
 func (s settings) isDemo() bool { return s.Bootstrap == "" && s.DatabaseURL == "" }
-
-func newDemo(vendorAddr string) *demo {
-	return &demo{vendorAddr: vendorAddr, token: rand.Text(), hook: rand.Text()}
-}
-
-// vendor returns the vendor, which sends its callbacks by a clock.
-func (d *demo) vendor(clk verification.Clock, log *slog.Logger) http.Handler {
-	return &demofiles.Vendor{Token: d.token, Hook: d.hook, Clock: clk, Log: log}
-}
 
 func (d *demo) read(name string) ([]byte, error) { return demofiles.Read(name, d.vendorAddr) }
 
@@ -43,8 +29,6 @@ func (d *demo) secret(name string) (string, bool) {
 	}
 	return "", false
 }
-
-func demoListDate() time.Time { return time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC) }
 
 // write writes the credentials of the demo, commands to try, and a link to the console.
 func (d *demo) write(w io.Writer, api string) error {

@@ -25,9 +25,12 @@ func openLists(ctx context.Context, s settings, b *definition.Bootstrap, log *sl
 	at := map[string]definition.List{}
 	if b != nil {
 		for _, l := range b.Lists {
-			source := listSource(l)
+			source := screening.Source{
+				Name: l.Name, Path: l.Path, MaxAge: l.MaxAge,
+				Format: screening.Format{Type: screening.FormatType(l.Format), Kind: names.Kind(l.Kind), Columns: l.Columns},
+			}
 			if s.isDemo() {
-				source.Files, source.Date = demofiles.Files, demoListDate()
+				source.Files, source.Date = demofiles.Files, time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
 			}
 			sources = append(sources, source)
 			at[l.Name] = l
@@ -48,11 +51,4 @@ func openLists(ctx context.Context, s settings, b *definition.Bootstrap, log *sl
 		return nil, problems
 	}
 	return lists, nil
-}
-
-func listSource(l definition.List) screening.Source {
-	return screening.Source{
-		Name: l.Name, Path: l.Path, MaxAge: l.MaxAge,
-		Format: screening.Format{Type: screening.FormatType(l.Format), Kind: names.Kind(l.Kind), Columns: l.Columns},
-	}
 }

@@ -3,7 +3,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +36,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/webhook"
+	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
 	boot "github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
@@ -116,8 +119,8 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 		if err != nil {
 			return o, fmt.Errorf("listen for the vendor of the demo: %w", err)
 		}
-		o.demo = newDemo(h.vendor.Addr().String())
-		h.demo, h.vendor.handler = o.demo, o.demo.vendor(clk, h.log)
+		o.demo = &demo{vendorAddr: h.vendor.Addr().String(), token: rand.Text(), hook: rand.Text()}
+		h.demo, h.vendor.handler = o.demo, &demofiles.Vendor{Token: o.demo.token, Hook: o.demo.hook, Clock: clk, Log: h.log}
 	}
 	o.bootstrap = o.readBootstrap(s, env, &p)
 	o.makeProviders(s, env, added, clk, &p)
@@ -269,14 +272,11 @@ func (h *host) close() {
 
 func options(s settings, store *storage, log *slog.Logger, m *metrics) engine.Options {
 	o := engine.Options{
-		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: startWait(s.StartWait),
-		Workers: s.Workers, Calls: s.Calls, Log: log, Observer: m,
+		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: cmp.Or(s.StartWait, -1), // 0 means no wait here
+		Workers: s.Workers, Calls: s.Calls, Log: log, Observer: m, Passive: !s.has(roleWorker),
 	}
 	if store.shared(s) {
 		o.QueueInterval = poll
-	}
-	if !s.has(roleWorker) {
-		o.Passive = true
 	}
 	return o
 }
@@ -310,14 +310,6 @@ func newClock(s settings) (c hostClock, manual *clock.Manual) {
 
 // newID returns a UUID that sorts by its creation time.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
-
-// startWait converts the setting's 0, which means no wait, to the engine's -1.
-func startWait(wait time.Duration) time.Duration {
-	if wait == 0 {
-		return -1
-	}
-	return wait
-}
 
 func (o *opened) openDocuments(s settings, p *problems) verification.DocumentStore {
 	if s.S3Endpoint != "" {

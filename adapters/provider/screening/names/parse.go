@@ -2,6 +2,8 @@
 
 package names
 
+import "cmp"
+
 // Parse splits a name into tokens. It returns ErrNoName for a text without any.
 func (c *Comparer) Parse(kind Kind, text string) (Name, error) {
 	n := Name{Kind: kind}
@@ -42,9 +44,7 @@ func (c *Comparer) newToken(kind Kind, w word, r role) *Token {
 		t.role = initial
 	}
 	t.sound = c.tables.soundOf(w.heard)
-	if t.sound == "" {
-		t.sound = t.Text
-	}
+	t.sound = cmp.Or(t.sound, t.Text)
 	if kind == Person || r == plain {
 		t.lines = c.tables.known(t.Text, t.sound)
 	}
