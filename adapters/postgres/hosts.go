@@ -17,36 +17,27 @@ const deadHostLife = 24 * time.Hour
 
 // Host is a process on this database, as its heartbeats describe it.
 type Host struct {
-	ID        string   // a UUID, new at each start
+	ID        string   `bun:",pk"` // a UUID, new at each start
 	Name      string   // of the machine
-	Roles     []string // of the process, such as api or worker
+	Roles     []string `bun:",array"` // of the process, such as api or worker
 	Version   string
 	StartedAt time.Time // by the clock of the host
 	// SeenAt is the time of the last heartbeat, by the clock of the database, and
 	// Alive reports whether that is less than a minute ago. SaveHost ignores
 	// both.
 	SeenAt time.Time
-	Alive  bool
+	Alive  bool `bun:",scanonly"`
 }
 
 // hostRow is a row of verifyd.hosts.
 type hostRow struct {
 	bun.BaseModel `bun:"table:verifyd.hosts,alias:h"`
-
-	ID        string `bun:",pk"`
-	Name      string
-	Roles     []string `bun:",array"`
-	Version   string
-	StartedAt time.Time
-	SeenAt    time.Time
-	Alive     bool `bun:",scanonly"`
+	Host
 }
 
 func (r hostRow) host() Host {
-	return Host{
-		ID: r.ID, Name: r.Name, Roles: r.Roles, Version: r.Version,
-		StartedAt: r.StartedAt.UTC(), SeenAt: r.SeenAt.UTC(), Alive: r.Alive,
-	}
+	r.StartedAt, r.SeenAt = r.StartedAt.UTC(), r.SeenAt.UTC()
+	return r.Host
 }
 
 // SaveHost records a heartbeat of a host. Call it every few seconds, so that
@@ -55,15 +46,15 @@ func (s *Store) SaveHost(ctx context.Context, h Host) error {
 	if !storable(h.ID, h.Name, h.Version) || !storable(h.Roles...) {
 		return notStorable("host")
 	}
-	r := hostRow{ID: h.ID, Name: h.Name, Roles: append([]string{}, h.Roles...), Version: h.Version, StartedAt: h.StartedAt}
-	err := s.querier().exec(ctx, noTenant, s.db.NewInsert().Model(&r).Value("seen_at", "clock_timestamp()").
+	h.Roles = append([]string{}, h.Roles...) // an empty list for nil
+	err := s.querier().exec(ctx, noTenant, s.db.NewInsert().Model(&hostRow{Host: h}).Value("seen_at", "clock_timestamp()").
 		On("CONFLICT (id) DO UPDATE").Set("seen_at = excluded.seen_at").String())
 	return translate("save host "+h.ID, err)
 }
 
 // RemoveHost removes a host that stops.
 func (s *Store) RemoveHost(ctx context.Context, id string) error {
-	err := s.querier().exec(ctx, noTenant, s.db.NewDelete().Model(&hostRow{ID: id}).WherePK().String())
+	err := s.querier().exec(ctx, noTenant, s.db.NewDelete().Model(&hostRow{Host: Host{ID: id}}).WherePK().String())
 	return translate("remove host "+id, err)
 }
 
