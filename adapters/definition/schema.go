@@ -10,14 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"github.com/verifyd/verifyd/adapters/schematext"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -103,12 +102,8 @@ func (f *form) collect(file string, root *tree, e *jsonschema.ValidationError, d
 	case *kind.Enum:
 		d.add(file, at, p, notListed(k, value))
 		d.discard(p, value)
-	case *kind.Minimum:
-		d.add(file, at, p, "must be at least "+decimal(k.Want))
-	case *kind.Maximum:
-		d.add(file, at, p, "must be at most "+decimal(k.Want))
-	case *kind.ExclusiveMinimum:
-		d.add(file, at, p, "must be more than "+decimal(k.Want))
+	case *kind.Minimum, *kind.Maximum, *kind.ExclusiveMinimum:
+		d.add(file, at, p, schematext.Message(k))
 	case *kind.PropertyNames, *kind.Not:
 	default:
 		for _, cause := range e.Causes {
@@ -160,11 +155,11 @@ func notListed(k *kind.Enum, value *tree) string {
 func wrongType(k *kind.Type, value *tree) string {
 	var wanted []string
 	for _, want := range k.Want {
-		wanted = append(wanted, typeName(want))
+		wanted = append(wanted, schematext.Type(want))
 	}
 	message := "must be " + strings.Join(wanted, " or ")
 	if k.Got != "number" || k.Want[0] != "integer" {
-		message += ", not " + typeName(k.Got)
+		message += ", not " + schematext.Type(k.Got)
 	}
 	text, isText := value.scalar.(string)
 	switch {
@@ -186,25 +181,4 @@ func wrongType(k *kind.Type, value *tree) string {
 		}
 	}
 	return message
-}
-
-func typeName(t string) string {
-	switch t {
-	case "null":
-		return t
-	case "boolean":
-		return "true or false"
-	case "integer":
-		return "a whole number"
-	case "array":
-		return "a list"
-	case "object":
-		return "an object"
-	}
-	return "a " + t
-}
-
-func decimal(r *big.Rat) string {
-	f, _ := r.Float64()
-	return strconv.FormatFloat(f, 'f', -1, 64)
 }

@@ -13,6 +13,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/verifyd/verifyd/adapters/schematext"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -116,9 +117,9 @@ func (f *fitting) is(at string, s *jsonschema.Schema, may []string) {
 	}
 	names := make([]string, len(want))
 	for i, name := range want {
-		names[i] = jsonType(name)
+		names[i] = schematext.Type(name)
 	}
-	f.problem(at, "must be "+strings.Join(names, " or ")+", not "+jsonType(may[0]))
+	f.problem(at, "must be "+strings.Join(names, " or ")+", not "+schematext.Type(may[0]))
 }
 
 // jsonTypes returns the JSON types that a value of a CEL type may have; nil for any.

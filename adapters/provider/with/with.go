@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"github.com/verifyd/verifyd/adapters/schematext"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -66,19 +66,14 @@ func (s Schema) problems(e *jsonschema.ValidationError) []string {
 		for _, name := range k.Properties {
 			found = append(found, fmt.Sprintf("%s.%s is not a key of this check", key, name))
 		}
-	case *kind.Type:
-		found = append(found, fmt.Sprintf("%s must be of the type %s, not %s", key, strings.Join(k.Want, " or "), k.Got))
 	case *kind.Enum:
 		found = append(found, fmt.Sprintf("%s must be one of %v", key, k.Want))
-	case *kind.Minimum:
-		found = append(found, fmt.Sprintf("%s must be at least %s", key, decimal(k.Want)))
-	case *kind.Maximum:
-		found = append(found, fmt.Sprintf("%s must be at most %s", key, decimal(k.Want)))
 	case *kind.MinLength:
 		found = append(found, key+" must not be empty")
-	case *kind.MinItems:
-		found = append(found, fmt.Sprintf("%s must have at least %d items", key, k.Want))
 	default:
+		if message := schematext.Message(k); message != "" {
+			return []string{key + " " + message}
+		}
 		for _, cause := range e.Causes {
 			found = append(found, s.problems(cause)...)
 		}
@@ -88,8 +83,4 @@ func (s Schema) problems(e *jsonschema.ValidationError) []string {
 	}
 	slices.Sort(found)
 	return found
-}
-
-func decimal(r *big.Rat) string {
-	return strings.TrimRight(strings.TrimRight(r.FloatString(3), "0"), ".")
 }
