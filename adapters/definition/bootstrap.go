@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -168,7 +169,7 @@ func (b *bootstrapReader) tenant(p path, f tenantFields) Tenant {
 	b.tenants[t.ID] = true
 	if f.Colour != nil {
 		t.Colour = *f.Colour
-		b.check(colour(t.Colour), p, "colour", "must be six hexadecimal digits after a #, in quotes, such as \"#0b5c4a\"")
+		b.check(matches(t.Colour, `#[0-9a-fA-F]{6}`), p, "colour", "must be six hexadecimal digits after a #, in quotes, such as \"#0b5c4a\"")
 	}
 	t.Logo = b.logo(append(slices.Clip(p), "logo"), f.Logo)
 	t.Links = b.links(append(slices.Clip(p), "links"), f.Links)
@@ -204,12 +205,6 @@ func (b *bootstrapReader) tenant(p path, f tenantFields) Tenant {
 		all.Workflows = append(all.Workflows, d)
 	}
 	return all
-}
-
-// colour reports whether s is #rrggbb.
-func colour(s string) bool {
-	digits, ok := strings.CutPrefix(s, "#")
-	return ok && len(digits) == 6 && strings.Trim(digits, "0123456789abcdefABCDEF") == ""
 }
 
 // allowlisted says what is wrong with an entry of an allowlist, which must allow
@@ -300,7 +295,7 @@ func (b *bootstrapReader) secret(p path, name, value string) (string, bool) {
 		return value, true
 	}
 	variable, closed := strings.CutSuffix(reference, "}")
-	if !closed || !variableName(variable) {
+	if !closed || !matches(variable, `[A-Za-z_]\w*`) {
 		b.check(false, p, name, "must be ${env:NAME} alone, with the name of an environment variable")
 		return "", false
 	}
@@ -321,8 +316,7 @@ func (b *bootstrapReader) checkedSecret(p path, name string, value *string, chec
 	return secret
 }
 
-func variableName(s string) bool {
-	return s != "" && (s[0] < '0' || s[0] > '9') && !strings.ContainsFunc(s, func(r rune) bool {
-		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	})
+// matches reports whether all of s matches a regular expression.
+func matches(s, pattern string) bool {
+	return regexp.MustCompile(`^(?:` + pattern + `)$`).MatchString(s)
 }

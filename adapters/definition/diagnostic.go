@@ -114,10 +114,7 @@ func (d *diagnostics) usable(p path) bool {
 // secrets a typing error can turn one into a name, so the path leaves out names
 // that are long enough for a secret.
 func (d *diagnostics) name(p path, name string) path {
-	plain := !strings.ContainsFunc(name, func(r rune) bool {
-		return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
-	})
-	if d.secrets && (!plain || len(name) >= verification.MinAPIKeyLength) {
+	if d.secrets && (!matches(name, `[a-z0-9_]*`) || len(name) >= verification.MinAPIKeyLength) {
 		return p
 	}
 	return append(slices.Clip(p), name)

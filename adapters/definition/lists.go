@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -44,7 +43,7 @@ func (b *bootstrapReader) lists(all map[string]listFields) []List {
 	var out []List
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		f, p := all[name], path{"lists", name}
-		if _, _, at := b.root.locate([]string{"lists", name}); !listName(name) {
+		if _, _, at := b.root.locate([]string{"lists", name}); !matches(name, `[a-z0-9_-]{1,50}`) {
 			b.add(b.file, at, p, "the name of a list has 1 to 50 lower-case letters, digits, _ and -")
 		}
 		b.check(f.Path != "", p, "path", "must not be empty")
@@ -62,8 +61,4 @@ func (b *bootstrapReader) lists(all map[string]listFields) []List {
 		})
 	}
 	return out
-}
-
-func listName(name string) bool {
-	return name != "" && len(name) <= 50 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }

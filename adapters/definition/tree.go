@@ -149,9 +149,7 @@ func (p path) String() string {
 // if it is not plain.
 func quotedName(name string) string {
 	const limit = 64
-	plain := name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return r != '_' && r != '-' && r != '$' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	})
+	plain := matches(name, `[\w$-]+`)
 	if runes := []rune(name[:min(len(name), 4*limit+4)]); len(runes) > limit {
 		name = string(runes[:limit]) + "..."
 	}

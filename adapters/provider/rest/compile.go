@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -198,7 +199,7 @@ func (c *compiler) secret(path, name string) {
 	if c.secrets[name] != nil {
 		return
 	}
-	if !secretName(name) {
+	if !regexp.MustCompile(`^\w+$`).MatchString(name) {
 		c.problem(path, "secret must be followed by the name of a secret: letters, digits and _")
 		return
 	}
@@ -216,12 +217,6 @@ func (c *compiler) secret(path, name string) {
 
 // mask stands for a secret in an Exchange.
 const mask = "***"
-
-func secretName(s string) bool {
-	return s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}) < 0
-}
 
 // fixed renders a text of secrets alone. It is empty if it cannot be rendered.
 func (c *compiler) fixed(path, s string) string {
