@@ -3,10 +3,10 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/tidwall/btree"
@@ -16,8 +16,8 @@ import (
 
 // rescreens has the last pass over each list, and the runs that are screened again.
 type rescreens struct {
-	mu     sync.Mutex
-	passes map[string]verification.RescreenPass
+	table[string, verification.RescreenPass] // by list
+
 	passOf map[screenedKey]int // in which each run was screened last
 	runs   trees[tenantList, screenedRun]
 }
@@ -39,10 +39,7 @@ type screenedRun struct {
 }
 
 func (s screenedRun) before(other screenedRun) bool {
-	if s.pass != other.pass {
-		return s.pass < other.pass
-	}
-	return s.run < other.run
+	return cmp.Or(cmp.Compare(s.pass, other.pass), cmp.Compare(s.run, other.run)) < 0
 }
 
 // tree returns the runs of a tenant that are screened against a list. The caller holds
@@ -73,7 +70,7 @@ func (rs *rescreens) add(ref verification.RunRef, lists []verification.ScreenedL
 	defer rs.mu.Unlock()
 	for _, l := range lists {
 		pass := 0
-		if p := rs.passes[l.List]; p.Version == l.Version {
+		if p := rs.rows[l.List]; p.Version == l.Version {
 			pass = p.Number
 		}
 		rs.put(l.List, ref, pass)
@@ -81,43 +78,33 @@ func (rs *rescreens) add(ref verification.RunRef, lists []verification.ScreenedL
 }
 
 // HoldList makes a host the only one that works on a list until a time.
-func (s *Store) HoldList(ctx context.Context, list, holder string, now, until time.Time) (verification.RescreenPass, error) {
-	if err := ctx.Err(); err != nil {
-		return verification.RescreenPass{}, err
-	}
-	rs := &s.rescreens
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	p := rs.passes[list]
-	if p.Holder != "" && p.Holder != holder && p.HeldUntil.After(now) {
-		return verification.RescreenPass{}, verification.ListHeld()
-	}
-	p.List, p.Holder, p.HeldUntil = list, holder, until
-	if rs.passes == nil {
-		rs.passes = map[string]verification.RescreenPass{}
-	}
-	rs.passes[list] = p
-	return p, nil
+func (s *Store) HoldList(ctx context.Context, list, holder string, now, until time.Time) (held verification.RescreenPass, err error) {
+	err = s.rescreens.change(ctx, func(passes map[string]verification.RescreenPass) error {
+		p := passes[list]
+		if p.Holder != "" && p.Holder != holder && p.HeldUntil.After(now) {
+			return verification.ListHeld()
+		}
+		p.List, p.Holder, p.HeldUntil = list, holder, until
+		passes[list], held = p, p
+		return nil
+	})
+	return held, err
 }
 
 // SavePass replaces the last pass over a list, and records that runs were screened in it.
 func (s *Store) SavePass(ctx context.Context, p verification.RescreenPass, runs []verification.RunRef) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	rs := &s.rescreens
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	if old, found := rs.passes[p.List]; !found || old.Holder != p.Holder {
-		return verification.ListHeld()
-	}
-	rs.passes[p.List] = p
-	for _, ref := range runs {
-		if _, found := rs.passOf[screenedKey{p.List, ref}]; found {
-			rs.put(p.List, ref, p.Number)
+	return s.rescreens.change(ctx, func(passes map[string]verification.RescreenPass) error {
+		if old, found := passes[p.List]; !found || old.Holder != p.Holder {
+			return verification.ListHeld()
 		}
-	}
-	return nil
+		passes[p.List] = p
+		for _, ref := range runs {
+			if _, found := s.rescreens.passOf[screenedKey{p.List, ref}]; found {
+				s.rescreens.put(p.List, ref, p.Number)
+			}
+		}
+		return nil
+	})
 }
 
 // OutdatedRuns returns runs that were last screened before a pass.
@@ -126,8 +113,8 @@ func (s *Store) OutdatedRuns(ctx context.Context, q verification.OutdatedQuery) 
 		return nil, err
 	}
 	rs := &s.rescreens
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
+	rs.mu.RLock()
+	defer rs.mu.RUnlock()
 	var turns [][]verification.RunRef // the first run of each tenant, the second ones, ...
 	order := func(a, b tenantList) int { return compareAfter(q.After, a.tenant, b.tenant) }
 	for _, k := range slices.SortedFunc(maps.Keys(rs.runs), order) {
@@ -152,16 +139,12 @@ func (s *Store) OutdatedRuns(ctx context.Context, q verification.OutdatedQuery) 
 }
 
 // RescreenPasses returns the last pass over each list.
-func (s *Store) RescreenPasses(ctx context.Context) ([]verification.RescreenPass, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	rs := &s.rescreens
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	var all []verification.RescreenPass
-	for _, list := range slices.Sorted(maps.Keys(rs.passes)) {
-		all = append(all, rs.passes[list])
-	}
-	return all, nil
+func (s *Store) RescreenPasses(ctx context.Context) (all []verification.RescreenPass, err error) {
+	err = s.rescreens.read(ctx, func() error {
+		for _, list := range slices.Sorted(maps.Keys(s.rescreens.rows)) {
+			all = append(all, s.rescreens.rows[list])
+		}
+		return nil
+	})
+	return all, err
 }

@@ -5,7 +5,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/tidwall/btree"
@@ -36,10 +35,7 @@ func newReviews() reviews {
 	return reviews{
 		byRun: map[verification.RunID]*verification.QueueEntry{},
 		until: newTree(func(a, b *verification.QueueEntry) bool {
-			if c := a.Until.Compare(b.Until); c != 0 {
-				return c < 0
-			}
-			return a.Run < b.Run
+			return cmp.Or(a.Until.Compare(b.Until), cmp.Compare(a.Run, b.Run)) < 0
 		}),
 	}
 }
@@ -153,18 +149,10 @@ func (rs *reviews) figures(w verification.WorkflowID, now time.Time) (f verifica
 }
 
 // Queue returns one page of the review queue as of q.Now.
-func (s *Store) Queue(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
-	p := verification.Page[verification.QueueEntry]{PageQuery: q.PageQuery}
-	d, err := s.runs.get(ctx, t, "run")
-	if errors.Is(err, verification.ErrNotFound) {
-		return p, nil
-	}
-	if err != nil {
-		return p, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.reviews.page(q), nil
+func (s *Store) Queue(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (p verification.Page[verification.QueueEntry], err error) {
+	p.PageQuery = q.PageQuery
+	err = s.change(ctx, t, func(d *tenantData) { p = d.reviews.page(q) })
+	return p, err
 }
 
 // QueueFigures returns the figures of the queue of a tenant, or of all tenants.
@@ -221,17 +209,9 @@ func (s *Store) SaveClaim(
 
 // ReleaseClaim removes the claim of a person.
 func (s *Store) ReleaseClaim(ctx context.Context, t verification.TenantID, run verification.RunID, by string) error {
-	d, err := s.runs.get(ctx, t, "review")
-	if errors.Is(err, verification.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if e, ok := d.reviews.byRun[run]; ok && e.Claim.By == by {
-		e.Claim = verification.Claim{}
-	}
-	return nil
+	return s.change(ctx, t, func(d *tenantData) {
+		if e, ok := d.reviews.byRun[run]; ok && e.Claim.By == by {
+			e.Claim = verification.Claim{}
+		}
+	})
 }

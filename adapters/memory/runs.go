@@ -87,17 +87,26 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 }
 
 // List returns one page of the runs that match the query at q.Now.
-func (s *Store) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
+func (s *Store) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (p verification.Page[verification.Summary], err error) {
+	p.PageQuery = q.PageQuery
+	err = s.change(ctx, t, func(d *tenantData) { p = d.index.page(q) })
+	return p, err
+}
+
+// change calls f with the data of a tenant under its lock, if there is any and unless ctx
+// has ended.
+func (s *Store) change(ctx context.Context, t verification.TenantID, f func(d *tenantData)) error {
 	d, err := s.runs.get(ctx, t, "run")
-	if errors.Is(err, verification.ErrNotFound) {
-		return verification.Page[verification.Summary]{PageQuery: q.PageQuery}, nil
-	}
 	if err != nil {
-		return verification.Page[verification.Summary]{}, err
+		if errors.Is(err, verification.ErrNotFound) {
+			return nil
+		}
+		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.index.page(q), nil
+	f(d)
+	return nil
 }
 
 // tenant returns the data of a tenant, which is added if it may be.

@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -130,8 +131,5 @@ func (w *workflows) revision(t verification.TenantID, id verification.WorkflowID
 }
 
 func newerWorkflow(a, b *workflow) bool {
-	if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
-		return c > 0
-	}
-	return a.ID > b.ID
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) > 0
 }
