@@ -28,12 +28,12 @@ func (s *Store) ListQueries(t verification.TenantID, q verification.RunQuery) ma
 	for name, query := range map[string]*bun.SelectQuery{
 		"stale":         staleQuery(s.db, t, q.Now),
 		"total":         totalQuery(s.db, t, q),
-		"seek":          seekQuery(s.db, t, q, 100, true),
-		"seek from end": seekQuery(s.db, t, q, 100, false),
-		"page":          pageQuery(s.db, t, q, nil, q.Limit),
+		"seek":          seekQuery(s.db, t, q, 100, true, true),
+		"seek from end": seekQuery(s.db, t, q, 100, false, true),
+		"page":          pageQuery(s.db, t, q, nil, q.Limit, true),
 		"month":         monthAt(s.db, t, q, 10_000),
 		"day":           dayAt(s.db, t, q, "2026-01-01", 10_000),
-		"page from":     pageQuery(s.db, t, q, &verification.Summary{StartedAt: q.Now, ID: "d0000000-0000-7000-8000-000000000001"}, q.Limit),
+		"page from":     pageQuery(s.db, t, q, &verification.Summary{StartedAt: q.Now, ID: "d0000000-0000-7000-8000-000000000001"}, q.Limit, true),
 	} {
 		texts[name] = query.String()
 	}

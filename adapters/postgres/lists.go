@@ -113,6 +113,7 @@ func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q verificati
 	if q.Limit < 1 || q.Offset >= p.Total {
 		return p, nil
 	}
+	few := indexed <= maxPrefixed
 	// The stale rows that match belong in between, so the page may start that many
 	// rows earlier in the index.
 	var at *verification.Summary
@@ -131,7 +132,7 @@ func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q verificati
 		matching = matching[between:]
 	}
 	var rows []runRow
-	if err := pageQuery(tx, t, q, at, skip+q.Limit).Scan(ctx, &rows); err != nil {
+	if err := pageQuery(tx, t, q, at, skip+q.Limit, few).Scan(ctx, &rows); err != nil {
 		return p, err
 	}
 	found := slices.Clone(matching)
@@ -208,7 +209,7 @@ func seek(ctx context.Context, tx bun.IDB, t verification.TenantID, q verificati
 		n = max(0, indexed-1-n)
 	}
 	var r runRow
-	err := seekQuery(tx, t, q, n, newestFirst).Scan(ctx, &r)
+	err := seekQuery(tx, t, q, n, newestFirst, indexed <= maxPrefixed).Scan(ctx, &r)
 	return &verification.Summary{StartedAt: r.StartedAt.UTC(), ID: r.ID}, err
 }
 
@@ -240,21 +241,23 @@ func totalQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) *b
 }
 
 // seekQuery selects the start and the id of row number n of those that are indexed
-// under the filters. It reads only an index.
-func seekQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, n int, newestFirst bool) *bun.SelectQuery {
+// under the filters, which are few or not. It reads only an index, except in a search.
+func seekQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, n int, newestFirst, few bool) *bun.SelectQuery {
 	order := "started_at DESC, id DESC"
 	if !newestFirst {
 		order = "started_at, id"
 	}
-	return merged(tx, q, order, n, 1, func(q verification.RunQuery) *bun.SelectQuery {
+	return merged(tx, q, few, order, n, 1, func(q verification.RunQuery) *bun.SelectQuery {
 		return filtered(tx.NewSelect().Model((*runRow)(nil)).Column("started_at", "id"), t, q)
 	})
 }
 
-// pageQuery selects the first rows that are indexed under the filters, starting at
-// from unless it is nil, without stale rows.
-func pageQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, from *verification.Summary, limit int) *bun.SelectQuery {
-	return merged(tx, q, "started_at DESC, id DESC", 0, limit, func(q verification.RunQuery) *bun.SelectQuery {
+// pageQuery selects the first rows that are indexed under the filters, which are few or
+// not, starting at from unless it is nil, without stale rows.
+func pageQuery(
+	tx bun.IDB, t verification.TenantID, q verification.RunQuery, from *verification.Summary, limit int, few bool,
+) *bun.SelectQuery {
+	return merged(tx, q, few, "started_at DESC, id DESC", 0, limit, func(q verification.RunQuery) *bun.SelectQuery {
 		s := filtered(tx.NewSelect().Model((*runRow)(nil)), t, q).
 			Where("status_until IS NULL OR status_until >= ?", q.Now).
 			Where("status_from IS NULL OR status_from < ?", q.Now)
@@ -266,11 +269,12 @@ func pageQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, fro
 }
 
 // merged selects in order what part selects for a query. Without a status it merges
-// the parts of each status, because every index has the status before the time.
+// the parts of each status, because every index has the status before the time. The few
+// matches of a search are read once, in the index of reference ids, and sorted.
 func merged(
-	tx bun.IDB, q verification.RunQuery, order string, offset, limit int, part func(verification.RunQuery) *bun.SelectQuery,
+	tx bun.IDB, q verification.RunQuery, few bool, order string, offset, limit int, part func(verification.RunQuery) *bun.SelectQuery,
 ) *bun.SelectQuery {
-	if q.Status != "" {
+	if q.Status != "" || few && (q.ReferenceID != "" || q.ReferencePrefix != "") {
 		return part(q).OrderExpr(order).Offset(int64(offset)).Limit(int64(limit))
 	}
 	all := ofEachStatus(q, func(q verification.RunQuery) *bun.SelectQuery {

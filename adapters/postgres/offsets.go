@@ -62,7 +62,7 @@ func seekDay(ctx context.Context, tx bun.IDB, t verification.TenantID, q verific
 		n = in.Rows - 1 - n
 	}
 	var r runRow
-	err = seekQuery(tx, t, q, n, newestFirst).Scan(ctx, &r)
+	err = seekQuery(tx, t, q, n, newestFirst, false).Scan(ctx, &r)
 	return &verification.Summary{StartedAt: r.StartedAt.UTC(), ID: r.ID}, err
 }
 

@@ -124,6 +124,9 @@ func listReads(now time.Time, flow verification.WorkflowID) (all []filledRead) {
 		}})
 	}
 	add("all", func(*verification.RunQuery) {})
+	add("offset=1000000", func(q *verification.RunQuery) { q.Offset = 1_000_000 })
+	add("offset=500000,workflow", func(q *verification.RunQuery) { q.Offset, q.Workflow = 500_000, flow })
+	add("prefix=person-1234", func(q *verification.RunQuery) { q.ReferencePrefix = "person-1234" })
 	add("reference_id", func(q *verification.RunQuery) { q.ReferenceID = "person-1234" })
 	add("started_after=300d", func(q *verification.RunQuery) { q.StartedAfter = now.AddDate(0, 0, -300).Add(-11 * time.Hour) })
 	add("started_before=100d", func(q *verification.RunQuery) { q.StartedBefore = now.AddDate(0, 0, -100).Add(-11 * time.Hour) })

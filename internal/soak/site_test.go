@@ -77,8 +77,8 @@ func (s *site) migrate(t *testing.T) {
 	}
 }
 
-// start starts a host with roles and its own line.
-func (s *site) start(roles string) (*host, error) {
+// start starts a host with roles, its own line and further environment variables.
+func (s *site) start(roles string, env ...string) (*host, error) {
 	address, err := url.Parse(s.database)
 	if err != nil {
 		return nil, err
@@ -93,11 +93,11 @@ func (s *site) start(roles string) (*host, error) {
 	q.Set("application_name", name)
 	address.RawQuery = q.Encode()
 	h.Host, err = process.StartHost(process.HostOptions{
-		Program: s.program, Name: name, LogFolder: s.logs, Env: []string{
-			"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0", "VERIFYD_ROLES=" + roles,
-			"VERIFYD_DATABASE_URL=" + address.String(), "VERIFYD_BOOTSTRAP=" + s.bootstrap,
+		Program: s.program, Name: name, LogFolder: s.logs, Env: append(env,
+			"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0", "VERIFYD_ROLES="+roles,
+			"VERIFYD_DATABASE_URL="+address.String(), "VERIFYD_BOOTSTRAP="+s.bootstrap,
 			"VERIFYD_ALLOW_PRIVATE_NETWORKS=true",
-		},
+		),
 	})
 	if err != nil {
 		h.line.close()
@@ -107,9 +107,9 @@ func (s *site) start(roles string) (*host, error) {
 }
 
 // serve starts a host that is killed with the test.
-func (s *site) serve(t *testing.T, roles string) *host {
+func (s *site) serve(t *testing.T, roles string, env ...string) *host {
 	t.Helper()
-	h, err := s.start(roles)
+	h, err := s.start(roles, env...)
 	if err != nil {
 		t.Fatal(err)
 	}

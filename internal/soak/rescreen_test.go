@@ -1,0 +1,156 @@
+// Test of a host that is killed while it screens completed runs again.
+
+package soak_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// rescreened is a bootstrap file with a workflow that screens its completed runs again.
+const rescreened = `
+lists:
+  sanctions: {path: LIST, format: csv, kind: person}
+tenants:
+  - id: 0191f3c0-0000-7000-8000-0000000000aa
+    name: Acme
+    accounts: [{client_id: acme, api_key: a-key-of-at-least-twenty-characters}]
+    workflows:
+      - workflow: screening
+        id: 0191f3c0-0000-7000-8000-000000000005
+        name: Screening
+        start: screen
+        nodes:
+          screen:
+            type: check
+            provider: offline.screening
+            with: {list: sanctions, kind: person, name: "${input.name}"}
+            rescreen: {list: sanctions, every: change}
+            next: done
+          done: {type: end}
+`
+
+// The clock stands still between its advances, so that the host that dies begins one batch.
+func TestThePassOfAHostThatDiedIsFinishedByAnother(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, steady.get(t), "rescreen", 1)
+	folder := t.TempDir()
+	list := filepath.Join(folder, "list.csv")
+	s.bootstrap = filepath.Join(folder, "bootstrap.yaml")
+	write := func(file, content string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(s.bootstrap, strings.Replace(rescreened, "LIST", list, 1))
+	write(list, "name\nOlga Fictional Nobody\n")
+	s.migrate(t)
+	db, c := s.connect(t), newClient(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	number := func(query string) (n int) {
+		t.Helper()
+		if err := db.QueryRow(ctx, query).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	until := func(what string, holds func() bool) {
+		t.Helper()
+		for !holds() {
+			if !pause(ctx) {
+				t.Fatalf("four minutes later: %s", what)
+			}
+		}
+	}
+	const (
+		runs  = 210 // more than two batches
+		found = "SELECT count(*) FROM verifyd.run_events WHERE events LIKE '%hits_found%'"
+		clock = "VERIFYD_CLOCK=manual"
+	)
+	first := s.serve(t, "api,worker", clock)
+	for n := range runs {
+		a := c.request(ctx, http.MethodPost, first.API+"/v1/workflows/0191f3c0-0000-7000-8000-000000000005/runs",
+			fmt.Sprintf(`{"reference_id":"person-%d","input":{"name":"Testov, Ivan"}}`, n))
+		if a.status != http.StatusAccepted {
+			t.Fatalf("start = %s", a)
+		}
+	}
+	until("the runs are not completed", func() bool { return number("SELECT count(*) FROM verifyd.screened_runs") == runs })
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	write(list, "name\nOlga Fictional Nobody\nIvan Fictional Testov\n")
+	second := s.serve(t, "api,worker", clock)
+	advance := func(h *host) answer { return c.request(ctx, http.MethodPost, h.Admin+"/clock/advance", `{"seconds":60}`) }
+	died := false
+	for !died && ctx.Err() == nil { // until the hold of the first host has ended
+		advanced := make(chan answer, 1)
+		go func() { advanced <- advance(second) }()
+		for waits := true; waits && !died; {
+			select {
+			case a := <-advanced:
+				if waits = false; a.status != http.StatusOK {
+					t.Fatalf("advance = %s", a)
+				}
+			case <-time.After(5 * time.Millisecond):
+			}
+			died = number(found) > 10
+		}
+	}
+	if err := second.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	before := number(found)
+	if before == 0 || before >= runs {
+		t.Fatalf("%d of %d runs were screened again when the host died, want some", before, runs)
+	}
+	third := s.serve(t, "api,worker", clock)
+	until("the pass has not ended", func() bool {
+		if a := advance(third); a.status != http.StatusOK {
+			t.Fatalf("advance = %s", a)
+		}
+		return number("SELECT count(*) FROM verifyd.rescreen_passes WHERE number = 2 AND ended_at IS NOT NULL") == 1
+	})
+	rows, err := db.Query(ctx, "SELECT runs, failed FROM verifyd.rescreen_passes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type pass struct{ Runs, Failed int }
+	if got, err := pgx.CollectOneRow(rows, pgx.RowToStructByPos[pass]); err != nil || got != (pass{runs, 0}) {
+		t.Errorf("the pass counts %+v, %v; want each of %d runs once", got, err, runs)
+	}
+	if n := number("SELECT count(*) FROM verifyd.screened_runs WHERE pass = 2"); n != runs {
+		t.Errorf("%d runs were screened in the pass, want %d", n, runs)
+	}
+	if n := number("SELECT count(*) FROM verifyd.reviews WHERE cause = ''"); n != runs {
+		t.Errorf("%d runs are in the review queue, want %d", n, runs)
+	}
+	all, err := readHistories(ctx, db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, h := range all {
+		report(t, h.problems())
+		hits := 0
+		for _, e := range h.events() {
+			if _, ok := e.Fact.(verification.HitsFound); ok {
+				hits++
+			}
+		}
+		if hits != 1 {
+			t.Errorf("run %s has %d events of new hits, want one", id, hits)
+		}
+	}
+}
