@@ -102,7 +102,7 @@ func statusesPartition(t tester, j *journey) {
 		t.Errorf("a run that is %s was completed at %v", d.Status, d.CompletedAt)
 	}
 	if d.Action != nil && d.Status.Terminal() {
-		t.Errorf("a run that is %s asks for %+v", d.Status, d.Action)
+		t.Errorf("a run that is %s requires the action %+v", d.Status, d.Action)
 	}
 	halted := d.Status == verification.StatusFailed || d.Status == verification.StatusExpired
 	if (d.Error != nil) != halted {

@@ -258,7 +258,7 @@ func TestAScriptReadsUntilWhenItsClaimHolds(t *testing.T) {
 	d := serve(t)
 	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
 	tab := d.tab(reviewerCalled("asha"), browser.Options{Wide: true})
-	tab.Go(d.server.URL + "/console/") // its script tells the time zone
+	tab.Go(d.server.URL + "/console/") // its script stores the time zone
 	tab.Go(d.server.URL + "/console/runs/" + string(run))
 	old := browser.Eval[string](tab, `document.querySelector("[data-held]").textContent`)
 	d.Advance(verification.ClaimTTL / 3)

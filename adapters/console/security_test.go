@@ -161,7 +161,7 @@ type slowTokens struct {
 	console.Tokens
 
 	mu      sync.Mutex
-	at      int           // under verification now
+	at      int           // being verified now
 	peak    int           // at once
 	guesses int           // all
 	begun   chan struct{} // receives for each guess
@@ -236,10 +236,10 @@ func TestALanguageIsRememberedAndATimeZoneIsThatOfThePerson(t *testing.T) {
 	}
 }
 
-func TestABrowserTellsItsTimeZone(t *testing.T) {
+func TestABrowserStoresItsTimeZone(t *testing.T) {
 	d := serve(t)
 	tab := d.tab(reviewer(verification.RoleViewer), browser.Options{Wide: true})
-	tab.Go(d.server.URL + "/console/") // its script tells the time zone
+	tab.Go(d.server.URL + "/console/") // its script stores the time zone
 	tab.Go(d.server.URL + "/console/session")
 	zone := browser.Eval[string](tab, `Intl.DateTimeFormat().resolvedOptions().timeZone`)
 	if text := tab.Text(); !strings.Contains(text, "("+zone+")") {

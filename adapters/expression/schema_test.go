@@ -83,7 +83,7 @@ func TestASchemaNamesEveryProblem(t *testing.T) {
 				{Name: "a", Message: "must have at least 1 item"},
 				{Name: "b", Message: "must have at most 1 item"},
 				{Name: "c", Message: "must not have the same item twice"},
-				{Name: "d", Message: "does not have the items that are asked for"},
+				{Name: "d", Message: "does not have the items that it must contain"},
 				{Name: "e[1]", Message: "is not allowed"},
 			},
 		},

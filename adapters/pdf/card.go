@@ -171,7 +171,7 @@ func (l *layout) cardData(c verification.Card, t tone) []block {
 	}
 	if more > 0 {
 		text := newParagraph(0, 1.6, styleKey(), l.set(typeset.Thousands(more)+
-			" more values are not printed here. They stand in the report that the API returns.", limitName, styleKey(), cardWidth)...)
+			" more values are not printed here. The report that the API returns has them.", limitName, styleKey(), cardWidth)...)
 		blocks = append(blocks, cardRow(t, text.bottom()+1, column(cardWidth, text)))
 	}
 	return blocks

@@ -45,7 +45,7 @@ func (l *layout) report(ctx context.Context, r verification.Report) ([]section, 
 		}
 		if i == limitCards {
 			sections = append(sections, l.note(fmt.Sprintf(
-				"%s more steps are not printed here. They stand in the report that the API returns.",
+				"%s more steps are not printed here. The report that the API returns has them.",
 				typeset.Thousands(len(r.Cards)-limitCards))))
 			break
 		}

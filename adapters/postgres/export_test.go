@@ -96,7 +96,7 @@ func AcquireList(conns int) func(context.Context, verification.TenantID, int) er
 	}
 }
 
-// Tenanted carries a statement out as a tenant.
+// Tenanted executes a statement as a tenant.
 func (s *Store) Tenanted(ctx context.Context, t verification.TenantID, statement string, args ...any) error {
 	return s.write(ctx, t, func(ctx context.Context, tx bun.Tx) error {
 		_, err := tx.NewRaw(statement, args...).Exec(ctx)

@@ -56,7 +56,7 @@ func Message(e jsonschema.ErrorKind) string {
 	case *kind.UniqueItems:
 		return "must not have the same item twice"
 	case *kind.Contains, *kind.MinContains:
-		return "does not have the items that are asked for"
+		return "does not have the items that it must contain"
 	case *kind.MaxContains:
 		return "has too many items of one kind"
 	case *kind.MinProperties:

@@ -37,7 +37,7 @@ func TestAnAnswerDeterminesClassAndRetry(t *testing.T) {
 		handler http.HandlerFunc
 		class   webhook.Class
 		status  int
-		wish    *after
+		retry   *after
 	}{
 		{"200", answers(200), webhook.ClassDelivered, 200, nil},
 		{"202", answers(202), webhook.ClassDelivered, 202, nil},
@@ -45,7 +45,7 @@ func TestAnAnswerDeterminesClassAndRetry(t *testing.T) {
 		{"200 with Retry-After", answers(200, "Retry-After: 60"), webhook.ClassDelivered, 200, nil},
 		{"304", answers(304), webhook.ClassRedirected, 304, planned},
 		{"301 to nowhere", answers(301, "Location: ::"), webhook.ClassRedirected, 301, planned},
-		{"307 without a place", answers(307), webhook.ClassRedirected, 307, planned},
+		{"307 without a location", answers(307), webhook.ClassRedirected, 307, planned},
 		{"400", answers(400), webhook.ClassRefused, 400, planned},
 		{"401", answers(401), webhook.ClassRefused, 401, planned},
 		{"404", answers(404), webhook.ClassRefused, 404, planned},
@@ -90,12 +90,12 @@ func TestAnAnswerDeterminesClassAndRetry(t *testing.T) {
 			if !strings.Contains(err.Error(), r.URL+": ") {
 				t.Errorf("Notify = %q, want the origin %s in it", err, r.URL)
 			}
-			var wish *verification.RetryError
-			switch named := errors.As(err, &wish); {
-			case named != (test.wish != nil):
-				t.Errorf("Notify = %#v, want a wish: %t", err, test.wish != nil)
-			case named && !wish.At.Equal(test.wish.at):
-				t.Errorf("retry at %s, want %s", wish.At, test.wish.at)
+			var retry *verification.RetryError
+			switch named := errors.As(err, &retry); {
+			case named != (test.retry != nil):
+				t.Errorf("Notify = %#v, want a retry: %t", err, test.retry != nil)
+			case named && !retry.At.Equal(test.retry.at):
+				t.Errorf("retry at %s, want %s", retry.At, test.retry.at)
 			}
 		})
 	}
@@ -160,9 +160,9 @@ func TestAnAttemptEndsAtItsTimeout(t *testing.T) {
 			}
 			discreet(t, err)
 			s.last(t, webhook.ClassTimeout, 0)
-			var wish *verification.RetryError
-			if errors.As(err, &wish) {
-				t.Errorf("Notify = %#v, want it tried again as planned", err)
+			var retry *verification.RetryError
+			if errors.As(err, &retry) {
+				t.Errorf("Notify = %#v, want a retry as planned", err)
 			}
 		})
 	}

@@ -53,7 +53,7 @@ func TestAReadFromBeforeACancelIsDetected(t *testing.T) {
 	})
 }
 
-// boast returns to a second client, too, that its verdict continued the run. All hosts
+// boast tells a second client, too, that its verdict continued the run. All hosts
 // share it.
 type boast struct {
 	linear.Host
@@ -119,7 +119,7 @@ func eachLie(t *testing.T, h hosts, fit func(linear.Trial) bool, lying func([]li
 		}
 	}
 	if lied < enough {
-		t.Errorf("lies were told in %d of %d trials, want %d", lied, maxTrials, enough)
+		t.Errorf("there were lies in %d of %d trials, want %d", lied, maxTrials, enough)
 	}
 }
 
