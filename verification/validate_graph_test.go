@@ -53,7 +53,7 @@ func TestEveryProblemOfTheGraph(t *testing.T) {
 			[]verification.FieldError{{Name: "nodes.a", Message: endless}, {Name: "nodes.b", Message: endless}},
 		},
 		{
-			"no end on one of the ways",
+			"no end on one of the paths",
 			nodes{"a": failing("done", "b"), "done": endNode(), "b": declining("c", "next"), "c": rejecting("b", "c")},
 			[]verification.FieldError{{Name: "nodes.b", Message: endless}, {Name: "nodes.c", Message: endless}},
 		},

@@ -86,7 +86,7 @@ func TestExamplesCompile(t *testing.T) {
 	}
 }
 
-func TestTheBigSampleHoldsWhatItSays(t *testing.T) {
+func TestTheLargeExampleReadsAsWritten(t *testing.T) {
 	d := load(t, filepath.Join("testdata", "workflows", "individual.yaml")).Definition
 	if got, want := d.ID, verification.WorkflowID("0191f3c0-0000-7000-8000-000000000001"); got != want {
 		t.Errorf("ID = %s, want %s in lower case", got, want)

@@ -77,7 +77,7 @@ func (f format) accepted(accept []string) bool {
 // refuseType names the accepted formats: "must be a JPEG, PNG or PDF".
 func refuseType(wanted []format) refusal {
 	if len(wanted) == 0 {
-		return "files of the wanted type cannot be taken"
+		return "files of the required type are not supported"
 	}
 	var names []string
 	for _, f := range wanted {

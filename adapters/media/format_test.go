@@ -19,8 +19,8 @@ func TestARefusalNamesTheAcceptedFormats(t *testing.T) {
 		{"*/*", "must be a JPEG, PNG, WebP or PDF"},
 		{"IMAGE/JPEG Application/*", "must be a JPEG or PDF"},
 		{"image/jpg", "must be a JPEG"},
-		{"image/heic", "files of the wanted type cannot be taken"},
-		{"image image/ */jpeg *", "files of the wanted type cannot be taken"},
+		{"image/heic", "files of the required type are not supported"},
+		{"image image/ */jpeg *", "files of the required type are not supported"},
 	} {
 		t.Run(c.accept, func(t *testing.T) { refused(t, c.want, []byte("<html>"), strings.Fields(c.accept)...) })
 	}

@@ -7,7 +7,7 @@ import "github.com/verifyd/verifyd/adapters/pdf/typeset"
 // ink is a colour, 0xRRGGBB.
 type ink uint32
 
-// The colours of the page. Each carries enough contrast to read in grey.
+// The colours of the page. Each has enough contrast to be read in grey.
 const (
 	inkText   ink = 0x1B2430
 	inkMuted  ink = 0x5C6877

@@ -11,19 +11,19 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// slow delays the append of a cancel until goOn is closed, and reports starts.
+// slow delays the append of a cancel until resume is closed, and reports starts.
 type slow struct {
 	*memory.Store
 
-	started    chan struct{} // may be nil
-	held, goOn chan struct{}
+	started      chan struct{} // may be nil
+	held, resume chan struct{}
 }
 
 func (s slow) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
 	for _, e := range a.Events {
 		if _, ok := e.Fact.(verification.Cancelled); ok {
 			s.held <- struct{}{}
-			<-s.goOn
+			<-s.resume
 		}
 	}
 	err := s.Store.Append(ctx, t, id, seq, a)
@@ -42,7 +42,7 @@ func TestACancelDuringTheDeadlineIsTooLate(t *testing.T) {
 		{Op: linear.OpList, Status: "expired"},
 	} {
 		t.Run(look.String(), func(t *testing.T) {
-			s := slow{held: make(chan struct{}), goOn: make(chan struct{})}
+			s := slow{held: make(chan struct{}), resume: make(chan struct{})}
 			h := twoInMemory(t, func(m *memory.Store) verification.Store {
 				s.Store = m
 				return s
@@ -60,10 +60,10 @@ func TestACancelDuringTheDeadlineIsTooLate(t *testing.T) {
 			<-s.held
 			h.clock.Advance(linear.Past)
 			seen := do(t, running[0], look)
-			close(s.goOn)
+			close(s.resume)
 			late, after := <-answered, do(t, running[0], linear.Input{Op: linear.OpRead})
 			if want := linear.Conflict + "expired"; late.Answer != want || after.View.Status != "expired" {
-				t.Errorf("%s = %s; then the cancel that was on its way = %s and the run reads %s, want %s and expired",
+				t.Errorf("%s = %s; then the delayed cancel = %s and the run reads %s, want %s and expired",
 					look, seen, late, after.View.Status, want)
 			}
 		})
@@ -71,7 +71,7 @@ func TestACancelDuringTheDeadlineIsTooLate(t *testing.T) {
 }
 
 func TestAStartRecordsTheExpiryBeforeItReturnsExpired(t *testing.T) {
-	s := slow{Store: memory.New(), started: make(chan struct{}, 1), held: make(chan struct{}), goOn: make(chan struct{})}
+	s := slow{Store: memory.New(), started: make(chan struct{}, 1), held: make(chan struct{}), resume: make(chan struct{})}
 	must(t, s.SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "Test"}))
 	c := linear.NewClock()
 	// The host drives no run, so that only the start can record the expiry.
@@ -94,10 +94,10 @@ func TestAStartRecordsTheExpiryBeforeItReturnsExpired(t *testing.T) {
 	<-s.held
 	h.clock.Advance(linear.Past)
 	started := <-start
-	close(s.goOn)
+	close(s.resume)
 	late := <-cancel
 	if started.View.Status != "expired" || late.Answer != linear.Conflict+"expired" {
-		t.Errorf("the start = %s, then the cancel that was on its way = %s, want expired and a conflict", started, late)
+		t.Errorf("the start = %s, then the delayed cancel = %s, want expired and a conflict", started, late)
 	}
 }
 

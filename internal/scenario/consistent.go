@@ -49,7 +49,7 @@ func (c *Client) Consistent(ctx context.Context) error {
 	for i, listed := range all {
 		id := listed.text("id")
 		if i > 0 && all[i-1].text("started_at") < listed.text("started_at") {
-			problems = append(problems, fmt.Errorf("run %s is listed behind an older one", id))
+			problems = append(problems, fmt.Errorf("run %s is listed after an older one", id))
 		}
 		run, err := c.document(ctx, "/v1/runs/"+id)
 		if err != nil {
