@@ -68,6 +68,7 @@ type deliveryView struct {
 	Badge    web.Badge
 	Result   string // of the last attempt
 	Receiver string
+	RunURL   string
 }
 
 // deliveriesPage lists the deliveries of the tenant, the newest attempt first.
@@ -100,6 +101,7 @@ func (c *console) deliveriesPage(w http.ResponseWriter, r *http.Request, s sessi
 		if err != nil {
 			return err
 		}
+		entry.RunURL = s.Base + "/runs/" + string(d.Run) + opened(r, s)
 		v.Entries = append(v.Entries, entry)
 	}
 	return c.render(w, s, http.StatusOK, "deliveries", "deliveries.title", v)

@@ -60,7 +60,7 @@ func TestDeliveriesAreListedByStateInPages(t *testing.T) {
 	wants(t, p.get("/deliveries"), http.StatusOK, "53 deliveries", "1 to 50 of 53", `href="/console/deliveries?page=2"`, "!rel=\"prev\"")
 	wants(t, p.get("/deliveries?page=2"), http.StatusOK, "51 to 53 of 53", string(failed.ID), string(pending.ID), `href="/console/deliveries"`, "!rel=\"next\"")
 	wants(t, p.get("/deliveries?state=failed"), http.StatusOK, "1 delivery", `name="person"`, string(failed.ID), "!"+string(pending.ID),
-		`href="/console/runs/`+string(failed.ID)+`"`, "https://client.example/hooks<", "!secret=hidden", "Failed", "–")
+		`href="/console/runs/`+string(failed.ID)+`?back=%2Fdeliveries%3Fstate%3Dfailed"`, "https://client.example/hooks<", "!secret=hidden", "Failed", "–")
 	wants(t, p.get("/deliveries?state=pending"), http.StatusOK, "1 delivery", string(pending.ID), `<time datetime="2026-01-05T09:01:0`)
 	wants(t, p.get("/deliveries?state=delivered&page=2"), http.StatusOK, "51 to 51 of 51", `href="/console/deliveries?state=delivered"`)
 	if a := p.get("/deliveries?page=9"); a.status != http.StatusSeeOther || a.header.Get("Location") != "/console/deliveries?page=2" {

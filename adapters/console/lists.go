@@ -39,6 +39,7 @@ func pageOf(r *http.Request) verification.PageQuery { return pageQuery(pageNumbe
 // pageURL returns the URL of another page of a list, with the same filters.
 func pageURL(r *http.Request, s session, number int) string {
 	q := r.URL.Query()
+	q.Del("lang") // a cookie keeps it
 	q.Del("page")
 	if number > 1 {
 		q.Set("page", strconv.Itoa(number))
@@ -52,6 +53,12 @@ func pageURL(r *http.Request, s session, number int) string {
 		return s.Base + s.path
 	}
 	return s.Base + s.path + "?" + q.Encode()
+}
+
+// opened returns the query of a run page that is opened from the list of a request.
+func opened(r *http.Request, s session) string {
+	list := strings.TrimPrefix(pageURL(r, s, pageNumber(r.URL.Query())), s.Base)
+	return queueFilter{Order: verification.OldestFirst, Back: list}.Query()
 }
 
 // behind reports whether a list has entries, but none on the page that a request asks

@@ -3,6 +3,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -24,7 +25,14 @@ type queueFilter struct {
 	Whose    string // whoseMine, whoseNobody or empty for all
 	Order    verification.QueueOrder
 	Page     int // from 1
+
+	// Back is the path and query of another list that a run page was opened from, below
+	// the path of the console; empty for the queue.
+	Back string
 }
+
+// backLists are the lists besides the queue that a run page leads back to.
+func backLists() []string { return []string{"/runs", "/deliveries"} }
 
 // The values of queueFilter.Whose.
 const (
@@ -54,8 +62,15 @@ func queueFilterOf(q url.Values) queueFilter {
 	if order, err := verification.ParseQueueOrder(q.Get("order")); err == nil {
 		f.Order = order
 	}
+	if path, _, _ := strings.Cut(q.Get("back"), "?"); slices.Contains(backLists(), path) {
+		f.Back = q.Get("back")
+	}
 	return f
 }
+
+// list returns the path and query of the list that a run page was opened from, below the
+// path of the console.
+func (f queueFilter) list() string { return cmp.Or(f.Back, "/queue"+f.Query()) }
 
 // Query returns the filter as the query of a URL, with its question mark; empty for the
 // whole queue.
@@ -77,6 +92,7 @@ func (f queueFilter) Query() string {
 	if f.Page > 1 {
 		set("page", strconv.Itoa(f.Page))
 	}
+	set("back", f.Back)
 	if len(q) == 0 {
 		return ""
 	}
@@ -91,7 +107,7 @@ func (f queueFilter) first() queueFilter {
 
 // Chosen reports whether the filter leaves anything out.
 func (f queueFilter) Chosen() bool {
-	f.Order, f.Page = "", 0
+	f.Order, f.Page, f.Back = "", 0, ""
 	return f != queueFilter{}
 }
 
@@ -153,6 +169,7 @@ type queueReason struct{ Step, Text string }
 // queuePage shows the queue.
 func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) error {
 	f := queueFilterOf(r.URL.Query())
+	f.Back = ""
 	now := c.opt.Now()
 	found, err := c.engine.Queue(r.Context(), s.Tenant, f.query(s, now))
 	if err != nil {

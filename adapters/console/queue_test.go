@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/console"
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -284,4 +285,16 @@ func TestTheQueueLooksRight(t *testing.T) {
 	if text := d.as(reviewer(verification.RoleViewer)).get("/queue").body; !strings.Contains(text, fmt.Sprintf("%d runs wait", 305)) {
 		t.Error("the queue does not count 305 runs")
 	}
+}
+
+func TestAQueueThatIsNoLongerReadSaysSo(t *testing.T) {
+	stopping := make(chan struct{})
+	d := serveWith(t, func(o *console.Options) { o.Stopping = stopping })
+	d.fill(2)
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/queue")
+	tab.Wait(`document.documentElement.dataset.follows === "events" && document.querySelector("[data-stale]").hidden`)
+	d.Advance(9 * time.Hour) // the session ends
+	close(stopping)
+	tab.See("[data-stale]")
 }

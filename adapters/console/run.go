@@ -21,7 +21,8 @@ type runView struct {
 	ID        verification.RunID
 	Reference string
 	Badges    []web.Badge
-	Back      string // the URL of the queue that the page was opened from
+	Back      string // the URL of the list that the page was opened from, at the run
+	BackText  string
 	Facts     []runFact
 	Error     string // why the run failed or expired; empty if it did not
 	Counts    string // of the cards
@@ -60,6 +61,7 @@ func (c *console) showRun(w http.ResponseWriter, r *http.Request, s session, sta
 		return err
 	}
 	f := queueFilterOf(r.URL.Query())
+	s.path, _, _ = strings.Cut(f.list(), "?") // the navigation shows where the person is
 	v := c.runView(s, rec, f)
 	v.Verdict = c.verdictPanel(s, rec, f, claim, kept)
 	v.Verdict.ClaimNow = v.Verdict.Free && c.fromConsole(r) && !r.URL.Query().Has("lang") // a change of the language opens nothing
@@ -103,7 +105,7 @@ func (c *console) claim(ctx context.Context, s session, id verification.RunID, t
 func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runView {
 	report := rec.Report
 	v := runView{
-		ID: report.Run.ID, Reference: report.Run.ReferenceID, Back: s.Base + "/queue" + f.Query(),
+		ID: report.Run.ID, Reference: report.Run.ReferenceID, Back: s.Base + f.list() + "#run-" + string(report.Run.ID), BackText: s.say("run.back." + strings.Trim(s.path, "/")),
 		Badges: []web.Badge{s.statusBadge(report.Run.Status)}, Cards: c.cards(s, rec), Facts: s.runFacts(rec),
 		Counts: s.say("run.counts", report.Summary.OK, report.Summary.NeedsReview, report.Summary.Failed),
 	}

@@ -37,6 +37,7 @@ func (f runFilter) Bad(field string) bool {
 }
 
 type runRow struct {
+	ID                         verification.RunID
 	URL, ReferenceID, Workflow string
 	Status                     web.Badge
 	Decision                   *web.Badge // nil for none
@@ -141,6 +142,7 @@ func (c *console) addRuns(r *http.Request, s session, v *runsView, q verificatio
 	if last, yes := behind(r, s, found); yes {
 		return last, nil
 	}
+	query := opened(r, s)
 	for _, summary := range found.Data {
 		one := summary.View(at)
 		workflow, err := c.workflowName(r, s, v.Workflow, one.WorkflowID)
@@ -148,7 +150,7 @@ func (c *console) addRuns(r *http.Request, s session, v *runsView, q verificatio
 			return "", err
 		}
 		row := runRow{
-			URL: s.Base + "/runs/" + string(one.ID), ReferenceID: one.ReferenceID, Workflow: workflow,
+			ID: one.ID, URL: s.Base + "/runs/" + string(one.ID) + query, ReferenceID: one.ReferenceID, Workflow: workflow,
 			Status: s.statusBadge(one.Status), StartedAt: s.At(one.StartedAt),
 		}
 		if d := summary.DecisionAt(at); d != verification.DecisionNone {

@@ -154,3 +154,27 @@ func TestADayBeforeYearOneIsRefusedNotSentToTheStore(t *testing.T) {
 	wants(t, p.get("/runs?from=0001-01-02&to=9999-12-31", "Cookie", cookies), http.StatusOK)
 	wants(t, p.get("/numbers?from=0001-01-02&to=0001-01-05", "Cookie", cookies), http.StatusOK)
 }
+
+func TestARunLeadsBackToTheListItWasOpenedFrom(t *testing.T) {
+	d := serve(t)
+	ids := d.fill(3)
+	p := d.as(reviewer(verification.RoleReviewer))
+	path := "/runs/" + string(ids[0])
+	list := p.get("/runs?status=in_progress&reference=&lang=en")
+	const query = "?back=%2Fruns%3Fstatus%3Din_progress"
+	wants(t, list, http.StatusOK, `href="/console`+path+query+`"`, `id="run-`+string(ids[0])+`"`)
+	page := p.get(path + query)
+	wants(t, page, http.StatusOK, `href="/console/runs?status=in_progress#run-`+string(ids[0])+`"`, "Back to the runs", `href="/console/runs" aria-current="page"`)
+	for n, post := range [][]string{{"/claim"}, {"/release"}, {"/verdict", "decision", "approve"}} {
+		a := p.post(path+post[0]+query, append(verdictForm(t, p.get(path+query)), post[1:]...)...)
+		want := []string{"/console" + path + query, "/console/runs?status=in_progress", "/console/runs?status=in_progress"}[n]
+		if got := a.header.Get("Location"); a.status != http.StatusSeeOther || got != want {
+			t.Errorf("%s leads to %d %s, want %s", post[0], a.status, got, want)
+		}
+	}
+	wants(t, p.get("/runs"), http.StatusOK, "was approved.")
+	for _, back := range []string{"", "https://evil.example/", "//evil.example", "/sign-out", "/runs/../../v1", "/runsx?a=b"} {
+		wants(t, p.get(path+"?back="+escape(back)), http.StatusOK, `href="/console/queue#run-`+string(ids[0])+`"`, "Back to the queue")
+	}
+	wants(t, p.get(path+"?search=case&page=2"), http.StatusOK, `href="/console/queue?page=2&amp;search=case#run-`)
+}

@@ -76,6 +76,7 @@ func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session
 	}
 	s.Languages = c.catalogs.Links(s.Catalog, nil) // without the code of the provider
 	attempt, encoded, _ := strings.Cut(c.cookie(r, attemptCookie), "|")
+	next, _ := base64.RawURLEncoding.DecodeString(encoded)
 	c.setCookie(w, attemptCookie, "")
 	var who verification.Reviewer
 	var idToken string
@@ -86,10 +87,10 @@ func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session
 	switch {
 	case errors.Is(err, verification.ErrUnauthenticated):
 		s.log.Info("sign-in refused", "error", err, "cause", causeOf(err))
-		return c.renderSignIn(w, s, http.StatusUnauthorized, &web.Note{Tone: web.Bad, Text: s.Message("signin.refused")}, "")
+		return c.renderSignIn(w, s, http.StatusUnauthorized, &web.Note{Tone: web.Bad, Text: s.Message("signin.refused")}, string(next))
 	case errors.Is(err, verification.ErrForbidden):
 		s.log.Info("sign-in refused", "error", err)
-		return c.renderSignIn(w, s, http.StatusForbidden, &web.Note{Tone: web.Bad, Text: s.Message("signin.norole")}, "")
+		return c.renderSignIn(w, s, http.StatusForbidden, &web.Note{Tone: web.Bad, Text: s.Message("signin.norole")}, string(next))
 	case err != nil:
 		return err
 	}
@@ -100,7 +101,6 @@ func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session
 		idToken = ""
 	}
 	c.setCookie(w, idTokenCookie, idToken)
-	next, _ := base64.RawURLEncoding.DecodeString(encoded)
 	return c.redirect(w, c.local(string(next)))
 }
 

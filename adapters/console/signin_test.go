@@ -338,3 +338,12 @@ func TestADraftStaysUntilTheServerHasTakenIt(t *testing.T) {
 		t.Errorf("after a post that did not arrive, the note is %q", got)
 	}
 }
+
+func TestARefusedSignInStillLeadsToThePageWanted(t *testing.T) {
+	p := &provider{who: reviewer(verification.RoleReviewer)}
+	d := serveWith(t, func(o *console.Options) { o.IdentityProvider = p })
+	browser := d.nobody()
+	wants(t, browser.get("/sign-in/start?next=%2Fconsole%2Fruns"), http.StatusSeeOther)
+	p.err = verification.Forbidden("bearer token", "")
+	wants(t, browser.get("/sign-in/callback?state="+p.state), http.StatusForbidden, `href="/console/sign-in/start?next=%2Fconsole%2Fruns"`)
+}

@@ -230,10 +230,14 @@ const maxNext = 20
 
 // next redirects to the next run of the queue that the reviewer can decide on: no other
 // reviewer has claimed it, and it has no proposal that this one cannot confirm. Without
-// such a run, it redirects to the queue.
+// such a run, it redirects to the queue. If the run was opened from another list, it
+// redirects to that.
 func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id verification.RunID, message string) error {
 	reference := r.PostForm.Get("reference")
 	f := queueFilterOf(r.URL.Query()).first()
+	if f.Back != "" {
+		return c.done(w, f.Back, message, isolate(reference))
+	}
 	q := f.query(s, c.opt.Now())
 	q.Limit = maxNext
 	if position, err := verification.ParseQueuePosition(r.PostForm.Get("position")); err == nil {
@@ -300,7 +304,7 @@ func (c *console) releaseRun(w http.ResponseWriter, r *http.Request, s session) 
 	if err := c.engine.ReleaseClaim(r.Context(), s.Tenant, id, s.Identity); err != nil {
 		return err
 	}
-	return c.done(w, "/queue"+queueFilterOf(r.URL.Query()).Query(), "done.released", isolate(r.PostForm.Get("reference")))
+	return c.done(w, queueFilterOf(r.URL.Query()).list(), "done.released", isolate(r.PostForm.Get("reference")))
 }
 
 // cancelRun cancels a live run.

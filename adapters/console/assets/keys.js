@@ -1,36 +1,54 @@
-// Keys: j and k move between rows, / searches, ? shows the keys.
+// Keys: j and k move between rows, / searches, v goes to the verdict, q back to the list,
+// ? shows the keys.
 
-const rows = () => [...document.querySelectorAll("[data-row]")].filter((row) => row.getClientRects().length > 0);
+const shown = (element) => element.checkVisibility();
+const keys = document.querySelector("details.keys");
+let before; // had the focus when the keys were shown
 
+// move puts the focus on another row. Without a focus it begins at the row that the
+// address names, which the person comes back to.
 function move(step) {
-  const all = rows();
+  const all = [...document.querySelectorAll("[data-row]")].filter(shown);
   if (all.length === 0) {
     return;
   }
-  const now = all.findIndex((row) => row.contains(document.activeElement));
+  const at = (test) => all.findIndex(test);
+  const now = Math.max(at((row) => row.contains(document.activeElement)), document.activeElement === document.body ? at((row) => row.closest(":target")) : -1);
   const next = now < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(Math.max(now + step, 0), all.length - 1);
   all[next].focus();
   all[next].scrollIntoView({block: "nearest"});
 }
 
-function help() {
-  const keys = document.querySelector("details.keys");
-  if (keys) {
-    keys.open = !keys.open;
-    keys.querySelector("summary").focus();
+function verdict() {
+  const to = ["#notes", ".verdict details:not([open]) > summary", "#verdict"].flatMap((one) => [...document.querySelectorAll(one)]).find(shown);
+  to?.focus();
+  to?.scrollIntoView({block: "nearest"});
+}
+
+function help(open) {
+  if (keys && keys.open !== open) {
+    keys.open = open;
+    if (open) {
+      before = document.activeElement;
+    }
+    (open ? keys.querySelector("summary") : before)?.focus({preventScroll: true});
   }
 }
 
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, select, textarea, dialog, [contenteditable]");
   if (event.key === "Escape") {
-    document.querySelector("details.keys")?.removeAttribute("open");
+    help(false);
   }
   if (typing || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) {
     return;
   }
-  const search = document.querySelector("#search");
-  const action = {j: () => move(1), k: () => move(-1), "?": help, "/": search && (() => search.select())}[event.key];
+  const search = document.querySelector("input[type=search]");
+  const back = document.querySelector(".back a");
+  const action = {
+    j: () => move(1), k: () => move(-1), "?": () => help(!keys?.open), "/": search && (() => search.select()),
+    v: document.querySelector("#verdict") && verdict, q: back && (() => back.click()),
+  }[event.key];
   if (action) {
     event.preventDefault();
     action();

@@ -2,6 +2,7 @@
 // every 15 s while there are none.
 
 const region = document.querySelector("[data-events]");
+const stale = document.querySelector("[data-stale]");
 const pollEvery = 15_000;
 const ageEvery = 60_000; // ages are in minutes
 let reading = false, again = false, poll = 0;
@@ -27,50 +28,56 @@ function show(page) {
   });
 }
 
-async function read() {
+async function refresh() {
   if (reading) {
     again = true;
     return;
   }
   reading = true;
+  let read = false;
   try {
     const response = await fetch(location.href, {headers: {Accept: "text/html"}, cache: "no-store", signal: AbortSignal.timeout(10_000)});
     if (response.ok && !response.redirected) {
       show(new DOMParser().parseFromString(await response.text(), "text/html"));
+      read = true;
     }
   } catch {
     // The next event or poll reads it again.
   } finally {
     reading = false;
+    stale.hidden = read;
   }
   if (again) {
     again = false;
-    read();
+    refresh();
   }
 }
 
 function follow() {
   const events = new EventSource(region.dataset.events);
   let opened = false;
-  events.addEventListener("changed", read);
+  events.addEventListener("changed", refresh);
   events.addEventListener("open", () => {
     clearInterval(poll);
     poll = 0;
     if (opened) { // something may have changed while it was closed
-      read();
+      refresh();
     }
     opened = true;
     document.documentElement.dataset.follows = "events";
   });
   events.addEventListener("error", () => {
     document.documentElement.dataset.follows = "polls";
-    poll ||= setInterval(read, pollEvery);
+    if (!poll) { // the stream has just ended
+      poll = setInterval(refresh, pollEvery);
+      refresh();
+    }
   });
   addEventListener("pagehide", () => events.close());
 }
 
 if (region) {
   follow();
-  setInterval(() => document.visibilityState === "visible" && read(), ageEvery);
+  setInterval(() => document.visibilityState === "visible" && refresh(), ageEvery);
   addEventListener("pageshow", (event) => event.persisted && location.reload());
 }

@@ -1,0 +1,56 @@
+// Tests of the pages on small screens.
+
+package console_test
+
+import (
+	"testing"
+
+	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestEveryPageIsInTheNavigationOfASmallPhone(t *testing.T) {
+	d := serve(t)
+	for _, language := range []string{"en", "hi"} {
+		tab := d.tab(reviewer(verification.RoleViewer), browser.Options{Width: 320, Language: language})
+		tab.Go(d.server.URL + "/console/deliveries")
+		if n := browser.Eval[int](tab, `[...document.querySelectorAll(".bar nav a")].filter((a) => a.getBoundingClientRect().left >= 0 && a.getBoundingClientRect().right <= 320).length`); n != 5 {
+			t.Errorf("%d of 5 pages are in sight in %s", n, language)
+		}
+	}
+}
+
+func TestFiltersLeaveRoomForTheList(t *testing.T) {
+	d := serve(t)
+	d.fill(3)
+	for _, path := range []string{"/queue", "/runs"} {
+		phone := d.tab(reviewer(verification.RoleReviewer), browser.Options{Width: 320})
+		phone.Go(d.server.URL + "/console" + path)
+		const top = `document.querySelector("tbody tr").getBoundingClientRect().top`
+		if at := browser.Eval[float64](phone, top); at > 400 {
+			t.Errorf("%s: the first run is at %v pixels, want it below the search", path, at)
+		}
+		phone.Press(".filters summary")
+		phone.See("#workflow")
+		phone.Go(d.server.URL + "/console" + path + "?workflow=" + string(d.Run(d.begin(d.Apply(waiting("Other", "Look.")), "other")).WorkflowID))
+		phone.See("#workflow") // because it is set
+		wide := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
+		wide.Go(d.server.URL + "/console" + path)
+		wide.See("#workflow")
+	}
+}
+
+func TestANestedValueHasTheWidthOfASmallPhone(t *testing.T) {
+	d := serve(t)
+	d.suspicious()
+	run, _ := d.answered(d.Apply(identity()), "case-1", "Asha Rao")
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Width: 320})
+	tab.Go(d.server.URL + "/console/runs/" + string(run))
+	tab.See(".nested")
+	if narrowest := browser.Eval[float64](tab, `Math.min(...[...document.querySelectorAll(".nested .data td")].map((td) => td.getBoundingClientRect().width))`); narrowest < 120 {
+		t.Errorf("a nested value is %v pixels wide, want 120", narrowest)
+	}
+	if out := browser.Eval[float64](tab, `innerHeight - document.querySelector(".to-verdict").getBoundingClientRect().bottom`); out != 0 {
+		t.Errorf("the button to the verdict is %v pixels above the end of the screen, want it there", out)
+	}
+}
