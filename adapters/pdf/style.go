@@ -14,7 +14,6 @@ const (
 	inkAccent ink = 0x1F3A5F
 	inkLine   ink = 0xCBD2DB
 	inkPanel  ink = 0xF4F6F9
-	inkPaper  ink = 0xFFFFFF
 )
 
 // tone is the foreground and background colour of a status.

@@ -43,8 +43,13 @@ func TestADeepPageOfTheQueueIsThePartOfTheWholeQueue(t *testing.T) {
 	must(t, err)
 	now := noon().AddDate(0, -1, 1) // when some have ended
 	for _, q := range []verification.QueueQuery{
-		{}, {Order: verification.DueFirst}, {Unclaimed: true}, {Unclaimed: true, Order: verification.DueFirst},
-		{Cause: verification.CauseReviewStep}, {SinceBefore: now.AddDate(0, 0, -26)}, {SinceBefore: now.AddDate(0, 0, -26), Order: verification.DueFirst},
+		{},
+		{Order: verification.DueFirst},
+		{Unclaimed: true},
+		{Unclaimed: true, Order: verification.DueFirst},
+		{Cause: verification.CauseReviewStep},
+		{SinceBefore: now.AddDate(0, 0, -26)},
+		{SinceBefore: now.AddDate(0, 0, -26), Order: verification.DueFirst},
 	} {
 		q.Now, q.Limit = now, 1000
 		var whole []verification.QueueEntry
