@@ -125,6 +125,7 @@ func statements(onConflict string) map[string]string {
 		stmtChangeGroup: fmt.Sprintf(changeGroup, ""), stmtChangeGroupReview: fmt.Sprintf(changeGroup, groupReviewed),
 		stmtScreened: appendScreened, stmtAccount: selectAccount,
 		stmtTake: takeWork, stmtDueAfter: dueAfter, stmtOverdue: overdueRuns, stmtNextDeadline: nextDeadline,
+		stmtMeasures: readMeasures,
 	}
 }
 

@@ -32,6 +32,7 @@ const (
 	stmtDueAfter     = "verifyd_due_after"
 	stmtOverdue      = "verifyd_overdue"
 	stmtNextDeadline = "verifyd_next_deadline"
+	stmtMeasures     = "verifyd_measures"
 )
 
 // setTenant lets the rest of a transaction see the rows of some tenants. It also resets
