@@ -116,7 +116,7 @@ func TestWhatGoesWrongIsFound(t *testing.T) {
 		"a webhook of an unknown run": {func(a *inspection, _ *history) {
 			a.notices = append(a.notices, notice{id: "x", run: "y"})
 		}, "which no history has"},
-		"a webhook with another status":  {func(a *inspection, _ *history) { a.notices[0].status = "failed" }, "of a run that is completed"},
+		"a webhook with another status":     {func(a *inspection, _ *history) { a.notices[0].status = "failed" }, "of a run that is completed"},
 		"a webhook that was never accepted": {func(a *inspection, _ *history) { a.notices[0].taken = 0 }, "was never accepted"},
 	} {
 		a := soundAftermath()
