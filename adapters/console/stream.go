@@ -39,6 +39,7 @@ type watcher struct {
 type watchedQueue struct {
 	streams map[chan struct{}]bool
 	stop    context.CancelFunc
+	looked  chan struct{} // closed after the first look
 }
 
 func newWatcher(look func(context.Context, verification.TenantID) (verification.Page[verification.QueueEntry], error)) *watcher {
@@ -46,24 +47,38 @@ func newWatcher(look func(context.Context, verification.TenantID) (verification.
 }
 
 // watch returns a channel that receives a value after each change of the queue of a
-// tenant, and a function that ends that. ok is false when there are too many streams.
+// tenant that follows the call, and a function that ends that. ok is false when there are
+// too many streams.
 func (w *watcher) watch(ctx context.Context, t verification.TenantID) (changed <-chan struct{}, end func(), ok bool) {
+	q, c := w.add(ctx, t)
+	if q == nil {
+		return nil, nil, false
+	}
+	select {
+	case <-q.looked:
+	case <-ctx.Done():
+	}
+	return c, func() { w.end(t, q, c) }, true
+}
+
+// add adds a stream to the queue of a tenant; q is nil when there are too many.
+func (w *watcher) add(ctx context.Context, t verification.TenantID) (q *watchedQueue, c chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	q := w.queues[t]
+	q = w.queues[t]
 	if w.streams >= maxStreams || q != nil && len(q.streams) >= maxTenantStreams {
-		return nil, nil, false
+		return nil, nil
 	}
 	if q == nil {
 		ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-		q = &watchedQueue{streams: map[chan struct{}]bool{}, stop: stop}
+		q = &watchedQueue{streams: map[chan struct{}]bool{}, stop: stop, looked: make(chan struct{})}
 		w.queues[t] = q
 		go w.follow(ctx, t, q)
 	}
-	c := make(chan struct{}, 1)
+	c = make(chan struct{}, 1)
 	q.streams[c] = true
 	w.streams++
-	return c, func() { w.end(t, q, c) }, true
+	return q, c
 }
 
 func (w *watcher) end(t verification.TenantID, q *watchedQueue, c chan struct{}) {
@@ -82,6 +97,7 @@ func (w *watcher) follow(ctx context.Context, t verification.TenantID, q *watche
 	tick := time.NewTicker(queueLook)
 	defer tick.Stop()
 	last, known := w.state(ctx, t)
+	close(q.looked)
 	for {
 		select {
 		case <-ctx.Done():
