@@ -192,12 +192,12 @@ func (g *gate) Err() error {
 
 func TestConcurrentReportsAreLimited(t *testing.T) {
 	const limit = 3
-	p := printer(t, pdf.Options{Concurrent: limit, CacheBytes: -1})
-	entered, leave := make(chan struct{}, 20), make(chan struct{})
+	p := printer(t, pdf.Options{Concurrent: limit, CacheBytes: -1, MaxWait: 10 * time.Minute})
+	entered, leave := make(chan struct{}, 2*(limit+1)), make(chan struct{})
 	var wg sync.WaitGroup
 	printing := func(tenant verification.TenantID, want int) {
 		t.Helper()
-		for range 10 {
+		for range limit + 1 {
 			wg.Go(func() {
 				if _, err := p.PrintReport(&gate{Context: t.Context(), entered: entered, leave: leave}, tenant, sample()); err != nil {
 					t.Error(err)
