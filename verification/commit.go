@@ -48,7 +48,7 @@ type Commit struct {
 // another, without effects.
 func NewCommit(before, after Run, events []Event) Commit {
 	c := Commit{Events: events, Summary: after.Summary(), Measures: Measures(before, after, events)}
-	_, c.ReviewBefore = before.Review()
+	_, c.ReviewBefore = before.InReview()
 	if v, open := after.Review(); open {
 		c.Review = &v
 	}

@@ -198,8 +198,8 @@ func (m *measuring) dueSince(event int) time.Time {
 	if event < first {
 		return m.before.unmeasured.dueSince
 	}
-	v, _ := m.before.EvolveAll(m.events[first:event]).Review()
-	return v.Since
+	since, _ := m.before.EvolveAll(m.events[first:event]).InReview()
+	return since
 }
 
 func (m *measuring) count(name MeasureName, key string) {

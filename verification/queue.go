@@ -47,22 +47,34 @@ type Review struct {
 	ProposedBy Person
 }
 
-// Review returns the run's entry in the review queue, and whether it has one, which is
-// when its decision is review. It does not know the time: compare it with Review.Until.
+// InReview returns since when the run has an entry in the review queue, and whether it
+// has one: its decision is review, whatever the time. Compare the time with Review.Until.
+func (r Run) InReview() (since time.Time, yes bool) {
+	switch {
+	case r.Wait.Kind != WaitReview && r.Ended != StatusCompleted || r.Decision() != DecisionReview:
+		return time.Time{}, false
+	case r.Ended == "":
+		return r.Wait.Since, true
+	case !r.ReopenedAt.IsZero():
+		return r.ReopenedAt, true
+	}
+	return r.CompletedAt, true
+}
+
+// Review returns the run's entry in the review queue, and whether it has one: see
+// InReview, which costs less.
 func (r Run) Review() (Review, bool) {
-	if r.Wait.Kind != WaitReview && r.Ended != StatusCompleted || r.Decision() != DecisionReview {
+	since, yes := r.InReview()
+	if !yes {
 		return Review{}, false
 	}
 	v := Review{
 		Run: r.ID, Workflow: r.Started.Workflow, WorkflowName: r.Started.WorkflowName,
-		ReferenceID: r.Started.ReferenceID, Since: r.CompletedAt, Flags: r.Flags(),
+		ReferenceID: r.Started.ReferenceID, Since: since, Flags: r.Flags(),
 		Proposed: r.Proposal.Decision, ProposedBy: r.Proposal.Person(),
 	}
-	if !r.ReopenedAt.IsZero() {
-		v.Since = r.ReopenedAt
-	}
 	if r.Ended == "" {
-		v.Since, v.Until = r.Wait.Since, r.Deadline()
+		v.Until = r.Deadline()
 	}
 	if minutes := r.Started.ReviewDueMinutes; minutes > 0 {
 		v.DueAt = v.Since.Add(time.Duration(minutes) * time.Minute)

@@ -4,7 +4,6 @@ package verification
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 )
 
@@ -146,13 +145,25 @@ func (c Cause) Sentence() string {
 
 // causes returns why the step is flagged, in the order of Causes; none if it is not.
 func (s Step) causes() (causes []Cause) {
-	holds := map[Cause]bool{
-		CauseReviewStep: s.Type == NodeReview, CauseSource: s.flags.sourceNotOK, CauseAnalysis: s.flags.analysisNotOK,
-		CauseOptedOut: s.flags.optedOut, CauseLocation: s.flags.geoNotOK, CauseConsent: s.flags.noConsent,
-		CauseRecovered: s.Recovered, CauseDispatches: s.Dispatches >= flaggedDispatches,
-		CauseRescreened: len(s.Rescreened) > 0,
+	for _, c := range []struct {
+		cause Cause
+		holds bool
+	}{
+		{CauseReviewStep, s.Type == NodeReview},
+		{CauseSource, s.flags.sourceNotOK},
+		{CauseAnalysis, s.flags.analysisNotOK},
+		{CauseOptedOut, s.flags.optedOut},
+		{CauseLocation, s.flags.geoNotOK},
+		{CauseConsent, s.flags.noConsent},
+		{CauseRecovered, s.Recovered},
+		{CauseDispatches, s.Dispatches >= flaggedDispatches},
+		{CauseRescreened, len(s.Rescreened) > 0},
+	} {
+		if c.holds {
+			causes = append(causes, c.cause)
+		}
 	}
-	return slices.DeleteFunc(Causes(), func(c Cause) bool { return !holds[c] })
+	return causes
 }
 
 // Decision returns the decision on the run: review while it is parked on a

@@ -237,8 +237,7 @@ func (r *Run) evolve(e Event) {
 		r.Wait = Wait{Kind: WaitReview, Node: f.Node, Number: r.Seq, Since: e.At}
 		r.reach(Step{Node: f.Node, Type: NodeReview, Label: f.Label, Reason: f.Reason, StartedAt: e.At})
 	case VerdictRecorded:
-		v, _ := r.Review()
-		r.unmeasured.dueSince = v.Since
+		r.unmeasured.dueSince, _ = r.InReview()
 		r.judged(f, e.At)
 		r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision})
 	case VerdictProposed:

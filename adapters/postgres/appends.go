@@ -53,7 +53,7 @@ func queueAppends(q querier, b *pgx.Batch, group []pendingAppend, appended map[v
 	if len(group) == 1 {
 		err = group[0].queue(q, b, appended)
 	} else {
-		err = queueGroup(b, group, appended)
+		err = queueGroup(q, b, group, appended)
 	}
 	if args := screenedArgs(group); args != nil && err == nil {
 		b.Queue(q.stmt(stmtScreened), args...)
@@ -107,15 +107,8 @@ func (p pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification.
 	if len(c.Events) == 0 { // the review and the measures stay as they are
 		return nil
 	}
-	if c.ReviewBefore {
-		add(stmtDeleteReview, causesOf(c.Review))
-	}
-	if c.Review != nil {
-		r, err := newReviewArgs(*c.Review)
-		if err != nil {
-			return err
-		}
-		add(stmtReplaceReview, r.causes, r.workflow, r.reference, r.since, r.due, r.until, r.shown)
+	if err := p.queueReview(add); err != nil {
+		return err
 	}
 	if len(c.Measures) > 0 {
 		measures, err := logged([]pendingAppend{p})
@@ -124,6 +117,27 @@ func (p pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification.
 		}
 		add(stmtInsertMeasure, measures)
 	}
+	return nil
+}
+
+// queueReview queues the statements that change the entry in the review queue.
+func (p pendingAppend) queueReview(add func(string, ...any) *pgx.QueuedQuery) error {
+	v, statement := p.commit.Review, stmtInsertReview
+	if v == nil {
+		if p.commit.ReviewBefore {
+			add(stmtDeleteReview, 0)
+		}
+		return nil
+	}
+	r, err := newReviewArgs(*v)
+	if err != nil {
+		return err
+	}
+	if p.commit.ReviewBefore {
+		add(stmtDeleteReview, len(r.causes))
+		statement = stmtReplaceReview
+	}
+	add(statement, r.causes, r.workflow, r.reference, r.since, r.due, r.until, r.shown)
 	return nil
 }
 

@@ -17,10 +17,10 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// causesNow are those of a review before an append and after it: the append removes one and
-// adds another.
+// causesNow are those of a review before an append and after it: the append replaces the
+// first and removes the second.
 func causesNow() (before, after []verification.Cause) {
-	return []verification.Cause{verification.CauseSource}, []verification.Cause{verification.CauseReviewStep}
+	return []verification.Cause{verification.CauseSource, verification.CauseLocation}, []verification.Cause{verification.CauseReviewStep}
 }
 
 // entered appends the start of runs whose reviews have the first causes of causesNow, and
@@ -49,7 +49,7 @@ func entered(t *testing.T, s *postgres.Store, runs ...verification.RunID) (chang
 	}
 }
 
-func TestAnAppendLocksAReviewBeforeItsCauses(t *testing.T) {
+func TestAnAppendLocksTheFirstRowOfAReviewFirst(t *testing.T) {
 	for name, runs := range map[string][]verification.RunID{
 		"alone":    {runNumber(1)},
 		"together": {runNumber(1), runNumber(2)},
@@ -70,7 +70,7 @@ func TestAnAppendLocksAReviewBeforeItsCauses(t *testing.T) {
 			waitsFor(t, claiming, "the append")
 			_, err := claiming.Exec(t.Context(), "SELECT FROM verifyd.reviews WHERE run_id = $1 FOR UPDATE NOWAIT", string(runNumber(1)))
 			if err != nil {
-				t.Errorf("the append has locked a row with a cause before the one without: %v", err)
+				t.Errorf("the append has locked another row of the review before the first: %v", err)
 			}
 			_, err = claiming.Exec(t.Context(),
 				"UPDATE verifyd.reviews SET claimed_by = 'asha', claimed_name = 'Asha', claimed_at = $2, claim_until = $3 WHERE run_id = $1",
@@ -84,7 +84,7 @@ func TestAnAppendLocksAReviewBeforeItsCauses(t *testing.T) {
 	}
 }
 
-func TestAClaimLocksAReviewBeforeItsCauses(t *testing.T) {
+func TestAClaimLocksTheFirstRowOfAReviewFirst(t *testing.T) {
 	claim := verification.Claim{By: "asha", Name: "Asha", At: noon(), Until: noon().Add(time.Hour)}
 	for _, tt := range []struct {
 		name, before string
@@ -113,14 +113,14 @@ func TestAClaimLocksAReviewBeforeItsCauses(t *testing.T) {
 			waitsFor(t, appending, tt.name)
 			_, err := appending.Exec(t.Context(), "SELECT FROM verifyd.reviews WHERE run_id = $1 FOR UPDATE NOWAIT", string(runNumber(1)))
 			if err != nil {
-				t.Errorf("the claim has locked a row with a cause before the one without: %v", err)
+				t.Errorf("the claim has locked another row of the review before the first: %v", err)
 			}
 			// What an append does: a cause is added, with the claim that there was.
 			_, err = appending.Exec(t.Context(), `
-INSERT INTO verifyd.reviews (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown,
+INSERT INTO verifyd.reviews (tenant_id, run_id, n, cause, workflow_id, reference_id, since, due_at, until, shown,
     claimed_by, claimed_name, claimed_at, claim_until)
-SELECT tenant_id, run_id, $2, workflow_id, reference_id, since, due_at, until, shown, claimed_by, claimed_name, claimed_at, claim_until
-FROM verifyd.reviews WHERE run_id = $1 AND cause = ''`, string(runNumber(1)), string(verification.CauseReviewStep))
+SELECT tenant_id, run_id, 3, $2, workflow_id, reference_id, since, due_at, until, shown, claimed_by, claimed_name, claimed_at, claim_until
+FROM verifyd.reviews WHERE run_id = $1 AND n = 1`, string(runNumber(1)), string(verification.CauseReviewStep))
 			must(t, err)
 			must(t, appending.Commit(t.Context()))
 			must(t, <-changed)
@@ -130,15 +130,15 @@ FROM verifyd.reviews WHERE run_id = $1 AND cause = ''`, string(runNumber(1)), st
 	}
 }
 
-// claimBegins begins a transaction that has locked the row of run 1 with the empty cause.
+// claimBegins begins a transaction that has locked the first row of the review of run 1.
 func claimBegins(t *testing.T, url string) pgx.Tx {
 	t.Helper()
 	tx, err := connect(t, pgtest.Admin(t, url)).Begin(t.Context())
 	must(t, err)
-	locked, err := tx.Exec(t.Context(), "SELECT FROM verifyd.reviews WHERE run_id = $1 AND cause = '' FOR UPDATE", string(runNumber(1)))
+	locked, err := tx.Exec(t.Context(), "SELECT FROM verifyd.reviews WHERE run_id = $1 AND n = 1 FOR UPDATE", string(runNumber(1)))
 	must(t, err)
 	if locked.RowsAffected() != 1 {
-		t.Fatalf("%d rows of the run without a cause, want 1", locked.RowsAffected())
+		t.Fatalf("%d first rows of the review, want 1", locked.RowsAffected())
 	}
 	return tx
 }
@@ -153,8 +153,7 @@ func waitsFor(t *testing.T, tx pgx.Tx, what string) {
 	})
 }
 
-// sameClaims compares the rows of run 1: one without a cause and one for each cause, all
-// with one claim.
+// sameClaims compares the rows of run 1: one for each cause, all with one claim.
 func sameClaims(t *testing.T, url string, causes []verification.Cause, by string) {
 	t.Helper()
 	rows, err := connect(t, pgtest.Admin(t, url)).Query(t.Context(), "SELECT cause, claimed_by FROM verifyd.reviews WHERE run_id = $1 ORDER BY cause", string(runNumber(1)))
@@ -162,7 +161,7 @@ func sameClaims(t *testing.T, url string, causes []verification.Cause, by string
 	type row struct{ Cause, ClaimedBy string }
 	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])
 	must(t, err)
-	want := []row{{"", by}}
+	var want []row
 	for _, c := range causes {
 		want = append(want, row{string(c), by})
 	}

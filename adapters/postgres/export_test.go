@@ -42,11 +42,16 @@ func (s *Store) ListQueries(t verification.TenantID, q verification.RunQuery) ma
 
 // QueueQueries returns the statements of Queue by name.
 func (s *Store) QueueQueries(t verification.TenantID, q verification.QueueQuery) map[string]string {
-	texts := map[string]string{"total": queueTotal(s.db, t, q).String(), "page": queuePage(s.db, t, q).String()}
+	texts := map[string]string{"total": queueTotal(s.db, t, q).String(), "page": queueRows(matching(s.db, t, q), q).String()}
+	if q.Order == verification.DueFirst {
+		texts["page"] = queueRows(withDueTime(matching(s.db, t, q)), q).String()
+		texts["page without a due time"] = queueRows(withoutDueTime(matching(s.db, t, q)), q).String()
+	}
 	if seeksReview(q) {
 		texts["day"] = reviewDayAt(s.db, t, q).String()
 		texts["position"] = reviewAt(s.db, t, q, span{First: "2026-01-03", Due: "2026-01-04", Before: q.Offset - 100}).String()
 		delete(texts, "page") // begins behind the position
+		delete(texts, "page without a due time")
 	}
 	return texts
 }

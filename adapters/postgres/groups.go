@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -63,34 +64,6 @@ const groupMeasured = `measured AS (
     WHERE (SELECT count(*) FROM appended) < cardinality($1) AND i.measures <> ''
 )`
 
-// groupReviewed replaces the entries of the runs in summarized in the review queue, see
-// reviewsArgs. A claim stays while the review is the same. It locks the row with the empty
-// cause first, as deleteReview does, and takes the claim from the locked row, which is
-// newer than the snapshot of the statement if it had to wait.
-const groupReviewed = `, entry AS MATERIALIZED (
-    SELECT * FROM unnest($29::uuid[], $30::uuid[], $31::text[], $32::uuid[], $33::text[], $34::timestamptz[],
-        $35::timestamptz[], $36::timestamptz[], $37::text[])
-    AS i (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown)
-), locked AS MATERIALIZED (
-    SELECT v.tenant_id, v.run_id, v.since, v.claimed_by, v.claimed_name, v.claimed_at, v.claim_until
-    FROM verifyd.reviews v JOIN summarized k USING (tenant_id, run_id) WHERE (v.cause || '') = '' ORDER BY v.tenant_id, v.run_id FOR UPDATE OF v
-), resolved AS (
-    DELETE FROM verifyd.reviews v USING locked k
-    WHERE v.tenant_id = k.tenant_id AND v.run_id = k.run_id AND NOT EXISTS (SELECT FROM entry i
-        WHERE i.tenant_id = v.tenant_id AND i.run_id = v.run_id AND i.cause = v.cause)
-), reviewed AS (
-    INSERT INTO verifyd.reviews AS v (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown,
-        claimed_by, claimed_name, claimed_at, claim_until)
-    SELECT i.tenant_id, i.run_id, i.cause, i.workflow_id, i.reference_id, i.since, i.due_at, i.until, i.shown,
-        coalesce(c.claimed_by, ''), coalesce(c.claimed_name, ''), c.claimed_at, c.claim_until
-    FROM entry i JOIN summarized k USING (tenant_id, run_id)
-    LEFT JOIN locked c ON c.tenant_id = i.tenant_id AND c.run_id = i.run_id AND c.since = i.since
-    ON CONFLICT (tenant_id, run_id, cause) DO UPDATE SET since = excluded.since, due_at = excluded.due_at,
-        until = excluded.until, shown = excluded.shown,
-        claimed_by = CASE WHEN v.since = excluded.since THEN v.claimed_by ELSE '' END,
-        claim_until = CASE WHEN v.since = excluded.since THEN v.claim_until END
-)`
-
 // startGroup inserts histories, summaries and work, and returns the runs. If one of them
 // exists, the group fails.
 const startGroup = groupInput + `, appended AS (
@@ -105,7 +78,7 @@ const startGroup = groupInput + `, appended AS (
     FROM input i JOIN appended k USING (tenant_id, run_id)
     RETURNING tenant_id, id AS run_id
 ), ` + groupQueue + `
-), ` + groupMeasured + `%s
+), ` + groupMeasured + `
 SELECT tenant_id, run_id FROM appended`
 
 // changeGroup inserts into histories that still end at seq, replaces summaries and
@@ -130,25 +103,58 @@ const changeGroup = groupInput + `, appended AS (
 ), ` + groupQueue + `
     ON CONFLICT (tenant_id, run_id, kind) DO UPDATE SET
         due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0
-), ` + groupMeasured + `%s
+), ` + groupMeasured + `
 SELECT tenant_id, run_id FROM appended`
 
-// queueGroup queues several appends with events on a batch, as queueAppends does.
-func queueGroup(b *pgx.Batch, group []pendingAppend, appended map[verification.RunRef]bool) error {
-	parts := map[string][]pendingAppend{}
+// groupAppended holds for the appends i of a group that an earlier statement of the
+// transaction has not refused.
+const groupAppended = `EXISTS (SELECT FROM verifyd.run_events e
+    WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id AND e.seq = i.seq AND e.xmin = pg_current_xact_id()::xid)`
+
+// insertReviews inserts the entries of runs that had none into the review queue, and
+// deleteReviews deletes those of runs that have none any more: see insertReview.
+const (
+	insertReviews = `
+INSERT INTO verifyd.reviews (` + reviewColumns + `)
+SELECT ` + reviewColumns + `
+FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[], $6::uuid[], $7::text[], $8::timestamptz[], $9::timestamptz[], $10::timestamptz[], $11::text[])
+    AS i (tenant_id, run_id, seq, n, cause, workflow_id, reference_id, since, due_at, until, shown)
+WHERE ` + groupAppended
+
+	deleteReviews = `
+WITH locked AS MATERIALIZED (
+    SELECT v.tenant_id, v.run_id FROM unnest($1::uuid[], $2::uuid[], $3::int[]) AS i (tenant_id, run_id, seq)
+    JOIN verifyd.reviews v ON v.tenant_id = i.tenant_id AND v.run_id = i.run_id AND v.n + 0 = 1
+    WHERE ` + groupAppended + ` ORDER BY v.tenant_id, v.run_id FOR UPDATE OF v
+)
+DELETE FROM verifyd.reviews v USING locked k WHERE v.tenant_id = k.tenant_id AND v.run_id = k.run_id`
+)
+
+// queueGroup queues several appends with events on a batch, as queueAppends does. Appends
+// that replace an entry of the review queue are few, and sent as plain statements.
+func queueGroup(q querier, b *pgx.Batch, group []pendingAppend, appended map[verification.RunRef]bool) error {
+	var history, starts, changes, entered, left []pendingAppend
 	for _, p := range group {
-		statement := stmtChangeGroup
-		switch begins := p.seq == 0; {
+		opens, closes := p.commit.Review != nil, p.commit.ReviewBefore
+		switch {
 		case p.historyOnly():
-			statement = stmtHistoryGroup
-		case begins && p.reviewed():
-			statement = stmtStartGroupReview
-		case begins:
-			statement = stmtStartGroup
-		case p.reviewed():
-			statement = stmtChangeGroupReview
+			history = append(history, p)
+			continue
+		case opens && closes:
+			if err := p.queue(q, b, appended); err != nil {
+				return err
+			}
+			continue
+		case opens:
+			entered = append(entered, p)
+		case closes:
+			left = append(left, p)
 		}
-		parts[statement] = append(parts[statement], p)
+		if p.seq == 0 {
+			starts = append(starts, p)
+		} else {
+			changes = append(changes, p)
+		}
 	}
 	read := func(rows pgx.Rows) error {
 		var tenant, run pgtype.UUID
@@ -161,56 +167,61 @@ func queueGroup(b *pgx.Batch, group []pendingAppend, appended map[verification.R
 		})
 		return err
 	}
-	for _, statement := range []string{stmtHistoryGroup, stmtStartGroup, stmtStartGroupReview, stmtChangeGroup, stmtChangeGroupReview} {
-		part := parts[statement]
-		if len(part) == 0 {
+	for _, g := range []struct {
+		statement string
+		part      []pendingAppend
+	}{
+		{stmtHistoryGroup, history},
+		{stmtStartGroup, starts},
+		{stmtChangeGroup, changes},
+		{stmtInsertReviews, entered},
+		{stmtDeleteReviews, left},
+	} {
+		if len(g.part) == 0 {
 			continue
 		}
-		args, err := argsOf(statement, part)
+		args, err := argsOf(g.statement, g.part)
 		if err != nil {
 			return err
 		}
-		b.Queue(statement, args...).Query(read)
+		b.Queue(g.statement, args...).Query(read)
 	}
 	return nil
 }
 
-// argsOf returns the arguments of an append statement.
-func argsOf(statement string, part []pendingAppend) (args []any, err error) {
-	if statement == stmtHistoryGroup {
+// argsOf returns the arguments of a statement of a group.
+func argsOf(statement string, part []pendingAppend) ([]any, error) {
+	switch statement {
+	case stmtHistoryGroup:
 		return historyArgs(part), nil
+	case stmtInsertReviews:
+		return reviewsArgs(part)
+	case stmtDeleteReviews:
+		return keysArgs(part), nil
 	}
-	if args, err = summariesArgs(part); err != nil {
-		return nil, err
-	}
-	measures, err := measureArgs(part)
-	args = append(args, measures...)
-	if err == nil && (statement == stmtStartGroupReview || statement == stmtChangeGroupReview) {
-		var entries []any
-		entries, err = reviewsArgs(part)
-		args = append(args, entries...)
-	}
-	return args, err
+	return summariesArgs(part)
 }
 
-// reviewed reports whether the run has an entry in the review queue before the append
-// or after it.
-func (p pendingAppend) reviewed() bool {
-	return p.commit.Review != nil || p.commit.ReviewBefore
-}
-
-// historyArgs returns the first arguments of every statement of a group.
-func historyArgs(group []pendingAppend) []any {
+// keysArgs returns the first arguments of every statement of a group.
+func keysArgs(group []pendingAppend) []any {
 	n := len(group)
-	tenants, runs := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
-	seqs, nextSeqs, events := make([]int32, n), make([]int32, n), make([]string, n)
+	tenants, runs, seqs := make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]int32, n)
 	for i, p := range group {
-		tenants[i], runs[i], seqs[i], nextSeqs[i], events[i] = p.tenant, p.run, p.seq, p.nextSeq(), p.events
+		tenants[i], runs[i], seqs[i] = p.tenant, p.run, p.seq
 	}
-	return []any{tenants, runs, seqs, nextSeqs, events}
+	return []any{tenants, runs, seqs}
 }
 
-// summariesArgs returns the arguments of startGroup and changeGroup before the measures.
+// historyArgs returns the arguments of historyGroup.
+func historyArgs(group []pendingAppend) []any {
+	nextSeqs, events := make([]int32, len(group)), make([]string, len(group))
+	for i, p := range group {
+		nextSeqs[i], events[i] = p.nextSeq(), p.events
+	}
+	return append(keysArgs(group), nextSeqs, events)
+}
+
+// summariesArgs returns the arguments of startGroup and changeGroup.
 func summariesArgs(group []pendingAppend) ([]any, error) {
 	n := len(group)
 	texts := func() []string { return make([]string, n) }
@@ -236,10 +247,12 @@ func summariesArgs(group []pendingAppend) ([]any, error) {
 		statuses[i], decisions[i], until[i] = string(in.Status), string(in.Decision), orNull(in.Until)
 		advance[i], announce[i], leased[i] = orNull(p.commit.AdvanceAt), orNull(p.commit.AnnounceAt), p.commit.Leased
 	}
-	return append(historyArgs(group),
+	measures, err := measureArgs(group)
+	return slices.Concat(historyArgs(group), []any{
 		workflows, revisions, references, started, expires, abandon,
 		waiting, signals, waits, ended, completed, errs, verdicts, flagged,
-		statuses, decisions, until, advance, announce, leased), nil
+		statuses, decisions, until, advance, announce, leased,
+	}, measures), err
 }
 
 // measureArgs returns the arguments of groupMeasured: the measures of each append, and
@@ -273,24 +286,23 @@ func measureArgs(part []pendingAppend) ([]any, error) {
 	return []any{each, tenants, sums}, nil
 }
 
-// reviewsArgs returns the arguments of groupReviewed: one element for each row.
+// reviewsArgs returns the arguments of insertReviews: one element for each row.
 func reviewsArgs(part []pendingAppend) ([]any, error) {
 	var tenants, runs, workflows []pgtype.UUID
+	var seqs, numbers []int32
 	var causes, references, shown []string
 	var since, due, until []pgtype.Timestamptz
 	for _, p := range part {
-		if p.commit.Review == nil {
-			continue
-		}
 		r, err := newReviewArgs(*p.commit.Review)
 		if err != nil {
 			return nil, err
 		}
-		for _, cause := range r.causes {
+		for i, cause := range r.causes {
 			tenants, runs, workflows = append(tenants, p.tenant), append(runs, p.run), append(workflows, r.workflow)
-			causes, references, shown = append(causes, cause), append(references, r.reference), append(shown, r.shown)
+			seqs, numbers, causes = append(seqs, p.seq), append(numbers, int32(i+1)), append(causes, cause)
+			references, shown = append(references, r.reference), append(shown, r.shown)
 			since, due, until = append(since, r.since), append(due, r.due), append(until, r.until)
 		}
 	}
-	return []any{tenants, runs, causes, workflows, references, since, due, until, shown}, nil
+	return []any{tenants, runs, seqs, numbers, causes, workflows, references, since, due, until, shown}, nil
 }

@@ -123,11 +123,12 @@ WITH closed AS (
 
 	foldReviewCounts = `empty AS (
     DELETE FROM verifyd.review_counts c WHERE slot = 0 AND reviews = 0 AND NOT EXISTS (SELECT FROM folded f
-        WHERE (f.tenant_id, f.cause, f.workflow_id, f.day, f.due_day) = (c.tenant_id, c.cause, c.workflow_id, c.day, c.due_day))
+        WHERE (f.tenant_id, f.cause, f.is_first, f.workflow_id, f.day, f.due_day)
+            = (c.tenant_id, c.cause, c.is_first, c.workflow_id, c.day, c.due_day))
 ), in_total AS (
     INSERT INTO verifyd.review_counts AS c
-    SELECT tenant_id, cause, workflow_id, day, due_day, 0, sum(reviews) FROM folded GROUP BY 1, 2, 3, 4, 5
-    ON CONFLICT (tenant_id, cause, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews
+    SELECT tenant_id, cause, is_first, workflow_id, day, due_day, 0, sum(reviews) FROM folded GROUP BY 1, 2, 3, 4, 5, 6
+    ON CONFLICT (tenant_id, cause, is_first, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews
 )`
 )
 

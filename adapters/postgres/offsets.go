@@ -126,10 +126,13 @@ func reviewDayAt(tx bun.IDB, t verification.TenantID, q verification.QueueQuery)
 func reviewAt(tx bun.IDB, t verification.TenantID, q verification.QueueQuery, in span) *bun.SelectQuery {
 	order := queueOrder(q)
 	at := reviewsOf(tx, t, q).ColumnExpr(order).OrderExpr(order).Offset(int64(q.Offset - 1 - in.Before)).Limit(1)
-	if q.Order == verification.DueFirst {
-		at = at.Where("(due_at, since) >= (?::timestamptz, ?::timestamptz)", in.Due, in.First)
-	} else {
+	switch {
+	case q.Order != verification.DueFirst:
 		at = at.Where("since >= ?::timestamptz", in.First)
+	case in.Due == "infinity":
+		at = withoutDueTime(at).Where("since >= ?::timestamptz", in.First)
+	default:
+		at = withDueTime(at).Where("due_at >= ?::timestamptz", in.Due)
 	}
 	unmatched, terms := "0", []any(nil)
 	for _, rows := range unmatchedOf(tx, t, q) { // NOT keeps the planner from reading all rows up to there in an index

@@ -44,13 +44,13 @@ ANALYZE verifyd.run_counts`
 // populateQueue and populateMeasures give a tenant a review queue and the measures of a year.
 const (
 	populateQueue = `
-INSERT INTO verifyd.reviews (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown, claimed_by, claim_until)
-SELECT $1::uuid, ('d0000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, cause,
+INSERT INTO verifyd.reviews (tenant_id, run_id, n, cause, workflow_id, reference_id, since, due_at, until, shown, claimed_by, claim_until)
+SELECT $1::uuid, ('d0000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, c.number, c.cause,
     ('c0000000-0000-7000-8000-' || lpad(to_hex(n % 10), 12, '0'))::uuid, 'customer-' || n,
-    timestamptz '2026-01-01' + n * interval '1 minute', timestamptz '2026-01-02' + n * interval '1 minute',
+    timestamptz '2026-01-01' + n * interval '1 minute', CASE WHEN n % 3 = 1 THEN 'infinity' ELSE timestamptz '2026-01-02' + n * interval '1 minute' END,
     CASE WHEN n % 50 = 0 THEN timestamptz '2026-02-01' + n * interval '1 minute' END, '{}',
     CASE WHEN n % 100 = 0 THEN 'asha' ELSE '' END, CASE WHEN n % 100 = 0 THEN timestamptz '2026-12-01' END
-FROM generate_series(1, 20000) AS n, unnest(ARRAY['', 'review_step']) AS cause;
+FROM generate_series(1, 20000) AS n, unnest(ARRAY['review_step', 'source']) WITH ORDINALITY AS c (cause, number) WHERE n % 5 > 0 OR c.number = 1;
 ANALYZE verifyd.reviews, verifyd.review_counts`
 	populateMeasures = `
 INSERT INTO verifyd.measures
@@ -69,7 +69,9 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 		"all, due":             {Order: verification.DueFirst},
 		"workflow, due":        {Workflow: flow, Order: verification.DueFirst},
 		"cause":                {Cause: verification.CauseReviewStep},
+		"cause, due":           {Cause: verification.CauseSource, Order: verification.DueFirst},
 		"cause, workflow":      {Cause: verification.CauseReviewStep, Workflow: flow},
+		"cause, prefix":        {Cause: verification.CauseSource, ReferencePrefix: "customer-12"},
 		"age":                  {SinceBefore: noon().AddDate(0, 0, -50)},
 		"unclaimed, workflow":  {Unclaimed: true, Workflow: flow},
 		"mine":                 {ClaimedBy: "asha"},

@@ -37,7 +37,7 @@ func TestTheTotalOfAPrefixIsExactHoweverManyRunsHaveIt(t *testing.T) {
 			q, err := s.Queue(t.Context(), ours, verification.QueueQuery{ReferencePrefix: prefix, Workflow: w, Now: noon()})
 			must(t, err)
 			const countQueue = `SELECT count(*) FROM verifyd.reviews
-WHERE cause = '' AND starts_with(reference_id, $1) AND ($2 = '' OR workflow_id::text = $2) AND (until IS NULL OR until >= $3)`
+WHERE n = 1 AND starts_with(reference_id, $1) AND ($2 = '' OR workflow_id::text = $2) AND (until IS NULL OR until >= $3)`
 			must(t, admin.QueryRow(t.Context(), countQueue, prefix, string(w), noon()).Scan(&queued))
 			if q.Total != queued {
 				t.Errorf("Queue(%q, workflow %q): total %d, want %d", prefix, w, q.Total, queued)

@@ -14,7 +14,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// reviewRow is a row of verifyd.reviews with an empty cause, as it is read.
+// reviewRow is a row of verifyd.reviews, as it is read.
 type reviewRow struct {
 	bun.BaseModel `bun:"table:verifyd.reviews,alias:v"`
 
@@ -50,7 +50,13 @@ type reviewArgs struct {
 }
 
 func newReviewArgs(v verification.Review) (r reviewArgs, err error) {
-	r = reviewArgs{causes: causesOf(&v), reference: v.ReferenceID, since: orNull(v.Since), due: orNull(v.DueAt), until: orNull(v.Until)}
+	r = reviewArgs{reference: v.ReferenceID, since: orNull(v.Since), due: orNull(v.DueAt), until: orNull(v.Until)}
+	for _, c := range v.Causes {
+		r.causes = append(r.causes, string(c))
+	}
+	if len(r.causes) == 0 {
+		r.causes = []string{""}
+	}
 	if r.workflow, err = uuidOf(string(v.Workflow)); err != nil {
 		return r, err
 	}
@@ -60,18 +66,6 @@ func newReviewArgs(v verification.Review) (r reviewArgs, err error) {
 	raw, err := json.Marshal(shownReview{v.WorkflowName, v.Flags, v.MoreFlags, v.Causes, v.Proposed, v.ProposedBy})
 	r.shown = string(raw)
 	return r, err
-}
-
-// causesOf returns the causes of the rows of an entry, none if it is nil.
-func causesOf(v *verification.Review) []string {
-	causes := []string{}
-	if v != nil {
-		causes = append(causes, "")
-		for _, c := range v.Causes {
-			causes = append(causes, string(c))
-		}
-	}
-	return causes
 }
 
 // entry returns the entry of the row as of a time.
@@ -123,8 +117,8 @@ func (s *Store) Queue(ctx context.Context, t verification.TenantID, q verificati
 					return err
 				}
 			}
-			var rows []reviewRow
-			if err := queuePage(tx, t, page).Scan(ctx, &rows); err != nil {
+			rows, err := queuePage(ctx, tx, t, page)
+			if err != nil {
 				return err
 			}
 			for _, r := range rows {
@@ -140,9 +134,15 @@ func (s *Store) Queue(ctx context.Context, t verification.TenantID, q verificati
 	return p, translateList("read the review queue", err)
 }
 
-// reviewsOf selects the rows of a workflow and a cause, of every tenant if t is empty.
+// reviewsOf selects a row for each run of a workflow and a cause, of every tenant if t is
+// empty.
 func reviewsOf(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
-	s := tx.NewSelect().Model((*reviewRow)(nil)).Where("cause = ?", q.Cause)
+	s := tx.NewSelect().Model((*reviewRow)(nil))
+	if q.Cause == "" {
+		s = s.Where("n = 1")
+	} else {
+		s = s.Where("cause = ?", q.Cause)
+	}
 	if t != "" {
 		s = s.Where("tenant_id = ?", t)
 	}
@@ -208,17 +208,48 @@ func unended(s *bun.SelectQuery, now time.Time) *bun.SelectQuery {
 	return s.Where("until IS NULL OR until >= ?", now)
 }
 
-// queuePage selects the rows of a page.
-func queuePage(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
-	s := matching(tx, t, q)
+// queuePage reads the rows of a page. Reviews without a due time come last in the order of
+// due times; the indexes of due times do not have them.
+func queuePage(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.QueueQuery) (rows []reviewRow, err error) {
+	if q.Order != verification.DueFirst {
+		return rows, queueRows(matching(tx, t, q), q).Scan(ctx, &rows)
+	}
+	if q.After == nil || !q.After.DueAt.IsZero() {
+		if err = queueRows(withDueTime(matching(tx, t, q)), q).Scan(ctx, &rows); err != nil || len(rows) == q.Limit {
+			return rows, err
+		}
+		skipped := q.Offset
+		if len(rows) == 0 && q.Offset > 0 {
+			if err = counted(behind(withDueTime(matching(tx, t, q)), q)).Scan(ctx, &skipped); err != nil {
+				return nil, err
+			}
+		}
+		q.After, q.Offset, q.Limit = nil, q.Offset-skipped, q.Limit-len(rows)
+	}
+	var others []reviewRow
+	err = queueRows(withoutDueTime(matching(tx, t, q)), q).Scan(ctx, &others)
+	return append(rows, others...), err
+}
+
+func withDueTime(s *bun.SelectQuery) *bun.SelectQuery { return s.Where("due_at < 'infinity'") }
+
+func withoutDueTime(s *bun.SelectQuery) *bun.SelectQuery { return s.Where("due_at = 'infinity'") }
+
+// queueRows selects the page of some rows.
+func queueRows(s *bun.SelectQuery, q verification.QueueQuery) *bun.SelectQuery {
+	return behind(s, q).OrderExpr(queueOrder(q)).Offset(int64(q.Offset)).Limit(int64(q.Limit))
+}
+
+// behind selects the rows behind q.After.
+func behind(s *bun.SelectQuery, q verification.QueueQuery) *bun.SelectQuery {
 	switch a := q.After; {
 	case a == nil:
+		return s
 	case q.Order == verification.DueFirst:
-		s = s.Where("(due_at, since, run_id) > (?, ?, ?)", orInfinity(a.DueAt), a.Since, a.Run)
+		return s.Where("(due_at, since, run_id) > (?, ?, ?)", orInfinity(a.DueAt), a.Since, a.Run)
 	default:
-		s = s.Where("(since, run_id) > (?, ?)", a.Since, a.Run)
+		return s.Where("(since, run_id) > (?, ?)", a.Since, a.Run)
 	}
-	return s.OrderExpr(queueOrder(q)).Offset(int64(q.Offset)).Limit(int64(q.Limit))
 }
 
 // queueOrder returns the columns of the order of a query.
@@ -308,7 +339,12 @@ func summed(s *bun.SelectQuery) *bun.SelectQuery {
 // countersOf selects the counters of a workflow and a cause, before the day of
 // q.SinceBefore.
 func countersOf(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
-	s := tx.NewSelect().TableExpr("verifyd.review_counts").Where("cause = ?", q.Cause)
+	s := tx.NewSelect().TableExpr("verifyd.review_counts")
+	if q.Cause == "" {
+		s = s.Where("is_first")
+	} else {
+		s = s.Where("cause = ?", q.Cause)
+	}
 	if t != "" {
 		s = s.Where("tenant_id = ?", t)
 	}
@@ -359,21 +395,21 @@ func (s *Store) SaveClaim(
 	if !storable(c.By, c.Name) {
 		return verification.Claim{}, notStorable("claim")
 	}
-	// All rows of the run follow the one with an empty cause.
+	// All rows of the run follow the first.
 	entry := s.db.NewSelect().Model((*reviewRow)(nil)).Column("claimed_by", "claimed_name", "claimed_at", "claim_until").
-		Where("tenant_id = ?", t).Where("run_id = ?", run).Where("cause = ''")
+		Where("tenant_id = ?", t).Where("run_id = ?", run).Where("n = 1")
 	stored := s.db.NewUpdate().Model((*reviewRow)(nil)).TableExpr("entry AS e").
 		Set("claimed_at = CASE WHEN e.claimed_by = ? AND e.claim_until > ? THEN e.claimed_at ELSE ? END", c.By, c.At, c.At).
 		Set("claimed_by = ?", c.By).Set("claimed_name = ?", c.Name).Set("claim_until = ?", c.Until).
 		Where("v.tenant_id = ?", t).Where("v.run_id = ?", run).
 		Where("? OR e.claimed_by IN ('', ?) OR e.claim_until <= ?", takeOver, c.By, c.At).
-		Returning("v.cause, v.claimed_by, v.claimed_name, v.claimed_at, v.claim_until")
+		Returning("v.n, v.claimed_by, v.claimed_name, v.claimed_at, v.claim_until")
 	type claimed struct {
 		reviewRow
 		Stored bool
 	}
 	save := s.db.NewSelect().With("entry", entry).With("stored", stored).
-		TableExpr("entry AS e").Join("LEFT JOIN stored AS s ON s.cause = ''").ColumnExpr("s.claimed_by IS NOT NULL AS stored").
+		TableExpr("entry AS e").Join("LEFT JOIN stored AS s ON s.n = 1").ColumnExpr("s.claimed_by IS NOT NULL AS stored").
 		ColumnExpr("coalesce(s.claimed_by, e.claimed_by) AS claimed_by").ColumnExpr("coalesce(s.claimed_name, e.claimed_name) AS claimed_name").
 		ColumnExpr("coalesce(s.claimed_at, e.claimed_at) AS claimed_at").ColumnExpr("coalesce(s.claim_until, e.claim_until) AS claim_until").String()
 	var found claimed
@@ -409,7 +445,7 @@ func (s *Store) ReleaseClaim(ctx context.Context, t verification.TenantID, run v
 // entry: see deleteReview. They are separate statements, so that they see what another
 // transaction changed before it released the lock.
 func (s *Store) lockedReview(ctx context.Context, t verification.TenantID, run verification.RunID, queue func(*pgx.Batch)) error {
-	const lock = "SELECT FROM verifyd.reviews WHERE tenant_id = $1 AND run_id = $2 AND cause = '' FOR UPDATE"
+	const lock = "SELECT FROM verifyd.reviews WHERE tenant_id = $1 AND run_id = $2 AND n = 1 FOR UPDATE"
 	return s.querier().batch(ctx, string(t), func(b *pgx.Batch) error {
 		b.Queue(lock, string(t), string(run))
 		queue(b)

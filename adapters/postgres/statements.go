@@ -16,14 +16,15 @@ const (
 	stmtReplaceWork   = "verifyd_replace_work"
 	stmtDeleteAdvance = "verifyd_delete_advance"
 	stmtDeleteReview  = "verifyd_delete_review"
+	stmtInsertReview  = "verifyd_insert_review"
 	stmtReplaceReview = "verifyd_replace_review"
 	stmtInsertMeasure = "verifyd_insert_measures"
 
-	stmtHistoryGroup      = "verifyd_history_group"
-	stmtStartGroup        = "verifyd_start_group"
-	stmtStartGroupReview  = "verifyd_start_group_review"
-	stmtChangeGroup       = "verifyd_change_group"
-	stmtChangeGroupReview = "verifyd_change_group_review"
+	stmtHistoryGroup  = "verifyd_history_group"
+	stmtStartGroup    = "verifyd_start_group"
+	stmtChangeGroup   = "verifyd_change_group"
+	stmtInsertReviews = "verifyd_insert_reviews"
+	stmtDeleteReviews = "verifyd_delete_reviews"
 
 	stmtScreened     = "verifyd_screened"
 	stmtLoad         = "verifyd_load"
@@ -108,31 +109,36 @@ ON CONFLICT (tenant_id, run_id, kind) DO UPDATE SET
 WHERE tenant_id = $1 AND run_id = $2 AND (kind || '') = 'advance' AND ` + ifAppended
 )
 
-// These replace the entry of the run in the review queue: it has a row for each of the
-// causes $3. A claim stays while the review is the same.
+// These change the entry of the run in the review queue: it has a row for each of the
+// causes $3. insertReview is for a run that has no entry. For one that has, deleteReview
+// deletes the rows after the first $3, and replaceReview replaces the others; a claim
+// stays while the review is the same.
 //
-// Every transaction that changes an entry first locks its row with the empty cause.
-// Without this order an append and a claim could deadlock, or a row could have an older
-// claim than the others.
+// Every transaction that changes an entry first locks its first row. Without this order
+// an append and a claim could deadlock, or a row could have an older claim than the
+// others.
 //
 // An expression that no index has finds that row: in a table without statistics the planner
 // would prefer an index of the queue to the primary key.
 const (
+	reviewColumns = "tenant_id, run_id, n, cause, workflow_id, reference_id, since, due_at, until, shown"
+
+	reviewRows = `INSERT INTO verifyd.reviews AS v (` + reviewColumns + `%[1]s)
+SELECT $1::uuid, $2::uuid, i.n, i.cause, $4::uuid, $5::text, $6::timestamptz, $7::timestamptz, $8::timestamptz, $9::text%[2]s
+FROM unnest($3::text[]) WITH ORDINALITY AS i (cause, n)`
+
+	insertReview = reviewRows + " WHERE " + ifAppended
+
 	deleteReview = `
 WITH locked AS MATERIALIZED (
-    SELECT tenant_id, run_id FROM verifyd.reviews WHERE tenant_id = $1 AND run_id = $2 AND (cause || '') = '' AND ` + ifAppended + ` FOR UPDATE
+    SELECT tenant_id, run_id FROM verifyd.reviews WHERE tenant_id = $1 AND run_id = $2 AND n + 0 = 1 AND ` + ifAppended + ` FOR UPDATE
 )
-DELETE FROM verifyd.reviews v USING locked k
-WHERE v.tenant_id = k.tenant_id AND v.run_id = k.run_id AND v.cause <> ALL ($3::text[])`
+DELETE FROM verifyd.reviews v USING locked k WHERE v.tenant_id = k.tenant_id AND v.run_id = k.run_id AND v.n > $3::int`
 
-	replaceReview = `INSERT INTO verifyd.reviews AS v (tenant_id, run_id, cause, workflow_id, reference_id, since, due_at, until, shown,
-    claimed_by, claimed_name, claimed_at, claim_until)
-SELECT $1::uuid, $2::uuid, i.cause, $4::uuid, $5::text, $6::timestamptz, $7::timestamptz, $8::timestamptz, $9::text,
-    coalesce(c.claimed_by, ''), coalesce(c.claimed_name, ''), c.claimed_at, c.claim_until
-FROM unnest($3::text[]) AS i (cause)
-LEFT JOIN verifyd.reviews c ON c.tenant_id = $1 AND c.run_id = $2 AND (c.cause || '') = '' AND c.since = $6
+	replaceReview = reviewRows + `
+LEFT JOIN verifyd.reviews c ON c.tenant_id = $1 AND c.run_id = $2 AND c.n + 0 = 1 AND c.since = $6
 WHERE ` + ifAppended + `
-ON CONFLICT (tenant_id, run_id, cause) DO UPDATE SET since = excluded.since, due_at = excluded.due_at,
+ON CONFLICT (tenant_id, run_id, n) DO UPDATE SET cause = excluded.cause, since = excluded.since, due_at = excluded.due_at,
     until = excluded.until, shown = excluded.shown,
     claimed_by = CASE WHEN v.since = excluded.since THEN v.claimed_by ELSE '' END,
     claim_until = CASE WHEN v.since = excluded.since THEN v.claim_until END`

@@ -28,15 +28,15 @@ func writeReviews(ctx context.Context, tx pgx.Tx, tenant [16]byte, entries []ver
 		if e.DueAt.IsZero() {
 			due = pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
 		}
-		for _, cause := range append([]verification.Cause{""}, e.Causes...) {
+		for i, cause := range e.Causes {
 			values = append(values, []any{
-				tenant, [16]byte(uuid.MustParse(string(e.Run))), string(cause), [16]byte(uuid.MustParse(string(e.Workflow))), e.ReferenceID,
+				tenant, [16]byte(uuid.MustParse(string(e.Run))), int16(i + 1), string(cause), [16]byte(uuid.MustParse(string(e.Workflow))), e.ReferenceID,
 				e.Since, due, orNull(e.Until), string(shown), e.Claim.By, e.Claim.Name, orNull(e.Claim.At), orNull(e.Claim.Until),
 			})
 		}
 	}
 	columns := []string{
-		"tenant_id", "run_id", "cause", "workflow_id", "reference_id", "since", "due_at", "until", "shown",
+		"tenant_id", "run_id", "n", "cause", "workflow_id", "reference_id", "since", "due_at", "until", "shown",
 		"claimed_by", "claimed_name", "claimed_at", "claim_until",
 	}
 	return copyThrough(ctx, tx, "incoming_reviews", columns, values, "INSERT INTO verifyd.reviews SELECT * FROM incoming_reviews")

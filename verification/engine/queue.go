@@ -72,7 +72,7 @@ func (e *Engine) ReleaseClaim(ctx context.Context, t verification.TenantID, id v
 // the reviewer has acted on it. A claim of any other run ends with the append. A failure
 // is logged: the claim expires.
 func (e *Engine) endClaim(ctx context.Context, s *session, by string) {
-	if _, open := s.run.Review(); !open || keyOf(by) == "" || e.external {
+	if _, open := s.run.InReview(); !open || keyOf(by) == "" || e.external {
 		return
 	}
 	if err := e.ports.Store.ReleaseClaim(context.WithoutCancel(ctx), s.ref.Tenant, s.ref.Run, keyOf(by)); err != nil {

@@ -268,8 +268,8 @@ func (e *Engine) save(
 		e.opt.Observer.RunEnded(after.Ended, after.Outcome)
 	}
 	if !after.Verdict.At.Equal(before.Verdict.At) {
-		if v, due := before.Review(); due {
-			e.opt.Observer.VerdictGiven(after.Verdict.At.Sub(v.Since))
+		if since, due := before.InReview(); due {
+			e.opt.Observer.VerdictGiven(after.Verdict.At.Sub(since))
 		}
 	}
 	if atRest(after) {

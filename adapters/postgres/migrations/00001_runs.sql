@@ -167,13 +167,14 @@ CREATE TRIGGER runs_changed AFTER UPDATE ON verifyd.runs
 CREATE TRIGGER runs_removed AFTER DELETE ON verifyd.runs
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_runs();
 
--- The review queue: the runs that need a verdict. A run has a row with an empty cause,
--- and one for each cause of its flags, so that every filter on a cause is a prefix of
--- an index. All rows of a run are equal but for the cause.
+-- The review queue: the runs that need a verdict. A run has a row for each cause of its
+-- flags; the first one stands for the run. All rows of a run are equal but for the cause.
+-- The indexes of due times have no rows without one.
 CREATE TABLE verifyd.reviews (
     tenant_id    uuid NOT NULL,
     run_id       uuid NOT NULL,
-    cause        text COLLATE "C" NOT NULL,
+    n            smallint NOT NULL,         -- the number of the cause, from 1
+    cause        text COLLATE "C" NOT NULL, -- empty if the run has none
     workflow_id  uuid NOT NULL,
     reference_id text COLLATE "C" NOT NULL,
     since        timestamptz NOT NULL,
@@ -185,27 +186,32 @@ CREATE TABLE verifyd.reviews (
     claimed_at   timestamptz,
     claim_until  timestamptz
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
-CREATE INDEX reviews_oldest ON verifyd.reviews (tenant_id, cause, since, run_id);
-CREATE INDEX reviews_due ON verifyd.reviews (tenant_id, cause, due_at, since, run_id);
-CREATE INDEX reviews_oldest_by_workflow ON verifyd.reviews (tenant_id, cause, workflow_id, since, run_id);
-CREATE INDEX reviews_due_by_workflow ON verifyd.reviews (tenant_id, cause, workflow_id, due_at, since, run_id);
-CREATE INDEX reviews_by_reference ON verifyd.reviews (tenant_id, cause, reference_id) WHERE reference_id <> '';
-CREATE INDEX reviews_claimed ON verifyd.reviews (tenant_id, cause, claimed_by) WHERE claimed_by <> '';
+CREATE INDEX reviews_oldest ON verifyd.reviews (tenant_id, since, run_id) WHERE n = 1;
+CREATE INDEX reviews_oldest_by_workflow ON verifyd.reviews (tenant_id, workflow_id, since, run_id) WHERE n = 1;
+CREATE INDEX reviews_oldest_by_cause ON verifyd.reviews (tenant_id, cause, since, run_id);
+CREATE INDEX reviews_oldest_by_cause_workflow ON verifyd.reviews (tenant_id, cause, workflow_id, since, run_id);
+CREATE INDEX reviews_due ON verifyd.reviews (tenant_id, due_at, since, run_id) WHERE n = 1 AND due_at < 'infinity';
+CREATE INDEX reviews_due_by_workflow ON verifyd.reviews (tenant_id, workflow_id, due_at, since, run_id) WHERE n = 1 AND due_at < 'infinity';
+CREATE INDEX reviews_due_by_cause ON verifyd.reviews (tenant_id, cause, due_at, since, run_id) WHERE due_at < 'infinity';
+CREATE INDEX reviews_due_by_cause_workflow ON verifyd.reviews (tenant_id, cause, workflow_id, due_at, since, run_id) WHERE due_at < 'infinity';
+CREATE INDEX reviews_by_reference ON verifyd.reviews (tenant_id, reference_id, n, cause) WHERE reference_id <> '';
+CREATE INDEX reviews_claimed ON verifyd.reviews (tenant_id, claimed_by, n, cause) WHERE claimed_by <> '';
 CREATE INDEX reviews_until ON verifyd.reviews (until) WHERE until IS NOT NULL;
-CREATE INDEX reviews_overdue ON verifyd.reviews (due_at) INCLUDE (tenant_id) WHERE cause = '';
-ALTER TABLE verifyd.reviews ADD PRIMARY KEY (tenant_id, run_id, cause);
+CREATE INDEX reviews_overdue ON verifyd.reviews (due_at) INCLUDE (tenant_id) WHERE n = 1 AND due_at < 'infinity';
+ALTER TABLE verifyd.reviews ADD PRIMARY KEY (tenant_id, run_id, n);
 
--- The number of rows of reviews by workflow, cause, day of since and day of due_at: the sum
--- over slots, as in run_counts.
+-- The number of rows of reviews by cause, workflow, day of since and day of due_at: the sum
+-- over slots, as in run_counts. The rows that stand for a run are counted apart.
 CREATE TABLE verifyd.review_counts (
     tenant_id   uuid NOT NULL,
     cause       text COLLATE "C" NOT NULL,
+    is_first    boolean NOT NULL, -- n is 1
     workflow_id uuid NOT NULL,
     day         date NOT NULL, -- in UTC
     due_day     date NOT NULL, -- in UTC; infinity for none
     slot        integer NOT NULL,
     reviews     bigint NOT NULL,
-    PRIMARY KEY (tenant_id, cause, workflow_id, day, due_day, slot)
+    PRIMARY KEY (tenant_id, cause, is_first, workflow_id, day, due_day, slot)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
 -- +goose StatementBegin
@@ -213,22 +219,22 @@ CREATE FUNCTION verifyd.count_reviews() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
         INSERT INTO verifyd.review_counts AS c
-        SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date, (due_at AT TIME ZONE 'UTC')::date, pg_backend_pid(), count(*)
-        FROM added GROUP BY 1, 2, 3, 4, 5
-        ON CONFLICT (tenant_id, cause, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
+        SELECT tenant_id, cause, n = 1, workflow_id, (since AT TIME ZONE 'UTC')::date, (due_at AT TIME ZONE 'UTC')::date, pg_backend_pid(), count(*)
+        FROM added GROUP BY 1, 2, 3, 4, 5, 6
+        ON CONFLICT (tenant_id, cause, is_first, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
     ELSIF TG_OP = 'DELETE' THEN
         INSERT INTO verifyd.review_counts AS c
-        SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date, (due_at AT TIME ZONE 'UTC')::date, pg_backend_pid(), -count(*)
-        FROM removed GROUP BY 1, 2, 3, 4, 5
-        ON CONFLICT (tenant_id, cause, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
+        SELECT tenant_id, cause, n = 1, workflow_id, (since AT TIME ZONE 'UTC')::date, (due_at AT TIME ZONE 'UTC')::date, pg_backend_pid(), -count(*)
+        FROM removed GROUP BY 1, 2, 3, 4, 5, 6
+        ON CONFLICT (tenant_id, cause, is_first, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
     ELSE
         INSERT INTO verifyd.review_counts AS c
-        SELECT tenant_id, cause, workflow_id, day, due_day, pg_backend_pid(), sum(n)
-        FROM (SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date AS day, (due_at AT TIME ZONE 'UTC')::date AS due_day, 1 AS n FROM added
+        SELECT tenant_id, cause, is_first, workflow_id, day, due_day, pg_backend_pid(), sum(change)
+        FROM (SELECT tenant_id, cause, n = 1 AS is_first, workflow_id, (since AT TIME ZONE 'UTC')::date AS day, (due_at AT TIME ZONE 'UTC')::date AS due_day, 1 AS change FROM added
               UNION ALL
-              SELECT tenant_id, cause, workflow_id, (since AT TIME ZONE 'UTC')::date, (due_at AT TIME ZONE 'UTC')::date, -1 FROM removed) AS moves
-        GROUP BY 1, 2, 3, 4, 5 HAVING sum(n) <> 0
-        ON CONFLICT (tenant_id, cause, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
+              SELECT tenant_id, cause, n = 1, workflow_id, (since AT TIME ZONE 'UTC')::date, (due_at AT TIME ZONE 'UTC')::date, -1 FROM removed) AS moves
+        GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(change) <> 0
+        ON CONFLICT (tenant_id, cause, is_first, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
     END IF;
     RETURN NULL;
 END
