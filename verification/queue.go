@@ -47,8 +47,9 @@ type Review struct {
 	ProposedBy Person
 }
 
-// InReview returns since when the run has an entry in the review queue, and whether it
-// has one: its decision is review, whatever the time. Compare the time with Review.Until.
+// InReview returns the time since which the run has an entry in the review queue, and
+// whether it has one: its decision is review, whatever the time. The entry ends at
+// Review.Until.
 func (r Run) InReview() (since time.Time, yes bool) {
 	switch {
 	case r.Wait.Kind != WaitReview && r.Ended != StatusCompleted || r.Decision() != DecisionReview:

@@ -96,12 +96,13 @@ func (c *console) deliveriesPage(w http.ResponseWriter, r *http.Request, s sessi
 		}
 		v.States = append(v.States, link)
 	}
+	query := opened(r, s)
 	for _, d := range found.Data {
 		entry, err := s.delivery(d)
 		if err != nil {
 			return err
 		}
-		entry.RunURL = s.Base + "/runs/" + string(d.Run) + opened(r, s)
+		entry.RunURL = s.Base + "/runs/" + string(d.Run) + query
 		v.Entries = append(v.Entries, entry)
 	}
 	return c.render(w, s, http.StatusOK, "deliveries", "deliveries.title", v)

@@ -10,6 +10,9 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
+// loaded is true once the scripts of a page handle its keys.
+const loaded = `document.readyState === "complete"`
+
 func TestTheRunPageIsReadAndLeftWithTheKeyboard(t *testing.T) {
 	d := serve(t)
 	ids := d.fill(5)
@@ -24,6 +27,7 @@ func TestTheRunPageIsReadAndLeftWithTheKeyboard(t *testing.T) {
 	}
 	tab.Key("\r")
 	tab.See("#notes")
+	tab.Wait(loaded)
 	tab.Key("j")
 	step := focus()
 	tab.Key("?")
@@ -42,6 +46,7 @@ func TestTheRunPageIsReadAndLeftWithTheKeyboard(t *testing.T) {
 	browser.Eval[bool](tab, `document.activeElement.blur(), true`)
 	tab.Key("q")
 	tab.See(".toolbar.runs")
+	tab.Wait(loaded)
 	if at, want := browser.Eval[string](tab, `location.search + location.hash`), "?status=in_progress#run-"+string(ids[3]); at != want {
 		t.Errorf("q leads to %s, want %s", at, want)
 	}

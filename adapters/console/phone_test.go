@@ -23,17 +23,23 @@ func TestEveryPageIsInTheNavigationOfASmallPhone(t *testing.T) {
 func TestFiltersLeaveRoomForTheList(t *testing.T) {
 	d := serve(t)
 	d.fill(3)
-	for _, path := range []string{"/queue", "/runs"} {
+	for path, search := range map[string]string{"/queue": "search", "/runs": "reference"} {
 		phone := d.tab(reviewer(verification.RoleReviewer), browser.Options{Width: 320})
-		phone.Go(d.server.URL + "/console" + path)
-		const top = `document.querySelector("tbody tr").getBoundingClientRect().top`
-		if at := browser.Eval[float64](phone, top); at > 400 {
-			t.Errorf("%s: the first run is at %v pixels, want it below the search", path, at)
+		for _, query := range []string{"?" + search + "=case", ""} {
+			phone.Go(d.server.URL + "/console" + path + query)
+			const top = `document.querySelector("tbody tr").getBoundingClientRect().top`
+			if at := browser.Eval[float64](phone, top); at > 450 {
+				t.Errorf("%s%s: the first run is at %v pixels, want it below the search", path, query, at)
+			}
 		}
 		phone.Press(".filters summary")
 		phone.See("#workflow")
 		phone.Go(d.server.URL + "/console" + path + "?workflow=" + string(d.Run(d.begin(d.Apply(waiting("Other", "Look.")), "other")).WorkflowID))
 		phone.See("#workflow") // because it is set
+		if path == "/queue" {
+			phone.Go(d.server.URL + "/console/queue?order=due")
+			phone.See("#order")
+		}
 		wide := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
 		wide.Go(d.server.URL + "/console" + path)
 		wide.See("#workflow")

@@ -111,6 +111,13 @@ func (f queueFilter) Chosen() bool {
 	return f != queueFilter{}
 }
 
+// More reports whether the page shows all fields of the filter: another one than the
+// search was changed.
+func (f queueFilter) More() bool {
+	f.Search, f.Page, f.Back = "", 0, ""
+	return f != queueFilter{Order: verification.OldestFirst}
+}
+
 // query returns the query of the engine.
 func (f queueFilter) query(s session, now time.Time) verification.QueueQuery {
 	q := verification.QueueQuery{

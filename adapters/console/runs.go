@@ -28,6 +28,7 @@ type runsView struct {
 type runFilter struct {
 	Reference, From, To string
 	Set                 bool // any filter is set
+	More                bool // one other than the reference is set
 	badFrom, badTo      bool
 }
 
@@ -101,7 +102,8 @@ func (v *runsView) filter(r *http.Request, s session) (q verification.RunQuery, 
 		q.StartedBefore = to.AddDate(0, 0, 1)
 	}
 	v.Filter.badFrom, v.Filter.badTo = !okFrom, !okTo
-	v.Filter.Set = q.Status != "" || q.Decision != "" || q.Workflow != "" || v.Filter.Reference != "" || v.Filter.From != "" || v.Filter.To != ""
+	v.Filter.More = q.Status != "" || q.Decision != "" || q.Workflow != "" || v.Filter.From != "" || v.Filter.To != ""
+	v.Filter.Set = v.Filter.More || v.Filter.Reference != ""
 	for _, field := range []string{"from", "to"} {
 		if v.Filter.Bad(field) {
 			if v.Problems == nil {

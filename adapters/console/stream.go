@@ -96,7 +96,7 @@ func (w *watcher) end(t verification.TenantID, q *watchedQueue, c chan struct{})
 func (w *watcher) follow(ctx context.Context, t verification.TenantID, q *watchedQueue) {
 	tick := time.NewTicker(queueLook)
 	defer tick.Stop()
-	last, known := w.state(ctx, t)
+	last, _ := w.state(ctx, t) // after a failure the next state is told as a change
 	close(q.looked)
 	for {
 		select {
@@ -104,12 +104,9 @@ func (w *watcher) follow(ctx context.Context, t verification.TenantID, q *watche
 			return
 		case <-tick.C:
 		}
-		state, ok := w.state(ctx, t)
-		if ok && known && state != last {
+		if state, ok := w.state(ctx, t); ok && state != last {
+			last = state
 			w.tell(q)
-		}
-		if ok {
-			last, known = state, true
 		}
 	}
 }

@@ -167,8 +167,7 @@ func (a *api) notFound(w http.ResponseWriter, r *http.Request) {
 // methodNotAllowed answers a known route that was called with a wrong method. It
 // looks for the allowed methods, because chi sets Allow only without a custom handler.
 func (a *api) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
-	path := r.URL.RawPath
-	path = cmp.Or(path, r.URL.Path)
+	path := cmp.Or(r.URL.RawPath, r.URL.Path)
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
 		if a.routes.Match(chi.NewRouteContext(), method, path) {

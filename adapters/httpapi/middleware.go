@@ -61,8 +61,7 @@ func (a *api) leave(res *response, r *http.Request, began time.Time) {
 			panic(http.ErrAbortHandler)
 		}
 	}
-	status := res.Status()
-	status = cmp.Or(status, http.StatusOK)
+	status := cmp.Or(res.Status(), http.StatusOK)
 	var took time.Duration
 	if !began.IsZero() {
 		took = a.now().Sub(began)

@@ -95,9 +95,7 @@ func viewOf(field verification.InputField, f form) fieldView {
 		w.Checked = w.Value != ""
 	case verification.FieldSelect:
 		for _, o := range field.Options {
-			label := o.Label
-			label = cmp.Or(label, o.Value)
-			w.Options = append(w.Options, optionView{Value: o.Value, Label: label, Selected: o.Value == w.Value})
+			w.Options = append(w.Options, optionView{Value: o.Value, Label: cmp.Or(o.Label, o.Value), Selected: o.Value == w.Value})
 		}
 	case verification.FieldFile, verification.FieldImage:
 		w.Kinds, w.Uploaded = strings.Join(typesOf(field), ","), f.uploads[field.Name]

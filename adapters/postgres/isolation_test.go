@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -49,9 +50,11 @@ WHERE c.relnamespace = 'verifyd'::regnamespace AND c.relkind IN ('r', 'p')`
 }
 
 func TestATransactionSeesOnlyTheTenantsThatItNames(t *testing.T) {
-	s := fresh(t)
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{})
 	furnish(t, s, 1)
 	furnish(t, s, 2)
+	unnamed := connect(t, url) // where the setting is null, not empty
 	ours, theirs, nobody := string(tenantNumber(1)), string(tenantNumber(2)), string(tenantNumber(3))
 	for _, table := range walledTables() {
 		one := count(t, s, table, ours)
@@ -64,6 +67,11 @@ func TestATransactionSeesOnlyTheTenantsThatItNames(t *testing.T) {
 			if got := count(t, s, table, named); got != want {
 				t.Errorf("rows of %s for %q = %d, want %d", table, named, got, want)
 			}
+		}
+		var seen int
+		must(t, unnamed.QueryRow(t.Context(), "SELECT count(*) FROM verifyd."+table).Scan(&seen))
+		if seen != 0 {
+			t.Errorf("rows of %s for a connection that never named a tenant = %d, want 0", table, seen)
 		}
 		for _, malformed := range []string{"ALL", "%", ours + ",%"} {
 			err := named(t, s, malformed, func(ctx context.Context, tx pgx.Tx) error {

@@ -98,6 +98,9 @@ func addUp(sums map[sumKey][]int64, tenant, measures string) error {
 		return fmt.Errorf("decode measures: %w", err)
 	}
 	for _, r := range rows {
+		if r.Interval < 0 {
+			return fmt.Errorf("interval %d is before 1970", r.Interval)
+		}
 		for text, n := range r.Counts {
 			name, rest, _ := strings.Cut(text, " ")
 			digits, key, _ := strings.Cut(rest, " ")

@@ -75,8 +75,10 @@ func newSumReader(q verification.MeasureQuery) sumReader {
 	r := sumReader{cuts: map[verification.MeasureName][]cut{}, found: map[verification.MeasureKey][]int{}}
 	add := func(names []verification.MeasureName, cuts []cut) {
 		for _, name := range names {
+			if r.cuts[name] == nil {
+				r.ranges.add(name, cuts)
+			}
 			r.cuts[name] = cuts
-			r.ranges.add(name, cuts)
 		}
 	}
 	add(q.Names, cutsAt(q.Cuts...))
@@ -84,8 +86,8 @@ func newSumReader(q verification.MeasureQuery) sumReader {
 	return r
 }
 
-// add adds a row: the days from each cut to the next and, of the day of a cut, the part
-// before it to the sum that ends there instead of to the next one.
+// add adds a row to the sums. Whole days count for the cut that they follow, also the day
+// of a cut. The part of that day before the cut is then moved to the sum that ends there.
 func (r sumReader) add(row monthRow) {
 	k := verification.MeasureKey{Name: row.Name, Key: row.Key, Version: row.Version}
 	cuts, first := r.cuts[row.Name], firstDay(row.Month)

@@ -83,8 +83,8 @@ func dayAt(tx bun.IDB, t verification.TenantID, q verification.RunQuery, month s
 }
 
 // seekReview returns a query for the same page as q, which begins behind row number
-// q.Offset-1 of those that have counters. Its offset are the rows up to there that do not
-// match.
+// q.Offset-1 of those that have counters. Its offset is the number of rows up to there that
+// do not match the query.
 func seekReview(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.QueueQuery) (verification.QueueQuery, error) {
 	var in span
 	if err := reviewDayAt(tx, t, q).Scan(ctx, &in); err != nil {

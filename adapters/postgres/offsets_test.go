@@ -48,8 +48,10 @@ func TestADeepPageOfTheQueueIsThePartOfTheWholeQueue(t *testing.T) {
 		{Unclaimed: true},
 		{Unclaimed: true, Order: verification.DueFirst},
 		{Cause: verification.CauseReviewStep},
-		{SinceBefore: now.AddDate(0, 0, -26)},
-		{SinceBefore: now.AddDate(0, 0, -26), Order: verification.DueFirst},
+		{Cause: verification.CauseSource}, // never the first cause of a review
+		{Cause: verification.CauseSource, Order: verification.DueFirst},
+		{SinceBefore: now.AddDate(0, 0, -28)},
+		{SinceBefore: now.AddDate(0, 0, -28), Order: verification.DueFirst},
 	} {
 		q.Now, q.Limit = now, 1000
 		var whole []verification.QueueEntry

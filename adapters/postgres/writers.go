@@ -159,7 +159,8 @@ func (w *writers) gather() (group []*queuedAppend) {
 		tenants = left
 	}
 	w.queue = rest
-	// Concurrent writers lock runs in the same order.
+	// Each statement locks runs in the same order. A deadlock between statements fails the
+	// group, whose appends are then sent one by one.
 	slices.SortFunc(group, func(a, b *queuedAppend) int {
 		if c := strings.Compare(string(a.ref.Tenant), string(b.ref.Tenant)); c != 0 {
 			return c

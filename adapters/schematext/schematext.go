@@ -102,7 +102,7 @@ func Type(t string) string {
 // oneOf lists values if they are few, short and plain.
 func oneOf(values []any) string {
 	const otherwise = "one of the allowed values"
-	if len(values) > 10 {
+	if len(values) == 0 || len(values) > 10 {
 		return otherwise
 	}
 	names := make([]string, len(values))

@@ -60,9 +60,7 @@ func describe(f verification.Fact) string {
 	case verification.CustomerSubmitted:
 		return string(f.Node)
 	case verification.BranchTaken:
-		when := f.When
-		when = cmp.Or(when, "else")
-		return fmt.Sprintf("%s to %s: %s", f.Node, f.Next, when)
+		return fmt.Sprintf("%s to %s: %s", f.Node, f.Next, cmp.Or(f.When, "else"))
 	case verification.ReviewAsked:
 		return fmt.Sprintf("%s: %s", f.Node, f.Reason)
 	case verification.VerdictRecorded:

@@ -31,7 +31,7 @@ type attack struct {
 	press func(ctx context.Context, s *site)
 }
 
-// Attacks lists the names of all attacks.
+// Attacks lists the names of all attacks, the control first.
 func Attacks() (names []string) {
 	for _, a := range attacks() {
 		names = append(names, a.name)

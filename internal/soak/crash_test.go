@@ -13,7 +13,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestACheckOfAHostThatDiedIsAskedAgainByAnother(t *testing.T) {
+func TestACheckOfAHostThatDiedIsDispatchedAgainByAnother(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, steady.get(t), "crash", 1)
 	s.migrate(t)
@@ -73,7 +73,7 @@ func TestACheckOfAHostThatDiedIsAskedAgainByAnother(t *testing.T) {
 		t.Errorf("the run was taken over after %s, want at most %s", resumed, stuckAfter)
 	}
 	if again := answered.Sub(taken); again < slow {
-		t.Errorf("answered %s after it was taken over: the check was not called again", again)
+		t.Errorf("answered %s after it was taken over: the provider was not called again", again)
 	}
 }
 

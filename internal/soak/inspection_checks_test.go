@@ -107,7 +107,7 @@ func TestWhatGoesWrongIsFound(t *testing.T) {
 		"a run that was stuck": {func(a *inspection, _ *history) {
 			a.histories[aRun] = soundHistory(31)
 		}, "stuck, and due for the answer of pan: 1 runs; the worst, for 31s"},
-		"a run that nobody was told of": {func(a *inspection, _ *history) { a.notices = nil }, "nobody was told"},
+		"a run without a notice": {func(a *inspection, _ *history) { a.notices = nil }, "no notice was sent"},
 		"a webhook under a second id": {func(a *inspection, _ *history) {
 			again := a.notices[0]
 			again.id = "other"

@@ -111,7 +111,7 @@ func (a *inspection) webhooks() {
 	for _, n := range a.notices {
 		a.deliveries += n.attempts
 		if other, there := ids[n.run]; there {
-			a.problem("run %s was told of as %s and as %s", n.run, other, n.id)
+			a.problem("run %s has the notices %s and %s", n.run, other, n.id)
 		}
 		ids[n.run] = n.id
 		h := a.histories[n.run]
@@ -128,7 +128,7 @@ func (a *inspection) webhooks() {
 	}
 	for run, h := range a.histories {
 		if _, notified := ids[run]; !notified && h.fold().Ended != "" {
-			a.problem("run %s is over and nobody was told", run)
+			a.problem("run %s is over and no notice was sent", run)
 		}
 	}
 }

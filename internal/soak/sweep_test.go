@@ -42,7 +42,7 @@ func TestASweepThatDiedWithItsHostHoldsUpNoDeadline(t *testing.T) {
 	defer cancel()
 	for s.hooks.taken() == 0 {
 		if !pause(ctx) {
-			t.Fatalf("%s after its deadline nobody was told that the run is over", stuckAfter)
+			t.Fatalf("%s after its deadline there is no notice that the run is over", stuckAfter)
 		}
 	}
 	t.Logf("the webhook arrived %.1fs after the deadline", time.Since(deadline).Seconds())

@@ -85,7 +85,7 @@ func (l credentialLimiter) recheck(c credential) (done func(right bool)) {
 // Authenticate returns the account of a client identifier and its key.
 // ErrUnauthenticated is returned when either is wrong, and does not say which. The
 // caller checks whether the account is disabled, or not authorized for a surface.
-// Lookups are limited, except of credentials that were found right before.
+// Lookups are limited, except those of credentials that were correct before.
 // ErrUnavailable is returned when a lookup has waited too long.
 func (e *Engine) Authenticate(ctx context.Context, clientID, apiKey string) (verification.Account, error) {
 	given := credential{client: clientID, hash: verification.HashAPIKey(apiKey)}

@@ -66,9 +66,9 @@ type Options struct {
 	// Passive makes an engine that drives no runs and sends no notices: other hosts
 	// on the same store do.
 	Passive bool
-	// Lease is how long no other host takes the work that this host has taken, unless
-	// it renews the lease, as it does for a run that it drives; 0 means 20 s. It must be
-	// longer than the longest attempt of the Notifier, or a notice is sent twice.
+	// Lease is how long work that this host has taken is kept from other hosts; 0 means
+	// 20 s. The host renews the lease of a run that it drives. It must be longer than the
+	// longest attempt of the Notifier, or a notice is sent twice.
 	Lease time.Duration
 	// QueueInterval is the longest time between two queries of the queue on hosts that share
 	// a store. The expiry of overdue runs is then recorded only by Sweep and by the

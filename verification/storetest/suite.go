@@ -44,6 +44,7 @@ func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 	t.Helper()
 	given := fresh(t)
 	runnable := given.RunStore != nil
+	ran := 0
 	for _, suite := range []struct {
 		name    string
 		given   bool
@@ -60,8 +61,12 @@ func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 		{"re-screening", runnable && given.RescreenStore != nil, rescreens()},
 	} {
 		if suite.given {
+			ran++
 			t.Run(suite.name, func(t *testing.T) { run(t, suite.clauses, fresh) })
 		}
+	}
+	if ran == 0 {
+		t.Error("no suite has all the ports that it needs")
 	}
 }
 

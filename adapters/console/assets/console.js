@@ -8,11 +8,6 @@ if (zone) {
   document.cookie = `tz=${zone}; Path=/; SameSite=Lax; Max-Age=31536000`;
 }
 
-keepDrafts(document);
-for (const form of document.querySelectorAll("form[data-sign-out]")) {
-  form.addEventListener("submit", forgetDrafts);
-}
-
 // A second click sends nothing, also in another form: the response to that would hide what
 // the first one did.
 for (const form of document.querySelectorAll("form[method=post]")) {
@@ -25,6 +20,11 @@ for (const form of document.querySelectorAll("form[method=post]")) {
     event.submitter?.setAttribute("aria-disabled", "true");
     setTimeout(sendAgain, 10_000); // the person may have stopped the page from loading
   });
+}
+// These come after it, because a form that is not sent changes no draft.
+keepDrafts(document);
+for (const form of document.querySelectorAll("form[data-sign-out]")) {
+  form.addEventListener("submit", (event) => event.defaultPrevented || forgetDrafts());
 }
 addEventListener("pageshow", sendAgain); // the back button shows the page again
 

@@ -6,7 +6,8 @@ const prefix = "draft ";
 const sent = "sent ";
 
 function keyOf(area) {
-  return `${document.body.dataset.person} ${location.pathname} ${area.form?.getAttribute("action") ?? ""} ${area.name}`;
+  const action = (area.form?.getAttribute("action") ?? "").split("?")[0]; // the query is the list that the run was opened from
+  return `${document.body.dataset.person} ${location.pathname} ${action} ${area.name}`;
 }
 
 // keepDrafts restores and saves the drafts of a page. The message that something was
@@ -29,7 +30,7 @@ export function keepDrafts(root) {
       area.value = draft;
     }
     area.addEventListener("input", () => sessionStorage.setItem(prefix + key, area.value));
-    area.form?.addEventListener("submit", () => sessionStorage.setItem(sent + key, ""));
+    area.form?.addEventListener("submit", (event) => event.defaultPrevented || sessionStorage.setItem(sent + key, ""));
   }
 }
 

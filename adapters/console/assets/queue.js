@@ -37,7 +37,10 @@ async function refresh() {
   let read = false;
   try {
     const response = await fetch(location.href, {headers: {Accept: "text/html"}, cache: "no-store", signal: AbortSignal.timeout(10_000)});
-    if (response.ok && !response.redirected) {
+    if (response.ok && new URL(response.url).pathname === location.pathname) { // not the page to sign in
+      if (response.redirected) { // the page has no entries any more, and another one was read
+        history.replaceState(null, "", response.url);
+      }
       show(new DOMParser().parseFromString(await response.text(), "text/html"));
       read = true;
     }
@@ -55,15 +58,11 @@ async function refresh() {
 
 function follow() {
   const events = new EventSource(region.dataset.events);
-  let opened = false;
   events.addEventListener("changed", refresh);
   events.addEventListener("open", () => {
     clearInterval(poll);
     poll = 0;
-    if (opened) { // something may have changed while it was closed
-      refresh();
-    }
-    opened = true;
+    refresh(); // something may have changed before it was open
     document.documentElement.dataset.follows = "events";
   });
   events.addEventListener("error", () => {
