@@ -201,6 +201,19 @@ func TestWithoutAStreamTheQueueIsReadAgain(t *testing.T) {
 	}
 }
 
+func TestAPageOfTheQueueThatHasNoEntriesAnyMoreShowsTheLastOne(t *testing.T) {
+	d := serve(t)
+	ids := d.fill(51)
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/queue?page=2")
+	tab.Wait(`document.documentElement.dataset.follows === "events"`)
+	d.GiveVerdict(ids[50], verification.DecisionApprove)
+	tab.Wait(`location.search === "" && document.body.innerText.includes("case-050")`)
+	if browser.Eval[bool](tab, `!document.querySelector("[data-stale]").hidden`) {
+		t.Error("the page says that it is not up to date")
+	}
+}
+
 func TestTheQueueIsWorkedWithTheKeyboard(t *testing.T) {
 	d := serve(t)
 	ids := d.fill(5)

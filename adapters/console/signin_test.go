@@ -297,9 +297,11 @@ func TestADraftIsKeptInItsTabUntilTheSignOut(t *testing.T) {
 	tab.Go(d.server.URL + "/console/queue") // leads to the sign-in
 	tab.See("main.work")
 	d.signInAgain(tab, who)
-	tab.Go(page)
-	if got := browser.Eval[string](tab, notes); got != "half a sentence" {
-		t.Errorf("after signing in again, the note is %q", got)
+	for _, from := range []string{"", "?search=case", "?back=%2Fruns"} { // the list that it is opened from
+		tab.Go(page + from)
+		if got := browser.Eval[string](tab, notes); got != "half a sentence" {
+			t.Errorf("%s: after signing in again, the note is %q", from, got)
+		}
 	}
 	other := who
 	other.Name = "ravi"

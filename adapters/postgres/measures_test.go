@@ -69,6 +69,7 @@ SELECT ?, json_build_array(json_build_object('w', ?, 'i', ?, 'c', json_build_obj
 func TestABrokenRowOfMeasuresIsLeftAndTheOthersAreAddedUp(t *testing.T) {
 	for name, measures := range map[string]string{
 		"no JSON":                        "null, ",
+		"an interval before 1970":        `[{"w":"` + string(flow) + `","i":-1,"c":{"ended 0 ":1}}]`,
 		"no version":                     `[{"w":"` + string(flow) + `","i":1,"c":{"started":1}}]`,
 		"a text that cannot be stored":   `[{"w":"` + string(flow) + `","i":1,"c":{"ended 0 \u0000":1}}]`,
 		"a workflow that is not an UUID": `[{"w":"x","i":1,"c":{"ended 0 ":1}}]`,
