@@ -133,7 +133,7 @@ func shown(e *verification.QueueEntry, now time.Time) verification.QueueEntry {
 }
 
 // figures adds up the figures of the queue.
-func (rs *reviews) figures(w verification.WorkflowID, now time.Time) (f verification.QueueFigures) {
+func (rs *reviews) figures(w verification.WorkflowID, now time.Time, since []time.Time) (f verification.QueueFigures) {
 	oldest := rs.page(verification.QueueQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: now, Workflow: w})
 	if f.Open = oldest.Total; f.Open > 0 {
 		f.Oldest = oldest.Data[0].Since
@@ -145,6 +145,9 @@ func (rs *reviews) figures(w verification.WorkflowID, now time.Time) (f verifica
 		}
 		return e.Overdue(now)
 	})
+	for _, at := range since {
+		f.Since = append(f.Since, rs.page(verification.QueueQuery{Now: now, Workflow: w, SinceBefore: at}).Total)
+	}
 	return f
 }
 
@@ -157,8 +160,9 @@ func (s *Store) Queue(ctx context.Context, t verification.TenantID, q verificati
 
 // QueueFigures returns the figures of the queue of a tenant, or of all tenants.
 func (s *Store) QueueFigures(
-	ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time,
+	ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time,
 ) (sum verification.QueueFigures, err error) {
+	sum.Since = make([]int, len(since))
 	var tenants []*tenantData
 	err = s.runs.read(ctx, func() error {
 		for id, d := range s.runs.rows {
@@ -170,10 +174,13 @@ func (s *Store) QueueFigures(
 	})
 	for _, d := range tenants {
 		d.mu.Lock()
-		f := d.reviews.figures(w, now)
+		f := d.reviews.figures(w, now, since)
 		d.mu.Unlock()
 		sum.Open += f.Open
 		sum.Overdue += f.Overdue
+		for i, n := range f.Since {
+			sum.Since[i] += n
+		}
 		if t != "" {
 			sum.Oldest = f.Oldest
 		}

@@ -5,11 +5,13 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -283,7 +285,13 @@ func queueTotal(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) 
 		total := prefixTotal(tx, q.ReferencePrefix, summed(countersOf(tx, t, q)), func() *bun.SelectQuery { return reviewsOf(tx, t, q) })
 		return tx.NewSelect().ColumnExpr("greatest(0, (?) - (?))", total, counted(prefixed().Where("until < ?", q.Now)))
 	}
-	total, terms := "(?)", []any{summed(countersOf(tx, t, q))}
+	return queueSum(tx, t, q, summed(countersOf(tx, t, q)))
+}
+
+// queueSum selects the number of rows that match a countable query from the sum of its
+// counters.
+func queueSum(tx bun.IDB, t verification.TenantID, q verification.QueueQuery, counters *bun.SelectQuery) *bun.SelectQuery {
+	total, terms := "(?)", []any{counters}
 	if !q.SinceBefore.IsZero() {
 		day := q.SinceBefore.UTC().Truncate(24 * time.Hour)
 		total, terms = total+" + (?)", append(terms, counted(reviewsOf(tx, t, q).Where("since >= ?", day)))
@@ -357,10 +365,27 @@ func countersOf(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) 
 	return s
 }
 
+// figuresQuery selects the figures of a queue but for the oldest entry. The counters of
+// each day are added up once.
+func figuresQuery(tx bun.IDB, t verification.TenantID, q verification.QueueQuery, since []time.Time) *bun.SelectQuery {
+	days := countersOf(tx, t, q).Column("day").ColumnExpr("sum(reviews) AS reviews").Group("day")
+	s := tx.NewSelect().WithQuery(bun.NewWithQuery("days", days).Materialized()).
+		ColumnExpr("(?) AS open", queueSum(tx, t, q, summed(tx.NewSelect().TableExpr("days")))).
+		ColumnExpr("greatest(0, (?)) AS overdue", overdueTotal(tx, t, q))
+	counts, terms := make([]string, len(since)), make([]any, len(since))
+	for i, at := range since {
+		q.SinceBefore = at
+		before := tx.NewSelect().TableExpr("days").Where("day < ?", q.SinceBefore.UTC().Format(time.DateOnly))
+		counts[i], terms[i] = "(?)", queueSum(tx, t, q, summed(before))
+	}
+	return s.ColumnExpr("ARRAY["+strings.Join(counts, ", ")+"]::bigint[] AS since", terms...)
+}
+
 // QueueFigures returns the figures of the queue of a tenant, or of all tenants.
 func (s *Store) QueueFigures(
-	ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time,
+	ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time,
 ) (f verification.QueueFigures, err error) {
+	f.Since = make([]int, len(since))
 	tenants := string(t)
 	if t == "" {
 		tenants = everyTenant
@@ -373,9 +398,7 @@ func (s *Store) QueueFigures(
 	q := verification.QueueQuery{Now: now, Workflow: w}
 	var oldest pgtype.Timestamptz
 	err = s.transact(ctx, tenants, snapshot(), func(ctx context.Context, tx bun.Tx) error {
-		err := tx.NewSelect().
-			ColumnExpr("(?) AS open", queueTotal(tx, t, q)).ColumnExpr("greatest(0, (?)) AS overdue", overdueTotal(tx, t, q)).
-			Scan(ctx, &f.Open, &f.Overdue)
+		err := figuresQuery(tx, t, q, since).Scan(ctx, &f.Open, &f.Overdue, pgdialect.Array(&f.Since))
 		if err != nil || t == "" {
 			return err
 		}

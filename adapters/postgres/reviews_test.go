@@ -212,13 +212,14 @@ func sameQueue(rt *rapid.T, s *postgres.Store, m *memory.Store, tenant verificat
 		q.After = &at
 	}
 	for _, w := range []verification.WorkflowID{"", flow} {
-		got, err := s.QueueFigures(ctx, tenant, w, q.Now)
+		since := []time.Time{q.Now, q.Now.Add(-time.Hour), q.Now.AddDate(0, 0, -2)}
+		got, err := s.QueueFigures(ctx, tenant, w, q.Now, since...)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		want, err := m.QueueFigures(ctx, tenant, w, q.Now)
-		if err != nil || got != want {
-			rt.Fatalf("QueueFigures(%q) = %+v, memory: %+v, %v", w, got, want, err)
+		want, err := m.QueueFigures(ctx, tenant, w, q.Now, since...)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			rt.Fatalf("QueueFigures(%q) (-memory +postgres), %v:\n%s", w, err, diff)
 		}
 	}
 }

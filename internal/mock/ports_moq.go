@@ -2532,7 +2532,7 @@ var _ verification.ReviewQueue = &ReviewQueueMock{}
 //			QueueFunc: func(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
 //				panic("mock out the Queue method")
 //			},
-//			QueueFiguresFunc: func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time) (verification.QueueFigures, error) {
+//			QueueFiguresFunc: func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueFigures, error) {
 //				panic("mock out the QueueFigures method")
 //			},
 //		}
@@ -2546,7 +2546,7 @@ type ReviewQueueMock struct {
 	QueueFunc func(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error)
 
 	// QueueFiguresFunc mocks the QueueFigures method.
-	QueueFiguresFunc func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time) (verification.QueueFigures, error)
+	QueueFiguresFunc func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueFigures, error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -2569,6 +2569,8 @@ type ReviewQueueMock struct {
 			W verification.WorkflowID
 			// Now is the now argument value.
 			Now time.Time
+			// Since is the since argument value.
+			Since []time.Time
 		}
 	}
 	lockQueue        sync.RWMutex
@@ -2616,25 +2618,27 @@ func (mock *ReviewQueueMock) QueueCalls() []struct {
 }
 
 // QueueFigures calls QueueFiguresFunc.
-func (mock *ReviewQueueMock) QueueFigures(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time) (verification.QueueFigures, error) {
+func (mock *ReviewQueueMock) QueueFigures(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueFigures, error) {
 	if mock.QueueFiguresFunc == nil {
 		panic("ReviewQueueMock.QueueFiguresFunc: method is nil but ReviewQueue.QueueFigures was just called")
 	}
 	callInfo := struct {
-		Ctx context.Context
-		T   verification.TenantID
-		W   verification.WorkflowID
-		Now time.Time
+		Ctx   context.Context
+		T     verification.TenantID
+		W     verification.WorkflowID
+		Now   time.Time
+		Since []time.Time
 	}{
-		Ctx: ctx,
-		T:   t,
-		W:   w,
-		Now: now,
+		Ctx:   ctx,
+		T:     t,
+		W:     w,
+		Now:   now,
+		Since: since,
 	}
 	mock.lockQueueFigures.Lock()
 	mock.calls.QueueFigures = append(mock.calls.QueueFigures, callInfo)
 	mock.lockQueueFigures.Unlock()
-	return mock.QueueFiguresFunc(ctx, t, w, now)
+	return mock.QueueFiguresFunc(ctx, t, w, now, since...)
 }
 
 // QueueFiguresCalls gets all the calls that were made to QueueFigures.
@@ -2642,16 +2646,18 @@ func (mock *ReviewQueueMock) QueueFigures(ctx context.Context, t verification.Te
 //
 //	len(mockedReviewQueue.QueueFiguresCalls())
 func (mock *ReviewQueueMock) QueueFiguresCalls() []struct {
-	Ctx context.Context
-	T   verification.TenantID
-	W   verification.WorkflowID
-	Now time.Time
+	Ctx   context.Context
+	T     verification.TenantID
+	W     verification.WorkflowID
+	Now   time.Time
+	Since []time.Time
 } {
 	var calls []struct {
-		Ctx context.Context
-		T   verification.TenantID
-		W   verification.WorkflowID
-		Now time.Time
+		Ctx   context.Context
+		T     verification.TenantID
+		W     verification.WorkflowID
+		Now   time.Time
+		Since []time.Time
 	}
 	mock.lockQueueFigures.RLock()
 	calls = mock.calls.QueueFigures

@@ -322,17 +322,19 @@ func sortedSteps(steps map[verification.NodeID]*StepNumbers, order map[verificat
 // queueNumbers describes the review queue now.
 func (e *Engine) queueNumbers(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (QueueNumbers, error) {
 	now := e.now()
-	figures, err := e.ports.Store.QueueFigures(ctx, t, w, now)
-	n := QueueNumbers{QueueFigures: figures}
+	var since []time.Time
 	for _, age := range queueAges() {
-		if err != nil {
-			return n, err
-		}
-		var p verification.Page[verification.QueueEntry]
-		p, err = e.ports.Store.Queue(ctx, t, verification.QueueQuery{Now: now, Workflow: w, SinceBefore: now.Add(-age)})
-		n.Ages = append(n.Ages, QueueAge{Over: age, Count: p.Total})
+		since = append(since, now.Add(-age))
 	}
-	return n, err
+	figures, err := e.ports.Store.QueueFigures(ctx, t, w, now, since...)
+	if err != nil {
+		return QueueNumbers{}, err
+	}
+	n := QueueNumbers{QueueFigures: figures}
+	for i, age := range queueAges() {
+		n.Ages = append(n.Ages, QueueAge{Over: age, Count: figures.Since[i]})
+	}
+	return n, nil
 }
 
 // TransitionQuery selects the transitions of one version of a workflow.

@@ -258,9 +258,10 @@ func queueFigures(t *trial) {
 	t.save(ours, histories...)
 	t.save(theirs, simple(1).then(0, asked("review")))
 	all := entries(histories)
+	since := []time.Time{instant(-time.Minute), instant(0), instant(2 * time.Minute), instant(48 * time.Hour)}
 	for _, now := range append(instants(histories), instant(35*time.Minute)) {
 		for _, w := range []verification.WorkflowID{"", renewal} {
-			var want verification.QueueFigures
+			want := verification.QueueFigures{Since: make([]int, len(since))}
 			for _, e := range inQueue(all, verification.QueueQuery{Now: now, Workflow: w}) {
 				want.Open++
 				if e.Overdue(now) {
@@ -269,13 +270,23 @@ func queueFigures(t *trial) {
 				if want.Oldest.IsZero() || e.Since.Before(want.Oldest) {
 					want.Oldest = e.Since
 				}
+				for i, at := range since {
+					if !e.Since.After(at) {
+						want.Since[i]++
+					}
+				}
 			}
-			got, err := t.store.QueueFigures(t.ctx, ours, w, now)
+			got, err := t.store.QueueFigures(t.ctx, ours, w, now, since...)
 			t.ok("QueueFigures", err)
 			same(t, fmt.Sprintf("QueueFigures(workflow %q, start+%s)", w, now.Sub(instant(0))), got, want)
 			if w == "" {
 				want.Open, want.Oldest = want.Open+1, time.Time{}
-				got, err = t.store.QueueFigures(t.ctx, "", w, now)
+				for i, at := range since {
+					if !at.Before(instant(0)) {
+						want.Since[i]++
+					}
+				}
+				got, err = t.store.QueueFigures(t.ctx, "", w, now, since...)
 				t.ok("QueueFigures of all tenants", err)
 				same(t, "QueueFigures of all tenants", got, want)
 			}
