@@ -112,7 +112,7 @@ func TestWhatGoesWrongIsFound(t *testing.T) {
 			again := a.notices[0]
 			again.id = "other"
 			a.notices = append(a.notices, again)
-		}, "as other"},
+		}, " and other"},
 		"a webhook of an unknown run": {func(a *inspection, _ *history) {
 			a.notices = append(a.notices, notice{id: "x", run: "y"})
 		}, "which no history has"},
