@@ -96,7 +96,7 @@ func (w *watcher) end(t verification.TenantID, q *watchedQueue, c chan struct{})
 func (w *watcher) follow(ctx context.Context, t verification.TenantID, q *watchedQueue) {
 	tick := time.NewTicker(queueLook)
 	defer tick.Stop()
-	last, _ := w.state(ctx, t) // after a failure the next state is told as a change
+	last, _ := w.state(ctx, t) // after a failure the next state counts as a change
 	close(q.looked)
 	for {
 		select {
