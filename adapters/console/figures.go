@@ -211,20 +211,19 @@ func (f *figures) queue() figure {
 	waiting := chart.Series{Name: f.text("numbers.waiting")}
 	t := table{Columns: []tableColumn{f.column("age", false), {Key: "waiting", Label: waiting.Name, Number: true}}}
 	var rows []chart.Row
-	ages := f.numbers.Queue.Ages
-	for i, a := range ages {
-		n, label := a.Count, f.text("numbers.over", f.took(a.Over))
-		raw := fmt.Sprintf("%d s or more", int(a.Over.Seconds()))
+	ages, since := f.numbers.Queue.Ages, f.numbers.Queue.Since
+	for i, age := range ages {
+		n, label := since[i], f.text("numbers.over", f.took(age))
+		raw := fmt.Sprintf("%d s or more", int(age.Seconds()))
 		if i+1 < len(ages) {
 			next := ages[i+1]
-			n -= next.Count
-			label = f.text("numbers.between", f.took(a.Over), f.took(next.Over))
-			if a.Over == 0 {
-				label = f.text("numbers.under", f.took(next.Over))
+			n -= since[i+1]
+			label = f.text("numbers.between", f.took(age), f.took(next))
+			if age == 0 {
+				label = f.text("numbers.under", f.took(next))
 			}
-			raw = fmt.Sprintf("%d to %d s", int(a.Over.Seconds()), int(next.Over.Seconds()))
+			raw = fmt.Sprintf("%d to %d s", int(age.Seconds()), int(next.Seconds()))
 		}
-		n = max(n, 0) // the counts are read one after another
 		waiting.Values = append(waiting.Values, float64(n))
 		rows = append(rows, chart.Row{Label: label, Value: f.Number(n)})
 		t.Rows = append(t.Rows, []cell{{label, raw}, f.count(n)})

@@ -341,6 +341,26 @@ func TestADraftStaysUntilTheServerHasTakenIt(t *testing.T) {
 	}
 }
 
+func TestAFormThatIsHeldBackChangesNoDraft(t *testing.T) {
+	d, who := serve(t), reviewer(verification.RoleReviewer)
+	d.suspicious()
+	run, _ := d.answered(d.Apply(identity()), "case-1", "Asha Rao")
+	tab := d.tab(who, browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/runs/" + string(run))
+	tab.Fill("#notes", "half a sentence")
+	held := browser.Eval[string](tab, `(() => {
+		const forms = [...document.querySelectorAll("form[method=post]")];
+		const out = document.querySelector("form[data-sign-out]");
+		forms.find(form => form !== out && !form.querySelector("#notes")).dataset.sent = "yes"; // is being sent
+		out.requestSubmit();
+		document.querySelector("#notes").form.requestSubmit();
+		return Object.keys(sessionStorage).map(key => key.split(" ")[0]).join();
+	})()`)
+	if held != "draft" {
+		t.Errorf("the tab keeps %q, want the draft alone, not marked as sent", held)
+	}
+}
+
 func TestARefusedSignInStillLeadsToThePageWanted(t *testing.T) {
 	p := &provider{who: reviewer(verification.RoleReviewer)}
 	d := serveWith(t, func(o *console.Options) { o.IdentityProvider = p })

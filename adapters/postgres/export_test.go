@@ -56,10 +56,9 @@ func (s *Store) QueueQueries(t verification.TenantID, q verification.QueueQuery)
 	return texts
 }
 
-// OverdueQuery returns the statement of the overdue reviews of a tenant, or of all if it is
-// empty.
-func (s *Store) OverdueQuery(t verification.TenantID, q verification.QueueQuery) string {
-	return overdueTotal(s.db, t, q).String()
+// FiguresQuery returns the statement of the figures of a queue.
+func (s *Store) FiguresQuery(t verification.TenantID, now time.Time, since ...time.Time) string {
+	return figuresQuery(s.db, t, verification.QueueQuery{Now: now}, since).String()
 }
 
 // SeekFrom is the offset from which counters find the day of a row.

@@ -77,16 +77,11 @@ type ProviderNumbers struct {
 	Failures int
 }
 
-// QueueNumbers describe the review queue now.
+// QueueNumbers describe the review queue now. Since[i] counts the runs that have needed a
+// verdict for at least Ages[i].
 type QueueNumbers struct {
 	verification.QueueFigures
-	Ages []QueueAge // by Over, the shortest first
-}
-
-// QueueAge counts the runs that have needed a verdict for at least Over.
-type QueueAge struct {
-	Over  time.Duration
-	Count int
+	Ages []time.Duration // the shortest first
 }
 
 // queueAges returns the ages that are counted.
@@ -327,14 +322,7 @@ func (e *Engine) queueNumbers(ctx context.Context, t verification.TenantID, w ve
 		since = append(since, now.Add(-age))
 	}
 	figures, err := e.ports.Store.QueueFigures(ctx, t, w, now, since...)
-	if err != nil {
-		return QueueNumbers{}, err
-	}
-	n := QueueNumbers{QueueFigures: figures}
-	for i, age := range queueAges() {
-		n.Ages = append(n.Ages, QueueAge{Over: age, Count: figures.Since[i]})
-	}
-	return n, nil
+	return QueueNumbers{QueueFigures: figures, Ages: queueAges()}, err
 }
 
 // TransitionQuery selects the transitions of one version of a workflow.
