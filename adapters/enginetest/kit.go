@@ -77,7 +77,7 @@ func New(tb testing.TB, changes ...Change) *Kit {
 	return k
 }
 
-// serve serves the engine until the test ends.
+// serve serves the engine until the test ends, and returns when it is idle.
 func (k *Kit) serve() {
 	ctx, stop := context.WithCancel(context.WithoutCancel(k.tb.Context()))
 	serving, served := k.Engine.Serving(), make(chan struct{})
@@ -95,6 +95,7 @@ func (k *Kit) serve() {
 			k.tb.Errorf("close the engine: %v", err)
 		}
 	})
+	k.Settle() // the first round does not take what a test puts into the queue
 }
 
 // Apply makes a definition the published version of its workflow.
