@@ -74,3 +74,11 @@ func (s *Samples) Quantile(q float64) time.Duration {
 	}
 	return s.took[max(0, int(float64(len(s.took))*q+0.999999)-1)]
 }
+
+// p99 returns the 99 % quantile; without samples it is 0.
+func (s *Samples) p99() time.Duration {
+	if s == nil {
+		return 0
+	}
+	return s.Quantile(0.99)
+}

@@ -171,7 +171,7 @@ func (m *measurement) progress(format string, args ...any) {
 // store measures all attacks on one store.
 func (m *measurement) store(ctx context.Context, store Store) (rows []Row, err error) {
 	var one *site
-	var alone Figures
+	var alone, busy Figures
 	for _, a := range attacks() {
 		if !m.attacked(a.name) {
 			continue
@@ -196,6 +196,10 @@ func (m *measurement) store(ctx context.Context, store Store) (rows []Row, err e
 		if err != nil {
 			return rows, fmt.Errorf("%s, %s: %w", a.name, store, err)
 		}
+		if a.control {
+			busy = row.Beside
+		}
+		row.Busy = busy
 		rows = append(rows, row)
 		m.progress("  %s", row)
 	}

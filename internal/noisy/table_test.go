@@ -85,6 +85,18 @@ func TestAControlHasNoTargets(t *testing.T) {
 	}
 }
 
+func TestAnAttackMayCostWhatBusyProcessorsCost(t *testing.T) {
+	r := wellBehaved()
+	r.Beside, r.Busy = noisy.MakeFigures(80*time.Millisecond), noisy.MakeFigures(80*time.Millisecond)
+	if got := r.Misses(); len(got) > 0 {
+		t.Errorf("misses %q, want none", got)
+	}
+	r.Busy = noisy.MakeFigures(79 * time.Millisecond)
+	if got := len(r.Misses()); got != len(noisy.Calls()) {
+		t.Errorf("misses %d targets, want one for each call", got)
+	}
+}
+
 func TestSmallTimesAreNotCompared(t *testing.T) {
 	r := wellBehaved()
 	r.Alone, r.Beside = noisy.MakeFigures(time.Millisecond), noisy.MakeFigures(30*time.Millisecond)

@@ -122,6 +122,7 @@ type Engine struct {
 	credentials credentialLimiter
 	watch       *watchers
 	heavy       *fair.Limiter                         // slots for work on large runs, and for calls of Decide that may take long
+	loads       *fair.Limiter                         // slots for reads of runs that are not in the cache
 	large       *lru.Cache[verification.RunRef, bool] // the runs that were found to be large
 
 	runner   *runner // nil for an engine that drives nothing
@@ -138,6 +139,8 @@ const (
 	heavyRun     = 64 << 10 // bytes; expressions over a smaller run take little time and memory
 	maxHeavy     = 2        // at once, one of a tenant
 	heavyRests   = 3        // so a tenant has a quarter of a processor for them
+	maxLoads     = 64       // reads at once of runs whose size is not known
+	tenantLoads  = 4        // of one tenant
 	maxLarge     = 10_000   // runs that are known to be large
 )
 
@@ -166,6 +169,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		credentials: newCredentialLimiter(),
 		watch:       &watchers{},
 		heavy:       fair.NewLimiter(maxHeavy, 1),
+		loads:       fair.NewLimiter(maxLoads, tenantLoads),
 		large:       lru.New[verification.RunRef](maxLarge, 1, func(bool) int { return 1 }),
 		begun:       sync.OnceFunc(func() { close(serving) }),
 		serving:     serving,

@@ -178,6 +178,52 @@ func TestALargeRunThatWaitsForItsTurnHoldsNoWorker(t *testing.T) {
 	}
 }
 
+func TestATenantReadsFewRunsOfUnknownSizeAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := enginetest.New(t)
+		own, theirs := k.Apply(chain("a")), applyForBystander(t, k, chain("a"))
+		var runs []verification.RunID
+		for range 10 {
+			runs = append(runs, startFor(t, k, enginetest.Tenant, own, engine.StartRequest{ReferenceID: "x"}))
+		}
+		other := startFor(t, k, bystander, theirs, engine.StartRequest{ReferenceID: "y"})
+		k.Settle()
+		var reads atomic.Int64 // of the tenant, under way
+		proceed := make(chan struct{})
+		e := operator(t, k, func(p *engine.Ports) { // its cache is empty
+			store := mockRuns(p.Store)
+			p.Store = replace(p.Store, func(s *ports) { s.RunStore = store })
+			store.LoadFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+				if t == enginetest.Tenant {
+					reads.Add(1)
+					<-proceed
+				}
+				return k.Store.Load(ctx, t, id, after)
+			}
+		})
+		read := make(chan error, len(runs))
+		for _, id := range runs {
+			go func() {
+				_, err := e.Report(t.Context(), enginetest.Tenant, id)
+				read <- err
+			}()
+		}
+		synctest.Wait()
+		if n := reads.Load(); n != 4 {
+			t.Errorf("%d runs are read at once, want 4", n)
+		}
+		if _, err := e.Report(t.Context(), bystander, other); err != nil {
+			t.Errorf("the report of another tenant: %v", err)
+		}
+		close(proceed)
+		for range runs {
+			if err := <-read; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 func TestCallsThatWaitForASlotAreHandedOver(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Calls = 4 })
 	k.Provider.On("a", enginetest.Slow(time.Hour, enginetest.Pass(nil)))

@@ -118,15 +118,14 @@ func (e *Engine) history(ctx context.Context, ref verification.RunRef) (runHisto
 	return e.loadHistory(ctx, ref)
 }
 
-// loadHistory reads the whole history of a run. A run that is known to be large waits
-// for a slot.
+// loadHistory reads the whole history of a run.
 func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef) (h runHistory, err error) {
-	release, err := e.acquireIfLarge(ctx, ref)
+	run := e.cached(ref)
+	release, err := e.acquireLoad(ctx, ref, run)
 	if err != nil {
 		return h, err
 	}
 	defer release()
-	run := e.cached(ref)
 	if h.events, err = e.store.Load(ctx, ref.Tenant, ref.Run, 0); err != nil {
 		return h, err
 	}

@@ -58,11 +58,10 @@ func (e *Engine) reload(ctx context.Context, s *session) (err error) {
 	return err
 }
 
-// load returns a run. The events of a cached run are not read again. A run that is
-// known to be too large for the cache waits for a slot.
+// load returns a run. The events of a cached run are not read again.
 func (e *Engine) load(ctx context.Context, ref verification.RunRef) (verification.Run, error) {
 	run := e.cached(ref)
-	release, err := e.acquireIfLarge(ctx, ref)
+	release, err := e.acquireLoad(ctx, ref, run)
 	if err != nil {
 		return verification.Run{}, err
 	}
@@ -101,13 +100,18 @@ func (e *Engine) remember(ref verification.RunRef, run verification.Run) {
 	}
 }
 
-// acquireIfLarge waits for a slot if the run is known to be large.
-func (e *Engine) acquireIfLarge(ctx context.Context, ref verification.RunRef) (release func(), err error) {
-	if _, large := e.large.Get(ref); !large {
+// acquireLoad waits until the run may be read, given what the cache has of it. A run
+// that is known to be large waits for a slot for expensive work, and one of unknown
+// size for one of the few of its tenant.
+func (e *Engine) acquireLoad(ctx context.Context, ref verification.RunRef, cached verification.Run) (release func(), err error) {
+	if _, large := e.large.Get(ref); large {
+		_, release, err = e.acquireHeavy(ctx, ref.Tenant)
+		return release, err
+	}
+	if cached.Seq > 0 || ctx.Value(heavyHeld{}) != nil {
 		return func() {}, nil
 	}
-	_, release, err = e.acquireHeavy(ctx, ref.Tenant)
-	return release, err
+	return e.loads.Acquire(ctx, string(ref.Tenant))
 }
 
 // heavyHeld is the key under which a context says that its caller holds a slot for
