@@ -14,8 +14,8 @@ import (
 )
 
 // fromRuns calls each with every person and company that a completed run of the tenant
-// has screened, with the values of the check. It returns the checks whose values cannot be computed
-// again.
+// has screened, with the values of the check. It returns the checks whose values cannot
+// be computed again.
 func (c screeningDiff) fromRuns(ctx context.Context, s *session, each func(screened) error) ([]unscreened, error) {
 	var lost []unscreened
 	err := c.tenantFlags.with(ctx, s, func(db *database, t verification.Tenant) error {
@@ -100,7 +100,7 @@ func (p programs) of(ctx context.Context, r verification.Run) (verification.Prog
 	if err != nil {
 		return verification.Program{}, fmt.Errorf("load version %s: %w", short(hash), err)
 	}
-	program, err := verification.Compile(workflow, version, expression.New(), nil, nil)
+	program, err := verification.Restore(workflow, version, expression.New())
 	if err != nil {
 		return verification.Program{}, fmt.Errorf("compile version %s: %w", short(hash), err)
 	}
@@ -108,8 +108,8 @@ func (p programs) of(ctx context.Context, r verification.Run) (verification.Prog
 	return program, nil
 }
 
-// screenings returns the people and companies that a run has screened against a list; an empty list
-// is any.
+// screenings returns the people and companies that a run has screened against a list; an
+// empty list is any.
 func (p programs) screenings(ctx context.Context, r verification.Run, list string, reviewAt float64) (found []screened, lost []unscreened, err error) {
 	program, err := p.of(ctx, r)
 	if err != nil {

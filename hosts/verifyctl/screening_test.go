@@ -68,7 +68,7 @@ func TestCompareWritesAScoreForEachPair(t *testing.T) {
 	}
 	for _, tc := range []struct{ stdin, want string }{
 		{"person,A B\n", "row 1: has 2 fields; it must be kind,name1,name2"},
-		{"person,A B,A B\nship,A,B\n", `row 2: "ship" is no kind of name: use person or company`},
+		{"person,A B,A B\nship,A,B\n", `row 2: "ship" is not a kind of name: use person or company`},
 	} {
 		if _, problems, code := screen(t, tc.stdin, "compare", "--csv"); code != exitUsage || !strings.Contains(problems, tc.want) {
 			t.Errorf("%q: exit code %d, %q, want %q", tc.stdin, code, problems, tc.want)
@@ -108,7 +108,7 @@ func TestDiffReportsTheNamesOfAFileThatMatchNewly(t *testing.T) {
 	}
 	for stdin, want := range map[string]string{
 		"name\nA\n":           "--names: the first line has no column kind",
-		"kind,name\nship,A\n": `--names: line 2: "ship" is no kind of name`,
+		"kind,name\nship,A\n": `--names: line 2: "ship" is not a kind of name`,
 	} {
 		if _, problems, code := screen(t, stdin, "diff", before, after, "--names", "-"); code != exitUsage || !strings.Contains(problems, want) {
 			t.Errorf("%q: exit code %d, %q, want %q", stdin, code, problems, want)
@@ -137,7 +137,16 @@ nodes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	applied := w.kit.Apply(doc.Definition)
+	// A saved version that today's rules refuse: no path leads to one of its nodes.
+	doc.Definition.Nodes["unreachable"] = verification.Node{Type: verification.NodeEnd}
+	version := verification.Version{Number: 1, Hash: doc.Definition.VersionHash(), Definition: doc.Definition}
+	applied := verification.Workflow{
+		ID: verification.DeriveWorkflowID(tenant, "screening"), Slug: "screening", Name: "Screening",
+		LatestHash: version.Hash, Versions: 1, Revision: 1,
+	}
+	if err := db.SaveWorkflow(t.Context(), tenant, applied, &version); err != nil {
+		t.Fatal(err)
+	}
 	for name, reference := range map[string]string{"Ivan Testov": "old", "Exempel, Piotr": "new", "Asha Rao": "none"} {
 		w.kit.Start(applied.ID, engine.StartRequest{ReferenceID: reference, Input: verification.Data(`{"name":"` + name + `"}`)})
 	}
