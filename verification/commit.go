@@ -58,6 +58,14 @@ func NewCommit(before, after Run, events []Event) Commit {
 	return c
 }
 
+// HistoryChanged returns the ErrConflict of a RunStore for an append to a history that
+// does not have the given length.
+func HistoryChanged() error { return Conflict("run", "its history has changed") }
+
+// WorkflowChanged returns the ErrConflict of a store for a workflow that does not have
+// the given revision.
+func WorkflowChanged() error { return Conflict("workflow", "another request has changed it") }
+
 // WorkKind is the kind of a piece of work.
 type WorkKind string
 

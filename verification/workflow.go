@@ -5,6 +5,7 @@ package verification
 import (
 	"cmp"
 	"net/url"
+	"strconv"
 	"time"
 	"unicode/utf8"
 )
@@ -95,14 +96,8 @@ func ValidateWebhookURL(address string) error {
 }
 
 func validPort(port string) bool {
-	if len(port) > 5 {
-		return false
-	}
-	n := 0
-	for _, c := range port {
-		n = n*10 + int(c-'0')
-	}
-	return n <= 65535 && (port == "" || n > 0)
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0 && len(port) <= 5
 }
 
 // Apply returns the workflow after a definition was applied, and the version that

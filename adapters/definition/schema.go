@@ -144,22 +144,16 @@ func notListed(k *kind.Enum, value *tree) string {
 	}
 	message := "must be one of " + strings.Join(known, ", ")
 	if s, ok := value.scalar.(string); ok {
-		if near := verification.Nearest(s, known); near != "" {
-			message += "; did you mean " + near + "?"
-		}
+		message += verification.DidYouMean(s, known)
 	}
 	return message
 }
 
 // wrongType says which type is wanted, and what to do in the usual cases.
 func wrongType(k *kind.Type, value *tree) string {
-	var wanted []string
-	for _, want := range k.Want {
-		wanted = append(wanted, schematext.Type(want))
-	}
-	message := "must be " + strings.Join(wanted, " or ")
+	message := "must be " + schematext.Types(k.Want...)
 	if k.Got != "number" || k.Want[0] != "integer" {
-		message += ", not " + schematext.Type(k.Got)
+		message += ", not " + schematext.Types(k.Got)
 	}
 	text, isText := value.scalar.(string)
 	switch {

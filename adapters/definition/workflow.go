@@ -6,14 +6,12 @@
 //
 //	workflows/individual.yaml:12:5: nodes.pan.on_faild: unknown field; did you mean on_failed?
 //
-// The form of a file is that of workflow.schema.json or bootstrap.schema.json, and
-// that of a provider is that of provider.schema.json: which fields there are, and
-// which types they have. The rules of a definition are those of verification.Compile;
-// Document.Explain adds positions to its problems. The rules of a provider are those
-// of its adapter, and Provider.Explain adds the positions.
+// The JSON Schemas workflow.schema.json, bootstrap.schema.json and provider.schema.json
+// say which fields there are and which types they have. verification.Compile has the
+// rules of a definition, and the adapter of a provider those of its declaration;
+// Document.Explain and Provider.Explain add positions to the problems that they find.
 //
-// The bounds of one file: 1 MiB, 64 levels, and 10,000 values that come from YAML
-// aliases.
+// A file has at most 1 MiB, 64 levels, and 10,000 values that come from YAML aliases.
 package definition
 
 import (

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
@@ -115,11 +114,7 @@ func (f *fitting) is(at string, s *jsonschema.Schema, may []string) {
 			return
 		}
 	}
-	names := make([]string, len(want))
-	for i, name := range want {
-		names[i] = schematext.Type(name)
-	}
-	f.problem(at, "must be "+strings.Join(names, " or ")+", not "+schematext.Type(may[0]))
+	f.problem(at, "must be "+schematext.Types(want...)+", not "+schematext.Types(may[0]))
 }
 
 // jsonTypes returns the JSON types that a value of a CEL type may have; nil for any.

@@ -24,10 +24,7 @@ func (a *api) startRun(w *response, r *http.Request, who caller) error {
 	if err != nil {
 		return err
 	}
-	id, err := verification.ParseWorkflowID(pathParam(r, "id"))
-	if err != nil {
-		return missing("workflow")
-	}
+	id, _ := verification.ParseWorkflowID(pathParam(r, "id")) // an invalid id has no workflow
 	prefer := preferenceOf(r.Header)
 	start := engine.StartRequest{ReferenceID: b.ReferenceID, Input: b.Input, IdempotencyKey: key, Wait: prefer.wait}
 	if b.RedirectURI != nil {
@@ -63,10 +60,7 @@ func (a *api) readRun(w *response, r *http.Request, who caller) error {
 	if err != nil {
 		return err
 	}
-	id, err := verification.ParseRunID(pathParam(r, "id"))
-	if err != nil {
-		return missing("run")
-	}
+	id, _ := verification.ParseRunID(pathParam(r, "id")) // an invalid id has no run
 	if report {
 		return a.readReport(w, r, who, id)
 	}
@@ -94,10 +88,7 @@ func (a *api) readReport(w *response, r *http.Request, who caller, id verificati
 }
 
 func (a *api) printReport(w *response, r *http.Request, who caller) error {
-	id, err := verification.ParseRunID(pathParam(r, "id"))
-	if err != nil {
-		return missing("run")
-	}
+	id, _ := verification.ParseRunID(pathParam(r, "id")) // an invalid id has no run
 	pdf, err := a.engine.PrintReport(r.Context(), who.tenant, id)
 	if err != nil {
 		return err
@@ -111,10 +102,7 @@ func (a *api) cancelRun(w *response, r *http.Request, who caller) error {
 	if err := a.noBody(w, r); err != nil {
 		return err
 	}
-	id, err := verification.ParseRunID(pathParam(r, "id"))
-	if err != nil {
-		return missing("run")
-	}
+	id, _ := verification.ParseRunID(pathParam(r, "id")) // an invalid id has no run
 	v, err := a.engine.Cancel(context.WithoutCancel(r.Context()), who.tenant, id)
 	if err != nil {
 		return err

@@ -15,9 +15,9 @@ import (
 // decision of each run at one time. For another time, earlier or later, it updates
 // only the runs that change in between.
 type index struct {
-	at          time.Time
-	runs        trees[filter, *record] // those that match a filter, newest first
-	transitions *btree.BTreeG[transition]
+	at      time.Time
+	runs    trees[filter, *record] // those that match a filter, newest first
+	changes *btree.BTreeG[statusChange]
 }
 
 // filter selects runs; an empty field selects all.
@@ -27,18 +27,18 @@ type filter struct {
 	decision verification.Decision
 }
 
-// transition is a time after which the status or the decision of a run differs.
-type transition struct {
+// statusChange is a time after which the status or the decision of a run differs.
+type statusChange struct {
 	at  time.Time
 	run *record // nil sorts before all others at the same time
 }
 
-// maxFollow bounds the transitions that one append applies, so that later lists have
+// maxFollow bounds the status changes that one append applies, so that later lists have
 // few left to apply. An append adds at most two, so they do not accumulate.
 const maxFollow = 8
 
 func newIndex() index {
-	return index{runs: trees[filter, *record]{}, transitions: newTree(func(a, b transition) bool {
+	return index{runs: trees[filter, *record]{}, changes: newTree(func(a, b statusChange) bool {
 		if c := a.at.Compare(b.at); c != 0 || a.run == nil || b.run == nil {
 			return c < 0 || c == 0 && a.run == nil && b.run != nil
 		}
@@ -71,7 +71,7 @@ func (x *index) page(q verification.RunQuery) verification.Page[verification.Sum
 func (x *index) put(r *record, s verification.Summary) {
 	var from []filter
 	if r.summary.ID != "" {
-		x.eachTransition(r, func(t transition) { x.transitions.Delete(t) })
+		x.eachChange(r, func(c statusChange) { x.changes.Delete(c) })
 		from = filtersAt(r.summary, x.at)
 		if !r.summary.StartedAt.Equal(s.StartedAt) { // its position in every tree
 			x.move(r, from, nil)
@@ -80,7 +80,7 @@ func (x *index) put(r *record, s verification.Summary) {
 	}
 	r.summary = s
 	x.move(r, from, filtersAt(s, x.at))
-	x.eachTransition(r, func(t transition) { x.transitions.Set(t) })
+	x.eachChange(r, func(c statusChange) { x.changes.Set(c) })
 }
 
 // moveTo makes the index current for a time.
@@ -90,11 +90,11 @@ func (x *index) moveTo(at time.Time) {
 		from, to = to, from
 	}
 	var changed []*record
-	x.transitions.Ascend(transition{at: from}, func(t transition) bool {
-		if !t.at.Before(to) {
+	x.changes.Ascend(statusChange{at: from}, func(c statusChange) bool {
+		if !c.at.Before(to) {
 			return false
 		}
-		changed = append(changed, t.run)
+		changed = append(changed, c.run)
 		return true
 	})
 	for _, r := range changed {
@@ -103,15 +103,15 @@ func (x *index) moveTo(at time.Time) {
 	x.at = at
 }
 
-// follow moves the index towards a later time, past maxFollow transitions at most.
+// follow moves the index towards a later time, past maxFollow status changes at most.
 func (x *index) follow(at time.Time) {
 	if !at.After(x.at) {
 		return
 	}
 	n := 0
-	x.transitions.Ascend(transition{at: x.at}, func(t transition) bool {
-		if n == maxFollow && t.at.Before(at) {
-			at = t.at
+	x.changes.Ascend(statusChange{at: x.at}, func(c statusChange) bool {
+		if n == maxFollow && c.at.Before(at) {
+			at = c.at
 		}
 		n++
 		return n <= maxFollow
@@ -119,10 +119,10 @@ func (x *index) follow(at time.Time) {
 	x.moveTo(at)
 }
 
-// eachTransition calls f with the transitions of a run.
-func (x *index) eachTransition(r *record, f func(transition)) {
+// eachChange calls f with the status changes of a run.
+func (x *index) eachChange(r *record, f func(statusChange)) {
 	for in := r.summary.IntervalAt(time.Time{}); !in.Until.IsZero(); in = r.summary.IntervalAt(in.Until.Add(1)) {
-		f(transition{in.Until, r})
+		f(statusChange{in.Until, r})
 	}
 }
 

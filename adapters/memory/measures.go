@@ -5,7 +5,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -73,15 +72,7 @@ func (ms measures) sums(q verification.MeasureQuery) []verification.MeasureCount
 }
 
 // Measures returns the sums of the measures that a query selects.
-func (s *Store) Measures(ctx context.Context, t verification.TenantID, q verification.MeasureQuery) ([]verification.MeasureCounts, error) {
-	d, err := s.runs.get(ctx, t, "run")
-	if errors.Is(err, verification.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return d.measures.sums(q), nil
+func (s *Store) Measures(ctx context.Context, t verification.TenantID, q verification.MeasureQuery) (all []verification.MeasureCounts, err error) {
+	err = s.withTenant(ctx, t, func(d *tenantData) { all = d.measures.sums(q) })
+	return all, err
 }

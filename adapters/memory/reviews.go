@@ -154,7 +154,7 @@ func (rs *reviews) figures(w verification.WorkflowID, now time.Time, since []tim
 // Queue returns one page of the review queue as of q.Now.
 func (s *Store) Queue(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (p verification.Page[verification.QueueEntry], err error) {
 	p.PageQuery = q.PageQuery
-	err = s.change(ctx, t, func(d *tenantData) { p = d.reviews.page(q) })
+	err = s.withTenant(ctx, t, func(d *tenantData) { p = d.reviews.page(q) })
 	return p, err
 }
 
@@ -216,7 +216,7 @@ func (s *Store) SaveClaim(
 
 // ReleaseClaim removes the claim of a person.
 func (s *Store) ReleaseClaim(ctx context.Context, t verification.TenantID, run verification.RunID, by string) error {
-	return s.change(ctx, t, func(d *tenantData) {
+	return s.withTenant(ctx, t, func(d *tenantData) {
 		if e, ok := d.reviews.byRun[run]; ok && e.Claim.By == by {
 			e.Claim = verification.Claim{}
 		}

@@ -56,10 +56,10 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	defer d.mu.Unlock()
 	r, known := d.runs[id]
 	if !known && seq != 0 || known && len(r.history) != seq {
-		return errHistoryMoved()
+		return verification.HistoryChanged()
 	}
 	if c.WorkflowRevision != 0 && c.WorkflowRevision != s.workflows.revision(t, c.Summary.Workflow) {
-		return verification.Conflict("workflow", "it was changed by another")
+		return verification.WorkflowChanged()
 	}
 	if !known {
 		r = &record{ref: verification.RunRef{Tenant: t, Run: id}}
@@ -89,13 +89,13 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 // List returns one page of the runs that match the query at q.Now.
 func (s *Store) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (p verification.Page[verification.Summary], err error) {
 	p.PageQuery = q.PageQuery
-	err = s.change(ctx, t, func(d *tenantData) { p = d.index.page(q) })
+	err = s.withTenant(ctx, t, func(d *tenantData) { p = d.index.page(q) })
 	return p, err
 }
 
-// change calls f with the data of a tenant under its lock, if there is any and unless ctx
+// withTenant calls f with the data of a tenant under its lock, if there is any and unless ctx
 // has ended.
-func (s *Store) change(ctx context.Context, t verification.TenantID, f func(d *tenantData)) error {
+func (s *Store) withTenant(ctx context.Context, t verification.TenantID, f func(d *tenantData)) error {
 	d, err := s.runs.get(ctx, t, "run")
 	if err != nil {
 		if errors.Is(err, verification.ErrNotFound) {
@@ -116,7 +116,7 @@ func (s *Store) tenant(ctx context.Context, t verification.TenantID, add bool) (
 		return d, err
 	}
 	if !add {
-		return nil, errHistoryMoved()
+		return nil, verification.HistoryChanged()
 	}
 	err = s.runs.change(ctx, func(rows map[verification.TenantID]*tenantData) error {
 		if d = rows[t]; d == nil {
@@ -127,6 +127,3 @@ func (s *Store) tenant(ctx context.Context, t verification.TenantID, add bool) (
 	})
 	return d, err
 }
-
-// errHistoryMoved is the error of an append whose seq is not the length of the history.
-func errHistoryMoved() error { return verification.Conflict("run", "its history has moved on") }

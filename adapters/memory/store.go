@@ -2,7 +2,8 @@
 // store and work queue, for a host without a database and for tests.
 //
 // Pages, filters and totals cost O(log n) in the number of runs, whatever time the
-// query is about; searches by reference id or start time cost O(n). Callers must not modify returned values.
+// query is about; searches by reference id or start time cost O(n). Callers must not
+// modify returned values.
 package memory
 
 import (

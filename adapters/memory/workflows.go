@@ -104,7 +104,7 @@ func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w ver
 			stored = &workflow{}
 		}
 		if w.Revision != stored.Revision+1 {
-			return verification.Conflict("workflow", "it was changed by another")
+			return verification.WorkflowChanged()
 		}
 		rows[workflowKey{t, w.ID}] = stored
 		newest := s.workflows.newest.at(t, newerWorkflow)

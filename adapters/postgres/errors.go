@@ -102,9 +102,6 @@ func badAddress(err error) error {
 	}
 }
 
-// errHistoryMoved is the error of an append whose seq is not the length of the history.
-func errHistoryMoved() error { return verification.Conflict("run", "its history has moved on") }
-
 // errClosed is the error of a call after Close.
 func errClosed() error { return errUnavailable("database", "the store is closed", nil) }
 

@@ -92,7 +92,7 @@ func (s *Store) appendOne(ctx context.Context, q querier, tx pgx.Tx, p pendingAp
 		return err
 	}
 	if !appended[p.ref] {
-		return errHistoryMoved()
+		return verification.HistoryChanged()
 	}
 	return s.wakeups.enqueue(ctx, tx, s.wakeups.ofAppends([]pendingAppend{p}), appended)
 }

@@ -51,7 +51,7 @@ const setTenantHot = setTenant + `,
 	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`
 
 // A group of one append is sent as plain statements, and a larger one as statements over
-// arrays (groups.go): each is the cheaper way.
+// arrays (groups.go), because that is cheaper.
 //
 // The first statement of an append inserts its events, and the others follow in the same
 // transaction: $1 is the tenant and $2 the run of all of them. If the first inserts
@@ -118,8 +118,8 @@ WHERE tenant_id = $1 AND run_id = $2 AND (kind || '') = 'advance' AND ` + ifAppe
 // an append and a claim could deadlock, or a row could have an older claim than the
 // others.
 //
-// An expression that no index has finds that row: in a table without statistics the planner
-// would prefer an index of the queue to the primary key.
+// That row is found by n + 0 = 1, an expression that no index has: for n = 1 the planner
+// would prefer an index of the queue to the primary key while the table has no statistics.
 const (
 	reviewColumns = "tenant_id, run_id, n, cause, workflow_id, reference_id, since, due_at, until, shown"
 

@@ -175,7 +175,7 @@ func saveRevision(ctx context.Context, tx bun.Tx, r workflowRow) error {
 	if n, err := result.RowsAffected(); err != nil || n == 1 {
 		return err
 	}
-	return verification.Conflict("workflow", "it was changed by another")
+	return verification.WorkflowChanged()
 }
 
 // encodeDefinition writes a definition as JSON, the objects in it byte for byte.

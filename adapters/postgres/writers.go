@@ -188,11 +188,11 @@ func (s *Store) commit(group []*queuedAppend) {
 	for _, p := range group {
 		switch {
 		case isAppendConflict(err):
-			p.result <- errHistoryMoved()
+			p.result <- verification.HistoryChanged()
 		case err != nil:
 			p.result <- translate("append to run "+string(p.ref.Run), err)
 		case !appended[p.ref]:
-			p.result <- errHistoryMoved()
+			p.result <- verification.HistoryChanged()
 		default:
 			p.result <- nil
 		}

@@ -20,11 +20,7 @@ const maxText = 200
 func Message(e jsonschema.ErrorKind) string {
 	switch k := e.(type) {
 	case *kind.Type:
-		names := make([]string, len(k.Want))
-		for i, t := range k.Want {
-			names[i] = Type(t)
-		}
-		return "must be " + strings.Join(names, " or ")
+		return "must be " + Types(k.Want...)
 	case *kind.Enum:
 		return "must be " + oneOf(k.Want)
 	case *kind.Const:
@@ -82,21 +78,16 @@ func Message(e jsonschema.ErrorKind) string {
 	return ""
 }
 
-// Type returns the name of a type of JSON Schema, with its article.
-func Type(t string) string {
-	switch t {
-	case "integer":
-		return "a whole number"
-	case "boolean":
-		return "true or false"
-	case "object":
-		return "an object"
-	case "array":
-		return "a list"
-	case "null":
-		return t
+// Types returns the names of types of JSON Schema, with their articles, joined by "or".
+func Types(types ...string) string {
+	known := map[string]string{
+		"integer": "a whole number", "boolean": "true or false", "object": "an object", "array": "a list", "null": "null",
 	}
-	return "a " + t
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = cmp.Or(known[t], "a "+t)
+	}
+	return strings.Join(names, " or ")
 }
 
 // oneOf lists values if they are few, short and plain.

@@ -28,6 +28,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const (
 	discovery  = "/.well-known/openid-configuration"
 	anAudience = "https://verifyd.example/dashboard"
+
+	// What the tokens of an Issuer have.
+	localIssuer   = "verifyd"
+	localAudience = "verifyd-dashboard"
+	localType     = "verifyd-reviewer+jwt"
 )
 
 // manualClock is a clock that shows noon until it is advanced.
@@ -116,7 +121,8 @@ func (i *issuer) breaks(path string, status int) {
 	i.answer(path, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 }
 
-// came fails the test unless so many requests for the document and for the keys came since the last call.
+// came fails the test unless these are the numbers of requests for the discovery document
+// and for the keys since the last call.
 func (i *issuer) came(t testing.TB, documents, keys int) {
 	t.Helper()
 	i.mu.Lock()
@@ -142,7 +148,8 @@ func (i *issuer) verifier(t testing.TB, changes ...func(*token.OIDCOptions)) *to
 	return o
 }
 
-// claims are those of a good token for an hour; pairs of names and values change them, nil takes one away.
+// claims returns the claims of a valid token for an hour; pairs of names and values change
+// them, and nil removes one.
 func (i *issuer) claims(fields ...any) map[string]any {
 	return claimsOf(i.URL, i.clock.now(), fields...)
 }
@@ -153,7 +160,7 @@ func claimsOf(issuer string, now time.Time, fields ...any) map[string]any {
 	}, fields...)
 }
 
-// but is a copy of m with some fields changed, or taken away by nil.
+// but returns a copy of m with some fields changed; nil removes a field.
 func but(m map[string]any, fields ...any) map[string]any {
 	m = maps.Clone(m)
 	for i := 0; i < len(fields); i += 2 {

@@ -26,9 +26,9 @@ import (
 // The claims and the header of every reviewer's token that an Issuer issues. Each is
 // required, so that no other token signed with the same keys is accepted.
 const (
-	LocalIssuer   = "verifyd"
-	LocalAudience = "verifyd-dashboard"
-	LocalType     = "verifyd-reviewer+jwt"
+	localIssuer   = "verifyd"
+	localAudience = "verifyd-dashboard"
+	localType     = "verifyd-reviewer+jwt"
 )
 
 // The audience and the type of sign-in links, which differ for the same reason.
@@ -59,7 +59,7 @@ func NewIssuer(keys *Keys) *Issuer { return &Issuer{keys: keys} }
 // identity 1 to 500, the role exists, and the token is at most 4 KiB. No two tokens are the
 // same.
 func (i *Issuer) Issue(r verification.Reviewer, ttl time.Duration, now time.Time) (string, error) {
-	return i.issue(LocalType, LocalAudience, r, ttl, now, 0)
+	return i.issue(localType, localAudience, r, ttl, now, 0)
 }
 
 // IssueSignInLink returns the token of a link that signs a reviewer in once, within
@@ -88,7 +88,7 @@ func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.D
 		return "", verification.InvalidField("bearer token", "ttl", "must be at least one second")
 	}
 	b := jwt.NewBuilder().
-		Issuer(LocalIssuer).Audience([]string{audience}).Subject(r.Name).JwtID(rand.Text()).
+		Issuer(localIssuer).Audience([]string{audience}).Subject(r.Name).JwtID(rand.Text()).
 		Claim(defaultTenantClaim, string(tenant)).Claim(roleClaim, string(r.Role)).
 		IssuedAt(now).Expiration(now.Add(ttl))
 	if r.Identity != r.Name {
@@ -123,7 +123,7 @@ func (i *Issuer) Verify(raw string, now time.Time) (Claims, error) {
 	if err != nil {
 		return Claims{}, err
 	}
-	return i.verify(t, LocalType, LocalAudience, now)
+	return i.verify(t, localType, localAudience, now)
 }
 
 // OpenSignInLink returns the link of a token that was issued with one of the keys and
@@ -169,7 +169,7 @@ func (i *Issuer) verify(t unverified, typ, audience string, now time.Time) (Clai
 	if _, err := jws.VerifyCompactFast(k.public, t.raw, k.alg); err != nil {
 		return Claims{}, refused(notOurs, errBadSignature)
 	}
-	claims, err := t.validate(LocalIssuer, audience, defaultTenantClaim, 0, now)
+	claims, err := t.validate(localIssuer, audience, defaultTenantClaim, 0, now)
 	if err != nil {
 		return Claims{}, err
 	}

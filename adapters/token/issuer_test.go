@@ -157,9 +157,9 @@ func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
 		}
 		return n
 	}
-	header := map[string]any{"alg": "EdDSA", "kid": "ed", "typ": token.LocalType}
+	header := map[string]any{"alg": "EdDSA", "kid": "ed", "typ": localType}
 	claims := map[string]any{
-		"iss": token.LocalIssuer, "aud": token.LocalAudience, "sub": "ada", "tenant": string(aTenant), "role": "reviewer", "exp": noon.Unix() + 60, "iat": noon.Unix(),
+		"iss": localIssuer, "aud": localAudience, "sub": "ada", "tenant": string(aTenant), "role": "reviewer", "exp": noon.Unix() + 60, "iat": noon.Unix(),
 	}
 	sign := func(signed string) []byte { return ed25519.Sign(ed, []byte(signed)) }
 	hs256 := func(secret []byte) func(string) []byte {
@@ -216,7 +216,7 @@ func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
 		"critical extensions":      forge(t, with(header, "crit", []string{"b64"}, "b64", true), claims, sign),
 		"no typ":                   forge(t, with(header, "typ", nil, "x", "y"), claims, sign),
 		"typ JWT":                  forge(t, with(header, "typ", "JWT"), claims, sign),
-		"typ in other letters":     forge(t, with(header, "typ", strings.ToUpper(token.LocalType)), claims, sign),
+		"typ in other letters":     forge(t, with(header, "typ", strings.ToUpper(localType)), claims, sign),
 		"no exp":                   forge(t, header, with(claims, "exp", nil), sign),
 		"exp null":                 forge(t, header, with(claims, "exp", json.RawMessage("null")), sign),
 		"exp in words":             forge(t, header, with(claims, "exp", "tomorrow"), sign),

@@ -32,7 +32,7 @@ func TestInvalidOptionsAreRefused(t *testing.T) {
 		"http on ::1":            {func(o *token.OIDCOptions) { o.Issuer = "http://[::1]:8080" }, ""},
 		"keys with a query":      {func(o *token.OIDCOptions) { o.JWKSURL = "https://id.example/keys?tenant=1" }, ""},
 		"no issuer":              {func(o *token.OIDCOptions) { o.Issuer = "" }, "the option Issuer is required"},
-		"our own issuer":         {func(o *token.OIDCOptions) { o.Issuer = token.LocalIssuer }, "the option Issuer must be an absolute URL"},
+		"our own issuer":         {func(o *token.OIDCOptions) { o.Issuer = localIssuer }, "the option Issuer must be an absolute URL"},
 		"a mailbox":              {func(o *token.OIDCOptions) { o.Issuer = "mailto:id@example.com" }, "the option Issuer must be an absolute URL"},
 		"no host":                {func(o *token.OIDCOptions) { o.Issuer = "https:///one" }, "the option Issuer must be an absolute URL"},
 		"not a URL":              {func(o *token.OIDCOptions) { o.Issuer = "https://id.example/%" }, "the option Issuer must be an absolute URL"},

@@ -24,7 +24,7 @@ import (
 //	 9  tenant, 16
 //	25  run, 16
 //	41  wait, 4
-//	45  deadline in microseconds since 1970, 8; the least number means none
+//	45  deadline in microseconds since 1970, 8; the smallest number means none
 //	53  HMAC-SHA256 of everything before it, its first 16 bytes
 const (
 	kindLink     = 1
@@ -107,7 +107,7 @@ func (l *Links) open(kind byte, token string) (verification.Link, error) {
 		return verification.Link{}, refused
 	}
 	var b, resealed [linkBytes]byte
-	// The decoder skips line breaks; the length shows that.
+	// The decoder skips line breaks: a token with some has fewer bytes.
 	if n, err := base64.RawURLEncoding.Decode(b[:], []byte(token)); err != nil || n != linkBytes || b[0] != kind {
 		return verification.Link{}, refused
 	}

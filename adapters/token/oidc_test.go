@@ -230,7 +230,7 @@ func TestForgedAndMisusedTokensOfAnIssuerAreRefused(t *testing.T) {
 		"kid null":                  forge(t, but(header, "kid", json.RawMessage("null")), claims, sign),
 		"critical extensions":       forge(t, but(header, "crit", []string{"b64"}, "b64", true), claims, sign),
 		"critical, but empty":       forge(t, but(header, "crit", []string{}), claims, sign),
-		"typ of our own tokens":     forge(t, but(header, "typ", token.LocalType), claims, sign),
+		"typ of our own tokens":     forge(t, but(header, "typ", localType), claims, sign),
 		"another typ":               forge(t, but(header, "typ", "logout+jwt"), claims, sign),
 		"typ in other letters":      forge(t, but(header, "typ", "jwt"), claims, sign),
 		"a typ that is no text":     forge(t, but(header, "typ", 1), claims, sign),
@@ -247,7 +247,7 @@ func TestForgedAndMisusedTokensOfAnIssuerAreRefused(t *testing.T) {
 		"no iss":                    forge(t, header, but(claims, "iss", nil), sign),
 		"an iss that is no text":    forge(t, header, but(claims, "iss", []string{i.URL}), sign),
 		"another iss":               forge(t, header, but(claims, "iss", "https://id.example"), sign),
-		"our own iss":               forge(t, header, but(claims, "iss", token.LocalIssuer), sign),
+		"our own iss":               forge(t, header, but(claims, "iss", localIssuer), sign),
 		"the iss with a slash":      forge(t, header, but(claims, "iss", i.URL+"/"), sign),
 		"the iss in other letters":  forge(t, header, but(claims, "iss", strings.ToUpper(i.URL)), sign),
 		"no aud":                    forge(t, header, but(claims, "aud", nil), sign),
@@ -369,21 +369,21 @@ func TestNoKindOfTokenPassesForAnother(t *testing.T) {
 	i.came(t, 1, 1)
 
 	link := sign(t, links, aLink)
-	header := map[string]any{"alg": "EdDSA", "kid": "k", "typ": token.LocalType}
+	header := map[string]any{"alg": "EdDSA", "kid": "k", "typ": localType}
 	by := signer(t, jwa.EdDSA(), ed)
 	for _, raw := range []string{
 		link, link[:30] + "." + link[30:60] + "." + link[60:], issue(t, local),
 		forge(t, header, i.claims(), by),
-		forge(t, header, i.claims("iss", token.LocalIssuer, "aud", token.LocalAudience), by),
-		forge(t, header, i.claims("aud", []string{token.LocalAudience, anAudience}), by),
-		edToken(t, "k", i.claims("iss", token.LocalIssuer)),
-		edToken(t, "k", i.claims("aud", token.LocalAudience)),
+		forge(t, header, i.claims("iss", localIssuer, "aud", localAudience), by),
+		forge(t, header, i.claims("aud", []string{localAudience, anAudience}), by),
+		edToken(t, "k", i.claims("iss", localIssuer)),
+		edToken(t, "k", i.claims("aud", localAudience)),
 	} {
 		bad(t, o, raw, verification.ErrUnauthenticated)
 	}
 	for _, raw := range []string{
-		foreign, forge(t, header, i.claims(), by), forge(t, header, i.claims("aud", token.LocalAudience), by),
-		edToken(t, "k", i.claims("iss", token.LocalIssuer, "aud", token.LocalAudience)),
+		foreign, forge(t, header, i.claims(), by), forge(t, header, i.claims("aud", localAudience), by),
+		edToken(t, "k", i.claims("iss", localIssuer, "aud", localAudience)),
 	} {
 		if b, err := local.Verify(raw, noon); !errors.Is(err, verification.ErrUnauthenticated) {
 			t.Errorf("as a token of our own: %+v, %v; want ErrUnauthenticated", b, err)

@@ -43,7 +43,7 @@ func NewVerifier(local *Issuer, remote *OIDC, now func() time.Time) func(ctx con
 		if iss, _ := t.claims.Issuer(); remote != nil && iss == remote.opt.Issuer {
 			return remote.verify(ctx, t, remote.opt.Audience)
 		}
-		return local.verify(t, LocalType, LocalAudience, now())
+		return local.verify(t, localType, localAudience, now())
 	}
 }
 

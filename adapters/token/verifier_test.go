@@ -41,11 +41,11 @@ func TestATokenOfAnUnknownIssuerIsRefusedWithoutAFetch(t *testing.T) {
 		"a link":                link,
 		"another issuer":        edToken(t, "k", i.claims("iss", "https://id.example")),
 		"no issuer":             edToken(t, "k", i.claims("iss", nil)),
-		"we are not the issuer": edToken(t, "k", i.claims("iss", token.LocalIssuer)),
+		"we are not the issuer": edToken(t, "k", i.claims("iss", localIssuer)),
 		"issuers":               edToken(t, "k", i.claims("iss", []string{i.URL})),
 		"an issuer like it":     edToken(t, "k", i.claims("iss", i.URL+"/")),
 		"it has expired":        edToken(t, "k", i.claims("exp", 1)),
-		"another audience":      edToken(t, "k", i.claims("aud", token.LocalAudience)),
+		"another audience":      edToken(t, "k", i.claims("aud", localAudience)),
 	} {
 		b, err := verify(t.Context(), raw)
 		if !errors.Is(err, verification.ErrUnauthenticated) || b != (token.Claims{}) {

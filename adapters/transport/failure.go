@@ -58,15 +58,15 @@ func Explain(err error, timeout time.Duration) (Failure, string) {
 	return Unreachable, "the connection broke, or the answer is not valid HTTP"
 }
 
-// MaxRetryAfter is the maximum wait that RetryAfter returns.
-const MaxRetryAfter = 24 * time.Hour
+// maxRetryAfter is the longest wait that RetryAfter returns.
+const maxRetryAfter = 24 * time.Hour
 
 // RetryAfter parses a Retry-After header: seconds, or an HTTP date. The time is at
-// most MaxRetryAfter after now. It is not ok if the value is missing or invalid, or
+// most 24 hours after now. It is not ok if the value is missing or invalid, or
 // if the time has passed.
 func RetryAfter(value string, now time.Time) (at time.Time, ok bool) {
 	value = strings.TrimSpace(value)
-	latest := now.Add(MaxRetryAfter)
+	latest := now.Add(maxRetryAfter)
 	seconds, err := strconv.ParseUint(value, 10, 32)
 	switch {
 	case errors.Is(err, strconv.ErrRange):

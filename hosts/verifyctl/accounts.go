@@ -85,7 +85,7 @@ func (c accountCreate) Run(ctx context.Context, s *session) error {
 	return c.databaseFlag.with(ctx, s, func(db *database) error {
 		switch _, err := db.Account(ctx, a.ClientID); {
 		case err == nil:
-			return conflict("account", "an account with this client identifier exists already")
+			return verification.Conflict("account", "an account with this client identifier exists already")
 		case !errors.Is(err, verification.ErrNotFound):
 			return err
 		}

@@ -62,10 +62,6 @@ func notFound(subject, message string) error {
 	return &verification.Error{Kind: verification.ErrNotFound, Subject: subject, Message: message}
 }
 
-func conflict(subject, message string) error {
-	return &verification.Error{Kind: verification.ErrConflict, Subject: subject, Message: message}
-}
-
 // engine returns the use cases. The engine does not drive runs: the hosts take its
 // work from the queue. Definitions may name these providers.
 func (s *session) engine(d *database, providers bootstrap.Providers) (*engine.Engine, error) {

@@ -185,7 +185,7 @@ const (
 
 func skew(h postgres.Health) finding {
 	by := h.ClockSkew.Abs().Round(time.Millisecond)
-	const advice = "synchronise the clocks of the hosts and of the database"
+	const advice = "synchronize the clocks of the hosts and of the database"
 	direction := "ahead of"
 	if h.ClockSkew < 0 {
 		direction = "behind"

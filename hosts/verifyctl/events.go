@@ -12,7 +12,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// eventOf returns the JSON of an event, without the handle of a source.
+// eventOf returns the JSON of an event, without the handle of a pending result.
 func eventOf(e verification.Event) json.RawMessage {
 	if p, ok := e.Fact.(verification.ResultPending); ok {
 		p.Handle = ""
@@ -25,8 +25,8 @@ func eventOf(e verification.Event) json.RawMessage {
 	return raw
 }
 
-// describe returns what a table shows of a fact. It leaves out the data of customers
-// and sources.
+// describe returns what a table shows of a fact. It leaves out the answers of customers
+// and the data of checks.
 func describe(f verification.Fact) string {
 	switch f := f.(type) {
 	case verification.Started:

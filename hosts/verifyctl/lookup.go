@@ -114,7 +114,7 @@ func only[T any](subject string, found []T, none, many string) (one T, _ error) 
 	case 1:
 		return found[0], nil
 	}
-	return one, conflict(subject, fmt.Sprintf("%d %s", len(found), many))
+	return one, verification.Conflict(subject, fmt.Sprintf("%d %s", len(found), many))
 }
 
 func all[T any](list func(verification.PageQuery) (verification.Page[T], error), match func(T) bool) (found []T, _ error) {

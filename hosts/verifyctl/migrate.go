@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/verification"
 )
 
 type migrateCommands struct {
@@ -49,7 +50,7 @@ func (c migrateDown) Run(ctx context.Context, s *session) error {
 	applied := slices.DeleteFunc(all, func(m postgres.Migration) bool { return m.AppliedAt.IsZero() })
 	switch {
 	case len(applied) == 0:
-		return conflict("migrations", "no migration is applied")
+		return verification.Conflict("migrations", "no migration is applied")
 	case !c.Yes:
 		return errors.New("--yes: required to revert " + nameOf(applied[len(applied)-1]) + " and to delete the data of its tables")
 	}

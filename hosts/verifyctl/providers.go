@@ -236,11 +236,7 @@ func (c providerCall) find(b definition.Bootstrap, made bootstrap.Providers) (ve
 	if p := made.All[c.Name]; p != nil {
 		return p, nil
 	}
-	message := "the file has no such provider"
-	if near := verification.Nearest(c.Name, known); near != "" {
-		message += "; did you mean " + near + "?"
-	}
-	return nil, notFound("provider", message)
+	return nil, notFound("provider", "the file has no such provider"+verification.DidYouMean(c.Name, known))
 }
 
 func (c providerCall) call(ctx context.Context, p verification.Provider, now time.Time, with map[string]any) (verification.CheckResult, error) {

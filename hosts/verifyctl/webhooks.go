@@ -56,9 +56,9 @@ func (c webhookSecret) rotated(t verification.Tenant) (verification.Tenant, erro
 	rotating := t.PreviousWebhookSecret != ""
 	switch {
 	case c.Rotate && rotating:
-		return t, conflict("webhook secret", "a rotation is in progress: end it with --end-rotation first")
+		return t, verification.Conflict("webhook secret", "a rotation is in progress: end it with --end-rotation first")
 	case c.EndRotation && !rotating:
-		return t, conflict("webhook secret", "no rotation is in progress")
+		return t, verification.Conflict("webhook secret", "no rotation is in progress")
 	case c.Rotate:
 		t.PreviousWebhookSecret, t.WebhookSecret = t.WebhookSecret, webhook.NewSecret()
 	default:

@@ -43,7 +43,7 @@ type DayNumbers struct {
 	Started int
 	// Ended counts the runs that ended, by terminal status.
 	Ended map[verification.Status]int
-	// Outcomes counts the completed runs by outcome; the empty outcome is none.
+	// Outcomes counts the completed runs by outcome, which is empty for none.
 	Outcomes           map[string]int
 	Approved, Rejected int
 	TimeToVerdict      DurationNumbers
@@ -111,7 +111,9 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 	if err != nil {
 		return Numbers{}, err
 	}
-	n := Numbers{Days: dayNumbers(cuts, found), TimeToVerdict: timeToVerdict(found, nil), Providers: providerNumbers(found)}
+	n := Numbers{
+		Days: dayNumbers(cuts, found), TimeToVerdict: timeToVerdict(found, 0, len(cuts)-1), Providers: providerNumbers(found),
+	}
 	if q.Workflow != "" {
 		if n.Steps, err = e.stepNumbers(ctx, t, q.Workflow, found); err != nil {
 			return Numbers{}, err
@@ -169,7 +171,7 @@ func dayNumbers(cuts []time.Time, found []verification.MeasureCounts) []DayNumbe
 	for i := range all {
 		day := DayNumbers{
 			Day: cuts[i], Ended: map[verification.Status]int{}, Outcomes: map[string]int{},
-			TimeToVerdict: timeToVerdict(found, func(counts []int) []int { return counts[i : i+1] }),
+			TimeToVerdict: timeToVerdict(found, i, i+1),
 		}
 		for _, m := range found {
 			switch m.Name {
@@ -197,18 +199,13 @@ func dayNumbers(cuts []time.Time, found []verification.MeasureCounts) []DayNumbe
 	return all
 }
 
-// timeToVerdict describes the times to verdict in some of the counts, or in all.
-func timeToVerdict(found []verification.MeasureCounts, part func([]int) []int) DurationNumbers {
+// timeToVerdict describes the times to verdict on some days.
+func timeToVerdict(found []verification.MeasureCounts, from, to int) DurationNumbers {
 	durations := verification.DurationCounts{}
 	for _, m := range found {
-		if m.Name != verification.MeasureVerdictTime {
-			continue
+		if m.Name == verification.MeasureVerdictTime {
+			durations.Add(m.Key, sum(m.Counts[from:to]))
 		}
-		counts := m.Counts
-		if part != nil {
-			counts = part(counts)
-		}
-		durations.Add(m.Key, sum(counts))
 	}
 	return describe(durations)
 }

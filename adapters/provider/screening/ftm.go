@@ -34,7 +34,7 @@ func (f Format) lines(r *bufio.Reader) iter.Seq2[Entry, error] {
 			}
 			var v entity
 			if err := json.Unmarshal(in.Bytes(), &v); err != nil {
-				yield(Entry{}, fmt.Errorf("line %d: it is no entity in JSON: %w", line, err))
+				yield(Entry{}, fmt.Errorf("line %d: it is not an entity in JSON: %w", line, err))
 				return
 			}
 			if v.ID == "" || v.Schema == "" {

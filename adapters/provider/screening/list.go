@@ -207,11 +207,11 @@ type Hit struct {
 	Topics     []string `json:"topics,omitempty"`
 }
 
-// MaxHits is the maximum number of hits of a search.
-const MaxHits = 10
+// maxHits is the maximum number of hits of a search.
+const maxHits = 10
 
 // Search returns the entries that are like a subject with a score of at least least,
-// the best first, at most MaxHits. It returns names.ErrNoName if the name of the
+// the best first, at most 10. It returns names.ErrNoName if the name of the
 // subject has no letter and no digit.
 func (l *List) Search(s Subject, least float64) ([]Hit, error) {
 	query, err := l.comparer.Parse(s.Kind, s.Name)
@@ -229,7 +229,7 @@ func (l *List) Search(s Subject, least float64) ([]Hit, error) {
 			best[entry] = f
 		}
 	}
-	hits := make([]Hit, 0, MaxHits)
+	hits := make([]Hit, 0, maxHits)
 	for number, f := range best {
 		e := l.entry(number)
 		score, reasons := adjust(s, e, float64(f.match.Score))
@@ -248,5 +248,5 @@ func (l *List) Search(s Subject, least float64) ([]Hit, error) {
 	slices.SortFunc(hits, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Name, b.Name))
 	})
-	return hits[:min(len(hits), MaxHits)], nil
+	return hits[:min(len(hits), maxHits)], nil
 }

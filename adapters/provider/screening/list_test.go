@@ -75,7 +75,7 @@ func TestSearchFindsEntriesUnderEveryKindOfSpelling(t *testing.T) {
 	}
 }
 
-func TestTheSameQuestionHasTheSameAnswer(t *testing.T) {
+func TestTheSameSearchHasTheSameHits(t *testing.T) {
 	l, again := loaded(t), loaded(t)
 	for range 20 {
 		s := screening.Subject{Kind: names.Person, Name: "Abd al Rahman Mazrawi"}
@@ -183,7 +183,7 @@ func TestABrokenListIsAnErrorThatNamesTheLine(t *testing.T) {
 		{"bad kind", "id,name,kind\na,A B,ship\n", screening.Format{Type: screening.CSV}, `line 2: the kind "ship" is neither person nor company`},
 		{"named column", "id,name\na,A B\n", screening.Format{Type: screening.CSV, Columns: map[string]string{"aliases": "aka"}}, "the first line has no column aka"},
 		{"not UTF-8", "id,name\na,A \xff\n", screening.Format{Type: screening.CSV}, "line 2: the text is not UTF-8"},
-		{"no JSON", "{\"id\":\"a\",\"schema\":\"Person\",\"caption\":\"A B\"}\n{\n", screening.Format{Type: screening.FollowTheMoney}, "line 2: it is no entity in JSON"},
+		{"no JSON", "{\"id\":\"a\",\"schema\":\"Person\",\"caption\":\"A B\"}\n{\n", screening.Format{Type: screening.FollowTheMoney}, "line 2: it is not an entity in JSON"},
 		{"no id", "{}\n", screening.Format{Type: screening.FollowTheMoney}, "line 1: the entity has no id or no schema"},
 	} {
 		_, err := screening.Read(context.Background(), strings.NewReader(tc.text), tc.format, c)

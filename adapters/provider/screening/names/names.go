@@ -26,12 +26,12 @@ func ParseKind(s string) (Kind, error) {
 	case Person, Company:
 		return k, nil
 	}
-	return "", fmt.Errorf("%q is no kind of name: use person or company", s)
+	return "", fmt.Errorf("%q is not a kind of name: use person or company", s)
 }
 
-// MaxRunes is the maximum length of a name, in Unicode code points. The rest of a
+// maxRunes is the maximum length of a name, in Unicode code points. The rest of a
 // longer name is ignored.
-const MaxRunes = 500
+const maxRunes = 500
 
 // maxTokens is the maximum number of words of a name that are compared.
 const maxTokens = 16

@@ -72,7 +72,7 @@ func (t *tables) words(text string) []word {
 func limit(text string) string {
 	n := 0
 	for i := range text {
-		if n == MaxRunes {
+		if n == maxRunes {
 			return text[:i]
 		}
 		n++
