@@ -22,10 +22,10 @@ type Program struct {
 
 // Compile validates a version of a workflow and compiles its expressions,
 // patterns and schema. Checks may use the named providers; nil allows any
-// provider, and an empty list none. The with of a check, and what is read of its
-// data, must agree with what described has about its provider, by name. If anything
-// is wrong, the error is an ErrInvalid whose Fields list every problem by its path,
-// such as "nodes.pan.on_failed", sorted by path.
+// provider, and an empty list none. described has the descriptions of providers by
+// name: the `with` of a check, and what expressions read of its data, must agree with
+// that of its provider. If anything is wrong, the error is an ErrInvalid whose Fields
+// list every problem by its path, such as "nodes.pan.on_failed", sorted by path.
 func Compile(
 	id WorkflowID, version Version, l ExpressionCompiler, providers []string, described map[string]ProviderDescription,
 ) (Program, error) {
@@ -101,7 +101,7 @@ func (v *validator) texts(l ExpressionCompiler, p *Program) {
 		}
 		p.input = schema
 	}
-	v.describable(l)
+	v.checkDescriptions(l)
 	for _, id := range v.names() {
 		n := v.def.Nodes[id]
 		switch n.Type {

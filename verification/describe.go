@@ -32,9 +32,9 @@ func Descriptions(providers map[string]Provider) map[string]ProviderDescription 
 	return described
 }
 
-// describable reports the descriptions of the definition's providers whose schemas are
-// not valid, and leaves them out.
-func (v *validator) describable(l ExpressionCompiler) {
+// checkDescriptions reports the providers of the definition that describe themselves with
+// a schema that is not valid, and leaves their descriptions out.
+func (v *validator) checkDescriptions(l ExpressionCompiler) {
 	v.described = maps.Clone(v.described)
 	checked := map[string]bool{}
 	check := func(at, name string) {

@@ -31,7 +31,7 @@ const (
 	// end. The key is the node.
 	MeasureStopped MeasureName = "stopped"
 	// MeasureVerdict counts verdicts; the key is the decision. MeasureVerdictTime
-	// counts those that were due, by the time since the run began to need them; the key
+	// counts those that the run needed, by the time since it began to need one; the key
 	// is a duration bucket.
 	MeasureVerdict     MeasureName = "verdict"
 	MeasureVerdictTime MeasureName = "verdict_time"
@@ -87,9 +87,9 @@ const maxUnmeasured = 64
 // unmeasured is the end of a history that no append has measured yet.
 type unmeasured struct {
 	events []Event
-	// dueSince is since when the verdict among the events was due: there is at most one,
-	// because events do not wait beyond a review. Zero if it was not due.
-	dueSince time.Time
+	// neededSince is when the run began to need the verdict among the events: there is at
+	// most one, because events do not wait beyond a review. Zero if it needed none.
+	neededSince time.Time
 
 	// Of the run before the events: its node, and its last dispatch.
 	at           NodeID
@@ -177,7 +177,7 @@ func (m *measuring) measure(event int) {
 		m.count(MeasureDispatchFailed, m.provider)
 	case VerdictRecorded:
 		m.count(MeasureVerdict, string(f.Decision))
-		if since := m.dueSince(event); !since.IsZero() {
+		if since := m.neededSince(event); !since.IsZero() {
 			m.count(MeasureVerdictTime, durationKey(e.At.Sub(since)))
 		}
 	case Completed:
@@ -191,12 +191,12 @@ func (m *measuring) measure(event int) {
 	}
 }
 
-// dueSince returns since when the verdict of an event was due; zero if it was
-// not.
-func (m *measuring) dueSince(event int) time.Time {
+// neededSince returns when the run began to need the verdict of an event; zero if it
+// needed none.
+func (m *measuring) neededSince(event int) time.Time {
 	first := len(m.before.unmeasured.events) // of the append
 	if event < first {
-		return m.before.unmeasured.dueSince
+		return m.before.unmeasured.neededSince
 	}
 	since, _ := m.before.EvolveAll(m.events[first:event]).InReview()
 	return since

@@ -71,7 +71,7 @@ func TestMeasuresOfAHistory(t *testing.T) {
 			"started, transition :review v3, verdict approve, verdict_time 40, transition review:done v3, ended completed",
 		},
 		{
-			"two verdicts on a run that is over: only the first was due",
+			"two verdicts on a run that is over: only the first was needed",
 			[]verification.Fact{start, check("pan", 1), unsure, verification.Completed{Node: "done"}, approve(""), approve("")},
 			"started, transition :pan v3, dispatch_time 40:registry, transition pan:done v3, ended completed, verdict approve, verdict_time 40, verdict approve",
 		},

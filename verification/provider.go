@@ -42,7 +42,7 @@ type ProviderDescription struct {
 
 // Rescreening is the result of screening a completed run again.
 type Rescreening struct {
-	ListVersion string // that was searched
+	ListVersion string // the version that was searched
 	Hits        []Hit  // the best first
 }
 

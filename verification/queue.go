@@ -196,8 +196,8 @@ func (q QueueQuery) Matches(e QueueEntry) bool {
 		(!q.Unclaimed || !held)
 }
 
-// QueuePosition is the position of an entry in the queue, also of one that has left
-// it since.
+// QueuePosition is the position of an entry in the queue, even of one that has left it
+// since.
 type QueuePosition struct {
 	Since, DueAt time.Time
 	Run          RunID

@@ -24,7 +24,7 @@ type RescreenPass struct {
 	Holder    string
 	HeldUntil time.Time
 	StartedAt time.Time
-	MovedAt   time.Time // when it was last saved with runs; StartedAt before that
+	MovedAt   time.Time // when runs were last recorded as screened; StartedAt before that
 	EndedAt   time.Time // when no run was left; zero before that
 	// Runs counts the runs that were screened, Flagged those with a new hit, and Failed
 	// those that could not be screened.
@@ -35,8 +35,7 @@ type RescreenPass struct {
 type OutdatedQuery struct {
 	List string
 	Pass int // the number of the pass
-	// After is the id of the tenant that was served last: tenants with higher ids come first, then
-	// the order starts again at the lowest id. Empty starts at the lowest id.
+	// After is the tenant that was served last, as in TakeRequest.
 	After TenantID
 	Limit int // the maximum number of runs
 }

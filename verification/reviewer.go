@@ -75,8 +75,8 @@ func (p Person) MayBe(other Person) bool {
 	return p.Is(other) || name != "" && name == folded(other.Name) || issuerOf(p.Identity) != issuerOf(other.Identity)
 }
 
-// folded returns a text without surrounding space, and the same for all texts that
-// strings.EqualFold takes for equal.
+// folded returns a text without surrounding space, in a form that is the same for all
+// texts that strings.EqualFold reports as equal.
 func folded(text string) string { return strings.ToLower(strings.ToUpper(strings.TrimSpace(text))) }
 
 // issuerOf returns the issuer of an IssuedIdentity; empty for any other identity.

@@ -237,7 +237,7 @@ func (r *Run) evolve(e Event) {
 		r.Wait = Wait{Kind: WaitReview, Node: f.Node, Number: r.Seq, Since: e.At}
 		r.reach(Step{Node: f.Node, Type: NodeReview, Label: f.Label, Reason: f.Reason, StartedAt: e.At})
 	case VerdictRecorded:
-		r.unmeasured.dueSince, _ = r.InReview()
+		r.unmeasured.neededSince, _ = r.InReview()
 		r.judged(f, e.At)
 		r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision})
 	case VerdictProposed:
@@ -247,8 +247,8 @@ func (r *Run) evolve(e Event) {
 		r.Proposal = Verdict{}
 		r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision, Returned: true})
 	case HitsFound:
-		// The verdict was given without the hits, so another one is due.
-		if r.Decision() != DecisionReview { // else one is due for longer
+		// The verdict was given without the hits, so the run needs another one.
+		if r.Decision() != DecisionReview { // else it needed one before
 			r.ReopenedAt = e.At
 		}
 		r.Verdict, r.Proposal = Verdict{}, Verdict{}

@@ -85,7 +85,7 @@ func TestEveryProblemOfTheWorkflowItself(t *testing.T) {
 		{"no start", func(d *def) { d.Start = "" }, "start", "is required"},
 		{"a start that is not there", func(d *def) { d.Start = "elsewhere" }, "start", `there is no node "elsewhere"`},
 		{"a misspelt start", func(d *def) { d.Start = "cosnent" }, "start", `there is no node "cosnent"; did you mean consent?`},
-		{"a start that is a word", func(d *def) { d.Start = "next" }, "start", `must be a node: next is for on_declined, on_failed and on_unavailable`},
+		{"a start with a reserved name", func(d *def) { d.Start = "next" }, "start", `must be a node: next is for on_declined, on_failed and on_unavailable`},
 	})
 }
 
@@ -163,7 +163,7 @@ func TestEveryProblemOfANode(t *testing.T) {
 		{"no next", edit("face", func(n *node) { n.Next = "" }), "nodes.face.next", "is required"},
 		{"a next that is not there", edit("face", func(n *node) { n.Next = "end" }), "nodes.face.next", `there is no node "end"`},
 		{
-			"a next that is a word", edit("face", func(n *node) { n.Next = "fail" }), "nodes.face.next",
+			"a next with a reserved name", edit("face", func(n *node) { n.Next = "fail" }), "nodes.face.next",
 			`must be a node: fail is for on_failed and on_unavailable`,
 		},
 		{"a consent without text", edit("consent", func(n *node) { n.Text = "" }), "nodes.consent.text", "is required"},

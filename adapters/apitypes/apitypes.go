@@ -2,8 +2,8 @@
 // of the lifecycle webhook, as docs/api.md and docs/webhooks.md describe them.
 //
 // The same types serve to write responses and to read them. A field that may be null
-// is a pointer, or a [Timestamp] whose zero value is null. A field that the API leaves
-// out is the zero value.
+// is a pointer, or a [Timestamp] whose zero value is null. A field that a body leaves
+// out has its zero value.
 package apitypes
 
 import (

@@ -16,8 +16,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// staleAfter is how long a pending document has not been written to when its
-// process must have died. Younger ones may belong to another process.
+// staleAfter is the time without a write after which the process of a pending document
+// must have died. Until then the document may belong to another process.
 const staleAfter = time.Hour
 
 // pending is a folder in .incoming for a document that is not complete.

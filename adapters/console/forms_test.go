@@ -61,7 +61,7 @@ func TestARefusedVerdictSaysWhy(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		happen func(d *desk, run verification.RunID, asha *person) // before asha sends the form
-		stale  bool                                                // the form is older than that
+		stale  bool                                                // the form was loaded before happen
 		form   []string
 		want   string
 	}{
@@ -254,7 +254,7 @@ func TestAScriptClaimsNothingForAnotherPersonWhoHasSignedInSince(t *testing.T) {
 	}
 }
 
-func TestAScriptReadsUntilWhenItsClaimHolds(t *testing.T) {
+func TestAPageShowsTheNewEndOfARenewedClaim(t *testing.T) {
 	d := serve(t)
 	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
 	tab := d.tab(reviewerCalled("asha"), browser.Options{Wide: true})

@@ -57,6 +57,6 @@ func TestANestedValueHasTheWidthOfASmallPhone(t *testing.T) {
 		t.Errorf("a nested value is %v pixels wide, want 120", narrowest)
 	}
 	if out := browser.Eval[float64](tab, `innerHeight - document.querySelector(".to-verdict").getBoundingClientRect().bottom`); out != 0 {
-		t.Errorf("the button to the verdict is %v pixels above the end of the screen, want it there", out)
+		t.Errorf("the button to the verdict is %v pixels above the end of the screen, want 0", out)
 	}
 }

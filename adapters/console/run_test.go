@@ -223,7 +223,7 @@ func TestTheSecondOfTwoVerdictsChangesNothingAndKeepsItsNotes(t *testing.T) {
 	}
 }
 
-func TestAVerdictThatIsNotOneIsRefusedWithItsNotes(t *testing.T) {
+func TestAnInvalidVerdictIsRefusedAndItsNotesAreKept(t *testing.T) {
 	d := serve(t)
 	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
 	p, path := d.as(reviewer(verification.RoleReviewer)), "/runs/"+string(run)

@@ -9,8 +9,9 @@
 //
 // A picture has layers from top to bottom (after Sugiyama, Tagawa and Toda, 1981).
 // layer.go puts every node into a layer, order.go orders the layers, place.go computes
-// the coordinates, arrow.go the paths between the nodes, and write.go writes all of it. Long arrows to the same node share
-// one line, and an arrow back to an earlier node is dashed.
+// the coordinates, arrow.go the paths between the nodes, and write.go writes all of it.
+// Long arrows to the same node share one line, and an arrow back to an earlier node is
+// dashed.
 package graph
 
 import (

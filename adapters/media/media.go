@@ -2,8 +2,8 @@
 // must not be kept of them.
 //
 // JPEG, PNG, WebP and PDF are recognized. HEIC, the format of some phones, is refused with
-// a message of its own: browsers and vendors do not read it. An image is rebuilt from the segments
-// or chunks that make up the picture: pixel data, colours and orientation are
+// a message of its own: browsers and vendors do not read it. An image is rebuilt from the
+// segments or chunks that make up the picture: pixel data, colours and orientation are
 // copied byte for byte; all other metadata, such as the location where a photo
 // was taken, is dropped, and so is data between and after the segments. A PDF is
 // copied unchanged.

@@ -139,7 +139,7 @@ func (c Catalog) T(key string, args ...any) (string, error) {
 
 // N returns the message of a count. The message has the keys "<key> (one)" and
 // "<key> (other)", as in "%d run" and "%d runs"; the verb of n comes first. The rules
-// for the number are those of the language (CLDR): in Hindi, 0 is one, too.
+// for the number are those of the language (CLDR): in Hindi, 0 has the form "one", too.
 func (c Catalog) N(key string, n int, args ...any) (string, error) {
 	form := "other"
 	if plural.Cardinal.MatchPlural(c.tag, n, 0, 0, 0, 0) == plural.One {

@@ -33,12 +33,12 @@ func contrast(a, b colorful.Color) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// visible returns the colour nearest to c, between c and end, that has the contrast
-// least on ground.
-func visible(c, ground, end colorful.Color, least float64) colorful.Color {
+// visible returns the colour nearest to c, between c and end, whose contrast with ground
+// is at least minimum.
+func visible(c, ground, end colorful.Color, minimum float64) colorful.Color {
 	for share := 0.0; share < 1; share += 0.02 {
 		// A margin, because Hex rounds.
-		if d := c.BlendRgb(end, share); contrast(d, ground) >= least+0.1 {
+		if d := c.BlendRgb(end, share); contrast(d, ground) >= minimum+0.1 {
 			return d
 		}
 	}

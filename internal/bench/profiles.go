@@ -131,9 +131,10 @@ func profiles() []profile {
 	}
 }
 
-// history returns the history of a run from its start until now, at the given pace.
-// The status of a profile with a change changes at a time from shortly before now:
-// within the abandon timeout for an idle customer, within a day for a deadline.
+// history returns the history of a run from its start until now, at the given pace. If
+// the profile has a change, the status of the run changes at a random time from lag
+// before now: at most the abandon timeout later for an idle customer, and at most a day
+// later for a deadline.
 func (l profile) history(w filled, n int, started, now time.Time, pace float64, random *rand.Rand) []verification.Event {
 	within := abandonTimeout
 	if l.change == overdueSoon {

@@ -48,7 +48,7 @@ func prepare(ctx context.Context, url string) error {
 	return errors.Join(err, c.Close(ctx))
 }
 
-func TestDatabasesAreCopiesOfThePreparedOneAndApart(t *testing.T) {
+func TestDatabasesAreSeparateCopiesOfThePreparedOne(t *testing.T) {
 	a, b := connect(t, pgtest.Database(t)), connect(t, pgtest.Database(t))
 	execute(t, a, "INSERT INTO runs VALUES (2)")
 	for _, row := range []struct {
@@ -89,7 +89,7 @@ func TestRowLevelSecurityBindsTheRoleOfTests(t *testing.T) {
 	}
 }
 
-func TestADatabaseGoesWithItsTestThoughSomebodyIsConnected(t *testing.T) {
+func TestADatabaseIsRemovedAfterItsTestEvenIfSomebodyIsConnected(t *testing.T) {
 	var url string
 	var c *pgx.Conn
 	t.Run("test", func(sub *testing.T) {
@@ -120,7 +120,7 @@ func TestWithoutPostgresTheRunFailsAndSaysWhyOnce(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsThereIsUsedAndLeftAsItWas(t *testing.T) {
+func TestARunningServerIsUsedAndLeftUnchanged(t *testing.T) {
 	s := server(t, pgtest.Options{})
 	admin := connect(t, s.Admin("postgres"))
 	execute(t, admin, "CREATE ROLE ci LOGIN CREATEDB CREATEROLE PASSWORD 'ci'")
@@ -129,7 +129,7 @@ func TestAServerThatIsThereIsUsedAndLeftAsItWas(t *testing.T) {
 	}
 	before := count()
 	_, address, _ := strings.Cut(s.Admin("postgres"), "127.0.0.1")
-	out, err := child("^TestDatabasesAre|^TestAnEmpty|^TestRowLevel|^TestADatabaseGoes",
+	out, err := child("^TestDatabasesAre|^TestAnEmpty|^TestRowLevel|^TestADatabaseIsRemoved",
 		pgtest.EnvURL+"=postgres://ci:ci@127.0.0.1"+address, pgtest.EnvBin+"=/none")
 	if err != nil {
 		t.Errorf("the run ended with %v: %s", err, out)

@@ -8,7 +8,7 @@ import (
 	"github.com/verifyd/verifyd/internal/process"
 )
 
-func TestACommandHasAHardLimitOfItsData(t *testing.T) {
+func TestTheMemoryOfACommandIsLimited(t *testing.T) {
 	out, err := process.Command(t.Context(), 1<<30, "/bin/sh", "-c", `echo "$0 $1" && ulimit -d`, "an", "argument").Output()
 	if got, want := string(out), "an argument\n1048576\n"; err != nil || got != want {
 		t.Errorf("printed %q, %v; want %q", got, err, want)

@@ -135,7 +135,7 @@ func (a *inspection) webhooks() {
 
 // readLedger returns the deliveries that have not succeeded.
 func readLedger(ctx context.Context, c *pgx.Conn) (map[string]string, error) {
-	rows, err := c.Query(ctx, "SELECT run_id::text AS run, format('%s after %s tries (%s), next at %s', state, attempts, class, next_at) AS line FROM verifyd.deliveries WHERE state <> 'delivered'")
+	rows, err := c.Query(ctx, "SELECT run_id::text AS run, format('%s after %s attempts (%s), next at %s', state, attempts, class, next_at) AS line FROM verifyd.deliveries WHERE state <> 'delivered'")
 	if err != nil {
 		return nil, err
 	}
@@ -200,8 +200,8 @@ func (a *inspection) reads(ctx context.Context, c client, any func() *host, limi
 			return err
 		}
 		r := a.histories[run].fold()
-		if want := r.Detail(time.Now()); shown(got) != told(want) {
-			a.problem("GET /v1/runs/%s shows %s, its history says %s", run, shown(got), told(want))
+		if want := r.Detail(time.Now()); shown(got) != recorded(want) {
+			a.problem("GET /v1/runs/%s shows %s, its history says %s", run, shown(got), recorded(want))
 		}
 	}
 	return nil
@@ -222,8 +222,8 @@ func shown(r runJSON) string {
 	return line
 }
 
-// told returns a run in one line of this form.
-func told(r verification.RunDetail) string {
+// recorded returns a run, as its history has it, in the same form as shown.
+func recorded(r verification.RunDetail) string {
 	line := fmt.Sprintf("%s %s %q", r.ReferenceID, r.Status, r.Decision)
 	if !r.CompletedAt.IsZero() {
 		line += " " + r.CompletedAt.UTC().Format(time.RFC3339)

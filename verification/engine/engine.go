@@ -95,8 +95,8 @@ type Observer interface { //nolint:interfacebloat // one method for each metric
 	// NoticeSent counts an attempt to send a notice; outcome is delivered,
 	// retried, dropped, or deferred when the receiver is paused or busy.
 	NoticeSent(outcome string)
-	// VerdictGiven measures a verdict that was due: the time since the run began to need
-	// it.
+	// VerdictGiven measures a verdict that a run needed: the time since the run began to
+	// need it.
 	VerdictGiven(took time.Duration)
 	// RunPoisoned counts a run that was ended because the hosts that drove it
 	// kept stopping before they saved anything.

@@ -135,7 +135,7 @@ func (r *runner) round() (next time.Time) {
 func (e *Engine) sweep(ctx context.Context, now time.Time) (next time.Time, err error) {
 	ctx = context.WithValue(ctx, heavyHeld{}, true)
 	var failures []error
-	done := map[verification.RunRef]bool{} // runs that were tried in this sweep and are still listed
+	done := map[verification.RunRef]bool{} // runs that were attempted in this sweep and are still listed
 	for range sweepBatches {
 		overdue, next, err := e.ports.Store.Overdue(ctx, now, sweepBatch+len(done))
 		if err != nil {

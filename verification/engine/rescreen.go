@@ -64,7 +64,7 @@ func newRescreening(providers map[string]verification.Provider) rescreening {
 }
 
 // RecordHits records hits of a later version of a list. The step of the check is then
-// flagged, and the run needs a verdict again, also if it had one; its status and the time
+// flagged, and the run needs a verdict again, even if it had one; its status and the time
 // of its end do not change, and no client is notified. It reports whether there was a hit
 // that the run did not know. ErrConflict is returned unless the run is completed, and
 // ErrInvalid if it has made no check at the node.
@@ -187,8 +187,9 @@ func (r *runner) endPass(ctx context.Context, pass verification.RescreenPass) er
 }
 
 // rescreenRuns screens runs again, one at a time, and returns those that it has done. A
-// run that cannot be screened is logged and counts as done, at once or, if the cause may
-// pass, after rescreenAttempts. An error is returned if runs are left for such a cause.
+// run that cannot be screened is logged and counts as done: at once or, if the failure is
+// temporary, after rescreenAttempts. err is the failure of a run that is left for a later
+// attempt.
 func (r *runner) rescreenRuns(
 	ctx context.Context, l rescreenedList, pass *verification.RescreenPass, runs []verification.RunRef,
 ) (done []verification.RunRef, err error) {
@@ -239,9 +240,9 @@ func temporary(err error) bool {
 	return errors.Is(err, verification.ErrUnavailable) || errors.Is(err, errTimeout) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// rescreenRun screens whom the checks of a run have screened against the version of a
-// pass, and records new hits. It reports whether there were any. The run is not cached,
-// so that live runs stay in the cache.
+// rescreenRun screens the people and companies of the checks of a run against the version
+// of a pass, and records new hits. It reports whether there were any. The run is not
+// cached, so that live runs stay in the cache.
 func (e *Engine) rescreenRun(ctx context.Context, pass *verification.RescreenPass, ref verification.RunRef) (flagged bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, rescreenRunTime)
 	defer cancel()

@@ -146,7 +146,7 @@ func (e *Engine) loadProgram(ctx context.Context, s *session) (err error) {
 // request changes the run first, c is decided again; ErrUnavailable when that
 // happens too often.
 func (e *Engine) command(ctx context.Context, s *session, c verification.Command) (before verification.Run, err error) {
-	if s.run.Seq == 0 && e.runner != nil { // a host that drives no runs has old ones
+	if s.run.Seq == 0 && e.runner != nil { // without a runner, cached runs are often old
 		s.run = e.cached(s.ref)
 	}
 	stale := s.run.Seq == 0

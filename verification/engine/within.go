@@ -58,7 +58,7 @@ func refuseKey(key string) error {
 	if key == "" {
 		return nil
 	}
-	return verification.InvalidField("idempotency key", "idempotency_key", "is not taken inside a transaction")
+	return verification.InvalidField("idempotency key", "idempotency_key", "is not accepted inside a transaction")
 }
 
 // GiveVerdict records a verdict as Engine.GiveVerdict does. It returns

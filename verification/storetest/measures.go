@@ -30,7 +30,8 @@ func measureNames() []verification.MeasureName {
 	}
 }
 
-// cuts returns cuts at times after a quarter of an hour before the first history.
+// cuts returns the times that come so long after the beginning of the interval before the
+// first history.
 func cuts(after ...time.Duration) (all []time.Time) {
 	for _, d := range after {
 		all = append(all, instant(-verification.MeasureInterval).Truncate(verification.MeasureInterval).Add(d))
@@ -38,7 +39,7 @@ func cuts(after ...time.Duration) (all []time.Time) {
 	return all
 }
 
-// total adds up the measures of histories as a query does.
+// total adds up the measures of histories that a query selects.
 func total(q verification.MeasureQuery, histories ...history) (all []verification.MeasureCounts) {
 	for _, s := range histories {
 		for _, m := range verification.Measures(verification.Run{}, verification.Fold(s.id, s.events), s.events) {

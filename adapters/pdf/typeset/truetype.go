@@ -16,9 +16,9 @@ import (
 // theirs are integers, too.
 const unitsPerEm = 2000
 
-// TrueType returns the font as a file. gofpdf reads no other format, parses the
-// file for each document, and crashes on many; this one is small and has the
-// tables that gofpdf reads.
+// TrueType returns the font as a file. gofpdf reads only this format, parses the file
+// for each document, and crashes on many fonts. This file is small and has the tables
+// that gofpdf reads.
 func (s *Subset) TrueType() []byte {
 	codes := slices.Sorted(maps.Keys(s.glyphs))
 	converter := converter{faces: map[*fontFile]*font.Face{}}

@@ -9,8 +9,8 @@
 //
 // gofpdf writes text as 16-bit characters of TrueType fonts, does not shape, and
 // cannot read the outlines of many fonts. Therefore the glyphs that a document
-// uses, of whichever font, are collected in small TrueType fonts of that document
-// ([Subset]). A glyph has the code of the character that it stands for where
+// uses, whatever font they are from, are collected in small TrueType fonts of that
+// document ([Subset]). A glyph has the code of the character that it stands for where
 // possible, so that the text can be searched and copied. A glyph that stands for
 // several characters, such as a Devanagari conjunct, has a code of the private use
 // area.

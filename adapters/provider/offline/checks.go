@@ -3,7 +3,7 @@
 // each of them.
 //
 // A value that a check does not accept fails the check; the data then has a reason,
-// one stable word. A with of the wrong shape is a permanent error.
+// one stable word. A `with` of the wrong shape is a permanent error.
 package offline
 
 import (

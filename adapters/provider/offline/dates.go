@@ -1,4 +1,4 @@
-// Dates in a with, and whole years between two of them.
+// Dates of checks, and whole years between two of them.
 
 package offline
 

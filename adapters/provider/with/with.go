@@ -1,5 +1,5 @@
-// Package with reads the `with` of a check by its JSON Schema, for the providers that are
-// part of verifyd.
+// Package with validates the `with` object of a check against a JSON Schema and decodes
+// it, for the providers that are part of verifyd.
 package with
 
 import (

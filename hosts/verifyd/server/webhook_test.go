@@ -15,24 +15,24 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// heard is one notice that a receiver took.
-type heard struct {
+// received is one notice, as a receiver got it.
+type received struct {
 	header http.Header
 	body   []byte
 }
 
-func receiver(t *testing.T) (url string, notices <-chan heard) {
+func receiver(t *testing.T) (url string, notices <-chan received) {
 	t.Helper()
-	c := make(chan heard, 10)
+	c := make(chan received, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		c <- heard{r.Header, body}
+		c <- received{r.Header, body}
 	}))
 	t.Cleanup(s.Close)
 	return s.URL, c
 }
 
-func TestTheClientHearsOfTheEndOfARunOnceSigned(t *testing.T) {
+func TestTheEndOfARunIsNotifiedOnceAndSigned(t *testing.T) {
 	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 	url, notices := receiver(t)
 	path := filepath.Join(t.TempDir(), "bootstrap.yaml")
@@ -54,11 +54,11 @@ func TestTheClientHearsOfTheEndOfARunOnceSigned(t *testing.T) {
 	}
 	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": path, "VERIFYD_ALLOW_PRIVATE_NETWORKS": "true"})
 	r := s.run("POST", s.api+records, `{"reference_id":"person-8"}`, "Prefer", "wait=10")
-	var n heard
+	var n received
 	select {
 	case n = <-notices:
 	case <-time.After(time.Minute):
-		t.Fatal("the client heard nothing")
+		t.Fatal("the client received nothing")
 	}
 	hook, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
@@ -83,7 +83,7 @@ func TestTheClientHearsOfTheEndOfARunOnceSigned(t *testing.T) {
 	}
 }
 
-func TestPrivateAddressesHearNothingUnlessAllowed(t *testing.T) {
+func TestPrivateAddressesAreNotNotifiedUnlessAllowed(t *testing.T) {
 	url, notices := receiver(t)
 	s := serveHost(t, nil)
 	if status, raw, _ := s.call("POST", s.api+"/v1/workflows/0191f3c0-0000-7000-8000-000000000001/webhook",
@@ -91,7 +91,7 @@ func TestPrivateAddressesHearNothingUnlessAllowed(t *testing.T) {
 		t.Fatalf("set the webhook = %d %s", status, raw)
 	}
 	s.run("POST", s.api+records, `{"reference_id":"person-9"}`, "Prefer", "wait=10")
-	if err := s.end(); err != nil { // waits for the try that is under way
+	if err := s.end(); err != nil { // waits for the attempt that is under way
 		t.Fatal(err)
 	}
 	if len(notices) > 0 {
