@@ -31,21 +31,24 @@ type Installer struct {
 	Cache string // has a folder for each installed package
 }
 
-// Find returns an Installer that uses the npm on the PATH. Its cache belongs to
-// the current user; the cache of root is below /var/cache, since other users
-// cannot enter root's home folder.
+// Find returns an Installer that uses the npm on the PATH and the cache of Cache.
 func Find() (Installer, error) {
 	program, err := exec.LookPath("npm")
 	if err != nil {
 		return Installer{}, err
 	}
-	cache := "/var/cache"
-	if os.Geteuid() != 0 {
-		if cache, err = os.UserCacheDir(); err != nil {
-			return Installer{}, err
-		}
+	cache, err := Cache()
+	return Installer{NPM: program, Cache: cache}, err
+}
+
+// Cache returns the folder for files that tests keep. It belongs to the current user;
+// that of root is below /var/cache, since other users cannot enter root's home folder.
+func Cache() (string, error) {
+	if os.Geteuid() == 0 {
+		return "/var/cache/verifyd-test", nil
 	}
-	return Installer{NPM: program, Cache: filepath.Join(cache, "verifyd-test")}, nil
+	cache, err := os.UserCacheDir()
+	return filepath.Join(cache, "verifyd-test"), err
 }
 
 // Install returns the installation folder of p and installs p if necessary. It runs

@@ -4,7 +4,11 @@ package pgtest
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/pbkdf2"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"net/url"
 
@@ -33,6 +37,20 @@ func at(server url.URL, database string) string {
 // also cover the parsing of the URL.
 func password() string { return rand.Text() + "@:/?#%" }
 
+// verifier returns the text that a server stores for a password, by RFC 5803. It has one
+// iteration instead of 4096, because tests connect often.
+func verifier(password string) (string, error) {
+	salt := []byte(rand.Text())
+	salted, err := pbkdf2.Key(sha256.New, password, salt, 1, sha256.Size)
+	sign := func(text string) []byte {
+		mac := hmac.New(sha256.New, salted)
+		_, _ = mac.Write([]byte(text)) // never fails
+		return mac.Sum(nil)
+	}
+	stored, encode := sha256.Sum256(sign("Client Key")), base64.StdEncoding.EncodeToString
+	return "SCRAM-SHA-256$1:" + encode(salt) + "$" + encode(stored[:]) + ":" + encode(sign("Server Key")), err
+}
+
 // setUp makes the plain role. Without fsync copying the files is the faster way
 // to copy a database; with it the write-ahead log is, which is the default.
 func (a *access) setUp(ctx context.Context) error {
@@ -45,7 +63,11 @@ func (a *access) setUp(ctx context.Context) error {
 		if quick {
 			a.copies = " STRATEGY file_copy"
 		}
-		secret, _ := a.owner.User.Password()
+		plain, _ := a.owner.User.Password()
+		secret, err := verifier(plain)
+		if err != nil {
+			return err
+		}
 		if err := run(ctx, c, "CREATE ROLE %I LOGIN PASSWORD %L", a.owner.User.Username(), secret); err != nil {
 			return err
 		}

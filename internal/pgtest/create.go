@@ -4,7 +4,6 @@ package pgtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -14,14 +13,20 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"github.com/verifyd/verifyd/internal/npm"
 )
 
 // create creates and starts the server. If another process takes the port that it found,
 // it tries another one.
 func (s *Server) create(ctx context.Context) error {
-	secret := password()
-	if err := s.initialize(ctx, secret); err != nil {
+	from, err := makeTemplate(ctx, s.bin, s.templates())
+	if err != nil {
 		return err
+	}
+	secret, err := from.copyTo(s.data())
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", from, err)
 	}
 	for attempt := 1; ; attempt++ {
 		s.move(secret)
@@ -35,26 +40,14 @@ func (s *Server) create(ctx context.Context) error {
 	}
 }
 
-// initialize writes the data folder.
-func (s *Server) initialize(ctx context.Context, secret string) error {
-	file := filepath.Join(s.folder.path, "password")
-	if err := s.folder.write(file, secret); err != nil {
-		return err
+// templates returns the folder of templates: the cache of the tests, or the server's own
+// folder if the cache cannot be written.
+func (s *Server) templates() string {
+	cache, err := npm.Cache()
+	if err != nil || os.MkdirAll(cache, 0o755) != nil || os.Chmod(cache, 0o755) != nil {
+		return s.folder.path
 	}
-	p, err := launch(s.folder.path, filepath.Join(s.bin, "initdb"),
-		"--pgdata="+s.data(), "--username=postgres", "--pwfile="+file,
-		"--auth-host=scram-sha-256", "--auth-local=trust",
-		"--encoding=UTF8", "--locale=C", "--lc-ctype="+letters, "--no-sync", "--no-instructions")
-	if err != nil {
-		return err
-	}
-	if err := p.wait(ctx); err != nil {
-		return errors.Join(fmt.Errorf("wait for initdb: %w", err), p.kill())
-	}
-	if err := p.Err(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, p.log)
-	}
-	return os.Remove(file)
+	return cache
 }
 
 func (s *Server) data() string { return filepath.Join(s.folder.path, "data") }

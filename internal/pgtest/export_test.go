@@ -26,3 +26,9 @@ func InstallWith(ctx context.Context, i npm.Installer, name string) (string, err
 
 // Folder returns the folder of a server's files.
 func Folder(s *Server) string { return s.folder.path }
+
+// MakeTemplate makes a template below a folder, or returns the one that is there.
+func MakeTemplate(ctx context.Context, bin, in string) (string, error) {
+	t, err := makeTemplate(ctx, bin, in)
+	return string(t), err
+}

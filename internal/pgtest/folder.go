@@ -1,4 +1,4 @@
-// The folder of one server, and removing those that killed test binaries left.
+// The folder of one server or template, and removing those that killed test binaries left.
 
 package pgtest
 
@@ -12,26 +12,22 @@ import (
 
 const prefix = "verifyd-pgtest-"
 
-// folder is owned by the user that runs the server. A locked file in it means that
-// it is in use.
+// folder is owned by the user that runs PostgreSQL. A locked file in it means that it is
+// in use.
 type folder struct {
 	path string
 	lock *os.File
 }
 
-func newFolder() (*folder, error) {
-	parent, err := temporary()
-	if err != nil {
-		return nil, err
-	}
+func newFolder(parent string) (*folder, error) {
 	sweep(parent)
 	path, err := os.MkdirTemp(parent, prefix)
 	if err != nil {
-		return nil, fmt.Errorf("make the folder of a server: %w", err)
+		return nil, fmt.Errorf("make a folder for PostgreSQL: %w", err)
 	}
 	f := &folder{path: path}
 	if err := f.claim(); err != nil {
-		return nil, errors.Join(fmt.Errorf("make the folder of a server: %w", err), f.remove())
+		return nil, errors.Join(fmt.Errorf("make a folder for PostgreSQL: %w", err), f.remove())
 	}
 	return f, nil
 }
@@ -90,9 +86,13 @@ func sweep(parent string) {
 	}
 }
 
-// temporary returns a folder for temporary files that the user of the server can
-// enter.
-func temporary() (string, error) {
+// temporary returns a folder for temporary files that the user of the server can enter. The
+// files of a server that need not be durable are kept in memory if there is enough, unless the
+// environment names a folder: a file system spends much time on thousands of short-lived files.
+func temporary(durable bool) (string, error) {
+	if !durable && os.Getenv("TMPDIR") == "" && hasMemory() {
+		return memory, nil
+	}
 	if os.Geteuid() != 0 {
 		return os.TempDir(), nil
 	}

@@ -29,3 +29,8 @@ func children(parent int) ([]int, error) {
 	}
 	return pids, nil
 }
+
+// memory is a folder of files that are kept in memory.
+const memory = ""
+
+func hasMemory() bool { return false }

@@ -42,7 +42,11 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFolder()
+	parent, err := temporary(o.Durable)
+	if err != nil {
+		return nil, err
+	}
+	f, err := newFolder(parent)
 	if err != nil {
 		return nil, err
 	}
