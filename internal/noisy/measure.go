@@ -59,9 +59,9 @@ func Full() Scale {
 // machines, but shorter than the waits of the slow vendor and the dead receiver.
 func Short() Scale {
 	return Scale{
-		Alone: time.Second, Beside: 2 * time.Second, Rate: 8, Timeout: 30 * time.Second, OneSite: true,
-		Notices: 4_000, SlowRuns: 300, SlowFor: 25 * time.Second,
-		LargeInputs: 100, FilledRuns: 50_000, MemoryRuns: 2_000, Cards: 120, PrintedRuns: 40, Posts: 4, FilesOfAPost: 5,
+		Alone: time.Second, Beside: time.Second, Rate: 8, Timeout: 30 * time.Second, OneSite: true,
+		Notices: 1_000, SlowRuns: 300, SlowFor: 25 * time.Second,
+		LargeInputs: 50, FilledRuns: 10_000, MemoryRuns: 1_000, Cards: 120, PrintedRuns: 10, Posts: 4, FilesOfAPost: 5,
 	}
 }
 
