@@ -169,6 +169,22 @@ func (r *runner) rescreenList(l rescreenedList) (n int, err error) {
 	return len(done), errors.Join(err, store.SavePass(ctx, pass, done))
 }
 
+// releaseLists ends the holds of this host, so that another one continues its passes at
+// its next check. No batch is under way.
+func (r *runner) releaseLists(ctx context.Context) (err error) {
+	if r.rescreening.holder == "" {
+		return nil
+	}
+	now := r.e.now()
+	for _, l := range r.rescreening.lists {
+		_, failed := r.e.ports.Store.HoldList(ctx, l.name, r.rescreening.holder, now, now)
+		if !errors.Is(failed, verification.ErrConflict) { // another host holds the list
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
 // endPass records that no run is left. Runs that are completed later and were screened
 // against another version are screened again as they come.
 func (r *runner) endPass(ctx context.Context, pass verification.RescreenPass) error {

@@ -369,6 +369,21 @@ func TestAnotherHostContinuesThePassOfADeadHost(t *testing.T) {
 	}
 }
 
+func TestAHostThatStopsReleasesItsLists(t *testing.T) {
+	s := newScreener("v1")
+	k := enginetest.New(t, s.screens)
+	run := k.Start(k.Apply(screened()).ID, engine.StartRequest{ReferenceID: "1"})
+	k.Advance(2 * time.Minute)
+	another(t, k, s, nil)
+	if err := k.Engine.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.take()
+	s.change("v2")
+	k.Advance(time.Minute)
+	wantCalls(t, "a minute after the host that held the list has stopped", s, once(run))
+}
+
 func TestHostsWithTwoVersionsDoNotScreenRunsForEver(t *testing.T) {
 	first, second := newScreener("v1"), newScreener("v2")
 	k := enginetest.New(t, first.screens)

@@ -96,7 +96,7 @@ func (r *runner) end() {
 }
 
 // close waits until all goroutines have ended, or cancels them when ctx ends first,
-// and releases the remaining runs to other hosts.
+// and releases the remaining runs and the lists to other hosts.
 func (r *runner) close(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -119,16 +119,22 @@ func (r *runner) close(ctx context.Context) error {
 		r.idle.Wait()
 	}
 	remaining := slices.AppendSeq(slices.Clone(r.handover), maps.Keys(r.jobs)) // a call that ends now appends to handover
+	screening := r.rescreening.busy
 	r.mu.Unlock()
 	r.halt()
+	var err error
+	ctx = context.WithoutCancel(ctx)
+	if !screening {
+		err = r.releaseLists(ctx)
+	}
 	if len(remaining) == 0 {
-		return nil
+		return err
 	}
 	work := make([]verification.Work, len(remaining))
 	for i, ref := range remaining {
 		work[i] = verification.Work{Kind: verification.WorkAdvance, RunRef: ref}
 	}
-	return r.e.ports.Store.Release(context.WithoutCancel(ctx), work, r.e.now())
+	return errors.Join(err, r.e.ports.Store.Release(ctx, work, r.e.now()))
 }
 
 // isClosing reports whether the host is stopping.
