@@ -149,8 +149,8 @@ func pathOf(r *http.Request) string {
 	return r.URL.EscapedPath()
 }
 
-// local returns to if it is the path, with a query, of a page of the console, and the path
-// of the home page otherwise.
+// local returns to if it is the path of a page of the console, which may have a query.
+// Otherwise it returns the path of the home page.
 func (c *console) local(to string) string {
 	plain := !strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r == '\\' || r > '~' })
 	path, _, _ := strings.Cut(to, "?")

@@ -186,7 +186,7 @@ func (f *figures) steps() figure {
 func (f *figures) verdicts() figure {
 	median, upper := chart.Series{Name: f.text("numbers.p50")}, chart.Series{Name: f.text("numbers.p95"), Style: styleUpper}
 	t := table{Columns: []tableColumn{
-		f.column("day", false), f.column("approved", true), f.column("rejected", true), f.column("due", true),
+		f.column("day", false), f.column("approved", true), f.column("rejected", true), f.column("counted", true),
 		{Key: "p50_seconds", Label: median.Name, Number: true},
 		{Key: "p95_seconds", Label: upper.Name, Number: true},
 	}}

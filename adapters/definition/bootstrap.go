@@ -22,7 +22,7 @@ const (
 	maxWorkflows = 1000
 )
 
-// Bootstrap is what a host has from its start.
+// Bootstrap is the content of a bootstrap file.
 type Bootstrap struct {
 	// Providers are those of all tenants, in the order of the file.
 	Providers []Provider

@@ -61,7 +61,7 @@ func TestALogoIsReadBesideTheFile(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNoLogoIsAProblemAtItsName(t *testing.T) {
+func TestAFileThatIsNotALogoIsReportedAtItsName(t *testing.T) {
 	whole := logoOf(t, "png", 20, 20)
 	for name, tt := range map[string]struct {
 		content []byte

@@ -16,7 +16,7 @@ type Provider struct {
 	Name string
 	// Type says which adapter reads the declaration: "rest".
 	Type string
-	// Declaration is the entry of the file. Its form is right; its adapter checks the
+	// Declaration is the entry of the file. Its form is valid; its adapter checks the
 	// rest.
 	Declaration verification.Data
 

@@ -43,8 +43,8 @@ type site struct {
 }
 
 // Handler returns a handler for {path}/{token} and {path}/assets/, where {path}
-// is the path that it is mounted at. Log lines name the run, and the request id that
-// the caller has set as X-Request-Id on the answer. If the ResponseWriter has a method
+// is the path that it is mounted at. Log lines name the run, and the request id that the
+// caller has set as X-Request-Id on the response. If the ResponseWriter has a method
 // LogRun(verification.RunID), the handler calls it with the run of the request.
 func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
 	s := &site{engine: e, log: log, origin: http.NewCrossOriginProtection(), rates: newUploadRates()}

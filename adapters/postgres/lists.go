@@ -74,9 +74,9 @@ func utc(t time.Time) time.Time {
 }
 
 // List returns one page of the runs that match the query at q.Now, and how many
-// match in all. The total is the sum of counters. From an offset of seekFrom, counters
-// find the day of the page. Other offsets, and the rest of that day, are skipped in an
-// index, from the nearer end.
+// match in all. The total is the sum of counters. From an offset of 1,000, counters find
+// the day of the page. Other offsets, and the rest of that day, are skipped in an index,
+// from the nearer end.
 func (s *Store) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
 	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
 	if q.Workflow != "" && !areUUIDs(q.Workflow) || !storable(q.ReferenceID, q.ReferencePrefix) {

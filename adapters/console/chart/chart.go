@@ -3,8 +3,8 @@
 // A chart fills the width of its container: positions along the horizontal axis are
 // percentages, so text keeps its size from 320 pixels up. Colours are classes, which
 // chart.css of the console maps to custom properties. Each series also has a pattern
-// or a marker of its own, so that nobody needs to see colours. A chart has no inline
-// style, as the Content-Security-Policy of the console demands.
+// or a marker of its own, so that it can be told apart without its colour. A chart has no
+// inline style, as the Content-Security-Policy of the console demands.
 package chart
 
 import (

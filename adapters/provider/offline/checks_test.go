@@ -26,10 +26,10 @@ func started() time.Time { return time.Date(2026, 11, 22, 23, 30, 0, 0, time.UTC
 // checks are made once: a call reads the lists of domains and countries.
 var checks = offline.Checks()
 
-// with is the with of a check.
+// with is the `with` object of a check.
 type with map[string]any
 
-// row is one line of a table: what a check makes of a with. want is the outcome, the
+// row is one line of a table: the result of a check of `with`. want is the outcome, the
 // reason if it failed, and the data that follows as JSON.
 type row struct {
 	with with

@@ -14,8 +14,9 @@ type gstinWith struct {
 
 // judgeGSTIN judges by the structures of the Goods and Services Tax Network: a state
 // code, the PAN of the holder (or, to deduct tax at source, possibly a TAN), a number of
-// the registration, a type letter, and a check character in base 36. United Nations
-// bodies, non-residents and foreign suppliers of online services have other ones.
+// the registration, a type letter, and a check character in base 36. The numbers of
+// United Nations bodies, non-residents and foreign suppliers of online services have
+// other structures.
 func judgeGSTIN(w gstinWith, _ time.Time) (map[string]any, reason, error) {
 	number := compact(w.Number)
 	if why := structured(number, "99XXXXXXXXXXXXX"); why != "" {

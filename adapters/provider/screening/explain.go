@@ -41,7 +41,7 @@ const (
 	otherCountry   = 0.95
 	// lowest is how much of its score a name must have before it can be raised.
 	lowest = 0.85
-	// raisable is the least score of a name that other data raises.
+	// raisable is the lowest score of a name that other data raises.
 	raisable = 0.75
 )
 
@@ -59,10 +59,10 @@ func adjust(s Subject, e Entry, score float64) (float64, []string) {
 			reasons = append(reasons, "the birth date is the same: "+listed)
 		case birthNear:
 			score *= otherBirthDate
-			reasons = append(reasons, fmt.Sprintf("the birth date is another, but near: %s, listed %s", s.BirthDate, listed))
+			reasons = append(reasons, fmt.Sprintf("the birth date differs a little: %s, listed %s", s.BirthDate, listed))
 		case birthOther:
 			score *= otherBirthYear
-			reasons = append(reasons, fmt.Sprintf("the birth date is another: %s, listed %s", s.BirthDate, listed))
+			reasons = append(reasons, fmt.Sprintf("the birth date differs: %s, listed %s", s.BirthDate, listed))
 		case birthYear:
 			reasons = append(reasons, "the year of birth is the same: "+listed)
 		}

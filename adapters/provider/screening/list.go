@@ -199,7 +199,7 @@ type Subject struct {
 type Hit struct {
 	ID         string   `json:"id"`
 	Name       string   `json:"name"`            // of the entry
-	Alias      string   `json:"alias,omitempty"` // that matched, if it is another
+	Alias      string   `json:"alias,omitempty"` // the name that matched, if it is not Name
 	Score      float64  `json:"score"`           // 0 to 1
 	Reasons    []string `json:"reasons"`
 	BirthDates []string `json:"birth_dates,omitempty"`
@@ -210,10 +210,10 @@ type Hit struct {
 // maxHits is the maximum number of hits of a search.
 const maxHits = 10
 
-// Search returns the entries that are like a subject with a score of at least least,
+// Search returns the entries that are like a subject with a score of at least minimum,
 // the best first, at most 10. It returns names.ErrNoName if the name of the
 // subject has no letter and no digit.
-func (l *List) Search(s Subject, least float64) ([]Hit, error) {
+func (l *List) Search(s Subject, minimum float64) ([]Hit, error) {
 	query, err := l.comparer.Parse(s.Kind, s.Name)
 	if err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (l *List) Search(s Subject, least float64) ([]Hit, error) {
 		x, which = l.companies, 1
 	}
 	best := map[uint32]found{}
-	for _, f := range x.search(query, float32(least)*lowest) {
+	for _, f := range x.search(query, float32(minimum)*lowest) {
 		entry := x.entries[f.name]
 		if known, ok := best[entry]; !ok || f.match.Score > known.match.Score {
 			best[entry] = f
@@ -233,7 +233,7 @@ func (l *List) Search(s Subject, least float64) ([]Hit, error) {
 	for number, f := range best {
 		e := l.entry(number)
 		score, reasons := adjust(s, e, float64(f.match.Score))
-		if score = round(score); score < least {
+		if score = round(score); score < minimum {
 			continue
 		}
 		h := Hit{

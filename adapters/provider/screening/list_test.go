@@ -105,8 +105,8 @@ func TestBirthDateAndCountryChangeTheScore(t *testing.T) {
 		{"1961-03-14", nil, 0.95, 1, "the birth date is the same"},
 		{"1961-14-03", nil, 0.95, 1, "the birth date is the same"},
 		{"1961", nil, 0.9, 0.99, "the year of birth is the same"},
-		{"1962-03-14", nil, 0.8, 0.93, "the birth date is another, but near"},
-		{"1990-03-14", nil, 0.6, 0.8, "the birth date is another: 1990-03-14, listed 1961-03-14"},
+		{"1962-03-14", nil, 0.8, 0.93, "the birth date differs a little"},
+		{"1990-03-14", nil, 0.6, 0.8, "the birth date differs: 1990-03-14, listed 1961-03-14"},
 		{"", []string{"RU"}, 0.91, 1, "a country is the same: ru"},
 		{"", []string{"br"}, 0.8, 0.95, "no country is the same: listed ru"},
 	} {

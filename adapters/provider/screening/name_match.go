@@ -19,7 +19,7 @@ type NameMatch struct {
 // NewNameMatch returns a provider that compares two names.
 func NewNameMatch(c *names.Comparer) *NameMatch { return &NameMatch{describedAs(NameMatchName), c} }
 
-// Check compares name and other of the check's with. A score from threshold on passes.
+// Check compares name and other of the check's `with`. A score of at least threshold passes.
 func (p *NameMatch) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
 	w := struct {
 		Name      string     `json:"name"`

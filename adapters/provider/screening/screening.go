@@ -112,9 +112,10 @@ func (p *Provider) Subject(values map[string]any) (Subject, error) {
 	return w.subject(), err
 }
 
-// Check searches a list for the name in the check's with. No hit from review_at:
-// passed. A hit from review_at: passed with analysis_ok false, so that a reviewer
-// decides. A hit from fail_at: failed. If the list is too old, source_ok is false.
+// Check searches a list for the name in the check's `with`. If the best score is below
+// review_at, the check passes. From review_at on it passes with analysis_ok false, so that
+// a reviewer decides, and from fail_at on it fails. If the list is too old, source_ok is
+// false.
 func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
 	w, err := p.read(r.With)
 	if err != nil {
@@ -164,7 +165,8 @@ func (p *Provider) ListVersions() map[string]string {
 	return versions
 }
 
-// Rescreen searches a list for the name in the check's with, from its review_at.
+// Rescreen searches a list for the name in the check's `with`, for hits of at least its
+// review_at.
 func (p *Provider) Rescreen(_ context.Context, list string, r verification.CheckRequest) (verification.Rescreening, error) {
 	w, err := p.read(r.With)
 	if err != nil {

@@ -54,8 +54,8 @@ type found struct {
 	match names.Match
 }
 
-// search returns the names whose score is at least least, the best first.
-func (x *index) search(query names.Name, least float32) []found {
+// search returns the names whose score is at least minimum, the best first.
+func (x *index) search(query names.Name, minimum float32) []found {
 	if x.names.size() == 0 {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (x *index) search(query names.Name, least float32) []found {
 	var out []found
 	for _, candidate := range x.candidates(terms) {
 		m := x.comparer.Compare(query, x.name(candidate))
-		if m.Score >= least {
+		if m.Score >= minimum {
 			out = append(out, found{candidate, m})
 		}
 	}
