@@ -25,8 +25,8 @@ type Commit struct {
 	// revision.
 	WorkflowRevision int
 	// Review is the run's entry in the review queue from now on; nil for none. It says
-	// nothing if Events is empty: the entry then stays as it is. ReviewBefore says that
-	// the run had an entry before; without it, a store need not look for one.
+	// nothing if Events is empty: the entry then stays as it is. ReviewBefore says whether
+	// the run has an entry so far; a store relies on it, and NewCommit sets it.
 	Review       *Review
 	ReviewBefore bool
 	// Screened are the lists whose changes lead to the re-screening of the run. They are
