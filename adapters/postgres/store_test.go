@@ -4,6 +4,7 @@ package postgres_test
 
 import (
 	"context"
+	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -18,6 +19,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "40"); err != nil { // the flag of the command wins
+		panic(err)
+	}
 	os.Exit(pgtest.Main(m, func(ctx context.Context, url string) error {
 		_, err := postgres.Migrate(ctx, url)
 		return err

@@ -64,6 +64,8 @@ func settings(o Options, socket string) map[string]string {
 		"shared_buffers":             "64MB",
 		"dynamic_shared_memory_type": "mmap", // in the data folder, so that it goes with it
 		"log_checkpoints":            "off",
+		"autovacuum":                 durable, // else the plans of a slow test change
+		"jit":                        durable, // compiling a statement takes longer than the tests' data
 		"fsync":                      durable,
 		"synchronous_commit":         durable,
 		"full_page_writes":           durable,
