@@ -93,7 +93,7 @@ func TestHistoriesOfAFilledDatabaseFoldToItsSummaries(t *testing.T) {
 }
 
 func TestTheQueueAndTheMeasuresOfAFilledDatabaseAreThoseOfItsHistories(t *testing.T) {
-	s, m := fill(t, bench.FillOptions{Tenant: tenant, Runs: 5_000, Histories: 1, Now: noon(), Spread: 365 * 24 * time.Hour}), memory.New()
+	s, m := fill(t, bench.FillOptions{Tenant: tenant, Runs: 2_000, Histories: 1, Now: noon(), Spread: 365 * 24 * time.Hour}), memory.New()
 	for _, r := range everyRun(t, s, tenant, noon()) {
 		history, err := s.Load(t.Context(), tenant, r.ID, 0)
 		if err != nil {
@@ -155,7 +155,7 @@ func TestADatabaseIsFilledBesideAHostThatHasCounted(t *testing.T) {
 }
 
 func TestAFilledDatabaseHasRunsOfEveryKind(t *testing.T) {
-	s := fill(t, bench.FillOptions{Tenant: tenant, Runs: 20_000, Now: noon(), Seed: 1})
+	s := fill(t, bench.FillOptions{Tenant: tenant, Runs: 8_000, Now: noon(), Seed: 1})
 	all := everyRun(t, s, tenant, noon())
 	kinds := map[[2]string]int{}
 	over, idle, due := 0, 0, 0
@@ -195,8 +195,8 @@ func TestAFilledDatabaseHasRunsOfEveryKind(t *testing.T) {
 			t.Errorf("no run reads %q with decision %q", kind[0], kind[1])
 		}
 	}
-	if over < 18_000 || over > 19_000 || idle < 1 || due < 10 {
-		t.Errorf("%d runs of 20000 are over, %d are soon abandoned and %d soon expire; want about 18400, 5 and 40", over, idle, due)
+	if over < 7_200 || over > 7_600 || idle < 1 || due < 10 {
+		t.Errorf("%d runs of 8000 are over, %d are soon abandoned and %d soon expire; want about 7400, 2 and 14", over, idle, due)
 	}
 }
 
