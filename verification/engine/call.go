@@ -17,16 +17,17 @@ import (
 var errTimeout = errors.New("the provider did not respond in time")
 
 // call calls the provider of the check that the run waits for, and turns the result
-// into a command. A call that was interrupted before it began has no command.
-func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKind) callResult {
+// into a command. A call that was interrupted before it began has no command. late and
+// ok are those of callHere.
+func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKind, late func(callResult)) (o callResult, ok bool) {
 	w := s.run.Wait
 	n, _ := s.program.Node(w.Node)
 	request, err := e.request(ctx, s)
 	if ctx.Err() != nil {
-		return callResult{}
+		return callResult{}, true
 	}
 	if err != nil {
-		return callResult{command: verification.Abort{Node: w.Node, Cause: "with: " + err.Error()}}
+		return callResult{command: verification.Abort{Node: w.Node, Cause: "with: " + err.Error()}}, true
 	}
 	failed := func(err error) verification.RecordFailure {
 		var p interface{ Permanent() bool }
@@ -39,26 +40,33 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 	}
 	call, err := e.providerCall(w, kind, request)
 	if err != nil {
-		return callResult{command: failed(verification.Permanent(err))}
+		return callResult{command: failed(verification.Permanent(err))}, true
 	}
 	began := e.ports.Clock.Now()
-	result, entered, err := callWithin(ctx, e, n.Timeout(), call)
-	observed := "error"
-	if err == nil {
-		observed = string(result.Outcome)
+	command := func(r response[verification.CheckResult]) callResult {
+		observed := "error"
+		if r.err == nil {
+			observed = string(r.result.Outcome)
+		}
+		e.opt.Observer.ProviderCalled(w.Provider, observed, e.ports.Clock.Now().Sub(began))
+		if r.err != nil {
+			return callResult{command: failed(r.err), entered: r.entered}
+		}
+		data, err := verification.NewData(r.result.Data)
+		if err != nil {
+			err = verification.Permanent(fmt.Errorf("the provider's data cannot be saved: %w", err))
+			return callResult{command: failed(err), entered: r.entered}
+		}
+		return callResult{command: verification.RecordResult{
+			Node: w.Node, Dispatch: w.Dispatch, Outcome: r.result.Outcome, Data: data,
+			Handle: r.result.Handle, PollAfter: r.result.PollAfter,
+		}, entered: r.entered}
 	}
-	e.opt.Observer.ProviderCalled(w.Provider, observed, e.ports.Clock.Now().Sub(began))
-	if err != nil {
-		return callResult{failed(err), entered}
+	r, ok := callHere(ctx, e, n.Timeout(), call, func(r response[verification.CheckResult]) { late(command(r)) })
+	if !ok {
+		return callResult{}, false
 	}
-	data, err := verification.NewData(result.Data)
-	if err != nil {
-		return callResult{failed(verification.Permanent(fmt.Errorf("the provider's data cannot be saved: %w", err))), entered}
-	}
-	return callResult{verification.RecordResult{
-		Node: w.Node, Dispatch: w.Dispatch, Outcome: result.Outcome, Data: data,
-		Handle: result.Handle, PollAfter: result.PollAfter,
-	}, entered}
+	return command(r), true
 }
 
 // request renders the request to the provider. Templates over a large run wait for a
@@ -100,46 +108,70 @@ func (e *Engine) providerCall(w verification.Wait, kind verification.TaskKind, r
 	}, nil
 }
 
-// callWithin makes a call, and returns after the timeout even if the provider
-// ignores its context. entered reports whether the timeout called Enter; the caller
-// calls Leave once the result is saved.
-func callWithin[T any](ctx context.Context, e *Engine, timeout time.Duration, call func(context.Context) (T, error)) (r T, entered bool, err error) {
+// response is the result of a call. entered says that the timeout called Enter: Leave
+// must follow once the result is saved.
+type response[T any] struct {
+	result  T
+	entered bool
+	err     error
+}
+
+// callHere makes a call in this goroutine, which costs less than one of its own. If the
+// timeout passes or ctx ends before the call returns, callHere calls late with the error
+// in another goroutine, which continues in place of this one. ok is false then, once the
+// call returns.
+func callHere[T any](
+	ctx context.Context, e *Engine, timeout time.Duration, call func(context.Context) (T, error), late func(response[T]),
+) (r response[T], ok bool) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var mu sync.Mutex // guards done and entered
-	done := false
-	stop := e.ports.Clock.AfterFunc(timeout, func() {
+	var mu sync.Mutex // guards over and entered
+	over, entered := false, false
+	finish := func() (first bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		if !done {
+		first, over = !over, true
+		return first
+	}
+	stopTimer := e.ports.Clock.AfterFunc(timeout, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
 			entered = true
 			e.activity.Enter()
 			cancel(errTimeout)
 		}
 	})
-	type response struct {
-		r   T
-		err error
+	stopWatch := context.AfterFunc(ctx, func() {
+		if finish() {
+			stopTimer()
+			late(response[T]{entered: entered, err: context.Cause(ctx)})
+		}
+	})
+	r.result, r.err = recovered(ctx, call)
+	if !finish() {
+		return response[T]{}, false
 	}
-	responses := make(chan response, 1)
+	stopTimer()
+	stopWatch()
+	if r.entered = entered; r.err != nil && errors.Is(context.Cause(ctx), errTimeout) {
+		r.err = errTimeout
+	}
+	cancel(nil)
+	return r, true
+}
+
+// callWithin is callHere for a caller that waits: it returns after the timeout even if
+// the provider ignores its context.
+func callWithin[T any](ctx context.Context, e *Engine, timeout time.Duration, call func(context.Context) (T, error)) (T, bool, error) {
+	responses := make(chan response[T], 1)
+	respond := func(r response[T]) { responses <- r }
 	go func() {
-		r, err := recovered(ctx, call)
-		responses <- response{r, err}
+		if r, ok := callHere(ctx, e, timeout, call, respond); ok {
+			respond(r)
+		}
 	}()
-	var got response
-	select {
-	case got = <-responses:
-	case <-ctx.Done():
-		got.err = context.Cause(ctx)
-	}
-	stop()
-	mu.Lock()
-	defer mu.Unlock()
-	done = true
-	if got.err != nil && errors.Is(context.Cause(ctx), errTimeout) {
-		got.err = errTimeout
-	}
-	return got.r, entered, got.err
+	r := <-responses
+	return r.result, r.entered, r.err
 }
 
 // recovered makes a call, and turns a panic of the provider into an error.

@@ -17,23 +17,31 @@ var errNoProgress = errors.New("the run made no progress")
 type callResult struct {
 	command verification.Command // nil before the first call
 	entered bool                 // Enter was called: Leave follows once the command is saved
+	err     error                // ends the driving
+}
+
+// run drives a run until no further pass is needed. o is the result of a call that
+// another goroutine has made.
+func (r *runner) run(j *job, o callResult) {
+	for r.drive(j, o) && r.driven(j) {
+		o = callResult{}
+	}
 }
 
 // drive calls providers and appends their results until the run waits or ends, with one
 // append for each step. It holds a worker slot while it works on the run and call slots while a
-// provider is called, never both.
-func (r *runner) drive(j *job) {
-	var o callResult
+// provider is called, never both. done is false if another goroutine drives the run on,
+// because a call took too long or was interrupted.
+func (r *runner) drive(j *job, o callResult) (done bool) {
 	for { // until the run waits or ends, or its context does
 		kind, err := r.work(j, o)
-		if err == nil && kind == verification.TaskNone {
-			return
-		}
-		if err == nil {
-			o, err = r.call(j, kind)
-		}
 		switch {
+		case err == nil && kind == verification.TaskNone:
+			return true
 		case err == nil:
+			if o, done = r.call(j, kind); !done {
+				return false
+			}
 			continue
 		case errors.Is(err, errHandOver):
 			j.released = true
@@ -41,7 +49,7 @@ func (r *runner) drive(j *job) {
 			// When the lease ends, the run is taken from the queue again.
 			r.e.log.Error("run not driven", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
 		}
-		return
+		return true
 	}
 }
 
@@ -50,6 +58,9 @@ func (r *runner) drive(j *job) {
 func (r *runner) work(j *job, o callResult) (verification.TaskKind, error) {
 	if o.entered {
 		defer r.clock.Leave()
+	}
+	if o.err != nil {
+		return verification.TaskNone, o.err
 	}
 	ctx := r.base
 	if _, large := r.e.large.Get(j.ref); large { // before the worker slot, which is held for work alone
@@ -208,8 +219,9 @@ func (r *runner) wait(j *job, at time.Time) error {
 const slotBytes = 128 << 10
 
 // call waits for slots, calls the provider of the run, and turns the result into a
-// command. A large run is not kept in memory while it waits.
-func (r *runner) call(j *job, kind verification.TaskKind) (callResult, error) {
+// command. A large run is not kept in memory while it waits. here is false if another
+// goroutine continues with the result, see callHere.
+func (r *runner) call(j *job, kind verification.TaskKind) (o callResult, here bool) {
 	size, provider := j.run.Size(), j.run.Wait.Provider
 	slots := 1 + size/slotBytes
 	release, ok := r.tryCall(j.ref.Tenant, provider, slots)
@@ -219,27 +231,33 @@ func (r *runner) call(j *job, kind verification.TaskKind) (callResult, error) {
 		}
 		var err error
 		if release, err = r.acquireCall(j, provider, slots); err != nil {
-			return callResult{}, err
+			return callResult{err: err}, true
 		}
 	}
-	defer release()
 	if j.run.Seq == 0 {
-		if err := r.reread(r.base, j); err != nil {
-			return callResult{}, err
-		}
-		if task := j.run.Task(r.e.now()); task.Kind != kind || j.run.Wait.Provider != provider {
+		err := r.reread(r.base, j)
+		if task := j.run.Task(r.e.now()); err != nil || task.Kind != kind || j.run.Wait.Provider != provider {
+			release()
 			j.run = verification.Run{}
-			return callResult{}, nil // the run has changed: work decides what it needs
+			return callResult{err: err}, true // if the run has changed, work decides what it needs
 		}
 	}
-	o := r.e.call(j.ctx, &j.session, kind)
-	switch {
-	case o.command != nil:
-		return o, r.base.Err()
-	case r.isClosing():
-		return callResult{}, errHandOver
+	called := func(o callResult) callResult {
+		release()
+		switch {
+		case o.command != nil:
+			o.err = r.base.Err()
+		case r.isClosing():
+			o.err = errHandOver
+		default:
+			o.err = j.ctx.Err() // interrupted before the call: driven begins another pass
+		}
+		return o
 	}
-	return callResult{}, j.ctx.Err() // interrupted before the call: driven begins another pass
+	if o, here = r.e.call(j.ctx, &j.session, kind, func(o callResult) { r.run(j, called(o)) }); !here {
+		return callResult{}, false
+	}
+	return called(o), true
 }
 
 // acquireCall waits for slots, and fails when the host stops.

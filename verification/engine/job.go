@@ -116,11 +116,7 @@ func (r *runner) activate(j *job) {
 	j.leased.Store(r.e.ports.Clock.Now().UnixNano())
 	j.ctx, j.cancel = context.WithCancel(r.base)
 	r.begin()
-	go func() {
-		for more := true; more; more = r.driven(j) {
-			r.drive(j)
-		}
-	}()
+	go r.run(j, callResult{})
 }
 
 // driven ends one pass over a run. more reports whether the run changed during the
