@@ -62,7 +62,7 @@ func TestManySleepersEachSeeTheirOwnTime(t *testing.T) {
 	}
 }
 
-func TestWorkDoneByTheWokenIsAwaitedBeforeTheNextFiring(t *testing.T) {
+func TestTheClockWaitsForTheWorkOfASleeperThatItWoke(t *testing.T) {
 	c, r := start()
 	work(c, func() {
 		if err := c.Sleep(t.Context(), time.Second); err != nil {
@@ -77,11 +77,11 @@ func TestWorkDoneByTheWokenIsAwaitedBeforeTheNextFiring(t *testing.T) {
 				t.Error("the clock moved while work was under way")
 			}
 		}
-		c.AfterFunc(1, func() { r.add("set by the woken") })
+		c.AfterFunc(1, func() { r.add("set by the sleeper") })
 	})
 	c.AfterFunc(time.Second+2, func() { r.add("next") })
 	advance(t, c, time.Minute)
-	r.want(t, "1.000000001s set by the woken", "1.000000002s next")
+	r.want(t, "1.000000001s set by the sleeper", "1.000000002s next")
 }
 
 func TestSleepEndsWithItsContext(t *testing.T) {

@@ -81,7 +81,7 @@ func (c *console) deliveriesPage(w http.ResponseWriter, r *http.Request, s sessi
 	if err != nil {
 		return err
 	}
-	if last, yes := behind(r, s, found); yes {
+	if last, yes := beyondLastPage(r, s, found); yes {
 		return c.redirect(w, last)
 	}
 	v := deliveriesView{Filter: f, Total: found.Total, Pager: pagerOf(r, s, found)}
@@ -96,7 +96,7 @@ func (c *console) deliveriesPage(w http.ResponseWriter, r *http.Request, s sessi
 		}
 		v.States = append(v.States, link)
 	}
-	query := opened(r, s)
+	query := queryOfRunPages(r, s)
 	for _, d := range found.Data {
 		entry, err := s.delivery(d)
 		if err != nil {

@@ -55,15 +55,15 @@ func pageURL(r *http.Request, s session, number int) string {
 	return s.Base + s.path + "?" + q.Encode()
 }
 
-// opened returns the query of a run page that is opened from the list of a request.
-func opened(r *http.Request, s session) string {
+// queryOfRunPages returns the query of the run pages that the list of a request links to.
+func queryOfRunPages(r *http.Request, s session) string {
 	list := strings.TrimPrefix(pageURL(r, s, pageNumber(r.URL.Query())), s.Base)
 	return queueFilter{Order: verification.OldestFirst, Back: list}.Query()
 }
 
-// behind reports whether a list has entries, but none on the page that a request asks
+// beyondLastPage reports whether a list has entries, but none on the page that a request asks
 // for, and returns the URL of the last page. Entries may have left the list.
-func behind[T any](r *http.Request, s session, p verification.Page[T]) (last string, yes bool) {
+func beyondLastPage[T any](r *http.Request, s session, p verification.Page[T]) (last string, yes bool) {
 	if len(p.Data) > 0 || p.Offset == 0 || p.Total == 0 {
 		return "", false
 	}

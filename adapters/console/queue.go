@@ -182,7 +182,7 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 	if err != nil {
 		return err
 	}
-	if last, yes := behind(r, s, found); yes {
+	if last, yes := beyondLastPage(r, s, found); yes {
 		return c.redirect(w, last)
 	}
 	figures, err := c.engine.QueueFigures(r.Context(), s.Tenant)

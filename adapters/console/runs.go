@@ -141,10 +141,10 @@ func (c *console) addRuns(r *http.Request, s session, v *runsView, q verificatio
 	if err != nil {
 		return "", err
 	}
-	if last, yes := behind(r, s, found); yes {
+	if last, yes := beyondLastPage(r, s, found); yes {
 		return last, nil
 	}
-	query := opened(r, s)
+	query := queryOfRunPages(r, s)
 	for _, summary := range found.Data {
 		one := summary.View(at)
 		workflow, err := c.workflowName(r, s, v.Workflow, one.WorkflowID)

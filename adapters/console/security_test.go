@@ -215,7 +215,7 @@ func TestAStreamOfHeadersHoldsNothing(t *testing.T) {
 	}
 }
 
-func TestALanguageIsRememberedAndATimeZoneIsThatOfThePerson(t *testing.T) {
+func TestTheSessionRemembersTheLanguageAndShowsTimesInThePersonsZone(t *testing.T) {
 	d := serve(t)
 	p := d.as(reviewer(verification.RoleViewer))
 	wants(t, p.get("/session", "Accept-Language", "hi-IN"), http.StatusOK, `<html lang="hi" dir="ltr">`, "दर्शक")
@@ -247,7 +247,7 @@ func TestABrowserStoresItsTimeZone(t *testing.T) {
 	}
 }
 
-func TestThePagesOfTheFrameAreUsable(t *testing.T) {
+func TestThePagesOfSigningInAndOfTheSessionAreAccessible(t *testing.T) {
 	d := serve(t)
 	tab := browser.Start(t).Open(t, browser.Options{})
 	long := reviewer(verification.RoleAdmin)

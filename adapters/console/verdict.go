@@ -20,7 +20,7 @@ import (
 type verdictPanel struct {
 	Action  string // the URL of the form; its query is that of the queue
 	Claims  string // the URL that claims the run
-	Release string // the URL that gives it back
+	Release string // the URL that releases it
 	Cancel  string // the URL that cancels the run; empty if it is over
 	Note    *web.Note
 	Changes []timelineLine // what happened while the form was open
@@ -292,7 +292,7 @@ func (c *console) claimRun(w http.ResponseWriter, r *http.Request, s session) er
 	return nil
 }
 
-// releaseRun gives a claimed run back to the queue.
+// releaseRun ends the claim of a run in the queue.
 func (c *console) releaseRun(w http.ResponseWriter, r *http.Request, s session) error {
 	id, err := runOf(r)
 	if err != nil {

@@ -38,7 +38,7 @@ func (c *console) workflowsPage(w http.ResponseWriter, r *http.Request, s sessio
 	if err != nil {
 		return err
 	}
-	if last, yes := behind(r, s, found); yes {
+	if last, yes := beyondLastPage(r, s, found); yes {
 		return c.redirect(w, last)
 	}
 	v := workflowsView{Empty: web.Empty{Icon: "branch", Title: s.Message("workflows.empty"), Text: s.Message("workflows.empty.text")}}
@@ -155,7 +155,7 @@ func (c *console) addVersions(r *http.Request, s session, v *workflowView, shown
 	if err != nil {
 		return "", err
 	}
-	if last, yes := behind(r, s, found); yes {
+	if last, yes := beyondLastPage(r, s, found); yes {
 		return last, nil
 	}
 	path := s.Base + "/workflows/" + string(v.ID) + "?"

@@ -139,7 +139,7 @@ func TestALongListOfVersionsHasPages(t *testing.T) {
 	}
 }
 
-func TestThePagesOfWorkflowsAreUsable(t *testing.T) {
+func TestThePagesOfWorkflowsAreAccessible(t *testing.T) {
 	d := serve(t)
 	first := d.Apply(onboarding())
 	d.run(first.ID, "one")

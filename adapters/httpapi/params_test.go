@@ -100,7 +100,7 @@ func TestValidQueryParametersAreAccepted(t *testing.T) {
 	a.do(http.MethodGet, "/v1/runs/"+string(id)+"?%76iew=report", "").says(200, `"cards":[`)
 }
 
-func TestFiltersAreAnded(t *testing.T) {
+func TestAListedRunMatchesEveryFilter(t *testing.T) {
 	a := newAPI(t, setup{})
 	parked := a.parked()
 	waiting := a.Start(a.Apply(journey()).ID, engine.StartRequest{ReferenceID: "person-2"}).ID

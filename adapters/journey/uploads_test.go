@@ -59,7 +59,7 @@ func atPhotos(t *testing.T, documents verification.DocumentStore) (*customer, *l
 
 func pdf(n int) string { return fmt.Sprintf("%%PDF-1.4\n%% number %d\n%%%%EOF\n", n) }
 
-func TestOfManyFilesForAFieldTheLastIsKept(t *testing.T) {
+func TestTheLastOfManyFilesForAFieldIsKept(t *testing.T) {
 	c, l := atPhotos(t, blob.Memory(64<<20, 0))
 	var page answer
 	for round := range 2 {
@@ -133,7 +133,7 @@ func TestAHEICPhotoIsRefusedWithAdvice(t *testing.T) {
 	}
 }
 
-func TestAFullShareLeavesTheAnswersInTheForm(t *testing.T) {
+func TestAnUploadBeyondTheSpaceOfATenantLeavesTheAnswersInTheForm(t *testing.T) {
 	c, _ := atPhotos(t, blob.Memory(64<<20, 4<<10))
 	big := pdf(1) + strings.Repeat(" ", 8<<10)
 	big = "%PDF-1.4\n" + big

@@ -290,11 +290,11 @@ func (p Plan) decision(s state) string {
 // flags returns the flagged steps: a declined consent, a check that recovered, and a
 // review.
 func (p Plan) flags(s state) (flags []string) {
-	for i, stop := range p.Path {
-		flagged := i <= s.at && stop.Kind == Review ||
-			i < s.at && (stop.Kind == Consent && s.declined || stop.Kind == Check && p.Flakes > 0)
+	for i, step := range p.Path {
+		flagged := i <= s.at && step.Kind == Review ||
+			i < s.at && (step.Kind == Consent && s.declined || step.Kind == Check && p.Flakes > 0)
 		if flagged {
-			flags = append(flags, stop.Name)
+			flags = append(flags, step.Name)
 		}
 	}
 	return flags
@@ -302,7 +302,7 @@ func (p Plan) flags(s state) (flags []string) {
 
 // check returns the status of the check, or "" before it.
 func (p Plan) check(s state) string {
-	i := slices.IndexFunc(p.Path, func(stop Step) bool { return stop.Kind == Check })
+	i := slices.IndexFunc(p.Path, func(step Step) bool { return step.Kind == Check })
 	switch {
 	case i < 0 || s.at < i:
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// deliveries saves only deliveries of runs that exist.
+// deliveries returns the clauses. They save only deliveries of runs that exist.
 func deliveries() []clause {
 	const (
 		save = "DeliveryStore.SaveDelivery: "
@@ -56,7 +56,7 @@ func deliveryStates() []verification.DeliveryState {
 	}
 }
 
-// runs saves the runs of the deliveries.
+// runs saves runs 1 to count, which may have deliveries.
 func (t *trial) runs(tenant verification.TenantID, count int) {
 	for n := range count {
 		t.save(tenant, simple(n+1))
@@ -69,20 +69,20 @@ func (t *trial) deliver(tenant verification.TenantID, all ...verification.Delive
 	}
 }
 
-// delivered wants the store to have a delivery.
-func (t *trial) delivered(tenant verification.TenantID, want verification.Delivery) {
+// hasDelivery wants the store to have a delivery.
+func (t *trial) hasDelivery(tenant verification.TenantID, want verification.Delivery) {
 	got, err := t.store.Delivery(t.ctx, tenant, want.Run)
 	t.ok("Delivery", err)
 	same(t, "the delivery", got, want)
 }
 
-func (t *trial) undelivered(tenant verification.TenantID, run verification.RunID) {
+func (t *trial) hasNoDelivery(tenant verification.TenantID, run verification.RunID) {
 	_, err := t.store.Delivery(t.ctx, tenant, run)
 	t.refused("Delivery(an unknown one)", err, verification.ErrNotFound)
 }
 
-// ledgered returns the pages of the deliveries in a state.
-func (t *trial) ledgered(tenant verification.TenantID, state verification.DeliveryState) func(verification.PageQuery) (verification.Page[verification.Delivery], error) {
+// pagesOf returns the function that reads pages of the deliveries in a state.
+func (t *trial) pagesOf(tenant verification.TenantID, state verification.DeliveryState) func(verification.PageQuery) (verification.Page[verification.Delivery], error) {
 	return func(p verification.PageQuery) (verification.Page[verification.Delivery], error) {
 		return t.store.Deliveries(t.ctx, tenant, state, p)
 	}
@@ -90,7 +90,7 @@ func (t *trial) ledgered(tenant verification.TenantID, state verification.Delive
 
 // lists wants the whole list of the deliveries in a state.
 func (t *trial) lists(tenant verification.TenantID, state verification.DeliveryState, all ...verification.Delivery) {
-	page(t, fmt.Sprintf("Deliveries(%q)", state), wholeList(), all, t.ledgered(tenant, state))
+	page(t, fmt.Sprintf("Deliveries(%q)", state), wholeList(), all, t.pagesOf(tenant, state))
 }
 
 // newest returns deliveries in the order of the list.
@@ -103,14 +103,19 @@ func newest(all []verification.Delivery) []verification.Delivery {
 	})
 }
 
+// inState returns the deliveries in a state.
+func inState(s verification.DeliveryState, all ...verification.Delivery) []verification.Delivery {
+	return slices.DeleteFunc(slices.Clone(all), func(d verification.Delivery) bool { return d.State != s })
+}
+
 func deliveryIsReturned(t *trial) {
 	t.runs(ours, 2)
 	full := delivery(1, verification.DeliveryPending, instant(0))
 	full.URL = "https://app.example/" + oddText
 	bare := verification.Delivery{Run: runID(2), State: verification.DeliveryFailed, LastAt: instant(-tick)}
 	t.deliver(ours, full, bare)
-	t.delivered(ours, full)
-	t.delivered(ours, bare)
+	t.hasDelivery(ours, full)
+	t.hasDelivery(ours, bare)
 	t.lists(ours, "", full, bare)
 }
 
@@ -118,9 +123,9 @@ func unknownDelivery(t *trial) {
 	t.runs(ours, 2)
 	t.lists(ours, "")
 	t.deliver(ours, delivery(1, verification.DeliveryPending, instant(0)))
-	t.undelivered(ours, runID(2))
-	t.undelivered(ours, runID(3))
-	t.undelivered(theirs, runID(1))
+	t.hasNoDelivery(ours, runID(2))
+	t.hasNoDelivery(ours, runID(3))
+	t.hasNoDelivery(theirs, runID(1))
 }
 
 func deliveryReplaced(t *trial) {
@@ -137,17 +142,11 @@ func deliveryReplaced(t *trial) {
 			d.NextAt = time.Time{}
 		}
 		t.deliver(ours, d)
-		t.delivered(ours, d)
-		t.delivered(ours, other)
+		t.hasDelivery(ours, d)
+		t.hasDelivery(ours, other)
 		t.lists(ours, "", d, other)
 		for _, filter := range deliveryStates() {
-			var want []verification.Delivery
-			for _, saved := range []verification.Delivery{d, other} {
-				if saved.State == filter {
-					want = append(want, saved)
-				}
-			}
-			t.lists(ours, filter, want...)
+			t.lists(ours, filter, inState(filter, d, other)...)
 		}
 	}
 }
@@ -163,7 +162,7 @@ func deliveryPages(t *trial) {
 	all := ledger()
 	t.runs(ours, len(all))
 	t.deliver(ours, all...)
-	pages(t, "Deliveries", newest(all), t.ledgered(ours, ""))
+	pages(t, "Deliveries", newest(all), t.pagesOf(ours, ""))
 }
 
 func deliveriesByState(t *trial) {
@@ -171,14 +170,9 @@ func deliveriesByState(t *trial) {
 	t.runs(ours, len(all))
 	t.deliver(ours, all...)
 	for _, state := range deliveryStates() {
-		var want []verification.Delivery
-		for _, d := range newest(all) {
-			if d.State == state {
-				want = append(want, d)
-			}
-		}
+		want := inState(state, newest(all)...)
 		t.lists(ours, state, want...)
-		page(t, "Deliveries", verification.PageQuery{Limit: 3, Offset: 2}, want, t.ledgered(ours, state))
+		page(t, "Deliveries", verification.PageQuery{Limit: 3, Offset: 2}, want, t.pagesOf(ours, state))
 	}
 }
 
@@ -189,12 +183,12 @@ func cancelledDelivery(t *trial) {
 	if err := t.store.SaveDelivery(cancelled(t.ctx), ours, d); err == nil {
 		t.failf("SaveDelivery with a cancelled context succeeded, want an error")
 	}
-	t.undelivered(ours, d.Run)
+	t.hasNoDelivery(ours, d.Run)
 	t.deliver(ours, d)
 	if err := t.store.SaveDelivery(cancelled(t.ctx), ours, late); err == nil {
 		t.failf("SaveDelivery with a cancelled context succeeded, want an error")
 	}
-	t.delivered(ours, d)
+	t.hasDelivery(ours, d)
 	t.lists(ours, "", d)
 }
 
@@ -204,11 +198,11 @@ func deliveriesOfTwoTenants(t *trial) {
 	mine, other := delivery(1, verification.DeliveryPending, instant(0)), delivery(2, verification.DeliveryFailed, instant(0))
 	yours := delivery(1, verification.DeliveryDelivered, instant(time.Hour))
 	t.deliver(ours, mine, other)
-	t.undelivered(theirs, mine.Run)
+	t.hasNoDelivery(theirs, mine.Run)
 	t.lists(theirs, "")
 	t.deliver(theirs, yours)
-	t.delivered(ours, mine)
-	t.delivered(theirs, yours)
+	t.hasDelivery(ours, mine)
+	t.hasDelivery(theirs, yours)
 	t.lists(ours, "", other, mine)
 	t.lists(ours, verification.DeliveryDelivered)
 	t.lists(theirs, "", yours)

@@ -69,7 +69,7 @@ func runBreaches() []breach {
 				return events, err
 			}
 		}},
-		{"an unknown run is not found", "Load fails with an error of its own", func(b *broken, sound stores) {
+		{"an unknown run is not found", "Load does not say that it is a run", func(b *broken, sound stores) {
 			b.LoadFunc = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
 				events, err := sound.Load(ctx, t, id, after)
 				if err != nil {

@@ -71,7 +71,7 @@ func TestACallbackIsVerified(t *testing.T) {
 	}
 }
 
-func TestACallbackThatMeansNothingIsInvalid(t *testing.T) {
+func TestACallbackThatNoConditionMatchesIsInvalid(t *testing.T) {
 	v := &remote{url: "https://api.vendor.example", t: t}
 	p, ok := v.provider(map[string]any{
 		"callback.header": map[string]any{"name": "X-Key", "value": "${secret.HOOK}"}, "poll": nil,

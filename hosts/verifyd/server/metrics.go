@@ -51,7 +51,7 @@ func newMetrics(build cli.Build) *metrics {
 		ended:    counter("verifyd_runs_ended_total", "Runs that reached a terminal status, by status and outcome.", "status", "outcome"),
 		calls:    histogram("verifyd_provider_call_seconds", "Calls of check providers, by provider and outcome.", 0.001, "provider", "outcome"),
 		notices:  counter("verifyd_notices_total", "Attempts to notify a client that a run is over, by outcome.", "outcome"),
-		verdicts: histogram("verifyd_verdict_seconds", "Verdicts that were due, by the time since the run began to need them.", 15).WithLabelValues(),
+		verdicts: histogram("verifyd_verdict_seconds", "Verdicts on runs that needed one, by the time since they began to need it.", 15).WithLabelValues(),
 		poisoned: counter("verifyd_runs_poisoned_total", "Runs that were ended because the hosts that executed them kept stopping.").WithLabelValues(),
 		requests: histogram("verifyd_http_request_seconds", "API requests, by route, method and status.", 0.0005, "route", "method", "status"),
 		rescreen: counter("verifyd_rescreened_runs_total", "Completed runs that this host screened again, by outcome: clear, flagged (a new hit) or failed.", "list", "outcome"),
@@ -89,7 +89,7 @@ func (m *metrics) ProviderCalled(provider, outcome string, took time.Duration) {
 	m.calls.WithLabelValues(provider, outcome).Observe(took.Seconds())
 }
 
-// VerdictGiven records how long a verdict was due.
+// VerdictGiven records how long a run needed its verdict.
 func (m *metrics) VerdictGiven(took time.Duration) { m.verdicts.Observe(took.Seconds()) }
 
 // RunPoisoned counts a run that was ended because its hosts kept stopping.
