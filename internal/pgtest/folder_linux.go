@@ -11,5 +11,5 @@ const memory = "/dev/shm"
 func hasMemory() bool {
 	const tmpfs = 0x01021994
 	var s syscall.Statfs_t
-	return syscall.Statfs(memory, &s) == nil && s.Type == tmpfs && s.Bavail*uint64(s.Bsize) >= 8<<30 //nolint:gosec // a block size is positive
+	return syscall.Statfs(memory, &s) == nil && s.Type == tmpfs && s.Bavail*uint64(s.Bsize) >= 8<<30
 }
