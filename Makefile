@@ -17,6 +17,11 @@ EXAMPLE := docs/examples/ownhost
 # The packages whose tests all need a browser or a database.
 SERVICES := /adapters/postgres$$|/internal/(bench|bench/fill|browser|noisy|pgtest|soak)$$
 
+# Test binaries are kept and linked again only when they change: linking all of them takes
+# about two minutes of CPU. Their names are those of the folders, so no two packages with
+# tests have folders of the same name. The linker flags are those of go test without -o.
+KEEP := -o $(BUILD)/tests/ -ldflags='-s -w'
+
 # The race detector needs a C compiler; Go sets CGO_ENABLED to 0 where there is none.
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
@@ -40,10 +45,10 @@ run: ## Run the demo with a store in memory
 # packages at the same time.
 test: ## Run every test
 	@$(GO) run ./internal/testenv
-	$(GO) test -timeout $(TEST_TIMEOUT) $(TESTFLAGS) ./...
+	$(GO) test $(KEEP) -timeout $(TEST_TIMEOUT) $(TESTFLAGS) ./...
 
 check: ## Run the tests that need no browser and no database
-	$(GO) test -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $$($(GO) list ./... | grep -Ev '$(SERVICES)')
+	$(GO) test $(KEEP) -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $$($(GO) list ./... | grep -Ev '$(SERVICES)')
 	@echo 'The tests that need a browser or a database did not run: make test runs every test.'
 
 example: ## Vet and test the example of a host of your own, a module of its own

@@ -77,7 +77,9 @@ func crowdOf(t *testing.T, c client, h *host, run string) (enough func()) {
 	} {
 		for range 2 {
 			crowd.Go(func() {
-				for ctx.Err() == nil {
+				tick := time.NewTicker(10 * time.Millisecond)
+				defer tick.Stop()
+				for ; ctx.Err() == nil; <-tick.C {
 					a := c.request(ctx, http.MethodGet, h.API+path, "")
 					if a.status != http.StatusOK && a.status != http.StatusServiceUnavailable && ctx.Err() == nil {
 						t.Errorf("GET %s = %s, want 200 or 503", path, a)

@@ -30,7 +30,7 @@ func TestHostsAreReplacedUnderLoadWithoutAFailedRequest(t *testing.T) {
 	customers, dismiss := context.WithCancel(t.Context())
 	defer dismiss()
 	orders := make(chan int)
-	go func() { orders <- l.run(loading, customers, 50*time.Millisecond) }()
+	go func() { orders <- l.run(loading, customers, 100*time.Millisecond) }()
 	var during failures
 	for slot := range f.roles {
 		<-time.After(time.Second)

@@ -15,7 +15,7 @@ import (
 
 // Parameters of the short version and of the one with VERIFYD_SOAK.
 const (
-	shortEvery = 40 * time.Millisecond // from start to start
+	shortEvery = 80 * time.Millisecond // from start to start
 	longEvery  = 50 * time.Millisecond
 	settled    = 90 * time.Second // until everything must be done
 )
