@@ -250,11 +250,12 @@ func (t *Tab) See(selector string) {
 	t.do("see "+selector, chromedp.WaitVisible(chromedp.CSS(selector)))
 }
 
-// Wait waits until a JavaScript expression is true.
+// Wait waits until a JavaScript expression is true. It looks by a timer, because the browser
+// would draw the page sixty times a second for each look before a frame.
 func (t *Tab) Wait(expression string) {
 	t.tb.Helper()
 	t.try("wait for "+expression, func(ctx context.Context) error {
-		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression))
+		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(20*time.Millisecond)))
 		return err
 	})
 }
