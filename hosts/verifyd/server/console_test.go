@@ -129,7 +129,7 @@ func TestAViewerGivesNoVerdictOnTheSignalsRoute(t *testing.T) {
 
 func TestALinkSignsInOnOneOfTheHostsThatShareADatabase(t *testing.T) {
 	file, issuer := keyFile(t)
-	url := pgtest.Empty(t)
+	url := pgtest.Database(t)
 	one := serveHost(t, onPostgres(url, "VERIFYD_SIGNING_KEY_FILE", file))
 	two := serveHost(t, onPostgres(url, "VERIFYD_SIGNING_KEY_FILE", file))
 	raw, err := issuer.IssueSignInLink(verification.Reviewer{Tenant: demoTenant, Name: "asha", Role: verification.RoleReviewer}, time.Hour, time.Now())

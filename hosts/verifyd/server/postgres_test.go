@@ -47,7 +47,7 @@ func onPostgres(url string, more ...string) map[string]string {
 }
 
 func TestAHostOnPostgresKeepsItsRunsOverARestart(t *testing.T) {
-	url := pgtest.Empty(t)
+	url := pgtest.Database(t)
 	first := serveHost(t, onPostgres(url))
 	if first.store != "postgres" {
 		t.Errorf("the ready line says store=%s, want postgres", first.store)
@@ -74,7 +74,7 @@ func TestAHostOnPostgresKeepsItsRunsOverARestart(t *testing.T) {
 }
 
 func TestAStartIsAnsweredWhicheverHostDoesTheWork(t *testing.T) {
-	url := pgtest.Empty(t)
+	url := pgtest.Database(t)
 	worker := serveHost(t, onPostgres(url, "VERIFYD_ROLES", "worker"))
 	if worker.api != "none" {
 		t.Errorf("a host without the role api listens at %s", worker.api)
@@ -172,7 +172,7 @@ func TestADatabaseIsNotGivenTheDemo(t *testing.T) {
 }
 
 func TestAHostIsNotReadyWhileAllItsConnectionsAreInUse(t *testing.T) {
-	url := pgtest.Empty(t)
+	url := pgtest.Database(t)
 	s := serveHost(t, onPostgres(url, "VERIFYD_DATABASE_CONNS", "4"))
 	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
 	if err != nil {
