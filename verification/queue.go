@@ -165,7 +165,7 @@ type QueueQuery struct {
 	Order QueueOrder // empty is OldestFirst
 	// Now is the time as of which the queue is read.
 	Now time.Time
-	// After continues behind a position; Offset counts from there. The total does
+	// After continues after a position; Offset counts from there. The total does
 	// not depend on it.
 	After *QueuePosition
 

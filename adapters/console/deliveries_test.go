@@ -64,7 +64,7 @@ func TestDeliveriesAreListedByStateInPages(t *testing.T) {
 	wants(t, p.get("/deliveries?state=pending"), http.StatusOK, "1 delivery", string(pending.ID), `<time datetime="2026-01-05T09:01:0`)
 	wants(t, p.get("/deliveries?state=delivered&page=2"), http.StatusOK, "51 to 51 of 51", `href="/console/deliveries?state=delivered"`)
 	if a := p.get("/deliveries?page=9"); a.status != http.StatusSeeOther || a.header.Get("Location") != "/console/deliveries?page=2" {
-		t.Errorf("a page behind the last one = %d to %s, want the last one", a.status, a.header.Get("Location"))
+		t.Errorf("a page after the last one = %d to %s, want the last one", a.status, a.header.Get("Location"))
 	}
 	wants(t, p.get("/deliveries?state=lost"), http.StatusBadRequest)
 	wants(t, d.as(verification.Reviewer{Tenant: otherTenant, Name: "eve", Role: verification.RoleAdmin}).get("/deliveries"), http.StatusOK, "No deliveries")

@@ -52,7 +52,7 @@ func TestTheRunPageIsReadAndLeftWithTheKeyboard(t *testing.T) {
 	}
 	tab.Key("j")
 	if got := focus(); got != "case-003" {
-		t.Errorf("after the way back j leads to %q, want the run behind the one that was read", got)
+		t.Errorf("after the way back j leads to %q, want the run after the one that was read", got)
 	}
 }
 

@@ -71,7 +71,7 @@ func TestTheQueueIsFilteredAndPaged(t *testing.T) {
 	}
 	wants(t, p.get("/queue?search=case-006"), http.StatusOK, "ravi")
 	if a := p.get("/queue?page=9"); a.status != http.StatusSeeOther || a.header.Get("Location") != "/console/queue?page=3" {
-		t.Errorf("a page behind the last one = %d %s, want the last one", a.status, a.header.Get("Location"))
+		t.Errorf("a page after the last one = %d %s, want the last one", a.status, a.header.Get("Location"))
 	}
 	d.Advance(time.Hour)
 	wants(t, p.get("/queue?age=1h"), http.StatusOK, "120 runs wait")

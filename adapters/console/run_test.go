@@ -126,7 +126,7 @@ func TestAVerdictLeadsToTheNextRunOfTheFilteredQueue(t *testing.T) {
 	query := "?workflow=" + string(workflow)
 	wants(t, ravi.post("/runs/"+string(ids[3])+"/claim"), http.StatusSeeOther)
 	at := 1
-	for _, next := range []int{4, 6, 0} { // behind case-002; then from the beginning
+	for _, next := range []int{4, 6, 0} { // after case-002; then from the beginning
 		page := p.get("/runs/" + string(ids[at]) + query)
 		a := p.post("/runs/"+string(ids[at])+"/verdict"+query, append(verdictForm(t, page), "decision", "approve", "notes", "Seen.\r\nFine.")...)
 		if want := "/console/runs/" + string(ids[next]) + query; a.status != http.StatusSeeOther || a.header.Get("Location") != want {

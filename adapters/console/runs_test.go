@@ -96,7 +96,7 @@ func TestTheListOfRunsHasPages(t *testing.T) {
 	wants(t, p.get("/runs?reference=person"), http.StatusOK, "1 to 50 of 120", `href="/console/runs?page=2&amp;reference=person"`, `!rel="prev"`)
 	wants(t, p.get("/runs?reference=person&page=3"), http.StatusOK, "101 to 120 of 120", `href="/console/runs?page=2&amp;reference=person"`, `!rel="next"`)
 	if a := p.get("/runs?reference=person&page=9"); a.status != http.StatusSeeOther || a.header.Get("Location") != "/console/runs?page=3&reference=person" {
-		t.Errorf("a page behind the last one = %d %s, want the last one", a.status, a.header.Get("Location"))
+		t.Errorf("a page after the last one = %d %s, want the last one", a.status, a.header.Get("Location"))
 	}
 }
 

@@ -243,7 +243,7 @@ func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id ver
 	if position, err := verification.ParseQueuePosition(r.PostForm.Get("position")); err == nil {
 		q.After = &position
 	}
-	for range 2 { // behind the run, then from the beginning
+	for range 2 { // after the run, then from the beginning
 		found, err := c.engine.Queue(r.Context(), s.Tenant, q)
 		if err != nil { // the verdict is given nevertheless
 			s.log.Warn("console: no next run", "error", err)

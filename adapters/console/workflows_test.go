@@ -135,7 +135,7 @@ func TestALongListOfVersionsHasPages(t *testing.T) {
 	wants(t, p.get("/workflows/"+string(w.ID)), http.StatusOK, "1 to 50 of 60", `?page=2"`, "Version 60")
 	wants(t, p.get("/workflows/"+string(w.ID)+"?page=2"), http.StatusOK, "51 to 60 of 60", "Version 1<", `rel="prev"`)
 	if a := p.get("/workflows/" + string(w.ID) + "?page=9"); a.header.Get("Location") != "/console/workflows/"+string(w.ID)+"?page=2" {
-		t.Errorf("a page behind the last one = %d %s, want the last one", a.status, a.header.Get("Location"))
+		t.Errorf("a page after the last one = %d %s, want the last one", a.status, a.header.Get("Location"))
 	}
 }
 

@@ -95,7 +95,7 @@ func isJSON(file string, raw []byte) bool {
 }
 
 // withoutSurrogates replaces the escapes of JSON that YAML does not have: those of
-// surrogate pairs, by the character. Columns behind one in its line are smaller.
+// surrogate pairs, by the character. Columns after one in its line become smaller.
 func withoutSurrogates(raw []byte) []byte {
 	escape := regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\.`)
 	return escape.ReplaceAllFunc(raw, func(found []byte) []byte {

@@ -55,7 +55,7 @@ func (e *expression) evaluate(r *reading) (ref.Val, error) {
 // and those that would make the record larger than maxValue.
 func (e *expression) seen(r *reading) map[string]any {
 	seen := make(map[string]any, len(e.reads))
-	p := plainer{left: maxValue}
+	p := converter{left: maxValue}
 	for _, read := range e.reads {
 		v, err := r.find(read.path)
 		if err != nil {

@@ -15,7 +15,7 @@ func oneSentence(t *testing.T, err error) {
 		t.Errorf("error %q, want one sentence on one line", text)
 	}
 	if strings.Contains(err.Error(), "internal error") {
-		t.Errorf("error %q, want no panic behind it", err)
+		t.Errorf("error %q, want one that no panic caused", err)
 	}
 }
 

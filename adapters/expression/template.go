@@ -18,14 +18,14 @@ type template struct{ root part }
 
 type rendering struct {
 	*reading
-	plainer
+	converter
 }
 
 // Render fills in the values of one run. It fails if the result is larger than
 // maxValue.
 func (t template) Render(s verification.Scope) (object map[string]any, err error) {
 	defer recovered(&err)
-	v, err := t.root.render(&rendering{newReading(&s), plainer{left: maxValue}})
+	v, err := t.root.render(&rendering{newReading(&s), converter{left: maxValue}})
 	if err != nil {
 		return nil, err
 	}

@@ -29,73 +29,74 @@ var errTooLarge = fmt.Errorf("the value is larger than %d bytes", maxValue)
 // no JSON is shorter.
 const valueSize = 2
 
-// plainer makes plain JSON values: nil, bool, float64, string, []any and
+// converter makes plain JSON values: nil, bool, float64, string, []any and
 // map[string]any. A whole number that is not exact as a float64 stays an int64 or a
-// uint64. The containers that it returns are new. It fails after left bytes.
-type plainer struct{ left int }
+// uint64. The containers that it returns are new. It fails once
+// the values exceed left bytes.
+type converter struct{ left int }
 
 // spend counts one more value, or a field's name, with n bytes of text.
-func (p *plainer) spend(n int) error {
-	if p.left -= valueSize + n; p.left < 0 {
+func (c *converter) spend(n int) error {
+	if c.left -= valueSize + n; c.left < 0 {
 		return errTooLarge
 	}
 	return nil
 }
 
-func (p *plainer) value(v any, depth int) (any, error) {
+func (c *converter) value(v any, depth int) (any, error) {
 	if depth > verification.MaxDepth {
 		return nil, fmt.Errorf("the value nests deeper than %d", verification.MaxDepth)
 	}
-	switch of := v.(type) {
+	switch x := v.(type) {
 	case types.Null:
 		v = nil
 	case *types.Optional:
-		if of.HasValue() {
-			return p.value(of.GetValue(), depth)
+		if x.HasValue() {
+			return c.value(x.GetValue(), depth)
 		}
 		v = nil
 	case types.Bool, types.String, types.Bytes, types.Double, types.Int, types.Uint, types.Timestamp, types.Duration:
-		if scalar, ok := of.(ref.Val); ok {
+		if scalar, ok := x.(ref.Val); ok {
 			v = scalar.Value()
 		}
 	}
-	switch of := v.(type) {
+	switch x := v.(type) {
 	case float64:
-		if math.IsNaN(of) || math.IsInf(of, 0) {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return nil, errors.New("the value is not a finite number")
 		}
 	case int64:
-		if of >= -maxExact && of <= maxExact {
-			v = float64(of)
+		if x >= -maxExact && x <= maxExact {
+			v = float64(x)
 		}
 	case uint64:
-		if of <= maxExact {
-			v = float64(of)
+		if x <= maxExact {
+			v = float64(x)
 		}
 	case time.Time:
-		v = of.UTC().Format(time.RFC3339Nano)
+		v = x.UTC().Format(time.RFC3339Nano)
 	case time.Duration:
-		v = strconv.FormatFloat(of.Seconds(), 'f', -1, 64) + "s"
+		v = strconv.FormatFloat(x.Seconds(), 'f', -1, 64) + "s"
 	case []byte:
-		v = base64.StdEncoding.EncodeToString(of)
+		v = base64.StdEncoding.EncodeToString(x)
 	}
 	text, _ := v.(string)
-	if err := p.spend(len(text)); err != nil {
+	if err := c.spend(len(text)); err != nil {
 		return nil, err
 	}
 	switch v.(type) {
 	case nil, bool, string, float64, int64, uint64:
 		return v, nil
 	}
-	return p.container(v, depth)
+	return c.container(v, depth)
 }
 
-func (p *plainer) container(v any, depth int) (any, error) {
+func (c *converter) container(v any, depth int) (any, error) {
 	switch v := v.(type) {
 	case map[string]any:
 		object := make(map[string]any, len(v))
 		for name, field := range v {
-			if err := p.field(object, name, field, depth); err != nil {
+			if err := c.field(object, name, field, depth); err != nil {
 				return nil, err
 			}
 		}
@@ -104,7 +105,7 @@ func (p *plainer) container(v any, depth int) (any, error) {
 		list := make([]any, len(v))
 		for i, item := range v {
 			var err error
-			if list[i], err = p.value(item, depth+1); err != nil {
+			if list[i], err = c.value(item, depth+1); err != nil {
 				return nil, err
 			}
 		}
@@ -117,7 +118,7 @@ func (p *plainer) container(v any, depth int) (any, error) {
 			if !ok {
 				return nil, errors.New("the keys of an object must be strings")
 			}
-			if err := p.field(object, string(s), v.Get(name), depth); err != nil {
+			if err := c.field(object, string(s), v.Get(name), depth); err != nil {
 				return nil, err
 			}
 		}
@@ -125,7 +126,7 @@ func (p *plainer) container(v any, depth int) (any, error) {
 	case traits.Lister:
 		list := []any{}
 		for it := v.Iterator(); it.HasNext() == types.True; {
-			item, err := p.value(it.Next(), depth+1)
+			item, err := c.value(it.Next(), depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -137,11 +138,11 @@ func (p *plainer) container(v any, depth int) (any, error) {
 }
 
 // field adds a field to an object at this depth.
-func (p *plainer) field(object map[string]any, name string, v any, depth int) error {
-	if err := p.spend(len(name)); err != nil {
+func (c *converter) field(object map[string]any, name string, v any, depth int) error {
+	if err := c.spend(len(name)); err != nil {
 		return err
 	}
-	v, err := p.value(v, depth+1)
+	v, err := c.value(v, depth+1)
 	object[name] = v
 	return err
 }

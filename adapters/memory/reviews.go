@@ -94,8 +94,8 @@ func (rs *reviews) page(q verification.QueueQuery) verification.Page[verificatio
 			if !counted {
 				p.Total++
 			}
-			switch behind := q.After == nil || q.Order.Compare(e.Position(), *q.After) > 0; {
-			case !behind || len(p.Data) >= q.Limit:
+			switch after := q.After == nil || q.Order.Compare(e.Position(), *q.After) > 0; {
+			case !after || len(p.Data) >= q.Limit:
 			case skip > 0:
 				skip--
 			default:

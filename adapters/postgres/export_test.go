@@ -50,7 +50,7 @@ func (s *Store) QueueQueries(t verification.TenantID, q verification.QueueQuery)
 	if seeksReview(q) {
 		texts["day"] = reviewDayAt(s.db, t, q).String()
 		texts["position"] = reviewAt(s.db, t, q, span{First: "2026-01-03", Due: "2026-01-04", Before: q.Offset - 100}).String()
-		delete(texts, "page") // begins behind the position
+		delete(texts, "page") // begins after the position
 		delete(texts, "page without a due time")
 	}
 	return texts

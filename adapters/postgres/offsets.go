@@ -82,7 +82,7 @@ func dayAt(tx bun.IDB, t verification.TenantID, q verification.RunQuery, month s
 	return spanAt(tx, folded.UnionAll(recent), "first DESC", n)
 }
 
-// seekReview returns a query for the same page as q, which begins behind row number
+// seekReview returns a query for the same page as q, which begins after row number
 // q.Offset-1 of those that have counters. Its offset is the number of rows up to there that
 // do not match the query.
 func seekReview(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.QueueQuery) (verification.QueueQuery, error) {

@@ -222,7 +222,7 @@ func queuePage(ctx context.Context, tx bun.IDB, t verification.TenantID, q verif
 		}
 		skipped := q.Offset
 		if len(rows) == 0 && q.Offset > 0 {
-			if err = counted(behind(withDueTime(matching(tx, t, q)), q)).Scan(ctx, &skipped); err != nil {
+			if err = counted(afterPosition(withDueTime(matching(tx, t, q)), q)).Scan(ctx, &skipped); err != nil {
 				return nil, err
 			}
 		}
@@ -239,11 +239,11 @@ func withoutDueTime(s *bun.SelectQuery) *bun.SelectQuery { return s.Where("due_a
 
 // queueRows selects the page of some rows.
 func queueRows(s *bun.SelectQuery, q verification.QueueQuery) *bun.SelectQuery {
-	return behind(s, q).OrderExpr(queueOrder(q)).Offset(int64(q.Offset)).Limit(int64(q.Limit))
+	return afterPosition(s, q).OrderExpr(queueOrder(q)).Offset(int64(q.Offset)).Limit(int64(q.Limit))
 }
 
-// behind selects the rows behind q.After.
-func behind(s *bun.SelectQuery, q verification.QueueQuery) *bun.SelectQuery {
+// afterPosition selects the rows after q.After.
+func afterPosition(s *bun.SelectQuery, q verification.QueueQuery) *bun.SelectQuery {
 	switch a := q.After; {
 	case a == nil:
 		return s

@@ -193,7 +193,7 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 
 func sameQueue(rt *rapid.T, s *postgres.Store, m *memory.Store, tenant verification.TenantID, q verification.QueueQuery) {
 	ctx := rt.Context()
-	for range 2 { // the second time behind the first entry
+	for range 2 { // the second time after the first entry
 		got, err := s.Queue(ctx, tenant, q)
 		if err != nil {
 			rt.Fatal(err)

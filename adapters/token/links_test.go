@@ -53,7 +53,7 @@ func TestALinkReadsBackEqualUnderAnyKey(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(signed) != 92 || strings.Trim(signed, alphabet) != "" {
-				t.Errorf("the token %q is not 92 characters that an address can hold", signed)
+				t.Errorf("the token %q does not have 92 characters that a URL can hold", signed)
 			}
 			if again, err := links.SignLink(want); err != nil || again != signed {
 				t.Errorf("a second call signs %q, %v; want %q", again, err, signed)

@@ -12,12 +12,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// The job of a host that died stays as it was: under way.
+// leaveSweep gives the newest job of a sweep the state in which a host leaves it that dies.
 const leaveSweep = `
 UPDATE verifyd.river_job SET state = 'running', finalized_at = NULL, attempted_at = now(), attempted_by = '{gone}'
 WHERE id = (SELECT max(id) FROM verifyd.river_job WHERE kind = 'verifyd_sweep' AND state = 'completed')`
 
-func TestASweepThatDiedWithItsHostHoldsUpNoDeadline(t *testing.T) {
+func TestRunsExpireOnTimeAfterAHostDiesDuringASweep(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, steady.get(t), "sweep", 1)
 	h, c := s.serve(t, "api,worker"), newClient(t)

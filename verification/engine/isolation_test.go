@@ -415,7 +415,7 @@ func TestADeadlineThatCannotBeSavedDelaysNoOther(t *testing.T) {
 		t.Errorf("Sweep = %v, want the failures of 430 runs", err)
 	}
 	if saved != 20 {
-		t.Errorf("%d deadlines were saved, want the 20 behind those that fail", saved)
+		t.Errorf("%d deadlines were saved, want the 20 after those that fail", saved)
 	}
 }
 

@@ -32,8 +32,8 @@ func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q verificati
 }
 
 // RunSummaries returns one page of the runs that match the query now, newest first, and
-// the time of the read. Use Summary.StatusAt and
-// Summary.DecisionAt for the status and the decision at that time.
+// the time of the read. Use Summary.StatusAt and Summary.DecisionAt for the status and
+// the decision at that time.
 func (e *Engine) RunSummaries(
 	ctx context.Context, t verification.TenantID, q verification.RunQuery,
 ) (page verification.Page[verification.Summary], at time.Time, err error) {
@@ -45,13 +45,12 @@ func (e *Engine) RunSummaries(
 	return page, q.Now, err
 }
 
-// maxLists bounds how often a page is read again because it showed deadlines that
-// were not saved.
+// maxLists bounds how often a page is read again because it showed runs whose
+// expiry was not saved.
 const maxLists = 5
 
-// list reads a page as of now. Deadlines that it would be the first to show are saved
-// before: see expireIfOverdue. If a summary disagrees with its history, the page is returned
-// as it is.
+// list reads a page as of now. Before it returns runs as expired, it saves their expiry: see
+// expireIfOverdue. If a summary disagrees with its history, the page is returned as it is.
 func (e *Engine) list(
 	ctx context.Context, t verification.TenantID, q *verification.RunQuery,
 ) (found verification.Page[verification.Summary], err error) {

@@ -19,7 +19,7 @@ func reviews() []clause {
 		{"the queue has exactly the runs that need a verdict at the time of the query", "ReviewQueue: the entries of the runs whose decision is review at the time of the query", queueAgrees},
 		{"the queue is in the order of the query", queue + "one page, in its order", queueInOrder},
 		{"the pages of the queue add up to the whole queue", queue + "one page, and the number of all matches", queuePages},
-		{"a page of the queue continues behind a position", "QueueQuery.After: continues behind a position", queueAfter},
+		{"a page of the queue continues after a position", "QueueQuery.After: continues behind a position", queueAfter},
 		{"the filters of the queue select what matches", queue + "the entries that match the query", queueFilters},
 		{"an append without events leaves the queue as it is", "Commit.Review: says nothing if Events is empty", queueUnchanged},
 		{"the figures of the queue count what is open and overdue", figures + "the figures of the queue of a tenant, or of all tenants", queueFigures},

@@ -70,7 +70,7 @@ func reviewBreaches() []breach {
 		{"the queue is in the order of the query", "the order is always that of age", queueing(func(q *query) { q.Order = verification.OldestFirst }, nil)},
 		{"the pages of the queue add up to the whole queue", "the total is that of the page", queueing(nil, func(_ query, p page) { p.Total = len(p.Data) })},
 		{"the pages of the queue add up to the whole queue", "the offset is one less", queueing(func(q *query) { q.Offset = max(0, q.Offset-1) }, nil)},
-		{"a page of the queue continues behind a position", "positions are ignored", queueing(func(q *query) { q.After = nil }, nil)},
+		{"a page of the queue continues after a position", "positions are ignored", queueing(func(q *query) { q.After = nil }, nil)},
 		{"the filters of the queue select what matches", "the cause is ignored", queueing(func(q *query) { q.Cause = "" }, nil)},
 		{"the filters of the queue select what matches", "the total ignores who claimed", queueing(nil, func(q query, p page) {
 			if q.Unclaimed {

@@ -98,7 +98,7 @@ func (c *Comparer) numeral(w word, i, n int) (string, bool) {
 }
 
 // companyParts splits text in Han characters into the words that many companies have
-// and what is between them, and an Arabic word behind its article.
+// and what is between them, and an Arabic word after its article.
 func (c *Comparer) companyParts(w word) []word {
 	switch w.script {
 	case "han", "kana":

@@ -114,7 +114,7 @@ func capital(s string) string {
 	return string(runes)
 }
 
-// mistyped returns a word with one typing error behind its first letter.
+// mistyped returns a word with one typing error after its first letter.
 func (g *generator) mistyped(word string) string {
 	runes := []rune(word)
 	for {

@@ -52,8 +52,8 @@ func (c *Comparer) personRole(words []word, i int, w word) role {
 	return r
 }
 
-// parts splits a word at full stops, an Arabic word behind its article, and a Chinese
-// name behind the family name.
+// parts splits a word at full stops, an Arabic word after its article, and a Chinese
+// name after the family name.
 func (c *Comparer) parts(w word) []word {
 	switch {
 	case w.script == "han":
