@@ -372,11 +372,12 @@ func figuresQuery(tx bun.IDB, t verification.TenantID, q verification.QueueQuery
 	s := tx.NewSelect().WithQuery(bun.NewWithQuery("days", days).Materialized()).
 		ColumnExpr("(?) AS open", queueSum(tx, t, q, summed(tx.NewSelect().TableExpr("days")))).
 		ColumnExpr("greatest(0, (?)) AS overdue", overdueTotal(tx, t, q))
-	counts, terms := make([]string, len(since)), make([]any, len(since))
-	for i, at := range since {
+	var counts []string
+	var terms []any // nil without counts: bun warns of arguments without placeholders
+	for _, at := range since {
 		q.SinceBefore = at
 		before := tx.NewSelect().TableExpr("days").Where("day < ?", q.SinceBefore.UTC().Format(time.DateOnly))
-		counts[i], terms[i] = "(?)", queueSum(tx, t, q, summed(before))
+		counts, terms = append(counts, "(?)"), append(terms, queueSum(tx, t, q, summed(before)))
 	}
 	return s.ColumnExpr("ARRAY["+strings.Join(counts, ", ")+"]::bigint[] AS since", terms...)
 }
