@@ -179,13 +179,13 @@ func TestFieldAcceptsValuesOfItsType(t *testing.T) {
 			}
 			for _, v := range c.right {
 				if _, err := j.try(verification.Submit{Signal: "details_submitted", Payload: data(t, `{"value":`+v+`}`)}); err != nil {
-					t.Errorf("%s = %v, want it taken", v, err)
+					t.Errorf("%s = %v, want it accepted", v, err)
 				}
 			}
 			for v, message := range c.wrong {
 				_, err := j.try(verification.Submit{Signal: "details_submitted", Payload: data(t, `{"value":`+v+`}`)})
 				if err == nil {
-					t.Errorf("%s is taken, want: %s", v, message)
+					t.Errorf("%s is accepted, want: %s", v, message)
 					continue
 				}
 				want := []verification.FieldError{{Name: "payload.value", Message: message}}
@@ -326,14 +326,14 @@ func TestInputFieldsKeepTheirOrder(t *testing.T) {
 	}
 	for _, bad := range []string{`[]`, `7`, `{"a":7}`, `{"a":{"type":7}}`} {
 		if err := json.Unmarshal([]byte(bad), &fs); err == nil {
-			t.Errorf("Unmarshal(%s) takes it", bad)
+			t.Errorf("Unmarshal(%s) accepts it", bad)
 		}
 	}
 	if err := fs.UnmarshalJSON([]byte(`{"a":{},7:{}}`)); err == nil {
-		t.Error("a name that is no string is taken")
+		t.Error("a name that is no string is accepted")
 	}
 	if err := fs.UnmarshalJSON(nil); err == nil {
-		t.Error("nothing at all is taken")
+		t.Error("empty JSON is accepted")
 	}
 	if _, err := json.Marshal(verification.InputFields{{Name: "a", Min: number(math.Inf(1))}}); err == nil {
 		t.Error("an infinite bound is written")

@@ -60,7 +60,7 @@ func TestWebhookIsAnAbsoluteURL(t *testing.T) {
 		hooks, "https://a.example/" + strings.Repeat("é", 2030), "http://localhost", "https://a.example:65535/x?y=z", "http://[::1]:80/", "https://a.example/" + strings.Repeat("x", 2030),
 	} {
 		if err := verification.ValidateWebhookURL(address); err != nil {
-			t.Errorf("ValidateWebhookURL(%s) = %v, want it taken", address, err)
+			t.Errorf("ValidateWebhookURL(%s) = %v, want it accepted", address, err)
 		}
 	}
 	for _, address := range []string{
@@ -122,7 +122,7 @@ func TestApplyMakesVersionsOfWhatIsNew(t *testing.T) {
 	added, changed = a.apply(draft)
 	want.LatestHash, want.Versions, want.Revision = draft.VersionHash(), 2, 2
 	if diff := cmp.Diff(want, a.w); diff != "" || !changed || added == nil || added.Number != 2 {
-		t.Errorf("a draft shows nothing but that it is there; added %+v (-want +got):\n%s", added, diff)
+		t.Errorf("a draft changes nothing but the latest version; added %+v (-want +got):\n%s", added, diff)
 	}
 	if added, changed := a.apply(draft); added != nil || changed {
 		t.Errorf("the draft unchanged: %+v, %v, want nothing", added, changed)
@@ -136,7 +136,7 @@ func TestApplyMakesVersionsOfWhatIsNew(t *testing.T) {
 	}
 }
 
-func TestDraftShowsIfNothingIsPublished(t *testing.T) {
+func TestADraftIsShownIfNothingIsPublished(t *testing.T) {
 	a, no := &applied{t: t}, false
 	d := desk()
 	d.Publish = &no
@@ -160,7 +160,7 @@ func TestApplyAddsAWebhookAndRefusesAnother(t *testing.T) {
 	}
 	d.LifecycleWebhookURL = ""
 	if _, changed := a.apply(d); changed || a.w.LifecycleWebhookURL != hooks {
-		t.Errorf("a file that names none changes nothing; it did: %v", changed)
+		t.Errorf("a definition without a webhook changed the workflow (%v), want the webhook kept", changed)
 	}
 	d.LifecycleWebhookURL = "https://other.example"
 	_, _, changed, err := a.w.Apply(d, noon())

@@ -30,7 +30,7 @@ func TestMissingOrWrongCredentialsAreRefused(t *testing.T) {
 		{"no key", []string{"x-api-key:"}, missingCredentials},
 		{"no client", []string{"client-id:"}, missingCredentials},
 		{"empty key", []string{"x-api-key: "}, missingCredentials},
-		{"a bearer where none is taken", []string{"client-id:", "x-api-key:", "Authorization: Bearer good"}, missingCredentials},
+		{"a bearer token where none is accepted", []string{"client-id:", "x-api-key:", "Authorization: Bearer good"}, missingCredentials},
 		{"wrong key", []string{"x-api-key: a wrong key of twenty characters"}, wrongCredentials},
 		{"unknown client", []string{"client-id: nobody"}, wrongCredentials},
 	} {

@@ -27,7 +27,7 @@ func consentPage(t testing.TB, text string) string {
 	return strings.TrimSpace(words)
 }
 
-func TestTextsAreASmallPartOfMarkdown(t *testing.T) {
+func TestTextsSupportASmallPartOfMarkdown(t *testing.T) {
 	const link = `target="_blank" rel="noopener noreferrer"`
 	for _, tt := range []struct{ text, want string }{
 		{"One line.", "<p>One line.</p>"},

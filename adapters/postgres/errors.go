@@ -71,6 +71,9 @@ func unavailable(err error) bool {
 // or by an administrator.
 const codeCanceled = "57014"
 
+// codeNoTable is the SQLSTATE of a statement about a table that does not exist.
+const codeNoTable = "42P01"
+
 // overloaded reports whether the database rolled back a statement that may succeed
 // later: it was canceled, it ended a deadlock, or a resource is exhausted.
 func overloaded(err error) bool {

@@ -64,8 +64,8 @@ func TestAListThatTakesTooLongIsUnavailable(t *testing.T) {
 	unlock := lock(t, url, "verifyd.runs")
 	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: noon()}
 	_, err := s.List(t.Context(), ours, q)
-	var told *verification.Error
-	if !errors.Is(err, verification.ErrUnavailable) || !errors.As(err, &told) || told.Subject != "list" {
+	var got *verification.Error
+	if !errors.Is(err, verification.ErrUnavailable) || !errors.As(err, &got) || got.Subject != "list" {
 		t.Errorf("List = %v, want ErrUnavailable that is about the list", err)
 	}
 	unlock()

@@ -72,7 +72,7 @@ func migrate(ctx context.Context, url string, files fs.FS) (applied []Migration,
 
 // MigrateDown reverts the newest applied migration, with the data of its tables.
 // Reverting the first one removes the schema.
-func MigrateDown(ctx context.Context, url string) (undone Migration, err error) {
+func MigrateDown(ctx context.Context, url string) (reverted Migration, err error) {
 	err = migrating(ctx, url, migrations, func(m *migrator) error {
 		there, err := m.hasVersions(ctx)
 		var version int64
@@ -83,7 +83,7 @@ func MigrateDown(ctx context.Context, url string) (undone Migration, err error) 
 			return err
 		}
 		if version == 0 {
-			return verification.Conflict("migrations", "there is nothing to take back")
+			return verification.Conflict("migrations", "there is no migration to revert")
 		}
 		if version == 1 {
 			if err := m.jobs(ctx, rivermigrate.DirectionDown); err != nil {
@@ -94,13 +94,13 @@ func MigrateDown(ctx context.Context, url string) (undone Migration, err error) 
 		if err != nil {
 			return err
 		}
-		undone = Migration{Version: r.Source.Version, Name: nameOf(r.Source.Path)}
+		reverted = Migration{Version: r.Source.Version, Name: nameOf(r.Source.Path)}
 		if version == 1 {
 			_, err = m.conn.ExecContext(ctx, "DROP SCHEMA "+schema+" CASCADE")
 		}
 		return err
 	})
-	return undone, err
+	return reverted, err
 }
 
 // Migrations returns the migrations of this build, oldest first.
@@ -205,19 +205,10 @@ func checkSchema(ctx context.Context, config *pgx.ConnConfig) error {
 		return translate("reach the database", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	var applied []int64
-	var there bool
-	if err := conn.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", versionTable).Scan(&there); err != nil {
+	rows, _ := conn.Query(ctx, "SELECT version_id FROM "+versionTable+" WHERE is_applied") // CollectRows returns its error
+	applied, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil && code(err) != codeNoTable { // there is no table before the first migration
 		return translate("read the schema version", err)
-	}
-	if there {
-		rows, err := conn.Query(ctx, "SELECT version_id FROM "+versionTable+" WHERE is_applied")
-		if err != nil {
-			return translate("read the schema version", err)
-		}
-		if applied, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil {
-			return translate("read the schema version", err)
-		}
 	}
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {

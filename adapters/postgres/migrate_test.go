@@ -70,7 +70,7 @@ func TestTheSchemaGoesUpAndDownAndUp(t *testing.T) {
 		}
 	}
 	if _, err := postgres.MigrateDown(t.Context(), url); !errors.Is(err, verification.ErrConflict) {
-		t.Errorf("MigrateDown of an empty database = %v, want nothing to take back", err)
+		t.Errorf("MigrateDown of an empty database = %v, want a conflict: there is nothing to revert", err)
 	}
 	if _, err := postgres.Migrate(t.Context(), url); err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestAMigrationThatFailsLeavesNothing(t *testing.T) {
 	if err := postgres.MigrateFrom(t.Context(), url, files); err != nil {
 		t.Fatal(err)
 	}
-	openAt(t, url, postgres.Options{}).Close() // a newer schema is taken
+	openAt(t, url, postgres.Options{}).Close() // a newer schema is accepted
 }
 
 func TestHostsThatMigrateTogetherMigrateOnce(t *testing.T) {

@@ -14,7 +14,7 @@ const (
 	defaultFresh = time.Hour       // without a max-age
 	maxFresh     = 24 * time.Hour  // even if the max-age is longer
 	maxStale     = 24 * time.Hour  // for which expired keys are used while no fetch succeeds
-	fetchEvery   = time.Minute     // the least time from one fetch to the next
+	fetchEvery   = time.Minute     // the shortest time between the starts of two fetches
 )
 
 // keyCache caches an issuer's keys by the caller's clock. It does not use jwk.Cache,
@@ -57,8 +57,8 @@ func (c *keyCache) find(ctx context.Context, kid string) (publicKey, error) {
 	}
 }
 
-// lookup returns a key of the cache, or a channel that is closed when the fetch ends
-// that the caller has to wait for. With mayFetch, it starts a fetch if the key is
+// lookup returns a key of the cache, or a channel that is closed at the end of
+// the fetch that the caller has to wait for. With mayFetch, it starts a fetch if the key is
 // missing or the keys have expired. If the last fetch failed, a caller whose key is
 // cached does not wait for the next one.
 func (c *keyCache) lookup(kid string, mayFetch bool) (k publicKey, fetch <-chan struct{}, err error) {

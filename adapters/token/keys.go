@@ -78,7 +78,7 @@ func ReadKeys(raw []byte) (*Keys, error) {
 	return newKeys(list)
 }
 
-// splitSet returns the keys of a JWK set, unread, so that an invalid key does
+// splitSet returns the keys of a JWK set, not yet parsed, so that an invalid key does
 // not fail the whole set.
 func splitSet(raw []byte) ([]json.RawMessage, error) {
 	var set struct {

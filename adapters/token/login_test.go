@@ -214,7 +214,7 @@ func TestASignInFollowsTheKeysOfTheIssuer(t *testing.T) {
 			t.Errorf("%v (%v)", err, causeOf(err))
 		}
 		l.provider.Rotate()
-		l.clock.advance(time.Minute) // the least time from one fetch to the next
+		l.clock.advance(time.Minute) // the shortest time between two fetches
 	}
 }
 

@@ -54,11 +54,11 @@ func (c migrateDown) Run(ctx context.Context, s *session) error {
 	case !c.Yes:
 		return errors.New("--yes: required to revert " + nameOf(applied[len(applied)-1]) + " and to delete the data of its tables")
 	}
-	undone, err := s.server.migrateDown(ctx, url)
+	reverted, err := s.server.migrateDown(ctx, url)
 	if err != nil {
 		return cli.DatabaseError(err)
 	}
-	return s.say(c.JSON, newMigrationJSON(undone), "reverted: %s", nameOf(undone))
+	return s.say(c.JSON, newMigrationJSON(reverted), "reverted: %s", nameOf(reverted))
 }
 
 type migrateStatus struct {

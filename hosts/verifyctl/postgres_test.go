@@ -71,7 +71,7 @@ func TestMigrationsAreAppliedListedAndReverted(t *testing.T) {
 		w.ctl("migrate down --yes --json")
 	}
 	if got := string(w.heard()); !strings.Contains(got, "no migration is applied") {
-		t.Errorf("after all was taken back: %s", got)
+		t.Errorf("after all migrations were reverted: %s", got)
 	}
 }
 

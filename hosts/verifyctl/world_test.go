@@ -123,7 +123,7 @@ func (r *remembered) server() server {
 		migrations: steps,
 		migrate:    func(context.Context, string) ([]postgres.Migration, error) { return nil, nil },
 		migrateDown: func(context.Context, string) (postgres.Migration, error) {
-			return postgres.Migration{}, errors.New("nothing is ever taken back here")
+			return postgres.Migration{}, errors.New("no migration can be reverted here")
 		},
 	}
 }

@@ -152,10 +152,10 @@ func TestAnAnswerThatIsNotWantedIsFoundOut(t *testing.T) {
 
 func TestADocumentThatIsWrongIsRefused(t *testing.T) {
 	if _, err := scenario.NewContract([]byte("openapi: 3.1.0\ninfo: {title: x}\n")); err == nil {
-		t.Error("a document without a version and paths is taken")
+		t.Error("a document without a version and paths is accepted")
 	}
 	wrong := bytes.Replace(httpapi.OpenAPI(), []byte("status: cancelled}"), []byte("status: gone}"), 1)
 	if _, err := scenario.NewContract(wrong); err == nil {
-		t.Error("a document with a wrong example is taken")
+		t.Error("a document with a wrong example is accepted")
 	}
 }

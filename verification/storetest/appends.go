@@ -194,8 +194,8 @@ func (t *trial) untouched(s history) {
 func refusedAppend(t *trial) {
 	s, seq, a := cancelling(begin(1, instant(0), limited(3600, 0)).then(time.Second, asked("review")))
 	t.add(ours, s.id, 0, s.advancing(instant(10*time.Minute)))
-	t.refused("Append at a length that has passed", t.store.Append(t.ctx, ours, s.id, seq-1, a), verification.ErrConflict)
-	t.refused("Append at a length to come", t.store.Append(t.ctx, ours, s.id, seq+1, a), verification.ErrConflict)
+	t.refused("Append at a shorter length", t.store.Append(t.ctx, ours, s.id, seq-1, a), verification.ErrConflict)
+	t.refused("Append at a greater length", t.store.Append(t.ctx, ours, s.id, seq+1, a), verification.ErrConflict)
 	t.refused("Append to a run that is not there", t.store.Append(t.ctx, ours, runID(2), seq, a), verification.ErrConflict)
 	t.untouched(s)
 	_, err := t.store.Load(t.ctx, ours, runID(2), 0)

@@ -6,7 +6,7 @@
 //	}
 //
 // There is one suite for each port. [All] calls every suite except [Documents], whose
-// port is not part of verification.Store; [Some] calls those of single ports.
+// port is not part of verification.Store; [Some] calls those of the ports that it is given.
 //
 // A suite consists of clauses. Each clause tests one promise of ports.go on a
 // store of its own. Pass each suite a function that returns an empty store and
@@ -36,7 +36,7 @@ func Documents(t *testing.T, fresh func(t *testing.T) verification.DocumentStore
 	run(t, documents(), func(t *testing.T) Ports { return Ports{DocumentStore: fresh(t)} })
 }
 
-// Some tests single ports: it calls the suites whose ports are all given. The suites of
+// Some tests the ports that are given: it calls each suite that has all its ports. The suites of
 // the work queue, deliveries, reviews, measures and re-screening also need the RunStore,
 // whose appends fill them; the suite of the RunStore needs a WorkQueue and a
 // WorkflowStore.

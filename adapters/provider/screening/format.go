@@ -74,7 +74,7 @@ func (f Format) entries(r *bufio.Reader) iter.Seq2[Entry, error] {
 	}
 }
 
-// check reports an entry that cannot be kept.
+// check returns an error for an entry that cannot be stored.
 func (e *Entry) check() error {
 	for _, values := range [][]string{{e.ID}, e.BirthDates, e.Countries, e.Topics} {
 		for _, v := range values {

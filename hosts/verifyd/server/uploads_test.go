@@ -222,7 +222,7 @@ func TestUnderFiftyUploadsAtOnceTheHostsMemoryStaysSmall(t *testing.T) {
 			defer answer.Body.Close()
 			page, _ := io.ReadAll(answer.Body)
 			if to := answer.Header.Get("Location"); answer.StatusCode != http.StatusSeeOther || strings.Contains(to, "moved") {
-				t.Errorf("upload %d = %d %s %s, want it taken", n, answer.StatusCode, to, page)
+				t.Errorf("upload %d = %d %s %s, want it accepted", n, answer.StatusCode, to, page)
 			}
 		})
 	}
@@ -302,7 +302,7 @@ func TestATenantsShareOfDocumentsIsSettable(t *testing.T) {
 				return answer.StatusCode, string(page)
 			}
 			if status, page := send(); status != http.StatusSeeOther {
-				t.Errorf("a file of 10 MiB within 11 MiB = %d %s, want it taken", status, page)
+				t.Errorf("a file of 10 MiB within 11 MiB = %d %s, want it accepted", status, page)
 			}
 			if status, page := send(); status != http.StatusUnprocessableEntity || !strings.Contains(page, "We cannot take more files right now") {
 				t.Errorf("another one = %d %s, want it refused", status, page)

@@ -29,7 +29,7 @@ func (c *Comparer) Keys(t *Token, add func(hash uint32)) {
 	if len(frame) > 1 || !t.derived {
 		add(hash('s', frame))
 	}
-	if t.derived { // it is found as it is, without typing errors
+	if t.derived { // only its exact spelling is found
 		return
 	}
 	add(hash('m', stem(t.written)))

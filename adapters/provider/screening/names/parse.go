@@ -43,8 +43,7 @@ func (c *Comparer) newToken(kind Kind, w word, r role) *Token {
 	if r == plain && len(t.Text) == 1 && w.script != "hangul" {
 		t.role = initial
 	}
-	t.sound = c.tables.soundOf(w.heard)
-	t.sound = cmp.Or(t.sound, t.Text)
+	t.sound = cmp.Or(c.tables.soundOf(w.heard), t.Text)
 	if kind == Person || r == plain {
 		t.lines = c.tables.known(t.Text, t.sound)
 	}
