@@ -25,9 +25,9 @@ type pendingAppend struct {
 	commit   verification.Commit
 }
 
-func newPendingAppend(t verification.TenantID, id verification.RunID, seq int, c verification.Commit) (p pendingAppend, err error) {
+func newPendingAppend(t verification.TenantID, id verification.RunID, seq int, c verification.Commit) (p *pendingAppend, err error) {
 	c.Summary.ID = id
-	p = pendingAppend{ref: verification.RunRef{Tenant: t, Run: id}, seq: int32(seq), commit: c}
+	p = &pendingAppend{ref: verification.RunRef{Tenant: t, Run: id}, seq: int32(seq), commit: c}
 	if p.tenant, p.run, err = keyOf(p.ref); err != nil {
 		return p, err
 	}
@@ -39,16 +39,16 @@ func newPendingAppend(t verification.TenantID, id verification.RunID, seq int, c
 	return p, err
 }
 
-func (p pendingAppend) nextSeq() int32 { return p.seq + int32(len(p.commit.Events)) }
+func (p *pendingAppend) nextSeq() int32 { return p.seq + int32(len(p.commit.Events)) }
 
 // historyOnly reports whether the append changes nothing but the history.
-func (p pendingAppend) historyOnly() bool {
+func (p *pendingAppend) historyOnly() bool {
 	return p.commit.HistoryOnly && len(p.commit.Events) > 0 && p.seq > 0
 }
 
 // queueAppends queues a group of appends on a batch. Reading the results adds to
 // appended the runs whose history still ended at seq.
-func queueAppends(q querier, b *pgx.Batch, group []pendingAppend, appended map[verification.RunRef]bool) error {
+func queueAppends(q querier, b *pgx.Batch, group []*pendingAppend, appended map[verification.RunRef]bool) error {
 	var err error
 	if len(group) == 1 {
 		err = group[0].queue(q, b, appended)
@@ -62,7 +62,7 @@ func queueAppends(q querier, b *pgx.Batch, group []pendingAppend, appended map[v
 }
 
 // queue queues the statements of one append: its events, and then what else it changes.
-func (p pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification.RunRef]bool) error {
+func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification.RunRef]bool) error {
 	add := func(statement string, args ...any) *pgx.QueuedQuery {
 		return b.Queue(q.stmt(statement), append([]any{p.tenant, p.run}, args...)...)
 	}
@@ -111,7 +111,7 @@ func (p pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification.
 		return err
 	}
 	if len(c.Measures) > 0 {
-		measures, err := logged([]pendingAppend{p})
+		measures, err := logged([]*pendingAppend{p})
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (p pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification.
 }
 
 // queueReview queues the statements that change the entry in the review queue.
-func (p pendingAppend) queueReview(add func(string, ...any) *pgx.QueuedQuery) error {
+func (p *pendingAppend) queueReview(add func(string, ...any) *pgx.QueuedQuery) error {
 	v, statement := p.commit.Review, stmtInsertReview
 	if v == nil {
 		if p.commit.ReviewBefore {
@@ -142,7 +142,7 @@ func (p pendingAppend) queueReview(add func(string, ...any) *pgx.QueuedQuery) er
 }
 
 // summaryArgs returns the arguments of updateRun after the first two.
-func (p pendingAppend) summaryArgs() ([]any, error) {
+func (p *pendingAppend) summaryArgs() ([]any, error) {
 	s := p.commit.Summary
 	failure, err := errorText(s)
 	if err != nil {

@@ -141,7 +141,7 @@ func (s *Store) OutdatedQuery(q verification.OutdatedQuery) (string, error) {
 
 // AppendTogether appends to several runs of a tenant as one group.
 func (s *Store) AppendTogether(t verification.TenantID, ids []verification.RunID, seqs []int, commits []verification.Commit) (int, error) {
-	group := make([]pendingAppend, len(ids))
+	group := make([]*pendingAppend, len(ids))
 	for i := range ids {
 		var err error
 		if group[i], err = newPendingAppend(t, ids[i], seqs[i], commits[i]); err != nil {

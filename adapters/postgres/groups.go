@@ -132,8 +132,8 @@ DELETE FROM verifyd.reviews v USING locked k WHERE v.tenant_id = k.tenant_id AND
 
 // queueGroup queues several appends with events on a batch, as queueAppends does. Appends
 // that replace an entry of the review queue are few, and sent as plain statements.
-func queueGroup(q querier, b *pgx.Batch, group []pendingAppend, appended map[verification.RunRef]bool) error {
-	var history, starts, changes, entered, left []pendingAppend
+func queueGroup(q querier, b *pgx.Batch, group []*pendingAppend, appended map[verification.RunRef]bool) error {
+	var history, starts, changes, entered, left []*pendingAppend
 	for _, p := range group {
 		opens, closes := p.commit.Review != nil, p.commit.ReviewBefore
 		switch {
@@ -169,7 +169,7 @@ func queueGroup(q querier, b *pgx.Batch, group []pendingAppend, appended map[ver
 	}
 	for _, g := range []struct {
 		statement string
-		part      []pendingAppend
+		part      []*pendingAppend
 	}{
 		{stmtHistoryGroup, history},
 		{stmtStartGroup, starts},
@@ -190,7 +190,7 @@ func queueGroup(q querier, b *pgx.Batch, group []pendingAppend, appended map[ver
 }
 
 // argsOf returns the arguments of a statement of a group.
-func argsOf(statement string, part []pendingAppend) ([]any, error) {
+func argsOf(statement string, part []*pendingAppend) ([]any, error) {
 	switch statement {
 	case stmtHistoryGroup:
 		return historyArgs(part), nil
@@ -203,7 +203,7 @@ func argsOf(statement string, part []pendingAppend) ([]any, error) {
 }
 
 // keysArgs returns the first arguments of every statement of a group.
-func keysArgs(group []pendingAppend) []any {
+func keysArgs(group []*pendingAppend) []any {
 	n := len(group)
 	tenants, runs, seqs := make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]int32, n)
 	for i, p := range group {
@@ -213,7 +213,7 @@ func keysArgs(group []pendingAppend) []any {
 }
 
 // historyArgs returns the arguments of historyGroup.
-func historyArgs(group []pendingAppend) []any {
+func historyArgs(group []*pendingAppend) []any {
 	nextSeqs, events := make([]int32, len(group)), make([]string, len(group))
 	for i, p := range group {
 		nextSeqs[i], events[i] = p.nextSeq(), p.events
@@ -222,7 +222,7 @@ func historyArgs(group []pendingAppend) []any {
 }
 
 // summariesArgs returns the arguments of startGroup and changeGroup.
-func summariesArgs(group []pendingAppend) ([]any, error) {
+func summariesArgs(group []*pendingAppend) ([]any, error) {
 	n := len(group)
 	texts := func() []string { return make([]string, n) }
 	times := func() []pgtype.Timestamptz { return make([]pgtype.Timestamptz, n) }
@@ -257,7 +257,7 @@ func summariesArgs(group []pendingAppend) ([]any, error) {
 
 // measureArgs returns the arguments of groupMeasured: the measures of each append, and
 // those of each tenant. A group is sorted by tenant.
-func measureArgs(part []pendingAppend) ([]any, error) {
+func measureArgs(part []*pendingAppend) ([]any, error) {
 	each := make([]string, len(part))
 	var tenants []pgtype.UUID
 	var sums []string
@@ -287,7 +287,7 @@ func measureArgs(part []pendingAppend) ([]any, error) {
 }
 
 // reviewsArgs returns the arguments of insertReviews: one element for each row.
-func reviewsArgs(part []pendingAppend) ([]any, error) {
+func reviewsArgs(part []*pendingAppend) ([]any, error) {
 	var tenants, runs, workflows []pgtype.UUID
 	var seqs, numbers []int32
 	var causes, references, shown []string

@@ -39,7 +39,7 @@ type loggedMeasures struct {
 }
 
 // logged returns the JSON of the measures of some appends; empty for none.
-func logged(part []pendingAppend) (string, error) {
+func logged(part []*pendingAppend) (string, error) {
 	type interval struct {
 		workflow verification.WorkflowID
 		number   int64

@@ -42,7 +42,7 @@ func (r passRow) pass() verification.RescreenPass {
 
 // screenedArgs returns the arguments of appendScreened; nil if no run of the group is
 // screened again.
-func screenedArgs(group []pendingAppend) []any {
+func screenedArgs(group []*pendingAppend) []any {
 	var tenants, runs []pgtype.UUID
 	var lists, versions []string
 	var completed []pgtype.Timestamptz

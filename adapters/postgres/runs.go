@@ -67,7 +67,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	}
 	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
-	if len(s.wakeups.ofAppends([]pendingAppend{p})) == 0 {
+	if len(s.wakeups.ofAppends([]*pendingAppend{p})) == 0 {
 		err = s.appendOne(ctx, s.querier(), nil, p)
 	} else {
 		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.appendOne(ctx, querier{to: tx}, tx, p) })
@@ -80,13 +80,13 @@ const lockRun = "SELECT 1 FROM verifyd.runs WHERE tenant_id = $1 AND id = $2 FOR
 
 // appendOne sends one append and inserts its wake-ups in tx, which may be nil when
 // there are none.
-func (s *Store) appendOne(ctx context.Context, q querier, tx pgx.Tx, p pendingAppend) error {
+func (s *Store) appendOne(ctx context.Context, q querier, tx pgx.Tx, p *pendingAppend) error {
 	appended := make(map[verification.RunRef]bool, 1)
 	err := q.hotBatch(ctx, string(p.ref.Tenant), func(b *pgx.Batch) error {
 		if len(p.commit.Events) == 0 {
 			b.Queue(lockRun, p.tenant, p.run)
 		}
-		return queueAppends(q, b, []pendingAppend{p}, appended)
+		return queueAppends(q, b, []*pendingAppend{p}, appended)
 	})
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *Store) appendOne(ctx context.Context, q querier, tx pgx.Tx, p pendingAp
 	if !appended[p.ref] {
 		return verification.HistoryChanged()
 	}
-	return s.wakeups.enqueue(ctx, tx, s.wakeups.ofAppends([]pendingAppend{p}), appended)
+	return s.wakeups.enqueue(ctx, tx, s.wakeups.ofAppends([]*pendingAppend{p}), appended)
 }
 
 // overdueRuns selects live runs whose deadline has passed. When no more than the

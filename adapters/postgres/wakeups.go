@@ -60,7 +60,7 @@ type wakeup struct {
 }
 
 // ofAppends returns the wake-ups of a group of appends.
-func (w wakeups) ofAppends(group []pendingAppend) []wakeup {
+func (w wakeups) ofAppends(group []*pendingAppend) []wakeup {
 	if w.client == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (w wakeups) ofAppends(group []pendingAppend) []wakeup {
 const minSchedule = 5 * time.Second
 
 // wakeupAt returns when other hosts are woken to drive the run; zero for at once.
-func (p pendingAppend) wakeupAt() time.Time {
+func (p *pendingAppend) wakeupAt() time.Time {
 	if n := len(p.commit.Events); n > 0 && p.commit.AdvanceAt.Sub(p.commit.Events[n-1].At) <= minSchedule {
 		return time.Time{}
 	}

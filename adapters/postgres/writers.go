@@ -37,7 +37,7 @@ type writers struct {
 
 // queuedAppend is an append that waits for a writer.
 type queuedAppend struct {
-	pendingAppend
+	*pendingAppend
 	claimed atomic.Bool // by a writer, or by a caller that gave up
 	result  chan error
 }
@@ -67,7 +67,7 @@ func (w *writers) waitingAppends() int {
 
 // append waits until p is committed or refused. When ctx ends before a writer has
 // claimed p, it is dropped; after that, append waits for the result.
-func (w *writers) append(ctx context.Context, p pendingAppend) error {
+func (w *writers) append(ctx context.Context, p *pendingAppend) error {
 	a := &queuedAppend{pendingAppend: p, result: make(chan error, 1)}
 	w.mu.Lock()
 	if w.closed {
@@ -172,7 +172,7 @@ func (w *writers) gather() (group []*queuedAppend) {
 
 // commit commits a group and sends the result of each append.
 func (s *Store) commit(group []*queuedAppend) {
-	pending := make([]pendingAppend, len(group))
+	pending := make([]*pendingAppend, len(group))
 	for i, p := range group {
 		pending[i] = p.pendingAppend
 	}
@@ -201,13 +201,14 @@ func (s *Store) commit(group []*queuedAppend) {
 
 // commitTogether sends a group and returns the runs that were appended to. It
 // takes one round trip, unless other hosts are to be woken.
-func (s *Store) commitTogether(group []pendingAppend) (appended map[verification.RunRef]bool, err error) {
-	ctx, cancel := s.withTimeout(context.Background())
-	defer cancel()
+func (s *Store) commitTogether(group []*pendingAppend) (appended map[verification.RunRef]bool, err error) {
+	ctx := context.Background()
 	jobs := s.wakeups.ofAppends(group)
 	if len(jobs) == 0 {
 		return sendGroup(ctx, s.querier(), group)
 	}
+	ctx, cancel := s.withTimeout(ctx)
+	defer cancel()
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if appended, err = sendGroup(ctx, querier{to: tx}, group); err != nil {
 			return err
@@ -219,7 +220,7 @@ func (s *Store) commitTogether(group []pendingAppend) (appended map[verification
 
 // sendGroup sends a group in one batch, which is one transaction unless one is
 // open, and returns the runs that were appended to.
-func sendGroup(ctx context.Context, q querier, group []pendingAppend) (map[verification.RunRef]bool, error) {
+func sendGroup(ctx context.Context, q querier, group []*pendingAppend) (map[verification.RunRef]bool, error) {
 	appended := make(map[verification.RunRef]bool, len(group))
 	err := q.hotBatch(ctx, tenantsOf(group), func(b *pgx.Batch) error { return queueAppends(q, b, group, appended) })
 	return appended, err
@@ -227,7 +228,7 @@ func sendGroup(ctx context.Context, q querier, group []pendingAppend) (map[verif
 
 // tenantsOf returns the tenants of a group, which is sorted by tenant, as a value
 // of verifyd.tenant.
-func tenantsOf(group []pendingAppend) string {
+func tenantsOf(group []*pendingAppend) string {
 	var ids []string
 	for _, p := range group {
 		if id := string(p.ref.Tenant); len(ids) == 0 || ids[len(ids)-1] != id {

@@ -13,7 +13,7 @@ import (
 func TestGroupsAreBoundedAndTenantsTakeTurns(t *testing.T) {
 	w := newWriters(nil, 1)
 	add := func(tenant verification.TenantID, n, size int) {
-		w.queue = append(w.queue, &queuedAppend{pendingAppend: pendingAppend{
+		w.queue = append(w.queue, &queuedAppend{pendingAppend: &pendingAppend{
 			ref:    verification.RunRef{Tenant: tenant, Run: verification.RunID(fmt.Sprint(n))},
 			events: strings.Repeat("x", size),
 		}})
