@@ -106,12 +106,12 @@ func (w *watcher) follow(ctx context.Context, t verification.TenantID, q *watche
 		}
 		if state, ok := w.state(ctx, t); ok && state != last {
 			last = state
-			w.tell(q)
+			w.notify(q)
 		}
 	}
 }
 
-func (w *watcher) tell(q *watchedQueue) {
+func (w *watcher) notify(q *watchedQueue) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for c := range q.streams {

@@ -13,8 +13,7 @@ import (
 )
 
 func (w *writer) write(p picture) string {
-	title := w.Title
-	title = cmp.Or(title, w.definition.Name)
+	title := cmp.Or(w.Title, w.definition.Name)
 	class := "graph"
 	if len(w.Path) > 0 {
 		class += " g-with-path"

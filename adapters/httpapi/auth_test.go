@@ -45,7 +45,7 @@ func TestMissingOrWrongCredentialsAreRefused(t *testing.T) {
 func TestCredentialsSentTwiceAreRefused(t *testing.T) {
 	a := newAPI(t, setup{})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/runs", nil)
-	save(t, err)
+	must(t, err)
 	r.Header["Client-Id"] = []string{"acme", "other"}
 	r.Header.Set("x-api-key", apiKey)
 	a.send(r).is(401, wrongCredentials)
@@ -53,7 +53,7 @@ func TestCredentialsSentTwiceAreRefused(t *testing.T) {
 
 func TestOnlyTheRightKeyRevealsThatAnAccountIsDisabled(t *testing.T) {
 	a := newAPI(t, setup{})
-	save(t, a.Store.SaveAccount(t.Context(), verification.Account{
+	must(t, a.Store.SaveAccount(t.Context(), verification.Account{
 		ClientID: "asleep", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(apiKey), Disabled: true,
 	}))
 	a.do(http.MethodGet, "/v1/workflows", "", "client-id: asleep", "x-api-key: wrong").is(401, wrongCredentials)
@@ -142,7 +142,7 @@ func verdictBy(t *testing.T, a *api, id verification.RunID) verification.Person 
 	t.Helper()
 	a.Settle()
 	events, err := a.Store.Load(t.Context(), enginetest.Tenant, id, 0)
-	save(t, err)
+	must(t, err)
 	return verification.Fold(id, events).Verdict.Person()
 }
 

@@ -32,14 +32,14 @@ func TestADocumentIsReadAsItIsStoredAndABrowserRunsNothingInIt(t *testing.T) {
 		},
 	})
 	j, err := a.Engine.OpenJourney(t.Context(), run.Action.URL[strings.LastIndex(run.Action.URL, "/")+1:])
-	save(t, err)
+	must(t, err)
 	var card bytes.Buffer
-	save(t, png.Encode(&card, image.NewGray(image.Rect(0, 0, 320, 200))))
+	must(t, png.Encode(&card, image.NewGray(image.Rect(0, 0, 320, 200))))
 	uploads := map[string]verification.Document{}
 	answers := map[string]any{}
 	for field, content := range map[string][]byte{"card": card.Bytes(), "statement": []byte("%PDF-1.4\n<script>alert(1)</script>\n%%EOF\n")} {
 		d, err := a.Engine.UploadDocument(t.Context(), j, j.Step.WaitNumber, field, bytes.NewReader(content))
-		save(t, err)
+		must(t, err)
 		uploads[field], answers[field] = d, map[string]any{"document_id": d.ID}
 	}
 	unnamed := a.do(http.MethodGet, "/v1/runs/"+string(run.ID)+"/documents/"+uploads["card"].ID, "")

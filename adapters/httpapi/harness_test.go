@@ -56,15 +56,15 @@ func newAPI(t testing.TB, s setup) *api {
 	a := &api{Kit: enginetest.New(t, change), t: t}
 	a.account("acme", enginetest.Tenant, verification.Surfaces()...)
 	a.account("other", otherTenant, verification.Surfaces()...)
-	save(t, a.Store.SaveTenant(t.Context(), verification.Tenant{
+	must(t, a.Store.SaveTenant(t.Context(), verification.Tenant{
 		ID: enginetest.Tenant, Name: "Acme", RedirectAllowlist: []string{"https://app.example/verify"},
 	}))
-	save(t, a.Store.SaveTenant(t.Context(), verification.Tenant{ID: otherTenant, Name: "Other"}))
+	must(t, a.Store.SaveTenant(t.Context(), verification.Tenant{ID: otherTenant, Name: "Other"}))
 	a.handler = httpapi.New(a.Engine, s.options)
 	return a
 }
 
-func save(t testing.TB, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func save(t testing.TB, err error) {
 
 func (a *api) account(clientID string, tenant verification.TenantID, surfaces ...verification.Surface) {
 	a.t.Helper()
-	save(a.t, a.Store.SaveAccount(a.t.Context(), verification.Account{
+	must(a.t, a.Store.SaveAccount(a.t.Context(), verification.Account{
 		ClientID: clientID, Tenant: tenant, KeyHash: verification.HashAPIKey(apiKey), Surfaces: surfaces,
 	}))
 }

@@ -54,11 +54,11 @@ func TestAnIdempotencyKeyInFlight(t *testing.T) {
 	a.do(http.MethodPost, start, `{"reference_id":"p"}`, "Idempotency-Key: k").says(202, `"status"`)
 	record, err := a.Store.IdempotencyRecord(t.Context(), enginetest.Tenant,
 		verification.IdempotencyKey{Scope: verification.ScopeStart, Key: "k"}, a.Clock.Now())
-	save(t, err)
+	must(t, err)
 	// Another host has claimed the key and not answered yet.
 	record.Key, record.Settled, record.At = "k2", false, a.Clock.Now()
 	_, err = a.Store.ClaimIdempotencyKey(t.Context(), enginetest.Tenant, record)
-	save(t, err)
+	must(t, err)
 	a.do(http.MethodPost, start, `{"reference_id":"p"}`, "Idempotency-Key: k2").
 		is(409, `{"error":"the first request with this idempotency key has not been answered yet","code":"idempotency_key_in_flight"}`).
 		header("Retry-After", "1")
@@ -72,11 +72,11 @@ func TestAnIdempotencyKeyOfASignalInFlight(t *testing.T) {
 		is(200, `{"ok":true,"result":"signal_delivered","decision":"approve"}`)
 	record, err := a.Store.IdempotencyRecord(t.Context(), enginetest.Tenant,
 		verification.IdempotencyKey{Scope: verification.ScopeSignal, Key: "k"}, a.Clock.Now())
-	save(t, err)
+	must(t, err)
 	// Another host has claimed the key and not answered yet.
 	record.Key, record.Settled, record.At = "k2", false, a.Clock.Now()
 	_, err = a.Store.ClaimIdempotencyKey(t.Context(), enginetest.Tenant, record)
-	save(t, err)
+	must(t, err)
 	a.do(http.MethodPost, signal, approve, "Idempotency-Key: k2").
 		is(409, `{"error":"the first request with this idempotency key has not been answered yet","code":"idempotency_key_in_flight"}`).
 		header("Retry-After", "1")
@@ -93,7 +93,7 @@ func TestInvalidIdempotencyKeysAreRefused(t *testing.T) {
 	} {
 		for _, key := range []string{"", "a b", "a\tb", "é", strings.Repeat("k", 256)} {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
-			save(t, err)
+			must(t, err)
 			r.Header = http.Header{
 				"Client-Id": {"acme"}, "X-Api-Key": {apiKey}, "Content-Type": {"application/json"}, "Idempotency-Key": {key},
 			}
@@ -101,7 +101,7 @@ func TestInvalidIdempotencyKeysAreRefused(t *testing.T) {
 		}
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, start, strings.NewReader(`{"reference_id":""}`))
-	save(t, err)
+	must(t, err)
 	r.Header = http.Header{
 		"Client-Id": {"acme"}, "X-Api-Key": {apiKey}, "Content-Type": {"application/json"}, "Idempotency-Key": {"a", "b"},
 	}
@@ -162,7 +162,7 @@ func TestAStartSurvivesAClientThatDisconnects(t *testing.T) {
 	start := slow(a)
 	ctx, goAway := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, start, strings.NewReader(`{"reference_id":"p"}`))
-	save(t, err)
+	must(t, err)
 	r.Header = http.Header{"Client-Id": {"acme"}, "X-Api-Key": {apiKey}, "Content-Type": {"application/json"}}
 	answered := make(chan answer)
 	go func() { answered <- a.send(r) }()

@@ -54,11 +54,11 @@ func TestHeadAnswersLikeGetWithoutABody(t *testing.T) {
 	for _, path := range []string{"/v1/workflows", "/v1/runs", "/v1/runs/" + id, "/v1/runs/" + id + "/report.pdf", "/", "/openapi.yaml", "/v1/runs/x", "/nowhere"} {
 		want := a.do(http.MethodGet, path, "")
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+path, http.NoBody)
-		save(t, err)
+		must(t, err)
 		r.Header = http.Header{"Client-Id": {"acme"}, "X-Api-Key": {apiKey}}
 		got, err := server.Client().Do(r)
-		save(t, err)
-		save(t, got.Body.Close())
+		must(t, err)
+		must(t, got.Body.Close())
 		if got.StatusCode != want.Status || got.ContentLength != int64(len(want.Body)) || got.Header.Get("ETag") != want.Header.Get("ETag") {
 			t.Errorf("HEAD %s = %d, %d bytes, tag %s; want %d, %d bytes, tag %s", path, got.StatusCode, got.ContentLength,
 				got.Header.Get("ETag"), want.Status, len(want.Body), want.Header.Get("ETag"))

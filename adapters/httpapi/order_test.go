@@ -20,8 +20,8 @@ func TestTheFirstFailedCheckDeterminesTheAnswer(t *testing.T) {
 	unpublished := none
 	unpublished.ID = "00000000-0000-7000-8000-0000000000f0"
 	unpublished.PublishedHash, unpublished.LatestHash, unpublished.Revision = "", "", 1
-	save(t, a.Store.SaveWorkflow(t.Context(), enginetest.Tenant, unpublished, nil))
-	save(t, a.Store.SaveAccount(t.Context(), verification.Account{
+	must(t, a.Store.SaveWorkflow(t.Context(), enginetest.Tenant, unpublished, nil))
+	must(t, a.Store.SaveAccount(t.Context(), verification.Account{
 		ClientID: "asleep", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(apiKey), Disabled: true,
 	}))
 	a.account("narrow", enginetest.Tenant, verification.SurfaceWorkflows, verification.SurfaceSignals)

@@ -22,7 +22,7 @@ func idsOf(t *testing.T, body []byte) []verification.RunID {
 	var page struct {
 		Data []struct{ ID verification.RunID }
 	}
-	save(t, json.Unmarshal(body, &page))
+	must(t, json.Unmarshal(body, &page))
 	var ids []verification.RunID
 	for _, r := range page.Data {
 		ids = append(ids, r.ID)
@@ -91,7 +91,7 @@ func TestRunShapes(t *testing.T) {
 
 	a.Provider.On("pan_verification", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
 	v, err := a.Engine.Start(t.Context(), enginetest.Tenant, a.Apply(simple()).ID, engine.StartRequest{ReferenceID: "person-4"})
-	save(t, err)
+	must(t, err)
 	a.goldenRun("running", v.ID)
 	a.do(http.MethodPost, "/v1/runs/"+string(v.ID)+"/cancel", "").is(200, `{"id":"`+string(v.ID)+`","status":"cancelled"}`)
 	a.goldenRun("cancelled", v.ID)
@@ -165,7 +165,7 @@ func TestRecordedDataGoesOutAsItCameIn(t *testing.T) {
 		{At: at, Fact: verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(data)}},
 		{At: at, Fact: verification.Completed{Node: "done"}},
 	}
-	save(t, a.Store.Append(t.Context(), enginetest.Tenant, id, 0, verification.Commit{
+	must(t, a.Store.Append(t.Context(), enginetest.Tenant, id, 0, verification.Commit{
 		Events: history, Summary: verification.Fold(id, history).Summary(),
 	}))
 	a.do(http.MethodGet, "/v1/runs/"+string(id), "").says(200, `"data":`+data)

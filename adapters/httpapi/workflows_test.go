@@ -18,7 +18,7 @@ func TestWorkflowShapes(t *testing.T) {
 	first := a.Apply(journey())
 	a.Advance(time.Second)
 	second := a.Apply(simple())
-	save(t, a.Store.SaveWorkflow(t.Context(), enginetest.Tenant, verification.Workflow{
+	must(t, a.Store.SaveWorkflow(t.Context(), enginetest.Tenant, verification.Workflow{
 		ID: "00000000-0000-7000-8000-0000000000f0", Slug: "empty", Name: "Empty", CreatedAt: enginetest.Began(), Revision: 1,
 	}, nil))
 	a.golden("workflows", "/v1/workflows")

@@ -121,9 +121,9 @@ func (i *issuer) breaks(path string, status int) {
 	i.answer(path, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 }
 
-// came fails the test unless these are the numbers of requests for the discovery document
+// wantRequests fails the test unless these are the numbers of requests for the discovery document
 // and for the keys since the last call.
-func (i *issuer) came(t testing.TB, documents, keys int) {
+func (i *issuer) wantRequests(t testing.TB, documents, keys int) {
 	t.Helper()
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -22,11 +22,11 @@ import (
 func TestKeysAreFetchedForTheFirstTokenAndKept(t *testing.T) {
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
 	o := i.verifier(t)
-	i.came(t, 0, 0)
+	i.wantRequests(t, 0, 0)
 	for range 20 {
 		good(t, o, edToken(t, "k", i.claims()))
 	}
-	i.came(t, 1, 1)
+	i.wantRequests(t, 1, 1)
 }
 
 func TestKeysAreFreshAsLongAsTheIssuerSaysWithinBounds(t *testing.T) {
@@ -56,11 +56,11 @@ func TestKeysAreFreshAsLongAsTheIssuerSaysWithinBounds(t *testing.T) {
 			good(t, o, edToken(t, "k", i.claims()))
 			i.clock.advance(c.want - time.Second)
 			good(t, o, edToken(t, "k", i.claims()))
-			i.came(t, 0, 1)
+			i.wantRequests(t, 0, 1)
 			i.clock.advance(time.Second)
 			good(t, o, edToken(t, "k", i.claims()))
 			good(t, o, edToken(t, "k", i.claims()))
-			i.came(t, 0, 1)
+			i.wantRequests(t, 0, 1)
 		})
 	}
 }
@@ -75,19 +75,19 @@ func TestKeysRotateAtTheIssuer(t *testing.T) {
 		return forge(t, map[string]any{"alg": "ES256", "kid": "new"}, i.claims(), signer(t, jwa.ES256(), p256))
 	}
 	good(t, o, old())
-	i.came(t, 1, 1)
+	i.wantRequests(t, 1, 1)
 
 	i.publish(publicOf(t, private()["Ed25519"], "kid", "old"), publicOf(t, p256, "kid", "new"))
 	i.clock.advance(time.Minute)
 	good(t, o, fresh())
 	good(t, o, old())
-	i.came(t, 0, 1)
+	i.wantRequests(t, 0, 1)
 
 	i.publish(publicOf(t, p256, "kid", "new"))
 	i.clock.advance(time.Hour)
 	bad(t, o, old(), verification.ErrUnauthenticated)
 	good(t, o, fresh())
-	i.came(t, 0, 1)
+	i.wantRequests(t, 0, 1)
 }
 
 func TestATokenWithoutAKidNeedsASetOfOneKey(t *testing.T) {
@@ -100,14 +100,14 @@ func TestATokenWithoutAKidNeedsASetOfOneKey(t *testing.T) {
 		keys []map[string]any
 		want bool
 	}{
-		"one key with a kid":              {[]map[string]any{publicOf(t, ed, "kid", "k")}, true},
-		"one key without one":             {[]map[string]any{publicOf(t, ed)}, true},
-		"one that signs, one that hides":  {[]map[string]any{publicOf(t, rsaKey, "use", "enc"), publicOf(t, ed, "use", "sig")}, true},
-		"one key that is listed twice":    {[]map[string]any{publicOf(t, ed, "kid", "k"), publicOf(t, ed, "kid", "k")}, true},
-		"two keys":                        {[]map[string]any{publicOf(t, ed, "kid", "k"), publicOf(t, rsaKey, "kid", "l")}, false},
-		"two keys without kids":           {[]map[string]any{publicOf(t, ed), publicOf(t, rsaKey)}, false},
-		"no key":                          {nil, false},
-		"one key, and another one signed": {[]map[string]any{publicOf(t, another(t))}, false},
+		"one key with a kid":                {[]map[string]any{publicOf(t, ed, "kid", "k")}, true},
+		"one key without one":               {[]map[string]any{publicOf(t, ed)}, true},
+		"one that signs, one that encrypts": {[]map[string]any{publicOf(t, rsaKey, "use", "enc"), publicOf(t, ed, "use", "sig")}, true},
+		"one key that is listed twice":      {[]map[string]any{publicOf(t, ed, "kid", "k"), publicOf(t, ed, "kid", "k")}, true},
+		"two keys":                          {[]map[string]any{publicOf(t, ed, "kid", "k"), publicOf(t, rsaKey, "kid", "l")}, false},
+		"two keys without kids":             {[]map[string]any{publicOf(t, ed), publicOf(t, rsaKey)}, false},
+		"no key":                            {nil, false},
+		"one key, and another one signed":   {[]map[string]any{publicOf(t, another(t))}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := newIssuer(t, c.keys...)
@@ -120,7 +120,7 @@ func TestATokenWithoutAKidNeedsASetOfOneKey(t *testing.T) {
 				}
 				i.clock.advance(2 * time.Minute)
 			}
-			i.came(t, 1, 1)
+			i.wantRequests(t, 1, 1)
 		})
 	}
 }
@@ -134,14 +134,14 @@ func TestTwentyUnknownKidsMakeOneRequest(t *testing.T) {
 		}
 	}
 	unknown()
-	i.came(t, 1, 1)
+	i.wantRequests(t, 1, 1)
 	i.clock.advance(time.Minute - time.Second)
 	unknown()
-	i.came(t, 0, 0)
+	i.wantRequests(t, 0, 0)
 	i.clock.advance(time.Second)
 	unknown()
 	good(t, o, edToken(t, "k", i.claims()))
-	i.came(t, 0, 1)
+	i.wantRequests(t, 0, 1)
 }
 
 func TestAFetchThatFailedCountsToo(t *testing.T) {
@@ -157,12 +157,12 @@ func TestAFetchThatFailedCountsToo(t *testing.T) {
 			t.Errorf("the cause is %q, want the status in it", cause)
 		}
 	}
-	i.came(t, 1, 0)
+	i.wantRequests(t, 1, 0)
 	i.says(discovery, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys"})
 	bad(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
 	i.clock.advance(time.Minute)
 	good(t, o, edToken(t, "k", i.claims()))
-	i.came(t, 1, 1)
+	i.wantRequests(t, 1, 1)
 }
 
 func TestKnownKeysWorkForADayWithoutTheIssuer(t *testing.T) {
@@ -173,7 +173,7 @@ func TestKnownKeysWorkForADayWithoutTheIssuer(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	i.came(t, 1, 1)
+	i.wantRequests(t, 1, 1)
 
 	i.breaks("/keys", http.StatusBadGateway)
 	i.clock.advance(time.Hour)
@@ -182,10 +182,10 @@ func TestKnownKeysWorkForADayWithoutTheIssuer(t *testing.T) {
 		t.Error("Observe reports a successful fetch while the issuer is down")
 	}
 	good(t, o, edToken(t, "k", i.claims()))
-	i.came(t, 0, 1)
+	i.wantRequests(t, 0, 1)
 	// The issuer may have this key by now.
 	bad(t, o, edToken(t, "other", i.claims()), verification.ErrUnavailable)
-	i.came(t, 0, 0)
+	i.wantRequests(t, 0, 0)
 
 	i.clock.advance(24*time.Hour - time.Second)
 	good(t, o, edToken(t, "k", i.claims()))
@@ -194,7 +194,7 @@ func TestKnownKeysWorkForADayWithoutTheIssuer(t *testing.T) {
 	}
 	i.clock.advance(time.Second)
 	bad(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
-	i.came(t, 1, 1) // after the first failure, the discovery document is fetched again
+	i.wantRequests(t, 1, 1) // after the first failure, the discovery document is fetched again
 
 	i.publish(publicOf(t, private()["Ed25519"], "kid", "k"))
 	i.clock.advance(time.Minute)
@@ -213,22 +213,22 @@ func TestAnEmptySetRevokesEveryKey(t *testing.T) {
 
 // gate answers requests once it is opened, or their context has ended.
 type gate struct {
-	body   string
-	opened chan struct{}
-	came   chan struct{} // a token for each request
+	body     string
+	opened   chan struct{}
+	requests chan struct{} // gets a value for each request
 }
 
 func newGate(t testing.TB) *gate {
 	t.Helper()
 	return &gate{
 		body:   string(set(t, publicOf(t, private()["Ed25519"], "kid", "k"))),
-		opened: make(chan struct{}), came: make(chan struct{}, 1000),
+		opened: make(chan struct{}), requests: make(chan struct{}, 1000),
 	}
 }
 
 func (g *gate) client() *http.Client {
 	return &http.Client{Transport: wire(func(r *http.Request) (*http.Response, error) {
-		g.came <- struct{}{}
+		g.requests <- struct{}{}
 		select {
 		case <-g.opened:
 			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(g.body)), Header: http.Header{}, Request: r}, nil
@@ -252,10 +252,10 @@ func TestConcurrentCallersShareOneFetch(t *testing.T) {
 			}
 		})
 	}
-	<-g.came
+	<-g.requests
 	close(g.opened)
 	callers.Wait()
-	if n := len(g.came); n != 0 {
+	if n := len(g.requests); n != 0 {
 		t.Errorf("%d more requests came, want none", n)
 	}
 }
@@ -270,14 +270,14 @@ func TestACancelledCallerDoesNotCancelTheFetch(t *testing.T) {
 		_, err := o.Verify(ctx, raw)
 		left <- err
 	}()
-	<-g.came
+	<-g.requests
 	leave()
 	if err := <-left; !errors.Is(err, verification.ErrUnavailable) || !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller that leaves gets %v, want ErrUnavailable and that it was cancelled", err)
 	}
 	close(g.opened)
 	good(t, o, raw)
-	if n := len(g.came); n != 0 {
+	if n := len(g.requests); n != 0 {
 		t.Errorf("%d more requests came, want none", n)
 	}
 }
@@ -349,14 +349,14 @@ func TestCloseEndsTheFetchAndKeepsTheKeys(t *testing.T) {
 		_, err := o.Verify(t.Context(), raw)
 		ended <- err
 	}()
-	<-g.came
+	<-g.requests
 	o.Close()
 	if err := <-ended; !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("a waiting caller gets %v, want ErrUnavailable", err)
 	}
 	close(g.opened)
 	bad(t, o, raw, verification.ErrUnavailable)
-	if n := len(g.came); n != 0 {
+	if n := len(g.requests); n != 0 {
 		t.Errorf("%d requests came after Close, want none", n)
 	}
 
@@ -375,7 +375,7 @@ func TestTheFirstCallAfterCloseFetchesNothing(t *testing.T) {
 	o := far(t, g.client())
 	o.Close()
 	bad(t, o, edToken(t, "k", claimsOf(farIssuer, noon)), verification.ErrUnavailable)
-	if n := len(g.came); n != 0 {
+	if n := len(g.requests); n != 0 {
 		t.Errorf("%d requests came, want none", n)
 	}
 }

@@ -85,22 +85,22 @@ func TestTheDiscoveryDocumentIsBelowTheIssuer(t *testing.T) {
 func TestWithAnAddressForTheKeysNothingIsDiscovered(t *testing.T) {
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
 	good(t, i.verifier(t, func(o *token.OIDCOptions) { o.JWKSURL = i.URL + "/keys" }), edToken(t, "k", i.claims()))
-	i.came(t, 0, 1)
+	i.wantRequests(t, 0, 1)
 }
 
 func TestMovedKeysAreDiscoveredAgain(t *testing.T) {
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
 	o := i.verifier(t)
 	good(t, o, edToken(t, "k", i.claims()))
-	i.came(t, 1, 1)
+	i.wantRequests(t, 1, 1)
 	for range 23 {
 		i.clock.advance(time.Hour)
 		good(t, o, edToken(t, "k", i.claims()))
 	}
-	i.came(t, 0, 23)
+	i.wantRequests(t, 0, 23)
 	i.clock.advance(time.Hour)
 	good(t, o, edToken(t, "k", i.claims()))
-	i.came(t, 1, 1) // the discovery document is read again once a day
+	i.wantRequests(t, 1, 1) // the discovery document is read again once a day
 
 	i.breaks("/keys", http.StatusGone)
 	i.says(discovery, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/elsewhere"})

@@ -297,13 +297,13 @@ func TestForgedAndMisusedTokensOfAnIssuerAreRefused(t *testing.T) {
 	for name, raw := range plain {
 		t.Run(name, func(t *testing.T) { bad(t, o, raw, verification.ErrUnauthenticated) })
 	}
-	i.came(t, 0, 0)
+	i.wantRequests(t, 0, 0)
 	good(t, o, frame)
-	i.came(t, 1, 1)
+	i.wantRequests(t, 1, 1)
 	for name, raw := range keyed {
 		t.Run(name, func(t *testing.T) { bad(t, o, raw, verification.ErrUnauthenticated) })
 	}
-	i.came(t, 0, 0)
+	i.wantRequests(t, 0, 0)
 }
 
 func TestATokenOfEightKiBIsRead(t *testing.T) {
@@ -366,7 +366,7 @@ func TestNoKindOfTokenPassesForAnother(t *testing.T) {
 	o := i.verifier(t)
 	foreign := edToken(t, "k", i.claims())
 	good(t, o, foreign)
-	i.came(t, 1, 1)
+	i.wantRequests(t, 1, 1)
 
 	link := sign(t, links, aLink)
 	header := map[string]any{"alg": "EdDSA", "kid": "k", "typ": localType}

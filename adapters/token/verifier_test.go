@@ -22,11 +22,11 @@ func TestTheIssClaimSelectsTheVerifier(t *testing.T) {
 	if want, _ := local.Verify(issue(t, local), noon); err != nil || !cmp.Equal(got, want) || got.Tenant != aTenant {
 		t.Errorf("a token of our own: %+v, %v; want %+v", got, err, want)
 	}
-	i.came(t, 0, 0)
+	i.wantRequests(t, 0, 0)
 	if got, err := verify(t.Context(), edToken(t, "k", i.claims())); err != nil || got.Name != "ada@example.com" {
 		t.Errorf("a token of the issuer: %+v, %v", got, err)
 	}
-	i.came(t, 1, 1)
+	i.wantRequests(t, 1, 1)
 }
 
 func TestATokenOfAnUnknownIssuerIsRefusedWithoutAFetch(t *testing.T) {
@@ -52,7 +52,7 @@ func TestATokenOfAnUnknownIssuerIsRefusedWithoutAFetch(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want ErrUnauthenticated", name, b, err)
 		}
 	}
-	i.came(t, 0, 0)
+	i.wantRequests(t, 0, 0)
 }
 
 func TestWithoutAnIssuerOnlyLocalTokensAreValid(t *testing.T) {

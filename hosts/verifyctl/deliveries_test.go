@@ -55,7 +55,7 @@ func TestEachFailedNoticeIsRedeliveredOnceHoweverManyPagesTheyFill(t *testing.T)
 			t.Errorf("the notice of run %s was not queued", id)
 		}
 	}
-	if got, want := string(w.heard()), fmt.Sprintf("stderr: verifyctl: %d of %d notices were not queued", unknown, unknown+len(known)); !strings.Contains(got, want) {
+	if got, want := string(w.transcript()), fmt.Sprintf("stderr: verifyctl: %d of %d notices were not queued", unknown, unknown+len(known)); !strings.Contains(got, want) {
 		t.Errorf("the command prints no %q", want)
 	}
 }
@@ -81,7 +81,7 @@ func TestARedeliveryStopsWhenTheDatabaseDoesNotAnswer(t *testing.T) {
 	w.ctl("apply testdata/bootstrap.yaml")
 	one, two := w.start(records, "firm-1").ID, w.start(records, "firm-2").ID
 	w.kit.Settle()
-	w.heard()
+	w.transcript()
 	open := w.server.open
 	w.server.open = func(ctx context.Context, url string) (*database, error) {
 		db, err := open(ctx, url)
@@ -91,7 +91,7 @@ func TestARedeliveryStopsWhenTheDatabaseDoesNotAnswer(t *testing.T) {
 		return db, err
 	}
 	w.ctl(fmt.Sprintf("webhook redeliver --tenant TENANT %s %s %s", one, two, one))
-	got := string(w.heard())
+	got := string(w.transcript())
 	want := fmt.Sprintf("RUN_ID                                QUEUED  ERROR\n%s  yes     -\nstderr: verifyctl: database: the database does not answer: it is gone\nexit 2\n", one)
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("redeliver says\n%s\nwant\n%s", got, want)

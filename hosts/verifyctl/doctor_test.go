@@ -68,7 +68,7 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	r.counts = []string{"tenant a, workflow b: the count is 1, the runs are 2", "tenant a, workflow c: the count is 2, the runs are 1"}
 	w.ctl("doctor --counts")
 	w.ctl("doctor")
-	golden.Equal(t, "testdata/talks/doctor.txt", w.heard())
+	golden.Equal(t, "testdata/talks/doctor.txt", w.transcript())
 }
 
 func TestTheDoctorPrintsWhatItCouldExamine(t *testing.T) {
@@ -94,7 +94,7 @@ func TestTheDoctorPrintsWhatItCouldExamine(t *testing.T) {
 	w.ctl("doctor --json")
 	w.env["VERIFYD_DATABASE_URL"] = ""
 	w.ctl("doctor")
-	golden.Equal(t, "testdata/talks/doctor-far.txt", w.heard())
+	golden.Equal(t, "testdata/talks/doctor-far.txt", w.transcript())
 }
 
 func TestAnInterruptedDoctorFails(t *testing.T) {
@@ -122,9 +122,9 @@ func (w *world) statuses(line string) map[string]string {
 func (w *world) holdStatuses(line string, want map[string]string) {
 	w.t.Helper()
 	if diff := cmp.Diff(want, w.statuses(line)); diff != "" {
-		w.t.Errorf("%s differs (-want +got):\n%s\n%s", line, diff, w.heard())
+		w.t.Errorf("%s differs (-want +got):\n%s\n%s", line, diff, w.transcript())
 	}
 	if strings.Contains(w.said.String(), "@:/?#") { // as the passwords of pgtest have it
-		w.t.Errorf("the password was printed:\n%s", w.heard())
+		w.t.Errorf("the password was printed:\n%s", w.transcript())
 	}
 }

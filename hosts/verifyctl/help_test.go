@@ -63,7 +63,7 @@ func TestProvidersCanBeSetByTheirVariable(t *testing.T) {
 	w := onMemory(t)
 	w.env["VERIFYD_PROVIDERS"], w.env["ACME_API_KEY"] = "sandbox,bureau", "a-key-for-local-use-only"
 	w.ctl("apply testdata/invalid.yaml")
-	if got := string(w.heard()); !strings.HasSuffix(got, "exit 0\n") {
+	if got := string(w.transcript()); !strings.HasSuffix(got, "exit 0\n") {
 		t.Errorf("apply says %s, want the provider to be known", got)
 	}
 }

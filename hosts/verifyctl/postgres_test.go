@@ -44,7 +44,7 @@ func TestMigrationsAreAppliedListedAndReverted(t *testing.T) {
 		return len(steps)
 	}
 	all := count("migrate status --json")
-	if got := w.heard(); all == 0 || !strings.HasSuffix(string(got), "exit 1\n") {
+	if got := w.transcript(); all == 0 || !strings.HasSuffix(string(got), "exit 1\n") {
 		t.Errorf("status of an empty database says %s, want all steps missing and exit 1", got)
 	}
 	if applied := count("migrate up --json"); applied != all {
@@ -53,7 +53,7 @@ func TestMigrationsAreAppliedListedAndReverted(t *testing.T) {
 	if again := count("migrate up --json"); again != 0 {
 		t.Errorf("up applied %d steps of a current schema", again)
 	}
-	w.heard()
+	w.transcript()
 	for _, want := range []struct{ line, says, exit string }{
 		{"migrate status", "1        runs", "exit 0\n"},
 		{"migrate up", "VERSION  NAME  APPLIED_AT\nexit", "exit 0\n"},
@@ -63,14 +63,14 @@ func TestMigrationsAreAppliedListedAndReverted(t *testing.T) {
 		{"run list --tenant TENANT", "stderr: verifyctl: --database-url (VERIFYD_DATABASE_URL): database: its schema lacks migration ", "exit 2\n"},
 	} {
 		w.ctl(want.line)
-		if got := string(w.heard()); !strings.Contains(got, want.says) || !strings.HasSuffix(got, want.exit) {
+		if got := string(w.transcript()); !strings.Contains(got, want.says) || !strings.HasSuffix(got, want.exit) {
 			t.Errorf("%s says %s, want %q and %q", want.line, got, want.says, want.exit)
 		}
 	}
 	for range all {
 		w.ctl("migrate down --yes --json")
 	}
-	if got := string(w.heard()); !strings.Contains(got, "no migration is applied") {
+	if got := string(w.transcript()); !strings.Contains(got, "no migration is applied") {
 		t.Errorf("after all migrations were reverted: %s", got)
 	}
 }
@@ -146,9 +146,9 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 		spoil(u)
 		w.env["VERIFYD_DATABASE_URL"] = u.String()
 		w.holdStatuses("doctor --json", map[string]string{"connection": "fail"})
-		w.heard()
+		w.transcript()
 		w.ctl("run list --tenant TENANT")
-		got := string(w.heard())
+		got := string(w.transcript())
 		if strings.Count(got, "\n") != 3 || !strings.Contains(got, "--database-url (VERIFYD_DATABASE_URL)") || strings.Contains(got, "@:/?#") {
 			t.Errorf("run list says %s; want one line that names the setting, without the password", got)
 		}
@@ -161,7 +161,7 @@ func TestAnInvalidAddressIsRefusedWithoutItsPassword(t *testing.T) {
 		w.env["VERIFYD_DATABASE_URL"] = address
 		for _, line := range []string{"doctor", "migrate up", "migrate status", "tenant list"} {
 			w.ctl(line)
-			if got := string(w.heard()); strings.Contains(got, "hush") || strings.HasSuffix(got, "exit 0\n") {
+			if got := string(w.transcript()); strings.Contains(got, "hush") || strings.HasSuffix(got, "exit 0\n") {
 				t.Errorf("%s on %s says %s", line, address, got)
 			}
 		}

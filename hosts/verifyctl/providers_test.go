@@ -160,7 +160,7 @@ func TestProvidersOfAFileAreListedAndValidated(t *testing.T) {
 func TestApplyKnowsTheProvidersOfTheFile(t *testing.T) {
 	w := onMemory(t)
 	w.ctl("apply " + declaration(t, "https://api.vendor.example"))
-	if got := string(w.heard()); !strings.HasSuffix(got, "exit 0\n") {
+	if got := string(w.transcript()); !strings.HasSuffix(got, "exit 0\n") {
 		t.Errorf("apply says %s, want the workflow with the tenant's own provider to be applied", got)
 	}
 }

@@ -159,7 +159,7 @@ nodes:
 		out := w.ctl("screening diff " + before + " " + after + " --json --tenant TENANT" + tc.flags)
 		var found diffJSON
 		if err := json.Unmarshal([]byte(out), &found); err != nil {
-			t.Fatalf("%s: %v; %s", out, err, w.heard())
+			t.Fatalf("%s: %v; %s", out, err, w.transcript())
 		}
 		if len(found.NewMatches) != tc.want || tc.want == 1 && (found.NewMatches[0].ReferenceID != "new" || found.Screened != 3) {
 			t.Errorf("%q: %+v, want %d new match of the run new", tc.flags, found, tc.want)
@@ -169,7 +169,7 @@ nodes:
 		out := w.ctl("screening diff " + before + " " + after + " --json --tenant TENANT --record")
 		var found diffJSON
 		if err := json.Unmarshal([]byte(out), &found); err != nil || found.Recorded != want {
-			t.Errorf("%s: %v; recorded %d, want %d; %s", out, err, found.Recorded, want, w.heard())
+			t.Errorf("%s: %v; recorded %d, want %d; %s", out, err, found.Recorded, want, w.transcript())
 		}
 	}
 	queue, err := w.kit.Engine.Runs(t.Context(), tenant, verification.RunQuery{
@@ -182,7 +182,7 @@ nodes:
 		t.Errorf("exit code %d, %q, want a refusal of both flags", code, problems)
 	}
 	w.ctl("screening diff " + before + " " + after + " --tenant TENANT")
-	if said := string(w.heard()); !strings.Contains(said, "exit 1") || strings.Contains(said[strings.LastIndex(said, "$ "):], "Exempel, Piotr") {
+	if said := string(w.transcript()); !strings.Contains(said, "exit 1") || strings.Contains(said[strings.LastIndex(said, "$ "):], "Exempel, Piotr") {
 		t.Errorf("the table shows the name of a customer, or the exit code is not 1:\n%s", said)
 	}
 }

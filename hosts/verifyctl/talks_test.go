@@ -45,7 +45,7 @@ func TestTheCommandsPrintTheSameOnMemoryAndOnPostgreSQL(t *testing.T) {
 				{"tokens", talkOfTokens},
 			} {
 				talk.hold(w)
-				golden.Equal(t, "testdata/talks/"+talk.name+".txt", w.heard())
+				golden.Equal(t, "testdata/talks/"+talk.name+".txt", w.transcript())
 			}
 		})
 	}

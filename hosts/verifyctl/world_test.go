@@ -185,8 +185,8 @@ func (w *world) ctlWith(stdin, line string) string {
 	return stdout.String()
 }
 
-// heard returns the transcript since the last call.
-func (w *world) heard() []byte {
+// transcript returns the transcript since the last call.
+func (w *world) transcript() []byte {
 	text := w.said.String()
 	w.said.Reset()
 	return []byte(text)
