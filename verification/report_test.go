@@ -67,7 +67,7 @@ func TestReportDescribesTheWholeRun(t *testing.T) {
 	}
 }
 
-func TestCardReadsAsItsStepStands(t *testing.T) {
+func TestACardHasTheStatusAndTheReasonOfItsStep(t *testing.T) {
 	lenient := single(func(n *verification.Node) {
 		n.OnFailed, n.OnUnavailable = verification.TargetNext, verification.TargetNext
 	})
@@ -115,7 +115,7 @@ func TestCardReadsAsItsStepStands(t *testing.T) {
 	}
 }
 
-func TestCardsAreOfFinishedStepsReviewsAndWhereARunEnded(t *testing.T) {
+func TestAReportHasCardsOfFinishedStepsOfReviewsAndOfTheStepWhereARunEnded(t *testing.T) {
 	four := func() *journey {
 		return begin(t, single(func(n *verification.Node) { n.Retry = &verification.Retry{MaxDispatches: 4} }), "")
 	}
@@ -147,7 +147,7 @@ func TestCardsAreOfFinishedStepsReviewsAndWhereARunEnded(t *testing.T) {
 	}
 }
 
-func TestAVerdictBeforeTheEndSettlesNoStepThatTheRunEndedBefore(t *testing.T) {
+func TestAVerdictBeforeTheEndDoesNotSettleAnUnfinishedStep(t *testing.T) {
 	j := begin(t, desk(), wantsTwo).submit(consents).pass().approve("fine").cancel()
 	const reason = "The workflow asks for a manual review."
 	if got, want := j.card("again"), reason+" The run ended before this step was finished."; got.Status != verification.CardFailed || got.Reason != want {
@@ -165,7 +165,7 @@ func TestReviewCardShowsNoData(t *testing.T) {
 	}
 }
 
-func TestEveryFlaggedCardWaitsForTheSecondVerdictToo(t *testing.T) {
+func TestEveryFlaggedCardNeedsReviewUntilTheSecondVerdict(t *testing.T) {
 	j := begin(t, desk(), wantsTwo).submit(consents).pass().approve("fine")
 	for _, c := range j.report().Cards {
 		want := verification.CardOK

@@ -82,7 +82,7 @@ func TestTheDiscoveryDocumentIsBelowTheIssuer(t *testing.T) {
 	}
 }
 
-func TestWithAnAddressForTheKeysNothingIsDiscovered(t *testing.T) {
+func TestWithAJWKSURLTheDiscoveryDocumentIsNotRead(t *testing.T) {
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
 	good(t, i.verifier(t, func(o *token.OIDCOptions) { o.JWKSURL = i.URL + "/keys" }), edToken(t, "k", i.claims()))
 	i.wantRequests(t, 0, 1)
@@ -216,7 +216,7 @@ func TestAnUntrustedCertificateGivesNoKeys(t *testing.T) {
 func TestKeysThatCannotVerifyAreSkipped(t *testing.T) {
 	ed := private()["Ed25519"]
 	number := func(n int) string { return base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("\xff", n))) }
-	passed := []map[string]any{
+	skipped := []map[string]any{
 		nil,
 		{},
 		{"kty": "quantum", "kid": "a"},
@@ -240,7 +240,7 @@ func TestKeysThatCannotVerifyAreSkipped(t *testing.T) {
 		publicOf(t, private()["RSA"], "alg", "HS256"),
 		publicOf(t, private()["P-256"], "alg", "ES384"),
 	}
-	i := newIssuer(t, append(passed, publicOf(t, ed, "kid", "k"))...)
+	i := newIssuer(t, append(skipped, publicOf(t, ed, "kid", "k"))...)
 	count := 0
 	o := i.verifier(t, func(o *token.OIDCOptions) { o.Observe = func(n int, _ error) { count = n } })
 	good(t, o, edToken(t, "k", i.claims()))

@@ -24,8 +24,8 @@ type load struct {
 	fleet  *fleet
 	seed   uint64
 	client client
-	// heard is called with every response, unless it is nil.
-	heard func(h *host, a answer)
+	// onResponse is called with every response, unless it is nil.
+	onResponse func(h *host, a answer)
 
 	mu       sync.Mutex
 	accepted map[string]order // by the id of the run
@@ -170,7 +170,7 @@ func (l *load) until(ctx context.Context, run string, o order, do func() (done b
 		case a.status == 0 || a.status == http.StatusServiceUnavailable:
 			unsure = true
 		case a.status == http.StatusNotFound && strings.Contains(string(a.body), "no open signal"):
-			if unsure && l.went(ctx, run, o) {
+			if unsure && l.arrived(ctx, run, o) {
 				return
 			}
 		default:
@@ -183,8 +183,8 @@ func (l *load) until(ctx context.Context, run string, o order, do func() (done b
 	}
 }
 
-// went reports whether a signal whose response was lost has reached its run.
-func (l *load) went(ctx context.Context, run string, o order) bool {
+// arrived reports whether a signal whose response was lost has reached its run.
+func (l *load) arrived(ctx context.Context, run string, o order) bool {
 	a := l.send(ctx, http.MethodGet, "/v1/runs/"+run, "")
 	if a.status == http.StatusNotFound {
 		l.problem("order %d: run %s was accepted and is not there: %s", o.number, run, a)
@@ -212,8 +212,8 @@ func (l *load) send(ctx context.Context, method, path, body string, headers ...s
 		l.refused[a.status]++
 		l.mu.Unlock()
 	}
-	if l.heard != nil {
-		l.heard(h, a)
+	if l.onResponse != nil {
+		l.onResponse(h, a)
 	}
 	return a
 }

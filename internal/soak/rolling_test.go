@@ -23,8 +23,8 @@ func TestHostsAreReplacedUnderLoadWithoutAFailedRequest(t *testing.T) {
 	s.migrate(t)
 	f := newFleet(t, s, "api,worker", "api,worker", "worker")
 	l := newLoad(t, f, seed)
-	var heard leaving
-	l.heard = heard.hear
+	var failed failedResponses
+	l.onResponse = failed.record
 	loading, stopLoad := context.WithCancel(t.Context())
 	defer stopLoad()
 	customers, dismiss := context.WithCancel(t.Context())
@@ -35,7 +35,7 @@ func TestHostsAreReplacedUnderLoadWithoutAFailedRequest(t *testing.T) {
 	for slot := range f.roles {
 		<-time.After(time.Second)
 		h := f.at(slot)
-		heard.leaves(h)
+		failed.stops(h)
 		began := time.Now()
 		if err := h.Stop(); err != nil {
 			t.Error(err)
@@ -62,14 +62,14 @@ func TestHostsAreReplacedUnderLoadWithoutAFailedRequest(t *testing.T) {
 	if a.ledger, err = readLedger(t.Context(), conn); err != nil {
 		t.Error(err)
 	}
-	a.problems = append(append(a.problems, l.problems...), heard.problems...)
+	a.problems = append(append(a.problems, l.problems...), failed.problems...)
 	a.runs()
 	a.webhooks()
 	if err := a.counts(t.Context(), s.database); err != nil {
 		t.Error(err)
 	}
 	t.Logf("%d orders, %d runs, lost %d, idle %t, %d requests to a stopping host got no response, longest gap %.1fs",
-		n, len(all), a.lost, idle, heard.unanswered, a.longest.Seconds())
+		n, len(all), a.lost, idle, failed.unanswered, a.longest.Seconds())
 	report(t, a.problems)
 	if a.longest > handover {
 		t.Errorf("a run waited %s, as if its host had died, want less than %s: %s", a.longest, handover, a.worst)
@@ -79,31 +79,33 @@ func TestHostsAreReplacedUnderLoadWithoutAFailedRequest(t *testing.T) {
 	}
 }
 
-// leaving knows which hosts are shutting down, and failed responses of the others.
-type leaving struct {
+// failedResponses are the failed responses of hosts, some of which are shutting down.
+type failedResponses struct {
 	mu         sync.Mutex
 	stopping   map[*host]bool
 	unanswered int
 	problems   []string
 }
 
-func (l *leaving) leaves(h *host) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.stopping == nil {
-		l.stopping = map[*host]bool{}
+// stops says that a host shuts down from now on.
+func (f *failedResponses) stops(h *host) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stopping == nil {
+		f.stopping = map[*host]bool{}
 	}
-	l.stopping[h] = true
+	f.stopping[h] = true
 }
 
-// hear records a failed response, unless the host is shutting down.
-func (l *leaving) hear(h *host, a answer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// record records a response if it is a failure. A request to a host that is shutting down
+// may get no response; these are only counted.
+func (f *failedResponses) record(h *host, a answer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	switch {
-	case a.status == 0 && l.stopping[h]:
-		l.unanswered++
+	case a.status == 0 && f.stopping[h]:
+		f.unanswered++
 	case a.status == 0 || a.status >= http.StatusInternalServerError:
-		l.problems = append(l.problems, fmt.Sprintf("%s (asked to stop: %t) answered %s", h.Name, l.stopping[h], a))
+		f.problems = append(f.problems, fmt.Sprintf("%s (asked to stop: %t) answered %s", h.Name, f.stopping[h], a))
 	}
 }

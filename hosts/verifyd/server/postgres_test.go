@@ -237,7 +237,7 @@ func TestAHostIsReadyOnlyWhileItsDatabaseAnswers(t *testing.T) {
 		t.Errorf("/healthz without a database = %d, want 200: the process is fine", status)
 	}
 	if _, metrics, _ := s.call("GET", s.admin+"/metrics", ""); !strings.Contains(string(metrics), "verifyd_database_up 0") {
-		t.Errorf("the metrics do not say that the database is away:\n%s", metrics)
+		t.Errorf("the metrics do not say that the database is down:\n%s", metrics)
 	}
 	if err := server.Restart(t.Context()); err != nil {
 		t.Fatal(err)
