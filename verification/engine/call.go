@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -123,39 +123,27 @@ type response[T any] struct {
 func callHere[T any](
 	ctx context.Context, e *Engine, timeout time.Duration, call func(context.Context) (T, error), late func(response[T]),
 ) (r response[T], ok bool) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	var mu sync.Mutex // guards over and entered
-	over, entered := false, false
-	finish := func() (first bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		first, over = !over, true
-		return first
-	}
+	var over atomic.Bool // set by the first of the call, the timeout and the end of ctx
+	limited, cancel := context.WithCancelCause(ctx)
 	stopTimer := e.ports.Clock.AfterFunc(timeout, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if !over {
-			entered = true
+		if over.CompareAndSwap(false, true) {
 			e.activity.Enter()
 			cancel(errTimeout)
+			go late(response[T]{entered: true, err: errTimeout})
 		}
 	})
 	stopWatch := context.AfterFunc(ctx, func() {
-		if finish() {
+		if over.CompareAndSwap(false, true) {
 			stopTimer()
-			late(response[T]{entered: entered, err: context.Cause(ctx)})
+			late(response[T]{err: context.Cause(ctx)})
 		}
 	})
-	r.result, r.err = recovered(ctx, call)
-	if !finish() {
+	r.result, r.err = recovered(limited, call)
+	stopWatch()
+	if !over.CompareAndSwap(false, true) {
 		return response[T]{}, false
 	}
 	stopTimer()
-	stopWatch()
-	if r.entered = entered; r.err != nil && errors.Is(context.Cause(ctx), errTimeout) {
-		r.err = errTimeout
-	}
 	cancel(nil)
 	return r, true
 }
