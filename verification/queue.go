@@ -259,6 +259,7 @@ type QueueFigures struct {
 	Overdue int // those whose due time has passed
 	// Oldest is the earliest Since; zero if the queue is empty, or for all tenants.
 	Oldest time.Time
-	// Since counts those whose Since is each of some times or earlier.
+	// Since has a number for each of the given times: the runs whose Since is that time or
+	// earlier.
 	Since []int
 }

@@ -29,8 +29,8 @@ func TestARefusalNamesTheAcceptedFormats(t *testing.T) {
 func TestOnlyWhatIsListedIsAccepted(t *testing.T) {
 	contents := map[string][]byte{"JPEG": someJPEG(), "PNG": somePNG(), "WebP": webp(lossy()), "PDF": somePDF(0)}
 	for _, c := range []struct {
-		accept string
-		taken  string
+		accept   string
+		accepted string
 	}{
 		{"", "JPEG PNG WebP PDF"},
 		{"*/*", "JPEG PNG WebP PDF"},
@@ -43,12 +43,12 @@ func TestOnlyWhatIsListedIsAccepted(t *testing.T) {
 		for name, content := range contents {
 			t.Run(c.accept+" "+name, func(t *testing.T) {
 				accept := strings.Fields(c.accept)
-				if strings.Contains(c.taken, name) {
-					taken(t, content, accept...)
+				if strings.Contains(c.accepted, name) {
+					accepted(t, content, accept...)
 					return
 				}
 				if _, _, err := sanitize(t.Context(), bytes.NewReader(content), accept...); err == nil {
-					t.Error("it was taken, want it refused")
+					t.Error("it was accepted, want it refused")
 				}
 			})
 		}
@@ -91,11 +91,11 @@ func TestOtherContentIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheLargestImagesAreTaken(t *testing.T) {
+func TestTheLargestImagesAreAccepted(t *testing.T) {
 	for _, content := range [][]byte{
 		sizedJPEG(10_000, 5_000), sizedJPEG(5_000, 10_000), sizedPNG(10_000, 5_000), sizedPNG(1, 10_000),
 		webp(canvas(0, 10_000, 5_000), lossy()),
 	} {
-		taken(t, content)
+		accepted(t, content)
 	}
 }

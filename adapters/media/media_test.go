@@ -51,8 +51,8 @@ func TestAFileThatIsNotReadToItsEndIsReleased(t *testing.T) {
 
 func TestSanitizingTwiceChangesNothing(t *testing.T) {
 	for mediaType, content := range samples() {
-		once := taken(t, content)
-		if twice := taken(t, once); !bytes.Equal(once, twice) {
+		once := accepted(t, content)
+		if twice := accepted(t, once); !bytes.Equal(once, twice) {
 			t.Errorf("%s: the second time %d bytes are kept of %d, want the same", mediaType, len(twice), len(once))
 		}
 	}
@@ -63,7 +63,7 @@ func TestTheResultDoesNotDependOnTheSizeOfReads(t *testing.T) {
 		"one byte at a time": iotest.OneByteReader, "in halves": iotest.HalfReader, "with the end": iotest.DataErrReader,
 	}
 	for mediaType, content := range samples() {
-		want := taken(t, content)
+		want := accepted(t, content)
 		for name, way := range ways {
 			_, kept, err := sanitize(t.Context(), way(bytes.NewReader(content)))
 			if err != nil {
@@ -96,7 +96,7 @@ func TestTheSizeLimitCountsEveryByte(t *testing.T) {
 		t.Run(name, func(t *testing.T) { refused(t, "must be at most 10 MiB", content) })
 	}
 	for _, content := range [][]byte{somePDF(limit), filled(someJPEG(), limit), filled(somePNG(), limit)} {
-		taken(t, content)
+		accepted(t, content)
 	}
 }
 

@@ -175,8 +175,8 @@ func sanitize(ctx context.Context, content io.Reader, accept ...string) (mediaTy
 	return mediaType, kept, errors.Join(err, r.Close())
 }
 
-// taken returns what is kept of a file that must be accepted.
-func taken(t *testing.T, content []byte, accept ...string) []byte {
+// accepted returns what is kept of a file that must be accepted.
+func accepted(t *testing.T, content []byte, accept ...string) []byte {
 	t.Helper()
 	_, kept, err := sanitize(t.Context(), bytes.NewReader(content), accept...)
 	if err != nil {

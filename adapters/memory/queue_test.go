@@ -25,7 +25,7 @@ type pieceName struct {
 	run  verification.RunRef
 }
 
-func TestTheQueueEqualsASearchedList(t *testing.T) {
+func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := memory.New()
 		model := map[pieceName]*waiting{}

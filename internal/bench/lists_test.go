@@ -96,14 +96,14 @@ func listPages(b *testing.B, s *postgres.Store, now time.Time) {
 		for i, q := range combinations(verification.DeriveWorkflowID(bigTenant, "filled-3")) {
 			q.Now, small[i].Now = now, now
 			l := listed{query: q}
-			var of, with []time.Duration
+			var smallTimes, bigTimes []time.Duration
 			for range repeats { // alternating
 				took, _ := list(b, s, smallTenant, small[i])
-				of = append(of, took)
+				smallTimes = append(smallTimes, took)
 				took, l.total = list(b, s, bigTenant, q)
-				with = append(with, took)
+				bigTimes = append(bigTimes, took)
 			}
-			l.small, l.big = median(of), median(with)
+			l.small, l.big = median(smallTimes), median(bigTimes)
 			all = append(all, l)
 		}
 	}
@@ -132,16 +132,16 @@ func listFar(b *testing.B, s *postgres.Store, now time.Time, offset int) {
 	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: verification.DefaultLimit, Offset: offset}, Now: now}
 	completed := q
 	completed.Status = verification.StatusCompleted
-	var none, one []time.Duration
+	var allTimes, completedTimes []time.Duration
 	for b.Loop() {
 		took, _ := list(b, s, bigTenant, q)
-		none = append(none, took)
+		allTimes = append(allTimes, took)
 		took, _ = list(b, s, bigTenant, completed)
-		one = append(one, took)
+		completedTimes = append(completedTimes, took)
 	}
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(ms(median(none)), "all-ms")
-	b.ReportMetric(ms(median(one)), "completed-ms")
+	b.ReportMetric(ms(median(allTimes)), "all-ms")
+	b.ReportMetric(ms(median(completedTimes)), "completed-ms")
 }
 
 func list(b *testing.B, s *postgres.Store, of verification.TenantID, q verification.RunQuery) (took time.Duration, total int) {
