@@ -31,10 +31,10 @@ func TestErrorIsOneLine(t *testing.T) {
 func TestErrorIsOfItsKindAndOfItsCause(t *testing.T) {
 	err := error(&verification.Error{Kind: verification.ErrUnavailable, Cause: io.EOF})
 	if !errors.Is(err, verification.ErrUnavailable) || !errors.Is(err, io.EOF) || errors.Is(err, verification.ErrConflict) {
-		t.Errorf("%v is not found as unavailable by the end of a file", err)
+		t.Errorf("%v is not both ErrUnavailable and io.EOF, or is ErrConflict", err)
 	}
 	if err := error(&verification.Error{Kind: verification.ErrConflict}); !errors.Is(err, verification.ErrConflict) || errors.Is(err, io.EOF) {
-		t.Errorf("%v is not found as a conflict", err)
+		t.Errorf("%v is not ErrConflict, or is io.EOF", err)
 	}
 }
 

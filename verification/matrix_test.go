@@ -16,8 +16,8 @@ import (
 
 // situation is a state that a run of the desk definition can have.
 type situation struct {
-	name string
-	come func(t tester) *journey
+	name  string
+	reach func(t tester) *journey
 }
 
 // situations lists the states of a run, each with the steps that lead to it.
@@ -334,7 +334,7 @@ func TestEveryCommandInEverySituation(t *testing.T) {
 		for _, s := range situations() {
 			for i, c := range m.commands {
 				t.Run(s.name+"/"+c.name, func(t *testing.T) {
-					j := s.come(t)
+					j := s.reach(t)
 					status, ended := j.status(), j.detail().CompletedAt
 					if got := outcome(j.try(c.command)); got != rows[s.name][i] {
 						t.Fatalf("Decide = %s, want %s", got, rows[s.name][i])

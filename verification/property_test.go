@@ -241,7 +241,7 @@ func TestRandomRunsKeepEveryPromise(t *testing.T) {
 		input := rapid.SampledFrom([]string{"", wantsOne, wantsTwo, `{"a":"<b>&\u2028"}`}).Draw(t, "input")
 		j := begin(t, d, input)
 		if somewhere := situations()[1:]; rapid.Bool().Draw(t, "further on") {
-			j = somewhere[rapid.IntRange(0, len(somewhere)-1).Draw(t, "situation")].come(t)
+			j = somewhere[rapid.IntRange(0, len(somewhere)-1).Draw(t, "situation")].reach(t)
 		}
 		for range rapid.IntRange(0, 25).Draw(t, "steps") {
 			j.after(nextWait(t, j))

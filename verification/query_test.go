@@ -36,7 +36,7 @@ func TestFiltersAreJoinedByAnd(t *testing.T) {
 	statuses := append([]verification.Status{""}, verification.Statuses()...)
 	decisions := []verification.Decision{"", verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject}
 	for _, s := range situations()[1:] {
-		j := s.come(t)
+		j := s.reach(t)
 		d := j.detail()
 		for _, workflow := range []verification.WorkflowID{"", workflowID, "other"} {
 			for _, status := range statuses {

@@ -69,7 +69,7 @@ func writeSituations(t *testing.T, b *strings.Builder) {
 	row(b, "situation", "status", "decision", "waits on", "error")
 	row(b, "---", "---", "---", "---", "---")
 	for _, s := range situations() {
-		j := s.come(t)
+		j := s.reach(t)
 		if j.run.Seq == 0 {
 			row(b, s.name, "", "", "", "")
 			continue

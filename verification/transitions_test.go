@@ -14,9 +14,9 @@ import (
 type transition struct {
 	from, trigger, condition, to, also string
 
-	come func(t *testing.T) *journey
-	act  func(j *journey)
-	hold func(t *testing.T, j *journey) // what `also` says; may be nil
+	reach func(t *testing.T) *journey
+	act   func(j *journey)
+	hold  func(t *testing.T, j *journey) // what `also` says; may be nil
 }
 
 const (
@@ -381,7 +381,7 @@ func decisionTransitions() []transition {
 func TestEveryRowOfTheStatusTable(t *testing.T) {
 	for _, row := range statusTransitions() {
 		t.Run(row.from+"/"+row.trigger+"/"+row.condition, func(t *testing.T) {
-			j := row.come(t)
+			j := row.reach(t)
 			if got := j.status(); row.from != "(none)" && string(got) != row.from {
 				t.Fatalf("the row begins at %s, want %s", got, row.from)
 			}
@@ -406,7 +406,7 @@ func TestEveryRowOfTheDecisionTable(t *testing.T) {
 	}
 	for _, row := range decisionTransitions() {
 		t.Run(row.from+"/"+row.trigger+"/"+row.condition, func(t *testing.T) {
-			j := row.come(t)
+			j := row.reach(t)
 			if got := null(j.decision()); got != row.from {
 				t.Fatalf("the row begins at %s, want %s", got, row.from)
 			}
