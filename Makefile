@@ -19,8 +19,9 @@ SERVICES := /adapters/postgres$$|/internal/(bench|bench/fill|browser|noisy|pgtes
 
 # Test binaries are kept and linked again only when they change: linking all of them takes
 # about two minutes of CPU. Their names are those of the folders, so no two packages with
-# tests have folders of the same name. The linker flags are those of go test without -o.
-KEEP := -o $(BUILD)/tests/ -ldflags='-s -w'
+# tests have folders of the same name. Those with the race detector have their own folder.
+# The linker flags are those of go test without -o.
+KEEP = -o $(BUILD)/tests$(findstring -race,$(TESTFLAGS))/ -ldflags='-s -w'
 
 # The race detector needs a C compiler; Go sets CGO_ENABLED to 0 where there is none.
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)

@@ -59,7 +59,8 @@ func NewCommit(before, after Run, events []Event) Commit {
 }
 
 // HistoryChanged returns the ErrConflict of a RunStore for an append to a history that
-// does not have the given length.
+// does not have the given length. A store that cannot tell the two apart also returns it
+// in place of WorkflowChanged.
 func HistoryChanged() error { return Conflict("run", "its history has changed") }
 
 // WorkflowChanged returns the ErrConflict of a store for a workflow that does not have

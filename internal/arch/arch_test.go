@@ -67,6 +67,29 @@ func topLevel(t *testing.T) map[string]bool {
 	return names
 }
 
+func TestCIRunsEveryTest(t *testing.T) {
+	const file = "../../.ci/run"
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode()&0o111 != 0o111 {
+		t.Errorf("the mode of .ci/run is %v, want it to be executable", info.Mode())
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(text), "#!/usr/bin/env bash\n") {
+		t.Error(".ci/run is no script of bash")
+	}
+	for _, command := range []string{"make test ", "make example\n", "make verify-rest\n"} {
+		if !strings.Contains(string(text), "\n"+command) {
+			t.Errorf(".ci/run does not run %q", command)
+		}
+	}
+}
+
 func TestFilesOpenWithASentence(t *testing.T) {
 	for file, src := range sources(t) {
 		if problem := opening(t, src); problem != "" {

@@ -250,8 +250,8 @@ func (t *Tab) See(selector string) {
 	t.do("see "+selector, chromedp.WaitVisible(chromedp.CSS(selector)))
 }
 
-// Wait waits until a JavaScript expression is true. It looks by a timer, because the browser
-// would draw the page sixty times a second for each look before a frame.
+// Wait waits until a JavaScript expression is true. It polls by a timer: polling by
+// animation frame makes the browser draw the page sixty times a second.
 func (t *Tab) Wait(expression string) {
 	t.tb.Helper()
 	t.try("wait for "+expression, func(ctx context.Context) error {

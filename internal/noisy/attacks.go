@@ -244,7 +244,7 @@ func (s *site) completedCards(ctx context.Context) (runs []string, err error) {
 	return runs, err
 }
 
-// printAll prints reports with many cards, more than a host caches.
+// printAll prints reports with many cards, again and again.
 func printAll(ctx context.Context, s *site) {
 	runs, err := s.completedCards(ctx)
 	if err != nil || len(runs) == 0 {

@@ -15,8 +15,9 @@ import (
 const (
 	maxRatio = 3 // of the p99 during the attack to that alone
 	// A p99 within maxScheduled always meets the target: a goroutine may wait that
-	// long for a processor while each runs another goroutine for 10 ms. So does one
-	// that is not above the p99 beside the control, which calls no host.
+	// long for a processor while each runs another goroutine for 10 ms. A
+	// p99 that is not above that beside the control meets it too: the control calls no
+	// host.
 	maxScheduled = 30 * time.Millisecond
 	maxTook      = time.Second // of any call
 	maxRSS       = 1 << 30     // of a host on PostgreSQL

@@ -35,7 +35,7 @@ func (s *Server) create(ctx context.Context) error {
 			return s.setUp(ctx)
 		}
 		if attempt == 5 || available(s.port) {
-			return err
+			return fmt.Errorf("start with a copy of %s: %w", from, err)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func settings(o Options, socket string) map[string]string {
 		"dynamic_shared_memory_type": "mmap", // in the data folder, so that it goes with it
 		"log_checkpoints":            "off",
 		"autovacuum":                 durable, // else the plans of a slow test change
-		"jit":                        durable, // compiling a statement takes longer than the tests' data
+		"jit":                        durable, // compiling a statement takes longer than executing it on the few rows of tests
 		"fsync":                      durable,
 		"synchronous_commit":         durable,
 		"full_page_writes":           durable,

@@ -24,6 +24,9 @@ func InstallWith(ctx context.Context, i npm.Installer, name string) (string, err
 	return installWith(ctx, i, name)
 }
 
+// Temporary returns a folder for temporary files that the user of a server can enter.
+func Temporary() (string, error) { return temporary(true) }
+
 // Folder returns the folder of a server's files.
 func Folder(s *Server) string { return s.folder.path }
 

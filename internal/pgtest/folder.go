@@ -90,6 +90,9 @@ func sweep(parent string) {
 // files of a server that need not be durable are kept in memory if there is enough, unless the
 // environment names a folder: a file system spends much time on thousands of short-lived files.
 func temporary(durable bool) (string, error) {
+	if memory != "" {
+		sweep(memory) // what killed test binaries left there takes memory
+	}
 	if !durable && os.Getenv("TMPDIR") == "" && hasMemory() {
 		return memory, nil
 	}

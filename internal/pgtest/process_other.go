@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Listing processes on other systems.
+// Processes and memory on other systems.
 
 package pgtest
 

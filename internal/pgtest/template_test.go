@@ -23,7 +23,11 @@ for option; do case $option in --pgdata=*) mkdir "${option#*=}" && echo 15 >"${o
 // installed returns a folder that every user can enter, with a program initdb.
 func installed(t *testing.T, initdb string) string {
 	t.Helper()
-	bin, err := os.MkdirTemp("", "")
+	parent, err := pgtest.Temporary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin, err := os.MkdirTemp(parent, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -177,7 +177,7 @@ func (c *Contract) known(seen [32]byte) bool {
 	return c.good[seen]
 }
 
-// The values of a body whose form alone the document says.
+// Values of which the document prescribes only the form.
 var (
 	anyUUID      = regexp.MustCompile(`\b` + uuidPattern + `\b`)
 	anyTimestamp = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z`)

@@ -76,6 +76,9 @@ func (r *runner) work(j *job, o callResult) (verification.TaskKind, error) {
 		return verification.TaskNone, err
 	}
 	defer release()
+	// A run whose size is not known yet waits for no other slot, whose holder may wait for
+	// this one.
+	ctx = context.WithValue(ctx, heavyHeld{}, true)
 	c := o.command
 	for range maxAttempts {
 		if c == nil && r.isClosing() {

@@ -224,6 +224,40 @@ func TestATenantReadsFewRunsOfUnknownSizeAtOnce(t *testing.T) {
 	})
 }
 
+func TestLargeRunsThatAreRetriedOnAnotherHostComplete(t *testing.T) {
+	k := enginetest.New(t)
+	k.Provider.On("a", slices.Repeat([]enginetest.Reply{enginetest.Flake()}, 60)...)
+	w := k.Apply(chain("a"))
+	input := verification.Data(`{"a":"` + strings.Repeat("x", 100_000) + `"}`)
+	var runs []verification.RunID
+	for range 60 { // four times the workers
+		runs = append(runs, startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "x", Input: input}))
+	}
+	k.Settle()
+	if err := k.Engine.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	later := clock.NewManual(k.Clock.Now().Add(time.Minute)) // all retries are due
+	other := another(t, k, newScreener("v1"), func(p *engine.Ports) {
+		p.Clock = later
+		p.Providers["script"] = &mock.ProviderMock{
+			CheckFunc: func(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
+				return verification.CheckResult{Outcome: verification.OutcomePassed}, nil
+			},
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := later.Settle(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range runs {
+		if d, err := other.Run(ctx, enginetest.Tenant, id); err != nil || d.Status != verification.StatusCompleted {
+			t.Errorf("run %s = %s, %v; want completed", id, d.Status, err)
+		}
+	}
+}
+
 func TestCallsThatWaitForASlotAreHandedOver(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Calls = 4 })
 	k.Provider.On("a", enginetest.Slow(time.Hour, enginetest.Pass(nil)))

@@ -170,19 +170,19 @@ func (r *runner) rescreenList(l rescreenedList) (n int, err error) {
 }
 
 // releaseLists ends the holds of this host, so that another one continues its passes at
-// its next check. No batch is under way.
-func (r *runner) releaseLists(ctx context.Context) (err error) {
+// its next check and not when the holds end. No batch is under way.
+func (r *runner) releaseLists(ctx context.Context) {
 	if r.rescreening.holder == "" {
-		return nil
+		return
 	}
 	now := r.e.now()
 	for _, l := range r.rescreening.lists {
-		_, failed := r.e.ports.Store.HoldList(ctx, l.name, r.rescreening.holder, now, now)
-		if !errors.Is(failed, verification.ErrConflict) { // another host holds the list
-			err = errors.Join(err, failed)
+		_, err := r.e.ports.Store.HoldList(ctx, l.name, r.rescreening.holder, now, now)
+		if err != nil && !errors.Is(err, verification.ErrConflict) { // another host holds the list
+			r.e.log.Warn("the screening lists are not released", "error", err)
+			return
 		}
 	}
-	return err
 }
 
 // endPass records that no run is left. Runs that are completed later and were screened

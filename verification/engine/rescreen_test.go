@@ -324,7 +324,9 @@ func another(t *testing.T, k *enginetest.Kit, s *screener, change func(*engine.P
 	t.Cleanup(func() {
 		stop()
 		served.Wait()
-		if err := e.Close(context.WithoutCancel(t.Context())); err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		if err := e.Close(ctx); err != nil {
 			t.Error(err)
 		}
 	})

@@ -122,19 +122,19 @@ func (r *runner) close(ctx context.Context) error {
 	screening := r.rescreening.busy
 	r.mu.Unlock()
 	r.halt()
-	var err error
 	ctx = context.WithoutCancel(ctx)
-	if !screening {
-		err = r.releaseLists(ctx)
+	var err error
+	if len(remaining) > 0 {
+		work := make([]verification.Work, len(remaining))
+		for i, ref := range remaining {
+			work[i] = verification.Work{Kind: verification.WorkAdvance, RunRef: ref}
+		}
+		err = r.e.ports.Store.Release(ctx, work, r.e.now())
 	}
-	if len(remaining) == 0 {
-		return err
+	if err == nil && !screening {
+		r.releaseLists(ctx)
 	}
-	work := make([]verification.Work, len(remaining))
-	for i, ref := range remaining {
-		work[i] = verification.Work{Kind: verification.WorkAdvance, RunRef: ref}
-	}
-	return errors.Join(err, r.e.ports.Store.Release(ctx, work, r.e.now()))
+	return err
 }
 
 // isClosing reports whether the host is stopping.

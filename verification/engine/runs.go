@@ -119,12 +119,12 @@ func (e *Engine) history(ctx context.Context, ref verification.RunRef) (runHisto
 
 // loadHistory reads the whole history of a run.
 func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef) (h runHistory, err error) {
-	run := e.cached(ref)
-	release, err := e.acquireLoad(ctx, ref, run)
+	release, err := e.acquireLoad(ctx, ref)
 	if err != nil {
 		return h, err
 	}
 	defer release()
+	run := e.cached(ref)
 	if h.events, err = e.store.Load(ctx, ref.Tenant, ref.Run, 0); err != nil {
 		return h, err
 	}

@@ -60,12 +60,12 @@ func (e *Engine) reload(ctx context.Context, s *session) (err error) {
 
 // load returns a run. The events of a cached run are not read again.
 func (e *Engine) load(ctx context.Context, ref verification.RunRef) (verification.Run, error) {
-	run := e.cached(ref)
-	release, err := e.acquireLoad(ctx, ref, run)
+	release, err := e.acquireLoad(ctx, ref)
 	if err != nil {
 		return verification.Run{}, err
 	}
 	defer release()
+	run := e.cached(ref) // another call may have read it meanwhile
 	events, err := e.store.Load(ctx, ref.Tenant, ref.Run, run.Seq)
 	if err != nil {
 		return verification.Run{}, err
@@ -100,15 +100,18 @@ func (e *Engine) remember(ref verification.RunRef, run verification.Run) {
 	}
 }
 
-// acquireLoad waits until the run may be read, given what the cache has of it. A run
-// that is known to be large waits for a slot for expensive work, and one of unknown
-// size for one of the few of its tenant.
-func (e *Engine) acquireLoad(ctx context.Context, ref verification.RunRef, cached verification.Run) (release func(), err error) {
+// acquireLoad waits until a run that is not in the cache may be read. A run that is
+// known to be large waits for a slot for expensive work, and another one for a slot for
+// reads, of which a tenant has few. A caller that holds a slot already does not wait.
+func (e *Engine) acquireLoad(ctx context.Context, ref verification.RunRef) (release func(), err error) {
+	if e.external { // its transaction holds a connection, for which holders of slots may wait
+		return func() {}, nil
+	}
 	if _, large := e.large.Get(ref); large {
 		_, release, err = e.acquireHeavy(ctx, ref.Tenant)
 		return release, err
 	}
-	if cached.Seq > 0 || ctx.Value(heavyHeld{}) != nil {
+	if ctx.Value(heavyHeld{}) != nil || e.cached(ref).Seq > 0 {
 		return func() {}, nil
 	}
 	return e.loads.Acquire(ctx, string(ref.Tenant))

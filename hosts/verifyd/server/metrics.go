@@ -89,7 +89,7 @@ func (m *metrics) ProviderCalled(provider, outcome string, took time.Duration) {
 	m.calls.WithLabelValues(provider, outcome).Observe(took.Seconds())
 }
 
-// VerdictGiven records how long a run needed its verdict.
+// VerdictGiven records how long a run waited for its verdict.
 func (m *metrics) VerdictGiven(took time.Duration) { m.verdicts.Observe(took.Seconds()) }
 
 // RunPoisoned counts a run that was ended because its hosts kept stopping.
