@@ -213,6 +213,7 @@ func (r *runner) wait(j *job, at time.Time) error {
 		return err
 	}
 	j.work = nil
+	j.leased.Store(0) // a renewal would delay the run until the end of a lease
 	r.nudge(at)
 	return nil
 }

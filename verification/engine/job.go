@@ -130,6 +130,7 @@ func (r *runner) driven(j *job) (more bool) {
 	j.cancel()
 	if j.changed && !j.released && r.base.Err() == nil {
 		j.changed, j.run = false, verification.Run{}
+		j.leased.Store(r.e.ports.Clock.Now().Add(-r.e.opt.Lease / renewals).UnixNano()) // the next append renews the lease
 		j.ctx, j.cancel = context.WithCancel(r.base)
 		return true
 	}
@@ -157,16 +158,14 @@ func (r *runner) interrupt(ref verification.RunRef) {
 }
 
 // accept drives the runs that were taken from the queue. A run that has a job is
-// driven already: its lease is renewed, and its goroutine makes another pass.
+// driven already: its goroutine makes another pass.
 func (r *runner) accept(ctx context.Context, work []verification.Work) error {
-	var ours []verification.RunRef
 	var aside []verification.Work
 	r.mu.Lock()
 	for _, w := range work {
 		switch j := r.jobs[w.RunRef]; {
 		case j != nil:
 			j.changed = true
-			ours = append(ours, w.RunRef)
 		case w.Lost >= maxLostEnding:
 			aside = append(aside, w)
 		default:
@@ -178,13 +177,8 @@ func (r *runner) accept(ctx context.Context, work []verification.Work) error {
 	for _, w := range aside {
 		r.e.log.Error("run set aside: no host could drive or end it", "run", w.Run, "tenant", w.Tenant, "lost_leases", w.Lost)
 	}
-	if len(aside) > 0 {
-		if err := r.e.ports.Store.Release(ctx, aside, now.Add(setAside)); err != nil {
-			return err
-		}
-	}
-	if len(ours) == 0 {
+	if len(aside) == 0 {
 		return nil
 	}
-	return r.e.ports.Store.Renew(ctx, ours, now.Add(r.e.opt.Lease))
+	return r.e.ports.Store.Release(ctx, aside, now.Add(setAside))
 }

@@ -5,13 +5,65 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
+
+func TestARetryIsNotDelayedByTheLeaseOfARunThatWasTakenMeanwhile(t *testing.T) {
+	called, taken, waits := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var calls, takes atomic.Int64
+	var once sync.Once
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		own := p.Store
+		p.Providers["script"] = &mock.ProviderMock{
+			CheckFunc: func(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
+				if calls.Add(1) > 1 {
+					return verification.CheckResult{Outcome: verification.OutcomePassed}, nil
+				}
+				close(called)
+				<-taken
+				return verification.CheckResult{}, errors.New("the vendor is away")
+			},
+		}
+		runs := mockRuns(own)
+		onAppend(runs, func(_ verification.RunID, c verification.Commit) error {
+			if len(c.Events) == 0 {
+				once.Do(func() { close(waits) })
+			}
+			return nil
+		})
+		queue := &mock.WorkQueueMock{FinishFunc: own.Finish, PostponeFunc: own.Postpone, ReleaseFunc: own.Release}
+		queue.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]verification.Work, time.Time, error) {
+			work, next, err := own.Take(ctx, r)
+			if len(work) > 0 && takes.Add(1) == 1 {
+				close(taken)
+			}
+			return work, next, err
+		}
+		queue.RenewFunc = func(ctx context.Context, all []verification.RunRef, until time.Time) error {
+			<-waits // until the run waits for its retry
+			return own.Renew(ctx, all, until)
+		}
+		p.Store = replace(own, func(s *ports) { s.RunStore, s.WorkQueue = runs, queue })
+	})
+	id := startFor(t, k, enginetest.Tenant, k.Apply(chain("a")), engine.StartRequest{ReferenceID: "x"})
+	<-called
+	ref := verification.RunRef{Tenant: enginetest.Tenant, Run: id}
+	if err := k.Store.Renew(t.Context(), []verification.RunRef{ref}, k.Clock.Now()); err != nil { // as if its lease had ended
+		t.Fatal(err)
+	}
+	k.Engine.Wake()
+	k.Settle()
+	k.Advance(3 * time.Second)
+	wantStatus(t, k.Run(id), verification.StatusCompleted)
+}
 
 func TestARunOfAHostThatDiedIsTakenWhenItsLeaseEnds(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 10 * time.Second })
