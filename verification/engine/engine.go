@@ -25,8 +25,8 @@ type Ports struct {
 	Store verification.Store
 	// Providers are the providers of all tenants, by the names that definitions use.
 	Providers map[string]verification.Provider
-	// TenantProviders are the own providers of tenants. A tenant's own provider comes
-	// before one of Providers with the same name; other tenants do not see it.
+	// TenantProviders are providers that belong to one tenant each. They come before those
+	// of Providers with the same name; other tenants do not see them.
 	TenantProviders map[verification.TenantID]map[string]verification.Provider
 	Expressions     verification.ExpressionCompiler
 	Links           verification.LinkSigner
@@ -59,9 +59,9 @@ type Options struct {
 	// no worker while a provider is called.
 	Workers int
 	// Calls bounds the provider calls in flight on this host; 0 means 1024. At most
-	// half of them are to one provider. At most a quarter are of one tenant, also
-	// among the calls to one provider. A run counts as one more call for
-	// each 128 KiB of its size.
+	// half of them are to one provider. One tenant may use a quarter of them, and a
+	// quarter of those to one provider, or three quarters if the provider is a
+	// CallLimiter. A run counts as one more call for each 128 KiB of its size.
 	Calls int
 	// Passive makes an engine that drives no runs and sends no notices: other hosts
 	// on the same store do.
@@ -106,7 +106,7 @@ type Observer interface { //nolint:interfacebloat // one method for each metric
 	RunRescreened(list, outcome string)
 }
 
-// Engine runs verification journeys. Make one with New; it is safe for concurrent
+// Engine runs verification workflows. Make one with New; it is safe for concurrent
 // use. Its methods are the use cases; work that outlives a call runs in
 // goroutines of its own, which Close waits for.
 type Engine struct {
@@ -124,6 +124,7 @@ type Engine struct {
 	heavy       *fair.Limiter                         // slots for work on large runs, and for calls of Decide that may take long
 	loads       *fair.Limiter                         // slots for reads of runs that are not in the cache
 	large       *lru.Cache[verification.RunRef, bool] // the runs that were found to be large
+	rests       bool                                  // expensive work is followed by a rest; never by a manual clock
 
 	runner   *runner // nil for an engine that drives nothing
 	external bool    // the engine works inside a transaction of its caller
@@ -175,6 +176,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		serving:     serving,
 	}
 	if _, manual := p.Clock.(verification.ActivityTracker); !manual { // whose time does not measure work
+		e.rests = true
 		e.heavy.Rest(heavyRests, 0, p.Clock)
 	}
 	if !o.Passive {

@@ -20,7 +20,7 @@ const (
 	jobsPerWorker   = 64  // runs in memory for each worker
 	maxNotices      = 256 // notices being sent at once
 	tenantNotices   = 32  // of one tenant
-	receiverNotices = 32  // to one receiver
+	receiverNotices = 48  // to one receiver
 	// tenantShare divides a limit into the part that one tenant may use.
 	tenantShare = 4
 	// providerShare divides the calls into the part that one provider may use.

@@ -102,7 +102,8 @@ func (e *Engine) remember(ref verification.RunRef, run verification.Run) {
 
 // acquireLoad waits until a run that is not in the cache may be read. A run that is
 // known to be large waits for a slot for expensive work, and another one for a slot for
-// reads, of which a tenant has few. A caller that holds a slot already does not wait.
+// reads, of which a tenant has few; if it turns out to be large, the slot stays in use for
+// some time afterwards. A caller that holds a slot already does not wait.
 func (e *Engine) acquireLoad(ctx context.Context, ref verification.RunRef) (release func(), err error) {
 	if e.external { // its transaction holds a connection, for which holders of slots may wait
 		return func() {}, nil
@@ -114,7 +115,15 @@ func (e *Engine) acquireLoad(ctx context.Context, ref verification.RunRef) (rele
 	if ctx.Value(heavyHeld{}) != nil || e.cached(ref).Seq > 0 {
 		return func() {}, nil
 	}
-	return e.loads.Acquire(ctx, string(ref.Tenant))
+	free, err := e.loads.Acquire(ctx, string(ref.Tenant))
+	began := e.ports.Clock.Now()
+	return func() {
+		if _, large := e.large.Get(ref); large && e.rests {
+			e.ports.Clock.AfterFunc(heavyRests*e.ports.Clock.Now().Sub(began), free)
+			return
+		}
+		free()
+	}, err
 }
 
 // heavyHeld is the key under which a context says that its caller holds a slot for
