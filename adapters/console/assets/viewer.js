@@ -142,6 +142,8 @@ viewer?.addEventListener("close", () => {
   const link = panes[0]?.link;
   panes = [];
   viewer.querySelector(".panes").replaceChildren();
-  link?.focus();
+  if (document.activeElement === document.body || images.includes(document.activeElement)) {
+    link?.focus(); // the browser has put the focus on the first one; the person may have moved it since
+  }
 });
 addEventListener("resize", () => panes.forEach((pane) => pane.draw()));
