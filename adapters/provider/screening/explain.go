@@ -1,4 +1,4 @@
-// Explanation: the reasons of a score, and its change by birth date and country.
+// Explanation: the reasons for a score, and its change by birth date and country.
 
 package screening
 
@@ -12,15 +12,16 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening/names"
 )
 
-// explain returns the reasons of a score of names, one for each part.
-func explain(m names.Match) []string {
+// explain returns the reasons for a score of names, one for each part. other says which
+// the other name is.
+func explain(m names.Match, other string) []string {
 	var out []string
 	for _, p := range m.Parts {
 		switch {
 		case p.Other == "":
-			out = append(out, fmt.Sprintf("%s is not in the listed name", p.Name))
+			out = append(out, fmt.Sprintf("%s is not in %s", p.Name, other))
 		case p.Name == "":
-			out = append(out, fmt.Sprintf("%s is only in the listed name", p.Other))
+			out = append(out, fmt.Sprintf("%s is only in %s", p.Other, other))
 		case p.Similarity == 1 && p.Name != p.Other:
 			out = append(out, fmt.Sprintf("%s means the same as %s", p.Name, p.Other))
 		case p.Similarity == 1:

@@ -72,7 +72,7 @@ func Load(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
 }
 
 // Read reads a list. A list without an entry is an error, because an empty file is
-// more often broken than meant.
+// more often a mistake than intended.
 func Read(ctx context.Context, r io.Reader, format Format, c *names.Comparer) (*List, error) {
 	l := &List{comparer: c}
 	people, companies := newBuilder(names.Person, c), newBuilder(names.Company, c)
@@ -237,7 +237,7 @@ func (l *List) Search(s Subject, minimum float64) ([]Hit, error) {
 			continue
 		}
 		h := Hit{
-			ID: e.ID, Name: e.Name, Score: score, Reasons: append(explain(f.match), reasons...),
+			ID: e.ID, Name: e.Name, Score: score, Reasons: append(explain(f.match, "the listed name"), reasons...),
 			BirthDates: e.BirthDates, Countries: e.Countries, Topics: e.Topics,
 		}
 		if alias := e.Aliases[l.aliases[which][f.name]]; alias != e.Name {

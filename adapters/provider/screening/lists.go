@@ -73,7 +73,7 @@ type fileState struct {
 	changed time.Time
 }
 
-// Options of Open.
+// Options are the options of Open.
 type Options struct {
 	Log *slog.Logger // required
 	// Loaded is called after each attempt to load a list: with the list, or with the
@@ -125,8 +125,8 @@ func (a *Lists) load(ctx context.Context, k *kept) error {
 	return nil
 }
 
-// Refresh loads the lists whose files have changed and were not written to since the
-// previous call. A list whose file cannot be read stays as it is until the file changes
+// Refresh loads the lists whose files have changed since they were loaded, once a file has
+// not changed between two calls. A list whose file cannot be read stays as it is until the file changes
 // again; the log says why. Searches see the old version or the new one, never a mixture.
 func (a *Lists) Refresh(ctx context.Context) {
 	a.reload.Lock()
@@ -180,7 +180,8 @@ func (a *Lists) Comparer() *names.Comparer { return a.comparer }
 func (a *Lists) Names() []string { return slices.Sorted(maps.Keys(a.lists)) }
 
 // List returns the current version of a list, and whether it is older than its
-// maximum age at the given time. It returns nil if there is no such list.
+// maximum age at the given time. It returns nil if there is no such list, or it is not
+// loaded.
 func (a *Lists) List(name string, now time.Time) (l *List, old bool) {
 	k, ok := a.lists[name]
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// NameMatch is offline.name_match. It implements verification.Describer.
+// NameMatch is the provider offline.name_match. It implements verification.Describer.
 type NameMatch struct {
 	described
 	comparer *names.Comparer
@@ -32,7 +32,7 @@ func (p *NameMatch) Check(_ context.Context, r verification.CheckRequest) (verif
 	}
 	m, err := Compare(p.comparer, w.Kind, w.Name, w.Other)
 	if err != nil {
-		return verification.CheckResult{}, verification.Permanent(fmt.Errorf("%s: with.name and with.other: %w", NameMatchName, err))
+		return verification.CheckResult{}, verification.Permanent(fmt.Errorf("%s: with.%w", NameMatchName, err))
 	}
 	result := verification.CheckResult{Outcome: verification.OutcomePassed, Data: map[string]any{"score": m.Score, "reasons": m.Reasons}}
 	if m.Score < w.Threshold {
@@ -52,12 +52,12 @@ type Comparison struct {
 func Compare(c *names.Comparer, kind names.Kind, a, b string) (Comparison, error) {
 	first, err := c.Parse(kind, a)
 	if err != nil {
-		return Comparison{}, err
+		return Comparison{}, fmt.Errorf("name: %w", err)
 	}
 	second, err := c.Parse(kind, b)
 	if err != nil {
-		return Comparison{}, err
+		return Comparison{}, fmt.Errorf("other: %w", err)
 	}
 	m := c.Compare(first, second)
-	return Comparison{round(float64(m.Score)), explain(m)}, nil
+	return Comparison{round(float64(m.Score)), explain(m, "the other name")}, nil
 }

@@ -141,7 +141,7 @@ func TestAWrongWithIsPermanentAndNamesItsKey(t *testing.T) {
 		{search, "fail_at", 0.7, "with.fail_at must not be below review_at"},
 		{search, "failat", 0.9, "with.failat is not a key of this check"},
 		{match, "list", "x", "with.list is not a key of this check"},
-		{match, "other", "...", "with.name and with.other: the name has no letter and no digit"},
+		{match, "other", "...", "with.other: the name has no letter and no digit"},
 	} {
 		check := screening.ProviderName
 		with := map[string]any{}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Reasons of a similarity.
+// Reasons for a similarity.
 const (
 	same       = "same"
 	variant    = "same name"
@@ -16,11 +16,11 @@ const (
 	typo       = "typing error"
 	letterOnly = "initial"
 	dialect    = "Chinese dialect"
-	feminine   = "form of a family name"
+	familyName = "form of a family name"
 )
 
-// similar returns how similar two tokens of the names of a kind are, and why. china
-// says what both names are.
+// similar compares two tokens of names of one kind. It returns their similarity and the
+// reason for it. china says whether both names are Chinese, and how they are written.
 func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, string) {
 	if a.Text == b.Text && (a.role == b.role || kind == Person) {
 		return 1, same
@@ -67,7 +67,7 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, stri
 	if m == spelled {
 		if kind == Person {
 			if f := c.familyForm(a.Text, b.Text); f > 0 && (len(a.lines) == 0 || len(b.lines) == 0) {
-				return f, feminine
+				return f, familyName
 			}
 			if a.latin == b.latin && otherGender(a.sound, b.sound) || patronymic(a.Text, b.Text) {
 				return min(s, 0.5), spelling
@@ -79,7 +79,7 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, stri
 		if kind == Company {
 			s = 1 - 1.5*(1-s)
 		}
-		if s < 0.86 { // one typing error in nine letters gives less
+		if s < 0.86 { // a typing error in a word of up to nine letters costs more than this
 			if t := typed(a.Text, b.Text); t > s {
 				s, why = t, typo
 			}
@@ -91,8 +91,8 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, stri
 	return max(0, s), why
 }
 
-// words compares two words of companies of which at least one is common. It reports
-// whether that decides.
+// words compares two words of company names. done is false if neither is a common word and
+// their stems differ: then they are compared by sound.
 func (c *Comparer) words(a, b *Token) (similarity float32, why string, done bool) {
 	if a.role == plain && b.role == plain {
 		if stem(a.Text) == stem(b.Text) {
@@ -113,7 +113,7 @@ func (c *Comparer) words(a, b *Token) (similarity float32, why string, done bool
 	return s, spelling, true
 }
 
-// stem returns a word without the endings of a plural or an adjective.
+// stem returns a word without the endings of a plural or of a Slavic adjective.
 func stem(s string) string {
 	for _, ending := range [][2]string{{"skiy", ""}, {"skii", ""}, {"skyi", ""}, {"skyy", ""}, {"skaya", ""}, {"sky", ""}, {"ies", "y"}, {"es", "e"}, {"s", ""}} {
 		if base, ok := strings.CutSuffix(s, ending[0]); ok && len(base) >= 4 {
@@ -132,8 +132,7 @@ func typed(a, b string) float32 {
 		return 0
 	}
 	errors := typing(a, b)
-	switch {
-	case errors > 1.3 && longest < 8, errors > 2.3:
+	if errors > 1.3 && longest < 8 || errors > 2.3 {
 		return 0
 	}
 	return 1 - 1.4*errors/float32(longest)
@@ -188,8 +187,8 @@ func patronymic(a, b string) bool {
 	return false
 }
 
-// familyForm returns the similarity of the forms of one family name that men and
-// women have, or 0.
+// familyForm returns the similarity of two forms of one family name, or 0: those of men and
+// of women, as Petrov and Petrova, and those with and without an Arabic article.
 func (c *Comparer) familyForm(a, b string) float32 {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -209,10 +208,9 @@ func (c *Comparer) familyForm(a, b string) float32 {
 		{"i", "aya"},
 		{"ky", "ka"},
 		{"ki", "ka"},
-		{"skyi", "ska"},
 		{"skii", "skaia"},
 	} {
-		if strings.HasSuffix(a, forms[0]) && strings.HasSuffix(b, forms[1]) && a[:len(a)-len(forms[0])] == b[:len(b)-len(forms[1])] {
+		if haveForms(a, b, forms) || haveForms(b, a, forms) {
 			return 0.95
 		}
 	}
@@ -225,4 +223,12 @@ func (c *Comparer) familyForm(a, b string) float32 {
 		}
 	}
 	return 0
+}
+
+// haveForms reports whether two names differ only in their endings: that of men and that
+// of women.
+func haveForms(a, b string, forms [2]string) bool {
+	men, ok := strings.CutSuffix(a, forms[0])
+	women, also := strings.CutSuffix(b, forms[1])
+	return ok && also && men == women
 }
