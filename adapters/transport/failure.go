@@ -21,7 +21,7 @@ type Failure string
 // The kinds of failure.
 const (
 	Blocked     Failure = "blocked"     // the address is not allowed
-	Timeout     Failure = "timeout"     // no complete answer in time
+	Timeout     Failure = "timeout"     // no complete response in time
 	Unreachable Failure = "unreachable" // no connection, or no valid HTTP answer
 )
 
@@ -43,7 +43,7 @@ func Explain(err error, timeout time.Duration) (Failure, string) {
 	case errors.Is(err, errPort):
 		return Blocked, "its port is not allowed"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late) && late.Timeout():
-		return Timeout, fmt.Sprintf("no complete answer within %s", timeout)
+		return Timeout, fmt.Sprintf("no complete response within %s", timeout)
 	case errors.As(err, &lookup):
 		return Unreachable, "its name cannot be resolved"
 	case errors.As(err, &certificate):
@@ -55,7 +55,7 @@ func Explain(err error, timeout time.Duration) (Failure, string) {
 	case errors.As(err, &number):
 		return Unreachable, number.Error()
 	}
-	return Unreachable, "the connection broke, or the answer is not valid HTTP"
+	return Unreachable, "the connection broke, or the response is not valid HTTP"
 }
 
 // maxRetryAfter is the longest wait that RetryAfter returns.

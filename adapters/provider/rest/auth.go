@@ -37,7 +37,7 @@ func (c *compiler) auth(a authConfig, client *http.Transport, timeout time.Durat
 	}
 	switch {
 	case given > 1:
-		c.problem(at, "must have one of bearer, basic, header and oauth2")
+		c.problem(at, "must have only one of bearer, basic, header and oauth2")
 	case a.Bearer != "":
 		return &auth{header: authorization, value: "Bearer " + c.fixed("auth.bearer", a.Bearer), masked: "Bearer " + mask}
 	case a.Basic != nil:

@@ -1,4 +1,4 @@
-// Calls: one dispatch or poll, with the retries of the transport inside it.
+// Calls: one dispatch or poll, which may repeat its request.
 
 package rest
 
@@ -19,12 +19,12 @@ const (
 	// maxShortWait is the longest Retry-After that a call waits for. A longer one is
 	// left to the next dispatch.
 	maxShortWait = 5 * time.Second
-	// firstBackoff is the wait before the first retry after a broken connection; it
-	// doubles.
+	// firstBackoff is the wait before a request is repeated for the first time after a
+	// broken connection; it doubles.
 	firstBackoff = 100 * time.Millisecond
 )
 
-// call sends a request until the vendor answers, within the timeout.
+// call sends a request until the vendor responds, within the timeout.
 func (p *Provider) call(ctx context.Context, e *endpoint, r verification.CheckRequest, handle string) (verification.CheckResult, error) {
 	if p.opt.Secret == nil {
 		return verification.CheckResult{}, verification.Permanent(errors.New(p.vendor + " has no secrets"))
@@ -34,8 +34,8 @@ func (p *Provider) call(ctx context.Context, e *endpoint, r verification.CheckRe
 	vars := variables(r, handle)
 	vars["secret"] = p.secrets
 	run := verification.RunRef{Tenant: r.Tenant, Run: r.Run}
-	for attempt := 0; ; attempt++ { // at most limits.Retries retries
-		result, wait, err := p.attempt(limited, e, run, vars)
+	for repeats := 0; ; repeats++ { // at most limits.Retries
+		result, wait, err := p.exchange(limited, e, run, vars)
 		if err == nil {
 			if result.Outcome == verification.OutcomePending && result.Handle == "" {
 				result.Handle = handle
@@ -45,18 +45,18 @@ func (p *Provider) call(ctx context.Context, e *endpoint, r verification.CheckRe
 		if ctx.Err() != nil {
 			return result, ctx.Err()
 		}
-		if wait < 0 || attempt >= p.limits.Retries || !p.pause(limited, max(wait, firstBackoff<<attempt)) {
+		if wait < 0 || repeats >= p.limits.Retries || !p.pause(limited, max(wait, firstBackoff<<repeats)) {
 			return result, err
 		}
 	}
 }
 
-// noRetry is the wait of an attempt that is not repeated inside the call.
+// noRetry is the wait of a request that is not repeated inside the call.
 const noRetry = -1
 
-// attempt sends a request once. After an error it returns the wait before the next
-// attempt, or noRetry.
-func (p *Provider) attempt(
+// exchange sends a request once. After an error it returns the wait before the next
+// request, or noRetry.
+func (p *Provider) exchange(
 	ctx context.Context, e *endpoint, run verification.RunRef, vars map[string]any,
 ) (result verification.CheckResult, wait time.Duration, err error) {
 	a, err := p.send(ctx, e.request, run, vars)
@@ -75,7 +75,7 @@ func (p *Provider) attempt(
 	case err == nil:
 		return result, 0, nil
 	case !errors.Is(err, errUndecided):
-		return result, noRetry, verification.Permanent(p.refused(a.status, err.Error()))
+		return result, noRetry, verification.Permanent(p.statusError(a.status, err.Error()))
 	}
 	err = p.classify(a, err)
 	wait = p.retryAfter(a.header)
@@ -85,31 +85,31 @@ func (p *Provider) attempt(
 	return result, noRetry, err
 }
 
-// classify returns the error for an answer for which no condition holds.
+// classify returns the error for a response for which no condition holds.
 func (p *Provider) classify(a answer, why error) error {
 	switch s := a.status; {
 	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s >= 500:
-		err := p.refused(s, "")
+		err := p.statusError(s, "")
 		if wait := p.retryAfter(a.header); wait > 0 {
 			return &verification.RetryError{At: p.opt.Now().Add(wait), Cause: err}
 		}
 		return err
 	case s >= 300 && s < 400:
-		return verification.Permanent(p.refused(s, "redirects are not followed"))
+		return verification.Permanent(p.statusError(s, "redirects are not followed"))
 	case s >= 400:
-		return verification.Permanent(p.refused(s, ""))
+		return verification.Permanent(p.statusError(s, ""))
 	case a.body == nil:
-		why = fmt.Errorf("its body is not JSON, and %w", why)
+		why = fmt.Errorf("its body is null or not JSON, and %w", why)
 	}
-	return verification.Permanent(p.refused(a.status, why.Error()))
+	return verification.Permanent(p.statusError(a.status, why.Error()))
 }
 
-// refused returns an error that names vendor and status, never the body.
-func (p *Provider) refused(status int, why string) error {
+// statusError returns an error that names vendor and status, never the body.
+func (p *Provider) statusError(status int, why string) error {
 	if why != "" {
 		why = ": " + why
 	}
-	return fmt.Errorf("%s answered %d%s", p.vendor, status, why)
+	return fmt.Errorf("%s responded with %d%s", p.vendor, status, why)
 }
 
 func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef, vars map[string]any) (answer, error) {
@@ -119,7 +119,11 @@ func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef
 	}
 	got, err := p.client.RoundTrip(made)
 	if err == nil && got.StatusCode == http.StatusUnauthorized && p.auth.renew(made.Header) {
-		_ = got.Body.Close() // the answer is not read
+		_ = got.Body.Close() // it is not read
+		p.trace(r, run, vars, got.StatusCode, nil)
+		if err := p.WaitTurn(ctx); err != nil {
+			return answer{}, err
+		}
 		if made, err = p.request(ctx, r, run, vars); err != nil {
 			return answer{}, err
 		}
@@ -160,14 +164,14 @@ type tooLarge struct {
 }
 
 func (e *tooLarge) Error() string {
-	return fmt.Sprintf("answered %d with more than %d bytes", e.status, e.limit)
+	return fmt.Sprintf("responded with %d and more than %d bytes", e.status, e.limit)
 }
 
-// failure is a call without an answer. Its text quotes nothing that was sent or
+// failure is a call without a usable response. Its text quotes nothing that was sent or
 // received.
 type failure struct {
 	message string
-	broken  bool // the connection broke: the transport retries
+	broken  bool // the connection broke: call sends the request again
 	final   bool // another dispatch would fail in the same way
 	cause   error
 }
@@ -195,7 +199,7 @@ func (p *Provider) failure(err error) *failure {
 	case errors.As(err, &token) && token.status() != 0:
 		s := token.status()
 		return &failure{
-			message: fmt.Sprintf("%s: its token endpoint answered %d", p.vendor, s),
+			message: fmt.Sprintf("%s: its token endpoint responded with %d", p.vendor, s),
 			final:   s < 500 && s != http.StatusTooManyRequests && s != http.StatusRequestTimeout,
 		}
 	}
@@ -220,9 +224,12 @@ func (p *Provider) retryAfter(h http.Header) time.Duration {
 	return at.Sub(now)
 }
 
-// pause waits before the next attempt. It reports false if the timeout would pass
-// first.
+// pause waits before the next request. It returns false at once if ctx would end before
+// that, and false if ctx ends while it waits.
 func (p *Provider) pause(ctx context.Context, wait time.Duration) bool {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
+		return false
+	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

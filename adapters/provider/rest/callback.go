@@ -27,7 +27,7 @@ func (c *compiler) callback(p *Provider, d config) {
 	const at = "callback"
 	switch signature, static := d.Callback.HMAC, d.Callback.Header; {
 	case (signature == nil) == (static == nil):
-		c.problem(at, "must have one of hmac_sha256 and header")
+		c.problem(at, "must have exactly one of hmac_sha256 and header")
 	case signature != nil:
 		c.headerName("callback.hmac_sha256.header", signature.Header)
 		p.callback = &callback{signature.Header, c.fixed("callback.hmac_sha256.secret", signature.Secret), true}

@@ -209,7 +209,7 @@ func (c *compiler) secret(path, name string) {
 	}
 	v, ok := c.opt.Secret(name)
 	if !ok || v == "" {
-		c.problem(path, "the secret "+name+" is not set: set VERIFYD_SECRET_"+name+", or put a file "+name+" into SECRETS_DIR")
+		c.problem(path, "the secret "+name+" is not set: set VERIFYD_SECRET_"+name+", or put a file "+name+" into the folder VERIFYD_SECRETS_DIR")
 		return
 	}
 	c.secrets[name] = v

@@ -14,7 +14,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// problems returns the problems of a declaration, one a line.
+// problems returns the problems of a declaration, one per line.
 func problems(t *testing.T, v *remote, changes map[string]any, o rest.Options) (lines []string) {
 	t.Helper()
 	_, err := rest.New("registry", v.declaration(changes), o)
@@ -32,7 +32,7 @@ func problems(t *testing.T, v *remote, changes map[string]any, o rest.Options) (
 		}
 	}
 	if strings.Contains(strings.Join(lines, "\n"), canary) {
-		t.Errorf("a problem has a secret: %s", lines)
+		t.Errorf("a problem contains a secret: %s", lines)
 	}
 	return lines
 }
@@ -48,12 +48,12 @@ func TestEveryProblemOfADeclarationNamesItsField(t *testing.T) {
 		"user":        {map[string]any{"base_url": "https://a:b@vendor.example"}, []string{"base_url: must not have a user or a password: use auth"}},
 		"query":       {map[string]any{"base_url": "https://vendor.example/?k=1"}, []string{"base_url: must not have a query or a fragment"}},
 		"path":        {map[string]any{"request.path": "v1?x=1"}, []string{"request.path: must begin with / and have no ? or #: put parameters into query"}},
-		"two auths":   {map[string]any{"auth.basic": map[string]any{"username": "a", "password": "b"}}, []string{"auth: must have one of bearer, basic, header and oauth2"}},
-		"two bodies":  {map[string]any{"request.form": map[string]any{}}, []string{"request: must have one of json, form and multipart"}},
+		"two auths":   {map[string]any{"auth.basic": map[string]any{"username": "a", "password": "b"}}, []string{"auth: must have only one of bearer, basic, header and oauth2"}},
+		"two bodies":  {map[string]any{"request.form": map[string]any{}}, []string{"request: must have only one of json, form and multipart"}},
 		"GET body":    {map[string]any{"request.method": "GET"}, []string{"request.json: a GET request has no body"}},
 		"header":      {map[string]any{"request.headers": map[string]any{"Host": "x"}}, []string{"request.headers.Host: the header Host cannot be set"}},
 		"header name": {map[string]any{"request.headers": map[string]any{"a b": "x"}}, []string{"request.headers.a b: must be the name of a header"}},
-		"secret":      {map[string]any{"auth.bearer": "${secret.NOBODY}"}, []string{"auth.bearer: the secret NOBODY is not set: set VERIFYD_SECRET_NOBODY, or put a file NOBODY into SECRETS_DIR"}},
+		"secret":      {map[string]any{"auth.bearer": "${secret.NOBODY}"}, []string{"auth.bearer: the secret NOBODY is not set: set VERIFYD_SECRET_NOBODY, or put a file NOBODY into the folder VERIFYD_SECRETS_DIR"}},
 		"any secret":  {map[string]any{"request.json.x": "${secret}"}, []string{"request.json.x: secret must be followed by the name of a secret: letters, digits and _"}},
 		"secret in a response": {
 			map[string]any{"response.passed": "response.body.key == secret.TOKEN"},
@@ -73,10 +73,10 @@ func TestEveryProblemOfADeclarationNamesItsField(t *testing.T) {
 		},
 		"unclosed":     {map[string]any{"request.json.x": "${with.a"}, []string{"request.json.x: a ${ is not closed with } (character 1)"}},
 		"no condition": {map[string]any{"response": map[string]any{}}, []string{"response: must have a condition: pending, passed or failed"}},
-		"not a bool":   {map[string]any{"response.passed": "response.status"}, []string{"response.passed: it must be a boolean, not double"}},
+		"not a bool":   {map[string]any{"response.passed": "response.status"}, []string{"response.passed: it must be of type boolean, not double"}},
 		"wrong type": {
 			map[string]any{"response.data": map[string]any{"n": map[string]any{"value": "response.status", "type": "string"}}},
-			[]string{"response.data.n.value: it must be a string, not double"},
+			[]string{"response.data.n.value: it must be of type string, not double"},
 		},
 		"with": {
 			map[string]any{"with": map[string]any{"type": "object", "properties": map[string]any{"scenario": map[string]any{}}, "additionalProperties": false}},
@@ -84,7 +84,7 @@ func TestEveryProblemOfADeclarationNamesItsField(t *testing.T) {
 		},
 		"schema":      {map[string]any{"with": map[string]any{"type": "objekt"}}, []string{"with: the schema is not a valid JSON Schema: type does not have any of the allowed forms"}},
 		"no poll":     {map[string]any{"poll": nil}, []string{"response.pending: a pending result needs poll or callback"}},
-		"no verifier": {map[string]any{"callback": map[string]any{}}, []string{"callback: must have one of hmac_sha256 and header"}},
+		"no verifier": {map[string]any{"callback": map[string]any{}}, []string{"callback: must have exactly one of hmac_sha256 and header"}},
 		"no URL sent": {
 			map[string]any{"callback.header": map[string]any{"name": "X-Key", "value": "${secret.HOOK}"}, "request.headers": nil},
 			[]string{"callback: the request must send ${request.callback_url} to the vendor"},

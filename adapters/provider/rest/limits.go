@@ -1,4 +1,4 @@
-// Limits: calls at once, calls per second, time, size and transport retries.
+// Limits: calls at once, calls per second, time, size and repeated requests.
 
 package rest
 
@@ -13,7 +13,7 @@ type limits struct {
 	PerSecond      float64 `json:"per_second"`      // calls on one host; 0 for no limit
 	TimeoutSeconds float64 `json:"timeout_seconds"` // of a dispatch or a poll, with its retries
 	ResponseBytes  int64   `json:"response_bytes"`
-	Retries        int     `json:"retries"` // of the transport, inside one dispatch or poll
+	Retries        int     `json:"retries"` // of the request, inside one dispatch or poll
 }
 
 func defaultLimits() limits {

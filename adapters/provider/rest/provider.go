@@ -24,7 +24,8 @@ type Expressions interface {
 	// Expression compiles an expression whose value has a JSON type; empty for any. It
 	// also returns the paths that the expression reads.
 	Expression(text, kind string, vars map[string]verification.Data) (eval func(vars map[string]any) (any, error), reads []string, err error)
-	// Text compiles a string with ${...}, whose values escape changes if it is not nil.
+	// Text compiles a string with ${...}. escape, if not nil, is applied to the text of each
+	// value.
 	Text(text string, escape func(string) string, vars map[string]verification.Data) (render func(vars map[string]any) (any, error), reads []string, err error)
 	// Schema compiles a JSON Schema.
 	Schema(schema verification.Data) (verification.Schema, error)
@@ -84,7 +85,7 @@ type receiver struct{ *Provider }
 // New returns the provider that a declaration describes: a verification.Poller, a
 // CallLimiter, a Describer and, if the vendor calls back, a CallbackReceiver. An
 // invalid declaration is an ErrInvalid with all its problems by path. No error and no
-// later message has the value of a secret.
+// later message contains the value of a secret.
 func New(name string, declaration verification.Data, o Options) (verification.Poller, error) {
 	c := &compiler{opt: o, secrets: map[string]any{}, masks: map[string]any{}}
 	p := c.provider(name, declaration)
@@ -103,7 +104,7 @@ func (p *Provider) Describe() verification.ProviderDescription { return p.descri
 // MaxCalls returns the maximum number of calls at once.
 func (p *Provider) MaxCalls() int { return p.limits.Concurrent }
 
-// WaitTurn waits until the rate of calls allows another one.
+// WaitTurn waits until the rate limit allows another call.
 func (p *Provider) WaitTurn(ctx context.Context) error {
 	if p.turns == nil {
 		return nil
@@ -116,7 +117,7 @@ func (p *Provider) Check(ctx context.Context, r verification.CheckRequest) (veri
 	return p.call(ctx, p.check, r, "")
 }
 
-// Poll asks for a pending result. A provider without a poll request waits for the
+// Poll requests a pending result. Without a poll request, the provider waits for the
 // callback.
 func (p *Provider) Poll(ctx context.Context, r verification.PollRequest) (verification.CheckResult, error) {
 	if p.poll == nil {

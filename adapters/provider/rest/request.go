@@ -77,7 +77,7 @@ func (c *compiler) request(at string, r requestConfig, method string, vars map[s
 	}
 	switch {
 	case len(given) > 1:
-		c.problem(at, "must have one of json, form and multipart")
+		c.problem(at, "must have only one of json, form and multipart")
 	case len(given) == 1:
 		compiled.kind = given[0]
 		if method == http.MethodGet {

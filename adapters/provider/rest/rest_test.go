@@ -63,7 +63,7 @@ func TestAPendingResultIsPolledWithItsHandle(t *testing.T) {
 	}
 }
 
-// kinds of error
+// The kinds of errors.
 const (
 	transient = "transient"
 	permanent = "permanent"
@@ -82,7 +82,7 @@ func kindOf(err error) string {
 	return transient
 }
 
-func TestEachFailureHasItsClassAndItsCause(t *testing.T) {
+func TestEachFailureHasItsKindAndItsCause(t *testing.T) {
 	v := start(t)
 	vendor := "registry (" + v.url + ")"
 	for _, tt := range []struct {
@@ -90,17 +90,17 @@ func TestEachFailureHasItsClassAndItsCause(t *testing.T) {
 		requests              int
 		changes               map[string]any
 	}{
-		{"broken", transient, vendor + " answered 500", 1, nil},
-		{"overloaded", later, vendor + " answered 503", 1, nil},
-		{"hang", transient, vendor + ": no complete answer within 200ms", 1, map[string]any{"limits.timeout_seconds": 0.2}},
-		{"slow", transient, vendor + ": no complete answer within 200ms", 1, map[string]any{"limits.timeout_seconds": 0.2}},
-		{"huge", permanent, vendor + " answered 200 with more than 1048576 bytes", 1, nil},
-		{"text", permanent, vendor + " answered 200: its body is not JSON, and no condition of response holds: response.passed: response.body.result has no value", 1, nil},
-		{"odd", permanent, vendor + " answered 200: no condition of response holds", 1, nil},
-		{"wrong", permanent, vendor + " answered 200: data.name_match: it is not a number", 1, nil},
-		{"redirect", permanent, vendor + " answered 302: redirects are not followed", 1, nil},
-		{"refused", permanent, vendor + " answered 422", 1, nil},
-		{"reset", transient, vendor + ": the connection broke, or the answer is not valid HTTP", 1, map[string]any{"limits.retries": 0}},
+		{"broken", transient, vendor + " responded with 500", 1, nil},
+		{"overloaded", later, vendor + " responded with 503", 1, nil},
+		{"hang", transient, vendor + ": no complete response within 200ms", 1, map[string]any{"limits.timeout_seconds": 0.2}},
+		{"slow", transient, vendor + ": no complete response within 200ms", 1, map[string]any{"limits.timeout_seconds": 0.2}},
+		{"huge", permanent, vendor + " responded with 200 and more than 1048576 bytes", 1, nil},
+		{"text", permanent, vendor + " responded with 200: its body is null or not JSON, and no condition of response holds: response.passed: response.body.result has no value", 1, nil},
+		{"odd", permanent, vendor + " responded with 200: no condition of response holds", 1, nil},
+		{"wrong", permanent, vendor + " responded with 200: data.name_match: it is not a number", 1, nil},
+		{"redirect", permanent, vendor + " responded with 302: redirects are not followed", 1, nil},
+		{"refused", permanent, vendor + " responded with 422", 1, nil},
+		{"reset", transient, vendor + ": the connection broke, or the response is not valid HTTP", 1, map[string]any{"limits.retries": 0}},
 	} {
 		_, err := v.provider(tt.changes).Check(t.Context(), request(tt.scenario))
 		if err == nil {
@@ -128,7 +128,7 @@ func TestAWaitThatTheVendorSetsReachesTheEngine(t *testing.T) {
 	}
 }
 
-func TestARoutineHiccupIsRetriedInsideOneDispatch(t *testing.T) {
+func TestABrokenConnectionAndAShortWaitAreRetriedInsideOneDispatch(t *testing.T) {
 	v := start(t)
 	for scenario, requests := range map[string]int{"busy": 2, "reset": 3} {
 		got, err := v.provider(nil).Check(t.Context(), request(scenario))
@@ -172,7 +172,7 @@ func TestAnExpiredTokenIsRenewedOnce(t *testing.T) {
 		"token_url": v.url + "/no_token", "client_id": "acme", "client_secret": "${secret.CLIENT}",
 	}}})
 	_, err := p.Check(t.Context(), request("valid"))
-	if want := "registry (" + v.url + "): its token endpoint answered 400"; err == nil || err.Error() != want || kindOf(err) != permanent {
+	if want := "registry (" + v.url + "): its token endpoint responded with 400"; err == nil || err.Error() != want || kindOf(err) != permanent {
 		t.Errorf("error = %v, want %s", err, want)
 	}
 }
@@ -296,7 +296,7 @@ func TestCallsAreSpacedByTheRate(t *testing.T) {
 	p := v.provider(map[string]any{"limits.per_second": 20, "limits.concurrent": 3})
 	limiter, ok := p.(verification.CallLimiter)
 	if !ok || limiter.MaxCalls() != 3 {
-		t.Fatalf("the provider does not limit its calls")
+		t.Fatalf("the provider is a CallLimiter: %t, want one with 3 calls", ok)
 	}
 	began := time.Now()
 	for range 5 {
@@ -310,7 +310,7 @@ func TestCallsAreSpacedByTheRate(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := limiter.WaitTurn(ended); err == nil {
-		t.Error("a turn was given after the context ended")
+		t.Error("WaitTurn with a cancelled context = nil, want an error")
 	}
 }
 
