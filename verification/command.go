@@ -89,7 +89,7 @@ type GiveVerdict struct {
 	Decision Decision // approve or reject
 	Notes    string   // at most 10,000 characters
 	By       string   // the reviewer's name
-	// Identity identifies the reviewer; empty for a program, such as a client with an
+	// Identity identifies the reviewer; empty for an API client, that is, with an
 	// API key. A verdict that needs two reviewers requires it.
 	Identity string
 	// Seq is the RunDetail.Seq that the reviewer saw: ErrConflict is returned if the run

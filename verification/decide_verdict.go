@@ -23,7 +23,7 @@ func ValidateNotes(s string) error {
 var (
 	// ErrRunChanged is returned if the run does not have the Seq that the reviewer saw.
 	ErrRunChanged error = Conflict("run", "the run has changed since the reviewer saw it")
-	// ErrNoPerson is returned when a program decides on a verdict that needs two reviewers.
+	// ErrNoPerson is returned when an API client gives a verdict that needs two reviewers.
 	ErrNoPerson error = Conflict("run", "the verdict needs two reviewers; each of them must send the access token of a person")
 	// ErrOwnProposal is returned to the reviewer who has proposed a verdict.
 	ErrOwnProposal error = Conflict("run", "you have proposed a verdict; another reviewer must confirm it or send it back")

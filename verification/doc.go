@@ -1,4 +1,4 @@
-// Package verification holds the rules of verification journeys: what a
+// Package verification holds the rules of verification workflows: what a
 // workflow is, what can happen to a run of it, and how a run is reported.
 //
 // # A run is its history

@@ -43,7 +43,7 @@ type Dispatched struct {
 	Key      string `json:"key"`
 	Label    string `json:"label"`
 	Provider string `json:"provider"`
-	// Dispatch counts the calls for this step in this run, 1 for the first.
+	// Dispatch is the number of the dispatch for this step in this run, 1 for the first.
 	Dispatch int `json:"dispatch"`
 	// Visit counts the visits of the node, 1 for the first.
 	Visit int `json:"visit"`
@@ -131,7 +131,7 @@ type CustomerSubmitted struct {
 // BranchTaken records where a branch led, and the values that it read.
 type BranchTaken struct {
 	Node   NodeID `json:"node"`
-	When   string `json:"when,omitempty"` // the rule that held; empty for else
+	When   string `json:"when,omitempty"` // the condition that held; empty for else
 	Next   NodeID `json:"next"`
 	Values Data   `json:"values,omitempty"` // the values that the rules read, by path
 }
@@ -151,7 +151,7 @@ type VerdictRecorded struct {
 	Notes    string   `json:"notes,omitempty"`
 	// By is the name of the reviewer; the API never shows it.
 	By string `json:"by,omitempty"`
-	// Identity identifies the reviewer; empty for a program. The API never shows it.
+	// Identity identifies the reviewer; empty if an API client gave the verdict. The API never shows it.
 	Identity string `json:"identity,omitempty"`
 	// Request is the id of the request, if it had an idempotency key.
 	Request string `json:"request,omitempty"`
@@ -333,7 +333,7 @@ func DecodeEvents(raw []byte) ([]Event, error) {
 	return events, nil
 }
 
-var errNoFact = errors.New("encode an event without a fact")
+var errNoFact = errors.New("the event has no fact")
 
 func appendTime(b []byte, e Event) ([]byte, error) {
 	b, err := e.At.UTC().AppendText(append(b, '"'))
@@ -345,7 +345,7 @@ func appendTime(b []byte, e Event) ([]byte, error) {
 
 // appendFact appends the JSON of a fact; short leaves out what decodeDispatched adds.
 func appendFact(b []byte, f Fact, short bool) ([]byte, error) {
-	switch f := f.(type) { // the facts of every step
+	switch f := f.(type) { // the facts of every check are encoded without reflection
 	case Dispatched:
 		return f.appendJSON(b, short), nil
 	case ResultRecorded:

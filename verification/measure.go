@@ -27,8 +27,8 @@ const (
 	// MeasureTransition counts the transitions of the runs of a version. ParseTransition
 	// decodes its key.
 	MeasureTransition MeasureName = "transition"
-	// MeasureStopped counts the runs of a version that ended at a node which is not an
-	// end. The key is the node.
+	// MeasureStopped counts the runs of a version that ended at a node that is not an
+	// end node. The key is the node.
 	MeasureStopped MeasureName = "stopped"
 	// MeasureVerdict counts verdicts; the key is the decision. MeasureVerdictTime
 	// counts those that the run needed, by the time since it began to need one; the key

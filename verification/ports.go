@@ -162,10 +162,10 @@ type TenantStore interface {
 	// SaveTenant creates or replaces a tenant. If its logo has a name and no content, the
 	// stored content stays.
 	SaveTenant(ctx context.Context, t Tenant) error
-	// Account returns the account of a client identifier, or ErrNotFound.
+	// Account returns the account of a client id, or ErrNotFound.
 	Account(ctx context.Context, clientID string) (Account, error)
 	// SaveAccount creates or replaces an account. It returns ErrConflict if
-	// another tenant has that client identifier.
+	// another tenant has that client id.
 	SaveAccount(ctx context.Context, a Account) error
 }
 
@@ -278,8 +278,8 @@ type Rescreener interface {
 	Provider
 	// ListVersions returns the version in use of each list, by name; empty for a list
 	// that is not loaded, and nil if the lists are not known. The names are the same at
-	// every call, and each belongs to one provider. The own providers of a tenant do not
-	// screen completed runs again.
+	// every call, and each belongs to one provider. A tenant's own providers do not screen
+	// completed runs again.
 	ListVersions() map[string]string
 	// Rescreen screens the person or company of a check request again, against the
 	// version in use of a list. It changes nothing.
@@ -294,7 +294,7 @@ type ExpressionCompiler interface {
 	// that is known only at run time.
 	Condition(text string, d Declarations) (Condition, error)
 	// Template compiles an object whose strings may hold ${...}. Where its values, or
-	// the types of their expressions, are known, they must be valid by d.With.
+	// the types of their expressions, are known, they must be valid against d.With.
 	Template(object Data, d Declarations) (Template, error)
 	// Pattern compiles an RE2 expression.
 	Pattern(text string) (Pattern, error)
@@ -331,9 +331,10 @@ type ReportPrinter interface {
 	PrintReport(ctx context.Context, t TenantID, r Report) ([]byte, error)
 }
 
-// Notifier sends notices. After a nil error the notice is delivered. After a
-// RetryError the next attempt is at its time; after any other error it is at the
-// time that NoticeRetry gives. The error may have a class, see ClassOf.
+// Notifier sends notices. A nil error means that the notice is delivered. After an error
+// the next attempt is at the time that NoticeRetry gives, or later if a RetryError says
+// so; there is none after a RetryError whose At is zero. The error may have a class, see
+// ClassOf.
 type Notifier interface {
 	// Notify makes one attempt.
 	Notify(ctx context.Context, n Notice) error

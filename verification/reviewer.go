@@ -52,14 +52,14 @@ func (r Reviewer) Person() Person { return Person{Identity: r.Identity, Name: r.
 // fragment.
 func IssuedIdentity(issuer, subject string) string { return issuer + "#" + subject }
 
-// Person is one of the people who decide on a run. A program has no Identity.
+// Person is one of the people who decide on a run. An API client has no Identity.
 type Person struct {
 	Identity string `json:"identity"`
 	Name     string `json:"name"`
 }
 
 // Key returns the identity without the differences that Is ignores: case and surrounding
-// space. It is empty for a program.
+// space. It is empty for an API client.
 func (p Person) Key() string { return folded(p.Identity) }
 
 // Is reports whether two people have the same identity, ignoring case and surrounding

@@ -98,7 +98,7 @@ type Verdict struct {
 	Decision Decision
 	Notes    string
 	By       string // the name of the reviewer
-	Identity string // identifies the reviewer; empty for a program
+	Identity string // identifies the reviewer; empty for an API client
 	At       time.Time
 }
 

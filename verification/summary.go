@@ -8,8 +8,8 @@ import (
 )
 
 // Summary is what lists and filters need of a run. Each append replaces it. It
-// holds the terminal status and otherwise times, from which a query computes the
-// status at its own time. So no store contains a rule about statuses.
+// holds times instead of a status that depends on time, so that a query computes the
+// status for its time, and no store contains a rule about statuses.
 type Summary struct {
 	ID          RunID
 	Workflow    WorkflowID

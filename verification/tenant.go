@@ -34,10 +34,10 @@ type Tenant struct {
 // PageLinks are links at the bottom of a tenant's journey pages; an empty one is left
 // out.
 type PageLinks struct {
-	Privacy string // the URL of the privacy notice; see CheckPageURL
+	Privacy string // the URL of the privacy notice; see ValidatePageURL
 	Help    string // the URL of a help page
 	Legal   string // the URL of the legal notice
-	Phone   string // a phone number; see CheckPhone
+	Phone   string // a phone number; see ValidatePhone
 }
 
 // MaxLogoBytes bounds the size of a logo.
@@ -45,7 +45,7 @@ const MaxLogoBytes = 128 << 10
 
 // Logo is a tenant's picture on its pages: a PNG or a JPEG.
 type Logo struct {
-	// Name is a part of the content's SHA-256 and the ending of its kind, such as
+	// Name is the start of the content's SHA-256 and a file extension, such as
 	// 9f86d081884c7d65.png; empty for no logo.
 	Name string
 	// Content is empty where only the name is known: see TenantStore.
@@ -64,9 +64,9 @@ func (l Logo) MediaType() string {
 	return "image/" + kind
 }
 
-// CheckPageURL returns ErrInvalid unless a page may link to s: an absolute http(s) URL
+// ValidatePageURL returns ErrInvalid unless a page may link to s: an absolute http(s) URL
 // of at most 2048 characters without user information.
-func CheckPageURL(s string) error {
+func ValidatePageURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
 		return InvalidField("tenant", "url", "must be an absolute http(s) URL")
@@ -80,9 +80,9 @@ func CheckPageURL(s string) error {
 // maxPhone bounds the phone number of a tenant, in characters.
 const maxPhone = 40
 
-// CheckPhone returns ErrInvalid unless s is a phone number as people write it, such as
+// ValidatePhone returns ErrInvalid unless s is a phone number as people write it, such as
 // +91 98765 43210, of at most 40 characters.
-func CheckPhone(s string) error {
+func ValidatePhone(s string) error {
 	if !plausiblePhone(s) || len(s) > maxPhone {
 		return InvalidField("tenant", "phone", "must be a phone number")
 	}

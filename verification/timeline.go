@@ -40,9 +40,9 @@ type TimelineKind string
 const (
 	TimelineStarted     TimelineKind = "started"
 	TimelineDispatched  TimelineKind = "dispatched"  // a provider was called for the first time
-	TimelineRetried     TimelineKind = "retried"     // a provider was called again
+	TimelineRetried     TimelineKind = "retried"     // the step was dispatched again, perhaps to its fallback
 	TimelinePending     TimelineKind = "pending"     // the provider has no result yet
-	TimelineCalledBack  TimelineKind = "called_back" // the vendor reported a result
+	TimelineCalledBack  TimelineKind = "called_back" // the vendor called back without a result: the provider is polled
 	TimelinePollFailed  TimelineKind = "poll_failed"
 	TimelinePassed      TimelineKind = "passed"
 	TimelineNotPassed   TimelineKind = "not_passed"

@@ -1,4 +1,4 @@
-// Answers are decoded into the values that they were encoded from.
+// Tests that responses are decoded into the values that they were encoded from.
 
 package apitypes_test
 

@@ -47,7 +47,7 @@ var _ verification.DocumentStore = (*FolderStore)(nil)
 // documents of processes that died. tenantLimit bounds the bytes of one tenant's
 // documents, including those that are being saved; 0 means no limit. Saving beyond
 // the limit, or on a full disk, is ErrUnavailable. If several processes share the
-// folder, each counts every five minutes what the others have saved.
+// folder, each counts again what the others have saved, at most every five minutes.
 func Folder(dir string, tenantLimit int64) (*FolderStore, error) {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, fmt.Errorf("create the folder of documents: %w", err)

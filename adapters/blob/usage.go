@@ -33,7 +33,8 @@ func (s *FolderStore) reserve(tenant string) (*reservation, error) {
 	return s.quota.reserve(tenant)
 }
 
-// recount adds up the stored documents of a tenant unless its count is valid.
+// recount adds up the stored documents of a tenant unless its count is valid. Documents
+// saved or removed meanwhile may be counted twice or not at all, until the next count.
 func (s *FolderStore) recount(tenant string) error {
 	entry, _ := s.counts.LoadOrStore(tenant, &counted{})
 	c := entry.(*counted) //nolint:errcheck // the map holds nothing else

@@ -21,8 +21,8 @@ var (
 
 func noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
 
-// record is a list that many goroutines write: each line is the time since noon
-// and what happened.
+// record is a list that many goroutines append to. Each line is the time since noon and
+// what happened.
 type record struct {
 	clock *clock.Manual
 	mu    sync.Mutex
@@ -56,7 +56,7 @@ func advance(t *testing.T, c *clock.Manual, d time.Duration) {
 	}
 }
 
-// work runs f as a piece of work that has entered.
+// work calls Enter, runs f in a goroutine, and calls Leave when f returns.
 func work(c *clock.Manual, f func()) {
 	c.Enter()
 	go func() {
@@ -102,7 +102,7 @@ func TestAdvanceFiresExactlyWhatFallsDue(t *testing.T) {
 	r.want(t, "1s due", "1.000000001s a nanosecond later")
 }
 
-func TestTimersSetOnTheWayFireInTheSameAdvance(t *testing.T) {
+func TestTimersSetDuringAdvanceFireInTheSameAdvance(t *testing.T) {
 	c, r := start()
 	var again func()
 	again = func() {
@@ -179,12 +179,12 @@ func TestStopOfATimerDueNowAgreesWithWhatHappened(t *testing.T) {
 			r.want(t, "0s fired")
 		}
 		if stop() {
-			t.Fatal("stop() when all is over = true, want false")
+			t.Fatal("stop() after Settle = true, want false")
 		}
 	}
 }
 
-func TestTheClockWaitsForTheWorkThatAFiringBegan(t *testing.T) {
+func TestTheClockWaitsForWorkThatATimerStarted(t *testing.T) {
 	c, r := start()
 	for _, x := range []struct {
 		name string

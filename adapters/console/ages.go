@@ -9,12 +9,12 @@ import (
 )
 
 // span returns a duration in the words of the language: less than a minute, minutes
-// below an hour, hours below two days, else days. Parts of a unit are left out.
+// below an hour, hours below two days, else days. It is rounded down.
 func (s session) span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch d = d.Abs(); {
 	case d < time.Minute:
-		return s.say("span.moment")
+		return s.say("span.under_a_minute")
 	case d < time.Hour:
 		return s.count("span.minutes", int(d/time.Minute))
 	case d < 2*day:
@@ -23,19 +23,19 @@ func (s session) span(d time.Duration) string {
 	return s.count("span.days", int(d/day))
 }
 
-// when is a time, and in words how far it is from now.
-type when struct {
+// age is a time and, in words, how long ago it was.
+type age struct {
 	instant
 	Words string
 }
 
 // ago returns a time in the past, as in "3 hours ago".
-func (s session) ago(at, now time.Time) when {
-	return when{s.At(at), s.say("span.ago", s.span(now.Sub(at)))}
+func (s session) ago(at, now time.Time) age {
+	return age{s.At(at), s.say("span.ago", s.span(now.Sub(at)))}
 }
 
-// dueSoon says when a verdict is shown as due soon: in the last quarter of its time.
-const dueSoon = 4
+// A verdict is shown as due soon in the last quarter of its time.
+const dueSoonDivisor = 4
 
 // dueBadge returns the badge of a verdict: overdue, due soon, or due later. Its colour and
 // its text say the same.
@@ -45,7 +45,7 @@ func (s session) dueBadge(since, due, now time.Time) web.Badge {
 	switch {
 	case left < 0:
 		return web.Badge{Tone: web.Bad, Icon: "warning", Text: s.say("due.over", words)}
-	case left < due.Sub(since)/dueSoon:
+	case left < due.Sub(since)/dueSoonDivisor:
 		return web.Badge{Tone: web.Warning, Icon: "clock", Text: s.say("due.soon", words)}
 	}
 	return web.Badge{Text: s.say("due.in", words)}

@@ -18,7 +18,7 @@ type cardView struct {
 	Type      string
 	Badge     web.Badge
 	Reason    string
-	At        instant // when it was finished, or else begun
+	At        instant // when the step was completed; when it started if it is not
 	Documents []documentView
 	Table     dataTable
 	More      string // says how many values are left out; empty for none

@@ -47,11 +47,11 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// errorView is the data of the page error.
+// errorView is the data of the page "error".
 type errorView struct {
 	Text      string
 	RequestID string    // of an internal error
-	Kept      *keptForm // of a post with a text; nil for none
+	Kept      *keptForm // the form of a POST in which a person typed a text; else nil
 	Again     bool      // the post may succeed if it is sent again
 }
 
@@ -86,14 +86,14 @@ func (c *console) refuse(w http.ResponseWriter, r *http.Request, s session, err 
 		key = "error.person"
 	}
 	view.Text = s.Message(key + ".text")
-	if !errors.Is(err, errCrossSite) { // nobody typed it here
+	if !errors.Is(err, errCrossSite) { // the person did not fill in that form in the console
 		view.Kept = c.keptForm(r)
 		view.Again = status >= http.StatusInternalServerError
 	}
-	if errors.Is(err, errOtherPerson) && view.Kept != nil { // this person does not see the text
+	if errors.Is(err, errOtherPerson) && view.Kept != nil { // the text of the other person is not shown
 		view.Again = true
 		for i := range view.Kept.Fields {
-			view.Kept.Fields[i].Long = false
+			view.Kept.Fields[i].Shown = false
 		}
 	}
 	if err := c.render(w, s, status, "error", key+".title", view); err != nil {
@@ -102,18 +102,19 @@ func (c *console) refuse(w http.ResponseWriter, r *http.Request, s session, err 
 	}
 }
 
-// wantsPage reports whether a person will see the response, not a script.
+// wantsPage reports whether the response is for a person, not for a script.
 func wantsPage(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html") || r.Header.Get("Accept") == ""
 }
 
-// notesField is the name of what a person types into a form.
+// notesField is the name of the field with the text that a person types.
 const notesField = "notes"
 
-// personField is the name of the field that says whose form it is: session.Key.
+// personField is the name of the field with the session.Key of the person who filled in the
+// form.
 const personField = "person"
 
-// keptView is the data of the page kept: a form that was sent after the session had
+// keptView is the data of the page "kept": a form that was sent after the session had
 // ended.
 type keptView struct {
 	SignIn string
@@ -129,7 +130,7 @@ type keptForm struct {
 // keptField is a value of the form.
 type keptField struct {
 	Name, Value string
-	Long        bool // a text that a person typed
+	Shown       bool // as text that the person typed; else a hidden field
 }
 
 // askToSignIn answers a request without a session. What a form contained stays on the
@@ -160,7 +161,7 @@ func (c *console) formOf(r *http.Request) *keptForm {
 	form := &keptForm{Action: c.here(r)}
 	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
 		for _, value := range r.PostForm[name] {
-			form.Fields = append(form.Fields, keptField{Name: name, Value: value, Long: name == notesField})
+			form.Fields = append(form.Fields, keptField{Name: name, Value: value, Shown: name == notesField})
 		}
 	}
 	return form

@@ -22,8 +22,8 @@ type figure struct {
 	Table   table
 }
 
-// figures makes the figures of numbers for a person. The first error stays, and the
-// texts after it are empty.
+// figures makes the figures of the numbers page for a person. It keeps the first error in
+// err.
 type figures struct {
 	session
 	charts  chart.Painter
@@ -43,7 +43,7 @@ func figureNames() []string {
 	return []string{"runs", "steps", "verdicts", "queue", "latency", "failures"}
 }
 
-// figure returns the figure with a name. ErrNotFound is returned for another name.
+// figure returns the figure with this name, or ErrNotFound.
 func (f *figures) figure(name string) (figure, error) {
 	draw := map[string]func() figure{
 		"runs": f.runs, "steps": f.steps, "verdicts": f.verdicts, "queue": f.queue, "latency": f.latency, "failures": f.failures,
@@ -102,7 +102,7 @@ func (f *figures) column(key string, number bool) tableColumn {
 
 func (f *figures) count(n int) cell { return cell{Text: f.Number(n), Raw: strconv.Itoa(n)} }
 
-// seconds returns the cell of a duration, which is empty without one.
+// seconds returns the cell of a duration, or a dash if nothing was counted.
 func (f *figures) seconds(d time.Duration, counted int) cell {
 	if counted == 0 {
 		return cell{Text: "–"}
@@ -155,7 +155,7 @@ func (f *figures) runs() figure {
 	return figure{Drawing: f.drawn(f.charts.Columns(chart.Plot{Chart: c, Points: f.days()})), Table: t}
 }
 
-// steps shows how the visits of each step of a workflow went on.
+// steps shows how many visits reached each step of a workflow, left it, or stopped there.
 func (f *figures) steps() figure {
 	left := chart.Series{Name: f.text("numbers.left")}
 	stopped := chart.Series{Name: f.text("numbers.stopped"), Style: styleBad}
@@ -258,7 +258,7 @@ func (f *figures) latency() figure {
 	return figure{Drawing: f.drawn(f.charts.Bars(chart.Bars{Chart: c, Rows: rows})), Table: t}
 }
 
-// failures shows the share of the calls of each provider that failed.
+// failures shows, for each provider, the share of its calls that failed.
 func (f *figures) failures() figure {
 	failed := chart.Series{Name: f.text("numbers.failed"), Style: styleBad}
 	t := table{Columns: []tableColumn{f.column("provider", false), f.column("calls", true), {Key: "failed", Label: failed.Name, Number: true}}}

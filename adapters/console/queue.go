@@ -162,7 +162,7 @@ type queueRow struct {
 	Workflow  string
 	Reasons   []queueReason
 	More      string // says how many reasons are left out
-	Since     when
+	Since     age
 	Due       *web.Badge
 	DueAt     instant
 	Proposed  *web.Badge // says that a verdict needs a second reviewer; nil for none

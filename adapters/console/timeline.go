@@ -29,7 +29,7 @@ type branchView struct {
 type verdictView struct {
 	Badge web.Badge
 	By    string
-	At    when
+	At    age
 	Notes string
 }
 

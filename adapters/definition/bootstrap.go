@@ -24,7 +24,7 @@ const (
 
 // Bootstrap is the content of a bootstrap file.
 type Bootstrap struct {
-	// Providers are those of all tenants, in the order of the file.
+	// Providers are those that all tenants may use, in the order of the file.
 	Providers []Provider
 	Lists     []List
 	Tenants   []Tenant
@@ -75,10 +75,10 @@ type (
 	}
 )
 
-// ReadBootstrap reads a bootstrap file. It reads workflow files that the file
-// names through open. An api_key or webhook secret may be ${env:NAME}, which
-// is replaced by what getenv returns for NAME and must not be empty. Without open
-// there are no other files, without getenv no variables. The error is a
+// ReadBootstrap reads a bootstrap file. It calls open to read the workflow files and
+// logos that the file names; a nil open finds none. An api_key or webhook secret may be
+// ${env:NAME}, which is replaced by the result of getenv, which must not be empty; a nil
+// getenv finds no variable. The error is a
 // *Diagnostics of all files together that unwraps to an ErrInvalid; it contains no
 // secret.
 func ReadBootstrap(file string, raw []byte, open func(path string) ([]byte, error), getenv func(name string) string) (Bootstrap, error) {

@@ -64,9 +64,9 @@ func (b *bootstrapReader) links(p path, f linkFields) verification.PageLinks {
 		return *value
 	}
 	return verification.PageLinks{
-		Privacy: read("privacy", f.Privacy, verification.CheckPageURL),
-		Help:    read("help", f.Help, verification.CheckPageURL),
-		Legal:   read("legal", f.Legal, verification.CheckPageURL),
-		Phone:   read("phone", f.Phone, verification.CheckPhone),
+		Privacy: read("privacy", f.Privacy, verification.ValidatePageURL),
+		Help:    read("help", f.Help, verification.ValidatePageURL),
+		Legal:   read("legal", f.Legal, verification.ValidatePageURL),
+		Phone:   read("phone", f.Phone, verification.ValidatePhone),
 	}
 }

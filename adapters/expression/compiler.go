@@ -37,8 +37,9 @@ import (
 const maxPattern = 1000
 
 // Compiler compiles conditions, templates, patterns and schemas. It is safe for
-// concurrent use, and so is what it returns. Each error is one line; a problem
-// inside an expression is a *verification.TextError with its position.
+// concurrent use, and so is what it returns. Each problem is one line; several are joined
+// with errors.Join. A problem inside an expression is a *verification.TextError with its
+// position.
 type Compiler struct {
 	base    *cel.Env
 	schemas *lru.Cache[string, known] // by their texts

@@ -19,20 +19,20 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// maxExact bounds the whole numbers that are all exact in a float64.
+// maxExact: every whole number from -maxExact to maxExact is exact in a float64.
 const maxExact = 1 << 53
 
 // errTooLarge is returned for a value or a text beyond maxValue.
 var errTooLarge = fmt.Errorf("the value is larger than %d bytes", maxValue)
 
-// valueSize is the size of a value or a field's name without the bytes of its text:
-// no JSON is shorter.
+// valueSize is what a value or a field's name counts besides the bytes of its text: about
+// what JSON needs, with the separators.
 const valueSize = 2
 
 // converter makes plain JSON values: nil, bool, float64, string, []any and
-// map[string]any. A whole number that is not exact as a float64 stays an int64 or a
-// uint64. The containers that it returns are new. It fails once
-// the values exceed left bytes.
+// map[string]any. A whole number outside ±maxExact stays an int64 or a uint64. The
+// containers that it returns are new. It fails once the values need more than the bytes
+// left.
 type converter struct{ left int }
 
 // spend counts one more value, or a field's name, with n bytes of text.

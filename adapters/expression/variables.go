@@ -30,7 +30,7 @@ func (c *Compiler) Expression(
 		return nil, nil, err
 	}
 	if may := jsonTypes(e.output); kind != "" && may != nil && !slices.Contains(may, strings.Replace(kind, "integer", "number", 1)) {
-		return nil, nil, fmt.Errorf("it must be a %s, not %s", kind, cel.FormatCELType(e.output))
+		return nil, nil, fmt.Errorf("it must be of type %s, not %s", kind, cel.FormatCELType(e.output))
 	}
 	return filled{"", e}.eval, e.readTexts(), nil
 }

@@ -60,7 +60,7 @@ func TestAWrongExpressionOverVariablesIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"response.statu == 200": "undefined field 'statu'",
 		"steps.pan.passed":      "undeclared reference to 'steps'",
-		"handle":                "it must be a boolean, not string",
+		"handle":                "it must be of type boolean, not string",
 		"handle == 1":           "no matching overload",
 		"":                      "the expression is empty",
 		"response.":             "Syntax error",

@@ -171,11 +171,11 @@ func (p page) Links() []link {
 	l := p.tenant.Links
 	var all []link
 	for _, one := range []struct{ key, url string }{{"link.privacy", l.Privacy}, {"link.help", l.Help}, {"link.legal", l.Legal}} {
-		if one.url != "" && verification.CheckPageURL(one.url) == nil {
+		if one.url != "" && verification.ValidatePageURL(one.url) == nil {
 			all = append(all, link{p.Message(one.key), template.URL(one.url), true}) //nolint:gosec // G203: an absolute http(s) URL
 		}
 	}
-	if l.Phone != "" && verification.CheckPhone(l.Phone) == nil {
+	if l.Phone != "" && verification.ValidatePhone(l.Phone) == nil {
 		text := strings.ReplaceAll(p.Message("link.phone"), "#", l.Phone)
 		all = append(all, link{text, template.URL("tel:" + strings.NewReplacer(" ", "", "(", "", ")", "").Replace(l.Phone)), false}) //nolint:gosec // G203: a phone number
 	}

@@ -28,7 +28,7 @@ type claim struct {
 	at time.Time
 }
 
-// IdempotencyRecord returns the record of a key at a time.
+// IdempotencyRecord returns the record of a key at the given time.
 func (s *Store) IdempotencyRecord(
 	ctx context.Context, t verification.TenantID, k verification.IdempotencyKey, now time.Time,
 ) (verification.IdempotencyRecord, error) {

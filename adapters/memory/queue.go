@@ -207,7 +207,7 @@ func (s *Store) Finish(ctx context.Context, w verification.Work) error {
 	})
 }
 
-// Postpone makes a piece of work due at a time, unless w.Lease is no longer its lease.
+// Postpone makes a piece of work due at the given time, unless w.Lease is no longer its lease.
 func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time) error {
 	return s.queue.do(ctx, func(q *queue) {
 		if p := q.leased(w); p != nil {

@@ -77,7 +77,7 @@ func (rs *rescreens) add(ref verification.RunRef, lists []verification.ScreenedL
 	}
 }
 
-// HoldList makes a host the only one that works on a list until a time.
+// HoldList makes a host the only one that works on a list until the given time.
 func (s *Store) HoldList(ctx context.Context, list, holder string, now, until time.Time) (held verification.RescreenPass, err error) {
 	err = s.rescreens.change(ctx, func(passes map[string]verification.RescreenPass) error {
 		p := passes[list]

@@ -1,8 +1,8 @@
 // Package memory stores everything in the memory of one process. It is a complete
 // store and work queue, for a host without a database and for tests.
 //
-// Pages, filters and totals cost O(log n) in the number of runs, whatever time the
-// query is about; searches by reference id or start time cost O(n). Callers must not
+// Pages, filters and totals cost O(log n) in the number of runs, whatever the query's
+// Now is; searches by reference id or start time cost O(n). Callers must not
 // modify returned values.
 package memory
 

@@ -35,7 +35,7 @@ func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
 	})
 }
 
-// Account returns the account of a client identifier, or ErrNotFound.
+// Account returns the account of a client id, or ErrNotFound.
 func (s *Store) Account(ctx context.Context, clientID string) (verification.Account, error) {
 	return s.accounts.get(ctx, clientID, "account")
 }
@@ -44,7 +44,7 @@ func (s *Store) Account(ctx context.Context, clientID string) (verification.Acco
 func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
 	return s.accounts.change(ctx, func(rows map[string]verification.Account) error {
 		if old, ok := rows[a.ClientID]; ok && old.Tenant != a.Tenant {
-			return verification.Conflict("account", "another tenant has that client identifier")
+			return verification.Conflict("account", "another tenant has that client id")
 		}
 		rows[a.ClientID] = a
 		return nil

@@ -95,7 +95,7 @@ FROM tenants t CROSS JOIN LATERAL (
     FROM verifyd.deliveries d WHERE d.tenant_id = t.tenant_id AND d.state IN ('pending', 'failed')
 ) AS of_tenant`
 
-// clockSkew assumes that the database reads its clock half way between the request
+// clockSkew assumes that the database reads its clock halfway between the request
 // and the response.
 func clockSkew(ctx context.Context, tx bun.Tx, now func() time.Time) (time.Duration, error) {
 	var theirs time.Time
@@ -107,8 +107,8 @@ func clockSkew(ctx context.Context, tx bun.Tx, now func() time.Time) (time.Durat
 	return theirs.Sub(sent.Add(received.Sub(sent) / 2)), nil
 }
 
-// CheckCounts counts all runs and returns a line for each counter of lists that is
-// wrong. It reads every row, however long that takes.
+// CheckCounts counts all runs and returns one line of text for each counter that is wrong.
+// It reads every row, however long that takes.
 func (s *Store) CheckCounts(ctx context.Context) ([]string, error) {
 	const key = "tenant_id, workflow_id, status, decision"
 	const byDay = key + ", (started_at AT TIME ZONE 'UTC')::date AS day"
@@ -148,7 +148,7 @@ func (s *Store) CheckCounts(ctx context.Context) ([]string, error) {
 		if !r.Day.IsZero() {
 			when = r.Day.Format(", started on 2006-01-02")
 		}
-		lines = append(lines, fmt.Sprintf("tenant %s, workflow %s, status %q, decision %q%s: the count is %d, the runs are %d",
+		lines = append(lines, fmt.Sprintf("tenant %s, workflow %s, status %q, decision %q%s: the counter is %d, but there are %d runs",
 			r.TenantID, r.WorkflowID, r.Status, r.Decision, when, r.Counter, r.Counted))
 	}
 	return lines, nil

@@ -136,8 +136,8 @@ func TestCheckCountsReportsWrongCounters(t *testing.T) {
 	lines, err := s.CheckCounts(t.Context())
 	must(t, err)
 	if len(lines) != 4 || !strings.Contains(lines[0], string(tenantNumber(1))) || !strings.Contains(lines[0], "in_progress") ||
-		!strings.Contains(lines[1], string(tenantNumber(2))) || !strings.HasSuffix(lines[1], "the count is 0, the runs are 1") ||
-		!strings.HasSuffix(lines[2], "started on 2026-03-01: the count is 42, the runs are 2") {
+		!strings.Contains(lines[1], string(tenantNumber(2))) || !strings.HasSuffix(lines[1], "the counter is 0, but there are 1 runs") ||
+		!strings.HasSuffix(lines[2], "started on 2026-03-01: the counter is 42, but there are 2 runs") {
 		t.Errorf("CheckCounts() = %q, want a line for each tenant, and one for each of their days", lines)
 	}
 }

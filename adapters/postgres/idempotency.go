@@ -61,7 +61,8 @@ func (r idempotencyRow) record() verification.IdempotencyRecord {
 	}
 }
 
-// IdempotencyRecord returns the record of a key at a time.
+// IdempotencyRecord returns the record of a key, or ErrNotFound if none is younger than
+// IdempotencyKeyTTL at now.
 func (s *Store) IdempotencyRecord(
 	ctx context.Context, t verification.TenantID, k verification.IdempotencyKey, now time.Time,
 ) (verification.IdempotencyRecord, error) {

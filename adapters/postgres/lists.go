@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	// maxStale is how many stale rows a list handles one by one: rows whose status
-	// interval is over. When there are more, the list first refreshes them.
+	// maxStale is the maximum number of stale rows that a list checks one by one: their
+	// status interval does not contain the time of the query. If there are more, the list
+	// refreshes them and starts again.
 	maxStale = 2000
-	// maxListRefreshes is how often a list does that before it fails.
+	// maxListRefreshes is the maximum number of refreshes before a list fails.
 	maxListRefreshes = 3
 )
 
-// errTooManyStale is returned when there are more than maxStale.
+// errTooManyStale is returned if there are more than maxStale stale rows.
 var errTooManyStale = errUnavailable("list", "too many runs have just changed their status", nil)
 
 // runRow is a row of verifyd.runs.
@@ -73,29 +74,28 @@ func utc(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// List returns one page of the runs that match the query at q.Now, and how many
-// match in all. The total is the sum of counters. From an offset of 1,000, counters find
-// the day of the page. Other offsets, and the rest of that day, are skipped in an index,
-// from the nearer end.
+// List returns one page of the runs that match the query at q.Now, and the number of all
+// matches, which is a sum of counters. An offset below 1,000 is skipped in an index, from
+// the nearer end. For a larger one, counters find the day of the page, and only rows of
+// that day are skipped.
 func (s *Store) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
 	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
 	if q.Workflow != "" && !areUUIDs(q.Workflow) || !storable(q.ReferenceID, q.ReferencePrefix) {
 		return p, nil
 	}
 	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) error {
-		for range maxListRefreshes {
+		for refreshes := 0; ; refreshes++ { // at most maxListRefreshes times
 			err := s.readList(ctx, t, func(ctx context.Context, tx bun.Tx) (err error) {
 				p, err = list(ctx, tx, t, q)
 				return err
 			})
-			if !errors.Is(err, errTooManyStale) {
+			if !errors.Is(err, errTooManyStale) || refreshes == maxListRefreshes {
 				return err
 			}
 			if _, err := s.refresh(ctx, t, q.Now); err != nil {
 				return err
 			}
 		}
-		return errTooManyStale
 	})
 	return p, translateList("list runs", err)
 }
@@ -115,8 +115,8 @@ func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q verificati
 		return p, nil
 	}
 	few := indexed <= maxPrefixed
-	// The stale rows that match belong in between, so the page may start that many
-	// rows earlier in the index.
+	// The matching stale rows are merged into the page, so it may start that many rows
+	// earlier in the index.
 	var at *verification.Summary
 	skip, matching := q.Offset, stale.matching
 	if from := q.Offset - len(matching); from > 0 {
@@ -165,7 +165,7 @@ func inOrder(a, b verification.Summary) int {
 // staleRows are the rows whose status interval does not contain the time of a
 // query, in the order of lists.
 type staleRows struct {
-	indexed  []verification.Summary // those that the indexes have under the filters
+	indexed  []verification.Summary // those whose stored status and decision match the filters
 	matching []verification.Summary // those that match the filters now
 }
 
@@ -199,8 +199,8 @@ func findStale(ctx context.Context, tx bun.IDB, t verification.TenantID, q verif
 	return found, nil
 }
 
-// seek returns the row number n of those that are indexed under the filters, stale
-// ones included, or an error that isMissing reports.
+// seek returns row number n (from 0) of those whose stored status and decision match the
+// filters, stale rows included, or an error that isMissing reports.
 func seek(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.RunQuery, n, indexed int) (*verification.Summary, error) {
 	if n >= seekFrom && q.ReferenceID == "" && q.ReferencePrefix == "" {
 		return seekDay(ctx, tx, t, q, n)
@@ -223,9 +223,10 @@ func staleQuery(tx bun.IDB, t verification.TenantID, now time.Time) *bun.SelectQ
 	return early.UnionAll(late)
 }
 
-// totalQuery selects the number of runs that are indexed under the filters. Those with one
-// reference id are counted in an index, and so are those with a prefix of it and another
-// filter: in the order of the references, the few that match may be far apart.
+// totalQuery selects the number of runs whose stored status and decision match the filters.
+// Totals are sums of counters, except in a search. Runs with one reference id, or with a
+// prefix and another filter, are counted in an index: prefixTotal would have to read many
+// references to find the few that also match the other filter.
 func totalQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {
 	switch {
 	case q.ReferencePrefix != "" && q == (verification.RunQuery{ReferencePrefix: q.ReferencePrefix, PageQuery: q.PageQuery, Now: q.Now}):
@@ -241,8 +242,9 @@ func totalQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) *b
 	return startedQuery(tx, t, q)
 }
 
-// seekQuery selects the start and the id of row number n of those that are indexed
-// under the filters, which are few or not. It reads only an index, except in a search.
+// seekQuery selects the start and the id of row number n of those whose stored status and
+// decision match the filters. It reads only an index, except in a search. few reports
+// whether there are at most maxPrefixed matches.
 func seekQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, n int, newestFirst, few bool) *bun.SelectQuery {
 	order := "started_at DESC, id DESC"
 	if !newestFirst {
@@ -253,8 +255,8 @@ func seekQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, n i
 	})
 }
 
-// pageQuery selects the first rows that are indexed under the filters, which are few or
-// not, starting at from unless it is nil, without stale rows.
+// pageQuery selects the first rows that match the filters, starting at from unless it is
+// nil, without stale rows. few is as for seekQuery.
 func pageQuery(
 	tx bun.IDB, t verification.TenantID, q verification.RunQuery, from *verification.Summary, limit int, few bool,
 ) *bun.SelectQuery {
@@ -269,9 +271,9 @@ func pageQuery(
 	})
 }
 
-// merged selects in order what part selects for a query. Without a status it merges
-// the parts of each status, because every index has the status before the time. The few
-// matches of a search are read once, in the index of reference ids, and sorted.
+// merged selects the rows that part selects for q, in order. Every index has the status
+// before the time, so without a status filter it merges one query for each status. The few
+// matches of a search are read once and sorted.
 func merged(
 	tx bun.IDB, q verification.RunQuery, few bool, order string, offset, limit int, part func(verification.RunQuery) *bun.SelectQuery,
 ) *bun.SelectQuery {

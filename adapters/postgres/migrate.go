@@ -43,7 +43,7 @@ type Migration struct {
 }
 
 // Migrate applies the missing migrations, each in a transaction, and returns them.
-// Hosts that start together wait for each other. The role of the address must own
+// Hosts that start together wait for each other. The role of the URL must own
 // the database, or be allowed to create the schema "verifyd" in it.
 func Migrate(ctx context.Context, url string) (applied []Migration, err error) {
 	return migrate(ctx, url, migrations)

@@ -140,7 +140,7 @@ func TestOpenRefusesAnUnsuitableDatabase(t *testing.T) {
 	}{
 		"an older schema": {pgtest.Empty(t), verification.ErrConflict},
 		"no server":       {"postgres://verifyd@127.0.0.1:1/none", verification.ErrUnavailable},
-		"no address":      {"mysql://x:secret@y/z", verification.ErrInvalid},
+		"another scheme":  {"mysql://x:secret@y/z", verification.ErrInvalid},
 	} {
 		_, err := postgres.Open(t.Context(), tt.url, postgres.Options{})
 		if !errors.Is(err, tt.kind) || strings.Contains(err.Error(), "secret") {

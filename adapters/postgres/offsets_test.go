@@ -18,7 +18,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// offsets returns offsets about the first one that counters find, and others up to a total.
+// offsets returns offsets around SeekFrom, the first offset for which the counters are
+// used, around the total, and random ones between them.
 func offsets(t *testing.T, total int) []int {
 	t.Helper()
 	seed := time.Now().UnixNano()
@@ -31,8 +32,9 @@ func offsets(t *testing.T, total int) []int {
 	return all
 }
 
-// Reviews of six days, some of which have ended, are claimed, or have no due time.
-func TestADeepPageOfTheQueueIsThePartOfTheWholeQueue(t *testing.T) {
+// The queue has reviews of six days. Some have ended, some are claimed, and some have no due
+// time.
+func TestADeepPageOfTheQueueMatchesTheWholeQueue(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{SingleHost: true})
 	const reviews = 8000
@@ -41,7 +43,7 @@ func TestADeepPageOfTheQueueIsThePartOfTheWholeQueue(t *testing.T) {
 		Replace(populateQueue)
 	_, err := connect(t, pgtest.Admin(t, url)).Exec(t.Context(), queue)
 	must(t, err)
-	now := noon().AddDate(0, -1, 1) // when some have ended
+	now := noon().AddDate(0, -1, 1) // some reviews have ended by then
 	for _, q := range []verification.QueueQuery{
 		{},
 		{Order: verification.DueFirst},
@@ -76,14 +78,14 @@ func TestADeepPageOfTheQueueIsThePartOfTheWholeQueue(t *testing.T) {
 	}
 }
 
-// Some runs are counted by month, others by day, and the status of some has changed.
-func TestADeepPageOfRunsIsThePartOfTheWholeList(t *testing.T) {
+// Some runs are counted by month and others by day, and some rows are stale.
+func TestADeepPageOfRunsMatchesTheWholeList(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{SingleHost: true})
 	fill := func(admin *pgx.Conn, first, last int) {
 		t.Helper()
 		_, err := admin.Exec(t.Context(), strings.NewReplacer("$1", "'"+string(ours)+"'",
-			"interval '1 second'", "interval '15 minutes'", "generate_series(1, 60000)", fmt.Sprintf("generate_series(%d, %d)", first, last)).Replace(populate))
+			"interval '1 second'", "interval '15 minutes'", "timestamptz '2026-12-01'", "timestamptz '2026-02-01'", "generate_series(1, 60000)", fmt.Sprintf("generate_series(%d, %d)", first, last)).Replace(populate))
 		must(t, err)
 	}
 	closed := connect(t, pgtest.Admin(t, url))

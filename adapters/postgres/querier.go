@@ -21,7 +21,7 @@ type querier struct {
 	external bool          // the transaction belongs to a caller: nothing is prepared on its connection
 }
 
-// querier returns one that sends to the pool.
+// querier returns a querier that sends to the pool.
 func (s *Store) querier() querier {
 	return querier{to: s.pool, db: s.db, timeout: s.opt.QueryTimeout}
 }
@@ -80,8 +80,8 @@ func (q querier) exec(ctx context.Context, tenants, statement string, args ...an
 	})
 }
 
-// selectRow returns the first row of a statement, whose columns have the names of
-// the fields of T, or an error that isMissing reports.
+// selectRow returns the first row of a statement, or an error that isMissing reports. The
+// columns have the names of the fields of T.
 func selectRow[T any](ctx context.Context, q querier, tenants, statement string, args ...any) (row T, err error) {
 	err = q.batch(ctx, tenants, func(b *pgx.Batch) error {
 		b.Queue(statement, args...).Query(func(rows pgx.Rows) (err error) {
@@ -108,8 +108,8 @@ func selectAll[R, T any](ctx context.Context, q querier, tenants, statement stri
 	return all, err
 }
 
-// statements returns the prepared statements by name. onConflict is the clause of
-// an append at a position that another append has taken, or empty.
+// statements returns the prepared statements by name. onConflict is the ON CONFLICT clause
+// for a position that another append has taken; it may be empty.
 func statements(onConflict string) map[string]string {
 	return map[string]string{
 		stmtTenant: setTenant, stmtTenantHot: setTenantHot, stmtLoad: loadEvents,

@@ -212,11 +212,11 @@ func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time)
 	return translate("postpone work", err)
 }
 
-// Release ends leases: the pieces that still have their lease are due again at a
+// Release ends leases: the pieces that still have their lease are due again at the given
 // time. It wakes no host; hosts that query the queue at an interval find the work.
 //
-// Pieces that have their lease and that another transaction locks are released one by
-// one, each in a transaction of its own: one that waited for several locks could deadlock.
+// Pieces that another transaction has locked are released one by one, each in its own
+// transaction, because a transaction that waits for several locks can deadlock.
 func (s *Store) Release(ctx context.Context, work []verification.Work, at time.Time) error {
 	if len(work) == 0 {
 		return ctx.Err()

@@ -59,7 +59,8 @@ func screenedArgs(group []*pendingAppend) []any {
 	return []any{tenants, runs, lists, versions, completed}
 }
 
-// HoldList makes a host the only one that works on a list until a time.
+// HoldList makes a host the only one that works on a list until the given time, and returns
+// the last pass over it, or ErrConflict if another host holds it.
 func (s *Store) HoldList(ctx context.Context, list, holder string, now, until time.Time) (verification.RescreenPass, error) {
 	if !storable(list, holder) {
 		return verification.RescreenPass{}, notStorable("list")
@@ -77,7 +78,8 @@ func (s *Store) HoldList(ctx context.Context, list, holder string, now, until ti
 	return r.pass(), nil
 }
 
-// SavePass replaces the last pass over a list, and records that runs were screened in it.
+// SavePass replaces the last pass over a list, and records that runs were screened in it. It
+// returns ErrConflict if another host was the last to hold the list.
 func (s *Store) SavePass(ctx context.Context, p verification.RescreenPass, runs []verification.RunRef) error {
 	if !storable(p.List, p.Version, p.Holder) {
 		return notStorable("pass")

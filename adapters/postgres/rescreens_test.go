@@ -22,7 +22,8 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// screener is a provider whose list has a hit for everybody from its second version on.
+// screener is a provider whose checks find no hit, and whose re-screenings find one for
+// everybody.
 type screener struct {
 	mu      sync.Mutex
 	version string
@@ -61,7 +62,7 @@ func screeningEngine(t *testing.T, store *postgres.Store, s *screener) *engine.E
 	return e
 }
 
-func TestTwoHostsScreenEachCompletedRunAgainOnce(t *testing.T) {
+func TestTwoHostsRescreenEachCompletedRunOnce(t *testing.T) {
 	url := pgtest.Database(t)
 	store := openAt(t, url, postgres.Options{})
 	must(t, store.SaveTenant(t.Context(), verification.Tenant{ID: ours, Name: "Ours"}))
@@ -100,7 +101,7 @@ func TestTwoHostsScreenEachCompletedRunAgainOnce(t *testing.T) {
 		must(t, err)
 		hits := slices.DeleteFunc(history, func(e verification.Event) bool { return e.Kind() != "hits_found" })
 		if len(hits) != 1 {
-			t.Errorf("run %s has %d events of hits, want 1", id, len(hits))
+			t.Errorf("run %s has %d hits_found events, want 1", id, len(hits))
 		}
 	}
 	s.mu.Lock()

@@ -147,8 +147,8 @@ func (s *Store) Overdue(ctx context.Context, now time.Time, limit int) (runs []v
 	return runs, next, translate("find overdue runs", err)
 }
 
-// RunTenants returns the saved tenants that have a run with this id: one, or none.
-// It looks the run up in each tenant, so its cost grows with the number of tenants,
+// RunTenants returns the saved tenants that have a run with this id. There is normally at
+// most one, but the database does not enforce it. RunTenants looks the run up in each tenant, so its cost grows with the number of tenants,
 // not of runs.
 func (s *Store) RunTenants(ctx context.Context, id verification.RunID) (tenants []verification.TenantID, err error) {
 	if !areUUIDs(id) {

@@ -24,7 +24,7 @@ import (
 // Options are the settings of a Store. The zero value has the defaults of a host.
 type Options struct {
 	// MaxConns bounds the connections of this host; 0 means 16. A pool_max_conns
-	// in the address takes precedence.
+	// in the URL takes precedence.
 	MaxConns int
 	// Writers is how many groups of appends are committed at the same time; 0 means 1.
 	// One writer makes larger groups, which cost less; that is best with few processors.
@@ -60,7 +60,7 @@ type Store struct {
 
 var _ verification.Store = (*Store)(nil)
 
-// Open connects to the database at a postgres:// address, whose schema must be
+// Open connects to the database at a postgres:// URL, whose schema must be
 // current: see Migrate. It returns ErrUnavailable when no server answers, and
 // ErrConflict when a migration is missing.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
@@ -97,7 +97,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// configure reads the address. Statements are sent unprepared, because the texts
+// configure reads the URL. Statements are sent unprepared, because the texts
 // of bun differ at every call; the hot ones are prepared by name.
 func configure(url string, o Options) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)

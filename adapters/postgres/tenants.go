@@ -10,7 +10,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// selectAccount always selects one row, so that an unknown client identifier costs
+// selectAccount always selects one row, so that an unknown client id costs
 // the same work as a known one: then client_id is empty.
 const selectAccount = `
 SELECT coalesce(a.client_id, '') AS client_id, coalesce(a.tenant_id::text, '') AS tenant_id, coalesce(a.key_hash, '') AS key_hash,
@@ -143,7 +143,7 @@ func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
 	return translate("save tenant "+string(t.ID), err)
 }
 
-// Account returns the account of a client identifier, or ErrNotFound. It searches
+// Account returns the account of a client id, or ErrNotFound. It searches
 // every tenant, because the caller does not know the tenant yet.
 func (s *Store) Account(ctx context.Context, clientID string) (verification.Account, error) {
 	return s.accounts.get(ctx, clientID)
@@ -163,7 +163,7 @@ func (s *Store) loadAccount(ctx context.Context, clientID string) (verification.
 	return r.account(), nil
 }
 
-// Accounts returns the accounts of a tenant in the order of their client identifiers.
+// Accounts returns the accounts of a tenant in the order of their client ids.
 func (s *Store) Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error) {
 	all, err := selectAll(ctx, s.querier(), string(t),
 		s.db.NewSelect().Model((*accountRow)(nil)).Where("tenant_id = ?", t).OrderExpr("client_id").String(), accountRow.account)
@@ -171,7 +171,7 @@ func (s *Store) Accounts(ctx context.Context, t verification.TenantID) ([]verifi
 }
 
 // SaveAccount creates or replaces an account, or returns ErrConflict when another
-// tenant has its client identifier.
+// tenant has its client id.
 func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
 	r := accountRow{ClientID: a.ClientID, TenantID: a.Tenant, KeyHash: a.KeyHash[:], Disabled: a.Disabled, Surfaces: []string{}}
 	for _, surface := range a.Surfaces {
@@ -189,7 +189,7 @@ func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
 		if n, err := result.RowsAffected(); err != nil || n == 1 {
 			return err
 		}
-		return verification.Conflict("account", "another tenant has that client identifier")
+		return verification.Conflict("account", "another tenant has that client id")
 	})
 	return translate("save account "+a.ClientID, err)
 }

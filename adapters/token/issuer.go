@@ -54,7 +54,7 @@ type Issuer struct{ keys *Keys }
 func NewIssuer(keys *Keys) *Issuer { return &Issuer{keys: keys} }
 
 // Issue returns a bearer token that is valid from now for ttl, in whole seconds and
-// at least one. Without an identity, that of the reviewer is the name. It fails with
+// at least one. If r has no identity, the name is used. It fails with
 // ErrInvalid unless the tenant is a UUID, the name is 1 to 200 printable characters, the
 // identity 1 to 500, the role exists, and the token is at most 4 KiB. No two tokens are the
 // same.
@@ -63,8 +63,8 @@ func (i *Issuer) Issue(r verification.Reviewer, ttl time.Duration, now time.Time
 }
 
 // IssueSignInLink returns the token of a link that signs a reviewer in once, within
-// verification.SignInLinkTTL from now. The session then lasts for a time in whole
-// seconds, at least one. It fails as Issue does.
+// verification.SignInLinkTTL from now. The session then lasts for session, in whole
+// seconds and at least one. It fails as Issue does.
 func (i *Issuer) IssueSignInLink(r verification.Reviewer, session time.Duration, now time.Time) (string, error) {
 	return i.issue(linkType, linkAudience, r, verification.SignInLinkTTL, now, session)
 }

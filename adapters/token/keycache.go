@@ -57,8 +57,8 @@ func (c *keyCache) find(ctx context.Context, kid string) (publicKey, error) {
 	}
 }
 
-// lookup returns a key of the cache, or a channel that is closed at the end of
-// the fetch that the caller has to wait for. With mayFetch, it starts a fetch if the key is
+// lookup returns a key of the cache, or a channel that is closed at the end of the
+// fetch that the caller has to wait for. With mayFetch, it starts a fetch if the key is
 // missing or the keys have expired. If the last fetch failed, a caller whose key is
 // cached does not wait for the next one.
 func (c *keyCache) lookup(kid string, mayFetch bool) (k publicKey, fetch <-chan struct{}, err error) {

@@ -43,7 +43,7 @@ type Login struct {
 	fetching chan struct{} // closed at the end of the fetch in progress; nil without one
 }
 
-// NewLogin returns the login of an issuer that has a ClientID. The issuer must allow
+// NewLogin returns the login of an issuer that has a ClientID and a RolesClaim. The issuer must allow
 // the URLs callback, for the answers to a sign-in, and home, for people who have
 // signed out.
 func NewLogin(o *OIDC, callback, home string) (*Login, error) {

@@ -46,7 +46,7 @@ type OIDCOptions struct {
 	Scopes []string
 	// RolesClaim names the claim with the roles of a reviewer: a string or a list of
 	// strings. A name with dots, such as realm_access.roles, may also be a path into
-	// objects. Empty means that every token has the role reviewer.
+	// objects. Empty means that every token has the role reviewer; NewLogin requires it.
 	RolesClaim string
 	// Roles are the roles by the values of the claim. A reviewer has the highest role
 	// that one of the values gives; without one, the token is ErrForbidden.

@@ -23,8 +23,8 @@ type Assets struct {
 	files   map[string]fs.FS // by name
 }
 
-// NewAssets returns the shared assets together with the files in the folders assets of
-// others. It fails if two files have the same name.
+// NewAssets returns the shared assets together with the files in the folder "assets" of
+// each of others. It fails if two files have the same name.
 func NewAssets(others ...fs.FS) (*Assets, error) {
 	a := &Assets{files: map[string]fs.FS{}}
 	sum := sha256.New()
@@ -36,7 +36,7 @@ func NewAssets(others ...fs.FS) (*Assets, error) {
 		for _, entry := range entries { // sorted by name
 			name := entry.Name()
 			if a.files[name] != nil {
-				return nil, fmt.Errorf("there are two assets %s", name)
+				return nil, fmt.Errorf("two assets have the name %s", name)
 			}
 			raw, err := fs.ReadFile(from, "assets/"+name)
 			if err != nil {
@@ -55,7 +55,7 @@ func NewAssets(others ...fs.FS) (*Assets, error) {
 func (a *Assets) Path(name string) string { return a.version + "/" + name }
 
 // BrandPath returns the path of the style sheet of a tenant's colour, or "" if the
-// colour is not #rrggbb.
+// colour is not six hexadecimal digits, with or without a #.
 func (a *Assets) BrandPath(colour string) string {
 	c, ok := parseColour(colour)
 	if !ok {

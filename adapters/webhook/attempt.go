@@ -17,12 +17,12 @@ type Class string
 
 // The classes. Every attempt except delivered and gone is retried.
 const (
-	ClassDelivered   Class = verification.ClassDelivered // answered 2xx
-	ClassGone        Class = "gone"                      // answered 410
+	ClassDelivered   Class = verification.ClassDelivered // a 2xx response
+	ClassGone        Class = "gone"                      // a 410 response
 	ClassRefused     Class = "refused_4xx"               // answered another 4xx
-	ClassFailed      Class = "failed_5xx"                // answered 5xx, or a status that HTTP does not define
-	ClassRedirected  Class = "redirected"                // answered 3xx; redirects are not followed
-	ClassTimeout     Class = verification.ClassTimeout   // no complete answer in time
+	ClassServerError Class = "failed_5xx"                // a 5xx response, or a status that HTTP does not define
+	ClassRedirected  Class = "redirected"                // a 3xx response; redirects are not followed
+	ClassTimeout     Class = verification.ClassTimeout   // no complete response in time
 	ClassUnreachable Class = "unreachable"               // no connection, or no valid HTTP answer
 	ClassBlocked     Class = "blocked"                   // the address is not allowed
 	ClassUnsent      Class = "unsent"                    // the tenant has no secret to sign with
@@ -67,7 +67,7 @@ func classOf(status int) Class {
 	case status >= 400 && status < 500:
 		return ClassRefused
 	default:
-		return ClassFailed
+		return ClassServerError
 	}
 }
 

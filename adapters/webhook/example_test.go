@@ -97,7 +97,7 @@ func TestTheBodyInTheDocsIsTheOneThatIsSent(t *testing.T) {
 func TestTheDocsNameEveryClass(t *testing.T) {
 	docs := read(t, "../../docs/webhooks.md")
 	for _, class := range []webhook.Class{
-		webhook.ClassDelivered, webhook.ClassGone, webhook.ClassRefused, webhook.ClassFailed, webhook.ClassRedirected,
+		webhook.ClassDelivered, webhook.ClassGone, webhook.ClassRefused, webhook.ClassServerError, webhook.ClassRedirected,
 		webhook.ClassTimeout, webhook.ClassUnreachable, webhook.ClassBlocked, webhook.ClassUnsent,
 	} {
 		if !strings.Contains(docs, "`"+string(class)+"`") {

@@ -72,7 +72,7 @@ func TestAttemptsContinueForThreeDaysWithOneID(t *testing.T) {
 			t.Errorf("webhook-id of attempt %d = %q", i+1, got)
 		}
 		attempt := attempts[i]
-		if attempt.Number != i || attempt.Class != webhook.ClassFailed || attempt.Status != 500 || attempt.Run != id || attempt.Tenant != enginetest.Tenant {
+		if attempt.Number != i || attempt.Class != webhook.ClassServerError || attempt.Status != 500 || attempt.Run != id || attempt.Tenant != enginetest.Tenant {
 			t.Errorf("attempt %d was observed as %+v", i+1, attempt)
 		}
 		if got := d.Header.Get("webhook-timestamp"); got != strconv.FormatInt(attempt.At.Unix(), 10) {
@@ -104,7 +104,7 @@ func TestANoticeIsDeliveredOnceWhenTheReceiverRecovers(t *testing.T) {
 	for _, attempt := range s.attempts() {
 		classes = append(classes, attempt.Class)
 	}
-	if want := []webhook.Class{webhook.ClassFailed, webhook.ClassRedirected, webhook.ClassDelivered}; !slices.Equal(classes, want) {
+	if want := []webhook.Class{webhook.ClassServerError, webhook.ClassRedirected, webhook.ClassDelivered}; !slices.Equal(classes, want) {
 		t.Errorf("attempts ended %q, want %q", classes, want)
 	}
 }

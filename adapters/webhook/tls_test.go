@@ -102,7 +102,7 @@ func TestAFailedConnectionIsNoDelivery(t *testing.T) {
 		name, origin, says string
 		class              webhook.Class
 	}{
-		{"silent", "https://" + silent.Addr().String(), "no complete answer within 150ms", webhook.ClassTimeout},
+		{"silent", "https://" + silent.Addr().String(), "no complete response within 150ms", webhook.ClassTimeout},
 		{"closed", "http://" + closed.Addr().String(), "connection refused", webhook.ClassUnreachable},
 		{"no such name", "http://unknown.example", "name cannot be resolved", webhook.ClassUnreachable},
 	}

@@ -46,7 +46,7 @@ type accountList struct {
 	jsonFlag
 }
 
-// Run prints the accounts by client identifier.
+// Run prints the accounts by client id.
 func (c accountList) Run(ctx context.Context, s *session) error {
 	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
 		all, err := db.Accounts(ctx, t.ID)
@@ -85,7 +85,7 @@ func (c accountCreate) Run(ctx context.Context, s *session) error {
 	return c.databaseFlag.with(ctx, s, func(db *database) error {
 		switch _, err := db.Account(ctx, a.ClientID); {
 		case err == nil:
-			return verification.Conflict("account", "an account with this client identifier exists already")
+			return verification.Conflict("account", "an account with this client id exists already")
 		case !errors.Is(err, verification.ErrNotFound):
 			return err
 		}
@@ -202,7 +202,7 @@ func (c accountRotate) Run(ctx context.Context, s *session) error {
 func (d *database) account(ctx context.Context, clientID string) (verification.Account, error) {
 	a, err := d.Account(ctx, clientID)
 	if errors.Is(err, verification.ErrNotFound) {
-		return a, notFound("account", "no account has this client identifier")
+		return a, notFound("account", "no account has this client id")
 	}
 	return a, err
 }

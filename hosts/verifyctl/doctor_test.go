@@ -65,7 +65,7 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	}
 	r.health = sound()
 	w.ctl("doctor --counts --json")
-	r.counts = []string{"tenant a, workflow b: the count is 1, the runs are 2", "tenant a, workflow c: the count is 2, the runs are 1"}
+	r.counts = []string{"tenant a, workflow b: the counter is 1, but there are 2 runs", "tenant a, workflow c: the counter is 2, but there are 1 runs"}
 	w.ctl("doctor --counts")
 	w.ctl("doctor")
 	golden.Equal(t, "testdata/talks/doctor.txt", w.transcript())

@@ -38,8 +38,8 @@ func (d *database) tenant(ctx context.Context, f tenantFlag) (verification.Tenan
 		fmt.Sprintf("tenants have the name %q: give the id (see verifyctl tenant list)", f.Tenant))
 }
 
-// tenantOf returns the tenant of a run: the given one, whose id need not be saved, or
-// else the one that has the run.
+// tenantOf returns the tenant of a run: the given one, which is not looked up if it is
+// given by its id, or else the one that has the run.
 func (d *database) tenantOf(ctx context.Context, f tenantFlag, run verification.RunID) (verification.TenantID, error) {
 	if id, err := verification.ParseTenantID(f.Tenant); err == nil {
 		return id, nil
@@ -53,7 +53,7 @@ func (d *database) tenantOf(ctx context.Context, f tenantFlag, run verification.
 	case err != nil:
 		return "", err
 	case len(tenants) == 0:
-		return "", notFound("run", "no tenant of verifyctl tenant list has a run with this id")
+		return "", notFound("run", "no tenant has a run with this id (see verifyctl tenant list)")
 	case len(tenants) > 1:
 		return "", fmt.Errorf("%s: required, because %d tenants have a run with this id", cli.Setting("tenant"), len(tenants))
 	}
@@ -75,11 +75,11 @@ func (d *database) workflow(ctx context.Context, t verification.TenantID, nameOr
 	if err != nil {
 		return verification.Workflow{}, err
 	}
-	return only("workflow", found, fmt.Sprintf("the tenant has no workflow with the name %q (see verifyctl workflow list)", nameOrID),
-		fmt.Sprintf("workflows have the name %q: give the id (see verifyctl workflow list)", nameOrID))
+	return only("workflow", found, fmt.Sprintf("the tenant has no workflow with the stable name %q (see verifyctl workflow list)", nameOrID),
+		fmt.Sprintf("workflows have the stable name %q: give the id (see verifyctl workflow list)", nameOrID))
 }
 
-// The number of digits of a version's hash that tables show, and that must be given.
+// Digits of a version's hash: how many tables show, and how many must be given at least.
 const (
 	shownDigits = 12
 	minDigits   = 6
@@ -88,8 +88,8 @@ const (
 // short returns the beginning of a hash, as tables show it.
 func short(hash string) string { return hash[:min(shownDigits, len(hash))] }
 
-// version returns a version of a workflow by its hash, or by the beginning of its
-// hash if no other version has the same.
+// version returns a version of a workflow by its hash, or by the beginning of its hash if
+// no other version's hash begins with it.
 func (d *database) version(
 	ctx context.Context, t verification.TenantID, w verification.WorkflowID, hash string,
 ) (verification.VersionInfo, error) {
@@ -106,7 +106,8 @@ func (d *database) version(
 		"versions begin with "+hash+": give more digits")
 }
 
-// only returns the one item that was found. none and many say why it is not one.
+// only returns the only item found. none is the message if there is none; many follows the
+// count if there are several.
 func only[T any](subject string, found []T, none, many string) (one T, _ error) {
 	switch len(found) {
 	case 0:
@@ -117,6 +118,7 @@ func only[T any](subject string, found []T, none, many string) (one T, _ error) 
 	return one, verification.Conflict(subject, fmt.Sprintf("%d %s", len(found), many))
 }
 
+// all returns the items of every page that match.
 func all[T any](list func(verification.PageQuery) (verification.Page[T], error), match func(T) bool) (found []T, _ error) {
 	for offset, total := 0, 1; offset < total; offset += verification.MaxLimit {
 		p, err := list(verification.PageQuery{Limit: verification.MaxLimit, Offset: offset})

@@ -1,4 +1,4 @@
-// Command verifyctl is the operator's tool of verifyd.
+// Command verifyctl is the operator's tool for verifyd.
 package main
 
 import (
@@ -52,7 +52,7 @@ type commands struct {
 	Run       runCommands       `cmd:"" help:"Examine runs."`
 	Screening screeningCommands `cmd:"" help:"Search lists, compare names, and re-screen finished runs."`
 	Webhook   webhookCommands   `cmd:"" help:"Manage lifecycle webhooks and their deliveries."`
-	Token     tokenCommands     `cmd:"" help:"Create signing keys and dashboard tokens."`
+	Token     tokenCommands     `cmd:"" help:"Create signing keys and reviewers' tokens."`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }

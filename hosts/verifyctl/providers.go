@@ -270,7 +270,7 @@ func (s *session) printCall(out callJSON, asJSON bool) error {
 		}
 		status := "no answer: " + x.Failure
 		if x.Status != 0 {
-			status = "answered " + strconv.Itoa(x.Status)
+			status = "responded with " + strconv.Itoa(x.Status)
 		}
 		fmt.Fprintf(s.stdout, "\n%s\n\n", status)
 	}

@@ -84,7 +84,7 @@ func TestAProviderIsCalledFromTheCommandLine(t *testing.T) {
 		want []string
 	}{
 		{[]string{"registry", "--with", `{"number":"ABCDE1234F"}`}, 0, []string{
-			"POST " + vendor.URL + "/checks\n", "Authorization: Bearer ***\n", "\n{\"pan\":\"ABCDE1234F\"}\n", "\nanswered 202\n", "outcome  pending\n", "handle   t-7\n",
+			"POST " + vendor.URL + "/checks\n", "Authorization: Bearer ***\n", "\n{\"pan\":\"ABCDE1234F\"}\n", "\nresponded with 202\n", "outcome  pending\n", "handle   t-7\n",
 		}},
 		{[]string{"registry", "--handle", "t-7"}, 0, []string{"GET " + vendor.URL + "/checks/t-7\n", "outcome  passed\n", `data     {"score":0.5}`}},
 		{[]string{"registry", "--handle", "t-7", "--json"}, 0, []string{`"outcome": "passed"`, `"score": 0.5`, `"Bearer ***"`}},
@@ -109,7 +109,7 @@ func TestAProviderIsCalledFromTheCommandLine(t *testing.T) {
 	}
 	env["VERIFYD_SECRET_TOKEN"] = canary + "-old"
 	stdout, _, code := command(t, env, "provider", "call", "registry", "--with", `{"number":"x"}`)
-	if want := "error    registry (" + vendor.URL + ") answered 403\n"; code != 1 || !strings.HasSuffix(stdout, want) || strings.Contains(stdout, canary) {
+	if want := "error    registry (" + vendor.URL + ") responded with 403\n"; code != 1 || !strings.HasSuffix(stdout, want) || strings.Contains(stdout, canary) {
 		t.Errorf("refused: %d\n%s", code, stdout)
 	}
 }
@@ -141,7 +141,7 @@ func TestProvidersOfAFileAreListedAndValidated(t *testing.T) {
 	if stdout, _, code := command(t, nil, "provider", "validate", file); stdout != file+": ok\n" || code != 0 {
 		t.Errorf("validate: %d %s", code, stdout)
 	}
-	missing := file + ":6:12: providers.registry.auth.bearer: the secret TOKEN is not set: set VERIFYD_SECRET_TOKEN, or put a file TOKEN into SECRETS_DIR\n"
+	missing := file + ":6:12: providers.registry.auth.bearer: the secret TOKEN is not set: set VERIFYD_SECRET_TOKEN, or put a file TOKEN into the folder VERIFYD_SECRETS_DIR\n"
 	if stdout, _, code := command(t, nil, "provider", "validate", file, "--check-secrets"); stdout != missing || code != 1 {
 		t.Errorf("validate --check-secrets: %d %s", code, stdout)
 	}

@@ -4,14 +4,14 @@
 //
 //	make bench
 //
-// runs the benchmarks on their own durable server, as in production. Runs alternate
-// every second with two floors, so that other load of the machine affects all three,
-// and ratios are medians over these intervals. A step is one append to a history: a
-// run of five immediate checks has six.
+// runs the benchmarks on their own durable server, as in production. Slices of runs (1 s),
+// of the skeleton (600 ms) and of the floor (300 ms) take turns, so that other load of the
+// machine affects all three, and ratios are medians over these intervals. A run of five
+// immediate checks has six appends.
 //
 // The skeleton is a design like ours without rules: one INSERT of the check's data
-// and one UPDATE of the run for each step, which one writer commits in groups. It has
-// as many steps as our runs, and the same clients.
+// and one UPDATE of the run for each append, which one writer commits in groups. It has
+// as many appends as our runs, and the same clients.
 //
 // The floor is the rate of durable commits of the server: the same number of
 // clients, each updating its own row on its own connection, one commit per update.

@@ -83,7 +83,7 @@ func Fill(ctx context.Context, s *postgres.Store, o FillOptions) error {
 	}
 	o.Now = o.Now.UTC().Truncate(time.Microsecond)
 	o.remake = o.remake || o.Runs >= indexesFrom
-	flows, err := saveFlows(ctx, s, o)
+	flows, err := saveWorkflows(ctx, s, o)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func closeConnections(ctx context.Context, s *postgres.Store, pid uint32) error 
 	}
 }
 
-func fill(ctx context.Context, tx pgx.Tx, o FillOptions, flows []filled) error {
+func fill(ctx context.Context, tx pgx.Tx, o FillOptions, flows []filledWorkflow) error {
 	const prepare = `
 SELECT set_config('verifyd.tenant', $1, true), set_config('maintenance_work_mem', '512MB', true),
     set_config('work_mem', '64MB', true)`
@@ -169,7 +169,7 @@ SELECT set_config('verifyd.tenant', $1, true), set_config('maintenance_work_mem'
 
 // made generates the runs, oldest first, one batch ahead of the writer. When the channel
 // is closed, all measures have been added to total.
-func made(ctx context.Context, o FillOptions, flows []filled, total sums) <-chan rows {
+func made(ctx context.Context, o FillOptions, flows []filledWorkflow, total sums) <-chan rows {
 	batches := make(chan rows, 1)
 	go func() {
 		defer close(batches)
@@ -193,13 +193,13 @@ func made(ctx context.Context, o FillOptions, flows []filled, total sums) <-chan
 // generator generates runs.
 type generator struct {
 	o        FillOptions
-	flows    []filled
+	flows    []filledWorkflow
 	profiles []*profile // ten thousand, each as often as its share
 	random   *rand.Rand
 	sums     sums
 }
 
-func newGenerator(o FillOptions, flows []filled) *generator {
+func newGenerator(o FillOptions, flows []filledWorkflow) *generator {
 	g := &generator{o: o, flows: flows}
 	g.random = rand.New(rand.NewPCG(o.Seed, uint64(o.Runs))) //nolint:gosec // must be repeatable
 	for _, l := range profiles() {

@@ -32,7 +32,7 @@ func migrate(ctx context.Context, url string) error {
 
 var shared durable
 
-// durable is the server of the benchmarks. It starts with the first one.
+// durable is the server of the benchmarks. The first benchmark starts it.
 type durable struct {
 	once   sync.Once
 	server *pgtest.Server
@@ -40,8 +40,8 @@ type durable struct {
 	made   atomic.Int64 // number of databases, for their names
 }
 
-// start lets the log of a benchmark grow large, so that no automatic checkpoint
-// disturbs the measurement.
+// start starts the server, with a WAL that may grow so large that no automatic checkpoint
+// disturbs a measurement.
 func (d *durable) start(ctx context.Context) error {
 	d.once.Do(func() {
 		d.server, d.err = pgtest.Start(ctx, pgtest.Options{Durable: true, Settings: map[string]string{
@@ -51,29 +51,29 @@ func (d *durable) start(ctx context.Context) error {
 			"checkpoint_timeout": "1h",
 		}})
 		if d.err == nil {
-			d.err = d.age(ctx)
+			d.err = d.createSegments(ctx)
 		}
 	})
 	return d.err
 }
 
-// age creates the log files of a server that has run for a while. A new server fills
-// each file with zeros first, for which every client waits.
-func (d *durable) age(ctx context.Context) error {
+// createSegments creates the WAL segments that a server has after a while. A new server
+// first fills each segment with zeros, and every client waits for that.
+func (d *durable) createSegments(ctx context.Context) error {
 	admin, err := pgx.Connect(ctx, d.server.Admin("postgres"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = admin.Close(ctx) }()
-	const files = `DO $$ BEGIN
-    FOR file IN 1..128 LOOP
+	const segments = `DO $$ BEGIN
+    FOR segment IN 1..128 LOOP
         PERFORM pg_logical_emit_message(false, 'bench', '');
         PERFORM pg_switch_wal();
     END LOOP;
 END $$`
-	for _, statement := range []string{files, "CHECKPOINT"} {
+	for _, statement := range []string{segments, "CHECKPOINT"} {
 		if _, err := admin.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("age the server: %w", err)
+			return fmt.Errorf("create WAL segments: %w", err)
 		}
 	}
 	return nil
@@ -89,7 +89,7 @@ func (d *durable) close() error {
 // database is a database with our schema on the durable server.
 type database struct {
 	url   string
-	admin *pgx.Conn // as the owner of the server
+	admin *pgx.Conn // as a superuser
 }
 
 // newDatabase creates a database that is dropped at the end of the benchmark.
@@ -108,26 +108,26 @@ func newDatabase(b *testing.B) database {
 			b.Error(err)
 		}
 	})
-	p := database{url: shared.server.URL(name)}
-	if err := migrate(ctx, p.url); err != nil {
+	db := database{url: shared.server.URL(name)}
+	if err := migrate(ctx, db.url); err != nil {
 		b.Fatal(err)
 	}
 	var err error
-	if p.admin, err = pgx.Connect(ctx, shared.server.Admin(name)); err != nil {
+	if db.admin, err = pgx.Connect(ctx, shared.server.Admin(name)); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		if err := p.admin.Close(ctx); err != nil {
+		if err := db.admin.Close(ctx); err != nil {
 			b.Error(err)
 		}
 	})
-	return p
+	return db
 }
 
 // checkpoint makes the server write a checkpoint.
-func (p database) checkpoint(b *testing.B) {
+func (db database) checkpoint(b *testing.B) {
 	b.Helper()
-	if _, err := p.admin.Exec(b.Context(), "CHECKPOINT"); err != nil {
+	if _, err := db.admin.Exec(b.Context(), "CHECKPOINT"); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -22,13 +22,13 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// pageRuns is the number of runs beside those in review, unless envRuns has another.
+// pageRuns is the number of filled runs, unless envRuns sets another number.
 const pageRuns = 10_000
 
-// BenchmarkPages requests the queue page, the run page and the numbers page of 30 days
-// with a workflow: on memory, and on PostgreSQL, where VERIFYD_BENCH_RUNS filled runs
-// are beside those in review. A bare handler writes the bytes of the same page. On
-// PostgreSQL a prepared SELECT 1 is the second floor.
+// BenchmarkPages requests the queue page, the run page, and the numbers page of a workflow
+// for 30 days, on memory and on PostgreSQL. On PostgreSQL the tenant also has filled runs
+// (VERIFYD_BENCH_RUNS). One floor is a bare handler that writes the bytes of the same page;
+// on PostgreSQL a second one is a prepared SELECT 1.
 func BenchmarkPages(b *testing.B) {
 	b.Run("memory", func(b *testing.B) {
 		store := memory.New()
@@ -53,8 +53,8 @@ func BenchmarkPages(b *testing.B) {
 	})
 }
 
-// measurePages measures the pages of an engine. The second floor may be nil.
-func measurePages(b *testing.B, e *engine.Engine, trip func(context.Context) error) {
+// measurePages measures the pages of an engine. roundTrip is the second floor; nil for none.
+func measurePages(b *testing.B, e *engine.Engine, roundTrip func(context.Context) error) {
 	b.Helper()
 	reviewed := apply(b, e, chain("pages", "a", "b", "review", "c"))
 	wait := clientTimeout
@@ -78,7 +78,7 @@ func measurePages(b *testing.B, e *engine.Engine, trip func(context.Context) err
 				b.Fatalf("%s = %d %s", page.path, r.status, r.body)
 			}
 			b.Run("bare", func(b *testing.B) { besideBareHandler(b, server, get, r) })
-			if trip == nil {
+			if roundTrip == nil {
 				return
 			}
 			b.Run("trip", func(b *testing.B) {
@@ -86,7 +86,7 @@ func measurePages(b *testing.B, e *engine.Engine, trip func(context.Context) err
 				besideFloor(b, func(context.Context) error {
 					_, err := c.exchange(get)
 					return err
-				}, trip)
+				}, roundTrip)
 			})
 		})
 	}
@@ -99,7 +99,7 @@ func newConsole(b *testing.B, e *engine.Engine) (*httptest.Server, string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	tokens := sessions{token.NewIssuer(keys)}
+	tokens := consoleTokens{token.NewIssuer(keys)}
 	server := httptest.NewUnstartedServer(nil)
 	pages, err := console.New(e, console.Options{
 		URL: "http://" + server.Listener.Addr().String() + "/console", Tokens: tokens, Now: time.Now,
@@ -117,21 +117,21 @@ func newConsole(b *testing.B, e *engine.Engine) (*httptest.Server, string) {
 	return server, "verifyd-session=" + session
 }
 
-// sessions are the tokens of a console.
-type sessions struct{ *token.Issuer }
+// consoleTokens implements console.Tokens by the wall clock.
+type consoleTokens struct{ *token.Issuer }
 
 // IssueSession implements console.Tokens.
-func (s sessions) IssueSession(r verification.Reviewer, ttl time.Duration) (string, error) {
+func (s consoleTokens) IssueSession(r verification.Reviewer, ttl time.Duration) (string, error) {
 	return s.Issue(r, ttl, time.Now())
 }
 
 // VerifySession implements console.Tokens.
-func (s sessions) VerifySession(raw string) (verification.Reviewer, time.Time, error) {
+func (s consoleTokens) VerifySession(raw string) (verification.Reviewer, time.Time, error) {
 	claims, err := s.Verify(raw, time.Now())
 	return claims.Reviewer, claims.ExpiresAt, err
 }
 
 // OpenSignInLink implements console.Tokens.
-func (s sessions) OpenSignInLink(raw string) (verification.SignInLink, error) {
+func (s consoleTokens) OpenSignInLink(raw string) (verification.SignInLink, error) {
 	return s.Issuer.OpenSignInLink(raw, time.Now())
 }

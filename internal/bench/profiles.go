@@ -135,7 +135,7 @@ func profiles() []profile {
 // the profile has a change, the status of the run changes at a random time from lag
 // before now: at most the abandon timeout later for an idle customer, and at most a day
 // later for a deadline.
-func (l profile) history(w filled, n int, started, now time.Time, pace float64, random *rand.Rand) []verification.Event {
+func (l profile) history(w filledWorkflow, n int, started, now time.Time, pace float64, random *rand.Rand) []verification.Event {
 	within := abandonTimeout
 	if l.change == overdueSoon {
 		within = 24 * time.Hour

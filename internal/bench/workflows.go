@@ -18,9 +18,9 @@ const (
 	abandonTimeout = 15 * time.Minute
 )
 
-// flow returns a workflow with a consent, details and three checks and, if the bank
-// account does not pass, a review and a signature.
-func flow(n int) verification.Definition {
+// definition returns a workflow with a consent, details, three checks and, if the bank
+// account check does not pass, a review and a signature.
+func definition(n int) verification.Definition {
 	check := func(label string, next verification.NodeID) verification.Node {
 		return verification.Node{Type: verification.NodeCheck, Label: label, Provider: "sandbox", Next: next}
 	}
@@ -29,7 +29,7 @@ func flow(n int) verification.Definition {
 		RunTTLSeconds: int64(runTTL.Seconds()), AbandonTimeoutSeconds: int64(abandonTimeout.Seconds()),
 		ReviewDueMinutes: int64(n % 3 * 24 * 60), Start: "consent",
 		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "We will verify your identity.", OnDeclined: "next", Next: "details"},
+			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "We will verify your identity.", OnDeclined: verification.TargetNext, Next: "details"},
 			"details": {
 				Type: verification.NodeCustomerInput, Label: "Your details", Next: "pan",
 				Fields: verification.InputFields{{Name: "name", Type: verification.FieldText, Label: "Name", Required: true}},
@@ -42,20 +42,20 @@ func flow(n int) verification.Definition {
 				Rules: []verification.Rule{{When: "!steps.bank.passed", Next: "review"}},
 			},
 			"review": {Type: verification.NodeReview, Label: "Manual review", Reason: "The name differs.", Next: "sign"},
-			"sign":   {Type: verification.NodeConsent, Label: "Signature", Text: "I confirm what I said.", OnDeclined: "next", Next: "done"},
+			"sign":   {Type: verification.NodeConsent, Label: "Signature", Text: "I confirm what I said.", OnDeclined: verification.TargetNext, Next: "done"},
 			"done":   {Type: verification.NodeEnd},
 		},
 	}
 }
 
-// filled is a workflow of generated runs.
-type filled struct {
+// filledWorkflow is a workflow of generated runs.
+type filledWorkflow struct {
 	verification.Workflow
 	reviewDueMinutes int64
 }
 
-// saveFlows creates the tenant and its workflows if necessary.
-func saveFlows(ctx context.Context, s *postgres.Store, o FillOptions) ([]filled, error) {
+// saveWorkflows creates the tenant and its workflows if necessary.
+func saveWorkflows(ctx context.Context, s *postgres.Store, o FillOptions) ([]filledWorkflow, error) {
 	_, err := s.Tenant(ctx, o.Tenant)
 	if errors.Is(err, verification.ErrNotFound) {
 		err = s.SaveTenant(ctx, verification.Tenant{ID: o.Tenant, Name: "Filled"})
@@ -63,13 +63,13 @@ func saveFlows(ctx context.Context, s *postgres.Store, o FillOptions) ([]filled,
 	if err != nil {
 		return nil, fmt.Errorf("save the tenant: %w", err)
 	}
-	all := make([]filled, o.Workflows)
+	all := make([]filledWorkflow, o.Workflows)
 	for n := range all {
-		d := flow(n + 1)
+		d := definition(n + 1)
 		d.ID = verification.DeriveWorkflowID(o.Tenant, d.Workflow)
 		w, err := s.Workflow(ctx, o.Tenant, d.ID)
 		if err != nil && !errors.Is(err, verification.ErrNotFound) {
-			return nil, err
+			return nil, fmt.Errorf("load workflow %s: %w", d.Workflow, err)
 		}
 		next, added, changed, err := w.Apply(d, o.Now.Add(-o.Spread))
 		if err == nil && changed {
@@ -78,7 +78,7 @@ func saveFlows(ctx context.Context, s *postgres.Store, o FillOptions) ([]filled,
 		if err != nil {
 			return nil, fmt.Errorf("save workflow %s: %w", d.Workflow, err)
 		}
-		all[n] = filled{next, d.ReviewDueMinutes}
+		all[n] = filledWorkflow{next, d.ReviewDueMinutes}
 	}
 	return all, nil
 }

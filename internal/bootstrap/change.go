@@ -8,7 +8,7 @@ import "github.com/verifyd/verifyd/verification"
 type Change struct {
 	Tenant  verification.TenantID `json:"tenant_id"`
 	Kind    Kind                  `json:"kind"`
-	Name    string                `json:"name"` // of the tenant; the client identifier; the workflow's stable name
+	Name    string                `json:"name"` // of the tenant; the client id; the workflow's stable name
 	Outcome Outcome               `json:"outcome"`
 	// Workflow, and VersionHash of its newest version, are set only for a workflow.
 	Workflow    verification.WorkflowID `json:"workflow_id,omitempty"`

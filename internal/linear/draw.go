@@ -18,7 +18,7 @@ type Trial struct {
 // fast as the run.
 func Draw(r *rand.Rand, hosts int) Trial {
 	paths := Paths()
-	t := Trial{Plan: Plan{Path: paths[r.IntN(len(paths))], Calm: r.IntN(3) == 0}}
+	t := Trial{Plan: Plan{Path: paths[r.IntN(len(paths))], Quiescent: r.IntN(3) == 0}}
 	switch script := r.IntN(6); script {
 	case 0:
 		t.Plan.Script, t.Plan.Fails = "fail", true
@@ -110,7 +110,7 @@ func (d *drawer) draw(done float64) Input {
 	case n < 86:
 		return d.start()
 	case n < 88:
-		in.Op = OpNap
+		in.Op = OpPassLease
 	case done >= d.cancel:
 		in.Op = OpCancel
 	default:

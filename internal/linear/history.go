@@ -126,14 +126,14 @@ func (p *player) client(ctx context.Context, number int, ops []Input) {
 			return
 		}
 		pause(ctx, in.Pause)
-		p.calmly(ctx, in.Op, func() { p.operation(ctx, number, in) })
+		p.quietly(ctx, in.Op, func() { p.operation(ctx, number, in) })
 	}
 }
 
-// calmly runs f; in a calm plan, the clock advances only while nothing else runs.
-func (p *player) calmly(ctx context.Context, op Op, f func()) {
+// quietly runs f; in a quiescent plan, the clock advances only while nothing else runs.
+func (p *player) quietly(ctx context.Context, op Op, f func()) {
 	switch {
-	case !p.plan.Calm:
+	case !p.plan.Quiescent:
 	case op == OpAdvance:
 		p.calm.Lock()
 		defer p.calm.Unlock()
@@ -187,10 +187,10 @@ func (p *player) fail(err error) {
 }
 
 func (p *player) do(ctx context.Context, in Input) (Output, error) {
-	if in.Op != OpAdvance && in.Op != OpNap {
+	if in.Op != OpAdvance && in.Op != OpPassLease {
 		return p.Hosts[in.Host].Do(ctx, in)
 	}
-	ahead := nap
+	ahead := leaseJump
 	if in.Op == OpAdvance {
 		ahead = Past
 	}

@@ -107,7 +107,7 @@ func (p Plan) step(s *state, in Input, out Output) bool {
 			p.expire(s)
 		}
 		return out.Answer == Done
-	case OpSweep, OpNap: // not visible to clients
+	case OpSweep, OpPassLease: // not visible to clients
 		return out.Answer == Done
 	case OpList:
 		if !s.started {
@@ -154,7 +154,7 @@ func (p Plan) operate(s *state, in Input, out Output) bool {
 		return out.Answer == Done && p.shows(s, in.Op, out)
 	case OpList:
 		return out.Answer == Done && p.lists(s, in, out)
-	case OpStart, OpSettled, OpSweep, OpNap, OpAdvance: // not about the run, or done by step
+	case OpStart, OpSettled, OpSweep, OpPassLease, OpAdvance: // not about the run, or done by step
 	}
 	return false
 }
@@ -205,7 +205,7 @@ func (p Plan) cancel(s *state, out Output) bool {
 func (p Plan) lists(s *state, in Input, out Output) bool {
 	listed := (in.Status == "" || in.Status == p.status(*s)) && (in.Decision == "" || in.Decision == p.decision(*s))
 	if listed && !out.Listed {
-		return s.past && !p.Calm && in.Status+in.Decision != ""
+		return s.past && !p.Quiescent && in.Status+in.Decision != ""
 	}
 	return out.Listed == listed && (!listed || p.shows(s, in.Op, out))
 }
@@ -257,7 +257,7 @@ func (p Plan) shows(s *state, by Op, out Output) bool {
 		case c == "passed" || c == "failed":
 			want.Dispatches = 1 + p.Flakes
 		}
-	case OpStart, OpSettled, OpShown, OpSubmit, OpVerdict, OpCancel, OpList, OpSweep, OpNap, OpAdvance:
+	case OpStart, OpSettled, OpShown, OpSubmit, OpVerdict, OpCancel, OpList, OpSweep, OpPassLease, OpAdvance:
 	}
 	if max(got.Resolved, got.Completed) > max(out.To, p.Deadline) || !s.completed.shows(got.Completed) {
 		return false

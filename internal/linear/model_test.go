@@ -178,7 +178,7 @@ func TestTheModelKeepsTheContract(t *testing.T) {
 
 // hold checks the history of the row.
 func (r row) hold(t *testing.T) {
-	h := linear.History{Plan: linear.Plan{Path: r.path, Deadline: deadline, Calm: true}}
+	h := linear.History{Plan: linear.Plan{Path: r.path, Deadline: deadline, Quiescent: true}}
 	at := int64(0)
 	for _, s := range r.steps {
 		s.out.From, s.out.To = at, at+9

@@ -13,16 +13,16 @@ type Op string
 
 // The operations.
 const (
-	OpStart   Op = "start"   // always with the same idempotency key
-	OpSubmit  Op = "submit"  // by the customer
-	OpVerdict Op = "verdict" // by a reviewer
-	OpCancel  Op = "cancel"
-	OpRead    Op = "read"
-	OpReport  Op = "report"
-	OpList    Op = "list"
-	OpSweep   Op = "sweep"   // record the expiry of overdue runs
-	OpNap     Op = "nap"     // longer than a lease, shorter than the deadline
-	OpAdvance Op = "advance" // the clock, past the deadline
+	OpStart     Op = "start"   // always with the same idempotency key
+	OpSubmit    Op = "submit"  // by the customer
+	OpVerdict   Op = "verdict" // by a reviewer
+	OpCancel    Op = "cancel"
+	OpRead      Op = "read"
+	OpReport    Op = "report"
+	OpList      Op = "list"
+	OpSweep     Op = "sweep"      // record the expiry of overdue runs
+	OpPassLease Op = "pass lease" // longer than a lease, shorter than the deadline
+	OpAdvance   Op = "advance"    // the clock, past the deadline
 )
 
 // A start does three things at different times between its call and its return: it

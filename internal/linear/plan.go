@@ -34,26 +34,27 @@ type Plan struct {
 	Script string
 	// Fails is set if the check fails, which ends the run.
 	Fails bool
-	// Flakes is the number of attempts without a result before the check completes.
+	// Flakes is the number of failed dispatches before the check completes.
 	Flakes int
-	// Calm is set if the deadline passes while no operation and no check is running.
-	Calm bool
+	// Quiescent is set if the clock passes the deadline only while no operation and no check
+	// is running.
+	Quiescent bool
 
 	// Deadline is when the run expires, in microseconds of Unix time. It is
 	// known once the run has been started.
 	Deadline int64
 }
 
-// Durations.
+// How far operations advance the clock, and the TTL.
 const (
 	ttl = time.Hour
-	// nap is longer than the lease of a run and shorter than a call may take.
-	nap = 25 * time.Second
-	// Past advances the clock past the deadline.
+	// leaseJump is longer than the lease of a run and shorter than the timeout of a check.
+	leaseJump = 25 * time.Second
+	// Past is how far the clock is advanced to pass the deadline.
 	Past = ttl + time.Minute
 )
 
-// Signal returns the name of the signal that a step waits for.
+// Signal returns the name of the signal that a step waits for. A check has none.
 func (s Step) Signal() string {
 	if s.Kind == Review {
 		return verification.ReviewSignal

@@ -1,4 +1,4 @@
-// Definitions that are expensive to check or to execute.
+// Definitions that are expensive to validate or to execute.
 
 package noisy
 
@@ -18,31 +18,32 @@ import (
 
 // Definition is a definition that a hostile author wrote.
 type Definition struct {
-	Name    string
-	Verdict Verdict
-	Reason  string        // of a refusal
-	Took    time.Duration // until the verdict
+	Name   string
+	Result Validation
+	Reason string        // of a refusal
+	Took   time.Duration // of the validation
 
 	number   int // of the workflow
 	workflow object
 	input    string // with which it is started
 }
 
-// Verdict is the result of publishing a definition.
-type Verdict string
+// Validation is the result of validating a definition with verifyctl.
+type Validation string
 
-// The verdicts.
+// The results.
 const (
-	Accepted Verdict = "accepted"
-	Refused  Verdict = "refused"
-	// Neither means that the check took too long or too much memory.
-	Neither Verdict = "neither"
+	Accepted Validation = "accepted"
+	Refused  Validation = "refused"
+	// Unfinished means that verifyctl did not finish: it took too long, needed too much
+	// memory, or failed.
+	Unfinished Validation = "unfinished"
 )
 
 // The limits within which a definition must be accepted or refused.
 const (
 	validateTimeout = 10 * time.Second
-	validateData    = 1 << 30
+	validateMemory  = 1 << 30 // bytes
 )
 
 // validate runs verifyctl to check definitions as a host does before publishing.
@@ -53,25 +54,25 @@ func validate(ctx context.Context, folder string, all []Definition) ([]Definitio
 		if err != nil {
 			return nil, err
 		}
-		file := filepath.Join(folder, d.workflow["workflow"].(string)+".json") //nolint:errcheck,forcetypeassert // it is ours
+		file := filepath.Join(folder, d.workflow["workflow"].(string)+".json") //nolint:errcheck // hostile always sets a string
 		if err := os.WriteFile(file, raw, 0o600); err != nil {
 			return nil, err
 		}
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(ctx, validateTimeout)
-		out, err := process.Command(ctx, validateData, filepath.Join(folder, "verifyctl"), "workflow", "validate", file).Output()
+		out, err := process.Command(ctx, validateMemory, filepath.Join(folder, "verifyctl"), "workflow", "validate", file).Output()
 		cancel()
 		d.Took = time.Since(began)
 		var exit *exec.ExitError
 		switch {
 		case err == nil:
-			d.Verdict = Accepted
+			d.Result = Accepted
 		case errors.As(err, &exit) && exit.ExitCode() == 1:
-			d.Verdict = Refused
+			d.Result = Refused
 			reason, _, _ := strings.Cut(strings.TrimPrefix(string(out), file+":"), "\n")
 			d.Reason = reason
 		case errors.As(err, &exit):
-			d.Verdict = Neither
+			d.Result = Unfinished
 		default:
 			return nil, fmt.Errorf("validate %s: %w", d.Name, err)
 		}
@@ -79,8 +80,8 @@ func validate(ctx context.Context, folder string, all []Definition) ([]Definitio
 	return all, nil
 }
 
-// startHostile starts runs of the hostile definitions that were accepted, and closes
-// requests that take long.
+// startHostile starts runs of the hostile definitions that were accepted, and cancels
+// requests that take longer than 2 s.
 func startHostile(ctx context.Context, s *site) {
 	if len(s.definitions) == 0 {
 		return
@@ -138,7 +139,7 @@ func hostile() []Definition {
 			branch("has(input.a)"), `{"a":`+strings.Repeat(`{"p0":`, 20)+"{}"+strings.Repeat("}", 21))
 	}
 	node := object{"type": "object", "additionalProperties": object{"oneOf": []object{ref("t"), ref("u"), {"type": "string"}}}}
-	add("oneOf of two schemas that refer back", input(object{"a": ref("t")}, object{"t": node, "u": node}),
+	add("oneOf of two schemas that refer to each other", input(object{"a": ref("t")}, object{"t": node, "u": node}),
 		check("x"), strings.Repeat(`{"a":`, 28)+`"x"`+strings.Repeat("}", 28))
 	doubled := object{"d27": object{"type": "object"}}
 	for n := range 27 {
@@ -160,7 +161,7 @@ func hostile() []Definition {
 		patterns[fmt.Sprintf("p%d", n)] = object{"type": "string", "pattern": "^" + strings.Repeat("[xz]{0,900}", 10) + "y$"}
 	}
 	add("100 large patterns", input(patterns, object{}), check("x"), `{"p0":"`+strings.Repeat("x", 500_000)+`"}`)
-	add("a schema that is itself", object{"$ref": "#"}, check("x"), "{}")
+	add("a schema that is only a reference to itself", object{"$ref": "#"}, check("x"), "{}")
 	add("the whole input 10,000 times", nil, check(strings.Repeat("${input}", 10_000)), `{"a":"`+strings.Repeat("x", 1_000_000)+`"}`)
 	add("a list for each of its items", nil, check("${input.a.map(x, input.a)}"), `{"a":`+list(10_000, number)+`}`)
 	add("three loops over one list", nil, branch("input.a.exists(x, input.a.exists(y, input.a.exists(z, x == y && y == z && z == -1)))"),

@@ -69,7 +69,7 @@ func (m *measurement) newSite(ctx context.Context, store Store, a attack) (s *si
 		}
 	}()
 	for _, d := range m.definitions {
-		if d.Verdict == Accepted && (m.Scale.OneSite || a.name == "hostile definitions") {
+		if d.Result == Accepted && (m.Scale.OneSite || a.name == "hostile definitions") {
 			s.definitions = append(s.definitions, d)
 		}
 	}

@@ -178,8 +178,8 @@ func (r Result) Write(w io.Writer) {
 	if len(r.Definitions) == 0 {
 		return
 	}
-	fmt.Fprint(w, "\n| hostile definition | published | within | reason |\n| --- | --- | --- | --- |\n")
+	fmt.Fprint(w, "\n| hostile definition | result | within | reason |\n| --- | --- | --- | --- |\n")
 	for _, d := range r.Definitions {
-		fmt.Fprintf(w, "| %s | %s | %d ms | %s |\n", d.Name, d.Verdict, d.Took.Milliseconds(), strings.ReplaceAll(d.Reason, "|", "\\|"))
+		fmt.Fprintf(w, "| %s | %s | %d ms | %s |\n", d.Name, d.Result, d.Took.Milliseconds(), strings.ReplaceAll(d.Reason, "|", "\\|"))
 	}
 }

@@ -111,7 +111,7 @@ func TestTheTableHasARowForEachAttackAndStore(t *testing.T) {
 	bad.Attack, bad.MaxRSS, bad.DeadEnds = "some", 2000*mib, 7
 	result := noisy.Result{
 		Rows:        []noisy.Row{wellBehaved(), bad},
-		Definitions: []noisy.Definition{{Name: "bomb", Verdict: noisy.Refused, Reason: "a|b", Took: 2 * time.Millisecond}},
+		Definitions: []noisy.Definition{{Name: "bomb", Result: noisy.Refused, Reason: "a|b", Took: 2 * time.Millisecond}},
 	}
 	result.Write(&out)
 	const cell = " 20/20 → 50/50 (2.5) |"

@@ -20,7 +20,7 @@ type injector struct {
 	long  bool
 	began time.Time
 
-	repairs  sync.WaitGroup // lines that are being repaired
+	repairs  sync.WaitGroup // that are not done yet
 	mu       sync.Mutex
 	repaired map[*host]chan struct{} // closed when the line is repaired
 	failures failures
@@ -36,10 +36,10 @@ const (
 	stopHost        failureKind = "stop a host"
 	killDatabase    failureKind = "kill the database"
 	restartDatabase failureKind = "restart the database"
-	cutLine         failureKind = "cut a line"
-	dropTraffic     failureKind = "drop what a line carries"
-	dropResponses   failureKind = "drop what the database says"
-	slowLine        failureKind = "slow a line"
+	cutLine         failureKind = "cut a connection"
+	dropTraffic     failureKind = "drop all data of a connection"
+	dropResponses   failureKind = "drop the responses of the database"
+	slowLine        failureKind = "slow a connection"
 )
 
 func newInjector(t *testing.T, f *fleet, seed uint64, long bool) *injector {
@@ -55,8 +55,8 @@ func oneRound() []failureKind {
 	return []failureKind{killHost, killHost, stopHost, killDatabase, restartDatabase, cutLine, dropTraffic, dropResponses, slowLine}
 }
 
-// run causes the failures of whole rounds until the time is over, and repairs
-// everything.
+// run causes one round of failures, or in a long test whole rounds until length has
+// passed. Then it waits for all repairs.
 func (c *injector) run(ctx context.Context, length time.Duration) {
 	for end := c.began.Add(length); ; {
 		kinds := oneRound()
@@ -75,15 +75,16 @@ func (c *injector) run(ctx context.Context, length time.Duration) {
 	c.repairs.Wait()
 }
 
-// between is the time between two failures.
+// between returns a random time to wait before the next failure.
 func (c *injector) between() time.Duration {
 	if c.long {
-		return c.some(500*time.Millisecond, 6*time.Second)
+		return c.randomDuration(500*time.Millisecond, 6*time.Second)
 	}
-	return c.some(200*time.Millisecond, time.Second)
+	return c.randomDuration(200*time.Millisecond, time.Second)
 }
 
-func (c *injector) some(low, high time.Duration) time.Duration {
+// randomDuration returns a duration from low to high.
+func (c *injector) randomDuration(low, high time.Duration) time.Duration {
 	return low + time.Duration(c.rng.Int64N(int64(high-low)))
 }
 
@@ -132,17 +133,17 @@ func (c *injector) kill(ctx context.Context, slot int) error {
 	}
 	c.note(hostFailure{h.Name, from, time.Now()})
 	h.line.close()
-	c.wait(ctx, c.some(0, time.Second))
+	c.wait(ctx, c.randomDuration(0, time.Second))
 	if h.Log.Crash() != "" {
 		return fmt.Errorf("%s had panicked before: %s", h.Name, h.Log)
 	}
 	return c.fleet.fill(slot)
 }
 
-// stop shuts down the host in a slot and starts another one. It first repairs the
-// line of the host, so that the shutdown can succeed.
+// stop shuts down the host in a slot and starts another one. It first waits
+// until the connection of the host is repaired, so that the shutdown can succeed.
 func (c *injector) stop(slot int) error {
-	h := c.whole(slot)
+	h := c.repairedHost(slot)
 	from := time.Now()
 	err := h.Stop()
 	c.fleet.take(slot)
@@ -161,7 +162,7 @@ func (c *injector) outage(ctx context.Context, next failureKind, end func() erro
 	if err := end(); err != nil {
 		return err
 	}
-	c.wait(ctx, c.some(100*time.Millisecond, 1500*time.Millisecond))
+	c.wait(ctx, c.randomDuration(100*time.Millisecond, 1500*time.Millisecond))
 	err := c.fleet.site.server.Restart(ctx)
 	o.to = time.Now()
 	c.log(next, "down for %s", o.to.Sub(o.from).Round(time.Millisecond))
@@ -174,9 +175,9 @@ func (c *injector) outage(ctx context.Context, next failureKind, end func() erro
 // disturb disturbs the line of the host in a slot for some seconds while other
 // failures happen.
 func (c *injector) disturb(next failureKind, slot int, do, undo func(*line) error) error {
-	h, length := c.whole(slot), c.some(2*time.Second, 5*time.Second)
+	h, length := c.repairedHost(slot), c.randomDuration(2*time.Second, 5*time.Second)
 	if c.long && c.rng.IntN(4) == 0 {
-		length = c.some(5*time.Second, 30*time.Second) // longer than a lease
+		length = c.randomDuration(5*time.Second, 30*time.Second) // longer than a lease
 	}
 	c.log(next, "%s (%s) for %s", h.Name, h.roles, length.Round(time.Millisecond))
 	from := time.Now()
@@ -198,8 +199,9 @@ func (c *injector) disturb(next failureKind, slot int, do, undo func(*line) erro
 	return nil
 }
 
-// whole returns the host in a slot after its line is repaired.
-func (c *injector) whole(slot int) *host {
+// repairedHost waits until the connection of the host in a slot is repaired, and returns
+// the host.
+func (c *injector) repairedHost(slot int) *host {
 	h := c.fleet.at(slot)
 	c.mu.Lock()
 	repaired := c.repaired[h]
@@ -216,7 +218,7 @@ func (c *injector) note(f hostFailure) {
 	c.failures.hosts = append(c.failures.hosts, f)
 }
 
-// caused returns how often some kinds of failures occurred.
+// caused returns the number of failures of the given kinds.
 func (c *injector) caused(kinds ...failureKind) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,7 +228,7 @@ func (c *injector) caused(kinds ...failureKind) (n int) {
 	return n
 }
 
-// wait waits for a duration.
+// wait waits for a duration or until ctx ends.
 func (c *injector) wait(ctx context.Context, d time.Duration) {
 	over := time.NewTimer(d)
 	defer over.Stop()

@@ -23,7 +23,7 @@ const (
 	maxProven       = 10_000          // credentials
 )
 
-// credential is a client identifier with the hash of a key.
+// credential is a client id with the hash of a key.
 type credential struct {
 	client string
 	hash   [32]byte
@@ -82,7 +82,7 @@ func (l credentialLimiter) recheck(c credential) (done func(right bool)) {
 	}
 }
 
-// Authenticate returns the account of a client identifier and its key.
+// Authenticate returns the account of a client id and its key.
 // ErrUnauthenticated is returned when either is wrong, and does not say which. The
 // caller checks whether the account is disabled, or not authorized for a surface.
 // Lookups are limited, except those of credentials that were correct before.

@@ -18,8 +18,8 @@ var errTimeout = errors.New("the provider did not respond in time")
 
 // call calls the provider of the check that the run waits for, and turns the result
 // into a command. A call that was interrupted before it began has no command. late and
-// ok are those of callHere.
-func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKind, late func(callResult)) (o callResult, ok bool) {
+// here are those of callHere.
+func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKind, late func(callResult)) (o callResult, here bool) {
 	w := s.run.Wait
 	n, _ := s.program.Node(w.Node)
 	request, err := e.request(ctx, s)
@@ -62,8 +62,8 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 			Handle: r.result.Handle, PollAfter: r.result.PollAfter,
 		}, entered: r.entered}
 	}
-	r, ok := callHere(ctx, e, n.Timeout(), call, func(r response[verification.CheckResult]) { late(command(r)) })
-	if !ok {
+	r, here := callHere(ctx, e, n.Timeout(), call, func(r response[verification.CheckResult]) { late(command(r)) })
+	if !here {
 		return callResult{}, false
 	}
 	return command(r), true
@@ -118,11 +118,11 @@ type response[T any] struct {
 
 // callHere makes a call in this goroutine, which costs less than one of its own. If the
 // timeout passes or ctx ends before the call returns, callHere calls late with the error
-// in another goroutine, which continues in place of this one. ok is false then, once the
-// call returns.
+// in another goroutine, which continues in place of this one. here is false then, once
+// the call returns.
 func callHere[T any](
 	ctx context.Context, e *Engine, timeout time.Duration, call func(context.Context) (T, error), late func(response[T]),
-) (r response[T], ok bool) {
+) (r response[T], here bool) {
 	var over atomic.Bool // set by the first of the call, the timeout and the end of ctx
 	limited, cancel := context.WithCancelCause(ctx)
 	stopTimer := e.ports.Clock.AfterFunc(timeout, func() {
@@ -154,7 +154,7 @@ func callWithin[T any](ctx context.Context, e *Engine, timeout time.Duration, ca
 	responses := make(chan response[T], 1)
 	respond := func(r response[T]) { responses <- r }
 	go func() {
-		if r, ok := callHere(ctx, e, timeout, call, respond); ok {
+		if r, here := callHere(ctx, e, timeout, call, respond); here {
 			respond(r)
 		}
 	}()

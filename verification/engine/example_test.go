@@ -36,7 +36,7 @@ nodes:
   done: {type: end}
 `
 
-// registry is a provider of your own: whatever can answer a check.
+// registry is a provider of your own: any code that can perform a check.
 type registry struct{}
 
 func (registry) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {

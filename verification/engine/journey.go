@@ -88,7 +88,7 @@ func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error)
 }
 
 // JourneyLogo returns the logo of the tenant of a link. Unlike OpenJourney it does not
-// count as a visit of the customer. ErrNotFound is returned for a token that
+// record that the customer opened the journey. ErrNotFound is returned for a token that
 // Ports.Links did not sign, and if the tenant has no logo.
 func (e *Engine) JourneyLogo(ctx context.Context, token string) (verification.Logo, error) {
 	link, err := e.ports.Links.OpenLink(token)

@@ -39,7 +39,7 @@ func deliveryBreaches() []breach {
 				d.Class = ""
 				return s.SaveDelivery(ctx, t, d)
 			})},
-		{"a delivery is returned as it was saved", "the list shows no next try", ledgering(func(_ state, _ query, p *page) {
+		{"a delivery is returned as it was saved", "the list shows no next attempt", ledgering(func(_ state, _ query, p *page) {
 			for i := range p.Data {
 				p.Data[i].NextAt = p.Data[i].LastAt
 			}

@@ -20,7 +20,7 @@ func Clauses() []Clause {
 		all = append(all, Clause{c.name, c.promise, func(ctx context.Context, s verification.Store, d verification.DocumentStore) error {
 			p := portsOf(s)
 			p.DocumentStore = d
-			return c.try(ctx, p)
+			return c.run(ctx, p)
 		}})
 	}
 	return all

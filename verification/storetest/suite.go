@@ -5,12 +5,13 @@
 //		storetest.All(t, func(t *testing.T) verification.Store { return openEmpty(t) })
 //	}
 //
-// There is one suite for each port. [All] calls every suite except [Documents], whose
-// port is not part of verification.Store; [Some] calls those of the ports that it is given.
+// There is one suite for each port; the ReviewQueue and the ClaimStore share one. [All]
+// calls every suite except [Documents], whose port is not part of verification.Store;
+// [Some] calls those of the given ports.
 //
 // A suite consists of clauses. Each clause tests one promise of ports.go on a
 // store of its own. Pass each suite a function that returns an empty store and
-// cleans up with t.Cleanup. All times that clauses save are in UTC and have
+// cleans up with t.Cleanup. All times that clauses save are in UTC, with a precision of
 // microseconds.
 package storetest
 
@@ -36,7 +37,7 @@ func Documents(t *testing.T, fresh func(t *testing.T) verification.DocumentStore
 	run(t, documents(), func(t *testing.T) Ports { return Ports{DocumentStore: fresh(t)} })
 }
 
-// Some tests the ports that are given: it calls each suite that has all its ports. The suites of
+// Some tests the given ports: it calls each suite whose ports are all given. The suites of
 // the work queue, deliveries, reviews, measures and re-screening also need the RunStore,
 // whose appends fill them; the suite of the RunStore needs a WorkQueue and a
 // WorkflowStore.
@@ -55,6 +56,7 @@ func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 		{"workflows", given.WorkflowStore != nil, workflows()},
 		{"tenants", given.TenantStore != nil, tenants()},
 		{"idempotency keys", given.IdempotencyStore != nil, idempotency()},
+		{"documents", given.DocumentStore != nil, documents()},
 		{"deliveries", runnable && given.DeliveryStore != nil, deliveries()},
 		{"reviews", runnable && given.ReviewQueue != nil && given.ClaimStore != nil, reviews()},
 		{"measures", runnable && given.MeasureStore != nil, measures()},
@@ -75,7 +77,7 @@ func run(t *testing.T, clauses []clause, fresh func(t *testing.T) Ports) {
 	t.Helper()
 	for _, c := range clauses {
 		t.Run(c.name, func(t *testing.T) {
-			if err := c.try(t.Context(), fresh(t)); err != nil {
+			if err := c.run(t.Context(), fresh(t)); err != nil {
 				t.Errorf("%v\npromised by %s", err, c.promise)
 			}
 		})
@@ -115,9 +117,9 @@ type clause struct {
 	check   func(*trial)
 }
 
-// try runs the clause on an empty store. The error says what was seen and what
+// run runs the clause on an empty store. The error says what was seen and what
 // was wanted.
-func (c clause) try(ctx context.Context, store Ports) error {
+func (c clause) run(ctx context.Context, store Ports) error {
 	t, done := &trial{ctx: ctx, store: store}, make(chan struct{})
 	go func() {
 		defer close(done)

@@ -15,7 +15,7 @@ func tenants() []clause {
 		{"an unknown tenant is not found", "TenantStore.Tenant: or ErrNotFound", unknownTenant},
 		{"an account is returned as it was saved", "TenantStore.SaveAccount: creates or replaces an account", accountIsReturned},
 		{"an unknown account is not found", "TenantStore.Account: or ErrNotFound", unknownAccount},
-		{"a client identifier belongs to one tenant", "TenantStore.SaveAccount: returns ErrConflict if another tenant has that client identifier", clientOfOneTenant},
+		{"a client id belongs to one tenant", "TenantStore.SaveAccount: returns ErrConflict if another tenant has that client id", clientOfOneTenant},
 	}
 }
 
@@ -145,6 +145,6 @@ func clientOfOneTenant(t *trial) {
 	a := account("client-a", ours)
 	t.saveAccount(a)
 	err := t.store.SaveAccount(t.ctx, account("client-a", theirs))
-	t.refused("SaveAccount(with the client identifier of another tenant)", err, verification.ErrConflict)
+	t.refused("SaveAccount(with the client id of another tenant)", err, verification.ErrConflict)
 	t.hasAccount(a)
 }

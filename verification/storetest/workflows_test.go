@@ -259,12 +259,12 @@ func tenantBreaches() []breach {
 				return a, err
 			}
 		}},
-		{"an unknown account is not found", "Account takes a client identifier in any case", func(b *broken, sound stores) {
+		{"an unknown account is not found", "Account takes a client id in any case", func(b *broken, sound stores) {
 			b.AccountFunc = func(ctx context.Context, id string) (verification.Account, error) {
 				return sound.Account(ctx, strings.ToLower(id))
 			}
 		}},
-		{"a client identifier belongs to one tenant", "SaveAccount hands it over", func(b *broken, sound stores) {
+		{"a client id belongs to one tenant", "SaveAccount hands it over", func(b *broken, sound stores) {
 			b.SaveAccountFunc = func(ctx context.Context, a verification.Account) error {
 				err := sound.SaveAccount(ctx, a)
 				if errors.Is(err, verification.ErrConflict) {

@@ -20,8 +20,8 @@ type fontChoice struct {
 	bold   bool
 }
 
-// ResolveFace returns the font of a character that some font has, or of a
-// replacement character.
+// ResolveFace returns the first font that has the character, or else the Latin font, which
+// has the replacement character.
 func (c fontChoice) ResolveFace(r rune) *font.Face {
 	if r != missing {
 		if f := c.shaper.fonts.find(r, c.bold); f != nil {
@@ -31,9 +31,10 @@ func (c fontChoice) ResolveFace(r rune) *font.Face {
 	return c.shaper.face(c.shaper.fonts.latin(c.bold))
 }
 
-// shape sets text by the rules of its scripts.
+// shape breaks text into lines of a width in millimetres, and shapes it by the rules of
+// its scripts.
 func (s *Typesetter) shape(runes []rune, st Style, width float64) []Line {
-	em := Millimetres(st.Size) / 1000
+	perUnit := Millimetres(st.Size) / 1000 // millimetres in a thousandth of an em
 	direction := paragraphDirection(runes)
 	levels := s.levels(runes, direction)
 	var runs []run
@@ -45,22 +46,22 @@ func (s *Typesetter) shape(runes []rune, st Style, width float64) []Line {
 			runs = append(runs, run{s.shaper.ShapeNoExtents(part), levels[part.RunStart]})
 		}
 	}
-	// A cluster is not divided: its first character has the width of all of it.
+	// A cluster is not divided: its first character gets the advance of the whole cluster.
 	advances := make([]float64, len(runes))
 	for _, r := range runs {
 		for _, g := range r.Glyphs {
-			advances[g.TextIndex()] += units(g.Advance) * em
+			advances[g.TextIndex()] += units(g.Advance) * perUnit
 		}
 	}
 	lines := make([]Line, 0, 1)
 	widest := 0.0
 	for _, cut := range breakLines(runes, advances, s.opportunities(runes), width) {
-		l := s.emit(runs, runes, cut, em)
+		l := s.emit(runs, runes, cut, perUnit)
 		lines = append(lines, l)
 		widest = max(widest, l.Width)
 	}
 	if direction == di.DirectionRTL {
-		// Align the lines of a right-to-left paragraph at the right.
+		// Align the lines of a right-to-left paragraph to the right.
 		for i, l := range lines {
 			for j := range l.Pieces {
 				l.Pieces[j].X += widest - l.Width
@@ -88,7 +89,7 @@ func (s *Typesetter) opportunities(runes []rune) []bool {
 	return may
 }
 
-func (s *Typesetter) emit(runs []run, runes []rune, cut span, em float64) Line {
+func (s *Typesetter) emit(runs []run, runes []rune, cut span, perUnit float64) Line {
 	var within []run
 	for _, r := range runs {
 		if r.Runes.Offset < cut.end && r.Runes.Offset+r.Runes.Count > cut.start {
@@ -97,7 +98,7 @@ func (s *Typesetter) emit(runs []run, runes []rune, cut span, em float64) Line {
 	}
 	var l Line
 	x := 0.0   // in thousandths of an em
-	end := 0.0 // where the last Piece ends
+	end := 0.0 // where the last Piece ends, in the same unit
 	for _, r := range visualOrder(within) {
 		file := s.files[r.Face]
 		for _, g := range r.Glyphs {
@@ -111,13 +112,13 @@ func (s *Typesetter) emit(runs []run, runes []rune, cut span, em float64) Line {
 			}
 			shown, char := glyph{file, g.GlyphID}, s.character(r.Face, g, runes)
 			if char == ' ' {
-				// Spaces of all fonts are set as the one of the Latin font.
+				// The space of the Latin font replaces the spaces of all fonts.
 				shown = s.space
 			} else if s.blank(shown) {
 				continue
 			}
 			c := s.subsets.add(shown, char)
-			next := Piece{X: at * em, Rise: rise * em, Font: c.subset.name, Text: string(c.char)}
+			next := Piece{X: at * perUnit, Rise: rise * perUnit, Font: c.subset.name, Text: string(c.char)}
 			if n := len(l.Pieces); n > 0 && l.Pieces[n-1].Font == next.Font && l.Pieces[n-1].Rise == next.Rise && math.Abs(end-at) < 0.5 {
 				l.Pieces[n-1].Text += next.Text
 			} else {
@@ -127,7 +128,7 @@ func (s *Typesetter) emit(runs []run, runes []rune, cut span, em float64) Line {
 			end += math.Round(float64(s.face(shown.file).HorizontalAdvance(shown.id) * shown.file.scale))
 		}
 	}
-	l.Width = x * em
+	l.Width = x * perUnit
 	return l
 }
 
@@ -142,7 +143,8 @@ func (s *Typesetter) blank(g glyph) bool {
 	return b
 }
 
-// character returns the character that a glyph should be copied as, or 0.
+// character returns the character that a copy of the glyph yields, or 0 if there is not
+// exactly one.
 func (s *Typesetter) character(face *font.Face, g shaping.Glyph, runes []rune) rune {
 	if g.GlyphID == 0 {
 		return missing

@@ -185,12 +185,12 @@ func (t *Typesetter) replaceMissing(runes []rune, bold bool) []rune {
 func (t *Typesetter) setPlain(runes []rune, st Style, width float64) []Line {
 	latin := t.fonts.latin(st.Bold)
 	face := t.face(latin)
-	em := Millimetres(st.Size) / 1000
+	perUnit := Millimetres(st.Size) / 1000 // millimetres in a thousandth of an em
 	name := t.subsets.latin(st.Bold).name
 	advances := make([]float64, len(runes))
 	for i, r := range runes {
 		id, _ := face.NominalGlyph(r)
-		advances[i] = float64(face.HorizontalAdvance(id)*latin.scale) * em
+		advances[i] = float64(face.HorizontalAdvance(id)*latin.scale) * perUnit
 		t.subsets.add(glyph{latin, id}, r)
 	}
 	spaces := make([]bool, len(runes)+1)

@@ -154,7 +154,7 @@ func TestABadProviderStopsTheStartWithOneLineForEachProblem(t *testing.T) {
 	want := []string{
 		":2:3: providers.sandbox_2: a built-in provider has this name",
 		":5:5: providers.registry.base_url: must be an absolute http(s) URL",
-		":6:12: providers.registry.auth.bearer: the secret TOKEN is not set: set VERIFYD_SECRET_TOKEN, or put a file TOKEN into SECRETS_DIR",
+		":6:12: providers.registry.auth.bearer: the secret TOKEN is not set: set VERIFYD_SECRET_TOKEN, or put a file TOKEN into the folder VERIFYD_SECRETS_DIR",
 		":12:24: providers.registry.response.pending: response.staus: undefined field 'staus'; did you mean status?",
 		":24:9: tenants[0].providers.sandbox.base_url: must be an absolute http(s) URL",
 	}

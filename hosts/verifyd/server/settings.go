@@ -44,7 +44,7 @@ type settings struct {
 	OIDCRoles       []string      `name:"oidc-roles" default:"viewer=viewer,reviewer=reviewer,admin=admin" help:"Roles by the values of the claim, as VALUE=ROLE."`
 	ConsoleSession  time.Duration `name:"console-session" default:"8h" help:"How long a session of the console lasts after a sign-in at the issuer."`
 	OIDCKeys        string        `name:"oidc-jwks-url" placeholder:"URL" help:"URL of the issuer's keys, in place of its discovery document."`
-	AllowPrivate    bool          `name:"allow-private-networks" help:"Allow webhooks and providers to call private and loopback addresses."`
+	AllowPrivate    bool          `name:"allow-private-networks" help:"Allow webhooks and providers to call private and loopback addresses, and any port."`
 	SecretsDir      string        `placeholder:"DIR" help:"Folder with the secrets of providers, one file per secret, beside the variables VERIFYD_SECRET_NAME."`
 	BlobDir         string        `placeholder:"DIR" help:"Folder of uploaded documents; hosts that share a database must share it. Without it, documents are in memory."`
 	DocumentShare   int64         `name:"document-bytes-per-tenant" default:"0" help:"Maximum bytes of uploaded documents per tenant. 0: a quarter of the limit in memory, no limit in a folder."`
@@ -112,7 +112,7 @@ func parse(args []string, env *environment, stdout io.Writer) (s settings, err e
 	return given.Serve, p.err()
 }
 
-// resolve returns the value of the variable of a setting; empty without one.
+// resolve returns the value of the variable of a setting, or "" if it is not set.
 func (e *environment) resolve(flag *kong.Flag) string {
 	if !slices.Contains(e.flags, flag.Name) {
 		return ""
@@ -128,7 +128,7 @@ const (
 
 func (s settings) has(role string) bool { return slices.Contains(s.Roles, role) }
 
-func (s settings) isWhole() bool { return s.has(roleAPI) && s.has(roleWorker) }
+func (s settings) hasAllRoles() bool { return s.has(roleAPI) && s.has(roleWorker) }
 
 // check records invalid values.
 func (s settings) check(p *problems) {
@@ -142,9 +142,9 @@ func (s settings) check(p *problems) {
 	switch {
 	case len(s.Roles) == 0:
 		p.add("roles", "must be api, worker or both")
-	case s.DatabaseURL == "" && !s.isWhole():
+	case s.DatabaseURL == "" && !s.hasAllRoles():
 		p.add("roles", "a host in memory must be both api and worker")
-	case s.Clock == "manual" && !s.isWhole():
+	case s.Clock == "manual" && !s.hasAllRoles():
 		p.add("roles", "a host with a manual clock must be both api and worker")
 	}
 	between(p, "database-conns", s.DatabaseConns, 4, 1000)
@@ -162,8 +162,8 @@ func (s settings) check(p *problems) {
 	}
 	together(p, "s3-endpoint", s.S3Endpoint, "s3-bucket", s.S3Bucket)
 	switch {
-	case s.DocumentShare != 0 && s.DocumentShare < verification.MaxDocumentBytes+1<<20:
-		p.add("document-bytes-per-tenant", "must be 0 or at least 11534336, for one document of 10 MiB")
+	case s.DocumentShare != 0 && s.DocumentShare < minTenantDocumentBytes:
+		p.add("document-bytes-per-tenant", "must be 0 or at least %d, for one document of 10 MiB", minTenantDocumentBytes)
 	case s.DocumentShare != 0 && s.S3Endpoint != "":
 		p.add("document-bytes-per-tenant", "does not apply to an object store; set a quota there")
 	}
@@ -178,10 +178,15 @@ func (s settings) check(p *problems) {
 	oneOf(p, "log-format", s.LogFormat, "text", "json")
 }
 
+// minTenantDocumentBytes has room for the largest document and what is kept with it.
+const minTenantDocumentBytes = verification.MaxDocumentBytes + 1<<20
+
 func (s settings) checkOIDC(p *problems) {
 	if s.OIDCIssuer == "" {
-		for flag, value := range map[string]string{"oidc-audience": s.OIDCAudience, "oidc-client-id": s.OIDCClientID} {
-			together(p, flag, value, "oidc-issuer", s.OIDCIssuer)
+		for _, flag := range []struct{ name, value string }{{"oidc-audience", s.OIDCAudience}, {"oidc-client-id", s.OIDCClientID}} {
+			if flag.value != "" {
+				p.add(flag.name, "also needs %s", cli.Setting("oidc-issuer"))
+			}
 		}
 	} else if s.OIDCAudience == "" && s.OIDCClientID == "" {
 		p.add("oidc-issuer", "also needs %s or %s", cli.Setting("oidc-client-id"), cli.Setting("oidc-audience"))
@@ -201,7 +206,7 @@ func (s settings) checkOIDC(p *problems) {
 	}
 }
 
-// roles returns the roles by the values of the claim.
+// roles returns the role for each value of the roles claim.
 func (s settings) roles() (map[string]verification.Role, error) {
 	roles := map[string]verification.Role{}
 	for _, pair := range s.OIDCRoles {
@@ -253,11 +258,11 @@ func oneOf(p *problems, flag, value string, values ...string) {
 }
 
 // together records a problem if only one of two settings is given.
-func together(p *problems, one, its, other, others string) {
+func together(p *problems, flagA, valueA, flagB, valueB string) {
 	switch {
-	case its != "" && others == "":
-		p.add(one, "also needs %s", cli.Setting(other))
-	case its == "" && others != "":
-		p.add(other, "also needs %s", cli.Setting(one))
+	case valueA != "" && valueB == "":
+		p.add(flagA, "also needs %s", cli.Setting(flagB))
+	case valueA == "" && valueB != "":
+		p.add(flagB, "also needs %s", cli.Setting(flagA))
 	}
 }

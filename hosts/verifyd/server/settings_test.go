@@ -79,7 +79,7 @@ func TestAWrongSettingStopsTheStartAndIsNamed(t *testing.T) {
 	}
 }
 
-// isProblem reports whether a line of a failed start is more than a warning.
+// isProblem reports whether a line of a failed start is a problem and not a warning.
 func isProblem(line string) bool { return !strings.HasPrefix(line, "warning: ") }
 
 func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
@@ -88,7 +88,7 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	in := taken.Addr().String()
+	inUse := taken.Addr().String()
 	absent := filepath.Join(t.TempDir(), "absent")
 	for _, tt := range []struct {
 		name string
@@ -113,11 +113,11 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 			`warning: VERIFYD_COLOUR is not a setting of verifyd`,
 			`warning: VERIFYD_WORKRES is not a setting of verifyd; did you mean VERIFYD_WORKERS?`,
 		}},
-		{"what they name", nil, map[string]string{
-			"VERIFYD_ADDR": in, "VERIFYD_ADMIN_ADDR": in, "VERIFYD_FONT_DIR": absent, "VERIFYD_BOOTSTRAP": absent,
+		{"what the settings name", nil, map[string]string{
+			"VERIFYD_ADDR": inUse, "VERIFYD_ADMIN_ADDR": inUse, "VERIFYD_FONT_DIR": absent, "VERIFYD_BOOTSTRAP": absent,
 		}, []string{
-			"--addr (VERIFYD_ADDR): " + in + " is in use: set VERIFYD_ADDR to another address; 127.0.0.1:0 picks a free port",
-			"--admin-addr (VERIFYD_ADMIN_ADDR): " + in + " is in use: set VERIFYD_ADMIN_ADDR to another address; 127.0.0.1:0 picks a free port",
+			"--addr (VERIFYD_ADDR): " + inUse + " is in use: set VERIFYD_ADDR to another address; 127.0.0.1:0 picks a free port",
+			"--admin-addr (VERIFYD_ADMIN_ADDR): " + inUse + " is in use: set VERIFYD_ADMIN_ADDR to another address; 127.0.0.1:0 picks a free port",
 			"--font-dir (VERIFYD_FONT_DIR): " + absent + ": read the fonts: open .: no such file or directory",
 			"--bootstrap (VERIFYD_BOOTSTRAP): open " + absent + ": no such file or directory",
 		}},
@@ -151,7 +151,7 @@ func TestWarningsOfAStartAreLogged(t *testing.T) {
 	}
 }
 
-func TestAVariableOfTheBootstrapFileIsNoMisspeltSetting(t *testing.T) {
+func TestAVariableOfTheBootstrapFileIsNotReportedAsAnUnknownSetting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bootstrap.yaml")
 	text := "tenants: [{id: 0191f3c0-0000-7000-8000-00000000000b, name: Bank, webhook_secret: \"${env:VERIFYD_BANK_SECRET}\"}]\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
