@@ -282,6 +282,37 @@ func TestCallsThatWaitForASlotAreHandedOver(t *testing.T) {
 	}
 }
 
+func TestOneTenantLeavesRoomAtAReceiver(t *testing.T) {
+	var mu sync.Mutex
+	sent := map[verification.RunID]time.Time{}
+	var sleep func(context.Context, time.Duration) error
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Notifier = &mock.NotifierMock{NotifyFunc: func(ctx context.Context, n verification.Notice) error {
+			mu.Lock()
+			sent[n.Run.ID] = n.At
+			mu.Unlock()
+			if n.Tenant == bystander {
+				return nil
+			}
+			return sleep(ctx, time.Minute)
+		}}
+	})
+	sleep = k.Clock.Sleep
+	def := chain("a")
+	def.LifecycleWebhookURL = "https://shared.example/hooks"
+	w := k.Apply(def)
+	for range 200 {
+		startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "x"})
+	}
+	k.Settle()
+	other := startFor(t, k, bystander, applyForBystander(t, k, def), engine.StartRequest{ReferenceID: "y"})
+	began := k.Clock.Now()
+	k.Settle()
+	if at, ok := sent[other]; !ok || !at.Equal(began) {
+		t.Errorf("the notice of another tenant to the same receiver was sent at %v, want at once", at)
+	}
+}
+
 func TestADeadReceiverIsPausedAndDelaysNoOther(t *testing.T) {
 	var mu sync.Mutex
 	attempts, taken := 0, map[verification.RunID]time.Time{} // attempts of the dead receiver

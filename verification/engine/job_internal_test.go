@@ -10,6 +10,7 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/fair"
+	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // idleRunner returns a runner whose loop does not run, and the queue of its store.
@@ -35,6 +36,47 @@ func idleRunner() (*runner, *mock.WorkQueueMock) {
 	}{WorkQueue: queue}
 	e.heavy = fair.NewLimiter(1, 1)
 	return newRunner(e), queue
+}
+
+func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
+	now, free := time.Unix(0, 0), func() {}
+	var rest time.Duration
+	r, _ := idleRunner()
+	e := r.e
+	e.ports.Clock = &mock.ClockMock{
+		NowFunc: func() time.Time { return now },
+		AfterFuncFunc: func(d time.Duration, f func()) func() bool {
+			rest, free = d, f
+			return nil
+		},
+	}
+	e.rests, e.loads, e.runs = true, fair.NewLimiter(2, 1), newRunCache(1<<20)
+	e.large = lru.New[verification.RunRef](8, 1, func(bool) int { return 1 })
+	for _, large := range []bool{false, true} {
+		ref := verification.RunRef{Tenant: "t", Run: "r"}
+		release, err := e.acquireLoad(t.Context(), ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now = now.Add(10 * time.Millisecond); large {
+			e.large.Put(ref, true)
+		}
+		release()
+		next, ok := e.loads.TryAcquireN("t", 1)
+		if ok == large {
+			t.Errorf("after the read of a run (large: %t), the slot is free: %t", large, ok)
+		}
+		if ok {
+			next()
+		}
+	}
+	if want := 30 * time.Millisecond; rest != want {
+		t.Errorf("the slot rests for %s after a read of 10 ms, want %s", rest, want)
+	}
+	free()
+	if _, ok := e.loads.TryAcquireN("t", 1); !ok {
+		t.Error("the slot is not free after its rest")
+	}
 }
 
 func TestARunTakenForAReservationIsReleasedWhenTheHostStops(t *testing.T) {

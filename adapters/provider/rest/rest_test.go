@@ -334,6 +334,27 @@ func TestAProviderDescribesItself(t *testing.T) {
 	}
 }
 
+func TestATraceHasTheRequestWithTheExpiredToken(t *testing.T) {
+	v := start(t)
+	var statuses []int
+	o := options()
+	o.Trace = func(x rest.Exchange) { statuses = append(statuses, x.Status) }
+	p, err := rest.New("registry", v.declaration(map[string]any{"auth": map[string]any{"oauth2": map[string]any{
+		"token_url": v.url + "/token", "client_id": "acme", "client_secret": "${secret.CLIENT}",
+	}}}), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := p.Check(t.Context(), request("oauth")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]int{200, 401, 200}, statuses); diff != "" {
+		t.Errorf("statuses of the exchanges (-want +got):\n%s", diff)
+	}
+}
+
 func TestATraceMasksSecrets(t *testing.T) {
 	v := start(t)
 	var traced []rest.Exchange

@@ -4,6 +4,7 @@ package names_test
 
 import (
 	"encoding/csv"
+	"math"
 	"os"
 	"testing"
 
@@ -59,8 +60,19 @@ func TestHardPairsAreToldApart(t *testing.T) {
 	}
 }
 
-// toldApart compares the pairs of a file.
-func toldApart(t *testing.T, path string) {
+func TestTheOrderOfTwoNamesDoesNotMatter(t *testing.T) {
+	c := names.New()
+	for _, file := range []string{"hard-pairs.csv", "held-out-pairs.csv", "fresh-pairs.csv"} {
+		for _, row := range pairs(t, "testdata/"+file) {
+			if m, back := score(t, c, row[0], row[1], row[2]), score(t, c, row[0], row[2], row[1]); math.Abs(float64(m.Score-back.Score)) > 1e-6 {
+				t.Errorf("%s %q and %q: %.3f, and %.3f in the other order", row[0], row[1], row[2], m.Score, back.Score)
+			}
+		}
+	}
+}
+
+// pairs returns the rows of a file without the first.
+func pairs(t *testing.T, path string) [][]string {
 	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
@@ -71,9 +83,15 @@ func toldApart(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return rows[1:]
+}
+
+// toldApart compares the pairs of a file.
+func toldApart(t *testing.T, path string) {
+	t.Helper()
 	c := names.New()
 	found := map[string]*verdicts{"person": {}, "company": {}, "all": {}}
-	for _, row := range rows[1:] {
+	for _, row := range pairs(t, path) {
 		m := score(t, c, row[0], row[1], row[2])
 		want, got := row[3] == "yes", m.Score >= threshold
 		found[row[0]].add(want, got)
