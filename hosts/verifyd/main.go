@@ -1,4 +1,4 @@
-// Command verifyd serves verification journeys over HTTP.
+// Command verifyd serves verification workflows over HTTP.
 package main
 
 import "github.com/verifyd/verifyd/hosts/verifyd/server"

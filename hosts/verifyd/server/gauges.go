@@ -30,14 +30,14 @@ func (g gauges) Collect(to chan<- prometheus.Metric) {
 
 // databaseGauges reads the store. While the database does not answer, the lateness is
 // unknown.
-func databaseGauges(s *postgres.Store) gauges {
+func databaseGauges(s *postgres.Store, now func() time.Time) gauges {
 	up := prometheus.NewDesc("verifyd_database_up", "1 while the database answers.", nil, nil)
 	connections := prometheus.NewDesc("verifyd_database_connections",
 		"Connections of this host: open, busy, and the maximum.", []string{"state"}, nil)
 	line := prometheus.NewDesc("verifyd_appends_waiting", "Appends that wait for a writer on this host.", nil, nil)
 	lateness := prometheus.NewDesc("verifyd_work_lateness_seconds", "How long the oldest due work of all hosts has been waiting.", nil, nil)
 	return func(ctx context.Context, set func(d *prometheus.Desc, value float64, labels ...string)) {
-		seen, err := s.Gauges(ctx, time.Now())
+		seen, err := s.Gauges(ctx, now())
 		set(connections, float64(seen.Connections), "open")
 		set(connections, float64(seen.Busy), "busy")
 		set(connections, float64(seen.MaxConnections), "max")

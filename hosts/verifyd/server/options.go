@@ -79,7 +79,7 @@ func (a additions) checkDocuments(s settings, p *problems) {
 	if s.S3Endpoint != "" {
 		p.add("s3-endpoint", why)
 	}
-	if s.DocumentShare != 0 {
+	if s.TenantDocumentBytes != 0 {
 		p.add("document-bytes-per-tenant", why)
 	}
 }

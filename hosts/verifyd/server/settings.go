@@ -20,45 +20,45 @@ import (
 
 // settings are the flags of `verifyd serve`.
 type settings struct {
-	Addr            string        `default:"127.0.0.1:8080" help:"Address of the API, the journey pages and the console; port 0 picks a free port."`
-	AdminAddr       string        `default:"127.0.0.1:8081" help:"Address of /healthz, /readyz and /metrics."`
-	PublicURL       string        `name:"public-url" placeholder:"URL" help:"Base URL of journey links, callbacks and the console (default: http://ADDR)."`
-	DatabaseURL     string        `name:"database-url" placeholder:"URL" help:"PostgreSQL, as postgres://user:password@host:5432/name; any number of hosts may share it. Without it, all data is in memory. Use the variable: flags are visible in process lists."`
-	DatabaseConns   int           `name:"database-conns" default:"16" help:"Maximum number of connections to the database."`
-	Migrate         string        `default:"auto" help:"auto: migrate the schema at start, one host at a time. never: refuse to start on an older schema."`
-	Roles           []string      `default:"api,worker" help:"Roles of the host: api serves requests, worker executes runs and sends webhooks."`
-	Bootstrap       string        `placeholder:"FILE" help:"File of tenants, accounts and workflows to apply at start. Without it, a host in memory serves the built-in demo, and a database stays unchanged."`
-	SigningKeyFile  string        `placeholder:"FILE" help:"JWK set of private keys for journey links and tokens: the first key signs, all verify. Without it, hosts share a set in the database, and a host in memory makes a key at start."`
-	StartWait       time.Duration `default:"2s" help:"Maximum time that a start waits for its run to need the customer or to end."`
-	Workers         int           `default:"16" help:"Maximum number of runs executed at once."`
-	Calls           int           `default:"1024" help:"Maximum number of provider calls in flight; one provider may use half of them, one tenant a quarter."`
-	OIDCIssuer      string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer of reviewers: with a client id they sign in to the console there, with an audience the signals route also accepts its tokens."`
-	OIDCAudience    string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have on the signals route; without it the route accepts none."`
-	OIDCTenant      string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
-	OIDCReviewer    string        `name:"oidc-reviewer-claim" default:"email" help:"Claim with the reviewer's name, which others see; without it the name is the subject."`
-	OIDCSubject     string        `name:"oidc-subject-claim" placeholder:"NAME" help:"Claim that identifies a reviewer, the same in every token of the person: oid for Entra ID; without it sub. Required if the audience is not the client id."`
-	OIDCClientID    string        `name:"oidc-client-id" placeholder:"NAME" help:"Client id of the console at the issuer; with it, reviewers sign in to the console there."`
-	OIDCSecret      string        `name:"oidc-client-secret" placeholder:"SECRET" help:"Client secret of the console; use the variable. Without it the console is a public client."`
-	OIDCScopes      []string      `name:"oidc-scopes" default:"profile,email" help:"Scopes that a sign-in requests beside openid."`
-	OIDCRolesClaim  string        `name:"oidc-roles-claim" placeholder:"NAME" help:"Claim with the reviewer's roles, such as roles, groups or realm_access.roles; required with the client id. Without it, every reviewer has the role reviewer."`
-	OIDCRoles       []string      `name:"oidc-roles" default:"viewer=viewer,reviewer=reviewer,admin=admin" help:"Roles by the values of the claim, as VALUE=ROLE."`
-	ConsoleSession  time.Duration `name:"console-session" default:"8h" help:"How long a session of the console lasts after a sign-in at the issuer."`
-	OIDCKeys        string        `name:"oidc-jwks-url" placeholder:"URL" help:"URL of the issuer's keys, in place of its discovery document."`
-	AllowPrivate    bool          `name:"allow-private-networks" help:"Allow webhooks and providers to call private and loopback addresses, and any port."`
-	SecretsDir      string        `placeholder:"DIR" help:"Folder with the secrets of providers, one file per secret, beside the variables VERIFYD_SECRET_NAME."`
-	BlobDir         string        `placeholder:"DIR" help:"Folder of uploaded documents; hosts that share a database must share it. Without it, documents are in memory."`
-	DocumentShare   int64         `name:"document-bytes-per-tenant" default:"0" help:"Maximum bytes of uploaded documents per tenant. 0: a quarter of the limit in memory, no limit in a folder."`
-	S3Endpoint      string        `name:"s3-endpoint" placeholder:"HOST" help:"S3 object store for uploaded documents in place of a folder, over TLS."`
-	S3Bucket        string        `name:"s3-bucket" placeholder:"NAME" help:"Bucket of the object store, which must exist."`
-	S3Region        string        `name:"s3-region" placeholder:"NAME" help:"Region of the bucket (default: ask the object store)."`
-	S3AccessKey     string        `name:"s3-access-key" placeholder:"KEY" help:"Access key of the object store; use the variable."`
-	S3SecretKey     string        `name:"s3-secret-key" placeholder:"KEY" help:"Secret key of the object store; use the variable."`
-	RateLimit       int           `default:"0" help:"Maximum requests per second of one client-id; 0 means no limit."`
-	ShutdownTimeout time.Duration `default:"20s" help:"Maximum time for requests and runs in flight to finish at a stop."`
-	Clock           string        `default:"system" help:"system or manual. A manual clock advances only with POST /clock/advance {\"seconds\": N} on ADMIN_ADDR."`
-	FontDir         string        `placeholder:"DIR" help:"Folder of additional fonts for reports, such as one for Chinese, Japanese and Korean."`
-	LogLevel        string        `default:"info" help:"debug, info, warn or error."`
-	LogFormat       string        `default:"text" help:"text or json."`
+	Addr                string        `default:"127.0.0.1:8080" help:"Address of the API, the journey pages and the console; port 0 picks a free port."`
+	AdminAddr           string        `default:"127.0.0.1:8081" help:"Address of /healthz, /readyz and /metrics."`
+	PublicURL           string        `name:"public-url" placeholder:"URL" help:"Base URL of journey links, callbacks and the console (default: http://ADDR)."`
+	DatabaseURL         string        `name:"database-url" placeholder:"URL" help:"PostgreSQL, as postgres://user:password@host:5432/name; any number of hosts may share it. Without it, all data is in memory. Use the variable: flags are visible in process lists."`
+	DatabaseConns       int           `name:"database-conns" default:"16" help:"Maximum number of connections to the database."`
+	Migrate             string        `default:"auto" help:"auto: migrate the schema at start, one host at a time. never: refuse to start on an older schema."`
+	Roles               []string      `default:"api,worker" help:"Roles of the host: api serves requests, worker executes runs and sends webhooks."`
+	Bootstrap           string        `placeholder:"FILE" help:"File of tenants, accounts and workflows to apply at start. Without it, a host in memory serves the built-in demo, and a database stays unchanged."`
+	SigningKeyFile      string        `placeholder:"FILE" help:"JWK set of private keys for journey links and tokens: the first key signs, all verify. Without it, hosts share a set in the database, and a host in memory makes a key at start."`
+	StartWait           time.Duration `default:"2s" help:"Maximum time that a start waits for its run to need the customer or to end."`
+	Workers             int           `default:"16" help:"Maximum number of runs executed at once."`
+	Calls               int           `default:"1024" help:"Maximum number of provider calls in flight; one provider may use half of them, one tenant a quarter."`
+	OIDCIssuer          string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer of reviewers: with a client id they sign in to the console there, with an audience the signals route also accepts its tokens."`
+	OIDCAudience        string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have on the signals route; without it the route accepts none."`
+	OIDCTenant          string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
+	OIDCReviewer        string        `name:"oidc-reviewer-claim" default:"email" help:"Claim with the reviewer's name, which others see; without it the name is the subject."`
+	OIDCSubject         string        `name:"oidc-subject-claim" placeholder:"NAME" help:"Claim that identifies a reviewer, the same in every token of the person: oid for Entra ID; without it sub. Required if the audience is not the client id."`
+	OIDCClientID        string        `name:"oidc-client-id" placeholder:"NAME" help:"Client id of the console at the issuer; with it, reviewers sign in to the console there."`
+	OIDCSecret          string        `name:"oidc-client-secret" placeholder:"SECRET" help:"Client secret of the console; use the variable. Without it the console is a public client."`
+	OIDCScopes          []string      `name:"oidc-scopes" default:"profile,email" help:"Scopes that a sign-in requests beside openid."`
+	OIDCRolesClaim      string        `name:"oidc-roles-claim" placeholder:"NAME" help:"Claim with the reviewer's roles, such as roles, groups or realm_access.roles; required with the client id. Without it, every reviewer has the role reviewer."`
+	OIDCRoles           []string      `name:"oidc-roles" default:"viewer=viewer,reviewer=reviewer,admin=admin" help:"Roles by the values of the claim, as VALUE=ROLE."`
+	ConsoleSession      time.Duration `name:"console-session" default:"8h" help:"How long a session of the console lasts after a sign-in at the issuer."`
+	OIDCKeys            string        `name:"oidc-jwks-url" placeholder:"URL" help:"URL of the issuer's keys, in place of its discovery document."`
+	AllowPrivate        bool          `name:"allow-private-networks" help:"Allow webhooks and providers to call private and loopback addresses, and any port."`
+	SecretsDir          string        `placeholder:"DIR" help:"Folder with the secrets of providers, one file per secret, beside the variables VERIFYD_SECRET_NAME."`
+	BlobDir             string        `placeholder:"DIR" help:"Folder of uploaded documents; hosts that share a database must share it. Without it, documents are in memory."`
+	TenantDocumentBytes int64         `name:"document-bytes-per-tenant" default:"0" help:"Maximum bytes of uploaded documents per tenant. 0: a quarter of the limit in memory, no limit in a folder."`
+	S3Endpoint          string        `name:"s3-endpoint" placeholder:"HOST" help:"S3 object store for uploaded documents in place of a folder, over TLS."`
+	S3Bucket            string        `name:"s3-bucket" placeholder:"NAME" help:"Bucket of the object store, which must exist."`
+	S3Region            string        `name:"s3-region" placeholder:"NAME" help:"Region of the bucket (default: ask the object store)."`
+	S3AccessKey         string        `name:"s3-access-key" placeholder:"KEY" help:"Access key of the object store; use the variable."`
+	S3SecretKey         string        `name:"s3-secret-key" placeholder:"KEY" help:"Secret key of the object store; use the variable."`
+	RateLimit           int           `default:"0" help:"Maximum requests per second of one client-id; 0 means no limit."`
+	ShutdownTimeout     time.Duration `default:"20s" help:"Maximum time for requests and runs in flight to finish at a stop."`
+	Clock               string        `default:"system" help:"system or manual. A manual clock advances only with POST /clock/advance {\"seconds\": N} on ADMIN_ADDR."`
+	FontDir             string        `placeholder:"DIR" help:"Folder of additional fonts for reports, such as one for Chinese, Japanese and Korean."`
+	LogLevel            string        `default:"info" help:"debug, info, warn or error."`
+	LogFormat           string        `default:"text" help:"text or json."`
 }
 
 type commandLine struct {
@@ -66,7 +66,7 @@ type commandLine struct {
 	Serve   settings         `cmd:"" default:"withargs" help:"Serve the API; by default in memory, with a built-in demo."`
 }
 
-const about = `Runs verification journeys for tenants: checks, hosted customer steps, human review.
+const about = `Runs verification workflows for tenants: checks, hosted customer steps, human review.
 
 Every flag of serve is also an environment variable: --addr is VERIFYD_ADDR.`
 
@@ -162,9 +162,9 @@ func (s settings) check(p *problems) {
 	}
 	together(p, "s3-endpoint", s.S3Endpoint, "s3-bucket", s.S3Bucket)
 	switch {
-	case s.DocumentShare != 0 && s.DocumentShare < minTenantDocumentBytes:
+	case s.TenantDocumentBytes != 0 && s.TenantDocumentBytes < minTenantDocumentBytes:
 		p.add("document-bytes-per-tenant", "must be 0 or at least %d, for one document of 10 MiB", minTenantDocumentBytes)
-	case s.DocumentShare != 0 && s.S3Endpoint != "":
+	case s.TenantDocumentBytes != 0 && s.S3Endpoint != "":
 		p.add("document-bytes-per-tenant", "does not apply to an object store; set a quota there")
 	}
 	if s.RateLimit < 0 {

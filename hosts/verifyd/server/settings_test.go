@@ -218,9 +218,9 @@ func TestABootstrapFileIsAppliedOrItsProblemsAreReported(t *testing.T) {
 	}
 }
 
-func TestHelpListsEverySetting(t *testing.T) {
+func TestHelpListsSettings(t *testing.T) {
 	var out bytes.Buffer
-	if err := server.Run(t.Context(), []string{"serve", "--help"}, nil, &out, io.Discard); err != server.ErrHelp { //nolint:errorlint // the very value
+	if err := server.Run(t.Context(), []string{"serve", "--help"}, nil, &out, io.Discard); !errors.Is(err, server.ErrHelp) {
 		t.Fatalf("help = %v", err)
 	}
 	for _, flag := range []string{

@@ -159,7 +159,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	}
 	m := newMetrics(h.build)
 	if h.storage.database != nil {
-		m.registry.MustRegister(databaseGauges(h.storage.database))
+		m.registry.MustRegister(databaseGauges(h.storage.database, clk.Now))
 	}
 	if h.lists, err = openLists(ctx, s, o.bootstrap, h.log, m); err != nil {
 		return nil, o.warnings, err
@@ -324,9 +324,9 @@ func (o *opened) openDocuments(s settings, p *problems) verification.DocumentSto
 		if s.DatabaseURL != "" {
 			o.warnings = append(o.warnings, "uploaded documents are in the memory of this host only; set VERIFYD_BLOB_DIR or VERIFYD_S3_ENDPOINT to share them")
 		}
-		return blob.Memory(documentMemory(), s.DocumentShare)
+		return blob.Memory(documentMemory(), s.TenantDocumentBytes)
 	}
-	folder, err := blob.Folder(s.BlobDir, s.DocumentShare)
+	folder, err := blob.Folder(s.BlobDir, s.TenantDocumentBytes)
 	p.wrap("blob-dir", err)
 	return folder
 }
