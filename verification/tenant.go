@@ -40,7 +40,7 @@ type PageLinks struct {
 	Phone   string // a phone number; see ValidatePhone
 }
 
-// MaxLogoBytes bounds the size of a logo.
+// MaxLogoBytes is the maximum size of a logo: 128 KiB.
 const MaxLogoBytes = 128 << 10
 
 // Logo is a tenant's picture on its pages: a PNG or a JPEG.
@@ -69,7 +69,7 @@ func (l Logo) MediaType() string {
 func ValidatePageURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return InvalidField("tenant", "url", "must be an absolute http(s) URL")
+		return InvalidField("tenant", "url", "must be an absolute http(s) URL without user information")
 	}
 	if utf8.RuneCountInString(s) > maxURL {
 		return InvalidField("tenant", "url", tooLong(maxURL))
@@ -89,13 +89,14 @@ func ValidatePhone(s string) error {
 	return nil
 }
 
-// maxURL bounds redirect_uri and lifecycle_webhook_url, in characters.
+// maxURL bounds the URLs of tenants, workflows and runs, in characters.
 const maxURL = 2048
 
 // ValidateRedirect returns ErrInvalid unless the tenant may send a customer to uri.
-// It refuses what browsers and parsers interpret differently: user information,
-// backslashes, control characters, encoded slashes, backslashes and dots, dot
-// segments, and escapes in the path that are not UTF-8, such as overlong dots.
+// It refuses what browsers and parsers interpret differently: characters outside
+// printable ASCII, spaces, backslashes, user information, an empty port, dot segments,
+// and escapes in the path that are separators, dots, percent signs, NUL or line
+// breaks, or are not UTF-8, such as overlong dots.
 func (t Tenant) ValidateRedirect(uri string) error {
 	refused := func(message string) error { return InvalidField("run", "redirect_uri", message) }
 	u, err := url.Parse(uri)
@@ -105,7 +106,7 @@ func (t Tenant) ValidateRedirect(uri string) error {
 	case utf8.RuneCountInString(uri) > maxURL:
 		return refused(tooLong(maxURL))
 	case ambiguousURL(uri, u):
-		return refused("must be a plain URL: no user information, backslash, dot segment, encoded separator or escape that is not UTF-8")
+		return refused("must be a plain URL: printable ASCII without spaces, user information, backslashes, dot segments, encoded separators or escapes that are not UTF-8")
 	}
 	for _, allowed := range t.RedirectAllowlist {
 		a, err := url.Parse(allowed)

@@ -38,14 +38,14 @@ func TestRedirectIsAllowedByTheTenantsList(t *testing.T) {
 		"https://[2001:db8::1]/a/b",
 	} {
 		if err := acme().ValidateRedirect(uri); err != nil {
-			t.Errorf("CheckRedirect(%s) = %v, want it allowed", uri, err)
+			t.Errorf("ValidateRedirect(%s) = %v, want it allowed", uri, err)
 		}
 	}
 }
 
 func TestRedirectIsRefusedOtherwise(t *testing.T) {
 	const form, long, plain, list = "must be an absolute http(s) URL", "must be at most 2048 characters",
-		"must be a plain URL: no user information, backslash, dot segment, encoded separator or escape that is not UTF-8",
+		"must be a plain URL: printable ASCII without spaces, user information, backslashes, dot segments, encoded separators or escapes that are not UTF-8",
 		"is not in the tenant's redirect allowlist"
 	for _, c := range []struct{ name, uri, want string }{
 		{"nothing", "", form},
@@ -106,12 +106,12 @@ func TestRedirectIsRefusedOtherwise(t *testing.T) {
 	} {
 		err := acme().ValidateRedirect(c.uri)
 		if err == nil {
-			t.Errorf("%s: CheckRedirect(%s) allows it", c.name, c.uri)
+			t.Errorf("%s: ValidateRedirect(%s) allows it", c.name, c.uri)
 			continue
 		}
 		want := []verification.FieldError{{Name: "redirect_uri", Message: c.want}}
 		if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
-			t.Errorf("%s: CheckRedirect(%s) (-want +got):\n%s", c.name, c.uri, diff)
+			t.Errorf("%s: ValidateRedirect(%s) (-want +got):\n%s", c.name, c.uri, diff)
 		}
 	}
 	if err := (verification.Tenant{}).ValidateRedirect("https://app.acme.example/verify"); err == nil {
@@ -119,7 +119,7 @@ func TestRedirectIsRefusedOtherwise(t *testing.T) {
 	}
 }
 
-func FuzzCheckRedirect(f *testing.F) {
+func FuzzValidateRedirect(f *testing.F) {
 	for _, seed := range []string{
 		"https://app.acme.example/verify", "https://APP.acme.example:443/verify/x?y#z", "https://a@app.acme.example/verify",
 		`https://app.acme.example\@evil.example`, "https://kyc.acme.example", "https://%E2%84%AAyc.acme.example/",

@@ -53,15 +53,19 @@ func (w Workflow) Current() string {
 	return cmp.Or(w.PublishedHash, w.LatestHash)
 }
 
+// ErrHasWebhook is returned when a workflow has a lifecycle webhook, which cannot be
+// changed. It is an ErrConflict.
+var ErrHasWebhook error = Conflict("workflow", "a lifecycle webhook is already configured and cannot be changed")
+
 // WithWebhook returns the workflow with a lifecycle webhook. It returns
-// ErrInvalid if ValidateWebhookURL does, and ErrConflict if the workflow has a
+// ErrInvalid if ValidateWebhookURL does, and ErrHasWebhook if the workflow has a
 // webhook.
 func (w Workflow) WithWebhook(address string) (Workflow, error) {
 	if err := ValidateWebhookURL(address); err != nil {
 		return Workflow{}, err
 	}
 	if w.LifecycleWebhookURL != "" {
-		return Workflow{}, Conflict("workflow", "a lifecycle webhook is already configured and cannot be changed")
+		return Workflow{}, ErrHasWebhook
 	}
 	w.LifecycleWebhookURL = address
 	w.Revision++

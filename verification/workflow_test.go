@@ -1,6 +1,7 @@
 package verification_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func TestWebhookCanBeAddedNeverChanged(t *testing.T) {
 		t.Errorf("WithWebhook = %+v, %v", next, err)
 	}
 	for _, again := range []string{hooks, "https://other.example"} {
-		if _, err := next.WithWebhook(again); outcome(nil, err) != "conflict" ||
+		if _, err := next.WithWebhook(again); !errors.Is(err, verification.ErrHasWebhook) || outcome(nil, err) != "conflict" ||
 			err.Error() != "workflow: a lifecycle webhook is already configured and cannot be changed" {
 			t.Errorf("WithWebhook(%s) once more = %v, want a conflict", again, err)
 		}

@@ -98,8 +98,8 @@ func TestTheLinksOfATenantAreChecked(t *testing.T) {
 	_, err = readBrand(t, `links: {privacy: "javascript:alert(1)", help: "https://me:secret@acme.example", legal: "/legal", phone: "call us"}`, nil)
 	const at = "etc/b.yaml:4:"
 	for _, want := range []string{
-		at + "13: tenants[0].links.privacy: must be an absolute http(s) URL", "tenants[0].links.help: must be an absolute http(s) URL",
-		"tenants[0].links.legal: must be an absolute http(s) URL", "tenants[0].links.phone: must be a phone number",
+		at + "13: tenants[0].links.privacy: must be an absolute http(s) URL without user information", "tenants[0].links.help: must be an absolute http(s) URL without user information",
+		"tenants[0].links.legal: must be an absolute http(s) URL without user information", "tenants[0].links.phone: must be a phone number",
 	} {
 		if !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("error = %v, want %q", err, want)

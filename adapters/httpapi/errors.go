@@ -39,6 +39,9 @@ var (
 	errKeyReused = short(http.StatusUnprocessableEntity, "the idempotency key was used with another request", "idempotency_key_reused")
 	errInFlight  = short(http.StatusConflict, "the first request with this idempotency key has not been answered yet", "idempotency_key_in_flight")
 
+	errHasWebhook = full(http.StatusConflict, "A lifecycle webhook is already configured and cannot be changed.",
+		[]apitypes.FieldError{{Field: "lifecycle_webhook_url", Message: "is already configured and cannot be changed"}})
+
 	errForged = full(http.StatusForbidden, "The signature of the callback is not valid.", nil)
 
 	errNoRoute   = full(http.StatusNotFound, "There is no such route.", nil)

@@ -45,19 +45,11 @@ func (a *api) setWebhook(w *response, r *http.Request, who caller) error {
 	}
 	id, _ := verification.ParseWorkflowID(pathParam(r, "id")) // an invalid id has no workflow
 	changed, err := a.engine.SetWebhook(context.WithoutCancel(r.Context()), who.tenant, id, b.LifecycleWebhookURL)
-	if err != nil {
-		return withField(err, "lifecycle_webhook_url", "is already configured and cannot be changed")
-	}
-	return a.write(w, http.StatusOK, apitypes.NewWorkflow(changed))
-}
-
-// withField adds a field to a conflict that has none.
-func withField(err error, field, message string) error {
-	var e *verification.Error
-	if !errors.As(err, &e) || !errors.Is(e.Kind, verification.ErrConflict) || len(e.Fields) > 0 {
+	switch {
+	case errors.Is(err, verification.ErrHasWebhook):
+		return errHasWebhook
+	case err != nil:
 		return err
 	}
-	named := *e
-	named.Fields = []verification.FieldError{{Name: field, Message: message}}
-	return &named
+	return a.write(w, http.StatusOK, apitypes.NewWorkflow(changed))
 }

@@ -3,6 +3,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 )
 
 func TestWorkflowShapes(t *testing.T) {
@@ -55,4 +57,21 @@ func TestTheWebhookIsAddOnly(t *testing.T) {
 			`{"error":"Conflict","message":"A lifecycle webhook is already configured and cannot be changed.","code":409,`+
 				`"details":[{"field":"lifecycle_webhook_url","message":"is already configured and cannot be changed"}]}`)
 	}
+}
+
+// changing is a store in which another request changes a workflow before each save.
+type changing struct{ verification.Store }
+
+func (changing) SaveWorkflow(context.Context, verification.TenantID, verification.Workflow, *verification.Version) error {
+	return verification.WorkflowChanged()
+}
+
+func TestAConflictOfTwoChangesDoesNotSayThatThereIsAWebhook(t *testing.T) {
+	a := newAPI(t, setup{ports: func(p *engine.Ports, _ *engine.Options) { p.Store = changing{p.Store} }})
+	const id = "00000000-0000-7000-8000-0000000000f0"
+	must(t, a.Store.SaveWorkflow(t.Context(), enginetest.Tenant, verification.Workflow{
+		ID: id, Slug: "empty", Name: "Empty", CreatedAt: enginetest.Began(), Revision: 1,
+	}, nil))
+	a.do(http.MethodPost, "/v1/workflows/"+id+"/webhook", `{"lifecycle_webhook_url":"https://h.example/hooks"}`).
+		is(409, `{"error":"Conflict","message":"Another request has changed the workflow.","code":409}`)
 }

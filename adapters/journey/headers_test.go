@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/journey"
 )
 
-func TestNoResponseLeaksTheToken(t *testing.T) {
+func TestEveryResponseHasTheSecurityHeaders(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	answers := map[string]answer{
@@ -28,6 +28,7 @@ func TestNoResponseLeaksTheToken(t *testing.T) {
 		for header, want := range map[string]string{
 			"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
 			"X-Robots-Tag": "noindex, nofollow", "X-Frame-Options": "DENY",
+			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
 			"Permissions-Policy":      "camera=(self), geolocation=(self), microphone=(), payment=(), usb=()",
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		} {
@@ -68,8 +69,12 @@ func TestAssetsAreCachedAndNameNoOtherHost(t *testing.T) {
 		if a.status != http.StatusOK || a.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || a.body == "" {
 			t.Errorf("%s = %d %v", f[1], a.status, a.header)
 		}
-		if regexp.MustCompile(`https?://(?:[^w]|w[^w])`).MatchString(a.body) || strings.Contains(a.body, "eval(") {
+		body := strings.ReplaceAll(a.body, "http://www.w3.org/", "") // the namespaces of XML
+		if strings.Contains(body, "http://") || strings.Contains(body, "https://") {
 			t.Errorf("%s names another host", f[1])
+		}
+		if strings.Contains(body, "eval(") {
+			t.Errorf("%s calls eval", f[1])
 		}
 	}
 	for _, path := range []string{"assets/0/journey.css", "assets/" + strings.Split(found[0][1], "/")[1] + "/nothing.css", "assets/../journey.go"} {
@@ -107,7 +112,7 @@ func TestThePagesWorkWhereverTheyAreMounted(t *testing.T) {
 	}
 }
 
-func TestTheBrowserChoosesTheLanguageAndTheCustomerMayChange(t *testing.T) {
+func TestTheBrowserChoosesTheLanguageAndTheCustomerMayChangeIt(t *testing.T) {
 	s := serve(t)
 	for accept, want := range map[string]string{
 		"": "en", "hi": "hi", "hi-IN,en;q=0.5": "hi", "en-IN,hi;q=0.9": "en", "fr, hi;q=0.3, *;q=0.1": "hi", "xx": "en", ";;;": "en",

@@ -4,6 +4,7 @@ package noisy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -20,7 +21,7 @@ import (
 // attack is one kind of load. Any of its functions may be nil.
 type attack struct {
 	name    string
-	control bool // it calls no host: it shows the price of sharing the machine
+	control bool // it calls no host: it shows the cost of sharing the machine
 	// filled says that PostgreSQL is filled with runs before the hosts start.
 	filled bool
 	// prepare creates what the attack needs, before the bystander is measured alone.
@@ -85,7 +86,8 @@ func (a *attacker) count(ctx context.Context, err error) {
 	a.answers[how]++
 }
 
-// requests returns the number of completed requests.
+// requests returns the number of requests, including those that the end of the attack
+// cut off.
 func (a *attacker) requests() (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,8 +109,8 @@ func (a *attacker) summary() string {
 }
 
 // flood makes calls on some connections until the total is reached or ctx is done. A
-// total of 0 means no limit. With a duration, the calls come in bursts of one for
-// each connection, spread evenly over it.
+// total of 0 means no limit. If over is not 0, the calls come in bursts of one for each
+// connection, spread evenly over that duration; it then needs a total.
 func (s *site) flood(ctx context.Context, connections, total int, over time.Duration, call func(ctx context.Context, n int) error) {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -158,7 +160,7 @@ func (s *site) start(ctx context.Context, n, workflow int, input string) error {
 	return err
 }
 
-// startDead leaves a backlog of notices to a receiver that never answers.
+// startDead leaves a backlog of notices to a receiver that never responds.
 func startDead(ctx context.Context, s *site) error {
 	s.flood(ctx, 32, s.scale.Notices, 0, func(ctx context.Context, n int) error { return s.start(ctx, n, deadHook, "{}") })
 	return ctx.Err()
@@ -171,7 +173,7 @@ func startSlow(ctx context.Context, s *site) error {
 	return ctx.Err()
 }
 
-// startLarge starts runs with inputs of the maximum size.
+// startLarge starts runs with inputs of nearly the maximum size, 1 MiB a request.
 func startLarge(ctx context.Context, s *site) {
 	const size = 1_000_000
 	total := s.scale.LargeInputs
@@ -188,7 +190,7 @@ func startLarge(ctx context.Context, s *site) {
 	})
 }
 
-// fillMemory starts the runs that lists of a host in memory skip.
+// fillMemory starts the runs that deep offsets skip on a host in memory.
 func fillMemory(ctx context.Context, s *site) error {
 	if s.store != Memory {
 		return nil
@@ -197,7 +199,7 @@ func fillMemory(ctx context.Context, s *site) error {
 	return ctx.Err()
 }
 
-// skip reads pages that are far from the first.
+// skip reads pages of the list of runs at deep offsets.
 func skip(ctx context.Context, s *site) {
 	runs := s.scale.FilledRuns
 	if s.store == Memory {
@@ -244,11 +246,14 @@ func (s *site) completedCards(ctx context.Context) (runs []string, err error) {
 	return runs, err
 }
 
-// printAll prints reports with many cards, again and again.
+// printAll prints the reports with many cards repeatedly.
 func printAll(ctx context.Context, s *site) {
 	runs, err := s.completedCards(ctx)
-	if err != nil || len(runs) == 0 {
-		s.attacker.count(ctx, fmt.Errorf("no reports to print: %w", err))
+	if err == nil && len(runs) == 0 {
+		err = errors.New("no reports to print")
+	}
+	if err != nil {
+		s.attacker.count(ctx, err)
 		return
 	}
 	s.flood(ctx, 40, 0, 0, func(ctx context.Context, n int) error {

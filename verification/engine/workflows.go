@@ -76,9 +76,9 @@ func (e *Engine) Version(ctx context.Context, t verification.TenantID, id verifi
 	return p.Version, err
 }
 
-// SetWebhook sets the lifecycle webhook of a workflow. ErrConflict is returned when
-// it has one, ErrInvalid when url is not an absolute http(s) URL, even if there is no
-// such workflow.
+// SetWebhook sets the lifecycle webhook of a workflow. ErrHasWebhook is returned when
+// it has one, ErrInvalid when ValidateWebhookURL refuses url, even if there is no such
+// workflow.
 func (e *Engine) SetWebhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID, url string) (verification.Workflow, error) {
 	w, err := e.rewriteWorkflow(ctx, t, id, func(w verification.Workflow) (verification.Workflow, error) { return w.WithWebhook(url) })
 	if errors.Is(err, verification.ErrNotFound) {

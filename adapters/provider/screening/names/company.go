@@ -39,12 +39,13 @@ func (c *Comparer) parseCompany(n *Name, text string) {
 		n.Tokens = append(n.Tokens, c.companyToken(w))
 	}
 	n.Tokens = slices.DeleteFunc(n.Tokens, func(t *Token) bool { return t.role == particle && t.Text != "al" })
-	if !slices.ContainsFunc(n.Tokens, func(t *Token) bool { return t.role != particle }) && len(words) == 0 && len(n.Forms) > 0 {
-		// Nothing but a legal form: then it is the name.
-		for _, w := range c.tables.words(text) {
+	if len(n.Tokens) == 0 { // nothing but legal forms and words such as "the": then they are the name
+		if len(words) == 0 {
+			words, n.Forms = c.tables.words(text), nil
+		}
+		for _, w := range words {
 			n.Tokens = append(n.Tokens, c.token(Company, w, plain))
 		}
-		n.Forms = nil
 	}
 }
 

@@ -1,0 +1,35 @@
+// Tests of names that have few letters, or no words of their own.
+
+package names_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+)
+
+func TestEveryNameWithALetterOrADigitHasATokenAndMatchesItself(t *testing.T) {
+	c := names.New()
+	for text, kind := range map[string]names.Kind{
+		"The The": names.Company, "Van De": names.Company, "De La Ltd": names.Company, "Ltd": names.Company, "of": names.Company,
+		"Li": names.Company, "Li Li": names.Company, "7": names.Company, "De & Le GmbH": names.Company,
+		"Dr": names.Person, "Van Der": names.Person, "bin bin": names.Person, "Mr. Jr.": names.Person, "X": names.Person,
+	} {
+		n, err := c.Parse(kind, text)
+		if err != nil || len(n.Tokens) == 0 {
+			t.Errorf("Parse(%q) = %+v, %v, want tokens", text, n, err)
+			continue
+		}
+		if got := c.Compare(n, n).Score; got != 1 {
+			t.Errorf("%q scores %.2f with itself, want 1", text, got)
+		}
+	}
+	for _, text := range []string{"", " ", "-", "...", "!?"} {
+		for _, kind := range []names.Kind{names.Person, names.Company} {
+			if n, err := c.Parse(kind, text); !errors.Is(err, names.ErrNoName) {
+				t.Errorf("Parse(%q) of a %s = %+v, %v, want ErrNoName", text, kind, n, err)
+			}
+		}
+	}
+}
