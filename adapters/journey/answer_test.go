@@ -62,6 +62,18 @@ func TestNumbersAreReadAsPeopleWriteThem(t *testing.T) {
 	}
 }
 
+func TestDigitsOfEveryScriptAreRead(t *testing.T) {
+	for _, number := range []string{"३६", "٣٦", "𑄹𑄼", "𞥓𞥖", "𝟯𝟲"} { // Devanagari, Arabic, Chakma, Adlam, mathematical
+		s := serve(t)
+		c := s.begin(onboarding(), "")
+		onward(t, c.post("consent", "success"))
+		onward(t, c.post(append(details(), "f.age", number)...))
+		if got := s.data(c, "details"); !strings.Contains(got, `"age":36`) {
+			t.Errorf("%s: details = %s, want the age 36", number, got)
+		}
+	}
+}
+
 func TestARefusedFileIsAProblemOfItsFieldAndTheOthersStay(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")

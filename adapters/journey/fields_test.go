@@ -19,12 +19,19 @@ func TestOptionsOfFieldsReachThePage(t *testing.T) {
 				{Name: "born", Type: verification.FieldDate, Label: "Date of birth", MinDate: "1900-01-01", MaxDate: "-18y", AutoComplete: "bday"},
 				{Name: "selfie", Type: verification.FieldImage, Label: "Your face", Camera: verification.CameraFront},
 				{Name: "card", Type: verification.FieldImage, Label: "Your card", Camera: verification.CameraBack},
+				{Name: "misspelt", Type: verification.FieldImage, Accept: []string{"image/JPG"}},
+				{Name: "any", Type: verification.FieldImage, Accept: []string{"*/*"}},
+				{Name: "png", Type: verification.FieldImage, Accept: []string{"image/png"}},
 			}},
 			"done": {Type: verification.NodeEnd},
 		},
 	}, "")
+	page := c.get().body
+	if got := strings.Count(page, "data-open"); got != 4 {
+		t.Errorf("%d fields offer to take a photo on the page, want the 4 that accept a JPEG", got)
+	}
 	inputs := map[string]map[string]string{}
-	for _, e := range elements(t, c.get().body) {
+	for _, e := range elements(t, page) {
 		if e.name == "input" {
 			inputs[e.attrs["name"]] = e.attrs
 		}
@@ -37,6 +44,7 @@ func TestOptionsOfFieldsReachThePage(t *testing.T) {
 		{"f.born", "max", year},
 		{"f.selfie", "capture", "user"},
 		{"f.card", "capture", "environment"},
+		{"f.misspelt", "accept", "image/jpeg"},
 	} {
 		if got := inputs[want.input][want.attribute]; got != want.value {
 			t.Errorf("%s of %s = %q, want %q", want.attribute, want.input, got, want.value)

@@ -118,6 +118,11 @@ func asciiDigits(s string) string {
 				return '0' + (c-lo)%10
 			}
 		}
+		for _, r := range unicode.Nd.R32 {
+			if lo, hi := rune(r.Lo), rune(r.Hi); c >= lo && c <= hi {
+				return '0' + (c-lo)%10
+			}
+		}
 		return c
 	}, s)
 }

@@ -127,20 +127,27 @@ func autoComplete(name string) string {
 	return ""
 }
 
-// kindsOf returns the media types that a field accepts; none means any. Phones
-// convert photos to the default types of an image field.
+// kindsOf returns the media types that a field accepts, in lower case; none means any.
+// Phones convert photos to the default types of an image field.
 func kindsOf(f verification.InputField) []string {
 	if len(f.Accept) == 0 && f.Type == verification.FieldImage {
 		return []string{"image/jpeg", "image/png"}
 	}
-	return f.Accept
+	kinds := make([]string, len(f.Accept))
+	for i, kind := range f.Accept {
+		kinds[i] = strings.ToLower(kind)
+		if kinds[i] == "image/jpg" { // a common misspelling, which browsers do not know
+			kinds[i] = "image/jpeg"
+		}
+	}
+	return kinds
 }
 
 // typesOf returns kindsOf with the images that are supported in place of image/*, for
 // which a phone would not convert its photos.
 func typesOf(f verification.InputField) (types []string) {
 	for _, kind := range kindsOf(f) {
-		if strings.EqualFold(kind, "image/*") {
+		if kind == "image/*" {
 			types = append(types, "image/jpeg", "image/png", "image/webp")
 		} else {
 			types = append(types, kind)
@@ -151,8 +158,9 @@ func typesOf(f verification.InputField) (types []string) {
 
 // Photo reports whether the field accepts a photo that the page takes, a JPEG.
 func (w fieldView) Photo() bool {
-	kinds := kindsOf(w.InputField)
-	return w.Type == verification.FieldImage && (slices.Contains(kinds, "image/jpeg") || slices.Contains(kinds, "image/*"))
+	return w.Type == verification.FieldImage && slices.ContainsFunc(kindsOf(w.InputField), func(kind string) bool {
+		return kind == "image/jpeg" || kind == "image/*" || kind == "*/*"
+	})
 }
 
 // Facing returns the value of capture for the camera of the field.
@@ -163,11 +171,11 @@ func (w fieldView) Facing() string {
 	return "environment"
 }
 
-// kindNames returns the common names of media types, such as "PDF or an image",
-// or "" if any file is accepted.
+// kindNames returns the common names of the media types of kindsOf, such as "PDF or an
+// image", or "" if any file is accepted.
 func (c catalog) kindNames(kinds []string) string {
 	var names []string
-	images := slices.ContainsFunc(kinds, func(kind string) bool { return strings.EqualFold(kind, "image/*") })
+	images := slices.Contains(kinds, "image/*")
 	for _, kind := range kinds {
 		group, name, _ := strings.Cut(strings.ToUpper(kind), "/")
 		switch {
@@ -177,8 +185,6 @@ func (c catalog) kindNames(kinds []string) string {
 			name = c.Message("file.image")
 		case group == "APPLICATION":
 			name = "PDF" // the only one that is accepted
-		case name == "JPG":
-			name = "JPEG"
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)
