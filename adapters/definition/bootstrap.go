@@ -26,7 +26,7 @@ const (
 type Bootstrap struct {
 	// Providers are those that all tenants may use, in the order of the file.
 	Providers []Provider
-	Lists     []List
+	Lists     []List // in the order of their names
 	Tenants   []Tenant
 }
 
@@ -77,10 +77,9 @@ type (
 
 // ReadBootstrap reads a bootstrap file. It calls open to read the workflow files and
 // logos that the file names; a nil open finds none. An api_key or webhook secret may be
-// ${env:NAME}, which is replaced by the result of getenv, which must not be empty; a nil
-// getenv finds no variable. The error is a
-// *Diagnostics of all files together that unwraps to an ErrInvalid; it contains no
-// secret.
+// ${env:NAME}: then it is the result of getenv, which must not be empty; a nil getenv
+// finds no variable. The error is a *Diagnostics of all files together that unwraps to
+// an ErrInvalid; it contains no secret.
 func ReadBootstrap(file string, raw []byte, open func(path string) ([]byte, error), getenv func(name string) string) (Bootstrap, error) {
 	if open == nil {
 		open = func(path string) ([]byte, error) {

@@ -23,7 +23,7 @@ type List struct {
 	at Diagnostic
 }
 
-// Problem returns a diagnostic at the list.
+// Problem returns a diagnostic at the path of the list.
 func (l List) Problem(message string) Diagnostic {
 	d := l.at
 	d.Message = message

@@ -133,6 +133,28 @@ func TestTheSchemaRefusesWhatTheReaderRefuses(t *testing.T) {
 	}
 }
 
+func TestTheSchemaAndTheRulesReserveTheSameFieldNames(t *testing.T) {
+	const file = "{workflow: w, name: W, start: a, nodes: {a: {type: customer_input, next: b, fields: {%s: {type: text}}}, b: {type: end}}}"
+	s := schema(t)
+	accepted := func(name string) (schema, rules bool) {
+		raw := fmt.Appendf(nil, file, name)
+		d, err := definition.ReadWorkflow("w.yaml", raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = verification.Compile("", verification.Version{Definition: d.Definition}, lenient{}, nil, nil)
+		return s.Validate(plain(t, raw)) == nil, err == nil
+	}
+	for _, name := range []string{"opted_out", "geo_ok", "consent_status", "source_ok", "analysis_ok", "documents", "node_id"} {
+		if schema, rules := accepted(name); schema || rules {
+			t.Errorf("a field with the name %s: the schema accepts it: %t, the rules: %t", name, schema, rules)
+		}
+	}
+	if schema, rules := accepted("document"); !schema || !rules {
+		t.Error("a field with the name document is refused")
+	}
+}
+
 // A file with several problems would be refused for any one of them.
 func TestTheSchemaAndTheReaderRefuseEachProblemAlone(t *testing.T) {
 	const good = "{workflow: w, name: W, start: a, nodes: {a: {type: end}, %s}}"
