@@ -23,7 +23,6 @@ func (a *api) readDocument(w *response, r *http.Request, who caller) error {
 		return err
 	}
 	defer func() { _ = content.Close() }() // it was only read
-	w.LogRun(id)
 	h := w.Header()
 	h.Set("Content-Type", d.MediaType)
 	h.Set("Content-Length", strconv.FormatInt(d.Size, 10))

@@ -28,7 +28,7 @@ func TestClausesSaveEveryKindOfEvent(t *testing.T) {
 
 func TestClausesFillInEveryField(t *testing.T) {
 	saved := savedByClauses(t)
-	for _, typ := range []string{"Started", "Failed", "Summary", "RunError", "Workflow", "Version", "Definition", "Node", "InputField", "Tenant", "Account", "IdempotencyRecord", "Delivery", "RescreenPass"} {
+	for _, typ := range []string{"Started", "Failed", "Summary", "RunError", "Workflow", "Version", "Definition", "Node", "InputField", "Tenant", "Account", "IdempotencyRecord", "Delivery", "RescreenPass", "Claim"} {
 		if !slices.Contains(saved.types(), "verification."+typ) {
 			t.Errorf("no clause saves a %s", typ)
 		}
@@ -60,7 +60,7 @@ func (f fields) types() []string {
 	return all
 }
 
-// see walks a value and notes which fields are set.
+// see walks a value and records which fields are set.
 func (f fields) see(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -91,7 +91,7 @@ func (f fields) see(v reflect.Value) {
 	}
 }
 
-// savedByClauses runs the clauses and notes everything that they save.
+// savedByClauses runs the clauses and records which fields of the saved values they set.
 func savedByClauses(t *testing.T) fields {
 	t.Helper()
 	saved := fields{}
@@ -121,6 +121,9 @@ func savedByClauses(t *testing.T) fields {
 		}
 		for _, call := range b.SavePassCalls() {
 			saved.see(reflect.ValueOf(call.P))
+		}
+		for _, call := range b.SaveClaimCalls() {
+			saved.see(reflect.ValueOf(call.C))
 		}
 	}
 	return saved

@@ -56,6 +56,12 @@ func (e *environment) unknown() []string {
 // usedElsewhere reports whether a variable is a secret, verifyctl or the tests use it,
 // or Kubernetes sets it for a service named verifyd.
 func usedElsewhere(word string) bool {
-	return word == "tenant" || strings.HasPrefix(word, "secret_") || word == "providers" || word == "soak" ||
-		strings.HasPrefix(word, "test_") || strings.HasPrefix(word, "service_") || word == "port" || strings.HasPrefix(word, "port_")
+	first, _, more := strings.Cut(word, "_")
+	switch first {
+	case "secret", "service", "test", "bench", "linear":
+		return more
+	case "port", "soak":
+		return true
+	}
+	return word == "tenant" || word == "providers" || word == "update_golden"
 }

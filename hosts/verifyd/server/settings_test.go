@@ -100,6 +100,7 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 			"VERIFYD_WORKERS": "4", "VERIFYD_CALLS": "many", "VERIFYD_DOCUMENT_BYTES_PER_TENANT": "1GB", "VERIFYD_START_WAIT": "1h", "VERIFYD_PUBLIC_URL": "http://foo/bar?x",
 			"VERIFYD_ROLES": "api,wroker", "VERIFYD_ALLOW_PRIVATE_NETWORKS": "perhaps", "VERIFYD_S3_BUCKET": "b", "VERIFYD_CLOCK": "sundial",
 			"VERIFYD_WORKRES": "3", "VERIFYD_COLOUR": "red", "VERIFYD_NOTHING": "", "VERIFYD_PORT_80_TCP": "tcp://10.0.0.1:80", "VERIFYD_TENANT": "Acme",
+			"VERIFYD_SOAK_SEED": "1", "VERIFYD_UPDATE_GOLDEN": "1",
 		}, []string{
 			`--workers (VERIFYD_WORKERS): must be a whole number, not "abc"`,
 			`--calls (VERIFYD_CALLS): must be a whole number, not "many"`,
