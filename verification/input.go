@@ -51,7 +51,7 @@ type InputField struct {
 	PatternMessageIn Translations `json:"-"`
 	Options          []Option     `json:"options,omitempty"` // select
 	Accept           []string     `json:"accept,omitempty"`  // file, image: media types
-	Within           []Area       `json:"within,omitempty"`  // location: geo_ok is false outside all of them
+	Within           []Area       `json:"within,omitempty"`  // location: geo_ok is false unless the customer is certainly in one of them
 }
 
 // The default length limits of an answer, in characters.

@@ -29,9 +29,9 @@ type stored struct {
 	content  chunks
 }
 
-// Memory returns an empty store of up to limit bytes, and up to tenantLimit bytes
-// of one tenant; 0 means a quarter of limit. Documents that are being saved
-// count. A document that exceeds a limit is ErrUnavailable.
+// Memory returns an empty store of up to limit bytes, 0 for no limit, and up to
+// tenantLimit bytes of one tenant, 0 for a quarter of limit. Documents that are being
+// saved count. Saving beyond a limit is ErrUnavailable.
 func Memory(limit, tenantLimit int64) *MemoryStore {
 	if tenantLimit == 0 {
 		tenantLimit = limit / 4

@@ -101,8 +101,8 @@ func (c *Manual) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 
 // Sleep returns nil when the clock has advanced by d, or the error of ctx if ctx
 // is done first. Only work that has called Enter should call it: while it sleeps,
-// it does not keep the clock busy. A call without Enter counts as if other, busy work
-// slept, so that the clock may advance too early.
+// it does not keep the clock busy. A call without Enter is counted as if other work were
+// asleep, so the clock may advance too early.
 func (c *Manual) Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil || d <= 0 {
 		return err

@@ -156,15 +156,16 @@ func TestALargeOrBrokenFormIsRefused(t *testing.T) {
 		http.StatusBadRequest, "could not be read")
 }
 
-// slowTokens verifies sessions one after the other as the test says.
+// slowTokens counts the verifications of guessed sessions, each of which waits until the
+// test closes resume.
 type slowTokens struct {
 	console.Tokens
 
 	mu      sync.Mutex
-	at      int           // being verified now
-	peak    int           // at once
-	guesses int           // all
-	begun   chan struct{} // receives for each guess
+	active  int           // verifications in progress
+	peak    int           // the maximum of active
+	guesses int           // all verifications
+	begun   chan struct{} // receives a value when a verification begins
 	resume  chan struct{} // closed to end the verifications
 }
 
@@ -173,13 +174,13 @@ func (s *slowTokens) VerifySession(raw string) (verification.Reviewer, time.Time
 		return s.Tokens.VerifySession(raw)
 	}
 	s.mu.Lock()
-	s.at, s.guesses = s.at+1, s.guesses+1
-	s.peak = max(s.peak, s.at)
+	s.active, s.guesses = s.active+1, s.guesses+1
+	s.peak = max(s.peak, s.active)
 	s.mu.Unlock()
 	s.begun <- struct{}{}
 	<-s.resume
 	s.mu.Lock()
-	s.at--
+	s.active--
 	s.mu.Unlock()
 	return verification.Reviewer{}, time.Time{}, &verification.Error{Kind: verification.ErrUnauthenticated}
 }
@@ -207,10 +208,10 @@ func TestGuessesOfSessionsAreBoundedAndDelayNobody(t *testing.T) {
 	}
 }
 
-func TestAStreamOfHeadersHoldsNothing(t *testing.T) {
+func TestAHeadRequestForAStreamHoldsNoStream(t *testing.T) {
 	d := serve(t)
 	p := d.as(reviewer(verification.RoleViewer))
-	for range 70 { // more than the streams of a tenant
+	for range 70 { // more than maxTenantStreams
 		wants(t, p.do(http.MethodHead, "/queue/events", "", "Accept", "text/event-stream"), http.StatusOK)
 	}
 }

@@ -59,7 +59,7 @@ type flagView struct {
 // keptVerdict is what a refused post contained, and why it was refused.
 type keptVerdict struct {
 	Notes   string
-	Seq     int // that the form was for; 0 for none
+	Seq     int // of the run that the form showed; 0 for none
 	Note    *web.Note
 	Changed bool // the page says so if a person has changed the run since the form was shown
 	Problem string
@@ -118,8 +118,8 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 	return p
 }
 
-// decisive reports whether a line of the timeline is something that a person did to
-// the decision, or the end of the run.
+// decisive reports whether a line of the timeline is a verdict, a change of a proposal,
+// or the cancellation or expiry of the run.
 func decisive(k verification.TimelineKind) bool {
 	return slices.Contains([]verification.TimelineKind{
 		verification.TimelineApproved, verification.TimelineRejected, verification.TimelineCancelled, verification.TimelineExpired,
@@ -141,7 +141,8 @@ const (
 	withdraw = "withdraw" // an own proposal
 )
 
-// noSeq is that of a form without one. Every run has changed since.
+// noSeq stands for the missing Seq of a form. No history has this length, so the verdict
+// is refused as if the run had changed.
 const noSeq = -1
 
 // giveVerdict records a verdict and leads to the next run of the queue, or back to the
@@ -265,7 +266,7 @@ func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id ver
 }
 
 // claimRun claims a run, or takes it over from another person. A script that renews a
-// claim gets no page, but the words for when the claim ends.
+// claim gets no page, but a text that says when the claim ends.
 func (c *console) claimRun(w http.ResponseWriter, r *http.Request, s session) error {
 	id, err := runOf(r)
 	if err != nil {

@@ -3,9 +3,9 @@
 // It checks a request in this order and answers with the first error: route,
 // credentials, account state, surface, rate limit, body shape, body rules,
 // existence, state. A handler decodes the request, calls one method of the engine
-// and writes the result; it has no rules of its own. errors.go has the exact texts
-// of all errors, package apitypes the JSON of all responses, and openapi.yaml the
-// whole contract.
+// and writes the result; it has no rules of its own. errors.go has the errors with
+// fixed texts, package apitypes the JSON of all responses, and openapi.yaml the whole
+// contract.
 package httpapi
 
 import (
@@ -43,14 +43,15 @@ type Options struct {
 	// Clock measures the durations for Log and Observe, and the decoding of large
 	// bodies; nil measures nothing.
 	Clock verification.Clock
-	// RateLimit is the maximum number of requests per second of one client-id; 0
-	// means no limit. Each process counts its own requests.
+	// RateLimit is the maximum number of requests per second of one client-id or one
+	// reviewer; 0 means no limit. Each process counts its own requests.
 	RateLimit int
 	// Bearers lets the signals route accept dashboard access tokens; with nil it
 	// accepts only client-id and x-api-key.
 	Bearers Bearers
 	// Observe is called after each request. The route is a pattern such as
-	// /v1/runs/{id}, or "unmatched". It must not block.
+	// /v1/runs/{id}, or "unmatched"; the method is "other" if HTTP does not define it.
+	// Observe must not block.
 	Observe func(route, method string, status int, took time.Duration)
 	// Mounts are handlers by path prefix, such as "/journey". They need no
 	// credentials, and have request ids, log lines and metrics like the API. Their

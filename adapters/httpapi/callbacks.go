@@ -1,4 +1,4 @@
-// Callbacks: a vendor reports that the result of a check is there.
+// Callbacks: a vendor reports the result of a check, or that it can be polled.
 
 package httpapi
 
@@ -12,7 +12,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// callbackTimeout bounds a callback, so that a slow vendor holds no request.
+// callbackTimeout bounds the processing of a callback, which continues if the vendor
+// disconnects.
 const callbackTimeout = 30 * time.Second
 
 // receiveCallback delivers a callback. The token in the path and the vendor's

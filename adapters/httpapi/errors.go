@@ -1,4 +1,4 @@
-// Errors: their exact texts, and the two shapes of their bodies.
+// Errors: those with fixed texts, and the two shapes of their bodies.
 
 package httpapi
 

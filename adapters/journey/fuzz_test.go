@@ -1,4 +1,5 @@
-// Fuzz tests: every post is answered with a page.
+// Fuzz tests: a post is answered with a page, a redirect or a refusal, whatever it
+// contains.
 
 package journey_test
 
@@ -38,7 +39,7 @@ func FuzzAnAnswerNeverBreaksThePage(f *testing.F) {
 			t.Errorf("%s %q = %d %s", media, body, w.Code, w.Body)
 		}
 		if run, err := s.Engine.Run(t.Context(), enginetest.Tenant, c.run); err != nil || run.Action == nil {
-			t.Skip("the fuzzer has filled in the form") // it may
+			t.Skip("the fuzzer has completed the step")
 		}
 	})
 }

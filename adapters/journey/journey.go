@@ -169,7 +169,7 @@ func (s *site) logo(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(logo.Content))
 }
 
-// stateOf returns a text that changes when the page of the run changes.
+// stateOf returns a string that changes when the page of the run changes.
 func stateOf(j engine.Journey) string {
 	state := string(j.Run.Status)
 	if j.Run.Status == verification.StatusAbandoned {
@@ -215,7 +215,8 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// failed logs an error that the operator should know, and returns its status.
+// failed logs an error that the operator should know about, and returns its HTTP
+// status.
 func (v visitor) failed(err error) int {
 	status := statusOf(err)
 	switch status {

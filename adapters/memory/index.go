@@ -27,7 +27,7 @@ type filter struct {
 	decision verification.Decision
 }
 
-// statusChange is a time after which the status or the decision of a run differs.
+// statusChange is the last instant before the status or the decision of a run changes.
 type statusChange struct {
 	at  time.Time
 	run *record // nil sorts before all others at the same time

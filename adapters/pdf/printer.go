@@ -35,8 +35,8 @@ type Options struct {
 	// A report takes about 20 MB, the largest one about 100 MB.
 	Concurrent int
 	// Clock measures a pause of the tenant after each report that took more than 100 ms:
-	// three times the excess. So the long reports of one tenant take at most a quarter
-	// of a processor. nil means no pauses.
+	// three times the excess, at most 5 s. So the long reports of one tenant take about a
+	// quarter of the time of a slot. nil means no pauses.
 	Clock fair.Clock
 	// MaxWait bounds how long a report waits for a slot; 0 means 30 s.
 	MaxWait time.Duration
@@ -99,7 +99,7 @@ func keyOf(t verification.TenantID, r verification.Report) key {
 	return key{t, r.Run.ID, r.Digest, r.Run.Status}
 }
 
-// restAfter is the time that a report may take before its tenant rests for it.
+// restAfter is how long a report may take without a pause of its tenant.
 const restAfter = 100 * time.Millisecond
 
 // errBusy is returned for a report that has waited for too long.

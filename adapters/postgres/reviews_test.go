@@ -19,8 +19,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// reviewHistory is a history of some length of a run that may need a verdict, one of several
-// kinds.
+// reviewHistory returns the beginning of a history of run number n, which may need a
+// verdict. kind selects one of four histories, and length how many events of it there are.
 func reviewHistory(n, kind, length int) []verification.Event {
 	started := verification.Started{
 		Workflow: verification.WorkflowID(fmt.Sprintf("c0000000-0000-7000-8000-%012x", n%3)), WorkflowName: "Onboarding",
@@ -37,13 +37,13 @@ func reviewHistory(n, kind, length int) []verification.Event {
 	verdict := func(node verification.NodeID) verification.Fact {
 		return verification.VerdictRecorded{Node: node, Decision: verification.DecisionApprove}
 	}
-	lives := [][]verification.Fact{
+	histories := [][]verification.Fact{
 		{started, asked, verdict("review"), verification.ReviewAsked{Node: "second", Label: "Second"}, verification.Cancelled{}},
 		slices.Concat([]verification.Fact{started}, check, []verification.Fact{asked, verdict("review"), verification.Completed{Node: "done"}}),
 		slices.Concat([]verification.Fact{started}, check, []verification.Fact{verification.Completed{Node: "done", Outcome: "approved"}, verdict("")}),
 		{started, asked, verification.Expired{Error: verification.RunError{Code: verification.CodeRunExpired}}},
 	}
-	facts := lives[kind%len(lives)]
+	facts := histories[kind%len(histories)]
 	facts = facts[:1+length%len(facts)]
 	var history []verification.Event
 	for i, f := range facts {
@@ -193,7 +193,7 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 
 func sameQueue(rt *rapid.T, s *postgres.Store, m *memory.Store, tenant verification.TenantID, q verification.QueueQuery) {
 	ctx := rt.Context()
-	for range 2 { // the second time after the first entry
+	for range 2 { // first the whole queue, then what follows its first entry
 		got, err := s.Queue(ctx, tenant, q)
 		if err != nil {
 			rt.Fatal(err)

@@ -13,8 +13,9 @@ import (
 const day = 24 * time.Hour
 
 // startedQuery selects the number of runs that started after q.StartedAfter and before
-// q.StartedBefore. Whole days have counters. A time within a day is counted in an index,
-// from the nearer midnight, so that the cost is at most that of one day.
+// q.StartedBefore. Counters have the number for whole days. The runs between a time and
+// the nearer midnight are counted in an index and added or subtracted, so that the two
+// times together cost at most as much as the runs of one day.
 func startedQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {
 	from, to := q.StartedAfter, q.StartedBefore
 	q.StartedAfter, q.StartedBefore = time.Time{}, time.Time{}
@@ -59,13 +60,14 @@ func startedBetween(tx bun.IDB, t verification.TenantID, q verification.RunQuery
 	return tx.NewSelect().TableExpr("(?) AS r", runs).ColumnExpr("count(*)")
 }
 
-// countedDays selects the number of runs of some days that are not in run_months yet.
+// countedDays selects the number of runs from first to before end, two midnights, as far
+// as run_months does not have them yet.
 func countedDays(tx bun.IDB, t verification.TenantID, q verification.RunQuery, first, end time.Time) *bun.SelectQuery {
 	return filtered(tx.NewSelect().TableExpr("verifyd.run_counts").ColumnExpr("coalesce(sum(runs), 0)"), t, q).
 		Where("slot <> 0").Where("day >= ?::date", first).Where("day < ?::date", end)
 }
 
-// countedMonths selects the number of runs of some days that are in run_months.
+// countedMonths selects the number of runs from first to before end that run_months has.
 func countedMonths(tx bun.IDB, t verification.TenantID, q verification.RunQuery, first, end time.Time) *bun.SelectQuery {
 	const days = "coalesce(sum(runs[least(?::date - month, 31)] - coalesce(runs[?::date - month], 0)), 0)"
 	return filtered(tx.NewSelect().TableExpr("verifyd.run_months").ColumnExpr(days, end, first), t, q).

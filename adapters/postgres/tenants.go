@@ -10,8 +10,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// selectAccount always selects one row, so that an unknown client id costs
-// the same work as a known one: then client_id is empty.
+// selectAccount always selects one row, so that an unknown client id costs the same
+// work as a known one. For an unknown one, client_id is empty.
 const selectAccount = `
 SELECT coalesce(a.client_id, '') AS client_id, coalesce(a.tenant_id::text, '') AS tenant_id, coalesce(a.key_hash, '') AS key_hash,
     coalesce(a.disabled, false) AS disabled, coalesce(a.surfaces, '{}') AS surfaces

@@ -1,4 +1,4 @@
-// Tests of the groups of group commit.
+// Tests of how appends are put into groups.
 
 package postgres
 
@@ -39,7 +39,7 @@ func TestGroupsAreBoundedAndTenantsTakeTurns(t *testing.T) {
 		seen += len(w.gather())
 	}
 	if seen != 34 {
-		t.Errorf("%d appends came into %d groups, want all 34", seen, groups)
+		t.Errorf("%d appends are in %d groups, want 34", seen, groups)
 	}
 	add("a", 1, 3*maxGroupBytes)
 	if group := w.gather(); len(group) != 1 {

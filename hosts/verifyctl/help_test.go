@@ -47,7 +47,7 @@ func TestAFlagOverridesItsVariable(t *testing.T) {
 	}
 	s.server.open = func(_ context.Context, url string) (*database, error) {
 		opened = append(opened, url)
-		return nil, errors.New("it is only looked at")
+		return nil, errors.New("this test has no database")
 	}
 	for _, args := range [][]string{{"tenant", "list"}, {"tenant", "list", "--database-url", "postgres://flag"}} {
 		if code := run(t.Context(), args, s); code != exitUsage {

@@ -1,10 +1,10 @@
 // Package noisy measures how the load of one tenant affects another tenant on the
-// same hosts. The hosts are processes: one with a store in memory, or two with a
-// PostgreSQL. The bystander calls them at a fixed rate, first alone and then while
-// the attacker causes load of one kind: a receiver of webhooks
-// that never answers, a slow vendor, large inputs, deep pages of lists, many
-// reports at once, large uploads, and definitions that are expensive to execute. A
-// control occupies the processors without calling the hosts.
+// same hosts. The hosts are processes: one with a store in memory, or two that share a
+// PostgreSQL database. The bystander calls them at a fixed rate, first alone and then
+// while the attacker causes load of one kind: lists with a large offset, many reports at
+// once, large inputs, large uploads, definitions that are expensive to execute, a slow
+// vendor, or a receiver of webhooks that never responds. A control occupies the
+// processors without calling the hosts.
 //
 //	make noisy
 //

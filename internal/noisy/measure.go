@@ -21,7 +21,7 @@ type Options struct {
 	Scale   Scale
 	Stores  []Store  // nil means all
 	Attacks []string // names; nil means all
-	// Progress is called with progress messages, from any goroutine; nil means none.
+	// Progress receives progress messages, from several goroutines; nil discards them.
 	Progress func(line string)
 }
 
@@ -37,7 +37,7 @@ type Scale struct {
 	Notices      int           // runs whose notices go to a receiver that never answers
 	SlowRuns     int           // runs that wait for a slow vendor
 	SlowFor      time.Duration // how long the vendor takes
-	LargeInputs  int           // starts with 1 MB; from memory at most 600
+	LargeInputs  int           // starts with 1 MB; with a store in memory, at most 600
 	FilledRuns   int           // runs in PostgreSQL that a list may skip
 	MemoryRuns   int           // runs in memory that a list may skip
 	Cards        int           // of a run with a long report
@@ -105,12 +105,12 @@ func Measure(ctx context.Context, o Options) (r Result, err error) {
 func (o Options) check() error {
 	for _, store := range o.Stores {
 		if !slices.Contains(Stores(), store) {
-			return fmt.Errorf("no store %q: there are %q", store, Stores())
+			return fmt.Errorf("unknown store %q (supported: %q)", store, Stores())
 		}
 	}
 	for _, name := range o.Attacks {
 		if !slices.Contains(Attacks(), name) {
-			return fmt.Errorf("no attack %q: there are %q", name, Attacks())
+			return fmt.Errorf("unknown attack %q (supported: %q)", name, Attacks())
 		}
 	}
 	return nil
@@ -206,7 +206,7 @@ func (m *measurement) store(ctx context.Context, store Store) (rows []Row, err e
 	return rows, nil
 }
 
-// prepare warms the hosts up.
+// prepare starts the runs whose reports the bystander reads, and warms the hosts up.
 func (m *measurement) prepare(ctx context.Context, s *site) error {
 	of := m.Scale.Alone + m.Scale.Beside
 	if m.Scale.OneSite {
@@ -220,7 +220,8 @@ func (m *measurement) prepare(ctx context.Context, s *site) error {
 	return nil
 }
 
-// row measures the bystander during one attack, and alone if that is not done yet.
+// row measures the bystander during one attack, and first alone unless alone has the
+// figures of an earlier measurement.
 func (m *measurement) row(ctx context.Context, s *site, a attack, alone Figures) (Row, error) {
 	s.attacker.reset()
 	if a.prepare != nil {

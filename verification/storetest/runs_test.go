@@ -32,14 +32,14 @@ func runBreaches() []breach {
 			}
 			return e
 		})},
-		{"every kind of event is loaded as it was saved", "Load gives an empty object for no data", loading(func(e event) event {
+		{"every kind of event is loaded as it was saved", "Load returns an empty object for no data", loading(func(e event) event {
 			if f, ok := e.Fact.(verification.CustomerSubmitted); ok && f.Data == nil {
 				f.Data = verification.Data(`{}`)
 				e.Fact = f
 			}
 			return e
 		})},
-		{"the data of an event is loaded byte for byte", "Load reads and writes it again", loading(func(e event) event {
+		{"the data of an event is loaded byte for byte", "Load decodes and encodes it again", loading(func(e event) event {
 			if f, ok := e.Fact.(verification.ResultRecorded); ok {
 				f.Data, _ = verification.NewData(f.Data.Map())
 				e.Fact = f
@@ -50,17 +50,17 @@ func runBreaches() []breach {
 			e.At = e.At.Truncate(time.Millisecond)
 			return e
 		})},
-		{"times are loaded in UTC and with microseconds", "Load is in another zone", loading(func(e event) event {
+		{"times are loaded in UTC and with microseconds", "Load returns times in another zone", loading(func(e event) event {
 			e.At = e.At.In(time.FixedZone("", 3600))
 			return e
 		})},
 		{"events are loaded in the order of their appends", "events of one append come in any order", unordered},
-		{"Load skips the number of events it is given", "Load gives all of it", func(b *broken, sound stores) {
+		{"Load skips the number of events it is given", "Load returns all events", func(b *broken, sound stores) {
 			b.LoadFunc = func(ctx context.Context, t tenantID, id runID, _ int) ([]event, error) {
 				return sound.Load(ctx, t, id, 0)
 			}
 		}},
-		{"an unknown run is not found", "Load gives it an empty history", func(b *broken, sound stores) {
+		{"an unknown run is not found", "Load returns an empty history", func(b *broken, sound stores) {
 			b.LoadFunc = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
 				events, err := sound.Load(ctx, t, id, after)
 				if errors.Is(err, verification.ErrNotFound) {
@@ -69,7 +69,7 @@ func runBreaches() []breach {
 				return events, err
 			}
 		}},
-		{"an unknown run is not found", "Load does not say that it is a run", func(b *broken, sound stores) {
+		{"an unknown run is not found", "the error of Load does not say that a run is missing", func(b *broken, sound stores) {
 			b.LoadFunc = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
 				events, err := sound.Load(ctx, t, id, after)
 				if err != nil {
@@ -78,7 +78,7 @@ func runBreaches() []breach {
 				return events, err
 			}
 		}},
-		{"appending to a loaded history does not change the stored one", "Load hands out the room at the end of the history", roomy},
+		{"appending to a loaded history does not change the stored one", "Load returns slices that share spare capacity", sharedCapacity},
 		{"a tenant cannot load another tenant's run", "Load ignores the tenant", func(b *broken, sound stores) {
 			owners := owned(b, sound)
 			b.LoadFunc = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
@@ -126,8 +126,8 @@ func unordered(b *broken, sound stores) {
 	}
 }
 
-// roomy keeps histories in slices that have room at their end.
-func roomy(b *broken, sound stores) {
+// sharedCapacity keeps histories in slices with spare capacity, and Load returns these.
+func sharedCapacity(b *broken, sound stores) {
 	histories := memo[runRef, []event]{}
 	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 		err := sound.Append(ctx, t, id, seq, a)

@@ -13,8 +13,8 @@ type ageWith struct {
 	MaxYears  *float64 `json:"max_years"`
 }
 
-// maxAge is the age in years from which a birth date is taken for a mistake. The
-// oldest person on record became 122.
+// maxAge is the age in years above which a birth date is taken for a mistake. The oldest
+// person on record became 122.
 const maxAge = 130
 
 func judgeAge(w ageWith, now time.Time) (map[string]any, reason, error) {
