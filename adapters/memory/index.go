@@ -103,18 +103,25 @@ func (x *index) moveTo(at time.Time) {
 	x.at = at
 }
 
-// follow moves the index towards a later time, past maxFollow status changes at most.
+// follow moves the index towards a later time, past maxFollow status changes at most, or
+// past all of the first instant that has any.
 func (x *index) follow(at time.Time) {
 	if !at.After(x.at) {
 		return
 	}
 	n := 0
+	var first time.Time
 	x.changes.Ascend(statusChange{at: x.at}, func(c statusChange) bool {
-		if n == maxFollow && c.at.Before(at) {
+		if n++; n == 1 {
+			first = c.at
+		}
+		if n <= maxFollow || c.at.Equal(first) {
+			return true
+		}
+		if c.at.Before(at) {
 			at = c.at
 		}
-		n++
-		return n <= maxFollow
+		return false
 	})
 	x.moveTo(at)
 }

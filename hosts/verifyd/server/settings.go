@@ -53,7 +53,7 @@ type settings struct {
 	S3Region            string        `name:"s3-region" placeholder:"NAME" help:"Region of the bucket (default: ask the object store)."`
 	S3AccessKey         string        `name:"s3-access-key" placeholder:"KEY" help:"Access key of the object store; use the variable."`
 	S3SecretKey         string        `name:"s3-secret-key" placeholder:"KEY" help:"Secret key of the object store; use the variable."`
-	RateLimit           int           `default:"0" help:"Maximum requests per second of one client-id; 0 means no limit."`
+	RateLimit           int           `default:"0" help:"Maximum requests per second of one client-id or reviewer; 0 means no limit."`
 	ShutdownTimeout     time.Duration `default:"20s" help:"Maximum time for requests and runs in flight to finish at a stop."`
 	Clock               string        `default:"system" help:"system or manual. A manual clock advances only with POST /clock/advance {\"seconds\": N} on ADMIN_ADDR."`
 	FontDir             string        `placeholder:"DIR" help:"Folder of additional fonts for reports, such as one for Chinese, Japanese and Korean."`
