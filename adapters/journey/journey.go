@@ -126,7 +126,7 @@ func (s *site) show(w http.ResponseWriter, r *http.Request) {
 // The marks in the query of the link. All but the last are added by the redirect after
 // a post.
 const (
-	markSent     = "sent"
+	markSent     = "sent"     // no step is open after the post
 	markMoved    = "moved"    // the post was for a step that is no longer open
 	markDeclined = "declined" // the post declined a consent, and the run goes on
 	markDecline  = "decline"  // the customer is asked to confirm that a consent is declined

@@ -4,9 +4,10 @@
 // JPEG, PNG, WebP and PDF are recognized. HEIC, the format of some phones, is refused with
 // a message of its own: browsers and vendors do not read it. An image is rebuilt from the
 // segments or chunks that make up the picture: pixel data and colours are copied byte for
-// byte, and the orientation is written as the only metadata. All other metadata, such as
-// the location where a photo was taken, is dropped, and so is data between and after the
-// segments; inside a WebP, it is overwritten with zeros. A PDF is copied unchanged.
+// byte. Of the metadata, only the orientation and the pixel density are kept. All other
+// metadata, such as the location where a photo was taken, is dropped, and so is data
+// between and after the segments; inside a WebP, it is overwritten with zeros. A PDF is
+// copied unchanged.
 //
 // Files are streamed: memory use does not depend on their size.
 package media

@@ -268,7 +268,7 @@ func (s *session) printCall(out callJSON, asJSON bool) error {
 		if x.Body != "" {
 			fmt.Fprintln(s.stdout, "\n"+oneLine(x.Body))
 		}
-		status := "no answer: " + x.Failure
+		status := "no response: " + x.Failure
 		if x.Status != 0 {
 			status = "responded with " + strconv.Itoa(x.Status)
 		}
