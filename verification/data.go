@@ -41,7 +41,8 @@ func NewData(v map[string]any) (Data, error) {
 }
 
 // ParseData checks and compacts one JSON object. An empty or null text gives
-// nil. It returns ErrInvalid for any other text.
+// nil. It returns ErrInvalid for a text that is no JSON object, or that Data cannot
+// hold: see Data and MaxDepth.
 func ParseData(raw []byte) (Data, error) {
 	refuse := func(message string, cause error) (Data, error) {
 		return nil, &Error{Kind: ErrInvalid, Subject: "data", Message: message, Cause: cause}
@@ -101,7 +102,7 @@ func (d Data) IsZero() bool { return len(d) == 0 }
 // String returns the JSON text.
 func (d Data) String() string { return string(d) }
 
-// with returns the object, which must not be nil, with one more field at its end.
+// with returns the object, which must have a field, with one more field at its end.
 func (d Data) with(name string, value any) Data {
 	raw, err := plainJSON(value)
 	if err != nil {

@@ -93,7 +93,7 @@ type Node struct {
 	Fallback       string  `json:"fallback,omitempty"`
 	OnFailed       NodeID  `json:"on_failed,omitempty"`      // fail, next or a node
 	OnUnavailable  NodeID  `json:"on_unavailable,omitempty"` // fail, next or a node
-	// Rescreen asks that completed runs are screened again; nil for never.
+	// Rescreen requests the re-screening of completed runs; nil for never.
 	Rescreen *Rescreen `json:"rescreen,omitempty"`
 
 	// Branch.
@@ -118,7 +118,8 @@ const (
 // Retry says how often and how soon a check without a result is dispatched
 // again.
 type Retry struct {
-	// MaxDispatches includes the first dispatch; 1 to 100, 0 means 4.
+	// MaxDispatches bounds the dispatches to one provider during one visit, the first one
+	// included; 1 to 100, 0 means 4.
 	MaxDispatches int `json:"max_dispatches,omitempty"`
 	// BackoffSeconds is the maximum wait before the second dispatch; the real wait is
 	// between half of it and all of it. It doubles with each dispatch. 0 means 1.
@@ -137,7 +138,7 @@ type Poll struct {
 	TimeoutSeconds float64 `json:"timeout_seconds,omitempty"`
 }
 
-// Rescreen asks that the completed runs that have made the check are screened again.
+// Rescreen requests the re-screening of the completed runs that have made the check.
 type Rescreen struct {
 	// List is the list that the check screens against.
 	List string `json:"list"`
@@ -197,11 +198,11 @@ type CheckInfo struct {
 	Label string `json:"label"`
 }
 
-// Checks returns the check nodes, breadth first from the start, one entry per
+// Checks returns the checks of the definition, breadth first from the start, one entry per
 // key. It is a superset of the checks of one run. See docs/api.md,
 // "WorkflowDetail".
 func (d Definition) Checks() []CheckInfo {
-	steps, seen := []CheckInfo{}, map[string]bool{}
+	checks, seen := []CheckInfo{}, map[string]bool{}
 	for _, id := range d.BreadthFirst() {
 		n := d.Nodes[id]
 		if n.Type != NodeCheck {
@@ -209,10 +210,10 @@ func (d Definition) Checks() []CheckInfo {
 		}
 		if key := n.checkKey(id); !seen[key] {
 			seen[key] = true
-			steps = append(steps, CheckInfo{Key: key, Label: n.label(id)})
+			checks = append(checks, CheckInfo{Key: key, Label: n.label(id)})
 		}
 	}
-	return steps
+	return checks
 }
 
 // BreadthFirst returns the nodes that can be reached from the start, which comes first.
@@ -311,8 +312,8 @@ func (n Node) signal(id NodeID) string { return cmp.Or(n.Signal, string(id)+"_su
 // Timeout returns how long one call of the provider may take; 30 s by default.
 func (n Node) Timeout() time.Duration { return secondsOr(n.TimeoutSeconds, 30) }
 
-// MaxDispatches returns the maximum number of times that one provider is called for
-// the step; 4 by default.
+// MaxDispatches returns the maximum number of dispatches to one provider during one visit
+// of the step; 4 by default.
 func (n Node) MaxDispatches() int { return cmp.Or(n.retry().MaxDispatches, 4) }
 
 // Backoff returns the maximum wait before the next dispatch of a provider after

@@ -20,8 +20,8 @@ type Declarations struct {
 // StepDeclaration is what is known about a step before any run.
 type StepDeclaration struct {
 	Type NodeType
-	// Fields are those of a customer input. Its data has these and no others,
-	// except geo_ok if there is a location and opted_out if it is optional.
+	// Fields are those of a customer input. Of its data, an expression may read these,
+	// geo_ok if there is a location, and opted_out if it is optional.
 	Fields   InputFields
 	Optional bool
 	// Data is the JSON Schema of a check's data; nil if any field may be read. The data

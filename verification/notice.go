@@ -12,9 +12,9 @@ type Notice struct {
 	// ID is the same at every attempt; each run has one.
 	ID      string
 	Tenant  TenantID
-	URL     string
-	Attempt int // 0 for the first attempt
-	At      time.Time
+	URL     string    // the lifecycle webhook of the workflow
+	Attempt int       // 0 for the first attempt
+	At      time.Time // when the attempt began
 	Run     RunView
 }
 

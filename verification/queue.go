@@ -26,8 +26,8 @@ type Review struct {
 	Workflow     WorkflowID
 	WorkflowName string // when the run started
 	ReferenceID  string
-	// Since is when the run began to need a verdict: it parked on a review step, or
-	// completed with a flagged step.
+	// Since is when the run began to need a verdict: it parked on a review step, completed
+	// with a flagged step, or was reopened by a hit, see Run.ReopenedAt.
 	Since time.Time
 	// DueAt is Since plus the workflow's review_due_minutes; zero for none.
 	DueAt time.Time

@@ -70,8 +70,8 @@ func (r Run) screenedLists() []ScreenedList {
 	return lists
 }
 
-// ListVersion returns the version of the list that the check was screened against, as
-// its data says; empty for none.
+// ListVersion returns the version of the list s.Rescreen that the check was screened
+// against, as its data says; empty if its data names another list or no version.
 func (s Step) ListVersion() string {
 	var data struct {
 		List    string `json:"list"`

@@ -130,7 +130,7 @@ type Wait struct {
 	Uploads  []Document
 	Uploaded int
 	// Since is when the run parked or, if later, when the customer last opened the
-	// journey.
+	// journey. For a check, it is when the provider was last dispatched.
 	Since time.Time
 	// At is when to poll or to dispatch again.
 	At time.Time

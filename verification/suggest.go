@@ -5,8 +5,10 @@ package verification
 import "strings"
 
 // Nearest returns the known name with the fewest edits from name: letters left
-// out, added, changed, or swapped with the next. It returns the empty string if
-// that takes more than two edits, or more than one per four letters.
+// out, added, changed, or swapped with the next. Case, spaces, dashes and underscores do
+// not count, and a known name that continues name after an underscore is one edit away.
+// Nearest returns the empty string if all names are more than two edits away, or more
+// than one per four letters (one in a name of fewer).
 func Nearest[S ~string](name string, known []S) string {
 	const longest = 64
 	if len(name) > longest {

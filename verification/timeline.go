@@ -24,7 +24,7 @@ type TimelineEntry struct {
 	Field    string // of an upload; for hits, the list
 	Workflow string // of a start, with Version
 	Version  int
-	Text     string    // a cause, a reason, an outcome or notes; may be empty
+	Text     string    // a cause, a reason, an outcome, notes, an error, or the names of hits; may be empty
 	By       string    // the reviewer; may be empty
 	Next     time.Time // of the next attempt; zero for none
 	When     string    // of a branch: the condition that held; empty for else
@@ -39,8 +39,8 @@ type TimelineKind string
 // The kinds of lines.
 const (
 	TimelineStarted     TimelineKind = "started"
-	TimelineDispatched  TimelineKind = "dispatched"  // a provider was called for the first time
-	TimelineRetried     TimelineKind = "retried"     // the step was dispatched again, perhaps to its fallback
+	TimelineDispatched  TimelineKind = "dispatched"  // the first dispatch of the step
+	TimelineRetried     TimelineKind = "retried"     // a further dispatch of the step: a retry, its fallback, or another visit
 	TimelinePending     TimelineKind = "pending"     // the provider has no result yet
 	TimelineCalledBack  TimelineKind = "called_back" // the vendor called back without a result: the provider is polled
 	TimelinePollFailed  TimelineKind = "poll_failed"

@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// form is a definition that asks for the fields.
+// form returns a definition that asks for the fields.
 func form(fields ...verification.InputField) verification.Definition {
 	return define("details", nodes{
 		"details": {Type: verification.NodeCustomerInput, Label: "Details", Next: "done", Fields: fields},
@@ -25,7 +25,7 @@ func TestEveryProblemOfAField(t *testing.T) {
 	const types = "(supported: text, textarea, number, date, select, checkbox, email, phone, file, image, location)"
 	const media = "must be a media type, such as image/jpeg"
 	const dateLimit = "must be a date as YYYY-MM-DD, today, or a number of years, months or days such as -18y, +6m or -30d"
-	place := func(a verification.Area) field {
+	within := func(a verification.Area) field {
 		return field{Name: "f", Type: verification.FieldLocation, Within: []verification.Area{mumbai()[0], a}}
 	}
 	options := func(o ...verification.Option) field {
@@ -55,40 +55,41 @@ func TestEveryProblemOfAField(t *testing.T) {
 		{"source_ok", field{Name: "source_ok", Type: verification.FieldText}, "source_ok", "the name is reserved for derived values"},
 		{"analysis_ok", field{Name: "analysis_ok", Type: verification.FieldText}, "analysis_ok", "the name is reserved for derived values"},
 		{"node_id", field{Name: "node_id", Type: verification.FieldText}, "node_id", "the name is reserved for derived values"},
+		{"documents", field{Name: "documents", Type: verification.FieldFile}, "documents", "the name is reserved for derived values"},
 		{"no type", field{Name: "f"}, "f.type", "is required"},
-		{"a type that is not there", field{Name: "f", Type: "colour"}, "f.type", `there is no type "colour" ` + types},
+		{"an unknown type", field{Name: "f", Type: "colour"}, "f.type", `there is no type "colour" ` + types},
 		{"a long label", text(func(f *field) { f.Label = strings.Repeat("x", 201) }), "f.label", "must be at most 200 characters"},
-		{"a long help", text(func(f *field) { f.Help = strings.Repeat("x", 20001) }), "f.help", "must be at most 20000 characters"},
-		{"a length below zero", text(func(f *field) { f.MaxLength = -1 }), "f.max_length", "must be 0 to 100000"},
-		{"a great length", text(func(f *field) { f.MaxLength = 100001 }), "f.max_length", "must be 0 to 100000"},
+		{"a long help text", text(func(f *field) { f.Help = strings.Repeat("x", 20001) }), "f.help", "must be at most 20000 characters"},
+		{"a negative length", text(func(f *field) { f.MaxLength = -1 }), "f.max_length", "must be 0 to 100000"},
+		{"a length above the limit", text(func(f *field) { f.MaxLength = 100001 }), "f.max_length", "must be 0 to 100000"},
 		{"min above max", bounds(2, 1), "f.max", "must not be below min"},
 		{"an infinite min", bounds(math.Inf(-1), 1), "f.min", "must be a finite number"},
-		{"a max that is no number", bounds(0, math.NaN()), "f.max", "must be a finite number"},
+		{"a max that is not a number", bounds(0, math.NaN()), "f.max", "must be a finite number"},
 		{"a date limit of a number", field{Name: "f", Type: verification.FieldNumber, MaxDate: "today"}, "f.max", "must be a number"},
 		{"a date limit without a sign", field{Name: "f", Type: verification.FieldDate, MaxDate: "18y"}, "f.max", dateLimit},
 		{"a date limit in weeks", field{Name: "f", Type: verification.FieldDate, MinDate: "-3w"}, "f.min", dateLimit},
-		{"a date limit that is no date", field{Name: "f", Type: verification.FieldDate, MinDate: "2026-02-30"}, "f.min", dateLimit},
-		{"a date limit far away", field{Name: "f", Type: verification.FieldDate, MinDate: "-100001d"}, "f.min", dateLimit},
+		{"a date limit that is not a date", field{Name: "f", Type: verification.FieldDate, MinDate: "2026-02-30"}, "f.min", dateLimit},
+		{"a date limit with too many days", field{Name: "f", Type: verification.FieldDate, MinDate: "-100001d"}, "f.min", dateLimit},
 		{"a date limit before the year 1", field{Name: "f", Type: verification.FieldDate, MinDate: "-2000y"}, "f.min", dateLimit},
 		{"a first date after the last", field{Name: "f", Type: verification.FieldDate, MinDate: "2026-01-02", MaxDate: "2026-01-01"}, "f.max", "must not be below min"},
 		{"a long message", text(func(f *field) { f.PatternMessage = strings.Repeat("x", 201) }), "f.pattern_message", "must be at most 200 characters"},
 		{"a token in capitals", text(func(f *field) { f.AutoComplete = "givenName" }), "f.autocomplete", "must be an autofill token of HTML, such as given-name"},
-		{"a camera that is not there", field{Name: "f", Type: verification.FieldImage, Camera: "left"}, "f.camera", "must be front or back"},
+		{"an unknown camera", field{Name: "f", Type: verification.FieldImage, Camera: "left"}, "f.camera", "must be front or back"},
 		{"no options", options(), "f.options", "is required"},
 		{"an option without a value", options(verification.Option{Label: "None"}), "f.options[0].value", "is required"},
 		{"an option with a long value", options(verification.Option{Value: strings.Repeat("x", 1001)}), "f.options[0].value", "must be at most 1000 characters"},
 		{"an option with a long label", options(verification.Option{Value: "a", Label: strings.Repeat("x", 201)}), "f.options[0].label", "must be at most 200 characters"},
 		{"an option given twice", options(verification.Option{Value: "a"}, verification.Option{Value: "a", Label: "A"}), "f.options[1].value", `the value "a" is given twice`},
 		{"a media type without a slash", accept("jpeg"), "f.accept[1]", media},
-		{"a media type without a kind", accept("/jpeg"), "f.accept[1]", media},
+		{"a media type without a top-level type", accept("/jpeg"), "f.accept[1]", media},
 		{"a media type without a subtype", accept("image/"), "f.accept[1]", media},
 		{"two media types in one", accept("image/png, image/jpeg"), "f.accept[1]", media},
-		{"a kind of image that is never taken", accept("image/heic"), "f.accept[1]", taken("image/heic")},
-		{"a kind of file that is never taken", accept("application/zip"), "f.accept[1]", taken("application/zip")},
-		{"a latitude beyond the pole", place(verification.Area{Latitude: 90.5, RadiusKM: 1}), "f.within[1].latitude", "must be -90 to 90"},
-		{"a longitude beyond the date line", place(verification.Area{Longitude: -180.5, RadiusKM: 1}), "f.within[1].longitude", "must be -180 to 180"},
-		{"no radius", place(verification.Area{}), "f.within[1].radius_km", "must be above 0"},
-		{"a radius without end", place(verification.Area{RadiusKM: math.Inf(1)}), "f.within[1].radius_km", "must be above 0"},
+		{"a type of image that is not supported", accept("image/heic"), "f.accept[1]", unsupported("image/heic")},
+		{"a type of file that is not supported", accept("application/zip"), "f.accept[1]", unsupported("application/zip")},
+		{"a latitude beyond the pole", within(verification.Area{Latitude: 90.5, RadiusKM: 1}), "f.within[1].latitude", "must be -90 to 90"},
+		{"a longitude beyond the date line", within(verification.Area{Longitude: -180.5, RadiusKM: 1}), "f.within[1].longitude", "must be -180 to 180"},
+		{"no radius", within(verification.Area{}), "f.within[1].radius_km", "must be above 0"},
+		{"an infinite radius", within(verification.Area{RadiusKM: math.Inf(1)}), "f.within[1].radius_km", "must be above 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := []verification.FieldError{{Name: "nodes.details.fields." + c.path, Message: c.message}}
@@ -106,12 +107,12 @@ func TestEverySupportedMediaTypeIsAllowed(t *testing.T) {
 	}
 }
 
-// taken is the message about a media type that uploads cannot have.
-func taken(media string) string {
+// unsupported is the message about a media type that uploads cannot have.
+func unsupported(media string) string {
 	return "files of the type " + media + " are not supported (supported: image/jpeg, image/png, image/webp, application/pdf, image/*)"
 }
 
-func TestStepHasOneToAHundredFieldsEachOnce(t *testing.T) {
+func TestStepHasOneToAHundredDifferentFields(t *testing.T) {
 	const count = "must have 1 to 100 fields"
 	many := make([]verification.InputField, 101)
 	for i := range many {

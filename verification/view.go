@@ -71,7 +71,7 @@ const (
 	StepPending StepStatus = "pending" // its next dispatch is scheduled
 	StepRunning StepStatus = "running" // its result, its answer or its verdict is outstanding
 	StepPassed  StepStatus = "passed"
-	StepFailed  StepStatus = "failed" // it did not pass, or the run ended without its result
+	StepFailed  StepStatus = "failed" // it did not pass, no provider gave a result, or the run ended without one
 )
 
 // View returns the run as lists show it at a given time. The engine fills in

@@ -1,4 +1,4 @@
-// Tests of forms: whose they are, why a verdict is refused, and what is kept of it.
+// Tests of forms: who may send one, why a verdict is refused, and which text is kept.
 
 package console_test
 
@@ -43,11 +43,11 @@ func TestAFormIsSentOnlyByThePersonWhoFilledItIn(t *testing.T) {
 	kept := d.nobody().post(path+"/verdict", filled...) // the session has ended
 	wants(t, kept, http.StatusUnauthorized, "I, asha, have seen it.", "Send again")
 	again := append(formOf(t, kept, path+"/verdict"), "notes", "I, asha, have seen it.")
-	refused := ravi.post(path+"/verdict", again...) // has signed in in the same browser
+	refused := ravi.post(path+"/verdict", again...) // ravi has signed in in the same browser
 	wants(t, refused, http.StatusConflict, "This form belongs to another person", "!<textarea", `href="/console/"`)
 	wants(t, ravi.post(path+"/claim", formOf(t, asha.get(path), path+"/verdict")...), http.StatusConflict, "another person")
 	if got := d.Run(run).Decision; got != verification.DecisionReview {
-		t.Errorf("another person has made the decision %q", got)
+		t.Errorf("the decision is %q after the post of another person, want review", got)
 	}
 	same := d.as(reviewerCalled(" Asha")) // the name of another link, for the same person
 	wants(t, same.post(path+"/verdict", formOf(t, refused, path+"/verdict")...), http.StatusSeeOther)
@@ -118,7 +118,7 @@ func TestARefusedVerdictSaysWhy(t *testing.T) {
 	})
 }
 
-// inZone returns a time as the pages show it.
+// inZone returns a time in a zone as the pages show it.
 func inZone(t testing.TB, at time.Time, zone string) string {
 	t.Helper()
 	location, err := time.LoadLocation(zone)
@@ -281,19 +281,19 @@ func TestLanguagesKeepTheFilterOfThePage(t *testing.T) {
 	wants(t, p.get("/queue?age=4h&lang=hi"), http.StatusOK, `href="?age=4h&amp;lang=en"`)
 }
 
-func TestAForgedMessageIsNotShown(t *testing.T) {
+func TestTheMessageCookieShowsOnlyKnownMessages(t *testing.T) {
 	d := serve(t)
 	p := d.as(reviewer(verification.RoleViewer))
-	for forged, shown := range map[string]bool{
+	for message, shown := range map[string]bool{
 		`["done.approve","case-1"]`: true, `["done.approve","case %d 1"]`: true, `["done.redelivered"]`: true,
 		`["done.approve"]`: false, `["done.approve","a","b"]`: false, `["done.redelivered","a"]`: false, `["done.nothing"]`: false,
 		`["error.id"]`: false, `[]`: false, `x`: false,
 	} {
-		value := base64.RawURLEncoding.EncodeToString([]byte(forged))
+		value := base64.RawURLEncoding.EncodeToString([]byte(message))
 		page := p.get("/queue", "Cookie", "verifyd-flash="+value)
 		wants(t, page, http.StatusOK, "!%!", "!%s")
 		if got := strings.Contains(page.body, "data-done"); got != shown {
-			t.Errorf("the message %s is shown = %t, want %t", forged, got, shown)
+			t.Errorf("the message %s is shown = %t, want %t", message, got, shown)
 		}
 	}
 }

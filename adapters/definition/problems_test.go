@@ -21,8 +21,8 @@ import (
 // updating reports whether the test rewrites its files in testdata.
 func updating() bool { return os.Getenv(golden.Env) == "1" }
 
-// conversation is one file of an archive, and the error that is wanted.
-type conversation struct {
+// refusedFile is one file of an archive, and the error that is wanted.
+type refusedFile struct {
 	name string // of the file, with its extension
 	raw  []byte
 	want *txtar.File
@@ -30,24 +30,24 @@ type conversation struct {
 	beside map[string][]byte
 }
 
-// conversations reads an archive in which a file "want" follows each other
+// refusedFiles reads an archive in which a file "want" follows each other
 // file. With VERIFYD_UPDATE_GOLDEN=1 it is rewritten at the end of the test.
-func conversations(t *testing.T, archive string) []conversation {
+func refusedFiles(t *testing.T, archive string) []refusedFile {
 	t.Helper()
 	path := filepath.Join("testdata", "problems", archive)
 	a, err := txtar.ParseFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []conversation
-	c := conversation{beside: map[string][]byte{}}
+	var all []refusedFile
+	c := refusedFile{beside: map[string][]byte{}}
 	for i := range a.Files {
 		f := &a.Files[i]
 		switch {
 		case f.Name == "want":
 			c.want = f
 			all = append(all, c)
-			c = conversation{beside: map[string][]byte{}}
+			c = refusedFile{beside: map[string][]byte{}}
 		case strings.Contains(f.Name, "/"):
 			c.beside[f.Name] = f.Data
 		default:
@@ -64,7 +64,7 @@ func conversations(t *testing.T, archive string) []conversation {
 	return all
 }
 
-func (c conversation) check(t *testing.T, err error) {
+func (c refusedFile) check(t *testing.T, err error) {
 	t.Helper()
 	got := fmt.Sprintf("%v\n", err)
 	if updating() {
@@ -81,7 +81,7 @@ func (c conversation) check(t *testing.T, err error) {
 
 func TestAllProblemsOfAWorkflowAreReportedWithTheirPositions(t *testing.T) {
 	for _, archive := range []string{"structure.txtar", "syntax.txtar"} {
-		for _, c := range conversations(t, archive) {
+		for _, c := range refusedFiles(t, archive) {
 			t.Run(c.name, func(t *testing.T) {
 				_, err := definition.ReadWorkflow("w"+filepath.Ext(c.name), c.raw)
 				c.check(t, err)
@@ -94,7 +94,7 @@ func TestAllProblemsOfABootstrapAreReportedWithoutSecrets(t *testing.T) {
 	environment := func(name string) string {
 		return map[string]string{"API_KEY": "0123456789-secret-0123456789", "SHORT": "secret"}[name]
 	}
-	for _, c := range conversations(t, "bootstrap.txtar") {
+	for _, c := range refusedFiles(t, "bootstrap.txtar") {
 		t.Run(c.name, func(t *testing.T) {
 			open := func(path string) ([]byte, error) {
 				raw, ok := c.beside[strings.TrimPrefix(path, "etc/")]
@@ -107,7 +107,7 @@ func TestAllProblemsOfABootstrapAreReportedWithoutSecrets(t *testing.T) {
 			c.check(t, err)
 			for _, secret := range []string{"secret0", "-secret", "secret-", "spaces are", "MfKQ", "123456789"} {
 				if strings.Contains(fmt.Sprintf("%+v %#v", err, errors.Unwrap(err)), secret) {
-					t.Errorf("a secret shows: %s", secret)
+					t.Errorf("the error contains the secret %s", secret)
 				}
 			}
 		})
@@ -115,8 +115,8 @@ func TestAllProblemsOfABootstrapAreReportedWithoutSecrets(t *testing.T) {
 }
 
 func TestTheBoundsOfAFile(t *testing.T) {
-	nested := func(open, close string, n int) string {
-		return strings.Repeat(open, n) + strings.Repeat(close, n)
+	nested := func(begin, end string, n int) string {
+		return strings.Repeat(begin, n) + strings.Repeat(end, n)
 	}
 	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
 	for c := 'b'; c < 'i'; c++ {
@@ -126,8 +126,8 @@ func TestTheBoundsOfAFile(t *testing.T) {
 		{"large", "w.yaml", "a: " + strings.Repeat("x", 1<<20), "w.yaml: the file is larger than 1 MiB"},
 		{"empty", "w.yaml", "", "w.yaml: the file is empty"},
 		{"blank", "w.json", " \n\t\n", "w.json: the file is empty"},
-		{"deep YAML", "w.yaml", "a: " + nested("[", "]", 64), "w.yaml:1:67: a" + strings.Repeat("[0]", 63) + ": the file nests too deep"},
-		{"deep JSON", "w.json", `{"a":` + nested("[", "]", 64) + "}", "w.json:1:69: a" + strings.Repeat("[0]", 63) + ": the file nests too deep"},
+		{"deep YAML", "w.yaml", "a: " + nested("[", "]", 64), "w.yaml:1:67: a" + strings.Repeat("[0]", 63) + ": the file is nested too deeply"},
+		{"deep JSON", "w.json", `{"a":` + nested("[", "]", 64) + "}", "w.json:1:69: a" + strings.Repeat("[0]", 63) + ": the file is nested too deeply"},
 		{"very deep YAML", "w.yaml", strings.Repeat("[", 20000), "w.yaml:1:10001: it is not valid YAML: exceeded max depth of 10000"},
 		{"very deep JSON", "w.json", strings.Repeat("[", 20000), "w.json:1:10001: it is not valid JSON: invalid character '[' exceeded max depth"},
 		{"aliases", "w.yaml", bomb, "w.yaml:1:26: d[7][1][0][6]: aliases stand for too many values"},

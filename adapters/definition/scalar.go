@@ -46,8 +46,9 @@ func resolve(plain string) (value any, problem string) {
 	return canonical(plain, f), ""
 }
 
-// canonical returns the one text that equal numbers have here: a whole number is
-// exact, any other is as encoding/json writes it.
+// canonical returns the JSON of a number: all digits of a whole number that is written
+// without a point or an exponent, and any other as encoding/json writes it. Equal numbers
+// up to 2^53 have the same text.
 func canonical(plain string, f float64) json.Number {
 	if !strings.ContainsAny(plain, ".eE") {
 		if i, ok := new(big.Int).SetString(plain, 10); ok {
@@ -59,7 +60,7 @@ func canonical(plain string, f float64) json.Number {
 	}
 	raw, err := json.Marshal(f)
 	if err != nil {
-		return "0" // never: ParseFloat returned no infinity
+		return "0" // unreachable: the number is finite
 	}
 	return json.Number(raw)
 }

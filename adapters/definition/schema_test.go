@@ -109,8 +109,8 @@ func TestTheSchemaAcceptsEveryExample(t *testing.T) {
 				t.Fatal(err)
 			}
 			if filepath.Ext(file) == ".json" {
-				// The golden says the same in plain JSON: this YAML reader
-				// does not know all escapes of JSON.
+				// The golden file has the same content in plain JSON: this YAML
+				// library does not support all escapes of JSON.
 				if raw, err = os.ReadFile(file + goldenSuffix); err != nil {
 					t.Fatal(err)
 				}
@@ -124,7 +124,7 @@ func TestTheSchemaAcceptsEveryExample(t *testing.T) {
 
 func TestTheSchemaRefusesWhatTheReaderRefuses(t *testing.T) {
 	s := schema(t)
-	for _, c := range conversations(t, "structure.txtar") {
+	for _, c := range refusedFiles(t, "structure.txtar") {
 		t.Run(c.name, func(t *testing.T) {
 			if s.Validate(plain(t, c.raw)) == nil {
 				t.Error("the schema accepts the file")
@@ -195,7 +195,7 @@ func TestTheSchemaAndTheReaderRefuseEachProblemAlone(t *testing.T) {
 	}
 	s := schema(t)
 	if err := s.Validate(plain(t, fmt.Appendf(nil, good, "c: {type: end}"))); err != nil {
-		t.Fatalf("the frame of the tests is refused: %v", err)
+		t.Fatalf("the schema refuses the file without a problem: %v", err)
 	}
 	for _, node := range tests {
 		raw := fmt.Appendf(nil, good, node)

@@ -210,7 +210,7 @@ func (r *yamlReader) tree(n *yaml.Node, p path, level int) *tree {
 	case r.stopped:
 		return t
 	case level > maxLevel:
-		r.stop(n, p, "the file nests too deep")
+		r.stop(n, p, "the file is nested too deeply")
 		return t
 	case r.aliased > maxAliased:
 		r.stop(n, p, "aliases stand for too many values")

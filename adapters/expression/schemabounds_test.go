@@ -63,7 +63,7 @@ func TestASchemaThatCannotBeBoundedIsRefused(t *testing.T) {
 		{`{"patternProperties":{"` + strings.Repeat("x", 1001) + `":true}}`, "a pattern of the schema has more than 1000 characters"},
 		{
 			`{"properties":{` + each(1000, `"f@":{"pattern":"^[^@]{0,900}$"}`) + `}}`,
-			"the patterns of the schema have more than 20000 instructions together: repeat less in them",
+			"the patterns of the schema have more than 20000 instructions together: use fewer repetitions",
 		},
 	} {
 		var err error

@@ -30,10 +30,11 @@ func sizeOfPattern(re jsonschema.Regexp) int {
 type schemaPatterns struct {
 	size    int // of all of them
 	known   map[string]schemaPattern
-	refused error // the first that is too large
+	refused error // the error of the first pattern that is too large
 }
 
-// compile is a jsonschema.RegexpEngine. The library compiles a pattern several times.
+// compile is a jsonschema.RegexpEngine. It keeps what it has compiled, because the library
+// compiles a pattern several times.
 func (p *schemaPatterns) compile(text string) (jsonschema.Regexp, error) {
 	if known, ok := p.known[text]; ok {
 		return known, nil
@@ -51,7 +52,7 @@ func (p *schemaPatterns) compile(text string) (jsonschema.Regexp, error) {
 	}
 	size := instructions(tree)
 	if p.size += size; p.size > maxSchemaPattern {
-		p.refused = fmt.Errorf("the patterns of the schema have more than %d instructions together: repeat less in them", maxSchemaPattern)
+		p.refused = fmt.Errorf("the patterns of the schema have more than %d instructions together: use fewer repetitions", maxSchemaPattern)
 		return nil, p.refused
 	}
 	re, err := regexp.Compile(text)
@@ -62,7 +63,7 @@ func (p *schemaPatterns) compile(text string) (jsonschema.Regexp, error) {
 	return p.known[text], nil
 }
 
-// instructions returns an upper bound of the instructions that an expression
+// instructions returns an upper bound of the number of instructions that an expression
 // compiles to.
 func instructions(re *syntax.Regexp) int {
 	n := 2

@@ -21,7 +21,7 @@ type ListedNode struct {
 	Visits int
 }
 
-// ListedRoute is a way from a node to another.
+// ListedRoute is a route from a node to another.
 type ListedRoute struct {
 	// Condition says when a run takes it; empty if it always does.
 	Condition string
@@ -29,7 +29,7 @@ type ListedRoute struct {
 	To        verification.NodeID
 	ToLabel   string
 	Change    verification.Change
-	Count     int // of the runs that went along it, from Options.Counts
+	Count     int // how often runs went along it, from Options.Counts
 	Taken     int // how often the run of Options.Path went along it
 }
 

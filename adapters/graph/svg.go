@@ -3,9 +3,9 @@
 // words.
 //
 // Nodes come breadth first from the start, then those that no path leads to, by
-// name. A route to fail is not drawn: a check without an edge for a failure ends
-// the run. The same definition always gives the same drawing. An invalid definition
-// is drawn as far as possible.
+// name. A route to fail is not drawn: if a check has no edge for a failure, the
+// failure ends the run. The same definition always gives the same drawing. An
+// invalid definition is drawn as far as possible.
 //
 // A picture has layers from top to bottom (after Sugiyama, Tagawa and Toda, 1981).
 // layer.go puts every node into a layer, order.go orders the layers, place.go computes
@@ -34,9 +34,9 @@ type Options struct {
 	Title string
 	// Word returns the text of one of Words in another language; nil means English.
 	Word func(english string) string
-	// Counts are the numbers of runs that went along the edges; nil draws none.
+	// Counts say how often runs went along the edges; nil draws none.
 	Counts map[verification.Transition]int
-	// Number writes a number; nil means with commas.
+	// Number formats a number; nil means with commas.
 	Number func(int) string
 	// Path is the path of one run, which is highlighted; nil draws none.
 	Path []verification.Transition

@@ -12,15 +12,15 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// waiting is a piece of work of the model.
-type waiting struct {
+// piece is a piece of work of the model.
+type piece struct {
 	due           time.Time
 	attempt, lost int
 	leased        bool
 	lease         verification.LeaseID // empty unless a taker has it
 }
 
-type pieceName struct {
+type pieceKey struct {
 	kind verification.WorkKind
 	run  verification.RunRef
 }
@@ -28,7 +28,7 @@ type pieceName struct {
 func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := memory.New()
-		model := map[pieceName]*waiting{}
+		model := map[pieceKey]*piece{}
 		lengths := map[verification.RunRef]int{}
 		var taken []verification.Work
 		leases := map[verification.LeaseID]bool{}
@@ -37,8 +37,8 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 			return verification.RunRef{Tenant: verification.TenantID(fmt.Sprint(n % 2)), Run: verification.RunID(fmt.Sprint(n / 2))}
 		})
 		start := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-		held := func(w verification.Work) *waiting {
-			if p := model[pieceName{w.Kind, w.RunRef}]; p != nil && p.lease != "" && p.lease == w.Lease {
+		held := func(w verification.Work) *piece {
+			if p := model[pieceKey{w.Kind, w.RunRef}]; p != nil && p.lease != "" && p.lease == w.Lease {
 				return p
 			}
 			return nil
@@ -56,12 +56,12 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 					t.Fatal(err)
 				}
 				lengths[run]++
-				delete(model, pieceName{verification.WorkAdvance, run})
+				delete(model, pieceKey{verification.WorkAdvance, run})
 				if !at.IsZero() {
-					model[pieceName{verification.WorkAdvance, run}] = &waiting{due: at}
+					model[pieceKey{verification.WorkAdvance, run}] = &piece{due: at}
 				}
 				if !announce.IsZero() {
-					model[pieceName{verification.WorkAnnounce, run}] = &waiting{due: announce}
+					model[pieceKey{verification.WorkAnnounce, run}] = &piece{due: announce}
 				}
 			},
 			"take": func(t *rapid.T) {
@@ -69,7 +69,7 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 				request := verification.TakeRequest{
 					Kind: rapid.SampledFrom([]verification.WorkKind{verification.WorkAdvance, verification.WorkAnnounce}).Draw(t, "kind"),
 					Now:  instants().Draw(t, "now"), Lease: lease,
-					Max: rapid.IntRange(0, 4).Draw(t, "max"), MaxPerTenant: rapid.IntRange(1, 3).Draw(t, "share"),
+					Max: rapid.IntRange(0, 4).Draw(t, "max"), MaxPerTenant: rapid.IntRange(1, 3).Draw(t, "max per tenant"),
 					Except: rapid.SliceOfN(rapid.SampledFrom([]verification.TenantID{"0", "1"}), 0, 1).Draw(t, "except"),
 					After:  rapid.SampledFrom([]verification.TenantID{"", "0", "1"}).Draw(t, "after"),
 				}
@@ -77,10 +77,10 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				lines := map[verification.TenantID][]time.Time{} // the due times of each tenant
+				dueTimes := map[verification.TenantID][]time.Time{} // of each tenant
 				for n, p := range model {
 					if n.kind == request.Kind && !p.due.After(request.Now) && !slices.Contains(request.Except, n.run.Tenant) {
-						lines[n.run.Tenant] = append(lines[n.run.Tenant], p.due)
+						dueTimes[n.run.Tenant] = append(dueTimes[n.run.Tenant], p.due)
 					}
 				}
 				var want []due // in the order of their turns
@@ -88,14 +88,14 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 				for turn := 0; ; turn++ {
 					found := false
 					for _, tenant := range turns(request.After) {
-						slices.SortFunc(lines[tenant], time.Time.Compare)
+						slices.SortFunc(dueTimes[tenant], time.Time.Compare)
 						switch {
-						case turn >= len(lines[tenant]):
+						case turn >= len(dueTimes[tenant]):
 						case turn >= request.MaxPerTenant || len(want) >= request.Max:
 							left = true
 						default:
 							found = true
-							want = append(want, due{tenant, lines[tenant][turn]})
+							want = append(want, due{tenant, dueTimes[tenant][turn]})
 						}
 					}
 					if !found {
@@ -103,10 +103,10 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 					}
 				}
 				if len(work) != len(want) {
-					t.Fatalf("Take gives %d pieces, want %d", len(work), len(want))
+					t.Fatalf("Take returns %d pieces, want %d", len(work), len(want))
 				}
 				for i, w := range work {
-					p := model[pieceName{w.Kind, w.RunRef}]
+					p := model[pieceKey{w.Kind, w.RunRef}]
 					if p == nil || w.Tenant != want[i].tenant || !p.due.Equal(want[i].at) || p.attempt != w.Attempt {
 						t.Fatalf("piece %d is %+v, want one of %+v; the queue has %+v", i, w, want[i], p)
 					}
@@ -121,7 +121,7 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 					}
 				}
 				for _, w := range work {
-					p := model[pieceName{w.Kind, w.RunRef}]
+					p := model[pieceKey{w.Kind, w.RunRef}]
 					p.due, p.lease, p.leased = request.Now.Add(lease), w.Lease, true
 					leases[w.Lease] = true
 				}
@@ -148,7 +148,7 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 					t.Fatal(err)
 				}
 				if held(w) != nil {
-					delete(model, pieceName{w.Kind, w.RunRef})
+					delete(model, pieceKey{w.Kind, w.RunRef})
 				}
 			},
 			"postpone": func(t *rapid.T) {
@@ -182,7 +182,7 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, run := range renewed {
-					if p := model[pieceName{verification.WorkAdvance, run}]; p != nil {
+					if p := model[pieceKey{verification.WorkAdvance, run}]; p != nil {
 						p.due = until
 					}
 				}
@@ -191,13 +191,13 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 	})
 }
 
-// due is a due piece of the model.
+// due is a piece that is due, by its tenant and its time.
 type due struct {
 	tenant verification.TenantID
 	at     time.Time
 }
 
-// turns returns the order of the two tenants after one of them was served.
+// turns returns the order of the two tenants if after was served last.
 func turns(after verification.TenantID) []verification.TenantID {
 	if after == "0" {
 		return []verification.TenantID{"1", "0"}

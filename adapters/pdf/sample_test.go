@@ -27,7 +27,7 @@ func at(second int) time.Time {
 	return time.Date(2026, 11, 20, 9, 14, 3, 987654000, time.UTC).Add(time.Duration(second) * time.Second)
 }
 
-// sample is a run of five steps that a reviewer approved.
+// sample returns the report of a run of five steps that a reviewer approved.
 func sample() verification.Report {
 	card := func(node, kind, key, label, reason, data string, from, to, dispatches int) verification.Card {
 		return verification.Card{
@@ -66,7 +66,7 @@ func sample() verification.Report {
 	}
 }
 
-// with is the sample with another reason of its third card, and another digest.
+// with returns the sample with another reason of its third card, and another digest.
 func with(text string) verification.Report {
 	r := sample()
 	r.Cards[2].Reason = text
@@ -107,7 +107,7 @@ func render(t testing.TB, p *pdf.Printer, r verification.Report) []byte {
 	if err != nil {
 		t.Fatalf("PrintReport: %v", err)
 	}
-	// A sample to look at: PDF_SAMPLES names a folder.
+	// PDF_SAMPLES names a folder for the documents, for people to look at.
 	if dir := os.Getenv("PDF_SAMPLES"); dir != "" {
 		name := strings.NewReplacer("/", "-", " ", "_").Replace(t.Name()) + ".pdf"
 		if err := os.WriteFile(filepath.Join(dir, name), out, 0o600); err != nil {
@@ -125,10 +125,10 @@ type shown struct {
 	text string
 }
 
-// read finds the strings of a document that is not compressed.
+// read returns the strings that an uncompressed document shows.
 func read(t testing.TB, doc []byte) []shown {
 	t.Helper()
-	put := regexp.MustCompile(`(?s)BT (-?[\d.]+) (-?[\d.]+) Td \(((?:[^\\)]|\\.)*)\) Tj ET`)
+	shows := regexp.MustCompile(`(?s)BT (-?[\d.]+) (-?[\d.]+) Td \(((?:[^\\)]|\\.)*)\) Tj ET`)
 	var all []shown
 	page := 0
 	for _, part := range bytes.Split(doc, []byte(">>\nstream\n"))[1:] {
@@ -137,7 +137,7 @@ func read(t testing.TB, doc []byte) []shown {
 			continue
 		}
 		page++
-		for _, m := range put.FindAllSubmatch(content, -1) {
+		for _, m := range shows.FindAllSubmatch(content, -1) {
 			x, _ := strconv.ParseFloat(string(m[1]), 64)
 			y, _ := strconv.ParseFloat(string(m[2]), 64)
 			all = append(all, shown{page, x, y, decode(m[3])})
@@ -149,7 +149,7 @@ func read(t testing.TB, doc []byte) []shown {
 	return all
 }
 
-// decode reads a literal string of 16-bit codes.
+// decode decodes a literal string of UTF-16 codes.
 func decode(raw []byte) string {
 	var b []byte
 	for i := 0; i < len(raw); i++ {
@@ -169,7 +169,7 @@ func decode(raw []byte) string {
 	return string(utf16.Decode(codes))
 }
 
-// text is all that a document shows, a string a line.
+// text returns all that a document shows, one string per line.
 func text(t testing.TB, doc []byte) string {
 	t.Helper()
 	var b strings.Builder
@@ -179,8 +179,8 @@ func text(t testing.TB, doc []byte) string {
 	return b.String()
 }
 
-// check fails the test unless a reader can open the document, each page has its number
-// and the number of pages, and nothing leaves the page.
+// check fails the test unless pdfcpu accepts the document, each page has its number and
+// the number of pages, and no text is outside the margins.
 func check(t testing.TB, doc []byte) (pages int) {
 	t.Helper()
 	api.DisableConfigDir()
@@ -195,7 +195,7 @@ func check(t testing.TB, doc []byte) (pages int) {
 	return pages
 }
 
-// checkPages is the part of check that needs no other program.
+// checkPages is the part of check that does not need pdfcpu.
 func checkPages(t testing.TB, doc []byte, pages int) {
 	t.Helper()
 	numbers := 0
@@ -208,6 +208,6 @@ func checkPages(t testing.TB, doc []byte, pages int) {
 		}
 	}
 	if numbers != pages {
-		t.Errorf("%d of %d pages carry their number", numbers, pages)
+		t.Errorf("%d of %d pages have their number", numbers, pages)
 	}
 }

@@ -1,4 +1,4 @@
-// Limits of lists, so that appends and other tenants do not wait for them.
+// Limits on reading lists, so that appends and other tenants do not wait for it.
 
 package postgres
 
@@ -19,7 +19,7 @@ const deepOffset = 5000
 
 // listSlots bounds the lists that are read at the same time.
 type listSlots struct {
-	all  *fair.Limiter // a quarter of the connections; half of that for each tenant
+	all  *fair.Limiter // a quarter of the connections; half of them for each tenant
 	deep *fair.Limiter // half as many deep lists; one for each tenant
 }
 
@@ -92,8 +92,8 @@ func (s *Store) readList(ctx context.Context, t verification.TenantID, f func(co
 	return s.begin(ctx, snapshot(), f, setUp, string(t), strconv.FormatInt(s.opt.ListTimeout.Milliseconds(), 10))
 }
 
-// translateList is translate for a list. A list that timed out says nothing about
-// the database.
+// translateList is translate for a list. A list that timed out does not mean that the
+// database is unavailable, so the error tells the client to read less.
 func translateList(doing string, err error) error {
 	if code(err) == codeCanceled {
 		return errUnavailable("list", "the list takes too long; try a smaller offset, or a filter", fmt.Errorf("%s: %w", doing, err))

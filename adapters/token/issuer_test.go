@@ -179,7 +179,7 @@ func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
 	publicRaw, _ := ed.Public().(ed25519.PublicKey)
 	good := forge(t, header, claims, sign)
 	if _, err := b.Verify(good, noon); err != nil {
-		t.Fatalf("the frame of the tests is refused: %v", err)
+		t.Fatalf("the token without a change is refused: %v", err)
 	}
 	parts := strings.Split(good, ".")
 	nested, err := jwt.Sign(jwt.New(), jwt.WithInsecureNoSignature())

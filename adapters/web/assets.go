@@ -64,7 +64,8 @@ func (a *Assets) BrandPath(colour string) string {
 	return a.Path("brand-" + strings.TrimPrefix(c.Hex(), "#") + ".css")
 }
 
-// Serve writes the asset with a path that Path or BrandPath returned.
+// Serve writes the asset with a path that Path or BrandPath returned, and 404 for any
+// other path.
 func (a *Assets) Serve(w http.ResponseWriter, r *http.Request, path string) {
 	version, name, _ := strings.Cut(path, "/")
 	if version != a.version {

@@ -35,8 +35,8 @@ type Catalogs struct {
 func Languages() []string { return []string{"en", "hi"} }
 
 // ReadCatalogs reads messages/<language>.json of every language. A message may have
-// verbs of package fmt, or # for a value that the package fills in itself. Every
-// catalog must have the keys of the first, with the same verbs.
+// verbs of package fmt, or # where its page inserts a value. Every catalog must have
+// the keys of the first, with the same verbs.
 func ReadCatalogs(files fs.FS) (Catalogs, error) {
 	var all Catalogs
 	var tags []language.Tag
@@ -83,7 +83,7 @@ func sameMessages(a, b Catalog) error {
 	return nil
 }
 
-// maxAccept is the longest Accept-Language that is read, in bytes.
+// maxAccept is the maximum length of an Accept-Language header that is read, in bytes.
 const maxAccept = 1000
 
 // Choose returns the catalog of the language that the reader chose, or else of the

@@ -33,12 +33,12 @@ func contrast(a, b colorful.Color) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// visible returns the colour nearest to c, between c and end, whose contrast with ground
-// is at least minimum.
-func visible(c, ground, end colorful.Color, minimum float64) colorful.Color {
+// visible returns the colour nearest to c, between c and end, whose contrast with the
+// background is at least minimum.
+func visible(c, background, end colorful.Color, minimum float64) colorful.Color {
 	for share := 0.0; share < 1; share += 0.02 {
 		// A margin, because Hex rounds.
-		if d := c.BlendRgb(end, share); contrast(d, ground) >= minimum+0.1 {
+		if d := c.BlendRgb(end, share); contrast(d, background) >= minimum+0.1 {
 			return d
 		}
 	}
@@ -47,23 +47,23 @@ func visible(c, ground, end colorful.Color, minimum float64) colorful.Color {
 
 // brandSheet returns the style sheet that replaces the brand's tokens of web.css. A
 // button keeps the colour in light and dark; its text is white or black, whichever
-// has more contrast. Links and marks are darkened or lightened as far as their ground
-// needs. The grounds are those of web.css: the darkest one of the light page and the
-// lightest one of the dark.
+// has more contrast. Links and marks are darkened on light pages and lightened on dark
+// ones, until they contrast with a background that is darker than all of the light pages
+// in web.css, or lighter than all of the dark ones.
 func brandSheet(c colorful.Color) string {
 	white, black := colorful.Color{R: 1, G: 1, B: 1}, colorful.Color{}
-	lightGround, _ := parseColour("e4eaf2")
-	darkGround, _ := parseColour("243040")
+	light, _ := parseColour("e4eaf2")
+	dark, _ := parseColour("243040")
 	card, _ := parseColour("18202a")
 	on, away := white, black
 	if contrast(c, black) > contrast(c, white) {
 		on, away = black, white
 	}
-	scheme := func(card, ground, end colorful.Color, tint float64) string {
-		text := visible(c, ground, end, textContrast)
+	scheme := func(card, background, end colorful.Color, tint float64) string {
+		text := visible(c, background, end, textContrast)
 		return fmt.Sprintf("--brand: %s; --brand-hover: %s; --on-brand: %s; --brand-edge: %s; --brand-text: %s; --brand-text-hover: %s; --tint: %s;",
-			c.Hex(), c.BlendRgb(away, 0.18).Hex(), on.Hex(), visible(c, ground, end, edgeContrast).Hex(), text.Hex(), text.BlendRgb(end, 0.3).Hex(), card.BlendRgb(text, tint).Hex())
+			c.Hex(), c.BlendRgb(away, 0.18).Hex(), on.Hex(), visible(c, background, end, edgeContrast).Hex(), text.Hex(), text.BlendRgb(end, 0.3).Hex(), card.BlendRgb(text, tint).Hex())
 	}
 	return fmt.Sprintf(":root { %s }\n@media (prefers-color-scheme: dark) {\n  :root { %s }\n}\n",
-		scheme(white, lightGround, black, 0.1), scheme(card, darkGround, white, 0.14))
+		scheme(white, light, black, 0.1), scheme(card, dark, white, 0.14))
 }

@@ -15,8 +15,8 @@ import (
 //go:embed component/*.html
 var components embed.FS
 
-// Tone says what a badge or a notice means. Its text says the same, because colour
-// alone does not reach everyone. The values are classes of web.css.
+// Tone says what a badge or a note means. The text says the same, because not everyone
+// can distinguish the colours. The values are classes of web.css.
 type Tone string
 
 // The tones.

@@ -40,7 +40,7 @@ func Equal(t testing.TB, path string, got []byte) {
 		t.Logf("%s was written; read it before you commit it", path)
 		return
 	}
-	again := "If this is meant, run this test again with -update, or with " + Env + "=1, and read the diff."
+	again := "If this is intended, run this test again with -update, or with " + Env + "=1, and read the diff."
 	if missing {
 		t.Fatalf("%s does not exist. %s", path, again)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-// fourEyes asks for two reviews, whose verdicts need two people each.
+// fourEyes returns a definition with two reviews, each of whose verdicts needs two people.
 func fourEyes() verification.Definition {
 	return verification.Definition{
 		Workflow: "w" + uuid.NewString(), Name: "Four eyes", FourEyes: true, Start: "first",

@@ -25,7 +25,7 @@ type barsView struct {
 	Rows     []barView
 	Grid     []barTick
 	Patterns []pattern
-	Key      []key
+	Key      []keyEntry
 }
 
 type barView struct {

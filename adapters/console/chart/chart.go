@@ -31,7 +31,7 @@ type Series struct {
 type Chart struct {
 	ID    string // the prefix of the ids of its elements, unique on the page
 	Title string // says what the chart shows, for screen readers
-	Desc  string // says what the values are like, for screen readers
+	Desc  string // defines what the values are, for screen readers
 	Empty string // the text in place of a chart without values
 	RTL   bool   // mirrors the horizontal axis
 	Axis  Axis
@@ -42,7 +42,7 @@ type Chart struct {
 	Format func(float64) string
 }
 
-// MaxSeries is the largest number of series: each has a colour and a pattern.
+// MaxSeries is the maximum number of series: each has a colour and a pattern.
 const MaxSeries = 6
 
 // Highest returns the largest value of the series, or of the sums of the series if
@@ -81,13 +81,15 @@ func (s Series) at(i int) float64 {
 	return math.NaN()
 }
 
-// empty reports whether no series has a value but 0. A line may also be 0.
+// empty reports whether no series has a value to draw. 0 is one only if zero is true, as
+// for a line.
 func (c Chart) empty(zero bool) bool {
 	return !slices.ContainsFunc(c.Series, func(s Series) bool {
 		return slices.ContainsFunc(s.Values, func(v float64) bool { return v > 0 || zero && v == 0 })
 	})
 }
 
+// check returns an error if there are too many series, or two have the same style.
 func (c Chart) check() error {
 	if len(c.Series) > MaxSeries {
 		return fmt.Errorf("chart %s has %d series, the limit is %d", c.ID, len(c.Series), MaxSeries)
@@ -95,28 +97,28 @@ func (c Chart) check() error {
 	used := map[int]bool{}
 	for i := range c.Series {
 		if n := c.style(i); n < 1 || n > MaxSeries || used[n] {
-			return fmt.Errorf("chart %s: series %d has the style %d, which does not exist or is taken", c.ID, i, n)
+			return fmt.Errorf("chart %s: series %d has the style %d, which does not exist or is used twice", c.ID, i, n)
 		}
 		used[c.style(i)] = true
 	}
 	return nil
 }
 
-// key is one entry of the legend.
-type key struct {
+// keyEntry explains one series in the key of a chart.
+type keyEntry struct {
 	Class   string // the colour
 	Pattern string // the id of the pattern; empty for a line
 	Marker  int
 	Name    string
 }
 
-// key returns the legend, or nil for a single series.
-func (c Chart) key(patterns bool) (all []key) {
+// key returns the key of the chart, or nil for a single series.
+func (c Chart) key(patterns bool) (all []keyEntry) {
 	if len(c.Series) < 2 {
 		return nil
 	}
 	for i, s := range c.Series {
-		k := key{Class: c.class(i), Marker: c.style(i), Name: s.Name}
+		k := keyEntry{Class: c.class(i), Marker: c.style(i), Name: s.Name}
 		if patterns {
 			k.Pattern = c.patternID(i)
 		}
@@ -132,13 +134,13 @@ func (c Chart) class(series int) string { return "s" + strconv.Itoa(c.style(seri
 
 func (c Chart) patternID(series int) string { return c.ID + "-p" + strconv.Itoa(c.style(series)) }
 
-// pattern is the filling of the boxes of a series.
+// pattern is the fill of the boxes of a series.
 type pattern struct {
 	ID, Class string
 	Motif     int
 }
 
-// patterns returns the fillings of all series.
+// patterns returns the fills of all series.
 func (c Chart) patterns() (all []pattern) {
 	for i := range c.Series {
 		all = append(all, pattern{ID: c.patternID(i), Class: c.class(i), Motif: c.style(i)})
@@ -157,7 +159,7 @@ func (c Chart) across(start, width float64) (x string) {
 
 func percent(share float64) string { return number(100*share) + "%" }
 
-// number formats a coordinate, with thousandths.
+// number formats a coordinate, rounded to thousandths.
 func number(v float64) string { return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64) }
 
 //go:embed chart.html

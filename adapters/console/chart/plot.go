@@ -42,7 +42,7 @@ type view struct {
 	Columns  []column
 	Paths    []path
 	Patterns []pattern
-	Key      []key
+	Key      []keyEntry
 }
 
 type gridLine struct{ Y, Label string }

@@ -106,11 +106,11 @@ func maxpTable(glyphs, points, contours int) writer {
 
 func os2Table() writer {
 	var w writer
-	w.u16s(3, unitsPerEm/2, 400, 5, 0)                       // version, width, weight, class, may be embedded
-	w.u16s(1300, 1200, 0, 150, 1300, 1200, 0, 700, 100, 600) // sub- and superscripts, strike
+	w.u16s(3, unitsPerEm/2, 400, 5, 0)                       // version, average width, weight, width class, may be embedded
+	w.u16s(1300, 1200, 0, 150, 1300, 1200, 0, 700, 100, 600) // subscripts, superscripts, strikeout
 	w.u16s(0, 0, 0, 0, 0, 0)                                 // family class, panose
 	for range 4 {
-		w.u32(0) // ranges
+		w.u32(0) // ranges of Unicode
 	}
 	w.u32(0x20202020) // vendor
 	w.u16s(0x40, 0x20, 0xFFFD, fontAscent, fontDescent, 0, fontAscent, -fontDescent)

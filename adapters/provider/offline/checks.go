@@ -16,7 +16,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// checks.json has the description of each check. No field of the data is in every result.
+// checks.json has the description of each check. No field of the data is required, because
+// a failed check may have only a reason.
 //
 //go:embed checks.json
 var checksJSON []byte
@@ -49,8 +50,8 @@ func Checks() map[string]verification.Provider {
 // reason is a stable word that says why a value fails a check; empty if it passes.
 type reason string
 
-// judge returns the data of a with, and why it fails. now is the time by which dates
-// are judged. An error says which key of with cannot be used.
+// judge returns the data of a result, and the reason if the check fails. Dates are judged
+// by now. An error names the key of with that cannot be used.
 type judge[W any] func(with W, now time.Time) (map[string]any, reason, error)
 
 type check[W any] struct {

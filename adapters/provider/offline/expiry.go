@@ -12,6 +12,7 @@ type expiryWith struct {
 	MinDays    float64 `json:"min_days"`
 }
 
+// judgeExpiry judges by the number of days left, in UTC. A document is valid on its last day.
 func judgeExpiry(w expiryWith, now time.Time) (map[string]any, reason, error) {
 	expiry, why := parseExpiry(w.ExpiryDate)
 	if why != "" {

@@ -8,7 +8,7 @@ type ifscWith struct {
 	Code string `json:"code"`
 }
 
-// judgeIFSC judges by the structure of the Reserve Bank of India: four letters for the
+// judgeIFSC judges by the structure that the Reserve Bank of India defines: four letters for the
 // bank, a zero, and six letters or digits for the branch.
 func judgeIFSC(w ifscWith, _ time.Time) (map[string]any, reason, error) {
 	code := compact(w.Code)

@@ -1,4 +1,4 @@
-// Tests of the vendor: what it refuses. The tests of the host call it.
+// Tests of the requests that the vendor refuses. The tests of the host test the others.
 
 package demo_test
 

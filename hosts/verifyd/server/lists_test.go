@@ -75,7 +75,7 @@ func TestAHitOnAListGoesToReview(t *testing.T) {
 
 func TestABrokenListStopsTheStart(t *testing.T) {
 	file := writeBootstrap(t, "name\n")
-	var out, log quietBuffer
+	var out, log syncBuffer
 	err := server.Run(t.Context(), []string{"serve"}, env(map[string]string{"VERIFYD_BOOTSTRAP": file}), &out, &log)
 	if err == nil || !strings.Contains(err.Error(), file+":3:15: lists.sanctions.path: "+filepath.Dir(file)+"/list.csv: the list has no person and no company") {
 		t.Errorf("error %v, want one line with file, line and key", err)

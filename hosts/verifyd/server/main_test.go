@@ -33,22 +33,22 @@ type served struct {
 	store      string
 	stop       context.CancelFunc
 	ended      chan error
-	stderr     *quietBuffer
+	stderr     *syncBuffer
 }
 
-// quietBuffer may be written and read by several goroutines.
-type quietBuffer struct {
+// syncBuffer may be written and read by several goroutines.
+type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (q *quietBuffer) Write(p []byte) (int, error) {
+func (q *syncBuffer) Write(p []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.b.Write(p)
 }
 
-func (q *quietBuffer) String() string {
+func (q *syncBuffer) String() string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.b.String()
@@ -72,7 +72,7 @@ func serveHost(t *testing.T, vars map[string]string, options ...server.Option) *
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	read, write := io.Pipe()
-	s := &served{t: t, stop: stop, ended: make(chan error, 1), stderr: &quietBuffer{}}
+	s := &served{t: t, stop: stop, ended: make(chan error, 1), stderr: &syncBuffer{}}
 	go func() {
 		s.ended <- server.Run(ctx, []string{"serve"}, env(all), write, s.stderr, options...)
 		_ = write.Close()

@@ -52,7 +52,7 @@ func TestAProviderOfTheProgramOpensWhatTheCustomerUploaded(t *testing.T) {
 	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": bootstrapFile(t, ownBootstrap)},
 		server.WithProvider("bureau", bureau{documents}), server.WithDocumentStore(documents))
 	r := s.run(http.MethodPost, s.api+"/v1/workflows/0191f3c0-0000-7000-8000-000000000078/runs", `{"reference_id":"r"}`)
-	form, err := s.readForm(r.Action.URL).post(r.Action.URL, meeting{&sync.WaitGroup{}, func() {}})
+	form, err := s.readForm(r.Action.URL).post(r.Action.URL, barrier{&sync.WaitGroup{}, func() {}})
 	if err != nil {
 		t.Fatal(err)
 	}

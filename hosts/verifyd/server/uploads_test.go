@@ -1,4 +1,4 @@
-// Tests of what uploads cost the host, which runs as its own process.
+// Tests of uploads: the memory that they take, and the limit of a tenant.
 
 package server_test
 
@@ -40,7 +40,7 @@ func startChild(t *testing.T, vars ...string) *child {
 	if err := process.Build(t.Context(), folder, "verifyd"); err != nil {
 		t.Fatal(err)
 	}
-	c := &child{served: served{t: t, stderr: &quietBuffer{}}, process: exec.CommandContext(t.Context(), filepath.Join(folder, "verifyd"), "serve")}
+	c := &child{served: served{t: t, stderr: &syncBuffer{}}, process: exec.CommandContext(t.Context(), filepath.Join(folder, "verifyd"), "serve")}
 	c.process.Env = append([]string{"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0"}, vars...)
 	c.process.Stderr = c.stderr
 	stdout, err := c.process.StdoutPipe()
@@ -84,7 +84,7 @@ func (c *child) memory(name string) int64 {
 	return n << 10
 }
 
-// zeros is the content of the files; only its length is in memory.
+// zeros reads as zero bytes without end: the content of the files, which is never in memory.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -92,15 +92,15 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// meeting is a reader without content. Each reader waits for all others.
-type meeting struct {
-	all  *sync.WaitGroup
-	here func()
+// barrier is a reader without content. Each reader waits until all have arrived.
+type barrier struct {
+	all    *sync.WaitGroup
+	arrive func()
 }
 
-func (m meeting) Read([]byte) (int, error) {
-	m.here()
-	m.all.Wait()
+func (b barrier) Read([]byte) (int, error) {
+	b.arrive()
+	b.all.Wait()
 	return 0, io.EOF
 }
 
@@ -131,9 +131,9 @@ func (s *served) readForm(link string) form {
 	return f
 }
 
-// post is the form with a PDF that is as large as it may be. In the middle of
-// the file it waits until all posts are there.
-func (f form) post(link string, m meeting) (*http.Request, error) {
+// post returns the request that sends the form with a PDF of the maximum size. In the
+// middle of the file it waits at the barrier.
+func (f form) post(link string, wait barrier) (*http.Request, error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	for name, value := range f.hidden {
@@ -150,7 +150,7 @@ func (f form) post(link string, m meeting) (*http.Request, error) {
 	tail := end + "\r\n--" + w.Boundary() + "--\r\n"
 	filling := int64(verification.MaxDocumentBytes - len(begin) - len(end))
 	r, err := http.NewRequest(http.MethodPost, link, io.MultiReader(
-		bytes.NewReader(head), io.LimitReader(zeros{}, filling/2), m,
+		bytes.NewReader(head), io.LimitReader(zeros{}, filling/2), wait,
 		io.LimitReader(zeros{}, filling-filling/2), strings.NewReader(tail),
 	))
 	if err != nil {
@@ -181,7 +181,7 @@ const oneFile = `tenants:
 
 // The kernel records the peak memory of a process, so no peak falls between two
 // measurements.
-func TestUnderFiftyUploadsAtOnceTheHostsMemoryStaysSmall(t *testing.T) {
+func TestFiftyConcurrentUploadsTakeLittleMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux reports the peak memory of another process")
 	}
@@ -203,13 +203,13 @@ func TestUnderFiftyUploadsAtOnceTheHostsMemoryStaysSmall(t *testing.T) {
 		Timeout:       2 * time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	var met, wg sync.WaitGroup
-	met.Add(uploads)
+	var arrived, wg sync.WaitGroup
+	arrived.Add(uploads)
 	for n := range uploads {
-		here := sync.OnceFunc(met.Done)
+		arrive := sync.OnceFunc(arrived.Done)
 		wg.Go(func() {
-			defer here() // also when the post ended early: the others wait
-			r, err := forms[n].post(runs[n].Action.URL, meeting{&met, here})
+			defer arrive() // even if the request ended early: the others wait
+			r, err := forms[n].post(runs[n].Action.URL, barrier{&arrived, arrive})
 			if err != nil {
 				t.Error(err)
 				return
@@ -237,7 +237,7 @@ func TestUnderFiftyUploadsAtOnceTheHostsMemoryStaysSmall(t *testing.T) {
 		c.wantCompleted(r.ID)
 	}
 	if kept := bytesBelow(t, blobs); kept < uploads*verification.MaxDocumentBytes {
-		t.Errorf("%d bytes are kept, want %d files of 10 MiB", kept, uploads)
+		t.Errorf("%d bytes are stored, want %d files of 10 MiB", kept, uploads)
 	}
 	if err := c.terminate(); err != nil {
 		t.Errorf("after SIGTERM: %v; %s", err, c.stderr)
@@ -257,7 +257,7 @@ func (c *child) wantCompleted(run string) {
 	c.t.Errorf("run = %+v, want completed", r)
 }
 
-// bytesBelow is the size of all files in a folder.
+// bytesBelow returns the size of all files in a folder.
 func bytesBelow(t *testing.T, dir string) (sum int64) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(_ string, e os.DirEntry, err error) error {
@@ -276,7 +276,7 @@ func bytesBelow(t *testing.T, dir string) (sum int64) {
 	return sum
 }
 
-func TestATenantsShareOfDocumentsIsSettable(t *testing.T) {
+func TestTheDocumentLimitOfATenantCanBeSet(t *testing.T) {
 	bootstrap := filepath.Join(t.TempDir(), "bootstrap.yaml")
 	if err := os.WriteFile(bootstrap, []byte(oneFile), 0o600); err != nil {
 		t.Fatal(err)
@@ -289,7 +289,7 @@ func TestATenantsShareOfDocumentsIsSettable(t *testing.T) {
 			s := serveHost(t, vars)
 			send := func() (int, string) {
 				run := s.run("POST", s.api+records, `{"reference_id":"person-1"}`)
-				r, err := s.readForm(run.Action.URL).post(run.Action.URL, meeting{&sync.WaitGroup{}, func() {}})
+				r, err := s.readForm(run.Action.URL).post(run.Action.URL, barrier{&sync.WaitGroup{}, func() {}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -311,13 +311,13 @@ func TestATenantsShareOfDocumentsIsSettable(t *testing.T) {
 	}
 }
 
-func TestAShareOfDocumentsThatCannotHoldIsRefused(t *testing.T) {
-	const share, flag = "VERIFYD_DOCUMENT_BYTES_PER_TENANT", "--document-bytes-per-tenant"
+func TestAnInvalidDocumentLimitIsRefused(t *testing.T) {
+	const limit, flag = "VERIFYD_DOCUMENT_BYTES_PER_TENANT", "--document-bytes-per-tenant"
 	for _, vars := range []map[string]string{
-		{share: "1000"},
-		{share: "-1"},
-		{share: "much"},
-		{share: "20000000", "VERIFYD_S3_ENDPOINT": "127.0.0.1:1", "VERIFYD_S3_BUCKET": "documents"},
+		{limit: "1000"},
+		{limit: "-1"},
+		{limit: "much"},
+		{limit: "20000000", "VERIFYD_S3_ENDPOINT": "127.0.0.1:1", "VERIFYD_S3_BUCKET": "documents"},
 	} {
 		if err := server.ParseSettings([]string{"serve"}, env(vars), io.Discard); err == nil || !strings.Contains(err.Error(), flag) {
 			t.Errorf("%v: %v, want a line that names %s", vars, err, flag)

@@ -6,7 +6,7 @@ import "slices"
 
 // Part is what one part of a name was aligned with.
 type Part struct {
-	Name, Other string // the words; one is empty if nothing is like the other
+	Name, Other string // the words; one is empty if the other name has no similar word
 	Similarity  float32
 	Reason      string
 }

@@ -20,7 +20,7 @@ const (
 	Company Kind = "company"
 )
 
-// ParseKind returns the kind of a text.
+// ParseKind returns the kind with this name, or an error for any other text.
 func ParseKind(s string) (Kind, error) {
 	switch k := Kind(s); k {
 	case Person, Company:
@@ -104,8 +104,8 @@ type Token struct {
 // Key identifies the token among all tokens.
 func (t *Token) Key() string { return t.key }
 
-// Distinctive reports whether the token alone can identify a name: it is no initial,
-// particle, title or common word of companies.
+// Distinctive reports whether the token alone can identify a name: it is not an initial, a
+// particle, a title, a common word of companies, or a place in the name of a company.
 func (t *Token) Distinctive() bool { return t.role == plain || t.role == number }
 
 type role byte

@@ -4,7 +4,8 @@ package names
 
 import "cmp"
 
-// Parse splits a name into tokens. It returns ErrNoName for a text without any.
+// Parse splits a name into tokens. It ignores what follows the first 500 characters, and
+// the tokens after the 16th. It returns ErrNoName for a text without a token.
 func (c *Comparer) Parse(kind Kind, text string) (Name, error) {
 	n := Name{Kind: kind}
 	if kind == Company {
