@@ -206,10 +206,11 @@ func TestATooLargePostIsRefused(t *testing.T) {
 	onward(t, c.post(details()...))
 	wants(t, c.send(nil, "f.about", strings.Repeat("x", 5<<20)), http.StatusRequestEntityTooLarge)
 	wants(t, c.send([]file{{"front", "a.jpg", strings.Repeat("x", 70<<20)}}), http.StatusRequestEntityTooLarge)
-	many := make([]string, 0, 4000)
-	for i := range 2000 {
+	many := make([]string, 0, 2000)
+	for i := range 1000 {
 		many = append(many, fmt.Sprint("f.x", i), "y")
 	}
+	wants(t, c.send(nil, many[2:]...), http.StatusUnprocessableEntity) // 1,000 parts with the number of the wait
 	wants(t, c.send(nil, many...), http.StatusRequestEntityTooLarge)
 }
 

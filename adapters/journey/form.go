@@ -115,13 +115,15 @@ func (f form) readParts(w http.ResponseWriter, r *http.Request, step *engine.Jou
 		return nil //nolint:nilerr // an unreadable form answers no wait, so it is stale
 	}
 	left := int64(maxTextBytes)
-	for range maxParts {
+	for n := 0; ; n++ {
 		part, err := parts.NextPart()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return readError(err)
+		case n == maxParts:
+			return errTooLarge
 		case isFile(part):
 			if err := f.readFile(part, step, file); err != nil {
 				return err
@@ -137,7 +139,6 @@ func (f form) readParts(w http.ResponseWriter, r *http.Request, step *engine.Jou
 			f.values[part.FormName()] = cleaned(string(text))
 		}
 	}
-	return errTooLarge
 }
 
 func isFile(part *multipart.Part) bool {
