@@ -37,7 +37,7 @@ func translate(ctx context.Context, err error) error {
 }
 
 func translateResponse(r minio.ErrorResponse) error {
-	err := fmt.Errorf("the object store answers %d %s", r.StatusCode, r.Code)
+	err := fmt.Errorf("the object store responded with %d %s", r.StatusCode, r.Code)
 	switch {
 	case r.Code == minio.NoSuchKey:
 		return verification.NotFound("document")

@@ -31,7 +31,7 @@ type Options struct {
 	Endpoint  string // host, or host:port
 	Bucket    string // must exist
 	Prefix    string // of all object keys; may be empty
-	Region    string // if empty, the object store is asked for it
+	Region    string // empty for the one that the object store reports
 	AccessKey string `json:"-"`
 	SecretKey string `json:"-"`
 	Secure    bool   // use TLS

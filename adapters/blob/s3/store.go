@@ -41,7 +41,7 @@ type saved struct {
 }
 
 // SaveDocument implements verification.DocumentStore. ErrUnavailable is returned
-// when the object store does not answer; then, and when the context ends during
+// when the object store does not respond; then, and when the context ends during
 // the request, the document may have been stored.
 func (s *Store) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
 	name, err := verification.DocumentPath(r, d.ID)
