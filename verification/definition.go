@@ -318,7 +318,7 @@ func (n Node) MaxDispatches() int { return cmp.Or(n.retry().MaxDispatches, 4) }
 
 // Backoff returns the maximum wait before the next dispatch of a provider after
 // the given number of failed ones, at least 1. The real wait is between half of it
-// and all of it.
+// and all of it, unless a RetryError of the provider sets a later time.
 func (n Node) Backoff(failed int) time.Duration {
 	wait, limit := secondsOr(n.retry().BackoffSeconds, 1), n.MaxBackoff()
 	for range failed - 1 {
@@ -335,7 +335,8 @@ func (n Node) MaxBackoff() time.Duration { return secondsOr(n.retry().MaxBackoff
 
 func (n Node) retry() *Retry { return cmp.Or(n.Retry, &Retry{}) }
 
-// PollInterval returns the wait between polls; 200 ms by default.
+// PollInterval returns the wait between polls if the provider names none; 200 ms by
+// default.
 func (n Node) PollInterval() time.Duration { return secondsOr(n.poll().IntervalSeconds, 0.2) }
 
 // PollTimeout returns how long a result may be pending; 24 h by default.

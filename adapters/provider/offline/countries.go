@@ -13,7 +13,7 @@ import (
 func countries(check string, accepted []string) (func(string) bool, error) {
 	for i, code := range accepted {
 		if !isCountry(code) {
-			return nil, fmt.Errorf("%s: with.countries.%d must be an ISO 3166-1 alpha-2 code in upper case, such as DE", check, i)
+			return nil, fmt.Errorf("%s: with.countries[%d] must be an ISO 3166-1 alpha-2 code in upper case, such as DE", check, i)
 		}
 	}
 	return func(code string) bool { return len(accepted) == 0 || slices.Contains(accepted, code) }, nil

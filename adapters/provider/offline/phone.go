@@ -67,7 +67,7 @@ func (w phoneWith) check() error {
 	}
 	for i, region := range w.Regions {
 		if !regions[region] {
-			return fmt.Errorf("offline.phone: with.regions.%d must be an ISO 3166-1 alpha-2 code in upper case, such as IN", i)
+			return fmt.Errorf("offline.phone: with.regions[%d] must be an ISO 3166-1 alpha-2 code in upper case, such as IN", i)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -55,7 +56,7 @@ func (s Schema) Read(with map[string]any, into any) error {
 
 // problems returns what is wrong with a value, one sentence for each key.
 func (s Schema) problems(e *jsonschema.ValidationError) []string {
-	key := strings.Join(append([]string{"with"}, e.InstanceLocation...), ".")
+	key := path(e.InstanceLocation)
 	var found []string
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
@@ -67,7 +68,11 @@ func (s Schema) problems(e *jsonschema.ValidationError) []string {
 			found = append(found, fmt.Sprintf("%s.%s is not a key of this check", key, name))
 		}
 	case *kind.Enum:
-		found = append(found, fmt.Sprintf("%s must be one of %v", key, k.Want))
+		allowed := make([]string, len(k.Want))
+		for i, v := range k.Want {
+			allowed[i] = fmt.Sprint(v)
+		}
+		found = append(found, key+" must be one of "+strings.Join(allowed, ", "))
 	case *kind.MinLength:
 		found = append(found, key+" must not be empty")
 	default:
@@ -83,4 +88,18 @@ func (s Schema) problems(e *jsonschema.ValidationError) []string {
 	}
 	slices.Sort(found)
 	return found
+}
+
+// path returns a location inside a `with` object, such as with.countries[0]. No key of a
+// `with` is a number.
+func path(location []string) string {
+	at := "with"
+	for _, step := range location {
+		if _, err := strconv.Atoi(step); err == nil {
+			at += "[" + step + "]"
+		} else {
+			at += "." + step
+		}
+	}
+	return at
 }
