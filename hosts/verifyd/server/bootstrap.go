@@ -11,8 +11,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// readBootstrap reads the bootstrap file, or the demo for a host in memory. It
-// returns nil for a database without a bootstrap file.
+// readBootstrap reads the bootstrap file, or that of the demo for a host in memory without
+// one. It returns nil for a host on a database without one, and after a problem.
 func (o *opened) readBootstrap(s settings, env *environment, p *problems) *definition.Bootstrap {
 	file, open := s.Bootstrap, os.ReadFile
 	switch {
@@ -37,13 +37,14 @@ func (o *opened) readBootstrap(s settings, env *environment, p *problems) *defin
 	return &b
 }
 
-// apply applies a bootstrap file. It changes only what differs from the file.
+// apply applies a bootstrap file. It changes only what differs from the file, and logs
+// each webhook secret that it generates.
 func (h *host) apply(ctx context.Context, b definition.Bootstrap) error {
 	made := func(t verification.Tenant) {
 		if h.storage.database != nil {
-			h.log.Info("made a webhook secret for a tenant; verifyctl webhook secret prints it", "tenant", t.ID, "name", t.Name)
+			h.log.Info("generated a webhook secret for a tenant; verifyctl webhook secret prints it", "tenant", t.ID, "name", t.Name)
 		} else {
-			h.log.Warn("made a webhook secret that cannot be read; set webhook_secret in the bootstrap file", "tenant", t.ID, "name", t.Name)
+			h.log.Warn("generated a webhook secret that cannot be read; set webhook_secret in the bootstrap file", "tenant", t.ID, "name", t.Name)
 		}
 	}
 	if h.demo != nil {

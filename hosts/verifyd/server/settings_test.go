@@ -203,7 +203,7 @@ func TestABootstrapFileIsAppliedOrItsProblemsAreReported(t *testing.T) {
 	if status != 200 || !bytes.Contains(raw, []byte(`"name":"Simple"`)) || !bytes.Contains(raw, []byte(`"total":1`)) {
 		t.Errorf("workflows = %d %s", status, raw)
 	}
-	if got := s.stderr.String(); strings.Contains(got, "whsec_") || strings.Count(got, "made a webhook secret that cannot be read") != 1 || strings.Contains(got, "curl") {
+	if got := s.stderr.String(); strings.Contains(got, "whsec_") || strings.Count(got, "generated a webhook secret that cannot be read") != 1 || strings.Contains(got, "curl") {
 		t.Errorf("stderr = %s, want a warning without the webhook secret, and no demo", got)
 	}
 
