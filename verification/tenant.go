@@ -106,7 +106,7 @@ func (t Tenant) ValidateRedirect(uri string) error {
 	case utf8.RuneCountInString(uri) > maxURL:
 		return refused(tooLong(maxURL))
 	case ambiguousURL(uri, u):
-		return refused("must be a plain URL: printable ASCII without spaces, user information, backslashes, dot segments, encoded separators or escapes that are not UTF-8")
+		return refused("must be a plain URL: printable ASCII without spaces, user information, backslashes, an empty port, dot segments, or escapes of separators, dots, percent signs, NUL and line breaks, or that are not UTF-8")
 	}
 	for _, allowed := range t.RedirectAllowlist {
 		a, err := url.Parse(allowed)

@@ -45,7 +45,7 @@ func TestRedirectIsAllowedByTheTenantsList(t *testing.T) {
 
 func TestRedirectIsRefusedOtherwise(t *testing.T) {
 	const form, long, plain, list = "must be an absolute http(s) URL", "must be at most 2048 characters",
-		"must be a plain URL: printable ASCII without spaces, user information, backslashes, dot segments, encoded separators or escapes that are not UTF-8",
+		"must be a plain URL: printable ASCII without spaces, user information, backslashes, an empty port, dot segments, or escapes of separators, dots, percent signs, NUL and line breaks, or that are not UTF-8",
 		"is not in the tenant's redirect allowlist"
 	for _, c := range []struct{ name, uri, want string }{
 		{"nothing", "", form},
@@ -146,15 +146,15 @@ func FuzzValidateRedirect(f *testing.F) {
 			authority = strings.TrimSuffix(authority, ":443")
 		}
 		if u, err := url.Parse(uri); err == nil && !utf8.ValidString(u.Path) {
-			t.Fatalf("CheckRedirect allows escapes that are not UTF-8: %q", uri)
+			t.Fatalf("ValidateRedirect allows escapes that are not UTF-8: %q", uri)
 		}
 		path, ok := allowed[scheme+" "+authority]
 		u, err := url.Parse(uri)
 		if !ok || err != nil || u.User != nil {
-			t.Fatalf("CheckRedirect allows %q: %q at %q, %v", uri, scheme, authority, err)
+			t.Fatalf("ValidateRedirect allows %q: %q at %q, %v", uri, scheme, authority, err)
 		}
 		if strings.Contains(u.Path, "/../") || path != "" && u.Path != path && !strings.HasPrefix(u.Path, path+"/") {
-			t.Errorf("CheckRedirect allows the path %q", u.Path)
+			t.Errorf("ValidateRedirect allows the path %q", u.Path)
 		}
 	})
 }

@@ -442,6 +442,16 @@ func compareImages(t *testing.T, tab *browser.Tab) {
 	inspect(t, tab, "run-compare")
 	tab.Press(".viewer form button")
 	tab.Wait(`!document.querySelector(".viewer").open && document.activeElement.matches("a[data-image]")`)
+	tab.Press("figure a")
+	tab.See(".viewer .stage img")
+	browser.Eval[bool](tab, `(() => {
+		const viewer = document.querySelector(".viewer");
+		viewer.addEventListener("close", () => { viewer.dataset.closed = ""; });
+		viewer.close();
+		document.querySelector("#notes").focus(); // before the event
+		return true;
+	})()`)
+	tab.Wait(`"closed" in document.querySelector(".viewer").dataset && document.activeElement.id === "notes"`)
 }
 
 func TestARunLooksRight(t *testing.T) {

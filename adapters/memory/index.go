@@ -33,8 +33,9 @@ type statusChange struct {
 	run *record // nil sorts before all others at the same time
 }
 
-// maxFollow bounds the status changes that one append applies, so that later lists have
-// few left to apply. An append adds at most two, so they do not accumulate.
+// maxFollow bounds the status changes that one append applies, except those of one
+// instant, so that later lists have few left to apply. An append adds at most two, so they
+// do not accumulate.
 const maxFollow = 8
 
 func newIndex() index {
@@ -112,15 +113,16 @@ func (x *index) follow(at time.Time) {
 	n := 0
 	var first time.Time
 	x.changes.Ascend(statusChange{at: x.at}, func(c statusChange) bool {
+		if !c.at.Before(at) {
+			return false
+		}
 		if n++; n == 1 {
 			first = c.at
 		}
 		if n <= maxFollow || c.at.Equal(first) {
 			return true
 		}
-		if c.at.Before(at) {
-			at = c.at
-		}
+		at = c.at
 		return false
 	})
 	x.moveTo(at)

@@ -134,15 +134,16 @@ type Engine struct {
 
 // The bounds of the caches, and of calls of Decide that may take long.
 const (
-	maxPrograms  = 64 << 20 // bytes
-	maxProgram   = 32 << 20 // bytes of one
-	maxCachedRun = 64 << 10 // bytes; a larger run is read every time
-	heavyRun     = 64 << 10 // bytes; expressions over a smaller run take little time and memory
-	maxHeavy     = 2        // at once, one of a tenant
-	heavyRests   = 3        // so a tenant has a quarter of a processor for them
-	maxLoads     = 64       // reads at once of runs whose size is not known
-	tenantLoads  = 4        // of one tenant
-	maxLarge     = 10_000   // runs that are known to be large
+	maxPrograms  = 64 << 20        // bytes
+	maxProgram   = 32 << 20        // bytes of one
+	maxCachedRun = 64 << 10        // bytes; a larger run is read every time
+	heavyRun     = 64 << 10        // bytes; expressions over a smaller run take little time and memory
+	maxHeavy     = 2               // at once, one of a tenant
+	heavyRests   = 3               // so a tenant has a quarter of a processor for them
+	maxLoads     = 64              // reads at once of runs whose size is not known
+	tenantLoads  = 4               // of one tenant
+	maxLoadRest  = 5 * time.Second // of a slot after the first read of a large run
+	maxLarge     = 10_000          // runs that are known to be large
 )
 
 // New makes an engine, or returns an error that names a missing port.

@@ -52,8 +52,8 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 	}
 	e.rests, e.loads, e.runs = true, fair.NewLimiter(2, 1), newRunCache(1<<20)
 	e.large = lru.New[verification.RunRef](8, 1, func(bool) int { return 1 })
+	ref := verification.RunRef{Tenant: "t", Run: "r"}
 	for _, large := range []bool{false, true} {
-		ref := verification.RunRef{Tenant: "t", Run: "r"}
 		release, err := e.acquireLoad(t.Context(), ref)
 		if err != nil {
 			t.Fatal(err)
@@ -74,8 +74,21 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 		t.Errorf("the slot rests for %s after a read of 10 ms, want %s", rest, want)
 	}
 	free()
-	if _, ok := e.loads.TryAcquireN("t", 1); !ok {
-		t.Error("the slot is not free after its rest")
+	next, ok := e.loads.TryAcquireN("t", 1)
+	if !ok {
+		t.Fatal("the slot is not free after its rest")
+	}
+	next()
+	e.large.Delete(ref)
+	release, err := e.acquireLoad(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(10 * time.Second) // the store did not respond for some time
+	e.large.Put(ref, true)
+	release()
+	if rest != maxLoadRest {
+		t.Errorf("the slot rests for %s after a read of 10 s, want %s", rest, maxLoadRest)
 	}
 }
 

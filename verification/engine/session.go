@@ -116,14 +116,18 @@ func (e *Engine) acquireLoad(ctx context.Context, ref verification.RunRef) (rele
 		return func() {}, nil
 	}
 	free, err := e.loads.Acquire(ctx, string(ref.Tenant))
+	if err != nil {
+		return nil, err
+	}
 	began := e.ports.Clock.Now()
 	return func() {
 		if _, large := e.large.Get(ref); large && e.rests {
-			e.ports.Clock.AfterFunc(heavyRests*e.ports.Clock.Now().Sub(began), free)
+			rest := heavyRests * e.ports.Clock.Now().Sub(began)
+			e.ports.Clock.AfterFunc(min(rest, maxLoadRest), free)
 			return
 		}
 		free()
-	}, err
+	}, nil
 }
 
 // heavyHeld is the key under which a context says that its caller holds a slot for

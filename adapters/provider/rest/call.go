@@ -24,6 +24,9 @@ const (
 	firstBackoff = 100 * time.Millisecond
 )
 
+// errNoTurn is returned if a request with a new token gets no turn within the timeout.
+var errNoTurn = errors.New("no turn in time")
+
 // call sends a request until the vendor responds, within the timeout.
 func (p *Provider) call(ctx context.Context, e *endpoint, r verification.CheckRequest, handle string) (verification.CheckResult, error) {
 	if p.opt.Secret == nil {
@@ -122,7 +125,7 @@ func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef
 		_ = got.Body.Close() // it is not read
 		p.trace(r, run, vars, got.StatusCode, nil)
 		if err := p.WaitTurn(ctx); err != nil {
-			return answer{}, err
+			return answer{}, fmt.Errorf("%w: %w", errNoTurn, err)
 		}
 		if made, err = p.request(ctx, r, run, vars); err != nil {
 			return answer{}, err
@@ -192,6 +195,8 @@ func (p *Provider) failure(err error) *failure {
 	switch {
 	case errors.As(err, &wrong):
 		return &failure{message: p.vendor + " was not called: " + wrong.Error(), final: true}
+	case errors.Is(err, errNoTurn):
+		return &failure{message: p.vendor + " responded with 401, and limits.per_second allows no other request in time", cause: err}
 	case errors.Is(err, errUnread):
 		return &failure{message: p.vendor + " was not called: a document cannot be read", cause: err}
 	case errors.As(err, &large):

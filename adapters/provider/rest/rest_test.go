@@ -334,6 +334,29 @@ func TestAProviderDescribesItself(t *testing.T) {
 	}
 }
 
+func TestATokenThatIsRenewedWithoutATurnHasItsOwnCause(t *testing.T) {
+	v := start(t)
+	p := v.provider(map[string]any{
+		"limits.per_second": 0.01, "limits.timeout_seconds": 5, "auth": map[string]any{"oauth2": map[string]any{
+			"token_url": v.url + "/token", "client_id": "acme", "client_secret": "${secret.CLIENT}",
+		}},
+	})
+	if _, err := p.Check(t.Context(), request("oauth")); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.(verification.CallLimiter).WaitTurn(t.Context()); err != nil { // the only turn in 100 s
+		t.Fatal(err)
+	}
+	_, err := p.Check(t.Context(), request("oauth"))
+	want := "registry (" + v.url + ") responded with 401, and limits.per_second allows no other request in time"
+	if err == nil || err.Error() != want || kindOf(err) != transient {
+		t.Errorf("error = %v, want the transient error %s", err, want)
+	}
+	if n := len(v.seen("oauth")); n != 2 {
+		t.Errorf("the vendor received %d requests, want 2: none is repeated", n)
+	}
+}
+
 func TestATraceHasTheRequestWithTheExpiredToken(t *testing.T) {
 	v := start(t)
 	var statuses []int

@@ -60,6 +60,19 @@ func TestHardPairsAreToldApart(t *testing.T) {
 	}
 }
 
+func TestFormsOfAFamilyNameMatch(t *testing.T) {
+	c := names.New()
+	for _, pair := range [][2]string{
+		{"Olena Zelenskyi", "Olena Zelenska"}, {"Donald Tuska", "Donald Tuski"}, {"Anna Petrov", "Anna Petrova"}, {"Anna Karenin", "Anna Karenina"},
+	} {
+		for _, in := range [][2]string{pair, {pair[1], pair[0]}} {
+			if m := score(t, c, "person", in[0], in[1]); m.Score < threshold {
+				t.Errorf("%q and %q: %.3f, want at least %.2f", in[0], in[1], m.Score, threshold)
+			}
+		}
+	}
+}
+
 func TestTheOrderOfTwoNamesDoesNotMatter(t *testing.T) {
 	c := names.New()
 	for _, file := range []string{"hard-pairs.csv", "held-out-pairs.csv", "fresh-pairs.csv"} {

@@ -208,6 +208,7 @@ func (c *Comparer) familyForm(a, b string) float32 {
 		{"i", "aya"},
 		{"ky", "ka"},
 		{"ki", "ka"},
+		{"skyi", "ska"},
 		{"skii", "skaia"},
 	} {
 		if haveForms(a, b, forms) || haveForms(b, a, forms) {
