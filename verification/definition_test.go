@@ -194,11 +194,12 @@ func TestANodeMayHaveTextsInSeveralLanguages(t *testing.T) {
 		t.Errorf("the node after JSON (-want +got):\n%s", diff)
 	}
 	bad := edit("consent", func(n *verification.Node) {
-		n.TextIn = verification.Translations{"english": "x", "h1": "x", "hi": ""}
+		n.TextIn = verification.Translations{"english": "x", "en-": "x", "h1": "x", "hi": ""}
 	})
 	d := desk()
 	bad(&d)
 	want := []verification.FieldError{
+		{Name: "nodes.consent.text.en-", Message: "a language must be a tag such as en or pt-BR"},
 		{Name: "nodes.consent.text.h1", Message: "a language must be a tag such as en or pt-BR"},
 		{Name: "nodes.consent.text.hi", Message: "is required"},
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Translations are the texts of one label, text or help by language, such as en or
@@ -46,13 +47,17 @@ func (v *validator) translated(path string, t Translations, maximum int) {
 // maxLanguages is the maximum number of languages of one text.
 const maxLanguages = 50
 
-// validLanguage reports whether s has the form of a language tag.
+// validLanguage reports whether s has the form of a language tag: subtags of one to eight
+// letters and digits, the first one of two or more letters.
 func validLanguage(s string) bool {
-	for i, r := range s {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i < 2 || r != '-' && (r < '0' || r > '9')) {
+	for i, subtag := range strings.Split(s, "-") {
+		strange := strings.ContainsFunc(subtag, func(r rune) bool {
+			letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+			return !letter && (i == 0 || r < '0' || r > '9')
+		})
+		if strange || len(subtag) > 8 || subtag == "" || i == 0 && len(subtag) < 2 {
 			return false
 		}
 	}
-	return len(s) >= 2 && len(s) <= 35
+	return len(s) <= 35
 }

@@ -86,7 +86,9 @@ func (v *validator) dateLimits(path string, f InputField) {
 	}
 	check("min", f.MinDate)
 	check("max", f.MaxDate)
-	if len(f.MinDate) == len(time.DateOnly) && len(f.MaxDate) == len(time.DateOnly) {
+	_, errMin := time.Parse(time.DateOnly, f.MinDate)
+	_, errMax := time.Parse(time.DateOnly, f.MaxDate)
+	if errMin == nil && errMax == nil {
 		v.check(path+".max", f.MinDate <= f.MaxDate, "must not be below min")
 	}
 }

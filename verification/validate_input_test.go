@@ -100,6 +100,13 @@ func TestEveryProblemOfAField(t *testing.T) {
 	}
 }
 
+func TestRelativeDateLimitsAreNotCompared(t *testing.T) {
+	f := verification.InputField{Name: "f", Type: verification.FieldDate, MinDate: "2026-01-02", MaxDate: "-00000018y"} // as long as a date
+	if problems := problemsOf(t, form(f)); problems != nil {
+		t.Errorf("problems = %+v, want none", problems)
+	}
+}
+
 func TestEverySupportedMediaTypeIsAllowed(t *testing.T) {
 	accept := []string{"image/jpeg", "image/jpg", "IMAGE/PNG", "image/webp", "application/pdf", "image/*", "application/*", "*/*"}
 	if problems := problemsOf(t, form(verification.InputField{Name: "f", Type: verification.FieldFile, Accept: accept})); problems != nil {

@@ -28,8 +28,12 @@ func resolve(plain string) (value any, problem string) {
 		return plain, ""
 	}
 	if strings.HasPrefix(plain, "0x") || strings.HasPrefix(plain, "0o") {
-		if n, err := strconv.ParseUint(plain, 0, 64); err == nil {
+		n, err := strconv.ParseUint(plain, 0, 64)
+		switch {
+		case err == nil:
 			return json.Number(strconv.FormatUint(n, 10)), ""
+		case errors.Is(err, strconv.ErrRange):
+			return json.Number("0"), "the number is too large"
 		}
 		return plain, ""
 	}

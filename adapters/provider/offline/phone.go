@@ -63,11 +63,11 @@ func judgePhone(w phoneWith, _ time.Time) (map[string]any, reason, error) {
 func (w phoneWith) check() error {
 	regions := phonenumbers.GetSupportedRegions()
 	if w.Region != "" && !regions[w.Region] {
-		return errors.New("offline.phone: with.region must be an ISO 3166-1 alpha-2 code in upper case, such as IN")
+		return errors.New("offline.phone: with.region must be the ISO 3166-1 alpha-2 code of a country with phone numbers, in upper case, such as IN")
 	}
 	for i, region := range w.Regions {
 		if !regions[region] {
-			return fmt.Errorf("offline.phone: with.regions[%d] must be an ISO 3166-1 alpha-2 code in upper case, such as IN", i)
+			return fmt.Errorf("offline.phone: with.regions[%d] must be the ISO 3166-1 alpha-2 code of a country with phone numbers, in upper case, such as IN", i)
 		}
 	}
 	return nil
