@@ -164,7 +164,7 @@ func errorText(s verification.Summary) (string, error) {
 	return string(raw), err
 }
 
-// keyOf returns the ids of a run; ErrNotFound when one is no UUID.
+// keyOf returns the ids of a run, or ErrNotFound if one of them is not a UUID.
 func keyOf(ref verification.RunRef) (tenant, run pgtype.UUID, err error) {
 	if tenant, err = uuidOf(string(ref.Tenant)); err == nil {
 		run, err = uuidOf(string(ref.Run))
@@ -172,10 +172,14 @@ func keyOf(ref verification.RunRef) (tenant, run pgtype.UUID, err error) {
 	return tenant, run, err
 }
 
-// uuidOf returns an id as the database takes it; ErrNotFound when it is no UUID.
+// uuidLength is the length of an id. uuid.Parse accepts other forms, with braces or without
+// hyphens, which are not ids: see verification.ParseRunID.
+const uuidLength = 36
+
+// uuidOf returns an id in the form of the database, or ErrNotFound if it is not a UUID.
 func uuidOf(id string) (pgtype.UUID, error) {
 	u, err := uuid.Parse(id)
-	if err != nil {
+	if err != nil || len(id) != uuidLength {
 		return pgtype.UUID{}, &verification.Error{Kind: verification.ErrNotFound, Subject: "id", Message: "an id must be a UUID"}
 	}
 	return pgtype.UUID{Bytes: u, Valid: true}, nil

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,17 +45,13 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 	}
 	began := e.ports.Clock.Now()
 	command := func(r response[verification.CheckResult]) callResult {
-		observed := "error"
-		if r.err == nil {
-			observed = string(r.result.Outcome)
-		}
-		e.opt.Observer.ProviderCalled(w.Provider, observed, e.ports.Clock.Now().Sub(began))
-		if r.err != nil {
-			return callResult{command: failed(r.err), entered: r.entered}
-		}
 		data, err := verification.NewData(r.result.Data)
 		if err != nil {
 			err = verification.Permanent(fmt.Errorf("the provider's data cannot be saved: %w", err))
+		}
+		err = cmp.Or(r.err, err)
+		e.opt.Observer.ProviderCalled(w.Provider, observedOutcome(r.result.Outcome, err), e.ports.Clock.Now().Sub(began))
+		if err != nil {
 			return callResult{command: failed(err), entered: r.entered}
 		}
 		return callResult{command: verification.RecordResult{
@@ -67,6 +64,18 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 		return callResult{}, false
 	}
 	return command(r), true
+}
+
+// observedOutcome returns the outcome of a call for the Observer. An outcome that does not
+// exist is an error, as it is for the run.
+func observedOutcome(o verification.CheckOutcome, err error) string {
+	if err == nil {
+		switch o {
+		case verification.OutcomePassed, verification.OutcomeFailed, verification.OutcomePending:
+			return string(o)
+		}
+	}
+	return "error"
 }
 
 // request renders the request to the provider. Templates over a large run wait for a

@@ -5,6 +5,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -228,5 +229,31 @@ func TestManyRunsShareFewWorkers(t *testing.T) {
 	})
 	if err != nil || page.Total != runs {
 		t.Errorf("completed after %d s = %d, %v; want all %d", runs/2, page.Total, err, runs)
+	}
+}
+
+// calls records the outcomes that the Observer receives of provider calls.
+type calls struct {
+	poison
+	outcomes []string
+}
+
+func (c *calls) ProviderCalled(_, outcome string, _ time.Duration) {
+	c.outcomes = append(c.outcomes, outcome)
+}
+
+func TestACallWithoutAUsableResultIsObservedAsAnError(t *testing.T) {
+	for name, reply := range map[string]enginetest.Reply{
+		"unknown outcome": {Result: verification.CheckResult{Outcome: "perhaps"}},
+		"data with a NUL": enginetest.Pass(map[string]any{"name": "\x00"}),
+		"no result":       enginetest.Refuse(),
+	} {
+		var observed calls
+		k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Observer = &observed })
+		k.Provider.On("a", reply)
+		start(k, chain("a"))
+		if !slices.Equal(observed.outcomes, []string{"error"}) {
+			t.Errorf("%s: observed %q, want one error", name, observed.outcomes)
+		}
 	}
 }
