@@ -34,7 +34,7 @@ type Definition struct {
 	FourEyes bool `json:"four_eyes,omitempty"`
 	// LifecycleWebhookURL is set on the workflow if it has none.
 	LifecycleWebhookURL string `json:"lifecycle_webhook_url,omitempty"`
-	// Publish makes this version the one that runs execute; nil means true.
+	// Publish makes this version the one that new runs execute; nil means true.
 	Publish *bool `json:"publish,omitempty"`
 	// InputSchema is a JSON Schema for the input of a start; nil accepts any.
 	InputSchema Data            `json:"input_schema,omitempty"`

@@ -333,8 +333,9 @@ type ReportPrinter interface {
 
 // Notifier sends notices. A nil error means that the notice is delivered. After an error
 // the next attempt is at the time that NoticeRetry gives, or later if a RetryError says
-// so; there is none after a RetryError whose At is zero. The error may have a class, see
-// ClassOf.
+// so; there is none after a RetryError whose At is zero. An attempt that fails with
+// ErrUnavailable does not count: the same attempt is made again when the lease of the work
+// ends. The error may have a class, see ClassOf.
 type Notifier interface {
 	// Notify makes one attempt.
 	Notify(ctx context.Context, n Notice) error

@@ -52,11 +52,11 @@ type IdentityProvider interface {
 	// attempt, which fit into a cookie.
 	Begin(ctx context.Context) (signIn, attempt string, err error)
 	// Finish returns the reviewer who signed in, and the ID token for SignOutURL. The
-	// answer is the query with which the provider sent the browser back. It returns
-	// ErrUnauthenticated if the answer does not belong to the attempt or the provider
+	// response is the query with which the provider sent the browser back. It returns
+	// ErrUnauthenticated if the response does not belong to the attempt or the provider
 	// refused the person, ErrForbidden if the person has no role, and ErrUnavailable
 	// if the provider does not answer.
-	Finish(ctx context.Context, attempt string, answer url.Values) (r verification.Reviewer, idToken string, err error)
+	Finish(ctx context.Context, attempt string, response url.Values) (r verification.Reviewer, idToken string, err error)
 	// SignOutURL returns the URL at which a person signs out of the provider, or "" if
 	// there is none. The ID token may be empty. It must return when ctx ends, which is
 	// soon: the person waits, and has signed out of the console already.
@@ -85,7 +85,7 @@ type Options struct {
 const defaultSession = 8 * time.Hour
 
 // CallbackPath and SignInPath are where an IdentityProvider sends browsers back to, below
-// Options.URL: with the answer to a sign-in, and after signing out.
+// Options.URL: with the response to a sign-in, and after signing out.
 const (
 	CallbackPath = "/sign-in/callback"
 	SignInPath   = "/sign-in"

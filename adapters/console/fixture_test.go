@@ -125,7 +125,7 @@ type person struct {
 	client *http.Client
 }
 
-// nobody is a person who has not signed in.
+// nobody returns a person who has not signed in.
 func (d *desk) nobody() *person {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -137,7 +137,7 @@ func (d *desk) nobody() *person {
 	}}
 }
 
-// as is a person who has signed in with a link.
+// as returns a person who has signed in with a link.
 func (d *desk) as(who verification.Reviewer) *person {
 	d.t.Helper()
 	p := d.nobody()
@@ -147,7 +147,7 @@ func (d *desk) as(who verification.Reviewer) *person {
 	return p
 }
 
-// answer is a response that was read.
+// answer is a response whose body was read.
 type answer struct {
 	status int
 	header http.Header
@@ -160,7 +160,7 @@ func (p *person) get(path string, headers ...string) answer {
 	return p.do(http.MethodGet, path, "", headers...)
 }
 
-// post sends a form to a path below the console: names and values in turn.
+// post sends a form to a path below the console: names and values alternate.
 func (p *person) post(path string, pairs ...string) answer {
 	p.t.Helper()
 	values := url.Values{}
@@ -171,7 +171,7 @@ func (p *person) post(path string, pairs ...string) answer {
 		"Origin", p.server.URL, "Sec-Fetch-Site", "same-origin")
 }
 
-// do sends a request with headers: names and values in turn.
+// do sends a request with headers: names and values alternate.
 func (p *person) do(method, path, body string, headers ...string) answer {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(p.t.Context(), method, p.server.URL+"/console"+path, strings.NewReader(body))
@@ -233,8 +233,8 @@ func hindi() []look {
 	return []look{{"hindi", browser.Options{Language: "hi-IN"}, browser.AllButContrast}}
 }
 
-// inspectAll opens a page below the console and inspects it in every look. Ready makes the
-// page ready for that; nil for nothing.
+// inspectAll opens a page below the console and inspects it in every look. ready, unless
+// it is nil, is called once the page is open.
 func (d *desk) inspectAll(tab *browser.Tab, name, path string, ready func()) {
 	d.t.Helper()
 	for _, all := range [][]look{looks(), hindi()} {
@@ -274,7 +274,7 @@ func inspectFor(t testing.TB, tab *browser.Tab, name string, rules browser.Rules
 	}
 }
 
-// url is the URL of the server.
+// url returns the URL of the server.
 func (d *desk) url() *url.URL {
 	d.t.Helper()
 	u, err := url.Parse(d.server.URL)

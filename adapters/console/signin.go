@@ -69,7 +69,7 @@ func (c *console) beginSignIn(w http.ResponseWriter, r *http.Request, _ session)
 	return c.redirect(w, to)
 }
 
-// finishSignIn takes the answer of the identity provider.
+// finishSignIn takes the response of the identity provider.
 func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session) error {
 	if c.opt.IdentityProvider == nil {
 		return verification.NotFound("page")

@@ -52,7 +52,7 @@ func (c *console) workflowsPage(w http.ResponseWriter, r *http.Request, s sessio
 	return c.render(w, s, http.StatusOK, "workflows", "section.workflows", v)
 }
 
-// stateOf says which version of a workflow runs execute.
+// stateOf says which version of a workflow new runs execute.
 func (s session) stateOf(w verification.Workflow) web.Badge {
 	switch {
 	case w.PublishedHash == "":
@@ -84,7 +84,7 @@ type versionRow struct {
 	Hash, Short   string
 	Number        int
 	CreatedAt     instant
-	Current       bool // runs execute it
+	Current       bool // new runs execute it
 	Shown         bool
 	URL           string
 	ComparisonURL string // with the version before it; empty for the first

@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// panWith is the schema of the with of a check.
+// panWith is the schema of `with` of a check.
 const panWith = `{
 	"type": "object", "additionalProperties": false, "required": ["number"],
 	"properties": {
@@ -111,7 +111,7 @@ const panData = `{
 	}
 }`
 
-// described are the declarations with data of the check pan.
+// described returns the declarations with a schema for the data of the check pan.
 func described(data string) verification.Declarations {
 	d := declared()
 	pan := d.Steps["pan"]

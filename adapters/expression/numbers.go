@@ -1,5 +1,5 @@
-// Whole numbers beside doubles: JSON has only doubles, which CEL does not mix with
-// whole numbers, but here `input.age + 1` and `input.age == 1` work.
+// Whole numbers and doubles in one expression: numbers from JSON are doubles, which CEL
+// does not mix with whole numbers, but here `input.age + 1` and `input.age == 1` work.
 
 package expression
 
@@ -32,15 +32,18 @@ func mixedArithmetic() ([]cel.EnvOption, error) {
 			continue
 		}
 		bindings, err := standard.Bindings()
-		if err != nil || len(bindings) != 1 {
-			return nil, fmt.Errorf("operator %s has %d implementations: %w", name, len(bindings), err)
+		if err != nil {
+			return nil, fmt.Errorf("operator %s: %w", name, err)
+		}
+		if len(bindings) != 1 {
+			return nil, fmt.Errorf("operator %s has %d implementations, want 1", name, len(bindings))
 		}
 		standardBinding := bindings[0]
 		overloads := []cel.FunctionOpt{
 			cel.Overload(name+"double_int", []*cel.Type{cel.DoubleType, cel.IntType}, cel.DoubleType),
 			cel.Overload(name+"int_double", []*cel.Type{cel.IntType, cel.DoubleType}, cel.DoubleType),
 			cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val {
-				return standardBinding.Binary(alike(a, b))
+				return standardBinding.Binary(sameType(a, b))
 			}, standardBinding.OperandTrait),
 		}
 		for _, o := range standard.OverloadDecls() {
@@ -51,8 +54,9 @@ func mixedArithmetic() ([]cel.EnvOption, error) {
 	return opts, nil
 }
 
-// alike returns two doubles for a double and a whole number.
-func alike(a, b ref.Val) (ref.Val, ref.Val) {
+// sameType returns two doubles for a double and a whole number, and any other values
+// unchanged.
+func sameType(a, b ref.Val) (ref.Val, ref.Val) {
 	switch x := a.(type) {
 	case types.Double:
 		if y, ok := b.(types.Int); ok {
@@ -66,8 +70,8 @@ func alike(a, b ref.Val) (ref.Val, ref.Val) {
 	return a, b
 }
 
-// useDoubles turns the whole numbers that are arguments of calls into doubles, also
-// those in lists. calls are those that the type check refused, by id.
+// useDoubles turns literal whole numbers that are arguments of calls into doubles, also
+// those in literal lists. calls are the calls that the type check refused, by id.
 func useDoubles(tree *ast.AST, calls map[int64]*cel.Error) {
 	build := ast.NewExprFactory()
 	var convert func(args []ast.Expr)

@@ -10,13 +10,14 @@ type Box struct {
 	Left, Top, Right, Bottom float64
 }
 
-// Line is an arrow of a picture: its nodes and its path in SVG. From is -1 at the start.
+// Line is an arrow of a picture: the numbers of its nodes, and its path in SVG. From is -1
+// for the arrow to the first node.
 type Line struct {
 	From, To int
 	Path     string
 }
 
-// Laid is a picture as coordinates.
+// Laid is the layout of a picture.
 type Laid struct {
 	Width, Height float64
 	Nodes         []Box // by number

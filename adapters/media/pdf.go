@@ -8,7 +8,8 @@ import "bytes"
 // PDF readers look equally far back.
 const pdfTail = 1024
 
-// sanitizePDF refuses a truncated PDF and one that another file is appended to.
+// sanitizePDF refuses a truncated PDF, and one that is followed by more than pdfTail bytes
+// of another file.
 func sanitizePDF(s *stream) {
 	head, err := s.in.Peek(len("%PDF-1.4"))
 	if err != nil || head[5] != '1' && head[5] != '2' || head[6] != '.' || head[7] < '0' || head[7] > '9' {

@@ -13,7 +13,7 @@ import (
 func TestAResultIsNeverOlderThanItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stored, reads atomic.Int64
-		a := newCoalescer(func(context.Context, string) (int64, error) {
+		c := newCoalescer(func(context.Context, string) (int64, error) {
 			reads.Add(1)
 			seen := stored.Load()
 			pass(time.Second)
@@ -22,7 +22,7 @@ func TestAResultIsNeverOlderThanItsCall(t *testing.T) {
 		var all sync.WaitGroup
 		get := func(want int64) {
 			all.Go(func() {
-				if got, err := a.get(t.Context(), "workflow"); got != want || err != nil {
+				if got, err := c.get(t.Context(), "workflow"); got != want || err != nil {
 					t.Errorf("get = %d, %v; want %d", got, err, want)
 				}
 			})
@@ -41,18 +41,18 @@ func TestAResultIsNeverOlderThanItsCall(t *testing.T) {
 			t.Errorf("the function ran %d times, want 3", got)
 		}
 		synctest.Wait()
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if len(a.running) != 0 {
-			t.Errorf("%d calls are left", len(a.running))
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if len(c.running) != 0 {
+			t.Errorf("%d calls are left", len(c.running))
 		}
 	})
 }
 
 func TestResultsBelongToTheirKeys(t *testing.T) {
-	a := newCoalescer(func(_ context.Context, key string) (string, error) { return key, errors.New(key) })
+	c := newCoalescer(func(_ context.Context, key string) (string, error) { return key, errors.New(key) })
 	for _, key := range []string{"a", "b"} {
-		if got, err := a.get(t.Context(), key); got != key || err.Error() != key {
+		if got, err := c.get(t.Context(), key); got != key || err.Error() != key {
 			t.Errorf("get(%s) = %s, %v", key, got, err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestResultsBelongToTheirKeys(t *testing.T) {
 
 func TestACallerMayGiveUpAndTheOthersGetTheResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newCoalescer(func(ctx context.Context, _ int) (int, error) {
+		c := newCoalescer(func(ctx context.Context, _ int) (int, error) {
 			pass(time.Second)
 			return 7, ctx.Err()
 		})
@@ -68,14 +68,14 @@ func TestACallerMayGiveUpAndTheOthersGetTheResult(t *testing.T) {
 		var all sync.WaitGroup
 		for range 2 {
 			all.Go(func() {
-				if got, err := a.get(t.Context(), 1); got != 7 || err != nil {
+				if got, err := c.get(t.Context(), 1); got != 7 || err != nil {
 					t.Errorf("get = %d, %v", got, err)
 				}
 			})
 		}
 		synctest.Wait()
 		all.Go(func() {
-			if _, err := a.get(leaving, 1); !errors.Is(err, context.Canceled) {
+			if _, err := c.get(leaving, 1); !errors.Is(err, context.Canceled) {
 				t.Errorf("get of a caller who left = %v", err)
 			}
 		})

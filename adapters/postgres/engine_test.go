@@ -37,7 +37,7 @@ func newEngine(t *testing.T, store *postgres.Store) *engine.Engine {
 	return e
 }
 
-// reviewed is a workflow of a check and a review.
+// reviewed is a workflow with a check and a review.
 func reviewed() verification.Definition {
 	return verification.Definition{
 		Workflow: "reviewed", Name: "Reviewed", Start: "pan",
@@ -49,10 +49,10 @@ func reviewed() verification.Definition {
 	}
 }
 
-// serve makes the engine a member among the hosts until the test ends.
-func (e *embedder) serve(t *testing.T) { t.Helper(); serveFleet(t, e.store, e.engine) }
+// serve serves the engine as a member among the hosts until the test ends.
+func (e *embedder) serve(t *testing.T) { t.Helper(); serveMember(t, e.store, e.engine) }
 
-func serveFleet(t *testing.T, store *postgres.Store, e *engine.Engine) {
+func serveMember(t *testing.T, store *postgres.Store, e *engine.Engine) {
 	t.Helper()
 	membership, err := store.Join(postgres.MembershipOptions{Wake: e.Wake, Sweep: e.Sweep, Now: time.Now})
 	if err != nil {
@@ -78,8 +78,8 @@ func serveFleet(t *testing.T, store *postgres.Store, e *engine.Engine) {
 	})
 }
 
-// wait reads a run until it is as wanted.
-func (e *embedder) wait(t *testing.T, id verification.RunID, as func(verification.RunDetail) bool) {
+// wait reads a run until done returns true for it, or fails the test after a minute.
+func (e *embedder) wait(t *testing.T, id verification.RunID, done func(verification.RunDetail) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -87,12 +87,12 @@ func (e *embedder) wait(t *testing.T, id verification.RunID, as func(verificatio
 	defer tick.Stop()
 	for {
 		d, err := e.engine.Run(ctx, ours, id)
-		if err == nil && as(d) {
+		if err == nil && done(d) {
 			return
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("the run stays %+v, %v", d, err)
+			t.Fatalf("after a minute the run is %+v, %v", d, err)
 		case <-tick.C:
 		}
 	}

@@ -92,7 +92,7 @@ func TestTwoHostsRescreenEachCompletedRunOnce(t *testing.T) {
 	for range 2 {
 		other := openAt(t, url, postgres.Options{})
 		host := screeningEngine(t, other, s)
-		serveFleet(t, other, host)
+		serveMember(t, other, host)
 		e = &embedder{store: other, engine: host}
 	}
 	for _, id := range runs {

@@ -1,13 +1,14 @@
-// Package token signs and opens the links of hosted journeys, issues and
-// verifies the bearer tokens of reviewers, and verifies the bearer tokens of an
-// OpenID Connect issuer. Keys rotate: the first key of a set signs, and every
-// key verifies.
+// Package token signs and opens the tokens of journey links and callback URLs,
+// issues and verifies the bearer tokens and the sign-in links of reviewers,
+// verifies the bearer tokens of an OpenID Connect issuer, and signs reviewers in
+// at that issuer. Keys rotate: the first key of a set signs, and every key
+// verifies.
 //
-// A link token is short, and a link always has the same token: a MAC under a
-// key that is derived from the signing key for links only. A bearer token is a
-// JWT that the key itself signs. Neither kind verifies as the other. A token of
-// an OpenID Connect issuer has another iss and another typ, and is verified with
-// that issuer's keys only.
+// The token of a journey link or a callback URL is short and always the same: its
+// last part is a MAC under a key that is derived from the signing key for this
+// purpose only. A bearer token is a JWT that the key itself signs. Neither kind
+// verifies as the other. A token of an OpenID Connect issuer has another iss and
+// another typ, and is verified with that issuer's keys only.
 package token
 
 import (
@@ -54,10 +55,10 @@ type Issuer struct{ keys *Keys }
 func NewIssuer(keys *Keys) *Issuer { return &Issuer{keys: keys} }
 
 // Issue returns a bearer token that is valid from now for ttl, in whole seconds and
-// at least one. If r has no identity, the name is used. It fails with
-// ErrInvalid unless the tenant is a UUID, the name is 1 to 200 printable characters, the
-// identity 1 to 500, the role exists, and the token is at most 4 KiB. No two tokens are the
-// same.
+// at least one. If r has no identity, the name is used. It fails with ErrInvalid unless the
+// tenant is a UUID, the name is 1 to 200 printable characters, the identity 1 to 500, the
+// role exists, ttl is at least one second, and the token is at most 4,000 bytes. No two
+// tokens are the same.
 func (i *Issuer) Issue(r verification.Reviewer, ttl time.Duration, now time.Time) (string, error) {
 	return i.issue(localType, localAudience, r, ttl, now, 0)
 }
@@ -155,7 +156,7 @@ const notOurs = "it was not issued here"
 
 func (i *Issuer) verify(t unverified, typ, audience string, now time.Time) (Claims, error) {
 	if len(t.raw) > maxLocalToken {
-		return Claims{}, refused(notOurs, errors.New("it is longer than 4 KiB"))
+		return Claims{}, refused(notOurs, fmt.Errorf("it is longer than %d bytes", maxLocalToken))
 	}
 	if its, _ := t.header.Type(); its != typ || len(t.header.Keys()) != localHeaders {
 		return Claims{}, refused(notOurs, errors.New("its header is not that of such a token"))

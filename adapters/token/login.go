@@ -44,7 +44,7 @@ type Login struct {
 }
 
 // NewLogin returns the login of an issuer that has a ClientID and a RolesClaim. The issuer must allow
-// the URLs callback, for the answers to a sign-in, and home, for people who have
+// the URLs callback, for the responses to sign-ins, and home, for people who have
 // signed out.
 func NewLogin(o *OIDC, callback, home string) (*Login, error) {
 	switch {
@@ -70,23 +70,23 @@ func (l *Login) Begin(ctx context.Context) (signIn, attempt string, err error) {
 }
 
 // Finish returns the reviewer who signed in, and the ID token for SignOutURL. The
-// answer is the query of the request to the callback URL. It fails with
-// ErrUnauthenticated if the answer does not belong to the attempt or the issuer
+// response is the query of the request to the callback URL. It fails with
+// ErrUnauthenticated if the response does not belong to the attempt or the issuer
 // refused it, with ErrForbidden if the reviewer has no role, and with ErrUnavailable
 // if the issuer does not answer.
-func (l *Login) Finish(ctx context.Context, attempt string, answer url.Values) (verification.Reviewer, string, error) {
+func (l *Login) Finish(ctx context.Context, attempt string, response url.Values) (verification.Reviewer, string, error) {
 	none := verification.Reviewer{}
 	secrets := strings.Split(attempt, ".")
 	if len(attempt) > maxAttempt || len(secrets) != 3 ||
-		subtle.ConstantTimeCompare([]byte(secrets[0]), []byte(answer.Get("state"))) != 1 {
+		subtle.ConstantTimeCompare([]byte(secrets[0]), []byte(response.Get("state"))) != 1 {
 		return none, "", refusedSignIn("it does not belong to a sign-in that this browser began", nil)
 	}
-	if iss := answer.Get("iss"); iss != "" && iss != l.oidc.opt.Issuer {
+	if iss := response.Get("iss"); iss != "" && iss != l.oidc.opt.Issuer {
 		return none, "", refusedSignIn("it comes from another issuer", nil)
 	}
-	code := answer.Get("code")
+	code := response.Get("code")
 	if code == "" {
-		return none, "", refusedSignIn("the issuer refused it", fmt.Errorf("its error is %.100q", answer.Get("error")))
+		return none, "", refusedSignIn("the issuer refused it", fmt.Errorf("its error is %.100q", response.Get("error")))
 	}
 	raw, err := l.exchange(ctx, code, secrets[2])
 	if err != nil {
@@ -138,7 +138,7 @@ func (l *Login) exchange(ctx context.Context, code, verifier string) (string, er
 	}
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, oauth2.HTTPClient, l.discovery.client), exchangeTimeout)
 	defer cancel()
-	answer, err := l.config(document).Exchange(ctx, code, oauth2.VerifierOption(verifier))
+	tokens, err := l.config(document).Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	var refusal *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &refusal) && refusal.Response.StatusCode < http.StatusInternalServerError:
@@ -149,7 +149,7 @@ func (l *Login) exchange(ctx context.Context, code, verifier string) (string, er
 	case err != nil:
 		return "", signInUnavailable(err)
 	}
-	raw, _ := answer.Extra("id_token").(string)
+	raw, _ := tokens.Extra("id_token").(string)
 	if raw == "" {
 		return "", refusedSignIn("the issuer gave no ID token", nil)
 	}

@@ -62,8 +62,8 @@ type OIDCOptions struct {
 	// verified, the name is the subject.
 	ReviewerClaim string
 	// SubjectClaim names the claim that identifies a person at the issuer. Every token must
-	// have it. Empty means sub. It is required if ClientID and Audience differ, since some
-	// issuers give a person another sub for each client: one person would count as two.
+	// have it. Empty means sub. It is required if ClientID and Audience are set and differ, since
+	// some issuers give a person another sub for each client: one person would count as two.
 	SubjectClaim string
 	// Client fetches the keys; nil means a client without a proxy and without
 	// kept connections. Unless it has its own CheckRedirect, it follows at most

@@ -15,17 +15,17 @@ import (
 // error of Notify.
 type Class string
 
-// The classes. Every attempt except delivered and gone is retried.
+// The classes. A notice is retried after every class but delivered and gone.
 const (
 	ClassDelivered   Class = verification.ClassDelivered // a 2xx response
 	ClassGone        Class = "gone"                      // a 410 response
-	ClassRefused     Class = "refused_4xx"               // answered another 4xx
+	ClassRefused     Class = "refused_4xx"               // another 4xx response
 	ClassServerError Class = "failed_5xx"                // a 5xx response, or a status that HTTP does not define
 	ClassRedirected  Class = "redirected"                // a 3xx response; redirects are not followed
 	ClassTimeout     Class = verification.ClassTimeout   // no complete response in time
-	ClassUnreachable Class = "unreachable"               // no connection, or no valid HTTP answer
+	ClassUnreachable Class = "unreachable"               // no connection, or no valid HTTP response
 	ClassBlocked     Class = "blocked"                   // the address is not allowed
-	ClassUnsent      Class = "unsent"                    // the tenant has no secret to sign with
+	ClassUnsent      Class = "unsent"                    // not signed, such as without a secret
 )
 
 // Attempt describes one attempt that has ended.
@@ -34,9 +34,9 @@ type Attempt struct {
 	Tenant verification.TenantID
 	Run    verification.RunID
 	Number int       // 0 for the first attempt
-	At     time.Time // the webhook-timestamp before it is cut to seconds
+	At     time.Time // the webhook-timestamp before it is truncated to seconds
 	Class  Class
-	Status int // of the answer; 0 without one
+	Status int // of the response; 0 without one
 	Took   time.Duration
 	Err    error // nil if delivered; its text is safe to log
 }

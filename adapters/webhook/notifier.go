@@ -2,8 +2,8 @@
 // Standard Webhooks defines it. See docs/webhooks.md for what clients are promised.
 //
 // The receiver is not trusted. Its address is checked when it is dialled, redirects
-// are not followed, no proxy is used, and time, headers and body of the answer are
-// bounded. The engine decides when to retry.
+// are not followed, no proxy is used, and time, headers and body of the response
+// are bounded. The engine decides when to retry.
 package webhook
 
 import (
@@ -30,8 +30,8 @@ import (
 // The bounds of an attempt.
 const (
 	defaultTimeout = 15 * time.Second
-	maxBody        = 64 << 10 // bytes of the answer's body that are read
-	maxHeaders     = 16 << 10 // bytes of the answer's headers
+	maxBody        = 64 << 10 // bytes of the response's body that are read
+	maxHeaders     = 16 << 10 // bytes of the response's headers
 	maxIdle        = 64       // idle connections
 	maxIdlePerHost = 4
 )
@@ -43,7 +43,7 @@ type Options struct {
 	Secrets func(ctx context.Context, t verification.TenantID) ([]string, error)
 	// Now is the clock of the engine. Retry-After counts from it.
 	Now func() time.Time
-	// Timeout bounds an attempt, from name resolution to the end of the answer; 0
+	// Timeout bounds an attempt, from name resolution to the end of the response; 0
 	// means 15 s. It must be shorter than the engine's lease, or another host sends
 	// the notice again.
 	Timeout time.Duration
@@ -54,8 +54,8 @@ type Options struct {
 	Roots *x509.CertPool
 	// Resolver resolves names; nil means that of the system.
 	Resolver *net.Resolver
-	// Observe is called after every attempt that counts, before Notify returns; it
-	// may be nil. Many goroutines may call it.
+	// Observe is called after every attempt that ctx did not end, before Notify returns;
+	// it may be nil. Several goroutines may call it at once.
 	Observe func(ctx context.Context, a Attempt)
 }
 
@@ -114,12 +114,12 @@ func (n *Notifier) Notify(ctx context.Context, notice verification.Notice) error
 
 type result struct {
 	class      Class
-	status     int    // 0 without an answer
-	retryAfter string // the header of an answer other than 2xx
+	status     int    // 0 without a response
+	retryAfter string // the header of a response other than 2xx
 	err        error  // nil if delivered
 }
 
-// send posts the notice and reads the answer.
+// send posts the notice and reads the response.
 func (n *Notifier) send(ctx context.Context, notice verification.Notice) result {
 	origin := transport.Origin(notice.URL)
 	failed := func(c Class, reason string, cause error) result {
@@ -158,7 +158,7 @@ func (n *Notifier) send(ctx context.Context, notice verification.Notice) result 
 		r.status, r.retryAfter = response.StatusCode, response.Header.Get("Retry-After")
 		return r
 	}
-	// The notice is delivered once the answer, or maxBody of it, is read.
+	// The notice is delivered once the response, or maxBody of it, is read.
 	if _, err := io.CopyN(io.Discard, response.Body, maxBody); err != nil && !errors.Is(err, io.EOF) {
 		class, reason := n.classify(err)
 		return failed(class, reason, err)

@@ -25,7 +25,7 @@ type workflowCommands struct {
 	Diff     workflowDiff     `cmd:"" help:"List what differs between two workflow files."`
 	List     workflowList     `cmd:"" help:"List the workflows of a tenant."`
 	Versions workflowVersions `cmd:"" help:"List the versions of a workflow, or print one."`
-	Publish  workflowPublish  `cmd:"" help:"Publish a version, so that runs execute it."`
+	Publish  workflowPublish  `cmd:"" help:"Publish a version, so that new runs execute it."`
 }
 
 type workflowValidate struct {
@@ -34,7 +34,7 @@ type workflowValidate struct {
 	JSON      bool     `name:"json" help:"Print the problems as a JSON array."`
 }
 
-// problemJSON is one line of validate --json.
+// problemJSON is one problem in the output of validate --json.
 type problemJSON struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`   // 0 when unknown
@@ -78,8 +78,8 @@ func (w workflowValidate) Run(ctx context.Context, s *session) error {
 	return unread
 }
 
-// builtIn returns the checks that every host has. They describe themselves to
-// definitions; verifyctl calls none of them.
+// builtIn returns the checks that every host has, except the sandbox. Definitions are checked
+// against their descriptions; verifyctl calls none of them.
 func builtIn() map[string]verification.Provider {
 	checks := offline.Checks()
 	checks[screening.ProviderName], checks[screening.NameMatchName] = screening.NewProvider(nil, nil), screening.NewNameMatch(nil)
@@ -88,7 +88,7 @@ func builtIn() map[string]verification.Provider {
 
 // compile reads and compiles a workflow file. If the file has problems, the error is a
 // *definition.Diagnostics; the definition is empty if the file cannot be parsed. Checks
-// may use the offline checks and the providers; nil allows every provider.
+// may use the built-in providers and those of the list; nil allows every provider.
 func compile(file string, providers []string) (verification.Definition, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -131,7 +131,7 @@ type workflowJSON struct {
 	apitypes.Workflow
 	Slug        string `json:"workflow"` // the stable name
 	Versions    int    `json:"versions"`
-	VersionHash string `json:"version_hash"` // the version that runs execute
+	VersionHash string `json:"version_hash"` // the version that new runs execute
 	LatestHash  string `json:"latest_version_hash"`
 }
 
@@ -182,7 +182,7 @@ func (c workflowPublish) Run(ctx context.Context, s *session) error {
 		if before.PublishedHash != w.PublishedHash {
 			s.noteBootstrap("workflow " + w.Slug)
 		}
-		return s.say(c.JSON, newWorkflowJSON(w), "%s: runs execute %s", oneLine(w.Slug), short(w.PublishedHash))
+		return s.say(c.JSON, newWorkflowJSON(w), "%s: new runs execute %s", oneLine(w.Slug), short(w.PublishedHash))
 	})
 }
 

@@ -19,11 +19,12 @@ import (
 	"github.com/verifyd/verifyd/verification/lru"
 )
 
-// Ports are what the engine needs from outside. All but TenantProviders, Callbacks,
-// Printer, Notifier, Documents and Sanitize are required.
+// Ports are what the engine needs from outside. Store, Expressions, Links, Clock and NewID
+// are required.
 type Ports struct {
 	Store verification.Store
-	// Providers are the providers of all tenants, by the names that definitions use.
+	// Providers are the providers of all tenants, by the names that definitions use. Without
+	// any, no workflow can have a check, unless the tenant has providers of its own.
 	Providers map[string]verification.Provider
 	// TenantProviders are providers that belong to one tenant each. They come before those
 	// of Providers with the same name; other tenants do not see them.
@@ -52,16 +53,18 @@ type Options struct {
 	// PublicURL is the base of journey links and callback URLs, without a trailing
 	// slash.
 	PublicURL string
-	// StartWait is how long a start of an interactive workflow waits for the
-	// run to park or end. 0 means 2 s; a negative value means no wait.
+	// StartWait is how long a start of an interactive workflow waits for the run to park
+	// or end, and AnswerJourney after an answer. 0 means 2 s; a negative value means no
+	// wait.
 	StartWait time.Duration
 	// Workers bounds the runs that are worked on at once; 0 means 16. A run holds
 	// no worker while a provider is called.
 	Workers int
-	// Calls bounds the provider calls in flight on this host; 0 means 1024. At most
-	// half of them are to one provider. One tenant may use a quarter of them, and a
-	// quarter of those to one provider, or three quarters if the provider is a
-	// CallLimiter. A run counts as one more call for each 128 KiB of its size.
+	// Calls bounds the provider calls in flight on this host; 0 means 1024. One tenant may
+	// use a quarter of them. At most half of them are to one provider, or fewer if it is a
+	// CallLimiter. Of the calls to a provider of all tenants, one tenant may use a quarter,
+	// or three quarters if it is a CallLimiter. A run counts as one more call for each 128 KiB
+	// of its size.
 	Calls int
 	// Passive makes an engine that drives no runs and sends no notices: other hosts
 	// on the same store do.
@@ -92,8 +95,9 @@ type Observer interface { //nolint:interfacebloat // one method for each metric
 	// ProviderCalled measures one call; outcome is passed, failed, pending or
 	// error.
 	ProviderCalled(provider, outcome string, took time.Duration)
-	// NoticeSent counts an attempt to send a notice; outcome is delivered,
-	// retried, dropped, or deferred when the receiver is paused or busy.
+	// NoticeSent counts an attempt to send a notice, by outcome: delivered, retried or
+	// dropped. With the outcome deferred it counts a batch of notices that went back to
+	// the queue, because the receiver is paused or busy or its URL could not be read.
 	NoticeSent(outcome string)
 	// VerdictGiven measures a verdict that a run needed: the time since the run began to
 	// need it.

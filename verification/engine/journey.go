@@ -21,7 +21,7 @@ type Journey struct {
 	// Total counts the customer's steps, and Done those that are over.
 	Done, Total int
 	// Declined reports whether the run completed on a declined consent, and
-	// Checked whether a provider was called for it.
+	// Checked whether a provider was called for the run.
 	Declined, Checked bool
 	// ReviewDue is when the verdict that the run waits for is due; zero without
 	// review_due_minutes. ReviewLate reports whether that time has passed.

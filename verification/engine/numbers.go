@@ -91,7 +91,7 @@ func queueAges() []time.Duration {
 }
 
 // Numbers returns the numbers of a tenant. ErrInvalid is returned for a query without
-// a day, or with more than MaxNumbersDays.
+// a day, or with more than MaxNumbersDays, and ErrNotFound if there is no such workflow.
 func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q NumbersQuery) (Numbers, error) {
 	cuts, err := days(q)
 	if err != nil {

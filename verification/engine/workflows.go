@@ -167,7 +167,8 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 	}
 }
 
-// Publish makes the version with a hash the one that new runs execute.
+// Publish makes the version with a hash the one that new runs execute. ErrNotFound is
+// returned if there is no such workflow or version.
 func (e *Engine) Publish(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Workflow, error) {
 	return e.rewriteWorkflow(ctx, t, id, func(w verification.Workflow) (verification.Workflow, error) {
 		v, err := e.store.Version(ctx, t, id, hash)

@@ -14,8 +14,8 @@ import (
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
 )
 
-// refreshInterval is how often the files of lists are looked at. A changed file is
-// loaded at the second look.
+// refreshInterval is how often the files of the lists are checked. A changed file is loaded
+// at the next check that finds no further change.
 const refreshInterval = 20 * time.Second
 
 // openLists loads the lists of the bootstrap file. A host that executes no runs needs

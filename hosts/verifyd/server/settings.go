@@ -36,7 +36,7 @@ type settings struct {
 	OIDCAudience        string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have on the signals route; without it the route accepts none."`
 	OIDCTenant          string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
 	OIDCReviewer        string        `name:"oidc-reviewer-claim" default:"email" help:"Claim with the reviewer's name, which others see; without it the name is the subject."`
-	OIDCSubject         string        `name:"oidc-subject-claim" placeholder:"NAME" help:"Claim that identifies a reviewer, the same in every token of the person: oid for Entra ID; without it sub. Required if the audience is not the client id."`
+	OIDCSubject         string        `name:"oidc-subject-claim" placeholder:"NAME" help:"Claim that identifies a reviewer, the same in every token of the person: oid for Entra ID; without it sub. Required if an audience and a client id are set and differ."`
 	OIDCClientID        string        `name:"oidc-client-id" placeholder:"NAME" help:"Client id of the console at the issuer; with it, reviewers sign in to the console there."`
 	OIDCSecret          string        `name:"oidc-client-secret" placeholder:"SECRET" help:"Client secret of the console; use the variable. Without it the console is a public client."`
 	OIDCScopes          []string      `name:"oidc-scopes" default:"profile,email" help:"Scopes that a sign-in requests beside openid."`
