@@ -229,12 +229,9 @@ func (p *Provider) retryAfter(h http.Header) time.Duration {
 	return at.Sub(now)
 }
 
-// pause waits before the next request. It returns false at once if ctx would end before
-// that, and false if ctx ends while it waits.
+// pause waits before the next request, and for its turn. It returns false if ctx ends
+// first.
 func (p *Provider) pause(ctx context.Context, wait time.Duration) bool {
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
-		return false
-	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

@@ -344,7 +344,11 @@ func TestATokenThatIsRenewedWithoutATurnHasItsOwnCause(t *testing.T) {
 	if _, err := p.Check(t.Context(), request("oauth")); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.(verification.CallLimiter).WaitTurn(t.Context()); err != nil { // the only turn in 100 s
+	limiter, ok := p.(verification.CallLimiter)
+	if !ok {
+		t.Fatal("the provider is not a CallLimiter")
+	}
+	if err := limiter.WaitTurn(t.Context()); err != nil { // the only turn in 100 s
 		t.Fatal(err)
 	}
 	_, err := p.Check(t.Context(), request("oauth"))
