@@ -248,15 +248,14 @@ func (i *intake) next(t verification.TenantID, now time.Time) time.Time {
 }
 
 // request returns the next request to the queue; ok is false when there is no
-// capacity. A tenant gets at most half of its share at once, and none while it holds more
-// than the rest.
+// capacity. A tenant that holds less than its share may get as much again.
 func (i *intake) request(now time.Time, lease time.Duration) (req verification.TakeRequest, ok bool) {
 	req = verification.TakeRequest{
 		Kind: i.kind, Now: now, Lease: lease, After: i.last,
-		Max: min(maxTaken, i.max-i.total), MaxPerTenant: max(1, min(maxTenantTaken, i.perTenant/2)),
+		Max: min(maxTaken, i.max-i.total), MaxPerTenant: min(maxTenantTaken, i.perTenant),
 	}
 	for t, n := range i.tenants {
-		if n+req.MaxPerTenant > i.perTenant {
+		if n >= i.perTenant {
 			req.Except = append(req.Except, t)
 		}
 	}

@@ -71,7 +71,7 @@ func (r *runner) dispatch(
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for n, w := range batch {
-		if !r.receivers.admit(host, now) {
+		if !r.receivers.admit(host, t, now) {
 			deferred = batch[n:]
 			return deferred, r.receivers.deferUntil(host, now, len(deferred)), nil
 		}
@@ -80,7 +80,7 @@ func (r *runner) dispatch(
 			err := r.e.notify(r.base, w, workflow.LifecycleWebhookURL)
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.receivers.ended(host, err, r.e.now())
+			r.receivers.ended(host, t, err, r.e.now())
 			r.removed(&r.notices, t)
 			r.end()
 		}()

@@ -26,10 +26,11 @@ type receivers map[string]*receiver
 // single notice, and paused for twice as long if that one times out too.
 type receiver struct {
 	sending  int
-	timeouts int           // in a row
-	pause    time.Duration // the last one; zero for a receiver that responds
-	until    time.Time     // the end of the pause
-	slot     time.Time     // when the last deferred notice is due
+	tenants  map[verification.TenantID]int // those of sending
+	timeouts int                           // in a row
+	pause    time.Duration                 // the last one; zero for a receiver that responds
+	until    time.Time                     // the end of the pause
+	slot     time.Time                     // when the last deferred notice is due
 }
 
 // receiverOf returns the receiver of a URL: its host and port.
@@ -41,22 +42,23 @@ func receiverOf(address string) string {
 	return u.Host
 }
 
-// admit reports whether a notice may be sent now. If it returns true, the caller must
-// call ended when the attempt is over.
-func (rs receivers) admit(host string, now time.Time) bool {
+// admit reports whether a notice of a tenant may be sent now. If it returns true, the
+// caller must call ended when the attempt is over.
+func (rs receivers) admit(host string, t verification.TenantID, now time.Time) bool {
 	r := rs[host]
 	if r == nil {
-		r = &receiver{}
+		r = &receiver{tenants: map[verification.TenantID]int{}}
 		rs[host] = r
 	}
 	limit := receiverNotices
 	if r.pause > 0 {
 		limit = 1 // a probe
 	}
-	if now.Before(r.until) || r.sending >= limit {
+	if now.Before(r.until) || r.sending >= limit || r.tenants[t] >= tenantNotices {
 		return false
 	}
 	r.sending++
+	r.tenants[t]++
 	return true
 }
 
@@ -80,10 +82,13 @@ func (rs receivers) deferUntil(host string, now time.Time, n int) time.Time {
 	return at.Truncate(time.Microsecond)
 }
 
-// ended records the result of a notice that was admitted.
-func (rs receivers) ended(host string, err error, now time.Time) {
+// ended records the result of a notice of a tenant that was admitted.
+func (rs receivers) ended(host string, t verification.TenantID, err error, now time.Time) {
 	r := rs[host]
 	r.sending--
+	if r.tenants[t]--; r.tenants[t] == 0 {
+		delete(r.tenants, t)
+	}
 	timedOut := verification.ClassOf(err) == verification.ClassTimeout
 	switch {
 	case !timedOut:

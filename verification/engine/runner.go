@@ -19,7 +19,7 @@ import (
 const (
 	jobsPerWorker   = 64  // runs in memory for each worker
 	maxNotices      = 256 // notices being sent at once
-	tenantNotices   = 32  // of one tenant
+	tenantNotices   = 32  // of one tenant to one receiver; a tenant with as many in all takes no more
 	receiverNotices = 48  // to one receiver
 	// tenantShare divides a limit into the part that one tenant may use.
 	tenantShare = 4
