@@ -29,6 +29,7 @@ func TestParseDataTakesObjects(t *testing.T) {
 		{"braces and digits in a string", `{"a":"{[1e999","b":"\"{"}`, `{"a":"{[1e999","b":"\"{"}`},
 		{"what other encoders escape", "{\"a\":\"<b>&\u2028\"}", `{"a":"\u003cb\u003e\u0026\u2028"}`},
 		{"other scripts", `{"नाम":"आशा"}`, `{"नाम":"आशा"}`},
+		{"more than 32 objects and arrays side by side", `{"a":[` + strings.Repeat(`{},[],`, 20) + `0]}`, `{"a":[` + strings.Repeat(`{},[],`, 20) + `0]}`},
 		{"32 levels", strings.Repeat(`{"a":`, 31) + `{}` + strings.Repeat(`}`, 31), strings.Repeat(`{"a":`, 31) + `{}` + strings.Repeat(`}`, 31)},
 	} {
 		got, err := verification.ParseData([]byte(c.raw))
@@ -101,7 +102,8 @@ func TestNewDataEncodesObjects(t *testing.T) {
 // NewData has two encoders: its own for what JSON decodes to, and encoding/json.
 func TestNewDataEncodesAsEncodingJSONDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := anyObject(0).Draw(t, "object")
+		others := rapid.Bool().Draw(t, "other types and values")
+		m := anyObject(0, others).Draw(t, "object")
 		raw, err := json.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
@@ -127,21 +129,28 @@ func TestNewDataEncodesAsEncodingJSONDoes(t *testing.T) {
 	}
 }
 
-func anyObject(depth int) *rapid.Generator[map[string]any] {
-	return rapid.MapOfN(rapid.String(), anyValue(depth+1), 0, 5)
+// anyObject generates objects of what JSON decodes to. With others it adds values that
+// NewData refuses or leaves to encoding/json: one of them is enough for the whole object.
+func anyObject(depth int, others bool) *rapid.Generator[map[string]any] {
+	return rapid.MapOfN(rapid.String(), anyValue(depth+1, others), 0, 5)
 }
 
-func anyValue(depth int) *rapid.Generator[any] {
-	scalars := []*rapid.Generator[any]{
-		rapid.Just[any](nil), rapid.Just[any]([]any(nil)), rapid.Just[any](map[string]any(nil)), rapid.Just[any]("a\x00b"),
-		rapid.Just[any]("<&>\u2028\xff"), rapid.Just[any](json.Number("1e999")), rapid.Just[any](json.Number("1.50")),
-		rapid.Just[any]([]string{"a"}), rapid.Just[any](int64(7)),
-		rapid.Bool().AsAny(), rapid.Int().AsAny(), rapid.Float64().AsAny(), rapid.Float64Range(-1e-5, 1e-5).AsAny(), rapid.String().AsAny(),
+func anyValue(depth int, others bool) *rapid.Generator[any] {
+	values := []*rapid.Generator[any]{
+		rapid.Just[any](nil), rapid.Just[any]("<&>\u2028"), rapid.Just[any](json.Number("1.50")),
+		rapid.Bool().AsAny(), rapid.Int().AsAny(), rapid.Float64Range(-1e20, 1e20).AsAny(), rapid.StringMatching(`[ -~é]{0,4}`).AsAny(),
 	}
-	if depth > 3 {
-		return rapid.OneOf(scalars...)
+	if others {
+		values = append(values,
+			rapid.Just[any]([]any(nil)), rapid.Just[any](map[string]any(nil)), rapid.Just[any]([]string{"a"}), rapid.Just[any](int64(7)),
+			rapid.Just[any]("a\x00b"), rapid.Just[any]("\xff"), rapid.Just[any](json.Number("1e999")),
+			rapid.Float64().AsAny(), rapid.Float64Range(-1e-5, 1e-5).AsAny(), rapid.String().AsAny(),
+		)
 	}
-	return rapid.OneOf(append(scalars, anyObject(depth).AsAny(), rapid.SliceOfN(anyValue(depth+1), 0, 4).AsAny())...)
+	if depth < 4 {
+		values = append(values, anyObject(depth, others).AsAny(), rapid.SliceOfN(anyValue(depth+1, others), 0, 4).AsAny())
+	}
+	return rapid.OneOf(values...)
 }
 
 func TestDataDecodesToAMap(t *testing.T) {

@@ -194,14 +194,17 @@ func TestANodeMayHaveTextsInSeveralLanguages(t *testing.T) {
 		t.Errorf("the node after JSON (-want +got):\n%s", diff)
 	}
 	bad := edit("consent", func(n *verification.Node) {
-		n.TextIn = verification.Translations{"english": "x", "en-": "x", "h1": "x", "hi": ""}
+		n.TextIn = verification.Translations{"english-language": "x", "en-": "x", "h1": "x", "hi": "", "muchlonger": "x"}
+		n.LabelIn = verification.Translations{}
 	})
 	d := desk()
 	bad(&d)
 	want := []verification.FieldError{
+		{Name: "nodes.consent.label", Message: "must have 1 to 50 languages"},
 		{Name: "nodes.consent.text.en-", Message: "a language must be a tag such as en or pt-BR"},
 		{Name: "nodes.consent.text.h1", Message: "a language must be a tag such as en or pt-BR"},
 		{Name: "nodes.consent.text.hi", Message: "is required"},
+		{Name: "nodes.consent.text.muchlonger", Message: "a language must be a tag such as en or pt-BR"},
 	}
 	if diff := cmp.Diff(want, problemsOf(t, d)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

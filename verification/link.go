@@ -38,6 +38,5 @@ func RedirectTarget(uri string, id RunID, s Status) string {
 	} else {
 		u.RawQuery += "&" + added
 	}
-	u.ForceQuery = false
 	return u.String()
 }
