@@ -218,18 +218,18 @@ const stuckAfter = 10 * time.Minute
 // rescreening reports whether the passes over lists go on.
 func rescreening(passes []verification.RescreenPass, now time.Time) finding {
 	const check, advice = "rescreening", "check that a host with the role worker has the list, and read the logs of the hosts"
-	running := 0
+	var running []string
 	for _, p := range passes {
 		if p.Number == 0 || !p.EndedAt.IsZero() {
 			continue
 		}
-		running++
+		running = append(running, p.List)
 		if still := now.Sub(p.MovedAt); still > stuckAfter {
 			return warning(check, fmt.Sprintf("completed runs wait for %s to be screened again against the list %s", still.Round(time.Second), p.List), advice)
 		}
 	}
-	if running > 0 {
-		return ok(check, fmt.Sprintf("completed runs are being screened again against %d lists", running))
+	if len(running) > 0 {
+		return ok(check, "completed runs are being screened again against "+strings.Join(running, ", "))
 	}
 	return ok(check, "no completed run waits to be screened again")
 }

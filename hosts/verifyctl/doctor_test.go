@@ -68,6 +68,14 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	r.counts = []string{"tenant a, workflow b: the counter is 1, but there are 2 runs", "tenant a, workflow c: the counter is 2, but there are 1 runs"}
 	w.ctl("doctor --counts")
 	w.ctl("doctor")
+	pass, err := r.HoldList(t.Context(), "sanctions", "a host", began, began.Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SavePass(t.Context(), pass.Next("v2", began), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.ctl("doctor")
 	golden.Equal(t, "testdata/talks/doctor.txt", w.transcript())
 }
 

@@ -5,13 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/verification"
 )
 
 // transcript runs one command line without a database and returns its output.
@@ -68,6 +72,34 @@ func TestTheCommandsPrintWhatTheyAlwaysPrinted(t *testing.T) {
 	}
 }
 
+func TestTheTableOfEventsSaysWhatHappened(t *testing.T) {
+	at := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		fact verification.Fact
+		want string
+	}{
+		{verification.CallbackReceived{Node: "pan", Digest: "d"}, "pan, polled at once"},
+		{verification.PollFailed{Node: "pan", Cause: "timeout", PollAt: at}, "pan, next poll at 2026-01-05T09:00:00Z: timeout"},
+		{verification.DispatchFailed{Node: "pan", Cause: "timeout"}, "pan, no retry: timeout"},
+		{verification.ResultUnavailable{Node: "pan"}, "pan"},
+		{verification.JourneyOpened{Node: "consent"}, "consent"},
+		{verification.DocumentUploaded{Node: "card", Field: "front", MediaType: "image/png", Size: 12}, "card, image/png, 12 bytes for front"},
+		{verification.VerdictRecorded{Decision: "approve"}, "approve"},
+		{verification.VerdictRecorded{Decision: "approve", By: "asha", Identity: "asha", Node: "review"}, "approve by asha on review"},
+		{verification.VerdictProposed{Decision: "reject", By: "asha", Identity: "id 7", Node: "review"}, "reject by asha (id 7) on review"},
+		{verification.ProposalReturned{By: "ben"}, "sent back by ben"},
+		{verification.HitsFound{Node: "pep", List: "sanctions", ListVersion: "0123456789abcdef", Hits: []verification.Hit{{}}}, "pep, 1 in version 0123456789ab of sanctions"},
+		{verification.Completed{Node: "done"}, "done"},
+		{verification.Completed{Node: "done", Outcome: "declined"}, "done: declined"},
+		{verification.Failed{Node: "pan", Error: verification.RunError{Code: "CHECK_FAILED", Check: "pan"}, Cause: "timeout"}, "pan: CHECK_FAILED pan: timeout"},
+		{verification.Expired{Error: verification.RunError{Code: "LINK_EXPIRED"}}, "LINK_EXPIRED"},
+	} {
+		if got := describe(tt.fact); got != tt.want {
+			t.Errorf("describe(%T) = %q, want %q", tt.fact, got, tt.want)
+		}
+	}
+}
+
 func TestTheVersionIsPrinted(t *testing.T) {
 	want := "$ verifyctl --version\nverifyctl " + cli.ReadBuild().String() + "\nexit 0\n"
 	if diff := cmp.Diff(want, transcript(t.Context(), "--version")); diff != "" {
@@ -95,6 +127,26 @@ func TestTheProblemsAreTheSameInJSON(t *testing.T) {
 	}
 	if diff := cmp.Diff(lines(), fromJSON.String()); diff != "" {
 		t.Errorf("problems differ (-text +json):\n%s", diff)
+	}
+}
+
+func TestProblemsBeyondTheListAreCounted(t *testing.T) {
+	var nodes strings.Builder
+	for i := range 501 {
+		fmt.Fprintf(&nodes, "  n%d: {type: nothing}\n", i)
+	}
+	file := filepath.Join(t.TempDir(), "many.yaml")
+	if err := os.WriteFile(file, []byte("workflow: w\nname: W\nstart: n0\nnodes:\n"+nodes.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	run(t.Context(), []string{"workflow", "validate", "--json", file}, bare(&stdout, &stderr))
+	var problems []problemJSON
+	if err := json.Unmarshal(stdout.Bytes(), &problems); err != nil {
+		t.Fatalf("the output is not JSON: %v, %s", err, &stderr)
+	}
+	if last := problems[len(problems)-1]; len(problems) != 501 || last != (problemJSON{File: file, Message: "and 1 more problems"}) {
+		t.Errorf("%d problems, the last %+v; want 500 and the number of the others", len(problems), last)
 	}
 }
 

@@ -91,6 +91,8 @@ func TestAProviderIsCalledFromTheCommandLine(t *testing.T) {
 		{[]string{"own", "--tenant", "Bank"}, 0, []string{"outcome  passed\n"}},
 		{[]string{"own"}, 2, []string{"verifyctl: provider: the file has no such provider\n"}},
 		{[]string{"registri"}, 2, []string{"did you mean registry?"}},
+		{[]string{"owm", "--tenant", "Bank"}, 2, []string{"did you mean own?"}},
+		{[]string{"registry", "--bootstrap", ""}, 2, []string{"--bootstrap (VERIFYD_BOOTSTRAP): required, the bootstrap file of the hosts"}},
 		{[]string{"registry"}, 1, []string{"error    registry (" + vendor.URL + ") was not called: json: pan: with.number has no value\n"}},
 		{[]string{"registry", "--with", "[1]"}, 2, []string{"--with: must be a JSON object"}},
 	} {

@@ -67,6 +67,8 @@ func formatOf(path string) (screening.FormatType, error) {
 	return screening.CSV, nil
 }
 
+const dateRule = "must be YYYY, YYYY-MM or YYYY-MM-DD"
+
 type screeningSearch struct {
 	List      string   `arg:"" type:"existingfile" help:"List file."`
 	Name      string   `arg:"" help:"Name of a person or a company."`
@@ -87,7 +89,7 @@ type searchJSON struct {
 // Run prints the entries that are like the name, and why.
 func (c screeningSearch) Run(ctx context.Context, s *session) error {
 	if c.BirthDate != "" && !screening.IsDate(c.BirthDate) {
-		return errors.New("--birth-date: must be YYYY, YYYY-MM or YYYY-MM-DD")
+		return errors.New("--birth-date: " + dateRule)
 	}
 	list, err := c.load(ctx, c.List, names.New())
 	if err != nil {
@@ -354,6 +356,10 @@ func (c screeningDiff) fromFile(s *session, each func(screened) error) error {
 		if err != nil {
 			return fmt.Errorf("--names: line %d: %w", line, err)
 		}
+		birth := field("birth_date")
+		if birth != "" && !screening.IsDate(birth) {
+			return fmt.Errorf("--names: line %d: birth_date %s", line, dateRule)
+		}
 		id := field("id")
 		if id == "" {
 			id = fmt.Sprintf("line-%d", line)
@@ -361,7 +367,7 @@ func (c screeningDiff) fromFile(s *session, each func(screened) error) error {
 		err = each(screened{
 			ID: id, Kind: string(kind), Name: field("name"), reviewAt: c.ReviewAt,
 			subject: screening.Subject{
-				Kind: kind, Name: field("name"), BirthDate: field("birth_date"),
+				Kind: kind, Name: field("name"), BirthDate: birth,
 				Countries: strings.FieldsFunc(field("countries"), func(r rune) bool { return r == ';' || r == ' ' }),
 			},
 		})

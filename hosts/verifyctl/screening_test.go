@@ -42,6 +42,29 @@ func TestSearchShowsMatchesAndWhy(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Hits) != 1 || found.Hits[0].ID != "fictional-102" || len(found.Version) != 64 {
 		t.Errorf("JSON %s, %v, want one hit and the version of the list", out, err)
 	}
+	entities := filepath.Join(t.TempDir(), "entities.ftm.json")
+	if err := os.WriteFile(entities, []byte(`{"id":"e1","schema":"Person","properties":{"name":["Ivan Testov"],"topics":["sanction"]}}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, problems, _ = screen(t, "", "search", entities, "Ivan Testov"); !strings.Contains(out, "e1") {
+		t.Errorf("output %q, %q, want the entry of a FollowTheMoney file, which is recognized by its content", out, problems)
+	}
+}
+
+func TestScreeningRefusesArgumentsThatMeanNothing(t *testing.T) {
+	for line, want := range map[string]string{
+		"search " + fictional + " Asha --review-at 0.49":      "--review-at: must be 0.5 to 1",
+		"search " + fictional + " Asha --review-at 1.01":      "--review-at: must be 0.5 to 1",
+		"search " + fictional + " Asha --birth-date 1.1.1961": "--birth-date: must be YYYY, YYYY-MM or YYYY-MM-DD",
+		"compare Asha":            "give two names, or --csv and pairs on stdin",
+		"compare Asha Rao --csv":  "give two names, or --csv and pairs on stdin",
+		"compare Asha Ben Chitra": "give two names, or --csv and pairs on stdin",
+	} {
+		out, problems, code := screen(t, "", strings.Fields(line)...)
+		if code != exitUsage || out != "" || problems != "verifyctl: "+want+"\n" {
+			t.Errorf("%s: exit code %d, %q, %q, want %q", line, code, out, problems, want)
+		}
+	}
 }
 
 func TestCompareShowsAScore(t *testing.T) {
@@ -83,7 +106,7 @@ func versions(t *testing.T) (before, after string) {
 	before, after = filepath.Join(folder, "old.csv"), filepath.Join(folder, "new.csv")
 	for path, content := range map[string]string{
 		before: "id,name,kind\na,Ivan Testov,person\n",
-		after:  "id,name,kind\na,Ivan Testov,person\nb,Piotr Exempel,person\n",
+		after:  "id,name,kind,countries\na,Ivan Testov,person,\nb,Piotr Exempel,person,mh\n",
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -103,12 +126,21 @@ func TestDiffReportsTheNamesOfAFileThatMatchNewly(t *testing.T) {
 	if code != exitProblems || found.Screened != 3 || len(found.NewMatches) != 1 || found.NewMatches[0].ID != "2" || found.NewMatches[0].Hits[0].ID != "b" {
 		t.Errorf("exit code %d, %+v, want one new match, of row 2 with entry b", code, found)
 	}
+	file := filepath.Join(t.TempDir(), "customers.csv")
+	if err := os.WriteFile(file, []byte("\ufeffKind,Name,countries\nperson,Asha Rao,\nperson,Piotr Exempel,de; mh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, problems, _ = screen(t, "", "diff", before, after, "--names", file)
+	if !strings.Contains(out, "line-3  1.000") || problems != "verifyctl: 2 names were screened, 1 of them match newly\n" {
+		t.Errorf("output %q, %q, want a match of the name and the country in line 3, which has no id", out, problems)
+	}
 	if _, _, code := screen(t, customers, "diff", before, before, "--names", "-"); code != exitDone {
 		t.Errorf("exit code %d for one version twice, want %d", code, exitDone)
 	}
 	for stdin, want := range map[string]string{
 		"name\nA\n":           "--names: the first line has no column kind",
 		"kind,name\nship,A\n": `--names: line 2: "ship" is not a kind of name`,
+		"kind,name,birth_date\nperson,A,14.03.1961\n": "--names: line 2: birth_date must be YYYY, YYYY-MM or YYYY-MM-DD",
 	} {
 		if _, problems, code := screen(t, stdin, "diff", before, after, "--names", "-"); code != exitUsage || !strings.Contains(problems, want) {
 			t.Errorf("%q: exit code %d, %q, want %q", stdin, code, problems, want)
@@ -122,7 +154,8 @@ workflow: screening
 name: Screening
 start: screen
 nodes:
-  screen: {type: check, provider: offline.screening, with: {list: sanctions, kind: person, name: "${input.name}"}, next: done}
+  screen: {type: check, provider: offline.screening, with: {list: sanctions, kind: person, name: "${input.name}"}, next: other}
+  other: {type: check, provider: sandbox, next: done}
   done: {type: end}
 `
 	w := onMemory(t)
@@ -161,7 +194,7 @@ nodes:
 		if err := json.Unmarshal([]byte(out), &found); err != nil {
 			t.Fatalf("%s: %v; %s", out, err, w.transcript())
 		}
-		if len(found.NewMatches) != tc.want || tc.want == 1 && (found.NewMatches[0].ReferenceID != "new" || found.Screened != 3) {
+		if len(found.NewMatches) != tc.want || len(found.Unreadable) > 0 || tc.want == 1 && (found.NewMatches[0].ReferenceID != "new" || found.Screened != 3) {
 			t.Errorf("%q: %+v, want %d new match of the run new", tc.flags, found, tc.want)
 		}
 	}
@@ -180,6 +213,16 @@ nodes:
 	}
 	if _, problems, code := screen(t, "", "diff", before, after, "--names", "-", "--record"); code != exitUsage || !strings.Contains(problems, "--record: ") {
 		t.Errorf("exit code %d, %q, want a refusal of both flags", code, problems)
+	}
+	w.kit.Start(applied.ID, engine.StartRequest{ReferenceID: "unreadable", Input: verification.Data(`{"name":5}`)})
+	w.kit.Settle()
+	w.ctl("screening diff " + before + " " + after + " --tenant TENANT --record")
+	got := string(w.transcript())
+	got = got[strings.LastIndex(got, "$ "):]
+	for _, want := range []string{"was not screened: ", "3 names were screened, 1 of them match newly\n", "the matches of 0 runs were recorded\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
 	}
 	w.ctl("screening diff " + before + " " + after + " --tenant TENANT")
 	if said := string(w.transcript()); !strings.Contains(said, "exit 1") || strings.Contains(said[strings.LastIndex(said, "$ "):], "Exempel, Piotr") {

@@ -53,6 +53,7 @@ func TestTheCommandsPrintTheSameOnMemoryAndOnPostgreSQL(t *testing.T) {
 
 func talkOfApply(w *world) {
 	w.ctl("tenant list")
+	w.ctl("account list")
 	w.ctl("apply testdata/invalid.yaml")
 	w.ctl("apply testdata/bootstrap.yaml")
 	w.ctl("apply testdata/bootstrap.yaml --json")
@@ -75,6 +76,7 @@ func talkOfAccounts(w *world) {
 	w.ctlWith("too short\n", "account create acme-short --tenant TENANT --api-key-file -")
 	w.ctl("account create bank --tenant 00000000-0000-7000-8000-0000000000bb")
 	w.ctl("account create bank --tenant 00000000-0000-7000-8000-0000000000bb --tenant-name Bank --json")
+	w.ctl("account create long --tenant 00000000-0000-7000-8000-0000000000cc --tenant-name " + strings.Repeat("x", 201))
 	w.ctl("account create bank-two --tenant 00000000-0000-7000-8000-0000000000bb --tenant-name Bench")
 	w.ctl("account create acme-two --tenant acme")
 	w.ctl("account create bench --tenant Bench --tenant-name Bench")
@@ -103,6 +105,18 @@ func (w *world) authenticates(clientID, key string) {
 	if _, err := w.kit.Engine.Authenticate(w.t.Context(), clientID, key); err != nil {
 		w.t.Errorf("the key of %s does not open it: %v", clientID, err)
 	}
+}
+
+func TestAnAPIKeyIsReadFromAFile(t *testing.T) {
+	w := onMemory(t)
+	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
+	w.ctl("apply testdata/bootstrap.yaml")
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("a-key-that-is-in-a-file\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.ctl("account rotate-key acme --api-key-file " + file)
+	w.authenticates("acme", "a-key-that-is-in-a-file")
 }
 
 func talkOfWorkflows(w *world) {
@@ -197,6 +211,7 @@ func talkOfRuns(w *world) {
 		w.t.Fatal(err)
 	}
 	w.ctl("run show --tenant TENANT " + string(decided))
+	w.ctl("run show --tenant acme " + string(decided))
 	w.ctl("run show --tenant TENANT --json " + string(decided))
 	w.kit.Advance(10 * time.Minute)
 	w.ctl("run list --tenant TENANT --status expired --workflow " + string(onboarding))
@@ -271,8 +286,28 @@ func talkOfTenants(w *world) {
 	w.env["VERIFYD_TENANT"] = ""
 	w.ctl("account create second --tenant 00000000-0000-7000-8000-0000000000dd --tenant-name Bank")
 	w.ctl("account list --tenant Bank")
+	w.ctl("run show " + string(w.twoTenantsRun()))
 	w.ctl("host list")
 	w.ctl("host list --json")
+}
+
+// twoTenantsRun returns the id of a run of Acme and of Bank.
+func (w *world) twoTenantsRun() verification.RunID {
+	w.t.Helper()
+	id := w.start(records, "firm-4").ID
+	db, err := w.server.open(w.t.Context(), w.env["VERIFYD_DATABASE_URL"])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.close()
+	history, err := db.Load(w.t.Context(), tenant, id, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := db.Append(w.t.Context(), "00000000-0000-7000-8000-0000000000bb", id, 0, verification.Commit{Events: history, Summary: verification.Fold(id, history).Summary()}); err != nil {
+		w.t.Fatal(err)
+	}
+	return id
 }
 
 func talkOfTokens(w *world) {
