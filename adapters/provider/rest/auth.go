@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -97,6 +98,9 @@ func (c *compiler) oauth(o oauth2Config, client *http.Transport, timeout time.Du
 	for name, value := range o.Params {
 		params.Set(name, value)
 	}
+	if len(o.Scopes) > 0 && params.Has("scope") {
+		c.problem(at+"params.scope", "must not be given together with scopes")
+	}
 	return &tokens{
 		config: clientcredentials.Config{
 			TokenURL: o.TokenURL, ClientID: c.fixed(at+"client_id", o.ClientID), ClientSecret: c.fixed(at+"client_secret", o.ClientSecret),
@@ -158,12 +162,17 @@ func (e *tokenError) Error() string { return "no OAuth 2.0 token" }
 
 func (e *tokenError) Unwrap() error { return e.cause }
 
-// status returns the status of the response, 0 without one.
-func (e *tokenError) status() int {
+// response says what the endpoint responded, and whether the next response will be the
+// same; empty if the request failed.
+func (e *tokenError) response() (text string, final bool) {
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](e.cause); ok && refused.Response != nil {
-		return refused.Response.StatusCode
+		s := refused.Response.StatusCode
+		return fmt.Sprintf("responded with %d", s), s < 500 && s != http.StatusTooManyRequests && s != http.StatusRequestTimeout
 	}
-	return 0
+	if _, failed := errors.AsType[*url.Error](e.cause); failed {
+		return "", false
+	}
+	return "responded without a token", false
 }
 
 // credentials reads the client certificate and the vendor's authority.

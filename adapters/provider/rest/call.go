@@ -201,11 +201,9 @@ func (p *Provider) failure(err error) *failure {
 		return &failure{message: p.vendor + " was not called: a document cannot be read", cause: err}
 	case errors.As(err, &large):
 		return &failure{message: p.vendor + " " + large.Error(), final: true}
-	case errors.As(err, &token) && token.status() != 0:
-		s := token.status()
-		return &failure{
-			message: fmt.Sprintf("%s: its token endpoint responded with %d", p.vendor, s),
-			final:   s < 500 && s != http.StatusTooManyRequests && s != http.StatusRequestTimeout,
+	case errors.As(err, &token):
+		if response, final := token.response(); response != "" {
+			return &failure{message: p.vendor + ": its token endpoint " + response, final: final}
 		}
 	}
 	kind, reason := transport.Explain(err, p.limits.timeout())

@@ -89,6 +89,21 @@ func TestEveryProblemOfADeclarationNamesItsField(t *testing.T) {
 			map[string]any{"callback.header": map[string]any{"name": "X-Key", "value": "${secret.HOOK}"}, "request.headers": nil},
 			[]string{"callback: the request must send ${request.callback_url} to the vendor"},
 		},
+		"callback without a pending result": {
+			map[string]any{"response.pending": nil, "callback.header": map[string]any{"name": "X-Key", "value": "${secret.HOOK}"}},
+			[]string{"callback: a callback needs response.pending"},
+		},
+		"scopes twice": {
+			map[string]any{"auth": map[string]any{"oauth2": map[string]any{
+				"token_url": "https://vendor.example/token", "client_id": "a", "client_secret": "${secret.TOKEN}",
+				"scopes": []any{"a"}, "params": map[string]any{"scope": "b"},
+			}}},
+			[]string{"auth.oauth2.params.scope: must not be given together with scopes"},
+		},
+		"token_url": {
+			map[string]any{"auth": map[string]any{"oauth2": map[string]any{"token_url": "/token", "client_id": "a", "client_secret": "${secret.TOKEN}"}}},
+			[]string{"auth.oauth2.token_url: must be an absolute http(s) URL"},
+		},
 		"limits": {
 			map[string]any{"limits": map[string]any{"concurrent": 0, "timeout_seconds": 601, "retries": 9, "response_bytes": 0, "per_second": -1}},
 			[]string{

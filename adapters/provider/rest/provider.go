@@ -10,6 +10,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -153,8 +154,5 @@ func baseURL(s string) (base, problem string) {
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return "", "must not have a query or a fragment"
 	}
-	for len(s) > 0 && s[len(s)-1] == '/' {
-		s = s[:len(s)-1]
-	}
-	return s, ""
+	return strings.TrimRight(s, "/"), ""
 }

@@ -5,11 +5,13 @@ package rest_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/provider/rest"
+	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -147,11 +150,39 @@ func TestABrokenConnectionAndAShortWaitAreRetriedInsideOneDispatch(t *testing.T)
 	}
 }
 
+func TestRequestsHaveTheCredentialsOfTheirKind(t *testing.T) {
+	v := start(t)
+	for _, tt := range []struct {
+		auth map[string]any
+		want seen
+	}{
+		{map[string]any{"basic": map[string]any{"username": "acme", "password": "${secret.TOKEN}"}}, seen{
+			Auth: "Basic " + base64.StdEncoding.EncodeToString([]byte("acme:"+apiToken)),
+		}},
+		{map[string]any{"header": map[string]any{"name": "X-Api-Key", "value": "${secret.TOKEN}"}}, seen{APIKey: apiToken}},
+		{map[string]any{}, seen{}},
+	} {
+		if _, err := v.provider(map[string]any{"auth": tt.auth}).Check(t.Context(), request("valid")); err != nil {
+			t.Fatal(err)
+		}
+		all := v.seen("valid")
+		if last := all[len(all)-1]; last.Auth != tt.want.Auth || last.APIKey != tt.want.APIKey {
+			t.Errorf("%v: the vendor received %+v, want %+v", tt.auth, last, tt.want)
+		}
+	}
+}
+
+// oauth returns the changes for a token endpoint of the vendor.
+func (v *remote) oauth(endpoint string) map[string]any {
+	return map[string]any{"auth": map[string]any{"oauth2": map[string]any{
+		"token_url": v.url + "/" + endpoint, "client_id": "acme", "client_secret": "${secret.CLIENT}",
+		"scopes": []any{"checks"}, "params": map[string]any{"audience": "registry"},
+	}}}
+}
+
 func TestAnExpiredTokenIsRenewedOnce(t *testing.T) {
 	v := start(t)
-	p := v.provider(map[string]any{"auth": map[string]any{"oauth2": map[string]any{
-		"token_url": v.url + "/token", "client_id": "acme", "client_secret": "${secret.CLIENT}", "scopes": []any{"checks"},
-	}}})
+	p := v.provider(v.oauth("token"))
 	for range 3 {
 		if got, err := p.Check(t.Context(), request("oauth")); err != nil || got.Outcome != verification.OutcomePassed {
 			t.Fatalf("check = %+v, %v, want passed", got, err)
@@ -165,15 +196,44 @@ func TestAnExpiredTokenIsRenewedOnce(t *testing.T) {
 		t.Errorf("tokens of the requests (-want +got):\n%s", diff)
 	}
 	fetched := v.seen("token")
-	if len(fetched) != 2 || !strings.Contains(fetched[0].Body, "grant_type=client_credentials") {
+	if len(fetched) != 2 || fetched[0].Body != "audience=registry&grant_type=client_credentials&scope=checks" {
 		t.Errorf("token requests = %+v, want two: the token is cached", fetched)
 	}
-	p = v.provider(map[string]any{"auth": map[string]any{"oauth2": map[string]any{
-		"token_url": v.url + "/no_token", "client_id": "acme", "client_secret": "${secret.CLIENT}",
-	}}})
-	_, err := p.Check(t.Context(), request("valid"))
-	if want := "registry (" + v.url + "): its token endpoint responded with 400"; err == nil || err.Error() != want || kindOf(err) != permanent {
-		t.Errorf("error = %v, want %s", err, want)
+}
+
+func TestConcurrentCallsFetchOneToken(t *testing.T) {
+	v := start(t)
+	p := v.provider(v.oauth("token"))
+	var calls sync.WaitGroup
+	for range 8 {
+		calls.Go(func() {
+			if _, err := p.Check(t.Context(), request("valid")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	calls.Wait()
+	if n := len(v.seen("token")); n != 1 {
+		t.Errorf("%d token requests, want 1", n)
+	}
+}
+
+func TestAFailedTokenRequestHasItsOwnCause(t *testing.T) {
+	v := start(t)
+	for endpoint, want := range map[string]struct{ kind, cause string }{
+		"no_token":   {permanent, "responded with 400"},
+		"redirect":   {permanent, "responded with 302"},
+		"valid":      {transient, "responded without a token"},
+		"overloaded": {transient, "responded with 503"},
+	} {
+		_, err := v.provider(v.oauth(endpoint)).Check(t.Context(), request("odd"))
+		cause := "registry (" + v.url + "): its token endpoint " + want.cause
+		if err == nil || err.Error() != cause || kindOf(err) != want.kind {
+			t.Errorf("%s: error = %v, want the %s error %s", endpoint, err, want.kind, cause)
+		}
+	}
+	if n := len(v.seen("odd")); n != 0 {
+		t.Errorf("the vendor received %d requests without a token", n)
 	}
 }
 
@@ -223,10 +283,99 @@ func TestAValueIsOneSegmentOfThePath(t *testing.T) {
 func TestAMissingValueIsAPermanentErrorThatNamesIt(t *testing.T) {
 	v := start(t)
 	r := request("valid")
-	delete(r.With, "number")
-	_, err := v.provider(nil).Check(t.Context(), r)
-	if want := "registry (" + v.url + ") was not called: json: number: with.number has no value"; err == nil || err.Error() != want || kindOf(err) != permanent {
-		t.Errorf("error = %v, want %s", err, want)
+	for missing, with := range map[string]map[string]any{
+		"json: number: with.number": {"scenario": "valid"}, "path: with.scenario": nil,
+	} {
+		r.With = with
+		_, err := v.provider(nil).Check(t.Context(), r)
+		if want := "registry (" + v.url + ") was not called: " + missing + " has no value"; err == nil || err.Error() != want || kindOf(err) != permanent {
+			t.Errorf("error = %v, want %s", err, want)
+		}
+	}
+}
+
+func TestABodyMayHaveEveryJSONType(t *testing.T) {
+	v := start(t)
+	p := v.provider(map[string]any{"request.json": map[string]any{
+		"list": []any{"a", "${with.number}", map[string]any{"n": 1.5}, []any{}}, "yes": true, "none": nil,
+	}})
+	if _, err := p.Check(t.Context(), request("valid")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := v.seen("valid")[0].Body, `{"list":["a","ABCDE1234F",{"n":1.5},[]],"none":null,"yes":true}`; got != want {
+		t.Errorf("the vendor received %s, want %s", got, want)
+	}
+}
+
+func TestDataMayHaveEveryJSONType(t *testing.T) {
+	v := start(t)
+	types := map[string]string{"big": "integer", "whole": "integer", "list": "array", "object": "object", "yes": "boolean", "any": ""}
+	declared := func(types map[string]string) map[string]any {
+		fields := map[string]any{}
+		for name, kind := range types {
+			field := map[string]any{"value": "response.body." + name}
+			if kind != "" {
+				field["type"] = kind
+			}
+			fields[name] = field
+		}
+		return map[string]any{"response.data": fields}
+	}
+	got, err := v.provider(declared(types)).Check(t.Context(), request("types"))
+	want := map[string]any{
+		"big": int64(9007199254740993), "whole": 2.0, "list": []any{1.0, "a"}, "object": map[string]any{"a": 1.0}, "yes": true, "any": "x",
+	}
+	if diff := cmp.Diff(want, got.Data); diff != "" || err != nil {
+		t.Errorf("data: %v (-want +got):\n%s", err, diff)
+	}
+	for name, kind := range map[string]string{"big": "array", "fraction": "integer", "list": "object", "object": "array", "yes": "number"} {
+		_, err := v.provider(declared(map[string]string{name: kind})).Check(t.Context(), request("types"))
+		if err == nil || !strings.HasSuffix(err.Error(), "data."+name+": it is not a "+kind) {
+			t.Errorf("%s as %s: error = %v, want it refused", name, kind, err)
+		}
+	}
+}
+
+func TestABaseURLMayEndInSlashes(t *testing.T) {
+	v := start(t)
+	if _, err := v.provider(map[string]any{"base_url": v.url + "/v1//"}).Check(t.Context(), request("valid")); err != nil {
+		t.Fatal(err)
+	}
+	if sent := v.seen("v1"); len(sent) != 1 || sent[0].Path != "/v1/valid" {
+		t.Errorf("the vendor received %+v, want /v1/valid", sent)
+	}
+}
+
+func TestAPollMayHaveAResponseOfItsOwn(t *testing.T) {
+	v := start(t)
+	p := v.provider(map[string]any{"poll.response": map[string]any{
+		"failed": "response.body.score > 0.9", "data": map[string]any{"id": map[string]any{"value": "response.body.id", "required": true}},
+	}})
+	got, err := p.Poll(t.Context(), verification.PollRequest{CheckRequest: request("valid"), Handle: "t-1"})
+	want := verification.CheckResult{Outcome: verification.OutcomeFailed, Data: map[string]any{"id": "t-1"}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("poll: %v (-want +got):\n%s", err, diff)
+	}
+	described, ok := p.(verification.Describer)
+	if !ok {
+		t.Fatal("the provider does not describe itself")
+	}
+	if data := described.Describe().Data.Map(); data["required"] != nil && len(data["required"].([]any)) != 0 ||
+		data["properties"].(map[string]any)["id"] == nil {
+		t.Errorf("the data is %v, want the fields of both responses and none required", data)
+	}
+}
+
+func TestWithoutAPollTheCallbackIsAwaited(t *testing.T) {
+	v := start(t)
+	p := v.provider(map[string]any{"poll": nil, "callback.header": map[string]any{"name": "X-Key", "value": "${secret.HOOK}"}})
+	got, err := p.Poll(t.Context(), verification.PollRequest{CheckRequest: request("poll"), Handle: "t-1"})
+	want := verification.CheckResult{Outcome: verification.OutcomePending, Handle: "t-1", PollAfter: 365 * 24 * time.Hour}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("poll: %v (-want +got):\n%s", err, diff)
+	}
+	if n := len(v.seen("poll")); n != 0 {
+		t.Errorf("the vendor received %d requests", n)
 	}
 }
 
@@ -291,6 +440,50 @@ func TestDocumentsAreStreamedInAMultipartBody(t *testing.T) {
 	}
 }
 
+func TestADocumentIsSentUnderANameOfItsType(t *testing.T) {
+	v := start(t)
+	stored := verification.Document{Size: 5}
+	var failing error
+	changes := map[string]any{"request.json": nil, "request.multipart": map[string]any{"front": map[string]any{"document": "${with.number}"}}}
+	o := options()
+	check := func() error {
+		t.Helper()
+		p, err := rest.New("registry", v.declaration(changes), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.Check(t.Context(), request("valid"))
+		return err
+	}
+	err := check()
+	if want := "registry (" + v.url + ") was not called: multipart.front: there is no document store"; err == nil || err.Error() != want {
+		t.Errorf("without a store: error = %v, want %s", err, want)
+	}
+	o.Documents = &mock.DocumentStoreMock{
+		DocumentFunc: func(context.Context, verification.RunRef, string) (verification.Document, error) { return stored, nil },
+		OpenDocumentFunc: func(context.Context, verification.RunRef, string) (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader("image")), failing
+		},
+	}
+	for mediaType, name := range map[string]string{
+		"image/png": "front.png", "image/webp": "front.webp", "application/pdf": "front.pdf", "text/plain": "front",
+	} {
+		stored.MediaType = mediaType
+		if err := check(); err != nil {
+			t.Fatal(err)
+		}
+		all := v.seen("valid")
+		if body := all[len(all)-1].Body; !strings.Contains(body, `filename="`+name+`"`) {
+			t.Errorf("%s: the vendor received %s, want a file with the name %s", mediaType, body, name)
+		}
+	}
+	failing = errors.New("a disk " + canary)
+	err = check()
+	if want := "registry (" + v.url + ") was not called: a document cannot be read"; err == nil || err.Error() != want || kindOf(err) != transient {
+		t.Errorf("a broken store: error = %v, want %s", err, want)
+	}
+}
+
 func TestCallsAreSpacedByTheRate(t *testing.T) {
 	v := start(t)
 	p := v.provider(map[string]any{"limits.per_second": 20, "limits.concurrent": 3})
@@ -337,9 +530,7 @@ func TestAProviderDescribesItself(t *testing.T) {
 func TestATokenThatIsRenewedWithoutATurnHasItsOwnCause(t *testing.T) {
 	v := start(t)
 	p := v.provider(map[string]any{
-		"limits.per_second": 0.01, "limits.timeout_seconds": 5, "auth": map[string]any{"oauth2": map[string]any{
-			"token_url": v.url + "/token", "client_id": "acme", "client_secret": "${secret.CLIENT}",
-		}},
+		"limits.per_second": 0.01, "limits.timeout_seconds": 5, "auth": v.oauth("token")["auth"],
 	})
 	if _, err := p.Check(t.Context(), request("oauth")); err != nil {
 		t.Fatal(err)
@@ -366,9 +557,7 @@ func TestATraceHasTheRequestWithTheExpiredToken(t *testing.T) {
 	var statuses []int
 	o := options()
 	o.Trace = func(x rest.Exchange) { statuses = append(statuses, x.Status) }
-	p, err := rest.New("registry", v.declaration(map[string]any{"auth": map[string]any{"oauth2": map[string]any{
-		"token_url": v.url + "/token", "client_id": "acme", "client_secret": "${secret.CLIENT}",
-	}}}), o)
+	p, err := rest.New("registry", v.declaration(v.oauth("token")), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,6 +582,14 @@ func TestATraceMasksSecrets(t *testing.T) {
 	}
 	if _, err := p.Check(t.Context(), request("valid")); err != nil {
 		t.Fatal(err)
+	}
+	changes := map[string]any{"limits.retries": 0, "auth": map[string]any{"header": map[string]any{"name": "X-Api-Key", "value": "${secret.TOKEN}"}}}
+	if p, err = rest.New("registry", v.declaration(changes), o); err != nil {
+		t.Fatal(err)
+	}
+	_, broken := p.Check(t.Context(), request("reset"))
+	if x := traced[1]; broken == nil || x.Status != 0 || x.Failure != broken.Error() || x.Header.Get("X-Api-Key") != "***" {
+		t.Errorf("exchange = %+v, want one with the failure %v and masks", x, broken)
 	}
 	x := traced[0]
 	if x.Status != 200 || x.Header.Get("Authorization") != "Bearer ***" || x.Body != `{"for":"run person-1","key":"***","number":"ABCDE1234F"}` {

@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 // seen is a request that the vendor received.
 type seen struct {
 	Scenario, Method, Path, Query, Key, Auth, Kind, Body string
-	Callback                                             string
+	Callback, APIKey                                     string
 }
 
 // vendor is the API of a vendor. The first element of a path names what it does.
@@ -77,6 +77,7 @@ func (v *vendor) record(r *http.Request, scenario string) (n int, one seen) {
 	one = seen{
 		Scenario: scenario, Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery, Key: r.Header.Get("Idempotency-Key"),
 		Auth: r.Header.Get("Authorization"), Kind: r.Header.Get("Content-Type"), Body: string(body), Callback: r.Header.Get("X-Callback"),
+		APIKey: r.Header.Get("X-Api-Key"),
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -179,6 +180,8 @@ func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		say(200, `{"result":"MAYBE","person":"`+canary+`"}`)
 	case "wrong":
 		say(200, `{"result":"VALID","score":"high"}`)
+	case "types":
+		say(200, `{"result":"VALID","big":9007199254740993,"whole":2,"fraction":2.5,"list":[1,"a"],"object":{"a":1},"yes":true,"any":"x"}`)
 	case "redirect":
 		w.Header().Set("Location", "/valid")
 		say(302, "")
