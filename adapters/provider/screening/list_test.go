@@ -4,6 +4,7 @@ package screening_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,6 +106,9 @@ func TestBirthDateAndCountryChangeTheScore(t *testing.T) {
 		{"1961-03-14", nil, 0.95, 1, "the birth date is the same"},
 		{"1961-14-03", nil, 0.95, 1, "the birth date is the same"},
 		{"1961", nil, 0.9, 0.99, "the year of birth is the same"},
+		{"1961-03", nil, 0.9, 0.99, "the year of birth is the same"},
+		{"1961-05", nil, 0.8, 0.93, "the birth date differs a little"},
+		{"1961-03-20", nil, 0.8, 0.93, "the birth date differs a little"},
 		{"1962-03-14", nil, 0.8, 0.93, "the birth date differs a little"},
 		{"1990-03-14", nil, 0.6, 0.8, "the birth date differs: 1990-03-14, listed 1961-03-14"},
 		{"", []string{"RU"}, 0.91, 1, "a country is the same: ru"},
@@ -125,10 +129,11 @@ func TestEveryFormatGivesTheSameEntries(t *testing.T) {
 a1,Person,Ivan Testov,"Иван Тестов;I. Testov",1970-01-02,RU
 b2,Company,Testov Shipping,,,cy
 c3,Vessel,Boat,,,
+e5,Person,--,,,
 `
-	ftm := `{"id":"a1","caption":"Ivan Testov","schema":"Person","target":true,"properties":{"name":["Ivan Testov"],"alias":["Иван Тестов"],"weakAlias":["I. Testov","Vanya"],"birthDate":["1970-01-02"],"nationality":["ru"]}}
+	ftm := `{"id":"a1","caption":"Ivan\tTestov","schema":"Person","target":true,"properties":{"name":["Ivan Testov"],"alias":["Иван Тестов"],"weakAlias":["I. Testov","Vanya"],"birthDate":["1970-01-02"],"nationality":["ru"]}}
 
-{"id":"b2","caption":"Testov Shipping","schema":"Company","properties":{"jurisdiction":["cy"]}}
+{"id":"b2","schema":"Company","properties":{"name":["Testov Shipping"],"jurisdiction":["cy"]}}
 {"id":"c3","caption":"Boat","schema":"Vessel"}
 {"id":"d4","caption":"Maria Testova","schema":"Person","target":false}
 `
@@ -167,6 +172,18 @@ c3,Vessel,Boat,,,
 	}
 }
 
+func TestBirthDatesThatAreNotDatesAreLeftOut(t *testing.T) {
+	const text = "id,schema,name,aliases,birth_date\na,Person,Ivan Testov,,c. 1970;1970-13;1970-00-01;1970/05-01;1970-05-32;197O;1970-05-01T00:00:00\n"
+	l, err := screening.Read(t.Context(), strings.NewReader(text), screening.Format{Type: screening.OpenSanctions}, names.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hits, err := l.Search(screening.Subject{Kind: names.Person, Name: "Ivan Testov", BirthDate: "1970-05-01"}, 0.85)
+	if err != nil || len(hits) != 1 || !slices.Contains(hits[0].Reasons, "the birth date is the same: 1970-05-01") {
+		t.Errorf("hits = %+v, %v, want one whose only birth date is 1970-05-01", hits, err)
+	}
+}
+
 func TestABrokenListIsAnErrorThatNamesTheLine(t *testing.T) {
 	c := names.New()
 	for _, tc := range []struct {
@@ -182,6 +199,8 @@ func TestABrokenListIsAnErrorThatNamesTheLine(t *testing.T) {
 		{"no name", "id,name\na,A B\nb,\n", screening.Format{Type: screening.CSV}, "line 3: the name is empty"},
 		{"bad kind", "id,name,kind\na,A B,ship\n", screening.Format{Type: screening.CSV}, `line 2: the kind "ship" is neither person nor company`},
 		{"named column", "id,name\na,A B\n", screening.Format{Type: screening.CSV, Columns: map[string]string{"aliases": "aka"}}, "the first line has no column aka"},
+		{"control character", "id,name\na\x1e,A B\n", screening.Format{Type: screening.CSV}, `entry "a\x1e" has a value that is too long or has control characters`},
+		{"long value", "id,name\n" + strings.Repeat("a", 2001) + ",A B\n", screening.Format{Type: screening.CSV}, "has a value that is too long"},
 		{"not UTF-8", "id,name\na,A \xff\n", screening.Format{Type: screening.CSV}, "line 2: the text is not UTF-8"},
 		{"no JSON", "{\"id\":\"a\",\"schema\":\"Person\",\"caption\":\"A B\"}\n{\n", screening.Format{Type: screening.FollowTheMoney}, "line 2: it is not an entity in JSON"},
 		{"no id", "{}\n", screening.Format{Type: screening.FollowTheMoney}, "line 1: the entity has no id or no schema"},
