@@ -66,7 +66,7 @@ func TestEveryRouteIsOpenToItsRolesOnly(t *testing.T) {
 			continue // signin_test.go tests the routes that need no session
 		}
 		for name, p := range people {
-			var a answer
+			var a response
 			if route.Method == http.MethodPost {
 				a = p.post(path)
 			} else {

@@ -147,21 +147,21 @@ func (d *desk) as(who verification.Reviewer) *person {
 	return p
 }
 
-// answer is a response whose body was read.
-type answer struct {
+// response is an HTTP response whose body was read.
+type response struct {
 	status int
 	header http.Header
 	body   string
 }
 
 // get reads a path below the console.
-func (p *person) get(path string, headers ...string) answer {
+func (p *person) get(path string, headers ...string) response {
 	p.t.Helper()
 	return p.do(http.MethodGet, path, "", headers...)
 }
 
 // post sends a form to a path below the console: names and values alternate.
-func (p *person) post(path string, pairs ...string) answer {
+func (p *person) post(path string, pairs ...string) response {
 	p.t.Helper()
 	values := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -172,7 +172,7 @@ func (p *person) post(path string, pairs ...string) answer {
 }
 
 // do sends a request with headers: names and values alternate.
-func (p *person) do(method, path, body string, headers ...string) answer {
+func (p *person) do(method, path, body string, headers ...string) response {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(p.t.Context(), method, p.server.URL+"/console"+path, strings.NewReader(body))
 	if err != nil {
@@ -191,12 +191,12 @@ func (p *person) do(method, path, body string, headers ...string) answer {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return answer{status: got.StatusCode, header: got.Header, body: string(raw)}
+	return response{status: got.StatusCode, header: got.Header, body: string(raw)}
 }
 
 // wants fails the test unless a response has a status and contains texts; a text that
 // begins with ! must not be in it.
-func wants(t testing.TB, a answer, status int, texts ...string) {
+func wants(t testing.TB, a response, status int, texts ...string) {
 	t.Helper()
 	if a.status != status {
 		t.Errorf("status = %d, want %d", a.status, status)

@@ -20,7 +20,7 @@ import (
 )
 
 // formOf returns the hidden fields of the form with an action on a page.
-func formOf(t testing.TB, page answer, action string) []string {
+func formOf(t testing.TB, page response, action string) []string {
 	t.Helper()
 	_, form, ok := strings.Cut(page.body, `action="/console`+action+`"`)
 	form, _, _ = strings.Cut(form, "</form>")

@@ -52,7 +52,7 @@ func (d *desk) work(days int) verification.WorkflowID {
 }
 
 // rows parses a table that was downloaded.
-func rows(t *testing.T, a answer) [][]string {
+func rows(t *testing.T, a response) [][]string {
 	t.Helper()
 	text, ok := strings.CutPrefix(a.body, "\ufeff")
 	if a.status != http.StatusOK || !ok {

@@ -104,7 +104,7 @@ func TestTheReportOfARunThatIsOverIsPrinted(t *testing.T) {
 }
 
 // verdictForm returns the hidden fields of the verdict form on a page.
-func verdictForm(t testing.TB, page answer) []string {
+func verdictForm(t testing.TB, page response) []string {
 	t.Helper()
 	var pairs []string
 	for _, name := range []string{"seq", "position", "reference"} {

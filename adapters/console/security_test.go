@@ -72,7 +72,7 @@ func (d *desk) rescreened(run verification.RunID) {
 func TestNoPageIsCachedOrFramed(t *testing.T) {
 	d := serve(t)
 	paths, p := d.sample(), d.as(reviewer(verification.RoleAdmin))
-	visit := map[string]answer{
+	visit := map[string]response{
 		"not found": p.get("/nothing"), "method": p.do(http.MethodPut, "/session", ""), "nobody": d.nobody().get("/session"),
 		"kept": d.nobody().post("/session", "a", "b"), "cross site": p.do(http.MethodPost, "/sign-out", "", "Sec-Fetch-Site", "cross-site"),
 	}

@@ -122,7 +122,7 @@ func TestTheSessionCookieIsOutOfReachOfScriptsAndOtherSites(t *testing.T) {
 	}
 }
 
-func cookieOf(t testing.TB, a answer, name string) *http.Cookie {
+func cookieOf(t testing.TB, a response, name string) *http.Cookie {
 	t.Helper()
 	for _, c := range (&http.Response{Header: a.header}).Cookies() {
 		if c.Name == name {

@@ -47,7 +47,7 @@ func TestAVendorCallsBack(t *testing.T) {
 	if !ok {
 		t.Fatalf("callback URL = %q", url)
 	}
-	vendor := func(path, body string, headers ...string) answer {
+	vendor := func(path, body string, headers ...string) response {
 		t.Helper()
 		return a.do(http.MethodPost, path, body, append([]string{"client-id:", "x-api-key:", "Content-Type: text/plain"}, headers...)...)
 	}

@@ -155,7 +155,7 @@ func TestABodyIsReadUpToItsLimitAndNoFurther(t *testing.T) {
 	a.do(http.MethodPost, start, fill(1<<20)).says(202, `"status"`)
 	a.do(http.MethodPost, start, fill(1<<20+1)).is(413, tooLarge)
 
-	chunked := func(body io.Reader, announce string) answer {
+	chunked := func(body io.Reader, announce string) response {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, start, body)
 		r.ContentLength = -1
 		r.Header.Set("client-id", "acme")

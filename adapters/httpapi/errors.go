@@ -52,21 +52,21 @@ var (
 )
 
 // notOpen returns the error for a signal that the run does not wait for.
-func notOpen(signal string) error {
+func notOpen(signal string) *refusal {
 	return short(http.StatusNotFound, "no open signal "+cut(signal)+" for this run", "")
 }
 
 // missing returns the error for an id that the tenant does not have.
-func missing(noun string) error {
+func missing(noun string) *refusal {
 	return full(http.StatusNotFound, "There is no such "+noun+".", nil)
 }
 
 // badRequest returns the error for a request that is not valid as a whole.
-func badRequest(sentence string) error {
+func badRequest(sentence string) *refusal {
 	return full(http.StatusBadRequest, "The request is not valid.", sentence)
 }
 
-func badFields(problems []verification.FieldError) error {
+func badFields(problems []verification.FieldError) *refusal {
 	return full(http.StatusBadRequest, "The request is not valid.", detailsOf(problems))
 }
 
@@ -78,23 +78,17 @@ type refusal struct {
 
 // short returns an error with a text of its own, and a code if programs need to
 // tell it apart.
-func short(status int, text, code string) error {
+func short(status int, text, code string) *refusal {
 	return &refusal{status, apitypes.ShortError{Error: text, Code: code}}
 }
 
 // full returns an error with a message, and details: a sentence, a
 // []apitypes.FieldError, or nil.
-func full(status int, message string, details any) error {
+func full(status int, message string, details any) *refusal {
 	return &refusal{status, apitypes.FullError{Error: http.StatusText(status), Message: message, Code: status, Details: details}}
 }
 
-// Error returns the text that the client reads first.
-func (f *refusal) Error() string {
-	if b, ok := f.body.(apitypes.ShortError); ok {
-		return b.Error
-	}
-	return http.StatusText(f.status)
-}
+func (f *refusal) Error() string { return http.StatusText(f.status) }
 
 // refuse answers with an error. An internal error is logged here, and the client
 // does not see its text.
@@ -137,18 +131,13 @@ func (a *api) logError(w *response, r *http.Request, level slog.Level, message s
 	a.log.LogAttrs(r.Context(), level, message, append(logged(w, r), slog.Any("error", err))...)
 }
 
-// refusalOf translates an expected error by its kind. Any other error is internal.
+// refusalOf returns what the client receives for a refusal, a *verification.Error, a kind
+// that a port returns as it is, and a call that was cancelled or timed out. Any other error
+// is internal.
 func refusalOf(err error, noun string) *refusal {
-	var f *refusal
-	if !errors.As(err, &f) && !errors.As(translate(err, noun), &f) {
-		f = &refusal{status: http.StatusInternalServerError}
+	if f, ok := errors.AsType[*refusal](err); ok {
+		return f
 	}
-	return f
-}
-
-// translate handles a *verification.Error, a kind that a port returns as it is, and
-// a call that was cancelled or timed out.
-func translate(err error, noun string) error {
 	e := &verification.Error{Kind: err}
 	_ = errors.As(err, &e)
 	is := func(kind error) bool { return errors.Is(e.Kind, kind) }

@@ -78,8 +78,8 @@ func (a *api) account(clientID string, tenant verification.TenantID, surfaces ..
 	}))
 }
 
-// answer is a response that was read.
-type answer struct {
+// response is an HTTP response that was read.
+type response struct {
 	scenario.Answer
 	t testing.TB
 }
@@ -87,7 +87,7 @@ type answer struct {
 // do sends a request as acme, with a body announced as JSON. Headers are given
 // as "name: value", or as "name:" to leave one out. The response must match
 // the OpenAPI document.
-func (a *api) do(method, path, body string, headers ...string) answer {
+func (a *api) do(method, path, body string, headers ...string) response {
 	a.t.Helper()
 	r := httptest.NewRequestWithContext(a.t.Context(), method, "http://api.example/", strings.NewReader(body))
 	var err error
@@ -109,7 +109,7 @@ func (a *api) do(method, path, body string, headers ...string) answer {
 	return a.send(r)
 }
 
-func (a *api) send(r *http.Request) answer {
+func (a *api) send(r *http.Request) response {
 	a.t.Helper()
 	rec := httptest.NewRecorder()
 	a.handler.ServeHTTP(rec, r)
@@ -117,7 +117,7 @@ func (a *api) send(r *http.Request) answer {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	got := answer{scenario.Answer{Status: rec.Code, Header: rec.Header(), Body: body}, a.t}
+	got := response{scenario.Answer{Status: rec.Code, Header: rec.Header(), Body: body}, a.t}
 	c, err := contract()
 	if err != nil {
 		a.t.Fatal(err)
@@ -128,29 +128,29 @@ func (a *api) send(r *http.Request) answer {
 	return got
 }
 
-// is fails the test unless the answer has this status and exactly this body,
+// is fails the test unless the response has this status and exactly this body,
 // which ends with a line break if it is JSON.
-func (got answer) is(status int, body string) answer {
+func (got response) is(status int, body string) response {
 	got.t.Helper()
 	if strings.HasPrefix(body, "{") && !strings.HasSuffix(body, "\n") {
 		body += "\n"
 	}
 	if got.Status != status || string(got.Body) != body {
-		got.t.Errorf("answer = %d %s\nwant     %d %s", got.Status, got.Body, status, body)
+		got.t.Errorf("response = %d %s\nwant     %d %s", got.Status, got.Body, status, body)
 	}
 	return got
 }
 
-// says fails the test unless the answer has this status and this text in it.
-func (got answer) says(status int, text string) answer {
+// says fails the test unless the response has this status and this text in it.
+func (got response) says(status int, text string) response {
 	got.t.Helper()
 	if got.Status != status || !bytes.Contains(got.Body, []byte(text)) {
-		got.t.Errorf("answer = %d %s\nwant     %d with %s", got.Status, got.Body, status, text)
+		got.t.Errorf("response = %d %s\nwant     %d with %s", got.Status, got.Body, status, text)
 	}
 	return got
 }
 
-func (got answer) header(name, value string) answer {
+func (got response) header(name, value string) response {
 	got.t.Helper()
 	if h := strings.Join(got.Header.Values(name), " | "); h != value {
 		got.t.Errorf("%s = %q, want %q", name, h, value)

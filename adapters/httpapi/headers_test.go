@@ -38,7 +38,7 @@ func TestAnIdempotencyKeyStartsOneRun(t *testing.T) {
 	}
 }
 
-func field(t *testing.T, got answer, name string) string {
+func field(t *testing.T, got response, name string) string {
 	t.Helper()
 	m := regexp.MustCompile(`"` + name + `":"([^"]*)"`).FindSubmatch(got.Body)
 	if m == nil {
@@ -164,7 +164,7 @@ func TestAStartSurvivesAClientThatDisconnects(t *testing.T) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, start, strings.NewReader(`{"reference_id":"p"}`))
 	must(t, err)
 	r.Header = http.Header{"Client-Id": {"acme"}, "X-Api-Key": {apiKey}, "Content-Type": {"application/json"}}
-	answered := make(chan answer)
+	answered := make(chan response)
 	go func() { answered <- a.send(r) }()
 	// The run is there while the client still waits.
 	for len(a.Provider.Calls("pan_verification")) == 0 {

@@ -57,7 +57,7 @@ func (a *api) leave(res *response, r *http.Request, began time.Time) {
 		if res.Status() != 0 {
 			panic(http.ErrAbortHandler) // the client must see that the response is not complete
 		}
-		if err := a.writeRefusal(res, rule{}, refusalOf(errInternal, "")); err != nil {
+		if err := a.writeRefusal(res, rule{}, errInternal); err != nil {
 			panic(http.ErrAbortHandler)
 		}
 	}

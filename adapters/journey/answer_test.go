@@ -155,7 +155,7 @@ func TestADoubleClickDeliversOnce(t *testing.T) {
 	onward(t, c.post("consent", "success"))
 	wait := c.wait()
 	var all sync.WaitGroup
-	answers := make([]answer, 8)
+	answers := make([]response, 8)
 	for i := range answers {
 		all.Go(func() { answers[i] = c.postTo(wait, details()...) })
 	}
@@ -184,7 +184,7 @@ func TestAnotherSiteCannotAnswer(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	body := "consent=success&wait=" + c.wait()
-	post := func(headers ...string) answer {
+	post := func(headers ...string) response {
 		return c.do(http.MethodPost, c.link, "application/x-www-form-urlencoded", strings.NewReader(body), headers...)
 	}
 	for _, headers := range [][]string{

@@ -83,7 +83,7 @@ func TestTextsOfAWorkflowAreInTheLanguageOfThePage(t *testing.T) {
 			"done": {Type: verification.NodeEnd},
 		},
 	}, "")
-	shows := func(a answer, texts ...string) {
+	shows := func(a response, texts ...string) {
 		t.Helper()
 		for _, text := range texts {
 			if !strings.Contains(a.body, text) {

@@ -95,14 +95,14 @@ type customer struct {
 	language string
 }
 
-// answer is a response that was read.
-type answer struct {
+// response is an HTTP response that was read.
+type response struct {
 	status int
 	header http.Header
 	body   string
 }
 
-func (c *customer) do(method, url, media string, body io.Reader, headers ...string) answer {
+func (c *customer) do(method, url, media string, body io.Reader, headers ...string) response {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), method, url, body)
 	if err != nil {
@@ -127,14 +127,14 @@ func (c *customer) do(method, url, media string, body io.Reader, headers ...stri
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	a := answer{status: got.StatusCode, header: got.Header, body: string(raw)}
+	a := response{status: got.StatusCode, header: got.Header, body: string(raw)}
 	if strings.HasPrefix(got.Header.Get("Content-Type"), "text/html") && method != http.MethodHead {
 		checkPage(c.t, a.body)
 	}
 	return a
 }
 
-func (c *customer) get() answer { return c.do(http.MethodGet, c.link, "", nil) }
+func (c *customer) get() response { return c.do(http.MethodGet, c.link, "", nil) }
 
 // wait returns the number in the open form.
 func (c *customer) wait() string {
@@ -147,9 +147,9 @@ func (c *customer) wait() string {
 }
 
 // post sends the open form with these answers: names and values in turn.
-func (c *customer) post(pairs ...string) answer { return c.postTo(c.wait(), pairs...) }
+func (c *customer) post(pairs ...string) response { return c.postTo(c.wait(), pairs...) }
 
-func (c *customer) postTo(wait string, pairs ...string) answer {
+func (c *customer) postTo(wait string, pairs ...string) response {
 	c.t.Helper()
 	values := url.Values{"wait": {wait}}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -163,12 +163,12 @@ func (c *customer) postTo(wait string, pairs ...string) answer {
 type file struct{ field, name, content string }
 
 // send sends the open form with files.
-func (c *customer) send(files []file, pairs ...string) answer {
+func (c *customer) send(files []file, pairs ...string) response {
 	c.t.Helper()
 	return c.sendTo(c.wait(), files, pairs...)
 }
 
-func (c *customer) sendTo(wait string, files []file, pairs ...string) answer {
+func (c *customer) sendTo(wait string, files []file, pairs ...string) response {
 	c.t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)

@@ -19,7 +19,7 @@ import (
 func TestEveryResponseHasTheSecurityHeaders(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
-	answers := map[string]answer{
+	answers := map[string]response{
 		"page": c.get(), "state": c.do(http.MethodGet, c.link+"/state", "", nil), "refusal": c.post("consent", "maybe"),
 		"lost": c.do(http.MethodGet, c.server.URL+"/journey/nothing", "", nil), "deep": c.do(http.MethodGet, c.link+"/x/y", "", nil),
 		"method": c.do(http.MethodPut, c.link, "", nil), "redirect": c.postTo("1", "consent", "success"),

@@ -395,7 +395,7 @@ func declining() verification.Definition {
 }
 
 // away fails the test unless the browser is redirected to the client at once.
-func away(t testing.TB, a answer, to string) {
+func away(t testing.TB, a response, to string) {
 	t.Helper()
 	if a.status != http.StatusSeeOther || a.header.Get("Location") != to || a.body != "" {
 		t.Errorf("answer = %d to %q: %s, want 303 to %s", a.status, a.header.Get("Location"), a.body, to)
@@ -416,7 +416,7 @@ func TestOpeningTheLinkResumesAnAbandonedRun(t *testing.T) {
 }
 
 // wants fails the test unless a page has this status and these texts.
-func wants(t testing.TB, a answer, status int, words ...string) {
+func wants(t testing.TB, a response, status int, words ...string) {
 	t.Helper()
 	if a.status != status {
 		t.Errorf("status = %d, want %d", a.status, status)
@@ -429,7 +429,7 @@ func wants(t testing.TB, a answer, status int, words ...string) {
 }
 
 // onward fails the test unless the browser is redirected back to the link.
-func onward(t testing.TB, a answer) {
+func onward(t testing.TB, a response) {
 	t.Helper()
 	if a.status != http.StatusSeeOther || !strings.HasPrefix(a.header.Get("Location"), "./") || a.header.Get("Location") == "./" || a.body != "" {
 		t.Fatalf("answer = %d to %q: %s, want 303 to the link", a.status, a.header.Get("Location"), a.body)

@@ -61,7 +61,7 @@ func pdf(n int) string { return fmt.Sprintf("%%PDF-1.4\n%% number %d\n%%%%EOF\n"
 
 func TestTheLastOfManyFilesForAFieldIsKept(t *testing.T) {
 	c, l := atPhotos(t, blob.Memory(64<<20, 0))
-	var page answer
+	var page response
 	for round := range 2 {
 		var files []file
 		for n := range 40 {
@@ -92,7 +92,7 @@ func TestFilesSentTwiceAreKeptOnce(t *testing.T) {
 	c, l := atPhotos(t, blob.Memory(64<<20, 0))
 	files := []file{{"front", "pass.jpg", picture(t, 5)}, {"selfie", "me.jpg", picture(t, 9)}}
 	wait := c.wait()
-	answers := make([]answer, 8)
+	answers := make([]response, 8)
 	var all sync.WaitGroup
 	for i := range answers {
 		all.Go(func() { answers[i] = c.sendTo(wait, files, "f.where.denied", "on") })

@@ -111,7 +111,7 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 		return err
 	}
 	if len(c.Measures) > 0 {
-		measures, err := logged([]*pendingAppend{p})
+		measures, err := measureLogEntries([]*pendingAppend{p})
 		if err != nil {
 			return err
 		}

@@ -264,7 +264,7 @@ func measureArgs(part []*pendingAppend) ([]any, error) {
 	for from := 0; from < len(part); {
 		to := from
 		for to < len(part) && part[to].tenant == part[from].tenant {
-			text, err := logged(part[to : to+1])
+			text, err := measureLogEntries(part[to : to+1])
 			if err != nil {
 				return nil, err
 			}
@@ -274,7 +274,7 @@ func measureArgs(part []*pendingAppend) ([]any, error) {
 		sum := each[from]
 		if to-from > 1 {
 			var err error
-			if sum, err = logged(part[from:to]); err != nil {
+			if sum, err = measureLogEntries(part[from:to]); err != nil {
 				return nil, err
 			}
 		}

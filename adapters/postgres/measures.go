@@ -30,16 +30,16 @@ const (
 	foldTimeout       = 3 * time.Second
 )
 
-// loggedMeasures is one element of the JSON array in a row of verifyd.measure_log: the
+// measureLogEntry is one element of the JSON array in a row of verifyd.measure_log: the
 // measures of one workflow in one interval.
-type loggedMeasures struct {
+type measureLogEntry struct {
 	Workflow verification.WorkflowID `json:"w"`
 	Interval int64                   `json:"i"` // since 1970
 	Counts   map[string]int          `json:"c"` // by "NAME VERSION KEY"
 }
 
-// logged returns the JSON of the measures of some appends; empty for none.
-func logged(part []*pendingAppend) (string, error) {
+// measureLogEntries returns the JSON array of the measures of some appends; empty for none.
+func measureLogEntries(part []*pendingAppend) (string, error) {
 	type interval struct {
 		workflow verification.WorkflowID
 		number   int64
@@ -58,9 +58,9 @@ func logged(part []*pendingAppend) (string, error) {
 	if len(order) == 0 {
 		return "", nil
 	}
-	rows := make([]loggedMeasures, len(order))
+	rows := make([]measureLogEntry, len(order))
 	for i, at := range order {
-		rows[i] = loggedMeasures{at.workflow, at.number, all[at]}
+		rows[i] = measureLogEntry{at.workflow, at.number, all[at]}
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -93,7 +93,7 @@ const everyWorkflow = "00000000-0000-0000-0000-000000000000"
 // addUp adds the measures of a row of the log to sums, whose element n is the sum of day
 // n+1 of the month.
 func addUp(sums map[sumKey][]int64, tenant, measures string) error {
-	var rows []loggedMeasures
+	var rows []measureLogEntry
 	if err := json.Unmarshal([]byte(measures), &rows); err != nil {
 		return fmt.Errorf("decode measures: %w", err)
 	}

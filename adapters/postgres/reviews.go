@@ -139,9 +139,18 @@ func (s *Store) Queue(ctx context.Context, t verification.TenantID, q verificati
 // reviewsOf selects a row for each run of a workflow and a cause, of every tenant if t is
 // empty.
 func reviewsOf(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
-	s := tx.NewSelect().Model((*reviewRow)(nil))
+	s := ofQueue(tx.NewSelect().Model((*reviewRow)(nil)), t, q, "n = 1")
+	if !q.SinceBefore.IsZero() {
+		s = s.Where("since <= ?", q.SinceBefore)
+	}
+	return s
+}
+
+// ofQueue selects the rows of a tenant, or of all if t is empty, of a workflow and of a
+// cause. Without a cause, the rows that match first count each run once.
+func ofQueue(s *bun.SelectQuery, t verification.TenantID, q verification.QueueQuery, first string) *bun.SelectQuery {
 	if q.Cause == "" {
-		s = s.Where("n = 1")
+		s = s.Where(first)
 	} else {
 		s = s.Where("cause = ?", q.Cause)
 	}
@@ -150,9 +159,6 @@ func reviewsOf(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *
 	}
 	if q.Workflow != "" {
 		s = s.Where("workflow_id = ?", q.Workflow)
-	}
-	if !q.SinceBefore.IsZero() {
-		s = s.Where("since <= ?", q.SinceBefore)
 	}
 	return s
 }
@@ -347,18 +353,7 @@ func summed(s *bun.SelectQuery) *bun.SelectQuery {
 // countersOf selects the counters of a workflow and a cause, before the day of
 // q.SinceBefore.
 func countersOf(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) *bun.SelectQuery {
-	s := tx.NewSelect().TableExpr("verifyd.review_counts")
-	if q.Cause == "" {
-		s = s.Where("is_first")
-	} else {
-		s = s.Where("cause = ?", q.Cause)
-	}
-	if t != "" {
-		s = s.Where("tenant_id = ?", t)
-	}
-	if q.Workflow != "" {
-		s = s.Where("workflow_id = ?", q.Workflow)
-	}
+	s := ofQueue(tx.NewSelect().TableExpr("verifyd.review_counts"), t, q, "is_first")
 	if !q.SinceBefore.IsZero() {
 		s = s.Where("day < ?", q.SinceBefore.UTC().Format(time.DateOnly))
 	}

@@ -51,8 +51,10 @@ func TestAccountsOfATenantAreListedByClientIdentifier(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Accounts() differs (-want +got):\n%s", diff)
 	}
-	if got, err := s.Accounts(t.Context(), tenantNumber(3)); err != nil || len(got) != 0 {
-		t.Errorf("Accounts() of a tenant that has none = %v, %v", got, err)
+	for _, none := range []verification.TenantID{tenantNumber(3), "no UUID"} {
+		if got, err := s.Accounts(t.Context(), none); err != nil || len(got) != 0 {
+			t.Errorf("Accounts(%s) = %v, %v, want none", none, got, err)
+		}
 	}
 }
 

@@ -54,10 +54,10 @@ type Issuer struct{ keys *Keys }
 // NewIssuer returns an issuer that signs with the first of keys.
 func NewIssuer(keys *Keys) *Issuer { return &Issuer{keys: keys} }
 
-// Issue returns a bearer token that is valid from now for ttl, in whole seconds and
-// at least one. If r has no identity, the name is used. It fails with ErrInvalid unless the
+// Issue returns a bearer token that is valid from now for ttl, in whole seconds, one second
+// to 100 years. If r has no identity, the name is used. It fails with ErrInvalid unless the
 // tenant is a UUID, the name is 1 to 200 printable characters, the identity 1 to 500, the
-// role exists, ttl is at least one second, and the token is at most 4,000 bytes. No two
+// role exists, ttl is within its bounds, and the token is at most 4,000 bytes. No two
 // tokens are the same.
 func (i *Issuer) Issue(r verification.Reviewer, ttl time.Duration, now time.Time) (string, error) {
 	return i.issue(localType, localAudience, r, ttl, now, 0)
@@ -65,7 +65,7 @@ func (i *Issuer) Issue(r verification.Reviewer, ttl time.Duration, now time.Time
 
 // IssueSignInLink returns the token of a link that signs a reviewer in once, within
 // verification.SignInLinkTTL from now. The session then lasts for session, in whole
-// seconds and at least one. It fails as Issue does.
+// seconds, one second to 100 years. It fails as Issue does.
 func (i *Issuer) IssueSignInLink(r verification.Reviewer, session time.Duration, now time.Time) (string, error) {
 	return i.issue(linkType, linkAudience, r, verification.SignInLinkTTL, now, session)
 }
@@ -85,8 +85,12 @@ func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.D
 	if !printable(r.Identity, maxIdentity) {
 		return "", verification.InvalidField("bearer token", "identity", "must be 1 to 500 printable characters")
 	}
-	if ttl < time.Second || typ == linkType && session < time.Second {
-		return "", verification.InvalidField("bearer token", "ttl", "must be at least one second")
+	lasts := ttl
+	if typ == linkType {
+		lasts = session
+	}
+	if lasts < time.Second || lasts > maxLifetime {
+		return "", verification.InvalidField("bearer token", "ttl", "must be one second to 100 years")
 	}
 	b := jwt.NewBuilder().
 		Issuer(localIssuer).Audience([]string{audience}).Subject(r.Name).JwtID(rand.Text()).
@@ -141,7 +145,7 @@ func (i *Issuer) OpenSignInLink(raw string, now time.Time) (verification.SignInL
 	}
 	id, _ := t.claims.JwtID()
 	var seconds float64
-	if err := t.claims.Get(sessionClaim, &seconds); err != nil || id == "" || seconds < 1 || seconds > maxSession.Seconds() {
+	if err := t.claims.Get(sessionClaim, &seconds); err != nil || id == "" || seconds < 1 || seconds > maxLifetime.Seconds() {
 		return verification.SignInLink{}, refused(notOurs, errors.New("its claims are not those of a sign-in link"))
 	}
 	return verification.SignInLink{
@@ -149,8 +153,8 @@ func (i *Issuer) OpenSignInLink(raw string, now time.Time) (verification.SignInL
 	}, nil
 }
 
-// maxSession bounds the session of a link, so that its end can be computed.
-const maxSession = 100 * 365 * 24 * time.Hour
+// maxLifetime bounds tokens and sessions, so that their end can be computed.
+const maxLifetime = 100 * 365 * 24 * time.Hour
 
 const notOurs = "it was not issued here"
 

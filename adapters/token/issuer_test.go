@@ -388,9 +388,12 @@ func TestASignInLinkReadsBackAndEnds(t *testing.T) {
 	if err != nil || another == raw {
 		t.Errorf("the second link is %v the first: %v", another == raw, err)
 	}
-	for _, session := range []time.Duration{0, -time.Hour, time.Millisecond} {
+	for _, session := range []time.Duration{0, -time.Hour, time.Millisecond, 101 * 365 * 24 * time.Hour} {
 		if _, err := b.IssueSignInLink(who, session, noon); !errors.Is(err, verification.ErrInvalid) {
 			t.Errorf("a session of %s: %v, want ErrInvalid", session, err)
+		}
+		if _, err := b.Issue(who, session, noon); !errors.Is(err, verification.ErrInvalid) {
+			t.Errorf("a token for %s: %v, want ErrInvalid", session, err)
 		}
 	}
 }

@@ -83,14 +83,14 @@ func Fill(ctx context.Context, s *postgres.Store, o FillOptions) error {
 	}
 	o.Now = o.Now.UTC().Truncate(time.Microsecond)
 	o.remake = o.remake || o.Runs >= indexesFrom
-	flows, err := saveWorkflows(ctx, s, o)
+	workflows, err := saveWorkflows(ctx, s, o)
 	if err != nil {
 		return err
 	}
 	var pid uint32
 	err = pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
 		pid = tx.Conn().PgConn().PID()
-		return fill(ctx, tx, o, flows)
+		return fill(ctx, tx, o, workflows)
 	})
 	if err != nil {
 		return fmt.Errorf("fill tenant %s: %w", o.Tenant, err)
@@ -126,7 +126,7 @@ func closeConnections(ctx context.Context, s *postgres.Store, pid uint32) error 
 	}
 }
 
-func fill(ctx context.Context, tx pgx.Tx, o FillOptions, flows []filledWorkflow) error {
+func fill(ctx context.Context, tx pgx.Tx, o FillOptions, workflows []filledWorkflow) error {
 	const prepare = `
 SELECT set_config('verifyd.tenant', $1, true), set_config('maintenance_work_mem', '512MB', true),
     set_config('work_mem', '64MB', true)`
@@ -146,7 +146,7 @@ SELECT set_config('verifyd.tenant', $1, true), set_config('maintenance_work_mem'
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	written, sums := 0, sums{}
-	for rows := range made(ctx, o, flows, sums) {
+	for rows := range made(ctx, o, workflows, sums) {
 		if rows.err != nil {
 			return rows.err
 		}
@@ -169,11 +169,11 @@ SELECT set_config('verifyd.tenant', $1, true), set_config('maintenance_work_mem'
 
 // made generates the runs, oldest first, one batch ahead of the writer. When the channel
 // is closed, all measures have been added to total.
-func made(ctx context.Context, o FillOptions, flows []filledWorkflow, total sums) <-chan rows {
+func made(ctx context.Context, o FillOptions, workflows []filledWorkflow, total sums) <-chan rows {
 	batches := make(chan rows, 1)
 	go func() {
 		defer close(batches)
-		g := newGenerator(o, flows)
+		g := newGenerator(o, workflows)
 		g.sums = total
 		for n := 0; n < o.Runs; {
 			var b rows
@@ -192,15 +192,15 @@ func made(ctx context.Context, o FillOptions, flows []filledWorkflow, total sums
 
 // generator generates runs.
 type generator struct {
-	o        FillOptions
-	flows    []filledWorkflow
-	profiles []*profile // ten thousand, each as often as its share
-	random   *rand.Rand
-	sums     sums
+	o         FillOptions
+	workflows []filledWorkflow
+	profiles  []*profile // ten thousand, each as often as its share
+	random    *rand.Rand
+	sums      sums
 }
 
-func newGenerator(o FillOptions, flows []filledWorkflow) *generator {
-	g := &generator{o: o, flows: flows}
+func newGenerator(o FillOptions, workflows []filledWorkflow) *generator {
+	g := &generator{o: o, workflows: workflows}
 	g.random = rand.New(rand.NewPCG(o.Seed, uint64(o.Runs))) //nolint:gosec // must be repeatable
 	for _, l := range profiles() {
 		for range l.share {
@@ -215,7 +215,7 @@ func (g *generator) add(to *rows, n int) error {
 	age := time.Duration((float64(g.o.Runs-n) - 0.5) / float64(g.o.Runs) * float64(g.o.Spread))
 	started := g.o.Now.Add(-age).Truncate(time.Microsecond)
 	among := g.random.Float64()
-	w := g.flows[int(among*among*float64(len(g.flows)))]
+	w := g.workflows[int(among*among*float64(len(g.workflows)))]
 	l := g.profiles[g.random.IntN(len(g.profiles))]
 	pace := math.Exp2(max(-3, min(3, g.random.NormFloat64())))
 	history := l.history(w, n, started, g.o.Now, pace, g.random)

@@ -25,15 +25,15 @@ func newClient(t *testing.T) client {
 	return client{&http.Client{Transport: transport, Timeout: 20 * time.Second}}
 }
 
-// answer is the response of a host; status 0 means that there is none.
-type answer struct {
+// response is what a host responded; status 0 means that it did not respond.
+type response struct {
 	status int
 	header http.Header
 	body   []byte
 	err    error // of a request without a response
 }
 
-func (a answer) String() string {
+func (a response) String() string {
 	if a.err != nil {
 		return a.err.Error()
 	}
@@ -41,10 +41,10 @@ func (a answer) String() string {
 }
 
 // request sends a request; headers are name, value.
-func (c client) request(ctx context.Context, method, url, body string, headers ...string) answer {
+func (c client) request(ctx context.Context, method, url, body string, headers ...string) response {
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
-		return answer{err: err}
+		return response{err: err}
 	}
 	r.Header.Set("client-id", clientID)
 	r.Header.Set("x-api-key", apiKey)
@@ -56,16 +56,16 @@ func (c client) request(ctx context.Context, method, url, body string, headers .
 			r.Header.Set(headers[i], headers[i+1])
 		}
 	}
-	response, err := c.http.Do(r)
+	got, err := c.http.Do(r)
 	if err != nil {
-		return answer{err: err}
+		return response{err: err}
 	}
-	defer response.Body.Close()
-	raw, err := io.ReadAll(response.Body)
+	defer got.Body.Close()
+	raw, err := io.ReadAll(got.Body)
 	if err != nil {
-		return answer{err: err}
+		return response{err: err}
 	}
-	return answer{status: response.StatusCode, header: response.Header, body: raw}
+	return response{status: got.StatusCode, header: got.Header, body: raw}
 }
 
 // read sends a request until the response is 200, and decodes it.

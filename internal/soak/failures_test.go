@@ -14,15 +14,15 @@ import (
 
 // injector causes random failures, from a seed.
 type injector struct {
-	t     *testing.T
-	fleet *fleet
-	rng   *rand.Rand
-	long  bool
-	began time.Time
+	t       *testing.T
+	cluster *cluster
+	rng     *rand.Rand
+	long    bool
+	began   time.Time
 
 	repairs  sync.WaitGroup // that are not done yet
 	mu       sync.Mutex
-	repaired map[*host]chan struct{} // closed when the line is repaired
+	repaired map[*host]chan struct{} // closed when the connection is repaired
 	failures failures
 	counts   map[failureKind]int
 }
@@ -42,10 +42,10 @@ const (
 	slowLine        failureKind = "slow a connection"
 )
 
-func newInjector(t *testing.T, f *fleet, seed uint64, long bool) *injector {
+func newInjector(t *testing.T, f *cluster, seed uint64, long bool) *injector {
 	t.Helper()
 	return &injector{
-		t: t, fleet: f, rng: rand.New(rand.NewPCG(seed, 1)), long: long, began: time.Now(), counts: map[failureKind]int{},
+		t: t, cluster: f, rng: rand.New(rand.NewPCG(seed, 1)), long: long, began: time.Now(), counts: map[failureKind]int{},
 		repaired: map[*host]chan struct{}{},
 	}
 }
@@ -89,7 +89,7 @@ func (c *injector) randomDuration(low, high time.Duration) time.Duration {
 }
 
 func (c *injector) cause(ctx context.Context, next failureKind) {
-	slot := c.rng.IntN(len(c.fleet.roles))
+	slot := c.rng.IntN(len(c.cluster.roles))
 	var err error
 	switch next {
 	case killHost:
@@ -97,17 +97,17 @@ func (c *injector) cause(ctx context.Context, next failureKind) {
 	case stopHost:
 		err = c.stop(slot)
 	case killDatabase:
-		err = c.outage(ctx, next, c.fleet.site.server.Kill)
+		err = c.outage(ctx, next, c.cluster.site.server.Kill)
 	case restartDatabase:
-		err = c.outage(ctx, next, func() error { return c.fleet.site.server.Stop(ctx) })
+		err = c.outage(ctx, next, func() error { return c.cluster.site.server.Stop(ctx) })
 	case cutLine:
-		err = c.disturb(next, slot, (*line).cut, (*line).restore)
+		err = c.disturb(next, slot, (*connection).cut, (*connection).restore)
 	case dropTraffic:
-		err = c.disturb(next, slot, func(l *line) error { return l.drop("upstream", "downstream") }, (*line).clear)
+		err = c.disturb(next, slot, func(l *connection) error { return l.drop("upstream", "downstream") }, (*connection).clear)
 	case dropResponses:
-		err = c.disturb(next, slot, func(l *line) error { return l.drop("downstream") }, (*line).clear)
+		err = c.disturb(next, slot, func(l *connection) error { return l.drop("downstream") }, (*connection).clear)
 	case slowLine:
-		err = c.disturb(next, slot, (*line).slow, (*line).clear)
+		err = c.disturb(next, slot, (*connection).slow, (*connection).clear)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,19 +125,19 @@ func (c *injector) log(next failureKind, format string, args ...any) {
 
 // kill kills the host in a slot and starts another one.
 func (c *injector) kill(ctx context.Context, slot int) error {
-	h := c.fleet.take(slot)
+	h := c.cluster.take(slot)
 	c.log(killHost, "%s (%s)", h.Name, h.roles)
 	from := time.Now()
 	if err := h.Kill(); err != nil {
 		return err
 	}
 	c.note(hostFailure{h.Name, from, time.Now()})
-	h.line.close()
+	h.connection.close()
 	c.wait(ctx, c.randomDuration(0, time.Second))
 	if h.Log.Crash() != "" {
 		return fmt.Errorf("%s had panicked before: %s", h.Name, h.Log)
 	}
-	return c.fleet.fill(slot)
+	return c.cluster.fill(slot)
 }
 
 // stop shuts down the host in a slot and starts another one. It first waits
@@ -146,14 +146,14 @@ func (c *injector) stop(slot int) error {
 	h := c.repairedHost(slot)
 	from := time.Now()
 	err := h.Stop()
-	c.fleet.take(slot)
+	c.cluster.take(slot)
 	c.log(stopHost, "%s (%s), it took %s", h.Name, h.roles, time.Since(from).Round(time.Millisecond))
 	c.note(hostFailure{h.Name, from, time.Now()})
-	h.line.close()
+	h.connection.close()
 	if err != nil {
 		return err
 	}
-	return c.fleet.fill(slot)
+	return c.cluster.fill(slot)
 }
 
 // outage stops or crashes the database and restarts it.
@@ -163,7 +163,7 @@ func (c *injector) outage(ctx context.Context, next failureKind, end func() erro
 		return err
 	}
 	c.wait(ctx, c.randomDuration(100*time.Millisecond, 1500*time.Millisecond))
-	err := c.fleet.site.server.Restart(ctx)
+	err := c.cluster.site.server.Restart(ctx)
 	o.to = time.Now()
 	c.log(next, "down for %s", o.to.Sub(o.from).Round(time.Millisecond))
 	c.mu.Lock()
@@ -172,16 +172,16 @@ func (c *injector) outage(ctx context.Context, next failureKind, end func() erro
 	return err
 }
 
-// disturb disturbs the line of the host in a slot for some seconds while other
+// disturb disturbs the connection of the host in a slot for some seconds while other
 // failures happen.
-func (c *injector) disturb(next failureKind, slot int, do, undo func(*line) error) error {
+func (c *injector) disturb(next failureKind, slot int, do, undo func(*connection) error) error {
 	h, length := c.repairedHost(slot), c.randomDuration(2*time.Second, 5*time.Second)
 	if c.long && c.rng.IntN(4) == 0 {
 		length = c.randomDuration(5*time.Second, 30*time.Second) // longer than a lease
 	}
 	c.log(next, "%s (%s) for %s", h.Name, h.roles, length.Round(time.Millisecond))
 	from := time.Now()
-	if err := do(h.line); err != nil {
+	if err := do(h.connection); err != nil {
 		return err
 	}
 	repaired := make(chan struct{})
@@ -191,8 +191,8 @@ func (c *injector) disturb(next failureKind, slot int, do, undo func(*line) erro
 	c.repairs.Go(func() {
 		defer close(repaired)
 		<-time.After(length)
-		if err := undo(h.line); err != nil {
-			c.t.Errorf("restore the line of %s: %v", h.Name, err)
+		if err := undo(h.connection); err != nil {
+			c.t.Errorf("restore the connection of %s: %v", h.Name, err)
 		}
 		c.note(hostFailure{h.Name, from, time.Now()})
 	})
@@ -202,7 +202,7 @@ func (c *injector) disturb(next failureKind, slot int, do, undo func(*line) erro
 // repairedHost waits until the connection of the host in a slot is repaired, and returns
 // the host.
 func (c *injector) repairedHost(slot int) *host {
-	h := c.fleet.at(slot)
+	h := c.cluster.at(slot)
 	c.mu.Lock()
 	repaired := c.repaired[h]
 	c.mu.Unlock()

@@ -4,10 +4,10 @@ package soak_test
 
 import "github.com/verifyd/verifyd/internal/process"
 
-// host is a process of verifyd with its own line to the database. A worker has no
+// host is a process of verifyd with its own connection to the database. A worker has no
 // API.
 type host struct {
 	*process.Host
-	roles string
-	line  *line
+	roles      string
+	connection *connection
 }

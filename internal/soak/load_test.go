@@ -21,11 +21,11 @@ const (
 
 // load is the customers and the responses that they got.
 type load struct {
-	fleet  *fleet
-	seed   uint64
-	client client
+	cluster *cluster
+	seed    uint64
+	client  client
 	// onResponse is called with every response, unless it is nil.
-	onResponse func(h *host, a answer)
+	onResponse func(h *host, a response)
 
 	mu       sync.Mutex
 	accepted map[string]order // by the id of the run
@@ -38,10 +38,10 @@ type load struct {
 	all   sync.WaitGroup
 }
 
-func newLoad(t *testing.T, f *fleet, seed uint64) *load {
+func newLoad(t *testing.T, f *cluster, seed uint64) *load {
 	t.Helper()
 	return &load{
-		fleet: f, seed: seed, client: newClient(t),
+		cluster: f, seed: seed, client: newClient(t),
 		accepted: map[string]order{}, refused: map[int]int{}, crowd: make(chan struct{}, crowd),
 	}
 }
@@ -146,12 +146,12 @@ func (l *load) startAgain(ctx context.Context, run string, o order) {
 func (l *load) follow(ctx context.Context, run string, o order) {
 	switch o.then.verb {
 	case doSignal:
-		l.until(ctx, run, o, func() (done bool, a answer) {
+		l.until(ctx, run, o, func() (done bool, a response) {
 			a = l.send(ctx, http.MethodPost, "/v1/signals/"+run+"/"+o.then.signal, `{"payload":`+o.then.payload+`}`)
 			return a.status == http.StatusOK, a
 		})
 	case doCancel:
-		l.until(ctx, run, o, func() (done bool, a answer) {
+		l.until(ctx, run, o, func() (done bool, a response) {
 			a = l.send(ctx, http.MethodPost, "/v1/runs/"+run+"/cancel", "")
 			return a.status == http.StatusOK, a
 		})
@@ -160,7 +160,7 @@ func (l *load) follow(ctx context.Context, run string, o order) {
 
 // until repeats an action until it is done: its response may be lost, and the run
 // may not be ready yet.
-func (l *load) until(ctx context.Context, run string, o order, do func() (done bool, a answer)) {
+func (l *load) until(ctx context.Context, run string, o order, do func() (done bool, a response)) {
 	unsure := false
 	for ctx.Err() == nil {
 		done, a := do()
@@ -201,10 +201,10 @@ func (l *load) arrived(ctx context.Context, run string, o order) bool {
 }
 
 // send sends a request to any host.
-func (l *load) send(ctx context.Context, method, path, body string, headers ...string) answer {
-	h := l.fleet.any()
+func (l *load) send(ctx context.Context, method, path, body string, headers ...string) response {
+	h := l.cluster.any()
 	if h == nil {
-		return answer{}
+		return response{}
 	}
 	a := l.client.request(ctx, method, h.API+path, body, headers...)
 	if a.status < 200 || a.status > 299 {

@@ -93,12 +93,12 @@ func TestThePassOfAHostThatDiedIsFinishedByAnother(t *testing.T) {
 	}
 	write(list, "name\nOlga Fictional Nobody\nIvan Fictional Testov\n")
 	second := s.serve(t, "api,worker", clock)
-	advance := func(h *host) answer {
+	advance := func(h *host) response {
 		return c.request(ctx, http.MethodPost, h.Admin+"/clock/advance", `{"seconds":60}`)
 	}
 	died := false
 	for !died && ctx.Err() == nil { // until the hold of the first host has ended
-		advanced := make(chan answer, 1)
+		advanced := make(chan response, 1)
 		go func() { advanced <- advance(second) }()
 		for waits := true; waits && !died; {
 			select {

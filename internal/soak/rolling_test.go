@@ -21,7 +21,7 @@ func TestHostsAreReplacedUnderLoadWithoutAFailedRequest(t *testing.T) {
 	const seed = 7
 	s := newSite(t, steady.get(t), "rolling", seed)
 	s.migrate(t)
-	f := newFleet(t, s, "api,worker", "api,worker", "worker")
+	f := newCluster(t, s, "api,worker", "api,worker", "worker")
 	l := newLoad(t, f, seed)
 	var failed failedResponses
 	l.onResponse = failed.record
@@ -45,7 +45,7 @@ func TestHostsAreReplacedUnderLoadWithoutAFailedRequest(t *testing.T) {
 		if err := f.fill(slot); err != nil {
 			t.Fatal(err)
 		}
-		h.line.close()
+		h.connection.close()
 	}
 	stopLoad()
 	n := <-orders
@@ -99,7 +99,7 @@ func (f *failedResponses) stops(h *host) {
 
 // record records a response if it is a failure. A request to a host that is shutting down
 // may get no response; these are only counted.
-func (f *failedResponses) record(h *host, a answer) {
+func (f *failedResponses) record(h *host, a response) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {

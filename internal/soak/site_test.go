@@ -30,7 +30,7 @@ const (
 // site is a database and what its hosts share.
 type site struct {
 	server    *pgtest.Server
-	database  string // its URL, without a line
+	database  string // its URL, without a proxy
 	program   string
 	bootstrap string
 	logs      string
@@ -77,18 +77,18 @@ func (s *site) migrate(t *testing.T) {
 	}
 }
 
-// start starts a host with roles, its own line and further environment variables.
+// start starts a host with roles, its own connection and further environment variables.
 func (s *site) start(roles string, env ...string) (*host, error) {
 	address, err := url.Parse(s.database)
 	if err != nil {
 		return nil, err
 	}
 	h := &host{roles: roles}
-	if h.line, err = newLine(address.Host); err != nil {
+	if h.connection, err = newConnection(address.Host); err != nil {
 		return nil, err
 	}
 	name := fmt.Sprintf("host-%d", s.made.Add(1))
-	address.Host = h.line.address()
+	address.Host = h.connection.address()
 	q := address.Query()
 	q.Set("application_name", name)
 	address.RawQuery = q.Encode()
@@ -100,7 +100,7 @@ func (s *site) start(roles string, env ...string) (*host, error) {
 		),
 	})
 	if err != nil {
-		h.line.close()
+		h.connection.close()
 		return nil, err
 	}
 	return h, nil
@@ -122,7 +122,7 @@ func retire(t *testing.T, h *host) {
 	if err := h.Kill(); err != nil {
 		t.Error(err)
 	}
-	h.line.close()
+	h.connection.close()
 	if h.Log.Crash() != "" {
 		t.Errorf("%s panicked: %s", h.Name, h.Log)
 	}

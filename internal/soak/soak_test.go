@@ -55,7 +55,7 @@ func TestNothingAcceptedIsLostDuringFailures(t *testing.T) {
 	t.Logf("repeat with VERIFYD_SOAK_SEED=%d", seed)
 	s := newSite(t, serverOf(t), "soak", seed)
 	s.migrate(t)
-	f := newFleet(t, s, "api,worker", "api,worker", "worker")
+	f := newCluster(t, s, "api,worker", "api,worker", "worker")
 	l := newLoad(t, f, seed)
 	every := shortEvery
 	if long {

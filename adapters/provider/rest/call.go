@@ -89,7 +89,7 @@ func (p *Provider) exchange(
 }
 
 // classify returns the error for a response for which no condition holds.
-func (p *Provider) classify(a answer, why error) error {
+func (p *Provider) classify(a vendorResponse, why error) error {
 	switch s := a.status; {
 	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s >= 500:
 		err := p.statusError(s, "")
@@ -115,26 +115,26 @@ func (p *Provider) statusError(status int, why string) error {
 	return fmt.Errorf("%s responded with %d%s", p.vendor, status, why)
 }
 
-func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef, vars map[string]any) (answer, error) {
+func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef, vars map[string]any) (vendorResponse, error) {
 	made, err := p.request(ctx, r, run, vars)
 	if err != nil {
-		return answer{}, err
+		return vendorResponse{}, err
 	}
 	got, err := p.client.RoundTrip(made)
 	if err == nil && got.StatusCode == http.StatusUnauthorized && p.auth.renew(made.Header) {
 		_ = got.Body.Close() // it is not read
 		p.trace(r, run, vars, got.StatusCode, nil)
 		if err := p.WaitTurn(ctx); err != nil {
-			return answer{}, fmt.Errorf("%w: %w", errNoTurn, err)
+			return vendorResponse{}, fmt.Errorf("%w: %w", errNoTurn, err)
 		}
 		if made, err = p.request(ctx, r, run, vars); err != nil {
-			return answer{}, err
+			return vendorResponse{}, err
 		}
 		got, err = p.client.RoundTrip(made)
 	}
 	if err != nil {
 		p.trace(r, run, vars, 0, err)
-		return answer{}, err
+		return vendorResponse{}, err
 	}
 	defer got.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(got.Body, p.limits.ResponseBytes+1))
@@ -143,9 +143,9 @@ func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef
 	}
 	p.trace(r, run, vars, got.StatusCode, err)
 	if err != nil {
-		return answer{}, err
+		return vendorResponse{}, err
 	}
-	return answer{got.StatusCode, got.Header, decodeBody(raw)}, nil
+	return vendorResponse{got.StatusCode, got.Header, decodeBody(raw)}, nil
 }
 
 func (p *Provider) request(ctx context.Context, r *request, run verification.RunRef, vars map[string]any) (*http.Request, error) {

@@ -71,7 +71,7 @@ func (p *receiver) ReceiveCallback(_ context.Context, r verification.PollRequest
 	if p.poll != nil {
 		return verification.CheckResult{Outcome: verification.OutcomePending, Handle: r.Handle}, nil
 	}
-	a := answer{http.StatusOK, c.Header, decodeBody(c.Body)}
+	a := vendorResponse{http.StatusOK, c.Header, decodeBody(c.Body)}
 	result, err := p.check.response.result(a, variables(r.CheckRequest, r.Handle))
 	if err != nil {
 		return result, verification.Invalid("callback", err.Error())

@@ -72,15 +72,15 @@ func (f dataConfig) schema() map[string]any {
 	return schema
 }
 
-// answer is what a vendor sent, as the response of a request or as a callback.
-type answer struct {
+// vendorResponse is what a vendor sent, as the response of a request or as a callback.
+type vendorResponse struct {
 	status int
 	header http.Header
 	body   any // nil if it is not JSON
 }
 
-// variable returns the answer as expressions see it.
-func (a answer) variable() map[string]any {
+// variable returns the response as expressions see it.
+func (a vendorResponse) variable() map[string]any {
 	headers := make(map[string]any, len(a.header))
 	for name, values := range a.header {
 		headers[strings.ToLower(name)] = strings.Join(values, ", ")
@@ -88,13 +88,13 @@ func (a answer) variable() map[string]any {
 	return map[string]any{"status": float64(a.status), "headers": headers, "body": a.body}
 }
 
-// errUndecided is returned for an answer for which no condition holds.
+// errUndecided is returned for a response for which no condition holds.
 var errUndecided = errors.New("no condition of response holds")
 
 // result returns the result that a response means, and adds the response to vars. If no
 // condition holds, the error wraps errUndecided and says which condition could not be
 // evaluated. Any other error is one of the handle or of the data.
-func (r *response) result(a answer, vars map[string]any) (verification.CheckResult, error) {
+func (r *response) result(a vendorResponse, vars map[string]any) (verification.CheckResult, error) {
 	vars["response"] = a.variable()
 	var first error // of a condition that cannot be evaluated
 	for _, c := range r.conditions {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// fleet is the hosts as clients see them. A slot is empty while its host is being
+// cluster is the hosts as clients see them. A slot is empty while its host is being
 // replaced.
-type fleet struct {
+type cluster struct {
 	site  *site
 	roles []string
 
@@ -18,10 +18,10 @@ type fleet struct {
 	hosts []*host
 }
 
-// newFleet starts a host for each role; they are killed with the test.
-func newFleet(t *testing.T, s *site, roles ...string) *fleet {
+// newCluster starts a host for each role; they are killed with the test.
+func newCluster(t *testing.T, s *site, roles ...string) *cluster {
 	t.Helper()
-	f := &fleet{site: s, roles: roles, hosts: make([]*host, len(roles))}
+	f := &cluster{site: s, roles: roles, hosts: make([]*host, len(roles))}
 	t.Cleanup(func() {
 		for slot := range f.hosts {
 			if h := f.take(slot); h != nil {
@@ -45,7 +45,7 @@ func newFleet(t *testing.T, s *site, roles ...string) *fleet {
 }
 
 // fill starts a host in a slot.
-func (f *fleet) fill(slot int) error {
+func (f *cluster) fill(slot int) error {
 	h, err := f.site.start(f.roles[slot])
 	if err != nil {
 		return err
@@ -57,14 +57,14 @@ func (f *fleet) fill(slot int) error {
 }
 
 // at returns the host in a slot, or nil.
-func (f *fleet) at(slot int) *host {
+func (f *cluster) at(slot int) *host {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.hosts[slot]
 }
 
 // take empties a slot and returns its host.
-func (f *fleet) take(slot int) *host {
+func (f *cluster) take(slot int) *host {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h := f.hosts[slot]
@@ -73,7 +73,7 @@ func (f *fleet) take(slot int) *host {
 }
 
 // any returns one of the hosts that serve requests, or nil if there is none.
-func (f *fleet) any() *host {
+func (f *cluster) any() *host {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var serving []*host
