@@ -86,10 +86,10 @@ type ReviewQueue interface {
 	// Queue returns one page of the entries that match the query, in its order, and
 	// the number of all matches.
 	Queue(ctx context.Context, t TenantID, q QueueQuery) (Page[QueueEntry], error)
-	// QueueFigures returns the figures of the queue of a tenant, or of all tenants if t
+	// QueueStats returns the statistics of the queue of a tenant, or of all tenants if t
 	// is empty, and of one workflow unless it is empty; Since has a count for each of
 	// the given times.
-	QueueFigures(ctx context.Context, t TenantID, w WorkflowID, now time.Time, since ...time.Time) (QueueFigures, error)
+	QueueStats(ctx context.Context, t TenantID, w WorkflowID, now time.Time, since ...time.Time) (QueueStats, error)
 }
 
 // ClaimStore keeps the claims of runs in the review queue. A claim ends with the

@@ -253,8 +253,8 @@ func ParseQueuePosition(s string) (p QueuePosition, err error) {
 	return p, err
 }
 
-// QueueFigures describe a review queue at one time.
-type QueueFigures struct {
+// QueueStats describes a review queue at one time.
+type QueueStats struct {
 	Open    int // runs that need a verdict
 	Overdue int // those whose due time has passed
 	// Oldest is the earliest Since; zero if the queue is empty, or for all tenants.

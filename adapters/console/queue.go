@@ -185,7 +185,7 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 	if last, yes := beyondLastPage(r, s, found); yes {
 		return c.redirect(w, last)
 	}
-	figures, err := c.engine.QueueFigures(r.Context(), s.Tenant)
+	stats, err := c.engine.QueueStats(r.Context(), s.Tenant)
 	if err != nil {
 		return err
 	}
@@ -196,8 +196,8 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 	view := queueView{Filter: f, Workflows: workflows, Events: s.Base + "/queue/events", Empty: s.emptyQueue(f)}
 	view.choices(s)
 	view.Summary = s.count("queue.total", found.Total)
-	if figures.Overdue > 0 {
-		view.Overdue = s.count("queue.overdue", figures.Overdue)
+	if stats.Overdue > 0 {
+		view.Overdue = s.count("queue.overdue", stats.Overdue)
 	}
 	for _, e := range found.Data {
 		view.Rows = append(view.Rows, c.queueRow(s, e, f, now))

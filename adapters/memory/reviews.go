@@ -132,8 +132,8 @@ func shown(e *verification.QueueEntry, now time.Time) verification.QueueEntry {
 	return seen
 }
 
-// figures adds up the figures of the queue.
-func (rs *reviews) figures(w verification.WorkflowID, now time.Time, since []time.Time) (f verification.QueueFigures) {
+// stats adds up the statistics of the queue.
+func (rs *reviews) stats(w verification.WorkflowID, now time.Time, since []time.Time) (f verification.QueueStats) {
 	oldest := rs.page(verification.QueueQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: now, Workflow: w})
 	if f.Open = oldest.Total; f.Open > 0 {
 		f.Oldest = oldest.Data[0].Since
@@ -158,10 +158,10 @@ func (s *Store) Queue(ctx context.Context, t verification.TenantID, q verificati
 	return p, err
 }
 
-// QueueFigures returns the figures of the queue of a tenant, or of all tenants.
-func (s *Store) QueueFigures(
+// QueueStats returns the statistics of the queue of a tenant, or of all tenants.
+func (s *Store) QueueStats(
 	ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time,
-) (sum verification.QueueFigures, err error) {
+) (sum verification.QueueStats, err error) {
 	sum.Since = make([]int, len(since))
 	var tenants []*tenantData
 	err = s.runs.read(ctx, func() error {
@@ -174,7 +174,7 @@ func (s *Store) QueueFigures(
 	})
 	for _, d := range tenants {
 		d.mu.Lock()
-		f := d.reviews.figures(w, now, since)
+		f := d.reviews.stats(w, now, since)
 		d.mu.Unlock()
 		sum.Open += f.Open
 		sum.Overdue += f.Overdue

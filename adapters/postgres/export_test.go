@@ -56,9 +56,9 @@ func (s *Store) QueueQueries(t verification.TenantID, q verification.QueueQuery)
 	return texts
 }
 
-// FiguresQuery returns the statement of the figures of a queue.
-func (s *Store) FiguresQuery(t verification.TenantID, now time.Time, since ...time.Time) string {
-	return figuresQuery(s.db, t, verification.QueueQuery{Now: now}, since).String()
+// StatsQuery returns the statement of the figures of a queue.
+func (s *Store) StatsQuery(t verification.TenantID, now time.Time, since ...time.Time) string {
+	return statsQuery(s.db, t, verification.QueueQuery{Now: now}, since).String()
 }
 
 // SeekFrom is the offset from which counters find the day of a row.

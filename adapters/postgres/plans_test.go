@@ -86,8 +86,8 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 			all["queue, "+name+", "+part] = postgres.Statement{Text: query}
 		}
 	}
-	all["queue, figures"] = postgres.Statement{Text: s.FiguresQuery(ours, noon(), noon(), noon().AddDate(0, 0, -3))}
-	all["queue, figures of all tenants"] = postgres.Statement{Text: s.FiguresQuery("", noon())}
+	all["queue, figures"] = postgres.Statement{Text: s.StatsQuery(ours, noon(), noon(), noon().AddDate(0, 0, -3))}
+	all["queue, figures of all tenants"] = postgres.Statement{Text: s.StatsQuery("", noon())}
 	for name, q := range map[string]verification.RunQuery{
 		"days":                   {StartedAfter: noon().AddDate(0, 0, -30), StartedBefore: noon()},
 		"days, workflow, status": {StartedAfter: noon().AddDate(0, 0, -30), Workflow: flow, Status: verification.StatusCompleted},

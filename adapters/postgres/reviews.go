@@ -360,9 +360,9 @@ func countersOf(tx bun.IDB, t verification.TenantID, q verification.QueueQuery) 
 	return s
 }
 
-// figuresQuery selects the figures of a queue but for the oldest entry. The counters of
+// statsQuery selects the statistics of a queue but for the oldest entry. The counters of
 // each day are added up once.
-func figuresQuery(tx bun.IDB, t verification.TenantID, q verification.QueueQuery, since []time.Time) *bun.SelectQuery {
+func statsQuery(tx bun.IDB, t verification.TenantID, q verification.QueueQuery, since []time.Time) *bun.SelectQuery {
 	days := countersOf(tx, t, q).Column("day").ColumnExpr("sum(reviews) AS reviews").Group("day")
 	s := tx.NewSelect().WithQuery(bun.NewWithQuery("days", days).Materialized()).
 		ColumnExpr("(?) AS open", queueSum(tx, t, q, summed(tx.NewSelect().TableExpr("days")))).
@@ -377,10 +377,10 @@ func figuresQuery(tx bun.IDB, t verification.TenantID, q verification.QueueQuery
 	return s.ColumnExpr("ARRAY["+strings.Join(counts, ", ")+"]::bigint[] AS since", terms...)
 }
 
-// QueueFigures returns the figures of the queue of a tenant, or of all tenants.
-func (s *Store) QueueFigures(
+// QueueStats returns the statistics of the queue of a tenant, or of all tenants.
+func (s *Store) QueueStats(
 	ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time,
-) (f verification.QueueFigures, err error) {
+) (f verification.QueueStats, err error) {
 	f.Since = make([]int, len(since))
 	tenants := string(t)
 	if t == "" {
@@ -394,14 +394,14 @@ func (s *Store) QueueFigures(
 	q := verification.QueueQuery{Now: now, Workflow: w}
 	var oldest pgtype.Timestamptz
 	err = s.transact(ctx, tenants, snapshot(), func(ctx context.Context, tx bun.Tx) error {
-		err := figuresQuery(tx, t, q, since).Scan(ctx, &f.Open, &f.Overdue, pgdialect.Array(&f.Since))
+		err := statsQuery(tx, t, q, since).Scan(ctx, &f.Open, &f.Overdue, pgdialect.Array(&f.Since))
 		if err != nil || t == "" {
 			return err
 		}
 		return unended(reviewsOf(tx, t, q), now).ColumnExpr("min(since)").Scan(ctx, &oldest)
 	})
 	f.Oldest = utc(oldest.Time)
-	return f, translate("read the figures of the review queue", err)
+	return f, translate("read the statistics of the review queue", err)
 }
 
 // SaveClaim stores a claim of a run in the review queue.

@@ -213,13 +213,13 @@ func sameQueue(rt *rapid.T, s *postgres.Store, m *memory.Store, tenant verificat
 	}
 	for _, w := range []verification.WorkflowID{"", flow} {
 		since := []time.Time{q.Now, q.Now.Add(-time.Hour), q.Now.AddDate(0, 0, -2)}
-		got, err := s.QueueFigures(ctx, tenant, w, q.Now, since...)
+		got, err := s.QueueStats(ctx, tenant, w, q.Now, since...)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		want, err := m.QueueFigures(ctx, tenant, w, q.Now, since...)
+		want, err := m.QueueStats(ctx, tenant, w, q.Now, since...)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			rt.Fatalf("QueueFigures(%q) (-memory +postgres), %v:\n%s", w, err, diff)
+			rt.Fatalf("QueueStats(%q) (-memory +postgres), %v:\n%s", w, err, diff)
 		}
 	}
 }

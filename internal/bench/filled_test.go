@@ -107,10 +107,10 @@ func queueReads(now time.Time, flow verification.WorkflowID) (all []filledRead) 
 	add("run", func(q *query) { q.Run = "d0000000-0000-7000-8000-000000000001" })
 	return append(all, filledRead{"queue/figures", func(ctx context.Context, s *postgres.Store) (int, error) {
 		// With the ages of the page of numbers.
-		f, err := s.QueueFigures(ctx, filledTenant, "", now, now, now.Add(-time.Hour), now.Add(-4*time.Hour), now.AddDate(0, 0, -1), now.AddDate(0, 0, -3), now.AddDate(0, 0, -7))
+		f, err := s.QueueStats(ctx, filledTenant, "", now, now, now.Add(-time.Hour), now.Add(-4*time.Hour), now.AddDate(0, 0, -1), now.AddDate(0, 0, -3), now.AddDate(0, 0, -7))
 		return f.Overdue, err
 	}}, filledRead{"queue/figures of all tenants", func(ctx context.Context, s *postgres.Store) (int, error) {
-		f, err := s.QueueFigures(ctx, "", "", now)
+		f, err := s.QueueStats(ctx, "", "", now)
 		return f.Overdue, err
 	}})
 }

@@ -2532,8 +2532,8 @@ var _ verification.ReviewQueue = &ReviewQueueMock{}
 //			QueueFunc: func(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
 //				panic("mock out the Queue method")
 //			},
-//			QueueFiguresFunc: func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueFigures, error) {
-//				panic("mock out the QueueFigures method")
+//			QueueStatsFunc: func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueStats, error) {
+//				panic("mock out the QueueStats method")
 //			},
 //		}
 //
@@ -2545,8 +2545,8 @@ type ReviewQueueMock struct {
 	// QueueFunc mocks the Queue method.
 	QueueFunc func(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error)
 
-	// QueueFiguresFunc mocks the QueueFigures method.
-	QueueFiguresFunc func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueFigures, error)
+	// QueueStatsFunc mocks the QueueStats method.
+	QueueStatsFunc func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueStats, error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -2559,8 +2559,8 @@ type ReviewQueueMock struct {
 			// Q is the q argument value.
 			Q verification.QueueQuery
 		}
-		// QueueFigures holds details about calls to the QueueFigures method.
-		QueueFigures []struct {
+		// QueueStats holds details about calls to the QueueStats method.
+		QueueStats []struct {
 			// Ctx is the ctx argument value.
 			Ctx context.Context
 			// T is the t argument value.
@@ -2573,8 +2573,8 @@ type ReviewQueueMock struct {
 			Since []time.Time
 		}
 	}
-	lockQueue        sync.RWMutex
-	lockQueueFigures sync.RWMutex
+	lockQueue      sync.RWMutex
+	lockQueueStats sync.RWMutex
 }
 
 // Queue calls QueueFunc.
@@ -2617,10 +2617,10 @@ func (mock *ReviewQueueMock) QueueCalls() []struct {
 	return calls
 }
 
-// QueueFigures calls QueueFiguresFunc.
-func (mock *ReviewQueueMock) QueueFigures(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueFigures, error) {
-	if mock.QueueFiguresFunc == nil {
-		panic("ReviewQueueMock.QueueFiguresFunc: method is nil but ReviewQueue.QueueFigures was just called")
+// QueueStats calls QueueStatsFunc.
+func (mock *ReviewQueueMock) QueueStats(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueStats, error) {
+	if mock.QueueStatsFunc == nil {
+		panic("ReviewQueueMock.QueueStatsFunc: method is nil but ReviewQueue.QueueStats was just called")
 	}
 	callInfo := struct {
 		Ctx   context.Context
@@ -2635,17 +2635,17 @@ func (mock *ReviewQueueMock) QueueFigures(ctx context.Context, t verification.Te
 		Now:   now,
 		Since: since,
 	}
-	mock.lockQueueFigures.Lock()
-	mock.calls.QueueFigures = append(mock.calls.QueueFigures, callInfo)
-	mock.lockQueueFigures.Unlock()
-	return mock.QueueFiguresFunc(ctx, t, w, now, since...)
+	mock.lockQueueStats.Lock()
+	mock.calls.QueueStats = append(mock.calls.QueueStats, callInfo)
+	mock.lockQueueStats.Unlock()
+	return mock.QueueStatsFunc(ctx, t, w, now, since...)
 }
 
-// QueueFiguresCalls gets all the calls that were made to QueueFigures.
+// QueueStatsCalls gets all the calls that were made to QueueStats.
 // Check the length with:
 //
-//	len(mockedReviewQueue.QueueFiguresCalls())
-func (mock *ReviewQueueMock) QueueFiguresCalls() []struct {
+//	len(mockedReviewQueue.QueueStatsCalls())
+func (mock *ReviewQueueMock) QueueStatsCalls() []struct {
 	Ctx   context.Context
 	T     verification.TenantID
 	W     verification.WorkflowID
@@ -2659,9 +2659,9 @@ func (mock *ReviewQueueMock) QueueFiguresCalls() []struct {
 		Now   time.Time
 		Since []time.Time
 	}
-	mock.lockQueueFigures.RLock()
-	calls = mock.calls.QueueFigures
-	mock.lockQueueFigures.RUnlock()
+	mock.lockQueueStats.RLock()
+	calls = mock.calls.QueueStats
+	mock.lockQueueStats.RUnlock()
 	return calls
 }
 

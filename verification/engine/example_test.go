@@ -748,7 +748,7 @@ func ExampleEngine_Review() {
 	// true
 }
 
-func ExampleEngine_QueueFigures() {
+func ExampleEngine_QueueStats() {
 	s, ctx := open(), context.Background()
 	defer s.close()
 	run := s.start(s.apply("review_due_minutes: 60\n"+strings.TrimPrefix(journey, "\n")), `{"sandbox":{"pan_verification":"fail"}}`)
@@ -757,8 +757,8 @@ func ExampleEngine_QueueFigures() {
 		fmt.Println(err)
 	}
 
-	figures := must(s.QueueFigures(ctx, acme))
-	fmt.Println(figures.Open, figures.Overdue, figures.Oldest.Format(time.TimeOnly))
+	stats := must(s.QueueStats(ctx, acme))
+	fmt.Println(stats.Open, stats.Overdue, stats.Oldest.Format(time.TimeOnly))
 	// Output: 1 0 09:00:00
 }
 

@@ -80,7 +80,7 @@ type ProviderNumbers struct {
 // QueueNumbers describe the review queue now. Since[i] counts the runs that have needed a
 // verdict for at least Ages[i].
 type QueueNumbers struct {
-	verification.QueueFigures
+	verification.QueueStats
 	Ages []time.Duration // the shortest first
 }
 
@@ -318,8 +318,8 @@ func (e *Engine) queueNumbers(ctx context.Context, t verification.TenantID, w ve
 	for _, age := range queueAges() {
 		since = append(since, now.Add(-age))
 	}
-	figures, err := e.ports.Store.QueueFigures(ctx, t, w, now, since...)
-	return QueueNumbers{QueueFigures: figures, Ages: queueAges()}, err
+	stats, err := e.ports.Store.QueueStats(ctx, t, w, now, since...)
+	return QueueNumbers{QueueStats: stats, Ages: queueAges()}, err
 }
 
 // TransitionQuery selects the transitions of one version of a workflow.

@@ -31,10 +31,10 @@ func (e *Engine) Review(ctx context.Context, t verification.TenantID, id verific
 	return p.Data[0], nil
 }
 
-// QueueFigures returns the figures of the review queue of a tenant, or of all tenants if
+// QueueStats returns the statistics of the review queue of a tenant, or of all tenants if
 // t is empty.
-func (e *Engine) QueueFigures(ctx context.Context, t verification.TenantID) (verification.QueueFigures, error) {
-	return e.ports.Store.QueueFigures(ctx, t, "", e.now())
+func (e *Engine) QueueStats(ctx context.Context, t verification.TenantID) (verification.QueueStats, error) {
+	return e.ports.Store.QueueStats(ctx, t, "", e.now())
 }
 
 // ClaimRequest is a request for the claim of a run in the review queue.

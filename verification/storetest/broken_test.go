@@ -69,7 +69,7 @@ func (s stores) broken(change breakage) *broken {
 			DocumentFunc: s.Document, OpenDocumentFunc: s.OpenDocument,
 			RemoveDocumentFunc: s.RemoveDocument, SaveDocumentFunc: s.SaveDocument,
 		},
-		&mock.ReviewQueueMock{QueueFunc: s.Queue, QueueFiguresFunc: s.QueueFigures},
+		&mock.ReviewQueueMock{QueueFunc: s.Queue, QueueStatsFunc: s.QueueStats},
 		&mock.ClaimStoreMock{SaveClaimFunc: s.SaveClaim, ReleaseClaimFunc: s.ReleaseClaim},
 		&mock.MeasureStoreMock{MeasuresFunc: s.Measures},
 		&mock.RescreenStoreMock{

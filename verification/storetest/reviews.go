@@ -12,7 +12,7 @@ import (
 )
 
 func reviews() []clause {
-	const queue, figures = "ReviewQueue.Queue: ", "ReviewQueue.QueueFigures: "
+	const queue, stats = "ReviewQueue.Queue: ", "ReviewQueue.QueueStats: "
 	const claim, release = "ClaimStore.SaveClaim: ", "ClaimStore.ReleaseClaim: "
 	return []clause{
 		{"an entry of the queue is returned as it was saved", queue + "the entries that match", entryIsReturned},
@@ -22,7 +22,7 @@ func reviews() []clause {
 		{"a page of the queue continues after a position", "QueueQuery.After: continues behind a position", queueAfter},
 		{"the filters of the queue select what matches", queue + "the entries that match the query", queueFilters},
 		{"an append without events leaves the queue as it is", "Commit.Review: says nothing if Events is empty", queueUnchanged},
-		{"the figures of the queue count what is open and overdue", figures + "the figures of the queue of a tenant, or of all tenants", queueFigures},
+		{"the statistics of the queue count what is open and overdue", stats + "the statistics of the queue of a tenant, or of all tenants", queueStats},
 		{"two tenants have separate queues", "ReviewQueue: every method is of one tenant", queuesOfTwoTenants},
 		{"a claim is shown until it ends", claim + "stores a claim", claimIsShown},
 		{"a claim of another person is refused, unless it is taken over", claim + "returns that claim and ErrConflict", claimIsHeld},
@@ -253,7 +253,7 @@ func queueUnchanged(t *trial) {
 	t.claimed(s.id, instant(time.Minute), c)
 }
 
-func queueFigures(t *trial) {
+func queueStats(t *trial) {
 	histories := reviewHistories()
 	t.save(ours, histories...)
 	t.save(theirs, simple(1).then(0, asked("review")))
@@ -261,7 +261,7 @@ func queueFigures(t *trial) {
 	since := []time.Time{instant(-time.Minute), instant(0), instant(2 * time.Minute), instant(48 * time.Hour)}
 	for _, now := range append(instants(histories), instant(35*time.Minute)) {
 		for _, w := range []verification.WorkflowID{"", renewal} {
-			want := verification.QueueFigures{Since: make([]int, len(since))}
+			want := verification.QueueStats{Since: make([]int, len(since))}
 			for _, e := range inQueue(all, verification.QueueQuery{Now: now, Workflow: w}) {
 				want.Open++
 				if e.Overdue(now) {
@@ -276,9 +276,9 @@ func queueFigures(t *trial) {
 					}
 				}
 			}
-			got, err := t.store.QueueFigures(t.ctx, ours, w, now, since...)
-			t.ok("QueueFigures", err)
-			same(t, fmt.Sprintf("QueueFigures(workflow %q, start+%s)", w, now.Sub(instant(0))), got, want)
+			got, err := t.store.QueueStats(t.ctx, ours, w, now, since...)
+			t.ok("QueueStats", err)
+			same(t, fmt.Sprintf("QueueStats(workflow %q, start+%s)", w, now.Sub(instant(0))), got, want)
 			if w == "" {
 				want.Open, want.Oldest = want.Open+1, time.Time{}
 				for i, at := range since {
@@ -286,9 +286,9 @@ func queueFigures(t *trial) {
 						want.Since[i]++
 					}
 				}
-				got, err = t.store.QueueFigures(t.ctx, "", w, now, since...)
-				t.ok("QueueFigures of all tenants", err)
-				same(t, "QueueFigures of all tenants", got, want)
+				got, err = t.store.QueueStats(t.ctx, "", w, now, since...)
+				t.ok("QueueStats of all tenants", err)
+				same(t, "QueueStats of all tenants", got, want)
 			}
 		}
 	}

@@ -86,16 +86,16 @@ func reviewBreaches() []breach {
 				return err
 			}
 		}},
-		{"the figures of the queue count what is open and overdue", "the overdue ones are counted at another time", func(b *broken, sound stores) {
-			b.QueueFiguresFunc = func(ctx context.Context, t tenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueFigures, error) {
-				f, err := sound.QueueFigures(ctx, t, w, now, since...)
+		{"the statistics of the queue count what is open and overdue", "the overdue ones are counted at another time", func(b *broken, sound stores) {
+			b.QueueStatsFunc = func(ctx context.Context, t tenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueStats, error) {
+				f, err := sound.QueueStats(ctx, t, w, now, since...)
 				f.Overdue = f.Open
 				return f, err
 			}
 		}},
-		{"the figures of the queue count what is open and overdue", "each count of Since is that of all runs", func(b *broken, sound stores) {
-			b.QueueFiguresFunc = func(ctx context.Context, t tenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueFigures, error) {
-				f, err := sound.QueueFigures(ctx, t, w, now, since...)
+		{"the statistics of the queue count what is open and overdue", "each count of Since is that of all runs", func(b *broken, sound stores) {
+			b.QueueStatsFunc = func(ctx context.Context, t tenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueStats, error) {
+				f, err := sound.QueueStats(ctx, t, w, now, since...)
 				for i := range f.Since {
 					f.Since[i] = f.Open
 				}

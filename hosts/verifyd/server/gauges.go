@@ -57,7 +57,7 @@ func queueGauges(e *engine.Engine) gauges {
 	open := prometheus.NewDesc("verifyd_reviews_open", "Runs that need a verdict, of all tenants.", nil, nil)
 	overdue := prometheus.NewDesc("verifyd_reviews_overdue", "Runs whose verdict is past its due time, of all tenants.", nil, nil)
 	return func(ctx context.Context, set func(d *prometheus.Desc, value float64, labels ...string)) {
-		if f, err := e.QueueFigures(ctx, ""); err == nil {
+		if f, err := e.QueueStats(ctx, ""); err == nil {
 			set(open, float64(f.Open))
 			set(overdue, float64(f.Overdue))
 		}
