@@ -66,6 +66,7 @@ func TestEveryProblemOfAField(t *testing.T) {
 		{"an infinite min", bounds(math.Inf(-1), 1), "f.min", "must be a finite number"},
 		{"a max that is not a number", bounds(0, math.NaN()), "f.max", "must be a finite number"},
 		{"a date limit of a number", field{Name: "f", Type: verification.FieldNumber, MaxDate: "today"}, "f.max", "must be a number"},
+		{"a first date of a number", field{Name: "f", Type: verification.FieldNumber, MinDate: "today"}, "f.min", "must be a number"},
 		{"a date limit without a sign", field{Name: "f", Type: verification.FieldDate, MaxDate: "18y"}, "f.max", dateLimit},
 		{"a date limit in weeks", field{Name: "f", Type: verification.FieldDate, MinDate: "-3w"}, "f.min", dateLimit},
 		{"a date limit that is not a date", field{Name: "f", Type: verification.FieldDate, MinDate: "2026-02-30"}, "f.min", dateLimit},
