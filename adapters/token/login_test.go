@@ -307,3 +307,52 @@ func TestWithoutAnAudienceNoTokenOfTheIssuerIsABearer(t *testing.T) {
 		t.Errorf("Verify = %+v, %v; want ErrUnauthenticated", c, err)
 	}
 }
+
+func TestTheSecretIsSentAsTheIssuerSupports(t *testing.T) {
+	const none, basic, body = "no secret", "basic", "body"
+	for _, c := range []struct {
+		methods []string // of the discovery document
+		secret  string
+		want    string
+	}{
+		{nil, "s", basic},
+		{[]string{"client_secret_basic"}, "s", basic},
+		{[]string{"client_secret_post", "client_secret_basic"}, "s", basic},
+		{[]string{"client_secret_post"}, "s", body},
+		{[]string{"client_secret_basic"}, "", none},
+	} {
+		i := newIssuer(t)
+		i.says(discovery, map[string]any{
+			"issuer": i.URL, "jwks_uri": i.URL + "/keys", "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token",
+			"token_endpoint_auth_methods_supported": c.methods,
+		})
+		got := none
+		i.answer("/token", func(w http.ResponseWriter, r *http.Request) {
+			if _, _, ok := r.BasicAuth(); ok {
+				got = basic
+			} else if r.PostFormValue("client_secret") != "" {
+				got = body
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"access_token": "of no use", "token_type": "Bearer"}`)
+		})
+		l, err := token.NewLogin(i.verifier(t, func(o *token.OIDCOptions) {
+			o.ClientID, o.SubjectClaim, o.ClientSecret, o.RolesClaim = "console", "sub", c.secret, "groups"
+		}), callback, signedIn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, attempt, err := l.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, _, _ := strings.Cut(attempt, ".")
+		_, _, err = l.Finish(t.Context(), attempt, url.Values{"state": {state}, "code": {"c"}})
+		if !errors.Is(err, verification.ErrUnauthenticated) || !strings.Contains(err.Error(), "the issuer gave no ID token") {
+			t.Errorf("an exchange without an ID token: %v, want that there is none", err)
+		}
+		if got != c.want {
+			t.Errorf("methods %q: sent %s, want %s", c.methods, got, c.want)
+		}
+	}
+}

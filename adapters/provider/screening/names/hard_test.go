@@ -3,12 +3,15 @@
 package names_test
 
 import (
+	"bytes"
 	"encoding/csv"
+	"fmt"
 	"math"
 	"os"
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/golden"
 )
 
 // threshold is the score from which names count as a match.
@@ -99,13 +102,17 @@ func pairs(t *testing.T, path string) [][]string {
 	return rows[1:]
 }
 
-// toldApart compares the pairs of a file.
+// toldApart compares the pairs of a file, which also has their scores.
 func toldApart(t *testing.T, path string) {
 	t.Helper()
 	c := names.New()
+	var scored bytes.Buffer
+	file := csv.NewWriter(&scored)
+	_ = file.Write([]string{"kind", "name1", "name2", "match", "score"}) // Flush has the error
 	found := map[string]*verdicts{"person": {}, "company": {}, "all": {}}
 	for _, row := range pairs(t, path) {
 		m := score(t, c, row[0], row[1], row[2])
+		_ = file.Write(append(row[:4:4], fmt.Sprintf("%.3f", m.Score)))
 		want, got := row[3] == "yes", m.Score >= threshold
 		found[row[0]].add(want, got)
 		found["all"].add(want, got)
@@ -113,6 +120,8 @@ func toldApart(t *testing.T, path string) {
 			t.Logf("%.3f, want match=%v: %s %q %q %v", m.Score, want, row[0], row[1], row[2], m.Parts)
 		}
 	}
+	file.Flush()
+	golden.Equal(t, path, scored.Bytes())
 	for _, kind := range []string{"person", "company", "all"} {
 		v := found[kind]
 		t.Logf("%s: F1 %.3f, precision %.3f, recall %.3f of %d pairs", kind, v.f1(), v.precision(), v.recall(), v.hits+v.misses+v.alarms+v.clears)
