@@ -148,7 +148,7 @@ func checkJSON(text string) string {
 				end++
 			}
 			if _, err := strconv.ParseFloat(text[i:end], 64); errors.Is(err, strconv.ErrRange) {
-				return "it must not hold a number beyond the range of a float64"
+				return "it must not contain a number beyond the range of a float64"
 			}
 			i = end - 1
 		}
@@ -166,13 +166,13 @@ func checkString(text string, i int) (end int, message string) {
 		i++
 		switch unit := escaped(text, i); {
 		case unit == 0:
-			return i, "it must not hold a NUL character"
+			return i, "it must not contain a NUL character"
 		case unit >= 0xdc00 && unit <= 0xdfff:
-			return i, "it must not hold half of a surrogate pair"
+			return i, "it must not contain half of a surrogate pair"
 		case unit >= 0xd800 && unit <= 0xdbff:
 			i += len(`u0000\`)
 			if low := escaped(text, i); i > len(text) || text[i-1] != '\\' || low < 0xdc00 || low > 0xdfff {
-				return i, "it must not hold half of a surrogate pair"
+				return i, "it must not contain half of a surrogate pair"
 			}
 		}
 	}

@@ -54,15 +54,15 @@ func TestParseDataRefusesTheRest(t *testing.T) {
 		{"33 levels", deep, "it must not nest deeper than 32"},
 		{"33 levels of arrays", `{"a":` + strings.Repeat(`[`, 32) + strings.Repeat(`]`, 32) + `}`, "it must not nest deeper than 32"},
 		{"levels without end", strings.Repeat(`{"a":`, 100000), "it must not nest deeper than 32"},
-		{"NUL", `{"a":"x\u0000"}`, "it must not hold a NUL character"},
-		{"NUL in a name", `{"\u0000":1}`, "it must not hold a NUL character"},
-		{"NUL after an escaped backslash", `{"a":"\\\u0000"}`, "it must not hold a NUL character"},
-		{"half a pair", `{"a":"\ud83d"}`, "it must not hold half of a surrogate pair"},
-		{"half a pair and text", `{"a":"\ud83dxyzabc"}`, "it must not hold half of a surrogate pair"},
-		{"half a pair and another escape", `{"a":"\ud83d\u0041"}`, "it must not hold half of a surrogate pair"},
-		{"the second half alone", `{"a":"\ude00"}`, "it must not hold half of a surrogate pair"},
-		{"a number out of range", `{"a":1e999}`, "it must not hold a number beyond the range of a float64"},
-		{"a number out of range below", `{"a":[-1e309]}`, "it must not hold a number beyond the range of a float64"},
+		{"NUL", `{"a":"x\u0000"}`, "it must not contain a NUL character"},
+		{"NUL in a name", `{"\u0000":1}`, "it must not contain a NUL character"},
+		{"NUL after an escaped backslash", `{"a":"\\\u0000"}`, "it must not contain a NUL character"},
+		{"half a pair", `{"a":"\ud83d"}`, "it must not contain half of a surrogate pair"},
+		{"half a pair and text", `{"a":"\ud83dxyzabc"}`, "it must not contain half of a surrogate pair"},
+		{"half a pair and another escape", `{"a":"\ud83d\u0041"}`, "it must not contain half of a surrogate pair"},
+		{"the second half alone", `{"a":"\ude00"}`, "it must not contain half of a surrogate pair"},
+		{"a number out of range", `{"a":1e999}`, "it must not contain a number beyond the range of a float64"},
+		{"a number out of range below", `{"a":[-1e309]}`, "it must not contain a number beyond the range of a float64"},
 		{"a raw NUL", "{\"a\":\"\x00\"}", "it must be valid JSON"},
 		{"two objects", `{}{}`, "it must be valid JSON"},
 		{"cut off", `{"a":`, "it must be valid JSON"},
@@ -91,7 +91,7 @@ func TestNewDataEncodesObjects(t *testing.T) {
 	}
 	for want, v := range map[string]any{
 		"it cannot be written as JSON":     math.NaN(),
-		"it must not hold a NUL character": "\x00",
+		"it must not contain a NUL character": "\x00",
 	} {
 		if _, err := verification.NewData(map[string]any{"a": v}); outcome(nil, err) != "invalid" || err.Error() != "data: "+want {
 			t.Errorf("NewData(%v) = %v, want %s", v, err, want)

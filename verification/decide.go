@@ -137,7 +137,7 @@ func ValidateReferenceID(s string) error {
 	case n > maxReferenceID:
 		message = tooLong(maxReferenceID)
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, isControl):
-		message = "must not hold control characters"
+		message = "must not contain control characters"
 	default:
 		return nil
 	}

@@ -36,7 +36,7 @@ func TestStartKeepsWhatTheRunBeganWith(t *testing.T) {
 }
 
 func TestStartRefusesReferenceIDsOutOfBounds(t *testing.T) {
-	long, control := "must be at most 255 characters", "must not hold control characters"
+	long, control := "must be at most 255 characters", "must not contain control characters"
 	for _, c := range []struct{ name, id, want string }{
 		{"none", "", "is required"},
 		{"one character", "x", ""},

@@ -57,7 +57,7 @@ func parse(file string, raw []byte, d *diagnostics) *tree {
 	case len(docs) == 0:
 		return refuse(position{}, "the file is empty")
 	case len(docs) > 1:
-		return refuse(positionOf(docs[1]), "a file holds one document: remove the ---")
+		return refuse(positionOf(docs[1]), "a file must have one document: remove the ---")
 	}
 	r := &yamlReader{diagnostics: d, file: file, inside: map[*yaml.Node]bool{}}
 	t := r.tree(docs[0].Content[0], nil, 1)
@@ -235,7 +235,7 @@ func (r *yamlReader) tree(n *yaml.Node, p path, level int) *tree {
 
 func (r *yamlReader) alias(n *yaml.Node, p path, level int) *tree {
 	if r.inside[n.Alias] {
-		r.stop(n, p, "an anchor must not hold itself")
+		r.stop(n, p, "an anchor must not contain itself")
 		return &tree{}
 	}
 	r.inside[n.Alias] = true
@@ -303,7 +303,7 @@ func (r *yamlReader) scalar(n *yaml.Node, p path) any {
 	case string:
 		r.tag(n, p, "!!str")
 		if strings.ContainsRune(v, 0) {
-			r.problem(n, p, "must not hold a NUL character")
+			r.problem(n, p, "must not contain a NUL character")
 		}
 	}
 	return value

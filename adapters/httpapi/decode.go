@@ -208,7 +208,7 @@ func (d *decoder) text(path string, to *string) error {
 	}
 	*to = token.String()
 	if strings.Contains(*to, "\x00") {
-		d.add(path, "must not hold a NUL character")
+		d.add(path, "must not contain a NUL character")
 	}
 	return nil
 }

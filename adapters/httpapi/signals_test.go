@@ -34,7 +34,7 @@ func TestTheBodyOfAVerdict(t *testing.T) {
 		`{"payload":{"decision":"approve","note":"x"}}`:          badField("payload.note", "is not a known field"),
 		`{"payload":{"decision":"approve","notes":7}}`:           badField("payload.notes", "must be a string"),
 		`{"payload":{"decision":"approve","notes":null}}`:        badField("payload.notes", "must be a string"),
-		`{"payload":{"decision":"approve","notes":"\u0000"}}`:    badField("payload.notes", "must not hold a NUL character"),
+		`{"payload":{"decision":"approve","notes":"\u0000"}}`:    badField("payload.notes", "must not contain a NUL character"),
 		`{"payload":{"decision":"approve","decision":"reject"}}`: badField("payload.decision", "is given twice"),
 		`{"payload":{"decision":"approve"},"extra":1}`:           badField("extra", "is not a known field"),
 		`{"decision":"approve"}`:                                 bad(`[{"field":"decision","message":"is not a known field"},{"field":"payload","message":"is required"}]`),

@@ -169,7 +169,7 @@ func checkURL(raw string, bare bool) error {
 	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
 		return errors.New("must be https, or http on a loopback address")
 	case u.User != nil:
-		return errors.New("must not hold credentials")
+		return errors.New("must not contain credentials")
 	case strings.Contains(raw, "#"):
 		return errors.New("must not have a fragment")
 	case bare && strings.Contains(raw, "?"):

@@ -40,7 +40,7 @@ func TestInvalidOptionsAreRefused(t *testing.T) {
 		"http nearby":            {func(o *token.OIDCOptions) { o.Issuer = "http://10.0.0.1" }, "the option Issuer must be https, or http on a loopback address"},
 		"http like localhost":    {func(o *token.OIDCOptions) { o.Issuer = "http://localhost.example" }, "the option Issuer must be https, or http on a loopback address"},
 		"another scheme":         {func(o *token.OIDCOptions) { o.Issuer = "ftp://localhost" }, "the option Issuer must be https, or http on a loopback address"},
-		"credentials":            {func(o *token.OIDCOptions) { o.Issuer = "https://me:secret@id.example" }, "the option Issuer must not hold credentials"},
+		"credentials":            {func(o *token.OIDCOptions) { o.Issuer = "https://me:secret@id.example" }, "the option Issuer must not contain credentials"},
 		"a fragment":             {func(o *token.OIDCOptions) { o.Issuer = "https://id.example#" }, "the option Issuer must not have a fragment"},
 		"a query":                {func(o *token.OIDCOptions) { o.Issuer = "https://id.example?" }, "the option Issuer must not have a query"},
 		"keys over http":         {func(o *token.OIDCOptions) { o.JWKSURL = "http://id.example/keys" }, "the option JWKSURL must be https, or http on a loopback address"},
@@ -139,7 +139,7 @@ func TestInvalidResponsesGiveNoKeys(t *testing.T) {
 		"keys in a file":          {discovery, func(i *issuer) http.HandlerFunc { return document(i.URL, "file:///etc/passwd") }, "read the issuer's discovery document: its jwks_uri must be an absolute URL"},
 		"a large document":        {discovery, func(*issuer) http.HandlerFunc { return text(strings.Repeat(" ", 1<<20+1)) }, "read the issuer's discovery document: the response is larger than 1 MiB"},
 		"moved over http":         {discovery, func(*issuer) http.HandlerFunc { return to("http://id.example/") }, "the URL that it redirects to must be https, or http on a loopback address"},
-		"moved with credentials":  {discovery, func(i *issuer) http.HandlerFunc { return to(strings.Replace(i.URL, "//", "//me:secret@", 1)) }, "the URL that it redirects to must not hold credentials"},
+		"moved with credentials":  {discovery, func(i *issuer) http.HandlerFunc { return to(strings.Replace(i.URL, "//", "//me:secret@", 1)) }, "the URL that it redirects to must not contain credentials"},
 		"moved in circles":        {discovery, func(i *issuer) http.HandlerFunc { return to(i.URL + discovery) }, "it redirects more than 3 times"},
 		"no keys":                 {"/keys", func(*issuer) http.HandlerFunc { return http.NotFound }, "read the issuer's keys: the response has status 404, not 200"},
 		"nothing": {"/keys", func(*issuer) http.HandlerFunc {

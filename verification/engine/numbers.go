@@ -53,8 +53,10 @@ type DayNumbers struct {
 // a workflow in the query there are none. They are in the order of the current version;
 // steps that it does not have come last.
 type StepNumbers struct {
-	Node  verification.NodeID
-	Type  verification.NodeType // empty if the current version does not have the step
+	Node verification.NodeID
+	// Type and Label are those of the current version or, if it does not have the step, of
+	// the latest version that has it. Type is empty if that is not one of the latest 200.
+	Type  verification.NodeType
 	Label string
 	// Reached counts the visits of the step that began, Left those after which the run
 	// went on, and Stopped those at which the run expired, was cancelled or failed.
@@ -256,7 +258,7 @@ func (e *Engine) stepNumbers(
 	if err != nil {
 		return nil, err
 	}
-	steps := map[verification.NodeID]*StepNumbers{}
+	steps, counted := map[verification.NodeID]*StepNumbers{}, map[int]bool{}
 	at := func(id verification.NodeID) *StepNumbers {
 		if steps[id] == nil {
 			steps[id] = &StepNumbers{Node: id, Label: string(id)}
@@ -264,6 +266,7 @@ func (e *Engine) stepNumbers(
 		return steps[id]
 	}
 	for _, m := range found {
+		counted[m.Version] = true
 		switch m.Name {
 		case verification.MeasureTransition:
 			move, n := verification.ParseTransition(m.Key), sum(m.Counts)
@@ -283,19 +286,57 @@ func (e *Engine) stepNumbers(
 			return nil, err
 		}
 		for i, node := range v.Definition.BreadthFirst() {
-			n := v.Definition.Nodes[node]
-			if n.Type == verification.NodeBranch || n.Type == verification.NodeEnd {
-				delete(steps, node)
-				continue
-			}
-			s := at(node)
-			s.Type, order[node] = n.Type, i+1
-			if n.Label != "" {
-				s.Label = n.Label
-			}
+			at(node).describe(v.Definition)
+			order[node] = i + 1
 		}
 	}
+	if err := e.describeFormer(ctx, t, id, steps, counted); err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(steps, func(_ verification.NodeID, s *StepNumbers) bool {
+		return s.Type == verification.NodeBranch || s.Type == verification.NodeEnd
+	})
 	return sortedSteps(steps, order), nil
+}
+
+// describe sets the type and the label of a step, if the definition has it.
+func (s *StepNumbers) describe(d verification.Definition) {
+	n := d.Nodes[s.Node]
+	s.Type, s.Label = n.Type, cmp.Or(n.Label, s.Label)
+}
+
+// describeFormer describes the steps that the current version does not have, by the latest
+// of the versions that were counted.
+func (e *Engine) describeFormer(
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID,
+	steps map[verification.NodeID]*StepNumbers, counted map[int]bool,
+) error {
+	isDescribed := func(s *StepNumbers) bool { return s.Type != "" }
+	former := slices.DeleteFunc(slices.Collect(maps.Values(steps)), isDescribed)
+	if len(former) == 0 {
+		return nil
+	}
+	versions, err := e.ports.Store.Versions(ctx, t, id, verification.PageQuery{Limit: verification.MaxLimit})
+	if err != nil {
+		return err
+	}
+	for _, info := range versions.Data {
+		if len(former) == 0 {
+			break
+		}
+		if !counted[info.Number] {
+			continue
+		}
+		v, err := e.ports.Store.Version(ctx, t, id, info.Hash)
+		if err != nil {
+			return err
+		}
+		for _, s := range former {
+			s.describe(v.Definition)
+		}
+		former = slices.DeleteFunc(former, isDescribed)
+	}
+	return nil
 }
 
 // sortedSteps returns steps in an order, and those that have none last, by id.

@@ -1,4 +1,4 @@
-// Tests of the days of the numbers, in zones whose clocks change at midnight.
+// Tests of the numbers: of days in zones whose clocks change at midnight, and of steps.
 
 package engine_test
 
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
@@ -58,5 +59,37 @@ func TestADayBeginsWhenItsDateDoes(t *testing.T) {
 		if diff := cmp.Diff(test.begin, begin); diff != "" {
 			t.Errorf("days in %s from %s (-want +got):\n%s", test.zone, test.from, diff)
 		}
+	}
+}
+
+func TestAStepOfAFormerVersionIsNumbered(t *testing.T) {
+	kit := enginetest.New(t)
+	var w verification.Workflow
+	for _, name := range []string{"old", "new"} {
+		first, consent, end := verification.NodeID(name+"_first"), verification.NodeID(name+"_consent"), verification.NodeID(name+"_end")
+		w = kit.Apply(verification.Definition{
+			Workflow: "steps", Name: "Steps", Start: first,
+			Nodes: map[verification.NodeID]verification.Node{
+				first:   {Type: verification.NodeBranch, Rules: []verification.Rule{{When: "input.agreed", Next: end}}, Else: consent},
+				consent: {Type: verification.NodeConsent, Label: "Consent, " + name, Text: "Do you agree?", Next: end, OnDeclined: end},
+				end:     {Type: verification.NodeEnd},
+			},
+		})
+		for _, agreed := range []bool{true, false} {
+			input, err := verification.NewData(map[string]any{"agreed": agreed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			kit.Start(w.ID, engine.StartRequest{ReferenceID: "person-1", Input: input})
+		}
+	}
+	today := enginetest.Began()
+	n, err := kit.Engine.Numbers(t.Context(), enginetest.Tenant, engine.NumbersQuery{From: today, To: today, Workflow: w.ID})
+	want := []engine.StepNumbers{
+		{Node: "new_consent", Type: verification.NodeConsent, Label: "Consent, new", Reached: 1},
+		{Node: "old_consent", Type: verification.NodeConsent, Label: "Consent, old", Reached: 1},
+	}
+	if diff := cmp.Diff(want, n.Steps); diff != "" || err != nil {
+		t.Errorf("%v, steps (-want +got):\n%s", err, diff)
 	}
 }
