@@ -141,6 +141,9 @@ func TestCardNumber(t *testing.T) {
 		// The numbers that schemes and acquirers publish for tests.
 		{with{"number": "4111 1111 1111 1111"}, `passed {"number":"XXXXXXXXXXXX1111","scheme":"visa"}`},
 		{with{"number": "4222222222222"}, `passed {"number":"XXXXXXXXX2222","scheme":"visa"}`},
+		{with{"number": "4000000000000002"}, `passed {"number":"XXXXXXXXXXXX0002","scheme":"visa"}`},
+		{with{"number": "3999990000000009"}, `passed {"number":"XXXXXXXXXXXX0009","scheme":"diners_club"}`},
+		{with{"number": "6011990000000006"}, `passed {"number":"XXXXXXXXXXXX0006","scheme":"discover"}`},
 		{with{"number": "5555-5555-5555-4444"}, `passed {"number":"XXXXXXXXXXXX4444","scheme":"mastercard"}`},
 		{with{"number": "2223003122003222"}, `passed {"number":"XXXXXXXXXXXX3222","scheme":"mastercard"}`},
 		{with{"number": "378282246310005"}, `passed {"number":"XXXXXXXXXXX0005","scheme":"american_express"}`},

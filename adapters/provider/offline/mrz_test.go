@@ -14,6 +14,7 @@ const (
 	specimenTD3     = "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<\nL898902C36UTO7408122F1204159ZE184226B<<<<<10"
 	specimenTD1     = "I<UTOD231458907<<<<<<<<<<<<<<<\n7408122F1204159UTO<<<<<<<<<<<6\nERIKSSON<<ANNA<MARIA<<<<<<<<<<"
 	specimenTD2     = "I<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<\nD231458907UTO7408122F1204159<<<<<<<6"
+	optionalTD1     = "I<UTOD231458907<<<<<<<<<<<<<<<\n7408122F1204159UTO12345678<<<4\nERIKSSON<<ANNA<MARIA<<<<<<<<<<" // with further optional data
 	specimenLongTD1 = "I<UTOD23145890<7349<<<<<<<<<<<\n3407127M9507122UTO<<<<<<<<<<<2\nSTEVENSON<<PETER<JOHN<<<<<<<<<"
 	specimenLongTD2 = "I<UTOSTEVENSON<<PETER<JOHN<<<<<<<<<<\nD23145890<UTO3407127M95071227349<<<8"
 )
@@ -26,6 +27,7 @@ func TestTheSpecimensOfDoc9303Pass(t *testing.T) {
 	for _, tt := range []struct{ mrz, day, data string }{
 		{specimenTD3, "2012-04-15", fmt.Sprintf(anna, "P", "L898902C3", "TD3")},
 		{specimenTD1, "2012-04-15", fmt.Sprintf(anna, "I", "D23145890", "TD1")},
+		{optionalTD1, "2012-04-15", fmt.Sprintf(anna, "I", "D23145890", "TD1")},
 		{specimenTD2, "2012-04-15", fmt.Sprintf(anna, "I", "D23145890", "TD2")},
 		{specimenLongTD1, "1995-07-12", fmt.Sprintf(peter, "TD1")},
 		{specimenLongTD2, "1995-07-12", fmt.Sprintf(peter, "TD2")},
@@ -69,6 +71,10 @@ func TestAWrongCheckDigitIsNamed(t *testing.T) {
 		{strings.Replace(specimenTD3, "1204159", "1204158", 1), `"wrong_check_digits":["expiry_date","composite"]`},
 		{strings.Replace(specimenTD3, "<<<<<10", "<<<<<20", 1), `"wrong_check_digits":["personal_number","composite"]`},
 		{strings.Replace(specimenTD3, "<<<<<10", "<<<<<11", 1), `"wrong_check_digits":["composite"]`},
+		{strings.Replace(specimenTD1, "7408122F", "7408123F", 1), `"wrong_check_digits":["birth_date","composite"]`},
+		{strings.Replace(specimenTD1, "1204159", "1204158", 1), `"wrong_check_digits":["expiry_date","composite"]`},
+		{strings.Replace(specimenTD2, "7408122F", "7408123F", 1), `"wrong_check_digits":["birth_date","composite"]`},
+		{strings.Replace(specimenTD2, "1204159", "1204158", 1), `"wrong_check_digits":["expiry_date","composite"]`},
 		{strings.Replace(specimenTD1, "UTO<<<<<<<<<<<6", "UTO<<<<<<<<<<<7", 1), `"wrong_check_digits":["composite"]`},
 		{strings.Replace(specimenTD2, "F1204159<<<<<<<6", "F1204159<<<<<<<7", 1), `"wrong_check_digits":["composite"]`},
 		{strings.Replace(specimenLongTD1, "<7349<", "<7348<", 1), `"wrong_check_digits":["document_number","composite"]`},

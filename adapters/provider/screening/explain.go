@@ -106,15 +106,12 @@ func compareBirth(date string, listed []string) birth {
 }
 
 func compareDates(a, b string) birth {
-	if len(a) < 4 || len(b) < 4 {
-		return birthYear // nothing to compare
-	}
-	if a[:4] != b[:4] {
-		x, errA := strconv.Atoi(a[:4])
-		y, errB := strconv.Atoi(b[:4])
-		if errA == nil && errB == nil && max(x-y, y-x) == 1 {
-			return birthNear
-		}
+	x, _ := strconv.Atoi(a[:4])
+	y, _ := strconv.Atoi(b[:4])
+	switch {
+	case max(x-y, y-x) == 1:
+		return birthNear
+	case x != y:
 		return birthOther
 	}
 	if len(a) < 10 || len(b) < 10 {

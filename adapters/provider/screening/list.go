@@ -225,7 +225,8 @@ func (l *List) Search(s Subject, minimum float64) ([]Hit, error) {
 	best := map[uint32]found{}
 	for _, f := range x.search(query, float32(minimum)*lowest) {
 		entry := x.entries[f.name]
-		if known, ok := best[entry]; !ok || f.match.Score > known.match.Score {
+		known, ok := best[entry]
+		if !ok || cmp.Or(cmp.Compare(f.match.Score, known.match.Score), cmp.Compare(known.name, f.name)) > 0 {
 			best[entry] = f
 		}
 	}

@@ -4,6 +4,7 @@ package screening_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -96,32 +97,107 @@ func TestTheSameSearchHasTheSameHits(t *testing.T) {
 
 func TestBirthDateAndCountryChangeTheScore(t *testing.T) {
 	l := loaded(t)
-	for _, tc := range []struct {
-		birth     string
-		countries []string
-		low, high float64
-		reason    string
-	}{
-		{"", nil, 0.9, 0.99, "zamoyskow is like zamoiskov"},
-		{"1961-03-14", nil, 0.95, 1, "the birth date is the same"},
-		{"1961-14-03", nil, 0.95, 1, "the birth date is the same"},
-		{"1961", nil, 0.9, 0.99, "the year of birth is the same"},
-		{"1961-03", nil, 0.9, 0.99, "the year of birth is the same"},
-		{"1961-05", nil, 0.8, 0.93, "the birth date differs a little"},
-		{"1961-03-20", nil, 0.8, 0.93, "the birth date differs a little"},
-		{"1962-03-14", nil, 0.8, 0.93, "the birth date differs a little"},
-		{"1990-03-14", nil, 0.6, 0.8, "the birth date differs: 1990-03-14, listed 1961-03-14"},
-		{"", []string{"RU"}, 0.91, 1, "a country is the same: ru"},
-		{"", []string{"br"}, 0.8, 0.95, "no country is the same: listed ru"},
-	} {
-		hits, err := l.Search(screening.Subject{Kind: names.Person, Name: "Victor Zamoyskow", BirthDate: tc.birth, Countries: tc.countries}, 0.5)
-		if err != nil {
-			t.Fatal(err)
+	search := func(s screening.Subject) screening.Hit {
+		t.Helper()
+		s.Kind = names.Person
+		hits, err := l.Search(s, 0.5)
+		if err != nil || len(hits) == 0 {
+			t.Fatalf("%+v: no hit, %v", s, err)
 		}
-		if len(hits) == 0 || hits[0].Score < tc.low || hits[0].Score > tc.high || !strings.Contains(strings.Join(hits[0].Reasons, "\n"), tc.reason) {
-			t.Errorf("birth %q, countries %v: hits %+v, want a score from %.2f to %.2f and %q", tc.birth, tc.countries, hits, tc.low, tc.high, tc.reason)
+		return hits[0]
+	}
+	same := func(s float64) float64 { return s }
+	times := func(factor float64) func(float64) float64 { return func(s float64) float64 { return s * factor } }
+	half := func(s float64) float64 { return s + (1-s)/2 }
+	const name, low = "Victor Zamoyskow", "Viktor"
+	for _, tc := range []struct {
+		name, birth string
+		countries   []string
+		want        func(score float64) float64 // by that of the name alone
+		reason      string
+	}{
+		{name, "", nil, same, "zamoyskow is like zamoiskov"},
+		{name, "1961-03-14", nil, half, "the birth date is the same"},
+		{name, "1961-14-03", nil, half, "the birth date is the same"},
+		{low, "1961-03-14", nil, same, "the birth date is the same"},
+		{name, "1961", nil, same, "the year of birth is the same"},
+		{name, "1961-03", nil, same, "the year of birth is the same"},
+		{name, "1961-05", nil, times(0.93), "the birth date differs a little"},
+		{name, "1961-03-20", nil, times(0.93), "the birth date differs a little"},
+		{name, "1962-03-14", nil, times(0.93), "the birth date differs a little"},
+		{name, "1960-03-14", nil, times(0.93), "the birth date differs a little"},
+		{name, "1963-03-14", nil, times(0.8), "the birth date differs: 1963-03-14, listed 1961-03-14"},
+		{name, "", []string{"fr", "RU"}, func(s float64) float64 { return s + (1-s)/5 }, "a country is the same: ru"},
+		{low, "", []string{"ru"}, same, "a country is the same: ru"},
+		{name, "", []string{"br"}, times(0.95), "no country is the same: listed ru"},
+	} {
+		alone := search(screening.Subject{Name: tc.name}).Score
+		got, want := search(screening.Subject{Name: tc.name, BirthDate: tc.birth, Countries: tc.countries}), tc.want(alone)
+		if math.Abs(got.Score-want) > 0.001 || !strings.Contains(strings.Join(got.Reasons, "\n"), tc.reason) {
+			t.Errorf("%s, birth %q, countries %v: %+v, want the score %.3f and %q", tc.name, tc.birth, tc.countries, got, want, tc.reason)
 		}
 	}
+}
+
+func TestDataThatAnEntryDoesNotHaveChangesNothing(t *testing.T) {
+	l := read(t, "name\nIvan Testov\n", screening.Format{Type: screening.CSV})
+	s := screening.Subject{Kind: names.Person, Name: "Ivan Testov"}
+	alone := find(t, l, s)
+	s.BirthDate, s.Countries = "1970-01-02", []string{"ru"}
+	if diff := cmp.Diff(alone, find(t, l, s)); diff != "" || len(alone) != 1 {
+		t.Errorf("hits (-name alone +with data):\n%s", diff)
+	}
+}
+
+func TestTheKindOfAFormatIsThatOfItsEntries(t *testing.T) {
+	for kind, want := range map[names.Kind][2]int{names.Person: {1, 0}, names.Company: {0, 1}, "": {1, 1}} {
+		l := read(t, "name\nMeridian Quill\n", screening.Format{Type: screening.CSV, Kind: kind})
+		got := [2]int{}
+		for i, k := range []names.Kind{names.Person, names.Company} {
+			got[i] = len(find(t, l, screening.Subject{Kind: k, Name: "Meridian Quill"}))
+		}
+		if got != want {
+			t.Errorf("entries of kind %q: hits for a person and a company %v, want %v", kind, got, want)
+		}
+	}
+}
+
+func TestANameIsFoundIfVeryManyEntriesHaveIt(t *testing.T) {
+	l := read(t, "name\n"+strings.Repeat("Ivan Testov\n", 500), screening.Format{Type: screening.CSV})
+	if hits := find(t, l, screening.Subject{Kind: names.Person, Name: "Ivan Testov"}); len(hits) != 10 {
+		t.Errorf("%d hits of 500 entries, want 10", len(hits))
+	}
+}
+
+// Of two names of an entry that are equally similar, the hit has the first.
+func TestAnAliasIsShownOnlyIfItIsMoreSimilar(t *testing.T) {
+	// The number of Mohammad is the lower one, and Testov the more common word.
+	l := read(t, "id,name,aliases\n1,Mohammad,\n2,Mohamed Testov,Mohammad Testov\n3,Mohamed,\n"+strings.Repeat("4,Piotr Testov,\n", 9), screening.Format{Type: screening.CSV})
+	for name, want := range map[string]string{"Muhammad Testov": "", "Mohammad Testov": "Mohammad Testov", "Mohamed Testov": ""} {
+		hits := find(t, l, screening.Subject{Kind: names.Person, Name: name})
+		if len(hits) == 0 || hits[0].ID != "2" || hits[0].Alias != want {
+			t.Errorf("%s: hits %+v, want the alias %q", name, hits, want)
+		}
+	}
+}
+
+func read(t *testing.T, text string, f screening.Format) *screening.List {
+	t.Helper()
+	l, err := screening.Read(t.Context(), strings.NewReader(text), f, names.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// find returns the hits from the usual score on.
+func find(t *testing.T, l *screening.List, s screening.Subject) []screening.Hit {
+	t.Helper()
+	hits, err := l.Search(s, 0.85)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hits
 }
 
 func TestEveryFormatGivesTheSameEntries(t *testing.T) {
@@ -203,7 +279,9 @@ func TestABrokenListIsAnErrorThatNamesTheLine(t *testing.T) {
 		{"long value", "id,name\n" + strings.Repeat("a", 2001) + ",A B\n", screening.Format{Type: screening.CSV}, "has a value that is too long"},
 		{"not UTF-8", "id,name\na,A \xff\n", screening.Format{Type: screening.CSV}, "line 2: the text is not UTF-8"},
 		{"no JSON", "{\"id\":\"a\",\"schema\":\"Person\",\"caption\":\"A B\"}\n{\n", screening.Format{Type: screening.FollowTheMoney}, "line 2: it is not an entity in JSON"},
-		{"no id", "{}\n", screening.Format{Type: screening.FollowTheMoney}, "line 1: the entity has no id or no schema"},
+		{"long line", `{"id":"` + strings.Repeat("a", 16<<20), screening.Format{Type: screening.FollowTheMoney}, "token too long"},
+		{"control character in JSON", `{"id":"a\u001f","schema":"Person","caption":"A B"}` + "\n{\n", screening.Format{Type: screening.FollowTheMoney}, `entry "a\x1f" has a value`},
+		{"no id", `{"caption":"A B"}`, screening.Format{Type: screening.FollowTheMoney}, "line 1: the entity has no id or no schema"},
 	} {
 		_, err := screening.Read(context.Background(), strings.NewReader(tc.text), tc.format, c)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -64,6 +64,13 @@ func TestOutcomesOfScreening(t *testing.T) {
 			if r.Outcome != tc.outcome || r.Data["analysis_ok"] != tc.analysis || len(hits) != tc.hits || r.Data["source_ok"] != (tc.age == 0) {
 				t.Errorf("outcome %s, data %v", r.Outcome, r.Data)
 			}
+			best := 0.0
+			if tc.hits > 0 {
+				best = hits[0].Score
+			}
+			if r.Data["score"] != best {
+				t.Errorf("score %v, want %v", r.Data["score"], best)
+			}
 			if r.Data["list_version"] != list.Version || r.Data["list_date"] != list.Date.Format(time.RFC3339) {
 				t.Errorf("data %v, want the version and the date of the list", r.Data)
 			}
@@ -91,6 +98,24 @@ func TestOutcomesOfNameMatch(t *testing.T) {
 			t.Errorf("%v: %s with %v, want %s", tc.with, r.Outcome, r.Data, tc.want)
 		}
 		fits(t, p, tc.with, r.Data)
+	}
+}
+
+func TestReasonsNameEveryWord(t *testing.T) {
+	c := names.New()
+	for _, tc := range []struct {
+		a, b string
+		want []string
+	}{
+		{"Wang Xiao Ming", "Wang Xiaoming", []string{"wang is the same", "xiao ming is like xiaoming: 0.98, one word"}},
+		{"Wang Xiaoming", "Wang Xiao Ming", []string{"wang is the same", "xiaoming is like xiao ming: 0.98, one word"}},
+		{"Ivan Petrovich Testov", "Ivan Testov", []string{"ivan is the same", "testov is the same", "petrovich is not in the other name"}},
+		{"Ivan Testov", "Ivan Petrovich Testov", []string{"ivan is the same", "testov is the same", "petrovich is only in the other name"}},
+	} {
+		m, err := screening.Compare(c, names.Person, tc.a, tc.b)
+		if diff := cmp.Diff(tc.want, m.Reasons); diff != "" || err != nil {
+			t.Errorf("%s and %s: %v (-want +got):\n%s", tc.a, tc.b, err, diff)
+		}
 	}
 }
 

@@ -54,7 +54,7 @@ type found struct {
 	match names.Match
 }
 
-// search returns the names whose score is at least minimum, the best first.
+// search returns the names whose score is at least minimum, in no order.
 func (x *index) search(query names.Name, minimum float32) []found {
 	if x.names.size() == 0 {
 		return nil
@@ -67,9 +67,6 @@ func (x *index) search(query names.Name, minimum float32) []found {
 			out = append(out, found{candidate, m})
 		}
 	}
-	slices.SortFunc(out, func(a, b found) int {
-		return cmp.Or(cmp.Compare(b.match.Score, a.match.Score), cmp.Compare(a.name, b.name))
-	})
 	return out
 }
 

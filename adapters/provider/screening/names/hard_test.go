@@ -76,6 +76,28 @@ func TestFormsOfAFamilyNameMatch(t *testing.T) {
 	}
 }
 
+func TestOneNameIsOneNameHoweverItIsWritten(t *testing.T) {
+	c := names.New()
+	for _, tc := range []struct {
+		kind, a, b string
+		want       float32
+	}{
+		{"person", "Abdulhaq Khan", "Abdul Haq Khan", 1},
+		{"person", "Abdulhaq Khan", "Abd al-Haq Khan", 1},
+		{"person", "Abd ash-Shakur Khan", "Abdul Shakur Khan", 1},
+		{"person", "Wong Siuming", "Wang Xiaoming", 0.9},
+		{"person", "Wong Siu Ming", "Wang Xiaoming", 0.9},
+		{"company", "A B C Trading", "ABC Trading", 1},
+		{"company", "Acme Tools S A", "Acme Tools SA", 1},
+		{"company", "Twenty One Club", "21 Club", 1},
+		{"company", "Studio Twenty", "Studio 20", 1},
+	} {
+		if m := score(t, c, tc.kind, tc.a, tc.b); m.Score < tc.want {
+			t.Errorf("%q and %q: %.3f, want at least %.2f", tc.a, tc.b, m.Score, tc.want)
+		}
+	}
+}
+
 func TestTheOrderOfTwoNamesDoesNotMatter(t *testing.T) {
 	c := names.New()
 	for _, file := range []string{"hard-pairs.csv", "held-out-pairs.csv", "fresh-pairs.csv"} {

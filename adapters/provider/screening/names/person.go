@@ -145,7 +145,7 @@ func withoutAbd(s string) string {
 	case "lla", "la", "llahi", "ll", "l":
 		return "ullah"
 	}
-	if after, ok := strings.CutPrefix(rest, "l"); ok && len(after) > 3 && s != "abd"+rest {
+	if after, ok := strings.CutPrefix(rest, "l"); ok && s != "abd"+rest {
 		rest = after
 	}
 	if len(rest) > 1 && rest[0] == rest[1] {
