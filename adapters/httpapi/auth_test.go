@@ -164,6 +164,10 @@ func TestTheRateLimitCountsRequestsPerSecondAndClient(t *testing.T) {
 		a.do(http.MethodPost, "/v1/signals/x/y", `{"payload":{}}`, "client-id:", "x-api-key:", "Authorization: Bearer good").is(404, noRun)
 	}
 	a.do(http.MethodPost, "/v1/signals/x/y", `{"payload":{}}`, "client-id:", "x-api-key:", "Authorization: Bearer good").says(429, "rate_limited")
+
+	one := newAPI(t, setup{options: httpapi.Options{RateLimit: 1}})
+	one.do(http.MethodGet, "/v1/runs", "").says(200, `"total":0`)
+	one.do(http.MethodGet, "/v1/runs", "").says(429, "rate_limited")
 }
 
 func TestResourcesOfAnotherTenantAreNotFound(t *testing.T) {

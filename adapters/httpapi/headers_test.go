@@ -233,7 +233,7 @@ func TestRequestIDs(t *testing.T) {
 	made := func(path string, headers ...string) string {
 		return a.do(http.MethodGet, path, "", headers...).Header.Get("X-Request-Id")
 	}
-	for _, own := range []string{"a", "req-1_2.3:4+5/6=7@8", strings.Repeat("x", 128)} {
+	for _, own := range []string{"a", "azAZ09-_.:+/=@", strings.Repeat("x", 128)} {
 		for _, path := range []string{"/v1/runs", "/nowhere", "/openapi.yaml"} {
 			if got := made(path, "X-Request-Id: "+own); got != own {
 				t.Errorf("GET %s: X-Request-Id = %q, want %q", path, got, own)

@@ -71,9 +71,10 @@ func TestEveryProblemOfADeclarationNamesItsField(t *testing.T) {
 			map[string]any{"request.json.x": []any{"a", "${with.}"}},
 			[]string{"request.json.x[1]: Syntax error: no viable alternative at input '.' (character 8)"},
 		},
-		"unclosed":     {map[string]any{"request.json.x": "${with.a"}, []string{"request.json.x: a ${ is not closed with } (character 1)"}},
-		"no condition": {map[string]any{"response": map[string]any{}}, []string{"response: must have a condition: pending, passed or failed"}},
-		"not a bool":   {map[string]any{"response.passed": "response.status"}, []string{"response.passed: it must be of type boolean, not double"}},
+		"unclosed credentials": {map[string]any{"auth.bearer": "${secret.TOKEN"}, []string{"auth.bearer: a ${ is not closed with } (character 1)"}},
+		"unclosed":             {map[string]any{"request.json.x": "${with.a"}, []string{"request.json.x: a ${ is not closed with } (character 1)"}},
+		"no condition":         {map[string]any{"response": map[string]any{}}, []string{"response: must have a condition: pending, passed or failed"}},
+		"not a bool":           {map[string]any{"response.passed": "response.status"}, []string{"response.passed: it must be of type boolean, not double"}},
 		"wrong type": {
 			map[string]any{"response.data": map[string]any{"n": map[string]any{"value": "response.status", "type": "string"}}},
 			[]string{"response.data.n.value: it must be of type string, not double"},

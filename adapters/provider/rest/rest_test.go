@@ -294,6 +294,32 @@ func TestAMissingValueIsAPermanentErrorThatNamesIt(t *testing.T) {
 	}
 }
 
+func TestAMissingValueIsNotSentAsAnEmptyOne(t *testing.T) {
+	v := start(t)
+	for name, changes := range map[string]map[string]any{
+		"headers.X-N": {"request.headers.X-N": "${with.other}"},
+		"query.n":     {"request.query.n": "${with.other}"},
+		"form.n":      {"request.json": nil, "request.form": map[string]any{"n": "${with.other}"}},
+	} {
+		_, err := v.provider(changes).Check(t.Context(), request("valid"))
+		if want := "registry (" + v.url + ") was not called: " + name + ": with.other has no value"; err == nil || err.Error() != want || kindOf(err) != permanent {
+			t.Errorf("error = %v, want %s", err, want)
+		}
+	}
+	if n := len(v.seen("valid")); n != 0 {
+		t.Errorf("the vendor received %d requests", n)
+	}
+}
+
+func TestACheckThatIsCancelledHasNoResult(t *testing.T) {
+	v := start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, err := v.provider(nil).Check(ctx, request("valid")); !errors.Is(err, context.Canceled) {
+		t.Errorf("check = %+v, %v, want context.Canceled", got, err)
+	}
+}
+
 func TestABodyMayHaveEveryJSONType(t *testing.T) {
 	v := start(t)
 	p := v.provider(map[string]any{"request.json": map[string]any{
