@@ -348,3 +348,49 @@ func TestARefusedFileNamesItsFieldAndIsNotStored(t *testing.T) {
 		})
 	}
 }
+
+func TestAnUploadWhoseRecordMayBeSavedIsKept(t *testing.T) {
+	s := openForm(t, portrait())
+	appendAll := s.runs.AppendFunc
+	s.runs.AppendFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+		return errors.Join(appendAll(ctx, t, id, seq, c), errDisk)
+	}
+	if _, err := s.upload("face", "x"); !errors.Is(err, errDisk) {
+		t.Errorf("upload = %v, want the error of the store", err)
+	}
+	if removed := s.documents.RemoveDocumentCalls(); len(removed) != 0 {
+		t.Errorf("removed = %+v, want nothing: the run may refer to it", removed)
+	}
+}
+
+func TestADocumentThatHasTheIDOfAnUploadIsKept(t *testing.T) {
+	s := openForm(t, portrait())
+	s.documents.SaveDocumentFunc = func(context.Context, verification.RunRef, verification.Document, io.Reader) (verification.Document, error) {
+		return verification.Document{}, verification.Conflict("document", "there is one")
+	}
+	if _, err := s.upload("face", "x"); !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("upload = %v, want ErrConflict", err)
+	}
+	if removed := s.documents.RemoveDocumentCalls(); len(removed) != 0 {
+		t.Errorf("removed = %+v, want nothing", removed)
+	}
+}
+
+func TestAnUploadOfReplacedContentIsADocumentOfItsOwn(t *testing.T) {
+	var replaced func()
+	s := openForm(t, portrait(), func(p *engine.Ports, _ *engine.Options) {
+		p.Sanitize = func(ctx context.Context, content io.Reader, accept []string) (string, io.ReadCloser, error) {
+			if f := replaced; f != nil {
+				replaced = nil
+				f()
+			}
+			return unchanged(ctx, content, accept)
+		}
+	})
+	first := s.mustUpload("face", "first")
+	replaced = func() { s.mustUpload("face", "second") } // from another tab, while the content arrives
+	again := s.mustUpload("face", "first")
+	if got := s.kept(first, again); !slices.Equal(got, []string{again}) {
+		t.Errorf("kept = %q, want %s", got, again)
+	}
+}

@@ -110,10 +110,13 @@ func (r *runner) submit(j *job, run verification.Run, program verification.Progr
 	r.activate(j)
 }
 
-// activate starts the goroutine of a job. The caller holds the lock.
+// activate starts the goroutine of a job, and has its lease renewed before it ends. The
+// caller holds the lock.
 func (r *runner) activate(j *job) {
 	j.active = true
-	j.leased.Store(r.e.ports.Clock.Now().UnixNano())
+	now := r.e.now()
+	j.leased.Store(now.UnixNano())
+	r.nudge(now.Add(r.e.opt.Lease / renewals))
 	j.ctx, j.cancel = context.WithCancel(r.base)
 	r.begin()
 	go r.run(j, callResult{})

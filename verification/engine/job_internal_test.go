@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -128,5 +129,75 @@ func TestARunThatEndsWhileTheHostStopsTakesNoOthersPlace(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, queue.ReleaseCalls()[0].Work); diff != "" {
 		t.Errorf("released (-want +got):\n%s", diff)
+	}
+}
+
+func TestAReservationForARunThatIsDrivenKeepsItsJob(t *testing.T) {
+	r, _ := idleRunner()
+	driven := r.reserve(verification.RunRef{Tenant: "t", Run: "r"})
+	driven.active = true
+	r.cancelReservation(r.reserve(driven.ref))
+	if r.jobs[driven.ref] != driven {
+		t.Error("the job of the run is gone")
+	}
+}
+
+func TestASubmittedRunThatAnotherJobDrivesGetsAnotherPass(t *testing.T) {
+	r, _ := idleRunner()
+	old := r.reserve(verification.RunRef{Tenant: "t", Run: "r"})
+	r.drop(old)
+	driven := r.reserve(old.ref)
+	driven.active = true
+	r.submit(old, verification.Run{}, verification.Program{})
+	if !driven.changed || old.active {
+		t.Errorf("the driving job makes another pass: %t, and the old one drives the run, too: %t", driven.changed, old.active)
+	}
+}
+
+func TestACallThatComesWhenTheHostStopsIsHandedOver(t *testing.T) {
+	r, _ := idleRunner()
+	j := r.reserve(verification.RunRef{Tenant: "t", Run: "r"})
+	j.ctx = t.Context()
+	r.closing = true
+	if release, err := r.acquireCall(j, "script", 1); !errors.Is(err, errHandOver) {
+		t.Errorf("acquireCall = %t, %v; want the run handed over", release != nil, err)
+	}
+}
+
+func TestTheLeaseOfARunThatWaitsIsNotRenewed(t *testing.T) {
+	r, queue := idleRunner()
+	r.e.store = struct {
+		verification.RunStore
+		verification.WorkflowStore
+		verification.TenantStore
+	}{RunStore: &mock.RunStoreMock{
+		AppendFunc: func(context.Context, verification.TenantID, verification.RunID, int, verification.Commit) error { return nil },
+	}}
+	j := r.reserve(verification.RunRef{Tenant: "t", Run: "r"})
+	j.leased.Store(1)
+	now := time.Unix(0, 1).Add(r.e.opt.Lease)
+	if _, err := r.renewLeases(t.Context(), now); err != nil || len(queue.RenewCalls()) != 1 {
+		t.Fatalf("%d renewals while the run is driven, %v; want 1", len(queue.RenewCalls()), err)
+	}
+	if err := r.wait(j, now.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.renewLeases(t.Context(), now.Add(r.e.opt.Lease)); err != nil || len(queue.RenewCalls()) != 1 {
+		t.Errorf("%d renewals, %v; want none once it waits", len(queue.RenewCalls()), err)
+	}
+}
+
+func TestAWatchThatEndedLeavesNothing(t *testing.T) {
+	var w watchers
+	ref := verification.RunRef{Tenant: "t", Run: "r"}
+	_, endFirst := w.add(ref)
+	second, endSecond := w.add(ref)
+	endFirst()
+	w.wake(ref)
+	if len(second) != 1 {
+		t.Error("the second watch was not woken")
+	}
+	if endSecond(); len(w.runs) != 0 {
+		t.Errorf("watched = %v, want none", w.runs)
 	}
 }

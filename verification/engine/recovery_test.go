@@ -5,6 +5,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -106,8 +107,14 @@ func TestARunOfAHostThatDiedIsTakenWhenItsLeaseEnds(t *testing.T) {
 // due takes the runs that another host could take.
 func due(t *testing.T, k *enginetest.Kit) ([]verification.Work, error) {
 	t.Helper()
+	return dueAt(t, k, k.Clock.Now())
+}
+
+// dueAt takes the runs that a host whose clock is at now could take.
+func dueAt(t *testing.T, k *enginetest.Kit, now time.Time) ([]verification.Work, error) {
+	t.Helper()
 	work, _, err := k.Store.Take(t.Context(), verification.TakeRequest{
-		Kind: verification.WorkAdvance, Now: k.Clock.Now(), Lease: time.Second, Max: 10, MaxPerTenant: 10,
+		Kind: verification.WorkAdvance, Now: now, Lease: time.Second, Max: 10, MaxPerTenant: 10,
 	})
 	return work, err
 }
@@ -118,7 +125,7 @@ func TestALongCallKeepsItsLease(t *testing.T) {
 	run := start(k, chain("a"))
 	for range 24 {
 		k.Advance(time.Second)
-		work, err := due(t, k)
+		work, err := dueAt(t, k, k.Clock.Now().Add(3*time.Second)) // a lease is renewed when it has 4 s left
 		if err != nil || len(work) != 0 {
 			t.Fatalf("another host was handed %v, %v while the call is under way", work, err)
 		}
@@ -170,4 +177,95 @@ func TestACommandThatLosesARaceIsDecidedAgain(t *testing.T) {
 		}
 	}
 	wantStatus(t, k.Run(run.ID), verification.StatusCancelled)
+}
+
+// beginClose begins to close the engine, and returns a channel for the error of Close.
+func beginClose(t *testing.T, k *enginetest.Kit) <-chan error {
+	t.Helper()
+	closed := make(chan error, 1)
+	go func() { closed <- k.Engine.Close(t.Context()) }()
+	for k.Engine.Wake() { // until it is closing
+		runtime.Gosched()
+	}
+	return closed
+}
+
+func TestAHostThatStopsSavesTheCallUnderWayAndHandsItsRunOver(t *testing.T) {
+	k := enginetest.New(t)
+	k.Provider.On("a", enginetest.Slow(5*time.Second, enginetest.Pass(nil)))
+	run := start(k, chain("a", "b"))
+	closed := beginClose(t, k)
+	k.Advance(5 * time.Second)
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	if got, want := historyOf(t, k, run.ID), "started dispatched result_recorded dispatched"; got != want {
+		t.Errorf("history = %s, want %s", got, want)
+	}
+	if n := len(k.Provider.Calls("b")); n != 0 {
+		t.Errorf("%d calls of the next check, want none", n)
+	}
+	if work, err := due(t, k); err != nil || len(work) != 1 || work[0].Run != run.ID {
+		t.Errorf("due after the close = %v, %v; want the run", work, err)
+	}
+}
+
+func TestARunIsNotDecidedWithoutItsVersion(t *testing.T) {
+	k := enginetest.New(t)
+	run := start(k, onboarding())
+	e := operator(t, k, func(p *engine.Ports) {
+		p.Store = replace(p.Store, func(s *ports) {
+			s.WorkflowStore = &mock.WorkflowStoreMock{
+				VersionFunc: func(context.Context, verification.TenantID, verification.WorkflowID, string) (verification.Version, error) {
+					return verification.Version{}, errDisk
+				},
+			}
+		})
+	})
+	_, err := e.Submit(t.Context(), enginetest.Tenant, run.ID, engine.SubmitRequest{
+		Signal: "consent_submitted", Payload: verification.Data(`{"consent_status":"success"}`),
+	})
+	if !errors.Is(err, errDisk) {
+		t.Errorf("submit = %v, want the error of the store", err)
+	}
+	if got := historyOf(t, k, run.ID); got != "started customer_awaited" {
+		t.Errorf("history = %s, want it unchanged", got)
+	}
+}
+
+func TestWorkOfARunThatNeedsNothingIsFinished(t *testing.T) {
+	k := enginetest.New(t)
+	run := start(k, onboarding())
+	stored, err := k.Store.Load(t.Context(), enginetest.Tenant, run.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := verification.Commit{Summary: verification.Fold(run.ID, stored).Summary(), AdvanceAt: k.Clock.Now()}
+	if err := k.Store.Append(t.Context(), enginetest.Tenant, run.ID, len(stored), c); err != nil {
+		t.Fatal(err)
+	}
+	k.Engine.Wake()
+	k.Settle()
+	if work, err := dueAt(t, k, k.Clock.Now().Add(time.Hour)); err != nil || len(work) != 0 {
+		t.Errorf("due after an hour = %v, %v; want nothing", work, err)
+	}
+}
+
+func TestWorkThatAnotherHostIsTakingIsAskedForAgainLater(t *testing.T) {
+	var takes atomic.Int64
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		queue := &mock.WorkQueueMock{
+			TakeFunc: func(_ context.Context, r verification.TakeRequest) ([]verification.Work, time.Time, error) {
+				if takes.Add(1) > 10 {
+					return nil, time.Time{}, nil
+				}
+				return nil, r.Now, nil
+			},
+		}
+		p.Store = replace(p.Store, func(s *ports) { s.WorkQueue = queue })
+	})
+	k.Settle()
+	if n := takes.Load(); n != 2 {
+		t.Errorf("the queue was called %d times at one time, want once for runs and once for notices", n)
+	}
 }

@@ -155,9 +155,6 @@ func (r *runner) keeps(at, now time.Time) bool {
 
 // appended reacts to an append: it wakes the loop for the work that was queued.
 func (r *runner) appended(before, after verification.Run, c verification.Commit) {
-	if r == nil {
-		return
-	}
 	if before.Seq == 0 {
 		if deadline := after.Deadline(); !deadline.IsZero() {
 			r.nudge(deadline.Add(time.Microsecond)) // at the deadline itself, it has not passed

@@ -319,3 +319,37 @@ func TestAHostNoticesThatAnotherHostChangedTheWorkflow(t *testing.T) {
 		t.Errorf("notices = %+v, want one about the run that ended after the webhook was set", notices)
 	}
 }
+
+func TestARefusedLargeInputDelaysNoOther(t *testing.T) {
+	k := enginetest.New(t)
+	w := k.Apply(chain("a"))
+	large := engine.StartRequest{Input: verification.Data(`{"a":"` + strings.Repeat("x", 100_000) + `"}`)}
+	if _, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, large); !errors.Is(err, verification.ErrInvalid) {
+		t.Fatalf("start without a reference = %v, want ErrInvalid", err)
+	}
+	large.ReferenceID = "x"
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := k.Engine.Start(ctx, enginetest.Tenant, w.ID, large); err != nil {
+		t.Errorf("the next start = %v", err)
+	}
+}
+
+func TestAStartThatWasTakenOverReturnsTheRunOfItsFirstHost(t *testing.T) {
+	k, runs := withRuns(t)
+	w := k.Apply(chain("a"))
+	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}
+	other := operator(t, k, func(p *engine.Ports) { p.NewID = enginetest.SeededIDs(3) })
+	var taken verification.RunView
+	nextAppend(runs, func() { // the first host stands still for longer than its key is locked
+		k.Advance(verification.IdempotencyLockTTL)
+		var err error
+		if taken, err = other.Start(t.Context(), enginetest.Tenant, w.ID, r); err != nil {
+			t.Error(err)
+		}
+	})
+	first, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r)
+	if err != nil || first.ID != taken.ID {
+		t.Errorf("start = %s, %v; want run %s, which another host has saved", first.ID, err, taken.ID)
+	}
+}
