@@ -272,6 +272,37 @@ func TestATransactionDrivesNoRunsAndRefusesKeys(t *testing.T) {
 	}
 }
 
+func TestTheEndOfARunIsAnnouncedUnlessItsWorkflowIsKnownToHaveNoWebhook(t *testing.T) {
+	for name, end := range map[string]func(*enginetest.Kit, *mock.RunStoreMock, verification.RunID) error{
+		"inside a transaction": func(k *enginetest.Kit, runs *mock.RunStoreMock, id verification.RunID) error {
+			_, err := k.Engine.Within(replace(k.Store, func(s *ports) { s.RunStore = runs })).Cancel(t.Context(), enginetest.Tenant, id)
+			return err
+		},
+		"with a workflow that cannot be read": func(k *enginetest.Kit, runs *mock.RunStoreMock, id verification.RunID) error {
+			_, err := operator(t, k, func(p *engine.Ports) {
+				p.Store = replace(k.Store, func(s *ports) {
+					s.RunStore = runs
+					s.WorkflowStore = &mock.WorkflowStoreMock{
+						VersionFunc: k.Store.Version,
+						WorkflowFunc: func(context.Context, verification.TenantID, verification.WorkflowID) (verification.Workflow, error) {
+							return verification.Workflow{}, errDisk
+						},
+					}
+				})
+			}).Cancel(t.Context(), enginetest.Tenant, id)
+			return err
+		},
+	} {
+		k, runs := withRuns(t)
+		run := start(k, onboarding())
+		s := watch(runs)
+		if err := end(k, runs, run.ID); err != nil {
+			t.Fatal(err)
+		}
+		s.want(t, "the appends of an end "+name, "wake-up, announced")
+	}
+}
+
 func TestAnOperatorMayClearAWebhook(t *testing.T) {
 	k := enginetest.New(t)
 	w := k.Apply(chain("a"))

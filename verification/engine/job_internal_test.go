@@ -171,7 +171,9 @@ func TestTheLeaseOfARunThatWaitsIsNotRenewed(t *testing.T) {
 		verification.WorkflowStore
 		verification.TenantStore
 	}{RunStore: &mock.RunStoreMock{
-		AppendFunc: func(context.Context, verification.TenantID, verification.RunID, int, verification.Commit) error { return nil },
+		AppendFunc: func(context.Context, verification.TenantID, verification.RunID, int, verification.Commit) error {
+			return nil
+		},
 	}}
 	j := r.reserve(verification.RunRef{Tenant: "t", Run: "r"})
 	j.leased.Store(1)

@@ -120,3 +120,16 @@ func TestAWebhookSetDuringTheRunIsNotified(t *testing.T) {
 		t.Errorf("notices = %+v, want one notice to the new webhook", notices)
 	}
 }
+
+func TestAWebhookThatWasClearedIsNotNotified(t *testing.T) {
+	k := enginetest.New(t)
+	k.Notices.FailWith(errors.New("down"))
+	run := notified(k)
+	if _, err := k.Engine.ClearWebhook(t.Context(), enginetest.Tenant, run.WorkflowID); err != nil {
+		t.Fatal(err)
+	}
+	k.Advance(48 * time.Hour)
+	if notices := k.Notices.All(); len(notices) != 1 {
+		t.Errorf("notices = %+v, want the one before the webhook was cleared", notices)
+	}
+}

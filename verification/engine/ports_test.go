@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/internal/mock"
@@ -225,5 +227,55 @@ func TestAReportIsPrintedOnceTheRunIsOver(t *testing.T) {
 	}
 	if calls := len(printer.PrintReportCalls()); calls != 1 {
 		t.Errorf("the printer was called %d times, want 1", calls)
+	}
+}
+
+// observed records what an Observer receives.
+type observed struct {
+	engine.Observer
+	mu  sync.Mutex
+	got []string
+}
+
+func (o *observed) add(what ...string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.got = append(o.got, strings.Join(what, " "))
+}
+
+func (o *observed) RunStarted()                                       { o.add("started") }
+func (o *observed) RunEnded(s verification.Status, _ string)          { o.add("ended", string(s)) }
+func (o *observed) ProviderCalled(p, outcome string, _ time.Duration) { o.add("called", p, outcome) }
+func (o *observed) NoticeSent(outcome string)                         { o.add("notice", outcome) }
+func (o *observed) VerdictGiven(took time.Duration)                   { o.add("verdict after", took.String()) }
+
+func (o *observed) RunRescreened(list, outcome string) { o.add("rescreened", list, outcome) }
+
+func TestAnObserverReceivesEachThingOnce(t *testing.T) {
+	s, o := newScreener("v1"), &observed{}
+	k := enginetest.New(t, s.screens, func(_ *engine.Ports, opt *engine.Options) { opt.Observer = o })
+	down := errors.New("down")
+	k.Notices.FailWith(down, &verification.RetryError{Cause: down})
+	d := screened()
+	d.LifecycleWebhookURL = hooks
+	run := start(k, d)
+	k.Advance(time.Minute)
+	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	k.Settle()
+	s.change("v2", "e-1")
+	k.Advance(2 * time.Minute)
+	k.Advance(time.Hour)
+	k.GiveVerdict(run.ID, verification.DecisionApprove)
+	s.before = func(verification.RunID) error { return down }
+	s.change("v3")
+	k.Advance(2 * time.Minute)
+	want := []string{
+		"started", "called screen passed", "ended completed", "notice retried", "notice dropped", "notice delivered",
+		"rescreened sanctions flagged", "verdict after 1h1m0s", "rescreened sanctions failed",
+	}
+	if diff := cmp.Diff(want, o.got); diff != "" {
+		t.Errorf("the observer (-want +got):\n%s", diff)
 	}
 }

@@ -172,6 +172,20 @@ func TestARunWhoseWorkflowDoesNotAskIsNotScreenedAgain(t *testing.T) {
 	wantCalls(t, "of a workflow that does not ask", s, once())
 }
 
+func TestOnlyChecksThatAskAreScreenedAgain(t *testing.T) {
+	s := newScreener("v1")
+	k := enginetest.New(t, s.screens)
+	d := chain("a", "b")
+	d.Nodes["a"] = screened().Nodes["a"]
+	run := start(k, with(d, "a", func(n *verification.Node) { n.Next = "b" }))
+	s.change("v2")
+	k.Advance(2 * time.Minute)
+	wantCalls(t, "of a run with two checks", s, once(run))
+	if passes, err := k.Engine.RescreenPasses(t.Context()); err != nil || passes[0].Runs != 1 || passes[0].Failed != 0 {
+		t.Errorf("passes = %+v, %v; want one run and no failure", passes, err)
+	}
+}
+
 func TestAProviderOfATenantDoesNotScreenCompletedRunsAgain(t *testing.T) {
 	s := newScreener("v1")
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
@@ -279,6 +293,48 @@ func TestARunThatCannotBeScreenedNowIsTriedAgainAndDelaysNoOther(t *testing.T) {
 	passes, _ := k.Engine.RescreenPasses(t.Context())
 	if p := passes[0]; p.Runs != 2 || p.Failed != 1 || p.EndedAt.IsZero() || tries[runs[0].ID] != 3 {
 		t.Errorf("pass = %+v after %d tries, want an ended one with 2 runs and 1 failure after 3", p, tries[runs[0].ID])
+	}
+}
+
+func TestABatchOfReScreeningEndsByTime(t *testing.T) {
+	s := newScreener("v1")
+	k := enginetest.New(t, s.screens)
+	w := k.Apply(screened())
+	for range 4 {
+		k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
+	}
+	s.before = func(verification.RunID) error { return k.Clock.Sleep(t.Context(), 4*time.Second) }
+	s.change("v2")
+	k.Advance(70 * time.Second) // the check of the versions, and 10 s
+	passes, err := k.Engine.RescreenPasses(t.Context())
+	if err != nil || len(passes) != 1 || passes[0].Runs != 2 {
+		t.Errorf("passes = %+v, %v; want one whose first batch of two runs is saved", passes, err)
+	}
+	k.Advance(2 * time.Minute)
+	if passes, err = k.Engine.RescreenPasses(t.Context()); err != nil || passes[0].Runs != 4 {
+		t.Errorf("passes = %+v, %v; want one with all runs", passes, err)
+	}
+}
+
+func TestAReScreeningThatTakesTooLongIsAttemptedAgain(t *testing.T) {
+	s := newScreener("v1")
+	k := enginetest.New(t, s.screens)
+	run := start(k, screened())
+	slow := true
+	s.before = func(verification.RunID) error {
+		if slow {
+			slow = false
+			return k.Clock.Sleep(t.Context(), time.Minute)
+		}
+		return nil
+	}
+	s.change("v2")
+	k.Advance(10 * time.Minute)
+	if n := s.take()[run.ID]; n != 2 {
+		t.Errorf("the run was screened %d times, want 2: the first took too long", n)
+	}
+	if passes, err := k.Engine.RescreenPasses(t.Context()); err != nil || passes[0].Runs != 1 || passes[0].Failed != 0 {
+		t.Errorf("passes = %+v, %v; want one run and no failure", passes, err)
 	}
 }
 

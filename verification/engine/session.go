@@ -269,7 +269,7 @@ func (e *Engine) save(
 		c.AdvanceAt, c.NoWakeup = task.At, e.runner.keeps(task.At, now)
 	case drivable(task) && l.held:
 		c.AdvanceAt, c.Leased, c.NoWakeup = now.Add(e.opt.Lease), true, true
-		c.HistoryOnly = l.young && before.Seq > 0 && len(c.Measures) == 0 && before.Summary() == c.Summary
+		c.HistoryOnly = l.young && len(c.Measures) == 0 && before.Summary() == c.Summary
 	case drivable(task):
 		c.AdvanceAt = now
 	}

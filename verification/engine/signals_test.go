@@ -173,3 +173,28 @@ func TestADefinitionIsRefusedWithAllItsProblems(t *testing.T) {
 		t.Errorf("apply = %v, want both problems", err)
 	}
 }
+
+func TestTheReviewOfARunIsItsOwn(t *testing.T) {
+	k := enginetest.New(t)
+	w := k.Apply(onboarding())
+	for range 2 {
+		run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
+		k.Submit(run.ID, "consent_submitted", consent())
+		entry, err := k.Engine.Review(t.Context(), enginetest.Tenant, run.ID)
+		if err != nil || entry.Run != run.ID {
+			t.Errorf("review = %+v, %v; want that of run %s", entry, err, run.ID)
+		}
+	}
+}
+
+func TestAClaimNeedsAPerson(t *testing.T) {
+	k := enginetest.New(t)
+	run := start(k, onboarding())
+	k.Submit(run.ID, "consent_submitted", consent())
+	if _, err := k.Engine.Claim(t.Context(), enginetest.Tenant, run.ID, engine.ClaimRequest{Name: "Asha"}); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("claim = %v, want ErrInvalid", err)
+	}
+	if err := k.Engine.ReleaseClaim(t.Context(), enginetest.Tenant, run.ID, ""); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("release = %v, want ErrInvalid", err)
+	}
+}
