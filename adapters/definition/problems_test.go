@@ -128,6 +128,7 @@ func TestTheBoundsOfAFile(t *testing.T) {
 		{"blank", "w.json", " \n\t\n", "w.json: the file is empty"},
 		{"deep YAML", "w.yaml", "a: " + nested("[", "]", 64), "w.yaml:1:67: a" + strings.Repeat("[0]", 63) + ": the file is nested too deeply"},
 		{"deep JSON", "w.json", `{"a":` + nested("[", "]", 64) + "}", "w.json:1:69: a" + strings.Repeat("[0]", 63) + ": the file is nested too deeply"},
+		{"deep data", "w.json", `{"workflow":"w","name":"W","start":"a","nodes":{"a":{"type":"check","provider":"p","next":"e","with":{"x":` + nested("[", "]", 32) + `}},"e":{"type":"end"}}}`, "w.json:1:95: nodes.a.with: it must not nest deeper than 32"},
 		{"very deep YAML", "w.yaml", strings.Repeat("[", 20000), "w.yaml:1:10001: it is not valid YAML: exceeded max depth of 10000"},
 		{"very deep JSON", "w.json", strings.Repeat("[", 20000), "w.json:1:10001: it is not valid JSON: invalid character '[' exceeded max depth"},
 		{"aliases", "w.yaml", bomb, "w.yaml:1:26: d[7][1][0][6]: aliases stand for too many values"},

@@ -41,7 +41,6 @@ type form struct {
 
 func newForm(url string) *form {
 	c := jsonschema.NewCompiler()
-	c.UseLoader(jsonschema.SchemeURLLoader{}) // nothing is loaded
 	for _, name := range []string{workflowSchema, bootstrapSchema, providerSchema} {
 		raw, err := schemas.ReadFile(name[strings.LastIndexByte(name, '/')+1:])
 		document, err2 := jsonschema.UnmarshalJSON(bytes.NewReader(raw))

@@ -172,6 +172,7 @@ func TestATemplateFailsOnWhatIsNotThereOrNotJSON(t *testing.T) {
 		{`{"a":"x ${steps.review.data.decision}"}`, `a: the step review has not run`},
 		{`{"a":"${1.0 / 0.0}"}`, `a: the value is not a finite number`},
 		{`{"a":"${{1: 2}}"}`, `a: the keys of an object must be strings`},
+		{`{"a":"${{'b': type(1)}}"}`, `a: the value has a type that JSON does not have`},
 		{`{"a":"${type(1)}"}`, `a: the value has a type that JSON does not have`},
 	} {
 		got, err := render(t, row.object)
