@@ -80,7 +80,7 @@ func (a *api) account(clientID string, tenant verification.TenantID, surfaces ..
 
 // response is an HTTP response that was read.
 type response struct {
-	scenario.Answer
+	scenario.Response
 	t testing.TB
 }
 
@@ -117,12 +117,12 @@ func (a *api) send(r *http.Request) response {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	got := response{scenario.Answer{Status: rec.Code, Header: rec.Header(), Body: body}, a.t}
+	got := response{scenario.Response{Status: rec.Code, Header: rec.Header(), Body: body}, a.t}
 	c, err := contract()
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	if err := c.Check(r.Method, r.URL.EscapedPath(), got.Answer); err != nil {
+	if err := c.Check(r.Method, r.URL.EscapedPath(), got.Response); err != nil {
 		a.t.Errorf("%v\n%s", err, body)
 	}
 	return got

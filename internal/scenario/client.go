@@ -109,30 +109,30 @@ func (c *Client) exchange(ctx context.Context, e exchange) error {
 
 // send waits for current work, sends a request, and checks the response against the
 // OpenAPI document.
-func (c *Client) send(ctx context.Context, method, path string, header http.Header, body string) (Answer, error) {
+func (c *Client) send(ctx context.Context, method, path string, header http.Header, body string) (Response, error) {
 	if err := c.host.Advance(ctx, 0); err != nil {
-		return Answer{}, fmt.Errorf("settle: %w", err)
+		return Response{}, fmt.Errorf("settle: %w", err)
 	}
 	r, err := http.NewRequestWithContext(ctx, method, c.host.URL()+path, strings.NewReader(body))
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	r.Header = header
 	response, err := c.http.Do(r)
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	defer response.Body.Close()
 	raw, err := io.ReadAll(response.Body)
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
-	got := Answer{Status: response.StatusCode, Header: response.Header, Body: raw}
+	got := Response{Status: response.StatusCode, Header: response.Header, Body: raw}
 	c.seen(c.contract.Operation(method, path), got.Status)
 	return got, c.contract.Check(method, r.URL.EscapedPath(), got)
 }
 
-func (c *Client) compare(e exchange, got Answer) error {
+func (c *Client) compare(e exchange, got Response) error {
 	var problems []error
 	if got.Status != e.status {
 		problems = append(problems, fmt.Errorf("want status %d, got %d", e.status, got.Status))
@@ -154,7 +154,7 @@ func (c *Client) compare(e exchange, got Answer) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w\nthe answer was %d %s", errors.Join(problems...), got.Status, got.Body)
+	return fmt.Errorf("%w\nthe response was %d %s", errors.Join(problems...), got.Status, got.Body)
 }
 
 // wantHeader compares the values of one header; a header without a value must be

@@ -29,7 +29,7 @@ type Contract struct {
 	options *openapi3filter.Options
 
 	mu   sync.Mutex
-	good map[[32]byte]bool // responses that match, because checks are slow
+	good map[[32]byte]bool // fingerprints of responses that matched, because checks are slow
 }
 
 // NewContract parses and validates a document, including its examples.
@@ -92,7 +92,7 @@ func (c *Contract) Operations() []string {
 	return all
 }
 
-// Operation returns the operation of a request, or "".
+// Operation returns the operation of a request; empty if the document has none.
 func (c *Contract) Operation(method, path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	template, item := c.find(path)
@@ -113,68 +113,70 @@ func (c *Contract) Statuses(operation string) []string {
 	return all
 }
 
-// Answer is the response to a request.
-type Answer struct {
+// Response is a response that was read.
+type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
 // Check returns an error if the response to a request does not match the document.
-// The path is escaped and may have a query. Of a HEAD request only the headers are
-// checked, as for GET.
-func (c *Contract) Check(method, path string, a Answer) error {
-	if method == http.MethodHead {
-		return nil
-	}
+// The path is escaped and may have a query. The headers of a response to HEAD must be
+// those of GET; its body is not checked.
+func (c *Contract) Check(method, path string, r Response) error {
 	path, _, _ = strings.Cut(path, "?")
 	template, item := c.find(path)
-	seen := fingerprint(method, template, a)
-	if c.known(seen) {
+	checked := fingerprint(method, template, r)
+	if c.isKnown(checked) {
 		return nil
+	}
+	documented, options := method, *c.options
+	if method == http.MethodHead {
+		documented, options.ExcludeResponseBody = http.MethodGet, true
 	}
 	var operation *openapi3.Operation
 	name := ""
 	switch {
 	case item == nil:
 		name = "RouteNotFound"
-	case item.GetOperation(method) == nil:
+	case item.GetOperation(documented) == nil:
 		name = "MethodNotAllowed"
 	default:
-		operation = item.GetOperation(method)
+		operation = item.GetOperation(documented)
 	}
 	if name != "" {
 		status := map[string]int{"RouteNotFound": 404, "MethodNotAllowed": 405}[name]
-		if a.Status != status {
-			return fmt.Errorf("%s %s has no operation: want status %d, got %d", method, path, status, a.Status)
+		if r.Status != status {
+			return fmt.Errorf("%s %s has no operation: want status %d, got %d", method, path, status, r.Status)
 		}
 		responses := openapi3.NewResponses()
 		responses.Delete("default")
 		responses.Set(fmt.Sprint(status), c.doc.Components.Responses[name])
 		item, operation = &openapi3.PathItem{}, &openapi3.Operation{Responses: responses}
 	}
-	request := &http.Request{Method: method, URL: &url.URL{Path: path}}
-	route := &routers.Route{Spec: c.doc, Path: template, PathItem: item, Method: method, Operation: operation}
+	request := &http.Request{Method: documented, URL: &url.URL{Path: path}}
+	route := &routers.Route{Spec: c.doc, Path: template, PathItem: item, Method: documented, Operation: operation}
 	err := openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, Route: route, Options: c.options},
-		Status:                 a.Status, Header: a.Header, Body: io.NopCloser(bytes.NewReader(a.Body)), Options: c.options,
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, Route: route, Options: &options},
+		Status:                 r.Status, Header: r.Header, Body: io.NopCloser(bytes.NewReader(r.Body)), Options: &options,
 	})
-	if err == nil && a.Status == http.StatusNotModified {
-		err = checkNotModified(a)
+	if err == nil && r.Status == http.StatusNotModified {
+		err = checkNotModified(r)
 	}
 	if err != nil {
-		return fmt.Errorf("the answer %d to %s %s breaks the OpenAPI document: %w", a.Status, method, path, err)
+		return fmt.Errorf("the response %d to %s %s does not match the OpenAPI document: %w", r.Status, method, path, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.good[seen] = true
+	c.good[checked] = true
 	return nil
 }
 
-func (c *Contract) known(seen [32]byte) bool {
+// isKnown reports whether a response of this fingerprint matched before.
+func (c *Contract) isKnown(fingerprint [32]byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.good[seen]
+	return c.good[fingerprint]
 }
 
 // Values of which the document prescribes only the form.
@@ -183,24 +185,25 @@ var (
 	anyTimestamp = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z`)
 )
 
-// fingerprint returns the same value for responses that need only one check: those
-// that differ at most in dates, in UUIDs and in timestamps of the right form.
-func fingerprint(method, template string, a Answer) [32]byte {
-	h := a.Header.Clone()
+// fingerprint returns the same value for responses that need only one check: those that
+// differ at most in the headers Date and X-Request-Id, in UUIDs and in timestamps of the
+// right form.
+func fingerprint(method, template string, r Response) [32]byte {
+	h := r.Header.Clone()
 	for _, varies := range []string{"Date", "X-Request-Id"} {
 		if h.Get(varies) != "" {
 			h.Set(varies, "set")
 		}
 	}
-	text := fmt.Appendf(nil, "%s %s %d %q %s", method, template, a.Status, h, a.Body)
+	text := fmt.Appendf(nil, "%s %s %d %q %s", method, template, r.Status, h, r.Body)
 	text = anyUUID.ReplaceAllLiteral(text, []byte("<uuid>"))
 	return sha256.Sum256(anyTimestamp.ReplaceAllLiteral(text, []byte("<timestamp>")))
 }
 
 // checkNotModified checks a 304, which the library does not.
-func checkNotModified(a Answer) error {
-	if len(a.Body) > 0 || a.Header.Get("Etag") == "" || a.Header.Get("Content-Type") != "" {
-		return errors.New("a 304 has an entity tag, and no body")
+func checkNotModified(r Response) error {
+	if len(r.Body) > 0 || r.Header.Get("Etag") == "" || r.Header.Get("Content-Type") != "" {
+		return errors.New("a 304 must have an entity tag, no body and no content type")
 	}
 	return nil
 }

@@ -155,13 +155,13 @@ func (notifier) Notify(ctx context.Context, n verification.Notice) error {
 	if err != nil {
 		return err
 	}
-	answer, err := http.DefaultClient.Do(r)
+	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close()
-	if answer.StatusCode >= 300 {
-		return errors.New(fmt.Sprint("status ", answer.StatusCode))
+	defer response.Body.Close()
+	if response.StatusCode >= 300 {
+		return errors.New(fmt.Sprint("status ", response.StatusCode))
 	}
 	return nil
 }
