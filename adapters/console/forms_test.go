@@ -275,6 +275,39 @@ func TestAPageShowsTheNewEndOfARenewedClaim(t *testing.T) {
 	}
 }
 
+func TestAPageShowsThatItsClaimWasTakenOver(t *testing.T) {
+	d := serve(t)
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	tab := d.tab(reviewerCalled("asha"), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/queue")
+	tab.Press("a[data-row]") // claims the run
+	tab.See("form[data-mine]:not([hidden])")
+	_, err := d.Engine.Claim(t.Context(), enginetest.Tenant, run, engine.ClaimRequest{By: "ravi", Name: "ravi", TakeOver: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab.Fill("#notes", "Mine.") // renews the claim
+	tab.See("[data-taken]")
+	if text := tab.Text(); strings.Contains(text, "You have claimed this run") {
+		t.Errorf("the page says that the run is taken over and still claimed: %.400s", text)
+	}
+}
+
+func TestAClaimThatFailsIsMadeAgain(t *testing.T) {
+	d := serve(t)
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	tab := d.tab(reviewerCalled("asha"), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/runs/" + string(run))
+	browser.Eval[bool](tab, `{
+		const send = window.fetch;
+		window.fetch = () => { window.fetch = send; return Promise.resolve(new Response("", {status: 503})); };
+		true;
+	}`)
+	tab.Fill("#notes", "x")
+	tab.Fill("#notes", "y")
+	tab.See("form[data-mine]:not([hidden])")
+}
+
 func TestLanguagesKeepTheFilterOfThePage(t *testing.T) {
 	p := serve(t).as(reviewer(verification.RoleViewer))
 	wants(t, p.get("/queue?age=4h&search=caf%C3%A9"), http.StatusOK, `href="?age=4h&amp;lang=hi&amp;search=caf%C3%A9"`)

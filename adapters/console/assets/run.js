@@ -1,5 +1,5 @@
-// The run page: a run that was opened from another page of the console is claimed, and
-// the claim of a person who is active is renewed.
+// The run page: a run is claimed when it is opened from another page of the console, or
+// when a note is typed. The claim is renewed while the person is active.
 
 const form = document.querySelector("form[data-claim]");
 const free = document.querySelector("[data-free]");
@@ -7,6 +7,7 @@ const mine = document.querySelector("form[data-mine]");
 const renewEvery = 5 * 60_000; // a claim lasts 15 minutes
 let active = false;
 
+// claim claims the run, or renews the claim.
 async function claim() {
   active = false;
   try {
@@ -14,14 +15,20 @@ async function claim() {
       method: "POST", headers: {Accept: "application/json"}, signal: AbortSignal.timeout(10_000),
       body: new URLSearchParams({person: form.elements.person.value}), // another one may have signed in since
     });
-    form.querySelector("[data-taken]").hidden = response.status !== 409;
-    if (response.ok) {
-      free?.remove();
-      mine.querySelector("[data-held]").textContent = await response.text();
-      mine.hidden = false;
+    if (response.status >= 500) {
+      throw new Error(response.statusText);
     }
-  } catch {
-    active = true; // it is renewed the next time
+    const taken = response.status === 409;
+    if (response.ok) {
+      mine.querySelector("[data-held]").textContent = await response.text();
+    }
+    if (response.ok || taken) {
+      free?.remove();
+      mine.hidden = taken;
+    }
+    form.querySelector("[data-taken]").hidden = !taken;
+  } catch { // a claim is renewed after the next interval, and a run claimed at the next input
+    active = true;
     if (free?.isConnected) {
       form.addEventListener("input", claim, {once: true});
     }
@@ -34,7 +41,7 @@ if (form && mine) {
   }
   setInterval(() => active && !mine.hidden && claim(), renewEvery);
   if (free) {
-    form.addEventListener("input", claim, {once: true}); // who writes a note works on the run
+    form.addEventListener("input", claim, {once: true}); // a person who writes a note works on the run
   }
   if (form.dataset.claimNow !== undefined) {
     if (document.visibilityState === "visible") {
