@@ -32,7 +32,7 @@ type RecordFailure struct {
 	Dispatch  int
 	Permanent bool   // another dispatch will not help
 	Cause     string // for the operator; cut to 500 bytes
-	// RetryAt is the earliest time of the next attempt, within the maximum backoff
+	// RetryAt is the earliest time of the next dispatch, within the maximum backoff
 	// of the node; zero for no such time.
 	RetryAt time.Time
 }

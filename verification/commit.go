@@ -59,12 +59,12 @@ func NewCommit(before, after Run, events []Event) Commit {
 }
 
 // HistoryChanged returns the ErrConflict of a RunStore for an append to a history that
-// does not have the given length. A store that cannot tell the two apart also returns it
-// in place of WorkflowChanged.
+// does not have the given length. A store that refuses an append and cannot tell whether
+// the history or the workflow has changed returns it, too.
 func HistoryChanged() error { return Conflict("run", "another request has changed the run") }
 
 // WorkflowChanged returns the ErrConflict of a store for a workflow that does not have
-// the given revision.
+// the given revision: see Commit.WorkflowRevision and WorkflowStore.SaveWorkflow.
 func WorkflowChanged() error { return Conflict("workflow", "another request has changed the workflow") }
 
 // WorkKind is the kind of a piece of work.

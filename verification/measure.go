@@ -121,9 +121,10 @@ func (r *Run) measureLater(e Event) {
 }
 
 // Measures returns the measures of an append whose events lead from the state before to
-// the state after. It counts the events that no earlier append has counted, and leaves
-// some of them to a later append. Once the run is at rest, each event is counted exactly
-// once, however the events were divided into appends.
+// the state after. An append after which the run waits for the result of a provider has
+// none, unless there are 64 events that no append has counted. Any other append also counts
+// the events of the appends before it that had none. Once the run is at rest, each event is
+// counted exactly once, however the events were divided into appends.
 func Measures(before, after Run, events []Event) []Measure {
 	u, later := before.unmeasured, len(after.unmeasured.events)
 	if later == len(u.events)+len(events) {

@@ -87,8 +87,8 @@ type ReviewQueue interface {
 	// the number of all matches.
 	Queue(ctx context.Context, t TenantID, q QueueQuery) (Page[QueueEntry], error)
 	// QueueStats returns the statistics of the queue of a tenant, or of all tenants if t
-	// is empty, and of one workflow unless it is empty; Since has a count for each of
-	// the given times.
+	// is empty, and of one workflow unless w is empty. The result has one SinceCounts for
+	// each time of since.
 	QueueStats(ctx context.Context, t TenantID, w WorkflowID, now time.Time, since ...time.Time) (QueueStats, error)
 }
 
@@ -114,9 +114,9 @@ type MeasureStore interface {
 }
 
 // RescreenStore keeps the completed runs that are screened again when a list changes,
-// and the last pass over each list. Append adds the runs, see Commit.Screened. A run that
-// was screened against the version of the last pass counts as screened in that pass, and
-// any other run as screened in no pass.
+// and the last pass over each list. Append adds a run when it completes, see
+// Commit.Screened: as screened in the last pass if that has the version that the run was
+// screened against, else as screened in no pass.
 type RescreenStore interface {
 	// HoldList makes a host the only one that screens runs again against a list until the
 	// given time. It returns the last pass over the list; its Number is 0 before the

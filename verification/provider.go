@@ -12,7 +12,7 @@ type CheckRequest struct {
 	StartedAt   time.Time // when the run started
 	Node        NodeID
 	Key         string // the check's key
-	Dispatch    int    // 1 for the first call for this step
+	Dispatch    int    // the number of the dispatch for this step, 1 for the first
 	// IdempotencyKey is the same at every call for this dispatch.
 	IdempotencyKey string
 	With           map[string]any // the `with` object of the node, rendered

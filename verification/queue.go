@@ -259,7 +259,7 @@ type QueueStats struct {
 	Overdue int // those whose due time has passed
 	// Oldest is the earliest Since; zero if the queue is empty, or for all tenants.
 	Oldest time.Time
-	// Since has a number for each of the given times: the runs whose Since is that time or
+	// SinceCounts[i] counts the runs whose Since is the time since[i] of the call, or
 	// earlier.
-	Since []int
+	SinceCounts []int
 }

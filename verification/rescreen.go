@@ -24,8 +24,9 @@ type RescreenPass struct {
 	Holder    string
 	HeldUntil time.Time
 	StartedAt time.Time
-	MovedAt   time.Time // when runs were last recorded as screened; StartedAt before that
-	EndedAt   time.Time // when no run was left; zero before that
+	// ScreenedAt is when runs were last recorded as screened; StartedAt before that.
+	ScreenedAt time.Time
+	EndedAt    time.Time // when no run was left; zero before that
 	// Runs counts the runs that were screened, Flagged those with a new hit, and Failed
 	// those that could not be screened.
 	Runs, Flagged, Failed int
@@ -44,7 +45,7 @@ type OutdatedQuery struct {
 func (p RescreenPass) Next(version string, now time.Time) RescreenPass {
 	return RescreenPass{
 		List: p.List, Version: version, Number: p.Number + 1,
-		Holder: p.Holder, HeldUntil: p.HeldUntil, StartedAt: now, MovedAt: now,
+		Holder: p.Holder, HeldUntil: p.HeldUntil, StartedAt: now, ScreenedAt: now,
 	}
 }
 

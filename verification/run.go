@@ -34,7 +34,8 @@ type Run struct {
 	// Documents are the uploads that accepted answers name, in order.
 	Documents []Document
 
-	// Verdict is the newest one; its Decision is empty if there is none.
+	// Verdict is the newest one; its Decision is empty if there is none, or if hits were
+	// found since.
 	Verdict Verdict
 	// Proposal is a verdict that a second reviewer must confirm; its Decision is empty
 	// if there is none. It concerns the current wait, or the run that is over.
@@ -71,7 +72,7 @@ type Step struct {
 	VisitedAt   time.Time // the start of the last visit
 	CompletedAt time.Time // of the last visit; zero while it is unfinished
 	Visits      int
-	// Dispatches counts the calls of its providers over all visits.
+	// Dispatches counts the dispatches over all visits and providers.
 	Dispatches int
 	// Failures counts the dispatches and polls without a result.
 	Failures int

@@ -26,7 +26,7 @@ type TimelineEntry struct {
 	Version  int
 	Text     string    // a cause, a reason, an outcome, notes, an error, or the names of hits; may be empty
 	By       string    // the reviewer; may be empty
-	Next     time.Time // of the next attempt; zero for none
+	Next     time.Time // of the next dispatch or poll; zero for none
 	When     string    // of a branch: the condition that held; empty for else
 	To       NodeID    // of a branch
 	ToLabel  string    // the label of To if it is a step that the run reached; else To

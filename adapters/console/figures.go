@@ -211,13 +211,13 @@ func (f *figures) queue() figure {
 	waiting := chart.Series{Name: f.text("numbers.waiting")}
 	t := table{Columns: []tableColumn{f.column("age", false), {Key: "waiting", Label: waiting.Name, Number: true}}}
 	var rows []chart.Row
-	ages, since := f.numbers.Queue.Ages, f.numbers.Queue.Since
+	ages, counts := f.numbers.Queue.Ages, f.numbers.Queue.SinceCounts
 	for i, age := range ages {
-		n, label := since[i], f.text("numbers.over", f.took(age))
+		n, label := counts[i], f.text("numbers.over", f.took(age))
 		raw := fmt.Sprintf("%d s or more", int(age.Seconds()))
 		if i+1 < len(ages) {
 			next := ages[i+1]
-			n -= since[i+1]
+			n -= counts[i+1]
 			label = f.text("numbers.between", f.took(age), f.took(next))
 			if age == 0 {
 				label = f.text("numbers.under", f.took(next))

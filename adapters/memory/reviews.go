@@ -146,7 +146,7 @@ func (rs *reviews) stats(w verification.WorkflowID, now time.Time, since []time.
 		return e.Overdue(now)
 	})
 	for _, at := range since {
-		f.Since = append(f.Since, rs.page(verification.QueueQuery{Now: now, Workflow: w, SinceBefore: at}).Total)
+		f.SinceCounts = append(f.SinceCounts, rs.page(verification.QueueQuery{Now: now, Workflow: w, SinceBefore: at}).Total)
 	}
 	return f
 }
@@ -162,7 +162,7 @@ func (s *Store) Queue(ctx context.Context, t verification.TenantID, q verificati
 func (s *Store) QueueStats(
 	ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time,
 ) (sum verification.QueueStats, err error) {
-	sum.Since = make([]int, len(since))
+	sum.SinceCounts = make([]int, len(since))
 	var tenants []*tenantData
 	err = s.runs.read(ctx, func() error {
 		for id, d := range s.runs.rows {
@@ -178,8 +178,8 @@ func (s *Store) QueueStats(
 		d.mu.Unlock()
 		sum.Open += f.Open
 		sum.Overdue += f.Overdue
-		for i, n := range f.Since {
-			sum.Since[i] += n
+		for i, n := range f.SinceCounts {
+			sum.SinceCounts[i] += n
 		}
 		if t != "" {
 			sum.Oldest = f.Oldest

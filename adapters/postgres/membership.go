@@ -31,7 +31,7 @@ const (
 	stopTimeout = 5 * time.Second
 )
 
-// MembershipOptions are the callbacks of a host. All but Log are required.
+// MembershipOptions are what a Membership needs of its host. All but Log are required.
 type MembershipOptions struct {
 	// Wake makes the host look at the queue now. It reports whether the host takes work
 	// at all: false if it is passive or closing. Pass Engine.Wake.

@@ -19,23 +19,23 @@ import (
 type passRow struct {
 	bun.BaseModel `bun:"table:verifyd.rescreen_passes,alias:p"`
 
-	List      string `bun:",pk"`
-	Version   string
-	Number    int
-	Holder    string
-	HeldUntil time.Time
-	StartedAt pgtype.Timestamptz
-	MovedAt   pgtype.Timestamptz
-	EndedAt   pgtype.Timestamptz
-	Runs      int
-	Flagged   int
-	Failed    int
+	List       string `bun:",pk"`
+	Version    string
+	Number     int
+	Holder     string
+	HeldUntil  time.Time
+	StartedAt  pgtype.Timestamptz
+	ScreenedAt pgtype.Timestamptz
+	EndedAt    pgtype.Timestamptz
+	Runs       int
+	Flagged    int
+	Failed     int
 }
 
 func (r passRow) pass() verification.RescreenPass {
 	return verification.RescreenPass{
 		List: r.List, Version: r.Version, Number: r.Number, Holder: r.Holder, HeldUntil: r.HeldUntil.UTC(),
-		StartedAt: utc(r.StartedAt.Time), MovedAt: utc(r.MovedAt.Time), EndedAt: utc(r.EndedAt.Time),
+		StartedAt: utc(r.StartedAt.Time), ScreenedAt: utc(r.ScreenedAt.Time), EndedAt: utc(r.EndedAt.Time),
 		Runs: r.Runs, Flagged: r.Flagged, Failed: r.Failed,
 	}
 }
@@ -87,7 +87,7 @@ func (s *Store) SavePass(ctx context.Context, p verification.RescreenPass, runs 
 	err := s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
 		saved, err := tx.NewUpdate().Model(&passRow{
 			List: p.List, Version: p.Version, Number: p.Number, Holder: p.Holder, HeldUntil: p.HeldUntil,
-			StartedAt: orNull(p.StartedAt), MovedAt: orNull(p.MovedAt), EndedAt: orNull(p.EndedAt),
+			StartedAt: orNull(p.StartedAt), ScreenedAt: orNull(p.ScreenedAt), EndedAt: orNull(p.EndedAt),
 			Runs: p.Runs, Flagged: p.Flagged, Failed: p.Failed,
 		}).WherePK().Where("holder = ?", p.Holder).Exec(ctx)
 		if err != nil {

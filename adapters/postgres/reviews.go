@@ -381,7 +381,7 @@ func statsQuery(tx bun.IDB, t verification.TenantID, q verification.QueueQuery, 
 func (s *Store) QueueStats(
 	ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time,
 ) (f verification.QueueStats, err error) {
-	f.Since = make([]int, len(since))
+	f.SinceCounts = make([]int, len(since))
 	tenants := string(t)
 	if t == "" {
 		tenants = everyTenant
@@ -394,7 +394,7 @@ func (s *Store) QueueStats(
 	q := verification.QueueQuery{Now: now, Workflow: w}
 	var oldest pgtype.Timestamptz
 	err = s.transact(ctx, tenants, snapshot(), func(ctx context.Context, tx bun.Tx) error {
-		err := statsQuery(tx, t, q, since).Scan(ctx, &f.Open, &f.Overdue, pgdialect.Array(&f.Since))
+		err := statsQuery(tx, t, q, since).Scan(ctx, &f.Open, &f.Overdue, pgdialect.Array(&f.SinceCounts))
 		if err != nil || t == "" {
 			return err
 		}

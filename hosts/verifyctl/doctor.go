@@ -224,7 +224,7 @@ func rescreening(passes []verification.RescreenPass, now time.Time) finding {
 			continue
 		}
 		running = append(running, p.List)
-		if still := now.Sub(p.MovedAt); still > stuckAfter {
+		if still := now.Sub(p.ScreenedAt); still > stuckAfter {
 			return warning(check, fmt.Sprintf("completed runs wait for %s to be screened again against the list %s", still.Round(time.Second), p.List), advice)
 		}
 	}

@@ -60,11 +60,11 @@ type Options struct {
 	// Workers bounds the runs that are worked on at once; 0 means 16. A run holds
 	// no worker while a provider is called.
 	Workers int
-	// Calls bounds the provider calls in flight on this host; 0 means 1024. One tenant may
-	// use a quarter of them. At most half of them are to one provider, or fewer if it is a
-	// CallLimiter. Of the calls to a provider of all tenants, one tenant may use a quarter,
-	// or three quarters if it is a CallLimiter. A run counts as one more call for each 128 KiB
-	// of its size.
+	// Calls bounds the provider calls in flight on this host; 0 means 1024. At most half of
+	// them are to one provider, and no more than MaxCalls to a CallLimiter. One tenant may
+	// use a quarter of the calls, and a quarter of those to a provider of Ports.Providers
+	// (three quarters if it is a CallLimiter), at least one. A run counts as one more call
+	// for each 128 KiB of its size.
 	Calls int
 	// Passive makes an engine that drives no runs and sends no notices: other hosts
 	// on the same store do.

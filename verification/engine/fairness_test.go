@@ -1,4 +1,4 @@
-// Test that a vendor that hangs delays no other one.
+// Tests that a vendor that hangs delays no other one, and no other tenant.
 
 package engine_test
 
@@ -88,5 +88,36 @@ func TestAHangingVendorLeavesTheLatencyOfAnotherWithinTwice(t *testing.T) {
 	p99 := len(alone) * 99 / 100
 	if beside[p99] > 2*alone[p99] {
 		t.Errorf("p99 beside a hanging vendor = %s, want at most twice the %s without it", beside[p99], alone[p99])
+	}
+}
+
+func TestOneTenantLeavesACallOfASmallHost(t *testing.T) {
+	var sleep func(context.Context, time.Duration) error
+	provider := func(takes time.Duration) verification.Provider {
+		return &mock.ProviderMock{CheckFunc: func(ctx context.Context, _ verification.CheckRequest) (verification.CheckResult, error) {
+			return verification.CheckResult{Outcome: verification.OutcomePassed}, sleep(ctx, takes)
+		}}
+	}
+	k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
+		o.Calls = 3
+		for _, name := range []string{"slow_a", "slow_b", "slow_c"} {
+			p.Providers[name] = provider(time.Hour)
+		}
+		p.Providers["quick"] = provider(time.Second)
+	})
+	sleep = k.Clock.Sleep
+	of := func(provider string) verification.Definition {
+		d := with(chain("a"), "a", func(n *verification.Node) { n.Provider, n.TimeoutSeconds = provider, 600 })
+		d.Workflow = provider
+		return d
+	}
+	for _, name := range []string{"slow_a", "slow_b", "slow_c"} {
+		startFor(t, k, enginetest.Tenant, k.Apply(of(name)), engine.StartRequest{ReferenceID: "x"})
+	}
+	k.Settle()
+	run := startFor(t, k, bystander, applyForBystander(t, k, of("quick")), engine.StartRequest{ReferenceID: "y"})
+	k.Advance(time.Minute)
+	if got := statusOf(t, k, bystander, run); got != verification.StatusCompleted {
+		t.Errorf("the run of another tenant is %s after a minute, want completed", got)
 	}
 }

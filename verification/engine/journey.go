@@ -10,8 +10,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Journey is what a link leads to. It is not safe for concurrent use: pass it to
-// UploadDocument and AnswerJourney, which then do not read the run again.
+// Journey is what a link leads to. UploadDocument and AnswerJourney take it, so that they
+// do not read the run again. It is not safe for concurrent use.
 type Journey struct {
 	Tenant   verification.Tenant
 	Workflow string // its name

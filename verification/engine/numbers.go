@@ -79,8 +79,8 @@ type ProviderNumbers struct {
 	Failures int
 }
 
-// QueueNumbers describe the review queue now. Since[i] counts the runs that have needed a
-// verdict for at least Ages[i].
+// QueueNumbers describe the review queue now. SinceCounts[i] counts the runs that have
+// needed a verdict for at least Ages[i].
 type QueueNumbers struct {
 	verification.QueueStats
 	Ages []time.Duration // the shortest first

@@ -1,4 +1,4 @@
-// Receivers: the hosts that notices are sent to, and a circuit breaker for each.
+// Receivers: the servers that notices are sent to, and a circuit breaker for each.
 
 package engine
 
@@ -18,8 +18,8 @@ const (
 	deferGap    = 20 * time.Millisecond // between notices that were deferred
 )
 
-// receivers are the hosts that notices are being sent to, and those that did not
-// respond recently. The runner's lock guards it.
+// receivers are the servers that notices are being sent to, and those that did not
+// respond recently, by host and port. The runner's lock guards it.
 type receivers map[string]*receiver
 
 // receiver is a circuit breaker: after maxTimeouts it is paused, then sent a

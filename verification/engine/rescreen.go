@@ -158,13 +158,13 @@ func (r *runner) rescreenList(l rescreenedList) (n int, err error) {
 	if len(runs) == 0 {
 		return 0, r.endPass(ctx, pass)
 	}
-	if pass.EndedAt.IsZero() && pass.MovedAt.Equal(pass.StartedAt) {
+	if pass.EndedAt.IsZero() && pass.ScreenedAt.Equal(pass.StartedAt) {
 		r.e.log.Info("screening completed runs again", "list", pass.List, "version", pass.Version)
 	}
 	done, err := r.rescreenRuns(ctx, l, &pass, runs)
 	now := r.e.now()
 	if pass.HeldUntil = now.Add(rescreenHold); len(done) > 0 {
-		pass.MovedAt = now
+		pass.ScreenedAt = now
 	}
 	return len(done), errors.Join(err, store.SavePass(ctx, pass, done))
 }

@@ -19,7 +19,7 @@ import (
 const (
 	jobsPerWorker   = 64  // runs in memory for each worker
 	maxNotices      = 256 // notices being sent at once
-	tenantNotices   = 32  // of one tenant to one receiver; a tenant with as many in all takes no more
+	tenantNotices   = 32  // of one tenant to one receiver; no more are taken of a tenant with as many in all
 	receiverNotices = 48  // to one receiver
 	// tenantShare divides a limit into the part that one tenant may use.
 	tenantShare = 4
@@ -60,7 +60,7 @@ func newRunner(e *Engine) *runner {
 	r := &runner{
 		e: e, clock: e.activity,
 		workers:     fair.NewLimiter(o.Workers, max(1, o.Workers*3/4)),
-		calls:       fair.NewLimiter(o.Calls, o.Calls/tenantShare),
+		calls:       fair.NewLimiter(o.Calls, max(1, o.Calls/tenantShare)),
 		providers:   map[providerKey]providerSlots{},
 		jobs:        map[verification.RunRef]*job{},
 		advances:    newIntake(verification.WorkAdvance, jobs, max(1, jobs/tenantShare)),

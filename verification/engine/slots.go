@@ -22,11 +22,11 @@ type providerSlots struct {
 }
 
 // addProvider sets the limits of a provider: its own if it has any, and a share of
-// all calls. One tenant may use a quarter of the calls of a provider that it shares
-// with others, and three quarters of a limit of the provider's own.
+// all calls. One tenant may use a quarter of the calls to a provider that it shares
+// with others, or three quarters of a limit of the provider's own, at least one.
 func (r *runner) addProvider(key providerKey, p verification.Provider) {
 	n := max(1, r.e.opt.Calls/providerShare)
-	perTenant := n / tenantShare
+	perTenant := max(1, n/tenantShare)
 	var s providerSlots
 	if l, ok := p.(verification.CallLimiter); ok {
 		n = min(n, max(1, l.MaxCalls()))

@@ -89,7 +89,7 @@ func (t *trial) passesAre(want ...verification.RescreenPass) {
 func fullPass(list string) verification.RescreenPass {
 	return verification.RescreenPass{
 		List: list, Version: oddText, Number: 3, Holder: host1, HeldUntil: instant(2 * time.Hour),
-		StartedAt: instant(tick), MovedAt: instant(time.Minute), EndedAt: instant(time.Hour),
+		StartedAt: instant(tick), ScreenedAt: instant(time.Minute), EndedAt: instant(time.Hour),
 		Runs: 5_000_000_000, Flagged: 7, Failed: 2,
 	}
 }

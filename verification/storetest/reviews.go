@@ -261,7 +261,7 @@ func queueStats(t *trial) {
 	since := []time.Time{instant(-time.Minute), instant(0), instant(2 * time.Minute), instant(48 * time.Hour)}
 	for _, now := range append(instants(histories), instant(35*time.Minute)) {
 		for _, w := range []verification.WorkflowID{"", renewal} {
-			want := verification.QueueStats{Since: make([]int, len(since))}
+			want := verification.QueueStats{SinceCounts: make([]int, len(since))}
 			for _, e := range inQueue(all, verification.QueueQuery{Now: now, Workflow: w}) {
 				want.Open++
 				if e.Overdue(now) {
@@ -272,7 +272,7 @@ func queueStats(t *trial) {
 				}
 				for i, at := range since {
 					if !e.Since.After(at) {
-						want.Since[i]++
+						want.SinceCounts[i]++
 					}
 				}
 			}
@@ -283,7 +283,7 @@ func queueStats(t *trial) {
 				want.Open, want.Oldest = want.Open+1, time.Time{}
 				for i, at := range since {
 					if !at.Before(instant(0)) {
-						want.Since[i]++
+						want.SinceCounts[i]++
 					}
 				}
 				got, err = t.store.QueueStats(t.ctx, "", w, now, since...)

@@ -93,11 +93,11 @@ func reviewBreaches() []breach {
 				return f, err
 			}
 		}},
-		{"the statistics of the queue count what is open and overdue", "each count of Since is that of all runs", func(b *broken, sound stores) {
+		{"the statistics of the queue count what is open and overdue", "each of SinceCounts is the count of all runs", func(b *broken, sound stores) {
 			b.QueueStatsFunc = func(ctx context.Context, t tenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueStats, error) {
 				f, err := sound.QueueStats(ctx, t, w, now, since...)
-				for i := range f.Since {
-					f.Since[i] = f.Open
+				for i := range f.SinceCounts {
+					f.SinceCounts[i] = f.Open
 				}
 				return f, err
 			}

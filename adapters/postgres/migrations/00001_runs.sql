@@ -285,17 +285,17 @@ CREATE INDEX screened_runs_by_pass ON verifyd.screened_runs (tenant_id, list, pa
 
 -- The last pass over each list, of all tenants.
 CREATE TABLE verifyd.rescreen_passes (
-    list       text COLLATE "C" PRIMARY KEY,
-    version    text NOT NULL DEFAULT '',
-    number     integer NOT NULL DEFAULT 0,
-    holder     text NOT NULL,
-    held_until timestamptz NOT NULL,
-    started_at timestamptz,
-    moved_at   timestamptz,
-    ended_at   timestamptz,
-    runs       bigint NOT NULL DEFAULT 0,
-    flagged    bigint NOT NULL DEFAULT 0,
-    failed     bigint NOT NULL DEFAULT 0
+    list        text COLLATE "C" PRIMARY KEY,
+    version     text NOT NULL DEFAULT '',
+    number      integer NOT NULL DEFAULT 0,
+    holder      text NOT NULL,
+    held_until  timestamptz NOT NULL,
+    started_at  timestamptz,
+    screened_at timestamptz,
+    ended_at    timestamptz,
+    runs        bigint NOT NULL DEFAULT 0,
+    flagged     bigint NOT NULL DEFAULT 0,
+    failed      bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
 -- The work queue: at most one piece of each kind for a run.
