@@ -42,11 +42,10 @@ func TestTheTimelineOfEveryRecordedHistory(t *testing.T) {
 			b.WriteByte('\n')
 		}
 		if events != len(histories[file]) {
-			t.Errorf("%s: the lines stand for %d events, want %d", file, events, len(histories[file]))
+			t.Errorf("%s: the lines count %d events, want %d", file, events, len(histories[file]))
 		}
 	}
 	golden.Equal(t, "testdata/timelines.txt", []byte(b.String()))
-	delete(seen, "")
 	for _, kind := range timelineKinds() {
 		if !seen[kind] {
 			t.Errorf("no recorded history has a line %s", kind)
@@ -54,7 +53,7 @@ func TestTheTimelineOfEveryRecordedHistory(t *testing.T) {
 		delete(seen, kind)
 	}
 	for kind := range seen {
-		t.Errorf("timelineKinds does not list %s", kind)
+		t.Errorf("timelineKinds does not list %q", kind)
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// fullDisk is the variable with the folder that a process of this test fills.
+// fullDisk is the environment variable that makes this test the child process: it names
+// the folder to save to.
 const fullDisk = "VERIFYD_TEST_FULL_DISK"
 
 // TestAFullDiskIsUnavailableAndLeavesNothing runs itself in another process, where

@@ -66,7 +66,7 @@ func TestManySmallDocumentsFillTheMemory(t *testing.T) {
 			return
 		}
 	}
-	t.Error("a store of 1 MiB took 2000 documents, want their records counted")
+	t.Error("a store of 1 MiB took 2000 small documents, want each to count more than its content")
 }
 
 func TestMemoryHoldsAboutItsLimit(t *testing.T) {

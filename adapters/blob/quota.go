@@ -14,16 +14,16 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// recordBytes is an estimate of what a document uses beside its content.
+// recordBytes is an estimate of the bytes that a document uses beside its content.
 const recordBytes = 1 << 10
 
 // quota counts the bytes of documents. A document that is being saved is counted
 // while it is written, so concurrent uploads cannot exceed a limit together.
 type quota struct {
 	mu        sync.Mutex
-	max       int64 // of all tenants; 0 for no limit
-	maxTenant int64 // of one tenant; 0 for no limit
-	used      int64
+	max       int64 // bytes of all tenants; 0 for no limit
+	maxTenant int64 // bytes of one tenant; 0 for no limit
+	used      int64 // bytes stored and reserved by all tenants
 	tenants   map[string]*usage
 }
 
@@ -47,7 +47,7 @@ func (q *quota) tenant(id string) *usage {
 	return u
 }
 
-// set replaces the count of a tenant's stored documents.
+// set replaces the number of bytes that a tenant has stored.
 func (q *quota) set(tenant string, stored int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -73,7 +73,7 @@ type reservation struct {
 	bytes  int64
 }
 
-// reserve reserves space for a document without its content.
+// reserve reserves recordBytes for a document; its content needs more, see Write.
 func (q *quota) reserve(tenant string) (*reservation, error) {
 	r := &reservation{quota: q, tenant: tenant}
 	return r, r.grow(recordBytes)
@@ -87,7 +87,7 @@ func (r *reservation) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// grow reserves more space; ErrUnavailable when a limit would be exceeded.
+// grow reserves more space. It returns ErrUnavailable if a limit would be exceeded.
 func (r *reservation) grow(bytes int64) error {
 	q := r.quota
 	q.mu.Lock()

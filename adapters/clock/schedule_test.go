@@ -12,15 +12,15 @@ import (
 	"github.com/verifyd/verifyd/adapters/clock"
 )
 
-// plan is a timer, and those that it sets when it fires.
+// plan describes a timer, and the timers that are set when it fires.
 type plan struct {
 	ID    int
-	In    time.Duration
-	Kind  string // "call", "sleep" or "stopped"
-	Plans []plan
+	After time.Duration // from when it is set
+	Kind  string        // "call", "sleep" or "stopped"
+	Next  []plan        // set when it fires
 }
 
-// firing is one thing that happened.
+// firing is a timer that fired, and when: the time since noon.
 type firing struct {
 	ID int
 	At time.Duration
@@ -31,33 +31,33 @@ func drawPlans(t *rapid.T, id *int, depth int) []plan {
 	for range rapid.IntRange(0, 5).Draw(t, "timers") {
 		*id++
 		p := plan{
-			ID:   *id,
-			In:   time.Duration(rapid.IntRange(1, 8).Draw(t, "in")),
-			Kind: rapid.SampledFrom([]string{"call", "call", "sleep", "stopped"}).Draw(t, "kind"),
+			ID:    *id,
+			After: time.Duration(rapid.IntRange(1, 8).Draw(t, "after")),
+			Kind:  rapid.SampledFrom([]string{"call", "call", "sleep", "stopped"}).Draw(t, "kind"),
 		}
 		if depth > 0 && p.Kind != "stopped" {
-			p.Plans = drawPlans(t, id, depth-1)
+			p.Next = drawPlans(t, id, depth-1)
 		}
 		plans = append(plans, p)
 	}
 	return plans
 }
 
-// wanted lists what a schedule must fire by the end, by time.
+// wanted returns the firings until end of plans that are set at from, sorted by byTime.
 func wanted(plans []plan, from, end time.Duration) []firing {
 	var out []firing
 	for _, p := range plans {
-		if at := from + p.In; at <= end && p.Kind != "stopped" {
+		if at := from + p.After; at <= end && p.Kind != "stopped" {
 			out = append(out, firing{p.ID, at})
-			out = append(out, wanted(p.Plans, at, end)...)
+			out = append(out, wanted(p.Next, at, end)...)
 		}
 	}
 	byTime(out)
 	return out
 }
 
-// byTime sorts by time and, since sleepers register in the order in which
-// their goroutines get there, by ID at the same time.
+// byTime sorts by time, and by ID at the same time: the order in which goroutines fall
+// asleep is random, and they wake in that order.
 func byTime(f []firing) {
 	slices.SortFunc(f, func(a, b firing) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
@@ -75,19 +75,19 @@ func TestRandomSchedulesFireInOrderAtTheirTimes(t *testing.T) {
 			for _, p := range plans {
 				fire := func() {
 					fired <- firing{p.ID, c.Now().Sub(noon())}
-					set(p.Plans)
+					set(p.Next)
 				}
 				switch p.Kind {
 				case "call":
-					c.AfterFunc(p.In, fire)
+					c.AfterFunc(p.After, fire)
 				case "stopped":
-					if stop := c.AfterFunc(p.In, fire); !stop() {
+					if stop := c.AfterFunc(p.After, fire); !stop() {
 						r.Errorf("stop of timer %d = false, want true", p.ID)
 					}
 				case "sleep":
 					work(c, func() {
-						if err := c.Sleep(t.Context(), p.In); err != nil {
-							r.Errorf("Sleep(%v) = %v", p.In, err)
+						if err := c.Sleep(t.Context(), p.After); err != nil {
+							r.Errorf("Sleep(%v) = %v", p.After, err)
 						}
 						fire()
 					})
@@ -98,24 +98,24 @@ func TestRandomSchedulesFireInOrderAtTheirTimes(t *testing.T) {
 
 		var end time.Duration
 		var got []firing
-		for _, d := range rapid.SliceOfN(rapid.IntRange(0, 9), 1, 6).Draw(r, "turns") {
+		for _, d := range rapid.SliceOfN(rapid.IntRange(0, 9), 1, 6).Draw(r, "advances") {
 			from := end
 			end += time.Duration(d)
 			if err := c.Advance(t.Context(), time.Duration(d)); err != nil {
 				r.Fatalf("Advance(%v) = %v", d, err)
 			}
-			var now []firing
+			var batch []firing // of this advance
 			for len(fired) > 0 {
 				f := <-fired
 				if f.At < from || f.At > end {
 					r.Errorf("%+v fired between %v and %v", f, from, end)
 				}
-				now = append(now, f)
+				batch = append(batch, f)
 			}
-			if !slices.IsSortedFunc(now, func(a, b firing) int { return cmp.Compare(a.At, b.At) }) {
-				r.Errorf("fired out of order: %+v", now)
+			if !slices.IsSortedFunc(batch, func(a, b firing) int { return cmp.Compare(a.At, b.At) }) {
+				r.Errorf("fired out of order: %+v", batch)
 			}
-			got = append(got, now...)
+			got = append(got, batch...)
 		}
 		byTime(got)
 		if diff := gocmp.Diff(wanted(plans, 0, end), got); diff != "" {

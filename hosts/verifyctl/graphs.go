@@ -19,7 +19,7 @@ type workflowGraph struct {
 }
 
 func (w workflowGraph) Run(s *session) error {
-	def, problems, err := readable(w.File)
+	def, problems, err := readWorkflow(w.File)
 	if err != nil {
 		return err
 	}
@@ -46,9 +46,9 @@ func (w workflowGraph) Run(s *session) error {
 	return nil
 }
 
-// readable returns the definition of a file and its problems, nil for none. It is empty
-// if the file cannot be parsed.
-func readable(file string) (verification.Definition, *definition.Diagnostics, error) {
+// readWorkflow returns the definition of a file and its problems, nil for none. The
+// definition has no nodes if the file cannot be parsed.
+func readWorkflow(file string) (verification.Definition, *definition.Diagnostics, error) {
 	def, err := compile(file, nil)
 	var problems *definition.Diagnostics
 	if err != nil && !errors.As(err, &problems) {
@@ -64,7 +64,8 @@ type workflowDiff struct {
 	jsonFlag
 }
 
-// differenceJSON is one line of diff: a field that differs.
+// differenceJSON is one line of diff: a field that differs, or a node that was added or
+// removed.
 type differenceJSON struct {
 	Node   string `json:"node"` // empty for the workflow itself
 	Change string `json:"change"`
@@ -77,7 +78,7 @@ type differenceJSON struct {
 func (w workflowDiff) Run(s *session) error {
 	var defs []verification.Definition
 	for _, file := range []string{w.Before, w.After} {
-		def, problems, err := readable(file)
+		def, problems, err := readWorkflow(file)
 		switch {
 		case err != nil:
 			return err

@@ -1,4 +1,4 @@
-// Tests of the problems of accessibility that are found.
+// Tests that each set of rules finds its problems of accessibility.
 
 package browser_test
 
@@ -19,7 +19,7 @@ const inaccessible = `<!doctype html><html lang="en"><title>Page</title><meta na
 <main><h1>Page</h1><p style="color: #999; background: #aaa">Pale</p><img src="data:,">
 <div style="overflow: scroll; height: 3rem"><p style="margin-block-start: 9rem">Below</p></div></main>`
 
-func TestTheRulesOfAxeFindTheirProblems(t *testing.T) {
+func TestEachSetOfRulesFindsItsProblems(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, inaccessible) }))
 	defer s.Close()
 	tab := browser.Start(t).Open(t, browser.Options{})

@@ -102,8 +102,8 @@ func concurrentAppends(t *trial) {
 	}
 }
 
-// race lets every caller continue a history in its own way. It wants exactly one
-// to succeed, with its events, its summary and its advance.
+// race lets every caller continue a history in its own way. It
+// ends the clause unless exactly one succeeds, with its events, summary and advance.
 func (t *trial) race(base history, mine func(caller int) history) history {
 	seq := len(base.events)
 	advance := func(caller int) time.Time { return instant(time.Duration(caller+1) * time.Hour) }
@@ -181,7 +181,7 @@ func cancelling(s history) (before history, seq int, a verification.Commit) {
 	return s, len(s.events), a
 }
 
-// untouched wants a run to be as it was saved, with a deadline in an hour and an
+// untouched ends the clause unless a run is as it was saved, with a deadline in an hour and an
 // advance in ten minutes.
 func (t *trial) untouched(s history) {
 	t.holds(ours, s)

@@ -34,7 +34,7 @@ func documents() []clause {
 	}
 }
 
-// saveDocument saves a document and wants no error.
+// saveDocument saves a document.
 func (t *trial) saveDocument(r verification.RunRef, d verification.Document, content []byte) verification.Document {
 	got, err := t.store.SaveDocument(t.ctx, r, d, bytes.NewReader(content))
 	t.ok(fmt.Sprintf("SaveDocument of %d bytes", len(content)), err)
@@ -52,7 +52,7 @@ func (t *trial) content(r verification.RunRef, id string) []byte {
 	return content
 }
 
-// holdsDocument wants the store to have a document with a content.
+// holdsDocument ends the clause unless the store has a document with a content.
 func (t *trial) holdsDocument(r verification.RunRef, want verification.Document, content []byte) {
 	if got := t.content(r, want.ID); !bytes.Equal(got, content) {
 		t.failf("the document reads %.60q of %d bytes, want %.60q of %d", got, len(got), content, len(content))
@@ -62,7 +62,7 @@ func (t *trial) holdsDocument(r verification.RunRef, want verification.Document,
 	same(t, "the document", got, want)
 }
 
-// lacksDocument wants the store to have no document with an id.
+// lacksDocument ends the clause if the store has a document with an id.
 func (t *trial) lacksDocument(r verification.RunRef, id string) {
 	_, err := t.store.Document(t.ctx, r, id)
 	t.refused("Document", err, verification.ErrNotFound)
@@ -72,7 +72,7 @@ func (t *trial) lacksDocument(r verification.RunRef, id string) {
 	}
 }
 
-// removeDocument removes a document and wants no error.
+// removeDocument removes a document.
 func (t *trial) removeDocument(r verification.RunRef, id string) {
 	t.ok("RemoveDocument", t.store.RemoveDocument(t.ctx, r, id))
 }

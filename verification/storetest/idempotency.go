@@ -38,7 +38,7 @@ func claim(key string, n int, at time.Time) verification.IdempotencyRecord {
 	}
 }
 
-// claims claims a key and wants a record.
+// claims claims a key, and ends the clause unless the stored record is want.
 func (t *trial) claims(tenant verification.TenantID, r, want verification.IdempotencyRecord) {
 	got, err := t.store.ClaimIdempotencyKey(t.ctx, tenant, r)
 	t.ok("ClaimIdempotencyKey", err)
@@ -152,7 +152,7 @@ func keyReleasedByAnother(t *trial) {
 	t.finds(ours, c.IdempotencyKey, instant(0), &c)
 }
 
-// finds wants the record of a key at a time; nil for none.
+// finds ends the clause unless want is the record of a key at a time; nil is none.
 func (t *trial) finds(tenant verification.TenantID, key verification.IdempotencyKey, now time.Time, want *verification.IdempotencyRecord) {
 	got, err := t.store.IdempotencyRecord(t.ctx, tenant, key, now)
 	if want == nil {

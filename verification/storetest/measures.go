@@ -68,7 +68,7 @@ func total(q verification.MeasureQuery, histories ...history) (all []verificatio
 	return all
 }
 
-// measured wants the measures that a query selects to be those of histories.
+// measured ends the clause unless a query selects the measures of histories.
 func (t *trial) measured(tenant verification.TenantID, q verification.MeasureQuery, histories ...history) {
 	got, err := t.store.Measures(t.ctx, tenant, q)
 	t.ok("Measures", err)

@@ -86,7 +86,7 @@ func inQueue(all []verification.QueueEntry, q verification.QueueQuery) []verific
 
 // wholeQueue selects the whole queue at a time.
 func wholeQueue(now time.Time) verification.QueueQuery {
-	return verification.QueueQuery{PageQuery: wholeList(), Now: now}
+	return verification.QueueQuery{PageQuery: firstPage(), Now: now}
 }
 
 func (t *trial) queue(tenant verification.TenantID, q verification.QueueQuery) verification.Page[verification.QueueEntry] {
@@ -95,7 +95,7 @@ func (t *trial) queue(tenant verification.TenantID, q verification.QueueQuery) v
 	return p
 }
 
-// queues wants the queue to have the entries of all that match a query.
+// queues ends the clause unless a query selects those of all entries that match it.
 func (t *trial) queues(all []verification.QueueEntry, q verification.QueueQuery) {
 	want := inQueue(all, q)
 	what := fmt.Sprintf("Queue(%+v)", q)
@@ -104,7 +104,7 @@ func (t *trial) queues(all []verification.QueueEntry, q verification.QueueQuery)
 	same(t, "the total of "+what, p.Total, len(want))
 }
 
-// claim saves a claim of ours and wants it to succeed.
+// claim saves a claim of ours.
 func (t *trial) claim(run verification.RunID, by string, at time.Time) verification.Claim {
 	c, err := t.store.SaveClaim(t.ctx, ours, run, claimOf(by, at), false)
 	t.ok("SaveClaim", err)
@@ -115,7 +115,7 @@ func claimOf(by string, at time.Time) verification.Claim {
 	return verification.Claim{By: by, Name: oddText, At: at, Until: at.Add(verification.ClaimTTL)}
 }
 
-// claimed wants a run of ours to have a claim at a time.
+// claimed ends the clause unless a run of ours has a claim at a time.
 func (t *trial) claimed(run verification.RunID, now time.Time, want verification.Claim) {
 	q := wholeQueue(now)
 	q.Run = run

@@ -1,4 +1,4 @@
-// Helpers with which clauses call a store and compare its results.
+// Helpers of clauses: they call the store, and end the clause at a wrong result.
 
 package storetest
 
@@ -15,14 +15,14 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// ok wants a call to succeed.
+// ok ends the clause if a call has returned an error.
 func (t *trial) ok(call string, err error) {
 	if err != nil {
 		t.failf("%s: %w, want no error", call, err)
 	}
 }
 
-// refused wants a call to fail with a *verification.Error of a kind.
+// refused ends the clause unless a call has returned a *verification.Error of a kind.
 func (t *trial) refused(call string, err, kind error) {
 	var expected *verification.Error
 	switch {
@@ -35,8 +35,8 @@ func (t *trial) refused(call string, err, kind error) {
 	}
 }
 
-// same wants two values to be equal; times must also have the same location. A
-// nil slice equals an empty one.
+// same ends the clause unless two values are equal; times must also have the same
+// location. A nil slice equals an empty one.
 func same[T any](t *trial, what string, got, want T) {
 	if reflect.DeepEqual(got, want) {
 		return
@@ -52,8 +52,8 @@ func same[T any](t *trial, what string, got, want T) {
 	}
 }
 
-// differ reports two different values: as JSON, or as Go values if their JSON is
-// the same.
+// differ ends the clause with an error that has two different values: as JSON, or as Go
+// values if their JSON is the same.
 func (t *trial) differ(what string, got, want any) {
 	if a, b := shown(got), shown(want); a != b {
 		t.failf("%s = %s, want %s", what, a, b)
@@ -61,6 +61,7 @@ func (t *trial) differ(what string, got, want any) {
 	t.failf("%s = %#v, want %#v", what, got, want)
 }
 
+// shown returns a value as JSON.
 func shown(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -71,7 +72,7 @@ func shown(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// page wants a list to return the part of all that a query selects.
+// page ends the clause unless a list returns the part of all that a query selects.
 func page[T any](t *trial, call string, q verification.PageQuery, all []T, list func(verification.PageQuery) (verification.Page[T], error)) {
 	call = fmt.Sprintf("%s(limit %d, offset %d)", call, q.Limit, q.Offset)
 	p, err := list(q)
@@ -81,7 +82,7 @@ func page[T any](t *trial, call string, q verification.PageQuery, all []T, list 
 	same(t, "the query in the page of "+call, p.PageQuery, q)
 }
 
-// pages compares pages of several limits and offsets with all, also past the end.
+// pages calls page with several limits and offsets, also past the end of all.
 func pages[T any](t *trial, call string, all []T, list func(verification.PageQuery) (verification.Page[T], error)) {
 	for _, limit := range []int{1, 7, verification.DefaultLimit, verification.MaxLimit} {
 		for _, offset := range []int{0, 1, limit, 2 * limit, max(0, len(all)-limit), len(all) - 1, len(all), 1_000_000} {
@@ -90,9 +91,10 @@ func pages[T any](t *trial, call string, all []T, list func(verification.PageQue
 	}
 }
 
-func wholeList() verification.PageQuery { return verification.PageQuery{Limit: verification.MaxLimit} }
+// firstPage selects the first MaxLimit records of a list.
+func firstPage() verification.PageQuery { return verification.PageQuery{Limit: verification.MaxLimit} }
 
-// add appends to a run and wants it to succeed.
+// add appends to a run whose history has seq events.
 func (t *trial) add(tenant verification.TenantID, id verification.RunID, seq int, c verification.Commit) {
 	t.ok(fmt.Sprintf("Append(seq %d)", seq), t.store.Append(t.ctx, tenant, id, seq, c))
 }
@@ -104,7 +106,7 @@ func (t *trial) save(tenant verification.TenantID, histories ...history) {
 	}
 }
 
-// extend appends the events of a history after the first seq.
+// extend appends the events of a history after its first seq events.
 func (t *trial) extend(tenant verification.TenantID, s history, seq int) {
 	t.add(tenant, s.id, seq, s.commitAfter(seq))
 }
@@ -115,8 +117,8 @@ func (t *trial) load(tenant verification.TenantID, id verification.RunID, after 
 	return events
 }
 
-// holds wants the store to have a history and its summary, and no other summary
-// of that run.
+// holds ends the clause unless the store has a history and its summary, and no other
+// summary of that run.
 func (t *trial) holds(tenant verification.TenantID, s history) {
 	same(t, "the history", t.load(tenant, s.id, 0), s.events)
 	var found []verification.Summary
@@ -134,9 +136,9 @@ func (t *trial) list(tenant verification.TenantID, q verification.RunQuery) veri
 	return p
 }
 
-// everything selects every run, as of a time.
+// everything selects every run of a tenant, on one page, as of a time.
 func everything(now time.Time) verification.RunQuery {
-	return verification.RunQuery{PageQuery: wholeList(), Now: now}
+	return verification.RunQuery{PageQuery: firstPage(), Now: now}
 }
 
 func (t *trial) overdue(now time.Time, limit int) ([]verification.RunRef, time.Time) {
@@ -148,7 +150,7 @@ func (t *trial) overdue(now time.Time, limit int) ([]verification.RunRef, time.T
 // lease is the length of the leases that clauses take.
 const lease = time.Minute
 
-// noLimit is larger than the number of objects that any clause saves.
+// noLimit is a limit above the number of runs and pieces that any clause takes.
 const noLimit = 100
 
 // take takes up to max due pieces: advances first, then announcements.
@@ -171,7 +173,7 @@ func (t *trial) takeKind(r verification.TakeRequest) ([]verification.Work, time.
 	return work, next
 }
 
-// takeOne takes all due work and wants one piece.
+// takeOne takes all due work, and ends the clause unless that is one piece.
 func (t *trial) takeOne(now time.Time) verification.Work {
 	work, _ := t.take(now, noLimit)
 	if len(work) != 1 {
@@ -180,7 +182,7 @@ func (t *trial) takeOne(now time.Time) verification.Work {
 	return work[0]
 }
 
-// takeNone wants no work to be due.
+// takeNone ends the clause if work is due.
 func (t *trial) takeNone(now time.Time) {
 	if work, _ := t.take(now, noLimit); len(work) != 0 {
 		t.failf("Take(start+%s) = %s, want nothing due", now.Sub(instant(0)), shown(work))

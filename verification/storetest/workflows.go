@@ -91,12 +91,12 @@ func (t *trial) refusedWorkflow(tenant verification.TenantID, w verification.Wor
 	t.refused(fmt.Sprintf("SaveWorkflow(revision %d)", w.Revision), err, verification.ErrConflict)
 }
 
-// hasWorkflow wants Workflow and Workflows to return a workflow.
+// hasWorkflow ends the clause unless Workflow and Workflows return a workflow.
 func (t *trial) hasWorkflow(tenant verification.TenantID, w verification.Workflow) {
 	got, err := t.store.Workflow(t.ctx, tenant, w.ID)
 	t.ok("Workflow", err)
 	same(t, "the workflow", got, w)
-	p, err := t.store.Workflows(t.ctx, tenant, wholeList())
+	p, err := t.store.Workflows(t.ctx, tenant, firstPage())
 	t.ok("Workflows", err)
 	var listed []verification.Workflow
 	for _, l := range p.Data {
@@ -275,8 +275,8 @@ func versionsInOrder(t *trial) {
 		}
 	}
 	pages(t, "Versions", all, list(ours, w.ID))
-	page(t, "Versions of an unknown workflow", wholeList(), nil, list(ours, workflowID(3)))
-	page(t, "Versions of another tenant's workflow", wholeList(), nil, list(theirs, w.ID))
+	page(t, "Versions of an unknown workflow", firstPage(), nil, list(ours, workflowID(3)))
+	page(t, "Versions of another tenant's workflow", firstPage(), nil, list(theirs, w.ID))
 }
 
 func workflowsInOrder(t *trial) {
@@ -306,7 +306,7 @@ func workflowsOfTwoTenants(t *trial) {
 	_, err := t.store.Workflow(t.ctx, theirs, mine.ID)
 	t.refused("Workflow(of another tenant)", err, verification.ErrNotFound)
 	t.lacksVersion(theirs, mine.ID, v.Hash)
-	p, err := t.store.Workflows(t.ctx, theirs, wholeList())
+	p, err := t.store.Workflows(t.ctx, theirs, firstPage())
 	t.ok("Workflows", err)
 	same(t, "the number of workflows of a tenant that has none", p.Total+len(p.Data), 0)
 	changed := mine

@@ -25,16 +25,16 @@ const (
 	secretKey  = "the-secret-key"
 )
 
-// bucket is an object store with one bucket.
+// bucket is an object store in memory with one bucket.
 type bucket struct {
 	server  *httptest.Server
 	backend *s3mem.Backend
 
 	mu   sync.Mutex
 	puts []http.Header
-	// after, if it is set, gets each response before the client does, and may
-	// change it.
-	after func(w http.ResponseWriter, r *http.Request, answer *httptest.ResponseRecorder)
+	// after, if it is set, writes each response to the client. It gets the one of the
+	// object store.
+	after func(w http.ResponseWriter, r *http.Request, response *httptest.ResponseRecorder)
 }
 
 func newBucket(t testing.TB) *bucket {
@@ -55,9 +55,9 @@ func newBucket(t testing.TB) *bucket {
 			inner.ServeHTTP(w, r)
 			return
 		}
-		answer := httptest.NewRecorder()
-		inner.ServeHTTP(answer, r)
-		after(w, r, answer)
+		response := httptest.NewRecorder()
+		inner.ServeHTTP(response, r)
+		after(w, r, response)
 	}))
 	t.Cleanup(b.server.Close)
 	return b
@@ -72,7 +72,7 @@ func (b *bucket) options() s3.Options {
 
 func (b *bucket) store(t testing.TB) *s3.Store { return open(t, b.options()) }
 
-// keys lists what is in the bucket.
+// keys returns the keys of the objects in the bucket.
 func (b *bucket) keys(t testing.TB) []string {
 	t.Helper()
 	list, err := b.backend.ListBucket(bucketName, nil, gofakes3.ListBucketPage{})
@@ -86,7 +86,7 @@ func (b *bucket) keys(t testing.TB) []string {
 	return keys
 }
 
-// sent returns the headers of the objects that were put since the last call.
+// sent returns the headers of the requests to put an object since the last call.
 func (b *bucket) sent() []http.Header {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,9 +115,9 @@ func upload(n int) verification.Document {
 	}
 }
 
-// somePDF returns a PDF of a size.
-func somePDF(filling int) []byte {
-	return []byte("%PDF-1.4\n%" + strings.Repeat("x", filling) + "\n%%EOF\n")
+// somePDF returns a PDF with a comment of a length.
+func somePDF(comment int) []byte {
+	return []byte("%PDF-1.4\n%" + strings.Repeat("x", comment) + "\n%%EOF\n")
 }
 
 func save(t testing.TB, s *s3.Store, n int) (verification.Document, error) {

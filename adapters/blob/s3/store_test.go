@@ -24,10 +24,10 @@ import (
 )
 
 func TestBucketKeepsTheContract(t *testing.T) {
-	spools := t.TempDir()
-	t.Setenv("TMPDIR", spools)
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
 	storetest.Documents(t, func(t *testing.T) verification.DocumentStore { return newBucket(t).store(t) })
-	left, err := os.ReadDir(spools)
+	left, err := os.ReadDir(tmp)
 	if err != nil || len(left) != 0 {
 		t.Errorf("there are %v, %v left of the temporary files, want none", left, err)
 	}
@@ -59,7 +59,7 @@ func TestDocumentIsOneObjectSentOnce(t *testing.T) {
 func TestAnIDIsSavedOnce(t *testing.T) {
 	b := newBucket(t)
 	const callers = 8
-	var won atomic.Int32
+	saved := 0
 	done := make(chan error, callers)
 	for range callers {
 		s := b.store(t)
@@ -71,13 +71,13 @@ func TestAnIDIsSavedOnce(t *testing.T) {
 	for range callers {
 		switch err := <-done; {
 		case err == nil:
-			won.Add(1)
+			saved++
 		case !errors.Is(err, verification.ErrConflict):
 			t.Errorf("SaveDocument: %v, want conflict", err)
 		}
 	}
-	if won.Load() != 1 {
-		t.Errorf("%d of %d callers saved one document, want 1", won.Load(), callers)
+	if saved != 1 {
+		t.Errorf("%d of %d callers saved one document, want 1", saved, callers)
 	}
 	if got, err := read(t, b.store(t), 1); err != nil || !bytes.Equal(got, somePDF(1000)) {
 		t.Errorf("the document reads %d bytes, %v, want it as it was saved", len(got), err)
@@ -87,12 +87,12 @@ func TestAnIDIsSavedOnce(t *testing.T) {
 func TestALostResponseIsNoConflict(t *testing.T) {
 	b := newBucket(t)
 	var lost atomic.Bool
-	b.after = func(w http.ResponseWriter, r *http.Request, answer *httptest.ResponseRecorder) {
+	b.after = func(w http.ResponseWriter, r *http.Request, response *httptest.ResponseRecorder) {
 		if r.Method == http.MethodPut && !lost.Swap(true) {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
-		pass(w, answer)
+		write(w, response)
 	}
 	want, err := save(t, b.store(t), 1)
 	if err != nil {
@@ -106,20 +106,21 @@ func TestALostResponseIsNoConflict(t *testing.T) {
 	}
 }
 
-func pass(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
-	for key, values := range answer.Header() {
+// write writes a recorded response.
+func write(w http.ResponseWriter, response *httptest.ResponseRecorder) {
+	for key, values := range response.Header() {
 		w.Header()[key] = values
 	}
-	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes())
+	w.WriteHeader(response.Code)
+	_, _ = w.Write(response.Body.Bytes())
 }
 
 func TestRefusedContentIsNotSent(t *testing.T) {
 	b := newBucket(t)
 	s := b.store(t)
-	spools := t.TempDir()
-	t.Setenv("TMPDIR", spools)
-	over, cancel := context.WithCancel(t.Context())
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, c := range map[string]struct {
 		ctx     context.Context
@@ -130,7 +131,7 @@ func TestRefusedContentIsNotSent(t *testing.T) {
 		"a refused file":       {t.Context(), upload(1).ID, refused(0), verification.ErrInvalid},
 		"a file refused late":  {t.Context(), upload(1).ID, refused(100_000), verification.ErrInvalid},
 		"a broken connection":  {t.Context(), upload(1).ID, iotest.ErrReader(io.ErrClosedPipe), io.ErrClosedPipe},
-		"a context that ended": {over, upload(1).ID, bytes.NewReader(somePDF(0)), context.Canceled},
+		"a context that ended": {ended, upload(1).ID, bytes.NewReader(somePDF(0)), context.Canceled},
 		"a path for an id":     {t.Context(), "../" + upload(1).ID, bytes.NewReader(somePDF(0)), nil},
 	} {
 		d := upload(1)
@@ -142,7 +143,7 @@ func TestRefusedContentIsNotSent(t *testing.T) {
 	if keys, sent := b.keys(t), b.sent(); len(keys) != 0 || len(sent) != 0 {
 		t.Errorf("the bucket has %q after %d requests to put, want nothing and none", keys, len(sent))
 	}
-	if left, err := os.ReadDir(spools); err != nil || len(left) != 0 {
+	if left, err := os.ReadDir(tmp); err != nil || len(left) != 0 {
 		t.Errorf("there are %v, %v left of the temporary files, want none", left, err)
 	}
 }
@@ -153,25 +154,26 @@ func refused(after int) io.Reader {
 	return io.MultiReader(bytes.NewReader(somePDF(after)), iotest.ErrReader(err))
 }
 
-// uses returns the calls of a store, for a document that may exist or not.
-func uses(t *testing.T, s *s3.Store) map[string]error {
+// callAll calls every method of a store for one document, and returns the errors by the
+// name of the method.
+func callAll(t *testing.T, s *s3.Store) map[string]error {
 	t.Helper()
 	_, saved := save(t, s, 1)
-	_, known := s.Document(t.Context(), someRun(), upload(1).ID)
+	_, found := s.Document(t.Context(), someRun(), upload(1).ID)
 	_, opened := read(t, s, 1)
 	removed := s.RemoveDocument(t.Context(), someRun(), upload(1).ID)
-	return map[string]error{"SaveDocument": saved, "Document": known, "OpenDocument": opened, "RemoveDocument": removed}
+	return map[string]error{"SaveDocument": saved, "Document": found, "OpenDocument": opened, "RemoveDocument": removed}
 }
 
 func TestAnEndpointThatDoesNotAnswerIsUnavailable(t *testing.T) {
 	b := newBucket(t)
 	s := b.store(t)
 	b.server.Close()
-	for use, err := range uses(t, s) {
+	for method, err := range callAll(t, s) {
 		if !errors.Is(err, verification.ErrUnavailable) {
-			t.Errorf("%s: %v, want unavailable", use, err)
+			t.Errorf("%s: %v, want unavailable", method, err)
 		}
-		discreet(t, err)
+		hidesKeys(t, err)
 	}
 }
 
@@ -194,18 +196,18 @@ func TestErrorsAreTranslatedByTheirCode(t *testing.T) {
 			t.Parallel() // the pauses between attempts add up
 			b := newBucket(t)
 			b.after = func(w http.ResponseWriter, _ *http.Request, _ *httptest.ResponseRecorder) {
-				w.Header().Set("X-Minio-Error-Code", c.code) // a HEAD has no body to say it in
+				w.Header().Set("X-Minio-Error-Code", c.code) // the response to a HEAD has no body
 				w.WriteHeader(c.status)
 				fmt.Fprintf(w, "<Error><Code>%s</Code><Message>NoSuchKey: unavailable, %s %s</Message></Error>", c.code, accessKey, secretKey)
 			}
-			for use, err := range uses(t, b.store(t)) {
-				discreet(t, err)
+			for method, err := range callAll(t, b.store(t)) {
+				hidesKeys(t, err)
 				var expected *verification.Error
 				switch {
 				case c.want != nil && !errors.Is(err, c.want):
-					t.Errorf("%s: %v, want %v", use, err, c.want)
+					t.Errorf("%s: %v, want %v", method, err, c.want)
 				case c.want == nil && (err == nil || errors.As(err, &expected)):
-					t.Errorf("%s: %v, want an internal error", use, err)
+					t.Errorf("%s: %v, want an internal error", method, err)
 				}
 			}
 		})
@@ -219,9 +221,9 @@ func TestTruncatedContentIsUnavailable(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.mu.Lock()
-	b.after = func(w http.ResponseWriter, _ *http.Request, answer *httptest.ResponseRecorder) {
-		answer.Body.Truncate(100) // of the length that was announced
-		pass(w, answer)
+	b.after = func(w http.ResponseWriter, _ *http.Request, response *httptest.ResponseRecorder) {
+		response.Body.Truncate(100) // of the length that was announced
+		write(w, response)
 	}
 	b.mu.Unlock()
 	if got, err := read(t, s, 1); !errors.Is(err, verification.ErrUnavailable) {
@@ -244,7 +246,7 @@ func TestSaveDocumentEndsWithItsContext(t *testing.T) {
 	}()
 	_, err := b.store(t).SaveDocument(ctx, someRun(), upload(1), bytes.NewReader(somePDF(1000)))
 	if !errors.Is(err, context.Canceled) || errors.Is(err, verification.ErrUnavailable) {
-		t.Errorf("SaveDocument: %v, want the end of the context", err)
+		t.Errorf("SaveDocument: %v, want context canceled", err)
 	}
 }
 
@@ -254,7 +256,7 @@ func TestInvalidOptionsAreRefused(t *testing.T) {
 		"an endpoint with a path": func(o *s3.Options) { o.Endpoint = "https://" + accessKey + ":" + secretKey + "@localhost/x" },
 		"no bucket":               func(o *s3.Options) { o.Bucket = "" },
 		"a bucket with a slash":   func(o *s3.Options) { o.Bucket = "up/loads" },
-		"a prefix that climbs":    func(o *s3.Options) { o.Prefix = "a/../../b" },
+		"a prefix with dots":      func(o *s3.Options) { o.Prefix = "a/../../b" },
 		"no access key":           func(o *s3.Options) { o.AccessKey = "" },
 		"no secret key":           func(o *s3.Options) { o.SecretKey = "" },
 	} {
@@ -265,24 +267,24 @@ func TestInvalidOptionsAreRefused(t *testing.T) {
 			t.Errorf("New with %s succeeded, want an error", name)
 			continue
 		}
-		discreet(t, err)
+		hidesKeys(t, err)
 	}
 }
 
 func TestFormattedOptionsHideTheKeys(t *testing.T) {
 	o := newBucket(t).options()
-	var said bytes.Buffer
-	slog.New(slog.NewJSONHandler(&said, nil)).Info("open", "options", o, "all", []s3.Options{o})
-	slog.New(slog.NewTextHandler(&said, nil)).Info("open", "options", o, "all", []s3.Options{o})
-	fmt.Fprintf(&said, "%v %+v %#v %s %q", o, &o, o, o, o)
-	if err := json.NewEncoder(&said).Encode(o); err != nil {
+	var out bytes.Buffer
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("open", "options", o, "all", []s3.Options{o})
+	slog.New(slog.NewTextHandler(&out, nil)).Info("open", "options", o, "all", []s3.Options{o})
+	fmt.Fprintf(&out, "%v %+v %#v %s %q", o, &o, o, o, o)
+	if err := json.NewEncoder(&out).Encode(o); err != nil {
 		t.Fatal(err)
 	}
-	hides(t, said.String())
+	hides(t, out.String())
 }
 
-// discreet fails the test if an error or its cause contains a key.
-func discreet(t *testing.T, err error) {
+// hidesKeys fails the test if an error or its cause contains a key.
+func hidesKeys(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {
 		return

@@ -1,4 +1,4 @@
-// Axes: ticks at round values, for counts, durations and shares.
+// Axes: ticks at round values, for counts and durations.
 
 package chart
 
@@ -35,16 +35,18 @@ func (a Axis) share(v float64) float64 {
 // maxSteps is the largest number of steps of an axis.
 const maxSteps = 5
 
-// maxValue is the largest value of an axis. Larger values are at its end.
+// maxValue is the largest value that an axis is made to reach. Larger values are at its
+// end.
 const maxValue = 1e15
 
-// Counts returns an axis of whole numbers that reaches highest.
+// Counts returns an axis of whole numbers that reaches highest, or maxValue if that is
+// less.
 func Counts(highest float64, label func(float64) string) Axis {
 	return newAxis(highest, 1, nil, label)
 }
 
-// Durations returns an axis of seconds that reaches highest, with steps that are
-// round as seconds, minutes, hours or days.
+// Durations returns an axis of seconds that reaches highest, or maxValue if that is less.
+// Its steps are round as seconds, minutes, hours or days.
 func Durations(highest float64, label func(seconds float64) string) Axis {
 	const minute, hour, day = 60, 60 * 60, 24 * 60 * 60
 	return newAxis(highest, day, []float64{
@@ -54,8 +56,8 @@ func Durations(highest float64, label func(seconds float64) string) Axis {
 	}, label)
 }
 
-// newAxis returns the axis with the smallest step that needs at most maxSteps. The
-// steps are those of the list, then 1, 2 and 5 times a power of ten of unit.
+// newAxis returns the axis with the smallest step that needs at most maxSteps steps. A
+// step is one of the list, or else 1, 2 or 5 times a power of ten, in units.
 func newAxis(highest, unit float64, steps []float64, label func(float64) string) Axis {
 	if !(highest > 0) { // also NaN
 		highest = 0

@@ -27,7 +27,8 @@ func today(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour) 
 func days(from, to time.Time) int { return int((to.Unix() - from.Unix()) / 86400) }
 
 // yearsBetween returns the number of whole years from a birth date to another date.
-// A person born on 29 February becomes a year older on 1 March in other years.
+// A person born on 29 February becomes a year older on 1 March in years without that
+// day.
 func yearsBetween(birth, date time.Time) int {
 	years := date.Year() - birth.Year()
 	if birth.AddDate(years, 0, 0).After(date) {

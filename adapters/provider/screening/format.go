@@ -128,15 +128,16 @@ func cannotRead(err error) error {
 	return err
 }
 
+// table says how the rows of a CSV file are read.
 type table struct {
-	at     map[string]int // where a column is in a row, by its use
-	fixed  names.Kind
-	schema bool // kind is a schema of FollowTheMoney
+	at     map[string]int // the index of a column in a row, by its use: see Format.Columns
+	kind   names.Kind     // of entries whose row has none; empty for either
+	schema bool           // the column kind has a schema of FollowTheMoney
 }
 
-// find finds the columns in the first line of a file.
+// find returns the table whose columns are named in the first line of a file.
 func (f Format) find(header []string) (table, error) {
-	t, wanted := table{at: map[string]int{}, fixed: f.Kind}, f.Columns
+	t, wanted := table{at: map[string]int{}, kind: f.Kind}, f.Columns
 	if f.Type == OpenSanctions {
 		t.schema, wanted = true, map[string]string{"kind": "schema"}
 	}
@@ -180,10 +181,10 @@ func (t table) entry(row []string, line int) (Entry, error) {
 	switch kind := strings.ToLower(field("kind")); {
 	case t.schema:
 		e.setSchema(field("kind"))
-	case kind == "" && t.fixed == "":
+	case kind == "" && t.kind == "":
 		e.Person, e.Company = true, true
 	case kind == "":
-		e.Person, e.Company = t.fixed == names.Person, t.fixed == names.Company
+		e.Person, e.Company = t.kind == names.Person, t.kind == names.Company
 	case kind == "person" || kind == "individual":
 		e.Person = true
 	case kind == "company" || kind == "organization" || kind == "organisation" || kind == "entity":
@@ -194,8 +195,8 @@ func (t table) entry(row []string, line int) (Entry, error) {
 	return e, nil
 }
 
-// setSchema sets what an entity of FollowTheMoney is. Others, such as ships and
-// addresses, are neither.
+// setSchema sets whether an entity of FollowTheMoney is a person, a company, or may be
+// either. Others, such as ships and addresses, are neither.
 func (e *Entry) setSchema(schema string) {
 	switch schema {
 	case "Person":
@@ -217,8 +218,7 @@ func split(s string) []string {
 	return out
 }
 
-// dates returns the values that are dates, a year, or a year and a month, without
-// times of day.
+// dates returns the values that IsDate accepts, without times of day.
 func dates(values []string) []string {
 	var out []string
 	for _, v := range values {

@@ -73,13 +73,13 @@ func TestAWrongSettingStopsTheStartAndIsNamed(t *testing.T) {
 			continue
 		}
 		lines := strings.Split(err.Error(), "\n")
-		if !strings.HasPrefix(lines[0], flag+" (VERIFYD_") || slices.ContainsFunc(lines[1:], isProblem) {
+		if !strings.HasPrefix(lines[0], flag+" ("+name+"): ") || slices.ContainsFunc(lines[1:], isProblem) {
 			t.Errorf("%s=%s: %v; want one problem, and that it names %s", name, value, err, flag)
 		}
 	}
 }
 
-// isProblem reports whether a line of a failed start is a problem and not a warning.
+// isProblem reports whether a line of the error of a start is a problem and not a warning.
 func isProblem(line string) bool { return !strings.HasPrefix(line, "warning: ") }
 
 func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
@@ -114,7 +114,7 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 			`warning: VERIFYD_COLOUR is not a setting of verifyd`,
 			`warning: VERIFYD_WORKRES is not a setting of verifyd; did you mean VERIFYD_WORKERS?`,
 		}},
-		{"what the settings name", nil, map[string]string{
+		{"addresses and files", nil, map[string]string{
 			"VERIFYD_ADDR": inUse, "VERIFYD_ADMIN_ADDR": inUse, "VERIFYD_FONT_DIR": absent, "VERIFYD_BOOTSTRAP": absent,
 		}, []string{
 			"--addr (VERIFYD_ADDR): " + inUse + " is in use: set VERIFYD_ADDR to another address; 127.0.0.1:0 picks a free port",
