@@ -90,7 +90,7 @@ func TestNewDataEncodesObjects(t *testing.T) {
 		t.Errorf("NewData = %s, %v", d, err)
 	}
 	for want, v := range map[string]any{
-		"it cannot be written as JSON":     math.NaN(),
+		"it cannot be written as JSON":        math.NaN(),
 		"it must not contain a NUL character": "\x00",
 	} {
 		if _, err := verification.NewData(map[string]any{"a": v}); outcome(nil, err) != "invalid" || err.Error() != "data: "+want {
