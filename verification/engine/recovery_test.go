@@ -210,6 +210,23 @@ func TestAHostThatStopsSavesTheCallUnderWayAndHandsItsRunOver(t *testing.T) {
 	}
 }
 
+func TestARunThatCannotBeReadIsNotDecided(t *testing.T) {
+	k := enginetest.New(t)
+	run := start(k, onboarding())
+	e := operator(t, k, func(p *engine.Ports) {
+		p.Store = replace(p.Store, func(s *ports) {
+			s.RunStore = &mock.RunStoreMock{
+				LoadFunc: func(context.Context, verification.TenantID, verification.RunID, int) ([]verification.Event, error) {
+					return nil, errDisk
+				},
+			}
+		})
+	})
+	if _, err := e.Cancel(t.Context(), enginetest.Tenant, run.ID); !errors.Is(err, errDisk) {
+		t.Errorf("cancel = %v, want the error of the store", err)
+	}
+}
+
 func TestARunIsNotDecidedWithoutItsVersion(t *testing.T) {
 	k := enginetest.New(t)
 	run := start(k, onboarding())

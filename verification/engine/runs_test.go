@@ -48,3 +48,16 @@ func TestACommandThatLosesEveryRaceIsUnavailable(t *testing.T) {
 		t.Errorf("Cancel = %v, want ErrUnavailable: a conflict would say that the run is over", err)
 	}
 }
+
+func TestARunThatIsPolledAgainStaysInTheList(t *testing.T) {
+	k := enginetest.New(t)
+	k.Provider.On("a", enginetest.Pend("ticket", time.Minute), enginetest.Pend("ticket", time.Minute))
+	run := start(k, chain("a"))
+	k.Advance(90 * time.Second) // the second pending result adds nothing to the history
+	page, err := k.Engine.Runs(t.Context(), enginetest.Tenant, verification.RunQuery{
+		PageQuery: verification.PageQuery{Limit: 10}, Workflow: run.WorkflowID,
+	})
+	if err != nil || len(page.Data) != 1 || page.Data[0].ReferenceID != "person-1" {
+		t.Errorf("Runs = %+v, %v; want the run", page, err)
+	}
+}

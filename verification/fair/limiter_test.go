@@ -127,6 +127,9 @@ func TestACallerThatLeavesLosesNoSlot(t *testing.T) {
 			t.Errorf("Acquire with a context that has ended = %v, want the cause", err)
 		}
 		held := hold(t, l, "c")
+		if _, ok := l.TryAcquireN("d", 1); ok {
+			t.Error("the second call of release has made another slot")
+		}
 		ctx, cancel = context.WithCancelCause(t.Context())
 		cancel(gone)
 		if _, err := l.Acquire(ctx, "d"); !errors.Is(err, gone) {
@@ -293,17 +296,148 @@ func TestKeyRestsAfterEachUse(t *testing.T) {
 			l := fair.NewLimiter(1, 1)
 			l.Rest(3, time.Millisecond, wall{})
 			release := hold(t, l, "a")
+			var o line
+			o.wait(t, l, "b", "b")
 			<-time.After(c.held)
 			release()
 			began := time.Now()
-			hold(t, l, "b")()
-			if took := time.Since(began); took != 0 {
-				t.Errorf("held for %v: another key waits for %v, want 0", c.held, took)
+			synctest.Wait()
+			if len(o.served) != 1 {
+				t.Errorf("held for %v: another key waits, too", c.held)
 			}
-			hold(t, l, "a")()
+			hold(t, l, "a")
 			if took := time.Since(began); took != c.rest {
 				t.Errorf("held for %v: the key waits for %v, want %v", c.held, took, c.rest)
 			}
+			if _, ok := l.TryAcquireN("b", 1); ok {
+				t.Errorf("held for %v: there is another slot after the rest", c.held)
+			}
 		})
+	}
+}
+
+func TestNumbersOutOfRangeCountAsTheNearestInIt(t *testing.T) {
+	for _, c := range []struct{ max, perKey, n, first, second int }{ // the slots that two keys get with calls for n
+		{0, 0, 1, 1, 0},
+		{2, 0, 1, 2, 0},
+		{2, 5, 1, 2, 0},
+		{2, 1, 1, 1, 1},
+		{3, 2, 0, 2, 1},
+		{4, 4, 9, 1, 0},
+		{5, 2, 9, 1, 1},
+	} {
+		l := fair.NewLimiter(c.max, c.perKey)
+		count := func(key string) (n int) {
+			for n < 10 {
+				if _, ok := l.TryAcquireN(key, c.n); !ok {
+					break
+				}
+				n++
+			}
+			return n
+		}
+		if first, second := count("a"), count("b"); first != c.first || second != c.second {
+			t.Errorf("NewLimiter(%d, %d): %d and %d calls for %d slots succeed, want %d and %d", c.max, c.perKey, first, second, c.n, c.first, c.second)
+		}
+	}
+}
+
+func TestASlotThatIsGrantedToACallerThatLeavesIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := fair.NewLimiter(1, 1)
+		ctx, leave := context.WithCancel(t.Context())
+		l.OnWait(func() {}, leave) // at the same time
+		release := hold(t, l, "a")
+		failed := make(chan error, 1)
+		go func() {
+			_, err := l.Acquire(ctx, "b")
+			failed <- err
+		}()
+		synctest.Wait()
+		release()
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Errorf("Acquire = %v, want it cancelled", err)
+		}
+		if _, ok := l.TryAcquireN("c", 1); !ok {
+			t.Error("the slot is lost")
+		}
+	})
+}
+
+func TestAKeyMovesUpWhenItReleasesASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := fair.NewLimiter(2, 2)
+		release := hold(t, l, "a")
+		hold(t, l, "b")
+		var o line
+		o.wait(t, l, "b", "b2")
+		o.wait(t, l, "a", "a2")
+		release()
+		synctest.Wait()
+		if want := []string{"a2", "b2"}; !slices.Equal(o.served, want) {
+			t.Errorf("served %v, want %v: a holds nothing any more", o.served, want)
+		}
+	})
+}
+
+func TestACallerIsServedWhenALargerOneBeforeItLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := fair.NewLimiter(2, 2)
+		hold(t, l, "a")
+		ctx, leave := context.WithCancel(t.Context())
+		go func() { _, _ = l.AcquireN(ctx, "large", 2) }()
+		synctest.Wait()
+		var o line
+		o.wait(t, l, "small", "small")
+		leave()
+		synctest.Wait()
+		if len(o.served) != 1 {
+			t.Error("the free slot is not used")
+		}
+	})
+}
+
+func TestSlotsThatAreReleasedTogetherServeSeveralCallersOfAKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := fair.NewLimiter(2, 2)
+		release, _ := l.TryAcquireN("a", 2)
+		var served atomic.Int64
+		for range 2 {
+			go func() {
+				if _, err := l.Acquire(t.Context(), "b"); err == nil {
+					served.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		release()
+		synctest.Wait()
+		if n := served.Load(); n != 2 {
+			t.Errorf("%d callers are served, want 2", n)
+		}
+	})
+}
+
+func TestTryAcquireNDoesNotOvertakeCallersOfItsKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := fair.NewLimiter(3, 2)
+		hold(t, l, "a")
+		ctx, leave := context.WithCancel(t.Context())
+		go func() { _, _ = l.AcquireN(ctx, "a", 2) }() // more than the key may have now
+		synctest.Wait()
+		if _, ok := l.TryAcquireN("a", 1); ok {
+			t.Error("a caller of the key was overtaken")
+		}
+		leave()
+	})
+}
+
+func TestAKeyThatReleasesOneOfItsSlotsKeepsTheOthers(t *testing.T) {
+	l := fair.NewLimiter(3, 2)
+	hold(t, l, "a")
+	hold(t, l, "a")()
+	hold(t, l, "a")
+	if _, ok := l.TryAcquireN("a", 1); ok {
+		t.Error("a third slot was given to a key whose share is 2")
 	}
 }

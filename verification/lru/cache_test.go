@@ -20,11 +20,26 @@ func TestTheLeastRecentlyUsedValueIsDropped(t *testing.T) {
 		}
 	}
 	c.Put(1, "z")
-	if got, _ := c.Get(1); got != "z" {
-		t.Errorf("Get(1) = %q, want the new value", got)
+	c.Put(4, "d")
+	for key, want := range map[int]string{1: "z", 3: "", 4: "d"} {
+		if got, _ := c.Get(key); got != want {
+			t.Errorf("Get(%d) after 1 was replaced = %q, want %q", key, got, want)
+		}
 	}
-	if _, ok := c.Get(3); !ok {
-		t.Error("replacing a value dropped another one")
+}
+
+func TestADeletedValueTakesNoSpace(t *testing.T) {
+	c := lru.New[int](2, 1, func(string) int { return 1 })
+	c.Put(1, "a")
+	c.Put(2, "b")
+	c.Delete(2)
+	c.Delete(3) // no such key
+	if _, ok := c.Get(2); ok {
+		t.Error("a deleted value is kept")
+	}
+	c.Put(4, "d")
+	if _, ok := c.Get(1); !ok {
+		t.Error("a value was dropped although there was space")
 	}
 }
 
