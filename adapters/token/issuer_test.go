@@ -388,6 +388,14 @@ func TestASignInLinkReadsBackAndEnds(t *testing.T) {
 	if err != nil || another == raw {
 		t.Errorf("the second link is %v the first: %v", another == raw, err)
 	}
+	for _, session := range []time.Duration{time.Second, 100 * 365 * 24 * time.Hour} {
+		if _, err := b.IssueSignInLink(who, session, noon); err != nil {
+			t.Errorf("a session of %s: %v", session, err)
+		}
+		if _, err := b.Issue(who, session, noon); err != nil {
+			t.Errorf("a token for %s: %v", session, err)
+		}
+	}
 	for _, session := range []time.Duration{0, -time.Hour, time.Millisecond, 101 * 365 * 24 * time.Hour} {
 		if _, err := b.IssueSignInLink(who, session, noon); !errors.Is(err, verification.ErrInvalid) {
 			t.Errorf("a session of %s: %v, want ErrInvalid", session, err)

@@ -336,18 +336,7 @@ func TestTheSecretIsSentAsTheIssuerSupports(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"access_token": "of no use", "token_type": "Bearer"}`)
 		})
-		l, err := token.NewLogin(i.verifier(t, func(o *token.OIDCOptions) {
-			o.ClientID, o.SubjectClaim, o.ClientSecret, o.RolesClaim = "console", "sub", c.secret, "groups"
-		}), callback, signedIn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, attempt, err := l.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		state, _, _ := strings.Cut(attempt, ".")
-		_, _, err = l.Finish(t.Context(), attempt, url.Values{"state": {state}, "code": {"c"}})
+		err := signInAt(t, i, c.secret)
 		if !errors.Is(err, verification.ErrUnauthenticated) || !strings.Contains(err.Error(), "the issuer gave no ID token") {
 			t.Errorf("an exchange without an ID token: %v, want that there is none", err)
 		}
@@ -355,4 +344,31 @@ func TestTheSecretIsSentAsTheIssuerSupports(t *testing.T) {
 			t.Errorf("methods %q: sent %s, want %s", c.methods, got, c.want)
 		}
 	}
+}
+
+func TestATokenEndpointThatBreaksOffIsUnavailable(t *testing.T) {
+	i := newIssuer(t)
+	i.says(discovery, map[string]any{"issuer": i.URL, "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token"})
+	i.answer("/token", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	if err := signInAt(t, i, "s"); !errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("Finish = %v, want ErrUnavailable", err)
+	}
+}
+
+// signInAt begins a sign-in and returns the error of its end, with some code.
+func signInAt(t *testing.T, i *issuer, secret string) error {
+	t.Helper()
+	l, err := token.NewLogin(i.verifier(t, func(o *token.OIDCOptions) {
+		o.ClientID, o.SubjectClaim, o.ClientSecret, o.RolesClaim = "console", "sub", secret, "groups"
+	}), callback, signedIn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, attempt, err := l.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, _, _ := strings.Cut(attempt, ".")
+	_, _, err = l.Finish(t.Context(), attempt, url.Values{"state": {state}, "code": {"c"}})
+	return err
 }
