@@ -39,7 +39,7 @@ type statusChange struct {
 const maxFollow = 8
 
 func newIndex() index {
-	return index{runs: trees[filter, *record]{}, changes: newTree(func(a, b statusChange) bool {
+	return index{changes: newTree(func(a, b statusChange) bool {
 		if c := a.at.Compare(b.at); c != 0 || a.run == nil || b.run == nil {
 			return c < 0 || c == 0 && a.run == nil && b.run != nil
 		}

@@ -40,8 +40,9 @@ func summaries(id verification.RunID) *rapid.Generator[verification.Summary] {
 			Ended: rapid.SampledFrom([]verification.Status{
 				"", "", "", "", verification.StatusCompleted, verification.StatusFailed, verification.StatusExpired, verification.StatusCancelled,
 			}).Draw(t, "ended"),
-			Verdict: rapid.SampledFrom([]verification.Decision{"", "", verification.DecisionApprove, verification.DecisionReject}).Draw(t, "verdict"),
-			Flagged: rapid.Bool().Draw(t, "flagged"),
+			Verdict:     rapid.SampledFrom([]verification.Decision{"", "", verification.DecisionApprove, verification.DecisionReject}).Draw(t, "verdict"),
+			Flagged:     rapid.Bool().Draw(t, "flagged"),
+			ReferenceID: rapid.SampledFrom([]string{"x", "xy", "y"}).Draw(t, "reference"),
 		}
 	})
 }
@@ -105,7 +106,11 @@ func queries() *rapid.Generator[verification.RunQuery] {
 			Decision: rapid.SampledFrom([]verification.Decision{
 				"", verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject,
 			}).Draw(t, "decision"),
-			Now: times().Draw(t, "now"),
+			ReferenceID:     rapid.SampledFrom([]string{"", "", "x"}).Draw(t, "reference"),
+			ReferencePrefix: rapid.SampledFrom([]string{"", "", "x"}).Draw(t, "prefix"),
+			StartedAfter:    maybe(maybe(instants())).Draw(t, "after"),
+			StartedBefore:   maybe(maybe(instants())).Draw(t, "before"),
+			Now:             times().Draw(t, "now"),
 		}
 	})
 }
