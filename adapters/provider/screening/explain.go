@@ -50,7 +50,7 @@ const (
 // subject, and the reasons.
 func adjust(s Subject, e Entry, score float64) (float64, []string) {
 	var reasons []string
-	if s.BirthDate != "" && len(e.BirthDates) > 0 && s.Kind == names.Person {
+	if IsDate(s.BirthDate) && len(e.BirthDates) > 0 && s.Kind == names.Person {
 		listed := strings.Join(e.BirthDates, ", ")
 		switch compareBirth(s.BirthDate, e.BirthDates) {
 		case birthSame:
@@ -120,7 +120,7 @@ func compareDates(a, b string) birth {
 		}
 		return birthYear
 	}
-	if a[:10] == b[:10] || a[5:7] == b[8:10] && a[8:10] == b[5:7] {
+	if a == b || a[5:7] == b[8:10] && a[8:10] == b[5:7] {
 		return birthSame
 	}
 	return birthNear

@@ -191,7 +191,7 @@ func (l *List) entry(i uint32) Entry {
 type Subject struct {
 	Kind      names.Kind
 	Name      string
-	BirthDate string   // YYYY, YYYY-MM or YYYY-MM-DD; may be empty
+	BirthDate string   // YYYY, YYYY-MM or YYYY-MM-DD; any other text counts as none
 	Countries []string // may be empty
 }
 

@@ -117,8 +117,9 @@ func TestBirthDateAndCountryChangeTheScore(t *testing.T) {
 		reason      string
 	}{
 		{name, "", nil, same, "zamoyskow is like zamoiskov"},
+		{name, "61", nil, same, "zamoyskow is like zamoiskov"},
 		{name, "1961-03-14", nil, half, "the birth date is the same"},
-		{name, "1961-14-03", nil, half, "the birth date is the same"},
+		{name, "1961-14-03", nil, same, "zamoyskow is like zamoiskov"},
 		{low, "1961-03-14", nil, same, "the birth date is the same"},
 		{name, "1961", nil, same, "the year of birth is the same"},
 		{name, "1961-03", nil, same, "the year of birth is the same"},
@@ -244,6 +245,17 @@ e5,Person,--,,,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-simple CSV +this):\n%s", tc.format.Type, diff)
+		}
+	}
+}
+
+func TestADayMayBeSwappedWithItsMonth(t *testing.T) {
+	l := read(t, "name,birth_date\nIvan Testov,1970-05-01\n", screening.Format{Type: screening.CSV})
+	s := screening.Subject{Kind: names.Person, Name: "Ivan Testov"}
+	for birth, want := range map[string]string{"1970-01-05": "the birth date is the same", "1970-02-05": "the birth date differs a little"} {
+		s.BirthDate = birth
+		if hits := find(t, l, s); len(hits) != 1 || !strings.Contains(strings.Join(hits[0].Reasons, "\n"), want) {
+			t.Errorf("born %s: %+v, want %q", birth, hits, want)
 		}
 	}
 }
