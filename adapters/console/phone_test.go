@@ -46,6 +46,17 @@ func TestFiltersLeaveRoomForTheList(t *testing.T) {
 	}
 }
 
+func TestNoTextOfTheQueueIsCutOffOnASmallPhone(t *testing.T) {
+	d := serve(t)
+	d.fill(1)
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Width: 320})
+	tab.Go(d.server.URL + "/console/queue")
+	tab.See(".queue td")
+	if cut := browser.Eval[string](tab, `[...document.querySelectorAll(".queue td")].filter((td) => td.scrollWidth > td.clientWidth).map((td) => td.textContent.trim()).join(", ")`); cut != "" {
+		t.Errorf("cut off: %s", cut)
+	}
+}
+
 func TestANestedValueHasTheWidthOfASmallPhone(t *testing.T) {
 	d := serve(t)
 	d.suspicious()

@@ -153,6 +153,9 @@ func TestJavaScriptReportsProblemsBeforeThePost(t *testing.T) {
 	}
 	tab.Choose("#f-front", large)
 	tab.See("#f-front-large")
+	if text := tab.Text(); strings.Contains(text, "Your file is ready") {
+		t.Errorf("the page says that a file that is too large is ready: %s", text)
+	}
 	tab.Press("[data-share] button")
 	tab.Wait(`document.querySelector("[data-location] .status").textContent.includes("does not share your location")`)
 	if found := tab.Violations(browser.AllRules); found != "" {

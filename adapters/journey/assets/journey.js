@@ -46,6 +46,7 @@ for (const upload of document.querySelectorAll("[data-upload]")) {
   const choices = find("choices");
   const longest = 1600; // pixels of the long side of a photo
   const tell = (text) => { status.textContent = text; };
+  const chosen = () => (input.files.length > 0 && !input.dataset.refused ? status.dataset.chosen : "");
   let close = () => {};
   let taken = false; // whether the page took the photo
   let shown = 0; // counts previews, to ignore one that is overtaken
@@ -119,11 +120,11 @@ for (const upload of document.querySelectorAll("[data-upload]")) {
     input.focus();
   });
   input.addEventListener("change", () => {
+    checkSize();
     if (!taken) {
       close("");
-      tell(input.files.length > 0 ? status.dataset.chosen : "");
+      tell(chosen());
     }
-    checkSize();
     show();
   });
   addEventListener("pageshow", () => { if (input.files.length > 0) show(); }); // the back button keeps the file
@@ -225,7 +226,7 @@ for (const upload of document.querySelectorAll("[data-upload]")) {
       close(status.dataset.taken);
     }, "image/jpeg", 0.9);
   });
-  find("cancel").addEventListener("click", () => close(input.files.length > 0 ? status.dataset.chosen : ""));
+  find("cancel").addEventListener("click", () => close(chosen()));
   document.addEventListener("submit", shut);
   addEventListener("pagehide", shut);
 }
