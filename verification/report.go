@@ -84,8 +84,9 @@ type Card struct {
 	// Rescreened are the hits that later versions of a list had, oldest first. They are
 	// never printed; the reason says that there are some.
 	Rescreened []HitsFound
-	// DataSchemas are the JSON Schemas that the providers of a check give for Data. A
-	// printed report has their titles and units; no other form of a report has them.
+	// DataSchemas are JSON Schemas of Data: those that the providers of a check give, or
+	// one with the labels of a form. A printed report has their titles and units; no
+	// other form of a report has them.
 	DataSchemas []Data `json:"-"`
 }
 

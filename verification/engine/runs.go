@@ -153,8 +153,8 @@ func (e *Engine) PrintReport(ctx context.Context, t verification.TenantID, id ve
 	return e.ports.Printer.PrintReport(ctx, t, report)
 }
 
-// describeCards adds the descriptions of their data to the cards of checks. It returns
-// the program of the run.
+// describeCards adds the descriptions of their data to the cards of checks and forms. It
+// returns the program of the run.
 func (e *Engine) describeCards(ctx context.Context, t verification.TenantID, r verification.Report) (verification.Program, error) {
 	program, err := e.program(ctx, programKey{t, r.Workflow.ID, r.Workflow.VersionHash})
 	if err != nil {
@@ -168,8 +168,29 @@ func (e *Engine) describeCards(ctx context.Context, t verification.TenantID, r v
 				r.Cards[i].DataSchemas = append(r.Cards[i].DataSchemas, schema)
 			}
 		}
+		labels, err := labelsOf(n.Fields)
+		if err != nil {
+			return program, err
+		}
+		if labels != nil {
+			r.Cards[i].DataSchemas = append(r.Cards[i].DataSchemas, labels)
+		}
 	}
 	return program, nil
+}
+
+// labelsOf returns a JSON Schema with the labels of a form as titles; nil for none.
+func labelsOf(fields verification.InputFields) (verification.Data, error) {
+	titles := map[string]any{}
+	for _, f := range fields {
+		if f.Label != "" {
+			titles[f.Name] = map[string]any{"title": f.Label}
+		}
+	}
+	if len(titles) == 0 {
+		return nil, nil
+	}
+	return verification.NewData(map[string]any{"properties": titles})
 }
 
 // Cancel ends a live run. Cancelling a cancelled run has no effect; ErrConflict is

@@ -124,3 +124,25 @@ func TestAStoredVersionRunsWhateverItsProviderDescribes(t *testing.T) {
 		t.Errorf("the review has the schemas %s", cards[1].DataSchemas)
 	}
 }
+
+func TestAPrintedFormHasItsLabels(t *testing.T) {
+	printer := &mock.ReportPrinterMock{
+		PrintReportFunc: func(context.Context, verification.TenantID, verification.Report) ([]byte, error) { return nil, nil },
+	}
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Printer = printer })
+	w := k.Apply(verification.Definition{Workflow: "form", Name: "Form", Start: "details", Nodes: map[verification.NodeID]verification.Node{
+		"details": {Type: verification.NodeCustomerInput, Next: "done", Fields: verification.InputFields{
+			{Name: "dob", Type: verification.FieldDate, Label: "Date of birth"}, {Name: "town", Type: verification.FieldText},
+		}},
+		"done": {Type: verification.NodeEnd},
+	}})
+	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "person-1"})
+	k.Submit(run.ID, "details_submitted", map[string]any{"dob": "1990-02-01", "town": "Pune"})
+	if _, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	want := []verification.Data{verification.Data(`{"properties":{"dob":{"title":"Date of birth"}}}`)}
+	if diff := cmp.Diff(want, printer.PrintReportCalls()[0].R.Cards[0].DataSchemas); diff != "" {
+		t.Errorf("the schemas of the printed card (-want +got):\n%s", diff)
+	}
+}
