@@ -172,7 +172,7 @@ func (b *bootstrapReader) tenant(p path, f tenantFields) Tenant {
 	}
 	t.Logo = b.logo(append(slices.Clip(p), "logo"), f.Logo)
 	t.Links = b.links(append(slices.Clip(p), "links"), f.Links)
-	b.check(f.PreviousWebhookSecret == nil || t.WebhookSecret != "", p, "previous_webhook_secret", "must come with a webhook_secret")
+	b.check(f.PreviousWebhookSecret == nil || f.WebhookSecret != nil, p, "previous_webhook_secret", "must come with a webhook_secret")
 	b.check(f.Name != "" && utf8.RuneCountInString(f.Name) <= maxName, p, "name", "must be 1 to 200 characters")
 	for i, u := range f.RedirectAllowlist {
 		if message := allowlisted(u); message != "" {

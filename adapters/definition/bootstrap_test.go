@@ -213,6 +213,7 @@ func TestATenantHasAColourAndASecretThatIsBeingReplaced(t *testing.T) {
 		"    colour: green\n":                        `b.yaml:4:5: tenants[0].colour: must be six hexadecimal digits after a #, in quotes, such as "#0b5c4a"`,
 		"    colour: \"#0b5c\"\n":                    `b.yaml:4:5: tenants[0].colour: must be six hexadecimal digits after a #, in quotes, such as "#0b5c4a"`,
 		"    previous_webhook_secret: " + old + "\n": "b.yaml:4:5: tenants[0].previous_webhook_secret: must come with a webhook_secret",
+		"    webhook_secret: ${env:NOT_SET}\n    previous_webhook_secret: " + old + "\n": "b.yaml:4:5: tenants[0].webhook_secret: the environment variable NOT_SET is not set",
 		"    webhook_secret: " + next + "\n    previous_webhook_secret: whsec_x\n": "b.yaml:5:5: tenants[0].previous_webhook_secret: " +
 			"must be whsec_ followed by the base64 of 24 to 64 bytes",
 	} {

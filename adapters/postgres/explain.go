@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"slices"
@@ -23,7 +24,8 @@ func Explain(err error) error {
 		text += ": " + expected.Cause.Error()
 	}
 	if connecting, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		text = "cannot connect as role " + connecting.Config.User + " to database " + connecting.Config.Database + ": " +
+		text = "cannot connect as role " + connecting.Config.User + " to database " +
+			cmp.Or(connecting.Config.Database, connecting.Config.User) + ": " + // the server's default
 			strings.Join(refusals(connecting), "; ")
 	}
 	return errors.New(strings.Join(strings.Fields(text), " "))

@@ -35,6 +35,10 @@ func TestExplainNamesTheCauseOfAnOutageOnce(t *testing.T) {
 			`cannot connect as role ` + role + ` to database ` + name + `: dial tcp 127.0.0.1:1: connect: connection refused`,
 		},
 		{
+			"no name of a database", func(u *url.URL) { u.Host, u.Path = "127.0.0.1:1", "" },
+			`cannot connect as role ` + role + ` to database ` + role + `: dial tcp 127.0.0.1:1: connect: connection refused`,
+		},
+		{
 			"no TLS where it is required", func(u *url.URL) { u.RawQuery = "sslmode=require" },
 			`cannot connect as role ` + role + ` to database ` + name + `: ` + good.Host + ` (` + good.Hostname() + `): tls error: server refused TLS connection`,
 		},

@@ -53,7 +53,7 @@ func (d *database) tenantOf(ctx context.Context, f tenantFlag, run verification.
 	case err != nil:
 		return "", err
 	case len(tenants) == 0:
-		return "", notFound("run", "no tenant has a run with this id (see verifyctl tenant list)")
+		return "", notFound("run", "no tenant has a run with this id (see verifyctl run list)")
 	case len(tenants) > 1:
 		return "", fmt.Errorf("%s: required, because %d tenants have a run with this id", cli.Setting("tenant"), len(tenants))
 	}

@@ -322,6 +322,7 @@ func talkOfTokens(w *world) {
 		w.t.Errorf("link = %+v, %v; want one of an administrator for an hour", l, err)
 	}
 	w.ctl("token issue --tenant TENANT --reviewer asha --console --json")
+	w.ctl("token issue --tenant TENANT --reviewer asha --console --public-url verify.example")
 	w.ctl("token issue --tenant TENANT --reviewer asha --role owner")
 	w.ctl("token issue --tenant 00000000-0000-7000-8000-0000000000cc --reviewer asha")
 	w.ctl("token issue --tenant Acme --reviewer asha")

@@ -39,6 +39,9 @@ type tokenJSON struct {
 
 // Run prints the token or the link on stdout.
 func (c tokenIssue) Run(ctx context.Context, s *session) error {
+	if err := cli.CheckPublicURL(c.PublicURL); c.Console && err != nil {
+		return fmt.Errorf("%s: %w", cli.Setting("public-url"), err)
+	}
 	keys, tenant, err := s.signingKeys(ctx, c)
 	if err != nil {
 		return err

@@ -53,6 +53,7 @@ func (p *problems) err() error { return errors.Join(p.errs...) }
 func (p *problems) mappers() []kong.Option {
 	whole := mapper(p, func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }, "must be a whole number, not %q")
 	return []kong.Option{
+		kong.KindMapper(reflect.String, mapper(p, func(text string) (string, error) { return text, nil }, "")),
 		kong.KindMapper(reflect.Int, whole), kong.KindMapper(reflect.Int64, whole),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), mapper(p, time.ParseDuration, "must be a duration such as 500ms, 2s or 5m, not %q")),
 		kong.KindMapper(reflect.Bool, switchMapper{mapper(p, strconv.ParseBool, "must be true or false, not %q")}),
@@ -63,7 +64,7 @@ func mapper[T any](p *problems, parse func(string) (T, error), problem string) k
 	return func(ctx *kong.DecodeContext, target reflect.Value) error {
 		t, err := ctx.Scan.PopValue(ctx.Value.Name)
 		if err != nil {
-			return err
+			return fmt.Errorf("needs a value, as in --%s=VALUE", ctx.Value.Name) //nolint:errorlint // its text names the parser's own terms
 		}
 		text := t.String()
 		v, err := parse(text)

@@ -3,11 +3,11 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -96,7 +96,7 @@ func parse(args []string, env *environment, stdout io.Writer) (s settings, err e
 	}
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && !slices.Contains(commands, args[0]) {
 		return settings{}, fmt.Errorf("unknown command %q%s", args[0],
-			suggestion(args[0], commands, func(name string) string { return name }))
+			cmp.Or(suggestion(args[0], commands, func(name string) string { return name }), "; see verifyd --help"))
 	}
 	defer func() {
 		if r := recover(); r == errHelp { //nolint:errorlint // Exit panics with this value
@@ -134,7 +134,9 @@ func (s settings) hasAllRoles() bool { return s.has(roleAPI) && s.has(roleWorker
 func (s settings) check(p *problems) {
 	address(p, "addr", s.Addr)
 	address(p, "admin-addr", s.AdminAddr)
-	s.checkPublicURL(p)
+	if s.PublicURL != "" {
+		p.wrap("public-url", cli.CheckPublicURL(s.PublicURL))
+	}
 	oneOf(p, "migrate", s.Migrate, "auto", "never")
 	for _, role := range s.Roles {
 		oneOf(p, "roles", role, roleAPI, roleWorker)
@@ -221,21 +223,6 @@ func (s settings) roles() (map[string]verification.Role, error) {
 		roles[pair[:i]] = role
 	}
 	return roles, nil
-}
-
-func (s settings) checkPublicURL(p *problems) {
-	if s.PublicURL == "" {
-		return
-	}
-	u, err := url.Parse(s.PublicURL)
-	switch {
-	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
-		p.add("public-url", "%q is not an absolute http(s) URL", s.PublicURL)
-	case u.RawQuery != "" || u.ForceQuery:
-		p.add("public-url", "%q must not have a query: leave out \"?%s\"", s.PublicURL, u.RawQuery)
-	case u.Fragment != "":
-		p.add("public-url", "%q must not have a fragment: leave out \"#%s\"", s.PublicURL, u.EscapedFragment())
-	}
 }
 
 func address(p *problems, flag, addr string) {

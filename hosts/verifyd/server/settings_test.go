@@ -123,6 +123,9 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 			"--bootstrap (VERIFYD_BOOTSTRAP): open " + absent + ": no such file or directory",
 		}},
 		{"a command", []string{"serv"}, nil, []string{`unknown command "serv"; did you mean serve?`}},
+		{"a command that is like no other", []string{"help"}, nil, []string{`unknown command "help"; see verifyd --help`}},
+		{"a number without a value", []string{"serve", "--workers"}, nil, []string{`--workers: needs a value, as in --workers=VALUE`}},
+		{"a text without a value", []string{"serve", "--addr", "--clock", "manual"}, nil, []string{`--addr: needs a value, as in --addr=VALUE`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := server.Run(t.Context(), tt.args, env(tt.vars), io.Discard, io.Discard)
