@@ -181,15 +181,20 @@ func (e *Engine) describeCards(ctx context.Context, t verification.TenantID, r v
 
 // labelsOf returns a JSON Schema with the labels of a form as titles; nil for none.
 func labelsOf(fields verification.InputFields) (verification.Data, error) {
-	titles := map[string]any{}
+	titles, documents := map[string]any{}, map[string]any{}
 	for _, f := range fields {
-		if f.Label != "" {
-			titles[f.Name] = map[string]any{"title": f.Label}
+		if f.Label == "" {
+			continue
+		}
+		titles[f.Name] = map[string]any{"title": f.Label}
+		if f.Upload() {
+			documents[f.Name] = titles[f.Name]
 		}
 	}
 	if len(titles) == 0 {
 		return nil, nil
 	}
+	titles["documents"] = map[string]any{"properties": documents}
 	return verification.NewData(map[string]any{"properties": titles})
 }
 

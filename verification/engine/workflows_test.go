@@ -133,6 +133,7 @@ func TestAPrintedFormHasItsLabels(t *testing.T) {
 	w := k.Apply(verification.Definition{Workflow: "form", Name: "Form", Start: "details", Nodes: map[verification.NodeID]verification.Node{
 		"details": {Type: verification.NodeCustomerInput, Next: "done", Fields: verification.InputFields{
 			{Name: "dob", Type: verification.FieldDate, Label: "Date of birth"}, {Name: "town", Type: verification.FieldText},
+			{Name: "photo", Type: verification.FieldImage, Label: "Photo"},
 		}},
 		"done": {Type: verification.NodeEnd},
 	}})
@@ -141,7 +142,8 @@ func TestAPrintedFormHasItsLabels(t *testing.T) {
 	if _, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
-	want := []verification.Data{verification.Data(`{"properties":{"dob":{"title":"Date of birth"}}}`)}
+	want := []verification.Data{verification.Data(
+		`{"properties":{"dob":{"title":"Date of birth"},"documents":{"properties":{"photo":{"title":"Photo"}}},"photo":{"title":"Photo"}}}`)}
 	if diff := cmp.Diff(want, printer.PrintReportCalls()[0].R.Cards[0].DataSchemas); diff != "" {
 		t.Errorf("the schemas of the printed card (-want +got):\n%s", diff)
 	}
