@@ -4,6 +4,7 @@ package expression
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -73,11 +74,12 @@ func (e *inspection) step(x ast.Expr, p path) error {
 	if len(p.keys) == 0 {
 		return e.problem(x, "steps must be followed by the name of a step")
 	}
-	switch step, declared := e.steps[verification.NodeID(p.keys[0].name)]; {
+	name := p.keys[0].name
+	switch step, declared := e.steps[verification.NodeID(name)]; {
 	case !declared:
-		return e.problem(x, "there is no step %s", p.keys[0].name)
+		return e.problem(x, "there is no step %s%s", name, verification.DidYouMean(name, slices.Sorted(maps.Keys(e.steps))))
 	case !step.MayPrecede:
-		return e.problem(x, "the step %s cannot have run before this node", p.keys[0].name)
+		return e.problem(x, "the step %s cannot have run before this node", name)
 	}
 	return nil
 }

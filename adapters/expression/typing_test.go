@@ -87,6 +87,7 @@ func TestAConditionThatCannotBeIsRefused(t *testing.T) {
 		{`steps.foo.passed`, `there is no step foo`},
 		{`steps.?foo.passed.orValue(true)`, `there is no step foo`},
 		{`has(steps.foo)`, `there is no step foo`},
+		{`steps.pam.passed`, `there is no step pam; did you mean pan?`},
 		{`steps.later.passed`, `the step later cannot have run before this node`},
 		{`has(steps.later)`, `the step later cannot have run before this node`},
 		{`steps["pan"].passed`, `steps`},
