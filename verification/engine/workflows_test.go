@@ -132,7 +132,8 @@ func TestAPrintedFormHasItsLabels(t *testing.T) {
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Printer = printer })
 	w := k.Apply(verification.Definition{Workflow: "form", Name: "Form", Start: "details", Nodes: map[verification.NodeID]verification.Node{
 		"details": {Type: verification.NodeCustomerInput, Next: "done", Fields: verification.InputFields{
-			{Name: "dob", Type: verification.FieldDate, Label: "Date of birth"}, {Name: "town", Type: verification.FieldText},
+			{Name: "dob", Type: verification.FieldDate, Label: "Date of birth"},
+			{Name: "town", Type: verification.FieldText},
 			{Name: "photo", Type: verification.FieldImage, Label: "Photo"},
 		}},
 		"done": {Type: verification.NodeEnd},

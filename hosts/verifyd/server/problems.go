@@ -64,7 +64,7 @@ func mapper[T any](p *problems, parse func(string) (T, error), problem string) k
 	return func(ctx *kong.DecodeContext, target reflect.Value) error {
 		t, err := ctx.Scan.PopValue(ctx.Value.Name)
 		if err != nil {
-			return fmt.Errorf("needs a value, as in --%s=VALUE", ctx.Value.Name) //nolint:errorlint // its text names the parser's own terms
+			return fmt.Errorf("needs a value, as in --%s=VALUE", ctx.Value.Name)
 		}
 		text := t.String()
 		v, err := parse(text)
