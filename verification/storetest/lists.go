@@ -22,6 +22,8 @@ func lists() []clause {
 		{"the workflow filter selects the runs of a workflow", list + "the runs that match the query", func(t *trial) { t.filtered(byWorkflow, instant(0)) }},
 		{"the status filter selects by the status at the time of the query", atTime, func(t *trial) { t.filtered(byStatus) }},
 		{"the decision filter selects by the decision at the time of the query", atTime, func(t *trial) { t.filtered(byDecision) }},
+		{"the reference filters select by the reference id and its beginning", list + "the runs that match the query", func(t *trial) { t.filtered(byReference, instant(0)) }},
+		{"the start filters select the runs that began between two times", list + "the runs that match the query", func(t *trial) { t.filtered(byStart, instant(0)) }},
 		{"filters are combined with AND", list + "the runs that match the query; verification.RunQuery: filters are AND-ed", filtersCombined},
 		{"every run has exactly one of the six statuses at any time", atTime, exactlyOneStatus},
 		{"the review filter selects exactly the runs whose decision is review", atTime, reviewFilter},
@@ -113,6 +115,24 @@ func byDecision(now time.Time) (all []verification.RunQuery) {
 		all = append(all, verification.RunQuery{PageQuery: firstPage(), Now: now, Decision: d})
 	}
 	return all
+}
+
+func byReference(now time.Time) (all []verification.RunQuery) {
+	for _, id := range []string{"customer-1", "customer"} {
+		all = append(all,
+			verification.RunQuery{PageQuery: firstPage(), Now: now, ReferenceID: id},
+			verification.RunQuery{PageQuery: firstPage(), Now: now, ReferencePrefix: id})
+	}
+	return all
+}
+
+func byStart(now time.Time) []verification.RunQuery {
+	early, late := instant(time.Minute), instant(3*time.Minute) // runs began at both
+	return []verification.RunQuery{
+		{PageQuery: firstPage(), Now: now, StartedAfter: early},
+		{PageQuery: firstPage(), Now: now, StartedBefore: late},
+		{PageQuery: firstPage(), Now: now, StartedAfter: early, StartedBefore: late},
+	}
 }
 
 // byAll returns queries with every combination of filters.

@@ -79,6 +79,26 @@ func listBreaches() []breach {
 			breakQuery(func(q *verification.RunQuery) { q.Workflow = "" }),
 		},
 		{
+			"the reference filters select by the reference id and its beginning", "List forgets the reference id",
+			breakQuery(func(q *verification.RunQuery) { q.ReferenceID = "" }),
+		},
+		{
+			"the reference filters select by the reference id and its beginning", "List forgets the beginning of the reference id",
+			breakQuery(func(q *verification.RunQuery) { q.ReferencePrefix = "" }),
+		},
+		{
+			"the start filters select the runs that began between two times", "List forgets the first time",
+			breakQuery(func(q *verification.RunQuery) { q.StartedAfter = time.Time{} }),
+		},
+		{
+			"the start filters select the runs that began between two times", "List includes the last time",
+			breakQuery(func(q *verification.RunQuery) {
+				if !q.StartedBefore.IsZero() {
+					q.StartedBefore = q.StartedBefore.Add(time.Microsecond)
+				}
+			}),
+		},
+		{
 			"the status filter selects by the status at the time of the query", "List forgets the status",
 			breakQuery(func(q *verification.RunQuery) { q.Status = "" }),
 		},
