@@ -84,10 +84,9 @@ type Card struct {
 	// Rescreened are the hits that later versions of a list had, oldest first. They are
 	// never printed; the reason says that there are some.
 	Rescreened []HitsFound
-	// DataSchemas are JSON Schemas of Data: those that the providers of a check give, or
-	// one with the labels of a form. A printed report has their titles and units; no
-	// other form of a report has them.
-	DataSchemas []Data `json:"-"`
+	// DataSchema describes Data: as the providers of a check do, or with the labels of a
+	// form. Only printed reports and the pages of reviewers have it.
+	DataSchema DataSchema `json:"-"`
 }
 
 // unfinishedSentence is the reason on the card of the step at which a run ended.

@@ -43,12 +43,9 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 		if !card.CompletedAt.IsZero() {
 			v.At = s.At(card.CompletedAt)
 		}
-		labels, hidden := map[string]string{}, map[string]bool{}
-		for _, f := range rec.Definition.Nodes[card.NodeID].Fields {
+		form, hidden := rec.Definition.Nodes[card.NodeID].Fields, map[string]bool{}
+		for _, f := range form {
 			f = f.In(s.Lang())
-			if f.Label != "" {
-				labels[f.Name] = f.Label
-			}
 			if d, ok := documentOf(card.Data, f.Name, rec.Documents); ok && f.Upload() {
 				hidden[f.Name], hidden["documents"] = true, true
 				label := f.Label
@@ -58,7 +55,7 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 				v.Documents = append(v.Documents, s.documentView(rec.Report.Run.ID, d, label))
 			}
 		}
-		v.Table = tableOf(card.Data, card.DataSchemas, labels, hidden, s.Message)
+		v.Table = tableOf(card.Data, verification.MergeSchemas(form.DataSchema(s.Lang()), card.DataSchema), hidden, s.Message)
 		if v.Table.More > 0 {
 			v.More = s.say("data.more", v.Table.More)
 		}

@@ -5,8 +5,6 @@ package console
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -34,29 +32,17 @@ type dataTable struct {
 	More   int // values that are left out
 }
 
-// tableOf returns the data in its recorded order. A field has the label of labels or
-// else the title of the first schema that lists it, or else its name in words. It
-// leaves out the fields in hidden. message returns the text of a message.
+// tableOf returns the data in its recorded order. A field has its title or else its name
+// in words. It leaves out the fields in hidden. message returns the text of a message.
 func tableOf(
-	d verification.Data, schemas []verification.Data, labels map[string]string, hidden map[string]bool, message func(key string) string,
+	d verification.Data, s verification.DataSchema, hidden map[string]bool, message func(key string) string,
 ) dataTable {
 	if len(d) == 0 {
 		return dataTable{}
 	}
 	r := dataReader{dec: json.NewDecoder(bytes.NewReader(d)), message: message}
 	r.dec.UseNumber()
-	fields := map[string]any{}
-	for _, s := range slices.Backward(schemas) {
-		maps.Copy(fields, schemaOf(s.Map()).sub("properties"))
-	}
-	for name, label := range labels {
-		s, _ := fields[name].(map[string]any)
-		own := map[string]any{}
-		maps.Copy(own, s)
-		own["title"] = label
-		fields[name] = own
-	}
-	all, err := r.object(schemaOf{"properties": fields}, hidden)
+	all, err := r.object(s, hidden)
 	if err != nil { // recorded data is valid JSON
 		return dataTable{Fields: []dataField{{Text: string(d)}}}
 	}
@@ -72,7 +58,7 @@ type dataReader struct {
 }
 
 // object reads an object with its opening brace.
-func (r *dataReader) object(s schemaOf, hidden map[string]bool) ([]dataField, error) {
+func (r *dataReader) object(s verification.DataSchema, hidden map[string]bool) ([]dataField, error) {
 	if _, err := r.dec.Token(); err != nil {
 		return nil, err
 	}
@@ -80,7 +66,7 @@ func (r *dataReader) object(s schemaOf, hidden map[string]bool) ([]dataField, er
 }
 
 // fields reads the fields of an object up to its closing brace.
-func (r *dataReader) fields(s schemaOf, hidden map[string]bool) (all []dataField, err error) {
+func (r *dataReader) fields(s verification.DataSchema, hidden map[string]bool) (all []dataField, err error) {
 	for r.dec.More() {
 		token, err := r.dec.Token()
 		if err != nil {
@@ -93,12 +79,12 @@ func (r *dataReader) fields(s schemaOf, hidden map[string]bool) (all []dataField
 			}
 			continue
 		}
-		field := s.sub("properties").sub(name)
+		field := s.Field(name)
 		v, shown, err := r.value(field)
 		if err != nil {
 			return nil, err
 		}
-		if v.Label = field.text("title"); v.Label == "" {
+		if v.Label = field.Title(); v.Label == "" {
 			v.Label = inWords(name)
 		}
 		if shown {
@@ -110,7 +96,7 @@ func (r *dataReader) fields(s schemaOf, hidden map[string]bool) (all []dataField
 }
 
 // items reads the items of a list up to its closing bracket.
-func (r *dataReader) items(s schemaOf) (all []dataField, err error) {
+func (r *dataReader) items(s verification.DataSchema) (all []dataField, err error) {
 	for r.dec.More() {
 		v, shown, err := r.value(s)
 		if err != nil {
@@ -125,7 +111,7 @@ func (r *dataReader) items(s schemaOf) (all []dataField, err error) {
 }
 
 // value reads a value. shown is false for one beyond the limit.
-func (r *dataReader) value(s schemaOf) (v dataField, shown bool, err error) {
+func (r *dataReader) value(s verification.DataSchema) (v dataField, shown bool, err error) {
 	token, err := r.dec.Token()
 	if err != nil {
 		return v, false, err
@@ -141,7 +127,7 @@ func (r *dataReader) value(s schemaOf) (v dataField, shown bool, err error) {
 		if t == '{' {
 			v.Fields, err = r.fields(s, nil)
 		} else {
-			v.Items, err = r.items(s.sub("items"))
+			v.Items, err = r.items(s.Item())
 		}
 		if len(v.Fields) == 0 && len(v.Items) == 0 {
 			v.Text, v.Ours = r.message("data.empty"), true
@@ -152,12 +138,12 @@ func (r *dataReader) value(s schemaOf) (v dataField, shown bool, err error) {
 			v.Text = r.message("data.yes")
 		}
 	case string:
-		v.Text, v.Unit = t, s.text("x-unit")
+		v.Text, v.Unit = s.Choice(t), s.Unit()
 		if t == "" {
 			v.Text, v.Unit, v.Ours = r.message("data.empty"), "", true
 		}
 	case json.Number:
-		v.Text, v.Unit = t.String(), s.text("x-unit")
+		v.Text, v.Unit = t.String(), s.Unit()
 	default:
 		v.Text, v.Ours = r.message("data.none"), true
 	}
@@ -172,19 +158,6 @@ func (f dataField) Scalars() bool {
 		}
 	}
 	return len(f.Items) > 0
-}
-
-// schemaOf is a JSON Schema; nil if it is not known.
-type schemaOf map[string]any
-
-func (s schemaOf) sub(name string) schemaOf {
-	below, _ := s[name].(map[string]any)
-	return below
-}
-
-func (s schemaOf) text(name string) string {
-	text, _ := s[name].(string)
-	return text
 }
 
 // inWords returns the name of a field as words: date_of_birth is Date of birth.

@@ -29,16 +29,17 @@ func outline(fields []dataField, indent string) string {
 }
 
 func TestDataIsShownInItsOrderWithLabels(t *testing.T) {
-	schema := verification.Data(`{"properties":{
+	schema := verification.DataSchema(verification.Data(`{"properties":{
 		"score":{"title":"Similarity","x-unit":"%"},
 		"hits":{"title":"Hits","items":{"properties":{"born":{"title":"Date of birth"}}}},
-		"name":{"title":"Title of the schema"}}}`)
-	data := verification.Data(`{"zulu":"last letter first","name":"Asha","score":97.50,"big":12345678901234567890,
+		"name":{"title":"Full name"}, "country":{"oneOf":[{"const":"fr","title":"France"},{"const":"in","title":"India"}]}}}`).Map())
+	data := verification.Data(`{"zulu":"last letter first","name":"Asha","country":"in","score":97.50,"big":12345678901234567890,
 		"hits":[{"born":"1990-01-01","aliases":["A","B"]},{"born":null}],"address":{"lines":{"first":"","last":"12 Road"}},
 		"passed":true,"again":false,"none":null,"empty_list":[],"empty":{},"file":{"document_id":"x"}}`)
-	got := tableOf(data, []verification.Data{schema}, map[string]string{"name": "Full name"}, map[string]bool{"file": true}, func(key string) string { return key })
+	got := tableOf(data, schema, map[string]bool{"file": true}, func(key string) string { return key })
 	want := `Zulu: last letter first
 Full name: Asha
+Country: India
 Similarity: 97.50 [%]
 Big: 12345678901234567890
 Hits: 
@@ -71,14 +72,14 @@ func TestALargeObjectIsCutOff(t *testing.T) {
 		fmt.Fprintf(&b, ",%d", i)
 	}
 	b.WriteString(`],"after":{"x":1}}`)
-	got := tableOf(verification.Data(b.String()), nil, nil, nil, func(key string) string { return key })
+	got := tableOf(verification.Data(b.String()), nil, nil, func(key string) string { return key })
 	if len(got.Fields) != 1 || len(got.Fields[0].Items) != maxValues || got.More != 22 {
 		t.Errorf("%d fields, %d items and %d more, want 1, %d and 22", len(got.Fields), len(got.Fields[0].Items), got.More, maxValues)
 	}
 }
 
 func TestDataThatIsNotJSONIsShownAsItIs(t *testing.T) {
-	got := tableOf(verification.Data(`{"a":`), nil, nil, nil, func(key string) string { return key })
+	got := tableOf(verification.Data(`{"a":`), nil, nil, func(key string) string { return key })
 	if len(got.Fields) != 1 || got.Fields[0].Text != `{"a":` {
 		t.Errorf("table = %+v", got)
 	}

@@ -136,7 +136,7 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 		if e.Kind == verification.TimelineBranched || e.Kind == verification.TimelineElse {
 			v.Branches = append(v.Branches, branchView{
 				At: s.At(e.At), Branch: e.Label, To: e.ToLabel, When: e.When,
-				Values: tableOf(e.Values, nil, pathLabels(e.Values), nil, s.Message),
+				Values: tableOf(e.Values, pathTitles(e.Values), nil, s.Message),
 			})
 		}
 	}
@@ -162,13 +162,13 @@ func timelineOf(rec engine.RunRecord) []verification.TimelineEntry {
 	return entries
 }
 
-// pathLabels returns the names of values as they are: they are paths of expressions.
-func pathLabels(d verification.Data) map[string]string {
-	labels := map[string]string{}
+// pathTitles makes the names of values their titles: they are paths of expressions.
+func pathTitles(d verification.Data) verification.DataSchema {
+	fields := map[string]any{}
 	for path := range d.Map() {
-		labels[path] = path
+		fields[path] = map[string]any{"title": path}
 	}
-	return labels
+	return verification.DataSchema{"properties": fields}
 }
 
 // runFacts returns what the head of the page says about a run.

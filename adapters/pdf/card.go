@@ -147,7 +147,7 @@ func (l *layout) cardReason(reason string, t tone) []block {
 }
 
 func (l *layout) cardData(c verification.Card, t tone) []block {
-	entries, more := rowsOf(c.Data, c.DataSchemas, limitRows)
+	entries, more := rowsOf(c.Data, c.DataSchema, limitRows)
 	if len(entries) == 0 {
 		return nil
 	}

@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,9 +21,8 @@ type entry struct {
 }
 
 // rowsOf flattens the data in its recorded order. It returns the first rows up to
-// limit, and how many more there are. Data that is not a JSON object is one row. Each
-// field has its title and its unit from the first of the schemas that lists it.
-func rowsOf(d verification.Data, schemas []verification.Data, limit int) (rows []entry, more int) {
+// limit, and how many more there are. Data that is not a JSON object is one row.
+func rowsOf(d verification.Data, s verification.DataSchema, limit int) (rows []entry, more int) {
 	if len(d) == 0 {
 		return nil, 0
 	}
@@ -33,7 +30,7 @@ func rowsOf(d verification.Data, schemas []verification.Data, limit int) (rows [
 		dec:   jsontext.NewDecoder(bytes.NewReader(d), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
 		limit: limit,
 	}
-	if f.dec.PeekKind() != '{' || f.object("", merged(schemas)) != nil {
+	if f.dec.PeekKind() != '{' || f.object("", s) != nil {
 		return []entry{{key: "data", value: string(d)}}, 0
 	}
 	return f.rows, f.more
@@ -52,7 +49,7 @@ func (f *flattener) add(rows ...entry) {
 	f.more += len(rows) - free
 }
 
-func (f *flattener) value(key string, s fieldSchema) error {
+func (f *flattener) value(key string, s verification.DataSchema) error {
 	switch f.dec.PeekKind() {
 	case '{':
 		return f.object(key, s)
@@ -66,7 +63,7 @@ func (f *flattener) value(key string, s fieldSchema) error {
 	return err
 }
 
-func (f *flattener) object(key string, s fieldSchema) error {
+func (f *flattener) object(key string, s verification.DataSchema) error {
 	if _, err := f.dec.ReadToken(); err != nil {
 		return err
 	}
@@ -78,8 +75,8 @@ func (f *flattener) object(key string, s fieldSchema) error {
 		if err != nil {
 			return err
 		}
-		field := s.sub("properties").sub(name.String())
-		if err := f.value(join(key, cmp.Or(field.text("title"), name.String())), field); err != nil {
+		field := s.Field(name.String())
+		if err := f.value(join(key, cmp.Or(field.Title(), name.String())), field); err != nil {
 			return err
 		}
 	}
@@ -89,12 +86,12 @@ func (f *flattener) object(key string, s fieldSchema) error {
 
 // list reads a list. A list of scalars is one row; any other has a row for each of
 // its values.
-func (f *flattener) list(key string, s fieldSchema) error {
+func (f *flattener) list(key string, s verification.DataSchema) error {
 	if _, err := f.dec.ReadToken(); err != nil {
 		return err
 	}
 	var plain []entry // while the list has scalars only
-	nested, items := false, s.sub("items")
+	nested, items := false, s.Item()
 	for i := 1; f.dec.PeekKind() != ']'; i++ {
 		item := fmt.Sprintf("%s#%d", key, i)
 		if kind := f.dec.PeekKind(); kind == '{' || kind == '[' {
@@ -132,7 +129,7 @@ func together(key string, items []entry) entry {
 	return entry{key: key, value: strings.Join(values, ", ")}
 }
 
-func (f *flattener) scalar(key string, s fieldSchema) (entry, error) {
+func (f *flattener) scalar(key string, s verification.DataSchema) (entry, error) {
 	token, err := f.dec.ReadToken()
 	switch {
 	case err != nil:
@@ -142,8 +139,8 @@ func (f *flattener) scalar(key string, s fieldSchema) (entry, error) {
 	case token.String() == "":
 		return entry{key, "empty", true}, nil
 	}
-	value := token.String()
-	if unit := s.text("x-unit"); unit != "" {
+	value := s.Choice(token.String())
+	if unit := s.Unit(); unit != "" {
 		value += " " + unit
 	}
 	return entry{key: key, value: value}, nil
@@ -159,26 +156,4 @@ func join(key, name string) string {
 		return key
 	}
 	return key + "." + name
-}
-
-// fieldSchema is the JSON Schema of a field; nil if it is not known.
-type fieldSchema map[string]any
-
-// merged returns a schema with the fields of all.
-func merged(all []verification.Data) fieldSchema {
-	fields := map[string]any{}
-	for _, s := range slices.Backward(all) {
-		maps.Copy(fields, fieldSchema(s.Map()).sub("properties"))
-	}
-	return fieldSchema{"properties": fields}
-}
-
-func (s fieldSchema) sub(name string) fieldSchema {
-	below, _ := s[name].(map[string]any)
-	return below
-}
-
-func (s fieldSchema) text(name string) string {
-	text, _ := s[name].(string)
-	return text
 }

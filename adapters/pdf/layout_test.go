@@ -94,20 +94,23 @@ func TestFieldsHaveTheTitlesAndUnitsOfTheirSchemas(t *testing.T) {
 		"gap":{"type":["number","null"],"title":"Gap","x-unit":"days"},
 		"years":{"type":"array","title":"Years","items":{"type":"number","x-unit":"CE"}},
 		"hits":{"type":"array","title":"Hits","items":{"type":"object","properties":{"court":{"type":"string","title":"Court"},"n":true}}},
-		"name":{"type":"string","title":7}
+		"name":{"type":"string","title":7},
+		"country":{"title":"Country","oneOf":[{"const":"fr","title":"France"},{"const":"in","title":"India"}]}
 	}}`
 	const fallback = `{"properties":{"score":{"title":"Other score"},"age":{"title":"Age","x-unit":"years"}}}`
 	for _, tt := range []struct{ data, want string }{
 		{`{"score":97}`, "Highest score\n97 %"},
 		{`{"age":30}`, "Age\n30 years"},
 		{`{"gap":null}`, "Gap\nnone"},
+		{`{"country":"in"}`, "Country\nIndia"},
+		{`{"country":"de"}`, "Country\nde"},
 		{`{"years":[1990,1991]}`, "Years\n1990 CE, 1991 CE"},
 		{`{"hits":[{"court":"Pune","n":1}]}`, "Hits#1.Court\nPune\nHits#1.n\n1"},
 		{`{"name":"Asha","more":true}`, "name\nAsha\nmore\ntrue"},
 	} {
 		r := sample()
 		r.Cards[2].Data = verification.Data(tt.data)
-		r.Cards[2].DataSchemas = []verification.Data{verification.Data(provider), verification.Data(fallback)}
+		r.Cards[2].DataSchema = verification.MergeSchemas(verification.Data(provider).Map(), verification.Data(fallback).Map())
 		if got := text(t, render(t, plain(t), r)); !strings.Contains(got, tt.want) {
 			t.Errorf("%s: the document does not show %q", tt.data, tt.want)
 		}

@@ -162,40 +162,14 @@ func (e *Engine) describeCards(ctx context.Context, t verification.TenantID, r v
 	}
 	for i := range r.Cards {
 		n, _ := program.Node(r.Cards[i].NodeID)
+		schemas := []verification.DataSchema{n.Fields.DataSchema("")}
 		for _, name := range []string{n.Provider, n.Fallback} {
 			p, _ := e.provider(t, name)
-			if schema := verification.Describe(p).Data; schema != nil {
-				r.Cards[i].DataSchemas = append(r.Cards[i].DataSchemas, schema)
-			}
+			schemas = append(schemas, verification.Describe(p).Data.Map())
 		}
-		labels, err := labelsOf(n.Fields)
-		if err != nil {
-			return program, err
-		}
-		if labels != nil {
-			r.Cards[i].DataSchemas = append(r.Cards[i].DataSchemas, labels)
-		}
+		r.Cards[i].DataSchema = verification.MergeSchemas(schemas...)
 	}
 	return program, nil
-}
-
-// labelsOf returns a JSON Schema with the labels of a form as titles; nil for none.
-func labelsOf(fields verification.InputFields) (verification.Data, error) {
-	titles, documents := map[string]any{}, map[string]any{}
-	for _, f := range fields {
-		if f.Label == "" {
-			continue
-		}
-		titles[f.Name] = map[string]any{"title": f.Label}
-		if f.Upload() {
-			documents[f.Name] = titles[f.Name]
-		}
-	}
-	if len(titles) == 0 {
-		return nil, nil
-	}
-	titles["documents"] = map[string]any{"properties": documents}
-	return verification.NewData(map[string]any{"properties": titles})
 }
 
 // Cancel ends a live run. Cancelling a cancelled run has no effect; ErrConflict is
