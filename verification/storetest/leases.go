@@ -25,6 +25,7 @@ func leases() []clause {
 		{"work may be finished after its lease was renewed", finish, finishedAfterRenewal},
 		{"finishing does not remove the work that replaced it", finish, finishedAfterReplacement},
 		{"finishing does not remove work that was taken again", leaseID, finishedAfterTaking},
+		{"finishing and postponing do not change work that was released", finish, finishedAfterRelease},
 		{"leases at the same time have different ids", leaseID, takenTwiceAtOnce},
 		{"postponed work is due at its time with one more attempt", "WorkQueue.Postpone: makes a piece of work due again at the given time and counts one attempt", postponed},
 		{"postponing does not move the work that replaced it", postpone, postponedAfterReplacement},
@@ -132,6 +133,19 @@ func finishedAfterTaking(t *trial) {
 	t.finish(second)
 	t.finish(third)
 	t.takeNone(instant(24 * time.Hour))
+}
+
+func finishedAfterRelease(t *trial) {
+	t.start(ours, 1, instant(0))
+	first := t.takeOne(instant(0))
+	t.releaseWork(instant(time.Second), first)
+	t.finish(first)
+	t.postpone(first, instant(time.Hour))
+	second := t.takeOne(instant(time.Second))
+	same(t, "the attempt", second.Attempt, 0)
+	t.releaseWork(instant(time.Minute), verification.Work{Kind: second.Kind, RunRef: second.RunRef}) // whichever its lease is
+	t.finish(second)
+	t.takeOne(instant(time.Minute))
 }
 
 func takenTwiceAtOnce(t *trial) {
@@ -243,6 +257,9 @@ func releasedAfterReplacement(t *trial) {
 	t.takeNone(instant(time.Minute - tick))
 	second := t.takeOne(instant(time.Minute))
 	t.releaseWork(instant(0), first)
+	other := second
+	other.Lease = "another"
+	t.releaseWork(instant(0), other)
 	t.takeNone(instant(time.Minute))
 	t.finish(second)
 	t.releaseWork(instant(0), second)

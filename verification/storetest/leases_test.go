@@ -104,6 +104,14 @@ func leaseBreaches() []breach {
 				return sound.Finish(ctx, w)
 			}
 		}},
+		{"finishing and postponing do not change work that was released", "Release leaves the lease", func(b *broken, sound stores) {
+			b.ReleaseFunc = func(ctx context.Context, released []work, at time.Time) error {
+				for _, w := range released {
+					_ = sound.Renew(ctx, []runRef{w.RunRef}, at)
+				}
+				return nil
+			}
+		}},
 		{"leases at the same time have different ids", "their leases have one id", oneLeaseID},
 		{
 			"postponed work is due at its time with one more attempt", "Postpone counts no attempt",

@@ -247,6 +247,14 @@ func overdueBreaches() []breach {
 			overdue(func(_ *time.Time, limit *int) { *limit = 1 }, given),
 		},
 		{
+			"tenants take turns in Overdue, however early one tenant's deadlines are", "of many runs, one is overdue at its deadline",
+			overdue(func(now *time.Time, limit *int) {
+				if *limit < 100 {
+					*now = now.Add(time.Microsecond)
+				}
+			}, given),
+		},
+		{
 			"tenants take turns in Overdue, however early one tenant's deadlines are", "Overdue returns the runs of one tenant first",
 			func(b *broken, sound stores) {
 				b.OverdueFunc = func(ctx context.Context, now time.Time, limit int) ([]runRef, time.Time, error) {

@@ -116,6 +116,9 @@ func overdueTurns(t *trial) {
 	}
 	late := begin(1, instant(0), limited(3600, 0))
 	t.save(theirs, begin(2, instant(0), limited(1800, 0)), late)
+	if runs, _ := t.overdue(instant(time.Hour), 8); slices.Contains(runs, late.ref(theirs)) {
+		t.failf("Overdue(limit 8) = %s, want no run at its deadline", shown(runs))
+	}
 	for _, limit := range []int{2, 4, 9} {
 		runs, _ := t.overdue(instant(2*time.Hour), limit)
 		counts := map[verification.TenantID]int{}
