@@ -25,6 +25,9 @@ func TestMalformedIDsAreNotFound(t *testing.T) {
 			}
 		}
 	}
+	if stats, err := s.QueueStats(t.Context(), tenant, "c0000000", noon()); err != nil || stats.Open != 0 {
+		t.Errorf("QueueStats of a workflow that cannot exist: %+v, %v, want none", stats, err)
+	}
 	if _, err := s.Version(t.Context(), tenant, flow, "h\x00"); !errors.Is(err, verification.ErrNotFound) {
 		t.Errorf("Version of a hash with NUL: %v, want not found", err)
 	}

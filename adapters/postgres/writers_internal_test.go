@@ -3,9 +3,12 @@
 package postgres
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -50,5 +53,21 @@ func TestGroupsAreBoundedAndTenantsTakeTurns(t *testing.T) {
 	}
 	if group := w.gather(); len(group) != maxGroup {
 		t.Errorf("a group has %d appends, want %d", len(group), maxGroup)
+	}
+}
+
+func TestACallerThatGivesUpLeavesNoAppend(t *testing.T) {
+	w := newWriters(nil, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	result := make(chan error, 1)
+	go func() { result <- w.append(ctx, &pendingAppend{}) }()
+	select {
+	case err := <-result:
+		if group := w.gather(); !errors.Is(err, context.Canceled) || len(group) > 0 {
+			t.Errorf("append = %v, and then a group has %d appends; want cancelled, and none", err, len(group))
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the caller still waits")
 	}
 }

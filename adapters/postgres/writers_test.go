@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -164,6 +165,20 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 		}))
 		return all
 	}
+	for _, tenant := range []verification.TenantID{together, alone} {
+		for n := range 3 {
+			must(t, s.SaveWorkflow(ctx, tenant, verification.Workflow{ID: verification.Fold(runNumber(n), life(n, 0, 0)).Summary().Workflow, Revision: 1}, nil))
+		}
+		waiting := life(runs, 1, 1) // its review stays in the queue
+		must(t, s.Append(ctx, tenant, runNumber(runs), 0,
+			verification.NewCommit(verification.Run{}, verification.Fold(runNumber(runs), waiting), waiting)))
+	}
+	take := func() []verification.Work {
+		t.Helper()
+		work, _, err := s.Take(ctx, verification.TakeRequest{Kind: verification.WorkAdvance, Now: noon(), Max: 100, MaxPerTenant: 100})
+		must(t, err)
+		return work
+	}
 	seen := map[string]bool{}
 	for step := range 3 { // of each kind of life, twice
 		var ids []verification.RunID
@@ -181,12 +196,24 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 			} else {
 				c.AnnounceAt = noon()
 			}
+			c.WorkflowRevision = 1
+			c.HistoryOnly = step == 2 && n%6 == 0
 			ids, seqs, commits = append(ids, runNumber(n)), append(seqs, lengths[n]), append(commits, c)
 			must(t, s.Append(ctx, alone, runNumber(n), lengths[n], c))
 			lengths[n] = len(history)
 		}
-		if got, err := s.AppendTogether(together, ids, seqs, commits); err != nil || got != len(ids) {
-			t.Fatalf("a group of %d appended %d, %v", len(ids), got, err)
+		old := slices.Clone(commits[1:3])
+		old[0].WorkflowRevision, old[1].WorkflowRevision = 2, 2
+		if got, err := s.AppendTogether(together, ids[1:3], seqs[1:3], old); err != nil || got != 0 {
+			t.Errorf("a group for another revision of the workflow appended %d, %v; want none", got, err)
+		}
+		want := len(ids)
+		if step == 1 { // a group of which one append is refused
+			must(t, s.Append(ctx, together, ids[1], seqs[1], commits[1]))
+			want--
+		}
+		if got, err := s.AppendTogether(together, ids, seqs, commits); err != nil || got != want {
+			t.Fatalf("a group of %d appended %d, %v; want %d", len(ids), got, err, want)
 		}
 		if got, err := s.AppendTogether(together, ids[:2], seqs[:2], commits[:2]); step > 0 && (err != nil || got != 0) {
 			t.Errorf("a group at old positions appended %d, %v; want none", got, err)
@@ -194,7 +221,7 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 		for table, columns := range map[string]string{
 			"run_events":  "run_id, seq, next_seq, events",
 			"runs":        "id, workflow_id, reference_id, started_at, expires_at, abandon_at, waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_until",
-			"work":        "run_id, kind, due_at, workflow_id, leased",
+			"work":        "run_id, kind, due_at, workflow_id, leased, lease_id IS NULL, attempt, lost_leases",
 			"reviews":     "run_id, n, cause, workflow_id, reference_id, since, due_at, until, shown",
 			"measure_log": "count(*) > 0",
 		} {
@@ -204,6 +231,11 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 			}
 			seen[table] = seen[table] || want != ""
 		}
+		for _, w := range take() { // what the next step replaces has an attempt, a lease and a lost one
+			must(t, s.Postpone(ctx, w, noon()))
+		}
+		take()
+		take()
 	}
 	if len(seen) != 5 || !seen["reviews"] || !seen["work"] {
 		t.Errorf("tables with rows: %v, want all", seen)
