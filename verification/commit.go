@@ -104,8 +104,8 @@ type Work struct {
 	Workflow WorkflowID
 	// Attempt counts how often it was postponed, 0 at first.
 	Attempt int
-	// Lost counts the leases that ended since the last append, postponement or
-	// release: the host died, or could not save its result.
+	// Lost counts the leases that ended since the last append or postponement, except
+	// those that were released: the host died, or could not save its result.
 	Lost int
 	// Lease distinguishes this lease from every other of the same piece.
 	Lease LeaseID

@@ -424,8 +424,8 @@ func (*poison) RunEnded(verification.Status, string)         {}
 func (*poison) ProviderCalled(string, string, time.Duration) {}
 func (p *poison) RunPoisoned()                               { p.runs++ }
 
-func TestARunThatCannotEvenBeEndedIsSetAside(t *testing.T) {
-	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 10 * time.Second })
+func TestEndingARunThatStopsItsHostsIsAttemptedOnceAnHour(t *testing.T) {
+	k, runs := withRuns(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 10 * time.Second })
 	front := operator(t, k, nil)
 	w := k.Apply(chain("a"))
 	v, err := front.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
@@ -433,9 +433,22 @@ func TestARunThatCannotEvenBeEndedIsSetAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	loseLeases(t, k, 11)
-	k.Engine.Wake()
-	k.Advance(59 * time.Minute)
-	wantStatus(t, k.Run(v.ID), verification.StatusInProgress)
+	var attempts atomic.Int32
+	onAppend(runs, func(verification.RunID, verification.Commit) error {
+		if attempts.Add(1) <= 2 {
+			return errors.New("not saved")
+		}
+		return nil
+	})
+	for n, want := range []verification.Status{verification.StatusInProgress, verification.StatusInProgress, verification.StatusFailed} {
+		k.Engine.Wake()
+		k.Advance(59 * time.Minute)
+		if got := attempts.Load(); got != int32(n)+1 {
+			t.Errorf("%d attempts to end the run in %d hours, want one in each", got, n+1)
+		}
+		wantStatus(t, k.Run(v.ID), want)
+		k.Advance(time.Minute)
+	}
 	if n := len(k.Provider.Calls("a")); n != 0 {
 		t.Errorf("the provider was called %d times, want never", n)
 	}

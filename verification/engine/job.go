@@ -11,13 +11,14 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The leases of a run that may end in a row without an append.
+// How many leases of a run may end in a row without an append.
 const (
-	// maxLost ends the run, which is assumed to be what stops its hosts.
+	// maxLost is the number after which the run is ended: it probably stops its hosts.
 	maxLost = 5
-	// maxLostEnding sets the run aside: even ending it seems to stop hosts.
+	// maxLostEnding is the number after which ending it is attempted only once in each
+	// endingLease: that seems to stop hosts, too.
 	maxLostEnding = 2 * maxLost
-	setAside      = time.Hour
+	endingLease   = time.Hour
 )
 
 // job is a run that is driven on this host, or will be. The runner's lock guards it,
@@ -161,27 +162,37 @@ func (r *runner) interrupt(ref verification.RunRef) {
 }
 
 // accept drives the runs that were taken from the queue. A run that has a job is
-// driven already: its goroutine makes another pass.
+// driven already: its goroutine makes another pass. The leases of runs that could not even
+// be ended are extended first, so that the next attempt to end them comes later.
 func (r *runner) accept(ctx context.Context, work []verification.Work) error {
-	var aside []verification.Work
-	r.mu.Lock()
+	var extended []verification.RunRef
 	for _, w := range work {
-		switch j := r.jobs[w.RunRef]; {
-		case j != nil:
-			j.changed = true
-		case w.Lost >= maxLostEnding:
-			aside = append(aside, w)
-		default:
-			r.activate(r.add(&job{session: session{ref: w.RunRef}, work: &w}))
+		if w.Lost >= maxLostEnding {
+			extended = append(extended, w.RunRef)
+			r.e.log.Error("run could not be driven or ended", "run", w.Run, "tenant", w.Tenant, "lost_leases", w.Lost)
 		}
 	}
-	r.mu.Unlock()
-	now := r.e.now()
-	for _, w := range aside {
-		r.e.log.Error("run set aside: no host could drive or end it", "run", w.Run, "tenant", w.Tenant, "lost_leases", w.Lost)
+	until := r.e.now().Add(endingLease)
+	var err error
+	if len(extended) > 0 {
+		err = r.e.ports.Store.Renew(ctx, extended, until)
 	}
-	if len(aside) == 0 {
-		return nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range work {
+		j := r.jobs[w.RunRef]
+		switch {
+		case j != nil:
+			j.changed = true
+			continue
+		case err != nil && w.Lost >= maxLostEnding:
+			continue
+		}
+		j = r.add(&job{session: session{ref: w.RunRef}, work: &w})
+		r.activate(j)
+		if w.Lost >= maxLostEnding {
+			j.leased.Store(until.Add(-r.e.opt.Lease).UnixNano()) // a renewal would shorten the lease
+		}
 	}
-	return r.e.ports.Store.Release(ctx, aside, now.Add(setAside))
+	return err
 }

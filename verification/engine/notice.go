@@ -67,20 +67,20 @@ func (r *runner) dispatch(
 	if err != nil {
 		return batch, now.Add(retryAfter), err
 	}
-	host := receiverOf(workflow.LifecycleWebhookURL)
+	address := receiverAddress(workflow.LifecycleWebhookURL)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for n, w := range batch {
-		if !r.receivers.admit(host, t, now) {
+		if !r.receivers.admit(address, t, now) {
 			deferred = batch[n:]
-			return deferred, r.receivers.deferUntil(host, now, len(deferred)), nil
+			return deferred, r.receivers.deferUntil(address, now, len(deferred)), nil
 		}
 		r.begin()
 		go func() {
 			err := r.e.notify(r.base, w, workflow.LifecycleWebhookURL)
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.receivers.ended(host, t, err, r.e.now())
+			r.receivers.ended(address, t, err, r.e.now())
 			r.removed(&r.notices, t)
 			r.end()
 		}()

@@ -19,7 +19,7 @@ const (
 )
 
 // receivers are the servers that notices are being sent to, and those that did not
-// respond recently, by host and port. The runner's lock guards it.
+// respond recently, by their addresses: see receiverAddress. The runner's lock guards it.
 type receivers map[string]*receiver
 
 // receiver is a circuit breaker: after maxTimeouts it is paused, then sent a
@@ -33,9 +33,10 @@ type receiver struct {
 	slot     time.Time                     // when the last deferred notice is due
 }
 
-// receiverOf returns the receiver of a URL: its host and port.
-func receiverOf(address string) string {
-	u, err := url.Parse(address)
+// receiverAddress returns the address of the receiver of a URL, such as client.example:8443;
+// empty if the URL cannot be read.
+func receiverAddress(webhook string) string {
+	u, err := url.Parse(webhook)
 	if err != nil {
 		return ""
 	}
@@ -44,11 +45,11 @@ func receiverOf(address string) string {
 
 // admit reports whether a notice of a tenant may be sent now. If it returns true, the
 // caller must call ended when the attempt is over.
-func (rs receivers) admit(host string, t verification.TenantID, now time.Time) bool {
-	r := rs[host]
+func (rs receivers) admit(address string, t verification.TenantID, now time.Time) bool {
+	r := rs[address]
 	if r == nil {
 		r = &receiver{tenants: map[verification.TenantID]int{}}
-		rs[host] = r
+		rs[address] = r
 	}
 	limit := receiverNotices
 	if r.pause > 0 {
@@ -65,8 +66,8 @@ func (rs receivers) admit(host string, t verification.TenantID, now time.Time) b
 // deferUntil returns when n notices that were not admitted are attempted. Those of a
 // paused receiver are spread, so that a large backlog costs little while the receiver
 // does not respond and is not sent all at once afterwards.
-func (rs receivers) deferUntil(host string, now time.Time, n int) time.Time {
-	r := rs[host]
+func (rs receivers) deferUntil(address string, now time.Time, n int) time.Time {
+	r := rs[address]
 	if r.pause == 0 {
 		return now.Add(busyPause)
 	}
@@ -83,8 +84,8 @@ func (rs receivers) deferUntil(host string, now time.Time, n int) time.Time {
 }
 
 // ended records the result of a notice of a tenant that was admitted.
-func (rs receivers) ended(host string, t verification.TenantID, err error, now time.Time) {
-	r := rs[host]
+func (rs receivers) ended(address string, t verification.TenantID, err error, now time.Time) {
+	r := rs[address]
 	r.sending--
 	if r.tenants[t]--; r.tenants[t] == 0 {
 		delete(r.tenants, t)
@@ -94,7 +95,7 @@ func (rs receivers) ended(host string, t verification.TenantID, err error, now t
 	case !timedOut:
 		r.timeouts, r.pause, r.until = 0, 0, time.Time{}
 		if r.sending == 0 {
-			delete(rs, host)
+			delete(rs, address)
 		}
 	case now.Before(r.until): // it was sent before the pause began
 	case r.pause > 0:

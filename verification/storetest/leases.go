@@ -29,7 +29,7 @@ func leases() []clause {
 		{"leases at the same time have different ids", leaseID, takenTwiceAtOnce},
 		{"postponed work is due at its time with one more attempt", "WorkQueue.Postpone: makes a piece of work due again at the given time and counts one attempt", postponed},
 		{"postponing does not move the work that replaced it", postpone, postponedAfterReplacement},
-		{"leases that end without an append are counted", "verification.Work: Lost counts the leases that ended since the last append, postponement or release", lostLeases},
+		{"leases that end without an append are counted", "verification.Work: Lost counts the leases that ended since the last append or postponement, except those that were released", lostLeases},
 		{"a lost lease of an append counts like one of a Take", "verification.Commit: if a host takes the work at the end of a lease, that counts as one lost lease", lostAppended},
 		{"released work is due at its time with the same counts", "WorkQueue.Release: the work is due again at the given time, and neither an attempt nor a lost lease is counted", workReleased},
 		{"releasing does not move the work that replaced it", release, releasedAfterReplacement},
@@ -210,6 +210,9 @@ func lostLeases(t *trial) {
 	t.renew(instant(4*lease), s.ref(ours))
 	work := t.takeOne(instant(4 * lease))
 	same(t, "the lost leases after a renewal", work.Lost, 3)
+	t.releaseWork(instant(4*lease), work)
+	work = t.takeOne(instant(4 * lease))
+	same(t, "the lost leases after a release", work.Lost, 3)
 	t.postpone(work, instant(5*lease))
 	same(t, "the lost leases after a postponement", t.takeOne(instant(5*lease)).Lost, 0)
 	t.requeue(ours, s, instant(0))

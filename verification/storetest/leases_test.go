@@ -160,6 +160,23 @@ func leaseBreaches() []breach {
 				return taken, next, err
 			}
 		}},
+		{"leases that end without an append are counted", "a release forgets them", func(b *broken, sound stores) {
+			forgotten := memo[runRef, int]{}
+			b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+				taken, next, err := sound.Take(ctx, r)
+				for i, w := range taken {
+					n, _ := forgotten.get(w.RunRef)
+					taken[i].Lost -= n
+				}
+				return taken, next, err
+			}
+			b.ReleaseFunc = func(ctx context.Context, released []work, at time.Time) error {
+				for _, w := range released {
+					forgotten.set(w.RunRef, w.Lost)
+				}
+				return sound.Release(ctx, released, at)
+			}
+		}},
 		{"a lost lease of an append counts like one of a Take", "Append knows no leases", appending(func(a *verification.Commit) {
 			a.Leased = false
 		})},

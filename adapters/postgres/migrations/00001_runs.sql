@@ -1,5 +1,6 @@
--- Tenants, workflows, runs and the work queue. Every row belongs to a tenant, and
--- tenant_id leads its keys; only due times and deadlines are indexed across tenants.
+-- All tables. A row belongs to a tenant, except in the tables about hosts and in
+-- rescreen_passes. Most indexes begin with tenant_id; those that do not are for work of a host for
+-- all tenants, such as the sweep, and for client ids.
 
 -- +goose Up
 CREATE TABLE verifyd.tenants (
@@ -69,8 +70,8 @@ CREATE TABLE verifyd.run_events (
     PRIMARY KEY (tenant_id, run_id, seq)
 );
 
--- The summaries of runs. A run has the status and the decision of its row after
--- status_from, up to and including status_until; null is no bound. A row is stale
+-- The summaries of runs. A run has the status and the decision of its row at
+-- times after status_from and until status_until, which is included; null is no bound. A row is stale
 -- when the current time is outside of that interval.
 CREATE TABLE verifyd.runs (
     tenant_id    uuid NOT NULL,
@@ -92,7 +93,7 @@ CREATE TABLE verifyd.runs (
     decision     text COLLATE "C" NOT NULL,
     status_from  timestamptz,
     status_until timestamptz
-) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05); -- large offsets use index-only scans
+) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05); -- vacuumed often, for the index-only scans of large offsets
 -- A list without a status filter merges the lists of each status. The indexes are in
 -- ascending order and read backwards: new runs then split the last page, and leave it
 -- full.
@@ -100,7 +101,9 @@ CREATE INDEX runs_by_status ON verifyd.runs (tenant_id, status, started_at, id);
 CREATE INDEX runs_by_workflow ON verifyd.runs (tenant_id, workflow_id, status, started_at, id);
 CREATE INDEX runs_by_decision ON verifyd.runs (tenant_id, decision, status, started_at, id) WHERE decision <> '';
 CREATE INDEX runs_by_workflow_decision ON verifyd.runs (tenant_id, workflow_id, decision, status, started_at, id) WHERE decision <> '';
-CREATE INDEX runs_by_reference ON verifyd.runs (tenant_id, reference_id COLLATE "C") WHERE reference_id COLLATE "C" <> ''; -- without the condition, an index of equal ids would be smaller than the primary key, and the planner would prefer it
+-- If all runs have the same reference_id, the index is smaller than the primary key. The
+-- condition keeps the planner from using it in place of the primary key.
+CREATE INDEX runs_by_reference ON verifyd.runs (tenant_id, reference_id COLLATE "C") WHERE reference_id COLLATE "C" <> '';
 CREATE INDEX runs_status_until ON verifyd.runs (tenant_id, status_until) WHERE status_until IS NOT NULL;
 CREATE INDEX runs_status_from ON verifyd.runs (tenant_id, status_from) WHERE status_from IS NOT NULL;
 CREATE INDEX runs_expires_at ON verifyd.runs (expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
@@ -109,8 +112,8 @@ ALTER TABLE verifyd.runs ADD PRIMARY KEY (tenant_id, id);
 
 -- The number of rows of runs by workflow, status and decision: the sum over days and
 -- slots. Each connection counts in the slot of its process id, so that writers do not
--- block each other. Maintenance moves the slots of closed connections to slot 0, where
--- all days are added up, and to run_months.
+-- block each other. Maintenance removes the slots of closed connections and adds their numbers to
+-- slot 0, which has one row for all days, and to run_months.
 CREATE TABLE verifyd.run_counts (
     tenant_id   uuid NOT NULL,
     workflow_id uuid NOT NULL,
@@ -122,8 +125,8 @@ CREATE TABLE verifyd.run_counts (
     PRIMARY KEY (tenant_id, workflow_id, status, decision, day, slot)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
--- What slot 0 of run_counts has, by month: runs[n] is the number of runs that started on
--- the first n days.
+-- The numbers of slot 0 of run_counts by month: runs[n] is the number of runs that started
+-- on the first n days of the month.
 CREATE TABLE verifyd.run_months (
     tenant_id   uuid NOT NULL,
     workflow_id uuid NOT NULL,
@@ -167,13 +170,13 @@ CREATE TRIGGER runs_changed AFTER UPDATE ON verifyd.runs
 CREATE TRIGGER runs_removed AFTER DELETE ON verifyd.runs
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_runs();
 
--- The review queue: the runs that need a verdict. A run has a row for each cause of its
--- flags; the first one stands for the run. All rows of a run are equal but for the cause.
--- The indexes of due times have no rows without one.
+-- The review queue: the runs that need a verdict. A run has a row for each cause why it does,
+-- and at least one. The rows of a run differ only in n and cause; queries that do not filter by
+-- cause read the row with n = 1. The indexes of due times leave out the rows without one.
 CREATE TABLE verifyd.reviews (
     tenant_id    uuid NOT NULL,
     run_id       uuid NOT NULL,
-    n            smallint NOT NULL,         -- the number of the cause, from 1
+    n            smallint NOT NULL,         -- the position of the cause in Review.Causes, from 1
     cause        text COLLATE "C" NOT NULL, -- empty if the run has none
     workflow_id  uuid NOT NULL,
     reference_id text COLLATE "C" NOT NULL,
@@ -201,7 +204,8 @@ CREATE INDEX reviews_overdue ON verifyd.reviews (due_at) INCLUDE (tenant_id) WHE
 ALTER TABLE verifyd.reviews ADD PRIMARY KEY (tenant_id, run_id, n);
 
 -- The number of rows of reviews by cause, workflow, day of since and day of due_at: the sum
--- over slots, as in run_counts. The rows that stand for a run are counted apart.
+-- over slots. As in run_counts, each connection has a slot, and slot 0 has the numbers of closed
+-- connections; here it keeps the days. The rows with n = 1 are counted apart.
 CREATE TABLE verifyd.review_counts (
     tenant_id   uuid NOT NULL,
     cause       text COLLATE "C" NOT NULL,
@@ -247,18 +251,19 @@ CREATE TRIGGER reviews_changed AFTER UPDATE ON verifyd.reviews
 CREATE TRIGGER reviews_removed AFTER DELETE ON verifyd.reviews
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_reviews();
 
--- Measures that are not added up yet: appends insert a row for each group and tenant, and
--- maintenance, or a read, moves them to measures.
+-- Measures that are not added up yet: a group of appends inserts a row for each tenant, and
+-- maintenance, or a query of the measures of the tenant, adds the rows to measures and deletes them.
 CREATE TABLE verifyd.measure_log (
     tenant_id uuid NOT NULL,
     measures  text NOT NULL, -- JSON, see measures.go
-    broken    boolean NOT NULL DEFAULT false -- it cannot be added up
+    broken    boolean NOT NULL DEFAULT false -- it could not be added up, and is left here
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
--- The sums of measures by day and part of the day, one row for each month. Part 0 is the
--- whole day. Each other one is a node of a Fenwick tree over the quarter hours of a day: part
--- p ends after the first p of them and has as many as the lowest bit of p. The sum of any
--- beginning of a day is that of at most six parts, so days may begin at any quarter hour.
+-- The sums of measures by day and part of the day. A row has those of the days of a month.
+-- Part 0 is the whole day. The parts 1 to 95 are the nodes of a Fenwick tree over the quarter
+-- hours of a day: part p ends after the first p of them, and its length is the lowest set bit of
+-- p. So the sum of the first n quarter hours is that of at most six parts. In other time zones
+-- than UTC, a day begins at any quarter hour.
 CREATE TABLE verifyd.measures (
     tenant_id   uuid NOT NULL,
     workflow_id uuid NOT NULL,    -- the nil UUID for the sum of all workflows
@@ -303,12 +308,12 @@ CREATE TABLE verifyd.work (
     tenant_id   uuid NOT NULL,
     run_id      uuid NOT NULL,
     kind        text COLLATE "C" NOT NULL, -- advance or announce
-    due_at      timestamptz NOT NULL,      -- the end of the lease, of leased work
+    due_at      timestamptz NOT NULL,      -- if leased, the end of the lease
     workflow_id uuid NOT NULL,
     attempt     integer NOT NULL DEFAULT 0,
     leased      boolean NOT NULL DEFAULT false,
     lease_id    uuid,                       -- null unless the lease was taken from the queue
-    lost_leases integer NOT NULL DEFAULT 0, -- since the last append, postponement or release
+    lost_leases integer NOT NULL DEFAULT 0, -- in a row; an append or a postponement sets it to 0
     PRIMARY KEY (tenant_id, run_id, kind)
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX work_due_at ON verifyd.work (kind, due_at);
@@ -321,7 +326,7 @@ CREATE TABLE verifyd.idempotency_keys (
     scope       text COLLATE "C" NOT NULL, -- start, signal or sign_in
     key         text COLLATE "C" NOT NULL,
     fingerprint text NOT NULL,
-    id          uuid NOT NULL, -- of the request; the run id, of a start
+    id          uuid NOT NULL, -- of the request; of a start, the run id
     claimed_at  timestamptz NOT NULL,
     settled     boolean NOT NULL,
     result      text NOT NULL,
@@ -371,10 +376,10 @@ BEGIN
     FOREACH name IN ARRAY ARRAY['tenants', 'accounts', 'workflows', 'workflow_versions', 'run_events', 'runs',
         'run_counts', 'run_months', 'reviews', 'review_counts', 'measure_log', 'measures', 'screened_runs', 'work', 'idempotency_keys', 'deliveries'] LOOP
         EXECUTE format('ALTER TABLE verifyd.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
-        -- The subquery is evaluated once for a statement, at the first row that needs it:
-        -- to null for 'all', and to no ids without the setting. A value that is neither
-        -- 'all' nor a list of ids is an error. One subquery is much cheaper than two, as
-        -- each is prepared for every table of a statement, also if it never runs.
+        -- The subquery is evaluated once in a statement, at the first row. It returns null
+        -- for 'all', so that every row is visible, and no ids without the setting. A value
+        -- that is neither 'all' nor a list of ids is an error. A second subquery, for 'all',
+        -- would cost much more: PostgreSQL plans each for every table of a statement.
         EXECUTE format($policy$
             CREATE POLICY tenant ON verifyd.%I USING ((tenant_id = ANY (
                 (SELECT string_to_array(nullif(coalesce(current_setting('verifyd.tenant', true), ''), 'all'), ',')::uuid[])::uuid[]
