@@ -13,9 +13,27 @@ import (
 )
 
 type workflowGraph struct {
-	File   string `arg:"" help:"Workflow file, in YAML or JSON."`
-	Format string `enum:"mermaid,dot,svg" default:"mermaid" placeholder:"FORMAT" help:"Output format: mermaid, dot or svg (default mermaid)."`
-	SVG    bool   `name:"svg" help:"The same as --format svg."`
+	File   string  `arg:"" help:"Workflow file, in YAML or JSON."`
+	Format *string `enum:"mermaid,dot,svg" placeholder:"FORMAT" help:"Output format: mermaid, dot or svg (default mermaid)."`
+	SVG    bool    `name:"svg" help:"The same as --format svg."`
+}
+
+// Validate refuses two different formats.
+func (w workflowGraph) Validate() error {
+	if w.SVG && w.format() != "svg" {
+		return fmt.Errorf("--svg and --format %s: give only one of them", w.format())
+	}
+	return nil
+}
+
+func (w workflowGraph) format() string {
+	switch {
+	case w.Format != nil:
+		return *w.Format
+	case w.SVG:
+		return "svg"
+	}
+	return "mermaid"
 }
 
 func (w workflowGraph) Run(s *session) error {
@@ -25,12 +43,12 @@ func (w workflowGraph) Run(s *session) error {
 	}
 	if len(def.Nodes) > 0 {
 		drawn := ""
-		switch {
-		case w.SVG || w.Format == "svg":
+		switch w.format() {
+		case "svg":
 			if drawn, err = graph.SVG(def, graph.Options{}); err != nil {
 				return fmt.Errorf("%s: %w: use --format dot", w.File, err)
 			}
-		case w.Format == "dot":
+		case "dot":
 			drawn = graph.DOT(def)
 		default:
 			drawn = graph.Mermaid(def)

@@ -51,6 +51,7 @@ func TestTheCommandsPrintWhatTheyAlwaysPrinted(t *testing.T) {
 		{"graph-missing", "workflow graph testdata/none.yaml"},
 		{"graph-svg", "workflow graph testdata/onboarding.yaml --svg"},
 		{"graph-format", "workflow graph testdata/onboarding.yaml --format png"},
+		{"graph-two-formats", "workflow graph --svg --format dot testdata/onboarding.yaml"},
 		{"graph-two", "workflow graph testdata/onboarding.yaml testdata/screening.json"},
 
 		{"diff", "workflow diff testdata/onboarding.yaml testdata/onboarding-2.yaml"},

@@ -1,6 +1,6 @@
--- All tables. A row belongs to a tenant, except in the tables about hosts and in
--- rescreen_passes. Most indexes begin with tenant_id; those that do not are for work of a host for
--- all tenants, such as the sweep, and for client ids.
+-- All tables but those of River. Every row belongs to a tenant, except those of hosts,
+-- shared_values and rescreen_passes. An index begins with tenant_id, unless it is of client ids or
+-- of what a host does for all tenants, such as the sweep.
 
 -- +goose Up
 CREATE TABLE verifyd.tenants (
