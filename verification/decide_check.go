@@ -103,8 +103,8 @@ func (d *decision) callback(c RecordCallback) {
 }
 
 // PollAt returns when a pending check is polled next: after the wait that the
-// provider named, or if that is 0, after the node's poll interval. The wait is at
-// least 1 ms and at most the node's poll timeout.
+// provider named, or if that is not positive, after the node's poll interval. The wait
+// is at least 1 ms and at most the node's poll timeout.
 func PollAt(n Node, after time.Duration, now time.Time) time.Time {
 	if after <= 0 {
 		after = n.PollInterval()

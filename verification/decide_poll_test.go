@@ -20,16 +20,16 @@ func TestPendingResultIsRecordedOnce(t *testing.T) {
 	j := begin(t, polled(), "").pend("ticket-1")
 	want := verification.ResultPending{Node: "pan", Handle: "ticket-1", PollAt: noon().Add(5 * time.Second)}
 	if diff := cmp.Diff(want, j.history[2].Fact); diff != "" {
-		t.Fatalf("the pending answer (-want +got):\n%s", diff)
+		t.Fatalf("the event of the pending result (-want +got):\n%s", diff)
 	}
 	if got := j.detail().Checks[0].Status; got != verification.StepRunning {
-		t.Errorf("the check is %s, want running while an answer is outstanding", got)
+		t.Errorf("the check is %s, want running while the result is pending", got)
 	}
 	if got := kinds(j.after(5 * time.Second).pend("ticket-1").history[3:]); got != "" {
 		t.Errorf("the same handle again: %s, want nothing", got)
 	}
 	if got := kinds(j.after(5 * time.Second).pend("ticket-2").history[3:]); got != "result_pending" {
-		t.Errorf("another handle: %s, want pended", got)
+		t.Errorf("another handle: %s, want result_pending", got)
 	}
 	j.pass()
 	step, _ := j.run.Step("pan")
@@ -38,7 +38,7 @@ func TestPendingResultIsRecordedOnce(t *testing.T) {
 	}
 }
 
-func TestPendingResultThatTakesTooLongCountsAsNone(t *testing.T) {
+func TestResultThatIsPendingForTooLongFailsTheDispatch(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		wait time.Duration
@@ -56,14 +56,14 @@ func TestPendingResultThatTakesTooLongCountsAsNone(t *testing.T) {
 	j := begin(t, polled(), "").pend("ticket-1").after(50 * time.Second).pend("ticket-2").after(10 * time.Second).pend("ticket-2")
 	failed, _ := j.history[len(j.history)-1].Fact.(verification.DispatchFailed)
 	if failed.Cause != "the pending result did not come in time" || failed.RetryAt.IsZero() {
-		t.Errorf("a new handle does not begin a new wait: %+v, want a failed dispatch that is retried", failed)
+		t.Errorf("after the timeout with a new handle: %+v, want a failed dispatch that is retried", failed)
 	}
 	j.redispatch().pend("ticket-3")
 	if got := j.run.Wait.PendingSince; !got.Equal(j.now) {
 		t.Errorf("the second dispatch pends since %v, want now", got)
 	}
 	if late := begin(t, polled(), "").pend("ticket-1").after(59 * time.Minute).pass(); late.status() != verification.StatusCompleted {
-		t.Errorf("an answer that came late at last: the run is %s, want completed", late.status())
+		t.Errorf("a result after 59 minutes: the run is %s, want completed", late.status())
 	}
 }
 
@@ -91,10 +91,10 @@ func TestFailedPollsAreRetried(t *testing.T) {
 	}
 }
 
-func TestAnswerToAPollEndsTheRowOfFailures(t *testing.T) {
+func TestPendingResultResetsTheCountOfFailedPolls(t *testing.T) {
 	j := begin(t, polled(), "").pend("ticket-1").unanswered(false)
 	if got := kinds(j.pend("ticket-1").history[4:]); got != "result_pending" || j.run.Wait.PollFailures != 0 {
-		t.Errorf("still pending after a failed poll: %s with %d failures, want it written down with none", got, j.run.Wait.PollFailures)
+		t.Errorf("still pending after a failed poll: %s with %d failures, want it recorded with none", got, j.run.Wait.PollFailures)
 	}
 	j.pass()
 	step, _ := j.run.Step("pan")
@@ -103,14 +103,14 @@ func TestAnswerToAPollEndsTheRowOfFailures(t *testing.T) {
 	}
 }
 
-func TestFailedPollsEndTheDispatchWhenTheAnswerIsOverdue(t *testing.T) {
+func TestFailedPollAfterTheTimeoutFailsTheDispatch(t *testing.T) {
 	j := begin(t, polled(), "").pend("ticket-1").after(time.Minute).unanswered(false)
 	if got := j.history[3].Kind(); got != "dispatch_failed" {
 		t.Errorf("a poll that fails after the timeout: %s, want the dispatch to have failed", got)
 	}
 	j = begin(t, polled(), "").pend("ticket-1").unanswered(true)
 	if got := kinds(j.history[3:]); got != "dispatch_failed, result_unavailable, failed" {
-		t.Errorf("a poll that fails for ever: %s, want the check unanswered", got)
+		t.Errorf("a poll that fails permanently: %s, want no result", got)
 	}
 }
 
@@ -131,14 +131,14 @@ func TestPollAtKeepsWithinItsBounds(t *testing.T) {
 		after time.Duration
 		want  time.Duration
 	}{
-		{"as the node says", n, 0, 5 * time.Second},
-		{"as the node says for nonsense", n, -time.Second, 5 * time.Second},
-		{"as the provider wishes", n, 7 * time.Second, 7 * time.Second},
-		{"never a busy loop", n, 1, time.Millisecond},
-		{"never later than the answer may stay out", n, 1000 * time.Hour, time.Minute},
-		{"by default", verification.Node{}, 0, 200 * time.Millisecond},
-		{"by default at most", verification.Node{}, 1 << 62, 24 * time.Hour},
-		{"an interval near zero", verification.Node{Poll: &verification.Poll{IntervalSeconds: 1e-12}}, 0, time.Millisecond},
+		{"interval of the node", n, 0, 5 * time.Second},
+		{"interval of the node in place of a negative one", n, -time.Second, 5 * time.Second},
+		{"wait that the provider named", n, 7 * time.Second, 7 * time.Second},
+		{"at least a millisecond", n, 1, time.Millisecond},
+		{"at most the timeout of the node", n, 1000 * time.Hour, time.Minute},
+		{"default interval", verification.Node{}, 0, 200 * time.Millisecond},
+		{"at most the default timeout", verification.Node{}, 1 << 62, 24 * time.Hour},
+		{"interval near zero", verification.Node{Poll: &verification.Poll{IntervalSeconds: 1e-12}}, 0, time.Millisecond},
 	} {
 		if got := verification.PollAt(c.node, c.after, noon()).Sub(noon()); got != c.want {
 			t.Errorf("%s: PollAt(%v) = now+%v, want now+%v", c.name, c.after, got, c.want)

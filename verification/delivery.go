@@ -21,7 +21,7 @@ type Delivery struct {
 	Class string
 }
 
-// DeliveryState says whether a notice was accepted, or may still be.
+// DeliveryState says whether a notice is delivered, and whether another attempt follows.
 type DeliveryState string
 
 // The states of a delivery.
@@ -35,7 +35,7 @@ const (
 // others, in lower case with underscores.
 const (
 	ClassDelivered = "delivered" // the client accepted the notice
-	ClassFailed    = "failed"    // it did not, for a reason without a class
+	ClassFailed    = "failed"    // the attempt failed with an error without a class
 	ClassTimeout   = "timeout"   // no response in time
 )
 
@@ -44,9 +44,9 @@ func ParseDeliveryState(s string) (DeliveryState, error) {
 	return parsed(s, []DeliveryState{DeliveryPending, DeliveryDelivered, DeliveryFailed}, Invalid("state", "there is no such delivery state"))
 }
 
-// ClassOf returns the class of an attempt for which a Notifier returned err:
-// ClassDelivered for nil, the result of the method Class() string of an error in the
-// chain, else ClassFailed.
+// ClassOf returns the class of an attempt for which a Notifier returned err. It is
+// ClassDelivered for nil. If an error in the chain has a method Class() string, it is the result
+// of the first such method, unless that is empty; otherwise it is ClassFailed.
 func ClassOf(err error) string {
 	if err == nil {
 		return ClassDelivered

@@ -1,4 +1,4 @@
-// Tests of the limit of a tenant.
+// Tests of the limit of the bytes that the documents of one tenant use.
 
 package blob_test
 

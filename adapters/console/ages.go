@@ -29,16 +29,16 @@ type age struct {
 	Words string
 }
 
-// ago returns a time in the past, as in "3 hours ago".
+// ago returns a time in the past and its age at now, as in "3 hours ago".
 func (s session) ago(at, now time.Time) age {
 	return age{s.At(at), s.say("span.ago", s.span(now.Sub(at)))}
 }
 
-// A verdict is shown as due soon in the last quarter of its time.
+// A verdict is due soon in the last quarter of the time from since to due.
 const dueSoonDivisor = 4
 
-// dueBadge returns the badge of a verdict: overdue, due soon, or due later. Its colour and
-// its text say the same.
+// dueBadge returns the badge of a review that began at since: overdue, due soon, or due later,
+// in colour and in text.
 func (s session) dueBadge(since, due, now time.Time) web.Badge {
 	left := due.Sub(now)
 	words := s.span(left)
@@ -51,7 +51,7 @@ func (s session) dueBadge(since, due, now time.Time) web.Badge {
 	return web.Badge{Text: s.say("due.in", words)}
 }
 
-// say returns a message; the key itself if there is none, which a test rules out.
+// say returns a message, or its key if there is none. A test checks that all of them exist.
 func (s session) say(key string, args ...any) string {
 	text, err := s.T(key, args...)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Tests of the review queue: it agrees with the lists of runs, and with that of the
-// memory store.
+// Tests of the review queue and the measures: they agree with those of the memory store, and
+// the queue with the list of runs.
 
 package postgres_test
 
@@ -20,7 +20,8 @@ import (
 )
 
 // reviewHistory returns the beginning of a history of run number n, which may need a
-// verdict. kind selects one of four histories, and length how many events of it there are.
+// verdict. kind selects one of four histories, and length the number of its events; both wrap
+// around.
 func reviewHistory(n, kind, length int) []verification.Event {
 	started := verification.Started{
 		Workflow: verification.WorkflowID(fmt.Sprintf("c0000000-0000-7000-8000-%012x", n%3)), WorkflowName: "Onboarding",
@@ -54,30 +55,30 @@ func reviewHistory(n, kind, length int) []verification.Event {
 
 // anyQueueQuery draws a query with any filters.
 func anyQueueQuery(rt *rapid.T, now time.Time) verification.QueueQuery {
-	flag := func(name string) bool { return rapid.IntRange(0, 3).Draw(rt, name) == 0 }
+	sometimes := func(name string) bool { return rapid.IntRange(0, 3).Draw(rt, name) == 0 }
 	q := verification.QueueQuery{
 		Now: now, PageQuery: verification.PageQuery{Limit: rapid.IntRange(1, 8).Draw(rt, "limit"), Offset: rapid.IntRange(0, 4).Draw(rt, "offset")},
 		Order: rapid.SampledFrom([]verification.QueueOrder{"", verification.OldestFirst, verification.DueFirst}).Draw(rt, "order"),
 	}
-	if flag("workflow") {
+	if sometimes("workflow") {
 		q.Workflow = flow
 	}
-	if flag("cause") {
+	if sometimes("cause") {
 		q.Cause = rapid.SampledFrom([]verification.Cause{verification.CauseReviewStep, verification.CauseSource}).Draw(rt, "of")
 	}
-	if flag("age") {
+	if sometimes("age") {
 		q.SinceBefore = noon().Add(time.Duration(rapid.IntRange(-300, 300).Draw(rt, "since")) * time.Minute)
 	}
-	if flag("run") {
+	if sometimes("run") {
 		q.Run = runNumber(rapid.IntRange(0, 19).Draw(rt, "number"))
 	}
-	if flag("prefix") {
+	if sometimes("prefix") {
 		q.ReferencePrefix = rapid.SampledFrom([]string{"customer-1", "customer-", "d", "customer-7"}).Draw(rt, "reference")
 	}
-	if flag("mine") {
+	if sometimes("mine") {
 		q.ClaimedBy = "asha"
 	}
-	q.Unclaimed = flag("unclaimed")
+	q.Unclaimed = sometimes("unclaimed")
 	return q
 }
 
@@ -115,10 +116,10 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 				c := verification.Claim{By: rapid.SampledFrom([]string{"asha", "ben"}).Draw(rt, "by"), Name: "A. Name", At: at, Until: at.Add(verification.ClaimTTL)}
 				takeOver := rapid.Bool().Draw(rt, "take over")
 				got, err := s.SaveClaim(ctx, tenant, runNumber(n), c, takeOver)
-				want, wanted := m.SaveClaim(ctx, tenant, runNumber(n), c, takeOver)
-				if got != want || errors.Is(err, verification.ErrConflict) != errors.Is(wanted, verification.ErrConflict) ||
-					errors.Is(err, verification.ErrNotFound) != errors.Is(wanted, verification.ErrNotFound) {
-					rt.Fatalf("SaveClaim = %v, %v; memory: %v, %v", got, err, want, wanted)
+				want, wantErr := m.SaveClaim(ctx, tenant, runNumber(n), c, takeOver)
+				if got != want || errors.Is(err, verification.ErrConflict) != errors.Is(wantErr, verification.ErrConflict) ||
+					errors.Is(err, verification.ErrNotFound) != errors.Is(wantErr, verification.ErrNotFound) {
+					rt.Fatalf("SaveClaim = %v, %v; memory: %v, %v", got, err, want, wantErr)
 				}
 			},
 			"release": func(rt *rapid.T) {
@@ -170,7 +171,7 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 				}}
 				for range rapid.IntRange(1, 4).Draw(rt, "intervals") {
 					last := q.Cuts[len(q.Cuts)-1]
-					q.Cuts = append(q.Cuts, last.Add(time.Duration(rapid.IntRange(1, 300).Draw(rt, "long"))*unit))
+					q.Cuts = append(q.Cuts, last.Add(time.Duration(rapid.IntRange(1, 300).Draw(rt, "length"))*unit))
 				}
 				if rapid.Bool().Draw(rt, "workflow") {
 					q.Workflow, q.Version = flow, rapid.IntRange(0, 2).Draw(rt, "version")
@@ -191,9 +192,10 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 	})
 }
 
+// sameQueue checks that both stores return the same page and the same statistics.
 func sameQueue(rt *rapid.T, s *postgres.Store, m *memory.Store, tenant verification.TenantID, q verification.QueueQuery) {
 	ctx := rt.Context()
-	for range 2 { // first the whole queue, then what follows its first entry
+	for range 2 { // first from the beginning, then after the first entry of that page
 		got, err := s.Queue(ctx, tenant, q)
 		if err != nil {
 			rt.Fatal(err)

@@ -19,8 +19,8 @@ import (
 type jobClient = river.Client[pgx.Tx]
 
 // The jobs. An advance or announce job only makes one host look at the queue; the
-// state of the work is its row in the table of work. A sweep or maintain job makes one
-// host do that.
+// work itself is a row of verifyd.work. A sweep or maintain job makes one host sweep or
+// maintain the store.
 type (
 	advanceJob  struct{ runJob }
 	announceJob struct{ runJob }
@@ -60,8 +60,8 @@ type wakeup struct {
 }
 
 // ofAppends returns the wake-ups of a group of appends.
-func (w wakeups) ofAppends(group []*pendingAppend) []wakeup {
-	if w.client == nil {
+func (ws wakeups) ofAppends(group []*pendingAppend) []wakeup {
+	if ws.client == nil {
 		return nil
 	}
 	var all []wakeup
@@ -79,13 +79,14 @@ func (w wakeups) ofAppends(group []*pendingAppend) []wakeup {
 	return all
 }
 
-// A wait of up to minSchedule wakes other hosts at once: they set a timer. River looks
-// for scheduled jobs only every five seconds.
-const minSchedule = 5 * time.Second
+// maxUnscheduled is the longest wait for which another host is woken at once, and sets a
+// timer. For a longer one the job is scheduled: River looks for scheduled jobs only every five
+// seconds.
+const maxUnscheduled = 5 * time.Second
 
-// wakeupAt returns when other hosts are woken to drive the run; zero for at once.
+// wakeupAt returns when another host is woken to drive the run; zero for at once.
 func (p *pendingAppend) wakeupAt() time.Time {
-	if n := len(p.commit.Events); n > 0 && p.commit.AdvanceAt.Sub(p.commit.Events[n-1].At) <= minSchedule {
+	if n := len(p.commit.Events); n > 0 && p.commit.AdvanceAt.Sub(p.commit.Events[n-1].At) <= maxUnscheduled {
 		return time.Time{}
 	}
 	return p.commit.AdvanceAt
@@ -100,18 +101,18 @@ func newWakeup(kind verification.WorkKind, ref verification.RunRef, at time.Time
 	return wakeup{ref, river.InsertManyParams{Args: args, InsertOpts: &river.InsertOpts{ScheduledAt: at}}}
 }
 
-// enqueue inserts the jobs of the runs that were appended to. Other hosts are
-// notified when the transaction commits.
-func (w wakeups) enqueue(ctx context.Context, tx pgx.Tx, all []wakeup, appended map[verification.RunRef]bool) error {
+// enqueue inserts the jobs of the runs that were appended to. River learns of them when the
+// transaction commits.
+func (ws wakeups) enqueue(ctx context.Context, tx pgx.Tx, all []wakeup, appended map[verification.RunRef]bool) error {
 	var jobs []river.InsertManyParams
-	for _, u := range all {
-		if appended[u.ref] {
-			jobs = append(jobs, u.job)
+	for _, w := range all {
+		if appended[w.ref] {
+			jobs = append(jobs, w.job)
 		}
 	}
 	if len(jobs) == 0 {
 		return nil
 	}
-	_, err := w.client.InsertManyFastTx(ctx, tx, jobs)
+	_, err := ws.client.InsertManyFastTx(ctx, tx, jobs)
 	return err
 }

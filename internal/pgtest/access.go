@@ -15,17 +15,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// access knows a server by two roles: one that may do everything, and a plain one
-// that owns the databases of the tests.
+// access is how tests reach a server: as a superuser, or another role that may create
+// databases and roles, and as a role without privileges, which owns the databases of the tests.
 type access struct {
 	admin, owner url.URL
-	copies       string // how a database is copied: an option of CREATE DATABASE
+	strategy     string // the option of CREATE DATABASE for how files are copied; empty for the default
 }
 
 // URL is the address of a database for the role that owns it.
 func (a *access) URL(database string) string { return at(a.owner, database) }
 
-// Admin is the address of a database for the role that owns the server.
+// Admin is the address of a database for the role that may create databases and roles.
 func (a *access) Admin(database string) string { return at(a.admin, database) }
 
 func at(server url.URL, database string) string {
@@ -51,17 +51,17 @@ func verifier(password string) (string, error) {
 	return "SCRAM-SHA-256$1:" + encode(salt) + "$" + encode(stored[:]) + ":" + encode(sign("Server Key")), err
 }
 
-// setUp makes the plain role. Without fsync copying the files is the faster way
-// to copy a database; with it the write-ahead log is, which is the default.
+// setUp creates the role without privileges, and chooses the faster way to copy a database:
+// without fsync it copies the files; with fsync it writes the write-ahead log, the default.
 func (a *access) setUp(ctx context.Context) error {
 	return a.connected(ctx, func(c *pgx.Conn) error {
-		var quick bool
+		var copiesFiles bool
 		const query = "SELECT current_setting('fsync') = 'off' AND current_setting('server_version_num')::int >= 150000"
-		if err := c.QueryRow(ctx, query).Scan(&quick); err != nil {
+		if err := c.QueryRow(ctx, query).Scan(&copiesFiles); err != nil {
 			return err
 		}
-		if quick {
-			a.copies = " STRATEGY file_copy"
+		if copiesFiles {
+			a.strategy = " STRATEGY file_copy"
 		}
 		plain, _ := a.owner.User.Password()
 		secret, err := verifier(plain)
@@ -75,20 +75,21 @@ func (a *access) setUp(ctx context.Context) error {
 	})
 }
 
+// tearDown drops the role that setUp created.
 func (a *access) tearDown(ctx context.Context) error {
 	return a.connected(ctx, func(c *pgx.Conn) error {
 		return run(ctx, c, "DROP ROLE %I", a.owner.User.Username())
 	})
 }
 
-// CreateDatabase makes a database as a copy of another one, to which no client may
-// be connected; an empty template makes an empty database.
+// CreateDatabase creates a database as a copy of the template, to which no client may be
+// connected. Without a template it creates an empty one.
 func (a *access) CreateDatabase(ctx context.Context, name, template string) error {
 	if template == "" {
 		template = "template0"
 	}
 	err := a.connected(ctx, func(c *pgx.Conn) error {
-		return run(ctx, c, "CREATE DATABASE %I OWNER %I TEMPLATE %I"+a.copies, name, a.owner.User.Username(), template)
+		return run(ctx, c, "CREATE DATABASE %I OWNER %I TEMPLATE %I"+a.strategy, name, a.owner.User.Username(), template)
 	})
 	if err != nil {
 		return fmt.Errorf("create database %s: %w", name, err)
@@ -107,6 +108,7 @@ func (a *access) DropDatabase(ctx context.Context, name string) error {
 	return nil
 }
 
+// connected calls do with a connection of the admin role.
 func (a *access) connected(ctx context.Context, do func(c *pgx.Conn) error) error {
 	c, err := pgx.Connect(ctx, a.admin.String())
 	if err != nil {
@@ -116,8 +118,8 @@ func (a *access) connected(ctx context.Context, do func(c *pgx.Conn) error) erro
 	return do(c)
 }
 
-// run executes a statement in which the server itself has quoted the names (%I)
-// and the texts (%L).
+// run executes a statement. The server puts the arguments in, and quotes them as names (%I)
+// and texts (%L).
 func run(ctx context.Context, c *pgx.Conn, statement string, args ...string) error {
 	var quoted string
 	if err := c.QueryRow(ctx, "SELECT format($1, VARIADIC $2::text[])", statement, args).Scan(&quoted); err != nil {

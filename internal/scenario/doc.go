@@ -17,16 +17,18 @@
 //
 //	advance 31m                               advances the clock
 //	webhook /hooks {"type": "run.completed", "...": ""}
+//	                                          the next webhook: its path and wanted body
 //	no webhook                                no further webhook arrived
 //
 // By default, a request has the client-id and x-api-key of Acme and a body of type
 // application/json. A header with no value is not sent.
 //
 // A wanted body is compared as JSON: the order of fields does not matter, and other
-// fields are not allowed. Some strings have a special meaning:
+// fields are not allowed. A wanted body that is not JSON is compared as text; <pdf> is any PDF.
+// Some strings have a special meaning:
 //
 //	"<any>"  "<string>"  "<number>"  "<uuid>"  "<timestamp>"  "<url>"  "<hash>"
-//	"<uuid run>"       which is called {run} from now on
+//	"<uuid run>"       a UUID, which is called {run} from now on; so with the other kinds
 //	"<later ended>"    a timestamp after {ended}
 //	"...": ""          other fields are allowed; at the end of an array: more elements
 //	/^no open signal/  a string that matches the regular expression
@@ -37,5 +39,5 @@
 // # Other checks
 //
 // Every response is checked against the OpenAPI document. After every step the runs
-// of the tenant are read in every way and compared: see [Client.Consistent].
+// of Acme are read in every way and compared: see [Client.Consistent].
 package scenario

@@ -101,13 +101,13 @@ func (c *injector) cause(ctx context.Context, next failureKind) {
 	case restartDatabase:
 		err = c.outage(ctx, next, func() error { return c.cluster.site.server.Stop(ctx) })
 	case cutLine:
-		err = c.disturb(next, slot, (*connection).cut, (*connection).restore)
+		err = c.disturb(next, slot, (*databaseProxy).cut, (*databaseProxy).restore)
 	case dropTraffic:
-		err = c.disturb(next, slot, func(l *connection) error { return l.drop("upstream", "downstream") }, (*connection).clear)
+		err = c.disturb(next, slot, func(l *databaseProxy) error { return l.drop("upstream", "downstream") }, (*databaseProxy).clear)
 	case dropResponses:
-		err = c.disturb(next, slot, func(l *connection) error { return l.drop("downstream") }, (*connection).clear)
+		err = c.disturb(next, slot, func(l *databaseProxy) error { return l.drop("downstream") }, (*databaseProxy).clear)
 	case slowLine:
-		err = c.disturb(next, slot, (*connection).slow, (*connection).clear)
+		err = c.disturb(next, slot, (*databaseProxy).slow, (*databaseProxy).clear)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,7 +132,7 @@ func (c *injector) kill(ctx context.Context, slot int) error {
 		return err
 	}
 	c.note(hostFailure{h.Name, from, time.Now()})
-	h.connection.close()
+	h.proxy.close()
 	c.wait(ctx, c.randomDuration(0, time.Second))
 	if h.Log.Crash() != "" {
 		return fmt.Errorf("%s had panicked before: %s", h.Name, h.Log)
@@ -149,7 +149,7 @@ func (c *injector) stop(slot int) error {
 	c.cluster.take(slot)
 	c.log(stopHost, "%s (%s), it took %s", h.Name, h.roles, time.Since(from).Round(time.Millisecond))
 	c.note(hostFailure{h.Name, from, time.Now()})
-	h.connection.close()
+	h.proxy.close()
 	if err != nil {
 		return err
 	}
@@ -174,14 +174,14 @@ func (c *injector) outage(ctx context.Context, next failureKind, end func() erro
 
 // disturb disturbs the connection of the host in a slot for some seconds while other
 // failures happen.
-func (c *injector) disturb(next failureKind, slot int, do, undo func(*connection) error) error {
+func (c *injector) disturb(next failureKind, slot int, do, undo func(*databaseProxy) error) error {
 	h, length := c.repairedHost(slot), c.randomDuration(2*time.Second, 5*time.Second)
 	if c.long && c.rng.IntN(4) == 0 {
 		length = c.randomDuration(5*time.Second, 30*time.Second) // longer than a lease
 	}
 	c.log(next, "%s (%s) for %s", h.Name, h.roles, length.Round(time.Millisecond))
 	from := time.Now()
-	if err := do(h.connection); err != nil {
+	if err := do(h.proxy); err != nil {
 		return err
 	}
 	repaired := make(chan struct{})
@@ -191,7 +191,7 @@ func (c *injector) disturb(next failureKind, slot int, do, undo func(*connection
 	c.repairs.Go(func() {
 		defer close(repaired)
 		<-time.After(length)
-		if err := undo(h.connection); err != nil {
+		if err := undo(h.proxy); err != nil {
 			c.t.Errorf("restore the connection of %s: %v", h.Name, err)
 		}
 		c.note(hostFailure{h.Name, from, time.Now()})

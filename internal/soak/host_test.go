@@ -1,13 +1,13 @@
-// A host and its connection to the database.
+// A host and its proxy of the database.
 
 package soak_test
 
 import "github.com/verifyd/verifyd/internal/process"
 
-// host is a process of verifyd with its own connection to the database. A worker has no
-// API.
+// host is a process of verifyd. It reaches the database through a proxy of its own. The API of a
+// host with only the role worker is empty.
 type host struct {
 	*process.Host
-	roles      string
-	connection *connection
+	roles string
+	proxy *databaseProxy
 }

@@ -45,7 +45,7 @@ func TestHostsAreReplacedUnderLoadWithoutAFailedRequest(t *testing.T) {
 		if err := f.fill(slot); err != nil {
 			t.Fatal(err)
 		}
-		h.connection.close()
+		h.proxy.close()
 	}
 	stopLoad()
 	n := <-orders

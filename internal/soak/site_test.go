@@ -84,11 +84,11 @@ func (s *site) start(roles string, env ...string) (*host, error) {
 		return nil, err
 	}
 	h := &host{roles: roles}
-	if h.connection, err = newConnection(address.Host); err != nil {
+	if h.proxy, err = newDatabaseProxy(address.Host); err != nil {
 		return nil, err
 	}
 	name := fmt.Sprintf("host-%d", s.made.Add(1))
-	address.Host = h.connection.address()
+	address.Host = h.proxy.address()
 	q := address.Query()
 	q.Set("application_name", name)
 	address.RawQuery = q.Encode()
@@ -100,7 +100,7 @@ func (s *site) start(roles string, env ...string) (*host, error) {
 		),
 	})
 	if err != nil {
-		h.connection.close()
+		h.proxy.close()
 		return nil, err
 	}
 	return h, nil
@@ -122,7 +122,7 @@ func retire(t *testing.T, h *host) {
 	if err := h.Kill(); err != nil {
 		t.Error(err)
 	}
-	h.connection.close()
+	h.proxy.close()
 	if h.Log.Crash() != "" {
 		t.Errorf("%s panicked: %s", h.Name, h.Log)
 	}

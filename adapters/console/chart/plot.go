@@ -14,35 +14,35 @@ type Plot struct {
 	Points []Point
 }
 
-// Point is one place on the horizontal axis.
+// Point is one position on the horizontal axis.
 type Point struct {
 	Label string // short, for the axis
 	Name  string // long, for the text of the point
 }
 
-// The size of the plot area in pixels. Labels stand outside.
+// The height of the plot area, and the space above and below it for labels, in pixels.
 const (
 	plotHeight = 200
-	plotTop    = 8  // room for half of the highest label
-	plotFoot   = 28 // room for the labels of the points
+	plotTop    = 8  // for the upper half of the highest label of the axis
+	plotFoot   = 28 // for the labels of the points
 )
 
 // view is the data of the templates.
 type view struct {
 	Chart
-	Height   int
-	Width    int // of the coordinates of paths
-	Top      int
-	Depth    int // of the plot area
-	Bottom   int
-	LabelX   string // of the labels of the axis
-	LabelDX  int
-	Grid     []gridLine
-	Labels   []label
-	Columns  []column
-	Paths    []path
-	Patterns []pattern
-	Key      []keyEntry
+	Height     int
+	Width      int // of the coordinates of paths
+	Top        int // of the plot area, as are Bottom and AreaHeight
+	Bottom     int
+	AreaHeight int
+	LabelX     string // of the labels of the axis
+	LabelDX    int
+	Grid       []gridLine
+	Labels     []label
+	Columns    []column
+	Paths      []path
+	Patterns   []pattern
+	Key        []keyEntry
 }
 
 type gridLine struct{ Y, Label string }
@@ -63,7 +63,7 @@ type column struct {
 
 type box struct{ X, Y, Width, Height, Fill, Class string }
 
-// mark is a value of a line. Its shape depends on the series.
+// mark is the mark of one value of a line. Its shape is that of the series.
 type mark struct {
 	X, Y, Class string
 	Marker      int
@@ -109,11 +109,11 @@ func (d Painter) Lines(p Plot) (template.HTML, error) {
 	return d.draw("plot", v)
 }
 
-// maxMarks is the largest number of points that all have marks.
+// maxMarks is the maximum number of points at which every value of a line has a mark.
 const maxMarks = 31
 
-// marked reports whether the line has a mark at the point. With many points only
-// the last value has one, and values without neighbours.
+// marked reports whether the line of a series has a mark at a point. With more than maxMarks
+// points, only the last value has one, and each value between two gaps.
 func (p Plot) marked(s Series, i int) bool {
 	has := func(i int) bool { return i >= 0 && i < len(p.Points) && !math.IsNaN(s.at(i)) }
 	if !has(i) {
@@ -133,10 +133,10 @@ func (p Plot) marked(s Series, i int) bool {
 // pathWidth is the width of the coordinates of paths, which the browser stretches.
 const pathWidth = 1000
 
-// frame returns the axes of a plot, and its columns without values.
+// frame returns the axes of a plot, and its columns without boxes and marks.
 func (p Plot) frame() view {
 	v := view{
-		Chart: p.Chart, Width: pathWidth, Height: plotTop + plotHeight + plotFoot, Top: plotTop, Depth: plotHeight, Bottom: plotTop + plotHeight,
+		Chart: p.Chart, Width: pathWidth, Height: plotTop + plotHeight + plotFoot, Top: plotTop, AreaHeight: plotHeight, Bottom: plotTop + plotHeight,
 		LabelX: p.across(0, 0), LabelDX: -8,
 	}
 	if p.RTL {
@@ -153,17 +153,17 @@ func (p Plot) frame() view {
 	return v
 }
 
-// The numbers of labels of points in a wide and in a narrow chart.
-const wideLabels, narrowLabels = 12, 4
+// The maximum numbers of labels of points in a wide and in a narrow chart.
+const maxLabels, maxNarrowLabels = 12, 4
 
 // labels returns the labels of the points: evenly spaced, the last point always has one.
 func (p Plot) labels() (all []label) {
 	n := len(p.Points)
-	wide := (n + wideLabels - 1) / wideLabels
-	narrow := wide * ((n + wide*narrowLabels - 1) / (wide * narrowLabels))
+	step := (n + maxLabels - 1) / maxLabels
+	narrowStep := step * ((n + step*maxNarrowLabels - 1) / (step * maxNarrowLabels))
 	for i, point := range p.Points {
-		if before := n - 1 - i; before%wide == 0 {
-			all = append(all, label{X: p.across(p.middle(i), 0), Text: point.Label, Minor: before%narrow != 0})
+		if left := n - 1 - i; left%step == 0 {
+			all = append(all, label{X: p.across(p.middle(i), 0), Text: point.Label, Minor: left%narrowStep != 0})
 		}
 	}
 	return all
@@ -186,15 +186,15 @@ func (p Plot) middle(i int) float64 { return (float64(i) + 0.5) / float64(len(p.
 // y returns the vertical position of a value.
 func (p Plot) y(v float64) float64 { return plotTop + plotHeight*(1-p.Axis.share(v)) }
 
-// The width of a column, as a share of the space of its point and of the chart.
+// The width of a column.
 const (
-	columnShare = 0.72
-	columnMax   = 0.12
+	columnShare    = 0.72 // of the space of its point
+	maxColumnShare = 0.12 // of the chart
 )
 
 // stack returns the boxes of a column, from the bottom.
 func (p Plot) stack(i int) (all []box) {
-	width := min(columnShare/float64(len(p.Points)), columnMax)
+	width := min(columnShare/float64(len(p.Points)), maxColumnShare)
 	x := p.across(p.middle(i)-width/2, width)
 	sum := 0.0
 	for n, s := range p.Series {

@@ -15,23 +15,23 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// connection is the only way of a host to the database.
-type connection struct {
+// databaseProxy is the only way of one host to the database. It can cut or disturb all its connections.
+type databaseProxy struct {
 	proxy *toxiproxy.Proxy
 
 	mu     sync.Mutex
 	closed bool
 }
 
-// newConnection opens a proxy in front of an address.
-func newConnection(upstream string) (*connection, error) {
+// newDatabaseProxy opens a proxy in front of an address.
+func newDatabaseProxy(upstream string) (*databaseProxy, error) {
 	quiet := zerolog.Nop()
 	server := &toxiproxy.ApiServer{Metrics: toxiproxy.NewMetricsContainer(nil), Logger: &quiet}
 	for try := 1; ; try++ {
 		// Below the ports that the system assigns to clients: otherwise a client that
 		// connects while the proxy is stopped could be assigned this port itself.
 		listen := net.JoinHostPort("127.0.0.1", strconv.Itoa(10000+rand.IntN(10000)))
-		c := &connection{proxy: toxiproxy.NewProxy(server, "postgres", listen, upstream)}
+		c := &databaseProxy{proxy: toxiproxy.NewProxy(server, "postgres", listen, upstream)}
 		err := c.proxy.Start()
 		if err == nil || try == 100 {
 			return c, err
@@ -40,28 +40,28 @@ func newConnection(upstream string) (*connection, error) {
 }
 
 // address returns the address of the database for the host.
-func (c *connection) address() string { return c.proxy.Listen }
+func (p *databaseProxy) address() string { return p.proxy.Listen }
 
 // cut closes every connection and refuses new ones.
-func (c *connection) cut() error {
-	c.proxy.Stop()
+func (p *databaseProxy) cut() error {
+	p.proxy.Stop()
 	return nil
 }
 
 // restore accepts connections again after a cut, unless the proxy was closed since.
-func (c *connection) restore() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
+func (p *databaseProxy) restore() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
 		return nil
 	}
-	return c.proxy.Start()
+	return p.proxy.Start()
 }
 
 // drop drops all data, in one direction or both, without an error on either side.
-func (c *connection) drop(directions ...string) error {
+func (p *databaseProxy) drop(directions ...string) error {
 	for _, d := range directions {
-		if err := c.add("drop_"+d, "timeout", d, `"timeout":0`); err != nil {
+		if err := p.add("drop_"+d, "timeout", d, `"timeout":0`); err != nil {
 			return err
 		}
 	}
@@ -69,29 +69,29 @@ func (c *connection) drop(directions ...string) error {
 }
 
 // slow delays responses and limits the bandwidth.
-func (c *connection) slow() error {
-	if err := c.add("latency", "latency", "downstream", `"latency":200,"jitter":50`); err != nil {
+func (p *databaseProxy) slow() error {
+	if err := p.add("latency", "latency", "downstream", `"latency":200,"jitter":50`); err != nil {
 		return err
 	}
-	return c.add("bandwidth", "bandwidth", "downstream", `"rate":200`)
+	return p.add("bandwidth", "bandwidth", "downstream", `"rate":200`)
 }
 
 // clear undoes drop and slow.
-func (c *connection) clear() error {
-	c.proxy.Toxics.ResetToxics(context.Background())
+func (p *databaseProxy) clear() error {
+	p.proxy.Toxics.ResetToxics(context.Background())
 	return nil
 }
 
 // close ends the proxy.
-func (c *connection) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	c.proxy.Stop()
+func (p *databaseProxy) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	p.proxy.Stop()
 }
 
-func (c *connection) add(name, kind, direction, attributes string) error {
-	_, err := c.proxy.Toxics.AddToxicJson(strings.NewReader(fmt.Sprintf(
+func (p *databaseProxy) add(name, kind, direction, attributes string) error {
+	_, err := p.proxy.Toxics.AddToxicJson(strings.NewReader(fmt.Sprintf(
 		`{"name":%q,"type":%q,"stream":%q,"attributes":{%s}}`, name, kind, direction, attributes)))
 	return err
 }
