@@ -45,6 +45,7 @@ func wrongLength(t *trial) {
 	t.save(ours, s)
 	for _, seq := range []int{1, 2, 4, 100} {
 		t.refusedAppend("to a history of 3", ours, s.then(time.Second, completed()), seq)
+		t.refused(fmt.Sprintf("Append(seq %d) without events", seq), t.store.Append(t.ctx, ours, s.id, seq, s.only(instant(time.Hour))), verification.ErrConflict)
 	}
 	t.refusedAppend("to a run that is not there", ours, simple(2), 1)
 	t.holds(ours, s)

@@ -58,6 +58,15 @@ func appendBreaches() []breach {
 		},
 		{"an append with the wrong length of the history is refused", "Append ignores seq", onConflict(atTheEnd)},
 		{
+			"an append with the wrong length of the history is refused", "Append ignores seq if there are no events",
+			onConflict(func(ctx context.Context, s verification.Store, run runRef, seq int, a verification.Commit) error {
+				if len(a.Events) > 0 {
+					return verification.HistoryChanged()
+				}
+				return atTheEnd(ctx, s, run, seq, a)
+			}),
+		},
+		{
 			"an append that depends on an old revision of its workflow is refused", "Append ignores the revision",
 			appending(func(c *verification.Commit) { c.WorkflowRevision = 0 }),
 		},
