@@ -22,7 +22,7 @@ func (System) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 // Sleep returns nil once d has passed, or the error of ctx as soon as ctx is
 // done.
 func (System) Sleep(ctx context.Context, d time.Duration) error {
-	if err := ctx.Err(); err != nil || d <= 0 {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	timer := time.NewTimer(d)

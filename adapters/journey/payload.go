@@ -110,9 +110,6 @@ func readNumber(s string) (n float64, message string) {
 // asciiDigits replaces the decimal digits of every script with 0 to 9.
 func asciiDigits(s string) string {
 	return strings.Map(func(c rune) rune {
-		if c < 0x80 || !unicode.Is(unicode.Nd, c) {
-			return c
-		}
 		for _, r := range unicode.Nd.R16 {
 			if lo, hi := rune(r.Lo), rune(r.Hi); c >= lo && c <= hi {
 				return '0' + (c-lo)%10

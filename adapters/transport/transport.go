@@ -73,11 +73,7 @@ func guard(g *ssrf.Guardian) func(network, address string, c syscall.RawConn) er
 		if err := g.Safe(network, address, c); err != nil {
 			return fmt.Errorf("%w: %w", errAddress, err)
 		}
-		to, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return fmt.Errorf("%w: %w", errAddress, err)
-		}
-		if !portAllowed(to.Port()) {
+		if to, err := netip.ParseAddrPort(address); err != nil || !portAllowed(to.Port()) {
 			return errPort
 		}
 		return nil
