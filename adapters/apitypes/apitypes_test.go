@@ -42,6 +42,14 @@ func TestClientsDecodeWhatIsEncoded(t *testing.T) {
 	}
 }
 
+func TestAnErrorOfAnotherShapeIsNotDecoded(t *testing.T) {
+	for _, raw := range []string{`{"code": "400"}`, `{"details": [{"field": 1}]}`, `{"details": ["f"]}`} {
+		if err := json.Unmarshal([]byte(raw), &apitypes.FullError{}); err == nil {
+			t.Errorf("decode %s = nil, want an error", raw)
+		}
+	}
+}
+
 func roundTrip[T any](t *testing.T, want T) {
 	t.Helper()
 	raw, err := json.Marshal(want)
@@ -74,6 +82,7 @@ func TestATimeIsReadToTheMicrosecond(t *testing.T) {
 	for text, want := range map[string]time.Time{
 		"2026-01-05T08:00:00Z":              time.Date(2026, time.January, 5, 8, 0, 0, 0, time.UTC),
 		"2026-01-05T09:00:00.0000019+01:00": time.Date(2026, time.January, 5, 8, 0, 0, 1000, time.UTC),
+		"0001-01-01T00:00:01Z":              time.Date(1, time.January, 1, 0, 0, 1, 0, time.UTC),
 		"0000-12-31T23:59:59Z":              {},
 		"2026-01-05":                        {},
 		"2026-01-05T08:00:00":               {},

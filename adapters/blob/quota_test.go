@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -51,6 +52,20 @@ func TestATenantHoldsAtMostItsShare(t *testing.T) {
 				t.Errorf("SaveDocument after one was removed: %v, want no error", err)
 			}
 		})
+	}
+}
+
+func TestARemovedDocumentFreesAllOfItsSpace(t *testing.T) {
+	const share = 4 << 10
+	for name, s := range map[string]verification.DocumentStore{"memory": blob.Memory(1<<20, share), "folder": limitedFolder(t, t.TempDir(), share)} {
+		for n := range 4 {
+			if _, err := s.SaveDocument(t.Context(), tenantRun(1), upload(n), strings.NewReader("x")); err != nil {
+				t.Fatalf("%s: SaveDocument %d into an empty share: %v", name, n, err)
+			}
+			if err := s.RemoveDocument(t.Context(), tenantRun(1), upload(n).ID); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
@@ -119,11 +134,14 @@ func TestDocumentsOfOtherHostsAreCountedAfterFiveMinutes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := save(other, 2); !errors.Is(err, verification.ErrUnavailable) {
+		if err := save(one, 2); err != nil {
+			t.Errorf("SaveDocument within the share that was counted: %v, want no error", err)
+		}
+		if err := save(other, 3); !errors.Is(err, verification.ErrUnavailable) {
 			t.Errorf("SaveDocument beyond the share that was counted: %v, want unavailable", err)
 		}
 		<-time.After(5*time.Minute + time.Second)
-		if err := save(one, 3); !errors.Is(err, verification.ErrUnavailable) {
+		if err := save(one, 4); !errors.Is(err, verification.ErrUnavailable) {
 			t.Errorf("SaveDocument after a new count: %v, want unavailable", err)
 		}
 	})

@@ -66,13 +66,14 @@ func TestEveryRouteIsOpenToItsRolesOnly(t *testing.T) {
 		if route.Role == "" {
 			continue // signin_test.go tests the routes that need no session
 		}
-		for name, p := range people {
-			var got response
-			if route.Method == http.MethodPost {
-				got = p.post(path)
-			} else {
-				got = p.get(path)
+		if admin := people[string(verification.RoleAdmin)]; strings.Contains(route.Pattern, "{run}") {
+			wrong := strings.ReplaceAll(path, paths["run"], "nonsense")
+			if got := admin.call(route.Method, wrong); got.status != http.StatusNotFound {
+				t.Errorf("%s %s = %d, want 404", route.Method, wrong, got.status)
 			}
+		}
+		for name, p := range people {
+			got := p.call(route.Method, path)
 			role := verification.Role(name)
 			switch {
 			case name == "nobody" && route.Method == http.MethodPost:

@@ -171,6 +171,15 @@ func (p *person) post(path string, pairs ...string) response {
 		"Origin", p.server.URL, "Sec-Fetch-Site", "same-origin")
 }
 
+// call sends a request of a route, with an empty form if it is a post.
+func (p *person) call(method, path string) response {
+	p.t.Helper()
+	if method == http.MethodPost {
+		return p.post(path)
+	}
+	return p.get(path)
+}
+
 // do sends a request with headers: names and values alternate.
 func (p *person) do(method, path, body string, headers ...string) response {
 	p.t.Helper()

@@ -184,6 +184,7 @@ func TestRefusedSignInsSayWhyAndBeginNoSession(t *testing.T) {
 		wants(t, browser.get("/sign-in/callback?state="+p.state), c.status, c.text)
 		wants(t, browser.get("/session"), http.StatusSeeOther)
 	}
+	wants(t, d.nobody().get("/sign-in/start"), http.StatusServiceUnavailable)
 	p.err = nil
 	stranger := d.nobody()
 	wants(t, stranger.get("/sign-in/callback?state="+p.state), http.StatusUnauthorized, "Signing in did not work")

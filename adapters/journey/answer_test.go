@@ -46,6 +46,19 @@ func TestProblemsAreShownAtTheirFieldsAndAnswersStay(t *testing.T) {
 	}
 }
 
+func TestATextIsNotReadAsZero(t *testing.T) {
+	s, d := serve(t), onboarding()
+	for i := range d.Nodes["details"].Fields {
+		d.Nodes["details"].Fields[i].Min = nil
+	}
+	c := s.begin(d, "")
+	onward(t, c.post("consent", "success"))
+	wants(t, c.post(append(details(), "f.age", "thirty")...), http.StatusUnprocessableEntity, "in digits")
+	if got := s.data(c, "details"); got != "" {
+		t.Errorf("details = %s after a refusal, want none", got)
+	}
+}
+
 func TestNumbersAreReadAsPeopleWriteThem(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")

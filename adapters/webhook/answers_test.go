@@ -55,6 +55,7 @@ func TestAnAnswerDeterminesClassAndRetry(t *testing.T) {
 		{"429 in seconds", answers(429, "Retry-After: 120"), webhook.ClassRefused, 429, in(2 * time.Minute)},
 		{"429 in no time", answers(429, "Retry-After: 0"), webhook.ClassRefused, 429, planned},
 		{"429 in words", answers(429, "Retry-After: tomorrow"), webhook.ClassRefused, 429, planned},
+		{"499", answers(499), webhook.ClassRefused, 499, planned},
 		{"500", answers(500), webhook.ClassServerError, 500, planned},
 		{"503 with a date", answers(503, "Retry-After: Fri, 20 Nov 2026 13:30:00 GMT"), webhook.ClassServerError, 503, in(90 * time.Minute)},
 		{"503 with a date gone by", answers(503, "Retry-After: Fri, 20 Nov 2026 11:59:59 GMT"), webhook.ClassServerError, 503, planned},

@@ -48,6 +48,15 @@ func TestPrivateAddressesAreNotCalled(t *testing.T) {
 	}
 }
 
+func TestAPortOfAnotherServiceIsNotCalled(t *testing.T) {
+	s := newSender(t, func(o *webhook.Options) { o.AllowPrivateNetworks = false })
+	err := s.Notify(t.Context(), notice("http://8.8.8.8:25")) // refused before it is dialled
+	s.last(t, webhook.ClassBlocked, 0)
+	if err == nil || !strings.Contains(err.Error(), "port is not allowed") {
+		t.Errorf("Notify = %v, want that the port is not allowed", err)
+	}
+}
+
 // Some resolvers read these as addresses, others as names; none may get through.
 func TestAWrappedPrivateAddressIsNotCalled(t *testing.T) {
 	r := newReceiver(t, nil)

@@ -22,6 +22,38 @@ func TestASettingNamesItsFlagAndItsVariable(t *testing.T) {
 	}
 }
 
+func TestASecretIsReadFromItsVariableOrItsFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"BOTH": "file", "FILE": " from a file\r\n", "EMPTY": "\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	vars := map[string]string{"VERIFYD_SECRET_BOTH": "variable", "VERIFYD_SECRET_VARIABLE": " v\n"}
+	for _, tt := range []struct{ dir, name, want string }{
+		{dir, "BOTH", "variable"},
+		{dir, "VARIABLE", " v\n"},
+		{dir, "FILE", " from a file"},
+		{dir, "EMPTY", ""},
+		{dir, "NONE", ""},
+		{"", "BOTH", "variable"},
+		{"", "FILE", ""},
+	} {
+		secret, err := cli.Secrets(func(name string) string { return vars[name] }, tt.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := secret(tt.name); got != tt.want || ok != (tt.want != "") {
+			t.Errorf("secret %s with the folder %q = %q, %t, want %q", tt.name, tt.dir, got, ok, tt.want)
+		}
+	}
+	for _, wrong := range []string{filepath.Join(dir, "FILE"), filepath.Join(dir, "NONE")} {
+		if _, err := cli.Secrets(os.Getenv, wrong); err == nil {
+			t.Errorf("Secrets of the folder %s = nil, want an error", wrong)
+		}
+	}
+}
+
 // keySet is a database in memory.
 type keySet struct{ raw []byte }
 

@@ -98,6 +98,7 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 	}{
 		{"values", []string{"serve", "--workers", "abc"}, map[string]string{
 			"VERIFYD_WORKERS": "4", "VERIFYD_CALLS": "many", "VERIFYD_DOCUMENT_BYTES_PER_TENANT": "1GB", "VERIFYD_START_WAIT": "1h", "VERIFYD_PUBLIC_URL": "http://foo/bar?x",
+			"VERIFYD_SHUTDOWN_TIMEOUT": "-1s", "VERIFYD_OIDC_ROLES": "=admin",
 			"VERIFYD_ROLES": "api,wroker", "VERIFYD_ALLOW_PRIVATE_NETWORKS": "perhaps", "VERIFYD_S3_BUCKET": "b", "VERIFYD_CLOCK": "sundial",
 			"VERIFYD_WORKRES": "3", "VERIFYD_COLOUR": "red", "VERIFYD_NOTHING": "", "VERIFYD_PORT_80_TCP": "tcp://10.0.0.1:80", "VERIFYD_TENANT": "Acme",
 			"VERIFYD_SOAK_SEED": "1", "VERIFYD_UPDATE_GOLDEN": "1",
@@ -109,7 +110,9 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 			`--public-url (VERIFYD_PUBLIC_URL): "http://foo/bar?x" must not have a query: leave out "?x"`,
 			`--roles (VERIFYD_ROLES): must be api or worker, not "wroker"`,
 			`--start-wait (VERIFYD_START_WAIT): must be 0s to 25s`,
+			`--oidc-roles (VERIFYD_OIDC_ROLES): "=admin" is not VALUE=ROLE`,
 			`--s3-bucket (VERIFYD_S3_BUCKET): also needs --s3-endpoint (VERIFYD_S3_ENDPOINT)`,
+			`--shutdown-timeout (VERIFYD_SHUTDOWN_TIMEOUT): must be at least 0s`,
 			`--clock (VERIFYD_CLOCK): must be system or manual, not "sundial"`,
 			`warning: VERIFYD_COLOUR is not a setting of verifyd`,
 			`warning: VERIFYD_WORKRES is not a setting of verifyd; did you mean VERIFYD_WORKERS?`,
