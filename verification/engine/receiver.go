@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"maps"
 	"net/url"
 	"time"
 
@@ -17,6 +18,10 @@ const (
 	busyPause   = time.Second           // before another attempt at a busy receiver
 	deferGap    = 20 * time.Millisecond // between notices that were deferred
 )
+
+// maxReceivers is the number of receivers from which those that are not paused, and that no
+// notice is being sent to, are forgotten.
+const maxReceivers = 1000
 
 // receivers are the servers that notices are being sent to, and those that did not
 // respond recently, by their addresses: see receiverAddress. The runner's lock guards it.
@@ -48,6 +53,11 @@ func receiverAddress(webhook string) string {
 func (rs receivers) admit(address string, t verification.TenantID, now time.Time) bool {
 	r := rs[address]
 	if r == nil {
+		if len(rs) >= maxReceivers {
+			maps.DeleteFunc(rs, func(_ string, r *receiver) bool {
+				return r.sending == 0 && !now.Before(r.until) && !now.Before(r.slot)
+			})
+		}
 		r = &receiver{tenants: map[verification.TenantID]int{}}
 		rs[address] = r
 	}
