@@ -32,7 +32,7 @@ func BenchmarkDecideEvolveStep(b *testing.B) {
 func twelve(b *testing.B) *journey {
 	b.Helper()
 	j := begin(b, ladder(), "").submit(consents).submit(`{"pan":"ABCDE1234F"}`)
-	j.pend("ticket-1").answer(verification.OutcomePassed, `{"name_match":0.97}`).pass()
+	j.pend("ticket-1").result(verification.OutcomePassed, `{"name_match":0.97}`).pass()
 	if len(j.history) != 12 {
 		b.Fatalf("the history has %d events: %s", len(j.history), kinds(j.history))
 	}

@@ -23,7 +23,7 @@ func TestFailedCheckLeadsWhereItsNodeSays(t *testing.T) {
 	} {
 		j := begin(t, routed(c.route, ""), "")
 		before := len(j.history)
-		j.answer(verification.OutcomeFailed, `{"name_match":0.2}`)
+		j.result(verification.OutcomeFailed, `{"name_match":0.2}`)
 		if got := kinds(j.history[before:]); got != c.want {
 			t.Errorf("on_failed %q: %s, want %s", c.route, got, c.want)
 		}
@@ -48,7 +48,7 @@ func TestUnansweredCheckLeadsWhereItsNodeSays(t *testing.T) {
 	} {
 		j := begin(t, routed("", c.route), "")
 		before := len(j.history)
-		j.unanswered(true)
+		j.noResult(true)
 		if got := kinds(j.history[before:]); got != c.want {
 			t.Errorf("on_unavailable %q: %s, want %s", c.route, got, c.want)
 		}
@@ -80,7 +80,7 @@ func TestRunErrorsNameTheCheckByItsKey(t *testing.T) {
 		{"failed", func(j *journey) { j.fail() }, verification.RunError{
 			Code: verification.CodeCheckFailed, Check: "pan_verification", Message: "The check pan_verification did not pass.",
 		}},
-		{"result_unavailable", func(j *journey) { j.unanswered(true) }, verification.RunError{
+		{"result_unavailable", func(j *journey) { j.noResult(true) }, verification.RunError{
 			Code: verification.CodeCheckUnavailable, Check: "pan_verification",
 			Message: "The source of the check pan_verification gave no answer.",
 		}},
@@ -104,7 +104,7 @@ func TestRetriesGoOnUntilTheLastDispatch(t *testing.T) {
 		if got := j.detail().Checks[0].Status; got != verification.StepRunning {
 			t.Errorf("dispatch %d is out: the check is %s, want running", dispatch, got)
 		}
-		j.unanswered(false)
+		j.noResult(false)
 		if dispatch == 3 {
 			break
 		}
@@ -127,7 +127,7 @@ func TestRetriesGoOnUntilTheLastDispatch(t *testing.T) {
 }
 
 func TestPermanentFailureIsNotRetried(t *testing.T) {
-	j := begin(t, single(nil), "").unanswered(true)
+	j := begin(t, single(nil), "").noResult(true)
 	failure, ok := j.history[2].Fact.(verification.DispatchFailed)
 	if !ok || !failure.RetryAt.IsZero() || failure.Cause != "timeout" {
 		t.Errorf("the failure is %+v, want one without a retry", j.history[2].Fact)
@@ -136,12 +136,12 @@ func TestPermanentFailureIsNotRetried(t *testing.T) {
 
 func TestFallbackAnswersAfterTheLastRetry(t *testing.T) {
 	j := begin(t, single(func(n *verification.Node) { n.Fallback = "backup" }), "")
-	j.unanswered(false).redispatch().unanswered(false)
+	j.noResult(false).redispatch().noResult(false)
 	w := j.run.Wait
 	if w.Kind != verification.WaitResult || w.Provider != "backup" || w.Dispatch != 3 || w.ProviderDispatches != 1 {
 		t.Fatalf("after the last retry the run waits for %+v, want dispatch 3 by backup", w)
 	}
-	j.unanswered(false)
+	j.noResult(false)
 	if w := j.run.Wait; w.Kind != verification.WaitRetry {
 		t.Fatalf("the fallback is retried as well; the run waits for %+v", w)
 	}
@@ -149,9 +149,9 @@ func TestFallbackAnswersAfterTheLastRetry(t *testing.T) {
 	if w := j.run.Wait; w.Provider != "backup" || w.Dispatch != 4 || w.ProviderDispatches != 2 {
 		t.Fatalf("the retry is %+v, want dispatch 4 by backup", w)
 	}
-	unanswered := j.fork().unanswered(false)
-	if e := unanswered.detail().Error; e == nil || e.Code != verification.CodeCheckUnavailable {
-		t.Errorf("without an answer of the fallback the error is %+v, want CHECK_UNAVAILABLE", e)
+	failed := j.fork().noResult(false)
+	if e := failed.detail().Error; e == nil || e.Code != verification.CodeCheckUnavailable {
+		t.Errorf("without a result of the fallback the error is %+v, want CHECK_UNAVAILABLE", e)
 	}
 	j.pass()
 	if got := j.status(); got != verification.StatusCompleted {
@@ -160,7 +160,7 @@ func TestFallbackAnswersAfterTheLastRetry(t *testing.T) {
 }
 
 func TestUnknownOutcomeIsAPermanentFailure(t *testing.T) {
-	j := begin(t, single(func(n *verification.Node) { n.Fallback = "backup" }), "").answer("perhaps", "")
+	j := begin(t, single(func(n *verification.Node) { n.Fallback = "backup" }), "").result("perhaps", "")
 	failure, _ := j.history[2].Fact.(verification.DispatchFailed)
 	if failure.Cause != `the provider returned the unknown outcome "perhaps"` || j.run.Wait.Provider != "backup" {
 		t.Errorf("the failure is %+v and the run waits for %+v", failure, j.run.Wait)
@@ -191,7 +191,7 @@ func TestRetriesWaitBetweenHalfOfTheBackoffAndAllOfIt(t *testing.T) {
 		j := begin(t, d, "")
 		j.run.ID = verification.RunID(strings.Repeat("x", i)) // the share follows from it
 		for failed, backoff := range []float64{2, 4, 8, 16, 20, 20, 20} {
-			j.unanswered(false)
+			j.noResult(false)
 			wait := j.run.Wait.At.Sub(j.now).Seconds()
 			if wait < backoff/2-1e-6 || wait > backoff {
 				t.Fatalf("after %d failures the wait is %gs, want half of %gs to all of it", failed+1, wait, backoff)

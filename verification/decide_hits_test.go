@@ -11,7 +11,7 @@ import (
 )
 
 func TestOnlyHitsThatTheRunDoesNotKnowAreRecorded(t *testing.T) {
-	j := checked(t).answer(verification.OutcomePassed, `{"hits":[{"id":"e-1"}],"analysis_ok":false}`).approve("seen")
+	j := checked(t).result(verification.OutcomePassed, `{"hits":[{"id":"e-1"}],"analysis_ok":false}`).approve("seen")
 	for _, c := range []struct {
 		ids  []string
 		want []string // nil: nothing is recorded
@@ -90,7 +90,7 @@ func TestAHitDropsAProposedVerdict(t *testing.T) {
 }
 
 func TestASecondHitDoesNotChangeSinceWhenAVerdictIsNeeded(t *testing.T) {
-	j := checked(t).answer(verification.OutcomePassed, `{"hits":[{"id":"e-1"}],"analysis_ok":false}`)
+	j := checked(t).result(verification.OutcomePassed, `{"hits":[{"id":"e-1"}],"analysis_ok":false}`)
 	j = j.approve("seen").after(time.Hour).found("e-2")
 	since := j.now
 	j = j.after(time.Hour).found("e-3")

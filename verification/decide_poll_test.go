@@ -74,7 +74,7 @@ func TestFailedPollsAreRetried(t *testing.T) {
 	d.Nodes["pan"] = pan
 	j := begin(t, d, "").pend("ticket-1").after(5 * time.Second)
 	for failures := 1; failures <= 2; failures++ {
-		j.unanswered(false)
+		j.noResult(false)
 		w, step := j.run.Wait, j.detail().Checks[0]
 		backoff := time.Duration(4*failures) * time.Second
 		if w.Kind != verification.WaitPoll || w.PollFailures != failures || w.Handle != "ticket-1" || step.Status != verification.StepRunning {
@@ -85,14 +85,14 @@ func TestFailedPollsAreRetried(t *testing.T) {
 		}
 		j.now = w.At
 	}
-	j.unanswered(false)
+	j.noResult(false)
 	if got := j.history[len(j.history)-1].Kind(); got != "dispatch_failed" {
 		t.Errorf("the third failure in a row: %s, want the dispatch to have failed", got)
 	}
 }
 
 func TestPendingResultResetsTheCountOfFailedPolls(t *testing.T) {
-	j := begin(t, polled(), "").pend("ticket-1").unanswered(false)
+	j := begin(t, polled(), "").pend("ticket-1").noResult(false)
 	if got := kinds(j.pend("ticket-1").history[4:]); got != "result_pending" || j.run.Wait.PollFailures != 0 {
 		t.Errorf("still pending after a failed poll: %s with %d failures, want it recorded with none", got, j.run.Wait.PollFailures)
 	}
@@ -104,11 +104,11 @@ func TestPendingResultResetsTheCountOfFailedPolls(t *testing.T) {
 }
 
 func TestFailedPollAfterTheTimeoutFailsTheDispatch(t *testing.T) {
-	j := begin(t, polled(), "").pend("ticket-1").after(time.Minute).unanswered(false)
+	j := begin(t, polled(), "").pend("ticket-1").after(time.Minute).noResult(false)
 	if got := j.history[3].Kind(); got != "dispatch_failed" {
 		t.Errorf("a poll that fails after the timeout: %s, want the dispatch to have failed", got)
 	}
-	j = begin(t, polled(), "").pend("ticket-1").unanswered(true)
+	j = begin(t, polled(), "").pend("ticket-1").noResult(true)
 	if got := kinds(j.history[3:]); got != "dispatch_failed, result_unavailable, failed" {
 		t.Errorf("a poll that fails permanently: %s, want no result", got)
 	}

@@ -204,15 +204,15 @@ func (j *journey) after(d time.Duration) *journey {
 	return j
 }
 
-// answer records a result of the outstanding check.
-func (j *journey) answer(o verification.CheckOutcome, object string) *journey {
+// result records a result of the outstanding check.
+func (j *journey) result(o verification.CheckOutcome, object string) *journey {
 	j.t.Helper()
 	w := j.run.Wait
 	return j.do(verification.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: o, Data: data(j.t, object)})
 }
 
-func (j *journey) pass() *journey { j.t.Helper(); return j.answer(verification.OutcomePassed, "") }
-func (j *journey) fail() *journey { j.t.Helper(); return j.answer(verification.OutcomeFailed, "") }
+func (j *journey) pass() *journey { j.t.Helper(); return j.result(verification.OutcomePassed, "") }
+func (j *journey) fail() *journey { j.t.Helper(); return j.result(verification.OutcomeFailed, "") }
 
 // pend records a pending result.
 func (j *journey) pend(handle string) *journey {
@@ -223,14 +223,14 @@ func (j *journey) pend(handle string) *journey {
 	})
 }
 
-// unanswered records that the provider returned no result.
-func (j *journey) unanswered(permanent bool) *journey {
+// noResult records that the provider returned no result.
+func (j *journey) noResult(permanent bool) *journey {
 	j.t.Helper()
 	w := j.run.Wait
 	return j.do(verification.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: permanent, Cause: "timeout"})
 }
 
-// redispatch advances the clock to the retry and calls again.
+// redispatch advances the clock to the retry and dispatches again.
 func (j *journey) redispatch() *journey {
 	j.t.Helper()
 	j.now = j.run.Wait.At

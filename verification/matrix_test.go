@@ -31,14 +31,14 @@ func situations() []situation {
 	doubted := func(t tester) *journey { t.Helper(); return begin(t, fourEyes(), wantsTwo).submit(consents).pass() }
 	open := func(t tester) *journey {
 		t.Helper()
-		return checking(t, "").answer(verification.OutcomePassed, `{"source_ok":false}`)
+		return checking(t, "").result(verification.OutcomePassed, `{"source_ok":false}`)
 	}
 	return []situation{
 		{"not started", func(t tester) *journey { return unstarted(t, desk()) }},
 		{"awaiting a result", func(t tester) *journey { return checking(t, "") }},
 		{"pending", func(t tester) *journey { return checking(t, "").pend("ticket-1") }},
-		{"waiting for a retry", func(t tester) *journey { return checking(t, "").unanswered(false) }},
-		{"retry due", func(t tester) *journey { return checking(t, "").unanswered(false).after(time.Second) }},
+		{"waiting for a retry", func(t tester) *journey { return checking(t, "").noResult(false) }},
+		{"retry due", func(t tester) *journey { return checking(t, "").noResult(false).after(time.Second) }},
 		{"parked on the customer", func(t tester) *journey { return parked(t, "").after(time.Minute) }},
 		{"abandoned", func(t tester) *journey { return parked(t, "").after(10*time.Minute + 1) }},
 		{"customer came back", func(t tester) *journey {

@@ -353,7 +353,7 @@ func verdictSettles(t tester, j *journey) {
 }
 
 func TestDigestDiffersForDifferentHistories(t *testing.T) {
-	j := begin(t, desk(), wantsTwo).submit(consents).unanswered(false).redispatch().pass().approve("seen").reject("")
+	j := begin(t, desk(), wantsTwo).submit(consents).noResult(false).redispatch().pass().approve("seen").reject("")
 	seen := map[string]string{}
 	add := func(what string, history []verification.Event) {
 		t.Helper()

@@ -12,7 +12,7 @@ import (
 func TestReportDescribesTheWholeRun(t *testing.T) {
 	j := begin(t, ladder(), "").after(time.Minute).submit(consents)
 	j.after(time.Minute).submit(`{"pan":"ABCDE1234F","place":{"denied":true}}`)
-	j.after(time.Second).answer(verification.OutcomeFailed, `{"name_match":0.3}`)
+	j.after(time.Second).result(verification.OutcomeFailed, `{"name_match":0.3}`)
 	j.after(time.Minute).approve("fine").after(time.Second).pass().after(time.Minute)
 	minute := func(n int) time.Time { return noon().Add(time.Duration(n) * time.Minute) }
 	approved := " A reviewer approved the run."
@@ -73,7 +73,7 @@ func TestACardHasTheStatusAndTheReasonOfItsStep(t *testing.T) {
 	})
 	dispatched := func() *journey {
 		n := single(func(n *verification.Node) { n.Retry = &verification.Retry{MaxDispatches: 4} })
-		return begin(t, n, "").unanswered(false).redispatch().unanswered(false).redispatch()
+		return begin(t, n, "").noResult(false).redispatch().noResult(false).redispatch()
 	}
 	const unfinished, often = "The run ended before this step was finished.", "The step was dispatched three or more times."
 	open := `{"source_ok":false}`
@@ -89,12 +89,12 @@ func TestACardHasTheStatusAndTheReasonOfItsStep(t *testing.T) {
 		{"failed", begin(t, lenient, "").fail(), verification.CardFailed, "The check did not pass."},
 		{"failed, run approved", begin(t, lenient, "").fail().approve(""), verification.CardFailed, "The check did not pass."},
 		{"passed, run rejected", begin(t, lenient, "").pass().reject(""), verification.CardOK, ""},
-		{"flagged", begin(t, lenient, "").answer(verification.OutcomePassed, open), verification.CardNeedsReview, source},
-		{"flagged and failed", begin(t, lenient, "").answer(verification.OutcomeFailed, open), verification.CardNeedsReview, source},
-		{"flagged, approved", begin(t, lenient, "").answer(verification.OutcomeFailed, open).approve(""), verification.CardOK, source + approved},
-		{"flagged, rejected", begin(t, lenient, "").answer(verification.OutcomePassed, open).reject(""), verification.CardFailed, source + rejected},
+		{"flagged", begin(t, lenient, "").result(verification.OutcomePassed, open), verification.CardNeedsReview, source},
+		{"flagged and failed", begin(t, lenient, "").result(verification.OutcomeFailed, open), verification.CardNeedsReview, source},
+		{"flagged, approved", begin(t, lenient, "").result(verification.OutcomeFailed, open).approve(""), verification.CardOK, source + approved},
+		{"flagged, rejected", begin(t, lenient, "").result(verification.OutcomePassed, open).reject(""), verification.CardFailed, source + rejected},
 		{
-			"flagged, approved, then rejected", begin(t, lenient, "").answer(verification.OutcomePassed, open).approve("").reject(""),
+			"flagged, approved, then rejected", begin(t, lenient, "").result(verification.OutcomePassed, open).approve("").reject(""),
 			verification.CardFailed, source + rejected,
 		},
 		{"outstanding, run cancelled", begin(t, lenient, "").cancel(), verification.CardFailed, unfinished},
@@ -106,8 +106,8 @@ func TestACardHasTheStatusAndTheReasonOfItsStep(t *testing.T) {
 			"flagged and outstanding, run cancelled, then approved", dispatched().cancel().approve(""),
 			verification.CardOK, often + " " + unfinished + approved,
 		},
-		{"unanswered, run goes on", begin(t, lenient, "").unanswered(true), verification.CardNeedsReview, source},
-		{"unanswered, run failed", begin(t, single(nil), "").unanswered(true), verification.CardFailed, "The source gave no answer."},
+		{"no result, run goes on", begin(t, lenient, "").noResult(true), verification.CardNeedsReview, source},
+		{"no result, run failed", begin(t, single(nil), "").noResult(true), verification.CardFailed, "The source gave no answer."},
 	} {
 		if got := c.j.card("pan"); got.Status != c.status || got.Reason != c.reason {
 			t.Errorf("%s: the card is %s: %q, want %s: %q", c.name, got.Status, got.Reason, c.status, c.reason)
@@ -130,7 +130,7 @@ func TestAReportHasCardsOfFinishedStepsOfReviewsAndOfTheStepWhereARunEnded(t *te
 		{"a dispatch is out", checked(t), []verification.NodeID{"consent"}},
 		{"cancelled while a dispatch is out", checked(t).cancel(), []verification.NodeID{"consent", "pan"}},
 		{"broken at a check", checked(t).do(verification.Abort{Node: "pan"}), []verification.NodeID{"consent", "pan"}},
-		{"a third dispatch is out", four().unanswered(false).redispatch().unanswered(false).redispatch(), nil},
+		{"a third dispatch is out", four().noResult(false).redispatch().noResult(false).redispatch(), nil},
 		{"parked on review", onReview(t), []verification.NodeID{"consent", "pan", "review"}},
 		{"cancelled on review", onReview(t).cancel(), []verification.NodeID{"consent", "pan", "review"}},
 		{"failed", checked(t).fail(), []verification.NodeID{"consent", "pan"}},

@@ -53,7 +53,7 @@ func TestTheCommitThatCompletesARunNamesItsLists(t *testing.T) {
 				if got := commitOf(j, i).Screened; got != nil {
 					t.Errorf("before the end: %v, want no list", got)
 				}
-				j.answer(verification.OutcomePassed, answer)
+				j.result(verification.OutcomePassed, answer)
 			}
 			want := []verification.ScreenedList{{List: "sanctions", Version: row.want}}
 			if diff := cmp.Diff(want, commitOf(j, len(j.history)-2).Screened); diff != "" {
@@ -69,10 +69,10 @@ func TestTheCommitThatCompletesARunNamesItsLists(t *testing.T) {
 
 func TestARunThatDoesNotCompleteOrDoesNotAskNamesNoList(t *testing.T) {
 	failed := begin(t, screening("a"), "").fail()
-	cancelled := begin(t, screening("a", "b"), "").answer(verification.OutcomePassed, answerOf("v1")).cancel()
+	cancelled := begin(t, screening("a", "b"), "").result(verification.OutcomePassed, answerOf("v1")).cancel()
 	silent := screening("a")
 	edit("a", func(n *verification.Node) { n.Rescreen = nil })(&silent)
-	plain := begin(t, silent, "").answer(verification.OutcomePassed, answerOf("v1"))
+	plain := begin(t, silent, "").result(verification.OutcomePassed, answerOf("v1"))
 	for name, j := range map[string]*journey{"failed": failed, "cancelled": cancelled, "without rescreen": plain} {
 		if got := commitOf(j, 0).Screened; j.run.Ended == "" || got != nil {
 			t.Errorf("%s: %s with the lists %v, want an end without lists", name, j.run.Ended, got)

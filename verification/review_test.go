@@ -55,7 +55,7 @@ func TestDataFlagsAStep(t *testing.T) {
 			source + " " + analysis + " " + opted + " " + geo + " " + consent,
 		},
 	} {
-		j := begin(t, single(nil), "").answer(verification.OutcomePassed, c.data)
+		j := begin(t, single(nil), "").result(verification.OutcomePassed, c.data)
 		var want []verification.Flag
 		decision := verification.DecisionNone
 		if c.want != "" {
@@ -85,25 +85,25 @@ func TestHistoryFlagsAStep(t *testing.T) {
 	}{
 		{"passed at once", "", begin(t, four, "").pass()},
 		{"failed alone is no flag", "", begin(t, lenient, "").fail()},
-		{"passed at the second dispatch", recovered, begin(t, four, "").unanswered(false).redispatch().pass()},
-		{"failed at the second dispatch", recovered, begin(t, lenient, "").unanswered(false).redispatch().fail()},
+		{"passed at the second dispatch", recovered, begin(t, four, "").noResult(false).redispatch().pass()},
+		{"failed at the second dispatch", recovered, begin(t, lenient, "").noResult(false).redispatch().fail()},
 		{
 			"passed at the third dispatch", recovered + " " + thrice,
-			begin(t, four, "").unanswered(false).redispatch().unanswered(false).redispatch().pass(),
+			begin(t, four, "").noResult(false).redispatch().noResult(false).redispatch().pass(),
 		},
-		{"passed after a failed poll", recovered, begin(t, four, "").pend("ticket-1").unanswered(false).pass()},
+		{"passed after a failed poll", recovered, begin(t, four, "").pend("ticket-1").noResult(false).pass()},
 		{"passed after being polled", "", begin(t, four, "").pend("ticket-1").pend("ticket-2").pass()},
-		{"passed by the fallback", recovered, begin(t, backed, "").unanswered(true).pass()},
-		{"never answered", "", begin(t, four, "").unanswered(true)},
+		{"passed by the fallback", recovered, begin(t, backed, "").noResult(true).pass()},
+		{"never answered", "", begin(t, four, "").noResult(true)},
 		{
 			"never result_recorded, three dispatches", thrice,
-			begin(t, four, "").unanswered(false).redispatch().unanswered(false).redispatch().unanswered(true),
+			begin(t, four, "").noResult(false).redispatch().noResult(false).redispatch().noResult(true),
 		},
 		{
 			"the third dispatch is out", thrice,
-			begin(t, four, "").unanswered(false).redispatch().unanswered(false).redispatch(),
+			begin(t, four, "").noResult(false).redispatch().noResult(false).redispatch(),
 		},
-		{"the second dispatch is out", "", begin(t, four, "").unanswered(false).redispatch()},
+		{"the second dispatch is out", "", begin(t, four, "").noResult(false).redispatch()},
 	} {
 		var got string
 		for _, f := range c.j.detail().Flags {
@@ -120,7 +120,7 @@ func TestHistoryFlagsAStep(t *testing.T) {
 }
 
 func TestSourceWithoutAnAnswerFlagsItsStep(t *testing.T) {
-	j := begin(t, single(func(n *verification.Node) { n.OnUnavailable = verification.TargetNext }), "").unanswered(true)
+	j := begin(t, single(func(n *verification.Node) { n.OnUnavailable = verification.TargetNext }), "").noResult(true)
 	want := []verification.Flag{{NodeID: "pan", Label: "PAN", Reason: "The source could not vouch for the answer."}}
 	if diff := cmp.Diff(want, j.detail().Flags); diff != "" {
 		t.Errorf("reviews (-want +got):\n%s", diff)
@@ -198,7 +198,7 @@ func TestReviewStepIsFlaggedOnceReached(t *testing.T) {
 
 func TestFlagsComeInTheOrderOfTheSteps(t *testing.T) {
 	j := begin(t, ladder(), "").submit(`{"consent_status":"declined"}`).submit(`{"opted_out":true}`).
-		unanswered(true).unanswered(true).approve("") // the fallback gave no answer either
+		noResult(true).noResult(true).approve("") // the fallback gave no result either
 	var got []verification.NodeID
 	for _, f := range j.detail().Flags {
 		got = append(got, f.NodeID)

@@ -69,7 +69,7 @@ func TestEvolveAllDoesNotChangeTheOldRun(t *testing.T) {
 }
 
 func TestStepThatIsVisitedAgainKeepsItsPosition(t *testing.T) {
-	j := begin(t, loop(), "").after(time.Minute).submit(`{"pan":"x"}`).after(time.Minute).unanswered(true)
+	j := begin(t, loop(), "").after(time.Minute).submit(`{"pan":"x"}`).after(time.Minute).noResult(true)
 	var got []verification.NodeID
 	for _, s := range j.run.Steps {
 		got = append(got, s.Node)
@@ -117,7 +117,7 @@ func TestAsOfChangesNothingBeforeTheDeadline(t *testing.T) {
 
 func TestTaskIsWhatTheEngineDoesNext(t *testing.T) {
 	pending := checked(t).pend("ticket-1")
-	retrying := checked(t).unanswered(false)
+	retrying := checked(t).noResult(false)
 	at := func(j *journey, d time.Duration) time.Time { return j.run.Wait.At.Add(d) }
 	for _, c := range []struct {
 		name string
@@ -144,7 +144,7 @@ func TestRequestIsTheCallOfTheDispatch(t *testing.T) {
 	d := single(func(n *verification.Node) {
 		n.Key, n.With = "pan_verification", verification.Data(`{"number":"${pan}"}`)
 	})
-	j := begin(t, d, `{"name":"Asha"}`).unanswered(false).redispatch()
+	j := begin(t, d, `{"name":"Asha"}`).noResult(false).redispatch()
 	got, err := j.program.Request(tenantID, j.run)
 	want := verification.CheckRequest{
 		Tenant: tenantID, Run: runID, ReferenceID: "customer-1", StartedAt: j.run.StartedAt, Node: "pan", Key: "pan_verification", Dispatch: 2,

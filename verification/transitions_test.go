@@ -37,7 +37,7 @@ func onReview(t *testing.T) *journey {
 
 func finishedOpen(t *testing.T) *journey {
 	t.Helper()
-	return checked(t).answer(verification.OutcomePassed, `{"source_ok":false}`).after(time.Minute)
+	return checked(t).result(verification.OutcomePassed, `{"source_ok":false}`).after(time.Minute)
 }
 
 func statusTransitions() []transition {
@@ -159,7 +159,7 @@ func statusTransitions() []transition {
 		},
 		{
 			"in_progress", "check without a result", "no retry and no fallback is left, and `on_unavailable` is `fail`", "failed",
-			"`CHECK_UNAVAILABLE` with the check", checked, func(j *journey) { j.unanswered(true) },
+			"`CHECK_UNAVAILABLE` with the check", checked, func(j *journey) { j.noResult(true) },
 			failedWith(verification.CodeCheckUnavailable, "pan"),
 		},
 		{
@@ -235,7 +235,7 @@ func decisionTransitions() []transition {
 	doubtedOnce := func(t *testing.T) *journey { return doubted(t).propose() }
 	twice := func(t *testing.T) *journey { return begin(t, desk(), wantsTwo).submit(consents).pass() }
 	openThenReview := func(t *testing.T) *journey {
-		return begin(t, desk(), wantsOne).submit(consents).answer(verification.OutcomePassed, `{"source_ok":false}`)
+		return begin(t, desk(), wantsOne).submit(consents).result(verification.OutcomePassed, `{"source_ok":false}`)
 	}
 	approve, reject := func(j *journey) { j.approve("seen") }, func(j *journey) { j.reject("seen") }
 	return []transition{
@@ -245,7 +245,7 @@ func decisionTransitions() []transition {
 		},
 		{
 			"null", "result of a check", "the run completes, a step is flagged", "review", "status `completed`",
-			checked, func(j *journey) { j.answer(verification.OutcomePassed, `{"source_ok":false}`) }, unresolved,
+			checked, func(j *journey) { j.result(verification.OutcomePassed, `{"source_ok":false}`) }, unresolved,
 		},
 		{
 			"null", "result of a check", "the run parks on review", "review", "status `in_progress`",
@@ -255,7 +255,7 @@ func decisionTransitions() []transition {
 		{
 			"null", "result of a check", "the run fails, a step is flagged", "null",
 			"`failed` runs are never in the queue",
-			checked, func(j *journey) { j.answer(verification.OutcomeFailed, `{"source_ok":false}`) }, unresolved,
+			checked, func(j *journey) { j.result(verification.OutcomeFailed, `{"source_ok":false}`) }, unresolved,
 		},
 		{
 			"null", "verdict approve", "finished, no step is flagged", "approve", "any finished run accepts a verdict",

@@ -20,15 +20,15 @@ func TestChecksListsOneEntryAKey(t *testing.T) {
 		{"the first is out", begin(t, loop(), "").submit(`{"pan":"x"}`), []verification.Check{
 			{Key: "pan_verification", Label: "PAN", Status: verification.StepRunning},
 		}},
-		{"the second one counts", begin(t, loop(), "").submit(`{"pan":"x"}`).answer(first, `{"n":1}`), []verification.Check{
+		{"the second one counts", begin(t, loop(), "").submit(`{"pan":"x"}`).result(first, `{"n":1}`), []verification.Check{
 			{Key: "pan_verification", Label: "PAN", Status: verification.StepRunning},
 		}},
-		{"the first was reached again", begin(t, loop(), "").submit(`{"pan":"x"}`).answer(first, `{"n":1}`).
-			answer(second, `{"n":2}`).submit(`{"pan":"y"}`).answer(second, `{"n":3}`), []verification.Check{
+		{"the first was reached again", begin(t, loop(), "").submit(`{"pan":"x"}`).result(first, `{"n":1}`).
+			result(second, `{"n":2}`).submit(`{"pan":"y"}`).result(second, `{"n":3}`), []verification.Check{
 			{Key: "pan_verification", Label: "PAN", Status: verification.StepFailed, Data: verification.Data(`{"n":3}`)},
 		}},
-		{"and the second after it", begin(t, loop(), "").submit(`{"pan":"x"}`).answer(first, `{"n":1}`).
-			answer(second, `{"n":2}`).submit(`{"pan":"y"}`).answer(first, `{"n":3}`).answer(first, `{"n":4}`), []verification.Check{
+		{"and the second after it", begin(t, loop(), "").submit(`{"pan":"x"}`).result(first, `{"n":1}`).
+			result(second, `{"n":2}`).submit(`{"pan":"y"}`).result(first, `{"n":3}`).result(first, `{"n":4}`), []verification.Check{
 			{Key: "pan_verification", Label: "PAN", Status: verification.StepPassed, Data: verification.Data(`{"n":4}`)},
 		}},
 	} {

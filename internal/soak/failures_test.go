@@ -36,10 +36,10 @@ const (
 	stopHost        failureKind = "stop a host"
 	killDatabase    failureKind = "kill the database"
 	restartDatabase failureKind = "restart the database"
-	cutLine         failureKind = "cut a connection"
+	cutConnection   failureKind = "cut a connection"
 	dropTraffic     failureKind = "drop all data of a connection"
 	dropResponses   failureKind = "drop the responses of the database"
-	slowLine        failureKind = "slow a connection"
+	slowConnection  failureKind = "slow a connection"
 )
 
 func newInjector(t *testing.T, f *cluster, seed uint64, long bool) *injector {
@@ -52,7 +52,7 @@ func newInjector(t *testing.T, f *cluster, seed uint64, long bool) *injector {
 
 // oneRound returns the failures of one round; the caller shuffles them.
 func oneRound() []failureKind {
-	return []failureKind{killHost, killHost, stopHost, killDatabase, restartDatabase, cutLine, dropTraffic, dropResponses, slowLine}
+	return []failureKind{killHost, killHost, stopHost, killDatabase, restartDatabase, cutConnection, dropTraffic, dropResponses, slowConnection}
 }
 
 // run causes one round of failures, or in a long test whole rounds until length has
@@ -100,13 +100,13 @@ func (c *injector) cause(ctx context.Context, next failureKind) {
 		err = c.outage(ctx, next, c.cluster.site.server.Kill)
 	case restartDatabase:
 		err = c.outage(ctx, next, func() error { return c.cluster.site.server.Stop(ctx) })
-	case cutLine:
+	case cutConnection:
 		err = c.disturb(next, slot, (*databaseProxy).cut, (*databaseProxy).restore)
 	case dropTraffic:
 		err = c.disturb(next, slot, func(l *databaseProxy) error { return l.drop("upstream", "downstream") }, (*databaseProxy).clear)
 	case dropResponses:
 		err = c.disturb(next, slot, func(l *databaseProxy) error { return l.drop("downstream") }, (*databaseProxy).clear)
-	case slowLine:
+	case slowConnection:
 		err = c.disturb(next, slot, (*databaseProxy).slow, (*databaseProxy).clear)
 	}
 	c.mu.Lock()

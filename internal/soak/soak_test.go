@@ -111,7 +111,7 @@ func TestNothingAcceptedIsLostDuringFailures(t *testing.T) {
 	t.Logf("idle %s after the failures, everything done (%t); the observer read %d times; the longest gap, including later failures, was %.1fs",
 		time.Since(healed).Round(time.Millisecond), idle, w.looks, a.raw.Seconds())
 	t.Logf("kills %d, stops %d, database restarts %d, cuts %d, slow lines %d, runs %d, lost %d, longest gap %.1fs, webhooks %d under %d ids (%d deliveries), counters %s",
-		c.caused(killHost), c.caused(stopHost), c.caused(killDatabase, restartDatabase), c.caused(cutLine, dropTraffic, dropResponses), c.caused(slowLine),
+		c.caused(killHost), c.caused(stopHost), c.caused(killDatabase, restartDatabase), c.caused(cutConnection, dropTraffic, dropResponses), c.caused(slowConnection),
 		len(a.histories), a.lost, a.longest.Seconds(), len(ended(all)), len(a.notices), a.deliveries, a.counters)
 	report(t, a.problems)
 	if len(a.histories) < n/4 {

@@ -1,3 +1,5 @@
+// Tests of what the clauses cover: every kind of event, and every field of what is saved.
+
 package storetest_test
 
 import (
