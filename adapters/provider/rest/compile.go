@@ -72,6 +72,9 @@ func (c *compiler) provider(name string, declaration verification.Data) *Provide
 }
 
 func (c *compiler) withSchema(raw json.RawMessage) {
+	if raw == nil {
+		return
+	}
 	schema := verification.Data(raw)
 	if _, err := c.opt.Expressions.Schema(schema); err != nil {
 		c.refuse("with", err)
