@@ -74,8 +74,10 @@ type session struct {
 // note prints additional information on stderr.
 func (s *session) note(line string) { fmt.Fprintln(s.stderr, "verifyctl:", line) }
 
-// run executes one command line and returns the exit code.
+// run executes one command line and returns the exit code. Its output has no character
+// that controls a terminal.
 func run(ctx context.Context, args []string, s session) int {
+	s.stdout, s.stderr = cli.Escaped(s.stdout), cli.Escaped(s.stderr)
 	helped := false
 	parser, err := kong.New(&commands{},
 		kong.Name("verifyctl"),

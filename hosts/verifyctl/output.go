@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -112,18 +113,18 @@ func printPage[T, J any](s *session, asJSON bool, p verification.Page[T], conver
 	return printList(s, false, page.Data, names)
 }
 
-// oneLine replaces control characters, so that stored text cannot control the
-// terminal.
+// oneLine returns text on one line, with escapes, so that stored text can neither
+// control the terminal nor hide. The columns of tables are as wide as the escaped text.
 func oneLine(text string) string {
 	if text == "" {
 		return "-"
 	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+	return cli.Escape(strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
 			return ' '
 		}
 		return r
-	}, text)
+	}, text))
 }
 
 // mapSlice never returns nil, so that an empty list is printed as [].

@@ -47,6 +47,7 @@ const (
 	maxLine    = 16 << 20   // bytes of a JSON line
 	maxEntries = 20_000_000 // in a file
 	maxValue   = 2000       // bytes of a name, an id or another value
+	maxValues  = 10_000     // of one field of an entry
 )
 
 // entries returns the entries of a file. After an error there is no further entry.
@@ -76,10 +77,25 @@ func (f Format) entries(r *bufio.Reader) iter.Seq2[Entry, error] {
 
 // check returns an error for an entry that cannot be stored.
 func (e *Entry) check() error {
-	for _, values := range [][]string{{e.ID}, e.BirthDates, e.Countries, e.Topics} {
-		for _, v := range values {
-			if len(v) > maxValue || strings.ContainsAny(v, "\x1e\x1f") {
-				return fmt.Errorf("entry %.100q has a value that is too long or has control characters", e.ID)
+	for _, field := range []struct {
+		name   string
+		values []string
+		limit  int
+	}{
+		{"id", []string{e.ID}, 1},
+		{"name", []string{e.Name}, 1},
+		{"alias", e.Aliases, maxValues},
+		{"birth date", e.BirthDates, maxValues},
+		{"country", e.Countries, maxValues},
+		{"topic", e.Topics, maxValues},
+	} {
+		if len(field.values) > field.limit {
+			return fmt.Errorf("entry %.100q has %d values of the field %s: the limit is %d", e.ID, len(field.values), field.name, field.limit)
+		}
+		for _, v := range field.values {
+			// names replaces control characters.
+			if named := field.name == "name" || field.name == "alias"; len(v) > maxValue || !named && strings.ContainsAny(v, "\x1e\x1f") {
+				return fmt.Errorf("entry %.100q has a value that is too long or has control characters: its %s, of %d bytes; the limit is %d", e.ID, field.name, len(v), maxValue)
 			}
 		}
 	}

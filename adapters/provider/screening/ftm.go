@@ -69,8 +69,10 @@ func (v *entity) entry() Entry {
 		e.Name = e.Aliases[0]
 	}
 	e.BirthDates = dates(p["birthDate"])
+	seen := map[string]bool{}
 	for _, country := range slices.Concat(p["nationality"], p["citizenship"], p["country"], p["jurisdiction"], p["mainCountry"]) {
-		if country = strings.ToLower(country); !slices.Contains(e.Countries, country) {
+		if country = strings.ToLower(country); !seen[country] {
+			seen[country] = true
 			e.Countries = append(e.Countries, country)
 		}
 	}

@@ -6,8 +6,10 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -272,6 +274,25 @@ func TestBirthDatesThatAreNotDatesAreLeftOut(t *testing.T) {
 	}
 }
 
+// numbered returns n different JSON strings, separated by commas.
+func numbered(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, strconv.Quote("country "+strconv.Itoa(i)))
+	}
+	return strings.Join(all, ",")
+}
+
+func TestAnEntityWithManyCountriesIsReadAtOnce(t *testing.T) {
+	const want = 2 * time.Second // compared with each other, they take ten times as long
+	line := `{"id":"a","schema":"Person","caption":"A B","properties":{"country":[` + numbered(60_000) + `]}}`
+	began := time.Now()
+	_, _ = screening.Read(t.Context(), strings.NewReader(line), screening.Format{Type: screening.FollowTheMoney}, names.New())
+	if took := time.Since(began); took > want {
+		t.Errorf("reading an entity with 60,000 countries took %s, want at most %s", took, want)
+	}
+}
+
 func TestABrokenListIsAnErrorThatNamesTheLine(t *testing.T) {
 	c := names.New()
 	for _, tc := range []struct {
@@ -293,6 +314,9 @@ func TestABrokenListIsAnErrorThatNamesTheLine(t *testing.T) {
 		{"no JSON", "{\"id\":\"a\",\"schema\":\"Person\",\"caption\":\"A B\"}\n{\n", screening.Format{Type: screening.FollowTheMoney}, "line 2: it is not an entity in JSON"},
 		{"long line", `{"id":"` + strings.Repeat("a", 16<<20), screening.Format{Type: screening.FollowTheMoney}, "token too long"},
 		{"control character in JSON", `{"id":"a\u001f","schema":"Person","caption":"A B"}` + "\n{\n", screening.Format{Type: screening.FollowTheMoney}, `entry "a\x1f" has a value`},
+		{"long name", "id,name\na," + strings.Repeat("a", 2001) + "\n", screening.Format{Type: screening.CSV}, `entry "a" has a value that is too long or has control characters: its name, of 2001 bytes`},
+		{"long alias", `{"id":"a","schema":"Person","caption":"A B","properties":{"alias":["` + strings.Repeat("é", 1001) + `"]}}`, screening.Format{Type: screening.FollowTheMoney}, "its alias, of 2002 bytes"},
+		{"many countries", `{"id":"a","schema":"Person","caption":"A B","properties":{"country":[` + numbered(60_000) + `]}}`, screening.Format{Type: screening.FollowTheMoney}, `entry "a" has 60000 values of the field country: the limit is 10000`},
 		{"no id", `{"caption":"A B"}`, screening.Format{Type: screening.FollowTheMoney}, "line 1: the entity has no id or no schema"},
 	} {
 		_, err := screening.Read(context.Background(), strings.NewReader(tc.text), tc.format, c)
