@@ -148,7 +148,9 @@ type WorkflowStore interface {
 	Versions(ctx context.Context, t TenantID, id WorkflowID, p PageQuery) (Page[VersionInfo], error)
 	// SaveWorkflow creates the workflow (Revision 1) or replaces it (the stored
 	// Revision is one less), together with a new version if there is one, all or
-	// nothing. It returns ErrConflict if the stored Revision differs.
+	// nothing. It returns ErrConflict if the stored Revision differs. Once it has
+	// returned, no Append that names an earlier revision changes what is read: such an
+	// Append has been saved, or is refused.
 	SaveWorkflow(ctx context.Context, t TenantID, w Workflow, added *Version) error
 }
 

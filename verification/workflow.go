@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -84,13 +85,15 @@ func (w Workflow) WithoutWebhook() (Workflow, error) {
 }
 
 // ValidateWebhookURL returns ErrInvalid unless address is an absolute http(s) URL
-// of at most 2048 characters, without user information or fragment.
+// of at most 2048 characters, without spaces, control characters, user information or
+// fragment.
 func ValidateWebhookURL(address string) error {
 	if utf8.RuneCountInString(address) > maxURL {
 		return InvalidField("workflow", "lifecycle_webhook_url", tooLong(maxURL))
 	}
 	u, err := url.Parse(address)
-	bad := err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
+	unspaced := strings.Join(strings.Fields(address), "") == address
+	bad := err != nil || !unspaced || strings.ContainsFunc(address, isControl) || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
 		u.User != nil || u.Fragment != "" || u.Opaque != "" || !validPort(u.Port())
 	if bad {
 		return InvalidField("workflow", "lifecycle_webhook_url",

@@ -68,6 +68,8 @@ func TestWebhookIsAnAbsoluteURL(t *testing.T) {
 		"", "app.example/hooks", "/hooks", "//app.example", "ftp://app.example", "https://", "https:app.example", "https://:443",
 		"https://user@app.example", "https://user:word@app.example", "https://app.example#part", "https://app.example:0",
 		"https://app.example:65536", "https://app.example:999999", "https://app.example:x", "https://a.example/\n", "https://a b.example",
+		"https://a.example/a b", "https://a.example/?q=a b", "https://a.example/\t", "https://a.example/\u0085", "https://a.example/\u00a0",
+		"https://a.example/\u2028", " https://a.example",
 	} {
 		err := verification.ValidateWebhookURL(address)
 		want := "workflow: invalid: lifecycle_webhook_url: must be an absolute http(s) URL without user information or fragment"

@@ -48,11 +48,12 @@ func parsed[T any](p *params, name string, byDefault T, parse func(string) (T, e
 	return value
 }
 
-// onlyParams returns an error that names the parameters of a list that it does not
-// have: a misspelt filter would select everything.
-func onlyParams(query string, names ...string) error {
+// only keeps an error that names the parameters of a list that it does not have: a
+// misspelt filter would select everything. It is called last, because the error of a
+// parameter that the list has comes first.
+func (p *params) only(names ...string) {
 	var unknown []verification.FieldError
-	for pair := range strings.SplitSeq(query, "&") {
+	for pair := range strings.SplitSeq(p.query, "&") {
 		key, _, _ := strings.Cut(pair, "=")
 		name, err := url.QueryUnescape(key)
 		if err != nil {
@@ -63,10 +64,9 @@ func onlyParams(query string, names ...string) error {
 			unknown = append(unknown, verification.FieldError{Name: cut(name), Message: "is not a parameter of this list"})
 		}
 	}
-	if len(unknown) > 0 {
-		return badFields(unknown)
+	if p.err == nil && len(unknown) > 0 {
+		p.err = badFields(unknown)
 	}
-	return nil
 }
 
 // maxUnknown bounds the parameters that one error names.
@@ -86,8 +86,7 @@ func (p *params) page() verification.PageQuery {
 const maxOffset = 1<<53 - 1
 
 func runQuery(query string) (verification.RunQuery, error) {
-	p := &params{query: query, err: onlyParams(query, append(pageParams(),
-		"workflow_id", "status", "decision", "reference_id", "started_after", "started_before")...)}
+	p := &params{query: query}
 	q := verification.RunQuery{
 		Workflow:      parsed(p, "workflow_id", "", verification.ParseWorkflowID, errWorkflowFilter),
 		Status:        parsed(p, "status", "", verification.ParseStatus, errStatusFilter),
@@ -97,6 +96,7 @@ func runQuery(query string) (verification.RunQuery, error) {
 		StartedBefore: parsed(p, "started_before", time.Time{}, apitypes.ParseTime, errStartedBefore),
 		PageQuery:     p.page(),
 	}
+	p.only(append(pageParams(), "workflow_id", "status", "decision", "reference_id", "started_after", "started_before")...)
 	return q, p.err
 }
 

@@ -61,7 +61,7 @@ func TestUnknownParametersOfListsAreNamed(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/v1/runs?colour=blue":                          refused("colour"),
-		"/v1/runs?state=failed&Limit=0&state=x&limit=x": refused("state", "Limit"),
+		"/v1/runs?state=failed&Limit=0&state=x&limit=2": refused("state", "Limit"),
 		"/v1/runs?limit%5B=1&=1":                        refused("limit[", ""),
 		"/v1/runs?%zz=1":                                refused("%zz"),
 		"/v1/runs?view=report":                          refused("view"),
@@ -69,6 +69,20 @@ func TestUnknownParametersOfListsAreNamed(t *testing.T) {
 	} {
 		a.do(http.MethodGet, path, "").is(400, want)
 	}
+}
+
+func TestExactTextsComeBeforeUnknownParameters(t *testing.T) {
+	a := newAPI(t, setup{})
+	for query, want := range map[string]string{
+		"foo=1&status=bad":    invalidStatus,
+		"decision=bad&foo=1":  invalidDecision,
+		"foo=1&limit=0":       "invalid limit",
+		"offset=-1&foo=1":     "invalid offset",
+		"workflow_id=x&foo=1": "invalid workflow_id",
+	} {
+		a.do(http.MethodGet, "/v1/runs?"+query, "").is(400, fmt.Sprintf("{%q:%q}", "error", want))
+	}
+	a.do(http.MethodGet, "/v1/workflows?foo=1&limit=0", "").is(400, `{"error":"invalid limit"}`)
 }
 
 func TestValidQueryParametersAreAccepted(t *testing.T) {

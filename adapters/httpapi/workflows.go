@@ -12,8 +12,9 @@ import (
 )
 
 func (a *api) listWorkflows(w *response, r *http.Request, who caller) error {
-	p := &params{query: r.URL.RawQuery, err: onlyParams(r.URL.RawQuery, pageParams()...)}
+	p := &params{query: r.URL.RawQuery}
 	q := p.page()
+	p.only(pageParams()...)
 	if p.err != nil {
 		return p.err
 	}

@@ -35,7 +35,7 @@ func translate(doing string, err error) error {
 	switch {
 	case unavailable(err), overloaded(err):
 		return errUnavailable("database", "the database does not answer", wrapped)
-	case code(err) == "55P03":
+	case code(err) == codeNotLocked:
 		return errUnavailable("run", "a transaction that is still open holds the run", wrapped)
 	case code(err) == "22021" || code(err) == "22P05":
 		return &verification.Error{Kind: verification.ErrInvalid, Message: notStorableMessage, Cause: wrapped}
@@ -70,6 +70,10 @@ func unavailable(err error) bool {
 // codeCanceled is the SQLSTATE of a statement that was canceled, by its timeout
 // or by an administrator.
 const codeCanceled = "57014"
+
+// codeNotLocked is the SQLSTATE of a statement that waited for a lock until its
+// lock_timeout.
+const codeNotLocked = "55P03"
 
 // codeNoTable is the SQLSTATE of a statement about a table that does not exist.
 const codeNoTable = "42P01"

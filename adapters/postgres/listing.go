@@ -4,8 +4,8 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -77,7 +77,7 @@ func readPage[R, T any](
 		})
 	})
 	if err != nil {
-		return verification.Page[T]{PageQuery: q}, translateList(doing, err)
+		return verification.Page[T]{PageQuery: q}, translate(doing, err)
 	}
 	for _, r := range rows {
 		p.Data = append(p.Data, convert(r))
@@ -86,17 +86,22 @@ func readPage[R, T any](
 }
 
 // readList calls f in a transaction that sees a snapshot of one tenant, with a
-// timeout of ListTimeout for each statement.
+// timeout of ListTimeout for each statement. A list that timed out does not mean that the
+// database is unavailable, so the error tells the client to read less. A list that waited
+// for a lock, or that an administrator canceled, did not take too long.
 func (s *Store) readList(ctx context.Context, t verification.TenantID, f func(context.Context, bun.Tx) error) error {
-	const setUp = "SELECT set_config('verifyd.tenant', ?, true), set_config('statement_timeout', ?, true)"
-	return s.begin(ctx, snapshot(), f, setUp, string(t), strconv.FormatInt(s.opt.ListTimeout.Milliseconds(), 10))
-}
-
-// translateList is translate for a list. A list that timed out does not mean that the
-// database is unavailable, so the error tells the client to read less.
-func translateList(doing string, err error) error {
-	if code(err) == codeCanceled {
-		return errUnavailable("list", "the list takes too long; try a smaller offset, or a filter", fmt.Errorf("%s: %w", doing, err))
+	const setUp = "SELECT set_config('verifyd.tenant', ?, true), set_config('statement_timeout', ?, true), set_config('lock_timeout', ?, true)"
+	// The statement begins a little later than slow, and waits for a lock a little later still.
+	shorter := s.opt.ListTimeout * 9 / 10
+	slow, cancel := context.WithTimeout(context.WithoutCancel(ctx), shorter)
+	defer cancel()
+	millis := func(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
+	err := s.begin(ctx, snapshot(), f, setUp, string(t), millis(s.opt.ListTimeout), millis(shorter))
+	switch {
+	case code(err) == codeCanceled && slow.Err() != nil:
+		return errUnavailable("list", "the list takes too long; try a smaller offset, or a filter", err)
+	case code(err) == codeNotLocked:
+		return errUnavailable("database", "the database does not answer", err)
 	}
-	return translate(doing, err)
+	return err
 }

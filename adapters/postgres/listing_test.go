@@ -58,19 +58,64 @@ func TestListsOfOneTenantDelayNeitherAppendsNorOtherTenants(t *testing.T) {
 	}
 }
 
+// slowRuns makes each row of a list of runs take some seconds, and saves one.
+func slowRuns(t *testing.T, url string, s *postgres.Store, seconds string) {
+	t.Helper()
+	must(t, s.Append(t.Context(), ours, runNumber(1), 0, started(1, noon(), false)))
+	_, err := connect(t, pgtest.Admin(t, url)).Exec(t.Context(),
+		"CREATE POLICY slow ON verifyd.runs AS RESTRICTIVE USING (pg_sleep("+seconds+")::text IS NOT NULL)")
+	must(t, err)
+}
+
+func listOne(t *testing.T, s *postgres.Store) (subject string) {
+	t.Helper()
+	_, err := s.List(t.Context(), ours, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: noon()})
+	var got *verification.Error
+	if err != nil && (!errors.Is(err, verification.ErrUnavailable) || !errors.As(err, &got)) {
+		t.Fatalf("List = %v, want ErrUnavailable", err)
+	}
+	if got == nil {
+		return ""
+	}
+	return got.Subject
+}
+
 func TestAListThatTakesTooLongIsUnavailable(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{ListTimeout: 50 * time.Millisecond})
+	slowRuns(t, url, s, "0.2")
+	if about := listOne(t, s); about != "list" {
+		t.Errorf("the error is about the %q, want the list, so that the client reads less", about)
+	}
+}
+
+func TestAListThatWaitsForALockDidNotTakeTooLong(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{ListTimeout: 100 * time.Millisecond})
 	unlock := lock(t, url, "verifyd.runs")
-	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: noon()}
-	_, err := s.List(t.Context(), ours, q)
-	var got *verification.Error
-	if !errors.Is(err, verification.ErrUnavailable) || !errors.As(err, &got) || got.Subject != "list" {
-		t.Errorf("List = %v, want ErrUnavailable that is about the list", err)
+	if about := listOne(t, s); about != "database" {
+		t.Errorf("the error is about the %q, want the database", about)
 	}
 	unlock()
-	_, err = s.List(t.Context(), ours, q)
-	must(t, err)
+	if about := listOne(t, s); about != "" {
+		t.Errorf("after the lock the list is refused: %q", about)
+	}
+}
+
+func TestAListThatIsCanceledDidNotTakeTooLong(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{ListTimeout: time.Minute, QueryTimeout: time.Minute})
+	slowRuns(t, url, s, "60")
+	about, admin := make(chan string, 1), connect(t, pgtest.Admin(t, url))
+	go func() { about <- listOne(t, s) }()
+	eventually(t, "the list is canceled", func() (canceled bool) {
+		must(t, admin.QueryRow(t.Context(),
+			"SELECT coalesce(bool_or(pg_cancel_backend(pid)), false) FROM pg_stat_activity WHERE wait_event = 'PgSleep'").Scan(&canceled))
+		return canceled
+	})
+	if got := <-about; got != "database" {
+		t.Errorf("the error is about the %q, want the database", got)
+	}
 }
 
 func TestOneDeepListAtATimeForATenant(t *testing.T) {

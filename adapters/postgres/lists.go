@@ -97,7 +97,7 @@ func (s *Store) List(ctx context.Context, t verification.TenantID, q verificatio
 			}
 		}
 	})
-	return p, translateList("list runs", err)
+	return p, translate("list runs", err)
 }
 
 func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {

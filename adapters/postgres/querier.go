@@ -29,7 +29,10 @@ func (s *Store) querier() querier {
 // stmt returns the name of a prepared statement, or its text in an external
 // transaction.
 func (q querier) stmt(name string) string {
-	if q.external {
+	switch {
+	case q.external && name == stmtTenant:
+		return setTenant + ", " + lockCaller
+	case q.external:
 		return statements("ON CONFLICT DO NOTHING")[name]
 	}
 	return name

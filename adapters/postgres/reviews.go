@@ -133,7 +133,7 @@ func (s *Store) Queue(ctx context.Context, t verification.TenantID, q verificati
 			return nil
 		})
 	})
-	return p, translateList("read the review queue", err)
+	return p, translate("read the review queue", err)
 }
 
 // reviewsOf selects a row for each run of a workflow and a cause, of every tenant if t is

@@ -6,9 +6,11 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
@@ -125,7 +127,8 @@ func (s *Store) Versions(
 }
 
 // SaveWorkflow creates or replaces a workflow and adds a version, all or
-// nothing, or returns ErrConflict. A version that exists already is not replaced.
+// nothing, or returns ErrConflict. A version that exists already is not replaced. After
+// a change it waits for the appends that may not have seen the change: see awaitAppends.
 func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {
 	r := workflowRow{
 		TenantID: t, ID: w.ID, Slug: w.Slug, Name: w.Name, Description: w.Description,
@@ -154,7 +157,56 @@ func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w ver
 		_, err := tx.NewInsert().Model(v).On("CONFLICT DO NOTHING").Exec(ctx)
 		return err
 	})
+	if err == nil && w.Revision > 1 {
+		err = s.awaitAppends(ctx)
+	}
 	return translate("save workflow "+string(w.ID), err)
+}
+
+// appending selects the transactions that have inserted events, except those of callers
+// (lockCaller). A transaction locks the table before the statement takes its snapshot.
+const appending = `
+SELECT virtualtransaction FROM pg_locks
+WHERE locktype = 'relation' AND relation = 'verifyd.run_events'::regclass AND mode = 'RowExclusiveLock' AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+EXCEPT
+SELECT virtualtransaction FROM pg_locks
+WHERE locktype = 'advisory' AND classid = 0 AND objid = ` + callerKey
+
+// lockCaller marks a transaction of a caller, which may stay open for long. Whether the end
+// of a run in it is announced is decided when the notice is sent.
+const (
+	callerKey  = "1447252550"
+	lockCaller = "pg_advisory_xact_lock_shared(" + callerKey + ")"
+)
+
+// awaitAppends waits until the transactions that append now have ended. An append compares
+// the revision of its workflow in a snapshot, without a lock: it may be committed after a
+// change of the workflow that it has not seen. See decision 26.
+func (s *Store) awaitAppends(ctx context.Context) error {
+	ctx, cancel := s.withTimeout(ctx)
+	defer cancel()
+	read := func() ([]string, error) {
+		rows, err := s.pool.Query(ctx, appending)
+		if err != nil {
+			return nil, err
+		}
+		return pgx.CollectRows(rows, pgx.RowTo[string])
+	}
+	waiting, err := read()
+	for wait := time.Millisecond; err == nil && len(waiting) > 0; wait = min(2*wait, 50*time.Millisecond) {
+		select {
+		case <-ctx.Done():
+			return errUnavailable("workflow",
+				"the workflow has changed, but a change of a run that began before is not saved yet; read the workflow before you try again",
+				context.Cause(ctx))
+		case <-time.After(wait):
+		}
+		var open []string
+		open, err = read()
+		waiting = slices.DeleteFunc(waiting, func(transaction string) bool { return !slices.Contains(open, transaction) })
+	}
+	return err
 }
 
 // saveRevision writes a workflow, or returns ErrConflict when the stored revision

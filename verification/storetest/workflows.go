@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -20,6 +21,7 @@ func workflows() []clause {
 		{"an unknown workflow or version is not found", "WorkflowStore.Workflow and Version: or ErrNotFound", unknownWorkflow},
 		{"only its next revision replaces a workflow", save + "creates the workflow (Revision 1) or replaces it (the stored Revision is one less)", nextRevision},
 		{"exactly one of concurrent saves of a workflow succeeds", save + "returns ErrConflict if the stored Revision differs", concurrentSaves},
+		{"an append on an older revision is saved before a change of the workflow returns, or refused", save + "no Append that names an earlier revision changes what is read", savedBeforeChange},
 		{"a refused save changes nothing", save + "together with a new version if there is one, all or nothing", refusedSave},
 		{"a save with a cancelled context changes nothing", save + "all or nothing", cancelledSave},
 		{"a version never changes", "WorkflowStore: keeps workflows and their immutable versions", versionsAreImmutable},
@@ -203,6 +205,46 @@ func concurrentSaves(t *trial) {
 			}
 		}
 		same(t, fmt.Sprintf("how many of %d concurrent saves succeeded", callers), wins, 1)
+	}
+}
+
+// savedBeforeChange changes the workflow of a run while the run ends.
+func savedBeforeChange(t *trial) {
+	const rounds = 100
+	w := workflow(1)
+	w.ID = onboarding
+	t.saveWorkflow(ours, w, nil)
+	for n := range rounds {
+		s := simple(n + 1)
+		t.save(ours, s)
+		end := s.then(time.Second, completed())
+		c := end.only(time.Time{})
+		c.Events, c.WorkflowRevision = end.events[len(s.events):], w.Revision
+		w.Revision++
+		var appended, saved, loaded error
+		var seen []verification.Event
+		calls := []func(){
+			func() { appended = t.store.Append(t.ctx, ours, s.id, len(s.events), c) },
+			func() {
+				if saved = t.store.SaveWorkflow(t.ctx, ours, w, nil); saved == nil {
+					seen, loaded = t.store.Load(t.ctx, ours, s.id, 0)
+				}
+			},
+		}
+		var both sync.WaitGroup
+		both.Go(calls[n%2]) // each is the first of every other round
+		both.Go(calls[1-n%2])
+		both.Wait()
+		t.ok("SaveWorkflow", saved)
+		t.ok("Load", loaded)
+		switch {
+		case appended != nil:
+			t.refused("Append with the revision before", appended, verification.ErrConflict)
+			t.holds(ours, s)
+		case len(seen) != len(end.events):
+			t.failf("round %d: a run that had %d events after SaveWorkflow then had %d, by an Append that names the revision before",
+				n, len(seen), len(end.events))
+		}
 	}
 }
 

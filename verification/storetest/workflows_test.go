@@ -116,6 +116,34 @@ func workflowBreaches() []breach {
 				return nil
 			}),
 		},
+		{
+			"an append on an older revision is saved before a change of the workflow returns, or refused",
+			"Append compares the revision before it saves", func(b *broken, sound stores) {
+				loaded := make(chan struct{}, 1)
+				b.LoadFunc = func(ctx context.Context, t tenantID, id runID, after int) ([]event, error) {
+					defer func() {
+						select {
+						case loaded <- struct{}{}:
+						default:
+						}
+					}()
+					return sound.Load(ctx, t, id, after)
+				}
+				b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+					select {
+					case <-loaded: // of an earlier round
+					default:
+					}
+					w, err := sound.Workflow(ctx, t, a.Summary.Workflow)
+					if err != nil || a.WorkflowRevision == 0 || w.Revision != a.WorkflowRevision {
+						return sound.Append(ctx, t, id, seq, a)
+					}
+					<-loaded
+					a.WorkflowRevision = 0
+					return sound.Append(ctx, t, id, seq, a)
+				}
+			},
+		},
 		{"a refused save changes nothing", "the version is stored before the revision is checked", func(b *broken, sound stores) {
 			kept := besides(b, sound)
 			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
