@@ -35,6 +35,8 @@ func translate(doing string, err error) error {
 	switch {
 	case unavailable(err), overloaded(err):
 		return errUnavailable("database", "the database does not answer", wrapped)
+	case code(err) == codeNoTable || code(err) == "3F000": // a table, or the whole schema
+		return errUnavailable("database", "the tables of verifyd are gone", wrapped)
 	case code(err) == codeNotLocked:
 		return errUnavailable("run", "a transaction that is still open holds the run", wrapped)
 	case code(err) == "22021" || code(err) == "22P05":

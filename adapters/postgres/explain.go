@@ -31,6 +31,17 @@ func Explain(err error) error {
 	return errors.New(strings.Join(strings.Fields(text), " "))
 }
 
+// Answered reports whether err is an error with which the database answered a statement,
+// so that the connection to it works.
+func Answered(err error) bool {
+	var connecting *pgconn.ConnectError
+	var expected *verification.Error
+	if errors.As(err, &expected) && !errors.Is(expected.Kind, verification.ErrUnavailable) {
+		return false
+	}
+	return !errors.As(err, &connecting) && !unavailable(err) && code(err) != ""
+}
+
 // refusals returns the distinct errors of the attempts of a connection.
 func refusals(err error) []string {
 	var server, network, rest []string

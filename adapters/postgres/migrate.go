@@ -4,8 +4,10 @@ package postgres
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,18 +42,26 @@ type Migration struct {
 	Name    string
 	// AppliedAt is when it was applied; zero if it was not.
 	AppliedAt time.Time
+	// Differs reports whether another build applied it with another content, so that
+	// this build cannot use the database.
+	Differs bool
 }
+
+// sumTable is the table of the content of the applied migrations: a SHA-256 for each
+// version. It is no part of a migration, so that every database has it.
+const sumTable = schema + ".migration_files"
 
 // Migrate applies the missing migrations, each in a transaction, and returns them.
 // Hosts that start together wait for each other. The role of the URL must own
-// the database, or be allowed to create the schema "verifyd" in it.
+// the database, or be allowed to create the schema "verifyd" in it. ErrConflict is
+// returned, and nothing changes, if an applied migration differs from the one of this build.
 func Migrate(ctx context.Context, url string) (applied []Migration, err error) {
 	return migrate(ctx, url, migrations)
 }
 
 func migrate(ctx context.Context, url string, files fs.FS) (applied []Migration, err error) {
 	err = migrating(ctx, url, files, func(m *migrator) error {
-		if _, err := m.conn.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema); err != nil {
+		if err := m.prepare(ctx); err != nil {
 			return err
 		}
 		before, err := m.goose.GetDBVersion(ctx)
@@ -70,9 +80,103 @@ func migrate(ctx context.Context, url string, files fs.FS) (applied []Migration,
 	return applied, err
 }
 
+// prepare creates the schema, and records the content of the migrations that are not
+// applied. A process that dies before it applies them leaves nothing that matters.
+func (m *migrator) prepare(ctx context.Context) error {
+	before, err := m.applied(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range m.files {
+		if sum, ok := before[f.Version]; ok && sum != f.sum {
+			return errDiffers(f)
+		}
+	}
+	for _, statement := range []string{
+		"CREATE SCHEMA IF NOT EXISTS " + schema,
+		"CREATE TABLE IF NOT EXISTS " + sumTable + " (version bigint PRIMARY KEY, sha256 text NOT NULL)",
+	} {
+		if _, err := m.conn.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	for _, f := range m.files {
+		if _, ok := before[f.Version]; ok {
+			continue
+		}
+		_, err := m.conn.ExecContext(ctx, "INSERT INTO "+sumTable+" VALUES ($1, $2) ON CONFLICT (version) DO UPDATE SET sha256 = excluded.sha256", f.Version, f.sum)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file is a migration of a build.
+type file struct {
+	Migration
+	sum string // SHA-256 in hexadecimal
+}
+
+func readFiles(from fs.FS) (all []file, err error) {
+	names, err := fs.Glob(from, "migrations/*.sql")
+	for _, name := range names {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return nil, err
+		}
+		raw, err := fs.ReadFile(from, name)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(raw)
+		all = append(all, file{Migration{Version: version, Name: nameOf(name)}, hex.EncodeToString(sum[:])})
+	}
+	return all, err
+}
+
+func errDiffers(f file) error {
+	return verification.Conflict("database", fmt.Sprintf(
+		"another build of verifyd made it: its migration %d (%s) has another content; start that build, or use an empty database", f.Version, f.Name))
+}
+
+// appliedFiles returns the content of each applied migration, by version: its SHA-256, or
+// "" where the build that applied it recorded none. It is empty for an empty database.
+func appliedFiles(ctx context.Context, conn *pgx.Conn) (map[int64]string, error) {
+	type row struct {
+		Version int64
+		Sum     string
+	}
+	all := map[int64]string{}
+	for _, query := range []string{
+		"SELECT version_id, '' FROM " + versionTable + " WHERE is_applied",
+		"SELECT f.version, f.sha256 FROM " + sumTable + " f JOIN " + versionTable + " m ON m.version_id = f.version WHERE m.is_applied",
+	} {
+		rows, _ := conn.Query(ctx, query) // CollectRows returns its error
+		found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])
+		if err != nil && code(err) != codeNoTable { // there are none before the first migration
+			return nil, translate("read the schema version", err)
+		}
+		for _, r := range found {
+			all[r.Version] = r.Sum
+		}
+	}
+	return all, nil
+}
+
+func (m *migrator) applied(ctx context.Context) (map[int64]string, error) {
+	conn, err := m.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Release()
+	return appliedFiles(ctx, conn.Conn())
+}
+
 // MigrateDown reverts the newest applied migration, with the data of its tables.
-// Reverting the first one removes the schema.
-func MigrateDown(ctx context.Context, url string) (reverted Migration, err error) {
+// Reverting the first one removes the schema. While hosts are alive, ErrConflict is
+// returned unless force is set: their requests then fail with ErrUnavailable.
+func MigrateDown(ctx context.Context, url string, force bool) (reverted Migration, err error) {
 	err = migrating(ctx, url, migrations, func(m *migrator) error {
 		there, err := m.hasVersions(ctx)
 		var version int64
@@ -84,6 +188,11 @@ func MigrateDown(ctx context.Context, url string) (reverted Migration, err error
 		}
 		if version == 0 {
 			return verification.Conflict("migrations", "there is no migration to revert")
+		}
+		if !force {
+			if err := m.refuseLiveHosts(ctx); err != nil {
+				return err
+			}
 		}
 		if version == 1 {
 			if err := m.jobs(ctx, rivermigrate.DirectionDown); err != nil {
@@ -101,6 +210,17 @@ func MigrateDown(ctx context.Context, url string) (reverted Migration, err error
 		return err
 	})
 	return reverted, err
+}
+
+// refuseLiveHosts returns ErrConflict while hosts are alive.
+func (m *migrator) refuseLiveHosts(ctx context.Context) error {
+	var alive int
+	err := m.conn.QueryRowContext(ctx, "SELECT count(*) FROM "+schema+".hosts WHERE seen_at > clock_timestamp() - make_interval(secs => $1)",
+		hostTimeout.Seconds()).Scan(&alive)
+	if err == nil && alive > 0 {
+		err = verification.Conflict("migrations", fmt.Sprintf("%d hosts are alive: stop them first, or give --force; a host that was killed counts as alive for %s", alive, hostTimeout))
+	}
+	return err
 }
 
 // Migrations returns the migrations of this build, oldest first.
@@ -131,8 +251,16 @@ func (m *migrator) hasVersions(ctx context.Context) (there bool, err error) {
 // status returns all migrations and when they were applied.
 func (m *migrator) status(ctx context.Context) (all []Migration, err error) {
 	found, err := m.goose.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := m.applied(ctx)
 	for _, s := range found {
-		all = append(all, Migration{Version: s.Source.Version, Name: nameOf(s.Source.Path), AppliedAt: utc(s.AppliedAt)})
+		sum, ok := sums[s.Source.Version]
+		all = append(all, Migration{
+			Version: s.Source.Version, Name: nameOf(s.Source.Path), AppliedAt: utc(s.AppliedAt),
+			Differs: ok && !slices.ContainsFunc(m.files, func(f file) bool { return f.Version == s.Source.Version && f.sum == sum }),
+		})
 	}
 	return all, err
 }
@@ -142,6 +270,7 @@ type migrator struct {
 	conn  *sql.Conn
 	goose *goose.Provider
 	pool  *pgxpool.Pool
+	files []file // of this build
 }
 
 // migrating calls f while no other host migrates the database.
@@ -179,8 +308,15 @@ func migrating(ctx context.Context, url string, files fs.FS, f func(*migrator) e
 	if err := locker.SessionLock(ctx, conn); err != nil {
 		return translate("lock the migrations", err)
 	}
-	err = f(&migrator{conn: conn, goose: provider, pool: pool})
-	return translate("migrate the database", errors.Join(err, locker.SessionUnlock(context.WithoutCancel(ctx), conn)))
+	own, err := readFiles(files)
+	if err == nil {
+		err = f(&migrator{conn: conn, goose: provider, pool: pool, files: own})
+	}
+	err = errors.Join(err, locker.SessionUnlock(context.WithoutCancel(ctx), conn))
+	if Answered(err) { // a table that a migration lacks is no outage
+		return fmt.Errorf("migrate the database: %w", err)
+	}
+	return translate("migrate the database", err)
 }
 
 // jobs migrates the tables of River.
@@ -197,30 +333,29 @@ func (m *migrator) jobs(ctx context.Context, d rivermigrate.Direction) error {
 	return err
 }
 
-// checkSchema returns ErrConflict when the schema is older than this build needs. A
-// newer one is accepted: hosts of two builds run side by side during an upgrade.
+// checkSchema returns ErrConflict when the schema is older than this build needs, or was
+// made by a build with other migrations. A newer one is accepted: hosts of two builds run
+// side by side during an upgrade.
 func checkSchema(ctx context.Context, config *pgx.ConnConfig) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return translate("reach the database", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	rows, _ := conn.Query(ctx, "SELECT version_id FROM "+versionTable+" WHERE is_applied") // CollectRows returns its error
-	applied, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil && code(err) != codeNoTable { // there is no table before the first migration
-		return translate("read the schema version", err)
-	}
-	files, err := fs.Glob(migrations, "migrations/*.sql")
+	applied, err := appliedFiles(ctx, conn)
 	if err != nil {
 		return err
 	}
-	for _, file := range files {
-		version, err := goose.NumericComponent(file)
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(applied, version) {
-			return verification.Conflict("database", fmt.Sprintf("its schema lacks migration %d (%s): run verifyctl migrate up", version, nameOf(file)))
+	own, err := readFiles(migrations)
+	if err != nil {
+		return err
+	}
+	for _, f := range own {
+		switch sum, ok := applied[f.Version]; {
+		case !ok:
+			return verification.Conflict("database", fmt.Sprintf("its schema lacks migration %d (%s): run verifyctl migrate up", f.Version, f.Name))
+		case sum != f.sum:
+			return errDiffers(f)
 		}
 	}
 	return nil

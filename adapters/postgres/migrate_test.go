@@ -65,11 +65,11 @@ func TestTheSchemaGoesUpAndDownAndUp(t *testing.T) {
 	}
 	openAt(t, url, postgres.Options{}).Close()
 	for i := len(all) - 1; i >= 0; i-- {
-		if undone, err := postgres.MigrateDown(t.Context(), url); err != nil || undone.Name != all[i].Name {
+		if undone, err := postgres.MigrateDown(t.Context(), url, false); err != nil || undone.Name != all[i].Name {
 			t.Fatalf("MigrateDown = %+v, %v; want %s", undone, err, all[i].Name)
 		}
 	}
-	if _, err := postgres.MigrateDown(t.Context(), url); !errors.Is(err, verification.ErrConflict) {
+	if _, err := postgres.MigrateDown(t.Context(), url, false); !errors.Is(err, verification.ErrConflict) {
 		t.Errorf("MigrateDown of an empty database = %v, want a conflict: there is nothing to revert", err)
 	}
 	if _, err := postgres.Migrate(t.Context(), url); err != nil {
@@ -80,9 +80,9 @@ func TestTheSchemaGoesUpAndDownAndUp(t *testing.T) {
 	}
 }
 
-func TestAMigrationThatFailsLeavesNothing(t *testing.T) {
-	url := pgtest.Database(t)
-	before := schemaOf(t, url)
+// ownFiles are the migrations of this build.
+func ownFiles(t *testing.T) fstest.MapFS {
+	t.Helper()
 	files := fstest.MapFS{}
 	ours, err := fs.ReadDir(postgres.MigrationFiles(), "migrations")
 	if err != nil {
@@ -95,6 +95,91 @@ func TestAMigrationThatFailsLeavesNothing(t *testing.T) {
 		}
 		files["migrations/"+f.Name()] = &fstest.MapFile{Data: raw}
 	}
+	return files
+}
+
+func TestADatabaseOfAnotherBuildIsRefused(t *testing.T) {
+	edited := ownFiles(t)
+	for name, f := range edited {
+		edited[name] = &fstest.MapFile{Data: append([]byte("-- An earlier text.\n"), f.Data...)}
+	}
+	changed, unrecorded := pgtest.Empty(t), pgtest.Database(t)
+	if err := postgres.MigrateFrom(t.Context(), changed, edited); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, unrecorded, "DROP TABLE verifyd.migration_files")
+	for name, url := range map[string]string{"an edited migration": changed, "a build that recorded none": unrecorded} {
+		before := schemaOf(t, url)
+		_, migrating := postgres.Migrate(t.Context(), url)
+		_, opening := postgres.Open(t.Context(), url, postgres.Options{})
+		for _, err := range []error{migrating, opening} {
+			if !errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), "another build of verifyd made it: its migration 1 (runs)") {
+				t.Errorf("%s: %v, want a conflict that says so", name, err)
+			}
+		}
+		if all, err := postgres.Migrations(t.Context(), url); err != nil || !all[0].Differs {
+			t.Errorf("%s: Migrations = %+v, %v; want that the first differs", name, all, err)
+		}
+		if after := schemaOf(t, url); after != before {
+			t.Errorf("%s: the refusal changed the schema:\n%s", name, after)
+		}
+	}
+}
+
+// execute executes a statement as the role of the tests.
+func execute(t *testing.T, url, statement string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	if _, err := conn.Exec(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAMigrationThatWasBegunCanBeReplaced(t *testing.T) {
+	url := pgtest.Empty(t)
+	broken := ownFiles(t)
+	for name := range broken {
+		broken[name] = &fstest.MapFile{Data: []byte("-- +goose Up\nALTER TABLE verifyd.nothing ADD n int;\n")}
+	}
+	if err := postgres.MigrateFrom(t.Context(), url, broken); err == nil {
+		t.Fatal("a migration that cannot be applied = nil")
+	}
+	if _, err := postgres.Migrate(t.Context(), url); err != nil {
+		t.Errorf("Migrate after another build failed to = %v", err)
+	}
+}
+
+func TestMigrateDownIsRefusedBesideLiveHosts(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{})
+	defer s.Close()
+	if err := s.SaveHost(t.Context(), postgres.Host{ID: "00000000-0000-7000-8000-000000000001", Name: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	before := schemaOf(t, url)
+	if _, err := postgres.MigrateDown(t.Context(), url, false); !errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), "1 hosts are alive") {
+		t.Errorf("MigrateDown beside a host = %v, want a conflict", err)
+	}
+	if after := schemaOf(t, url); after != before {
+		t.Errorf("the refusal changed the schema:\n%s", after)
+	}
+	if _, err := postgres.MigrateDown(t.Context(), url, true); err != nil {
+		t.Errorf("MigrateDown with force = %v", err)
+	}
+	// The host that is still there is unavailable, and not broken.
+	if _, err := s.Account(t.Context(), "acme"); !errors.Is(err, verification.ErrUnavailable) || !strings.Contains(err.Error(), "the tables of verifyd are gone") {
+		t.Errorf("Account without tables = %v, want that they are gone", err)
+	}
+}
+
+func TestAMigrationThatFailsLeavesNothing(t *testing.T) {
+	url := pgtest.Database(t)
+	before := schemaOf(t, url)
+	files := ownFiles(t)
 	files["migrations/99998_bad.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nCREATE TABLE verifyd.half (n int);\nALTER TABLE verifyd.nothing ADD n int;\n")}
 	if err := postgres.MigrateFrom(t.Context(), url, files); err == nil || !strings.Contains(err.Error(), "nothing") {
 		t.Errorf("a migration that cannot be = %v", err)

@@ -39,7 +39,7 @@ type database struct {
 type server struct {
 	open        func(ctx context.Context, url string) (*database, error)
 	migrate     func(ctx context.Context, url string) ([]postgres.Migration, error)
-	migrateDown func(ctx context.Context, url string) (postgres.Migration, error)
+	migrateDown func(ctx context.Context, url string, force bool) (postgres.Migration, error)
 	migrations  func(ctx context.Context, url string) ([]postgres.Migration, error)
 }
 

@@ -144,11 +144,21 @@ func (f finding) row() []string {
 	return []string{string(f.Status), f.Check, message}
 }
 
+// unreachable says why the database could not be examined. An error with which the
+// database answered is no problem of the connection.
 func unreachable(err error) finding {
+	if postgres.Answered(err) {
+		return failed("database", postgres.Explain(err).Error(),
+			"the connection works: compare the version of this verifyctl with the versions of the hosts (verifyctl host list), and check the privileges of the role")
+	}
 	return failed("connection", postgres.Explain(err).Error(), "check that the server runs, and check address, role and password")
 }
 
 func migrated(steps []postgres.Migration) finding {
+	if other := slices.DeleteFunc(slices.Clone(steps), func(m postgres.Migration) bool { return !m.Differs }); len(other) > 0 {
+		return failed("migrations", "another build of verifyd made this database: it has another content of "+strings.Join(mapSlice(other, nameOf), ", "),
+			"use the build that made it, or an empty database")
+	}
 	lacking := missing(steps)
 	if len(lacking) == 0 && len(steps) > 0 {
 		return ok("migrations", "the newest is "+nameOf(steps[len(steps)-1]))

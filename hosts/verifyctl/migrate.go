@@ -38,7 +38,8 @@ func (c migrateUp) Run(ctx context.Context, s *session) error {
 type migrateDown struct {
 	databaseFlag
 	jsonFlag
-	Yes bool `help:"Confirm. The data in the tables of the migration is lost."`
+	Yes   bool `help:"Confirm. The data in the tables of the migration is lost."`
+	Force bool `help:"Revert although hosts are alive. They answer 503 until they are stopped."`
 }
 
 // Run prints the migration that it reverted.
@@ -54,7 +55,7 @@ func (c migrateDown) Run(ctx context.Context, s *session) error {
 	case !c.Yes:
 		return errors.New("--yes: required to revert " + nameOf(applied[len(applied)-1]) + " and to delete the data of its tables")
 	}
-	reverted, err := s.server.migrateDown(ctx, url)
+	reverted, err := s.server.migrateDown(ctx, url, c.Force)
 	if err != nil {
 		return cli.DatabaseError(err)
 	}
@@ -74,7 +75,8 @@ func (c migrateStatus) Run(ctx context.Context, s *session) error {
 	if err := s.printMigrations(all, c.JSON); err != nil {
 		return err
 	}
-	if len(missing(all)) > 0 {
+	if f := migrated(all); f.Status != healthOK {
+		s.note(f.row()[2])
 		return errProblems
 	}
 	return nil

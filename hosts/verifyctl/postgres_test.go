@@ -75,6 +75,35 @@ func TestMigrationsAreAppliedListedAndReverted(t *testing.T) {
 	}
 }
 
+func TestADatabaseOfAnotherBuildIsExplained(t *testing.T) {
+	w := onPostgres(t)
+	execute := func(statement string) {
+		t.Helper()
+		conn, err := pgx.Connect(t.Context(), w.env["VERIFYD_DATABASE_URL"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close(t.Context()) }()
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A column that is not there is no problem of the connection.
+	execute("ALTER TABLE verifyd.rescreen_passes RENAME screened_at TO moved_at")
+	w.ctl("doctor")
+	if got := string(w.transcript()); !strings.Contains(got, "fail    database") || !strings.Contains(got, "SQLSTATE 42703") ||
+		!strings.Contains(got, "the connection works") || strings.Contains(got, "check address") {
+		t.Errorf("the doctor of a database without a column says %s", got)
+	}
+	execute("UPDATE verifyd.migration_files SET sha256 = 'of another build'")
+	for _, line := range []string{"doctor", "migrate status", "migrate up", "run list"} {
+		w.ctl(line)
+		if got := string(w.transcript()); !strings.Contains(got, "another build of verifyd made") || strings.Contains(got, "check address") || strings.HasSuffix(got, "exit 0\n") {
+			t.Errorf("%s on a database of another build says %s", line, got)
+		}
+	}
+}
+
 func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	w := onPostgres(t)
 	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"

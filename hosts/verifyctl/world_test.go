@@ -122,7 +122,7 @@ func (r *remembered) server() server {
 		},
 		migrations: steps,
 		migrate:    func(context.Context, string) ([]postgres.Migration, error) { return nil, nil },
-		migrateDown: func(context.Context, string) (postgres.Migration, error) {
+		migrateDown: func(context.Context, string, bool) (postgres.Migration, error) {
 			return postgres.Migration{}, errors.New("no migration can be reverted here")
 		},
 	}
@@ -223,10 +223,12 @@ func bare(stdout, stderr *bytes.Buffer) session {
 		getenv: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: stdout, stderr: stderr,
 		clock: clock.System{},
 		server: server{
-			open:        func(context.Context, string) (*database, error) { return nil, unreached() },
-			migrate:     func(context.Context, string) ([]postgres.Migration, error) { return nil, unreached() },
-			migrations:  func(context.Context, string) ([]postgres.Migration, error) { return nil, unreached() },
-			migrateDown: func(context.Context, string) (postgres.Migration, error) { return postgres.Migration{}, unreached() },
+			open:       func(context.Context, string) (*database, error) { return nil, unreached() },
+			migrate:    func(context.Context, string) ([]postgres.Migration, error) { return nil, unreached() },
+			migrations: func(context.Context, string) ([]postgres.Migration, error) { return nil, unreached() },
+			migrateDown: func(context.Context, string, bool) (postgres.Migration, error) {
+				return postgres.Migration{}, unreached()
+			},
 		},
 	}
 }
