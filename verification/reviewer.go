@@ -40,7 +40,8 @@ type Reviewer struct {
 	// Identity identifies the person within the tenant, under any name. That of a
 	// person at an identity provider is an IssuedIdentity.
 	Identity string
-	// Name is what others see. It is recorded with each verdict, beside the identity.
+	// Name is what others see. It is recorded with each verdict, beside the identity. Give
+	// equal names in one form: adapters/token returns NFKC without invisible characters.
 	Name string
 	Role Role
 }

@@ -51,8 +51,10 @@ type IdentityProvider interface {
 	// Begin returns the URL at which a person signs in, and the secrets of this
 	// attempt, which fit into a cookie.
 	Begin(ctx context.Context) (signIn, attempt string, err error)
-	// Finish returns the reviewer who signed in, and the ID token for SignOutURL. The
-	// response is the query with which the provider sent the browser back. It returns
+	// Matches returns ErrUnauthenticated unless a response belongs to the attempt. It calls
+	// nobody. The response is the query with which the provider sent the browser back.
+	Matches(attempt string, response url.Values) error
+	// Finish returns the reviewer who signed in, and the ID token for SignOutURL. It returns
 	// ErrUnauthenticated if the response does not belong to the attempt or the provider
 	// refused the person, ErrForbidden if the person has no role, and ErrUnavailable
 	// if the provider does not answer.

@@ -19,6 +19,7 @@ type provider struct {
 	err   error
 	state string // of the latest attempt
 	n     int
+	loose bool // every response matches
 
 	hang    chan struct{} // until it is closed, Finish and SignOutURL wait; nil for no wait
 	hanging chan struct{} // receives when one of them begins to wait
@@ -45,13 +46,18 @@ func (p *provider) Begin(context.Context) (string, string, error) {
 	return "https://id.example/begin?state=" + p.state, p.state, p.err
 }
 
+// Matches implements console.IdentityProvider.
+func (p *provider) Matches(attempt string, answer url.Values) error {
+	if p.loose || attempt != "" && attempt == answer.Get("state") {
+		return nil
+	}
+	return &verification.Error{Kind: verification.ErrUnauthenticated}
+}
+
 // Finish implements console.IdentityProvider.
-func (p *provider) Finish(ctx context.Context, attempt string, answer url.Values) (verification.Reviewer, string, error) {
+func (p *provider) Finish(ctx context.Context, _ string, _ url.Values) (verification.Reviewer, string, error) {
 	if err := cmp.Or(p.err, p.wait(ctx)); err != nil {
 		return verification.Reviewer{}, "", err
-	}
-	if attempt == "" || attempt != answer.Get("state") {
-		return verification.Reviewer{}, "", &verification.Error{Kind: verification.ErrUnauthenticated}
 	}
 	return p.who, "the-id-token", nil
 }

@@ -149,12 +149,28 @@ func TestStreamsTellOfChangesAndAreBounded(t *testing.T) {
 			t.Fatal("no event came after a change")
 		}
 	}
-	for range 63 {
-		if status, _, _ := p.stream(ctx); status != http.StatusOK {
-			t.Fatalf("stream = %d, want 64 of them", status)
+	colleague := func(n int) *person {
+		who := reviewer(verification.RoleReviewer)
+		who.Name, who.Identity = fmt.Sprintf("colleague %d", n), fmt.Sprintf("colleague-%d", n)
+		return d.as(who)
+	}
+	for n := range 16 { // 64 of them, four of each person
+		open := 4
+		if n == 0 {
+			open = 3 // beside the one above
+		} else {
+			p = colleague(n)
+		}
+		for range open {
+			if status, _, _ := p.stream(ctx); status != http.StatusOK {
+				t.Fatalf("a stream of person %d = %d, want 4 of each", n, status)
+			}
+		}
+		if status, _, _ := p.stream(ctx); status != http.StatusServiceUnavailable {
+			t.Fatalf("the 5th stream of person %d = %d, want 503", n, status)
 		}
 	}
-	if status, _, _ := p.stream(ctx); status != http.StatusServiceUnavailable {
+	if status, _, _ := colleague(16).stream(ctx); status != http.StatusServiceUnavailable {
 		t.Errorf("the 65th stream = %d, want 503", status)
 	}
 	stranger := reviewer(verification.RoleReviewer)

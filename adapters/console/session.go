@@ -162,7 +162,9 @@ type provenSession struct {
 }
 
 const (
-	maxUnproven     = 4                    // tokens verified, and calls of the identity provider, at once
+	maxUnproven     = 4                    // tokens verified at once
+	maxCalls        = 64                   // calls of the identity provider at once
+	maxClientCalls  = 48                   // those from one address, which may be a proxy
 	refusalPause    = 5 * time.Millisecond // for which a refused one keeps its slot
 	unprovenTimeout = 5 * time.Second      // for a slot
 	maxProven       = 10_000               // sessions
@@ -170,7 +172,7 @@ const (
 
 func newGate(tokens Tokens, now func() time.Time) gate {
 	return gate{
-		tokens: tokens, now: now, slots: fair.NewLimiter(maxUnproven, 0), calls: fair.NewLimiter(maxUnproven, 0),
+		tokens: tokens, now: now, slots: fair.NewLimiter(maxUnproven, 0), calls: fair.NewLimiter(maxCalls, maxClientCalls),
 		proven: lru.New[[sha256.Size]byte](maxProven, 1, func(provenSession) int { return 1 }),
 	}
 }
@@ -182,7 +184,7 @@ func (g gate) session(ctx context.Context, raw string) (verification.Reviewer, t
 		return p.Reviewer, p.expires, nil
 	}
 	var p provenSession
-	err := try(ctx, g.slots, func() (err error) {
+	err := try(ctx, g.slots, "", func() (err error) {
 		p.Reviewer, p.expires, err = g.tokens.VerifySession(raw)
 		return err
 	})
@@ -192,11 +194,12 @@ func (g gate) session(ctx context.Context, raw string) (verification.Reviewer, t
 	return p.Reviewer, p.expires, err
 }
 
-// try calls verify in a slot. ErrUnavailable is returned when no slot becomes free.
-func try(ctx context.Context, slots *fair.Limiter, verify func() error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, unprovenTimeout, verification.Unavailable("session", "too many wrong tokens are being refused; try again"))
+// try calls verify in a slot, which callers with different keys share fairly. ErrUnavailable
+// is returned when no slot becomes free.
+func try(ctx context.Context, slots *fair.Limiter, key string, verify func() error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, unprovenTimeout, verification.Unavailable("session", "too many sign-ins wait, or wrong tokens are being refused; try again"))
 	defer cancel()
-	release, err := slots.Acquire(ctx, "")
+	release, err := slots.Acquire(ctx, key)
 	if err != nil {
 		return err
 	}

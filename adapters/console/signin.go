@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -80,10 +81,13 @@ func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session
 	c.setCookie(w, attemptCookie, "")
 	var who verification.Reviewer
 	var idToken string
-	err := try(r.Context(), c.gate.calls, func() (err error) {
-		who, idToken, err = c.opt.IdentityProvider.Finish(r.Context(), attempt, r.URL.Query())
-		return err
-	})
+	err := c.opt.IdentityProvider.Matches(attempt, r.URL.Query())
+	if err == nil { // only then may it wait for the provider
+		err = try(r.Context(), c.gate.calls, clientOf(r), func() (err error) {
+			who, idToken, err = c.opt.IdentityProvider.Finish(r.Context(), attempt, r.URL.Query())
+			return err
+		})
+	}
 	switch {
 	case errors.Is(err, verification.ErrUnauthenticated):
 		s.log.Info("sign-in refused", "error", err, "cause", causeOf(err))
@@ -102,6 +106,15 @@ func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session
 	}
 	c.setCookie(w, idTokenCookie, idToken)
 	return c.redirect(w, c.local(string(next)))
+}
+
+// clientOf returns the address of the other end of the connection: a browser, or a proxy.
+func clientOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
 }
 
 // maxWanted is the longest path and query that a sign-in leads back to, in bytes. The
@@ -168,7 +181,7 @@ func (c *console) useLink(w http.ResponseWriter, r *http.Request, s session) err
 
 // openLink returns the link of a request and the name of its tenant.
 func (c *console) openLink(r *http.Request) (link verification.SignInLink, tenant string, err error) {
-	err = try(r.Context(), c.gate.slots, func() (err error) {
+	err = try(r.Context(), c.gate.slots, "", func() (err error) {
 		link, err = c.opt.Tokens.OpenSignInLink(chi.URLParam(r, "token"))
 		return err
 	})

@@ -4,6 +4,7 @@ package console_test
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -204,8 +205,8 @@ func TestWithoutAProviderThereIsNoSignInAtOne(t *testing.T) {
 }
 
 func TestSignInsThatHangDelayNoSession(t *testing.T) {
-	const hanging = 4 // every slot for calls of the provider
-	p := &provider{who: reviewer(verification.RoleReviewer), hang: make(chan struct{}), hanging: make(chan struct{})}
+	const hanging = 48 // every call of the provider that one address may have
+	p := &provider{who: reviewer(verification.RoleReviewer), hang: make(chan struct{}), hanging: make(chan struct{}), loose: true}
 	d := serveWith(t, func(o *console.Options) { o.IdentityProvider = p })
 	var all sync.WaitGroup
 	for range hanging {
@@ -213,8 +214,25 @@ func TestSignInsThatHangDelayNoSession(t *testing.T) {
 		<-p.hanging
 	}
 	wants(t, d.as(reviewer(verification.RoleViewer)).get("/session"), http.StatusOK) // with a token that nobody has verified yet
+	elsewhere := d.nobody()
+	elsewhere.client.Transport = &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext}
+	all.Go(func() { wants(t, elsewhere.get("/sign-in/callback?state=x&code=y"), http.StatusSeeOther) })
+	select {
+	case <-p.hanging:
+	case <-time.After(4 * time.Second): // then it gets 503
+		t.Error("a sign-in from another address does not reach the provider")
+	}
 	close(p.hang)
 	all.Wait()
+}
+
+func TestACallbackThatNobodyBeganCallsNobody(t *testing.T) {
+	p := &provider{who: reviewer(verification.RoleReviewer), hang: make(chan struct{}), hanging: make(chan struct{})}
+	defer close(p.hang)
+	d := serveWith(t, func(o *console.Options) { o.IdentityProvider = p })
+	for range 100 { // or one of them waits
+		wants(t, d.nobody().get("/sign-in/callback?state=x&code=y"), http.StatusUnauthorized)
+	}
 }
 
 func TestASignOutDoesNotWaitForTheProvider(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 const (
 	maxStreams       = 512              // of the host
 	maxTenantStreams = 64               // of one tenant
+	maxPersonStreams = 4                // of one person
 	streamLife       = 10 * time.Minute // then the browser opens a new one
 	streamWrite      = 10 * time.Second // for one event
 	queueLook        = 3 * time.Second  // between two looks at a queue
@@ -37,7 +38,7 @@ type watcher struct {
 
 // watchedQueue is the queue of one tenant while a browser has it open.
 type watchedQueue struct {
-	streams map[chan struct{}]bool
+	streams map[chan struct{}]string // the keys of the people who watch
 	stop    context.CancelFunc
 	looked  chan struct{} // closed after the first look
 }
@@ -48,9 +49,9 @@ func newWatcher(look func(context.Context, verification.TenantID) (verification.
 
 // watch returns a channel that receives a value after each change of the queue of a
 // tenant that follows the call, and a function that ends that. ok is false when there are
-// too many streams.
-func (w *watcher) watch(ctx context.Context, t verification.TenantID) (changed <-chan struct{}, end func(), ok bool) {
-	q, c := w.add(ctx, t)
+// too many streams, in all, of the tenant, or of the person with this key.
+func (w *watcher) watch(ctx context.Context, t verification.TenantID, person string) (changed <-chan struct{}, end func(), ok bool) {
+	q, c := w.add(ctx, t, person)
 	if q == nil {
 		return nil, nil, false
 	}
@@ -62,23 +63,33 @@ func (w *watcher) watch(ctx context.Context, t verification.TenantID) (changed <
 }
 
 // add adds a stream to the queue of a tenant; q is nil when there are too many.
-func (w *watcher) add(ctx context.Context, t verification.TenantID) (q *watchedQueue, c chan struct{}) {
+func (w *watcher) add(ctx context.Context, t verification.TenantID, person string) (q *watchedQueue, c chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	q = w.queues[t]
-	if w.streams >= maxStreams || q != nil && len(q.streams) >= maxTenantStreams {
+	if w.streams >= maxStreams || q != nil && (len(q.streams) >= maxTenantStreams || q.of(person) >= maxPersonStreams) {
 		return nil, nil
 	}
 	if q == nil {
 		ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-		q = &watchedQueue{streams: map[chan struct{}]bool{}, stop: stop, looked: make(chan struct{})}
+		q = &watchedQueue{streams: map[chan struct{}]string{}, stop: stop, looked: make(chan struct{})}
 		w.queues[t] = q
 		go w.follow(ctx, t, q)
 	}
 	c = make(chan struct{}, 1)
-	q.streams[c] = true
+	q.streams[c] = person
 	w.streams++
 	return q, c
+}
+
+// of returns the number of streams of a person.
+func (q *watchedQueue) of(person string) (n int) {
+	for _, who := range q.streams {
+		if who == person {
+			n++
+		}
+	}
+	return n
 }
 
 func (w *watcher) end(t verification.TenantID, q *watchedQueue, c chan struct{}) {
@@ -154,7 +165,7 @@ func (c *console) queueEvents(w http.ResponseWriter, r *http.Request, s session)
 		w.Header().Set("Content-Type", eventStream)
 		return nil
 	}
-	changed, end, ok := c.watcher.watch(r.Context(), s.Tenant)
+	changed, end, ok := c.watcher.watch(r.Context(), s.Tenant, s.Key())
 	if !ok {
 		return verification.Unavailable("queue", "too many pages follow the queue")
 	}

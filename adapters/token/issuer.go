@@ -78,6 +78,7 @@ func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.D
 	if _, err := verification.ParseRole(string(r.Role)); err != nil {
 		return "", err
 	}
+	r.Name = displayed(r.Name)
 	r.Identity = cmp.Or(r.Identity, r.Name)
 	if !printable(r.Name, maxReviewer) {
 		return "", verification.InvalidField("bearer token", "reviewer", "must be 1 to 200 printable characters")
@@ -182,6 +183,7 @@ func (i *Issuer) verify(t unverified, typ, audience string, now time.Time) (Clai
 	if claims.Identity = claims.Name; t.claims.Has(identityClaim) {
 		claims.Identity = t.text(identityClaim)
 	}
+	claims.Name = displayed(claims.Name)
 	if !printable(claims.Name, maxReviewer) || !printable(claims.Identity, maxIdentity) {
 		return Claims{}, refused("it is not meant for this", errNoReviewer)
 	}

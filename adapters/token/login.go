@@ -69,6 +69,29 @@ func (l *Login) Begin(ctx context.Context) (signIn, attempt string, err error) {
 	return signIn, strings.Join([]string{state, nonce, verifier}, "."), nil
 }
 
+// Matches returns ErrUnauthenticated unless a response belongs to an attempt and has a code
+// of the issuer. It calls nobody.
+func (l *Login) Matches(attempt string, response url.Values) error {
+	_, err := l.matches(attempt, response)
+	return err
+}
+
+// matches is Matches. It returns the state, the nonce and the verifier of the attempt.
+func (l *Login) matches(attempt string, response url.Values) ([]string, error) {
+	secrets := strings.Split(attempt, ".")
+	if len(attempt) > maxAttempt || len(secrets) != 3 ||
+		subtle.ConstantTimeCompare([]byte(secrets[0]), []byte(response.Get("state"))) != 1 {
+		return nil, refusedSignIn("it does not belong to a sign-in that this browser began", nil)
+	}
+	if iss := response.Get("iss"); iss != "" && iss != l.oidc.opt.Issuer {
+		return nil, refusedSignIn("it comes from another issuer", nil)
+	}
+	if response.Get("code") == "" {
+		return nil, refusedSignIn("the issuer refused it", fmt.Errorf("its error is %.100q", response.Get("error")))
+	}
+	return secrets, nil
+}
+
 // Finish returns the reviewer who signed in, and the ID token for SignOutURL. The
 // response is the query of the request to the callback URL. It fails with
 // ErrUnauthenticated if the response does not belong to the attempt or the issuer
@@ -76,19 +99,11 @@ func (l *Login) Begin(ctx context.Context) (signIn, attempt string, err error) {
 // if the issuer does not answer.
 func (l *Login) Finish(ctx context.Context, attempt string, response url.Values) (verification.Reviewer, string, error) {
 	none := verification.Reviewer{}
-	secrets := strings.Split(attempt, ".")
-	if len(attempt) > maxAttempt || len(secrets) != 3 ||
-		subtle.ConstantTimeCompare([]byte(secrets[0]), []byte(response.Get("state"))) != 1 {
-		return none, "", refusedSignIn("it does not belong to a sign-in that this browser began", nil)
+	secrets, err := l.matches(attempt, response)
+	if err != nil {
+		return none, "", err
 	}
-	if iss := response.Get("iss"); iss != "" && iss != l.oidc.opt.Issuer {
-		return none, "", refusedSignIn("it comes from another issuer", nil)
-	}
-	code := response.Get("code")
-	if code == "" {
-		return none, "", refusedSignIn("the issuer refused it", fmt.Errorf("its error is %.100q", response.Get("error")))
-	}
-	raw, err := l.exchange(ctx, code, secrets[2])
+	raw, err := l.exchange(ctx, response.Get("code"), secrets[2])
 	if err != nil {
 		return none, "", err
 	}

@@ -125,6 +125,36 @@ func TestASignInAtTheIssuerNamesTheReviewer(t *testing.T) {
 	}
 }
 
+// Two accounts whose names a reader cannot tell apart may be one person.
+func TestNamesThatLookTheSameAreTheSame(t *testing.T) {
+	l := newLogin(t, func(o *token.OIDCOptions) { o.ReviewerClaim = "name" })
+	named := func(name, subject string) verification.Reviewer {
+		t.Helper()
+		l.provider.SignIn(aPerson("name", name, "sub", subject))
+		attempt, answer := l.begin(t)
+		who, _, err := l.Finish(t.Context(), attempt, answer)
+		if err != nil {
+			t.Fatalf("%q: %v (%v)", name, err, causeOf(err))
+		}
+		return who
+	}
+	first := named("Zoë Ångström", "u-1")
+	for _, name := range []string{
+		"Zoe\u0308 A\u030angstro\u0308m", "ZOË ÅNGSTRÖM", "Zoë\u200b Ångström", "\u202eZoë Ångström\u202c", "Z\u00adoë\u00a0Ångström\u2060", "Ｚoë Ångström",
+	} {
+		if again := named(name, "u-2"); !again.Person().MayBe(first.Person()) {
+			t.Errorf("%q (as %q) may not be %q, want that they may be one person", name, again.Name, first.Name)
+		}
+	}
+	if other := named("Zoe Ångström", "u-2"); other.Person().MayBe(first.Person()) {
+		t.Errorf("%q may be %q", other.Name, first.Name)
+	}
+	// A name of Persian keeps its joiner.
+	if who := named("محمد\u200cرضا", "u-3"); who.Name != "محمد\u200cرضا" {
+		t.Errorf("name = %q, want its joiner", who.Name)
+	}
+}
+
 func TestTheRoleIsTheHighestThatTheClaimGives(t *testing.T) {
 	nested := func(o *token.OIDCOptions) { o.RolesClaim = "realm_access.roles" }
 	url := func(o *token.OIDCOptions) { o.RolesClaim = "https://verify.example/roles" }

@@ -139,7 +139,7 @@ func (o *OIDC) verify(ctx context.Context, t unverified, audience string) (Claim
 		return Claims{}, err
 	}
 	subject := t.text(o.opt.SubjectClaim)
-	claims.Name, claims.Identity = o.reviewer(t, subject), verification.IssuedIdentity(o.opt.Issuer, subject)
+	claims.Name, claims.Identity = displayed(o.reviewer(t, subject)), verification.IssuedIdentity(o.opt.Issuer, subject)
 	if !printable(claims.Name, maxReviewer) || !printable(subject, maxIdentity) || !printable(claims.Identity, maxIdentity) {
 		return Claims{}, refused("it is not meant for this", errNoReviewer)
 	}

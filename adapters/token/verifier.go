@@ -15,6 +15,8 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jws"
 	"github.com/lestrrat-go/jwx/v3/jwt"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -133,6 +135,19 @@ func (t unverified) text(claim string) string {
 		return ""
 	}
 	return s
+}
+
+// displayed returns the name of a reviewer in the form in which people see and compare it:
+// NFKC, without characters that have no width or change the direction of the text. So two
+// names that look the same are the same, whatever keyboard they come from. The two joiners
+// stay, because names of Persian and Indian scripts are written with them.
+func displayed(name string) string {
+	return strings.Map(func(r rune) rune {
+		if joiner := r == '\u200c' || r == '\u200d'; unicode.Is(unicode.Cf, r) && !joiner {
+			return -1
+		}
+		return r
+	}, strings.TrimSpace(norm.NFKC.String(name)))
 }
 
 // printable reports whether a text is 1 to limit printable characters.
