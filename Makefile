@@ -40,7 +40,8 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Run the demo with a store in memory
-	$(GO) run ./hosts/verifyd serve
+	$(GO) build -o $(BUILD)/ ./hosts/verifyd
+	@exec $(BUILD)/verifyd serve
 
 # It first installs the browser and the PostgreSQL, because go test runs several
 # packages at the same time.

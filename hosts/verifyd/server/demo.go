@@ -6,8 +6,10 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"net/http"
 
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
+	"github.com/verifyd/verifyd/internal/cli"
 )
 
 type demo struct {
@@ -38,6 +40,19 @@ func (d *demo) write(w io.Writer, api string) error {
 	}
 	fmt.Fprintf(w, demoText, api, link)
 	return nil
+}
+
+// withLinks serves the console, and writes a new link to it whenever somebody opens the page
+// to sign in: a link works once, and the demo has no other way.
+func (d *demo) withLinks(console http.Handler, w io.Writer) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && r.URL.Path == cli.ConsolePath+"/sign-in" {
+			if link, err := d.link(); err == nil {
+				fmt.Fprintf(w, "A new link to the console:\n\n  %s\n\n", link)
+			}
+		}
+		console.ServeHTTP(rw, r)
+	})
 }
 
 // demoText is a format of the address of the API and a link to the console.

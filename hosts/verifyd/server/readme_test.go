@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -157,6 +158,51 @@ func TestTheFirstRunIsAsTheReadmeShowsIt(t *testing.T) {
 		if command, is := strings.CutPrefix(line, "  "); is && !commands[command] && !strings.HasPrefix(command, address+"/console") {
 			t.Errorf("the host prints a command that the README has not: %s", command)
 		}
+	}
+}
+
+// A person pastes all commands at once.
+func TestThePrintedCommandsWorkAsOneBlock(t *testing.T) {
+	h := serveHost(t, nil)
+	bash := startShell(t, t.TempDir())
+	var block []string
+	for line := range strings.Lines(h.stderr.String()) {
+		command, is := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "  ")
+		if is && !strings.HasPrefix(command, h.api) {
+			block = append(block, command)
+		}
+	}
+	got := bash.run(strings.Join(block, "\n"))
+	if strings.Contains(got, `{"error"`) || !strings.Contains(got, `"outcome":"refused"`) || !strings.Contains(got, "200 application/pdf") {
+		t.Errorf("the commands of the demo print\n%s\nwant no error, a report and the outcome of the verdict", got)
+	}
+}
+
+func TestTheDemoPrintsANewLinkToTheConsole(t *testing.T) {
+	h := serveHost(t, nil)
+	h.signIn() // with the first link, which works once
+	before := len(h.stderr.String())
+	r, err := http.Get(h.api + "/console") //nolint:noctx // it follows the redirects of a browser
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+	link := regexp.MustCompile(`http\S+/console/sign-in/link/\S+`).FindString(h.stderr.String()[before:])
+	if link == "" {
+		t.Fatalf("a visit of the console prints %q, want a link", h.stderr.String()[before:])
+	}
+	h.signInWith(link)
+}
+
+func TestOnlyTheDemoPrintsLinksToTheConsole(t *testing.T) {
+	h := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": writeBootstrap(t, "name,aliases\nIvan Fictional Testov,\n")})
+	r, err := http.Get(h.api + "/console") //nolint:noctx // it follows the redirects of a browser
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+	if got := h.stderr.String(); strings.Contains(got, "/sign-in/link/") {
+		t.Errorf("a host with a file of its own prints %s", got)
 	}
 }
 

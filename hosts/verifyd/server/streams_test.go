@@ -14,7 +14,12 @@ import (
 // signIn signs in to the console with the link of the demo.
 func (s *served) signIn() *http.Client {
 	s.t.Helper()
-	link := regexp.MustCompile(`http\S+/console/sign-in/link/\S+`).FindString(s.stderr.String())
+	return s.signInWith(regexp.MustCompile(`http\S+/console/sign-in/link/\S+`).FindString(s.stderr.String()))
+}
+
+// signInWith returns a client that has signed in with a link.
+func (s *served) signInWith(link string) *http.Client {
+	s.t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		s.t.Fatal(err)

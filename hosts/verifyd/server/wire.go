@@ -217,6 +217,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	}
 	if h.demo != nil {
 		h.demo.link = r.demoLink(s, o.bootstrap)
+		mounts[cli.ConsolePath] = h.demo.withLinks(mounts[cli.ConsolePath], stderr)
 	}
 	h.api.handler = httpapi.New(h.engine, httpapi.Options{
 		Log: h.log, Clock: clock.System{}, RateLimit: s.RateLimit, Observe: m.request,
